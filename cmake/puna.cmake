@@ -1,0 +1,35 @@
+# Helpers shared by the rooms' CMakeLists.
+
+# puna_room(NAME SOURCES ... [DEPS rooms and libraries it may use] [PRIVATE libraries] [TESTS files] [WGSL files])
+# Makes the static library puna_NAME and, where TESTS are given, the test program puna_NAME_test, which links nothing above the room.
+# WGSL files are embedded as text under their path below src/.
+function(puna_room name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE;TESTS;TEST_DEPS" ${ARGN})
+  add_library(puna_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(puna_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_compile_features(puna_${name} PUBLIC cxx_std_23)
+  target_link_libraries(puna_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE} puna_options)
+  if(ARG_TESTS AND PUNA_TESTS)
+    add_executable(puna_${name}_test ${ARG_TESTS})
+    target_link_libraries(puna_${name}_test PRIVATE puna_${name} ${ARG_TEST_DEPS} puna_test_main puna_options)
+    add_test(NAME ${name} COMMAND puna_${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(${name} PROPERTIES LABELS unit)
+  endif()
+endfunction()
+
+# puna_embed(TARGET FUNCTION files...): adds a generated source that defines
+#   std::span<const puna::base::EmbeddedFile> FUNCTION();   with names relative to src/
+function(puna_embed target function)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${target}_embedded.cpp)
+  set(paths)
+  foreach(file ${ARGN})
+    list(APPEND paths ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+  endforeach()
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${out} -DFUNCTION=${function} -DROOT=${PROJECT_SOURCE_DIR}/src "-DFILES=${paths}"
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${paths} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+    VERBATIM)
+  target_sources(${target} PRIVATE ${out})
+endfunction()

@@ -1,0 +1,31 @@
+#include "base/error.h"
+
+namespace puna::base {
+
+std::string_view error_meaning(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument: return "A given value is outside what the operation accepts.";
+    case ErrorCode::kNotFound: return "A named thing does not exist.";
+    case ErrorCode::kCorrupt: return "Data does not follow its format.";
+    case ErrorCode::kUnsupported: return "The input is valid but not supported here.";
+    case ErrorCode::kOutOfMemory: return "There is not enough memory.";
+    case ErrorCode::kIo: return "The operating system refused a read or write.";
+    case ErrorCode::kNetwork: return "A remote host did not answer as expected.";
+    case ErrorCode::kDevice: return "The GPU or its driver refused an operation.";
+    case ErrorCode::kDeviceLost: return "The GPU is lost.";
+    case ErrorCode::kCancelled: return "The operation was cancelled.";
+    case ErrorCode::kInternal: return "This is a bug in Puna.";
+  }
+  return "Unknown error.";
+}
+
+std::string Error::text() const {
+  std::string out = message.empty() ? std::string(error_meaning(code)) : message;
+  for (const std::string& line : context) {
+    out += " - ";
+    out += line;
+  }
+  return out;
+}
+
+}  // namespace puna::base

@@ -1,0 +1,38 @@
+// Errors as data: a code with a one-line meaning, a message written for the reader, and the context it crossed.
+// Read next: result.h.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace puna::base {
+
+// What kind of thing went wrong. The meaning of each code is in error_meaning().
+enum class ErrorCode {
+  kInvalidArgument,  // a value given by the caller is outside what the operation accepts
+  kNotFound,         // a named thing (file, model, tensor, key) does not exist
+  kCorrupt,          // data read from outside does not follow its format
+  kUnsupported,      // valid input that this build or device cannot serve
+  kOutOfMemory,      // an allocation for weights, cache or scratch was refused
+  kIo,               // the operating system refused a read or write
+  kNetwork,          // a remote host did not answer as expected
+  kDevice,           // the GPU or its driver refused an operation
+  kDeviceLost,       // the GPU is gone; nothing submitted afterwards runs
+  kCancelled,        // the caller asked to stop
+  kInternal,         // a bug in Puna
+};
+
+// One line that says what the code means, for documentation and fallbacks.
+std::string_view error_meaning(ErrorCode code);
+
+struct Error {
+  ErrorCode code = ErrorCode::kInternal;
+  std::string message;               // full sentence, present tense, with the offending value
+  std::vector<std::string> context;  // "While ..." lines, innermost first
+
+  // The message and its context on one line, joined by " - ".
+  std::string text() const;
+};
+
+}  // namespace puna::base

@@ -1,0 +1,38 @@
+#include "base/json.h"
+
+#include <doctest/doctest.h>
+
+using puna::base::Json;
+
+TEST_CASE("JSON keeps order, integers and reals through parse and dump") {
+  const char* text = R"({"b":[1,2.5,-3,true,null],"a":{"s":"x\ny"}})";
+  auto v = Json::parse(text);
+  REQUIRE(v.has_value());
+  CHECK(v->dump() == text);
+  CHECK(v->find("b")->items()[0].is_integer());
+  CHECK(*v->find("a")->get_string("s") == "x\ny");
+}
+
+TEST_CASE("malformed JSON names line and column") {
+  auto v = Json::parse("{\"a\": 1,\n  oops}");
+  REQUIRE(!v.has_value());
+  CHECK(v.error().message == "The JSON text is malformed at line 2, column 3.");
+  CHECK(!Json::parse("").has_value());
+  CHECK(!Json::parse("[1] 2").has_value());
+}
+
+TEST_CASE("nesting is bounded") {
+  const std::string deep = std::string(2000, '[') + std::string(2000, ']');
+  auto v = Json::parse(deep);
+  REQUIRE(!v.has_value());
+  CHECK(v.error().message == "The JSON text nests deeper than 100 levels.");
+  CHECK(Json::parse(deep, 2000).has_value());
+}
+
+TEST_CASE("checked getters say what stands there instead") {
+  auto v = Json::parse(R"({"n":"five"})");
+  auto n = v->get_integer("n");
+  REQUIRE(!n.has_value());
+  CHECK(n.error().message == "The member \"n\" is of type string, but an integer is expected.");
+  CHECK(v->get_bool("missing").error().message == "The member \"missing\" is missing (true or false is expected).");
+}

@@ -1,0 +1,115 @@
+// Task<T>: a lazily started coroutine for anything that may wait (a read, a buffer map, a pipeline).
+// The core co_awaits; only the edge drives: native code with run_until(), a page by returning to its event loop.
+//
+//   Task<Result<Header>> read_header(io::ByteSource& source) {
+//     std::vector<std::byte> bytes(64);
+//     PUNA_CO_TRY(co_await io::read(source, 0, bytes));
+//     co_return parse(bytes);
+//   }
+//
+// await_callback<T>() turns a function that takes a completion callback into something to co_await; the callback
+// may run before the function returns or later on the engine thread, exactly once.
+#pragma once
+
+#include <coroutine>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+
+namespace puna::base {
+
+template <class T>
+class [[nodiscard]] Task {
+ public:
+  struct promise_type {
+    std::optional<T> value;
+    std::coroutine_handle<> continuation;
+
+    Task get_return_object() { return Task(std::coroutine_handle<promise_type>::from_promise(*this)); }
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    struct Final {
+      bool await_ready() noexcept { return false; }
+      std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> h) noexcept {
+        auto next = h.promise().continuation;
+        return next ? next : std::noop_coroutine();
+      }
+      void await_resume() noexcept {}
+    };
+    Final final_suspend() noexcept { return {}; }
+    void unhandled_exception() { PUNA_CHECK(false && "exception in a Task"); }
+    template <class U>
+    void return_value(U&& v) {
+      value.emplace(std::forward<U>(v));
+    }
+  };
+
+  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Task& operator=(Task&& other) noexcept {
+    if (this != &other) {
+      if (handle_) handle_.destroy();
+      handle_ = std::exchange(other.handle_, nullptr);
+    }
+    return *this;
+  }
+  Task(const Task&) = delete;
+  Task& operator=(const Task&) = delete;
+  ~Task() {
+    if (handle_) handle_.destroy();
+  }
+
+  // Runs until the first wait. Only for the edge; inside a coroutine, co_await the task.
+  void start() { handle_.resume(); }
+  bool done() const { return handle_.done(); }
+  // The value; call once, when done().
+  T take() {
+    PUNA_CHECK(handle_.promise().value.has_value());
+    return *std::move(handle_.promise().value);
+  }
+
+  bool await_ready() const noexcept { return false; }
+  std::coroutine_handle<> await_suspend(std::coroutine_handle<> caller) noexcept {
+    handle_.promise().continuation = caller;
+    return handle_;
+  }
+  T await_resume() { return take(); }
+
+ private:
+  explicit Task(std::coroutine_handle<promise_type> h) : handle_(h) {}
+  std::coroutine_handle<promise_type> handle_;
+};
+
+// Drives `task` to its end; `poll` is called whenever the task waits and must let callbacks run (it may block).
+template <class T, class Poll>
+T run_until(Task<T> task, Poll&& poll) {
+  task.start();
+  while (!task.done()) poll();
+  return task.take();
+}
+
+// co_await await_callback<T>([&](std::function<void(T)> done) { ... }) yields the T passed to `done`.
+template <class T, class Start>
+auto await_callback(Start start) {
+  struct State {
+    std::optional<T> value;
+    std::coroutine_handle<> waiter;
+  };
+  struct Awaiter {
+    Start start;
+    std::shared_ptr<State> state = std::make_shared<State>();
+    bool await_ready() {
+      start([s = state](T v) {
+        s->value.emplace(std::move(v));
+        if (s->waiter) std::exchange(s->waiter, nullptr).resume();
+      });
+      return state->value.has_value();
+    }
+    void await_suspend(std::coroutine_handle<> h) { state->waiter = h; }
+    T await_resume() { return *std::move(state->value); }
+  };
+  return Awaiter{std::move(start)};
+}
+
+}  // namespace puna::base

@@ -1,0 +1,19 @@
+// Opens a model by path: picks the container by its content, follows split files.
+#pragma once
+
+#include <string>
+
+#include "formats/model_file.h"
+
+namespace puna::formats {
+
+struct OpenOptions {
+  bool map = true;  // map files into memory instead of reading them with pread
+};
+
+// Errors: kNotFound, kIo; kCorrupt with tensor or key and byte offset; kUnsupported naming what is missing.
+base::Task<base::Result<ModelFile>> open_model(std::string path, OpenOptions options = {});
+// One source that holds a whole model (tests, browser). Split files are refused with kUnsupported.
+base::Task<base::Result<ModelFile>> open_model(std::unique_ptr<io::ByteSource> source);
+
+}  // namespace puna::formats

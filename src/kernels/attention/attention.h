@@ -1,0 +1,54 @@
+// Causal attention of each row over its own sequence in the paged KV cache, with the softmax kept online (FlashAttention,
+// Dao et al. 2022), split over the KV length for decoding (Flash-Decoding).
+//   q    [n_tokens, n_heads * head_dim]  f32
+//   out  [n_tokens, n_heads * head_dim]  f32
+// Row t of head h reads kv head h / (n_heads / n_kv_heads) at positions p with p <= position[t] and, with a window,
+// p > position[t] - window. Score = scale * q.k, then softcap * tanh(score / softcap) when softcap > 0.
+#pragma once
+
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "kernels/common/call.h"
+#include "kernels/common/step.h"
+
+namespace puna::kernels {
+
+struct AttentionArgs {
+  std::string label;
+  Slice step;
+  Slice pages;
+  Slice q;
+  Slice k_cache, v_cache;
+  Slice out;
+  Slice scratch;               // of attention_scratch_bytes()
+  KvLayout kv;
+  uint32_t n_heads = 0;
+  uint32_t pages_per_sequence = 0;
+  float scale = 1.0f;
+  float softcap = 0.0f;        // 0 = none
+  uint32_t window = 0;         // 0 = none
+  uint32_t max_rows = 1;       // rows of the batch class
+};
+// The most splits a decode step may use (n_splits in StepShape stays at or below it; 1 for prefill classes).
+uint32_t attention_max_splits(const gpu::DeviceInfo& device, const AttentionArgs& args);
+uint64_t attention_scratch_bytes(const gpu::DeviceInfo& device, const AttentionArgs& args);
+base::Result<void> attention(const gpu::DeviceInfo& device, const AttentionArgs& args, std::vector<KernelCall>& out);
+
+struct AttentionCpuArgs {
+  CpuStep step;
+  const float* q = nullptr;
+  const std::byte* k_cache = nullptr;
+  const std::byte* v_cache = nullptr;
+  float* out = nullptr;
+  KvLayout kv;
+  uint32_t n_heads = 0;
+  float scale = 1.0f;
+  float softcap = 0.0f;
+  uint32_t window = 0;
+  std::byte* scratch = nullptr;  // attention_cpu_scratch_bytes(), 64-byte aligned
+};
+uint64_t attention_cpu_scratch_bytes(int n_threads, uint32_t n_heads, uint32_t head_dim, uint32_t max_rows);
+void attention_cpu(base::ThreadPool& pool, const AttentionCpuArgs& args);
+
+}  // namespace puna::kernels

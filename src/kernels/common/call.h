@@ -1,0 +1,68 @@
+// KernelCall: one GPU dispatch as data. Roles describe calls as pure functions of arguments and DeviceInfo, so that plans and
+// expanded WGSL can be printed and compared without a GPU; the executor in plan/ compiles pipelines and binds buffers.
+// Read next: step.h, then any role, e.g. norm/norm.h.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "gpu/device.h"
+
+namespace puna::kernels {
+
+// A slice of one of the plan's buffers. `buffer` is an index into the plan's buffer table (plan/gpu_program.h), not a gpu::BufferId.
+struct Slice {
+  uint32_t buffer = 0;
+  uint64_t offset = 0;  // bytes, a multiple of 256
+  uint64_t bytes = 0;
+  bool operator==(const Slice&) const = default;
+};
+
+// What a grid dimension follows at replay.
+enum class Extent : uint8_t { kOne, kTokens, kOutputs, kSplits };
+
+// Workgroups of one dimension: ceil(extent * mul / div).
+struct GridDim {
+  Extent extent = Extent::kOne;
+  uint32_t mul = 1;
+  uint32_t div = 1;
+};
+
+// The per-step values a grid may depend on; known to the host when it replays.
+struct StepShape {
+  uint32_t n_tokens = 1;   // rows of this step
+  uint32_t n_outputs = 1;  // rows whose logits are wanted
+  uint32_t n_splits = 1;   // attention splits over the KV length
+};
+uint32_t workgroups(const GridDim& dim, const StepShape& shape);
+
+// How precisely matrix products are computed. exact: f32 activations; fast: int8 activations allowed.
+enum class Numerics : uint8_t { kExact, kFast };
+
+// Which rows an operation runs over.
+enum class Rows : uint8_t { kTokens, kOutputs };
+inline Extent extent_of(Rows rows) { return rows == Rows::kTokens ? Extent::kTokens : Extent::kOutputs; }
+
+struct BoundSlice {
+  Slice slice;
+  gpu::Access access = gpu::Access::kRead;
+};
+
+struct KernelCall {
+  std::string label;                            // "blk.0.ffn_down"
+  std::string_view kernel;                      // template: "norm/norm.wgsl", a name known to wgsl_source()
+  std::map<std::string, std::string> defines;   // variant options and sizes of the template
+  std::vector<BoundSlice> bindings;             // by binding number
+  GridDim x, y, z;
+};
+
+// The text of a template by its path under src/kernels or src/quant ("quant/q4_0.wgsl"); nullopt-like empty when unknown.
+std::string_view wgsl_source(std::string_view path);
+// Expands the template of a call for a device: header, defines, includes. Errors: kInternal with file and line.
+base::Result<std::string> expand(const KernelCall& call, const gpu::DeviceInfo& device);
+
+}  // namespace puna::kernels

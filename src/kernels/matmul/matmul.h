@@ -1,0 +1,62 @@
+// Matrix product with a weight: y[t, r] = sum_k x[t, k] * W[r, k], then an epilogue.
+//   W  [rows, cols]          any weight type
+//   x  [n_rows, cols]        f32
+//   y  [n_rows, y_stride]    f32, written at columns y_column .. y_column + rows (rows / 2 for gated epilogues)
+// Numerics: exact keeps f32 activations and accumulates in f32; fast may quantize x to int8 per 32 columns.
+// One row runs as a mat-vec, 2 to 16 as a small-batch mat-vec, more as a tiled GEMM: max_rows picks at plan time.
+#pragma once
+
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "kernels/common/call.h"
+#include "kernels/common/weight.h"
+#include "kernels/matmul/cpu_matrix.h"
+
+namespace puna::kernels {
+
+enum class Epilogue : uint8_t {
+  kStore,
+  kAdd,      // y += product (y already holds the residual)
+  kSwiGlu,   // rows come in 4-row groups gate, up, gate, up ...: y = silu(gate) * up
+  kGeGlu,    // the same with the tanh form of GELU (Hendrycks and Gimpel 2016)
+  kSoftcap,  // y = cap * tanh(product / cap)
+};
+
+struct MatmulArgs {
+  std::string label;
+  GpuWeight weight;
+  Slice step;
+  Slice x;
+  Slice y;
+  uint32_t y_stride = 0;
+  uint32_t y_column = 0;
+  Epilogue epilogue = Epilogue::kStore;
+  float softcap = 0.0f;
+  Numerics numerics = Numerics::kExact;
+  uint32_t max_rows = 1;   // rows of the batch class: 1, 2, 4, 8, 16 or up to kMaxStepTokens
+  Rows rows = Rows::kTokens;
+  Slice scratch;           // of matmul_scratch_bytes(); unused when that is 0
+  bool x_in_scratch = false;  // scratch already holds this x as int8 from the call before (q, k and v of mixed types)
+};
+// Bytes of scratch the call needs (int8 activations, split-K partials); 0 when none.
+uint64_t matmul_scratch_bytes(const gpu::DeviceInfo& device, const MatmulArgs& args);
+base::Result<void> matmul(const gpu::DeviceInfo& device, const MatmulArgs& args, std::vector<KernelCall>& out);
+
+// The CPU form. y may not overlap x. scratch holds at least matmul_cpu_scratch_bytes(), 64-byte aligned.
+struct MatmulCpuArgs {
+  const CpuMatrix* weight = nullptr;
+  const float* x = nullptr;  // [n_rows, cols]
+  float* y = nullptr;        // [n_rows, y_stride]
+  uint32_t n_rows = 0;
+  uint32_t y_stride = 0;
+  uint32_t y_column = 0;
+  Epilogue epilogue = Epilogue::kStore;
+  float softcap = 0.0f;
+  std::byte* scratch = nullptr;
+  bool x_in_scratch = false;
+};
+uint64_t matmul_cpu_scratch_bytes(uint32_t cols, uint32_t max_rows);
+void matmul_cpu(base::ThreadPool& pool, const MatmulCpuArgs& args);
+
+}  // namespace puna::kernels

@@ -1,0 +1,57 @@
+// Text to token ids and back, as the model's own tokenizer gives them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "tokenizer/vocabulary.h"
+
+namespace puna::tokenizer {
+
+struct EncodeOptions {
+  bool add_special = true;    // BOS and EOS as the vocabulary says
+  bool parse_special = true;  // "<|im_start|>" in the text becomes its control token; false reads markers as plain text
+};
+
+class Tokenizer {
+ public:
+  // Errors: kUnsupported for a model or pre-tokenizer that is not known (named), kCorrupt for inconsistent tables.
+  static base::Result<std::unique_ptr<Tokenizer>> create(Vocabulary vocabulary);
+  virtual ~Tokenizer() = default;
+
+  // Never fails: invalid UTF-8 goes through byte by byte, so that detokenizing gives the same bytes back.
+  virtual std::vector<int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const = 0;
+  // The bytes of one token. Control tokens give "" unless `special`. Ids outside the vocabulary give "".
+  virtual std::string bytes(int32_t id, bool special = false) const = 0;
+  // The bytes of a sequence, exactly (SentencePiece: without the space that encode put in front).
+  std::string decode(const std::vector<int32_t>& ids, bool special = false) const;
+
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  int32_t n_tokens() const { return static_cast<int32_t>(vocabulary_.tokens.size()); }
+  bool is_end(int32_t id) const;  // one of vocabulary().end_tokens
+
+ protected:
+  explicit Tokenizer(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
+  Vocabulary vocabulary_;
+};
+
+// Streams token ids to text without ever cutting a UTF-8 character: push() returns what is complete so far.
+class StreamDecoder {
+ public:
+  explicit StreamDecoder(const Tokenizer& tokenizer, bool special = false) : tokenizer_(tokenizer), special_(special) {}
+  std::string push(int32_t id);
+  // What is left when the stream ends; incomplete bytes are given as they are.
+  std::string finish();
+
+ private:
+  const Tokenizer& tokenizer_;
+  bool special_;
+  bool first_ = true;
+  std::string pending_;
+};
+
+}  // namespace puna::tokenizer
