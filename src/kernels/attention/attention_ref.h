@@ -1,0 +1,52 @@
+// The plain form of attention.h: all scores of a row, then softmax, then the weighted sum, in f64.
+// Needs no scratch.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "kernels/attention/attention.h"
+#include "kernels/common/kv_ref.h"
+
+namespace puna::kernels {
+
+inline void attention_ref(const AttentionCpuArgs& args) {
+  const uint32_t head_dim = args.kv.head_dim;
+  for (uint32_t t = 0; t < args.step.n_tokens; ++t) {
+    const int64_t last = args.step.positions[t];
+    const int64_t first = args.window != 0 ? std::max<int64_t>(0, last - args.window + 1) : 0;
+    const uint32_t* pages =
+        args.step.pages + uint64_t{args.step.sequences[t]} * args.step.pages_per_sequence;
+    for (uint32_t h = 0; h < args.n_heads; ++h) {
+      const uint32_t kv_head = h / (args.n_heads / args.kv.n_kv_heads);
+      const float* q = args.q + (uint64_t{t} * args.n_heads + h) * head_dim;
+      const auto row_of = [&](int64_t p) {
+        return kv_row(args.kv, pages[p / kPageTokens], kv_head,
+                      static_cast<uint32_t>(p % kPageTokens));
+      };
+      std::vector<double> weights;
+      double largest = -INFINITY;
+      for (int64_t p = first; p <= last; ++p) {
+        double dot = 0;
+        for (uint32_t d = 0; d < head_dim; ++d)
+          dot += double{q[d]} * kv_load_ref(args.kv, args.k_cache, row_of(p), d);
+        double score = dot * args.scale;
+        if (args.softcap > 0) score = args.softcap * std::tanh(score / args.softcap);
+        largest = std::max(largest, score);
+        weights.push_back(score);
+      }
+      double sum = 0;
+      for (double& weight : weights) sum += weight = std::exp(weight - largest);
+      for (uint32_t d = 0; d < head_dim; ++d) {
+        double value = 0;
+        for (int64_t p = first; p <= last; ++p) {
+          value += weights[static_cast<size_t>(p - first)] *
+                   kv_load_ref(args.kv, args.v_cache, row_of(p), d);
+        }
+        args.out[(uint64_t{t} * args.n_heads + h) * head_dim + d] = static_cast<float>(value / sum);
+      }
+    }
+  }
+}
+
+}  // namespace puna::kernels

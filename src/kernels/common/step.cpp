@@ -1,0 +1,26 @@
+// Sizes of the paged KV cache; the layout is described in step.h.
+#include "kernels/common/step.h"
+
+namespace puna::kernels {
+namespace {
+uint64_t kv_rows(const KvLayout& kv) { return uint64_t{kv.n_pages} * kv.n_kv_heads * kPageTokens; }
+}  // namespace
+
+uint64_t KvLayout::scales_offset() const {
+  if (type != KvType::kQ8_0) return 0;
+  return (kv_rows(*this) * head_dim + 255) / 256 * 256;
+}
+
+uint64_t KvLayout::bytes() const {
+  switch (type) {
+    case KvType::kF32:
+      return kv_rows(*this) * head_dim * 4;
+    case KvType::kF16:
+      return kv_rows(*this) * head_dim * 2;
+    case KvType::kQ8_0:
+      return scales_offset() + kv_rows(*this) * ((head_dim + 63) / 64) * 4;
+  }
+  return 0;
+}
+
+}  // namespace puna::kernels

@@ -1,0 +1,42 @@
+// The plain form of elementwise.h, one element at a time in f64.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/elementwise/elementwise.h"
+
+namespace puna::kernels {
+
+inline double activate_ref(Activation activation, double v) {
+  if (activation == Activation::kSilu) return v / (1.0 + std::exp(-v));
+  // The tanh form of GELU: 0.5 v (1 + tanh(sqrt(2 / pi) (v + 0.044715 v^3))).
+  return 0.5 * v * (1.0 + std::tanh(0.7978845608028654 * (v + 0.044715 * v * v * v)));
+}
+
+inline double softcap_ref(double v, double cap) { return cap * std::tanh(v / cap); }
+
+inline void add_ref(const float* x, float* y, uint64_t n_elements) {
+  for (uint64_t i = 0; i < n_elements; ++i) y[i] += x[i];
+}
+
+inline void scale_ref(float* y, uint64_t n_elements, float scale) {
+  for (uint64_t i = 0; i < n_elements; ++i) y[i] *= scale;
+}
+
+inline void softcap_ref(float* y, uint64_t n_elements, float cap) {
+  for (uint64_t i = 0; i < n_elements; ++i)
+    y[i] = static_cast<float>(softcap_ref(double{y[i]}, double{cap}));
+}
+
+inline void glu_ref(const float* gate_up, float* y, uint32_t n_rows, uint32_t n,
+                    Activation activation) {
+  for (uint64_t t = 0; t < n_rows; ++t) {
+    for (uint64_t i = 0; i < n; ++i) {
+      const double gate = gate_up[t * 2 * n + i];
+      const double up = gate_up[t * 2 * n + n + i];
+      y[t * n + i] = static_cast<float>(activate_ref(activation, gate) * up);
+    }
+  }
+}
+
+}  // namespace puna::kernels

@@ -1,0 +1,58 @@
+// The plain form of rope.h: every angle by its formula in f64, every KV element through kv_ref.h.
+#pragma once
+
+#include <cmath>
+#include <vector>
+
+#include "kernels/common/kv_ref.h"
+#include "kernels/norm/norm_ref.h"
+#include "kernels/rope/rope.h"
+
+namespace puna::kernels {
+
+// Rotates one head in place.
+inline void rope_row_ref(std::vector<double>& v, const RopeParams& rope, const float* freq_factors,
+                         int32_t position) {
+  for (uint32_t i = 0; i < rope.n_rot / 2; ++i) {
+    double frequency = std::pow(double{rope.base}, -2.0 * i / rope.n_rot) * rope.freq_scale;
+    if (freq_factors) frequency /= freq_factors[i];
+    const double angle = position * frequency;
+    const bool neox = rope.pairs == RopePairs::kNeox;
+    double& a = v[neox ? i : 2 * i];
+    double& b = v[neox ? i + rope.n_rot / 2 : 2 * i + 1];
+    const double a0 = a;
+    a = a0 * std::cos(angle) - b * std::sin(angle);
+    b = a0 * std::sin(angle) + b * std::cos(angle);
+  }
+}
+
+inline void rope_append_ref(const RopeCpuArgs& args) {
+  const uint32_t head_dim = args.kv.head_dim;
+  const uint32_t n_kv = args.kv.n_kv_heads;
+  for (uint32_t t = 0; t < args.step.n_tokens; ++t) {
+    const int32_t position = args.step.positions[t];
+    const uint32_t logical = static_cast<uint32_t>(position) / kPageTokens;
+    const uint32_t page =
+        args.step.pages[uint64_t{args.step.sequences[t]} * args.step.pages_per_sequence + logical];
+    for (uint32_t h = 0; h < args.n_heads + 2 * n_kv; ++h) {
+      const float* in = args.qkv + (uint64_t{t} * (args.n_heads + 2 * n_kv) + h) * head_dim;
+      std::vector<double> v(in, in + head_dim);
+      const bool is_q = h < args.n_heads;
+      const bool is_v = h >= args.n_heads + n_kv;
+      const float* gamma = is_q ? args.q_norm : args.k_norm;
+      if (!is_v && gamma) rms_norm_row_ref(v, gamma, args.norm_eps);
+      if (!is_v) rope_row_ref(v, args.rope, args.freq_factors, position);
+      const std::vector<float> out(v.begin(), v.end());
+      if (is_q) {
+        std::copy(out.begin(), out.end(), args.q_out + (uint64_t{t} * args.n_heads + h) * head_dim);
+        continue;
+      }
+      const uint32_t head = is_v ? h - args.n_heads - n_kv : h - args.n_heads;
+      kv_store_ref(args.kv, is_v ? args.v_cache : args.k_cache,
+                   kv_row(args.kv, page, head, static_cast<uint32_t>(position) % kPageTokens),
+                   out.data());
+    }
+  }
+}
+
+}  // namespace puna::kernels
