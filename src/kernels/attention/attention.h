@@ -30,6 +30,14 @@ struct AttentionArgs {
   uint32_t window = 0;         // 0 = none
   uint32_t max_rows = 1;       // rows of the batch class
 };
+// Splits of one step: what goes into StepShape::n_splits and the words kStepSplitCount and kStepSplitTokens. Every row divides its own
+// KV length evenly over the splits, none shorter than split_tokens, so a chain of steps may run on past the n_kv it was made for.
+struct AttentionSplits {
+  uint32_t n_splits = 1;
+  uint32_t split_tokens = kPageTokens;
+};
+// For rows that see at most n_kv positions; max_splits of attention_max_splits().
+AttentionSplits attention_splits(uint32_t max_splits, uint32_t n_kv);
 // The most splits a decode step may use (n_splits in StepShape stays at or below it; 1 for prefill classes).
 uint32_t attention_max_splits(const gpu::DeviceInfo& device, const AttentionArgs& args);
 uint64_t attention_scratch_bytes(const gpu::DeviceInfo& device, const AttentionArgs& args);

@@ -26,13 +26,18 @@ struct RopeParams {
   float freq_scale = 1.0f;     // linear scaling: 1 / factor
 };
 
+// The constants the GPU kernel turns positions with: for each pair i its turns per position, modulo one turn, as a binary fraction
+// of 64 bits; word 2i holds the upper 32 bits, word 2i + 1 the lower. A position is then multiplied exactly in integers, and whole
+// turns fall out by themselves, however far the position. freq_factors [n_rot / 2] may be null.
+std::vector<uint32_t> rope_table(const RopeParams& rope, const float* freq_factors);
+
 struct RopeArgs {
   std::string label;
   Slice step;
   Slice pages;
   Slice qkv;
-  std::optional<Slice> q_norm, k_norm;  // [head_dim] f32
-  std::optional<Slice> freq_factors;    // [n_rot / 2] f32
+  std::optional<Slice> head_norms;  // [2, head_dim] f32: gamma of the q heads, then of the k heads (one slice, to stay at 8 bindings)
+  std::optional<Slice> table;       // of rope_table(), given when n_rot > 0; one for all layers of equal RopeParams
   Slice q_out;
   Slice k_cache, v_cache;
   KvLayout kv;
