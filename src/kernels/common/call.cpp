@@ -1,0 +1,74 @@
+// Templates compiled into the program, and their expansion for a device.
+#include "kernels/common/call.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <span>
+
+#include "base/embedded.h"
+#include "gpu/wgsl/wgsl_preprocessor.h"
+
+std::span<const puna::base::EmbeddedFile> puna_kernels_wgsl();  // made by puna_embed
+
+namespace puna::kernels {
+namespace {
+
+void add_device_defines(const gpu::DeviceInfo& device,
+                        std::map<std::string, std::string, std::less<>>& defines) {
+  const auto add = [&](std::string_view name, uint32_t value) {
+    defines.try_emplace(std::string(name), std::to_string(value));
+  };
+  add("F16", device.f16);
+  add("SUBGROUPS", device.subgroups);
+  add("SUBGROUP_MIN", device.subgroup_min);
+  add("SUBGROUP_MAX", device.subgroup_max);
+  add("SUBGROUP_MATRIX", device.subgroup_matrix);
+  add("DOT4", device.dot4);
+  add("DIALECT_TINT", device.dialect == gpu::Dialect::kTint);
+}
+
+}  // namespace
+
+uint32_t workgroups(const GridDim& dim, const StepShape& shape) {
+  uint64_t extent = 1;
+  if (dim.extent == Extent::kTokens) extent = shape.n_tokens;
+  if (dim.extent == Extent::kOutputs) extent = shape.n_outputs;
+  if (dim.extent == Extent::kSplits) extent = shape.n_splits;
+  return static_cast<uint32_t>((extent * dim.mul + dim.div - 1) / dim.div);
+}
+
+std::string_view wgsl_source(std::string_view path) {
+  constexpr std::string_view kRoom = "kernels/";
+  for (const base::EmbeddedFile& file : puna_kernels_wgsl()) {
+    if (file.name == path) return file.text;
+    if (file.name.starts_with(kRoom) && file.name.substr(kRoom.size()) == path) return file.text;
+  }
+  return {};
+}
+
+base::Result<std::string> expand(const KernelCall& call, const gpu::DeviceInfo& device) {
+  const std::string_view source = wgsl_source(call.kernel);
+  if (source.empty()) {
+    return base::fail(
+        base::ErrorCode::kInternal,
+        fmt::format("Kernel template \"{}\" of {} is not compiled into this program; list it "
+                    "in src/kernels/CMakeLists.txt.",
+                    call.kernel, call.label));
+  }
+  wgslpp::Options options;
+  options.defines.insert(call.defines.begin(), call.defines.end());
+  add_device_defines(device, options.defines);
+  options.include = [](std::string_view path) -> std::optional<std::string> {
+    const std::string_view text = wgsl_source(path);
+    return text.empty() ? std::nullopt : std::optional(std::string(text));
+  };
+  wgslpp::Output out = wgslpp::expand(source, call.kernel, options);
+  if (!out.ok()) {
+    return base::fail(base::ErrorCode::kInternal,
+                      fmt::format("WGSL of {} does not expand: {}", call.label, out.error));
+  }
+  return gpu::wgsl_header(device) + out.text;
+}
+
+}  // namespace puna::kernels

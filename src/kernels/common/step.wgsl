@@ -1,0 +1,29 @@
+// The step buffer and the KV cache as kernels read them; step.h describes both, step_test.cpp keeps the numbers equal.
+const MAX_STEP_TOKENS = 512u;
+const PAGE_TOKENS = 32u;
+
+// Word offsets into the step buffer, array<u32>.
+const STEP_TOKEN_COUNT = 0u;
+const STEP_OUTPUT_COUNT = 1u;
+const STEP_SPLIT_COUNT = 2u;
+const STEP_SPLIT_TOKENS = 3u;
+const STEP_TOKENS = 16u;
+const STEP_POSITIONS = 528u;
+const STEP_SEQUENCES = 1040u;
+const STEP_OUTPUT_ROWS = 1552u;
+const STEP_WORDS = 2064u;
+
+// Index of the page table entry that holds `position` of a sequence (a row of the table).
+fn page_entry(sequence: u32, pages_per_sequence: u32, position: u32) -> u32 {
+  return sequence * pages_per_sequence + position / PAGE_TOKENS;
+}
+
+// Head row of the cache, in units of head_dim elements: the row of `position` lies in slot position % PAGE_TOKENS of its page.
+fn kv_row(page: u32, n_kv_heads: u32, head: u32, position: u32) -> u32 {
+  return (page * n_kv_heads + head) * PAGE_TOKENS + position % PAGE_TOKENS;
+}
+
+// q8_0: word of the scale plane that holds the scales of elements d and (d ^ 32) of a head row; the low half is the even block's.
+fn kv_scale_word(row: u32, head_dim: u32, d: u32) -> u32 {
+  return row * ((head_dim + 63u) / 64u) + d / 64u;
+}
