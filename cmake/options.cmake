@@ -1,0 +1,50 @@
+# What holds for every target: language, warnings, sanitizers, run paths, and the libraries that the system provides.
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+find_program(PUNA_CCACHE ccache)
+if(PUNA_CCACHE AND NOT EMSCRIPTEN)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PUNA_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${PUNA_CCACHE})
+endif()
+
+# The program finds libwgpu_native beside itself first, so it can be carried in one folder.
+set(CMAKE_BUILD_RPATH "$ORIGIN")
+set(CMAKE_INSTALL_RPATH "$ORIGIN")
+
+add_library(puna_options INTERFACE)
+target_compile_options(puna_options INTERFACE -Wall -Wextra -Wconversion -Wno-sign-conversion
+  $<$<BOOL:${PUNA_WERROR}>:-Werror>)
+
+if(PUNA_SANITIZE)
+  add_compile_options(-fsanitize=${PUNA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${PUNA_SANITIZE})
+  # GCC 12 sees possible nulls and uninitialised values through the sanitizers' instrumentation that are not there.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(puna_options INTERFACE -Wno-maybe-uninitialized -Wno-null-dereference)
+  endif()
+endif()
+
+if(PUNA_PORTABLE)
+  add_link_options(-static-libstdc++ -static-libgcc)
+endif()
+
+if(EMSCRIPTEN)
+  include(wasm)
+else()
+  find_package(Threads REQUIRED)
+  find_package(fmt REQUIRED)
+  find_package(nlohmann_json REQUIRED)
+  if(PUNA_TESTS)
+    find_package(doctest REQUIRED)
+  endif()
+endif()
+# The fmt that rooms link: header-only where the program must not depend on the system's library.
+add_library(puna_fmt INTERFACE)
+if(PUNA_PORTABLE OR EMSCRIPTEN)
+  target_link_libraries(puna_fmt INTERFACE fmt::fmt-header-only)
+else()
+  target_link_libraries(puna_fmt INTERFACE fmt::fmt)
+endif()
+if(PUNA_TESTS)
+  enable_testing()
+endif()
