@@ -1,5 +1,5 @@
-// The table of weight types: block geometry, plain decode and encode of each. One file set per type (q4_k.h .cpp .wgsl);
-// a new type is those files and one row in quant.cpp.
+// The table of weight types: block geometry, plain decode and encode of each. One file set per type
+// (q4_k.h .cpp .wgsl); a new type is those files and one row in quant.cpp.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,32 @@
 namespace puna::quant {
 
 // In the order of their GGUF ids (gaps are types not supported yet).
-enum class Type : uint8_t { kF32, kF16, kBf16, kQ4_0, kQ4_1, kQ5_0, kQ5_1, kQ8_0, kQ2_K, kQ3_K, kQ4_K, kQ5_K, kQ6_K };
+enum class Type : uint8_t {
+  kF32,
+  kF16,
+  kBf16,
+  kQ4_0,
+  kQ4_1,
+  kQ5_0,
+  kQ5_1,
+  kQ8_0,
+  kQ2_K,
+  kQ3_K,
+  kQ4_K,
+  kQ5_K,
+  kQ6_K
+};
 
 struct TypeInfo {
   Type type;
-  std::string_view name;     // lower case, as on the command line: "q4_k"
-  uint32_t gguf_id;          // ggml_type in the GGUF specification
-  uint32_t block_elements;   // elements per block; a row is a whole number of blocks
-  uint32_t block_bytes;      // bytes per block in a file
+  std::string_view name;    // lower case, as on the command line: "q4_k"
+  uint32_t gguf_id;         // ggml_type in the GGUF specification
+  uint32_t block_elements;  // elements per block; a row is a whole number of blocks
+  uint32_t block_bytes;     // bytes per block in a file
   // Decodes n elements (a multiple of block_elements) exactly as the format defines them.
   void (*decode)(const std::byte* blocks, float* out, size_t n);
-  // Encodes n elements by round-to-nearest with the search the type is known for; nullptr when puna quantize does not write it.
+  // Encodes n elements by round-to-nearest with the search the type is known for; nullptr when puna
+  // quantize does not write it.
   void (*encode)(const float* in, std::byte* blocks, size_t n);
 
   double bits_per_weight() const { return 8.0 * block_bytes / block_elements; }
@@ -29,8 +44,8 @@ struct TypeInfo {
 
 std::span<const TypeInfo> types();
 const TypeInfo& info(Type type);
-const TypeInfo* find(std::string_view name);       // case-insensitive; nullptr when unknown
-const TypeInfo* find_gguf(uint32_t gguf_id);       // nullptr when unknown
+const TypeInfo* find(std::string_view name);  // case-insensitive; nullptr when unknown
+const TypeInfo* find_gguf(uint32_t gguf_id);  // nullptr when unknown
 // The name GGUF gives an id that Puna does not support ("IQ2_XXS"), or "unknown".
 std::string_view gguf_type_name(uint32_t gguf_id);
 

@@ -1,0 +1,105 @@
+#include "quant/quant.h"
+
+#include "base/check.h"
+#include "quant/floats.h"
+#include "quant/q2_k.h"
+#include "quant/q3_k.h"
+#include "quant/q4_0.h"
+#include "quant/q4_1.h"
+#include "quant/q4_k.h"
+#include "quant/q5_0.h"
+#include "quant/q5_1.h"
+#include "quant/q5_k.h"
+#include "quant/q6_k.h"
+#include "quant/q8_0.h"
+
+namespace puna::quant {
+
+namespace {
+
+template <class Block>
+void decode_blocks(const std::byte* blocks, float* out, size_t n) {
+  PUNA_DCHECK(n % Block::kElements == 0);
+  for (size_t i = 0; i < n / Block::kElements; ++i)
+    decode(load_block<Block>(blocks, i), out + i * Block::kElements);
+}
+
+template <class Block>
+void encode_blocks(const float* in, std::byte* blocks, size_t n) {
+  PUNA_DCHECK(n % Block::kElements == 0);
+  for (size_t i = 0; i < n / Block::kElements; ++i) {
+    Block block;
+    encode(in + i * Block::kElements, block);
+    store_block(block, blocks, i);
+  }
+}
+
+template <class Block>
+constexpr TypeInfo row(Type type, std::string_view name, uint32_t gguf_id) {
+  return {type,
+          name,
+          gguf_id,
+          Block::kElements,
+          sizeof(Block),
+          decode_blocks<Block>,
+          encode_blocks<Block>};
+}
+
+// The table, in the order of Type.
+constexpr TypeInfo kTypes[] = {
+    row<BlockF32>(Type::kF32, "f32", 0),     row<BlockF16>(Type::kF16, "f16", 1),
+    row<BlockBf16>(Type::kBf16, "bf16", 30), row<BlockQ4_0>(Type::kQ4_0, "q4_0", 2),
+    row<BlockQ4_1>(Type::kQ4_1, "q4_1", 3),  row<BlockQ5_0>(Type::kQ5_0, "q5_0", 6),
+    row<BlockQ5_1>(Type::kQ5_1, "q5_1", 7),  row<BlockQ8_0>(Type::kQ8_0, "q8_0", 8),
+    row<BlockQ2_K>(Type::kQ2_K, "q2_k", 10), row<BlockQ3_K>(Type::kQ3_K, "q3_k", 11),
+    row<BlockQ4_K>(Type::kQ4_K, "q4_k", 12), row<BlockQ5_K>(Type::kQ5_K, "q5_k", 13),
+    row<BlockQ6_K>(Type::kQ6_K, "q6_k", 14),
+};
+
+// ggml_type names by id; the ids with an empty name were given up by ggml.
+constexpr std::string_view kGgufNames[] = {
+    "F32",     "F16",   "Q4_0",   "Q4_1",  "",      "",       "Q5_0", "Q5_1",    "Q8_0",
+    "Q8_1",    "Q2_K",  "Q3_K",   "Q4_K",  "Q5_K",  "Q6_K",   "Q8_K", "IQ2_XXS", "IQ2_XS",
+    "IQ3_XXS", "IQ1_S", "IQ4_NL", "IQ3_S", "IQ2_S", "IQ4_XS", "I8",   "I16",     "I32",
+    "I64",     "F64",   "IQ1_M",  "BF16",  "",      "",       "",     "TQ1_0",   "TQ2_0",
+    "",        "",      "",       "MXFP4", "NVFP4", "Q1_0",   "Q2_0"};
+
+char to_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (to_lower(a[i]) != to_lower(b[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::span<const TypeInfo> types() { return kTypes; }
+
+const TypeInfo& info(Type type) {
+  PUNA_CHECK(static_cast<size_t>(type) < std::size(kTypes));
+  return kTypes[static_cast<size_t>(type)];
+}
+
+const TypeInfo* find(std::string_view name) {
+  for (const TypeInfo& type : kTypes) {
+    if (equal_ignoring_case(type.name, name)) return &type;
+  }
+  return nullptr;
+}
+
+const TypeInfo* find_gguf(uint32_t gguf_id) {
+  for (const TypeInfo& type : kTypes) {
+    if (type.gguf_id == gguf_id) return &type;
+  }
+  return nullptr;
+}
+
+std::string_view gguf_type_name(uint32_t gguf_id) {
+  if (gguf_id >= std::size(kGgufNames) || kGgufNames[gguf_id].empty()) return "unknown";
+  return kGgufNames[gguf_id];
+}
+
+}  // namespace puna::quant
