@@ -32,7 +32,7 @@ fetch_wgpu_native() {
   machine=$(uname -m)
   sum=wgpu_sha256_$machine
   [ -n "${!sum:-}" ] || die "there is no pinned wgpu-native for machine type \"$machine\"; build with the preset no-gpu"
-  [ "$(cat "$cache/wgpu-native/version" 2> /dev/null)" = "${!sum}" ] && return
+  [ "$(cat "$cache/wgpu-native/.pin" 2> /dev/null)" = "${!sum}" ] && return
   say "fetching wgpu-native (wheel wgpu $wgpu_version)"
   rm -rf "$work" && mkdir -p "$work"
   pip_wheel "wgpu==$wgpu_version" "manylinux_2_28_$machine" "$work"
@@ -42,14 +42,14 @@ fetch_wgpu_native() {
   rm -rf "$cache/wgpu-native" && mkdir -p "$cache/wgpu-native/include/webgpu" "$cache/wgpu-native/lib"
   cp "$work"/wheel/wgpu/resources/{webgpu,wgpu}.h "$cache/wgpu-native/include/webgpu/"
   cp "$work/wheel/wgpu/resources/libwgpu_native-release.so" "$cache/wgpu-native/lib/"
-  echo "${!sum}" > "$cache/wgpu-native/version"
+  echo "${!sum}" > "$cache/wgpu-native/.pin"
   rm -rf "$work"
 }
 
 # Asks apt for trixie's source package under a configuration of its own, so that the machine's package lists stay as they are.
 fetch_highway() {
   local work=$cache/work archive=highway_$highway_version.orig.tar.gz
-  [ "$(cat "$cache/highway/version" 2> /dev/null)" = "$highway_sha256" ] && return
+  [ "$(cat "$cache/highway/.pin" 2> /dev/null)" = "$highway_sha256" ] && return
   say "fetching Highway $highway_version (Debian source package)"
   rm -rf "$work" && mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
   trixie_source deb-src > "$work/trixie.sources"
@@ -68,6 +68,6 @@ CONF
   check_sha256 "$work/$archive" "$highway_sha256"
   rm -rf "$cache/highway" && mkdir -p "$cache/highway"
   tar xzf "$work/$archive" -C "$cache/highway" --strip-components=1
-  echo "$highway_sha256" > "$cache/highway/version"
+  echo "$highway_sha256" > "$cache/highway/.pin"
   rm -rf "$work"
 }
