@@ -20,11 +20,12 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
-  virtual uint64_t size() const = 0;              // bytes
-  virtual const std::string& name() const = 0;    // for messages: a path or URL
+  virtual uint64_t size() const = 0;            // bytes
+  virtual const std::string& name() const = 0;  // for messages: a path or URL
 
-  // Fills all of `out` from `offset` on, then calls `done` exactly once, before returning or later on the engine thread.
-  // `out` stays alive until then. Errors: kInvalidArgument when the range leaves the source, kIo when it cannot be read.
+  // Fills all of `out` from `offset` on, then calls `done` exactly once, before returning or later
+  // on the engine thread. `out` stays alive until then. Errors: kInvalidArgument when the range
+  // leaves the source, kIo when it cannot be read.
   virtual void read(uint64_t offset, std::span<std::byte> out, ReadDone done) = 0;
 
   // The whole content when it is addressable memory already (mapped file, memory), else empty.

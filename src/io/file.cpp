@@ -1,0 +1,158 @@
+// Files as byte sources, on POSIX: read with pread or mapped.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include "io/byte_source.h"
+#include "io/range.h"
+
+namespace puna::io {
+
+namespace {
+
+using base::ErrorCode;
+
+std::string reason() { return std::generic_category().message(errno); }
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+struct Opened {
+  Descriptor fd;
+  uint64_t size;
+};
+
+base::Result<Opened> open_regular(const std::string& path) {
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) {
+    if (errno == ENOENT || errno == ENOTDIR) {
+      return base::fail(ErrorCode::kNotFound, fmt::format("The file \"{}\" does not exist.", path));
+    }
+    return base::fail(ErrorCode::kIo,
+                      fmt::format("The file \"{}\" cannot be opened: {}.", path, reason()));
+  }
+  struct stat status = {};
+  if (::fstat(fd.get(), &status) != 0) {
+    return base::fail(ErrorCode::kIo,
+                      fmt::format("The size of \"{}\" cannot be read: {}.", path, reason()));
+  }
+  if (S_ISDIR(status.st_mode))
+    return base::fail(ErrorCode::kIo, fmt::format("\"{}\" is a folder, not a file.", path));
+  if (!S_ISREG(status.st_mode)) {
+    return base::fail(
+        ErrorCode::kIo,
+        fmt::format("\"{}\" is not a regular file, so it has no length to read by.", path));
+  }
+  return Opened{std::move(fd), static_cast<uint64_t>(status.st_size)};
+}
+
+class FileSource final : public ByteSource {
+ public:
+  FileSource(std::string name, Opened opened)
+      : name_(std::move(name)), opened_(std::move(opened)) {}
+
+  uint64_t size() const override { return opened_.size; }
+  const std::string& name() const override { return name_; }
+  void read(uint64_t offset, std::span<std::byte> out, ReadDone done) override {
+    done(read_now(offset, out));
+  }
+
+ private:
+  base::Result<void> read_now(uint64_t offset, std::span<std::byte> out) const {
+    PUNA_TRY(check_range(*this, offset, out.size()));
+    while (!out.empty()) {
+      // Linux transfers at most 2 GiB a call.
+      const size_t n = std::min<size_t>(out.size(), size_t{1} << 30);
+      const ssize_t got = ::pread(opened_.fd.get(), out.data(), n, static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) {
+        return base::fail(ErrorCode::kIo, fmt::format("Reading \"{}\" at offset {} fails: {}.",
+                                                      name_, offset, reason()));
+      }
+      if (got == 0) {
+        return base::fail(
+            ErrorCode::kIo,
+            fmt::format("\"{}\" ends at offset {} although it had {} bytes when it was opened.",
+                        name_, offset, opened_.size));
+      }
+      offset += static_cast<uint64_t>(got);
+      out = out.subspan(static_cast<size_t>(got));
+    }
+    return {};
+  }
+
+  std::string name_;
+  Opened opened_;
+};
+
+// A file that shrinks while it is mapped kills the process on access (SIGBUS): the price of
+// mapping, see OpenOptions::map.
+class MappedSource final : public ByteSource {
+ public:
+  MappedSource(std::string name, std::span<const std::byte> bytes)
+      : name_(std::move(name)), bytes_(bytes) {}
+  MappedSource(const MappedSource&) = delete;
+  MappedSource& operator=(const MappedSource&) = delete;
+  ~MappedSource() override {
+    if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  }
+
+  uint64_t size() const override { return bytes_.size(); }
+  const std::string& name() const override { return name_; }
+  std::span<const std::byte> mapped() const override { return bytes_; }
+
+  void read(uint64_t offset, std::span<std::byte> out, ReadDone done) override {
+    base::Result<void> in_range = check_range(*this, offset, out.size());
+    if (in_range && !out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
+    done(std::move(in_range));
+  }
+
+ private:
+  std::string name_;
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<ByteSource>> open_file(const std::string& path) {
+  PUNA_TRY(Opened opened, open_regular(path));
+  return std::make_unique<FileSource>(path, std::move(opened));
+}
+
+base::Result<std::unique_ptr<ByteSource>> map_file(const std::string& path) {
+  PUNA_TRY(const Opened opened, open_regular(path));
+  if (opened.size == 0) return std::make_unique<MappedSource>(path, std::span<const std::byte>{});
+  if (opened.size > std::numeric_limits<size_t>::max()) {
+    return base::fail(
+        ErrorCode::kIo,
+        fmt::format("\"{}\" ({} bytes) does not fit into the address space.", path, opened.size));
+  }
+  const size_t n = static_cast<size_t>(opened.size);
+  void* address = ::mmap(nullptr, n, PROT_READ, MAP_SHARED, opened.fd.get(), 0);
+  if (address == MAP_FAILED) {
+    return base::fail(ErrorCode::kIo,
+                      fmt::format("The file \"{}\" cannot be mapped: {}.", path, reason()));
+  }
+  return std::make_unique<MappedSource>(path, std::span(static_cast<const std::byte*>(address), n));
+}
+
+}  // namespace puna::io
