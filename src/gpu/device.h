@@ -1,6 +1,7 @@
-// Device: the waist between Puna and a WebGPU implementation. Buffers, pipelines from WGSL, a recorded command list,
-// submit, asynchronous read-back. Implemented by native/ (webgpu.h), web/ (the page's WebGPU) and null/ (records, checks).
-// One thread, the engine thread, touches a Device; callbacks run on it, inside poll() or wait().
+// Device: the waist between Puna and a WebGPU implementation. Buffers, pipelines from WGSL, a
+// recorded command list, submit, asynchronous read-back. Implemented by native/ (webgpu.h), web/
+// (the page's WebGPU) and null/ (records, checks). One thread, the engine thread, touches a Device;
+// callbacks run on it, inside poll() or wait().
 #pragma once
 
 #include <cstddef>
@@ -35,9 +36,9 @@ struct SubmitId {
 
 struct Limits {
   uint64_t max_buffer_bytes = 256u << 20;
-  uint64_t max_binding_bytes = 128u << 20;       // one storage binding; larger tensors are split by rows
-  uint32_t max_storage_buffers = 8;              // per dispatch
-  uint32_t max_workgroup_bytes = 16384;          // workgroup memory
+  uint64_t max_binding_bytes = 128u << 20;  // one storage binding; larger tensors are split by rows
+  uint32_t max_storage_buffers = 8;         // per dispatch
+  uint32_t max_workgroup_bytes = 16384;     // workgroup memory
   uint32_t max_workgroup_invocations = 256;
   uint32_t max_workgroups_per_dimension = 65535;
 };
@@ -56,11 +57,13 @@ struct DeviceInfo {
   std::string driver;   // free text with version
   AdapterType type = AdapterType::kUnknown;
   Dialect dialect = Dialect::kNaga;
-  bool f16 = false;              // shader-f16: `enable f16;`
+  bool f16 = false;  // shader-f16: `enable f16;`
   bool subgroups = false;
-  uint32_t subgroup_min = 0;     // 0 without subgroups. A kernel reads the actual size from the builtin unless min == max.
+  uint32_t subgroup_min =
+      0;  // 0 without subgroups. A kernel reads the actual size from the builtin unless min == max.
   uint32_t subgroup_max = 0;
-  bool dot4 = false;             // dot4I8Packed is a native instruction
+  bool dot4 = false;  // dot4I8Packed gives right numbers and is not known to be emulated; tuning
+                      // says if it pays
   bool subgroup_matrix = false;  // tensor cores through WGSL
   Limits limits;
 };
@@ -71,8 +74,8 @@ std::string wgsl_header(const DeviceInfo& info);
 enum class Access : uint8_t { kRead, kReadWrite };
 
 struct PipelineDesc {
-  std::string label;             // for messages and plans
-  std::string wgsl;              // complete text; the entry point is `main`, all bindings in @group(0)
+  std::string label;  // for messages and plans
+  std::string wgsl;   // complete text; the entry point is `main`, all bindings in @group(0)
   std::vector<Access> bindings;  // by binding number, all storage buffers
 };
 
@@ -82,20 +85,25 @@ struct Binding {
   uint64_t bytes = 0;   // a multiple of 4
 };
 
-// A flat list of work, cheap to refill each step. Dispatches run in order, each sees what earlier ones wrote.
+// A flat list of work, cheap to refill each step. Dispatches run in order, each sees what earlier
+// ones wrote.
 struct Command {
   enum class Kind : uint8_t { kDispatch, kCopy } kind = Kind::kDispatch;
   PipelineId pipeline;
   BindGroupId bind_group;
-  uint32_t x = 1, y = 1, z = 1;            // workgroups; a dispatch with a zero is left out
-  BufferId source, destination;            // copies
+  uint32_t x = 1, y = 1, z = 1;  // workgroups; a dispatch with a zero is left out
+  BufferId source, destination;  // copies
   uint64_t source_offset = 0, destination_offset = 0, bytes = 0;  // multiples of 4
 };
 class CommandList {
  public:
   void clear() { commands_.clear(); }
-  void dispatch(PipelineId pipeline, BindGroupId bind_group, uint32_t x, uint32_t y = 1, uint32_t z = 1);
-  void copy(BufferId source, uint64_t source_offset, BufferId destination, uint64_t destination_offset, uint64_t bytes);
+  void dispatch(PipelineId pipeline, BindGroupId bind_group, uint32_t x, uint32_t y = 1,
+                uint32_t z = 1);
+  // Between two different buffers; the source is kStorage, the destination is not being read. Zero
+  // bytes are left out.
+  void copy(BufferId source, uint64_t source_offset, BufferId destination,
+            uint64_t destination_offset, uint64_t bytes);
   std::span<const Command> commands() const { return commands_; }
 
  private:
@@ -115,29 +123,44 @@ class Device {
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
 
-  // Zero-filled. Errors: kOutOfMemory with the size, kInvalidArgument above max_buffer_bytes, kDeviceLost.
-  virtual base::Result<BufferId> create_buffer(uint64_t bytes, BufferUse use, std::string_view label) = 0;
+  // Zero-filled; bytes are rounded up to a multiple of 4. Errors: kOutOfMemory with the size,
+  // kInvalidArgument above max_buffer_bytes, kDeviceLost.
+  virtual base::Result<BufferId> create_buffer(uint64_t bytes, BufferUse use,
+                                               std::string_view label) = 0;
+  // Work submitted before still runs. Bind groups that use the buffer are destroyed too.
   virtual void destroy_buffer(BufferId buffer) = 0;
 
-  // Calls done once. Equal WGSL text is compiled once. Errors: kDevice with the compiler's message and the label.
+  // Calls done once, natively before it returns. Equal WGSL text is compiled once. Errors: kDevice
+  // with the compiler's message and the label.
   virtual void create_pipeline(PipelineDesc desc, PipelineDone done) = 0;
-  // One binding for each of the pipeline's. Errors: kInvalidArgument on a wrong count, an unaligned offset, a range outside its
-  // buffer or above max_binding_bytes; in debug builds and null/ also on bindings of one buffer that overlap where one is
-  // written, and on read beside read-write of one buffer (the rule of WebGPU).
-  virtual base::Result<BindGroupId> create_bind_group(PipelineId pipeline, std::span<const Binding> bindings) = 0;
+  // One binding for each of the pipeline's. Errors: kInvalidArgument on a wrong count, an unaligned
+  // offset, a range outside its buffer or above max_binding_bytes; in debug builds and null/ also
+  // on bindings of one buffer that overlap where one is written, and on read beside read-write of
+  // one buffer (the rule of WebGPU).
+  virtual base::Result<BindGroupId> create_bind_group(PipelineId pipeline,
+                                                      std::span<const Binding> bindings) = 0;
   virtual void destroy_bind_group(BindGroupId group) = 0;
 
-  // Takes effect before commands submitted later; the bytes are copied before it returns. Offset and size: multiples of 4.
-  virtual base::Result<void> write_buffer(BufferId buffer, uint64_t offset, std::span<const std::byte> bytes) = 0;
-  // Records and submits; does not wait. Errors: kDeviceLost.
+  // Takes effect before commands submitted later; the bytes are copied before it returns. Offset
+  // and size: multiples of 4.
+  virtual base::Result<void> write_buffer(BufferId buffer, uint64_t offset,
+                                          std::span<const std::byte> bytes) = 0;
+  // Records and submits; does not wait. Errors: kDeviceLost; kInvalidArgument on what is gone or
+  // does not fit together, and kDevice when the GPU refused this or an earlier operation. Nothing
+  // of a refused list runs.
   virtual base::Result<SubmitId> submit(const CommandList& list) = 0;
-  // Copies bytes of a kReadback buffer to `out` once all work submitted so far has run, then calls done.
-  // `out` stays alive until then; one read at a time for each buffer.
-  virtual void read_back(BufferId buffer, uint64_t offset, std::span<std::byte> out, ReadDone done) = 0;
+  // Copies bytes of a kReadback buffer to `out` once all work submitted so far has run, then calls
+  // done. `out` stays alive until then; one read at a time for each buffer. The offset is a
+  // multiple of 8, the size of 4. A read that is outstanding when the Device is destroyed is
+  // dropped without a call.
+  virtual void read_back(BufferId buffer, uint64_t offset, std::span<std::byte> out,
+                         ReadDone done) = 0;
 
-  // Blocks until the submit has run (native), and runs callbacks that are due. In a page: kUnsupported.
+  // Blocks until the submit has run (native), and runs callbacks that are due. In a page:
+  // kUnsupported.
   virtual base::Result<void> wait(SubmitId submit) = 0;
-  // Lets callbacks run; natively blocks until at least one outstanding read_back is done when there is any.
+  // Lets callbacks run; natively blocks until at least one outstanding read_back is done when there
+  // is any.
   virtual void poll() = 0;
   // Set once the device is gone; everything then fails with kDeviceLost and this text.
   virtual bool lost() const = 0;

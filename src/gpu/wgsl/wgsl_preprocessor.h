@@ -3,9 +3,11 @@
 //
 //   wgslpp::Options options;
 //   options.defines["TILE"] = "16";
-//   options.include = [](std::string_view path) -> std::optional<std::string> { return
-//   read_my_file(path); }; wgslpp::Output out = wgslpp::expand(source, "matmul.wgsl", options); if
-//   (!out.ok()) report(out.error);   // matmul.wgsl:12: ...
+//   options.include = [](std::string_view path) -> std::optional<std::string> {
+//     return read_my_file(path);
+//   };
+//   wgslpp::Output out = wgslpp::expand(source, "matmul.wgsl", options);
+//   if (!out.ok()) report(out.error);  // matmul.wgsl:12: ...
 //
 // It needs a C++20 compiler and nothing else: no exceptions, no globals, no file access of its own.
 // Directives (first on a line):
@@ -14,11 +16,12 @@
 //   #include "path"          once for each path; a cycle is an error
 //   #for NAME in A..B        repeats the lines up to #endfor with NAME = A, A + 1 .. B - 1
 //   #error text
-// A directive line that ends in \ goes on in the next one. EXPR is made of integers (also 0x1f, 4u,
-// true, false), defines, defined(NAME), ! && || == != < <= > >= + - * / % and parentheses. A name
-// without a value in EXPR is an error, not 0. In the text, defines replace whole identifiers
-// outside comments, and ## joins its neighbours after replacement (acc_##i). README.md beside this
-// file says more.
+// A directive line that ends in \ goes on in the next one.
+//
+// EXPR is made of integers (also 0x1f, 4u, true, false), defines, defined(NAME), parentheses and
+// ! && || == != < <= > >= + - * / %. A name without a value in EXPR is an error, not 0.
+// In the text, defines replace whole identifiers outside comments, and ## joins its neighbours
+// after replacement (acc_##i). README.md beside this file says more.
 #pragma once
 
 #include <algorithm>

@@ -1,0 +1,58 @@
+// What differs between libraries that implement webgpu.h. wgpu_native.cpp and dawn.cpp implement
+// these functions; the build compiles one of them. Internal to native/.
+#pragma once
+
+#include <webgpu/webgpu.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/device.h"
+
+namespace puna::gpu::native::library {
+
+inline WGPUStringView view(std::string_view text) { return {text.data(), text.size()}; }
+inline std::string text(WGPUStringView text) {
+  if (text.data == nullptr) return {};
+  return text.length == WGPU_STRLEN ? std::string(text.data) : std::string(text.data, text.length);
+}
+
+Dialect dialect();
+
+// One instance for the whole process, made at first use and kept: drivers do not unload well. Null
+// when the library cannot start.
+WGPUInstance instance();
+
+// Every adapter of Vulkan, Metal and D3D12; the caller releases them.
+std::vector<WGPUAdapter> enumerate_adapters();
+
+// The kinds of errors that scopes catch; others reach the device's error callback.
+std::span<const WGPUErrorFilter> error_filters();
+
+struct Feature {
+  WGPUFeatureName id;
+  std::string_view name;  // WebGPU's name for it
+};
+// Those of the adapter that have a name worth showing.
+std::vector<Feature> features(WGPUAdapter adapter);
+
+// Opens a device. Adds what the library itself needs (toggles) to `descriptor`; `trusted` drops
+// bounds checks where that is a property of the device.
+base::Result<WGPUDevice> request_device(WGPUAdapter adapter, WGPUDeviceDescriptor descriptor,
+                                        bool trusted);
+
+WGPUShaderModule create_shader_module(WGPUDevice device,
+                                      const WGPUShaderModuleDescriptor& descriptor, bool trusted);
+
+// Names a submit for wait_for().
+using Ticket = uint64_t;
+Ticket submit(WGPUDevice device, WGPUQueue queue, WGPUCommandBuffer commands);
+// Blocks until the submit has run; callbacks that became due run meanwhile.
+void wait_for(WGPUDevice device, Ticket ticket);
+// Lets due callbacks run, without blocking.
+void run_callbacks(WGPUDevice device);
+
+}  // namespace puna::gpu::native::library

@@ -1,0 +1,467 @@
+#include "gpu/native/native_device.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+
+#include "base/log.h"
+
+namespace puna::gpu::native {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+using library::view;
+
+// Waits older than this many submits wait for the oldest remembered one instead, which ran later.
+constexpr size_t kRememberedSubmits = 64;
+
+// Catches what goes wrong in the library between its construction and end().
+class ErrorScope {
+ public:
+  explicit ErrorScope(WGPUDevice device) : device_(device) {
+    for (const WGPUErrorFilter filter : library::error_filters())
+      wgpuDevicePushErrorScope(device_, filter);
+  }
+  ~ErrorScope() {
+    if (open_) static_cast<void>(end(""));
+  }
+  ErrorScope(const ErrorScope&) = delete;
+  ErrorScope& operator=(const ErrorScope&) = delete;
+
+  // The error, if there was one, after `what`: "Kernel "x" does not compile".
+  Result<void> end(std::string_view what) {
+    open_ = false;
+    struct Caught {
+      WGPUErrorType type = WGPUErrorType_NoError;
+      std::string message;
+    } caught;
+    for (size_t i = 0; i < library::error_filters().size(); ++i) {
+      WGPUPopErrorScopeCallbackInfo callback = {};
+      callback.mode = WGPUCallbackMode_AllowSpontaneous;
+      callback.userdata1 = &caught;
+      callback.callback = [](WGPUPopErrorScopeStatus, WGPUErrorType type, WGPUStringView message,
+                             void* data, void*) {
+        if (type != WGPUErrorType_NoError)
+          *static_cast<Caught*>(data) = {type, library::text(message)};
+      };
+      wgpuDevicePopErrorScope(device_, callback);
+    }
+    if (caught.type == WGPUErrorType_NoError) return {};
+    const bool memory = caught.type == WGPUErrorType_OutOfMemory;
+    return fail(
+        memory ? ErrorCode::kOutOfMemory : ErrorCode::kDevice,
+        fmt::format("{}{}", what,
+                    memory ? ": the device has no memory left for it." : ": " + caught.message));
+  }
+
+ private:
+  WGPUDevice device_;
+  bool open_ = true;
+};
+
+}  // namespace
+
+NativeDevice::NativeDevice(Opened opened)
+    : device_(opened.device),
+      queue_(wgpuDeviceGetQueue(opened.device)),
+      health_(std::move(opened.health)),
+      info_(std::move(opened.info)),
+      trusted_shaders_(opened.trusted_shaders) {}
+
+NativeDevice::~NativeDevice() {
+  // Work in flight ends first, then what it used goes, users before the used.
+  if (!health_->lost && !tickets_.empty()) library::wait_for(device_, tickets_.back());
+  health_->closing = true;
+  for (Group& group : groups_) {
+    if (group.handle) wgpuBindGroupRelease(group.handle);
+  }
+  for (Pipeline& pipeline : pipelines_) wgpuComputePipelineRelease(pipeline.handle);
+  for (auto& [key, layout] : layouts_) {
+    wgpuPipelineLayoutRelease(layout.pipeline);
+    wgpuBindGroupLayoutRelease(layout.group);
+  }
+  for (Buffer& buffer : buffers_) {
+    if (!buffer.handle) continue;
+    wgpuBufferDestroy(buffer.handle);
+    wgpuBufferRelease(buffer.handle);
+  }
+  wgpuQueueRelease(queue_);
+  wgpuDeviceRelease(device_);
+}
+
+Result<void> NativeDevice::alive() const {
+  if (health_->lost) return fail_lost(health_->reason);
+  if (!health_->error.empty()) {
+    return fail(ErrorCode::kDevice, fmt::format("The GPU refused an earlier operation: {}",
+                                                std::exchange(health_->error, {})));
+  }
+  return {};
+}
+
+NativeDevice::Buffer* NativeDevice::find(BufferId id) {
+  if (id.value == 0 || id.value > buffers_.size() || !buffers_[id.value - 1].handle) return nullptr;
+  return &buffers_[id.value - 1];
+}
+
+Result<BufferId> NativeDevice::create_buffer(uint64_t bytes, BufferUse use,
+                                             std::string_view label) {
+  PUNA_TRY(alive());
+  PUNA_TRY(check_create_buffer(info_.limits, bytes, label));
+  WGPUBufferDescriptor descriptor = {};
+  descriptor.label = view(label);
+  descriptor.size = whole_words(bytes);
+  descriptor.usage =
+      use == BufferUse::kReadback
+          ? WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst
+          : WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst;
+  ErrorScope scope(device_);
+  WGPUBuffer handle = wgpuDeviceCreateBuffer(device_, &descriptor);
+  if (auto made =
+          scope.end(fmt::format("Buffer \"{}\" of {} bytes is refused", label, descriptor.size));
+      !made) {
+    if (handle) wgpuBufferRelease(handle);
+    return std::unexpected(std::move(made.error()));
+  }
+  if (!handle)
+    return fail(ErrorCode::kOutOfMemory,
+                fmt::format("Buffer \"{}\" of {} bytes is refused.", label, descriptor.size));
+  buffers_.push_back({{std::string(label), descriptor.size, use, false}, handle});
+  return BufferId{static_cast<uint32_t>(buffers_.size())};
+}
+
+void NativeDevice::destroy_buffer(BufferId id) {
+  Buffer* buffer = find(id);
+  if (buffer == nullptr) return;
+  // A submit that names a destroyed buffer aborts the process in wgpu-native, so groups that bind
+  // it go too.
+  for (Group& group : groups_) {
+    for (const BufferId bound : group.buffers) {
+      if (bound == id && group.handle) wgpuBindGroupRelease(std::exchange(group.handle, nullptr));
+    }
+  }
+  wgpuBufferDestroy(buffer->handle);
+  wgpuBufferRelease(std::exchange(buffer->handle, nullptr));
+}
+
+void NativeDevice::create_pipeline(PipelineDesc desc, PipelineDone done) {
+  done(make_pipeline(std::move(desc)));
+}
+
+Result<PipelineId> NativeDevice::make_pipeline(PipelineDesc desc) {
+  PUNA_TRY(alive());
+  if (const auto found = by_wgsl_.find(desc.wgsl); found != by_wgsl_.end())
+    return PipelineId{found->second};
+  PUNA_TRY(check_pipeline(info_.limits, desc));
+  PUNA_TRY(const Layout layout, layout_for(desc.bindings));
+  PUNA_TRY(WGPUComputePipeline handle, compile(desc, layout));
+  const auto id = static_cast<uint32_t>(pipelines_.size() + 1);
+  by_wgsl_.emplace(std::move(desc.wgsl), id);
+  desc.wgsl.clear();
+  pipelines_.push_back({std::move(desc), handle, layout.group});
+  return PipelineId{id};
+}
+
+Result<NativeDevice::Layout> NativeDevice::layout_for(std::span<const Access> bindings) {
+  const std::vector<Access> key(bindings.begin(), bindings.end());
+  if (const auto found = layouts_.find(key); found != layouts_.end()) return found->second;
+  std::vector<WGPUBindGroupLayoutEntry> entries(bindings.size());
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    entries[i].binding = static_cast<uint32_t>(i);
+    entries[i].visibility = WGPUShaderStage_Compute;
+    entries[i].buffer.type = bindings[i] == Access::kRead ? WGPUBufferBindingType_ReadOnlyStorage
+                                                          : WGPUBufferBindingType_Storage;
+  }
+  ErrorScope scope(device_);
+  WGPUBindGroupLayoutDescriptor group = {};
+  group.entryCount = entries.size();
+  group.entries = entries.data();
+  Layout layout;
+  layout.group = wgpuDeviceCreateBindGroupLayout(device_, &group);
+  WGPUPipelineLayoutDescriptor pipeline = {};
+  pipeline.bindGroupLayoutCount = 1;
+  pipeline.bindGroupLayouts = &layout.group;
+  layout.pipeline = wgpuDeviceCreatePipelineLayout(device_, &pipeline);
+  if (auto made = scope.end("A pipeline layout is refused"); !made) {
+    if (layout.pipeline) wgpuPipelineLayoutRelease(layout.pipeline);
+    if (layout.group) wgpuBindGroupLayoutRelease(layout.group);
+    return std::unexpected(std::move(made.error()));
+  }
+  layouts_.emplace(key, layout);
+  return layout;
+}
+
+Result<WGPUComputePipeline> NativeDevice::compile(const PipelineDesc& desc, const Layout& layout) {
+  const std::string what = fmt::format("Kernel \"{}\" does not compile", desc.label);
+  WGPUShaderSourceWGSL source = {};
+  source.chain.sType = WGPUSType_ShaderSourceWGSL;
+  source.code = view(desc.wgsl);
+  WGPUShaderModuleDescriptor module_descriptor = {};
+  module_descriptor.nextInChain = &source.chain;
+  module_descriptor.label = view(desc.label);
+  ErrorScope module_scope(device_);
+  WGPUShaderModule module =
+      library::create_shader_module(device_, module_descriptor, trusted_shaders_);
+  if (auto made = module_scope.end(what); !made) {
+    if (module) wgpuShaderModuleRelease(module);
+    return std::unexpected(std::move(made.error()));
+  }
+  WGPUComputePipelineDescriptor descriptor = {};
+  descriptor.label = view(desc.label);
+  descriptor.layout = layout.pipeline;
+  descriptor.compute.module = module;
+  descriptor.compute.entryPoint = view("main");
+  ErrorScope scope(device_);
+  WGPUComputePipeline pipeline = wgpuDeviceCreateComputePipeline(device_, &descriptor);
+  wgpuShaderModuleRelease(module);
+  if (auto made = scope.end(what); !made) {
+    if (pipeline) wgpuComputePipelineRelease(pipeline);
+    return std::unexpected(std::move(made.error()));
+  }
+  return pipeline;
+}
+
+Result<BindGroupId> NativeDevice::create_bind_group(PipelineId id,
+                                                    std::span<const Binding> bindings) {
+  PUNA_TRY(alive());
+  if (id.value == 0 || id.value > pipelines_.size()) return fail_unknown("pipeline", id.value);
+  const Pipeline& pipeline = pipelines_[id.value - 1];
+  const PipelineDesc& desc = pipeline.desc;
+  if (bindings.size() != desc.bindings.size()) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("Kernel \"{}\" has {} bindings and is given {}.", desc.label,
+                            desc.bindings.size(), bindings.size()));
+  }
+  std::vector<WGPUBindGroupEntry> entries(bindings.size());
+  Group group;
+  group.pipeline = id;
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    const Buffer* buffer = find(bindings[i].buffer);
+    if (buffer == nullptr) return fail_unknown("buffer", bindings[i].buffer.value);
+    PUNA_TRY(check_binding(info_.limits, desc, i, bindings[i], buffer->facts));
+    entries[i].binding = static_cast<uint32_t>(i);
+    entries[i].buffer = buffer->handle;
+    entries[i].offset = bindings[i].offset;
+    entries[i].size = bindings[i].bytes;
+    group.buffers.push_back(bindings[i].buffer);
+  }
+#ifndef NDEBUG
+  PUNA_TRY(check_overlap(desc, bindings));
+#endif
+  WGPUBindGroupDescriptor descriptor = {};
+  descriptor.label = view(desc.label);
+  descriptor.layout = pipeline.group_layout;
+  descriptor.entryCount = entries.size();
+  descriptor.entries = entries.data();
+  ErrorScope scope(device_);
+  group.handle = wgpuDeviceCreateBindGroup(device_, &descriptor);
+  if (auto made = scope.end(fmt::format("The bindings of kernel \"{}\" are refused", desc.label));
+      !made) {
+    if (group.handle) wgpuBindGroupRelease(group.handle);
+    return std::unexpected(std::move(made.error()));
+  }
+  groups_.push_back(std::move(group));
+  return BindGroupId{static_cast<uint32_t>(groups_.size())};
+}
+
+void NativeDevice::destroy_bind_group(BindGroupId id) {
+  if (id.value == 0 || id.value > groups_.size()) return;
+  Group& group = groups_[id.value - 1];
+  if (group.handle) wgpuBindGroupRelease(std::exchange(group.handle, nullptr));
+}
+
+Result<void> NativeDevice::write_buffer(BufferId id, uint64_t offset,
+                                        std::span<const std::byte> bytes) {
+  PUNA_TRY(alive());
+  const Buffer* buffer = find(id);
+  if (buffer == nullptr) return fail_unknown("buffer", id.value);
+  PUNA_TRY(check_write(buffer->facts, offset, bytes.size()));
+  if (bytes.empty()) return {};
+  wgpuQueueWriteBuffer(queue_, buffer->handle, offset, bytes.data(), bytes.size());
+  return alive();
+}
+
+// Records one command list: dispatches share a compute pass, which a copy ends.
+class NativeDevice::Encoder {
+ public:
+  explicit Encoder(NativeDevice& device)
+      : device_(device), encoder_(wgpuDeviceCreateCommandEncoder(device.device_, nullptr)) {}
+  ~Encoder() {
+    end_pass();
+    wgpuCommandEncoderRelease(encoder_);
+  }
+  Encoder(const Encoder&) = delete;
+  Encoder& operator=(const Encoder&) = delete;
+
+  Result<void> dispatch(const Command& command) {
+    const uint32_t pipeline_id = command.pipeline.value, group_id = command.bind_group.value;
+    if (pipeline_id == 0 || pipeline_id > device_.pipelines_.size())
+      return fail_unknown("pipeline", pipeline_id);
+    if (group_id == 0 || group_id > device_.groups_.size())
+      return fail_unknown("bind group", group_id);
+    const Pipeline& pipeline = device_.pipelines_[pipeline_id - 1];
+    const Group& group = device_.groups_[group_id - 1];
+    if (group.handle == nullptr) return fail_unknown("bind group", group_id);
+    if (group.pipeline != command.pipeline) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("Bind group {} was made for kernel \"{}\", not for \"{}\".", group_id,
+                              device_.pipelines_[group.pipeline.value - 1].desc.label,
+                              pipeline.desc.label));
+    }
+    PUNA_TRY(check_dispatch(device_.info_.limits, pipeline.desc, command));
+    if (pass_ == nullptr) pass_ = wgpuCommandEncoderBeginComputePass(encoder_, nullptr);
+    if (current_ != pipeline.handle)
+      wgpuComputePassEncoderSetPipeline(pass_, current_ = pipeline.handle);
+    wgpuComputePassEncoderSetBindGroup(pass_, 0, group.handle, 0, nullptr);
+    wgpuComputePassEncoderDispatchWorkgroups(pass_, command.x, command.y, command.z);
+    return {};
+  }
+
+  Result<void> copy(const Command& command) {
+    const Buffer* source = device_.find(command.source);
+    const Buffer* destination = device_.find(command.destination);
+    if (source == nullptr) return fail_unknown("buffer", command.source.value);
+    if (destination == nullptr) return fail_unknown("buffer", command.destination.value);
+    PUNA_TRY(check_copy(command, source->facts, destination->facts));
+    end_pass();
+    wgpuCommandEncoderCopyBufferToBuffer(encoder_, source->handle, command.source_offset,
+                                         destination->handle, command.destination_offset,
+                                         command.bytes);
+    return {};
+  }
+
+  WGPUCommandBuffer finish() {
+    end_pass();
+    return wgpuCommandEncoderFinish(encoder_, nullptr);
+  }
+
+ private:
+  void end_pass() {
+    if (pass_ == nullptr) return;
+    wgpuComputePassEncoderEnd(pass_);
+    wgpuComputePassEncoderRelease(std::exchange(pass_, nullptr));
+    current_ = nullptr;
+  }
+
+  NativeDevice& device_;
+  WGPUCommandEncoder encoder_;
+  WGPUComputePassEncoder pass_ = nullptr;
+  WGPUComputePipeline current_ = nullptr;
+};
+
+Result<SubmitId> NativeDevice::submit(const CommandList& list) {
+  PUNA_TRY(alive());
+  Encoder encoder(*this);
+  for (const Command& command : list.commands()) {
+    PUNA_TRY(command.kind == Command::Kind::kCopy ? encoder.copy(command)
+                                                  : encoder.dispatch(command));
+  }
+  WGPUCommandBuffer commands = encoder.finish();
+  // An error in the recording has been reported by now; such a command buffer must not be
+  // submitted.
+  if (auto fine = alive(); !fine) {
+    if (commands) wgpuCommandBufferRelease(commands);
+    return std::unexpected(std::move(fine.error()));
+  }
+  tickets_.push_back(library::submit(device_, queue_, commands));
+  wgpuCommandBufferRelease(commands);
+  if (tickets_.size() > kRememberedSubmits) tickets_.pop_front();
+  return SubmitId{++last_submit_};
+}
+
+void NativeDevice::read_back(BufferId id, uint64_t offset, std::span<std::byte> out,
+                             ReadDone done) {
+  if (auto started = start_read(id, offset, out, done); !started) done(std::move(started));
+}
+
+Result<void> NativeDevice::start_read(BufferId id, uint64_t offset, std::span<std::byte> out,
+                                      ReadDone& done) {
+  PUNA_TRY(alive());
+  Buffer* buffer = find(id);
+  if (buffer == nullptr) return fail_unknown("buffer", id.value);
+  PUNA_TRY(check_read(buffer->facts, offset, out.size()));
+  buffer->facts.reading = true;
+  auto read = std::make_shared<Read>();
+  read->buffer = id;
+  read->offset = offset;
+  read->out = out;
+  read->done = std::move(done);
+  read->ticket = tickets_.empty() ? 0 : tickets_.back();
+  reads_.push_back(read);
+  if (out.empty()) {
+    read->ready = true;
+    return {};
+  }
+  // The library calls back once, at the latest when the buffer goes; until then it owns a share of
+  // the read.
+  WGPUBufferMapCallbackInfo callback = {};
+  callback.mode = WGPUCallbackMode_AllowProcessEvents;
+  callback.userdata1 = new std::shared_ptr<Read>(read);
+  callback.callback = [](WGPUMapAsyncStatus status, WGPUStringView message, void* data, void*) {
+    const std::unique_ptr<std::shared_ptr<Read>> share(static_cast<std::shared_ptr<Read>*>(data));
+    Read& read = **share;
+    read.ready = true;
+    if (status != WGPUMapAsyncStatus_Success) {
+      read.error = library::text(message);
+      if (read.error.empty()) read.error = "the map was given up";
+    }
+  };
+  wgpuBufferMapAsync(buffer->handle, WGPUMapMode_Read, offset, out.size(), callback);
+  return {};
+}
+
+// Takes the bytes of a read that is ready.
+Result<void> NativeDevice::finish(Read& read) {
+  if (health_->lost) return fail_lost(health_->reason);
+  Buffer* buffer = find(read.buffer);
+  if (buffer == nullptr) return fail_unknown("buffer", read.buffer.value);
+  buffer->facts.reading = false;
+  if (read.out.empty()) return {};
+  if (read.error.empty()) {
+    const void* bytes = wgpuBufferGetConstMappedRange(buffer->handle, read.offset, read.out.size());
+    if (bytes != nullptr) std::memcpy(read.out.data(), bytes, read.out.size());
+    wgpuBufferUnmap(buffer->handle);
+    if (bytes != nullptr) return {};
+    read.error = "its bytes are not there";
+  }
+  return fail(ErrorCode::kDevice,
+              fmt::format("Buffer \"{}\" cannot be read: {}", buffer->facts.label, read.error));
+}
+
+void NativeDevice::deliver() {
+  // Taken out first: callbacks may start new reads, which wait for the next call.
+  std::vector<std::shared_ptr<Read>> due;
+  std::erase_if(reads_, [&](const std::shared_ptr<Read>& read) {
+    if (read->ready || health_->lost) due.push_back(read);
+    return read->ready || health_->lost;
+  });
+  for (const auto& read : due) std::exchange(read->done, nullptr)(finish(*read));
+}
+
+Result<void> NativeDevice::wait(SubmitId submit) {
+  PUNA_TRY(alive());
+  if (submit.value > last_submit_) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("Submit {} is waited for, but the last one is {}.", submit.value,
+                            last_submit_));
+  }
+  if (submit.value > 0) {
+    const uint64_t first = last_submit_ + 1 - tickets_.size();
+    library::wait_for(device_, tickets_[submit.value > first ? submit.value - first : 0]);
+  }
+  deliver();
+  return alive();
+}
+
+void NativeDevice::poll() {
+  library::run_callbacks(device_);
+  bool any_ready = health_->lost;
+  for (const auto& read : reads_) any_ready = any_ready || read->ready;
+  if (!any_ready && !reads_.empty() && reads_.front()->ticket != 0)
+    library::wait_for(device_, reads_.front()->ticket);
+  deliver();
+}
+
+}  // namespace puna::gpu::native

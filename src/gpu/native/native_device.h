@@ -1,0 +1,111 @@
+// Device on webgpu.h. Internal to native/: adapters.cpp opens and probes it.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+#include "gpu/native/library.h"
+#include "gpu/rules.h"
+
+namespace puna::gpu::native {
+
+// What the library's callbacks report; they may come until the device is released.
+struct Health {
+  bool lost = false;
+  bool closing = false;  // our own release is no loss
+  std::string reason;
+  std::string error;  // an error that no scope caught
+};
+
+struct Opened {
+  WGPUDevice device = nullptr;
+  std::unique_ptr<Health> health;
+  DeviceInfo info;
+  bool trusted_shaders = true;
+};
+
+class NativeDevice final : public Device {
+ public:
+  explicit NativeDevice(Opened opened);
+  ~NativeDevice() override;
+  NativeDevice(const NativeDevice&) = delete;
+  NativeDevice& operator=(const NativeDevice&) = delete;
+
+  const DeviceInfo& info() const override { return info_; }
+  void set_info(DeviceInfo info) { info_ = std::move(info); }
+
+  base::Result<BufferId> create_buffer(uint64_t bytes, BufferUse use,
+                                       std::string_view label) override;
+  void destroy_buffer(BufferId buffer) override;
+  void create_pipeline(PipelineDesc desc, PipelineDone done) override;
+  base::Result<BindGroupId> create_bind_group(PipelineId pipeline,
+                                              std::span<const Binding> bindings) override;
+  void destroy_bind_group(BindGroupId group) override;
+  base::Result<void> write_buffer(BufferId buffer, uint64_t offset,
+                                  std::span<const std::byte> bytes) override;
+  base::Result<SubmitId> submit(const CommandList& list) override;
+  void read_back(BufferId buffer, uint64_t offset, std::span<std::byte> out,
+                 ReadDone done) override;
+  base::Result<void> wait(SubmitId submit) override;
+  void poll() override;
+  bool lost() const override { return health_->lost; }
+
+ private:
+  struct Buffer {
+    BufferFacts facts;
+    WGPUBuffer handle = nullptr;  // null once destroyed
+  };
+  struct Layout {
+    WGPUBindGroupLayout group = nullptr;
+    WGPUPipelineLayout pipeline = nullptr;
+  };
+  struct Pipeline {
+    PipelineDesc desc;  // without the text
+    WGPUComputePipeline handle = nullptr;
+    WGPUBindGroupLayout group_layout = nullptr;  // owned by layouts_
+  };
+  struct Group {
+    PipelineId pipeline;
+    std::vector<BufferId> buffers;
+    WGPUBindGroup handle = nullptr;  // null once destroyed
+  };
+  struct Read {
+    BufferId buffer;
+    uint64_t offset = 0;
+    std::span<std::byte> out;
+    ReadDone done;
+    library::Ticket ticket = 0;
+    bool ready = false;
+    std::string error;  // empty when mapped
+  };
+  class Encoder;
+
+  base::Result<void> alive() const;
+  Buffer* find(BufferId id);
+  base::Result<Layout> layout_for(std::span<const Access> bindings);
+  base::Result<PipelineId> make_pipeline(PipelineDesc desc);
+  base::Result<WGPUComputePipeline> compile(const PipelineDesc& desc, const Layout& layout);
+  base::Result<void> start_read(BufferId id, uint64_t offset, std::span<std::byte> out,
+                                ReadDone& done);
+  base::Result<void> finish(Read& read);
+  void deliver();
+
+  WGPUDevice device_;
+  WGPUQueue queue_;
+  std::unique_ptr<Health> health_;
+  DeviceInfo info_;
+  bool trusted_shaders_;
+  std::vector<Buffer> buffers_;
+  std::vector<Pipeline> pipelines_;
+  std::vector<Group> groups_;
+  std::map<std::vector<Access>, Layout> layouts_;
+  std::unordered_map<std::string, uint32_t> by_wgsl_;
+  std::deque<std::shared_ptr<Read>> reads_;
+  // Tickets of the last submits, the newest at the back; submit ids are consecutive.
+  std::deque<library::Ticket> tickets_;
+  uint64_t last_submit_ = 0;
+};
+
+}  // namespace puna::gpu::native
