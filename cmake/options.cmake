@@ -14,6 +14,10 @@ set(CMAKE_INSTALL_RPATH "$ORIGIN")
 add_library(puna_options INTERFACE)
 target_compile_options(puna_options INTERFACE -Wall -Wextra -Wconversion -Wno-sign-conversion
   $<$<BOOL:${PUNA_WERROR}>:-Werror>)
+# GCC 12 warns of overlapping copies in std::string's own code (GCC bug 105651).
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(puna_options INTERFACE -Wno-restrict)
+endif()
 
 if(PUNA_SANITIZE)
   add_compile_options(-fsanitize=${PUNA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -1,5 +1,4 @@
-// A fixed set of threads that run one function together, once per call: the CPU kernels' way to use
-// several cores.
+// A fixed set of threads that run one function together, once per call: the CPU kernels' way to use several cores.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +17,9 @@ class ThreadPool {
 
   int n_threads() const;
 
-  // Calls body(begin, end) on disjoint ranges that cover [0, n_items), in chunks of at least
-  // `grain` items taken as threads become free, and returns when all are done. One caller at a
-  // time; body must not call run().
-  void run(uint32_t n_items, uint32_t grain,
-           const std::function<void(uint32_t begin, uint32_t end)>& body);
+  // Calls body(begin, end) on disjoint ranges that cover [0, n_items), in chunks of at least `grain` items taken as threads become
+  // free, and returns when all are done. One caller at a time; body must not call run().
+  void run(uint32_t n_items, uint32_t grain, const std::function<void(uint32_t begin, uint32_t end)>& body);
 
  private:
   struct State;

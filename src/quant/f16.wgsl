@@ -1,0 +1,22 @@
+// f16: rows as they are; a vec4 is eight weights.
+#define WEIGHT_FLOAT 1
+#define WEIGHT_VEC 8
+
+fn four_weights(a: u32, b: u32) -> vec4<f32> {
+  return vec4<f32>(unpack2x16float(a), unpack2x16float(b));
+}
+
+fn decode_vec(row: u32, i: u32) -> array<vec4<f32>, 2> {
+  let v = weights[PLANE_ROWS + row * (UNITS * 4u) + i];
+  return array<vec4<f32>, 2>(four_weights(v.x, v.y), four_weights(v.z, v.w));
+}
+
+fn decode_unit(row: u32, u: u32) -> array<vec4<f32>, 8> {
+  var w: array<vec4<f32>, 8>;
+#for c in 0..4
+  let v##c = decode_vec(row, u * 4u + c);
+  w[2 * c] = v##c[0];
+  w[2 * c + 1] = v##c[1];
+#endfor
+  return w;
+}

@@ -1,0 +1,93 @@
+// Reading weights from planes (planes.h), whatever their type. The including kernel declares
+//   weights: array<vec4<u32>> (read)
+// and the host defines WEIGHT_<TYPE>, UNITS (units of a row) and PLANE_<NAME> (start of each plane,
+// in vec4). Each type's file then gives
+//   WEIGHT_FLOAT 1 (f32, f16, bf16):  decode_vec(row, i), the WEIGHT_VEC weights of 16-byte vector
+//   i of a row WEIGHT_FLOAT 0 (all others):      load_group, load_unit, and
+//     WEIGHT_SCALES  1: a unit has one scale and min, 2: one for each half
+//     WEIGHT_MIN     0: the min is always zero
+// and both give decode_unit(row, u), the 32 weights of a unit exactly as the format defines them.
+
+// 32 weights as signed bytes, four to a word in element order (lo: 0..15, hi: 16..31):
+//   weight[i] = s * byte[i] + m, with s.x, m.x for elements 0..15 and s.y, m.y for 16..31.
+// Every product is exact in f32; adding m rounds once.
+struct Unit {
+  lo : vec4<u32>, hi : vec4<u32>, s : vec2<f32>, m : vec2<f32>,
+}
+
+// The i-th vec2 of a plane.
+fn plane_pair(plane: u32, i: u32) -> vec2<u32> {
+  let v = weights[plane + (i >> 1u)];
+  return select(v.xy, v.zw, (i & 1u) == 1u);
+}
+
+// The r-th of four f16.
+fn half_of_4(v : vec2<u32>, r : u32) -> f32 {
+  return unpack2x16float(select(v.x, v.y, r > 1u) >> (16u * (r & 1u))).x;
+}
+
+// The fifth bits of a unit, in place above its nibbles.
+fn fifth_bits_lo(h : u32) -> vec4<u32> {
+  return (vec4<u32>(h) << vec4<u32>(4u, 3u, 2u, 1u)) & vec4<u32>(0x10101010u);
+}
+fn fifth_bits_hi(h : u32) -> vec4<u32> {
+  return (vec4<u32>(h) >> vec4<u32>(0u, 1u, 2u, 3u)) & vec4<u32>(0x10101010u);
+}
+
+fn nibbles_lo(q : vec4<u32>) -> vec4<u32> { return q & vec4<u32>(0x0f0f0f0fu); }
+fn nibbles_hi(q : vec4<u32>) -> vec4<u32> { return (q >> vec4<u32>(4u)) & vec4<u32>(0x0f0f0f0fu); }
+
+#ifdef WEIGHT_F32
+#include "quant/f32.wgsl"
+#endif
+#ifdef WEIGHT_F16
+#include "quant/f16.wgsl"
+#endif
+#ifdef WEIGHT_BF16
+#include "quant/bf16.wgsl"
+#endif
+#ifdef WEIGHT_Q4_0
+#include "quant/q4_0.wgsl"
+#endif
+#ifdef WEIGHT_Q4_1
+#include "quant/q4_1.wgsl"
+#endif
+#ifdef WEIGHT_Q5_0
+#include "quant/q5_0.wgsl"
+#endif
+#ifdef WEIGHT_Q5_1
+#include "quant/q5_1.wgsl"
+#endif
+#ifdef WEIGHT_Q8_0
+#include "quant/q8_0.wgsl"
+#endif
+#ifdef WEIGHT_Q2_K
+#include "quant/q2_k.wgsl"
+#endif
+#ifdef WEIGHT_Q3_K
+#include "quant/q3_k.wgsl"
+#endif
+#ifdef WEIGHT_Q4_K
+#include "quant/q4_k.wgsl"
+#endif
+#ifdef WEIGHT_Q5_K
+#include "quant/q5_k.wgsl"
+#endif
+#ifdef WEIGHT_Q6_K
+#include "quant/q6_k.wgsl"
+#endif
+
+#if !WEIGHT_FLOAT
+fn bytes_f32(w : u32) -> vec4<f32> { return vec4<f32>(unpack4xI8(w)); }
+
+fn decode_unit(row : u32, u : u32) -> array<vec4<f32>, 8> {
+  let g = row / 4u;
+  let q = load_unit(load_group(g, u), g, row % 4u, u);
+  var w : array<vec4<f32>, 8>;
+#for c in 0..4
+  w[c] = q.s.x * bytes_f32(q.lo[c]) + q.m.x;
+  w[c + 4] = q.s.y * bytes_f32(q.hi[c]) + q.m.y;
+#endfor
+  return w;
+}
+#endif

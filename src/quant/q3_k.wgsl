@@ -1,0 +1,28 @@
+// q3_k: x = d * (scale - 32) * (q - 4), a scale of 6 bits for 16 elements, d for 256.
+// Planes: q2 [rows][units / 2] vec4, h1 [groups][units] a word for each row, sc [groups][blocks] three vec4 of a word for each row (low
+// nibbles of scales 0..7, of 8..15, top two bits of all), d4 [groups][blocks] four f16.
+#define WEIGHT_FLOAT 0
+#define WEIGHT_SCALES 2
+#define WEIGHT_MIN 1
+
+struct Group { h: vec4<u32>, low: vec4<u32>, top: vec4<u32>, d: vec2<u32> }
+
+fn load_group(g: u32, u: u32) -> Group {
+  let block = g * (UNITS / 8u) + u / 8u;
+  let in_block = u & 7u;
+  return Group(weights[PLANE_H1 + g * UNITS + u],
+               weights[PLANE_SC + block * 3u + (in_block >> 2u)] >> vec4<u32>(8u * (in_block & 3u)),
+               weights[PLANE_SC + block * 3u + 2u] >> vec4<u32>(4u * in_block), plane_pair(PLANE_D4, block));
+}
+
+fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
+  let q = weights[PLANE_Q2 + (g * 4u + r) * (UNITS / 2u) + u / 2u] >> vec4<u32>(4u * (u & 1u));
+  let h = group.h[r];
+  let h_lo = vec4<u32>(h << 2u, h << 1u, h, h >> 1u) & vec4<u32>(0x04040404u);
+  let h_hi = (vec4<u32>(h) >> vec4<u32>(2u, 3u, 4u, 5u)) & vec4<u32>(0x04040404u);
+  let low = group.low[r];
+  let top = group.top[r];
+  let scale = vec2<f32>(f32((low & 15u) | ((top & 3u) << 4u)), f32(((low >> 4u) & 15u) | ((top & 12u) << 2u))) - 32.0;
+  let s = half_of_4(group.d, r) * scale;
+  return Unit((q & vec4<u32>(0x03030303u)) | h_lo, ((q >> vec4<u32>(2u)) & vec4<u32>(0x03030303u)) | h_hi, s, -4.0 * s);
+}

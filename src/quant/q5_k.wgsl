@@ -1,0 +1,17 @@
+// q5_k: x = d * scale * q - dmin * min, scale and min (6 bits each) for 32 elements, d and dmin for 256.
+// Planes: q4 [rows][units] vec4, h1 [groups][units] a word for each row, hd (k_header.wgsl).
+#define WEIGHT_FLOAT 0
+#define WEIGHT_SCALES 1
+#define WEIGHT_MIN 1
+#include "quant/k_header.wgsl"
+
+struct Group { h: vec4<u32> }
+
+fn load_group(g: u32, u: u32) -> Group { return Group(weights[PLANE_H1 + g * UNITS + u]); }
+
+fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
+  let q = weights[PLANE_Q4 + (g * 4u + r) * UNITS + u];
+  let h = group.h[r];
+  let sm = k_scale_min(g, r, u);
+  return Unit(nibbles_lo(q) | fifth_bits_lo(h), nibbles_hi(q) | fifth_bits_hi(h), sm.xx, sm.yy);
+}

@@ -1,0 +1,13 @@
+// q8_0: x = d * q, q signed.  Planes: q8 [rows][units] two vec4, s4 [groups][units] four f16.
+#define WEIGHT_FLOAT 0
+#define WEIGHT_SCALES 1
+#define WEIGHT_MIN 0
+
+struct Group { d: vec2<u32> }
+
+fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(PLANE_S4, g * UNITS + u)); }
+
+fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
+  let i = PLANE_Q8 + ((g * 4u + r) * UNITS + u) * 2u;
+  return Unit(weights[i], weights[i + 1u], vec2<f32>(half_of_4(group.d, r)), vec2<f32>());
+}
