@@ -25,8 +25,8 @@ std::string wgsl_header(const DeviceInfo& info) {
   if (info.subgroups && tint) header += "enable subgroups;\n";
   if (info.subgroup_matrix && tint) header += "enable chromium_experimental_subgroup_matrix;\n";
   // Tint cannot prove that a loop bound read from a buffer is uniform; kernels keep to that rule
-  // themselves.
-  if (info.subgroups) header += "diagnostic(off, subgroup_uniformity);\n";
+  // themselves. naga does not know the rules and warns about their names.
+  if (info.subgroups && tint) header += "diagnostic(off, subgroup_uniformity);\n";
   if (info.subgroup_matrix && tint) {
     header += "diagnostic(off, chromium.subgroup_matrix_uniformity);\n";
   }

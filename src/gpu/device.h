@@ -57,14 +57,16 @@ struct DeviceInfo {
   std::string driver;   // free text with version
   AdapterType type = AdapterType::kUnknown;
   Dialect dialect = Dialect::kNaga;
-  bool f16 = false;  // shader-f16: `enable f16;`
+  // shader-f16: `enable f16;`
+  bool f16 = false;
+  // Sizes are 0 without subgroups. Unless min == max, a kernel reads the size from the builtin.
   bool subgroups = false;
-  uint32_t subgroup_min =
-      0;  // 0 without subgroups. A kernel reads the actual size from the builtin unless min == max.
+  uint32_t subgroup_min = 0;
   uint32_t subgroup_max = 0;
-  bool dot4 = false;  // dot4I8Packed gives right numbers and is not known to be emulated; tuning
-                      // says if it pays
-  bool subgroup_matrix = false;  // tensor cores through WGSL
+  // dot4I8Packed gives right numbers and is not known to be emulated; tuning says whether it pays.
+  bool dot4 = false;
+  // Matrix units through WGSL.
+  bool subgroup_matrix = false;
   Limits limits;
 };
 

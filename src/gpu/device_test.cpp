@@ -375,6 +375,21 @@ TEST_CASE("a read may be outstanding when its device goes") {
   }
 }
 
+TEST_CASE(
+    "a buffer both read and written by a dispatch never reaches the GPU, and the device goes on") {
+  FOR_EACH_DEVICE(c) {
+    Device& device = *c.device;
+    const PipelineId pipeline = *compile(device, add_one());
+    const BufferId a = *device.create_buffer(1024, BufferUse::kStorage, "a");
+    const Binding both[] = {{a, 0, 256}, {a, 512, 256}};
+    const auto group = device.create_bind_group(pipeline, both);
+    CommandList list;
+    if (group) list.dispatch(pipeline, *group, 1);
+    CHECK_FALSE((group && device.submit(list)));
+    CHECK(device.submit({}));
+  }
+}
+
 TEST_CASE("native adapters come real ones first and state what they offer") {
   const auto adapters = native::adapters();
   REQUIRE(adapters);

@@ -96,7 +96,7 @@ int rank(AdapterType type) {
 
 Limits limits_of(const WGPULimits& limits) {
   Limits out;
-  out.max_buffer_bytes = std::min(limits.maxBufferSize, kMostBufferBytes);
+  out.max_buffer_bytes = std::min(limits.maxBufferSize, kMostBufferBytes) & ~uint64_t{255};
   out.max_binding_bytes =
       std::min({limits.maxStorageBufferBindingSize, out.max_buffer_bytes, kMostBindingBytes}) &
       ~uint64_t{255};

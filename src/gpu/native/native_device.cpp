@@ -464,4 +464,11 @@ void NativeDevice::poll() {
   deliver();
 }
 
+void NativeDevice::lose_for_test() {
+  wgpuDeviceDestroy(device_);
+  // wgpu-native tells at the next submit (the driver's own loss it tells at once).
+  static_cast<void>(submit({}));
+  library::run_callbacks(device_);
+}
+
 }  // namespace puna::gpu::native

@@ -51,6 +51,8 @@ class NativeDevice final : public Device {
   base::Result<void> wait(SubmitId submit) override;
   void poll() override;
   bool lost() const override { return health_->lost; }
+  // What a crashed driver does, for tests.
+  void lose_for_test();
 
  private:
   struct Buffer {

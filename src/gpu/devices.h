@@ -1,0 +1,33 @@
+// Which device --device means, with the reason in words for `puna devices`.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/native/native.h"
+
+namespace puna::gpu {
+
+struct Choice {
+  std::optional<size_t> adapter;  // index into the adapters; none = the CPU
+  std::string why;                // "the first discrete GPU"
+  std::string warning;            // to print when not empty
+};
+
+// `wanted` is the value of --device:
+//   auto   the first real GPU, else the CPU; a software adapter is never taken
+//   gpu    the first real GPU, else the first software adapter, with a warning
+//   gpu:N  adapter N of the list
+//   cpu    the CPU
+// Errors: kInvalidArgument when `wanted` is none of these, kNotFound when there is no such adapter.
+base::Result<Choice> choose_device(std::string_view wanted,
+                                   std::span<const native::Adapter> adapters);
+
+// For each adapter, why `auto` takes it or not: one sentence without a full stop.
+std::vector<std::string> explain_auto(std::span<const native::Adapter> adapters);
+
+}  // namespace puna::gpu

@@ -1,0 +1,47 @@
+// What only the native device can show: loss, and the errors of the library.
+#include "gpu/native/native.h"
+
+#include <doctest/doctest.h>
+
+#include "base/log.h"
+#include "gpu/native/native_device.h"
+
+// wgpu-native forgets two objects of the driver when a device is destroyed under work.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() { return "leak:libvulkan_\n"; }
+
+using namespace puna;
+using namespace puna::gpu;
+
+TEST_CASE("a lost device answers everything with kDeviceLost and drops outstanding reads") {
+  if (native::adapters()->empty()) {
+    MESSAGE("SKIPPED: there is no native adapter");
+    return;
+  }
+  base::set_log_sink([](base::LogLevel, std::string_view) {}, base::LogLevel::kWarning);
+  auto opened = native::open(0);
+  REQUIRE(opened);
+  auto& device = static_cast<native::NativeDevice&>(**opened);
+  const BufferId a = *device.create_buffer(64, BufferUse::kStorage, "a");
+  const BufferId r = *device.create_buffer(64, BufferUse::kReadback, "r");
+  CommandList list;
+  list.copy(a, 0, r, 0, 64);
+  const SubmitId submit = *device.submit(list);
+  std::byte out[64];
+  int n_failed = 0;
+  device.read_back(r, 0, out, [&](base::Result<void> done) {
+    if (!done && done.error().code == base::ErrorCode::kDeviceLost) ++n_failed;
+  });
+  device.lose_for_test();
+  CHECK(device.lost());
+  const auto is_lost = [](const auto& result) {
+    return !result && result.error().code == base::ErrorCode::kDeviceLost;
+  };
+  CHECK(is_lost(device.submit(list)));
+  CHECK(is_lost(device.wait(submit)));
+  CHECK(is_lost(device.create_buffer(64, BufferUse::kStorage, "b")));
+  CHECK(is_lost(device.write_buffer(a, 0, std::span(out).first(4))));
+  device.create_pipeline({"k", "fn main() {}", {}}, [&](auto made) { CHECK(is_lost(made)); });
+  device.poll();
+  CHECK(n_failed == 1);
+}
