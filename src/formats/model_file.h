@@ -1,5 +1,5 @@
-// ModelFile: what every container is turned into. Metadata, tensors (where their bytes lie), vocabulary.
-// Read next: gguf.h, open.h.
+// ModelFile: what every container is turned into. Metadata, tensors (where their bytes lie),
+// vocabulary. Read next: gguf.h, open.h.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,17 @@
 
 namespace puna::formats {
 
-// One metadata value. Integers of every width become int64_t or uint64_t, floats become double. Arrays hold one kind.
-using Value = std::variant<bool, int64_t, uint64_t, double, std::string, std::vector<bool>, std::vector<int64_t>,
-                           std::vector<uint64_t>, std::vector<double>, std::vector<std::string>>;
+// One metadata value. Integers of every width become int64_t or uint64_t, floats become double.
+// Arrays hold one kind.
+using Value = std::variant<bool, int64_t, uint64_t, double, std::string, std::vector<bool>,
+                           std::vector<int64_t>, std::vector<uint64_t>, std::vector<double>,
+                           std::vector<std::string>>;
 
 struct Tensor {
   std::string name;
   quant::Type type = quant::Type::kF32;
-  std::vector<uint64_t> shape;  // outermost first, as NumPy: [rows, columns]; the last is contiguous (columns = reduction)
+  std::vector<uint64_t> shape;  // outermost first, as NumPy: [rows, columns]; the last is
+                                // contiguous (columns = reduction)
   uint32_t source = 0;          // index into ModelFile::sources
   uint64_t offset = 0;          // bytes from the start of that source
   uint64_t bytes = 0;
@@ -35,19 +38,27 @@ struct Tensor {
 };
 
 struct ModelFile {
-  std::string name;                                      // for messages: the path it was opened from
-  std::vector<std::pair<std::string, Value>> metadata;   // in file order, without the vocabulary's big arrays
-  std::vector<Tensor> tensors;                           // in file order; names are unique
+  ModelFile() = default;
+  ModelFile(ModelFile&&) = default;  // move-only: it owns its sources
+  ModelFile& operator=(ModelFile&&) = default;
+
+  std::string name;  // for messages: the path it was opened from
+  std::vector<std::pair<std::string, Value>>
+      metadata;                 // in file order, without the vocabulary's big arrays
+  std::vector<Tensor> tensors;  // in file order; names are unique
   std::vector<std::unique_ptr<io::ByteSource>> sources;  // one per part of a split file
   tokenizer::Vocabulary vocabulary;
 
   const Value* find(std::string_view key) const;
-  const Tensor* find_tensor(std::string_view tensor_name) const;  // by hash, not by walking the list
+  const Tensor* find_tensor(
+      std::string_view tensor_name) const;  // by hash, not by walking the list
 
-  // Checked getters. Errors: kNotFound naming the key; kCorrupt when the value has another kind or does not fit.
+  // Checked getters. Errors: kNotFound naming the key; kCorrupt when the value has another kind or
+  // does not fit.
   base::Result<std::string> get_string(std::string_view key) const;
-  base::Result<uint64_t> get_uint(std::string_view key) const;   // also accepts a non-negative signed value
-  base::Result<double> get_float(std::string_view key) const;    // also accepts integers
+  base::Result<uint64_t> get_uint(
+      std::string_view key) const;  // also accepts a non-negative signed value
+  base::Result<double> get_float(std::string_view key) const;  // also accepts integers
   base::Result<bool> get_bool(std::string_view key) const;
   // As above, but a missing key gives `otherwise`; a wrong kind is still an error.
   base::Result<std::string> get_string(std::string_view key, std::string_view otherwise) const;

@@ -11,7 +11,8 @@ struct OpenOptions {
   bool map = true;  // map files into memory instead of reading them with pread
 };
 
-// Errors: kNotFound, kIo; kCorrupt with tensor or key and byte offset; kUnsupported naming what is missing.
+// Errors: kNotFound, kIo; kCorrupt with tensor or key and byte offset; kUnsupported naming what is
+// missing.
 base::Task<base::Result<ModelFile>> open_model(std::string path, OpenOptions options = {});
 // One source that holds a whole model (tests, browser). Split files are refused with kUnsupported.
 base::Task<base::Result<ModelFile>> open_model(std::unique_ptr<io::ByteSource> source);

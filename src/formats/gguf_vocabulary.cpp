@@ -1,0 +1,216 @@
+#include "formats/gguf_vocabulary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string_view>
+
+namespace puna::formats {
+
+namespace {
+
+using base::ErrorCode;
+using tokenizer::TokenType;
+using tokenizer::Vocabulary;
+using Metadata = std::vector<std::pair<std::string, Value>>;
+
+// Tokens that end a turn in the models that have them, whatever the metadata says.
+constexpr std::string_view kTurnEnds[] = {
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<end_of_turn>",
+    "<|end|>",
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<|eot|>",
+    "<EOT>",
+    "_<EOT>",
+    "<turn|>",
+    "<|return|>",
+    "<|call|>",
+    "<|end_of_turn|>",
+    "<end_of_utterance>",
+    "<\uff5cend\u2581of\u2581sentence\uff5c>",
+};
+
+// Pre-tokenizers whose models begin with BOS although older files do not say so.
+constexpr std::string_view kPreWithBos[] = {"llama3",  "llama-v3",  "llama-bpe",
+                                            "falcon3", "falcon-h1", "pixtral",
+                                            "tekken",  "lfm2",      "chameleon"};
+
+std::unexpected<base::Error> bad(std::string_view key, std::string_view problem) {
+  return base::fail(ErrorCode::kCorrupt, fmt::format("The metadata key \"{}\" {}.", key, problem));
+}
+
+Value* find(Metadata& metadata, std::string_view key) {
+  const auto it = std::find_if(metadata.begin(), metadata.end(),
+                               [&](const auto& pair) { return pair.first == key; });
+  return it == metadata.end() ? nullptr : &it->second;
+}
+
+// Moves the list under `key` into `out`; an absent key leaves it empty.
+template <class Item>
+base::Result<void> take_list(Metadata& metadata, std::string_view key, std::string_view items,
+                             std::vector<Item>& out) {
+  Value* value = find(metadata, key);
+  if (!value) return {};
+  auto* list = std::get_if<std::vector<Item>>(value);
+  if (!list) return bad(key, fmt::format("is not a list of {}", items));
+  out = std::move(*list);
+  std::erase_if(metadata, [&](const auto& pair) { return pair.first == key; });
+  return {};
+}
+
+base::Result<void> read_flag(Metadata& metadata, std::string_view key, bool& out) {
+  const Value* value = find(metadata, key);
+  if (!value) return {};
+  const bool* flag = std::get_if<bool>(value);
+  if (!flag) return bad(key, "is not a bool");
+  out = *flag;
+  return {};
+}
+
+base::Result<void> read_text(Metadata& metadata, std::string_view key, std::string& out) {
+  const Value* value = find(metadata, key);
+  if (!value) return {};
+  const auto* text = std::get_if<std::string>(value);
+  if (!text) return bad(key, "is not a string");
+  out = *text;
+  return {};
+}
+
+// Ids that a model never samples or encodes may lie outside the vocabulary in files in the wild:
+// those count as absent.
+enum class Outside { kRefuse, kIgnore };
+
+base::Result<void> read_id(Metadata& metadata, std::string_view key, size_t n_tokens,
+                           Outside outside, std::optional<int32_t>& out) {
+  const Value* value = find(metadata, key);
+  if (!value) return {};
+  uint64_t id = 0;
+  if (const auto* u = std::get_if<uint64_t>(value)) {
+    id = *u;
+  } else if (const auto* i = std::get_if<int64_t>(value)) {
+    id = static_cast<uint64_t>(*i);  // negative: outside any vocabulary
+  } else {
+    return bad(key, "is not an integer");
+  }
+  if (id < n_tokens) {
+    out = static_cast<int32_t>(id);
+  } else if (outside == Outside::kRefuse) {
+    return bad(key, fmt::format("is {}, outside the vocabulary of {} tokens", id, n_tokens));
+  } else {
+    out.reset();
+  }
+  return {};
+}
+
+base::Result<void> take_types(Metadata& metadata, Vocabulary& vocabulary) {
+  constexpr std::string_view kKey = "tokenizer.ggml.token_type";
+  std::vector<int64_t> ids;
+  PUNA_TRY(take_list(metadata, kKey, "signed integers", ids));
+  vocabulary.types.reserve(ids.size());
+  for (size_t i = 0; i < ids.size(); ++i) {
+    // 0 stands for "undefined" and is written for plain tokens by some converters.
+    if (ids[i] < 0 || ids[i] > int64_t{static_cast<uint8_t>(TokenType::kByte)}) {
+      return bad(kKey, fmt::format("has the unknown token type {} at token {}", ids[i], i));
+    }
+    vocabulary.types.push_back(ids[i] == 0 ? TokenType::kNormal : static_cast<TokenType>(ids[i]));
+  }
+  return {};
+}
+
+base::Result<void> take_scores(Metadata& metadata, Vocabulary& vocabulary) {
+  std::vector<double> scores;
+  PUNA_TRY(take_list(metadata, "tokenizer.ggml.scores", "numbers", scores));
+  vocabulary.scores.reserve(scores.size());
+  for (const double score : scores) vocabulary.scores.push_back(static_cast<float>(score));
+  return {};
+}
+
+base::Result<void> check_length(std::string_view key, size_t n, size_t n_tokens) {
+  if (n == 0 || n == n_tokens) return {};
+  return bad(key, fmt::format("has {} items for {} tokens", n, n_tokens));
+}
+
+void add_end(Vocabulary& vocabulary, std::optional<int32_t> id) {
+  if (!id || std::find(vocabulary.end_tokens.begin(), vocabulary.end_tokens.end(), *id) !=
+                 vocabulary.end_tokens.end())
+    return;
+  vocabulary.end_tokens.push_back(*id);
+}
+
+void find_turn_ends(Vocabulary& vocabulary) {
+  std::optional<int32_t> end;
+  bool returns = false;
+  bool calls = false;
+  for (size_t id = 0; id < vocabulary.tokens.size(); ++id) {
+    const std::string& token = vocabulary.tokens[id];
+    if (token.size() < 5 || (token[0] != '<' && token[0] != '_')) continue;
+    if (!vocabulary.types.empty() && vocabulary.types[id] == TokenType::kUnused) continue;
+    if (std::find(std::begin(kTurnEnds), std::end(kTurnEnds), token) == std::end(kTurnEnds))
+      continue;
+    returns |= token == "<|return|>";
+    calls |= token == "<|call|>";
+    if (token == "<|end|>") {
+      end = static_cast<int32_t>(id);
+    } else {
+      add_end(vocabulary, static_cast<int32_t>(id));
+    }
+  }
+  // In the Harmony format (gpt-oss) <|end|> closes one message of several in a turn.
+  if (!(returns && calls)) add_end(vocabulary, end);
+}
+
+}  // namespace
+
+base::Result<Vocabulary> take_vocabulary(Metadata& metadata) {
+  Vocabulary vocabulary;
+  if (!find(metadata, "tokenizer.ggml.model")) return vocabulary;
+  PUNA_TRY(read_text(metadata, "tokenizer.ggml.model", vocabulary.model));
+  PUNA_TRY(read_text(metadata, "tokenizer.ggml.pre", vocabulary.pre));
+
+  PUNA_TRY(take_list(metadata, "tokenizer.ggml.tokens", "strings", vocabulary.tokens));
+  PUNA_TRY(take_list(metadata, "tokenizer.ggml.merges", "strings", vocabulary.merges));
+  PUNA_TRY(take_scores(metadata, vocabulary));
+  PUNA_TRY(take_types(metadata, vocabulary));
+  const size_t n = vocabulary.tokens.size();
+  PUNA_TRY(check_length("tokenizer.ggml.scores", vocabulary.scores.size(), n));
+  PUNA_TRY(check_length("tokenizer.ggml.token_type", vocabulary.types.size(), n));
+
+  // What a file leaves out, as the converters meant it: SentencePiece's own ids and BOS; nothing
+  // for byte-level BPE.
+  const bool sentencepiece = vocabulary.model == "llama";
+  vocabulary.add_space_prefix = sentencepiece;
+  if (sentencepiece && n > 2) {
+    vocabulary.unk = 0;
+    vocabulary.bos = 1;
+    vocabulary.eos = 2;
+  }
+  vocabulary.add_bos = sentencepiece || std::find(std::begin(kPreWithBos), std::end(kPreWithBos),
+                                                  vocabulary.pre) != std::end(kPreWithBos);
+
+  std::optional<int32_t> eom;
+  PUNA_TRY(read_id(metadata, "tokenizer.ggml.bos_token_id", n, Outside::kRefuse, vocabulary.bos));
+  PUNA_TRY(read_id(metadata, "tokenizer.ggml.eos_token_id", n, Outside::kRefuse, vocabulary.eos));
+  PUNA_TRY(read_id(metadata, "tokenizer.ggml.eot_token_id", n, Outside::kRefuse, vocabulary.eot));
+  PUNA_TRY(read_id(metadata, "tokenizer.ggml.eom_token_id", n, Outside::kRefuse, eom));
+  PUNA_TRY(
+      read_id(metadata, "tokenizer.ggml.unknown_token_id", n, Outside::kIgnore, vocabulary.unk));
+  PUNA_TRY(
+      read_id(metadata, "tokenizer.ggml.padding_token_id", n, Outside::kIgnore, vocabulary.pad));
+  PUNA_TRY(read_flag(metadata, "tokenizer.ggml.add_bos_token", vocabulary.add_bos));
+  PUNA_TRY(read_flag(metadata, "tokenizer.ggml.add_eos_token", vocabulary.add_eos));
+  PUNA_TRY(read_flag(metadata, "tokenizer.ggml.add_space_prefix", vocabulary.add_space_prefix));
+
+  add_end(vocabulary, vocabulary.eos);
+  add_end(vocabulary, vocabulary.eot);
+  add_end(vocabulary, eom);
+  find_turn_ends(vocabulary);
+  return vocabulary;
+}
+
+}  // namespace puna::formats

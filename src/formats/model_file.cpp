@@ -1,0 +1,137 @@
+#include "formats/model_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+namespace puna::formats {
+
+namespace {
+
+using base::ErrorCode;
+
+std::string_view kind(const Value& value) {
+  constexpr std::string_view kKinds[] = {"a bool",
+                                         "an integer",
+                                         "an unsigned integer",
+                                         "a number",
+                                         "a string",
+                                         "a list of bools",
+                                         "a list of integers",
+                                         "a list of unsigned integers",
+                                         "a list of numbers",
+                                         "a list of strings"};
+  static_assert(std::size(kKinds) == std::variant_size_v<Value>);
+  return kKinds[value.index()];
+}
+
+std::unexpected<base::Error> missing(const ModelFile& file, std::string_view key) {
+  return base::fail(ErrorCode::kNotFound,
+                    fmt::format("The metadata key \"{}\" is missing in {}.", key, file.name));
+}
+
+std::unexpected<base::Error> wrong_kind(std::string_view key, const Value& value,
+                                        std::string_view wanted) {
+  return base::fail(ErrorCode::kCorrupt, fmt::format("The metadata key \"{}\" holds {}, not {}.",
+                                                     key, kind(value), wanted));
+}
+
+base::Result<std::string> as_string(std::string_view key, const Value& value) {
+  if (const auto* s = std::get_if<std::string>(&value)) return *s;
+  return wrong_kind(key, value, "a string");
+}
+
+base::Result<uint64_t> as_uint(std::string_view key, const Value& value) {
+  if (const auto* u = std::get_if<uint64_t>(&value)) return *u;
+  if (const auto* i = std::get_if<int64_t>(&value)) {
+    if (*i >= 0) return static_cast<uint64_t>(*i);
+    return base::fail(ErrorCode::kCorrupt,
+                      fmt::format("The metadata key \"{}\" is negative ({}).", key, *i));
+  }
+  return wrong_kind(key, value, "a non-negative integer");
+}
+
+base::Result<double> as_float(std::string_view key, const Value& value) {
+  if (const auto* d = std::get_if<double>(&value)) return *d;
+  if (const auto* u = std::get_if<uint64_t>(&value)) return static_cast<double>(*u);
+  if (const auto* i = std::get_if<int64_t>(&value)) return static_cast<double>(*i);
+  return wrong_kind(key, value, "a number");
+}
+
+base::Result<bool> as_bool(std::string_view key, const Value& value) {
+  if (const auto* b = std::get_if<bool>(&value)) return *b;
+  return wrong_kind(key, value, "a bool");
+}
+
+}  // namespace
+
+uint64_t Tensor::rows() const {
+  uint64_t n = 1;
+  for (size_t i = 0; i + 1 < shape.size(); ++i) n *= shape[i];
+  return n;
+}
+
+const Value* ModelFile::find(std::string_view key) const {
+  for (const auto& [name, value] : metadata) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+void ModelFile::index() {
+  tensor_index_.clear();
+  tensor_index_.reserve(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    tensor_index_.emplace_back(std::hash<std::string_view>{}(tensors[i].name),
+                               static_cast<uint32_t>(i));
+  }
+  std::sort(tensor_index_.begin(), tensor_index_.end());
+}
+
+const Tensor* ModelFile::find_tensor(std::string_view tensor_name) const {
+  const uint64_t hash = std::hash<std::string_view>{}(tensor_name);
+  auto it = std::lower_bound(tensor_index_.begin(), tensor_index_.end(),
+                             std::pair<uint64_t, uint32_t>(hash, 0));
+  for (; it != tensor_index_.end() && it->first == hash; ++it) {
+    if (tensors[it->second].name == tensor_name) return &tensors[it->second];
+  }
+  return nullptr;
+}
+
+base::Result<std::string> ModelFile::get_string(std::string_view key) const {
+  const Value* value = find(key);
+  return value ? as_string(key, *value) : missing(*this, key);
+}
+base::Result<uint64_t> ModelFile::get_uint(std::string_view key) const {
+  const Value* value = find(key);
+  return value ? as_uint(key, *value) : missing(*this, key);
+}
+base::Result<double> ModelFile::get_float(std::string_view key) const {
+  const Value* value = find(key);
+  return value ? as_float(key, *value) : missing(*this, key);
+}
+base::Result<bool> ModelFile::get_bool(std::string_view key) const {
+  const Value* value = find(key);
+  return value ? as_bool(key, *value) : missing(*this, key);
+}
+base::Result<std::string> ModelFile::get_string(std::string_view key,
+                                                std::string_view otherwise) const {
+  const Value* value = find(key);
+  return value ? as_string(key, *value) : std::string(otherwise);
+}
+base::Result<uint64_t> ModelFile::get_uint(std::string_view key, uint64_t otherwise) const {
+  const Value* value = find(key);
+  return value ? as_uint(key, *value) : otherwise;
+}
+base::Result<double> ModelFile::get_float(std::string_view key, double otherwise) const {
+  const Value* value = find(key);
+  return value ? as_float(key, *value) : otherwise;
+}
+base::Result<bool> ModelFile::get_bool(std::string_view key, bool otherwise) const {
+  const Value* value = find(key);
+  return value ? as_bool(key, *value) : otherwise;
+}
+
+}  // namespace puna::formats

@@ -1,0 +1,69 @@
+#include "formats/open.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "formats/gguf.h"
+
+namespace puna::formats {
+
+namespace {
+
+using base::ErrorCode;
+using base::Result;
+using base::Task;
+
+// A container: how to tell it by its first bytes, and how to load it.
+struct Container {
+  std::string_view name;
+  bool (*matches)(std::span<const std::byte> first_bytes);
+  Task<Result<ModelFile>> (*load)(std::unique_ptr<io::ByteSource> source, OpenPart open_part);
+};
+
+constexpr Container kContainers[] = {
+    {"GGUF", is_gguf, load_gguf},
+};
+
+Task<Result<ModelFile>> load(std::unique_ptr<io::ByteSource> source, OpenPart open_part) {
+  std::array<std::byte, 16> first_bytes{};
+  const std::span<std::byte> head =
+      std::span(first_bytes).first(static_cast<size_t>(std::min<uint64_t>(16, source->size())));
+  auto reading = io::read(*source, 0, head);
+  PUNA_CO_TRY(co_await std::move(reading));
+  for (const Container& container : kContainers) {
+    if (!container.matches(head)) continue;
+    auto task = container.load(std::move(source), std::move(open_part));
+    co_return co_await std::move(task);
+  }
+  if (head.empty())
+    co_return base::fail(ErrorCode::kCorrupt, fmt::format("{} is empty.", source->name()));
+  uint32_t magic = 0;
+  for (size_t i = std::min<size_t>(4, head.size()); i-- > 0;)
+    magic = magic << 8 | static_cast<uint32_t>(head[i]);
+  co_return base::fail(
+      ErrorCode::kUnsupported,
+      fmt::format(
+          "{} is not a model file that is known (it begins with 0x{:08x}); GGUF is supported.",
+          source->name(), magic));
+}
+
+}  // namespace
+
+Task<Result<ModelFile>> open_model(std::string path, OpenOptions options) {
+  const OpenPart open = [options](const std::string& part) {
+    return options.map ? io::map_file(part) : io::open_file(part);
+  };
+  PUNA_CO_TRY(auto source, open(path));
+  auto task = load(std::move(source), open);
+  co_return co_await std::move(task);
+}
+
+Task<Result<ModelFile>> open_model(std::unique_ptr<io::ByteSource> source) {
+  auto task = load(std::move(source), nullptr);
+  co_return co_await std::move(task);
+}
+
+}  // namespace puna::formats
