@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "quant/quant.h"
+
 namespace puna::kernels::test {
 
 // n values of a normal distribution, the same for a seed on every platform up to the last bits.
@@ -30,6 +32,14 @@ inline double nmse(std::span<const float> a, std::span<const float> b) {
   }
   if (error == 0) return 0;
   return power == 0 ? INFINITY : error / power;
+}
+
+// Rows in file layout as f32.
+inline std::vector<float> decode_rows(quant::Type type, std::span<const std::byte> rows) {
+  const quant::TypeInfo& info = quant::info(type);
+  std::vector<float> values(rows.size() / info.block_bytes * info.block_elements);
+  info.decode(rows.data(), values.data(), values.size());
+  return values;
 }
 
 }  // namespace puna::kernels::test

@@ -1,0 +1,212 @@
+// Vector decoders of the packed blocks of packed.h: a unit's codes as eight vectors of bytes, its
+// scales as f32. One vector holds the same columns of rows v * N .. v * N + N - 1 of the group; N =
+// lanes of f32, at most 16.
+#if defined(PUNA_KERNELS_MATMUL_CODES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PUNA_KERNELS_MATMUL_CODES_INL_H_
+#undef PUNA_KERNELS_MATMUL_CODES_INL_H_
+#else
+#define PUNA_KERNELS_MATMUL_CODES_INL_H_
+#endif
+
+#include "hwy/highway.h"
+#include "kernels/matmul/packed.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace puna::kernels::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DF = hn::CappedTag<float, kGroupRows>;
+using DI = hn::Rebind<int32_t, DF>;
+using DU = hn::Rebind<uint32_t, DF>;
+using DB = hn::Repartition<uint8_t, DF>;
+using DS = hn::Repartition<int8_t, DF>;
+using VF = hn::Vec<DF>;
+using VI = hn::Vec<DI>;
+using VB = hn::Vec<DB>;
+using VS = hn::Vec<DS>;
+
+constexpr size_t kLanes = hn::MaxLanes(DF());
+constexpr size_t kSlices = kGroupRows / kLanes;  // vectors that cover a group
+constexpr size_t kSliceBytes = 4 * kLanes;
+
+// Whether q8_0's bytes enter products as signed numbers (with no offset to take off) or as unsigned
+// ones.
+#if HWY_TARGET <= HWY_AVX3_DL && HWY_ARCH_X86
+constexpr bool kSignedBytes = false;
+#else
+constexpr bool kSignedBytes = true;
+#endif
+
+HWY_INLINE VB load_bytes(const uint8_t* p) { return hn::LoadU(DB(), p); }
+HWY_INLINE VB mask_bytes(VB v, unsigned mask) {
+  return hn::And(v, hn::Set(DB(), static_cast<uint8_t>(mask)));
+}
+// Shifts 32-bit lanes; the bits that cross a byte are masked off by the caller.
+template <int kBits>
+HWY_INLINE VB right(VB v) {
+  return hn::BitCast(DB(), hn::ShiftRight<kBits>(hn::BitCast(DU(), v)));
+}
+template <int kBits>
+HWY_INLINE VB left(VB v) {
+  return hn::BitCast(DB(), hn::ShiftLeft<kBits>(hn::BitCast(DU(), v)));
+}
+// Field of kWidth bits at bit kAt of every byte, moved to bit kTo.
+template <int kAt, int kTo, unsigned kWidth>
+HWY_INLINE VB field(VB v) {
+  constexpr unsigned kMask = ((1u << kWidth) - 1) << kTo;
+  if constexpr (kAt > kTo) return mask_bytes(right<kAt - kTo>(v), kMask);
+  if constexpr (kAt < kTo) return mask_bytes(left<kTo - kAt>(v), kMask);
+  return mask_bytes(v, kMask);
+}
+
+// 16 values of a scale field as f32, rows of slice v.
+HWY_INLINE VF load_halves(const uint8_t* p, size_t v) {
+  const hn::Rebind<hwy::float16_t, DF> d16;
+  return hn::PromoteTo(DF(),
+                       hn::LoadU(d16, reinterpret_cast<const hwy::float16_t*>(p) + v * kLanes));
+}
+HWY_INLINE VI load_small(const uint8_t* p, size_t v) {
+  return hn::PromoteTo(DI(), hn::LoadU(hn::Rebind<uint8_t, DF>(), p + v * kLanes));
+}
+HWY_INLINE VI load_small_signed(const uint8_t* p, size_t v) {
+  return hn::PromoteTo(
+      DI(), hn::LoadU(hn::Rebind<int8_t, DF>(), reinterpret_cast<const int8_t*>(p) + v * kLanes));
+}
+
+template <quant::Type kType>
+struct Codec {
+  static constexpr PackedFormat kFormat = packed_format(kType);
+  static constexpr size_t kHalves = kFormat.halves;
+
+  // The 8 vectors of codes of unit u of a block: vector j, byte 4r + i = column 4j + i of row r.
+  static HWY_INLINE void codes(const uint8_t* block, size_t u, size_t v, VB (&out)[8]) {
+    const uint8_t* low = block + u * 64 * kFormat.low_bits + v * kSliceBytes;
+    if constexpr (kFormat.low_bits == 8) {
+      for (size_t j = 0; j < 8; ++j) out[j] = load_bytes(low + 64 * j);
+    } else if constexpr (kFormat.low_bits == 4) {
+      for (size_t j = 0; j < 4; ++j) {
+        const VB w = load_bytes(low + 64 * j);
+        out[j] = field<0, 0, 4>(w);
+        out[j + 4] = field<4, 0, 4>(w);
+      }
+    } else {
+      for (size_t j = 0; j < 2; ++j) {
+        const VB w = load_bytes(low + 64 * j);
+        out[4 * j] = field<0, 0, 2>(w);
+        out[4 * j + 1] = field<2, 0, 2>(w);
+        out[4 * j + 2] = field<4, 0, 2>(w);
+        out[4 * j + 3] = field<6, 0, 2>(w);
+      }
+    }
+    constexpr int kTo = static_cast<int>(kFormat.low_bits);
+    const uint8_t* high =
+        block + kFormat.high_offset() + u * 64 * kFormat.high_bits + v * kSliceBytes;
+    if constexpr (kFormat.high_bits == 1) {
+      const VB h = load_bytes(high);
+      out[0] = hn::Or(out[0], field<0, kTo, 1>(h));
+      out[1] = hn::Or(out[1], field<1, kTo, 1>(h));
+      out[2] = hn::Or(out[2], field<2, kTo, 1>(h));
+      out[3] = hn::Or(out[3], field<3, kTo, 1>(h));
+      out[4] = hn::Or(out[4], field<4, kTo, 1>(h));
+      out[5] = hn::Or(out[5], field<5, kTo, 1>(h));
+      out[6] = hn::Or(out[6], field<6, kTo, 1>(h));
+      out[7] = hn::Or(out[7], field<7, kTo, 1>(h));
+    } else if constexpr (kFormat.high_bits == 2) {
+      for (size_t j = 0; j < 2; ++j) {
+        const VB h = load_bytes(high + 64 * j);
+        out[4 * j] = hn::Or(out[4 * j], field<0, kTo, 2>(h));
+        out[4 * j + 1] = hn::Or(out[4 * j + 1], field<2, kTo, 2>(h));
+        out[4 * j + 2] = hn::Or(out[4 * j + 2], field<4, kTo, 2>(h));
+        out[4 * j + 3] = hn::Or(out[4 * j + 3], field<6, kTo, 2>(h));
+      }
+    }
+  }
+
+  // weight = a * code + b, a and b per half unit (the first of them where the scale covers the
+  // unit). `offset` is what the codes of q8_0 carry on top of the signed byte: 128 as stored, 0
+  // when the product takes them as signed.
+  static HWY_INLINE void scales(const uint8_t* block, size_t u, size_t v, float offset8,
+                                VF (&a)[kHalves], VF (&b)[kHalves]) {
+    using quant::Type;
+    const DF df;
+    const VF d = load_halves(block + kFormat.d_offset(), v);
+    const uint8_t* sub = block + kFormat.sub_offset();
+    if constexpr (kFormat.sub_bytes == 0) {
+      a[0] = d;
+      if constexpr (kFormat.has_min) {
+        b[0] = load_halves(block + kFormat.d_offset() + 32, v);
+      } else {
+        const float offset =
+            kType == Type::kQ8_0 ? offset8 : static_cast<float>((kFormat.max_code + 1) / 2);
+        b[0] = hn::Mul(d, hn::Set(df, -offset));
+      }
+    } else if constexpr (kType == Type::kQ6_K) {
+      for (size_t h = 0; h < 2; ++h) {
+        a[h] = hn::Mul(d, hn::ConvertTo(df, load_small_signed(sub + (2 * u + h) * 16, v)));
+        b[h] = hn::Mul(a[h], hn::Set(df, -32.0f));
+      }
+    } else if constexpr (kType == Type::kQ2_K) {
+      const VF min = load_halves(block + kFormat.d_offset() + 32, v);
+      for (size_t h = 0; h < 2; ++h) {
+        const VI both = load_small(sub + (2 * u + h) * 16, v);
+        a[h] = hn::Mul(d, hn::ConvertTo(df, hn::And(both, hn::Set(DI(), 15))));
+        b[h] = hn::Neg(hn::Mul(min, hn::ConvertTo(df, hn::ShiftRight<4>(both))));
+      }
+    } else {
+      const VI lows = load_small(sub + 16 * u, v);
+      VI tops = load_small(sub + 128 + 16 * (u / 2), v);
+      if (u % 2 != 0) tops = hn::ShiftRight<4>(tops);
+      const VI three = hn::Set(DI(), 3);
+      const VI first =
+          hn::Or(hn::And(lows, hn::Set(DI(), 15)), hn::ShiftLeft<4>(hn::And(tops, three)));
+      const VI second = hn::Or(hn::ShiftRight<4>(lows),
+                               hn::ShiftLeft<4>(hn::And(hn::ShiftRight<2>(tops), three)));
+      if constexpr (kType == Type::kQ3_K) {
+        const VI offset = hn::Set(DI(), 32);
+        a[0] = hn::Mul(d, hn::ConvertTo(df, hn::Sub(first, offset)));
+        a[1] = hn::Mul(d, hn::ConvertTo(df, hn::Sub(second, offset)));
+        for (size_t h = 0; h < 2; ++h) b[h] = hn::Mul(a[h], hn::Set(df, -4.0f));
+      } else {
+        a[0] = hn::Mul(d, hn::ConvertTo(df, first));
+        b[0] = hn::Neg(
+            hn::Mul(load_halves(block + kFormat.d_offset() + 32, v), hn::ConvertTo(df, second)));
+      }
+    }
+  }
+};
+
+// Calls fn.template operator()<kType>() for a block type.
+template <class Fn>
+HWY_INLINE void with_block_type(quant::Type type, const Fn& fn) {
+  using quant::Type;
+  switch (type) {
+    case Type::kQ4_0:
+      return fn.template operator()<Type::kQ4_0>();
+    case Type::kQ4_1:
+      return fn.template operator()<Type::kQ4_1>();
+    case Type::kQ5_0:
+      return fn.template operator()<Type::kQ5_0>();
+    case Type::kQ5_1:
+      return fn.template operator()<Type::kQ5_1>();
+    case Type::kQ8_0:
+      return fn.template operator()<Type::kQ8_0>();
+    case Type::kQ2_K:
+      return fn.template operator()<Type::kQ2_K>();
+    case Type::kQ3_K:
+      return fn.template operator()<Type::kQ3_K>();
+    case Type::kQ4_K:
+      return fn.template operator()<Type::kQ4_K>();
+    case Type::kQ5_K:
+      return fn.template operator()<Type::kQ5_K>();
+    case Type::kQ6_K:
+      return fn.template operator()<Type::kQ6_K>();
+    default:
+      return;
+  }
+}
+
+}  // namespace puna::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

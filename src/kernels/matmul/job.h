@@ -1,0 +1,47 @@
+// What matmul_cpu.cpp hands to the kernels of one product: plain pointers, the same for every
+// variant.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/matmul/matmul.h"
+#include "kernels/matmul/packed.h"
+
+namespace puna::kernels {
+
+// Activations as int8 with a scale per unit of 32 columns, tiles of `width` rows side by side (1
+// when there is one row, else 4; the last tile is filled up with zeros). Row t lies in tile t /
+// width at place t % width.
+struct QuantizedRows {
+  uint32_t width = 0;
+  uint32_t units = 0;          // of 32 columns
+  int8_t* codes = nullptr;     // [tiles][units * 8][width][4 columns]
+  float* scale = nullptr;      // [tiles][units][width]      x = scale * code
+  float* sums = nullptr;       // [tiles][units][width]      scale * sum of the codes
+  float* half_sums = nullptr;  // [tiles][2 * units][width]  the same over 16 columns
+};
+QuantizedRows quantized_rows(std::byte* scratch, uint32_t cols, uint32_t n_rows);
+
+struct MatmulJob {
+  MatmulCpuArgs args;
+  quant::Type type = quant::Type::kF32;
+  uint32_t rows = 0;
+  uint32_t cols = 0;
+  uint64_t group_bytes = 0;
+  const std::byte* packed = nullptr;
+  QuantizedRows x8;        // of the int8 kernels
+  uint32_t n_groups = 0;   // of 16 weight rows
+  uint32_t tile_rows = 0;  // activation rows an item covers, at most kTileRows
+};
+// Activation rows that share one unpacking of a weight group.
+constexpr uint32_t kTileRows = 128;
+
+// Items of a job: item i is weight group i % n_groups, activation rows from (i / n_groups) *
+// tile_rows on.
+void matmul_int8_items(const MatmulJob& job, uint32_t begin, uint32_t end);
+void matmul_f32_items(const MatmulJob& job, uint32_t begin, uint32_t end);
+// Quantizes tiles [begin, end) of job.args.x into job.x8.
+void quantize_tiles(const MatmulJob& job, uint32_t begin, uint32_t end);
+
+}  // namespace puna::kernels

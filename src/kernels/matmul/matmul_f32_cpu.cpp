@@ -1,0 +1,179 @@
+// Exact products: f32 activations against weights decoded to f32, a panel of 16 rows by kPanelCols
+// columns at a time, summed in f32.
+#include "kernels/matmul/job.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/matmul/matmul_f32_cpu.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/matmul/codes-inl.h"
+#include "kernels/matmul/epilogue-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace puna::kernels::HWY_NAMESPACE {
+
+constexpr uint32_t kPanelCols = 256;
+
+// A unit's weights as f32: out [32][16], the columns of slice v.
+template <quant::Type kType>
+HWY_INLINE void decode_unit_f32(const uint8_t* block, size_t u, size_t v, float* out) {
+  constexpr size_t kHalves = Codec<kType>::kHalves;
+  VB codes[8];
+  VF a[kHalves];
+  VF b[kHalves];
+  Codec<kType>::codes(block, u, v, codes);
+  Codec<kType>::scales(block, u, v, 128.0f, a, b);
+  const hn::Vec<DU> byte = hn::Set(DU(), 0xff);
+  for (size_t j = 0; j < 8; ++j) {
+    const size_t h = j * kHalves / 8;
+    hn::Vec<DU> word = hn::BitCast(DU(), codes[j]);
+    for (size_t i = 0; i < 4; ++i) {
+      const VF code = hn::ConvertTo(DF(), hn::BitCast(DI(), hn::And(word, byte)));
+      hn::Store(hn::MulAdd(a[h], code, b[h]), DF(), out + (4 * j + i) * kGroupRows + v * kLanes);
+      word = hn::ShiftRight<8>(word);
+    }
+  }
+}
+
+template <quant::Type kType>
+HWY_INLINE void decode_panel(const uint8_t* group, uint32_t first_col, uint32_t n_cols,
+                             float* panel) {
+  constexpr PackedFormat kFormat = packed_format(kType);
+  for (uint32_t c = 0; c < n_cols; c += kUnitCols) {
+    const uint32_t unit = (first_col + c) / kUnitCols;
+    const uint8_t* block = group + size_t{unit / kFormat.units} * kFormat.block_bytes();
+    for (size_t v = 0; v < kSlices; ++v)
+      decode_unit_f32<kType>(block, unit % kFormat.units, v, panel + c * kGroupRows);
+  }
+}
+
+template <class T16>
+HWY_INLINE void widen_panel(const uint8_t* group, uint32_t first_col, uint32_t n_cols,
+                            float* panel) {
+  const hn::Rebind<T16, DF> d16;
+  const T16* values = reinterpret_cast<const T16*>(group) + size_t{first_col} * kGroupRows;
+  for (size_t i = 0; i < size_t{n_cols} * kGroupRows; i += kLanes) {
+    hn::Store(hn::PromoteTo(DF(), hn::LoadU(d16, values + i)), DF(), panel + i);
+  }
+}
+
+// The panel of columns [first_col, first_col + n_cols): decoded into `buffer`, or the weights
+// themselves when they are f32.
+HWY_INLINE const float* load_panel(const MatmulJob& job, uint32_t group, uint32_t first_col,
+                                   uint32_t n_cols, float* buffer) {
+  using quant::Type;
+  const uint8_t* packed = reinterpret_cast<const uint8_t*>(job.packed) + group * job.group_bytes;
+  switch (job.type) {
+    case Type::kF32:
+      return reinterpret_cast<const float*>(packed) + size_t{first_col} * kGroupRows;
+    case Type::kF16:
+      widen_panel<hwy::float16_t>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kBf16:
+      widen_panel<hwy::bfloat16_t>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kQ4_0:
+      decode_panel<Type::kQ4_0>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kQ4_1:
+      decode_panel<Type::kQ4_1>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kQ5_0:
+      decode_panel<Type::kQ5_0>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kQ5_1:
+      decode_panel<Type::kQ5_1>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kQ8_0:
+      decode_panel<Type::kQ8_0>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kQ2_K:
+      decode_panel<Type::kQ2_K>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kQ3_K:
+      decode_panel<Type::kQ3_K>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kQ4_K:
+      decode_panel<Type::kQ4_K>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kQ5_K:
+      decode_panel<Type::kQ5_K>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kQ6_K:
+      decode_panel<Type::kQ6_K>(packed, first_col, n_cols, buffer);
+      break;
+  }
+  return buffer;
+}
+
+// Adds n_cols columns for kRows activation rows to sums [kRows][16]. Few rows split the columns
+// over kChains sums each, so that one addition need not wait for the last.
+template <int kRows, int kChains>
+HWY_INLINE void tile(const float* x, size_t x_stride, const float* panel, uint32_t n_cols,
+                     float* sums) {
+  for (size_t v = 0; v < kSlices; ++v) {
+    VF f[kRows * kChains];
+    for (int t = 0; t < kRows; ++t) {
+      f[t] = hn::Load(DF(), sums + t * kGroupRows + v * kLanes);
+      for (int c = 1; c < kChains; ++c) f[c * kRows + t] = hn::Zero(DF());
+    }
+    const float* w = panel + v * kLanes;
+    uint32_t k = 0;
+    for (; k + kChains <= n_cols; k += kChains) {
+      for (int c = 0; c < kChains; ++c) {
+        const VF weight = hn::Load(DF(), w + (k + static_cast<uint32_t>(c)) * kGroupRows);
+        for (int t = 0; t < kRows; ++t) {
+          const float value = x[static_cast<size_t>(t) * x_stride + k + static_cast<uint32_t>(c)];
+          f[c * kRows + t] = hn::MulAdd(weight, hn::Set(DF(), value), f[c * kRows + t]);
+        }
+      }
+    }
+    for (; k < n_cols; ++k) {
+      const VF weight = hn::Load(DF(), w + k * kGroupRows);
+      for (int t = 0; t < kRows; ++t)
+        f[t] = hn::MulAdd(weight, hn::Set(DF(), x[static_cast<size_t>(t) * x_stride + k]), f[t]);
+    }
+    for (int t = 0; t < kRows; ++t) {
+      for (int c = 1; c < kChains; ++c) f[t] = hn::Add(f[t], f[c * kRows + t]);
+      hn::Store(f[t], DF(), sums + t * kGroupRows + v * kLanes);
+    }
+  }
+}
+
+void F32Items(const MatmulJob& job, uint32_t begin, uint32_t end) {
+  alignas(64) float sums[kTileRows * kGroupRows];
+  alignas(64) float buffer[kPanelCols * kGroupRows];
+  for (uint32_t item = begin; item < end; ++item) {
+    const uint32_t group = item % job.n_groups;
+    const uint32_t first = item / job.n_groups * job.tile_rows;
+    const uint32_t n = HWY_MIN(job.tile_rows, job.args.n_rows - first);
+    std::memset(sums, 0, size_t{n} * kGroupRows * sizeof(float));
+    for (uint32_t col = 0; col < job.cols; col += kPanelCols) {
+      const uint32_t n_cols = HWY_MIN(kPanelCols, job.cols - col);
+      const float* panel = load_panel(job, group, col, n_cols, buffer);
+      const float* x = job.args.x + size_t{first} * job.cols + col;
+      uint32_t t = 0;
+      for (; t + 8 <= n; t += 8)
+        tile<8, 1>(x + size_t{t} * job.cols, job.cols, panel, n_cols, sums + t * kGroupRows);
+      for (; t + 4 <= n; t += 4)
+        tile<4, 2>(x + size_t{t} * job.cols, job.cols, panel, n_cols, sums + t * kGroupRows);
+      for (; t < n; ++t)
+        tile<1, 4>(x + size_t{t} * job.cols, job.cols, panel, n_cols, sums + t * kGroupRows);
+    }
+    write_group(job, group, first, n, sums);
+  }
+}
+
+}  // namespace puna::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace puna::kernels {
+HWY_EXPORT(F32Items);
+
+void matmul_f32_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
+  HWY_DYNAMIC_DISPATCH(F32Items)(job, begin, end);
+}
+
+}  // namespace puna::kernels
+#endif

@@ -1,0 +1,378 @@
+// Fast products: int8 activations against packed codes, 4 columns of all 16 rows of a group at a
+// time (one vpdpbusd on AVX-512 VNNI). One to eight activation rows decode the weights in registers
+// on the way; more rows share a panel of unpacked codes.
+//   y[t, r] = sum over units of  scale[t] * a[r] * (codes[r] . x[t])  +  b[r] * scale[t] *
+//   sum(x[t])
+#include "kernels/matmul/job.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/matmul/matmul_int8_cpu.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/matmul/codes-inl.h"
+#include "kernels/matmul/epilogue-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace puna::kernels::HWY_NAMESPACE {
+
+constexpr float kOffset8 = kSignedBytes ? 0.0f : 128.0f;
+
+// Running sum of products of codes up to kMaxCode with int8 values. add<j>() is called for j = 0,
+// 1, .. kSteps - 1.
+#if HWY_TARGET == HWY_AVX2
+template <unsigned kMaxCode, int kSteps>
+struct Dot {
+  // Products of two columns fit 16 bits this many times over (2 * 128 * kMaxCode each).
+  static constexpr int kFits = kMaxCode <= 15 ? 8 : kMaxCode <= 31 ? 4 : kMaxCode <= 63 ? 2 : 1;
+  static constexpr int kRun = HWY_MIN(kFits, kSteps);
+  using D16 = hn::Repartition<int16_t, DF>;
+  hn::Vec<D16> part;
+  VI sum;
+  template <int j>
+  HWY_INLINE void add(VB w, VS x) {
+    hn::Vec<D16> pairs;
+    if constexpr (kMaxCode > 63) {
+      const VS signed_w = hn::BitCast(DS(), hn::Xor(w, hn::Set(DB(), 0x80)));
+      pairs = hn::SatWidenMulPairwiseAdd(D16(), hn::BitCast(DB(), hn::Abs(signed_w)),
+                                         hn::IfNegativeThenNegOrUndefIfZero(signed_w, x));
+    } else {
+      pairs = hn::SatWidenMulPairwiseAdd(D16(), w, x);
+    }
+    part = j % kRun == 0 ? pairs : hn::Add(part, pairs);
+    if constexpr (j % kRun == kRun - 1) {
+      const VI wide = hn::WidenMulPairwiseAdd(DI(), part, hn::Set(D16(), int16_t{1}));
+      sum = j < kRun ? wide : hn::Add(sum, wide);
+    }
+  }
+};
+#else
+template <unsigned kMaxCode, int kSteps>
+struct Dot {
+  VI sum;
+  template <int j>
+  HWY_INLINE void add(VB w, VS x) {
+    const VI before = j == 0 ? hn::Zero(DI()) : sum;
+    if constexpr (!kSignedBytes) {
+      sum = hn::SumOfMulQuadAccumulate(DI(), w, x, before);
+    } else {
+      const VB signed_w = kMaxCode > 127 ? hn::Xor(w, hn::Set(DB(), 0x80)) : w;
+      sum = hn::SumOfMulQuadAccumulate(DI(), hn::BitCast(DS(), signed_w), x, before);
+    }
+  }
+};
+#endif
+
+HWY_INLINE VS broadcast4(const int8_t* p) {
+  int32_t word;
+  std::memcpy(&word, p, 4);
+  return hn::BitCast(DS(), hn::Set(DI(), word));
+}
+
+// A unit's codes and scales from packed blocks.
+template <quant::Type kType>
+struct PackedSource {
+  static constexpr size_t kHalves = Codec<kType>::kHalves;
+  static constexpr unsigned kMaxCode = Codec<kType>::kFormat.max_code;
+  static constexpr size_t kUnits = Codec<kType>::kFormat.units;
+  const uint8_t* group;
+  VB codes[8];
+  VF a[kHalves], b[kHalves];
+
+  HWY_INLINE void load(size_t unit, size_t v) {
+    const uint8_t* block = group + unit / kUnits * Codec<kType>::kFormat.block_bytes();
+    Codec<kType>::codes(block, unit % kUnits, v, codes);
+    Codec<kType>::scales(block, unit % kUnits, v, kOffset8, a, b);
+  }
+  template <int j>
+  HWY_INLINE VB code() const {
+    return codes[j];
+  }
+  template <int h>
+  HWY_INLINE VF scale() const {
+    return a[h];
+  }
+  template <int h>
+  HWY_INLINE VF offset() const {
+    return b[h];
+  }
+};
+
+// The same unpacked before: bytes [unit][8][64], scales [unit][halves][16].
+constexpr size_t kPanelUnits = 16;
+template <unsigned kMax, size_t kHalves_>
+struct Panel {
+  static constexpr size_t kHalves = kHalves_;
+  static constexpr unsigned kMaxCode = kMax;
+  struct Data {
+    alignas(64) uint8_t codes[kPanelUnits * 512];
+    alignas(64) float a[kPanelUnits * kHalves * kGroupRows];
+    alignas(64) float b[kPanelUnits * kHalves * kGroupRows];
+  };
+  const Data* data;
+  const uint8_t* codes;
+  const float* a;
+  const float* b;
+
+  HWY_INLINE void load(size_t unit, size_t v) {
+    codes = data->codes + unit * 512 + v * kSliceBytes;
+    a = data->a + unit * kHalves * kGroupRows + v * kLanes;
+    b = data->b + unit * kHalves * kGroupRows + v * kLanes;
+  }
+  template <int j>
+  HWY_INLINE VB code() const {
+    return hn::Load(DB(), codes + 64 * j);
+  }
+  template <int h>
+  HWY_INLINE VF scale() const {
+    return hn::Load(DF(), a + h * kGroupRows);
+  }
+  template <int h>
+  HWY_INLINE VF offset() const {
+    return hn::Load(DF(), b + h * kGroupRows);
+  }
+};
+
+template <quant::Type kType, class P>
+HWY_INLINE void unpack(const uint8_t* group, size_t first_unit, size_t n_units, P& panel) {
+  PackedSource<kType> source;
+  source.group = group;
+  for (size_t unit = 0; unit < n_units; ++unit) {
+    for (size_t v = 0; v < kSlices; ++v) {
+      source.load(first_unit + unit, v);
+      for (size_t j = 0; j < 8; ++j)
+        hn::Store(source.codes[j], DB(), panel.codes + unit * 512 + j * 64 + v * kSliceBytes);
+      for (size_t h = 0; h < source.kHalves; ++h) {
+        const size_t at = (unit * source.kHalves + h) * kGroupRows + v * kLanes;
+        hn::Store(source.a[h], DF(), panel.a + at);
+        hn::Store(source.b[h], DF(), panel.b + at);
+      }
+    }
+  }
+}
+
+// One unit of 32 columns, or one half of it, for kRows activation rows in tiles of kWidth.
+template <int kRows, int kWidth, class Source>
+struct Rows {
+  static constexpr int kHalves = static_cast<int>(Source::kHalves);
+  static constexpr int kSteps = 8 / kHalves;
+  const int8_t* codes[kRows / kWidth];
+  const float* scale[kRows / kWidth];
+  const float* sums[kRows / kWidth];
+  VF f[kRows];
+
+  template <int kHalf, int j, class Dots>
+  HWY_INLINE void step(const Source& source, Dots& dots) {
+    const VB w = source.template code<kHalf * kSteps + j>();
+    for (int t = 0; t < kRows; ++t) {
+      dots[t].template add<j>(
+          w, broadcast4(codes[t / kWidth] + ((kHalf * kSteps + j) * kWidth + t % kWidth) * 4));
+    }
+  }
+  template <int kHalf>
+  HWY_INLINE void half(const Source& source) {
+    Dot<Source::kMaxCode, kSteps> dots[kRows];
+    step<kHalf, 0>(source, dots);
+    step<kHalf, 1>(source, dots);
+    step<kHalf, 2>(source, dots);
+    step<kHalf, 3>(source, dots);
+    if constexpr (kSteps == 8) {
+      step<kHalf, 4>(source, dots);
+      step<kHalf, 5>(source, dots);
+      step<kHalf, 6>(source, dots);
+      step<kHalf, 7>(source, dots);
+    }
+    const VF a = source.template scale<kHalf>();
+    const VF b = source.template offset<kHalf>();
+    for (int t = 0; t < kRows; ++t) {
+      const VF product =
+          hn::Mul(hn::ConvertTo(DF(), dots[t].sum), hn::Set(DF(), scale[t / kWidth][t % kWidth]));
+      f[t] = hn::MulAdd(product, a, f[t]);
+      f[t] = hn::MulAdd(b, hn::Set(DF(), sums[t / kWidth][kHalf * kWidth + t % kWidth]), f[t]);
+    }
+  }
+  HWY_INLINE void unit(const Source& source) {
+    half<0>(source);
+    if constexpr (kHalves == 2) half<1>(source);
+    for (int g = 0; g < kRows / kWidth; ++g) {
+      codes[g] += 32 * kWidth;
+      scale[g] += kWidth;
+      sums[g] += kHalves * kWidth;
+    }
+  }
+};
+
+// Adds units [first_unit, first_unit + n_units) for kRows activation rows from `row` on to sums
+// [kRows][16]; the source counts its units from source_unit on.
+template <int kRows, int kWidth, class Source>
+HWY_INLINE void tile(const MatmulJob& job, Source source, size_t source_unit, size_t first_unit,
+                     size_t n_units, size_t row, float* sums) {
+  const QuantizedRows& x = job.x8;
+  for (size_t v = 0; v < kSlices; ++v) {
+    Rows<kRows, kWidth, Source> rows;
+    for (size_t g = 0; g < kRows / kWidth; ++g) {
+      const size_t at = ((row / kWidth + g) * x.units + first_unit) * kWidth;
+      rows.codes[g] = x.codes + at * 32;
+      rows.scale[g] = x.scale + at;
+      rows.sums[g] = Source::kHalves == 2 ? x.half_sums + at * 2 : x.sums + at;
+    }
+    for (int t = 0; t < kRows; ++t) {
+      rows.f[t] =
+          first_unit == 0 ? hn::Zero(DF()) : hn::Load(DF(), sums + t * kGroupRows + v * kLanes);
+    }
+    for (size_t unit = 0; unit < n_units; ++unit) {
+      source.load(source_unit + unit, v);
+      rows.unit(source);
+    }
+    for (int t = 0; t < kRows; ++t) hn::Store(rows.f[t], DF(), sums + t * kGroupRows + v * kLanes);
+  }
+}
+
+// Rows that the panel kernel keeps in registers: 2 vectors a row beside the weights.
+#if HWY_TARGET <= HWY_AVX3_DL && HWY_ARCH_X86
+constexpr int kPanelRows = 12;
+#elif HWY_ARCH_ARM_A64
+constexpr int kPanelRows = 8;
+#else
+constexpr int kPanelRows = 4;
+#endif
+
+template <quant::Type kType>
+HWY_INLINE void few_rows(const MatmulJob& job, uint32_t group, uint32_t first, uint32_t n,
+                         float* sums) {
+  PackedSource<kType> source;
+  source.group = reinterpret_cast<const uint8_t*>(job.packed) + group * job.group_bytes;
+  const size_t units = job.x8.units;
+  if (job.x8.width == 1) return tile<1, 1>(job, source, 0, 0, units, 0, sums);
+  for (uint32_t t = 0; t < n; t += 4)
+    tile<4, 4>(job, source, 0, 0, units, first + t, sums + t * kGroupRows);
+}
+
+template <quant::Type kType>
+HWY_INLINE void many_rows(const MatmulJob& job, uint32_t group, uint32_t first, uint32_t n,
+                          float* sums) {
+  using Source = Panel<Codec<kType>::kFormat.max_code, Codec<kType>::kHalves>;
+  typename Source::Data panel;
+  Source source;
+  source.data = &panel;
+  const uint8_t* packed = reinterpret_cast<const uint8_t*>(job.packed) + group * job.group_bytes;
+  for (size_t unit = 0; unit < job.x8.units; unit += kPanelUnits) {
+    const size_t n_units = HWY_MIN(kPanelUnits, job.x8.units - unit);
+    unpack<kType>(packed, unit, n_units, panel);
+    uint32_t t = 0;
+    for (; t + kPanelRows <= n; t += kPanelRows)
+      tile<kPanelRows, 4>(job, source, 0, unit, n_units, first + t, sums + t * kGroupRows);
+    for (; t < n; t += 4)
+      tile<4, 4>(job, source, 0, unit, n_units, first + t, sums + t * kGroupRows);
+  }
+}
+
+template <quant::Type kType>
+HWY_NOINLINE void items(const MatmulJob& job, uint32_t begin, uint32_t end) {
+  alignas(64) float sums[(kTileRows + 4) * kGroupRows];
+  for (uint32_t item = begin; item < end; ++item) {
+    const uint32_t group = item % job.n_groups;
+    const uint32_t first = item / job.n_groups * job.tile_rows;
+    const uint32_t n = HWY_MIN(job.tile_rows, job.args.n_rows - first);
+    if (n <= 8) {
+      few_rows<kType>(job, group, first, n, sums);
+    } else {
+      many_rows<kType>(job, group, first, n, sums);
+    }
+    write_group(job, group, first, n, sums);
+  }
+}
+
+void Int8Items(const MatmulJob& job, uint32_t begin, uint32_t end) {
+  using quant::Type;
+  switch (job.type) {
+    case Type::kQ4_0:
+      return items<Type::kQ4_0>(job, begin, end);
+    case Type::kQ4_1:
+      return items<Type::kQ4_1>(job, begin, end);
+    case Type::kQ5_0:
+      return items<Type::kQ5_0>(job, begin, end);
+    case Type::kQ5_1:
+      return items<Type::kQ5_1>(job, begin, end);
+    case Type::kQ8_0:
+      return items<Type::kQ8_0>(job, begin, end);
+    case Type::kQ2_K:
+      return items<Type::kQ2_K>(job, begin, end);
+    case Type::kQ3_K:
+      return items<Type::kQ3_K>(job, begin, end);
+    case Type::kQ4_K:
+      return items<Type::kQ4_K>(job, begin, end);
+    case Type::kQ5_K:
+      return items<Type::kQ5_K>(job, begin, end);
+    case Type::kQ6_K:
+      return items<Type::kQ6_K>(job, begin, end);
+    default:
+      return;  // float weights take the f32 kernels
+  }
+}
+
+// One unit of one row: codes rounded to nearest even of x * 127 / max |x|.
+HWY_INLINE void quantize_unit(const float* x, QuantizedRows out, size_t tile, size_t unit,
+                              size_t place) {
+  const DF df;
+  VF largest = hn::Zero(df);
+  for (size_t i = 0; i < kUnitCols; i += kLanes)
+    largest = hn::Max(largest, hn::Abs(hn::LoadU(df, x + i)));
+  const float max = hn::ReduceMax(df, largest);
+  const float inverse = max > 1e-30f ? 127.0f / max : 0.0f;
+  const float scale = max / 127.0f;
+  alignas(64) int8_t codes[kUnitCols];
+  int32_t sums[2];
+  for (size_t h = 0; h < 2; ++h) {
+    VI sum = hn::Zero(DI());
+    for (size_t i = 16 * h; i < 16 * h + 16; i += kLanes) {
+      const VI code = hn::NearestInt(hn::Mul(hn::LoadU(df, x + i), hn::Set(df, inverse)));
+      sum = hn::Add(sum, code);
+      hn::Store(hn::DemoteTo(hn::Rebind<int8_t, DF>(), code), hn::Rebind<int8_t, DF>(), codes + i);
+    }
+    sums[h] = hn::ReduceSum(DI(), sum);
+  }
+  const size_t at = (tile * out.units + unit) * out.width + place;
+  for (size_t j = 0; j < 8; ++j) {
+    std::memcpy(out.codes + (((tile * out.units + unit) * 8 + j) * out.width + place) * 4,
+                codes + 4 * j, 4);
+  }
+  out.scale[at] = scale;
+  out.sums[at] = scale * static_cast<float>(sums[0] + sums[1]);
+  const size_t half = (tile * out.units + unit) * 2 * out.width + place;
+  out.half_sums[half] = scale * static_cast<float>(sums[0]);
+  out.half_sums[half + out.width] = scale * static_cast<float>(sums[1]);
+}
+
+void QuantizeTiles(const MatmulJob& job, uint32_t begin, uint32_t end) {
+  const QuantizedRows& out = job.x8;
+  static constexpr float kNothing[kUnitCols] = {};
+  for (size_t tile = begin; tile < end; ++tile) {
+    for (size_t place = 0; place < out.width; ++place) {
+      const size_t row = tile * out.width + place;
+      for (size_t unit = 0; unit < out.units; ++unit) {
+        const float* x =
+            row < job.args.n_rows ? job.args.x + row * job.cols + unit * kUnitCols : kNothing;
+        quantize_unit(x, out, tile, unit, place);
+      }
+    }
+  }
+}
+
+}  // namespace puna::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace puna::kernels {
+
+HWY_EXPORT(Int8Items);
+HWY_EXPORT(QuantizeTiles);
+
+void matmul_int8_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
+  HWY_DYNAMIC_DISPATCH(Int8Items)(job, begin, end);
+}
+void quantize_tiles(const MatmulJob& job, uint32_t begin, uint32_t end) {
+  HWY_DYNAMIC_DISPATCH(QuantizeTiles)(job, begin, end);
+}
+
+}  // namespace puna::kernels
+#endif

@@ -1,0 +1,99 @@
+// The CPU layout of a weight matrix: groups of 16 rows side by side, so that one vector holds the
+// same columns of many rows and no product needs a sum across lanes. Bits per weight are those of
+// the file.
+//
+// A group is a run of blocks (32 columns; 256 for the K types), a block is four fields in this
+// order. u = unit of 32 columns in the block, r = row of the group, i = 0..3. "Word (n, r)" is 4
+// bytes at n * 64 + 4r, so a 64-byte vector is word n of all 16 rows.
+//   low    8 bits: word (8u + j, r) byte i = code of column 4j + i
+//          4 bits: word (4u + j, r) byte i = columns 4j + i (low nibble) and 16 + 4j + i (high
+//          nibble) 2 bits: word (2u + j, r) byte i = columns 16j + 4s + i at bits 2s, s = 0..3
+//   high   1 bit:  word (u, r) byte i, bit j = top bit of column 4j + i
+//          2 bits: as low 2 bits
+//   sub    scales of the K types. q2_k, q6_k: byte (2u + half) * 16 + r. Others: 6-bit pairs
+//   (first, second half of the unit for q3_k;
+//          scale, min for q4_k and q5_k): byte 16u + r holds both low nibbles, byte 128 + 16 (u /
+//          2) + r at bits 4 (u % 2) both tops
+//   d      f16 of the 16 rows, then f16 mins where the type has them
+// A weight is a * code + b with f32 a and b per unit or half unit. Float types are simply
+// [column][16 rows].
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "quant/quant.h"
+
+namespace puna::kernels {
+
+constexpr uint32_t kGroupRows = 16;
+constexpr uint32_t kUnitCols = 32;
+
+// Field sizes of one type; everything a kernel needs to know at compile time.
+struct PackedFormat {
+  uint32_t units;      // units a block: 1 or 8
+  uint32_t low_bits;   // 8, 4 or 2
+  uint32_t high_bits;  // 0, 1 or 2
+  uint32_t sub_bytes;  // scales of a block
+  bool has_min;        // d is followed by a second f16 a row
+  uint32_t halves;     // scales a unit: 2 when they cover 16 columns
+  uint32_t max_code;   // largest code as stored
+
+  constexpr uint32_t low_bytes() const { return units * 64 * low_bits; }
+  constexpr uint32_t high_offset() const { return low_bytes(); }
+  constexpr uint32_t sub_offset() const { return high_offset() + units * 64 * high_bits; }
+  constexpr uint32_t d_offset() const { return sub_offset() + sub_bytes; }
+  constexpr uint32_t block_bytes() const { return d_offset() + (has_min ? 64 : 32); }
+};
+
+constexpr bool is_float(quant::Type type) { return type <= quant::Type::kBf16; }
+
+constexpr PackedFormat packed_format(quant::Type type) {
+  switch (type) {
+    case quant::Type::kQ4_0:
+      return {1, 4, 0, 0, false, 1, 15};
+    case quant::Type::kQ4_1:
+      return {1, 4, 0, 0, true, 1, 15};
+    case quant::Type::kQ5_0:
+      return {1, 4, 1, 0, false, 1, 31};
+    case quant::Type::kQ5_1:
+      return {1, 4, 1, 0, true, 1, 31};
+    case quant::Type::kQ8_0:
+      return {1, 8, 0, 0, false, 1, 255};
+    case quant::Type::kQ2_K:
+      return {8, 2, 0, 256, true, 2, 3};
+    case quant::Type::kQ3_K:
+      return {8, 2, 1, 192, false, 2, 7};
+    case quant::Type::kQ4_K:
+      return {8, 4, 0, 192, true, 1, 15};
+    case quant::Type::kQ5_K:
+      return {8, 4, 1, 192, true, 1, 31};
+    case quant::Type::kQ6_K:
+      return {8, 4, 2, 256, false, 2, 63};
+    default:
+      return {1, 8, 0, 0, false, 1, 255};
+  }
+}
+
+// One unit of one row, taken apart: what lies between the file's bits and the packed bits.
+struct Unit {
+  std::array<uint8_t, kUnitCols>
+      codes;                   // unsigned; signed types are stored with their offset added
+  std::array<uint8_t, 2> sub;  // q2_k: scale | min << 4 of each half; q3_k: scale of each half;
+                               // q4_k, q5_k: scale, min; q6_k: signed scale of each half
+  uint16_t d, min;  // f16
+};
+
+// Bytes of a group of 16 rows, a multiple of 64.
+uint64_t packed_group_bytes(quant::Type type, uint32_t cols);
+
+// Takes unit `unit` of a row in file layout apart.
+Unit read_file_unit(quant::Type type, const std::byte* row, uint32_t unit);
+// Writes it to, and reads it from, row r of a packed group.
+void store_unit(quant::Type type, std::byte* group, uint32_t r, uint32_t unit, const Unit& values);
+Unit load_unit(quant::Type type, const std::byte* group, uint32_t r, uint32_t unit);
+// The 32 weights of a unit, exactly as the format defines them.
+void decode_unit(quant::Type type, const Unit& values, float* out);
+
+}  // namespace puna::kernels
