@@ -1,0 +1,151 @@
+#include "store/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+namespace puna::store {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+
+constexpr size_t kPieceBytes = 1 << 20;  // large enough that calls cost nothing, small enough to show progress
+
+std::unexpected<base::Error> failed(std::string_view what, const std::string& path) {
+  return std::unexpected(system_error(what, path, errno));
+}
+
+}  // namespace
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+Fd::~Fd() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+base::Error system_error(std::string_view what, const std::string& path, int error_number) {
+  const std::string why = std::generic_category().message(error_number);
+  if (error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG) {
+    return {ErrorCode::kIo, fmt::format("Cannot {} {}: {}; free some space and try again.", what, path, why), {}};
+  }
+  return {error_number == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo,
+          fmt::format("Cannot {} {}: {}.", what, path, why),
+          {}};
+}
+
+Result<void> read_pieces(const std::string& path, const std::function<Result<void>(std::span<const std::byte>)>& each) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return failed("open", path);
+  std::vector<std::byte> piece(kPieceBytes);
+  while (true) {
+    const ssize_t n = ::read(fd.get(), piece.data(), piece.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return failed("read", path);
+    if (n == 0) return {};
+    PUNA_TRY(each(std::span(piece).first(static_cast<size_t>(n))));
+  }
+}
+
+Result<std::string> read_text(const std::string& path, uint64_t max_bytes) {
+  std::string text;
+  PUNA_TRY(read_pieces(path, [&](std::span<const std::byte> piece) -> Result<void> {
+    text.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    if (text.size() <= max_bytes) return {};
+    return fail(ErrorCode::kCorrupt, fmt::format("{} is larger than the {} bytes that it may have.", path, max_bytes));
+  }));
+  return text;
+}
+
+Result<void> make_folders(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return std::unexpected(system_error("make the folder", path, error.value()));
+  return {};
+}
+
+Result<void> write_text(const std::string& path, std::string_view text) {
+  PUNA_TRY(make_folders(std::filesystem::path(path).parent_path().string()));
+  const std::string aside = fmt::format("{}-{}", path, ::getpid());
+  const auto write = [&]() -> Result<void> {
+    PUNA_TRY(OutputFile file, OutputFile::open(aside, OutputFile::Mode::kTruncate));
+    PUNA_TRY(file.write(std::as_bytes(std::span(text))));
+    PUNA_TRY(file.sync());
+    return rename_file(aside, path);
+  };
+  Result<void> written = write();
+  if (!written) remove_file(aside);
+  return written;
+}
+
+Result<void> rename_file(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) return failed("rename to", to);
+  return {};
+}
+
+void remove_file(const std::string& path) { ::unlink(path.c_str()); }
+
+int64_t file_bytes(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? int64_t{info.st_size} : -1;
+}
+
+Result<OutputFile> OutputFile::open(const std::string& path, Mode mode) {
+  const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (mode == Mode::kAppend ? O_APPEND : O_TRUNC);
+  Fd fd(::open(path.c_str(), flags, 0644));
+  if (!fd) return failed("write", path);
+  return OutputFile(std::move(fd), path);
+}
+
+Result<void> OutputFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd_.get(), bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return failed("write", path_);
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+  return {};
+}
+
+Result<void> OutputFile::sync() {
+  if (::fsync(fd_.get()) != 0) return failed("write", path_);
+  return {};
+}
+
+Result<FileLock> FileLock::take(const std::string& path) {
+  while (true) {
+    Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    if (!fd) return failed("write", path);
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK) return failed("lock", path);
+      const Result<std::string> holder = read_text(path, 100);
+      return fail(ErrorCode::kIo, fmt::format("Process {} is pulling this model now; wait until it is done.",
+                                                       holder && !holder->empty() ? *holder : "?"));
+    }
+    // The holder before us may have removed the file between our open and our lock: then the name is another file now.
+    struct stat locked {}, named {};
+    if (::fstat(fd.get(), &locked) != 0 || ::stat(path.c_str(), &named) != 0 || locked.st_ino != named.st_ino) continue;
+    const std::string pid = fmt::format("{}", ::getpid());
+    if (::ftruncate(fd.get(), 0) != 0 || ::pwrite(fd.get(), pid.data(), pid.size(), 0) < 0) {
+      return failed("write", path);
+    }
+    return FileLock(std::move(fd), path);
+  }
+}
+
+FileLock::~FileLock() {
+  if (fd_) remove_file(path_);
+}
+
+}  // namespace puna::store

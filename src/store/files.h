@@ -1,0 +1,78 @@
+// Small file operations of the store, with errors that say what to do: whole small files, files written piece by
+// piece, and a lock between processes.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace puna::store {
+
+// Closes a file descriptor.
+class Fd {
+ public:
+  explicit Fd(int fd = -1) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  Fd& operator=(Fd&& other) noexcept;
+  ~Fd();
+
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_;
+};
+
+// The error of a failed system call on `path`: kIo; a full disk is named as such. `what` completes "Cannot ...".
+base::Error system_error(std::string_view what, const std::string& path, int error_number);
+
+// Errors: kNotFound, kIo, kCorrupt when the file has more than `max_bytes`.
+base::Result<std::string> read_text(const std::string& path, uint64_t max_bytes);
+// Writes aside, syncs, then renames: after a crash the old or the new text is there. Makes the folders above.
+base::Result<void> write_text(const std::string& path, std::string_view text);
+base::Result<void> make_folders(const std::string& path);
+base::Result<void> rename_file(const std::string& from, const std::string& to);
+void remove_file(const std::string& path);  // no error when it is not there
+// The size of a regular file; -1 for anything else.
+int64_t file_bytes(const std::string& path);
+
+class OutputFile {
+ public:
+  enum class Mode { kTruncate, kAppend };
+  static base::Result<OutputFile> open(const std::string& path, Mode mode);
+
+  base::Result<void> write(std::span<const std::byte> bytes);
+  base::Result<void> sync();  // to the disk
+
+ private:
+  OutputFile(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  Fd fd_;
+  std::string path_;
+};
+
+// Reads `path` piece by piece. `each` may end it with an error. Errors: kNotFound, kIo.
+base::Result<void> read_pieces(const std::string& path,
+                               const std::function<base::Result<void>(std::span<const std::byte>)>& each);
+
+// Held by one process (and one caller in it) at a time; freed also when the process dies.
+class FileLock {
+ public:
+  // Errors: kIo, also when another holds it (the message has its process id).
+  static base::Result<FileLock> take(const std::string& path);
+  FileLock(FileLock&&) = default;
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock();
+
+ private:
+  FileLock(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  Fd fd_;
+  std::string path_;
+};
+
+}  // namespace puna::store
