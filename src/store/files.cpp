@@ -18,7 +18,8 @@ using base::ErrorCode;
 using base::fail;
 using base::Result;
 
-constexpr size_t kPieceBytes = 1 << 20;  // large enough that calls cost nothing, small enough to show progress
+constexpr size_t kPieceBytes =
+    1 << 20;  // large enough that calls cost nothing, small enough to show progress
 
 std::unexpected<base::Error> failed(std::string_view what, const std::string& path) {
   return std::unexpected(system_error(what, path, errno));
@@ -38,14 +39,17 @@ Fd::~Fd() {
 base::Error system_error(std::string_view what, const std::string& path, int error_number) {
   const std::string why = std::generic_category().message(error_number);
   if (error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG) {
-    return {ErrorCode::kIo, fmt::format("Cannot {} {}: {}; free some space and try again.", what, path, why), {}};
+    return {ErrorCode::kIo,
+            fmt::format("Cannot {} {}: {}; free some space and try again.", what, path, why),
+            {}};
   }
   return {error_number == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo,
           fmt::format("Cannot {} {}: {}.", what, path, why),
           {}};
 }
 
-Result<void> read_pieces(const std::string& path, const std::function<Result<void>(std::span<const std::byte>)>& each) {
+Result<void> read_pieces(const std::string& path,
+                         const std::function<Result<void>(std::span<const std::byte>)>& each) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return failed("open", path);
   std::vector<std::byte> piece(kPieceBytes);
@@ -63,7 +67,8 @@ Result<std::string> read_text(const std::string& path, uint64_t max_bytes) {
   PUNA_TRY(read_pieces(path, [&](std::span<const std::byte> piece) -> Result<void> {
     text.append(reinterpret_cast<const char*>(piece.data()), piece.size());
     if (text.size() <= max_bytes) return {};
-    return fail(ErrorCode::kCorrupt, fmt::format("{} is larger than the {} bytes that it may have.", path, max_bytes));
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("{} is larger than the {} bytes that it may have.", path, max_bytes));
   }));
   return text;
 }
@@ -97,7 +102,7 @@ Result<void> rename_file(const std::string& from, const std::string& to) {
 void remove_file(const std::string& path) { ::unlink(path.c_str()); }
 
 int64_t file_bytes(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? int64_t{info.st_size} : -1;
 }
 
@@ -130,12 +135,16 @@ Result<FileLock> FileLock::take(const std::string& path) {
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) return failed("lock", path);
       const Result<std::string> holder = read_text(path, 100);
-      return fail(ErrorCode::kIo, fmt::format("Process {} is pulling this model now; wait until it is done.",
-                                                       holder && !holder->empty() ? *holder : "?"));
+      return fail(ErrorCode::kIo,
+                  fmt::format("Process {} is pulling this model now; wait until it is done.",
+                              holder && !holder->empty() ? *holder : "?"));
     }
-    // The holder before us may have removed the file between our open and our lock: then the name is another file now.
-    struct stat locked {}, named {};
-    if (::fstat(fd.get(), &locked) != 0 || ::stat(path.c_str(), &named) != 0 || locked.st_ino != named.st_ino) continue;
+    // The holder before us may have removed the file between our open and our lock: then the name
+    // is another file now.
+    struct stat locked{}, named{};
+    if (::fstat(fd.get(), &locked) != 0 || ::stat(path.c_str(), &named) != 0 ||
+        locked.st_ino != named.st_ino)
+      continue;
     const std::string pid = fmt::format("{}", ::getpid());
     if (::ftruncate(fd.get(), 0) != 0 || ::pwrite(fd.get(), pid.data(), pid.size(), 0) < 0) {
       return failed("write", path);

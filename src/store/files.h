@@ -1,5 +1,5 @@
-// Small file operations of the store, with errors that say what to do: whole small files, files written piece by
-// piece, and a lock between processes.
+// Small file operations of the store, with errors that say what to do: whole small files, files
+// written piece by piece, and a lock between processes.
 #pragma once
 
 #include <atomic>
@@ -29,12 +29,14 @@ class Fd {
   int fd_;
 };
 
-// The error of a failed system call on `path`: kIo; a full disk is named as such. `what` completes "Cannot ...".
+// The error of a failed system call on `path`: kIo; a full disk is named as such. `what` completes
+// "Cannot ...".
 base::Error system_error(std::string_view what, const std::string& path, int error_number);
 
 // Errors: kNotFound, kIo, kCorrupt when the file has more than `max_bytes`.
 base::Result<std::string> read_text(const std::string& path, uint64_t max_bytes);
-// Writes aside, syncs, then renames: after a crash the old or the new text is there. Makes the folders above.
+// Writes aside, syncs, then renames: after a crash the old or the new text is there. Makes the
+// folders above.
 base::Result<void> write_text(const std::string& path, std::string_view text);
 base::Result<void> make_folders(const std::string& path);
 base::Result<void> rename_file(const std::string& from, const std::string& to);
@@ -57,8 +59,9 @@ class OutputFile {
 };
 
 // Reads `path` piece by piece. `each` may end it with an error. Errors: kNotFound, kIo.
-base::Result<void> read_pieces(const std::string& path,
-                               const std::function<base::Result<void>(std::span<const std::byte>)>& each);
+base::Result<void> read_pieces(
+    const std::string& path,
+    const std::function<base::Result<void>(std::span<const std::byte>)>& each);
 
 // Held by one process (and one caller in it) at a time; freed also when the process dies.
 class FileLock {

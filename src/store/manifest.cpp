@@ -33,9 +33,11 @@ Result<Layer> read_layer(const Json& json) {
   const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   if (!digest.starts_with(kDigestPrefix) || digest.size() != kDigestPrefix.size() + 64 ||
       !std::ranges::all_of(digest.substr(kDigestPrefix.size()), is_hex)) {
-    return fail(ErrorCode::kCorrupt, fmt::format("The digest \"{}\" is not \"sha256:\" and 64 hex digits.", digest));
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("The digest \"{}\" is not \"sha256:\" and 64 hex digits.", digest));
   }
-  if (size < 0) return fail(ErrorCode::kCorrupt, fmt::format("The size {} of a layer is negative.", size));
+  if (size < 0)
+    return fail(ErrorCode::kCorrupt, fmt::format("The size {} of a layer is negative.", size));
   layer.sha256 = digest.substr(kDigestPrefix.size());
   layer.bytes = static_cast<uint64_t>(size);
   return layer;

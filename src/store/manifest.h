@@ -1,5 +1,5 @@
-// The manifest of a stored model: the JSON that names its config and layers by digest. Same form as ollama's, which is
-// the Docker image manifest, version 2, schema 2.
+// The manifest of a stored model: the JSON that names its config and layers by digest. Same form as
+// ollama's, which is the Docker image manifest, version 2, schema 2.
 #pragma once
 
 #include <cstdint>

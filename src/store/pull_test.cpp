@@ -28,7 +28,8 @@ struct Fixture {
   std::string partial = store.blob_path(known.sha256) + "-partial";
 };
 
-TEST_CASE_FIXTURE(Fixture, "a pulled model is in the store with its licence, and is not fetched twice") {
+TEST_CASE_FIXTURE(Fixture,
+                  "a pulled model is in the store with its licence, and is not fetched twice") {
   std::vector<std::string> phases;
   uint64_t last = 0;
   const PullOptions options{.progress = [&](const Progress& p) {
@@ -45,9 +46,11 @@ TEST_CASE_FIXTURE(Fixture, "a pulled model is in the store with its licence, and
   CHECK(store.resolve("tiny")->path == *path);
   CHECK(folder.files().size() == 4);  // model, licence, config, manifest
 
-  const auto manifest = read_manifest(*read_text(folder.path() + "/models/manifests/puna.local/catalogue/tiny/latest", 4096));
+  const auto manifest = read_manifest(
+      *read_text(folder.path() + "/models/manifests/puna.local/catalogue/tiny/latest", 4096));
   REQUIRE(manifest.has_value());
-  CHECK(*read_text(store.blob_path(manifest->find(kLicenseType)->sha256), 4096) == "Free for tests.\n");
+  CHECK(*read_text(store.blob_path(manifest->find(kLicenseType)->sha256), 4096) ==
+        "Free for tests.\n");
   CHECK(store.list()->at(0).family == "llama");
 
   const size_t asked = server.requests().size();
@@ -72,7 +75,8 @@ TEST_CASE_FIXTURE(Fixture, "a cancelled pull keeps its bytes and the next one go
   server.set({.body = body, .pause_after = 120'000});
   std::atomic<bool> cancel = false;
   const std::atomic<bool> cancelled_before = true;
-  CHECK(store.pull("tiny", {.cancel = &cancelled_before}).error().code == base::ErrorCode::kCancelled);
+  CHECK(store.pull("tiny", {.cancel = &cancelled_before}).error().code ==
+        base::ErrorCode::kCancelled);
   CHECK(server.requests().empty());
 
   std::thread user([&] {
@@ -89,7 +93,8 @@ TEST_CASE_FIXTURE(Fixture, "a cancelled pull keeps its bytes and the next one go
 
   server.set({.body = body});
   CHECK(store.pull("tiny", {}).has_value());
-  CHECK(server.requests().back().find("Range: bytes=" + std::to_string(kept) + "-") != std::string::npos);
+  CHECK(server.requests().back().find("Range: bytes=" + std::to_string(kept) + "-") !=
+        std::string::npos);
   CHECK(folder.files().size() == 4);
 }
 
@@ -100,7 +105,8 @@ TEST_CASE_FIXTURE(Fixture, "a file that changed on the server is taken from its 
   CHECK(server.requests().size() == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a partial file whose bytes are wrong costs one more download, not the pull") {
+TEST_CASE_FIXTURE(Fixture,
+                  "a partial file whose bytes are wrong costs one more download, not the pull") {
   REQUIRE(write_text(partial, "wrong bytes"));
   REQUIRE(write_text(partial + "-etag", server.url() + "\n\"v1\""));
   CHECK(store.pull("tiny", {}).has_value());
@@ -145,10 +151,10 @@ TEST_CASE_FIXTURE(Fixture, "two pulls at once: the second says who is at it") {
 
 TEST_CASE_FIXTURE(Fixture, "a disk that fills up while pulling is named, and what fits is kept") {
   // A limit on the file size makes write() fail as a full disk does.
-  struct rlimit before {};
+  struct rlimit before{};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
   auto* old_handler = ::signal(SIGXFSZ, SIG_IGN);
-  const struct rlimit small { .rlim_cur = 50'000, .rlim_max = before.rlim_max };
+  const struct rlimit small{.rlim_cur = 50'000, .rlim_max = before.rlim_max};
   REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
   const auto failed = store.pull("tiny", {});
   setrlimit(RLIMIT_FSIZE, &before);

@@ -15,9 +15,13 @@ namespace {
 
 class Sha256 {
  public:
-  Sha256() { PUNA_CHECK(context_ && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1); }
+  Sha256() {
+    PUNA_CHECK(context_ && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
+  }
 
-  void add(const void* data, size_t bytes) { PUNA_CHECK(EVP_DigestUpdate(context_.get(), data, bytes) == 1); }
+  void add(const void* data, size_t bytes) {
+    PUNA_CHECK(EVP_DigestUpdate(context_.get(), data, bytes) == 1);
+  }
 
   std::string hex() {
     std::array<unsigned char, 32> digest{};
@@ -42,8 +46,8 @@ std::string sha256_hex(std::string_view text) {
   return hash.hex();
 }
 
-base::Result<std::string> sha256_of_file(const std::string& path,
-                                         const std::function<base::Result<void>(uint64_t done_bytes)>& each) {
+base::Result<std::string> sha256_of_file(
+    const std::string& path, const std::function<base::Result<void>(uint64_t done_bytes)>& each) {
   Sha256 hash;
   uint64_t done_bytes = 0;
   PUNA_TRY(read_pieces(path, [&](std::span<const std::byte> piece) {

@@ -38,20 +38,22 @@ struct Found {
 std::vector<std::string> entries_of(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
-  for (auto it = fs::directory_iterator(folder, error); !error && it != fs::directory_iterator(); it.increment(error)) {
+  for (auto it = fs::directory_iterator(folder, error); !error && it != fs::directory_iterator();
+       it.increment(error)) {
     names.push_back(it->path().filename().string());
   }
   std::ranges::sort(names);
   return names;
 }
 
-// Every manifest whose path reads as a name; others (left by a crash while writing) are passed over.
+// Every manifest whose path reads as a name; others (left by a crash while writing) are passed
+// over.
 std::vector<Found> find_manifests(const std::string& root) {
   std::vector<Found> found;
   const std::string folder = fmt::format("{}/models/manifests/{}/{}", root, kHost, kNamespace);
   for (const std::string& model : entries_of(folder)) {
-    for (const std::string& tag : entries_of(folder + "/" + model)) {
-      const Result<ModelName> name = parse_name(model + ":" + tag);
+    for (const std::string& tag : entries_of(fmt::format("{}/{}", folder, model))) {
+      const Result<ModelName> name = parse_name(fmt::format("{}:{}", model, tag));
       const std::string path = fmt::format("{}/{}/{}", folder, model, tag);
       if (name && file_bytes(path) >= 0) found.push_back({*name, path});
     }
@@ -61,7 +63,8 @@ std::vector<Found> find_manifests(const std::string& root) {
 
 Result<Manifest> load_manifest(const std::string& path) {
   PUNA_TRY(const std::string text, read_text(path, kMaxManifestBytes));
-  PUNA_TRY_CONTEXT(Manifest manifest, read_manifest(text), fmt::format("While reading the manifest {}", path));
+  PUNA_TRY_CONTEXT(Manifest manifest, read_manifest(text),
+                   fmt::format("While reading the manifest {}", path));
   return manifest;
 }
 
@@ -75,17 +78,20 @@ bool exists(std::string_view path) {
 Result<std::string> default_root() {
   if (const char* root = std::getenv("PUNA_HOME"); root && *root) return std::string(root);
   if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.puna";
-  return fail(ErrorCode::kNotFound, "Neither PUNA_HOME nor HOME is set, so there is no place for models; set PUNA_HOME.");
+  return fail(ErrorCode::kNotFound,
+              "Neither PUNA_HOME nor HOME is set, so there is no place for models; set PUNA_HOME.");
 }
 
-Store::Store(std::string root, std::span<const CatalogueEntry> entries) : root_(std::move(root)), entries_(entries) {}
+Store::Store(std::string root, std::span<const CatalogueEntry> entries)
+    : root_(std::move(root)), entries_(entries) {}
 
 std::string Store::blob_path(std::string_view sha256_hex) const {
   return fmt::format("{}/models/blobs/sha256-{}", root_, sha256_hex);
 }
 
 std::string Store::manifest_path(const ModelName& name) const {
-  return fmt::format("{}/models/manifests/{}/{}/{}/{}", root_, kHost, kNamespace, name.model, name.tag);
+  return fmt::format("{}/models/manifests/{}/{}/{}/{}", root_, kHost, kNamespace, name.model,
+                     name.tag);
 }
 
 std::string Store::catalogue_names() const {
@@ -101,13 +107,18 @@ std::string Store::catalogue_names() const {
 Result<std::string> Store::stored_path(const ModelName& name) const {
   PUNA_TRY(const Manifest manifest, load_manifest(manifest_path(name)));
   const Layer* model = manifest.find(kModelType);
-  if (!model) return fail(ErrorCode::kCorrupt, fmt::format("The manifest of {} names no model.", name.text()));
+  if (!model)
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("The manifest of {} names no model.", name.text()));
   std::string path = blob_path(model->sha256);
   const int64_t bytes = file_bytes(path);
-  if (bytes < 0) return fail(ErrorCode::kNotFound, fmt::format("The blob {} of {} is missing.", path, name.text()));
+  if (bytes < 0)
+    return fail(ErrorCode::kNotFound,
+                fmt::format("The blob {} of {} is missing.", path, name.text()));
   if (static_cast<uint64_t>(bytes) != model->bytes) {
-    return fail(ErrorCode::kCorrupt, fmt::format("The blob {} of {} has {} bytes, but its manifest says {}.", path,
-                                                 name.text(), bytes, model->bytes));
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("The blob {} of {} has {} bytes, but its manifest says {}.", path,
+                            name.text(), bytes, model->bytes));
   }
   return path;
 }
@@ -116,18 +127,23 @@ Result<Resolved> Store::resolve(std::string_view name) const {
   if (exists(name)) return Resolved{.path = std::string(name)};
   const Result<ModelName> parsed = parse_name(name);
   if (!parsed || name.ends_with(".gguf")) {
-    return fail(ErrorCode::kNotFound, fmt::format("There is no file or folder \"{}\", and it is no model name; the "
-                                                  "catalogue has: {}.",
-                                                  name, catalogue_names()));
+    return fail(ErrorCode::kNotFound,
+                fmt::format("There is no file or folder \"{}\", and it is no model name; the "
+                            "catalogue has: {}.",
+                            name, catalogue_names()));
   }
   const CatalogueEntry* entry = find(entries_, *parsed);
   Result<std::string> stored = stored_path(*parsed);
   if (stored) return Resolved{.path = *stored, .name = parsed->text(), .entry = entry};
-  if (entry) return Resolved{.path = {}, .name = parsed->text(), .entry = entry};  // a damaged one is pulled again
-  if (stored.error().code != ErrorCode::kNotFound) return std::unexpected(std::move(stored.error()));
-  return fail(ErrorCode::kNotFound, fmt::format("There is no file, catalogue model or stored model \"{}\"; the catalogue "
-                                                "has: {}.",
-                                                name, catalogue_names()));
+  if (entry)
+    return Resolved{
+        .path = {}, .name = parsed->text(), .entry = entry};  // a damaged one is pulled again
+  if (stored.error().code != ErrorCode::kNotFound)
+    return std::unexpected(std::move(stored.error()));
+  return fail(ErrorCode::kNotFound,
+              fmt::format("There is no file, catalogue model or stored model \"{}\"; the catalogue "
+                          "has: {}.",
+                          name, catalogue_names()));
 }
 
 Result<std::vector<StoredModel>> Store::list() const {
@@ -141,11 +157,15 @@ Result<std::vector<StoredModel>> Store::list() const {
     }
     StoredModel model{.name = found.name.text(), .digest = sha256_hex(*text)};
     for (const Layer& layer : manifest->layers) model.bytes += layer.bytes;
-    struct stat info {};
+    struct stat info{};
     if (::stat(found.path.c_str(), &info) == 0) model.modified_s = info.st_mtime;
-    if (const Result<std::string> config = read_text(blob_path(manifest->config.sha256), kMaxManifestBytes); config) {
+    if (const Result<std::string> config =
+            read_text(blob_path(manifest->config.sha256), kMaxManifestBytes);
+        config) {
       const Result<Json> json = Json::parse(*config);
-      const auto field = [&](std::string_view key) { return json ? json->get_string(key).value_or("") : std::string(); };
+      const auto field = [&](std::string_view key) {
+        return json ? json->get_string(key).value_or("") : std::string();
+      };
       model.family = field("model_family");
       model.parameters = field("model_type");
       model.file_type = field("file_type");
@@ -163,7 +183,8 @@ Result<void> Store::remove(std::string_view name) const {
   }
   const Result<Manifest> removed = load_manifest(path);
   remove_file(path);
-  if (file_bytes(path) >= 0) return fail(ErrorCode::kIo, fmt::format("The manifest {} cannot be deleted.", path));
+  if (file_bytes(path) >= 0)
+    return fail(ErrorCode::kIo, fmt::format("The manifest {} cannot be deleted.", path));
   std::error_code ignored;
   fs::remove(fs::path(path).parent_path(), ignored);  // only when it is empty now
   if (!removed) return {};
@@ -172,7 +193,8 @@ Result<void> Store::remove(std::string_view name) const {
   for (const Found& found : find_manifests(root_)) {
     const Result<Manifest> other = load_manifest(found.path);
     if (!other) {
-      base::log_warning("No blobs are deleted, since a manifest is damaged: {}", other.error().text());
+      base::log_warning("No blobs are deleted, since a manifest is damaged: {}",
+                        other.error().text());
       return {};
     }
     used.insert(other->config.sha256);

@@ -1,8 +1,10 @@
-// The model store: what is kept where, and by which name it is found. Read next: catalogue.h, pull.cpp.
+// The model store: what is kept where, and by which name it is found. Read next: catalogue.h,
+// pull.cpp.
 //
-//   ROOT/models/manifests/puna.local/catalogue/<model>/<tag>   JSON: config and layers by digest, as ollama's
-//   ROOT/models/blobs/sha256-<hex>                             their bytes; written aside, checked, then renamed
-//   ROOT/models/blobs/sha256-<hex>-partial (and -partial-etag) a download to be resumed
+//   ROOT/models/manifests/puna.local/catalogue/<model>/<tag>   JSON: config and layers by digest,
+//   as ollama's ROOT/models/blobs/sha256-<hex>                             their bytes; written
+//   aside, checked, then renamed ROOT/models/blobs/sha256-<hex>-partial (and -partial-etag) a
+//   download to be resumed
 #pragma once
 
 #include <atomic>
@@ -24,18 +26,18 @@ base::Result<std::string> default_root();
 
 // What a MODEL argument stands for.
 struct Resolved {
-  std::string path{};                     // file or folder to open; empty when it has to be pulled first
-  std::string name{};                     // "model:tag"; empty for a plain path
+  std::string path{};  // file or folder to open; empty when it has to be pulled first
+  std::string name{};  // "model:tag"; empty for a plain path
   const CatalogueEntry* entry = nullptr;  // set for catalogue models
 
   bool needs_pull() const { return path.empty(); }
 };
 
 struct StoredModel {
-  std::string name{};          // "model:tag"
-  std::string digest{};        // SHA-256 of the manifest, hex; its head serves as a short id
-  uint64_t bytes = 0;          // of all layers
-  int64_t modified_s = 0;      // Unix time of the manifest
+  std::string name{};      // "model:tag"
+  std::string digest{};    // SHA-256 of the manifest, hex; its head serves as a short id
+  uint64_t bytes = 0;      // of all layers
+  int64_t modified_s = 0;  // Unix time of the manifest
   std::string family{}, parameters{}, file_type{};
 };
 
@@ -56,21 +58,22 @@ class Store {
   // `root` is made when something is first written. `entries` outlives the store.
   explicit Store(std::string root, std::span<const CatalogueEntry> entries = catalogue());
 
-  // Looks `name` up: an existing path, then the catalogue, then the store. Does not touch the network.
-  // Errors: kNotFound, naming what there is; kCorrupt for a damaged manifest.
+  // Looks `name` up: an existing path, then the catalogue, then the store. Does not touch the
+  // network. Errors: kNotFound, naming what there is; kCorrupt for a damaged manifest.
   base::Result<Resolved> resolve(std::string_view name) const;
 
-  // Fetches a catalogue model and returns the path of its GGUF; at once when it is there already. May be called again
-  // after any failure: what is verified, and what an HTTP download brought, is kept.
-  // Errors: kNotFound (no catalogue model), kCancelled, kIo (disk full, unwritable, another pull of it is running),
-  // kNetwork (no source had it; the message tells why of each), kUnsupported (a build without downloads).
+  // Fetches a catalogue model and returns the path of its GGUF; at once when it is there already.
+  // May be called again after any failure: what is verified, and what an HTTP download brought, is
+  // kept. Errors: kNotFound (no catalogue model), kCancelled, kIo (disk full, unwritable, another
+  // pull of it is running), kNetwork (no source had it; the message tells why of each),
+  // kUnsupported (a build without downloads).
   base::Result<std::string> pull(std::string_view name, const PullOptions& options) const;
 
   // The models in the store, by name. A damaged manifest is left out with a warning.
   base::Result<std::vector<StoredModel>> list() const;
 
-  // Deletes the manifest, then the blobs that no other manifest names (none of them when a manifest is damaged).
-  // Errors: kNotFound, kIo.
+  // Deletes the manifest, then the blobs that no other manifest names (none of them when a manifest
+  // is damaged). Errors: kNotFound, kIo.
   base::Result<void> remove(std::string_view name) const;
 
   const std::string& root() const { return root_; }

@@ -17,15 +17,17 @@ namespace {
 const std::string kSum(64, 'a');
 
 // Puts a model of the given bytes in the store by hand.
-void put(const Store& store, const std::string& model, const std::string& tag, const std::string& bytes,
-         const std::string& sum) {
+void put(const Store& store, const std::string& model, const std::string& tag,
+         const std::string& bytes, const std::string& sum) {
   const std::string config = R"({"model_family":"llama","model_type":"1B","file_type":"Q4_0"})";
-  Manifest manifest{.config = {std::string(kConfigType), std::string(64, 'c'), config.size()}, .layers = {}};
+  Manifest manifest{.config = {std::string(kConfigType), std::string(64, 'c'), config.size()},
+                    .layers = {}};
   manifest.layers.push_back({std::string(kModelType), sum, bytes.size()});
   REQUIRE(write_text(store.blob_path(sum), bytes));
   REQUIRE(write_text(store.blob_path(manifest.config.sha256), config));
-  REQUIRE(write_text(fmt::format("{}/models/manifests/puna.local/catalogue/{}/{}", store.root(), model, tag),
-                     write_manifest(manifest)));
+  REQUIRE(write_text(
+      fmt::format("{}/models/manifests/puna.local/catalogue/{}/{}", store.root(), model, tag),
+      write_manifest(manifest)));
 }
 
 TEST_CASE("a name without a tag means latest, and odd names are refused") {
@@ -66,16 +68,23 @@ TEST_CASE("a manifest is read back as written, and a damaged one is refused") {
   Manifest manifest{.config = {std::string(kConfigType), kSum, 5}, .layers = {}};
   manifest.layers.push_back({std::string(kModelType), std::string(64, 'b'), 1234567890123});
   const std::string text = write_manifest(manifest);
-  CHECK(text.starts_with(R"({"schemaVersion":2,"mediaType":"application/vnd.docker.distribution.manifest.v2+json",)"));
+  CHECK(text.starts_with(
+      R"({"schemaVersion":2,"mediaType":"application/vnd.docker.distribution.manifest.v2+json",)"));
   const auto read = read_manifest(text);
   REQUIRE(read.has_value());
   CHECK(read->config.sha256 == kSum);
   REQUIRE(read->find(kModelType) != nullptr);
   CHECK(read->find(kModelType)->bytes == 1234567890123);
   CHECK(read->find(kLicenseType) == nullptr);
-  for (size_t cut = 0; cut < text.size(); ++cut) CHECK(!read_manifest(text.substr(0, cut)).has_value());
-  CHECK(!read_manifest(R"({"config":{"mediaType":"x","digest":"sha256:../../etc","size":1},"layers":[]})").has_value());
-  CHECK(!read_manifest(fmt::format(R"({{"config":{{"mediaType":"x","digest":"sha256:{}","size":-1}},"layers":[]}})", kSum))
+  for (size_t cut = 0; cut < text.size(); ++cut)
+    CHECK(!read_manifest(text.substr(0, cut)).has_value());
+  CHECK(!read_manifest(
+             R"({"config":{"mediaType":"x","digest":"sha256:../../etc","size":1},"layers":[]})")
+             .has_value());
+  CHECK(!read_manifest(
+             fmt::format(
+                 R"({{"config":{{"mediaType":"x","digest":"sha256:{}","size":-1}},"layers":[]}})",
+                 kSum))
              .has_value());
 }
 
@@ -113,7 +122,8 @@ TEST_CASE("names are looked up as path, then catalogue, then store") {
   }
 }
 
-TEST_CASE("a stored model whose blob was cut is corrupt, and one of the catalogue is pulled again") {
+TEST_CASE(
+    "a stored model whose blob was cut is corrupt, and one of the catalogue is pulled again") {
   TestFolder folder;
   const TestEntry known("body", "");
   const Store store(folder.path(), {&known.entry, 1});
@@ -165,7 +175,8 @@ TEST_CASE("removing a model deletes the blobs that no other model uses") {
 
   REQUIRE(write_text(folder.path() + "/models/manifests/puna.local/catalogue/broken/latest", "{"));
   REQUIRE(store.remove("two").has_value());
-  CHECK(file_bytes(store.blob_path(std::string(64, 'b'))) == 3);  // kept: the damaged manifest may name it
+  CHECK(file_bytes(store.blob_path(std::string(64, 'b'))) ==
+        3);  // kept: the damaged manifest may name it
 }
 
 TEST_CASE("a lock is held by one at a time and freed by its end") {

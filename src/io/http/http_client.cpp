@@ -62,7 +62,9 @@ class Transfer {
     return static_cast<Transfer*>(self)->cancelled() ? 1 : 0;
   }
 
-  bool cancelled() const { return request_.cancel && request_.cancel->load(std::memory_order_relaxed); }
+  bool cancelled() const {
+    return request_.cancel && request_.cancel->load(std::memory_order_relaxed);
+  }
   void header_line(std::string_view line);
   Result<void> begin();  // judges status and range, then tells the sink
   Result<void> body(std::span<const std::byte> bytes);
@@ -104,15 +106,18 @@ Result<void> Transfer::begin() {
   curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &status);
   head_.status = static_cast<int>(status);
   if (status == 404 || status == 410) {
-    return fail(ErrorCode::kNotFound, fmt::format("The server has no {} (status {}).", request_.url, status));
+    return fail(ErrorCode::kNotFound,
+                fmt::format("The server has no {} (status {}).", request_.url, status));
   }
   if (status != 200 && status != 206) {
-    return fail(ErrorCode::kNetwork, fmt::format("The server answers {} with status {}.", request_.url, status));
+    return fail(ErrorCode::kNetwork,
+                fmt::format("The server answers {} with status {}.", request_.url, status));
   }
   if (status == 206) {
     if (!range_start_ || *range_start_ != request_.offset) {
-      return fail(ErrorCode::kNetwork, fmt::format("The server answers {} with a range that does not start at byte {}.",
-                                                   request_.url, request_.offset));
+      return fail(ErrorCode::kNetwork,
+                  fmt::format("The server answers {} with a range that does not start at byte {}.",
+                              request_.url, request_.offset));
     }
     head_.offset = *range_start_;
     head_.total_bytes = range_total_.value_or(0);
@@ -129,12 +134,16 @@ Result<void> Transfer::body(std::span<const std::byte> bytes) {
 }
 
 Result<void> Transfer::failure(CURLcode code) const {
-  if (cancelled()) return fail(ErrorCode::kCancelled, fmt::format("The download of {} was cancelled.", request_.url));
+  if (cancelled())
+    return fail(ErrorCode::kCancelled,
+                fmt::format("The download of {} was cancelled.", request_.url));
   const std::string why = curl_text_[0] ? curl_text_ : curl_easy_strerror(code);
   if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_URL_MALFORMAT) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{} is no http or https URL ({}).", request_.url, why));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} is no http or https URL ({}).", request_.url, why));
   }
-  return fail(ErrorCode::kNetwork, fmt::format("The download of {} failed: {}.", request_.url, why));
+  return fail(ErrorCode::kNetwork,
+              fmt::format("The download of {} failed: {}.", request_.url, why));
 }
 
 Result<void> Transfer::run() {
@@ -165,7 +174,8 @@ Result<void> Transfer::run() {
   if (request_.offset > 0) {
     set(CURLOPT_RANGE, range.c_str());
     if (!request_.if_range.empty()) {
-      headers.reset(curl_slist_append(nullptr, fmt::format("If-Range: {}", request_.if_range).c_str()));
+      headers.reset(
+          curl_slist_append(nullptr, fmt::format("If-Range: {}", request_.if_range).c_str()));
       set(CURLOPT_HTTPHEADER, headers.get());
     }
   }
@@ -178,8 +188,8 @@ Result<void> Transfer::run() {
 }  // namespace
 
 Result<void> http_get(const HttpRequest& request, const HttpSink& sink) {
-  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (ready != CURLE_OK) return fail(ErrorCode::kInternal, "The HTTP client cannot be set up.");
+  static const CURLcode kReady = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (kReady != CURLE_OK) return fail(ErrorCode::kInternal, "The HTTP client cannot be set up.");
   return Transfer(request, sink).run();
 }
 

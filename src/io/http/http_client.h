@@ -1,5 +1,6 @@
-// HTTP downloads: one ranged GET whose body is handed on as it arrives. Native only; a build without libcurl links
-// no_http_client.cpp instead. Read next: store/download.h, which resumes with it.
+// HTTP downloads: one ranged GET whose body is handed on as it arrives. Native only; a build
+// without libcurl links no_http_client.cpp instead. Read next: store/download.h, which resumes with
+// it.
 #pragma once
 
 #include <atomic>
@@ -14,12 +15,13 @@
 namespace puna::io {
 
 struct HttpRequest {
-  std::string url{};     // http or https; redirects are followed, never from https to http
-  uint64_t offset = 0;   // first byte wanted
-  std::string if_range{};// entity tag of what is held already; the server starts over when it changed
-  int connect_timeout_ms = 5000;                // name look-up, connection and TLS together
-  int stall_timeout_s = 30;                     // no byte for so long ends the request
-  const std::atomic<bool>* cancel = nullptr;    // seen within a second
+  std::string url{};    // http or https; redirects are followed, never from https to http
+  uint64_t offset = 0;  // first byte wanted
+  std::string
+      if_range{};  // entity tag of what is held already; the server starts over when it changed
+  int connect_timeout_ms = 5000;              // name look-up, connection and TLS together
+  int stall_timeout_s = 30;                   // no byte for so long ends the request
+  const std::atomic<bool>* cancel = nullptr;  // seen within a second
 };
 
 // What the final answer says, known before its body.
@@ -30,15 +32,16 @@ struct HttpHead {
   std::string etag;          // empty when there is none, or only a weak one
 };
 
-// Called once before the body, then for each piece of it. An error returned ends the request and is passed on.
+// Called once before the body, then for each piece of it. An error returned ends the request and is
+// passed on.
 struct HttpSink {
   std::function<base::Result<void>(const HttpHead&)> head;
   std::function<base::Result<void>(std::span<const std::byte>)> body;
 };
 
-// Runs the request to its end. Errors: kInvalidArgument (no http URL), kNotFound (404, 410), kNetwork (no connection,
-// another status, an answer cut short, a range other than the one asked for), kCancelled, kUnsupported (no HTTP in this
-// build), and whatever the sink returns.
+// Runs the request to its end. Errors: kInvalidArgument (no http URL), kNotFound (404, 410),
+// kNetwork (no connection, another status, an answer cut short, a range other than the one asked
+// for), kCancelled, kUnsupported (no HTTP in this build), and whatever the sink returns.
 base::Result<void> http_get(const HttpRequest& request, const HttpSink& sink);
 
 }  // namespace puna::io

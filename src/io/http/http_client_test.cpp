@@ -15,14 +15,15 @@ struct Fetched {
 
 Fetched fetch(const HttpRequest& request) {
   Fetched fetched;
-  fetched.result = http_get(request, {.head = [&](const HttpHead& head) -> base::Result<void> {
-                                        fetched.head = head;
-                                        return {};
-                                      },
-                                      .body = [&](std::span<const std::byte> bytes) -> base::Result<void> {
-                                        fetched.body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-                                        return {};
-                                      }});
+  fetched.result = http_get(
+      request, {.head = [&](const HttpHead& head) -> base::Result<void> {
+                  fetched.head = head;
+                  return {};
+                },
+                .body = [&](std::span<const std::byte> bytes) -> base::Result<void> {
+                  fetched.body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+                  return {};
+                }});
   return fetched;
 }
 
@@ -88,7 +89,8 @@ TEST_CASE("failures name the URL and carry their code") {
   CHECK(code_with({.status = 404}, {}) == base::ErrorCode::kNotFound);
   CHECK(code_with({.status = 503}, {}) == base::ErrorCode::kNetwork);
   CHECK(code_with({.body = "hello world", .cut_after = 4}, {}) == base::ErrorCode::kNetwork);
-  CHECK(code_with({.body = "hello world", .shift_range = true}, {.offset = 3}) == base::ErrorCode::kNetwork);
+  CHECK(code_with({.body = "hello world", .shift_range = true}, {.offset = 3}) ==
+        base::ErrorCode::kNetwork);
   CHECK(code_with({.body = "hello world"}, {.offset = 99}) == base::ErrorCode::kNetwork);
 }
 
@@ -99,12 +101,14 @@ TEST_CASE("a refused connection, another scheme and a sink's error are told apar
     closed = server.url();
   }
   CHECK(fetch({.url = closed}).result.error().code == base::ErrorCode::kNetwork);
-  CHECK(fetch({.url = "file:///etc/hostname"}).result.error().code == base::ErrorCode::kInvalidArgument);
+  CHECK(fetch({.url = "file:///etc/hostname"}).result.error().code ==
+        base::ErrorCode::kInvalidArgument);
 
   TestServer server({.body = "hello world"});
-  const auto result = http_get({.url = server.url()}, {.head = {}, .body = [](std::span<const std::byte>) {
-                                 return base::Result<void>(base::fail(base::ErrorCode::kIo, "full"));
-                               }});
+  const auto result = http_get(
+      {.url = server.url()}, {.head = {}, .body = [](std::span<const std::byte>) {
+                                return base::Result<void>(base::fail(base::ErrorCode::kIo, "full"));
+                              }});
   REQUIRE(!result.has_value());
   CHECK(result.error().message == "full");
 }
@@ -112,11 +116,12 @@ TEST_CASE("a refused connection, another scheme and a sink's error are told apar
 TEST_CASE("a cancelled request ends while the server keeps silent") {
   TestServer server({.body = std::string(1000, 'x'), .pause_after = 10});
   std::atomic<bool> cancel = false;
-  const auto result = http_get({.url = server.url(), .cancel = &cancel},
-                               {.head = {}, .body = [&](std::span<const std::byte>) -> base::Result<void> {
-                                  cancel = true;
-                                  return {};
-                                }});
+  const auto result =
+      http_get({.url = server.url(), .cancel = &cancel},
+               {.head = {}, .body = [&](std::span<const std::byte>) -> base::Result<void> {
+                  cancel = true;
+                  return {};
+                }});
   REQUIRE(!result.has_value());
   CHECK(result.error().code == base::ErrorCode::kCancelled);
 }

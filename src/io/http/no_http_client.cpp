@@ -6,8 +6,9 @@
 namespace puna::io {
 
 base::Result<void> http_get(const HttpRequest& request, const HttpSink&) {
-  return base::fail(base::ErrorCode::kUnsupported,
-                    fmt::format("This build has no HTTP client, so it cannot get {}.", request.url));
+  return base::fail(
+      base::ErrorCode::kUnsupported,
+      fmt::format("This build has no HTTP client, so it cannot get {}.", request.url));
 }
 
 }  // namespace puna::io

@@ -41,7 +41,8 @@ TestServer::TestServer(Behaviour behaviour) : behaviour_(std::move(behaviour)) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof address;
   if (listener_ < 0 || ::bind(listener_, reinterpret_cast<sockaddr*>(&address), length) != 0 ||
-      ::listen(listener_, 8) != 0 || ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
+      ::listen(listener_, 8) != 0 ||
+      ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length) != 0) {
     std::abort();  // a test machine without loopback
   }
   port_ = ntohs(address.sin_port);
@@ -54,7 +55,9 @@ TestServer::~TestServer() {
   ::close(listener_);
 }
 
-std::string TestServer::url(const std::string& path) const { return fmt::format("http://127.0.0.1:{}{}", port_, path); }
+std::string TestServer::url(const std::string& path) const {
+  return fmt::format("http://127.0.0.1:{}{}", port_, path);
+}
 
 void TestServer::set(Behaviour behaviour) {
   const std::lock_guard lock(mutex_);
@@ -92,12 +95,15 @@ void TestServer::answer(int client) {
     how = behaviour_;
   }
   if (how.status != 0) {
-    return send_all(client, fmt::format("HTTP/1.1 {} No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", how.status));
+    return send_all(client,
+                    fmt::format("HTTP/1.1 {} No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+                                how.status));
   }
   if (!how.redirect_to.empty() && head.starts_with("GET /moved ")) {
-    return send_all(client, fmt::format("HTTP/1.1 302 Found\r\nETag: \"redirect\"\r\nLocation: {}\r\n"
-                                        "Content-Length: 0\r\nConnection: close\r\n\r\n",
-                                        how.redirect_to));
+    return send_all(client,
+                    fmt::format("HTTP/1.1 302 Found\r\nETag: \"redirect\"\r\nLocation: {}\r\n"
+                                "Content-Length: 0\r\nConnection: close\r\n\r\n",
+                                how.redirect_to));
   }
   uint64_t from = 0;
   const std::string range = header(head, "Range"), if_range = header(head, "If-Range");
@@ -107,13 +113,14 @@ void TestServer::answer(int client) {
       return send_all(client, "HTTP/1.1 416 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     }
     if (how.shift_range) ++from;
-    send_all(client, fmt::format("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes {}-{}/{}\r\n", from,
-                                 how.body.size() - 1, how.body.size()));
+    send_all(client,
+             fmt::format("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes {}-{}/{}\r\n", from,
+                         how.body.size() - 1, how.body.size()));
   } else {
     send_all(client, "HTTP/1.1 200 OK\r\n");
   }
-  send_all(client, fmt::format("ETag: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", how.etag,
-                               how.body.size() - from));
+  send_all(client, fmt::format("ETag: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                               how.etag, how.body.size() - from));
   std::string_view body = std::string_view(how.body).substr(from);
   if (how.cut_after > 0) body = body.substr(0, how.cut_after);
   if (how.pause_after > 0 && how.pause_after < body.size()) {

@@ -15,12 +15,13 @@ class TestServer {
   struct Behaviour {
     std::string body{};
     std::string etag = "\"v1\"";
-    int status = 0;               // not 0: every request gets this status and no body
-    bool ranges = true;           // false: Range is passed over and the whole body sent
-    bool shift_range = false;     // answers 206 with a range one byte too late
-    uint64_t cut_after = 0;       // not 0: an answer ends after so many body bytes, whatever its length says
-    uint64_t pause_after = 0;     // not 0: an answer stops sending there until the server ends
-    std::string redirect_to{};     // not empty: "/moved" answers 302 with this location
+    int status = 0;            // not 0: every request gets this status and no body
+    bool ranges = true;        // false: Range is passed over and the whole body sent
+    bool shift_range = false;  // answers 206 with a range one byte too late
+    uint64_t cut_after =
+        0;  // not 0: an answer ends after so many body bytes, whatever its length says
+    uint64_t pause_after = 0;   // not 0: an answer stops sending there until the server ends
+    std::string redirect_to{};  // not empty: "/moved" answers 302 with this location
   };
 
   explicit TestServer(Behaviour behaviour);
