@@ -1,5 +1,6 @@
 # Targets for the parts that tools/setup fetches into third_party/cache/:
 #   wgpu_native::wgpu_native   #include <webgpu/webgpu.h>, <webgpu/wgpu.h>   (with PUNA_GPU)
+#   puna_webgpu                the WebGPU library of the build: that, or Dawn where PUNA_WEBGPU says so
 #   hwy::hwy                   #include "hwy/highway.h"
 set(PUNA_CACHE_DIR ${PROJECT_SOURCE_DIR}/third_party/cache)
 
@@ -9,13 +10,21 @@ function(puna_require_cached file)
   endif()
 endfunction()
 
+set(PUNA_WEBGPU wgpu-native CACHE STRING "The WebGPU library: wgpu-native, or dawn as find_package finds it")
 if(PUNA_GPU)
-  puna_require_cached(wgpu-native/lib/libwgpu_native-release.so)
-  add_library(wgpu_native::wgpu_native SHARED IMPORTED GLOBAL)
-  set_target_properties(wgpu_native::wgpu_native PROPERTIES
-    IMPORTED_LOCATION ${PUNA_CACHE_DIR}/wgpu-native/lib/libwgpu_native-release.so
-    IMPORTED_NO_SONAME ON
-    INTERFACE_INCLUDE_DIRECTORIES ${PUNA_CACHE_DIR}/wgpu-native/include)
+  add_library(puna_webgpu INTERFACE)
+  if(PUNA_WEBGPU STREQUAL dawn)
+    find_package(Dawn REQUIRED)
+    target_link_libraries(puna_webgpu INTERFACE dawn::webgpu_dawn)
+  else()
+    puna_require_cached(wgpu-native/lib/libwgpu_native-release.so)
+    add_library(wgpu_native::wgpu_native SHARED IMPORTED GLOBAL)
+    set_target_properties(wgpu_native::wgpu_native PROPERTIES
+      IMPORTED_LOCATION ${PUNA_CACHE_DIR}/wgpu-native/lib/libwgpu_native-release.so
+      IMPORTED_NO_SONAME ON
+      INTERFACE_INCLUDE_DIRECTORIES ${PUNA_CACHE_DIR}/wgpu-native/include)
+    target_link_libraries(puna_webgpu INTERFACE wgpu_native::wgpu_native)
+  endif()
 endif()
 
 puna_require_cached(highway/hwy/highway.h)

@@ -148,11 +148,11 @@ Result<std::vector<Found>> find_adapters() {
   for (WGPUAdapter adapter : library::enumerate_adapters()) {
     AdapterHandle handle(adapter);
     Adapter about = describe(adapter);
-    found.push_back({std::move(handle), std::move(about)});
+    const auto behind = std::upper_bound(
+        found.begin(), found.end(), rank(about.info.type),
+        [](int own, const Found& other) { return own < rank(other.adapter.info.type); });
+    found.insert(behind, {std::move(handle), std::move(about)});
   }
-  std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
-    return rank(a.adapter.info.type) < rank(b.adapter.info.type);
-  });
   return found;
 }
 
@@ -207,7 +207,7 @@ Result<Opened> request(WGPUAdapter adapter, const DeviceInfo& info, const OpenOp
   descriptor.deviceLostCallbackInfo.userdata1 = opened.health.get();
   descriptor.uncapturedErrorCallbackInfo.callback = on_error;
   descriptor.uncapturedErrorCallbackInfo.userdata1 = opened.health.get();
-  PUNA_TRY(opened.device, library::request_device(adapter, descriptor, options.trusted_shaders));
+  PUNA_TRY(opened.device, library::request_device(adapter, descriptor, options));
   return opened;
 }
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/device.h"
+#include "gpu/native/native.h"
 
 namespace puna::gpu::native::library {
 
@@ -31,6 +31,8 @@ std::vector<WGPUAdapter> enumerate_adapters();
 
 // The kinds of errors that scopes catch; others reach the device's error callback.
 std::span<const WGPUErrorFilter> error_filters();
+// Returns once the callback of `future` has run, for operations that need no work of the GPU.
+void settle(WGPUFuture future);
 
 struct Feature {
   WGPUFeatureName id;
@@ -39,10 +41,10 @@ struct Feature {
 // Those of the adapter that have a name worth showing.
 std::vector<Feature> features(WGPUAdapter adapter);
 
-// Opens a device. Adds what the library itself needs (toggles) to `descriptor`; `trusted` drops
+// Opens a device. Adds what the library itself needs to `descriptor`; options.trusted_shaders drops
 // bounds checks where that is a property of the device.
 base::Result<WGPUDevice> request_device(WGPUAdapter adapter, WGPUDeviceDescriptor descriptor,
-                                        bool trusted);
+                                        const OpenOptions& options);
 
 WGPUShaderModule create_shader_module(WGPUDevice device,
                                       const WGPUShaderModuleDescriptor& descriptor, bool trusted);

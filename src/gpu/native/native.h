@@ -11,7 +11,7 @@
 namespace puna::gpu::native {
 
 struct Adapter {
-  DeviceInfo info;  // what a device of it would offer (before quirks of --gpu-features)
+  DeviceInfo info;
   std::vector<std::string> features;  // names as WebGPU's, for `puna devices`
 };
 
@@ -20,11 +20,14 @@ struct Adapter {
 base::Result<std::vector<Adapter>> adapters();
 
 struct OpenOptions {
-  bool baseline =
-      false;  // hide every optional feature and raise no limit (--gpu-features baseline)
-  bool trusted_shaders = true;  // drop bounds checks where the library allows it
-  bool timestamps =
-      false;  // ask for timestamp-query: only profiling (slows decoding on some drivers)
+  // Hide every optional feature and raise no limit (--gpu-features baseline).
+  bool baseline = false;
+  // Drop bounds checks where the library allows it.
+  bool trusted_shaders = true;
+  // Compiled pipelines are kept in this folder where the library can (Dawn); empty: nowhere.
+  std::string cache_dir = {};
+  // Ask for timestamp-query: only for profiling, it slows decoding on some drivers.
+  bool timestamps = false;
 };
 // Opens adapter `index` of adapters(). Errors: kNotFound, kDevice.
 base::Result<std::unique_ptr<Device>> open(size_t index, const OpenOptions& options = {});

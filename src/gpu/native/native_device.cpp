@@ -47,7 +47,7 @@ class ErrorScope {
         if (type != WGPUErrorType_NoError)
           *static_cast<Caught*>(data) = {type, library::text(message)};
       };
-      wgpuDevicePopErrorScope(device_, callback);
+      library::settle(wgpuDevicePopErrorScope(device_, callback));
     }
     if (caught.type == WGPUErrorType_NoError) return {};
     const bool memory = caught.type == WGPUErrorType_OutOfMemory;
@@ -466,8 +466,8 @@ void NativeDevice::poll() {
 
 void NativeDevice::lose_for_test() {
   wgpuDeviceDestroy(device_);
-  // wgpu-native tells at the next submit (the driver's own loss it tells at once).
-  static_cast<void>(submit({}));
+  // wgpu-native tells at the next submit (a loss by the driver it tells at once).
+  if (!health_->lost) static_cast<void>(submit({}));
   library::run_callbacks(device_);
 }
 

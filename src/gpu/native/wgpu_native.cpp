@@ -64,6 +64,8 @@ std::span<const WGPUErrorFilter> error_filters() {
   return kFilters;
 }
 
+void settle(WGPUFuture) {}  // callbacks have run when a call returns
+
 std::vector<Feature> features(WGPUAdapter adapter) {
   std::vector<Feature> found;
   for (const Feature& feature : kNamed) {
@@ -73,7 +75,7 @@ std::vector<Feature> features(WGPUAdapter adapter) {
 }
 
 base::Result<WGPUDevice> request_device(WGPUAdapter adapter, WGPUDeviceDescriptor descriptor,
-                                        bool /*trusted*/) {
+                                        const OpenOptions& /*options*/) {
   struct Answer {
     WGPUDevice device = nullptr;
     std::string message = "the library did not answer";
