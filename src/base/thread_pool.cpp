@@ -24,6 +24,8 @@ constexpr int kRelaxesPerClock = 32;
 constexpr uint32_t kChunksPerThread = 6;
 constexpr int kMaxThreads = 256;
 
+thread_local int index_of_this_thread = 0;
+
 // Spins until done() or until kSpin is over; returns done().
 template <class Done>
 bool spin_until(Done done) {
@@ -104,8 +106,12 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int n_threads) : state_(std::make_unique<State>()) {
   const int n = std::min(n_threads > 0 ? n_threads : n_physical_cores(), kMaxThreads);
-  for (int i = 1; i < n; ++i)
-    state_->threads.emplace_back([state = state_.get()] { state->work(); });
+  for (int i = 1; i < n; ++i) {
+    state_->threads.emplace_back([state = state_.get(), i] {
+      index_of_this_thread = i;
+      state->work();
+    });
+  }
 }
 
 ThreadPool::~ThreadPool() {
@@ -113,6 +119,8 @@ ThreadPool::~ThreadPool() {
   state_->gate.notify_all();
   for (std::thread& thread : state_->threads) thread.join();
 }
+
+int thread_index() { return index_of_this_thread; }
 
 int ThreadPool::n_threads() const { return static_cast<int>(state_->threads.size()) + 1; }
 

@@ -1,4 +1,5 @@
-// A fixed set of threads that run one function together, once per call: the CPU kernels' way to use several cores.
+// A fixed set of threads that run one function together, once per call: the CPU kernels' way to use
+// several cores.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +18,20 @@ class ThreadPool {
 
   int n_threads() const;
 
-  // Calls body(begin, end) on disjoint ranges that cover [0, n_items), in chunks of at least `grain` items taken as threads become
-  // free, and returns when all are done. One caller at a time; body must not call run().
-  void run(uint32_t n_items, uint32_t grain, const std::function<void(uint32_t begin, uint32_t end)>& body);
+  // Calls body(begin, end) on disjoint ranges that cover [0, n_items), in chunks of at least
+  // `grain` items taken as threads become free, and returns when all are done. One caller at a
+  // time; body must not call run().
+  void run(uint32_t n_items, uint32_t grain,
+           const std::function<void(uint32_t begin, uint32_t end)>& body);
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Index of the calling thread among those that run the current job: 0 for the one that called
+// run(), below n_threads().
+int thread_index();
 
 // Physical cores this process may use (affinity and cgroup limits counted), at least 1.
 int n_physical_cores();

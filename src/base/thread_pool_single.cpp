@@ -15,6 +15,7 @@ void ThreadPool::run(uint32_t n_items, uint32_t,
   if (n_items > 0) body(0, n_items);
 }
 
+int thread_index() { return 0; }
 int n_physical_cores() { return 1; }
 
 }  // namespace puna::base

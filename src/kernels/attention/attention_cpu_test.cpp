@@ -1,0 +1,169 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "kernels/attention/attention_ref.h"
+#include "kernels/common/cpu_test_util.h"
+#include "kernels/common/test_util.h"
+
+namespace puna::kernels {
+namespace {
+
+struct Case {
+  uint32_t n_heads, n_kv, head_dim;
+  KvType kv = KvType::kF32;
+  float softcap = 0;
+  uint32_t window = 0;
+  int n_threads = 2;
+  // Of each row; rows of one sequence are neighbours.
+  std::vector<int32_t> positions = {};
+  std::vector<uint32_t> sequences = {};
+};
+
+std::vector<int32_t> from(int32_t first, int32_t n) {
+  std::vector<int32_t> positions = {};
+  for (int32_t i = 0; i < n; ++i) positions.push_back(first + i);
+  return positions;
+}
+
+void check(Case c, double limit = 1e-10) {
+  const uint32_t n_tokens = static_cast<uint32_t>(c.positions.size());
+  c.sequences.resize(n_tokens, 0);
+  INFO("heads " << c.n_heads << "/" << c.n_kv << " x " << c.head_dim << ", kv "
+                << static_cast<int>(c.kv) << ", " << n_tokens << " rows from " << c.positions[0]
+                << ", window " << c.window << ", cap " << c.softcap << ", threads " << c.n_threads);
+  const uint32_t most =
+      static_cast<uint32_t>(*std::max_element(c.positions.begin(), c.positions.end())) + 1;
+  const uint32_t n_sequences = *std::max_element(c.sequences.begin(), c.sequences.end()) + 1;
+  const uint32_t per_sequence = (most + kPageTokens - 1) / kPageTokens;
+  const KvLayout kv{.type = c.kv,
+                    .n_pages = n_sequences * per_sequence,
+                    .n_kv_heads = c.n_kv,
+                    .head_dim = c.head_dim};
+  std::vector<uint32_t> pages(kv.n_pages);
+  for (uint32_t i = 0; i < kv.n_pages; ++i) pages[i] = kv.n_pages - 1 - i;
+  // Poison in every slot that no row may see.
+  std::vector<std::byte> k(kv.bytes()), v(kv.bytes());
+  const std::vector<float> nothing(c.head_dim, 1e4f);
+  for (uint64_t row = 0; row < uint64_t{kv.n_pages} * c.n_kv * kPageTokens; ++row) {
+    kv_store_ref(kv, k.data(), row, nothing.data());
+    kv_store_ref(kv, v.data(), row, nothing.data());
+  }
+  for (uint32_t s = 0; s < n_sequences; ++s) {
+    for (uint32_t p = 0; p < most; ++p) {
+      bool seen = false;
+      for (uint32_t t = 0; t < n_tokens; ++t)
+        seen = seen || (c.sequences[t] == s && static_cast<uint32_t>(c.positions[t]) >= p);
+      if (!seen) continue;
+      for (uint32_t h = 0; h < c.n_kv; ++h) {
+        const uint64_t row =
+            kv_row(kv, pages[s * per_sequence + p / kPageTokens], h, p % kPageTokens);
+        kv_store_ref(kv, k.data(), row, test::normal(c.head_dim, 1000 * s + 10 * p + h).data());
+        kv_store_ref(kv, v.data(), row,
+                     test::normal(c.head_dim, 7000 + 1000 * s + 10 * p + h).data());
+      }
+    }
+  }
+  const std::vector<float> q = test::normal(size_t{n_tokens} * c.n_heads * c.head_dim, 5, 2.0f);
+  std::vector<float> out(q.size(), NAN), expected(q.size());
+  AttentionCpuArgs args;
+  args.step = {.n_tokens = n_tokens,
+               .positions = c.positions.data(),
+               .sequences = c.sequences.data(),
+               .pages = pages.data(),
+               .pages_per_sequence = per_sequence};
+  args.q = q.data();
+  args.k_cache = k.data();
+  args.v_cache = v.data();
+  args.out = expected.data();
+  args.kv = kv;
+  args.n_heads = c.n_heads;
+  args.scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
+  args.softcap = c.softcap;
+  args.window = c.window;
+  attention_ref(args);
+  base::ThreadPool pool(c.n_threads);
+  const uint64_t bytes = attention_cpu_scratch_bytes(c.n_threads, c.n_heads, c.head_dim, n_tokens);
+  std::vector<std::byte> scratch(bytes + 128, std::byte{0xff});
+  args.scratch = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
+  args.out = out.data();
+  attention_cpu(pool, args);
+  CHECK(test::nmse(out, expected) <= limit);
+  CHECK(std::all_of(args.scratch + bytes, scratch.data() + scratch.size(),
+                    [](std::byte b) { return b == std::byte{0xff}; }));
+}
+
+TEST_CASE("one token attends to any number of keys, whole or split over threads") {
+  test::for_every_variant([] {
+    for (const int32_t position : {0, 1, 30, 31, 32, 63, 64, 200, 700}) {
+      check({.n_heads = 9, .n_kv = 3, .head_dim = 64, .positions = {position}});
+      check({.n_heads = 4, .n_kv = 4, .head_dim = 80, .n_threads = 1, .positions = {position}});
+    }
+    check({.n_heads = 7, .n_kv = 1, .head_dim = 128, .n_threads = 5, .positions = {900}});
+    check({.n_heads = 8, .n_kv = 2, .head_dim = 20, .positions = {300}});
+  });
+}
+
+TEST_CASE("a prompt attends causally, in tiles that share their pages") {
+  test::for_every_variant([] {
+    for (const int32_t n : {2, 5, 21, 22, 33, 100}) {
+      check({.n_heads = 9, .n_kv = 3, .head_dim = 64, .positions = from(0, n)});
+      check({.n_heads = 4, .n_kv = 1, .head_dim = 96, .positions = from(45, n)});
+    }
+    check({.n_heads = 1, .n_kv = 1, .head_dim = 4, .positions = from(0, 130)});
+    check({.n_heads = 6, .n_kv = 1, .head_dim = 256, .positions = from(10, 40)});
+    check({.n_heads = 80, .n_kv = 1, .head_dim = 64, .positions = from(0, 3)});
+  });
+}
+
+TEST_CASE("windows and caps apply to one token and to prompts") {
+  test::for_every_variant([] {
+    for (const uint32_t window : {1u, 2u, 32u, 50u, 400u}) {
+      check({.n_heads = 4, .n_kv = 2, .head_dim = 64, .window = window, .positions = {333}});
+      check({.n_heads = 4, .n_kv = 2, .head_dim = 64, .window = window, .positions = from(90, 70)});
+    }
+    check({.n_heads = 4,
+           .n_kv = 2,
+           .head_dim = 64,
+           .softcap = 5.0f,
+           .window = 40,
+           .positions = {333}});
+    check({.n_heads = 4, .n_kv = 2, .head_dim = 64, .softcap = 5.0f, .positions = from(90, 70)});
+  });
+}
+
+TEST_CASE("f16 and q8_0 caches are read as they decode") {
+  test::for_every_variant([] {
+    for (const KvType type : {KvType::kF16, KvType::kQ8_0}) {
+      check({.n_heads = 9, .n_kv = 3, .head_dim = 64, .kv = type, .positions = {170}});
+      check({.n_heads = 9, .n_kv = 3, .head_dim = 64, .kv = type, .positions = from(20, 60)});
+      check({.n_heads = 2, .n_kv = 2, .head_dim = 96, .kv = type, .positions = from(20, 60)});
+    }
+    check({.n_heads = 2, .n_kv = 2, .head_dim = 20, .kv = KvType::kF16, .positions = from(20, 60)});
+  });
+}
+
+TEST_CASE("rows of several sequences in one step see only their own") {
+  test::for_every_variant([] {
+    check({.n_heads = 6,
+           .n_kv = 2,
+           .head_dim = 64,
+           .positions = {10, 300, 0, 77},
+           .sequences = {0, 1, 2, 3}});
+    check({.n_heads = 6,
+           .n_kv = 2,
+           .head_dim = 64,
+           .n_threads = 8,
+           .positions = {10, 300},
+           .sequences = {1, 0}});
+    std::vector<int32_t> positions = from(40, 30);
+    std::vector<uint32_t> sequences(30, 1);
+    positions.insert(positions.end(), {5, 100});
+    sequences.insert(sequences.end(), {0, 2});
+    check(
+        {.n_heads = 6, .n_kv = 2, .head_dim = 64, .positions = positions, .sequences = sequences});
+  });
+}
+
+}  // namespace
+}  // namespace puna::kernels

@@ -1,0 +1,51 @@
+// How attention_cpu.cpp cuts a step into items for the kernels of attention_tile_cpu.cpp (many
+// query rows) and attention_row_cpu.cpp (one token).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/attention/attention.h"
+
+namespace puna::kernels {
+
+// Query rows (tokens times heads of one kv head) that a tile holds side by side, unless one token
+// alone has more.
+constexpr uint32_t kTileQueries = 64;
+constexpr uint32_t kMaxSplits = 64;
+
+struct AttentionJob {
+  AttentionCpuArgs args;
+  uint32_t group = 1;    // query heads a kv head
+  uint32_t n_tiles = 0;  // runs of tokens of one sequence, at most kTileQueries / group each
+  uint32_t starts[kMaxStepTokens + 1] = {};  // tile i is tokens starts[i] .. starts[i + 1] - 1
+  uint32_t n_splits = 1;  // pieces that the keys of a one-token tile are cut into
+  float* work = nullptr;  // work_floats a thread
+  uint64_t work_floats = 0;
+  float* partials = nullptr;  // [tile][kv head][split][group][2 + head_dim]: largest score, sum of
+                              // weights, weighted values
+};
+
+// Positions the token sees: [first, end).
+struct KeyRange {
+  uint32_t first = 0;
+  uint32_t end = 0;
+};
+inline KeyRange key_range(const AttentionCpuArgs& args, uint32_t token) {
+  const uint32_t end = static_cast<uint32_t>(args.step.positions[token]) + 1;
+  return {args.window != 0 && end > args.window ? end - args.window : 0, end};
+}
+
+inline const uint32_t* pages_of(const AttentionCpuArgs& args, uint32_t token) {
+  return args.step.pages + uint64_t{args.step.sequences[token]} * args.step.pages_per_sequence;
+}
+
+// Tile of tokens [begin, end), all heads of one kv head, through to args.out.
+void attention_tile(const AttentionJob& job, uint32_t begin, uint32_t end, uint32_t kv_head,
+                    float* work);
+// One token, keys [first, end) of one kv head: unnormalised results to partial [group][2 +
+// head_dim].
+void attention_row(const AttentionJob& job, uint32_t token, uint32_t kv_head, KeyRange keys,
+                   float* work, float* partial);
+
+}  // namespace puna::kernels

@@ -1,0 +1,156 @@
+// One token against keys of one kv head, a page at a time. Elements of a head lie across the vector
+// lanes; K and V of a page are converted once for all the query heads that share them.
+#include <algorithm>
+#include <cfloat>
+
+#include "kernels/attention/attention_job.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/attention/attention_row_cpu.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/common/kv-inl.h"
+#include "kernels/common/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace puna::kernels::HWY_NAMESPACE {
+
+using DE = hn::ScalableTag<float>;
+using VE = hn::Vec<DE>;
+
+// scores[h][i] = scale * q[h] . k[i] for kHeads heads; rows of scores are kPageTokens long.
+template <int kHeads>
+HWY_INLINE void score_page(const float* q, const float* k, size_t n_keys, size_t head_dim,
+                           float scale, float* scores) {
+  const DE d;
+  const size_t lanes = hn::Lanes(d);
+  for (size_t i = 0; i < n_keys; ++i) {
+    const float* key = k + i * head_dim;
+    VE sum[kHeads];
+    for (int h = 0; h < kHeads; ++h) sum[h] = hn::Zero(d);
+    size_t e = 0;
+    for (; e + lanes <= head_dim; e += lanes) {
+      const VE value = hn::LoadU(d, key + e);
+      for (int h = 0; h < kHeads; ++h)
+        sum[h] = hn::MulAdd(value, hn::LoadU(d, q + static_cast<size_t>(h) * head_dim + e), sum[h]);
+    }
+    if (e < head_dim) {
+      const VE value = hn::LoadN(d, key + e, head_dim - e);
+      for (int h = 0; h < kHeads; ++h) {
+        sum[h] = hn::MulAdd(
+            value, hn::LoadN(d, q + static_cast<size_t>(h) * head_dim + e, head_dim - e), sum[h]);
+      }
+    }
+    for (int h = 0; h < kHeads; ++h)
+      scores[static_cast<size_t>(h) * kPageTokens + i] = hn::ReduceSum(d, sum[h]) * scale;
+  }
+}
+
+// results[h] (rows `stride` apart) = factor[h] * results[h] + sum over keys of weights[h][i] v[i]
+template <int kHeads>
+HWY_INLINE void weigh_page(const float* weights, const float* factor, const float* v, size_t n_keys,
+                           size_t head_dim, float* results, size_t stride) {
+  const DE d;
+  const size_t lanes = hn::Lanes(d);
+  for (size_t e = 0; e < head_dim; e += lanes) {
+    const size_t left = HWY_MIN(lanes, head_dim - e);
+    VE sum[kHeads];
+    for (int h = 0; h < kHeads; ++h) {
+      sum[h] = hn::Mul(hn::LoadN(d, results + static_cast<size_t>(h) * stride + e, left),
+                       hn::Set(d, factor[h]));
+    }
+    for (size_t i = 0; i < n_keys; ++i) {
+      const VE value = left == lanes ? hn::LoadU(d, v + i * head_dim + e)
+                                     : hn::LoadN(d, v + i * head_dim + e, left);
+      for (int h = 0; h < kHeads; ++h) {
+        sum[h] = hn::MulAdd(value, hn::Set(d, weights[static_cast<size_t>(h) * kPageTokens + i]),
+                            sum[h]);
+      }
+    }
+    for (int h = 0; h < kHeads; ++h)
+      hn::StoreN(sum[h], d, results + static_cast<size_t>(h) * stride + e, left);
+  }
+}
+
+// Scores to weights in place; partial = {largest, sum, ..} moves on; returns what earlier results
+// are multiplied by.
+HWY_INLINE float soften_page(float* scores, size_t n_keys, float cap, float* partial) {
+  const hn::CappedTag<float, kPageTokens> d;
+  const size_t lanes = hn::Lanes(d);
+  std::fill(scores + n_keys, scores + kPageTokens, -FLT_MAX);
+  if (cap > 0) {
+    for (size_t i = 0; i < n_keys; i += lanes) {
+      const size_t left = HWY_MIN(lanes, n_keys - i);
+      hn::StoreN(softcap(d, hn::LoadN(d, scores + i, left), cap), d, scores + i, left);
+    }
+  }
+  auto most = hn::Set(d, partial[0]);
+  for (size_t i = 0; i < kPageTokens; i += lanes) most = hn::Max(most, hn::LoadU(d, scores + i));
+  const float largest = hn::ReduceMax(d, most);
+  auto sum = hn::Zero(d);
+  for (size_t i = 0; i < kPageTokens; i += lanes) {
+    const auto weight = hn::Exp(d, hn::Sub(hn::LoadU(d, scores + i), hn::Set(d, largest)));
+    sum = hn::Add(sum, weight);
+    hn::StoreU(weight, d, scores + i);
+  }
+  const float factor = hn::GetLane(hn::Exp(d, hn::Set(d, partial[0] - largest)));
+  partial[0] = largest;
+  partial[1] = partial[1] * factor + hn::ReduceSum(d, sum);
+  return factor;
+}
+
+template <int kHeads>
+HWY_INLINE void page_heads(const AttentionCpuArgs& args, const float* q, const float* k,
+                           const float* v, size_t n_keys, float* partial) {
+  const size_t head_dim = args.kv.head_dim;
+  float scores[static_cast<size_t>(kHeads) * kPageTokens];
+  float factor[kHeads];
+  score_page<kHeads>(q, k, n_keys, head_dim, args.scale, scores);
+  for (int h = 0; h < kHeads; ++h) {
+    factor[h] = soften_page(scores + static_cast<size_t>(h) * kPageTokens, n_keys, args.softcap,
+                            partial + static_cast<size_t>(h) * (head_dim + 2));
+  }
+  weigh_page<kHeads>(scores, factor, v, n_keys, head_dim, partial + 2, head_dim + 2);
+}
+
+void RowItem(const AttentionJob& job, uint32_t token, uint32_t kv_head, KeyRange keys, float* work,
+             float* partial) {
+  const AttentionCpuArgs& args = job.args;
+  const size_t head_dim = args.kv.head_dim;
+  const size_t step = head_dim + 2;
+  std::fill(partial, partial + job.group * step, 0.0f);
+  for (uint32_t h = 0; h < job.group; ++h) partial[h * step] = -1e30f;
+  const float* q = args.q + (size_t{token} * args.n_heads + kv_head * job.group) * head_dim;
+  const uint32_t* pages = pages_of(args, token);
+  for (uint32_t first = keys.first; first < keys.end;) {
+    const uint32_t next = HWY_MIN((first / kPageTokens + 1) * kPageTokens, keys.end);
+    const size_t n_keys = next - first;
+    const uint64_t row = kv_row(args.kv, pages[first / kPageTokens], kv_head, first % kPageTokens);
+    const float* k = load_kv_rows(args.kv, args.k_cache, row, n_keys, work);
+    const float* v =
+        load_kv_rows(args.kv, args.v_cache, row, n_keys, work + kPageTokens * head_dim);
+    uint32_t h = 0;
+    for (; h + 4 <= job.group; h += 4)
+      page_heads<4>(args, q + h * head_dim, k, v, n_keys, partial + h * step);
+    if (job.group - h == 3) page_heads<3>(args, q + h * head_dim, k, v, n_keys, partial + h * step);
+    if (job.group - h == 2) page_heads<2>(args, q + h * head_dim, k, v, n_keys, partial + h * step);
+    if (job.group - h == 1) page_heads<1>(args, q + h * head_dim, k, v, n_keys, partial + h * step);
+    first = next;
+  }
+}
+
+}  // namespace puna::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace puna::kernels {
+
+HWY_EXPORT(RowItem);
+
+void attention_row(const AttentionJob& job, uint32_t token, uint32_t kv_head, KeyRange keys,
+                   float* work, float* partial) {
+  HWY_DYNAMIC_DISPATCH(RowItem)(job, token, kv_head, keys, work, partial);
+}
+
+}  // namespace puna::kernels
+#endif

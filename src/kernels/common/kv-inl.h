@@ -1,0 +1,108 @@
+// Head rows of the paged KV cache (step.h) to and from f32, vectorised; kv_ref.h is the plain form.
+#if defined(PUNA_KERNELS_COMMON_KV_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PUNA_KERNELS_COMMON_KV_INL_H_
+#undef PUNA_KERNELS_COMMON_KV_INL_H_
+#else
+#define PUNA_KERNELS_COMMON_KV_INL_H_
+#endif
+
+#include "hwy/highway.h"
+#include "kernels/common/kv_ref.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace puna::kernels::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// n elements from `element` on as f32.
+HWY_INLINE void widen_half(const std::byte* cache, uint64_t element, size_t n, float* out) {
+  const hn::ScalableTag<float> d;
+  const hn::Rebind<hwy::float16_t, decltype(d)> d16;
+  const size_t lanes = hn::Lanes(d);
+  const auto* in = reinterpret_cast<const hwy::float16_t*>(cache) + element;
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(hn::PromoteTo(d, hn::LoadU(d16, in + i)), d, out + i);
+  for (; i < n; ++i) {
+    uint16_t half = 0;
+    std::memcpy(&half, in + i, 2);
+    out[i] = base::f16_to_f32(half);
+  }
+}
+
+// n_rows consecutive head rows (slots of one page and head) as f32 [n_rows][head_dim]; returns
+// where they are, which for f32 is the cache itself.
+HWY_INLINE const float* load_kv_rows(const KvLayout& kv, const std::byte* cache, uint64_t row,
+                                     size_t n_rows, float* buffer) {
+  const size_t head_dim = kv.head_dim;
+  const uint64_t element = row * head_dim;
+  if (kv.type == KvType::kF32) return reinterpret_cast<const float*>(cache) + element;
+  if (kv.type == KvType::kF16) {
+    widen_half(cache, element, n_rows * head_dim, buffer);
+    return buffer;
+  }
+  const hn::CappedTag<float, 32> d;
+  const hn::Rebind<int8_t, decltype(d)> d8;
+  const hn::Rebind<int32_t, decltype(d)> d32;
+  for (size_t r = 0; r < n_rows; ++r) {
+    for (size_t block = 0; block < head_dim; block += 32) {
+      uint16_t half = 0;
+      std::memcpy(&half, cache + kv_scale_offset(kv, row + r, static_cast<uint32_t>(block)), 2);
+      const auto scale = hn::Set(d, base::f16_to_f32(half));
+      const size_t at = r * head_dim + block;
+      const int8_t* codes = reinterpret_cast<const int8_t*>(cache) + element + at;
+      for (size_t i = 0; i < 32; i += hn::Lanes(d)) {
+        const auto code = hn::ConvertTo(d, hn::PromoteTo(d32, hn::LoadU(d8, codes + i)));
+        hn::StoreU(hn::Mul(code, scale), d, buffer + at + i);
+      }
+    }
+  }
+  return buffer;
+}
+
+// Encodes one head row.
+HWY_INLINE void store_kv_row(const KvLayout& kv, std::byte* cache, uint64_t row, const float* x) {
+  const size_t n = kv.head_dim;
+  if (kv.type == KvType::kF32) {
+    std::memcpy(cache + row * n * 4, x, n * 4);
+    return;
+  }
+  if (kv.type == KvType::kF16) {
+    const hn::ScalableTag<float> d;
+    const hn::Rebind<hwy::float16_t, decltype(d)> d16;
+    const size_t lanes = hn::Lanes(d);
+    auto* out = reinterpret_cast<hwy::float16_t*>(cache) + row * n;
+    size_t i = 0;
+    for (; i + lanes <= n; i += lanes)
+      hn::StoreU(hn::DemoteTo(d16, hn::LoadU(d, x + i)), d16, out + i);
+    for (; i < n; ++i) {
+      const uint16_t half = base::f32_to_f16(x[i]);
+      std::memcpy(out + i, &half, 2);
+    }
+    return;
+  }
+  const hn::CappedTag<float, 32> d;
+  const hn::Rebind<int8_t, decltype(d)> d8;
+  for (size_t block = 0; block < n; block += 32) {
+    auto largest = hn::Zero(d);
+    for (size_t i = 0; i < 32; i += hn::Lanes(d))
+      largest = hn::Max(largest, hn::Abs(hn::LoadU(d, x + block + i)));
+    const uint16_t half = base::f32_to_f16(hn::ReduceMax(d, largest) / 127.0f);
+    std::memcpy(cache + kv_scale_offset(kv, row, static_cast<uint32_t>(block)), &half, 2);
+    const float scale = base::f16_to_f32(half);
+    const auto inverse = hn::Set(d, scale > 0 ? 1.0f / scale : 0.0f);
+    int8_t* codes = reinterpret_cast<int8_t*>(cache) + row * n + block;
+    for (size_t i = 0; i < 32; i += hn::Lanes(d)) {
+      // Rounding the quotient and its clamp to +-127 (the scale may have been rounded down).
+      auto code = hn::NearestInt(hn::Mul(hn::LoadU(d, x + block + i), inverse));
+      code = hn::Max(hn::Min(code, hn::Set(hn::Rebind<int32_t, decltype(d)>(), 127)),
+                     hn::Set(hn::Rebind<int32_t, decltype(d)>(), -127));
+      hn::StoreU(hn::DemoteTo(d8, code), d8, codes + i);
+    }
+  }
+}
+
+}  // namespace puna::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,20 @@
+// Embedding lookup on the CPU: rows are decoded one by one, tokens spread over the pool.
+#include <functional>
+
+#include "kernels/embed/embed.h"
+
+namespace puna::kernels {
+
+void embed_cpu(base::ThreadPool& pool, const EmbedCpuArgs& args) {
+  const uint64_t cols = args.weight->cols();
+  const auto rows = [&](uint32_t begin, uint32_t end) {
+    for (uint64_t t = begin; t < end; ++t) {
+      float* x = args.x + t * cols;
+      args.weight->decode_row(static_cast<uint32_t>(args.tokens[t]), x);
+      for (uint64_t i = 0; i < cols; ++i) x[i] *= args.scale;
+    }
+  };
+  pool.run(args.n_tokens, 2, std::ref(rows));
+}
+
+}  // namespace puna::kernels

@@ -1,0 +1,159 @@
+#include <doctest/doctest.h>
+
+#include "kernels/common/cpu_test_util.h"
+#include "kernels/common/test_util.h"
+#include "kernels/rope/rope_ref.h"
+
+namespace puna::kernels {
+namespace {
+
+struct Case {
+  KvType kv = KvType::kF32;
+  RopeParams rope;
+  uint32_t n_heads, n_kv, head_dim;
+  bool norms = false, factors = false;
+  std::vector<int32_t> positions = {};
+};
+
+// Elements of a cache that both sides wrote or left alone, as f32.
+std::vector<float> decode_cache(const KvLayout& kv, const std::vector<std::byte>& cache) {
+  std::vector<float> values;
+  for (uint64_t row = 0; row < uint64_t{kv.n_pages} * kv.n_kv_heads * kPageTokens; ++row) {
+    for (uint32_t d = 0; d < kv.head_dim; ++d)
+      values.push_back(kv_load_ref(kv, cache.data(), row, d));
+  }
+  return values;
+}
+
+void check(const Case& c, double limit, double cache_limit) {
+  CAPTURE(c.head_dim);
+  CAPTURE(static_cast<int>(c.kv));
+  const uint32_t n_tokens = static_cast<uint32_t>(c.positions.size());
+  const KvLayout kv{.type = c.kv, .n_pages = 7, .n_kv_heads = c.n_kv, .head_dim = c.head_dim};
+  // Two sequences that take turns; every logical page of one maps to one physical page, which wraps
+  // positions onto few pages.
+  const uint32_t pages_per_sequence = 4096;
+  std::vector<uint32_t> pages(2 * pages_per_sequence), sequences(n_tokens);
+  for (uint32_t i = 0; i < pages.size(); ++i) pages[i] = (i * 3 + 1) % 7;
+  for (uint32_t t = 0; t < n_tokens; ++t) sequences[t] = t % 2;
+
+  const std::vector<float> qkv =
+      test::normal(size_t{n_tokens} * (c.n_heads + 2 * c.n_kv) * c.head_dim, 1);
+  const std::vector<float> q_norm = test::normal(c.head_dim, 2),
+                           k_norm = test::normal(c.head_dim, 3);
+  std::vector<float> factors(c.rope.n_rot / 2);
+  for (size_t i = 0; i < factors.size(); ++i) factors[i] = 1.0f + static_cast<float>(i) * 0.25f;
+  std::vector<float> q(size_t{n_tokens} * c.n_heads * c.head_dim, NAN), q_ref(q.size());
+  std::vector<std::byte> k(kv.bytes()), v(kv.bytes()), k_ref(kv.bytes()), v_ref(kv.bytes());
+  RopeCpuArgs args;
+  args.step = {.n_tokens = n_tokens,
+               .positions = c.positions.data(),
+               .sequences = sequences.data(),
+               .pages = pages.data(),
+               .pages_per_sequence = pages_per_sequence};
+  args.qkv = qkv.data();
+  args.q_norm = c.norms ? q_norm.data() : nullptr;
+  args.k_norm = c.norms ? k_norm.data() : nullptr;
+  args.freq_factors = c.factors ? factors.data() : nullptr;
+  args.kv = kv;
+  args.n_heads = c.n_heads;
+  args.rope = c.rope;
+  args.q_out = q.data();
+  args.k_cache = k.data();
+  args.v_cache = v.data();
+  base::ThreadPool pool(2);
+  rope_append_cpu(pool, args);
+  args.q_out = q_ref.data();
+  args.k_cache = k_ref.data();
+  args.v_cache = v_ref.data();
+  rope_append_ref(args);
+  CHECK(test::nmse(q, q_ref) <= limit);
+  CHECK(test::nmse(decode_cache(kv, k), decode_cache(kv, k_ref)) <= cache_limit);
+  CHECK(test::nmse(decode_cache(kv, v), decode_cache(kv, v_ref)) <= cache_limit);
+}
+
+std::vector<int32_t> from(int32_t first, int32_t n) {
+  std::vector<int32_t> positions = {};
+  for (int32_t i = 0; i < n; ++i) positions.push_back(first + i);
+  return positions;
+}
+
+TEST_CASE("rope_append_cpu equals its reference for both kinds of pairs, norms and factors") {
+  test::for_every_variant([] {
+    for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) {
+      for (const bool extras : {false, true}) {
+        check({.rope = {.pairs = pairs, .n_rot = 64},
+               .n_heads = 9,
+               .n_kv = 3,
+               .head_dim = 64,
+               .norms = extras,
+               .factors = extras,
+               .positions = from(30, 21)},
+              1e-12, 1e-12);
+        check({.rope = {.pairs = pairs, .n_rot = 12, .base = 1e6f, .freq_scale = 0.25f},
+               .n_heads = 2,
+               .n_kv = 1,
+               .head_dim = 20,
+               .norms = extras,
+               .factors = extras,
+               .positions = from(0, 3)},
+              1e-12, 1e-12);
+        check({.rope = {.pairs = pairs, .n_rot = 96},
+               .n_heads = 4,
+               .n_kv = 2,
+               .head_dim = 96,
+               .norms = extras,
+               .factors = extras,
+               .positions = {5}},
+              1e-12, 1e-12);
+      }
+      check({.rope = {.pairs = pairs, .n_rot = 0},
+             .n_heads = 1,
+             .n_kv = 1,
+             .head_dim = 4,
+             .positions = {31, 32}},
+            1e-12, 1e-12);
+    }
+  });
+}
+
+TEST_CASE("rope_append_cpu is as exact at position 100,000 as at the start") {
+  test::for_every_variant([] {
+    check({.rope = {.n_rot = 128},
+           .n_heads = 4,
+           .n_kv = 1,
+           .head_dim = 128,
+           .positions = from(100000, 9)},
+          1e-12, 1e-12);
+  });
+}
+
+TEST_CASE("rope_append_cpu writes f16 and q8_0 caches as the reference does") {
+  test::for_every_variant([] {
+    // Codes at a rounding tie may differ where the rotated value differs in its last bit.
+    check({.kv = KvType::kF16,
+           .rope = {.n_rot = 64},
+           .n_heads = 3,
+           .n_kv = 3,
+           .head_dim = 64,
+           .positions = from(20, 30)},
+          1e-12, 1e-9);
+    check({.kv = KvType::kF16,
+           .rope = {.n_rot = 20},
+           .n_heads = 3,
+           .n_kv = 3,
+           .head_dim = 20,
+           .positions = from(20, 30)},
+          1e-12, 1e-9);
+    check({.kv = KvType::kQ8_0,
+           .rope = {.n_rot = 96},
+           .n_heads = 3,
+           .n_kv = 3,
+           .head_dim = 96,
+           .positions = from(20, 30)},
+          1e-12, 1e-7);
+  });
+}
+
+}  // namespace
+}  // namespace puna::kernels
