@@ -3,54 +3,21 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
-#include <new>
 
+#include "formats/allocation_count.h"
 #include "formats/gguf_test_util.h"
 
 using namespace puna;
 using namespace puna::formats;
 using base::ErrorCode;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define PUNA_COUNTS_ALLOCATIONS 0  // the sanitizer owns operator new; its own limit applies
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define PUNA_COUNTS_ALLOCATIONS 0
-#endif
-#endif
-#ifndef PUNA_COUNTS_ALLOCATIONS
-#define PUNA_COUNTS_ALLOCATIONS 1
-#endif
-
-namespace {
-std::atomic<size_t> g_allocated{0};  // bytes asked for since the last reset, freed or not
-}  // namespace
-
-#if PUNA_COUNTS_ALLOCATIONS
-void* operator new(size_t n) {
-  g_allocated += n;
-  if (void* p = std::malloc(n ? n : 1)) return p;
-  std::abort();
-}
-void* operator new(size_t n, const std::nothrow_t&) noexcept {
-  g_allocated += n;
-  return std::malloc(n ? n : 1);
-}
-void* operator new[](size_t n, const std::nothrow_t& tag) noexcept { return operator new(n, tag); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
-#endif
-
 namespace {
 
 // Opens a bad file; checks that it costs no more memory than its length justifies.
 base::Error refused(const std::string& bytes) {
-  g_allocated = 0;
+  reset_allocated();
   auto file = open_now(bytes);
-  CHECK(g_allocated < 32 * bytes.size() + 20000);
+  CHECK(allocated() < 32 * bytes.size() + 20000);
   REQUIRE(!file);
   return file.error();
 }
@@ -75,14 +42,13 @@ bool is_sound(const ModelFile& file, uint64_t file_bytes) {
 
 }  // namespace
 
-#if PUNA_COUNTS_ALLOCATIONS
 TEST_CASE("the tests below see allocations") {
+  if (!kCountsAllocations) return;
   const std::string bytes = tiny_gguf().build();
-  g_allocated = 0;
+  reset_allocated();
   CHECK(open_error(bytes).empty());
-  CHECK(g_allocated > 1000);
+  CHECK(allocated() > 1000);
 }
-#endif
 
 TEST_CASE("a file cut off at any byte is refused") {
   const std::string bytes = tiny_gguf().build();
@@ -104,9 +70,9 @@ TEST_CASE("flipping any bits never breaks more than the file") {
     for (const int mask : {0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xff}) {
       std::string bad = bytes;
       bad[i] = static_cast<char>(bad[i] ^ mask);
-      g_allocated = 0;
+      reset_allocated();
       const auto file = open_now(bad);
-      REQUIRE(g_allocated < 32 * bytes.size() + 20000);
+      REQUIRE(allocated() < 32 * bytes.size() + 20000);
       if (file) REQUIRE(is_sound(*file, bad.size()));
     }
   }
@@ -118,9 +84,9 @@ TEST_CASE("eight bytes of ones anywhere never break more than the file") {
     for (const char fill : {'\xff', '\x7f', '\x00'}) {
       std::string bad = bytes;
       bad.replace(i, 8, 8, fill);
-      g_allocated = 0;
+      reset_allocated();
       const auto file = open_now(bad);
-      REQUIRE(g_allocated < 32 * bytes.size() + 20000);
+      REQUIRE(allocated() < 32 * bytes.size() + 20000);
       if (file) REQUIRE(is_sound(*file, bad.size()));
     }
   }
