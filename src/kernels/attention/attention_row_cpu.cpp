@@ -89,11 +89,11 @@ HWY_INLINE float soften_page(float* scores, size_t n_keys, float cap, float* par
   const float largest = hn::ReduceMax(d, most);
   auto sum = hn::Zero(d);
   for (size_t i = 0; i < kPageTokens; i += lanes) {
-    const auto weight = hn::Exp(d, hn::Sub(hn::LoadU(d, scores + i), hn::Set(d, largest)));
+    const auto weight = exp_weight(d, hn::Sub(hn::LoadU(d, scores + i), hn::Set(d, largest)));
     sum = hn::Add(sum, weight);
     hn::StoreU(weight, d, scores + i);
   }
-  const float factor = hn::GetLane(hn::Exp(d, hn::Set(d, partial[0] - largest)));
+  const float factor = hn::GetLane(exp_weight(d, hn::Set(d, partial[0] - largest)));
   partial[0] = largest;
   partial[1] = partial[1] * factor + hn::ReduceSum(d, sum);
   return factor;

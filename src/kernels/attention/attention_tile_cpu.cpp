@@ -141,11 +141,11 @@ HWY_INLINE void soften(const AttentionCpuArgs& args, const Tile& tile, uint32_t 
       if (kMasked || args.softcap > 0) hn::Store(score, d, at);
       largest = hn::Max(largest, score);
     }
-    const VQ factor = hn::Exp(d, hn::Sub(before, largest));
+    const VQ factor = exp_weight(d, hn::Sub(before, largest));
     VQ sum = hn::Mul(hn::Load(d, tile.sum + j), factor);
     for (size_t i = 0; i < n_keys; ++i) {
       float* at = tile.scores + i * tile.stride + j;
-      const VQ weight = hn::Exp(d, hn::Sub(hn::Load(d, at), largest));
+      const VQ weight = exp_weight(d, hn::Sub(hn::Load(d, at), largest));
       sum = hn::Add(sum, weight);
       hn::Store(weight, d, at);
     }
