@@ -1,0 +1,85 @@
+#include "tokenizer/split.h"
+
+#include "tokenizer/unicode.h"
+
+namespace puna::tokenizer {
+
+namespace {
+constexpr size_t kNoMatch = static_cast<size_t>(-1);
+}
+
+SplitExpression::SetMask SplitExpression::sets_at(std::string_view text, size_t at,
+                                                  uint32_t& bytes) const {
+  const auto byte = static_cast<unsigned char>(text[at]);
+  if (byte < 0x80) {
+    bytes = 1;
+    return ascii_[byte];
+  }
+  const base::Utf8Unit unit = base::utf8_next(text, at);
+  bytes = unit.bytes;
+  SetMask sets = classes_[static_cast<size_t>(class_of(unit.code_point))];
+  for (const Exception& e : exceptions_) {
+    if (unit.code_point >= e.low && unit.code_point <= e.high)
+      sets = e.member ? sets | e.set : sets & ~e.set;
+  }
+  return sets;
+}
+
+size_t SplitExpression::match(std::string_view text, size_t at) const {
+  uint32_t bytes = 0;
+  const SetMask sets = sets_at(text, at, bytes);
+  for (const Branch& branch : branches_) {
+    if ((branch.first & sets) == 0) continue;
+    const size_t end = match_items(branch.items, text, at);
+    if (end != kNoMatch) return end - at;
+  }
+  return 0;
+}
+
+// The end of the first match of all `items` from `at` on, trying long repeats before short ones.
+size_t SplitExpression::match_items(std::span<const Item> items, std::string_view text,
+                                    size_t at) const {
+  if (items.empty()) return at;
+  const Item& item = items[0];
+  const auto rest = items.subspan(1);
+  uint32_t bytes = 0;
+  if (item.kind == Item::kNotBefore) {
+    if (at < text.size() && (sets_at(text, at, bytes) & item.set) != 0) return kNoMatch;
+    return match_items(rest, text, at);
+  }
+  if (item.kind == Item::kGroup) return match_group(items, text, at);
+  uint32_t count = 0;
+  size_t end = at;
+  while (count < item.most && end < text.size() && (sets_at(text, end, bytes) & item.set) != 0) {
+    end += bytes;
+    ++count;
+  }
+  while (count >= item.least) {
+    const size_t found = match_items(rest, text, end);
+    if (found != kNoMatch || count == 0) return found;
+    end -= base::utf8_previous_bytes(text, end);
+    --count;
+  }
+  return kNoMatch;
+}
+
+size_t SplitExpression::match_group(std::span<const Item> items, std::string_view text,
+                                    size_t at) const {
+  const auto rest = items.subspan(1);
+  for (const auto& alternative : groups_[items[0].group]) {
+    size_t end = at;
+    uint32_t bytes = 0;
+    size_t matched = 0;
+    while (matched < alternative.size() && end < text.size() &&
+           (sets_at(text, end, bytes) & alternative[matched]) != 0) {
+      end += bytes;
+      ++matched;
+    }
+    if (matched < alternative.size()) continue;
+    const size_t found = match_items(rest, text, end);
+    if (found != kNoMatch) return found;
+  }
+  return items[0].least == 0 ? match_items(rest, text, at) : kNoMatch;
+}
+
+}  // namespace puna::tokenizer
