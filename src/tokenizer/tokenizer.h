@@ -1,4 +1,5 @@
-// Text to token ids and back, as the model's own tokenizer gives them.
+// Text to token ids and back, as the model's own tokenizer gives them. Tokenizers do not change
+// once made, so threads may share one. Read next: byte_level_bpe.cpp, sentencepiece_bpe.cpp.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +14,26 @@
 namespace puna::tokenizer {
 
 struct EncodeOptions {
-  bool add_special = true;    // BOS and EOS as the vocabulary says
-  bool parse_special = true;  // "<|im_start|>" in the text becomes its control token; false reads markers as plain text
+  bool add_special = true;  // BOS and EOS as the vocabulary says
+  bool parse_special =
+      true;  // "<|im_start|>" in the text becomes its control token; false reads markers as plain
+             // text (user-defined pieces are part of the text model and are found either way)
 };
 
 class Tokenizer {
  public:
-  // Errors: kUnsupported for a model or pre-tokenizer that is not known (named), kCorrupt for inconsistent tables.
+  // Errors: kUnsupported for a model or pre-tokenizer that is not known (named), kCorrupt for
+  // inconsistent tables.
   static base::Result<std::unique_ptr<Tokenizer>> create(Vocabulary vocabulary);
   virtual ~Tokenizer() = default;
 
-  // Never fails: invalid UTF-8 goes through byte by byte, so that detokenizing gives the same bytes back.
-  virtual std::vector<int32_t> encode(std::string_view text, const EncodeOptions& options = {}) const = 0;
-  // The bytes of one token. Control tokens give "" unless `special`. Ids outside the vocabulary give "".
+  // Never fails: invalid UTF-8 goes through byte by byte, so that detokenizing gives the same bytes
+  // back. Only bytes that the vocabulary has no piece for are lost, as in Hugging Face's library
+  // (SmolLM2: 21 bytes, see README.md).
+  virtual std::vector<int32_t> encode(std::string_view text,
+                                      const EncodeOptions& options = {}) const = 0;
+  // The bytes of one token. Control tokens give "" unless `special`. Ids outside the vocabulary
+  // give "".
   virtual std::string bytes(int32_t id, bool special = false) const = 0;
   // The bytes of a sequence, exactly (SentencePiece: without the space that encode put in front).
   std::string decode(const std::vector<int32_t>& ids, bool special = false) const;
@@ -33,16 +41,22 @@ class Tokenizer {
   const Vocabulary& vocabulary() const { return vocabulary_; }
   int32_t n_tokens() const { return static_cast<int32_t>(vocabulary_.tokens.size()); }
   bool is_end(int32_t id) const;  // one of vocabulary().end_tokens
+  // Whether encode puts a space in front of the text, which decode takes away again.
+  bool adds_space() const { return vocabulary_.model == "llama" && vocabulary_.add_space_prefix; }
 
  protected:
   explicit Tokenizer(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
   Vocabulary vocabulary_;
 };
 
-// Streams token ids to text without ever cutting a UTF-8 character: push() returns what is complete so far.
+// Streams token ids to text without ever cutting a UTF-8 character: push() returns what is complete
+// so far.
 class StreamDecoder {
  public:
-  explicit StreamDecoder(const Tokenizer& tokenizer, bool special = false) : tokenizer_(tokenizer), special_(special) {}
+  // `continues`: the ids go on after text that is shown already, so a leading space is text and
+  // stays.
+  explicit StreamDecoder(const Tokenizer& tokenizer, bool special = false, bool continues = false)
+      : tokenizer_(tokenizer), special_(special), first_(!continues) {}
   std::string push(int32_t id);
   // What is left when the stream ends; incomplete bytes are given as they are.
   std::string finish();
@@ -50,7 +64,7 @@ class StreamDecoder {
  private:
   const Tokenizer& tokenizer_;
   bool special_;
-  bool first_ = true;
+  bool first_;
   std::string pending_;
 };
 

@@ -1,0 +1,191 @@
+// Byte-level BPE ("gpt2" models): text is cut into words by the pre-tokenizer, each word starts as
+// its bytes, and merges join neighbours in rank order. Pieces are stored with every byte written as
+// a printable character (GPT-2's byte map).
+#include <fmt/format.h>
+
+#include <array>
+
+#include "tokenizer/merge.h"
+#include "tokenizer/pieces.h"
+#include "tokenizer/pre_tokenizers.h"
+#include "tokenizer/split.h"
+#include "tokenizer/tokenizers.h"
+#include "tokenizer/word_cache.h"
+
+namespace puna::tokenizer {
+
+namespace {
+
+// The byte that each character of the map stands for: printable Latin-1 for itself, the others from
+// U+0100 on in order.
+class ByteMap {
+ public:
+  ByteMap() {
+    bytes_.fill(-1);
+    char32_t next = 0x100;
+    for (int byte = 0; byte < 256; ++byte) {
+      const bool printable = (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
+      bytes_[printable ? static_cast<char32_t>(byte) : next++] = static_cast<int16_t>(byte);
+    }
+  }
+  // Writes the bytes that `stored` stands for to `out`; false when it holds a character outside the
+  // map.
+  bool decode(std::string_view stored, std::string& out) const {
+    out.clear();
+    for (size_t at = 0; at < stored.size();) {
+      const base::Utf8Unit unit = base::utf8_next(stored, at);
+      if (unit.code_point >= bytes_.size() || bytes_[unit.code_point] < 0) return false;
+      out.push_back(static_cast<char>(bytes_[unit.code_point]));
+      at += unit.bytes;
+    }
+    return true;
+  }
+
+ private:
+  std::array<int16_t, 0x144> bytes_;  // by code point; 256 + the 68 bytes that are not printable
+};
+
+class ByteLevelBpe final : public Tokenizer {
+ public:
+  explicit ByteLevelBpe(Vocabulary vocabulary) : Tokenizer(std::move(vocabulary)) {}
+
+  base::Result<bool> init() {
+    PUNA_TRY(init_rule());
+    PUNA_TRY(init_pieces());
+    PUNA_TRY(init_merges());
+    return true;
+  }
+
+  std::vector<int32_t> encode(std::string_view text, const EncodeOptions& options) const override {
+    std::vector<int32_t> ids;
+    ids.reserve(text.size() / 4 + 4);
+    WordCache cache(text.size());
+    std::vector<Symbol> symbols;
+    const auto encode_one = [&](std::string_view word) { encode_word(word, symbols, ids); };
+    const auto plain = [&](std::string_view part) {
+      for_each_word(expressions_, part,
+                    [&](std::string_view word) { cache.append(word, ids, encode_one); });
+    };
+    encode_framed(vocabulary_, specials_, text, options, ids, [&](std::string_view part) {
+      cut_at_markers(user_defined_, part, plain, [&](int32_t id) { ids.push_back(id); });
+    });
+    return ids;
+  }
+
+  std::string bytes(int32_t id, bool special) const override {
+    if (id < 0 || id >= n_tokens() || (!special && is_special(type_of(vocabulary_, id)))) return {};
+    return std::string(pieces_[id]);
+  }
+
+ private:
+  base::Result<bool> init_rule() {
+    const PreTokenizer* rule = find_pre_tokenizer(vocabulary_.pre);
+    if (rule == nullptr) {
+      return base::fail(base::ErrorCode::kUnsupported,
+                        fmt::format("The pre-tokenizer \"{}\" is not supported.", vocabulary_.pre));
+    }
+    whole_words_ = rule->whole_words;
+    for (const std::string_view expression : rule->expressions) {
+      PUNA_TRY(auto compiled, SplitExpression::compile(expression));
+      expressions_.push_back(std::move(compiled));
+    }
+    return true;
+  }
+
+  base::Result<bool> init_pieces() {
+    size_t n_bytes = 0;
+    for (const std::string& token : vocabulary_.tokens) n_bytes += token.size();
+    pieces_.reserve(vocabulary_.tokens.size(), n_bytes);
+    std::string bytes;
+    for (int32_t id = 0; id < n_tokens(); ++id) {
+      const std::string& token = vocabulary_.tokens[static_cast<size_t>(id)];
+      const TokenType type = type_of(vocabulary_, id);
+      const bool mapped = type == TokenType::kNormal && map_.decode(token, bytes);
+      pieces_.append(mapped ? bytes : token);
+      if (type == TokenType::kUserDefined) user_defined_.add(token, id);
+      if (!mapped) continue;  // no text is made of it, but ids of it can be shown
+      if (const int32_t other = pieces_.index(id); other != id) {
+        return base::fail(base::ErrorCode::kCorrupt,
+                          fmt::format("The tokens {} and {} are both \"{}\".", other, id, token));
+      }
+    }
+    specials_ = special_markers(vocabulary_);
+    int n_bytes_known = 0;
+    for (int byte = 0; byte < 256; ++byte) {
+      const char c = static_cast<char>(byte);
+      byte_ids_[byte] = pieces_.find({&c, 1});
+      n_bytes_known += byte_ids_[byte] >= 0;
+    }
+    if (n_bytes_known == 0) {
+      return base::fail(base::ErrorCode::kCorrupt,
+                        "The byte-level vocabulary has no token for any single byte.");
+    }
+    return true;
+  }
+
+  base::Result<bool> init_merges() {
+    merges_ = MergeTable(vocabulary_.merges.size());
+    std::string bytes;
+    for (size_t rank = 0; rank < vocabulary_.merges.size(); ++rank) {
+      const std::string_view merge = vocabulary_.merges[rank];
+      const auto wrong = [&](std::string_view why) {
+        return base::fail(base::ErrorCode::kCorrupt,
+                          fmt::format("The merge {} (\"{}\") {}.", rank, merge, why));
+      };
+      const size_t space = merge.find(' ');
+      if (space == std::string_view::npos)
+        return wrong("is not two pieces with a space between them");
+      const auto id_of = [&](std::string_view stored) {
+        return map_.decode(stored, bytes) ? pieces_.find(bytes) : -1;
+      };
+      const int32_t left = id_of(merge.substr(0, space));
+      const int32_t right = id_of(merge.substr(space + 1));
+      if (left < 0 || right < 0) return wrong("names a piece that is not in the vocabulary");
+      bytes.assign(pieces_[left]).append(pieces_[right]);
+      const int32_t joined = pieces_.find(bytes);
+      if (joined < 0) return wrong("makes a piece that is not in the vocabulary");
+      if (!merges_.insert(left, right, {static_cast<uint32_t>(rank), joined}))
+        return wrong("is there twice");
+    }
+    std::vector<std::string>().swap(vocabulary_.merges);
+    return true;
+  }
+
+  void encode_word(std::string_view word, std::vector<Symbol>& symbols,
+                   std::vector<int32_t>& ids) const {
+    if (whole_words_) {
+      if (const int32_t id = pieces_.find(word); id >= 0) return ids.push_back(id);
+    }
+    PUNA_CHECK(word.size() < Candidate::kNever);
+    symbols.clear();
+    for (uint32_t i = 0; i < word.size(); ++i) {
+      // A byte without a token vanishes before its neighbours are compared: Hugging Face's BPE does
+      // so.
+      const int32_t id = byte_ids_[static_cast<unsigned char>(word[i])];
+      if (id >= 0) symbols.push_back({i, i + 1, id});
+    }
+    Merger(symbols, [&](const Symbol& left, const Symbol& right) {
+      const MergeTable::Merge* merge = merges_.find(left.id, right.id);
+      return merge == nullptr ? Candidate{} : Candidate{merge->rank, merge->id};
+    }).run();
+    for (const Symbol& symbol : symbols) ids.push_back(symbol.id);
+  }
+
+  ByteMap map_;
+  std::vector<SplitExpression> expressions_;
+  bool whole_words_ = false;
+  Pieces pieces_;
+  MergeTable merges_;
+  std::array<int32_t, 256> byte_ids_{};
+  Markers specials_, user_defined_;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<Tokenizer>> make_byte_level_bpe(Vocabulary vocabulary) {
+  auto tokenizer = std::make_unique<ByteLevelBpe>(std::move(vocabulary));
+  PUNA_TRY(tokenizer->init());
+  return tokenizer;
+}
+
+}  // namespace puna::tokenizer

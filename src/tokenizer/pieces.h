@@ -1,0 +1,101 @@
+// The pieces of a vocabulary as raw bytes: by id, and an index from bytes to id for those that text
+// is made of.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace puna::tokenizer {
+
+// A quick hash for short strings; not meant to withstand an attacker, who could only slow down his
+// own model.
+inline uint64_t hash_bytes(std::string_view bytes) {
+  constexpr uint64_t kOdd = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio
+  uint64_t hash = bytes.size() * kOdd;
+  const char* at = bytes.data();
+  size_t left = bytes.size();
+  for (; left >= 8; at += 8, left -= 8) {
+    uint64_t word;
+    std::memcpy(&word, at, 8);
+    hash = (hash ^ word) * kOdd;
+    hash ^= hash >> 29;
+  }
+  uint64_t tail = 0;
+  for (size_t i = 0; i < left; ++i) tail |= uint64_t{static_cast<unsigned char>(at[i])} << (8 * i);
+  hash = (hash ^ tail) * kOdd;
+  return hash ^ hash >> 32;
+}
+
+class Pieces {
+ public:
+  // Room for `n_pieces` with `n_bytes` together.
+  void reserve(size_t n_pieces, size_t n_bytes);
+  void append(std::string_view bytes);  // the piece with the next id
+  std::string_view operator[](int32_t id) const {
+    return std::string_view(bytes_).substr(starts_[id], starts_[id + 1] - starts_[id]);
+  }
+  int32_t size() const { return static_cast<int32_t>(starts_.size()) - 1; }
+
+  // Makes `id` the answer of find() for its bytes, unless a piece with the same bytes is in: then
+  // that one's id comes back.
+  int32_t index(int32_t id);
+  // The indexed id of these bytes, or -1.
+  int32_t find(std::string_view bytes) const {
+    const auto hash = hash_bytes(bytes);
+    for (size_t at = hash & mask_;; at = (at + 1) & mask_) {
+      const Slot& slot = slots_[at];
+      if (slot.id < 0) return -1;
+      if (slot.tag == static_cast<uint32_t>(hash >> 32) && (*this)[slot.id] == bytes)
+        return slot.id;
+    }
+  }
+
+ private:
+  struct Slot {
+    uint32_t tag = 0;
+    int32_t id = -1;
+  };
+  std::string bytes_;
+  std::vector<size_t> starts_ = {0};
+  std::vector<Slot> slots_ = std::vector<Slot>(1);  // open addressing, at most half full
+  size_t mask_ = 0;
+};
+
+// The merges of a byte-level vocabulary: (left, right) to what they become and how early.
+class MergeTable {
+ public:
+  struct Merge {
+    uint32_t rank;
+    int32_t id;
+  };
+  explicit MergeTable(size_t n_merges = 0);
+  bool insert(int32_t left, int32_t right, Merge merge);  // false when the pair is in already
+  const Merge* find(int32_t left, int32_t right) const {
+    const uint64_t key = key_of(left, right);
+    for (size_t at = slot_of(key);; at = (at + 1) & mask_) {
+      if (slots_[at].key == key) return &slots_[at].merge;
+      if (slots_[at].key == kEmpty) return nullptr;
+    }
+  }
+
+ private:
+  static constexpr uint64_t kEmpty = ~uint64_t{0};
+  static uint64_t key_of(int32_t left, int32_t right) {
+    return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
+  }
+  size_t slot_of(uint64_t key) const {
+    const uint64_t hash = key * 0x9E3779B97F4A7C15;
+    return (hash ^ hash >> 32) & mask_;
+  }
+  struct Slot {
+    uint64_t key = kEmpty;
+    Merge merge{};
+  };
+  std::vector<Slot> slots_;
+  size_t mask_;
+};
+
+}  // namespace puna::tokenizer

@@ -1,0 +1,114 @@
+#include "tokenizer/tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/utf8.h"
+#include "tokenizer/tokenizers.h"
+
+namespace puna::tokenizer {
+
+namespace {
+
+// What every kind of tokenizer relies on.
+base::Result<bool> check(const Vocabulary& v) {
+  const auto corrupt = [](std::string message) {
+    return base::fail(base::ErrorCode::kCorrupt, std::move(message));
+  };
+  const size_t n = v.tokens.size();
+  if (n == 0) return corrupt("The vocabulary has no tokens.");
+  if (n > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
+    return corrupt(fmt::format("The vocabulary has too many tokens ({}).", n));
+  if (!v.types.empty() && v.types.size() != n)
+    return corrupt(
+        fmt::format("The vocabulary has {} tokens but {} token types.", n, v.types.size()));
+  if (!v.scores.empty() && v.scores.size() != n)
+    return corrupt(fmt::format("The vocabulary has {} tokens but {} scores.", n, v.scores.size()));
+  for (size_t id = 0; id < n; ++id) {
+    if (v.tokens[id].empty()) return corrupt(fmt::format("The token {} is empty.", id));
+    if (!v.types.empty() && (v.types[id] < TokenType::kNormal || v.types[id] > TokenType::kByte)) {
+      return corrupt(fmt::format("The token {} (\"{}\") has the unknown type {}.", id, v.tokens[id],
+                                 static_cast<int>(v.types[id])));
+    }
+  }
+  const auto in_range = [&](int32_t id) { return id >= 0 && static_cast<size_t>(id) < n; };
+  const std::pair<const char*, const std::optional<int32_t>*> named[] = {
+      {"beginning-of-sequence", &v.bos},
+      {"end-of-sequence", &v.eos},
+      {"end-of-turn", &v.eot},
+      {"unknown", &v.unk},
+      {"padding", &v.pad}};
+  for (const auto& [name, id] : named) {
+    if (*id && !in_range(**id))
+      return corrupt(
+          fmt::format("The {} token is {}, but the vocabulary ends at {}.", name, **id, n - 1));
+  }
+  for (const int32_t id : v.end_tokens) {
+    if (!in_range(id))
+      return corrupt(fmt::format("An end token is {}, but the vocabulary ends at {}.", id, n - 1));
+  }
+  return true;
+}
+
+// Appends the text of one id. `first`: text begins here, so a space that encode has put in front is
+// left out.
+void append_text(const Tokenizer& tokenizer, int32_t id, bool special, bool& first,
+                 std::string& out) {
+  if (id < 0 || id >= tokenizer.n_tokens()) return;
+  std::string bytes = tokenizer.bytes(id, special);
+  if (is_special(type_of(tokenizer.vocabulary(), id))) {
+    first = true;  // encode begins anew after a special token
+    out += bytes;
+    return;
+  }
+  const bool drop = first && tokenizer.adds_space() && bytes.starts_with(' ');
+  first = false;
+  out.append(bytes, drop ? 1 : 0);
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Tokenizer>> Tokenizer::create(Vocabulary vocabulary) {
+  PUNA_TRY(check(vocabulary));
+  if (vocabulary.model == "gpt2") return make_byte_level_bpe(std::move(vocabulary));
+  if (vocabulary.model == "llama") return make_sentencepiece_bpe(std::move(vocabulary));
+  return base::fail(
+      base::ErrorCode::kUnsupported,
+      fmt::format("The tokenizer model \"{}\" is not supported (\"gpt2\" and \"llama\" are).",
+                  vocabulary.model));
+}
+
+std::string Tokenizer::decode(const std::vector<int32_t>& ids, bool special) const {
+  std::string out;
+  bool first = true;
+  for (const int32_t id : ids) append_text(*this, id, special, first, out);
+  return out;
+}
+
+bool Tokenizer::is_end(int32_t id) const {
+  return std::find(vocabulary_.end_tokens.begin(), vocabulary_.end_tokens.end(), id) !=
+         vocabulary_.end_tokens.end();
+}
+
+std::string StreamDecoder::push(int32_t id) {
+  append_text(tokenizer_, id, special_, first_, pending_);
+  const size_t complete = base::utf8_complete_prefix(pending_);
+  std::string out = pending_.substr(0, complete);
+  pending_.erase(0, complete);
+  return out;
+}
+
+std::string StreamDecoder::finish() { return std::exchange(pending_, {}); }
+
+Markers special_markers(const Vocabulary& vocabulary) {
+  Markers markers;
+  for (int32_t id = 0; id < static_cast<int32_t>(vocabulary.tokens.size()); ++id) {
+    if (is_special(type_of(vocabulary, id)))
+      markers.add(vocabulary.tokens[static_cast<size_t>(id)], id);
+  }
+  return markers;
+}
+
+}  // namespace puna::tokenizer
