@@ -1,6 +1,8 @@
 # What holds for every target: language, warnings, sanitizers, run paths, and the libraries that the system provides.
 set(CMAKE_CXX_EXTENSIONS OFF)
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT EMSCRIPTEN)
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+endif()
 find_program(PUNA_CCACHE ccache)
 if(PUNA_CCACHE AND NOT EMSCRIPTEN)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${PUNA_CCACHE})

@@ -124,12 +124,9 @@ std::unexpected<Error> wrong_member(const Json& object, std::string_view key, co
 
 }  // namespace
 
-Json::Json(uint64_t v) {
-  if (v <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-    value_ = static_cast<int64_t>(v);
-  } else {
-    value_ = static_cast<double>(v);
-  }
+Json::Value Json::from_unsigned(uint64_t v) {
+  if (v <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return static_cast<int64_t>(v);
+  return static_cast<double>(v);
 }
 
 Result<Json> Json::parse(std::string_view text, int max_depth) {

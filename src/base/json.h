@@ -2,6 +2,7 @@
 // The one place that knows the JSON library is json.cpp.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,11 +23,11 @@ class Json {
   Json() = default;  // null
   Json(std::nullptr_t) {}
   Json(bool v) : value_(v) {}
-  Json(int v) : value_(int64_t{v}) {}
-  Json(unsigned v) : value_(int64_t{v}) {}
-  Json(int64_t v) : value_(v) {}
-  Json(uint64_t v);  // above 2^63-1 it becomes a real
-  Json(long long v) : value_(int64_t{v}) {}
+  template <std::signed_integral T>
+  Json(T v) : value_(int64_t{v}) {}
+  template <std::unsigned_integral T>
+    requires(!std::same_as<T, bool>)
+  Json(T v) : value_(from_unsigned(v)) {}  // above 2^63-1 it becomes a real
   Json(double v) : value_(v) {}
   Json(const char* v) : value_(std::string(v)) {}
   Json(std::string_view v) : value_(std::string(v)) {}
@@ -74,7 +75,10 @@ class Json {
   bool operator==(const Json&) const = default;
 
  private:
-  std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;
+  using Value = std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object>;
+  static Value from_unsigned(uint64_t v);
+
+  Value value_;
 };
 
 }  // namespace puna::base

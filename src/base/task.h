@@ -77,7 +77,13 @@ class [[nodiscard]] Task {
   T await_resume() { return take(); }
 
  private:
-  explicit Task(std::coroutine_handle<promise_type> h) : handle_(h) {}
+  // Hides the frame's address from the optimiser. Clang 19 may otherwise move the frame to the caller's stack and then take it
+  // for granted that no call made from there can reach it, so that a loop waiting for done() never ends (seen at -O2).
+  explicit Task(std::coroutine_handle<promise_type> h) {
+    void* address = h.address();
+    asm volatile("" : "+r"(address));
+    handle_ = std::coroutine_handle<promise_type>::from_address(address);
+  }
   std::coroutine_handle<promise_type> handle_;
 };
 
