@@ -21,6 +21,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   target_compile_options(puna_options INTERFACE -Wno-restrict)
 endif()
 
+# Sizes in tests are small; in the rooms a 64-bit size that meets wasm32's size_t is worth the warning that -Wconversion brings.
+add_library(puna_test_options INTERFACE)
+if(EMSCRIPTEN)
+  target_compile_options(puna_test_options INTERFACE -Wno-shorten-64-to-32)
+endif()
+
 if(PUNA_SANITIZE)
   add_compile_options(-fsanitize=${PUNA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${PUNA_SANITIZE})
