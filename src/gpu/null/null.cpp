@@ -157,7 +157,8 @@ class Recorder final : public NullDevice {
   }
 
   static Result<std::byte*> touch(Buffer& buffer) {
-    if (!buffer.memory) buffer.memory.reset(new (std::nothrow) std::byte[buffer.facts.bytes]());
+    if (!buffer.memory)
+      buffer.memory.reset(new (std::nothrow) std::byte[static_cast<size_t>(buffer.facts.bytes)]());
     if (!buffer.memory) {
       return base::fail(ErrorCode::kOutOfMemory,
                         fmt::format("Buffer \"{}\" of {} bytes does not fit into memory.",
@@ -207,7 +208,8 @@ class Recorder final : public NullDevice {
     Buffer& source = *find(command.source);
     PUNA_TRY(std::byte * from, touch(source));
     PUNA_TRY(std::byte * to, touch(*find(command.destination)));
-    std::memcpy(to + command.destination_offset, from + command.source_offset, command.bytes);
+    std::memcpy(to + command.destination_offset, from + command.source_offset,
+                static_cast<size_t>(command.bytes));
     return {};
   }
 
