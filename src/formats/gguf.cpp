@@ -41,7 +41,7 @@ template <class Stored, class Kept>
 bool read_array(GgufCursor& in, uint64_t count, Value& out) {
   if (!in.require(count, sizeof(Stored))) return false;
   auto& kept = out.emplace<std::vector<Kept>>();
-  kept.reserve(count);
+  kept.reserve(static_cast<size_t>(count));
   for (uint64_t i = 0; i < count; ++i) {
     Stored stored{};
     if (!in.read(stored)) return false;
@@ -53,7 +53,7 @@ bool read_array(GgufCursor& in, uint64_t count, Value& out) {
 bool read_bools(GgufCursor& in, uint64_t count, Value& out) {
   if (!in.require(count, 1)) return false;
   auto& kept = out.emplace<std::vector<bool>>();
-  kept.reserve(count);
+  kept.reserve(static_cast<size_t>(count));
   for (uint64_t i = 0; i < count; ++i) {
     bool b = false;
     if (!read_bool(in, b)) return false;
@@ -65,7 +65,7 @@ bool read_bools(GgufCursor& in, uint64_t count, Value& out) {
 bool read_strings(GgufCursor& in, uint64_t count, Value& out) {
   if (!in.require(count, sizeof(uint64_t))) return false;
   auto& kept = out.emplace<std::vector<std::string>>();
-  kept.reserve(count);
+  kept.reserve(static_cast<size_t>(count));
   for (uint64_t i = 0; i < count; ++i) {
     std::string_view s;
     if (!in.read_string(s)) return false;
@@ -150,7 +150,7 @@ bool read_value(GgufCursor& in, Value& out) {
 bool read_metadata(GgufCursor& in, uint64_t count, GgufHeader& header) {
   in.describe("The metadata");
   if (!in.require(count, kMinPairBytes)) return false;
-  header.metadata.reserve(count);
+  header.metadata.reserve(static_cast<size_t>(count));
   for (uint64_t i = 0; i < count; ++i) {
     std::string_view key;
     in.describe("The name of a metadata key");
@@ -311,7 +311,7 @@ bool read_header(GgufCursor& in, GgufHeader& header) {
   if (!read_metadata(in, n_pairs, header) || !read_alignment(in, header)) return false;
   in.describe("The tensor list");
   if (!in.require(n_tensors, kMinTensorBytes)) return false;
-  header.tensors.resize(n_tensors);
+  header.tensors.resize(static_cast<size_t>(n_tensors));
   for (Tensor& tensor : header.tensors) {
     if (!read_tensor(in, tensor)) return false;
   }
@@ -322,7 +322,8 @@ bool read_header(GgufCursor& in, GgufHeader& header) {
 
 base::Result<std::variant<GgufNeedMore, GgufHeader>> parse_gguf(std::span<const std::byte> prefix,
                                                                 uint64_t file_bytes) {
-  GgufCursor in(prefix.first(std::min<uint64_t>(prefix.size(), file_bytes)), file_bytes);
+  const uint64_t usable = std::min<uint64_t>(prefix.size(), file_bytes);
+  GgufCursor in(prefix.first(static_cast<size_t>(usable)), file_bytes);
   GgufHeader header;
   if (read_header(in, header)) return header;
   if (in.error()) return std::unexpected(*in.error());

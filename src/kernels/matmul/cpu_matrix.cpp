@@ -58,7 +58,8 @@ base::Result<CpuMatrix> CpuMatrix::create(quant::Type type, uint32_t rows, uint3
   matrix.numerics_ = numerics;
   matrix.bytes_ = (uint64_t{rows} + kGroupRows - 1) / kGroupRows * packed_group_bytes(type, cols);
   std::byte* data = nullptr;
-  if (matrix.bytes_ <= SIZE_MAX / 2) data = new (kAlignment, std::nothrow) std::byte[matrix.bytes_];
+  if (matrix.bytes_ <= SIZE_MAX / 2)
+    data = new (kAlignment, std::nothrow) std::byte[static_cast<size_t>(matrix.bytes_)];
   if (!data) {
     return base::fail(base::ErrorCode::kOutOfMemory,
                       fmt::format("There is no memory for {} bytes of weights.", matrix.bytes_));
@@ -67,7 +68,7 @@ base::Result<CpuMatrix> CpuMatrix::create(quant::Type type, uint32_t rows, uint3
   // The last group's missing rows are zeros, and so is the padding; the rest is written by
   // set_rows().
   const uint64_t group_bytes = packed_group_bytes(type, cols);
-  std::memset(data + (matrix.bytes_ - group_bytes), 0, group_bytes);
+  std::memset(data + (matrix.bytes_ - group_bytes), 0, static_cast<size_t>(group_bytes));
   return matrix;
 }
 
