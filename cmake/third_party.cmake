@@ -1,6 +1,6 @@
 # Targets for the parts that tools/setup fetches into third_party/cache/:
 #   wgpu_native::wgpu_native   #include <webgpu/webgpu.h>, <webgpu/wgpu.h>   (with PUNA_GPU)
-#   puna_webgpu                the WebGPU library of the build: that, or Dawn where PUNA_WEBGPU says so
+#   puna_webgpu                the WebGPU library of the build: that, or Dawn where PUNA_WEBGPU says so (its package needs CMake 3.28)
 #   hwy::hwy                   #include "hwy/highway.h"
 set(PUNA_CACHE_DIR ${PROJECT_SOURCE_DIR}/third_party/cache)
 

@@ -167,6 +167,13 @@ base::Result<WGPUDevice> request_device(WGPUAdapter adapter, WGPUDeviceDescripto
   return answer.device;
 }
 
+void close_device(WGPUDevice device) {
+  const WGPUFuture lost = wgpuDeviceGetLostFuture(device);
+  wgpuDeviceDestroy(device);
+  wait_any(lost);
+  wgpuDeviceRelease(device);
+}
+
 WGPUShaderModule create_shader_module(WGPUDevice device,
                                       const WGPUShaderModuleDescriptor& descriptor,
                                       bool /*trusted*/) {

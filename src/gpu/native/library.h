@@ -46,6 +46,9 @@ std::vector<Feature> features(WGPUAdapter adapter);
 base::Result<WGPUDevice> request_device(WGPUAdapter adapter, WGPUDeviceDescriptor descriptor,
                                         const OpenOptions& options);
 
+// Releases a device; the descriptor's callbacks do not run any more after this returns.
+void close_device(WGPUDevice device);
+
 WGPUShaderModule create_shader_module(WGPUDevice device,
                                       const WGPUShaderModuleDescriptor& descriptor, bool trusted);
 

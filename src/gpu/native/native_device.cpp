@@ -89,7 +89,7 @@ NativeDevice::~NativeDevice() {
     wgpuBufferRelease(buffer.handle);
   }
   wgpuQueueRelease(queue_);
-  wgpuDeviceRelease(device_);
+  library::close_device(device_);
 }
 
 Result<void> NativeDevice::alive() const {

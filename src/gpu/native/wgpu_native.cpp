@@ -92,6 +92,8 @@ base::Result<WGPUDevice> request_device(WGPUAdapter adapter, WGPUDeviceDescripto
   return answer.device;
 }
 
+void close_device(WGPUDevice device) { wgpuDeviceRelease(device); }
+
 WGPUShaderModule create_shader_module(WGPUDevice device,
                                       const WGPUShaderModuleDescriptor& descriptor, bool trusted) {
   if (trusted)
