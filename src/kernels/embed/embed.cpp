@@ -1,0 +1,25 @@
+// The GPU form of embed.h: one call for each chunk of the table.
+#include "kernels/embed/embed.h"
+
+#include "kernels/common/describe.h"
+#include "kernels/common/weight_defines.h"
+
+namespace puna::kernels {
+
+base::Result<void> embed(const gpu::DeviceInfo&, const EmbedArgs& args,
+                         std::vector<KernelCall>& out) {
+  constexpr uint32_t kWorkgroup = 64;  // embed.wgsl
+  for (const GpuWeight::Chunk& chunk : args.weight.chunks) {
+    PUNA_TRY(check_weight_shape(args.label, args.weight.type, chunk.n_rows, args.weight.cols));
+    Describe call(args.label, "embed/embed.wgsl");
+    call.constant("B_W", chunk.slice).constant("B_STEP", args.step).arena("B_X", args.x);
+    for (auto& [name, value] : weight_defines(args.weight.type, chunk.n_rows, args.weight.cols))
+      call.text(name, value);
+    call.text("FIRST_ROW", fmt::format("{}u", chunk.first_row)).real("SCALE", args.scale);
+    call.grid({Extent::kOne, div_up(args.weight.cols, 32 * kWorkgroup), 1}, {Extent::kTokens})
+        .add_to(out);
+  }
+  return {};
+}
+
+}  // namespace puna::kernels

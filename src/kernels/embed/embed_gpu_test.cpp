@@ -1,0 +1,62 @@
+// GPU embedding rows are exactly the decoded rows of the table.
+#include <doctest/doctest.h>
+
+#include "kernels/common/test_util.h"
+#include "kernels/embed/embed_ref.h"
+#include "kernels/testing/gpu_harness.h"
+#include "kernels/testing/gpu_weight.h"
+#include "quant/random_rows.h"
+
+using namespace puna;
+using namespace puna::kernels;
+
+namespace {
+
+std::vector<float> embed_on_gpu(test::GpuHarness& gpu, quant::Type type, uint32_t cols,
+                                uint32_t chunk_rows, float scale, std::vector<float>& expected) {
+  constexpr uint32_t kRows = 22;
+  const std::vector<std::byte> file =
+      quant::random_rows(type, kRows, cols, cols, 0.02f, /*extremes=*/true);
+  std::vector<float> table(size_t{kRows} * cols);
+  quant::info(type).decode(file.data(), table.data(), table.size());
+  const std::vector<int32_t> tokens = {21, 0, 7, 8, 7, 15, 16};
+  EmbedArgs args;
+  args.label = "embed";
+  args.weight = test::upload_weight(gpu, type, kRows, cols, file, chunk_rows);
+  args.step = gpu.step(static_cast<uint32_t>(tokens.size()),
+                       std::vector<uint32_t>(tokens.begin(), tokens.end()));
+  args.x = gpu.output(tokens.size() * cols * 4);
+  args.scale = scale;
+  std::vector<KernelCall> calls;
+  REQUIRE(embed(gpu.info(), args, calls));
+  gpu.run(calls, {.n_tokens = static_cast<uint32_t>(tokens.size())});
+  expected.resize(tokens.size() * cols);
+  embed_ref(table.data(), cols, tokens.data(), static_cast<uint32_t>(tokens.size()), scale,
+            expected.data());
+  return gpu.read<float>(args.x);
+}
+
+}  // namespace
+
+TEST_CASE("gpu: embedding rows are the decoded rows bit for bit, in one chunk or several") {
+  for (const test::Features features : {test::Features::kAll, test::Features::kBaseline}) {
+    const auto gpu = test::GpuHarness::open(features);
+    if (!gpu) return;
+    for (const quant::TypeInfo& type : quant::types()) {
+      CAPTURE(type.name);
+      std::vector<float> expected;
+      const uint32_t cols = type.block_elements == 1 ? 45 : 2 * type.block_elements;
+      CHECK(embed_on_gpu(*gpu, type.type, cols, 0, 1.0f, expected) == expected);
+      CHECK(embed_on_gpu(*gpu, type.type, cols, 8, 1.0f, expected) == expected);
+    }
+  }
+}
+
+TEST_CASE("gpu: embedding rows are scaled") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  std::vector<float> expected;
+  const std::vector<float> got =
+      embed_on_gpu(*gpu, quant::Type::kQ4_0, 96, 0, 22.627417f, expected);
+  CHECK(test::nmse(got, expected) < 1e-12);
+}

@@ -1,0 +1,66 @@
+// Activations as the products read them. Includer: COLS, UNITS; X_F32 binds x: array<vec4<f32>> (array<f32> when COLS % 4 != 0),
+// X_INT8 binds x8: array<vec4<u32>> of X8_ROWS rows, written by quantize.wgsl:
+//   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and of
+//   both. x[i] is nearly scale * byte[i], where scale = max |x| / 127.
+
+// A unit of x as the products use it.
+struct Bytes {
+  lo: vec4<u32>,
+  hi: vec4<u32>,
+  h: vec4<f32>,
+}
+
+// A unit of x as it is made: sums are of the bytes of each half.
+struct Quantized {
+  lo: vec4<u32>,
+  hi: vec4<u32>,
+  scale: f32,
+  sums: vec2<i32>,
+}
+
+#ifdef X_F32
+// Elements e .. e + 3 of row m, zeros from COLS on; e is a multiple of 4.
+fn load_x(m: u32, e: u32) -> vec4<f32> {
+#if COLS % 32 == 0
+  return x[(m * COLS + e) / 4u];
+#elif COLS % 4 == 0
+  if (e >= COLS) { return vec4<f32>(); }
+  return x[(m * COLS + e) / 4u];
+#else
+  let last = COLS - 1u;
+  let at = m * COLS;
+  let v = vec4<f32>(x[at + min(e, last)], x[at + min(e + 1u, last)], x[at + min(e + 2u, last)], x[at + min(e + 3u, last)]);
+  return select(vec4<f32>(), v, vec4<u32>(e, e + 1u, e + 2u, e + 3u) < vec4<u32>(COLS));
+#endif
+}
+
+fn to_bytes(v: vec4<f32>, inverse: f32) -> u32 { return pack4xI8(vec4<i32>(round(v * inverse))); }
+fn sum_of_bytes(v: vec4<u32>) -> i32 {
+  let ones = 0x01010101u;
+  return dot4I8Packed(v.x, ones) + dot4I8Packed(v.y, ones) + dot4I8Packed(v.z, ones) + dot4I8Packed(v.w, ones);
+}
+
+// A unit of row m as bytes.
+fn quantize_x(m: u32, u: u32) -> Quantized {
+#for j in 0..8
+  let v##j = load_x(m, u * 32u + 4u * j);
+#endfor
+  let a = max(max(max(abs(v0), abs(v1)), max(abs(v2), abs(v3))), max(max(abs(v4), abs(v5)), max(abs(v6), abs(v7))));
+  let largest = max(max(a.x, a.y), max(a.z, a.w));
+  let inverse = select(0.0, 127.0 / largest, largest > 0.0);
+  let lo = vec4<u32>(to_bytes(v0, inverse), to_bytes(v1, inverse), to_bytes(v2, inverse), to_bytes(v3, inverse));
+  let hi = vec4<u32>(to_bytes(v4, inverse), to_bytes(v5, inverse), to_bytes(v6, inverse), to_bytes(v7, inverse));
+  return Quantized(lo, hi, largest / 127.0, vec2<i32>(sum_of_bytes(lo), sum_of_bytes(hi)));
+}
+#endif
+
+fn bytes_header(scale: f32, sums: vec2<i32>) -> vec4<f32> {
+  return scale * vec4<f32>(1.0, f32(sums.x), f32(sums.y), f32(sums.x + sums.y));
+}
+
+#ifdef X_INT8
+fn load_bytes(m: u32, u: u32) -> Bytes {
+  let at = m * 2u * UNITS + u;
+  return Bytes(x8[at], x8[at + UNITS], bitcast<vec4<f32>>(x8[(X8_ROWS * 2u + m) * UNITS + u]));
+}
+#endif

@@ -1,0 +1,260 @@
+// The GPU form of matmul.h: picks a template for the batch class and describes its calls, one for
+// each chunk of the weight.
+#include "kernels/matmul/matmul.h"
+
+#include <algorithm>
+
+#include "kernels/common/describe.h"
+#include "kernels/common/step.h"
+#include "kernels/common/weight_defines.h"
+#include "kernels/matmul/matmul_gpu.h"
+#include "quant/planes.h"
+
+namespace puna::kernels {
+namespace {
+
+constexpr uint32_t kQuantizeWorkgroup = 64;  // quantize.wgsl
+constexpr uint32_t kTileColumns = 64;        // gemm.wgsl: weight rows of a tile
+constexpr uint64_t kBytesOfUnit = 48;     // int8 activations: 32 codes and a vec4 of scale and sums
+constexpr uint32_t kOwnBytesOfUnit = 40;  // the same in workgroup memory
+
+bool is_float(quant::Type type) { return quant::info(type).block_elements == 1; }
+bool is_gated(Epilogue epilogue) {
+  return epilogue == Epilogue::kSwiGlu || epilogue == Epilogue::kGeGlu;
+}
+bool uses_int8(const MatmulArgs& args) {
+  return args.numerics == Numerics::kFast && !is_float(args.weight.type);
+}
+uint32_t units(const MatmulArgs& args) { return div_up(args.weight.cols, quant::kUnit); }
+bool needs_scratch(const MatmulArgs& args, const MatmulTuning& tuning) {
+  return uses_int8(args) && !(tuning.kernel == MatmulKernel::kMatvec && tuning.matvec.own_int8);
+}
+
+// Subgroups sum a team when it is made of whole ones; matvec.wgsl decides by the same rule.
+bool sums_by_subgroup(const gpu::DeviceInfo& device, const MatvecTuning& tuning) {
+  return device.subgroups && device.subgroup_min > 0 && tuning.lanes >= device.subgroup_max;
+}
+
+uint32_t matvec_workgroup_bytes(const gpu::DeviceInfo& device, const MatmulArgs& args,
+                                const MatvecTuning& tuning) {
+  const uint32_t parts =
+      sums_by_subgroup(device, tuning) ? tuning.workgroup / device.subgroup_min : tuning.workgroup;
+  const uint32_t own = uses_int8(args) && tuning.own_int8 ? units(args) * kOwnBytesOfUnit : 0;
+  return parts * tuning.groups * tuning.columns * 16 + own;
+}
+
+base::Result<void> check(const MatmulArgs& args) {
+  const auto refuse = [&](std::string why) {
+    return base::fail(base::ErrorCode::kInvalidArgument,
+                      fmt::format("Product {} {}.", args.label, why));
+  };
+  const bool gated = is_gated(args.epilogue);
+  uint64_t rows = 0;
+  for (const GpuWeight::Chunk& chunk : args.weight.chunks) {
+    PUNA_TRY(check_weight_shape(args.label, args.weight.type, chunk.n_rows, args.weight.cols));
+    if (chunk.first_row != rows)
+      return refuse(fmt::format("has a chunk at row {} instead of {}", chunk.first_row, rows));
+    rows += chunk.n_rows;
+    if (gated && chunk.n_rows % 8 != 0) {
+      return refuse(fmt::format("is gated and has a chunk of {} rows, which is no multiple of 8",
+                                chunk.n_rows));
+    }
+  }
+  if (rows != args.weight.rows) {
+    return refuse(
+        fmt::format("has chunks of {} rows together and a weight of {}", rows, args.weight.rows));
+  }
+  if (args.max_rows == 0 || args.max_rows > kMaxStepTokens) {
+    return refuse(fmt::format("is asked for {} rows (limit {})", args.max_rows, kMaxStepTokens));
+  }
+  const uint32_t n_out = gated ? args.weight.rows / 2 : args.weight.rows;
+  if (uint64_t{args.y_column} + n_out > args.y_stride) {
+    return refuse(fmt::format("writes columns {} to {} of rows of {}", args.y_column,
+                              args.y_column + n_out, args.y_stride));
+  }
+  if (args.epilogue == Epilogue::kSoftcap && !(args.softcap > 0)) {
+    return refuse(fmt::format("has a softcap of {}; it must be above 0", args.softcap));
+  }
+  return {};
+}
+
+// What both templates of a chunk share: weight, step, epilogue.
+Describe describe_chunk(const MatmulArgs& args, const GpuWeight::Chunk& chunk,
+                        std::string_view kernel) {
+  Describe call(args.label, kernel);
+  call.constant("B_W", chunk.slice).constant("B_STEP", args.step);
+  for (auto& [name, value] : weight_defines(args.weight.type, chunk.n_rows, args.weight.cols))
+    call.text(name, value);
+  call.text("ROW_COUNT", args.rows == Rows::kTokens ? "STEP_TOKEN_COUNT" : "STEP_OUTPUT_COUNT");
+  const uint32_t first = is_gated(args.epilogue) ? chunk.first_row / 2 : chunk.first_row;
+  call.text("Y_STRIDE", fmt::format("{}u", args.y_stride))
+      .text("Y_COLUMN", fmt::format("{}u", args.y_column + first));
+  switch (args.epilogue) {
+    case Epilogue::kStore:
+      break;
+    case Epilogue::kAdd:
+      call.flag("ADD");
+      break;
+    case Epilogue::kSwiGlu:
+      call.text("GATE", "silu");
+      break;
+    case Epilogue::kGeGlu:
+      call.text("GATE", "gelu_tanh");
+      break;
+    case Epilogue::kSoftcap:
+      call.real("CAP", args.softcap);
+      break;
+  }
+  return call;
+}
+
+void bind_x(const MatmulArgs& args, bool from_scratch, Describe& call) {
+  if (from_scratch) {
+    call.arena("B_X8", args.scratch).text("X8_ROWS", fmt::format("{}u", args.max_rows));
+  } else {
+    call.arena("B_X", args.x);
+  }
+}
+
+void quantize(const MatmulArgs& args, std::vector<KernelCall>& out) {
+  Describe call(args.label + " (x as int8)", "matmul/quantize.wgsl");
+  call.constant("B_STEP", args.step).arena("B_X", args.x);
+  call.arena("B_X8", args.scratch).text("X8_ROWS", fmt::format("{}u", args.max_rows));
+  call.text("COLS", fmt::format("{}u", args.weight.cols))
+      .text("UNITS", fmt::format("{}u", units(args)));
+  call.text("ROW_COUNT", args.rows == Rows::kTokens ? "STEP_TOKEN_COUNT" : "STEP_OUTPUT_COUNT");
+  call.grid({Extent::kOne, div_up(units(args), kQuantizeWorkgroup), 1}, {extent_of(args.rows)})
+      .add_to(out);
+}
+
+base::Result<void> describe_matvec(const gpu::DeviceInfo& device, const MatmulArgs& args,
+                                   const MatvecTuning& tuning, const GpuWeight::Chunk& chunk,
+                                   std::vector<KernelCall>& out) {
+  const bool int8 = uses_int8(args);
+  const uint32_t groups = tuning.workgroup / tuning.lanes * tuning.groups;
+  if (is_gated(args.epilogue) && groups % 2 != 0) {
+    return base::fail(
+        base::ErrorCode::kUnsupported,
+        fmt::format(
+            "Product {} is gated and its workgroups hold {} groups of rows; it must be even.",
+            args.label, groups));
+  }
+  Describe call = describe_chunk(args, chunk, "matmul/matvec.wgsl");
+  bind_x(args, int8 && !tuning.own_int8, call);
+  call.arena("B_Y", args.y);
+  call.flag(!int8 ? "X_F32" : tuning.own_int8 ? "X_PROLOGUE" : "X_INT8");
+  call.number("WG", tuning.workgroup).number("LANES", tuning.lanes);
+  call.number("TEAM_GROUPS", tuning.groups).number("COLUMNS", tuning.columns);
+  const uint32_t limit = device.limits.max_workgroups_per_dimension;
+  const uint32_t n = div_up(div_up(chunk.n_rows, quant::kGroupRows), groups);
+  const uint32_t y = div_up(n, limit);
+  const uint32_t x = div_up(n, y);
+  call.number("GRID_X", x);
+  call.grid({Extent::kOne, x, 1}, {Extent::kOne, y, 1}, {extent_of(args.rows), 1, tuning.columns})
+      .add_to(out);
+  return {};
+}
+
+void describe_gemm(const MatmulArgs& args, const GemmTuning& tuning, const GpuWeight::Chunk& chunk,
+                   std::vector<KernelCall>& out) {
+  const bool int8 = uses_int8(args);
+  Describe call = describe_chunk(args, chunk, int8 ? "matmul/gemm_int8.wgsl" : "matmul/gemm.wgsl");
+  bind_x(args, int8, call);
+  call.arena("B_Y", args.y);
+  call.number("TM", tuning.rows);
+  if (int8) call.number("STEP_UNITS", tuning.step_units);
+  call.grid({Extent::kOne, div_up(chunk.n_rows, kTileColumns), 1},
+            {extent_of(args.rows), 1, 8 * tuning.rows})
+      .add_to(out);
+}
+
+}  // namespace
+
+MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& args) {
+  MatmulTuning tuning;
+  // A software adapter compiles long, unrolled code slowly and gains nothing from it.
+  const bool software = device.type == gpu::AdapterType::kSoftware;
+  if (args.max_rows > 16) {
+    tuning.kernel = MatmulKernel::kGemm;
+    if (args.max_rows <= 32 || software) tuning.gemm.rows = 4;
+    if (software) tuning.gemm.step_units = 1;
+    return tuning;
+  }
+  MatvecTuning& matvec = tuning.matvec;
+  matvec.columns = std::min(args.max_rows, software ? 4u : 8u);
+  matvec.own_int8 = uses_int8(args) && args.max_rows == 1;
+  if (device.subgroups) matvec.lanes = std::clamp(device.subgroup_max, 32u, matvec.workgroup);
+  // Gated pairs need two groups in a workgroup; more rows for each x read where enough workgroups
+  // remain.
+  const uint32_t teams = matvec.workgroup / matvec.lanes;
+  if (is_gated(args.epilogue) && teams % 2 != 0) matvec.groups = 2;
+  // Without whole subgroups every invocation keeps its sums in workgroup memory.
+  while (matvec_workgroup_bytes(device, args, matvec) > device.limits.max_workgroup_bytes &&
+         matvec.own_int8) {
+    matvec.own_int8 = false;
+  }
+  while (matvec_workgroup_bytes(device, args, matvec) > device.limits.max_workgroup_bytes &&
+         matvec.columns > 1) {
+    matvec.columns /= 2;
+  }
+  return tuning;
+}
+
+uint64_t matmul_scratch_bytes(const gpu::DeviceInfo&, const MatmulArgs& args,
+                              const MatmulTuning& tuning) {
+  if (!needs_scratch(args, tuning)) return 0;
+  return (args.max_rows * units(args) * kBytesOfUnit + 255) / 256 * 256;
+}
+
+uint64_t matmul_scratch_bytes(const gpu::DeviceInfo& device, const MatmulArgs& args) {
+  return matmul_scratch_bytes(device, args, default_tuning(device, args));
+}
+
+base::Result<void> matmul_tuned(const gpu::DeviceInfo& device, const MatmulArgs& args,
+                                const MatmulTuning& tuning, std::vector<KernelCall>& out) {
+  PUNA_TRY(check(args));
+  if (const uint64_t needed = matmul_scratch_bytes(device, args, tuning);
+      args.scratch.bytes < needed) {
+    return base::fail(base::ErrorCode::kInvalidArgument,
+                      fmt::format("Product {} has {} bytes of scratch and needs {}.", args.label,
+                                  args.scratch.bytes, needed));
+  }
+  const bool matvec = tuning.kernel == MatmulKernel::kMatvec;
+  if (const uint32_t bytes = matvec ? matvec_workgroup_bytes(device, args, tuning.matvec) : 0;
+      bytes > device.limits.max_workgroup_bytes) {
+    return base::fail(base::ErrorCode::kUnsupported,
+                      fmt::format("Product {} needs {} bytes of workgroup memory (limit {}).",
+                                  args.label, bytes, device.limits.max_workgroup_bytes));
+  }
+  if (needs_scratch(args, tuning) && !args.x_in_scratch) quantize(args, out);
+  for (const GpuWeight::Chunk& chunk : args.weight.chunks) {
+    if (matvec) {
+      PUNA_TRY(describe_matvec(device, args, tuning.matvec, chunk, out));
+    } else {
+      describe_gemm(args, tuning.gemm, chunk, out);
+    }
+  }
+  return {};
+}
+
+base::Result<void> matmul(const gpu::DeviceInfo& device, const MatmulArgs& args,
+                          std::vector<KernelCall>& out) {
+  return matmul_tuned(device, args, default_tuning(device, args), out);
+}
+
+std::vector<MatmulVariant> matmul_variants() {
+  std::vector<MatmulVariant> variants;
+  for (const quant::TypeInfo& type : quant::types()) {
+    for (const Numerics numerics : {Numerics::kExact, Numerics::kFast}) {
+      if (numerics == Numerics::kFast && is_float(type.type)) continue;  // the same as exact
+      for (uint32_t max_rows : {1u, 2u, 4u, 8u, 16u, 32u, 512u}) {
+        variants.push_back({fmt::format("{} {} x{}", type.name,
+                                        numerics == Numerics::kExact ? "exact" : "fast", max_rows),
+                            type.type, numerics, max_rows});
+      }
+    }
+  }
+  return variants;
+}
+
+}  // namespace puna::kernels

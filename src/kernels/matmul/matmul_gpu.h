@@ -1,0 +1,55 @@
+// The choices behind the GPU form of matmul.h: which template runs a batch class, and the numbers
+// that tune it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/matmul/matmul.h"
+
+namespace puna::kernels {
+
+// mat-vec: teams of `lanes` invocations along K, each over `groups` groups of four weight rows.
+struct MatvecTuning {
+  uint32_t workgroup = 128;
+  uint32_t lanes = 32;    // a power of two that divides workgroup
+  uint32_t groups = 1;    // per team; even for gated epilogues unless the teams are
+  uint32_t columns = 1;   // rows of x at once
+  bool own_int8 = false;  // fast, one row: the workgroup makes the int8 activations itself instead
+                          // of a call before
+};
+
+// Tiles of 8 * rows by 64 outputs.
+struct GemmTuning {
+  uint32_t rows = 8;        // rows of x per invocation: 4 or 8
+  uint32_t step_units = 2;  // int8: units of 32 columns between barriers
+};
+
+enum class MatmulKernel : uint8_t { kMatvec, kGemm };
+
+struct MatmulTuning {
+  MatmulKernel kernel = MatmulKernel::kMatvec;
+  MatvecTuning matvec;
+  GemmTuning gemm;
+};
+
+// The portable default for a class, within the device's limits.
+MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& args);
+// As matmul() of matmul.h, with the choice made by the caller. Errors: also kUnsupported when the
+// tuning exceeds a limit.
+base::Result<void> matmul_tuned(const gpu::DeviceInfo& device, const MatmulArgs& args,
+                                const MatmulTuning& tuning, std::vector<KernelCall>& out);
+uint64_t matmul_scratch_bytes(const gpu::DeviceInfo& device, const MatmulArgs& args,
+                              const MatmulTuning& tuning);
+
+// Every variant that selftest and benchmarks run for a type: a name, and the arguments' fields that
+// select it.
+struct MatmulVariant {
+  std::string name;  // "q4_0 fast x512"
+  quant::Type type = quant::Type::kF32;
+  Numerics numerics = Numerics::kExact;
+  uint32_t max_rows = 1;
+};
+std::vector<MatmulVariant> matmul_variants();
+
+}  // namespace puna::kernels

@@ -1,0 +1,116 @@
+// Matmul and embed as data: what is described, what is refused, and that every variant expands.
+// Needs no GPU.
+#include <doctest/doctest.h>
+
+#include "kernels/embed/embed.h"
+#include "kernels/matmul/matmul_gpu.h"
+#include "quant/planes.h"
+
+using namespace puna;
+using namespace puna::kernels;
+
+namespace {
+
+MatmulArgs args_for(quant::Type type, uint32_t rows, uint32_t cols, uint32_t max_rows,
+                    Numerics numerics) {
+  MatmulArgs args;
+  args.label = "w";
+  args.weight = {
+      type, rows, cols, {{{0, 0, quant::plane_layout(type, rows, cols).bytes}, 0, rows}}};
+  args.step = {1, 0, 8192};
+  args.x = {2, 0, uint64_t{cols} * max_rows * 4};
+  args.y = {2, 1 << 24, uint64_t{rows} * max_rows * 4};
+  args.scratch = {2, 1 << 26, 1 << 26};
+  args.y_stride = rows;
+  args.numerics = numerics;
+  args.max_rows = max_rows;
+  return args;
+}
+
+std::vector<gpu::DeviceInfo> devices() {
+  std::vector<gpu::DeviceInfo> all(3);
+  all[1].subgroups = true;
+  all[1].subgroup_min = 8;
+  all[1].subgroup_max = 32;
+  all[2] = all[1];
+  all[2].subgroup_min = all[2].subgroup_max = 128;
+  all[2].type = gpu::AdapterType::kSoftware;
+  return all;
+}
+
+std::string message(const MatmulArgs& args) {
+  std::vector<KernelCall> calls;
+  const auto described = matmul({}, args, calls);
+  return described ? std::string() : described.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("every variant of a product and every embedding expands on every kind of device") {
+  for (const gpu::DeviceInfo& device : devices()) {
+    for (const MatmulVariant& variant : matmul_variants()) {
+      CAPTURE(variant.name);
+      const MatmulArgs args = args_for(variant.type, 64, 14336, variant.max_rows, variant.numerics);
+      std::vector<KernelCall> calls;
+      REQUIRE(matmul(device, args, calls));
+      EmbedArgs embed_args{.label = "e", .weight = args.weight, .step = args.step, .x = args.x};
+      REQUIRE(embed(device, embed_args, calls));
+      for (const KernelCall& call : calls) {
+        const auto text = expand(call, device);
+        REQUIRE_MESSAGE(text, text.error().text());
+        CHECK(call.bindings.size() <= device.limits.max_storage_buffers);
+      }
+    }
+  }
+}
+
+TEST_CASE("fast products of several rows quantize x first, unless the scratch holds it already") {
+  MatmulArgs args = args_for(quant::Type::kQ4_0, 64, 256, 8, Numerics::kFast);
+  std::vector<KernelCall> calls;
+  REQUIRE(matmul({}, args, calls));
+  REQUIRE(calls.size() == 2);
+  CHECK(calls[0].kernel == "matmul/quantize.wgsl");
+  CHECK(calls[1].kernel == "matmul/matvec.wgsl");
+  calls.clear();
+  args.x_in_scratch = true;
+  REQUIRE(matmul({}, args, calls));
+  CHECK(calls.size() == 1);
+  CHECK(matmul_scratch_bytes({}, args) == 8 * 8 * 48);
+  args.numerics = Numerics::kExact;
+  CHECK(matmul_scratch_bytes({}, args) == 0);
+}
+
+TEST_CASE("more workgroups than one dimension holds go on in the second") {
+  const MatmulArgs args = args_for(quant::Type::kQ4_0, 4'000'000, 32, 1, Numerics::kExact);
+  std::vector<KernelCall> calls;
+  REQUIRE(matmul({}, args, calls));
+  const StepShape shape;
+  const uint64_t x = workgroups(calls[0].x, shape);
+  const uint64_t y = workgroups(calls[0].y, shape);
+  CHECK(x <= 65535);
+  CHECK(x * y * 16 >= 4'000'000);
+}
+
+TEST_CASE("products that cannot be are refused with the value that is wrong") {
+  const MatmulArgs good = args_for(quant::Type::kQ4_0, 64, 256, 8, Numerics::kFast);
+  CHECK(message(good).empty());
+  MatmulArgs args = good;
+  args.y_column = 1;
+  CHECK(message(args) == "Product w writes columns 1 to 65 of rows of 64.");
+  args = good;
+  args.epilogue = Epilogue::kSoftcap;
+  CHECK(message(args) == "Product w has a softcap of 0; it must be above 0.");
+  args = good;
+  args.max_rows = 513;
+  CHECK(message(args) == "Product w is asked for 513 rows (limit 512).");
+  args = good;
+  args.weight.rows = 65;
+  CHECK(message(args) == "Product w has chunks of 64 rows together and a weight of 65.");
+  args = good;
+  args.scratch.bytes = 256;
+  CHECK(message(args) == "Product w has 256 bytes of scratch and needs 3072.");
+  args = args_for(quant::Type::kQ4_0, 60, 256, 1, Numerics::kFast);
+  args.epilogue = Epilogue::kSwiGlu;
+  CHECK(message(args) ==
+        "Product w is gated and has a chunk of 60 rows, which is no multiple of 8.");
+}

@@ -1,0 +1,304 @@
+// GPU products of every type and batch class against the plain loop over decoded weights, within
+// the limits:
+//   exact (f32 activations, f32 sums)  NMSE 1e-10        int8 activations  NMSE 1e-4
+#include "kernels/matmul/matmul_gpu.h"
+
+#include <doctest/doctest.h>
+
+#include "kernels/common/step.h"
+#include "kernels/common/test_util.h"
+#include "kernels/matmul/matmul_ref.h"
+#include "kernels/testing/gpu_harness.h"
+#include "kernels/testing/gpu_weight.h"
+#include "quant/random_rows.h"
+
+using namespace puna;
+using namespace puna::kernels;
+
+namespace {
+
+struct Case {
+  quant::Type type = quant::Type::kQ4_0;
+  uint32_t rows = 64;
+  uint32_t cols = 256;
+  uint32_t n_rows = 1;    // of x in this step
+  uint32_t max_rows = 1;  // of the batch class
+  Numerics numerics = Numerics::kExact;
+  Epilogue epilogue = Epilogue::kStore;
+  uint32_t y_column = 0;
+  uint32_t chunk_rows = 0;     // 0: one chunk
+  bool against_exact = false;  // fast: compare with the unrounded activations
+};
+
+// The class a step of n rows runs in.
+uint32_t class_of(uint32_t n) {
+  for (uint32_t c : {1u, 2u, 4u, 8u, 16u, 32u}) {
+    if (n <= c) return c;
+  }
+  return kMaxStepTokens;
+}
+
+// x as activations.wgsl quantizes it.
+void round_to_int8(std::vector<float>& x) {
+  for (size_t at = 0; at < x.size(); at += 32) {
+    float largest = 0;
+    for (size_t i = 0; i < 32; ++i) largest = std::max(largest, std::fabs(x[at + i]));
+    const float inverse = largest > 0 ? 127.0f / largest : 0.0f;
+    for (size_t i = 0; i < 32; ++i)
+      x[at + i] = std::nearbyint(x[at + i] * inverse) * (largest / 127.0f);
+  }
+}
+
+void check_case(test::GpuHarness& gpu, const Case& c, const MatmulTuning* tuning = nullptr) {
+  CAPTURE(quant::info(c.type).name);
+  CAPTURE(c.rows);
+  CAPTURE(c.cols);
+  CAPTURE(c.n_rows);
+  CAPTURE(c.max_rows);
+  CAPTURE(static_cast<int>(c.numerics));
+  CAPTURE(static_cast<int>(c.epilogue));
+  const bool gated = c.epilogue == Epilogue::kSwiGlu || c.epilogue == Epilogue::kGeGlu;
+  const uint32_t n_out = gated ? c.rows / 2 : c.rows;
+  const uint32_t y_stride = c.y_column + n_out + 3;
+  const std::vector<std::byte> file = quant::random_rows(c.type, c.rows, c.cols, c.rows + c.cols);
+  std::vector<float> weight(size_t{c.rows} * c.cols);
+  quant::info(c.type).decode(file.data(), weight.data(), weight.size());
+  std::vector<float> x = test::normal(size_t{c.n_rows} * c.cols, 5);
+  std::vector<float> y = test::normal(size_t{c.n_rows} * y_stride, 6);
+
+  MatmulArgs args;
+  args.label = "product";
+  args.weight = test::upload_weight(gpu, c.type, c.rows, c.cols, file, c.chunk_rows);
+  args.step = gpu.step(c.n_rows);
+  args.x = gpu.upload(x);
+  args.y = gpu.output(y.size() * 4);
+  if (c.epilogue == Epilogue::kAdd) gpu.write(args.y, std::as_bytes(std::span(y)));
+  args.y_stride = y_stride;
+  args.y_column = c.y_column;
+  args.epilogue = c.epilogue;
+  args.softcap = 3.0f;
+  args.numerics = c.numerics;
+  args.max_rows = c.max_rows;
+  const MatmulTuning chosen = tuning ? *tuning : default_tuning(gpu.info(), args);
+  if (const uint64_t bytes = matmul_scratch_bytes(gpu.info(), args, chosen); bytes != 0) {
+    args.scratch = gpu.output(bytes);
+  }
+  std::vector<KernelCall> calls;
+  const auto described = matmul_tuned(gpu.info(), args, chosen, calls);
+  REQUIRE_MESSAGE(described, described.error().text());
+  gpu.run(calls, {.n_tokens = c.n_rows, .n_outputs = c.n_rows});
+
+  if (c.numerics == Numerics::kFast && !c.against_exact && quant::info(c.type).block_elements != 1)
+    round_to_int8(x);
+  matmul_ref({.weight = weight.data(),
+              .rows = c.rows,
+              .cols = c.cols,
+              .x = x.data(),
+              .y = y.data(),
+              .n_rows = c.n_rows,
+              .y_stride = y_stride,
+              .y_column = c.y_column,
+              .epilogue = c.epilogue,
+              .softcap = args.softcap});
+  const std::vector<float> got = gpu.read<float>(args.y);
+  std::vector<float> a, b;
+  for (uint32_t t = 0; t < c.n_rows; ++t) {
+    for (uint32_t i = 0; i < y_stride; ++i) {
+      const bool written = i >= c.y_column && i < c.y_column + n_out;
+      if (written) {
+        a.push_back(got[t * y_stride + i]);
+        b.push_back(y[t * y_stride + i]);
+      } else if (c.epilogue != Epilogue::kAdd) {
+        CHECK(std::isnan(got[t * y_stride + i]));  // the poison is still there
+      }
+    }
+  }
+  CHECK(test::nmse(a, b) <= (c.numerics == Numerics::kExact ? 1e-10
+                             : c.against_exact              ? 1e-4
+                                                            : 1e-7));
+}
+
+uint32_t blocks(quant::Type type, uint32_t cols) {
+  const uint32_t block = quant::info(type).block_elements;
+  return (cols + block - 1) / block * block;
+}
+
+template <class Run>
+void for_every_type(Run&& run) {
+  for (const quant::TypeInfo& type : quant::types()) {
+    for (const Numerics numerics : {Numerics::kExact, Numerics::kFast}) {
+      if (numerics == Numerics::kFast && type.block_elements == 1) continue;
+      run(type.type, numerics);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("gpu: mat-vec of one row is right for every type and odd numbers of weight rows") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  for_every_type([&](quant::Type type, Numerics numerics) {
+    for (const auto& [rows, cols] :
+         {std::pair{1u, 32u}, {3u, 64u}, {4u, 256u}, {5u, 576u}, {130u, 2048u}}) {
+      check_case(*gpu,
+                 {.type = type, .rows = rows, .cols = blocks(type, cols), .numerics = numerics});
+    }
+  });
+}
+
+TEST_CASE(
+    "gpu: small batches are right for every type, also when the step has fewer rows than the "
+    "class") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  for_every_type([&](quant::Type type, Numerics numerics) {
+    for (uint32_t n : {2u, 3u, 16u}) {
+      check_case(*gpu, {.type = type,
+                        .rows = 64,
+                        .cols = 256,
+                        .n_rows = n,
+                        .max_rows = class_of(n),
+                        .numerics = numerics,
+                        .y_column = 5});
+    }
+  });
+}
+
+TEST_CASE("gpu: prefill tiles are right for every type and ragged sizes") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  const auto check = [&](quant::Type type, Numerics numerics, uint32_t n, uint32_t rows,
+                         uint32_t cols) {
+    check_case(*gpu, {.type = type,
+                      .rows = rows,
+                      .cols = blocks(type, cols),
+                      .n_rows = n,
+                      .max_rows = class_of(n),
+                      .numerics = numerics,
+                      .y_column = 2});
+  };
+  for_every_type([&](quant::Type type, Numerics numerics) { check(type, numerics, 70, 130, 576); });
+  for (const quant::Type type : {quant::Type::kF16, quant::Type::kQ4_0, quant::Type::kQ6_K}) {
+    for (const Numerics numerics : {Numerics::kExact, Numerics::kFast}) {
+      check(type, numerics, 17, 5, 256);
+      check(type, numerics, 512, 64, 256);
+    }
+  }
+}
+
+TEST_CASE("gpu: int8 activations stay near the exact product for every type") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  for (const quant::TypeInfo& type : quant::types()) {
+    if (type.block_elements == 1) continue;
+    check_case(*gpu, {.type = type.type,
+                      .rows = 128,
+                      .cols = 256,
+                      .n_rows = 64,
+                      .max_rows = 512,
+                      .numerics = Numerics::kFast,
+                      .against_exact = true});
+  }
+}
+
+TEST_CASE("gpu: every epilogue is right in every template") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  for (const Epilogue epilogue :
+       {Epilogue::kAdd, Epilogue::kSwiGlu, Epilogue::kGeGlu, Epilogue::kSoftcap}) {
+    for (const Numerics numerics : {Numerics::kExact, Numerics::kFast}) {
+      for (uint32_t n : {1u, 3u, 33u}) {
+        check_case(*gpu, {.rows = 40,
+                          .cols = 96,
+                          .n_rows = n,
+                          .max_rows = class_of(n),
+                          .numerics = numerics,
+                          .epilogue = epilogue,
+                          .y_column = 7});
+      }
+    }
+    check_case(*gpu, {.type = quant::Type::kF16, .rows = 40, .cols = 96, .epilogue = epilogue});
+  }
+}
+
+TEST_CASE("gpu: a weight in several chunks gives the same product") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  for (uint32_t n : {1u, 4u, 70u}) {
+    for (const Numerics numerics : {Numerics::kExact, Numerics::kFast}) {
+      check_case(*gpu, {.type = quant::Type::kQ4_K,
+                        .rows = 77,
+                        .n_rows = n,
+                        .max_rows = class_of(n),
+                        .numerics = numerics,
+                        .y_column = 1,
+                        .chunk_rows = 32});
+      check_case(*gpu, {.rows = 48,
+                        .n_rows = n,
+                        .max_rows = class_of(n),
+                        .numerics = numerics,
+                        .epilogue = Epilogue::kSwiGlu,
+                        .chunk_rows = 16});
+    }
+  }
+}
+
+TEST_CASE("gpu: float weights may have any number of columns") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  for (const quant::Type type : {quant::Type::kF32, quant::Type::kF16, quant::Type::kBf16}) {
+    for (uint32_t cols : {1u, 7u, 33u, 36u, 50u, 124u}) {
+      for (uint32_t n : {1u, 3u, 20u}) {
+        check_case(*gpu,
+                   {.type = type, .rows = 6, .cols = cols, .n_rows = n, .max_rows = class_of(n)});
+      }
+    }
+  }
+}
+
+TEST_CASE("gpu: products are right on a device without optional features") {
+  const auto gpu = test::GpuHarness::open(test::Features::kBaseline);
+  if (!gpu) return;
+  for (const quant::Type type :
+       {quant::Type::kF16, quant::Type::kQ4_0, quant::Type::kQ8_0, quant::Type::kQ6_K}) {
+    for (const Numerics numerics : {Numerics::kExact, Numerics::kFast}) {
+      for (uint32_t n : {1u, 2u, 7u, 16u, 40u}) {
+        check_case(*gpu, {.type = type,
+                          .rows = 21,
+                          .cols = 512,
+                          .n_rows = n,
+                          .max_rows = class_of(n),
+                          .numerics = numerics});
+      }
+    }
+  }
+}
+
+TEST_CASE("gpu: other tunings give the same product") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  std::vector<MatmulTuning> tunings;
+  for (const MatvecTuning& matvec :
+       {MatvecTuning{64, 64, 1, 1, true}, MatvecTuning{256, 32, 2, 2, false},
+        MatvecTuning{128, 128, 4, 1, false}, MatvecTuning{32, 8, 1, 4, false}}) {
+    tunings.push_back({MatmulKernel::kMatvec, matvec, {}});
+  }
+  for (const GemmTuning& gemm : {GemmTuning{4, 1}, GemmTuning{8, 4}})
+    tunings.push_back({MatmulKernel::kGemm, {}, gemm});
+  for (const MatmulTuning& tuning : tunings) {
+    for (const quant::Type type : {quant::Type::kQ4_0, quant::Type::kQ3_K}) {
+      for (const Numerics numerics : {Numerics::kExact, Numerics::kFast}) {
+        const uint32_t n = tuning.matvec.own_int8 ? 1 : 6;
+        check_case(*gpu,
+                   {.type = type,
+                    .rows = 70,
+                    .cols = 512,
+                    .n_rows = n,
+                    .max_rows = 8,
+                    .numerics = numerics},
+                   &tuning);
+      }
+    }
+  }
+}

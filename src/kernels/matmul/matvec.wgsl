@@ -1,0 +1,151 @@
+// Few rows of x (COLUMNS of them in a workgroup) times W: every weight is read once and used for all of them.
+// A team of LANES invocations takes TEAM_GROUPS groups of four weight rows and walks over K together, a unit of 32 weights (or, for
+// float weights, one 16-byte vector) each; sums then go across the team. X_F32: products in f32. Otherwise in int8, with x as bytes
+// from scratch (X_INT8) or made by the workgroup itself (X_PROLOGUE).
+// Formula of a unit of row r: y[r] += s * sum(q * x) + m * sum(x), s and m once or for each half of the unit (quant/planes.wgsl).
+#include "common/step.wgsl"
+#include "quant/planes.wgsl"
+
+@group(0) @binding(B_W) var<storage, read> weights: array<vec4<u32>>;
+@group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
+#ifdef X_INT8
+@group(0) @binding(B_X8) var<storage, read_write> x8: array<vec4<u32>>;
+#elif COLS % 4 == 0
+@group(0) @binding(B_X) var<storage, read_write> x: array<vec4<f32>>;
+#else
+@group(0) @binding(B_X) var<storage, read_write> x: array<f32>;
+#endif
+@group(0) @binding(B_Y) var<storage, read_write> y: array<f32>;
+#ifdef X_PROLOGUE
+#define X_F32
+#endif
+#include "matmul/activations.wgsl"
+#include "matmul/epilogue.wgsl"
+
+const TEAMS = WG / LANES;
+const WG_GROUPS = TEAMS * TEAM_GROUPS;
+const N_GROUPS = (ROWS + 3u) / 4u;
+
+#if SUBGROUPS && SUBGROUP_MIN > 0 && LANES >= SUBGROUP_MAX
+#define TEAM_OF_SUBGROUPS 1
+// [subgroup][group of the team][column], four rows each
+var<workgroup> partial: array<vec4<f32>, WG / SUBGROUP_MIN * TEAM_GROUPS * COLUMNS>;
+#else
+#define TEAM_OF_SUBGROUPS 0
+var<workgroup> partial: array<vec4<f32>, WG * TEAM_GROUPS * COLUMNS>;
+#endif
+
+#ifdef X_PROLOGUE
+// One row of x as bytes; the header is kept as scale and two sums of 16 bits to save room.
+var<workgroup> own_bytes: array<vec4<u32>, UNITS * 2u>;
+var<workgroup> own_scales: array<vec2<u32>, UNITS>;
+
+fn load_bytes(m: u32, u: u32) -> Bytes {
+  let h = own_scales[u];
+  let sums = bitcast<vec2<i32>>(vec2<u32>(h.y << 16u, h.y)) >> vec2<u32>(16u);
+  return Bytes(own_bytes[u], own_bytes[UNITS + u], bytes_header(bitcast<f32>(h.x), sums));
+}
+#endif
+
+@compute @workgroup_size(WG)
+fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32
+#if TEAM_OF_SUBGROUPS
+        , @builtin(subgroup_size) lane_count: u32, @builtin(subgroup_invocation_id) lane: u32
+#endif
+) {
+  let m_count = step[ROW_COUNT];
+  let m_first = wid.z * COLUMNS;
+  let wg_first = (wid.y * GRID_X + wid.x) * WG_GROUPS;
+  let team = local / LANES;
+  let team_lane = local % LANES;
+  let team_first = wg_first + team * TEAM_GROUPS;
+
+#for c in 0..COLUMNS
+  // Rows beyond the last compute what is not stored.
+  let m_##c = min(m_first + c, m_count - 1u);
+#endfor
+#for gi in 0..TEAM_GROUPS
+  let g_##gi = min(team_first + gi, N_GROUPS - 1u);
+#for c in 0..COLUMNS
+  var acc_##gi##_##c = vec4<f32>();
+#endfor
+#endfor
+
+#ifdef X_PROLOGUE
+  for (var u = local; u < UNITS; u += WG) {
+    let q = quantize_x(m_0, u);
+    own_bytes[u] = q.lo;
+    own_bytes[UNITS + u] = q.hi;
+    own_scales[u] = vec2<u32>(bitcast<u32>(q.scale), bitcast<u32>((q.sums.x & 0xffff) | (q.sums.y << 16u)));
+  }
+  workgroupBarrier();
+#endif
+
+#if WEIGHT_FLOAT
+#include "matmul/matvec_float.wgsl"
+#elif defined(X_F32) && !defined(X_PROLOGUE)
+#include "matmul/matvec_exact.wgsl"
+#else
+#include "matmul/matvec_int8.wgsl"
+#endif
+
+#if TEAM_OF_SUBGROUPS
+  let subgroup = local / lane_count;
+#for gi in 0..TEAM_GROUPS
+#for c in 0..COLUMNS
+  let sum_##gi##_##c = subgroupAdd(acc_##gi##_##c);
+  if (lane == 0u) { partial[(subgroup * TEAM_GROUPS + gi) * COLUMNS + c] = sum_##gi##_##c; }
+#endfor
+#endfor
+  workgroupBarrier();
+  let parts = LANES / lane_count;  // subgroups of a team
+#else
+  // A tree over the lanes of each team.
+#for gi in 0..TEAM_GROUPS
+#for c in 0..COLUMNS
+  partial[(local * TEAM_GROUPS + gi) * COLUMNS + c] = acc_##gi##_##c;
+#endfor
+#endfor
+  for (var step_lanes = LANES / 2u; step_lanes > 0u; step_lanes = step_lanes / 2u) {
+    workgroupBarrier();
+    if (team_lane < step_lanes) {
+      for (var i = 0u; i < TEAM_GROUPS * COLUMNS; i++) {
+        partial[local * TEAM_GROUPS * COLUMNS + i] += partial[(local + step_lanes) * TEAM_GROUPS * COLUMNS + i];
+      }
+    }
+  }
+  workgroupBarrier();
+  let parts = u32(LANES);  // the first of them holds the sum
+#endif
+
+#ifdef GATE
+  const OUTPUTS = WG_GROUPS * 2u;
+#else
+  const OUTPUTS = WG_GROUPS * 4u;
+#endif
+  for (var i = local; i < OUTPUTS * COLUMNS; i += WG) {
+    let c = i / OUTPUTS;
+    let o = i % OUTPUTS;
+    if (m_first + c >= m_count) { continue; }
+#ifdef GATE
+    let group = o / 4u * 2u;
+    if ((wg_first + group) * 4u < ROWS) {
+      finish_gated(m_first + c, wg_first * 2u + o, team_sum(group, c, parts)[o % 4u], team_sum(group + 1u, c, parts)[o % 4u]);
+    }
+#else
+    if (wg_first * 4u + o < ROWS) { finish(m_first + c, wg_first * 4u + o, team_sum(o / 4u, c, parts)[o % 4u]); }
+#endif
+  }
+}
+
+// The four sums of a group of the workgroup.
+fn team_sum(group: u32, c: u32, parts: u32) -> vec4<f32> {
+  let first = group / TEAM_GROUPS * parts;
+#if TEAM_OF_SUBGROUPS
+  var sum = vec4<f32>();
+  for (var p = 0u; p < parts; p++) { sum += partial[((first + p) * TEAM_GROUPS + group % TEAM_GROUPS) * COLUMNS + c]; }
+  return sum;
+#else
+  return partial[(first * TEAM_GROUPS + group % TEAM_GROUPS) * COLUMNS + c];
+#endif
+}

@@ -1,0 +1,20 @@
+  // f32, f16, bf16: a 16-byte vector of each row at a time, neighbouring lanes read neighbouring vectors.
+  for (var i = team_lane; i < UNITS * 32u / WEIGHT_VEC; i += LANES) {
+#for p in 0..WEIGHT_VEC / 4
+#for c in 0..COLUMNS
+    let x_##p##_##c = load_x(m_##c, i * WEIGHT_VEC + 4u * p);
+#endfor
+#endfor
+#for gi in 0..TEAM_GROUPS
+    {
+#for r in 0..4
+      let w_##r = decode_vec(g_##gi * 4u + r, i);
+#endfor
+#for p in 0..WEIGHT_VEC / 4
+#for c in 0..COLUMNS
+      acc_##gi##_##c += vec4<f32>(dot(w_0[p], x_##p##_##c), dot(w_1[p], x_##p##_##c), dot(w_2[p], x_##p##_##c), dot(w_3[p], x_##p##_##c));
+#endfor
+#endfor
+    }
+#endfor
+  }

@@ -1,0 +1,24 @@
+// x as int8 in the scratch slice (activations.wgsl); an invocation takes one unit of one row.
+#define X_F32
+#include "common/step.wgsl"
+
+@group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
+#if COLS % 4 == 0
+@group(0) @binding(B_X) var<storage, read_write> x: array<vec4<f32>>;
+#else
+@group(0) @binding(B_X) var<storage, read_write> x: array<f32>;
+#endif
+@group(0) @binding(B_X8) var<storage, read_write> x8: array<vec4<u32>>;
+#include "matmul/activations.wgsl"
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  let u = id.x;
+  let m = id.y;
+  if (u >= UNITS || m >= step[ROW_COUNT]) { return; }
+  let q = quantize_x(m, u);
+  let at = m * 2u * UNITS + u;
+  x8[at] = q.lo;
+  x8[at + UNITS] = q.hi;
+  x8[(X8_ROWS * 2u + m) * UNITS + u] = bitcast<vec4<u32>>(bytes_header(q.scale, q.sums));
+}
