@@ -76,12 +76,13 @@ class Merger {
     }
   };
 
+  static constexpr uint32_t kGone = 0xFFFFFFFF;  // as next: merged away
+
   // O(n log n), so that a megabyte without a space is no trap.
   void queue() {
     const auto n = static_cast<uint32_t>(symbols_.size());
-    constexpr uint32_t kGone = 0xFFFFFFFF;
     PUNA_CHECK(symbols_.size() < kGone);
-    std::vector<uint32_t> previous(n), next(n);  // next[i] == n: the last one; kGone: merged away
+    std::vector<uint32_t> previous(n), next(n);  // next[i] == n: the last one
     for (uint32_t i = 0; i < n; ++i) {
       previous[i] = i - 1;
       next[i] = i + 1;

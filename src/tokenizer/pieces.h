@@ -10,22 +10,23 @@
 
 namespace puna::tokenizer {
 
+inline constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;  // of 2^64, and odd: spreads bits well
+
 // A quick hash for short strings; not meant to withstand an attacker, who could only slow down his
 // own model.
 inline uint64_t hash_bytes(std::string_view bytes) {
-  constexpr uint64_t kOdd = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio
-  uint64_t hash = bytes.size() * kOdd;
+  uint64_t hash = bytes.size() * kGoldenRatio;
   const char* at = bytes.data();
   size_t left = bytes.size();
   for (; left >= 8; at += 8, left -= 8) {
     uint64_t word;
     std::memcpy(&word, at, 8);
-    hash = (hash ^ word) * kOdd;
+    hash = (hash ^ word) * kGoldenRatio;
     hash ^= hash >> 29;
   }
   uint64_t tail = 0;
   for (size_t i = 0; i < left; ++i) tail |= uint64_t{static_cast<unsigned char>(at[i])} << (8 * i);
-  hash = (hash ^ tail) * kOdd;
+  hash = (hash ^ tail) * kGoldenRatio;
   return hash ^ hash >> 32;
 }
 
@@ -87,7 +88,7 @@ class MergeTable {
     return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
   }
   size_t slot_of(uint64_t key) const {
-    const uint64_t hash = key * 0x9E3779B97F4A7C15;
+    const uint64_t hash = key * kGoldenRatio;
     return (hash ^ hash >> 32) & mask_;
   }
   struct Slot {

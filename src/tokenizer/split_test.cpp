@@ -12,7 +12,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-Words split(std::vector<std::string_view> expressions, std::string_view text) {
+Words split(const std::vector<std::string_view>& expressions, std::string_view text) {
   std::vector<SplitExpression> compiled;
   for (const auto expression : expressions) {
     auto one = SplitExpression::compile(expression);

@@ -47,9 +47,9 @@ inline Vocabulary byte_level_vocabulary(const std::vector<std::string>& merges,
   }
   v.merges = merges;
   v.types.assign(v.tokens.size(), TokenType::kNormal);
-  v.tokens.push_back("<|end|>");
+  v.tokens.emplace_back("<|end|>");
   v.types.push_back(TokenType::kControl);
-  v.tokens.push_back("<tool>");
+  v.tokens.emplace_back("<tool>");
   v.types.push_back(TokenType::kUserDefined);
   return v;
 }

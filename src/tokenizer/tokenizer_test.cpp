@@ -119,7 +119,7 @@ TEST_CASE("special tokens are parsed only when asked for; user-defined ones alwa
 TEST_CASE("of markers that begin at the same place the longest is found") {
   Vocabulary v = byte_level_vocabulary({});
   for (const char* marker : {"<|end|>>", "<|e"}) {
-    v.tokens.push_back(marker);
+    v.tokens.emplace_back(marker);
     v.types.push_back(TokenType::kControl);
   }
   const auto tokenizer = make(std::move(v));
