@@ -1,9 +1,10 @@
-// Causal attention of each row over its own sequence in the paged KV cache, with the softmax kept online (FlashAttention,
-// Dao et al. 2022), split over the KV length for decoding (Flash-Decoding).
+// Causal attention of each row over its own sequence in the paged KV cache, with the softmax kept
+// online (FlashAttention, Dao et al. 2022), split over the KV length for decoding (Flash-Decoding).
 //   q    [n_tokens, n_heads * head_dim]  f32
 //   out  [n_tokens, n_heads * head_dim]  f32
-// Row t of head h reads kv head h / (n_heads / n_kv_heads) at positions p with p <= position[t] and, with a window,
-// p > position[t] - window. Score = scale * q.k, then softcap * tanh(score / softcap) when softcap > 0.
+// Row t of head h reads kv head h / (n_heads / n_kv_heads) at positions p with p <= position[t]
+// and, with a window, p > position[t] - window. Score = scale * q.k, then softcap * tanh(score /
+// softcap) when softcap > 0.
 #pragma once
 
 #include <vector>
@@ -16,32 +17,35 @@ namespace puna::kernels {
 
 struct AttentionArgs {
   std::string label;
-  Slice step;
-  Slice pages;
-  Slice q;
-  Slice k_cache, v_cache;
-  Slice out;
-  Slice scratch;               // of attention_scratch_bytes()
-  KvLayout kv;
+  Slice step = {};
+  Slice pages = {};
+  Slice q = {};
+  Slice k_cache = {}, v_cache = {};
+  Slice out = {};
+  Slice scratch = {};  // of attention_scratch_bytes()
+  KvLayout kv = {};
   uint32_t n_heads = 0;
   uint32_t pages_per_sequence = 0;
   float scale = 1.0f;
-  float softcap = 0.0f;        // 0 = none
-  uint32_t window = 0;         // 0 = none
-  uint32_t max_rows = 1;       // rows of the batch class
+  float softcap = 0.0f;   // 0 = none
+  uint32_t window = 0;    // 0 = none
+  uint32_t max_rows = 1;  // rows of the batch class
 };
-// Splits of one step: what goes into StepShape::n_splits and the words kStepSplitCount and kStepSplitTokens. Every row divides its own
-// KV length evenly over the splits, none shorter than split_tokens, so a chain of steps may run on past the n_kv it was made for.
+// Splits of one step: what goes into StepShape::n_splits and the words kStepSplitCount and
+// kStepSplitTokens. Every row divides its own KV length evenly over the splits, none shorter than
+// split_tokens, so a chain of steps may run on past the n_kv it was made for.
 struct AttentionSplits {
   uint32_t n_splits = 1;
   uint32_t split_tokens = kPageTokens;
 };
 // For rows that see at most n_kv positions; max_splits of attention_max_splits().
 AttentionSplits attention_splits(uint32_t max_splits, uint32_t n_kv);
-// The most splits a decode step may use (n_splits in StepShape stays at or below it; 1 for prefill classes).
+// The most splits a decode step may use (n_splits in StepShape stays at or below it; 1 for prefill
+// classes).
 uint32_t attention_max_splits(const gpu::DeviceInfo& device, const AttentionArgs& args);
 uint64_t attention_scratch_bytes(const gpu::DeviceInfo& device, const AttentionArgs& args);
-base::Result<void> attention(const gpu::DeviceInfo& device, const AttentionArgs& args, std::vector<KernelCall>& out);
+base::Result<void> attention(const gpu::DeviceInfo& device, const AttentionArgs& args,
+                             std::vector<KernelCall>& out);
 
 struct AttentionCpuArgs {
   CpuStep step;
@@ -56,7 +60,8 @@ struct AttentionCpuArgs {
   uint32_t window = 0;
   std::byte* scratch = nullptr;  // attention_cpu_scratch_bytes(), 64-byte aligned
 };
-uint64_t attention_cpu_scratch_bytes(int n_threads, uint32_t n_heads, uint32_t head_dim, uint32_t max_rows);
+uint64_t attention_cpu_scratch_bytes(int n_threads, uint32_t n_heads, uint32_t head_dim,
+                                     uint32_t max_rows);
 void attention_cpu(base::ThreadPool& pool, const AttentionCpuArgs& args);
 
 }  // namespace puna::kernels

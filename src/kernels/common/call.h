@@ -1,6 +1,7 @@
-// KernelCall: one GPU dispatch as data. Roles describe calls as pure functions of arguments and DeviceInfo, so that plans and
-// expanded WGSL can be printed and compared without a GPU; the executor in plan/ compiles pipelines and binds buffers.
-// Read next: step.h, then any role, e.g. norm/norm.h.
+// KernelCall: one GPU dispatch as data. Roles describe calls as pure functions of arguments and
+// DeviceInfo, so that plans and expanded WGSL can be printed and compared without a GPU; the
+// executor in plan/ compiles pipelines and binds buffers. Read next: step.h, then any role, e.g.
+// norm/norm.h.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 namespace puna::kernels {
 
-// A slice of one of the plan's buffers. `buffer` is an index into the plan's buffer table (plan/gpu_program.h), not a gpu::BufferId.
+// A slice of one of the plan's buffers. `buffer` is an index into the plan's buffer table
+// (plan/gpu_program.h), not a gpu::BufferId.
 struct Slice {
   uint32_t buffer = 0;
   uint64_t offset = 0;  // bytes, a multiple of 256
@@ -22,8 +24,9 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 
-// What a grid dimension follows at replay.
-enum class Extent : uint8_t { kOne, kTokens, kOutputs, kSplits };
+// What a grid dimension follows at replay. kIfSplit: 1 when the step has several attention splits,
+// else 0, which leaves the dispatch out.
+enum class Extent : uint8_t { kOne, kTokens, kOutputs, kSplits, kIfSplit };
 
 // Workgroups of one dimension: ceil(extent * mul / div).
 struct GridDim {
@@ -40,12 +43,15 @@ struct StepShape {
 };
 uint32_t workgroups(const GridDim& dim, const StepShape& shape);
 
-// How precisely matrix products are computed. exact: f32 activations; fast: int8 activations allowed.
+// How precisely matrix products are computed. exact: f32 activations; fast: int8 activations
+// allowed.
 enum class Numerics : uint8_t { kExact, kFast };
 
 // Which rows an operation runs over.
 enum class Rows : uint8_t { kTokens, kOutputs };
-inline Extent extent_of(Rows rows) { return rows == Rows::kTokens ? Extent::kTokens : Extent::kOutputs; }
+inline Extent extent_of(Rows rows) {
+  return rows == Rows::kTokens ? Extent::kTokens : Extent::kOutputs;
+}
 
 struct BoundSlice {
   Slice slice;
@@ -53,16 +59,18 @@ struct BoundSlice {
 };
 
 struct KernelCall {
-  std::string label;                            // "blk.0.ffn_down"
-  std::string_view kernel;                      // template: "norm/norm.wgsl", a name known to wgsl_source()
-  std::map<std::string, std::string> defines;   // variant options and sizes of the template
-  std::vector<BoundSlice> bindings;             // by binding number
+  std::string label;        // "blk.0.ffn_down"
+  std::string_view kernel;  // template: "norm/norm.wgsl", a name known to wgsl_source()
+  std::map<std::string, std::string> defines;  // variant options and sizes of the template
+  std::vector<BoundSlice> bindings;            // by binding number
   GridDim x, y, z;
 };
 
-// The text of a template by its path under src/kernels or src/quant ("quant/q4_0.wgsl"); nullopt-like empty when unknown.
+// The text of a template by its path under src/kernels or src/quant ("quant/q4_0.wgsl");
+// nullopt-like empty when unknown.
 std::string_view wgsl_source(std::string_view path);
-// Expands the template of a call for a device: header, defines, includes. Errors: kInternal with file and line.
+// Expands the template of a call for a device: header, defines, includes. Errors: kInternal with
+// file and line.
 base::Result<std::string> expand(const KernelCall& call, const gpu::DeviceInfo& device);
 
 }  // namespace puna::kernels

@@ -1,6 +1,7 @@
-// Describe: writes one KernelCall line by line. The number of each binding reaches the template as a define, so that C++ and WGSL
-// cannot disagree on it:
-//   Describe(args.label, "norm/norm.wgsl").arena("B_X", args.x).constant("B_GAMMA", *args.gamma).number("N", args.n)
+// Describe: writes one KernelCall line by line. The number of each binding reaches the template as
+// a define, so that C++ and WGSL cannot disagree on it:
+//   Describe(args.label, "norm/norm.wgsl").arena("B_X", args.x).constant("B_GAMMA",
+//   *args.gamma).number("N", args.n)
 //       .grid({Extent::kTokens}).add_to(out);
 #pragma once
 
@@ -22,14 +23,24 @@ class Describe {
     call_.kernel = kernel;
   }
 
-  // A slice of a buffer that no kernel of the step writes: weights, tables, the step, the page table; KV when only read.
-  Describe& constant(std::string_view name, const Slice& slice) { return bind(name, slice, gpu::Access::kRead); }
-  // A slice of a buffer that kernels write. Read-only uses too: WebGPU refuses a buffer bound both ways in one dispatch.
-  Describe& arena(std::string_view name, const Slice& slice) { return bind(name, slice, gpu::Access::kReadWrite); }
+  // A slice of a buffer that no kernel of the step writes: weights, tables, the step, the page
+  // table; KV when only read.
+  Describe& constant(std::string_view name, const Slice& slice) {
+    return bind(name, slice, gpu::Access::kRead);
+  }
+  // A slice of a buffer that kernels write. Read-only uses too: WebGPU refuses a buffer bound both
+  // ways in one dispatch.
+  Describe& arena(std::string_view name, const Slice& slice) {
+    return bind(name, slice, gpu::Access::kReadWrite);
+  }
 
-  Describe& number(std::string_view name, uint64_t value) { return text(name, std::to_string(value)); }
+  Describe& number(std::string_view name, uint64_t value) {
+    return text(name, std::to_string(value));
+  }
   // Nine digits give the same float back.
-  Describe& real(std::string_view name, float value) { return text(name, fmt::format("{:.9g}f", value)); }
+  Describe& real(std::string_view name, float value) {
+    return text(name, fmt::format("{:.9g}f", value));
+  }
   Describe& flag(std::string_view name) { return text(name, "1"); }
   Describe& text(std::string_view name, std::string value) {
     call_.defines.insert_or_assign(std::string(name), std::move(value));

@@ -1,5 +1,7 @@
-// Plain elementwise passes, kept unfused for models and tests that need them alone. All f32, in place on y [n_rows, n].
-//   add: y += x      scale: y *= s      softcap: y = cap * tanh(y / cap)      glu: y = act(gate) * up (its own y)
+// Plain elementwise passes, kept unfused for models and tests that need them alone. All f32, in
+// place on y [n_rows, n].
+//   add: y += x      scale: y *= s      softcap: y = cap * tanh(y / cap)      glu: y = act(gate) *
+//   up (its own y)
 #pragma once
 
 #include <vector>
@@ -13,20 +15,20 @@ enum class Activation : uint8_t { kSilu, kGeluTanh };
 
 struct AddArgs {
   std::string label;
-  Slice step, x, y;
+  Slice step = {}, x = {}, y = {};
   uint32_t n = 0;
   Rows rows = Rows::kTokens;
 };
 struct ScaleArgs {
   std::string label;
-  Slice step, y;
+  Slice step = {}, y = {};
   uint32_t n = 0;
   float scale = 1.0f;
   Rows rows = Rows::kTokens;
 };
 struct SoftcapArgs {
   std::string label;
-  Slice step, y;
+  Slice step = {}, y = {};
   uint32_t n = 0;
   float cap = 0.0f;
   Rows rows = Rows::kTokens;
@@ -34,18 +36,23 @@ struct SoftcapArgs {
 // gate_up [n_rows, 2 * n]: gate in the first n columns, up in the last n.
 struct GluArgs {
   std::string label;
-  Slice step, gate_up, y;
+  Slice step = {}, gate_up = {}, y = {};
   uint32_t n = 0;
   Activation activation = Activation::kSilu;
 };
-base::Result<void> add(const gpu::DeviceInfo& device, const AddArgs& args, std::vector<KernelCall>& out);
-base::Result<void> scale(const gpu::DeviceInfo& device, const ScaleArgs& args, std::vector<KernelCall>& out);
-base::Result<void> softcap(const gpu::DeviceInfo& device, const SoftcapArgs& args, std::vector<KernelCall>& out);
-base::Result<void> glu(const gpu::DeviceInfo& device, const GluArgs& args, std::vector<KernelCall>& out);
+base::Result<void> add(const gpu::DeviceInfo& device, const AddArgs& args,
+                       std::vector<KernelCall>& out);
+base::Result<void> scale(const gpu::DeviceInfo& device, const ScaleArgs& args,
+                         std::vector<KernelCall>& out);
+base::Result<void> softcap(const gpu::DeviceInfo& device, const SoftcapArgs& args,
+                           std::vector<KernelCall>& out);
+base::Result<void> glu(const gpu::DeviceInfo& device, const GluArgs& args,
+                       std::vector<KernelCall>& out);
 
 void add_cpu(base::ThreadPool& pool, const float* x, float* y, uint64_t n_elements);
 void scale_cpu(base::ThreadPool& pool, float* y, uint64_t n_elements, float scale);
 void softcap_cpu(base::ThreadPool& pool, float* y, uint64_t n_elements, float cap);
-void glu_cpu(base::ThreadPool& pool, const float* gate_up, float* y, uint32_t n_rows, uint32_t n, Activation activation);
+void glu_cpu(base::ThreadPool& pool, const float* gate_up, float* y, uint32_t n_rows, uint32_t n,
+             Activation activation);
 
 }  // namespace puna::kernels

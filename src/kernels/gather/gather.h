@@ -10,9 +10,10 @@ namespace puna::kernels {
 
 struct GatherArgs {
   std::string label;
-  Slice step, x, y;
+  Slice step = {}, x = {}, y = {};
   uint32_t n = 0;
 };
-base::Result<void> gather_rows(const gpu::DeviceInfo& device, const GatherArgs& args, std::vector<KernelCall>& out);
+base::Result<void> gather_rows(const gpu::DeviceInfo& device, const GatherArgs& args,
+                               std::vector<KernelCall>& out);
 
 }  // namespace puna::kernels

@@ -2,9 +2,11 @@
 //   r = x, or rms_norm(x) * post_gamma when post_gamma is given
 //   r = r + residual when residual is given; residual is overwritten with r
 //   y = rms_norm(r) * gamma
-// where rms_norm(v) = v / sqrt(mean(v^2) + eps), per row.  Source: Zhang and Sennrich 2019, equation 4.
+// where rms_norm(v) = v / sqrt(mean(v^2) + eps), per row.  Source: Zhang and Sennrich 2019,
+// equation 4.
 //   x, residual, y  [n_rows, n]  f32      gamma, post_gamma  [n]  f32
-// y may be absent (post-norm and add only); x may be the same slice as residual only if residual is not given separately.
+// y may be absent (post-norm and add only); x may be the same slice as residual only if residual is
+// not given separately.
 #pragma once
 
 #include <optional>
@@ -17,17 +19,18 @@ namespace puna::kernels {
 
 struct NormArgs {
   std::string label;
-  Slice step;
-  Slice x;
-  std::optional<Slice> post_gamma;
-  std::optional<Slice> residual;
-  std::optional<Slice> gamma;  // given together with y
-  std::optional<Slice> y;
+  Slice step = {};
+  Slice x = {};
+  std::optional<Slice> post_gamma = {};
+  std::optional<Slice> residual = {};
+  std::optional<Slice> gamma = {};  // given together with y
+  std::optional<Slice> y = {};
   uint32_t n = 0;
   float eps = 1e-6f;
   Rows rows = Rows::kTokens;
 };
-base::Result<void> rms_norm(const gpu::DeviceInfo& device, const NormArgs& args, std::vector<KernelCall>& out);
+base::Result<void> rms_norm(const gpu::DeviceInfo& device, const NormArgs& args,
+                            std::vector<KernelCall>& out);
 
 // The same on the CPU over n_rows rows. post_gamma, residual, gamma and y may be null.
 struct NormCpuArgs {

@@ -1,0 +1,256 @@
+// The attention kernels against attention_ref.h on an adapter: decode with and without splits,
+// prefill, every cache type.
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <vector>
+
+#include "kernels/attention/attention.h"
+#include "kernels/attention/attention_ref.h"
+#include "kernels/common/test_util.h"
+#include "kernels/testing/gpu_harness.h"
+#include "kernels/testing/gpu_step.h"
+
+namespace puna::kernels {
+namespace {
+
+struct AttentionCase {
+  uint32_t head_dim = 64, group = 3, n_kv_heads = 2;
+  KvType type = KvType::kF32;
+  uint32_t window = 0;
+  float softcap = 0;
+  uint32_t max_rows = 1;
+  uint32_t n_splits = 1;
+  std::vector<int32_t> positions = {0};
+  std::vector<uint32_t> sequences = {0};
+  uint32_t workgroup_bytes =
+      0;  // of the described device, where the default limit hides a tile shape
+};
+
+// The NMSE against the reference on the same (already rounded) cache.
+double run(const AttentionCase& c, test::Features features) {
+  const auto gpu = test::GpuHarness::open(features);
+  if (!gpu) return 0;
+  test::TestStep step(c.positions, c.sequences);
+  step.n_splits = c.n_splits;
+  const KvLayout kv{c.type, step.n_pages, c.n_kv_heads, c.head_dim};
+  const uint32_t n_heads = c.group * c.n_kv_heads;
+  const std::vector<float> q = test::normal(size_t{step.n_tokens()} * n_heads * c.head_dim, 1);
+  // Slots after each sequence's last row hold NaN: reading them would show.
+  std::vector<std::byte> k(kv.bytes()), v(kv.bytes());
+  std::vector<float> values(c.head_dim);
+  std::vector<int32_t> last(step.pages.size() / step.pages_per_sequence, -1);
+  for (uint32_t t = 0; t < step.n_tokens(); ++t)
+    last[step.sequences[t]] = std::max(last[step.sequences[t]], step.positions[t]);
+  const std::vector<float> draws = test::normal(1 << 16, 3);
+  size_t draw = 0;
+  for (uint32_t s = 0; s < last.size(); ++s) {
+    for (int32_t p = 0; p < static_cast<int32_t>(step.pages_per_sequence * kPageTokens); ++p) {
+      for (uint32_t h = 0; h < c.n_kv_heads; ++h) {
+        const uint64_t row = kv_row(
+            kv, step.pages[s * step.pages_per_sequence + static_cast<uint32_t>(p) / kPageTokens], h,
+            static_cast<uint32_t>(p) % kPageTokens);
+        for (std::vector<std::byte>* cache : {&k, &v}) {
+          for (float& value : values) value = draws[(draw += 7) % draws.size()];
+          kv_store_ref(kv, cache->data(), row, values.data());
+          if (p <= last[s]) continue;
+          const size_t bytes = c.head_dim * (c.type == KvType::kF32   ? 4
+                                             : c.type == KvType::kF16 ? 2
+                                                                      : 1);
+          std::fill_n(cache->begin() + static_cast<ptrdiff_t>(row * bytes), bytes, std::byte{0xff});
+          if (c.type == KvType::kQ8_0) {
+            for (uint32_t d = 0; d < c.head_dim; d += 32) {
+              cache->at(kv_scale_offset(kv, row, d)) = cache->at(kv_scale_offset(kv, row, d) + 1) =
+                  std::byte{0xff};
+            }
+          }
+        }
+      }
+    }
+  }
+
+  AttentionArgs args;
+  args.label = "attn";
+  args.step = gpu->upload(step.words());
+  args.pages = gpu->upload(step.pages);
+  args.q = gpu->upload(q);
+  args.k_cache = gpu->upload_bytes(k);
+  args.v_cache = gpu->upload_bytes(v);
+  args.out = gpu->output(q.size() * 4);
+  args.kv = kv;
+  args.n_heads = n_heads;
+  args.pages_per_sequence = step.pages_per_sequence;
+  args.scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim)) * 2;
+  args.softcap = c.softcap;
+  args.window = c.window;
+  args.max_rows = c.max_rows;
+  gpu::DeviceInfo device = gpu->info();
+  if (c.workgroup_bytes != 0)
+    device.limits.max_workgroup_bytes =
+        std::min(device.limits.max_workgroup_bytes, c.workgroup_bytes);
+  REQUIRE(c.n_splits <= attention_max_splits(device, args));
+  args.scratch = gpu->output(std::max<uint64_t>(4, attention_scratch_bytes(device, args)));
+  std::vector<KernelCall> calls;
+  const auto described = attention(device, args, calls);
+  REQUIRE_MESSAGE(described, described.error().text());
+  gpu->run(calls, {.n_tokens = step.n_tokens(), .n_outputs = 1, .n_splits = c.n_splits});
+
+  std::vector<float> want(q.size());
+  AttentionCpuArgs ref;
+  ref.step = step.cpu();
+  ref.q = q.data();
+  ref.k_cache = k.data();
+  ref.v_cache = v.data();
+  ref.out = want.data();
+  ref.kv = kv;
+  ref.n_heads = n_heads;
+  ref.scale = args.scale;
+  ref.softcap = c.softcap;
+  ref.window = c.window;
+  attention_ref(ref);
+  return test::nmse(gpu->read<float>(args.out), want);
+}
+
+void check(const AttentionCase& c) {
+  CAPTURE(c.head_dim);
+  CAPTURE(c.group);
+  CAPTURE(int(c.type));
+  CAPTURE(c.window);
+  CAPTURE(c.softcap);
+  CAPTURE(c.n_splits);
+  CAPTURE(c.positions.front());
+  CAPTURE(c.positions.size());
+  for (const test::Features features : {test::Features::kAll, test::Features::kBaseline}) {
+    CAPTURE(int(features));
+    CHECK(run(c, features) < 1e-10);
+  }
+}
+
+constexpr KvType kTypes[] = {KvType::kF32, KvType::kF16, KvType::kQ8_0};
+
+TEST_CASE("decode attention on the GPU is right for every head size, group and cache type") {
+  for (const KvType type : kTypes) {
+    for (const uint32_t head_dim : {32u, 36u, 64u, 80u, 96u, 128u, 256u}) {
+      if (type == KvType::kQ8_0 && head_dim % 32 != 0) continue;
+      AttentionCase c;
+      c.type = type;
+      c.head_dim = head_dim;
+      c.positions = {77};
+      check(c);
+      c.n_splits = 3;
+      check(c);
+    }
+    for (const uint32_t group : {1u, 2u, 4u, 7u, 8u, 12u}) {
+      AttentionCase c;
+      c.type = type;
+      c.group = group;
+      c.positions = {150};
+      c.n_splits = 2;
+      check(c);
+    }
+  }
+}
+
+TEST_CASE("decode attention on the GPU is right around the edges of pages and splits") {
+  for (const int32_t position : {0, 1, 30, 31, 32, 63, 64, 127, 128, 129, 511, 1000}) {
+    for (const uint32_t n_splits : {1u, 2u, 5u, 64u}) {
+      AttentionCase c;
+      c.n_kv_heads = 1;
+      c.head_dim = 32;
+      c.positions = {position};
+      c.n_splits = n_splits;
+      check(c);
+      c.window = 40;
+      check(c);
+    }
+  }
+}
+
+TEST_CASE("decode attention on the GPU serves rows of several sequences and lengths") {
+  for (const KvType type : kTypes) {
+    AttentionCase c;
+    c.type = type;
+    c.max_rows = 8;
+    c.positions = {5, 300, 64, 0, 299, 31};
+    c.sequences = {0, 1, 2, 3, 1, 4};
+    for (const uint32_t n_splits : {1u, 8u}) {
+      c.n_splits = n_splits;
+      c.softcap = 0;
+      c.window = 0;
+      check(c);
+      c.softcap = 5.0f;
+      c.window = 33;
+      check(c);
+    }
+  }
+}
+
+AttentionCase prefill(uint32_t head_dim, KvType type, int32_t first, uint32_t n) {
+  AttentionCase c;
+  c.head_dim = head_dim;
+  c.type = type;
+  c.max_rows = 512;
+  c.group = 2;
+  c.n_kv_heads = 1;
+  c.positions.clear();
+  for (uint32_t i = 0; i < n; ++i) c.positions.push_back(first + static_cast<int32_t>(i));
+  c.sequences.assign(n, 0);
+  return c;
+}
+
+TEST_CASE("prefill attention on the GPU is right for every head size and cache type") {
+  for (const KvType type : kTypes) {
+    for (const uint32_t head_dim : {32u, 36u, 64u, 80u, 96u, 128u, 256u}) {
+      if (type == KvType::kQ8_0 && head_dim % 32 != 0) continue;
+      check(prefill(head_dim, type, 0, 70));
+      check(prefill(head_dim, type, 45, 33));
+    }
+  }
+}
+
+TEST_CASE(
+    "prefill attention on the GPU is right in the tile shapes of devices with little workgroup "
+    "memory") {
+  for (const uint32_t bytes : {16384u, 12288u, 9216u}) {
+    for (const uint32_t head_dim : {64u, 128u}) {
+      AttentionCase c = prefill(head_dim, KvType::kF16, 3, 65);
+      c.workgroup_bytes = bytes;
+      check(c);
+    }
+  }
+}
+
+TEST_CASE("prefill attention on the GPU keeps windows, soft caps and odd lengths") {
+  for (const uint32_t n : {17u, 31u, 32u, 63u, 64u, 65u, 129u}) {
+    AttentionCase c = prefill(64, KvType::kF16, 0, n);
+    check(c);
+    c.window = 20;
+    check(c);
+    c = prefill(64, KvType::kF32, 200, n);
+    c.window = 50;
+    c.softcap = 3.0f;
+    check(c);
+  }
+}
+
+TEST_CASE("prefill attention on the GPU keeps the rows of several sequences apart") {
+  AttentionCase c = prefill(64, KvType::kF16, 10, 100);
+  for (size_t i = 60; i < 100;
+       ++i) {  // a second prompt from row 60 on, then decode rows of two others
+    c.sequences[i] = 1;
+    c.positions[i] = static_cast<int32_t>(i) - 60;
+  }
+  c.sequences[98] = 2;
+  c.positions[98] = 300;
+  c.sequences[99] = 3;
+  c.positions[99] = 0;
+  check(c);
+  for (size_t i = 0; i < 100; ++i) {  // interleaved
+    c.sequences[i] = static_cast<uint32_t>(i % 3);
+    c.positions[i] = static_cast<int32_t>(i / 3);
+  }
+  check(c);
+}
+
+}  // namespace
+}  // namespace puna::kernels

@@ -1,0 +1,62 @@
+// Reads of the paged KV cache in units of UNIT_ELEMENTS consecutive elements of a head row (8, or 4 where HEAD_DIM does not divide
+// by 8), decoded to f32. A unit of f16 is one 16-byte load, of f32 two, of q8_0 8 bytes and a scale word.
+#include "common/step.wgsl"
+
+#if HEAD_DIM % 8 == 0
+#define UNIT_ELEMENTS 8
+#else
+#define UNIT_ELEMENTS 4
+#endif
+#define UNITS (HEAD_DIM / UNIT_ELEMENTS)
+#define UNIT_VECTORS (UNIT_ELEMENTS / 4)
+
+#if KV_F32
+#define CACHE_WORD vec4<f32>
+#elif KV_F16 && UNIT_ELEMENTS == 8
+#define CACHE_WORD vec4<u32>
+#else
+#define CACHE_WORD vec2<u32>
+#endif
+
+@group(0) @binding(B_K) var<storage, read> k_cache: array<CACHE_WORD>;
+@group(0) @binding(B_V) var<storage, read> v_cache: array<CACHE_WORD>;
+
+// With units of four elements `high` stays zero.
+struct Unit {
+  low: vec4<f32>,
+  high: vec4<f32>,
+}
+
+fn halves(w: vec2<u32>) -> vec4<f32> {
+  return vec4<f32>(unpack2x16float(w.x), unpack2x16float(w.y));
+}
+
+#define CACHE_0 k_cache
+#define CACHE_1 v_cache
+#define READ_0 k_unit
+#define READ_1 v_unit
+#for c in 0..2
+fn READ_##c(row: u32, unit: u32) -> Unit {
+#if KV_F32
+#if UNIT_ELEMENTS == 8
+  let i = (row * UNITS + unit) * 2u;
+  return Unit(CACHE_##c[i], CACHE_##c[i + 1u]);
+#else
+  return Unit(CACHE_##c[row * UNITS + unit], vec4<f32>());
+#endif
+#elif KV_F16
+  let w = CACHE_##c[row * UNITS + unit];
+#if UNIT_ELEMENTS == 8
+  return Unit(halves(w.xy), halves(w.zw));
+#else
+  return Unit(halves(w), vec4<f32>());
+#endif
+#else
+  let w = CACHE_##c[row * UNITS + unit];
+  let s = SCALES_OFFSET / 4u + kv_scale_word(row, HEAD_DIM, unit * 8u);
+  let scales = unpack2x16float(CACHE_##c[s / 2u][s % 2u]);
+  let scale = select(scales.x, scales.y, (unit & 4u) != 0u);
+  return Unit(vec4<f32>(unpack4xI8(w.x)) * scale, vec4<f32>(unpack4xI8(w.y)) * scale);
+#endif
+}
+#endfor

@@ -1,0 +1,179 @@
+// Every variant of the roles without weights expands, without a GPU: a template and the defines its
+// role gives cannot drift apart.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "kernels/attention/attention.h"
+#include "kernels/common/call.h"
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/gather/gather.h"
+#include "kernels/norm/norm.h"
+#include "kernels/rope/rope.h"
+#include "kernels/sample/sample.h"
+
+namespace puna::kernels {
+namespace {
+
+// The kinds of device whose variants differ: none of the options, and subgroups of three sizes with
+// more workgroup memory.
+std::vector<gpu::DeviceInfo> devices() {
+  std::vector<gpu::DeviceInfo> all(1);
+  for (const uint32_t size : {4u, 8u, 32u}) {
+    gpu::DeviceInfo info;
+    info.subgroups = true;
+    info.subgroup_min = info.subgroup_max = size;
+    info.limits.max_workgroup_bytes = 49152;
+    all.push_back(info);
+  }
+  return all;
+}
+
+// Expands the calls and checks what WebGPU would refuse: more than eight bindings, a binding left
+// unused, a directive left over.
+void check_expands(const std::vector<KernelCall>& calls, const gpu::DeviceInfo& device) {
+  CHECK(!calls.empty());
+  for (const KernelCall& call : calls) {
+    CAPTURE(call.label);
+    CAPTURE(call.kernel);
+    CAPTURE(device.subgroup_min);
+    const auto text = expand(call, device);
+    REQUIRE_MESSAGE(text, text.error().text());
+    CHECK(call.bindings.size() <= device.limits.max_storage_buffers);
+    for (size_t i = 0; i < call.bindings.size(); ++i) {
+      const bool writes = call.bindings[i].access == gpu::Access::kReadWrite;
+      const std::string declared =
+          "@binding(" + std::to_string(i) + ") var<storage, " + (writes ? "read_write>" : "read>");
+      CHECK_MESSAGE(text->find(declared) != std::string::npos, declared);
+    }
+    CHECK(text->find("##") == std::string::npos);
+    CHECK(text->find("@workgroup_size(") != std::string::npos);
+    CHECK(text->find("bitcast<vec2<f16>>") == std::string::npos);
+  }
+}
+
+TEST_CASE("every norm variant expands") {
+  for (const gpu::DeviceInfo& device : devices()) {
+    for (const uint32_t n : {1u, 576u, 577u, 16384u}) {
+      for (int options = 0; options < 8; ++options) {
+        NormArgs args{.label = "norm", .n = n};
+        if (options & 1) args.post_gamma = Slice{};
+        if (options & 2) args.residual = Slice{};
+        if (options & 4) args.gamma = args.y = Slice{};
+        std::vector<KernelCall> calls;
+        REQUIRE(rms_norm(device, args, calls));
+        check_expands(calls, device);
+      }
+    }
+  }
+}
+
+TEST_CASE("every rope variant expands") {
+  for (const gpu::DeviceInfo& device : devices()) {
+    for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kQ8_0}) {
+      for (const uint32_t n_rot : {0u, 32u, 64u}) {
+        for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) {
+          for (const bool norms : {false, true}) {
+            RopeArgs args{
+                .label = "rope", .kv = {type, 4, 2, 64}, .n_heads = 4, .pages_per_sequence = 2};
+            args.rope.n_rot = n_rot;
+            args.rope.pairs = pairs;
+            if (n_rot > 0) args.table = Slice{};
+            if (norms) args.head_norms = Slice{};
+            std::vector<KernelCall> calls;
+            REQUIRE(rope_append(device, args, calls));
+            check_expands(calls, device);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("every attention variant expands, and fits the device") {
+  for (const gpu::DeviceInfo& device : devices()) {
+    for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kQ8_0}) {
+      for (const uint32_t head_dim : {32u, 36u, 64u, 80u, 96u, 128u, 256u}) {
+        if (type == KvType::kQ8_0 && head_dim % 32 != 0) continue;
+        for (const uint32_t group : {1u, 3u, 8u, 16u}) {
+          for (const uint32_t max_rows : {1u, 16u, 512u}) {
+            AttentionArgs args{.label = "attn",
+                               .kv = {type, 4, 2, head_dim},
+                               .n_heads = 2 * group,
+                               .pages_per_sequence = 2};
+            args.max_rows = max_rows;
+            args.softcap = group == 3 ? 50.0f : 0.0f;
+            args.window = group == 8 ? 40 : 0;
+            std::vector<KernelCall> calls;
+            REQUIRE(attention(device, args, calls));
+            CHECK(calls.size() == (max_rows > 16 ? 1 : 2));
+            check_expands(calls, device);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the remaining roles expand") {
+  for (const gpu::DeviceInfo& device : devices()) {
+    for (const uint32_t n : {1u, 7u, 576u}) {
+      std::vector<KernelCall> calls;
+      REQUIRE(add(device, {.label = "add", .n = n}, calls));
+      REQUIRE(scale(device, {.label = "scale", .n = n, .scale = 1e-7f}, calls));
+      REQUIRE(softcap(device, {.label = "cap", .n = n, .cap = 30}, calls));
+      REQUIRE(glu(device, {.label = "swiglu", .n = n, .activation = Activation::kSilu}, calls));
+      REQUIRE(glu(device, {.label = "geglu", .n = n, .activation = Activation::kGeluTanh}, calls));
+      REQUIRE(gather_rows(device, {.label = "gather", .n = n}, calls));
+      REQUIRE(argmax(device, {.label = "argmax", .vocab = n}, calls));
+      REQUIRE(advance(device, {.label = "advance", .ring_size = 4}, calls));
+      check_expands(calls, device);
+    }
+  }
+}
+
+TEST_CASE("arguments that no kernel can serve are refused with a sentence") {
+  const gpu::DeviceInfo device;
+  std::vector<KernelCall> calls;
+  CHECK(!rms_norm(device, {.label = "n", .n = 0}, calls));
+  CHECK(!rms_norm(device, {.label = "n", .gamma = Slice{}, .n = 4}, calls));
+  CHECK(!softcap(device, {.label = "s", .n = 4, .cap = 0}, calls));
+  RopeArgs rope{.label = "blk.0.rope", .kv = {KvType::kF16, 4, 2, 64}, .n_heads = 4};
+  rope.rope.n_rot = 63;
+  const auto odd = rope_append(device, rope, calls);
+  REQUIRE(!odd);
+  CHECK(odd.error().text() ==
+        "Rope blk.0.rope rotates 63 of 64 elements; it must be an even number of at most all.");
+  rope.rope.n_rot = 64;
+  CHECK(!rope_append(device, rope, calls));  // no table
+  AttentionArgs attn{.label = "a", .kv = {KvType::kQ8_0, 4, 2, 48}, .n_heads = 4};
+  CHECK(!attention(device, attn, calls));
+  attn.kv = {KvType::kF16, 4, 3, 64};
+  CHECK(!attention(device, attn, calls));
+  attn.kv = {KvType::kF16, 4, 2, 64};
+  attn.max_rows = 513;
+  CHECK(!attention(device, attn, calls));
+  CHECK(calls.empty());
+}
+
+TEST_CASE("short contexts are one split, long ones as many as the class allows") {
+  CHECK(attention_splits(64, 1).n_splits == 1);
+  CHECK(attention_splits(64, 128).n_splits == 1);
+  CHECK(attention_splits(64, 129).n_splits == 3);
+  CHECK(attention_splits(64, 100'000).n_splits == 64);
+  CHECK(attention_splits(1, 100'000).n_splits == 1);
+  CHECK(attention_splits(64, 129).split_tokens % kPageTokens == 0);
+}
+
+TEST_CASE("a combine is left out of steps with one split") {
+  AttentionArgs args{
+      .label = "a", .kv = {KvType::kF16, 4, 2, 64}, .n_heads = 4, .pages_per_sequence = 2};
+  std::vector<KernelCall> calls;
+  REQUIRE(attention(gpu::DeviceInfo{}, args, calls));
+  CHECK(workgroups(calls[1].z, {.n_tokens = 3, .n_outputs = 1, .n_splits = 1}) == 0);
+  CHECK(workgroups(calls[1].z, {.n_tokens = 3, .n_outputs = 1, .n_splits = 2}) == 1);
+}
+
+}  // namespace
+}  // namespace puna::kernels

@@ -1,0 +1,39 @@
+// Elementwise passes (elementwise.h), in place on y; one unit an invocation, rows along y of the grid. A unit is a vec4 where N
+// divides by 4, else one element.
+#include "common/math.wgsl"
+
+#if N % 4 == 0
+#define UNIT vec4<f32>
+#define UNITS (N / 4)
+#define EACH(f, v) vec4<f32>(f(v.x), f(v.y), f(v.z), f(v.w))
+#else
+#define UNIT f32
+#define UNITS N
+#define EACH(f, v) f(v)
+#endif
+
+@group(0) @binding(B_Y) var<storage, read_write> y: array<UNIT>;
+#ifdef B_X
+@group(0) @binding(B_X) var<storage, read_write> x: array<UNIT>;
+#endif
+
+@compute @workgroup_size(WG)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x >= UNITS) {
+    return;
+  }
+  let i = id.y * UNITS + id.x;
+#if defined(ADD)
+  y[i] = y[i] + x[i];
+#elif defined(SCALE)
+  y[i] = y[i] * SCALE;
+#elif defined(CAP)
+  let v = y[i] / CAP;
+  y[i] = CAP * EACH(tanh_exact, v);
+#else
+  // x holds the gate in its first N columns, up in its last.
+  let gate = x[i + id.y * UNITS];
+  let up = x[i + (id.y + 1u) * UNITS];
+  y[i] = EACH(ACTIVATION, gate) * up;
+#endif
+}

@@ -1,0 +1,70 @@
+// GPU form of rope.h: the table of turns, and the variant for cache type, norms and pairs.
+#include "kernels/rope/rope.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/common/describe.h"
+#include "kernels/common/kv_call.h"
+
+namespace puna::kernels {
+namespace {
+constexpr uint32_t kWorkgroup = 64;  // invocations, about; whole heads of head_dim / 4 each
+}  // namespace
+
+std::vector<uint32_t> rope_table(const RopeParams& rope, const float* freq_factors) {
+  std::vector<uint32_t> table(rope.n_rot / 2 * 2);
+  for (uint32_t i = 0; i < rope.n_rot / 2; ++i) {
+    double frequency = std::pow(double{rope.base}, -2.0 * i / rope.n_rot) * rope.freq_scale;
+    if (freq_factors) frequency /= freq_factors[i];
+    const double turns = frequency / (2 * 3.14159265358979323846);
+    const double fraction =
+        (turns - std::floor(turns)) * 0x1p32;  // upper word and, behind the point, the lower
+    if (!(fraction >= 0 && fraction < 0x1p32)) continue;  // a factor of 0 or NaN: no rotation
+    table[2 * i] = static_cast<uint32_t>(fraction);
+    table[2 * i + 1] = static_cast<uint32_t>((fraction - std::floor(fraction)) * 0x1p32);
+  }
+  return table;
+}
+
+base::Result<void> rope_append(const gpu::DeviceInfo& device, const RopeArgs& args,
+                               std::vector<KernelCall>& out) {
+  const uint32_t head_dim = args.kv.head_dim;
+  const uint32_t largest = device.limits.max_workgroup_invocations * 4;
+  PUNA_TRY(check_kv(args.label, args.kv, args.n_heads));
+  if (head_dim > largest) {
+    return base::fail(base::ErrorCode::kUnsupported,
+                      fmt::format("Rope {} has heads of {} elements, above this device's {}.",
+                                  args.label, head_dim, largest));
+  }
+  if (args.rope.n_rot % 2 != 0 || args.rope.n_rot > head_dim) {
+    return base::fail(
+        base::ErrorCode::kUnsupported,
+        fmt::format("Rope {} rotates {} of {} elements; it must be an even number of at most all.",
+                    args.label, args.rope.n_rot, head_dim));
+  }
+  if (args.rope.n_rot > 0 && !args.table) {
+    return base::fail(
+        base::ErrorCode::kInvalidArgument,
+        fmt::format("Rope {} rotates {} elements but has no table.", args.label, args.rope.n_rot));
+  }
+  const uint32_t lanes = head_dim / 4;
+  const uint32_t all_heads = args.n_heads + 2 * args.kv.n_kv_heads;
+  const uint32_t heads = std::clamp(kWorkgroup / lanes, 1u, all_heads);
+
+  Describe call(args.label, "rope/rope.wgsl");
+  call.constant("B_STEP", args.step)
+      .constant("B_PAGES", args.pages)
+      .arena("B_QKV", args.qkv)
+      .arena("B_Q_OUT", args.q_out);
+  call.arena("B_K", args.k_cache).arena("B_V", args.v_cache);
+  if (args.rope.n_rot > 0) call.constant("B_TABLE", *args.table);
+  if (args.head_norms) call.constant("B_NORMS", *args.head_norms).real("EPS", args.norm_eps);
+  define_kv(call, args.kv, args.pages_per_sequence);
+  call.number("N_HEADS", args.n_heads).number("HEADS", heads);
+  call.number("N_ROT", args.rope.n_rot).number("NEOX", args.rope.pairs == RopePairs::kNeox);
+  call.grid({Extent::kOne, div_up(all_heads, heads), 1}, {Extent::kTokens}).add_to(out);
+  return {};
+}
+
+}  // namespace puna::kernels
