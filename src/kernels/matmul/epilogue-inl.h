@@ -7,7 +7,6 @@
 #endif
 
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/common/math-inl.h"
 #include "kernels/matmul/job.h"
@@ -15,42 +14,111 @@
 HWY_BEFORE_NAMESPACE();
 namespace puna::kernels::HWY_NAMESPACE {
 
-// sums [n_tokens][16] of weight rows 16 * group .. for activation rows from first_token on.
-// Overwrites sums.
+using DE = hn::CappedTag<float, kGroupRows>;
+constexpr size_t kEpilogueLanes = hn::MaxLanes(DE());
+
+// y[t][0..n_out) = combine(y, sums) a vector at a time.
+template <class Combine>
+HWY_INLINE void write_rows(const float* sums, uint32_t n_tokens, uint32_t n_out, float* y,
+                           size_t y_stride, const Combine& combine) {
+  const DE d;
+  for (size_t t = 0; t < n_tokens; ++t, sums += kGroupRows, y += y_stride) {
+    if (n_out == kGroupRows) {
+      for (size_t i = 0; i < kGroupRows; i += kEpilogueLanes)
+        combine(d, hn::Load(d, sums + i), y + i, kEpilogueLanes);
+    } else {
+      for (size_t i = 0; i < n_out; i += kEpilogueLanes)
+        combine(d, hn::Load(d, sums + i), y + i, n_out - i);
+    }
+  }
+}
+
+struct StoreSums {
+  template <class V>
+  HWY_INLINE void operator()(DE d, V v, float* y, size_t n) const {
+    hn::StoreN(v, d, y, n);
+  }
+};
+struct AddSums {
+  template <class V>
+  HWY_INLINE void operator()(DE d, V v, float* y, size_t n) const {
+    hn::StoreN(hn::Add(v, hn::LoadN(d, y, n)), d, y, n);
+  }
+};
+struct CapSums {
+  float cap;
+  template <class V>
+  HWY_INLINE void operator()(DE d, V v, float* y, size_t n) const {
+    hn::StoreN(softcap(d, v, cap), d, y, n);
+  }
+};
+
+// A group's sums are four blocks of 4: gate, up, gate, up. Two tokens side by side fill a vector
+// with gates and one with ups. Reads one row of sums past the last when n_tokens is odd.
+template <class Activate>
+HWY_INLINE void gate_rows(float* sums, uint32_t n_tokens, uint32_t n_out, float* y, size_t y_stride,
+                          const Activate& activate) {
+  const hn::CappedTag<float, 4> d4;
+  for (size_t t = 0; t < n_tokens; t += 2) {
+    float* s = sums + t * kGroupRows;
+    alignas(64) float out[2 * kGroupRows];
+    if constexpr (kEpilogueLanes >= 8) {
+      const DE d;
+      for (size_t i = 0; i < kGroupRows; i += kEpilogueLanes) {
+        const auto even = hn::Load(d, s + i);
+        const auto odd = hn::Load(d, s + kGroupRows + i);
+        const auto gate = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(odd), even);
+        const auto up = hn::OddEvenBlocks(odd, hn::SwapAdjacentBlocks(even));
+        hn::Store(hn::Mul(activate(d, gate), up), d, out + i);
+      }
+    } else {
+      for (size_t i = 0; i < 4; ++i) {  // block i of `out` as above: of token t + i % 2
+        const float* pair = s + (i % 2) * kGroupRows + (i / 2) * 8;
+        hn::Store(hn::Mul(activate(d4, hn::Load(d4, pair)), hn::Load(d4, pair + 4)), d4,
+                  out + 4 * i);
+      }
+    }
+    for (size_t i = 0; i < 2 && t + i < n_tokens; ++i) {
+      float* row = y + (t + i) * y_stride;
+      hn::StoreU(hn::Load(d4, out + 4 * i), d4, row);
+      if (n_out > 4) hn::StoreU(hn::Load(d4, out + 8 + 4 * i), d4, row + 4);
+    }
+  }
+}
+
+struct Silu {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V v) const {
+    return silu(d, v);
+  }
+};
+struct GeluTanh {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V v) const {
+    return gelu_tanh(d, v);
+  }
+};
+
+// sums [n_tokens + 1][16] of weight rows 16 * group .. for activation rows from first_token on.
 HWY_INLINE void write_group(const MatmulJob& job, uint32_t group, uint32_t first_token,
                             uint32_t n_tokens, float* sums) {
   const MatmulCpuArgs& args = job.args;
-  const hn::CappedTag<float, 16> d;
-  const hn::CappedTag<float, 4> d4;
-  constexpr size_t kN = hn::MaxLanes(d);
   const bool gated = args.epilogue == Epilogue::kSwiGlu || args.epilogue == Epilogue::kGeGlu;
+  const uint32_t group_out = gated ? kGroupRows / 2 : kGroupRows;
   const uint32_t n_valid = std::min(kGroupRows, job.rows - group * kGroupRows);
   const uint32_t n_out = gated ? n_valid / 2 : n_valid;
-  for (uint32_t t = 0; t < n_tokens; ++t) {
-    float* s = sums + size_t{t} * kGroupRows;
-    float* y = args.y + size_t{first_token + t} * args.y_stride + args.y_column +
-               group * (gated ? kGroupRows / 2 : kGroupRows);
-    if (gated) {
-      for (size_t i = 0; i < 2; ++i) {
-        const auto gate = hn::Load(d4, s + 8 * i);
-        const auto up = hn::Load(d4, s + 8 * i + 4);
-        const auto active =
-            args.epilogue == Epilogue::kSwiGlu ? silu(d4, gate) : gelu_tanh(d4, gate);
-        hn::Store(hn::Mul(active, up), d4, s + 4 * i);
-      }
-    } else if (args.epilogue == Epilogue::kSoftcap) {
-      for (size_t i = 0; i < kGroupRows; i += kN)
-        hn::Store(softcap(d, hn::Load(d, s + i), args.softcap), d, s + i);
-    } else if (args.epilogue == Epilogue::kAdd) {
-      if (n_valid < kGroupRows) {
-        for (uint32_t i = 0; i < n_out; ++i) y[i] += s[i];
-      } else {
-        for (size_t i = 0; i < kGroupRows; i += kN)
-          hn::StoreU(hn::Add(hn::LoadU(d, y + i), hn::Load(d, s + i)), d, y + i);
-      }
-      continue;
-    }
-    std::memcpy(y, s, n_out * sizeof(float));
+  float* y = args.y + size_t{first_token} * args.y_stride + args.y_column + group * group_out;
+  switch (args.epilogue) {
+    case Epilogue::kStore:
+      return write_rows(sums, n_tokens, n_out, y, args.y_stride, StoreSums());
+    case Epilogue::kAdd:
+      return write_rows(sums, n_tokens, n_out, y, args.y_stride, AddSums());
+    case Epilogue::kSoftcap:
+      return write_rows(sums, n_tokens, n_out, y, args.y_stride, CapSums{args.softcap});
+    case Epilogue::kSwiGlu:
+      return gate_rows(sums, n_tokens, n_out, y, args.y_stride, Silu());
+    case Epilogue::kGeGlu:
+      return gate_rows(sums, n_tokens, n_out, y, args.y_stride, GeluTanh());
   }
 }
 

@@ -35,7 +35,7 @@ struct MatmulJob {
   uint32_t tile_rows = 0;  // activation rows an item covers, at most kTileRows
 };
 // Activation rows that share one unpacking of a weight group.
-constexpr uint32_t kTileRows = 128;
+constexpr uint32_t kTileRows = 256;
 
 // Items of a job: item i is weight group i % n_groups, activation rows from (i / n_groups) *
 // tile_rows on.

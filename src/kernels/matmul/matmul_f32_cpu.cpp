@@ -1,5 +1,7 @@
 // Exact products: f32 activations against weights decoded to f32, a panel of 16 rows by kPanelCols
 // columns at a time, summed in f32.
+#include <cstring>
+
 #include "kernels/matmul/job.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -141,13 +143,13 @@ HWY_INLINE void tile(const float* x, size_t x_stride, const float* panel, uint32
 }
 
 void F32Items(const MatmulJob& job, uint32_t begin, uint32_t end) {
-  alignas(64) float sums[kTileRows * kGroupRows];
+  alignas(64) float sums[(kTileRows + 1) * kGroupRows];
   alignas(64) float buffer[kPanelCols * kGroupRows];
   for (uint32_t item = begin; item < end; ++item) {
     const uint32_t group = item % job.n_groups;
     const uint32_t first = item / job.n_groups * job.tile_rows;
     const uint32_t n = HWY_MIN(job.tile_rows, job.args.n_rows - first);
-    std::memset(sums, 0, size_t{n} * kGroupRows * sizeof(float));
+    std::memset(sums, 0, size_t{n + 1} * kGroupRows * sizeof(float));
     for (uint32_t col = 0; col < job.cols; col += kPanelCols) {
       const uint32_t n_cols = HWY_MIN(kPanelCols, job.cols - col);
       const float* panel = load_panel(job, group, col, n_cols, buffer);

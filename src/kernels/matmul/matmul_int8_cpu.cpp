@@ -3,6 +3,8 @@
 // on the way; more rows share a panel of unpacked codes.
 //   y[t, r] = sum over units of  scale[t] * a[r] * (codes[r] . x[t])  +  b[r] * scale[t] *
 //   sum(x[t])
+#include <cstring>
+
 #include "kernels/matmul/job.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -268,7 +270,7 @@ HWY_INLINE void many_rows(const MatmulJob& job, uint32_t group, uint32_t first, 
 
 template <quant::Type kType>
 HWY_NOINLINE void items(const MatmulJob& job, uint32_t begin, uint32_t end) {
-  alignas(64) float sums[(kTileRows + 4) * kGroupRows];
+  alignas(64) float sums[(kTileRows + 4) * kGroupRows] = {};  // room for whole tiles
   for (uint32_t item = begin; item < end; ++item) {
     const uint32_t group = item % job.n_groups;
     const uint32_t first = item / job.n_groups * job.tile_rows;
