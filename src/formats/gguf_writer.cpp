@@ -13,6 +13,7 @@ namespace puna::formats {
 namespace {
 
 constexpr uint64_t kAlignment = kGgufDefaultAlignment;
+constexpr std::array<std::byte, kAlignment> kZeros{};
 
 uint64_t padding(uint64_t position) { return (kAlignment - position % kAlignment) % kAlignment; }
 
@@ -184,7 +185,6 @@ base::Result<void> GgufWriter::begin(std::span<const std::pair<std::string, Valu
   PUNA_TRY(sink_.write(start.bytes()));
   PUNA_TRY(sink_.write(pairs.bytes()));
   PUNA_TRY(sink_.write(list.bytes()));
-  constexpr std::array<std::byte, kAlignment> kZeros{};
   return sink_.write(std::span(kZeros).first(padding(n)));
 }
 
@@ -199,7 +199,6 @@ base::Result<void> GgufWriter::write(std::span<const std::byte> bytes) {
   PUNA_TRY(sink_.write(bytes));
   written_ += bytes.size();
   if (bytes.size() < left) return {};
-  constexpr std::array<std::byte, kAlignment> kZeros{};
   PUNA_TRY(sink_.write(std::span(kZeros).first(padding(written_))));
   ++current_;
   written_ = 0;

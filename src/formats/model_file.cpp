@@ -12,20 +12,20 @@ namespace {
 
 using base::ErrorCode;
 
-std::string_view kind(const Value& value) {
-  constexpr std::string_view kKinds[] = {"a bool",
-                                         "an integer",
-                                         "an unsigned integer",
-                                         "a number",
-                                         "a string",
-                                         "a list of bools",
-                                         "a list of integers",
-                                         "a list of unsigned integers",
-                                         "a list of numbers",
-                                         "a list of strings"};
-  static_assert(std::size(kKinds) == std::variant_size_v<Value>);
-  return kKinds[value.index()];
-}
+// By index in Value.
+constexpr std::string_view kKinds[] = {"a bool",
+                                       "an integer",
+                                       "an unsigned integer",
+                                       "a number",
+                                       "a string",
+                                       "a list of bools",
+                                       "a list of integers",
+                                       "a list of unsigned integers",
+                                       "a list of numbers",
+                                       "a list of strings"};
+static_assert(std::size(kKinds) == std::variant_size_v<Value>);
+
+std::string_view kind(const Value& value) { return kKinds[value.index()]; }
 
 std::unexpected<base::Error> missing(const ModelFile& file, std::string_view key) {
   return base::fail(ErrorCode::kNotFound,

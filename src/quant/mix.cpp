@@ -27,6 +27,16 @@ constexpr Row kRows[] = {
     {{"q5_k_m", Type::kQ5_K, 17}, Kind::kQ5KM}, {{"q6_k", Type::kQ6_K, 18}, Kind::kPlain},
 };
 
+// Parts of the names of matrices that are too small or too sensitive.
+constexpr std::string_view kKept[] = {"_norm.weight",
+                                      "ffn_gate_inp.weight",
+                                      "altup",
+                                      "laurel",
+                                      "per_layer_model_proj",
+                                      "ssm_conv1d",
+                                      "shortconv.conv.weight",
+                                      "attn_rel_b.weight"};
+
 constexpr size_t kRowCount = std::size(kRows);
 
 constexpr auto kMixes = [] {
@@ -195,14 +205,6 @@ Type type_of(const Mix& mix, std::string_view name, int layer, uint64_t columns,
 }
 
 bool is_mixed(std::string_view name, size_t n_dimensions) {
-  constexpr std::string_view kKept[] = {"_norm.weight",
-                                        "ffn_gate_inp.weight",
-                                        "altup",
-                                        "laurel",
-                                        "per_layer_model_proj",
-                                        "ssm_conv1d",
-                                        "shortconv.conv.weight",
-                                        "attn_rel_b.weight"};
   if (n_dimensions < 2 || !name.ends_with("weight")) return false;
   if (name == "position_embd.weight" || name == "token_types.weight") return false;
   return std::none_of(std::begin(kKept), std::end(kKept),

@@ -248,7 +248,8 @@ SuperSymmetric search_super_symmetric(const float x[256], int lo, int hi, int sc
 
   double xa = 0, aa = 0;
   for (int i = 0; i < 256; ++i) {
-    const double a = best.scale[i / 16] * best.q[i];
+    const int j = i / 16;
+    const double a = best.scale[j] * best.q[i];
     xa += x[i] * a;
     aa += a * a;
   }
