@@ -1,0 +1,325 @@
+// Speed of GPU products: GB/s of weights read (mat-vec) or TFLOPS (more rows) for each type, shape
+// and tuning.
+//   puna_matmul_bench [--types q4_0,q8_0] [--shapes 4096x4096,14336x4096] [--rows 1,512]
+//   [--numerics fast|exact] [--sweep]
+//                     [--adapter N]
+// Shapes are N x K (weight rows x columns). Each measurement is one submit of products over copies
+// of the weight that together exceed the caches, each waiting for the one before (they write the
+// same y), as in a model. --sweep tries many tunings and marks the best.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "gpu/native/native.h"
+#include "kernels/common/step.h"
+#include "kernels/matmul/matmul_gpu.h"
+#include "quant/planes.h"
+
+using namespace puna;
+using namespace puna::kernels;
+
+namespace {
+
+constexpr uint64_t kColdBytes = 512u << 20;  // of distinct weights in a measurement
+constexpr double kEnoughMs = 60;
+
+template <class T>
+T must(base::Result<T> result) {
+  if (!result) {
+    fmt::print(stderr, "error: {}\n", result.error().text());
+    std::exit(1);
+  }
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+std::vector<std::string> split(std::string_view list, char by) {
+  std::vector<std::string> parts;
+  while (!list.empty()) {
+    const size_t end = std::min(list.find(by), list.size());
+    parts.emplace_back(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return parts;
+}
+
+struct Shape {
+  uint32_t rows = 0;
+  uint32_t cols = 0;
+};
+
+struct Options {
+  std::vector<quant::Type> types;
+  std::vector<Shape> shapes = {{4096, 4096}, {14336, 4096}, {4096, 14336}, {128256, 4096}};
+  std::vector<uint32_t> rows = {1, 512};
+  Numerics numerics = Numerics::kFast;
+  bool sweep = false;
+  size_t adapter = 0;
+};
+
+[[noreturn]] void usage(std::string_view what) {
+  fmt::print(stderr, "error: {} (see the top of matmul_bench.cpp)\n", what);
+  std::exit(2);
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view arg = argv[i];
+    const auto value = [&]() -> std::string_view {
+      if (i + 1 >= argc) usage(fmt::format("{} needs a value", arg));
+      return argv[++i];
+    };
+    if (arg == "--types") {
+      for (const std::string& name : split(value(), ',')) {
+        const quant::TypeInfo* type = quant::find(name);
+        if (type == nullptr) usage(fmt::format("unknown type {}", name));
+        options.types.push_back(type->type);
+      }
+    } else if (arg == "--shapes") {
+      options.shapes.clear();
+      for (const std::string& shape : split(value(), ',')) {
+        const std::vector<std::string> sides = split(shape, 'x');
+        if (sides.size() != 2) usage(fmt::format("{} is no shape like 4096x4096", shape));
+        options.shapes.push_back(
+            {static_cast<uint32_t>(std::strtoul(sides[0].c_str(), nullptr, 10)),
+             static_cast<uint32_t>(std::strtoul(sides[1].c_str(), nullptr, 10))});
+      }
+    } else if (arg == "--rows") {
+      options.rows.clear();
+      for (const std::string& n : split(value(), ',')) {
+        options.rows.push_back(static_cast<uint32_t>(std::strtoul(n.c_str(), nullptr, 10)));
+      }
+    } else if (arg == "--numerics") {
+      options.numerics = value() == "exact" ? Numerics::kExact : Numerics::kFast;
+    } else if (arg == "--sweep") {
+      options.sweep = true;
+    } else if (arg == "--adapter") {
+      options.adapter = std::strtoul(std::string(value()).c_str(), nullptr, 10);
+    } else {
+      usage(fmt::format("unknown option {}", arg));
+    }
+  }
+  if (options.types.empty()) {
+    for (const quant::TypeInfo& type : quant::types()) options.types.push_back(type.type);
+  }
+  return options;
+}
+
+// Runs calls whose slices name buffers of its table.
+class Runner {
+ public:
+  explicit Runner(gpu::Device& device) : device_(device) {}
+  ~Runner() {
+    for (gpu::BufferId buffer : buffers_) device_.destroy_buffer(buffer);
+  }
+
+  // Buffers are filled with a fixed pattern of plausible codes and scales.
+  Slice buffer(uint64_t bytes) {
+    const gpu::BufferId id = must(device_.create_buffer(bytes, gpu::BufferUse::kStorage, "bench"));
+    std::vector<uint32_t> words(std::min<uint64_t>(bytes, 4u << 20) / 4);
+    uint32_t seed = 1;
+    for (uint32_t& word : words)
+      word = (seed = seed * 1664525u + 1013904223u) & 0x2fff2fffu;  // every f16 below 0.125
+    for (uint64_t at = 0; at < bytes; at += words.size() * 4) {
+      const uint64_t n = std::min<uint64_t>(words.size() * 4, bytes - at);
+      must(device_.write_buffer(id, at, std::as_bytes(std::span(words)).first(n)));
+    }
+    buffers_.push_back(id);
+    return {static_cast<uint32_t>(buffers_.size() - 1), 0, bytes};
+  }
+  void write(const Slice& slice, std::span<const std::byte> bytes) {
+    must(device_.write_buffer(buffers_[slice.buffer], 0, bytes));
+  }
+
+  // Appends the dispatches of calls to a list; nothing when a pipeline does not compile.
+  bool record(const std::vector<KernelCall>& calls, const StepShape& shape,
+              gpu::CommandList& list) {
+    for (const KernelCall& call : calls) {
+      gpu::PipelineDesc desc{
+          .label = call.label, .wgsl = must(expand(call, device_.info())), .bindings = {}};
+      std::vector<gpu::Binding> bindings;
+      for (const BoundSlice& bound : call.bindings) {
+        desc.bindings.push_back(bound.access);
+        bindings.push_back({buffers_[bound.slice.buffer], bound.slice.offset, bound.slice.bytes});
+      }
+      std::optional<base::Result<gpu::PipelineId>> pipeline;
+      device_.create_pipeline(
+          std::move(desc), [&](base::Result<gpu::PipelineId> made) { pipeline = std::move(made); });
+      while (!pipeline) device_.poll();
+      if (!*pipeline) {
+        fmt::print(stderr, "{}\n", pipeline->error().text());
+        return false;
+      }
+      const gpu::BindGroupId group = must(device_.create_bind_group(**pipeline, bindings));
+      groups_.push_back(group);
+      list.dispatch(**pipeline, group, workgroups(call.x, shape), workgroups(call.y, shape),
+                    workgroups(call.z, shape));
+    }
+    return true;
+  }
+  void drop_groups() {
+    for (gpu::BindGroupId group : groups_) device_.destroy_bind_group(group);
+    groups_.clear();
+  }
+
+  double run_ms(const gpu::CommandList& list) {
+    const auto start = std::chrono::steady_clock::now();
+    must(device_.wait(must(device_.submit(list))));
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+        .count();
+  }
+
+ private:
+  gpu::Device& device_;
+  std::vector<gpu::BufferId> buffers_;
+  std::vector<gpu::BindGroupId> groups_;
+};
+
+struct Candidate {
+  std::string name;
+  MatmulTuning tuning;
+  bool x_ready = false;  // x is int8 already: the product alone
+};
+
+std::string name_of(const MatmulTuning& tuning) {
+  if (tuning.kernel == MatmulKernel::kGemm) {
+    return fmt::format("gemm rows {} step {}", tuning.gemm.rows, tuning.gemm.step_units);
+  }
+  const MatvecTuning& m = tuning.matvec;
+  return fmt::format("matvec wg {} lanes {} groups {} columns {}{}", m.workgroup, m.lanes, m.groups,
+                     m.columns, m.own_int8 ? " own" : "");
+}
+
+std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArgs& args,
+                                  bool sweep) {
+  const bool int8 =
+      args.numerics == Numerics::kFast && quant::info(args.weight.type).block_elements > 1;
+  std::vector<Candidate> out;
+  const auto add = [&](const MatmulTuning& tuning) {
+    const bool own = tuning.kernel == MatmulKernel::kMatvec && tuning.matvec.own_int8;
+    out.push_back({name_of(tuning) + (int8 && !own ? " + quantize" : ""), tuning, false});
+    if (int8 && !own) out.push_back({name_of(tuning), tuning, true});
+  };
+  add(default_tuning(device, args));
+  out.front().name += " (default)";
+  if (!sweep) return out;
+  MatmulTuning tuning = default_tuning(device, args);
+  if (args.max_rows > 16) {
+    for (uint32_t rows : {4u, 8u}) {
+      for (uint32_t step_units : {1u, 2u, 4u}) {
+        if (!int8 && step_units > 1) continue;
+        tuning.gemm = {rows, step_units};
+        add(tuning);
+      }
+    }
+    return out;
+  }
+  for (uint32_t workgroup : {64u, 128u, 256u}) {
+    for (uint32_t lanes = 32; lanes <= workgroup; lanes *= 2) {
+      for (uint32_t groups : {1u, 2u, 4u}) {
+        for (bool own : {false, true}) {
+          if (own && (!int8 || args.max_rows > 1)) continue;
+          tuning.matvec = {workgroup, lanes, groups, tuning.matvec.columns, own};
+          add(tuning);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+void measure(gpu::Device& device, const Options& options, quant::Type type, const Shape& shape,
+             uint32_t n_rows) {
+  const quant::PlaneLayout layout = quant::plane_layout(type, shape.rows, shape.cols);
+  if (layout.bytes > device.info().limits.max_binding_bytes) {
+    fmt::print("{} {}x{}: one binding cannot hold it\n", quant::info(type).name, shape.rows,
+               shape.cols);
+    return;
+  }
+  const bool software = device.info().type == gpu::AdapterType::kSoftware;
+  Runner runner(device);
+  std::vector<Slice> copies;
+  const uint64_t cold = software ? 1 : kColdBytes;
+  for (uint64_t bytes = 0; bytes < cold; bytes += layout.bytes)
+    copies.push_back(runner.buffer(layout.bytes));
+
+  MatmulArgs args;
+  args.label = "product";
+  args.weight = {type, shape.rows, shape.cols, {{copies[0], 0, shape.rows}}};
+  args.max_rows = n_rows;
+  args.numerics = options.numerics;
+  args.y_stride = shape.rows;
+  std::vector<uint32_t> step(kStepWords);
+  step[kStepTokenCount] = step[kStepOutputCount] = n_rows;
+  args.step = runner.buffer(kStepWords * 4);
+  runner.write(args.step, std::as_bytes(std::span(step)));
+  args.x = runner.buffer(uint64_t{n_rows} * shape.cols * 4);
+  args.y = runner.buffer(uint64_t{n_rows} * shape.rows * 4);
+  MatmulTuning any = default_tuning(device.info(), args);
+  any.matvec.own_int8 = false;
+  args.scratch =
+      runner.buffer(std::max<uint64_t>(256, matmul_scratch_bytes(device.info(), args, any)));
+
+  double best = 1e30;
+  std::string best_name;
+  for (const Candidate& candidate : candidates(device.info(), args, options.sweep)) {
+    const auto record = [&](uint32_t n, gpu::CommandList& list) {
+      for (uint32_t i = 0; i < n; ++i) {
+        MatmulArgs one = args;
+        one.weight.chunks[0].slice = copies[i % copies.size()];
+        one.x_in_scratch = candidate.x_ready;
+        std::vector<KernelCall> calls;
+        const auto described = matmul_tuned(device.info(), one, candidate.tuning, calls);
+        if (!described || !runner.record(calls, {.n_tokens = n_rows, .n_outputs = n_rows}, list))
+          return false;
+      }
+      return true;
+    };
+    // First a short list, to know how many repeats fill the time.
+    gpu::CommandList list;
+    if (!record(2, list)) continue;
+    runner.run_ms(list);
+    const double pair_ms = runner.run_ms(list);
+    const uint32_t n =
+        software ? 1 : static_cast<uint32_t>(std::clamp(2 * kEnoughMs / pair_ms, 4.0, 400.0));
+    list.clear();
+    record(n, list);
+    double ms = runner.run_ms(list);
+    for (int i = 0; i < 3; ++i) ms = std::min(ms, runner.run_ms(list));
+    runner.drop_groups();
+    const double us = ms * 1000 / n;
+    const double flops = 2.0 * n_rows * shape.rows * shape.cols;
+    fmt::print("{:5} {:>6}x{:<6} rows {:<4} {:8.1f} us {:8.1f} GB/s {:7.2f} TFLOPS  {}\n",
+               quant::info(type).name, shape.rows, shape.cols, n_rows, us,
+               static_cast<double>(layout.bytes) / us / 1e3, flops / us / 1e6, candidate.name);
+    if (us < best) {
+      best = us;
+      best_name = candidate.name;
+    }
+  }
+  if (options.sweep) fmt::print("  best: {}\n", best_name);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = parse(argc, argv);
+  const auto adapters = must(gpu::native::adapters());
+  for (size_t i = 0; i < adapters.size(); ++i) {
+    fmt::print("adapter {}: {} ({})\n", i, adapters[i].info.name, adapters[i].info.driver);
+  }
+  if (options.adapter >= adapters.size())
+    usage(fmt::format("there is no adapter {}", options.adapter));
+  const auto device = must(gpu::native::open(options.adapter));
+  for (quant::Type type : options.types) {
+    for (const Shape& shape : options.shapes) {
+      for (uint32_t rows : options.rows) measure(*device, options, type, shape, rows);
+    }
+  }
+  return 0;
+}
