@@ -144,6 +144,7 @@ base::Result<void> describe_matvec(const gpu::DeviceInfo& device, const MatmulAr
   call.arena("B_Y", args.y);
   call.flag(!int8 ? "X_F32" : tuning.own_int8 ? "X_PROLOGUE" : "X_INT8");
   call.number("WG", tuning.workgroup).number("LANES", tuning.lanes);
+  call.number("PREFETCH", int8 && tuning.prefetch);
   call.number("TEAM_GROUPS", tuning.groups).number("COLUMNS", tuning.columns);
   const uint32_t limit = device.limits.max_workgroups_per_dimension;
   const uint32_t n = div_up(div_up(chunk.n_rows, quant::kGroupRows), groups);
@@ -182,17 +183,25 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
   }
   MatvecTuning& matvec = tuning.matvec;
   matvec.columns = std::min(args.max_rows, software ? 4u : 8u);
-  matvec.own_int8 = uses_int8(args) && args.max_rows == 1;
-  if (device.subgroups) matvec.lanes = std::clamp(device.subgroup_max, 32u, matvec.workgroup);
-  // Gated pairs need two groups in a workgroup; more rows for each x read where enough workgroups
-  // remain.
-  const uint32_t teams = matvec.workgroup / matvec.lanes;
-  if (is_gated(args.epilogue) && teams % 2 != 0) matvec.groups = 2;
-  // Without whole subgroups every invocation keeps its sums in workgroup memory.
-  while (matvec_workgroup_bytes(device, args, matvec) > device.limits.max_workgroup_bytes &&
-         matvec.own_int8) {
-    matvec.own_int8 = false;
+  matvec.own_int8 = matvec.prefetch = uses_int8(args) && args.max_rows == 1;
+  // Many workgroups first, so that all cores have some; then more weight rows in each, so that x is
+  // read less often.
+  constexpr uint32_t kEnough = 512;
+  const uint32_t least_lanes = device.subgroups ? std::max(device.subgroup_max, 32u) : 32u;
+  if (args.max_rows == 1 && args.weight.rows >= 16 * kEnough) matvec.workgroup = 256;
+  for (matvec.lanes = matvec.workgroup; matvec.lanes > least_lanes; matvec.lanes /= 2) {
+    const uint32_t rows = matvec.workgroup / matvec.lanes * quant::kGroupRows;
+    const bool idle = !is_float(args.weight.type) && matvec.lanes >= 2 * units(args);
+    if (!idle && args.weight.rows / (2 * rows) < kEnough) break;
   }
+  // Gated pairs need two groups in a workgroup.
+  if (is_gated(args.epilogue) && matvec.lanes == matvec.workgroup) {
+    matvec.groups = 2;
+    matvec.prefetch = false;
+  }
+  if (matvec_workgroup_bytes(device, args, matvec) > device.limits.max_workgroup_bytes)
+    matvec.own_int8 = false;
+  // Without whole subgroups every invocation keeps its sums in workgroup memory.
   while (matvec_workgroup_bytes(device, args, matvec) > device.limits.max_workgroup_bytes &&
          matvec.columns > 1) {
     matvec.columns /= 2;

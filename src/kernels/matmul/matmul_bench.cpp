@@ -190,8 +190,8 @@ std::string name_of(const MatmulTuning& tuning) {
     return fmt::format("gemm rows {} step {}", tuning.gemm.rows, tuning.gemm.step_units);
   }
   const MatvecTuning& m = tuning.matvec;
-  return fmt::format("matvec wg {} lanes {} groups {} columns {}{}", m.workgroup, m.lanes, m.groups,
-                     m.columns, m.own_int8 ? " own" : "");
+  return fmt::format("matvec wg {} lanes {} groups {} columns {}{}{}", m.workgroup, m.lanes,
+                     m.groups, m.columns, m.prefetch ? " prefetch" : "", m.own_int8 ? " own" : "");
 }
 
 std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArgs& args,
@@ -221,10 +221,13 @@ std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArg
   for (uint32_t workgroup : {64u, 128u, 256u}) {
     for (uint32_t lanes = 32; lanes <= workgroup; lanes *= 2) {
       for (uint32_t groups : {1u, 2u, 4u}) {
-        for (bool own : {false, true}) {
-          if (own && (!int8 || args.max_rows > 1)) continue;
-          tuning.matvec = {workgroup, lanes, groups, tuning.matvec.columns, own};
-          add(tuning);
+        for (bool prefetch : {false, true}) {
+          for (bool own : {false, true}) {
+            if ((own || prefetch) && !int8) continue;
+            if ((own && args.max_rows > 1) || (prefetch && groups > 1)) continue;
+            tuning.matvec = {workgroup, lanes, groups, tuning.matvec.columns, prefetch, own};
+            add(tuning);
+          }
         }
       }
     }

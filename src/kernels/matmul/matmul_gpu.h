@@ -12,9 +12,11 @@ namespace puna::kernels {
 // mat-vec: teams of `lanes` invocations along K, each over `groups` groups of four weight rows.
 struct MatvecTuning {
   uint32_t workgroup = 128;
-  uint32_t lanes = 32;    // a power of two that divides workgroup
-  uint32_t groups = 1;    // per team; even for gated epilogues unless the teams are
-  uint32_t columns = 1;   // rows of x at once
+  uint32_t lanes = 32;   // a power of two that divides workgroup
+  uint32_t groups = 1;   // per team; even for gated epilogues unless the teams are
+  uint32_t columns = 1;  // rows of x at once
+  bool prefetch =
+      false;  // fast: weights of the next turn are requested before those of this one are used
   bool own_int8 = false;  // fast, one row: the workgroup makes the int8 activations itself instead
                           // of a call before
 };

@@ -280,8 +280,8 @@ TEST_CASE("gpu: other tunings give the same product") {
   if (!gpu) return;
   std::vector<MatmulTuning> tunings;
   for (const MatvecTuning& matvec :
-       {MatvecTuning{64, 64, 1, 1, true}, MatvecTuning{256, 32, 2, 2, false},
-        MatvecTuning{128, 128, 4, 1, false}, MatvecTuning{32, 8, 1, 4, false}}) {
+       {MatvecTuning{64, 64, 1, 1, true, true}, MatvecTuning{256, 32, 2, 2, true, false},
+        MatvecTuning{128, 128, 4, 1, false, true}, MatvecTuning{32, 8, 1, 4, false, false}}) {
     tunings.push_back({MatmulKernel::kMatvec, matvec, {}});
   }
   for (const GemmTuning& gemm : {GemmTuning{4, 1}, GemmTuning{8, 4}})

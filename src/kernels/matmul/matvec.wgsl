@@ -71,6 +71,14 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #endfor
 #endfor
 
+#if PREFETCH
+#for gi in 0..TEAM_GROUPS
+  let first_group_##gi = load_group(g_##gi, min(team_lane, UNITS - 1u));
+#for r in 0..4
+  var next_##gi##_##r = load_unit(first_group_##gi, g_##gi, r, min(team_lane, UNITS - 1u));
+#endfor
+#endfor
+#endif
 #ifdef X_PROLOGUE
   for (var u = local; u < UNITS; u += WG) {
     let q = quantize_x(m_0, u);

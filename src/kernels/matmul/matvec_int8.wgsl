@@ -1,13 +1,27 @@
-  // Block types, int8 activations: eight dp4a a unit and row.
+  // Block types, int8 activations: eight dp4a a unit and row. With PREFETCH the weights of the next turn are on their way before those of
+  // this one are used, the first ones since before x was made bytes; the last turn reads the last unit once more, which costs nothing.
   for (var u = team_lane; u < UNITS; u += LANES) {
 #for c in 0..COLUMNS
     let x_##c = load_bytes(m_##c, u);
 #endfor
 #for gi in 0..TEAM_GROUPS
     {
+#if PREFETCH
+      let next = min(u + LANES, UNITS - 1u);
+#for r in 0..4
+      let w_##r = next_##gi##_##r;
+#endfor
+      let group = load_group(g_##gi, next);
+#for r in 0..4
+      next_##gi##_##r = load_unit(group, g_##gi, r, next);
+#endfor
+#else
       let group = load_group(g_##gi, u);
 #for r in 0..4
       let w_##r = load_unit(group, g_##gi, r, u);
+#endfor
+#endif
+#for r in 0..4
 #for c in 0..COLUMNS
       {
         let lo = dot4I8Packed(w_##r.lo.x, x_##c.lo.x) + dot4I8Packed(w_##r.lo.y, x_##c.lo.y) +
