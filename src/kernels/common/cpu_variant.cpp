@@ -24,7 +24,7 @@ constexpr Variant kVariants[] = {
     {"avx2", HWY_AVX2},
 #elif HWY_ARCH_ARM
     {"neon_bf16", HWY_NEON_BF16},
-    {"neon", HWY_NEON},
+    {"neon", HWY_NEON_WITHOUT_AES},
 #elif HWY_ARCH_WASM
     {"wasm_simd128", HWY_WASM},
 #endif

@@ -86,11 +86,8 @@ void CpuMatrix::set_rows(uint32_t first_row, std::span<const std::byte> file_row
     } else if (is_float(type_)) {
       interleave<2>(rows, n, cols_, group);
     } else {
-      for (uint32_t r = 0; r < n; ++r) {
-        for (uint32_t unit = 0; unit < cols_ / kUnitCols; ++unit) {
-          store_unit(type_, group, r, unit, read_file_unit(type_, rows + r * row_bytes, unit));
-        }
-      }
+      for (uint32_t r = 0; r < n; ++r)
+        pack_row(type_, rows + r * row_bytes, cols_ / kUnitCols, group, r);
     }
   }
 }

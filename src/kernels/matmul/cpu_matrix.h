@@ -1,4 +1,5 @@
-// CpuMatrix: a weight matrix in the layout of the running CPU variant, filled row group by row group while the file is read.
+// CpuMatrix: a weight matrix in the layout of the running CPU variant, filled row group by row
+// group while the file is read.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +15,11 @@
 
 namespace puna::kernels {
 
-// Names of the variants in this binary that this machine can run, best first ("avx512_vnni", "avx2", "portable").
+// Names of the variants in this binary that this machine can run, best first ("avx512_vnni",
+// "avx2", "portable").
 std::vector<std::string_view> cpu_variants();
-// Forces one of cpu_variants(); call before any matrix is made. Errors: kInvalidArgument listing the names.
+// Forces one of cpu_variants(); call before any matrix is made. Errors: kInvalidArgument listing
+// the names.
 base::Result<void> set_cpu_variant(std::string_view name);
 std::string_view cpu_variant();
 
@@ -26,10 +29,13 @@ class CpuMatrix {
   static constexpr uint32_t kRowGroup = 16;
 
   CpuMatrix() = default;
-  // Allocates rows x cols of `type`, packed for `numerics` (bits per weight do not grow). Errors: kOutOfMemory, kUnsupported.
-  static base::Result<CpuMatrix> create(quant::Type type, uint32_t rows, uint32_t cols, Numerics numerics);
+  // Allocates rows x cols of `type`, packed for `numerics` (bits per weight do not grow). Errors:
+  // kOutOfMemory, kUnsupported.
+  static base::Result<CpuMatrix> create(quant::Type type, uint32_t rows, uint32_t cols,
+                                        Numerics numerics);
 
-  // Packs rows [first_row, first_row + n) given in file layout; first_row is a multiple of kRowGroup.
+  // Packs rows [first_row, first_row + n) given in file layout; first_row is a multiple of
+  // kRowGroup. Disjoint groups may be set by several threads at once.
   void set_rows(uint32_t first_row, std::span<const std::byte> file_rows);
 
   // Decodes one row exactly to f32.

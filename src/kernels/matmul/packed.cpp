@@ -185,6 +185,25 @@ void store_unit(Type type, std::byte* group, uint32_t r, uint32_t unit, const Un
   if (format.has_min) std::memcpy(block + format.d_offset() + 32 + 2 * r, &values.min, 2);
 }
 
+void pack_row(Type type, const std::byte* row, uint32_t n_units, std::byte* group, uint32_t r) {
+  if (type != Type::kQ4_0 && type != Type::kQ4_1) {
+    for (uint32_t unit = 0; unit < n_units; ++unit) {
+      store_unit(type, group, r, unit, read_file_unit(type, row, unit));
+    }
+    return;
+  }
+  // The file's nibbles are in packed order already: whole words move.
+  const PackedFormat format = packed_format(type);
+  const size_t header = format.has_min ? 4 : 2;
+  for (uint32_t unit = 0; unit < n_units; ++unit) {
+    const std::byte* from = row + size_t{unit} * (header + 16);
+    std::byte* to = group + size_t{unit} * format.block_bytes();
+    for (size_t j = 0; j < 4; ++j) std::memcpy(to + 64 * j + 4 * r, from + header + 4 * j, 4);
+    std::memcpy(to + format.d_offset() + 2 * r, from, 2);
+    if (format.has_min) std::memcpy(to + format.d_offset() + 32 + 2 * r, from + 2, 2);
+  }
+}
+
 Unit load_unit(Type type, const std::byte* group, uint32_t r, uint32_t unit) {
   const PackedFormat format = packed_format(type);
   const std::byte* block = group + uint64_t{unit / format.units} * format.block_bytes();

@@ -1,20 +1,29 @@
 // The CPU layout of a weight matrix: groups of 16 rows side by side, so that one vector holds the
 // same columns of many rows and no product needs a sum across lanes. Bits per weight are those of
-// the file.
+// the file. Why, and what was measured: docs/decisions/cpu-kernels.md.
 //
 // A group is a run of blocks (32 columns; 256 for the K types), a block is four fields in this
-// order. u = unit of 32 columns in the block, r = row of the group, i = 0..3. "Word (n, r)" is 4
-// bytes at n * 64 + 4r, so a 64-byte vector is word n of all 16 rows.
-//   low    8 bits: word (8u + j, r) byte i = code of column 4j + i
-//          4 bits: word (4u + j, r) byte i = columns 4j + i (low nibble) and 16 + 4j + i (high
-//          nibble) 2 bits: word (2u + j, r) byte i = columns 16j + 4s + i at bits 2s, s = 0..3
-//   high   1 bit:  word (u, r) byte i, bit j = top bit of column 4j + i
-//          2 bits: as low 2 bits
-//   sub    scales of the K types. q2_k, q6_k: byte (2u + half) * 16 + r. Others: 6-bit pairs
-//   (first, second half of the unit for q3_k;
-//          scale, min for q4_k and q5_k): byte 16u + r holds both low nibbles, byte 128 + 16 (u /
-//          2) + r at bits 4 (u % 2) both tops
-//   d      f16 of the 16 rows, then f16 mins where the type has them
+// order: low, high, sub, d. u = unit of 32 columns in the block, r = row of the group, i = 0..3.
+// "Word (n, r)" is the 4 bytes at n * 64 + 4r, so a 64-byte vector is word n of all 16 rows.
+//
+// low, 8 bits: word (8u + j, r) byte i = code of column 4j + i.
+//
+// low, 4 bits: word (4u + j, r) byte i = columns 4j + i (low nibble) and 16 + 4j + i (high).
+//
+// low, 2 bits: word (2u + j, r) byte i = columns 16j + 4s + i at bits 2s, s = 0..3.
+//
+// high, 1 bit: word (u, r) byte i, bit j = top bit of column 4j + i.
+//
+// high, 2 bits: as low, 2 bits.
+//
+// sub, q2_k and q6_k: byte (2u + half) * 16 + r is the scale (and min) of 16 columns.
+//
+// sub, other K types: a pair of 6-bit numbers a unit: scales of both halves (q3_k), scale and min
+// (q4_k, q5_k). Byte 16u + r holds both low nibbles, byte 128 + 16 (u / 2) + r, at bits 4 (u % 2),
+// both tops.
+//
+// d: f16 of the 16 rows, then f16 mins where the type has them.
+//
 // A weight is a * code + b with f32 a and b per unit or half unit. Float types are simply
 // [column][16 rows].
 #pragma once
@@ -82,7 +91,7 @@ struct Unit {
       codes;                   // unsigned; signed types are stored with their offset added
   std::array<uint8_t, 2> sub;  // q2_k: scale | min << 4 of each half; q3_k: scale of each half;
                                // q4_k, q5_k: scale, min; q6_k: signed scale of each half
-  uint16_t d, min;  // f16
+  uint16_t d, min;             // f16
 };
 
 // Bytes of a group of 16 rows, a multiple of 64.
@@ -93,6 +102,9 @@ Unit read_file_unit(quant::Type type, const std::byte* row, uint32_t unit);
 // Writes it to, and reads it from, row r of a packed group.
 void store_unit(quant::Type type, std::byte* group, uint32_t r, uint32_t unit, const Unit& values);
 Unit load_unit(quant::Type type, const std::byte* group, uint32_t r, uint32_t unit);
+// A whole row in file layout to row r of a packed group.
+void pack_row(quant::Type type, const std::byte* row, uint32_t n_units, std::byte* group,
+              uint32_t r);
 // The 32 weights of a unit, exactly as the format defines them.
 void decode_unit(quant::Type type, const Unit& values, float* out);
 
