@@ -18,6 +18,11 @@ struct Quantized {
   sums: vec2<i32>,
 }
 
+// The integer sum of 16 products of signed bytes.
+fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
+  return dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) + dot4I8Packed(a.w, b.w);
+}
+
 #ifdef X_F32
 // Elements e .. e + 3 of row m, zeros from COLS on; e is a multiple of 4.
 fn load_x(m: u32, e: u32) -> vec4<f32> {
@@ -47,7 +52,8 @@ fn quantize_x(m: u32, u: u32) -> Quantized {
 #endfor
   let a = max(max(max(abs(v0), abs(v1)), max(abs(v2), abs(v3))), max(max(abs(v4), abs(v5)), max(abs(v6), abs(v7))));
   let largest = max(max(a.x, a.y), max(a.z, a.w));
-  let inverse = select(0.0, 127.0 / largest, largest > 0.0);
+  // Below this 127 / largest is not finite; such a unit counts as zero.
+  let inverse = select(0.0, 127.0 / largest, largest > 1e-36);
   let lo = vec4<u32>(to_bytes(v0, inverse), to_bytes(v1, inverse), to_bytes(v2, inverse), to_bytes(v3, inverse));
   let hi = vec4<u32>(to_bytes(v4, inverse), to_bytes(v5, inverse), to_bytes(v6, inverse), to_bytes(v7, inverse));
   return Quantized(lo, hi, largest / 127.0, vec2<i32>(sum_of_bytes(lo), sum_of_bytes(hi)));

@@ -34,8 +34,9 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let tm = local & 7u;
   let tn = local >> 3u;
 #for i in 0..TM
-  var acc_##i##_0 = vec4<f32>();
-  var acc_##i##_1 = vec4<f32>();
+#for j in 0..8
+  var acc_##i##_##j = 0.0;
+#endfor
 #endfor
 
   for (var u = 0u; u < UNITS; u++) {
@@ -54,11 +55,12 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       let x_##i = tile_x[k * TILE_M + i * 8u + tm];
 #endfor
 #for j in 0..8
-      let w_##j = tile_w[k * TILE_N + j * 8u + tn];
-#endfor
+      {
+        let w = tile_w[k * TILE_N + j * 8u + tn];
 #for i in 0..TM
-      acc_##i##_0 += vec4<f32>(dot(x_##i, w_0), dot(x_##i, w_1), dot(x_##i, w_2), dot(x_##i, w_3));
-      acc_##i##_1 += vec4<f32>(dot(x_##i, w_4), dot(x_##i, w_5), dot(x_##i, w_6), dot(x_##i, w_7));
+        acc_##i##_##j = fma(x_##i.w, w.w, fma(x_##i.z, w.z, fma(x_##i.y, w.y, fma(x_##i.x, w.x, acc_##i##_##j))));
+#endfor
+      }
 #endfor
     }
     workgroupBarrier();
@@ -69,14 +71,17 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   {
     let m = m_first + tm * TM + i;
     if (m < m_count) {
-#for c in 0..4
 #ifdef GATE
-      if (n + c < ROWS) { finish_gated(m, n / 2u + c, acc_##i##_0[c], acc_##i##_1[c]); }
-#else
-      if (n + c < ROWS) { finish(m, n + c, acc_##i##_0[c]); }
-      if (n + 4u + c < ROWS) { finish(m, n + 4u + c, acc_##i##_1[c]); }
-#endif
+      let gate = vec4<f32>(acc_##i##_0, acc_##i##_1, acc_##i##_2, acc_##i##_3);
+      let up = vec4<f32>(acc_##i##_4, acc_##i##_5, acc_##i##_6, acc_##i##_7);
+#for c in 0..4
+      if (n + c < ROWS) { finish_gated(m, n / 2u + c, gate[c], up[c]); }
 #endfor
+#else
+#for j in 0..8
+      if (n + j < ROWS) { finish(m, n + j, acc_##i##_##j); }
+#endfor
+#endif
     }
   }
 #endfor

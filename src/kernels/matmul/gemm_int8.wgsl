@@ -24,10 +24,6 @@ var<workgroup> head_w: array<vec2<f32>, STEP_UNITS * TILE_N>;  // s, m
 var<workgroup> head_w: array<vec4<f32>, STEP_UNITS * TILE_N>;  // s of both halves, m of both
 #endif
 
-fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
-  return dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) + dot4I8Packed(a.w, b.w);
-}
-
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let m_count = step[ROW_COUNT];

@@ -1,9 +1,10 @@
-  // Block types, int8 activations: eight dp4a a unit and row. With PREFETCH the weights of the next turn are on their way before those of
-  // this one are used, the first ones since before x was made bytes; the last turn reads the last unit once more, which costs nothing.
+  // Block types, int8 activations: eight dp4a a unit, row and column. With PREFETCH the weights of the next turn are on their way before
+  // those of this one are used, the first ones since before x was made bytes; the last turn reads the last unit once more, which costs
+  // nothing.
   for (var u = team_lane; u < UNITS; u += LANES) {
-#for c in 0..COLUMNS
-    let x_##c = load_bytes(m_##c, u);
-#endfor
+#if COLUMNS == 1
+    let x_0 = load_bytes(m_0, u);
+#endif
 #for gi in 0..TEAM_GROUPS
     {
 #if PREFETCH
@@ -21,27 +22,30 @@
       let w_##r = load_unit(group, g_##gi, r, u);
 #endfor
 #endif
-#for r in 0..4
 #for c in 0..COLUMNS
       {
-        let lo = dot4I8Packed(w_##r.lo.x, x_##c.lo.x) + dot4I8Packed(w_##r.lo.y, x_##c.lo.y) +
-                 dot4I8Packed(w_##r.lo.z, x_##c.lo.z) + dot4I8Packed(w_##r.lo.w, x_##c.lo.w);
-        let hi = dot4I8Packed(w_##r.hi.x, x_##c.hi.x) + dot4I8Packed(w_##r.hi.y, x_##c.hi.y) +
-                 dot4I8Packed(w_##r.hi.z, x_##c.hi.z) + dot4I8Packed(w_##r.hi.w, x_##c.hi.w);
+#if COLUMNS > 1
+        let x_##c = load_bytes(m_##c, u);
+#endif
+#for r in 0..4
+        let lo_##r = dot16(w_##r.lo, x_##c.lo);
+        let hi_##r = dot16(w_##r.hi, x_##c.hi);
+#endfor
 #if WEIGHT_SCALES == 1
-        var sum = w_##r.s.x * (x_##c.h.x * f32(lo + hi));
+        acc_##gi##_##c += vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) *
+                          (x_##c.h.x * vec4<f32>(vec4<i32>(lo_0 + hi_0, lo_1 + hi_1, lo_2 + hi_2, lo_3 + hi_3)));
 #if WEIGHT_MIN
-        sum += w_##r.m.x * x_##c.h.w;
+        acc_##gi##_##c += vec4<f32>(w_0.m.x, w_1.m.x, w_2.m.x, w_3.m.x) * x_##c.h.w;
 #endif
 #else
-        var sum = x_##c.h.x * (w_##r.s.x * f32(lo) + w_##r.s.y * f32(hi));
+        acc_##gi##_##c += x_##c.h.x * (vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) * vec4<f32>(vec4<i32>(lo_0, lo_1, lo_2, lo_3)) +
+                                       vec4<f32>(w_0.s.y, w_1.s.y, w_2.s.y, w_3.s.y) * vec4<f32>(vec4<i32>(hi_0, hi_1, hi_2, hi_3)));
 #if WEIGHT_MIN
-        sum += w_##r.m.x * x_##c.h.y + w_##r.m.y * x_##c.h.z;
+        acc_##gi##_##c += vec4<f32>(w_0.m.x, w_1.m.x, w_2.m.x, w_3.m.x) * x_##c.h.y +
+                          vec4<f32>(w_0.m.y, w_1.m.y, w_2.m.y, w_3.m.y) * x_##c.h.z;
 #endif
 #endif
-        acc_##gi##_##c[r] += sum;
       }
-#endfor
 #endfor
     }
 #endfor
