@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 
+#include "kernels/attention/attention_gpu.h"
 #include "kernels/common/describe.h"
 #include "kernels/common/kv_call.h"
 
@@ -22,68 +23,61 @@ constexpr uint32_t kWholeTokens =
     128;  // up to here one split: a combine would cost more than it saves
 constexpr uint32_t kMaxSplits = 64;  // of a class of one row; shared out over more
 constexpr uint32_t kMinSplits = 4;
-constexpr uint32_t kHeadUnits =
-    8;  // query heads x units a lane: registers of q and of the sums, 8 floats a unit each
-constexpr uint32_t kRegisterUnits = 12;  // those, and the keys in flight
+constexpr uint32_t kHeadUnits = 8;       // heads * steps, at most: 16 floats each in registers
+constexpr uint32_t kRegisterUnits = 12;  // those and the keys in flight
 constexpr uint32_t kMaxKeys = 4;
-constexpr uint32_t kMergeBytes = 8192;  // workgroup memory for merging, at most
-
-// Combine.
+constexpr uint32_t kMergeBytes = 8192;  // workgroup memory for merging
 constexpr uint32_t kCombineWorkgroup = 128;
 
 // Prefill: the first shape that fits workgroup memory and registers is taken.
-struct PrefillTile {
-  uint32_t rows;  // of an invocation
-  uint32_t row_groups;
-  uint32_t columns;
-  uint32_t keys;  // of an invocation
-};
-constexpr std::array<PrefillTile, 8> kPrefillTiles = {{
+constexpr std::array<AttentionPrefillTuning, 10> kPrefillTiles = {{
     {4, 16, 8, 4},
     {4, 8, 8, 4},
     {4, 16, 8, 2},
     {4, 8, 8, 2},
+    {4, 16, 16, 2},
     {2, 16, 8, 2},
     {2, 16, 8, 1},
+    {2, 8, 8, 1},
     {1, 16, 8, 1},
     {1, 8, 4, 1},
 }};
-constexpr uint32_t kPrefillVectors = 16;  // of four sums, an invocation holds
+constexpr uint32_t kPrefillVectors = 16;  // sums of an invocation, in vectors of four
 
-struct DecodeShape {
-  uint32_t lanes, steps, heads, keys, merged;
-  bool shuffle;
-};
+uint32_t units_of(uint32_t head_dim) { return head_dim % 8 == 0 ? head_dim / 8 : head_dim / 4; }
 
-DecodeShape decode_shape(const gpu::DeviceInfo& device, const AttentionArgs& args) {
-  const uint32_t head_dim = args.kv.head_dim;
-  const uint32_t units = head_dim % 8 == 0 ? head_dim / 8 : head_dim / 4;
-  DecodeShape s{};
-  s.shuffle = device.subgroups && device.subgroup_min > 1;
-  s.lanes = std::min(std::bit_ceil(units),
-                     s.shuffle ? std::bit_floor(device.subgroup_min) : kDecodeWorkgroup);
-  s.lanes = std::min(s.lanes, kDecodeWorkgroup);
-  s.steps = div_up(units, s.lanes);
-  const uint32_t group = args.n_heads / args.kv.n_kv_heads;
-  const uint32_t chunks = div_up(group, std::max(1u, kHeadUnits / s.steps));
-  s.heads = div_up(group, chunks);
-  const uint32_t used = s.heads * s.steps;
-  s.keys = std::bit_floor(
-      std::clamp(kRegisterUnits > used ? (kRegisterUnits - used) / s.steps : 1u, 1u, kMaxKeys));
-  if (!s.shuffle && s.lanes > 1) s.keys = 1;  // each key in flight costs workgroup memory there
-  const uint32_t group_bytes = kDecodeWorkgroup / s.lanes * head_dim * 4;
-  s.merged = std::clamp(kMergeBytes / group_bytes, 1u, s.heads);
-  return s;
+bool lanes_shuffle(const gpu::DeviceInfo& device, const AttentionDecodeTuning& t) {
+  return device.subgroups && device.subgroup_min >= t.lanes;
 }
 
-uint32_t prefill_bytes(const PrefillTile& t, uint32_t head_dim, bool shuffle) {
+AttentionDecodeTuning decode_tuning(const gpu::DeviceInfo& device, const AttentionArgs& args) {
+  const uint32_t units = units_of(args.kv.head_dim);
+  const uint32_t shared =
+      device.subgroups ? std::bit_floor(std::max(1u, device.subgroup_min)) : kDecodeWorkgroup;
+  AttentionDecodeTuning t;
+  t.workgroup = kDecodeWorkgroup;
+  t.lanes = std::min({std::bit_ceil(units), shared, kDecodeWorkgroup});
+  const uint32_t steps = div_up(units, t.lanes);
+  const uint32_t group = args.n_heads / args.kv.n_kv_heads;
+  t.heads = div_up(group, div_up(group, std::max(1u, kHeadUnits / steps)));
+  const uint32_t used = t.heads * steps;
+  t.keys = std::bit_floor(
+      std::clamp(kRegisterUnits > used ? (kRegisterUnits - used) / steps : 1u, 1u, kMaxKeys));
+  // Without shuffles each key in flight costs workgroup memory.
+  if (!lanes_shuffle(device, t) && t.lanes > 1) t.keys = 1;
+  t.merged = std::clamp(kMergeBytes / (t.workgroup / t.lanes * args.kv.head_dim * 4), 1u, t.heads);
+  return t;
+}
+
+bool columns_shuffle(const gpu::DeviceInfo& device, const AttentionPrefillTuning& t) {
+  return device.subgroups && device.subgroup_min >= t.columns;
+}
+
+uint32_t prefill_bytes(const gpu::DeviceInfo& device, const AttentionPrefillTuning& t,
+                       uint32_t head_dim) {
   const uint32_t tile = t.columns * t.keys * (head_dim / 4 + 1) * 16;
   const uint32_t weights = t.rows * t.row_groups * (t.columns + 1) * t.keys * 4;
-  return tile + weights + (shuffle ? 0 : t.rows * t.row_groups * t.columns * 4);
-}
-
-bool columns_shuffle(const gpu::DeviceInfo& device, const PrefillTile& t) {
-  return device.subgroups && device.subgroup_min >= t.columns;
+  return tile + weights + (columns_shuffle(device, t) ? 0 : t.rows * t.row_groups * t.columns * 4);
 }
 
 Describe described(const AttentionArgs& args, std::string label, std::string_view kernel) {
@@ -101,23 +95,22 @@ void bind_operands(Describe& call, const AttentionArgs& args) {
   call.arena("B_Q", args.q).arena("B_OUT", args.out).real("SCALE", args.scale);
 }
 
-base::Result<void> decode(const gpu::DeviceInfo& device, const AttentionArgs& args,
-                          std::vector<KernelCall>& out) {
+void decode(const gpu::DeviceInfo& device, const AttentionArgs& args,
+            const AttentionDecodeTuning& t, std::vector<KernelCall>& out) {
   const uint32_t max_splits = attention_max_splits(device, args);
-  const DecodeShape s = decode_shape(device, args);
   Describe call = described(args, args.label, "attention/attention_decode.wgsl");
   bind_operands(call, args);
   call.arena("B_SCRATCH", args.scratch)
       .number("MAX_ROWS", args.max_rows)
       .number("MAX_SPLITS", max_splits);
-  call.number("WG", kDecodeWorkgroup)
-      .number("LANES", s.lanes)
-      .number("LANES_LOG2", std::bit_width(s.lanes) - 1u);
-  call.number("LANES_SHUFFLE", s.shuffle)
-      .number("HEADS", s.heads)
-      .number("KEYS", s.keys)
-      .number("MERGED", s.merged);
-  const uint32_t chunks = div_up(args.n_heads / args.kv.n_kv_heads, s.heads);
+  call.number("WG", t.workgroup)
+      .number("LANES", t.lanes)
+      .number("LANES_LOG2", std::bit_width(t.lanes) - 1u);
+  call.number("LANES_SHUFFLE", lanes_shuffle(device, t))
+      .number("HEADS", t.heads)
+      .number("KEYS", t.keys)
+      .number("MERGED", t.merged);
+  const uint32_t chunks = div_up(args.n_heads / args.kv.n_kv_heads, t.heads);
   call.grid({Extent::kOne, args.kv.n_kv_heads * chunks, 1}, {Extent::kSplits}, {Extent::kTokens})
       .add_to(out);
 
@@ -126,35 +119,19 @@ base::Result<void> decode(const gpu::DeviceInfo& device, const AttentionArgs& ar
   combine.number("MAX_ROWS", args.max_rows).number("MAX_SPLITS", max_splits);
   combine.number("WG", std::max(kCombineWorkgroup, std::bit_ceil(args.kv.head_dim / 4)));
   combine.grid({Extent::kOne, args.n_heads, 1}, {Extent::kTokens}, {Extent::kIfSplit}).add_to(out);
-  return {};
 }
 
-base::Result<void> prefill(const gpu::DeviceInfo& device, const AttentionArgs& args,
-                           std::vector<KernelCall>& out) {
-  const uint32_t head_vectors = args.kv.head_dim / 4;
-  const auto fits = [&](const PrefillTile& t) {
-    return t.rows * div_up(head_vectors, t.columns) <= kPrefillVectors &&
-           t.row_groups * t.columns <= device.limits.max_workgroup_invocations &&
-           prefill_bytes(t, args.kv.head_dim, columns_shuffle(device, t)) <=
-               device.limits.max_workgroup_bytes;
-  };
-  const auto tile = std::find_if(kPrefillTiles.begin(), kPrefillTiles.end(), fits);
-  if (tile == kPrefillTiles.end()) {
-    return base::fail(base::ErrorCode::kUnsupported,
-                      fmt::format("Attention {} has heads of {} elements, too large for this "
-                                  "device's workgroup memory ({} bytes).",
-                                  args.label, args.kv.head_dim, device.limits.max_workgroup_bytes));
-  }
+void prefill(const gpu::DeviceInfo& device, const AttentionArgs& args,
+             const AttentionPrefillTuning& t, std::vector<KernelCall>& out) {
   Describe call = described(args, args.label, "attention/attention_prefill.wgsl");
   bind_operands(call, args);
-  call.number("ROWS", tile->rows)
-      .number("ROW_GROUPS", tile->row_groups)
-      .number("COLUMNS", tile->columns)
-      .number("KEYS", tile->keys);
-  call.number("COLUMNS_SHUFFLE", columns_shuffle(device, *tile));
-  call.grid({Extent::kOne, args.n_heads, 1}, {Extent::kTokens, 1, tile->rows * tile->row_groups})
+  call.number("ROWS", t.rows)
+      .number("ROW_GROUPS", t.row_groups)
+      .number("COLUMNS", t.columns)
+      .number("KEYS", t.keys);
+  call.number("COLUMNS_SHUFFLE", columns_shuffle(device, t));
+  call.grid({Extent::kOne, args.n_heads, 1}, {Extent::kTokens, 1, t.rows * t.row_groups})
       .add_to(out);
-  return {};
 }
 
 }  // namespace
@@ -177,15 +154,58 @@ uint64_t attention_scratch_bytes(const gpu::DeviceInfo& device, const AttentionA
          (args.kv.head_dim + 4) * 4;
 }
 
-base::Result<void> attention(const gpu::DeviceInfo& device, const AttentionArgs& args,
-                             std::vector<KernelCall>& out) {
+std::vector<AttentionPrefillTuning> attention_prefill_tiles(const gpu::DeviceInfo& device,
+                                                            uint32_t head_dim) {
+  std::vector<AttentionPrefillTuning> fitting;
+  for (const AttentionPrefillTuning& t : kPrefillTiles) {
+    if (t.rows * div_up(head_dim / 4, t.columns) <= kPrefillVectors &&
+        t.row_groups * t.columns <= device.limits.max_workgroup_invocations &&
+        prefill_bytes(device, t, head_dim) <= device.limits.max_workgroup_bytes) {
+      fitting.push_back(t);
+    }
+  }
+  return fitting;
+}
+
+base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
+                                               const AttentionArgs& args) {
   PUNA_TRY(check_kv(args.label, args.kv, args.n_heads));
   if (args.max_rows == 0 || args.max_rows > kMaxStepTokens) {
     return base::fail(base::ErrorCode::kInvalidArgument,
                       fmt::format("Attention {} is for {} rows; 1 to {} are possible.", args.label,
                                   args.max_rows, kMaxStepTokens));
   }
-  return args.max_rows <= kDecodeRows ? decode(device, args, out) : prefill(device, args, out);
+  AttentionTuning tuning;
+  if (args.max_rows <= kDecodeRows) {
+    tuning.decode = decode_tuning(device, args);
+    return tuning;
+  }
+  const std::vector<AttentionPrefillTuning> tiles =
+      attention_prefill_tiles(device, args.kv.head_dim);
+  if (tiles.empty()) {
+    return base::fail(base::ErrorCode::kUnsupported,
+                      fmt::format("Attention {} has heads of {} elements, too large for this "
+                                  "device's workgroup memory ({} bytes).",
+                                  args.label, args.kv.head_dim, device.limits.max_workgroup_bytes));
+  }
+  tuning.prefill = tiles.front();
+  return tuning;
+}
+
+void attention_tuned(const gpu::DeviceInfo& device, const AttentionArgs& args,
+                     const AttentionTuning& tuning, std::vector<KernelCall>& out) {
+  if (args.max_rows <= kDecodeRows) {
+    decode(device, args, tuning.decode, out);
+  } else {
+    prefill(device, args, tuning.prefill, out);
+  }
+}
+
+base::Result<void> attention(const gpu::DeviceInfo& device, const AttentionArgs& args,
+                             std::vector<KernelCall>& out) {
+  PUNA_TRY(const AttentionTuning tuning, attention_tuning(device, args));
+  attention_tuned(device, args, tuning, out);
+  return {};
 }
 
 }  // namespace puna::kernels

@@ -21,16 +21,17 @@ struct TestStep {
   uint32_t n_splits = 1;
   uint32_t split_tokens = kPageTokens;
 
+  // at_least: pages of each sequence, so that cases of different lengths share their WGSL.
   TestStep(std::vector<int32_t> row_positions, std::vector<uint32_t> row_sequences,
-           uint32_t seed = 7)
+           uint32_t at_least = 1)
       : positions(std::move(row_positions)), sequences(std::move(row_sequences)) {
     const auto longest =
         static_cast<uint32_t>(*std::max_element(positions.begin(), positions.end()));
-    pages_per_sequence = longest / kPageTokens + 1;
+    pages_per_sequence = std::max(at_least, longest / kPageTokens + 1);
     n_pages = pages_per_sequence * (*std::max_element(sequences.begin(), sequences.end()) + 1);
     pages.resize(n_pages);
     std::iota(pages.begin(), pages.end(), 0u);
-    std::shuffle(pages.begin(), pages.end(), std::mt19937(seed));
+    std::shuffle(pages.begin(), pages.end(), std::mt19937(7));
   }
 
   uint32_t n_tokens() const { return static_cast<uint32_t>(positions.size()); }

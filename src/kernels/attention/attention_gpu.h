@@ -1,0 +1,49 @@
+// The numbers that tune the attention kernels, with what picks their portable defaults. For the
+// bench and, later, device profiles; models only need attention.h.
+#pragma once
+
+#include <vector>
+
+#include "kernels/attention/attention.h"
+
+namespace puna::kernels {
+
+// attention_decode.wgsl. `lanes` invocations share a key; the registers of one hold heads * steps
+// units of eight floats of q, as many sums, and keys * steps of K and V, where steps = units of a
+// head / lanes.
+struct AttentionDecodeTuning {
+  uint32_t workgroup = 128;
+  uint32_t lanes = 8;
+  uint32_t heads = 1;   // query heads of one KV head a workgroup takes
+  uint32_t keys = 4;    // in flight
+  uint32_t merged = 1;  // heads that pass through workgroup memory at a time in the end
+  bool operator==(const AttentionDecodeTuning&) const = default;
+};
+
+// attention_prefill.wgsl. A workgroup is row_groups * columns invocations and takes rows *
+// row_groups rows against columns * keys keys.
+struct AttentionPrefillTuning {
+  uint32_t rows = 4;  // of an invocation
+  uint32_t row_groups = 16;
+  uint32_t columns = 8;
+  uint32_t keys = 4;  // of an invocation: 1, 2 or 4
+  bool operator==(const AttentionPrefillTuning&) const = default;
+};
+
+struct AttentionTuning {
+  AttentionDecodeTuning decode;
+  AttentionPrefillTuning prefill;
+};
+
+// The portable default. Errors: kUnsupported when no prefill tile fits the device's workgroup
+// memory.
+base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
+                                               const AttentionArgs& args);
+// All prefill tiles that the device and the head size allow, the default first.
+std::vector<AttentionPrefillTuning> attention_prefill_tiles(const gpu::DeviceInfo& device,
+                                                            uint32_t head_dim);
+
+void attention_tuned(const gpu::DeviceInfo& device, const AttentionArgs& args,
+                     const AttentionTuning& tuning, std::vector<KernelCall>& out);
+
+}  // namespace puna::kernels
