@@ -1,6 +1,7 @@
 # What a WebAssembly build has instead of the system's libraries: headers that tools/setup --wasm collected, one thread,
 # no exceptions. Tests are .js programs that Node runs; they read files of the machine through NODERAWFS.
 set(CMAKE_EXECUTABLE_SUFFIX .js)
+set(PUNA_TEST_PREFIX wasm.)  # of the tests' names, beside the native ones
 set(headers ${PROJECT_SOURCE_DIR}/third_party/cache/headers)
 if(NOT EXISTS ${headers}/fmt)
   message(FATAL_ERROR "third_party/cache/headers is missing: run tools/setup --wasm")

@@ -80,7 +80,7 @@ struct Piece {
   void convert(const quant::TypeInfo& from, const quant::TypeInfo& to, size_t n,
                base::ThreadPool& pool) {
     values.resize(n);
-    out.resize(quant::row_bytes(to.type, n));
+    out.resize(static_cast<size_t>(quant::row_bytes(to.type, n)));
     const auto units = static_cast<uint32_t>((n + kUnitElements - 1) / kUnitElements);
     pool.run(units, /*grain=*/16, [&](uint32_t begin, uint32_t end) {
       const size_t first = size_t{begin} * kUnitElements;
@@ -160,7 +160,7 @@ Task<Result<void>> quantize(ModelFile& model, QuantizeOptions options, io::ByteS
       if (on_progress && !on_progress(progress))
         co_return base::fail(base::ErrorCode::kCancelled, "Quantizing is stopped.");
       const auto n = static_cast<size_t>(std::min(kPieceElements, n_elements - done));
-      piece.in.resize(quant::row_bytes(from.type, n));
+      piece.in.resize(static_cast<size_t>(quant::row_bytes(from.type, n)));
       auto reading = io::read(*model.sources[tensor.source],
                               tensor.offset + quant::row_bytes(from.type, done), piece.in);
       PUNA_CO_TRY_CONTEXT(co_await std::move(reading),

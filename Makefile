@@ -1,0 +1,55 @@
+# The front door; everything behind it is tools/ and the presets of CMakePresets.json.
+#   make run      install what is missing, build, fetch SmolLM2 (98 MB, once) and answer a question
+#   make test     build and run all tests, native and WebAssembly
+#   make check    formatting, lint, rules between rooms, sanitizers, fuzzing for some seconds
+#   make bench    build and run the micro-benchmarks
+#   make help     this text
+PROMPT ?= Why is the sky blue? Answer in two sentences.
+# How long clang-tidy may take, and each fuzz target.
+TIDY_SECONDS ?= 240
+FUZZ_SECONDS ?= 5
+JOBS ?= $(shell nproc)
+
+.PHONY: run test check bench help setup build wasm clean
+
+help:
+	@sed -n '2,6s/^# *//p' Makefile
+
+setup:
+	@tools/setup
+
+build: setup
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS) --target puna
+
+run: build
+	build/release/puna run smollm2 "$(PROMPT)" --temp 0 -n 80
+
+# One ctest over both builds, so that its summary is the last thing printed.
+test: setup
+	@tools/setup --wasm
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS)
+	cmake --preset wasm
+	cmake --build --preset wasm -j $(JOBS)
+	@printf 'subdirs("release" "wasm")\n' > build/CTestTestfile.cmake
+	ctest --test-dir build -j $(JOBS) --output-on-failure
+
+check:
+	@tools/setup --check
+	tools/check_layers_test.py
+	tools/check_layers
+	tools/format --check
+	tools/tidy --seconds $(TIDY_SECONDS)
+	cmake --preset dev
+	cmake --build --preset dev -j $(JOBS)
+	ctest --preset dev -j $(JOBS) -L unit
+	tools/fuzz $(FUZZ_SECONDS)
+
+bench: setup
+	cmake --preset bench
+	cmake --build --preset bench -j $(JOBS)
+	tools/bench
+
+clean:
+	rm -rf build
