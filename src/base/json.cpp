@@ -30,7 +30,8 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     keys_.back() = std::move(v);
     return true;
   }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception&) override {
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::json::exception&) override {
     const size_t end = std::min(position == 0 ? 0 : position - 1, text_.size());
     const std::string_view before = text_.substr(0, end);
     const size_t line = 1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
@@ -103,7 +104,8 @@ void write(const Json& v, int indent, int depth, std::string& out) {
     if (n > 0) newline(depth);
     out += object ? '}' : ']';
   } else if (v.is_string()) {
-    out += nlohmann::json(v.string()).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    out +=
+        nlohmann::json(v.string()).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   } else if (v.is_integer()) {
     out += std::to_string(v.integer());
   } else if (v.is_number()) {
@@ -118,14 +120,16 @@ void write(const Json& v, int indent, int depth, std::string& out) {
 std::unexpected<Error> wrong_member(const Json& object, std::string_view key, const char* wanted) {
   const Json* found = object.find(key);
   return fail(ErrorCode::kInvalidArgument,
-              found ? fmt::format("The member \"{}\" is of type {}, but {} is expected.", key, found->type_name(), wanted)
+              found ? fmt::format("The member \"{}\" is of type {}, but {} is expected.", key,
+                                  found->type_name(), wanted)
                     : fmt::format("The member \"{}\" is missing ({} is expected).", key, wanted));
 }
 
 }  // namespace
 
 Json::Value Json::from_unsigned(uint64_t v) {
-  if (v <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return static_cast<int64_t>(v);
+  if (v <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
+    return static_cast<int64_t>(v);
   return static_cast<double>(v);
 }
 
@@ -144,7 +148,8 @@ std::string Json::dump(int indent) const {
 }
 
 const char* Json::type_name() const {
-  constexpr const char* kNames[] = {"null", "boolean", "integer", "number", "string", "array", "object"};
+  constexpr const char* kNames[] = {"null",   "boolean", "integer", "number",
+                                    "string", "array",   "object"};
   return kNames[value_.index()];
 }
 

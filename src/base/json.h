@@ -1,5 +1,5 @@
-// A JSON value with checked getters. Parsing never throws and is bounded in depth; numbers keep integers apart from reals.
-// The one place that knows the JSON library is json.cpp.
+// A JSON value with checked getters. Parsing never throws and is bounded in depth; numbers keep
+// integers apart from reals. The one place that knows the JSON library is json.cpp.
 #pragma once
 
 #include <concepts>
@@ -38,7 +38,8 @@ class Json {
   static Json array() { return Json(Array{}); }
   static Json object() { return Json(Object{}); }
 
-  // Errors: kCorrupt with line and column when the text is not one JSON document or nests deeper than max_depth.
+  // Errors: kCorrupt with line and column when the text is not one JSON document or nests deeper
+  // than max_depth.
   static Result<Json> parse(std::string_view text, int max_depth = 100);
   // One line when indent is 0. Invalid UTF-8 is written as U+FFFD; NaN and infinities as null.
   std::string dump(int indent = 0) const;
@@ -50,25 +51,30 @@ class Json {
   bool is_string() const { return std::holds_alternative<std::string>(value_); }
   bool is_array() const { return std::holds_alternative<Array>(value_); }
   bool is_object() const { return std::holds_alternative<Object>(value_); }
-  const char* type_name() const;  // "null", "boolean", "integer", "number", "string", "array", "object"
+  const char* type_name()
+      const;  // "null", "boolean", "integer", "number", "string", "array", "object"
 
   // Unchecked reads: the caller has asked is_...() before.
   bool boolean() const { return std::get<bool>(value_); }
   int64_t integer() const { return std::get<int64_t>(value_); }
-  double number() const { return is_integer() ? static_cast<double>(integer()) : std::get<double>(value_); }
+  double number() const {
+    return is_integer() ? static_cast<double>(integer()) : std::get<double>(value_);
+  }
   const std::string& string() const { return std::get<std::string>(value_); }
   const Array& items() const { return std::get<Array>(value_); }
   const Object& members() const { return std::get<Object>(value_); }
 
   // The member `key` of an object, or nullptr (also when this is no object).
   const Json* find(std::string_view key) const;
-  // Checked reads of a required member. Errors: kInvalidArgument naming the key and what stands there instead.
+  // Checked reads of a required member. Errors: kInvalidArgument naming the key and what stands
+  // there instead.
   Result<int64_t> get_integer(std::string_view key) const;
   Result<double> get_number(std::string_view key) const;
   Result<std::string> get_string(std::string_view key) const;
   Result<bool> get_bool(std::string_view key) const;
 
-  // Building. set() replaces an existing member; a null value becomes an object (set) or array (push) first.
+  // Building. set() replaces an existing member; a null value becomes an object (set) or array
+  // (push) first.
   Json& set(std::string key, Json value);
   Json& push(Json value);
 

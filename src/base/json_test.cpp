@@ -34,5 +34,6 @@ TEST_CASE("checked getters say what stands there instead") {
   auto n = v->get_integer("n");
   REQUIRE(!n.has_value());
   CHECK(n.error().message == "The member \"n\" is of type string, but an integer is expected.");
-  CHECK(v->get_bool("missing").error().message == "The member \"missing\" is missing (true or false is expected).");
+  CHECK(v->get_bool("missing").error().message ==
+        "The member \"missing\" is missing (true or false is expected).");
 }

@@ -1,4 +1,5 @@
-// The log sink: library rooms say things here and never print. Text goes to stderr unless a program sets another sink.
+// The log sink: library rooms say things here and never print. Text goes to stderr unless a program
+// sets another sink.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,22 +15,26 @@ enum class LogLevel { kDebug, kInfo, kWarning };
 
 using LogSink = std::function<void(LogLevel, std::string_view)>;
 
-// Replaces the sink and the lowest level that reaches it. Set once at start, before other threads log.
+// Replaces the sink and the lowest level that reaches it. Set once at start, before other threads
+// log.
 void set_log_sink(LogSink sink, LogLevel lowest);
 bool log_enabled(LogLevel level);
 void log(LogLevel level, std::string_view text);
 
 template <class... Args>
 void log_debug(fmt::format_string<Args...> format, Args&&... args) {
-  if (log_enabled(LogLevel::kDebug)) log(LogLevel::kDebug, fmt::format(format, std::forward<Args>(args)...));
+  if (log_enabled(LogLevel::kDebug))
+    log(LogLevel::kDebug, fmt::format(format, std::forward<Args>(args)...));
 }
 template <class... Args>
 void log_info(fmt::format_string<Args...> format, Args&&... args) {
-  if (log_enabled(LogLevel::kInfo)) log(LogLevel::kInfo, fmt::format(format, std::forward<Args>(args)...));
+  if (log_enabled(LogLevel::kInfo))
+    log(LogLevel::kInfo, fmt::format(format, std::forward<Args>(args)...));
 }
 template <class... Args>
 void log_warning(fmt::format_string<Args...> format, Args&&... args) {
-  if (log_enabled(LogLevel::kWarning)) log(LogLevel::kWarning, fmt::format(format, std::forward<Args>(args)...));
+  if (log_enabled(LogLevel::kWarning))
+    log(LogLevel::kWarning, fmt::format(format, std::forward<Args>(args)...));
 }
 
 }  // namespace puna::base

@@ -1,5 +1,5 @@
-// A Device without a GPU: keeps buffers in memory, checks every rule of device.h strictly, records what is submitted, runs nothing.
-// Tests use it to see plans; its failing mode injects errors.
+// A Device without a GPU: keeps buffers in memory, checks every rule of device.h strictly, records
+// what is submitted, runs nothing. Tests use it to see plans; its failing mode injects errors.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 namespace puna::gpu::null {
 
 struct Options {
-  DeviceInfo info;      // what it claims to be; baseline by default
-  int fail_at = -1;     // the n-th fallible call (from 0) fails with kOutOfMemory
-  int lose_at = -1;     // the n-th submit loses the device
+  DeviceInfo info;   // what it claims to be; baseline by default
+  int fail_at = -1;  // the n-th fallible call (from 0) fails with kOutOfMemory
+  int lose_at = -1;  // the n-th submit loses the device
 };
 
 class NullDevice : public Device {

@@ -29,10 +29,11 @@ TEST_CASE("expansion starts with the device's header and knows its features") {
   gpu::DeviceInfo device;
   CHECK(expand(call, device)->starts_with("// The step buffer"));
   device.f16 = device.subgroups = true;
-  CHECK(
-      expand(call, device)->starts_with("enable f16;\n// "));
+  CHECK(expand(call, device)->starts_with("enable f16;\n// "));
   device.dialect = gpu::Dialect::kTint;
-  CHECK(expand(call, device)->starts_with("enable f16;\nenable subgroups;\ndiagnostic(off, subgroup_uniformity);\n// "));
+  CHECK(expand(call, device)
+            ->starts_with(
+                "enable f16;\nenable subgroups;\ndiagnostic(off, subgroup_uniformity);\n// "));
 }
 
 TEST_CASE("an unknown template is an internal error that names the call") {

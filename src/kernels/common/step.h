@@ -1,5 +1,5 @@
-// The step buffer: what changes from step to step, in one small GPU buffer, so that command lists can be replayed.
-// step.wgsl declares the same layout. All words are u32.
+// The step buffer: what changes from step to step, in one small GPU buffer, so that command lists
+// can be replayed. step.wgsl declares the same layout. All words are u32.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,35 @@ constexpr uint32_t kStepTokenCount = 0;   // n_tokens
 constexpr uint32_t kStepOutputCount = 1;  // n_outputs
 constexpr uint32_t kStepSplitCount = 2;   // attention splits used in this step
 constexpr uint32_t kStepSplitTokens = 3;  // fewest KV tokens of a split, a multiple of kPageTokens
-constexpr uint32_t kStepTokens = 16;                              // token id of each row
-constexpr uint32_t kStepPositions = kStepTokens + kMaxStepTokens;     // absolute position of each row in its sequence
-constexpr uint32_t kStepSequences = kStepPositions + kMaxStepTokens;  // row of the page table of each row
-constexpr uint32_t kStepOutputRows = kStepSequences + kMaxStepTokens; // which rows' logits are wanted, n_outputs of them
+constexpr uint32_t kStepTokens = 16;      // token id of each row
+// Absolute position of each row in its sequence.
+constexpr uint32_t kStepPositions = kStepTokens + kMaxStepTokens;
+// Row of the page table of each row.
+constexpr uint32_t kStepSequences = kStepPositions + kMaxStepTokens;
+// Which rows' logits are wanted, n_outputs of them.
+constexpr uint32_t kStepOutputRows = kStepSequences + kMaxStepTokens;
 constexpr uint32_t kStepWords = kStepOutputRows + kMaxStepTokens;
 
-// The page table: u32 pages[n_sequences][pages_per_sequence], the physical page of each logical page of 32 tokens.
+// The page table: u32 pages[n_sequences][pages_per_sequence], the physical page of each logical
+// page of 32 tokens.
 
-// KV cache of one layer: K and V are separate slices of one layout. Element (page, head, slot, d), d innermost:
+// KV cache of one layer: K and V are separate slices of one layout. Element (page, head, slot, d),
+// d innermost:
 //   ((page * n_kv_heads + head) * kPageTokens + slot) * head_dim + d
 //   f32   4 bytes an element
 //   f16   2 bytes, two to a u32 word
-//   q8_0  signed bytes, four to a word, as a plane of n_pages * n_kv_heads * 32 * head_dim bytes, followed (256-aligned) by a plane
-//         of f16 scales, one per 32 elements of a head: word ((page * n_kv_heads + head) * 32 + slot) * ceil(head_dim / 64) + d / 64
+//   q8_0  signed bytes, four to a word, as a plane of n_pages * n_kv_heads * 32 * head_dim bytes,
+//         followed (256-aligned) by a plane of f16 scales, one per 32 elements of a head: word
+//         ((page * n_kv_heads + head) * 32 + slot) * ceil(head_dim / 64) + d / 64
 enum class KvType : uint8_t { kF32, kF16, kQ8_0 };
 
 struct KvLayout {
   KvType type = KvType::kF16;
   uint32_t n_pages = 0;
   uint32_t n_kv_heads = 0;
-  uint32_t head_dim = 0;            // a multiple of 32 for q8_0, of 4 otherwise
-  uint64_t scales_offset() const;   // bytes from the start of the slice; 0 unless q8_0
-  uint64_t bytes() const;           // of one slice (K or V)
+  uint32_t head_dim = 0;           // a multiple of 32 for q8_0, of 4 otherwise
+  uint64_t scales_offset() const;  // bytes from the start of the slice; 0 unless q8_0
+  uint64_t bytes() const;          // of one slice (K or V)
 };
 
 // One step on the CPU: the same values as the step buffer, as arrays.

@@ -1,4 +1,5 @@
-// A weight matrix as kernels see it, on the GPU (planes, docs/weight-layout.md) and on the CPU (rows interleaved for the variant).
+// A weight matrix as kernels see it, on the GPU (planes, docs/weight-layout.md) and on the CPU
+// (rows interleaved for the variant).
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 namespace puna::kernels {
 
-// [rows, cols] in the plane layout of quant/planes.h. A matrix above the device's binding limit is several chunks of whole
-// 4-row groups; each chunk is complete in itself.
+// [rows, cols] in the plane layout of quant/planes.h. A matrix above the device's binding limit is
+// several chunks of whole 4-row groups; each chunk is complete in itself.
 struct GpuWeight {
   struct Chunk {
     Slice slice;

@@ -1,7 +1,8 @@
 // Looks up token embeddings: x[t, :] = scale * W[token[t], :].
 //   W    [vocab, hidden]     any weight type
 //   x    [n_tokens, hidden]  f32
-// Token ids are valid: the engine checks them. (With W in several chunks each chunk writes the rows it holds.)
+// Token ids are valid: the engine checks them. (With W in several chunks each chunk writes the rows
+// it holds.)
 #pragma once
 
 #include <vector>
@@ -20,7 +21,8 @@ struct EmbedArgs {
   Slice x;
   float scale = 1.0f;
 };
-base::Result<void> embed(const gpu::DeviceInfo& device, const EmbedArgs& args, std::vector<KernelCall>& out);
+base::Result<void> embed(const gpu::DeviceInfo& device, const EmbedArgs& args,
+                         std::vector<KernelCall>& out);
 
 struct EmbedCpuArgs {
   const CpuMatrix* weight = nullptr;

@@ -1,9 +1,11 @@
 // Matrix product with a weight: y[t, r] = sum_k x[t, k] * W[r, k], then an epilogue.
 //   W  [rows, cols]          any weight type
 //   x  [n_rows, cols]        f32
-//   y  [n_rows, y_stride]    f32, written at columns y_column .. y_column + rows (rows / 2 for gated epilogues)
-// Numerics: exact keeps f32 activations and accumulates in f32; fast may quantize x to int8 per 32 columns.
-// One row runs as a mat-vec, 2 to 16 as a small-batch mat-vec, more as a tiled GEMM: max_rows picks at plan time.
+//   y  [n_rows, y_stride]    f32, written at columns y_column .. y_column + rows (rows / 2 for
+//   gated epilogues)
+// Numerics: exact keeps f32 activations and accumulates in f32; fast may quantize x to int8 per 32
+// columns. One row runs as a mat-vec, 2 to 16 as a small-batch mat-vec, more as a tiled GEMM:
+// max_rows picks at plan time.
 #pragma once
 
 #include <vector>
@@ -34,16 +36,19 @@ struct MatmulArgs {
   Epilogue epilogue = Epilogue::kStore;
   float softcap = 0.0f;
   Numerics numerics = Numerics::kExact;
-  uint32_t max_rows = 1;   // rows of the batch class: 1, 2, 4, 8, 16 or up to kMaxStepTokens
+  uint32_t max_rows = 1;  // rows of the batch class: 1, 2, 4, 8, 16 or up to kMaxStepTokens
   Rows rows = Rows::kTokens;
-  Slice scratch;           // of matmul_scratch_bytes(); unused when that is 0
-  bool x_in_scratch = false;  // scratch already holds this x as int8 from the call before (q, k and v of mixed types)
+  Slice scratch;              // of matmul_scratch_bytes(); unused when that is 0
+  bool x_in_scratch = false;  // scratch already holds this x as int8 from the call before (q, k and
+                              // v of mixed types)
 };
 // Bytes of scratch the call needs (int8 activations, split-K partials); 0 when none.
 uint64_t matmul_scratch_bytes(const gpu::DeviceInfo& device, const MatmulArgs& args);
-base::Result<void> matmul(const gpu::DeviceInfo& device, const MatmulArgs& args, std::vector<KernelCall>& out);
+base::Result<void> matmul(const gpu::DeviceInfo& device, const MatmulArgs& args,
+                          std::vector<KernelCall>& out);
 
-// The CPU form. y may not overlap x. scratch holds at least matmul_cpu_scratch_bytes(), 64-byte aligned.
+// The CPU form. y may not overlap x. scratch holds at least matmul_cpu_scratch_bytes(), 64-byte
+// aligned.
 struct MatmulCpuArgs {
   const CpuMatrix* weight = nullptr;
   const float* x = nullptr;  // [n_rows, cols]
