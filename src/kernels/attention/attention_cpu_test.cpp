@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/attention/attention_ref.h"
 #include "kernels/common/cpu_test_util.h"
@@ -21,8 +22,8 @@ struct Case {
 };
 
 std::vector<int32_t> from(int32_t first, int32_t n) {
-  std::vector<int32_t> positions = {};
-  for (int32_t i = 0; i < n; ++i) positions.push_back(first + i);
+  std::vector<int32_t> positions(static_cast<size_t>(n));
+  std::iota(positions.begin(), positions.end(), first);
   return positions;
 }
 

@@ -113,8 +113,8 @@ HWY_INLINE void page_heads(const AttentionCpuArgs& args, const float* q, const f
   weigh_page<kHeads>(scores, factor, v, n_keys, head_dim, partial + 2, head_dim + 2);
 }
 
-void RowItem(const AttentionJob& job, uint32_t token, uint32_t kv_head, KeyRange keys, float* work,
-             float* partial) {
+void row_item(const AttentionJob& job, uint32_t token, uint32_t kv_head, KeyRange keys, float* work,
+              float* partial) {
   const AttentionCpuArgs& args = job.args;
   const size_t head_dim = args.kv.head_dim;
   const size_t step = head_dim + 2;
@@ -145,11 +145,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace puna::kernels {
 
-HWY_EXPORT(RowItem);
+HWY_EXPORT(row_item);
 
 void attention_row(const AttentionJob& job, uint32_t token, uint32_t kv_head, KeyRange keys,
                    float* work, float* partial) {
-  HWY_DYNAMIC_DISPATCH(RowItem)(job, token, kv_head, keys, work, partial);
+  HWY_DYNAMIC_DISPATCH(row_item)(job, token, kv_head, keys, work, partial);
 }
 
 }  // namespace puna::kernels

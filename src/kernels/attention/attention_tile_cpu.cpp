@@ -156,8 +156,8 @@ HWY_INLINE void soften(const AttentionCpuArgs& args, const Tile& tile, uint32_t 
 }
 
 // Row r of a tile is head r % group of its token r / group.
-void TileItem(const AttentionJob& job, uint32_t begin, uint32_t end, uint32_t kv_head,
-              float* work) {
+void tile_item(const AttentionJob& job, uint32_t begin, uint32_t end, uint32_t kv_head,
+               float* work) {
   const AttentionCpuArgs& args = job.args;
   const size_t head_dim = args.kv.head_dim;
   const size_t n_rows = size_t{end - begin} * job.group;
@@ -208,11 +208,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace puna::kernels {
 
-HWY_EXPORT(TileItem);
+HWY_EXPORT(tile_item);
 
 void attention_tile(const AttentionJob& job, uint32_t begin, uint32_t end, uint32_t kv_head,
                     float* work) {
-  HWY_DYNAMIC_DISPATCH(TileItem)(job, begin, end, kv_head, work);
+  HWY_DYNAMIC_DISPATCH(tile_item)(job, begin, end, kv_head, work);
 }
 
 }  // namespace puna::kernels

@@ -1,9 +1,9 @@
 // Head rows of the paged KV cache (step.h) to and from f32, vectorised; kv_ref.h is the plain form.
-#if defined(PUNA_KERNELS_COMMON_KV_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PUNA_KERNELS_COMMON_KV_INL_H_
-#undef PUNA_KERNELS_COMMON_KV_INL_H_
+#if defined(PUNA_KERNELS_COMMON_KV_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef PUNA_KERNELS_COMMON_KV_INL_H
+#undef PUNA_KERNELS_COMMON_KV_INL_H
 #else
-#define PUNA_KERNELS_COMMON_KV_INL_H_
+#define PUNA_KERNELS_COMMON_KV_INL_H
 #endif
 
 #include "hwy/highway.h"

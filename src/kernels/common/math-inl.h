@@ -1,10 +1,10 @@
 // Vector forms of the functions that activations and softmax need, on Highway's math library (1 ulp
 // for exp, 4 for tanh).
-#if defined(PUNA_KERNELS_COMMON_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PUNA_KERNELS_COMMON_MATH_INL_H_
-#undef PUNA_KERNELS_COMMON_MATH_INL_H_
+#if defined(PUNA_KERNELS_COMMON_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef PUNA_KERNELS_COMMON_MATH_INL_H
+#undef PUNA_KERNELS_COMMON_MATH_INL_H
 #else
-#define PUNA_KERNELS_COMMON_MATH_INL_H_
+#define PUNA_KERNELS_COMMON_MATH_INL_H
 #endif
 
 #include "hwy/contrib/math/math-inl.h"

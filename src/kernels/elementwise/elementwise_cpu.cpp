@@ -16,7 +16,7 @@ namespace puna::kernels::HWY_NAMESPACE {
 
 using Tag = hn::ScalableTag<float>;
 
-void AddRange(const float* x, float* y, size_t n) {
+void add_range(const float* x, float* y, size_t n) {
   const Tag d;
   const size_t lanes = hn::Lanes(d);
   for (size_t i = 0; i < n; i += lanes) {
@@ -25,7 +25,7 @@ void AddRange(const float* x, float* y, size_t n) {
   }
 }
 
-void ScaleRange(float* y, size_t n, float scale) {
+void scale_range(float* y, size_t n, float scale) {
   const Tag d;
   const size_t lanes = hn::Lanes(d);
   for (size_t i = 0; i < n; i += lanes) {
@@ -34,7 +34,7 @@ void ScaleRange(float* y, size_t n, float scale) {
   }
 }
 
-void SoftcapRange(float* y, size_t n, float cap) {
+void softcap_range(float* y, size_t n, float cap) {
   const Tag d;
   const size_t lanes = hn::Lanes(d);
   for (size_t i = 0; i < n; i += lanes) {
@@ -43,7 +43,7 @@ void SoftcapRange(float* y, size_t n, float cap) {
   }
 }
 
-void GluRange(const float* gate, const float* up, float* y, size_t n, Activation activation) {
+void glu_range(const float* gate, const float* up, float* y, size_t n, Activation activation) {
   const Tag d;
   const size_t lanes = hn::Lanes(d);
   for (size_t i = 0; i < n; i += lanes) {
@@ -74,26 +74,26 @@ void run_ranges(base::ThreadPool& pool, uint64_t n_elements, const Body& body) {
 
 }  // namespace
 
-HWY_EXPORT(AddRange);
-HWY_EXPORT(ScaleRange);
-HWY_EXPORT(SoftcapRange);
-HWY_EXPORT(GluRange);
+HWY_EXPORT(add_range);
+HWY_EXPORT(scale_range);
+HWY_EXPORT(softcap_range);
+HWY_EXPORT(glu_range);
 
 void add_cpu(base::ThreadPool& pool, const float* x, float* y, uint64_t n_elements) {
   run_ranges(pool, n_elements, [&](uint64_t begin, uint64_t end) {
-    HWY_DYNAMIC_DISPATCH(AddRange)(x + begin, y + begin, end - begin);
+    HWY_DYNAMIC_DISPATCH(add_range)(x + begin, y + begin, end - begin);
   });
 }
 
 void scale_cpu(base::ThreadPool& pool, float* y, uint64_t n_elements, float scale) {
   run_ranges(pool, n_elements, [&](uint64_t begin, uint64_t end) {
-    HWY_DYNAMIC_DISPATCH(ScaleRange)(y + begin, end - begin, scale);
+    HWY_DYNAMIC_DISPATCH(scale_range)(y + begin, end - begin, scale);
   });
 }
 
 void softcap_cpu(base::ThreadPool& pool, float* y, uint64_t n_elements, float cap) {
   run_ranges(pool, n_elements, [&](uint64_t begin, uint64_t end) {
-    HWY_DYNAMIC_DISPATCH(SoftcapRange)(y + begin, end - begin, cap);
+    HWY_DYNAMIC_DISPATCH(softcap_range)(y + begin, end - begin, cap);
   });
 }
 
@@ -102,7 +102,7 @@ void glu_cpu(base::ThreadPool& pool, const float* gate_up, float* y, uint32_t n_
   const auto rows = [&](uint32_t begin, uint32_t end) {
     for (uint64_t t = begin; t < end; ++t) {
       const float* gate = gate_up + t * 2 * n;
-      HWY_DYNAMIC_DISPATCH(GluRange)(gate, gate + n, y + t * n, n, activation);
+      HWY_DYNAMIC_DISPATCH(glu_range)(gate, gate + n, y + t * n, n, activation);
     }
   };
   pool.run(n_rows, std::max(4096 / std::max(n, 1u), 1u), std::ref(rows));

@@ -1,11 +1,11 @@
 // Vector decoders of the packed blocks of packed.h: a unit's codes as eight vectors of bytes, its
 // scales as f32. One vector holds the same columns of rows v * N .. v * N + N - 1 of the group; N =
 // lanes of f32, at most 16.
-#if defined(PUNA_KERNELS_MATMUL_CODES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PUNA_KERNELS_MATMUL_CODES_INL_H_
-#undef PUNA_KERNELS_MATMUL_CODES_INL_H_
+#if defined(PUNA_KERNELS_MATMUL_CODES_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef PUNA_KERNELS_MATMUL_CODES_INL_H
+#undef PUNA_KERNELS_MATMUL_CODES_INL_H
 #else
-#define PUNA_KERNELS_MATMUL_CODES_INL_H_
+#define PUNA_KERNELS_MATMUL_CODES_INL_H
 #endif
 
 #include "hwy/highway.h"
@@ -54,10 +54,10 @@ HWY_INLINE VB left(VB v) {
 // Field of kWidth bits at bit kAt of every byte, moved to bit kTo.
 template <int kAt, int kTo, unsigned kWidth>
 HWY_INLINE VB field(VB v) {
-  constexpr unsigned kMask = ((1u << kWidth) - 1) << kTo;
-  if constexpr (kAt > kTo) return mask_bytes(right<kAt - kTo>(v), kMask);
-  if constexpr (kAt < kTo) return mask_bytes(left<kTo - kAt>(v), kMask);
-  return mask_bytes(v, kMask);
+  constexpr unsigned mask = ((1u << kWidth) - 1) << kTo;
+  if constexpr (kAt > kTo) return mask_bytes(right<kAt - kTo>(v), mask);
+  if constexpr (kAt < kTo) return mask_bytes(left<kTo - kAt>(v), mask);
+  return mask_bytes(v, mask);
 }
 
 // 16 values of a scale field as f32, rows of slice v.
@@ -99,26 +99,26 @@ struct Codec {
         out[4 * j + 3] = field<6, 0, 2>(w);
       }
     }
-    constexpr int kTo = static_cast<int>(kFormat.low_bits);
+    constexpr int to = static_cast<int>(kFormat.low_bits);
     const uint8_t* high =
         block + kFormat.high_offset() + u * 64 * kFormat.high_bits + v * kSliceBytes;
     if constexpr (kFormat.high_bits == 1) {
       const VB h = load_bytes(high);
-      out[0] = hn::Or(out[0], field<0, kTo, 1>(h));
-      out[1] = hn::Or(out[1], field<1, kTo, 1>(h));
-      out[2] = hn::Or(out[2], field<2, kTo, 1>(h));
-      out[3] = hn::Or(out[3], field<3, kTo, 1>(h));
-      out[4] = hn::Or(out[4], field<4, kTo, 1>(h));
-      out[5] = hn::Or(out[5], field<5, kTo, 1>(h));
-      out[6] = hn::Or(out[6], field<6, kTo, 1>(h));
-      out[7] = hn::Or(out[7], field<7, kTo, 1>(h));
+      out[0] = hn::Or(out[0], field<0, to, 1>(h));
+      out[1] = hn::Or(out[1], field<1, to, 1>(h));
+      out[2] = hn::Or(out[2], field<2, to, 1>(h));
+      out[3] = hn::Or(out[3], field<3, to, 1>(h));
+      out[4] = hn::Or(out[4], field<4, to, 1>(h));
+      out[5] = hn::Or(out[5], field<5, to, 1>(h));
+      out[6] = hn::Or(out[6], field<6, to, 1>(h));
+      out[7] = hn::Or(out[7], field<7, to, 1>(h));
     } else if constexpr (kFormat.high_bits == 2) {
       for (size_t j = 0; j < 2; ++j) {
         const VB h = load_bytes(high + 64 * j);
-        out[4 * j] = hn::Or(out[4 * j], field<0, kTo, 2>(h));
-        out[4 * j + 1] = hn::Or(out[4 * j + 1], field<2, kTo, 2>(h));
-        out[4 * j + 2] = hn::Or(out[4 * j + 2], field<4, kTo, 2>(h));
-        out[4 * j + 3] = hn::Or(out[4 * j + 3], field<6, kTo, 2>(h));
+        out[4 * j] = hn::Or(out[4 * j], field<0, to, 2>(h));
+        out[4 * j + 1] = hn::Or(out[4 * j + 1], field<2, to, 2>(h));
+        out[4 * j + 2] = hn::Or(out[4 * j + 2], field<4, to, 2>(h));
+        out[4 * j + 3] = hn::Or(out[4 * j + 3], field<6, to, 2>(h));
       }
     }
   }
@@ -137,8 +137,8 @@ struct Codec {
       if constexpr (kFormat.has_min) {
         b[0] = load_halves(block + kFormat.d_offset() + 32, v);
       } else {
-        const float offset =
-            kType == Type::kQ8_0 ? offset8 : static_cast<float>((kFormat.max_code + 1) / 2);
+        const uint32_t middle = (kFormat.max_code + 1) / 2;
+        const float offset = kType == Type::kQ8_0 ? offset8 : static_cast<float>(middle);
         b[0] = hn::Mul(d, hn::Set(df, -offset));
       }
     } else if constexpr (kType == Type::kQ6_K) {

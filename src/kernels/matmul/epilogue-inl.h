@@ -1,9 +1,9 @@
 // From the sums of one weight group to y: store, add, gate or cap.
-#if defined(PUNA_KERNELS_MATMUL_EPILOGUE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PUNA_KERNELS_MATMUL_EPILOGUE_INL_H_
-#undef PUNA_KERNELS_MATMUL_EPILOGUE_INL_H_
+#if defined(PUNA_KERNELS_MATMUL_EPILOGUE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef PUNA_KERNELS_MATMUL_EPILOGUE_INL_H
+#undef PUNA_KERNELS_MATMUL_EPILOGUE_INL_H
 #else
-#define PUNA_KERNELS_MATMUL_EPILOGUE_INL_H_
+#define PUNA_KERNELS_MATMUL_EPILOGUE_INL_H
 #endif
 
 #include <algorithm>

@@ -284,7 +284,7 @@ HWY_NOINLINE void items(const MatmulJob& job, uint32_t begin, uint32_t end) {
   }
 }
 
-void Int8Items(const MatmulJob& job, uint32_t begin, uint32_t end) {
+void int8_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
   using quant::Type;
   switch (job.type) {
     case Type::kQ4_0:
@@ -345,7 +345,7 @@ HWY_INLINE void quantize_unit(const float* x, QuantizedRows out, size_t tile, si
   out.half_sums[half + out.width] = scale * static_cast<float>(sums[1]);
 }
 
-void QuantizeTiles(const MatmulJob& job, uint32_t begin, uint32_t end) {
+void quantize_all(const MatmulJob& job, uint32_t begin, uint32_t end) {
   const QuantizedRows& out = job.x8;
   static constexpr float kNothing[kUnitCols] = {};
   for (size_t tile = begin; tile < end; ++tile) {
@@ -366,14 +366,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace puna::kernels {
 
-HWY_EXPORT(Int8Items);
-HWY_EXPORT(QuantizeTiles);
+HWY_EXPORT(int8_items);
+HWY_EXPORT(quantize_all);
 
 void matmul_int8_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
-  HWY_DYNAMIC_DISPATCH(Int8Items)(job, begin, end);
+  HWY_DYNAMIC_DISPATCH(int8_items)(job, begin, end);
 }
 void quantize_tiles(const MatmulJob& job, uint32_t begin, uint32_t end) {
-  HWY_DYNAMIC_DISPATCH(QuantizeTiles)(job, begin, end);
+  HWY_DYNAMIC_DISPATCH(quantize_all)(job, begin, end);
 }
 
 }  // namespace puna::kernels

@@ -1,10 +1,10 @@
 // Vector passes over one row, shared by the norm and rope roles. Rows have any length; tails are
 // loaded masked.
-#if defined(PUNA_KERNELS_NORM_NORM_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef PUNA_KERNELS_NORM_NORM_INL_H_
-#undef PUNA_KERNELS_NORM_NORM_INL_H_
+#if defined(PUNA_KERNELS_NORM_NORM_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef PUNA_KERNELS_NORM_NORM_INL_H
+#undef PUNA_KERNELS_NORM_NORM_INL_H
 #else
-#define PUNA_KERNELS_NORM_NORM_INL_H_
+#define PUNA_KERNELS_NORM_NORM_INL_H
 #endif
 
 #include <cmath>

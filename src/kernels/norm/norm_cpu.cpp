@@ -14,7 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace puna::kernels::HWY_NAMESPACE {
 
-void NormRows(const NormCpuArgs& args, uint32_t begin, uint32_t end) {
+void norm_rows(const NormCpuArgs& args, uint32_t begin, uint32_t end) {
   const size_t n = args.n;
   for (size_t t = begin; t < end; ++t) {
     const float* r = args.x + t * n;
@@ -41,11 +41,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace puna::kernels {
 
-HWY_EXPORT(NormRows);
+HWY_EXPORT(norm_rows);
 
 void rms_norm_cpu(base::ThreadPool& pool, const NormCpuArgs& args) {
   const auto rows = [&](uint32_t begin, uint32_t end) {
-    HWY_DYNAMIC_DISPATCH(NormRows)(args, begin, end);
+    HWY_DYNAMIC_DISPATCH(norm_rows)(args, begin, end);
   };
   pool.run(args.n_rows, std::max(8192 / std::max(args.n, 1u), 1u), std::ref(rows));
 }

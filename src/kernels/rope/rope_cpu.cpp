@@ -16,8 +16,8 @@
 #include "kernels/common/math-inl.h"
 #include "kernels/norm/norm-inl.h"
 
-#ifndef PUNA_KERNELS_ROPE_ROPE_CPU_ONCE_
-#define PUNA_KERNELS_ROPE_ROPE_CPU_ONCE_
+#ifndef PUNA_KERNELS_ROPE_ROPE_CPU_ONCE
+#define PUNA_KERNELS_ROPE_ROPE_CPU_ONCE
 namespace puna::kernels {
 constexpr size_t kMaxPairs = 512;  // head_dim up to 1024
 
@@ -88,7 +88,7 @@ HWY_INLINE void rotate(const RopeParams& rope, const Turns& turns, const float* 
   if (out != in) std::copy(in + rope.n_rot, in + head_dim, out + rope.n_rot);
 }
 
-void RopeTokens(const RopeCpuArgs& args, Turns& turns, uint32_t begin, uint32_t end) {
+void rope_tokens(const RopeCpuArgs& args, Turns& turns, uint32_t begin, uint32_t end) {
   const size_t head_dim = args.kv.head_dim;
   const uint32_t n_kv = args.kv.n_kv_heads;
   float head[2 * kMaxPairs];
@@ -124,7 +124,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace puna::kernels {
 
-HWY_EXPORT(RopeTokens);
+HWY_EXPORT(rope_tokens);
 
 void rope_append_cpu(base::ThreadPool& pool, const RopeCpuArgs& args) {
   PUNA_CHECK(args.kv.head_dim <= 2 * kMaxPairs && args.rope.n_rot <= args.kv.head_dim);
@@ -137,7 +137,7 @@ void rope_append_cpu(base::ThreadPool& pool, const RopeCpuArgs& args) {
       turns.per_position[i] = std::exp2(step * i) * static_cast<double>(args.rope.freq_scale) /
                               factor / 6.283185307179586;
     }
-    HWY_DYNAMIC_DISPATCH(RopeTokens)(args, turns, begin, end);
+    HWY_DYNAMIC_DISPATCH(rope_tokens)(args, turns, begin, end);
   };
   pool.run(args.step.n_tokens, 8, std::ref(tokens));
 }

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <numeric>
+
 #include "kernels/common/cpu_test_util.h"
 #include "kernels/common/test_util.h"
 #include "kernels/rope/rope_ref.h"
@@ -73,8 +75,8 @@ void check(const Case& c, double limit, double cache_limit) {
 }
 
 std::vector<int32_t> from(int32_t first, int32_t n) {
-  std::vector<int32_t> positions = {};
-  for (int32_t i = 0; i < n; ++i) positions.push_back(first + i);
+  std::vector<int32_t> positions(static_cast<size_t>(n));
+  std::iota(positions.begin(), positions.end(), first);
   return positions;
 }
 
