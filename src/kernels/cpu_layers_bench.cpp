@@ -26,7 +26,10 @@ constexpr uint32_t kQkv = (kHeads + 2 * kKvHeads) * kHeadDim;
 
 CpuMatrix random_matrix(quant::Type type, uint32_t rows, uint32_t cols) {
   auto matrix = CpuMatrix::create(type, rows, cols, Numerics::kFast);
-  if (!matrix) std::exit(1);
+  if (!matrix) {
+    fmt::print(stderr, "error: {}\n", matrix.error().text());
+    std::exit(1);
+  }
   // The same few rows again and again: values do not matter, addresses do.
   const std::vector<std::byte> some = quant::random_rows(type, 16, cols, 1, 0.003f);
   for (uint32_t r = 0; r < rows; r += 16) matrix->set_rows(r, some);
