@@ -1,8 +1,11 @@
 // Describe: writes one KernelCall line by line. The number of each binding reaches the template as
 // a define, so that C++ and WGSL cannot disagree on it:
-//   Describe(args.label, "norm/norm.wgsl").arena("B_X", args.x).constant("B_GAMMA",
-//   *args.gamma).number("N", args.n)
-//       .grid({Extent::kTokens}).add_to(out);
+//   Describe(args.label, "norm/norm.wgsl")
+//       .arena("B_X", args.x)
+//       .constant("B_GAMMA", *args.gamma)
+//       .number("N", args.n)
+//       .grid({Extent::kTokens})
+//       .add_to(out);
 #pragma once
 
 #include <fmt/format.h>

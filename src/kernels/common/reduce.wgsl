@@ -1,6 +1,6 @@
 // Sum over a workgroup of WG invocations (a power of two), the same value for all of them; call it from uniform control flow.
 // With subgroups: each adds up, then every invocation reads the few subgroup sums. Without: a tree in workgroup memory.
-#if SUBGROUPS
+#if SUBGROUPS && SUBGROUP_MIN > 0
 #define LANE_BUILTINS @builtin(local_invocation_index) local: u32, @builtin(subgroup_size) lane_count: u32, @builtin(subgroup_invocation_id) lane: u32
 #define LANES local, lane_count, lane
 var<workgroup> reduce_memory: array<f32, WG / SUBGROUP_MIN>;
