@@ -1,0 +1,327 @@
+// Filters over lists, dicts and whatever else has items.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "chat/jinja/builtins.h"
+#include "chat/jinja/filters.h"
+#include "chat/jinja/text.h"
+#include "chat/jinja/write.h"
+
+namespace puna::chat::jinja {
+namespace {
+
+using base::Result;
+using Form = ListData::Form;
+using Items = std::vector<Value>;
+
+// A path such as "function.name" or "0", followed from an item.
+Result<Value> follow(const Value& item, const Value& path) {
+  if (path.is_integer()) return get_item(item, path);
+  if (!path.is_string())
+    return refuse(
+        fmt::format("an attribute is named by a str, not by a value of type {}", path.type_name()));
+  Value now = item;
+  std::string_view left = path.string();
+  while (true) {
+    const size_t dot = left.find('.');
+    const std::string_view part = left.substr(0, dot);
+    int64_t index = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), index);
+    const bool is_index = error == std::errc() && end == part.data() + part.size() && !part.empty();
+    // Jinja looks an attribute up as an item first: a key goes before a method of the same name.
+    PUNA_TRY(now, get_item(now, is_index ? Value(index) : Value(part)));
+    if (dot == std::string_view::npos) return now;
+    left.remove_prefix(dot + 1);
+  }
+}
+
+// What sorting and uniqueness look at: the item or its attribute, lower case unless the case
+// matters.
+Result<Items> keys_of(Evaluator& evaluator, const Items& items, const Value* attribute,
+                      bool case_sensitive) {
+  Items keys;
+  for (const Value& item : items) {
+    PUNA_TRY(evaluator.spend(1));
+    Value key = item;
+    if (attribute && !attribute->is_none()) {
+      PUNA_TRY(key, follow(item, *attribute));
+    }
+    if (key.is_string() && !case_sensitive) {
+      PUNA_TRY(key, evaluator.text(to_lower(key.string())));
+    }
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+// The order of items by their keys; stable.
+Result<std::vector<size_t>> sorted_order(Evaluator& evaluator, const Items& keys, bool reverse) {
+  std::vector<size_t> order(keys.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  base::Error error;
+  bool failed = false;
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
+    if (failed) return false;
+    const Result<bool> before = reverse ? compare(evaluator, "<", keys[b], keys[a])
+                                        : compare(evaluator, "<", keys[a], keys[b]);
+    if (!before) {
+      failed = true;
+      error = before.error();
+      return false;
+    }
+    return *before;
+  });
+  if (failed) return std::unexpected(std::move(error));
+  return order;
+}
+
+Result<Value> picked(const Items& items, const std::vector<size_t>& order) {
+  Items out;
+  out.reserve(order.size());
+  for (const size_t i : order) out.push_back(items[i]);
+  return Value::list(std::move(out));
+}
+
+Result<Value> sort(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
+  PUNA_TRY(const auto given, bind(arguments, {"reverse", "case_sensitive", "attribute"}));
+  PUNA_TRY(const auto list, items_of(evaluator, input));
+  PUNA_TRY(const Items keys,
+           keys_of(evaluator, list->items, given[2], given[1] && given[1]->truthy()));
+  PUNA_TRY(const auto order, sorted_order(evaluator, keys, given[0] && given[0]->truthy()));
+  return picked(list->items, order);
+}
+
+Result<Value> dict_sort(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
+  PUNA_TRY(const auto given, bind(arguments, {"case_sensitive", "by", "reverse"}));
+  PUNA_TRY(const std::string by, string_or(given[1], "key", "what dictsort sorts by"));
+  if (by != "key" && by != "value")
+    return refuse(fmt::format("dictsort sorts by \"key\" or \"value\", not by \"{}\"", by));
+  PUNA_TRY(const Value pairs, apply_filter(evaluator, "items", input, {}));
+  const Value column(by == "key" ? 0 : 1);
+  PUNA_TRY(const Items keys,
+           keys_of(evaluator, pairs.items(), &column, given[0] && given[0]->truthy()));
+  PUNA_TRY(const auto order, sorted_order(evaluator, keys, given[2] && given[2]->truthy()));
+  return picked(pairs.items(), order);
+}
+
+Result<Value> unique(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
+  PUNA_TRY(const auto given, bind(arguments, {"case_sensitive", "attribute"}));
+  PUNA_TRY(const auto list, items_of(evaluator, input));
+  PUNA_TRY(const Items keys,
+           keys_of(evaluator, list->items, given[1], given[0] && given[0]->truthy()));
+  Items seen, out;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    PUNA_TRY(evaluator.spend((seen.size() + 1) * keys[i].weight()));
+    if (std::ranges::find(seen, keys[i]) != seen.end()) continue;
+    seen.push_back(keys[i]);
+    out.push_back(list->items[i]);
+  }
+  return Value::list(std::move(out), Form::kLazy);
+}
+
+template <bool largest>
+Result<Value> extreme(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
+  PUNA_TRY(const auto given, bind(arguments, {"case_sensitive", "attribute"}));
+  PUNA_TRY(const auto list, items_of(evaluator, input));
+  if (list->items.empty()) return Value::undefined("the sequence is empty");
+  PUNA_TRY(const Items keys,
+           keys_of(evaluator, list->items, given[1], given[0] && given[0]->truthy()));
+  size_t best = 0;
+  for (size_t i = 1; i < keys.size(); ++i) {
+    PUNA_TRY(const bool better, compare(evaluator, largest ? ">" : "<", keys[i], keys[best]));
+    if (better) best = i;
+  }
+  return list->items[best];
+}
+
+Result<Value> sum(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
+  PUNA_TRY(const auto given, bind(arguments, {"attribute", "start"}));
+  PUNA_TRY(const auto list, items_of(evaluator, input));
+  PUNA_TRY(const Items terms, keys_of(evaluator, list->items, given[0], /*case_sensitive=*/true));
+  Value total = given[1] ? *given[1] : Value(0);
+  for (const Value& term : terms) {
+    PUNA_TRY(total, arithmetic(evaluator, "+", total, term));
+  }
+  return total;
+}
+
+Result<Value> length(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
+  PUNA_TRY(bind(arguments, {}));
+  if (input.is_string()) {
+    PUNA_TRY(evaluator.spend(input.weight()));
+    return Value(count_code_points(input.string()));
+  }
+  if (input.is_list()) return Value(static_cast<int64_t>(input.items().size()));
+  if (input.is_dict()) return Value(static_cast<int64_t>(input.dict().entries.size()));
+  if (input.is_undefined()) return Value(0);
+  return refuse(fmt::format("a value of type {} has no length", input.type_name()));
+}
+
+template <bool last>
+Result<Value> end_item(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
+  PUNA_TRY(bind(arguments, {}));
+  PUNA_TRY(const auto list, items_of(evaluator, input));
+  if (list->items.empty()) return Value::undefined("the sequence is empty");
+  return last ? list->items.back() : list->items.front();
+}
+
+Result<Value> as_list(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
+  PUNA_TRY(bind(arguments, {}));
+  PUNA_TRY(const auto list, items_of(evaluator, input));
+  if (input.is_list() && list->form == Form::kList) return input;
+  PUNA_TRY(evaluator.spend(list->items.size()));
+  return Value::list(list->items);
+}
+
+Result<Value> pairs(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
+  PUNA_TRY(bind(arguments, {}));
+  if (input.is_undefined()) return Value::list({}, Form::kLazy);
+  if (!input.is_dict())
+    return refuse(fmt::format("items does not work on a value of type {}", input.type_name()));
+  PUNA_TRY(evaluator.spend(input.dict().entries.size() * 2));
+  Items out;
+  for (const auto& [key, value] : input.dict().entries) {
+    PUNA_TRY(Value pair, Value::list({key, value}, Form::kTuple));
+    out.push_back(std::move(pair));
+  }
+  return Value::list(std::move(out), Form::kLazy);
+}
+
+Result<Value> reversed(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
+  PUNA_TRY(bind(arguments, {}));
+  PUNA_TRY(const auto list, items_of(evaluator, input));
+  PUNA_TRY(evaluator.spend(list->items.size()));
+  Items out(list->items.rbegin(), list->items.rend());
+  if (!input.is_string()) return Value::list(std::move(out), Form::kLazy);
+  std::string text;
+  for (const Value& piece : out) text += piece.string();
+  return Value(std::move(text));
+}
+
+Result<Value> join(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
+  PUNA_TRY(const auto given, bind(arguments, {"d", "attribute"}));
+  PUNA_TRY(const std::string separator,
+           given[0] ? text_of(evaluator, *given[0]) : Result<std::string>(""));
+  PUNA_TRY(const auto list, items_of(evaluator, input));
+  std::string out;
+  for (size_t i = 0; i < list->items.size(); ++i) {
+    Value item = list->items[i];
+    if (given[1] && !given[1]->is_none()) {
+      PUNA_TRY(item, follow(item, *given[1]));
+    }
+    PUNA_TRY(const std::string text, text_of(evaluator, item));
+    PUNA_TRY(evaluator.spend(1 + separator.size() / 8));
+    if (i > 0) out += separator;
+    out += text;
+  }
+  return Value(std::move(out));
+}
+
+Result<Value> default_to(Evaluator&, const Value& input, const Arguments& arguments) {
+  PUNA_TRY(const auto given, bind(arguments, {"default_value", "boolean"}));
+  const bool also_false = given[1] && given[1]->truthy();
+  if (!input.is_undefined() && (!also_false || input.truthy())) return input;
+  return given[0] ? *given[0] : Value("");
+}
+
+// What map() and select() walk: as in Jinja, anything false counts as empty, None too.
+Result<std::shared_ptr<const ListData>> items_or_none(Evaluator& evaluator, const Value& input) {
+  return items_of(evaluator, input.truthy() ? input : Value());
+}
+
+// The rest of the arguments of map() and select(), behind the first `n`.
+Arguments behind(const Arguments& arguments, size_t n) {
+  Arguments rest{.positional = {}, .named = arguments.named};
+  for (size_t i = n; i < arguments.positional.size(); ++i)
+    rest.positional.push_back(arguments.positional[i]);
+  return rest;
+}
+
+Result<Value> map(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
+  PUNA_TRY(const auto list, items_or_none(evaluator, input));
+  Items out;
+  if (!arguments.positional.empty()) {
+    PUNA_TRY(const std::string name,
+             string_or(&arguments.positional[0], "", "the filter that map applies"));
+    const Arguments rest = behind(arguments, 1);
+    for (const Value& item : list->items) {
+      PUNA_TRY(Value value, apply_filter(evaluator, name, item, rest));
+      out.push_back(std::move(value));
+    }
+    return Value::list(std::move(out), Form::kLazy);
+  }
+  PUNA_TRY(const auto given, bind(arguments, {"attribute", "default"}));
+  if (!given[0]) return refuse("map wants the name of a filter or an attribute");
+  for (const Value& item : list->items) {
+    PUNA_TRY(evaluator.spend(1));
+    PUNA_TRY(Value value, follow(item, *given[0]));
+    if (value.is_undefined() && given[1]) value = *given[1];
+    out.push_back(std::move(value));
+  }
+  return Value::list(std::move(out), Form::kLazy);
+}
+
+// select, reject, selectattr, rejectattr: the items for which a test holds, or the truth of the
+// value without one.
+template <bool keeps, bool by_attribute>
+Result<Value> select(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
+  constexpr size_t kTestAt = by_attribute ? 1 : 0;
+  if (by_attribute && arguments.positional.empty())
+    return refuse("the name of the attribute is missing");
+  const bool tests = arguments.positional.size() > kTestAt;
+  std::string name;
+  if (tests) {
+    PUNA_TRY(name, string_or(&arguments.positional[kTestAt], "", "the name of the test"));
+  }
+  const Arguments rest = behind(arguments, kTestAt + 1);
+  PUNA_TRY(const auto list, items_or_none(evaluator, input));
+  Items out;
+  for (const Value& item : list->items) {
+    PUNA_TRY(evaluator.spend(1));
+    Value value = item;
+    if (by_attribute) {
+      PUNA_TRY(value, follow(item, arguments.positional[0]));
+    }
+    bool holds = value.truthy();
+    if (tests) {
+      PUNA_TRY(holds, apply_test(evaluator, name, value, rest));
+    }
+    if (holds == keeps) out.push_back(item);
+  }
+  return Value::list(std::move(out), Form::kLazy);
+}
+
+constexpr Filter kFilters[] = {
+    {"count", length},
+    {"d", default_to},
+    {"default", default_to},
+    {"dictsort", dict_sort},
+    {"first", end_item<false>},
+    {"items", pairs},
+    {"join", join},
+    {"last", end_item<true>},
+    {"length", length},
+    {"list", as_list},
+    {"map", map},
+    {"max", extreme<true>},
+    {"min", extreme<false>},
+    {"reject", select<false, false>},
+    {"rejectattr", select<false, true>},
+    {"reverse", reversed},
+    {"select", select<true, false>},
+    {"selectattr", select<true, true>},
+    {"sort", sort},
+    {"sum", sum},
+    {"unique", unique},
+};
+
+}  // namespace
+
+const Filter* find_sequence_filter(std::string_view name) {
+  const auto found = std::ranges::find(kFilters, name, &Filter::name);
+  return found == std::end(kFilters) ? nullptr : found;
+}
+
+}  // namespace puna::chat::jinja

@@ -1,0 +1,28 @@
+// Values as text: as Python prints them and as JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "chat/jinja/value.h"
+
+namespace puna::chat::jinja {
+
+std::string to_text(
+    const Value& value);  // str(): "" for undefined, "None", "True", "1.0", "['a', {'b': 1}]"
+std::string to_repr(const Value& value);  // repr(): strings quoted
+std::string float_text(double value);  // the shortest that reads back the same, as Python writes it
+
+struct JsonStyle {
+  int64_t indent = -1;  // -1: one line
+  std::string item_separator = ", ";
+  std::string key_separator = ": ";
+  bool ascii = false;  // other characters as \u escapes
+  bool sort_keys = false;
+};
+// json.dumps(). Errors: kInvalidArgument for what JSON cannot hold (undefined, functions, odd
+// keys).
+base::Result<std::string> to_json(const Value& value, const JsonStyle& style);
+
+}  // namespace puna::chat::jinja

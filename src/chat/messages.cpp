@@ -1,0 +1,45 @@
+#include "chat/messages.h"
+
+#include <fmt/format.h>
+
+namespace puna::chat {
+namespace {
+
+using base::Json;
+using base::Result;
+
+// Adds the members of `from`, if it is an object, to `to`.
+Result<void> merge(Json& to, const Json& from, std::string_view what) {
+  if (from.is_null()) return {};
+  if (!from.is_object()) {
+    return base::fail(
+        base::ErrorCode::kInvalidArgument,
+        fmt::format("{} are of type {}, but an object is expected.", what, from.type_name()));
+  }
+  for (const auto& [key, value] : from.members()) to.set(key, value);
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> render_chat(const Template& chat_template, const std::vector<Message>& messages,
+                                bool add_generation_prompt, const Json& extra,
+                                const Limits& limits) {
+  Json list = Json::array();
+  for (const Message& message : messages) {
+    Json item = Json::object();
+    item.set("role", message.role);
+    item.set("content", message.content);
+    PUNA_TRY(merge(item, message.fields, "The further members of a message"));
+    list.push(std::move(item));
+  }
+  Json context = Json::object();
+  context.set("tools", Json());
+  context.set("documents", Json());
+  PUNA_TRY(merge(context, extra, "The further variables of a chat template"));
+  context.set("messages", std::move(list));
+  context.set("add_generation_prompt", add_generation_prompt);
+  return chat_template.render(context, limits);
+}
+
+}  // namespace puna::chat

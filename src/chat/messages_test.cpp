@@ -1,0 +1,53 @@
+#include "chat/messages.h"
+
+#include <doctest/doctest.h>
+
+namespace puna::chat {
+namespace {
+
+TEST_CASE("messages, the generation prompt and further variables reach the template") {
+  const auto chat = Template::parse(
+      "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% if m.name %}({{ "
+      "m.name }}){% endif %}"
+      "{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}");
+  REQUIRE(chat.has_value());
+  base::Json name;
+  name.set("name", "get_time");
+  base::Json extra;
+  extra.set("bos_token", "<s>");
+  const std::vector<Message> messages = {{.role = "user", .content = "Hi"},
+                                         {.role = "tool", .content = "12:00", .fields = name}};
+  CHECK(render_chat(*chat, messages, true, extra).value() ==
+        "<s><user>Hi<tool>12:00(get_time)<assistant>");
+  CHECK(render_chat(*chat, messages, false).value() == "<user>Hi<tool>12:00(get_time)");
+}
+
+TEST_CASE("a list of parts stands in place of the text") {
+  const auto chat =
+      Template::parse("{% for part in messages[0].content %}{{ part.text }};{% endfor %}");
+  base::Json part, parts, fields;
+  part.set("text", "one");
+  parts.push(part);
+  fields.set("content", parts);
+  CHECK(
+      render_chat(*chat, {{.role = "user", .content = "unused", .fields = fields}}, true).value() ==
+      "one;");
+}
+
+TEST_CASE("tools and documents are none until they are given") {
+  const auto chat =
+      Template::parse("{{ tools is none }} {{ documents is none }} {{ other is defined }}");
+  CHECK(render_chat(*chat, {}, true).value() == "True True False");
+  base::Json extra;
+  extra.set("tools", base::Json::array());
+  CHECK(render_chat(*chat, {}, true, extra).value() == "False True False");
+}
+
+TEST_CASE("fields and variables that are no objects are refused") {
+  const auto chat = Template::parse("x");
+  CHECK_FALSE(render_chat(*chat, {{.role = "user", .fields = base::Json(1)}}, true).has_value());
+  CHECK_FALSE(render_chat(*chat, {}, true, base::Json("x")).has_value());
+}
+
+}  // namespace
+}  // namespace puna::chat
