@@ -56,24 +56,28 @@ Result<Items> keys_of(Evaluator& evaluator, const Items& items, const Value* att
   return keys;
 }
 
-// The order of items by their keys; stable.
+// The order of items by their keys; stable. A merge sort: it hands errors on, and what Python calls
+// an order (with NaN in it, say) cannot lead it astray as it could std::sort.
 Result<std::vector<size_t>> sorted_order(Evaluator& evaluator, const Items& keys, bool reverse) {
-  std::vector<size_t> order(keys.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  base::Error error;
-  bool failed = false;
-  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
-    if (failed) return false;
-    const Result<bool> before = reverse ? compare(evaluator, "<", keys[b], keys[a])
-                                        : compare(evaluator, "<", keys[a], keys[b]);
-    if (!before) {
-      failed = true;
-      error = before.error();
-      return false;
+  const size_t n = keys.size();
+  std::vector<size_t> order(n), merged(n);
+  for (size_t i = 0; i < n; ++i) order[i] = i;
+  for (size_t width = 1; width < n; width *= 2) {
+    for (size_t start = 0; start < n; start += 2 * width) {
+      const size_t middle = std::min(start + width, n);
+      const size_t end = std::min(start + 2 * width, n);
+      size_t left = start, right = middle;
+      for (size_t out = start; out < end; ++out) {
+        bool takes_right = left == middle;
+        if (left < middle && right < end) {
+          PUNA_TRY(takes_right,
+                   compare(evaluator, reverse ? ">" : "<", keys[order[right]], keys[order[left]]));
+        }
+        merged[out] = order[takes_right ? right++ : left++];
+      }
     }
-    return *before;
-  });
-  if (failed) return std::unexpected(std::move(error));
+    std::swap(order, merged);
+  }
   return order;
 }
 

@@ -1,5 +1,7 @@
 #include "chat/jinja/text.h"
 
+#include "base/utf8.h"
+
 namespace puna::chat::jinja {
 namespace {
 
@@ -56,42 +58,13 @@ bool strips(std::string_view piece, uint32_t value, const std::string_view* set)
 }  // namespace
 
 CodePoint code_point_at(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[at + i]); };
-  const uint8_t first = byte(0);
-  if (first < 0x80) return {first, 1};
-  const size_t bytes = in(first, 0xC2, 0xDF)   ? 2
-                       : in(first, 0xE0, 0xEF) ? 3
-                       : in(first, 0xF0, 0xF4) ? 4
-                                               : 0;
-  if (bytes == 0 || at + bytes > text.size()) return {kInvalid, 1};
-  uint32_t value = first & (0x7Fu >> bytes);
-  for (size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {kInvalid, 1};
-    value = value << 6 | (byte(i) & 0x3Fu);
-  }
-  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (value < kLeast[bytes] || value > 0x10FFFF || in(value, 0xD800, 0xDFFF)) return {kInvalid, 1};
-  return {value, bytes};
+  const base::Utf8Unit unit = base::utf8_next(text, at);
+  if (unit.code_point == base::kInvalidCodePoint) return {kInvalid, 1};
+  return {static_cast<uint32_t>(unit.code_point), unit.bytes};
 }
 
 void append_utf8(std::string& out, uint32_t c) {
-  if (c > 0x10FFFF || in(c, 0xD800, 0xDFFF)) c = kInvalid;
-  const auto put = [&](uint32_t byte) { out += static_cast<char>(byte); };
-  if (c < 0x80) {
-    put(c);
-  } else if (c < 0x800) {
-    put(0xC0 | c >> 6);
-    put(0x80 | (c & 0x3F));
-  } else if (c < 0x10000) {
-    put(0xE0 | c >> 12);
-    put(0x80 | (c >> 6 & 0x3F));
-    put(0x80 | (c & 0x3F));
-  } else {
-    put(0xF0 | c >> 18);
-    put(0x80 | (c >> 12 & 0x3F));
-    put(0x80 | (c >> 6 & 0x3F));
-    put(0x80 | (c & 0x3F));
-  }
+  base::utf8_append(out, c > 0x10FFFF || in(c, 0xD800, 0xDFFF) ? kInvalid : c);
 }
 
 int64_t count_code_points(std::string_view text) {
@@ -145,13 +118,7 @@ std::string_view trim_left(std::string_view text, const std::string_view* set) {
 
 std::string_view trim_right(std::string_view text, const std::string_view* set) {
   while (!text.empty()) {
-    size_t start = text.size() - 1;  // back to the head of the last code point, or to a stray byte
-    for (size_t back = 1; back <= 4 && back <= text.size(); ++back) {
-      const size_t at = text.size() - back;
-      if ((static_cast<uint8_t>(text[at]) & 0xC0) == 0x80) continue;
-      if (at + code_point_at(text, at).bytes == text.size()) start = at;
-      break;
-    }
+    const size_t start = text.size() - base::utf8_previous_bytes(text, text.size());
     if (!strips(text.substr(start), code_point_at(text, start).value, set)) break;
     text = text.substr(0, start);
   }

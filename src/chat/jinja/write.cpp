@@ -158,7 +158,7 @@ class JsonWriter {
       }
     }
     if (style_.sort_keys)
-      std::ranges::stable_sort(entries, {}, &std::pair<std::string, const Value*>::first);
+      std::ranges::sort(entries, {}, &std::pair<std::string, const Value*>::first);
     out_ += '{';
     for (size_t i = 0; i < entries.size(); ++i) {
       between(i, depth);
