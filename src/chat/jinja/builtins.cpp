@@ -220,7 +220,7 @@ Value find_global(std::string_view name) {
     std::string_view name;
     Result<Value> (*call)(Evaluator&, const Arguments&);
   };
-  constexpr Global kGlobals[] = {
+  static constexpr Global kGlobals[] = {
       {"dict", make_dict}, {"namespace", make_namespace},  {"raise_exception", raise_exception},
       {"range", range},    {"strftime_now", strftime_now},
   };

@@ -17,13 +17,13 @@ using base::Result;
 using Kind = Expression::Kind;
 
 // Puts the place before an error of a built-in.
-std::unexpected<base::Error> located(Position at, base::Error error) {
+std::unexpected<base::Error> located(Position at, const base::Error& error) {
   return fail_at(at, error.code, error.message);
 }
 
 template <class T>
 Result<T> located(Position at, Result<T> result) {
-  if (!result) return located(at, std::move(result.error()));
+  if (!result) return located(at, result.error());
   return result;
 }
 

@@ -340,8 +340,8 @@ Result<void> Lexer::escape(std::string& out) {
     const auto [end, error] = std::from_chars(first, first + digits, value, base);
     return error == std::errc() && end == first + digits ? int64_t{value} : -1;
   };
-  constexpr std::string_view kKnown = "\\'\"abfnrtv\n";
-  constexpr std::string_view kMeaning = "\\'\"\a\b\f\n\r\t\v";
+  static constexpr std::string_view kKnown = "\\'\"abfnrtv\n";
+  static constexpr std::string_view kMeaning = "\\'\"\a\b\f\n\r\t\v";
   if (const size_t known = kKnown.find(c); c != '\0' && known != std::string_view::npos) {
     if (c != '\n') out += kMeaning[known];  // a backslash before a line end joins the lines
     at_ += 2;

@@ -308,7 +308,8 @@ Result<Target> Parser::target(bool allow_member) {
 Result<Target> Parser::single_target(bool allow_member) {
   Target out{.at = tokens_.now().at};
   PUNA_TRY(out.name, tokens_.expect_name("the name of a variable"));
-  constexpr std::string_view kConstants[] = {"true", "false", "none", "True", "False", "None"};
+  static constexpr std::string_view kConstants[] = {"true", "false", "none",
+                                                    "True", "False", "None"};
   if (std::ranges::find(kConstants, out.name) != std::end(kConstants)) {
     return fail_at(out.at, ErrorCode::kInvalidArgument,
                    fmt::format("\"{}\" cannot be assigned to", out.name));

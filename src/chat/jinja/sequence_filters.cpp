@@ -271,7 +271,7 @@ Result<Value> map(Evaluator& evaluator, const Value& input, const Arguments& arg
 // value without one.
 template <bool keeps, bool by_attribute>
 Result<Value> select(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
-  constexpr size_t kTestAt = by_attribute ? 1 : 0;
+  static constexpr size_t kTestAt = by_attribute ? 1 : 0;
   if (by_attribute && arguments.positional.empty())
     return refuse("the name of the attribute is missing");
   const bool tests = arguments.positional.size() > kTestAt;

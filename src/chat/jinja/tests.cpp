@@ -47,8 +47,8 @@ template <char op, bool or_equal>
 Result<bool> compares(Evaluator& evaluator, const Value& value, const Arguments& arguments) {
   PUNA_TRY(const auto given, bind(arguments, {"other"}));
   if (!given[0]) return refuse("the test wants a value to compare with");
-  constexpr std::string_view kOps[] = {"<", "<=", ">", ">=", "==", "!="};
-  constexpr size_t kFirst = op == '<' ? 0 : op == '>' ? 2 : op == '=' ? 4 : 5;
+  static constexpr std::string_view kOps[] = {"<", "<=", ">", ">=", "==", "!="};
+  static constexpr size_t kFirst = op == '<' ? 0 : op == '>' ? 2 : op == '=' ? 4 : 5;
   return compare(evaluator, kOps[kFirst + (or_equal ? 1 : 0)], value, *given[0]);
 }
 

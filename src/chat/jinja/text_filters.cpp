@@ -194,7 +194,7 @@ Result<Value> to_integer(Evaluator& evaluator, const Value& input, const Argumen
   PUNA_TRY(const int64_t base, integer_or(given[1], 10, "the base of int"));
   if (base < 2 || base > 36)
     return refuse(fmt::format("the base {} of int is not between 2 and 36", base));
-  const Value fallback = given[0] ? *given[0] : Value(0);
+  Value fallback = given[0] ? *given[0] : Value(0);
   if (input.is_integer() || input.is_bool()) return Value(input.integer());
   double number = 0;
   if (input.is_float()) {
@@ -212,7 +212,7 @@ Result<Value> to_integer(Evaluator& evaluator, const Value& input, const Argumen
   } else {
     return fallback;
   }
-  constexpr double kLimit = 9223372036854775808.0;  // 2^63
+  static constexpr double kLimit = 9223372036854775808.0;  // 2^63
   if (!(std::fabs(number) < kLimit)) return fallback;
   return Value(static_cast<int64_t>(number));
 }

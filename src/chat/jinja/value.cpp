@@ -118,9 +118,9 @@ Result<Value> convert(const base::Json& json, int depth) {
 Result<Value> Value::from_json(const base::Json& json) { return convert(json, 0); }
 
 const char* Value::type_name() const {
-  constexpr const char* kNames[] = {"undefined", "NoneType",    "bool",    "int",
-                                    "float",     "str",         "list",    "dict",
-                                    "namespace", "LoopContext", "function"};
+  static constexpr const char* kNames[] = {"undefined", "NoneType",    "bool",    "int",
+                                           "float",     "str",         "list",    "dict",
+                                           "namespace", "LoopContext", "function"};
   return is_tuple() ? "tuple" : kNames[data_.index()];
 }
 

@@ -85,8 +85,8 @@ void write_json_string(std::string_view text, bool ascii, std::string& out) {
   out += '"';
   for (size_t i = 0; i < text.size();) {
     const CodePoint c = code_point_at(text, i);
-    constexpr std::string_view kShort = "\"\\\n\r\t\b\f";
-    constexpr std::string_view kLetters = "\"\\nrtbf";
+    static constexpr std::string_view kShort = "\"\\\n\r\t\b\f";
+    static constexpr std::string_view kLetters = "\"\\nrtbf";
     const size_t known =
         c.value < 0x80 ? kShort.find(static_cast<char>(c.value)) : std::string_view::npos;
     if (known != std::string_view::npos) {
