@@ -20,8 +20,9 @@ namespace puna::chat {
 struct Limits {
   uint64_t max_steps = 20'000'000;
   size_t max_output_bytes = size_t{64} << 20;
-  int max_depth = 300;  // of nested expressions, blocks and macro calls
-  int64_t now_s = -1;   // Unix time that strftime_now tells, in local time; -1: the clock's
+  int max_depth =
+      200;  // of nested expressions, blocks and macro calls; each costs 1 to 2 KiB of stack
+  int64_t now_s = -1;  // Unix time that strftime_now tells, in local time; -1: the clock's
 };
 
 class Template {
