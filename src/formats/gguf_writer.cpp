@@ -185,7 +185,7 @@ base::Result<void> GgufWriter::begin(std::span<const std::pair<std::string, Valu
   PUNA_TRY(sink_.write(start.bytes()));
   PUNA_TRY(sink_.write(pairs.bytes()));
   PUNA_TRY(sink_.write(list.bytes()));
-  return sink_.write(std::span(kZeros).first(padding(n)));
+  return sink_.write(std::span(kZeros).first(static_cast<size_t>(padding(n))));
 }
 
 base::Result<void> GgufWriter::write(std::span<const std::byte> bytes) {
@@ -199,7 +199,7 @@ base::Result<void> GgufWriter::write(std::span<const std::byte> bytes) {
   PUNA_TRY(sink_.write(bytes));
   written_ += bytes.size();
   if (bytes.size() < left) return {};
-  PUNA_TRY(sink_.write(std::span(kZeros).first(padding(written_))));
+  PUNA_TRY(sink_.write(std::span(kZeros).first(static_cast<size_t>(padding(written_)))));
   ++current_;
   written_ = 0;
   return {};
