@@ -40,7 +40,7 @@ class [[nodiscard]] Task {
     };
     Final final_suspend() noexcept { return {}; }
     void unhandled_exception() { PUNA_CHECK(false && "exception in a Task"); }
-    template <class U>
+    template <class U = T>
     void return_value(U&& v) {
       value.emplace(std::forward<U>(v));
     }

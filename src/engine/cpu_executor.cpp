@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/executor.h"
+#include "engine/weight_reader.h"
+#include "plan/cpu_program.h"
+
+namespace puna::engine {
+namespace {
+
+using base::ErrorCode;
+using base::Result;
+using base::Task;
+
+constexpr uint64_t kPieceBytes = 1 << 20;  // read and packed at a time
+
+int32_t argmax(std::span<const float> logits) {
+  return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+class CpuExecutor : public Executor {
+ public:
+  CpuExecutor(std::unique_ptr<plan::CpuProgram> program, plan::CacheConfig cache)
+      : program_(std::move(program)), cache_(cache), pages_(size_t{cache.n_sequences} * cache.pages_per_sequence) {}
+
+  Task<Result<void>> run(plan::Step step, std::span<float> logits) override {
+    program_->run(step, pages_, logits);
+    co_return {};
+  }
+
+  Task<Result<void>> run_greedy(plan::Step step, uint32_t n_steps, OnIds on_ids) override {
+    const size_t rows = step.tokens.size();
+    const uint32_t vocab = program_->graph().vocab;
+    std::vector<float> logits(rows * vocab);
+    for (uint32_t i = 0; i < n_steps; ++i) {
+      program_->run(step, pages_, logits);
+      for (size_t r = 0; r < rows; ++r) {
+        step.tokens[r] = argmax(std::span(logits).subspan(r * vocab, vocab));
+        ++step.positions[r];
+      }
+      if (!on_ids(step.tokens)) break;
+    }
+    co_return {};
+  }
+
+  Result<void> set_pages(uint32_t sequence, std::span<const uint32_t> pages) override {
+    std::copy(pages.begin(), pages.end(), pages_.begin() + ptrdiff_t{sequence} * cache_.pages_per_sequence);
+    return {};
+  }
+
+  plan::MemoryUse memory() const override { return program_->memory(); }
+  void poll() override {}
+
+ private:
+  std::unique_ptr<plan::CpuProgram> program_;
+  plan::CacheConfig cache_;
+  std::vector<uint32_t> pages_;
+};
+
+// Rows per piece: whole row groups of about kPieceBytes.
+uint32_t piece_rows(const plan::WeightSpec& weight) {
+  const uint64_t row = std::max<uint64_t>(quant::row_bytes(weight.type, weight.columns), 1);
+  const uint64_t groups = std::max<uint64_t>(kPieceBytes / (row * kernels::CpuMatrix::kRowGroup), 1);
+  return static_cast<uint32_t>(std::min<uint64_t>(groups * kernels::CpuMatrix::kRowGroup, UINT32_MAX / 2));
+}
+
+}  // namespace
+
+Task<Result<std::unique_ptr<Executor>>> load_cpu(const formats::ModelFile& file, plan::Graph graph,
+                                                 plan::CacheConfig cache, kernels::Numerics numerics,
+                                                 base::ThreadPool& pool, LoadHooks hooks) {
+  uint64_t total = 0;
+  for (const plan::WeightSpec& w : graph.weights) total += w.rows * quant::row_bytes(w.type, w.columns);
+  uint64_t done = 0;
+  plan::CpuWeights weights;
+  std::vector<std::byte> piece, temporary;
+  for (const plan::WeightSpec& spec : graph.weights) {
+    auto created = kernels::CpuMatrix::create(spec.type, spec.rows, spec.columns, numerics);
+    if (!created) {
+      created.error().context.push_back(fmt::format("While making room for \"{}\"", spec.label));
+      co_return std::unexpected(std::move(created.error()));
+    }
+    const uint32_t step = piece_rows(spec);
+    for (uint32_t first = 0; first < spec.rows; first += step) {
+      if (hooks.cancel && hooks.cancel->load()) co_return base::fail(ErrorCode::kCancelled, "Loading was cancelled.");
+      const uint32_t n = std::min(step, spec.rows - first);
+      piece.resize(n * quant::row_bytes(spec.type, spec.columns));
+      PUNA_CO_TRY(co_await read_rows(file, spec, first, n, piece, temporary));
+      created->set_rows(first, piece);
+      done += piece.size();
+      if (hooks.on_progress) hooks.on_progress(done, total);
+    }
+    weights.matrices.push_back(*std::move(created));
+  }
+  for (const plan::VectorSpec& spec : graph.vectors) {
+    PUNA_CO_TRY(std::vector<float> values, co_await read_vector(file, spec));
+    weights.vectors.push_back(std::move(values));
+  }
+  PUNA_CO_TRY(auto program, plan::CpuProgram::create(std::move(graph), std::move(weights), cache, pool));
+  co_return std::make_unique<CpuExecutor>(std::move(program), cache);
+}
+
+}  // namespace puna::engine

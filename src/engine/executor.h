@@ -1,0 +1,60 @@
+// Executor: a loaded model on one device. The engine hands it steps; implemented on the CPU (cpu_executor.cpp) and on a gpu::Device
+// (gpu_executor.cpp).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "base/task.h"
+#include "base/thread_pool.h"
+#include "formats/model_file.h"
+#include "gpu/device.h"
+#include "plan/graph.h"
+#include "plan/step.h"
+
+namespace puna::engine {
+
+struct LoadHooks {
+  std::function<void(uint64_t done_bytes, uint64_t total_bytes)> on_progress;
+  const std::atomic<bool>* cancel = nullptr;
+};
+
+// Called with the ids of one step, one per row; false stops the chain.
+using OnIds = std::function<bool(std::span<const int32_t> ids)>;
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  // Runs the step; fills logits [output_rows, vocab].
+  virtual base::Task<base::Result<void>> run(plan::Step step, std::span<float> logits) = 0;
+
+  // Decodes greedily: row i of the first step is the next token of its own sequence; each further step feeds every row the token
+  // that the step before chose. Ends after n_steps or when on_ids returns false; steps already under way are dropped.
+  virtual base::Task<base::Result<void>> run_greedy(plan::Step first, uint32_t n_steps, OnIds on_ids) = 0;
+
+  // The physical pages of a sequence, from its first on.
+  virtual base::Result<void> set_pages(uint32_t sequence, std::span<const uint32_t> pages) = 0;
+
+  virtual plan::MemoryUse memory() const = 0;
+  // For a driver of tasks: blocks until something that a task waits for may have happened.
+  virtual void poll() = 0;
+};
+
+base::Task<base::Result<std::unique_ptr<Executor>>> load_cpu(const formats::ModelFile& file, plan::Graph graph,
+                                                             plan::CacheConfig cache, kernels::Numerics numerics,
+                                                             base::ThreadPool& pool, LoadHooks hooks);
+
+struct GpuOptions {
+  kernels::Numerics numerics = kernels::Numerics::kFast;
+  uint32_t max_batch = 1;       // decode classes up to this many rows are planned
+};
+base::Task<base::Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file, plan::Graph graph,
+                                                             plan::CacheConfig cache, GpuOptions options,
+                                                             gpu::Device& device, LoadHooks hooks);
+
+}  // namespace puna::engine

@@ -1,0 +1,194 @@
+#include "plan/builder.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace puna::plan {
+
+using base::ErrorCode;
+
+void Builder::fail(ErrorCode code, std::string message) {
+  if (!error_) error_ = base::Error{code, std::move(message), {}};
+}
+
+Value Builder::make(std::string_view label, uint32_t columns, Rows rows) {
+  graph_.values.push_back({std::string(label), columns, rows});
+  return {static_cast<ValueId>(graph_.values.size() - 1)};
+}
+
+std::optional<uint32_t> Builder::matrix(std::string_view name, uint32_t rows, uint32_t columns) {
+  const formats::Tensor* tensor = file_.find_tensor(name);
+  if (!tensor) {
+    fail(ErrorCode::kNotFound, fmt::format("Tensor \"{}\" is missing.", name));
+    return std::nullopt;
+  }
+  if (tensor->columns() != columns || (rows != 0 && tensor->rows() != rows) || tensor->rows() > UINT32_MAX / 2) {
+    fail(ErrorCode::kCorrupt,
+         fmt::format("Tensor \"{}\" has shape [{}], but [{}, {}] is expected.", name, fmt::join(tensor->shape, ", "),
+                     rows == 0 ? std::string("any") : std::to_string(rows), columns));
+    return std::nullopt;
+  }
+  return static_cast<uint32_t>(tensor - file_.tensors.data());
+}
+
+std::optional<VectorId> Builder::vector(std::string_view name, uint32_t n) {
+  const std::optional<uint32_t> tensor = matrix(name, 1, n);
+  if (!tensor) return std::nullopt;
+  for (VectorId i = 0; i < graph_.vectors.size(); ++i) {
+    if (graph_.vectors[i].tensor == *tensor) return i;
+  }
+  graph_.vectors.push_back({std::string(name), *tensor, n});
+  return static_cast<VectorId>(graph_.vectors.size() - 1);
+}
+
+// A weight used twice (a tied LM head) is one weight.
+WeightId Builder::weight(WeightSpec spec) {
+  for (WeightId i = 0; i < graph_.weights.size(); ++i) {
+    if (graph_.weights[i].tensors == spec.tensors && graph_.weights[i].order == spec.order) return i;
+  }
+  graph_.weights.push_back(std::move(spec));
+  return static_cast<WeightId>(graph_.weights.size() - 1);
+}
+
+Value Builder::embed(std::string_view table, float scale) {
+  const formats::Tensor* tensor = file_.find_tensor(table);
+  const uint32_t hidden = tensor ? static_cast<uint32_t>(std::min<uint64_t>(tensor->columns(), UINT32_MAX)) : 0;
+  const std::optional<uint32_t> position = matrix(table, 0, hidden);
+  const Value out = make("embed", hidden, Rows::kTokens);
+  if (error_) return out;
+  graph_.vocab = static_cast<uint32_t>(tensor->rows());
+  const WeightId id =
+      weight({std::string(table), tensor->type, graph_.vocab, hidden, {*position}, RowOrder::kConcatenated});
+  graph_.ops.push_back(EmbedOp{id, out.id, scale});
+  return out;
+}
+
+Value Builder::rms_norm(Value x, std::string_view gamma, float eps) {
+  const uint32_t n = columns(x);
+  const auto id = vector(gamma, n);
+  const Value y = make(gamma, n, rows_of(x));
+  if (!error_) graph_.ops.push_back(NormOp{std::string(gamma), x.id, {}, {}, *id, y.id, eps});
+  return y;
+}
+
+Value Builder::matmul(const std::vector<std::string>& names, Value x) {
+  const uint32_t n = columns(x);
+  struct Run {
+    WeightSpec spec;
+    uint32_t column;
+  };
+  std::vector<Run> runs;  // neighbours of one type become one weight
+  uint32_t total = 0;
+  for (const std::string& name : names) {
+    const auto position = matrix(name, 0, n);
+    if (!position) break;
+    const formats::Tensor& tensor = file_.tensors[*position];
+    const uint32_t rows = static_cast<uint32_t>(tensor.rows());
+    if (!runs.empty() && runs.back().spec.type == tensor.type && runs.back().spec.rows % 4 == 0) {
+      runs.back().spec.rows += rows;
+      runs.back().spec.tensors.push_back(*position);
+      runs.back().spec.label += "+" + name;
+    } else {
+      runs.push_back({{name, tensor.type, rows, n, {*position}, RowOrder::kConcatenated}, total});
+    }
+    total += rows;
+  }
+  const Value y = make(names.front(), total, rows_of(x));
+  if (error_) return y;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    std::string label = runs[i].spec.label;
+    const WeightId id = weight(std::move(runs[i].spec));
+    graph_.ops.push_back(MatmulOp{std::move(label), id, x.id, y.id, runs[i].column, kernels::Epilogue::kStore, 0.0f,
+                                  /*shares_x=*/i > 0});
+  }
+  return y;
+}
+
+Value Builder::gated(std::string_view gate, std::string_view up, Value x, kernels::Activation activation) {
+  const uint32_t n = columns(x);
+  const auto gate_position = matrix(gate, 0, n);
+  const uint32_t ffn = gate_position ? static_cast<uint32_t>(file_.tensors[*gate_position].rows()) : 0;
+  const auto up_position = matrix(up, ffn, n);
+  const Value y = make(gate, ffn, rows_of(x));
+  if (error_) return y;
+  const quant::Type type = file_.tensors[*gate_position].type;
+  if (type == file_.tensors[*up_position].type && ffn % 4 == 0) {
+    const std::string label = fmt::format("{}|{}", gate, up);
+    const WeightId id = weight({label, type, 2 * ffn, n, {*gate_position, *up_position}, RowOrder::kInterleaved4});
+    const auto epilogue =
+        activation == kernels::Activation::kSilu ? kernels::Epilogue::kSwiGlu : kernels::Epilogue::kGeGlu;
+    graph_.ops.push_back(MatmulOp{label, id, x.id, y.id, 0, epilogue, 0.0f, false});
+    return y;
+  }
+  const Value both = matmul({std::string(gate), std::string(up)}, x);
+  graph_.ops.push_back(GluOp{std::string(gate), both.id, y.id, activation});
+  return y;
+}
+
+Value Builder::attention(Value qkv, const AttentionSpec& spec) {
+  const uint64_t wanted = (uint64_t{graph_.n_heads} + 2 * uint64_t{spec.n_kv_heads}) * spec.head_dim;
+  if (!error_ && columns(qkv) != wanted) {
+    fail(ErrorCode::kCorrupt,
+         fmt::format("The attention weights of layer {} give {} values, but {} heads and {} KV heads of {} need {}.",
+                     spec.layer, columns(qkv), graph_.n_heads, spec.n_kv_heads, spec.head_dim, wanted));
+  }
+  if (!error_ && (spec.n_kv_heads == 0 || graph_.n_heads % spec.n_kv_heads != 0 || spec.head_dim % 4 != 0)) {
+    fail(ErrorCode::kUnsupported,
+         fmt::format("Layer {} has {} heads over {} KV heads of {} elements; heads must be a multiple of KV heads and "
+                     "elements a multiple of 4.",
+                     spec.layer, graph_.n_heads, spec.n_kv_heads, spec.head_dim));
+  }
+  std::optional<VectorId> q_norm, k_norm, factors;
+  if (!spec.q_norm.empty()) q_norm = vector(spec.q_norm, spec.head_dim);
+  if (!spec.k_norm.empty()) k_norm = vector(spec.k_norm, spec.head_dim);
+  if (!spec.freq_factors.empty()) factors = vector(spec.freq_factors, spec.rope.n_rot / 2);
+  const uint32_t width = error_ ? 0 : graph_.n_heads * spec.head_dim;
+  const Value q = make("q", width, Rows::kTokens);
+  const Value out = make("attention", width, Rows::kTokens);
+  if (error_) return out;
+  if (graph_.kv.size() <= spec.layer) graph_.kv.resize(spec.layer + 1);
+  graph_.kv[spec.layer] = {spec.n_kv_heads, spec.head_dim};
+  graph_.ops.push_back(RopeOp{fmt::format("blk.{}.rope", spec.layer), spec.layer, qkv.id, q.id, q_norm, k_norm, factors,
+                              spec.norm_eps, spec.rope});
+  graph_.ops.push_back(AttentionOp{fmt::format("blk.{}.attention", spec.layer), spec.layer, q.id, out.id, spec.scale,
+                                   spec.softcap, spec.window});
+  return out;
+}
+
+Value Builder::add(Value a, Value b) {
+  if (!error_ && columns(a) != columns(b)) {
+    fail(ErrorCode::kCorrupt, fmt::format("A sum of {} and {} columns is asked for.", columns(a), columns(b)));
+  }
+  if (!error_) graph_.ops.push_back(AddOp{graph_.values[b.id].label, b.id, a.id});
+  return a;
+}
+
+Value Builder::scale(Value x, float factor) {
+  if (!error_ && factor != 1.0f) graph_.ops.push_back(ScaleOp{graph_.values[x.id].label, x.id, factor});
+  return x;
+}
+
+Value Builder::softcap(Value x, float cap) {
+  if (!error_ && cap > 0.0f) graph_.ops.push_back(SoftcapOp{graph_.values[x.id].label, x.id, cap});
+  return x;
+}
+
+Value Builder::select_outputs(Value x) {
+  const Value y = make("outputs", columns(x), Rows::kOutputs);
+  graph_.hidden = x.id;
+  graph_.head_begin = graph_.ops.size();
+  if (!error_) graph_.ops.push_back(GatherOp{x.id, y.id});
+  return y;
+}
+
+base::Result<Graph> Builder::finish(Value logits) {
+  if (!error_ && columns(logits) != graph_.vocab) {
+    fail(ErrorCode::kCorrupt,
+         fmt::format("The output layer gives {} logits for a vocabulary of {}.", columns(logits), graph_.vocab));
+  }
+  if (error_) return std::unexpected(*std::move(error_));
+  graph_.logits = logits.id;
+  return std::move(graph_);
+}
+
+}  // namespace puna::plan

@@ -1,0 +1,80 @@
+// Builder: the words that models are written in. Each word checks shapes, appends one op, and gives back the new activation.
+//
+//   Value x = b.embed("token_embd.weight");
+//   for (uint32_t l = 0; l < n_layers; ++l) {
+//     Value h = b.rms_norm(x, name("attn_norm"), eps);
+//     Value a = b.attention(b.matmul({name("attn_q"), name("attn_k"), name("attn_v")}, h), spec);
+//     x = b.add(x, b.matmul({name("attn_output")}, a));
+//   ...
+// The first error sticks: later words do nothing, finish() returns it. So models read as a straight list.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "formats/model_file.h"
+#include "plan/graph.h"
+
+namespace puna::plan {
+
+struct Value {
+  ValueId id = 0;
+};
+
+struct AttentionSpec {
+  uint32_t layer = 0;
+  uint32_t n_kv_heads = 0;
+  uint32_t head_dim = 0;
+  float scale = 1.0f;          // on q.k
+  float softcap = 0.0f;        // on scores; 0 = none
+  uint32_t window = 0;         // 0 = all earlier positions
+  kernels::RopeParams rope;
+  std::string q_norm, k_norm;  // names of per-head norm weights; empty = none
+  std::string freq_factors;    // name of a rope factor tensor; empty = none
+  float norm_eps = 1e-6f;
+};
+
+class Builder {
+ public:
+  Builder(const formats::ModelFile& file, uint32_t n_heads) : file_(file) { graph_.n_heads = n_heads; }
+
+  // x[t] = scale * table[token t].  table [vocab, hidden]
+  Value embed(std::string_view table, float scale = 1.0f);
+  // [rows, n] -> the same shape.  gamma [n]
+  Value rms_norm(Value x, std::string_view gamma, float eps);
+  // [rows, n] -> [rows, sum of the weights' rows], side by side.  Each weight [its rows, n]
+  Value matmul(const std::vector<std::string>& weights, Value x);
+  // act(gate x) * (up x).  gate, up [ffn, n]
+  Value gated(std::string_view gate, std::string_view up, Value x, kernels::Activation activation);
+  // qkv [tokens, (n_heads + 2 n_kv_heads) * head_dim] -> [tokens, n_heads * head_dim]; appends K and V to the layer's cache.
+  Value attention(Value qkv, const AttentionSpec& spec);
+  // a + b; in place on a, which is the residual stream and must not be read as it was before.
+  Value add(Value a, Value b);
+  Value scale(Value x, float factor);
+  Value softcap(Value x, float cap);
+  // Everything after this runs only on rows whose logits are wanted.
+  Value select_outputs(Value x);
+  // Declares the logits and ends the model. Errors: the first that any word met: kNotFound (tensor), kCorrupt (shape).
+  base::Result<Graph> finish(Value logits);
+
+  bool has(std::string_view tensor) const { return file_.find_tensor(tensor) != nullptr; }
+
+ private:
+  uint32_t columns(Value v) const { return graph_.values[v.id].columns; }
+  Rows rows_of(Value v) const { return graph_.values[v.id].rows; }
+  Value make(std::string_view label, uint32_t columns, Rows rows);
+  void fail(base::ErrorCode code, std::string message);
+  // The tensor's position, checked to be [rows (0 = any), columns]; none after an error.
+  std::optional<uint32_t> matrix(std::string_view name, uint32_t rows, uint32_t columns);
+  std::optional<VectorId> vector(std::string_view name, uint32_t n);
+  WeightId weight(WeightSpec spec);
+
+  const formats::ModelFile& file_;
+  Graph graph_;
+  std::optional<base::Error> error_;
+};
+
+}  // namespace puna::plan

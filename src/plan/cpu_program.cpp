@@ -1,0 +1,190 @@
+#include "plan/cpu_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/check.h"
+#include "kernels/embed/embed.h"
+#include "kernels/norm/norm.h"
+
+namespace puna::plan {
+
+using base::ErrorCode;
+using base::Result;
+
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+
+// Scratch each op wants on the CPU.
+std::vector<uint64_t> scratch_bytes(const Graph& graph, int n_threads) {
+  std::vector<uint64_t> out;
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    const uint32_t rows = i < graph.head_begin ? kernels::kMaxStepTokens : kHeadRows;
+    uint64_t bytes = 0;
+    if (const auto* product = std::get_if<MatmulOp>(&graph.ops[i])) {
+      bytes = kernels::matmul_cpu_scratch_bytes(graph.values[product->x].columns, rows);
+    } else if (const auto* attention = std::get_if<AttentionOp>(&graph.ops[i])) {
+      bytes = kernels::attention_cpu_scratch_bytes(n_threads, graph.n_heads, graph.kv[attention->layer].head_dim, rows);
+    }
+    out.push_back(bytes);
+  }
+  return out;
+}
+
+}  // namespace
+
+void CpuProgram::Free::operator()(std::byte* p) const { ::operator delete[](p, kAlignment); }
+
+Result<CpuProgram::Bytes> CpuProgram::allocate(uint64_t bytes, const char* what) {
+  Bytes memory(new (kAlignment, std::nothrow) std::byte[std::max<uint64_t>(bytes, 1)]);
+  if (!memory) {
+    return base::fail(ErrorCode::kOutOfMemory,
+                      fmt::format("There is no memory for the {} ({} MiB).", what, bytes >> 20));
+  }
+  return memory;
+}
+
+Result<std::unique_ptr<CpuProgram>> CpuProgram::create(Graph graph, CpuWeights weights, const CacheConfig& cache,
+                                                       base::ThreadPool& pool) {
+  auto program = std::make_unique<CpuProgram>();
+  program->plan_ = plan_arena(graph, kernels::kMaxStepTokens, kHeadRows, scratch_bytes(graph, pool.n_threads()));
+  for (const KvSpec& spec : graph.kv) {
+    Layer layer;
+    layer.layout = {cache.type, cache.n_pages, spec.n_kv_heads, spec.head_dim};
+    PUNA_TRY(layer.k, allocate(layer.layout.bytes(), "KV cache"));
+    PUNA_TRY(layer.v, allocate(layer.layout.bytes(), "KV cache"));
+    program->memory_.kv += 2 * layer.layout.bytes();
+    program->layers_.push_back(std::move(layer));
+  }
+  PUNA_TRY(program->arena_, allocate(program->plan_.bytes, "activations"));
+  program->memory_.arena = program->plan_.bytes;
+  for (const auto& matrix : weights.matrices) program->memory_.weights += matrix.bytes();
+  for (const auto& vector : weights.vectors) program->memory_.weights += vector.size() * sizeof(float);
+  program->graph_ = std::move(graph);
+  program->weights_ = std::move(weights);
+  program->cache_ = cache;
+  program->pool_ = &pool;
+  return program;
+}
+
+// Runs one op on the given rows.
+struct CpuProgram::Runner {
+  CpuProgram& program;
+  kernels::CpuStep step;
+  std::span<const int32_t> tokens;
+  std::span<const uint32_t> outputs;  // rows picked by the gather
+  size_t op_index = 0;
+
+  float* value(ValueId id) const {
+    return reinterpret_cast<float*>(program.arena_.get() + program.plan_.values[id].offset);
+  }
+  const float* vector(const std::optional<VectorId>& id) const {
+    return id ? program.weights_.vectors[*id].data() : nullptr;
+  }
+  std::byte* scratch() const { return program.arena_.get() + program.plan_.scratch[op_index].offset; }
+  uint32_t columns(ValueId id) const { return program.graph_.values[id].columns; }
+  uint32_t n_rows(ValueId id) const {
+    return program.graph_.values[id].rows == Rows::kTokens ? step.n_tokens : static_cast<uint32_t>(outputs.size());
+  }
+  base::ThreadPool& pool() const { return *program.pool_; }
+
+  void operator()(const EmbedOp& op) const {
+    kernels::embed_cpu(pool(), {&program.weights_.matrices[op.weight], tokens.data(), step.n_tokens, value(op.out), op.scale});
+  }
+  void operator()(const NormOp& op) const {
+    kernels::NormCpuArgs args;
+    args.x = value(op.x);
+    args.post_gamma = vector(op.post_gamma);
+    args.residual = op.residual ? value(*op.residual) : nullptr;
+    args.gamma = vector(op.gamma);
+    args.y = op.y ? value(*op.y) : nullptr;
+    args.n_rows = n_rows(op.x);
+    args.n = columns(op.x);
+    args.eps = op.eps;
+    kernels::rms_norm_cpu(pool(), args);
+  }
+  void operator()(const MatmulOp& op) const {
+    kernels::MatmulCpuArgs args;
+    args.weight = &program.weights_.matrices[op.weight];
+    args.x = value(op.x);
+    args.y = value(op.y);
+    args.n_rows = n_rows(op.x);
+    args.y_stride = columns(op.y);
+    args.y_column = op.y_column;
+    args.epilogue = op.epilogue;
+    args.softcap = op.softcap;
+    args.scratch = scratch();
+    args.x_in_scratch = op.shares_x;
+    kernels::matmul_cpu(pool(), args);
+  }
+  void operator()(const RopeOp& op) const {
+    kernels::RopeCpuArgs args;
+    args.step = step;
+    args.qkv = value(op.qkv);
+    args.q_norm = vector(op.q_norm);
+    args.k_norm = vector(op.k_norm);
+    args.freq_factors = vector(op.freq_factors);
+    args.q_out = value(op.q);
+    args.k_cache = program.layers_[op.layer].k.get();
+    args.v_cache = program.layers_[op.layer].v.get();
+    args.kv = program.layers_[op.layer].layout;
+    args.n_heads = program.graph_.n_heads;
+    args.norm_eps = op.norm_eps;
+    args.rope = op.rope;
+    kernels::rope_append_cpu(pool(), args);
+  }
+  void operator()(const AttentionOp& op) const {
+    kernels::AttentionCpuArgs args;
+    args.step = step;
+    args.q = value(op.q);
+    args.k_cache = program.layers_[op.layer].k.get();
+    args.v_cache = program.layers_[op.layer].v.get();
+    args.out = value(op.out);
+    args.kv = program.layers_[op.layer].layout;
+    args.n_heads = program.graph_.n_heads;
+    args.scale = op.scale;
+    args.softcap = op.softcap;
+    args.window = op.window;
+    args.scratch = scratch();
+    kernels::attention_cpu(pool(), args);
+  }
+  void operator()(const GatherOp& op) const {
+    const size_t n = columns(op.x);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      std::memcpy(value(op.y) + i * n, value(op.x) + outputs[i] * n, n * sizeof(float));
+    }
+  }
+  uint64_t elements(ValueId id) const { return uint64_t{n_rows(id)} * columns(id); }
+  void operator()(const AddOp& op) const { kernels::add_cpu(pool(), value(op.x), value(op.y), elements(op.y)); }
+  void operator()(const ScaleOp& op) const { kernels::scale_cpu(pool(), value(op.y), elements(op.y), op.scale); }
+  void operator()(const SoftcapOp& op) const { kernels::softcap_cpu(pool(), value(op.y), elements(op.y), op.cap); }
+  void operator()(const GluOp& op) const {
+    kernels::glu_cpu(pool(), value(op.gate_up), value(op.y), n_rows(op.y), columns(op.y), op.activation);
+  }
+};
+
+void CpuProgram::run(const Step& step, std::span<const uint32_t> pages, std::span<float> logits) {
+  PUNA_CHECK(step.n_tokens() <= kernels::kMaxStepTokens);
+  PUNA_CHECK(logits.size() == step.output_rows.size() * graph_.vocab);
+  Runner runner{*this,
+                {step.n_tokens(), step.positions.data(), step.sequences.data(), pages.data(), cache_.pages_per_sequence},
+                step.tokens,
+                {}};
+  for (runner.op_index = 0; runner.op_index < graph_.head_begin; ++runner.op_index) {
+    std::visit(runner, graph_.ops[runner.op_index]);
+  }
+  for (size_t first = 0; first < step.output_rows.size(); first += kHeadRows) {
+    const size_t n = std::min<size_t>(kHeadRows, step.output_rows.size() - first);
+    runner.outputs = std::span(step.output_rows).subspan(first, n);
+    for (runner.op_index = graph_.head_begin; runner.op_index < graph_.ops.size(); ++runner.op_index) {
+      std::visit(runner, graph_.ops[runner.op_index]);
+    }
+    std::memcpy(logits.data() + first * graph_.vocab, runner.value(graph_.logits), n * graph_.vocab * sizeof(float));
+  }
+}
+
+}  // namespace puna::plan

@@ -1,0 +1,58 @@
+// CpuProgram: a graph bound to packed weights, a cache and an arena, run op by op on a thread pool.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "base/thread_pool.h"
+#include "kernels/matmul/cpu_matrix.h"
+#include "plan/graph.h"
+#include "plan/memory.h"
+#include "plan/step.h"
+
+namespace puna::plan {
+
+struct CpuWeights {
+  std::vector<kernels::CpuMatrix> matrices;   // by WeightId
+  std::vector<std::vector<float>> vectors;    // by VectorId
+};
+
+class CpuProgram {
+ public:
+  // `pool` outlives the program. Errors: kOutOfMemory naming the cache or the arena and its size.
+  static base::Result<std::unique_ptr<CpuProgram>> create(Graph graph, CpuWeights weights, const CacheConfig& cache,
+                                                          base::ThreadPool& pool);
+
+  // Runs the step. pages [n_sequences, pages_per_sequence]; logits [output_rows, vocab].
+  void run(const Step& step, std::span<const uint32_t> pages, std::span<float> logits);
+
+  MemoryUse memory() const { return memory_; }
+  const Graph& graph() const { return graph_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const;
+  };
+  using Bytes = std::unique_ptr<std::byte[], Free>;
+  struct Layer {
+    kernels::KvLayout layout;
+    Bytes k, v;
+  };
+  struct Runner;
+
+  static base::Result<Bytes> allocate(uint64_t bytes, const char* what);
+
+  Graph graph_;
+  CpuWeights weights_;
+  CacheConfig cache_;
+  base::ThreadPool* pool_ = nullptr;
+  ArenaPlan plan_;
+  std::vector<Layer> layers_;
+  Bytes arena_;
+  MemoryUse memory_;
+};
+
+}  // namespace puna::plan

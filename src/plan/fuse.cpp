@@ -1,0 +1,103 @@
+#include "plan/fuse.h"
+
+#include <algorithm>
+
+namespace puna::plan {
+namespace {
+
+// How many ops read `value` (updates in place count).
+size_t n_readers(const Graph& graph, ValueId value) {
+  size_t n = 0;
+  for (const Op& op : graph.ops) {
+    const auto r = reads(op);
+    n += static_cast<size_t>(std::count(r.begin(), r.end(), value));
+  }
+  return n;
+}
+
+// Removes op i; keeps head_begin pointing at the same op.
+void erase(Graph& graph, size_t i) {
+  graph.ops.erase(graph.ops.begin() + static_cast<ptrdiff_t>(i));
+  if (i < graph.head_begin) --graph.head_begin;
+}
+
+// Whether the product fills all columns of its result, so that an epilogue may stand for a pass over the result.
+bool fills_result(const Graph& graph, const MatmulOp& product) {
+  return product.epilogue == kernels::Epilogue::kStore && product.y_column == 0 &&
+         graph.weights[product.weight].rows == graph.values[product.y].columns;
+}
+
+bool fuse_matmul_add(Graph& graph, size_t i) {
+  auto* product = std::get_if<MatmulOp>(&graph.ops[i]);
+  auto* sum = std::get_if<AddOp>(&graph.ops[i + 1]);
+  if (!product || !sum || !fills_result(graph, *product) || sum->x != product->y || product->x == sum->y ||
+      n_readers(graph, product->y) != 1) {
+    return false;
+  }
+  product->epilogue = kernels::Epilogue::kAdd;
+  product->y = sum->y;
+  erase(graph, i + 1);
+  return true;
+}
+
+bool fuse_matmul_softcap(Graph& graph, size_t i) {
+  auto* product = std::get_if<MatmulOp>(&graph.ops[i]);
+  auto* cap = std::get_if<SoftcapOp>(&graph.ops[i + 1]);
+  if (!product || !cap || !fills_result(graph, *product) || cap->y != product->y) return false;
+  product->epilogue = kernels::Epilogue::kSoftcap;
+  product->softcap = cap->cap;
+  erase(graph, i + 1);
+  return true;
+}
+
+// norm, add: the norm becomes the post-norm of a combined op without y.
+bool fuse_post_norm_add(Graph& graph, size_t i) {
+  auto* norm = std::get_if<NormOp>(&graph.ops[i]);
+  auto* sum = std::get_if<AddOp>(&graph.ops[i + 1]);
+  if (!norm || !sum || norm->residual || norm->post_gamma || !norm->y || sum->x != *norm->y || norm->x == sum->y ||
+      n_readers(graph, *norm->y) != 1) {
+    return false;
+  }
+  norm->post_gamma = norm->gamma;
+  norm->gamma.reset();
+  norm->y.reset();
+  norm->residual = sum->y;
+  erase(graph, i + 1);
+  return true;
+}
+
+// (post-norm and) add, then a norm of the residual: one op.
+bool fuse_add_norm(Graph& graph, size_t i) {
+  auto* next = std::get_if<NormOp>(&graph.ops[i + 1]);
+  if (!next || next->residual || next->post_gamma || !next->y) return false;
+  if (auto* norm = std::get_if<NormOp>(&graph.ops[i])) {
+    if (norm->y || !norm->residual || next->x != *norm->residual || norm->eps != next->eps) return false;
+    norm->gamma = next->gamma;
+    norm->y = next->y;
+    norm->label += "+" + next->label;
+  } else if (auto* sum = std::get_if<AddOp>(&graph.ops[i])) {
+    if (next->x != sum->y) return false;
+    NormOp merged = *next;
+    merged.residual = sum->y;
+    merged.x = sum->x;
+    graph.ops[i] = std::move(merged);
+  } else {
+    return false;
+  }
+  erase(graph, i + 1);
+  return true;
+}
+
+}  // namespace
+
+Graph fuse(Graph graph) {
+  for (auto pattern : {fuse_matmul_add, fuse_matmul_softcap, fuse_post_norm_add, fuse_add_norm}) {
+    for (size_t i = 0; i + 1 < graph.ops.size(); ++i) {
+      // The body and the head run apart, so nothing merges across their border.
+      if (i + 1 != graph.head_begin) pattern(graph, i);
+    }
+  }
+  return graph;
+}
+
+}  // namespace puna::plan

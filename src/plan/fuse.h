@@ -1,0 +1,16 @@
+// Fusion: rewrites a graph into fewer, larger ops where the kernels have a fused form. The unfused graph stays valid input of
+// everything below, so the two can be compared.
+#pragma once
+
+#include "plan/graph.h"
+
+namespace puna::plan {
+
+// Patterns, in order:
+//   matmul, add onto the residual               -> matmul with Epilogue::kAdd
+//   matmul, softcap                             -> matmul with Epilogue::kSoftcap
+//   norm (post), add onto the residual [, norm] -> one norm with residual
+//   add onto the residual, norm                 -> norm with residual
+Graph fuse(Graph graph);
+
+}  // namespace puna::plan

@@ -1,0 +1,50 @@
+#include "plan/graph.h"
+
+namespace puna::plan {
+namespace {
+
+struct Reads {
+  std::vector<ValueId> operator()(const EmbedOp&) const { return {}; }
+  std::vector<ValueId> operator()(const NormOp& op) const {
+    std::vector<ValueId> out = {op.x};
+    if (op.residual) out.push_back(*op.residual);
+    return out;
+  }
+  std::vector<ValueId> operator()(const MatmulOp& op) const {
+    std::vector<ValueId> out = {op.x};
+    if (op.epilogue == kernels::Epilogue::kAdd) out.push_back(op.y);
+    return out;
+  }
+  std::vector<ValueId> operator()(const RopeOp& op) const { return {op.qkv}; }
+  std::vector<ValueId> operator()(const AttentionOp& op) const { return {op.q}; }
+  std::vector<ValueId> operator()(const GatherOp& op) const { return {op.x}; }
+  std::vector<ValueId> operator()(const AddOp& op) const { return {op.x, op.y}; }
+  std::vector<ValueId> operator()(const ScaleOp& op) const { return {op.y}; }
+  std::vector<ValueId> operator()(const SoftcapOp& op) const { return {op.y}; }
+  std::vector<ValueId> operator()(const GluOp& op) const { return {op.gate_up}; }
+};
+
+struct Writes {
+  std::vector<ValueId> operator()(const EmbedOp& op) const { return {op.out}; }
+  std::vector<ValueId> operator()(const NormOp& op) const {
+    std::vector<ValueId> out;
+    if (op.residual) out.push_back(*op.residual);
+    if (op.y) out.push_back(*op.y);
+    return out;
+  }
+  std::vector<ValueId> operator()(const MatmulOp& op) const { return {op.y}; }
+  std::vector<ValueId> operator()(const RopeOp& op) const { return {op.q}; }
+  std::vector<ValueId> operator()(const AttentionOp& op) const { return {op.out}; }
+  std::vector<ValueId> operator()(const GatherOp& op) const { return {op.y}; }
+  std::vector<ValueId> operator()(const AddOp& op) const { return {op.y}; }
+  std::vector<ValueId> operator()(const ScaleOp& op) const { return {op.y}; }
+  std::vector<ValueId> operator()(const SoftcapOp& op) const { return {op.y}; }
+  std::vector<ValueId> operator()(const GluOp& op) const { return {op.y}; }
+};
+
+}  // namespace
+
+std::vector<ValueId> reads(const Op& op) { return std::visit(Reads{}, op); }
+std::vector<ValueId> writes(const Op& op) { return std::visit(Writes{}, op); }
+
+}  // namespace puna::plan

@@ -1,0 +1,148 @@
+// Graph: what a model computes for one step, as a flat list of ops over symbolic rows. Class-independent: the number of rows of a
+// batch class enters only in memory planning and lowering. Read next: builder.h (how models write it), fuse.h, memory.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "kernels/attention/attention.h"
+#include "kernels/common/call.h"
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/rope/rope.h"
+#include "quant/quant.h"
+
+namespace puna::plan {
+
+using kernels::Rows;
+
+// An activation: [rows, columns] f32, rows being the step's tokens or its outputs. Index into Graph::values.
+using ValueId = uint32_t;
+struct ValueInfo {
+  std::string label;
+  uint32_t columns = 0;
+  Rows rows = Rows::kTokens;
+};
+
+// How the rows of a fused weight come from tensors of the file.
+enum class RowOrder : uint8_t {
+  kConcatenated,  // all rows of the first tensor, then of the second, ...
+  kInterleaved4,  // 4 rows of the first, 4 of the second, 4 of the first ... (gate and up; equal row counts)
+};
+
+// A weight matrix as the plan wants it on the device. Index into Graph::weights.
+using WeightId = uint32_t;
+struct WeightSpec {
+  std::string label;
+  quant::Type type = quant::Type::kF32;
+  uint32_t rows = 0;
+  uint32_t columns = 0;
+  std::vector<uint32_t> tensors;  // positions in ModelFile::tensors
+  RowOrder order = RowOrder::kConcatenated;
+};
+
+// A small f32 vector (norm weights, rope factors). Index into Graph::vectors.
+using VectorId = uint32_t;
+struct VectorSpec {
+  std::string label;
+  uint32_t tensor = 0;
+  uint32_t n = 0;
+};
+
+struct EmbedOp {
+  WeightId weight;
+  ValueId out;
+  float scale = 1.0f;
+};
+// The roles of kernels/norm/norm.h.
+struct NormOp {
+  std::string label;
+  ValueId x;
+  std::optional<VectorId> post_gamma;
+  std::optional<ValueId> residual;  // updated in place
+  std::optional<VectorId> gamma;
+  std::optional<ValueId> y;
+  float eps = 1e-6f;
+};
+struct MatmulOp {
+  std::string label;
+  WeightId weight;
+  ValueId x;
+  ValueId y;
+  uint32_t y_column = 0;
+  kernels::Epilogue epilogue = kernels::Epilogue::kStore;
+  float softcap = 0.0f;
+  bool shares_x = false;  // the op before is a product with the same x: its int8 form may be reused
+};
+struct RopeOp {
+  std::string label;
+  uint32_t layer;
+  ValueId qkv;
+  ValueId q;
+  std::optional<VectorId> q_norm, k_norm, freq_factors;
+  float norm_eps = 1e-6f;
+  kernels::RopeParams rope;
+};
+struct AttentionOp {
+  std::string label;
+  uint32_t layer;
+  ValueId q;
+  ValueId out;
+  float scale = 1.0f;
+  float softcap = 0.0f;
+  uint32_t window = 0;
+};
+struct GatherOp {
+  ValueId x;  // rows of tokens
+  ValueId y;  // rows of outputs
+};
+struct AddOp {
+  std::string label;
+  ValueId x;
+  ValueId y;  // y += x
+};
+struct ScaleOp {
+  std::string label;
+  ValueId y;
+  float scale = 1.0f;
+};
+struct SoftcapOp {
+  std::string label;
+  ValueId y;
+  float cap = 0.0f;
+};
+struct GluOp {
+  std::string label;
+  ValueId gate_up;
+  ValueId y;
+  kernels::Activation activation;
+};
+using Op = std::variant<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp, SoftcapOp, GluOp>;
+
+// Heads of one layer's cache; the number of pages and the element type are the engine's choice.
+struct KvSpec {
+  uint32_t n_kv_heads = 0;
+  uint32_t head_dim = 0;
+};
+
+struct Graph {
+  std::vector<ValueInfo> values;
+  std::vector<WeightSpec> weights;
+  std::vector<VectorSpec> vectors;
+  std::vector<KvSpec> kv;  // by layer
+  uint32_t n_heads = 0;    // query heads, the same in every layer
+  uint32_t vocab = 0;
+  std::vector<Op> ops;
+  size_t head_begin = 0;   // ops from here on (gather, final norm, LM head) run once per group of outputs
+  ValueId hidden = 0;      // what the body leaves for the head
+  ValueId logits = 0;      // [outputs, vocab]
+};
+
+// Values an op reads and writes; one that it updates in place is in both.
+std::vector<ValueId> reads(const Op& op);
+std::vector<ValueId> writes(const Op& op);
+
+}  // namespace puna::plan

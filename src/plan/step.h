@@ -1,0 +1,39 @@
+// Step: the rows of one pass through the model, and what executors need to know of the KV cache.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/common/step.h"
+
+namespace puna::plan {
+
+// Row t is one token of one sequence. At most kernels::kMaxStepTokens rows.
+struct Step {
+  std::vector<int32_t> tokens;
+  std::vector<int32_t> positions;      // absolute, in its sequence
+  std::vector<uint32_t> sequences;     // rows of the page table
+  std::vector<uint32_t> output_rows;   // rows whose logits are wanted
+  uint32_t n_tokens() const { return static_cast<uint32_t>(tokens.size()); }
+};
+
+// The size of the cache, fixed at load.
+struct CacheConfig {
+  kernels::KvType type = kernels::KvType::kF16;
+  uint32_t n_pages = 0;             // of kernels::kPageTokens tokens, shared by all sequences
+  uint32_t n_sequences = 1;         // rows of the page table
+  uint32_t pages_per_sequence = 0;  // columns of the page table
+};
+
+// Bytes on the device, for reports.
+struct MemoryUse {
+  uint64_t weights = 0;
+  uint64_t kv = 0;
+  uint64_t arena = 0;
+  uint64_t staging = 0;
+};
+
+// How many rows of outputs one run of the head takes; longer lists run the head again.
+constexpr uint32_t kHeadRows = 16;
+
+}  // namespace puna::plan
