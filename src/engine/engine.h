@@ -1,0 +1,112 @@
+// Engine: a model loaded on a device. Tokens in, tokens out; text and chat live above, in service/.
+// Read next: executor.h (a device), sampler.h, kv_pool.h.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/task.h"
+#include "base/thread_pool.h"
+#include "engine/executor.h"
+#include "engine/kv_pool.h"
+#include "engine/sampler.h"
+#include "formats/model_file.h"
+#include "gpu/device.h"
+#include "models/models.h"
+#include "tokenizer/tokenizer.h"
+
+namespace puna::engine {
+
+struct EngineOptions {
+  std::optional<uint32_t> context;  // tokens a sequence may hold; none = min(trained, 8192, what fits); 0 = trained
+  kernels::KvType kv_type = kernels::KvType::kF16;
+  kernels::Numerics numerics = kernels::Numerics::kFast;
+  int n_threads = 0;                // CPU device: 0 = one per physical core
+  uint32_t n_sequences = 1;         // how many sequences may be held at once
+  LoadHooks hooks;
+};
+
+enum class StopReason : uint8_t { kEnd, kLength, kContext, kCancelled, kStopped };
+
+struct GenerateOptions {
+  SamplingParams sampling;
+  std::optional<uint32_t> max_tokens;  // none = until the end token or the context is full
+  bool ignore_end = false;             // go on after an end token
+  const std::atomic<bool>* cancel = nullptr;
+};
+
+// Called for each token as it is chosen (end tokens too, unless they end the text); false stops.
+using OnToken = std::function<bool(int32_t id)>;
+
+struct GenerateStats {
+  uint32_t n_prompt = 0;     // tokens of the prompt that were evaluated now
+  uint32_t n_cached = 0;     // tokens of the prompt that the cache already held
+  uint32_t n_generated = 0;
+  double prompt_ms = 0;      // until the first token was chosen
+  double decode_ms = 0;      // after that
+  StopReason stop = StopReason::kEnd;
+};
+
+class Engine {
+ public:
+  // Loads onto `device`, or onto the CPU when it is null. Errors: those of the model's build; kInvalidArgument for a context above
+  // the trained one; kOutOfMemory saying what does not fit.
+  static base::Task<base::Result<std::unique_ptr<Engine>>> load(formats::ModelFile file,
+                                                                std::unique_ptr<gpu::Device> device,
+                                                                EngineOptions options);
+
+  const models::Config& config() const { return config_; }
+  const formats::ModelFile& file() const { return file_; }
+  // The CPU device has none.
+  const gpu::Device* device() const { return device_.get(); }
+  uint32_t context() const { return context_; }
+  int n_threads() const { return pool_ ? pool_->n_threads() : 0; }
+  const EngineOptions& options() const { return options_; }
+  plan::MemoryUse memory() const { return executor_->memory(); }
+  // Lets waiting tasks go on; for base::run_until.
+  void poll() { executor_->poll(); }
+
+  // Logits of every position of a fresh evaluation from position 0: out [tokens, vocab]. Forgets sequence 0.
+  // Errors: kInvalidArgument for an id outside the vocabulary or more tokens than the context.
+  base::Task<base::Result<void>> logits(std::vector<int32_t> tokens, std::span<float> out);
+
+  // Continues sequence `sequence`, whose cache may hold a prefix of `prompt` (which is reused). on_token sees each new token.
+  // Errors: kInvalidArgument when the prompt is empty, holds unknown ids, or leaves no room in the context (both numbers named).
+  base::Task<base::Result<GenerateStats>> generate(uint32_t sequence, std::vector<int32_t> prompt,
+                                                   GenerateOptions options, std::vector<int32_t> end_tokens,
+                                                   OnToken on_token);
+
+  // For measuring: evaluates n tokens at the end of sequence 0 in prefill chunks, or n decode steps one by one.
+  base::Task<base::Result<void>> bench_prefill(uint32_t n_tokens);
+  base::Task<base::Result<void>> bench_decode(uint32_t n_tokens);
+  void forget(uint32_t sequence);
+
+ private:
+  Engine() = default;
+
+  base::Result<void> check_tokens(std::span<const int32_t> tokens) const;
+  // Evaluates tokens[from, end) of a sequence in chunks; the last row's logits go to `last` unless it is empty.
+  base::Task<base::Result<void>> evaluate(uint32_t sequence, std::span<const int32_t> tokens, size_t from,
+                                          std::span<float> last);
+  base::Result<void> make_room(uint32_t sequence, uint32_t n_tokens);
+
+  formats::ModelFile file_;
+  models::Config config_;
+  EngineOptions options_;
+  uint32_t context_ = 0;
+  uint32_t vocab_ = 0;
+  std::unique_ptr<base::ThreadPool> pool_;
+  std::unique_ptr<gpu::Device> device_;
+  std::unique_ptr<Executor> executor_;
+  std::optional<KvPool> kv_;
+  std::vector<std::vector<int32_t>> cached_;  // by sequence: the tokens its cache holds
+};
+
+}  // namespace puna::engine
