@@ -1,0 +1,236 @@
+// Runs steps on a gpu::Device: fills the step buffer, replays the plan's dispatches, reads logits or ids back. Greedy decoding keeps
+// several steps in flight: the chosen id never leaves the GPU on its way into the next step, and reaches the host one or more steps late.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "base/check.h"
+#include "engine/executor.h"
+#include "engine/gpu_loader.h"
+#include "kernels/sample/sample.h"
+#include "plan/gpu_program.h"
+
+namespace puna::engine {
+namespace {
+
+using base::Result;
+using base::Task;
+using plan::GpuProgram;
+using Part = plan::GpuProgram::Part;
+
+// Greedy steps under way at once. Enough to hide the read-back and the recording of a step behind the GPU's work.
+constexpr size_t kInFlight = 4;
+
+class GpuExecutor : public Executor {
+ public:
+  GpuExecutor(gpu::Device& device, std::unique_ptr<GpuProgram> program, plan::CacheConfig cache, uint32_t vocab)
+      : device_(device), program_(std::move(program)), cache_(cache), vocab_(vocab) {}
+
+  ~GpuExecutor() override {
+    if (logits_readback_.value != 0) device_.destroy_buffer(logits_readback_);
+    for (Slot& slot : slots_) {
+      if (slot.readback.value != 0) device_.destroy_buffer(slot.readback);
+    }
+  }
+
+  Result<void> create_readbacks() {
+    PUNA_TRY(logits_readback_, device_.create_buffer(plan::kHeadRows * uint64_t{vocab_} * sizeof(float),
+                                                     gpu::BufferUse::kReadback, "logits read-back"));
+    for (Slot& slot : slots_) {
+      PUNA_TRY(slot.readback, device_.create_buffer(sizeof(slot.ids), gpu::BufferUse::kReadback, "ids read-back"));
+    }
+    return {};
+  }
+
+  Task<Result<void>> run(plan::Step step, std::span<float> logits) override {
+    const kernels::StepShape shape = shape_of(step);
+    PUNA_CO_TRY(write_step(step, shape));
+    list_.clear();
+    program_->record(Part::kBody, program_->class_for(Part::kBody, step.n_tokens()), shape, list_);
+    if (step.output_rows.empty()) {
+      PUNA_CO_TRY(device_.submit(list_));
+      co_return {};
+    }
+    // The first group of outputs rides with the body; the head runs again for each further one.
+    for (size_t first = 0; first < step.output_rows.size(); first += plan::kHeadRows) {
+      const uint32_t n = static_cast<uint32_t>(std::min<size_t>(plan::kHeadRows, step.output_rows.size() - first));
+      PUNA_CO_TRY(write_outputs(std::span(step.output_rows).subspan(first, n)));
+      program_->record(Part::kHead, program_->class_for(Part::kHead, n), {step.n_tokens(), n, 1}, list_);
+      const uint64_t bytes = n * uint64_t{vocab_} * sizeof(float);
+      list_.copy(program_->buffer(program_->plan().logits), program_->plan().logits.offset, logits_readback_, 0, bytes);
+      PUNA_CO_TRY(device_.submit(list_));
+      list_.clear();
+      PUNA_CO_TRY(co_await read_back(logits_readback_, std::as_writable_bytes(logits.subspan(first * vocab_, n * vocab_))));
+    }
+    co_return {};
+  }
+
+  Task<Result<void>> run_greedy(plan::Step step, uint32_t n_steps, OnIds on_ids) override {
+    const uint32_t rows = step.n_tokens();
+    PUNA_CHECK(rows >= 1 && rows <= kernels::kMaxBatch);
+    step.output_rows.resize(rows);
+    for (uint32_t r = 0; r < rows; ++r) step.output_rows[r] = r;
+    kernels::StepShape shape = shape_of(step);
+    PUNA_CO_TRY(write_step(step, shape));
+    PUNA_CO_TRY(write_outputs(step.output_rows));
+    const size_t body = program_->class_for(Part::kBody, rows);
+    const size_t head = program_->class_for(Part::kHead, rows);
+
+    uint32_t submitted = 0, delivered = 0;
+    std::optional<base::Error> error;
+    bool stopped = false;
+    while (delivered < submitted || (!stopped && submitted < n_steps)) {
+      if (!stopped && submitted < n_steps && submitted - delivered < kInFlight) {
+        if (submitted > 0) {
+          // The GPU has advanced tokens and positions; the host follows with what grids depend on.
+          for (int32_t& position : step.positions) ++position;
+          shape = shape_of(step);
+          if (auto ok = write_header(step, shape); !ok) error = std::move(ok.error());
+        }
+        if (!error) {
+          if (auto ok = submit_greedy(slots_[submitted % kInFlight], body, head, shape); !ok) error = std::move(ok.error());
+        }
+        if (error) {
+          stopped = true;
+          n_steps = submitted;
+          continue;
+        }
+        ++submitted;
+        continue;
+      }
+      Slot& slot = slots_[delivered++ % kInFlight];
+      if (auto ok = co_await finished(slot); !ok && !error) error = std::move(ok.error());
+      if (error) stopped = true;
+      if (stopped) continue;  // overrun is dropped
+      std::array<int32_t, kernels::kMaxBatch> ids{};
+      for (uint32_t r = 0; r < rows; ++r) ids[r] = static_cast<int32_t>(slot.ids[r]);
+      stopped = !on_ids(std::span(ids).first(rows));
+    }
+    if (error) co_return std::unexpected(*std::move(error));
+    co_return {};
+  }
+
+  Result<void> set_pages(uint32_t sequence, std::span<const uint32_t> pages) override {
+    const uint64_t offset = uint64_t{sequence} * cache_.pages_per_sequence * sizeof(uint32_t);
+    return device_.write_buffer(program_->buffer(program_->plan().pages), offset, std::as_bytes(pages));
+  }
+
+  plan::MemoryUse memory() const override {
+    plan::MemoryUse use = program_->plan().memory;
+    use.staging = kStagingBytes;
+    return use;
+  }
+  void poll() override { device_.poll(); }
+
+ private:
+  // One greedy step under way.
+  struct Slot {
+    gpu::BufferId readback;
+    std::array<uint32_t, kernels::kMaxBatch> ids{};
+    std::optional<Result<void>> result;
+    gpu::ReadDone waiter;
+  };
+
+  kernels::StepShape shape_of(const plan::Step& step) {
+    const uint32_t n_kv = static_cast<uint32_t>(*std::max_element(step.positions.begin(), step.positions.end())) + 1;
+    const auto& c = program_->plan().body[program_->class_for(Part::kBody, step.n_tokens())];
+    splits_ = kernels::attention_splits(c.max_splits, n_kv);
+    return {step.n_tokens(), static_cast<uint32_t>(step.output_rows.size()), splits_.n_splits};
+  }
+
+  Result<void> write_words(uint32_t first, std::span<const uint32_t> words) {
+    return device_.write_buffer(program_->buffer(program_->plan().step), first * sizeof(uint32_t), std::as_bytes(words));
+  }
+  Result<void> write_header(const plan::Step& step, const kernels::StepShape& shape) {
+    std::array<uint32_t, 4> words{};
+    words[kernels::kStepTokenCount] = step.n_tokens();
+    words[kernels::kStepOutputCount] = std::min(shape.n_outputs, plan::kHeadRows);
+    words[kernels::kStepSplitCount] = splits_.n_splits;
+    words[kernels::kStepSplitTokens] = splits_.split_tokens;
+    return write_words(0, words);
+  }
+  Result<void> write_step(const plan::Step& step, const kernels::StepShape& shape) {
+    PUNA_TRY(write_header(step, shape));
+    const auto words = [](const std::vector<int32_t>& v) {
+      return std::span(reinterpret_cast<const uint32_t*>(v.data()), v.size());
+    };
+    PUNA_TRY(write_words(kernels::kStepTokens, words(step.tokens)));
+    PUNA_TRY(write_words(kernels::kStepPositions, words(step.positions)));
+    return write_words(kernels::kStepSequences, step.sequences);
+  }
+  Result<void> write_outputs(std::span<const uint32_t> rows) {
+    const uint32_t n = static_cast<uint32_t>(rows.size());
+    PUNA_TRY(write_words(kernels::kStepOutputCount, std::span(&n, 1)));
+    return write_words(kernels::kStepOutputRows, rows);
+  }
+
+  Task<Result<void>> read_back(gpu::BufferId buffer, std::span<std::byte> out) {
+    co_return co_await base::await_callback<Result<void>>(
+        [&](gpu::ReadDone done) { device_.read_back(buffer, 0, out, std::move(done)); });
+  }
+
+  Result<void> submit_greedy(Slot& slot, size_t body, size_t head, const kernels::StepShape& shape) {
+    list_.clear();
+    program_->record(Part::kBody, body, shape, list_);
+    program_->record(Part::kHead, head, shape, list_);
+    program_->record(Part::kGreedy, head, shape, list_);
+    list_.copy(program_->buffer(program_->plan().ids), program_->plan().ids.offset, slot.readback, 0, sizeof(slot.ids));
+    PUNA_TRY(device_.submit(list_));
+    slot.result.reset();
+    slot.waiter = nullptr;
+    device_.read_back(slot.readback, 0, std::as_writable_bytes(std::span(slot.ids)), [&slot](Result<void> result) {
+      if (slot.waiter) {
+        std::exchange(slot.waiter, nullptr)(std::move(result));
+      } else {
+        slot.result = std::move(result);
+      }
+    });
+    return {};
+  }
+  Task<Result<void>> finished(Slot& slot) {
+    co_return co_await base::await_callback<Result<void>>([&](gpu::ReadDone done) {
+      if (slot.result) {
+        done(*std::exchange(slot.result, std::nullopt));
+      } else {
+        slot.waiter = std::move(done);
+      }
+    });
+  }
+
+  gpu::Device& device_;
+  std::unique_ptr<GpuProgram> program_;
+  plan::CacheConfig cache_;
+  uint32_t vocab_;
+  gpu::CommandList list_;
+  gpu::BufferId logits_readback_;
+  std::array<Slot, kInFlight> slots_;
+  kernels::AttentionSplits splits_;
+};
+
+// Batch classes: one row, powers of two up to the batch, and the prefill chunk.
+std::vector<uint32_t> batch_classes(uint32_t max_batch) {
+  std::vector<uint32_t> out = {1};
+  while (out.back() < std::min(max_batch, kernels::kMaxBatch)) out.push_back(out.back() * 2);
+  out.push_back(kernels::kMaxStepTokens);
+  return out;
+}
+
+}  // namespace
+
+Task<Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file, plan::Graph graph,
+                                                 plan::CacheConfig cache, GpuOptions options, gpu::Device& device,
+                                                 LoadHooks hooks) {
+  PUNA_CO_TRY(plan::GpuPlan plan,
+              plan::plan_gpu(graph, cache, device.info(), {options.numerics, batch_classes(options.max_batch)}));
+  PUNA_CO_TRY(auto program, co_await GpuProgram::create(device, std::move(plan)));
+  PUNA_CO_TRY(co_await load_weights(file, graph, *program, device, hooks));
+  auto executor = std::make_unique<GpuExecutor>(device, std::move(program), cache, graph.vocab);
+  PUNA_CO_TRY(executor->create_readbacks());
+  co_return executor;
+}
+
+}  // namespace puna::engine

@@ -1,0 +1,395 @@
+#include "plan/gpu_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/embed/embed.h"
+#include "kernels/gather/gather.h"
+#include "kernels/norm/norm.h"
+#include "kernels/sample/sample.h"
+#include "plan/memory.h"
+#include "quant/planes.h"
+
+namespace puna::plan {
+
+using base::ErrorCode;
+using base::Result;
+using kernels::Slice;
+
+namespace {
+
+constexpr uint64_t kShardBytes = uint64_t{1} << 30;  // weights and cache are gathered into buffers of about this size
+
+uint64_t align(uint64_t bytes) { return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment; }
+
+// Hands out slices of buffers that grow up to a limit; a new buffer is begun when one is full.
+class Allocator {
+ public:
+  Allocator(GpuPlan& plan, std::string label, uint64_t limit) : plan_(plan), label_(std::move(label)), limit_(limit) {}
+
+  Slice take(uint64_t bytes) {
+    const uint64_t wanted = align(std::max<uint64_t>(bytes, 4));
+    if (current_ == SIZE_MAX || plan_.buffers[current_].bytes + wanted > limit_) {
+      current_ = plan_.buffers.size();
+      plan_.buffers.push_back({fmt::format("{}.{}", label_, n_++), 0});
+    }
+    GpuPlan::Buffer& buffer = plan_.buffers[current_];
+    const Slice slice{static_cast<uint32_t>(current_), buffer.bytes, wanted};
+    buffer.bytes += wanted;
+    return slice;
+  }
+
+ private:
+  GpuPlan& plan_;
+  std::string label_;
+  uint64_t limit_;
+  size_t current_ = SIZE_MAX;
+  int n_ = 0;
+};
+
+class Planner {
+ public:
+  Planner(const Graph& graph, const CacheConfig& cache, const gpu::DeviceInfo& device, const GpuPlanOptions& options)
+      : graph_(graph), cache_(cache), device_(device), options_(options) {}
+
+  Result<GpuPlan> run() {
+    PUNA_TRY(place_weights());
+    PUNA_TRY(place_cache());
+    place_constants();
+    PUNA_TRY(lower_all());
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      if (plan_.buffers[i].bytes > device_.limits.max_buffer_bytes) {
+        return base::fail(ErrorCode::kOutOfMemory,
+                          fmt::format("The buffer \"{}\" needs {} MiB, but this device allows {} MiB a buffer; a smaller "
+                                      "--ctx needs less.",
+                                      plan_.buffers[i].label, plan_.buffers[i].bytes >> 20,
+                                      device_.limits.max_buffer_bytes >> 20));
+      }
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  uint64_t shard_bytes() const { return std::min(device_.limits.max_buffer_bytes, kShardBytes); }
+  uint64_t binding_limit() const { return std::min(device_.limits.max_binding_bytes, shard_bytes()); }
+
+  Result<void> place_weights() {
+    Allocator weights(plan_, "weights", shard_bytes());
+    for (const WeightSpec& spec : graph_.weights) {
+      kernels::GpuWeight weight{spec.type, spec.rows, spec.columns, {}};
+      // The most rows one binding holds, in whole groups.
+      const auto bytes = [&](uint32_t rows) { return quant::plane_layout(spec.type, rows, spec.columns).bytes; };
+      constexpr uint32_t kGroup = 16;
+      uint32_t rows = (spec.rows + kGroup - 1) / kGroup * kGroup;
+      while (rows > kGroup && bytes(rows) > binding_limit()) rows = (rows / 2 + kGroup - 1) / kGroup * kGroup;
+      if (bytes(rows) > binding_limit()) {
+        return base::fail(ErrorCode::kUnsupported,
+                          fmt::format("Rows of \"{}\" have {} columns; {} of them exceed this device's binding limit of {} MiB.",
+                                      spec.label, spec.columns, kGroup, binding_limit() >> 20));
+      }
+      for (uint32_t first = 0; first < spec.rows; first += rows) {
+        const uint32_t n = std::min(rows, spec.rows - first);
+        weight.chunks.push_back({weights.take(bytes(n)), first, n});
+        plan_.memory.weights += weight.chunks.back().slice.bytes;
+      }
+      plan_.weights.push_back(std::move(weight));
+    }
+    return {};
+  }
+
+  Result<void> place_cache() {
+    Allocator kv(plan_, "kv", shard_bytes());
+    for (const KvSpec& spec : graph_.kv) {
+      const kernels::KvLayout layout{cache_.type, cache_.n_pages, spec.n_kv_heads, spec.head_dim};
+      if (layout.bytes() > binding_limit()) {
+        return base::fail(ErrorCode::kOutOfMemory,
+                          fmt::format("The cache of one layer needs {} MiB for {} tokens, but this device binds at most {} MiB; "
+                                      "a smaller --ctx or a smaller --kv-type fits.",
+                                      layout.bytes() >> 20, uint64_t{cache_.n_pages} * kernels::kPageTokens,
+                                      binding_limit() >> 20));
+      }
+      layers_.push_back({layout, kv.take(layout.bytes()), kv.take(layout.bytes())});
+      plan_.memory.kv += layers_.back().k.bytes + layers_.back().v.bytes;
+    }
+    return {};
+  }
+
+  // Every op's constants, each distinct one once.
+  void place_constants() {
+    Allocator allocator(plan_, "constants", shard_bytes());
+    for (const Op& op : graph_.ops) {
+      if (const auto* norm = std::get_if<NormOp>(&op)) {
+        if (norm->gamma) constant(allocator, {*norm->gamma}, {});
+        if (norm->post_gamma) constant(allocator, {*norm->post_gamma}, {});
+      } else if (const auto* rope = std::get_if<RopeOp>(&op)) {
+        if (rope->q_norm && rope->k_norm) constant(allocator, {*rope->q_norm, *rope->k_norm}, {});
+        if (rope->rope.n_rot > 0) constant(allocator, factors(*rope), rope->rope);
+      }
+    }
+  }
+
+  static std::vector<VectorId> factors(const RopeOp& op) {
+    return op.freq_factors ? std::vector<VectorId>{*op.freq_factors} : std::vector<VectorId>{};
+  }
+  static bool same(const std::optional<kernels::RopeParams>& a, const std::optional<kernels::RopeParams>& b) {
+    if (!a || !b) return a.has_value() == b.has_value();
+    return a->pairs == b->pairs && a->n_rot == b->n_rot && a->base == b->base && a->freq_scale == b->freq_scale;
+  }
+  const ConstantSpec* find_constant(const std::vector<VectorId>& vectors,
+                                    const std::optional<kernels::RopeParams>& table) const {
+    for (const ConstantSpec& c : plan_.constants) {
+      if (c.vectors == vectors && same(c.table, table)) return &c;
+    }
+    return nullptr;
+  }
+  void constant(Allocator& allocator, std::vector<VectorId> vectors, std::optional<kernels::RopeParams> table) {
+    if (find_constant(vectors, table)) return;
+    uint64_t bytes = 0;
+    for (VectorId v : vectors) bytes += graph_.vectors[v].n * sizeof(float);
+    if (table) bytes = uint64_t{table->n_rot} * sizeof(uint32_t);
+    const Slice slice = allocator.take(bytes);
+    plan_.memory.weights += slice.bytes;
+    plan_.constants.push_back({slice, std::move(vectors), table});
+  }
+  Slice vector(VectorId id) const { return find_constant({id}, {})->slice; }
+
+  Slice buffer(const char* label, uint64_t bytes) {
+    plan_.buffers.push_back({label, align(bytes)});
+    return {static_cast<uint32_t>(plan_.buffers.size() - 1), 0, align(bytes)};
+  }
+
+  Result<void> lower_all() {
+    plan_.step = buffer("step", kernels::kStepWords * sizeof(uint32_t));
+    plan_.pages = buffer("pages", uint64_t{cache_.n_sequences} * cache_.pages_per_sequence * sizeof(uint32_t));
+    plan_.ids = buffer("ids", kernels::kMaxBatch * sizeof(uint32_t));
+    plan_.ring = buffer("ring", uint64_t{kRingSteps} * kernels::kMaxBatch * sizeof(uint32_t));
+    plan_.arena = buffer("arena", 0);
+
+    // The head reads the hidden state where a body of any class left it, so one arena plan places both: that of the largest class.
+    arena_ = plan_arena(graph_, options_.classes.back(), kHeadRows, scratch_sizes());
+    plan_.arena.bytes = arena_.bytes;
+    plan_.buffers[plan_.arena.buffer].bytes = arena_.bytes;
+    plan_.memory.arena = arena_.bytes;
+    plan_.logits = place(arena_.values[graph_.logits]);
+
+    for (uint32_t rows : options_.classes) {
+      rows_ = rows;
+      GpuPlan::BatchClass c{rows, 1, {}};
+      for (size_t i = 0; i < graph_.head_begin; ++i) PUNA_TRY(lower(i, c.calls));
+      c.max_splits = max_splits(rows);
+      plan_.body.push_back(std::move(c));
+    }
+    for (uint32_t rows : {1u, kHeadRows}) {
+      rows_ = rows;
+      GpuPlan::BatchClass head{rows, 1, {}};
+      for (size_t i = graph_.head_begin; i < graph_.ops.size(); ++i) PUNA_TRY(lower(i, head.calls));
+      plan_.head.push_back(std::move(head));
+      GpuPlan::BatchClass greedy{rows, 1, {}};
+      PUNA_TRY(kernels::argmax(device_, argmax_args(), greedy.calls));
+      PUNA_TRY(kernels::advance(device_, {"advance", plan_.step, plan_.ids, plan_.ring, kRingSteps}, greedy.calls));
+      plan_.greedy.push_back(std::move(greedy));
+    }
+    return {};
+  }
+
+  // The most scratch of any class, by op. The argmax borrows the scratch of the last op, the LM head.
+  std::vector<uint64_t> scratch_sizes() {
+    std::vector<uint64_t> out(graph_.ops.size(), 0);
+    arena_.values.assign(graph_.values.size(), {});
+    arena_.scratch.assign(graph_.ops.size(), {});
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      const std::vector<uint32_t> classes = i < graph_.head_begin ? options_.classes : std::vector<uint32_t>{1, kHeadRows};
+      for (uint32_t rows : classes) {
+        rows_ = rows;
+        if (const auto* product = std::get_if<MatmulOp>(&graph_.ops[i])) {
+          out[i] = std::max(out[i], kernels::matmul_scratch_bytes(device_, matmul_args(i, *product)));
+        } else if (const auto* attention = std::get_if<AttentionOp>(&graph_.ops[i])) {
+          out[i] = std::max(out[i], kernels::attention_scratch_bytes(device_, attention_args(i, *attention)));
+        }
+        if (i + 1 == graph_.ops.size()) out[i] = std::max(out[i], kernels::argmax_scratch_bytes(device_, argmax_args()));
+      }
+    }
+    return out;
+  }
+
+  Slice place(const ArenaPlan::Place& p) const { return {plan_.arena.buffer, p.offset, p.bytes}; }
+  // Bound at the size of the class's rows, so that a small class does not claim the prefill's slice.
+  Slice value(ValueId id) const {
+    const ArenaPlan::Place& p = arena_.values[id];
+    return {plan_.arena.buffer, p.offset, std::min(p.bytes, align(uint64_t{rows_} * graph_.values[id].columns * sizeof(float)))};
+  }
+  // The whole place, for values of tokens that the head reads.
+  Slice whole(ValueId id) const { return place(arena_.values[id]); }
+  Slice scratch(size_t op) const { return place(arena_.scratch[op]); }
+
+  kernels::MatmulArgs matmul_args(size_t i, const MatmulOp& op) const {
+    kernels::MatmulArgs args;
+    args.label = op.label;
+    args.weight = plan_.weights[op.weight];
+    args.step = plan_.step;
+    args.x = value(op.x);
+    args.y = value(op.y);
+    args.y_stride = graph_.values[op.y].columns;
+    args.y_column = op.y_column;
+    args.epilogue = op.epilogue;
+    args.softcap = op.softcap;
+    args.numerics = options_.numerics;
+    args.max_rows = rows_;
+    args.rows = graph_.values[op.x].rows;
+    args.scratch = scratch(i);
+    args.x_in_scratch = op.shares_x;
+    return args;
+  }
+  kernels::AttentionArgs attention_args(size_t i, const AttentionOp& op) const {
+    kernels::AttentionArgs args;
+    args.label = op.label;
+    args.step = plan_.step;
+    args.pages = plan_.pages;
+    args.q = value(op.q);
+    args.k_cache = layers_[op.layer].k;
+    args.v_cache = layers_[op.layer].v;
+    args.out = value(op.out);
+    args.scratch = scratch(i);
+    args.kv = layers_[op.layer].layout;
+    args.n_heads = graph_.n_heads;
+    args.pages_per_sequence = cache_.pages_per_sequence;
+    args.scale = op.scale;
+    args.softcap = op.softcap;
+    args.window = op.window;
+    args.max_rows = rows_;
+    return args;
+  }
+  kernels::ArgmaxArgs argmax_args() const {
+    kernels::ArgmaxArgs args;
+    args.label = "argmax";
+    args.step = plan_.step;
+    args.logits = value(graph_.logits);
+    args.ids = plan_.ids;
+    args.scratch = scratch(graph_.ops.size() - 1);
+    args.vocab = graph_.vocab;
+    args.max_rows = rows_;
+    return args;
+  }
+  uint32_t max_splits(uint32_t) const {
+    uint32_t most = 1;
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      if (const auto* op = std::get_if<AttentionOp>(&graph_.ops[i])) {
+        most = std::max(most, kernels::attention_max_splits(device_, attention_args(i, *op)));
+      }
+    }
+    return most;
+  }
+
+  Result<void> lower(size_t i, std::vector<kernels::KernelCall>& out) {
+    return std::visit([&](const auto& op) { return lower(i, op, out); }, graph_.ops[i]);
+  }
+  Result<void> lower(size_t, const EmbedOp& op, std::vector<kernels::KernelCall>& out) {
+    return kernels::embed(device_, {"embed", plan_.weights[op.weight], plan_.step, value(op.out), op.scale}, out);
+  }
+  Result<void> lower(size_t, const NormOp& op, std::vector<kernels::KernelCall>& out) {
+    kernels::NormArgs args;
+    args.label = op.label;
+    args.step = plan_.step;
+    args.x = value(op.x);
+    if (op.post_gamma) args.post_gamma = vector(*op.post_gamma);
+    if (op.residual) args.residual = value(*op.residual);
+    if (op.gamma) args.gamma = vector(*op.gamma);
+    if (op.y) args.y = value(*op.y);
+    args.n = graph_.values[op.x].columns;
+    args.eps = op.eps;
+    args.rows = graph_.values[op.x].rows;
+    return kernels::rms_norm(device_, args, out);
+  }
+  Result<void> lower(size_t i, const MatmulOp& op, std::vector<kernels::KernelCall>& out) {
+    return kernels::matmul(device_, matmul_args(i, op), out);
+  }
+  Result<void> lower(size_t, const RopeOp& op, std::vector<kernels::KernelCall>& out) {
+    kernels::RopeArgs args;
+    args.label = op.label;
+    args.step = plan_.step;
+    args.pages = plan_.pages;
+    args.qkv = value(op.qkv);
+    if (op.q_norm && op.k_norm) args.head_norms = find_constant({*op.q_norm, *op.k_norm}, {})->slice;
+    if (op.rope.n_rot > 0) args.table = find_constant(factors(op), op.rope)->slice;
+    args.q_out = value(op.q);
+    args.k_cache = layers_[op.layer].k;
+    args.v_cache = layers_[op.layer].v;
+    args.kv = layers_[op.layer].layout;
+    args.n_heads = graph_.n_heads;
+    args.pages_per_sequence = cache_.pages_per_sequence;
+    args.norm_eps = op.norm_eps;
+    args.rope = op.rope;
+    return kernels::rope_append(device_, args, out);
+  }
+  Result<void> lower(size_t i, const AttentionOp& op, std::vector<kernels::KernelCall>& out) {
+    return kernels::attention(device_, attention_args(i, op), out);
+  }
+  Result<void> lower(size_t, const GatherOp& op, std::vector<kernels::KernelCall>& out) {
+    return kernels::gather_rows(device_, {"outputs", plan_.step, whole(op.x), value(op.y), graph_.values[op.x].columns}, out);
+  }
+  Result<void> lower(size_t, const AddOp& op, std::vector<kernels::KernelCall>& out) {
+    return kernels::add(device_, {op.label, plan_.step, value(op.x), value(op.y), graph_.values[op.y].columns, graph_.values[op.y].rows}, out);
+  }
+  Result<void> lower(size_t, const ScaleOp& op, std::vector<kernels::KernelCall>& out) {
+    return kernels::scale(device_, {op.label, plan_.step, value(op.y), graph_.values[op.y].columns, op.scale, graph_.values[op.y].rows}, out);
+  }
+  Result<void> lower(size_t, const SoftcapOp& op, std::vector<kernels::KernelCall>& out) {
+    return kernels::softcap(device_, {op.label, plan_.step, value(op.y), graph_.values[op.y].columns, op.cap, graph_.values[op.y].rows}, out);
+  }
+  Result<void> lower(size_t, const GluOp& op, std::vector<kernels::KernelCall>& out) {
+    return kernels::glu(device_, {op.label, plan_.step, value(op.gate_up), value(op.y), graph_.values[op.y].columns, op.activation}, out);
+  }
+
+  struct Layer {
+    kernels::KvLayout layout;
+    Slice k, v;
+  };
+  const Graph& graph_;
+  const CacheConfig& cache_;
+  const gpu::DeviceInfo& device_;
+  const GpuPlanOptions& options_;
+  GpuPlan plan_;
+  ArenaPlan arena_;
+  std::vector<Layer> layers_;
+  uint32_t rows_ = 1;  // of the class being lowered
+};
+
+std::string describe(const kernels::GridDim& dim) {
+  static constexpr const char* kNames[] = {"", "tokens", "outputs", "splits"};
+  const char* name = kNames[static_cast<size_t>(dim.extent)];
+  if (dim.extent == kernels::Extent::kOne) return fmt::format("{}", (dim.mul + dim.div - 1) / dim.div);
+  std::string out = name;
+  if (dim.mul != 1) out = fmt::format("{}*{}", out, dim.mul);
+  if (dim.div != 1) out = fmt::format("ceil({}/{})", out, dim.div);
+  return out;
+}
+
+void describe(const char* title, const std::vector<GpuPlan::BatchClass>& classes, std::string& out) {
+  for (const GpuPlan::BatchClass& c : classes) {
+    out += fmt::format("{} up to {} rows: {} dispatches\n", title, c.max_rows, c.calls.size());
+    for (const kernels::KernelCall& call : c.calls) {
+      out += fmt::format("  {:<28} {} grid {} x {} x {}\n", call.kernel, call.label, describe(call.x), describe(call.y),
+                         describe(call.z));
+    }
+  }
+}
+
+}  // namespace
+
+Result<GpuPlan> plan_gpu(const Graph& graph, const CacheConfig& cache, const gpu::DeviceInfo& device,
+                         const GpuPlanOptions& options) {
+  return Planner(graph, cache, device, options).run();
+}
+
+std::string describe(const GpuPlan& plan) {
+  std::string out;
+  for (const GpuPlan::Buffer& buffer : plan.buffers) out += fmt::format("buffer {:<14} {} bytes\n", buffer.label, buffer.bytes);
+  out += fmt::format("weights {} bytes, kv {} bytes, arena {} bytes\n", plan.memory.weights, plan.memory.kv, plan.memory.arena);
+  describe("body", plan.body, out);
+  describe("head", plan.head, out);
+  describe("greedy", plan.greedy, out);
+  return out;
+}
+
+}  // namespace puna::plan
