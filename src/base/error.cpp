@@ -4,6 +4,7 @@ namespace puna::base {
 
 std::string_view error_meaning(ErrorCode code) {
   switch (code) {
+    case ErrorCode::kUsage: return "The command line asks for something that no option means.";
     case ErrorCode::kInvalidArgument: return "A given value is outside what the operation accepts.";
     case ErrorCode::kNotFound: return "A named thing does not exist.";
     case ErrorCode::kCorrupt: return "Data does not follow its format.";

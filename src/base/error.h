@@ -10,6 +10,7 @@ namespace puna::base {
 
 // What kind of thing went wrong. The meaning of each code is in error_meaning().
 enum class ErrorCode {
+  kUsage,            // the command line asks for something that no option means
   kInvalidArgument,  // a value given by the caller is outside what the operation accepts
   kNotFound,         // a named thing (file, model, tensor, key) does not exist
   kCorrupt,          // data read from outside does not follow its format

@@ -87,7 +87,7 @@ Task<Result<std::unique_ptr<Executor>>> load_cpu(const formats::ModelFile& file,
       if (hooks.cancel && hooks.cancel->load()) co_return base::fail(ErrorCode::kCancelled, "Loading was cancelled.");
       const uint32_t n = std::min(step, spec.rows - first);
       piece.resize(n * quant::row_bytes(spec.type, spec.columns));
-      PUNA_CO_TRY(co_await read_rows(file, spec, first, n, piece, temporary));
+      PUNA_CO_TRY(co_await read_piece(file, spec, {first, n, 0, spec.columns}, piece, temporary));
       created->set_rows(first, piece);
       done += piece.size();
       if (hooks.on_progress) hooks.on_progress(done, total);

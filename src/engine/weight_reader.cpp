@@ -16,44 +16,66 @@ using formats::Tensor;
 
 namespace {
 
-// Rows [first, first + n) of one tensor.
-Task<Result<void>> read_tensor_rows(const ModelFile& file, const Tensor& tensor, uint64_t first, uint64_t n,
-                                    std::span<std::byte> out) {
-  const uint64_t row = quant::row_bytes(tensor.type, tensor.columns());
-  PUNA_CHECK(out.size() == n * row && (first + n) * row <= tensor.bytes);
-  PUNA_CO_TRY_CONTEXT(co_await io::read(*file.sources[tensor.source], tensor.offset + first * row, out),
+Task<Result<void>> read_bytes(const ModelFile& file, const Tensor& tensor, uint64_t offset, std::span<std::byte> out) {
+  PUNA_CHECK(offset + out.size() <= tensor.bytes);
+  PUNA_CO_TRY_CONTEXT(co_await io::read(*file.sources[tensor.source], tensor.offset + offset, out),
                       fmt::format("While reading tensor \"{}\"", tensor.name));
   co_return {};
 }
 
-}  // namespace
+struct TensorRow {
+  uint32_t tensor = 0;  // position in ModelFile::tensors
+  uint64_t row = 0;
+};
+TensorRow locate(const ModelFile& file, const plan::WeightSpec& weight, uint64_t row) {
+  if (weight.order == plan::RowOrder::kInterleaved4) return {weight.tensors[row / 4 % 2], row / 8 * 4 + row % 4};
+  for (uint32_t position : weight.tensors) {
+    const uint64_t n = file.tensors[position].rows();
+    if (row < n) return {position, row};
+    row -= n;
+  }
+  PUNA_CHECK(false && "a row beyond the weight");
+}
 
-Task<Result<void>> read_rows(const ModelFile& file, const plan::WeightSpec& weight, uint32_t first_row, uint32_t n_rows,
-                             std::span<std::byte> out, std::vector<std::byte>& temporary) {
+// Whole rows, a contiguous run at a time.
+Task<Result<void>> read_rows(const ModelFile& file, const plan::WeightSpec& weight, Piece piece, std::span<std::byte> out,
+                             std::vector<std::byte>& temporary) {
   const uint64_t row = quant::row_bytes(weight.type, weight.columns);
-  PUNA_CHECK(out.size() == n_rows * row);
   if (weight.order == plan::RowOrder::kInterleaved4) {
     // Destination groups of 4 rows alternate between the two tensors.
-    PUNA_CHECK(first_row % 8 == 0 && n_rows % 8 == 0);
+    PUNA_CHECK(piece.first_row % 8 == 0 && piece.n_rows % 8 == 0);
     temporary.resize(out.size() / 2);
     for (size_t part = 0; part < 2; ++part) {
-      PUNA_CO_TRY(co_await read_tensor_rows(file, file.tensors[weight.tensors[part]], first_row / 2, n_rows / 2, temporary));
-      for (uint64_t group = 0; group < n_rows / 8; ++group) {
+      const Tensor& tensor = file.tensors[weight.tensors[part]];
+      PUNA_CO_TRY(co_await read_bytes(file, tensor, piece.first_row / 2 * row, temporary));
+      for (uint64_t group = 0; group < piece.n_rows / 8; ++group) {
         std::memcpy(out.data() + (2 * group + part) * 4 * row, temporary.data() + group * 4 * row, 4 * row);
       }
     }
     co_return {};
   }
-  uint64_t tensor_first = 0;  // destination row where the current tensor begins
-  for (uint32_t position : weight.tensors) {
-    const Tensor& tensor = file.tensors[position];
-    const uint64_t begin = std::max<uint64_t>(first_row, tensor_first);
-    const uint64_t end = std::min<uint64_t>(uint64_t{first_row} + n_rows, tensor_first + tensor.rows());
-    if (begin < end) {
-      PUNA_CO_TRY(co_await read_tensor_rows(file, tensor, begin - tensor_first, end - begin,
-                                            out.subspan((begin - first_row) * row, (end - begin) * row)));
-    }
-    tensor_first += tensor.rows();
+  for (uint64_t done = 0; done < piece.n_rows;) {
+    const TensorRow at = locate(file, weight, piece.first_row + done);
+    const Tensor& tensor = file.tensors[at.tensor];
+    const uint64_t n = std::min(piece.n_rows - done, tensor.rows() - at.row);
+    PUNA_CO_TRY(co_await read_bytes(file, tensor, at.row * row, out.subspan(done * row, n * row)));
+    done += n;
+  }
+  co_return {};
+}
+
+}  // namespace
+
+Task<Result<void>> read_piece(const ModelFile& file, const plan::WeightSpec& weight, Piece piece, std::span<std::byte> out,
+                              std::vector<std::byte>& temporary) {
+  PUNA_CHECK(out.size() == piece.n_rows * quant::row_bytes(weight.type, piece.n_columns));
+  if (piece.n_columns == weight.columns) co_return co_await read_rows(file, weight, piece, out, temporary);
+  const uint64_t row = quant::row_bytes(weight.type, weight.columns);
+  const uint64_t part = quant::row_bytes(weight.type, piece.n_columns);
+  for (uint64_t i = 0; i < piece.n_rows; ++i) {
+    const TensorRow at = locate(file, weight, piece.first_row + i);
+    const uint64_t offset = at.row * row + quant::row_bytes(weight.type, piece.first_column);
+    PUNA_CO_TRY(co_await read_bytes(file, file.tensors[at.tensor], offset, out.subspan(i * part, part)));
   }
   co_return {};
 }
@@ -61,7 +83,7 @@ Task<Result<void>> read_rows(const ModelFile& file, const plan::WeightSpec& weig
 Task<Result<std::vector<float>>> read_vector(const ModelFile& file, const plan::VectorSpec& vector) {
   const Tensor& tensor = file.tensors[vector.tensor];
   std::vector<std::byte> bytes(tensor.bytes);
-  PUNA_CO_TRY(co_await read_tensor_rows(file, tensor, 0, tensor.rows(), bytes));
+  PUNA_CO_TRY(co_await read_bytes(file, tensor, 0, bytes));
   std::vector<float> out(vector.n);
   quant::info(tensor.type).decode(bytes.data(), out.data(), vector.n);
   co_return out;

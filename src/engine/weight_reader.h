@@ -13,11 +13,18 @@
 
 namespace puna::engine {
 
-// Fills `out` with rows [first_row, first_row + n_rows) of the weight in their file layout, fused rows in destination order.
-// For interleaved weights first_row and n_rows are multiples of 8 (or reach the end). `temporary` is reused between calls.
-// Errors: those of ByteSource::read, naming the tensor.
-base::Task<base::Result<void>> read_rows(const formats::ModelFile& file, const plan::WeightSpec& weight, uint32_t first_row,
-                                         uint32_t n_rows, std::span<std::byte> out, std::vector<std::byte>& temporary);
+// A rectangle of a weight: rows, and of each the columns, in whole blocks of its type.
+struct Piece {
+  uint32_t first_row = 0;
+  uint32_t n_rows = 0;
+  uint32_t first_column = 0;
+  uint32_t n_columns = 0;
+};
+
+// Fills `out` with the piece in file layout, row after row; fused rows come in destination order. For interleaved weights first_row
+// and n_rows are multiples of 8. `temporary` is reused between calls. Errors: those of ByteSource::read, naming the tensor.
+base::Task<base::Result<void>> read_piece(const formats::ModelFile& file, const plan::WeightSpec& weight, Piece piece,
+                                          std::span<std::byte> out, std::vector<std::byte>& temporary);
 
 // A small vector of any type as f32.
 base::Task<base::Result<std::vector<float>>> read_vector(const formats::ModelFile& file, const plan::VectorSpec& vector);

@@ -1,0 +1,22 @@
+// A chat on the terminal: line editing and history by libedit, multi-line input between """ marks, a few / commands.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "service/session.h"
+
+namespace puna::cli {
+
+struct ChatSettings {
+  service::Request request;  // sampling and limits; messages are filled in
+  std::string system;
+  bool raw = false;          // each line is completed as plain text, after what came before
+  std::function<void(const engine::GenerateStats&)> on_stats;
+};
+
+// Returns the exit code. An answer that fails is reported and the chat goes on.
+base::Result<int> chat_loop(service::LoadedModel& model, const ChatSettings& settings);
+
+}  // namespace puna::cli

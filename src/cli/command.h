@@ -1,0 +1,39 @@
+// A command of the program: its name, help, and a function that declares its options and returns what to run.
+// commands.cpp is the table; each command is a file of its own.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace puna::cli {
+
+// Runs after parsing; the value is the exit code.
+using Action = std::function<base::Result<int>()>;
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view example;  // shown below the options
+  Action (*add)(CLI::App& app);
+};
+
+std::span<const Command> commands();
+
+Action add_bench(CLI::App& app);
+Action add_detokenize(CLI::App& app);
+Action add_devices(CLI::App& app);
+Action add_inspect(CLI::App& app);
+Action add_logits(CLI::App& app);
+Action add_pull(CLI::App& app);
+Action add_run(CLI::App& app);
+Action add_selftest(CLI::App& app);
+Action add_tokenize(CLI::App& app);
+
+}  // namespace puna::cli

@@ -1,0 +1,46 @@
+// puna logits: the logits of every position of a prompt, for comparing engines.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/model_flags.h"
+#include "cli/npy.h"
+
+namespace puna::cli {
+namespace {
+
+struct Flags {
+  ModelFlags model;
+  std::string tokens;
+  std::string output;
+};
+
+base::Result<int> run(const Flags& flags) {
+  catch_interrupts();
+  ProgressBar bar;
+  PUNA_TRY(const std::vector<int32_t> ids, parse_ids(flags.tokens));
+  PUNA_TRY(service::OpenOptions options,
+           open_options(flags.model, {kernels::Numerics::kExact, kernels::KvType::kF32}, bar));
+  PUNA_TRY(service::LoadedModel model, service::open(options));
+  bar.clear();
+  const uint64_t vocab = model.engine->config().vocab;
+  std::vector<float> logits(ids.size() * vocab);
+  PUNA_TRY(base::run_until(model.engine->logits(ids, logits), [&] { model.engine->poll(); }));
+  const uint64_t shape[] = {ids.size(), vocab};
+  PUNA_TRY(write_npy(flags.output, logits, shape));
+  return 0;
+}
+
+}  // namespace
+
+Action add_logits(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  add_model_flag(app, flags->model);
+  app.add_option("--tokens", flags->tokens, "Token ids, separated by commas; nothing is added")->required();
+  app.add_option("--output", flags->output, "Where to write float32 [n_tokens, n_vocab] as .npy")->required();
+  add_engine_flags(app, flags->model);
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace puna::cli

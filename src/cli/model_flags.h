@@ -1,0 +1,53 @@
+// Options that commands share: which model, which device, which numerics.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/terminal.h"
+#include "service/open.h"
+
+namespace CLI {
+class App;
+}
+
+namespace puna::cli {
+
+struct ModelFlags {
+  std::string model;
+  std::string device = "auto";
+  std::string gpu_features = "all";
+  std::string cpu_variant;
+  std::string kv_type;    // as given; empty = the command's default
+  std::string numerics;   // as given; empty = the command's default
+  std::optional<uint32_t> context;
+  int threads = 0;
+  bool verbose = false;
+};
+
+// --device, --threads, --gpu-features, --cpu-variant, --verbose
+void add_device_flags(CLI::App& app, ModelFlags& flags);
+// The above and --kv-type, --numerics, --ctx.
+void add_engine_flags(CLI::App& app, ModelFlags& flags);
+// --model, required.
+void add_model_flag(CLI::App& app, ModelFlags& flags);
+
+// Defaults of commands: run and bench take fast (KV f16), logits exact (KV f32).
+struct Defaults {
+  kernels::Numerics numerics = kernels::Numerics::kFast;
+  kernels::KvType kv_type = kernels::KvType::kF16;
+};
+// What service::open needs, with progress bars on a terminal and Ctrl-C as cancel. Errors: kUsage.
+base::Result<service::OpenOptions> open_options(const ModelFlags& flags, const Defaults& defaults, ProgressBar& bar);
+
+// "1,2,3" or "1 2 3" as ids. Errors: kUsage naming the piece that is no number.
+base::Result<std::vector<int32_t>> parse_ids(const std::string& text);
+// All of standard input, bytes unchanged.
+std::string read_stdin();
+
+std::string_view name(kernels::Numerics numerics);
+std::string_view name(kernels::KvType type);
+
+}  // namespace puna::cli

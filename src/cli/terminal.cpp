@@ -1,0 +1,85 @@
+#include "cli/terminal.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+namespace puna::cli {
+namespace {
+
+constexpr double kShowEvery_ms = 100;
+
+std::atomic<bool> g_interrupted{false};
+
+void on_interrupt(int) {
+  if (g_interrupted.exchange(true)) std::_Exit(130);
+}
+
+std::string clock_text(double seconds) {
+  if (!(seconds < 360000)) return "--:--";
+  const int s = static_cast<int>(seconds + 0.5);
+  if (s >= 3600) return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+  return fmt::format("{}:{:02}", s / 60, s % 60);
+}
+
+}  // namespace
+
+void print_error(std::string_view text) { fmt::print(stderr, "error: {}\n", text); }
+
+std::atomic<bool>& interrupted() { return g_interrupted; }
+
+void catch_interrupts() {
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+void ProgressBar::update(std::string_view what, uint64_t done_bytes, uint64_t total_bytes) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  const bool new_phase = what != what_;
+  if (new_phase) {
+    clear();
+    what_ = what;
+    started_ = {};
+    first_bytes_ = done_bytes;
+  } else if (visible_ && shown_.ms() < kShowEvery_ms && done_bytes < total_bytes) {
+    return;
+  }
+  const double seconds = started_.ms() / 1000;
+  const double rate = seconds > 0 ? static_cast<double>(done_bytes - first_bytes_) / seconds : 0;
+  const double fraction = total_bytes > 0 ? static_cast<double>(done_bytes) / static_cast<double>(total_bytes) : 0;
+  constexpr int kWidth = 24;
+  const int filled = static_cast<int>(fraction * kWidth);
+  fmt::print(stderr, "\r{} [{}{}] {:3.0f}% {} of {}, {}/s, {} left\x1b[K", what_, std::string(filled, '#'),
+             std::string(kWidth - filled, '.'), fraction * 100, human_bytes(done_bytes), human_bytes(total_bytes),
+             human_bytes(static_cast<uint64_t>(rate)),
+             clock_text(rate > 0 ? static_cast<double>(total_bytes - done_bytes) / rate : 1e9));
+  std::fflush(stderr);
+  visible_ = true;
+  shown_ = {};
+}
+
+void ProgressBar::clear() {
+  if (visible_) fmt::print(stderr, "\r\x1b[K");
+  visible_ = false;
+}
+
+bool stdin_is_terminal() { return isatty(STDIN_FILENO) != 0; }
+bool stdout_is_terminal() { return isatty(STDOUT_FILENO) != 0; }
+
+std::string human_bytes(uint64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
+  double v = static_cast<double>(bytes);
+  int unit = 0;
+  while (v >= 999.5 && unit < 4) {
+    v /= 1000;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.{}f} {}", v, v < 9.95 ? 1 : 0, kUnits[unit]);
+}
+
+}  // namespace puna::cli

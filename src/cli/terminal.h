@@ -1,0 +1,42 @@
+// What the program shares about its terminal: error lines, progress bars, Ctrl-C, usage errors.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace puna::cli {
+
+// One line `error: ...` on stderr.
+void print_error(std::string_view text);
+
+// Set by the first Ctrl-C (the second ends the process at once). catch_interrupts() installs the handler.
+std::atomic<bool>& interrupted();
+void catch_interrupts();
+
+// A bar with bytes, rate and remaining time on stderr; silent unless stderr is a terminal.
+class ProgressBar {
+ public:
+  ~ProgressBar() { clear(); }
+  void update(std::string_view what, uint64_t done_bytes, uint64_t total_bytes);
+  void clear();
+
+ private:
+  std::string what_;
+  base::Timer started_;
+  base::Timer shown_;
+  uint64_t first_bytes_ = 0;
+  bool visible_ = false;
+};
+
+bool stdin_is_terminal();
+bool stdout_is_terminal();
+
+// "1.5 GB", "640 kB"
+std::string human_bytes(uint64_t bytes);
+
+}  // namespace puna::cli

@@ -1,0 +1,48 @@
+// Opens a model for use: finds it by name, picks the device, loads the engine, and gives it a tokenizer and its chat template.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "chat/template.h"
+#include "engine/engine.h"
+#include "formats/model_file.h"
+#include "store/store.h"
+#include "tokenizer/tokenizer.h"
+
+namespace puna::service {
+
+struct OpenOptions {
+  std::string model;                  // a name in the store or catalogue, or a path
+  std::string device = "auto";        // auto | gpu | gpu:N | cpu
+  bool gpu_baseline = false;          // hide optional GPU features
+  std::string cpu_variant;            // force a variant of the CPU kernels; empty = best
+  bool pull = true;                   // fetch a catalogue model that is not in the store yet
+  engine::EngineOptions engine;
+  store::PullOptions pull_options;
+};
+
+struct LoadedModel {
+  std::string name;                                     // as asked for
+  std::string device_name;                              // "NVIDIA H200", "CPU (avx512_vnni)"
+  std::unique_ptr<engine::Engine> engine;
+  std::unique_ptr<tokenizer::Tokenizer> tokenizer;      // null when the file has no vocabulary
+  std::optional<chat::Template> chat_template;          // none for base models
+};
+
+// A path for a model name, pulled when needed. Errors: those of store::Store.
+base::Result<std::string> find_model(const OpenOptions& options);
+
+// The file alone, for commands that need no device.
+base::Result<formats::ModelFile> open_file(const OpenOptions& options);
+base::Result<std::unique_ptr<tokenizer::Tokenizer>> open_tokenizer(formats::ModelFile& file);
+
+// Errors: those of finding, parsing, choosing a device and loading, with context.
+base::Result<LoadedModel> open(const OpenOptions& options);
+// The same for a model file made elsewhere (synthetic weights); it may lack a vocabulary.
+base::Result<LoadedModel> open(formats::ModelFile file, const OpenOptions& options);
+
+}  // namespace puna::service
