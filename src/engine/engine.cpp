@@ -93,9 +93,10 @@ Result<void> Engine::make_room(uint32_t sequence, uint32_t n_tokens) {
   return {};
 }
 
-void Engine::forget(uint32_t sequence) {
-  cached_[sequence].clear();
-  kv_->shrink(sequence, 0);
+void Engine::rewind(uint32_t sequence, uint32_t n_tokens) {
+  std::vector<int32_t>& cached = cached_[sequence];
+  if (cached.size() > n_tokens) cached.resize(n_tokens);
+  kv_->shrink(sequence, static_cast<uint32_t>(cached.size()));
 }
 
 Task<Result<void>> Engine::evaluate(uint32_t sequence, std::span<const int32_t> tokens, size_t from,

@@ -86,7 +86,9 @@ class Engine {
   // For measuring: evaluates n tokens at the end of sequence 0 in prefill chunks, or n decode steps one by one.
   base::Task<base::Result<void>> bench_prefill(uint32_t n_tokens);
   base::Task<base::Result<void>> bench_decode(uint32_t n_tokens);
-  void forget(uint32_t sequence);
+  void forget(uint32_t sequence) { rewind(sequence, 0); }
+  // Keeps the first n_tokens of what the sequence's cache holds.
+  void rewind(uint32_t sequence, uint32_t n_tokens);
 
  private:
   Engine() = default;
