@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "../../tests/fixtures/tiny_model.h"
+#include "tests/fixtures/tiny_model.h"
 #include "models/models.h"
 #include "plan/fuse.h"
 
