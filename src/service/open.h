@@ -20,6 +20,7 @@ struct OpenOptions {
   std::string device = "auto";        // auto | gpu | gpu:N | cpu
   bool gpu_baseline = false;          // hide optional GPU features
   std::string cpu_variant;            // force a variant of the CPU kernels; empty = best
+  bool map = true;                    // map the file into memory instead of reading it
   bool pull = true;                   // fetch a catalogue model that is not in the store yet
   engine::EngineOptions engine;
   store::PullOptions pull_options;
@@ -39,6 +40,9 @@ base::Result<std::string> find_model(const OpenOptions& options);
 // The file alone, for commands that need no device.
 base::Result<formats::ModelFile> open_file(const OpenOptions& options);
 base::Result<std::unique_ptr<tokenizer::Tokenizer>> open_tokenizer(formats::ModelFile& file);
+
+// What the GPU that would be chosen offers; the WebGPU baseline when it is the CPU.
+base::Result<gpu::DeviceInfo> describe_device(const OpenOptions& options);
 
 // Errors: those of finding, parsing, choosing a device and loading, with context.
 base::Result<LoadedModel> open(const OpenOptions& options);

@@ -1,0 +1,151 @@
+#include "engine/engine.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "gpu/null/null.h"
+#include "tests/fixtures/tiny_model.h"
+
+using namespace puna;
+using engine::Engine;
+
+namespace {
+
+std::unique_ptr<Engine> load(const char* architecture, engine::EngineOptions options = {}) {
+  fixtures::TinyShape shape;
+  shape.architecture = architecture;
+  options.numerics = kernels::Numerics::kExact;
+  options.kv_type = kernels::KvType::kF32;
+  options.n_threads = 2;
+  auto engine = base::run_until(Engine::load(fixtures::tiny_model(shape), nullptr, options), [] {});
+  REQUIRE_MESSAGE(engine.has_value(), engine.error().text());
+  return *std::move(engine);
+}
+
+std::vector<int32_t> prompt(size_t n) {
+  std::vector<int32_t> out;
+  for (size_t i = 0; i < n; ++i) out.push_back(static_cast<int32_t>((i * 37 + 11) % 96));
+  return out;
+}
+
+std::vector<float> logits(Engine& engine, const std::vector<int32_t>& tokens) {
+  std::vector<float> out(tokens.size() * 96);
+  auto ok = base::run_until(engine.logits(tokens, out), [] {});
+  REQUIRE_MESSAGE(ok.has_value(), ok.error().text());
+  return out;
+}
+
+struct Text {
+  std::vector<int32_t> tokens;
+  engine::GenerateStats stats;
+};
+base::Result<Text> generate(Engine& engine, std::vector<int32_t> tokens, engine::GenerateOptions options,
+                            std::vector<int32_t> end = {}) {
+  Text text;
+  PUNA_TRY(text.stats, base::run_until(engine.generate(0, std::move(tokens), options, std::move(end),
+                                                       [&](int32_t id) {
+                                                         text.tokens.push_back(id);
+                                                         return true;
+                                                       }),
+                                       [] {}));
+  return text;
+}
+
+engine::GenerateOptions greedy(uint32_t n) {
+  engine::GenerateOptions o;
+  o.sampling.temperature = 0;
+  o.max_tokens = n;
+  return o;
+}
+
+}  // namespace
+
+TEST_CASE("logits of a prefix do not depend on what follows") {
+  for (const char* architecture : {"llama", "gemma3"}) {
+    auto engine = load(architecture);
+    const auto whole = logits(*engine, prompt(50));
+    const auto part = logits(*engine, prompt(33));
+    for (size_t i = 0; i < part.size(); ++i) REQUIRE(std::fabs(whole[i] - part[i]) < 1e-4f);
+  }
+}
+
+TEST_CASE("greedy text is the argmax of the logits at each step, and a cached prefix changes nothing") {
+  for (const char* architecture : {"llama", "gemma3"}) {
+    auto engine = load(architecture);
+    std::vector<int32_t> tokens = prompt(40);
+    const auto text = generate(*engine, tokens, greedy(12));
+    REQUIRE(text.has_value());
+    CHECK(text->stats.n_prompt == 40);
+    CHECK(text->stats.stop == engine::StopReason::kLength);
+    // Again, with most of the prompt in the cache.
+    const auto again = generate(*engine, tokens, greedy(12));
+    CHECK(again->stats.n_cached == 39);
+    CHECK(again->tokens == text->tokens);
+    for (int32_t id : text->tokens) {
+      const auto all = logits(*engine, tokens);
+      const auto last = std::span(all).last(96);
+      CHECK(id == static_cast<int32_t>(std::max_element(last.begin(), last.end()) - last.begin()));
+      tokens.push_back(id);
+    }
+  }
+}
+
+TEST_CASE("generation stops at an end token, at the context's end, and when asked to") {
+  engine::EngineOptions options;
+  options.context = 64;
+  auto engine = load("llama", options);
+  const auto text = generate(*engine, prompt(10), greedy(20));
+  REQUIRE(text->tokens.size() == 20);
+  const int32_t third = text->tokens[2];
+  size_t first = 0;
+  while (text->tokens[first] != third) ++first;
+  const auto ended = generate(*engine, prompt(10), greedy(20), {third});
+  CHECK(ended->tokens.size() == first);
+  CHECK(ended->stats.stop == engine::StopReason::kEnd);
+
+  engine::GenerateOptions unlimited = greedy(0);
+  unlimited.max_tokens.reset();
+  const auto full = generate(*engine, prompt(10), unlimited);
+  CHECK(full->tokens.size() == 54);
+  CHECK(full->stats.stop == engine::StopReason::kContext);
+
+  std::atomic<bool> cancel{true};
+  engine::GenerateOptions cancelled = greedy(20);
+  cancelled.cancel = &cancel;
+  CHECK(generate(*engine, prompt(10), cancelled)->stats.stop == engine::StopReason::kCancelled);
+}
+
+TEST_CASE("impossible requests are refused with both numbers") {
+  engine::EngineOptions options;
+  options.context = 64;
+  auto engine = load("llama", options);
+  CHECK(generate(*engine, prompt(64), greedy(1)).error().message ==
+        "The prompt has 64 tokens, but the context holds 64 and needs room for an answer.");
+  CHECK(generate(*engine, {1, 96}, greedy(1)).error().message == "Token id 96 is outside the vocabulary (0 to 95).");
+  CHECK(generate(*engine, {}, greedy(1)).error().message == "The prompt has no tokens.");
+  options.context = 257;
+  auto refused = base::run_until(Engine::load(fixtures::tiny_model(), nullptr, options), [] {});
+  CHECK(refused.error().message == "A context of 257 tokens is asked for, but the model was trained with 256.");
+}
+
+TEST_CASE("a read that fails while loading names the tensor") {
+  auto file = fixtures::tiny_model();
+  file.sources[0] = io::failing(std::move(file.sources[0]), 3);
+  auto engine = base::run_until(Engine::load(std::move(file), nullptr, {}), [] {});
+  REQUIRE(!engine.has_value());
+  CHECK(engine.error().code == base::ErrorCode::kIo);
+  CHECK(engine.error().text().find("While reading tensor \"blk.") != std::string::npos);
+}
+
+TEST_CASE("a seed gives the same text again") {
+  auto engine = load("llama");
+  engine::GenerateOptions o;
+  o.sampling.temperature = 1.5f;
+  o.sampling.seed = 5;
+  o.max_tokens = 30;
+  const auto a = generate(*engine, prompt(5), o), b = generate(*engine, prompt(5), o);
+  CHECK(a->tokens == b->tokens);
+  o.sampling.seed = 6;
+  CHECK(generate(*engine, prompt(5), o)->tokens != a->tokens);
+}

@@ -1,0 +1,130 @@
+#include "service/open.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "formats/open.h"
+#include "gpu/devices.h"
+#include "gpu/native/native.h"
+
+namespace puna::service {
+
+using base::ErrorCode;
+using base::Result;
+using formats::ModelFile;
+
+namespace {
+
+struct Picked {
+  gpu::Choice choice;
+  std::optional<gpu::native::Adapter> adapter;  // none = the CPU
+};
+
+Result<Picked> pick(const OpenOptions& options) {
+  Picked picked;
+  // Asking for the CPU must not start a GPU driver.
+  std::vector<gpu::native::Adapter> adapters;
+  if (options.device != "cpu") {
+    auto found = gpu::native::adapters();
+    if (found) {
+      adapters = *std::move(found);
+    } else if (options.device == "auto") {
+      base::log_info("No GPU is used: {}", found.error().text());
+    } else {
+      return std::unexpected(std::move(found.error()));
+    }
+  }
+  PUNA_TRY(picked.choice, gpu::choose_device(options.device, adapters));
+  if (!picked.choice.warning.empty()) base::log_warning("{}", picked.choice.warning);
+  if (picked.choice.adapter) picked.adapter = std::move(adapters[*picked.choice.adapter]);
+  return picked;
+}
+
+Result<std::unique_ptr<gpu::Device>> open_device(const Picked& picked, const OpenOptions& options) {
+  if (!picked.adapter) return std::unique_ptr<gpu::Device>();
+  gpu::native::OpenOptions open;
+  open.baseline = options.gpu_baseline;
+  return gpu::native::open(*picked.choice.adapter, open);
+}
+
+template <class T>
+T drive(base::Task<T> task) {
+  // Files are read at once: nothing waits.
+  return base::run_until(std::move(task), [] {});
+}
+
+}  // namespace
+
+Result<std::string> find_model(const OpenOptions& options) {
+  PUNA_TRY(const std::string root, store::default_root());
+  const store::Store store(root);
+  PUNA_TRY(const store::Resolved found, store.resolve(options.model));
+  if (!found.needs_pull()) return found.path;
+  if (!options.pull) {
+    return base::fail(ErrorCode::kNotFound,
+                      fmt::format("The model {} is not in the store; `puna pull {}` fetches it.", found.name, options.model));
+  }
+  if (found.entry) base::log_info("Pulling {}; licence: {}", found.entry->title, found.entry->license);
+  return store.pull(options.model, options.pull_options);
+}
+
+Result<ModelFile> open_file(const OpenOptions& options) {
+  PUNA_TRY(const std::string path, find_model(options));
+  PUNA_TRY_CONTEXT(ModelFile file, drive(formats::open_model(path, {.map = options.map})),
+                   fmt::format("While opening {}", path));
+  return file;
+}
+
+Result<std::unique_ptr<tokenizer::Tokenizer>> open_tokenizer(ModelFile& file) {
+  if (file.vocabulary.tokens.empty()) {
+    return base::fail(ErrorCode::kUnsupported, fmt::format("The model {} has no vocabulary.", file.name));
+  }
+  return tokenizer::Tokenizer::create(std::move(file.vocabulary));
+}
+
+Result<gpu::DeviceInfo> describe_device(const OpenOptions& options) {
+  PUNA_TRY(const Picked picked, pick(options));
+  if (!picked.adapter) {
+    // The plan of a GPU with nothing but what WebGPU guarantees.
+    gpu::DeviceInfo baseline;
+    baseline.name = "a baseline GPU";
+    return baseline;
+  }
+  PUNA_TRY(const std::unique_ptr<gpu::Device> device, open_device(picked, options));
+  return device->info();
+}
+
+Result<LoadedModel> open(const OpenOptions& options) {
+  PUNA_TRY(ModelFile file, open_file(options));
+  return open(std::move(file), options);
+}
+
+Result<LoadedModel> open(ModelFile file, const OpenOptions& options) {
+  if (!options.cpu_variant.empty()) PUNA_TRY(kernels::set_cpu_variant(options.cpu_variant));
+  LoadedModel model;
+  model.name = options.model;
+  if (!file.vocabulary.tokens.empty()) {
+    PUNA_TRY_CONTEXT(model.tokenizer, open_tokenizer(file), fmt::format("While loading the vocabulary of {}", file.name));
+  }
+  PUNA_TRY(const std::string source, file.get_string("tokenizer.chat_template", ""));
+  if (!source.empty()) {
+    auto parsed = chat::Template::parse(source);
+    if (parsed) {
+      model.chat_template = *std::move(parsed);
+    } else {
+      base::log_warning("The model's chat template cannot be used: {}", parsed.error().text());
+    }
+  }
+  PUNA_TRY(const Picked picked, pick(options));
+  PUNA_TRY(std::unique_ptr<gpu::Device> device, open_device(picked, options));
+  model.device_name = picked.adapter ? picked.adapter->info.name : fmt::format("CPU ({})", kernels::cpu_variant());
+  base::log_info("Device: {} ({})", model.device_name, picked.choice.why);
+  gpu::Device* driver = device.get();
+  PUNA_TRY(model.engine, base::run_until(engine::Engine::load(std::move(file), std::move(device), options.engine), [driver] {
+             if (driver) driver->poll();
+           }));
+  base::log_info("Context: {} tokens", model.engine->context());
+  return model;
+}
+
+}  // namespace puna::service
