@@ -90,6 +90,7 @@ class Maker {
     if (!gemma && shape_.context > 8192) vector("rope_freqs.weight", shape_.head_dim / 2);
     for (uint32_t l = 0; l < shape_.n_layers; ++l) {
       const std::string p = fmt::format("blk.{}.", l);
+      layer_ = static_cast<int>(l);
       for (const char* norm : {"attn_norm", "ffn_norm"}) vector(p + norm + ".weight", shape_.hidden);
       if (gemma) {
         for (const char* norm : {"post_attention_norm", "post_ffw_norm"}) vector(p + norm + ".weight", shape_.hidden);
@@ -165,12 +166,21 @@ class Maker {
       }
       return info->type;
     }
-    return mix_type(name, columns);
+    const quant::Mix* mix = quant::find_mix(type_);
+    if (!mix) {
+      return base::fail(ErrorCode::kInvalidArgument,
+                        fmt::format("The mix \"{}\" is unknown; \"pure:TYPE\" gives every matrix one type.", type_));
+    }
+    quant::MixModel model;
+    model.n_layers = static_cast<int>(shape_.n_layers);
+    model.tied_embeddings = shape_.tied;
+    model.n_gqa = static_cast<int>(shape_.n_heads / shape_.n_kv_heads);
+    return quant::type_of(*mix, name, layer_, columns, model);
   }
-  Result<quant::Type> mix_type(const std::string& name, uint64_t columns) const;
 
   const Shape& shape_;
   std::string_view type_;
+  int layer_ = 0;
   ModelFile file_;
   std::vector<quant::Type> kinds_ = {quant::Type::kF32};
   std::vector<uint64_t> sizes_ = {0};
