@@ -13,6 +13,7 @@ constexpr Command kCommands[] = {
     {"inspect", "Show what a model file holds, and the plan it would run", "puna inspect model.gguf --plan", add_inspect},
     {"devices", "List the devices and say which one is chosen", "puna devices --json", add_devices},
     {"bench", "Measure prefill and decode speed", "puna bench --synthetic llama3.2-1b:q4_0 -p 512 -n 128 -d 0,2048", add_bench},
+    {"selftest", "Check every kernel against its plain reference on a device", "puna selftest --device gpu", add_selftest},
 };
 
 }  // namespace

@@ -40,13 +40,6 @@ Result<Picked> pick(const OpenOptions& options) {
   return picked;
 }
 
-Result<std::unique_ptr<gpu::Device>> open_device(const Picked& picked, const OpenOptions& options) {
-  if (!picked.adapter) return std::unique_ptr<gpu::Device>();
-  gpu::native::OpenOptions open;
-  open.baseline = options.gpu_baseline;
-  return gpu::native::open(*picked.choice.adapter, open);
-}
-
 template <class T>
 T drive(base::Task<T> task) {
   // Files are read at once: nothing waits.
@@ -82,16 +75,29 @@ Result<std::unique_ptr<tokenizer::Tokenizer>> open_tokenizer(ModelFile& file) {
   return tokenizer::Tokenizer::create(std::move(file.vocabulary));
 }
 
-Result<gpu::DeviceInfo> describe_device(const OpenOptions& options) {
+Result<DeviceUse> open_device(const OpenOptions& options) {
+  if (!options.cpu_variant.empty()) PUNA_TRY(kernels::set_cpu_variant(options.cpu_variant));
   PUNA_TRY(const Picked picked, pick(options));
+  DeviceUse use;
+  use.why = picked.choice.why;
   if (!picked.adapter) {
-    // The plan of a GPU with nothing but what WebGPU guarantees.
-    gpu::DeviceInfo baseline;
-    baseline.name = "a baseline GPU";
-    return baseline;
+    use.name = fmt::format("CPU ({})", kernels::cpu_variant());
+    return use;
   }
-  PUNA_TRY(const std::unique_ptr<gpu::Device> device, open_device(picked, options));
-  return device->info();
+  use.name = picked.adapter->info.name;
+  gpu::native::OpenOptions open;
+  open.baseline = options.gpu_baseline;
+  PUNA_TRY(use.device, gpu::native::open(*picked.choice.adapter, open));
+  return use;
+}
+
+Result<gpu::DeviceInfo> describe_device(const OpenOptions& options) {
+  PUNA_TRY(const DeviceUse use, open_device(options));
+  if (use.device) return use.device->info();
+  // The plan of a GPU with nothing but what WebGPU guarantees.
+  gpu::DeviceInfo baseline;
+  baseline.name = "a baseline GPU";
+  return baseline;
 }
 
 Result<LoadedModel> open(const OpenOptions& options) {
@@ -100,7 +106,6 @@ Result<LoadedModel> open(const OpenOptions& options) {
 }
 
 Result<LoadedModel> open(ModelFile file, const OpenOptions& options) {
-  if (!options.cpu_variant.empty()) PUNA_TRY(kernels::set_cpu_variant(options.cpu_variant));
   LoadedModel model;
   model.name = options.model;
   if (!file.vocabulary.tokens.empty()) {
@@ -115,12 +120,11 @@ Result<LoadedModel> open(ModelFile file, const OpenOptions& options) {
       base::log_warning("The model's chat template cannot be used: {}", parsed.error().text());
     }
   }
-  PUNA_TRY(const Picked picked, pick(options));
-  PUNA_TRY(std::unique_ptr<gpu::Device> device, open_device(picked, options));
-  model.device_name = picked.adapter ? picked.adapter->info.name : fmt::format("CPU ({})", kernels::cpu_variant());
-  base::log_info("Device: {} ({})", model.device_name, picked.choice.why);
-  gpu::Device* driver = device.get();
-  PUNA_TRY(model.engine, base::run_until(engine::Engine::load(std::move(file), std::move(device), options.engine), [driver] {
+  PUNA_TRY(DeviceUse use, open_device(options));
+  model.device_name = use.name;
+  base::log_info("Device: {} ({})", use.name, use.why);
+  gpu::Device* driver = use.device.get();
+  PUNA_TRY(model.engine, base::run_until(engine::Engine::load(std::move(file), std::move(use.device), options.engine), [driver] {
              if (driver) driver->poll();
            }));
   base::log_info("Context: {} tokens", model.engine->context());

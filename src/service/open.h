@@ -44,6 +44,14 @@ base::Result<std::unique_ptr<tokenizer::Tokenizer>> open_tokenizer(formats::Mode
 // What the GPU that would be chosen offers; the WebGPU baseline when it is the CPU.
 base::Result<gpu::DeviceInfo> describe_device(const OpenOptions& options);
 
+// The device that --device means, opened; a null device is the CPU.
+struct DeviceUse {
+  std::unique_ptr<gpu::Device> device;
+  std::string name;  // "NVIDIA H200", "CPU (avx512_vnni)"
+  std::string why;
+};
+base::Result<DeviceUse> open_device(const OpenOptions& options);
+
 // Errors: those of finding, parsing, choosing a device and loading, with context.
 base::Result<LoadedModel> open(const OpenOptions& options);
 // The same for a model file made elsewhere (synthetic weights); it may lack a vocabulary.

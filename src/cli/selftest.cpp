@@ -1,0 +1,74 @@
+// puna selftest: every kernel and weight type on this device against its plain reference.
+
+#include "kernels/selftest/selftest.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <memory>
+
+#include "base/json.h"
+#include "cli/command.h"
+#include "cli/model_flags.h"
+
+namespace puna::cli {
+namespace {
+
+using base::Json;
+
+struct Flags {
+  ModelFlags model;
+  std::string filter;
+  bool json = false;
+};
+
+base::Result<int> run(const Flags& flags) {
+  catch_interrupts();
+  ProgressBar bar;
+  PUNA_TRY(const service::OpenOptions options, open_options(flags.model, {}, bar));
+  PUNA_TRY(service::DeviceUse use, service::open_device(options));
+  base::ThreadPool pool(options.engine.n_threads);
+  const auto backend = use.device ? kernels::selftest_gpu(*use.device) : kernels::selftest_cpu(pool);
+  kernels::SelftestOptions test;
+  test.filter = flags.filter;
+  test.cancel = &interrupted();
+  if (!flags.json) {
+    fmt::print("{}\n{:<10} {:<12} {:<44} {:>9} {:>8}\n", use.name, "role", "type", "shape", "NMSE", "limit");
+    test.on_result = [](const kernels::SelftestResult& r) {
+      fmt::print("{:<10} {:<12} {:<44} {:>9.2e} {:>8.0e} {}\n", r.role, r.type, r.shape, r.nmse, r.limit, r.pass() ? "pass" : "FAIL");
+      std::fflush(stdout);
+    };
+  }
+  PUNA_TRY(const auto results, kernels::selftest(*backend, test));
+  size_t n_passed = 0;
+  Json rows = Json::array();
+  for (const kernels::SelftestResult& r : results) {
+    n_passed += r.pass();
+    Json row = Json::object();
+    row.set("role", r.role).set("type", r.type).set("shape", r.shape);
+    row.set("nmse", std::isfinite(r.nmse) ? Json(r.nmse) : Json()).set("limit", r.limit).set("pass", r.pass());
+    rows.push(std::move(row));
+  }
+  if (results.empty()) return base::fail(base::ErrorCode::kUsage, fmt::format("No case matches --filter {}.", flags.filter));
+  if (flags.json) {
+    Json out = Json::object();
+    out.set("device", use.name).set("results", std::move(rows));
+    fmt::print("{}\n", out.dump(1));
+  } else {
+    fmt::print("{} of {} pass\n", n_passed, results.size());
+  }
+  return n_passed == results.size() ? 0 : 1;
+}
+
+}  // namespace
+
+Action add_selftest(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  app.add_option("--filter", flags->filter, "Only cases whose role or type contains this");
+  app.add_flag("--json", flags->json, "Print one JSON document");
+  add_device_flags(app, flags->model);
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace puna::cli

@@ -1,0 +1,324 @@
+#include "kernels/selftest/selftest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "kernels/attention/attention_ref.h"
+#include "kernels/elementwise/elementwise_ref.h"
+#include "kernels/matmul/matmul_ref.h"
+#include "kernels/norm/norm_ref.h"
+#include "kernels/rope/rope_ref.h"
+
+namespace puna::kernels {
+
+using base::Result;
+using quant::Type;
+
+namespace {
+
+// Limits of the normalised mean squared error; their reasons are in docs/numerics.md.
+constexpr double kF32Limit = 1e-10;        // f32 sums in another order
+constexpr double kInt8Limit = 1e-4;        // int8 activations against exact ones
+constexpr double kHalfCacheLimit = 1e-10;  // the reference reads the same rounded cache
+constexpr double kCacheStoreLimit = 1e-6;  // a rounding that falls on the other side
+constexpr double kQ8StoreLimit = 1e-5;     // the same for int8 codes
+
+std::vector<float> normal(size_t n, uint32_t seed, float mean = 0, float deviation = 1) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<float> draw(mean, deviation);
+  std::vector<float> out(n);
+  for (float& v : out) v = draw(engine);
+  return out;
+}
+
+double nmse(std::span<const float> x, std::span<const float> reference) {
+  double error = 0, power = 0;
+  for (size_t i = 0; i < reference.size(); ++i) {
+    error += (double{x[i]} - reference[i]) * (double{x[i]} - reference[i]);
+    power += double{reference[i]} * reference[i];
+  }
+  return error == 0 ? 0 : error / power;
+}
+
+std::string_view name(KvType type) { return type == KvType::kF32 ? "f32" : type == KvType::kF16 ? "f16" : "q8_0"; }
+
+// Several sequences over a scattered page table.
+struct Rows {
+  std::vector<int32_t> positions;
+  std::vector<uint32_t> sequences;
+  std::vector<uint32_t> pages;
+  uint32_t pages_per_sequence;
+
+  Rows(std::vector<int32_t> p, std::vector<uint32_t> s) : positions(std::move(p)), sequences(std::move(s)) {
+    const int32_t last = *std::max_element(positions.begin(), positions.end());
+    pages_per_sequence = static_cast<uint32_t>(last) / kPageTokens + 1;
+    pages.resize(size_t{pages_per_sequence} * (*std::max_element(sequences.begin(), sequences.end()) + 1));
+    std::iota(pages.begin(), pages.end(), 0u);
+    std::shuffle(pages.begin(), pages.end(), std::mt19937(3));
+  }
+  uint32_t n() const { return static_cast<uint32_t>(positions.size()); }
+  CpuStep step() const { return {n(), positions.data(), sequences.data(), pages.data(), pages_per_sequence}; }
+};
+
+class Runner {
+ public:
+  Runner(SelftestBackend& backend, const SelftestOptions& options) : backend_(backend), options_(options) {}
+
+  Result<std::vector<SelftestResult>> run() {
+    for (const quant::TypeInfo& type : quant::types()) {
+      PUNA_TRY(embed(type.type));
+      for (const Numerics numerics : {Numerics::kExact, Numerics::kFast}) {
+        for (const uint32_t rows : {1u, 2u, 5u, 16u, 33u}) PUNA_TRY(matmul(type.type, numerics, rows, Epilogue::kStore));
+        PUNA_TRY(matmul(type.type, numerics, 1, Epilogue::kSwiGlu));
+        PUNA_TRY(matmul(type.type, numerics, 20, Epilogue::kGeGlu));
+        PUNA_TRY(matmul(type.type, numerics, 3, Epilogue::kAdd));
+      }
+    }
+    for (const uint32_t n : {33u, 576u, 4096u}) {
+      for (const int form : {0, 1, 2, 3}) PUNA_TRY(norm(n, form));
+    }
+    for (const KvType kv : {KvType::kF32, KvType::kF16, KvType::kQ8_0}) {
+      for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) PUNA_TRY(rope(kv, pairs));
+      for (const uint32_t head_dim : {64u, 96u, 128u, 256u}) {
+        PUNA_TRY(attention(kv, head_dim, {1}, {0}, 0, 0));
+        PUNA_TRY(attention(kv, head_dim, {700}, {0}, 0, 0));
+        PUNA_TRY(attention(kv, head_dim, {31, 32, 200, 5}, {0, 1, 2, 3}, 64, 20));
+        std::vector<int32_t> chunk(48);
+        std::iota(chunk.begin(), chunk.end(), 20);
+        PUNA_TRY(attention(kv, head_dim, chunk, std::vector<uint32_t>(48, 0), 0, 0));
+        PUNA_TRY(attention(kv, head_dim, chunk, std::vector<uint32_t>(48, 0), 30, 5));
+      }
+    }
+    PUNA_TRY(elementwise());
+    for (const uint32_t vocab : {97u, 32000u, 128256u}) PUNA_TRY(argmax(vocab));
+    return std::move(results_);
+  }
+
+ private:
+  bool wanted(std::string_view role, std::string_view type) const {
+    return options_.filter.empty() || role.find(options_.filter) != std::string_view::npos ||
+           type.find(options_.filter) != std::string_view::npos;
+  }
+  Result<void> record(std::string role, std::string type, std::string shape, double error, double limit) {
+    results_.push_back({std::move(role), std::move(type), std::move(shape), error, limit});
+    if (options_.on_result) options_.on_result(results_.back());
+    if (options_.cancel && options_.cancel->load()) {
+      return base::fail(base::ErrorCode::kCancelled, "The self-test was interrupted.");
+    }
+    return {};
+  }
+
+  // Random rows of a type, and their values.
+  static std::vector<std::byte> encode(Type type, const std::vector<float>& values, std::vector<float>& decoded) {
+    const quant::TypeInfo& info = quant::info(type);
+    std::vector<std::byte> rows(quant::row_bytes(type, values.size()));
+    info.encode(values.data(), rows.data(), values.size());
+    decoded.resize(values.size());
+    info.decode(rows.data(), decoded.data(), values.size());
+    return rows;
+  }
+
+  Result<void> matmul(Type type, Numerics numerics, uint32_t n_rows, Epilogue epilogue) {
+    const bool int8 = numerics == Numerics::kFast && type > Type::kBf16;
+    const std::string label = fmt::format("{} {}", quant::info(type).name, numerics == Numerics::kFast ? "fast" : "exact");
+    if (!wanted("matmul", label)) return {};
+    const bool gated = epilogue == Epilogue::kSwiGlu || epilogue == Epilogue::kGeGlu;
+    const uint32_t rows = gated ? 72 : 70, cols = 512, n_out = gated ? rows / 2 : rows;
+    std::vector<float> weight;
+    const auto file = encode(type, normal(size_t{rows} * cols, 1, 0, 0.05f), weight);
+    const auto x = normal(size_t{n_rows} * cols, 2);
+    auto y = normal(size_t{n_rows} * n_out, 3), expected = y;
+    PUNA_TRY(backend_.matmul({type, file, rows, cols, n_rows, x.data(), y.data(), epilogue, numerics}));
+    matmul_ref({weight.data(), rows, cols, x.data(), expected.data(), n_rows, n_out, 0, epilogue, 0});
+    static constexpr const char* kEpilogues[] = {"", ", add", ", swiglu", ", geglu", ", softcap"};
+    return record("matmul", label, fmt::format("{}x{}, {} rows{}", rows, cols, n_rows, kEpilogues[static_cast<size_t>(epilogue)]),
+                  nmse(y, expected), int8 ? kInt8Limit : kF32Limit);
+  }
+
+  Result<void> embed(Type type) {
+    const std::string label(quant::info(type).name);
+    if (!wanted("embed", label)) return {};
+    const uint32_t rows = 70, cols = 512;
+    std::vector<float> weight;
+    const auto file = encode(type, normal(size_t{rows} * cols, 4), weight);
+    const std::vector<int32_t> tokens = {0, 69, 3, 17, 17};
+    std::vector<float> x(tokens.size() * cols), expected;
+    PUNA_TRY(backend_.embed(type, file, rows, cols, tokens, 1.5f, x.data()));
+    for (int32_t t : tokens) {
+      for (uint32_t c = 0; c < cols; ++c) expected.push_back(1.5f * weight[static_cast<size_t>(t) * cols + c]);
+    }
+    return record("embed", label, fmt::format("{}x{}, {} rows", rows, cols, tokens.size()), nmse(x, expected), kF32Limit);
+  }
+
+  // form 0: plain; 1: with residual; 2: post-norm and residual; 3: post-norm and residual, no result but the residual
+  Result<void> norm(uint32_t n, int form) {
+    if (!wanted("norm", "f32")) return {};
+    const uint32_t n_rows = 3;
+    const auto x = normal(size_t{n_rows} * n, 5), gamma = normal(n, 6, 1, 0.3f), post = normal(n, 7, 1, 0.3f);
+    auto residual = normal(size_t{n_rows} * n, 8), expected_residual = residual;
+    std::vector<float> y(x.size()), expected(x.size());
+    NormCpuArgs args;
+    args.x = x.data();
+    args.post_gamma = form >= 2 ? post.data() : nullptr;
+    args.residual = form >= 1 ? residual.data() : nullptr;
+    args.gamma = form < 3 ? gamma.data() : nullptr;
+    args.y = form < 3 ? y.data() : nullptr;
+    args.n_rows = n_rows;
+    args.n = n;
+    PUNA_TRY(backend_.norm(args));
+    if (args.residual) args.residual = expected_residual.data();
+    if (args.y) args.y = expected.data();
+    rms_norm_ref(args);
+    y.insert(y.end(), residual.begin(), residual.end());
+    expected.insert(expected.end(), expected_residual.begin(), expected_residual.end());
+    static constexpr const char* kForms[] = {"", " + residual", " + post, residual", " + post, residual, no result"};
+    return record("norm", "f32", fmt::format("{} rows of {}{}", n_rows, n, kForms[form]), nmse(y, expected), kF32Limit);
+  }
+
+  Result<void> rope(KvType kv_type, RopePairs pairs) {
+    if (!wanted("rope", name(kv_type))) return {};
+    const Rows rows({0, 33, 1000, 100000}, {0, 1, 2, 3});
+    const uint32_t head_dim = 64, n_heads = 6, n_kv_heads = 2;
+    const KvLayout kv{kv_type, static_cast<uint32_t>(rows.pages.size()), n_kv_heads, head_dim};
+    const auto qkv = normal(size_t{rows.n()} * (n_heads + 2 * n_kv_heads) * head_dim, 9);
+    const auto q_norm = normal(head_dim, 10, 1, 0.2f), k_norm = normal(head_dim, 11, 1, 0.2f);
+    std::vector<float> q(size_t{rows.n()} * n_heads * head_dim), expected_q(q.size());
+    std::vector<std::byte> k(kv.bytes()), v(kv.bytes()), expected_k(kv.bytes()), expected_v(kv.bytes());
+    RopeCpuArgs args;
+    args.step = rows.step();
+    args.qkv = qkv.data();
+    args.q_norm = q_norm.data();
+    args.k_norm = k_norm.data();
+    args.q_out = q.data();
+    args.k_cache = k.data();
+    args.v_cache = v.data();
+    args.kv = kv;
+    args.n_heads = n_heads;
+    args.rope = {pairs, head_dim, 500000.0f, 1.0f};
+    PUNA_TRY(backend_.rope(args));
+    args.q_out = expected_q.data();
+    args.k_cache = expected_k.data();
+    args.v_cache = expected_v.data();
+    rope_append_ref(args);
+    // The rows that were appended, decoded.
+    std::vector<float> cache, expected_cache;
+    for (uint32_t t = 0; t < rows.n(); ++t) {
+      const uint32_t position = static_cast<uint32_t>(rows.positions[t]);
+      const uint32_t page = rows.pages[rows.sequences[t] * rows.pages_per_sequence + position / kPageTokens];
+      for (uint32_t h = 0; h < n_kv_heads; ++h) {
+        const uint64_t row = kv_row(kv, page, h, position % kPageTokens);
+        for (uint32_t d = 0; d < head_dim; ++d) {
+          cache.push_back(kv_load_ref(kv, k.data(), row, d));
+          cache.push_back(kv_load_ref(kv, v.data(), row, d));
+          expected_cache.push_back(kv_load_ref(kv, expected_k.data(), row, d));
+          expected_cache.push_back(kv_load_ref(kv, expected_v.data(), row, d));
+        }
+      }
+    }
+    const char* shape = pairs == RopePairs::kNeox ? "neox, positions to 100000" : "adjacent, positions to 100000";
+    PUNA_TRY(record("rope", "f32", shape, nmse(q, expected_q), 1e-7));
+    const double limit = kv_type == KvType::kF32 ? 1e-7 : kv_type == KvType::kF16 ? kCacheStoreLimit : kQ8StoreLimit;
+    return record("kv append", std::string(name(kv_type)), shape, nmse(cache, expected_cache), limit);
+  }
+
+  Result<void> attention(KvType kv_type, uint32_t head_dim, std::vector<int32_t> positions, std::vector<uint32_t> sequences,
+                         uint32_t window, float softcap) {
+    if (!wanted("attention", name(kv_type))) return {};
+    const Rows rows(std::move(positions), std::move(sequences));
+    const uint32_t n_kv_heads = 2, n_heads = 6;
+    const KvLayout kv{kv_type, static_cast<uint32_t>(rows.pages.size()), n_kv_heads, head_dim};
+    std::vector<std::byte> k(kv.bytes()), v(kv.bytes());
+    const auto draws = normal(65521, 12);
+    size_t draw = 0;
+    std::vector<float> head(head_dim);
+    for (uint64_t row = 0; row < uint64_t{kv.n_pages} * n_kv_heads * kPageTokens; ++row) {
+      for (std::vector<std::byte>* cache : {&k, &v}) {
+        for (float& value : head) value = draws[draw++ % draws.size()];
+        kv_store_ref(kv, cache->data(), row, head.data());
+      }
+    }
+    const auto q = normal(size_t{rows.n()} * n_heads * head_dim, 13);
+    std::vector<float> out(q.size()), expected(q.size());
+    AttentionCpuArgs args;
+    args.step = rows.step();
+    args.q = q.data();
+    args.k_cache = k.data();
+    args.v_cache = v.data();
+    args.out = out.data();
+    args.kv = kv;
+    args.n_heads = n_heads;
+    args.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
+    args.softcap = softcap;
+    args.window = window;
+    PUNA_TRY(backend_.attention(args));
+    args.out = expected.data();
+    attention_ref(args);
+    return record("attention", std::string(name(kv_type)),
+                  fmt::format("head {}, {} rows, {} keys{}{}", head_dim, rows.n(),
+                              *std::max_element(rows.positions.begin(), rows.positions.end()) + 1,
+                              window > 0 ? ", window" : "", softcap > 0 ? ", softcap" : ""),
+                  nmse(out, expected), kHalfCacheLimit);
+  }
+
+  Result<void> elementwise() {
+    const uint32_t n_rows = 5, n = 100;
+    const auto both = normal(size_t{n_rows} * n * 2, 14, 0, 3);
+    for (const Activation activation : {Activation::kSilu, Activation::kGeluTanh}) {
+      if (!wanted("glu", "f32")) break;
+      std::vector<float> y(size_t{n_rows} * n), expected;
+      PUNA_TRY(backend_.glu(both.data(), y.data(), n_rows, n, activation));
+      for (uint32_t t = 0; t < n_rows; ++t) {
+        for (uint32_t i = 0; i < n; ++i) {
+          const float* row = both.data() + size_t{t} * 2 * n;
+          expected.push_back(static_cast<float>(activate_ref(activation, double{row[i]}) * row[n + i]));
+        }
+      }
+      PUNA_TRY(record("glu", "f32", activation == Activation::kSilu ? "silu" : "gelu", nmse(y, expected), kF32Limit));
+    }
+    if (wanted("softcap", "f32")) {
+      auto y = normal(size_t{n_rows} * n, 15, 0, 40), expected = y;
+      for (float& v : expected) v = static_cast<float>(softcap_ref(double{v}, 30.0));
+      PUNA_TRY(backend_.softcap(y.data(), n_rows, n, 30));
+      PUNA_TRY(record("softcap", "f32", "cap 30", nmse(y, expected), kF32Limit));
+    }
+    if (wanted("add", "f32")) {
+      const auto x = normal(size_t{n_rows} * n, 16);
+      auto y = normal(size_t{n_rows} * n, 17), expected = y;
+      for (size_t i = 0; i < x.size(); ++i) expected[i] += x[i];
+      PUNA_TRY(backend_.add(x.data(), y.data(), n_rows, n));
+      PUNA_TRY(record("add", "f32", fmt::format("{} rows of {}", n_rows, n), nmse(y, expected), kF32Limit));
+    }
+    return {};
+  }
+
+  Result<void> argmax(uint32_t vocab) {
+    if (!wanted("argmax", "f32")) return {};
+    const uint32_t n_rows = 3;
+    auto logits = normal(size_t{n_rows} * vocab, 18);
+    logits[vocab - 1] = logits[7] = 50;  // equal: the lower id wins
+    std::vector<int32_t> ids(n_rows);
+    PUNA_TRY(backend_.argmax(logits.data(), n_rows, vocab, ids.data()));
+    std::vector<float> got(ids.begin(), ids.end()), expected;
+    for (uint32_t t = 0; t < n_rows; ++t) {
+      const auto row = logits.begin() + static_cast<ptrdiff_t>(size_t{t} * vocab);
+      expected.push_back(static_cast<float>(std::max_element(row, row + vocab) - row));
+    }
+    return record("argmax", "f32", fmt::format("{} rows of {}", n_rows, vocab), nmse(got, expected), 0);
+  }
+
+  SelftestBackend& backend_;
+  const SelftestOptions& options_;
+  std::vector<SelftestResult> results_;
+};
+
+}  // namespace
+
+Result<std::vector<SelftestResult>> selftest(SelftestBackend& backend, const SelftestOptions& options) {
+  return Runner(backend, options).run();
+}
+
+}  // namespace puna::kernels

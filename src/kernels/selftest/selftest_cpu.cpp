@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <new>
+
+#include "kernels/embed/embed.h"
+#include "kernels/selftest/selftest.h"
+
+namespace puna::kernels {
+namespace {
+
+using base::Result;
+
+// 64-byte aligned scratch, as the kernels ask for.
+class Scratch {
+ public:
+  explicit Scratch(uint64_t bytes)
+      : memory_(static_cast<std::byte*>(::operator new(std::max<uint64_t>(bytes, 1), std::align_val_t{64}))) {}
+  ~Scratch() { ::operator delete(memory_, std::align_val_t{64}); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::byte* data() const { return memory_; }
+
+ private:
+  std::byte* memory_;
+};
+
+class CpuBackend : public SelftestBackend {
+ public:
+  explicit CpuBackend(base::ThreadPool& pool) : pool_(pool) {}
+
+  Result<void> matmul(const Matmul& args) override {
+    PUNA_TRY(CpuMatrix matrix, CpuMatrix::create(args.type, args.rows, args.cols, args.numerics));
+    matrix.set_rows(0, args.file_rows);
+    const bool gated = args.epilogue == Epilogue::kSwiGlu || args.epilogue == Epilogue::kGeGlu;
+    const Scratch scratch(matmul_cpu_scratch_bytes(args.cols, args.n_rows));
+    MatmulCpuArgs cpu;
+    cpu.weight = &matrix;
+    cpu.x = args.x;
+    cpu.y = args.y;
+    cpu.n_rows = args.n_rows;
+    cpu.y_stride = gated ? args.rows / 2 : args.rows;
+    cpu.epilogue = args.epilogue;
+    cpu.scratch = scratch.data();
+    matmul_cpu(pool_, cpu);
+    return {};
+  }
+  Result<void> embed(quant::Type type, std::span<const std::byte> file_rows, uint32_t rows, uint32_t cols,
+                     std::span<const int32_t> tokens, float scale, float* x) override {
+    PUNA_TRY(CpuMatrix matrix, CpuMatrix::create(type, rows, cols, Numerics::kExact));
+    matrix.set_rows(0, file_rows);
+    embed_cpu(pool_, {&matrix, tokens.data(), static_cast<uint32_t>(tokens.size()), x, scale});
+    return {};
+  }
+  Result<void> norm(const NormCpuArgs& args) override {
+    rms_norm_cpu(pool_, args);
+    return {};
+  }
+  Result<void> rope(const RopeCpuArgs& args) override {
+    rope_append_cpu(pool_, args);
+    return {};
+  }
+  Result<void> attention(const AttentionCpuArgs& args) override {
+    const Scratch scratch(attention_cpu_scratch_bytes(pool_.n_threads(), args.n_heads, args.kv.head_dim, args.step.n_tokens));
+    AttentionCpuArgs with_scratch = args;
+    with_scratch.scratch = scratch.data();
+    attention_cpu(pool_, with_scratch);
+    return {};
+  }
+  Result<void> glu(const float* gate_up, float* y, uint32_t n_rows, uint32_t n, Activation activation) override {
+    glu_cpu(pool_, gate_up, y, n_rows, n, activation);
+    return {};
+  }
+  Result<void> softcap(float* y, uint32_t n_rows, uint32_t n, float cap) override {
+    softcap_cpu(pool_, y, uint64_t{n_rows} * n, cap);
+    return {};
+  }
+  Result<void> add(const float* x, float* y, uint32_t n_rows, uint32_t n) override {
+    add_cpu(pool_, x, y, uint64_t{n_rows} * n);
+    return {};
+  }
+  Result<void> argmax(const float* logits, uint32_t n_rows, uint32_t vocab, int32_t* ids) override {
+    for (uint32_t t = 0; t < n_rows; ++t) {
+      const float* row = logits + uint64_t{t} * vocab;
+      ids[t] = static_cast<int32_t>(std::max_element(row, row + vocab) - row);
+    }
+    return {};
+  }
+
+ private:
+  base::ThreadPool& pool_;
+};
+
+}  // namespace
+
+std::unique_ptr<SelftestBackend> selftest_cpu(base::ThreadPool& pool) { return std::make_unique<CpuBackend>(pool); }
+
+}  // namespace puna::kernels

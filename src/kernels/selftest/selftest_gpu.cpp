@@ -1,0 +1,352 @@
+// Runs roles on a gpu::Device from host arrays: every call uploads its inputs, describes the kernels, runs them and reads back.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "kernels/embed/embed.h"
+#include "kernels/repack/repack.h"
+#include "kernels/sample/sample.h"
+#include "kernels/selftest/selftest.h"
+#include "quant/planes.h"
+
+namespace puna::kernels {
+namespace {
+
+using base::Result;
+
+// Buffers of one case; freed at its end.
+class Workbench {
+ public:
+  explicit Workbench(gpu::Device& device) : device_(device) {}
+  ~Workbench() {
+    for (gpu::BufferId id : buffers_) device_.destroy_buffer(id);
+  }
+  Workbench(const Workbench&) = delete;
+  Workbench& operator=(const Workbench&) = delete;
+
+  template <class T>
+  Result<Slice> upload(std::span<const T> values) {
+    const auto bytes = std::as_bytes(values);
+    std::vector<std::byte> padded(bytes.begin(), bytes.end());
+    padded.resize(std::max<size_t>((padded.size() + 3) / 4 * 4, 4));
+    PUNA_TRY(const Slice slice, create(padded.size()));
+    PUNA_TRY(device_.write_buffer(buffers_[slice.buffer], 0, padded));
+    return slice;
+  }
+  template <class T>
+  Result<Slice> upload(const T* values, uint64_t n) {
+    return upload(std::span<const T>(values, n));
+  }
+  // Filled with NaN: what a kernel forgets to write shows.
+  Result<Slice> output(uint64_t n_floats) {
+    const std::vector<float> nan(n_floats, std::numeric_limits<float>::quiet_NaN());
+    return upload(std::span<const float>(nan));
+  }
+  Result<Slice> step(uint32_t n_rows, const CpuStep* rows = nullptr, AttentionSplits splits = {}) {
+    std::vector<uint32_t> words(kStepWords);
+    words[kStepTokenCount] = words[kStepOutputCount] = n_rows;
+    words[kStepSplitCount] = splits.n_splits;
+    words[kStepSplitTokens] = splits.split_tokens;
+    for (uint32_t t = 0; t < n_rows; ++t) {
+      words[kStepOutputRows + t] = t;
+      if (rows) words[kStepPositions + t] = static_cast<uint32_t>(rows->positions[t]);
+      if (rows) words[kStepSequences + t] = rows->sequences[t];
+    }
+    return upload(std::span<const uint32_t>(words));
+  }
+
+  Result<void> run(std::span<const KernelCall> calls, const StepShape& shape) {
+    gpu::CommandList list;
+    std::vector<gpu::BindGroupId> groups;
+    for (const KernelCall& call : calls) {
+      PUNA_TRY(std::string text, expand(call, device_.info()));
+      gpu::PipelineDesc desc{fmt::format("{} ({})", call.kernel, call.label), std::move(text), {}};
+      std::vector<gpu::Binding> bindings;
+      for (const BoundSlice& b : call.bindings) {
+        desc.bindings.push_back(b.access);
+        bindings.push_back({buffers_[b.slice.buffer], b.slice.offset, b.slice.bytes});
+      }
+      std::optional<Result<gpu::PipelineId>> pipeline;
+      device_.create_pipeline(std::move(desc), [&](Result<gpu::PipelineId> id) { pipeline = std::move(id); });
+      while (!pipeline) device_.poll();
+      PUNA_TRY(const gpu::PipelineId id, *std::move(pipeline));
+      PUNA_TRY(groups.emplace_back(), device_.create_bind_group(id, bindings));
+      list.dispatch(id, groups.back(), workgroups(call.x, shape), workgroups(call.y, shape), workgroups(call.z, shape));
+    }
+    PUNA_TRY(const gpu::SubmitId submit, device_.submit(list));
+    PUNA_TRY(device_.wait(submit));
+    for (gpu::BindGroupId group : groups) device_.destroy_bind_group(group);
+    return {};
+  }
+  Result<void> repack_piece(const KernelCall& call, const RepackPiece& piece) {
+    KernelCall with_grid = call;
+    with_grid.x = {Extent::kOne, repack_workgroups(piece), 1};
+    return run(std::span(&with_grid, 1), {});
+  }
+
+  template <class T>
+  Result<void> read(const Slice& slice, T* out, uint64_t n) {
+    const uint64_t bytes = n * sizeof(T);
+    const uint64_t padded = (bytes + 3) / 4 * 4;
+    std::vector<std::byte> copy(padded);
+    PUNA_TRY(const gpu::BufferId staging, device_.create_buffer(padded, gpu::BufferUse::kReadback, "self-test read-back"));
+    buffers_.push_back(staging);
+    gpu::CommandList list;
+    list.copy(buffers_[slice.buffer], slice.offset, staging, 0, padded);
+    PUNA_TRY(device_.submit(list));
+    std::optional<Result<void>> done;
+    device_.read_back(staging, 0, copy, [&](Result<void> result) { done = std::move(result); });
+    while (!done) device_.poll();
+    PUNA_TRY(*std::move(done));
+    std::memcpy(out, copy.data(), bytes);
+    return {};
+  }
+
+ private:
+  Result<Slice> create(uint64_t bytes) {
+    PUNA_TRY(const gpu::BufferId id, device_.create_buffer(bytes, gpu::BufferUse::kStorage, "self-test"));
+    buffers_.push_back(id);
+    return Slice{static_cast<uint32_t>(buffers_.size() - 1), 0, bytes};
+  }
+
+  gpu::Device& device_;
+  std::vector<gpu::BufferId> buffers_;
+};
+
+class GpuBackend : public SelftestBackend {
+ public:
+  explicit GpuBackend(gpu::Device& device) : device_(device) {}
+
+  Result<void> matmul(const Matmul& args) override {
+    Workbench bench(device_);
+    const bool gated = args.epilogue == Epilogue::kSwiGlu || args.epilogue == Epilogue::kGeGlu;
+    const uint32_t n_out = gated ? args.rows / 2 : args.rows;
+    MatmulArgs m;
+    m.label = "matmul";
+    PUNA_TRY(m.weight, weight(bench, args.type, args.file_rows, args.rows, args.cols));
+    PUNA_TRY(m.step, bench.step(args.n_rows));
+    PUNA_TRY(m.x, bench.upload(args.x, uint64_t{args.n_rows} * args.cols));
+    if (args.epilogue == Epilogue::kAdd) {
+      PUNA_TRY(m.y, bench.upload(static_cast<const float*>(args.y), uint64_t{args.n_rows} * n_out));
+    } else {
+      PUNA_TRY(m.y, bench.output(uint64_t{args.n_rows} * n_out));
+    }
+    m.y_stride = n_out;
+    m.epilogue = args.epilogue;
+    m.numerics = args.numerics;
+    m.max_rows = batch_class(args.n_rows);
+    if (const uint64_t bytes = matmul_scratch_bytes(device_.info(), m); bytes > 0) {
+      PUNA_TRY(m.scratch, bench.output(bytes / 4));
+    }
+    std::vector<KernelCall> calls;
+    PUNA_TRY(kernels::matmul(device_.info(), m, calls));
+    PUNA_TRY(bench.run(calls, {args.n_rows, args.n_rows, 1}));
+    return bench.read(m.y, args.y, uint64_t{args.n_rows} * n_out);
+  }
+  Result<void> embed(quant::Type type, std::span<const std::byte> file_rows, uint32_t rows, uint32_t cols,
+                     std::span<const int32_t> tokens, float scale, float* x) override {
+    Workbench bench(device_);
+    const uint32_t n = static_cast<uint32_t>(tokens.size());
+    EmbedArgs e;
+    e.label = "embed";
+    PUNA_TRY(e.weight, weight(bench, type, file_rows, rows, cols));
+    std::vector<uint32_t> words(kStepWords);
+    words[kStepTokenCount] = n;
+    for (uint32_t t = 0; t < n; ++t) words[kStepTokens + t] = static_cast<uint32_t>(tokens[t]);
+    PUNA_TRY(e.step, bench.upload(std::span<const uint32_t>(words)));
+    PUNA_TRY(e.x, bench.output(uint64_t{n} * cols));
+    e.scale = scale;
+    std::vector<KernelCall> calls;
+    PUNA_TRY(kernels::embed(device_.info(), e, calls));
+    PUNA_TRY(bench.run(calls, {n, n, 1}));
+    return bench.read(e.x, x, uint64_t{n} * cols);
+  }
+  Result<void> norm(const NormCpuArgs& args) override {
+    Workbench bench(device_);
+    const uint64_t n = uint64_t{args.n_rows} * args.n;
+    NormArgs a;
+    a.label = "norm";
+    PUNA_TRY(a.step, bench.step(args.n_rows));
+    PUNA_TRY(a.x, bench.upload(args.x, n));
+    if (args.post_gamma) {
+      PUNA_TRY(a.post_gamma, bench.upload(args.post_gamma, args.n));
+    }
+    if (args.residual) {
+      PUNA_TRY(a.residual, bench.upload(static_cast<const float*>(args.residual), n));
+    }
+    if (args.gamma) {
+      PUNA_TRY(a.gamma, bench.upload(args.gamma, args.n));
+    }
+    if (args.y) {
+      PUNA_TRY(a.y, bench.output(n));
+    }
+    a.n = args.n;
+    a.eps = args.eps;
+    std::vector<KernelCall> calls;
+    PUNA_TRY(rms_norm(device_.info(), a, calls));
+    PUNA_TRY(bench.run(calls, {args.n_rows, args.n_rows, 1}));
+    if (args.residual) PUNA_TRY(bench.read(*a.residual, args.residual, n));
+    if (args.y) PUNA_TRY(bench.read(*a.y, args.y, n));
+    return {};
+  }
+  Result<void> rope(const RopeCpuArgs& args) override {
+    Workbench bench(device_);
+    const uint64_t width = uint64_t{args.n_heads} * args.kv.head_dim;
+    RopeArgs r;
+    r.label = "rope";
+    PUNA_TRY(r.step, bench.step(args.step.n_tokens, &args.step));
+    PUNA_TRY(r.pages, pages(bench, args.step, args.kv));
+    PUNA_TRY(r.qkv, bench.upload(args.qkv, args.step.n_tokens * (width + 2ull * args.kv.n_kv_heads * args.kv.head_dim)));
+    if (args.q_norm && args.k_norm) {
+      std::vector<float> both(args.q_norm, args.q_norm + args.kv.head_dim);
+      both.insert(both.end(), args.k_norm, args.k_norm + args.kv.head_dim);
+      PUNA_TRY(r.head_norms, bench.upload(std::span<const float>(both)));
+    }
+    if (args.rope.n_rot > 0) {
+      const auto table = rope_table(args.rope, args.freq_factors);
+      PUNA_TRY(r.table, bench.upload(std::span<const uint32_t>(table)));
+    }
+    PUNA_TRY(r.q_out, bench.output(args.step.n_tokens * width));
+    PUNA_TRY(r.k_cache, bench.upload(static_cast<const std::byte*>(args.k_cache), args.kv.bytes()));
+    PUNA_TRY(r.v_cache, bench.upload(static_cast<const std::byte*>(args.v_cache), args.kv.bytes()));
+    r.kv = args.kv;
+    r.n_heads = args.n_heads;
+    r.pages_per_sequence = args.step.pages_per_sequence;
+    r.norm_eps = args.norm_eps;
+    r.rope = args.rope;
+    std::vector<KernelCall> calls;
+    PUNA_TRY(rope_append(device_.info(), r, calls));
+    PUNA_TRY(bench.run(calls, {args.step.n_tokens, args.step.n_tokens, 1}));
+    PUNA_TRY(bench.read(r.q_out, args.q_out, args.step.n_tokens * width));
+    PUNA_TRY(bench.read(r.k_cache, args.k_cache, args.kv.bytes()));
+    return bench.read(r.v_cache, args.v_cache, args.kv.bytes());
+  }
+  Result<void> attention(const AttentionCpuArgs& args) override {
+    Workbench bench(device_);
+    const uint32_t n_rows = args.step.n_tokens;
+    const uint64_t n = uint64_t{n_rows} * args.n_heads * args.kv.head_dim;
+    AttentionArgs a;
+    a.label = "attention";
+    a.kv = args.kv;
+    a.n_heads = args.n_heads;
+    a.pages_per_sequence = args.step.pages_per_sequence;
+    a.scale = args.scale;
+    a.softcap = args.softcap;
+    a.window = args.window;
+    a.max_rows = batch_class(n_rows);
+    const uint32_t n_kv = static_cast<uint32_t>(*std::max_element(args.step.positions, args.step.positions + n_rows)) + 1;
+    const AttentionSplits splits = attention_splits(attention_max_splits(device_.info(), a), n_kv);
+    PUNA_TRY(a.step, bench.step(n_rows, &args.step, splits));
+    PUNA_TRY(a.pages, pages(bench, args.step, args.kv));
+    PUNA_TRY(a.q, bench.upload(args.q, n));
+    PUNA_TRY(a.k_cache, bench.upload(args.k_cache, args.kv.bytes()));
+    PUNA_TRY(a.v_cache, bench.upload(args.v_cache, args.kv.bytes()));
+    PUNA_TRY(a.out, bench.output(n));
+    if (const uint64_t bytes = attention_scratch_bytes(device_.info(), a); bytes > 0) {
+      PUNA_TRY(a.scratch, bench.output(bytes / 4));
+    }
+    std::vector<KernelCall> calls;
+    PUNA_TRY(kernels::attention(device_.info(), a, calls));
+    PUNA_TRY(bench.run(calls, {n_rows, n_rows, splits.n_splits}));
+    return bench.read(a.out, args.out, n);
+  }
+  Result<void> glu(const float* gate_up, float* y, uint32_t n_rows, uint32_t n, Activation activation) override {
+    Workbench bench(device_);
+    GluArgs g;
+    g.label = "glu";
+    PUNA_TRY(g.step, bench.step(n_rows));
+    PUNA_TRY(g.gate_up, bench.upload(gate_up, uint64_t{n_rows} * n * 2));
+    PUNA_TRY(g.y, bench.output(uint64_t{n_rows} * n));
+    g.n = n;
+    g.activation = activation;
+    std::vector<KernelCall> calls;
+    PUNA_TRY(kernels::glu(device_.info(), g, calls));
+    PUNA_TRY(bench.run(calls, {n_rows, n_rows, 1}));
+    return bench.read(g.y, y, uint64_t{n_rows} * n);
+  }
+  Result<void> softcap(float* y, uint32_t n_rows, uint32_t n, float cap) override {
+    Workbench bench(device_);
+    SoftcapArgs s;
+    s.label = "softcap";
+    PUNA_TRY(s.step, bench.step(n_rows));
+    PUNA_TRY(s.y, bench.upload(static_cast<const float*>(y), uint64_t{n_rows} * n));
+    s.n = n;
+    s.cap = cap;
+    std::vector<KernelCall> calls;
+    PUNA_TRY(kernels::softcap(device_.info(), s, calls));
+    PUNA_TRY(bench.run(calls, {n_rows, n_rows, 1}));
+    return bench.read(s.y, y, uint64_t{n_rows} * n);
+  }
+  Result<void> add(const float* x, float* y, uint32_t n_rows, uint32_t n) override {
+    Workbench bench(device_);
+    AddArgs a;
+    a.label = "add";
+    PUNA_TRY(a.step, bench.step(n_rows));
+    PUNA_TRY(a.x, bench.upload(x, uint64_t{n_rows} * n));
+    PUNA_TRY(a.y, bench.upload(static_cast<const float*>(y), uint64_t{n_rows} * n));
+    a.n = n;
+    std::vector<KernelCall> calls;
+    PUNA_TRY(kernels::add(device_.info(), a, calls));
+    PUNA_TRY(bench.run(calls, {n_rows, n_rows, 1}));
+    return bench.read(a.y, y, uint64_t{n_rows} * n);
+  }
+  Result<void> argmax(const float* logits, uint32_t n_rows, uint32_t vocab, int32_t* ids) override {
+    Workbench bench(device_);
+    ArgmaxArgs a;
+    a.label = "argmax";
+    PUNA_TRY(a.step, bench.step(n_rows));
+    PUNA_TRY(a.logits, bench.upload(logits, uint64_t{n_rows} * vocab));
+    PUNA_TRY(a.ids, bench.output(kMaxBatch));
+    a.vocab = vocab;
+    a.max_rows = batch_class(n_rows);
+    if (const uint64_t bytes = argmax_scratch_bytes(device_.info(), a); bytes > 0) {
+      PUNA_TRY(a.scratch, bench.output(bytes / 4));
+    }
+    std::vector<KernelCall> calls;
+    PUNA_TRY(kernels::argmax(device_.info(), a, calls));
+    PUNA_TRY(bench.run(calls, {n_rows, n_rows, 1}));
+    return bench.read(a.ids, ids, n_rows);
+  }
+
+ private:
+  static uint32_t batch_class(uint32_t n_rows) {
+    for (uint32_t rows : {1u, 2u, 4u, 8u, 16u}) {
+      if (n_rows <= rows) return rows;
+    }
+    return kMaxStepTokens;
+  }
+
+  Result<Slice> pages(Workbench& bench, const CpuStep& step, const KvLayout& kv) {
+    return bench.upload(step.pages, kv.n_pages);
+  }
+
+  // The weight repacked into planes by the device itself.
+  Result<GpuWeight> weight(Workbench& bench, quant::Type type, std::span<const std::byte> file_rows, uint32_t rows, uint32_t cols) {
+    RepackArgs r;
+    r.label = "repack";
+    r.type = type;
+    r.rows = rows;
+    r.cols = cols;
+    PUNA_TRY(r.staged, bench.upload(file_rows));
+    const std::vector<std::byte> zeros(quant::plane_layout(type, rows, cols).bytes);
+    PUNA_TRY(r.planes, bench.upload(std::span<const std::byte>(zeros)));
+    const RepackPiece piece{0, rows, 0, cols, 0};
+    PUNA_TRY(const auto params, repack_params(r, piece));
+    PUNA_TRY(r.params, bench.upload(std::span<const uint32_t>(params)));
+    PUNA_TRY(const KernelCall call, repack(r));
+    PUNA_TRY(bench.repack_piece(call, piece));
+    return GpuWeight{type, rows, cols, {{r.planes, 0, rows}}};
+  }
+
+  gpu::Device& device_;
+};
+
+}  // namespace
+
+std::unique_ptr<SelftestBackend> selftest_gpu(gpu::Device& device) { return std::make_unique<GpuBackend>(device); }
+
+}  // namespace puna::kernels
