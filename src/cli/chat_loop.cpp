@@ -94,7 +94,7 @@ base::Result<int> chat_loop(service::LoadedModel& model, const ChatSettings& set
   const auto clear = [&] {
     messages.clear();
     text.clear();
-    if (!system.empty()) messages.push_back({"system", system});
+    if (!system.empty()) messages.push_back({"system", system, {}});
   };
   clear();
   while (true) {
@@ -128,7 +128,7 @@ base::Result<int> chat_loop(service::LoadedModel& model, const ChatSettings& set
       text += *input;
       request.prompt = text;
     } else {
-      messages.push_back({"user", *input});
+      messages.push_back({"user", *input, {}});
       request.messages = messages;
     }
     const auto reply = service::run(model, request, [](const service::Event& event) {
@@ -144,7 +144,7 @@ base::Result<int> chat_loop(service::LoadedModel& model, const ChatSettings& set
     if (settings.raw) {
       text += reply->text;
     } else {
-      messages.push_back({"assistant", reply->text});
+      messages.push_back({"assistant", reply->text, {}});
     }
     if (settings.on_stats) settings.on_stats(reply->stats);
   }

@@ -73,8 +73,8 @@ base::Result<int> answer(const Flags& flags, service::LoadedModel& model, double
     if (flags.raw || !model.chat_template) {
       request.prompt = prompt;
     } else {
-      if (!flags.system.empty()) request.messages.push_back({"system", flags.system});
-      request.messages.push_back({"user", prompt});
+      if (!flags.system.empty()) request.messages.push_back({"system", flags.system, {}});
+      request.messages.push_back({"user", prompt, {}});
     }
   }
   const auto show = [&](const service::Event& event) {

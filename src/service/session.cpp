@@ -20,11 +20,15 @@ Result<std::vector<int32_t>> prompt_tokens(const LoadedModel& model, const Reque
     return base::fail(ErrorCode::kUnsupported,
                       fmt::format("The model {} has no chat template; it completes text only.", model.name));
   }
-  PUNA_TRY_CONTEXT(const std::string text, chat::render_chat(*model.chat_template, request.messages, true),
+  const tokenizer::Vocabulary& vocabulary = model.tokenizer->vocabulary();
+  const auto text_of = [&](std::optional<int32_t> id) { return id ? model.tokenizer->bytes(*id, /*special=*/true) : std::string(); };
+  base::Json extra = base::Json::object();
+  extra.set("bos_token", text_of(vocabulary.bos)).set("eos_token", text_of(vocabulary.eos));
+  PUNA_TRY_CONTEXT(const std::string text, chat::render_chat(*model.chat_template, request.messages, true, extra),
                    "While rendering the model's chat template");
   std::vector<int32_t> tokens = model.tokenizer->encode(text);
   // Templates that write BOS themselves must not get a second one.
-  const auto bos = model.tokenizer->vocabulary().bos;
+  const auto bos = vocabulary.bos;
   if (bos && tokens.size() > 1 && tokens[0] == *bos && tokens[1] == *bos) tokens.erase(tokens.begin());
   return tokens;
 }
