@@ -356,7 +356,7 @@ class Planner {
 };
 
 std::string describe(const kernels::GridDim& dim) {
-  static constexpr const char* kNames[] = {"", "tokens", "outputs", "splits"};
+  static constexpr const char* kNames[] = {"", "tokens", "outputs", "splits", "if split "};
   const char* name = kNames[static_cast<size_t>(dim.extent)];
   if (dim.extent == kernels::Extent::kOne) return fmt::format("{}", (dim.mul + dim.div - 1) / dim.div);
   std::string out = name;

@@ -181,7 +181,7 @@ class Runner {
 
   Result<void> rope(KvType kv_type, RopePairs pairs) {
     if (!wanted("rope", name(kv_type))) return {};
-    const Rows rows({0, 33, 1000, 100000}, {0, 1, 2, 3});
+    const Rows rows({0, 33, 1000, 100000}, {0, 0, 0, 0});
     const uint32_t head_dim = 64, n_heads = 6, n_kv_heads = 2;
     const KvLayout kv{kv_type, static_cast<uint32_t>(rows.pages.size()), n_kv_heads, head_dim};
     const auto qkv = normal(size_t{rows.n()} * (n_heads + 2 * n_kv_heads) * head_dim, 9);
