@@ -9,7 +9,8 @@ class Timer {
  public:
   Timer() : start_(std::chrono::steady_clock::now()) {}
   double ms() const {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_)
+        .count();
   }
 
  private:

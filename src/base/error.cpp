@@ -4,18 +4,30 @@ namespace puna::base {
 
 std::string_view error_meaning(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kUsage: return "The command line asks for something that no option means.";
-    case ErrorCode::kInvalidArgument: return "A given value is outside what the operation accepts.";
-    case ErrorCode::kNotFound: return "A named thing does not exist.";
-    case ErrorCode::kCorrupt: return "Data does not follow its format.";
-    case ErrorCode::kUnsupported: return "The input is valid but not supported here.";
-    case ErrorCode::kOutOfMemory: return "There is not enough memory.";
-    case ErrorCode::kIo: return "The operating system refused a read or write.";
-    case ErrorCode::kNetwork: return "A remote host did not answer as expected.";
-    case ErrorCode::kDevice: return "The GPU or its driver refused an operation.";
-    case ErrorCode::kDeviceLost: return "The GPU is lost.";
-    case ErrorCode::kCancelled: return "The operation was cancelled.";
-    case ErrorCode::kInternal: return "This is a bug in Puna.";
+    case ErrorCode::kUsage:
+      return "The command line asks for something that no option means.";
+    case ErrorCode::kInvalidArgument:
+      return "A given value is outside what the operation accepts.";
+    case ErrorCode::kNotFound:
+      return "A named thing does not exist.";
+    case ErrorCode::kCorrupt:
+      return "Data does not follow its format.";
+    case ErrorCode::kUnsupported:
+      return "The input is valid but not supported here.";
+    case ErrorCode::kOutOfMemory:
+      return "There is not enough memory.";
+    case ErrorCode::kIo:
+      return "The operating system refused a read or write.";
+    case ErrorCode::kNetwork:
+      return "A remote host did not answer as expected.";
+    case ErrorCode::kDevice:
+      return "The GPU or its driver refused an operation.";
+    case ErrorCode::kDeviceLost:
+      return "The GPU is lost.";
+    case ErrorCode::kCancelled:
+      return "The operation was cancelled.";
+    case ErrorCode::kInternal:
+      return "This is a bug in Puna.";
   }
   return "Unknown error.";
 }

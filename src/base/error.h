@@ -1,5 +1,5 @@
-// Errors as data: a code with a one-line meaning, a message written for the reader, and the context it crossed.
-// Read next: result.h.
+// Errors as data: a code with a one-line meaning, a message written for the reader, and the context
+// it crossed. Read next: result.h.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
-// Task<T>: a lazily started coroutine for anything that may wait (a read, a buffer map, a pipeline).
-// The core co_awaits; only the edge drives: native code with run_until(), a page by returning to its event loop.
+// Task<T>: a lazily started coroutine for anything that may wait (a read, a buffer map, a
+// pipeline). The core co_awaits; only the edge drives: native code with run_until(), a page by
+// returning to its event loop.
 //
 //   Task<Result<Header>> read_header(io::ByteSource& source) {
 //     std::vector<std::byte> bytes(64);
@@ -7,8 +8,8 @@
 //     co_return parse(bytes);
 //   }
 //
-// await_callback<T>() turns a function that takes a completion callback into something to co_await; the callback
-// may run before the function returns or later on the engine thread, exactly once.
+// await_callback<T>() turns a function that takes a completion callback into something to co_await;
+// the callback may run before the function returns or later on the engine thread, exactly once.
 #pragma once
 
 #include <coroutine>
@@ -28,7 +29,9 @@ class [[nodiscard]] Task {
     std::optional<T> value;
     std::coroutine_handle<> continuation;
 
-    Task get_return_object() { return Task(std::coroutine_handle<promise_type>::from_promise(*this)); }
+    Task get_return_object() {
+      return Task(std::coroutine_handle<promise_type>::from_promise(*this));
+    }
     std::suspend_always initial_suspend() noexcept { return {}; }
     struct Final {
       bool await_ready() noexcept { return false; }
@@ -77,8 +80,9 @@ class [[nodiscard]] Task {
   T await_resume() { return take(); }
 
  private:
-  // Hides the frame's address from the optimiser. Clang 19 may otherwise move the frame to the caller's stack and then take it
-  // for granted that no call made from there can reach it, so that a loop waiting for done() never ends (seen at -O2).
+  // Hides the frame's address from the optimiser. Clang 19 may otherwise move the frame to the
+  // caller's stack and then take it for granted that no call made from there can reach it, so that
+  // a loop waiting for done() never ends (seen at -O2).
   explicit Task(std::coroutine_handle<promise_type> h) {
     void* address = h.address();
     asm volatile("" : "+r"(address));
@@ -87,7 +91,8 @@ class [[nodiscard]] Task {
   std::coroutine_handle<promise_type> handle_;
 };
 
-// Drives `task` to its end; `poll` is called whenever the task waits and must let callbacks run (it may block).
+// Drives `task` to its end; `poll` is called whenever the task waits and must let callbacks run (it
+// may block).
 template <class T, class Poll>
 T run_until(Task<T> task, Poll&& poll) {
   task.start();
@@ -95,7 +100,8 @@ T run_until(Task<T> task, Poll&& poll) {
   return task.take();
 }
 
-// co_await await_callback<T>([&](std::function<void(T)> done) { ... }) yields the T passed to `done`.
+// co_await await_callback<T>([&](std::function<void(T)> done) { ... }) yields the T passed to
+// `done`.
 template <class T, class Start>
 auto await_callback(Start start) {
   struct State {

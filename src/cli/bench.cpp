@@ -47,11 +47,13 @@ uint64_t host_peak_bytes() {
 }
 
 template <class Step>
-Result<Row> measure(const char* phase, engine::Engine& engine, uint32_t tokens, uint32_t depth, uint32_t repeats, Step step) {
+Result<Row> measure(const char* phase, engine::Engine& engine, uint32_t tokens, uint32_t depth,
+                    uint32_t repeats, Step step) {
   Row row{phase, tokens, depth, {}};
   // One run more than asked: the first warms caches and clocks.
   for (uint32_t i = 0; i <= repeats; ++i) {
-    if (interrupted()) return base::fail(base::ErrorCode::kCancelled, "The benchmark was interrupted.");
+    if (interrupted())
+      return base::fail(base::ErrorCode::kCancelled, "The benchmark was interrupted.");
     engine.rewind(0, depth);
     const base::Timer timer;
     PUNA_TRY(base::run_until(step(engine, tokens), [&] { engine.poll(); }));
@@ -85,7 +87,8 @@ double median(const std::vector<double>& sorted) {
   return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-// Weight bytes one token reads: everything, but of the embedding table only what the output layer shares.
+// Weight bytes one token reads: everything, but of the embedding table only what the output layer
+// shares.
 uint64_t bytes_per_token(const formats::ModelFile& file) {
   const bool tied = file.find_tensor("output.weight") == nullptr;
   uint64_t bytes = 0;
@@ -104,16 +107,25 @@ double bits_per_weight(const formats::ModelFile& file) {
   return elements > 0 ? 8.0 * static_cast<double>(bytes) / static_cast<double>(elements) : 0;
 }
 
-Json to_json(const service::LoadedModel& model, const std::vector<Row>& rows, double load_ms, double first_token_ms) {
+Json to_json(const service::LoadedModel& model, const std::vector<Row>& rows, double load_ms,
+             double first_token_ms) {
   const engine::Engine& engine = *model.engine;
   const double weight_bytes = static_cast<double>(bytes_per_token(engine.file()));
   Json results = Json::array();
   for (const Row& row : rows) {
     Json rate = Json::object();
-    rate.set("min", row.tokens_per_s.front()).set("median", median(row.tokens_per_s)).set("max", row.tokens_per_s.back());
+    rate.set("min", row.tokens_per_s.front())
+        .set("median", median(row.tokens_per_s))
+        .set("max", row.tokens_per_s.back());
     Json r = Json::object();
-    r.set("phase", row.phase).set("tokens", row.tokens).set("depth", row.depth).set("tokens_per_s", std::move(rate));
-    const double passes = std::string_view(row.phase) == "decode" ? row.tokens : (row.tokens + kernels::kMaxStepTokens - 1) / kernels::kMaxStepTokens;
+    r.set("phase", row.phase)
+        .set("tokens", row.tokens)
+        .set("depth", row.depth)
+        .set("tokens_per_s", std::move(rate));
+    const double passes =
+        std::string_view(row.phase) == "decode"
+            ? row.tokens
+            : (row.tokens + kernels::kMaxStepTokens - 1) / kernels::kMaxStepTokens;
     r.set("weight_gb_per_s", weight_bytes * passes / row.tokens * median(row.tokens_per_s) / 1e9);
     results.push(std::move(r));
   }
@@ -124,9 +136,11 @@ Json to_json(const service::LoadedModel& model, const std::vector<Row>& rows, do
   const gpu::Device* device = engine.device();
   Json out = Json::object();
   out.set("engine", "puna").set("device", model.device_name).set("model", model.name);
-  out.set("backend", device ? device->info().backend : "cpu").set("adapter", device ? device->info().name : "");
+  out.set("backend", device ? device->info().backend : "cpu")
+      .set("adapter", device ? device->info().name : "");
   out.set("driver", device ? device->info().driver : "").set("threads", engine.n_threads());
-  out.set("kv_type", name(engine.options().kv_type)).set("numerics", name(engine.options().numerics));
+  out.set("kv_type", name(engine.options().kv_type))
+      .set("numerics", name(engine.options().numerics));
   out.set("bits_per_weight", bits_per_weight(engine.file()));
   out.set("results", std::move(results)).set("memory", std::move(memory));
   out.set("load_ms", load_ms).set("first_token_ms", first_token_ms);
@@ -134,19 +148,25 @@ Json to_json(const service::LoadedModel& model, const std::vector<Row>& rows, do
 }
 
 void print_table(const service::LoadedModel& model, const Json& report) {
-  fmt::print("{} on {} (kv {}, {}, {:.2f} bits per weight)\n", model.name, model.device_name, name(model.engine->options().kv_type),
-             name(model.engine->options().numerics), report.find("bits_per_weight")->number());
-  fmt::print("{:<8} {:>6} {:>6} {:>10} {:>10} {:>10} {:>9}\n", "phase", "tokens", "depth", "min tok/s", "median", "max", "GB/s");
+  fmt::print("{} on {} (kv {}, {}, {:.2f} bits per weight)\n", model.name, model.device_name,
+             name(model.engine->options().kv_type), name(model.engine->options().numerics),
+             report.find("bits_per_weight")->number());
+  fmt::print("{:<8} {:>6} {:>6} {:>10} {:>10} {:>10} {:>9}\n", "phase", "tokens", "depth",
+             "min tok/s", "median", "max", "GB/s");
   for (const Json& r : report.find("results")->items()) {
     const Json& rate = *r.find("tokens_per_s");
-    fmt::print("{:<8} {:>6} {:>6} {:>10.1f} {:>10.1f} {:>10.1f} {:>9.1f}\n", r.find("phase")->string(), r.find("tokens")->integer(),
-               r.find("depth")->integer(), rate.find("min")->number(), rate.find("median")->number(), rate.find("max")->number(),
-               r.find("weight_gb_per_s")->number());
+    fmt::print("{:<8} {:>6} {:>6} {:>10.1f} {:>10.1f} {:>10.1f} {:>9.1f}\n",
+               r.find("phase")->string(), r.find("tokens")->integer(), r.find("depth")->integer(),
+               rate.find("min")->number(), rate.find("median")->number(),
+               rate.find("max")->number(), r.find("weight_gb_per_s")->number());
   }
   const plan::MemoryUse use = model.engine->memory();
-  fmt::print("memory: weights {}, kv {}, arena {}, staging {}, host peak {}; load {:.0f} ms, first token {:.1f} ms\n",
-             human_bytes(use.weights), human_bytes(use.kv), human_bytes(use.arena), human_bytes(use.staging),
-             human_bytes(host_peak_bytes()), report.find("load_ms")->number(), report.find("first_token_ms")->number());
+  fmt::print(
+      "memory: weights {}, kv {}, arena {}, staging {}, host peak {}; load {:.0f} ms, first token "
+      "{:.1f} ms\n",
+      human_bytes(use.weights), human_bytes(use.kv), human_bytes(use.arena),
+      human_bytes(use.staging), human_bytes(host_peak_bytes()), report.find("load_ms")->number(),
+      report.find("first_token_ms")->number());
 }
 
 Result<int> run(const Flags& flags) {
@@ -157,7 +177,8 @@ Result<int> run(const Flags& flags) {
   ProgressBar bar;
   PUNA_TRY(service::OpenOptions options, open_options(flags.model, {}, bar));
   if (!options.engine.context) {
-    options.engine.context = *std::max_element(flags.depths.begin(), flags.depths.end()) + std::max({flags.n_prompt, flags.n_decode, 1u}) + 1;
+    options.engine.context = *std::max_element(flags.depths.begin(), flags.depths.end()) +
+                             std::max({flags.n_prompt, flags.n_decode, 1u}) + 1;
   }
   const base::Timer load;
   service::LoadedModel model;
@@ -187,13 +208,25 @@ Result<int> run(const Flags& flags) {
 
 Action add_bench(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  app.add_option("--model", flags->model.model, "A name in the store or catalogue, or a .gguf path");
+  app.add_option("--model", flags->model.model,
+                 "A name in the store or catalogue, or a .gguf path");
   app.add_option("--synthetic", flags->synthetic,
-                 "SHAPE:TYPE with random weights, no file needed; TYPE is a mix (q4_k_m) or pure:TYPE. Shapes: " + models::synthetic_shapes());
-  app.add_option("-p,--prompt", flags->n_prompt, "Tokens of the prefill; 0 leaves it out")->check(CLI::Range(0, 1 << 20))->capture_default_str();
-  app.add_option("-n,--decode", flags->n_decode, "Tokens to decode; 0 leaves it out")->check(CLI::Range(0, 1 << 20))->capture_default_str();
-  app.add_option("-d,--depth", flags->depths, "Tokens already in the cache, separated by commas")->delimiter(',')->capture_default_str();
-  app.add_option("-r,--repeats", flags->repeats, "Repeats; the report has minimum, median and maximum")->check(CLI::Range(1, 1000))->capture_default_str();
+                 "SHAPE:TYPE with random weights, no file needed; TYPE is a mix (q4_k_m) or "
+                 "pure:TYPE. Shapes: " +
+                     models::synthetic_shapes());
+  app.add_option("-p,--prompt", flags->n_prompt, "Tokens of the prefill; 0 leaves it out")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  app.add_option("-n,--decode", flags->n_decode, "Tokens to decode; 0 leaves it out")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  app.add_option("-d,--depth", flags->depths, "Tokens already in the cache, separated by commas")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("-r,--repeats", flags->repeats,
+                 "Repeats; the report has minimum, median and maximum")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   app.add_flag("--json", flags->json, "Print one JSON document");
   add_engine_flags(app, flags->model);
   return [flags] { return run(*flags); };

@@ -1,4 +1,5 @@
-// A chat on the terminal: line editing and history by libedit, multi-line input between """ marks, a few / commands.
+// A chat on the terminal: line editing and history by libedit, multi-line input between """ marks,
+// a few / commands.
 #pragma once
 
 #include <functional>
@@ -12,7 +13,7 @@ namespace puna::cli {
 struct ChatSettings {
   service::Request request;  // sampling and limits; messages are filled in
   std::string system;
-  bool raw = false;          // each line is completed as plain text, after what came before
+  bool raw = false;  // each line is completed as plain text, after what came before
   std::function<void(const engine::GenerateStats&)> on_stats;
 };
 

@@ -1,5 +1,5 @@
-// A command of the program: its name, help, and a function that declares its options and returns what to run.
-// commands.cpp is the table; each command is a file of its own.
+// A command of the program: its name, help, and a function that declares its options and returns
+// what to run. commands.cpp is the table; each command is a file of its own.
 #pragma once
 
 #include <functional>

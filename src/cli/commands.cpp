@@ -4,16 +4,22 @@ namespace puna::cli {
 namespace {
 
 constexpr Command kCommands[] = {
-    {"run", "Answer a prompt, or chat on the terminal", "puna run smollm2 \"Why is the sky blue?\" --temp 0 -n 64", add_run},
+    {"run", "Answer a prompt, or chat on the terminal",
+     "puna run smollm2 \"Why is the sky blue?\" --temp 0 -n 64", add_run},
     {"pull", "Fetch a model of the catalogue into the store", "puna pull smollm2", add_pull},
     {"logits", "Write the logits of every position of a token list",
      "puna logits --model model.gguf --tokens 1,2,3 --output x.npy --device cpu", add_logits},
-    {"tokenize", "Print the token ids of a text", "puna tokenize --model smollm2 \"Hello world\"", add_tokenize},
-    {"detokenize", "Print the text of token ids", "puna detokenize --model smollm2 19556,905", add_detokenize},
-    {"inspect", "Show what a model file holds, and the plan it would run", "puna inspect model.gguf --plan", add_inspect},
+    {"tokenize", "Print the token ids of a text", "puna tokenize --model smollm2 \"Hello world\"",
+     add_tokenize},
+    {"detokenize", "Print the text of token ids", "puna detokenize --model smollm2 19556,905",
+     add_detokenize},
+    {"inspect", "Show what a model file holds, and the plan it would run",
+     "puna inspect model.gguf --plan", add_inspect},
     {"devices", "List the devices and say which one is chosen", "puna devices --json", add_devices},
-    {"bench", "Measure prefill and decode speed", "puna bench --synthetic llama3.2-1b:q4_0 -p 512 -n 128 -d 0,2048", add_bench},
-    {"selftest", "Check every kernel against its plain reference on a device", "puna selftest --device gpu", add_selftest},
+    {"bench", "Measure prefill and decode speed",
+     "puna bench --synthetic llama3.2-1b:q4_0 -p 512 -n 128 -d 0,2048", add_bench},
+    {"selftest", "Check every kernel against its plain reference on a device",
+     "puna selftest --device gpu", add_selftest},
 };
 
 }  // namespace

@@ -22,19 +22,26 @@ using base::Json;
 
 Json limits_json(const gpu::Limits& limits) {
   Json out = Json::object();
-  out.set("max_buffer_bytes", limits.max_buffer_bytes).set("max_binding_bytes", limits.max_binding_bytes);
-  out.set("max_storage_buffers", limits.max_storage_buffers).set("max_workgroup_bytes", limits.max_workgroup_bytes);
+  out.set("max_buffer_bytes", limits.max_buffer_bytes)
+      .set("max_binding_bytes", limits.max_binding_bytes);
+  out.set("max_storage_buffers", limits.max_storage_buffers)
+      .set("max_workgroup_bytes", limits.max_workgroup_bytes);
   out.set("max_workgroup_invocations", limits.max_workgroup_invocations);
   out.set("max_workgroups_per_dimension", limits.max_workgroups_per_dimension);
   return out;
 }
 
-Json adapter_json(size_t i, const gpu::native::Adapter& adapter, bool chosen, const std::string& why) {
+Json adapter_json(size_t i, const gpu::native::Adapter& adapter, bool chosen,
+                  const std::string& why) {
   Json features = Json::array();
   for (const std::string& f : adapter.features) features.push(f);
   Json out = Json::object();
-  out.set("id", fmt::format("gpu:{}", i)).set("name", adapter.info.name).set("type", gpu::name(adapter.info.type));
-  out.set("backend", adapter.info.backend).set("driver", adapter.info.driver).set("features", std::move(features));
+  out.set("id", fmt::format("gpu:{}", i))
+      .set("name", adapter.info.name)
+      .set("type", gpu::name(adapter.info.type));
+  out.set("backend", adapter.info.backend)
+      .set("driver", adapter.info.driver)
+      .set("features", std::move(features));
   out.set("limits", limits_json(adapter.info.limits)).set("chosen", chosen).set("why", why);
   return out;
 }
@@ -45,7 +52,10 @@ Json cpu_json(bool chosen, const std::string& why) {
   Json limits = Json::object();
   limits.set("physical_cores", base::n_physical_cores());
   Json out = Json::object();
-  out.set("id", "cpu").set("name", fmt::format("CPU ({})", kernels::cpu_variant())).set("type", "cpu").set("backend", "cpu");
+  out.set("id", "cpu")
+      .set("name", fmt::format("CPU ({})", kernels::cpu_variant()))
+      .set("type", "cpu")
+      .set("backend", "cpu");
   out.set("driver", "").set("features", std::move(variants)).set("limits", std::move(limits));
   out.set("chosen", chosen).set("why", why);
   return out;
@@ -61,22 +71,27 @@ base::Result<int> run(bool json) {
   PUNA_TRY(const gpu::Choice choice, gpu::choose_device("auto", adapters));
   const std::vector<std::string> why = gpu::explain_auto(adapters);
   Json devices = Json::array();
-  for (size_t i = 0; i < adapters.size(); ++i) devices.push(adapter_json(i, adapters[i], choice.adapter == i, why[i]));
+  for (size_t i = 0; i < adapters.size(); ++i)
+    devices.push(adapter_json(i, adapters[i], choice.adapter == i, why[i]));
   const bool cpu = !choice.adapter;
   devices.push(cpu_json(cpu, cpu ? choice.why : "a GPU is taken"));
   if (json) {
     Json out = Json::object();
-    out.set("auto", cpu ? "cpu" : fmt::format("gpu:{}", *choice.adapter)).set("devices", std::move(devices));
+    out.set("auto", cpu ? "cpu" : fmt::format("gpu:{}", *choice.adapter))
+        .set("devices", std::move(devices));
     fmt::print("{}\n", out.dump(1));
     return 0;
   }
   for (const Json& d : devices.items()) {
-    fmt::print("{} {:<6} {} ({}, {}{}{})\n", d.find("chosen")->boolean() ? "*" : " ", d.find("id")->string(), d.find("name")->string(),
-               d.find("type")->string(), d.find("backend")->string(), d.find("driver")->string().empty() ? "" : ", ",
+    fmt::print("{} {:<6} {} ({}, {}{}{})\n", d.find("chosen")->boolean() ? "*" : " ",
+               d.find("id")->string(), d.find("name")->string(), d.find("type")->string(),
+               d.find("backend")->string(), d.find("driver")->string().empty() ? "" : ", ",
                d.find("driver")->string());
     std::string features;
-    for (const Json& f : d.find("features")->items()) features += (features.empty() ? "" : ", ") + f.string();
-    fmt::print("         features: {}\n         {}\n", features.empty() ? "none" : features, d.find("why")->string());
+    for (const Json& f : d.find("features")->items())
+      features += (features.empty() ? "" : ", ") + f.string();
+    fmt::print("         features: {}\n         {}\n", features.empty() ? "none" : features,
+               d.find("why")->string());
   }
   return 0;
 }

@@ -20,8 +20,8 @@ namespace {
 
 using base::Json;
 
-constexpr size_t kShownItems = 4;    // of long arrays
-constexpr size_t kShownText = 120;   // of long strings, in bytes
+constexpr size_t kShownItems = 4;   // of long arrays
+constexpr size_t kShownText = 120;  // of long strings, in bytes
 
 struct Flags {
   ModelFlags model;
@@ -33,7 +33,10 @@ Json to_json(const formats::Value& value) {
   return std::visit(
       [](const auto& v) -> Json {
         using T = std::decay_t<decltype(v)>;
-        if constexpr (requires { v.begin(); typename T::value_type; } && !std::is_same_v<T, std::string>) {
+        if constexpr (requires {
+                        v.begin();
+                        typename T::value_type;
+                      } && !std::is_same_v<T, std::string>) {
           Json out = Json::array();
           for (const auto& item : v) out.push(Json(static_cast<typename T::value_type>(item)));
           return out;
@@ -48,7 +51,8 @@ std::string to_text(const formats::Value& value) {
   const Json json = to_json(value);
   if (json.is_string()) {
     std::string text = json.dump();
-    if (text.size() > kShownText) text = text.substr(0, kShownText) + fmt::format("... ({} bytes)", json.string().size());
+    if (text.size() > kShownText)
+      text = text.substr(0, kShownText) + fmt::format("... ({} bytes)", json.string().size());
     return text;
   }
   if (!json.is_array() || json.items().size() <= kShownItems) return json.dump();
@@ -76,7 +80,9 @@ Json describe_json(const formats::ModelFile& file) {
   }
   Json out = Json::object();
   out.set("name", file.name).set("n_tokens", static_cast<uint64_t>(file.vocabulary.tokens.size()));
-  out.set("n_tensors", static_cast<uint64_t>(file.tensors.size())).set("tensor_bytes", bytes).set("parameters", elements);
+  out.set("n_tensors", static_cast<uint64_t>(file.tensors.size()))
+      .set("tensor_bytes", bytes)
+      .set("parameters", elements);
   out.set("metadata", std::move(metadata)).set("tensors", std::move(tensors));
   return out;
 }
@@ -86,20 +92,24 @@ void print_text(const formats::ModelFile& file) {
   for (const auto& [key, value] : file.metadata) fmt::print("  {} = {}\n", key, to_text(value));
   const tokenizer::Vocabulary& v = file.vocabulary;
   if (!v.tokens.empty()) {
-    fmt::print("vocabulary: {} tokens, {} merges, model \"{}\", pre-tokenizer \"{}\"\n", v.tokens.size(), v.merges.size(), v.model, v.pre);
+    fmt::print("vocabulary: {} tokens, {} merges, model \"{}\", pre-tokenizer \"{}\"\n",
+               v.tokens.size(), v.merges.size(), v.model, v.pre);
   }
   uint64_t bytes = 0, elements = 0;
   std::map<std::string_view, std::pair<int, uint64_t>> by_type;
   for (const formats::Tensor& t : file.tensors) {
-    fmt::print("  {:<40} {:<6} [{}] at {} ({})\n", t.name, quant::info(t.type).name, fmt::join(t.shape, ", "), t.offset, human_bytes(t.bytes));
+    fmt::print("  {:<40} {:<6} [{}] at {} ({})\n", t.name, quant::info(t.type).name,
+               fmt::join(t.shape, ", "), t.offset, human_bytes(t.bytes));
     bytes += t.bytes;
     elements += t.rows() * t.columns();
     auto& [n, sum] = by_type[quant::info(t.type).name];
     ++n;
     sum += t.bytes;
   }
-  fmt::print("tensors: {}, {:.1f} M parameters, {}\n", file.tensors.size(), static_cast<double>(elements) / 1e6, human_bytes(bytes));
-  for (const auto& [type, sum] : by_type) fmt::print("  {:<6} {} tensors, {}\n", type, sum.first, human_bytes(sum.second));
+  fmt::print("tensors: {}, {:.1f} M parameters, {}\n", file.tensors.size(),
+             static_cast<double>(elements) / 1e6, human_bytes(bytes));
+  for (const auto& [type, sum] : by_type)
+    fmt::print("  {:<6} {} tensors, {}\n", type, sum.first, human_bytes(sum.second));
 }
 
 base::Result<int> run(const Flags& flags) {
@@ -116,16 +126,23 @@ base::Result<int> run(const Flags& flags) {
     graph = plan::fuse(std::move(graph));
     plan::CacheConfig cache;
     cache.type = options.engine.kv_type;
-    const uint32_t context = options.engine.context ? std::min(*options.engine.context, config.context) : std::min(config.context, 8192u);
-    cache.pages_per_sequence = ((context == 0 ? config.context : context) + kernels::kPageTokens - 1) / kernels::kPageTokens;
+    const uint32_t context = options.engine.context
+                                 ? std::min(*options.engine.context, config.context)
+                                 : std::min(config.context, 8192u);
+    cache.pages_per_sequence =
+        ((context == 0 ? config.context : context) + kernels::kPageTokens - 1) /
+        kernels::kPageTokens;
     cache.n_pages = cache.pages_per_sequence;
     PUNA_TRY(const gpu::DeviceInfo device, service::describe_device(options));
-    PUNA_TRY(const plan::GpuPlan plan, plan::plan_gpu(graph, cache, device, {options.engine.numerics, {1, kernels::kMaxStepTokens}}));
+    PUNA_TRY(const plan::GpuPlan plan,
+             plan::plan_gpu(graph, cache, device,
+                            {options.engine.numerics, {1, kernels::kMaxStepTokens}}));
     const std::string text = plan::describe(plan);
     if (flags.json) {
       document.set("plan", text);
     } else {
-      fmt::print("plan for {} (context {}):\n{}", device.name, cache.n_pages * kernels::kPageTokens, text);
+      fmt::print("plan for {} (context {}):\n{}", device.name, cache.n_pages * kernels::kPageTokens,
+                 text);
     }
   }
   if (flags.json) fmt::print("{}\n", document.dump(1));
@@ -136,7 +153,8 @@ base::Result<int> run(const Flags& flags) {
 
 Action add_inspect(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  app.add_option("MODEL", flags->model.model, "A name in the store or catalogue, or a .gguf path")->required();
+  app.add_option("MODEL", flags->model.model, "A name in the store or catalogue, or a .gguf path")
+      ->required();
   app.add_flag("--json", flags->json, "Print one JSON document");
   app.add_flag("--plan", flags->plan, "Add the buffers and dispatches of the GPU plan");
   add_engine_flags(app, flags->model);

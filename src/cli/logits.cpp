@@ -37,8 +37,10 @@ base::Result<int> run(const Flags& flags) {
 Action add_logits(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   add_model_flag(app, flags->model);
-  app.add_option("--tokens", flags->tokens, "Token ids, separated by commas; nothing is added")->required();
-  app.add_option("--output", flags->output, "Where to write float32 [n_tokens, n_vocab] as .npy")->required();
+  app.add_option("--tokens", flags->tokens, "Token ids, separated by commas; nothing is added")
+      ->required();
+  app.add_option("--output", flags->output, "Where to write float32 [n_tokens, n_vocab] as .npy")
+      ->required();
   add_engine_flags(app, flags->model);
   return [flags] { return run(*flags); };
 }

@@ -1,5 +1,5 @@
-// The program: parses the command line, runs one command, maps errors to one line on stderr and an exit code
-// (0 fine, 1 run-time error, 2 wrong usage, 130 interrupted).
+// The program: parses the command line, runs one command, maps errors to one line on stderr and an
+// exit code (0 fine, 1 run-time error, 2 wrong usage, 130 interrupted).
 
 #include <fmt/format.h>
 
@@ -29,7 +29,8 @@ std::string one_line(std::string text) {
 }
 
 int fail_usage(const std::string& message, const std::string& command) {
-  print_error(fmt::format("{} - See `puna {}{}--help`.", one_line(message), command, command.empty() ? "" : " "));
+  print_error(fmt::format("{} - See `puna {}{}--help`.", one_line(message), command,
+                          command.empty() ? "" : " "));
   return 2;
 }
 

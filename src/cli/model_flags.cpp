@@ -16,12 +16,15 @@ using base::Result;
 
 void add_device_flags(CLI::App& app, ModelFlags& flags) {
   app.add_option("--device", flags.device, "auto, gpu, gpu:N or cpu")->capture_default_str();
-  app.add_option("--threads", flags.threads, "Threads of the CPU device (default: one per physical core)")
+  app.add_option("--threads", flags.threads,
+                 "Threads of the CPU device (default: one per physical core)")
       ->check(CLI::Range(1, 1024));
-  app.add_option("--gpu-features", flags.gpu_features, "all, or baseline to hide every optional GPU feature")
+  app.add_option("--gpu-features", flags.gpu_features,
+                 "all, or baseline to hide every optional GPU feature")
       ->check(CLI::IsMember({"all", "baseline"}))
       ->capture_default_str();
-  app.add_option("--cpu-variant", flags.cpu_variant, "Force a variant of the CPU kernels (see puna devices)");
+  app.add_option("--cpu-variant", flags.cpu_variant,
+                 "Force a variant of the CPU kernels (see puna devices)");
   app.add_flag("--verbose", flags.verbose, "Log what happens on stderr");
 }
 
@@ -29,19 +32,24 @@ void add_engine_flags(CLI::App& app, ModelFlags& flags) {
   add_device_flags(app, flags);
   app.add_option("--kv-type", flags.kv_type, "Type of the KV cache: f32, f16 or q8_0")
       ->check(CLI::IsMember({"f32", "f16", "q8_0", "q4_0"}, CLI::ignore_case));
-  app.add_option("--numerics", flags.numerics, "exact (f32 activations) or fast (int8 activations allowed)")
+  app.add_option("--numerics", flags.numerics,
+                 "exact (f32 activations) or fast (int8 activations allowed)")
       ->check(CLI::IsMember({"exact", "fast"}));
-  app.add_option("--ctx", flags.context, "Context in tokens; 0 = as trained (default: up to 8192, as fits)");
+  app.add_option("--ctx", flags.context,
+                 "Context in tokens; 0 = as trained (default: up to 8192, as fits)");
 }
 
 void add_model_flag(CLI::App& app, ModelFlags& flags) {
-  app.add_option("--model", flags.model, "A name in the store or catalogue, or a .gguf path")->required();
+  app.add_option("--model", flags.model, "A name in the store or catalogue, or a .gguf path")
+      ->required();
 }
 
-Result<service::OpenOptions> open_options(const ModelFlags& flags, const Defaults& defaults, ProgressBar& bar) {
+Result<service::OpenOptions> open_options(const ModelFlags& flags, const Defaults& defaults,
+                                          ProgressBar& bar) {
   if (flags.verbose) {
-    base::set_log_sink([](base::LogLevel, std::string_view text) { fmt::print(stderr, "{}\n", text); },
-                       base::LogLevel::kInfo);
+    base::set_log_sink(
+        [](base::LogLevel, std::string_view text) { fmt::print(stderr, "{}\n", text); },
+        base::LogLevel::kInfo);
   }
   service::OpenOptions o;
   o.model = flags.model;
@@ -52,19 +60,23 @@ Result<service::OpenOptions> open_options(const ModelFlags& flags, const Default
   o.engine.n_threads = flags.threads;
   o.engine.numerics = defaults.numerics;
   if (!flags.numerics.empty()) {
-    o.engine.numerics = flags.numerics == "exact" ? kernels::Numerics::kExact : kernels::Numerics::kFast;
+    o.engine.numerics =
+        flags.numerics == "exact" ? kernels::Numerics::kExact : kernels::Numerics::kFast;
   }
   o.engine.kv_type = defaults.kv_type;
   if (flags.kv_type == "f32") o.engine.kv_type = kernels::KvType::kF32;
   if (flags.kv_type == "f16") o.engine.kv_type = kernels::KvType::kF16;
   if (flags.kv_type == "q8_0") o.engine.kv_type = kernels::KvType::kQ8_0;
-  if (flags.kv_type == "q4_0") return base::fail(ErrorCode::kUsage, "--kv-type q4_0 is not supported yet.");
+  if (flags.kv_type == "q4_0")
+    return base::fail(ErrorCode::kUsage, "--kv-type q4_0 is not supported yet.");
   o.engine.hooks.cancel = &interrupted();
-  o.engine.hooks.on_progress = [&bar](uint64_t done, uint64_t total) { bar.update("loading", done, total); };
+  o.engine.hooks.on_progress = [&bar](uint64_t done, uint64_t total) {
+    bar.update("loading", done, total);
+  };
   o.pull_options.cancel = &interrupted();
   o.pull_options.progress = [&bar](const store::Progress& p) {
-    bar.update(p.source.empty() ? std::string(p.phase) : fmt::format("{} ({})", p.phase, p.source), p.done_bytes,
-               p.total_bytes);
+    bar.update(p.source.empty() ? std::string(p.phase) : fmt::format("{} ({})", p.phase, p.source),
+               p.done_bytes, p.total_bytes);
   };
   return o;
 }
@@ -74,7 +86,8 @@ Result<std::vector<int32_t>> parse_ids(const std::string& text) {
   const char* at = text.data();
   const char* end = at + text.size();
   const auto skip = [&] {
-    while (at != end && (*at == ',' || *at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')) ++at;
+    while (at != end && (*at == ',' || *at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
+      ++at;
   };
   for (skip(); at != end; skip()) {
     int32_t id = 0;
@@ -82,24 +95,34 @@ Result<std::vector<int32_t>> parse_ids(const std::string& text) {
     if (error != std::errc() || id < 0) {
       const size_t n = std::min<size_t>(static_cast<size_t>(end - at), 20);
       return base::fail(ErrorCode::kUsage,
-                        fmt::format("\"{}\" is no token id; ids are numbers separated by commas.", std::string_view(at, n)));
+                        fmt::format("\"{}\" is no token id; ids are numbers separated by commas.",
+                                    std::string_view(at, n)));
     }
     ids.push_back(id);
     at = next;
   }
-  if (ids.empty()) return base::fail(ErrorCode::kUsage, "No token ids are given; they are numbers separated by commas.");
+  if (ids.empty())
+    return base::fail(ErrorCode::kUsage,
+                      "No token ids are given; they are numbers separated by commas.");
   return ids;
 }
 
-std::string read_stdin() { return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()}; }
+std::string read_stdin() {
+  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+}
 
-std::string_view name(kernels::Numerics numerics) { return numerics == kernels::Numerics::kExact ? "exact" : "fast"; }
+std::string_view name(kernels::Numerics numerics) {
+  return numerics == kernels::Numerics::kExact ? "exact" : "fast";
+}
 
 std::string_view name(kernels::KvType type) {
   switch (type) {
-    case kernels::KvType::kF32: return "f32";
-    case kernels::KvType::kF16: return "f16";
-    case kernels::KvType::kQ8_0: return "q8_0";
+    case kernels::KvType::kF32:
+      return "f32";
+    case kernels::KvType::kF16:
+      return "f16";
+    case kernels::KvType::kQ8_0:
+      return "q8_0";
   }
   return "unknown";
 }

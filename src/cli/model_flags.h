@@ -20,8 +20,8 @@ struct ModelFlags {
   std::string device = "auto";
   std::string gpu_features = "all";
   std::string cpu_variant;
-  std::string kv_type;    // as given; empty = the command's default
-  std::string numerics;   // as given; empty = the command's default
+  std::string kv_type;   // as given; empty = the command's default
+  std::string numerics;  // as given; empty = the command's default
   std::optional<uint32_t> context;
   int threads = 0;
   bool verbose = false;
@@ -40,7 +40,8 @@ struct Defaults {
   kernels::KvType kv_type = kernels::KvType::kF16;
 };
 // What service::open needs, with progress bars on a terminal and Ctrl-C as cancel. Errors: kUsage.
-base::Result<service::OpenOptions> open_options(const ModelFlags& flags, const Defaults& defaults, ProgressBar& bar);
+base::Result<service::OpenOptions> open_options(const ModelFlags& flags, const Defaults& defaults,
+                                                ProgressBar& bar);
 
 // "1,2,3" or "1 2 3" as ids. Errors: kUsage naming the piece that is no number.
 base::Result<std::vector<int32_t>> parse_ids(const std::string& text);

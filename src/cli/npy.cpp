@@ -11,10 +11,11 @@
 
 namespace puna::cli {
 
-base::Result<void> write_npy(const std::string& path, std::span<const float> values, std::span<const uint64_t> shape) {
+base::Result<void> write_npy(const std::string& path, std::span<const float> values,
+                             std::span<const uint64_t> shape) {
   static_assert(std::endian::native == std::endian::little, "the header says '<f4'");
-  std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}{}), }}", fmt::join(shape, ", "),
-                                   shape.size() == 1 ? "," : "");
+  std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}{}), }}",
+                                   fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   // Magic, version, length and header together fill a multiple of 64 bytes.
   constexpr size_t kFixed = 10;
   header.append((64 - (kFixed + header.size() + 1) % 64) % 64, ' ');
@@ -25,7 +26,8 @@ base::Result<void> write_npy(const std::string& path, std::span<const float> val
   head += header;
 
   const auto io_error = [&] {
-    return base::fail(base::ErrorCode::kIo, fmt::format("Cannot write {}: {}.", path, std::strerror(errno)));
+    return base::fail(base::ErrorCode::kIo,
+                      fmt::format("Cannot write {}: {}.", path, std::strerror(errno)));
   };
   std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "wb"), &std::fclose);
   if (!file) return io_error();

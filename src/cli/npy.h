@@ -10,6 +10,7 @@
 namespace puna::cli {
 
 // Errors: kIo naming the path.
-base::Result<void> write_npy(const std::string& path, std::span<const float> values, std::span<const uint64_t> shape);
+base::Result<void> write_npy(const std::string& path, std::span<const float> values,
+                             std::span<const uint64_t> shape);
 
 }  // namespace puna::cli

@@ -21,8 +21,9 @@ base::Result<int> run(const std::string& model) {
   const store::Store store(root);
   PUNA_TRY(const store::Resolved found, store.resolve(model));
   if (!found.entry) {
-    return base::fail(base::ErrorCode::kUsage, fmt::format("\"{}\" is here already ({}); only catalogue models are pulled.",
-                                                           model, found.path));
+    return base::fail(base::ErrorCode::kUsage,
+                      fmt::format("\"{}\" is here already ({}); only catalogue models are pulled.",
+                                  model, found.path));
   }
   fmt::print(stderr, "{} ({}), {}\nLicence: {}\n", found.entry->title, found.entry->file_type,
              human_bytes(found.entry->bytes), found.entry->license);

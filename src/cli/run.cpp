@@ -46,22 +46,31 @@ service::Request make_request(const Flags& flags) {
 
 const char* name(engine::StopReason reason) {
   switch (reason) {
-    case engine::StopReason::kEnd: return "end";
-    case engine::StopReason::kLength: return "length";
-    case engine::StopReason::kContext: return "context";
-    case engine::StopReason::kCancelled: return "cancelled";
-    case engine::StopReason::kStopped: return "stop";
+    case engine::StopReason::kEnd:
+      return "end";
+    case engine::StopReason::kLength:
+      return "length";
+    case engine::StopReason::kContext:
+      return "context";
+    case engine::StopReason::kCancelled:
+      return "cancelled";
+    case engine::StopReason::kStopped:
+      return "stop";
   }
   return "unknown";
 }
 
-void print_stats(const service::LoadedModel& model, const engine::GenerateStats& s, double load_ms) {
-  const double per_s = s.decode_ms > 0 && s.n_generated > 1 ? (s.n_generated - 1) * 1000.0 / s.decode_ms : 0;
+void print_stats(const service::LoadedModel& model, const engine::GenerateStats& s,
+                 double load_ms) {
+  const double per_s =
+      s.decode_ms > 0 && s.n_generated > 1 ? (s.n_generated - 1) * 1000.0 / s.decode_ms : 0;
   fmt::print(stderr,
-             "device=\"{}\" load_ms={:.1f} prompt_tokens={} cached_tokens={} prompt_ms={:.1f} prompt_tokens_per_s={:.1f} "
+             "device=\"{}\" load_ms={:.1f} prompt_tokens={} cached_tokens={} prompt_ms={:.1f} "
+             "prompt_tokens_per_s={:.1f} "
              "generated_tokens={} decode_ms={:.1f} decode_tokens_per_s={:.1f} stop={}\n",
              model.device_name, load_ms, s.n_prompt, s.n_cached, s.prompt_ms,
-             s.prompt_ms > 0 ? s.n_prompt * 1000.0 / s.prompt_ms : 0, s.n_generated, s.decode_ms, per_s, name(s.stop));
+             s.prompt_ms > 0 ? s.n_prompt * 1000.0 / s.prompt_ms : 0, s.n_generated, s.decode_ms,
+             per_s, name(s.stop));
 }
 
 base::Result<int> answer(const Flags& flags, service::LoadedModel& model, double load_ms) {
@@ -90,8 +99,10 @@ base::Result<int> answer(const Flags& flags, service::LoadedModel& model, double
 }
 
 base::Result<int> run(const Flags& flags) {
-  if (!flags.format.empty()) return base::fail(base::ErrorCode::kUsage, "--format is not supported yet.");
-  if (auto ok = engine::check(flags.sampling); !ok) return base::fail(base::ErrorCode::kUsage, ok.error().message);
+  if (!flags.format.empty())
+    return base::fail(base::ErrorCode::kUsage, "--format is not supported yet.");
+  if (auto ok = engine::check(flags.sampling); !ok)
+    return base::fail(base::ErrorCode::kUsage, ok.error().message);
   catch_interrupts();
   ProgressBar bar;
   PUNA_TRY(service::OpenOptions options, open_options(flags.model, {}, bar));
@@ -101,8 +112,10 @@ base::Result<int> run(const Flags& flags) {
   bar.clear();
   const bool chat = !flags.prompt && flags.tokens.empty() && stdin_is_terminal();
   if (!chat) return answer(flags, model, load_ms);
-  fmt::print(stderr, "{} on {}, context {} tokens. Ctrl-C stops an answer, Ctrl-D or /bye ends, /? helps.\n", model.name,
-             model.device_name, model.engine->context());
+  fmt::print(
+      stderr,
+      "{} on {}, context {} tokens. Ctrl-C stops an answer, Ctrl-D or /bye ends, /? helps.\n",
+      model.name, model.device_name, model.engine->context());
   ChatSettings settings;
   settings.request = make_request(flags);
   settings.system = flags.system;
@@ -117,22 +130,37 @@ base::Result<int> run(const Flags& flags) {
 
 Action add_run(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  app.add_option("MODEL", flags->model.model, "A name in the store or catalogue, or a .gguf path")->required();
-  app.add_option("PROMPT", flags->prompt, "The prompt; none reads standard input, or chats on a terminal");
-  app.add_option("-n,--max-tokens", flags->max_tokens, "At most this many tokens (default: until the end or the context is full)");
-  app.add_option("--temp", flags->sampling.temperature, "Temperature; 0 always takes the likeliest token")->capture_default_str();
-  app.add_option("--top-k", flags->sampling.top_k, "Keep the k likeliest tokens; 0 = all")->capture_default_str();
-  app.add_option("--top-p", flags->sampling.top_p, "Keep the likeliest tokens up to this probability")->capture_default_str();
-  app.add_option("--min-p", flags->sampling.min_p, "Drop tokens below this share of the likeliest")->capture_default_str();
-  app.add_option("--repeat-penalty", flags->sampling.repeat_penalty, "Penalty on recent tokens; 1 = none")->capture_default_str();
+  app.add_option("MODEL", flags->model.model, "A name in the store or catalogue, or a .gguf path")
+      ->required();
+  app.add_option("PROMPT", flags->prompt,
+                 "The prompt; none reads standard input, or chats on a terminal");
+  app.add_option("-n,--max-tokens", flags->max_tokens,
+                 "At most this many tokens (default: until the end or the context is full)");
+  app.add_option("--temp", flags->sampling.temperature,
+                 "Temperature; 0 always takes the likeliest token")
+      ->capture_default_str();
+  app.add_option("--top-k", flags->sampling.top_k, "Keep the k likeliest tokens; 0 = all")
+      ->capture_default_str();
+  app.add_option("--top-p", flags->sampling.top_p,
+                 "Keep the likeliest tokens up to this probability")
+      ->capture_default_str();
+  app.add_option("--min-p", flags->sampling.min_p, "Drop tokens below this share of the likeliest")
+      ->capture_default_str();
+  app.add_option("--repeat-penalty", flags->sampling.repeat_penalty,
+                 "Penalty on recent tokens; 1 = none")
+      ->capture_default_str();
   app.add_option("--seed", flags->seed, "Seed of the draw (default: random)");
   app.add_option("--system", flags->system, "System message");
-  app.add_option("--stop", flags->stop, "End the text before this string; may be given several times")->allow_extra_args(false);
-  app.add_option("--tokens", flags->tokens, "Prompt as token ids, separated by commas; nothing is added");
+  app.add_option("--stop", flags->stop,
+                 "End the text before this string; may be given several times")
+      ->allow_extra_args(false);
+  app.add_option("--tokens", flags->tokens,
+                 "Prompt as token ids, separated by commas; nothing is added");
   app.add_option("--format", flags->format)->group("");
   app.add_flag("--raw", flags->raw, "Complete the prompt as plain text, without the chat template");
   app.add_flag("--ignore-eos", flags->ignore_end, "Go on after the end token");
-  app.add_flag("--output-tokens", flags->output_tokens, "Print token ids instead of text, on one line");
+  app.add_flag("--output-tokens", flags->output_tokens,
+               "Print token ids instead of text, on one line");
   app.add_flag("--stats", flags->stats, "Print timings as one line of key=value on stderr");
   add_engine_flags(app, flags->model);
   return [flags] { return run(*flags); };

@@ -29,14 +29,17 @@ base::Result<int> run(const Flags& flags) {
   PUNA_TRY(const service::OpenOptions options, open_options(flags.model, {}, bar));
   PUNA_TRY(service::DeviceUse use, service::open_device(options));
   base::ThreadPool pool(options.engine.n_threads);
-  const auto backend = use.device ? kernels::selftest_gpu(*use.device) : kernels::selftest_cpu(pool);
+  const auto backend =
+      use.device ? kernels::selftest_gpu(*use.device) : kernels::selftest_cpu(pool);
   kernels::SelftestOptions test;
   test.filter = flags.filter;
   test.cancel = &interrupted();
   if (!flags.json) {
-    fmt::print("{}\n{:<10} {:<12} {:<44} {:>9} {:>8}\n", use.name, "role", "type", "shape", "NMSE", "limit");
+    fmt::print("{}\n{:<10} {:<12} {:<44} {:>9} {:>8}\n", use.name, "role", "type", "shape", "NMSE",
+               "limit");
     test.on_result = [](const kernels::SelftestResult& r) {
-      fmt::print("{:<10} {:<12} {:<44} {:>9.2e} {:>8.0e} {}\n", r.role, r.type, r.shape, r.nmse, r.limit, r.pass() ? "pass" : "FAIL");
+      fmt::print("{:<10} {:<12} {:<44} {:>9.2e} {:>8.0e} {}\n", r.role, r.type, r.shape, r.nmse,
+                 r.limit, r.pass() ? "pass" : "FAIL");
       std::fflush(stdout);
     };
   }
@@ -47,10 +50,14 @@ base::Result<int> run(const Flags& flags) {
     n_passed += r.pass();
     Json row = Json::object();
     row.set("role", r.role).set("type", r.type).set("shape", r.shape);
-    row.set("nmse", std::isfinite(r.nmse) ? Json(r.nmse) : Json()).set("limit", r.limit).set("pass", r.pass());
+    row.set("nmse", std::isfinite(r.nmse) ? Json(r.nmse) : Json())
+        .set("limit", r.limit)
+        .set("pass", r.pass());
     rows.push(std::move(row));
   }
-  if (results.empty()) return base::fail(base::ErrorCode::kUsage, fmt::format("No case matches --filter {}.", flags.filter));
+  if (results.empty())
+    return base::fail(base::ErrorCode::kUsage,
+                      fmt::format("No case matches --filter {}.", flags.filter));
   if (flags.json) {
     Json out = Json::object();
     out.set("device", use.name).set("results", std::move(rows));

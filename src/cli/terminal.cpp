@@ -51,11 +51,13 @@ void ProgressBar::update(std::string_view what, uint64_t done_bytes, uint64_t to
   }
   const double seconds = started_.ms() / 1000;
   const double rate = seconds > 0 ? static_cast<double>(done_bytes - first_bytes_) / seconds : 0;
-  const double fraction = total_bytes > 0 ? static_cast<double>(done_bytes) / static_cast<double>(total_bytes) : 0;
+  const double fraction =
+      total_bytes > 0 ? static_cast<double>(done_bytes) / static_cast<double>(total_bytes) : 0;
   constexpr int kWidth = 24;
   const int filled = static_cast<int>(fraction * kWidth);
-  fmt::print(stderr, "\r{} [{}{}] {:3.0f}% {} of {}, {}/s, {} left\x1b[K", what_, std::string(filled, '#'),
-             std::string(kWidth - filled, '.'), fraction * 100, human_bytes(done_bytes), human_bytes(total_bytes),
+  fmt::print(stderr, "\r{} [{}{}] {:3.0f}% {} of {}, {}/s, {} left\x1b[K", what_,
+             std::string(filled, '#'), std::string(kWidth - filled, '.'), fraction * 100,
+             human_bytes(done_bytes), human_bytes(total_bytes),
              human_bytes(static_cast<uint64_t>(rate)),
              clock_text(rate > 0 ? static_cast<double>(total_bytes - done_bytes) / rate : 1e9));
   std::fflush(stderr);
@@ -79,7 +81,8 @@ std::string human_bytes(uint64_t bytes) {
     v /= 1000;
     ++unit;
   }
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.{}f} {}", v, v < 9.95 ? 1 : 0, kUnits[unit]);
+  return unit == 0 ? fmt::format("{} B", bytes)
+                   : fmt::format("{:.{}f} {}", v, v < 9.95 ? 1 : 0, kUnits[unit]);
 }
 
 }  // namespace puna::cli

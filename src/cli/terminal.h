@@ -14,7 +14,8 @@ namespace puna::cli {
 // One line `error: ...` on stderr.
 void print_error(std::string_view text);
 
-// Set by the first Ctrl-C (the second ends the process at once). catch_interrupts() installs the handler.
+// Set by the first Ctrl-C (the second ends the process at once). catch_interrupts() installs the
+// handler.
 std::atomic<bool>& interrupted();
 void catch_interrupts();
 

@@ -42,11 +42,13 @@ base::Result<int> tokenize(const Flags& flags) {
 
 base::Result<int> detokenize(const Flags& flags) {
   PUNA_TRY(const auto tokenizer, open(flags));
-  PUNA_TRY(const std::vector<int32_t> ids, parse_ids(flags.text == "-" ? read_stdin() : flags.text));
+  PUNA_TRY(const std::vector<int32_t> ids,
+           parse_ids(flags.text == "-" ? read_stdin() : flags.text));
   for (int32_t id : ids) {
     if (id >= tokenizer->n_tokens()) {
       return base::fail(base::ErrorCode::kInvalidArgument,
-                        fmt::format("Token id {} is outside the vocabulary (0 to {}).", id, tokenizer->n_tokens() - 1));
+                        fmt::format("Token id {} is outside the vocabulary (0 to {}).", id,
+                                    tokenizer->n_tokens() - 1));
     }
   }
   const std::string text = tokenizer->decode(ids, /*special=*/true);
@@ -60,7 +62,8 @@ Action add_tokenize(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   add_model_flag(app, flags->model);
   app.add_option("TEXT", flags->text, "The text; - or none reads standard input");
-  app.add_flag("--no-special", flags->no_special, "Add nothing, and read markers like <|im_start|> as plain text");
+  app.add_flag("--no-special", flags->no_special,
+               "Add nothing, and read markers like <|im_start|> as plain text");
   app.add_flag("--json", flags->json, "Print a JSON array");
   return [flags] { return tokenize(*flags); };
 }
@@ -68,7 +71,8 @@ Action add_tokenize(CLI::App& app) {
 Action add_detokenize(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   add_model_flag(app, flags->model);
-  app.add_option("IDS", flags->text, "Ids separated by commas or spaces; - or none reads standard input");
+  app.add_option("IDS", flags->text,
+                 "Ids separated by commas or spaces; - or none reads standard input");
   return [flags] { return detokenize(*flags); };
 }
 

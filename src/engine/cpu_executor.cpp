@@ -23,7 +23,9 @@ int32_t argmax(std::span<const float> logits) {
 class CpuExecutor : public Executor {
  public:
   CpuExecutor(std::unique_ptr<plan::CpuProgram> program, plan::CacheConfig cache)
-      : program_(std::move(program)), cache_(cache), pages_(size_t{cache.n_sequences} * cache.pages_per_sequence) {}
+      : program_(std::move(program)),
+        cache_(cache),
+        pages_(size_t{cache.n_sequences} * cache.pages_per_sequence) {}
 
   Task<Result<void>> run(plan::Step step, std::span<float> logits) override {
     program_->run(step, pages_, logits);
@@ -46,7 +48,8 @@ class CpuExecutor : public Executor {
   }
 
   Result<void> set_pages(uint32_t sequence, std::span<const uint32_t> pages) override {
-    std::copy(pages.begin(), pages.end(), pages_.begin() + ptrdiff_t{sequence} * cache_.pages_per_sequence);
+    std::copy(pages.begin(), pages.end(),
+              pages_.begin() + ptrdiff_t{sequence} * cache_.pages_per_sequence);
     return {};
   }
 
@@ -62,17 +65,21 @@ class CpuExecutor : public Executor {
 // Rows per piece: whole row groups of about kPieceBytes.
 uint32_t piece_rows(const plan::WeightSpec& weight) {
   const uint64_t row = std::max<uint64_t>(quant::row_bytes(weight.type, weight.columns), 1);
-  const uint64_t groups = std::max<uint64_t>(kPieceBytes / (row * kernels::CpuMatrix::kRowGroup), 1);
-  return static_cast<uint32_t>(std::min<uint64_t>(groups * kernels::CpuMatrix::kRowGroup, UINT32_MAX / 2));
+  const uint64_t groups =
+      std::max<uint64_t>(kPieceBytes / (row * kernels::CpuMatrix::kRowGroup), 1);
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(groups * kernels::CpuMatrix::kRowGroup, UINT32_MAX / 2));
 }
 
 }  // namespace
 
 Task<Result<std::unique_ptr<Executor>>> load_cpu(const formats::ModelFile& file, plan::Graph graph,
-                                                 plan::CacheConfig cache, kernels::Numerics numerics,
-                                                 base::ThreadPool& pool, LoadHooks hooks) {
+                                                 plan::CacheConfig cache,
+                                                 kernels::Numerics numerics, base::ThreadPool& pool,
+                                                 LoadHooks hooks) {
   uint64_t total = 0;
-  for (const plan::WeightSpec& w : graph.weights) total += w.rows * quant::row_bytes(w.type, w.columns);
+  for (const plan::WeightSpec& w : graph.weights)
+    total += w.rows * quant::row_bytes(w.type, w.columns);
   uint64_t done = 0;
   plan::CpuWeights weights;
   std::vector<std::byte> piece, temporary;
@@ -84,7 +91,8 @@ Task<Result<std::unique_ptr<Executor>>> load_cpu(const formats::ModelFile& file,
     }
     const uint32_t step = piece_rows(spec);
     for (uint32_t first = 0; first < spec.rows; first += step) {
-      if (hooks.cancel && hooks.cancel->load()) co_return base::fail(ErrorCode::kCancelled, "Loading was cancelled.");
+      if (hooks.cancel && hooks.cancel->load())
+        co_return base::fail(ErrorCode::kCancelled, "Loading was cancelled.");
       const uint32_t n = std::min(step, spec.rows - first);
       piece.resize(n * quant::row_bytes(spec.type, spec.columns));
       PUNA_CO_TRY(co_await read_piece(file, spec, {first, n, 0, spec.columns}, piece, temporary));
@@ -98,7 +106,8 @@ Task<Result<std::unique_ptr<Executor>>> load_cpu(const formats::ModelFile& file,
     PUNA_CO_TRY(std::vector<float> values, co_await read_vector(file, spec));
     weights.vectors.push_back(std::move(values));
   }
-  PUNA_CO_TRY(auto program, plan::CpuProgram::create(std::move(graph), std::move(weights), cache, pool));
+  PUNA_CO_TRY(auto program,
+              plan::CpuProgram::create(std::move(graph), std::move(weights), cache, pool));
   co_return std::make_unique<CpuExecutor>(std::move(program), cache);
 }
 

@@ -21,13 +21,15 @@ constexpr uint32_t kDefaultContext = 8192;
 uint32_t round_up(uint32_t v, uint32_t to) { return (v + to - 1) / to * to; }
 
 // The context to plan for: as asked, else the smaller of trained and kDefaultContext.
-Result<uint32_t> choose_context(const models::Config& config, const std::optional<uint32_t>& asked) {
+Result<uint32_t> choose_context(const models::Config& config,
+                                const std::optional<uint32_t>& asked) {
   if (!asked) return std::min(config.context, kDefaultContext);
   if (*asked == 0) return config.context;
   if (*asked > config.context) {
-    return base::fail(ErrorCode::kInvalidArgument,
-                      fmt::format("A context of {} tokens is asked for, but the model was trained with {}.", *asked,
-                                  config.context));
+    return base::fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("A context of {} tokens is asked for, but the model was trained with {}.",
+                    *asked, config.context));
   }
   return *asked;
 }
@@ -35,17 +37,20 @@ Result<uint32_t> choose_context(const models::Config& config, const std::optiona
 plan::Step make_step(uint32_t sequence, std::span<const int32_t> tokens, size_t first) {
   plan::Step step;
   step.tokens.assign(tokens.begin(), tokens.end());
-  for (size_t i = 0; i < tokens.size(); ++i) step.positions.push_back(static_cast<int32_t>(first + i));
+  for (size_t i = 0; i < tokens.size(); ++i)
+    step.positions.push_back(static_cast<int32_t>(first + i));
   step.sequences.assign(tokens.size(), sequence);
   return step;
 }
 
 }  // namespace
 
-Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file, std::unique_ptr<gpu::Device> device,
+Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
+                                                   std::unique_ptr<gpu::Device> device,
                                                    EngineOptions options) {
   auto engine = std::unique_ptr<Engine>(new Engine());
-  PUNA_CO_TRY_CONTEXT(engine->config_, models::read_config(file), fmt::format("While loading {}", file.name));
+  PUNA_CO_TRY_CONTEXT(engine->config_, models::read_config(file),
+                      fmt::format("While loading {}", file.name));
   PUNA_CO_TRY_CONTEXT(plan::Graph graph, models::build(file, engine->config_),
                       fmt::format("While loading {}", file.name));
   PUNA_CO_TRY(engine->context_, choose_context(engine->config_, options.context));
@@ -55,7 +60,8 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file, std:
   plan::CacheConfig cache;
   cache.type = options.kv_type;
   cache.n_sequences = options.n_sequences;
-  cache.pages_per_sequence = round_up(engine->context_, kernels::kPageTokens) / kernels::kPageTokens;
+  cache.pages_per_sequence =
+      round_up(engine->context_, kernels::kPageTokens) / kernels::kPageTokens;
   cache.n_pages = cache.pages_per_sequence * options.n_sequences;
   engine->kv_.emplace(cache);
   engine->cached_.resize(options.n_sequences);
@@ -67,12 +73,13 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file, std:
     GpuOptions gpu_options;
     gpu_options.numerics = options.numerics;
     gpu_options.max_batch = options.n_sequences;
-    PUNA_CO_TRY(engine->executor_, co_await load_gpu(engine->file_, std::move(graph), cache, gpu_options,
-                                                     *engine->device_, options.hooks));
+    PUNA_CO_TRY(engine->executor_, co_await load_gpu(engine->file_, std::move(graph), cache,
+                                                     gpu_options, *engine->device_, options.hooks));
   } else {
     engine->pool_ = std::make_unique<base::ThreadPool>(options.n_threads);
-    PUNA_CO_TRY(engine->executor_, co_await load_cpu(engine->file_, std::move(graph), cache, options.numerics,
-                                                     *engine->pool_, options.hooks));
+    PUNA_CO_TRY(engine->executor_,
+                co_await load_cpu(engine->file_, std::move(graph), cache, options.numerics,
+                                  *engine->pool_, options.hooks));
   }
   co_return engine;
 }
@@ -80,8 +87,9 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file, std:
 Result<void> Engine::check_tokens(std::span<const int32_t> tokens) const {
   for (int32_t id : tokens) {
     if (id < 0 || static_cast<uint32_t>(id) >= vocab_) {
-      return base::fail(ErrorCode::kInvalidArgument,
-                        fmt::format("Token id {} is outside the vocabulary (0 to {}).", id, vocab_ - 1));
+      return base::fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("Token id {} is outside the vocabulary (0 to {}).", id, vocab_ - 1));
     }
   }
   return {};
@@ -121,8 +129,8 @@ Task<Result<void>> Engine::logits(std::vector<int32_t> tokens, std::span<float> 
   PUNA_CO_TRY(check_tokens(tokens));
   if (tokens.empty() || tokens.size() > context_) {
     co_return base::fail(ErrorCode::kInvalidArgument,
-                         fmt::format("{} tokens are given, but 1 to {} (the context) are expected.", tokens.size(),
-                                     context_));
+                         fmt::format("{} tokens are given, but 1 to {} (the context) are expected.",
+                                     tokens.size(), context_));
   }
   forget(0);
   PUNA_CO_TRY(make_room(0, static_cast<uint32_t>(tokens.size())));
@@ -136,20 +144,26 @@ Task<Result<void>> Engine::logits(std::vector<int32_t> tokens, std::span<float> 
   co_return {};
 }
 
-Task<Result<GenerateStats>> Engine::generate(uint32_t sequence, std::vector<int32_t> prompt, GenerateOptions options,
+Task<Result<GenerateStats>> Engine::generate(uint32_t sequence, std::vector<int32_t> prompt,
+                                             GenerateOptions options,
                                              std::vector<int32_t> end_tokens, OnToken on_token) {
   PUNA_CO_TRY(check(options.sampling));
   PUNA_CO_TRY(check_tokens(prompt));
-  if (prompt.empty()) co_return base::fail(ErrorCode::kInvalidArgument, "The prompt has no tokens.");
+  if (prompt.empty())
+    co_return base::fail(ErrorCode::kInvalidArgument, "The prompt has no tokens.");
   if (prompt.size() >= context_) {
-    co_return base::fail(ErrorCode::kInvalidArgument,
-                         fmt::format("The prompt has {} tokens, but the context holds {} and needs room for an answer.",
-                                     prompt.size(), context_));
+    co_return base::fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format(
+            "The prompt has {} tokens, but the context holds {} and needs room for an answer.",
+            prompt.size(), context_));
   }
   std::vector<int32_t>& cached = cached_[sequence];
-  // Reuse the common prefix, but evaluate at least the last token: its logits choose the first new one.
+  // Reuse the common prefix, but evaluate at least the last token: its logits choose the first new
+  // one.
   size_t common = 0;
-  while (common < cached.size() && common + 1 < prompt.size() && cached[common] == prompt[common]) ++common;
+  while (common < cached.size() && common + 1 < prompt.size() && cached[common] == prompt[common])
+    ++common;
 
   GenerateStats stats;
   stats.n_prompt = static_cast<uint32_t>(prompt.size() - common);
@@ -197,15 +211,17 @@ Task<Result<GenerateStats>> Engine::generate(uint32_t sequence, std::vector<int3
   } else if (take(next)) {
     if (options.sampling.greedy() && !options.sampling.penalized()) {
       const uint32_t room = context_ - static_cast<uint32_t>(text.size());
-      const uint32_t n = options.max_tokens ? std::min(room, *options.max_tokens - stats.n_generated) : room;
+      const uint32_t n =
+          options.max_tokens ? std::min(room, *options.max_tokens - stats.n_generated) : room;
       plan::Step step = make_step(sequence, std::span(&next, 1), text.size() - 1);
       step.output_rows = {0};
       // Pages are taken as the text grows, a chain of steps at a time.
       PUNA_CO_TRY(make_room(sequence, static_cast<uint32_t>(text.size()) + n));
-      PUNA_CO_TRY(co_await executor_->run_greedy(std::move(step), n, [&](std::span<const int32_t> ids) {
-        cached.push_back(text.back());
-        return take(ids[0]);
-      }));
+      PUNA_CO_TRY(
+          co_await executor_->run_greedy(std::move(step), n, [&](std::span<const int32_t> ids) {
+            cached.push_back(text.back());
+            return take(ids[0]);
+          }));
     } else {
       do {
         PUNA_CO_TRY(co_await evaluate(sequence, text, text.size() - 1, logits));
@@ -221,7 +237,8 @@ Task<Result<GenerateStats>> Engine::generate(uint32_t sequence, std::vector<int3
 Task<Result<void>> Engine::bench_prefill(uint32_t n_tokens) {
   std::vector<int32_t> tokens = cached_[0];
   const size_t from = tokens.size();
-  for (uint32_t i = 0; i < n_tokens; ++i) tokens.push_back(static_cast<int32_t>((i * 7919u + 1) % vocab_));
+  for (uint32_t i = 0; i < n_tokens; ++i)
+    tokens.push_back(static_cast<int32_t>((i * 7919u + 1) % vocab_));
   std::vector<float> logits(vocab_);
   PUNA_CO_TRY(co_await evaluate(0, tokens, from, logits));
   co_return {};
@@ -233,7 +250,8 @@ Task<Result<void>> Engine::bench_decode(uint32_t n_tokens) {
   const int32_t first = 1;
   plan::Step step = make_step(0, std::span(&first, 1), depth);
   step.output_rows = {0};
-  PUNA_CO_TRY(co_await executor_->run_greedy(std::move(step), n_tokens, [](std::span<const int32_t>) { return true; }));
+  PUNA_CO_TRY(co_await executor_->run_greedy(std::move(step), n_tokens,
+                                             [](std::span<const int32_t>) { return true; }));
   cached_[0].resize(depth + n_tokens, 1);
   co_return {};
 }

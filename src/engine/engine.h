@@ -25,11 +25,12 @@
 namespace puna::engine {
 
 struct EngineOptions {
-  std::optional<uint32_t> context;  // tokens a sequence may hold; none = min(trained, 8192, what fits); 0 = trained
+  std::optional<uint32_t>
+      context;  // tokens a sequence may hold; none = min(trained, 8192, what fits); 0 = trained
   kernels::KvType kv_type = kernels::KvType::kF16;
   kernels::Numerics numerics = kernels::Numerics::kFast;
-  int n_threads = 0;                // CPU device: 0 = one per physical core
-  uint32_t n_sequences = 1;         // how many sequences may be held at once
+  int n_threads = 0;         // CPU device: 0 = one per physical core
+  uint32_t n_sequences = 1;  // how many sequences may be held at once
   LoadHooks hooks;
 };
 
@@ -46,18 +47,18 @@ struct GenerateOptions {
 using OnToken = std::function<bool(int32_t id)>;
 
 struct GenerateStats {
-  uint32_t n_prompt = 0;     // tokens of the prompt that were evaluated now
-  uint32_t n_cached = 0;     // tokens of the prompt that the cache already held
+  uint32_t n_prompt = 0;  // tokens of the prompt that were evaluated now
+  uint32_t n_cached = 0;  // tokens of the prompt that the cache already held
   uint32_t n_generated = 0;
-  double prompt_ms = 0;      // until the first token was chosen
-  double decode_ms = 0;      // after that
+  double prompt_ms = 0;  // until the first token was chosen
+  double decode_ms = 0;  // after that
   StopReason stop = StopReason::kEnd;
 };
 
 class Engine {
  public:
-  // Loads onto `device`, or onto the CPU when it is null. Errors: those of the model's build; kInvalidArgument for a context above
-  // the trained one; kOutOfMemory saying what does not fit.
+  // Loads onto `device`, or onto the CPU when it is null. Errors: those of the model's build;
+  // kInvalidArgument for a context above the trained one; kOutOfMemory saying what does not fit.
   static base::Task<base::Result<std::unique_ptr<Engine>>> load(formats::ModelFile file,
                                                                 std::unique_ptr<gpu::Device> device,
                                                                 EngineOptions options);
@@ -73,17 +74,21 @@ class Engine {
   // Lets waiting tasks go on; for base::run_until.
   void poll() { executor_->poll(); }
 
-  // Logits of every position of a fresh evaluation from position 0: out [tokens, vocab]. Forgets sequence 0.
-  // Errors: kInvalidArgument for an id outside the vocabulary or more tokens than the context.
+  // Logits of every position of a fresh evaluation from position 0: out [tokens, vocab]. Forgets
+  // sequence 0. Errors: kInvalidArgument for an id outside the vocabulary or more tokens than the
+  // context.
   base::Task<base::Result<void>> logits(std::vector<int32_t> tokens, std::span<float> out);
 
-  // Continues sequence `sequence`, whose cache may hold a prefix of `prompt` (which is reused). on_token sees each new token.
-  // Errors: kInvalidArgument when the prompt is empty, holds unknown ids, or leaves no room in the context (both numbers named).
+  // Continues sequence `sequence`, whose cache may hold a prefix of `prompt` (which is reused).
+  // on_token sees each new token. Errors: kInvalidArgument when the prompt is empty, holds unknown
+  // ids, or leaves no room in the context (both numbers named).
   base::Task<base::Result<GenerateStats>> generate(uint32_t sequence, std::vector<int32_t> prompt,
-                                                   GenerateOptions options, std::vector<int32_t> end_tokens,
+                                                   GenerateOptions options,
+                                                   std::vector<int32_t> end_tokens,
                                                    OnToken on_token);
 
-  // For measuring: evaluates n tokens at the end of sequence 0 in prefill chunks, or n decode steps one by one.
+  // For measuring: evaluates n tokens at the end of sequence 0 in prefill chunks, or n decode steps
+  // one by one.
   base::Task<base::Result<void>> bench_prefill(uint32_t n_tokens);
   base::Task<base::Result<void>> bench_decode(uint32_t n_tokens);
   void forget(uint32_t sequence) { rewind(sequence, 0); }
@@ -94,9 +99,10 @@ class Engine {
   Engine() = default;
 
   base::Result<void> check_tokens(std::span<const int32_t> tokens) const;
-  // Evaluates tokens[from, end) of a sequence in chunks; the last row's logits go to `last` unless it is empty.
-  base::Task<base::Result<void>> evaluate(uint32_t sequence, std::span<const int32_t> tokens, size_t from,
-                                          std::span<float> last);
+  // Evaluates tokens[from, end) of a sequence in chunks; the last row's logits go to `last` unless
+  // it is empty.
+  base::Task<base::Result<void>> evaluate(uint32_t sequence, std::span<const int32_t> tokens,
+                                          size_t from, std::span<float> last);
   base::Result<void> make_room(uint32_t sequence, uint32_t n_tokens);
 
   formats::ModelFile file_;

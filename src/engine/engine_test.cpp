@@ -40,15 +40,16 @@ struct Text {
   std::vector<int32_t> tokens;
   engine::GenerateStats stats;
 };
-base::Result<Text> generate(Engine& engine, std::vector<int32_t> tokens, engine::GenerateOptions options,
-                            std::vector<int32_t> end = {}) {
+base::Result<Text> generate(Engine& engine, std::vector<int32_t> tokens,
+                            engine::GenerateOptions options, std::vector<int32_t> end = {}) {
   Text text;
-  PUNA_TRY(text.stats, base::run_until(engine.generate(0, std::move(tokens), options, std::move(end),
-                                                       [&](int32_t id) {
-                                                         text.tokens.push_back(id);
-                                                         return true;
-                                                       }),
-                                       [] {}));
+  PUNA_TRY(text.stats,
+           base::run_until(engine.generate(0, std::move(tokens), options, std::move(end),
+                                           [&](int32_t id) {
+                                             text.tokens.push_back(id);
+                                             return true;
+                                           }),
+                           [] {}));
   return text;
 }
 
@@ -70,7 +71,8 @@ TEST_CASE("logits of a prefix do not depend on what follows") {
   }
 }
 
-TEST_CASE("greedy text is the argmax of the logits at each step, and a cached prefix changes nothing") {
+TEST_CASE(
+    "greedy text is the argmax of the logits at each step, and a cached prefix changes nothing") {
   for (const char* architecture : {"llama", "gemma3"}) {
     auto engine = load(architecture);
     std::vector<int32_t> tokens = prompt(40);
@@ -122,11 +124,13 @@ TEST_CASE("impossible requests are refused with both numbers") {
   auto engine = load("llama", options);
   CHECK(generate(*engine, prompt(64), greedy(1)).error().message ==
         "The prompt has 64 tokens, but the context holds 64 and needs room for an answer.");
-  CHECK(generate(*engine, {1, 96}, greedy(1)).error().message == "Token id 96 is outside the vocabulary (0 to 95).");
+  CHECK(generate(*engine, {1, 96}, greedy(1)).error().message ==
+        "Token id 96 is outside the vocabulary (0 to 95).");
   CHECK(generate(*engine, {}, greedy(1)).error().message == "The prompt has no tokens.");
   options.context = 257;
   auto refused = base::run_until(Engine::load(fixtures::tiny_model(), nullptr, options), [] {});
-  CHECK(refused.error().message == "A context of 257 tokens is asked for, but the model was trained with 256.");
+  CHECK(refused.error().message ==
+        "A context of 257 tokens is asked for, but the model was trained with 256.");
 }
 
 TEST_CASE("a read that fails while loading names the tensor") {

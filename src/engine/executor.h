@@ -1,5 +1,5 @@
-// Executor: a loaded model on one device. The engine hands it steps; implemented on the CPU (cpu_executor.cpp) and on a gpu::Device
-// (gpu_executor.cpp).
+// Executor: a loaded model on one device. The engine hands it steps; implemented on the CPU
+// (cpu_executor.cpp) and on a gpu::Device (gpu_executor.cpp).
 #pragma once
 
 #include <atomic>
@@ -33,9 +33,11 @@ class Executor {
   // Runs the step; fills logits [output_rows, vocab].
   virtual base::Task<base::Result<void>> run(plan::Step step, std::span<float> logits) = 0;
 
-  // Decodes greedily: row i of the first step is the next token of its own sequence; each further step feeds every row the token
-  // that the step before chose. Ends after n_steps or when on_ids returns false; steps already under way are dropped.
-  virtual base::Task<base::Result<void>> run_greedy(plan::Step first, uint32_t n_steps, OnIds on_ids) = 0;
+  // Decodes greedily: row i of the first step is the next token of its own sequence; each further
+  // step feeds every row the token that the step before chose. Ends after n_steps or when on_ids
+  // returns false; steps already under way are dropped.
+  virtual base::Task<base::Result<void>> run_greedy(plan::Step first, uint32_t n_steps,
+                                                    OnIds on_ids) = 0;
 
   // The physical pages of a sequence, from its first on.
   virtual base::Result<void> set_pages(uint32_t sequence, std::span<const uint32_t> pages) = 0;
@@ -45,16 +47,18 @@ class Executor {
   virtual void poll() = 0;
 };
 
-base::Task<base::Result<std::unique_ptr<Executor>>> load_cpu(const formats::ModelFile& file, plan::Graph graph,
-                                                             plan::CacheConfig cache, kernels::Numerics numerics,
-                                                             base::ThreadPool& pool, LoadHooks hooks);
+base::Task<base::Result<std::unique_ptr<Executor>>> load_cpu(
+    const formats::ModelFile& file, plan::Graph graph, plan::CacheConfig cache,
+    kernels::Numerics numerics, base::ThreadPool& pool, LoadHooks hooks);
 
 struct GpuOptions {
   kernels::Numerics numerics = kernels::Numerics::kFast;
-  uint32_t max_batch = 1;       // decode classes up to this many rows are planned
+  uint32_t max_batch = 1;  // decode classes up to this many rows are planned
 };
-base::Task<base::Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file, plan::Graph graph,
-                                                             plan::CacheConfig cache, GpuOptions options,
+base::Task<base::Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file,
+                                                             plan::Graph graph,
+                                                             plan::CacheConfig cache,
+                                                             GpuOptions options,
                                                              gpu::Device& device, LoadHooks hooks);
 
 }  // namespace puna::engine

@@ -1,5 +1,6 @@
-// Runs steps on a gpu::Device: fills the step buffer, replays the plan's dispatches, reads logits or ids back. Greedy decoding keeps
-// several steps in flight: the chosen id never leaves the GPU on its way into the next step, and reaches the host one or more steps late.
+// Runs steps on a gpu::Device: fills the step buffer, replays the plan's dispatches, reads logits
+// or ids back. Greedy decoding keeps several steps in flight: the chosen id never leaves the GPU on
+// its way into the next step, and reaches the host one or more steps late.
 
 #include <fmt/format.h>
 
@@ -22,12 +23,14 @@ using base::Task;
 using plan::GpuProgram;
 using Part = plan::GpuProgram::Part;
 
-// Greedy steps under way at once. Enough to hide the read-back and the recording of a step behind the GPU's work.
+// Greedy steps under way at once. Enough to hide the read-back and the recording of a step behind
+// the GPU's work.
 constexpr size_t kInFlight = 4;
 
 class GpuExecutor : public Executor {
  public:
-  GpuExecutor(gpu::Device& device, std::unique_ptr<GpuProgram> program, plan::CacheConfig cache, uint32_t vocab)
+  GpuExecutor(gpu::Device& device, std::unique_ptr<GpuProgram> program, plan::CacheConfig cache,
+              uint32_t vocab)
       : device_(device), program_(std::move(program)), cache_(cache), vocab_(vocab) {}
 
   ~GpuExecutor() override {
@@ -38,10 +41,12 @@ class GpuExecutor : public Executor {
   }
 
   Result<void> create_readbacks() {
-    PUNA_TRY(logits_readback_, device_.create_buffer(plan::kHeadRows * uint64_t{vocab_} * sizeof(float),
-                                                     gpu::BufferUse::kReadback, "logits read-back"));
+    PUNA_TRY(logits_readback_,
+             device_.create_buffer(plan::kHeadRows * uint64_t{vocab_} * sizeof(float),
+                                   gpu::BufferUse::kReadback, "logits read-back"));
     for (Slot& slot : slots_) {
-      PUNA_TRY(slot.readback, device_.create_buffer(sizeof(slot.ids), gpu::BufferUse::kReadback, "ids read-back"));
+      PUNA_TRY(slot.readback,
+               device_.create_buffer(sizeof(slot.ids), gpu::BufferUse::kReadback, "ids read-back"));
     }
     return {};
   }
@@ -57,14 +62,18 @@ class GpuExecutor : public Executor {
     }
     // The first group of outputs rides with the body; the head runs again for each further one.
     for (size_t first = 0; first < step.output_rows.size(); first += plan::kHeadRows) {
-      const uint32_t n = static_cast<uint32_t>(std::min<size_t>(plan::kHeadRows, step.output_rows.size() - first));
+      const uint32_t n =
+          static_cast<uint32_t>(std::min<size_t>(plan::kHeadRows, step.output_rows.size() - first));
       PUNA_CO_TRY(write_outputs(std::span(step.output_rows).subspan(first, n)));
-      program_->record(Part::kHead, program_->class_for(Part::kHead, n), {step.n_tokens(), n, 1}, list_);
+      program_->record(Part::kHead, program_->class_for(Part::kHead, n), {step.n_tokens(), n, 1},
+                       list_);
       const uint64_t bytes = n * uint64_t{vocab_} * sizeof(float);
-      list_.copy(program_->buffer(program_->plan().logits), program_->plan().logits.offset, logits_readback_, 0, bytes);
+      list_.copy(program_->buffer(program_->plan().logits), program_->plan().logits.offset,
+                 logits_readback_, 0, bytes);
       PUNA_CO_TRY(device_.submit(list_));
       list_.clear();
-      PUNA_CO_TRY(co_await read_back(logits_readback_, std::as_writable_bytes(logits.subspan(first * vocab_, n * vocab_))));
+      PUNA_CO_TRY(co_await read_back(
+          logits_readback_, std::as_writable_bytes(logits.subspan(first * vocab_, n * vocab_))));
     }
     co_return {};
   }
@@ -92,7 +101,8 @@ class GpuExecutor : public Executor {
           if (auto ok = write_header(step, shape); !ok) error = std::move(ok.error());
         }
         if (!error) {
-          if (auto ok = submit_greedy(slots_[submitted % kInFlight], body, head, shape); !ok) error = std::move(ok.error());
+          if (auto ok = submit_greedy(slots_[submitted % kInFlight], body, head, shape); !ok)
+            error = std::move(ok.error());
         }
         if (error) {
           stopped = true;
@@ -116,7 +126,8 @@ class GpuExecutor : public Executor {
 
   Result<void> set_pages(uint32_t sequence, std::span<const uint32_t> pages) override {
     const uint64_t offset = uint64_t{sequence} * cache_.pages_per_sequence * sizeof(uint32_t);
-    return device_.write_buffer(program_->buffer(program_->plan().pages), offset, std::as_bytes(pages));
+    return device_.write_buffer(program_->buffer(program_->plan().pages), offset,
+                                std::as_bytes(pages));
   }
 
   plan::MemoryUse memory() const override {
@@ -136,14 +147,16 @@ class GpuExecutor : public Executor {
   };
 
   kernels::StepShape shape_of(const plan::Step& step) {
-    const uint32_t n_kv = static_cast<uint32_t>(*std::max_element(step.positions.begin(), step.positions.end())) + 1;
+    const uint32_t n_kv =
+        static_cast<uint32_t>(*std::max_element(step.positions.begin(), step.positions.end())) + 1;
     const auto& c = program_->plan().body[program_->class_for(Part::kBody, step.n_tokens())];
     splits_ = kernels::attention_splits(c.max_splits, n_kv);
     return {step.n_tokens(), static_cast<uint32_t>(step.output_rows.size()), splits_.n_splits};
   }
 
   Result<void> write_words(uint32_t first, std::span<const uint32_t> words) {
-    return device_.write_buffer(program_->buffer(program_->plan().step), first * sizeof(uint32_t), std::as_bytes(words));
+    return device_.write_buffer(program_->buffer(program_->plan().step), first * sizeof(uint32_t),
+                                std::as_bytes(words));
   }
   Result<void> write_header(const plan::Step& step, const kernels::StepShape& shape) {
     std::array<uint32_t, 4> words{};
@@ -173,22 +186,25 @@ class GpuExecutor : public Executor {
         [&](gpu::ReadDone done) { device_.read_back(buffer, 0, out, std::move(done)); });
   }
 
-  Result<void> submit_greedy(Slot& slot, size_t body, size_t head, const kernels::StepShape& shape) {
+  Result<void> submit_greedy(Slot& slot, size_t body, size_t head,
+                             const kernels::StepShape& shape) {
     list_.clear();
     program_->record(Part::kBody, body, shape, list_);
     program_->record(Part::kHead, head, shape, list_);
     program_->record(Part::kGreedy, head, shape, list_);
-    list_.copy(program_->buffer(program_->plan().ids), program_->plan().ids.offset, slot.readback, 0, sizeof(slot.ids));
+    list_.copy(program_->buffer(program_->plan().ids), program_->plan().ids.offset, slot.readback,
+               0, sizeof(slot.ids));
     PUNA_TRY(device_.submit(list_));
     slot.result.reset();
     slot.waiter = nullptr;
-    device_.read_back(slot.readback, 0, std::as_writable_bytes(std::span(slot.ids)), [&slot](Result<void> result) {
-      if (slot.waiter) {
-        std::exchange(slot.waiter, nullptr)(std::move(result));
-      } else {
-        slot.result = std::move(result);
-      }
-    });
+    device_.read_back(slot.readback, 0, std::as_writable_bytes(std::span(slot.ids)),
+                      [&slot](Result<void> result) {
+                        if (slot.waiter) {
+                          std::exchange(slot.waiter, nullptr)(std::move(result));
+                        } else {
+                          slot.result = std::move(result);
+                        }
+                      });
     return {};
   }
   Task<Result<void>> finished(Slot& slot) {
@@ -222,10 +238,11 @@ std::vector<uint32_t> batch_classes(uint32_t max_batch) {
 }  // namespace
 
 Task<Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file, plan::Graph graph,
-                                                 plan::CacheConfig cache, GpuOptions options, gpu::Device& device,
-                                                 LoadHooks hooks) {
+                                                 plan::CacheConfig cache, GpuOptions options,
+                                                 gpu::Device& device, LoadHooks hooks) {
   PUNA_CO_TRY(plan::GpuPlan plan,
-              plan::plan_gpu(graph, cache, device.info(), {options.numerics, batch_classes(options.max_batch)}));
+              plan::plan_gpu(graph, cache, device.info(),
+                             {options.numerics, batch_classes(options.max_batch)}));
   PUNA_CO_TRY(auto program, co_await GpuProgram::create(device, std::move(plan)));
   PUNA_CO_TRY(co_await load_weights(file, graph, *program, device, hooks));
   auto executor = std::make_unique<GpuExecutor>(device, std::move(program), cache, graph.vocab);

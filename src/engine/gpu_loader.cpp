@@ -18,8 +18,8 @@ using base::Result;
 using base::Task;
 using formats::ModelFile;
 
-// Staging slots used in turn. A slot is written again only after the work that read it has run, so at most kStagingPieces pieces are
-// on their way at any time.
+// Staging slots used in turn. A slot is written again only after the work that read it has run, so
+// at most kStagingPieces pieces are on their way at any time.
 class StagingRing {
  public:
   explicit StagingRing(gpu::Device& device) : device_(device) {}
@@ -39,7 +39,8 @@ class StagingRing {
 
   Result<void> create() {
     for (Slot& slot : slots_) {
-      PUNA_TRY(slot.staged, device_.create_buffer(kPieceBytes, gpu::BufferUse::kStorage, "staging"));
+      PUNA_TRY(slot.staged,
+               device_.create_buffer(kPieceBytes, gpu::BufferUse::kStorage, "staging"));
       PUNA_TRY(slot.params, device_.create_buffer(256, gpu::BufferUse::kStorage, "staging params"));
     }
     return {};
@@ -62,7 +63,9 @@ class StagingRing {
 // The repack kernel of one chunk, bound to each staging slot.
 class ChunkRepack {
  public:
-  ChunkRepack(gpu::Device& device, const plan::WeightSpec& spec, const kernels::GpuWeight::Chunk& chunk) : device_(device) {
+  ChunkRepack(gpu::Device& device, const plan::WeightSpec& spec,
+              const kernels::GpuWeight::Chunk& chunk)
+      : device_(device) {
     args_.label = spec.label;
     args_.type = spec.type;
     args_.rows = chunk.n_rows;
@@ -99,7 +102,8 @@ class ChunkRepack {
   }
 
   // Sends a piece (given in rows of the chunk) through slot i.
-  Result<void> run(StagingRing& ring, size_t i, const kernels::RepackPiece& piece, std::span<const std::byte> bytes) {
+  Result<void> run(StagingRing& ring, size_t i, const kernels::RepackPiece& piece,
+                   std::span<const std::byte> bytes) {
     PUNA_TRY(const auto params, kernels::repack_params(args_, piece));
     StagingRing::Slot& slot = ring.slot(i);
     PUNA_TRY(device_.write_buffer(slot.staged, 0, bytes));
@@ -118,14 +122,18 @@ class ChunkRepack {
   gpu::CommandList list_;
 };
 
-// The largest piece of a weight that fits a staging slot: whole row groups, or columns of one group.
+// The largest piece of a weight that fits a staging slot: whole row groups, or columns of one
+// group.
 Piece piece_size(const plan::WeightSpec& spec) {
   // Interleaved weights come in groups of 8 (4 rows of each tensor).
-  const uint32_t group = spec.order == plan::RowOrder::kInterleaved4 ? 2 * quant::kGroupRows : quant::kGroupRows;
+  const uint32_t group =
+      spec.order == plan::RowOrder::kInterleaved4 ? 2 * quant::kGroupRows : quant::kGroupRows;
   const uint64_t group_bytes = group * quant::row_bytes(spec.type, spec.columns);
   if (group_bytes <= kPieceBytes) {
     const uint64_t rows = kPieceBytes / group_bytes * group;
-    return {0, static_cast<uint32_t>(std::min<uint64_t>(rows, (spec.rows + group - 1) / group * group)), 0, spec.columns};
+    return {
+        0, static_cast<uint32_t>(std::min<uint64_t>(rows, (spec.rows + group - 1) / group * group)),
+        0, spec.columns};
   }
   const uint32_t block = std::max(quant::info(spec.type).block_elements, quant::kUnit);
   const uint64_t columns = kPieceBytes / (group * quant::row_bytes(spec.type, block)) * block;
@@ -134,13 +142,19 @@ Piece piece_size(const plan::WeightSpec& spec) {
 
 class Loader {
  public:
-  Loader(const ModelFile& file, const plan::Graph& graph, plan::GpuProgram& program, gpu::Device& device,
-         const LoadHooks& hooks)
-      : file_(file), graph_(graph), program_(program), device_(device), hooks_(hooks), ring_(device) {}
+  Loader(const ModelFile& file, const plan::Graph& graph, plan::GpuProgram& program,
+         gpu::Device& device, const LoadHooks& hooks)
+      : file_(file),
+        graph_(graph),
+        program_(program),
+        device_(device),
+        hooks_(hooks),
+        ring_(device) {}
 
   Task<Result<void>> run() {
     PUNA_CO_TRY(ring_.create());
-    for (const plan::WeightSpec& w : graph_.weights) total_ += w.rows * quant::row_bytes(w.type, w.columns);
+    for (const plan::WeightSpec& w : graph_.weights)
+      total_ += w.rows * quant::row_bytes(w.type, w.columns);
     for (size_t w = 0; w < graph_.weights.size(); ++w) {
       for (const kernels::GpuWeight::Chunk& chunk : program_.plan().weights[w].chunks) {
         PUNA_CO_TRY_CONTEXT(co_await load_chunk(graph_.weights[w], chunk),
@@ -151,7 +165,8 @@ class Loader {
   }
 
  private:
-  Task<Result<void>> load_chunk(const plan::WeightSpec& spec, const kernels::GpuWeight::Chunk& chunk) {
+  Task<Result<void>> load_chunk(const plan::WeightSpec& spec,
+                                const kernels::GpuWeight::Chunk& chunk) {
     ChunkRepack repack(device_, spec, chunk);
     PUNA_CO_TRY(co_await repack.create(ring_, program_.buffer(chunk.slice)));
     const Piece size = piece_size(spec);
@@ -165,9 +180,11 @@ class Loader {
         const uint64_t bytes = piece.n_rows * quant::row_bytes(spec.type, piece.n_columns);
         // Writes are multiples of 4 bytes.
         bytes_.resize((bytes + 3) / 4 * 4);
-        PUNA_CO_TRY(co_await read_piece(file_, spec, piece, std::span(bytes_).first(bytes), temporary_));
+        PUNA_CO_TRY(
+            co_await read_piece(file_, spec, piece, std::span(bytes_).first(bytes), temporary_));
         PUNA_CO_TRY(const size_t slot, ring_.next());
-        PUNA_CO_TRY(repack.run(ring_, slot, {row, piece.n_rows, piece.first_column, piece.n_columns, 0}, bytes_));
+        PUNA_CO_TRY(repack.run(
+            ring_, slot, {row, piece.n_rows, piece.first_column, piece.n_columns, 0}, bytes_));
         done_ += bytes;
         if (hooks_.on_progress) hooks_.on_progress(done_, total_);
       }
@@ -184,10 +201,13 @@ class Loader {
       }
       const gpu::BufferId buffer = program_.buffer(constant.slice);
       if (constant.table) {
-        const auto table = kernels::rope_table(*constant.table, values.empty() ? nullptr : values.data());
-        PUNA_CO_TRY(device_.write_buffer(buffer, constant.slice.offset, std::as_bytes(std::span(table))));
+        const auto table =
+            kernels::rope_table(*constant.table, values.empty() ? nullptr : values.data());
+        PUNA_CO_TRY(
+            device_.write_buffer(buffer, constant.slice.offset, std::as_bytes(std::span(table))));
       } else {
-        PUNA_CO_TRY(device_.write_buffer(buffer, constant.slice.offset, std::as_bytes(std::span(values))));
+        PUNA_CO_TRY(
+            device_.write_buffer(buffer, constant.slice.offset, std::as_bytes(std::span(values))));
       }
     }
     co_return {};
@@ -205,8 +225,9 @@ class Loader {
 
 }  // namespace
 
-Task<Result<void>> load_weights(const ModelFile& file, const plan::Graph& graph, plan::GpuProgram& program,
-                                gpu::Device& device, const LoadHooks& hooks) {
+Task<Result<void>> load_weights(const ModelFile& file, const plan::Graph& graph,
+                                plan::GpuProgram& program, gpu::Device& device,
+                                const LoadHooks& hooks) {
   Loader loader(file, graph, program, device, hooks);
   co_return co_await loader.run();
 }

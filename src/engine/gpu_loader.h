@@ -1,5 +1,6 @@
-// Streams weights from a model file into the buffers of a GpuProgram: through a ring of four 1 MiB staging buffers, repacked into
-// planes by a kernel on the way, so that the host never holds more than a few pieces.
+// Streams weights from a model file into the buffers of a GpuProgram: through a ring of four 1 MiB
+// staging buffers, repacked into planes by a kernel on the way, so that the host never holds more
+// than a few pieces.
 #pragma once
 
 #include "base/result.h"
@@ -15,7 +16,8 @@ constexpr uint64_t kPieceBytes = 1 << 20;
 constexpr uint64_t kStagingBytes = kStagingPieces * kPieceBytes;
 
 // Errors: those of reading (naming the tensor) and of the device; kCancelled.
-base::Task<base::Result<void>> load_weights(const formats::ModelFile& file, const plan::Graph& graph,
-                                            plan::GpuProgram& program, gpu::Device& device, const LoadHooks& hooks);
+base::Task<base::Result<void>> load_weights(const formats::ModelFile& file,
+                                            const plan::Graph& graph, plan::GpuProgram& program,
+                                            gpu::Device& device, const LoadHooks& hooks);
 
 }  // namespace puna::engine

@@ -5,7 +5,9 @@
 namespace puna::engine {
 namespace {
 
-uint32_t pages_for(uint32_t n_tokens) { return (n_tokens + kernels::kPageTokens - 1) / kernels::kPageTokens; }
+uint32_t pages_for(uint32_t n_tokens) {
+  return (n_tokens + kernels::kPageTokens - 1) / kernels::kPageTokens;
+}
 
 }  // namespace
 
@@ -19,14 +21,15 @@ base::Result<bool> KvPool::grow(uint32_t sequence, uint32_t n_tokens) {
   const uint32_t wanted = pages_for(n_tokens);
   if (wanted > pages_per_sequence_) {
     return base::fail(base::ErrorCode::kInvalidArgument,
-                      fmt::format("The sequence needs {} tokens, but the context holds {}.", n_tokens,
-                                  pages_per_sequence_ * kernels::kPageTokens));
+                      fmt::format("The sequence needs {} tokens, but the context holds {}.",
+                                  n_tokens, pages_per_sequence_ * kernels::kPageTokens));
   }
   if (wanted <= mine.size()) return false;
   if (wanted - mine.size() > free_.size()) {
-    return base::fail(base::ErrorCode::kOutOfMemory,
-                      fmt::format("The KV cache is full: {} more pages of {} tokens are needed, {} are free.",
-                                  wanted - mine.size(), kernels::kPageTokens, free_.size()));
+    return base::fail(
+        base::ErrorCode::kOutOfMemory,
+        fmt::format("The KV cache is full: {} more pages of {} tokens are needed, {} are free.",
+                    wanted - mine.size(), kernels::kPageTokens, free_.size()));
   }
   while (mine.size() < wanted) {
     mine.push_back(free_.back());

@@ -1,4 +1,5 @@
-// KvPool: which pages of the cache belong to which sequence. Pages are handed out as a sequence grows; memory was allocated at load.
+// KvPool: which pages of the cache belong to which sequence. Pages are handed out as a sequence
+// grows; memory was allocated at load.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,9 @@ class KvPool {
  public:
   explicit KvPool(const plan::CacheConfig& cache);
 
-  // Makes room for n_tokens positions; true when the sequence got new pages. Errors: kInvalidArgument above the context of a
-  // sequence, kOutOfMemory when the pool is empty; the sequence keeps what it has.
+  // Makes room for n_tokens positions; true when the sequence got new pages. Errors:
+  // kInvalidArgument above the context of a sequence, kOutOfMemory when the pool is empty; the
+  // sequence keeps what it has.
   base::Result<bool> grow(uint32_t sequence, uint32_t n_tokens);
   // Gives back the pages beyond n_tokens.
   void shrink(uint32_t sequence, uint32_t n_tokens);

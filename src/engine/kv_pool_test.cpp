@@ -38,11 +38,13 @@ TEST_CASE("sequences never share a page, and a full pool says how much is missin
   CHECK(all.size() == 4);
   const auto full = pool.grow(1, 64);
   REQUIRE(!full.has_value());
-  CHECK(full.error().message == "The KV cache is full: 1 more pages of 32 tokens are needed, 0 are free.");
+  CHECK(full.error().message ==
+        "The KV cache is full: 1 more pages of 32 tokens are needed, 0 are free.");
   CHECK(pool.pages(1).size() == 1);
 }
 
 TEST_CASE("a sequence cannot outgrow its context") {
   KvPool pool(config(8, 1, 2));
-  CHECK(pool.grow(0, 65).error().message == "The sequence needs 65 tokens, but the context holds 64.");
+  CHECK(pool.grow(0, 65).error().message ==
+        "The sequence needs 65 tokens, but the context holds 64.");
 }

@@ -13,10 +13,12 @@ namespace {
 
 base::Result<void> in_range(const char* name, double value, double low, double high) {
   if (value >= low && value <= high) return {};  // false for NaN
-  return base::fail(ErrorCode::kInvalidArgument, fmt::format("{} is {}, but {} to {} is expected.", name, value, low, high));
+  return base::fail(ErrorCode::kInvalidArgument,
+                    fmt::format("{} is {}, but {} to {} is expected.", name, value, low, high));
 }
 
-// SplitMix64 (Steele, Lea and Flood 2014): a counter-based generator, so that draw n of a seed is the same everywhere.
+// SplitMix64 (Steele, Lea and Flood 2014): a counter-based generator, so that draw n of a seed is
+// the same everywhere.
 uint64_t mix(uint64_t z) {
   z += 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -34,7 +36,9 @@ base::Result<void> check(const SamplingParams& params) {
   return {};
 }
 
-double Sampler::uniform() { return static_cast<double>(mix(mix(params_.seed) + n_draws_++) >> 11) * 0x1p-53; }
+double Sampler::uniform() {
+  return static_cast<double>(mix(mix(params_.seed) + n_draws_++) >> 11) * 0x1p-53;
+}
 
 int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> recent) {
   const auto better = [](const Candidate& a, const Candidate& b) {
@@ -46,8 +50,9 @@ int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> 
     candidates_[i] = {std::isnan(logits[i]) ? -INFINITY : logits[i], static_cast<int32_t>(i)};
   }
   if (params_.penalized()) {
-    std::vector<int32_t> seen(recent.end() - static_cast<ptrdiff_t>(std::min<size_t>(recent.size(), params_.repeat_last)),
-                              recent.end());
+    std::vector<int32_t> seen(
+        recent.end() - static_cast<ptrdiff_t>(std::min<size_t>(recent.size(), params_.repeat_last)),
+        recent.end());
     std::sort(seen.begin(), seen.end());
     seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
     for (int32_t id : seen) {
@@ -59,7 +64,8 @@ int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> 
 
   // top-k, on the logits themselves.
   if (params_.top_k > 0 && params_.top_k < candidates_.size()) {
-    std::nth_element(candidates_.begin(), candidates_.begin() + params_.top_k, candidates_.end(), better);
+    std::nth_element(candidates_.begin(), candidates_.begin() + params_.top_k, candidates_.end(),
+                     better);
     candidates_.resize(params_.top_k);
   }
   const float largest = std::min_element(candidates_.begin(), candidates_.end(), better)->logit;
@@ -89,7 +95,8 @@ int32_t Sampler::sample(std::span<const float> logits, std::span<const int32_t> 
     weights_.push_back(total);
   }
   const double target = uniform() * total;
-  const size_t chosen = static_cast<size_t>(std::upper_bound(weights_.begin(), weights_.end(), target) - weights_.begin());
+  const size_t chosen = static_cast<size_t>(
+      std::upper_bound(weights_.begin(), weights_.end(), target) - weights_.begin());
   return candidates_[std::min(chosen, candidates_.size() - 1)].id;
 }
 

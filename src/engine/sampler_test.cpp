@@ -18,7 +18,8 @@ SamplingParams plain(float temperature) {
   return p;
 }
 
-std::map<int, int> histogram(const SamplingParams& params, const std::vector<float>& logits, int n) {
+std::map<int, int> histogram(const SamplingParams& params, const std::vector<float>& logits,
+                             int n) {
   Sampler sampler(params);
   std::map<int, int> counts;
   for (int i = 0; i < n; ++i) ++counts[sampler.sample(logits, {})];
@@ -65,7 +66,8 @@ TEST_CASE("the same seed gives the same draws, another seed others") {
 }
 
 TEST_CASE("top-k, top-p and min-p drop what they say") {
-  const std::vector<float> logits = {3.0f, 2.0f, 1.0f, 0.0f};  // probabilities 0.64, 0.24, 0.09, 0.03
+  const std::vector<float> logits = {3.0f, 2.0f, 1.0f,
+                                     0.0f};  // probabilities 0.64, 0.24, 0.09, 0.03
   auto params = plain(1);
   params.top_k = 2;
   for (auto [id, n] : histogram(params, logits, 1000)) CHECK(id < 2);

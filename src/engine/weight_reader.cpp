@@ -16,7 +16,8 @@ using formats::Tensor;
 
 namespace {
 
-Task<Result<void>> read_bytes(const ModelFile& file, const Tensor& tensor, uint64_t offset, std::span<std::byte> out) {
+Task<Result<void>> read_bytes(const ModelFile& file, const Tensor& tensor, uint64_t offset,
+                              std::span<std::byte> out) {
   PUNA_CHECK(offset + out.size() <= tensor.bytes);
   PUNA_CO_TRY_CONTEXT(co_await io::read(*file.sources[tensor.source], tensor.offset + offset, out),
                       fmt::format("While reading tensor \"{}\"", tensor.name));
@@ -28,7 +29,8 @@ struct TensorRow {
   uint64_t row = 0;
 };
 TensorRow locate(const ModelFile& file, const plan::WeightSpec& weight, uint64_t row) {
-  if (weight.order == plan::RowOrder::kInterleaved4) return {weight.tensors[row / 4 % 2], row / 8 * 4 + row % 4};
+  if (weight.order == plan::RowOrder::kInterleaved4)
+    return {weight.tensors[row / 4 % 2], row / 8 * 4 + row % 4};
   for (uint32_t position : weight.tensors) {
     const uint64_t n = file.tensors[position].rows();
     if (row < n) return {position, row};
@@ -38,8 +40,8 @@ TensorRow locate(const ModelFile& file, const plan::WeightSpec& weight, uint64_t
 }
 
 // Whole rows, a contiguous run at a time.
-Task<Result<void>> read_rows(const ModelFile& file, const plan::WeightSpec& weight, Piece piece, std::span<std::byte> out,
-                             std::vector<std::byte>& temporary) {
+Task<Result<void>> read_rows(const ModelFile& file, const plan::WeightSpec& weight, Piece piece,
+                             std::span<std::byte> out, std::vector<std::byte>& temporary) {
   const uint64_t row = quant::row_bytes(weight.type, weight.columns);
   if (weight.order == plan::RowOrder::kInterleaved4) {
     // Destination groups of 4 rows alternate between the two tensors.
@@ -49,7 +51,8 @@ Task<Result<void>> read_rows(const ModelFile& file, const plan::WeightSpec& weig
       const Tensor& tensor = file.tensors[weight.tensors[part]];
       PUNA_CO_TRY(co_await read_bytes(file, tensor, piece.first_row / 2 * row, temporary));
       for (uint64_t group = 0; group < piece.n_rows / 8; ++group) {
-        std::memcpy(out.data() + (2 * group + part) * 4 * row, temporary.data() + group * 4 * row, 4 * row);
+        std::memcpy(out.data() + (2 * group + part) * 4 * row, temporary.data() + group * 4 * row,
+                    4 * row);
       }
     }
     co_return {};
@@ -66,21 +69,24 @@ Task<Result<void>> read_rows(const ModelFile& file, const plan::WeightSpec& weig
 
 }  // namespace
 
-Task<Result<void>> read_piece(const ModelFile& file, const plan::WeightSpec& weight, Piece piece, std::span<std::byte> out,
-                              std::vector<std::byte>& temporary) {
+Task<Result<void>> read_piece(const ModelFile& file, const plan::WeightSpec& weight, Piece piece,
+                              std::span<std::byte> out, std::vector<std::byte>& temporary) {
   PUNA_CHECK(out.size() == piece.n_rows * quant::row_bytes(weight.type, piece.n_columns));
-  if (piece.n_columns == weight.columns) co_return co_await read_rows(file, weight, piece, out, temporary);
+  if (piece.n_columns == weight.columns)
+    co_return co_await read_rows(file, weight, piece, out, temporary);
   const uint64_t row = quant::row_bytes(weight.type, weight.columns);
   const uint64_t part = quant::row_bytes(weight.type, piece.n_columns);
   for (uint64_t i = 0; i < piece.n_rows; ++i) {
     const TensorRow at = locate(file, weight, piece.first_row + i);
     const uint64_t offset = at.row * row + quant::row_bytes(weight.type, piece.first_column);
-    PUNA_CO_TRY(co_await read_bytes(file, file.tensors[at.tensor], offset, out.subspan(i * part, part)));
+    PUNA_CO_TRY(
+        co_await read_bytes(file, file.tensors[at.tensor], offset, out.subspan(i * part, part)));
   }
   co_return {};
 }
 
-Task<Result<std::vector<float>>> read_vector(const ModelFile& file, const plan::VectorSpec& vector) {
+Task<Result<std::vector<float>>> read_vector(const ModelFile& file,
+                                             const plan::VectorSpec& vector) {
   const Tensor& tensor = file.tensors[vector.tensor];
   std::vector<std::byte> bytes(tensor.bytes);
   PUNA_CO_TRY(co_await read_bytes(file, tensor, 0, bytes));

@@ -21,12 +21,16 @@ struct Piece {
   uint32_t n_columns = 0;
 };
 
-// Fills `out` with the piece in file layout, row after row; fused rows come in destination order. For interleaved weights first_row
-// and n_rows are multiples of 8. `temporary` is reused between calls. Errors: those of ByteSource::read, naming the tensor.
-base::Task<base::Result<void>> read_piece(const formats::ModelFile& file, const plan::WeightSpec& weight, Piece piece,
-                                          std::span<std::byte> out, std::vector<std::byte>& temporary);
+// Fills `out` with the piece in file layout, row after row; fused rows come in destination order.
+// For interleaved weights first_row and n_rows are multiples of 8. `temporary` is reused between
+// calls. Errors: those of ByteSource::read, naming the tensor.
+base::Task<base::Result<void>> read_piece(const formats::ModelFile& file,
+                                          const plan::WeightSpec& weight, Piece piece,
+                                          std::span<std::byte> out,
+                                          std::vector<std::byte>& temporary);
 
 // A small vector of any type as f32.
-base::Task<base::Result<std::vector<float>>> read_vector(const formats::ModelFile& file, const plan::VectorSpec& vector);
+base::Task<base::Result<std::vector<float>>> read_vector(const formats::ModelFile& file,
+                                                         const plan::VectorSpec& vector);
 
 }  // namespace puna::engine

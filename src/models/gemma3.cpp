@@ -1,6 +1,6 @@
-// Gemma 3 text (Gemma 3 Technical Report, 2025): norms before and after each block, per-head q/k norms, five sliding-window layers
-// with a local rope base to one global layer, GeGLU, embeddings scaled by sqrt(hidden).
-// Norm weights hold 1 + w already; rotary pairs are half a head apart.
+// Gemma 3 text (Gemma 3 Technical Report, 2025): norms before and after each block, per-head q/k
+// norms, five sliding-window layers with a local rope base to one global layer, GeGLU, embeddings
+// scaled by sqrt(hidden). Norm weights hold 1 + w already; rotary pairs are half a head apart.
 
 #include <fmt/format.h>
 
@@ -17,10 +17,12 @@ base::Result<plan::Graph> build_gemma3(const formats::ModelFile& file, const Con
   PUNA_TRY(const double local_base, file.get_float("gemma3.rope.freq_base_swa", 10000.0));
   PUNA_TRY(const double final_softcap, file.get_float("gemma3.final_logit_softcapping", 0.0));
   if (window > UINT32_MAX || pattern == 0 || !(local_base > 0) || !(final_softcap >= 0)) {
-    return base::fail(base::ErrorCode::kCorrupt,
-                      fmt::format("The sliding window ({} tokens, every {} layers, rope base {}) or the soft cap ({}) is "
-                                  "out of range.",
-                                  window, pattern, local_base, final_softcap));
+    return base::fail(
+        base::ErrorCode::kCorrupt,
+        fmt::format(
+            "The sliding window ({} tokens, every {} layers, rope base {}) or the soft cap ({}) is "
+            "out of range.",
+            window, pattern, local_base, final_softcap));
   }
   plan::Builder b(file, c.n_heads);
   plan::Value x = b.embed("token_embd.weight", std::sqrt(static_cast<float>(c.hidden)));
@@ -36,7 +38,8 @@ base::Result<plan::Graph> build_gemma3(const formats::ModelFile& file, const Con
     const bool by_width = c.n_layers == 62;
     spec.scale = 1.0f / std::sqrt(static_cast<float>(by_width ? c.hidden / c.n_heads : c.head_dim));
     spec.window = local ? static_cast<uint32_t>(window) : 0;
-    spec.rope = {kernels::RopePairs::kNeox, c.n_rot, local ? static_cast<float>(local_base) : c.rope_base,
+    spec.rope = {kernels::RopePairs::kNeox, c.n_rot,
+                 local ? static_cast<float>(local_base) : c.rope_base,
                  local ? 1.0f : c.rope_freq_scale};
     spec.q_norm = name("attn_q_norm");
     spec.k_norm = name("attn_k_norm");
@@ -52,7 +55,8 @@ base::Result<plan::Graph> build_gemma3(const formats::ModelFile& file, const Con
     x = b.add(x, b.rms_norm(b.matmul({name("ffn_down")}, f), name("post_ffw_norm"), c.norm_eps));
   }
   x = b.rms_norm(b.select_outputs(x), "output_norm.weight", c.norm_eps);
-  plan::Value logits = b.matmul({b.has("output.weight") ? "output.weight" : "token_embd.weight"}, x);
+  plan::Value logits =
+      b.matmul({b.has("output.weight") ? "output.weight" : "token_embd.weight"}, x);
   return b.finish(b.softcap(logits, static_cast<float>(final_softcap)));
 }
 

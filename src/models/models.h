@@ -1,5 +1,5 @@
-// Architectures: each file of this room turns a model file's metadata into a Config and its layers into builder words.
-// The table in models.cpp is the index. Read next: llama.cpp, the plainest one.
+// Architectures: each file of this room turns a model file's metadata into a Config and its layers
+// into builder words. The table in models.cpp is the index. Read next: llama.cpp, the plainest one.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace puna::models {
 
 // What every architecture has, read and checked from metadata.
 struct Config {
-  std::string architecture;   // general.architecture
-  std::string name;           // general.name, may be empty
+  std::string architecture;  // general.architecture
+  std::string name;          // general.name, may be empty
   uint32_t n_layers = 0;
   uint32_t hidden = 0;
   uint32_t ffn = 0;
@@ -24,7 +24,7 @@ struct Config {
   uint32_t n_kv_heads = 0;
   uint32_t head_dim = 0;
   uint32_t vocab = 0;
-  uint32_t context = 0;       // trained context length
+  uint32_t context = 0;  // trained context length
   float norm_eps = 1e-6f;
   float rope_base = 10000.0f;
   uint32_t n_rot = 0;
@@ -33,13 +33,15 @@ struct Config {
 
 struct Architecture {
   std::string_view name;  // general.architecture
-  // The whole forward pass. Errors: kNotFound (tensor or key), kCorrupt (shapes), kUnsupported (an option not built yet, named).
+  // The whole forward pass. Errors: kNotFound (tensor or key), kCorrupt (shapes), kUnsupported (an
+  // option not built yet, named).
   base::Result<plan::Graph> (*build)(const formats::ModelFile& file, const Config& config);
 };
 
 std::span<const Architecture> architectures();
 
-// Errors: kNotFound, kCorrupt naming the key; kUnsupported naming the architecture and those that exist.
+// Errors: kNotFound, kCorrupt naming the key; kUnsupported naming the architecture and those that
+// exist.
 base::Result<Config> read_config(const formats::ModelFile& file);
 base::Result<plan::Graph> build(const formats::ModelFile& file, const Config& config);
 

@@ -1,10 +1,10 @@
-#include "plan/memory.h"
+#include "models/models.h"
 
 #include <doctest/doctest.h>
 
-#include "tests/fixtures/tiny_model.h"
-#include "models/models.h"
 #include "plan/fuse.h"
+#include "plan/memory.h"
+#include "tests/fixtures/tiny_model.h"
 
 using namespace puna;
 
@@ -61,7 +61,8 @@ TEST_CASE("values that are alive together never overlap, fused or not") {
 
 TEST_CASE("fusion leaves no pass that only adds") {
   const plan::Graph llama = plan::fuse(graph_of("llama"));
-  // Per layer: norm, qkv, rope, attention, out + residual, norm, gate/up, down + residual. Then embed, gather, norm, head.
+  // Per layer: norm, qkv, rope, attention, out + residual, norm, gate/up, down + residual. Then
+  // embed, gather, norm, head.
   CHECK(llama.ops.size() == 2 * 8 + 4);
   constexpr size_t kAdd = 6;
   CHECK(count(llama, kAdd) == 0);
@@ -83,5 +84,6 @@ TEST_CASE("a model with a wrong or missing tensor names it") {
     if (t.name == "blk.0.attn_q.weight") t.name = "blk.0.other";
   }
   file.index();
-  CHECK(models::build(file, config).error().message == "Tensor \"blk.0.attn_q.weight\" is missing.");
+  CHECK(models::build(file, config).error().message ==
+        "Tensor \"blk.0.attn_q.weight\" is missing.");
 }

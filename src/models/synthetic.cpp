@@ -35,7 +35,8 @@ constexpr Shape kShapes[] = {
     {"gemma3-1b", "gemma3", 26, 1152, 6912, 4, 1, 256, 262144, 32768, true, 1000000},
 };
 
-constexpr size_t kPatternElements = 1 << 19;  // distinct random weights of a type before they repeat
+constexpr size_t kPatternElements = 1
+                                    << 19;  // distinct random weights of a type before they repeat
 
 // Bytes of one type that repeat for ever: encoded normal deviates of a size usual for weights.
 class PatternSource : public io::ByteSource {
@@ -82,7 +83,8 @@ class Maker {
 
   Result<ModelFile> make() {
     set_metadata();
-    const uint64_t q = uint64_t{shape_.n_heads} * shape_.head_dim, kv = uint64_t{shape_.n_kv_heads} * shape_.head_dim;
+    const uint64_t q = uint64_t{shape_.n_heads} * shape_.head_dim,
+                   kv = uint64_t{shape_.n_kv_heads} * shape_.head_dim;
     const bool gemma = shape_.architecture == "gemma3";
     PUNA_TRY(matrix("token_embd", shape_.vocab, shape_.hidden));
     if (!shape_.tied) PUNA_TRY(matrix("output", shape_.vocab, shape_.hidden));
@@ -91,10 +93,13 @@ class Maker {
     for (uint32_t l = 0; l < shape_.n_layers; ++l) {
       const std::string p = fmt::format("blk.{}.", l);
       layer_ = static_cast<int>(l);
-      for (const char* norm : {"attn_norm", "ffn_norm"}) vector(p + norm + ".weight", shape_.hidden);
+      for (const char* norm : {"attn_norm", "ffn_norm"})
+        vector(p + norm + ".weight", shape_.hidden);
       if (gemma) {
-        for (const char* norm : {"post_attention_norm", "post_ffw_norm"}) vector(p + norm + ".weight", shape_.hidden);
-        for (const char* norm : {"attn_q_norm", "attn_k_norm"}) vector(p + norm + ".weight", shape_.head_dim);
+        for (const char* norm : {"post_attention_norm", "post_ffw_norm"})
+          vector(p + norm + ".weight", shape_.hidden);
+        for (const char* norm : {"attn_q_norm", "attn_k_norm"})
+          vector(p + norm + ".weight", shape_.head_dim);
       }
       PUNA_TRY(matrix(p + "attn_q", q, shape_.hidden));
       PUNA_TRY(matrix(p + "attn_k", kv, shape_.hidden));
@@ -106,7 +111,8 @@ class Maker {
     }
     for (size_t i = 0; i < kinds_.size(); ++i) {
       const bool norms = i == 0;  // norm weights lie around one
-      file_.sources.push_back(std::make_unique<PatternSource>(kinds_[i], sizes_[i], norms ? 0.1f : 0.02f, norms ? 1.0f : 0.0f));
+      file_.sources.push_back(std::make_unique<PatternSource>(
+          kinds_[i], sizes_[i], norms ? 0.1f : 0.02f, norms ? 1.0f : 0.0f));
     }
     file_.index();
     return std::move(file_);
@@ -116,7 +122,9 @@ class Maker {
   void set_metadata() {
     const std::string p = std::string(shape_.architecture) + ".";
     file_.name = fmt::format("{}:{}", shape_.name, type_);
-    const auto set = [&](const std::string& key, formats::Value value) { file_.metadata.emplace_back(key, std::move(value)); };
+    const auto set = [&](const std::string& key, formats::Value value) {
+      file_.metadata.emplace_back(key, std::move(value));
+    };
     set("general.architecture", std::string(shape_.architecture));
     set("general.name", file_.name);
     set(p + "block_count", uint64_t{shape_.n_layers});
@@ -162,14 +170,17 @@ class Maker {
       const quant::TypeInfo* info = quant::find(type_.substr(kPure.size()));
       if (!info || columns % info->block_elements != 0) {
         return base::fail(ErrorCode::kInvalidArgument,
-                          fmt::format("The type \"{}\" is unknown or does not divide rows of {}.", type_, columns));
+                          fmt::format("The type \"{}\" is unknown or does not divide rows of {}.",
+                                      type_, columns));
       }
       return info->type;
     }
     const quant::Mix* mix = quant::find_mix(type_);
     if (!mix) {
-      return base::fail(ErrorCode::kInvalidArgument,
-                        fmt::format("The mix \"{}\" is unknown; \"pure:TYPE\" gives every matrix one type.", type_));
+      return base::fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("The mix \"{}\" is unknown; \"pure:TYPE\" gives every matrix one type.",
+                      type_));
     }
     quant::MixModel model;
     model.n_layers = static_cast<int>(shape_.n_layers);
@@ -197,10 +208,12 @@ std::string synthetic_shapes() {
 Result<ModelFile> synthetic_model(std::string_view shape_and_type) {
   const size_t colon = shape_and_type.find(':');
   const std::string_view name = shape_and_type.substr(0, colon);
-  const auto shape = std::find_if(std::begin(kShapes), std::end(kShapes), [&](const Shape& s) { return s.name == name; });
+  const auto shape = std::find_if(std::begin(kShapes), std::end(kShapes),
+                                  [&](const Shape& s) { return s.name == name; });
   if (colon == std::string_view::npos || shape == std::end(kShapes)) {
-    return base::fail(ErrorCode::kInvalidArgument,
-                      fmt::format("\"{}\" is no SHAPE:TYPE; shapes are {}.", shape_and_type, synthetic_shapes()));
+    return base::fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("\"{}\" is no SHAPE:TYPE; shapes are {}.", shape_and_type, synthetic_shapes()));
   }
   return Maker(*shape, shape_and_type.substr(colon + 1)).make();
 }

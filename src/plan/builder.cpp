@@ -22,9 +22,11 @@ std::optional<uint32_t> Builder::matrix(std::string_view name, uint32_t rows, ui
     fail(ErrorCode::kNotFound, fmt::format("Tensor \"{}\" is missing.", name));
     return std::nullopt;
   }
-  if (tensor->columns() != columns || (rows != 0 && tensor->rows() != rows) || tensor->rows() > UINT32_MAX / 2) {
+  if (tensor->columns() != columns || (rows != 0 && tensor->rows() != rows) ||
+      tensor->rows() > UINT32_MAX / 2) {
     fail(ErrorCode::kCorrupt,
-         fmt::format("Tensor \"{}\" has shape [{}], but [{}, {}] is expected.", name, fmt::join(tensor->shape, ", "),
+         fmt::format("Tensor \"{}\" has shape [{}], but [{}, {}] is expected.", name,
+                     fmt::join(tensor->shape, ", "),
                      rows == 0 ? std::string("any") : std::to_string(rows), columns));
     return std::nullopt;
   }
@@ -44,7 +46,8 @@ std::optional<VectorId> Builder::vector(std::string_view name, uint32_t n) {
 // A weight used twice (a tied LM head) is one weight.
 WeightId Builder::weight(WeightSpec spec) {
   for (WeightId i = 0; i < graph_.weights.size(); ++i) {
-    if (graph_.weights[i].tensors == spec.tensors && graph_.weights[i].order == spec.order) return i;
+    if (graph_.weights[i].tensors == spec.tensors && graph_.weights[i].order == spec.order)
+      return i;
   }
   graph_.weights.push_back(std::move(spec));
   return static_cast<WeightId>(graph_.weights.size() - 1);
@@ -52,13 +55,18 @@ WeightId Builder::weight(WeightSpec spec) {
 
 Value Builder::embed(std::string_view table, float scale) {
   const formats::Tensor* tensor = file_.find_tensor(table);
-  const uint32_t hidden = tensor ? static_cast<uint32_t>(std::min<uint64_t>(tensor->columns(), UINT32_MAX)) : 0;
+  const uint32_t hidden =
+      tensor ? static_cast<uint32_t>(std::min<uint64_t>(tensor->columns(), UINT32_MAX)) : 0;
   const std::optional<uint32_t> position = matrix(table, 0, hidden);
   const Value out = make("embed", hidden, Rows::kTokens);
   if (error_) return out;
   graph_.vocab = static_cast<uint32_t>(tensor->rows());
-  const WeightId id =
-      weight({std::string(table), tensor->type, graph_.vocab, hidden, {*position}, RowOrder::kConcatenated});
+  const WeightId id = weight({std::string(table),
+                              tensor->type,
+                              graph_.vocab,
+                              hidden,
+                              {*position},
+                              RowOrder::kConcatenated});
   graph_.ops.push_back(EmbedOp{id, out.id, scale});
   return out;
 }
@@ -98,25 +106,29 @@ Value Builder::matmul(const std::vector<std::string>& names, Value x) {
   for (size_t i = 0; i < runs.size(); ++i) {
     std::string label = runs[i].spec.label;
     const WeightId id = weight(std::move(runs[i].spec));
-    graph_.ops.push_back(MatmulOp{std::move(label), id, x.id, y.id, runs[i].column, kernels::Epilogue::kStore, 0.0f,
+    graph_.ops.push_back(MatmulOp{std::move(label), id, x.id, y.id, runs[i].column,
+                                  kernels::Epilogue::kStore, 0.0f,
                                   /*shares_x=*/i > 0});
   }
   return y;
 }
 
-Value Builder::gated(std::string_view gate, std::string_view up, Value x, kernels::Activation activation) {
+Value Builder::gated(std::string_view gate, std::string_view up, Value x,
+                     kernels::Activation activation) {
   const uint32_t n = columns(x);
   const auto gate_position = matrix(gate, 0, n);
-  const uint32_t ffn = gate_position ? static_cast<uint32_t>(file_.tensors[*gate_position].rows()) : 0;
+  const uint32_t ffn =
+      gate_position ? static_cast<uint32_t>(file_.tensors[*gate_position].rows()) : 0;
   const auto up_position = matrix(up, ffn, n);
   const Value y = make(gate, ffn, rows_of(x));
   if (error_) return y;
   const quant::Type type = file_.tensors[*gate_position].type;
   if (type == file_.tensors[*up_position].type && ffn % 4 == 0) {
     const std::string label = fmt::format("{}|{}", gate, up);
-    const WeightId id = weight({label, type, 2 * ffn, n, {*gate_position, *up_position}, RowOrder::kInterleaved4});
-    const auto epilogue =
-        activation == kernels::Activation::kSilu ? kernels::Epilogue::kSwiGlu : kernels::Epilogue::kGeGlu;
+    const WeightId id =
+        weight({label, type, 2 * ffn, n, {*gate_position, *up_position}, RowOrder::kInterleaved4});
+    const auto epilogue = activation == kernels::Activation::kSilu ? kernels::Epilogue::kSwiGlu
+                                                                   : kernels::Epilogue::kGeGlu;
     graph_.ops.push_back(MatmulOp{label, id, x.id, y.id, 0, epilogue, 0.0f, false});
     return y;
   }
@@ -126,15 +138,19 @@ Value Builder::gated(std::string_view gate, std::string_view up, Value x, kernel
 }
 
 Value Builder::attention(Value qkv, const AttentionSpec& spec) {
-  const uint64_t wanted = (uint64_t{graph_.n_heads} + 2 * uint64_t{spec.n_kv_heads}) * spec.head_dim;
+  const uint64_t wanted =
+      (uint64_t{graph_.n_heads} + 2 * uint64_t{spec.n_kv_heads}) * spec.head_dim;
   if (!error_ && columns(qkv) != wanted) {
-    fail(ErrorCode::kCorrupt,
-         fmt::format("The attention weights of layer {} give {} values, but {} heads and {} KV heads of {} need {}.",
-                     spec.layer, columns(qkv), graph_.n_heads, spec.n_kv_heads, spec.head_dim, wanted));
+    fail(ErrorCode::kCorrupt, fmt::format("The attention weights of layer {} give {} values, but "
+                                          "{} heads and {} KV heads of {} need {}.",
+                                          spec.layer, columns(qkv), graph_.n_heads, spec.n_kv_heads,
+                                          spec.head_dim, wanted));
   }
-  if (!error_ && (spec.n_kv_heads == 0 || graph_.n_heads % spec.n_kv_heads != 0 || spec.head_dim % 4 != 0)) {
+  if (!error_ &&
+      (spec.n_kv_heads == 0 || graph_.n_heads % spec.n_kv_heads != 0 || spec.head_dim % 4 != 0)) {
     fail(ErrorCode::kUnsupported,
-         fmt::format("Layer {} has {} heads over {} KV heads of {} elements; heads must be a multiple of KV heads and "
+         fmt::format("Layer {} has {} heads over {} KV heads of {} elements; heads must be a "
+                     "multiple of KV heads and "
                      "elements a multiple of 4.",
                      spec.layer, graph_.n_heads, spec.n_kv_heads, spec.head_dim));
   }
@@ -148,23 +164,25 @@ Value Builder::attention(Value qkv, const AttentionSpec& spec) {
   if (error_) return out;
   if (graph_.kv.size() <= spec.layer) graph_.kv.resize(spec.layer + 1);
   graph_.kv[spec.layer] = {spec.n_kv_heads, spec.head_dim};
-  graph_.ops.push_back(RopeOp{fmt::format("blk.{}.rope", spec.layer), spec.layer, qkv.id, q.id, q_norm, k_norm, factors,
-                              spec.norm_eps, spec.rope});
-  graph_.ops.push_back(AttentionOp{fmt::format("blk.{}.attention", spec.layer), spec.layer, q.id, out.id, spec.scale,
-                                   spec.softcap, spec.window});
+  graph_.ops.push_back(RopeOp{fmt::format("blk.{}.rope", spec.layer), spec.layer, qkv.id, q.id,
+                              q_norm, k_norm, factors, spec.norm_eps, spec.rope});
+  graph_.ops.push_back(AttentionOp{fmt::format("blk.{}.attention", spec.layer), spec.layer, q.id,
+                                   out.id, spec.scale, spec.softcap, spec.window});
   return out;
 }
 
 Value Builder::add(Value a, Value b) {
   if (!error_ && columns(a) != columns(b)) {
-    fail(ErrorCode::kCorrupt, fmt::format("A sum of {} and {} columns is asked for.", columns(a), columns(b)));
+    fail(ErrorCode::kCorrupt,
+         fmt::format("A sum of {} and {} columns is asked for.", columns(a), columns(b)));
   }
   if (!error_) graph_.ops.push_back(AddOp{graph_.values[b.id].label, b.id, a.id});
   return a;
 }
 
 Value Builder::scale(Value x, float factor) {
-  if (!error_ && factor != 1.0f) graph_.ops.push_back(ScaleOp{graph_.values[x.id].label, x.id, factor});
+  if (!error_ && factor != 1.0f)
+    graph_.ops.push_back(ScaleOp{graph_.values[x.id].label, x.id, factor});
   return x;
 }
 
@@ -184,7 +202,8 @@ Value Builder::select_outputs(Value x) {
 base::Result<Graph> Builder::finish(Value logits) {
   if (!error_ && columns(logits) != graph_.vocab) {
     fail(ErrorCode::kCorrupt,
-         fmt::format("The output layer gives {} logits for a vocabulary of {}.", columns(logits), graph_.vocab));
+         fmt::format("The output layer gives {} logits for a vocabulary of {}.", columns(logits),
+                     graph_.vocab));
   }
   if (error_) return std::unexpected(*std::move(error_));
   graph_.logits = logits.id;

@@ -1,4 +1,5 @@
-// Builder: the words that models are written in. Each word checks shapes, appends one op, and gives back the new activation.
+// Builder: the words that models are written in. Each word checks shapes, appends one op, and gives
+// back the new activation.
 //
 //   Value x = b.embed("token_embd.weight");
 //   for (uint32_t l = 0; l < n_layers; ++l) {
@@ -6,7 +7,8 @@
 //     Value a = b.attention(b.matmul({name("attn_q"), name("attn_k"), name("attn_v")}, h), spec);
 //     x = b.add(x, b.matmul({name("attn_output")}, a));
 //   ...
-// The first error sticks: later words do nothing, finish() returns it. So models read as a straight list.
+// The first error sticks: later words do nothing, finish() returns it. So models read as a straight
+// list.
 #pragma once
 
 #include <optional>
@@ -28,9 +30,9 @@ struct AttentionSpec {
   uint32_t layer = 0;
   uint32_t n_kv_heads = 0;
   uint32_t head_dim = 0;
-  float scale = 1.0f;          // on q.k
-  float softcap = 0.0f;        // on scores; 0 = none
-  uint32_t window = 0;         // 0 = all earlier positions
+  float scale = 1.0f;    // on q.k
+  float softcap = 0.0f;  // on scores; 0 = none
+  uint32_t window = 0;   // 0 = all earlier positions
   kernels::RopeParams rope;
   std::string q_norm, k_norm;  // names of per-head norm weights; empty = none
   std::string freq_factors;    // name of a rope factor tensor; empty = none
@@ -39,7 +41,9 @@ struct AttentionSpec {
 
 class Builder {
  public:
-  Builder(const formats::ModelFile& file, uint32_t n_heads) : file_(file) { graph_.n_heads = n_heads; }
+  Builder(const formats::ModelFile& file, uint32_t n_heads) : file_(file) {
+    graph_.n_heads = n_heads;
+  }
 
   // x[t] = scale * table[token t].  table [vocab, hidden]
   Value embed(std::string_view table, float scale = 1.0f);
@@ -49,7 +53,8 @@ class Builder {
   Value matmul(const std::vector<std::string>& weights, Value x);
   // act(gate x) * (up x).  gate, up [ffn, n]
   Value gated(std::string_view gate, std::string_view up, Value x, kernels::Activation activation);
-  // qkv [tokens, (n_heads + 2 n_kv_heads) * head_dim] -> [tokens, n_heads * head_dim]; appends K and V to the layer's cache.
+  // qkv [tokens, (n_heads + 2 n_kv_heads) * head_dim] -> [tokens, n_heads * head_dim]; appends K
+  // and V to the layer's cache.
   Value attention(Value qkv, const AttentionSpec& spec);
   // a + b; in place on a, which is the residual stream and must not be read as it was before.
   Value add(Value a, Value b);
@@ -57,7 +62,8 @@ class Builder {
   Value softcap(Value x, float cap);
   // Everything after this runs only on rows whose logits are wanted.
   Value select_outputs(Value x);
-  // Declares the logits and ends the model. Errors: the first that any word met: kNotFound (tensor), kCorrupt (shape).
+  // Declares the logits and ends the model. Errors: the first that any word met: kNotFound
+  // (tensor), kCorrupt (shape).
   base::Result<Graph> finish(Value logits);
 
   bool has(std::string_view tensor) const { return file_.find_tensor(tensor) != nullptr; }

@@ -28,7 +28,8 @@ std::vector<uint64_t> scratch_bytes(const Graph& graph, int n_threads) {
     if (const auto* product = std::get_if<MatmulOp>(&graph.ops[i])) {
       bytes = kernels::matmul_cpu_scratch_bytes(graph.values[product->x].columns, rows);
     } else if (const auto* attention = std::get_if<AttentionOp>(&graph.ops[i])) {
-      bytes = kernels::attention_cpu_scratch_bytes(n_threads, graph.n_heads, graph.kv[attention->layer].head_dim, rows);
+      bytes = kernels::attention_cpu_scratch_bytes(n_threads, graph.n_heads,
+                                                   graph.kv[attention->layer].head_dim, rows);
     }
     out.push_back(bytes);
   }
@@ -48,10 +49,12 @@ Result<CpuProgram::Bytes> CpuProgram::allocate(uint64_t bytes, const char* what)
   return memory;
 }
 
-Result<std::unique_ptr<CpuProgram>> CpuProgram::create(Graph graph, CpuWeights weights, const CacheConfig& cache,
+Result<std::unique_ptr<CpuProgram>> CpuProgram::create(Graph graph, CpuWeights weights,
+                                                       const CacheConfig& cache,
                                                        base::ThreadPool& pool) {
   auto program = std::make_unique<CpuProgram>();
-  program->plan_ = plan_arena(graph, kernels::kMaxStepTokens, kHeadRows, scratch_bytes(graph, pool.n_threads()));
+  program->plan_ =
+      plan_arena(graph, kernels::kMaxStepTokens, kHeadRows, scratch_bytes(graph, pool.n_threads()));
   for (const KvSpec& spec : graph.kv) {
     Layer layer;
     layer.layout = {cache.type, cache.n_pages, spec.n_kv_heads, spec.head_dim};
@@ -63,7 +66,8 @@ Result<std::unique_ptr<CpuProgram>> CpuProgram::create(Graph graph, CpuWeights w
   PUNA_TRY(program->arena_, allocate(program->plan_.bytes, "activations"));
   program->memory_.arena = program->plan_.bytes;
   for (const auto& matrix : weights.matrices) program->memory_.weights += matrix.bytes();
-  for (const auto& vector : weights.vectors) program->memory_.weights += vector.size() * sizeof(float);
+  for (const auto& vector : weights.vectors)
+    program->memory_.weights += vector.size() * sizeof(float);
   program->graph_ = std::move(graph);
   program->weights_ = std::move(weights);
   program->cache_ = cache;
@@ -85,15 +89,19 @@ struct CpuProgram::Runner {
   const float* vector(const std::optional<VectorId>& id) const {
     return id ? program.weights_.vectors[*id].data() : nullptr;
   }
-  std::byte* scratch() const { return program.arena_.get() + program.plan_.scratch[op_index].offset; }
+  std::byte* scratch() const {
+    return program.arena_.get() + program.plan_.scratch[op_index].offset;
+  }
   uint32_t columns(ValueId id) const { return program.graph_.values[id].columns; }
   uint32_t n_rows(ValueId id) const {
-    return program.graph_.values[id].rows == Rows::kTokens ? step.n_tokens : static_cast<uint32_t>(outputs.size());
+    return program.graph_.values[id].rows == Rows::kTokens ? step.n_tokens
+                                                           : static_cast<uint32_t>(outputs.size());
   }
   base::ThreadPool& pool() const { return *program.pool_; }
 
   void operator()(const EmbedOp& op) const {
-    kernels::embed_cpu(pool(), {&program.weights_.matrices[op.weight], tokens.data(), step.n_tokens, value(op.out), op.scale});
+    kernels::embed_cpu(pool(), {&program.weights_.matrices[op.weight], tokens.data(), step.n_tokens,
+                                value(op.out), op.scale});
   }
   void operator()(const NormOp& op) const {
     kernels::NormCpuArgs args;
@@ -159,11 +167,18 @@ struct CpuProgram::Runner {
     }
   }
   uint64_t elements(ValueId id) const { return uint64_t{n_rows(id)} * columns(id); }
-  void operator()(const AddOp& op) const { kernels::add_cpu(pool(), value(op.x), value(op.y), elements(op.y)); }
-  void operator()(const ScaleOp& op) const { kernels::scale_cpu(pool(), value(op.y), elements(op.y), op.scale); }
-  void operator()(const SoftcapOp& op) const { kernels::softcap_cpu(pool(), value(op.y), elements(op.y), op.cap); }
+  void operator()(const AddOp& op) const {
+    kernels::add_cpu(pool(), value(op.x), value(op.y), elements(op.y));
+  }
+  void operator()(const ScaleOp& op) const {
+    kernels::scale_cpu(pool(), value(op.y), elements(op.y), op.scale);
+  }
+  void operator()(const SoftcapOp& op) const {
+    kernels::softcap_cpu(pool(), value(op.y), elements(op.y), op.cap);
+  }
   void operator()(const GluOp& op) const {
-    kernels::glu_cpu(pool(), value(op.gate_up), value(op.y), n_rows(op.y), columns(op.y), op.activation);
+    kernels::glu_cpu(pool(), value(op.gate_up), value(op.y), n_rows(op.y), columns(op.y),
+                     op.activation);
   }
 };
 
@@ -171,7 +186,8 @@ void CpuProgram::run(const Step& step, std::span<const uint32_t> pages, std::spa
   PUNA_CHECK(step.n_tokens() <= kernels::kMaxStepTokens);
   PUNA_CHECK(logits.size() == step.output_rows.size() * graph_.vocab);
   Runner runner{*this,
-                {step.n_tokens(), step.positions.data(), step.sequences.data(), pages.data(), cache_.pages_per_sequence},
+                {step.n_tokens(), step.positions.data(), step.sequences.data(), pages.data(),
+                 cache_.pages_per_sequence},
                 step.tokens,
                 {}};
   for (runner.op_index = 0; runner.op_index < graph_.head_begin; ++runner.op_index) {
@@ -180,10 +196,12 @@ void CpuProgram::run(const Step& step, std::span<const uint32_t> pages, std::spa
   for (size_t first = 0; first < step.output_rows.size(); first += kHeadRows) {
     const size_t n = std::min<size_t>(kHeadRows, step.output_rows.size() - first);
     runner.outputs = std::span(step.output_rows).subspan(first, n);
-    for (runner.op_index = graph_.head_begin; runner.op_index < graph_.ops.size(); ++runner.op_index) {
+    for (runner.op_index = graph_.head_begin; runner.op_index < graph_.ops.size();
+         ++runner.op_index) {
       std::visit(runner, graph_.ops[runner.op_index]);
     }
-    std::memcpy(logits.data() + first * graph_.vocab, runner.value(graph_.logits), n * graph_.vocab * sizeof(float));
+    std::memcpy(logits.data() + first * graph_.vocab, runner.value(graph_.logits),
+                n * graph_.vocab * sizeof(float));
   }
 }
 

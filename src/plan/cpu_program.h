@@ -16,14 +16,15 @@
 namespace puna::plan {
 
 struct CpuWeights {
-  std::vector<kernels::CpuMatrix> matrices;   // by WeightId
-  std::vector<std::vector<float>> vectors;    // by VectorId
+  std::vector<kernels::CpuMatrix> matrices;  // by WeightId
+  std::vector<std::vector<float>> vectors;   // by VectorId
 };
 
 class CpuProgram {
  public:
   // `pool` outlives the program. Errors: kOutOfMemory naming the cache or the arena and its size.
-  static base::Result<std::unique_ptr<CpuProgram>> create(Graph graph, CpuWeights weights, const CacheConfig& cache,
+  static base::Result<std::unique_ptr<CpuProgram>> create(Graph graph, CpuWeights weights,
+                                                          const CacheConfig& cache,
                                                           base::ThreadPool& pool);
 
   // Runs the step. pages [n_sequences, pages_per_sequence]; logits [output_rows, vocab].

@@ -21,7 +21,8 @@ void erase(Graph& graph, size_t i) {
   if (i < graph.head_begin) --graph.head_begin;
 }
 
-// Whether the product fills all columns of its result, so that an epilogue may stand for a pass over the result.
+// Whether the product fills all columns of its result, so that an epilogue may stand for a pass
+// over the result.
 bool fills_result(const Graph& graph, const MatmulOp& product) {
   return product.epilogue == kernels::Epilogue::kStore && product.y_column == 0 &&
          graph.weights[product.weight].rows == graph.values[product.y].columns;
@@ -30,8 +31,8 @@ bool fills_result(const Graph& graph, const MatmulOp& product) {
 bool fuse_matmul_add(Graph& graph, size_t i) {
   auto* product = std::get_if<MatmulOp>(&graph.ops[i]);
   auto* sum = std::get_if<AddOp>(&graph.ops[i + 1]);
-  if (!product || !sum || !fills_result(graph, *product) || sum->x != product->y || product->x == sum->y ||
-      n_readers(graph, product->y) != 1) {
+  if (!product || !sum || !fills_result(graph, *product) || sum->x != product->y ||
+      product->x == sum->y || n_readers(graph, product->y) != 1) {
     return false;
   }
   product->epilogue = kernels::Epilogue::kAdd;
@@ -54,8 +55,8 @@ bool fuse_matmul_softcap(Graph& graph, size_t i) {
 bool fuse_post_norm_add(Graph& graph, size_t i) {
   auto* norm = std::get_if<NormOp>(&graph.ops[i]);
   auto* sum = std::get_if<AddOp>(&graph.ops[i + 1]);
-  if (!norm || !sum || norm->residual || norm->post_gamma || !norm->y || sum->x != *norm->y || norm->x == sum->y ||
-      n_readers(graph, *norm->y) != 1) {
+  if (!norm || !sum || norm->residual || norm->post_gamma || !norm->y || sum->x != *norm->y ||
+      norm->x == sum->y || n_readers(graph, *norm->y) != 1) {
     return false;
   }
   norm->post_gamma = norm->gamma;
@@ -71,7 +72,8 @@ bool fuse_add_norm(Graph& graph, size_t i) {
   auto* next = std::get_if<NormOp>(&graph.ops[i + 1]);
   if (!next || next->residual || next->post_gamma || !next->y) return false;
   if (auto* norm = std::get_if<NormOp>(&graph.ops[i])) {
-    if (norm->y || !norm->residual || next->x != *norm->residual || norm->eps != next->eps) return false;
+    if (norm->y || !norm->residual || next->x != *norm->residual || norm->eps != next->eps)
+      return false;
     norm->gamma = next->gamma;
     norm->y = next->y;
     norm->label += "+" + next->label;

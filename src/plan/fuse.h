@@ -1,5 +1,5 @@
-// Fusion: rewrites a graph into fewer, larger ops where the kernels have a fused form. The unfused graph stays valid input of
-// everything below, so the two can be compared.
+// Fusion: rewrites a graph into fewer, larger ops where the kernels have a fused form. The unfused
+// graph stays valid input of everything below, so the two can be compared.
 #pragma once
 
 #include "plan/graph.h"

@@ -19,14 +19,18 @@ using kernels::Slice;
 
 namespace {
 
-constexpr uint64_t kShardBytes = uint64_t{1} << 30;  // weights and cache are gathered into buffers of about this size
+constexpr uint64_t kShardBytes =
+    uint64_t{1} << 30;  // weights and cache are gathered into buffers of about this size
 
-uint64_t align(uint64_t bytes) { return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment; }
+uint64_t align(uint64_t bytes) {
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
 
 // Hands out slices of buffers that grow up to a limit; a new buffer is begun when one is full.
 class Allocator {
  public:
-  Allocator(GpuPlan& plan, std::string label, uint64_t limit) : plan_(plan), label_(std::move(label)), limit_(limit) {}
+  Allocator(GpuPlan& plan, std::string label, uint64_t limit)
+      : plan_(plan), label_(std::move(label)), limit_(limit) {}
 
   Slice take(uint64_t bytes) {
     const uint64_t wanted = align(std::max<uint64_t>(bytes, 4));
@@ -50,7 +54,8 @@ class Allocator {
 
 class Planner {
  public:
-  Planner(const Graph& graph, const CacheConfig& cache, const gpu::DeviceInfo& device, const GpuPlanOptions& options)
+  Planner(const Graph& graph, const CacheConfig& cache, const gpu::DeviceInfo& device,
+          const GpuPlanOptions& options)
       : graph_(graph), cache_(cache), device_(device), options_(options) {}
 
   Result<GpuPlan> run() {
@@ -60,11 +65,13 @@ class Planner {
     PUNA_TRY(lower_all());
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       if (plan_.buffers[i].bytes > device_.limits.max_buffer_bytes) {
-        return base::fail(ErrorCode::kOutOfMemory,
-                          fmt::format("The buffer \"{}\" needs {} MiB, but this device allows {} MiB a buffer; a smaller "
-                                      "--ctx needs less.",
-                                      plan_.buffers[i].label, plan_.buffers[i].bytes >> 20,
-                                      device_.limits.max_buffer_bytes >> 20));
+        return base::fail(
+            ErrorCode::kOutOfMemory,
+            fmt::format(
+                "The buffer \"{}\" needs {} MiB, but this device allows {} MiB a buffer; a smaller "
+                "--ctx needs less.",
+                plan_.buffers[i].label, plan_.buffers[i].bytes >> 20,
+                device_.limits.max_buffer_bytes >> 20));
       }
     }
     return std::move(plan_);
@@ -72,20 +79,26 @@ class Planner {
 
  private:
   uint64_t shard_bytes() const { return std::min(device_.limits.max_buffer_bytes, kShardBytes); }
-  uint64_t binding_limit() const { return std::min(device_.limits.max_binding_bytes, shard_bytes()); }
+  uint64_t binding_limit() const {
+    return std::min(device_.limits.max_binding_bytes, shard_bytes());
+  }
 
   Result<void> place_weights() {
     Allocator weights(plan_, "weights", shard_bytes());
     for (const WeightSpec& spec : graph_.weights) {
       kernels::GpuWeight weight{spec.type, spec.rows, spec.columns, {}};
       // The most rows one binding holds, in whole groups.
-      const auto bytes = [&](uint32_t rows) { return quant::plane_layout(spec.type, rows, spec.columns).bytes; };
+      const auto bytes = [&](uint32_t rows) {
+        return quant::plane_layout(spec.type, rows, spec.columns).bytes;
+      };
       constexpr uint32_t kGroup = 16;
       uint32_t rows = (spec.rows + kGroup - 1) / kGroup * kGroup;
-      while (rows > kGroup && bytes(rows) > binding_limit()) rows = (rows / 2 + kGroup - 1) / kGroup * kGroup;
+      while (rows > kGroup && bytes(rows) > binding_limit())
+        rows = (rows / 2 + kGroup - 1) / kGroup * kGroup;
       if (bytes(rows) > binding_limit()) {
         return base::fail(ErrorCode::kUnsupported,
-                          fmt::format("Rows of \"{}\" have {} columns; {} of them exceed this device's binding limit of {} MiB.",
+                          fmt::format("Rows of \"{}\" have {} columns; {} of them exceed this "
+                                      "device's binding limit of {} MiB.",
                                       spec.label, spec.columns, kGroup, binding_limit() >> 20));
       }
       for (uint32_t first = 0; first < spec.rows; first += rows) {
@@ -103,11 +116,13 @@ class Planner {
     for (const KvSpec& spec : graph_.kv) {
       const kernels::KvLayout layout{cache_.type, cache_.n_pages, spec.n_kv_heads, spec.head_dim};
       if (layout.bytes() > binding_limit()) {
-        return base::fail(ErrorCode::kOutOfMemory,
-                          fmt::format("The cache of one layer needs {} MiB for {} tokens, but this device binds at most {} MiB; "
-                                      "a smaller --ctx or a smaller --kv-type fits.",
-                                      layout.bytes() >> 20, uint64_t{cache_.n_pages} * kernels::kPageTokens,
-                                      binding_limit() >> 20));
+        return base::fail(
+            ErrorCode::kOutOfMemory,
+            fmt::format("The cache of one layer needs {} MiB for {} tokens, but this device binds "
+                        "at most {} MiB; "
+                        "a smaller --ctx or a smaller --kv-type fits.",
+                        layout.bytes() >> 20, uint64_t{cache_.n_pages} * kernels::kPageTokens,
+                        binding_limit() >> 20));
       }
       layers_.push_back({layout, kv.take(layout.bytes()), kv.take(layout.bytes())});
       plan_.memory.kv += layers_.back().k.bytes + layers_.back().v.bytes;
@@ -132,9 +147,11 @@ class Planner {
   static std::vector<VectorId> factors(const RopeOp& op) {
     return op.freq_factors ? std::vector<VectorId>{*op.freq_factors} : std::vector<VectorId>{};
   }
-  static bool same(const std::optional<kernels::RopeParams>& a, const std::optional<kernels::RopeParams>& b) {
+  static bool same(const std::optional<kernels::RopeParams>& a,
+                   const std::optional<kernels::RopeParams>& b) {
     if (!a || !b) return a.has_value() == b.has_value();
-    return a->pairs == b->pairs && a->n_rot == b->n_rot && a->base == b->base && a->freq_scale == b->freq_scale;
+    return a->pairs == b->pairs && a->n_rot == b->n_rot && a->base == b->base &&
+           a->freq_scale == b->freq_scale;
   }
   const ConstantSpec* find_constant(const std::vector<VectorId>& vectors,
                                     const std::optional<kernels::RopeParams>& table) const {
@@ -143,7 +160,8 @@ class Planner {
     }
     return nullptr;
   }
-  void constant(Allocator& allocator, std::vector<VectorId> vectors, std::optional<kernels::RopeParams> table) {
+  void constant(Allocator& allocator, std::vector<VectorId> vectors,
+                std::optional<kernels::RopeParams> table) {
     if (find_constant(vectors, table)) return;
     uint64_t bytes = 0;
     for (VectorId v : vectors) bytes += graph_.vectors[v].n * sizeof(float);
@@ -161,12 +179,14 @@ class Planner {
 
   Result<void> lower_all() {
     plan_.step = buffer("step", kernels::kStepWords * sizeof(uint32_t));
-    plan_.pages = buffer("pages", uint64_t{cache_.n_sequences} * cache_.pages_per_sequence * sizeof(uint32_t));
+    plan_.pages = buffer(
+        "pages", uint64_t{cache_.n_sequences} * cache_.pages_per_sequence * sizeof(uint32_t));
     plan_.ids = buffer("ids", kernels::kMaxBatch * sizeof(uint32_t));
     plan_.ring = buffer("ring", uint64_t{kRingSteps} * kernels::kMaxBatch * sizeof(uint32_t));
     plan_.arena = buffer("arena", 0);
 
-    // The head reads the hidden state where a body of any class left it, so one arena plan places both: that of the largest class.
+    // The head reads the hidden state where a body of any class left it, so one arena plan places
+    // both: that of the largest class.
     arena_ = plan_arena(graph_, options_.classes.back(), kHeadRows, scratch_sizes());
     plan_.arena.bytes = arena_.bytes;
     plan_.buffers[plan_.arena.buffer].bytes = arena_.bytes;
@@ -187,37 +207,45 @@ class Planner {
       plan_.head.push_back(std::move(head));
       GpuPlan::BatchClass greedy{rows, 1, {}};
       PUNA_TRY(kernels::argmax(device_, argmax_args(), greedy.calls));
-      PUNA_TRY(kernels::advance(device_, {"advance", plan_.step, plan_.ids, plan_.ring, kRingSteps}, greedy.calls));
+      PUNA_TRY(kernels::advance(device_, {"advance", plan_.step, plan_.ids, plan_.ring, kRingSteps},
+                                greedy.calls));
       plan_.greedy.push_back(std::move(greedy));
     }
     return {};
   }
 
-  // The most scratch of any class, by op. The argmax borrows the scratch of the last op, the LM head.
+  // The most scratch of any class, by op. The argmax borrows the scratch of the last op, the LM
+  // head.
   std::vector<uint64_t> scratch_sizes() {
     std::vector<uint64_t> out(graph_.ops.size(), 0);
     arena_.values.assign(graph_.values.size(), {});
     arena_.scratch.assign(graph_.ops.size(), {});
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
-      const std::vector<uint32_t> classes = i < graph_.head_begin ? options_.classes : std::vector<uint32_t>{1, kHeadRows};
+      const std::vector<uint32_t> classes =
+          i < graph_.head_begin ? options_.classes : std::vector<uint32_t>{1, kHeadRows};
       for (uint32_t rows : classes) {
         rows_ = rows;
         if (const auto* product = std::get_if<MatmulOp>(&graph_.ops[i])) {
-          out[i] = std::max(out[i], kernels::matmul_scratch_bytes(device_, matmul_args(i, *product)));
+          out[i] =
+              std::max(out[i], kernels::matmul_scratch_bytes(device_, matmul_args(i, *product)));
         } else if (const auto* attention = std::get_if<AttentionOp>(&graph_.ops[i])) {
-          out[i] = std::max(out[i], kernels::attention_scratch_bytes(device_, attention_args(i, *attention)));
+          out[i] = std::max(
+              out[i], kernels::attention_scratch_bytes(device_, attention_args(i, *attention)));
         }
-        if (i + 1 == graph_.ops.size()) out[i] = std::max(out[i], kernels::argmax_scratch_bytes(device_, argmax_args()));
+        if (i + 1 == graph_.ops.size())
+          out[i] = std::max(out[i], kernels::argmax_scratch_bytes(device_, argmax_args()));
       }
     }
     return out;
   }
 
   Slice place(const ArenaPlan::Place& p) const { return {plan_.arena.buffer, p.offset, p.bytes}; }
-  // Bound at the size of the class's rows, so that a small class does not claim the prefill's slice.
+  // Bound at the size of the class's rows, so that a small class does not claim the prefill's
+  // slice.
   Slice value(ValueId id) const {
     const ArenaPlan::Place& p = arena_.values[id];
-    return {plan_.arena.buffer, p.offset, std::min(p.bytes, align(uint64_t{rows_} * graph_.values[id].columns * sizeof(float)))};
+    return {plan_.arena.buffer, p.offset,
+            std::min(p.bytes, align(uint64_t{rows_} * graph_.values[id].columns * sizeof(float)))};
   }
   // The whole place, for values of tokens that the head reads.
   Slice whole(ValueId id) const { return place(arena_.values[id]); }
@@ -285,7 +313,8 @@ class Planner {
     return std::visit([&](const auto& op) { return lower(i, op, out); }, graph_.ops[i]);
   }
   Result<void> lower(size_t, const EmbedOp& op, std::vector<kernels::KernelCall>& out) {
-    return kernels::embed(device_, {"embed", plan_.weights[op.weight], plan_.step, value(op.out), op.scale}, out);
+    return kernels::embed(
+        device_, {"embed", plan_.weights[op.weight], plan_.step, value(op.out), op.scale}, out);
   }
   Result<void> lower(size_t, const NormOp& op, std::vector<kernels::KernelCall>& out) {
     kernels::NormArgs args;
@@ -310,7 +339,8 @@ class Planner {
     args.step = plan_.step;
     args.pages = plan_.pages;
     args.qkv = value(op.qkv);
-    if (op.q_norm && op.k_norm) args.head_norms = find_constant({*op.q_norm, *op.k_norm}, {})->slice;
+    if (op.q_norm && op.k_norm)
+      args.head_norms = find_constant({*op.q_norm, *op.k_norm}, {})->slice;
     if (op.rope.n_rot > 0) args.table = find_constant(factors(op), op.rope)->slice;
     args.q_out = value(op.q);
     args.k_cache = layers_[op.layer].k;
@@ -326,19 +356,33 @@ class Planner {
     return kernels::attention(device_, attention_args(i, op), out);
   }
   Result<void> lower(size_t, const GatherOp& op, std::vector<kernels::KernelCall>& out) {
-    return kernels::gather_rows(device_, {"outputs", plan_.step, whole(op.x), value(op.y), graph_.values[op.x].columns}, out);
+    return kernels::gather_rows(
+        device_, {"outputs", plan_.step, whole(op.x), value(op.y), graph_.values[op.x].columns},
+        out);
   }
   Result<void> lower(size_t, const AddOp& op, std::vector<kernels::KernelCall>& out) {
-    return kernels::add(device_, {op.label, plan_.step, value(op.x), value(op.y), graph_.values[op.y].columns, graph_.values[op.y].rows}, out);
+    return kernels::add(device_,
+                        {op.label, plan_.step, value(op.x), value(op.y),
+                         graph_.values[op.y].columns, graph_.values[op.y].rows},
+                        out);
   }
   Result<void> lower(size_t, const ScaleOp& op, std::vector<kernels::KernelCall>& out) {
-    return kernels::scale(device_, {op.label, plan_.step, value(op.y), graph_.values[op.y].columns, op.scale, graph_.values[op.y].rows}, out);
+    return kernels::scale(device_,
+                          {op.label, plan_.step, value(op.y), graph_.values[op.y].columns, op.scale,
+                           graph_.values[op.y].rows},
+                          out);
   }
   Result<void> lower(size_t, const SoftcapOp& op, std::vector<kernels::KernelCall>& out) {
-    return kernels::softcap(device_, {op.label, plan_.step, value(op.y), graph_.values[op.y].columns, op.cap, graph_.values[op.y].rows}, out);
+    return kernels::softcap(device_,
+                            {op.label, plan_.step, value(op.y), graph_.values[op.y].columns, op.cap,
+                             graph_.values[op.y].rows},
+                            out);
   }
   Result<void> lower(size_t, const GluOp& op, std::vector<kernels::KernelCall>& out) {
-    return kernels::glu(device_, {op.label, plan_.step, value(op.gate_up), value(op.y), graph_.values[op.y].columns, op.activation}, out);
+    return kernels::glu(device_,
+                        {op.label, plan_.step, value(op.gate_up), value(op.y),
+                         graph_.values[op.y].columns, op.activation},
+                        out);
   }
 
   struct Layer {
@@ -358,34 +402,38 @@ class Planner {
 std::string describe(const kernels::GridDim& dim) {
   static constexpr const char* kNames[] = {"", "tokens", "outputs", "splits", "if split "};
   const char* name = kNames[static_cast<size_t>(dim.extent)];
-  if (dim.extent == kernels::Extent::kOne) return fmt::format("{}", (dim.mul + dim.div - 1) / dim.div);
+  if (dim.extent == kernels::Extent::kOne)
+    return fmt::format("{}", (dim.mul + dim.div - 1) / dim.div);
   std::string out = name;
   if (dim.mul != 1) out = fmt::format("{}*{}", out, dim.mul);
   if (dim.div != 1) out = fmt::format("ceil({}/{})", out, dim.div);
   return out;
 }
 
-void describe(const char* title, const std::vector<GpuPlan::BatchClass>& classes, std::string& out) {
+void describe(const char* title, const std::vector<GpuPlan::BatchClass>& classes,
+              std::string& out) {
   for (const GpuPlan::BatchClass& c : classes) {
     out += fmt::format("{} up to {} rows: {} dispatches\n", title, c.max_rows, c.calls.size());
     for (const kernels::KernelCall& call : c.calls) {
-      out += fmt::format("  {:<28} {} grid {} x {} x {}\n", call.kernel, call.label, describe(call.x), describe(call.y),
-                         describe(call.z));
+      out += fmt::format("  {:<28} {} grid {} x {} x {}\n", call.kernel, call.label,
+                         describe(call.x), describe(call.y), describe(call.z));
     }
   }
 }
 
 }  // namespace
 
-Result<GpuPlan> plan_gpu(const Graph& graph, const CacheConfig& cache, const gpu::DeviceInfo& device,
-                         const GpuPlanOptions& options) {
+Result<GpuPlan> plan_gpu(const Graph& graph, const CacheConfig& cache,
+                         const gpu::DeviceInfo& device, const GpuPlanOptions& options) {
   return Planner(graph, cache, device, options).run();
 }
 
 std::string describe(const GpuPlan& plan) {
   std::string out;
-  for (const GpuPlan::Buffer& buffer : plan.buffers) out += fmt::format("buffer {:<14} {} bytes\n", buffer.label, buffer.bytes);
-  out += fmt::format("weights {} bytes, kv {} bytes, arena {} bytes\n", plan.memory.weights, plan.memory.kv, plan.memory.arena);
+  for (const GpuPlan::Buffer& buffer : plan.buffers)
+    out += fmt::format("buffer {:<14} {} bytes\n", buffer.label, buffer.bytes);
+  out += fmt::format("weights {} bytes, kv {} bytes, arena {} bytes\n", plan.memory.weights,
+                     plan.memory.kv, plan.memory.arena);
   describe("body", plan.body, out);
   describe("head", plan.head, out);
   describe("greedy", plan.greedy, out);

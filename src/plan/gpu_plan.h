@@ -1,5 +1,6 @@
-// GpuPlan: a graph lowered to dispatches for one device, as data: buffers, where weights and constants lie, and a flat list of kernel
-// calls for each batch class. Made without touching a GPU, so it can be printed and compared. gpu_program.h makes it real.
+// GpuPlan: a graph lowered to dispatches for one device, as data: buffers, where weights and
+// constants lie, and a flat list of kernel calls for each batch class. Made without touching a GPU,
+// so it can be printed and compared. gpu_program.h makes it real.
 #pragma once
 
 #include <optional>
@@ -18,14 +19,17 @@ namespace puna::plan {
 
 struct GpuPlanOptions {
   kernels::Numerics numerics = kernels::Numerics::kFast;
-  std::vector<uint32_t> classes = {1, kernels::kMaxStepTokens};  // rows of each batch class, rising; the last is the prefill chunk
+  std::vector<uint32_t> classes = {
+      1,
+      kernels::kMaxStepTokens};  // rows of each batch class, rising; the last is the prefill chunk
 };
 
 // Small constants, filled once at load.
 struct ConstantSpec {
   kernels::Slice slice;
-  std::vector<VectorId> vectors;              // laid out one after the other, f32
-  std::optional<kernels::RopeParams> table;   // or a rope table; `vectors` then holds the frequency factors, if any
+  std::vector<VectorId> vectors;  // laid out one after the other, f32
+  std::optional<kernels::RopeParams>
+      table;  // or a rope table; `vectors` then holds the frequency factors, if any
 };
 
 struct GpuPlan {
@@ -35,26 +39,27 @@ struct GpuPlan {
   };
   struct BatchClass {
     uint32_t max_rows = 1;
-    uint32_t max_splits = 1;                 // of attention
+    uint32_t max_splits = 1;  // of attention
     std::vector<kernels::KernelCall> calls;
   };
 
-  std::vector<Buffer> buffers;               // by Slice::buffer
-  std::vector<kernels::GpuWeight> weights;   // by WeightId
+  std::vector<Buffer> buffers;              // by Slice::buffer
+  std::vector<kernels::GpuWeight> weights;  // by WeightId
   std::vector<ConstantSpec> constants;
   kernels::Slice step, pages, arena, logits, ids, ring;
-  std::vector<BatchClass> body;              // by class, rows of tokens
-  std::vector<BatchClass> head;              // for 1 and for kHeadRows outputs: gather to logits
-  std::vector<BatchClass> greedy;            // after a head of the same rows: argmax, then advance
+  std::vector<BatchClass> body;    // by class, rows of tokens
+  std::vector<BatchClass> head;    // for 1 and for kHeadRows outputs: gather to logits
+  std::vector<BatchClass> greedy;  // after a head of the same rows: argmax, then advance
   MemoryUse memory;
 };
 
 // How many steps' ids the ring holds.
 constexpr uint32_t kRingSteps = 8;
 
-// Errors: kUnsupported when one 4-row group of a weight, a layer's cache or an activation exceeds the device's binding limit.
-base::Result<GpuPlan> plan_gpu(const Graph& graph, const CacheConfig& cache, const gpu::DeviceInfo& device,
-                               const GpuPlanOptions& options);
+// Errors: kUnsupported when one 4-row group of a weight, a layer's cache or an activation exceeds
+// the device's binding limit.
+base::Result<GpuPlan> plan_gpu(const Graph& graph, const CacheConfig& cache,
+                               const gpu::DeviceInfo& device, const GpuPlanOptions& options);
 
 // The plan as text: buffers with bytes, then one line for each dispatch of each class.
 std::string describe(const GpuPlan& plan);

@@ -14,10 +14,13 @@ using base::Task;
 
 namespace {
 
-constexpr GpuProgram::Part kParts[] = {GpuProgram::Part::kBody, GpuProgram::Part::kHead, GpuProgram::Part::kGreedy};
+constexpr GpuProgram::Part kParts[] = {GpuProgram::Part::kBody, GpuProgram::Part::kHead,
+                                       GpuProgram::Part::kGreedy};
 
-// Starts the creation of all pipelines at once and waits for the last; ids come in the order of `descs`.
-Task<Result<std::vector<gpu::PipelineId>>> create_pipelines(gpu::Device& device, std::vector<gpu::PipelineDesc> descs) {
+// Starts the creation of all pipelines at once and waits for the last; ids come in the order of
+// `descs`.
+Task<Result<std::vector<gpu::PipelineId>>> create_pipelines(gpu::Device& device,
+                                                            std::vector<gpu::PipelineDesc> descs) {
   struct State {
     std::vector<gpu::PipelineId> ids;
     std::optional<base::Error> error;
@@ -95,7 +98,8 @@ Task<Result<void>> GpuProgram::create_dispatches() {
       }
     }
   }
-  PUNA_CO_TRY(const std::vector<gpu::PipelineId> pipelines, co_await create_pipelines(device_, std::move(descs)));
+  PUNA_CO_TRY(const std::vector<gpu::PipelineId> pipelines,
+              co_await create_pipelines(device_, std::move(descs)));
 
   size_t n = 0;
   for (Part part : kParts) {
@@ -107,7 +111,8 @@ Task<Result<void>> GpuProgram::create_dispatches() {
           bindings.push_back({buffers_[b.slice.buffer], b.slice.offset, b.slice.bytes});
         }
         const gpu::PipelineId pipeline = pipelines[pipeline_of_call[n++]];
-        PUNA_CO_TRY_CONTEXT(const gpu::BindGroupId group, device_.create_bind_group(pipeline, bindings),
+        PUNA_CO_TRY_CONTEXT(const gpu::BindGroupId group,
+                            device_.create_bind_group(pipeline, bindings),
                             fmt::format("While binding \"{}\"", call.label));
         list.push_back({pipeline, group, call.x, call.y, call.z});
       }
@@ -124,10 +129,11 @@ size_t GpuProgram::class_for(Part part, uint32_t rows) const {
   return i;
 }
 
-void GpuProgram::record(Part part, size_t index, const kernels::StepShape& shape, gpu::CommandList& list) const {
+void GpuProgram::record(Part part, size_t index, const kernels::StepShape& shape,
+                        gpu::CommandList& list) const {
   for (const Dispatch& d : dispatches_[static_cast<size_t>(part)][index]) {
-    list.dispatch(d.pipeline, d.bind_group, kernels::workgroups(d.x, shape), kernels::workgroups(d.y, shape),
-                  kernels::workgroups(d.z, shape));
+    list.dispatch(d.pipeline, d.bind_group, kernels::workgroups(d.x, shape),
+                  kernels::workgroups(d.y, shape), kernels::workgroups(d.z, shape));
   }
 }
 

@@ -1,5 +1,6 @@
-// GpuProgram: a GpuPlan made real on a device. Buffers, pipelines and bind groups exist once; recording a step is a loop over the
-// flat list of dispatches with grids computed from the step's shape.
+// GpuProgram: a GpuPlan made real on a device. Buffers, pipelines and bind groups exist once;
+// recording a step is a loop over the flat list of dispatches with grids computed from the step's
+// shape.
 #pragma once
 
 #include <memory>
@@ -16,8 +17,10 @@ class GpuProgram {
  public:
   enum class Part : uint8_t { kBody, kHead, kGreedy };
 
-  // `device` outlives the program. Errors: kOutOfMemory naming the buffer, kDevice with the compiler's message.
-  static base::Task<base::Result<std::unique_ptr<GpuProgram>>> create(gpu::Device& device, GpuPlan plan);
+  // `device` outlives the program. Errors: kOutOfMemory naming the buffer, kDevice with the
+  // compiler's message.
+  static base::Task<base::Result<std::unique_ptr<GpuProgram>>> create(gpu::Device& device,
+                                                                      GpuPlan plan);
   ~GpuProgram();
   GpuProgram(const GpuProgram&) = delete;
   GpuProgram& operator=(const GpuProgram&) = delete;
@@ -28,7 +31,8 @@ class GpuProgram {
   // The smallest class of a part that takes `rows` rows.
   size_t class_for(Part part, uint32_t rows) const;
   // Appends the dispatches of one class.
-  void record(Part part, size_t index, const kernels::StepShape& shape, gpu::CommandList& list) const;
+  void record(Part part, size_t index, const kernels::StepShape& shape,
+              gpu::CommandList& list) const;
 
  private:
   struct Dispatch {

@@ -1,5 +1,6 @@
-// Graph: what a model computes for one step, as a flat list of ops over symbolic rows. Class-independent: the number of rows of a
-// batch class enters only in memory planning and lowering. Read next: builder.h (how models write it), fuse.h, memory.h.
+// Graph: what a model computes for one step, as a flat list of ops over symbolic rows.
+// Class-independent: the number of rows of a batch class enters only in memory planning and
+// lowering. Read next: builder.h (how models write it), fuse.h, memory.h.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@ namespace puna::plan {
 
 using kernels::Rows;
 
-// An activation: [rows, columns] f32, rows being the step's tokens or its outputs. Index into Graph::values.
+// An activation: [rows, columns] f32, rows being the step's tokens or its outputs. Index into
+// Graph::values.
 using ValueId = uint32_t;
 struct ValueInfo {
   std::string label;
@@ -30,7 +32,8 @@ struct ValueInfo {
 // How the rows of a fused weight come from tensors of the file.
 enum class RowOrder : uint8_t {
   kConcatenated,  // all rows of the first tensor, then of the second, ...
-  kInterleaved4,  // 4 rows of the first, 4 of the second, 4 of the first ... (gate and up; equal row counts)
+  kInterleaved4,  // 4 rows of the first, 4 of the second, 4 of the first ... (gate and up; equal
+                  // row counts)
 };
 
 // A weight matrix as the plan wants it on the device. Index into Graph::weights.
@@ -120,7 +123,8 @@ struct GluOp {
   ValueId y;
   kernels::Activation activation;
 };
-using Op = std::variant<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp, SoftcapOp, GluOp>;
+using Op = std::variant<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp,
+                        SoftcapOp, GluOp>;
 
 // Heads of one layer's cache; the number of pages and the element type are the engine's choice.
 struct KvSpec {
@@ -136,9 +140,10 @@ struct Graph {
   uint32_t n_heads = 0;    // query heads, the same in every layer
   uint32_t vocab = 0;
   std::vector<Op> ops;
-  size_t head_begin = 0;   // ops from here on (gather, final norm, LM head) run once per group of outputs
-  ValueId hidden = 0;      // what the body leaves for the head
-  ValueId logits = 0;      // [outputs, vocab]
+  size_t head_begin =
+      0;  // ops from here on (gather, final norm, LM head) run once per group of outputs
+  ValueId hidden = 0;  // what the body leaves for the head
+  ValueId logits = 0;  // [outputs, vocab]
 };
 
 // Values an op reads and writes; one that it updates in place is in both.

@@ -23,7 +23,8 @@ uint64_t align(uint64_t v) { return (v + kArenaAlignment - 1) / kArenaAlignment 
 
 // The lowest offset where `bytes` fit between the places of `busy`.
 uint64_t first_fit(std::vector<ArenaPlan::Place> busy, uint64_t bytes) {
-  std::sort(busy.begin(), busy.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  std::sort(busy.begin(), busy.end(),
+            [](const auto& a, const auto& b) { return a.offset < b.offset; });
   uint64_t offset = 0;
   for (const ArenaPlan::Place& b : busy) {
     if (offset + bytes <= b.offset) break;

@@ -1,4 +1,5 @@
-// Static memory planning: every activation gets a place in one arena by its lifetime, for a given number of rows.
+// Static memory planning: every activation gets a place in one arena by its lifetime, for a given
+// number of rows.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,9 @@ struct ArenaPlan {
 
 constexpr uint64_t kArenaAlignment = 256;  // WebGPU's minimal storage buffer offset alignment
 
-// Values alive at the same time never overlap; scratch lives for its op, and on through the ops after it that share its x
-// (MatmulOp::shares_x). The hidden state and the logits live to the end, so that the head can run again for further outputs.
+// Values alive at the same time never overlap; scratch lives for its op, and on through the ops
+// after it that share its x (MatmulOp::shares_x). The hidden state and the logits live to the end,
+// so that the head can run again for further outputs.
 //   scratch_bytes  by op
 // Greedy by size: the largest first, each at the lowest place where it fits.
 ArenaPlan plan_arena(const Graph& graph, uint32_t n_tokens, uint32_t n_outputs,

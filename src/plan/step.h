@@ -11,9 +11,9 @@ namespace puna::plan {
 // Row t is one token of one sequence. At most kernels::kMaxStepTokens rows.
 struct Step {
   std::vector<int32_t> tokens;
-  std::vector<int32_t> positions;      // absolute, in its sequence
-  std::vector<uint32_t> sequences;     // rows of the page table
-  std::vector<uint32_t> output_rows;   // rows whose logits are wanted
+  std::vector<int32_t> positions;     // absolute, in its sequence
+  std::vector<uint32_t> sequences;    // rows of the page table
+  std::vector<uint32_t> output_rows;  // rows whose logits are wanted
   uint32_t n_tokens() const { return static_cast<uint32_t>(tokens.size()); }
 };
 

@@ -55,9 +55,11 @@ Result<std::string> find_model(const OpenOptions& options) {
   if (!found.needs_pull()) return found.path;
   if (!options.pull) {
     return base::fail(ErrorCode::kNotFound,
-                      fmt::format("The model {} is not in the store; `puna pull {}` fetches it.", found.name, options.model));
+                      fmt::format("The model {} is not in the store; `puna pull {}` fetches it.",
+                                  found.name, options.model));
   }
-  if (found.entry) base::log_info("Pulling {}; licence: {}", found.entry->title, found.entry->license);
+  if (found.entry)
+    base::log_info("Pulling {}; licence: {}", found.entry->title, found.entry->license);
   return store.pull(options.model, options.pull_options);
 }
 
@@ -70,7 +72,8 @@ Result<ModelFile> open_file(const OpenOptions& options) {
 
 Result<std::unique_ptr<tokenizer::Tokenizer>> open_tokenizer(ModelFile& file) {
   if (file.vocabulary.tokens.empty()) {
-    return base::fail(ErrorCode::kUnsupported, fmt::format("The model {} has no vocabulary.", file.name));
+    return base::fail(ErrorCode::kUnsupported,
+                      fmt::format("The model {} has no vocabulary.", file.name));
   }
   return tokenizer::Tokenizer::create(std::move(file.vocabulary));
 }
@@ -109,7 +112,8 @@ Result<LoadedModel> open(ModelFile file, const OpenOptions& options) {
   LoadedModel model;
   model.name = options.model;
   if (!file.vocabulary.tokens.empty()) {
-    PUNA_TRY_CONTEXT(model.tokenizer, open_tokenizer(file), fmt::format("While loading the vocabulary of {}", file.name));
+    PUNA_TRY_CONTEXT(model.tokenizer, open_tokenizer(file),
+                     fmt::format("While loading the vocabulary of {}", file.name));
   }
   PUNA_TRY(const std::string source, file.get_string("tokenizer.chat_template", ""));
   if (!source.empty()) {
@@ -124,9 +128,12 @@ Result<LoadedModel> open(ModelFile file, const OpenOptions& options) {
   model.device_name = use.name;
   base::log_info("Device: {} ({})", use.name, use.why);
   gpu::Device* driver = use.device.get();
-  PUNA_TRY(model.engine, base::run_until(engine::Engine::load(std::move(file), std::move(use.device), options.engine), [driver] {
-             if (driver) driver->poll();
-           }));
+  PUNA_TRY(
+      model.engine,
+      base::run_until(engine::Engine::load(std::move(file), std::move(use.device), options.engine),
+                      [driver] {
+                        if (driver) driver->poll();
+                      }));
   base::log_info("Context: {} tokens", model.engine->context());
   return model;
 }

@@ -1,4 +1,5 @@
-// Opens a model for use: finds it by name, picks the device, loads the engine, and gives it a tokenizer and its chat template.
+// Opens a model for use: finds it by name, picks the device, loads the engine, and gives it a
+// tokenizer and its chat template.
 #pragma once
 
 #include <functional>
@@ -16,22 +17,22 @@
 namespace puna::service {
 
 struct OpenOptions {
-  std::string model;                  // a name in the store or catalogue, or a path
-  std::string device = "auto";        // auto | gpu | gpu:N | cpu
-  bool gpu_baseline = false;          // hide optional GPU features
-  std::string cpu_variant;            // force a variant of the CPU kernels; empty = best
-  bool map = true;                    // map the file into memory instead of reading it
-  bool pull = true;                   // fetch a catalogue model that is not in the store yet
+  std::string model;            // a name in the store or catalogue, or a path
+  std::string device = "auto";  // auto | gpu | gpu:N | cpu
+  bool gpu_baseline = false;    // hide optional GPU features
+  std::string cpu_variant;      // force a variant of the CPU kernels; empty = best
+  bool map = true;              // map the file into memory instead of reading it
+  bool pull = true;             // fetch a catalogue model that is not in the store yet
   engine::EngineOptions engine;
   store::PullOptions pull_options;
 };
 
 struct LoadedModel {
-  std::string name;                                     // as asked for
-  std::string device_name;                              // "NVIDIA H200", "CPU (avx512_vnni)"
+  std::string name;         // as asked for
+  std::string device_name;  // "NVIDIA H200", "CPU (avx512_vnni)"
   std::unique_ptr<engine::Engine> engine;
-  std::unique_ptr<tokenizer::Tokenizer> tokenizer;      // null when the file has no vocabulary
-  std::optional<chat::Template> chat_template;          // none for base models
+  std::unique_ptr<tokenizer::Tokenizer> tokenizer;  // null when the file has no vocabulary
+  std::optional<chat::Template> chat_template;      // none for base models
 };
 
 // A path for a model name, pulled when needed. Errors: those of store::Store.

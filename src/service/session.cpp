@@ -12,24 +12,30 @@ namespace {
 Result<std::vector<int32_t>> prompt_tokens(const LoadedModel& model, const Request& request) {
   if (!request.tokens.empty()) return request.tokens;
   if (!model.tokenizer) {
-    return base::fail(ErrorCode::kUnsupported,
-                      fmt::format("The model {} has no vocabulary; give token ids instead of text.", model.name));
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("The model {} has no vocabulary; give token ids instead of text.", model.name));
   }
   if (request.messages.empty()) return model.tokenizer->encode(request.prompt);
   if (!model.chat_template) {
-    return base::fail(ErrorCode::kUnsupported,
-                      fmt::format("The model {} has no chat template; it completes text only.", model.name));
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("The model {} has no chat template; it completes text only.", model.name));
   }
   const tokenizer::Vocabulary& vocabulary = model.tokenizer->vocabulary();
-  const auto text_of = [&](std::optional<int32_t> id) { return id ? model.tokenizer->bytes(*id, /*special=*/true) : std::string(); };
+  const auto text_of = [&](std::optional<int32_t> id) {
+    return id ? model.tokenizer->bytes(*id, /*special=*/true) : std::string();
+  };
   base::Json extra = base::Json::object();
   extra.set("bos_token", text_of(vocabulary.bos)).set("eos_token", text_of(vocabulary.eos));
-  PUNA_TRY_CONTEXT(const std::string text, chat::render_chat(*model.chat_template, request.messages, true, extra),
+  PUNA_TRY_CONTEXT(const std::string text,
+                   chat::render_chat(*model.chat_template, request.messages, true, extra),
                    "While rendering the model's chat template");
   std::vector<int32_t> tokens = model.tokenizer->encode(text);
   // Templates that write BOS themselves must not get a second one.
   const auto bos = vocabulary.bos;
-  if (bos && tokens.size() > 1 && tokens[0] == *bos && tokens[1] == *bos) tokens.erase(tokens.begin());
+  if (bos && tokens.size() > 1 && tokens[0] == *bos && tokens[1] == *bos)
+    tokens.erase(tokens.begin());
   return tokens;
 }
 
@@ -55,11 +61,12 @@ Result<Reply> run(LoadedModel& model, const Request& request, const OnEvent& on_
     reply.text += text;
     if (on_event) on_event({token, text});
   };
-  auto task = model.engine->generate(0, std::move(prompt), options, std::move(end_tokens), [&](int32_t token) {
-    reply.tokens.push_back(token);
-    show(token, filter.push(decoder ? decoder->push(token) : std::string()));
-    return !filter.stopped();
-  });
+  auto task = model.engine->generate(
+      0, std::move(prompt), options, std::move(end_tokens), [&](int32_t token) {
+        reply.tokens.push_back(token);
+        show(token, filter.push(decoder ? decoder->push(token) : std::string()));
+        return !filter.stopped();
+      });
   PUNA_TRY(reply.stats, base::run_until(std::move(task), [&] { model.engine->poll(); }));
   if (!filter.stopped()) {
     std::string rest = filter.push(decoder ? decoder->finish() : std::string());

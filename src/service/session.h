@@ -1,5 +1,5 @@
-// Session: one conversation or completion with a loaded model. Requests in, a stream of events out; text only appears here in whole
-// UTF-8 characters and never includes a stop string.
+// Session: one conversation or completion with a loaded model. Requests in, a stream of events out;
+// text only appears here in whole UTF-8 characters and never includes a stop string.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,14 @@ namespace puna::service {
 
 struct Request {
   // One of the three:
-  std::vector<chat::Message> messages;  // rendered with the model's template; the last is the user's
-  std::string prompt;                   // completed as it stands
-  std::vector<int32_t> tokens;          // evaluated as they stand, nothing added
+  std::vector<chat::Message>
+      messages;                 // rendered with the model's template; the last is the user's
+  std::string prompt;           // completed as it stands
+  std::vector<int32_t> tokens;  // evaluated as they stand, nothing added
 
   engine::SamplingParams sampling;
   std::optional<uint32_t> max_tokens;
-  std::vector<std::string> stop;        // the text ends before the first of these
+  std::vector<std::string> stop;  // the text ends before the first of these
   bool ignore_end = false;
   const std::atomic<bool>* cancel = nullptr;
 };
@@ -40,8 +41,9 @@ struct Reply {
   engine::GenerateStats stats;
 };
 
-// Runs a request on sequence 0 of the model. Errors: kInvalidArgument (empty prompt, above the context, bad parameters),
-// kUnsupported (messages for a model without a template), those of the device.
+// Runs a request on sequence 0 of the model. Errors: kInvalidArgument (empty prompt, above the
+// context, bad parameters), kUnsupported (messages for a model without a template), those of the
+// device.
 base::Result<Reply> run(LoadedModel& model, const Request& request, const OnEvent& on_event);
 
 // Holds back the end of a text as long as it may still become a stop string.

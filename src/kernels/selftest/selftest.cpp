@@ -44,7 +44,9 @@ double nmse(std::span<const float> x, std::span<const float> reference) {
   return error == 0 ? 0 : error / power;
 }
 
-std::string_view name(KvType type) { return type == KvType::kF32 ? "f32" : type == KvType::kF16 ? "f16" : "q8_0"; }
+std::string_view name(KvType type) {
+  return type == KvType::kF32 ? "f32" : type == KvType::kF16 ? "f16" : "q8_0";
+}
 
 // Several sequences over a scattered page table.
 struct Rows {
@@ -53,26 +55,32 @@ struct Rows {
   std::vector<uint32_t> pages;
   uint32_t pages_per_sequence;
 
-  Rows(std::vector<int32_t> p, std::vector<uint32_t> s) : positions(std::move(p)), sequences(std::move(s)) {
+  Rows(std::vector<int32_t> p, std::vector<uint32_t> s)
+      : positions(std::move(p)), sequences(std::move(s)) {
     const int32_t last = *std::max_element(positions.begin(), positions.end());
     pages_per_sequence = static_cast<uint32_t>(last) / kPageTokens + 1;
-    pages.resize(size_t{pages_per_sequence} * (*std::max_element(sequences.begin(), sequences.end()) + 1));
+    pages.resize(size_t{pages_per_sequence} *
+                 (*std::max_element(sequences.begin(), sequences.end()) + 1));
     std::iota(pages.begin(), pages.end(), 0u);
     std::shuffle(pages.begin(), pages.end(), std::mt19937(3));
   }
   uint32_t n() const { return static_cast<uint32_t>(positions.size()); }
-  CpuStep step() const { return {n(), positions.data(), sequences.data(), pages.data(), pages_per_sequence}; }
+  CpuStep step() const {
+    return {n(), positions.data(), sequences.data(), pages.data(), pages_per_sequence};
+  }
 };
 
 class Runner {
  public:
-  Runner(SelftestBackend& backend, const SelftestOptions& options) : backend_(backend), options_(options) {}
+  Runner(SelftestBackend& backend, const SelftestOptions& options)
+      : backend_(backend), options_(options) {}
 
   Result<std::vector<SelftestResult>> run() {
     for (const quant::TypeInfo& type : quant::types()) {
       PUNA_TRY(embed(type.type));
       for (const Numerics numerics : {Numerics::kExact, Numerics::kFast}) {
-        for (const uint32_t rows : {1u, 2u, 5u, 16u, 33u}) PUNA_TRY(matmul(type.type, numerics, rows, Epilogue::kStore));
+        for (const uint32_t rows : {1u, 2u, 5u, 16u, 33u})
+          PUNA_TRY(matmul(type.type, numerics, rows, Epilogue::kStore));
         PUNA_TRY(matmul(type.type, numerics, 1, Epilogue::kSwiGlu));
         PUNA_TRY(matmul(type.type, numerics, 20, Epilogue::kGeGlu));
         PUNA_TRY(matmul(type.type, numerics, 3, Epilogue::kAdd));
@@ -82,7 +90,8 @@ class Runner {
       for (const int form : {0, 1, 2, 3}) PUNA_TRY(norm(n, form));
     }
     for (const KvType kv : {KvType::kF32, KvType::kF16, KvType::kQ8_0}) {
-      for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) PUNA_TRY(rope(kv, pairs));
+      for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent})
+        PUNA_TRY(rope(kv, pairs));
       for (const uint32_t head_dim : {64u, 96u, 128u, 256u}) {
         PUNA_TRY(attention(kv, head_dim, {1}, {0}, 0, 0));
         PUNA_TRY(attention(kv, head_dim, {700}, {0}, 0, 0));
@@ -103,7 +112,8 @@ class Runner {
     return options_.filter.empty() || role.find(options_.filter) != std::string_view::npos ||
            type.find(options_.filter) != std::string_view::npos;
   }
-  Result<void> record(std::string role, std::string type, std::string shape, double error, double limit) {
+  Result<void> record(std::string role, std::string type, std::string shape, double error,
+                      double limit) {
     results_.push_back({std::move(role), std::move(type), std::move(shape), error, limit});
     if (options_.on_result) options_.on_result(results_.back());
     if (options_.cancel && options_.cancel->load()) {
@@ -113,7 +123,8 @@ class Runner {
   }
 
   // Random rows of a type, and their values.
-  static std::vector<std::byte> encode(Type type, const std::vector<float>& values, std::vector<float>& decoded) {
+  static std::vector<std::byte> encode(Type type, const std::vector<float>& values,
+                                       std::vector<float>& decoded) {
     const quant::TypeInfo& info = quant::info(type);
     std::vector<std::byte> rows(quant::row_bytes(type, values.size()));
     info.encode(values.data(), rows.data(), values.size());
@@ -124,7 +135,8 @@ class Runner {
 
   Result<void> matmul(Type type, Numerics numerics, uint32_t n_rows, Epilogue epilogue) {
     const bool int8 = numerics == Numerics::kFast && type > Type::kBf16;
-    const std::string label = fmt::format("{} {}", quant::info(type).name, numerics == Numerics::kFast ? "fast" : "exact");
+    const std::string label = fmt::format("{} {}", quant::info(type).name,
+                                          numerics == Numerics::kFast ? "fast" : "exact");
     if (!wanted("matmul", label)) return {};
     const bool gated = epilogue == Epilogue::kSwiGlu || epilogue == Epilogue::kGeGlu;
     const uint32_t rows = gated ? 72 : 70, cols = 512, n_out = gated ? rows / 2 : rows;
@@ -132,10 +144,14 @@ class Runner {
     const auto file = encode(type, normal(size_t{rows} * cols, 1, 0, 0.05f), weight);
     const auto x = normal(size_t{n_rows} * cols, 2);
     auto y = normal(size_t{n_rows} * n_out, 3), expected = y;
-    PUNA_TRY(backend_.matmul({type, file, rows, cols, n_rows, x.data(), y.data(), epilogue, numerics}));
-    matmul_ref({weight.data(), rows, cols, x.data(), expected.data(), n_rows, n_out, 0, epilogue, 0});
+    PUNA_TRY(
+        backend_.matmul({type, file, rows, cols, n_rows, x.data(), y.data(), epilogue, numerics}));
+    matmul_ref(
+        {weight.data(), rows, cols, x.data(), expected.data(), n_rows, n_out, 0, epilogue, 0});
     static constexpr const char* kEpilogues[] = {"", ", add", ", swiglu", ", geglu", ", softcap"};
-    return record("matmul", label, fmt::format("{}x{}, {} rows{}", rows, cols, n_rows, kEpilogues[static_cast<size_t>(epilogue)]),
+    return record("matmul", label,
+                  fmt::format("{}x{}, {} rows{}", rows, cols, n_rows,
+                              kEpilogues[static_cast<size_t>(epilogue)]),
                   nmse(y, expected), int8 ? kInt8Limit : kF32Limit);
   }
 
@@ -149,16 +165,20 @@ class Runner {
     std::vector<float> x(tokens.size() * cols), expected;
     PUNA_TRY(backend_.embed(type, file, rows, cols, tokens, 1.5f, x.data()));
     for (int32_t t : tokens) {
-      for (uint32_t c = 0; c < cols; ++c) expected.push_back(1.5f * weight[static_cast<size_t>(t) * cols + c]);
+      for (uint32_t c = 0; c < cols; ++c)
+        expected.push_back(1.5f * weight[static_cast<size_t>(t) * cols + c]);
     }
-    return record("embed", label, fmt::format("{}x{}, {} rows", rows, cols, tokens.size()), nmse(x, expected), kF32Limit);
+    return record("embed", label, fmt::format("{}x{}, {} rows", rows, cols, tokens.size()),
+                  nmse(x, expected), kF32Limit);
   }
 
-  // form 0: plain; 1: with residual; 2: post-norm and residual; 3: post-norm and residual, no result but the residual
+  // form 0: plain; 1: with residual; 2: post-norm and residual; 3: post-norm and residual, no
+  // result but the residual
   Result<void> norm(uint32_t n, int form) {
     if (!wanted("norm", "f32")) return {};
     const uint32_t n_rows = 3;
-    const auto x = normal(size_t{n_rows} * n, 5), gamma = normal(n, 6, 1, 0.3f), post = normal(n, 7, 1, 0.3f);
+    const auto x = normal(size_t{n_rows} * n, 5), gamma = normal(n, 6, 1, 0.3f),
+               post = normal(n, 7, 1, 0.3f);
     auto residual = normal(size_t{n_rows} * n, 8), expected_residual = residual;
     std::vector<float> y(x.size()), expected(x.size());
     NormCpuArgs args;
@@ -175,8 +195,10 @@ class Runner {
     rms_norm_ref(args);
     y.insert(y.end(), residual.begin(), residual.end());
     expected.insert(expected.end(), expected_residual.begin(), expected_residual.end());
-    static constexpr const char* kForms[] = {"", " + residual", " + post, residual", " + post, residual, no result"};
-    return record("norm", "f32", fmt::format("{} rows of {}{}", n_rows, n, kForms[form]), nmse(y, expected), kF32Limit);
+    static constexpr const char* kForms[] = {"", " + residual", " + post, residual",
+                                             " + post, residual, no result"};
+    return record("norm", "f32", fmt::format("{} rows of {}{}", n_rows, n, kForms[form]),
+                  nmse(y, expected), kF32Limit);
   }
 
   Result<void> rope(KvType kv_type, RopePairs pairs) {
@@ -187,7 +209,8 @@ class Runner {
     const auto qkv = normal(size_t{rows.n()} * (n_heads + 2 * n_kv_heads) * head_dim, 9);
     const auto q_norm = normal(head_dim, 10, 1, 0.2f), k_norm = normal(head_dim, 11, 1, 0.2f);
     std::vector<float> q(size_t{rows.n()} * n_heads * head_dim), expected_q(q.size());
-    std::vector<std::byte> k(kv.bytes()), v(kv.bytes()), expected_k(kv.bytes()), expected_v(kv.bytes());
+    std::vector<std::byte> k(kv.bytes()), v(kv.bytes()), expected_k(kv.bytes()),
+        expected_v(kv.bytes());
     RopeCpuArgs args;
     args.step = rows.step();
     args.qkv = qkv.data();
@@ -208,7 +231,8 @@ class Runner {
     std::vector<float> cache, expected_cache;
     for (uint32_t t = 0; t < rows.n(); ++t) {
       const uint32_t position = static_cast<uint32_t>(rows.positions[t]);
-      const uint32_t page = rows.pages[rows.sequences[t] * rows.pages_per_sequence + position / kPageTokens];
+      const uint32_t page =
+          rows.pages[rows.sequences[t] * rows.pages_per_sequence + position / kPageTokens];
       for (uint32_t h = 0; h < n_kv_heads; ++h) {
         const uint64_t row = kv_row(kv, page, h, position % kPageTokens);
         for (uint32_t d = 0; d < head_dim; ++d) {
@@ -219,14 +243,18 @@ class Runner {
         }
       }
     }
-    const char* shape = pairs == RopePairs::kNeox ? "neox, positions to 100000" : "adjacent, positions to 100000";
+    const char* shape =
+        pairs == RopePairs::kNeox ? "neox, positions to 100000" : "adjacent, positions to 100000";
     PUNA_TRY(record("rope", "f32", shape, nmse(q, expected_q), 1e-7));
-    const double limit = kv_type == KvType::kF32 ? 1e-7 : kv_type == KvType::kF16 ? kCacheStoreLimit : kQ8StoreLimit;
-    return record("kv append", std::string(name(kv_type)), shape, nmse(cache, expected_cache), limit);
+    const double limit = kv_type == KvType::kF32   ? 1e-7
+                         : kv_type == KvType::kF16 ? kCacheStoreLimit
+                                                   : kQ8StoreLimit;
+    return record("kv append", std::string(name(kv_type)), shape, nmse(cache, expected_cache),
+                  limit);
   }
 
-  Result<void> attention(KvType kv_type, uint32_t head_dim, std::vector<int32_t> positions, std::vector<uint32_t> sequences,
-                         uint32_t window, float softcap) {
+  Result<void> attention(KvType kv_type, uint32_t head_dim, std::vector<int32_t> positions,
+                         std::vector<uint32_t> sequences, uint32_t window, float softcap) {
     if (!wanted("attention", name(kv_type))) return {};
     const Rows rows(std::move(positions), std::move(sequences));
     const uint32_t n_kv_heads = 2, n_heads = 6;
@@ -274,10 +302,12 @@ class Runner {
       for (uint32_t t = 0; t < n_rows; ++t) {
         for (uint32_t i = 0; i < n; ++i) {
           const float* row = both.data() + size_t{t} * 2 * n;
-          expected.push_back(static_cast<float>(activate_ref(activation, double{row[i]}) * row[n + i]));
+          expected.push_back(
+              static_cast<float>(activate_ref(activation, double{row[i]}) * row[n + i]));
         }
       }
-      PUNA_TRY(record("glu", "f32", activation == Activation::kSilu ? "silu" : "gelu", nmse(y, expected), kF32Limit));
+      PUNA_TRY(record("glu", "f32", activation == Activation::kSilu ? "silu" : "gelu",
+                      nmse(y, expected), kF32Limit));
     }
     if (wanted("softcap", "f32")) {
       auto y = normal(size_t{n_rows} * n, 15, 0, 40), expected = y;
@@ -290,7 +320,8 @@ class Runner {
       auto y = normal(size_t{n_rows} * n, 17), expected = y;
       for (size_t i = 0; i < x.size(); ++i) expected[i] += x[i];
       PUNA_TRY(backend_.add(x.data(), y.data(), n_rows, n));
-      PUNA_TRY(record("add", "f32", fmt::format("{} rows of {}", n_rows, n), nmse(y, expected), kF32Limit));
+      PUNA_TRY(record("add", "f32", fmt::format("{} rows of {}", n_rows, n), nmse(y, expected),
+                      kF32Limit));
     }
     return {};
   }
@@ -307,7 +338,8 @@ class Runner {
       const auto row = logits.begin() + static_cast<ptrdiff_t>(size_t{t} * vocab);
       expected.push_back(static_cast<float>(std::max_element(row, row + vocab) - row));
     }
-    return record("argmax", "f32", fmt::format("{} rows of {}", n_rows, vocab), nmse(got, expected), 0);
+    return record("argmax", "f32", fmt::format("{} rows of {}", n_rows, vocab), nmse(got, expected),
+                  0);
   }
 
   SelftestBackend& backend_;
@@ -317,7 +349,8 @@ class Runner {
 
 }  // namespace
 
-Result<std::vector<SelftestResult>> selftest(SelftestBackend& backend, const SelftestOptions& options) {
+Result<std::vector<SelftestResult>> selftest(SelftestBackend& backend,
+                                             const SelftestOptions& options) {
   return Runner(backend, options).run();
 }
 

@@ -1,6 +1,7 @@
-// The self-test: every role and weight type on a device against its plain reference, on the user's own machine.
-// Cases are written once (selftest.cpp) over a Backend, which runs a role on arrays in host memory; there is one for the CPU kernels
-// (selftest_cpu.cpp) and one for a gpu::Device (selftest_gpu.cpp).
+// The self-test: every role and weight type on a device against its plain reference, on the user's
+// own machine. Cases are written once (selftest.cpp) over a Backend, which runs a role on arrays in
+// host memory; there is one for the CPU kernels (selftest_cpu.cpp) and one for a gpu::Device
+// (selftest_gpu.cpp).
 #pragma once
 
 #include <atomic>
@@ -38,7 +39,8 @@ struct SelftestOptions {
   const std::atomic<bool>* cancel = nullptr;
 };
 
-// A device as functions on host arrays. The CPU argument structs serve as the description for every device.
+// A device as functions on host arrays. The CPU argument structs serve as the description for every
+// device.
 class SelftestBackend {
  public:
   virtual ~SelftestBackend() = default;
@@ -54,21 +56,25 @@ class SelftestBackend {
   };
   virtual base::Result<void> matmul(const Matmul& args) = 0;
   // The rows of a weight as an embedding table gives them: x [tokens, cols].
-  virtual base::Result<void> embed(quant::Type type, std::span<const std::byte> file_rows, uint32_t rows, uint32_t cols,
-                                   std::span<const int32_t> tokens, float scale, float* x) = 0;
+  virtual base::Result<void> embed(quant::Type type, std::span<const std::byte> file_rows,
+                                   uint32_t rows, uint32_t cols, std::span<const int32_t> tokens,
+                                   float scale, float* x) = 0;
   virtual base::Result<void> norm(const NormCpuArgs& args) = 0;
   virtual base::Result<void> rope(const RopeCpuArgs& args) = 0;
   virtual base::Result<void> attention(const AttentionCpuArgs& args) = 0;
-  virtual base::Result<void> glu(const float* gate_up, float* y, uint32_t n_rows, uint32_t n, Activation activation) = 0;
+  virtual base::Result<void> glu(const float* gate_up, float* y, uint32_t n_rows, uint32_t n,
+                                 Activation activation) = 0;
   virtual base::Result<void> softcap(float* y, uint32_t n_rows, uint32_t n, float cap) = 0;
   virtual base::Result<void> add(const float* x, float* y, uint32_t n_rows, uint32_t n) = 0;
-  virtual base::Result<void> argmax(const float* logits, uint32_t n_rows, uint32_t vocab, int32_t* ids) = 0;
+  virtual base::Result<void> argmax(const float* logits, uint32_t n_rows, uint32_t vocab,
+                                    int32_t* ids) = 0;
 };
 
 std::unique_ptr<SelftestBackend> selftest_cpu(base::ThreadPool& pool);
 std::unique_ptr<SelftestBackend> selftest_gpu(gpu::Device& device);
 
 // Runs all cases that the filter lets through. Errors: what a device refuses; kCancelled.
-base::Result<std::vector<SelftestResult>> selftest(SelftestBackend& backend, const SelftestOptions& options);
+base::Result<std::vector<SelftestResult>> selftest(SelftestBackend& backend,
+                                                   const SelftestOptions& options);
 
 }  // namespace puna::kernels

@@ -13,7 +13,8 @@ using base::Result;
 class Scratch {
  public:
   explicit Scratch(uint64_t bytes)
-      : memory_(static_cast<std::byte*>(::operator new(std::max<uint64_t>(bytes, 1), std::align_val_t{64}))) {}
+      : memory_(static_cast<std::byte*>(
+            ::operator new(std::max<uint64_t>(bytes, 1), std::align_val_t{64}))) {}
   ~Scratch() { ::operator delete(memory_, std::align_val_t{64}); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -43,8 +44,9 @@ class CpuBackend : public SelftestBackend {
     matmul_cpu(pool_, cpu);
     return {};
   }
-  Result<void> embed(quant::Type type, std::span<const std::byte> file_rows, uint32_t rows, uint32_t cols,
-                     std::span<const int32_t> tokens, float scale, float* x) override {
+  Result<void> embed(quant::Type type, std::span<const std::byte> file_rows, uint32_t rows,
+                     uint32_t cols, std::span<const int32_t> tokens, float scale,
+                     float* x) override {
     PUNA_TRY(CpuMatrix matrix, CpuMatrix::create(type, rows, cols, Numerics::kExact));
     matrix.set_rows(0, file_rows);
     embed_cpu(pool_, {&matrix, tokens.data(), static_cast<uint32_t>(tokens.size()), x, scale});
@@ -59,13 +61,15 @@ class CpuBackend : public SelftestBackend {
     return {};
   }
   Result<void> attention(const AttentionCpuArgs& args) override {
-    const Scratch scratch(attention_cpu_scratch_bytes(pool_.n_threads(), args.n_heads, args.kv.head_dim, args.step.n_tokens));
+    const Scratch scratch(attention_cpu_scratch_bytes(pool_.n_threads(), args.n_heads,
+                                                      args.kv.head_dim, args.step.n_tokens));
     AttentionCpuArgs with_scratch = args;
     with_scratch.scratch = scratch.data();
     attention_cpu(pool_, with_scratch);
     return {};
   }
-  Result<void> glu(const float* gate_up, float* y, uint32_t n_rows, uint32_t n, Activation activation) override {
+  Result<void> glu(const float* gate_up, float* y, uint32_t n_rows, uint32_t n,
+                   Activation activation) override {
     glu_cpu(pool_, gate_up, y, n_rows, n, activation);
     return {};
   }
@@ -91,6 +95,8 @@ class CpuBackend : public SelftestBackend {
 
 }  // namespace
 
-std::unique_ptr<SelftestBackend> selftest_cpu(base::ThreadPool& pool) { return std::make_unique<CpuBackend>(pool); }
+std::unique_ptr<SelftestBackend> selftest_cpu(base::ThreadPool& pool) {
+  return std::make_unique<CpuBackend>(pool);
+}
 
 }  // namespace puna::kernels

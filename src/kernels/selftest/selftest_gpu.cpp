@@ -1,4 +1,5 @@
-// Runs roles on a gpu::Device from host arrays: every call uploads its inputs, describes the kernels, runs them and reads back.
+// Runs roles on a gpu::Device from host arrays: every call uploads its inputs, describes the
+// kernels, runs them and reads back.
 
 #include <fmt/format.h>
 
@@ -71,11 +72,13 @@ class Workbench {
         bindings.push_back({buffers_[b.slice.buffer], b.slice.offset, b.slice.bytes});
       }
       std::optional<Result<gpu::PipelineId>> pipeline;
-      device_.create_pipeline(std::move(desc), [&](Result<gpu::PipelineId> id) { pipeline = std::move(id); });
+      device_.create_pipeline(std::move(desc),
+                              [&](Result<gpu::PipelineId> id) { pipeline = std::move(id); });
       while (!pipeline) device_.poll();
       PUNA_TRY(const gpu::PipelineId id, *std::move(pipeline));
       PUNA_TRY(groups.emplace_back(), device_.create_bind_group(id, bindings));
-      list.dispatch(id, groups.back(), workgroups(call.x, shape), workgroups(call.y, shape), workgroups(call.z, shape));
+      list.dispatch(id, groups.back(), workgroups(call.x, shape), workgroups(call.y, shape),
+                    workgroups(call.z, shape));
     }
     PUNA_TRY(const gpu::SubmitId submit, device_.submit(list));
     PUNA_TRY(device_.wait(submit));
@@ -93,7 +96,8 @@ class Workbench {
     const uint64_t bytes = n * sizeof(T);
     const uint64_t padded = (bytes + 3) / 4 * 4;
     std::vector<std::byte> copy(padded);
-    PUNA_TRY(const gpu::BufferId staging, device_.create_buffer(padded, gpu::BufferUse::kReadback, "self-test read-back"));
+    PUNA_TRY(const gpu::BufferId staging,
+             device_.create_buffer(padded, gpu::BufferUse::kReadback, "self-test read-back"));
     buffers_.push_back(staging);
     gpu::CommandList list;
     list.copy(buffers_[slice.buffer], slice.offset, staging, 0, padded);
@@ -108,7 +112,8 @@ class Workbench {
 
  private:
   Result<Slice> create(uint64_t bytes) {
-    PUNA_TRY(const gpu::BufferId id, device_.create_buffer(bytes, gpu::BufferUse::kStorage, "self-test"));
+    PUNA_TRY(const gpu::BufferId id,
+             device_.create_buffer(bytes, gpu::BufferUse::kStorage, "self-test"));
     buffers_.push_back(id);
     return Slice{static_cast<uint32_t>(buffers_.size() - 1), 0, bytes};
   }
@@ -147,8 +152,9 @@ class GpuBackend : public SelftestBackend {
     PUNA_TRY(bench.run(calls, {args.n_rows, args.n_rows, 1}));
     return bench.read(m.y, args.y, uint64_t{args.n_rows} * n_out);
   }
-  Result<void> embed(quant::Type type, std::span<const std::byte> file_rows, uint32_t rows, uint32_t cols,
-                     std::span<const int32_t> tokens, float scale, float* x) override {
+  Result<void> embed(quant::Type type, std::span<const std::byte> file_rows, uint32_t rows,
+                     uint32_t cols, std::span<const int32_t> tokens, float scale,
+                     float* x) override {
     Workbench bench(device_);
     const uint32_t n = static_cast<uint32_t>(tokens.size());
     EmbedArgs e;
@@ -200,7 +206,8 @@ class GpuBackend : public SelftestBackend {
     r.label = "rope";
     PUNA_TRY(r.step, bench.step(args.step.n_tokens, &args.step));
     PUNA_TRY(r.pages, pages(bench, args.step, args.kv));
-    PUNA_TRY(r.qkv, bench.upload(args.qkv, args.step.n_tokens * (width + 2ull * args.kv.n_kv_heads * args.kv.head_dim)));
+    PUNA_TRY(r.qkv, bench.upload(args.qkv, args.step.n_tokens * (width + 2ull * args.kv.n_kv_heads *
+                                                                             args.kv.head_dim)));
     if (args.q_norm && args.k_norm) {
       std::vector<float> both(args.q_norm, args.q_norm + args.kv.head_dim);
       both.insert(both.end(), args.k_norm, args.k_norm + args.kv.head_dim);
@@ -238,7 +245,9 @@ class GpuBackend : public SelftestBackend {
     a.softcap = args.softcap;
     a.window = args.window;
     a.max_rows = batch_class(n_rows);
-    const uint32_t n_kv = static_cast<uint32_t>(*std::max_element(args.step.positions, args.step.positions + n_rows)) + 1;
+    const uint32_t n_kv = static_cast<uint32_t>(*std::max_element(args.step.positions,
+                                                                  args.step.positions + n_rows)) +
+                          1;
     const AttentionSplits splits = attention_splits(attention_max_splits(device_.info(), a), n_kv);
     PUNA_TRY(a.step, bench.step(n_rows, &args.step, splits));
     PUNA_TRY(a.pages, pages(bench, args.step, args.kv));
@@ -254,7 +263,8 @@ class GpuBackend : public SelftestBackend {
     PUNA_TRY(bench.run(calls, {n_rows, n_rows, splits.n_splits}));
     return bench.read(a.out, args.out, n);
   }
-  Result<void> glu(const float* gate_up, float* y, uint32_t n_rows, uint32_t n, Activation activation) override {
+  Result<void> glu(const float* gate_up, float* y, uint32_t n_rows, uint32_t n,
+                   Activation activation) override {
     Workbench bench(device_);
     GluArgs g;
     g.label = "glu";
@@ -325,7 +335,8 @@ class GpuBackend : public SelftestBackend {
   }
 
   // The weight repacked into planes by the device itself.
-  Result<GpuWeight> weight(Workbench& bench, quant::Type type, std::span<const std::byte> file_rows, uint32_t rows, uint32_t cols) {
+  Result<GpuWeight> weight(Workbench& bench, quant::Type type, std::span<const std::byte> file_rows,
+                           uint32_t rows, uint32_t cols) {
     RepackArgs r;
     r.label = "repack";
     r.type = type;
@@ -347,6 +358,8 @@ class GpuBackend : public SelftestBackend {
 
 }  // namespace
 
-std::unique_ptr<SelftestBackend> selftest_gpu(gpu::Device& device) { return std::make_unique<GpuBackend>(device); }
+std::unique_ptr<SelftestBackend> selftest_gpu(gpu::Device& device) {
+  return std::make_unique<GpuBackend>(device);
+}
 
 }  // namespace puna::kernels
