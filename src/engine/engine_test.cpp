@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "gpu/null/null.h"
-#include "tests/fixtures/tiny_model.h"
+#include "models/testing/tiny_model.h"
 
 using namespace puna;
 using engine::Engine;

@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include "models/testing/tiny_model.h"
 #include "plan/fuse.h"
 #include "plan/memory.h"
-#include "tests/fixtures/tiny_model.h"
 
 using namespace puna;
 
