@@ -83,7 +83,7 @@ void write(const Json& v, int indent, int depth, std::string& out) {
   const auto newline = [&](int d) {
     if (indent > 0) {
       out += '\n';
-      out.append(static_cast<size_t>(indent * d), ' ');
+      out.append(static_cast<size_t>(indent) * static_cast<size_t>(d), ' ');
     }
   };
   if (v.is_array() || v.is_object()) {

@@ -13,8 +13,8 @@ namespace {
 std::deque<std::function<void()>> g_queue;
 
 Task<Result<int>> later(int v) {
-  co_return co_await await_callback<Result<int>>([v](std::function<void(Result<int>)> done) {
-    g_queue.push_back([done, v] {
+  co_return co_await await_callback<Result<int>>([v](const std::function<void(Result<int>)>& done) {
+    g_queue.emplace_back([done, v] {
       done(v < 0 ? Result<int>(fail(ErrorCode::kIo, "negative")) : Result<int>(v));
     });
   });

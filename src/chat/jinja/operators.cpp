@@ -85,7 +85,7 @@ Result<Value> repeated(Evaluator& evaluator, const Value& what, int64_t times) {
   PUNA_TRY(evaluator.spend(what.is_string() ? total / 8 : total));
   if (what.is_string()) {
     std::string text;
-    text.reserve(total);
+    text.reserve(static_cast<size_t>(total));
     for (uint64_t i = 0; size > 0 && i < n; ++i) text += what.string();
     return Value(std::move(text));
   }
