@@ -63,7 +63,7 @@ base::Result<Choice> choose_device(std::string_view wanted,
                 fmt::format("Device \"{}\" is none of auto, gpu, gpu:N, cpu.", wanted));
   }
   if (const auto real = first_real(adapters)) {
-    return Choice{*real, fmt::format("the first {}", kind(adapters[*real].info.type)), {}};
+    return Choice{real, fmt::format("the first {}", kind(adapters[*real].info.type)), {}};
   }
   if (wanted == "auto") {
     return Choice{std::nullopt,
@@ -86,7 +86,7 @@ std::vector<std::string> explain_auto(std::span<const native::Adapter> adapters)
     if (i == chosen) {
       out.push_back(fmt::format("taken: the first {}", kind(adapters[i].info.type)));
     } else if (!is_real(adapters[i])) {
-      out.push_back("not taken: it computes on the CPU, which Puna does faster itself");
+      out.emplace_back("not taken: it computes on the CPU, which Puna does faster itself");
     } else {
       out.push_back(fmt::format("not taken: {} comes first", adapters[*chosen].info.name));
     }

@@ -198,11 +198,11 @@ class Expander {
     size_t line = 0;  // 0-based
   };
 
-  bool fail(std::string message) {
+  bool fail(const std::string& message) {
     if (!error_.empty()) return false;
     if (!frames_.empty())
       error_ = frames_.back().file + ":" + std::to_string(frames_.back().line + 1) + ": ";
-    error_ += std::move(message);
+    error_ += message;
     for (size_t i = frames_.size(); i-- > 1;) {
       error_ += " (included from " + frames_[i - 1].file + ":" +
                 std::to_string(frames_[i - 1].line + 1) + ")";

@@ -79,7 +79,7 @@ TEST_CASE("a weak entity tag is not offered for resuming") {
 TEST_CASE("failures name the URL and carry their code") {
   TestServer server({.body = "hello world"});
   const auto code_with = [&](TestServer::Behaviour how, HttpRequest request) {
-    server.set(how);
+    server.set(std::move(how));
     request.url = server.url();
     const Fetched got = fetch(request);
     REQUIRE(!got.result.has_value());

@@ -110,7 +110,7 @@ class Layers {
     const uint64_t cold = std::clamp<uint64_t>(kColdBytes / (2 * args_.kv.bytes()), 2, kMaxLayers);
     const uint64_t n_layers = options.layers != 0 ? options.layers : cold;
     for (uint64_t i = 0; i < n_layers; ++i)
-      caches_.push_back({gpu.buffer(args_.kv.bytes()), gpu.buffer(args_.kv.bytes())});
+      caches_.emplace_back(gpu.buffer(args_.kv.bytes()), gpu.buffer(args_.kv.bytes()));
   }
   ~Layers() { gpu_.drop_buffers(before_); }
 
