@@ -6,7 +6,7 @@
 #   make help     this text
 PROMPT ?= Why is the sky blue? Answer in two sentences.
 # How long clang-tidy may take, and each fuzz target.
-TIDY_SECONDS ?= 240
+TIDY_SECONDS ?= 90
 FUZZ_SECONDS ?= 5
 JOBS ?= $(shell nproc)
 
