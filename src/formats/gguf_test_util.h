@@ -83,12 +83,12 @@ class GgufBuilder {
 
   // Dimensions as the file has them, contiguous first. Data follows the tensors before it unless an
   // offset is given.
-  GgufBuilder& tensor(std::string_view name, const std::vector<uint64_t>& dimensions, uint32_t type_id,
-                      std::string_view data) {
+  GgufBuilder& tensor(std::string_view name, const std::vector<uint64_t>& dimensions,
+                      uint32_t type_id, std::string_view data) {
     return tensor_at(name, dimensions, type_id, data_.str().size(), data);
   }
-  GgufBuilder& tensor_at(std::string_view name, const std::vector<uint64_t>& dimensions, uint32_t type_id,
-                         uint64_t offset, std::string_view data) {
+  GgufBuilder& tensor_at(std::string_view name, const std::vector<uint64_t>& dimensions,
+                         uint32_t type_id, uint64_t offset, std::string_view data) {
     list_.text(name).put(static_cast<uint32_t>(dimensions.size()));
     for (const uint64_t n : dimensions) list_.put(n);
     list_.put(type_id).put(offset);
