@@ -24,7 +24,7 @@ endif()
 # Sizes in tests are small; in the rooms a 64-bit size that meets wasm32's size_t is worth the warning that -Wconversion brings.
 add_library(puna_test_options INTERFACE)
 if(EMSCRIPTEN)
-  target_compile_options(puna_test_options INTERFACE -Wno-shorten-64-to-32)
+  target_compile_options(puna_test_options INTERFACE -Wno-shorten-64-to-32 -O1)  # test code itself need not be fast
 endif()
 
 if(PUNA_SANITIZE)

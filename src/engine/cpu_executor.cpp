@@ -48,8 +48,9 @@ class CpuExecutor : public Executor {
   }
 
   Result<void> set_pages(uint32_t sequence, std::span<const uint32_t> pages) override {
-    std::copy(pages.begin(), pages.end(),
-              pages_.begin() + ptrdiff_t{sequence} * cache_.pages_per_sequence);
+    std::copy(
+        pages.begin(), pages.end(),
+        pages_.begin() + static_cast<ptrdiff_t>(size_t{sequence} * cache_.pages_per_sequence));
     return {};
   }
 
@@ -94,7 +95,7 @@ Task<Result<std::unique_ptr<Executor>>> load_cpu(const formats::ModelFile& file,
       if (hooks.cancel && hooks.cancel->load())
         co_return base::fail(ErrorCode::kCancelled, "Loading was cancelled.");
       const uint32_t n = std::min(step, spec.rows - first);
-      piece.resize(n * quant::row_bytes(spec.type, spec.columns));
+      piece.resize(static_cast<size_t>(n * quant::row_bytes(spec.type, spec.columns)));
       PUNA_CO_TRY(co_await read_piece(file, spec, {first, n, 0, spec.columns}, piece, temporary));
       created->set_rows(first, piece);
       done += piece.size();

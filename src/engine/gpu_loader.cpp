@@ -177,7 +177,8 @@ class Loader {
         }
         const Piece piece{chunk.first_row + row, std::min(size.n_rows, chunk.n_rows - row), column,
                           std::min(size.n_columns, spec.columns - column)};
-        const uint64_t bytes = piece.n_rows * quant::row_bytes(spec.type, piece.n_columns);
+        const auto bytes =
+            static_cast<size_t>(piece.n_rows * quant::row_bytes(spec.type, piece.n_columns));
         // Writes are multiples of 4 bytes.
         bytes_.resize((bytes + 3) / 4 * 4);
         PUNA_CO_TRY(

@@ -52,7 +52,7 @@ Task<Result<void>> read_rows(const ModelFile& file, const plan::WeightSpec& weig
       PUNA_CO_TRY(co_await read_bytes(file, tensor, piece.first_row / 2 * row, temporary));
       for (uint64_t group = 0; group < piece.n_rows / 8; ++group) {
         std::memcpy(out.data() + (2 * group + part) * 4 * row, temporary.data() + group * 4 * row,
-                    4 * row);
+                    static_cast<size_t>(4 * row));
       }
     }
     co_return {};
@@ -61,7 +61,8 @@ Task<Result<void>> read_rows(const ModelFile& file, const plan::WeightSpec& weig
     const TensorRow at = locate(file, weight, piece.first_row + done);
     const Tensor& tensor = file.tensors[at.tensor];
     const uint64_t n = std::min(piece.n_rows - done, tensor.rows() - at.row);
-    PUNA_CO_TRY(co_await read_bytes(file, tensor, at.row * row, out.subspan(done * row, n * row)));
+    const auto part = out.subspan(static_cast<size_t>(done * row), static_cast<size_t>(n * row));
+    PUNA_CO_TRY(co_await read_bytes(file, tensor, at.row * row, part));
     done += n;
   }
   co_return {};
@@ -75,8 +76,8 @@ Task<Result<void>> read_piece(const ModelFile& file, const plan::WeightSpec& wei
   if (piece.n_columns == weight.columns)
     co_return co_await read_rows(file, weight, piece, out, temporary);
   const uint64_t row = quant::row_bytes(weight.type, weight.columns);
-  const uint64_t part = quant::row_bytes(weight.type, piece.n_columns);
-  for (uint64_t i = 0; i < piece.n_rows; ++i) {
+  const auto part = static_cast<size_t>(quant::row_bytes(weight.type, piece.n_columns));
+  for (size_t i = 0; i < piece.n_rows; ++i) {
     const TensorRow at = locate(file, weight, piece.first_row + i);
     const uint64_t offset = at.row * row + quant::row_bytes(weight.type, piece.first_column);
     PUNA_CO_TRY(
@@ -88,7 +89,7 @@ Task<Result<void>> read_piece(const ModelFile& file, const plan::WeightSpec& wei
 Task<Result<std::vector<float>>> read_vector(const ModelFile& file,
                                              const plan::VectorSpec& vector) {
   const Tensor& tensor = file.tensors[vector.tensor];
-  std::vector<std::byte> bytes(tensor.bytes);
+  std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes));
   PUNA_CO_TRY(co_await read_bytes(file, tensor, 0, bytes));
   std::vector<float> out(vector.n);
   quant::info(tensor.type).decode(bytes.data(), out.data(), vector.n);

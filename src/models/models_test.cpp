@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "models/testing/tiny_model.h"
 #include "plan/fuse.h"
 #include "plan/memory.h"

@@ -54,7 +54,7 @@ class PatternSource : public io::ByteSource {
       }
       v = mean + sum * 1.732f * deviation;
     }
-    pattern_.resize(quant::row_bytes(type, kPatternElements));
+    pattern_.resize(static_cast<size_t>(quant::row_bytes(type, kPatternElements)));
     quant::info(type).encode(values.data(), pattern_.data(), values.size());
   }
 

@@ -41,7 +41,10 @@ std::vector<uint64_t> scratch_bytes(const Graph& graph, int n_threads) {
 void CpuProgram::Free::operator()(std::byte* p) const { ::operator delete[](p, kAlignment); }
 
 Result<CpuProgram::Bytes> CpuProgram::allocate(uint64_t bytes, const char* what) {
-  Bytes memory(new (kAlignment, std::nothrow) std::byte[std::max<uint64_t>(bytes, 1)]);
+  Bytes memory;
+  if (bytes <= SIZE_MAX / 2)
+    memory.reset(new (kAlignment, std::nothrow)
+                     std::byte[std::max<size_t>(static_cast<size_t>(bytes), 1)]);
   if (!memory) {
     return base::fail(ErrorCode::kOutOfMemory,
                       fmt::format("There is no memory for the {} ({} MiB).", what, bytes >> 20));

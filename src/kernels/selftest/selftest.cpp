@@ -126,7 +126,7 @@ class Runner {
   static std::vector<std::byte> encode(Type type, const std::vector<float>& values,
                                        std::vector<float>& decoded) {
     const quant::TypeInfo& info = quant::info(type);
-    std::vector<std::byte> rows(quant::row_bytes(type, values.size()));
+    std::vector<std::byte> rows(static_cast<size_t>(quant::row_bytes(type, values.size())));
     info.encode(values.data(), rows.data(), values.size());
     decoded.resize(values.size());
     info.decode(rows.data(), decoded.data(), values.size());
@@ -209,8 +209,8 @@ class Runner {
     const auto qkv = normal(size_t{rows.n()} * (n_heads + 2 * n_kv_heads) * head_dim, 9);
     const auto q_norm = normal(head_dim, 10, 1, 0.2f), k_norm = normal(head_dim, 11, 1, 0.2f);
     std::vector<float> q(size_t{rows.n()} * n_heads * head_dim), expected_q(q.size());
-    std::vector<std::byte> k(kv.bytes()), v(kv.bytes()), expected_k(kv.bytes()),
-        expected_v(kv.bytes());
+    const auto n_bytes = static_cast<size_t>(kv.bytes());
+    std::vector<std::byte> k(n_bytes), v(n_bytes), expected_k(n_bytes), expected_v(n_bytes);
     RopeCpuArgs args;
     args.step = rows.step();
     args.qkv = qkv.data();
@@ -259,7 +259,8 @@ class Runner {
     const Rows rows(std::move(positions), std::move(sequences));
     const uint32_t n_kv_heads = 2, n_heads = 6;
     const KvLayout kv{kv_type, static_cast<uint32_t>(rows.pages.size()), n_kv_heads, head_dim};
-    std::vector<std::byte> k(kv.bytes()), v(kv.bytes());
+    const auto n_bytes = static_cast<size_t>(kv.bytes());
+    std::vector<std::byte> k(n_bytes), v(n_bytes);
     const auto draws = normal(65521, 12);
     size_t draw = 0;
     std::vector<float> head(head_dim);

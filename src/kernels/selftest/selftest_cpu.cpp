@@ -13,8 +13,8 @@ using base::Result;
 class Scratch {
  public:
   explicit Scratch(uint64_t bytes)
-      : memory_(static_cast<std::byte*>(
-            ::operator new(std::max<uint64_t>(bytes, 1), std::align_val_t{64}))) {}
+      : memory_(static_cast<std::byte*>(::operator new(
+            std::max(static_cast<size_t>(bytes), size_t{1}), std::align_val_t{64}))) {}
   ~Scratch() { ::operator delete(memory_, std::align_val_t{64}); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

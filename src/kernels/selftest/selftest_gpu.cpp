@@ -40,11 +40,12 @@ class Workbench {
   }
   template <class T>
   Result<Slice> upload(const T* values, uint64_t n) {
-    return upload(std::span<const T>(values, n));
+    return upload(std::span<const T>(values, static_cast<size_t>(n)));
   }
   // Filled with NaN: what a kernel forgets to write shows.
   Result<Slice> output(uint64_t n_floats) {
-    const std::vector<float> nan(n_floats, std::numeric_limits<float>::quiet_NaN());
+    const std::vector<float> nan(static_cast<size_t>(n_floats),
+                                 std::numeric_limits<float>::quiet_NaN());
     return upload(std::span<const float>(nan));
   }
   Result<Slice> step(uint32_t n_rows, const CpuStep* rows = nullptr, AttentionSplits splits = {}) {
@@ -93,8 +94,8 @@ class Workbench {
 
   template <class T>
   Result<void> read(const Slice& slice, T* out, uint64_t n) {
-    const uint64_t bytes = n * sizeof(T);
-    const uint64_t padded = (bytes + 3) / 4 * 4;
+    const size_t bytes = static_cast<size_t>(n) * sizeof(T);
+    const size_t padded = (bytes + 3) / 4 * 4;
     std::vector<std::byte> copy(padded);
     PUNA_TRY(const gpu::BufferId staging,
              device_.create_buffer(padded, gpu::BufferUse::kReadback, "self-test read-back"));
@@ -343,7 +344,8 @@ class GpuBackend : public SelftestBackend {
     r.rows = rows;
     r.cols = cols;
     PUNA_TRY(r.staged, bench.upload(file_rows));
-    const std::vector<std::byte> zeros(quant::plane_layout(type, rows, cols).bytes);
+    const std::vector<std::byte> zeros(
+        static_cast<size_t>(quant::plane_layout(type, rows, cols).bytes));
     PUNA_TRY(r.planes, bench.upload(std::span<const std::byte>(zeros)));
     const RepackPiece piece{0, rows, 0, cols, 0};
     PUNA_TRY(const auto params, repack_params(r, piece));
