@@ -1,17 +1,21 @@
-// The models of tests/goldens/ through the whole core, on the CPU device: logits of every position
-// and the greedy text are those of the float64 reference. The sources answer late, as a page's do,
-// so loading really waits. Runs natively and, from the same code, as WebAssembly under Node: both
-// agree with one reference to far below the limit, and so with each other.
+// The models of tests/goldens/ through the whole core: logits of every position and the greedy text
+// are those of the float64 reference. The sources answer late, as a page's do, so loading really
+// waits. On the CPU device natively and, from the same code, as WebAssembly under Node; on the
+// first native adapter (software Vulkan will do) with all it offers and with the WebGPU baseline.
+// All agree with one reference to far below the limit, and so with each other.
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "base/task.h"
 #include "engine/engine.h"
 #include "formats/open.h"
+#include "gpu/native/native.h"
 #include "io/byte_source.h"
 #include "io/test_sources.h"
 
@@ -19,7 +23,9 @@ using namespace puna;
 
 namespace {
 
-constexpr double kNmseLimit = 1e-6;  // exact numerics against the stored weights
+// Exact numerics against the stored weights; f16 weights may be multiplied with f16 activations.
+constexpr double kNmseLimit = 1e-6;
+constexpr double kF16NmseLimit = 1e-4;
 
 std::string read_text(const std::string& path) {
   auto source = io::open_file(path);
@@ -52,7 +58,8 @@ std::vector<int32_t> ids(const base::Json& facts, const char* key) {
 
 // A golden model with what is known of it, loaded from a source that answers late.
 struct Golden {
-  explicit Golden(const std::string& name) {
+  // A null device is the CPU.
+  Golden(const std::string& name, std::unique_ptr<gpu::Device> on) : device(on.get()) {
     const std::string path = "tests/goldens/" + name;
     auto parsed = base::Json::parse(read_text(path + ".json"));
     REQUIRE(parsed.has_value());
@@ -60,7 +67,11 @@ struct Golden {
     reference = read_npy(path + ".npy");
     auto inner = io::open_file(path + ".gguf");
     REQUIRE_MESSAGE(inner.has_value(), inner.error().text());
-    const auto pump = [this] { REQUIRE(reads.pump()); };
+    const auto pump = [this] {
+      if (reads.pump()) return;
+      REQUIRE(device != nullptr);  // the CPU device waits for nothing but reads
+      device->poll();
+    };
     auto file = base::run_until(
         formats::open_model(std::make_unique<io::DeferredSource>(*std::move(inner), reads)), pump);
     REQUIRE_MESSAGE(file.has_value(), file.error().text());
@@ -69,56 +80,100 @@ struct Golden {
     options.numerics = kernels::Numerics::kExact;
     options.n_threads = 2;
     auto loaded = base::run_until(
-        engine::Engine::load(*std::move(file), /*device=*/nullptr, std::move(options)), pump);
+        engine::Engine::load(*std::move(file), std::move(on), std::move(options)), pump);
     REQUIRE_MESSAGE(loaded.has_value(), loaded.error().text());
     engine = *std::move(loaded);
+  }
+
+  std::vector<float> logits() {
+    std::vector<float> out(reference.size());
+    const auto done =
+        base::run_until(engine->logits(ids(facts, "tokens"), out), [&] { engine->poll(); });
+    REQUIRE_MESSAGE(done.has_value(), done.error().text());
+    return out;
+  }
+  std::vector<int32_t> greedy_text(size_t n) {
+    std::vector<int32_t> text;
+    engine::GenerateOptions options;
+    options.sampling.temperature = 0;
+    options.max_tokens = static_cast<uint32_t>(n);
+    const auto stats =
+        base::run_until(engine->generate(0, ids(facts, "tokens"), options, /*end_tokens=*/{},
+                                         [&](int32_t id) {
+                                           text.push_back(id);
+                                           return true;
+                                         }),
+                        [&] { engine->poll(); });
+    REQUIRE_MESSAGE(stats.has_value(), stats.error().text());
+    return text;
   }
 
   io::ReadQueue reads;
   base::Json facts;
   std::vector<float> reference;
+  gpu::Device* device;  // the engine's own; null on the CPU
   std::unique_ptr<engine::Engine> engine;
 };
 
-constexpr const char* kNames[] = {"llama-q4_0", "llama-q4_k_m", "gemma3-q8_0"};
+double nmse(const std::vector<float>& x, const std::vector<float>& reference) {
+  double error = 0, norm = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double difference = double{x[i]} - double{reference[i]};
+    error += difference * difference;
+    norm += double{reference[i]} * double{reference[i]};
+  }
+  return error / norm;
+}
+
+constexpr const char* kNames[] = {"llama-f16", "llama-q4_0", "llama-q4_k_m", "gemma3-q8_0"};
+
+void check(const char* name, std::unique_ptr<gpu::Device> device) {
+  CAPTURE(name);
+  Golden golden(name, std::move(device));
+  const bool f16 = std::string_view(name).ends_with("-f16");
+  CHECK(nmse(golden.logits(), golden.reference) <= (f16 ? kF16NmseLimit : kNmseLimit));
+  const std::vector<int32_t> text = ids(golden.facts, "greedy");
+  CHECK(golden.greedy_text(text.size()) == text);
+}
+
+// A new device on the first native adapter; null where there is none.
+std::unique_ptr<gpu::Device> open_gpu(bool baseline) {
+  const auto adapters = gpu::native::adapters();
+  REQUIRE_MESSAGE(adapters.has_value(), adapters.error().text());
+  if (adapters->empty()) return nullptr;
+  auto device = gpu::native::open(0, {.baseline = baseline});
+  REQUIRE_MESSAGE(device.has_value(), device.error().text());
+  return *std::move(device);
+}
+
+void check_gpu(bool baseline) {
+  for (const char* name : kNames) {
+    auto device = open_gpu(baseline);
+    if (!device) {
+      MESSAGE("SKIPPED: there is no native GPU adapter (not even software Vulkan)");
+      return;
+    }
+    check(name, std::move(device));
+  }
+}
 
 }  // namespace
 
-TEST_CASE("logits of the golden models are those of the reference") {
-  for (const char* name : kNames) {
-    CAPTURE(name);
-    Golden golden(name);
-    std::vector<float> logits(golden.reference.size());
-    const auto done = base::run_until(golden.engine->logits(ids(golden.facts, "tokens"), logits),
-                                      [&] { golden.engine->poll(); });
-    REQUIRE_MESSAGE(done.has_value(), done.error().text());
-    double error = 0, norm = 0;
-    for (size_t i = 0; i < logits.size(); ++i) {
-      const double difference = double{logits[i]} - double{golden.reference[i]};
-      error += difference * difference;
-      norm += double{golden.reference[i]} * double{golden.reference[i]};
-    }
-    CHECK(error / norm <= kNmseLimit);
-  }
+TEST_SUITE_BEGIN("cpu");
+
+TEST_CASE("the golden models give the logits and the greedy text of the reference on the CPU") {
+  for (const char* name : kNames) check(name, nullptr);
 }
 
-TEST_CASE("the greedy text of the golden models is that of the reference") {
-  for (const char* name : kNames) {
-    CAPTURE(name);
-    Golden golden(name);
-    const std::vector<int32_t> expected = ids(golden.facts, "greedy");
-    std::vector<int32_t> text;
-    engine::GenerateOptions options;
-    options.sampling.temperature = 0;
-    options.max_tokens = static_cast<uint32_t>(expected.size());
-    const auto stats = base::run_until(
-        golden.engine->generate(0, ids(golden.facts, "tokens"), options, /*end_tokens=*/{},
-                                [&](int32_t id) {
-                                  text.push_back(id);
-                                  return true;
-                                }),
-        [&] { golden.engine->poll(); });
-    REQUIRE_MESSAGE(stats.has_value(), stats.error().text());
-    CHECK(text == expected);
-  }
+TEST_SUITE_END();
+TEST_SUITE_BEGIN("gpu");
+
+TEST_CASE("the golden models give the logits and the greedy text of the reference on a GPU") {
+  check_gpu(/*baseline=*/false);
 }
+
+TEST_CASE("a GPU with nothing but what every WebGPU has gives the same") {
+  check_gpu(/*baseline=*/true);
+}
+
+TEST_SUITE_END();

@@ -1,0 +1,240 @@
+// Attention of a few rows over a long cache (attention.h), split over the KV length as Flash-Decoding does.
+// A workgroup takes one KV head, one split and one row, and all query heads of that KV head (HEADS at a time), so K and V are read
+// once. LANES invocations share a key, each holding STEPS units of the head in registers (q, the accumulators); GROUPS such groups run
+// over the keys with a softmax of their own, KEYS keys at a time so that many loads are in flight, and are merged at the end.
+// The result is divided by the sum and stored in `out` when the step has one split, else kept with its maximum and sum in scratch for
+// attention_combine.wgsl. Scores and sums are f32 whatever the cache type.
+// Reads of the paged KV cache in units of UNIT_ELEMENTS consecutive elements of a head row (8, or 4 where HEAD_DIM does not divide
+// by 8), decoded to f32. A unit of f16 is one 16-byte load, of f32 two, of q8_0 8 bytes and a scale word.
+// The step buffer and the KV cache as kernels read them; step.h describes both, step_test.cpp keeps the numbers equal.
+const MAX_STEP_TOKENS = 512u;
+const PAGE_TOKENS = 32u;
+
+// Word offsets into the step buffer, array<u32>.
+const STEP_TOKEN_COUNT = 0u;
+const STEP_OUTPUT_COUNT = 1u;
+const STEP_SPLIT_COUNT = 2u;
+const STEP_SPLIT_TOKENS = 3u;
+const STEP_TOKENS = 16u;
+const STEP_POSITIONS = 528u;
+const STEP_SEQUENCES = 1040u;
+const STEP_OUTPUT_ROWS = 1552u;
+const STEP_WORDS = 2064u;
+
+// Index of the page table entry that holds `position` of a sequence (a row of the table).
+fn page_entry(sequence: u32, pages_per_sequence: u32, position: u32) -> u32 {
+  return sequence * pages_per_sequence + position / PAGE_TOKENS;
+}
+
+// Head row of the cache, in units of head_dim elements: the row of `position` lies in slot position % PAGE_TOKENS of its page.
+fn kv_row(page: u32, n_kv_heads: u32, head: u32, position: u32) -> u32 {
+  return (page * n_kv_heads + head) * PAGE_TOKENS + position % PAGE_TOKENS;
+}
+
+// q8_0: word of the scale plane that holds the scales of elements d and (d ^ 32) of a head row; the low half is the even block's.
+fn kv_scale_word(row: u32, head_dim: u32, d: u32) -> u32 {
+  return row * ((head_dim + 63u) / 64u) + d / 64u;
+}
+
+@group(0) @binding(2) var<storage, read> k_cache: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> v_cache: array<vec4<f32>>;
+
+// With units of four elements `high` stays zero.
+struct Unit {
+  low: vec4<f32>,
+  high: vec4<f32>,
+}
+
+fn halves(w: vec2<u32>) -> vec4<f32> {
+  return vec4<f32>(unpack2x16float(w.x), unpack2x16float(w.y));
+}
+
+fn k_unit(row: u32, unit: u32) -> Unit {
+  let i = (row * (16 / 8) + unit) * 2u;
+  return Unit(k_cache[i], k_cache[i + 1u]);
+}
+fn v_unit(row: u32, unit: u32) -> Unit {
+  let i = (row * (16 / 8) + unit) * 2u;
+  return Unit(v_cache[i], v_cache[i + 1u]);
+}
+
+@group(0) @binding(0) var<storage, read> step: array<u32>;
+@group(0) @binding(1) var<storage, read> pages: array<u32>;
+@group(0) @binding(4) var<storage, read_write> q: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read_write> out: array<vec4<f32>>;
+// [MAX_ROWS, N_HEADS, MAX_SPLITS, HEAD_VECTORS] sums, then [MAX_ROWS, N_HEADS, MAX_SPLITS] (maximum, sum, -, -).
+@group(0) @binding(6) var<storage, read_write> scratch: array<vec4<f32>>;
+
+// Which positions a row attends to, and how a step's splits divide them.
+const LOWEST = -1.0e30;  // below every score; its differences and exponentials stay finite
+
+// The first position that a row at `position` sees.
+fn first_visible(position: u32) -> u32 {
+  return select(0u, position + 1u - 24, position + 1u > 24);
+}
+
+// Positions of each split of a row that sees n: an even share, whole pages, none below the step's least.
+fn split_share(n: u32) -> u32 {
+  let even = (n + step[STEP_SPLIT_COUNT] - 1u) / step[STEP_SPLIT_COUNT];
+  return max(step[STEP_SPLIT_TOKENS], (even + PAGE_TOKENS - 1u) / PAGE_TOKENS * PAGE_TOKENS);
+}
+
+var<workgroup> group_stats: array<vec2<f32>, (128 / 2) * 2>;  // maximum and sum of each group
+var<workgroup> stats: array<vec2<f32>, 2>;                 // of the workgroup
+var<workgroup> sums: array<vec4<f32>, 2 * (128 / 2) * (16 / 4)>;
+var<workgroup> partial: array<f32, 2 * 1 * 128>;
+
+// Four elements of a query head times the scale of the scores; zero beyond the head.
+fn query(row: u32, head: u32, unit: u32, half: u32) -> vec4<f32> {
+  let v = unit * (8 / 4) + half;
+  return select(vec4<f32>(), q[(row * 4 + head) * (16 / 4) + min(v, (16 / 4) - 1u)] * 0.25f, v < (16 / 4));
+}
+
+@compute @workgroup_size(128)
+fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let kv_head = workgroup.x / ((2 + 2 - 1) / 2);
+  let chunk = workgroup.x % ((2 + 2 - 1) / 2);
+  let split = workgroup.y;
+  let row = workgroup.z;
+  let position = step[STEP_POSITIONS + row];
+  let begin = first_visible(position);
+  let share = split_share(position + 1u - begin);
+  let first = begin + split * share;
+  let last = min(position + 1u, first + share);
+  if (first >= last) {
+    return;
+  }
+  let table = step[STEP_SEQUENCES + row] * 8;
+  let group = local / 2;
+  let lane = local % 2;
+
+  let head_0 = kv_head * 2 + min(chunk * 2 + 0, 2 - 1u);
+  var maximum_0 = LOWEST;
+  var sum_0 = 0.0;
+  let q_0_0 = Unit(query(row, head_0, lane + 0 * 2, 0u), query(row, head_0, lane + 0 * 2, (8 / 4) - 1u));
+  var low_0_0 = vec4<f32>();
+  var high_0_0 = vec4<f32>();
+  let head_1 = kv_head * 2 + min(chunk * 2 + 1, 2 - 1u);
+  var maximum_1 = LOWEST;
+  var sum_1 = 0.0;
+  let q_1_0 = Unit(query(row, head_1, lane + 0 * 2, 0u), query(row, head_1, lane + 0 * 2, (8 / 4) - 1u));
+  var low_1_0 = vec4<f32>();
+  var high_1_0 = vec4<f32>();
+
+  for (var base = first; base < last; base += (128 / 2) * 1) {
+    // Keys beyond the end repeat the last one and count for nothing.
+    let key_0 = base + 0 * (128 / 2) + group;
+    let position_0 = min(key_0, last - 1u);
+    let row_0 = kv_row(pages[table + position_0 / PAGE_TOKENS], 2, kv_head, position_0);
+    let k_0_0 = k_unit(row_0, min(lane + 0 * 2, (16 / 8) - 1u));
+    let v_0_0 = v_unit(row_0, min(lane + 0 * 2, (16 / 8) - 1u));
+    var score_0_0 = 0.0;
+    score_0_0 += dot(q_0_0.low, k_0_0.low) + dot(q_0_0.high, k_0_0.high);
+    var score_0_1 = 0.0;
+    score_0_1 += dot(q_1_0.low, k_0_0.low) + dot(q_1_0.high, k_0_0.high);
+
+    // The sum over a key's lanes.
+    partial[(0 * 2 + 0) * 128 + local] = score_0_0;
+    partial[(0 * 2 + 1) * 128 + local] = score_0_1;
+    workgroupBarrier();
+    score_0_0 = 0.0;
+    for (var i = 0u; i < 2; i++) {
+      score_0_0 += partial[(0 * 2 + 0) * 128 + group * 2 + i];
+    }
+    score_0_1 = 0.0;
+    for (var i = 0u; i < 2; i++) {
+      score_0_1 += partial[(0 * 2 + 1) * 128 + group * 2 + i];
+    }
+    workgroupBarrier();
+
+    {
+      var highest = maximum_0;
+      highest = max(highest, select(LOWEST, score_0_0, key_0 < last));
+      let shrink = exp(maximum_0 - highest);
+      maximum_0 = highest;
+      sum_0 *= shrink;
+      low_0_0 *= shrink;
+      high_0_0 *= shrink;
+      let weight_0 = select(0.0, exp(score_0_0 - highest), key_0 < last);
+      sum_0 += weight_0;
+      low_0_0 += weight_0 * v_0_0.low;
+      high_0_0 += weight_0 * v_0_0.high;
+    }
+    {
+      var highest = maximum_1;
+      highest = max(highest, select(LOWEST, score_0_1, key_0 < last));
+      let shrink = exp(maximum_1 - highest);
+      maximum_1 = highest;
+      sum_1 *= shrink;
+      low_1_0 *= shrink;
+      high_1_0 *= shrink;
+      let weight_0 = select(0.0, exp(score_0_1 - highest), key_0 < last);
+      sum_1 += weight_0;
+      low_1_0 += weight_0 * v_0_0.low;
+      high_1_0 += weight_0 * v_0_0.high;
+    }
+  }
+
+  // Merge the groups: one maximum a head, sums scaled to it.
+  if (lane == 0u) {
+    group_stats[group * 2 + 0] = vec2<f32>(maximum_0, sum_0);
+    group_stats[group * 2 + 1] = vec2<f32>(maximum_1, sum_1);
+  }
+  workgroupBarrier();
+  if (local < 2) {
+    var highest = LOWEST;
+    for (var g = 0u; g < (128 / 2); g++) {
+      highest = max(highest, group_stats[g * 2 + local].x);
+    }
+    var sum = 0.0;
+    for (var g = 0u; g < (128 / 2); g++) {
+      let s = group_stats[g * 2 + local];
+      sum += s.y * exp(s.x - highest);
+    }
+    stats[local] = vec2<f32>(highest, sum);
+  }
+  workgroupBarrier();
+
+  // Add up the groups' sums, MERGED heads at a time through workgroup memory, and store them.
+  let whole = step[STEP_SPLIT_COUNT] == 1u;
+  {
+    let scale = exp(maximum_0 - stats[0].x);
+    if (lane + 0 * 2 < (16 / 8)) {
+      let at = ((0 % 2) * (128 / 2) + group) * (16 / 4) + (lane + 0 * 2) * (8 / 4);
+      sums[at] = low_0_0 * scale;
+      sums[at + 1u] = high_0_0 * scale;
+    }
+  }
+  {
+    let scale = exp(maximum_1 - stats[1].x);
+    if (lane + 0 * 2 < (16 / 8)) {
+      let at = ((1 % 2) * (128 / 2) + group) * (16 / 4) + (lane + 0 * 2) * (8 / 4);
+      sums[at] = low_1_0 * scale;
+      sums[at + 1u] = high_1_0 * scale;
+    }
+  }
+  workgroupBarrier();
+  for (var i = local; i < (1 % 2 + 1) * (16 / 4); i += 128) {
+    let merged = i / (16 / 4);
+    let vector = i % (16 / 4);
+    var sum = vec4<f32>();
+    for (var g = 0u; g < (128 / 2); g++) {
+      sum += sums[(merged * (128 / 2) + g) * (16 / 4) + vector];
+    }
+    let in_group = chunk * 2 + (1 - 1 % 2) + merged;
+    let row_head = row * 4 + kv_head * 2 + in_group;
+    if (in_group < 2) {
+      if (whole) {
+        out[row_head * (16 / 4) + vector] = sum / stats[(1 - 1 % 2) + merged].y;
+      } else {
+        scratch[(row_head * 64 + split) * (16 / 4) + vector] = sum;
+      }
+    }
+  }
+  workgroupBarrier();
+  let in_group = chunk * 2 + local;
+  if (!whole && local < 2 && in_group < 2) {
+    let row_head = row * 4 + kv_head * 2 + in_group;
+    scratch[1 * 4 * 64 * (16 / 4) + row_head * 64 + split] = vec4<f32>(stats[local], 0.0, 0.0);
+  }
+}

@@ -1,0 +1,598 @@
+enable f16;
+// Many rows of x times W in tiles, int8: both operands as packed bytes in workgroup memory, products by dp4a, sums in f32.
+// The shape is that of gemm.wgsl: 8 x 8 invocations, TM x 8 outputs each; K goes by STEP_UNITS units at a time. A unit adds
+//   s * x_scale * sum(q * x) + m * x_scale * sum(x)
+// with the integer sums exact.
+// The step buffer and the KV cache as kernels read them; step.h describes both, step_test.cpp keeps the numbers equal.
+const MAX_STEP_TOKENS = 512u;
+const PAGE_TOKENS = 32u;
+
+// Word offsets into the step buffer, array<u32>.
+const STEP_TOKEN_COUNT = 0u;
+const STEP_OUTPUT_COUNT = 1u;
+const STEP_SPLIT_COUNT = 2u;
+const STEP_SPLIT_TOKENS = 3u;
+const STEP_TOKENS = 16u;
+const STEP_POSITIONS = 528u;
+const STEP_SEQUENCES = 1040u;
+const STEP_OUTPUT_ROWS = 1552u;
+const STEP_WORDS = 2064u;
+
+// Index of the page table entry that holds `position` of a sequence (a row of the table).
+fn page_entry(sequence: u32, pages_per_sequence: u32, position: u32) -> u32 {
+  return sequence * pages_per_sequence + position / PAGE_TOKENS;
+}
+
+// Head row of the cache, in units of head_dim elements: the row of `position` lies in slot position % PAGE_TOKENS of its page.
+fn kv_row(page: u32, n_kv_heads: u32, head: u32, position: u32) -> u32 {
+  return (page * n_kv_heads + head) * PAGE_TOKENS + position % PAGE_TOKENS;
+}
+
+// q8_0: word of the scale plane that holds the scales of elements d and (d ^ 32) of a head row; the low half is the even block's.
+fn kv_scale_word(row: u32, head_dim: u32, d: u32) -> u32 {
+  return row * ((head_dim + 63u) / 64u) + d / 64u;
+}
+// Reading weights from planes (planes.h), whatever their type. The including kernel declares
+//   weights: array<vec4<u32>> (read)
+// and the host defines WEIGHT_<TYPE>, UNITS (units of a row) and PLANE_<NAME> (start of each plane,
+// in vec4). Each type's file then gives
+//   WEIGHT_FLOAT 1 (f32, f16, bf16):  decode_vec(row, i), the WEIGHT_VEC weights of 16-byte vector
+//   i of a row WEIGHT_FLOAT 0 (all others):      load_group, load_unit, and
+//     WEIGHT_SCALES  1: a unit has one scale and min, 2: one for each half
+//     WEIGHT_MIN     0: the min is always zero
+// and both give decode_unit(row, u), the 32 weights of a unit exactly as the format defines them.
+
+// 32 weights as signed bytes, four to a word in element order (lo: 0..15, hi: 16..31):
+//   weight[i] = s * byte[i] + m, with s.x, m.x for elements 0..15 and s.y, m.y for 16..31.
+// Every product is exact in f32; adding m rounds once.
+struct Unit {
+  lo : vec4<u32>, hi : vec4<u32>, s : vec2<f32>, m : vec2<f32>,
+}
+
+// The i-th vec2 of a plane.
+fn plane_pair(plane: u32, i: u32) -> vec2<u32> {
+  let v = weights[plane + (i >> 1u)];
+  return select(v.xy, v.zw, (i & 1u) == 1u);
+}
+
+// The r-th of four f16.
+fn half_of_4(v : vec2<u32>, r : u32) -> f32 {
+  return unpack2x16float(select(v.x, v.y, r > 1u) >> (16u * (r & 1u))).x;
+}
+
+// The fifth bits of a unit, in place above its nibbles.
+fn fifth_bits_lo(h : u32) -> vec4<u32> {
+  return (vec4<u32>(h) << vec4<u32>(4u, 3u, 2u, 1u)) & vec4<u32>(0x10101010u);
+}
+fn fifth_bits_hi(h : u32) -> vec4<u32> {
+  return (vec4<u32>(h) >> vec4<u32>(0u, 1u, 2u, 3u)) & vec4<u32>(0x10101010u);
+}
+
+fn nibbles_lo(q : vec4<u32>) -> vec4<u32> { return q & vec4<u32>(0x0f0f0f0fu); }
+fn nibbles_hi(q : vec4<u32>) -> vec4<u32> { return (q >> vec4<u32>(4u)) & vec4<u32>(0x0f0f0f0fu); }
+
+// q6_k: x = d * scale * (q - 32), a signed scale of 8 bits for 16 elements, d for 256.
+// Planes: q4 [rows][units] vec4, q2 [rows][units / 2] vec4 (the top two bits), sc [groups][blocks][4 rows] vec4 of 16 scales,
+// d4 [groups][blocks] four f16.
+
+struct Group { d: vec2<u32> }
+
+fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(3328u, g * (8u / 8u) + u / 8u)); }
+
+fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
+  let row = g * 4u + r;
+  let q = weights[0u + row * 8u + u];
+  let top = weights[2048u + row * (8u / 2u) + u / 2u] >> vec4<u32>(4u * (u & 1u));
+  let in_block = u & 7u;
+  let sc = weights[3072u + (g * (8u / 8u) + u / 8u) * 4u + r][in_block >> 1u] >> (16u * (in_block & 1u));
+  // Sign-extended bytes 0 and 1.
+  let scale = bitcast<vec2<i32>>(vec2<u32>(sc << 24u, sc << 16u)) >> vec2<u32>(24u);
+  let s = half_of_4(group.d, r) * vec2<f32>(scale);
+  return Unit(nibbles_lo(q) | ((top << vec4<u32>(4u)) & vec4<u32>(0x30303030u)),
+              nibbles_hi(q) | ((top << vec4<u32>(2u)) & vec4<u32>(0x30303030u)), s, -32.0 * s);
+}
+
+fn bytes_f32(w : u32) -> vec4<f32> { return vec4<f32>(unpack4xI8(w)); }
+
+fn decode_unit(row : u32, u : u32) -> array<vec4<f32>, 8> {
+  let g = row / 4u;
+  let q = load_unit(load_group(g, u), g, row % 4u, u);
+  var w : array<vec4<f32>, 8>;
+  w[0] = q.s.x * bytes_f32(q.lo[0]) + q.m.x;
+  w[0 + 4] = q.s.y * bytes_f32(q.hi[0]) + q.m.y;
+  w[1] = q.s.x * bytes_f32(q.lo[1]) + q.m.x;
+  w[1 + 4] = q.s.y * bytes_f32(q.hi[1]) + q.m.y;
+  w[2] = q.s.x * bytes_f32(q.lo[2]) + q.m.x;
+  w[2 + 4] = q.s.y * bytes_f32(q.hi[2]) + q.m.y;
+  w[3] = q.s.x * bytes_f32(q.lo[3]) + q.m.x;
+  w[3 + 4] = q.s.y * bytes_f32(q.hi[3]) + q.m.y;
+  return w;
+}
+
+@group(0) @binding(0) var<storage, read> weights: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read> step: array<u32>;
+@group(0) @binding(2) var<storage, read_write> x8: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read_write> y: array<f32>;
+// Activations as the products read them. Includer: COLS, UNITS; X_F32 binds x: array<vec4<f32>> (array<f32> when COLS % 4 != 0),
+// X_INT8 binds x8: array<vec4<u32>> of X8_ROWS rows, written by quantize.wgsl:
+//   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and of
+//   both. x[i] is nearly scale * byte[i], where scale = max |x| / 127.
+
+// A unit of x as the products use it.
+struct Bytes {
+  lo: vec4<u32>,
+  hi: vec4<u32>,
+  h: vec4<f32>,
+}
+
+// A unit of x as it is made: sums are of the bytes of each half.
+struct Quantized {
+  lo: vec4<u32>,
+  hi: vec4<u32>,
+  scale: f32,
+  sums: vec2<i32>,
+}
+
+// The integer sum of 16 products of signed bytes.
+fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
+  return dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) + dot4I8Packed(a.w, b.w);
+}
+
+fn bytes_header(scale: f32, sums: vec2<i32>) -> vec4<f32> {
+  return scale * vec4<f32>(1.0, f32(sums.x), f32(sums.y), f32(sums.x + sums.y));
+}
+
+fn load_bytes(m: u32, u: u32) -> Bytes {
+  let at = m * 2u * 8u + u;
+  return Bytes(x8[at], x8[at + 8u], bitcast<vec4<f32>>(x8[(512u * 2u + m) * 8u + u]));
+}
+// What happens to a product before it is stored: y[m, Y_COLUMN + i], rows of Y_STRIDE. EPILOGUE: STORE, ADD, SOFTCAP (with CAP), or
+// GATE, the name of the activation of a gated pair.
+// Functions that WGSL leaves imprecise or whose overflow it leaves open, written out. All are right to about 1e-7.
+
+// 1 / (1 + exp(-z)); the bound keeps exp finite.
+fn sigmoid(z: f32) -> f32 {
+  return 1.0 / (1.0 + exp(min(-z, 80.0)));
+}
+
+// Series near zero, where 1 - exp(-2|z|) would cancel.
+fn tanh_exact(z: f32) -> f32 {
+  let a = min(abs(z), 20.0);
+  let t = exp(-2.0 * a);
+  let far = (1.0 - t) / (1.0 + t);
+  let s = a * a;
+  let near = a * (1.0 + s * (-0.33333333 + s * (0.13333333 + s * (-0.053968254 + s * 0.021869488))));
+  let magnitude = select(far, near, a < 0.25);
+  return select(magnitude, -magnitude, z < 0.0);
+}
+
+fn silu(v: f32) -> f32 {
+  return v * sigmoid(v);
+}
+
+// 0.5 v (1 + tanh(u)) = v sigmoid(2u) with u = sqrt(2 / pi) (v + 0.044715 v^3).
+fn gelu_tanh(v: f32) -> f32 {
+  return v * sigmoid(1.5957691216 * (v + 0.044715 * v * v * v));
+}
+
+fn finish(m: u32, i: u32, value: f32) {
+  let at = m * 256u + 0u + i;
+  y[at] += value;
+}
+
+const TILE_M = 8u * 8;
+const TILE_N = 64u;
+var<workgroup> tile_x: array<vec4<u32>, 2 * 2 * TILE_M>;  // [unit][half][slot]
+var<workgroup> head_x: array<vec4<f32>, 2 * TILE_M>;
+var<workgroup> tile_w: array<vec4<u32>, 2 * 2 * TILE_N>;
+var<workgroup> head_w: array<vec4<f32>, 2 * TILE_N>;  // s of both halves, m of both
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let m_count = step[STEP_TOKEN_COUNT];
+  let m_first = wid.y * TILE_M;
+  let n_first = wid.x * TILE_N;
+  let fill_n = min(n_first + (local & 7u) * 8u + (local >> 3u), 256u - 1u);
+  let fill_m = min(m_first + (local & 7u) * 8 + (local >> 3u), m_count - 1u);
+  let tm = local & 7u;
+  let tn = local >> 3u;
+  var acc_0_0 = 0.0;
+  var acc_0_1 = 0.0;
+  var acc_0_2 = 0.0;
+  var acc_0_3 = 0.0;
+  var acc_0_4 = 0.0;
+  var acc_0_5 = 0.0;
+  var acc_0_6 = 0.0;
+  var acc_0_7 = 0.0;
+  var acc_1_0 = 0.0;
+  var acc_1_1 = 0.0;
+  var acc_1_2 = 0.0;
+  var acc_1_3 = 0.0;
+  var acc_1_4 = 0.0;
+  var acc_1_5 = 0.0;
+  var acc_1_6 = 0.0;
+  var acc_1_7 = 0.0;
+  var acc_2_0 = 0.0;
+  var acc_2_1 = 0.0;
+  var acc_2_2 = 0.0;
+  var acc_2_3 = 0.0;
+  var acc_2_4 = 0.0;
+  var acc_2_5 = 0.0;
+  var acc_2_6 = 0.0;
+  var acc_2_7 = 0.0;
+  var acc_3_0 = 0.0;
+  var acc_3_1 = 0.0;
+  var acc_3_2 = 0.0;
+  var acc_3_3 = 0.0;
+  var acc_3_4 = 0.0;
+  var acc_3_5 = 0.0;
+  var acc_3_6 = 0.0;
+  var acc_3_7 = 0.0;
+  var acc_4_0 = 0.0;
+  var acc_4_1 = 0.0;
+  var acc_4_2 = 0.0;
+  var acc_4_3 = 0.0;
+  var acc_4_4 = 0.0;
+  var acc_4_5 = 0.0;
+  var acc_4_6 = 0.0;
+  var acc_4_7 = 0.0;
+  var acc_5_0 = 0.0;
+  var acc_5_1 = 0.0;
+  var acc_5_2 = 0.0;
+  var acc_5_3 = 0.0;
+  var acc_5_4 = 0.0;
+  var acc_5_5 = 0.0;
+  var acc_5_6 = 0.0;
+  var acc_5_7 = 0.0;
+  var acc_6_0 = 0.0;
+  var acc_6_1 = 0.0;
+  var acc_6_2 = 0.0;
+  var acc_6_3 = 0.0;
+  var acc_6_4 = 0.0;
+  var acc_6_5 = 0.0;
+  var acc_6_6 = 0.0;
+  var acc_6_7 = 0.0;
+  var acc_7_0 = 0.0;
+  var acc_7_1 = 0.0;
+  var acc_7_2 = 0.0;
+  var acc_7_3 = 0.0;
+  var acc_7_4 = 0.0;
+  var acc_7_5 = 0.0;
+  var acc_7_6 = 0.0;
+  var acc_7_7 = 0.0;
+
+  for (var first = 0u; first < 8u; first += 2) {
+    {
+      // The last step may hold fewer units; the others then add zero.
+      let u = min(first + 0, 8u - 1u);
+      let w = load_unit(load_group(fill_n / 4u, u), fill_n / 4u, fill_n % 4u, u);
+      let live = select(0.0, 1.0, first + 0 < 8u);
+      tile_w[(0 * 2u) * TILE_N + local] = w.lo;
+      tile_w[(0 * 2u + 1u) * TILE_N + local] = w.hi;
+      head_w[0 * TILE_N + local] = vec4<f32>(w.s, w.m) * live;
+      if (local < TILE_M) {
+        let b = load_bytes(fill_m, u);
+        tile_x[(0 * 2u) * TILE_M + local] = b.lo;
+        tile_x[(0 * 2u + 1u) * TILE_M + local] = b.hi;
+        head_x[0 * TILE_M + local] = b.h;
+      }
+    }
+    {
+      // The last step may hold fewer units; the others then add zero.
+      let u = min(first + 1, 8u - 1u);
+      let w = load_unit(load_group(fill_n / 4u, u), fill_n / 4u, fill_n % 4u, u);
+      let live = select(0.0, 1.0, first + 1 < 8u);
+      tile_w[(1 * 2u) * TILE_N + local] = w.lo;
+      tile_w[(1 * 2u + 1u) * TILE_N + local] = w.hi;
+      head_w[1 * TILE_N + local] = vec4<f32>(w.s, w.m) * live;
+      if (local < TILE_M) {
+        let b = load_bytes(fill_m, u);
+        tile_x[(1 * 2u) * TILE_M + local] = b.lo;
+        tile_x[(1 * 2u + 1u) * TILE_M + local] = b.hi;
+        head_x[1 * TILE_M + local] = b.h;
+      }
+    }
+    workgroupBarrier();
+    for (var s = 0u; s < 2; s++) {
+      let lo_0 = tile_x[(s * 2u) * TILE_M + 0 * 8u + tm];
+      let hi_0 = tile_x[(s * 2u + 1u) * TILE_M + 0 * 8u + tm];
+      let h_0 = head_x[s * TILE_M + 0 * 8u + tm];
+      let lo_1 = tile_x[(s * 2u) * TILE_M + 1 * 8u + tm];
+      let hi_1 = tile_x[(s * 2u + 1u) * TILE_M + 1 * 8u + tm];
+      let h_1 = head_x[s * TILE_M + 1 * 8u + tm];
+      let lo_2 = tile_x[(s * 2u) * TILE_M + 2 * 8u + tm];
+      let hi_2 = tile_x[(s * 2u + 1u) * TILE_M + 2 * 8u + tm];
+      let h_2 = head_x[s * TILE_M + 2 * 8u + tm];
+      let lo_3 = tile_x[(s * 2u) * TILE_M + 3 * 8u + tm];
+      let hi_3 = tile_x[(s * 2u + 1u) * TILE_M + 3 * 8u + tm];
+      let h_3 = head_x[s * TILE_M + 3 * 8u + tm];
+      let lo_4 = tile_x[(s * 2u) * TILE_M + 4 * 8u + tm];
+      let hi_4 = tile_x[(s * 2u + 1u) * TILE_M + 4 * 8u + tm];
+      let h_4 = head_x[s * TILE_M + 4 * 8u + tm];
+      let lo_5 = tile_x[(s * 2u) * TILE_M + 5 * 8u + tm];
+      let hi_5 = tile_x[(s * 2u + 1u) * TILE_M + 5 * 8u + tm];
+      let h_5 = head_x[s * TILE_M + 5 * 8u + tm];
+      let lo_6 = tile_x[(s * 2u) * TILE_M + 6 * 8u + tm];
+      let hi_6 = tile_x[(s * 2u + 1u) * TILE_M + 6 * 8u + tm];
+      let h_6 = head_x[s * TILE_M + 6 * 8u + tm];
+      let lo_7 = tile_x[(s * 2u) * TILE_M + 7 * 8u + tm];
+      let hi_7 = tile_x[(s * 2u + 1u) * TILE_M + 7 * 8u + tm];
+      let h_7 = head_x[s * TILE_M + 7 * 8u + tm];
+      {
+        let w_lo = tile_w[(s * 2u) * TILE_N + 0 * 8u + tn];
+        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 0 * 8u + tn];
+        let head = head_w[s * TILE_N + 0 * 8u + tn];
+        acc_0_0 += h_0.x * (f32(dot16(lo_0, w_lo)) * head.x + f32(dot16(hi_0, w_hi)) * head.y);
+        acc_0_0 += head.z * h_0.y + head.w * h_0.z;
+        acc_1_0 += h_1.x * (f32(dot16(lo_1, w_lo)) * head.x + f32(dot16(hi_1, w_hi)) * head.y);
+        acc_1_0 += head.z * h_1.y + head.w * h_1.z;
+        acc_2_0 += h_2.x * (f32(dot16(lo_2, w_lo)) * head.x + f32(dot16(hi_2, w_hi)) * head.y);
+        acc_2_0 += head.z * h_2.y + head.w * h_2.z;
+        acc_3_0 += h_3.x * (f32(dot16(lo_3, w_lo)) * head.x + f32(dot16(hi_3, w_hi)) * head.y);
+        acc_3_0 += head.z * h_3.y + head.w * h_3.z;
+        acc_4_0 += h_4.x * (f32(dot16(lo_4, w_lo)) * head.x + f32(dot16(hi_4, w_hi)) * head.y);
+        acc_4_0 += head.z * h_4.y + head.w * h_4.z;
+        acc_5_0 += h_5.x * (f32(dot16(lo_5, w_lo)) * head.x + f32(dot16(hi_5, w_hi)) * head.y);
+        acc_5_0 += head.z * h_5.y + head.w * h_5.z;
+        acc_6_0 += h_6.x * (f32(dot16(lo_6, w_lo)) * head.x + f32(dot16(hi_6, w_hi)) * head.y);
+        acc_6_0 += head.z * h_6.y + head.w * h_6.z;
+        acc_7_0 += h_7.x * (f32(dot16(lo_7, w_lo)) * head.x + f32(dot16(hi_7, w_hi)) * head.y);
+        acc_7_0 += head.z * h_7.y + head.w * h_7.z;
+      }
+      {
+        let w_lo = tile_w[(s * 2u) * TILE_N + 1 * 8u + tn];
+        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 1 * 8u + tn];
+        let head = head_w[s * TILE_N + 1 * 8u + tn];
+        acc_0_1 += h_0.x * (f32(dot16(lo_0, w_lo)) * head.x + f32(dot16(hi_0, w_hi)) * head.y);
+        acc_0_1 += head.z * h_0.y + head.w * h_0.z;
+        acc_1_1 += h_1.x * (f32(dot16(lo_1, w_lo)) * head.x + f32(dot16(hi_1, w_hi)) * head.y);
+        acc_1_1 += head.z * h_1.y + head.w * h_1.z;
+        acc_2_1 += h_2.x * (f32(dot16(lo_2, w_lo)) * head.x + f32(dot16(hi_2, w_hi)) * head.y);
+        acc_2_1 += head.z * h_2.y + head.w * h_2.z;
+        acc_3_1 += h_3.x * (f32(dot16(lo_3, w_lo)) * head.x + f32(dot16(hi_3, w_hi)) * head.y);
+        acc_3_1 += head.z * h_3.y + head.w * h_3.z;
+        acc_4_1 += h_4.x * (f32(dot16(lo_4, w_lo)) * head.x + f32(dot16(hi_4, w_hi)) * head.y);
+        acc_4_1 += head.z * h_4.y + head.w * h_4.z;
+        acc_5_1 += h_5.x * (f32(dot16(lo_5, w_lo)) * head.x + f32(dot16(hi_5, w_hi)) * head.y);
+        acc_5_1 += head.z * h_5.y + head.w * h_5.z;
+        acc_6_1 += h_6.x * (f32(dot16(lo_6, w_lo)) * head.x + f32(dot16(hi_6, w_hi)) * head.y);
+        acc_6_1 += head.z * h_6.y + head.w * h_6.z;
+        acc_7_1 += h_7.x * (f32(dot16(lo_7, w_lo)) * head.x + f32(dot16(hi_7, w_hi)) * head.y);
+        acc_7_1 += head.z * h_7.y + head.w * h_7.z;
+      }
+      {
+        let w_lo = tile_w[(s * 2u) * TILE_N + 2 * 8u + tn];
+        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 2 * 8u + tn];
+        let head = head_w[s * TILE_N + 2 * 8u + tn];
+        acc_0_2 += h_0.x * (f32(dot16(lo_0, w_lo)) * head.x + f32(dot16(hi_0, w_hi)) * head.y);
+        acc_0_2 += head.z * h_0.y + head.w * h_0.z;
+        acc_1_2 += h_1.x * (f32(dot16(lo_1, w_lo)) * head.x + f32(dot16(hi_1, w_hi)) * head.y);
+        acc_1_2 += head.z * h_1.y + head.w * h_1.z;
+        acc_2_2 += h_2.x * (f32(dot16(lo_2, w_lo)) * head.x + f32(dot16(hi_2, w_hi)) * head.y);
+        acc_2_2 += head.z * h_2.y + head.w * h_2.z;
+        acc_3_2 += h_3.x * (f32(dot16(lo_3, w_lo)) * head.x + f32(dot16(hi_3, w_hi)) * head.y);
+        acc_3_2 += head.z * h_3.y + head.w * h_3.z;
+        acc_4_2 += h_4.x * (f32(dot16(lo_4, w_lo)) * head.x + f32(dot16(hi_4, w_hi)) * head.y);
+        acc_4_2 += head.z * h_4.y + head.w * h_4.z;
+        acc_5_2 += h_5.x * (f32(dot16(lo_5, w_lo)) * head.x + f32(dot16(hi_5, w_hi)) * head.y);
+        acc_5_2 += head.z * h_5.y + head.w * h_5.z;
+        acc_6_2 += h_6.x * (f32(dot16(lo_6, w_lo)) * head.x + f32(dot16(hi_6, w_hi)) * head.y);
+        acc_6_2 += head.z * h_6.y + head.w * h_6.z;
+        acc_7_2 += h_7.x * (f32(dot16(lo_7, w_lo)) * head.x + f32(dot16(hi_7, w_hi)) * head.y);
+        acc_7_2 += head.z * h_7.y + head.w * h_7.z;
+      }
+      {
+        let w_lo = tile_w[(s * 2u) * TILE_N + 3 * 8u + tn];
+        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 3 * 8u + tn];
+        let head = head_w[s * TILE_N + 3 * 8u + tn];
+        acc_0_3 += h_0.x * (f32(dot16(lo_0, w_lo)) * head.x + f32(dot16(hi_0, w_hi)) * head.y);
+        acc_0_3 += head.z * h_0.y + head.w * h_0.z;
+        acc_1_3 += h_1.x * (f32(dot16(lo_1, w_lo)) * head.x + f32(dot16(hi_1, w_hi)) * head.y);
+        acc_1_3 += head.z * h_1.y + head.w * h_1.z;
+        acc_2_3 += h_2.x * (f32(dot16(lo_2, w_lo)) * head.x + f32(dot16(hi_2, w_hi)) * head.y);
+        acc_2_3 += head.z * h_2.y + head.w * h_2.z;
+        acc_3_3 += h_3.x * (f32(dot16(lo_3, w_lo)) * head.x + f32(dot16(hi_3, w_hi)) * head.y);
+        acc_3_3 += head.z * h_3.y + head.w * h_3.z;
+        acc_4_3 += h_4.x * (f32(dot16(lo_4, w_lo)) * head.x + f32(dot16(hi_4, w_hi)) * head.y);
+        acc_4_3 += head.z * h_4.y + head.w * h_4.z;
+        acc_5_3 += h_5.x * (f32(dot16(lo_5, w_lo)) * head.x + f32(dot16(hi_5, w_hi)) * head.y);
+        acc_5_3 += head.z * h_5.y + head.w * h_5.z;
+        acc_6_3 += h_6.x * (f32(dot16(lo_6, w_lo)) * head.x + f32(dot16(hi_6, w_hi)) * head.y);
+        acc_6_3 += head.z * h_6.y + head.w * h_6.z;
+        acc_7_3 += h_7.x * (f32(dot16(lo_7, w_lo)) * head.x + f32(dot16(hi_7, w_hi)) * head.y);
+        acc_7_3 += head.z * h_7.y + head.w * h_7.z;
+      }
+      {
+        let w_lo = tile_w[(s * 2u) * TILE_N + 4 * 8u + tn];
+        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 4 * 8u + tn];
+        let head = head_w[s * TILE_N + 4 * 8u + tn];
+        acc_0_4 += h_0.x * (f32(dot16(lo_0, w_lo)) * head.x + f32(dot16(hi_0, w_hi)) * head.y);
+        acc_0_4 += head.z * h_0.y + head.w * h_0.z;
+        acc_1_4 += h_1.x * (f32(dot16(lo_1, w_lo)) * head.x + f32(dot16(hi_1, w_hi)) * head.y);
+        acc_1_4 += head.z * h_1.y + head.w * h_1.z;
+        acc_2_4 += h_2.x * (f32(dot16(lo_2, w_lo)) * head.x + f32(dot16(hi_2, w_hi)) * head.y);
+        acc_2_4 += head.z * h_2.y + head.w * h_2.z;
+        acc_3_4 += h_3.x * (f32(dot16(lo_3, w_lo)) * head.x + f32(dot16(hi_3, w_hi)) * head.y);
+        acc_3_4 += head.z * h_3.y + head.w * h_3.z;
+        acc_4_4 += h_4.x * (f32(dot16(lo_4, w_lo)) * head.x + f32(dot16(hi_4, w_hi)) * head.y);
+        acc_4_4 += head.z * h_4.y + head.w * h_4.z;
+        acc_5_4 += h_5.x * (f32(dot16(lo_5, w_lo)) * head.x + f32(dot16(hi_5, w_hi)) * head.y);
+        acc_5_4 += head.z * h_5.y + head.w * h_5.z;
+        acc_6_4 += h_6.x * (f32(dot16(lo_6, w_lo)) * head.x + f32(dot16(hi_6, w_hi)) * head.y);
+        acc_6_4 += head.z * h_6.y + head.w * h_6.z;
+        acc_7_4 += h_7.x * (f32(dot16(lo_7, w_lo)) * head.x + f32(dot16(hi_7, w_hi)) * head.y);
+        acc_7_4 += head.z * h_7.y + head.w * h_7.z;
+      }
+      {
+        let w_lo = tile_w[(s * 2u) * TILE_N + 5 * 8u + tn];
+        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 5 * 8u + tn];
+        let head = head_w[s * TILE_N + 5 * 8u + tn];
+        acc_0_5 += h_0.x * (f32(dot16(lo_0, w_lo)) * head.x + f32(dot16(hi_0, w_hi)) * head.y);
+        acc_0_5 += head.z * h_0.y + head.w * h_0.z;
+        acc_1_5 += h_1.x * (f32(dot16(lo_1, w_lo)) * head.x + f32(dot16(hi_1, w_hi)) * head.y);
+        acc_1_5 += head.z * h_1.y + head.w * h_1.z;
+        acc_2_5 += h_2.x * (f32(dot16(lo_2, w_lo)) * head.x + f32(dot16(hi_2, w_hi)) * head.y);
+        acc_2_5 += head.z * h_2.y + head.w * h_2.z;
+        acc_3_5 += h_3.x * (f32(dot16(lo_3, w_lo)) * head.x + f32(dot16(hi_3, w_hi)) * head.y);
+        acc_3_5 += head.z * h_3.y + head.w * h_3.z;
+        acc_4_5 += h_4.x * (f32(dot16(lo_4, w_lo)) * head.x + f32(dot16(hi_4, w_hi)) * head.y);
+        acc_4_5 += head.z * h_4.y + head.w * h_4.z;
+        acc_5_5 += h_5.x * (f32(dot16(lo_5, w_lo)) * head.x + f32(dot16(hi_5, w_hi)) * head.y);
+        acc_5_5 += head.z * h_5.y + head.w * h_5.z;
+        acc_6_5 += h_6.x * (f32(dot16(lo_6, w_lo)) * head.x + f32(dot16(hi_6, w_hi)) * head.y);
+        acc_6_5 += head.z * h_6.y + head.w * h_6.z;
+        acc_7_5 += h_7.x * (f32(dot16(lo_7, w_lo)) * head.x + f32(dot16(hi_7, w_hi)) * head.y);
+        acc_7_5 += head.z * h_7.y + head.w * h_7.z;
+      }
+      {
+        let w_lo = tile_w[(s * 2u) * TILE_N + 6 * 8u + tn];
+        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 6 * 8u + tn];
+        let head = head_w[s * TILE_N + 6 * 8u + tn];
+        acc_0_6 += h_0.x * (f32(dot16(lo_0, w_lo)) * head.x + f32(dot16(hi_0, w_hi)) * head.y);
+        acc_0_6 += head.z * h_0.y + head.w * h_0.z;
+        acc_1_6 += h_1.x * (f32(dot16(lo_1, w_lo)) * head.x + f32(dot16(hi_1, w_hi)) * head.y);
+        acc_1_6 += head.z * h_1.y + head.w * h_1.z;
+        acc_2_6 += h_2.x * (f32(dot16(lo_2, w_lo)) * head.x + f32(dot16(hi_2, w_hi)) * head.y);
+        acc_2_6 += head.z * h_2.y + head.w * h_2.z;
+        acc_3_6 += h_3.x * (f32(dot16(lo_3, w_lo)) * head.x + f32(dot16(hi_3, w_hi)) * head.y);
+        acc_3_6 += head.z * h_3.y + head.w * h_3.z;
+        acc_4_6 += h_4.x * (f32(dot16(lo_4, w_lo)) * head.x + f32(dot16(hi_4, w_hi)) * head.y);
+        acc_4_6 += head.z * h_4.y + head.w * h_4.z;
+        acc_5_6 += h_5.x * (f32(dot16(lo_5, w_lo)) * head.x + f32(dot16(hi_5, w_hi)) * head.y);
+        acc_5_6 += head.z * h_5.y + head.w * h_5.z;
+        acc_6_6 += h_6.x * (f32(dot16(lo_6, w_lo)) * head.x + f32(dot16(hi_6, w_hi)) * head.y);
+        acc_6_6 += head.z * h_6.y + head.w * h_6.z;
+        acc_7_6 += h_7.x * (f32(dot16(lo_7, w_lo)) * head.x + f32(dot16(hi_7, w_hi)) * head.y);
+        acc_7_6 += head.z * h_7.y + head.w * h_7.z;
+      }
+      {
+        let w_lo = tile_w[(s * 2u) * TILE_N + 7 * 8u + tn];
+        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 7 * 8u + tn];
+        let head = head_w[s * TILE_N + 7 * 8u + tn];
+        acc_0_7 += h_0.x * (f32(dot16(lo_0, w_lo)) * head.x + f32(dot16(hi_0, w_hi)) * head.y);
+        acc_0_7 += head.z * h_0.y + head.w * h_0.z;
+        acc_1_7 += h_1.x * (f32(dot16(lo_1, w_lo)) * head.x + f32(dot16(hi_1, w_hi)) * head.y);
+        acc_1_7 += head.z * h_1.y + head.w * h_1.z;
+        acc_2_7 += h_2.x * (f32(dot16(lo_2, w_lo)) * head.x + f32(dot16(hi_2, w_hi)) * head.y);
+        acc_2_7 += head.z * h_2.y + head.w * h_2.z;
+        acc_3_7 += h_3.x * (f32(dot16(lo_3, w_lo)) * head.x + f32(dot16(hi_3, w_hi)) * head.y);
+        acc_3_7 += head.z * h_3.y + head.w * h_3.z;
+        acc_4_7 += h_4.x * (f32(dot16(lo_4, w_lo)) * head.x + f32(dot16(hi_4, w_hi)) * head.y);
+        acc_4_7 += head.z * h_4.y + head.w * h_4.z;
+        acc_5_7 += h_5.x * (f32(dot16(lo_5, w_lo)) * head.x + f32(dot16(hi_5, w_hi)) * head.y);
+        acc_5_7 += head.z * h_5.y + head.w * h_5.z;
+        acc_6_7 += h_6.x * (f32(dot16(lo_6, w_lo)) * head.x + f32(dot16(hi_6, w_hi)) * head.y);
+        acc_6_7 += head.z * h_6.y + head.w * h_6.z;
+        acc_7_7 += h_7.x * (f32(dot16(lo_7, w_lo)) * head.x + f32(dot16(hi_7, w_hi)) * head.y);
+        acc_7_7 += head.z * h_7.y + head.w * h_7.z;
+      }
+    }
+    workgroupBarrier();
+  }
+
+  let n = n_first + tn * 8u;
+  {
+    let m = m_first + tm * 8 + 0;
+    if (m < m_count) {
+      if (n + 0 < 256u) { finish(m, n + 0, acc_0_0); }
+      if (n + 1 < 256u) { finish(m, n + 1, acc_0_1); }
+      if (n + 2 < 256u) { finish(m, n + 2, acc_0_2); }
+      if (n + 3 < 256u) { finish(m, n + 3, acc_0_3); }
+      if (n + 4 < 256u) { finish(m, n + 4, acc_0_4); }
+      if (n + 5 < 256u) { finish(m, n + 5, acc_0_5); }
+      if (n + 6 < 256u) { finish(m, n + 6, acc_0_6); }
+      if (n + 7 < 256u) { finish(m, n + 7, acc_0_7); }
+    }
+  }
+  {
+    let m = m_first + tm * 8 + 1;
+    if (m < m_count) {
+      if (n + 0 < 256u) { finish(m, n + 0, acc_1_0); }
+      if (n + 1 < 256u) { finish(m, n + 1, acc_1_1); }
+      if (n + 2 < 256u) { finish(m, n + 2, acc_1_2); }
+      if (n + 3 < 256u) { finish(m, n + 3, acc_1_3); }
+      if (n + 4 < 256u) { finish(m, n + 4, acc_1_4); }
+      if (n + 5 < 256u) { finish(m, n + 5, acc_1_5); }
+      if (n + 6 < 256u) { finish(m, n + 6, acc_1_6); }
+      if (n + 7 < 256u) { finish(m, n + 7, acc_1_7); }
+    }
+  }
+  {
+    let m = m_first + tm * 8 + 2;
+    if (m < m_count) {
+      if (n + 0 < 256u) { finish(m, n + 0, acc_2_0); }
+      if (n + 1 < 256u) { finish(m, n + 1, acc_2_1); }
+      if (n + 2 < 256u) { finish(m, n + 2, acc_2_2); }
+      if (n + 3 < 256u) { finish(m, n + 3, acc_2_3); }
+      if (n + 4 < 256u) { finish(m, n + 4, acc_2_4); }
+      if (n + 5 < 256u) { finish(m, n + 5, acc_2_5); }
+      if (n + 6 < 256u) { finish(m, n + 6, acc_2_6); }
+      if (n + 7 < 256u) { finish(m, n + 7, acc_2_7); }
+    }
+  }
+  {
+    let m = m_first + tm * 8 + 3;
+    if (m < m_count) {
+      if (n + 0 < 256u) { finish(m, n + 0, acc_3_0); }
+      if (n + 1 < 256u) { finish(m, n + 1, acc_3_1); }
+      if (n + 2 < 256u) { finish(m, n + 2, acc_3_2); }
+      if (n + 3 < 256u) { finish(m, n + 3, acc_3_3); }
+      if (n + 4 < 256u) { finish(m, n + 4, acc_3_4); }
+      if (n + 5 < 256u) { finish(m, n + 5, acc_3_5); }
+      if (n + 6 < 256u) { finish(m, n + 6, acc_3_6); }
+      if (n + 7 < 256u) { finish(m, n + 7, acc_3_7); }
+    }
+  }
+  {
+    let m = m_first + tm * 8 + 4;
+    if (m < m_count) {
+      if (n + 0 < 256u) { finish(m, n + 0, acc_4_0); }
+      if (n + 1 < 256u) { finish(m, n + 1, acc_4_1); }
+      if (n + 2 < 256u) { finish(m, n + 2, acc_4_2); }
+      if (n + 3 < 256u) { finish(m, n + 3, acc_4_3); }
+      if (n + 4 < 256u) { finish(m, n + 4, acc_4_4); }
+      if (n + 5 < 256u) { finish(m, n + 5, acc_4_5); }
+      if (n + 6 < 256u) { finish(m, n + 6, acc_4_6); }
+      if (n + 7 < 256u) { finish(m, n + 7, acc_4_7); }
+    }
+  }
+  {
+    let m = m_first + tm * 8 + 5;
+    if (m < m_count) {
+      if (n + 0 < 256u) { finish(m, n + 0, acc_5_0); }
+      if (n + 1 < 256u) { finish(m, n + 1, acc_5_1); }
+      if (n + 2 < 256u) { finish(m, n + 2, acc_5_2); }
+      if (n + 3 < 256u) { finish(m, n + 3, acc_5_3); }
+      if (n + 4 < 256u) { finish(m, n + 4, acc_5_4); }
+      if (n + 5 < 256u) { finish(m, n + 5, acc_5_5); }
+      if (n + 6 < 256u) { finish(m, n + 6, acc_5_6); }
+      if (n + 7 < 256u) { finish(m, n + 7, acc_5_7); }
+    }
+  }
+  {
+    let m = m_first + tm * 8 + 6;
+    if (m < m_count) {
+      if (n + 0 < 256u) { finish(m, n + 0, acc_6_0); }
+      if (n + 1 < 256u) { finish(m, n + 1, acc_6_1); }
+      if (n + 2 < 256u) { finish(m, n + 2, acc_6_2); }
+      if (n + 3 < 256u) { finish(m, n + 3, acc_6_3); }
+      if (n + 4 < 256u) { finish(m, n + 4, acc_6_4); }
+      if (n + 5 < 256u) { finish(m, n + 5, acc_6_5); }
+      if (n + 6 < 256u) { finish(m, n + 6, acc_6_6); }
+      if (n + 7 < 256u) { finish(m, n + 7, acc_6_7); }
+    }
+  }
+  {
+    let m = m_first + tm * 8 + 7;
+    if (m < m_count) {
+      if (n + 0 < 256u) { finish(m, n + 0, acc_7_0); }
+      if (n + 1 < 256u) { finish(m, n + 1, acc_7_1); }
+      if (n + 2 < 256u) { finish(m, n + 2, acc_7_2); }
+      if (n + 3 < 256u) { finish(m, n + 3, acc_7_3); }
+      if (n + 4 < 256u) { finish(m, n + 4, acc_7_4); }
+      if (n + 5 < 256u) { finish(m, n + 5, acc_7_5); }
+      if (n + 6 < 256u) { finish(m, n + 6, acc_7_6); }
+      if (n + 7 < 256u) { finish(m, n + 7, acc_7_7); }
+    }
+  }
+}

@@ -1,0 +1,310 @@
+enable f16;
+// Few rows of x (COLUMNS of them in a workgroup) times W: every weight is read once and used for all of them.
+// A team of LANES invocations takes TEAM_GROUPS groups of four weight rows and walks over K together, a unit of 32 weights (or, for
+// float weights, one 16-byte vector) each; sums then go across the team. X_F32: products in f32. Otherwise in int8, with x as bytes
+// from scratch (X_INT8) or made by the workgroup itself (X_PROLOGUE).
+// Formula of a unit of row r: y[r] += s * sum(q * x) + m * sum(x), s and m once or for each half of the unit (quant/planes.wgsl).
+// The step buffer and the KV cache as kernels read them; step.h describes both, step_test.cpp keeps the numbers equal.
+const MAX_STEP_TOKENS = 512u;
+const PAGE_TOKENS = 32u;
+
+// Word offsets into the step buffer, array<u32>.
+const STEP_TOKEN_COUNT = 0u;
+const STEP_OUTPUT_COUNT = 1u;
+const STEP_SPLIT_COUNT = 2u;
+const STEP_SPLIT_TOKENS = 3u;
+const STEP_TOKENS = 16u;
+const STEP_POSITIONS = 528u;
+const STEP_SEQUENCES = 1040u;
+const STEP_OUTPUT_ROWS = 1552u;
+const STEP_WORDS = 2064u;
+
+// Index of the page table entry that holds `position` of a sequence (a row of the table).
+fn page_entry(sequence: u32, pages_per_sequence: u32, position: u32) -> u32 {
+  return sequence * pages_per_sequence + position / PAGE_TOKENS;
+}
+
+// Head row of the cache, in units of head_dim elements: the row of `position` lies in slot position % PAGE_TOKENS of its page.
+fn kv_row(page: u32, n_kv_heads: u32, head: u32, position: u32) -> u32 {
+  return (page * n_kv_heads + head) * PAGE_TOKENS + position % PAGE_TOKENS;
+}
+
+// q8_0: word of the scale plane that holds the scales of elements d and (d ^ 32) of a head row; the low half is the even block's.
+fn kv_scale_word(row: u32, head_dim: u32, d: u32) -> u32 {
+  return row * ((head_dim + 63u) / 64u) + d / 64u;
+}
+// Reading weights from planes (planes.h), whatever their type. The including kernel declares
+//   weights: array<vec4<u32>> (read)
+// and the host defines WEIGHT_<TYPE>, UNITS (units of a row) and PLANE_<NAME> (start of each plane,
+// in vec4). Each type's file then gives
+//   WEIGHT_FLOAT 1 (f32, f16, bf16):  decode_vec(row, i), the WEIGHT_VEC weights of 16-byte vector
+//   i of a row WEIGHT_FLOAT 0 (all others):      load_group, load_unit, and
+//     WEIGHT_SCALES  1: a unit has one scale and min, 2: one for each half
+//     WEIGHT_MIN     0: the min is always zero
+// and both give decode_unit(row, u), the 32 weights of a unit exactly as the format defines them.
+
+// 32 weights as signed bytes, four to a word in element order (lo: 0..15, hi: 16..31):
+//   weight[i] = s * byte[i] + m, with s.x, m.x for elements 0..15 and s.y, m.y for 16..31.
+// Every product is exact in f32; adding m rounds once.
+struct Unit {
+  lo : vec4<u32>, hi : vec4<u32>, s : vec2<f32>, m : vec2<f32>,
+}
+
+// The i-th vec2 of a plane.
+fn plane_pair(plane: u32, i: u32) -> vec2<u32> {
+  let v = weights[plane + (i >> 1u)];
+  return select(v.xy, v.zw, (i & 1u) == 1u);
+}
+
+// The r-th of four f16.
+fn half_of_4(v : vec2<u32>, r : u32) -> f32 {
+  return unpack2x16float(select(v.x, v.y, r > 1u) >> (16u * (r & 1u))).x;
+}
+
+// The fifth bits of a unit, in place above its nibbles.
+fn fifth_bits_lo(h : u32) -> vec4<u32> {
+  return (vec4<u32>(h) << vec4<u32>(4u, 3u, 2u, 1u)) & vec4<u32>(0x10101010u);
+}
+fn fifth_bits_hi(h : u32) -> vec4<u32> {
+  return (vec4<u32>(h) >> vec4<u32>(0u, 1u, 2u, 3u)) & vec4<u32>(0x10101010u);
+}
+
+fn nibbles_lo(q : vec4<u32>) -> vec4<u32> { return q & vec4<u32>(0x0f0f0f0fu); }
+fn nibbles_hi(q : vec4<u32>) -> vec4<u32> { return (q >> vec4<u32>(4u)) & vec4<u32>(0x0f0f0f0fu); }
+
+// q6_k: x = d * scale * (q - 32), a signed scale of 8 bits for 16 elements, d for 256.
+// Planes: q4 [rows][units] vec4, q2 [rows][units / 2] vec4 (the top two bits), sc [groups][blocks][4 rows] vec4 of 16 scales,
+// d4 [groups][blocks] four f16.
+
+struct Group { d: vec2<u32> }
+
+fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(3328u, g * (8u / 8u) + u / 8u)); }
+
+fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
+  let row = g * 4u + r;
+  let q = weights[0u + row * 8u + u];
+  let top = weights[2048u + row * (8u / 2u) + u / 2u] >> vec4<u32>(4u * (u & 1u));
+  let in_block = u & 7u;
+  let sc = weights[3072u + (g * (8u / 8u) + u / 8u) * 4u + r][in_block >> 1u] >> (16u * (in_block & 1u));
+  // Sign-extended bytes 0 and 1.
+  let scale = bitcast<vec2<i32>>(vec2<u32>(sc << 24u, sc << 16u)) >> vec2<u32>(24u);
+  let s = half_of_4(group.d, r) * vec2<f32>(scale);
+  return Unit(nibbles_lo(q) | ((top << vec4<u32>(4u)) & vec4<u32>(0x30303030u)),
+              nibbles_hi(q) | ((top << vec4<u32>(2u)) & vec4<u32>(0x30303030u)), s, -32.0 * s);
+}
+
+fn bytes_f32(w : u32) -> vec4<f32> { return vec4<f32>(unpack4xI8(w)); }
+
+fn decode_unit(row : u32, u : u32) -> array<vec4<f32>, 8> {
+  let g = row / 4u;
+  let q = load_unit(load_group(g, u), g, row % 4u, u);
+  var w : array<vec4<f32>, 8>;
+  w[0] = q.s.x * bytes_f32(q.lo[0]) + q.m.x;
+  w[0 + 4] = q.s.y * bytes_f32(q.hi[0]) + q.m.y;
+  w[1] = q.s.x * bytes_f32(q.lo[1]) + q.m.x;
+  w[1 + 4] = q.s.y * bytes_f32(q.hi[1]) + q.m.y;
+  w[2] = q.s.x * bytes_f32(q.lo[2]) + q.m.x;
+  w[2 + 4] = q.s.y * bytes_f32(q.hi[2]) + q.m.y;
+  w[3] = q.s.x * bytes_f32(q.lo[3]) + q.m.x;
+  w[3 + 4] = q.s.y * bytes_f32(q.hi[3]) + q.m.y;
+  return w;
+}
+
+@group(0) @binding(0) var<storage, read> weights: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read> step: array<u32>;
+@group(0) @binding(2) var<storage, read_write> x: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> y: array<f32>;
+// Activations as the products read them. Includer: COLS, UNITS; X_F32 binds x: array<vec4<f32>> (array<f32> when COLS % 4 != 0),
+// X_INT8 binds x8: array<vec4<u32>> of X8_ROWS rows, written by quantize.wgsl:
+//   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and of
+//   both. x[i] is nearly scale * byte[i], where scale = max |x| / 127.
+
+// A unit of x as the products use it.
+struct Bytes {
+  lo: vec4<u32>,
+  hi: vec4<u32>,
+  h: vec4<f32>,
+}
+
+// A unit of x as it is made: sums are of the bytes of each half.
+struct Quantized {
+  lo: vec4<u32>,
+  hi: vec4<u32>,
+  scale: f32,
+  sums: vec2<i32>,
+}
+
+// The integer sum of 16 products of signed bytes.
+fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
+  return dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) + dot4I8Packed(a.w, b.w);
+}
+
+// Elements e .. e + 3 of row m, zeros from COLS on; e is a multiple of 4.
+fn load_x(m: u32, e: u32) -> vec4<f32> {
+  return x[(m * 256u + e) / 4u];
+}
+
+fn to_bytes(v: vec4<f32>, inverse: f32) -> u32 { return pack4xI8(vec4<i32>(round(v * inverse))); }
+fn sum_of_bytes(v: vec4<u32>) -> i32 {
+  let ones = 0x01010101u;
+  return dot4I8Packed(v.x, ones) + dot4I8Packed(v.y, ones) + dot4I8Packed(v.z, ones) + dot4I8Packed(v.w, ones);
+}
+
+// A unit of row m as bytes.
+fn quantize_x(m: u32, u: u32) -> Quantized {
+  let v0 = load_x(m, u * 32u + 4u * 0);
+  let v1 = load_x(m, u * 32u + 4u * 1);
+  let v2 = load_x(m, u * 32u + 4u * 2);
+  let v3 = load_x(m, u * 32u + 4u * 3);
+  let v4 = load_x(m, u * 32u + 4u * 4);
+  let v5 = load_x(m, u * 32u + 4u * 5);
+  let v6 = load_x(m, u * 32u + 4u * 6);
+  let v7 = load_x(m, u * 32u + 4u * 7);
+  let a = max(max(max(abs(v0), abs(v1)), max(abs(v2), abs(v3))), max(max(abs(v4), abs(v5)), max(abs(v6), abs(v7))));
+  let largest = max(max(a.x, a.y), max(a.z, a.w));
+  // Below this 127 / largest is not finite; such a unit counts as zero.
+  let inverse = select(0.0, 127.0 / largest, largest > 1e-36);
+  let lo = vec4<u32>(to_bytes(v0, inverse), to_bytes(v1, inverse), to_bytes(v2, inverse), to_bytes(v3, inverse));
+  let hi = vec4<u32>(to_bytes(v4, inverse), to_bytes(v5, inverse), to_bytes(v6, inverse), to_bytes(v7, inverse));
+  return Quantized(lo, hi, largest / 127.0, vec2<i32>(sum_of_bytes(lo), sum_of_bytes(hi)));
+}
+
+fn bytes_header(scale: f32, sums: vec2<i32>) -> vec4<f32> {
+  return scale * vec4<f32>(1.0, f32(sums.x), f32(sums.y), f32(sums.x + sums.y));
+}
+
+// What happens to a product before it is stored: y[m, Y_COLUMN + i], rows of Y_STRIDE. EPILOGUE: STORE, ADD, SOFTCAP (with CAP), or
+// GATE, the name of the activation of a gated pair.
+// Functions that WGSL leaves imprecise or whose overflow it leaves open, written out. All are right to about 1e-7.
+
+// 1 / (1 + exp(-z)); the bound keeps exp finite.
+fn sigmoid(z: f32) -> f32 {
+  return 1.0 / (1.0 + exp(min(-z, 80.0)));
+}
+
+// Series near zero, where 1 - exp(-2|z|) would cancel.
+fn tanh_exact(z: f32) -> f32 {
+  let a = min(abs(z), 20.0);
+  let t = exp(-2.0 * a);
+  let far = (1.0 - t) / (1.0 + t);
+  let s = a * a;
+  let near = a * (1.0 + s * (-0.33333333 + s * (0.13333333 + s * (-0.053968254 + s * 0.021869488))));
+  let magnitude = select(far, near, a < 0.25);
+  return select(magnitude, -magnitude, z < 0.0);
+}
+
+fn silu(v: f32) -> f32 {
+  return v * sigmoid(v);
+}
+
+// 0.5 v (1 + tanh(u)) = v sigmoid(2u) with u = sqrt(2 / pi) (v + 0.044715 v^3).
+fn gelu_tanh(v: f32) -> f32 {
+  return v * sigmoid(1.5957691216 * (v + 0.044715 * v * v * v));
+}
+
+fn finish(m: u32, i: u32, value: f32) {
+  let at = m * 256u + 0u + i;
+  y[at] += value;
+}
+
+const TEAMS = 128 / 32;
+const WG_GROUPS = TEAMS * 1;
+const N_GROUPS = (256u + 3u) / 4u;
+
+// [subgroup][group of the team][column], four rows each
+var<workgroup> partial: array<vec4<f32>, 128 / 32 * 1 * 1>;
+
+// One row of x as bytes; the header is kept as scale and two sums of 16 bits to save room.
+var<workgroup> own_bytes: array<vec4<u32>, 8u * 2u>;
+var<workgroup> own_scales: array<vec2<u32>, 8u>;
+
+fn load_bytes(m: u32, u: u32) -> Bytes {
+  let h = own_scales[u];
+  let sums = bitcast<vec2<i32>>(vec2<u32>(h.y << 16u, h.y)) >> vec2<u32>(16u);
+  return Bytes(own_bytes[u], own_bytes[8u + u], bytes_header(bitcast<f32>(h.x), sums));
+}
+
+@compute @workgroup_size(128)
+fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32
+        , @builtin(subgroup_size) lane_count: u32, @builtin(subgroup_invocation_id) lane: u32
+) {
+  let m_count = step[STEP_TOKEN_COUNT];
+  let m_first = wid.z * 1;
+  let wg_first = (wid.y * 16 + wid.x) * WG_GROUPS;
+  let team = local / 32;
+  let team_lane = local % 32;
+  let team_first = wg_first + team * 1;
+
+  // Rows beyond the last compute what is not stored.
+  let m_0 = min(m_first + 0, m_count - 1u);
+  let g_0 = min(team_first + 0, N_GROUPS - 1u);
+  var acc_0_0 = vec4<f32>();
+
+  let first_group_0 = load_group(g_0, min(team_lane, 8u - 1u));
+  var next_0_0 = load_unit(first_group_0, g_0, 0, min(team_lane, 8u - 1u));
+  var next_0_1 = load_unit(first_group_0, g_0, 1, min(team_lane, 8u - 1u));
+  var next_0_2 = load_unit(first_group_0, g_0, 2, min(team_lane, 8u - 1u));
+  var next_0_3 = load_unit(first_group_0, g_0, 3, min(team_lane, 8u - 1u));
+  for (var u = local; u < 8u; u += 128) {
+    let q = quantize_x(m_0, u);
+    own_bytes[u] = q.lo;
+    own_bytes[8u + u] = q.hi;
+    own_scales[u] = vec2<u32>(bitcast<u32>(q.scale), bitcast<u32>((q.sums.x & 0xffff) | (q.sums.y << 16u)));
+  }
+  workgroupBarrier();
+
+  // Block types, int8 activations: eight dp4a a unit, row and column. With PREFETCH the weights of the next turn are on their way before
+  // those of this one are used, the first ones since before x was made bytes; the last turn reads the last unit once more, which costs
+  // nothing.
+  for (var u = team_lane; u < 8u; u += 32) {
+    let x_0 = load_bytes(m_0, u);
+    {
+      let next = min(u + 32, 8u - 1u);
+      let w_0 = next_0_0;
+      let w_1 = next_0_1;
+      let w_2 = next_0_2;
+      let w_3 = next_0_3;
+      let group = load_group(g_0, next);
+      next_0_0 = load_unit(group, g_0, 0, next);
+      next_0_1 = load_unit(group, g_0, 1, next);
+      next_0_2 = load_unit(group, g_0, 2, next);
+      next_0_3 = load_unit(group, g_0, 3, next);
+      {
+        let lo_0 = dot16(w_0.lo, x_0.lo);
+        let hi_0 = dot16(w_0.hi, x_0.hi);
+        let lo_1 = dot16(w_1.lo, x_0.lo);
+        let hi_1 = dot16(w_1.hi, x_0.hi);
+        let lo_2 = dot16(w_2.lo, x_0.lo);
+        let hi_2 = dot16(w_2.hi, x_0.hi);
+        let lo_3 = dot16(w_3.lo, x_0.lo);
+        let hi_3 = dot16(w_3.hi, x_0.hi);
+        acc_0_0 += x_0.h.x * (vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) * vec4<f32>(vec4<i32>(lo_0, lo_1, lo_2, lo_3)) +
+                                       vec4<f32>(w_0.s.y, w_1.s.y, w_2.s.y, w_3.s.y) * vec4<f32>(vec4<i32>(hi_0, hi_1, hi_2, hi_3)));
+        acc_0_0 += vec4<f32>(w_0.m.x, w_1.m.x, w_2.m.x, w_3.m.x) * x_0.h.y +
+                          vec4<f32>(w_0.m.y, w_1.m.y, w_2.m.y, w_3.m.y) * x_0.h.z;
+      }
+    }
+  }
+
+  let subgroup = local / lane_count;
+  let sum_0_0 = subgroupAdd(acc_0_0);
+  if (lane == 0u) { partial[(subgroup * 1 + 0) * 1 + 0] = sum_0_0; }
+  workgroupBarrier();
+  let parts = 32 / lane_count;  // subgroups of a team
+
+  const OUTPUTS = WG_GROUPS * 4u;
+  for (var i = local; i < OUTPUTS * 1; i += 128) {
+    let c = i / OUTPUTS;
+    let o = i % OUTPUTS;
+    if (m_first + c >= m_count) { continue; }
+    if (wg_first * 4u + o < 256u) { finish(m_first + c, wg_first * 4u + o, team_sum(o / 4u, c, parts)[o % 4u]); }
+  }
+}
+
+// The four sums of a group of the workgroup.
+fn team_sum(group: u32, c: u32, parts: u32) -> vec4<f32> {
+  let first = group / 1 * parts;
+  var sum = vec4<f32>();
+  for (var p = 0u; p < parts; p++) { sum += partial[((first + p) * 1 + group % 1) * 1 + c]; }
+  return sum;
+}
