@@ -2,8 +2,14 @@
 #include "formats/gguf.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
 
 #include "formats/gguf_test_util.h"
+#include "formats/open.h"
 #include "io/test_sources.h"
 
 using namespace puna;
@@ -173,6 +179,17 @@ TEST_CASE("a source that answers later gives the same model, however long the he
   CHECK(file->tensors.size() == 3);
   CHECK(get<std::vector<std::string>>(*file, "many").size() == 400000);
   CHECK(reads <= 6);
+}
+
+TEST_CASE("a file is read, not mapped, unless asked: its pages would stay beside the copies") {
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("puna_gguf_test_" + std::to_string(::getpid()));
+  std::ofstream(path, std::ios::binary) << tiny_gguf().build();
+  const auto file = base::run_until(open_model(path), [] {});
+  std::remove(path.c_str());
+  REQUIRE(file);
+  CHECK(file->tensors.size() == 3);
+  CHECK(file->sources.front()->mapped().empty());
 }
 
 TEST_CASE("a read that fails is handed on, whichever it is") {

@@ -8,7 +8,9 @@
 namespace puna::formats {
 
 struct OpenOptions {
-  bool map = true;  // map files into memory instead of reading them with pread
+  // Map files into memory instead of reading them with pread. Worth it only where weights are used
+  // in place: a loader that copies would hold the mapped pages beside its copies.
+  bool map = false;
 };
 
 // Errors: kNotFound, kIo; kCorrupt with tensor or key and byte offset; kUnsupported naming what is

@@ -65,7 +65,7 @@ Result<std::string> find_model(const OpenOptions& options) {
 
 Result<ModelFile> open_file(const OpenOptions& options) {
   PUNA_TRY(const std::string path, find_model(options));
-  PUNA_TRY_CONTEXT(ModelFile file, drive(formats::open_model(path, {.map = options.map})),
+  PUNA_TRY_CONTEXT(ModelFile file, drive(formats::open_model(path)),
                    fmt::format("While opening {}", path));
   return file;
 }
