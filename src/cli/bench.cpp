@@ -26,7 +26,16 @@ struct Flags {
   uint32_t n_decode = 128;
   std::vector<uint32_t> depths = {0};
   uint32_t repeats = 5;
+  bool kernels = false;
   bool json = false;
+};
+
+// Where the time of one step goes.
+struct Breakdown {
+  const char* phase;
+  uint32_t tokens;
+  uint32_t depth;
+  engine::StepTimes times;
 };
 
 struct Row {
@@ -82,6 +91,24 @@ Result<std::vector<Row>> measure_all(const Flags& flags, engine::Engine& engine)
   return rows;
 }
 
+Result<std::vector<Breakdown>> break_down(const Flags& flags, engine::Engine& engine) {
+  std::vector<Breakdown> out;
+  const auto add = [&](const char* phase, uint32_t tokens, uint32_t depth) -> Result<void> {
+    PUNA_TRY(engine::StepTimes times, engine.bench_step(tokens));
+    out.push_back({phase, tokens, depth, std::move(times)});
+    return {};
+  };
+  for (uint32_t depth : flags.depths) {
+    engine.forget(0);
+    if (depth > 0) PUNA_TRY(base::run_until(engine.bench_prefill(depth), [&] { engine.poll(); }));
+    if (flags.n_prompt > 0) {
+      PUNA_TRY(add("prefill", std::min(flags.n_prompt, kernels::kMaxStepTokens), depth));
+    }
+    if (flags.n_decode > 0) PUNA_TRY(add("decode", 1, depth));
+  }
+  return out;
+}
+
 double median(const std::vector<double>& sorted) {
   const size_t n = sorted.size();
   return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
@@ -105,6 +132,42 @@ double bits_per_weight(const formats::ModelFile& file) {
     elements += t.rows() * t.columns();
   }
   return elements > 0 ? 8.0 * static_cast<double>(bytes) / static_cast<double>(elements) : 0;
+}
+
+Json to_json(const std::vector<Breakdown>& steps) {
+  Json out = Json::array();
+  for (const Breakdown& step : steps) {
+    Json kernels = Json::array();
+    for (const engine::KernelTime& t : step.times.kernels) {
+      Json k = Json::object();
+      k.set("role", t.role).set("kernel", t.kernel).set("dispatches", t.dispatches);
+      k.set("us", t.us)
+          .set("gb_per_s", static_cast<double>(t.bytes) / t.us / 1e3)
+          .set("tflops", t.flops / t.us / 1e6);
+      kernels.push(std::move(k));
+    }
+    Json s = Json::object();
+    s.set("phase", step.phase).set("tokens", step.tokens).set("depth", step.depth);
+    s.set("step_us", step.times.step_us).set("encode_us", step.times.encode_us);
+    s.set("kernels", std::move(kernels));
+    out.push(std::move(s));
+  }
+  return out;
+}
+
+void print(const std::vector<Breakdown>& steps) {
+  for (const Breakdown& step : steps) {
+    fmt::print("\n{} of {} at depth {}: {:.1f} us a step", step.phase, step.tokens, step.depth,
+               step.times.step_us);
+    if (step.times.encode_us > 0) fmt::print(", encoded in {:.1f} us", step.times.encode_us);
+    fmt::print("\n{:<24} {:>5} {:>9} {:>7} {:>8} {:>7}  {}\n", "role", "n", "us", "us each", "GB/s",
+               "TFLOPS", "kernel");
+    for (const engine::KernelTime& t : step.times.kernels) {
+      fmt::print("{:<24} {:>5} {:>9.1f} {:>7.2f} {:>8.1f} {:>7.2f}  {}\n", t.role, t.dispatches,
+                 t.us, t.us / t.dispatches, static_cast<double>(t.bytes) / t.us / 1e3,
+                 t.flops / t.us / 1e6, t.kernel);
+    }
+  }
 }
 
 Json to_json(const service::LoadedModel& model, const std::vector<Row>& rows, double load_ms,
@@ -195,11 +258,17 @@ Result<int> run(const Flags& flags) {
   PUNA_TRY(base::run_until(model.engine->bench_prefill(1), [&] { model.engine->poll(); }));
   const double first_token_ms = first.ms();
   PUNA_TRY(const std::vector<Row> rows, measure_all(flags, *model.engine));
-  const Json report = to_json(model, rows, load_ms, first_token_ms);
+  Json report = to_json(model, rows, load_ms, first_token_ms);
+  std::vector<Breakdown> steps;
+  if (flags.kernels) {
+    PUNA_TRY(steps, break_down(flags, *model.engine));
+    report.set("steps", to_json(steps));
+  }
   if (flags.json) {
     fmt::print("{}\n", report.dump(1));
   } else {
     print_table(model, report);
+    print(steps);
   }
   return 0;
 }
@@ -227,6 +296,7 @@ Action add_bench(CLI::App& app) {
                  "Repeats; the report has minimum, median and maximum")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  app.add_flag("--kernels", flags->kernels, "Also say where the time of a step goes, by kernel");
   app.add_flag("--json", flags->json, "Print one JSON document");
   add_engine_flags(app, flags->model);
   return [flags] { return run(*flags); };

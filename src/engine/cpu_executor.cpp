@@ -54,6 +54,11 @@ class CpuExecutor : public Executor {
     return {};
   }
 
+  Result<StepTimes> time_step(const plan::Step& step) override {
+    std::vector<float> logits(step.output_rows.size() * program_->graph().vocab);
+    return time_kernels(*program_, step, pages_, logits);
+  }
+
   plan::MemoryUse memory() const override { return program_->memory(); }
   void poll() override {}
 

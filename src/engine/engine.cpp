@@ -244,6 +244,15 @@ Task<Result<void>> Engine::bench_prefill(uint32_t n_tokens) {
   co_return {};
 }
 
+Result<StepTimes> Engine::bench_step(uint32_t n_tokens) {
+  const size_t depth = cached_[0].size();
+  PUNA_TRY(make_room(0, static_cast<uint32_t>(depth) + n_tokens));
+  const std::vector<int32_t> tokens(n_tokens, 1);
+  plan::Step step = make_step(0, tokens, depth);
+  step.output_rows = {n_tokens - 1};
+  return executor_->time_step(step);
+}
+
 Task<Result<void>> Engine::bench_decode(uint32_t n_tokens) {
   const size_t depth = cached_[0].size();
   PUNA_CO_TRY(make_room(0, static_cast<uint32_t>(depth) + n_tokens));

@@ -91,6 +91,8 @@ class Engine {
   // one by one.
   base::Task<base::Result<void>> bench_prefill(uint32_t n_tokens);
   base::Task<base::Result<void>> bench_decode(uint32_t n_tokens);
+  // Where the time of a step of n_tokens at the end of sequence 0 goes. Blocks.
+  base::Result<StepTimes> bench_step(uint32_t n_tokens);
   void forget(uint32_t sequence) { rewind(sequence, 0); }
   // Keeps the first n_tokens of what the sequence's cache holds.
   void rewind(uint32_t sequence, uint32_t n_tokens);

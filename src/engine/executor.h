@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "base/thread_pool.h"
+#include "engine/kernel_times.h"
 #include "formats/model_file.h"
 #include "gpu/device.h"
 #include "plan/graph.h"
@@ -41,6 +42,10 @@ class Executor {
 
   // The physical pages of a sequence, from its first on.
   virtual base::Result<void> set_pages(uint32_t sequence, std::span<const uint32_t> pages) = 0;
+
+  // For measuring: where the time of this step goes. Blocks; the step's cache rows and logits are
+  // overwritten.
+  virtual base::Result<StepTimes> time_step(const plan::Step& step) = 0;
 
   virtual plan::MemoryUse memory() const = 0;
   // For a driver of tasks: blocks until something that a task waits for may have happened.

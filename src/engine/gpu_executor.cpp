@@ -130,6 +130,13 @@ class GpuExecutor : public Executor {
                                 std::as_bytes(pages));
   }
 
+  Result<StepTimes> time_step(const plan::Step& step) override {
+    const kernels::StepShape shape = shape_of(step);
+    PUNA_TRY(write_step(step, shape));
+    PUNA_TRY(write_outputs(step.output_rows));
+    return time_kernels(device_, *program_, shape);
+  }
+
   plan::MemoryUse memory() const override {
     plan::MemoryUse use = program_->plan().memory;
     use.staging = kStagingBytes;

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "kernels/embed/embed.h"
 #include "kernels/norm/norm.h"
 
@@ -185,7 +186,8 @@ struct CpuProgram::Runner {
   }
 };
 
-void CpuProgram::run(const Step& step, std::span<const uint32_t> pages, std::span<float> logits) {
+void CpuProgram::run(const Step& step, std::span<const uint32_t> pages, std::span<float> logits,
+                     std::span<double> op_us) {
   PUNA_CHECK(step.n_tokens() <= kernels::kMaxStepTokens);
   PUNA_CHECK(logits.size() == step.output_rows.size() * graph_.vocab);
   Runner runner{*this,
@@ -193,15 +195,18 @@ void CpuProgram::run(const Step& step, std::span<const uint32_t> pages, std::spa
                  cache_.pages_per_sequence},
                 step.tokens,
                 {}};
-  for (runner.op_index = 0; runner.op_index < graph_.head_begin; ++runner.op_index) {
+  const auto run_op = [&] {
+    const base::Timer timer;
     std::visit(runner, graph_.ops[runner.op_index]);
-  }
+    if (!op_us.empty()) op_us[runner.op_index] = timer.ms() * 1000;
+  };
+  for (runner.op_index = 0; runner.op_index < graph_.head_begin; ++runner.op_index) run_op();
   for (size_t first = 0; first < step.output_rows.size(); first += kHeadRows) {
     const size_t n = std::min<size_t>(kHeadRows, step.output_rows.size() - first);
     runner.outputs = std::span(step.output_rows).subspan(first, n);
     for (runner.op_index = graph_.head_begin; runner.op_index < graph_.ops.size();
          ++runner.op_index) {
-      std::visit(runner, graph_.ops[runner.op_index]);
+      run_op();
     }
     std::memcpy(logits.data() + first * graph_.vocab, runner.value(graph_.logits),
                 n * graph_.vocab * sizeof(float));

@@ -27,8 +27,10 @@ class CpuProgram {
                                                           const CacheConfig& cache,
                                                           base::ThreadPool& pool);
 
-  // Runs the step. pages [n_sequences, pages_per_sequence]; logits [output_rows, vocab].
-  void run(const Step& step, std::span<const uint32_t> pages, std::span<float> logits);
+  // Runs the step. pages [n_sequences, pages_per_sequence]; logits [output_rows, vocab]. op_us,
+  // unless empty, gets the microseconds of each op of the graph.
+  void run(const Step& step, std::span<const uint32_t> pages, std::span<float> logits,
+           std::span<double> op_us = {});
 
   MemoryUse memory() const { return memory_; }
   const Graph& graph() const { return graph_; }

@@ -44,6 +44,20 @@ struct Writes {
 
 }  // namespace
 
+std::string label(const Op& op) {
+  return std::visit(
+      [](const auto& o) -> std::string {
+        if constexpr (requires { o.label; }) {
+          return o.label;
+        } else if constexpr (std::is_same_v<std::decay_t<decltype(o)>, EmbedOp>) {
+          return "embed";
+        } else {
+          return "outputs";
+        }
+      },
+      op);
+}
+
 std::vector<ValueId> reads(const Op& op) { return std::visit(Reads{}, op); }
 std::vector<ValueId> writes(const Op& op) { return std::visit(Writes{}, op); }
 

@@ -146,6 +146,9 @@ struct Graph {
   ValueId logits = 0;  // [outputs, vocab]
 };
 
+// "blk.3.ffn_down"; ops without a label of their own are called by what they do.
+std::string label(const Op& op);
+
 // Values an op reads and writes; one that it updates in place is in both.
 std::vector<ValueId> reads(const Op& op);
 std::vector<ValueId> writes(const Op& op);

@@ -75,12 +75,12 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
         let head = head_w[s * TILE_N + j * 8u + tn];
 #for i in 0..TM
 #if WEIGHT_SCALES == 1
-        acc_##i##_##j += f32(dot16(lo_##i, w_lo) + dot16(hi_##i, w_hi)) * (head.x * h_##i.x);
+        acc_##i##_##j += dot32(lo_##i, hi_##i, w_lo, w_hi) * (head.x * h_##i.x);
 #if WEIGHT_MIN
         acc_##i##_##j += head.y * h_##i.w;
 #endif
 #else
-        acc_##i##_##j += h_##i.x * (f32(dot16(lo_##i, w_lo)) * head.x + f32(dot16(hi_##i, w_hi)) * head.y);
+        acc_##i##_##j += h_##i.x * (dot16(lo_##i, w_lo) * head.x + dot16(hi_##i, w_hi) * head.y);
 #if WEIGHT_MIN
         acc_##i##_##j += head.z * h_##i.y + head.w * h_##i.z;
 #endif

@@ -27,19 +27,21 @@
 #if COLUMNS > 1
         let x_##c = load_bytes(m_##c, u);
 #endif
-#for r in 0..4
-        let lo_##r = dot16(w_##r.lo, x_##c.lo);
-        let hi_##r = dot16(w_##r.hi, x_##c.hi);
-#endfor
 #if WEIGHT_SCALES == 1
-        acc_##gi##_##c += vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) *
-                          (x_##c.h.x * vec4<f32>(vec4<i32>(lo_0 + hi_0, lo_1 + hi_1, lo_2 + hi_2, lo_3 + hi_3)));
+#for r in 0..4
+        let sum_##r = dot32(w_##r.lo, w_##r.hi, x_##c.lo, x_##c.hi);
+#endfor
+        acc_##gi##_##c += vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) * (x_##c.h.x * vec4<f32>(sum_0, sum_1, sum_2, sum_3));
 #if WEIGHT_MIN
         acc_##gi##_##c += vec4<f32>(w_0.m.x, w_1.m.x, w_2.m.x, w_3.m.x) * x_##c.h.w;
 #endif
 #else
-        acc_##gi##_##c += x_##c.h.x * (vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) * vec4<f32>(vec4<i32>(lo_0, lo_1, lo_2, lo_3)) +
-                                       vec4<f32>(w_0.s.y, w_1.s.y, w_2.s.y, w_3.s.y) * vec4<f32>(vec4<i32>(hi_0, hi_1, hi_2, hi_3)));
+#for r in 0..4
+        let lo_##r = dot16(w_##r.lo, x_##c.lo);
+        let hi_##r = dot16(w_##r.hi, x_##c.hi);
+#endfor
+        acc_##gi##_##c += x_##c.h.x * (vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) * vec4<f32>(lo_0, lo_1, lo_2, lo_3) +
+                                       vec4<f32>(w_0.s.y, w_1.s.y, w_2.s.y, w_3.s.y) * vec4<f32>(hi_0, hi_1, hi_2, hi_3));
 #if WEIGHT_MIN
         acc_##gi##_##c += vec4<f32>(w_0.m.x, w_1.m.x, w_2.m.x, w_3.m.x) * x_##c.h.y +
                           vec4<f32>(w_0.m.y, w_1.m.y, w_2.m.y, w_3.m.y) * x_##c.h.z;
