@@ -316,7 +316,22 @@ class Planner {
     return kernels::embed(
         device_, {"embed", plan_.weights[op.weight], plan_.step, value(op.out), op.scale}, out);
   }
-  Result<void> lower(size_t, const NormOp& op, std::vector<kernels::KernelCall>& out) {
+  // The product of op i makes the norm of its x itself in this class.
+  bool makes_norm(size_t i) const {
+    const auto* op = std::get_if<MatmulOp>(&graph_.ops[i]);
+    return op && op->x_norm && kernels::matmul_makes_norm(device_, matmul_args(i, *op));
+  }
+  // Every reader of the norm's result makes it itself.
+  bool is_made_by_readers(size_t i, const NormOp& op) const {
+    for (size_t j = i + 1; op.y && j < graph_.ops.size(); ++j) {
+      const std::vector<ValueId> values = reads(graph_.ops[j]);
+      if (std::find(values.begin(), values.end(), *op.y) != values.end() && !makes_norm(j))
+        return false;
+    }
+    return op.y && i + 1 < graph_.ops.size() && makes_norm(i + 1);
+  }
+  Result<void> lower(size_t i, const NormOp& op, std::vector<kernels::KernelCall>& out) {
+    if (is_made_by_readers(i, op)) return {};
     kernels::NormArgs args;
     args.label = op.label;
     args.step = plan_.step;
@@ -331,7 +346,9 @@ class Planner {
     return kernels::rms_norm(device_, args, out);
   }
   Result<void> lower(size_t i, const MatmulOp& op, std::vector<kernels::KernelCall>& out) {
-    return kernels::matmul(device_, matmul_args(i, op), out);
+    kernels::MatmulArgs args = matmul_args(i, op);
+    if (makes_norm(i)) args.norm = {value(op.x_norm->x), vector(*op.x_norm->gamma), op.x_norm->eps};
+    return kernels::matmul(device_, args, out);
   }
   Result<void> lower(size_t, const RopeOp& op, std::vector<kernels::KernelCall>& out) {
     kernels::RopeArgs args;

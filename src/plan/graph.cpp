@@ -12,6 +12,7 @@ struct Reads {
   }
   std::vector<ValueId> operator()(const MatmulOp& op) const {
     std::vector<ValueId> out = {op.x};
+    if (op.x_norm) out.push_back(op.x_norm->x);
     if (op.epilogue == kernels::Epilogue::kAdd) out.push_back(op.y);
     return out;
   }

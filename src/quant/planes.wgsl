@@ -1,12 +1,14 @@
 // Reading weights from planes (planes.h), whatever their type. The including kernel declares
 //   weights: array<vec4<u32>> (read)
-// and the host defines WEIGHT_<TYPE>, UNITS (units of a row) and PLANE_<NAME> (start of each plane,
-// in vec4). Each type's file then gives
-//   WEIGHT_FLOAT 1 (f32, f16, bf16):  decode_vec(row, i), the WEIGHT_VEC weights of 16-byte vector
-//   i of a row WEIGHT_FLOAT 0 (all others):      load_group, load_unit, and
-//     WEIGHT_SCALES  1: a unit has one scale and min, 2: one for each half
-//     WEIGHT_MIN     0: the min is always zero
-// and both give decode_unit(row, u), the 32 weights of a unit exactly as the format defines them.
+// and the host defines WEIGHT_<TYPE>, UNITS (units of a row) and PLANE_<NAME> (start of each plane, in vec4). Each type's file gives
+//   WEIGHT_FLOAT 1 (f32, f16, bf16): decode_vec(row, i), the WEIGHT_VEC weights of 16-byte vector i of a row
+//   WEIGHT_FLOAT 0 (all others):
+//     Group, load_group(g, u)      what the four rows of group g share at unit u
+//     Raw, load_raw(g, r, u)       row r of the group at unit u, as it lies there: few registers while it is on its way
+//     unpack(raw, group, r, u)     both as a Unit
+//     WEIGHT_SCALES                1: a unit has one scale and min, 2: one for each half
+//     WEIGHT_MIN                   0: the min is always zero
+// and all have decode_unit(row, u), the 32 weights of a unit exactly as the format defines them.
 
 // 32 weights as signed bytes, four to a word in element order (lo: 0..15, hi: 16..31):
 //   weight[i] = s * byte[i] + m, with s.x, m.x for elements 0..15 and s.y, m.y for 16..31.
@@ -78,6 +80,8 @@ fn nibbles_hi(q : vec4<u32>) -> vec4<u32> { return (q >> vec4<u32>(4u)) & vec4<u
 #endif
 
 #if !WEIGHT_FLOAT
+fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit { return unpack(load_raw(g, r, u), group, r, u); }
+
 fn bytes_f32(w : u32) -> vec4<f32> { return vec4<f32>(unpack4xI8(w)); }
 
 fn decode_unit(row : u32, u : u32) -> array<vec4<f32>, 8> {

@@ -15,8 +15,11 @@ fn load_group(g: u32, u: u32) -> Group {
                weights[PLANE_SC + block * 3u + 2u] >> vec4<u32>(4u * in_block), plane_pair(PLANE_D4, block));
 }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
-  let q = weights[PLANE_Q2 + (g * 4u + r) * (UNITS / 2u) + u / 2u] >> vec4<u32>(4u * (u & 1u));
+struct Raw { q: vec4<u32> }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[PLANE_Q2 + (g * 4u + r) * (UNITS / 2u) + u / 2u]); }
+
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
+  let q = raw.q >> vec4<u32>(4u * (u & 1u));
   let h = group.h[r];
   let h_lo = vec4<u32>(h << 2u, h << 1u, h, h >> 1u) & vec4<u32>(0x04040404u);
   let h_hi = (vec4<u32>(h) >> vec4<u32>(2u, 3u, 4u, 5u)) & vec4<u32>(0x04040404u);

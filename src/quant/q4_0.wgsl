@@ -7,8 +7,10 @@ struct Group { d: vec2<u32> }
 
 fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(PLANE_S4, g * UNITS + u)); }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
-  let q = weights[PLANE_Q4 + (g * 4u + r) * UNITS + u];
+struct Raw { q: vec4<u32> }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[PLANE_Q4 + (g * 4u + r) * UNITS + u]); }
+
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
   let d = half_of_4(group.d, r);
-  return Unit(nibbles_lo(q), nibbles_hi(q), vec2<f32>(d), vec2<f32>(-8.0 * d));
+  return Unit(nibbles_lo(raw.q), nibbles_hi(raw.q), vec2<f32>(d), vec2<f32>(-8.0 * d));
 }

@@ -7,8 +7,10 @@ struct Group { dm: vec4<u32> }
 
 fn load_group(g: u32, u: u32) -> Group { return Group(weights[PLANE_DM4 + g * UNITS + u]); }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
-  let q = weights[PLANE_Q4 + (g * 4u + r) * UNITS + u];
+struct Raw { q: vec4<u32> }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[PLANE_Q4 + (g * 4u + r) * UNITS + u]); }
+
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
   let dm = unpack2x16float(group.dm[r]);
-  return Unit(nibbles_lo(q), nibbles_hi(q), vec2<f32>(dm.x), vec2<f32>(dm.y));
+  return Unit(nibbles_lo(raw.q), nibbles_hi(raw.q), vec2<f32>(dm.x), vec2<f32>(dm.y));
 }

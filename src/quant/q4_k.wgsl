@@ -9,8 +9,10 @@ struct Group { unused: u32 }
 
 fn load_group(g: u32, u: u32) -> Group { return Group(0u); }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
-  let q = weights[PLANE_Q4 + (g * 4u + r) * UNITS + u];
-  let sm = k_scale_min(g, r, u);
-  return Unit(nibbles_lo(q), nibbles_hi(q), sm.xx, sm.yy);
+struct Raw { q: vec4<u32>, hd: vec4<u32> }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[PLANE_Q4 + (g * 4u + r) * UNITS + u], load_header(g, r, u)); }
+
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
+  let sm = k_scale_min(raw.hd, u);
+  return Unit(nibbles_lo(raw.q), nibbles_hi(raw.q), sm.xx, sm.yy);
 }

@@ -10,9 +10,11 @@ fn load_group(g: u32, u: u32) -> Group {
   return Group(weights[PLANE_H1 + i], plane_pair(PLANE_S4, i));
 }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
-  let q = weights[PLANE_Q4 + (g * 4u + r) * UNITS + u];
+struct Raw { q: vec4<u32> }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[PLANE_Q4 + (g * 4u + r) * UNITS + u]); }
+
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
   let h = group.h[r];
   let d = half_of_4(group.d, r);
-  return Unit(nibbles_lo(q) | fifth_bits_lo(h), nibbles_hi(q) | fifth_bits_hi(h), vec2<f32>(d), vec2<f32>(-16.0 * d));
+  return Unit(nibbles_lo(raw.q) | fifth_bits_lo(h), nibbles_hi(raw.q) | fifth_bits_hi(h), vec2<f32>(d), vec2<f32>(-16.0 * d));
 }

@@ -9,9 +9,11 @@ struct Group { h: vec4<u32> }
 
 fn load_group(g: u32, u: u32) -> Group { return Group(weights[PLANE_H1 + g * UNITS + u]); }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
-  let q = weights[PLANE_Q4 + (g * 4u + r) * UNITS + u];
+struct Raw { q: vec4<u32>, hd: vec4<u32> }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[PLANE_Q4 + (g * 4u + r) * UNITS + u], load_header(g, r, u)); }
+
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
   let h = group.h[r];
-  let sm = k_scale_min(g, r, u);
-  return Unit(nibbles_lo(q) | fifth_bits_lo(h), nibbles_hi(q) | fifth_bits_hi(h), sm.xx, sm.yy);
+  let sm = k_scale_min(raw.hd, u);
+  return Unit(nibbles_lo(raw.q) | fifth_bits_lo(h), nibbles_hi(raw.q) | fifth_bits_hi(h), sm.xx, sm.yy);
 }

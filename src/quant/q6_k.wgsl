@@ -9,15 +9,20 @@ struct Group { d: vec2<u32> }
 
 fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(PLANE_D4, g * (UNITS / 8u) + u / 8u)); }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
+struct Raw { q: vec4<u32>, top: vec4<u32>, sc: vec4<u32> }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw {
   let row = g * 4u + r;
-  let q = weights[PLANE_Q4 + row * UNITS + u];
-  let top = weights[PLANE_Q2 + row * (UNITS / 2u) + u / 2u] >> vec4<u32>(4u * (u & 1u));
+  return Raw(weights[PLANE_Q4 + row * UNITS + u], weights[PLANE_Q2 + row * (UNITS / 2u) + u / 2u],
+             weights[PLANE_SC + (g * (UNITS / 8u) + u / 8u) * 4u + r]);
+}
+
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
+  let top = raw.top >> vec4<u32>(4u * (u & 1u));
   let in_block = u & 7u;
-  let sc = weights[PLANE_SC + (g * (UNITS / 8u) + u / 8u) * 4u + r][in_block >> 1u] >> (16u * (in_block & 1u));
+  let sc = raw.sc[in_block >> 1u] >> (16u * (in_block & 1u));
   // Sign-extended bytes 0 and 1.
   let scale = bitcast<vec2<i32>>(vec2<u32>(sc << 24u, sc << 16u)) >> vec2<u32>(24u);
   let s = half_of_4(group.d, r) * vec2<f32>(scale);
-  return Unit(nibbles_lo(q) | ((top << vec4<u32>(4u)) & vec4<u32>(0x30303030u)),
-              nibbles_hi(q) | ((top << vec4<u32>(2u)) & vec4<u32>(0x30303030u)), s, -32.0 * s);
+  return Unit(nibbles_lo(raw.q) | ((top << vec4<u32>(4u)) & vec4<u32>(0x30303030u)),
+              nibbles_hi(raw.q) | ((top << vec4<u32>(2u)) & vec4<u32>(0x30303030u)), s, -32.0 * s);
 }

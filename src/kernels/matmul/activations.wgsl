@@ -1,7 +1,8 @@
 // Activations as the products read them. Includer: COLS, UNITS; X_F32 binds x: array<vec4<f32>> (array<f32> when COLS % 4 != 0),
 // X_INT8 binds x8: array<vec4<u32>> of X8_ROWS rows, written by quantize.wgsl:
 //   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and of
-//   both. x[i] is nearly scale * byte[i], where scale = max |x| / 127.
+//   both. x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the rows lie innermost instead, for tiles:
+//   [unit][half][row], then [unit][row].
 
 // A unit of x as the products use it.
 struct Bytes {
@@ -47,6 +48,8 @@ fn load_x(m: u32, e: u32) -> vec4<f32> {
 }
 
 fn to_bytes(v: vec4<f32>, inverse: f32) -> u32 { return pack4xI8(vec4<i32>(round(v * inverse))); }
+// Below the bound 127 / largest is not finite; such a unit counts as zero.
+fn inverse_of_scale(largest: f32) -> f32 { return select(0.0, 127.0 / largest, largest > 1e-36); }
 fn sum_of_bytes(v: vec4<u32>) -> i32 {
   let ones = 0x01010101u;
   return dot4I8Packed(v.x, ones) + dot4I8Packed(v.y, ones) + dot4I8Packed(v.z, ones) + dot4I8Packed(v.w, ones);
@@ -59,8 +62,7 @@ fn quantize_x(m: u32, u: u32) -> Quantized {
 #endfor
   let a = max(max(max(abs(v0), abs(v1)), max(abs(v2), abs(v3))), max(max(abs(v4), abs(v5)), max(abs(v6), abs(v7))));
   let largest = max(max(a.x, a.y), max(a.z, a.w));
-  // Below this 127 / largest is not finite; such a unit counts as zero.
-  let inverse = select(0.0, 127.0 / largest, largest > 1e-36);
+  let inverse = inverse_of_scale(largest);
   let lo = vec4<u32>(to_bytes(v0, inverse), to_bytes(v1, inverse), to_bytes(v2, inverse), to_bytes(v3, inverse));
   let hi = vec4<u32>(to_bytes(v4, inverse), to_bytes(v5, inverse), to_bytes(v6, inverse), to_bytes(v7, inverse));
   return Quantized(lo, hi, largest / 127.0, vec2<i32>(sum_of_bytes(lo), sum_of_bytes(hi)));
@@ -71,9 +73,19 @@ fn bytes_header(scale: f32, sums: vec2<i32>) -> vec4<f32> {
   return scale * vec4<f32>(1.0, f32(sums.x), f32(sums.y), f32(sums.x + sums.y));
 }
 
+#ifdef X8_ROWS
+// Where the halves of a unit and its header lie.
+#if X8_BY_UNIT
+fn x8_half(m: u32, u: u32, half: u32) -> u32 { return (u * 2u + half) * X8_ROWS + m; }
+fn x8_header(m: u32, u: u32) -> u32 { return (UNITS * 2u + u) * X8_ROWS + m; }
+#else
+fn x8_half(m: u32, u: u32, half: u32) -> u32 { return (m * 2u + half) * UNITS + u; }
+fn x8_header(m: u32, u: u32) -> u32 { return (X8_ROWS * 2u + m) * UNITS + u; }
+#endif
+#endif
+
 #ifdef X_INT8
 fn load_bytes(m: u32, u: u32) -> Bytes {
-  let at = m * 2u * UNITS + u;
-  return Bytes(x8[at], x8[at + UNITS], bitcast<vec4<f32>>(x8[(X8_ROWS * 2u + m) * UNITS + u]));
+  return Bytes(x8[x8_half(m, u, 0u)], x8[x8_half(m, u, 1u)], bitcast<vec4<f32>>(x8[x8_header(m, u)]));
 }
 #endif

@@ -1,7 +1,10 @@
 // Many rows of x times W in tiles, int8: both operands as packed bytes in workgroup memory, products by dp4a, sums in f32.
-// The shape is that of gemm.wgsl: 8 x 8 invocations, TM x 8 outputs each; K goes by STEP_UNITS units at a time. A unit adds
+// 8 x TN invocations, each TM rows of x (eight apart) by eight weight rows (side by side, so that it holds whole gate and up groups);
+// K goes by STEP_UNITS units at a time. A unit adds
 //   s * x_scale * sum(q * x) + m * x_scale * sum(x)
 // with the integer sums exact.
+// Filling a tile, neighbours read what lies side by side in memory: units of a weight row, rows of x (X8_BY_UNIT). They store it where
+// the products read it without bank conflicts: [unit][half][slot], slot = (row of the invocation) * invocations + invocation.
 #define X_INT8
 #include "common/step.wgsl"
 #include "quant/planes.wgsl"
@@ -13,26 +16,35 @@
 #include "matmul/activations.wgsl"
 #include "matmul/epilogue.wgsl"
 
+const WG = 8u * TN;
 const TILE_M = 8u * TM;
-const TILE_N = 64u;
-var<workgroup> tile_x: array<vec4<u32>, STEP_UNITS * 2 * TILE_M>;  // [unit][half][slot]
-var<workgroup> head_x: array<vec4<f32>, STEP_UNITS * TILE_M>;
+const TILE_N = 8u * TN;
+var<workgroup> tile_x: array<vec4<u32>, STEP_UNITS * 2 * TILE_M>;
 var<workgroup> tile_w: array<vec4<u32>, STEP_UNITS * 2 * TILE_N>;
-#if WEIGHT_SCALES == 1
-var<workgroup> head_w: array<vec2<f32>, STEP_UNITS * TILE_N>;  // s, m
+// Scales and, where the type has mins, the factors of the sums of x: one number or pair for a unit, or for each half.
+#if WEIGHT_SCALES == 2
+#define HEAD vec4<f32>
+#define HEAD_W(w) vec4<f32>(w.s, w.m)
+#define HEAD_X(h) h
+#elif WEIGHT_MIN
+#define HEAD vec2<f32>
+#define HEAD_W(w) vec2<f32>(w.s.x, w.m.x)
+#define HEAD_X(h) h.xw
 #else
-var<workgroup> head_w: array<vec4<f32>, STEP_UNITS * TILE_N>;  // s of both halves, m of both
+#define HEAD f32
+#define HEAD_W(w) w.s.x
+#define HEAD_X(h) h.x
 #endif
+var<workgroup> head_x: array<HEAD, STEP_UNITS * TILE_M>;
+var<workgroup> head_w: array<HEAD, STEP_UNITS * TILE_N>;
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let m_count = step[ROW_COUNT];
   let m_first = wid.y * TILE_M;
   let n_first = wid.x * TILE_N;
-  let fill_n = min(n_first + (local & 7u) * 8u + (local >> 3u), ROWS - 1u);
-  let fill_m = min(m_first + (local & 7u) * TM + (local >> 3u), m_count - 1u);
-  let tm = local & 7u;
-  let tn = local >> 3u;
+  let tm = local % 8u;
+  let tn = local / 8u;
 #for i in 0..TM
 #for j in 0..8
   var acc_##i##_##j = 0.0;
@@ -40,27 +52,28 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #endfor
 
   for (var first = 0u; first < UNITS; first += STEP_UNITS) {
-#for si in 0..STEP_UNITS
+    // Units beyond the last repeat it and count for nothing.
+#for e in 0..STEP_UNITS
     {
-      // The last step may hold fewer units; the others then add zero.
-      let u = min(first + si, UNITS - 1u);
-      let w = load_unit(load_group(fill_n / 4u, u), fill_n / 4u, fill_n % 4u, u);
-      let live = select(0.0, 1.0, first + si < UNITS);
-      tile_w[(si * 2u) * TILE_N + local] = w.lo;
-      tile_w[(si * 2u + 1u) * TILE_N + local] = w.hi;
-#if WEIGHT_SCALES == 1
-      head_w[si * TILE_N + local] = vec2<f32>(w.s.x, w.m.x) * live;
-#else
-      head_w[si * TILE_N + local] = vec4<f32>(w.s, w.m) * live;
-#endif
-      if (local < TILE_M) {
-        let b = load_bytes(fill_m, u);
-        tile_x[(si * 2u) * TILE_M + local] = b.lo;
-        tile_x[(si * 2u + 1u) * TILE_M + local] = b.hi;
-        head_x[si * TILE_M + local] = b.h;
-      }
+      let item = e * WG + local;
+      let slot = item / STEP_UNITS;
+      let u = first + item % STEP_UNITS;
+      let n = min(n_first + slot % TN * 8u + slot / TN, ROWS - 1u);
+      let w = load_unit(load_group(n / 4u, min(u, UNITS - 1u)), n / 4u, n % 4u, min(u, UNITS - 1u));
+      let at = item % STEP_UNITS * TILE_N + slot;
+      tile_w[at + item % STEP_UNITS * TILE_N] = w.lo;
+      tile_w[at + (item % STEP_UNITS + 1u) * TILE_N] = w.hi;
+      head_w[at] = HEAD_W(w) * select(0.0, 1.0, u < UNITS);
     }
 #endfor
+    for (var item = local; item < STEP_UNITS * TILE_M; item += WG) {
+      let unit = item / TILE_M;
+      let slot = item % TILE_M;
+      let b = load_bytes(min(m_first + slot, m_count - 1u), min(first + unit, UNITS - 1u));
+      tile_x[unit * 2u * TILE_M + slot] = b.lo;
+      tile_x[(unit * 2u + 1u) * TILE_M + slot] = b.hi;
+      head_x[unit * TILE_M + slot] = HEAD_X(b.h);
+    }
     workgroupBarrier();
     for (var s = 0u; s < STEP_UNITS; s++) {
 #for i in 0..TM
@@ -70,20 +83,20 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #endfor
 #for j in 0..8
       {
-        let w_lo = tile_w[(s * 2u) * TILE_N + j * 8u + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + j * 8u + tn];
-        let head = head_w[s * TILE_N + j * 8u + tn];
+        let w_lo = tile_w[(s * 2u) * TILE_N + j * TN + tn];
+        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + j * TN + tn];
+        let head = head_w[s * TILE_N + j * TN + tn];
 #for i in 0..TM
-#if WEIGHT_SCALES == 1
-        acc_##i##_##j += dot32(lo_##i, hi_##i, w_lo, w_hi) * (head.x * h_##i.x);
-#if WEIGHT_MIN
-        acc_##i##_##j += head.y * h_##i.w;
-#endif
-#else
+#if WEIGHT_SCALES == 2
         acc_##i##_##j += h_##i.x * (dot16(lo_##i, w_lo) * head.x + dot16(hi_##i, w_hi) * head.y);
 #if WEIGHT_MIN
         acc_##i##_##j += head.z * h_##i.y + head.w * h_##i.z;
 #endif
+#elif WEIGHT_MIN
+        acc_##i##_##j += dot32(lo_##i, hi_##i, w_lo, w_hi) * (head.x * h_##i.x);
+        acc_##i##_##j += head.y * h_##i.y;
+#else
+        acc_##i##_##j += dot32(lo_##i, hi_##i, w_lo, w_hi) * (head * h_##i);
 #endif
 #endfor
       }
@@ -95,7 +108,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let n = n_first + tn * 8u;
 #for i in 0..TM
   {
-    let m = m_first + tm * TM + i;
+    let m = m_first + i * 8u + tm;
     if (m < m_count) {
 #ifdef GATE
       let gate = vec4<f32>(acc_##i##_0, acc_##i##_1, acc_##i##_2, acc_##i##_3);

@@ -13,6 +13,8 @@
 namespace puna::kernels {
 namespace {
 
+constexpr uint32_t kManyRows = 16384;        // of a weight
+constexpr uint32_t kMatvecRows = 16;         // classes above it run in tiles
 constexpr uint32_t kQuantizeWorkgroup = 64;  // quantize.wgsl
 constexpr uint32_t kTileColumns = 64;        // gemm.wgsl: weight rows of a tile
 constexpr uint64_t kBytesOfUnit = 48;     // int8 activations: 32 codes and a vec4 of scale and sums
@@ -35,11 +37,21 @@ bool sums_by_subgroup(const gpu::DeviceInfo& device, const MatvecTuning& tuning)
   return device.subgroups && device.subgroup_min > 0 && tuning.lanes >= device.subgroup_max;
 }
 
+// own_bytes.wgsl takes the norm's squares along where it works by subgroups.
+bool makes_norm(const gpu::DeviceInfo& device, const MatmulTuning& tuning) {
+  return tuning.kernel == MatmulKernel::kMatvec && tuning.matvec.own_int8 && device.subgroups &&
+         device.subgroup_min >= 8;
+}
+
 uint32_t matvec_workgroup_bytes(const gpu::DeviceInfo& device, const MatmulArgs& args,
                                 const MatvecTuning& tuning) {
   const uint32_t parts =
       sums_by_subgroup(device, tuning) ? tuning.workgroup / device.subgroup_min : tuning.workgroup;
-  const uint32_t own = uses_int8(args) && tuning.own_int8 ? units(args) * kOwnBytesOfUnit : 0;
+  // The bytes of x and, for a norm, the sums of squares.
+  const uint32_t own =
+      uses_int8(args) && tuning.own_int8
+          ? units(args) * kOwnBytesOfUnit + tuning.workgroup / std::max(8u, device.subgroup_min) * 4
+          : 0;
   return parts * tuning.groups * tuning.columns * 16 + own;
 }
 
@@ -108,9 +120,17 @@ Describe describe_chunk(const MatmulArgs& args, const GpuWeight::Chunk& chunk,
   return call;
 }
 
+// Tiles want the rows of x side by side, a team of a mat-vec its units.
+bool by_unit(const MatmulArgs& args) { return args.max_rows > kMatvecRows; }
+
+void bind_x8(const MatmulArgs& args, Describe& call) {
+  call.arena("B_X8", args.scratch).text("X8_ROWS", fmt::format("{}u", args.max_rows));
+  call.number("X8_BY_UNIT", by_unit(args));
+}
+
 void bind_x(const MatmulArgs& args, bool from_scratch, Describe& call) {
   if (from_scratch) {
-    call.arena("B_X8", args.scratch).text("X8_ROWS", fmt::format("{}u", args.max_rows));
+    bind_x8(args, call);
   } else {
     call.arena("B_X", args.x);
   }
@@ -119,12 +139,13 @@ void bind_x(const MatmulArgs& args, bool from_scratch, Describe& call) {
 void quantize(const MatmulArgs& args, std::vector<KernelCall>& out) {
   Describe call(args.label + " (x as int8)", "matmul/quantize.wgsl");
   call.constant("B_STEP", args.step).arena("B_X", args.x);
-  call.arena("B_X8", args.scratch).text("X8_ROWS", fmt::format("{}u", args.max_rows));
+  bind_x8(args, call);
   call.text("COLS", fmt::format("{}u", args.weight.cols))
       .text("UNITS", fmt::format("{}u", units(args)));
   call.text("ROW_COUNT", args.rows == Rows::kTokens ? "STEP_TOKEN_COUNT" : "STEP_OUTPUT_COUNT");
-  call.grid({Extent::kOne, div_up(units(args), kQuantizeWorkgroup), 1}, {extent_of(args.rows)})
-      .add_to(out);
+  const GridDim rows{extent_of(args.rows), 1, by_unit(args) ? kQuantizeWorkgroup : 1};
+  const GridDim all{Extent::kOne, units(args), by_unit(args) ? 1 : kQuantizeWorkgroup};
+  call.grid(by_unit(args) ? rows : all, by_unit(args) ? all : rows).add_to(out);
 }
 
 base::Result<void> describe_matvec(const gpu::DeviceInfo& device, const MatmulArgs& args,
@@ -140,7 +161,13 @@ base::Result<void> describe_matvec(const gpu::DeviceInfo& device, const MatmulAr
             args.label, groups));
   }
   Describe call = describe_chunk(args, chunk, "matmul/matvec.wgsl");
-  bind_x(args, int8 && !tuning.own_int8, call);
+  if (args.norm) {
+    call.arena("B_X", args.norm->input)
+        .constant("B_GAMMA", args.norm->gamma)
+        .real("EPS", args.norm->eps);
+  } else {
+    bind_x(args, int8 && !tuning.own_int8, call);
+  }
   call.arena("B_Y", args.y);
   call.flag(!int8 ? "X_F32" : tuning.own_int8 ? "X_PROLOGUE" : "X_INT8");
   call.number("WG", tuning.workgroup).number("LANES", tuning.lanes);
@@ -163,8 +190,8 @@ void describe_gemm(const MatmulArgs& args, const GemmTuning& tuning, const GpuWe
   bind_x(args, int8, call);
   call.arena("B_Y", args.y);
   call.number("TM", tuning.rows);
-  if (int8) call.number("STEP_UNITS", tuning.step_units);
-  call.grid({Extent::kOne, div_up(chunk.n_rows, kTileColumns), 1},
+  if (int8) call.number("STEP_UNITS", tuning.step_units).number("TN", tuning.teams);
+  call.grid({Extent::kOne, div_up(chunk.n_rows, int8 ? 8 * tuning.teams : kTileColumns), 1},
             {extent_of(args.rows), 1, 8 * tuning.rows})
       .add_to(out);
 }
@@ -175,7 +202,7 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
   MatmulTuning tuning;
   // A software adapter compiles long, unrolled code slowly and gains nothing from it.
   const bool software = device.type == gpu::AdapterType::kSoftware;
-  if (args.max_rows > 16) {
+  if (args.max_rows > kMatvecRows) {
     tuning.kernel = MatmulKernel::kGemm;
     if (args.max_rows <= 32 || software) tuning.gemm.rows = 4;
     if (software) tuning.gemm.step_units = 1;
@@ -184,21 +211,28 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
   MatvecTuning& matvec = tuning.matvec;
   matvec.columns = std::min(args.max_rows, software ? 4u : 8u);
   matvec.own_int8 = matvec.prefetch = uses_int8(args) && args.max_rows == 1;
-  // Many workgroups first, so that all cores have some; then more weight rows in each, so that x is
-  // read less often.
-  constexpr uint32_t kEnough = 512;
-  const uint32_t least_lanes = device.subgroups ? std::max(device.subgroup_max, 32u) : 32u;
-  if (args.max_rows == 1 && args.weight.rows >= 16 * kEnough) matvec.workgroup = 256;
-  for (matvec.lanes = matvec.workgroup; matvec.lanes > least_lanes; matvec.lanes /= 2) {
-    const uint32_t rows = matvec.workgroup / matvec.lanes * quant::kGroupRows;
-    const bool idle = !is_float(args.weight.type) && matvec.lanes >= 2 * units(args);
-    if (!idle && args.weight.rows / (2 * rows) < kEnough) break;
+  const uint32_t subgroup = device.subgroups ? std::max(device.subgroup_max, 32u) : 32u;
+  if (matvec.own_int8 && !software) {
+    // Large workgroups, so that x is made bytes by few of them; long teams where there are few
+    // rows, so that enough loads are in flight. H200, 8B q4_0: 468 tok/s, with workgroups of 128 to
+    // 256 343 to 423.
+    matvec.workgroup = std::min(512u, device.limits.max_workgroup_invocations);
+    matvec.lanes = args.weight.rows >= kManyRows ? subgroup : 2 * subgroup;
+    // More lanes than units would be idle.
+    while (matvec.lanes > subgroup && matvec.lanes >= 2 * units(args)) matvec.lanes /= 2;
+  } else {
+    // Many workgroups first, so that all cores have some; then more weight rows in each, so that x
+    // is read less often.
+    constexpr uint32_t kEnough = 512;
+    if (args.max_rows == 1 && args.weight.rows >= 16 * kEnough) matvec.workgroup = 256;
+    for (matvec.lanes = matvec.workgroup; matvec.lanes > subgroup; matvec.lanes /= 2) {
+      const uint32_t rows = matvec.workgroup / matvec.lanes * quant::kGroupRows;
+      const bool idle = !is_float(args.weight.type) && matvec.lanes >= 2 * units(args);
+      if (!idle && args.weight.rows / (2 * rows) < kEnough) break;
+    }
   }
   // Gated pairs need two groups in a workgroup.
-  if (is_gated(args.epilogue) && matvec.lanes == matvec.workgroup) {
-    matvec.groups = 2;
-    matvec.prefetch = false;
-  }
+  if (is_gated(args.epilogue) && matvec.lanes == matvec.workgroup) matvec.groups = 2;
   if (matvec_workgroup_bytes(device, args, matvec) > device.limits.max_workgroup_bytes)
     matvec.own_int8 = false;
   // Without whole subgroups every invocation keeps its sums in workgroup memory.
@@ -219,6 +253,10 @@ uint64_t matmul_scratch_bytes(const gpu::DeviceInfo& device, const MatmulArgs& a
   return matmul_scratch_bytes(device, args, default_tuning(device, args));
 }
 
+bool matmul_makes_norm(const gpu::DeviceInfo& device, const MatmulArgs& args) {
+  return makes_norm(device, default_tuning(device, args));
+}
+
 base::Result<void> matmul_tuned(const gpu::DeviceInfo& device, const MatmulArgs& args,
                                 const MatmulTuning& tuning, std::vector<KernelCall>& out) {
   PUNA_TRY(check(args));
@@ -227,6 +265,10 @@ base::Result<void> matmul_tuned(const gpu::DeviceInfo& device, const MatmulArgs&
     return base::fail(base::ErrorCode::kInvalidArgument,
                       fmt::format("Product {} has {} bytes of scratch and needs {}.", args.label,
                                   args.scratch.bytes, needed));
+  }
+  if (args.norm && !makes_norm(device, tuning)) {
+    return base::fail(base::ErrorCode::kInvalidArgument,
+                      fmt::format("Product {} cannot make the norm of its input.", args.label));
   }
   const bool matvec = tuning.kernel == MatmulKernel::kMatvec;
   if (const uint32_t bytes = matvec ? matvec_workgroup_bytes(device, args, tuning.matvec) : 0;

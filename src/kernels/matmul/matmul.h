@@ -8,6 +8,7 @@
 // max_rows picks at plan time.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -25,6 +26,13 @@ enum class Epilogue : uint8_t {
   kSoftcap,  // y = cap * tanh(product / cap)
 };
 
+// x = rms_norm(input) * gamma, made by the product itself (norm/norm.h).
+struct MatmulNorm {
+  Slice input;  // [n_rows, cols] f32
+  Slice gamma;  // [cols] f32
+  float eps = 1e-6f;
+};
+
 struct MatmulArgs {
   std::string label;
   GpuWeight weight;
@@ -38,12 +46,16 @@ struct MatmulArgs {
   Numerics numerics = Numerics::kExact;
   uint32_t max_rows = 1;  // rows of the batch class: 1, 2, 4, 8, 16 or up to kMaxStepTokens
   Rows rows = Rows::kTokens;
+  // Instead of reading x; only where matmul_makes_norm() says so.
+  std::optional<MatmulNorm> norm;
   Slice scratch;              // of matmul_scratch_bytes(); unused when that is 0
   bool x_in_scratch = false;  // scratch already holds this x as int8 from the call before (q, k and
                               // v of mixed types)
 };
 // Bytes of scratch the call needs (int8 activations, split-K partials); 0 when none.
 uint64_t matmul_scratch_bytes(const gpu::DeviceInfo& device, const MatmulArgs& args);
+// Whether the product of these arguments can make its x from a norm's input (args.norm is ignored).
+bool matmul_makes_norm(const gpu::DeviceInfo& device, const MatmulArgs& args);
 base::Result<void> matmul(const gpu::DeviceInfo& device, const MatmulArgs& args,
                           std::vector<KernelCall>& out);
 

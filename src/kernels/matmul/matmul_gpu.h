@@ -24,7 +24,8 @@ struct MatvecTuning {
 // Tiles of 8 * rows by 64 outputs.
 struct GemmTuning {
   uint32_t rows = 8;        // rows of x per invocation: 4 or 8
-  uint32_t step_units = 2;  // int8: units of 32 columns between barriers
+  uint32_t teams = 8;       // int8: of eight invocations, each taking eight weight rows
+  uint32_t step_units = 1;  // int8: units of 32 columns between barriers
 };
 
 enum class MatmulKernel : uint8_t { kMatvec, kGemm };

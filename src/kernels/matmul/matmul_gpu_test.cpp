@@ -28,6 +28,7 @@ struct Case {
   uint32_t y_column = 0;
   uint32_t chunk_rows = 0;     // 0: one chunk
   bool against_exact = false;  // fast: compare with the unrounded activations
+  bool norm = false;           // x is the norm of the input, made by the product
 };
 
 // The class a step of n rows runs in.
@@ -79,6 +80,18 @@ void check_case(test::GpuHarness& gpu, const Case& c, const MatmulTuning* tuning
   args.softcap = 3.0f;
   args.numerics = c.numerics;
   args.max_rows = c.max_rows;
+  // What the product makes of its input before the scale of the norm, which commutes with it.
+  double inverse_rms = 1;
+  constexpr float kEps = 1e-5f;
+  if (c.norm) {
+    const std::vector<float> gamma = test::normal(c.cols, 7);
+    args.norm = {gpu.upload(x), gpu.upload(gamma), kEps};
+    args.x = {};
+    double squares = 0;
+    for (float v : x) squares += double{v} * v;
+    inverse_rms = 1 / std::sqrt(squares / c.cols + kEps);
+    for (uint32_t i = 0; i < c.cols; ++i) x[i] *= gamma[i];
+  }
   const MatmulTuning chosen = tuning ? *tuning : default_tuning(gpu.info(), args);
   if (const uint64_t bytes = matmul_scratch_bytes(gpu.info(), args, chosen); bytes != 0) {
     args.scratch = gpu.output(bytes);
@@ -90,6 +103,7 @@ void check_case(test::GpuHarness& gpu, const Case& c, const MatmulTuning* tuning
 
   if (c.numerics == Numerics::kFast && !c.against_exact && quant::info(c.type).block_elements != 1)
     round_to_int8(x);
+  for (float& v : x) v = static_cast<float>(v * inverse_rms);
   matmul_ref({.weight = weight.data(),
               .rows = c.rows,
               .cols = c.cols,
@@ -143,6 +157,32 @@ TEST_CASE("gpu: mat-vec of one row is right for every type and odd numbers of we
          {std::pair{1u, 32u}, {3u, 64u}, {4u, 256u}, {5u, 576u}, {130u, 2048u}}) {
       check_case(*gpu,
                  {.type = type, .rows = rows, .cols = blocks(type, cols), .numerics = numerics});
+    }
+  });
+}
+
+TEST_CASE("gpu: a mat-vec that makes the norm of its input is right for every block type") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  for_every_type([&](quant::Type type, Numerics numerics) {
+    if (numerics == Numerics::kExact) return;
+    for (const auto& [rows, cols] : {std::pair{8u, 32u}, {64u, 576u}, {130u, 2048u}}) {
+      const Case c{.type = type,
+                   .rows = rows,
+                   .cols = blocks(type, cols),
+                   .numerics = numerics,
+                   .norm = true};
+      MatmulArgs args;
+      args.weight = {c.type, c.rows, c.cols, {}};
+      args.numerics = c.numerics;
+      if (!matmul_makes_norm(gpu->info(), args)) {
+        MESSAGE("SKIPPED: this adapter's subgroups are too small to make norms");
+        return;
+      }
+      check_case(*gpu, c);
+      Case gated = c;
+      gated.epilogue = Epilogue::kSwiGlu;
+      if (rows % 8 == 0) check_case(*gpu, gated);
     }
   });
 }

@@ -1,7 +1,8 @@
 // Few rows of x (COLUMNS of them in a workgroup) times W: every weight is read once and used for all of them.
 // A team of LANES invocations takes TEAM_GROUPS groups of four weight rows and walks over K together, a unit of 32 weights (or, for
 // float weights, one 16-byte vector) each; sums then go across the team. X_F32: products in f32. Otherwise in int8, with x as bytes
-// from scratch (X_INT8) or made by the workgroup itself (X_PROLOGUE).
+// from scratch (X_INT8) or made by the workgroup itself (X_PROLOGUE), which may also make x from what an RMS norm reads: x * gamma as
+// bytes, and the inverse of the root mean square on the sums, where it commutes with all else (B_GAMMA, EPS).
 // Formula of a unit of row r: y[r] += s * sum(q * x) + m * sum(x), s and m once or for each half of the unit (quant/planes.wgsl).
 #include "common/step.wgsl"
 #include "quant/planes.wgsl"
@@ -16,6 +17,9 @@
 @group(0) @binding(B_X) var<storage, read_write> x: array<f32>;
 #endif
 @group(0) @binding(B_Y) var<storage, read_write> y: array<f32>;
+#ifdef B_GAMMA
+@group(0) @binding(B_GAMMA) var<storage, read> gamma: array<vec4<f32>>;
+#endif
 #ifdef X_PROLOGUE
 #define X_F32
 #endif
@@ -39,20 +43,28 @@ var<workgroup> partial: array<vec4<f32>, WG * TEAM_GROUPS * COLUMNS>;
 // One row of x as bytes; the header is kept as scale and two sums of 16 bits to save room.
 var<workgroup> own_bytes: array<vec4<u32>, UNITS * 2u>;
 var<workgroup> own_scales: array<vec2<u32>, UNITS>;
+#ifdef B_GAMMA
+var<workgroup> own_squares: array<f32, WG / SUBGROUP_MIN>;
+#endif
 
 fn load_bytes(m: u32, u: u32) -> Bytes {
   let h = own_scales[u];
   let sums = bitcast<vec2<i32>>(vec2<u32>(h.y << 16u, h.y)) >> vec2<u32>(16u);
   return Bytes(own_bytes[u], own_bytes[UNITS + u], bytes_header(bitcast<f32>(h.x), sums));
 }
+fn own_scale(scale: f32, low: i32, high: i32) -> vec2<u32> {
+  return vec2<u32>(bitcast<u32>(scale), bitcast<u32>((low & 0xffff) | (high << 16u)));
+}
+#endif
+
+#if TEAM_OF_SUBGROUPS || defined(B_GAMMA)
+#define LANE_BUILTINS , @builtin(subgroup_size) lane_count: u32, @builtin(subgroup_invocation_id) lane: u32
+#else
+#define LANE_BUILTINS
 #endif
 
 @compute @workgroup_size(WG)
-fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32
-#if TEAM_OF_SUBGROUPS
-        , @builtin(subgroup_size) lane_count: u32, @builtin(subgroup_invocation_id) lane: u32
-#endif
-) {
+fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32 LANE_BUILTINS) {
   let m_count = step[ROW_COUNT];
   let m_first = wid.z * COLUMNS;
   let wg_first = (wid.y * GRID_X + wid.x) * WG_GROUPS;
@@ -73,19 +85,14 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 
 #if PREFETCH
 #for gi in 0..TEAM_GROUPS
-  let first_group_##gi = load_group(g_##gi, min(team_lane, UNITS - 1u));
+  var next_group_##gi = load_group(g_##gi, min(team_lane, UNITS - 1u));
 #for r in 0..4
-  var next_##gi##_##r = load_unit(first_group_##gi, g_##gi, r, min(team_lane, UNITS - 1u));
+  var next_##gi##_##r = load_raw(g_##gi, r, min(team_lane, UNITS - 1u));
 #endfor
 #endfor
 #endif
 #ifdef X_PROLOGUE
-  for (var u = local; u < UNITS; u += WG) {
-    let q = quantize_x(m_0, u);
-    own_bytes[u] = q.lo;
-    own_bytes[UNITS + u] = q.hi;
-    own_scales[u] = vec2<u32>(bitcast<u32>(q.scale), bitcast<u32>((q.sums.x & 0xffff) | (q.sums.y << 16u)));
-  }
+#include "matmul/own_bytes.wgsl"
   workgroupBarrier();
 #endif
 
@@ -126,6 +133,13 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let parts = u32(LANES);  // the first of them holds the sum
 #endif
 
+#ifdef B_GAMMA
+  var squares_sum = 0.0;
+  for (var i = 0u; i < WG / lane_count; i++) { squares_sum += own_squares[i]; }
+  let inverse_rms = inverseSqrt(squares_sum / f32(COLS) + EPS);
+#else
+  const inverse_rms = 1.0;
+#endif
 #ifdef GATE
   const OUTPUTS = WG_GROUPS * 2u;
 #else
@@ -138,10 +152,11 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #ifdef GATE
     let group = o / 4u * 2u;
     if ((wg_first + group) * 4u < ROWS) {
-      finish_gated(m_first + c, wg_first * 2u + o, team_sum(group, c, parts)[o % 4u], team_sum(group + 1u, c, parts)[o % 4u]);
+      finish_gated(m_first + c, wg_first * 2u + o, team_sum(group, c, parts)[o % 4u] * inverse_rms,
+                   team_sum(group + 1u, c, parts)[o % 4u] * inverse_rms);
     }
 #else
-    if (wg_first * 4u + o < ROWS) { finish(m_first + c, wg_first * 4u + o, team_sum(o / 4u, c, parts)[o % 4u]); }
+    if (wg_first * 4u + o < ROWS) { finish(m_first + c, wg_first * 4u + o, team_sum(o / 4u, c, parts)[o % 4u] * inverse_rms); }
 #endif
   }
 }

@@ -8,13 +8,13 @@
 #for gi in 0..TEAM_GROUPS
     {
 #if PREFETCH
-      let next = min(u + LANES, UNITS - 1u);
 #for r in 0..4
-      let w_##r = next_##gi##_##r;
+      let w_##r = unpack(next_##gi##_##r, next_group_##gi, r, u);
 #endfor
-      let group = load_group(g_##gi, next);
+      let next = min(u + LANES, UNITS - 1u);
+      next_group_##gi = load_group(g_##gi, next);
 #for r in 0..4
-      next_##gi##_##r = load_unit(group, g_##gi, r, next);
+      next_##gi##_##r = load_raw(g_##gi, r, next);
 #endfor
 #else
       let group = load_group(g_##gi, u);

@@ -1,4 +1,5 @@
-// x as int8 in the scratch slice (activations.wgsl); an invocation takes one unit of one row.
+// x as int8 in the scratch slice (activations.wgsl); an invocation takes one unit of one row. Neighbours take what lies
+// side by side in the scratch: units, or rows with X8_BY_UNIT.
 #define X_F32
 #include "common/step.wgsl"
 
@@ -13,12 +14,16 @@
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+#if X8_BY_UNIT
+  let u = id.y;
+  let m = id.x;
+#else
   let u = id.x;
   let m = id.y;
+#endif
   if (u >= UNITS || m >= step[ROW_COUNT]) { return; }
   let q = quantize_x(m, u);
-  let at = m * 2u * UNITS + u;
-  x8[at] = q.lo;
-  x8[at + UNITS] = q.hi;
-  x8[(X8_ROWS * 2u + m) * UNITS + u] = bitcast<vec4<u32>>(bytes_header(q.scale, q.sums));
+  x8[x8_half(m, u, 0u)] = q.lo;
+  x8[x8_half(m, u, 1u)] = q.hi;
+  x8[x8_header(m, u)] = bitcast<vec4<u32>>(bytes_header(q.scale, q.sums));
 }

@@ -1,0 +1,43 @@
+  // Row m_0 of x as bytes into own_bytes and own_scales.
+#if SUBGROUPS && SUBGROUP_MIN >= 8
+  // Eight neighbouring invocations make a unit, four elements each, so that x is read in order. Units beyond the last are made
+  // again and not kept.
+#ifdef B_GAMMA
+  var squares = 0.0;
+#endif
+  for (var first = 0u; first < UNITS * 8u; first += WG) {
+    let i = first + local;
+    let u = i / 8u;
+    let part = i % 8u;
+    let plain = load_x(m_0, min(u, UNITS - 1u) * 32u + part * 4u);
+#ifdef B_GAMMA
+    squares += select(0.0, dot(plain, plain), u < UNITS);
+    let v = plain * gamma[min(u, UNITS - 1u) * 8u + part];
+#else
+    let v = plain;
+#endif
+    let a = abs(v);
+    var largest = max(max(a.x, a.y), max(a.z, a.w));
+    largest = max(largest, subgroupShuffleXor(largest, 1u));
+    largest = max(largest, subgroupShuffleXor(largest, 2u));
+    largest = max(largest, subgroupShuffleXor(largest, 4u));
+    let word = to_bytes(v, inverse_of_scale(largest));
+    // In the first invocation of each half: its four words in order.
+    let words = vec4<u32>(word, subgroupShuffleXor(word, 1u), subgroupShuffleXor(word, 2u), subgroupShuffleXor(word, 3u));
+    let sum = sum_of_bytes(words);
+    let high_sum = subgroupShuffleXor(sum, 4u);
+    if (u < UNITS && part % 4u == 0u) { own_bytes[part / 4u * UNITS + u] = words; }
+    if (u < UNITS && part == 0u) { own_scales[u] = own_scale(largest / 127.0, sum, high_sum); }
+  }
+#ifdef B_GAMMA
+  let subgroup_squares = subgroupAdd(squares);
+  if (lane == 0u) { own_squares[local / lane_count] = subgroup_squares; }
+#endif
+#else
+  for (var u = local; u < UNITS; u += WG) {
+    let q = quantize_x(m_0, u);
+    own_bytes[u] = q.lo;
+    own_bytes[UNITS + u] = q.hi;
+    own_scales[u] = own_scale(q.scale, q.sums.x, q.sums.y);
+  }
+#endif
