@@ -1,8 +1,11 @@
 enable f16;
 // Many rows of x times W in tiles, int8: both operands as packed bytes in workgroup memory, products by dp4a, sums in f32.
-// The shape is that of gemm.wgsl: 8 x 8 invocations, TM x 8 outputs each; K goes by STEP_UNITS units at a time. A unit adds
+// 8 x TN invocations, each TM rows of x (eight apart) by eight weight rows (side by side, so that it holds whole gate and up groups);
+// K goes by STEP_UNITS units at a time. A unit adds
 //   s * x_scale * sum(q * x) + m * x_scale * sum(x)
 // with the integer sums exact.
+// Filling a tile, neighbours read what lies side by side in memory: units of a weight row, rows of x (X8_BY_UNIT). They store it where
+// the products read it without bank conflicts: [unit][half][slot], slot = (row of the invocation) * invocations + invocation.
 // The step buffer and the KV cache as kernels read them; step.h describes both, step_test.cpp keeps the numbers equal.
 const MAX_STEP_TOKENS = 512u;
 const PAGE_TOKENS = 32u;
@@ -34,13 +37,15 @@ fn kv_scale_word(row: u32, head_dim: u32, d: u32) -> u32 {
 }
 // Reading weights from planes (planes.h), whatever their type. The including kernel declares
 //   weights: array<vec4<u32>> (read)
-// and the host defines WEIGHT_<TYPE>, UNITS (units of a row) and PLANE_<NAME> (start of each plane,
-// in vec4). Each type's file then gives
-//   WEIGHT_FLOAT 1 (f32, f16, bf16):  decode_vec(row, i), the WEIGHT_VEC weights of 16-byte vector
-//   i of a row WEIGHT_FLOAT 0 (all others):      load_group, load_unit, and
-//     WEIGHT_SCALES  1: a unit has one scale and min, 2: one for each half
-//     WEIGHT_MIN     0: the min is always zero
-// and both give decode_unit(row, u), the 32 weights of a unit exactly as the format defines them.
+// and the host defines WEIGHT_<TYPE>, UNITS (units of a row) and PLANE_<NAME> (start of each plane, in vec4). Each type's file gives
+//   WEIGHT_FLOAT 1 (f32, f16, bf16): decode_vec(row, i), the WEIGHT_VEC weights of 16-byte vector i of a row
+//   WEIGHT_FLOAT 0 (all others):
+//     Group, load_group(g, u)      what the four rows of group g share at unit u
+//     Raw, load_raw(g, r, u)       row r of the group at unit u, as it lies there: few registers while it is on its way
+//     unpack(raw, group, r, u)     both as a Unit
+//     WEIGHT_SCALES                1: a unit has one scale and min, 2: one for each half
+//     WEIGHT_MIN                   0: the min is always zero
+// and all have decode_unit(row, u), the 32 weights of a unit exactly as the format defines them.
 
 // 32 weights as signed bytes, four to a word in element order (lo: 0..15, hi: 16..31):
 //   weight[i] = s * byte[i] + m, with s.x, m.x for elements 0..15 and s.y, m.y for 16..31.
@@ -79,18 +84,25 @@ struct Group { d: vec2<u32> }
 
 fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(3328u, g * (8u / 8u) + u / 8u)); }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
+struct Raw { q: vec4<u32>, top: vec4<u32>, sc: vec4<u32> }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw {
   let row = g * 4u + r;
-  let q = weights[0u + row * 8u + u];
-  let top = weights[2048u + row * (8u / 2u) + u / 2u] >> vec4<u32>(4u * (u & 1u));
+  return Raw(weights[0u + row * 8u + u], weights[2048u + row * (8u / 2u) + u / 2u],
+             weights[3072u + (g * (8u / 8u) + u / 8u) * 4u + r]);
+}
+
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
+  let top = raw.top >> vec4<u32>(4u * (u & 1u));
   let in_block = u & 7u;
-  let sc = weights[3072u + (g * (8u / 8u) + u / 8u) * 4u + r][in_block >> 1u] >> (16u * (in_block & 1u));
+  let sc = raw.sc[in_block >> 1u] >> (16u * (in_block & 1u));
   // Sign-extended bytes 0 and 1.
   let scale = bitcast<vec2<i32>>(vec2<u32>(sc << 24u, sc << 16u)) >> vec2<u32>(24u);
   let s = half_of_4(group.d, r) * vec2<f32>(scale);
-  return Unit(nibbles_lo(q) | ((top << vec4<u32>(4u)) & vec4<u32>(0x30303030u)),
-              nibbles_hi(q) | ((top << vec4<u32>(2u)) & vec4<u32>(0x30303030u)), s, -32.0 * s);
+  return Unit(nibbles_lo(raw.q) | ((top << vec4<u32>(4u)) & vec4<u32>(0x30303030u)),
+              nibbles_hi(raw.q) | ((top << vec4<u32>(2u)) & vec4<u32>(0x30303030u)), s, -32.0 * s);
 }
+
+fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit { return unpack(load_raw(g, r, u), group, r, u); }
 
 fn bytes_f32(w : u32) -> vec4<f32> { return vec4<f32>(unpack4xI8(w)); }
 
@@ -116,7 +128,8 @@ fn decode_unit(row : u32, u : u32) -> array<vec4<f32>, 8> {
 // Activations as the products read them. Includer: COLS, UNITS; X_F32 binds x: array<vec4<f32>> (array<f32> when COLS % 4 != 0),
 // X_INT8 binds x8: array<vec4<u32>> of X8_ROWS rows, written by quantize.wgsl:
 //   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and of
-//   both. x[i] is nearly scale * byte[i], where scale = max |x| / 127.
+//   both. x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the rows lie innermost instead, for tiles:
+//   [unit][half][row], then [unit][row].
 
 // A unit of x as the products use it.
 struct Bytes {
@@ -133,18 +146,28 @@ struct Quantized {
   sums: vec2<i32>,
 }
 
-// The integer sum of 16 products of signed bytes.
-fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
-  return dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) + dot4I8Packed(a.w, b.w);
+// Sums of products of signed bytes as f32, exactly: they stay below 2^22, so that a chain of dp4a that begins with the bits of
+// 1.5 * 2^23 leaves them in the mantissa. A conversion from i32 costs as much as four dp4a on some GPUs, the subtraction a quarter of one.
+const SUM_BITS = 0x4b400000;
+const SUM_FLOAT = 12582912.0;
+fn chain16(sum: i32, a: vec4<u32>, b: vec4<u32>) -> i32 {
+  return sum + dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) + dot4I8Packed(a.w, b.w);
+}
+fn dot16(a: vec4<u32>, b: vec4<u32>) -> f32 { return bitcast<f32>(chain16(SUM_BITS, a, b)) - SUM_FLOAT; }
+fn dot32(a_lo: vec4<u32>, a_hi: vec4<u32>, b_lo: vec4<u32>, b_hi: vec4<u32>) -> f32 {
+  return bitcast<f32>(chain16(chain16(SUM_BITS, a_lo, b_lo), a_hi, b_hi)) - SUM_FLOAT;
 }
 
 fn bytes_header(scale: f32, sums: vec2<i32>) -> vec4<f32> {
   return scale * vec4<f32>(1.0, f32(sums.x), f32(sums.y), f32(sums.x + sums.y));
 }
 
+// Where the halves of a unit and its header lie.
+fn x8_half(m: u32, u: u32, half: u32) -> u32 { return (u * 2u + half) * 512u + m; }
+fn x8_header(m: u32, u: u32) -> u32 { return (8u * 2u + u) * 512u + m; }
+
 fn load_bytes(m: u32, u: u32) -> Bytes {
-  let at = m * 2u * 8u + u;
-  return Bytes(x8[at], x8[at + 8u], bitcast<vec4<f32>>(x8[(512u * 2u + m) * 8u + u]));
+  return Bytes(x8[x8_half(m, u, 0u)], x8[x8_half(m, u, 1u)], bitcast<vec4<f32>>(x8[x8_header(m, u)]));
 }
 // What happens to a product before it is stored: y[m, Y_COLUMN + i], rows of Y_STRIDE. EPILOGUE: STORE, ADD, SOFTCAP (with CAP), or
 // GATE, the name of the activation of a gated pair.
@@ -180,22 +203,22 @@ fn finish(m: u32, i: u32, value: f32) {
   y[at] += value;
 }
 
+const WG = 8u * 8;
 const TILE_M = 8u * 8;
-const TILE_N = 64u;
-var<workgroup> tile_x: array<vec4<u32>, 2 * 2 * TILE_M>;  // [unit][half][slot]
-var<workgroup> head_x: array<vec4<f32>, 2 * TILE_M>;
-var<workgroup> tile_w: array<vec4<u32>, 2 * 2 * TILE_N>;
-var<workgroup> head_w: array<vec4<f32>, 2 * TILE_N>;  // s of both halves, m of both
+const TILE_N = 8u * 8;
+var<workgroup> tile_x: array<vec4<u32>, 1 * 2 * TILE_M>;
+var<workgroup> tile_w: array<vec4<u32>, 1 * 2 * TILE_N>;
+// Scales and, where the type has mins, the factors of the sums of x: one number or pair for a unit, or for each half.
+var<workgroup> head_x: array<vec4<f32>, 1 * TILE_M>;
+var<workgroup> head_w: array<vec4<f32>, 1 * TILE_N>;
 
-@compute @workgroup_size(64)
+@compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let m_count = step[STEP_TOKEN_COUNT];
   let m_first = wid.y * TILE_M;
   let n_first = wid.x * TILE_N;
-  let fill_n = min(n_first + (local & 7u) * 8u + (local >> 3u), 256u - 1u);
-  let fill_m = min(m_first + (local & 7u) * 8 + (local >> 3u), m_count - 1u);
-  let tm = local & 7u;
-  let tn = local >> 3u;
+  let tm = local % 8u;
+  let tn = local / 8u;
   var acc_0_0 = 0.0;
   var acc_0_1 = 0.0;
   var acc_0_2 = 0.0;
@@ -261,39 +284,29 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   var acc_7_6 = 0.0;
   var acc_7_7 = 0.0;
 
-  for (var first = 0u; first < 8u; first += 2) {
+  for (var first = 0u; first < 8u; first += 1) {
+    // Units beyond the last repeat it and count for nothing.
     {
-      // The last step may hold fewer units; the others then add zero.
-      let u = min(first + 0, 8u - 1u);
-      let w = load_unit(load_group(fill_n / 4u, u), fill_n / 4u, fill_n % 4u, u);
-      let live = select(0.0, 1.0, first + 0 < 8u);
-      tile_w[(0 * 2u) * TILE_N + local] = w.lo;
-      tile_w[(0 * 2u + 1u) * TILE_N + local] = w.hi;
-      head_w[0 * TILE_N + local] = vec4<f32>(w.s, w.m) * live;
-      if (local < TILE_M) {
-        let b = load_bytes(fill_m, u);
-        tile_x[(0 * 2u) * TILE_M + local] = b.lo;
-        tile_x[(0 * 2u + 1u) * TILE_M + local] = b.hi;
-        head_x[0 * TILE_M + local] = b.h;
-      }
+      let item = 0 * WG + local;
+      let slot = item / 1;
+      let u = first + item % 1;
+      let n = min(n_first + slot % 8 * 8u + slot / 8, 256u - 1u);
+      let w = load_unit(load_group(n / 4u, min(u, 8u - 1u)), n / 4u, n % 4u, min(u, 8u - 1u));
+      let at = item % 1 * TILE_N + slot;
+      tile_w[at + item % 1 * TILE_N] = w.lo;
+      tile_w[at + (item % 1 + 1u) * TILE_N] = w.hi;
+      head_w[at] = vec4<f32>(w.s, w.m) * select(0.0, 1.0, u < 8u);
     }
-    {
-      // The last step may hold fewer units; the others then add zero.
-      let u = min(first + 1, 8u - 1u);
-      let w = load_unit(load_group(fill_n / 4u, u), fill_n / 4u, fill_n % 4u, u);
-      let live = select(0.0, 1.0, first + 1 < 8u);
-      tile_w[(1 * 2u) * TILE_N + local] = w.lo;
-      tile_w[(1 * 2u + 1u) * TILE_N + local] = w.hi;
-      head_w[1 * TILE_N + local] = vec4<f32>(w.s, w.m) * live;
-      if (local < TILE_M) {
-        let b = load_bytes(fill_m, u);
-        tile_x[(1 * 2u) * TILE_M + local] = b.lo;
-        tile_x[(1 * 2u + 1u) * TILE_M + local] = b.hi;
-        head_x[1 * TILE_M + local] = b.h;
-      }
+    for (var item = local; item < 1 * TILE_M; item += WG) {
+      let unit = item / TILE_M;
+      let slot = item % TILE_M;
+      let b = load_bytes(min(m_first + slot, m_count - 1u), min(first + unit, 8u - 1u));
+      tile_x[unit * 2u * TILE_M + slot] = b.lo;
+      tile_x[(unit * 2u + 1u) * TILE_M + slot] = b.hi;
+      head_x[unit * TILE_M + slot] = b.h;
     }
     workgroupBarrier();
-    for (var s = 0u; s < 2; s++) {
+    for (var s = 0u; s < 1; s++) {
       let lo_0 = tile_x[(s * 2u) * TILE_M + 0 * 8u + tm];
       let hi_0 = tile_x[(s * 2u + 1u) * TILE_M + 0 * 8u + tm];
       let h_0 = head_x[s * TILE_M + 0 * 8u + tm];
@@ -319,171 +332,171 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       let hi_7 = tile_x[(s * 2u + 1u) * TILE_M + 7 * 8u + tm];
       let h_7 = head_x[s * TILE_M + 7 * 8u + tm];
       {
-        let w_lo = tile_w[(s * 2u) * TILE_N + 0 * 8u + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 0 * 8u + tn];
-        let head = head_w[s * TILE_N + 0 * 8u + tn];
-        acc_0_0 += h_0.x * (f32(dot16(lo_0, w_lo)) * head.x + f32(dot16(hi_0, w_hi)) * head.y);
+        let w_lo = tile_w[(s * 2u) * TILE_N + 0 * 8 + tn];
+        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 0 * 8 + tn];
+        let head = head_w[s * TILE_N + 0 * 8 + tn];
+        acc_0_0 += h_0.x * (dot16(lo_0, w_lo) * head.x + dot16(hi_0, w_hi) * head.y);
         acc_0_0 += head.z * h_0.y + head.w * h_0.z;
-        acc_1_0 += h_1.x * (f32(dot16(lo_1, w_lo)) * head.x + f32(dot16(hi_1, w_hi)) * head.y);
+        acc_1_0 += h_1.x * (dot16(lo_1, w_lo) * head.x + dot16(hi_1, w_hi) * head.y);
         acc_1_0 += head.z * h_1.y + head.w * h_1.z;
-        acc_2_0 += h_2.x * (f32(dot16(lo_2, w_lo)) * head.x + f32(dot16(hi_2, w_hi)) * head.y);
+        acc_2_0 += h_2.x * (dot16(lo_2, w_lo) * head.x + dot16(hi_2, w_hi) * head.y);
         acc_2_0 += head.z * h_2.y + head.w * h_2.z;
-        acc_3_0 += h_3.x * (f32(dot16(lo_3, w_lo)) * head.x + f32(dot16(hi_3, w_hi)) * head.y);
+        acc_3_0 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
         acc_3_0 += head.z * h_3.y + head.w * h_3.z;
-        acc_4_0 += h_4.x * (f32(dot16(lo_4, w_lo)) * head.x + f32(dot16(hi_4, w_hi)) * head.y);
+        acc_4_0 += h_4.x * (dot16(lo_4, w_lo) * head.x + dot16(hi_4, w_hi) * head.y);
         acc_4_0 += head.z * h_4.y + head.w * h_4.z;
-        acc_5_0 += h_5.x * (f32(dot16(lo_5, w_lo)) * head.x + f32(dot16(hi_5, w_hi)) * head.y);
+        acc_5_0 += h_5.x * (dot16(lo_5, w_lo) * head.x + dot16(hi_5, w_hi) * head.y);
         acc_5_0 += head.z * h_5.y + head.w * h_5.z;
-        acc_6_0 += h_6.x * (f32(dot16(lo_6, w_lo)) * head.x + f32(dot16(hi_6, w_hi)) * head.y);
+        acc_6_0 += h_6.x * (dot16(lo_6, w_lo) * head.x + dot16(hi_6, w_hi) * head.y);
         acc_6_0 += head.z * h_6.y + head.w * h_6.z;
-        acc_7_0 += h_7.x * (f32(dot16(lo_7, w_lo)) * head.x + f32(dot16(hi_7, w_hi)) * head.y);
+        acc_7_0 += h_7.x * (dot16(lo_7, w_lo) * head.x + dot16(hi_7, w_hi) * head.y);
         acc_7_0 += head.z * h_7.y + head.w * h_7.z;
       }
       {
-        let w_lo = tile_w[(s * 2u) * TILE_N + 1 * 8u + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 1 * 8u + tn];
-        let head = head_w[s * TILE_N + 1 * 8u + tn];
-        acc_0_1 += h_0.x * (f32(dot16(lo_0, w_lo)) * head.x + f32(dot16(hi_0, w_hi)) * head.y);
+        let w_lo = tile_w[(s * 2u) * TILE_N + 1 * 8 + tn];
+        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 1 * 8 + tn];
+        let head = head_w[s * TILE_N + 1 * 8 + tn];
+        acc_0_1 += h_0.x * (dot16(lo_0, w_lo) * head.x + dot16(hi_0, w_hi) * head.y);
         acc_0_1 += head.z * h_0.y + head.w * h_0.z;
-        acc_1_1 += h_1.x * (f32(dot16(lo_1, w_lo)) * head.x + f32(dot16(hi_1, w_hi)) * head.y);
+        acc_1_1 += h_1.x * (dot16(lo_1, w_lo) * head.x + dot16(hi_1, w_hi) * head.y);
         acc_1_1 += head.z * h_1.y + head.w * h_1.z;
-        acc_2_1 += h_2.x * (f32(dot16(lo_2, w_lo)) * head.x + f32(dot16(hi_2, w_hi)) * head.y);
+        acc_2_1 += h_2.x * (dot16(lo_2, w_lo) * head.x + dot16(hi_2, w_hi) * head.y);
         acc_2_1 += head.z * h_2.y + head.w * h_2.z;
-        acc_3_1 += h_3.x * (f32(dot16(lo_3, w_lo)) * head.x + f32(dot16(hi_3, w_hi)) * head.y);
+        acc_3_1 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
         acc_3_1 += head.z * h_3.y + head.w * h_3.z;
-        acc_4_1 += h_4.x * (f32(dot16(lo_4, w_lo)) * head.x + f32(dot16(hi_4, w_hi)) * head.y);
+        acc_4_1 += h_4.x * (dot16(lo_4, w_lo) * head.x + dot16(hi_4, w_hi) * head.y);
         acc_4_1 += head.z * h_4.y + head.w * h_4.z;
-        acc_5_1 += h_5.x * (f32(dot16(lo_5, w_lo)) * head.x + f32(dot16(hi_5, w_hi)) * head.y);
+        acc_5_1 += h_5.x * (dot16(lo_5, w_lo) * head.x + dot16(hi_5, w_hi) * head.y);
         acc_5_1 += head.z * h_5.y + head.w * h_5.z;
-        acc_6_1 += h_6.x * (f32(dot16(lo_6, w_lo)) * head.x + f32(dot16(hi_6, w_hi)) * head.y);
+        acc_6_1 += h_6.x * (dot16(lo_6, w_lo) * head.x + dot16(hi_6, w_hi) * head.y);
         acc_6_1 += head.z * h_6.y + head.w * h_6.z;
-        acc_7_1 += h_7.x * (f32(dot16(lo_7, w_lo)) * head.x + f32(dot16(hi_7, w_hi)) * head.y);
+        acc_7_1 += h_7.x * (dot16(lo_7, w_lo) * head.x + dot16(hi_7, w_hi) * head.y);
         acc_7_1 += head.z * h_7.y + head.w * h_7.z;
       }
       {
-        let w_lo = tile_w[(s * 2u) * TILE_N + 2 * 8u + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 2 * 8u + tn];
-        let head = head_w[s * TILE_N + 2 * 8u + tn];
-        acc_0_2 += h_0.x * (f32(dot16(lo_0, w_lo)) * head.x + f32(dot16(hi_0, w_hi)) * head.y);
+        let w_lo = tile_w[(s * 2u) * TILE_N + 2 * 8 + tn];
+        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 2 * 8 + tn];
+        let head = head_w[s * TILE_N + 2 * 8 + tn];
+        acc_0_2 += h_0.x * (dot16(lo_0, w_lo) * head.x + dot16(hi_0, w_hi) * head.y);
         acc_0_2 += head.z * h_0.y + head.w * h_0.z;
-        acc_1_2 += h_1.x * (f32(dot16(lo_1, w_lo)) * head.x + f32(dot16(hi_1, w_hi)) * head.y);
+        acc_1_2 += h_1.x * (dot16(lo_1, w_lo) * head.x + dot16(hi_1, w_hi) * head.y);
         acc_1_2 += head.z * h_1.y + head.w * h_1.z;
-        acc_2_2 += h_2.x * (f32(dot16(lo_2, w_lo)) * head.x + f32(dot16(hi_2, w_hi)) * head.y);
+        acc_2_2 += h_2.x * (dot16(lo_2, w_lo) * head.x + dot16(hi_2, w_hi) * head.y);
         acc_2_2 += head.z * h_2.y + head.w * h_2.z;
-        acc_3_2 += h_3.x * (f32(dot16(lo_3, w_lo)) * head.x + f32(dot16(hi_3, w_hi)) * head.y);
+        acc_3_2 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
         acc_3_2 += head.z * h_3.y + head.w * h_3.z;
-        acc_4_2 += h_4.x * (f32(dot16(lo_4, w_lo)) * head.x + f32(dot16(hi_4, w_hi)) * head.y);
+        acc_4_2 += h_4.x * (dot16(lo_4, w_lo) * head.x + dot16(hi_4, w_hi) * head.y);
         acc_4_2 += head.z * h_4.y + head.w * h_4.z;
-        acc_5_2 += h_5.x * (f32(dot16(lo_5, w_lo)) * head.x + f32(dot16(hi_5, w_hi)) * head.y);
+        acc_5_2 += h_5.x * (dot16(lo_5, w_lo) * head.x + dot16(hi_5, w_hi) * head.y);
         acc_5_2 += head.z * h_5.y + head.w * h_5.z;
-        acc_6_2 += h_6.x * (f32(dot16(lo_6, w_lo)) * head.x + f32(dot16(hi_6, w_hi)) * head.y);
+        acc_6_2 += h_6.x * (dot16(lo_6, w_lo) * head.x + dot16(hi_6, w_hi) * head.y);
         acc_6_2 += head.z * h_6.y + head.w * h_6.z;
-        acc_7_2 += h_7.x * (f32(dot16(lo_7, w_lo)) * head.x + f32(dot16(hi_7, w_hi)) * head.y);
+        acc_7_2 += h_7.x * (dot16(lo_7, w_lo) * head.x + dot16(hi_7, w_hi) * head.y);
         acc_7_2 += head.z * h_7.y + head.w * h_7.z;
       }
       {
-        let w_lo = tile_w[(s * 2u) * TILE_N + 3 * 8u + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 3 * 8u + tn];
-        let head = head_w[s * TILE_N + 3 * 8u + tn];
-        acc_0_3 += h_0.x * (f32(dot16(lo_0, w_lo)) * head.x + f32(dot16(hi_0, w_hi)) * head.y);
+        let w_lo = tile_w[(s * 2u) * TILE_N + 3 * 8 + tn];
+        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 3 * 8 + tn];
+        let head = head_w[s * TILE_N + 3 * 8 + tn];
+        acc_0_3 += h_0.x * (dot16(lo_0, w_lo) * head.x + dot16(hi_0, w_hi) * head.y);
         acc_0_3 += head.z * h_0.y + head.w * h_0.z;
-        acc_1_3 += h_1.x * (f32(dot16(lo_1, w_lo)) * head.x + f32(dot16(hi_1, w_hi)) * head.y);
+        acc_1_3 += h_1.x * (dot16(lo_1, w_lo) * head.x + dot16(hi_1, w_hi) * head.y);
         acc_1_3 += head.z * h_1.y + head.w * h_1.z;
-        acc_2_3 += h_2.x * (f32(dot16(lo_2, w_lo)) * head.x + f32(dot16(hi_2, w_hi)) * head.y);
+        acc_2_3 += h_2.x * (dot16(lo_2, w_lo) * head.x + dot16(hi_2, w_hi) * head.y);
         acc_2_3 += head.z * h_2.y + head.w * h_2.z;
-        acc_3_3 += h_3.x * (f32(dot16(lo_3, w_lo)) * head.x + f32(dot16(hi_3, w_hi)) * head.y);
+        acc_3_3 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
         acc_3_3 += head.z * h_3.y + head.w * h_3.z;
-        acc_4_3 += h_4.x * (f32(dot16(lo_4, w_lo)) * head.x + f32(dot16(hi_4, w_hi)) * head.y);
+        acc_4_3 += h_4.x * (dot16(lo_4, w_lo) * head.x + dot16(hi_4, w_hi) * head.y);
         acc_4_3 += head.z * h_4.y + head.w * h_4.z;
-        acc_5_3 += h_5.x * (f32(dot16(lo_5, w_lo)) * head.x + f32(dot16(hi_5, w_hi)) * head.y);
+        acc_5_3 += h_5.x * (dot16(lo_5, w_lo) * head.x + dot16(hi_5, w_hi) * head.y);
         acc_5_3 += head.z * h_5.y + head.w * h_5.z;
-        acc_6_3 += h_6.x * (f32(dot16(lo_6, w_lo)) * head.x + f32(dot16(hi_6, w_hi)) * head.y);
+        acc_6_3 += h_6.x * (dot16(lo_6, w_lo) * head.x + dot16(hi_6, w_hi) * head.y);
         acc_6_3 += head.z * h_6.y + head.w * h_6.z;
-        acc_7_3 += h_7.x * (f32(dot16(lo_7, w_lo)) * head.x + f32(dot16(hi_7, w_hi)) * head.y);
+        acc_7_3 += h_7.x * (dot16(lo_7, w_lo) * head.x + dot16(hi_7, w_hi) * head.y);
         acc_7_3 += head.z * h_7.y + head.w * h_7.z;
       }
       {
-        let w_lo = tile_w[(s * 2u) * TILE_N + 4 * 8u + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 4 * 8u + tn];
-        let head = head_w[s * TILE_N + 4 * 8u + tn];
-        acc_0_4 += h_0.x * (f32(dot16(lo_0, w_lo)) * head.x + f32(dot16(hi_0, w_hi)) * head.y);
+        let w_lo = tile_w[(s * 2u) * TILE_N + 4 * 8 + tn];
+        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 4 * 8 + tn];
+        let head = head_w[s * TILE_N + 4 * 8 + tn];
+        acc_0_4 += h_0.x * (dot16(lo_0, w_lo) * head.x + dot16(hi_0, w_hi) * head.y);
         acc_0_4 += head.z * h_0.y + head.w * h_0.z;
-        acc_1_4 += h_1.x * (f32(dot16(lo_1, w_lo)) * head.x + f32(dot16(hi_1, w_hi)) * head.y);
+        acc_1_4 += h_1.x * (dot16(lo_1, w_lo) * head.x + dot16(hi_1, w_hi) * head.y);
         acc_1_4 += head.z * h_1.y + head.w * h_1.z;
-        acc_2_4 += h_2.x * (f32(dot16(lo_2, w_lo)) * head.x + f32(dot16(hi_2, w_hi)) * head.y);
+        acc_2_4 += h_2.x * (dot16(lo_2, w_lo) * head.x + dot16(hi_2, w_hi) * head.y);
         acc_2_4 += head.z * h_2.y + head.w * h_2.z;
-        acc_3_4 += h_3.x * (f32(dot16(lo_3, w_lo)) * head.x + f32(dot16(hi_3, w_hi)) * head.y);
+        acc_3_4 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
         acc_3_4 += head.z * h_3.y + head.w * h_3.z;
-        acc_4_4 += h_4.x * (f32(dot16(lo_4, w_lo)) * head.x + f32(dot16(hi_4, w_hi)) * head.y);
+        acc_4_4 += h_4.x * (dot16(lo_4, w_lo) * head.x + dot16(hi_4, w_hi) * head.y);
         acc_4_4 += head.z * h_4.y + head.w * h_4.z;
-        acc_5_4 += h_5.x * (f32(dot16(lo_5, w_lo)) * head.x + f32(dot16(hi_5, w_hi)) * head.y);
+        acc_5_4 += h_5.x * (dot16(lo_5, w_lo) * head.x + dot16(hi_5, w_hi) * head.y);
         acc_5_4 += head.z * h_5.y + head.w * h_5.z;
-        acc_6_4 += h_6.x * (f32(dot16(lo_6, w_lo)) * head.x + f32(dot16(hi_6, w_hi)) * head.y);
+        acc_6_4 += h_6.x * (dot16(lo_6, w_lo) * head.x + dot16(hi_6, w_hi) * head.y);
         acc_6_4 += head.z * h_6.y + head.w * h_6.z;
-        acc_7_4 += h_7.x * (f32(dot16(lo_7, w_lo)) * head.x + f32(dot16(hi_7, w_hi)) * head.y);
+        acc_7_4 += h_7.x * (dot16(lo_7, w_lo) * head.x + dot16(hi_7, w_hi) * head.y);
         acc_7_4 += head.z * h_7.y + head.w * h_7.z;
       }
       {
-        let w_lo = tile_w[(s * 2u) * TILE_N + 5 * 8u + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 5 * 8u + tn];
-        let head = head_w[s * TILE_N + 5 * 8u + tn];
-        acc_0_5 += h_0.x * (f32(dot16(lo_0, w_lo)) * head.x + f32(dot16(hi_0, w_hi)) * head.y);
+        let w_lo = tile_w[(s * 2u) * TILE_N + 5 * 8 + tn];
+        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 5 * 8 + tn];
+        let head = head_w[s * TILE_N + 5 * 8 + tn];
+        acc_0_5 += h_0.x * (dot16(lo_0, w_lo) * head.x + dot16(hi_0, w_hi) * head.y);
         acc_0_5 += head.z * h_0.y + head.w * h_0.z;
-        acc_1_5 += h_1.x * (f32(dot16(lo_1, w_lo)) * head.x + f32(dot16(hi_1, w_hi)) * head.y);
+        acc_1_5 += h_1.x * (dot16(lo_1, w_lo) * head.x + dot16(hi_1, w_hi) * head.y);
         acc_1_5 += head.z * h_1.y + head.w * h_1.z;
-        acc_2_5 += h_2.x * (f32(dot16(lo_2, w_lo)) * head.x + f32(dot16(hi_2, w_hi)) * head.y);
+        acc_2_5 += h_2.x * (dot16(lo_2, w_lo) * head.x + dot16(hi_2, w_hi) * head.y);
         acc_2_5 += head.z * h_2.y + head.w * h_2.z;
-        acc_3_5 += h_3.x * (f32(dot16(lo_3, w_lo)) * head.x + f32(dot16(hi_3, w_hi)) * head.y);
+        acc_3_5 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
         acc_3_5 += head.z * h_3.y + head.w * h_3.z;
-        acc_4_5 += h_4.x * (f32(dot16(lo_4, w_lo)) * head.x + f32(dot16(hi_4, w_hi)) * head.y);
+        acc_4_5 += h_4.x * (dot16(lo_4, w_lo) * head.x + dot16(hi_4, w_hi) * head.y);
         acc_4_5 += head.z * h_4.y + head.w * h_4.z;
-        acc_5_5 += h_5.x * (f32(dot16(lo_5, w_lo)) * head.x + f32(dot16(hi_5, w_hi)) * head.y);
+        acc_5_5 += h_5.x * (dot16(lo_5, w_lo) * head.x + dot16(hi_5, w_hi) * head.y);
         acc_5_5 += head.z * h_5.y + head.w * h_5.z;
-        acc_6_5 += h_6.x * (f32(dot16(lo_6, w_lo)) * head.x + f32(dot16(hi_6, w_hi)) * head.y);
+        acc_6_5 += h_6.x * (dot16(lo_6, w_lo) * head.x + dot16(hi_6, w_hi) * head.y);
         acc_6_5 += head.z * h_6.y + head.w * h_6.z;
-        acc_7_5 += h_7.x * (f32(dot16(lo_7, w_lo)) * head.x + f32(dot16(hi_7, w_hi)) * head.y);
+        acc_7_5 += h_7.x * (dot16(lo_7, w_lo) * head.x + dot16(hi_7, w_hi) * head.y);
         acc_7_5 += head.z * h_7.y + head.w * h_7.z;
       }
       {
-        let w_lo = tile_w[(s * 2u) * TILE_N + 6 * 8u + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 6 * 8u + tn];
-        let head = head_w[s * TILE_N + 6 * 8u + tn];
-        acc_0_6 += h_0.x * (f32(dot16(lo_0, w_lo)) * head.x + f32(dot16(hi_0, w_hi)) * head.y);
+        let w_lo = tile_w[(s * 2u) * TILE_N + 6 * 8 + tn];
+        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 6 * 8 + tn];
+        let head = head_w[s * TILE_N + 6 * 8 + tn];
+        acc_0_6 += h_0.x * (dot16(lo_0, w_lo) * head.x + dot16(hi_0, w_hi) * head.y);
         acc_0_6 += head.z * h_0.y + head.w * h_0.z;
-        acc_1_6 += h_1.x * (f32(dot16(lo_1, w_lo)) * head.x + f32(dot16(hi_1, w_hi)) * head.y);
+        acc_1_6 += h_1.x * (dot16(lo_1, w_lo) * head.x + dot16(hi_1, w_hi) * head.y);
         acc_1_6 += head.z * h_1.y + head.w * h_1.z;
-        acc_2_6 += h_2.x * (f32(dot16(lo_2, w_lo)) * head.x + f32(dot16(hi_2, w_hi)) * head.y);
+        acc_2_6 += h_2.x * (dot16(lo_2, w_lo) * head.x + dot16(hi_2, w_hi) * head.y);
         acc_2_6 += head.z * h_2.y + head.w * h_2.z;
-        acc_3_6 += h_3.x * (f32(dot16(lo_3, w_lo)) * head.x + f32(dot16(hi_3, w_hi)) * head.y);
+        acc_3_6 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
         acc_3_6 += head.z * h_3.y + head.w * h_3.z;
-        acc_4_6 += h_4.x * (f32(dot16(lo_4, w_lo)) * head.x + f32(dot16(hi_4, w_hi)) * head.y);
+        acc_4_6 += h_4.x * (dot16(lo_4, w_lo) * head.x + dot16(hi_4, w_hi) * head.y);
         acc_4_6 += head.z * h_4.y + head.w * h_4.z;
-        acc_5_6 += h_5.x * (f32(dot16(lo_5, w_lo)) * head.x + f32(dot16(hi_5, w_hi)) * head.y);
+        acc_5_6 += h_5.x * (dot16(lo_5, w_lo) * head.x + dot16(hi_5, w_hi) * head.y);
         acc_5_6 += head.z * h_5.y + head.w * h_5.z;
-        acc_6_6 += h_6.x * (f32(dot16(lo_6, w_lo)) * head.x + f32(dot16(hi_6, w_hi)) * head.y);
+        acc_6_6 += h_6.x * (dot16(lo_6, w_lo) * head.x + dot16(hi_6, w_hi) * head.y);
         acc_6_6 += head.z * h_6.y + head.w * h_6.z;
-        acc_7_6 += h_7.x * (f32(dot16(lo_7, w_lo)) * head.x + f32(dot16(hi_7, w_hi)) * head.y);
+        acc_7_6 += h_7.x * (dot16(lo_7, w_lo) * head.x + dot16(hi_7, w_hi) * head.y);
         acc_7_6 += head.z * h_7.y + head.w * h_7.z;
       }
       {
-        let w_lo = tile_w[(s * 2u) * TILE_N + 7 * 8u + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 7 * 8u + tn];
-        let head = head_w[s * TILE_N + 7 * 8u + tn];
-        acc_0_7 += h_0.x * (f32(dot16(lo_0, w_lo)) * head.x + f32(dot16(hi_0, w_hi)) * head.y);
+        let w_lo = tile_w[(s * 2u) * TILE_N + 7 * 8 + tn];
+        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 7 * 8 + tn];
+        let head = head_w[s * TILE_N + 7 * 8 + tn];
+        acc_0_7 += h_0.x * (dot16(lo_0, w_lo) * head.x + dot16(hi_0, w_hi) * head.y);
         acc_0_7 += head.z * h_0.y + head.w * h_0.z;
-        acc_1_7 += h_1.x * (f32(dot16(lo_1, w_lo)) * head.x + f32(dot16(hi_1, w_hi)) * head.y);
+        acc_1_7 += h_1.x * (dot16(lo_1, w_lo) * head.x + dot16(hi_1, w_hi) * head.y);
         acc_1_7 += head.z * h_1.y + head.w * h_1.z;
-        acc_2_7 += h_2.x * (f32(dot16(lo_2, w_lo)) * head.x + f32(dot16(hi_2, w_hi)) * head.y);
+        acc_2_7 += h_2.x * (dot16(lo_2, w_lo) * head.x + dot16(hi_2, w_hi) * head.y);
         acc_2_7 += head.z * h_2.y + head.w * h_2.z;
-        acc_3_7 += h_3.x * (f32(dot16(lo_3, w_lo)) * head.x + f32(dot16(hi_3, w_hi)) * head.y);
+        acc_3_7 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
         acc_3_7 += head.z * h_3.y + head.w * h_3.z;
-        acc_4_7 += h_4.x * (f32(dot16(lo_4, w_lo)) * head.x + f32(dot16(hi_4, w_hi)) * head.y);
+        acc_4_7 += h_4.x * (dot16(lo_4, w_lo) * head.x + dot16(hi_4, w_hi) * head.y);
         acc_4_7 += head.z * h_4.y + head.w * h_4.z;
-        acc_5_7 += h_5.x * (f32(dot16(lo_5, w_lo)) * head.x + f32(dot16(hi_5, w_hi)) * head.y);
+        acc_5_7 += h_5.x * (dot16(lo_5, w_lo) * head.x + dot16(hi_5, w_hi) * head.y);
         acc_5_7 += head.z * h_5.y + head.w * h_5.z;
-        acc_6_7 += h_6.x * (f32(dot16(lo_6, w_lo)) * head.x + f32(dot16(hi_6, w_hi)) * head.y);
+        acc_6_7 += h_6.x * (dot16(lo_6, w_lo) * head.x + dot16(hi_6, w_hi) * head.y);
         acc_6_7 += head.z * h_6.y + head.w * h_6.z;
-        acc_7_7 += h_7.x * (f32(dot16(lo_7, w_lo)) * head.x + f32(dot16(hi_7, w_hi)) * head.y);
+        acc_7_7 += h_7.x * (dot16(lo_7, w_lo) * head.x + dot16(hi_7, w_hi) * head.y);
         acc_7_7 += head.z * h_7.y + head.w * h_7.z;
       }
     }
@@ -492,7 +505,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 
   let n = n_first + tn * 8u;
   {
-    let m = m_first + tm * 8 + 0;
+    let m = m_first + 0 * 8u + tm;
     if (m < m_count) {
       if (n + 0 < 256u) { finish(m, n + 0, acc_0_0); }
       if (n + 1 < 256u) { finish(m, n + 1, acc_0_1); }
@@ -505,7 +518,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     }
   }
   {
-    let m = m_first + tm * 8 + 1;
+    let m = m_first + 1 * 8u + tm;
     if (m < m_count) {
       if (n + 0 < 256u) { finish(m, n + 0, acc_1_0); }
       if (n + 1 < 256u) { finish(m, n + 1, acc_1_1); }
@@ -518,7 +531,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     }
   }
   {
-    let m = m_first + tm * 8 + 2;
+    let m = m_first + 2 * 8u + tm;
     if (m < m_count) {
       if (n + 0 < 256u) { finish(m, n + 0, acc_2_0); }
       if (n + 1 < 256u) { finish(m, n + 1, acc_2_1); }
@@ -531,7 +544,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     }
   }
   {
-    let m = m_first + tm * 8 + 3;
+    let m = m_first + 3 * 8u + tm;
     if (m < m_count) {
       if (n + 0 < 256u) { finish(m, n + 0, acc_3_0); }
       if (n + 1 < 256u) { finish(m, n + 1, acc_3_1); }
@@ -544,7 +557,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     }
   }
   {
-    let m = m_first + tm * 8 + 4;
+    let m = m_first + 4 * 8u + tm;
     if (m < m_count) {
       if (n + 0 < 256u) { finish(m, n + 0, acc_4_0); }
       if (n + 1 < 256u) { finish(m, n + 1, acc_4_1); }
@@ -557,7 +570,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     }
   }
   {
-    let m = m_first + tm * 8 + 5;
+    let m = m_first + 5 * 8u + tm;
     if (m < m_count) {
       if (n + 0 < 256u) { finish(m, n + 0, acc_5_0); }
       if (n + 1 < 256u) { finish(m, n + 1, acc_5_1); }
@@ -570,7 +583,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     }
   }
   {
-    let m = m_first + tm * 8 + 6;
+    let m = m_first + 6 * 8u + tm;
     if (m < m_count) {
       if (n + 0 < 256u) { finish(m, n + 0, acc_6_0); }
       if (n + 1 < 256u) { finish(m, n + 1, acc_6_1); }
@@ -583,7 +596,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     }
   }
   {
-    let m = m_first + tm * 8 + 7;
+    let m = m_first + 7 * 8u + tm;
     if (m < m_count) {
       if (n + 0 < 256u) { finish(m, n + 0, acc_7_0); }
       if (n + 1 < 256u) { finish(m, n + 1, acc_7_1); }

@@ -2,7 +2,8 @@ enable f16;
 // Few rows of x (COLUMNS of them in a workgroup) times W: every weight is read once and used for all of them.
 // A team of LANES invocations takes TEAM_GROUPS groups of four weight rows and walks over K together, a unit of 32 weights (or, for
 // float weights, one 16-byte vector) each; sums then go across the team. X_F32: products in f32. Otherwise in int8, with x as bytes
-// from scratch (X_INT8) or made by the workgroup itself (X_PROLOGUE).
+// from scratch (X_INT8) or made by the workgroup itself (X_PROLOGUE), which may also make x from what an RMS norm reads: x * gamma as
+// bytes, and the inverse of the root mean square on the sums, where it commutes with all else (B_GAMMA, EPS).
 // Formula of a unit of row r: y[r] += s * sum(q * x) + m * sum(x), s and m once or for each half of the unit (quant/planes.wgsl).
 // The step buffer and the KV cache as kernels read them; step.h describes both, step_test.cpp keeps the numbers equal.
 const MAX_STEP_TOKENS = 512u;
@@ -35,13 +36,15 @@ fn kv_scale_word(row: u32, head_dim: u32, d: u32) -> u32 {
 }
 // Reading weights from planes (planes.h), whatever their type. The including kernel declares
 //   weights: array<vec4<u32>> (read)
-// and the host defines WEIGHT_<TYPE>, UNITS (units of a row) and PLANE_<NAME> (start of each plane,
-// in vec4). Each type's file then gives
-//   WEIGHT_FLOAT 1 (f32, f16, bf16):  decode_vec(row, i), the WEIGHT_VEC weights of 16-byte vector
-//   i of a row WEIGHT_FLOAT 0 (all others):      load_group, load_unit, and
-//     WEIGHT_SCALES  1: a unit has one scale and min, 2: one for each half
-//     WEIGHT_MIN     0: the min is always zero
-// and both give decode_unit(row, u), the 32 weights of a unit exactly as the format defines them.
+// and the host defines WEIGHT_<TYPE>, UNITS (units of a row) and PLANE_<NAME> (start of each plane, in vec4). Each type's file gives
+//   WEIGHT_FLOAT 1 (f32, f16, bf16): decode_vec(row, i), the WEIGHT_VEC weights of 16-byte vector i of a row
+//   WEIGHT_FLOAT 0 (all others):
+//     Group, load_group(g, u)      what the four rows of group g share at unit u
+//     Raw, load_raw(g, r, u)       row r of the group at unit u, as it lies there: few registers while it is on its way
+//     unpack(raw, group, r, u)     both as a Unit
+//     WEIGHT_SCALES                1: a unit has one scale and min, 2: one for each half
+//     WEIGHT_MIN                   0: the min is always zero
+// and all have decode_unit(row, u), the 32 weights of a unit exactly as the format defines them.
 
 // 32 weights as signed bytes, four to a word in element order (lo: 0..15, hi: 16..31):
 //   weight[i] = s * byte[i] + m, with s.x, m.x for elements 0..15 and s.y, m.y for 16..31.
@@ -80,18 +83,25 @@ struct Group { d: vec2<u32> }
 
 fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(3328u, g * (8u / 8u) + u / 8u)); }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
+struct Raw { q: vec4<u32>, top: vec4<u32>, sc: vec4<u32> }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw {
   let row = g * 4u + r;
-  let q = weights[0u + row * 8u + u];
-  let top = weights[2048u + row * (8u / 2u) + u / 2u] >> vec4<u32>(4u * (u & 1u));
+  return Raw(weights[0u + row * 8u + u], weights[2048u + row * (8u / 2u) + u / 2u],
+             weights[3072u + (g * (8u / 8u) + u / 8u) * 4u + r]);
+}
+
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
+  let top = raw.top >> vec4<u32>(4u * (u & 1u));
   let in_block = u & 7u;
-  let sc = weights[3072u + (g * (8u / 8u) + u / 8u) * 4u + r][in_block >> 1u] >> (16u * (in_block & 1u));
+  let sc = raw.sc[in_block >> 1u] >> (16u * (in_block & 1u));
   // Sign-extended bytes 0 and 1.
   let scale = bitcast<vec2<i32>>(vec2<u32>(sc << 24u, sc << 16u)) >> vec2<u32>(24u);
   let s = half_of_4(group.d, r) * vec2<f32>(scale);
-  return Unit(nibbles_lo(q) | ((top << vec4<u32>(4u)) & vec4<u32>(0x30303030u)),
-              nibbles_hi(q) | ((top << vec4<u32>(2u)) & vec4<u32>(0x30303030u)), s, -32.0 * s);
+  return Unit(nibbles_lo(raw.q) | ((top << vec4<u32>(4u)) & vec4<u32>(0x30303030u)),
+              nibbles_hi(raw.q) | ((top << vec4<u32>(2u)) & vec4<u32>(0x30303030u)), s, -32.0 * s);
 }
+
+fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit { return unpack(load_raw(g, r, u), group, r, u); }
 
 fn bytes_f32(w : u32) -> vec4<f32> { return vec4<f32>(unpack4xI8(w)); }
 
@@ -117,7 +127,8 @@ fn decode_unit(row : u32, u : u32) -> array<vec4<f32>, 8> {
 // Activations as the products read them. Includer: COLS, UNITS; X_F32 binds x: array<vec4<f32>> (array<f32> when COLS % 4 != 0),
 // X_INT8 binds x8: array<vec4<u32>> of X8_ROWS rows, written by quantize.wgsl:
 //   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and of
-//   both. x[i] is nearly scale * byte[i], where scale = max |x| / 127.
+//   both. x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the rows lie innermost instead, for tiles:
+//   [unit][half][row], then [unit][row].
 
 // A unit of x as the products use it.
 struct Bytes {
@@ -134,9 +145,16 @@ struct Quantized {
   sums: vec2<i32>,
 }
 
-// The integer sum of 16 products of signed bytes.
-fn dot16(a: vec4<u32>, b: vec4<u32>) -> i32 {
-  return dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) + dot4I8Packed(a.w, b.w);
+// Sums of products of signed bytes as f32, exactly: they stay below 2^22, so that a chain of dp4a that begins with the bits of
+// 1.5 * 2^23 leaves them in the mantissa. A conversion from i32 costs as much as four dp4a on some GPUs, the subtraction a quarter of one.
+const SUM_BITS = 0x4b400000;
+const SUM_FLOAT = 12582912.0;
+fn chain16(sum: i32, a: vec4<u32>, b: vec4<u32>) -> i32 {
+  return sum + dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) + dot4I8Packed(a.w, b.w);
+}
+fn dot16(a: vec4<u32>, b: vec4<u32>) -> f32 { return bitcast<f32>(chain16(SUM_BITS, a, b)) - SUM_FLOAT; }
+fn dot32(a_lo: vec4<u32>, a_hi: vec4<u32>, b_lo: vec4<u32>, b_hi: vec4<u32>) -> f32 {
+  return bitcast<f32>(chain16(chain16(SUM_BITS, a_lo, b_lo), a_hi, b_hi)) - SUM_FLOAT;
 }
 
 // Elements e .. e + 3 of row m, zeros from COLS on; e is a multiple of 4.
@@ -145,6 +163,8 @@ fn load_x(m: u32, e: u32) -> vec4<f32> {
 }
 
 fn to_bytes(v: vec4<f32>, inverse: f32) -> u32 { return pack4xI8(vec4<i32>(round(v * inverse))); }
+// Below the bound 127 / largest is not finite; such a unit counts as zero.
+fn inverse_of_scale(largest: f32) -> f32 { return select(0.0, 127.0 / largest, largest > 1e-36); }
 fn sum_of_bytes(v: vec4<u32>) -> i32 {
   let ones = 0x01010101u;
   return dot4I8Packed(v.x, ones) + dot4I8Packed(v.y, ones) + dot4I8Packed(v.z, ones) + dot4I8Packed(v.w, ones);
@@ -162,8 +182,7 @@ fn quantize_x(m: u32, u: u32) -> Quantized {
   let v7 = load_x(m, u * 32u + 4u * 7);
   let a = max(max(max(abs(v0), abs(v1)), max(abs(v2), abs(v3))), max(max(abs(v4), abs(v5)), max(abs(v6), abs(v7))));
   let largest = max(max(a.x, a.y), max(a.z, a.w));
-  // Below this 127 / largest is not finite; such a unit counts as zero.
-  let inverse = select(0.0, 127.0 / largest, largest > 1e-36);
+  let inverse = inverse_of_scale(largest);
   let lo = vec4<u32>(to_bytes(v0, inverse), to_bytes(v1, inverse), to_bytes(v2, inverse), to_bytes(v3, inverse));
   let hi = vec4<u32>(to_bytes(v4, inverse), to_bytes(v5, inverse), to_bytes(v6, inverse), to_bytes(v7, inverse));
   return Quantized(lo, hi, largest / 127.0, vec2<i32>(sum_of_bytes(lo), sum_of_bytes(hi)));
@@ -207,12 +226,12 @@ fn finish(m: u32, i: u32, value: f32) {
   y[at] += value;
 }
 
-const TEAMS = 128 / 32;
+const TEAMS = 256 / 32;
 const WG_GROUPS = TEAMS * 1;
 const N_GROUPS = (256u + 3u) / 4u;
 
 // [subgroup][group of the team][column], four rows each
-var<workgroup> partial: array<vec4<f32>, 128 / 32 * 1 * 1>;
+var<workgroup> partial: array<vec4<f32>, 256 / 32 * 1 * 1>;
 
 // One row of x as bytes; the header is kept as scale and two sums of 16 bits to save room.
 var<workgroup> own_bytes: array<vec4<u32>, 8u * 2u>;
@@ -223,14 +242,15 @@ fn load_bytes(m: u32, u: u32) -> Bytes {
   let sums = bitcast<vec2<i32>>(vec2<u32>(h.y << 16u, h.y)) >> vec2<u32>(16u);
   return Bytes(own_bytes[u], own_bytes[8u + u], bytes_header(bitcast<f32>(h.x), sums));
 }
+fn own_scale(scale: f32, low: i32, high: i32) -> vec2<u32> {
+  return vec2<u32>(bitcast<u32>(scale), bitcast<u32>((low & 0xffff) | (high << 16u)));
+}
 
-@compute @workgroup_size(128)
-fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32
-        , @builtin(subgroup_size) lane_count: u32, @builtin(subgroup_invocation_id) lane: u32
-) {
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32 , @builtin(subgroup_size) lane_count: u32, @builtin(subgroup_invocation_id) lane: u32) {
   let m_count = step[STEP_TOKEN_COUNT];
   let m_first = wid.z * 1;
-  let wg_first = (wid.y * 16 + wid.x) * WG_GROUPS;
+  let wg_first = (wid.y * 8 + wid.x) * WG_GROUPS;
   let team = local / 32;
   let team_lane = local % 32;
   let team_first = wg_first + team * 1;
@@ -240,16 +260,32 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let g_0 = min(team_first + 0, N_GROUPS - 1u);
   var acc_0_0 = vec4<f32>();
 
-  let first_group_0 = load_group(g_0, min(team_lane, 8u - 1u));
-  var next_0_0 = load_unit(first_group_0, g_0, 0, min(team_lane, 8u - 1u));
-  var next_0_1 = load_unit(first_group_0, g_0, 1, min(team_lane, 8u - 1u));
-  var next_0_2 = load_unit(first_group_0, g_0, 2, min(team_lane, 8u - 1u));
-  var next_0_3 = load_unit(first_group_0, g_0, 3, min(team_lane, 8u - 1u));
-  for (var u = local; u < 8u; u += 128) {
-    let q = quantize_x(m_0, u);
-    own_bytes[u] = q.lo;
-    own_bytes[8u + u] = q.hi;
-    own_scales[u] = vec2<u32>(bitcast<u32>(q.scale), bitcast<u32>((q.sums.x & 0xffff) | (q.sums.y << 16u)));
+  var next_group_0 = load_group(g_0, min(team_lane, 8u - 1u));
+  var next_0_0 = load_raw(g_0, 0, min(team_lane, 8u - 1u));
+  var next_0_1 = load_raw(g_0, 1, min(team_lane, 8u - 1u));
+  var next_0_2 = load_raw(g_0, 2, min(team_lane, 8u - 1u));
+  var next_0_3 = load_raw(g_0, 3, min(team_lane, 8u - 1u));
+  // Row m_0 of x as bytes into own_bytes and own_scales.
+  // Eight neighbouring invocations make a unit, four elements each, so that x is read in order. Units beyond the last are made
+  // again and not kept.
+  for (var first = 0u; first < 8u * 8u; first += 256) {
+    let i = first + local;
+    let u = i / 8u;
+    let part = i % 8u;
+    let plain = load_x(m_0, min(u, 8u - 1u) * 32u + part * 4u);
+    let v = plain;
+    let a = abs(v);
+    var largest = max(max(a.x, a.y), max(a.z, a.w));
+    largest = max(largest, subgroupShuffleXor(largest, 1u));
+    largest = max(largest, subgroupShuffleXor(largest, 2u));
+    largest = max(largest, subgroupShuffleXor(largest, 4u));
+    let word = to_bytes(v, inverse_of_scale(largest));
+    // In the first invocation of each half: its four words in order.
+    let words = vec4<u32>(word, subgroupShuffleXor(word, 1u), subgroupShuffleXor(word, 2u), subgroupShuffleXor(word, 3u));
+    let sum = sum_of_bytes(words);
+    let high_sum = subgroupShuffleXor(sum, 4u);
+    if (u < 8u && part % 4u == 0u) { own_bytes[part / 4u * 8u + u] = words; }
+    if (u < 8u && part == 0u) { own_scales[u] = own_scale(largest / 127.0, sum, high_sum); }
   }
   workgroupBarrier();
 
@@ -259,16 +295,16 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   for (var u = team_lane; u < 8u; u += 32) {
     let x_0 = load_bytes(m_0, u);
     {
+      let w_0 = unpack(next_0_0, next_group_0, 0, u);
+      let w_1 = unpack(next_0_1, next_group_0, 1, u);
+      let w_2 = unpack(next_0_2, next_group_0, 2, u);
+      let w_3 = unpack(next_0_3, next_group_0, 3, u);
       let next = min(u + 32, 8u - 1u);
-      let w_0 = next_0_0;
-      let w_1 = next_0_1;
-      let w_2 = next_0_2;
-      let w_3 = next_0_3;
-      let group = load_group(g_0, next);
-      next_0_0 = load_unit(group, g_0, 0, next);
-      next_0_1 = load_unit(group, g_0, 1, next);
-      next_0_2 = load_unit(group, g_0, 2, next);
-      next_0_3 = load_unit(group, g_0, 3, next);
+      next_group_0 = load_group(g_0, next);
+      next_0_0 = load_raw(g_0, 0, next);
+      next_0_1 = load_raw(g_0, 1, next);
+      next_0_2 = load_raw(g_0, 2, next);
+      next_0_3 = load_raw(g_0, 3, next);
       {
         let lo_0 = dot16(w_0.lo, x_0.lo);
         let hi_0 = dot16(w_0.hi, x_0.hi);
@@ -278,8 +314,8 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
         let hi_2 = dot16(w_2.hi, x_0.hi);
         let lo_3 = dot16(w_3.lo, x_0.lo);
         let hi_3 = dot16(w_3.hi, x_0.hi);
-        acc_0_0 += x_0.h.x * (vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) * vec4<f32>(vec4<i32>(lo_0, lo_1, lo_2, lo_3)) +
-                                       vec4<f32>(w_0.s.y, w_1.s.y, w_2.s.y, w_3.s.y) * vec4<f32>(vec4<i32>(hi_0, hi_1, hi_2, hi_3)));
+        acc_0_0 += x_0.h.x * (vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) * vec4<f32>(lo_0, lo_1, lo_2, lo_3) +
+                                       vec4<f32>(w_0.s.y, w_1.s.y, w_2.s.y, w_3.s.y) * vec4<f32>(hi_0, hi_1, hi_2, hi_3));
         acc_0_0 += vec4<f32>(w_0.m.x, w_1.m.x, w_2.m.x, w_3.m.x) * x_0.h.y +
                           vec4<f32>(w_0.m.y, w_1.m.y, w_2.m.y, w_3.m.y) * x_0.h.z;
       }
@@ -292,12 +328,13 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   workgroupBarrier();
   let parts = 32 / lane_count;  // subgroups of a team
 
+  const inverse_rms = 1.0;
   const OUTPUTS = WG_GROUPS * 4u;
-  for (var i = local; i < OUTPUTS * 1; i += 128) {
+  for (var i = local; i < OUTPUTS * 1; i += 256) {
     let c = i / OUTPUTS;
     let o = i % OUTPUTS;
     if (m_first + c >= m_count) { continue; }
-    if (wg_first * 4u + o < 256u) { finish(m_first + c, wg_first * 4u + o, team_sum(o / 4u, c, parts)[o % 4u]); }
+    if (wg_first * 4u + o < 256u) { finish(m_first + c, wg_first * 4u + o, team_sum(o / 4u, c, parts)[o % 4u] * inverse_rms); }
   }
 }
 
