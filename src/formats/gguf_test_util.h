@@ -97,10 +97,10 @@ class GgufBuilder {
     ++n_tensors_;
     return *this;
   }
-  GgufBuilder& f32(std::string_view name, std::vector<uint64_t> dimensions) {
+  GgufBuilder& f32(std::string_view name, const std::vector<uint64_t>& dimensions) {
     uint64_t n = 4;
     for (const uint64_t d : dimensions) n *= d;
-    return tensor(name, std::move(dimensions), 0, std::string(n, '\x01'));
+    return tensor(name, dimensions, 0, std::string(n, '\x01'));
   }
 
   std::string build() const {
