@@ -5,8 +5,11 @@
 // All agree with one reference to far below the limit, and so with each other.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +27,10 @@ using namespace puna;
 namespace {
 
 // Exact numerics against the stored weights; f16 weights may be multiplied with f16 activations.
-constexpr double kNmseLimit = 1e-6;
-constexpr double kF16NmseLimit = 1e-4;
+constexpr double kExactLimit = 1e-6;
+constexpr double kExactF16Limit = 1e-4;
+// Fast numerics: int8 activations and an f16 cache.
+constexpr double kFastLimit = 2e-3;
 
 std::string read_text(const std::string& path) {
   auto source = io::open_file(path);
@@ -58,8 +63,10 @@ std::vector<int32_t> ids(const base::Json& facts, const char* key) {
 
 // A golden model with what is known of it, loaded from a source that answers late.
 struct Golden {
-  // A null device is the CPU.
-  Golden(const std::string& name, std::unique_ptr<gpu::Device> on) : device(on.get()) {
+  // A null device is the CPU. Exact numerics come with an f32 cache, fast ones with f16, as in
+  // the commands.
+  Golden(const std::string& name, kernels::Numerics numerics, std::unique_ptr<gpu::Device> on)
+      : device(on.get()) {
     const std::string path = "tests/goldens/" + name;
     auto parsed = base::Json::parse(read_text(path + ".json"));
     REQUIRE(parsed.has_value());
@@ -76,8 +83,9 @@ struct Golden {
         formats::open_model(std::make_unique<io::DeferredSource>(*std::move(inner), reads)), pump);
     REQUIRE_MESSAGE(file.has_value(), file.error().text());
     engine::EngineOptions options;
-    options.kv_type = kernels::KvType::kF32;
-    options.numerics = kernels::Numerics::kExact;
+    options.numerics = numerics;
+    options.kv_type =
+        numerics == kernels::Numerics::kExact ? kernels::KvType::kF32 : kernels::KvType::kF16;
     options.n_threads = 2;
     auto loaded = base::run_until(
         engine::Engine::load(*std::move(file), std::move(on), std::move(options)), pump);
@@ -85,25 +93,26 @@ struct Golden {
     engine = *std::move(loaded);
   }
 
-  std::vector<float> logits() {
-    std::vector<float> out(reference.size());
-    const auto done =
-        base::run_until(engine->logits(ids(facts, "tokens"), out), [&] { engine->poll(); });
+  size_t vocab() const { return reference.size() / facts.find("tokens")->items().size(); }
+
+  // [tokens, vocab]
+  std::vector<float> logits(const std::vector<int32_t>& tokens) {
+    std::vector<float> out(tokens.size() * vocab());
+    const auto done = base::run_until(engine->logits(tokens, out), [&] { engine->poll(); });
     REQUIRE_MESSAGE(done.has_value(), done.error().text());
     return out;
   }
-  std::vector<int32_t> greedy_text(size_t n) {
+  std::vector<int32_t> greedy_text(const std::vector<int32_t>& prompt, size_t n) {
     std::vector<int32_t> text;
     engine::GenerateOptions options;
     options.sampling.temperature = 0;
     options.max_tokens = static_cast<uint32_t>(n);
-    const auto stats =
-        base::run_until(engine->generate(0, ids(facts, "tokens"), options, /*end_tokens=*/{},
-                                         [&](int32_t id) {
-                                           text.push_back(id);
-                                           return true;
-                                         }),
-                        [&] { engine->poll(); });
+    const auto stats = base::run_until(engine->generate(0, prompt, options, /*end_tokens=*/{},
+                                                        [&](int32_t id) {
+                                                          text.push_back(id);
+                                                          return true;
+                                                        }),
+                                       [&] { engine->poll(); });
     REQUIRE_MESSAGE(stats.has_value(), stats.error().text());
     return text;
   }
@@ -127,13 +136,39 @@ double nmse(const std::vector<float>& x, const std::vector<float>& reference) {
 
 constexpr const char* kNames[] = {"llama-f16", "llama-q4_0", "llama-q4_k_m", "gemma3-q8_0"};
 
-void check(const char* name, std::unique_ptr<gpu::Device> device) {
-  CAPTURE(name);
-  Golden golden(name, std::move(device));
+void check_exact(const char* name, Golden& golden) {
+  const std::vector<int32_t> prompt = ids(golden.facts, "tokens");
   const bool f16 = std::string_view(name).ends_with("-f16");
-  CHECK(nmse(golden.logits(), golden.reference) <= (f16 ? kF16NmseLimit : kNmseLimit));
+  CHECK(nmse(golden.logits(prompt), golden.reference) <= (f16 ? kExactF16Limit : kExactLimit));
   const std::vector<int32_t> text = ids(golden.facts, "greedy");
-  CHECK(golden.greedy_text(text.size()) == text);
+  CHECK(golden.greedy_text(prompt, text.size()) == text);
+}
+
+void check_fast(Golden& golden) {
+  CHECK(nmse(golden.logits(ids(golden.facts, "tokens")), golden.reference) <= kFastLimit);
+}
+
+// Each token of a long text (several cache pages and attention splits) is the one that the CPU's
+// logits put first, or as good as that.
+void check_long_text(Golden& golden, Golden& cpu) {
+  constexpr size_t kPrompt = 200, kText = 24;
+  constexpr float kGap = 1e-3f;  // in standard deviations of the logits
+  const size_t vocab = golden.vocab();
+  std::vector<int32_t> tokens(kPrompt);
+  for (size_t i = 0; i < kPrompt; ++i) tokens[i] = static_cast<int32_t>((i * 37 + 11) % vocab);
+  const std::vector<int32_t> text = golden.greedy_text(tokens, kText);
+  REQUIRE(text.size() == kText);
+  tokens.insert(tokens.end(), text.begin(), text.end());
+  const std::vector<float> logits = cpu.logits(tokens);
+  for (size_t i = 0; i < kText; ++i) {
+    const std::span row = std::span(logits).subspan((kPrompt - 1 + i) * vocab, vocab);
+    float mean = 0, square = 0;
+    for (float x : row) mean += x / static_cast<float>(vocab);
+    for (float x : row) square += (x - mean) * (x - mean) / static_cast<float>(vocab);
+    const float lead =
+        *std::max_element(row.begin(), row.end()) - row[static_cast<size_t>(text[i])];
+    CHECK(lead <= kGap * std::sqrt(square));
+  }
 }
 
 // A new device on the first native adapter; null where there is none.
@@ -148,12 +183,21 @@ std::unique_ptr<gpu::Device> open_gpu(bool baseline) {
 
 void check_gpu(bool baseline) {
   for (const char* name : kNames) {
+    CAPTURE(name);
     auto device = open_gpu(baseline);
     if (!device) {
       MESSAGE("SKIPPED: there is no native GPU adapter (not even software Vulkan)");
       return;
     }
-    check(name, std::move(device));
+    Golden exact(name, kernels::Numerics::kExact, std::move(device));
+    check_exact(name, exact);
+    Golden cpu(name, kernels::Numerics::kExact, nullptr);
+    check_long_text(exact, cpu);
+  }
+  // One model: software Vulkan takes seconds to compile the kernels of another.
+  if (auto device = open_gpu(baseline)) {
+    Golden fast("llama-q4_0", kernels::Numerics::kFast, std::move(device));
+    check_fast(fast);
   }
 }
 
@@ -162,7 +206,13 @@ void check_gpu(bool baseline) {
 TEST_SUITE_BEGIN("cpu");
 
 TEST_CASE("the golden models give the logits and the greedy text of the reference on the CPU") {
-  for (const char* name : kNames) check(name, nullptr);
+  for (const char* name : kNames) {
+    CAPTURE(name);
+    Golden exact(name, kernels::Numerics::kExact, nullptr);
+    check_exact(name, exact);
+    Golden fast(name, kernels::Numerics::kFast, nullptr);
+    check_fast(fast);
+  }
 }
 
 TEST_SUITE_END();
