@@ -182,7 +182,6 @@ class Planner {
     plan_.pages = buffer(
         "pages", uint64_t{cache_.n_sequences} * cache_.pages_per_sequence * sizeof(uint32_t));
     plan_.ids = buffer("ids", kernels::kMaxBatch * sizeof(uint32_t));
-    plan_.ring = buffer("ring", uint64_t{kRingSteps} * kernels::kMaxBatch * sizeof(uint32_t));
     plan_.arena = buffer("arena", 0);
 
     // The head reads the hidden state where a body of any class left it, so one arena plan places
@@ -207,8 +206,7 @@ class Planner {
       plan_.head.push_back(std::move(head));
       GpuPlan::BatchClass greedy{rows, 1, {}};
       PUNA_TRY(kernels::argmax(device_, argmax_args(), greedy.calls));
-      PUNA_TRY(kernels::advance(device_, {"advance", plan_.step, plan_.ids, plan_.ring, kRingSteps},
-                                greedy.calls));
+      PUNA_TRY(kernels::advance(device_, {"advance", plan_.step, plan_.ids}, greedy.calls));
       plan_.greedy.push_back(std::move(greedy));
     }
     return {};

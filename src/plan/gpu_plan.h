@@ -46,15 +46,12 @@ struct GpuPlan {
   std::vector<Buffer> buffers;              // by Slice::buffer
   std::vector<kernels::GpuWeight> weights;  // by WeightId
   std::vector<ConstantSpec> constants;
-  kernels::Slice step, pages, arena, logits, ids, ring;
+  kernels::Slice step, pages, arena, logits, ids;
   std::vector<BatchClass> body;    // by class, rows of tokens
   std::vector<BatchClass> head;    // for 1 and for kHeadRows outputs: gather to logits
   std::vector<BatchClass> greedy;  // after a head of the same rows: argmax, then advance
   MemoryUse memory;
 };
-
-// How many steps' ids the ring holds.
-constexpr uint32_t kRingSteps = 8;
 
 // Errors: kUnsupported when one 4-row group of a weight, a layer's cache or an activation exceeds
 // the device's binding limit.

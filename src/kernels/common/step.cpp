@@ -6,6 +6,18 @@ namespace {
 uint64_t kv_rows(const KvLayout& kv) { return uint64_t{kv.n_pages} * kv.n_kv_heads * kPageTokens; }
 }  // namespace
 
+std::string_view name(KvType type) {
+  switch (type) {
+    case KvType::kF32:
+      return "f32";
+    case KvType::kF16:
+      return "f16";
+    case KvType::kQ8_0:
+      return "q8_0";
+  }
+  return "unknown";
+}
+
 uint64_t KvLayout::scales_offset() const {
   if (type != KvType::kQ8_0) return 0;
   return (kv_rows(*this) * head_dim + 255) / 256 * 256;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace puna::kernels {
 
@@ -35,6 +36,7 @@ constexpr uint32_t kStepWords = kStepOutputRows + kMaxStepTokens;
 //         followed (256-aligned) by a plane of f16 scales, one per 32 elements of a head: word
 //         ((page * n_kv_heads + head) * 32 + slot) * ceil(head_dim / 64) + d / 64
 enum class KvType : uint8_t { kF32, kF16, kQ8_0 };
+std::string_view name(KvType type);  // "f32", "f16", "q8_0"
 
 struct KvLayout {
   KvType type = KvType::kF16;

@@ -127,7 +127,7 @@ TEST_CASE("the remaining roles expand") {
       REQUIRE(glu(device, {.label = "geglu", .n = n, .activation = Activation::kGeluTanh}, calls));
       REQUIRE(gather_rows(device, {.label = "gather", .n = n}, calls));
       REQUIRE(argmax(device, {.label = "argmax", .vocab = n}, calls));
-      REQUIRE(advance(device, {.label = "advance", .ring_size = 4}, calls));
+      REQUIRE(advance(device, {.label = "advance"}, calls));
       check_expands(calls, device);
     }
   }

@@ -44,15 +44,9 @@ base::Result<void> argmax(const gpu::DeviceInfo& device, const ArgmaxArgs& args,
 
 base::Result<void> advance(const gpu::DeviceInfo&, const AdvanceArgs& args,
                            std::vector<KernelCall>& out) {
-  if (args.ring_size == 0) {
-    return base::fail(base::ErrorCode::kInvalidArgument,
-                      fmt::format("Advance {} has a ring of 0 steps.", args.label));
-  }
   Describe(args.label, "sample/advance.wgsl")
       .arena("B_STEP", args.step)
       .arena("B_IDS", args.ids)
-      .arena("B_RING", args.ring)
-      .number("RING_SIZE", args.ring_size)
       .number("MAX_BATCH", kMaxBatch)
       .grid({})
       .add_to(out);

@@ -2,8 +2,7 @@
 //   argmax: id[i] = index of the largest of logits[i, :] (the lowest index among equals)
 //   logits [n_outputs, vocab] f32     ids [n_outputs] u32
 // advance: for decode steps where row i is output i: writes ids[i] into the step buffer as row i's
-// next token, adds 1 to its position, and appends ids[i] to ring[(position before) % ring_size *
-// kMaxBatch + i].
+// next token and adds 1 to its position.
 #pragma once
 
 #include <vector>
@@ -27,8 +26,7 @@ base::Result<void> argmax(const gpu::DeviceInfo& device, const ArgmaxArgs& args,
 
 struct AdvanceArgs {
   std::string label;
-  Slice step = {}, ids = {}, ring = {};
-  uint32_t ring_size = 0;
+  Slice step = {}, ids = {};
 };
 base::Result<void> advance(const gpu::DeviceInfo& device, const AdvanceArgs& args,
                            std::vector<KernelCall>& out);

@@ -65,7 +65,7 @@ TEST_CASE("argmax on the GPU takes the lowest of equals and passes over NaN") {
   CHECK(argmax_gpu(*gpu, row(NAN), 1)[0] == 0);
 }
 
-TEST_CASE("advance on the GPU chains rows into the next step and the ring") {
+TEST_CASE("advance on the GPU chains rows into the next step") {
   const auto gpu = test::GpuHarness::open();
   if (!gpu) return;
   std::vector<uint32_t> step(kStepWords, 77);
@@ -75,24 +75,17 @@ TEST_CASE("advance on the GPU chains rows into the next step and the ring") {
   args.label = "advance";
   args.step = gpu->upload(step);
   args.ids = gpu->upload(std::vector<uint32_t>{5, 6, 7, 8, 9});
-  const std::vector<uint32_t> empty(8 * kMaxBatch, 1234);
-  args.ring = gpu->output(empty.size() * 4);
-  gpu->write(args.ring, std::as_bytes(std::span(empty)));
-  args.ring_size = 8;
   std::vector<KernelCall> calls;
   REQUIRE(advance(gpu->info(), args, calls));
   gpu->run(calls, {.n_tokens = 3});
   gpu->run(calls, {.n_tokens = 3});
 
   std::vector<uint32_t> want = step;
-  std::vector<uint32_t> ring = empty;
   for (uint32_t i = 0; i < 3; ++i) {
     want[kStepTokens + i] = 5 + i;
     want[kStepPositions + i] = 12 + 5 * i;
-    for (uint32_t s = 0; s < 2; ++s) ring[(10 + 5 * i + s) % 8 * kMaxBatch + i] = 5 + i;
   }
   CHECK(gpu->read<uint32_t>(args.step) == want);
-  CHECK(gpu->read<uint32_t>(args.ring) == ring);
 }
 
 }  // namespace

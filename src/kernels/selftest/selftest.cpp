@@ -44,10 +44,6 @@ double nmse(std::span<const float> x, std::span<const float> reference) {
   return error == 0 ? 0 : error / power;
 }
 
-std::string_view name(KvType type) {
-  return type == KvType::kF32 ? "f32" : type == KvType::kF16 ? "f16" : "q8_0";
-}
-
 // Several sequences over a scattered page table.
 struct Rows {
   std::vector<int32_t> positions;
