@@ -10,6 +10,8 @@ namespace {
 using base::ErrorCode;
 using base::fail;
 
+constexpr std::string_view kIndexed = "gpu:";
+
 bool is_real(const native::Adapter& adapter) { return adapter.info.type != AdapterType::kSoftware; }
 
 std::string_view kind(AdapterType type) {
@@ -33,15 +35,17 @@ std::optional<size_t> first_real(std::span<const native::Adapter> adapters) {
   return std::nullopt;
 }
 
-base::Result<Choice> choose_index(std::string_view wanted,
-                                  std::span<const native::Adapter> adapters) {
-  const std::string_view digits = wanted.substr(std::string_view("gpu:").size());
+// The N of "gpu:N"; none when it is no number.
+std::optional<size_t> index_of(std::string_view wanted) {
+  const std::string_view digits = wanted.substr(kIndexed.size());
   size_t index = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("Device \"{}\" is not gpu:N with a number N.", wanted));
-  }
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return index;
+}
+
+base::Result<Choice> choose_index(std::string_view wanted, size_t index,
+                                  std::span<const native::Adapter> adapters) {
   if (index >= adapters.size()) {
     return fail(ErrorCode::kNotFound,
                 adapters.empty()
@@ -54,14 +58,24 @@ base::Result<Choice> choose_index(std::string_view wanted,
 
 }  // namespace
 
-base::Result<Choice> choose_device(std::string_view wanted,
-                                   std::span<const native::Adapter> adapters) {
-  if (wanted == "cpu") return Choice{std::nullopt, "asked for", {}};
-  if (wanted.starts_with("gpu:")) return choose_index(wanted, adapters);
-  if (wanted != "auto" && wanted != "gpu") {
+base::Result<void> check_device_name(std::string_view wanted) {
+  if (wanted == "auto" || wanted == "gpu" || wanted == "cpu") return {};
+  if (!wanted.starts_with(kIndexed)) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("Device \"{}\" is none of auto, gpu, gpu:N, cpu.", wanted));
   }
+  if (!index_of(wanted)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("Device \"{}\" is not gpu:N with a number N.", wanted));
+  }
+  return {};
+}
+
+base::Result<Choice> choose_device(std::string_view wanted,
+                                   std::span<const native::Adapter> adapters) {
+  PUNA_TRY(check_device_name(wanted));
+  if (wanted == "cpu") return Choice{std::nullopt, "asked for", {}};
+  if (wanted.starts_with(kIndexed)) return choose_index(wanted, *index_of(wanted), adapters);
   if (const auto real = first_real(adapters)) {
     return Choice{real, fmt::format("the first {}", kind(adapters[*real].info.type)), {}};
   }

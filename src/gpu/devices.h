@@ -18,12 +18,15 @@ struct Choice {
   std::string warning;            // to print when not empty
 };
 
+// Errors: kInvalidArgument when `wanted` is no value of --device, whatever this machine has.
+base::Result<void> check_device_name(std::string_view wanted);
+
 // `wanted` is the value of --device:
 //   auto   the first real GPU, else the CPU; a software adapter is never taken
 //   gpu    the first real GPU, else the first software adapter, with a warning
 //   gpu:N  adapter N of the list
 //   cpu    the CPU
-// Errors: kInvalidArgument when `wanted` is none of these, kNotFound when there is no such adapter.
+// Errors: those of check_device_name(); kNotFound when there is no such adapter.
 base::Result<Choice> choose_device(std::string_view wanted,
                                    std::span<const native::Adapter> adapters);
 

@@ -12,7 +12,7 @@ namespace puna::gpu {
 
 struct Quirk {
   std::string_view name;
-  std::string_view when;  // in words, for docs/quirks.md
+  std::string_view when;  // in words
   std::string_view why;
   std::string_view link;
   bool (*applies)(const DeviceInfo& info);

@@ -124,7 +124,8 @@ Adapter describe(WGPUAdapter adapter) {
   info.subgroup_min = about.subgroupMinSize;
   info.subgroup_max = about.subgroupMaxSize;
   wgpuAdapterInfoFreeMembers(about);
-  for (const library::Feature& feature : library::features(adapter)) {
+  for (const library::Feature& feature : library::features()) {
+    if (!wgpuAdapterHasFeature(adapter, feature.id)) continue;
     out.features.emplace_back(feature.name);
     info.f16 = info.f16 || feature.name == "shader-f16";
     info.subgroups = info.subgroups || feature.name == "subgroups";
@@ -175,7 +176,8 @@ void on_error(const WGPUDevice*, WGPUErrorType, WGPUStringView message, void* da
 // Asks for exactly what `info` says.
 Result<Opened> request(WGPUAdapter adapter, const DeviceInfo& info, const OpenOptions& options) {
   std::vector<WGPUFeatureName> wanted;
-  for (const library::Feature& feature : library::features(adapter)) {
+  for (const library::Feature& feature : library::features()) {
+    if (!wgpuAdapterHasFeature(adapter, feature.id)) continue;
     if ((feature.name == "shader-f16" && info.f16) ||
         (feature.name == "subgroups" && info.subgroups) ||
         (feature.name == "subgroup-matrix" && info.subgroup_matrix) ||

@@ -38,8 +38,8 @@ struct Feature {
   WGPUFeatureName id;
   std::string_view name;  // WebGPU's name for it
 };
-// Those of the adapter that have a name worth showing.
-std::vector<Feature> features(WGPUAdapter adapter);
+// Those worth showing by name, whether an adapter has them or not.
+std::span<const Feature> features();
 
 // Opens a device. Adds what the library itself needs to `descriptor`; options.trusted_shaders drops
 // bounds checks where that is a property of the device.

@@ -66,13 +66,7 @@ std::span<const WGPUErrorFilter> error_filters() {
 
 void settle(WGPUFuture) {}  // callbacks have run when a call returns
 
-std::vector<Feature> features(WGPUAdapter adapter) {
-  std::vector<Feature> found;
-  for (const Feature& feature : kNamed) {
-    if (wgpuAdapterHasFeature(adapter, feature.id)) found.push_back(feature);
-  }
-  return found;
-}
+std::span<const Feature> features() { return kNamed; }
 
 base::Result<WGPUDevice> request_device(WGPUAdapter adapter, WGPUDeviceDescriptor descriptor,
                                         const OpenOptions& /*options*/) {
