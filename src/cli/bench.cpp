@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/model_flags.h"
+#include "cli/usage.h"
 #include "models/synthetic.h"
 
 namespace puna::cli {
@@ -236,6 +237,8 @@ Result<int> run(const Flags& flags) {
   if (flags.model.model.empty() == flags.synthetic.empty()) {
     return base::fail(base::ErrorCode::kUsage, "Give either --model or --synthetic SHAPE:TYPE.");
   }
+  if (flags.n_prompt == 0 && flags.n_decode == 0)
+    return base::fail(base::ErrorCode::kUsage, "With -p 0 and -n 0 there is nothing to measure.");
   catch_interrupts();
   ProgressBar bar;
   PUNA_TRY(service::OpenOptions options, open_options(flags.model, {}, bar));
@@ -248,7 +251,7 @@ Result<int> run(const Flags& flags) {
   if (flags.synthetic.empty()) {
     PUNA_TRY(model, service::open(options));
   } else {
-    PUNA_TRY(formats::ModelFile file, models::synthetic_model(flags.synthetic));
+    PUNA_TRY(formats::ModelFile file, as_usage(models::synthetic_model(flags.synthetic)));
     PUNA_TRY(model, service::open(std::move(file), options));
     model.name = flags.synthetic;
   }

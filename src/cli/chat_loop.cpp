@@ -4,8 +4,7 @@
 #include <histedit.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
+#include <filesystem>
 #include <optional>
 
 #include "cli/terminal.h"
@@ -31,12 +30,14 @@ class LineReader {
     el_set(edit_, EL_SIGNAL, 0);
     el_set(edit_, EL_HIST, history, history_);
     el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
-    if (auto root = store::default_root()) file_ = *root + "/history";
-    if (!file_.empty()) history(history_, &event, H_LOAD, file_.c_str());
+    std::error_code ignored;  // without a folder there is a chat all the same, but no history
+    if (auto root = store::default_root()) {
+      std::filesystem::create_directories(*root, ignored);
+      file_ = *root + "/history";
+      history(history_, &event, H_LOAD, file_.c_str());
+    }
   }
   ~LineReader() {
-    HistEvent event;
-    if (!file_.empty()) history(history_, &event, H_SAVE, file_.c_str());
     el_end(edit_);
     history_end(history_);
   }
@@ -47,10 +48,13 @@ class LineReader {
   std::optional<std::string> line(const char* shown) {
     g_prompt = shown;
     int n = 0;
+    const InterruptibleReads interruptible;
     const char* text = el_gets(edit_, &n);
     if (!text || n <= 0) return std::nullopt;
+    // Saved at once, so that a closed terminal loses nothing.
     HistEvent event;
     if (n > 1) history(history_, &event, H_ENTER, text);
+    if (n > 1 && !file_.empty()) history(history_, &event, H_SAVE, file_.c_str());
     std::string out(text, static_cast<size_t>(n));
     if (!out.empty() && out.back() == '\n') out.pop_back();
     return out;
@@ -77,77 +81,98 @@ std::optional<std::string> read_message(LineReader& reader) {
 
 void print_help() {
   fmt::print(
-      "/clear       forget the conversation\n"
-      "/system TEXT set the system message\n"
-      "/bye         end (or Ctrl-D)\n"
-      "\"\"\"          begin and end a message of several lines\n"
-      "Ctrl-C       stop the answer\n");
+      "/clear         forget the conversation\n"
+      "/system [TEXT] set or remove the system message; forgets the conversation\n"
+      "/bye           end (or Ctrl-D)\n"
+      "\"\"\"            begin and end a message of several lines\n"
+      "Ctrl-C         stop the answer, or drop the line\n");
 }
 
-}  // namespace
+class Chat {
+ public:
+  Chat(service::LoadedModel& model, const ChatSettings& settings)
+      : model_(model), settings_(settings), request_(settings.request), system_(settings.system) {
+    clear();
+  }
 
-base::Result<int> chat_loop(service::LoadedModel& model, const ChatSettings& settings) {
-  LineReader reader;
-  std::string system = settings.system;
-  std::vector<chat::Message> messages;
-  std::string text;  // of a raw conversation
-  const auto clear = [&] {
-    messages.clear();
-    text.clear();
-    if (!system.empty()) messages.push_back({"system", system, {}});
-  };
-  clear();
-  while (true) {
-    interrupted() = false;
-    std::optional<std::string> input = read_message(reader);
-    if (!input) {
-      if (interrupted()) {
-        fmt::print("\n");
-        continue;
-      }
-      fmt::print("\n");
-      return 0;
-    }
-    if (input->empty()) continue;
-    if (*input == "/bye" || *input == "/exit") return 0;
-    if (*input == "/?" || *input == "/help") {
-      print_help();
-      continue;
-    }
-    if (*input == "/clear" || input->starts_with("/system ")) {
-      if (*input != "/clear") system = input->substr(8);
+  // A line that begins with "/". False ends the chat.
+  bool command(const std::string& line) {
+    const size_t space = line.find(' ');
+    const std::string name = line.substr(0, space);
+    if (name == "/bye" || name == "/exit") return false;
+    if (name == "/clear") {
       clear();
-      continue;
-    }
-    if (input->starts_with("/")) {
-      fmt::print("Unknown command {}; /? lists them.\n", *input);
-      continue;
-    }
-    service::Request request = settings.request;
-    if (settings.raw) {
-      text += *input;
-      request.prompt = text;
+    } else if (name == "/system" && !settings_.raw) {
+      system_ = space == std::string::npos ? "" : line.substr(space + 1);
+      clear();
+    } else if (name == "/?" || name == "/help") {
+      print_help();
     } else {
-      messages.push_back({"user", *input, {}});
-      request.messages = messages;
+      fmt::print("Unknown command {}; /? lists them.\n", name);
     }
-    const auto reply = service::run(model, request, [](const service::Event& event) {
+    return true;
+  }
+
+  // An answer that fails leaves the conversation as it was.
+  void say(const std::string& message) {
+    if (settings_.raw) {
+      request_.prompt = text_ + message;
+    } else {
+      request_.messages = messages_;
+      request_.messages.push_back({"user", message, {}});
+    }
+    const auto reply = service::run(model_, request_, [](const service::Event& event) {
       std::fwrite(event.text.data(), 1, event.text.size(), stdout);
       std::fflush(stdout);
     });
+    ++request_.sampling.seed;  // the same question may get another answer
     fmt::print("\n");
     if (!reply) {
       print_error(reply.error().text());
-      if (!settings.raw) messages.pop_back();
-      continue;
+      return;
     }
-    if (settings.raw) {
-      text += reply->text;
+    if (settings_.raw) {
+      text_ = request_.prompt + reply->text;
     } else {
-      messages.push_back({"assistant", reply->text, {}});
+      messages_ = std::move(request_.messages);
+      messages_.push_back({"assistant", reply->text, {}});
     }
-    if (settings.on_stats) settings.on_stats(reply->stats);
+    if (settings_.on_stats) settings_.on_stats(reply->stats);
   }
+
+ private:
+  void clear() {
+    text_.clear();
+    messages_.clear();
+    if (!system_.empty()) messages_.push_back({"system", system_, {}});
+  }
+
+  service::LoadedModel& model_;
+  const ChatSettings& settings_;
+  service::Request request_;
+  std::string system_;
+  std::vector<chat::Message> messages_;
+  std::string text_;  // of a raw conversation
+};
+
+}  // namespace
+
+int chat_loop(service::LoadedModel& model, const ChatSettings& settings) {
+  LineReader reader;
+  Chat chat(model, settings);
+  while (!terminated()) {
+    interrupted() = false;
+    const std::optional<std::string> input = read_message(reader);
+    if (!input) fmt::print("\n");
+    if (!input && !interrupted()) return 0;
+    if (!input || input->empty()) continue;
+    if (!input->starts_with("/")) {
+      chat.say(*input);
+    } else if (!chat.command(*input)) {
+      return 0;
+    }
+  }
+  return kInterruptedExit;
 }
 
 }  // namespace puna::cli

@@ -5,7 +5,6 @@
 #include <functional>
 #include <string>
 
-#include "base/result.h"
 #include "service/session.h"
 
 namespace puna::cli {
@@ -18,6 +17,6 @@ struct ChatSettings {
 };
 
 // Returns the exit code. An answer that fails is reported and the chat goes on.
-base::Result<int> chat_loop(service::LoadedModel& model, const ChatSettings& settings);
+int chat_loop(service::LoadedModel& model, const ChatSettings& settings);
 
 }  // namespace puna::cli

@@ -32,6 +32,7 @@ Action add_devices(CLI::App& app);
 Action add_inspect(CLI::App& app);
 Action add_logits(CLI::App& app);
 Action add_pull(CLI::App& app);
+Action add_quantize(CLI::App& app);
 Action add_run(CLI::App& app);
 Action add_selftest(CLI::App& app);
 Action add_tokenize(CLI::App& app);

@@ -18,6 +18,8 @@ constexpr Command kCommands[] = {
     {"devices", "List the devices and say which one is chosen", "puna devices --json", add_devices},
     {"bench", "Measure prefill and decode speed",
      "puna bench --synthetic llama3.2-1b:q4_0 -p 512 -n 128 -d 0,2048", add_bench},
+    {"quantize", "Write a model again with other weight types",
+     "puna quantize model-f16.gguf model-q4.gguf q4_k_m", add_quantize},
     {"selftest", "Check every kernel against its plain reference on a device",
      "puna selftest --device gpu", add_selftest},
 };

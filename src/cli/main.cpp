@@ -4,13 +4,16 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
+#include "cli/usage.h"
 
 #ifndef PUNA_VERSION
 #define PUNA_VERSION "unknown"
@@ -34,46 +37,102 @@ int fail_usage(const std::string& message, const std::string& command) {
   return 2;
 }
 
+struct Entry {
+  CLI::App* app;
+  Action action;
+};
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const Command& command : commands()) names.emplace_back(command.name);
+  return names;
+}
+
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+bool is_flag(std::string_view word) { return word.size() > 1 && word[0] == '-'; }
+
+// What the parser could not say so well: unknown names first, whatever else is wrong.
+std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> left = app.remaining();
+  for (const std::string& word : left) {
+    if (is_flag(word)) return unknown("option", word.substr(0, word.find('=')), flag_names(app));
+  }
+  if (!left.empty() && app.get_parent())
+    return fmt::format("\"{}\" is one argument too many", left.front());
+  return one_line(error.what());
+}
+
+// Commands and flags that do not exist, or not yet; empty when there are none.
+std::string refuse_names(std::span<char* const> words) {
+  if (words.empty()) return "No command is given";
+  const std::string_view command = words.front();
+  if (!is_flag(command)) {
+    if (is_planned_command(command))
+      return fmt::format("the command \"{}\" is not supported yet", command);
+    const std::vector<std::string> names = command_names();
+    if (std::ranges::find(names, command) == names.end()) return unknown("command", command, names);
+  }
+  for (const std::string_view word : words) {
+    if (word == "--") break;
+    const std::string_view name = word.substr(0, word.find('='));
+    if (is_planned_flag(name)) return fmt::format("{} is not supported yet", name);
+  }
+  return {};
+}
+
+// Runs what was asked for; the value is the exit code.
+int act(const Action& action) {
+  base::Result<int> code = action();
+  if (code) {
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return *code;
+    print_error("Writing to standard output fails.");
+    return 1;
+  }
+  if (code.error().code == base::ErrorCode::kCancelled && interrupted().load())
+    return kInterruptedExit;
+  print_error(code.error().text());
+  return code.error().code == base::ErrorCode::kUsage ? 2 : 1;
+}
+
 int main(int argc, char** argv) {
   CLI::App app{"Puna runs language models on any GPU through WebGPU, and on the CPU.", "puna"};
   app.set_version_flag("--version", PUNA_VERSION, "Print the version");
   app.set_help_flag("-h,--help", "Print this help");
   app.require_subcommand(1);
-  struct Entry {
-    CLI::App* app;
-    Action action;
-  };
   std::vector<Entry> entries;
   for (const Command& command : commands()) {
     CLI::App* sub = app.add_subcommand(std::string(command.name), std::string(command.summary));
     sub->footer(fmt::format("Example: {}", command.example));
     entries.push_back({sub, command.add(*sub)});
   }
-  std::string command;
+  if (argc < 2) fmt::print(stderr, "{}", app.help());
+  const std::span words(argv + 1, static_cast<size_t>(std::max(argc - 1, 0)));
+  if (const std::string wrong = refuse_names(words); !wrong.empty()) return fail_usage(wrong, "");
+  const auto picked = [&]() -> const CLI::App& {
+    return app.get_subcommands().empty() ? app : *app.get_subcommands().front();
+  };
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    const auto picked = app.get_subcommands();
-    fmt::print("{}", (picked.empty() ? &app : picked.front())->help());
+    fmt::print("{}", picked().help());
     return 0;
   } catch (const CLI::CallForVersion&) {
     fmt::print("puna {}\n", PUNA_VERSION);
     return 0;
   } catch (const CLI::ParseError& e) {
-    const auto picked = app.get_subcommands();
-    if (argc < 2) {
-      fmt::print(stderr, "{}", app.help());
-      return fail_usage("No command is given.", "");
-    }
-    return fail_usage(e.what(), picked.empty() ? "" : picked.front()->get_name());
+    const CLI::App& sub = picked();
+    return fail_usage(explain(sub, e), sub.get_parent() ? sub.get_name() : "");
   }
   for (const Entry& entry : entries) {
-    if (!entry.app->parsed()) continue;
-    base::Result<int> code = entry.action();
-    if (code) return *code;
-    if (code.error().code == base::ErrorCode::kCancelled && interrupted().load()) return 130;
-    print_error(code.error().text());
-    return code.error().code == base::ErrorCode::kUsage ? 2 : 1;
+    if (entry.app->parsed()) return act(entry.action);
   }
   return 2;
 }

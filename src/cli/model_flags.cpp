@@ -8,30 +8,37 @@
 #include <iterator>
 
 #include "base/log.h"
+#include "cli/usage.h"
+#include "gpu/devices.h"
+#include "kernels/matmul/cpu_matrix.h"
 
 namespace puna::cli {
 
 using base::ErrorCode;
 using base::Result;
 
+void add_thread_flags(CLI::App& app, ModelFlags& flags) {
+  app.add_option("--threads", flags.threads,
+                 "Threads to compute with on the CPU (default: one per physical core)")
+      ->check(CLI::Range(1, 1024));
+  app.add_flag("--verbose", flags.verbose, "Log what happens on stderr");
+}
+
 void add_device_flags(CLI::App& app, ModelFlags& flags) {
   app.add_option("--device", flags.device, "auto, gpu, gpu:N or cpu")->capture_default_str();
-  app.add_option("--threads", flags.threads,
-                 "Threads of the CPU device (default: one per physical core)")
-      ->check(CLI::Range(1, 1024));
+  add_thread_flags(app, flags);
   app.add_option("--gpu-features", flags.gpu_features,
                  "all, or baseline to hide every optional GPU feature")
       ->check(CLI::IsMember({"all", "baseline"}))
       ->capture_default_str();
   app.add_option("--cpu-variant", flags.cpu_variant,
                  "Force a variant of the CPU kernels (see puna devices)");
-  app.add_flag("--verbose", flags.verbose, "Log what happens on stderr");
 }
 
 void add_engine_flags(CLI::App& app, ModelFlags& flags) {
   add_device_flags(app, flags);
   app.add_option("--kv-type", flags.kv_type, "Type of the KV cache: f32, f16 or q8_0")
-      ->check(CLI::IsMember({"f32", "f16", "q8_0", "q4_0"}, CLI::ignore_case));
+      ->transform(CLI::IsMember({"f32", "f16", "q8_0", "q4_0"}, CLI::ignore_case));
   app.add_option("--numerics", flags.numerics,
                  "exact (f32 activations) or fast (int8 activations allowed)")
       ->check(CLI::IsMember({"exact", "fast"}));
@@ -51,11 +58,14 @@ Result<service::OpenOptions> open_options(const ModelFlags& flags, const Default
         [](base::LogLevel, std::string_view text) { fmt::print(stderr, "{}\n", text); },
         base::LogLevel::kInfo);
   }
+  PUNA_TRY(as_usage(gpu::check_device_name(flags.device)));
+  if (!flags.cpu_variant.empty()) {
+    PUNA_TRY(as_usage(kernels::set_cpu_variant(flags.cpu_variant)));
+  }
   service::OpenOptions o;
   o.model = flags.model;
   o.device = flags.device;
   o.gpu_baseline = flags.gpu_features == "baseline";
-  o.cpu_variant = flags.cpu_variant;
   o.engine.context = flags.context;
   o.engine.n_threads = flags.threads;
   o.engine.numerics = defaults.numerics;
@@ -64,9 +74,9 @@ Result<service::OpenOptions> open_options(const ModelFlags& flags, const Default
         flags.numerics == "exact" ? kernels::Numerics::kExact : kernels::Numerics::kFast;
   }
   o.engine.kv_type = defaults.kv_type;
-  if (flags.kv_type == "f32") o.engine.kv_type = kernels::KvType::kF32;
-  if (flags.kv_type == "f16") o.engine.kv_type = kernels::KvType::kF16;
-  if (flags.kv_type == "q8_0") o.engine.kv_type = kernels::KvType::kQ8_0;
+  for (const auto type : {kernels::KvType::kF32, kernels::KvType::kF16, kernels::KvType::kQ8_0}) {
+    if (name(type) == flags.kv_type) o.engine.kv_type = type;
+  }
   if (flags.kv_type == "q4_0")
     return base::fail(ErrorCode::kUsage, "--kv-type q4_0 is not supported yet.");
   o.engine.hooks.cancel = &interrupted();
@@ -107,24 +117,16 @@ Result<std::vector<int32_t>> parse_ids(const std::string& text) {
   return ids;
 }
 
-std::string read_stdin() {
-  return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+Result<std::string> text_or_stdin(const std::string& text) {
+  if (text != "-") return text;
+  const InterruptibleReads interruptible;
+  std::string all{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+  if (interrupted()) return base::fail(ErrorCode::kCancelled, "Reading was interrupted.");
+  return all;
 }
 
 std::string_view name(kernels::Numerics numerics) {
   return numerics == kernels::Numerics::kExact ? "exact" : "fast";
-}
-
-std::string_view name(kernels::KvType type) {
-  switch (type) {
-    case kernels::KvType::kF32:
-      return "f32";
-    case kernels::KvType::kF16:
-      return "f16";
-    case kernels::KvType::kQ8_0:
-      return "q8_0";
-  }
-  return "unknown";
 }
 
 }  // namespace puna::cli

@@ -27,7 +27,9 @@ struct ModelFlags {
   bool verbose = false;
 };
 
-// --device, --threads, --gpu-features, --cpu-variant, --verbose
+// --threads, --verbose
+void add_thread_flags(CLI::App& app, ModelFlags& flags);
+// The above and --device, --gpu-features, --cpu-variant.
 void add_device_flags(CLI::App& app, ModelFlags& flags);
 // The above and --kv-type, --numerics, --ctx.
 void add_engine_flags(CLI::App& app, ModelFlags& flags);
@@ -45,10 +47,9 @@ base::Result<service::OpenOptions> open_options(const ModelFlags& flags, const D
 
 // "1,2,3" or "1 2 3" as ids. Errors: kUsage naming the piece that is no number.
 base::Result<std::vector<int32_t>> parse_ids(const std::string& text);
-// All of standard input, bytes unchanged.
-std::string read_stdin();
+// `text`, or all of standard input, bytes unchanged, where that is "-". Errors: kCancelled.
+base::Result<std::string> text_or_stdin(const std::string& text);
 
 std::string_view name(kernels::Numerics numerics);
-std::string_view name(kernels::KvType type);
 
 }  // namespace puna::cli

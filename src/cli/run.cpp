@@ -12,6 +12,7 @@
 #include "cli/chat_loop.h"
 #include "cli/command.h"
 #include "cli/model_flags.h"
+#include "cli/usage.h"
 #include "service/session.h"
 
 namespace puna::cli {
@@ -22,7 +23,6 @@ struct Flags {
   std::optional<std::string> prompt;
   std::string system;
   std::string tokens;
-  std::string format;
   engine::SamplingParams sampling;
   std::optional<uint64_t> seed;
   std::optional<uint32_t> max_tokens;
@@ -78,7 +78,7 @@ base::Result<int> answer(const Flags& flags, service::LoadedModel& model, double
   if (!flags.tokens.empty()) {
     PUNA_TRY(request.tokens, parse_ids(flags.tokens));
   } else {
-    const std::string prompt = flags.prompt && *flags.prompt != "-" ? *flags.prompt : read_stdin();
+    PUNA_TRY(const std::string prompt, text_or_stdin(flags.prompt.value_or("-")));
     if (flags.raw || !model.chat_template) {
       request.prompt = prompt;
     } else {
@@ -95,14 +95,25 @@ base::Result<int> answer(const Flags& flags, service::LoadedModel& model, double
   if (flags.output_tokens) fmt::print("{}", fmt::join(reply.tokens, " "));
   fmt::print("\n");
   if (flags.stats) print_stats(model, reply.stats, load_ms);
-  return reply.stats.stop == engine::StopReason::kCancelled ? 130 : 0;
+  return reply.stats.stop == engine::StopReason::kCancelled ? kInterruptedExit : 0;
+}
+
+// Flags that would have no effect are refused.
+base::Result<void> check(const Flags& flags, bool chat) {
+  const auto refuse = [](const char* why) { return base::fail(base::ErrorCode::kUsage, why); };
+  if (!flags.tokens.empty() && flags.prompt)
+    return refuse("PROMPT and --tokens are both given; the prompt is one of them.");
+  if (!flags.system.empty() && (flags.raw || !flags.tokens.empty()))
+    return refuse("--system needs the chat template, which --raw and --tokens leave out.");
+  if (flags.output_tokens && chat)
+    return refuse("--output-tokens is for one answer; give a PROMPT or --tokens.");
+  return as_usage(engine::check(flags.sampling));
 }
 
 base::Result<int> run(const Flags& flags) {
-  if (!flags.format.empty())
-    return base::fail(base::ErrorCode::kUsage, "--format is not supported yet.");
-  if (auto ok = engine::check(flags.sampling); !ok)
-    return base::fail(base::ErrorCode::kUsage, ok.error().message);
+  const bool chat =
+      !flags.prompt && flags.tokens.empty() && stdin_is_terminal() && stdout_is_terminal();
+  PUNA_TRY(check(flags, chat));
   catch_interrupts();
   ProgressBar bar;
   PUNA_TRY(service::OpenOptions options, open_options(flags.model, {}, bar));
@@ -110,7 +121,11 @@ base::Result<int> run(const Flags& flags) {
   PUNA_TRY(service::LoadedModel model, service::open(options));
   const double load_ms = load.ms();
   bar.clear();
-  const bool chat = !flags.prompt && flags.tokens.empty() && stdin_is_terminal();
+  if (!flags.system.empty() && !model.chat_template) {
+    return base::fail(
+        base::ErrorCode::kUnsupported,
+        fmt::format("The model {} has no chat template; it takes no --system.", model.name));
+  }
   if (!chat) return answer(flags, model, load_ms);
   fmt::print(
       stderr,
@@ -156,7 +171,6 @@ Action add_run(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option("--tokens", flags->tokens,
                  "Prompt as token ids, separated by commas; nothing is added");
-  app.add_option("--format", flags->format)->group("");
   app.add_flag("--raw", flags->raw, "Complete the prompt as plain text, without the chat template");
   app.add_flag("--ignore-eos", flags->ignore_end, "Go on after the end token");
   app.add_flag("--output-tokens", flags->output_tokens,

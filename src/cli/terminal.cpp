@@ -13,9 +13,19 @@ namespace {
 constexpr double kShowEvery_ms = 100;
 
 std::atomic<bool> g_interrupted{false};
+std::atomic<bool> g_terminated{false};
 
-void on_interrupt(int) {
-  if (g_interrupted.exchange(true)) std::_Exit(130);
+void on_interrupt(int signal) {
+  if (signal == SIGTERM) g_terminated = true;
+  if (g_interrupted.exchange(true)) std::_Exit(kInterruptedExit);
+}
+
+void handle_signals(int flags) {
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  action.sa_flags = flags;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
 }
 
 std::string clock_text(double seconds) {
@@ -31,12 +41,12 @@ void print_error(std::string_view text) { fmt::print(stderr, "error: {}\n", text
 
 std::atomic<bool>& interrupted() { return g_interrupted; }
 
-void catch_interrupts() {
-  struct sigaction action = {};
-  action.sa_handler = on_interrupt;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
+bool terminated() { return g_terminated; }
+
+void catch_interrupts() { handle_signals(SA_RESTART); }
+
+InterruptibleReads::InterruptibleReads() { handle_signals(0); }
+InterruptibleReads::~InterruptibleReads() { handle_signals(SA_RESTART); }
 
 void ProgressBar::update(std::string_view what, uint64_t done_bytes, uint64_t total_bytes) {
   if (isatty(STDERR_FILENO) == 0) return;

@@ -14,10 +14,21 @@ namespace puna::cli {
 // One line `error: ...` on stderr.
 void print_error(std::string_view text);
 
-// Set by the first Ctrl-C (the second ends the process at once). catch_interrupts() installs the
-// handler.
+// Set by the first Ctrl-C or SIGTERM (the second ends the process at once). catch_interrupts()
+// installs the handler.
 std::atomic<bool>& interrupted();
 void catch_interrupts();
+// While one lives, these signals end a read that waits; otherwise reads and writes go on.
+class InterruptibleReads {
+ public:
+  InterruptibleReads();
+  ~InterruptibleReads();
+  InterruptibleReads(const InterruptibleReads&) = delete;
+  InterruptibleReads& operator=(const InterruptibleReads&) = delete;
+};
+// Whether SIGTERM came: Ctrl-C ends an answer of a chat, this the chat.
+bool terminated();
+constexpr int kInterruptedExit = 130;
 
 // A bar with bytes, rate and remaining time on stderr; silent unless stderr is a terminal.
 class ProgressBar {

@@ -30,7 +30,7 @@ base::Result<std::unique_ptr<tokenizer::Tokenizer>> open(const Flags& flags) {
 
 base::Result<int> tokenize(const Flags& flags) {
   PUNA_TRY(const auto tokenizer, open(flags));
-  const std::string text = flags.text == "-" ? read_stdin() : flags.text;
+  PUNA_TRY(const std::string text, text_or_stdin(flags.text));
   const auto ids = tokenizer->encode(text, {!flags.no_special, !flags.no_special});
   if (flags.json) {
     fmt::print("[{}]\n", fmt::join(ids, ","));
@@ -42,8 +42,8 @@ base::Result<int> tokenize(const Flags& flags) {
 
 base::Result<int> detokenize(const Flags& flags) {
   PUNA_TRY(const auto tokenizer, open(flags));
-  PUNA_TRY(const std::vector<int32_t> ids,
-           parse_ids(flags.text == "-" ? read_stdin() : flags.text));
+  PUNA_TRY(const std::string list, text_or_stdin(flags.text));
+  PUNA_TRY(const std::vector<int32_t> ids, parse_ids(list));
   for (int32_t id : ids) {
     if (id >= tokenizer->n_tokens()) {
       return base::fail(base::ErrorCode::kInvalidArgument,

@@ -79,7 +79,6 @@ Result<std::unique_ptr<tokenizer::Tokenizer>> open_tokenizer(ModelFile& file) {
 }
 
 Result<DeviceUse> open_device(const OpenOptions& options) {
-  if (!options.cpu_variant.empty()) PUNA_TRY(kernels::set_cpu_variant(options.cpu_variant));
   PUNA_TRY(const Picked picked, pick(options));
   DeviceUse use;
   use.why = picked.choice.why;

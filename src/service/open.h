@@ -20,7 +20,6 @@ struct OpenOptions {
   std::string model;            // a name in the store or catalogue, or a path
   std::string device = "auto";  // auto | gpu | gpu:N | cpu
   bool gpu_baseline = false;    // hide optional GPU features
-  std::string cpu_variant;      // force a variant of the CPU kernels; empty = best
   bool pull = true;             // fetch a catalogue model that is not in the store yet
   engine::EngineOptions engine;
   store::PullOptions pull_options;

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Talks to `puna run MODEL` on a pseudo-terminal, as a person would, and interrupts it.
+
+usage: tests/cli/chat_test.py PUNA
+
+The model is a tiny one with random weights, given a chat template and a long context: its text means nothing, but the same
+conversation gives the same text (--temp 0), and an answer goes on for many seconds unless it is stopped.
+"""
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unittest
+from pathlib import Path
+
+from tiny_gguf import STRING, U32, Gguf
+
+MODEL = Path(__file__).resolve().parent.parent / "goldens/llama-q4_0.gguf"
+PUNA = str(Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/puna").resolve())
+TEMPLATE = "{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}[answer]"
+PATIENCE_S = 60  # how long an answer may take to appear on a busy machine; nothing waits that long when all is well
+
+
+def total(stats):
+    """Tokens of the prompt; those that the cache still holds are not evaluated again."""
+    return int(stats["prompt_tokens"]) + int(stats["cached_tokens"])
+
+
+class Terminal:
+    """A program on a pseudo-terminal; what it writes to the terminal, stderr included, is collected."""
+
+    def __init__(self, args, env):
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen(args, stdin=slave, stdout=slave, stderr=slave, env=env, start_new_session=True,
+                                        preexec_fn=lambda: __import__("fcntl").ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(slave)
+        self.seen = ""
+        self.read = 0  # characters of `seen` that were waited for already
+
+    def more(self):
+        """Reads what is there; False at the end."""
+        try:
+            data = os.read(self.master, 65536)
+        except OSError:  # Linux: the other end is closed
+            return False
+        self.seen += data.decode("latin-1")
+        return bool(data)
+
+    def wait_for(self, pattern):
+        """The match of `pattern` in what came after the last match."""
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            found = re.compile(pattern, re.S).search(self.seen, self.read)
+            if found:
+                self.read = found.end()
+                return found
+            if not select.select([self.master], [], [], max(0, end - time.monotonic()))[0] or not self.more():
+                raise AssertionError(f"{pattern!r} does not come: {self.seen[self.read:][-500:]!r}")
+
+    def wait_for_prompt(self):
+        """The prompt appears a moment before the line editor takes the terminal over; keys in between are the kernel's."""
+        self.wait_for(">>> ")
+        end = time.monotonic() + PATIENCE_S
+        while termios.tcgetattr(self.master)[3] & termios.ICANON:
+            if time.monotonic() > end:
+                raise AssertionError("the prompt takes no keys")
+            time.sleep(0.001)
+
+    def type(self, keys):
+        os.write(self.master, keys.encode())
+
+    def say(self, line):
+        """The answer to a line: what stands between its echo and the line of --stats, and the numbers there."""
+        self.type(line + "\r")
+        self.wait_for(re.escape(line) + r"\r*\n")
+        start = self.read
+        stats = self.wait_for(r'device="[^\n]*stop=(\w+)\r\n')
+        numbers = dict(re.findall(r"(\w+)=([\d.]+)", stats.group()))
+        self.wait_for_prompt()
+        return self.seen[start : stats.start()], {**numbers, "stop": stats.group(1)}
+
+    def code(self):
+        end = time.monotonic() + PATIENCE_S
+        while select.select([self.master], [], [], max(0, end - time.monotonic()))[0] and self.more():
+            pass
+        return self.process.wait(timeout=PATIENCE_S)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.master)
+
+
+class Chat(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.home = Path(folder.name)
+        model = Gguf(MODEL)
+        model.set("tokenizer.chat_template", STRING, TEMPLATE)
+        model.set("llama.context_length", U32, 200000)
+        self.model = model.save(self.home / "chat.gguf")
+        self.env = {**os.environ, "PUNA_HOME": str(self.home), "TERM": "xterm"}
+
+    def start(self, *args):
+        terminal = Terminal([PUNA, "run", self.model, "--temp", "0", "--device", "cpu", "--threads", "1", "--stats", *args], self.env)
+        self.addCleanup(terminal.close)
+        return terminal
+
+    def chat(self, *args):
+        terminal = self.start(*args)
+        terminal.wait_for(r"context \d+ tokens.*Ctrl-D")
+        terminal.wait_for_prompt()
+        return terminal
+
+    def test_turns_build_on_one_another_until_cleared(self):
+        chat = self.chat("-n", "8", "--ignore-eos")
+        first, stats = chat.say("hello")
+        self.assertEqual(stats["generated_tokens"], "8")
+        self.assertEqual(stats["stop"], "length")
+        second, more = chat.say("hello")
+        self.assertGreater(total(more), total(stats))
+        self.assertGreater(int(more["cached_tokens"]), 0)
+        self.assertNotEqual(first, second)
+        chat.type("/clear\r")
+        chat.wait_for_prompt()
+        again, stats_again = chat.say("hello")
+        self.assertEqual((again, total(stats_again)), (first, total(stats)))
+        chat.type("/system be brief\r")
+        chat.wait_for_prompt()
+        self.assertGreater(total(chat.say("hello")[1]), total(stats))
+
+    def test_keys(self):
+        chat = self.chat("-n", "2")
+        chat.say("one")
+        chat.type("\x1b[A")  # up: the line before
+        chat.wait_for("one")
+        chat.type("!\x01zero \x05\r")  # to the start, a word, to the end
+        chat.wait_for("stop=")
+        chat.wait_for_prompt()
+        chat.type("half a li\x03")  # Ctrl-C drops the line
+        chat.wait_for_prompt()
+        _, stats = chat.say("two")
+        chat.type('"""first\r')
+        chat.wait_for(r"\.\.\. ")
+        chat.type('second"""\r')
+        chat.wait_for("stop=")
+        chat.wait_for_prompt()
+        chat.type("/?\r")
+        chat.wait_for("/clear.*/bye")
+        chat.wait_for_prompt()
+        chat.type("/nonsense\r")
+        chat.wait_for("Unknown command /nonsense")
+        chat.wait_for_prompt()
+        chat.type("\r")
+        chat.wait_for_prompt()
+        chat.type("\x04")
+        self.assertEqual(chat.code(), 0)
+        history = (self.home / "history").read_text()
+        self.assertIn("zero", history)
+        # The next chat knows the lines of this one.
+        chat = self.chat("-n", "2")
+        chat.type("\x1b[A")
+        chat.wait_for("nonsense")
+        chat.type("\x15/bye\r")
+        self.assertEqual(chat.code(), 0)
+
+    def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(self):
+        chat = self.chat("--ctx", "0", "--ignore-eos")
+        chat.type("go\r")
+        chat.wait_for("go\r*\n.{20}")
+        chat.type("\x03")
+        stopped = chat.wait_for(r"generated_tokens=(\d+).*stop=(\w+)\r\n")
+        self.assertEqual(stopped.group(2), "cancelled")
+        self.assertLess(int(stopped.group(1)), 190000)
+        chat.wait_for_prompt()
+        chat.type("\x04")
+        self.assertEqual(chat.code(), 0)
+
+    def test_ctrl_c_ends_a_single_answer(self):
+        run = self.start("--ctx", "0", "--ignore-eos", "go")
+        run.wait_for(r"\A(?:\r[^\x1b]*\x1b\[K)*[^\r\x1b].{20}")  # after the progress bar
+        run.type("\x03")
+        self.assertEqual(run.code(), 130)
+        self.assertIn("stop=cancelled", run.seen)
+
+    def test_termination_ends_a_chat(self):
+        chat = self.chat()
+        chat.process.send_signal(signal.SIGTERM)
+        self.assertEqual(chat.code(), 130)
+
+    def test_progress_bars_are_for_terminals(self):
+        command = [PUNA, "quantize", str(MODEL.with_name("llama-q4_k_m.gguf")), str(self.home / "out.gguf"), "q8_0"]
+        terminal = Terminal(command, self.env)
+        self.addCleanup(terminal.close)
+        terminal.wait_for(r"\[[#.]+\].*%.*/s.*left")
+        self.assertEqual(terminal.code(), 0)
+        quiet = subprocess.run(command, capture_output=True, text=True, env=self.env, timeout=PATIENCE_S)
+        self.assertEqual(quiet.returncode, 0)
+        self.assertNotIn("[#", quiet.stderr)
+        self.assertNotIn("\x1b", quiet.stderr + quiet.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
