@@ -104,6 +104,18 @@ void note_norms(Graph& graph) {
   }
 }
 
+// Tells attention ops what made their q, keys and values.
+void note_appends(Graph& graph) {
+  for (size_t i = 0; i + 1 < graph.ops.size(); ++i) {
+    const auto* rope = std::get_if<RopeOp>(&graph.ops[i]);
+    auto* attention = std::get_if<AttentionOp>(&graph.ops[i + 1]);
+    if (rope && attention && attention->q == rope->q && attention->layer == rope->layer &&
+        n_readers(graph, rope->q) == 1) {
+      attention->append = *rope;
+    }
+  }
+}
+
 }  // namespace
 
 Graph fuse(Graph graph) {
@@ -114,6 +126,7 @@ Graph fuse(Graph graph) {
     }
   }
   note_norms(graph);
+  note_appends(graph);
   return graph;
 }
 

@@ -273,6 +273,10 @@ class Planner {
     args.step = plan_.step;
     args.pages = plan_.pages;
     args.q = value(op.q);
+    if (op.append && rows_ == 1) {
+      args.append = {value(op.append->qkv), head_norms(*op.append), turns(*op.append),
+                     op.append->norm_eps, op.append->rope};
+    }
     args.k_cache = layers_[op.layer].k;
     args.v_cache = layers_[op.layer].v;
     args.out = value(op.out);
@@ -348,15 +352,29 @@ class Planner {
     if (makes_norm(i)) args.norm = {value(op.x_norm->x), vector(*op.x_norm->gamma), op.x_norm->eps};
     return kernels::matmul(device_, args, out);
   }
-  Result<void> lower(size_t, const RopeOp& op, std::vector<kernels::KernelCall>& out) {
+  std::optional<Slice> head_norms(const RopeOp& op) const {
+    if (!op.q_norm || !op.k_norm) return {};
+    return find_constant({*op.q_norm, *op.k_norm}, {})->slice;
+  }
+  std::optional<Slice> turns(const RopeOp& op) const {
+    if (op.rope.n_rot == 0) return {};
+    return find_constant(factors(op), op.rope)->slice;
+  }
+  // In this class attention does what the rope op before it would.
+  bool appends(size_t i) const {
+    const auto* op = i < graph_.ops.size() ? std::get_if<AttentionOp>(&graph_.ops[i]) : nullptr;
+    return op && op->append && rows_ == 1 &&
+           kernels::attention_appends(device_, attention_args(i, *op));
+  }
+  Result<void> lower(size_t i, const RopeOp& op, std::vector<kernels::KernelCall>& out) {
+    if (appends(i + 1)) return {};
     kernels::RopeArgs args;
     args.label = op.label;
     args.step = plan_.step;
     args.pages = plan_.pages;
     args.qkv = value(op.qkv);
-    if (op.q_norm && op.k_norm)
-      args.head_norms = find_constant({*op.q_norm, *op.k_norm}, {})->slice;
-    if (op.rope.n_rot > 0) args.table = find_constant(factors(op), op.rope)->slice;
+    args.head_norms = head_norms(op);
+    args.table = turns(op);
     args.q_out = value(op.q);
     args.k_cache = layers_[op.layer].k;
     args.v_cache = layers_[op.layer].v;
@@ -368,7 +386,9 @@ class Planner {
     return kernels::rope_append(device_, args, out);
   }
   Result<void> lower(size_t i, const AttentionOp& op, std::vector<kernels::KernelCall>& out) {
-    return kernels::attention(device_, attention_args(i, op), out);
+    kernels::AttentionArgs args = attention_args(i, op);
+    if (!appends(i)) args.append.reset();
+    return kernels::attention(device_, args, out);
   }
   Result<void> lower(size_t, const GatherOp& op, std::vector<kernels::KernelCall>& out) {
     return kernels::gather_rows(

@@ -17,7 +17,11 @@ struct Reads {
     return out;
   }
   std::vector<ValueId> operator()(const RopeOp& op) const { return {op.qkv}; }
-  std::vector<ValueId> operator()(const AttentionOp& op) const { return {op.q}; }
+  std::vector<ValueId> operator()(const AttentionOp& op) const {
+    std::vector<ValueId> out = {op.q};
+    if (op.append) out.push_back(op.append->qkv);
+    return out;
+  }
   std::vector<ValueId> operator()(const GatherOp& op) const { return {op.x}; }
   std::vector<ValueId> operator()(const AddOp& op) const { return {op.x, op.y}; }
   std::vector<ValueId> operator()(const ScaleOp& op) const { return {op.y}; }

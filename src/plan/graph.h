@@ -100,6 +100,8 @@ struct AttentionOp {
   float scale = 1.0f;
   float softcap = 0.0f;
   uint32_t window = 0;
+  // The op right before, when q comes from it: a step of one row may do its work here.
+  std::optional<RopeOp> append = {};
 };
 struct GatherOp {
   ValueId x;  // rows of tokens

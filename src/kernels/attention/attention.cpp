@@ -91,8 +91,17 @@ Describe described(const AttentionArgs& args, std::string label, std::string_vie
 }
 
 void bind_operands(Describe& call, const AttentionArgs& args) {
-  call.constant("B_PAGES", args.pages).constant("B_K", args.k_cache).constant("B_V", args.v_cache);
-  call.arena("B_Q", args.q).arena("B_OUT", args.out).real("SCALE", args.scale);
+  call.constant("B_PAGES", args.pages).arena("B_OUT", args.out).real("SCALE", args.scale);
+  if (!args.append) {
+    call.constant("B_K", args.k_cache).constant("B_V", args.v_cache).arena("B_Q", args.q);
+    return;
+  }
+  const AttentionAppend& append = *args.append;
+  call.flag("KV_APPEND").arena("B_K", args.k_cache).arena("B_V", args.v_cache);
+  call.arena("B_QKV", append.qkv);
+  call.number("N_ROT", append.rope.n_rot).number("NEOX", append.rope.pairs == RopePairs::kNeox);
+  if (append.table) call.constant("B_TABLE", *append.table);
+  if (append.head_norms) call.constant("B_NORMS", *append.head_norms).real("EPS", append.norm_eps);
 }
 
 void decode(const gpu::DeviceInfo& device, const AttentionArgs& args,
@@ -145,6 +154,16 @@ uint32_t attention_max_splits(const gpu::DeviceInfo&, const AttentionArgs& args)
   return args.max_rows > kDecodeRows
              ? 1
              : std::max(kMinSplits, kMaxSplits / std::max(1u, args.max_rows));
+}
+
+bool attention_appends(const gpu::DeviceInfo& device, const AttentionArgs& args) {
+  const RopeParams& rope = args.append->rope;
+  // Pairs lie in one unit of eight elements, or in two units at the same place.
+  const uint32_t multiple = rope.pairs == RopePairs::kNeox ? 16 : 8;
+  return args.max_rows == 1 && args.kv.type != KvType::kQ8_0 && args.kv.head_dim % 8 == 0 &&
+         rope.n_rot % multiple == 0 && rope.n_rot <= args.kv.head_dim &&
+         lanes_shuffle(device, decode_tuning(device, args)) &&
+         (!args.append->head_norms || device.limits.max_storage_buffers >= 9);
 }
 
 uint64_t attention_scratch_bytes(const gpu::DeviceInfo& device, const AttentionArgs& args) {
@@ -204,6 +223,10 @@ void attention_tuned(const gpu::DeviceInfo& device, const AttentionArgs& args,
 base::Result<void> attention(const gpu::DeviceInfo& device, const AttentionArgs& args,
                              std::vector<KernelCall>& out) {
   PUNA_TRY(const AttentionTuning tuning, attention_tuning(device, args));
+  if (args.append && !attention_appends(device, args)) {
+    return base::fail(base::ErrorCode::kInvalidArgument,
+                      fmt::format("Attention {} cannot append its own keys.", args.label));
+  }
   attention_tuned(device, args, tuning, out);
   return {};
 }

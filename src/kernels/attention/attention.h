@@ -7,19 +7,32 @@
 // softcap) when softcap > 0.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/thread_pool.h"
 #include "kernels/common/call.h"
 #include "kernels/common/step.h"
+#include "kernels/rope/rope.h"
 
 namespace puna::kernels {
+
+// The raw q, k and v of a step of one row, before head norms, rotation and append (rope/rope.h).
+struct AttentionAppend {
+  Slice qkv = {};                        // [(n_heads + 2 n_kv_heads) * head_dim] f32
+  std::optional<Slice> head_norms = {};  // as RopeArgs
+  std::optional<Slice> table = {};
+  float norm_eps = 1e-6f;
+  RopeParams rope = {};
+};
 
 struct AttentionArgs {
   std::string label;
   Slice step = {};
   Slice pages = {};
   Slice q = {};
+  // Instead of q, and of rope_append() before; only where attention_appends() says so.
+  std::optional<AttentionAppend> append = {};
   Slice k_cache = {}, v_cache = {};
   Slice out = {};
   Slice scratch = {};  // of attention_scratch_bytes()
@@ -43,6 +56,9 @@ AttentionSplits attention_splits(uint32_t max_splits, uint32_t n_kv);
 // The most splits a decode step may use (n_splits in StepShape stays at or below it; 1 for prefill
 // classes).
 uint32_t attention_max_splits(const gpu::DeviceInfo& device, const AttentionArgs& args);
+// Whether attention of these arguments can do the work of a rope_append() before it (args.append
+// gives the shapes; its slices may be empty).
+bool attention_appends(const gpu::DeviceInfo& device, const AttentionArgs& args);
 uint64_t attention_scratch_bytes(const gpu::DeviceInfo& device, const AttentionArgs& args);
 base::Result<void> attention(const gpu::DeviceInfo& device, const AttentionArgs& args,
                              std::vector<KernelCall>& out);

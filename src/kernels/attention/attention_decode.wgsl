@@ -4,6 +4,8 @@
 // over the keys with a softmax of their own, KEYS keys at a time so that many loads are in flight, and are merged at the end.
 // The result is divided by the sum and stored in `out` when the step has one split, else kept with its maximum and sum in scratch for
 // attention_combine.wgsl. Scores and sums are f32 whatever the cache type.
+// With KV_APPEND the row brings its raw q, k and v (append.wgsl): the workgroups of the last split use the new key last, from registers,
+// and one of them per KV head puts it into the cache.
 #include "common/kv_read.wgsl"
 
 #define GROUPS (WG / LANES)
@@ -13,7 +15,11 @@
 
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
 @group(0) @binding(B_PAGES) var<storage, read> pages: array<u32>;
+#ifdef KV_APPEND
+@group(0) @binding(B_QKV) var<storage, read_write> qkv: array<vec4<f32>>;
+#else
 @group(0) @binding(B_Q) var<storage, read_write> q: array<vec4<f32>>;
+#endif
 @group(0) @binding(B_OUT) var<storage, read_write> out: array<vec4<f32>>;
 // [MAX_ROWS, N_HEADS, MAX_SPLITS, HEAD_VECTORS] sums, then [MAX_ROWS, N_HEADS, MAX_SPLITS] (maximum, sum, -, -).
 @group(0) @binding(B_SCRATCH) var<storage, read_write> scratch: array<vec4<f32>>;
@@ -27,11 +33,24 @@ var<workgroup> sums: array<vec4<f32>, MERGED * GROUPS * HEAD_VECTORS>;
 var<workgroup> partial: array<f32, HEADS * KEYS * WG>;
 #endif
 
+#ifdef KV_APPEND
+#include "attention/append.wgsl"
+
+// The sum over a group's lanes.
+fn lanes_sum(value: f32) -> f32 {
+  var sum = value;
+#for b in 0..LANES_LOG2
+  sum += subgroupShuffleXor(sum, 1u << b##u);
+#endfor
+  return sum;
+}
+#else
 // Four elements of a query head times the scale of the scores; zero beyond the head.
 fn query(row: u32, head: u32, unit: u32, half: u32) -> vec4<f32> {
   let v = unit * UNIT_VECTORS + half;
   return select(vec4<f32>(), q[(row * N_HEADS + head) * HEAD_VECTORS + min(v, HEAD_VECTORS - 1u)] * SCALE, v < HEAD_VECTORS);
 }
+#endif
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) local: u32) {
@@ -51,26 +70,56 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let group = local / LANES;
   let lane = local % LANES;
 
+#for s in 0..STEPS
+  let unit_##s = min(lane + s * LANES, UNITS - 1u);
+  let in_head_##s = lane + s * LANES < UNITS;
+#ifdef KV_APPEND
+  let turn_##s = turn_of(position, unit_##s);
+#endif
+#endfor
 #for h in 0..HEADS
   let head_##h = kv_head * GROUP_HEADS + min(chunk * HEADS + h, GROUP_HEADS - 1u);
   var maximum_##h = LOWEST;
   var sum_##h = 0.0;
+#ifdef KV_APPEND
+#ifdef B_NORMS
+  var squares_##h = 0.0;
 #for s in 0..STEPS
+  squares_##h += select(0.0, squares_of(qkv_unit(head_##h, unit_##s)), in_head_##s);
+#endfor
+  let inverse_##h = inverseSqrt(lanes_sum(squares_##h) / f32(HEAD_DIM) + EPS);
+#else
+  const inverse_##h = 1.0;
+#endif
+#endif
+#for s in 0..STEPS
+#ifdef KV_APPEND
+  let turned_##h##_##s = turned(head_##h, unit_##s, turn_##s, inverse_##h);
+  let scale_##h##_##s = select(0.0, SCALE, in_head_##s);
+  let q_##h##_##s = Unit(turned_##h##_##s.low * scale_##h##_##s, turned_##h##_##s.high * scale_##h##_##s);
+#else
   let q_##h##_##s = Unit(query(row, head_##h, lane + s * LANES, 0u), query(row, head_##h, lane + s * LANES, UNIT_VECTORS - 1u));
+#endif
   var low_##h##_##s = vec4<f32>();
   var high_##h##_##s = vec4<f32>();
 #endfor
 #endfor
 
-  for (var base = first; base < last; base += GROUPS * KEYS) {
+#ifdef KV_APPEND
+  let is_last = last == position + 1u;
+  let kept = select(last, position, is_last);  // the new key is not in the cache
+#else
+  let kept = last;
+#endif
+  for (var base = first; base < kept; base += GROUPS * KEYS) {
     // Keys beyond the end repeat the last one and count for nothing.
 #for k in 0..KEYS
     let key_##k = base + k * GROUPS + group;
-    let position_##k = min(key_##k, last - 1u);
+    let position_##k = min(key_##k, kept - 1u);
     let row_##k = kv_row(pages[table + position_##k / PAGE_TOKENS], N_KV_HEADS, kv_head, position_##k);
 #for s in 0..STEPS
-    let k_##k##_##s = k_unit(row_##k, min(lane + s * LANES, UNITS - 1u));
-    let v_##k##_##s = v_unit(row_##k, min(lane + s * LANES, UNITS - 1u));
+    let k_##k##_##s = k_unit(row_##k, unit_##s);
+    let v_##k##_##s = v_unit(row_##k, unit_##s);
 #endfor
 #for h in 0..HEADS
     var score_##k##_##h = 0.0;
@@ -114,7 +163,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 #if SOFTCAP > 0
       score_##k##_##h = cap(score_##k##_##h);
 #endif
-      highest = max(highest, select(LOWEST, score_##k##_##h, key_##k < last));
+      highest = max(highest, select(LOWEST, score_##k##_##h, key_##k < kept));
 #endfor
       let shrink = exp(maximum_##h - highest);
       maximum_##h = highest;
@@ -124,7 +173,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       high_##h##_##s *= shrink;
 #endfor
 #for k in 0..KEYS
-      let weight_##k = select(0.0, exp(score_##k##_##h - highest), key_##k < last);
+      let weight_##k = select(0.0, exp(score_##k##_##h - highest), key_##k < kept);
       sum_##h += weight_##k;
 #for s in 0..STEPS
       low_##h##_##s += weight_##k * v_##k##_##s.low;
@@ -134,6 +183,51 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     }
 #endfor
   }
+
+#ifdef KV_APPEND
+  if (is_last) {
+    // All groups go through this, the first one counts.
+    let new_row = kv_row(pages[table + position / PAGE_TOKENS], N_KV_HEADS, kv_head, position);
+#ifdef B_NORMS
+    var new_squares = 0.0;
+#for s in 0..STEPS
+    new_squares += select(0.0, squares_of(qkv_unit(N_HEADS + kv_head, unit_##s)), in_head_##s);
+#endfor
+    let new_inverse = inverseSqrt(lanes_sum(new_squares) / f32(HEAD_DIM) + EPS);
+#else
+    const new_inverse = 1.0;
+#endif
+#for s in 0..STEPS
+    let new_k_##s = as_kept(turned(N_HEADS + kv_head, unit_##s, turn_##s, new_inverse));
+    let new_v_##s = as_kept(qkv_unit(N_HEADS + N_KV_HEADS + kv_head, unit_##s));
+    if (group == 0u && chunk == 0u && in_head_##s) {
+      keep_k(new_row, unit_##s, new_k_##s);
+      keep_v(new_row, unit_##s, new_v_##s);
+    }
+#endfor
+#for h in 0..HEADS
+    {
+      var part = 0.0;
+#for s in 0..STEPS
+      part += dot(q_##h##_##s.low, new_k_##s.low) + dot(q_##h##_##s.high, new_k_##s.high);
+#endfor
+      var score = lanes_sum(part);
+#if SOFTCAP > 0
+      score = cap(score);
+#endif
+      let highest = max(maximum_##h, select(LOWEST, score, group == 0u));
+      let shrink = exp(maximum_##h - highest);
+      let weight = select(0.0, exp(score - highest), group == 0u);
+      maximum_##h = highest;
+      sum_##h = sum_##h * shrink + weight;
+#for s in 0..STEPS
+      low_##h##_##s = low_##h##_##s * shrink + weight * new_v_##s.low;
+      high_##h##_##s = high_##h##_##s * shrink + weight * new_v_##s.high;
+#endfor
+    }
+#endfor
+  }
+#endif
 
   // Merge the groups: one maximum a head, sums scaled to it.
   if (lane == 0u) {

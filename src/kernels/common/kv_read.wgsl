@@ -18,8 +18,13 @@
 #define CACHE_WORD vec2<u32>
 #endif
 
+#ifdef KV_APPEND
+@group(0) @binding(B_K) var<storage, read_write> k_cache: array<CACHE_WORD>;
+@group(0) @binding(B_V) var<storage, read_write> v_cache: array<CACHE_WORD>;
+#else
 @group(0) @binding(B_K) var<storage, read> k_cache: array<CACHE_WORD>;
 @group(0) @binding(B_V) var<storage, read> v_cache: array<CACHE_WORD>;
+#endif
 
 // With units of four elements `high` stays zero.
 struct Unit {
