@@ -18,9 +18,6 @@ constexpr uint32_t kDecodeRows = 16;
 
 // Decode.
 constexpr uint32_t kDecodeWorkgroup = 128;
-constexpr uint32_t kSplitTokens = 64;  // KV tokens that are worth a workgroup of their own
-constexpr uint32_t kWholeTokens =
-    128;  // up to here one split: a combine would cost more than it saves
 constexpr uint32_t kMaxSplits = 64;  // of a class of one row; shared out over more
 constexpr uint32_t kMinSplits = 4;
 constexpr uint32_t kHeadUnits = 8;       // heads * steps, at most: 16 floats each in registers

@@ -51,6 +51,10 @@ struct AttentionSplits {
   uint32_t n_splits = 1;
   uint32_t split_tokens = kPageTokens;
 };
+// KV tokens that are worth a workgroup of their own, and up to how many there is one split: a
+// combine would cost more than it saves. sample/advance.wgsl counts splits by the same rule.
+constexpr uint32_t kSplitTokens = 64;
+constexpr uint32_t kWholeTokens = 128;
 // For rows that see at most n_kv positions; max_splits of attention_max_splits().
 AttentionSplits attention_splits(uint32_t max_splits, uint32_t n_kv);
 // The most splits a decode step may use (n_splits in StepShape stays at or below it; 1 for prefill

@@ -15,6 +15,7 @@ constexpr uint32_t kStepTokenCount = 0;   // n_tokens
 constexpr uint32_t kStepOutputCount = 1;  // n_outputs
 constexpr uint32_t kStepSplitCount = 2;   // attention splits used in this step
 constexpr uint32_t kStepSplitTokens = 3;  // fewest KV tokens of a split, a multiple of kPageTokens
+constexpr uint32_t kStepSplitLimit = 4;   // the most splits the batch class may use
 constexpr uint32_t kStepTokens = 16;      // token id of each row
 // Absolute position of each row in its sequence.
 constexpr uint32_t kStepPositions = kStepTokens + kMaxStepTokens;

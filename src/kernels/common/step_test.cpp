@@ -20,6 +20,7 @@ TEST_CASE("step.wgsl declares the same numbers as step.h") {
   CHECK(declares("STEP_OUTPUT_COUNT", kStepOutputCount));
   CHECK(declares("STEP_SPLIT_COUNT", kStepSplitCount));
   CHECK(declares("STEP_SPLIT_TOKENS", kStepSplitTokens));
+  CHECK(declares("STEP_SPLIT_LIMIT", kStepSplitLimit));
   CHECK(declares("STEP_TOKENS", kStepTokens));
   CHECK(declares("STEP_POSITIONS", kStepPositions));
   CHECK(declares("STEP_SEQUENCES", kStepSequences));

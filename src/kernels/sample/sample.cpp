@@ -1,6 +1,7 @@
 // GPU forms of sample.h.
 #include "kernels/sample/sample.h"
 
+#include "kernels/attention/attention.h"
 #include "kernels/common/describe.h"
 
 namespace puna::kernels {
@@ -48,6 +49,8 @@ base::Result<void> advance(const gpu::DeviceInfo&, const AdvanceArgs& args,
       .arena("B_STEP", args.step)
       .arena("B_IDS", args.ids)
       .number("MAX_BATCH", kMaxBatch)
+      .number("WHOLE_TOKENS", kWholeTokens)
+      .number("SPLIT_TOKENS", kSplitTokens)
       .grid({})
       .add_to(out);
   return {};

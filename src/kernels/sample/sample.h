@@ -2,7 +2,7 @@
 //   argmax: id[i] = index of the largest of logits[i, :] (the lowest index among equals)
 //   logits [n_outputs, vocab] f32     ids [n_outputs] u32
 // advance: for decode steps where row i is output i: writes ids[i] into the step buffer as row i's
-// next token and adds 1 to its position.
+// next token, adds 1 to its position, and sets the splits of attention for the step so made.
 #pragma once
 
 #include <vector>

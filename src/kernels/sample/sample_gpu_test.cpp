@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/attention/attention.h"
 #include "kernels/common/step.h"
 #include "kernels/common/test_util.h"
 #include "kernels/sample/sample.h"
@@ -65,27 +66,33 @@ TEST_CASE("argmax on the GPU takes the lowest of equals and passes over NaN") {
   CHECK(argmax_gpu(*gpu, row(NAN), 1)[0] == 0);
 }
 
-TEST_CASE("advance on the GPU chains rows into the next step") {
+TEST_CASE("advance on the GPU chains rows into the next step and counts its splits as the host") {
   const auto gpu = test::GpuHarness::open();
   if (!gpu) return;
-  std::vector<uint32_t> step(kStepWords, 77);
-  step[kStepTokenCount] = 3;
-  for (uint32_t i = 0; i < 3; ++i) step[kStepPositions + i] = 10 + 5 * i;
-  AdvanceArgs args;
-  args.label = "advance";
-  args.step = gpu->upload(step);
-  args.ids = gpu->upload(std::vector<uint32_t>{5, 6, 7, 8, 9});
-  std::vector<KernelCall> calls;
-  REQUIRE(advance(gpu->info(), args, calls));
-  gpu->run(calls, {.n_tokens = 3});
-  gpu->run(calls, {.n_tokens = 3});
+  for (const uint32_t limit : {1u, 4u, 64u}) {
+    for (const uint32_t position : {0u, 116u, 117u, 500u, 9000u}) {
+      std::vector<uint32_t> step(kStepWords, 77);
+      step[kStepTokenCount] = 3;
+      step[kStepSplitLimit] = limit;
+      for (uint32_t i = 0; i < 3; ++i) step[kStepPositions + i] = position + 5 * i;
+      AdvanceArgs args;
+      args.label = "advance";
+      args.step = gpu->upload(step);
+      args.ids = gpu->upload(std::vector<uint32_t>{5, 6, 7, 8, 9});
+      std::vector<KernelCall> calls;
+      REQUIRE(advance(gpu->info(), args, calls));
+      gpu->run(calls, {.n_tokens = 3});
+      gpu->run(calls, {.n_tokens = 3});
 
-  std::vector<uint32_t> want = step;
-  for (uint32_t i = 0; i < 3; ++i) {
-    want[kStepTokens + i] = 5 + i;
-    want[kStepPositions + i] = 12 + 5 * i;
+      std::vector<uint32_t> want = step;
+      for (uint32_t i = 0; i < 3; ++i) {
+        want[kStepTokens + i] = 5 + i;
+        want[kStepPositions + i] = position + 5 * i + 2;
+      }
+      want[kStepSplitCount] = attention_splits(limit, want[kStepPositions + 2] + 1).n_splits;
+      CHECK(gpu->read<uint32_t>(args.step) == want);
+    }
   }
-  CHECK(gpu->read<uint32_t>(args.step) == want);
 }
 
 }  // namespace
