@@ -4,6 +4,8 @@
 // over the keys with a softmax of their own, KEYS keys at a time so that many loads are in flight, and are merged at the end.
 // The result is divided by the sum and stored in `out` when the step has one split, else kept with its maximum and sum in scratch for
 // attention_combine.wgsl. Scores and sums are f32 whatever the cache type.
+// With KV_APPEND the row brings its raw q, k and v (append.wgsl): the workgroups of the last split use the new key last, from registers,
+// and one of them per KV head puts it into the cache.
 // Reads of the paged KV cache in units of UNIT_ELEMENTS consecutive elements of a head row (8, or 4 where HEAD_DIM does not divide
 // by 8), decoded to f32. A unit of f16 is one 16-byte load, of f32 two, of q8_0 8 bytes and a scale word.
 // The step buffer and the KV cache as kernels read them; step.h describes both, step_test.cpp keeps the numbers equal.
@@ -15,6 +17,7 @@ const STEP_TOKEN_COUNT = 0u;
 const STEP_OUTPUT_COUNT = 1u;
 const STEP_SPLIT_COUNT = 2u;
 const STEP_SPLIT_TOKENS = 3u;
+const STEP_SPLIT_LIMIT = 4u;
 const STEP_TOKENS = 16u;
 const STEP_POSITIONS = 528u;
 const STEP_SEQUENCES = 1040u;
@@ -36,8 +39,8 @@ fn kv_scale_word(row: u32, head_dim: u32, d: u32) -> u32 {
   return row * ((head_dim + 63u) / 64u) + d / 64u;
 }
 
-@group(0) @binding(2) var<storage, read> k_cache: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> v_cache: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> k_cache: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read> v_cache: array<vec4<f32>>;
 
 // With units of four elements `high` stays zero.
 struct Unit {
@@ -60,8 +63,8 @@ fn v_unit(row: u32, unit: u32) -> Unit {
 
 @group(0) @binding(0) var<storage, read> step: array<u32>;
 @group(0) @binding(1) var<storage, read> pages: array<u32>;
-@group(0) @binding(4) var<storage, read_write> q: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read_write> out: array<vec4<f32>>;
+@group(0) @binding(5) var<storage, read_write> q: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> out: array<vec4<f32>>;
 // [MAX_ROWS, N_HEADS, MAX_SPLITS, HEAD_VECTORS] sums, then [MAX_ROWS, N_HEADS, MAX_SPLITS] (maximum, sum, -, -).
 @group(0) @binding(6) var<storage, read_write> scratch: array<vec4<f32>>;
 
@@ -108,6 +111,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let group = local / 2;
   let lane = local % 2;
 
+  let unit_0 = min(lane + 0 * 2, (16 / 8) - 1u);
+  let in_head_0 = lane + 0 * 2 < (16 / 8);
   let head_0 = kv_head * 2 + min(chunk * 2 + 0, 2 - 1u);
   var maximum_0 = LOWEST;
   var sum_0 = 0.0;
@@ -121,13 +126,14 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   var low_1_0 = vec4<f32>();
   var high_1_0 = vec4<f32>();
 
-  for (var base = first; base < last; base += (128 / 2) * 1) {
+  let kept = last;
+  for (var base = first; base < kept; base += (128 / 2) * 1) {
     // Keys beyond the end repeat the last one and count for nothing.
     let key_0 = base + 0 * (128 / 2) + group;
-    let position_0 = min(key_0, last - 1u);
+    let position_0 = min(key_0, kept - 1u);
     let row_0 = kv_row(pages[table + position_0 / PAGE_TOKENS], 2, kv_head, position_0);
-    let k_0_0 = k_unit(row_0, min(lane + 0 * 2, (16 / 8) - 1u));
-    let v_0_0 = v_unit(row_0, min(lane + 0 * 2, (16 / 8) - 1u));
+    let k_0_0 = k_unit(row_0, unit_0);
+    let v_0_0 = v_unit(row_0, unit_0);
     var score_0_0 = 0.0;
     score_0_0 += dot(q_0_0.low, k_0_0.low) + dot(q_0_0.high, k_0_0.high);
     var score_0_1 = 0.0;
@@ -149,26 +155,26 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 
     {
       var highest = maximum_0;
-      highest = max(highest, select(LOWEST, score_0_0, key_0 < last));
+      highest = max(highest, select(LOWEST, score_0_0, key_0 < kept));
       let shrink = exp(maximum_0 - highest);
       maximum_0 = highest;
       sum_0 *= shrink;
       low_0_0 *= shrink;
       high_0_0 *= shrink;
-      let weight_0 = select(0.0, exp(score_0_0 - highest), key_0 < last);
+      let weight_0 = select(0.0, exp(score_0_0 - highest), key_0 < kept);
       sum_0 += weight_0;
       low_0_0 += weight_0 * v_0_0.low;
       high_0_0 += weight_0 * v_0_0.high;
     }
     {
       var highest = maximum_1;
-      highest = max(highest, select(LOWEST, score_0_1, key_0 < last));
+      highest = max(highest, select(LOWEST, score_0_1, key_0 < kept));
       let shrink = exp(maximum_1 - highest);
       maximum_1 = highest;
       sum_1 *= shrink;
       low_1_0 *= shrink;
       high_1_0 *= shrink;
-      let weight_0 = select(0.0, exp(score_0_1 - highest), key_0 < last);
+      let weight_0 = select(0.0, exp(score_0_1 - highest), key_0 < kept);
       sum_1 += weight_0;
       low_1_0 += weight_0 * v_0_0.low;
       high_1_0 += weight_0 * v_0_0.high;

@@ -109,6 +109,13 @@ TEST_CASE("every attention variant expands, and fits the device") {
             REQUIRE(attention(device, args, calls));
             CHECK(calls.size() == (max_rows > 16 ? 1 : 2));
             check_expands(calls, device);
+
+            args.append = AttentionAppend{.table = Slice{}, .rope = {.n_rot = head_dim}};
+            if (group == 3) args.append->head_norms = Slice{};
+            if (group == 8) args.append->rope.pairs = RopePairs::kAdjacent;
+            calls.clear();
+            CHECK(attention(device, args, calls).has_value() == attention_appends(device, args));
+            check_expands(calls, device);
           }
         }
       }
