@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 #include <histedit.h>
+#include <langinfo.h>
 
+#include <clocale>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -21,7 +23,12 @@ char* prompt(EditLine*) { return const_cast<char*>(g_prompt); }
 // Reads edited lines; the history is kept in the store's folder when there is one.
 class LineReader {
  public:
-  LineReader() : history_(history_init()), edit_(el_init("puna", stdin, stdout, stderr)) {
+  LineReader() {
+    // Models read UTF-8, whatever the terminal's language is set to.
+    std::setlocale(LC_CTYPE, "");
+    if (std::string_view(nl_langinfo(CODESET)) != "UTF-8") std::setlocale(LC_CTYPE, "C.UTF-8");
+    history_ = history_init();
+    edit_ = el_init("puna", stdin, stdout, stderr);
     HistEvent event;
     history(history_, &event, H_SETSIZE, kHistoryLines);
     history(history_, &event, H_SETUNIQUE, 1);
@@ -61,8 +68,8 @@ class LineReader {
   }
 
  private:
-  History* history_;
-  EditLine* edit_;
+  History* history_ = nullptr;
+  EditLine* edit_ = nullptr;
   std::string file_;
 };
 

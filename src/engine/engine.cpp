@@ -28,8 +28,10 @@ Result<uint32_t> choose_context(const models::Config& config,
   if (*asked > config.context) {
     return base::fail(
         ErrorCode::kInvalidArgument,
-        fmt::format("A context of {} tokens is asked for, but the model was trained with {}.",
-                    *asked, config.context));
+        fmt::format(
+            "A context of {} tokens is asked for, but the model was trained with {}; --ctx 0 "
+            "takes all of them.",
+            *asked, config.context));
   }
   return *asked;
 }

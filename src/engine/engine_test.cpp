@@ -130,7 +130,8 @@ TEST_CASE("impossible requests are refused with both numbers") {
   options.context = 257;
   auto refused = base::run_until(Engine::load(fixtures::tiny_model(), nullptr, options), [] {});
   CHECK(refused.error().message ==
-        "A context of 257 tokens is asked for, but the model was trained with 256.");
+        "A context of 257 tokens is asked for, but the model was trained with 256; --ctx 0 takes "
+        "all of them.");
 }
 
 TEST_CASE("a read that fails while loading names the tensor") {

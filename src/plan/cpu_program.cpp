@@ -47,8 +47,10 @@ Result<CpuProgram::Bytes> CpuProgram::allocate(uint64_t bytes, const char* what)
     memory.reset(new (kAlignment, std::nothrow)
                      std::byte[std::max<size_t>(static_cast<size_t>(bytes), 1)]);
   if (!memory) {
-    return base::fail(ErrorCode::kOutOfMemory,
-                      fmt::format("There is no memory for the {} ({} MiB).", what, bytes >> 20));
+    return base::fail(
+        ErrorCode::kOutOfMemory,
+        fmt::format("There is no memory for the {} ({} MiB); a smaller --ctx needs less.", what,
+                    bytes >> 20));
   }
   return memory;
 }

@@ -78,7 +78,7 @@ class Terminal:
     def say(self, line):
         """The answer to a line: what stands between its echo and the line of --stats, and the numbers there."""
         self.type(line + "\r")
-        self.wait_for(re.escape(line) + r"\r*\n")
+        self.wait_for(re.escape(line.encode().decode("latin-1")) + r"\r*\n")
         start = self.read
         stats = self.wait_for(r'device="[^\n]*stop=(\w+)\r\n')
         numbers = dict(re.findall(r"(\w+)=([\d.]+)", stats.group()))
@@ -171,6 +171,14 @@ class Chat(unittest.TestCase):
         chat.wait_for("nonsense")
         chat.type("\x15/bye\r")
         self.assertEqual(chat.code(), 0)
+
+    def test_characters_beyond_ascii_reach_the_model(self):
+        line = "Grüße, 世界"
+        self.env |= {"LC_ALL": "C"}
+        answer, _ = self.chat("-n", "8", "--ignore-eos").say(line)
+        alone = subprocess.run([PUNA, "run", self.model, line, "--temp", "0", "--device", "cpu", "-n", "8", "--ignore-eos"],
+                               capture_output=True, env=self.env, timeout=PATIENCE_S).stdout
+        self.assertEqual(answer.replace("\r\n", "\n"), alone.decode("latin-1"))
 
     def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(self):
         chat = self.chat("--ctx", "0", "--ignore-eos")

@@ -62,7 +62,9 @@ base::Result<CpuMatrix> CpuMatrix::create(quant::Type type, uint32_t rows, uint3
     data = new (kAlignment, std::nothrow) std::byte[static_cast<size_t>(matrix.bytes_)];
   if (!data) {
     return base::fail(base::ErrorCode::kOutOfMemory,
-                      fmt::format("There is no memory for {} bytes of weights.", matrix.bytes_));
+                      fmt::format("There is no memory for {} bytes of weights; a model of fewer "
+                                  "parameters or bits per weight needs less.",
+                                  matrix.bytes_));
   }
   matrix.data_.reset(data);
   // The last group's missing rows are zeros, and so is the padding; the rest is written by
