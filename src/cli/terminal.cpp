@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +11,7 @@
 namespace puna::cli {
 namespace {
 
-constexpr double kShowEvery_ms = 100;
+constexpr double kShowEveryMs = 100;
 
 std::atomic<bool> g_interrupted{false};
 std::atomic<bool> g_terminated{false};
@@ -30,7 +31,7 @@ void handle_signals(int flags) {
 
 std::string clock_text(double seconds) {
   if (!(seconds < 360000)) return "--:--";
-  const int s = static_cast<int>(seconds + 0.5);
+  const auto s = static_cast<int>(std::lround(seconds));
   if (s >= 3600) return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
   return fmt::format("{}:{:02}", s / 60, s % 60);
 }
@@ -56,7 +57,7 @@ void ProgressBar::update(std::string_view what, uint64_t done_bytes, uint64_t to
     what_ = what;
     started_ = {};
     first_bytes_ = done_bytes;
-  } else if (visible_ && shown_.ms() < kShowEvery_ms && done_bytes < total_bytes) {
+  } else if (visible_ && shown_.ms() < kShowEveryMs && done_bytes < total_bytes) {
     return;
   }
   const double seconds = started_.ms() / 1000;
