@@ -28,6 +28,7 @@ class GpuProgram {
   const GpuPlan& plan() const { return plan_; }
   gpu::BufferId buffer(const kernels::Slice& slice) const { return buffers_[slice.buffer]; }
 
+  const std::vector<GpuPlan::BatchClass>& classes(Part part) const;
   // The smallest class of a part that takes `rows` rows.
   size_t class_for(Part part, uint32_t rows) const;
   // Appends the dispatches of one class.
@@ -45,8 +46,6 @@ class GpuProgram {
   GpuProgram(gpu::Device& device, GpuPlan plan) : device_(device), plan_(std::move(plan)) {}
   base::Result<void> create_buffers();
   base::Task<base::Result<void>> create_dispatches();
-  const std::vector<GpuPlan::BatchClass>& classes(Part part) const;
-
   gpu::Device& device_;
   GpuPlan plan_;
   std::vector<gpu::BufferId> buffers_;  // by Slice::buffer

@@ -23,8 +23,8 @@ constexpr uint32_t kMinSplits = 4;
 constexpr uint32_t kHeadUnits = 8;       // heads * steps, at most: 16 floats each in registers
 constexpr uint32_t kRegisterUnits = 12;  // those and the keys in flight
 constexpr uint32_t kMaxKeys = 4;
-constexpr uint32_t kMergeBytes = 8192;  // workgroup memory for merging
-constexpr uint32_t kCombineWorkgroup = 128;
+constexpr uint32_t kMergeBytes = 8192;    // workgroup memory for merging
+constexpr uint32_t kCombineRunners = 16;  // over the splits of a head
 
 // Prefill: the first shape that fits workgroup memory and registers is taken.
 constexpr std::array<AttentionPrefillTuning, 10> kPrefillTiles = {{
@@ -101,6 +101,12 @@ void bind_operands(Describe& call, const AttentionArgs& args) {
   if (append.head_norms) call.constant("B_NORMS", *append.head_norms).real("EPS", append.norm_eps);
 }
 
+uint32_t combine_workgroup(const gpu::DeviceInfo& device, uint32_t head_vectors) {
+  const uint32_t most = std::min(512u, device.limits.max_workgroup_invocations);
+  return std::max(std::min(most, std::bit_ceil(head_vectors) * kCombineRunners),
+                  std::bit_ceil(head_vectors));
+}
+
 void decode(const gpu::DeviceInfo& device, const AttentionArgs& args,
             const AttentionDecodeTuning& t, std::vector<KernelCall>& out) {
   const uint32_t max_splits = attention_max_splits(device, args);
@@ -123,7 +129,7 @@ void decode(const gpu::DeviceInfo& device, const AttentionArgs& args,
   Describe combine = described(args, args.label + ".combine", "attention/attention_combine.wgsl");
   combine.arena("B_OUT", args.out).arena("B_SCRATCH", args.scratch);
   combine.number("MAX_ROWS", args.max_rows).number("MAX_SPLITS", max_splits);
-  combine.number("WG", std::max(kCombineWorkgroup, std::bit_ceil(args.kv.head_dim / 4)));
+  combine.number("WG", combine_workgroup(device, args.kv.head_dim / 4));
   combine.grid({Extent::kOne, args.n_heads, 1}, {Extent::kTokens}, {Extent::kIfSplit}).add_to(out);
 }
 

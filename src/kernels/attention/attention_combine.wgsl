@@ -11,6 +11,7 @@
 
 #include "attention/span.wgsl"
 
+var<workgroup> split_stats: array<vec2<f32>, MAX_SPLITS>;  // maximum and sum of each split
 var<workgroup> sums: array<vec4<f32>, RUNNERS * HEAD_VECTORS>;
 var<workgroup> totals: array<f32, RUNNERS>;
 
@@ -23,9 +24,13 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let used = min((n + share - 1u) / share, u32(MAX_SPLITS));
   let stats = MAX_ROWS * N_HEADS * MAX_SPLITS * HEAD_VECTORS + row_head * MAX_SPLITS;
 
+  for (var s = local; s < used; s += WG) {
+    split_stats[s] = scratch[stats + s].xy;
+  }
+  workgroupBarrier();
   var highest = LOWEST;
   for (var s = 0u; s < used; s++) {
-    highest = max(highest, scratch[stats + s].x);
+    highest = max(highest, split_stats[s].x);
   }
   let column = local % HEAD_VECTORS;
   let runner = local / HEAD_VECTORS;
@@ -33,7 +38,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   var total = 0.0;
   if (runner < RUNNERS) {
     for (var s = runner; s < used; s += RUNNERS) {
-      let stat = scratch[stats + s];
+      let stat = split_stats[s];
       let weight = exp(stat.x - highest);
       total += weight * stat.y;
       sum += weight * scratch[(row_head * MAX_SPLITS + s) * HEAD_VECTORS + column];
