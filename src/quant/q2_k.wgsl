@@ -9,15 +9,14 @@ struct Group { dm: vec4<u32> }
 
 fn load_group(g: u32, u: u32) -> Group { return Group(weights[PLANE_DM4 + g * (UNITS / 8u) + u / 8u]); }
 
-struct Raw { q: vec4<u32>, sc: vec4<u32> }
+struct Raw { q: vec4<u32>, sc: u32 }
 fn load_raw(g: u32, r: u32, u: u32) -> Raw {
-  return Raw(weights[PLANE_Q2 + (g * 4u + r) * (UNITS / 2u) + u / 2u], weights[PLANE_SC + (g * (UNITS / 8u) + u / 8u) * 4u + r]);
+  return Raw(weights[PLANE_Q2 + (g * 4u + r) * (UNITS / 2u) + u / 2u], weights[PLANE_SC + (g * (UNITS / 8u) + u / 8u) * 4u + r][(u & 7u) >> 1u]);
 }
 
 fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
   let q = raw.q >> vec4<u32>(4u * (u & 1u));
-  let in_block = u & 7u;
-  let sc = raw.sc[in_block >> 1u] >> (16u * (in_block & 1u));
+  let sc = raw.sc >> (16u * (u & 1u));
   let dm = unpack2x16float(group.dm[r]);
   return Unit(q & vec4<u32>(0x03030303u), (q >> vec4<u32>(2u)) & vec4<u32>(0x03030303u),
               dm.x * vec2<f32>(f32(sc & 15u), f32((sc >> 8u) & 15u)),
