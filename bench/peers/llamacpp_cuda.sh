@@ -27,17 +27,14 @@ for pair in "$@"; do
   [ -e "$f16" ] || python3 "$here/synth_gguf.py" "$work/llama.cpp/gguf-py" "$f16" $dims
   [ "$type" = f16 ] || [ -e "$file" ] || "$bin/llama-quantize" "$f16" "$file" "$type" > /dev/null 2>&1
   [ "$type" = f16 ] && file=$f16
-  "$bin/llama-bench" -m "$file" -ngl 99 -fa 1 -p 512 -n 128 -r 5 -o json > "$out/llamacpp-$shape-$type.json" 2> /dev/null
+  "$bin/llama-bench" -m "$file" -ngl 99 -fa 1 -p 512 -n 128 -d 0,2048 -r 5 -o json > "$out/llamacpp-$shape-$type.json" 2> /dev/null
   "$puna" bench --synthetic "$pair" --device gpu -p 512 -n 128 -d 0,2048 -r 5 --json > "$out/puna-$shape-$type.json" 2> "$out/puna-$shape-$type.err" || cat "$out/puna-$shape-$type.err"
   python3 - "$out/llamacpp-$shape-$type.json" "$out/puna-$shape-$type.json" "$pair" <<'PY'
 import json, sys
 peer = json.load(open(sys.argv[1])); ours = json.load(open(sys.argv[2]))
-theirs = {"prefill" if r["n_prompt"] else "decode": r["avg_ts"] for r in peer}
+theirs = {("prefill" if r["n_prompt"] else "decode", r["n_depth"]): r["avg_ts"] for r in peer}
 for r in ours["results"]:
-    m = r["tokens_per_s"]["median"]
-    line = f"{sys.argv[3]} {r['phase']} depth {r['depth']}: puna {m:.1f} tok/s"
-    if r["depth"] == 0:
-        line += f", llama.cpp CUDA {theirs[r['phase']]:.1f}, ratio {m / theirs[r['phase']]:.2f}"
-    print(line, flush=True)
+    m, t = r["tokens_per_s"]["median"], theirs[r["phase"], r["depth"]]
+    print(f"{sys.argv[3]} {r['phase']} depth {r['depth']}: puna {m:.1f} tok/s, llama.cpp CUDA {t:.1f}, ratio {m / t:.2f}", flush=True)
 PY
 done
