@@ -85,17 +85,16 @@ struct Group { d: vec2<u32> }
 
 fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(3328u, g * (8u / 8u) + u / 8u)); }
 
-struct Raw { q: vec4<u32>, top: vec4<u32>, sc: vec4<u32> }
+struct Raw { q: vec4<u32>, top: vec4<u32>, sc: u32 }
 fn load_raw(g: u32, r: u32, u: u32) -> Raw {
   let row = g * 4u + r;
   return Raw(weights[0u + row * 8u + u], weights[2048u + row * (8u / 2u) + u / 2u],
-             weights[3072u + (g * (8u / 8u) + u / 8u) * 4u + r]);
+             weights[3072u + (g * (8u / 8u) + u / 8u) * 4u + r][(u & 7u) >> 1u]);
 }
 
 fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
   let top = raw.top >> vec4<u32>(4u * (u & 1u));
-  let in_block = u & 7u;
-  let sc = raw.sc[in_block >> 1u] >> (16u * (in_block & 1u));
+  let sc = raw.sc >> (16u * (u & 1u));
   // Sign-extended bytes 0 and 1.
   let scale = bitcast<vec2<i32>>(vec2<u32>(sc << 24u, sc << 16u)) >> vec2<u32>(24u);
   let s = half_of_4(group.d, r) * vec2<f32>(scale);
