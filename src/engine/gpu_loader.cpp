@@ -98,6 +98,12 @@ class ChunkRepack {
       }
       PUNA_CO_TRY(groups_[i], device_.create_bind_group(pipeline_, bindings));
     }
+    if (const auto grid = std::as_bytes(std::span(quant::planes_of(args_.type).grid));
+        !grid.empty()) {
+      const quant::PlaneLayout layout = quant::plane_layout(args_.type, args_.rows, args_.cols);
+      PUNA_CO_TRY(
+          device_.write_buffer(planes, args_.planes.offset + layout.grid_offset_bytes, grid));
+    }
     co_return {};
   }
 

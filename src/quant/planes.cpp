@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "quant/grids.h"
+
 namespace puna::quant {
 namespace {
 
@@ -16,7 +18,12 @@ uint32_t q4_bit(uint32_t e) { return e / 32 * 128 + e % 16 * 8 + e / 16 % 2 * 4;
 uint32_t q2_bit(uint32_t e) { return e / 64 * 128 + e % 16 * 8 + e / 16 % 4 * 2; }
 //   h1: a word per unit and row, the rows of a group side by side; bit 8b + j holds element 4j + b,
 //   so that (word >> j) & 0x01010101 has the bits of elements 4j .. 4j + 3 in its four bytes.
-uint32_t h1_bit(uint32_t e) { return e / 32 * 128 + e % 4 * 8 + e % 32 / 4; }
+uint32_t order_bit(uint32_t e) { return e % 4 * 8 + e % 32 / 4; }
+uint32_t h1_bit(uint32_t e) { return e / 32 * 128 + order_bit(e); }
+
+//   b4: a vec4 per unit; component k holds bit k of all 32 elements, ordered as in h1. So the
+//   tables of 16 values become a few logic operations on whole words (lookup.wgsl).
+uint32_t b4_bit(uint32_t e, uint32_t k) { return e / 32 * 128 + k * 32 + order_bit(e); }
 
 class Builder {
  public:
@@ -40,6 +47,27 @@ class Builder {
   // 16 bytes as in q4_0: already in plane order.
   void nibbles_of_unit() {
     for (uint32_t w = 0; w < 4; ++w) field("q4", 32 * w, 32);
+  }
+  // n_bytes whose nibbles are elements first + j (low) and first + n_bytes + j (high).
+  void bits_of_nibbles(uint32_t first, uint32_t n_bytes) {
+    for (uint32_t j = 0; j < n_bytes; ++j) {
+      for (uint32_t nibble = 0; nibble < 2; ++nibble) {
+        for (uint32_t k = 0; k < 4; ++k) field("b4", b4_bit(first + nibble * n_bytes + j, k), 1);
+      }
+    }
+  }
+  // Signs of group (8 elements) `group`, 7 or 8 bits, to the word of their unit at `unit_bits` *
+  // unit + `at`.
+  void signs(std::string_view plane, uint32_t group, uint32_t n, uint32_t unit_bits, uint32_t at) {
+    for (uint32_t i = 0; i < n; ++i)
+      field(plane, group / 4 * unit_bits + at + order_bit(group % 4 * 8 + i), 1);
+  }
+  // Four bits to where the last sign of each group of a unit would be.
+  void beside_signs(std::string_view plane, uint32_t unit, uint32_t unit_bits, uint32_t at) {
+    for (uint32_t l = 0; l < 4; ++l) field(plane, unit * unit_bits + at + order_bit(8 * l + 7), 1);
+  }
+  void words(std::string_view plane, uint32_t first_bit, uint32_t n) {
+    for (uint32_t w = 0; w < n; ++w) field(plane, first_bit + 32 * w, 32);
   }
   // The 12 bytes of 6-bit scales and mins of q4_k and q5_k (k_scales.h) into words 1..3 of "hd":
   // low nibbles of the scales, low nibbles of the mins, top two bits of the scales (low half) and
@@ -190,6 +218,200 @@ TypePlanes q6_k_planes() {
   return b.take();
 }
 
+// iq4_nl, mxfp4: a scale of scale_bits, nibbles.
+TypePlanes lookup_planes(std::string_view scale, uint32_t scale_bits) {
+  Builder b(32);
+  b.row_plane("b4", 4);
+  b.group_plane(scale, scale_bits / 8, scale_bits);
+  b.field(scale, 0, scale_bits);
+  b.bits_of_nibbles(0, 16);
+  return b.take();
+}
+
+TypePlanes iq4_xs_planes() {
+  Builder b(256);
+  b.row_plane("b4", 32);
+  b.group_plane("hd", 8, 64);  // the 8 bytes before the codes, as in the file
+  b.words("hd", 0, 2);
+  for (uint32_t u = 0; u < 8; ++u) b.bits_of_nibbles(32 * u, 16);
+  return b.take();
+}
+
+TypePlanes nvfp4_planes() {
+  Builder b(64);
+  b.row_plane("b4", 8);
+  b.group_plane("s8", 4, 32);
+  b.words("s8", 0, 1);
+  for (uint32_t s = 0; s < 4; ++s) b.bits_of_nibbles(16 * s, 8);
+  return b.take();
+}
+
+// Of the codebook types: "ix" holds the entries' low 8 bits, "sg" the signs (order as in h1), "is"
+// both of a unit side by side.
+TypePlanes iq2_xxs_planes() {
+  Builder b(256);
+  b.row_plane("is", 16);
+  b.group_plane("d4", 2, 16);
+  b.field("d4", 0, 16);
+  for (uint32_t u = 0; u < 8; ++u) {
+    b.words("is", 64 * u, 1);
+    for (uint32_t l = 0; l < 4; ++l) b.signs("is", 4 * u + l, 7, 64, 32);
+    b.beside_signs("is", u, 64, 32);  // the scale
+  }
+  return b.take();
+}
+
+TypePlanes iq2_xs_planes() {
+  Builder b(256);
+  b.row_plane("is", 16);
+  b.group_plane("sc", 8, 64);
+  b.group_plane("d4", 2, 16);
+  b.field("d4", 0, 16);
+  for (uint32_t i = 0; i < 32; ++i) {
+    b.field("is", i / 4 * 64 + i % 4 * 8, 8);
+    // The ninth bit lies where the eighth sign would be.
+    b.field("is", i / 4 * 64 + 32 + order_bit(i % 4 * 8 + 7), 1);
+    b.signs("is", i, 7, 64, 32);
+  }
+  b.words("sc", 0, 2);
+  return b.take();
+}
+
+TypePlanes iq2_s_planes() {
+  Builder b(256);
+  b.row_plane("is", 16);
+  b.group_plane("sc", 16, 128);  // top bits of the entries, then scales, as in the file
+  b.group_plane("d4", 2, 16);
+  b.field("d4", 0, 16);
+  for (uint32_t u = 0; u < 8; ++u) b.words("is", 64 * u, 1);
+  for (uint32_t i = 0; i < 32; ++i) b.signs("is", i, 8, 64, 32);
+  b.words("sc", 0, 4);
+  return b.take();
+}
+
+TypePlanes iq3_xxs_planes() {
+  Builder b(256);
+  b.row_plane("ix", 16);
+  b.row_plane("sg", 8);
+  b.group_plane("d4", 2, 16);
+  b.field("d4", 0, 16);
+  b.words("ix", 0, 16);
+  for (uint32_t u = 0; u < 8; ++u) {
+    for (uint32_t l = 0; l < 4; ++l) b.signs("sg", 4 * u + l, 7, 32, 0);
+    b.beside_signs("sg", u, 32, 0);  // the scale
+  }
+  return b.take();
+}
+
+TypePlanes iq3_s_planes() {
+  Builder b(256);
+  b.row_plane("ix", 16);
+  b.row_plane("sg", 8);
+  // Three vec4, a row each component: ninth bits of the entries of units 0..3, of 4..7, the scales.
+  b.group_plane("sc", 12, 32);
+  b.group_plane("d4", 2, 16);
+  b.field("d4", 0, 16);
+  b.words("ix", 0, 16);
+  for (uint32_t w = 0; w < 2; ++w) b.field("sc", 128 * w, 32);
+  for (uint32_t i = 0; i < 32; ++i) b.signs("sg", i, 8, 32, 0);
+  b.field("sc", 256, 32);
+  return b.take();
+}
+
+TypePlanes iq1_s_planes() {
+  Builder b(256);
+  b.row_plane("ix", 8);
+  b.row_plane("qh", 4);
+  b.group_plane("d4", 2, 16);
+  b.field("d4", 0, 16);
+  b.words("ix", 0, 8);
+  b.words("qh", 0, 4);
+  return b.take();
+}
+
+TypePlanes iq1_m_planes() {
+  Builder b(256);
+  b.row_plane("ix", 8);
+  b.row_plane("qh", 4);
+  b.group_plane("sc", 8, 64);  // two words: eight scales of 3 bits each, and a byte of d on top
+  b.words("ix", 0, 8);
+  b.words("qh", 0, 4);
+  for (uint32_t i = 0; i < 4; ++i) {
+    b.field("sc", i / 2 * 32 + i % 2 * 12, 12);
+    b.field("sc", i / 2 * 32 + 24 + i % 2 * 4, 4);
+  }
+  return b.take();
+}
+
+TypePlanes tq1_0_planes() {
+  Builder b(256);
+  b.row_plane("t5", 12);
+  b.group_plane("t4", 4, 32);
+  b.group_plane("d4", 2, 16);
+  b.words("t5", 0, 12);
+  b.words("t4", 0, 1);
+  b.field("d4", 0, 16);
+  return b.take();
+}
+
+TypePlanes tq2_0_planes() {
+  Builder b(256);
+  b.row_plane("q2", 16);
+  b.group_plane("d4", 2, 16);
+  b.pairs_of_k();
+  b.field("d4", 0, 16);
+  return b.take();
+}
+
+TypePlanes q1_0_planes() {
+  Builder b(128);
+  b.row_plane("b1", 4);
+  b.group_plane("s4", 2, 16);
+  b.field("s4", 0, 16);
+  for (uint32_t e = 0; e < 128; ++e) b.field("b1", e / 32 * 32 + order_bit(e), 1);
+  return b.take();
+}
+
+// An entry of eight small values as a word: byte b holds, in two bits each, what `code` gives for
+// values b and 4 + b.
+template <size_t n, class Code>
+std::vector<uint32_t> eights(const std::array<uint64_t, n>& grid, Code code) {
+  std::vector<uint32_t> words;
+  for (const uint64_t entry : grid) {
+    uint32_t word = 0;
+    for (uint32_t i = 0; i < 8; ++i) {
+      const auto value = static_cast<uint32_t>(entry >> (8 * i) & 255);
+      word |= code(value) << (i % 4 * 8 + i / 4 * 2);
+    }
+    words.push_back(word);
+  }
+  return words;
+}
+
+// The grid of a codebook type as kernels read it: iq2 and iq1 by eights(), the number of the value
+// among 8, 25, 43 and -1, 0, 1; iq3 the four values as bytes.
+std::vector<uint32_t> grid_words(Type type) {
+  const auto iq2_code = [](uint32_t value) { return value / 17; };
+  const auto iq1_code = [](uint32_t value) { return value; };
+  switch (type) {
+    case Type::kIQ2_XXS:
+      return eights(kIq2XxsGrid, iq2_code);
+    case Type::kIQ2_XS:
+      return eights(kIq2XsGrid, iq2_code);
+    case Type::kIQ2_S:
+      return eights(kIq2SGrid, iq2_code);
+    case Type::kIQ3_XXS:
+      return {kIq3XxsGrid.begin(), kIq3XxsGrid.end()};
+    case Type::kIQ3_S:
+      return {kIq3SGrid.begin(), kIq3SGrid.end()};
+    case Type::kIQ1_S:
+    case Type::kIQ1_M:
+      return eights(kIq1Grid, iq1_code);
+    default:
+      return {};
+  }
+}
+
 TypePlanes make_planes(Type type) {
   switch (type) {
     case Type::kF32:
@@ -217,6 +439,34 @@ TypePlanes make_planes(Type type) {
       return q5_k_planes();
     case Type::kQ6_K:
       return q6_k_planes();
+    case Type::kIQ2_XXS:
+      return iq2_xxs_planes();
+    case Type::kIQ2_XS:
+      return iq2_xs_planes();
+    case Type::kIQ3_XXS:
+      return iq3_xxs_planes();
+    case Type::kIQ1_S:
+      return iq1_s_planes();
+    case Type::kIQ4_NL:
+      return lookup_planes("s4", 16);
+    case Type::kIQ3_S:
+      return iq3_s_planes();
+    case Type::kIQ2_S:
+      return iq2_s_planes();
+    case Type::kIQ4_XS:
+      return iq4_xs_planes();
+    case Type::kIQ1_M:
+      return iq1_m_planes();
+    case Type::kTQ1_0:
+      return tq1_0_planes();
+    case Type::kTQ2_0:
+      return tq2_0_planes();
+    case Type::kMXFP4:
+      return lookup_planes("e4", 8);
+    case Type::kNVFP4:
+      return nvfp4_planes();
+    case Type::kQ1_0:
+      return q1_0_planes();
   }
   return {};
 }
@@ -275,8 +525,11 @@ void each_field(const PlaneLayout& layout, Copy&& copy) {
 
 const TypePlanes& planes_of(Type type) {
   static const auto kTable = [] {
-    std::array<TypePlanes, static_cast<size_t>(Type::kQ6_K) + 1> table;
-    for (size_t i = 0; i < table.size(); ++i) table[i] = make_planes(static_cast<Type>(i));
+    std::array<TypePlanes, kTypeCount> table;
+    for (size_t i = 0; i < table.size(); ++i) {
+      table[i] = make_planes(static_cast<Type>(i));
+      table[i].grid = grid_words(static_cast<Type>(i));
+    }
     return table;
   }();
   return kTable[static_cast<size_t>(type)];
@@ -293,6 +546,8 @@ PlaneLayout plane_layout(Type type, uint32_t rows, uint32_t cols) {
     const uint64_t n = (plane.grouped ? n_groups : n_groups * kGroupRows) * layout.n_blocks;
     layout.bytes += (n * plane.words * 4 + 255) / 256 * 256;
   }
+  layout.grid_offset_bytes = layout.bytes;
+  layout.bytes += (planes.grid.size() * 4 + 255) / 256 * 256;
   return layout;
 }
 
@@ -301,6 +556,9 @@ void pack(const PlaneLayout& layout, std::span<const std::byte> file_rows,
   each_field(layout, [&](uint64_t file_bit, uint64_t plane_bit, uint32_t n_bits) {
     write_bits(planes.data(), plane_bit, n_bits, read_bits(file_rows.data(), file_bit, n_bits));
   });
+  const std::vector<uint32_t>& grid = planes_of(layout.type).grid;
+  if (!grid.empty())
+    std::memcpy(planes.data() + layout.grid_offset_bytes, grid.data(), grid.size() * 4);
 }
 
 void unpack(const PlaneLayout& layout, std::span<const std::byte> planes,

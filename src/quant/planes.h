@@ -46,6 +46,9 @@ struct BitField {
 struct TypePlanes {
   std::vector<Plane> planes;
   std::vector<BitField> fields;
+  // Of the codebook types: the grid, which lies behind the planes (planes.wgsl reads it as plane
+  // "grid"). A word is an entry, see grid_words() in planes.cpp.
+  std::vector<uint32_t> grid;
   uint32_t block_elements =
       0;  // elements of a row per plane block: the type's block, kUnit for f32, f16 and bf16
 };
@@ -58,7 +61,8 @@ struct PlaneLayout {
   uint32_t cols = 0;
   uint32_t n_blocks = 0;                 // plane blocks of a row
   std::array<uint64_t, 4> offset_bytes;  // start of each plane, a multiple of 256
-  uint64_t bytes = 0;                    // of all planes, a multiple of 256
+  uint64_t grid_offset_bytes = 0;        // start of TypePlanes::grid, a multiple of 256
+  uint64_t bytes = 0;                    // of all planes and the grid, a multiple of 256
 
   uint32_t n_units() const { return (cols + kUnit - 1) / kUnit; }
 };

@@ -78,6 +78,48 @@ fn nibbles_hi(q : vec4<u32>) -> vec4<u32> { return (q >> vec4<u32>(4u)) & vec4<u
 #ifdef WEIGHT_Q6_K
 #include "quant/q6_k.wgsl"
 #endif
+#ifdef WEIGHT_IQ1_S
+#include "quant/iq1_s.wgsl"
+#endif
+#ifdef WEIGHT_IQ1_M
+#include "quant/iq1_m.wgsl"
+#endif
+#ifdef WEIGHT_IQ2_XXS
+#include "quant/iq2_xxs.wgsl"
+#endif
+#ifdef WEIGHT_IQ2_XS
+#include "quant/iq2_xs.wgsl"
+#endif
+#ifdef WEIGHT_IQ2_S
+#include "quant/iq2_s.wgsl"
+#endif
+#ifdef WEIGHT_IQ3_XXS
+#include "quant/iq3_xxs.wgsl"
+#endif
+#ifdef WEIGHT_IQ3_S
+#include "quant/iq3_s.wgsl"
+#endif
+#ifdef WEIGHT_IQ4_NL
+#include "quant/iq4_nl.wgsl"
+#endif
+#ifdef WEIGHT_IQ4_XS
+#include "quant/iq4_xs.wgsl"
+#endif
+#ifdef WEIGHT_TQ1_0
+#include "quant/tq1_0.wgsl"
+#endif
+#ifdef WEIGHT_TQ2_0
+#include "quant/tq2_0.wgsl"
+#endif
+#ifdef WEIGHT_Q1_0
+#include "quant/q1_0.wgsl"
+#endif
+#ifdef WEIGHT_MXFP4
+#include "quant/mxfp4.wgsl"
+#endif
+#ifdef WEIGHT_NVFP4
+#include "quant/nvfp4.wgsl"
+#endif
 
 #if !WEIGHT_FLOAT
 fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit { return unpack(load_raw(g, r, u), group, r, u); }

@@ -56,7 +56,10 @@ TEST_CASE("planes start at multiples of 256 bytes and take no more than the file
     const PlaneLayout layout = plane_layout(type.type, 1030, 2048);
     const uint64_t padded_rows = 1032;
     CHECK(layout.bytes >= padded_rows * row_bytes(type.type, 2048));
-    CHECK(layout.bytes < padded_rows * row_bytes(type.type, 2048) + 4 * 256);
+    const uint64_t grid = planes_of(type.type).grid.size() * 4;
+    CHECK(layout.bytes < padded_rows * row_bytes(type.type, 2048) + 4 * 256 + grid);
+    CHECK(grid <= 8192);
+    CHECK(layout.grid_offset_bytes + grid <= layout.bytes);
     for (size_t i = 0; i < planes_of(type.type).planes.size(); ++i) {
       CHECK(layout.offset_bytes[i] % 256 == 0);
       CHECK(layout.offset_bytes[i] < layout.bytes);

@@ -2,6 +2,18 @@
 
 #include "base/check.h"
 #include "quant/floats.h"
+#include "quant/iq1_m.h"
+#include "quant/iq1_s.h"
+#include "quant/iq2_s.h"
+#include "quant/iq2_xs.h"
+#include "quant/iq2_xxs.h"
+#include "quant/iq3_s.h"
+#include "quant/iq3_xxs.h"
+#include "quant/iq4_nl.h"
+#include "quant/iq4_xs.h"
+#include "quant/mxfp4.h"
+#include "quant/nvfp4.h"
+#include "quant/q1_0.h"
 #include "quant/q2_k.h"
 #include "quant/q3_k.h"
 #include "quant/q4_0.h"
@@ -12,16 +24,27 @@
 #include "quant/q5_k.h"
 #include "quant/q6_k.h"
 #include "quant/q8_0.h"
+#include "quant/tq1_0.h"
+#include "quant/tq2_0.h"
 
 namespace puna::quant {
 
 namespace {
 
 template <class Block>
+constexpr bool kReadByUnits = requires(Block block, UnitCodes& out) { read_unit(block, 0, out); };
+
+template <class Block>
 void decode_blocks(const std::byte* blocks, float* out, size_t n) {
   PUNA_DCHECK(n % Block::kElements == 0);
-  for (size_t i = 0; i < n / Block::kElements; ++i)
-    decode(load_block<Block>(blocks, i), out + i * Block::kElements);
+  for (size_t i = 0; i < n / Block::kElements; ++i) {
+    const Block block = load_block<Block>(blocks, i);
+    if constexpr (kReadByUnits<Block>) {
+      decode_by_units(block, out + i * Block::kElements);
+    } else {
+      decode(block, out + i * Block::kElements);
+    }
+  }
 }
 
 template <class Block>
@@ -35,26 +58,42 @@ void encode_blocks(const float* in, std::byte* blocks, size_t n) {
 }
 
 template <class Block>
+void read_row_unit(const std::byte* row, uint32_t unit, UnitCodes& out) {
+  constexpr uint32_t kUnits = Block::kElements / 32;
+  read_unit(load_block<Block>(row, unit / kUnits), unit % kUnits, out);
+}
+
+template <class Block>
 constexpr TypeInfo row(Type type, std::string_view name, uint32_t gguf_id) {
-  return {type,
-          name,
-          gguf_id,
-          Block::kElements,
-          sizeof(Block),
-          decode_blocks<Block>,
-          encode_blocks<Block>};
+  TypeInfo info{type,    name,    gguf_id, Block::kElements, sizeof(Block), decode_blocks<Block>,
+                nullptr, nullptr, 0};
+  if constexpr (requires(Block block) { encode(static_cast<const float*>(nullptr), block); })
+    info.encode = encode_blocks<Block>;
+  if constexpr (kReadByUnits<Block>) {
+    info.read_unit = read_row_unit<Block>;
+    info.max_code = Block::kMaxCode;
+  }
+  return info;
 }
 
 // The table, in the order of Type.
 constexpr TypeInfo kTypes[] = {
-    row<BlockF32>(Type::kF32, "f32", 0),     row<BlockF16>(Type::kF16, "f16", 1),
-    row<BlockBf16>(Type::kBf16, "bf16", 30), row<BlockQ4_0>(Type::kQ4_0, "q4_0", 2),
-    row<BlockQ4_1>(Type::kQ4_1, "q4_1", 3),  row<BlockQ5_0>(Type::kQ5_0, "q5_0", 6),
-    row<BlockQ5_1>(Type::kQ5_1, "q5_1", 7),  row<BlockQ8_0>(Type::kQ8_0, "q8_0", 8),
-    row<BlockQ2_K>(Type::kQ2_K, "q2_k", 10), row<BlockQ3_K>(Type::kQ3_K, "q3_k", 11),
-    row<BlockQ4_K>(Type::kQ4_K, "q4_k", 12), row<BlockQ5_K>(Type::kQ5_K, "q5_k", 13),
-    row<BlockQ6_K>(Type::kQ6_K, "q6_k", 14),
+    row<BlockF32>(Type::kF32, "f32", 0),           row<BlockF16>(Type::kF16, "f16", 1),
+    row<BlockBf16>(Type::kBf16, "bf16", 30),       row<BlockQ4_0>(Type::kQ4_0, "q4_0", 2),
+    row<BlockQ4_1>(Type::kQ4_1, "q4_1", 3),        row<BlockQ5_0>(Type::kQ5_0, "q5_0", 6),
+    row<BlockQ5_1>(Type::kQ5_1, "q5_1", 7),        row<BlockQ8_0>(Type::kQ8_0, "q8_0", 8),
+    row<BlockQ2_K>(Type::kQ2_K, "q2_k", 10),       row<BlockQ3_K>(Type::kQ3_K, "q3_k", 11),
+    row<BlockQ4_K>(Type::kQ4_K, "q4_k", 12),       row<BlockQ5_K>(Type::kQ5_K, "q5_k", 13),
+    row<BlockQ6_K>(Type::kQ6_K, "q6_k", 14),       row<BlockIQ2_XXS>(Type::kIQ2_XXS, "iq2_xxs", 16),
+    row<BlockIQ2_XS>(Type::kIQ2_XS, "iq2_xs", 17), row<BlockIQ3_XXS>(Type::kIQ3_XXS, "iq3_xxs", 18),
+    row<BlockIQ1_S>(Type::kIQ1_S, "iq1_s", 19),    row<BlockIQ4_NL>(Type::kIQ4_NL, "iq4_nl", 20),
+    row<BlockIQ3_S>(Type::kIQ3_S, "iq3_s", 21),    row<BlockIQ2_S>(Type::kIQ2_S, "iq2_s", 22),
+    row<BlockIQ4_XS>(Type::kIQ4_XS, "iq4_xs", 23), row<BlockIQ1_M>(Type::kIQ1_M, "iq1_m", 29),
+    row<BlockTQ1_0>(Type::kTQ1_0, "tq1_0", 34),    row<BlockTQ2_0>(Type::kTQ2_0, "tq2_0", 35),
+    row<BlockMXFP4>(Type::kMXFP4, "mxfp4", 39),    row<BlockNVFP4>(Type::kNVFP4, "nvfp4", 40),
+    row<BlockQ1_0>(Type::kQ1_0, "q1_0", 41),
 };
+static_assert(std::size(kTypes) == kTypeCount);
 
 // ggml_type names by id; the ids with an empty name were given up by ggml.
 constexpr std::string_view kGgufNames[] = {

@@ -10,7 +10,7 @@
 
 namespace puna::quant {
 
-// In the order of their GGUF ids (gaps are types not supported yet).
+// In the order of their GGUF ids, but for bf16.
 enum class Type : uint8_t {
   kF32,
   kF16,
@@ -24,8 +24,25 @@ enum class Type : uint8_t {
   kQ3_K,
   kQ4_K,
   kQ5_K,
-  kQ6_K
+  kQ6_K,
+  kIQ2_XXS,
+  kIQ2_XS,
+  kIQ3_XXS,
+  kIQ1_S,
+  kIQ4_NL,
+  kIQ3_S,
+  kIQ2_S,
+  kIQ4_XS,
+  kIQ1_M,
+  kTQ1_0,
+  kTQ2_0,
+  kMXFP4,
+  kNVFP4,
+  kQ1_0
 };
+inline constexpr size_t kTypeCount = static_cast<size_t>(Type::kQ1_0) + 1;
+
+struct UnitCodes;
 
 struct TypeInfo {
   Type type;
@@ -38,6 +55,10 @@ struct TypeInfo {
   // Encodes n elements by round-to-nearest with the search the type is known for; nullptr when puna
   // quantize does not write it.
   void (*encode)(const float* in, std::byte* blocks, size_t n);
+  // Takes unit `unit` (32 elements) of a row apart into signed codes and scales (unit.h); nullptr
+  // for the types that kernels pack by bit fields.
+  void (*read_unit)(const std::byte* row, uint32_t unit, UnitCodes& out);
+  uint8_t max_code;  // of read_unit: no code is larger in size
 
   double bits_per_weight() const { return 8.0 * block_bytes / block_elements; }
 };

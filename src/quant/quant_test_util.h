@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "quant/block.h"
+#include "quant/unit.h"
 
 namespace puna::quant {
 
@@ -40,7 +41,11 @@ void check_decode(std::initializer_list<size_t> f16_offsets, Element element) {
   for (int i = 0; i < 200; ++i) {
     const Block block = random_block<Block>(random, f16_offsets);
     float out[Block::kElements];
-    decode(block, out);
+    if constexpr (requires(UnitCodes& unit) { read_unit(block, 0, unit); }) {
+      decode_by_units(block, out);
+    } else {
+      decode(block, out);
+    }
     for (int e = 0; e < static_cast<int>(Block::kElements); ++e) {
       REQUIRE(std::bit_cast<uint32_t>(out[e]) ==
               std::bit_cast<uint32_t>(static_cast<float>(element(block, e))));

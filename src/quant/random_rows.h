@@ -1,6 +1,8 @@
 // Random weight rows in file layout, for tests and benchmarks of everything that reads weights.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <initializer_list>
 #include <random>
@@ -11,16 +13,12 @@
 
 namespace puna::quant {
 
-// Byte offsets of the f16 fields of a block.
+// Byte offsets of the f16 fields of a block. (iq1_m has one in four parts, see set_scale_parts.)
 inline std::initializer_list<uint32_t> f16_fields(Type type) {
   static constexpr std::initializer_list<uint32_t> kNone = {}, kFirst = {0}, kFirstTwo = {0, 2},
-                                                   kQ2 = {80, 82}, kQ3 = {108}, kQ6 = {208};
+                                                   kQ2 = {80, 82}, kQ3 = {108}, kQ6 = {208},
+                                                   kTQ1 = {52}, kTQ2 = {64};
   switch (type) {
-    case Type::kF16:
-    case Type::kQ4_0:
-    case Type::kQ5_0:
-    case Type::kQ8_0:
-      return kFirst;
     case Type::kQ4_1:
     case Type::kQ5_1:
     case Type::kQ4_K:
@@ -32,11 +30,41 @@ inline std::initializer_list<uint32_t> f16_fields(Type type) {
       return kQ3;
     case Type::kQ6_K:
       return kQ6;
+    case Type::kTQ1_0:
+      return kTQ1;
+    case Type::kTQ2_0:
+      return kTQ2;
     case Type::kF32:
     case Type::kBf16:
+    case Type::kIQ1_M:
+    case Type::kMXFP4:
+    case Type::kNVFP4:
       return kNone;
+    default:
+      return kFirst;
   }
-  return kNone;
+}
+
+// Puts a scale of about x where no f16 holds it.
+inline void set_scale_parts(Type type, float x, std::byte* block) {
+  const auto put_top = [&](size_t i, uint32_t nibble) {
+    const uint32_t low = std::to_integer<uint32_t>(block[49 + 2 * i]) & 15;
+    block[49 + 2 * i] = static_cast<std::byte>(low | nibble << 4);
+  };
+  const int exponent = x == 0 ? -100 : std::ilogb(x);
+  if (type == Type::kIQ1_M) {
+    const uint32_t half = base::f32_to_f16(x);
+    for (size_t i = 0; i < 4; ++i) put_top(i, half >> (4 * i) & 15);
+  } else if (type == Type::kMXFP4) {
+    block[0] = static_cast<std::byte>(std::clamp(exponent + 128, 2, 250));
+  } else if (type == Type::kNVFP4) {
+    // The file's own bits for the mantissa; the eighth is ignored.
+    const int field = std::clamp(exponent + 8, 0, 15);
+    for (size_t i = 0; i < 4; ++i) {
+      const uint32_t kept = std::to_integer<uint32_t>(block[i]) & 0x87;
+      block[i] = static_cast<std::byte>(kept | static_cast<uint32_t>(field) << 3);
+    }
+  }
 }
 
 // Codes and small scales of all values, floating-point fields about `scale` in size and, with
@@ -71,6 +99,7 @@ inline std::vector<std::byte> random_rows(Type type, uint32_t rows, uint32_t col
       const uint16_t x = base::f32_to_bf16(value());
       std::memcpy(&bytes[at], &x, 2);
     }
+    set_scale_parts(type, value(), &bytes[at]);
     for (uint32_t offset : f16_fields(type)) {
       const uint16_t x = base::f32_to_f16(value());
       std::memcpy(&bytes[at + offset], &x, 2);

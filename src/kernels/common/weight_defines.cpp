@@ -29,6 +29,8 @@ std::map<std::string, std::string> weight_defines(quant::Type type, uint32_t row
     defines[fmt::format("PLANE_{}", upper(planes.planes[i].name))] =
         fmt::format("{}u", layout.offset_bytes[i] / 16);
   }
+  if (!planes.grid.empty())
+    defines["PLANE_GRID"] = fmt::format("{}u", layout.grid_offset_bytes / 16);
   return defines;
 }
 

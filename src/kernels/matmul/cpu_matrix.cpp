@@ -87,6 +87,8 @@ void CpuMatrix::set_rows(uint32_t first_row, std::span<const std::byte> file_row
       interleave<4>(rows, n, cols_, group);
     } else if (is_float(type_)) {
       interleave<2>(rows, n, cols_, group);
+    } else if (keeps_file_rows(type_)) {
+      std::memcpy(group, rows, static_cast<size_t>(n * row_bytes));
     } else {
       for (uint32_t r = 0; r < n; ++r)
         pack_row(type_, rows + r * row_bytes, cols_ / kUnitCols, group, r);
@@ -101,6 +103,10 @@ void CpuMatrix::decode_row(uint32_t row, float* out) const {
   if (is_float(type_)) {
     for (uint32_t c = 0; c < cols_; ++c)
       out[c] = load_float(type_, group, uint64_t{c} * kGroupRows + r);
+    return;
+  }
+  if (keeps_file_rows(type_)) {
+    quant::info(type_).decode(group + r * quant::row_bytes(type_, cols_), out, cols_);
     return;
   }
   for (uint32_t unit = 0; unit < cols_ / kUnitCols; ++unit) {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels/matmul/job.h"
+#include "quant/unit.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/matmul/matmul_f32_cpu.cpp"
@@ -59,6 +60,22 @@ HWY_INLINE void widen_panel(const uint8_t* group, uint32_t first_col, uint32_t n
   }
 }
 
+// The same of a type that is read unit by unit.
+void read_panel(const MatmulJob& job, const uint8_t* group, uint32_t first_col, uint32_t n_cols,
+                float* panel) {
+  const quant::TypeInfo& info = quant::info(job.type);
+  const uint64_t row_bytes = quant::row_bytes(job.type, job.cols);
+  quant::UnitCodes unit;
+  for (uint32_t r = 0; r < kGroupRows; ++r) {
+    const auto* row = reinterpret_cast<const std::byte*>(group) + r * row_bytes;
+    for (uint32_t c = 0; c < n_cols; c += kUnitCols) {
+      info.read_unit(row, (first_col + c) / kUnitCols, unit);
+      for (uint32_t i = 0; i < kUnitCols; ++i)
+        panel[(c + i) * kGroupRows + r] = unit.scale[i / 16] * static_cast<float>(unit.code[i]);
+    }
+  }
+}
+
 // The panel of columns [first_col, first_col + n_cols): decoded into `buffer`, or the weights
 // themselves when they are f32.
 HWY_INLINE const float* load_panel(const MatmulJob& job, uint32_t group, uint32_t first_col,
@@ -104,6 +121,8 @@ HWY_INLINE const float* load_panel(const MatmulJob& job, uint32_t group, uint32_
     case Type::kQ6_K:
       decode_panel<Type::kQ6_K>(packed, first_col, n_cols, buffer);
       break;
+    default:
+      read_panel(job, packed, first_col, n_cols, buffer);
   }
   return buffer;
 }

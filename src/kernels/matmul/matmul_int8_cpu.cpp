@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "kernels/matmul/job.h"
+#include "quant/unit.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/matmul/matmul_int8_cpu.cpp"
@@ -249,22 +250,84 @@ HWY_INLINE void few_rows(const MatmulJob& job, uint32_t group, uint32_t first, u
     tile<4, 4>(job, source, 0, 0, units, first + t, sums + t * kGroupRows);
 }
 
+// Panels of units, each filled once for all n activation rows.
+template <class Source, bool kOneRow, class Fill>
+HWY_INLINE void panel_rows(const MatmulJob& job, uint32_t first, uint32_t n, float* sums,
+                           const Fill& fill) {
+  typename Source::Data panel;
+  Source source;
+  source.data = &panel;
+  for (size_t unit = 0; unit < job.x8.units; unit += kPanelUnits) {
+    const size_t n_units = HWY_MIN(kPanelUnits, job.x8.units - unit);
+    fill(unit, n_units, panel);
+    if constexpr (kOneRow) {
+      tile<1, 1>(job, source, 0, unit, n_units, 0, sums);
+    } else {
+      uint32_t t = 0;
+      for (; t + kPanelRows <= n; t += kPanelRows)
+        tile<kPanelRows, 4>(job, source, 0, unit, n_units, first + t, sums + t * kGroupRows);
+      for (; t < n; t += 4)
+        tile<4, 4>(job, source, 0, unit, n_units, first + t, sums + t * kGroupRows);
+    }
+  }
+}
+
 template <quant::Type kType>
 HWY_INLINE void many_rows(const MatmulJob& job, uint32_t group, uint32_t first, uint32_t n,
                           float* sums) {
   using Source = Panel<Codec<kType>::kFormat.max_code, Codec<kType>::kHalves>;
-  typename Source::Data panel;
-  Source source;
-  source.data = &panel;
   const uint8_t* packed = reinterpret_cast<const uint8_t*>(job.packed) + group * job.group_bytes;
-  for (size_t unit = 0; unit < job.x8.units; unit += kPanelUnits) {
-    const size_t n_units = HWY_MIN(kPanelUnits, job.x8.units - unit);
-    unpack<kType>(packed, unit, n_units, panel);
-    uint32_t t = 0;
-    for (; t + kPanelRows <= n; t += kPanelRows)
-      tile<kPanelRows, 4>(job, source, 0, unit, n_units, first + t, sums + t * kGroupRows);
-    for (; t < n; t += 4)
-      tile<4, 4>(job, source, 0, unit, n_units, first + t, sums + t * kGroupRows);
+  panel_rows<Source, false>(job, first, n, sums,
+                            [&](size_t unit, size_t n_units, typename Source::Data& panel) {
+                              unpack<kType>(packed, unit, n_units, panel);
+                            });
+}
+
+// Types that are read unit by unit share one panel of signed bytes with two scales a unit.
+using UnitPanel = Panel<255, 2>;
+
+void read_units(const MatmulJob& job, uint32_t group, size_t first_unit, size_t n_units,
+                UnitPanel::Data& panel) {
+  const quant::TypeInfo& info = quant::info(job.type);
+  const uint64_t row_bytes = quant::row_bytes(job.type, job.cols);
+  const std::byte* rows = job.packed + group * job.group_bytes;
+  // What unsigned codes carry on top; no more than needed, or small codes drown in its rounding.
+  const uint32_t offset = kSignedBytes ? 128 : info.max_code;
+  const float taken_off = kSignedBytes ? 0.0f : -static_cast<float>(offset);
+  quant::UnitCodes codes;
+  for (size_t r = 0; r < kGroupRows; ++r) {
+    for (size_t unit = 0; unit < n_units; ++unit) {
+      info.read_unit(rows + r * row_bytes, static_cast<uint32_t>(first_unit + unit), codes);
+      for (size_t j = 0; j < 8; ++j) {
+        uint32_t word = 0;
+        std::memcpy(&word, codes.code + 4 * j, 4);
+        word = (word ^ 0x80808080u) - (128 - offset) * 0x01010101u;
+        std::memcpy(panel.codes + unit * 512 + j * 64 + 4 * r, &word, 4);
+      }
+      for (size_t h = 0; h < 2; ++h) {
+        const size_t at = (unit * 2 + h) * kGroupRows + r;
+        panel.a[at] = codes.scale[h];
+        panel.b[at] = taken_off * codes.scale[h];
+      }
+    }
+  }
+}
+
+HWY_NOINLINE void unit_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
+  alignas(64) float sums[(kTileRows + 4) * kGroupRows] = {};
+  for (uint32_t item = begin; item < end; ++item) {
+    const uint32_t group = item % job.n_groups;
+    const uint32_t first = item / job.n_groups * job.tile_rows;
+    const uint32_t n = HWY_MIN(job.tile_rows, job.args.n_rows - first);
+    const auto fill = [&](size_t unit, size_t n_units, UnitPanel::Data& panel) {
+      read_units(job, group, unit, n_units, panel);
+    };
+    if (job.x8.width == 1) {
+      panel_rows<UnitPanel, true>(job, first, n, sums, fill);
+    } else {
+      panel_rows<UnitPanel, false>(job, first, n, sums, fill);
+    }
+    write_group(job, group, first, n, sums);
   }
 }
 
@@ -308,7 +371,7 @@ void int8_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
     case Type::kQ6_K:
       return items<Type::kQ6_K>(job, begin, end);
     default:
-      return;  // float weights take the f32 kernels
+      return unit_items(job, begin, end);  // float weights take the f32 kernels
   }
 }
 

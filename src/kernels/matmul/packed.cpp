@@ -122,8 +122,8 @@ void load_sub(Type type, const std::byte* sub, uint32_t r, uint32_t u, Unit& uni
 
 uint64_t packed_group_bytes(Type type, uint32_t cols) {
   uint64_t bytes = 0;
-  if (is_float(type)) {
-    bytes = uint64_t{cols} * kGroupRows * quant::info(type).block_bytes;
+  if (is_float(type) || keeps_file_rows(type)) {
+    bytes = quant::row_bytes(type, cols) * kGroupRows;
   } else {
     const PackedFormat format = packed_format(type);
     bytes = uint64_t{cols} / (kUnitCols * format.units) * format.block_bytes();

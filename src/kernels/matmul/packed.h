@@ -25,7 +25,8 @@
 // d: f16 of the 16 rows, then f16 mins where the type has them.
 //
 // A weight is a * code + b with f32 a and b per unit or half unit. Float types are simply
-// [column][16 rows].
+// [column][16 rows]. Types that quant reads unit by unit (TypeInfo::read_unit) keep their rows as
+// in the file, one after the other.
 #pragma once
 
 #include <array>
@@ -57,6 +58,7 @@ struct PackedFormat {
 };
 
 constexpr bool is_float(quant::Type type) { return type <= quant::Type::kBf16; }
+inline bool keeps_file_rows(quant::Type type) { return quant::info(type).read_unit != nullptr; }
 
 constexpr PackedFormat packed_format(quant::Type type) {
   switch (type) {

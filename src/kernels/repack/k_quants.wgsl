@@ -1,4 +1,4 @@
-// q2_k, q3_k, q4_k, q5_k, q6_k: blocks of 256. The invocation of a block's first unit also writes the block's header.
+// q2_k, q3_k, q4_k, q5_k, q6_k, tq2_0: blocks of 256. The invocation of a block's first unit also writes the block's header.
 #if defined(WEIGHT_Q2_K)
 const CODES = 16u;    // byte offsets inside the block
 const HEADER = 0u;
@@ -17,6 +17,9 @@ const SCALE = 0u;
 const HEADER = 4u;
 const HIGH = 16u;
 const CODES = 48u;
+#elif defined(WEIGHT_TQ2_0)
+const CODES = 0u;
+const SCALE = 64u;
 #else
 const NIBBLES = 0u;
 const CODES = 128u;   // the top two bits, which lie like the codes of q2_k
@@ -24,7 +27,7 @@ const HEADER = 192u;
 const SCALE = 208u;
 #endif
 
-#if defined(WEIGHT_Q2_K) || defined(WEIGHT_Q3_K) || defined(WEIGHT_Q6_K)
+#if defined(WEIGHT_Q2_K) || defined(WEIGHT_Q3_K) || defined(WEIGHT_Q6_K) || defined(WEIGHT_TQ2_0)
 // 64 elements (units 2p and 2p + 1 of the block) of a vec4 of plane q2. In the file, bits 2s of byte 32n + l are element
 // 128n + 32s + l.
 fn q2_vec4(at: u32, p: u32) -> vec4<u32> {
@@ -134,7 +137,7 @@ fn repack_unit(g: u32, u: u32) {
 #ifdef WEIGHT_Q2_K
   put_vec4(PLANE_DM4, block, vec4<u32>(d[0], d[1], d[2], d[3]));
 #endif
-#if defined(WEIGHT_Q3_K) || defined(WEIGHT_Q6_K)
+#if defined(WEIGHT_Q3_K) || defined(WEIGHT_Q6_K) || defined(WEIGHT_TQ2_0)
   put_halves(PLANE_D4, block, vec4<u32>(d[0], d[1], d[2], d[3]) & vec4<u32>(0xffffu));
 #endif
 #ifdef WEIGHT_Q3_K

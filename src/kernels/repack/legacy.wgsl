@@ -5,17 +5,6 @@ const HEAD_BYTES = 4u;
 const HEAD_BYTES = 2u;
 #endif
 
-#if defined(WEIGHT_Q5_0) || defined(WEIGHT_Q5_1)
-// Bit i of the file's word is element i.
-fn h1_word(qh: u32) -> u32 {
-  // Nibbles to bytes: the product puts bit k of a nibble at bit 8k.
-  let spread = vec4<u32>(0x00204081u);
-  let nibbles = vec4<u32>(qh, qh >> 4u, qh >> 8u, qh >> 12u) & vec4<u32>(15u);
-  let more = vec4<u32>(qh >> 16u, qh >> 20u, qh >> 24u, qh >> 28u) & vec4<u32>(15u);
-  return h1_bits(nibbles * spread, 0u) | h1_bits(more * spread, 4u);
-}
-#endif
-
 fn repack_unit(g: u32, u: u32) {
   var head: array<u32, 4>;
   var high: array<u32, 4>;
@@ -29,7 +18,7 @@ fn repack_unit(g: u32, u: u32) {
     put_vec4(PLANE_Q8, (row * UNITS + u) * 2u + 1u, file_vec4(at + 16u));
 #else
 #if defined(WEIGHT_Q5_0) || defined(WEIGHT_Q5_1)
-    high[r] = h1_word(file_u32(at));
+    high[r] = ordered_bits(file_u32(at));
     at += 4u;
 #endif
     put_vec4(PLANE_Q4, row * UNITS + u, file_vec4(at));

@@ -31,8 +31,9 @@ struct RepackPiece {
   uint64_t source_byte = 0;  // any alignment
 };
 
-// The call for all pieces of one destination. Its grid is that of the piece: repack_workgroups().
-// Errors: kInvalidArgument when the slices do not suit rows and cols.
+// The call for all pieces of one destination. The grid of a codebook type (quant::planes_of().grid)
+// is written beside the planes by the caller, once. Its grid is that of the piece:
+// repack_workgroups(). Errors: kInvalidArgument when the slices do not suit rows and cols.
 base::Result<KernelCall> repack(const RepackArgs& args);
 
 // Words for the params slice of one piece. Errors: kInvalidArgument naming the field that breaks a

@@ -52,6 +52,7 @@ fn put_vec2(plane: u32, i: u32, v: vec2<u32>) {
   planes[at] = v.x;
   planes[at + 1u] = v.y;
 }
+fn put_u32(plane: u32, i: u32, v: u32) { planes[plane * 4u + i] = v; }
 // Four f16 side by side.
 fn put_halves(plane: u32, i: u32, h: vec4<u32>) { put_vec2(plane, i, h.xz | (h.yw << vec2<u32>(16u))); }
 
@@ -62,8 +63,25 @@ fn h1_bits(bytes: vec4<u32>, first_word: u32) -> u32 {
   return bits.x | bits.y | bits.z | bits.w;
 }
 
+// A word whose bit i is element i, in the order of h1.
+fn ordered_bits(word: u32) -> u32 {
+  // Nibbles to bytes: the product puts bit k of a nibble at bit 8k.
+  let spread = vec4<u32>(0x00204081u);
+  let nibbles = vec4<u32>(word, word >> 4u, word >> 8u, word >> 12u) & vec4<u32>(15u);
+  let more = vec4<u32>(word >> 16u, word >> 20u, word >> 24u, word >> 28u) & vec4<u32>(15u);
+  return h1_bits(nibbles * spread, 0u) | h1_bits(more * spread, 4u);
+}
+
 #if defined(WEIGHT_F32) || defined(WEIGHT_F16) || defined(WEIGHT_BF16)
 #include "repack/floats.wgsl"
+#elif defined(WEIGHT_IQ4_NL) || defined(WEIGHT_IQ4_XS) || defined(WEIGHT_MXFP4) || defined(WEIGHT_NVFP4)
+#include "repack/lookup.wgsl"
+#elif defined(WEIGHT_IQ2_XXS) || defined(WEIGHT_IQ2_XS) || defined(WEIGHT_IQ2_S)
+#include "repack/grids.wgsl"
+#elif defined(WEIGHT_IQ3_XXS) || defined(WEIGHT_IQ3_S) || defined(WEIGHT_IQ1_S) || defined(WEIGHT_IQ1_M)
+#include "repack/grids.wgsl"
+#elif defined(WEIGHT_TQ1_0) || defined(WEIGHT_Q1_0)
+#include "repack/few_bits.wgsl"
 #elif BLOCK_UNITS == 1
 #include "repack/legacy.wgsl"
 #else

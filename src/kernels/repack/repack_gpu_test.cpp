@@ -1,6 +1,8 @@
 // The planes a GPU makes of file bytes are those of quant::pack(), bit for bit.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "kernels/repack/repack.h"
 #include "kernels/testing/gpu_harness.h"
 #include "quant/planes.h"
@@ -27,7 +29,11 @@ void check_repack(test::GpuHarness& gpu, quant::Type type, uint32_t rows, uint32
   args.cols = cols;
   args.params = gpu.upload(std::vector<uint32_t>(8));
   args.staged = gpu.upload(std::vector<std::byte>(file.size() + 16, std::byte{0xa5}));
-  args.planes = gpu.upload(std::vector<std::byte>(layout.bytes));
+  std::vector<std::byte> planes(layout.bytes);
+  const std::vector<uint32_t>& grid = quant::planes_of(type).grid;
+  std::ranges::copy(std::as_bytes(std::span(grid)),
+                    planes.begin() + static_cast<std::ptrdiff_t>(layout.grid_offset_bytes));
+  args.planes = gpu.upload(planes);
   auto call = repack(args);
   REQUIRE_MESSAGE(call, call.error().text());
   for (const RepackPiece& piece : pieces) {

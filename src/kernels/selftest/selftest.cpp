@@ -12,6 +12,7 @@
 #include "kernels/matmul/matmul_ref.h"
 #include "kernels/norm/norm_ref.h"
 #include "kernels/rope/rope_ref.h"
+#include "quant/random_rows.h"
 
 namespace puna::kernels {
 
@@ -119,14 +120,12 @@ class Runner {
   }
 
   // Random rows of a type, and their values.
-  static std::vector<std::byte> encode(Type type, const std::vector<float>& values,
-                                       std::vector<float>& decoded) {
-    const quant::TypeInfo& info = quant::info(type);
-    std::vector<std::byte> rows(static_cast<size_t>(quant::row_bytes(type, values.size())));
-    info.encode(values.data(), rows.data(), values.size());
-    decoded.resize(values.size());
-    info.decode(rows.data(), decoded.data(), values.size());
-    return rows;
+  static std::vector<std::byte> random_weight(Type type, uint32_t rows, uint32_t cols,
+                                              std::vector<float>& decoded) {
+    std::vector<std::byte> file = quant::random_rows(type, rows, cols, /*seed=*/rows);
+    decoded.resize(size_t{rows} * cols);
+    quant::info(type).decode(file.data(), decoded.data(), decoded.size());
+    return file;
   }
 
   Result<void> matmul(Type type, Numerics numerics, uint32_t n_rows, Epilogue epilogue) {
@@ -137,7 +136,7 @@ class Runner {
     const bool gated = epilogue == Epilogue::kSwiGlu || epilogue == Epilogue::kGeGlu;
     const uint32_t rows = gated ? 72 : 70, cols = 512, n_out = gated ? rows / 2 : rows;
     std::vector<float> weight;
-    const auto file = encode(type, normal(size_t{rows} * cols, 1, 0, 0.05f), weight);
+    const auto file = random_weight(type, rows, cols, weight);
     const auto x = normal(size_t{n_rows} * cols, 2);
     auto y = normal(size_t{n_rows} * n_out, 3), expected = y;
     PUNA_TRY(
@@ -156,7 +155,7 @@ class Runner {
     if (!wanted("embed", label)) return {};
     const uint32_t rows = 70, cols = 512;
     std::vector<float> weight;
-    const auto file = encode(type, normal(size_t{rows} * cols, 4), weight);
+    const auto file = random_weight(type, rows, cols, weight);
     const std::vector<int32_t> tokens = {0, 69, 3, 17, 17};
     std::vector<float> x(tokens.size() * cols), expected;
     PUNA_TRY(backend_.embed(type, file, rows, cols, tokens, 1.5f, x.data()));

@@ -344,9 +344,12 @@ class GpuBackend : public SelftestBackend {
     r.rows = rows;
     r.cols = cols;
     PUNA_TRY(r.staged, bench.upload(file_rows));
-    const std::vector<std::byte> zeros(
-        static_cast<size_t>(quant::plane_layout(type, rows, cols).bytes));
-    PUNA_TRY(r.planes, bench.upload(std::span<const std::byte>(zeros)));
+    const quant::PlaneLayout layout = quant::plane_layout(type, rows, cols);
+    std::vector<std::byte> planes(static_cast<size_t>(layout.bytes));
+    const auto grid = std::as_bytes(std::span(quant::planes_of(type).grid));
+    std::copy(grid.begin(), grid.end(),
+              planes.begin() + static_cast<std::ptrdiff_t>(layout.grid_offset_bytes));
+    PUNA_TRY(r.planes, bench.upload(std::span<const std::byte>(planes)));
     const RepackPiece piece{0, rows, 0, cols, 0};
     PUNA_TRY(const auto params, repack_params(r, piece));
     PUNA_TRY(r.params, bench.upload(std::span<const uint32_t>(params)));

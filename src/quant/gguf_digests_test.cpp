@@ -1,0 +1,67 @@
+// Decoding equals the gguf package for Python bit for bit: both decode the same pseudo-random
+// blocks, and the digests of the floats are compared. tools/compare_decoding.py wrote
+// gguf_digests.inc and compares whole blocks.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "quant/test_blocks.h"
+#include "quant/unit.h"
+
+using namespace puna::quant;
+
+namespace {
+
+struct Digest {
+  std::string_view type;
+  uint64_t value;
+};
+constexpr Digest kDigests[] = {
+#include "quant/gguf_digests.inc"
+};
+
+// FNV-1a over the 32-bit words.
+uint64_t digest(const std::vector<float>& values) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const float value : values) hash = (hash ^ std::bit_cast<uint32_t>(value)) * 0x100000001b3u;
+  return hash;
+}
+
+}  // namespace
+
+TEST_CASE("every block type decodes to the floats that the gguf package gives") {
+  size_t compared = 0;
+  for (const Digest& expected : kDigests) {
+    CAPTURE(std::string(expected.type));
+    const TypeInfo* type = find(expected.type);
+    REQUIRE(type);
+    const std::vector<std::byte> blocks = test_blocks(*type, /*n_blocks=*/300);
+    std::vector<float> values(300 * size_t{type->block_elements});
+    type->decode(blocks.data(), values.data(), values.size());
+    CHECK(digest(values) == expected.value);
+    ++compared;
+  }
+  CHECK(compared == kTypeCount - 3);  // all but f32, f16, bf16
+}
+
+TEST_CASE("units hold the codes and scales of the decoded values, and no code is above the limit") {
+  for (const TypeInfo& type : types()) {
+    if (!type.read_unit) continue;
+    CAPTURE(std::string(type.name));
+    const std::vector<std::byte> blocks = test_blocks(type, /*n_blocks=*/64);
+    std::vector<float> values(64 * size_t{type.block_elements});
+    type.decode(blocks.data(), values.data(), values.size());
+    int largest = 0;
+    UnitCodes unit;
+    for (size_t e = 0; e < values.size(); ++e) {
+      if (e % 32 == 0) type.read_unit(blocks.data(), static_cast<uint32_t>(e / 32), unit);
+      const int code = unit.code[e % 32];
+      REQUIRE(values[e] == unit.scale[e % 32 / 16] * static_cast<float>(code));
+      largest = std::max(largest, std::abs(code));
+    }
+    CHECK(largest == type.max_code);
+  }
+}
