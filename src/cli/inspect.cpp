@@ -72,7 +72,7 @@ Json describe_json(const formats::ModelFile& file) {
     Json shape = Json::array();
     for (uint64_t d : t.shape) shape.push(Json(d));
     Json row = Json::object();
-    row.set("name", t.name).set("type", quant::info(t.type).name).set("shape", std::move(shape));
+    row.set("name", t.name).set("type", t.type_name()).set("shape", std::move(shape));
     row.set("source", t.source).set("offset", t.offset).set("bytes", t.bytes);
     tensors.push(std::move(row));
     bytes += t.bytes;
@@ -96,20 +96,20 @@ void print_text(const formats::ModelFile& file) {
                v.tokens.size(), v.merges.size(), v.model, v.pre);
   }
   uint64_t bytes = 0, elements = 0;
-  std::map<std::string_view, std::pair<int, uint64_t>> by_type;
+  std::map<std::string, std::pair<int, uint64_t>> by_type;
   for (const formats::Tensor& t : file.tensors) {
-    fmt::print("  {:<40} {:<6} [{}] at {} ({})\n", t.name, quant::info(t.type).name,
-               fmt::join(t.shape, ", "), t.offset, human_bytes(t.bytes));
+    fmt::print("  {:<40} {:<7} [{}] at {} ({})\n", t.name, t.type_name(), fmt::join(t.shape, ", "),
+               t.offset, t.unknown_type ? "not supported" : human_bytes(t.bytes));
     bytes += t.bytes;
     elements += t.rows() * t.columns();
-    auto& [n, sum] = by_type[quant::info(t.type).name];
+    auto& [n, sum] = by_type[t.type_name()];
     ++n;
     sum += t.bytes;
   }
   fmt::print("tensors: {}, {:.1f} M parameters, {}\n", file.tensors.size(),
              static_cast<double>(elements) / 1e6, human_bytes(bytes));
   for (const auto& [type, sum] : by_type)
-    fmt::print("  {:<6} {} tensors, {}\n", type, sum.first, human_bytes(sum.second));
+    fmt::print("  {:<7} {} tensors, {}\n", type, sum.first, human_bytes(sum.second));
 }
 
 base::Result<int> run(const Flags& flags) {

@@ -200,6 +200,7 @@ bool size_tensor(GgufCursor& in, Tensor& tensor) {
     }
     elements *= n;
   }
+  if (tensor.unknown_type) return true;
   const quant::TypeInfo& type = quant::info(tensor.type);
   if (tensor.columns() % type.block_elements != 0) {
     return in.corrupt(fmt::format("has rows of {} elements, not a whole number of {} blocks ({})",
@@ -233,12 +234,11 @@ bool read_tensor(GgufCursor& in, Tensor& tensor) {
   }
   uint32_t type_id = 0;
   if (!in.read(type_id)) return false;
-  const quant::TypeInfo* type = quant::find_gguf(type_id);
-  if (!type) {
-    return in.unsupported(fmt::format("has type {} ({}), which is not supported",
-                                      quant::gguf_type_name(type_id), type_id));
+  if (const quant::TypeInfo* type = quant::find_gguf(type_id)) {
+    tensor.type = type->type;
+  } else {
+    tensor.unknown_type = type_id;
   }
-  tensor.type = type->type;
   return in.read(tensor.offset) && size_tensor(in, tensor);
 }
 

@@ -36,7 +36,9 @@ void check_refused(const GgufBuilder& builder, ErrorCode code,
 bool is_sound(const ModelFile& file, uint64_t file_bytes) {
   return std::all_of(file.tensors.begin(), file.tensors.end(), [&](const Tensor& tensor) {
     return tensor.offset <= file_bytes && tensor.bytes <= file_bytes - tensor.offset &&
-           tensor.bytes == quant::row_bytes(tensor.type, tensor.rows() * tensor.columns());
+           tensor.bytes == (tensor.unknown_type
+                                ? 0
+                                : quant::row_bytes(tensor.type, tensor.rows() * tensor.columns()));
   });
 }
 
@@ -172,16 +174,23 @@ TEST_CASE("names that appear twice are refused") {
   check_refused(unnamed, ErrorCode::kCorrupt, {"empty"});
 }
 
-TEST_CASE("tensor types that are not supported are named") {
+TEST_CASE("tensors of types that are not supported are listed, and named when they are refused") {
   GgufBuilder builder;
-  builder.tensor("w", {256}, 16, std::string(66, '\0'));
-  check_refused(builder, ErrorCode::kUnsupported, {"\"w\"", "IQ2_XXS (16)", "at byte"});
-  GgufBuilder integers;
-  integers.tensor("ids", {4}, 26, std::string(16, '\0'));
-  check_refused(integers, ErrorCode::kUnsupported, {"\"ids\"", "I32 (26)"});
-  GgufBuilder unknown;
-  unknown.tensor("w", {4}, 12345, std::string(16, '\0'));
-  check_refused(unknown, ErrorCode::kUnsupported, {"\"w\"", "unknown (12345)"});
+  builder.tensor("w", {256}, 9, std::string(320, '\0'))
+      .tensor("ids", {4}, 26, std::string(16, '\0'));
+  builder.tensor("v", {4}, 12345, std::string(16, '\0')).f32("x", {4});
+  const auto file = open_now(builder.build());
+  REQUIRE(file.has_value());
+  REQUIRE(file->tensors.size() == 4);
+  CHECK(file->tensors[0].type_name() == "q8_1");
+  CHECK(file->tensors[0].unsupported_type().message ==
+        "Tensor \"w\" has type Q8_1 (9), which is not supported.");
+  CHECK(file->tensors[1].type_name() == "i32");
+  CHECK(file->tensors[2].type_name() == "type 12345");
+  CHECK(file->tensors[2].unsupported_type().message ==
+        "Tensor \"v\" has type unknown (12345), which is not supported.");
+  CHECK_FALSE(file->tensors[3].unknown_type);
+  CHECK(file->tensors[3].bytes == 16);
 }
 
 TEST_CASE("dimensions that overflow, vanish or do not fill blocks are refused") {

@@ -67,6 +67,22 @@ base::Result<bool> as_bool(std::string_view key, const Value& value) {
 
 }  // namespace
 
+std::string Tensor::type_name() const {
+  if (!unknown_type) return std::string(quant::info(type).name);
+  std::string name(quant::gguf_type_name(*unknown_type));
+  if (name == "unknown") return fmt::format("type {}", *unknown_type);
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return name;
+}
+
+base::Error Tensor::unsupported_type() const {
+  const uint32_t id = unknown_type.value_or(quant::info(type).gguf_id);
+  return {ErrorCode::kUnsupported,
+          fmt::format("Tensor \"{}\" has type {} ({}), which is not supported.", name,
+                      quant::gguf_type_name(id), id),
+          {}};
+}
+
 uint64_t Tensor::rows() const {
   uint64_t n = 1;
   for (size_t i = 0; i + 1 < shape.size(); ++i) n *= shape[i];

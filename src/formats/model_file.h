@@ -27,6 +27,9 @@ using Value = std::variant<bool, int64_t, uint64_t, double, std::string, std::ve
 struct Tensor {
   std::string name;
   quant::Type type = quant::Type::kF32;
+  // The file's id of a type that is not supported; type and bytes then mean nothing. Such a tensor
+  // can be listed; whoever reads it refuses with unsupported_type().
+  std::optional<uint32_t> unknown_type;
   std::vector<uint64_t> shape;  // outermost first, as NumPy: [rows, columns]; the last is
                                 // contiguous (columns = reduction)
   uint32_t source = 0;          // index into ModelFile::sources
@@ -34,7 +37,9 @@ struct Tensor {
   uint64_t bytes = 0;
 
   uint64_t columns() const { return shape.empty() ? 1 : shape.back(); }
-  uint64_t rows() const;  // product of all but the last dimension
+  uint64_t rows() const;          // product of all but the last dimension
+  std::string type_name() const;  // lower case as quant's; "q8_1" or "type 77" when unknown
+  base::Error unsupported_type() const;
 };
 
 struct ModelFile {

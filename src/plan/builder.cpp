@@ -22,6 +22,12 @@ std::optional<uint32_t> Builder::matrix(std::string_view name, uint32_t rows, ui
     fail(ErrorCode::kNotFound, fmt::format("Tensor \"{}\" is missing.", name));
     return std::nullopt;
   }
+  if (tensor->unknown_type) {
+    const base::Error error = tensor->unsupported_type();
+    fail(error.code, error.message);
+    return std::nullopt;
+  }
+  if (tensor->type == quant::Type::kNVFP4) check_tensor_scale(name);
   if (tensor->columns() != columns || (rows != 0 && tensor->rows() != rows) ||
       tensor->rows() > UINT32_MAX / 2) {
     fail(ErrorCode::kCorrupt,
@@ -31,6 +37,16 @@ std::optional<uint32_t> Builder::matrix(std::string_view name, uint32_t rows, ui
     return std::nullopt;
   }
   return static_cast<uint32_t>(tensor - file_.tensors.data());
+}
+
+// A file of nvfp4 may hold a factor for a whole matrix beside it, "blk.0.attn_q.scale": passing
+// over it would give wrong numbers.
+void Builder::check_tensor_scale(std::string_view name) {
+  const std::string scale = fmt::format("{}.scale", name.substr(0, name.rfind('.')));
+  if (!has(scale)) return;
+  fail(ErrorCode::kUnsupported,
+       fmt::format("Tensor \"{}\" is nvfp4 with a factor in \"{}\", which is not supported.", name,
+                   scale));
 }
 
 std::optional<VectorId> Builder::vector(std::string_view name, uint32_t n) {

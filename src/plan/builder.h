@@ -75,6 +75,7 @@ class Builder {
   void fail(base::ErrorCode code, std::string message);
   // The tensor's position, checked to be [rows (0 = any), columns]; none after an error.
   std::optional<uint32_t> matrix(std::string_view name, uint32_t rows, uint32_t columns);
+  void check_tensor_scale(std::string_view name);
   std::optional<VectorId> vector(std::string_view name, uint32_t n);
   WeightId weight(WeightSpec spec);
 
