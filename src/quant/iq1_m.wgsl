@@ -13,15 +13,20 @@ fn load_group(g: u32, u: u32) -> Group {
   return Group(weights[i], weights[i + 1u]);
 }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
+struct Raw { ix: u32, qh: u32 }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw {
   let i = (g * 4u + r) * UNITS + u;
-  let ix = weights[PLANE_IX + (i >> 2u)][i & 3u];
-  let qh = weights[PLANE_QH + (i >> 3u)][(i >> 1u) & 3u] >> (16u * (i & 1u));
+  return Raw(weights[PLANE_IX + (i >> 2u)][i & 3u], weights[PLANE_QH + (i >> 3u)][(i >> 1u) & 3u]);
+}
+
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
+  // Rows are a whole number of blocks, so the parity is that of the unit.
+  let qh = raw.qh >> (16u * (u & 1u));
   let two = select(group.a, group.b, r > 1u);
   let sc = select(two.xy, two.zw, (r & 1u) == 1u);
   let d = unpack2x16float((sc.x >> 24u) | ((sc.y >> 24u) << 8u)).x;
   let scales = select(sc.x, sc.y, (u & 4u) != 0u) >> (6u * (u & 3u));
   let s = d * (vec2<f32>(f32(scales & 7u), f32((scales >> 3u) & 7u)) * 0.25 + 0.125);
   let tops = vec4<u32>(qh << 8u, qh << 4u, qh, qh >> 4u);
-  return iq1_unit(bytes_of(ix) | (tops & vec4<u32>(0x700u)), tops & vec4<u32>(0x800u), s);
+  return iq1_unit(bytes_of(raw.ix) | (tops & vec4<u32>(0x700u)), tops & vec4<u32>(0x800u), s);
 }

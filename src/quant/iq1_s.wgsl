@@ -10,11 +10,16 @@ struct Group { d: vec2<u32> }
 
 fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(PLANE_D4, g * (UNITS / 8u) + u / 8u)); }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
+struct Raw { ix: u32, qh: u32 }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw {
   let i = (g * 4u + r) * UNITS + u;
-  let ix = weights[PLANE_IX + (i >> 2u)][i & 3u];
-  let qh = weights[PLANE_QH + (i >> 3u)][(i >> 1u) & 3u] >> (16u * (i & 1u));
+  return Raw(weights[PLANE_IX + (i >> 2u)][i & 3u], weights[PLANE_QH + (i >> 3u)][(i >> 1u) & 3u]);
+}
+
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
+  // Rows are a whole number of blocks, so the parity is that of the unit.
+  let qh = raw.qh >> (16u * (u & 1u));
   let tops = (vec4<u32>(qh << 8u, qh << 5u, qh << 2u, qh >> 1u)) & vec4<u32>(0x700u);
   let s = half_of_4(group.d, r) * (f32((qh >> 12u) & 7u) * 0.25 + 0.125);
-  return iq1_unit(bytes_of(ix) | tops, vec4<u32>(qh & 0x8000u), vec2<f32>(s));
+  return iq1_unit(bytes_of(raw.ix) | tops, vec4<u32>(qh & 0x8000u), vec2<f32>(s));
 }

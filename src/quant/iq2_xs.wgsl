@@ -10,10 +10,15 @@ struct Group { d: vec2<u32> }
 
 fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(PLANE_D4, g * (UNITS / 8u) + u / 8u)); }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
-  let is = plane_pair(PLANE_IS, (g * 4u + r) * UNITS + u);
+struct Raw { v: vec2<u32>, sc: vec2<u32> }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw {
+  return Raw(plane_pair(PLANE_IS, (g * 4u + r) * UNITS + u), plane_pair(PLANE_SC, (g * (UNITS / 8u) + u / 8u) * 4u + r));
+}
+
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
+  let is = raw.v;
   let tops = (vec4<u32>(is.y) >> vec4<u32>(17u, 19u, 21u, 23u)) & vec4<u32>(0x100u);
-  let sc = plane_pair(PLANE_SC, (g * (UNITS / 8u) + u / 8u) * 4u + r);
+  let sc = raw.sc;
   let two = select(sc.x, sc.y, (u & 4u) != 0u) >> (8u * (u & 3u));
   let s = half_of_4(group.d, r) * (vec2<f32>(f32(two & 15u), f32((two >> 4u) & 15u)) * 0.25 + 0.125);
   return iq2_unit(bytes_of(is.x) | tops, even_signs(is.y), s);

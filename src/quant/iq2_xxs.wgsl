@@ -9,8 +9,11 @@ struct Group { d: vec2<u32> }
 
 fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(PLANE_D4, g * (UNITS / 8u) + u / 8u)); }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
-  let is = plane_pair(PLANE_IS, (g * 4u + r) * UNITS + u);
+struct Raw { v: vec2<u32> }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(plane_pair(PLANE_IS, (g * 4u + r) * UNITS + u)); }
+
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
+  let is = raw.v;
   let s = half_of_4(group.d, r) * (f32(beside_signs(is.y)) * 0.25 + 0.125);
   return iq2_unit(bytes_of(is.x), even_signs(is.y), vec2<f32>(s));
 }

@@ -14,12 +14,17 @@ fn load_group(g: u32, u: u32) -> Group {
                weights[PLANE_SC + block * 3u + 2u] >> vec4<u32>(4u * (u & 7u)));
 }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
+struct Raw { ix: vec2<u32>, sg: u32 }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw {
   let i = (g * 4u + r) * UNITS + u;
-  let ix = plane_pair(PLANE_IX, i);
+  return Raw(plane_pair(PLANE_IX, i), weights[PLANE_SG + (i >> 2u)][i & 3u]);
+}
+
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
+  let ix = raw.ix;
   let tops = vec4<u32>(group.tops[r]);
   let s = half_of_4(group.d, r) * f32(1u + 2u * (group.scales[r] & 15u));
   return iq3_unit(bytes_of(ix.x) | ((tops << vec4<u32>(8u, 7u, 6u, 5u)) & vec4<u32>(0x100u)),
                   bytes_of(ix.y) | ((tops << vec4<u32>(4u, 3u, 2u, 1u)) & vec4<u32>(0x100u)),
-                  weights[PLANE_SG + (i >> 2u)][i & 3u], s);
+                  raw.sg, s);
 }

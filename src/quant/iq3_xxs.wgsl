@@ -9,10 +9,15 @@ struct Group { d: vec2<u32> }
 
 fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(PLANE_D4, g * (UNITS / 8u) + u / 8u)); }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
+struct Raw { ix: vec2<u32>, sg: u32 }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw {
   let i = (g * 4u + r) * UNITS + u;
-  let ix = plane_pair(PLANE_IX, i);
-  let sg = weights[PLANE_SG + (i >> 2u)][i & 3u];
+  return Raw(plane_pair(PLANE_IX, i), weights[PLANE_SG + (i >> 2u)][i & 3u]);
+}
+
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
+  let ix = raw.ix;
+  let sg = raw.sg;
   let s = half_of_4(group.d, r) * (f32(beside_signs(sg)) * 0.5 + 0.25);
   return iq3_unit(bytes_of(ix.x), bytes_of(ix.y), even_signs(sg), s);
 }

@@ -8,7 +8,7 @@ struct Group { d: vec2<u32> }
 
 fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(PLANE_S4, g * UNITS + u)); }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
-  let q = load_codes(g * 4u + r, u);
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
+  let q = lookup(raw.bits);
   return Unit(q.lo, q.hi, vec2<f32>(half_of_4(group.d, r)), vec2<f32>());
 }

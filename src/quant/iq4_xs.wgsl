@@ -12,8 +12,8 @@ fn load_group(g: u32, u: u32) -> Group {
   return Group(weights[i], weights[i + 1u]);
 }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
-  let q = load_codes(g * 4u + r, u);
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
+  let q = lookup(raw.bits);
   let two = select(group.a, group.b, r > 1u);
   let hd = select(two.xy, two.zw, (r & 1u) == 1u);
   let j = u & 7u;

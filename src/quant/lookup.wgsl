@@ -50,4 +50,5 @@ fn lookup(x: vec4<u32>) -> Codes {
 }
 #endif
 
-fn load_codes(row: u32, u: u32) -> Codes { return lookup(weights[PLANE_B4 + row * UNITS + u]); }
+struct Raw { bits: vec4<u32> }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[PLANE_B4 + (g * 4u + r) * UNITS + u]); }

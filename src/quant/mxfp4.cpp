@@ -6,11 +6,6 @@ namespace puna::quant {
 
 namespace {
 
-// 2^(e - 128); the two smallest are subnormal.
-float scale_of(uint32_t e) {
-  return std::bit_cast<float>(e < 2 ? 0x00200000u << e : (e - 1) << 23);
-}
-
 int nearest(float x) {
   int best = 0;
   for (int q = 1; q < 8; ++q) {
@@ -36,7 +31,7 @@ void read_unit(const BlockMXFP4& block, uint32_t, UnitCodes& out) {
     out.code[j] = kFp4Values[block.qs[j] & 15];
     out.code[j + 16] = kFp4Values[block.qs[j] >> 4];
   }
-  set_scale(scale_of(block.e), out);
+  set_scale(mxfp4_scale(block.e), out);
 }
 
 void encode(const float* in, BlockMXFP4& block) {
@@ -49,11 +44,11 @@ void encode(const float* in, BlockMXFP4& block) {
   const auto exponent = static_cast<int>(std::bit_cast<uint32_t>(largest) >> 23);
   const int e = std::clamp(exponent - 2, 0, 251);
   block.e = static_cast<uint8_t>(e);
-  if (error_of(in, 1.0f / scale_of(block.e + 1u), scale_of(block.e + 1u)) <
-      error_of(in, 1.0f / scale_of(block.e), scale_of(block.e))) {
+  if (error_of(in, 1.0f / mxfp4_scale(block.e + 1u), mxfp4_scale(block.e + 1u)) <
+      error_of(in, 1.0f / mxfp4_scale(block.e), mxfp4_scale(block.e))) {
     ++block.e;
   }
-  const float inverse = 1.0f / scale_of(block.e);
+  const float inverse = 1.0f / mxfp4_scale(block.e);
   for (int j = 0; j < 16; ++j) {
     block.qs[j] =
         static_cast<uint8_t>(nearest(in[j] * inverse) | nearest(in[j + 16] * inverse) << 4);

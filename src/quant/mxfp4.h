@@ -19,6 +19,11 @@ struct BlockMXFP4 {
 };
 static_assert(sizeof(BlockMXFP4) == 17);
 
+// 2^(e - 128); the two smallest are subnormal.
+inline float mxfp4_scale(uint32_t e) {
+  return std::bit_cast<float>(e < 2 ? 0x00200000u << e : (e - 1) << 23);
+}
+
 void read_unit(const BlockMXFP4& block, uint32_t u, UnitCodes& out);
 void encode(const float* in, BlockMXFP4& block);
 

@@ -11,8 +11,8 @@ fn load_group(g: u32, u: u32) -> Group {
   return Group(weights[PLANE_E4 + (i >> 2u)][i & 3u]);
 }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
-  let q = load_codes(g * 4u + r, u);
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
+  let q = lookup(raw.bits);
   let e = (group.e >> (8u * r)) & 255u;
   // The two smallest are subnormal, and a device may take them for zero.
   let s = bitcast<f32>(select((e - 1u) << 23u, 0x00200000u << e, e < 2u));

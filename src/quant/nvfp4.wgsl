@@ -20,7 +20,7 @@ fn half_scales(bytes: u32) -> vec2<f32> {
   return select(s, vec2<f32>(), b == vec2<u32>(127u));
 }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
-  let q = load_codes(g * 4u + r, u);
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
+  let q = lookup(raw.bits);
   return Unit(q.lo, q.hi, half_scales(group.s[r]), vec2<f32>());
 }

@@ -7,8 +7,11 @@ struct Group { d: vec2<u32> }
 
 fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(PLANE_D4, g * (UNITS / 8u) + u / 8u)); }
 
-fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit {
-  let q = weights[PLANE_Q2 + (g * 4u + r) * (UNITS / 2u) + u / 2u] >> vec4<u32>(4u * (u & 1u));
+struct Raw { q: vec4<u32> }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[PLANE_Q2 + (g * 4u + r) * (UNITS / 2u) + u / 2u]); }
+
+fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
+  let q = raw.q >> vec4<u32>(4u * (u & 1u));
   let s = vec2<f32>(half_of_4(group.d, r));
   return Unit(q & vec4<u32>(0x03030303u), (q >> vec4<u32>(2u)) & vec4<u32>(0x03030303u), s, -s);
 }

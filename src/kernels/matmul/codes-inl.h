@@ -10,6 +10,8 @@
 
 #include "hwy/highway.h"
 #include "kernels/matmul/packed.h"
+#include "quant/iq4_nl.h"
+#include "quant/mxfp4.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace puna::kernels::HWY_NAMESPACE {
@@ -69,9 +71,36 @@ HWY_INLINE VF load_halves(const uint8_t* p, size_t v) {
 HWY_INLINE VI load_small(const uint8_t* p, size_t v) {
   return hn::PromoteTo(DI(), hn::LoadU(hn::Rebind<uint8_t, DF>(), p + v * kLanes));
 }
+HWY_INLINE VI shift_right(VI v, size_t bits) {
+  return hn::ShiftRightSame(v, static_cast<int>(bits));
+}
 HWY_INLINE VI load_small_signed(const uint8_t* p, size_t v) {
   return hn::PromoteTo(
       DI(), hn::LoadU(hn::Rebind<int8_t, DF>(), reinterpret_cast<const int8_t*>(p) + v * kLanes));
+}
+
+// What is added to a looked-up value so that it is not negative.
+constexpr uint32_t value_offset(quant::Type type) { return type == quant::Type::kMXFP4 ? 12 : 128; }
+
+// Codes 0..15 to values with their offset.
+template <quant::Type kType>
+HWY_INLINE VB look_up(VB codes) {
+  constexpr const int8_t* values =
+      kType == quant::Type::kMXFP4 ? quant::kFp4Values : quant::kIq4Values;
+  constexpr auto offset = static_cast<uint8_t>(value_offset(kType));
+  const VB table = hn::Add(hn::LoadDup128(DB(), reinterpret_cast<const uint8_t*>(values)),
+                           hn::Set(DB(), offset));
+  return hn::TableLookupBytes(table, codes);
+}
+
+// 2^(e - 128) of each byte e, as mxfp4_scale().
+HWY_INLINE VF load_powers(const uint8_t* p, size_t v) {
+  const hn::Vec<DU> e = hn::PromoteTo(DU(), hn::LoadU(hn::Rebind<uint8_t, DF>(), p + v * kLanes));
+  const hn::Vec<DU> one = hn::Set(DU(), 1);
+  const hn::Vec<DU> normal = hn::ShiftLeft<23>(hn::Sub(hn::Max(e, one), one));
+  const hn::Vec<DU> least = hn::Set(DU(), 0x00200000u);
+  const hn::Vec<DU> small = hn::Add(least, hn::IfThenElseZero(hn::Eq(e, one), least));
+  return hn::BitCast(DF(), hn::IfThenElse(hn::Gt(e, one), normal, small));
 }
 
 template <quant::Type kType>
@@ -89,6 +118,10 @@ struct Codec {
         const VB w = load_bytes(low + 64 * j);
         out[j] = field<0, 0, 4>(w);
         out[j + 4] = field<4, 0, 4>(w);
+        if constexpr (is_lookup(kType)) {
+          out[j] = look_up<kType>(out[j]);
+          out[j + 4] = look_up<kType>(out[j + 4]);
+        }
       }
     } else {
       for (size_t j = 0; j < 2; ++j) {
@@ -124,12 +157,17 @@ struct Codec {
   }
 
   // weight = a * code + b, a and b per half unit (the first of them where the scale covers the
-  // unit). `offset` is what the codes of q8_0 carry on top of the signed byte: 128 as stored, 0
-  // when the product takes them as signed.
+  // unit). `offset8` is what the codes of q8_0, iq4_nl and iq4_xs carry on top of the signed byte:
+  // 128 as stored, 0 when the product takes them as signed.
   static HWY_INLINE void scales(const uint8_t* block, size_t u, size_t v, float offset8,
                                 VF (&a)[kHalves], VF (&b)[kHalves]) {
     using quant::Type;
     const DF df;
+    if constexpr (kType == Type::kMXFP4) {
+      a[0] = load_powers(block + kFormat.d_offset(), v);
+      b[0] = hn::Mul(a[0], hn::Set(df, -static_cast<float>(value_offset(kType))));
+      return;
+    }
     const VF d = load_halves(block + kFormat.d_offset(), v);
     const uint8_t* sub = block + kFormat.sub_offset();
     if constexpr (kFormat.sub_bytes == 0) {
@@ -138,9 +176,17 @@ struct Codec {
         b[0] = load_halves(block + kFormat.d_offset() + 32, v);
       } else {
         const uint32_t middle = (kFormat.max_code + 1) / 2;
-        const float offset = kType == Type::kQ8_0 ? offset8 : static_cast<float>(middle);
+        const float offset = kFormat.max_code == 255 ? offset8 : static_cast<float>(middle);
         b[0] = hn::Mul(d, hn::Set(df, -offset));
       }
+    } else if constexpr (kType == Type::kIQ4_XS) {
+      const VI low =
+          hn::And(shift_right(load_small(sub + 16 * (u / 2), v), 4 * (u % 2)), hn::Set(DI(), 15));
+      const VI top = hn::And(shift_right(load_small(sub + 64 + 16 * (u / 4), v), 2 * (u % 4)),
+                             hn::Set(DI(), 3));
+      const VI scale = hn::Sub(hn::Or(low, hn::ShiftLeft<4>(top)), hn::Set(DI(), 32));
+      a[0] = hn::Mul(d, hn::ConvertTo(df, scale));
+      b[0] = hn::Mul(a[0], hn::Set(df, -offset8));
     } else if constexpr (kType == Type::kQ6_K) {
       for (size_t h = 0; h < 2; ++h) {
         a[h] = hn::Mul(d, hn::ConvertTo(df, load_small_signed(sub + (2 * u + h) * 16, v)));
@@ -175,36 +221,6 @@ struct Codec {
     }
   }
 };
-
-// Calls fn.template operator()<kType>() for a block type.
-template <class Fn>
-HWY_INLINE void with_block_type(quant::Type type, const Fn& fn) {
-  using quant::Type;
-  switch (type) {
-    case Type::kQ4_0:
-      return fn.template operator()<Type::kQ4_0>();
-    case Type::kQ4_1:
-      return fn.template operator()<Type::kQ4_1>();
-    case Type::kQ5_0:
-      return fn.template operator()<Type::kQ5_0>();
-    case Type::kQ5_1:
-      return fn.template operator()<Type::kQ5_1>();
-    case Type::kQ8_0:
-      return fn.template operator()<Type::kQ8_0>();
-    case Type::kQ2_K:
-      return fn.template operator()<Type::kQ2_K>();
-    case Type::kQ3_K:
-      return fn.template operator()<Type::kQ3_K>();
-    case Type::kQ4_K:
-      return fn.template operator()<Type::kQ4_K>();
-    case Type::kQ5_K:
-      return fn.template operator()<Type::kQ5_K>();
-    case Type::kQ6_K:
-      return fn.template operator()<Type::kQ6_K>();
-    default:
-      return;
-  }
-}
 
 }  // namespace puna::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -121,6 +121,15 @@ HWY_INLINE const float* load_panel(const MatmulJob& job, uint32_t group, uint32_
     case Type::kQ6_K:
       decode_panel<Type::kQ6_K>(packed, first_col, n_cols, buffer);
       break;
+    case Type::kIQ4_NL:
+      decode_panel<Type::kIQ4_NL>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kIQ4_XS:
+      decode_panel<Type::kIQ4_XS>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kMXFP4:
+      decode_panel<Type::kMXFP4>(packed, first_col, n_cols, buffer);
+      break;
     default:
       read_panel(job, packed, first_col, n_cols, buffer);
   }

@@ -370,6 +370,12 @@ void int8_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
       return items<Type::kQ5_K>(job, begin, end);
     case Type::kQ6_K:
       return items<Type::kQ6_K>(job, begin, end);
+    case Type::kIQ4_NL:
+      return items<Type::kIQ4_NL>(job, begin, end);
+    case Type::kIQ4_XS:
+      return items<Type::kIQ4_XS>(job, begin, end);
+    case Type::kMXFP4:
+      return items<Type::kMXFP4>(job, begin, end);
     default:
       return unit_items(job, begin, end);  // float weights take the f32 kernels
   }

@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "base/half.h"
+#include "quant/iq4_nl.h"
+#include "quant/mxfp4.h"
 
 namespace puna::kernels {
 namespace {
@@ -19,6 +21,10 @@ uint16_t half_at(const std::byte* p, size_t i) {
   return half;
 }
 void put(std::byte* p, unsigned value) { *p = static_cast<std::byte>(value); }
+// Replaces the bits of `mask` << shift.
+void put_bits(std::byte* p, uint32_t shift, unsigned mask, unsigned value) {
+  put(p, (std::to_integer<unsigned>(*p) & ~(mask << shift)) | value << shift);
+}
 
 // 16 bytes at qs, low nibbles first: columns 0..15, then 16..31; their fifth bits in qh (null =
 // none).
@@ -47,6 +53,24 @@ uint8_t read_q3_scale(const std::byte* s, uint32_t h) {
   const unsigned low = byte_at(s, h & 7) >> (4 * (h >> 3)) & 15u;
   const unsigned top = byte_at(s, 8 + (h & 3)) >> (2 * (h >> 2)) & 3u;
   return static_cast<uint8_t>(low | top << 4);
+}
+
+Unit read_lookup_unit(Type type, const std::byte* block, uint32_t u) {
+  Unit unit{};
+  if (type == Type::kMXFP4) {
+    unit.d = byte_at(block, 0);
+    read_nibbles(block + 1, nullptr, unit);
+    return unit;
+  }
+  unit.d = half_at(block, 0);
+  if (type == Type::kIQ4_NL) {
+    read_nibbles(block + 2, nullptr, unit);
+    return unit;
+  }
+  const unsigned low = byte_at(block, 4 + u / 2) >> (u % 2 * 4) & 15u;
+  unit.sub[0] = static_cast<uint8_t>(low | (half_at(block, 2) >> (2 * u) & 3u) << 4);
+  read_nibbles(block + 8 + 16 * u, nullptr, unit);
+  return unit;
 }
 
 Unit read_k_unit(Type type, const std::byte* block, uint32_t u) {
@@ -100,16 +124,25 @@ void store_sub(Type type, std::byte* sub, uint32_t r, uint32_t u, const Unit& un
     for (uint32_t h = 0; h < 2; ++h) put(sub + (2 * u + h) * 16 + r, unit.sub[h]);
     return;
   }
+  if (type == Type::kIQ4_XS) {
+    put_bits(sub + 16 * (u / 2) + r, u % 2 * 4, 15u, unit.sub[0] & 15u);
+    put_bits(sub + 64 + 16 * (u / 4) + r, u % 4 * 2, 3u, unit.sub[0] >> 4);
+    return;
+  }
   put(sub + 16 * u + r, (unit.sub[0] & 15u) | (unit.sub[1] & 15u) << 4);
   const unsigned tops = unit.sub[0] >> 4 | unit.sub[1] >> 4 << 2;
-  std::byte* top = sub + 128 + 16 * (u / 2) + r;
-  const unsigned kept = std::to_integer<unsigned>(*top) & (u % 2 == 0 ? 0xf0u : 0x0fu);
-  put(top, kept | tops << (u % 2 * 4));
+  put_bits(sub + 128 + 16 * (u / 2) + r, u % 2 * 4, 15u, tops);
 }
 
 void load_sub(Type type, const std::byte* sub, uint32_t r, uint32_t u, Unit& unit) {
   if (type == Type::kQ2_K || type == Type::kQ6_K) {
     for (uint32_t h = 0; h < 2; ++h) unit.sub[h] = byte_at(sub, (2 * u + h) * 16 + r);
+    return;
+  }
+  if (type == Type::kIQ4_XS) {
+    const unsigned low = byte_at(sub, 16 * (u / 2) + r) >> (u % 2 * 4) & 15u;
+    const unsigned top = byte_at(sub, 64 + 16 * (u / 4) + r) >> (u % 4 * 2) & 3u;
+    unit.sub[0] = static_cast<uint8_t>(low | top << 4);
     return;
   }
   const unsigned lows = byte_at(sub, 16 * u + r);
@@ -134,6 +167,7 @@ uint64_t packed_group_bytes(Type type, uint32_t cols) {
 Unit read_file_unit(Type type, const std::byte* row, uint32_t unit) {
   const PackedFormat format = packed_format(type);
   const std::byte* block = row + uint64_t{unit / format.units} * quant::info(type).block_bytes;
+  if (is_lookup(type)) return read_lookup_unit(type, block, unit % format.units);
   if (format.units > 1) return read_k_unit(type, block, unit % format.units);
   Unit values{};
   values.d = half_at(block, 0);
@@ -181,7 +215,8 @@ void store_unit(Type type, std::byte* group, uint32_t r, uint32_t unit, const Un
     }
   }
   if (format.sub_bytes > 0) store_sub(type, block + format.sub_offset(), r, u, values);
-  std::memcpy(block + format.d_offset() + 2 * r, &values.d, 2);
+  const uint32_t d_bytes = format.d_bytes / kGroupRows;
+  std::memcpy(block + format.d_offset() + d_bytes * r, &values.d, d_bytes);
   if (format.has_min) std::memcpy(block + format.d_offset() + 32 + 2 * r, &values.min, 2);
 }
 
@@ -224,7 +259,8 @@ Unit load_unit(Type type, const std::byte* group, uint32_t r, uint32_t unit) {
     values.codes[c] = static_cast<uint8_t>(code);
   }
   if (format.sub_bytes > 0) load_sub(type, block + format.sub_offset(), r, u, values);
-  values.d = half_at(block, format.d_offset() + 2 * r);
+  const uint32_t d_bytes = format.d_bytes / kGroupRows;
+  std::memcpy(&values.d, block + format.d_offset() + d_bytes * r, d_bytes);
   if (format.has_min) values.min = half_at(block, format.d_offset() + 32 + 2 * r);
   return values;
 }
@@ -254,6 +290,17 @@ void decode_unit(Type type, const Unit& values, float* out) {
         break;
       case Type::kQ3_K:
         out[c] = d * static_cast<float>(sub - 32) * (code - 4);
+        break;
+      case Type::kIQ4_NL:
+        out[c] = d * static_cast<float>(quant::kIq4Values[values.codes[c]]);
+        break;
+      case Type::kIQ4_XS:
+        out[c] = d * static_cast<float>(values.sub[0] - 32) *
+                 static_cast<float>(quant::kIq4Values[values.codes[c]]);
+        break;
+      case Type::kMXFP4:
+        out[c] =
+            quant::mxfp4_scale(values.d) * static_cast<float>(quant::kFp4Values[values.codes[c]]);
         break;
       case Type::kQ4_K:
       case Type::kQ5_K:

@@ -22,7 +22,13 @@
 // (q4_k, q5_k). Byte 16u + r holds both low nibbles, byte 128 + 16 (u / 2) + r, at bits 4 (u % 2),
 // both tops.
 //
-// d: f16 of the 16 rows, then f16 mins where the type has them.
+// sub, iq4_xs: a scale of 6 bits a unit. Byte 16 (u / 2) + r holds the low nibble at bits 4 (u %
+// 2), byte 64 + 16 (u / 4) + r the top two bits at 2 (u % 4).
+//
+// d: f16 of the 16 rows, then f16 mins where the type has them. mxfp4: a byte of each row.
+//
+// Codes of iq4_nl, iq4_xs and mxfp4 name a value of a table; with an offset added (value_offset) it
+// is what enters the products.
 //
 // A weight is a * code + b with f32 a and b per unit or half unit. Float types are simply
 // [column][16 rows]. Types that quant reads unit by unit (TypeInfo::read_unit) keep their rows as
@@ -48,17 +54,24 @@ struct PackedFormat {
   uint32_t sub_bytes;  // scales of a block
   bool has_min;        // d is followed by a second f16 a row
   uint32_t halves;     // scales a unit: 2 when they cover 16 columns
-  uint32_t max_code;   // largest code as stored
+  uint32_t max_code;   // largest code as it enters products
+  uint32_t d_bytes = 32;
 
   constexpr uint32_t low_bytes() const { return units * 64 * low_bits; }
   constexpr uint32_t high_offset() const { return low_bytes(); }
   constexpr uint32_t sub_offset() const { return high_offset() + units * 64 * high_bits; }
   constexpr uint32_t d_offset() const { return sub_offset() + sub_bytes; }
-  constexpr uint32_t block_bytes() const { return d_offset() + (has_min ? 64 : 32); }
+  constexpr uint32_t block_bytes() const { return d_offset() + d_bytes * (has_min ? 2 : 1); }
 };
 
 constexpr bool is_float(quant::Type type) { return type <= quant::Type::kBf16; }
-inline bool keeps_file_rows(quant::Type type) { return quant::info(type).read_unit != nullptr; }
+constexpr bool is_lookup(quant::Type type) {
+  return type == quant::Type::kIQ4_NL || type == quant::Type::kIQ4_XS ||
+         type == quant::Type::kMXFP4;
+}
+inline bool keeps_file_rows(quant::Type type) {
+  return quant::info(type).read_unit != nullptr && !is_lookup(type);
+}
 
 constexpr PackedFormat packed_format(quant::Type type) {
   switch (type) {
@@ -82,6 +95,12 @@ constexpr PackedFormat packed_format(quant::Type type) {
       return {8, 4, 1, 192, true, 1, 31};
     case quant::Type::kQ6_K:
       return {8, 4, 2, 256, false, 2, 63};
+    case quant::Type::kIQ4_NL:
+      return {1, 4, 0, 0, false, 1, 255};
+    case quant::Type::kIQ4_XS:
+      return {8, 4, 0, 96, false, 1, 255};
+    case quant::Type::kMXFP4:
+      return {1, 4, 0, 0, false, 1, 24, 16};
     default:
       return {1, 8, 0, 0, false, 1, 255};
   }
@@ -92,8 +111,9 @@ struct Unit {
   std::array<uint8_t, kUnitCols>
       codes;                   // unsigned; signed types are stored with their offset added
   std::array<uint8_t, 2> sub;  // q2_k: scale | min << 4 of each half; q3_k: scale of each half;
-                               // q4_k, q5_k: scale, min; q6_k: signed scale of each half
-  uint16_t d, min;             // f16
+                               // q4_k, q5_k: scale, min; q6_k: signed scale of each half;
+                               // iq4_xs: scale
+  uint16_t d, min;             // f16; mxfp4: d is the exponent
 };
 
 // Bytes of a group of 16 rows, a multiple of 64.
