@@ -39,28 +39,13 @@ constexpr Shape kShapes[] = {
 constexpr size_t kPatternElements = 1
                                     << 19;  // distinct random weights of a type before they repeat
 
-// Random blocks of a type that has no encoder, with about this deviation.
-std::vector<std::byte> random_pattern(quant::Type type, float deviation) {
-  const auto blocks = [&](float scale) {
-    return quant::random_rows(type, 1, kPatternElements, /*seed=*/1, scale);
-  };
-  constexpr float kTrial = 0.01f;
-  const std::vector<std::byte> trial = blocks(kTrial);
-  std::vector<float> values(kPatternElements);
-  quant::info(type).decode(trial.data(), values.data(), values.size());
-  double power = 0;
-  for (const float v : values) power += double{v} * v;
-  const double found = std::sqrt(power / static_cast<double>(values.size()));
-  return blocks(kTrial * deviation / static_cast<float>(found));
-}
-
 // Bytes of one type that repeat for ever: encoded normal deviates of a size usual for weights.
 class PatternSource : public io::ByteSource {
  public:
   PatternSource(quant::Type type, uint64_t size, float deviation, float mean)
       : name_(fmt::format("random {}", quant::info(type).name)), size_(size) {
     if (!quant::info(type).encode) {
-      pattern_ = random_pattern(type, deviation);
+      pattern_ = quant::random_weights(type, 1, kPatternElements, /*seed=*/1, deviation);
       return;
     }
     std::vector<float> values(kPatternElements);

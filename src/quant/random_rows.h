@@ -13,7 +13,7 @@
 
 namespace puna::quant {
 
-// Byte offsets of the f16 fields of a block. (iq1_m has one in four parts, see set_scale_parts.)
+// Byte offsets of the f16 fields of a block.
 inline std::initializer_list<uint32_t> f16_fields(Type type) {
   static constexpr std::initializer_list<uint32_t> kNone = {}, kFirst = {0}, kFirstTwo = {0, 2},
                                                    kQ2 = {80, 82}, kQ3 = {108}, kQ6 = {208},
@@ -67,16 +67,40 @@ inline void set_scale_parts(Type type, float x, std::byte* block) {
   }
 }
 
+// Random bytes, and floating-point fields as `value` draws them. [rows, cols], cols a multiple of
+// the type's block.
+template <class Value>
+std::vector<std::byte> fill_rows(Type type, uint32_t rows, uint32_t cols, std::mt19937& random,
+                                 const Value& value) {
+  const TypeInfo& t = info(type);
+  const bool in_parts = type == Type::kIQ1_M || type == Type::kMXFP4 || type == Type::kNVFP4;
+  std::vector<std::byte> bytes(rows * row_bytes(type, cols));
+  for (size_t at = 0; at < bytes.size(); at += t.block_bytes) {
+    for (uint32_t i = 0; i < t.block_bytes; ++i) bytes[at + i] = static_cast<std::byte>(random());
+    if (type == Type::kF32) {
+      const float x = value();
+      std::memcpy(&bytes[at], &x, 4);
+    } else if (type == Type::kBf16) {
+      const uint16_t x = base::f32_to_bf16(value());
+      std::memcpy(&bytes[at], &x, 2);
+    } else if (in_parts) {
+      set_scale_parts(type, value(), &bytes[at]);
+    }
+    for (uint32_t offset : f16_fields(type)) {
+      const uint16_t x = base::f32_to_f16(value());
+      std::memcpy(&bytes[at + offset], &x, 2);
+    }
+  }
+  return bytes;
+}
+
 // Codes and small scales of all values, floating-point fields about `scale` in size and, with
-// `extremes`, now and then zero, subnormal or large. [rows, cols], cols a multiple of the type's
-// block.
+// `extremes`, now and then zero, subnormal or large.
 inline std::vector<std::byte> random_rows(Type type, uint32_t rows, uint32_t cols, uint32_t seed,
                                           float scale = 0.02f, bool extremes = false) {
-  const TypeInfo& t = info(type);
   std::mt19937 random(seed);
   std::normal_distribution<float> normal(0.0f, scale);
-  std::vector<std::byte> bytes(rows * row_bytes(type, cols));
-  const auto value = [&] {
+  return fill_rows(type, rows, cols, random, [&] {
     const float x = normal(random);
     if (!extremes) return x;
     switch (random() % 16) {
@@ -89,23 +113,25 @@ inline std::vector<std::byte> random_rows(Type type, uint32_t rows, uint32_t col
       default:
         return x;
     }
+  });
+}
+
+// Weights of about this deviation, every block's scale of the same size. For types that have no
+// encoder.
+inline std::vector<std::byte> random_weights(Type type, uint32_t rows, uint32_t cols, uint32_t seed,
+                                             float deviation) {
+  const auto with_scale = [&](float scale) {
+    std::mt19937 random(seed);
+    return fill_rows(type, rows, cols, random, [&] { return random() % 2 == 0 ? scale : -scale; });
   };
-  for (size_t at = 0; at < bytes.size(); at += t.block_bytes) {
-    for (uint32_t i = 0; i < t.block_bytes; ++i) bytes[at + i] = static_cast<std::byte>(random());
-    if (type == Type::kF32) {
-      const float x = value();
-      std::memcpy(&bytes[at], &x, 4);
-    } else if (type == Type::kBf16) {
-      const uint16_t x = base::f32_to_bf16(value());
-      std::memcpy(&bytes[at], &x, 2);
-    }
-    set_scale_parts(type, value(), &bytes[at]);
-    for (uint32_t offset : f16_fields(type)) {
-      const uint16_t x = base::f32_to_f16(value());
-      std::memcpy(&bytes[at + offset], &x, 2);
-    }
-  }
-  return bytes;
+  constexpr float kTrial = 0.01f;
+  const std::vector<std::byte> trial = with_scale(kTrial);
+  std::vector<float> values(size_t{rows} * cols);
+  info(type).decode(trial.data(), values.data(), values.size());
+  double power = 0;
+  for (const float v : values) power += double{v} * v;
+  const double found = std::sqrt(power / static_cast<double>(values.size()));
+  return with_scale(kTrial * deviation / static_cast<float>(found));
 }
 
 }  // namespace puna::quant
