@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -54,14 +54,14 @@ TEST_CASE("units hold the codes and scales of the decoded values, and no code is
     const std::vector<std::byte> blocks = test_blocks(type, /*n_blocks=*/64);
     std::vector<float> values(64 * size_t{type.block_elements});
     type.decode(blocks.data(), values.data(), values.size());
-    int largest = 0;
+    float largest = 0;
     UnitCodes unit;
     for (size_t e = 0; e < values.size(); ++e) {
       if (e % 32 == 0) type.read_unit(blocks.data(), static_cast<uint32_t>(e / 32), unit);
-      const int code = unit.code[e % 32];
-      REQUIRE(values[e] == unit.scale[e % 32 / 16] * static_cast<float>(code));
-      largest = std::max(largest, std::abs(code));
+      const auto code = static_cast<float>(unit.code[e % 32]);
+      REQUIRE(values[e] == unit.scale[e % 32 / 16] * code);
+      largest = std::max(largest, std::fabs(code));
     }
-    CHECK(largest == type.max_code);
+    CHECK(largest == static_cast<float>(type.max_code));
   }
 }
