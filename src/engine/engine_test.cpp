@@ -93,6 +93,33 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("products of one x and of mixed types each read x in the form they need") {
+  using quant::Type;
+  for (const auto& [q, k, v] : {std::tuple{Type::kF16, Type::kQ8_0, Type::kQ4_1},
+                                {Type::kQ8_0, Type::kF32, Type::kQ8_0},
+                                {Type::kF32, Type::kF16, Type::kQ8_0}}) {
+    fixtures::TinyShape shape;
+    shape.types = {{"attn_q.weight", q}, {"attn_k.weight", k}, {"attn_v.weight", v}};
+    std::vector<float> by_numerics[2];
+    for (const auto numerics : {kernels::Numerics::kExact, kernels::Numerics::kFast}) {
+      engine::EngineOptions options;
+      options.numerics = numerics;
+      options.n_threads = 2;
+      auto engine =
+          base::run_until(Engine::load(fixtures::tiny_model(shape), nullptr, options), [] {});
+      REQUIRE_MESSAGE(engine.has_value(), engine.error().text());
+      by_numerics[static_cast<size_t>(numerics)] = logits(**engine, prompt(20));
+    }
+    double error = 0, size = 0;
+    for (size_t i = 0; i < by_numerics[0].size(); ++i) {
+      error += std::pow(double{by_numerics[1][i]} - by_numerics[0][i], 2);
+      size += std::pow(double{by_numerics[0][i]}, 2);
+    }
+    CHECK(error / size < 2e-3);
+    CHECK(error > 0);  // int8 did take part
+  }
+}
+
 TEST_CASE("generation stops at an end token, at the context's end, and when asked to") {
   engine::EngineOptions options;
   options.context = 64;

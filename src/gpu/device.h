@@ -49,6 +49,12 @@ enum class Dialect { kNaga, kTint };
 enum class AdapterType { kDiscrete, kIntegrated, kSoftware, kUnknown };
 std::string_view name(AdapterType type);  // "discrete", ...
 
+// A shape that matrix units take through WGSL: left [m, k] f16 times right [k, n] f16, sums [m, n]
+// f32. Zeros: none.
+struct MatrixShape {
+  uint32_t m = 0, n = 0, k = 0;
+};
+
 // What kernels may rely on. Everything false and the default Limits is the WebGPU baseline.
 struct DeviceInfo {
   std::string name;     // "NVIDIA H200"
@@ -67,6 +73,7 @@ struct DeviceInfo {
   bool dot4 = false;
   // Matrix units through WGSL.
   bool subgroup_matrix = false;
+  MatrixShape matrix;
   Limits limits;
 };
 

@@ -121,6 +121,11 @@ struct CpuProgram::Runner {
     args.eps = op.eps;
     kernels::rms_norm_cpu(pool(), args);
   }
+  bool reads_int8(const Op& op) const {
+    const auto& weight = program.weights_.matrices[std::get<MatmulOp>(op).weight];
+    return weight.numerics() == kernels::Numerics::kFast &&
+           quant::info(weight.type()).block_elements > 1;
+  }
   void operator()(const MatmulOp& op) const {
     kernels::MatmulCpuArgs args;
     args.weight = &program.weights_.matrices[op.weight];
@@ -132,7 +137,8 @@ struct CpuProgram::Runner {
     args.epilogue = op.epilogue;
     args.softcap = op.softcap;
     args.scratch = scratch();
-    args.x_in_scratch = op.shares_x;
+    // The product before it has left x as int8 only if it read that itself.
+    args.x_in_scratch = op.shares_x && reads_int8(program.graph_.ops[op_index - 1]);
     kernels::matmul_cpu(pool(), args);
   }
   void operator()(const RopeOp& op) const {

@@ -264,7 +264,12 @@ class Planner {
     args.max_rows = rows_;
     args.rows = graph_.values[op.x].rows;
     args.scratch = scratch(i);
-    args.x_in_scratch = op.shares_x;
+    // Products before it with the same x have left the form that this one reads.
+    if (op.shares_x) {
+      const auto before = matmul_args(i - 1, std::get<MatmulOp>(graph_.ops[i - 1]));
+      args.x_in_scratch =
+          kernels::matmul_x_form(device_, before) == kernels::matmul_x_form(device_, args);
+    }
     return args;
   }
   kernels::AttentionArgs attention_args(size_t i, const AttentionOp& op) const {

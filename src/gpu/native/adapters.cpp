@@ -132,6 +132,7 @@ Adapter describe(WGPUAdapter adapter) {
     info.subgroups = info.subgroups || feature.name == "subgroups";
     info.subgroup_matrix = info.subgroup_matrix || feature.name == "subgroup-matrix";
   }
+  if (info.subgroup_matrix) info.matrix = library::matrix_shape(adapter);
   WGPULimits limits = {};
   wgpuAdapterGetLimits(adapter, &limits);
   info.limits = limits_of(limits);

@@ -125,6 +125,25 @@ void settle(WGPUFuture future) { wait_any(future); }
 
 std::span<const Feature> features() { return kNamed; }
 
+MatrixShape matrix_shape(WGPUAdapter adapter) {
+  WGPUAdapterPropertiesSubgroupMatrixConfigs configs =
+      WGPU_ADAPTER_PROPERTIES_SUBGROUP_MATRIX_CONFIGS_INIT;
+  WGPUAdapterInfo info = WGPU_ADAPTER_INFO_INIT;
+  info.nextInChain = &configs.chain;
+  wgpuAdapterGetInfo(adapter, &info);
+  MatrixShape best;
+  for (const WGPUSubgroupMatrixConfig& c : std::span(configs.configs, configs.configCount)) {
+    if (c.componentType != WGPUSubgroupMatrixComponentType_F16 ||
+        c.resultComponentType != WGPUSubgroupMatrixComponentType_F32) {
+      continue;
+    }
+    if (c.M * c.N * c.K > best.m * best.n * best.k) best = {c.M, c.N, c.K};
+  }
+  wgpuAdapterInfoFreeMembers(info);
+  wgpuAdapterPropertiesSubgroupMatrixConfigsFreeMembers(configs);
+  return best;
+}
+
 base::Result<WGPUDevice> request_device(WGPUAdapter adapter, WGPUDeviceDescriptor descriptor,
                                         const OpenOptions& options) {
   // disable_robustness is the last toggle: left out where shaders are not trusted.

@@ -41,6 +41,9 @@ struct Feature {
 // Those worth showing by name, whether an adapter has them or not.
 std::span<const Feature> features();
 
+// The largest shape of matrix units that takes f16 and sums in f32.
+MatrixShape matrix_shape(WGPUAdapter adapter);
+
 // Opens a device. Adds what the library itself needs to `descriptor`; options.trusted_shaders drops
 // bounds checks where that is a property of the device.
 base::Result<WGPUDevice> request_device(WGPUAdapter adapter, WGPUDeviceDescriptor descriptor,

@@ -88,6 +88,9 @@ base::Result<WGPUDevice> request_device(WGPUAdapter adapter, WGPUDeviceDescripto
 
 void close_device(WGPUDevice device) { wgpuDeviceRelease(device); }
 
+// It has no way to enable its experimental cooperative matrix.
+MatrixShape matrix_shape(WGPUAdapter) { return {}; }
+
 WGPUShaderModule create_shader_module(WGPUDevice device,
                                       const WGPUShaderModuleDescriptor& descriptor, bool trusted) {
   if (trusted)

@@ -24,6 +24,9 @@ void add_device_defines(const gpu::DeviceInfo& device,
   add("SUBGROUP_MIN", device.subgroup_min);
   add("SUBGROUP_MAX", device.subgroup_max);
   add("SUBGROUP_MATRIX", device.subgroup_matrix);
+  add("MATRIX_M", device.matrix.m);
+  add("MATRIX_N", device.matrix.n);
+  add("MATRIX_K", device.matrix.k);
   add("DOT4", device.dot4);
   add("DIALECT_TINT", device.dialect == gpu::Dialect::kTint);
 }

@@ -15,6 +15,7 @@ namespace {
 
 constexpr uint32_t kManyRows = 16384;        // of a weight
 constexpr uint32_t kMatvecRows = 16;         // classes above it run in tiles
+constexpr uint32_t kHalveWorkgroup = 256;    // halve.wgsl
 constexpr uint32_t kQuantizeWorkgroup = 64;  // quantize.wgsl
 constexpr uint32_t kTileColumns = 64;        // gemm.wgsl: weight rows of a tile
 constexpr uint64_t kBytesOfUnit = 48;     // int8 activations: 32 codes and a vec4 of scale and sums
@@ -28,7 +29,11 @@ bool uses_int8(const MatmulArgs& args) {
   return args.numerics == Numerics::kFast && !is_float(args.weight.type);
 }
 uint32_t units(const MatmulArgs& args) { return div_up(args.weight.cols, quant::kUnit); }
+// f32 and bf16 weights keep a range or precision that f16 has not.
+bool fits_f16(quant::Type type) { return type != quant::Type::kF32 && type != quant::Type::kBf16; }
+bool uses_matrix(const MatmulTuning& tuning) { return tuning.kernel == MatmulKernel::kMatrix; }
 bool needs_scratch(const MatmulArgs& args, const MatmulTuning& tuning) {
+  if (uses_matrix(tuning)) return true;
   return uses_int8(args) && !(tuning.kernel == MatmulKernel::kMatvec && tuning.matvec.own_int8);
 }
 
@@ -136,6 +141,20 @@ void bind_x(const MatmulArgs& args, bool from_scratch, Describe& call) {
   }
 }
 
+// x as f16, with the powers of two behind it.
+void bind_x16(const MatmulArgs& args, Describe& call) {
+  call.arena("B_X16", args.scratch).text("X16_ROWS", fmt::format("{}u", args.max_rows));
+}
+
+void halve(const MatmulArgs& args, std::vector<KernelCall>& out) {
+  Describe call(args.label + " (x as f16)", "matmul/halve.wgsl");
+  call.constant("B_STEP", args.step).arena("B_X", args.x);
+  bind_x16(args, call);
+  call.text("COLS", fmt::format("{}u", args.weight.cols))
+      .text("UNITS", fmt::format("{}u", units(args)));
+  call.number("WG", kHalveWorkgroup).grid({extent_of(args.rows)}).add_to(out);
+}
+
 void quantize(const MatmulArgs& args, std::vector<KernelCall>& out) {
   Describe call(args.label + " (x as int8)", "matmul/quantize.wgsl");
   call.constant("B_STEP", args.step).arena("B_X", args.x);
@@ -196,12 +215,50 @@ void describe_gemm(const MatmulArgs& args, const GemmTuning& tuning, const GpuWe
       .add_to(out);
 }
 
+void describe_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args,
+                     const MatrixTuning& tuning, const GpuWeight::Chunk& chunk,
+                     std::vector<KernelCall>& out) {
+  Describe call = describe_chunk(args, chunk, "matmul/gemm_matrix.wgsl");
+  bind_x16(args, call);
+  call.arena("B_Y", args.y);
+  call.number("SG_M", tuning.subgroups_m).number("SG_N", tuning.subgroups_n);
+  call.number("FRAGMENTS_M", tuning.fragments_m).number("FRAGMENTS_N", tuning.fragments_n);
+  const uint32_t tile_n = tuning.subgroups_n * tuning.fragments_n * device.matrix.n;
+  const uint32_t tile_m = tuning.subgroups_m * tuning.fragments_m * device.matrix.m;
+  call.grid({Extent::kOne, div_up(chunk.n_rows, tile_n), 1}, {extent_of(args.rows), 1, tile_m})
+      .add_to(out);
+}
+
+// Bytes of workgroup memory of gemm_matrix.wgsl.
+uint32_t matrix_workgroup_bytes(const gpu::DeviceInfo& device, const MatrixTuning& t) {
+  constexpr uint32_t kStride = 40;
+  const uint32_t tile_rows = t.subgroups_m * t.fragments_m * device.matrix.m +
+                             t.subgroups_n * t.fragments_n * device.matrix.n;
+  return tile_rows * kStride * 2 +
+         t.subgroups_m * t.subgroups_n * device.matrix.m * device.matrix.n * 4;
+}
+
+// Matrix units serve a product when they take f16 in whole units, and subgroups have one size.
+bool has_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args, const MatrixTuning& t) {
+  return args.numerics == Numerics::kFast && args.max_rows > kMatvecRows && device.f16 &&
+         device.matrix.k > 0 && 32 % device.matrix.k == 0 && device.matrix.n % 8 == 0 &&
+         device.subgroup_min > 0 && device.subgroup_min == device.subgroup_max &&
+         fits_f16(args.weight.type) &&
+         t.subgroups_m * t.subgroups_n * device.subgroup_max <=
+             device.limits.max_workgroup_invocations &&
+         matrix_workgroup_bytes(device, t) <= device.limits.max_workgroup_bytes;
+}
+
 }  // namespace
 
 MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& args) {
   MatmulTuning tuning;
   // A software adapter compiles long, unrolled code slowly and gains nothing from it.
   const bool software = device.type == gpu::AdapterType::kSoftware;
+  if (has_matrix(device, args, tuning.matrix)) {
+    tuning.kernel = MatmulKernel::kMatrix;
+    return tuning;
+  }
   if (args.max_rows > kMatvecRows) {
     tuning.kernel = MatmulKernel::kGemm;
     if (args.max_rows <= 32 || software) tuning.gemm.rows = 4;
@@ -246,11 +303,19 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
 uint64_t matmul_scratch_bytes(const gpu::DeviceInfo&, const MatmulArgs& args,
                               const MatmulTuning& tuning) {
   if (!needs_scratch(args, tuning)) return 0;
+  if (uses_matrix(tuning))
+    return (args.max_rows * (uint64_t{units(args)} * 64 + 8) + 255) / 256 * 256;
   return (args.max_rows * units(args) * kBytesOfUnit + 255) / 256 * 256;
 }
 
 uint64_t matmul_scratch_bytes(const gpu::DeviceInfo& device, const MatmulArgs& args) {
   return matmul_scratch_bytes(device, args, default_tuning(device, args));
+}
+
+XForm matmul_x_form(const gpu::DeviceInfo& device, const MatmulArgs& args) {
+  const MatmulTuning tuning = default_tuning(device, args);
+  if (!needs_scratch(args, tuning)) return XForm::kPlain;
+  return uses_matrix(tuning) ? XForm::kF16 : XForm::kInt8;
 }
 
 bool matmul_makes_norm(const gpu::DeviceInfo& device, const MatmulArgs& args) {
@@ -277,10 +342,13 @@ base::Result<void> matmul_tuned(const gpu::DeviceInfo& device, const MatmulArgs&
                       fmt::format("Product {} needs {} bytes of workgroup memory (limit {}).",
                                   args.label, bytes, device.limits.max_workgroup_bytes));
   }
-  if (needs_scratch(args, tuning) && !args.x_in_scratch) quantize(args, out);
+  if (needs_scratch(args, tuning) && !args.x_in_scratch)
+    uses_matrix(tuning) ? halve(args, out) : quantize(args, out);
   for (const GpuWeight::Chunk& chunk : args.weight.chunks) {
     if (matvec) {
       PUNA_TRY(describe_matvec(device, args, tuning.matvec, chunk, out));
+    } else if (uses_matrix(tuning)) {
+      describe_matrix(device, args, tuning.matrix, chunk, out);
     } else {
       describe_gemm(args, tuning.gemm, chunk, out);
     }

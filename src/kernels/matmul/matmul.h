@@ -49,9 +49,13 @@ struct MatmulArgs {
   // Instead of reading x; only where matmul_makes_norm() says so.
   std::optional<MatmulNorm> norm;
   Slice scratch;              // of matmul_scratch_bytes(); unused when that is 0
-  bool x_in_scratch = false;  // scratch already holds this x as int8 from the call before (q, k and
-                              // v of mixed types)
+  bool x_in_scratch = false;  // scratch already holds this x in its XForm from the call before (q,
+                              // k and v of mixed types)
 };
+// What a product reads: x as it is (or makes of it itself), or a form that a call before it leaves
+// in scratch. Products with one x share the scratch when they read the same form.
+enum class XForm : uint8_t { kPlain, kInt8, kF16 };
+XForm matmul_x_form(const gpu::DeviceInfo& device, const MatmulArgs& args);
 // Bytes of scratch the call needs (int8 activations, split-K partials); 0 when none.
 uint64_t matmul_scratch_bytes(const gpu::DeviceInfo& device, const MatmulArgs& args);
 // Whether the product of these arguments can make its x from a norm's input (args.norm is ignored).

@@ -28,12 +28,20 @@ struct GemmTuning {
   uint32_t step_units = 1;  // int8: units of 32 columns between barriers
 };
 
-enum class MatmulKernel : uint8_t { kMatvec, kGemm };
+// Tiles by matrix units: subgroups * fragments * the device's MatrixShape outputs in each
+// direction.
+struct MatrixTuning {
+  uint32_t subgroups_m = 2, subgroups_n = 4;
+  uint32_t fragments_m = 4, fragments_n = 2;  // of a subgroup
+};
+
+enum class MatmulKernel : uint8_t { kMatvec, kGemm, kMatrix };
 
 struct MatmulTuning {
   MatmulKernel kernel = MatmulKernel::kMatvec;
-  MatvecTuning matvec;
-  GemmTuning gemm;
+  MatvecTuning matvec = {};
+  GemmTuning gemm = {};
+  MatrixTuning matrix = {};
 };
 
 // The portable default for a class, within the device's limits.

@@ -24,6 +24,7 @@ namespace {
 // Limits of the normalised mean squared error; their reasons are in docs/numerics.md.
 constexpr double kF32Limit = 1e-10;        // f32 sums in another order
 constexpr double kInt8Limit = 1e-4;        // int8 activations against exact ones
+constexpr double kF16Limit = 1e-6;         // f16 operands of matrix units
 constexpr double kHalfCacheLimit = 1e-10;  // the reference reads the same rounded cache
 constexpr double kCacheStoreLimit = 1e-6;  // a rounding that falls on the other side
 constexpr double kQ8StoreLimit = 1e-5;     // the same for int8 codes
@@ -148,15 +149,18 @@ class Runner {
     const auto file = random_weight(type, rows, cols, 0.05f, weight);
     const auto x = normal(size_t{n_rows} * cols, 2);
     auto y = normal(size_t{n_rows} * n_out, 3), expected = y;
-    PUNA_TRY(
-        backend_.matmul({type, file, rows, cols, n_rows, x.data(), y.data(), epilogue, numerics}));
+    PUNA_TRY(const XForm form, backend_.matmul({type, file, rows, cols, n_rows, x.data(), y.data(),
+                                                epilogue, numerics}));
     matmul_ref(
         {weight.data(), rows, cols, x.data(), expected.data(), n_rows, n_out, 0, epilogue, 0});
     static constexpr const char* kEpilogues[] = {"", ", add", ", swiglu", ", geglu", ", softcap"};
     return record("matmul", label,
                   fmt::format("{}x{}, {} rows{}", rows, cols, n_rows,
                               kEpilogues[static_cast<size_t>(epilogue)]),
-                  nmse(y, expected), int8 ? kInt8Limit : kF32Limit);
+                  nmse(y, expected),
+                  form == XForm::kF16 ? kF16Limit
+                  : int8              ? kInt8Limit
+                                      : kF32Limit);
   }
 
   Result<void> embed(Type type) {

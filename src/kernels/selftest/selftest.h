@@ -54,7 +54,8 @@ class SelftestBackend {
     Epilogue epilogue = Epilogue::kStore;
     Numerics numerics = Numerics::kExact;
   };
-  virtual base::Result<void> matmul(const Matmul& args) = 0;
+  // Gives the form in which a call before the product left x.
+  virtual base::Result<XForm> matmul(const Matmul& args) = 0;
   // The rows of a weight as an embedding table gives them: x [tokens, cols].
   virtual base::Result<void> embed(quant::Type type, std::span<const std::byte> file_rows,
                                    uint32_t rows, uint32_t cols, std::span<const int32_t> tokens,

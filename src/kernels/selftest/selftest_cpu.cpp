@@ -28,7 +28,7 @@ class CpuBackend : public SelftestBackend {
  public:
   explicit CpuBackend(base::ThreadPool& pool) : pool_(pool) {}
 
-  Result<void> matmul(const Matmul& args) override {
+  Result<XForm> matmul(const Matmul& args) override {
     PUNA_TRY(CpuMatrix matrix, CpuMatrix::create(args.type, args.rows, args.cols, args.numerics));
     matrix.set_rows(0, args.file_rows);
     const bool gated = args.epilogue == Epilogue::kSwiGlu || args.epilogue == Epilogue::kGeGlu;
@@ -42,7 +42,9 @@ class CpuBackend : public SelftestBackend {
     cpu.epilogue = args.epilogue;
     cpu.scratch = scratch.data();
     matmul_cpu(pool_, cpu);
-    return {};
+    return args.numerics == Numerics::kFast && quant::info(args.type).block_elements > 1
+               ? XForm::kInt8
+               : XForm::kPlain;
   }
   Result<void> embed(quant::Type type, std::span<const std::byte> file_rows, uint32_t rows,
                      uint32_t cols, std::span<const int32_t> tokens, float scale,

@@ -127,7 +127,7 @@ class GpuBackend : public SelftestBackend {
  public:
   explicit GpuBackend(gpu::Device& device) : device_(device) {}
 
-  Result<void> matmul(const Matmul& args) override {
+  Result<XForm> matmul(const Matmul& args) override {
     Workbench bench(device_);
     const bool gated = args.epilogue == Epilogue::kSwiGlu || args.epilogue == Epilogue::kGeGlu;
     const uint32_t n_out = gated ? args.rows / 2 : args.rows;
@@ -151,7 +151,8 @@ class GpuBackend : public SelftestBackend {
     std::vector<KernelCall> calls;
     PUNA_TRY(kernels::matmul(device_.info(), m, calls));
     PUNA_TRY(bench.run(calls, {args.n_rows, args.n_rows, 1}));
-    return bench.read(m.y, args.y, uint64_t{args.n_rows} * n_out);
+    PUNA_TRY(bench.read(m.y, args.y, uint64_t{args.n_rows} * n_out));
+    return matmul_x_form(device_.info(), m);
   }
   Result<void> embed(quant::Type type, std::span<const std::byte> file_rows, uint32_t rows,
                      uint32_t cols, std::span<const int32_t> tokens, float scale,

@@ -1,0 +1,39 @@
+// x as f16 in the scratch slice, for gemm_matrix.wgsl; a workgroup takes a row. A row whose largest magnitude f16 cannot hold is
+// divided by a power of two first, which the product gives back.
+//   [row][UNITS * 8] vec4<f16>, zeros from COLS on, then [row] vec4<f16> whose x is the exponent of that power
+#define X_F32
+#include "common/step.wgsl"
+
+@group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
+#if COLS % 4 == 0
+@group(0) @binding(B_X) var<storage, read_write> x: array<vec4<f32>>;
+#else
+@group(0) @binding(B_X) var<storage, read_write> x: array<f32>;
+#endif
+@group(0) @binding(B_X16) var<storage, read_write> x16: array<vec4<f16>>;
+#include "matmul/activations.wgsl"
+
+var<workgroup> peaks: array<f32, WG>;
+
+@compute @workgroup_size(WG)
+fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+  let m = wid.x;
+  var peak = 0.0;
+  for (var i = local; i < UNITS * 8u; i += WG) {
+    let a = abs(load_x(m, i * 4u));
+    peak = max(peak, max(max(a.x, a.y), max(a.z, a.w)));
+  }
+  peaks[local] = peak;
+  for (var half = WG / 2u; half > 0u; half = half / 2u) {
+    workgroupBarrier();
+    if (local < half) { peaks[local] = max(peaks[local], peaks[local + half]); }
+  }
+  workgroupBarrier();
+  // The largest magnitude comes below 2^15.
+  let exponent = max(bitcast<u32>(peaks[0]) >> 23u, 141u) - 141u;
+  let scale = bitcast<f32>((127u - exponent) << 23u);
+  for (var i = local; i < UNITS * 8u; i += WG) {
+    x16[m * UNITS * 8u + i] = vec4<f16>(load_x(m, i * 4u) * scale);
+  }
+  if (local == 0u) { x16[X16_ROWS * UNITS * 8u + m] = vec4<f16>(f16(exponent)); }
+}
