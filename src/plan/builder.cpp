@@ -83,7 +83,7 @@ Value Builder::embed(std::string_view table, float scale) {
                               hidden,
                               {*position},
                               RowOrder::kConcatenated});
-  graph_.ops.push_back(EmbedOp{id, out.id, scale});
+  graph_.ops.emplace_back(EmbedOp{id, out.id, scale});
   return out;
 }
 
@@ -91,7 +91,7 @@ Value Builder::rms_norm(Value x, std::string_view gamma, float eps) {
   const uint32_t n = columns(x);
   const auto id = vector(gamma, n);
   const Value y = make(gamma, n, rows_of(x));
-  if (!error_) graph_.ops.push_back(NormOp{std::string(gamma), x.id, {}, {}, *id, y.id, eps});
+  if (!error_) graph_.ops.emplace_back(NormOp{std::string(gamma), x.id, {}, {}, id, y.id, eps});
   return y;
 }
 
@@ -122,9 +122,9 @@ Value Builder::matmul(const std::vector<std::string>& names, Value x) {
   for (size_t i = 0; i < runs.size(); ++i) {
     std::string label = runs[i].spec.label;
     const WeightId id = weight(std::move(runs[i].spec));
-    graph_.ops.push_back(MatmulOp{std::move(label), id, x.id, y.id, runs[i].column,
-                                  kernels::Epilogue::kStore, 0.0f,
-                                  /*shares_x=*/i > 0});
+    graph_.ops.emplace_back(MatmulOp{std::move(label), id, x.id, y.id, runs[i].column,
+                                     kernels::Epilogue::kStore, 0.0f,
+                                     /*shares_x=*/i > 0});
   }
   return y;
 }
@@ -145,11 +145,11 @@ Value Builder::gated(std::string_view gate, std::string_view up, Value x,
         weight({label, type, 2 * ffn, n, {*gate_position, *up_position}, RowOrder::kInterleaved4});
     const auto epilogue = activation == kernels::Activation::kSilu ? kernels::Epilogue::kSwiGlu
                                                                    : kernels::Epilogue::kGeGlu;
-    graph_.ops.push_back(MatmulOp{label, id, x.id, y.id, 0, epilogue, 0.0f, false});
+    graph_.ops.emplace_back(MatmulOp{label, id, x.id, y.id, 0, epilogue, 0.0f, false});
     return y;
   }
   const Value both = matmul({std::string(gate), std::string(up)}, x);
-  graph_.ops.push_back(GluOp{std::string(gate), both.id, y.id, activation});
+  graph_.ops.emplace_back(GluOp{std::string(gate), both.id, y.id, activation});
   return y;
 }
 
@@ -180,10 +180,10 @@ Value Builder::attention(Value qkv, const AttentionSpec& spec) {
   if (error_) return out;
   if (graph_.kv.size() <= spec.layer) graph_.kv.resize(spec.layer + 1);
   graph_.kv[spec.layer] = {spec.n_kv_heads, spec.head_dim};
-  graph_.ops.push_back(RopeOp{fmt::format("blk.{}.rope", spec.layer), spec.layer, qkv.id, q.id,
-                              q_norm, k_norm, factors, spec.norm_eps, spec.rope});
-  graph_.ops.push_back(AttentionOp{fmt::format("blk.{}.attention", spec.layer), spec.layer, q.id,
-                                   out.id, spec.scale, spec.softcap, spec.window});
+  graph_.ops.emplace_back(RopeOp{fmt::format("blk.{}.rope", spec.layer), spec.layer, qkv.id, q.id,
+                                 q_norm, k_norm, factors, spec.norm_eps, spec.rope});
+  graph_.ops.emplace_back(AttentionOp{fmt::format("blk.{}.attention", spec.layer), spec.layer, q.id,
+                                      out.id, spec.scale, spec.softcap, spec.window});
   return out;
 }
 
@@ -192,18 +192,19 @@ Value Builder::add(Value a, Value b) {
     fail(ErrorCode::kCorrupt,
          fmt::format("A sum of {} and {} columns is asked for.", columns(a), columns(b)));
   }
-  if (!error_) graph_.ops.push_back(AddOp{graph_.values[b.id].label, b.id, a.id});
+  if (!error_) graph_.ops.emplace_back(AddOp{graph_.values[b.id].label, b.id, a.id});
   return a;
 }
 
 Value Builder::scale(Value x, float factor) {
   if (!error_ && factor != 1.0f)
-    graph_.ops.push_back(ScaleOp{graph_.values[x.id].label, x.id, factor});
+    graph_.ops.emplace_back(ScaleOp{graph_.values[x.id].label, x.id, factor});
   return x;
 }
 
 Value Builder::softcap(Value x, float cap) {
-  if (!error_ && cap > 0.0f) graph_.ops.push_back(SoftcapOp{graph_.values[x.id].label, x.id, cap});
+  if (!error_ && cap > 0.0f)
+    graph_.ops.emplace_back(SoftcapOp{graph_.values[x.id].label, x.id, cap});
   return x;
 }
 
@@ -211,7 +212,7 @@ Value Builder::select_outputs(Value x) {
   const Value y = make("outputs", columns(x), Rows::kOutputs);
   graph_.hidden = x.id;
   graph_.head_begin = graph_.ops.size();
-  if (!error_) graph_.ops.push_back(GatherOp{x.id, y.id});
+  if (!error_) graph_.ops.emplace_back(GatherOp{x.id, y.id});
   return y;
 }
 
