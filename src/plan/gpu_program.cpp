@@ -30,7 +30,7 @@ Task<Result<std::vector<gpu::PipelineId>>> create_pipelines(gpu::Device& device,
   state->ids.resize(descs.size());
   state->left = descs.size();
   if (descs.empty()) co_return std::move(state->ids);
-  co_await base::await_callback<bool>([&](std::function<void(bool)> done) {
+  co_await base::await_callback<bool>([&](const std::function<void(bool)>& done) {
     for (size_t i = 0; i < descs.size(); ++i) {
       device.create_pipeline(std::move(descs[i]), [state, i, done](Result<gpu::PipelineId> id) {
         if (id) {

@@ -65,8 +65,11 @@ ArenaPlan plan_arena(const Graph& graph, uint32_t n_tokens, uint32_t n_outputs,
   for (size_t i = 0; i < intervals.size(); ++i) {
     if (intervals[i].used()) order.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return intervals[a].bytes > intervals[b].bytes; });
+  // Largest first, in the order of the graph among equals.
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return intervals[a].bytes != intervals[b].bytes ? intervals[a].bytes > intervals[b].bytes
+                                                    : a < b;
+  });
 
   ArenaPlan plan;
   std::vector<ArenaPlan::Place> places(intervals.size());

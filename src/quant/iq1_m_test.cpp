@@ -16,7 +16,7 @@ TEST_CASE("iq1_m decodes every element as described") {
     decode_by_units(b, out);
     for (int e = 0; e < 256; ++e) {
       const int top = b.qh[e / 16] >> 4 * (e / 8 % 2) & 15;
-      const auto entry = static_cast<size_t>(b.qs[e / 8] + 256 * (top & 7));
+      const size_t entry = size_t{b.qs[e / 8]} + 256 * static_cast<size_t>(top & 7);
       const int value = static_cast<int>(kIq1Grid[entry] >> 8 * (e % 8) & 255) - 1;
       const int scale = b.scales[e / 64] >> 3 * (e / 16 % 4) & 7;
       REQUIRE(out[e] == half(static_cast<uint16_t>(d)) * static_cast<float>(2 * scale + 1) *

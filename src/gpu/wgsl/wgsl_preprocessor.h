@@ -209,9 +209,9 @@ class Expander {
     }
     return false;
   }
-  bool fail_at(size_t line, std::string message) {
+  bool fail_at(size_t line, const std::string& message) {
     frames_.back().line = line;
-    return fail(std::move(message));
+    return fail(message);
   }
   bool count() {
     if (++replacements_ <= options_.max_replacements) return true;
