@@ -195,10 +195,10 @@ TEST_CASE("tensors of types that are not supported are listed, and named when th
 
 TEST_CASE("dimensions that overflow, vanish or do not fill blocks are refused") {
   constexpr uint64_t k32 = uint64_t{1} << 32;
-  const auto refuse = [](std::vector<uint64_t> dimensions, uint32_t type,
+  const auto refuse = [](const std::vector<uint64_t>& dimensions, uint32_t type,
                          std::initializer_list<std::string_view> parts) {
     GgufBuilder builder;
-    builder.tensor("w", std::move(dimensions), type, std::string(64, '\0'));
+    builder.tensor("w", dimensions, type, std::string(64, '\0'));
     check_refused(builder, ErrorCode::kCorrupt, parts);
   };
   refuse({k32, k32}, 0, {"\"w\"", "overflow"});

@@ -22,14 +22,14 @@ std::optional<uint32_t> digits(std::string_view text) {
 }  // namespace
 
 std::optional<SplitName> parse_split_name(std::string_view path) {
-  constexpr size_t tail_length = 1 + kDigits + kOf.size() + kDigits + kSuffix.size();
-  if (path.size() <= tail_length || !path.ends_with(kSuffix)) return std::nullopt;
-  const std::string_view tail = path.substr(path.size() - tail_length);
+  constexpr size_t kTailLength = 1 + kDigits + kOf.size() + kDigits + kSuffix.size();
+  if (path.size() <= kTailLength || !path.ends_with(kSuffix)) return std::nullopt;
+  const std::string_view tail = path.substr(path.size() - kTailLength);
   if (tail[0] != '-' || tail.substr(1 + kDigits, kOf.size()) != kOf) return std::nullopt;
   const auto number = digits(tail.substr(1, kDigits));
   const auto count = digits(tail.substr(1 + kDigits + kOf.size(), kDigits));
   if (!number || !count || *number < 1 || *number > *count) return std::nullopt;
-  return SplitName{std::string(path.substr(0, path.size() - tail_length)), *number, *count};
+  return SplitName{std::string(path.substr(0, path.size() - kTailLength)), *number, *count};
 }
 
 std::string split_path(std::string_view prefix, uint32_t number, uint32_t count) {

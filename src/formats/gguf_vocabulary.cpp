@@ -109,14 +109,14 @@ base::Result<void> read_id(Metadata& metadata, std::string_view key, size_t n_to
 }
 
 base::Result<void> take_types(Metadata& metadata, Vocabulary& vocabulary) {
-  constexpr std::string_view key = "tokenizer.ggml.token_type";
+  constexpr std::string_view kKey = "tokenizer.ggml.token_type";
   std::vector<int64_t> ids;
-  PUNA_TRY(take_list(metadata, key, "signed integers", ids));
+  PUNA_TRY(take_list(metadata, kKey, "signed integers", ids));
   vocabulary.types.reserve(ids.size());
   for (size_t i = 0; i < ids.size(); ++i) {
     // 0 stands for "undefined" and is written for plain tokens by some converters.
     if (ids[i] < 0 || ids[i] > int64_t{static_cast<uint8_t>(TokenType::kByte)}) {
-      return bad(key, fmt::format("has the unknown token type {} at token {}", ids[i], i));
+      return bad(kKey, fmt::format("has the unknown token type {} at token {}", ids[i], i));
     }
     vocabulary.types.push_back(ids[i] == 0 ? TokenType::kNormal : static_cast<TokenType>(ids[i]));
   }

@@ -56,10 +56,10 @@ HWY_INLINE VB left(VB v) {
 // Field of kWidth bits at bit kAt of every byte, moved to bit kTo.
 template <int kAt, int kTo, unsigned kWidth>
 HWY_INLINE VB field(VB v) {
-  constexpr unsigned mask = ((1u << kWidth) - 1) << kTo;
-  if constexpr (kAt > kTo) return mask_bytes(right<kAt - kTo>(v), mask);
-  if constexpr (kAt < kTo) return mask_bytes(left<kTo - kAt>(v), mask);
-  return mask_bytes(v, mask);
+  constexpr unsigned kMask = ((1u << kWidth) - 1) << kTo;
+  if constexpr (kAt > kTo) return mask_bytes(right<kAt - kTo>(v), kMask);
+  if constexpr (kAt < kTo) return mask_bytes(left<kTo - kAt>(v), kMask);
+  return mask_bytes(v, kMask);
 }
 
 // 16 values of a scale field as f32, rows of slice v.
@@ -85,11 +85,11 @@ constexpr uint32_t value_offset(quant::Type type) { return type == quant::Type::
 // Codes 0..15 to values with their offset.
 template <quant::Type kType>
 HWY_INLINE VB look_up(VB codes) {
-  constexpr const int8_t* values =
+  constexpr const int8_t* kValues =
       kType == quant::Type::kMXFP4 ? quant::kFp4Values : quant::kIq4Values;
-  constexpr auto offset = static_cast<uint8_t>(value_offset(kType));
-  const VB table = hn::Add(hn::LoadDup128(DB(), reinterpret_cast<const uint8_t*>(values)),
-                           hn::Set(DB(), offset));
+  constexpr auto kOffset = static_cast<uint8_t>(value_offset(kType));
+  const VB table = hn::Add(hn::LoadDup128(DB(), reinterpret_cast<const uint8_t*>(kValues)),
+                           hn::Set(DB(), kOffset));
   return hn::TableLookupBytes(table, codes);
 }
 
@@ -132,26 +132,26 @@ struct Codec {
         out[4 * j + 3] = field<6, 0, 2>(w);
       }
     }
-    constexpr int to = static_cast<int>(kFormat.low_bits);
+    constexpr int kTo = static_cast<int>(kFormat.low_bits);
     const uint8_t* high =
         block + kFormat.high_offset() + u * 64 * kFormat.high_bits + v * kSliceBytes;
     if constexpr (kFormat.high_bits == 1) {
       const VB h = load_bytes(high);
-      out[0] = hn::Or(out[0], field<0, to, 1>(h));
-      out[1] = hn::Or(out[1], field<1, to, 1>(h));
-      out[2] = hn::Or(out[2], field<2, to, 1>(h));
-      out[3] = hn::Or(out[3], field<3, to, 1>(h));
-      out[4] = hn::Or(out[4], field<4, to, 1>(h));
-      out[5] = hn::Or(out[5], field<5, to, 1>(h));
-      out[6] = hn::Or(out[6], field<6, to, 1>(h));
-      out[7] = hn::Or(out[7], field<7, to, 1>(h));
+      out[0] = hn::Or(out[0], field<0, kTo, 1>(h));
+      out[1] = hn::Or(out[1], field<1, kTo, 1>(h));
+      out[2] = hn::Or(out[2], field<2, kTo, 1>(h));
+      out[3] = hn::Or(out[3], field<3, kTo, 1>(h));
+      out[4] = hn::Or(out[4], field<4, kTo, 1>(h));
+      out[5] = hn::Or(out[5], field<5, kTo, 1>(h));
+      out[6] = hn::Or(out[6], field<6, kTo, 1>(h));
+      out[7] = hn::Or(out[7], field<7, kTo, 1>(h));
     } else if constexpr (kFormat.high_bits == 2) {
       for (size_t j = 0; j < 2; ++j) {
         const VB h = load_bytes(high + 64 * j);
-        out[4 * j] = hn::Or(out[4 * j], field<0, to, 2>(h));
-        out[4 * j + 1] = hn::Or(out[4 * j + 1], field<2, to, 2>(h));
-        out[4 * j + 2] = hn::Or(out[4 * j + 2], field<4, to, 2>(h));
-        out[4 * j + 3] = hn::Or(out[4 * j + 3], field<6, to, 2>(h));
+        out[4 * j] = hn::Or(out[4 * j], field<0, kTo, 2>(h));
+        out[4 * j + 1] = hn::Or(out[4 * j + 1], field<2, kTo, 2>(h));
+        out[4 * j + 2] = hn::Or(out[4 * j + 2], field<4, kTo, 2>(h));
+        out[4 * j + 3] = hn::Or(out[4 * j + 3], field<6, kTo, 2>(h));
       }
     }
   }

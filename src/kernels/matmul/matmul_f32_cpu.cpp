@@ -20,15 +20,15 @@ constexpr uint32_t kPanelCols = 256;
 // A unit's weights as f32: out [32][16], the columns of slice v.
 template <quant::Type kType>
 HWY_INLINE void decode_unit_f32(const uint8_t* block, size_t u, size_t v, float* out) {
-  constexpr size_t halves = Codec<kType>::kHalves;
+  constexpr size_t kHalves = Codec<kType>::kHalves;
   VB codes[8];
-  VF a[halves];
-  VF b[halves];
+  VF a[kHalves];
+  VF b[kHalves];
   Codec<kType>::codes(block, u, v, codes);
   Codec<kType>::scales(block, u, v, 128.0f, a, b);
   const hn::Vec<DU> byte = hn::Set(DU(), 0xff);
   for (size_t j = 0; j < 8; ++j) {
-    const size_t h = j * halves / 8;
+    const size_t h = j * kHalves / 8;
     hn::Vec<DU> word = hn::BitCast(DU(), codes[j]);
     for (size_t i = 0; i < 4; ++i) {
       const VF code = hn::ConvertTo(DF(), hn::BitCast(DI(), hn::And(word, byte)));
@@ -41,12 +41,12 @@ HWY_INLINE void decode_unit_f32(const uint8_t* block, size_t u, size_t v, float*
 template <quant::Type kType>
 HWY_INLINE void decode_panel(const uint8_t* group, uint32_t first_col, uint32_t n_cols,
                              float* panel) {
-  constexpr PackedFormat format = packed_format(kType);
+  constexpr PackedFormat kFormat = packed_format(kType);
   for (uint32_t c = 0; c < n_cols; c += kUnitCols) {
     const uint32_t unit = (first_col + c) / kUnitCols;
-    const uint8_t* block = group + size_t{unit / format.units} * format.block_bytes();
+    const uint8_t* block = group + size_t{unit / kFormat.units} * kFormat.block_bytes();
     for (size_t v = 0; v < kSlices; ++v)
-      decode_unit_f32<kType>(block, unit % format.units, v, panel + c * kGroupRows);
+      decode_unit_f32<kType>(block, unit % kFormat.units, v, panel + c * kGroupRows);
   }
 }
 
