@@ -74,7 +74,7 @@ std::vector<std::byte> fill_rows(Type type, uint32_t rows, uint32_t cols, std::m
                                  const Value& value) {
   const TypeInfo& t = info(type);
   const bool in_parts = type == Type::kIQ1_M || type == Type::kMXFP4 || type == Type::kNVFP4;
-  std::vector<std::byte> bytes(rows * row_bytes(type, cols));
+  std::vector<std::byte> bytes(static_cast<size_t>(rows * row_bytes(type, cols)));
   for (size_t at = 0; at < bytes.size(); at += t.block_bytes) {
     for (uint32_t i = 0; i < t.block_bytes; ++i) bytes[at + i] = static_cast<std::byte>(random());
     if (type == Type::kF32) {
