@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/clock.h"
+#include "gpu/timing.h"
 
 namespace puna::engine {
 namespace {
@@ -59,31 +60,6 @@ void add(const plan::GpuPlan& plan, const kernels::KernelCall& call, uint32_t ro
                 static_cast<double>(number_of(call, "COLS")) * rows;
 }
 
-// Microseconds of one pass on the device. Two submits follow each other closely: the second is
-// recorded while the first runs, so the time between their ends is the device's alone.
-Result<double> pass_us(gpu::Device& device, const gpu::CommandList& list) {
-  gpu::CommandList longer;
-  double best = 1e30;
-  int passes = 2;
-  for (int i = 0; i <= kTries; ++i) {
-    longer.clear();
-    for (int pass = 0; pass < passes; ++pass) {
-      for (const gpu::Command& c : list.commands())
-        longer.dispatch(c.pipeline, c.bind_group, c.x, c.y, c.z);
-    }
-    PUNA_TRY(const gpu::SubmitId first, device.submit(longer));
-    PUNA_TRY(const gpu::SubmitId second, device.submit(longer));
-    PUNA_TRY(device.wait(first));
-    const base::Timer timer;
-    PUNA_TRY(device.wait(second));
-    const double us = timer.ms() * 1000 / passes;
-    if (i > 0) best = std::min(best, us);
-    // The first try finds how many passes fill the time.
-    if (i == 0) passes = std::clamp(static_cast<int>(kEnoughMs * 1000 / std::max(us, 1.0)), 2, 200);
-  }
-  return best;
-}
-
 // What a submit of the list costs the host while the device is idle: the best of some.
 Result<double> encode_us(gpu::Device& device, const gpu::CommandList& list) {
   double best = 1e30;
@@ -128,9 +104,9 @@ Result<StepTimes> time_kernels(gpu::Device& device, const GpuProgram& program,
     }
   }
   for (size_t i = 0; i < lists.size(); ++i) {
-    PUNA_TRY(times.kernels[i].us, pass_us(device, lists[i]));
+    PUNA_TRY(times.kernels[i].us, gpu::pass_us(device, lists[i], kEnoughMs, kTries));
   }
-  PUNA_TRY(times.step_us, pass_us(device, whole));
+  PUNA_TRY(times.step_us, gpu::pass_us(device, whole, kEnoughMs, kTries));
   PUNA_TRY(times.encode_us, encode_us(device, whole));
   return times;
 }

@@ -129,7 +129,8 @@ class Layers {
       args_.v_cache = v;
       std::vector<KernelCall> calls;
       attention_tuned(gpu_.info(), args_, tuning, calls);
-      gpu_.record(calls, {.n_tokens = n_rows_, .n_outputs = 1, .n_splits = splits.n_splits}, list);
+      const StepShape shape{.n_tokens = n_rows_, .n_outputs = 1, .n_splits = splits.n_splits};
+      if (!gpu_.record(calls, shape, list)) std::exit(1);
     }
     const double us = gpu_.pass_us(list, kEnoughMs, kTries) / static_cast<double>(caches_.size());
     gpu_.drop_groups();
@@ -219,7 +220,9 @@ int main(int argc, char** argv) {
     std::vector<KernelCall> calls;
     must(scale(gpu.info(), args, calls));
     gpu::CommandList list;
-    for (int i = 0; i < 16; ++i) gpu.record(calls, {}, list);
+    for (int i = 0; i < 16; ++i) {
+      if (!gpu.record(calls, {}, list)) return 1;
+    }
     fmt::print("floor  {:.2f} us a dispatch\n", gpu.pass_us(list, kEnoughMs, kTries) / 16);
     gpu.drop_groups();
   }

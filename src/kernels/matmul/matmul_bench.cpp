@@ -3,20 +3,18 @@
 //   puna_matmul_bench [--types q4_0,q8_0] [--shapes 4096x4096,14336x4096] [--rows 1,512]
 //   [--numerics fast|exact] [--sweep]
 //                     [--adapter N]
-// Shapes are N x K (weight rows x columns). Each measurement is one submit of products over copies
+// Shapes are N x K (weight rows x columns). A measurement goes through products over copies
 // of the weight that together exceed the caches, each waiting for the one before (they write the
 // same y), as in a model. --sweep tries many tunings and marks the best.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 
-#include "gpu/native/native.h"
 #include "kernels/common/step.h"
 #include "kernels/matmul/matmul_gpu.h"
+#include "kernels/testing/gpu_bench.h"
 #include "quant/planes.h"
 
 using namespace puna;
@@ -26,15 +24,7 @@ namespace {
 
 constexpr uint64_t kColdBytes = 512u << 20;  // of distinct weights in a measurement
 constexpr double kEnoughMs = 60;
-
-template <class T>
-T must(base::Result<T> result) {
-  if (!result) {
-    fmt::print(stderr, "error: {}\n", result.error().text());
-    std::exit(1);
-  }
-  if constexpr (!std::is_void_v<T>) return *std::move(result);
-}
+constexpr int kTries = 4;
 
 std::vector<std::string> split(std::string_view list, char by) {
   std::vector<std::string> parts;
@@ -109,86 +99,6 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-// Runs calls whose slices name buffers of its table.
-class Runner {
- public:
-  explicit Runner(gpu::Device& device) : device_(device) {}
-  ~Runner() {
-    for (gpu::BufferId buffer : buffers_) device_.destroy_buffer(buffer);
-  }
-
-  // Buffers are filled with a fixed pattern of plausible codes and scales.
-  Slice buffer(uint64_t bytes) {
-    const gpu::BufferId id = must(device_.create_buffer(bytes, gpu::BufferUse::kStorage, "bench"));
-    std::vector<uint32_t> words(std::min<uint64_t>(bytes, 4u << 20) / 4);
-    uint32_t seed = 1;
-    for (uint32_t& word : words)
-      word = (seed = seed * 1664525u + 1013904223u) & 0x2fff2fffu;  // every f16 below 0.125
-    for (uint64_t at = 0; at < bytes; at += words.size() * 4) {
-      const uint64_t n = std::min<uint64_t>(words.size() * 4, bytes - at);
-      must(device_.write_buffer(id, at, std::as_bytes(std::span(words)).first(n)));
-    }
-    buffers_.push_back(id);
-    return {static_cast<uint32_t>(buffers_.size() - 1), 0, bytes};
-  }
-  void write(const Slice& slice, std::span<const std::byte> bytes) {
-    must(device_.write_buffer(buffers_[slice.buffer], 0, bytes));
-  }
-
-  // Appends the dispatches of calls to a list; nothing when a pipeline does not compile.
-  bool record(const std::vector<KernelCall>& calls, const StepShape& shape,
-              gpu::CommandList& list) {
-    for (const KernelCall& call : calls) {
-      gpu::PipelineDesc desc{
-          .label = call.label, .wgsl = must(expand(call, device_.info())), .bindings = {}};
-      std::vector<gpu::Binding> bindings;
-      for (const BoundSlice& bound : call.bindings) {
-        desc.bindings.push_back(bound.access);
-        bindings.push_back({buffers_[bound.slice.buffer], bound.slice.offset, bound.slice.bytes});
-      }
-      std::optional<base::Result<gpu::PipelineId>> pipeline;
-      device_.create_pipeline(
-          std::move(desc), [&](base::Result<gpu::PipelineId> made) { pipeline = std::move(made); });
-      while (!pipeline) device_.poll();
-      if (!*pipeline) {
-        fmt::print(stderr, "{}\n", pipeline->error().text());
-        return false;
-      }
-      const gpu::BindGroupId group = must(device_.create_bind_group(**pipeline, bindings));
-      groups_.push_back(group);
-      list.dispatch(**pipeline, group, workgroups(call.x, shape), workgroups(call.y, shape),
-                    workgroups(call.z, shape));
-    }
-    return true;
-  }
-  void drop_groups() {
-    for (gpu::BindGroupId group : groups_) device_.destroy_bind_group(group);
-    groups_.clear();
-  }
-
-  // The time of the device alone: of the second of two submits, recorded while the first runs.
-  double second_ms(const gpu::CommandList& list) {
-    const gpu::SubmitId first = must(device_.submit(list));
-    const gpu::SubmitId second = must(device_.submit(list));
-    must(device_.wait(first));
-    const auto start = std::chrono::steady_clock::now();
-    must(device_.wait(second));
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-        .count();
-  }
-  double run_ms(const gpu::CommandList& list) {
-    const auto start = std::chrono::steady_clock::now();
-    must(device_.wait(must(device_.submit(list))));
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-        .count();
-  }
-
- private:
-  gpu::Device& device_;
-  std::vector<gpu::BufferId> buffers_;
-  std::vector<gpu::BindGroupId> groups_;
-};
-
 struct Candidate {
   std::string name;
   MatmulTuning tuning;
@@ -249,20 +159,22 @@ std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArg
   return out;
 }
 
-void measure(gpu::Device& device, const Options& options, quant::Type type, const Shape& shape,
+void measure(bench::GpuBench& gpu, const Options& options, quant::Type type, const Shape& shape,
              uint32_t n_rows) {
   const quant::PlaneLayout layout = quant::plane_layout(type, shape.rows, shape.cols);
-  if (layout.bytes > device.info().limits.max_binding_bytes) {
+  if (layout.bytes > gpu.info().limits.max_binding_bytes) {
     fmt::print("{} {}x{}: one binding cannot hold it\n", quant::info(type).name, shape.rows,
                shape.cols);
     return;
   }
-  const bool software = device.info().type == gpu::AdapterType::kSoftware;
-  Runner runner(device);
+  const size_t before = gpu.n_buffers();
+  const auto buffer = [&](uint64_t bytes) {
+    return gpu.buffer(bytes, bench::GpuBench::kCodesAndScales);
+  };
   std::vector<Slice> copies;
-  const uint64_t cold = software ? 1 : kColdBytes;
+  const uint64_t cold = gpu.info().type == gpu::AdapterType::kSoftware ? 1 : kColdBytes;
   for (uint64_t bytes = 0; bytes < cold; bytes += layout.bytes)
-    copies.push_back(runner.buffer(layout.bytes));
+    copies.push_back(buffer(layout.bytes));
 
   MatmulArgs args;
   args.label = "product";
@@ -272,43 +184,32 @@ void measure(gpu::Device& device, const Options& options, quant::Type type, cons
   args.y_stride = shape.rows;
   std::vector<uint32_t> step(kStepWords);
   step[kStepTokenCount] = step[kStepOutputCount] = n_rows;
-  args.step = runner.buffer(kStepWords * 4);
-  runner.write(args.step, std::as_bytes(std::span(step)));
-  args.x = runner.buffer(uint64_t{n_rows} * shape.cols * 4);
-  args.y = runner.buffer(uint64_t{n_rows} * shape.rows * 4);
-  MatmulTuning any = default_tuning(device.info(), args);
+  args.step = gpu.upload(step);
+  args.x = buffer(uint64_t{n_rows} * shape.cols * 4);
+  args.y = buffer(uint64_t{n_rows} * shape.rows * 4);
+  MatmulTuning any = default_tuning(gpu.info(), args);
   any.matvec.own_int8 = false;
-  args.scratch =
-      runner.buffer(std::max<uint64_t>(256, matmul_scratch_bytes(device.info(), args, any)));
+  args.scratch = buffer(std::max<uint64_t>(256, matmul_scratch_bytes(gpu.info(), args, any)));
 
   double best = 1e30;
   std::string best_name;
-  for (const Candidate& candidate : candidates(device.info(), args, options.sweep)) {
-    const auto record = [&](uint32_t n, gpu::CommandList& list) {
-      for (uint32_t i = 0; i < n; ++i) {
+  for (const Candidate& candidate : candidates(gpu.info(), args, options.sweep)) {
+    const auto record = [&](gpu::CommandList& list) {
+      for (const Slice& copy : copies) {
         MatmulArgs one = args;
-        one.weight.chunks[0].slice = copies[i % copies.size()];
+        one.weight.chunks[0].slice = copy;
         one.x_in_scratch = candidate.x_ready;
         std::vector<KernelCall> calls;
-        const auto described = matmul_tuned(device.info(), one, candidate.tuning, calls);
-        if (!described || !runner.record(calls, {.n_tokens = n_rows, .n_outputs = n_rows}, list))
+        const auto described = matmul_tuned(gpu.info(), one, candidate.tuning, calls);
+        if (!described || !gpu.record(calls, {.n_tokens = n_rows, .n_outputs = n_rows}, list))
           return false;
       }
       return true;
     };
-    // First a short list, to know how many repeats fill the time.
     gpu::CommandList list;
-    if (!record(2, list)) continue;
-    runner.run_ms(list);
-    const double pair_ms = runner.run_ms(list);
-    const uint32_t n =
-        software ? 1 : static_cast<uint32_t>(std::clamp(2 * kEnoughMs / pair_ms, 4.0, 400.0));
-    list.clear();
-    record(n, list);
-    double ms = runner.second_ms(list);
-    for (int i = 0; i < 3; ++i) ms = std::min(ms, runner.second_ms(list));
-    runner.drop_groups();
-    const double us = ms * 1000 / n;
+    if (!record(list)) continue;
+    const double us = gpu.pass_us(list, kEnoughMs, kTries) / static_cast<double>(copies.size());
+    gpu.drop_groups();
     const double flops = 2.0 * n_rows * shape.rows * shape.cols;
     fmt::print("{:5} {:>6}x{:<6} rows {:<4} {:8.1f} us {:8.1f} GB/s {:7.2f} TFLOPS  {}\n",
                quant::info(type).name, shape.rows, shape.cols, n_rows, us,
@@ -320,22 +221,23 @@ void measure(gpu::Device& device, const Options& options, quant::Type type, cons
   }
   if (options.sweep) fmt::print("  best: {}\n", best_name);
   std::fflush(stdout);
+  gpu.drop_buffers(before);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
-  const auto adapters = must(gpu::native::adapters());
+  const auto adapters = bench::must(gpu::native::adapters());
   for (size_t i = 0; i < adapters.size(); ++i) {
     fmt::print("adapter {}: {} ({})\n", i, adapters[i].info.name, adapters[i].info.driver);
   }
   if (options.adapter >= adapters.size())
     usage(fmt::format("there is no adapter {}", options.adapter));
-  const auto device = must(gpu::native::open(options.adapter));
+  bench::GpuBench gpu(options.adapter);
   for (quant::Type type : options.types) {
     for (const Shape& shape : options.shapes) {
-      for (uint32_t rows : options.rows) measure(*device, options, type, shape, rows);
+      for (uint32_t rows : options.rows) measure(gpu, options, type, shape, rows);
     }
   }
   return 0;

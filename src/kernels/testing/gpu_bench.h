@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "gpu/native/native.h"
+#include "gpu/timing.h"
 #include "kernels/common/call.h"
 
 namespace puna::kernels::bench {
@@ -34,13 +34,14 @@ class GpuBench {
 
   const gpu::DeviceInfo& info() const { return device_->info(); }
 
-  // Filled with words whose halves are f16 numbers of at most about 1, and whose f32 reading is
-  // small too.
-  Slice buffer(uint64_t bytes) {
+  // Filled with a fixed pattern under a mask. The first leaves words whose halves are f16 numbers
+  // of at most about 1 and whose f32 reading is small too, the second f16 numbers below 0.125.
+  static constexpr uint32_t kActivations = 0xbbffbbffu, kCodesAndScales = 0x2fff2fffu;
+  Slice buffer(uint64_t bytes, uint32_t mask = kActivations) {
     const gpu::BufferId id = must(device_->create_buffer(bytes, gpu::BufferUse::kStorage, "bench"));
     std::vector<uint32_t> words(std::min<uint64_t>(bytes, 4u << 20) / 4);
     uint32_t seed = 1;
-    for (uint32_t& word : words) word = (seed = seed * 1664525u + 1013904223u) & 0xbbffbbffu;
+    for (uint32_t& word : words) word = (seed = seed * 1664525u + 1013904223u) & mask;
     for (uint64_t at = 0; at < bytes; at += words.size() * 4) {
       must(device_->write_buffer(
           id, at,
@@ -60,8 +61,10 @@ class GpuBench {
     for (; buffers_.size() > n; buffers_.pop_back()) device_->destroy_buffer(buffers_.back());
   }
 
-  void record(const std::vector<KernelCall>& calls, const StepShape& shape,
-              gpu::CommandList& list) {
+  // Appends the dispatches of calls to a list. False, with the compiler's message printed, when one
+  // does not compile.
+  [[nodiscard]] bool record(const std::vector<KernelCall>& calls, const StepShape& shape,
+                            gpu::CommandList& list) {
     for (const KernelCall& call : calls) {
       gpu::PipelineDesc desc{
           .label = call.label, .wgsl = must(expand(call, info())), .bindings = {}};
@@ -74,42 +77,23 @@ class GpuBench {
       device_->create_pipeline(
           std::move(desc), [&](base::Result<gpu::PipelineId> made) { pipeline = std::move(made); });
       while (!pipeline) device_->poll();
-      const gpu::PipelineId id = must(*std::move(pipeline));
-      groups_.push_back(must(device_->create_bind_group(id, bindings)));
-      list.dispatch(id, groups_.back(), workgroups(call.x, shape), workgroups(call.y, shape),
-                    workgroups(call.z, shape));
+      if (!*pipeline) {
+        fmt::print(stderr, "{}\n", pipeline->error().text());
+        return false;
+      }
+      groups_.push_back(must(device_->create_bind_group(**pipeline, bindings)));
+      list.dispatch(**pipeline, groups_.back(), workgroups(call.x, shape),
+                    workgroups(call.y, shape), workgroups(call.z, shape));
     }
+    return true;
   }
   void drop_groups() {
     for (gpu::BindGroupId group : groups_) device_->destroy_bind_group(group);
     groups_.clear();
   }
 
-  double run_ms(const gpu::CommandList& list) {
-    const auto start = std::chrono::steady_clock::now();
-    must(device_->wait(must(device_->submit(list))));
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-        .count();
-  }
-
-  // Microseconds of one pass over `list`: the difference between a long and a short submit, each
-  // the best of `tries`, so that the cost of submitting and waiting drops out.
   double pass_us(const gpu::CommandList& list, double enough_ms, int tries) {
-    run_ms(list);  // warm up
-    const double once = std::max(0.01, run_ms(list));
-    const int passes = std::clamp(static_cast<int>(enough_ms / once), 2, 200);
-    gpu::CommandList longer;
-    for (int i = 0; i < passes; ++i) {
-      for (const gpu::Command& c : list.commands())
-        longer.dispatch(c.pipeline, c.bind_group, c.x, c.y, c.z);
-    }
-    double shortest = 1e30;
-    double longest = 1e30;
-    for (int i = 0; i < tries; ++i) {
-      shortest = std::min(shortest, run_ms(list));
-      longest = std::min(longest, run_ms(longer));
-    }
-    return (longest - shortest) * 1000 / (passes - 1);
+    return must(gpu::pass_us(*device_, list, enough_ms, tries));
   }
 
  private:
