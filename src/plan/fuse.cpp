@@ -90,17 +90,20 @@ bool fuse_add_norm(Graph& graph, size_t i) {
   return true;
 }
 
-// Tells the products right after a plain norm what their x is made of. The norm stays: batch
-// classes of many rows run it once for all.
+// Tells the products right after a plain norm what their x is made of, when nobody else reads it.
+// The norm stays: batch classes of many rows run it once for all.
 void note_norms(Graph& graph) {
   for (size_t i = 0; i + 1 < graph.ops.size(); ++i) {
     const auto* norm = std::get_if<NormOp>(&graph.ops[i]);
     if (!norm || norm->post_gamma || norm->residual || !norm->gamma || !norm->y) continue;
+    std::vector<MatmulOp*> products;
     for (size_t j = i + 1; j < graph.ops.size(); ++j) {
       auto* product = std::get_if<MatmulOp>(&graph.ops[j]);
       if (!product || product->x != *norm->y || product->y == norm->x) break;
-      product->x_norm = *norm;
+      products.push_back(product);
     }
+    if (n_readers(graph, *norm->y) != products.size()) continue;
+    for (MatmulOp* product : products) product->x_norm = *norm;
   }
 }
 

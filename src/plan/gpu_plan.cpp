@@ -278,7 +278,7 @@ class Planner {
     args.step = plan_.step;
     args.pages = plan_.pages;
     args.q = value(op.q);
-    if (op.append && rows_ == 1) {
+    if (op.append) {
       args.append = {value(op.append->qkv), head_norms(*op.append), turns(*op.append),
                      op.append->norm_eps, op.append->rope};
     }
@@ -328,14 +328,15 @@ class Planner {
     const auto* op = std::get_if<MatmulOp>(&graph_.ops[i]);
     return op && op->x_norm && kernels::matmul_makes_norm(device_, matmul_args(i, *op));
   }
-  // Every reader of the norm's result makes it itself.
-  bool is_made_by_readers(size_t i, const NormOp& op) const {
-    for (size_t j = i + 1; op.y && j < graph_.ops.size(); ++j) {
-      const std::vector<ValueId> values = reads(graph_.ops[j]);
-      if (std::find(values.begin(), values.end(), *op.y) != values.end() && !makes_norm(j))
-        return false;
+  // The products after norm i make it themselves, every one.
+  bool is_made_by_readers(size_t i, const NormOp& norm) const {
+    size_t n = 0;
+    for (size_t j = i + 1; j < graph_.ops.size(); ++j, ++n) {
+      const auto* product = std::get_if<MatmulOp>(&graph_.ops[j]);
+      if (!product || !product->x_norm || product->x_norm->y != norm.y) break;
+      if (!makes_norm(j)) return false;
     }
-    return op.y && i + 1 < graph_.ops.size() && makes_norm(i + 1);
+    return n > 0;
   }
   Result<void> lower(size_t i, const NormOp& op, std::vector<kernels::KernelCall>& out) {
     if (is_made_by_readers(i, op)) return {};
@@ -368,8 +369,7 @@ class Planner {
   // In this class attention does what the rope op before it would.
   bool appends(size_t i) const {
     const auto* op = i < graph_.ops.size() ? std::get_if<AttentionOp>(&graph_.ops[i]) : nullptr;
-    return op && op->append && rows_ == 1 &&
-           kernels::attention_appends(device_, attention_args(i, *op));
+    return op && kernels::attention_appends(device_, attention_args(i, *op));
   }
   Result<void> lower(size_t i, const RopeOp& op, std::vector<kernels::KernelCall>& out) {
     if (appends(i + 1)) return {};
@@ -392,7 +392,7 @@ class Planner {
   }
   Result<void> lower(size_t i, const AttentionOp& op, std::vector<kernels::KernelCall>& out) {
     kernels::AttentionArgs args = attention_args(i, op);
-    if (!appends(i)) args.append.reset();
+    if (!kernels::attention_appends(device_, args)) args.append.reset();
     return kernels::attention(device_, args, out);
   }
   Result<void> lower(size_t, const GatherOp& op, std::vector<kernels::KernelCall>& out) {

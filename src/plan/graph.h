@@ -79,7 +79,7 @@ struct MatmulOp {
   kernels::Epilogue epilogue = kernels::Epilogue::kStore;
   float softcap = 0.0f;
   bool shares_x = false;  // the op before is a product with the same x: its int8 form may be reused
-  // What x is made of, when that is a plain norm of a value which nothing changes before this op; a
+  // What x is made of, when that is a plain norm right before its readers, all of them products; a
   // product may then make it itself.
   std::optional<NormOp> x_norm = {};
 };

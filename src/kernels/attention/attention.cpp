@@ -160,6 +160,7 @@ uint32_t attention_max_splits(const gpu::DeviceInfo&, const AttentionArgs& args)
 }
 
 bool attention_appends(const gpu::DeviceInfo& device, const AttentionArgs& args) {
+  if (!args.append) return false;
   const RopeParams& rope = args.append->rope;
   // Pairs lie in one unit of eight elements, or in two units at the same place.
   const uint32_t multiple = rope.pairs == RopePairs::kNeox ? 16 : 8;

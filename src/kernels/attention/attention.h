@@ -60,8 +60,8 @@ AttentionSplits attention_splits(uint32_t max_splits, uint32_t n_kv);
 // The most splits a decode step may use (n_splits in StepShape stays at or below it; 1 for prefill
 // classes).
 uint32_t attention_max_splits(const gpu::DeviceInfo& device, const AttentionArgs& args);
-// Whether attention of these arguments can do the work of a rope_append() before it (args.append
-// gives the shapes; its slices may be empty).
+// Whether attention of these arguments has an args.append and can do that work of a rope_append()
+// before it (the slices may be empty).
 bool attention_appends(const gpu::DeviceInfo& device, const AttentionArgs& args);
 uint64_t attention_scratch_bytes(const gpu::DeviceInfo& device, const AttentionArgs& args);
 base::Result<void> attention(const gpu::DeviceInfo& device, const AttentionArgs& args,
