@@ -1,8 +1,8 @@
 enable f16;
 // Few rows of x (COLUMNS of them in a workgroup) times W: every weight is read once and used for all of them.
 // A team of LANES invocations takes TEAM_GROUPS groups of four weight rows and walks over K together, a unit of 32 weights (or, for
-// float weights, one 16-byte vector) each; sums then go across the team. X_F32: products in f32. Otherwise in int8, with x as bytes
-// from scratch (X_INT8) or made by the workgroup itself (X_PROLOGUE), which may also make x from what an RMS norm reads: x * gamma as
+// float weights, one 16-byte vector) each; sums then go across the team. With B_X: products in f32. Otherwise in int8, with x as bytes
+// from scratch (B_X8) or made of B_X by the workgroup itself (X_PROLOGUE), which may also make x from what an RMS norm reads: x * gamma as
 // bytes, and the inverse of the root mean square on the sums, where it commutes with all else (B_GAMMA, EPS).
 // Formula of a unit of row r: y[r] += s * sum(q * x) + m * sum(x), s and m once or for each half of the unit (quant/planes.wgsl).
 // The step buffer and the KV cache as kernels read them; step.h describes both, step_test.cpp keeps the numbers equal.
@@ -122,13 +122,14 @@ fn decode_unit(row : u32, u : u32) -> array<vec4<f32>, 8> {
 
 @group(0) @binding(0) var<storage, read> weights: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> step: array<u32>;
-@group(0) @binding(2) var<storage, read_write> x: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;
-// Activations as the products read them. Includer: COLS, UNITS; X_F32 binds x: array<vec4<f32>> (array<f32> when COLS % 4 != 0),
-// X_INT8 binds x8: array<vec4<u32>> of X8_ROWS rows, written by quantize.wgsl:
+// Activations as the products read them. Includer: COLS, UNITS. B_X binds them as f32, B_X8 as the scratch of X8_ROWS rows that
+// quantize.wgsl writes:
 //   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and of
 //   both. x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the rows lie innermost instead, for tiles:
 //   [unit][half][row], then [unit][row].
+
+@group(0) @binding(2) var<storage, read_write> x: array<vec4<f32>>;
 
 // A unit of x as the products use it.
 struct Bytes {

@@ -1,8 +1,19 @@
-// Activations as the products read them. Includer: COLS, UNITS; X_F32 binds x: array<vec4<f32>> (array<f32> when COLS % 4 != 0),
-// X_INT8 binds x8: array<vec4<u32>> of X8_ROWS rows, written by quantize.wgsl:
+// Activations as the products read them. Includer: COLS, UNITS. B_X binds them as f32, B_X8 as the scratch of X8_ROWS rows that
+// quantize.wgsl writes:
 //   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and of
 //   both. x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the rows lie innermost instead, for tiles:
 //   [unit][half][row], then [unit][row].
+
+#ifdef B_X
+#if COLS % 4 == 0
+@group(0) @binding(B_X) var<storage, read_write> x: array<vec4<f32>>;
+#else
+@group(0) @binding(B_X) var<storage, read_write> x: array<f32>;
+#endif
+#endif
+#ifdef B_X8
+@group(0) @binding(B_X8) var<storage, read_write> x8: array<vec4<u32>>;
+#endif
 
 // A unit of x as the products use it.
 struct Bytes {
@@ -31,7 +42,7 @@ fn dot32(a_lo: vec4<u32>, a_hi: vec4<u32>, b_lo: vec4<u32>, b_hi: vec4<u32>) -> 
   return bitcast<f32>(chain16(chain16(SUM_BITS, a_lo, b_lo), a_hi, b_hi)) - SUM_FLOAT;
 }
 
-#ifdef X_F32
+#ifdef B_X
 // Elements e .. e + 3 of row m, zeros from COLS on; e is a multiple of 4.
 fn load_x(m: u32, e: u32) -> vec4<f32> {
 #if COLS % 32 == 0
@@ -73,7 +84,7 @@ fn bytes_header(scale: f32, sums: vec2<i32>) -> vec4<f32> {
   return scale * vec4<f32>(1.0, f32(sums.x), f32(sums.y), f32(sums.x + sums.y));
 }
 
-#ifdef X8_ROWS
+#ifdef B_X8
 // Where the halves of a unit and its header lie.
 #if X8_BY_UNIT
 fn x8_half(m: u32, u: u32, half: u32) -> u32 { return (u * 2u + half) * X8_ROWS + m; }
@@ -82,9 +93,7 @@ fn x8_header(m: u32, u: u32) -> u32 { return (UNITS * 2u + u) * X8_ROWS + m; }
 fn x8_half(m: u32, u: u32, half: u32) -> u32 { return (m * 2u + half) * UNITS + u; }
 fn x8_header(m: u32, u: u32) -> u32 { return (X8_ROWS * 2u + m) * UNITS + u; }
 #endif
-#endif
 
-#ifdef X_INT8
 fn load_bytes(m: u32, u: u32) -> Bytes {
   return Bytes(x8[x8_half(m, u, 0u)], x8[x8_half(m, u, 1u)], bitcast<vec4<f32>>(x8[x8_header(m, u)]));
 }

@@ -3,17 +3,11 @@
 // K goes by one unit (32) at a time: each invocation decodes the unit of one weight row and copies that of one row of x.
 // In workgroup memory vec4 k of tile row r lies at k * rows + slot(r), where slot puts rows that different invocations read in the same
 // instruction side by side.
-#define X_F32
 #include "common/step.wgsl"
 #include "quant/planes.wgsl"
 
 @group(0) @binding(B_W) var<storage, read> weights: array<vec4<u32>>;
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
-#if COLS % 4 == 0
-@group(0) @binding(B_X) var<storage, read_write> x: array<vec4<f32>>;
-#else
-@group(0) @binding(B_X) var<storage, read_write> x: array<f32>;
-#endif
 @group(0) @binding(B_Y) var<storage, read_write> y: array<f32>;
 #include "matmul/activations.wgsl"
 #include "matmul/epilogue.wgsl"

@@ -5,13 +5,11 @@
 // with the integer sums exact.
 // Filling a tile, neighbours read what lies side by side in memory: units of a weight row, rows of x (X8_BY_UNIT). They store it where
 // the products read it without bank conflicts: [unit][half][slot], slot = (row of the invocation) * invocations + invocation.
-#define X_INT8
 #include "common/step.wgsl"
 #include "quant/planes.wgsl"
 
 @group(0) @binding(B_W) var<storage, read> weights: array<vec4<u32>>;
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
-@group(0) @binding(B_X8) var<storage, read_write> x8: array<vec4<u32>>;
 @group(0) @binding(B_Y) var<storage, read_write> y: array<f32>;
 #include "matmul/activations.wgsl"
 #include "matmul/epilogue.wgsl"

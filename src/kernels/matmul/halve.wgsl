@@ -1,15 +1,9 @@
 // x as f16 in the scratch slice, for gemm_matrix.wgsl; a workgroup takes a row. A row whose largest magnitude f16 cannot hold is
 // divided by a power of two first, which the product gives back.
 //   [row][UNITS * 8] vec4<f16>, zeros from COLS on, then [row] vec4<f16> whose x is the exponent of that power
-#define X_F32
 #include "common/step.wgsl"
 
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
-#if COLS % 4 == 0
-@group(0) @binding(B_X) var<storage, read_write> x: array<vec4<f32>>;
-#else
-@group(0) @binding(B_X) var<storage, read_write> x: array<f32>;
-#endif
 @group(0) @binding(B_X16) var<storage, read_write> x16: array<vec4<f16>>;
 #include "matmul/activations.wgsl"
 

@@ -188,7 +188,7 @@ base::Result<void> describe_matvec(const gpu::DeviceInfo& device, const MatmulAr
     bind_x(args, int8 && !tuning.own_int8, call);
   }
   call.arena("B_Y", args.y);
-  call.flag(!int8 ? "X_F32" : tuning.own_int8 ? "X_PROLOGUE" : "X_INT8");
+  if (int8 && tuning.own_int8) call.flag("X_PROLOGUE");
   call.number("WG", tuning.workgroup).number("LANES", tuning.lanes);
   call.number("PREFETCH", int8 && tuning.prefetch);
   call.number("TEAM_GROUPS", tuning.groups).number("COLUMNS", tuning.columns);

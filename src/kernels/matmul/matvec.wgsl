@@ -1,7 +1,7 @@
 // Few rows of x (COLUMNS of them in a workgroup) times W: every weight is read once and used for all of them.
 // A team of LANES invocations takes TEAM_GROUPS groups of four weight rows and walks over K together, a unit of 32 weights (or, for
-// float weights, one 16-byte vector) each; sums then go across the team. X_F32: products in f32. Otherwise in int8, with x as bytes
-// from scratch (X_INT8) or made by the workgroup itself (X_PROLOGUE), which may also make x from what an RMS norm reads: x * gamma as
+// float weights, one 16-byte vector) each; sums then go across the team. With B_X: products in f32. Otherwise in int8, with x as bytes
+// from scratch (B_X8) or made of B_X by the workgroup itself (X_PROLOGUE), which may also make x from what an RMS norm reads: x * gamma as
 // bytes, and the inverse of the root mean square on the sums, where it commutes with all else (B_GAMMA, EPS).
 // Formula of a unit of row r: y[r] += s * sum(q * x) + m * sum(x), s and m once or for each half of the unit (quant/planes.wgsl).
 #include "common/step.wgsl"
@@ -9,19 +9,9 @@
 
 @group(0) @binding(B_W) var<storage, read> weights: array<vec4<u32>>;
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
-#ifdef X_INT8
-@group(0) @binding(B_X8) var<storage, read_write> x8: array<vec4<u32>>;
-#elif COLS % 4 == 0
-@group(0) @binding(B_X) var<storage, read_write> x: array<vec4<f32>>;
-#else
-@group(0) @binding(B_X) var<storage, read_write> x: array<f32>;
-#endif
 @group(0) @binding(B_Y) var<storage, read_write> y: array<f32>;
 #ifdef B_GAMMA
 @group(0) @binding(B_GAMMA) var<storage, read> gamma: array<vec4<f32>>;
-#endif
-#ifdef X_PROLOGUE
-#define X_F32
 #endif
 #include "matmul/activations.wgsl"
 #include "matmul/epilogue.wgsl"
@@ -98,7 +88,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 
 #if WEIGHT_FLOAT
 #include "matmul/matvec_float.wgsl"
-#elif defined(X_F32) && !defined(X_PROLOGUE)
+#elif defined(B_X) && !defined(X_PROLOGUE)
 #include "matmul/matvec_exact.wgsl"
 #else
 #include "matmul/matvec_int8.wgsl"

@@ -1,15 +1,8 @@
 // x as int8 in the scratch slice (activations.wgsl); an invocation takes one unit of one row. Neighbours take what lies
 // side by side in the scratch: units, or rows with X8_BY_UNIT.
-#define X_F32
 #include "common/step.wgsl"
 
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
-#if COLS % 4 == 0
-@group(0) @binding(B_X) var<storage, read_write> x: array<vec4<f32>>;
-#else
-@group(0) @binding(B_X) var<storage, read_write> x: array<f32>;
-#endif
-@group(0) @binding(B_X8) var<storage, read_write> x8: array<vec4<u32>>;
 #include "matmul/activations.wgsl"
 
 @compute @workgroup_size(64)
