@@ -43,6 +43,12 @@ fn iq2_unit(e: vec4<u32>, signs: u32, s: vec2<f32>) -> Unit {
 #endif
 
 #if defined(WEIGHT_IQ3_XXS) || defined(WEIGHT_IQ3_S)
+struct Raw { ix: vec2<u32>, sg: u32 }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw {
+  let i = (g * 4u + r) * UNITS + u;
+  return Raw(plane_pair(PLANE_IX, i), weights[PLANE_SG + (i >> 2u)][i & 3u]);
+}
+
 fn iq3_unit(lo: vec4<u32>, hi: vec4<u32>, signs: u32, s: f32) -> Unit {
   return Unit(vec4<u32>(negate(grid(lo.x), signs, 0u), negate(grid(lo.y), signs, 1u), negate(grid(lo.z), signs, 2u),
                         negate(grid(lo.w), signs, 3u)),
@@ -53,6 +59,12 @@ fn iq3_unit(lo: vec4<u32>, hi: vec4<u32>, signs: u32, s: f32) -> Unit {
 #endif
 
 #if defined(WEIGHT_IQ1_S) || defined(WEIGHT_IQ1_M)
+struct Raw { ix: u32, qh: u32 }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw {
+  let i = (g * 4u + r) * UNITS + u;
+  return Raw(weights[PLANE_IX + (i >> 2u)][i & 3u], weights[PLANE_QH + (i >> 3u)][(i >> 1u) & 3u]);
+}
+
 // Eighths plus 9: 8 * code + 2, or 8 * code where the entry is moved down; s is an eighth of the scale.
 fn iq1_word(codes: u32, down: u32) -> u32 { return ((codes << 3u) & 0x18181818u) | select(0x02020202u, 0u, down != 0u); }
 

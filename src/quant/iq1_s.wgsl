@@ -10,12 +10,6 @@ struct Group { d: vec2<u32> }
 
 fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(PLANE_D4, g * (UNITS / 8u) + u / 8u)); }
 
-struct Raw { ix: u32, qh: u32 }
-fn load_raw(g: u32, r: u32, u: u32) -> Raw {
-  let i = (g * 4u + r) * UNITS + u;
-  return Raw(weights[PLANE_IX + (i >> 2u)][i & 3u], weights[PLANE_QH + (i >> 3u)][(i >> 1u) & 3u]);
-}
-
 fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
   // Rows are a whole number of blocks, so the parity is that of the unit.
   let qh = raw.qh >> (16u * (u & 1u));

@@ -14,12 +14,6 @@ fn load_group(g: u32, u: u32) -> Group {
                weights[PLANE_SC + block * 3u + 2u] >> vec4<u32>(4u * (u & 7u)));
 }
 
-struct Raw { ix: vec2<u32>, sg: u32 }
-fn load_raw(g: u32, r: u32, u: u32) -> Raw {
-  let i = (g * 4u + r) * UNITS + u;
-  return Raw(plane_pair(PLANE_IX, i), weights[PLANE_SG + (i >> 2u)][i & 3u]);
-}
-
 fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
   let ix = raw.ix;
   let tops = vec4<u32>(group.tops[r]);

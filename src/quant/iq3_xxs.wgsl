@@ -9,12 +9,6 @@ struct Group { d: vec2<u32> }
 
 fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(PLANE_D4, g * (UNITS / 8u) + u / 8u)); }
 
-struct Raw { ix: vec2<u32>, sg: u32 }
-fn load_raw(g: u32, r: u32, u: u32) -> Raw {
-  let i = (g * 4u + r) * UNITS + u;
-  return Raw(plane_pair(PLANE_IX, i), weights[PLANE_SG + (i >> 2u)][i & 3u]);
-}
-
 fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
   let ix = raw.ix;
   let sg = raw.sg;
