@@ -73,39 +73,32 @@ Result<Row> measure(const char* phase, engine::Engine& engine, uint32_t tokens, 
   return row;
 }
 
-Result<std::vector<Row>> measure_all(const Flags& flags, engine::Engine& engine) {
+struct Measured {
   std::vector<Row> rows;
-  for (uint32_t depth : flags.depths) {
-    engine.forget(0);
-    if (depth > 0) PUNA_TRY(base::run_until(engine.bench_prefill(depth), [&] { engine.poll(); }));
-    const auto prefill = [](engine::Engine& e, uint32_t n) { return e.bench_prefill(n); };
-    const auto decode = [](engine::Engine& e, uint32_t n) { return e.bench_decode(n); };
-    if (flags.n_prompt > 0) {
-      PUNA_TRY(Row row, measure("prefill", engine, flags.n_prompt, depth, flags.repeats, prefill));
-      rows.push_back(std::move(row));
-    }
-    if (flags.n_decode > 0) {
-      PUNA_TRY(Row row, measure("decode", engine, flags.n_decode, depth, flags.repeats, decode));
-      rows.push_back(std::move(row));
-    }
-  }
-  return rows;
-}
+  std::vector<Breakdown> steps;  // with --kernels
+};
 
-Result<std::vector<Breakdown>> break_down(const Flags& flags, engine::Engine& engine) {
-  std::vector<Breakdown> out;
-  const auto add = [&](const char* phase, uint32_t tokens, uint32_t depth) -> Result<void> {
-    PUNA_TRY(engine::StepTimes times, engine.bench_step(tokens));
-    out.push_back({phase, tokens, depth, std::move(times)});
+Result<Measured> measure_all(const Flags& flags, engine::Engine& engine) {
+  Measured out;
+  const auto add = [&](const char* phase, uint32_t tokens, uint32_t depth,
+                       auto run) -> Result<void> {
+    PUNA_TRY(Row row, measure(phase, engine, tokens, depth, flags.repeats, run));
+    out.rows.push_back(std::move(row));
+    if (!flags.kernels) return {};
+    const bool decode = std::string_view(phase) == "decode";
+    const uint32_t step_tokens = decode ? 1 : std::min(tokens, kernels::kMaxStepTokens);
+    engine.rewind(0, depth);
+    PUNA_TRY(engine::StepTimes times, engine.bench_step(step_tokens));
+    out.steps.push_back({phase, step_tokens, depth, std::move(times)});
     return {};
   };
   for (uint32_t depth : flags.depths) {
     engine.forget(0);
     if (depth > 0) PUNA_TRY(base::run_until(engine.bench_prefill(depth), [&] { engine.poll(); }));
-    if (flags.n_prompt > 0) {
-      PUNA_TRY(add("prefill", std::min(flags.n_prompt, kernels::kMaxStepTokens), depth));
-    }
-    if (flags.n_decode > 0) PUNA_TRY(add("decode", 1, depth));
+    const auto prefill = [](engine::Engine& e, uint32_t n) { return e.bench_prefill(n); };
+    const auto decode = [](engine::Engine& e, uint32_t n) { return e.bench_decode(n); };
+    if (flags.n_prompt > 0) PUNA_TRY(add("prefill", flags.n_prompt, depth, prefill));
+    if (flags.n_decode > 0) PUNA_TRY(add("decode", flags.n_decode, depth, decode));
   }
   return out;
 }
@@ -260,18 +253,14 @@ Result<int> run(const Flags& flags) {
   const base::Timer first;
   PUNA_TRY(base::run_until(model.engine->bench_prefill(1), [&] { model.engine->poll(); }));
   const double first_token_ms = first.ms();
-  PUNA_TRY(const std::vector<Row> rows, measure_all(flags, *model.engine));
-  Json report = to_json(model, rows, load_ms, first_token_ms);
-  std::vector<Breakdown> steps;
-  if (flags.kernels) {
-    PUNA_TRY(steps, break_down(flags, *model.engine));
-    report.set("steps", to_json(steps));
-  }
+  PUNA_TRY(const Measured measured, measure_all(flags, *model.engine));
+  Json report = to_json(model, measured.rows, load_ms, first_token_ms);
+  if (flags.kernels) report.set("steps", to_json(measured.steps));
   if (flags.json) {
     fmt::print("{}\n", report.dump(1));
   } else {
     print_table(model, report);
-    print(steps);
+    print(measured.steps);
   }
   return 0;
 }
