@@ -170,10 +170,11 @@ Value Builder::attention(Value qkv, const AttentionSpec& spec) {
                      "elements a multiple of 4.",
                      spec.layer, graph_.n_heads, spec.n_kv_heads, spec.head_dim));
   }
-  std::optional<VectorId> q_norm, k_norm, factors;
+  std::optional<VectorId> q_norm, k_norm, factors, sinks;
   if (!spec.q_norm.empty()) q_norm = vector(spec.q_norm, spec.head_dim);
   if (!spec.k_norm.empty()) k_norm = vector(spec.k_norm, spec.head_dim);
   if (!spec.freq_factors.empty()) factors = vector(spec.freq_factors, spec.rope.n_rot / 2);
+  if (!spec.sinks.empty()) sinks = vector(spec.sinks, graph_.n_heads);
   const uint32_t width = error_ ? 0 : graph_.n_heads * spec.head_dim;
   const Value q = make("q", width, Rows::kTokens);
   const Value out = make("attention", width, Rows::kTokens);
@@ -183,7 +184,8 @@ Value Builder::attention(Value qkv, const AttentionSpec& spec) {
   graph_.ops.emplace_back(RopeOp{fmt::format("blk.{}.rope", spec.layer), spec.layer, qkv.id, q.id,
                                  q_norm, k_norm, factors, spec.norm_eps, spec.rope});
   graph_.ops.emplace_back(AttentionOp{fmt::format("blk.{}.attention", spec.layer), spec.layer, q.id,
-                                      out.id, spec.scale, spec.softcap, spec.window});
+                                      out.id, spec.scale, spec.softcap, spec.window, spec.causal,
+                                      sinks});
   return out;
 }
 

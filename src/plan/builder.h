@@ -33,6 +33,8 @@ struct AttentionSpec {
   float scale = 1.0f;    // on q.k
   float softcap = 0.0f;  // on scores; 0 = none
   uint32_t window = 0;   // 0 = all earlier positions
+  bool causal = true;    // false: every row sees all rows of its sequence in the step
+  std::string sinks;     // name of the heads' sinks; empty = none
   kernels::RopeParams rope;
   std::string q_norm, k_norm;  // names of per-head norm weights; empty = none
   std::string freq_factors;    // name of a rope factor tensor; empty = none

@@ -169,6 +169,8 @@ struct CpuProgram::Runner {
     args.scale = op.scale;
     args.softcap = op.softcap;
     args.window = op.window;
+    args.causal = op.causal;
+    args.sinks = vector(op.sinks);
     args.scratch = scratch();
     kernels::attention_cpu(pool(), args);
   }

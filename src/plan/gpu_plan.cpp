@@ -140,6 +140,8 @@ class Planner {
       } else if (const auto* rope = std::get_if<RopeOp>(&op)) {
         if (rope->q_norm && rope->k_norm) constant(allocator, {*rope->q_norm, *rope->k_norm}, {});
         if (rope->rope.n_rot > 0) constant(allocator, factors(*rope), rope->rope);
+      } else if (const auto* attention = std::get_if<AttentionOp>(&op)) {
+        if (attention->sinks) constant(allocator, {*attention->sinks}, {});
       }
     }
   }
@@ -292,6 +294,8 @@ class Planner {
     args.scale = op.scale;
     args.softcap = op.softcap;
     args.window = op.window;
+    args.causal = op.causal;
+    if (op.sinks) args.sinks = vector(*op.sinks);
     args.max_rows = rows_;
     return args;
   }

@@ -100,6 +100,8 @@ struct AttentionOp {
   float scale = 1.0f;
   float softcap = 0.0f;
   uint32_t window = 0;
+  bool causal = true;
+  std::optional<VectorId> sinks = {};  // [n_heads]
   // The op right before, when q comes from it: a step of one row may do its work here.
   std::optional<RopeOp> append = {};
 };

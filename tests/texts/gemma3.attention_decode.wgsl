@@ -65,7 +65,7 @@ fn v_unit(row: u32, unit: u32) -> Unit {
 @group(0) @binding(1) var<storage, read> pages: array<u32>;
 @group(0) @binding(5) var<storage, read_write> q: array<vec4<f32>>;
 @group(0) @binding(2) var<storage, read_write> out: array<vec4<f32>>;
-// [MAX_ROWS, N_HEADS, MAX_SPLITS, HEAD_VECTORS] sums, then [MAX_ROWS, N_HEADS, MAX_SPLITS] (maximum, sum, -, -).
+// [MAX_ROWS, N_HEADS, MAX_SPLITS, V_VECTORS] sums, then [MAX_ROWS, N_HEADS, MAX_SPLITS] (maximum, sum, -, -).
 @group(0) @binding(6) var<storage, read_write> scratch: array<vec4<f32>>;
 
 // Which positions a row attends to, and how a step's splits divide them.

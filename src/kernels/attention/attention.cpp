@@ -40,8 +40,18 @@ constexpr std::array<AttentionPrefillTuning, 10> kPrefillTiles = {{
     {1, 8, 4, 1},
 }};
 constexpr uint32_t kPrefillVectors = 16;  // sums of an invocation, in vectors of four
+// Where no shape keeps to that, as with heads of 576 in 16 KiB of workgroup memory.
+constexpr uint32_t kMostPrefillVectors = 36;
 
+uint32_t v_dim_of(const AttentionArgs& args) {
+  return args.v_dim != 0 ? args.v_dim : args.kv.head_dim;
+}
 uint32_t units_of(uint32_t head_dim) { return head_dim % 8 == 0 ? head_dim / 8 : head_dim / 4; }
+
+// Rows that are seen by earlier ones of their step share keys as in a prompt.
+bool decodes(const AttentionArgs& args) {
+  return args.max_rows <= (args.causal ? kDecodeRows : 1u);
+}
 
 bool lanes_shuffle(const gpu::DeviceInfo& device, const AttentionDecodeTuning& t) {
   return device.subgroups && device.subgroup_min >= t.lanes;
@@ -62,7 +72,7 @@ AttentionDecodeTuning decode_tuning(const gpu::DeviceInfo& device, const Attenti
       std::clamp(kRegisterUnits > used ? (kRegisterUnits - used) / steps : 1u, 1u, kMaxKeys));
   // Without shuffles each key in flight costs workgroup memory.
   if (!lanes_shuffle(device, t) && t.lanes > 1) t.keys = 1;
-  t.merged = std::clamp(kMergeBytes / (t.workgroup / t.lanes * args.kv.head_dim * 4), 1u, t.heads);
+  t.merged = std::clamp(kMergeBytes / (t.workgroup / t.lanes * v_dim_of(args) * 4), 1u, t.heads);
   return t;
 }
 
@@ -84,10 +94,12 @@ Describe described(const AttentionArgs& args, std::string label, std::string_vie
   call.number("WINDOW", args.window).number("SOFTCAP", args.softcap > 0);
   if (args.softcap > 0) call.real("SOFTCAP_VALUE", args.softcap);
   define_kv(call, args.kv, args.pages_per_sequence);
+  call.number("V_DIM", v_dim_of(args)).number("CAUSAL", args.causal);
   return call;
 }
 
 void bind_operands(Describe& call, const AttentionArgs& args) {
+  if (args.sinks) call.constant("B_SINKS", *args.sinks);
   call.constant("B_PAGES", args.pages).arena("B_OUT", args.out).real("SCALE", args.scale);
   if (!args.append) {
     call.constant("B_K", args.k_cache).constant("B_V", args.v_cache).arena("B_Q", args.q);
@@ -129,7 +141,7 @@ void decode(const gpu::DeviceInfo& device, const AttentionArgs& args,
   Describe combine = described(args, args.label + ".combine", "attention/attention_combine.wgsl");
   combine.arena("B_OUT", args.out).arena("B_SCRATCH", args.scratch);
   combine.number("MAX_ROWS", args.max_rows).number("MAX_SPLITS", max_splits);
-  combine.number("WG", combine_workgroup(device, args.kv.head_dim / 4));
+  combine.number("WG", combine_workgroup(device, v_dim_of(args) / 4));
   combine.grid({Extent::kOne, args.n_heads, 1}, {Extent::kTokens}, {Extent::kIfSplit}).add_to(out);
 }
 
@@ -154,9 +166,7 @@ AttentionSplits attention_splits(uint32_t max_splits, uint32_t n_kv) {
 }
 
 uint32_t attention_max_splits(const gpu::DeviceInfo&, const AttentionArgs& args) {
-  return args.max_rows > kDecodeRows
-             ? 1
-             : std::max(kMinSplits, kMaxSplits / std::max(1u, args.max_rows));
+  return decodes(args) ? std::max(kMinSplits, kMaxSplits / std::max(1u, args.max_rows)) : 1;
 }
 
 bool attention_appends(const gpu::DeviceInfo& device, const AttentionArgs& args) {
@@ -167,25 +177,29 @@ bool attention_appends(const gpu::DeviceInfo& device, const AttentionArgs& args)
   return args.max_rows == 1 && args.kv.type != KvType::kQ8_0 && args.kv.head_dim % 8 == 0 &&
          rope.n_rot % multiple == 0 && rope.n_rot <= args.kv.head_dim &&
          lanes_shuffle(device, decode_tuning(device, args)) &&
-         (!args.append->head_norms || device.limits.max_storage_buffers >= 9);
+         8u + (args.append->head_norms ? 1 : 0) + (args.sinks ? 1 : 0) <=
+             device.limits.max_storage_buffers;
 }
 
 uint64_t attention_scratch_bytes(const gpu::DeviceInfo& device, const AttentionArgs& args) {
-  if (args.max_rows > kDecodeRows) return 0;
+  if (!decodes(args)) return 0;
   // For each row, head and split: the sums, and a vector with their maximum and divisor.
   return uint64_t{args.max_rows} * args.n_heads * attention_max_splits(device, args) *
-         (args.kv.head_dim + 4) * 4;
+         (v_dim_of(args) + 4) * 4;
 }
 
 std::vector<AttentionPrefillTuning> attention_prefill_tiles(const gpu::DeviceInfo& device,
-                                                            uint32_t head_dim) {
+                                                            uint32_t head_dim, uint32_t v_dim) {
   std::vector<AttentionPrefillTuning> fitting;
-  for (const AttentionPrefillTuning& t : kPrefillTiles) {
-    if (t.rows * div_up(head_dim / 4, t.columns) <= kPrefillVectors &&
-        t.row_groups * t.columns <= device.limits.max_workgroup_invocations &&
-        prefill_bytes(device, t, head_dim) <= device.limits.max_workgroup_bytes) {
-      fitting.push_back(t);
+  for (uint32_t most : {kPrefillVectors, kMostPrefillVectors}) {
+    for (const AttentionPrefillTuning& t : kPrefillTiles) {
+      if (t.rows * div_up(v_dim / 4, t.columns) <= most &&
+          t.row_groups * t.columns <= device.limits.max_workgroup_invocations &&
+          prefill_bytes(device, t, head_dim) <= device.limits.max_workgroup_bytes) {
+        fitting.push_back(t);
+      }
     }
+    if (!fitting.empty()) break;
   }
   return fitting;
 }
@@ -198,13 +212,25 @@ base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
                       fmt::format("Attention {} is for {} rows; 1 to {} are possible.", args.label,
                                   args.max_rows, kMaxStepTokens));
   }
+  const uint32_t unit = args.kv.head_dim % 8 == 0 ? 8 : 4;
+  if (v_dim_of(args) > args.kv.head_dim || v_dim_of(args) % unit != 0) {
+    return base::fail(base::ErrorCode::kUnsupported,
+                      fmt::format("Attention {} has values of {} elements in heads of {}; at most "
+                                  "as many and a multiple of {} are possible.",
+                                  args.label, args.v_dim, args.kv.head_dim, unit));
+  }
+  if (!args.causal && args.window > 0) {
+    return base::fail(base::ErrorCode::kUnsupported,
+                      fmt::format("Attention {} has a window of {} without being causal.",
+                                  args.label, args.window));
+  }
   AttentionTuning tuning;
-  if (args.max_rows <= kDecodeRows) {
+  if (decodes(args)) {
     tuning.decode = decode_tuning(device, args);
     return tuning;
   }
   const std::vector<AttentionPrefillTuning> tiles =
-      attention_prefill_tiles(device, args.kv.head_dim);
+      attention_prefill_tiles(device, args.kv.head_dim, v_dim_of(args));
   if (tiles.empty()) {
     return base::fail(base::ErrorCode::kUnsupported,
                       fmt::format("Attention {} has heads of {} elements, too large for this "
@@ -217,7 +243,7 @@ base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
 
 void attention_tuned(const gpu::DeviceInfo& device, const AttentionArgs& args,
                      const AttentionTuning& tuning, std::vector<KernelCall>& out) {
-  if (args.max_rows <= kDecodeRows) {
+  if (decodes(args)) {
     decode(device, args, tuning.decode, out);
   } else {
     prefill(device, args, tuning.prefill, out);

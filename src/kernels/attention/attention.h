@@ -1,10 +1,14 @@
-// Causal attention of each row over its own sequence in the paged KV cache, with the softmax kept
-// online (FlashAttention, Dao et al. 2022), split over the KV length for decoding (Flash-Decoding).
+// Attention of each row over its own sequence in the paged KV cache, with the softmax kept online
+// (FlashAttention, Dao et al. 2022), split over the KV length for decoding (Flash-Decoding).
 //   q    [n_tokens, n_heads * head_dim]  f32
-//   out  [n_tokens, n_heads * head_dim]  f32
+//   out  [n_tokens, n_heads * v_dim]     f32
 // Row t of head h reads kv head h / (n_heads / n_kv_heads) at positions p with p <= position[t]
-// and, with a window, p > position[t] - window. Score = scale * q.k, then softcap * tanh(score /
-// softcap) when softcap > 0.
+// and, with a window, p > position[t] - window; when not causal, at all positions up to the last
+// that its sequence has in the step, whose rows lie side by side. Score = scale * q.k, then softcap
+// * tanh(score / softcap) when softcap > 0. A head's sink is one more score without a value: it
+// takes part in the softmax only (gpt-oss model card, 2025). Values are the first v_dim elements of
+// a V cache row, so that with k_cache as v_cache the values are part of the keys (multi-head latent
+// attention, DeepSeek-V2, 2024).
 #pragma once
 
 #include <optional>
@@ -38,7 +42,10 @@ struct AttentionArgs {
   Slice scratch = {};  // of attention_scratch_bytes()
   KvLayout kv = {};
   uint32_t n_heads = 0;
+  uint32_t v_dim = 0;  // 0 = head_dim; a multiple of 8 where head_dim is one, else of 4
   uint32_t pages_per_sequence = 0;
+  std::optional<Slice> sinks = {};  // [n_heads] f32
+  bool causal = true;               // false: without a window
   float scale = 1.0f;
   float softcap = 0.0f;   // 0 = none
   uint32_t window = 0;    // 0 = none
@@ -75,6 +82,9 @@ struct AttentionCpuArgs {
   float* out = nullptr;
   KvLayout kv;
   uint32_t n_heads = 0;
+  uint32_t v_dim = 0;            // 0 = head_dim
+  const float* sinks = nullptr;  // null = none
+  bool causal = true;
   float scale = 1.0f;
   float softcap = 0.0f;
   uint32_t window = 0;

@@ -190,7 +190,7 @@ void prefill(bench::GpuBench& gpu, const Options& options, uint32_t head_dim, ui
   const double seen = kRows * (first + (kRows + 1) / 2.0);
   const AttentionTuning tuning = must(attention_tuning(gpu.info(), layers.args()));
   std::vector<AttentionPrefillTuning> tiles = {tuning.prefill};
-  if (options.sweep) tiles = attention_prefill_tiles(gpu.info(), head_dim);
+  if (options.sweep) tiles = attention_prefill_tiles(gpu.info(), head_dim, head_dim);
   for (const AttentionPrefillTuning& t : tiles) {
     AttentionTuning other = tuning;
     other.prefill = t;

@@ -1,9 +1,9 @@
 // Joins the splits of attention_decode.wgsl: out = sum_s e^(m_s - m) acc_s / sum_s e^(m_s - m) l_s over the splits that the row used.
-// A workgroup takes one head of one row: HEAD_VECTORS columns of four elements by WG / HEAD_VECTORS runners over the splits.
+// A workgroup takes one head of one row: V_VECTORS columns of four elements by WG / V_VECTORS runners over the splits.
 #include "common/step.wgsl"
 
-#define HEAD_VECTORS (HEAD_DIM / 4)
-#define RUNNERS (WG / HEAD_VECTORS)
+#define V_VECTORS (V_DIM / 4)
+#define RUNNERS (WG / V_VECTORS)
 
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
 @group(0) @binding(B_OUT) var<storage, read_write> out: array<vec4<f32>>;
@@ -12,7 +12,7 @@
 #include "attention/span.wgsl"
 
 var<workgroup> split_stats: array<vec2<f32>, MAX_SPLITS>;  // maximum and sum of each split
-var<workgroup> sums: array<vec4<f32>, RUNNERS * HEAD_VECTORS>;
+var<workgroup> sums: array<vec4<f32>, RUNNERS * V_VECTORS>;
 var<workgroup> totals: array<f32, RUNNERS>;
 
 @compute @workgroup_size(WG)
@@ -22,7 +22,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let n = position + 1u - first_visible(position);
   let share = split_share(n);
   let used = min((n + share - 1u) / share, u32(MAX_SPLITS));
-  let stats = MAX_ROWS * N_HEADS * MAX_SPLITS * HEAD_VECTORS + row_head * MAX_SPLITS;
+  let stats = MAX_ROWS * N_HEADS * MAX_SPLITS * V_VECTORS + row_head * MAX_SPLITS;
 
   for (var s = local; s < used; s += WG) {
     split_stats[s] = scratch[stats + s].xy;
@@ -32,8 +32,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   for (var s = 0u; s < used; s++) {
     highest = max(highest, split_stats[s].x);
   }
-  let column = local % HEAD_VECTORS;
-  let runner = local / HEAD_VECTORS;
+  let column = local % V_VECTORS;
+  let runner = local / V_VECTORS;
   var sum = vec4<f32>();
   var total = 0.0;
   if (runner < RUNNERS) {
@@ -41,9 +41,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       let stat = split_stats[s];
       let weight = exp(stat.x - highest);
       total += weight * stat.y;
-      sum += weight * scratch[(row_head * MAX_SPLITS + s) * HEAD_VECTORS + column];
+      sum += weight * scratch[(row_head * MAX_SPLITS + s) * V_VECTORS + column];
     }
-    sums[runner * HEAD_VECTORS + column] = sum;
+    sums[runner * V_VECTORS + column] = sum;
     if (column == 0u) {
       totals[runner] = total;
     }
@@ -51,9 +51,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   workgroupBarrier();
   if (runner == 0u) {
     for (var i = 1u; i < RUNNERS; i++) {
-      sum += sums[i * HEAD_VECTORS + column];
+      sum += sums[i * V_VECTORS + column];
       total += totals[i];
     }
-    out[row_head * HEAD_VECTORS + column] = sum / total;
+    out[row_head * V_VECTORS + column] = sum / total;
   }
 }

@@ -55,24 +55,24 @@ uint32_t choose_splits(const AttentionJob& job, uint32_t n_threads) {
 // Adds up the pieces of one head of one token: results weighted by exp(their largest score - the
 // largest of all).
 void merge(const AttentionJob& job, uint32_t token, uint32_t head) {
-  const uint32_t head_dim = job.args.kv.head_dim;
-  const uint64_t piece = uint64_t{job.group} * (head_dim + 2);
+  const uint32_t v_dim = job.v_dim;
+  const uint64_t piece = uint64_t{job.group} * (v_dim + 2);
   const float* first =
       job.partials +
       (uint64_t{token} * job.args.kv.n_kv_heads + head / job.group) * job.n_splits * piece +
-      uint64_t{head % job.group} * (head_dim + 2);
+      uint64_t{head % job.group} * (v_dim + 2);
   float largest = first[0];
   for (uint32_t s = 1; s < job.n_splits; ++s) largest = std::max(largest, first[s * piece]);
-  float* out = job.args.out + (uint64_t{token} * job.args.n_heads + head) * head_dim;
-  std::fill(out, out + head_dim, 0.0f);
+  float* out = job.args.out + (uint64_t{token} * job.args.n_heads + head) * v_dim;
+  std::fill(out, out + v_dim, 0.0f);
   float sum = 0;
   for (uint32_t s = 0; s < job.n_splits; ++s) {
     const float* partial = first + s * piece;
     const float weight = std::exp(partial[0] - largest);
     sum += weight * partial[1];
-    for (uint32_t d = 0; d < head_dim; ++d) out[d] += weight * partial[2 + d];
+    for (uint32_t d = 0; d < v_dim; ++d) out[d] += weight * partial[2 + d];
   }
-  for (uint32_t d = 0; d < head_dim; ++d) out[d] /= sum;
+  for (uint32_t d = 0; d < v_dim; ++d) out[d] /= sum;
 }
 
 // Item: one kv head of one tile, or of one split of a single token. Late tiles see most keys and go
@@ -93,9 +93,10 @@ void run_item(const AttentionJob& job, uint32_t item, float* work) {
     return std::clamp(page * kPageTokens, keys.first, keys.end);
   };
   const uint64_t at = (uint64_t{begin} * n_kv + kv_head) * job.n_splits + split;
-  float* partial = job.partials + at * job.group * (job.args.kv.head_dim + 2);
+  float* partial = job.partials + at * job.group * (job.v_dim + 2);
   attention_row(job, begin, kv_head,
-                {cut(split), split + 1 == job.n_splits ? keys.end : cut(split + 1)}, work, partial);
+                {cut(split), split + 1 == job.n_splits ? keys.end : cut(split + 1)},
+                /*is_first=*/split == 0, work, partial);
 }
 
 }  // namespace
@@ -115,6 +116,7 @@ void attention_cpu(base::ThreadPool& pool, const AttentionCpuArgs& args) {
   AttentionJob job;
   job.args = args;
   job.group = args.n_heads / args.kv.n_kv_heads;
+  job.v_dim = args.v_dim != 0 ? args.v_dim : args.kv.head_dim;
   job.work_floats = work_floats(args.n_heads, args.kv.head_dim);
   job.work = reinterpret_cast<float*>(args.scratch);
   job.partials = job.work + n_threads * job.work_floats;

@@ -16,6 +16,10 @@ struct Case {
   float softcap = 0;
   uint32_t window = 0;
   int n_threads = 2;
+  uint32_t v_dim = 0;
+  bool shares_cache = false;  // values are part of the keys
+  bool has_sinks = false;
+  bool causal = true;
   // Of each row; rows of one sequence are neighbours.
   std::vector<int32_t> positions = {};
   std::vector<uint32_t> sequences = {};
@@ -66,7 +70,9 @@ void check(Case c, double limit = 1e-10) {
     }
   }
   const std::vector<float> q = test::normal(size_t{n_tokens} * c.n_heads * c.head_dim, 5, 2.0f);
-  std::vector<float> out(q.size(), NAN), expected(q.size());
+  const size_t out_size = size_t{n_tokens} * c.n_heads * (c.v_dim != 0 ? c.v_dim : c.head_dim);
+  const std::vector<float> sinks = test::normal(c.n_heads, 6, 3.0f);
+  std::vector<float> out(out_size, NAN), expected(out_size);
   AttentionCpuArgs args;
   args.step = {.n_tokens = n_tokens,
                .positions = c.positions.data(),
@@ -75,7 +81,10 @@ void check(Case c, double limit = 1e-10) {
                .pages_per_sequence = per_sequence};
   args.q = q.data();
   args.k_cache = k.data();
-  args.v_cache = v.data();
+  args.v_cache = c.shares_cache ? k.data() : v.data();
+  args.v_dim = c.v_dim;
+  args.sinks = c.has_sinks ? sinks.data() : nullptr;
+  args.causal = c.causal;
   args.out = expected.data();
   args.kv = kv;
   args.n_heads = c.n_heads;
@@ -130,6 +139,66 @@ TEST_CASE("windows and caps apply to one token and to prompts") {
            .window = 40,
            .positions = {333}});
     check({.n_heads = 4, .n_kv = 2, .head_dim = 64, .softcap = 5.0f, .positions = from(90, 70)});
+  });
+}
+
+TEST_CASE("sinks take part in the softmax of one token, of its splits and of prompts") {
+  test::for_every_variant([] {
+    check({.n_heads = 4, .n_kv = 2, .head_dim = 32, .has_sinks = true, .positions = {0}});
+    check({.n_heads = 6,
+           .n_kv = 1,
+           .head_dim = 64,
+           .n_threads = 5,
+           .has_sinks = true,
+           .positions = {900}});
+    check({.n_heads = 6,
+           .n_kv = 2,
+           .head_dim = 64,
+           .window = 20,
+           .has_sinks = true,
+           .positions = from(50, 70)});
+  });
+}
+
+TEST_CASE("rows that are not causal see all rows of their sequence") {
+  test::for_every_variant([] {
+    check({.n_heads = 4, .n_kv = 4, .head_dim = 32, .causal = false, .positions = from(0, 41)});
+    check({.n_heads = 4, .n_kv = 4, .head_dim = 32, .causal = false, .positions = {0}});
+    std::vector<int32_t> positions = from(0, 100);
+    std::vector<uint32_t> sequences(100, 1);
+    for (int32_t i = 0; i < 20; ++i) {
+      positions.push_back(i);
+      sequences.push_back(0);
+    }
+    check({.n_heads = 3,
+           .n_kv = 1,
+           .head_dim = 64,
+           .causal = false,
+           .positions = positions,
+           .sequences = sequences});
+  });
+}
+
+TEST_CASE("values may be shorter than keys, and part of them") {
+  test::for_every_variant([] {
+    for (const bool shared : {false, true}) {
+      for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kQ8_0}) {
+        check({.n_heads = 16,
+               .n_kv = 1,
+               .head_dim = 576,
+               .kv = type,
+               .v_dim = 512,
+               .shares_cache = shared,
+               .positions = {170}});
+        check({.n_heads = 6,
+               .n_kv = 2,
+               .head_dim = 192,
+               .kv = type,
+               .v_dim = 128,
+               .shares_cache = shared,
+               .positions = from(20, 60)});
+      }
+    }
   });
 }
 

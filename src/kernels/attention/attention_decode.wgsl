@@ -12,6 +12,7 @@
 #define STEPS ((UNITS + LANES - 1) / LANES)
 #define HEAD_CHUNKS ((GROUP_HEADS + HEADS - 1) / HEADS)
 #define HEAD_VECTORS (HEAD_DIM / 4)
+#define V_VECTORS (V_DIM / 4)
 
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
 @group(0) @binding(B_PAGES) var<storage, read> pages: array<u32>;
@@ -21,14 +22,17 @@
 @group(0) @binding(B_Q) var<storage, read_write> q: array<vec4<f32>>;
 #endif
 @group(0) @binding(B_OUT) var<storage, read_write> out: array<vec4<f32>>;
-// [MAX_ROWS, N_HEADS, MAX_SPLITS, HEAD_VECTORS] sums, then [MAX_ROWS, N_HEADS, MAX_SPLITS] (maximum, sum, -, -).
+// [MAX_ROWS, N_HEADS, MAX_SPLITS, V_VECTORS] sums, then [MAX_ROWS, N_HEADS, MAX_SPLITS] (maximum, sum, -, -).
 @group(0) @binding(B_SCRATCH) var<storage, read_write> scratch: array<vec4<f32>>;
+#ifdef B_SINKS
+@group(0) @binding(B_SINKS) var<storage, read> sinks: array<f32>;
+#endif
 
 #include "attention/span.wgsl"
 
 var<workgroup> group_stats: array<vec2<f32>, GROUPS * HEADS>;  // maximum and sum of each group
 var<workgroup> stats: array<vec2<f32>, HEADS>;                 // of the workgroup
-var<workgroup> sums: array<vec4<f32>, MERGED * GROUPS * HEAD_VECTORS>;
+var<workgroup> sums: array<vec4<f32>, MERGED * GROUPS * V_VECTORS>;
 #if LANES_SHUFFLE == 0
 var<workgroup> partial: array<f32, HEADS * KEYS * WG>;
 #endif
@@ -79,8 +83,15 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 #endfor
 #for h in 0..HEADS
   let head_##h = kv_head * GROUP_HEADS + min(chunk * HEADS + h, GROUP_HEADS - 1u);
+#ifdef B_SINKS
+  // The sink is a score of the first group of the row's first split.
+  let has_sink_##h = group == 0u && split == 0u;
+  var maximum_##h = select(LOWEST, sinks[head_##h], has_sink_##h);
+  var sum_##h = select(0.0, 1.0, has_sink_##h);
+#else
   var maximum_##h = LOWEST;
   var sum_##h = 0.0;
+#endif
 #ifdef KV_APPEND
 #ifdef B_NORMS
   var squares_##h = 0.0;
@@ -256,8 +267,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   {
     let scale = exp(maximum_##h - stats[h].x);
 #for s in 0..STEPS
-    if (lane + s * LANES < UNITS) {
-      let at = ((h % MERGED) * GROUPS + group) * HEAD_VECTORS + (lane + s * LANES) * UNIT_VECTORS;
+    if (lane + s * LANES < V_UNITS) {
+      let at = ((h % MERGED) * GROUPS + group) * V_VECTORS + (lane + s * LANES) * UNIT_VECTORS;
       sums[at] = low_##h##_##s * scale;
 #if UNIT_VECTORS == 2
       sums[at + 1u] = high_##h##_##s * scale;
@@ -267,20 +278,20 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   }
 #if h % MERGED == MERGED - 1 || h == HEADS - 1
   workgroupBarrier();
-  for (var i = local; i < (h % MERGED + 1) * HEAD_VECTORS; i += WG) {
-    let merged = i / HEAD_VECTORS;
-    let vector = i % HEAD_VECTORS;
+  for (var i = local; i < (h % MERGED + 1) * V_VECTORS; i += WG) {
+    let merged = i / V_VECTORS;
+    let vector = i % V_VECTORS;
     var sum = vec4<f32>();
     for (var g = 0u; g < GROUPS; g++) {
-      sum += sums[(merged * GROUPS + g) * HEAD_VECTORS + vector];
+      sum += sums[(merged * GROUPS + g) * V_VECTORS + vector];
     }
     let in_group = chunk * HEADS + (h - h % MERGED) + merged;
     let row_head = row * N_HEADS + kv_head * GROUP_HEADS + in_group;
     if (in_group < GROUP_HEADS) {
       if (whole) {
-        out[row_head * HEAD_VECTORS + vector] = sum / stats[(h - h % MERGED) + merged].y;
+        out[row_head * V_VECTORS + vector] = sum / stats[(h - h % MERGED) + merged].y;
       } else {
-        scratch[(row_head * MAX_SPLITS + split) * HEAD_VECTORS + vector] = sum;
+        scratch[(row_head * MAX_SPLITS + split) * V_VECTORS + vector] = sum;
       }
     }
   }
@@ -290,6 +301,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let in_group = chunk * HEADS + local;
   if (!whole && local < HEADS && in_group < GROUP_HEADS) {
     let row_head = row * N_HEADS + kv_head * GROUP_HEADS + in_group;
-    scratch[MAX_ROWS * N_HEADS * MAX_SPLITS * HEAD_VECTORS + row_head * MAX_SPLITS + split] = vec4<f32>(stats[local], 0.0, 0.0);
+    scratch[MAX_ROWS * N_HEADS * MAX_SPLITS * V_VECTORS + row_head * MAX_SPLITS + split] = vec4<f32>(stats[local], 0.0, 0.0);
   }
 }

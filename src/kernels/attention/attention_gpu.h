@@ -41,7 +41,7 @@ base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
                                                const AttentionArgs& args);
 // All prefill tiles that the device and the head size allow, the default first.
 std::vector<AttentionPrefillTuning> attention_prefill_tiles(const gpu::DeviceInfo& device,
-                                                            uint32_t head_dim);
+                                                            uint32_t head_dim, uint32_t v_dim);
 
 void attention_tuned(const gpu::DeviceInfo& device, const AttentionArgs& args,
                      const AttentionTuning& tuning, std::vector<KernelCall>& out);

@@ -24,6 +24,10 @@ struct AttentionCase {
   std::vector<int32_t> positions = {0};
   std::vector<uint32_t> sequences = {0};
   uint32_t pages = 4;  // of a sequence, at least
+  uint32_t v_dim = 0;
+  bool shares_cache = false;  // values are part of the keys
+  bool has_sinks = false;
+  bool causal = true;
   uint32_t workgroup_bytes =
       0;  // of the described device, where the default limit hides a tile shape
 };
@@ -84,8 +88,13 @@ Errors run(const AttentionCase& c, test::Features features) {
   args.pages = gpu->upload(step.pages);
   args.q = gpu->upload(q);
   args.k_cache = gpu->upload_bytes(caches.k);
-  args.v_cache = gpu->upload_bytes(caches.v);
-  args.out = gpu->output(q.size() * 4);
+  args.v_cache = c.shares_cache ? args.k_cache : gpu->upload_bytes(caches.v);
+  const uint32_t v_dim = c.v_dim != 0 ? c.v_dim : c.head_dim;
+  const std::vector<float> sinks = test::normal(n_heads, 6, 3.0f);
+  if (c.has_sinks) args.sinks = gpu->upload(sinks);
+  args.v_dim = c.v_dim;
+  args.causal = c.causal;
+  args.out = gpu->output(q.size() / c.head_dim * v_dim * 4);
   args.kv = caches.kv;
   args.n_heads = n_heads;
   args.pages_per_sequence = step.pages_per_sequence;
@@ -105,12 +114,15 @@ Errors run(const AttentionCase& c, test::Features features) {
   gpu->run(calls, {.n_tokens = step.n_tokens(), .n_outputs = 1, .n_splits = c.n_splits});
   const std::vector<float> got = gpu->read<float>(args.out);
 
-  std::vector<float> want(q.size());
+  std::vector<float> want(got.size());
   AttentionCpuArgs ref;
   ref.step = step.cpu();
   ref.q = q.data();
   ref.k_cache = caches.k.data();
-  ref.v_cache = caches.v.data();
+  ref.v_cache = c.shares_cache ? caches.k.data() : caches.v.data();
+  ref.v_dim = c.v_dim;
+  ref.sinks = c.has_sinks ? sinks.data() : nullptr;
+  ref.causal = c.causal;
   ref.out = want.data();
   ref.kv = caches.kv;
   ref.n_heads = n_heads;
@@ -120,7 +132,7 @@ Errors run(const AttentionCase& c, test::Features features) {
   attention_ref(ref);
   Errors errors{test::nmse(got, want), 0};
   ref.k_cache = caches.exact_k.data();
-  ref.v_cache = caches.exact_v.data();
+  ref.v_cache = c.shares_cache ? caches.exact_k.data() : caches.exact_v.data();
   ref.kv = caches.exact_kv;
   attention_ref(ref);
   errors.exact = test::nmse(got, want);
@@ -273,6 +285,63 @@ TEST_CASE("prefill attention on the GPU keeps the rows of several sequences apar
     c.positions[i] = static_cast<int32_t>(i / 3);
   }
   check(c);
+}
+
+TEST_CASE("sinks take part in the softmax on the GPU") {
+  AttentionCase c;
+  c.has_sinks = true;
+  c.positions = {200};
+  c.pages = 8;
+  for (const uint32_t n_splits : {1u, 3u}) {
+    c.n_splits = n_splits;
+    check(c);
+  }
+  c = prefill(64, KvType::kF16, 3, 65);
+  c.has_sinks = true;
+  c.window = 20;
+  check(c);
+}
+
+TEST_CASE("rows that are not causal see all rows of their sequence on the GPU") {
+  AttentionCase c = prefill(32, KvType::kF32, 0, 150);
+  c.pages = 6;
+  c.causal = false;
+  check(c);
+  for (size_t i = 90; i < 150; ++i) {
+    c.sequences[i] = 1;
+    c.positions[i] = static_cast<int32_t>(i) - 90;
+  }
+  check(c);
+  c = AttentionCase{};
+  c.causal = false;
+  c.max_rows = 8;
+  c.positions = {0, 1, 2, 3, 4};
+  c.sequences = {0, 0, 0, 0, 0};
+  check(c);
+}
+
+TEST_CASE("values may be shorter than keys, and part of them, on the GPU") {
+  for (const KvType type : kTypes) {
+    for (const bool shared : {false, true}) {
+      AttentionCase c;
+      c.type = type;
+      c.n_kv_heads = 1;
+      c.head_dim = 576;
+      c.v_dim = 512;
+      c.shares_cache = shared;
+      c.positions = {100};
+      c.n_splits = 2;
+      check(c);
+      c = prefill(192, type, 45, 33);
+      c.v_dim = 128;
+      c.shares_cache = shared;
+      check(c);
+    }
+    AttentionCase c = prefill(576, type, 5, 33);
+    c.v_dim = 512;
+    c.shares_cache = true;
+    check(c);
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // query rows) and attention_row_cpu.cpp (one token).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,13 +17,14 @@ constexpr uint32_t kMaxSplits = 64;
 
 struct AttentionJob {
   AttentionCpuArgs args;
-  uint32_t group = 1;    // query heads a kv head
+  uint32_t group = 1;  // query heads a kv head
+  uint32_t v_dim = 0;
   uint32_t n_tiles = 0;  // runs of tokens of one sequence, at most kTileQueries / group each
   uint32_t starts[kMaxStepTokens + 1] = {};  // tile i is tokens starts[i] .. starts[i + 1] - 1
   uint32_t n_splits = 1;  // pieces that the keys of a one-token tile are cut into
   float* work = nullptr;  // work_floats a thread
   uint64_t work_floats = 0;
-  float* partials = nullptr;  // [tile][kv head][split][group][2 + head_dim]: largest score, sum of
+  float* partials = nullptr;  // [tile][kv head][split][group][2 + v_dim]: largest score, sum of
                               // weights, weighted values
 };
 
@@ -32,7 +34,14 @@ struct KeyRange {
   uint32_t end = 0;
 };
 inline KeyRange key_range(const AttentionCpuArgs& args, uint32_t token) {
-  const uint32_t end = static_cast<uint32_t>(args.step.positions[token]) + 1;
+  const CpuStep& step = args.step;
+  uint32_t end = static_cast<uint32_t>(step.positions[token]) + 1;
+  if (!args.causal) {
+    for (uint32_t t = 0; t < step.n_tokens; ++t) {
+      if (step.sequences[t] == step.sequences[token])
+        end = std::max(end, static_cast<uint32_t>(step.positions[t]) + 1);
+    }
+  }
   return {args.window != 0 && end > args.window ? end - args.window : 0, end};
 }
 
@@ -44,8 +53,8 @@ inline const uint32_t* pages_of(const AttentionCpuArgs& args, uint32_t token) {
 void attention_tile(const AttentionJob& job, uint32_t begin, uint32_t end, uint32_t kv_head,
                     float* work);
 // One token, keys [first, end) of one kv head: unnormalised results to partial [group][2 +
-// head_dim].
+// v_dim]. The first piece of a token's keys takes the sinks along.
 void attention_row(const AttentionJob& job, uint32_t token, uint32_t kv_head, KeyRange keys,
-                   float* work, float* partial);
+                   bool is_first, float* work, float* partial);
 
 }  // namespace puna::kernels

@@ -11,7 +11,8 @@
 #define TILE_ROWS (ROW_GROUPS * ROWS)
 #define TILE_KEYS (COLUMNS * KEYS)
 #define HEAD_VECTORS (HEAD_DIM / 4)
-#define VECTORS ((HEAD_VECTORS + COLUMNS - 1) / COLUMNS)
+#define V_VECTORS (V_DIM / 4)
+#define VECTORS ((V_VECTORS + COLUMNS - 1) / COLUMNS)
 // One vector of padding a row keeps what a subgroup reads at a time in different banks.
 #define KEY_STRIDE (HEAD_VECTORS + 1)
 #define WEIGHT_STRIDE (COLUMNS + 1)
@@ -33,6 +34,9 @@
 @group(0) @binding(B_PAGES) var<storage, read> pages: array<u32>;
 @group(0) @binding(B_Q) var<storage, read_write> q: array<vec4<f32>>;
 @group(0) @binding(B_OUT) var<storage, read_write> out: array<vec4<f32>>;
+#ifdef B_SINKS
+@group(0) @binding(B_SINKS) var<storage, read> sinks: array<f32>;
+#endif
 
 #include "attention/span.wgsl"
 
@@ -56,9 +60,16 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #for i in 0..ROWS
   let row_##i = tile_begin + row_group + i * ROW_GROUPS;
   let source_##i = (min(row_##i, tile_end - 1u) * N_HEADS + head) * HEAD_VECTORS;
+#if CAUSAL
   let position_##i = step[STEP_POSITIONS + min(row_##i, tile_end - 1u)];
+#endif
+#ifdef B_SINKS
+  var maximum_##i = sinks[head];
+  var sum_##i = select(0.0, 1.0, column == 0u);  // columns are added up in the end
+#else
   var maximum_##i = LOWEST;
   var sum_##i = 0.0;
+#endif
 #for v in 0..VECTORS
   var out_##i##_##v = vec4<f32>();
 #endfor
@@ -76,10 +87,24 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
       highest = max(highest, step[STEP_POSITIONS + run_end]);
       run_end++;
     }
+#if CAUSAL == 0
+    // All of the sequence's rows in the step are seen; they lie side by side.
+    for (var other = run_begin; other > 0u && step[STEP_SEQUENCES + other - 1u] == sequence; other--) {
+      highest = max(highest, step[STEP_POSITIONS + other - 1u]);
+    }
+    for (var other = run_end; other < step[STEP_TOKEN_COUNT] && step[STEP_SEQUENCES + other] == sequence; other++) {
+      highest = max(highest, step[STEP_POSITIONS + other]);
+    }
+#endif
     let table = sequence * PAGES_PER_SEQUENCE;
     let key_end = highest + 1u;
 
-    for (var base = first_visible(lowest) / TILE_KEYS * TILE_KEYS; base < key_end; base += TILE_KEYS) {
+#if CAUSAL
+    let key_begin = first_visible(lowest) / TILE_KEYS * TILE_KEYS;
+#else
+    const key_begin = 0u;
+#endif
+    for (var base = key_begin; base < key_end; base += TILE_KEYS) {
       for (var i = local; i < TILE_KEYS * UNITS; i += WG) {
         let key = min(base + i / UNITS % COLUMNS * KEYS + i / UNITS / COLUMNS, key_end - 1u);
         let cache_row = kv_row(pages[table + key / PAGE_TOKENS], N_KV_HEADS, kv_head, key);
@@ -112,8 +137,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #for i in 0..ROWS
       var best_##i = LOWEST;
 #for k in 0..KEYS
+#if CAUSAL
       let seen_##i##_##k = row_##i >= run_begin && row_##i < run_end && base + column * KEYS + k <= position_##i &&
                            base + column * KEYS + k >= first_visible(position_##i);
+#else
+      let seen_##i##_##k = row_##i >= run_begin && row_##i < run_end && base + column * KEYS + k < key_end;
+#endif
       score_##i##_##k *= SCALE;
 #if SOFTCAP > 0
       score_##i##_##k = cap(score_##i##_##k);
@@ -157,11 +186,11 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #endfor
       workgroupBarrier();
 
-      for (var i = local; i < TILE_KEYS * UNITS; i += WG) {
-        let key = min(base + i / UNITS, key_end - 1u);
+      for (var i = local; i < TILE_KEYS * V_UNITS; i += WG) {
+        let key = min(base + i / V_UNITS, key_end - 1u);
         let cache_row = kv_row(pages[table + key / PAGE_TOKENS], N_KV_HEADS, kv_head, key);
-        let unit = v_unit(cache_row, i % UNITS);
-        let at = i / UNITS * KEY_STRIDE + i % UNITS * UNIT_VECTORS;
+        let unit = v_unit(cache_row, i % V_UNITS);
+        let at = i / V_UNITS * KEY_STRIDE + i % V_UNITS * UNIT_VECTORS;
         tile[at] = unit.low;
 #if UNIT_VECTORS == 2
         tile[at + 1u] = unit.high;
@@ -176,7 +205,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #for v in 0..VECTORS
 #for k in 0..KEYS
         {
-          let value = tile[(c * KEYS + k) * KEY_STRIDE + min(column + v * COLUMNS, HEAD_VECTORS - 1u)];
+          let value = tile[(c * KEYS + k) * KEY_STRIDE + min(column + v * COLUMNS, V_VECTORS - 1u)];
 #for i in 0..ROWS
           out_##i##_##v += WEIGHT(weight_##i, k) * value;
 #endfor
@@ -211,8 +240,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #for i in 0..ROWS
   if (row_##i < tile_end) {
 #for v in 0..VECTORS
-    if (column + v * COLUMNS < HEAD_VECTORS) {
-      out[source_##i + column + v * COLUMNS] = out_##i##_##v / sum_##i;
+    if (column + v * COLUMNS < V_VECTORS) {
+      out[(row_##i * N_HEADS + head) * V_VECTORS + column + v * COLUMNS] = out_##i##_##v / sum_##i;
     }
 #endfor
   }

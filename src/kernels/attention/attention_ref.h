@@ -10,10 +10,21 @@
 
 namespace puna::kernels {
 
+// The last position that row t sees.
+inline int64_t last_visible_ref(const CpuStep& step, bool causal, uint32_t t) {
+  int64_t last = step.positions[t];
+  for (uint32_t other = 0; other < step.n_tokens && !causal; ++other) {
+    if (step.sequences[other] == step.sequences[t])
+      last = std::max<int64_t>(last, step.positions[other]);
+  }
+  return last;
+}
+
 inline void attention_ref(const AttentionCpuArgs& args) {
   const uint32_t head_dim = args.kv.head_dim;
+  const uint32_t v_dim = args.v_dim != 0 ? args.v_dim : head_dim;
   for (uint32_t t = 0; t < args.step.n_tokens; ++t) {
-    const int64_t last = args.step.positions[t];
+    const int64_t last = last_visible_ref(args.step, args.causal, t);
     const int64_t first = args.window != 0 ? std::max<int64_t>(0, last - args.window + 1) : 0;
     const uint32_t* pages =
         args.step.pages + uint64_t{args.step.sequences[t]} * args.step.pages_per_sequence;
@@ -25,7 +36,7 @@ inline void attention_ref(const AttentionCpuArgs& args) {
                       static_cast<uint32_t>(p % kPageTokens));
       };
       std::vector<double> weights;
-      double largest = -INFINITY;
+      double largest = args.sinks ? args.sinks[h] : -INFINITY;
       for (int64_t p = first; p <= last; ++p) {
         double dot = 0;
         for (uint32_t d = 0; d < head_dim; ++d)
@@ -35,15 +46,15 @@ inline void attention_ref(const AttentionCpuArgs& args) {
         largest = std::max(largest, score);
         weights.push_back(score);
       }
-      double sum = 0;
+      double sum = args.sinks ? std::exp(args.sinks[h] - largest) : 0;
       for (double& weight : weights) sum += weight = std::exp(weight - largest);
-      for (uint32_t d = 0; d < head_dim; ++d) {
+      for (uint32_t d = 0; d < v_dim; ++d) {
         double value = 0;
         for (int64_t p = first; p <= last; ++p) {
           value += weights[static_cast<size_t>(p - first)] *
                    kv_load_ref(args.kv, args.v_cache, row_of(p), d);
         }
-        args.out[(uint64_t{t} * args.n_heads + h) * head_dim + d] = static_cast<float>(value / sum);
+        args.out[(uint64_t{t} * args.n_heads + h) * v_dim + d] = static_cast<float>(value / sum);
       }
     }
   }

@@ -46,14 +46,15 @@ HWY_INLINE void score_page(const float* q, const float* k, size_t n_keys, size_t
   }
 }
 
-// results[h] (rows `stride` apart) = factor[h] * results[h] + sum over keys of weights[h][i] v[i]
+// results[h] (rows v_dim + 2 apart) = factor[h] * results[h] + sum over keys of weights[h][i] v[i]
 template <int kHeads>
 HWY_INLINE void weigh_page(const float* weights, const float* factor, const float* v, size_t n_keys,
-                           size_t head_dim, float* results, size_t stride) {
+                           size_t head_dim, size_t v_dim, float* results) {
+  const size_t stride = v_dim + 2;
   const DE d;
   const size_t lanes = hn::Lanes(d);
-  for (size_t e = 0; e < head_dim; e += lanes) {
-    const size_t left = HWY_MIN(lanes, head_dim - e);
+  for (size_t e = 0; e < v_dim; e += lanes) {
+    const size_t left = HWY_MIN(lanes, v_dim - e);
     VE sum[kHeads];
     for (int h = 0; h < kHeads; ++h) {
       sum[h] = hn::Mul(hn::LoadN(d, results + static_cast<size_t>(h) * stride + e, left),
@@ -100,26 +101,32 @@ HWY_INLINE float soften_page(float* scores, size_t n_keys, float cap, float* par
 }
 
 template <int kHeads>
-HWY_INLINE void page_heads(const AttentionCpuArgs& args, const float* q, const float* k,
-                           const float* v, size_t n_keys, float* partial) {
+HWY_INLINE void page_heads(const AttentionJob& job, const float* q, const float* k, const float* v,
+                           size_t n_keys, float* partial) {
+  const AttentionCpuArgs& args = job.args;
   const size_t head_dim = args.kv.head_dim;
+  const size_t v_dim = job.v_dim;
   float scores[static_cast<size_t>(kHeads) * kPageTokens];
   float factor[kHeads];
   score_page<kHeads>(q, k, n_keys, head_dim, args.scale, scores);
   for (int h = 0; h < kHeads; ++h) {
     factor[h] = soften_page(scores + static_cast<size_t>(h) * kPageTokens, n_keys, args.softcap,
-                            partial + static_cast<size_t>(h) * (head_dim + 2));
+                            partial + static_cast<size_t>(h) * (v_dim + 2));
   }
-  weigh_page<kHeads>(scores, factor, v, n_keys, head_dim, partial + 2, head_dim + 2);
+  weigh_page<kHeads>(scores, factor, v, n_keys, head_dim, v_dim, partial + 2);
 }
 
-void row_item(const AttentionJob& job, uint32_t token, uint32_t kv_head, KeyRange keys, float* work,
-              float* partial) {
+void row_item(const AttentionJob& job, uint32_t token, uint32_t kv_head, KeyRange keys,
+              bool is_first, float* work, float* partial) {
   const AttentionCpuArgs& args = job.args;
   const size_t head_dim = args.kv.head_dim;
-  const size_t step = head_dim + 2;
+  const size_t step = size_t{job.v_dim} + 2;
   std::fill(partial, partial + job.group * step, 0.0f);
-  for (uint32_t h = 0; h < job.group; ++h) partial[h * step] = -1e30f;
+  for (uint32_t h = 0; h < job.group; ++h) {
+    const bool has_sink = args.sinks != nullptr && is_first;
+    partial[h * step] = has_sink ? args.sinks[kv_head * job.group + h] : -1e30f;
+    partial[h * step + 1] = has_sink ? 1.0f : 0.0f;
+  }
   const float* q = args.q + (size_t{token} * args.n_heads + kv_head * job.group) * head_dim;
   const uint32_t* pages = pages_of(args, token);
   for (uint32_t first = keys.first; first < keys.end;) {
@@ -127,14 +134,15 @@ void row_item(const AttentionJob& job, uint32_t token, uint32_t kv_head, KeyRang
     const size_t n_keys = next - first;
     const uint64_t row = kv_row(args.kv, pages[first / kPageTokens], kv_head, first % kPageTokens);
     const float* k = load_kv_rows(args.kv, args.k_cache, row, n_keys, work);
-    const float* v =
-        load_kv_rows(args.kv, args.v_cache, row, n_keys, work + kPageTokens * head_dim);
+    const float* v = args.v_cache == args.k_cache ? k
+                                                  : load_kv_rows(args.kv, args.v_cache, row, n_keys,
+                                                                 work + kPageTokens * head_dim);
     uint32_t h = 0;
     for (; h + 4 <= job.group; h += 4)
-      page_heads<4>(args, q + h * head_dim, k, v, n_keys, partial + h * step);
-    if (job.group - h == 3) page_heads<3>(args, q + h * head_dim, k, v, n_keys, partial + h * step);
-    if (job.group - h == 2) page_heads<2>(args, q + h * head_dim, k, v, n_keys, partial + h * step);
-    if (job.group - h == 1) page_heads<1>(args, q + h * head_dim, k, v, n_keys, partial + h * step);
+      page_heads<4>(job, q + h * head_dim, k, v, n_keys, partial + h * step);
+    if (job.group - h == 3) page_heads<3>(job, q + h * head_dim, k, v, n_keys, partial + h * step);
+    if (job.group - h == 2) page_heads<2>(job, q + h * head_dim, k, v, n_keys, partial + h * step);
+    if (job.group - h == 1) page_heads<1>(job, q + h * head_dim, k, v, n_keys, partial + h * step);
     first = next;
   }
 }
@@ -148,8 +156,8 @@ namespace puna::kernels {
 HWY_EXPORT(row_item);
 
 void attention_row(const AttentionJob& job, uint32_t token, uint32_t kv_head, KeyRange keys,
-                   float* work, float* partial) {
-  HWY_DYNAMIC_DISPATCH(row_item)(job, token, kv_head, keys, work, partial);
+                   bool is_first, float* work, float* partial) {
+  HWY_DYNAMIC_DISPATCH(row_item)(job, token, kv_head, keys, is_first, work, partial);
 }
 
 }  // namespace puna::kernels

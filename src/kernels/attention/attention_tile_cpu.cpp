@@ -163,9 +163,11 @@ void tile_item(const AttentionJob& job, uint32_t begin, uint32_t end, uint32_t k
   const size_t n_rows = size_t{end - begin} * job.group;
   const Tile tile = lay_out(work, n_rows, head_dim);
   std::fill(tile.queries, tile.queries + head_dim * tile.stride, 0.0f);
-  std::fill(tile.results, tile.results + head_dim * tile.stride, 0.0f);
-  std::fill(tile.largest, tile.largest + tile.stride, kLowest);
-  std::fill(tile.sum, tile.sum + tile.stride, 0.0f);
+  std::fill(tile.results, tile.results + size_t{job.v_dim} * tile.stride, 0.0f);
+  for (size_t r = 0; r < tile.stride; ++r) {
+    tile.largest[r] = args.sinks ? args.sinks[kv_head * job.group + r % job.group] : kLowest;
+    tile.sum[r] = args.sinks ? 1.0f : 0.0f;
+  }
   KeyRange all{UINT32_MAX, 0};     // seen by any row
   KeyRange common{0, UINT32_MAX};  // seen by every row
   for (size_t r = 0; r < tile.stride; ++r) {
@@ -189,16 +191,17 @@ void tile_item(const AttentionJob& job, uint32_t begin, uint32_t end, uint32_t k
                     nullptr);
     const bool masked = first < common.first || next > common.end;
     masked ? soften<true>(args, tile, first, n_keys) : soften<false>(args, tile, first, n_keys);
-    const float* v = load_kv_rows(args.kv, args.v_cache, row, n_keys, tile.v);
-    multiply<true>(v, 1, head_dim, head_dim, tile.scores, tile.results, tile.stride, n_keys,
+    const float* v =
+        args.v_cache == args.k_cache ? k : load_kv_rows(args.kv, args.v_cache, row, n_keys, tile.v);
+    multiply<true>(v, 1, head_dim, job.v_dim, tile.scores, tile.results, tile.stride, n_keys,
                    tile.factor);
     first = next;
   }
   for (size_t r = 0; r < n_rows; ++r) {
     const size_t head = kv_head * job.group + r % job.group;
-    float* out = args.out + ((begin + r / job.group) * args.n_heads + head) * head_dim;
+    float* out = args.out + ((begin + r / job.group) * args.n_heads + head) * job.v_dim;
     const float inverse = 1.0f / tile.sum[r];
-    for (size_t i = 0; i < head_dim; ++i) out[i] = tile.results[i * tile.stride + r] * inverse;
+    for (size_t i = 0; i < job.v_dim; ++i) out[i] = tile.results[i * tile.stride + r] * inverse;
   }
 }
 

@@ -8,6 +8,7 @@
 #define UNIT_ELEMENTS 4
 #endif
 #define UNITS (HEAD_DIM / UNIT_ELEMENTS)
+#define V_UNITS (V_DIM / UNIT_ELEMENTS)
 #define UNIT_VECTORS (UNIT_ELEMENTS / 4)
 
 #if KV_F32
