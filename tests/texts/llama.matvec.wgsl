@@ -193,8 +193,8 @@ fn bytes_header(scale: f32, sums: vec2<i32>) -> vec4<f32> {
   return scale * vec4<f32>(1.0, f32(sums.x), f32(sums.y), f32(sums.x + sums.y));
 }
 
-// What happens to a product before it is stored: y[m, Y_COLUMN + i], rows of Y_STRIDE. EPILOGUE: STORE, ADD, SOFTCAP (with CAP), or
-// GATE, the name of the activation of a gated pair.
+// What happens to a product before it is stored: y[m, Y_COLUMN + i], rows of Y_STRIDE. First PRODUCT_SCALE * (product + bias), where
+// they are given; then ADD, CAP (a softcap), ACTIVATION, GATE (the activation of a gated pair, without bias), or nothing.
 // Functions that WGSL leaves imprecise or whose overflow it leaves open, written out. All are right to about 1e-7.
 
 // 1 / (1 + exp(-z)); the bound keeps exp finite.
@@ -222,8 +222,28 @@ fn gelu_tanh(v: f32) -> f32 {
   return v * sigmoid(1.5957691216 * (v + 0.044715 * v * v * v));
 }
 
-fn finish(m: u32, i: u32, value: f32) {
+// v * (normal distribution function of v) by Abramowitz and Stegun 7.1.26, right to 1.5e-7 of |v|: its tail is (a polynomial in
+// 1 / (1 + p a)) * exp(-a^2) with a = |v| / sqrt(2).
+fn gelu_erf(v: f32) -> f32 {
+  let a = min(abs(v) * 0.70710678, 10.0);
+  let t = 1.0 / (1.0 + 0.3275911 * a);
+  let polynomial = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
+  let tail = 0.5 * polynomial * exp(-a * a);
+  return v * select(1.0 - tail, tail, v < 0.0);
+}
+
+fn relu(v: f32) -> f32 {
+  return max(v, 0.0);
+}
+
+fn relu_squared(v: f32) -> f32 {
+  let positive = max(v, 0.0);
+  return positive * positive;
+}
+
+fn finish(m: u32, i: u32, product: f32) {
   let at = m * 256u + 0u + i;
+  let value = (product);
   y[at] += value;
 }
 

@@ -9,6 +9,7 @@
 
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+#include "kernels/common/activation.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace puna::kernels::HWY_NAMESPACE {
@@ -39,6 +40,49 @@ template <class D, class V = hn::Vec<D>>
 HWY_INLINE V gelu_tanh(D d, V v) {
   const V cubic = hn::MulAdd(hn::Mul(v, v), hn::Set(d, 0.044715f), hn::Set(d, 1.0f));
   return gate_by_logistic(d, v, hn::Mul(hn::Mul(v, cubic), hn::Set(d, 1.5957691216057308f)));
+}
+
+// v * (normal distribution function of v) by Abramowitz and Stegun 7.1.26, right to 1.5e-7 of |v|:
+// its tail is (a polynomial in 1 / (1 + p a)) * exp(-a^2) with a = |v| / sqrt(2).
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V gelu_erf(D d, V v) {
+  const V one = hn::Set(d, 1.0f);
+  const V a = hn::Min(hn::Mul(hn::Abs(v), hn::Set(d, 0.70710678f)), hn::Set(d, 9.3f));
+  const V t = hn::Div(one, hn::MulAdd(a, hn::Set(d, 0.3275911f), one));
+  V polynomial = hn::MulAdd(t, hn::Set(d, 1.061405429f), hn::Set(d, -1.453152027f));
+  polynomial = hn::MulAdd(t, polynomial, hn::Set(d, 1.421413741f));
+  polynomial = hn::MulAdd(t, polynomial, hn::Set(d, -0.284496736f));
+  polynomial = hn::MulAdd(t, polynomial, hn::Set(d, 0.254829592f));
+  const V tail = hn::Mul(hn::Mul(hn::Mul(t, polynomial), hn::Set(d, 0.5f)),
+                         hn::Exp(d, hn::Neg(hn::Mul(a, a))));
+  return hn::Mul(v, hn::IfNegativeThenElse(v, tail, hn::Sub(one, tail)));
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V relu(D d, V v) {
+  return hn::Max(v, hn::Zero(d));
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V relu_squared(D d, V v) {
+  return hn::Mul(relu(d, v), relu(d, v));
+}
+
+// use(function) with the function object of an activation, so that the choice lies outside loops.
+template <class Use>
+HWY_INLINE void with_activation(Activation activation, const Use& use) {
+  switch (activation) {
+    case Activation::kSilu:
+      return use([](auto d, auto v) HWY_ATTR { return silu(d, v); });
+    case Activation::kGeluTanh:
+      return use([](auto d, auto v) HWY_ATTR { return gelu_tanh(d, v); });
+    case Activation::kGeluErf:
+      return use([](auto d, auto v) HWY_ATTR { return gelu_erf(d, v); });
+    case Activation::kRelu:
+      return use([](auto d, auto v) HWY_ATTR { return relu(d, v); });
+    case Activation::kReluSquared:
+      return use([](auto d, auto v) HWY_ATTR { return relu_squared(d, v); });
+  }
 }
 
 template <class D, class V = hn::Vec<D>>

@@ -24,3 +24,22 @@ fn silu(v: f32) -> f32 {
 fn gelu_tanh(v: f32) -> f32 {
   return v * sigmoid(1.5957691216 * (v + 0.044715 * v * v * v));
 }
+
+// v * (normal distribution function of v) by Abramowitz and Stegun 7.1.26, right to 1.5e-7 of |v|: its tail is (a polynomial in
+// 1 / (1 + p a)) * exp(-a^2) with a = |v| / sqrt(2).
+fn gelu_erf(v: f32) -> f32 {
+  let a = min(abs(v) * 0.70710678, 10.0);
+  let t = 1.0 / (1.0 + 0.3275911 * a);
+  let polynomial = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
+  let tail = 0.5 * polynomial * exp(-a * a);
+  return v * select(1.0 - tail, tail, v < 0.0);
+}
+
+fn relu(v: f32) -> f32 {
+  return max(v, 0.0);
+}
+
+fn relu_squared(v: f32) -> f32 {
+  let positive = max(v, 0.0);
+  return positive * positive;
+}

@@ -58,7 +58,7 @@ base::Result<void> glu(const gpu::DeviceInfo& device, const GluArgs& args,
                        std::vector<KernelCall>& out) {
   Describe call(args.label, "elementwise/elementwise.wgsl");
   call.arena("B_X", args.gate_up).arena("B_Y", args.y);
-  call.text("ACTIVATION", args.activation == Activation::kSilu ? "silu" : "gelu_tanh");
+  call.text("ACTIVATION", std::string(name(args.activation)));
   return describe(std::move(call), device, args.label, args.n, Rows::kTokens, out);
 }
 

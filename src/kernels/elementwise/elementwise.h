@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "kernels/common/activation.h"
 #include "kernels/common/call.h"
 
 namespace puna::kernels {
-
-enum class Activation : uint8_t { kSilu, kGeluTanh };
 
 struct AddArgs {
   std::string label;

@@ -44,14 +44,15 @@ void softcap_range(float* y, size_t n, float cap) {
 }
 
 void glu_range(const float* gate, const float* up, float* y, size_t n, Activation activation) {
-  const Tag d;
-  const size_t lanes = hn::Lanes(d);
-  for (size_t i = 0; i < n; i += lanes) {
-    const size_t left = HWY_MIN(lanes, n - i);
-    const auto g = hn::LoadN(d, gate + i, left);
-    const auto active = activation == Activation::kSilu ? silu(d, g) : gelu_tanh(d, g);
-    hn::StoreN(hn::Mul(active, hn::LoadN(d, up + i, left)), d, y + i, left);
-  }
+  with_activation(activation, [&](auto activate) HWY_ATTR {
+    const Tag d;
+    const size_t lanes = hn::Lanes(d);
+    for (size_t i = 0; i < n; i += lanes) {
+      const size_t left = HWY_MIN(lanes, n - i);
+      const auto active = activate(d, hn::LoadN(d, gate + i, left));
+      hn::StoreN(hn::Mul(active, hn::LoadN(d, up + i, left)), d, y + i, left);
+    }
+  });
 }
 
 }  // namespace puna::kernels::HWY_NAMESPACE

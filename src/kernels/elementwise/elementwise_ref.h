@@ -8,9 +8,19 @@
 namespace puna::kernels {
 
 inline double activate_ref(Activation activation, double v) {
-  if (activation == Activation::kSilu) return v / (1.0 + std::exp(-v));
-  // The tanh form of GELU: 0.5 v (1 + tanh(sqrt(2 / pi) (v + 0.044715 v^3))).
-  return 0.5 * v * (1.0 + std::tanh(0.7978845608028654 * (v + 0.044715 * v * v * v)));
+  switch (activation) {
+    case Activation::kSilu:
+      return v / (1.0 + std::exp(-v));
+    case Activation::kGeluTanh:  // 0.5 v (1 + tanh(sqrt(2 / pi) (v + 0.044715 v^3)))
+      return 0.5 * v * (1.0 + std::tanh(0.7978845608028654 * (v + 0.044715 * v * v * v)));
+    case Activation::kGeluErf:
+      return 0.5 * v * std::erfc(-v * 0.7071067811865476);
+    case Activation::kRelu:
+      return v > 0 ? v : 0;
+    case Activation::kReluSquared:
+      return v > 0 ? v * v : 0;
+  }
+  return 0;
 }
 
 inline double softcap_ref(double v, double cap) { return cap * std::tanh(v / cap); }

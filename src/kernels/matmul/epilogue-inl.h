@@ -86,18 +86,28 @@ HWY_INLINE void gate_rows(float* sums, uint32_t n_tokens, uint32_t n_out, float*
   }
 }
 
-struct Silu {
-  template <class D, class V>
-  HWY_INLINE V operator()(D d, V v) const {
-    return silu(d, v);
+template <class Activate>
+struct ActivateSums {
+  Activate activate;
+  template <class V>
+  HWY_INLINE void operator()(DE d, V v, float* y, size_t n) const {
+    hn::StoreN(activate(d, v), d, y, n);
   }
 };
-struct GeluTanh {
-  template <class D, class V>
-  HWY_INLINE V operator()(D d, V v) const {
-    return gelu_tanh(d, v);
+
+// sums = scale * (sums + bias), bias from its element of the group's first row on.
+HWY_INLINE void shift_and_scale(const float* bias, float scale, uint32_t n_valid, uint32_t n_tokens,
+                                float* sums) {
+  const DE d;
+  const auto factor = hn::Set(d, scale);
+  for (size_t i = 0; i < n_valid; i += kEpilogueLanes) {
+    const auto shift = bias ? hn::LoadN(d, bias + i, n_valid - i) : hn::Zero(d);
+    for (size_t t = 0; t < n_tokens; ++t) {
+      float* at = sums + t * kGroupRows + i;
+      hn::Store(hn::Mul(hn::Add(hn::Load(d, at), shift), factor), d, at);
+    }
   }
-};
+}
 
 // sums [n_tokens + 1][16] of weight rows 16 * group .. for activation rows from first_token on.
 HWY_INLINE void write_group(const MatmulJob& job, uint32_t group, uint32_t first_token,
@@ -108,6 +118,10 @@ HWY_INLINE void write_group(const MatmulJob& job, uint32_t group, uint32_t first
   const uint32_t n_valid = std::min(kGroupRows, job.rows - group * kGroupRows);
   const uint32_t n_out = gated ? n_valid / 2 : n_valid;
   float* y = args.y + size_t{first_token} * args.y_stride + args.y_column + group * group_out;
+  if (args.bias || args.scale != 1.0f) {
+    shift_and_scale(args.bias ? args.bias + size_t{group} * kGroupRows : nullptr, args.scale,
+                    n_valid, n_tokens, sums);
+  }
   switch (args.epilogue) {
     case Epilogue::kStore:
       return write_rows(sums, n_tokens, n_out, y, args.y_stride, StoreSums());
@@ -116,9 +130,16 @@ HWY_INLINE void write_group(const MatmulJob& job, uint32_t group, uint32_t first
     case Epilogue::kSoftcap:
       return write_rows(sums, n_tokens, n_out, y, args.y_stride, CapSums{args.softcap});
     case Epilogue::kSwiGlu:
-      return gate_rows(sums, n_tokens, n_out, y, args.y_stride, Silu());
     case Epilogue::kGeGlu:
-      return gate_rows(sums, n_tokens, n_out, y, args.y_stride, GeluTanh());
+      return with_activation(
+          args.epilogue == Epilogue::kSwiGlu ? Activation::kSilu : Activation::kGeluTanh,
+          [&](auto activate)
+              HWY_ATTR { gate_rows(sums, n_tokens, n_out, y, args.y_stride, activate); });
+    case Epilogue::kActivate:
+      return with_activation(args.activation, [&](auto activate) HWY_ATTR {
+        write_rows(sums, n_tokens, n_out, y, args.y_stride,
+                   ActivateSums<decltype(activate)>{activate});
+      });
   }
 }
 

@@ -89,6 +89,8 @@ base::Result<void> check(const MatmulArgs& args) {
     return refuse(fmt::format("writes columns {} to {} of rows of {}", args.y_column,
                               args.y_column + n_out, args.y_stride));
   }
+  if (gated && args.bias)
+    return refuse("is gated and has a bias, which gated products take none of");
   if (args.epilogue == Epilogue::kSoftcap && !(args.softcap > 0)) {
     return refuse(fmt::format("has a softcap of {}; it must be above 0", args.softcap));
   }
@@ -121,7 +123,13 @@ Describe describe_chunk(const MatmulArgs& args, const GpuWeight::Chunk& chunk,
     case Epilogue::kSoftcap:
       call.real("CAP", args.softcap);
       break;
+    case Epilogue::kActivate:
+      call.text("ACTIVATION", std::string(name(args.activation)));
+      break;
   }
+  if (args.scale != 1.0f) call.real("PRODUCT_SCALE", args.scale);
+  if (args.bias)
+    call.constant("B_BIAS", *args.bias).text("BIAS_FIRST", fmt::format("{}u", chunk.first_row));
   return call;
 }
 

@@ -1,5 +1,7 @@
-// Matrix product with a weight: y[t, r] = sum_k x[t, k] * W[r, k], then an epilogue.
+// Matrix product with a weight: v[t, r] = scale * (sum_k x[t, k] * W[r, k] + bias[r]), then an
+// epilogue gives y of v.
 //   W  [rows, cols]          any weight type
+//   bias  [rows]             f32, or none; gated epilogues take none
 //   x  [n_rows, cols]        f32
 //   y  [n_rows, y_stride]    f32, written at columns y_column .. y_column + rows (rows / 2 for
 //   gated epilogues)
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "kernels/common/activation.h"
 #include "kernels/common/call.h"
 #include "kernels/common/weight.h"
 #include "kernels/matmul/cpu_matrix.h"
@@ -20,10 +23,11 @@ namespace puna::kernels {
 
 enum class Epilogue : uint8_t {
   kStore,
-  kAdd,      // y += product (y already holds the residual)
-  kSwiGlu,   // rows come in 4-row groups gate, up, gate, up ...: y = silu(gate) * up
-  kGeGlu,    // the same with the tanh form of GELU (Hendrycks and Gimpel 2016)
-  kSoftcap,  // y = cap * tanh(product / cap)
+  kAdd,       // y += v (y already holds the residual)
+  kSwiGlu,    // rows come in 4-row groups gate, up, gate, up ...: y = silu(gate) * up
+  kGeGlu,     // the same with the tanh form of GELU (Hendrycks and Gimpel 2016)
+  kSoftcap,   // y = cap * tanh(v / cap)
+  kActivate,  // y = activation(v)
 };
 
 // x = rms_norm(input) * gamma, made by the product itself (norm/norm.h).
@@ -41,8 +45,11 @@ struct MatmulArgs {
   Slice y;
   uint32_t y_stride = 0;
   uint32_t y_column = 0;
+  std::optional<Slice> bias;
+  float scale = 1.0f;
   Epilogue epilogue = Epilogue::kStore;
   float softcap = 0.0f;
+  Activation activation = Activation::kSilu;  // of kActivate
   Numerics numerics = Numerics::kExact;
   uint32_t max_rows = 1;  // rows of the batch class: 1, 2, 4, 8, 16 or up to kMaxStepTokens
   Rows rows = Rows::kTokens;
@@ -72,8 +79,11 @@ struct MatmulCpuArgs {
   uint32_t n_rows = 0;
   uint32_t y_stride = 0;
   uint32_t y_column = 0;
+  const float* bias = nullptr;  // [rows], or null
+  float scale = 1.0f;
   Epilogue epilogue = Epilogue::kStore;
   float softcap = 0.0f;
+  Activation activation = Activation::kSilu;
   std::byte* scratch = nullptr;
   bool x_in_scratch = false;
 };

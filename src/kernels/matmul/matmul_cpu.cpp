@@ -62,7 +62,7 @@ void matmul_cpu(base::ThreadPool& pool, const MatmulCpuArgs& args) {
   job.tile_rows =
       choose_tile_rows(args.n_rows, job.n_groups, static_cast<uint32_t>(pool.n_threads()));
   const bool gated = args.epilogue == Epilogue::kSwiGlu || args.epilogue == Epilogue::kGeGlu;
-  PUNA_CHECK(!gated || job.rows % 8 == 0);
+  PUNA_CHECK(!gated || (job.rows % 8 == 0 && !args.bias));
   const bool int8 = weight.numerics() == Numerics::kFast && !is_float(job.type);
   if (int8) {
     PUNA_CHECK(args.scratch != nullptr);

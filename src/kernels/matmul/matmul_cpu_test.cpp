@@ -33,6 +33,9 @@ struct Case {
   Numerics numerics = Numerics::kExact;
   Epilogue epilogue = Epilogue::kStore;
   int n_threads = 2;
+  bool bias = false;
+  float scale = 1.0f;
+  Activation activation = Activation::kSilu;
 };
 
 // One product against matmul_ref; checks that nothing outside the result was written.
@@ -52,6 +55,7 @@ void check(const Case& c, const std::vector<float>& x, double limit,
   const uint32_t column = 3;
   const uint32_t stride = n_out + 5;
   const std::vector<float> before = test::normal(size_t{c.n_rows} * stride, 5);
+  const std::vector<float> bias = test::normal(c.rows, 6);
   std::vector<float> y = before;
   std::vector<float> expected = before;
   const bool int8 = c.numerics == Numerics::kFast && c.type > Type::kBf16;
@@ -64,7 +68,10 @@ void check(const Case& c, const std::vector<float>& x, double limit,
                     .y_stride = stride,
                     .y_column = column,
                     .epilogue = c.epilogue,
-                    .softcap = 0.7f};
+                    .softcap = 0.7f,
+                    .bias = c.bias ? bias.data() : nullptr,
+                    .scale = c.scale,
+                    .activation = c.activation};
   if (int8 && limit_against_exact > 0) {
     std::vector<float> exact = before;
     ref.y = exact.data();
@@ -90,8 +97,11 @@ void check(const Case& c, const std::vector<float>& x, double limit,
                      .n_rows = c.n_rows,
                      .y_stride = stride,
                      .y_column = column,
+                     .bias = c.bias ? bias.data() : nullptr,
+                     .scale = c.scale,
                      .epilogue = c.epilogue,
                      .softcap = 0.7f,
+                     .activation = c.activation,
                      .scratch = aligned};
   matmul_cpu(pool, args);
   CHECK(test::nmse(y, expected) <= limit);
@@ -182,6 +192,48 @@ TEST_CASE_FIXTURE(EveryVariant, "every epilogue works for few and many rows, exa
           check({Type::kQ4_1, rows, 96, n_rows, Numerics::kFast, epilogue}, 1e-9, 1e-3);
         }
       }
+    }
+  });
+}
+
+TEST_CASE_FIXTURE(EveryVariant, "a bias and a scale come before every epilogue") {
+  run([] {
+    for (const Epilogue epilogue :
+         {Epilogue::kStore, Epilogue::kAdd, Epilogue::kSoftcap, Epilogue::kActivate}) {
+      for (const uint32_t rows : {3u, 16u, 37u}) {
+        for (const uint32_t n_rows : {1u, 6u}) {
+          check({.type = Type::kF16,
+                 .rows = rows,
+                 .cols = 96,
+                 .n_rows = n_rows,
+                 .epilogue = epilogue,
+                 .bias = true,
+                 .scale = 0.6f},
+                1e-10);
+        }
+      }
+    }
+    check({.type = Type::kQ8_0,
+           .rows = 24,
+           .cols = 96,
+           .n_rows = 3,
+           .epilogue = Epilogue::kSwiGlu,
+           .scale = 0.6f},
+          1e-10);
+  });
+}
+
+TEST_CASE_FIXTURE(EveryVariant, "every activation may follow a product") {
+  run([] {
+    for (const Activation activation : kActivations) {
+      check({.type = Type::kQ4_0,
+             .rows = 37,
+             .cols = 96,
+             .n_rows = 3,
+             .epilogue = Epilogue::kActivate,
+             .bias = true,
+             .activation = activation},
+            1e-10);
     }
   });
 }

@@ -30,6 +30,9 @@ struct Case {
   uint32_t chunk_rows = 0;     // 0: one chunk
   bool against_exact = false;  // fast: compare with the unrounded activations
   bool norm = false;           // x is the norm of the input, made by the product
+  bool bias = false;
+  float scale = 1.0f;
+  Activation activation = Activation::kSilu;
 };
 
 // The class a step of n rows runs in.
@@ -79,6 +82,10 @@ void check_case(test::GpuHarness& gpu, const Case& c, const MatmulTuning* tuning
   args.y_column = c.y_column;
   args.epilogue = c.epilogue;
   args.softcap = 3.0f;
+  args.activation = c.activation;
+  args.scale = c.scale;
+  const std::vector<float> bias = test::normal(c.rows, 8);
+  if (c.bias) args.bias = gpu.upload(bias);
   args.numerics = c.numerics;
   args.max_rows = c.max_rows;
   // What the product makes of its input before the scale of the norm, which commutes with it.
@@ -117,7 +124,10 @@ void check_case(test::GpuHarness& gpu, const Case& c, const MatmulTuning* tuning
               .y_stride = y_stride,
               .y_column = c.y_column,
               .epilogue = c.epilogue,
-              .softcap = args.softcap});
+              .softcap = args.softcap,
+              .bias = c.bias ? bias.data() : nullptr,
+              .scale = c.scale,
+              .activation = c.activation});
   const std::vector<float> got = gpu.read<float>(args.y);
   std::vector<float> a, b;
   for (uint32_t t = 0; t < c.n_rows; ++t) {
@@ -264,6 +274,39 @@ TEST_CASE("gpu: every epilogue is right in every template") {
       }
     }
     check_case(*gpu, {.type = quant::Type::kF16, .rows = 40, .cols = 96, .epilogue = epilogue});
+  }
+}
+
+TEST_CASE("gpu: a bias, a scale and an activation are right in every template and for chunks") {
+  for (const test::Features features : {test::Features::kAll, test::Features::kBaseline}) {
+    const auto gpu = test::GpuHarness::open(features);
+    if (!gpu) return;
+    for (const Epilogue epilogue : {Epilogue::kStore, Epilogue::kAdd, Epilogue::kActivate}) {
+      for (const Numerics numerics : {Numerics::kExact, Numerics::kFast}) {
+        for (uint32_t n : {1u, 3u, 33u}) {
+          check_case(*gpu, {.rows = 40,
+                            .cols = 96,
+                            .n_rows = n,
+                            .max_rows = class_of(n),
+                            .numerics = numerics,
+                            .epilogue = epilogue,
+                            .y_column = 7,
+                            .chunk_rows = 16,
+                            .bias = true,
+                            .scale = 0.6f,
+                            .activation = Activation::kGeluErf});
+        }
+      }
+    }
+    for (const Activation activation : kActivations) {
+      check_case(*gpu, {.type = quant::Type::kF16,
+                        .rows = 21,
+                        .cols = 50,
+                        .epilogue = Epilogue::kActivate,
+                        .bias = true,
+                        .activation = activation});
+    }
+    check_case(*gpu, {.rows = 40, .cols = 96, .epilogue = Epilogue::kSwiGlu, .scale = 0.6f});
   }
 }
 

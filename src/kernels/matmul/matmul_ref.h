@@ -17,15 +17,18 @@ struct MatmulRefArgs {
   uint32_t y_column = 0;
   Epilogue epilogue = Epilogue::kStore;
   float softcap = 0.0f;
+  const float* bias = nullptr;  // [rows]
+  float scale = 1.0f;
+  Activation activation = Activation::kSilu;
 };
 
-// The product of one weight row and one activation row.
+// The product of one weight row and one activation row, before the epilogue.
 inline double dot_ref(const MatmulRefArgs& args, uint32_t t, uint32_t r) {
   double sum = 0;
   for (uint32_t k = 0; k < args.cols; ++k) {
     sum += double{args.x[uint64_t{t} * args.cols + k]} * args.weight[uint64_t{r} * args.cols + k];
   }
-  return sum;
+  return args.scale * (args.bias ? sum + args.bias[r] : sum);
 }
 
 inline void matmul_ref(const MatmulRefArgs& args) {
@@ -47,6 +50,8 @@ inline void matmul_ref(const MatmulRefArgs& args) {
         y[i] = static_cast<float>(y[i] + product);
       } else if (args.epilogue == Epilogue::kSoftcap) {
         y[i] = static_cast<float>(softcap_ref(product, double{args.softcap}));
+      } else if (args.epilogue == Epilogue::kActivate) {
+        y[i] = static_cast<float>(activate_ref(args.activation, product));
       } else {
         y[i] = static_cast<float>(product);
       }

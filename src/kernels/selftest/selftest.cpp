@@ -82,6 +82,7 @@ class Runner {
         PUNA_TRY(matmul(type.type, numerics, 1, Epilogue::kSwiGlu));
         PUNA_TRY(matmul(type.type, numerics, 20, Epilogue::kGeGlu));
         PUNA_TRY(matmul(type.type, numerics, 3, Epilogue::kAdd));
+        PUNA_TRY(matmul(type.type, numerics, 1, Epilogue::kActivate));
       }
     }
     for (const uint32_t n : {33u, 576u, 4096u}) {
@@ -149,11 +150,18 @@ class Runner {
     const auto file = random_weight(type, rows, cols, 0.05f, weight);
     const auto x = normal(size_t{n_rows} * cols, 2);
     auto y = normal(size_t{n_rows} * n_out, 3), expected = y;
+    // The activation comes with all else that may precede an epilogue.
+    const bool activates = epilogue == Epilogue::kActivate;
+    const auto bias = normal(rows, 4);
+    const float* shift = activates ? bias.data() : nullptr;
+    const float scale = activates ? 0.6f : 1.0f;
+    constexpr Activation kActivation = Activation::kGeluErf;
     PUNA_TRY(const XForm form, backend_.matmul({type, file, rows, cols, n_rows, x.data(), y.data(),
-                                                epilogue, numerics}));
-    matmul_ref(
-        {weight.data(), rows, cols, x.data(), expected.data(), n_rows, n_out, 0, epilogue, 0});
-    static constexpr const char* kEpilogues[] = {"", ", add", ", swiglu", ", geglu", ", softcap"};
+                                                epilogue, numerics, shift, scale, kActivation}));
+    matmul_ref({weight.data(), rows, cols, x.data(), expected.data(), n_rows, n_out, 0, epilogue, 0,
+                shift, scale, kActivation});
+    static constexpr const char* kEpilogues[] = {"",        ", add",     ", swiglu",
+                                                 ", geglu", ", softcap", ", bias, scale, gelu"};
     return record("matmul", label,
                   fmt::format("{}x{}, {} rows{}", rows, cols, n_rows,
                               kEpilogues[static_cast<size_t>(epilogue)]),
@@ -304,7 +312,7 @@ class Runner {
   Result<void> elementwise() {
     const uint32_t n_rows = 5, n = 100;
     const auto both = normal(size_t{n_rows} * n * 2, 14, 0, 3);
-    for (const Activation activation : {Activation::kSilu, Activation::kGeluTanh}) {
+    for (const Activation activation : kActivations) {
       if (!wanted("glu", "f32")) break;
       std::vector<float> y(size_t{n_rows} * n), expected;
       PUNA_TRY(backend_.glu(both.data(), y.data(), n_rows, n, activation));
@@ -315,8 +323,7 @@ class Runner {
               static_cast<float>(activate_ref(activation, double{row[i]}) * row[n + i]));
         }
       }
-      PUNA_TRY(record("glu", "f32", activation == Activation::kSilu ? "silu" : "gelu",
-                      nmse(y, expected), kF32Limit));
+      PUNA_TRY(record("glu", "f32", std::string(name(activation)), nmse(y, expected), kF32Limit));
     }
     if (wanted("softcap", "f32")) {
       auto y = normal(size_t{n_rows} * n, 15, 0, 40), expected = y;

@@ -53,6 +53,9 @@ class SelftestBackend {
     float* y;  // [n_rows, rows], half of it when gated
     Epilogue epilogue = Epilogue::kStore;
     Numerics numerics = Numerics::kExact;
+    const float* bias = nullptr;  // [rows]
+    float scale = 1.0f;
+    Activation activation = Activation::kSilu;
   };
   // Gives the form in which a call before the product left x.
   virtual base::Result<XForm> matmul(const Matmul& args) = 0;

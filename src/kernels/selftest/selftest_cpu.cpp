@@ -40,6 +40,9 @@ class CpuBackend : public SelftestBackend {
     cpu.n_rows = args.n_rows;
     cpu.y_stride = gated ? args.rows / 2 : args.rows;
     cpu.epilogue = args.epilogue;
+    cpu.bias = args.bias;
+    cpu.scale = args.scale;
+    cpu.activation = args.activation;
     cpu.scratch = scratch.data();
     matmul_cpu(pool_, cpu);
     return args.numerics == Numerics::kFast && quant::info(args.type).block_elements > 1

@@ -143,6 +143,11 @@ class GpuBackend : public SelftestBackend {
     }
     m.y_stride = n_out;
     m.epilogue = args.epilogue;
+    if (args.bias) {
+      PUNA_TRY(m.bias, bench.upload(args.bias, args.rows));
+    }
+    m.scale = args.scale;
+    m.activation = args.activation;
     m.numerics = args.numerics;
     m.max_rows = batch_class(args.n_rows);
     if (const uint64_t bytes = matmul_scratch_bytes(device_.info(), m); bytes > 0) {
