@@ -28,9 +28,17 @@ struct TensorRow {
   uint32_t tensor = 0;  // position in ModelFile::tensors
   uint64_t row = 0;
 };
+
+// Row `row` of gate (part 0) or up (part 1) of an interleaved weight.
+TensorRow part_row(const plan::WeightSpec& weight, size_t part, uint64_t row) {
+  if (weight.order == plan::RowOrder::kHalvesInterleaved4)
+    return {weight.tensors[0], part * (weight.rows / 2) + row};
+  return {weight.tensors[part], row};
+}
+
 TensorRow locate(const ModelFile& file, const plan::WeightSpec& weight, uint64_t row) {
-  if (weight.order == plan::RowOrder::kInterleaved4)
-    return {weight.tensors[row / 4 % 2], row / 8 * 4 + row % 4};
+  if (weight.order != plan::RowOrder::kConcatenated)
+    return part_row(weight, row / 4 % 2, row / 8 * 4 + row % 4);
   for (uint32_t position : weight.tensors) {
     const uint64_t n = file.tensors[position].rows();
     if (row < n) return {position, row};
@@ -43,13 +51,13 @@ TensorRow locate(const ModelFile& file, const plan::WeightSpec& weight, uint64_t
 Task<Result<void>> read_rows(const ModelFile& file, const plan::WeightSpec& weight, Piece piece,
                              std::span<std::byte> out, std::vector<std::byte>& temporary) {
   const uint64_t row = quant::row_bytes(weight.type, weight.columns);
-  if (weight.order == plan::RowOrder::kInterleaved4) {
-    // Destination groups of 4 rows alternate between the two tensors.
+  if (weight.order != plan::RowOrder::kConcatenated) {
+    // Destination groups of 4 rows alternate between gate and up.
     PUNA_CHECK(piece.first_row % 8 == 0 && piece.n_rows % 8 == 0);
     temporary.resize(out.size() / 2);
     for (size_t part = 0; part < 2; ++part) {
-      const Tensor& tensor = file.tensors[weight.tensors[part]];
-      PUNA_CO_TRY(co_await read_bytes(file, tensor, piece.first_row / 2 * row, temporary));
+      const TensorRow at = part_row(weight, part, piece.first_row / 2);
+      PUNA_CO_TRY(co_await read_bytes(file, file.tensors[at.tensor], at.row * row, temporary));
       for (uint64_t group = 0; group < piece.n_rows / 8; ++group) {
         std::memcpy(out.data() + (2 * group + part) * 4 * row, temporary.data() + group * 4 * row,
                     static_cast<size_t>(4 * row));
@@ -88,11 +96,17 @@ Task<Result<void>> read_piece(const ModelFile& file, const plan::WeightSpec& wei
 
 Task<Result<std::vector<float>>> read_vector(const ModelFile& file,
                                              const plan::VectorSpec& vector) {
-  const Tensor& tensor = file.tensors[vector.tensor];
-  std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes));
-  PUNA_CO_TRY(co_await read_bytes(file, tensor, 0, bytes));
   std::vector<float> out(vector.n);
-  quant::info(tensor.type).decode(bytes.data(), out.data(), vector.n);
+  size_t at = 0;
+  for (const uint32_t position : vector.tensors) {
+    const Tensor& tensor = file.tensors[position];
+    std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes));
+    PUNA_CO_TRY(co_await read_bytes(file, tensor, 0, bytes));
+    const auto n = static_cast<size_t>(tensor.columns() * tensor.rows());
+    PUNA_CHECK(at + n <= out.size());
+    quant::info(tensor.type).decode(bytes.data(), out.data() + at, n);
+    at += n;
+  }
   co_return out;
 }
 

@@ -29,7 +29,7 @@ base::Task<base::Result<void>> read_piece(const formats::ModelFile& file,
                                           std::span<std::byte> out,
                                           std::vector<std::byte>& temporary);
 
-// A small vector of any type as f32.
+// A small vector of any types as f32.
 base::Task<base::Result<std::vector<float>>> read_vector(const formats::ModelFile& file,
                                                          const plan::VectorSpec& vector);
 

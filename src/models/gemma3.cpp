@@ -6,8 +6,7 @@
 
 #include <cmath>
 
-#include "models/models.h"
-#include "plan/builder.h"
+#include "models/blocks.h"
 
 namespace puna::models {
 
@@ -27,37 +26,20 @@ base::Result<plan::Graph> build_gemma3(const formats::ModelFile& file, const Con
   plan::Builder b(file, c.n_heads);
   plan::Value x = b.embed("token_embd.weight", std::sqrt(static_cast<float>(c.hidden)));
   for (uint32_t l = 0; l < c.n_layers; ++l) {
-    const auto name = [l](const char* part) { return fmt::format("blk.{}.{}.weight", l, part); };
     const bool local = window > 0 && (l + 1) % pattern != 0;
-
-    plan::AttentionSpec spec;
-    spec.layer = l;
-    spec.n_kv_heads = c.n_kv_heads;
-    spec.head_dim = c.head_dim;
+    plan::AttentionSpec spec = attention_spec(c, l, kernels::RopePairs::kNeox);
     // The 27B model scales by its width per head instead of its head size.
-    const bool by_width = c.n_layers == 62;
-    spec.scale = 1.0f / std::sqrt(static_cast<float>(by_width ? c.hidden / c.n_heads : c.head_dim));
-    spec.window = local ? static_cast<uint32_t>(window) : 0;
-    spec.rope = {kernels::RopePairs::kNeox, c.n_rot,
-                 local ? static_cast<float>(local_base) : c.rope_base,
-                 local ? 1.0f : c.rope_freq_scale};
-    spec.q_norm = name("attn_q_norm");
-    spec.k_norm = name("attn_k_norm");
-    spec.norm_eps = c.norm_eps;
-
-    plan::Value h = b.rms_norm(x, name("attn_norm"), c.norm_eps);
-    plan::Value qkv = b.matmul({name("attn_q"), name("attn_k"), name("attn_v")}, h);
-    plan::Value o = b.matmul({name("attn_output")}, b.attention(qkv, spec));
-    x = b.add(x, b.rms_norm(o, name("post_attention_norm"), c.norm_eps));
-
-    h = b.rms_norm(x, name("ffn_norm"), c.norm_eps);
-    plan::Value f = b.gated(name("ffn_gate"), name("ffn_up"), h, kernels::Activation::kGeluTanh);
-    x = b.add(x, b.rms_norm(b.matmul({name("ffn_down")}, f), name("post_ffw_norm"), c.norm_eps));
+    if (c.n_layers == 62) spec.scale = 1.0f / std::sqrt(static_cast<float>(c.hidden / c.n_heads));
+    spec.q_norm = layer_name(l, "attn_q_norm");
+    spec.k_norm = layer_name(l, "attn_k_norm");
+    if (local) {
+      spec.window = static_cast<uint32_t>(window);
+      spec.rope.base = static_cast<float>(local_base);
+      spec.rope.freq_scale = 1.0f;
+    }
+    x = sandwich_layer(b, c, x, spec);
   }
-  x = b.rms_norm(b.select_outputs(x), "output_norm.weight", c.norm_eps);
-  plan::Value logits =
-      b.matmul({b.has("output.weight") ? "output.weight" : "token_embd.weight"}, x);
-  return b.finish(b.softcap(logits, static_cast<float>(final_softcap)));
+  return finish_logits(b, c, x, 1.0f, static_cast<float>(final_softcap));
 }
 
 }  // namespace puna::models

@@ -14,8 +14,9 @@ using formats::ModelFile;
 namespace {
 
 constexpr Architecture kArchitectures[] = {
-    {"llama", build_llama},
-    {"gemma3", build_gemma3},
+    {"gemma2", build_gemma2},   {"gemma3", build_gemma3}, {"granite", build_granite},
+    {"llama", build_llama},     {"qwen2", build_qwen2},   {"qwen3", build_qwen3},
+    {"smollm3", build_smollm3},
 };
 
 // A count from metadata, within bounds no real model exceeds, so that products below cannot
@@ -35,16 +36,6 @@ Result<uint32_t> count_or(const ModelFile& file, const std::string& key, uint64_
   return count(file, key, limit);
 }
 
-Result<float> positive(const ModelFile& file, const std::string& key, double otherwise) {
-  PUNA_TRY(const double v, file.get_float(key, otherwise));
-  if (!(v > 0) || !std::isfinite(v)) {
-    return base::fail(
-        ErrorCode::kCorrupt,
-        fmt::format("The key \"{}\" is {}, but a positive number is expected.", key, v));
-  }
-  return static_cast<float>(v);
-}
-
 const Architecture* find(std::string_view name) {
   for (const Architecture& a : kArchitectures) {
     if (a.name == name) return &a;
@@ -53,6 +44,16 @@ const Architecture* find(std::string_view name) {
 }
 
 }  // namespace
+
+Result<float> positive(const ModelFile& file, std::string_view key, double otherwise) {
+  PUNA_TRY(const double v, file.get_float(key, otherwise));
+  if (!(v > 0) || !std::isfinite(v)) {
+    return base::fail(
+        ErrorCode::kCorrupt,
+        fmt::format("The key \"{}\" is {}, but a positive number is expected.", key, v));
+  }
+  return static_cast<float>(v);
+}
 
 std::span<const Architecture> architectures() { return kArchitectures; }
 

@@ -45,7 +45,16 @@ std::span<const Architecture> architectures();
 base::Result<Config> read_config(const formats::ModelFile& file);
 base::Result<plan::Graph> build(const formats::ModelFile& file, const Config& config);
 
-base::Result<plan::Graph> build_llama(const formats::ModelFile& file, const Config& config);
+// A key that must hold a positive number. Errors: kCorrupt naming it.
+base::Result<float> positive(const formats::ModelFile& file, std::string_view key,
+                             double otherwise);
+
+base::Result<plan::Graph> build_gemma2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gemma3(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_granite(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_llama(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_qwen2(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_qwen3(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_smollm3(const formats::ModelFile& file, const Config& config);
 
 }  // namespace puna::models

@@ -34,6 +34,9 @@ constexpr Shape kShapes[] = {
     {"llama3.1-8b", "llama", 32, 4096, 14336, 32, 8, 128, 128256, 131072, false, 500000},
     {"gemma3-270m", "gemma3", 18, 640, 2048, 4, 1, 256, 262144, 32768, true, 1000000},
     {"gemma3-1b", "gemma3", 26, 1152, 6912, 4, 1, 256, 262144, 32768, true, 1000000},
+    {"qwen2.5-0.5b", "qwen2", 24, 896, 4864, 14, 2, 64, 151936, 32768, true, 1000000},
+    {"qwen3-0.6b", "qwen3", 28, 1024, 3072, 16, 8, 128, 151936, 40960, true, 1000000},
+    {"qwen3-8b", "qwen3", 36, 4096, 12288, 32, 8, 128, 151936, 40960, false, 1000000},
 };
 
 constexpr size_t kPatternElements = 1
@@ -91,10 +94,13 @@ class Maker {
     const uint64_t q = uint64_t{shape_.n_heads} * shape_.head_dim,
                    kv = uint64_t{shape_.n_kv_heads} * shape_.head_dim;
     const bool gemma = shape_.architecture == "gemma3";
+    const bool head_norms = gemma || shape_.architecture == "qwen3";
+    const bool biases = shape_.architecture == "qwen2";
     PUNA_TRY(matrix("token_embd", shape_.vocab, shape_.hidden));
     if (!shape_.tied) PUNA_TRY(matrix("output", shape_.vocab, shape_.hidden));
     vector("output_norm.weight", shape_.hidden);
-    if (!gemma && shape_.context > 8192) vector("rope_freqs.weight", shape_.head_dim / 2);
+    if (shape_.architecture == "llama" && shape_.context > 8192)
+      vector("rope_freqs.weight", shape_.head_dim / 2);
     for (uint32_t l = 0; l < shape_.n_layers; ++l) {
       const std::string p = fmt::format("blk.{}.", l);
       layer_ = static_cast<int>(l);
@@ -103,8 +109,15 @@ class Maker {
       if (gemma) {
         for (const char* norm : {"post_attention_norm", "post_ffw_norm"})
           vector(p + norm + ".weight", shape_.hidden);
+      }
+      if (head_norms) {
         for (const char* norm : {"attn_q_norm", "attn_k_norm"})
           vector(p + norm + ".weight", shape_.head_dim);
+      }
+      if (biases) {
+        vector(p + "attn_q.bias", static_cast<uint32_t>(q));
+        vector(p + "attn_k.bias", static_cast<uint32_t>(kv));
+        vector(p + "attn_v.bias", static_cast<uint32_t>(kv));
       }
       PUNA_TRY(matrix(p + "attn_q", q, shape_.hidden));
       PUNA_TRY(matrix(p + "attn_k", kv, shape_.hidden));

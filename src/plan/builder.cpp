@@ -7,6 +7,15 @@ namespace puna::plan {
 
 using base::ErrorCode;
 
+namespace {
+
+// "blk.0.attn_q.weight" -> "blk.0.attn_q.bias"
+std::string bias_of(std::string_view weight) {
+  return fmt::format("{}.bias", weight.substr(0, weight.rfind('.')));
+}
+
+}  // namespace
+
 void Builder::fail(ErrorCode code, std::string message) {
   if (!error_) error_ = base::Error{code, std::move(message), {}};
 }
@@ -52,10 +61,14 @@ void Builder::check_tensor_scale(std::string_view name) {
 std::optional<VectorId> Builder::vector(std::string_view name, uint32_t n) {
   const std::optional<uint32_t> tensor = matrix(name, 1, n);
   if (!tensor) return std::nullopt;
+  return vector(VectorSpec{std::string(name), {*tensor}, n});
+}
+
+VectorId Builder::vector(VectorSpec spec) {
   for (VectorId i = 0; i < graph_.vectors.size(); ++i) {
-    if (graph_.vectors[i].tensor == *tensor) return i;
+    if (graph_.vectors[i].tensors == spec.tensors) return i;
   }
-  graph_.vectors.push_back({std::string(name), *tensor, n});
+  graph_.vectors.push_back(std::move(spec));
   return static_cast<VectorId>(graph_.vectors.size() - 1);
 }
 
@@ -100,20 +113,32 @@ Value Builder::matmul(const std::vector<std::string>& names, Value x) {
   struct Run {
     WeightSpec spec;
     uint32_t column;
+    VectorSpec bias;  // of no tensors when there is none
   };
-  std::vector<Run> runs;  // neighbours of one type become one weight
+  std::vector<Run> runs;  // neighbours of one type, all with a bias or none, become one weight
   uint32_t total = 0;
   for (const std::string& name : names) {
     const auto position = matrix(name, 0, n);
     if (!position) break;
     const formats::Tensor& tensor = file_.tensors[*position];
     const uint32_t rows = static_cast<uint32_t>(tensor.rows());
-    if (!runs.empty() && runs.back().spec.type == tensor.type && runs.back().spec.rows % 4 == 0) {
+    const bool biased = has(bias_of(name));
+    if (!runs.empty() && runs.back().spec.type == tensor.type && runs.back().spec.rows % 4 == 0 &&
+        biased != runs.back().bias.tensors.empty()) {
       runs.back().spec.rows += rows;
       runs.back().spec.tensors.push_back(*position);
       runs.back().spec.label += "+" + name;
     } else {
-      runs.push_back({{name, tensor.type, rows, n, {*position}, RowOrder::kConcatenated}, total});
+      runs.push_back(
+          {{name, tensor.type, rows, n, {*position}, RowOrder::kConcatenated}, total, {}});
+    }
+    if (biased) {
+      const auto bias = matrix(bias_of(name), 1, rows);
+      if (!bias) break;
+      VectorSpec& spec = runs.back().bias;
+      spec.label += (spec.tensors.empty() ? "" : "+") + bias_of(name);
+      spec.tensors.push_back(*bias);
+      spec.n += rows;
     }
     total += rows;
   }
@@ -121,11 +146,20 @@ Value Builder::matmul(const std::vector<std::string>& names, Value x) {
   if (error_) return y;
   for (size_t i = 0; i < runs.size(); ++i) {
     std::string label = runs[i].spec.label;
-    const WeightId id = weight(std::move(runs[i].spec));
-    graph_.ops.emplace_back(MatmulOp{std::move(label), id, x.id, y.id, runs[i].column,
-                                     kernels::Epilogue::kStore, 0.0f,
-                                     /*shares_x=*/i > 0});
+    MatmulOp op{std::move(label), weight(std::move(runs[i].spec)), x.id, y.id, runs[i].column};
+    if (!runs[i].bias.tensors.empty()) op.bias = vector(std::move(runs[i].bias));
+    op.shares_x = i > 0;
+    graph_.ops.emplace_back(std::move(op));
   }
+  return y;
+}
+
+Value Builder::activated(const std::string& name, Value x, kernels::Activation activation) {
+  const Value y = matmul({name}, x);
+  if (error_) return y;
+  auto& product = std::get<MatmulOp>(graph_.ops.back());
+  product.epilogue = kernels::Epilogue::kActivate;
+  product.activation = activation;
   return y;
 }
 
@@ -139,18 +173,61 @@ Value Builder::gated(std::string_view gate, std::string_view up, Value x,
   const Value y = make(gate, ffn, rows_of(x));
   if (error_) return y;
   const quant::Type type = file_.tensors[*gate_position].type;
-  if (type == file_.tensors[*up_position].type && ffn % 4 == 0) {
-    const std::string label = fmt::format("{}|{}", gate, up);
-    const WeightId id =
-        weight({label, type, 2 * ffn, n, {*gate_position, *up_position}, RowOrder::kInterleaved4});
-    const auto epilogue = activation == kernels::Activation::kSilu ? kernels::Epilogue::kSwiGlu
-                                                                   : kernels::Epilogue::kGeGlu;
-    graph_.ops.emplace_back(MatmulOp{label, id, x.id, y.id, 0, epilogue, 0.0f, false});
+  if (gates_in_epilogue(gate, ffn, activation) && gates_in_epilogue(up, ffn, activation) &&
+      type == file_.tensors[*up_position].type) {
+    gated_product({fmt::format("{}|{}", gate, up),
+                   type,
+                   2 * ffn,
+                   n,
+                   {*gate_position, *up_position},
+                   RowOrder::kInterleaved4},
+                  x, y, activation);
     return y;
   }
   const Value both = matmul({std::string(gate), std::string(up)}, x);
   graph_.ops.emplace_back(GluOp{std::string(gate), both.id, y.id, activation});
   return y;
+}
+
+Value Builder::gated_halves(const std::string& gate_up, Value x, kernels::Activation activation) {
+  const uint32_t n = columns(x);
+  const auto position = matrix(gate_up, 0, n);
+  const uint32_t rows = position ? static_cast<uint32_t>(file_.tensors[*position].rows()) : 0;
+  if (!error_ && rows % 2 != 0) {
+    fail(ErrorCode::kCorrupt,
+         fmt::format("Tensor \"{}\" has {} rows, but gate and up need as many each.", gate_up,
+                     rows));
+  }
+  const Value y = make(gate_up, rows / 2, rows_of(x));
+  if (error_) return y;
+  if (gates_in_epilogue(gate_up, rows / 2, activation)) {
+    gated_product({gate_up,
+                   file_.tensors[*position].type,
+                   rows,
+                   n,
+                   {*position},
+                   RowOrder::kHalvesInterleaved4},
+                  x, y, activation);
+    return y;
+  }
+  const Value both = matmul({gate_up}, x);
+  graph_.ops.emplace_back(GluOp{gate_up, both.id, y.id, activation});
+  return y;
+}
+
+// Whether a product may end in the gate: whole groups of rows, no bias, an activation it has.
+bool Builder::gates_in_epilogue(std::string_view weight, uint32_t ffn,
+                                kernels::Activation activation) {
+  return ffn % 4 == 0 && !has(bias_of(weight)) &&
+         (activation == kernels::Activation::kSilu || activation == kernels::Activation::kGeluTanh);
+}
+
+void Builder::gated_product(WeightSpec spec, Value x, Value y, kernels::Activation activation) {
+  const auto epilogue = activation == kernels::Activation::kSilu ? kernels::Epilogue::kSwiGlu
+                                                                 : kernels::Epilogue::kGeGlu;
+  std::string label = spec.label;
+  graph_.ops.emplace_back(
+      MatmulOp{std::move(label), weight(std::move(spec)), x.id, y.id, 0, epilogue});
 }
 
 Value Builder::attention(Value qkv, const AttentionSpec& spec) {

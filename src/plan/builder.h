@@ -51,10 +51,15 @@ class Builder {
   Value embed(std::string_view table, float scale = 1.0f);
   // [rows, n] -> the same shape.  gamma [n]
   Value rms_norm(Value x, std::string_view gamma, float eps);
-  // [rows, n] -> [rows, sum of the weights' rows], side by side.  Each weight [its rows, n]
+  // [rows, n] -> [rows, sum of the weights' rows], side by side.  Each weight "NAME.weight" [its
+  // rows, n]; where the file has a "NAME.bias" [its rows] it is added.
   Value matmul(const std::vector<std::string>& weights, Value x);
-  // act(gate x) * (up x).  gate, up [ffn, n]
+  // act(weight x + bias)
+  Value activated(const std::string& weight, Value x, kernels::Activation activation);
+  // act(gate x) * (up x).  gate, up [ffn, n], with their biases
   Value gated(std::string_view gate, std::string_view up, Value x, kernels::Activation activation);
+  // The same of one weight [2 * ffn, n]: the rows of gate, then those of up.
+  Value gated_halves(const std::string& gate_up, Value x, kernels::Activation activation);
   // qkv [tokens, (n_heads + 2 n_kv_heads) * head_dim] -> [tokens, n_heads * head_dim]; appends K
   // and V to the layer's cache.
   Value attention(Value qkv, const AttentionSpec& spec);
@@ -79,7 +84,10 @@ class Builder {
   std::optional<uint32_t> matrix(std::string_view name, uint32_t rows, uint32_t columns);
   void check_tensor_scale(std::string_view name);
   std::optional<VectorId> vector(std::string_view name, uint32_t n);
+  VectorId vector(VectorSpec spec);
   WeightId weight(WeightSpec spec);
+  bool gates_in_epilogue(std::string_view weight, uint32_t ffn, kernels::Activation activation);
+  void gated_product(WeightSpec spec, Value x, Value y, kernels::Activation activation);
 
   const formats::ModelFile& file_;
   Graph graph_;

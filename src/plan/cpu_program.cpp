@@ -134,8 +134,11 @@ struct CpuProgram::Runner {
     args.n_rows = n_rows(op.x);
     args.y_stride = columns(op.y);
     args.y_column = op.y_column;
+    args.bias = vector(op.bias);
+    args.scale = op.scale;
     args.epilogue = op.epilogue;
     args.softcap = op.softcap;
+    args.activation = op.activation;
     args.scratch = scratch();
     // The product before it has left x as int8 only if it read that itself.
     args.x_in_scratch = op.shares_x && reads_int8(program.graph_.ops[op_index - 1]);

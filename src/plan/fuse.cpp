@@ -28,6 +28,15 @@ bool fills_result(const Graph& graph, const MatmulOp& product) {
          graph.weights[product.weight].rows == graph.values[product.y].columns;
 }
 
+bool fuse_matmul_scale(Graph& graph, size_t i) {
+  auto* product = std::get_if<MatmulOp>(&graph.ops[i]);
+  auto* scale = std::get_if<ScaleOp>(&graph.ops[i + 1]);
+  if (!product || !scale || !fills_result(graph, *product) || scale->y != product->y) return false;
+  product->scale *= scale->scale;
+  erase(graph, i + 1);
+  return true;
+}
+
 bool fuse_matmul_add(Graph& graph, size_t i) {
   auto* product = std::get_if<MatmulOp>(&graph.ops[i]);
   auto* sum = std::get_if<AddOp>(&graph.ops[i + 1]);
@@ -122,7 +131,8 @@ void note_appends(Graph& graph) {
 }  // namespace
 
 Graph fuse(Graph graph) {
-  for (auto pattern : {fuse_matmul_add, fuse_matmul_softcap, fuse_post_norm_add, fuse_add_norm}) {
+  for (auto pattern : {fuse_matmul_scale, fuse_matmul_add, fuse_matmul_softcap, fuse_post_norm_add,
+                       fuse_add_norm}) {
     for (size_t i = 0; i + 1 < graph.ops.size(); ++i) {
       // The body and the head run apart, so nothing merges across their border.
       if (i + 1 != graph.head_begin) pattern(graph, i);

@@ -7,6 +7,7 @@
 namespace puna::plan {
 
 // Patterns, in order:
+//   matmul, scale                               -> matmul with a scale
 //   matmul, add onto the residual               -> matmul with Epilogue::kAdd
 //   matmul, softcap                             -> matmul with Epilogue::kSoftcap
 //   norm (post), add onto the residual [, norm] -> one norm with residual

@@ -137,6 +137,8 @@ class Planner {
       if (const auto* norm = std::get_if<NormOp>(&op)) {
         if (norm->gamma) constant(allocator, {*norm->gamma}, {});
         if (norm->post_gamma) constant(allocator, {*norm->post_gamma}, {});
+      } else if (const auto* product = std::get_if<MatmulOp>(&op)) {
+        if (product->bias) constant(allocator, {*product->bias}, {});
       } else if (const auto* rope = std::get_if<RopeOp>(&op)) {
         if (rope->q_norm && rope->k_norm) constant(allocator, {*rope->q_norm, *rope->k_norm}, {});
         if (rope->rope.n_rot > 0) constant(allocator, factors(*rope), rope->rope);
@@ -260,8 +262,11 @@ class Planner {
     args.y = value(op.y);
     args.y_stride = graph_.values[op.y].columns;
     args.y_column = op.y_column;
+    if (op.bias) args.bias = vector(*op.bias);
+    args.scale = op.scale;
     args.epilogue = op.epilogue;
     args.softcap = op.softcap;
+    args.activation = op.activation;
     args.numerics = options_.numerics;
     args.max_rows = rows_;
     args.rows = graph_.values[op.x].rows;

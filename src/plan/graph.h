@@ -34,6 +34,7 @@ enum class RowOrder : uint8_t {
   kConcatenated,  // all rows of the first tensor, then of the second, ...
   kInterleaved4,  // 4 rows of the first, 4 of the second, 4 of the first ... (gate and up; equal
                   // row counts)
+  kHalvesInterleaved4,  // the same of the two halves of one tensor
 };
 
 // A weight matrix as the plan wants it on the device. Index into Graph::weights.
@@ -47,11 +48,12 @@ struct WeightSpec {
   RowOrder order = RowOrder::kConcatenated;
 };
 
-// A small f32 vector (norm weights, rope factors). Index into Graph::vectors.
+// A small f32 vector (norm weights, biases, rope factors): the elements of its tensors one after
+// the other. Index into Graph::vectors.
 using VectorId = uint32_t;
 struct VectorSpec {
   std::string label;
-  uint32_t tensor = 0;
+  std::vector<uint32_t> tensors;  // positions in ModelFile::tensors
   uint32_t n = 0;
 };
 
@@ -78,6 +80,9 @@ struct MatmulOp {
   uint32_t y_column = 0;
   kernels::Epilogue epilogue = kernels::Epilogue::kStore;
   float softcap = 0.0f;
+  float scale = 1.0f;
+  std::optional<VectorId> bias = {};
+  kernels::Activation activation = kernels::Activation::kSilu;  // of kActivate
   bool shares_x = false;  // the op before is a product with the same x: its int8 form may be reused
   // What x is made of, when that is a plain norm right before its readers, all of them products; a
   // product may then make it itself.

@@ -1,0 +1,70 @@
+#include "models/blocks.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace puna::models {
+
+using plan::Builder;
+using plan::Value;
+
+std::string layer_name(uint32_t layer, std::string_view part) {
+  return fmt::format("blk.{}.{}.weight", layer, part);
+}
+
+plan::AttentionSpec attention_spec(const Config& c, uint32_t layer, kernels::RopePairs pairs) {
+  plan::AttentionSpec spec;
+  spec.layer = layer;
+  spec.n_kv_heads = c.n_kv_heads;
+  spec.head_dim = c.head_dim;
+  spec.scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
+  spec.rope = {pairs, c.n_rot, c.rope_base, c.rope_freq_scale};
+  spec.norm_eps = c.norm_eps;
+  return spec;
+}
+
+Value qkv(Builder& b, uint32_t layer, Value h) {
+  const std::string fused = layer_name(layer, "attn_qkv");
+  if (b.has(fused)) return b.matmul({fused}, h);
+  return b.matmul(
+      {layer_name(layer, "attn_q"), layer_name(layer, "attn_k"), layer_name(layer, "attn_v")}, h);
+}
+
+Value gated_ffn(Builder& b, uint32_t layer, Value h, kernels::Activation activation) {
+  const std::string gate = layer_name(layer, "ffn_gate"), up = layer_name(layer, "ffn_up");
+  const Value f =
+      b.has(gate) ? b.gated(gate, up, h, activation) : b.gated_halves(up, h, activation);
+  return b.matmul({layer_name(layer, "ffn_down")}, f);
+}
+
+Value pre_norm_layer(Builder& b, const Config& c, Value x, const plan::AttentionSpec& spec,
+                     float residual_scale) {
+  const uint32_t l = spec.layer;
+  const Value h = b.rms_norm(x, layer_name(l, "attn_norm"), c.norm_eps);
+  const Value a = b.matmul({layer_name(l, "attn_output")}, b.attention(qkv(b, l, h), spec));
+  x = b.add(x, b.scale(a, residual_scale));
+  const Value f = gated_ffn(b, l, b.rms_norm(x, layer_name(l, "ffn_norm"), c.norm_eps),
+                            kernels::Activation::kSilu);
+  return b.add(x, b.scale(f, residual_scale));
+}
+
+Value sandwich_layer(Builder& b, const Config& c, Value x, const plan::AttentionSpec& spec) {
+  const uint32_t l = spec.layer;
+  Value h = b.rms_norm(x, layer_name(l, "attn_norm"), c.norm_eps);
+  h = b.matmul({layer_name(l, "attn_output")}, b.attention(qkv(b, l, h), spec));
+  x = b.add(x, b.rms_norm(h, layer_name(l, "post_attention_norm"), c.norm_eps));
+  h = b.rms_norm(x, layer_name(l, "ffn_norm"), c.norm_eps);
+  h = gated_ffn(b, l, h, kernels::Activation::kGeluTanh);
+  return b.add(x, b.rms_norm(h, layer_name(l, "post_ffw_norm"), c.norm_eps));
+}
+
+base::Result<plan::Graph> finish_logits(Builder& b, const Config& c, Value x, float logit_divisor,
+                                        float softcap) {
+  x = b.rms_norm(b.select_outputs(x), "output_norm.weight", c.norm_eps);
+  const Value logits =
+      b.matmul({b.has("output.weight") ? "output.weight" : "token_embd.weight"}, x);
+  return b.finish(b.softcap(b.scale(logits, 1.0f / logit_divisor), softcap));
+}
+
+}  // namespace puna::models

@@ -1,0 +1,43 @@
+// What architectures share: the parts of a decoder layer in builder words, by the tensor names that
+// GGUF gives them. Each architecture's own file says what it does otherwise.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "models/models.h"
+#include "plan/builder.h"
+
+namespace puna::models {
+
+// "blk.3.attn_q.weight"
+std::string layer_name(uint32_t layer, std::string_view part);
+
+// Causal attention of a layer with the file's rotary base and scaling, scores over sqrt(head_dim).
+plan::AttentionSpec attention_spec(const Config& c, uint32_t layer, kernels::RopePairs pairs);
+
+// h [tokens, hidden] -> q, k and v side by side, from three tensors or from one, attn_qkv.
+plan::Value qkv(plan::Builder& b, uint32_t layer, plan::Value h);
+
+// h -> down(act(gate h) * up h); without a tensor ffn_gate, ffn_up holds the rows of both.
+plan::Value gated_ffn(plan::Builder& b, uint32_t layer, plan::Value h,
+                      kernels::Activation activation);
+
+// The layer of Llama and its like: x + scale * attention(norm(x)), then x + scale * ffn(norm(x))
+// with SwiGLU.
+plan::Value pre_norm_layer(plan::Builder& b, const Config& c, plan::Value x,
+                           const plan::AttentionSpec& spec, float residual_scale = 1.0f);
+
+// The layer of Gemma 2 and 3, with norms before and after each block and GeGLU:
+// x + norm(attention(norm(x))), then x + norm(ffn(norm(x))).
+plan::Value sandwich_layer(plan::Builder& b, const Config& c, plan::Value x,
+                           const plan::AttentionSpec& spec);
+
+// The final RMS norm and the logits, divided by logit_divisor and capped, of the wanted rows; the
+// output layer is the embedding table where the file has no other.
+base::Result<plan::Graph> finish_logits(plan::Builder& b, const Config& c, plan::Value x,
+                                        float logit_divisor = 1.0f, float softcap = 0.0f);
+
+}  // namespace puna::models
