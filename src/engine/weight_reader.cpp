@@ -107,6 +107,11 @@ Task<Result<std::vector<float>>> read_vector(const ModelFile& file,
     quant::info(tensor.type).decode(bytes.data(), out.data() + at, n);
     at += n;
   }
+  if (vector.order == plan::RowOrder::kInterleaved4) {
+    std::vector<float> parts = out;
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = parts[i / 4 % 2 * (out.size() / 2) + i / 8 * 4 + i % 4];
+  }
   co_return out;
 }
 

@@ -38,12 +38,18 @@ Value gated_ffn(Builder& b, uint32_t layer, Value h, kernels::Activation activat
   return b.matmul({layer_name(layer, "ffn_down")}, f);
 }
 
-Value pre_norm_layer(Builder& b, const Config& c, Value x, const plan::AttentionSpec& spec,
-                     float residual_scale) {
+Value pre_norm_attention(Builder& b, const Config& c, Value x, const plan::AttentionSpec& spec,
+                         float residual_scale) {
   const uint32_t l = spec.layer;
   const Value h = b.rms_norm(x, layer_name(l, "attn_norm"), c.norm_eps);
   const Value a = b.matmul({layer_name(l, "attn_output")}, b.attention(qkv(b, l, h), spec));
-  x = b.add(x, b.scale(a, residual_scale));
+  return b.add(x, b.scale(a, residual_scale));
+}
+
+Value pre_norm_layer(Builder& b, const Config& c, Value x, const plan::AttentionSpec& spec,
+                     float residual_scale) {
+  const uint32_t l = spec.layer;
+  x = pre_norm_attention(b, c, x, spec, residual_scale);
   const Value f = gated_ffn(b, l, b.rms_norm(x, layer_name(l, "ffn_norm"), c.norm_eps),
                             kernels::Activation::kSilu);
   return b.add(x, b.scale(f, residual_scale));

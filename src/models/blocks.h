@@ -25,6 +25,10 @@ plan::Value qkv(plan::Builder& b, uint32_t layer, plan::Value h);
 plan::Value gated_ffn(plan::Builder& b, uint32_t layer, plan::Value h,
                       kernels::Activation activation);
 
+// x + scale * attention(norm(x)).
+plan::Value pre_norm_attention(plan::Builder& b, const Config& c, plan::Value x,
+                               const plan::AttentionSpec& spec, float residual_scale = 1.0f);
+
 // The layer of Llama and its like: x + scale * attention(norm(x)), then x + scale * ffn(norm(x))
 // with SwiGLU.
 plan::Value pre_norm_layer(plan::Builder& b, const Config& c, plan::Value x,

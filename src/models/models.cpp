@@ -14,9 +14,9 @@ using formats::ModelFile;
 namespace {
 
 constexpr Architecture kArchitectures[] = {
-    {"gemma2", build_gemma2},   {"gemma3", build_gemma3}, {"granite", build_granite},
-    {"llama", build_llama},     {"qwen2", build_qwen2},   {"qwen3", build_qwen3},
-    {"smollm3", build_smollm3},
+    {"gemma2", build_gemma2},     {"gemma3", build_gemma3},   {"granite", build_granite},
+    {"llama", build_llama},       {"qwen2", build_qwen2},     {"qwen3", build_qwen3},
+    {"qwen3moe", build_qwen3moe}, {"smollm3", build_smollm3},
 };
 
 // A count from metadata, within bounds no real model exceeds, so that products below cannot

@@ -55,6 +55,7 @@ base::Result<plan::Graph> build_granite(const formats::ModelFile& file, const Co
 base::Result<plan::Graph> build_llama(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen3(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_qwen3moe(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_smollm3(const formats::ModelFile& file, const Config& config);
 
 }  // namespace puna::models

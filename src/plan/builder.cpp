@@ -7,14 +7,9 @@ namespace puna::plan {
 
 using base::ErrorCode;
 
-namespace {
-
-// "blk.0.attn_q.weight" -> "blk.0.attn_q.bias"
 std::string bias_of(std::string_view weight) {
   return fmt::format("{}.bias", weight.substr(0, weight.rfind('.')));
 }
-
-}  // namespace
 
 void Builder::fail(ErrorCode code, std::string message) {
   if (!error_) error_ = base::Error{code, std::move(message), {}};
@@ -66,7 +61,8 @@ std::optional<VectorId> Builder::vector(std::string_view name, uint32_t n) {
 
 VectorId Builder::vector(VectorSpec spec) {
   for (VectorId i = 0; i < graph_.vectors.size(); ++i) {
-    if (graph_.vectors[i].tensors == spec.tensors) return i;
+    if (graph_.vectors[i].tensors == spec.tensors && graph_.vectors[i].order == spec.order)
+      return i;
   }
   graph_.vectors.push_back(std::move(spec));
   return static_cast<VectorId>(graph_.vectors.size() - 1);

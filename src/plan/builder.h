@@ -26,6 +26,15 @@ struct Value {
   ValueId id = 0;
 };
 
+// The experts of one layer: names of their weights, and how the router chooses.
+struct MoeSpec {
+  std::string router;          // [n_experts, hidden]; with its bias where the file has one
+  std::string selection_bias;  // [n_experts]; empty = none
+  std::string gate, up, down;  // [n_experts, ffn, hidden], twice, and [n_experts, hidden, ffn]
+  kernels::RouteParams route;
+  kernels::Epilogue activation = kernels::Epilogue::kSwiGlu;  // a gated one
+};
+
 struct AttentionSpec {
   uint32_t layer = 0;
   uint32_t n_kv_heads = 0;
@@ -40,6 +49,9 @@ struct AttentionSpec {
   std::string freq_factors;    // name of a rope factor tensor; empty = none
   float norm_eps = 1e-6f;
 };
+
+// "blk.0.attn_q.weight" -> "blk.0.attn_q.bias"
+std::string bias_of(std::string_view weight);
 
 class Builder {
  public:
@@ -60,6 +72,9 @@ class Builder {
   Value gated(std::string_view gate, std::string_view up, Value x, kernels::Activation activation);
   // The same of one weight [2 * ffn, n]: the rows of gate, then those of up.
   Value gated_halves(const std::string& gate_up, Value x, kernels::Activation activation);
+  // The experts of a layer (kernels/moe/moe.h). x [rows, hidden] -> the same shape. Their weights
+  // "NAME.weight" may have biases "NAME.bias" [n_experts, rows].
+  Value moe(Value x, const MoeSpec& spec);
   // qkv [tokens, (n_heads + 2 n_kv_heads) * head_dim] -> [tokens, n_heads * head_dim]; appends K
   // and V to the layer's cache.
   Value attention(Value qkv, const AttentionSpec& spec);
@@ -82,6 +97,8 @@ class Builder {
   void fail(base::ErrorCode code, std::string message);
   // The tensor's position, checked to be [rows (0 = any), columns]; none after an error.
   std::optional<uint32_t> matrix(std::string_view name, uint32_t rows, uint32_t columns);
+  uint32_t expert_rows(std::string_view name, uint32_t n_experts);
+  std::optional<VectorId> expert_bias(const std::vector<std::string>& weights, uint32_t n_experts);
   void check_tensor_scale(std::string_view name);
   std::optional<VectorId> vector(std::string_view name, uint32_t n);
   VectorId vector(VectorSpec spec);

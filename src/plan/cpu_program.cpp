@@ -31,6 +31,8 @@ std::vector<uint64_t> scratch_bytes(const Graph& graph, int n_threads) {
     } else if (const auto* attention = std::get_if<AttentionOp>(&graph.ops[i])) {
       bytes = kernels::attention_cpu_scratch_bytes(n_threads, graph.n_heads,
                                                    graph.kv[attention->layer].head_dim, rows);
+    } else if (const auto* moe = std::get_if<MoeOp>(&graph.ops[i])) {
+      bytes = kernels::moe_cpu_scratch_bytes(moe->shape, rows);
     }
     out.push_back(bytes);
   }
@@ -176,6 +178,22 @@ struct CpuProgram::Runner {
     args.sinks = vector(op.sinks);
     args.scratch = scratch();
     kernels::attention_cpu(pool(), args);
+  }
+  void operator()(const MoeOp& op) const {
+    kernels::MoeCpuArgs args;
+    args.shape = op.shape;
+    args.gate_up = &program.weights_.matrices[op.gate_up];
+    args.down = &program.weights_.matrices[op.down];
+    args.logits = value(op.logits);
+    args.selection_bias = vector(op.selection_bias);
+    args.gate_up_bias = vector(op.gate_up_bias);
+    args.down_bias = vector(op.down_bias);
+    args.x = value(op.x);
+    args.y = value(op.y);
+    args.adds = op.adds;
+    args.n_rows = n_rows(op.x);
+    args.scratch = scratch();
+    kernels::moe_cpu(pool(), args);
   }
   void operator()(const GatherOp& op) const {
     const size_t n = columns(op.x);

@@ -50,6 +50,19 @@ bool fuse_matmul_add(Graph& graph, size_t i) {
   return true;
 }
 
+bool fuse_moe_add(Graph& graph, size_t i) {
+  auto* moe = std::get_if<MoeOp>(&graph.ops[i]);
+  auto* sum = std::get_if<AddOp>(&graph.ops[i + 1]);
+  if (!moe || !sum || moe->adds || sum->x != moe->y || moe->x == sum->y ||
+      n_readers(graph, moe->y) != 1) {
+    return false;
+  }
+  moe->adds = true;
+  moe->y = sum->y;
+  erase(graph, i + 1);
+  return true;
+}
+
 bool fuse_matmul_softcap(Graph& graph, size_t i) {
   auto* product = std::get_if<MatmulOp>(&graph.ops[i]);
   auto* cap = std::get_if<SoftcapOp>(&graph.ops[i + 1]);
@@ -131,8 +144,8 @@ void note_appends(Graph& graph) {
 }  // namespace
 
 Graph fuse(Graph graph) {
-  for (auto pattern : {fuse_matmul_scale, fuse_matmul_add, fuse_matmul_softcap, fuse_post_norm_add,
-                       fuse_add_norm}) {
+  for (auto pattern : {fuse_matmul_scale, fuse_matmul_add, fuse_moe_add, fuse_matmul_softcap,
+                       fuse_post_norm_add, fuse_add_norm}) {
     for (size_t i = 0; i + 1 < graph.ops.size(); ++i) {
       // The body and the head run apart, so nothing merges across their border.
       if (i + 1 != graph.head_begin) pattern(graph, i);

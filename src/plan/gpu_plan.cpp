@@ -427,6 +427,10 @@ class Planner {
                              graph_.values[op.y].rows},
                             out);
   }
+  Result<void> lower(size_t, const MoeOp& op, std::vector<kernels::KernelCall>&) {
+    return base::fail(ErrorCode::kUnsupported,
+                      fmt::format("Experts ({}) run on the CPU only so far.", op.label));
+  }
   Result<void> lower(size_t, const GluOp& op, std::vector<kernels::KernelCall>& out) {
     return kernels::glu(device_,
                         {op.label, plan_.step, value(op.gate_up), value(op.y),

@@ -27,6 +27,11 @@ struct Reads {
   std::vector<ValueId> operator()(const ScaleOp& op) const { return {op.y}; }
   std::vector<ValueId> operator()(const SoftcapOp& op) const { return {op.y}; }
   std::vector<ValueId> operator()(const GluOp& op) const { return {op.gate_up}; }
+  std::vector<ValueId> operator()(const MoeOp& op) const {
+    std::vector<ValueId> out = {op.logits, op.x};
+    if (op.adds) out.push_back(op.y);
+    return out;
+  }
 };
 
 struct Writes {
@@ -45,6 +50,7 @@ struct Writes {
   std::vector<ValueId> operator()(const ScaleOp& op) const { return {op.y}; }
   std::vector<ValueId> operator()(const SoftcapOp& op) const { return {op.y}; }
   std::vector<ValueId> operator()(const GluOp& op) const { return {op.y}; }
+  std::vector<ValueId> operator()(const MoeOp& op) const { return {op.y}; }
 };
 
 }  // namespace

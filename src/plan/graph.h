@@ -13,6 +13,7 @@
 #include "kernels/common/call.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/matmul/matmul.h"
+#include "kernels/moe/moe.h"
 #include "kernels/rope/rope.h"
 #include "quant/quant.h"
 
@@ -46,15 +47,17 @@ struct WeightSpec {
   uint32_t columns = 0;
   std::vector<uint32_t> tensors;  // positions in ModelFile::tensors
   RowOrder order = RowOrder::kConcatenated;
+  uint32_t n_parts = 1;  // matrices of equal size, one after the other; chunks hold whole ones
 };
 
-// A small f32 vector (norm weights, biases, rope factors): the elements of its tensors one after
-// the other. Index into Graph::vectors.
+// A small f32 vector (norm weights, biases, rope factors) of the elements of its tensors. Index
+// into Graph::vectors.
 using VectorId = uint32_t;
 struct VectorSpec {
   std::string label;
   std::vector<uint32_t> tensors;  // positions in ModelFile::tensors
   uint32_t n = 0;
+  RowOrder order = RowOrder::kConcatenated;  // of elements; kInterleaved4 of two tensors
 };
 
 struct EmbedOp {
@@ -135,8 +138,20 @@ struct GluOp {
   ValueId y;
   kernels::Activation activation;
 };
+// The role of kernels/moe/moe.h.
+struct MoeOp {
+  std::string label;
+  kernels::MoeShape shape;
+  ValueId logits;  // of the router
+  ValueId x;
+  ValueId y;
+  bool adds = false;  // y += the experts' sum
+  WeightId gate_up;
+  WeightId down;
+  std::optional<VectorId> selection_bias, gate_up_bias, down_bias;
+};
 using Op = std::variant<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp,
-                        SoftcapOp, GluOp>;
+                        SoftcapOp, GluOp, MoeOp>;
 
 // Heads of one layer's cache; the number of pages and the element type are the engine's choice.
 struct KvSpec {

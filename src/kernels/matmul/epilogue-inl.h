@@ -55,9 +55,9 @@ struct CapSums {
 
 // A group's sums are four blocks of 4: gate, up, gate, up. Two tokens side by side fill a vector
 // with gates and one with ups. Reads one row of sums past the last when n_tokens is odd.
-template <class Activate>
+template <class Gate>
 HWY_INLINE void gate_rows(float* sums, uint32_t n_tokens, uint32_t n_out, float* y, size_t y_stride,
-                          const Activate& activate) {
+                          const Gate& gate_up) {
   const hn::CappedTag<float, 4> d4;
   for (size_t t = 0; t < n_tokens; t += 2) {
     float* s = sums + t * kGroupRows;
@@ -69,13 +69,12 @@ HWY_INLINE void gate_rows(float* sums, uint32_t n_tokens, uint32_t n_out, float*
         const auto odd = hn::Load(d, s + kGroupRows + i);
         const auto gate = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(odd), even);
         const auto up = hn::OddEvenBlocks(odd, hn::SwapAdjacentBlocks(even));
-        hn::Store(hn::Mul(activate(d, gate), up), d, out + i);
+        hn::Store(gate_up(d, gate, up), d, out + i);
       }
     } else {
       for (size_t i = 0; i < 4; ++i) {  // block i of `out` as above: of token t + i % 2
         const float* pair = s + (i % 2) * kGroupRows + (i / 2) * 8;
-        hn::Store(hn::Mul(activate(d4, hn::Load(d4, pair)), hn::Load(d4, pair + 4)), d4,
-                  out + 4 * i);
+        hn::Store(gate_up(d4, hn::Load(d4, pair), hn::Load(d4, pair + 4)), d4, out + 4 * i);
       }
     }
     for (size_t i = 0; i < 2 && t + i < n_tokens; ++i) {
@@ -85,6 +84,25 @@ HWY_INLINE void gate_rows(float* sums, uint32_t n_tokens, uint32_t n_out, float*
     }
   }
 }
+
+template <class Activate>
+struct ActivateGate {
+  Activate activate;
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V gate, V up) const {
+    return hn::Mul(activate(d, gate), up);
+  }
+};
+struct ClampGate {
+  template <class D, class V>
+  HWY_INLINE V operator()(D d, V gate, V up) const {
+    const V most = hn::Set(d, 7.0f);
+    const V g = hn::Min(gate, most);
+    const V u = hn::Max(hn::Min(up, most), hn::Set(d, -7.0f));
+    return hn::Mul(gate_by_logistic(d, g, hn::Mul(g, hn::Set(d, 1.702f))),
+                   hn::Add(u, hn::Set(d, 1.0f)));
+  }
+};
 
 template <class Activate>
 struct ActivateSums {
@@ -113,7 +131,7 @@ HWY_INLINE void shift_and_scale(const float* bias, float scale, uint32_t n_valid
 HWY_INLINE void write_group(const MatmulJob& job, uint32_t group, uint32_t first_token,
                             uint32_t n_tokens, float* sums) {
   const MatmulCpuArgs& args = job.args;
-  const bool gated = args.epilogue == Epilogue::kSwiGlu || args.epilogue == Epilogue::kGeGlu;
+  const bool gated = is_gated(args.epilogue);
   const uint32_t group_out = gated ? kGroupRows / 2 : kGroupRows;
   const uint32_t n_valid = std::min(kGroupRows, job.rows - group * kGroupRows);
   const uint32_t n_out = gated ? n_valid / 2 : n_valid;
@@ -133,8 +151,12 @@ HWY_INLINE void write_group(const MatmulJob& job, uint32_t group, uint32_t first
     case Epilogue::kGeGlu:
       return with_activation(
           args.epilogue == Epilogue::kSwiGlu ? Activation::kSilu : Activation::kGeluTanh,
-          [&](auto activate)
-              HWY_ATTR { gate_rows(sums, n_tokens, n_out, y, args.y_stride, activate); });
+          [&](auto activate) HWY_ATTR {
+            gate_rows(sums, n_tokens, n_out, y, args.y_stride,
+                      ActivateGate<decltype(activate)>{activate});
+          });
+    case Epilogue::kSwiGluClamped:
+      return gate_rows(sums, n_tokens, n_out, y, args.y_stride, ClampGate());
     case Epilogue::kActivate:
       return with_activation(args.activation, [&](auto activate) HWY_ATTR {
         write_rows(sums, n_tokens, n_out, y, args.y_stride,

@@ -22,9 +22,6 @@ constexpr uint64_t kBytesOfUnit = 48;     // int8 activations: 32 codes and a ve
 constexpr uint32_t kOwnBytesOfUnit = 40;  // the same in workgroup memory
 
 bool is_float(quant::Type type) { return quant::info(type).block_elements == 1; }
-bool is_gated(Epilogue epilogue) {
-  return epilogue == Epilogue::kSwiGlu || epilogue == Epilogue::kGeGlu;
-}
 bool uses_int8(const MatmulArgs& args) {
   return args.numerics == Numerics::kFast && !is_float(args.weight.type);
 }
@@ -119,6 +116,9 @@ Describe describe_chunk(const MatmulArgs& args, const GpuWeight::Chunk& chunk,
       break;
     case Epilogue::kGeGlu:
       call.text("GATE", "gelu_tanh");
+      break;
+    case Epilogue::kSwiGluClamped:
+      call.flag("GATE_CLAMPED").flag("GATE");
       break;
     case Epilogue::kSoftcap:
       call.real("CAP", args.softcap);

@@ -1,7 +1,7 @@
 // Matrix product with a weight: v[t, r] = scale * (sum_k x[t, k] * W[r, k] + bias[r]), then an
 // epilogue gives y of v.
 //   W  [rows, cols]          any weight type
-//   bias  [rows]             f32, or none; gated epilogues take none
+//   bias  [rows]             f32, or none; gated epilogues take none on the GPU
 //   x  [n_rows, cols]        f32
 //   y  [n_rows, y_stride]    f32, written at columns y_column .. y_column + rows (rows / 2 for
 //   gated epilogues)
@@ -11,6 +11,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -23,12 +24,20 @@ namespace puna::kernels {
 
 enum class Epilogue : uint8_t {
   kStore,
-  kAdd,       // y += v (y already holds the residual)
-  kSwiGlu,    // rows come in 4-row groups gate, up, gate, up ...: y = silu(gate) * up
-  kGeGlu,     // the same with the tanh form of GELU (Hendrycks and Gimpel 2016)
+  kAdd,     // y += v (y already holds the residual)
+  kSwiGlu,  // rows come in 4-row groups gate, up, gate, up ...: y = silu(gate) * up
+  kGeGlu,   // the same with the tanh form of GELU (Hendrycks and Gimpel 2016)
+  // The same with g = min(gate, 7), u = clamp(up, -7, 7): y = g * sigmoid(1.702 g) * (u + 1)
+  // (gpt-oss model card, 2025).
+  kSwiGluClamped,
   kSoftcap,   // y = cap * tanh(v / cap)
   kActivate,  // y = activation(v)
 };
+
+inline bool is_gated(Epilogue epilogue) {
+  return epilogue == Epilogue::kSwiGlu || epilogue == Epilogue::kGeGlu ||
+         epilogue == Epilogue::kSwiGluClamped;
+}
 
 // x = rms_norm(input) * gamma, made by the product itself (norm/norm.h).
 struct MatmulNorm {
@@ -74,7 +83,12 @@ base::Result<void> matmul(const gpu::DeviceInfo& device, const MatmulArgs& args,
 // aligned.
 struct MatmulCpuArgs {
   const CpuMatrix* weight = nullptr;
+  // The part of the weight that counts: n_weight_rows (0 = all) from first_row on, which is a
+  // multiple of CpuMatrix::kRowGroup.
+  uint32_t first_row = 0;
+  uint32_t n_weight_rows = 0;
   const float* x = nullptr;  // [n_rows, cols]
+  uint32_t x_stride = 0;     // elements from row to row of x; 0 = cols
   float* y = nullptr;        // [n_rows, y_stride]
   uint32_t n_rows = 0;
   uint32_t y_stride = 0;
@@ -89,5 +103,8 @@ struct MatmulCpuArgs {
 };
 uint64_t matmul_cpu_scratch_bytes(uint32_t cols, uint32_t max_rows);
 void matmul_cpu(base::ThreadPool& pool, const MatmulCpuArgs& args);
+// Several products at once, so that small ones fill the threads together. Scratch is of each, or
+// shared by neighbours, all but the first of which say x_in_scratch.
+void matmul_cpu(base::ThreadPool& pool, std::span<const MatmulCpuArgs> products);
 
 }  // namespace puna::kernels

@@ -27,6 +27,52 @@ uint32_t choose_grain(const MatmulJob& job) {
   return static_cast<uint32_t>(std::clamp<uint64_t>(16384 / std::max<uint64_t>(work, 1), 1, 64));
 }
 
+// Consecutive ranges of items, one for each job.
+class Ranges {
+ public:
+  explicit Ranges(size_t n_jobs) { ends_.reserve(n_jobs); }
+  void add(uint32_t n_items) { ends_.push_back(total() + n_items); }
+  uint32_t total() const { return ends_.empty() ? 0 : ends_.back(); }
+
+  // body(job, first, last) for the parts of items [begin, end).
+  template <class Body>
+  void visit(uint32_t begin, uint32_t end, const Body& body) const {
+    auto job =
+        static_cast<size_t>(std::upper_bound(ends_.begin(), ends_.end(), begin) - ends_.begin());
+    for (; begin < end; ++job) {
+      const uint32_t start = job == 0 ? 0 : ends_[job - 1];
+      const uint32_t last = std::min(end, ends_[job]);
+      if (begin < last) body(job, begin - start, last - start);
+      begin = std::max(begin, last);
+    }
+  }
+
+ private:
+  std::vector<uint32_t> ends_;
+};
+
+// Appends the job of a product, but for its tiles; returns its groups of weight rows.
+uint32_t make_job(const MatmulCpuArgs& args, std::vector<MatmulJob>& jobs) {
+  const CpuMatrix& weight = *args.weight;
+  MatmulJob job;
+  job.args = args;
+  job.type = weight.type();
+  job.rows = args.n_weight_rows != 0 ? args.n_weight_rows : weight.rows();
+  job.cols = weight.cols();
+  if (job.args.x_stride == 0) job.args.x_stride = job.cols;
+  PUNA_CHECK(args.first_row % kGroupRows == 0 && args.first_row + job.rows <= weight.rows());
+  job.group_bytes = packed_group_bytes(job.type, job.cols);
+  job.packed = weight.data() + args.first_row / kGroupRows * job.group_bytes;
+  job.n_groups = (job.rows + kGroupRows - 1) / kGroupRows;
+  PUNA_CHECK(!is_gated(args.epilogue) || job.rows % 8 == 0);
+  if (weight.numerics() == Numerics::kFast && !is_float(job.type)) {
+    PUNA_CHECK(args.scratch != nullptr);
+    job.x8 = quantized_rows(args.scratch, job.cols, args.n_rows);
+  }
+  jobs.push_back(job);
+  return job.n_groups;
+}
+
 }  // namespace
 
 QuantizedRows quantized_rows(std::byte* scratch, uint32_t cols, uint32_t n_rows) {
@@ -49,35 +95,42 @@ uint64_t matmul_cpu_scratch_bytes(uint32_t cols, uint32_t max_rows) {
 }
 
 void matmul_cpu(base::ThreadPool& pool, const MatmulCpuArgs& args) {
-  const CpuMatrix& weight = *args.weight;
-  if (args.n_rows == 0) return;
-  MatmulJob job;
-  job.args = args;
-  job.type = weight.type();
-  job.rows = weight.rows();
-  job.cols = weight.cols();
-  job.packed = weight.data();
-  job.group_bytes = packed_group_bytes(job.type, job.cols);
-  job.n_groups = (job.rows + kGroupRows - 1) / kGroupRows;
-  job.tile_rows =
-      choose_tile_rows(args.n_rows, job.n_groups, static_cast<uint32_t>(pool.n_threads()));
-  const bool gated = args.epilogue == Epilogue::kSwiGlu || args.epilogue == Epilogue::kGeGlu;
-  PUNA_CHECK(!gated || (job.rows % 8 == 0 && !args.bias));
-  const bool int8 = weight.numerics() == Numerics::kFast && !is_float(job.type);
-  if (int8) {
-    PUNA_CHECK(args.scratch != nullptr);
-    job.x8 = quantized_rows(args.scratch, job.cols, args.n_rows);
-    if (!args.x_in_scratch) {
-      const auto quantize = [&](uint32_t begin, uint32_t end) { quantize_tiles(job, begin, end); };
-      const uint32_t tiles = (args.n_rows + job.x8.width - 1) / job.x8.width;
-      pool.run(tiles, std::max(8192 / (job.cols * job.x8.width), 1u), std::ref(quantize));
-    }
+  matmul_cpu(pool, std::span(&args, 1));
+}
+
+void matmul_cpu(base::ThreadPool& pool, std::span<const MatmulCpuArgs> products) {
+  std::vector<MatmulJob> jobs;
+  uint32_t n_groups = 0;
+  for (const MatmulCpuArgs& args : products) {
+    if (args.n_rows > 0) n_groups += make_job(args, jobs);
   }
-  const auto multiply = [&](uint32_t begin, uint32_t end) {
-    int8 ? matmul_int8_items(job, begin, end) : matmul_f32_items(job, begin, end);
+  Ranges tiles(jobs.size());
+  Ranges items(jobs.size());
+  uint32_t quantize_grain = 1;
+  uint32_t grain = UINT32_MAX;
+  for (MatmulJob& job : jobs) {
+    const MatmulCpuArgs& args = job.args;
+    job.tile_rows =
+        choose_tile_rows(args.n_rows, n_groups, static_cast<uint32_t>(pool.n_threads()));
+    const bool quantizes = job.x8.codes != nullptr && !args.x_in_scratch;
+    tiles.add(quantizes ? (args.n_rows + job.x8.width - 1) / job.x8.width : 0);
+    if (quantizes) quantize_grain = std::max(8192 / (job.cols * job.x8.width), 1u);
+    items.add(job.n_groups * ((args.n_rows + job.tile_rows - 1) / job.tile_rows));
+    grain = std::min(grain, choose_grain(job));
+  }
+  const auto quantize = [&](uint32_t begin, uint32_t end) {
+    tiles.visit(begin, end, [&](size_t job, uint32_t first, uint32_t last) {
+      quantize_tiles(jobs[job], first, last);
+    });
   };
-  const uint32_t row_tiles = (args.n_rows + job.tile_rows - 1) / job.tile_rows;
-  pool.run(job.n_groups * row_tiles, choose_grain(job), std::ref(multiply));
+  if (tiles.total() > 0) pool.run(tiles.total(), quantize_grain, std::ref(quantize));
+  const auto multiply = [&](uint32_t begin, uint32_t end) {
+    items.visit(begin, end, [&](size_t job, uint32_t first, uint32_t last) {
+      jobs[job].x8.codes ? matmul_int8_items(jobs[job], first, last)
+                         : matmul_f32_items(jobs[job], first, last);
+    });
+  };
+  if (items.total() > 0) pool.run(items.total(), grain, std::ref(multiply));
 }
 
 }  // namespace puna::kernels

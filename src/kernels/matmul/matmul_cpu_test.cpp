@@ -50,7 +50,7 @@ void check(const Case& c, const std::vector<float>& x, double limit,
   REQUIRE(matrix.has_value());
   matrix->set_rows(0, file);
 
-  const bool gated = c.epilogue == Epilogue::kSwiGlu || c.epilogue == Epilogue::kGeGlu;
+  const bool gated = is_gated(c.epilogue);
   const uint32_t n_out = gated ? c.rows / 2 : c.rows;
   const uint32_t column = 3;
   const uint32_t stride = n_out + 5;

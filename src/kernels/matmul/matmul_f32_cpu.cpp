@@ -181,14 +181,14 @@ void f32_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
     for (uint32_t col = 0; col < job.cols; col += kPanelCols) {
       const uint32_t n_cols = HWY_MIN(kPanelCols, job.cols - col);
       const float* panel = load_panel(job, group, col, n_cols, buffer);
-      const float* x = job.args.x + size_t{first} * job.cols + col;
+      const size_t stride = job.args.x_stride;
+      const float* x = job.args.x + first * stride + col;
       uint32_t t = 0;
       for (; t + 8 <= n; t += 8)
-        tile<8, 1>(x + size_t{t} * job.cols, job.cols, panel, n_cols, sums + t * kGroupRows);
+        tile<8, 1>(x + t * stride, stride, panel, n_cols, sums + t * kGroupRows);
       for (; t + 4 <= n; t += 4)
-        tile<4, 2>(x + size_t{t} * job.cols, job.cols, panel, n_cols, sums + t * kGroupRows);
-      for (; t < n; ++t)
-        tile<1, 4>(x + size_t{t} * job.cols, job.cols, panel, n_cols, sums + t * kGroupRows);
+        tile<4, 2>(x + t * stride, stride, panel, n_cols, sums + t * kGroupRows);
+      for (; t < n; ++t) tile<1, 4>(x + t * stride, stride, panel, n_cols, sums + t * kGroupRows);
     }
     write_group(job, group, first, n, sums);
   }

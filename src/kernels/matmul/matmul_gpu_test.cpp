@@ -62,7 +62,7 @@ void check_case(test::GpuHarness& gpu, const Case& c, const MatmulTuning* tuning
   CAPTURE(c.max_rows);
   CAPTURE(static_cast<int>(c.numerics));
   CAPTURE(static_cast<int>(c.epilogue));
-  const bool gated = c.epilogue == Epilogue::kSwiGlu || c.epilogue == Epilogue::kGeGlu;
+  const bool gated = is_gated(c.epilogue);
   const uint32_t n_out = gated ? c.rows / 2 : c.rows;
   const uint32_t y_stride = c.y_column + n_out + 3;
   const std::vector<std::byte> file = quant::random_rows(c.type, c.rows, c.cols, c.rows + c.cols);

@@ -421,8 +421,9 @@ void quantize_all(const MatmulJob& job, uint32_t begin, uint32_t end) {
     for (size_t place = 0; place < out.width; ++place) {
       const size_t row = tile * out.width + place;
       for (size_t unit = 0; unit < out.units; ++unit) {
-        const float* x =
-            row < job.args.n_rows ? job.args.x + row * job.cols + unit * kUnitCols : kNothing;
+        const float* x = row < job.args.n_rows
+                             ? job.args.x + row * job.args.x_stride + unit * kUnitCols
+                             : kNothing;
         quantize_unit(x, out, tile, unit, place);
       }
     }

@@ -1,6 +1,9 @@
 // The plain form of matmul.h over decoded f32 weights: one output after the other, sums in f64.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "kernels/elementwise/elementwise_ref.h"
 #include "kernels/matmul/matmul.h"
 
@@ -31,18 +34,23 @@ inline double dot_ref(const MatmulRefArgs& args, uint32_t t, uint32_t r) {
   return args.scale * (args.bias ? sum + args.bias[r] : sum);
 }
 
+inline double gate_ref(Epilogue epilogue, double gate, double up) {
+  if (epilogue == Epilogue::kSwiGlu) return activate_ref(Activation::kSilu, gate) * up;
+  if (epilogue == Epilogue::kGeGlu) return activate_ref(Activation::kGeluTanh, gate) * up;
+  const double g = std::min(gate, 7.0);
+  return g / (1 + std::exp(-1.702 * g)) * (std::clamp(up, -7.0, 7.0) + 1);
+}
+
 inline void matmul_ref(const MatmulRefArgs& args) {
-  const bool gated = args.epilogue == Epilogue::kSwiGlu || args.epilogue == Epilogue::kGeGlu;
-  const Activation activation =
-      args.epilogue == Epilogue::kSwiGlu ? Activation::kSilu : Activation::kGeluTanh;
+  const bool gated = is_gated(args.epilogue);
   for (uint32_t t = 0; t < args.n_rows; ++t) {
     float* y = args.y + uint64_t{t} * args.y_stride + args.y_column;
     // Gated: output i is row i % 4 of the gate group 2 * (i / 4) and of the up group after it.
     for (uint32_t i = 0; i < (gated ? args.rows / 2 : args.rows); ++i) {
       if (gated) {
         const uint32_t gate = i / 4 * 8 + i % 4;
-        y[i] = static_cast<float>(activate_ref(activation, dot_ref(args, t, gate)) *
-                                  dot_ref(args, t, gate + 4));
+        y[i] = static_cast<float>(
+            gate_ref(args.epilogue, dot_ref(args, t, gate), dot_ref(args, t, gate + 4)));
         continue;
       }
       const double product = dot_ref(args, t, i);

@@ -143,7 +143,7 @@ class Runner {
     const std::string label = fmt::format("{} {}", quant::info(type).name,
                                           numerics == Numerics::kFast ? "fast" : "exact");
     if (!wanted("matmul", label)) return {};
-    const bool gated = epilogue == Epilogue::kSwiGlu || epilogue == Epilogue::kGeGlu;
+    const bool gated = is_gated(epilogue);
     // A gated output is a product of two, so its error varies more: many of them.
     const uint32_t rows = gated ? 1032 : 70, cols = 512, n_out = gated ? rows / 2 : rows;
     std::vector<float> weight;

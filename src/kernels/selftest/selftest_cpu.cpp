@@ -31,7 +31,7 @@ class CpuBackend : public SelftestBackend {
   Result<XForm> matmul(const Matmul& args) override {
     PUNA_TRY(CpuMatrix matrix, CpuMatrix::create(args.type, args.rows, args.cols, args.numerics));
     matrix.set_rows(0, args.file_rows);
-    const bool gated = args.epilogue == Epilogue::kSwiGlu || args.epilogue == Epilogue::kGeGlu;
+    const bool gated = is_gated(args.epilogue);
     const Scratch scratch(matmul_cpu_scratch_bytes(args.cols, args.n_rows));
     MatmulCpuArgs cpu;
     cpu.weight = &matrix;

@@ -129,7 +129,7 @@ class GpuBackend : public SelftestBackend {
 
   Result<XForm> matmul(const Matmul& args) override {
     Workbench bench(device_);
-    const bool gated = args.epilogue == Epilogue::kSwiGlu || args.epilogue == Epilogue::kGeGlu;
+    const bool gated = is_gated(args.epilogue);
     const uint32_t n_out = gated ? args.rows / 2 : args.rows;
     MatmulArgs m;
     m.label = "matmul";

@@ -1,0 +1,21 @@
+// Mixtures of experts by the keys and tensor names that GGUF gives them.
+#pragma once
+
+#include "models/blocks.h"
+
+namespace puna::models {
+
+// What `ARCH.expert_*` keys say about the router; where they say nothing, what `usual` has.
+// Errors: kCorrupt, kUnsupported naming the key.
+base::Result<kernels::RouteParams> read_route(const formats::ModelFile& file, const Config& c,
+                                              kernels::RouteParams usual);
+
+// The routed experts of a layer: h [rows, hidden] -> the same shape.
+plan::Value experts(plan::Builder& b, uint32_t layer, plan::Value h,
+                    const kernels::RouteParams& route,
+                    kernels::Epilogue activation = kernels::Epilogue::kSwiGlu);
+
+// The expert that every row goes through besides, of tensors `ffn_*_shexp`.
+plan::Value shared_expert(plan::Builder& b, uint32_t layer, plan::Value h);
+
+}  // namespace puna::models
