@@ -91,15 +91,15 @@ class Planner {
       const auto bytes = [&](uint32_t rows) {
         return quant::plane_layout(spec.type, rows, spec.columns).bytes;
       };
-      constexpr uint32_t kGroup = 16;
-      uint32_t rows = (spec.rows + kGroup - 1) / kGroup * kGroup;
-      while (rows > kGroup && bytes(rows) > binding_limit())
-        rows = (rows / 2 + kGroup - 1) / kGroup * kGroup;
+      const uint32_t group = spec.n_parts > 1 ? spec.rows / spec.n_parts : 16;
+      uint32_t rows = (spec.rows + group - 1) / group * group;
+      while (rows > group && bytes(rows) > binding_limit())
+        rows = (rows / 2 + group - 1) / group * group;
       if (bytes(rows) > binding_limit()) {
         return base::fail(ErrorCode::kUnsupported,
                           fmt::format("Rows of \"{}\" have {} columns; {} of them exceed this "
                                       "device's binding limit of {} MiB.",
-                                      spec.label, spec.columns, kGroup, binding_limit() >> 20));
+                                      spec.label, spec.columns, group, binding_limit() >> 20));
       }
       for (uint32_t first = 0; first < spec.rows; first += rows) {
         const uint32_t n = std::min(rows, spec.rows - first);
@@ -144,6 +144,10 @@ class Planner {
         if (rope->rope.n_rot > 0) constant(allocator, factors(*rope), rope->rope);
       } else if (const auto* attention = std::get_if<AttentionOp>(&op)) {
         if (attention->sinks) constant(allocator, {*attention->sinks}, {});
+      } else if (const auto* moe = std::get_if<MoeOp>(&op)) {
+        for (const auto& v : {moe->selection_bias, moe->gate_up_bias, moe->down_bias}) {
+          if (v) constant(allocator, {*v}, {});
+        }
       }
     }
   }
@@ -181,11 +185,29 @@ class Planner {
     return {static_cast<uint32_t>(plan_.buffers.size() - 1), 0, align(bytes)};
   }
 
+  // Read-only to the kernels after the router, so not in the arena.
+  void place_routes() {
+    uint64_t routes = 0, groups = 0;
+    for (const Op& op : graph_.ops) {
+      const auto* moe = std::get_if<MoeOp>(&op);
+      for (uint32_t rows : options_.classes) {
+        if (!moe) break;
+        routes = std::max(routes, kernels::moe_routes_bytes(moe->shape, rows));
+        groups = std::max(groups, kernels::moe_groups_bytes(moe->shape, rows));
+      }
+    }
+    if (routes == 0) return;
+    plan_.routes = buffer("routes", routes);
+    plan_.groups = buffer("groups", groups);
+    plan_.memory.arena += plan_.routes.bytes + plan_.groups.bytes;
+  }
+
   Result<void> lower_all() {
     plan_.step = buffer("step", kernels::kStepWords * sizeof(uint32_t));
     plan_.pages = buffer(
         "pages", uint64_t{cache_.n_sequences} * cache_.pages_per_sequence * sizeof(uint32_t));
     plan_.ids = buffer("ids", kernels::kMaxBatch * sizeof(uint32_t));
+    place_routes();
     plan_.arena = buffer("arena", 0);
 
     // The head reads the hidden state where a body of any class left it, so one arena plan places
@@ -193,7 +215,7 @@ class Planner {
     arena_ = plan_arena(graph_, options_.classes.back(), kHeadRows, scratch_sizes());
     plan_.arena.bytes = arena_.bytes;
     plan_.buffers[plan_.arena.buffer].bytes = arena_.bytes;
-    plan_.memory.arena = arena_.bytes;
+    plan_.memory.arena += arena_.bytes;
     plan_.logits = place(arena_.values[graph_.logits]);
 
     for (uint32_t rows : options_.classes) {
@@ -233,6 +255,8 @@ class Planner {
         } else if (const auto* attention = std::get_if<AttentionOp>(&graph_.ops[i])) {
           out[i] = std::max(
               out[i], kernels::attention_scratch_bytes(device_, attention_args(i, *attention)));
+        } else if (const auto* moe = std::get_if<MoeOp>(&graph_.ops[i])) {
+          out[i] = std::max(out[i], kernels::moe_scratch_bytes(device_, moe_args(i, *moe)));
         }
         if (i + 1 == graph_.ops.size())
           out[i] = std::max(out[i], kernels::argmax_scratch_bytes(device_, argmax_args()));
@@ -302,6 +326,28 @@ class Planner {
     args.causal = op.causal;
     if (op.sinks) args.sinks = vector(*op.sinks);
     args.max_rows = rows_;
+    return args;
+  }
+  kernels::MoeArgs moe_args(size_t i, const MoeOp& op) const {
+    kernels::MoeArgs args;
+    args.label = op.label;
+    args.shape = op.shape;
+    args.gate_up = plan_.weights[op.gate_up];
+    args.down = plan_.weights[op.down];
+    args.step = plan_.step;
+    args.logits = value(op.logits);
+    args.x = value(op.x);
+    args.y = value(op.y);
+    if (op.selection_bias) args.selection_bias = vector(*op.selection_bias);
+    if (op.gate_up_bias) args.gate_up_bias = vector(*op.gate_up_bias);
+    if (op.down_bias) args.down_bias = vector(*op.down_bias);
+    args.adds = op.adds;
+    args.routes = plan_.routes;
+    args.groups = plan_.groups;
+    args.scratch = scratch(i);
+    args.numerics = options_.numerics;
+    args.max_rows = rows_;
+    args.rows = graph_.values[op.x].rows;
     return args;
   }
   kernels::ArgmaxArgs argmax_args() const {
@@ -427,9 +473,8 @@ class Planner {
                              graph_.values[op.y].rows},
                             out);
   }
-  Result<void> lower(size_t, const MoeOp& op, std::vector<kernels::KernelCall>&) {
-    return base::fail(ErrorCode::kUnsupported,
-                      fmt::format("Experts ({}) run on the CPU only so far.", op.label));
+  Result<void> lower(size_t i, const MoeOp& op, std::vector<kernels::KernelCall>& out) {
+    return kernels::moe(device_, moe_args(i, op), out);
   }
   Result<void> lower(size_t, const GluOp& op, std::vector<kernels::KernelCall>& out) {
     return kernels::glu(device_,
@@ -460,6 +505,7 @@ std::string describe(const kernels::GridDim& dim) {
   std::string out = name;
   if (dim.mul != 1) out = fmt::format("{}*{}", out, dim.mul);
   if (dim.div != 1) out = fmt::format("ceil({}/{})", out, dim.div);
+  if (dim.add != 0) out = fmt::format("{}+{}", out, dim.add);
   return out;
 }
 

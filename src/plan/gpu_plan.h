@@ -47,6 +47,7 @@ struct GpuPlan {
   std::vector<kernels::GpuWeight> weights;  // by WeightId
   std::vector<ConstantSpec> constants;
   kernels::Slice step, pages, arena, logits, ids;
+  kernels::Slice routes, groups;   // of experts, for one layer after the other
   std::vector<BatchClass> body;    // by class, rows of tokens
   std::vector<BatchClass> head;    // for 1 and for kHeadRows outputs: gather to logits
   std::vector<BatchClass> greedy;  // after a head of the same rows: argmax, then advance

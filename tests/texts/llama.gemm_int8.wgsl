@@ -124,8 +124,8 @@ fn decode_unit(row : u32, u : u32) -> array<vec4<f32>, 8> {
 @group(0) @binding(0) var<storage, read> weights: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> step: array<u32>;
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;
-// Activations as the products read them. Includer: COLS, UNITS. B_X binds them as f32, B_X8 as the scratch of X8_ROWS rows that
-// quantize.wgsl writes:
+// Activations as the products read them. Includer: COLS, UNITS, and X_STRIDE where rows of x are further apart. B_X binds them as f32,
+// B_X8 as the scratch of X8_ROWS rows that quantize.wgsl writes:
 //   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and of
 //   both. x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the rows lie innermost instead, for tiles:
 //   [unit][half][row], then [unit][row].
@@ -170,6 +170,7 @@ fn x8_header(m: u32, u: u32) -> u32 { return (8u * 2u + u) * 512u + m; }
 fn load_bytes(m: u32, u: u32) -> Bytes {
   return Bytes(x8[x8_half(m, u, 0u)], x8[x8_half(m, u, 1u)], bitcast<vec4<f32>>(x8[x8_header(m, u)]));
 }
+// Which rows of x, y and W the rows of a tile stand for.
 // What happens to a product before it is stored: y[m, Y_COLUMN + i], rows of Y_STRIDE. First PRODUCT_SCALE * (product + bias), where
 // they are given; then ADD, CAP (a softcap), ACTIVATION, GATE (the activation of a gated pair, without bias), or nothing.
 // Functions that WGSL leaves imprecise or whose overflow it leaves open, written out. All are right to about 1e-7.

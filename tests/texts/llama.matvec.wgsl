@@ -123,8 +123,8 @@ fn decode_unit(row : u32, u : u32) -> array<vec4<f32>, 8> {
 @group(0) @binding(0) var<storage, read> weights: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> step: array<u32>;
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;
-// Activations as the products read them. Includer: COLS, UNITS. B_X binds them as f32, B_X8 as the scratch of X8_ROWS rows that
-// quantize.wgsl writes:
+// Activations as the products read them. Includer: COLS, UNITS, and X_STRIDE where rows of x are further apart. B_X binds them as f32,
+// B_X8 as the scratch of X8_ROWS rows that quantize.wgsl writes:
 //   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and of
 //   both. x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the rows lie innermost instead, for tiles:
 //   [unit][half][row], then [unit][row].

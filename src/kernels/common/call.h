@@ -28,11 +28,12 @@ struct Slice {
 // else 0, which leaves the dispatch out.
 enum class Extent : uint8_t { kOne, kTokens, kOutputs, kSplits, kIfSplit };
 
-// Workgroups of one dimension: ceil(extent * mul / div).
+// Workgroups of one dimension: ceil(extent * mul / div) + add.
 struct GridDim {
   Extent extent = Extent::kOne;
   uint32_t mul = 1;
   uint32_t div = 1;
+  uint32_t add = 0;
 };
 
 // The per-step values a grid may depend on; known to the host when it replays.

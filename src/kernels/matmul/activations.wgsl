@@ -1,11 +1,14 @@
-// Activations as the products read them. Includer: COLS, UNITS. B_X binds them as f32, B_X8 as the scratch of X8_ROWS rows that
-// quantize.wgsl writes:
+// Activations as the products read them. Includer: COLS, UNITS, and X_STRIDE where rows of x are further apart. B_X binds them as f32,
+// B_X8 as the scratch of X8_ROWS rows that quantize.wgsl writes:
 //   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and of
 //   both. x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the rows lie innermost instead, for tiles:
 //   [unit][half][row], then [unit][row].
 
+#ifndef X_STRIDE
+#define X_STRIDE COLS
+#endif
 #ifdef B_X
-#if COLS % 4 == 0
+#if COLS % 4 == 0 && X_STRIDE % 4 == 0
 @group(0) @binding(B_X) var<storage, read_write> x: array<vec4<f32>>;
 #else
 @group(0) @binding(B_X) var<storage, read_write> x: array<f32>;
@@ -45,14 +48,14 @@ fn dot32(a_lo: vec4<u32>, a_hi: vec4<u32>, b_lo: vec4<u32>, b_hi: vec4<u32>) -> 
 #ifdef B_X
 // Elements e .. e + 3 of row m, zeros from COLS on; e is a multiple of 4.
 fn load_x(m: u32, e: u32) -> vec4<f32> {
-#if COLS % 32 == 0
-  return x[(m * COLS + e) / 4u];
-#elif COLS % 4 == 0
+#if COLS % 32 == 0 && X_STRIDE % 4 == 0
+  return x[(m * X_STRIDE + e) / 4u];
+#elif COLS % 4 == 0 && X_STRIDE % 4 == 0
   if (e >= COLS) { return vec4<f32>(); }
-  return x[(m * COLS + e) / 4u];
+  return x[(m * X_STRIDE + e) / 4u];
 #else
   let last = COLS - 1u;
-  let at = m * COLS;
+  let at = m * X_STRIDE;
   let v = vec4<f32>(x[at + min(e, last)], x[at + min(e + 1u, last)], x[at + min(e + 2u, last)], x[at + min(e + 3u, last)]);
   return select(vec4<f32>(), v, vec4<u32>(e, e + 1u, e + 2u, e + 3u) < vec4<u32>(COLS));
 #endif

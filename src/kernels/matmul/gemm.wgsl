@@ -10,6 +10,7 @@
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
 @group(0) @binding(B_Y) var<storage, read_write> y: array<f32>;
 #include "matmul/activations.wgsl"
+#include "matmul/tile_rows.wgsl"
 #include "matmul/epilogue.wgsl"
 
 const TILE_M = 8u * TM;
@@ -19,12 +20,20 @@ var<workgroup> tile_w: array<vec4<f32>, 8 * TILE_N>;
 
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+#ifdef SLOTS
+  let tile_rows = tile_of(wid);
+  if (tile_rows.first >= tile_rows.end || !in_chunk(tile_rows.part)) { return; }
+  let m_count = tile_rows.end;
+  let m_first = tile_rows.first;
+  let first_row = (tile_rows.part - FIRST_PART) * ROWS;
+#else
   let m_count = step[ROW_COUNT];
   let m_first = wid.y * TILE_M;
+#endif
   let n_first = wid.x * TILE_N;
   // Slot `local` of both tiles is filled by this invocation. Rows beyond the last repeat it and are not stored.
-  let fill_n = min(n_first + (local & 7u) * 8u + (local >> 3u), ROWS - 1u);
-  let fill_m = min(m_first + (local & 7u) * TM + (local >> 3u), m_count - 1u);
+  let fill_n = W_ROW(min(n_first + (local & 7u) * 8u + (local >> 3u), ROWS - 1u));
+  let fill_m = X_OF(min(m_first + (local & 7u) * TM + (local >> 3u), m_count - 1u));
   let tm = local & 7u;
   let tn = local >> 3u;
 #for i in 0..TM
@@ -69,11 +78,11 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       let gate = vec4<f32>(acc_##i##_0, acc_##i##_1, acc_##i##_2, acc_##i##_3);
       let up = vec4<f32>(acc_##i##_4, acc_##i##_5, acc_##i##_6, acc_##i##_7);
 #for c in 0..4
-      if (n + c < ROWS) { finish_gated(m, n / 2u + c, gate[c], up[c]); }
+      if (n + c < ROWS) { finish_gated(Y_OF(m), n / 2u + c, gate[c], up[c]); }
 #endfor
 #else
 #for j in 0..8
-      if (n + j < ROWS) { finish(m, n + j, acc_##i##_##j); }
+      if (n + j < ROWS) { finish(Y_OF(m), n + j, acc_##i##_##j); }
 #endfor
 #endif
     }

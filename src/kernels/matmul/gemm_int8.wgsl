@@ -12,6 +12,7 @@
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
 @group(0) @binding(B_Y) var<storage, read_write> y: array<f32>;
 #include "matmul/activations.wgsl"
+#include "matmul/tile_rows.wgsl"
 #include "matmul/epilogue.wgsl"
 
 const WG = 8u * TN;
@@ -38,8 +39,16 @@ var<workgroup> head_w: array<HEAD, STEP_UNITS * TILE_N>;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+#ifdef SLOTS
+  let tile_rows = tile_of(wid);
+  if (tile_rows.first >= tile_rows.end || !in_chunk(tile_rows.part)) { return; }
+  let m_count = tile_rows.end;
+  let m_first = tile_rows.first;
+  let first_row = (tile_rows.part - FIRST_PART) * ROWS;
+#else
   let m_count = step[ROW_COUNT];
   let m_first = wid.y * TILE_M;
+#endif
   let n_first = wid.x * TILE_N;
   let tm = local % 8u;
   let tn = local / 8u;
@@ -56,7 +65,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       let item = e * WG + local;
       let slot = item / STEP_UNITS;
       let u = first + item % STEP_UNITS;
-      let n = min(n_first + slot % TN * 8u + slot / TN, ROWS - 1u);
+      let n = W_ROW(min(n_first + slot % TN * 8u + slot / TN, ROWS - 1u));
       let w = load_unit(load_group(n / 4u, min(u, UNITS - 1u)), n / 4u, n % 4u, min(u, UNITS - 1u));
       let at = item % STEP_UNITS * TILE_N + slot;
       tile_w[at + item % STEP_UNITS * TILE_N] = w.lo;
@@ -67,7 +76,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     for (var item = local; item < STEP_UNITS * TILE_M; item += WG) {
       let unit = item / TILE_M;
       let slot = item % TILE_M;
-      let b = load_bytes(min(m_first + slot, m_count - 1u), min(first + unit, UNITS - 1u));
+      let b = load_bytes(X_OF(min(m_first + slot, m_count - 1u)), min(first + unit, UNITS - 1u));
       tile_x[unit * 2u * TILE_M + slot] = b.lo;
       tile_x[(unit * 2u + 1u) * TILE_M + slot] = b.hi;
       head_x[unit * TILE_M + slot] = HEAD_X(b.h);
@@ -112,11 +121,11 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       let gate = vec4<f32>(acc_##i##_0, acc_##i##_1, acc_##i##_2, acc_##i##_3);
       let up = vec4<f32>(acc_##i##_4, acc_##i##_5, acc_##i##_6, acc_##i##_7);
 #for c in 0..4
-      if (n + c < ROWS) { finish_gated(m, n / 2u + c, gate[c], up[c]); }
+      if (n + c < ROWS) { finish_gated(Y_OF(m), n / 2u + c, gate[c], up[c]); }
 #endfor
 #else
 #for j in 0..8
-      if (n + j < ROWS) { finish(m, n + j, acc_##i##_##j); }
+      if (n + j < ROWS) { finish(Y_OF(m), n + j, acc_##i##_##j); }
 #endfor
 #endif
     }

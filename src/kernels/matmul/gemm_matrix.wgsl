@@ -9,6 +9,7 @@
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
 @group(0) @binding(B_X16) var<storage, read_write> x16: array<vec4<f16>>;
 @group(0) @binding(B_Y) var<storage, read_write> y: array<f32>;
+#include "matmul/tile_rows.wgsl"
 #include "matmul/epilogue.wgsl"
 
 const LANES = u32(SUBGROUP_MAX);
@@ -25,8 +26,16 @@ var<workgroup> sums: array<f32, SUBGROUPS_OF_TILE * FRAGMENT>;  // one product o
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+#ifdef SLOTS
+  let tile_rows = tile_of(wid);
+  if (tile_rows.first >= tile_rows.end || !in_chunk(tile_rows.part)) { return; }
+  let m_count = tile_rows.end;
+  let m_first = tile_rows.first;
+  let first_row = (tile_rows.part - FIRST_PART) * ROWS;
+#else
   let m_count = step[ROW_COUNT];
   let m_first = wid.y * TILE_M;
+#endif
   let n_first = wid.x * TILE_N;
   let subgroup = local / LANES;
   let lane = local % LANES;
@@ -41,7 +50,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   // Rows beyond the last repeat it and are not stored.
   for (var u = 0u; u < UNITS; u++) {
     for (var slot = local; slot < TILE_N; slot += WG) {
-      let w = decode_unit(min(n_first + slot, ROWS - 1u), u);
+      let w = decode_unit(W_ROW(min(n_first + slot, ROWS - 1u)), u);
 #for c in 0..8
 #for e in 0..4
       tile_w[slot * STRIDE + c * 4u + e] = f16(w[c][e]);
@@ -50,7 +59,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     }
     for (var item = local; item < TILE_M * 8u; item += WG) {
       let slot = item / 8u;
-      let v = x16[(min(m_first + slot, m_count - 1u) * UNITS + u) * 8u + item % 8u];
+      let v = x16[(X_OF(min(m_first + slot, m_count - 1u)) * UNITS + u) * 8u + item % 8u];
 #for e in 0..4
       tile_x[slot * STRIDE + item % 8u * 4u + e] = v[e];
 #endfor
@@ -83,13 +92,13 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     let column = e % MATRIX_N;
     let n = n_first + n_part + j * MATRIX_N + column;
     if (m < m_count && n < ROWS) {
-      let scale = bitcast<f32>((127u + u32(x16[X16_ROWS * UNITS * 8u + m].x)) << 23u);
+      let scale = bitcast<f32>((127u + u32(x16[X16_ROWS * UNITS * 8u + X_OF(m)].x)) << 23u);
       let sum = sums[subgroup * FRAGMENT + e] * scale;
 #ifdef GATE
       // Groups of four: gate, up, gate, up.
-      if (column % 8u < 4u) { finish_gated(m, n / 8u * 4u + n % 4u, sum, sums[subgroup * FRAGMENT + e + 4u] * scale); }
+      if (column % 8u < 4u) { finish_gated(Y_OF(m), n / 8u * 4u + n % 4u, sum, sums[subgroup * FRAGMENT + e + 4u] * scale); }
 #else
-      finish(m, n, sum);
+      finish(Y_OF(m), n, sum);
 #endif
     }
   }

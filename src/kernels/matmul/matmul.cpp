@@ -8,13 +8,13 @@
 #include "kernels/common/step.h"
 #include "kernels/common/weight_defines.h"
 #include "kernels/matmul/matmul_gpu.h"
+#include "kernels/matmul/matmul_parts.h"
 #include "quant/planes.h"
 
 namespace puna::kernels {
 namespace {
 
 constexpr uint32_t kManyRows = 16384;        // of a weight
-constexpr uint32_t kMatvecRows = 16;         // classes above it run in tiles
 constexpr uint32_t kHalveWorkgroup = 256;    // halve.wgsl
 constexpr uint32_t kQuantizeWorkgroup = 64;  // quantize.wgsl
 constexpr uint32_t kTileColumns = 64;        // gemm.wgsl: weight rows of a tile
@@ -50,10 +50,10 @@ uint32_t matvec_workgroup_bytes(const gpu::DeviceInfo& device, const MatmulArgs&
   const uint32_t parts =
       sums_by_subgroup(device, tuning) ? tuning.workgroup / device.subgroup_min : tuning.workgroup;
   // The bytes of x and, for a norm, the sums of squares.
-  const uint32_t own =
-      uses_int8(args) && tuning.own_int8
-          ? units(args) * kOwnBytesOfUnit + tuning.workgroup / std::max(8u, device.subgroup_min) * 4
-          : 0;
+  const uint32_t own = uses_int8(args) && tuning.own_int8
+                           ? units(args) * k_slots(args) * kOwnBytesOfUnit +
+                                 tuning.workgroup / std::max(8u, device.subgroup_min) * 4
+                           : 0;
   return parts * tuning.groups * tuning.columns * 16 + own;
 }
 
@@ -81,7 +81,8 @@ base::Result<void> check(const MatmulArgs& args) {
   if (args.max_rows == 0 || args.max_rows > kMaxStepTokens) {
     return refuse(fmt::format("is asked for {} rows (limit {})", args.max_rows, kMaxStepTokens));
   }
-  const uint32_t n_out = gated ? args.weight.rows / 2 : args.weight.rows;
+  PUNA_TRY(check_parts(args));
+  const uint32_t n_out = gated ? part_rows(args) / 2 : part_rows(args);
   if (uint64_t{args.y_column} + n_out > args.y_stride) {
     return refuse(fmt::format("writes columns {} to {} of rows of {}", args.y_column,
                               args.y_column + n_out, args.y_stride));
@@ -94,6 +95,11 @@ base::Result<void> check(const MatmulArgs& args) {
   return {};
 }
 
+// Weight rows that a call puts side by side.
+uint32_t columns_of(const MatmulArgs& args, const GpuWeight::Chunk& chunk) {
+  return args.parts ? part_rows(args) : chunk.n_rows;
+}
+
 // What both templates of a chunk share: weight, step, epilogue.
 Describe describe_chunk(const MatmulArgs& args, const GpuWeight::Chunk& chunk,
                         std::string_view kernel) {
@@ -102,7 +108,8 @@ Describe describe_chunk(const MatmulArgs& args, const GpuWeight::Chunk& chunk,
   for (auto& [name, value] : weight_defines(args.weight.type, chunk.n_rows, args.weight.cols))
     call.text(name, value);
   call.text("ROW_COUNT", args.rows == Rows::kTokens ? "STEP_TOKEN_COUNT" : "STEP_OUTPUT_COUNT");
-  const uint32_t first = is_gated(args.epilogue) ? chunk.first_row / 2 : chunk.first_row;
+  uint32_t first = is_gated(args.epilogue) ? chunk.first_row / 2 : chunk.first_row;
+  if (args.parts) first = 0;
   call.text("Y_STRIDE", fmt::format("{}u", args.y_stride))
       .text("Y_COLUMN", fmt::format("{}u", args.y_column + first));
   switch (args.epilogue) {
@@ -130,47 +137,58 @@ Describe describe_chunk(const MatmulArgs& args, const GpuWeight::Chunk& chunk,
   if (args.scale != 1.0f) call.real("PRODUCT_SCALE", args.scale);
   if (args.bias)
     call.constant("B_BIAS", *args.bias).text("BIAS_FIRST", fmt::format("{}u", chunk.first_row));
+  describe_parts(args, chunk, call);
   return call;
 }
 
 // Tiles want the rows of x side by side, a team of a mat-vec its units.
 bool by_unit(const MatmulArgs& args) { return args.max_rows > kMatvecRows; }
 
+uint32_t x_rows(const MatmulArgs& args) { return args.max_rows * x_slots(args); }
+
 void bind_x8(const MatmulArgs& args, Describe& call) {
-  call.arena("B_X8", args.scratch).text("X8_ROWS", fmt::format("{}u", args.max_rows));
+  call.arena("B_X8", args.scratch).text("X8_ROWS", fmt::format("{}u", x_rows(args)));
   call.number("X8_BY_UNIT", by_unit(args));
+}
+
+void bind_plain_x(const MatmulArgs& args, Describe& call) {
+  call.arena("B_X", args.x);
+  if (args.x_stride != 0) call.text("X_STRIDE", fmt::format("{}u", args.x_stride));
 }
 
 void bind_x(const MatmulArgs& args, bool from_scratch, Describe& call) {
   if (from_scratch) {
     bind_x8(args, call);
   } else {
-    call.arena("B_X", args.x);
+    bind_plain_x(args, call);
   }
 }
 
 // x as f16, with the powers of two behind it.
 void bind_x16(const MatmulArgs& args, Describe& call) {
-  call.arena("B_X16", args.scratch).text("X16_ROWS", fmt::format("{}u", args.max_rows));
+  call.arena("B_X16", args.scratch).text("X16_ROWS", fmt::format("{}u", x_rows(args)));
 }
 
 void halve(const MatmulArgs& args, std::vector<KernelCall>& out) {
   Describe call(args.label + " (x as f16)", "matmul/halve.wgsl");
-  call.constant("B_STEP", args.step).arena("B_X", args.x);
+  call.constant("B_STEP", args.step);
+  bind_plain_x(args, call);
   bind_x16(args, call);
   call.text("COLS", fmt::format("{}u", args.weight.cols))
       .text("UNITS", fmt::format("{}u", units(args)));
-  call.number("WG", kHalveWorkgroup).grid({extent_of(args.rows)}).add_to(out);
+  call.number("WG", kHalveWorkgroup).grid({extent_of(args.rows), x_slots(args), 1}).add_to(out);
 }
 
 void quantize(const MatmulArgs& args, std::vector<KernelCall>& out) {
   Describe call(args.label + " (x as int8)", "matmul/quantize.wgsl");
-  call.constant("B_STEP", args.step).arena("B_X", args.x);
+  call.constant("B_STEP", args.step);
+  bind_plain_x(args, call);
   bind_x8(args, call);
   call.text("COLS", fmt::format("{}u", args.weight.cols))
       .text("UNITS", fmt::format("{}u", units(args)));
   call.text("ROW_COUNT", args.rows == Rows::kTokens ? "STEP_TOKEN_COUNT" : "STEP_OUTPUT_COUNT");
-  const GridDim rows{extent_of(args.rows), 1, by_unit(args) ? kQuantizeWorkgroup : 1};
+  if (x_slots(args) > 1) call.text("X_SLOTS", fmt::format("{}u", x_slots(args)));
+  const GridDim rows{extent_of(args.rows), x_slots(args), by_unit(args) ? kQuantizeWorkgroup : 1};
   const GridDim all{Extent::kOne, units(args), by_unit(args) ? 1 : kQuantizeWorkgroup};
   call.grid(by_unit(args) ? rows : all, by_unit(args) ? all : rows).add_to(out);
 }
@@ -201,11 +219,11 @@ base::Result<void> describe_matvec(const gpu::DeviceInfo& device, const MatmulAr
   call.number("PREFETCH", int8 && tuning.prefetch);
   call.number("TEAM_GROUPS", tuning.groups).number("COLUMNS", tuning.columns);
   const uint32_t limit = device.limits.max_workgroups_per_dimension;
-  const uint32_t n = div_up(div_up(chunk.n_rows, quant::kGroupRows), groups);
+  const uint32_t n = div_up(div_up(columns_of(args, chunk), quant::kGroupRows), groups);
   const uint32_t y = div_up(n, limit);
   const uint32_t x = div_up(n, y);
   call.number("GRID_X", x);
-  call.grid({Extent::kOne, x, 1}, {Extent::kOne, y, 1}, {extent_of(args.rows), 1, tuning.columns})
+  call.grid({Extent::kOne, x, 1}, {Extent::kOne, y, 1}, matvec_grid(args, tuning.columns))
       .add_to(out);
   return {};
 }
@@ -218,9 +236,9 @@ void describe_gemm(const MatmulArgs& args, const GemmTuning& tuning, const GpuWe
   call.arena("B_Y", args.y);
   call.number("TM", tuning.rows);
   if (int8) call.number("STEP_UNITS", tuning.step_units).number("TN", tuning.teams);
-  call.grid({Extent::kOne, div_up(chunk.n_rows, int8 ? 8 * tuning.teams : kTileColumns), 1},
-            {extent_of(args.rows), 1, 8 * tuning.rows})
-      .add_to(out);
+  const auto [y, z] = tile_grid(args, 8 * tuning.rows);
+  const uint32_t tile_n = int8 ? 8 * tuning.teams : kTileColumns;
+  call.grid({Extent::kOne, div_up(columns_of(args, chunk), tile_n), 1}, y, z).add_to(out);
 }
 
 void describe_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args,
@@ -233,8 +251,8 @@ void describe_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args,
   call.number("FRAGMENTS_M", tuning.fragments_m).number("FRAGMENTS_N", tuning.fragments_n);
   const uint32_t tile_n = tuning.subgroups_n * tuning.fragments_n * device.matrix.n;
   const uint32_t tile_m = tuning.subgroups_m * tuning.fragments_m * device.matrix.m;
-  call.grid({Extent::kOne, div_up(chunk.n_rows, tile_n), 1}, {extent_of(args.rows), 1, tile_m})
-      .add_to(out);
+  const auto [y, z] = tile_grid(args, tile_m);
+  call.grid({Extent::kOne, div_up(columns_of(args, chunk), tile_n), 1}, y, z).add_to(out);
 }
 
 // Bytes of workgroup memory of gemm_matrix.wgsl.
@@ -263,6 +281,16 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
   MatmulTuning tuning;
   // A software adapter compiles long, unrolled code slowly and gains nothing from it.
   const bool software = device.type == gpu::AdapterType::kSoftware;
+  if (args.parts && args.parts->routes && args.max_rows > kMatvecRows) {
+    const uint32_t tile = matmul_tile_rows(args.max_rows, args.parts->n_parts, args.parts->n_slots);
+    tuning.gemm.rows = tile / 8;
+    if (device.matrix.m > 0)
+      tuning.matrix.fragments_m =
+          std::max(tile / (tuning.matrix.subgroups_m * device.matrix.m), 1u);
+    tuning.kernel =
+        has_matrix(device, args, tuning.matrix) ? MatmulKernel::kMatrix : MatmulKernel::kGemm;
+    return tuning;
+  }
   if (has_matrix(device, args, tuning.matrix)) {
     tuning.kernel = MatmulKernel::kMatrix;
     return tuning;
@@ -274,26 +302,30 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
     return tuning;
   }
   MatvecTuning& matvec = tuning.matvec;
-  matvec.columns = std::min(args.max_rows, software ? 4u : 8u);
+  matvec.columns = args.parts ? 1 : std::min(args.max_rows, software ? 4u : 8u);
+  const uint32_t n_rows = work_rows(args);
+  const uint32_t n_units = units(args) * k_slots(args);
   matvec.own_int8 = matvec.prefetch = uses_int8(args) && args.max_rows == 1;
+  // Slots whose part lies in another chunk are passed over, so nothing is known of the next turn.
+  if (k_slots(args) > 1 && args.weight.chunks.size() > 1) matvec.prefetch = false;
   const uint32_t subgroup = device.subgroups ? std::max(device.subgroup_max, 32u) : 32u;
   if (matvec.own_int8 && !software) {
     // Large workgroups, so that x is made bytes by few of them; long teams where there are few
     // rows, so that enough loads are in flight. H200, 8B q4_0: 468 tok/s, with workgroups of 128 to
     // 256 343 to 423.
     matvec.workgroup = std::min(512u, device.limits.max_workgroup_invocations);
-    matvec.lanes = args.weight.rows >= kManyRows ? subgroup : 2 * subgroup;
+    matvec.lanes = n_rows >= kManyRows ? subgroup : 2 * subgroup;
     // More lanes than units would be idle.
-    while (matvec.lanes > subgroup && matvec.lanes >= 2 * units(args)) matvec.lanes /= 2;
+    while (matvec.lanes > subgroup && matvec.lanes >= 2 * n_units) matvec.lanes /= 2;
   } else {
     // Many workgroups first, so that all cores have some; then more weight rows in each, so that x
     // is read less often.
     constexpr uint32_t kEnough = 512;
-    if (args.max_rows == 1 && args.weight.rows >= 16 * kEnough) matvec.workgroup = 256;
+    if (args.max_rows == 1 && n_rows >= 16 * kEnough) matvec.workgroup = 256;
     for (matvec.lanes = matvec.workgroup; matvec.lanes > subgroup; matvec.lanes /= 2) {
       const uint32_t rows = matvec.workgroup / matvec.lanes * quant::kGroupRows;
-      const bool idle = !is_float(args.weight.type) && matvec.lanes >= 2 * units(args);
-      if (!idle && args.weight.rows / (2 * rows) < kEnough) break;
+      const bool idle = !is_float(args.weight.type) && matvec.lanes >= 2 * n_units;
+      if (!idle && n_rows / (2 * rows) < kEnough) break;
     }
   }
   // Gated pairs need two groups in a workgroup.
@@ -312,8 +344,8 @@ uint64_t matmul_scratch_bytes(const gpu::DeviceInfo&, const MatmulArgs& args,
                               const MatmulTuning& tuning) {
   if (!needs_scratch(args, tuning)) return 0;
   if (uses_matrix(tuning))
-    return (args.max_rows * (uint64_t{units(args)} * 64 + 8) + 255) / 256 * 256;
-  return (args.max_rows * units(args) * kBytesOfUnit + 255) / 256 * 256;
+    return (x_rows(args) * (uint64_t{units(args)} * 64 + 8) + 255) / 256 * 256;
+  return (x_rows(args) * units(args) * kBytesOfUnit + 255) / 256 * 256;
 }
 
 uint64_t matmul_scratch_bytes(const gpu::DeviceInfo& device, const MatmulArgs& args) {

@@ -46,6 +46,24 @@ struct MatmulNorm {
   float eps = 1e-6f;
 };
 
+// Several matrices of equal size in one weight, one after the other: a layer's experts or the heads
+// of a product by heads. A row goes through n_slots of them, and row * n_slots + slot is a pair. y
+// has a row for each pair, y_stride apart, unless the slots of a row are summed.
+struct MatmulParts {
+  uint32_t n_parts = 0;
+  uint32_t n_slots = 0;
+  // Which parts, by moe/route.h; gated results are multiplied by their weights. Without: slot s
+  // takes part s, and n_slots is n_parts.
+  std::optional<Slice> routes = {};
+  // The routes' pairs sorted by part, of moe/moe.h; of more than kMatvecRows rows.
+  std::optional<Slice> groups = {};
+  bool x_of_pairs = false;  // x has a row for each pair, not for each row
+  bool sums = false;        // of x_of_pairs and routes, up to kMatvecRows rows
+  // [n_parts * rows of one] f32, with routes and gated or summed. A sum takes each bias by its
+  // weight.
+  std::optional<Slice> bias = {};
+};
+
 struct MatmulArgs {
   std::string label;
   GpuWeight weight;
@@ -60,6 +78,8 @@ struct MatmulArgs {
   float softcap = 0.0f;
   Activation activation = Activation::kSilu;  // of kActivate
   Numerics numerics = Numerics::kExact;
+  std::optional<MatmulParts> parts = {};
+  uint32_t x_stride = 0;  // elements from row to row of x; 0 = cols
   uint32_t max_rows = 1;  // rows of the batch class: 1, 2, 4, 8, 16 or up to kMaxStepTokens
   Rows rows = Rows::kTokens;
   // Instead of reading x; only where matmul_makes_norm() says so.
@@ -74,6 +94,9 @@ enum class XForm : uint8_t { kPlain, kInt8, kF16 };
 XForm matmul_x_form(const gpu::DeviceInfo& device, const MatmulArgs& args);
 // Bytes of scratch the call needs (int8 activations, split-K partials); 0 when none.
 uint64_t matmul_scratch_bytes(const gpu::DeviceInfo& device, const MatmulArgs& args);
+// Rows of a tile of products by routed parts, which MatmulParts::groups is made for.
+uint32_t matmul_tile_rows(uint32_t max_rows, uint32_t n_parts, uint32_t n_slots);
+constexpr uint32_t kMatvecRows = 16;  // batch classes above it run in tiles
 // Whether the product of these arguments can make its x from a norm's input (args.norm is ignored).
 bool matmul_makes_norm(const gpu::DeviceInfo& device, const MatmulArgs& args);
 base::Result<void> matmul(const gpu::DeviceInfo& device, const MatmulArgs& args,

@@ -14,6 +14,28 @@
 @group(0) @binding(B_GAMMA) var<storage, read> gamma: array<vec4<f32>>;
 #endif
 #include "matmul/activations.wgsl"
+#ifdef SLOTS
+#include "matmul/parts.wgsl"
+#endif
+#ifdef SUM_SLOTS
+// K goes through all slots of a row: unit u is unit u % UNITS of slot u / UNITS.
+#define X_UNITS (UNITS * SLOTS)
+#define GROUP_AT(g, u) (g + slot_groups[(u) / UNITS])
+#define UNIT_AT(u) ((u) % UNITS)
+#define X_ROW_AT(m, u) (m + (u) / UNITS)
+const OUTSIDE = 0xffffffffu;
+var<workgroup> slot_groups: array<u32, SLOTS>;  // first group of each slot's part, OUTSIDE where the chunk has it not
+#else
+#define X_UNITS UNITS
+#define GROUP_AT(g, u) g
+#define UNIT_AT(u) u
+#define X_ROW_AT(m, u) m
+#endif
+#ifdef X_PROLOGUE
+#define X_UNIT_AT(u) u
+#else
+#define X_UNIT_AT(u) UNIT_AT(u)
+#endif
 #include "matmul/epilogue.wgsl"
 
 const TEAMS = WG / LANES;
@@ -31,8 +53,8 @@ var<workgroup> partial: array<vec4<f32>, WG * TEAM_GROUPS * COLUMNS>;
 
 #ifdef X_PROLOGUE
 // One row of x as bytes; the header is kept as scale and two sums of 16 bits to save room.
-var<workgroup> own_bytes: array<vec4<u32>, UNITS * 2u>;
-var<workgroup> own_scales: array<vec2<u32>, UNITS>;
+var<workgroup> own_bytes: array<vec4<u32>, X_UNITS * 2u>;
+var<workgroup> own_scales: array<vec2<u32>, X_UNITS>;
 #ifdef B_GAMMA
 var<workgroup> own_squares: array<f32, WG / SUBGROUP_MIN>;
 #endif
@@ -40,7 +62,7 @@ var<workgroup> own_squares: array<f32, WG / SUBGROUP_MIN>;
 fn load_bytes(m: u32, u: u32) -> Bytes {
   let h = own_scales[u];
   let sums = bitcast<vec2<i32>>(vec2<u32>(h.y << 16u, h.y)) >> vec2<u32>(16u);
-  return Bytes(own_bytes[u], own_bytes[UNITS + u], bytes_header(bitcast<f32>(h.x), sums));
+  return Bytes(own_bytes[u], own_bytes[X_UNITS + u], bytes_header(bitcast<f32>(h.x), sums));
 }
 fn own_scale(scale: f32, low: i32, high: i32) -> vec2<u32> {
   return vec2<u32>(bitcast<u32>(scale), bitcast<u32>((low & 0xffff) | (high << 16u)));
@@ -55,7 +77,15 @@ fn own_scale(scale: f32, low: i32, high: i32) -> vec2<u32> {
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32 LANE_BUILTINS) {
+#if defined(SLOTS) && !defined(SUM_SLOTS)
+  let m_count = step[ROW_COUNT] * SLOTS;
+  let part = part_of(wid.z);
+#if CHUNKED
+  if (!in_chunk(part)) { return; }
+#endif
+#else
   let m_count = step[ROW_COUNT];
+#endif
   let m_first = wid.z * COLUMNS;
   let wg_first = (wid.y * GRID_X + wid.x) * WG_GROUPS;
   let team = local / LANES;
@@ -64,20 +94,37 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 
 #for c in 0..COLUMNS
   // Rows beyond the last compute what is not stored.
+#ifdef SUM_SLOTS
+  let m_##c = min(m_first + c, m_count - 1u) * SLOTS;
+#elif defined(SLOTS)
+  let m_##c = x_row(min(m_first + c, m_count - 1u));
+#else
   let m_##c = min(m_first + c, m_count - 1u);
+#endif
 #endfor
 #for gi in 0..TEAM_GROUPS
+#if defined(SLOTS) && !defined(SUM_SLOTS)
+  let g_##gi = min(team_first + gi, N_GROUPS - 1u) + (part - FIRST_PART) * N_GROUPS;
+#else
   let g_##gi = min(team_first + gi, N_GROUPS - 1u);
+#endif
 #for c in 0..COLUMNS
   var acc_##gi##_##c = vec4<f32>();
 #endfor
 #endfor
 
+#ifdef SUM_SLOTS
+  for (var s = local; s < SLOTS; s += WG) {
+    let part = part_of(m_0 + s);
+    slot_groups[s] = select(OUTSIDE, (part - FIRST_PART) * N_GROUPS, in_chunk(part));
+  }
+  workgroupBarrier();
+#endif
 #if PREFETCH
 #for gi in 0..TEAM_GROUPS
-  var next_group_##gi = load_group(g_##gi, min(team_lane, UNITS - 1u));
+  var next_group_##gi = load_group(GROUP_AT(g_##gi, min(team_lane, X_UNITS - 1u)), UNIT_AT(min(team_lane, X_UNITS - 1u)));
 #for r in 0..4
-  var next_##gi##_##r = load_raw(g_##gi, r, min(team_lane, UNITS - 1u));
+  var next_##gi##_##r = load_raw(GROUP_AT(g_##gi, min(team_lane, X_UNITS - 1u)), r, UNIT_AT(min(team_lane, X_UNITS - 1u)));
 #endfor
 #endfor
 #endif

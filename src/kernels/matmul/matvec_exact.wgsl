@@ -1,10 +1,13 @@
   // Block types, f32 activations. Four rows of packed weights stay in registers while x passes by, four columns at a time.
-  for (var u = team_lane; u < UNITS; u += LANES) {
+  for (var u = team_lane; u < X_UNITS; u += LANES) {
+#if defined(SUM_SLOTS) && CHUNKED
+    if (slot_groups[u / UNITS] == OUTSIDE) { continue; }
+#endif
 #for gi in 0..TEAM_GROUPS
     {
-      let group = load_group(g_##gi, u);
+      let group = load_group(GROUP_AT(g_##gi, u), UNIT_AT(u));
 #for r in 0..4
-      let w_##r = load_unit(group, g_##gi, r, u);
+      let w_##r = load_unit(group, GROUP_AT(g_##gi, u), r, UNIT_AT(u));
 #endfor
 #for c in 0..COLUMNS
       var q_##c = vec4<f32>();  // sum of q * x, by row
@@ -21,7 +24,7 @@
 #endif
 #endfor
 #for c in 0..COLUMNS
-        let x_##c = load_x(m_##c, u * 32u + half * 16u + j * 4u);
+        let x_##c = load_x(X_ROW_AT(m_##c, u), UNIT_AT(u) * 32u + half * 16u + j * 4u);
         q_##c += vec4<f32>(dot(v_0, x_##c), dot(v_1, x_##c), dot(v_2, x_##c), dot(v_3, x_##c));
         s_##c += x_##c.x + x_##c.y + x_##c.z + x_##c.w;
 #endfor

@@ -1,31 +1,34 @@
   // Block types, int8 activations: eight dp4a a unit, row and column. With PREFETCH the weights of the next turn are on their way before
   // those of this one are used, the first ones since before x was made bytes; the last turn reads the last unit once more, which costs
   // nothing.
-  for (var u = team_lane; u < UNITS; u += LANES) {
+  for (var u = team_lane; u < X_UNITS; u += LANES) {
+#if defined(SUM_SLOTS) && CHUNKED
+    if (slot_groups[u / UNITS] == OUTSIDE) { continue; }
+#endif
 #if COLUMNS == 1
-    let x_0 = load_bytes(m_0, u);
+    let x_0 = load_bytes(X_ROW_AT(m_0, u), X_UNIT_AT(u));
 #endif
 #for gi in 0..TEAM_GROUPS
     {
 #if PREFETCH
 #for r in 0..4
-      let w_##r = unpack(next_##gi##_##r, next_group_##gi, r, u);
+      let w_##r = unpack(next_##gi##_##r, next_group_##gi, r, UNIT_AT(u));
 #endfor
-      let next = min(u + LANES, UNITS - 1u);
-      next_group_##gi = load_group(g_##gi, next);
+      let next = min(u + LANES, X_UNITS - 1u);
+      next_group_##gi = load_group(GROUP_AT(g_##gi, next), UNIT_AT(next));
 #for r in 0..4
-      next_##gi##_##r = load_raw(g_##gi, r, next);
+      next_##gi##_##r = load_raw(GROUP_AT(g_##gi, next), r, UNIT_AT(next));
 #endfor
 #else
-      let group = load_group(g_##gi, u);
+      let group = load_group(GROUP_AT(g_##gi, u), UNIT_AT(u));
 #for r in 0..4
-      let w_##r = load_unit(group, g_##gi, r, u);
+      let w_##r = load_unit(group, GROUP_AT(g_##gi, u), r, UNIT_AT(u));
 #endfor
 #endif
 #for c in 0..COLUMNS
       {
 #if COLUMNS > 1
-        let x_##c = load_bytes(m_##c, u);
+        let x_##c = load_bytes(X_ROW_AT(m_##c, u), X_UNIT_AT(u));
 #endif
 #if WEIGHT_SCALES == 1
 #for r in 0..4

@@ -5,14 +5,14 @@
 #ifdef B_GAMMA
   var squares = 0.0;
 #endif
-  for (var first = 0u; first < UNITS * 8u; first += WG) {
+  for (var first = 0u; first < X_UNITS * 8u; first += WG) {
     let i = first + local;
     let u = i / 8u;
     let part = i % 8u;
-    let plain = load_x(m_0, min(u, UNITS - 1u) * 32u + part * 4u);
+    let plain = load_x(m_0, min(u, X_UNITS - 1u) * 32u + part * 4u);
 #ifdef B_GAMMA
-    squares += select(0.0, dot(plain, plain), u < UNITS);
-    let v = plain * gamma[min(u, UNITS - 1u) * 8u + part];
+    squares += select(0.0, dot(plain, plain), u < X_UNITS);
+    let v = plain * gamma[min(u, X_UNITS - 1u) * 8u + part];
 #else
     let v = plain;
 #endif
@@ -26,18 +26,18 @@
     let words = vec4<u32>(word, subgroupShuffleXor(word, 1u), subgroupShuffleXor(word, 2u), subgroupShuffleXor(word, 3u));
     let sum = sum_of_bytes(words);
     let high_sum = subgroupShuffleXor(sum, 4u);
-    if (u < UNITS && part % 4u == 0u) { own_bytes[part / 4u * UNITS + u] = words; }
-    if (u < UNITS && part == 0u) { own_scales[u] = own_scale(largest / 127.0, sum, high_sum); }
+    if (u < X_UNITS && part % 4u == 0u) { own_bytes[part / 4u * X_UNITS + u] = words; }
+    if (u < X_UNITS && part == 0u) { own_scales[u] = own_scale(largest / 127.0, sum, high_sum); }
   }
 #ifdef B_GAMMA
   let subgroup_squares = subgroupAdd(squares);
   if (lane == 0u) { own_squares[local / lane_count] = subgroup_squares; }
 #endif
 #else
-  for (var u = local; u < UNITS; u += WG) {
+  for (var u = local; u < X_UNITS; u += WG) {
     let q = quantize_x(m_0, u);
     own_bytes[u] = q.lo;
-    own_bytes[UNITS + u] = q.hi;
+    own_bytes[X_UNITS + u] = q.hi;
     own_scales[u] = own_scale(q.scale, q.sums.x, q.sums.y);
   }
 #endif

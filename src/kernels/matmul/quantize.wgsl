@@ -14,7 +14,11 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let u = id.x;
   let m = id.y;
 #endif
+#ifdef X_SLOTS
+  if (u >= UNITS || m >= step[ROW_COUNT] * X_SLOTS) { return; }
+#else
   if (u >= UNITS || m >= step[ROW_COUNT]) { return; }
+#endif
   let q = quantize_x(m, u);
   x8[x8_half(m, u, 0u)] = q.lo;
   x8[x8_half(m, u, 1u)] = q.hi;

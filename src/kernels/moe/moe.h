@@ -28,6 +28,33 @@ struct MoeShape {
 // Errors: kUnsupported naming what is out of range.
 base::Result<void> check_moe(std::string_view label, const MoeShape& shape);
 
+struct MoeArgs {
+  std::string label;
+  MoeShape shape;
+  GpuWeight gate_up, down;  // chunks of whole experts
+  Slice step = {};
+  Slice logits = {};
+  Slice x = {};
+  Slice y = {};
+  std::optional<Slice> selection_bias = {};
+  std::optional<Slice> gate_up_bias = {};  // [n_experts * 2 * ffn] as the rows of gate_up lie
+  std::optional<Slice> down_bias = {};     // [n_experts * hidden]
+  bool adds = false;                       // y += instead of y =
+  // In buffers of their own, which other layers' experts may use after: moe_routes_bytes() and
+  // moe_groups_bytes().
+  Slice routes = {};
+  Slice groups = {};
+  Slice scratch = {};  // of moe_scratch_bytes()
+  Numerics numerics = Numerics::kExact;
+  uint32_t max_rows = 1;
+  Rows rows = Rows::kTokens;
+};
+uint64_t moe_routes_bytes(const MoeShape& shape, uint32_t max_rows);
+uint64_t moe_groups_bytes(const MoeShape& shape, uint32_t max_rows);
+uint64_t moe_scratch_bytes(const gpu::DeviceInfo& device, const MoeArgs& args);
+base::Result<void> moe(const gpu::DeviceInfo& device, const MoeArgs& args,
+                       std::vector<KernelCall>& out);
+
 // The CPU form; y may not overlap x. hidden and 2 * ffn are multiples of CpuMatrix::kRowGroup.
 struct MoeCpuArgs {
   MoeShape shape;

@@ -1,7 +1,5 @@
 // Experts on the CPU: rows are sorted by expert, then each expert is an ordinary product over its
 // rows, all experts in one go so that they fill the threads together.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -109,15 +107,6 @@ void combine_row(const MoeCpuArgs& args, const Scratch& s, uint32_t row) {
 }
 
 }  // namespace
-
-base::Result<void> check_moe(std::string_view label, const MoeShape& shape) {
-  PUNA_TRY(check_route(label, shape.route));
-  if (shape.ffn % 8 == 0 && shape.hidden % CpuMatrix::kRowGroup == 0) return {};
-  return base::fail(base::ErrorCode::kUnsupported,
-                    fmt::format("The experts of {} are {} x {}; multiples of {} and 8 are "
-                                "supported.",
-                                label, shape.hidden, shape.ffn, CpuMatrix::kRowGroup));
-}
 
 uint64_t moe_cpu_scratch_bytes(const MoeShape& shape, uint32_t max_rows) {
   return lay_out(shape, max_rows, nullptr).total;

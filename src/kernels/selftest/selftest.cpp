@@ -160,8 +160,8 @@ class Runner {
                                                 epilogue, numerics, shift, scale, kActivation}));
     matmul_ref({weight.data(), rows, cols, x.data(), expected.data(), n_rows, n_out, 0, epilogue, 0,
                 shift, scale, kActivation});
-    static constexpr const char* kEpilogues[] = {"",        ", add",     ", swiglu",
-                                                 ", geglu", ", softcap", ", bias, scale, gelu"};
+    static constexpr const char* kEpilogues[] = {
+        "", ", add", ", swiglu", ", geglu", ", clamped swiglu", ", softcap", ", bias, scale, gelu"};
     return record("matmul", label,
                   fmt::format("{}x{}, {} rows{}", rows, cols, n_rows,
                               kEpilogues[static_cast<size_t>(epilogue)]),
