@@ -29,6 +29,7 @@ std::span<const Command> commands();
 Action add_bench(CLI::App& app);
 Action add_detokenize(CLI::App& app);
 Action add_devices(CLI::App& app);
+Action add_embed(CLI::App& app);
 Action add_inspect(CLI::App& app);
 Action add_logits(CLI::App& app);
 Action add_pull(CLI::App& app);

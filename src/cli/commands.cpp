@@ -9,6 +9,8 @@ constexpr Command kCommands[] = {
     {"pull", "Fetch a model of the catalogue into the store", "puna pull smollm2", add_pull},
     {"logits", "Write the logits of every position of a token list",
      "puna logits --model model.gguf --tokens 1,2,3 --output x.npy --device cpu", add_logits},
+    {"embed", "Write the embeddings of texts or of a token list",
+     "puna embed --model model.gguf \"A text\" \"Another\" --output x.npy", add_embed},
     {"tokenize", "Print the token ids of a text", "puna tokenize --model smollm2 \"Hello world\"",
      add_tokenize},
     {"detokenize", "Print the text of token ids", "puna detokenize --model smollm2 19556,905",

@@ -9,7 +9,7 @@
 namespace puna::cli {
 namespace {
 
-constexpr std::string_view kPlannedCommands[] = {"cp",         "create", "embed", "list",
+constexpr std::string_view kPlannedCommands[] = {"cp",         "create", "list",
                                                  "perplexity", "ps",     "push",  "rm",
                                                  "serve",      "show",   "stop",  "tune"};
 constexpr std::string_view kPlannedFlags[] = {"--format", "--gpu-layers", "--mlock", "--no-mmap"};

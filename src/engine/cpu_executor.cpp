@@ -55,7 +55,7 @@ class CpuExecutor : public Executor {
   }
 
   Result<StepTimes> time_step(const plan::Step& step) override {
-    std::vector<float> logits(step.output_rows.size() * program_->graph().vocab);
+    std::vector<float> logits(step.output_rows.size() * program_->graph().n_out());
     return time_kernels(*program_, step, pages_, logits);
   }
 

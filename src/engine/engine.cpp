@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/pooling.h"
 #include "plan/fuse.h"
 
 namespace puna::engine {
@@ -23,7 +24,10 @@ uint32_t round_up(uint32_t v, uint32_t to) { return (v + to - 1) / to * to; }
 // The context to plan for: as asked, else the smaller of trained and kDefaultContext.
 Result<uint32_t> choose_context(const models::Config& config,
                                 const std::optional<uint32_t>& asked) {
-  if (!asked) return std::min(config.context, kDefaultContext);
+  if (!asked) {
+    const uint32_t usual = config.usual_context > 0 ? config.usual_context : kDefaultContext;
+    return std::min({config.context, kDefaultContext, usual});
+  }
   if (*asked == 0) return config.context;
   if (*asked > config.context) {
     return base::fail(
@@ -53,11 +57,23 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
   auto engine = std::unique_ptr<Engine>(new Engine());
   PUNA_CO_TRY_CONTEXT(engine->config_, models::read_config(file),
                       fmt::format("While loading {}", file.name));
-  PUNA_CO_TRY_CONTEXT(plan::Graph graph, models::build(file, engine->config_),
-                      fmt::format("While loading {}", file.name));
   PUNA_CO_TRY(engine->context_, choose_context(engine->config_, options.context));
+  engine->config_.planned_context = engine->context_;
+  engine->pooling_ = models::pooling_of(engine->config_, options.pooling);
+  PUNA_CO_TRY_CONTEXT(plan::Graph graph,
+                      options.embeddings
+                          ? models::build_embeddings(file, engine->config_, engine->pooling_)
+                          : models::build(file, engine->config_),
+                      fmt::format("While loading {}", file.name));
+  if (graph.embeds && !options.embeddings) {
+    co_return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("The model {} gives embeddings, no text; puna embed computes them.",
+                    file.name));
+  }
   graph = plan::fuse(std::move(graph));
   engine->vocab_ = graph.vocab;
+  engine->n_out_ = graph.n_out();
 
   plan::CacheConfig cache;
   cache.type = options.kv_type;
@@ -144,6 +160,42 @@ Task<Result<void>> Engine::logits(std::vector<int32_t> tokens, std::span<float> 
   }
   forget(0);
   co_return {};
+}
+
+Task<Result<std::vector<float>>> Engine::embed(std::vector<int32_t> tokens) {
+  PUNA_CHECK(options_.embeddings);
+  PUNA_CO_TRY(check_tokens(tokens));
+  const auto n_tokens = static_cast<uint32_t>(tokens.size());
+  if (n_tokens == 0 || n_tokens > context_) {
+    co_return base::fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("A text of {} tokens is given, but 1 to {} (the context) are expected.",
+                    n_tokens, context_));
+  }
+  if (!config_.causal && n_tokens > kernels::kMaxStepTokens) {
+    co_return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("A text of {} tokens is given; this model sees a text as a whole, and up to {} "
+                    "tokens of it are supported.",
+                    n_tokens, kernels::kMaxStepTokens));
+  }
+  forget(0);
+  PUNA_CO_TRY(make_room(0, n_tokens));
+  const Span wanted = rows_of(pooling_, config_.causal, n_tokens);
+  std::vector<float> rows(size_t{wanted.end - wanted.begin} * n_out_);
+  for (uint32_t from = 0; from < n_tokens; from += kernels::kMaxStepTokens) {
+    const uint32_t n = std::min(kernels::kMaxStepTokens, n_tokens - from);
+    plan::Step step = make_step(0, std::span(tokens).subspan(from, n), from);
+    const uint32_t begin = std::max(wanted.begin, from), end = std::min(wanted.end, from + n);
+    for (uint32_t t = begin; t < end; ++t) step.output_rows.push_back(t - from);
+    const auto out = step.output_rows.empty()
+                         ? std::span<float>()
+                         : std::span(rows).subspan(size_t{begin - wanted.begin} * n_out_,
+                                                   step.output_rows.size() * n_out_);
+    PUNA_CO_TRY(co_await executor_->run(std::move(step), out));
+  }
+  forget(0);
+  co_return pooled(pooling_, std::move(rows), n_out_);
 }
 
 Task<Result<GenerateStats>> Engine::generate(uint32_t sequence, std::vector<int32_t> prompt,

@@ -31,6 +31,8 @@ struct EngineOptions {
   kernels::Numerics numerics = kernels::Numerics::kFast;
   int n_threads = 0;         // CPU device: 0 = one per physical core
   uint32_t n_sequences = 1;  // how many sequences may be held at once
+  bool embeddings = false;   // load for embed(): without the output layer
+  std::optional<models::Pooling> pooling;  // of embed(); none = as the file says
   LoadHooks hooks;
 };
 
@@ -79,6 +81,13 @@ class Engine {
   // context.
   base::Task<base::Result<void>> logits(std::vector<int32_t> tokens, std::span<float> out);
 
+  // The embedding of a text, evaluated afresh from position 0: [n_out()], or [tokens, n_out()] when
+  // pooling() is kNone. Forgets sequence 0. Only of an engine loaded for embeddings. Errors: as
+  // logits(); kUnsupported for a text longer than one step of a model whose tokens see all others.
+  base::Task<base::Result<std::vector<float>>> embed(std::vector<int32_t> tokens);
+  models::Pooling pooling() const { return pooling_; }
+  uint32_t n_out() const { return n_out_; }
+
   // Continues sequence `sequence`, whose cache may hold a prefix of `prompt` (which is reused).
   // on_token sees each new token. Errors: kInvalidArgument when the prompt is empty, holds unknown
   // ids, or leaves no room in the context (both numbers named).
@@ -112,6 +121,8 @@ class Engine {
   EngineOptions options_;
   uint32_t context_ = 0;
   uint32_t vocab_ = 0;
+  uint32_t n_out_ = 0;  // of a row of outputs: the vocabulary, or the size of an embedding
+  models::Pooling pooling_ = models::Pooling::kLast;
   std::unique_ptr<base::ThreadPool> pool_;
   std::unique_ptr<gpu::Device> device_;
   std::unique_ptr<Executor> executor_;

@@ -35,8 +35,8 @@ constexpr double kChainMs = 20;
 class GpuExecutor : public Executor {
  public:
   GpuExecutor(gpu::Device& device, std::unique_ptr<GpuProgram> program, plan::CacheConfig cache,
-              uint32_t vocab)
-      : device_(device), program_(std::move(program)), cache_(cache), vocab_(vocab) {}
+              uint32_t n_out)
+      : device_(device), program_(std::move(program)), cache_(cache), n_out_(n_out) {}
 
   ~GpuExecutor() override {
     if (logits_readback_.value != 0) device_.destroy_buffer(logits_readback_);
@@ -47,7 +47,7 @@ class GpuExecutor : public Executor {
 
   Result<void> create_readbacks() {
     PUNA_TRY(logits_readback_,
-             device_.create_buffer(plan::kHeadRows * uint64_t{vocab_} * sizeof(float),
+             device_.create_buffer(plan::kHeadRows * uint64_t{n_out_} * sizeof(float),
                                    gpu::BufferUse::kReadback, "logits read-back"));
     for (Slot& slot : slots_) {
       PUNA_TRY(slot.readback,
@@ -72,13 +72,13 @@ class GpuExecutor : public Executor {
       PUNA_CO_TRY(write_outputs(std::span(step.output_rows).subspan(first, n)));
       program_->record(Part::kHead, program_->class_for(Part::kHead, n), {step.n_tokens(), n, 1},
                        list_);
-      const uint64_t bytes = n * uint64_t{vocab_} * sizeof(float);
+      const uint64_t bytes = n * uint64_t{n_out_} * sizeof(float);
       list_.copy(program_->buffer(program_->plan().logits), program_->plan().logits.offset,
                  logits_readback_, 0, bytes);
       PUNA_CO_TRY(device_.submit(list_));
       list_.clear();
       PUNA_CO_TRY(co_await read_back(
-          logits_readback_, std::as_writable_bytes(logits.subspan(first * vocab_, n * vocab_))));
+          logits_readback_, std::as_writable_bytes(logits.subspan(first * n_out_, n * n_out_))));
     }
     co_return {};
   }
@@ -243,7 +243,7 @@ class GpuExecutor : public Executor {
   gpu::Device& device_;
   std::unique_ptr<GpuProgram> program_;
   plan::CacheConfig cache_;
-  uint32_t vocab_;
+  uint32_t n_out_;
   gpu::CommandList list_;
   gpu::BufferId logits_readback_;
   std::array<Slot, kInFlight> slots_;
@@ -268,7 +268,7 @@ Task<Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file,
                              {options.numerics, batch_classes(options.max_batch)}));
   PUNA_CO_TRY(auto program, co_await GpuProgram::create(device, std::move(plan)));
   PUNA_CO_TRY(co_await load_weights(file, graph, *program, device, hooks));
-  auto executor = std::make_unique<GpuExecutor>(device, std::move(program), cache, graph.vocab);
+  auto executor = std::make_unique<GpuExecutor>(device, std::move(program), cache, graph.n_out());
   PUNA_CO_TRY(executor->create_readbacks());
   co_return executor;
 }

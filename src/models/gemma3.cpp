@@ -35,7 +35,7 @@ base::Result<plan::Graph> build_gemma3(const formats::ModelFile& file, const Con
     if (local) {
       spec.window = static_cast<uint32_t>(window);
       spec.rope.base = static_cast<float>(local_base);
-      spec.rope.freq_scale = 1.0f;
+      spec.rope.freq_scale = 1.0f;  // only global layers were stretched
     }
     x = sandwich_layer(b, c, x, spec);
   }

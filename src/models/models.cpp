@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/builder.h"
+#include "plan/embeddings.h"
+
 namespace puna::models {
 
 using base::ErrorCode;
@@ -14,9 +17,20 @@ using formats::ModelFile;
 namespace {
 
 constexpr Architecture kArchitectures[] = {
-    {"gemma2", build_gemma2},     {"gemma3", build_gemma3},   {"granite", build_granite},
-    {"llama", build_llama},       {"qwen2", build_qwen2},     {"qwen3", build_qwen3},
-    {"qwen3moe", build_qwen3moe}, {"smollm3", build_smollm3},
+    {"bert", build_bert},
+    {"gemma2", build_gemma2},
+    {"gemma3", build_gemma3},
+    {"gemma4", build_gemma4},
+    {"granite", build_granite},
+    {"llama", build_llama},
+    {"mistral3", build_mistral3},
+    {"nomic-bert", build_bert},
+    {"olmo2", build_olmo2},
+    {"phi3", build_phi3},
+    {"qwen2", build_qwen2},
+    {"qwen3", build_qwen3},
+    {"qwen3moe", build_qwen3moe},
+    {"smollm3", build_smollm3},
 };
 
 // A count from metadata, within bounds no real model exceeds, so that products below cannot
@@ -36,6 +50,18 @@ Result<uint32_t> count_or(const ModelFile& file, const std::string& key, uint64_
   return count(file, key, limit);
 }
 
+Result<std::optional<Pooling>> read_pooling(const ModelFile& file, const std::string& key) {
+  if (!file.find(key)) return std::optional<Pooling>();
+  PUNA_TRY(const uint64_t kind, file.get_uint(key));
+  if (kind > static_cast<uint64_t>(Pooling::kRank)) {
+    return base::fail(ErrorCode::kUnsupported,
+                      fmt::format("The key \"{}\" is {}; 0 to 4 (none, mean, cls, last, rank) are "
+                                  "supported.",
+                                  key, kind));
+  }
+  return std::optional(static_cast<Pooling>(kind));
+}
+
 const Architecture* find(std::string_view name) {
   for (const Architecture& a : kArchitectures) {
     if (a.name == name) return &a;
@@ -44,6 +70,33 @@ const Architecture* find(std::string_view name) {
 }
 
 }  // namespace
+
+std::string_view name(Pooling pooling) {
+  constexpr std::string_view kNames[] = {"none", "mean", "cls", "last", "rank"};
+  return kNames[static_cast<size_t>(pooling)];
+}
+
+Result<std::vector<uint32_t>> layer_counts(const ModelFile& file, const std::string& key,
+                                           uint32_t n_layers) {
+  constexpr uint64_t kMost = 1 << 22;
+  const formats::Value* value = file.find(key);
+  if (!value) return std::vector<uint32_t>();
+  std::vector<uint64_t> counts;
+  if (const auto* list = std::get_if<std::vector<uint64_t>>(value)) {
+    counts = *list;
+  } else if (const auto* signed_list = std::get_if<std::vector<int64_t>>(value)) {
+    for (const int64_t v : *signed_list) counts.push_back(static_cast<uint64_t>(v));
+  } else {
+    PUNA_TRY(const uint32_t one, count(file, key, kMost));
+    counts.assign(n_layers, one);
+  }
+  if (counts.size() != n_layers || std::ranges::max(counts) > kMost) {
+    return base::fail(ErrorCode::kCorrupt,
+                      fmt::format("The key \"{}\" lists {} numbers, but {} up to {} are expected.",
+                                  key, counts.size(), n_layers, kMost));
+  }
+  return std::vector<uint32_t>(counts.begin(), counts.end());
+}
 
 Result<float> positive(const ModelFile& file, std::string_view key, double otherwise) {
   PUNA_TRY(const double v, file.get_float(key, otherwise));
@@ -72,9 +125,11 @@ Result<Config> read_config(const ModelFile& file) {
   const std::string p = c.architecture + ".";
   PUNA_TRY(c.n_layers, count(file, p + "block_count", 4096));
   PUNA_TRY(c.hidden, count(file, p + "embedding_length", 1 << 20));
-  PUNA_TRY(c.ffn, count(file, p + "feed_forward_length", 1 << 22));
+  PUNA_TRY(const auto ffn, layer_counts(file, p + "feed_forward_length", c.n_layers));
+  c.ffn = ffn.empty() ? 0 : *std::ranges::max_element(ffn);
   PUNA_TRY(c.n_heads, count(file, p + "attention.head_count", 1 << 14));
-  PUNA_TRY(c.n_kv_heads, count_or(file, p + "attention.head_count_kv", 1 << 14, c.n_heads));
+  PUNA_TRY(const auto kv_heads, layer_counts(file, p + "attention.head_count_kv", c.n_layers));
+  c.n_kv_heads = kv_heads.empty() ? c.n_heads : *std::ranges::max_element(kv_heads);
   PUNA_TRY(c.head_dim,
            count_or(file, p + "attention.key_length", 1 << 14, std::max(1u, c.hidden / c.n_heads)));
   PUNA_TRY(const uint32_t value_dim,
@@ -96,16 +151,11 @@ Result<Config> read_config(const ModelFile& file) {
             "The key \"{}rope.dimension_count\" is {}, but an even number up to {} is expected.", p,
             c.n_rot, c.head_dim));
   }
-  PUNA_TRY(const std::string scaling, file.get_string(p + "rope.scaling.type", "none"));
-  if (scaling == "linear") {
-    PUNA_TRY(const float factor, positive(file, p + "rope.scaling.factor", 1.0));
-    c.rope_freq_scale = 1.0f / factor;
-  } else if (scaling != "none") {
-    return base::fail(
-        ErrorCode::kUnsupported,
-        fmt::format("The rope scaling \"{}\" is not supported (supported: none, linear).",
-                    scaling));
-  }
+  PUNA_TRY(read_rope_scaling(file, c));
+  PUNA_TRY(c.causal, file.get_bool(p + "attention.causal", true));
+  // Such a model takes a text in one step.
+  if (!c.causal) c.usual_context = kernels::kMaxStepTokens;
+  PUNA_TRY(c.pooling, read_pooling(file, p + "pooling_type"));
   const formats::Tensor* table = file.find_tensor("token_embd.weight");
   if (!table) return base::fail(ErrorCode::kNotFound, "Tensor \"token_embd.weight\" is missing.");
   c.vocab = static_cast<uint32_t>(std::min<uint64_t>(table->rows(), UINT32_MAX));
@@ -120,6 +170,29 @@ Result<Config> read_config(const ModelFile& file) {
 
 Result<plan::Graph> build(const ModelFile& file, const Config& config) {
   return find(config.architecture)->build(file, config);
+}
+
+Pooling pooling_of(const Config& config, const std::optional<Pooling>& asked) {
+  if (asked) return *asked;
+  return config.pooling.value_or(config.causal ? Pooling::kLast : Pooling::kMean);
+}
+
+Result<plan::Graph> build_embeddings(const ModelFile& file, const Config& config,
+                                     Pooling pooling) {
+  PUNA_TRY(plan::Graph graph, build(file, config));
+  PUNA_TRY(graph, plan::embeddings_of(std::move(graph)));
+  if (pooling != Pooling::kRank) return graph;
+  const plan::Value rows{graph.logits};
+  plan::Builder b(file, std::move(graph));
+  if (!b.has("cls.output.weight")) {
+    return base::fail(ErrorCode::kUnsupported,
+                      "The pooling \"rank\" needs a classifier, but there is no tensor "
+                      "\"cls.output.weight\".");
+  }
+  const bool dense = b.has("cls.weight");
+  const plan::Value x =
+      dense ? b.activated("cls.weight", rows, kernels::Activation::kTanh) : rows;
+  return b.finish_embeddings(b.matmul({"cls.output.weight"}, x));
 }
 
 }  // namespace puna::models

@@ -3,15 +3,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "formats/model_file.h"
 #include "plan/graph.h"
 
 namespace puna::models {
+
+// How the rows of a text become one embedding: its mean, its first row, its last, or a score that a
+// classifier makes of one; kNone keeps all rows. The numbers are GGUF's.
+enum class Pooling : uint8_t { kNone = 0, kMean = 1, kCls = 2, kLast = 3, kRank = 4 };
+std::string_view name(Pooling pooling);
 
 // What every architecture has, read and checked from metadata.
 struct Config {
@@ -28,7 +35,16 @@ struct Config {
   float norm_eps = 1e-6f;
   float rope_base = 10000.0f;
   uint32_t n_rot = 0;
-  float rope_freq_scale = 1.0f;  // linear scaling
+  float rope_freq_scale = 1.0f;  // 1 / the factor that the context is stretched by
+  kernels::Yarn yarn;
+  float rope_magnitude = 1.0f;
+  uint32_t original_context = 0;  // before it was stretched; 0 = unknown
+  uint32_t usual_context = 0;     // what the default context should not exceed; 0 = no such bound
+  // Tokens a sequence may hold; set between read_config() and build(), for models whose weights
+  // depend on it.
+  uint32_t planned_context = 0;
+  bool causal = true;              // false: a token sees those after it too
+  std::optional<Pooling> pooling;  // of embeddings, where the file says
 };
 
 struct Architecture {
@@ -45,14 +61,35 @@ std::span<const Architecture> architectures();
 base::Result<Config> read_config(const formats::ModelFile& file);
 base::Result<plan::Graph> build(const formats::ModelFile& file, const Config& config);
 
+// The pooling asked for, else the file's, else the last row of a causal model and the mean of
+// another.
+Pooling pooling_of(const Config& config, const std::optional<Pooling>& asked);
+// The graph that gives embeddings, or with kRank the scores of the file's classifier. Errors: also
+// kUnsupported for kRank without a classifier.
+base::Result<plan::Graph> build_embeddings(const formats::ModelFile& file, const Config& config,
+                                           Pooling pooling);
+
+// A count for each layer: a list of n_layers, or one number for all; empty without the key. Errors:
+// kCorrupt naming the key.
+base::Result<std::vector<uint32_t>> layer_counts(const formats::ModelFile& file,
+                                                 const std::string& key, uint32_t n_layers);
+
+// The fields of rope scaling. Errors: kUnsupported naming the kind, kCorrupt naming the key.
+base::Result<void> read_rope_scaling(const formats::ModelFile& file, Config& config);
+
 // A key that must hold a positive number. Errors: kCorrupt naming it.
 base::Result<float> positive(const formats::ModelFile& file, std::string_view key,
                              double otherwise);
 
+base::Result<plan::Graph> build_bert(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gemma2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gemma3(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_gemma4(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_granite(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_llama(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_mistral3(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_olmo2(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_phi3(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen3(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen3moe(const formats::ModelFile& file, const Config& config);

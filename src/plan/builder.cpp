@@ -59,6 +59,27 @@ std::optional<VectorId> Builder::vector(std::string_view name, uint32_t n) {
   return vector(VectorSpec{std::string(name), {*tensor}, n});
 }
 
+// Several tensors, one after the other, n elements together.
+std::optional<VectorId> Builder::vectors(const std::vector<std::string>& names, uint32_t n) {
+  VectorSpec spec;
+  for (const std::string& name : names) {
+    const formats::Tensor* tensor = file_.find_tensor(name);
+    const auto length =
+        tensor ? static_cast<uint32_t>(std::min<uint64_t>(tensor->columns(), n)) : n;
+    const std::optional<uint32_t> position = matrix(name, 1, length);
+    if (!position) return std::nullopt;
+    spec.label += (spec.label.empty() ? "" : "+") + name;
+    spec.tensors.push_back(*position);
+    spec.n += length;
+  }
+  if (spec.n != n) {
+    fail(ErrorCode::kCorrupt,
+         fmt::format("\"{}\" has {} elements, but {} are expected.", spec.label, spec.n, n));
+    return std::nullopt;
+  }
+  return vector(std::move(spec));
+}
+
 VectorId Builder::vector(VectorSpec spec) {
   for (VectorId i = 0; i < graph_.vectors.size(); ++i) {
     if (graph_.vectors[i].tensors == spec.tensors && graph_.vectors[i].order == spec.order)
@@ -78,22 +99,41 @@ WeightId Builder::weight(WeightSpec spec) {
   return static_cast<WeightId>(graph_.weights.size() - 1);
 }
 
-Value Builder::embed(std::string_view table, float scale) {
+// Appends the lookup; its result is `out`, or a new value.
+Value Builder::look_up(std::string_view table, float scale, kernels::EmbedRow row,
+                       std::optional<Value> out) {
   const formats::Tensor* tensor = file_.find_tensor(table);
-  const uint32_t hidden =
+  const uint32_t n =
       tensor ? static_cast<uint32_t>(std::min<uint64_t>(tensor->columns(), UINT32_MAX)) : 0;
-  const std::optional<uint32_t> position = matrix(table, 0, hidden);
-  const Value out = make("embed", hidden, Rows::kTokens);
-  if (error_) return out;
-  graph_.vocab = static_cast<uint32_t>(tensor->rows());
-  const WeightId id = weight({std::string(table),
-                              tensor->type,
-                              graph_.vocab,
-                              hidden,
-                              {*position},
-                              RowOrder::kConcatenated});
-  graph_.ops.emplace_back(EmbedOp{id, out.id, scale});
-  return out;
+  const std::optional<uint32_t> position = matrix(table, 0, out ? columns(*out) : n);
+  const Value x = out ? *out : make(table, n, Rows::kTokens);
+  if (error_) return x;
+  const auto rows = static_cast<uint32_t>(tensor->rows());
+  const WeightId id =
+      weight({std::string(table), tensor->type, rows, n, {*position}, RowOrder::kConcatenated});
+  graph_.ops.emplace_back(EmbedOp{id, x.id, scale, row, out.has_value()});
+  return x;
+}
+
+Value Builder::embed(std::string_view table, float scale) {
+  const Value x = look_up(table, scale, kernels::EmbedRow::kToken, {});
+  if (error_) return x;
+  const auto rows = static_cast<uint32_t>(file_.find_tensor(table)->rows());
+  // Tables beside the token embeddings have as many rows.
+  if (graph_.vocab != 0 && rows != graph_.vocab) {
+    fail(ErrorCode::kCorrupt, fmt::format("Tensor \"{}\" has {} rows for a vocabulary of {}.", table,
+                                          rows, graph_.vocab));
+  }
+  graph_.vocab = rows;
+  return x;
+}
+
+Value Builder::add_positions(Value x, std::string_view table) {
+  return look_up(table, 1.0f, kernels::EmbedRow::kPosition, x);
+}
+
+Value Builder::add_first_row(Value x, std::string_view table) {
+  return look_up(table, 1.0f, kernels::EmbedRow::kFirst, x);
 }
 
 Value Builder::rms_norm(Value x, std::string_view gamma, float eps) {
@@ -102,6 +142,31 @@ Value Builder::rms_norm(Value x, std::string_view gamma, float eps) {
   const Value y = make(gamma, n, rows_of(x));
   if (!error_) graph_.ops.emplace_back(NormOp{std::string(gamma), x.id, {}, {}, id, y.id, eps});
   return y;
+}
+
+Value Builder::norm_parts(Value x, const PartsSpec& spec) {
+  kernels::NormPartsShape shape = spec.shape;
+  if (shape.x_stride == 0) shape.x_stride = columns(x);
+  if (shape.n == 0) shape.n = (shape.x_stride - shape.x_column) / shape.n_parts;
+  const uint32_t n_weights = shape.n * (shape.weights_by_part ? shape.n_parts : 1);
+  NormPartsOp op{spec.gamma.empty() ? graph_.values[x.id].label : spec.gamma.front(), x.id, {}, {}, {},
+                 shape};
+  if (!spec.gamma.empty()) op.gamma = vectors(spec.gamma, n_weights);
+  if (!spec.beta.empty()) op.beta = vectors({spec.beta}, n_weights);
+  if (spec.apart) op.y = make(op.label, shape.n * shape.n_parts, rows_of(x)).id;
+  const Value y = {op.y.value_or(x.id)};
+  if (!error_) graph_.ops.emplace_back(std::move(op));
+  return y;
+}
+
+Value Builder::layer_norm(Value x, std::string_view gamma, float eps, bool apart) {
+  PartsSpec spec;
+  spec.shape.kind = kernels::NormKind::kLayer;
+  spec.shape.eps = eps;
+  spec.gamma = {std::string(gamma)};
+  if (has(bias_of(gamma))) spec.beta = bias_of(gamma);
+  spec.apart = apart;
+  return norm_parts(x, spec);
 }
 
 Value Builder::matmul(const std::vector<std::string>& names, Value x) {
@@ -227,8 +292,8 @@ void Builder::gated_product(WeightSpec spec, Value x, Value y, kernels::Activati
 }
 
 Value Builder::attention(Value qkv, const AttentionSpec& spec) {
-  const uint64_t wanted =
-      (uint64_t{graph_.n_heads} + 2 * uint64_t{spec.n_kv_heads}) * spec.head_dim;
+  const uint64_t kv_heads = spec.keys_of ? 0 : 2 * uint64_t{spec.n_kv_heads};
+  const uint64_t wanted = (uint64_t{graph_.n_heads} + kv_heads) * spec.head_dim;
   if (!error_ && columns(qkv) != wanted) {
     fail(ErrorCode::kCorrupt, fmt::format("The attention weights of layer {} give {} values, but "
                                           "{} heads and {} KV heads of {} need {}.",
@@ -243,6 +308,14 @@ Value Builder::attention(Value qkv, const AttentionSpec& spec) {
                      "elements a multiple of 4.",
                      spec.layer, graph_.n_heads, spec.n_kv_heads, spec.head_dim));
   }
+  if (!error_ && spec.keys_of &&
+      (*spec.keys_of >= graph_.kv.size() || graph_.kv[*spec.keys_of].head_dim != spec.head_dim ||
+       graph_.kv[*spec.keys_of].n_kv_heads != spec.n_kv_heads)) {
+    fail(ErrorCode::kCorrupt, fmt::format("Layer {} reads the keys of layer {}, which has none of "
+                                          "{} heads of {} elements.",
+                                          spec.layer, *spec.keys_of, spec.n_kv_heads,
+                                          spec.head_dim));
+  }
   std::optional<VectorId> q_norm, k_norm, factors, sinks;
   if (!spec.q_norm.empty()) q_norm = vector(spec.q_norm, spec.head_dim);
   if (!spec.k_norm.empty()) k_norm = vector(spec.k_norm, spec.head_dim);
@@ -252,11 +325,13 @@ Value Builder::attention(Value qkv, const AttentionSpec& spec) {
   const Value q = make("q", width, Rows::kTokens);
   const Value out = make("attention", width, Rows::kTokens);
   if (error_) return out;
-  if (graph_.kv.size() <= spec.layer) graph_.kv.resize(spec.layer + 1);
-  graph_.kv[spec.layer] = {spec.n_kv_heads, spec.head_dim};
-  graph_.ops.emplace_back(RopeOp{fmt::format("blk.{}.rope", spec.layer), spec.layer, qkv.id, q.id,
-                                 q_norm, k_norm, factors, spec.norm_eps, spec.rope});
-  graph_.ops.emplace_back(AttentionOp{fmt::format("blk.{}.attention", spec.layer), spec.layer, q.id,
+  const uint32_t layer = spec.keys_of.value_or(spec.layer);
+  if (graph_.kv.size() <= layer) graph_.kv.resize(layer + 1);
+  graph_.kv[layer] = {spec.n_kv_heads, spec.head_dim};
+  graph_.ops.emplace_back(RopeOp{fmt::format("blk.{}.rope", spec.layer), layer, qkv.id, q.id,
+                                 q_norm, k_norm, factors, spec.norm_eps, spec.rope, spec.v_norm,
+                                 /*appends=*/!spec.keys_of});
+  graph_.ops.emplace_back(AttentionOp{fmt::format("blk.{}.attention", spec.layer), layer, q.id,
                                       out.id, spec.scale, spec.softcap, spec.window, spec.causal,
                                       sinks});
   return out;
@@ -275,6 +350,25 @@ Value Builder::scale(Value x, float factor) {
   if (!error_ && factor != 1.0f)
     graph_.ops.emplace_back(ScaleOp{graph_.values[x.id].label, x.id, factor});
   return x;
+}
+
+Value Builder::scale(Value x, std::string_view weight) {
+  const auto by = vector(weight, 1);
+  if (!error_) graph_.ops.emplace_back(ScaleOp{std::string(weight), x.id, 1.0f, by});
+  return x;
+}
+
+Value Builder::multiply(Value y, Value x, uint32_t part) {
+  const uint32_t n = columns(y);
+  if (!error_ && (n == 0 || columns(x) % n != 0 || part >= columns(x) / n)) {
+    fail(ErrorCode::kCorrupt, fmt::format("Part {} of {} columns is asked for, {} wide.", part,
+                                          columns(x), n));
+  }
+  if (!error_) {
+    graph_.ops.emplace_back(
+        MultiplyOp{graph_.values[y.id].label, x.id, y.id, part, columns(x) / n});
+  }
+  return y;
 }
 
 Value Builder::softcap(Value x, float cap) {
@@ -299,6 +393,13 @@ base::Result<Graph> Builder::finish(Value logits) {
   }
   if (error_) return std::unexpected(*std::move(error_));
   graph_.logits = logits.id;
+  return std::move(graph_);
+}
+
+base::Result<Graph> Builder::finish_embeddings(Value x) {
+  if (error_) return std::unexpected(*std::move(error_));
+  graph_.logits = x.id;
+  graph_.embeds = true;
   return std::move(graph_);
 }
 

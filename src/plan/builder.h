@@ -37,6 +37,7 @@ struct MoeSpec {
 
 struct AttentionSpec {
   uint32_t layer = 0;
+  std::optional<uint32_t> keys_of = {};  // reads keys and values of this earlier layer, has none
   uint32_t n_kv_heads = 0;
   uint32_t head_dim = 0;
   float scale = 1.0f;    // on q.k
@@ -46,6 +47,7 @@ struct AttentionSpec {
   std::string sinks;     // name of the heads' sinks; empty = none
   kernels::RopeParams rope;
   std::string q_norm, k_norm;  // names of per-head norm weights; empty = none
+  bool v_norm = false;         // v heads are normed too, without a weight
   std::string freq_factors;    // name of a rope factor tensor; empty = none
   float norm_eps = 1e-6f;
 };
@@ -53,16 +55,33 @@ struct AttentionSpec {
 // "blk.0.attn_q.weight" -> "blk.0.attn_q.bias"
 std::string bias_of(std::string_view weight);
 
+struct PartsSpec {
+  kernels::NormPartsShape shape;   // n and x_stride 0 = what x has
+  std::vector<std::string> gamma;  // one after the other; empty = 1
+  std::string beta;                // empty = 0
+  bool apart = false;
+};
+
 class Builder {
  public:
   Builder(const formats::ModelFile& file, uint32_t n_heads) : file_(file) {
     graph_.n_heads = n_heads;
   }
+  // Goes on with a graph of the same file.
+  Builder(const formats::ModelFile& file, Graph graph) : file_(file), graph_(std::move(graph)) {}
 
   // x[t] = scale * table[token t].  table [vocab, hidden]
   Value embed(std::string_view table, float scale = 1.0f);
+  // x[t] += table[position t], or += table[0]; in place.
+  Value add_positions(Value x, std::string_view table);
+  Value add_first_row(Value x, std::string_view table);
   // [rows, n] -> the same shape.  gamma [n]
   Value rms_norm(Value x, std::string_view gamma, float eps);
+  // A layer norm with gamma [n] "NAME.weight" and, where the file has it, "NAME.bias"; in place
+  // unless apart.
+  Value layer_norm(Value x, std::string_view gamma, float eps, bool apart = false);
+  // Norms of parts of rows (kernels/norm/norm_parts.h); in place unless apart.
+  Value norm_parts(Value x, const PartsSpec& spec);
   // [rows, n] -> [rows, sum of the weights' rows], side by side.  Each weight "NAME.weight" [its
   // rows, n]; where the file has a "NAME.bias" [its rows] it is added.
   Value matmul(const std::vector<std::string>& weights, Value x);
@@ -76,17 +95,22 @@ class Builder {
   // "NAME.weight" may have biases "NAME.bias" [n_experts, rows].
   Value moe(Value x, const MoeSpec& spec);
   // qkv [tokens, (n_heads + 2 n_kv_heads) * head_dim] -> [tokens, n_heads * head_dim]; appends K
-  // and V to the layer's cache.
+  // and V to the layer's cache. With keys_of it is q alone, [tokens, n_heads * head_dim].
   Value attention(Value qkv, const AttentionSpec& spec);
   // a + b; in place on a, which is the residual stream and must not be read as it was before.
   Value add(Value a, Value b);
   Value scale(Value x, float factor);
+  Value scale(Value x, std::string_view weight);  // [1]
+  // y *= columns part * n .. of x, n being the columns of y; in place.
+  Value multiply(Value y, Value x, uint32_t part);
   Value softcap(Value x, float cap);
   // Everything after this runs only on rows whose logits are wanted.
   Value select_outputs(Value x);
   // Declares the logits and ends the model. Errors: the first that any word met: kNotFound
   // (tensor), kCorrupt (shape).
   base::Result<Graph> finish(Value logits);
+  // The same of a model that gives embeddings, [outputs, any].
+  base::Result<Graph> finish_embeddings(Value x);
 
   bool has(std::string_view tensor) const { return file_.find_tensor(tensor) != nullptr; }
 
@@ -101,7 +125,10 @@ class Builder {
   std::optional<VectorId> expert_bias(const std::vector<std::string>& weights, uint32_t n_experts);
   void check_tensor_scale(std::string_view name);
   std::optional<VectorId> vector(std::string_view name, uint32_t n);
+  std::optional<VectorId> vectors(const std::vector<std::string>& names, uint32_t n);
   VectorId vector(VectorSpec spec);
+  Value look_up(std::string_view table, float scale, kernels::EmbedRow row,
+                std::optional<Value> out);
   WeightId weight(WeightSpec spec);
   bool gates_in_epilogue(std::string_view weight, uint32_t ffn, kernels::Activation activation);
   void gated_product(WeightSpec spec, Value x, Value y, kernels::Activation activation);

@@ -108,20 +108,28 @@ struct CpuProgram::Runner {
   base::ThreadPool& pool() const { return *program.pool_; }
 
   void operator()(const EmbedOp& op) const {
-    kernels::embed_cpu(pool(), {&program.weights_.matrices[op.weight], tokens.data(), step.n_tokens,
-                                value(op.out), op.scale});
+    const int32_t* const rows[] = {tokens.data(), step.positions, nullptr};  // by EmbedRow
+    kernels::embed_cpu(pool(), {&program.weights_.matrices[op.weight],
+                                rows[static_cast<size_t>(op.row)], step.n_tokens, value(op.out),
+                                op.scale, op.add});
   }
   void operator()(const NormOp& op) const {
     kernels::NormCpuArgs args;
     args.x = value(op.x);
     args.post_gamma = vector(op.post_gamma);
     args.residual = op.residual ? value(*op.residual) : nullptr;
+    args.scale = vector(op.scale);
     args.gamma = vector(op.gamma);
     args.y = op.y ? value(*op.y) : nullptr;
     args.n_rows = n_rows(op.x);
     args.n = columns(op.x);
     args.eps = op.eps;
     kernels::rms_norm_cpu(pool(), args);
+  }
+  void operator()(const NormPartsOp& op) const {
+    kernels::norm_parts_cpu(pool(),
+                            {value(op.x), op.y ? value(*op.y) : nullptr, vector(op.gamma),
+                             vector(op.beta), op.shape, n_rows(op.x)});
   }
   bool reads_int8(const Op& op) const {
     const auto& weight = program.weights_.matrices[std::get<MatmulOp>(op).weight];
@@ -156,6 +164,8 @@ struct CpuProgram::Runner {
     args.q_out = value(op.q);
     args.k_cache = program.layers_[op.layer].k.get();
     args.v_cache = program.layers_[op.layer].v.get();
+    if (!op.appends) args.k_cache = args.v_cache = nullptr;
+    args.v_norm = op.v_norm;
     args.kv = program.layers_[op.layer].layout;
     args.n_heads = program.graph_.n_heads;
     args.norm_eps = op.norm_eps;
@@ -206,7 +216,11 @@ struct CpuProgram::Runner {
     kernels::add_cpu(pool(), value(op.x), value(op.y), elements(op.y));
   }
   void operator()(const ScaleOp& op) const {
-    kernels::scale_cpu(pool(), value(op.y), elements(op.y), op.scale);
+    kernels::scale_cpu(pool(), value(op.y), elements(op.y), op.by ? *vector(op.by) : op.scale);
+  }
+  void operator()(const MultiplyOp& op) const {
+    kernels::multiply_cpu(pool(), value(op.x), value(op.y), n_rows(op.y), columns(op.y), op.part,
+                          op.n_parts);
   }
   void operator()(const SoftcapOp& op) const {
     kernels::softcap_cpu(pool(), value(op.y), elements(op.y), op.cap);
@@ -220,7 +234,7 @@ struct CpuProgram::Runner {
 void CpuProgram::run(const Step& step, std::span<const uint32_t> pages, std::span<float> logits,
                      std::span<double> op_us) {
   PUNA_CHECK(step.n_tokens() <= kernels::kMaxStepTokens);
-  PUNA_CHECK(logits.size() == step.output_rows.size() * graph_.vocab);
+  PUNA_CHECK(logits.size() == step.output_rows.size() * graph_.n_out());
   Runner runner{*this,
                 {step.n_tokens(), step.positions.data(), step.sequences.data(), pages.data(),
                  cache_.pages_per_sequence},
@@ -239,8 +253,9 @@ void CpuProgram::run(const Step& step, std::span<const uint32_t> pages, std::spa
          ++runner.op_index) {
       run_op();
     }
-    std::memcpy(logits.data() + first * graph_.vocab, runner.value(graph_.logits),
-                n * graph_.vocab * sizeof(float));
+    const size_t width = graph_.n_out();
+    std::memcpy(logits.data() + first * width, runner.value(graph_.logits),
+                n * width * sizeof(float));
   }
 }
 

@@ -27,7 +27,7 @@ class CpuProgram {
                                                           const CacheConfig& cache,
                                                           base::ThreadPool& pool);
 
-  // Runs the step. pages [n_sequences, pages_per_sequence]; logits [output_rows, vocab]. op_us,
+  // Runs the step. pages [n_sequences, pages_per_sequence]; logits [output_rows, n_out]. op_us,
   // unless empty, gets the microseconds of each op of the graph.
   void run(const Step& step, std::span<const uint32_t> pages, std::span<float> logits,
            std::span<double> op_us = {});

@@ -31,7 +31,10 @@ bool fills_result(const Graph& graph, const MatmulOp& product) {
 bool fuse_matmul_scale(Graph& graph, size_t i) {
   auto* product = std::get_if<MatmulOp>(&graph.ops[i]);
   auto* scale = std::get_if<ScaleOp>(&graph.ops[i + 1]);
-  if (!product || !scale || !fills_result(graph, *product) || scale->y != product->y) return false;
+  if (!product || !scale || scale->by || !fills_result(graph, *product) ||
+      scale->y != product->y) {
+    return false;
+  }
   product->scale *= scale->scale;
   erase(graph, i + 1);
   return true;
@@ -89,6 +92,17 @@ bool fuse_post_norm_add(Graph& graph, size_t i) {
   return true;
 }
 
+// norm (post) and add, then the residual times a weight.
+bool fuse_norm_scale(Graph& graph, size_t i) {
+  auto* norm = std::get_if<NormOp>(&graph.ops[i]);
+  auto* scale = std::get_if<ScaleOp>(&graph.ops[i + 1]);
+  if (!norm || !scale || !scale->by || norm->y || !norm->residual || scale->y != *norm->residual)
+    return false;
+  norm->scale = scale->by;
+  erase(graph, i + 1);
+  return true;
+}
+
 // (post-norm and) add, then a norm of the residual: one op.
 bool fuse_add_norm(Graph& graph, size_t i) {
   auto* next = std::get_if<NormOp>(&graph.ops[i + 1]);
@@ -134,7 +148,7 @@ void note_appends(Graph& graph) {
   for (size_t i = 0; i + 1 < graph.ops.size(); ++i) {
     const auto* rope = std::get_if<RopeOp>(&graph.ops[i]);
     auto* attention = std::get_if<AttentionOp>(&graph.ops[i + 1]);
-    if (rope && attention && attention->q == rope->q && attention->layer == rope->layer &&
+    if (rope && rope->appends && attention && attention->q == rope->q && attention->layer == rope->layer &&
         n_readers(graph, rope->q) == 1) {
       attention->append = *rope;
     }
@@ -145,7 +159,7 @@ void note_appends(Graph& graph) {
 
 Graph fuse(Graph graph) {
   for (auto pattern : {fuse_matmul_scale, fuse_matmul_add, fuse_moe_add, fuse_matmul_softcap,
-                       fuse_post_norm_add, fuse_add_norm}) {
+                       fuse_post_norm_add, fuse_norm_scale, fuse_add_norm}) {
     for (size_t i = 0; i + 1 < graph.ops.size(); ++i) {
       // The body and the head run apart, so nothing merges across their border.
       if (i + 1 != graph.head_begin) pattern(graph, i);

@@ -11,6 +11,7 @@ namespace puna::plan {
 //   matmul, add onto the residual               -> matmul with Epilogue::kAdd
 //   matmul, softcap                             -> matmul with Epilogue::kSoftcap
 //   norm (post), add onto the residual [, norm] -> one norm with residual
+//   norm with residual alone, scale by a weight -> norm with a scale
 //   add onto the residual, norm                 -> norm with residual
 Graph fuse(Graph graph);
 

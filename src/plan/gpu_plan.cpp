@@ -137,10 +137,16 @@ class Planner {
       if (const auto* norm = std::get_if<NormOp>(&op)) {
         if (norm->gamma) constant(allocator, {*norm->gamma}, {});
         if (norm->post_gamma) constant(allocator, {*norm->post_gamma}, {});
+        if (norm->scale) constant(allocator, {*norm->scale}, {});
+      } else if (const auto* parts = std::get_if<NormPartsOp>(&op)) {
+        if (parts->gamma) constant(allocator, {*parts->gamma}, {});
+        if (parts->beta) constant(allocator, {*parts->beta}, {});
+      } else if (const auto* scale = std::get_if<ScaleOp>(&op)) {
+        if (scale->by) constant(allocator, {*scale->by}, {});
       } else if (const auto* product = std::get_if<MatmulOp>(&op)) {
         if (product->bias) constant(allocator, {*product->bias}, {});
       } else if (const auto* rope = std::get_if<RopeOp>(&op)) {
-        if (rope->q_norm && rope->k_norm) constant(allocator, {*rope->q_norm, *rope->k_norm}, {});
+        if (rope->q_norm) constant(allocator, norms_of(*rope), {});
         if (rope->rope.n_rot > 0) constant(allocator, factors(*rope), rope->rope);
       } else if (const auto* attention = std::get_if<AttentionOp>(&op)) {
         if (attention->sinks) constant(allocator, {*attention->sinks}, {});
@@ -152,14 +158,18 @@ class Planner {
     }
   }
 
+  // Of q heads and, where there are any, k heads.
+  static std::vector<VectorId> norms_of(const RopeOp& op) {
+    return op.k_norm ? std::vector<VectorId>{*op.q_norm, *op.k_norm}
+                     : std::vector<VectorId>{*op.q_norm};
+  }
   static std::vector<VectorId> factors(const RopeOp& op) {
     return op.freq_factors ? std::vector<VectorId>{*op.freq_factors} : std::vector<VectorId>{};
   }
   static bool same(const std::optional<kernels::RopeParams>& a,
                    const std::optional<kernels::RopeParams>& b) {
     if (!a || !b) return a.has_value() == b.has_value();
-    return a->pairs == b->pairs && a->n_rot == b->n_rot && a->base == b->base &&
-           a->freq_scale == b->freq_scale;
+    return *a == *b;
   }
   const ConstantSpec* find_constant(const std::vector<VectorId>& vectors,
                                     const std::optional<kernels::RopeParams>& table) const {
@@ -230,6 +240,7 @@ class Planner {
       GpuPlan::BatchClass head{rows, 1, {}};
       for (size_t i = graph_.head_begin; i < graph_.ops.size(); ++i) PUNA_TRY(lower(i, head.calls));
       plan_.head.push_back(std::move(head));
+      if (graph_.embeds) continue;
       GpuPlan::BatchClass greedy{rows, 1, {}};
       PUNA_TRY(kernels::argmax(device_, argmax_args(), greedy.calls));
       PUNA_TRY(kernels::advance(device_, {"advance", plan_.step, plan_.ids}, greedy.calls));
@@ -258,7 +269,7 @@ class Planner {
         } else if (const auto* moe = std::get_if<MoeOp>(&graph_.ops[i])) {
           out[i] = std::max(out[i], kernels::moe_scratch_bytes(device_, moe_args(i, *moe)));
         }
-        if (i + 1 == graph_.ops.size())
+        if (i + 1 == graph_.ops.size() && !graph_.embeds)
           out[i] = std::max(out[i], kernels::argmax_scratch_bytes(device_, argmax_args()));
       }
     }
@@ -311,6 +322,7 @@ class Planner {
     args.q = value(op.q);
     if (op.append) {
       args.append = {value(op.append->qkv), head_norms(*op.append), turns(*op.append),
+                     op.append->v_norm,
                      op.append->norm_eps, op.append->rope};
     }
     args.k_cache = layers_[op.layer].k;
@@ -376,7 +388,9 @@ class Planner {
   }
   Result<void> lower(size_t, const EmbedOp& op, std::vector<kernels::KernelCall>& out) {
     return kernels::embed(
-        device_, {"embed", plan_.weights[op.weight], plan_.step, value(op.out), op.scale}, out);
+        device_,
+        {"embed", plan_.weights[op.weight], plan_.step, value(op.out), op.scale, op.row, op.add},
+        out);
   }
   // The product of op i makes the norm of its x itself in this class.
   bool makes_norm(size_t i) const {
@@ -401,6 +415,7 @@ class Planner {
     args.x = value(op.x);
     if (op.post_gamma) args.post_gamma = vector(*op.post_gamma);
     if (op.residual) args.residual = value(*op.residual);
+    if (op.scale) args.scale = vector(*op.scale);
     if (op.gamma) args.gamma = vector(*op.gamma);
     if (op.y) args.y = value(*op.y);
     args.n = graph_.values[op.x].columns;
@@ -408,14 +423,26 @@ class Planner {
     args.rows = graph_.values[op.x].rows;
     return kernels::rms_norm(device_, args, out);
   }
+  Result<void> lower(size_t, const NormPartsOp& op, std::vector<kernels::KernelCall>& out) {
+    kernels::NormPartsArgs args;
+    args.label = op.label;
+    args.step = plan_.step;
+    args.x = value(op.x);
+    if (op.y) args.y = value(*op.y);
+    if (op.gamma) args.gamma = vector(*op.gamma);
+    if (op.beta) args.beta = vector(*op.beta);
+    args.shape = op.shape;
+    args.rows = graph_.values[op.x].rows;
+    return kernels::norm_parts(device_, args, out);
+  }
   Result<void> lower(size_t i, const MatmulOp& op, std::vector<kernels::KernelCall>& out) {
     kernels::MatmulArgs args = matmul_args(i, op);
     if (makes_norm(i)) args.norm = {value(op.x_norm->x), vector(*op.x_norm->gamma), op.x_norm->eps};
     return kernels::matmul(device_, args, out);
   }
   std::optional<Slice> head_norms(const RopeOp& op) const {
-    if (!op.q_norm || !op.k_norm) return {};
-    return find_constant({*op.q_norm, *op.k_norm}, {})->slice;
+    if (!op.q_norm) return {};
+    return find_constant(norms_of(op), {})->slice;
   }
   std::optional<Slice> turns(const RopeOp& op) const {
     if (op.rope.n_rot == 0) return {};
@@ -436,6 +463,8 @@ class Planner {
     args.head_norms = head_norms(op);
     args.table = turns(op);
     args.q_out = value(op.q);
+    args.v_norm = op.v_norm;
+    args.appends = op.appends;
     args.k_cache = layers_[op.layer].k;
     args.v_cache = layers_[op.layer].v;
     args.kv = layers_[op.layer].layout;
@@ -464,8 +493,16 @@ class Planner {
   Result<void> lower(size_t, const ScaleOp& op, std::vector<kernels::KernelCall>& out) {
     return kernels::scale(device_,
                           {op.label, plan_.step, value(op.y), graph_.values[op.y].columns, op.scale,
+                           op.by ? std::optional(vector(*op.by)) : std::nullopt,
                            graph_.values[op.y].rows},
                           out);
+  }
+  Result<void> lower(size_t, const MultiplyOp& op, std::vector<kernels::KernelCall>& out) {
+    return kernels::multiply(device_,
+                             {op.label, plan_.step, value(op.x), value(op.y),
+                              graph_.values[op.y].columns, op.part, op.n_parts,
+                              graph_.values[op.y].rows},
+                             out);
   }
   Result<void> lower(size_t, const SoftcapOp& op, std::vector<kernels::KernelCall>& out) {
     return kernels::softcap(device_,

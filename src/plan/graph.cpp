@@ -4,7 +4,9 @@ namespace puna::plan {
 namespace {
 
 struct Reads {
-  std::vector<ValueId> operator()(const EmbedOp&) const { return {}; }
+  std::vector<ValueId> operator()(const EmbedOp& op) const {
+    return op.add ? std::vector<ValueId>{op.out} : std::vector<ValueId>{};
+  }
   std::vector<ValueId> operator()(const NormOp& op) const {
     std::vector<ValueId> out = {op.x};
     if (op.residual) out.push_back(*op.residual);
@@ -32,6 +34,8 @@ struct Reads {
     if (op.adds) out.push_back(op.y);
     return out;
   }
+  std::vector<ValueId> operator()(const NormPartsOp& op) const { return {op.x}; }
+  std::vector<ValueId> operator()(const MultiplyOp& op) const { return {op.x, op.y}; }
 };
 
 struct Writes {
@@ -51,6 +55,8 @@ struct Writes {
   std::vector<ValueId> operator()(const SoftcapOp& op) const { return {op.y}; }
   std::vector<ValueId> operator()(const GluOp& op) const { return {op.y}; }
   std::vector<ValueId> operator()(const MoeOp& op) const { return {op.y}; }
+  std::vector<ValueId> operator()(const NormPartsOp& op) const { return {op.y.value_or(op.x)}; }
+  std::vector<ValueId> operator()(const MultiplyOp& op) const { return {op.y}; }
 };
 
 }  // namespace

@@ -12,8 +12,10 @@
 #include "kernels/attention/attention.h"
 #include "kernels/common/call.h"
 #include "kernels/elementwise/elementwise.h"
+#include "kernels/embed/embed.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/moe/moe.h"
+#include "kernels/norm/norm_parts.h"
 #include "kernels/rope/rope.h"
 #include "quant/quant.h"
 
@@ -64,6 +66,8 @@ struct EmbedOp {
   WeightId weight;
   ValueId out;
   float scale = 1.0f;
+  kernels::EmbedRow row = kernels::EmbedRow::kToken;
+  bool add = false;
 };
 // The roles of kernels/norm/norm.h.
 struct NormOp {
@@ -74,6 +78,15 @@ struct NormOp {
   std::optional<VectorId> gamma;
   std::optional<ValueId> y;
   float eps = 1e-6f;
+  std::optional<VectorId> scale = {};  // [1], of the residual
+};
+// kernels/norm/norm_parts.h: in place, or y apart.
+struct NormPartsOp {
+  std::string label;
+  ValueId x;
+  std::optional<ValueId> y;
+  std::optional<VectorId> gamma, beta;
+  kernels::NormPartsShape shape;
 };
 struct MatmulOp {
   std::string label;
@@ -99,6 +112,8 @@ struct RopeOp {
   std::optional<VectorId> q_norm, k_norm, freq_factors;
   float norm_eps = 1e-6f;
   kernels::RopeParams rope;
+  bool v_norm = false;
+  bool appends = true;  // false: qkv holds q heads only, `layer` is whose keys are read
 };
 struct AttentionOp {
   std::string label;
@@ -126,6 +141,13 @@ struct ScaleOp {
   std::string label;
   ValueId y;
   float scale = 1.0f;
+  std::optional<VectorId> by = {};  // [1], instead of scale
+};
+struct MultiplyOp {
+  std::string label;
+  ValueId x;
+  ValueId y;  // y *= part of x
+  uint32_t part = 0, n_parts = 1;
 };
 struct SoftcapOp {
   std::string label;
@@ -151,7 +173,7 @@ struct MoeOp {
   std::optional<VectorId> selection_bias, gate_up_bias, down_bias;
 };
 using Op = std::variant<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp,
-                        SoftcapOp, GluOp, MoeOp>;
+                        SoftcapOp, GluOp, MoeOp, NormPartsOp, MultiplyOp>;
 
 // Heads of one layer's cache; the number of pages and the element type are the engine's choice.
 struct KvSpec {
@@ -171,6 +193,8 @@ struct Graph {
       0;  // ops from here on (gather, final norm, LM head) run once per group of outputs
   ValueId hidden = 0;  // what the body leaves for the head
   ValueId logits = 0;  // [outputs, vocab]
+  bool embeds = false;  // `logits` are embeddings instead, [outputs, n_out()]
+  uint32_t n_out() const { return values[logits].columns; }
 };
 
 // "blk.3.ffn_down"; ops without a label of their own are called by what they do.

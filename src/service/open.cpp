@@ -78,6 +78,13 @@ Result<std::unique_ptr<tokenizer::Tokenizer>> open_tokenizer(ModelFile& file) {
   return tokenizer::Tokenizer::create(std::move(file.vocabulary));
 }
 
+Result<const tokenizer::Tokenizer*> tokenizer_of(const LoadedModel& model) {
+  if (model.tokenizer) return model.tokenizer.get();
+  if (model.tokenizer_error) return std::unexpected(*model.tokenizer_error);
+  return base::fail(ErrorCode::kUnsupported,
+                    fmt::format("The model {} has no vocabulary.", model.name));
+}
+
 Result<DeviceUse> open_device(const OpenOptions& options) {
   PUNA_TRY(const Picked picked, pick(options));
   DeviceUse use;
@@ -111,8 +118,16 @@ Result<LoadedModel> open(ModelFile file, const OpenOptions& options) {
   LoadedModel model;
   model.name = options.model;
   if (!file.vocabulary.tokens.empty()) {
-    PUNA_TRY_CONTEXT(model.tokenizer, open_tokenizer(file),
-                     fmt::format("While loading the vocabulary of {}", file.name));
+    auto tokenizer = open_tokenizer(file);
+    if (tokenizer) {
+      model.tokenizer = *std::move(tokenizer);
+    } else if (tokenizer.error().code == ErrorCode::kUnsupported) {
+      model.tokenizer_error = std::move(tokenizer.error());  // token ids can be used without it
+    } else {
+      tokenizer.error().context.push_back(
+          fmt::format("While loading the vocabulary of {}", file.name));
+      return std::unexpected(std::move(tokenizer.error()));
+    }
   }
   PUNA_TRY(const std::string source, file.get_string("tokenizer.chat_template", ""));
   if (!source.empty()) {

@@ -29,9 +29,14 @@ struct LoadedModel {
   std::string name;         // as asked for
   std::string device_name;  // "NVIDIA H200", "CPU (avx512_vnni)"
   std::unique_ptr<engine::Engine> engine;
-  std::unique_ptr<tokenizer::Tokenizer> tokenizer;  // null when the file has no vocabulary
+  // Null when the file has no vocabulary, or one that is not supported; tokenizer_error says which.
+  std::unique_ptr<tokenizer::Tokenizer> tokenizer;
+  std::optional<base::Error> tokenizer_error;
   std::optional<chat::Template> chat_template;      // none for base models
 };
+
+// The model's tokenizer. Errors: kUnsupported saying why there is none.
+base::Result<const tokenizer::Tokenizer*> tokenizer_of(const LoadedModel& model);
 
 // A path for a model name, pulled when needed. Errors: those of store::Store.
 base::Result<std::string> find_model(const OpenOptions& options);

@@ -11,11 +11,7 @@ namespace {
 
 Result<std::vector<int32_t>> prompt_tokens(const LoadedModel& model, const Request& request) {
   if (!request.tokens.empty()) return request.tokens;
-  if (!model.tokenizer) {
-    return base::fail(
-        ErrorCode::kUnsupported,
-        fmt::format("The model {} has no vocabulary; give token ids instead of text.", model.name));
-  }
+  PUNA_TRY_CONTEXT(tokenizer_of(model), "While reading the prompt; token ids need no vocabulary");
   if (request.messages.empty()) return model.tokenizer->encode(request.prompt);
   if (!model.chat_template) {
     return base::fail(

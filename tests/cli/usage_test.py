@@ -72,7 +72,7 @@ class Usage(unittest.TestCase):
         self.check_fails(2, "--temp", "run", MODEL, "Hi", "--temp")
 
     def test_what_is_not_there_yet(self):
-        for command in ["serve", "push", "list", "show", "ps", "stop", "rm", "cp", "create", "tune", "embed", "perplexity"]:
+        for command in ["serve", "push", "list", "show", "ps", "stop", "rm", "cp", "create", "tune", "perplexity"]:
             self.check_fails(2, [command, "not supported yet"], command, "--model", MODEL)
         for flag in ["--gpu-layers", "--gpu-layers=3", "--no-mmap", "--mlock", "--format", "--format=json"]:
             self.check_fails(2, [flag.split("=")[0], "not supported yet"], "run", MODEL, "Hi", flag)

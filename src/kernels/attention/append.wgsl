@@ -6,6 +6,7 @@
 #include "rope/turn.wgsl"
 @group(0) @binding(B_TABLE) var<storage, read> table: array<vec2<u32>>;
 #endif
+#include "rope/temperature.wgsl"
 #ifdef B_NORMS
 @group(0) @binding(B_NORMS) var<storage, read> norms: array<vec4<f32>>;  // of q heads, then of k heads
 #endif
@@ -70,6 +71,16 @@ fn turned(head: u32, unit: u32, t: Turn, inverse_rms: f32) -> Unit {
   let other = Unit(own.low.yxwz, own.high.yxwz);
 #endif
   return Unit(own.low * t.cosine.low + other.low * t.sine.low, own.high * t.cosine.high + other.high * t.sine.high);
+#endif
+}
+
+// A unit of a v head; inverse_rms is 1 where values are not normed.
+fn value_unit(head: u32, unit: u32, inverse_rms: f32) -> Unit {
+  let plain = qkv_unit(head, unit);
+#ifdef V_NORM
+  return Unit(plain.low * inverse_rms, plain.high * inverse_rms);
+#else
+  return plain;
 #endif
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/common/describe.h"
 #include "kernels/common/kv_call.h"
+#include "kernels/rope/rope_call.h"
 
 namespace puna::kernels {
 namespace {
@@ -108,7 +109,8 @@ void bind_operands(Describe& call, const AttentionArgs& args) {
   const AttentionAppend& append = *args.append;
   call.flag("KV_APPEND").arena("B_K", args.k_cache).arena("B_V", args.v_cache);
   call.arena("B_QKV", append.qkv);
-  call.number("N_ROT", append.rope.n_rot).number("NEOX", append.rope.pairs == RopePairs::kNeox);
+  if (append.v_norm) call.flag("V_NORM");
+  define_rope(call, append.rope);
   if (append.table) call.constant("B_TABLE", *append.table);
   if (append.head_norms) call.constant("B_NORMS", *append.head_norms).real("EPS", append.norm_eps);
 }

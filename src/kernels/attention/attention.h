@@ -26,6 +26,7 @@ struct AttentionAppend {
   Slice qkv = {};                        // [(n_heads + 2 n_kv_heads) * head_dim] f32
   std::optional<Slice> head_norms = {};  // as RopeArgs
   std::optional<Slice> table = {};
+  bool v_norm = false;
   float norm_eps = 1e-6f;
   RopeParams rope = {};
 };

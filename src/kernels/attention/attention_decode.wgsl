@@ -106,7 +106,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 #for s in 0..STEPS
 #ifdef KV_APPEND
   let turned_##h##_##s = turned(head_##h, unit_##s, turn_##s, inverse_##h);
-  let scale_##h##_##s = select(0.0, SCALE, in_head_##s);
+  let scale_##h##_##s = select(0.0, SCALE * temperature(position), in_head_##s);
   let q_##h##_##s = Unit(turned_##h##_##s.low * scale_##h##_##s, turned_##h##_##s.high * scale_##h##_##s);
 #else
   let q_##h##_##s = Unit(query(row, head_##h, lane + s * LANES, 0u), query(row, head_##h, lane + s * LANES, UNIT_VECTORS - 1u));
@@ -208,9 +208,18 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 #else
     const new_inverse = 1.0;
 #endif
+#ifdef V_NORM
+    var v_squares = 0.0;
+#for s in 0..STEPS
+    v_squares += select(0.0, squares_of(qkv_unit(N_HEADS + N_KV_HEADS + kv_head, unit_##s)), in_head_##s);
+#endfor
+    let v_inverse = inverseSqrt(lanes_sum(v_squares) / f32(HEAD_DIM) + EPS);
+#else
+    const v_inverse = 1.0;
+#endif
 #for s in 0..STEPS
     let new_k_##s = as_kept(turned(N_HEADS + kv_head, unit_##s, turn_##s, new_inverse));
-    let new_v_##s = as_kept(qkv_unit(N_HEADS + N_KV_HEADS + kv_head, unit_##s));
+    let new_v_##s = as_kept(value_unit(N_HEADS + N_KV_HEADS + kv_head, unit_##s, v_inverse));
     if (group == 0u && chunk == 0u && in_head_##s) {
       keep_k(new_row, unit_##s, new_k_##s);
       keep_v(new_row, unit_##s, new_v_##s);

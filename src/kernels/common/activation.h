@@ -13,10 +13,11 @@ enum class Activation : uint8_t {
   kGeluErf,      // v * (normal distribution function of v)
   kRelu,         // max(v, 0)
   kReluSquared,  // max(v, 0)^2 (So et al. 2021)
+  kTanh,
 };
 constexpr Activation kActivations[] = {Activation::kSilu, Activation::kGeluTanh,
                                        Activation::kGeluErf, Activation::kRelu,
-                                       Activation::kReluSquared};
+                                       Activation::kReluSquared, Activation::kTanh};
 
 // Its function in common/math.wgsl, which is also its name in reports.
 constexpr std::string_view name(Activation activation) {
@@ -31,6 +32,8 @@ constexpr std::string_view name(Activation activation) {
       return "relu";
     case Activation::kReluSquared:
       return "relu_squared";
+    case Activation::kTanh:
+      return "tanh_exact";
   }
   return "";
 }

@@ -82,6 +82,8 @@ HWY_INLINE void with_activation(Activation activation, const Use& use) {
       return use([](auto d, auto v) HWY_ATTR { return relu(d, v); });
     case Activation::kReluSquared:
       return use([](auto d, auto v) HWY_ATTR { return relu_squared(d, v); });
+    case Activation::kTanh:
+      return use([](auto d, auto v) HWY_ATTR { return hn::Tanh(d, v); });
   }
 }
 

@@ -38,7 +38,25 @@ base::Result<void> add(const gpu::DeviceInfo& device, const AddArgs& args,
 base::Result<void> scale(const gpu::DeviceInfo& device, const ScaleArgs& args,
                          std::vector<KernelCall>& out) {
   Describe call(args.label, "elementwise/elementwise.wgsl");
-  call.arena("B_Y", args.y).real("SCALE", args.scale);
+  call.arena("B_Y", args.y);
+  if (args.by) {
+    call.constant("B_BY", *args.by);
+  } else {
+    call.real("SCALE", args.scale);
+  }
+  return describe(std::move(call), device, args.label, args.n, args.rows, out);
+}
+
+base::Result<void> multiply(const gpu::DeviceInfo& device, const MultiplyArgs& args,
+                            std::vector<KernelCall>& out) {
+  if (args.part >= args.n_parts) {
+    return base::fail(base::ErrorCode::kInvalidArgument,
+                      fmt::format("Product {} takes part {} of {}.", args.label, args.part,
+                                  args.n_parts));
+  }
+  Describe call(args.label, "elementwise/elementwise.wgsl");
+  call.arena("B_X", args.x).arena("B_Y", args.y);
+  call.number("PART", args.part).number("N_PARTS", args.n_parts);
   return describe(std::move(call), device, args.label, args.n, args.rows, out);
 }
 

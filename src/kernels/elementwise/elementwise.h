@@ -1,9 +1,10 @@
 // Plain elementwise passes, kept unfused for models and tests that need them alone. All f32, in
 // place on y [n_rows, n].
-//   add: y += x      scale: y *= s      softcap: y = cap * tanh(y / cap)      glu: y = act(gate) *
-//   up (its own y)
+//   add: y += x      scale: y *= s, or by[0]      softcap: y = cap * tanh(y / cap)
+//   multiply: y *= part of x      glu: y = act(gate) * up (its own y)
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -23,6 +24,15 @@ struct ScaleArgs {
   Slice step = {}, y = {};
   uint32_t n = 0;
   float scale = 1.0f;
+  std::optional<Slice> by = {};  // [1] f32, instead of scale
+  Rows rows = Rows::kTokens;
+};
+// y[t, i] *= x[t, part * n + i].  x [n_rows, n_parts * n]
+struct MultiplyArgs {
+  std::string label;
+  Slice step = {}, x = {}, y = {};
+  uint32_t n = 0;
+  uint32_t part = 0, n_parts = 1;
   Rows rows = Rows::kTokens;
 };
 struct SoftcapArgs {
@@ -43,6 +53,8 @@ base::Result<void> add(const gpu::DeviceInfo& device, const AddArgs& args,
                        std::vector<KernelCall>& out);
 base::Result<void> scale(const gpu::DeviceInfo& device, const ScaleArgs& args,
                          std::vector<KernelCall>& out);
+base::Result<void> multiply(const gpu::DeviceInfo& device, const MultiplyArgs& args,
+                            std::vector<KernelCall>& out);
 base::Result<void> softcap(const gpu::DeviceInfo& device, const SoftcapArgs& args,
                            std::vector<KernelCall>& out);
 base::Result<void> glu(const gpu::DeviceInfo& device, const GluArgs& args,
@@ -50,6 +62,8 @@ base::Result<void> glu(const gpu::DeviceInfo& device, const GluArgs& args,
 
 void add_cpu(base::ThreadPool& pool, const float* x, float* y, uint64_t n_elements);
 void scale_cpu(base::ThreadPool& pool, float* y, uint64_t n_elements, float scale);
+void multiply_cpu(base::ThreadPool& pool, const float* x, float* y, uint32_t n_rows, uint32_t n,
+                  uint32_t part, uint32_t n_parts);
 void softcap_cpu(base::ThreadPool& pool, float* y, uint64_t n_elements, float cap);
 void glu_cpu(base::ThreadPool& pool, const float* gate_up, float* y, uint32_t n_rows, uint32_t n,
              Activation activation);

@@ -16,6 +16,9 @@
 #ifdef B_X
 @group(0) @binding(B_X) var<storage, read_write> x: array<UNIT>;
 #endif
+#ifdef B_BY
+@group(0) @binding(B_BY) var<storage, read> by: array<f32>;
+#endif
 
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
@@ -27,6 +30,10 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   y[i] = y[i] + x[i];
 #elif defined(SCALE)
   y[i] = y[i] * SCALE;
+#elif defined(B_BY)
+  y[i] = y[i] * by[0];
+#elif defined(PART)
+  y[i] = y[i] * x[(id.y * N_PARTS + PART) * UNITS + id.x];
 #elif defined(CAP)
   let v = y[i] / CAP;
   y[i] = CAP * EACH(tanh_exact, v);

@@ -31,6 +31,19 @@ TEST_CASE("add, scale and softcap equal their references at every length") {
   });
 }
 
+TEST_CASE("multiply takes its part of each row of x") {
+  base::ThreadPool pool(2);
+  test::for_every_variant([&] {
+    for (const uint32_t n : {1u, 20u, 256u}) {
+      const std::vector<float> x = test::normal(size_t{5} * 3 * n, 1);
+      std::vector<float> y = test::normal(size_t{5} * n, 2), expected = y;
+      multiply_cpu(pool, x.data(), y.data(), 5, n, 2, 3);
+      multiply_ref(x.data(), expected.data(), 5, n, 2, 3);
+      CHECK(y == expected);
+    }
+  });
+}
+
 TEST_CASE("glu equals its reference, and large gates of either sign stay finite") {
   base::ThreadPool pool(2);
   test::for_every_variant([&] {
@@ -61,12 +74,16 @@ TEST_CASE("embed_cpu decodes and scales the rows of its tokens for every weight 
     const std::vector<int32_t> tokens = {49, 0, 17, 17, 16, 48, 3};
     std::vector<float> x(tokens.size() * hidden), expected(x.size());
     embed_cpu(pool, {.weight = &*weight,
-                     .tokens = tokens.data(),
+                     .rows = tokens.data(),
                      .n_tokens = 7,
                      .x = x.data(),
                      .scale = 24.0f});
     embed_ref(table.data(), hidden, tokens.data(), 7, 24.0f, expected.data());
     CHECK(x == expected);
+    // Row 0 added to what is there.
+    embed_cpu(pool, {.weight = &*weight, .n_tokens = 7, .x = x.data(), .scale = 2.0f, .add = true});
+    embed_ref(table.data(), hidden, nullptr, 7, 2.0f, expected.data(), /*add=*/true);
+    CHECK(test::nmse(x, expected) < 1e-12);
   }
 }
 

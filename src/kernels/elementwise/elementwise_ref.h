@@ -19,6 +19,8 @@ inline double activate_ref(Activation activation, double v) {
       return v > 0 ? v : 0;
     case Activation::kReluSquared:
       return v > 0 ? v * v : 0;
+    case Activation::kTanh:
+      return std::tanh(v);
   }
   return 0;
 }
@@ -31,6 +33,13 @@ inline void add_ref(const float* x, float* y, uint64_t n_elements) {
 
 inline void scale_ref(float* y, uint64_t n_elements, float scale) {
   for (uint64_t i = 0; i < n_elements; ++i) y[i] *= scale;
+}
+
+inline void multiply_ref(const float* x, float* y, uint32_t n_rows, uint32_t n, uint32_t part,
+                         uint32_t n_parts) {
+  for (uint64_t t = 0; t < n_rows; ++t) {
+    for (uint64_t i = 0; i < n; ++i) y[t * n + i] *= x[(t * n_parts + part) * n + i];
+  }
 }
 
 inline void softcap_ref(float* y, uint64_t n_elements, float cap) {

@@ -16,6 +16,9 @@ base::Result<void> embed(const gpu::DeviceInfo&, const EmbedArgs& args,
     for (auto& [name, value] : weight_defines(args.weight.type, chunk.n_rows, args.weight.cols))
       call.text(name, value);
     call.text("FIRST_ROW", fmt::format("{}u", chunk.first_row)).real("SCALE", args.scale);
+    static constexpr const char* kRows[] = {"step[STEP_TOKENS + t]", "step[STEP_POSITIONS + t]",
+                                            "0u"};
+    call.text("TABLE_ROW", kRows[static_cast<size_t>(args.row)]).number("ADD", args.add);
     call.grid({Extent::kOne, div_up(args.weight.cols, 32 * kWorkgroup), 1}, {Extent::kTokens})
         .add_to(out);
   }

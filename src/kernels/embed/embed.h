@@ -1,7 +1,8 @@
-// Looks up token embeddings: x[t, :] = scale * W[token[t], :].
+// Looks up rows of a table: x[t, :] = scale * W[row[t], :], or added to x. The row of t is its token,
+// its position, or 0.
 //   W    [vocab, hidden]     any weight type
 //   x    [n_tokens, hidden]  f32
-// Token ids are valid: the engine checks them. (With W in several chunks each chunk writes the rows
+// Tokens and positions are valid: the engine checks them. (With W in several chunks each chunk writes the rows
 // it holds.)
 #pragma once
 
@@ -14,22 +15,27 @@
 
 namespace puna::kernels {
 
+enum class EmbedRow : uint8_t { kToken, kPosition, kFirst };
+
 struct EmbedArgs {
   std::string label;
   GpuWeight weight;
   Slice step;
   Slice x;
   float scale = 1.0f;
+  EmbedRow row = EmbedRow::kToken;
+  bool add = false;
 };
 base::Result<void> embed(const gpu::DeviceInfo& device, const EmbedArgs& args,
                          std::vector<KernelCall>& out);
 
 struct EmbedCpuArgs {
   const CpuMatrix* weight = nullptr;
-  const int32_t* tokens = nullptr;
+  const int32_t* rows = nullptr;  // [n_tokens]; null: row 0
   uint32_t n_tokens = 0;
   float* x = nullptr;  // [n_tokens, cols]
   float scale = 1.0f;
+  bool add = false;
 };
 void embed_cpu(base::ThreadPool& pool, const EmbedCpuArgs& args);
 

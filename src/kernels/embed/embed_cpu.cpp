@@ -1,5 +1,6 @@
 // Embedding lookup on the CPU: rows are decoded one by one, tokens spread over the pool.
 #include <functional>
+#include <vector>
 
 #include "kernels/embed/embed.h"
 
@@ -8,10 +9,13 @@ namespace puna::kernels {
 void embed_cpu(base::ThreadPool& pool, const EmbedCpuArgs& args) {
   const uint64_t cols = args.weight->cols();
   const auto rows = [&](uint32_t begin, uint32_t end) {
+    std::vector<float> decoded(args.add ? static_cast<size_t>(cols) : 0);
     for (uint64_t t = begin; t < end; ++t) {
       float* x = args.x + t * cols;
-      args.weight->decode_row(static_cast<uint32_t>(args.tokens[t]), x);
-      for (uint64_t i = 0; i < cols; ++i) x[i] *= args.scale;
+      const uint32_t row = args.rows ? static_cast<uint32_t>(args.rows[t]) : 0;
+      args.weight->decode_row(row, args.add ? decoded.data() : x);
+      for (uint64_t i = 0; i < cols; ++i)
+        x[i] = args.add ? x[i] + args.scale * decoded[i] : x[i] * args.scale;
     }
   };
   pool.run(args.n_tokens, 2, std::ref(rows));

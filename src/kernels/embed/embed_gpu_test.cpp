@@ -60,3 +60,37 @@ TEST_CASE("gpu: embedding rows are scaled") {
       embed_on_gpu(*gpu, quant::Type::kQ4_0, 96, 0, 22.627417f, expected);
   CHECK(test::nmse(got, expected) < 1e-12);
 }
+
+TEST_CASE("gpu: rows of positions and the first row are added to what is there") {
+  for (const test::Features features : {test::Features::kAll, test::Features::kBaseline}) {
+    const auto gpu = test::GpuHarness::open(features);
+    if (!gpu) return;
+    constexpr uint32_t kRows = 22, kCols = 45, kTokens = 4;
+    const std::vector<float> table = test::normal(size_t{kRows} * kCols, 1);
+    const std::vector<float> start = test::normal(size_t{kTokens} * kCols, 2);
+    const auto bytes = std::as_bytes(std::span(table));
+    for (const EmbedRow row : {EmbedRow::kPosition, EmbedRow::kFirst}) {
+      std::vector<uint32_t> words(kStepWords);
+      words[kStepTokenCount] = kTokens;
+      const std::vector<int32_t> positions = {3, 21, 0, 8};
+      for (uint32_t t = 0; t < kTokens; ++t)
+        words[kStepPositions + t] = static_cast<uint32_t>(positions[t]);
+      EmbedArgs args;
+      args.label = "embed";
+      args.weight = test::upload_weight(*gpu, quant::Type::kF32, kRows, kCols,
+                                        bytes, /*chunk_rows=*/8);
+      args.step = gpu->upload(words);
+      args.x = gpu->output(start.size() * 4);
+      gpu->write(args.x, std::as_bytes(std::span(start)));
+      args.row = row;
+      args.add = true;
+      std::vector<KernelCall> calls;
+      REQUIRE(embed(gpu->info(), args, calls));
+      gpu->run(calls, {.n_tokens = kTokens});
+      std::vector<float> expected = start;
+      embed_ref(table.data(), kCols, row == EmbedRow::kFirst ? nullptr : positions.data(), kTokens,
+                1.0f, expected.data(), /*add=*/true);
+      CHECK(gpu->read<float>(args.x) == expected);
+    }
+  }
+}

@@ -55,6 +55,16 @@ HWY_INLINE void scale_by(const float* v, const float* gamma, float s, float* out
   }
 }
 
+// out = v * s; out may be v.
+HWY_INLINE void scale_all(const float* v, float s, float* out, size_t n) {
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(d);
+  for (size_t i = 0; i < n; i += lanes) {
+    const size_t left = HWY_MIN(lanes, n - i);
+    hn::StoreN(hn::Mul(hn::LoadN(d, v + i, left), hn::Set(d, s)), d, out + i, left);
+  }
+}
+
 // out += v * s * gamma (gamma may be null: 1)
 HWY_INLINE void add_scaled(const float* v, const float* gamma, float s, float* out, size_t n) {
   const hn::ScalableTag<float> d;

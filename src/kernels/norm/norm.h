@@ -1,6 +1,7 @@
 // RMS norm with the additions around it:
 //   r = x, or rms_norm(x) * post_gamma when post_gamma is given
-//   r = r + residual when residual is given; residual is overwritten with r
+//   r = (r + residual) * scale[0] when residual is given, scale 1 when not given; residual is
+//       overwritten with r
 //   y = rms_norm(r) * gamma
 // where rms_norm(v) = v / sqrt(mean(v^2) + eps), per row.  Source: Zhang and Sennrich 2019,
 // equation 4.
@@ -23,6 +24,7 @@ struct NormArgs {
   Slice x = {};
   std::optional<Slice> post_gamma = {};
   std::optional<Slice> residual = {};
+  std::optional<Slice> scale = {};  // [1] f32, only with residual
   std::optional<Slice> gamma = {};  // given together with y
   std::optional<Slice> y = {};
   uint32_t n = 0;
@@ -37,6 +39,7 @@ struct NormCpuArgs {
   const float* x = nullptr;
   const float* post_gamma = nullptr;
   float* residual = nullptr;
+  const float* scale = nullptr;  // null: 1
   const float* gamma = nullptr;
   float* y = nullptr;
   uint32_t n_rows = 0;

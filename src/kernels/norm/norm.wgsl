@@ -20,6 +20,9 @@
 #ifdef B_RESIDUAL
 @group(0) @binding(B_RESIDUAL) var<storage, read_write> residual: array<UNIT>;
 #endif
+#ifdef B_SCALE
+@group(0) @binding(B_SCALE) var<storage, read> scale: array<f32>;
+#endif
 #ifdef B_Y
 @group(0) @binding(B_GAMMA) var<storage, read> gamma: array<UNIT>;
 @group(0) @binding(B_Y) var<storage, read_write> y: array<UNIT>;
@@ -59,7 +62,11 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, LANE_BUILTINS) {
   for (var i = 0u; i < PER; i++) {
     let unit = local + i * WG;
     if (unit < UNITS) {
+#ifdef B_SCALE
+      r[i] = (r[i] + residual[row + unit]) * scale[0];
+#else
       r[i] = r[i] + residual[row + unit];
+#endif
       residual[row + unit] = r[i];
       squares += SQUARE(r[i]);
     }

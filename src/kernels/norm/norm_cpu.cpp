@@ -22,6 +22,7 @@ void norm_rows(const NormCpuArgs& args, uint32_t begin, uint32_t end) {
       float* residual = args.residual + t * n;
       const float inverse = args.post_gamma ? inverse_rms(r, n, args.eps) : 1.0f;
       add_scaled(r, args.post_gamma, inverse, residual, n);
+      if (args.scale) scale_all(residual, *args.scale, residual, n);
       r = residual;
       if (args.y) scale_by(r, args.gamma, inverse_rms(r, n, args.eps), args.y + t * n, n);
     } else if (args.y) {

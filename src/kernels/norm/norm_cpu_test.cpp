@@ -9,6 +9,7 @@ namespace {
 
 TEST_CASE("rms_norm_cpu equals its reference for every set of operands, length and variant") {
   base::ThreadPool pool(2);
+  const float scale = 0.75f;
   test::for_every_variant([&] {
     for (const uint32_t n : {1u, 4u, 31u, 64u, 577u, 2048u}) {
       for (const uint32_t n_rows : {1u, 3u, 40u}) {
@@ -25,6 +26,7 @@ TEST_CASE("rms_norm_cpu equals its reference for every set of operands, length a
             NormCpuArgs args{.x = x.data(),
                              .post_gamma = post ? post_gamma.data() : nullptr,
                              .residual = add ? residual.data() : nullptr,
+                             .scale = add && n % 2 == 1 ? &scale : nullptr,
                              .gamma = gamma.data(),
                              .y = y.data(),
                              .n_rows = n_rows,

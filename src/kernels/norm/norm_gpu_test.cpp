@@ -32,6 +32,8 @@ void check_norm(test::Features features, uint32_t n_rows, uint32_t n, int option
     args.residual = gpu->output(residual.size() * 4);
     gpu->write(*args.residual, std::as_bytes(std::span(residual)));
   }
+  const std::vector<float> scale = {0.75f};
+  if (options & 8) args.scale = gpu->upload(scale);
   if (options & 4) {
     args.gamma = gpu->upload(gamma);
     args.y = gpu->output(y.size() * 4);
@@ -46,6 +48,7 @@ void check_norm(test::Features features, uint32_t n_rows, uint32_t n, int option
   ref.x = x.data();
   if (options & 1) ref.post_gamma = post.data();
   if (options & 2) ref.residual = residual.data();
+  if (options & 8) ref.scale = scale.data();
   if (options & 4) {
     ref.gamma = gamma.data();
     ref.y = y.data();
@@ -65,6 +68,8 @@ TEST_CASE("rms_norm on the GPU is right for every operand it may leave out and a
          {1u, 2u, 3u, 4u, 31u, 63u, 64u, 130u, 255u, 2048u, 2051u, 5120u, 11008u, 20000u})
       check_norm(features, 2, n, 7, 1.0f);
     check_norm(features, 512, 64, 6, 1.0f);
+    check_norm(features, 3, 576, 15, 1.0f);
+    check_norm(features, 3, 31, 11, 1.0f);
   }
 }
 

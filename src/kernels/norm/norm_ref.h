@@ -23,7 +23,7 @@ inline void rms_norm_ref(const NormCpuArgs& args) {
     if (args.post_gamma) rms_norm_row_ref(r, args.post_gamma, args.eps);
     if (args.residual) {
       for (uint32_t i = 0; i < args.n; ++i) {
-        r[i] += args.residual[row + i];
+        r[i] = (r[i] + args.residual[row + i]) * (args.scale ? *args.scale : 1);
         args.residual[row + i] = static_cast<float>(r[i]);
       }
     }

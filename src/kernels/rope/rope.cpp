@@ -6,18 +6,45 @@
 
 #include "kernels/common/describe.h"
 #include "kernels/common/kv_call.h"
+#include "kernels/rope/rope_call.h"
 
 namespace puna::kernels {
 namespace {
 constexpr uint32_t kWorkgroup = 64;  // invocations, about; whole heads of head_dim / 4 each
+constexpr double kTwoPi = 6.283185307179586;
+
+// How much of freq_scale pair i gets: 0 to 1 along YaRN's ramp.
+double scaled_share(const RopeParams& rope, uint32_t i) {
+  if (rope.yarn.original_context == 0) return 1.0;
+  // The pair that turns `times` times over the original context.
+  const auto pair_of = [&](double times) {
+    return rope.n_rot * std::log(rope.yarn.original_context / (times * kTwoPi)) /
+           (2 * std::log(double{rope.base}));
+  };
+  double low = pair_of(double{rope.yarn.beta_fast});
+  double high = pair_of(double{rope.yarn.beta_slow});
+  if (rope.yarn.truncate) {
+    low = std::floor(low);
+    high = std::ceil(high);
+  }
+  low = std::max(low, 0.0);
+  high = std::min(high, rope.n_rot - 1.0);
+  return std::clamp((i - low) / std::max(high - low, 0.001), 0.0, 1.0);
+}
+
 }  // namespace
+
+double rope_frequency(const RopeParams& rope, const float* freq_factors, uint32_t i) {
+  const double share = scaled_share(rope, i);
+  const double plain = std::pow(double{rope.base}, -2.0 * i / rope.n_rot);
+  const double frequency = plain * (share * rope.freq_scale + (1 - share));
+  return freq_factors ? frequency / freq_factors[i] : frequency;
+}
 
 std::vector<uint32_t> rope_table(const RopeParams& rope, const float* freq_factors) {
   std::vector<uint32_t> table(rope.n_rot / 2 * 2);
   for (uint32_t i = 0; i < rope.n_rot / 2; ++i) {
-    double frequency = std::pow(double{rope.base}, -2.0 * i / rope.n_rot) * rope.freq_scale;
-    if (freq_factors) frequency /= freq_factors[i];
-    const double turns = frequency / (2 * 3.14159265358979323846);
+    const double turns = rope_frequency(rope, freq_factors, i) / kTwoPi;
     const double fraction =
         (turns - std::floor(turns)) * 0x1p32;  // upper word and, behind the point, the lower
     if (!(fraction >= 0 && fraction < 0x1p32)) continue;  // a factor of 0 or NaN: no rotation
@@ -25,6 +52,15 @@ std::vector<uint32_t> rope_table(const RopeParams& rope, const float* freq_facto
     table[2 * i + 1] = static_cast<uint32_t>((fraction - std::floor(fraction)) * 0x1p32);
   }
   return table;
+}
+
+void define_rope(Describe& call, const RopeParams& rope) {
+  call.number("N_ROT", rope.n_rot).number("NEOX", rope.pairs == RopePairs::kNeox);
+  if (rope.magnitude != 1.0f) call.real("MAGNITUDE", rope.magnitude);
+  if (rope.temperature.beta != 0.0f) {
+    call.real("TEMPERATURE", rope.temperature.beta)
+        .text("TEMPERATURE_PERIOD", fmt::format("{}u", rope.temperature.period));
+  }
 }
 
 base::Result<void> rope_append(const gpu::DeviceInfo& device, const RopeArgs& args,
@@ -48,21 +84,26 @@ base::Result<void> rope_append(const gpu::DeviceInfo& device, const RopeArgs& ar
         base::ErrorCode::kInvalidArgument,
         fmt::format("Rope {} rotates {} elements but has no table.", args.label, args.rope.n_rot));
   }
+  if (args.v_norm && !args.head_norms) {
+    return base::fail(
+        base::ErrorCode::kInvalidArgument,
+        fmt::format("Rope {} norms its values, but not its queries and keys.", args.label));
+  }
   const uint32_t lanes = head_dim / 4;
-  const uint32_t all_heads = args.n_heads + 2 * args.kv.n_kv_heads;
+  const uint32_t all_heads = args.n_heads + (args.appends ? 2 * args.kv.n_kv_heads : 0);
   const uint32_t heads = std::clamp(kWorkgroup / lanes, 1u, all_heads);
 
   Describe call(args.label, "rope/rope.wgsl");
-  call.constant("B_STEP", args.step)
-      .constant("B_PAGES", args.pages)
-      .arena("B_QKV", args.qkv)
-      .arena("B_Q_OUT", args.q_out);
-  call.arena("B_K", args.k_cache).arena("B_V", args.v_cache);
+  call.constant("B_STEP", args.step);
+  if (args.appends) call.constant("B_PAGES", args.pages);
+  call.arena("B_QKV", args.qkv).arena("B_Q_OUT", args.q_out);
+  if (args.appends) call.flag("APPENDS").arena("B_K", args.k_cache).arena("B_V", args.v_cache);
   if (args.rope.n_rot > 0) call.constant("B_TABLE", *args.table);
   if (args.head_norms) call.constant("B_NORMS", *args.head_norms).real("EPS", args.norm_eps);
   define_kv(call, args.kv, args.pages_per_sequence);
   call.number("N_HEADS", args.n_heads).number("HEADS", heads);
-  call.number("N_ROT", args.rope.n_rot).number("NEOX", args.rope.pairs == RopePairs::kNeox);
+  if (args.v_norm) call.flag("V_NORM");
+  define_rope(call, args.rope);
   call.grid({Extent::kOne, div_up(all_heads, heads), 1}, {Extent::kTokens}).add_to(out);
   return {};
 }

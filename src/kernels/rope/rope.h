@@ -2,11 +2,13 @@
 //   q = rope(head_norm(q) ) -> q_out;   k = rope(head_norm(k)) -> K cache;   v -> V cache
 //   qkv    [n_tokens, (n_heads + 2 * n_kv_heads) * head_dim]  f32, q heads, then k heads, then v
 //   heads q_out  [n_tokens, n_heads * head_dim]                     f32
-// head_norm is an RMS norm of each head with gamma [head_dim], when given.
+// head_norm is an RMS norm of each head with gamma [head_dim], when given; v heads may be normed too,
+// without gamma. Without caches qkv holds q heads only, for layers that read another's keys.
 // rope turns pairs (i, i + n_rot/2) (kNeox) or (2i, 2i+1) (kAdjacent) by position *
-// base^(-2i/n_rot) * freq_scale / freq_factor[i]; elements from n_rot on pass through. Angles are
-// computed so that the result is right to 1e-7 NMSE at position 100,000. Source: RoFormer,
-// section 3.4.2; per-frequency factors as in GGUF's rope_freqs.
+// rope_frequency(i) and multiplies them by `magnitude`; elements from n_rot on pass through. Angles
+// are computed so that the result is right to 1e-7 NMSE at position 100,000. At last q may grow with
+// the position (Temperature). Source: RoFormer, section 3.4.2; per-frequency factors as in GGUF's
+// rope_freqs.
 #pragma once
 
 #include <optional>
@@ -20,12 +22,39 @@ namespace puna::kernels {
 
 enum class RopePairs : uint8_t { kNeox, kAdjacent };
 
+// Which frequencies freq_scale applies to (YaRN, Peng et al. 2023, section 3.2): in full to pairs
+// that turn fewer than beta_slow times over the original context, to those that turn more than
+// beta_fast times not at all, and along a ramp over the pairs between.
+struct Yarn {
+  uint32_t original_context = 0;  // 0 = freq_scale applies to all
+  float beta_fast = 32.0f;
+  float beta_slow = 1.0f;
+  bool truncate = true;  // the ramp begins and ends at whole pairs
+  bool operator==(const Yarn&) const = default;
+};
+
+// q is multiplied by 1 + beta * ln(1 + floor(position / period)) (Llama 4 and Ministral 3, to keep
+// the softmax of long texts sharp).
+struct Temperature {
+  float beta = 0.0f;  // 0 = none
+  uint32_t period = 1;
+  bool operator==(const Temperature&) const = default;
+};
+
 struct RopeParams {
   RopePairs pairs = RopePairs::kNeox;
   uint32_t n_rot = 0;  // even, at most head_dim; 0 = no rotation
   float base = 10000.0f;
-  float freq_scale = 1.0f;  // linear scaling: 1 / factor
+  float freq_scale = 1.0f;  // 1 / the factor that the context is stretched by
+  Yarn yarn = {};
+  float magnitude = 1.0f;
+  Temperature temperature = {};
+  bool operator==(const RopeParams&) const = default;
 };
+
+// Radians a position of pair i: base^(-2i/n_rot), scaled, over its factor. freq_factors [n_rot / 2]
+// may be null.
+double rope_frequency(const RopeParams& rope, const float* freq_factors, uint32_t i);
 
 // The constants the GPU kernel turns positions with: for each pair i its turns per position, modulo
 // one turn, as a binary fraction of 64 bits; word 2i holds the upper 32 bits, word 2i + 1 the
@@ -42,6 +71,8 @@ struct RopeArgs {
                                          // heads (one slice, to stay at 8 bindings)
   std::optional<Slice> table =
       {};  // of rope_table(), given when n_rot > 0; one for all layers of equal RopeParams
+  bool v_norm = false;    // only with head_norms
+  bool appends = true;  // false: q heads only, and no caches
   Slice q_out = {};
   Slice k_cache = {}, v_cache = {};
   KvLayout kv = {};
@@ -59,9 +90,10 @@ struct RopeCpuArgs {
   const float* qkv = nullptr;
   const float* q_norm = nullptr;  // null = none
   const float* k_norm = nullptr;
+  bool v_norm = false;
   const float* freq_factors = nullptr;
   float* q_out = nullptr;
-  std::byte* k_cache = nullptr;
+  std::byte* k_cache = nullptr;  // null: qkv holds q heads only
   std::byte* v_cache = nullptr;
   KvLayout kv;
   uint32_t n_heads = 0;

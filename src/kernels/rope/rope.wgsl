@@ -8,9 +8,16 @@
 #endif
 
 #define LANES (HEAD_DIM / 4)
+#ifdef APPENDS
 #define ALL_HEADS (N_HEADS + 2 * N_KV_HEADS)
 #define K_END (N_HEADS + N_KV_HEADS)
+#else
+#define ALL_HEADS N_HEADS
+#define K_END N_HEADS
+#endif
+#include "rope/temperature.wgsl"
 
+#ifdef APPENDS
 #if KV_F32
 #define CACHE_WORD vec4<f32>
 #elif KV_F16
@@ -20,13 +27,16 @@
 #define SCALE_WORDS ((HEAD_DIM + 63) / 64)
 var<workgroup> peaks: array<f32, HEADS * LANES>;
 #endif
+#endif
 
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
-@group(0) @binding(B_PAGES) var<storage, read> pages: array<u32>;
 @group(0) @binding(B_QKV) var<storage, read_write> qkv: array<f32>;
 @group(0) @binding(B_Q_OUT) var<storage, read_write> q_out: array<vec4<f32>>;
+#ifdef APPENDS
+@group(0) @binding(B_PAGES) var<storage, read> pages: array<u32>;
 @group(0) @binding(B_K) var<storage, read_write> k_cache: array<CACHE_WORD>;
 @group(0) @binding(B_V) var<storage, read_write> v_cache: array<CACHE_WORD>;
+#endif
 #if N_ROT > 0
 @group(0) @binding(B_TABLE) var<storage, read> table: array<vec2<u32>>;
 #endif
@@ -67,7 +77,11 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let gamma = select(0u, u32(HEAD_DIM), head >= N_HEADS);
 #endif
 
+#ifdef V_NORM
+  var value = plain * inverse;
+#else
   var value = plain;
+#endif
   if (head < K_END) {
 #for c in 0..4
     {
@@ -97,8 +111,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   }
 
   if (wanted_head < N_HEADS) {
-    q_out[(row * N_HEADS + head) * LANES + lane] = value;
+    q_out[(row * N_HEADS + head) * LANES + lane] = value * temperature(position);
   }
+#ifdef APPENDS
   let is_k = wanted_head >= N_HEADS && wanted_head < K_END;
   let is_v = wanted_head >= K_END && wanted_head < ALL_HEADS;
   let kv_head = (max(head, u32(N_HEADS)) - N_HEADS) % N_KV_HEADS;
@@ -150,4 +165,5 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     }
 #endif
   }
+#endif
 }

@@ -33,7 +33,7 @@ struct Turns {
 HWY_BEFORE_NAMESPACE();
 namespace puna::kernels::HWY_NAMESPACE {
 
-HWY_INLINE void turn_token(Turns& turns, size_t n_pairs, int32_t position) {
+HWY_INLINE void turn_token(Turns& turns, size_t n_pairs, int32_t position, double magnitude) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> df;
   const size_t lanes = hn::Lanes(d);
@@ -44,8 +44,9 @@ HWY_INLINE void turn_token(Turns& turns, size_t n_pairs, int32_t position) {
     auto sin = hn::Undefined(d);
     auto cos = hn::Undefined(d);
     hn::SinCos(d, angle, sin, cos);
-    hn::StoreU(hn::DemoteTo(df, sin), df, turns.sin + i);
-    hn::StoreU(hn::DemoteTo(df, cos), df, turns.cos + i);
+    const auto m = hn::Set(d, magnitude);
+    hn::StoreU(hn::DemoteTo(df, hn::Mul(m, sin)), df, turns.sin + i);
+    hn::StoreU(hn::DemoteTo(df, hn::Mul(m, cos)), df, turns.cos + i);
   }
 }
 
@@ -90,7 +91,8 @@ HWY_INLINE void rotate(const RopeParams& rope, const Turns& turns, const float* 
 
 void rope_tokens(const RopeCpuArgs& args, Turns& turns, uint32_t begin, uint32_t end) {
   const size_t head_dim = args.kv.head_dim;
-  const uint32_t n_kv = args.kv.n_kv_heads;
+  const uint32_t n_kv = args.k_cache ? args.kv.n_kv_heads : 0;
+  const Temperature& temperature = args.rope.temperature;
   float head[2 * kMaxPairs];
   for (uint32_t t = begin; t < end; ++t) {
     const int32_t position = args.step.positions[t];
@@ -98,20 +100,24 @@ void rope_tokens(const RopeCpuArgs& args, Turns& turns, uint32_t begin, uint32_t
     const uint32_t slot = static_cast<uint32_t>(position) % kPageTokens;
     const uint32_t page =
         args.step.pages[size_t{args.step.sequences[t]} * args.step.pages_per_sequence + logical];
-    turn_token(turns, args.rope.n_rot / 2, position);
+    turn_token(turns, args.rope.n_rot / 2, position, static_cast<double>(args.rope.magnitude));
+    const auto periods = static_cast<float>(static_cast<uint32_t>(position) / temperature.period);
+    const float q_scale = 1.0f + temperature.beta * std::log1p(periods);
     const float* in = args.qkv + size_t{t} * (args.n_heads + 2 * n_kv) * head_dim;
     for (uint32_t h = 0; h < args.n_heads + 2 * n_kv; ++h, in += head_dim) {
       const bool is_q = h < args.n_heads;
       const bool is_v = h >= args.n_heads + n_kv;
       if (is_v) {
+        if (args.v_norm) scale_all(in, inverse_rms(in, head_dim, args.norm_eps), head, head_dim);
         store_kv_row(args.kv, args.v_cache, kv_row(args.kv, page, h - args.n_heads - n_kv, slot),
-                     in);
+                     args.v_norm ? head : in);
         continue;
       }
       float* out = is_q ? args.q_out + (size_t{t} * args.n_heads + h) * head_dim : head;
       const float* gamma = is_q ? args.q_norm : args.k_norm;
       if (gamma) scale_by(in, gamma, inverse_rms(in, head_dim, args.norm_eps), out, head_dim);
       rotate(args.rope, turns, gamma ? out : in, out, head_dim);
+      if (is_q && temperature.beta != 0.0f) scale_all(out, q_scale, out, head_dim);
       if (!is_q)
         store_kv_row(args.kv, args.k_cache, kv_row(args.kv, page, h - args.n_heads, slot), out);
     }
@@ -130,13 +136,8 @@ void rope_append_cpu(base::ThreadPool& pool, const RopeCpuArgs& args) {
   PUNA_CHECK(args.kv.head_dim <= 2 * kMaxPairs && args.rope.n_rot <= args.kv.head_dim);
   const auto tokens = [&](uint32_t begin, uint32_t end) {
     Turns turns{};
-    const double step =
-        -2.0 / std::max(args.rope.n_rot, 1u) * std::log2(static_cast<double>(args.rope.base));
-    for (uint32_t i = 0; i < args.rope.n_rot / 2; ++i) {
-      const double factor = args.freq_factors ? static_cast<double>(args.freq_factors[i]) : 1.0;
-      turns.per_position[i] = std::exp2(step * i) * static_cast<double>(args.rope.freq_scale) /
-                              factor / 6.283185307179586;
-    }
+    for (uint32_t i = 0; i < args.rope.n_rot / 2; ++i)
+      turns.per_position[i] = rope_frequency(args.rope, args.freq_factors, i) / 6.283185307179586;
     HWY_DYNAMIC_DISPATCH(rope_tokens)(args, turns, begin, end);
   };
   pool.run(args.step.n_tokens, 8, std::ref(tokens));

@@ -14,21 +14,35 @@ namespace puna::kernels {
 inline void rope_row_ref(std::vector<double>& v, const RopeParams& rope, const float* freq_factors,
                          int32_t position) {
   for (uint32_t i = 0; i < rope.n_rot / 2; ++i) {
-    double frequency = std::pow(double{rope.base}, -2.0 * i / rope.n_rot) * rope.freq_scale;
+    double frequency = std::pow(double{rope.base}, -2.0 * i / rope.n_rot);
+    double share = 1;
+    if (rope.yarn.original_context > 0) {
+      // Turns over the original context say where the pair lies between slow and fast.
+      const auto pair_of = [&](double turns) {
+        return rope.n_rot / 2.0 * std::log(rope.yarn.original_context / (turns * 2 * M_PI)) /
+               std::log(double{rope.base});
+      };
+      const double fast = pair_of(rope.yarn.beta_fast), slow = pair_of(rope.yarn.beta_slow);
+      const double begin = std::fmax(rope.yarn.truncate ? std::floor(fast) : fast, 0);
+      const double end = std::fmin(rope.yarn.truncate ? std::ceil(slow) : slow, rope.n_rot - 1.0);
+      share = std::fmin(std::fmax((i - begin) / std::fmax(end - begin, 0.001), 0), 1);
+    }
+    frequency *= share * rope.freq_scale + 1 - share;
     if (freq_factors) frequency /= freq_factors[i];
     const double angle = position * frequency;
     const bool neox = rope.pairs == RopePairs::kNeox;
     double& a = v[neox ? i : 2 * i];
     double& b = v[neox ? i + rope.n_rot / 2 : 2 * i + 1];
     const double a0 = a;
-    a = a0 * std::cos(angle) - b * std::sin(angle);
-    b = a0 * std::sin(angle) + b * std::cos(angle);
+    a = rope.magnitude * (a0 * std::cos(angle) - b * std::sin(angle));
+    b = rope.magnitude * (a0 * std::sin(angle) + b * std::cos(angle));
   }
 }
 
 inline void rope_append_ref(const RopeCpuArgs& args) {
   const uint32_t head_dim = args.kv.head_dim;
-  const uint32_t n_kv = args.kv.n_kv_heads;
+  const uint32_t n_kv = args.k_cache ? args.kv.n_kv_heads : 0;
+  const std::vector<float> ones(head_dim, 1.0f);
   for (uint32_t t = 0; t < args.step.n_tokens; ++t) {
     const int32_t position = args.step.positions[t];
     const uint32_t logical = static_cast<uint32_t>(position) / kPageTokens;
@@ -41,7 +55,11 @@ inline void rope_append_ref(const RopeCpuArgs& args) {
       const bool is_v = h >= args.n_heads + n_kv;
       const float* gamma = is_q ? args.q_norm : args.k_norm;
       if (!is_v && gamma) rms_norm_row_ref(v, gamma, args.norm_eps);
+      if (is_v && args.v_norm) rms_norm_row_ref(v, ones.data(), args.norm_eps);
       if (!is_v) rope_row_ref(v, args.rope, args.freq_factors, position);
+      const Temperature& temperature = args.rope.temperature;
+      const double periods = std::floor(position / static_cast<double>(temperature.period));
+      for (double& value : v) value *= is_q ? 1 + temperature.beta * std::log(1 + periods) : 1;
       const std::vector<float> out(v.begin(), v.end());
       if (is_q) {
         std::copy(out.begin(), out.end(), args.q_out + (uint64_t{t} * args.n_heads + h) * head_dim);

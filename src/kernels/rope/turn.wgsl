@@ -15,7 +15,7 @@ fn multiply_high(a: u32, b: u32) -> u32 {
   return a1 * b1 + (low >> 16u) + (middle >> 16u);
 }
 
-// turns: upper and lower word of the table entry. Returns (cos, sin).
+// turns: upper and lower word of the table entry. Returns MAGNITUDE * (cos, sin).
 fn turn(position: u32, turns: vec2<u32>) -> vec2<f32> {
   let t = position * turns.x + multiply_high(position, turns.y);
   let quarter = (t + 0x20000000u) >> 30u;
@@ -24,6 +24,9 @@ fn turn(position: u32, turns: vec2<u32>) -> vec2<f32> {
   let sine = angle * (1.0 + s * (-0.16666667 + s * (0.0083333333 + s * (-1.9841270e-4 + s * 2.7557319e-6))));
   let cosine = 1.0 + s * (-0.5 + s * (0.041666667 + s * (-0.0013888889 + s * 2.4801587e-5)));
   let swapped = select(vec2<f32>(cosine, sine), vec2<f32>(sine, cosine), (quarter & 1u) == 1u);
+#ifndef MAGNITUDE
+#define MAGNITUDE 1.0
+#endif
   // Quarter turns: (c, s), (-s, c), (-c, -s), (s, -c).
-  return vec2<f32>(select(swapped.x, -swapped.x, quarter == 1u || quarter == 2u), select(swapped.y, -swapped.y, quarter >= 2u));
+  return MAGNITUDE * vec2<f32>(select(swapped.x, -swapped.x, quarter == 1u || quarter == 2u), select(swapped.y, -swapped.y, quarter >= 2u));
 }

@@ -1,0 +1,53 @@
+// BERT (Devlin et al. 2019) and Nomic BERT (Nussbaum et al. 2024), which give embeddings: every token
+// sees the whole text, layer norms come after each block. BERT adds learned positions and uses GELU;
+// Nomic BERT turns q and k by position and uses SwiGLU. The two token types of sentence pairs are
+// not told apart: all tokens are of the first.
+
+#include <fmt/format.h>
+
+#include "models/blocks.h"
+
+namespace puna::models {
+namespace {
+
+plan::Value ffn(plan::Builder& b, uint32_t l, plan::Value x) {
+  if (b.has(layer_name(l, "ffn_gate"))) return gated_ffn(b, l, x, kernels::Activation::kSilu);
+  return b.matmul({layer_name(l, "ffn_down")},
+                  b.activated(layer_name(l, "ffn_up"), x, kernels::Activation::kGeluErf));
+}
+
+}  // namespace
+
+base::Result<plan::Graph> build_bert(const formats::ModelFile& file, const Config& c) {
+  PUNA_TRY(const float eps,
+           positive(file, c.architecture + ".attention.layer_norm_epsilon", 1e-12));
+  PUNA_TRY(const uint64_t every, file.get_uint(c.architecture + ".moe_every_n_layers", 0));
+  if (every > 0) {
+    return base::fail(base::ErrorCode::kUnsupported,
+                      fmt::format("{} models with experts (every {} layers) are not supported yet.",
+                                  c.architecture, every));
+  }
+  const bool learned_positions = c.architecture == "bert";
+  const formats::Tensor* positions = file.find_tensor("position_embd.weight");
+  if (learned_positions && positions && positions->rows() < c.context) {
+    return base::fail(base::ErrorCode::kCorrupt,
+                      fmt::format("The table of positions has {} rows for a context of {} tokens.",
+                                  positions->rows(), c.context));
+  }
+  plan::Builder b(file, c.n_heads);
+  plan::Value x = b.embed("token_embd.weight");
+  if (b.has("token_types.weight")) x = b.add_first_row(x, "token_types.weight");
+  if (learned_positions) x = b.add_positions(x, "position_embd.weight");
+  x = b.layer_norm(x, "token_embd_norm.weight", eps);
+  for (uint32_t l = 0; l < c.n_layers; ++l) {
+    plan::AttentionSpec spec = attention_spec(c, l, kernels::RopePairs::kNeox);
+    if (learned_positions) spec.rope = {};
+    x = b.add(x, b.matmul({layer_name(l, "attn_output")}, b.attention(qkv(b, l, x), spec)));
+    x = b.layer_norm(x, layer_name(l, "attn_output_norm"), eps);
+    x = b.add(x, ffn(b, l, x));
+    x = b.layer_norm(x, layer_name(l, "layer_output_norm"), eps);
+  }
+  return b.finish_embeddings(b.select_outputs(x));
+}
+
+}  // namespace puna::models
