@@ -93,9 +93,10 @@ Action add_embed(CLI::App& app) {
   add_model_flag(app, flags->model);
   app.add_option("--tokens", flags->tokens, "Token ids, separated by commas; nothing is added");
   app.add_option("TEXT", flags->texts, "Texts, each with the tokens the model puts around one");
-  app.add_option("--output", flags->output,
-                 "Where to write float32 as .npy: [n_embd] of --tokens, [n_texts, n_embd] of texts, "
-                 "[n_tokens, n_embd] with --pooling none")
+  app.add_option(
+         "--output", flags->output,
+         "Where to write float32 as .npy: [n_embd] of --tokens, [n_texts, n_embd] of texts, "
+         "[n_tokens, n_embd] with --pooling none")
       ->required();
   app.add_option("--pooling", flags->pooling,
                  "none, mean, cls, last or rank (default: as the model says)")

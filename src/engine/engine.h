@@ -29,9 +29,9 @@ struct EngineOptions {
       context;  // tokens a sequence may hold; none = min(trained, 8192, what fits); 0 = trained
   kernels::KvType kv_type = kernels::KvType::kF16;
   kernels::Numerics numerics = kernels::Numerics::kFast;
-  int n_threads = 0;         // CPU device: 0 = one per physical core
-  uint32_t n_sequences = 1;  // how many sequences may be held at once
-  bool embeddings = false;   // load for embed(): without the output layer
+  int n_threads = 0;                       // CPU device: 0 = one per physical core
+  uint32_t n_sequences = 1;                // how many sequences may be held at once
+  bool embeddings = false;                 // load for embed(): without the output layer
   std::optional<models::Pooling> pooling;  // of embed(); none = as the file says
   LoadHooks hooks;
 };

@@ -34,9 +34,9 @@ class Executor {
   // Runs the step; fills logits [output_rows, n_out of the graph].
   virtual base::Task<base::Result<void>> run(plan::Step step, std::span<float> logits) = 0;
 
-  // Decodes greedily, with a graph that gives logits: row i of the first step is the next token of its own sequence; each further
-  // step feeds every row the token that the step before chose. Ends after n_steps or when on_ids
-  // returns false; steps already under way are dropped.
+  // Decodes greedily, with a graph that gives logits: row i of the first step is the next token of
+  // its own sequence; each further step feeds every row the token that the step before chose. Ends
+  // after n_steps or when on_ids returns false; steps already under way are dropped.
   virtual base::Task<base::Result<void>> run_greedy(plan::Step first, uint32_t n_steps,
                                                     OnIds on_ids) = 0;
 

@@ -1,7 +1,7 @@
-// BERT (Devlin et al. 2019) and Nomic BERT (Nussbaum et al. 2024), which give embeddings: every token
-// sees the whole text, layer norms come after each block. BERT adds learned positions and uses GELU;
-// Nomic BERT turns q and k by position and uses SwiGLU. The two token types of sentence pairs are
-// not told apart: all tokens are of the first.
+// BERT (Devlin et al. 2019) and Nomic BERT (Nussbaum et al. 2024), which give embeddings: every
+// token sees the whole text, layer norms come after each block. BERT adds learned positions and
+// uses GELU; Nomic BERT turns q and k by position and uses SwiGLU. The two token types of sentence
+// pairs are not told apart: all tokens are of the first.
 
 #include <fmt/format.h>
 

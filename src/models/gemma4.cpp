@@ -1,7 +1,7 @@
-// Gemma 4 text (Google 2026; its small models follow Gemma 3n): Gemma 3's layer with norms of values
-// too, local layers with heads of their own size, and last layers that read the keys and values of
-// the last local or global layer before them. Each layer ends with its own small embedding of the
-// token, gated in, and a factor on the residual stream. Scores are not scaled.
+// Gemma 4 text (Google 2026; its small models follow Gemma 3n): Gemma 3's layer with norms of
+// values too, local layers with heads of their own size, and last layers that read the keys and
+// values of the last local or global layer before them. Each layer ends with its own small
+// embedding of the token, gated in, and a factor on the residual stream. Scores are not scaled.
 
 #include <fmt/format.h>
 
@@ -32,8 +32,9 @@ base::Result<uint32_t> bounded(const formats::ModelFile& file, const char* key, 
                                uint64_t limit) {
   PUNA_TRY(const uint64_t v, file.get_uint(key, otherwise));
   if (v > limit) {
-    return base::fail(base::ErrorCode::kCorrupt,
-                      fmt::format("The key \"{}\" is {}, but up to {} is expected.", key, v, limit));
+    return base::fail(
+        base::ErrorCode::kCorrupt,
+        fmt::format("The key \"{}\" is {}, but up to {} is expected.", key, v, limit));
   }
   return static_cast<uint32_t>(v);
 }
@@ -45,11 +46,10 @@ base::Result<std::vector<Layer>> read_layers(const formats::ModelFile& file, con
   const auto* pattern = value ? std::get_if<std::vector<bool>>(value) : nullptr;
   if (!pattern || pattern->size() != c.n_layers) {
     return base::fail(base::ErrorCode::kCorrupt,
-                      fmt::format("The key \"{}\" is expected to list {} truth values.", pattern_key,
-                                  c.n_layers));
+                      fmt::format("The key \"{}\" is expected to list {} truth values.",
+                                  pattern_key, c.n_layers));
   }
-  PUNA_TRY(const auto kv_heads,
-           layer_counts(file, "gemma4.attention.head_count_kv", c.n_layers));
+  PUNA_TRY(const auto kv_heads, layer_counts(file, "gemma4.attention.head_count_kv", c.n_layers));
   PUNA_TRY(const uint32_t n_shared,
            bounded(file, "gemma4.attention.shared_kv_layers", 0, c.n_layers - 1));
   const uint32_t n_own = c.n_layers - n_shared;
@@ -79,13 +79,11 @@ base::Result<Facts> read_facts(const formats::ModelFile& file, const Config& c) 
   Facts f;
   PUNA_TRY(f.layers, read_layers(file, c));
   PUNA_TRY(f.window, bounded(file, "gemma4.attention.sliding_window", 0, UINT32_MAX));
-  PUNA_TRY(f.local_head_dim,
-           bounded(file, "gemma4.attention.key_length_swa", c.head_dim, 1 << 14));
+  PUNA_TRY(f.local_head_dim, bounded(file, "gemma4.attention.key_length_swa", c.head_dim, 1 << 14));
   PUNA_TRY(f.local_n_rot,
            bounded(file, "gemma4.rope.dimension_count_swa", f.local_head_dim, f.local_head_dim));
   PUNA_TRY(f.local_base, positive(file, "gemma4.rope.freq_base_swa", 10000.0));
-  PUNA_TRY(f.per_layer,
-           bounded(file, "gemma4.embedding_length_per_layer_input", 0, 1 << 16));
+  PUNA_TRY(f.per_layer, bounded(file, "gemma4.embedding_length_per_layer_input", 0, 1 << 16));
   PUNA_TRY(const double softcap, file.get_float("gemma4.final_logit_softcapping", 0.0));
   f.softcap = static_cast<float>(softcap);
   if (!(f.softcap >= 0)) {
@@ -99,11 +97,10 @@ base::Result<Facts> read_facts(const formats::ModelFile& file, const Config& c) 
 // projection of its hidden embedding x, halves of one variance.
 plan::Value layer_embeddings(plan::Builder& b, const Config& c, const Facts& f, plan::Value x) {
   const float half = std::sqrt(0.5f);
-  plan::Value own = b.embed("per_layer_token_embd.weight",
-                            half * std::sqrt(static_cast<float>(f.per_layer)));
-  const plan::Value projected =
-      b.scale(b.matmul({"per_layer_model_proj.weight"}, x),
-              1.0f / std::sqrt(static_cast<float>(c.hidden)));
+  plan::Value own =
+      b.embed("per_layer_token_embd.weight", half * std::sqrt(static_cast<float>(f.per_layer)));
+  const plan::Value projected = b.scale(b.matmul({"per_layer_model_proj.weight"}, x),
+                                        1.0f / std::sqrt(static_cast<float>(c.hidden)));
   plan::PartsSpec norm;
   norm.shape.n = f.per_layer;
   norm.shape.n_parts = c.n_layers;
@@ -146,7 +143,8 @@ base::Result<plan::Graph> build_gemma4(const formats::ModelFile& file, const Con
   plan::Value x = b.embed("token_embd.weight", std::sqrt(static_cast<float>(c.hidden)));
   plan::Value embeddings = f.per_layer > 0 ? layer_embeddings(b, c, f, x) : x;
   for (uint32_t l = 0; l < c.n_layers; ++l) {
-    plan::Value h = attention_block(b, c, f, l, b.rms_norm(x, layer_name(l, "attn_norm"), c.norm_eps));
+    plan::Value h =
+        attention_block(b, c, f, l, b.rms_norm(x, layer_name(l, "attn_norm"), c.norm_eps));
     x = b.add(x, b.rms_norm(h, layer_name(l, "post_attention_norm"), c.norm_eps));
     h = b.rms_norm(x, layer_name(l, "ffn_norm"), c.norm_eps);
     h = gated_ffn(b, l, h, kernels::Activation::kGeluTanh);

@@ -17,20 +17,11 @@ using formats::ModelFile;
 namespace {
 
 constexpr Architecture kArchitectures[] = {
-    {"bert", build_bert},
-    {"gemma2", build_gemma2},
-    {"gemma3", build_gemma3},
-    {"gemma4", build_gemma4},
-    {"granite", build_granite},
-    {"llama", build_llama},
-    {"mistral3", build_mistral3},
-    {"nomic-bert", build_bert},
-    {"olmo2", build_olmo2},
-    {"phi3", build_phi3},
-    {"qwen2", build_qwen2},
-    {"qwen3", build_qwen3},
-    {"qwen3moe", build_qwen3moe},
-    {"smollm3", build_smollm3},
+    {"bert", build_bert},         {"gemma2", build_gemma2},   {"gemma3", build_gemma3},
+    {"gemma4", build_gemma4},     {"granite", build_granite}, {"llama", build_llama},
+    {"mistral3", build_mistral3}, {"nomic-bert", build_bert}, {"olmo2", build_olmo2},
+    {"phi3", build_phi3},         {"qwen2", build_qwen2},     {"qwen3", build_qwen3},
+    {"qwen3moe", build_qwen3moe}, {"smollm3", build_smollm3},
 };
 
 // A count from metadata, within bounds no real model exceeds, so that products below cannot
@@ -177,8 +168,7 @@ Pooling pooling_of(const Config& config, const std::optional<Pooling>& asked) {
   return config.pooling.value_or(config.causal ? Pooling::kLast : Pooling::kMean);
 }
 
-Result<plan::Graph> build_embeddings(const ModelFile& file, const Config& config,
-                                     Pooling pooling) {
+Result<plan::Graph> build_embeddings(const ModelFile& file, const Config& config, Pooling pooling) {
   PUNA_TRY(plan::Graph graph, build(file, config));
   PUNA_TRY(graph, plan::embeddings_of(std::move(graph)));
   if (pooling != Pooling::kRank) return graph;
@@ -190,8 +180,7 @@ Result<plan::Graph> build_embeddings(const ModelFile& file, const Config& config
                       "\"cls.output.weight\".");
   }
   const bool dense = b.has("cls.weight");
-  const plan::Value x =
-      dense ? b.activated("cls.weight", rows, kernels::Activation::kTanh) : rows;
+  const plan::Value x = dense ? b.activated("cls.weight", rows, kernels::Activation::kTanh) : rows;
   return b.finish_embeddings(b.matmul({"cls.output.weight"}, x));
 }
 

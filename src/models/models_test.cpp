@@ -15,8 +15,13 @@ namespace {
 plan::Graph graph_of(const char* architecture) {
   fixtures::TinyShape shape;
   shape.architecture = architecture;
+  if (shape.architecture == "gemma4") shape.n_layers = 4;  // two of them share keys
   const auto file = fixtures::tiny_model(shape);
-  return *models::build(file, *models::read_config(file));
+  const auto config = models::read_config(file);
+  REQUIRE_MESSAGE(config.has_value(), config.error().text());
+  auto graph = models::build(file, *config);
+  REQUIRE_MESSAGE(graph.has_value(), graph.error().text());
+  return *std::move(graph);
 }
 
 size_t count(const plan::Graph& graph, size_t kind) {
@@ -28,7 +33,9 @@ size_t count(const plan::Graph& graph, size_t kind) {
 }  // namespace
 
 TEST_CASE("values that are alive together never overlap, fused or not") {
-  for (const char* architecture : {"llama", "gemma3"}) {
+  for (const char* architecture :
+       {"llama", "gemma3", "gemma4", "qwen2", "qwen3", "olmo2", "phi3", "bert"}) {
+    CAPTURE(architecture);
     for (const bool fused : {false, true}) {
       plan::Graph graph = graph_of(architecture);
       if (fused) graph = plan::fuse(std::move(graph));
@@ -72,6 +79,92 @@ TEST_CASE("fusion leaves no pass that only adds") {
   CHECK(count(gemma, kAdd) == 0);
   // The first norm of each layer but the first rides on the post-norm before it.
   CHECK(gemma.ops.size() == 2 * 8 + 1 + 4);
+}
+
+TEST_CASE("other architectures fuse as far") {
+  constexpr size_t kAdd = 6, kScale = 7;
+  // As llama; q and k norms ride on the rope op, biases on the products.
+  CHECK(plan::fuse(graph_of("qwen2")).ops.size() == 2 * 8 + 4);
+  CHECK(plan::fuse(graph_of("qwen3")).ops.size() == 2 * 8 + 4);
+  CHECK(plan::fuse(graph_of("phi3")).ops.size() == 2 * 8 + 4);
+  // Norms of q and of k (grouped heads); no norms before the blocks, and that after the last is
+  // the output's.
+  CHECK(plan::fuse(graph_of("olmo2")).ops.size() == 2 * 10 + 1 + 4 - 1);
+  // Two layer norms a layer, in place; nothing after the last but the gather.
+  const plan::Graph bert = plan::fuse(graph_of("bert"));
+  CHECK(bert.ops.size() == 4 + 2 * 8 + 1);
+  CHECK(count(bert, kAdd) == 0);
+  const plan::Graph gemma = plan::fuse(graph_of("gemma4"));
+  CHECK(count(gemma, kAdd) == 1);    // of the two embeddings of a layer
+  CHECK(count(gemma, kScale) == 1);  // of one of them; the layers' factors ride on norms
+}
+
+TEST_CASE("embeddings of a model that gives logits are what its output layer reads") {
+  for (const char* architecture : {"llama", "qwen3", "bert"}) {
+    CAPTURE(architecture);
+    fixtures::TinyShape shape;
+    shape.architecture = architecture;
+    auto file = fixtures::tiny_model(shape);
+    const auto config = *models::read_config(file);
+    const auto graph = models::build_embeddings(file, config, models::pooling_of(config, {}));
+    REQUIRE(graph.has_value());
+    CHECK(graph->embeds);
+    CHECK(graph->n_out() == shape.hidden);
+    const auto full = models::build(file, config);
+    CHECK(full->embeds == (shape.architecture == "bert"));
+    CHECK(full->ops.size() - graph->ops.size() == (full->embeds ? 0 : 1));
+  }
+}
+
+TEST_CASE("rank needs a classifier, and gives its scores") {
+  fixtures::TinyShape shape;
+  shape.architecture = "bert";
+  auto file = fixtures::tiny_model(shape);
+  const auto config = *models::read_config(file);
+  const auto refused = models::build_embeddings(file, config, models::Pooling::kRank);
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().message.find("cls.output.weight") != std::string::npos);
+  for (auto& t : file.tensors) {
+    if (t.name == "token_types.weight") t.name = "cls.output.weight";
+  }
+  file.index();
+  const auto graph = models::build_embeddings(file, config, models::Pooling::kRank);
+  REQUIRE(graph.has_value());
+  CHECK(graph->n_out() == 2);
+}
+
+TEST_CASE("pooling is as asked, else as the file says, else by the kind of model") {
+  models::Config config;
+  CHECK(models::pooling_of(config, {}) == models::Pooling::kLast);
+  CHECK(models::pooling_of(config, models::Pooling::kMean) == models::Pooling::kMean);
+  config.causal = false;
+  CHECK(models::pooling_of(config, {}) == models::Pooling::kMean);
+  config.pooling = models::Pooling::kCls;
+  CHECK(models::pooling_of(config, {}) == models::Pooling::kCls);
+}
+
+TEST_CASE("rope scaling is read with its numbers, and refused by name where it is not known") {
+  auto file = fixtures::tiny_model();
+  const auto set = [&](const char* key, formats::Value value) {
+    file.metadata.emplace_back(std::string("llama.rope.scaling.") + key, std::move(value));
+  };
+  set("type", std::string("yarn"));
+  set("factor", 16.0);
+  CHECK(models::read_config(file).error().message.find("original_context_length") !=
+        std::string::npos);
+  set("original_context_length", uint64_t{32});
+  set("yarn_beta_fast", 24.0);
+  const auto yarn = models::read_config(file);
+  REQUIRE(yarn.has_value());
+  CHECK(yarn->rope_freq_scale == 1 / 16.0f);
+  CHECK(yarn->yarn == kernels::Yarn{32, 24.0f, 1.0f});
+  CHECK(yarn->rope_magnitude == doctest::Approx(1.2772589));
+  set("yarn_log_multiplier", 1.0);
+  CHECK(models::read_config(file)->rope_magnitude == 1.0f);
+  file = fixtures::tiny_model();
+  set("type", std::string("spiral"));
+  CHECK(models::read_config(file).error().message ==
+        "The rope scaling \"spiral\" is not supported (supported: none, linear, yarn, longrope).");
 }
 
 TEST_CASE("a model with a wrong or missing tensor names it") {

@@ -1,6 +1,6 @@
-// OLMo 2 (OLMo team 2024): no norms before a block, only after it; RMS norms over whole rows of q and
-// of k; SwiGLU. OLMo 3 is the same with a sliding window on three layers of four, whose positions
-// are not stretched.
+// OLMo 2 (OLMo team 2024): no norms before a block, only after it; RMS norms over whole rows of q
+// and of k; SwiGLU. OLMo 3 is the same with a sliding window on three layers of four, whose
+// positions are not stretched.
 
 #include <fmt/format.h>
 
@@ -36,9 +36,10 @@ base::Result<plan::Graph> build_olmo2(const formats::ModelFile& file, const Conf
   PUNA_TRY(const uint64_t window, file.get_uint("olmo2.attention.sliding_window", 0));
   PUNA_TRY(const uint64_t pattern, file.get_uint("olmo2.attention.sliding_window_pattern", 4));
   if (window > UINT32_MAX || pattern == 0) {
-    return base::fail(base::ErrorCode::kCorrupt,
-                      fmt::format("The sliding window ({} tokens, every {} layers) is out of range.",
-                                  window, pattern));
+    return base::fail(
+        base::ErrorCode::kCorrupt,
+        fmt::format("The sliding window ({} tokens, every {} layers) is out of range.", window,
+                    pattern));
   }
   plan::Builder b(file, c.n_heads);
   plan::Value x = b.embed("token_embd.weight");

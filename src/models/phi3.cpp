@@ -1,8 +1,8 @@
-// Phi-3 (Abdin et al. 2024; Phi-3.5, Phi-4-mini): the Llama layer with q, k and v in one weight, and
-// gate and up in another. Long-context models turn by LongRoPE's factors (Ding et al. 2024): a set
-// for texts within the original context and one for longer ones. Which of them counts is fixed when
-// the model is loaded, by the context it is loaded for, since keys in the cache stay as they were
-// turned.
+// Phi-3 (Abdin et al. 2024; Phi-3.5, Phi-4-mini): the Llama layer with q, k and v in one weight,
+// and gate and up in another. Long-context models turn by LongRoPE's factors (Ding et al. 2024): a
+// set for texts within the original context and one for longer ones. Which of them counts is fixed
+// when the model is loaded, by the context it is loaded for, since keys in the cache stay as they
+// were turned.
 
 #include <fmt/format.h>
 

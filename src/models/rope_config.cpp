@@ -1,5 +1,5 @@
-// How a file says that rotary positions are stretched beyond the original context: "linear", "yarn",
-// or "longrope", whose factors are tensors.
+// How a file says that rotary positions are stretched beyond the original context: "linear",
+// "yarn", or "longrope", whose factors are tensors.
 
 #include <fmt/format.h>
 
@@ -22,18 +22,18 @@ double magnitude(double factor, double multiplier) {
 Result<void> read_yarn(const formats::ModelFile& file, const std::string& p, double factor,
                        Config& c) {
   if (c.original_context == 0) {
-    return base::fail(ErrorCode::kNotFound,
-                      fmt::format("The key \"{}original_context_length\" is missing; YaRN needs it.",
-                                  p));
+    return base::fail(
+        ErrorCode::kNotFound,
+        fmt::format("The key \"{}original_context_length\" is missing; YaRN needs it.", p));
   }
   c.yarn.original_context = c.original_context;
   PUNA_TRY(c.yarn.beta_fast, positive(file, p + "yarn_beta_fast", 32.0));
   PUNA_TRY(c.yarn.beta_slow, positive(file, p + "yarn_beta_slow", 1.0));
   PUNA_TRY(const double share, file.get_float(p + "yarn_ext_factor", 1.0));
   if (share != 1.0) {
-    return base::fail(ErrorCode::kUnsupported,
-                      fmt::format("The key \"{}yarn_ext_factor\" is {}; only 1 is supported.", p,
-                                  share));
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("The key \"{}yarn_ext_factor\" is {}; only 1 is supported.", p, share));
   }
   PUNA_TRY(const double multiplier, file.get_float(p + "yarn_log_multiplier", 0.0));
   const double all = multiplier == 0 ? 1.0 : magnitude(factor, multiplier);

@@ -121,8 +121,8 @@ Value Builder::embed(std::string_view table, float scale) {
   const auto rows = static_cast<uint32_t>(file_.find_tensor(table)->rows());
   // Tables beside the token embeddings have as many rows.
   if (graph_.vocab != 0 && rows != graph_.vocab) {
-    fail(ErrorCode::kCorrupt, fmt::format("Tensor \"{}\" has {} rows for a vocabulary of {}.", table,
-                                          rows, graph_.vocab));
+    fail(ErrorCode::kCorrupt, fmt::format("Tensor \"{}\" has {} rows for a vocabulary of {}.",
+                                          table, rows, graph_.vocab));
   }
   graph_.vocab = rows;
   return x;
@@ -149,8 +149,8 @@ Value Builder::norm_parts(Value x, const PartsSpec& spec) {
   if (shape.x_stride == 0) shape.x_stride = columns(x);
   if (shape.n == 0) shape.n = (shape.x_stride - shape.x_column) / shape.n_parts;
   const uint32_t n_weights = shape.n * (shape.weights_by_part ? shape.n_parts : 1);
-  NormPartsOp op{spec.gamma.empty() ? graph_.values[x.id].label : spec.gamma.front(), x.id, {}, {}, {},
-                 shape};
+  NormPartsOp op{
+      spec.gamma.empty() ? graph_.values[x.id].label : spec.gamma.front(), x.id, {}, {}, {}, shape};
   if (!spec.gamma.empty()) op.gamma = vectors(spec.gamma, n_weights);
   if (!spec.beta.empty()) op.beta = vectors({spec.beta}, n_weights);
   if (spec.apart) op.y = make(op.label, shape.n * shape.n_parts, rows_of(x)).id;
@@ -311,10 +311,10 @@ Value Builder::attention(Value qkv, const AttentionSpec& spec) {
   if (!error_ && spec.keys_of &&
       (*spec.keys_of >= graph_.kv.size() || graph_.kv[*spec.keys_of].head_dim != spec.head_dim ||
        graph_.kv[*spec.keys_of].n_kv_heads != spec.n_kv_heads)) {
-    fail(ErrorCode::kCorrupt, fmt::format("Layer {} reads the keys of layer {}, which has none of "
-                                          "{} heads of {} elements.",
-                                          spec.layer, *spec.keys_of, spec.n_kv_heads,
-                                          spec.head_dim));
+    fail(ErrorCode::kCorrupt,
+         fmt::format("Layer {} reads the keys of layer {}, which has none of "
+                     "{} heads of {} elements.",
+                     spec.layer, *spec.keys_of, spec.n_kv_heads, spec.head_dim));
   }
   std::optional<VectorId> q_norm, k_norm, factors, sinks;
   if (!spec.q_norm.empty()) q_norm = vector(spec.q_norm, spec.head_dim);
@@ -361,8 +361,8 @@ Value Builder::scale(Value x, std::string_view weight) {
 Value Builder::multiply(Value y, Value x, uint32_t part) {
   const uint32_t n = columns(y);
   if (!error_ && (n == 0 || columns(x) % n != 0 || part >= columns(x) / n)) {
-    fail(ErrorCode::kCorrupt, fmt::format("Part {} of {} columns is asked for, {} wide.", part,
-                                          columns(x), n));
+    fail(ErrorCode::kCorrupt,
+         fmt::format("Part {} of {} columns is asked for, {} wide.", part, columns(x), n));
   }
   if (!error_) {
     graph_.ops.emplace_back(

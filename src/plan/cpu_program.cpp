@@ -109,9 +109,9 @@ struct CpuProgram::Runner {
 
   void operator()(const EmbedOp& op) const {
     const int32_t* const rows[] = {tokens.data(), step.positions, nullptr};  // by EmbedRow
-    kernels::embed_cpu(pool(), {&program.weights_.matrices[op.weight],
-                                rows[static_cast<size_t>(op.row)], step.n_tokens, value(op.out),
-                                op.scale, op.add});
+    kernels::embed_cpu(pool(),
+                       {&program.weights_.matrices[op.weight], rows[static_cast<size_t>(op.row)],
+                        step.n_tokens, value(op.out), op.scale, op.add});
   }
   void operator()(const NormOp& op) const {
     kernels::NormCpuArgs args;
@@ -127,9 +127,8 @@ struct CpuProgram::Runner {
     kernels::rms_norm_cpu(pool(), args);
   }
   void operator()(const NormPartsOp& op) const {
-    kernels::norm_parts_cpu(pool(),
-                            {value(op.x), op.y ? value(*op.y) : nullptr, vector(op.gamma),
-                             vector(op.beta), op.shape, n_rows(op.x)});
+    kernels::norm_parts_cpu(pool(), {value(op.x), op.y ? value(*op.y) : nullptr, vector(op.gamma),
+                                     vector(op.beta), op.shape, n_rows(op.x)});
   }
   bool reads_int8(const Op& op) const {
     const auto& weight = program.weights_.matrices[std::get<MatmulOp>(op).weight];

@@ -16,9 +16,8 @@ bool uses(const Op& op, WeightId weight) {
 base::Result<Graph> embeddings_of(Graph graph) {
   if (graph.embeds) return graph;
   const auto head = graph.ops.begin() + static_cast<ptrdiff_t>(graph.head_begin);
-  const auto first = std::find_if(head, graph.ops.end(), [](const Op& op) {
-    return std::holds_alternative<MatmulOp>(op);
-  });
+  const auto first = std::find_if(
+      head, graph.ops.end(), [](const Op& op) { return std::holds_alternative<MatmulOp>(op); });
   if (first == graph.ops.end()) {
     return base::fail(base::ErrorCode::kUnsupported,
                       "The model has no output layer whose input could be its embedding.");

@@ -31,8 +31,7 @@ bool fills_result(const Graph& graph, const MatmulOp& product) {
 bool fuse_matmul_scale(Graph& graph, size_t i) {
   auto* product = std::get_if<MatmulOp>(&graph.ops[i]);
   auto* scale = std::get_if<ScaleOp>(&graph.ops[i + 1]);
-  if (!product || !scale || scale->by || !fills_result(graph, *product) ||
-      scale->y != product->y) {
+  if (!product || !scale || scale->by || !fills_result(graph, *product) || scale->y != product->y) {
     return false;
   }
   product->scale *= scale->scale;
@@ -148,8 +147,8 @@ void note_appends(Graph& graph) {
   for (size_t i = 0; i + 1 < graph.ops.size(); ++i) {
     const auto* rope = std::get_if<RopeOp>(&graph.ops[i]);
     auto* attention = std::get_if<AttentionOp>(&graph.ops[i + 1]);
-    if (rope && rope->appends && attention && attention->q == rope->q && attention->layer == rope->layer &&
-        n_readers(graph, rope->q) == 1) {
+    if (rope && rope->appends && attention && attention->q == rope->q &&
+        attention->layer == rope->layer && n_readers(graph, rope->q) == 1) {
       attention->append = *rope;
     }
   }

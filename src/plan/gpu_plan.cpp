@@ -322,8 +322,7 @@ class Planner {
     args.q = value(op.q);
     if (op.append) {
       args.append = {value(op.append->qkv), head_norms(*op.append), turns(*op.append),
-                     op.append->v_norm,
-                     op.append->norm_eps, op.append->rope};
+                     op.append->v_norm,     op.append->norm_eps,    op.append->rope};
     }
     args.k_cache = layers_[op.layer].k;
     args.v_cache = layers_[op.layer].v;
@@ -491,18 +490,18 @@ class Planner {
                         out);
   }
   Result<void> lower(size_t, const ScaleOp& op, std::vector<kernels::KernelCall>& out) {
-    return kernels::scale(device_,
-                          {op.label, plan_.step, value(op.y), graph_.values[op.y].columns, op.scale,
-                           op.by ? std::optional(vector(*op.by)) : std::nullopt,
-                           graph_.values[op.y].rows},
-                          out);
+    return kernels::scale(
+        device_,
+        {op.label, plan_.step, value(op.y), graph_.values[op.y].columns, op.scale,
+         op.by ? std::optional(vector(*op.by)) : std::nullopt, graph_.values[op.y].rows},
+        out);
   }
   Result<void> lower(size_t, const MultiplyOp& op, std::vector<kernels::KernelCall>& out) {
-    return kernels::multiply(device_,
-                             {op.label, plan_.step, value(op.x), value(op.y),
-                              graph_.values[op.y].columns, op.part, op.n_parts,
-                              graph_.values[op.y].rows},
-                             out);
+    return kernels::multiply(
+        device_,
+        {op.label, plan_.step, value(op.x), value(op.y), graph_.values[op.y].columns, op.part,
+         op.n_parts, graph_.values[op.y].rows},
+        out);
   }
   Result<void> lower(size_t, const SoftcapOp& op, std::vector<kernels::KernelCall>& out) {
     return kernels::softcap(device_,

@@ -191,8 +191,8 @@ struct Graph {
   std::vector<Op> ops;
   size_t head_begin =
       0;  // ops from here on (gather, final norm, LM head) run once per group of outputs
-  ValueId hidden = 0;  // what the body leaves for the head
-  ValueId logits = 0;  // [outputs, vocab]
+  ValueId hidden = 0;   // what the body leaves for the head
+  ValueId logits = 0;   // [outputs, vocab]
   bool embeds = false;  // `logits` are embeddings instead, [outputs, n_out()]
   uint32_t n_out() const { return values[logits].columns; }
 };

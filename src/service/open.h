@@ -32,7 +32,7 @@ struct LoadedModel {
   // Null when the file has no vocabulary, or one that is not supported; tokenizer_error says which.
   std::unique_ptr<tokenizer::Tokenizer> tokenizer;
   std::optional<base::Error> tokenizer_error;
-  std::optional<chat::Template> chat_template;      // none for base models
+  std::optional<chat::Template> chat_template;  // none for base models
 };
 
 // The model's tokenizer. Errors: kUnsupported saying why there is none.

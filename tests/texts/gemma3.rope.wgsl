@@ -49,7 +49,7 @@ fn multiply_high(a: u32, b: u32) -> u32 {
   return a1 * b1 + (low >> 16u) + (middle >> 16u);
 }
 
-// turns: upper and lower word of the table entry. Returns (cos, sin).
+// turns: upper and lower word of the table entry. Returns MAGNITUDE * (cos, sin).
 fn turn(position: u32, turns: vec2<u32>) -> vec2<f32> {
   let t = position * turns.x + multiply_high(position, turns.y);
   let quarter = (t + 0x20000000u) >> 30u;
@@ -59,13 +59,18 @@ fn turn(position: u32, turns: vec2<u32>) -> vec2<f32> {
   let cosine = 1.0 + s * (-0.5 + s * (0.041666667 + s * (-0.0013888889 + s * 2.4801587e-5)));
   let swapped = select(vec2<f32>(cosine, sine), vec2<f32>(sine, cosine), (quarter & 1u) == 1u);
   // Quarter turns: (c, s), (-s, c), (-c, -s), (s, -c).
-  return vec2<f32>(select(swapped.x, -swapped.x, quarter == 1u || quarter == 2u), select(swapped.y, -swapped.y, quarter >= 2u));
+  return 1.0 * vec2<f32>(select(swapped.x, -swapped.x, quarter == 1u || quarter == 2u), select(swapped.y, -swapped.y, quarter >= 2u));
+}
+
+// What q is multiplied by at a position (Temperature of rope.h).
+fn temperature(position: u32) -> f32 {
+  return 1.0;
 }
 
 @group(0) @binding(0) var<storage, read> step: array<u32>;
-@group(0) @binding(1) var<storage, read> pages: array<u32>;
 @group(0) @binding(2) var<storage, read_write> qkv: array<f32>;
 @group(0) @binding(3) var<storage, read_write> q_out: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> pages: array<u32>;
 @group(0) @binding(4) var<storage, read_write> k_cache: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read_write> v_cache: array<vec4<f32>>;
 @group(0) @binding(6) var<storage, read> table: array<vec2<u32>>;
@@ -154,7 +159,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   }
 
   if (wanted_head < 4) {
-    q_out[(row * 4 + head) * (16 / 4) + lane] = value;
+    q_out[(row * 4 + head) * (16 / 4) + lane] = value * temperature(position);
   }
   let is_k = wanted_head >= 4 && wanted_head < (4 + 2);
   let is_v = wanted_head >= (4 + 2) && wanted_head < (4 + 2 * 2);

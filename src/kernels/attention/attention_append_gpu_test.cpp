@@ -19,6 +19,7 @@ struct AppendCase {
   KvType type = KvType::kF32;
   RopeParams rope;
   bool norms = false;
+  bool v_norm = false;
   uint32_t window = 0;
   float softcap = 0;
   uint32_t n_splits = 1;
@@ -92,6 +93,7 @@ void check(const AppendCase& c) {
   args.window = c.window;
   args.append = AttentionAppend{.qkv = gpu->upload(qkv), .rope = c.rope};
   if (c.norms) args.append->head_norms = gpu->upload(norms);
+  args.append->v_norm = c.v_norm;
   if (c.rope.n_rot > 0) args.append->table = gpu->upload(rope_table(c.rope, nullptr));
   if (!attention_appends(gpu->info(), args)) {
     MESSAGE("SKIPPED: this adapter's subgroups are too small for heads of " << c.head_dim);
@@ -109,6 +111,7 @@ void check(const AppendCase& c) {
   rope.qkv = qkv.data();
   rope.q_norm = c.norms ? norms.data() : nullptr;
   rope.k_norm = c.norms ? norms.data() + c.head_dim : nullptr;
+  rope.v_norm = c.v_norm;
   rope.q_out = q.data();
   rope.k_cache = k.data();
   rope.v_cache = v.data();
@@ -150,6 +153,23 @@ TEST_CASE("decode attention that appends is right for both kinds of pairs, norms
         check(c);
       }
     }
+  }
+}
+
+TEST_CASE("decode attention that appends norms values, stretches positions and lets q grow") {
+  for (const uint32_t head_dim : {64u, 96u}) {
+    AppendCase c;
+    c.head_dim = head_dim;
+    c.position = 77;
+    c.rope = {.n_rot = head_dim,
+              .freq_scale = 0.25f,
+              .yarn = {32, 32.0f, 1.0f},
+              .magnitude = 1.2f,
+              .temperature = {0.1f, 32}};
+    check(c);
+    c.norms = c.v_norm = true;
+    c.n_splits = 2;
+    check(c);
   }
 }
 

@@ -15,8 +15,8 @@ enum class Activation : uint8_t {
   kReluSquared,  // max(v, 0)^2 (So et al. 2021)
   kTanh,
 };
-constexpr Activation kActivations[] = {Activation::kSilu, Activation::kGeluTanh,
-                                       Activation::kGeluErf, Activation::kRelu,
+constexpr Activation kActivations[] = {Activation::kSilu,        Activation::kGeluTanh,
+                                       Activation::kGeluErf,     Activation::kRelu,
                                        Activation::kReluSquared, Activation::kTanh};
 
 // Its function in common/math.wgsl, which is also its name in reports.

@@ -50,9 +50,9 @@ base::Result<void> scale(const gpu::DeviceInfo& device, const ScaleArgs& args,
 base::Result<void> multiply(const gpu::DeviceInfo& device, const MultiplyArgs& args,
                             std::vector<KernelCall>& out) {
   if (args.part >= args.n_parts) {
-    return base::fail(base::ErrorCode::kInvalidArgument,
-                      fmt::format("Product {} takes part {} of {}.", args.label, args.part,
-                                  args.n_parts));
+    return base::fail(
+        base::ErrorCode::kInvalidArgument,
+        fmt::format("Product {} takes part {} of {}.", args.label, args.part, args.n_parts));
   }
   Describe call(args.label, "elementwise/elementwise.wgsl");
   call.arena("B_X", args.x).arena("B_Y", args.y);

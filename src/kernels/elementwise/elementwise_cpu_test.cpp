@@ -73,11 +73,9 @@ TEST_CASE("embed_cpu decodes and scales the rows of its tokens for every weight 
     weight->set_rows(0, file);
     const std::vector<int32_t> tokens = {49, 0, 17, 17, 16, 48, 3};
     std::vector<float> x(tokens.size() * hidden), expected(x.size());
-    embed_cpu(pool, {.weight = &*weight,
-                     .rows = tokens.data(),
-                     .n_tokens = 7,
-                     .x = x.data(),
-                     .scale = 24.0f});
+    embed_cpu(
+        pool,
+        {.weight = &*weight, .rows = tokens.data(), .n_tokens = 7, .x = x.data(), .scale = 24.0f});
     embed_ref(table.data(), hidden, tokens.data(), 7, 24.0f, expected.data());
     CHECK(x == expected);
     // Row 0 added to what is there.

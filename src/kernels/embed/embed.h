@@ -1,9 +1,9 @@
-// Looks up rows of a table: x[t, :] = scale * W[row[t], :], or added to x. The row of t is its token,
-// its position, or 0.
+// Looks up rows of a table: x[t, :] = scale * W[row[t], :], or added to x. The row of t is its
+// token, its position, or 0.
 //   W    [vocab, hidden]     any weight type
 //   x    [n_tokens, hidden]  f32
-// Tokens and positions are valid: the engine checks them. (With W in several chunks each chunk writes the rows
-// it holds.)
+// Tokens and positions are valid: the engine checks them. (With W in several chunks each chunk
+// writes the rows it holds.)
 #pragma once
 
 #include <vector>

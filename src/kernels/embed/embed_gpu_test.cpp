@@ -1,6 +1,7 @@
 // GPU embedding rows are exactly the decoded rows of the table.
 #include <doctest/doctest.h>
 
+#include "kernels/common/step.h"
 #include "kernels/common/test_util.h"
 #include "kernels/embed/embed_ref.h"
 #include "kernels/testing/gpu_harness.h"
@@ -77,8 +78,8 @@ TEST_CASE("gpu: rows of positions and the first row are added to what is there")
         words[kStepPositions + t] = static_cast<uint32_t>(positions[t]);
       EmbedArgs args;
       args.label = "embed";
-      args.weight = test::upload_weight(*gpu, quant::Type::kF32, kRows, kCols,
-                                        bytes, /*chunk_rows=*/8);
+      args.weight =
+          test::upload_weight(*gpu, quant::Type::kF32, kRows, kCols, bytes, /*chunk_rows=*/8);
       args.step = gpu->upload(words);
       args.x = gpu->output(start.size() * 4);
       gpu->write(args.x, std::as_bytes(std::span(start)));

@@ -26,7 +26,9 @@ base::Result<void> rms_norm(const gpu::DeviceInfo& device, const NormArgs& args,
   if (args.residual) call.arena("B_RESIDUAL", *args.residual);
   if (args.scale) call.constant("B_SCALE", *args.scale);
   if (args.y) call.constant("B_GAMMA", *args.gamma).arena("B_Y", *args.y);
-  call.number("N", args.n).real("EPS", args.eps).number("WG", norm_workgroup(device, args.n % 4 == 0 ? args.n / 4 : args.n));
+  call.number("N", args.n)
+      .real("EPS", args.eps)
+      .number("WG", norm_workgroup(device, args.n % 4 == 0 ? args.n / 4 : args.n));
   call.grid({extent_of(args.rows)}).add_to(out);
   return {};
 }

@@ -3,7 +3,7 @@
 //   y[t, p * n .. + n] = norm(v) * gamma + beta
 // where norm is an RMS norm, v / sqrt(mean(v^2) + eps), or a layer norm, (v - mean(v)) /
 // sqrt(variance(v) + eps) (Ba et al. 2016).
-//   x  [n_rows, x_stride]  f32, normed in place when there is no y     y  [n_rows, n_parts * n]  f32
+//   x  [n_rows, x_stride]  f32, normed in place when there is no y     y  [n_rows, n_parts * n] f32
 //   gamma, beta  [n], the same for all parts, or [n_parts * n]; none = 1 and 0
 // norm.h is the RMS norm of a whole row with the additions around it.
 #pragma once

@@ -32,7 +32,7 @@
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, LANE_BUILTINS) {
   let part = workgroup.x;
   let row = workgroup.y;
-  let from = row * (X_STRIDE / SIZE) + X_COLUMN / SIZE + part * UNITS;
+  let first = row * (X_STRIDE / SIZE) + X_COLUMN / SIZE + part * UNITS;
   var v: array<UNIT, PER>;
 #if LAYER
   var sum = 0.0;
@@ -40,7 +40,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, LANE_BUILTINS) {
   for (var i = 0u; i < PER; i++) {
     let unit = local + i * WG;
     if (unit < UNITS) {
-      v[i] = x[from + unit];
+      v[i] = x[first + unit];
 #if LAYER
       sum += SUM(v[i]);
 #endif
@@ -77,7 +77,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, LANE_BUILTINS) {
 #ifdef B_Y
       y[(row * N_PARTS + part) * UNITS + unit] = normed;
 #else
-      x[from + unit] = normed;
+      x[first + unit] = normed;
 #endif
     }
   }

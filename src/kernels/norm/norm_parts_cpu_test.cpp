@@ -62,10 +62,9 @@ TEST_CASE("a layer norm of equal values is its bias") {
   base::ThreadPool pool(1);
   std::vector<float> x(64, 3.0f);
   const std::vector<float> beta = test::normal(64, 1);
-  norm_parts_cpu(pool, {.x = x.data(),
-                        .beta = beta.data(),
-                        .shape = {NormKind::kLayer, 64, 1, 64},
-                        .n_rows = 1});
+  norm_parts_cpu(
+      pool,
+      {.x = x.data(), .beta = beta.data(), .shape = {NormKind::kLayer, 64, 1, 64}, .n_rows = 1});
   CHECK(x == beta);
 }
 

@@ -2,13 +2,13 @@
 //   q = rope(head_norm(q) ) -> q_out;   k = rope(head_norm(k)) -> K cache;   v -> V cache
 //   qkv    [n_tokens, (n_heads + 2 * n_kv_heads) * head_dim]  f32, q heads, then k heads, then v
 //   heads q_out  [n_tokens, n_heads * head_dim]                     f32
-// head_norm is an RMS norm of each head with gamma [head_dim], when given; v heads may be normed too,
-// without gamma. Without caches qkv holds q heads only, for layers that read another's keys.
+// head_norm is an RMS norm of each head with gamma [head_dim], when given; v heads may be normed
+// too, without gamma. Without caches qkv holds q heads only, for layers that read another's keys.
 // rope turns pairs (i, i + n_rot/2) (kNeox) or (2i, 2i+1) (kAdjacent) by position *
 // rope_frequency(i) and multiplies them by `magnitude`; elements from n_rot on pass through. Angles
-// are computed so that the result is right to 1e-7 NMSE at position 100,000. At last q may grow with
-// the position (Temperature). Source: RoFormer, section 3.4.2; per-frequency factors as in GGUF's
-// rope_freqs.
+// are computed so that the result is right to 1e-7 NMSE at position 100,000. At last q may grow
+// with the position (Temperature). Source: RoFormer, section 3.4.2; per-frequency factors as in
+// GGUF's rope_freqs.
 #pragma once
 
 #include <optional>
@@ -71,7 +71,7 @@ struct RopeArgs {
                                          // heads (one slice, to stay at 8 bindings)
   std::optional<Slice> table =
       {};  // of rope_table(), given when n_rot > 0; one for all layers of equal RopeParams
-  bool v_norm = false;    // only with head_norms
+  bool v_norm = false;  // only with head_norms
   bool appends = true;  // false: q heads only, and no caches
   Slice q_out = {};
   Slice k_cache = {}, v_cache = {};

@@ -13,7 +13,7 @@ struct Case {
   KvType kv = KvType::kF32;
   RopeParams rope;
   uint32_t n_heads, n_kv, head_dim;
-  bool norms = false, factors = false;
+  bool norms = false, factors = false, v_norm = false, appends = true;
   std::vector<int32_t> positions = {};
 };
 
@@ -40,7 +40,7 @@ void check(const Case& c, double limit, double cache_limit) {
   for (uint32_t t = 0; t < n_tokens; ++t) sequences[t] = t % 2;
 
   const std::vector<float> qkv =
-      test::normal(size_t{n_tokens} * (c.n_heads + 2 * c.n_kv) * c.head_dim, 1);
+      test::normal(size_t{n_tokens} * (c.n_heads + (c.appends ? 2 * c.n_kv : 0)) * c.head_dim, 1);
   const std::vector<float> q_norm = test::normal(c.head_dim, 2),
                            k_norm = test::normal(c.head_dim, 3);
   std::vector<float> factors(c.rope.n_rot / 2);
@@ -60,14 +60,15 @@ void check(const Case& c, double limit, double cache_limit) {
   args.kv = kv;
   args.n_heads = c.n_heads;
   args.rope = c.rope;
+  args.v_norm = c.v_norm;
   args.q_out = q.data();
-  args.k_cache = k.data();
-  args.v_cache = v.data();
+  args.k_cache = c.appends ? k.data() : nullptr;
+  args.v_cache = c.appends ? v.data() : nullptr;
   base::ThreadPool pool(2);
   rope_append_cpu(pool, args);
   args.q_out = q_ref.data();
-  args.k_cache = k_ref.data();
-  args.v_cache = v_ref.data();
+  args.k_cache = c.appends ? k_ref.data() : nullptr;
+  args.v_cache = c.appends ? v_ref.data() : nullptr;
   rope_append_ref(args);
   CHECK(test::nmse(q, q_ref) <= limit);
   CHECK(test::nmse(decode_cache(kv, k), decode_cache(kv, k_ref)) <= cache_limit);
@@ -114,6 +115,40 @@ TEST_CASE("rope_append_cpu equals its reference for both kinds of pairs, norms a
              .n_kv = 1,
              .head_dim = 4,
              .positions = {31, 32}},
+            1e-12, 1e-12);
+    }
+  });
+}
+
+TEST_CASE("rope_append_cpu stretches by YaRN, scales what it turns and lets q grow") {
+  test::for_every_variant([] {
+    for (const Yarn yarn : {Yarn{32, 32.0f, 1.0f}, Yarn{4096, 32.0f, 1.0f, /*truncate=*/false}}) {
+      check({.rope = {.n_rot = 48,
+                      .base = 1e6f,
+                      .freq_scale = 1 / 16.0f,
+                      .yarn = yarn,
+                      .magnitude = 1.277f,
+                      .temperature = {0.1f, 32}},
+             .n_heads = 3,
+             .n_kv = 1,
+             .head_dim = 64,
+             .positions = {0, 31, 32, 4000}},
+            1e-12, 1e-12);
+    }
+  });
+}
+
+TEST_CASE("rope_append_cpu norms values, and turns q alone for layers without keys") {
+  test::for_every_variant([] {
+    for (const bool appends : {true, false}) {
+      check({.rope = {.n_rot = 64},
+             .n_heads = 3,
+             .n_kv = 1,
+             .head_dim = 64,
+             .norms = true,
+             .v_norm = appends,
+             .appends = appends,
+             .positions = from(20, 30)},
             1e-12, 1e-12);
     }
   });

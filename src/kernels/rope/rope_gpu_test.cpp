@@ -18,6 +18,8 @@ struct RopeCase {
   RopeParams rope;
   bool norms = false;
   bool factors = false;
+  bool v_norm = false;
+  bool appends = true;
   std::vector<int32_t> positions = {0, 1, 31, 32, 33, 100};
   std::vector<uint32_t> sequences = {0, 1, 0, 1, 0, 2};
 };
@@ -31,8 +33,8 @@ Errors run(const RopeCase& c, test::Features features) {
   if (!gpu) return {};
   const test::TestStep step(c.positions, c.sequences);
   const KvLayout kv{c.type, step.n_pages, c.n_kv_heads, c.head_dim};
-  const std::vector<float> qkv =
-      test::normal(size_t{step.n_tokens()} * (c.n_heads + 2 * c.n_kv_heads) * c.head_dim, 1);
+  const std::vector<float> qkv = test::normal(
+      size_t{step.n_tokens()} * (c.n_heads + (c.appends ? 2 * c.n_kv_heads : 0)) * c.head_dim, 1);
   const std::vector<float> norms = test::normal(size_t{2} * c.head_dim, 2);
   std::vector<float> factors(c.rope.n_rot / 2);
   for (size_t i = 0; i < factors.size(); ++i) factors[i] = 1.0f + 0.37f * static_cast<float>(i);
@@ -47,6 +49,8 @@ Errors run(const RopeCase& c, test::Features features) {
   if (c.norms) args.head_norms = gpu->upload(norms);
   if (c.rope.n_rot > 0)
     args.table = gpu->upload(rope_table(c.rope, c.factors ? factors.data() : nullptr));
+  args.v_norm = c.v_norm;
+  args.appends = c.appends;
   args.q_out = gpu->output(uint64_t{step.n_tokens()} * c.n_heads * c.head_dim * 4);
   args.k_cache = gpu->output(kv.bytes());
   args.v_cache = gpu->output(kv.bytes());
@@ -70,8 +74,9 @@ Errors run(const RopeCase& c, test::Features features) {
   ref.k_norm = c.norms ? norms.data() + c.head_dim : nullptr;
   ref.freq_factors = c.factors ? factors.data() : nullptr;
   ref.q_out = q.data();
-  ref.k_cache = k.data();
-  ref.v_cache = v.data();
+  ref.v_norm = c.v_norm;
+  ref.k_cache = c.appends ? k.data() : nullptr;
+  ref.v_cache = c.appends ? v.data() : nullptr;
   ref.kv = kv;
   ref.n_heads = c.n_heads;
   ref.rope = c.rope;
@@ -111,7 +116,9 @@ void check(const RopeCase& c, double q_limit) {
                                                         : 1e-6;
     CHECK(e.q < q_limit);
     CHECK(e.k < std::max(cache_limit, q_limit));
-    CHECK(e.v < (c.type == KvType::kF32 ? 1e-30 : cache_limit));
+    CHECK(e.v < (c.v_norm                 ? std::max(cache_limit, q_limit)
+                 : c.type == KvType::kF32 ? 1e-30
+                                          : cache_limit));
   }
 }
 
@@ -145,6 +152,32 @@ TEST_CASE("rope_append on the GPU without rotation only norms and copies") {
   c.norms = false;
   c.type = KvType::kQ8_0;
   check(c, 1e-30);
+}
+
+TEST_CASE("rope on the GPU stretches by YaRN, scales what it turns and lets q grow") {
+  RopeCase c;
+  c.positions = {0, 7, 31, 32, 33, 4000};
+  c.rope = {.n_rot = 64, .base = 1e6f, .freq_scale = 1 / 16.0f, .yarn = {32, 32.0f, 1.0f}};
+  check(c, 1e-10);
+  c.rope.yarn = {4096, 32.0f, 1.0f, /*truncate=*/false};
+  c.rope.magnitude = 1.277f;
+  c.rope.n_rot = 48;
+  check(c, 1e-10);
+  c.rope.temperature = {0.1f, 32};
+  check(c, 1e-10);
+}
+
+TEST_CASE("rope on the GPU norms values, and turns q alone for layers without keys") {
+  RopeCase c;
+  c.rope = {.n_rot = 64};
+  c.norms = true;
+  c.v_norm = true;
+  check(c, 1e-10);
+  c.type = KvType::kQ8_0;
+  check(c, 1e-10);
+  c.v_norm = false;
+  c.appends = false;
+  check(c, 1e-10);
 }
 
 TEST_CASE("rope on the GPU stays right at position 100,000 and beyond") {

@@ -10,6 +10,7 @@
 #include "kernels/attention/attention_ref.h"
 #include "kernels/elementwise/elementwise_ref.h"
 #include "kernels/matmul/matmul_ref.h"
+#include "kernels/norm/norm_parts_ref.h"
 #include "kernels/norm/norm_ref.h"
 #include "kernels/rope/rope_ref.h"
 #include "quant/random_rows.h"
@@ -87,6 +88,10 @@ class Runner {
     }
     for (const uint32_t n : {33u, 576u, 4096u}) {
       for (const int form : {0, 1, 2, 3}) PUNA_TRY(norm(n, form));
+      for (const NormKind kind : {NormKind::kRms, NormKind::kLayer}) {
+        PUNA_TRY(norm_parts({kind, n, 1, n, 0, false, 1e-5f}, /*in_place=*/false));
+        PUNA_TRY(norm_parts({kind, n, 2, 3 * n, n, true, 1e-5f}, /*in_place=*/true));
+      }
     }
     for (const KvType kv : {KvType::kF32, KvType::kF16, KvType::kQ8_0}) {
       for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent})
@@ -217,6 +222,26 @@ class Runner {
                   nmse(y, expected), kF32Limit);
   }
 
+  Result<void> norm_parts(const NormPartsShape& shape, bool in_place) {
+    if (!wanted("norm_parts", "f32")) return {};
+    const uint32_t n_rows = 3;
+    auto x = normal(size_t{n_rows} * shape.x_stride, 5, /*mean=*/2), expected_x = x;
+    const size_t n_weights = size_t{shape.n} * (shape.weights_by_part ? shape.n_parts : 1);
+    const auto gamma = normal(n_weights, 6, 1, 0.3f), beta = normal(n_weights, 7);
+    std::vector<float> y(size_t{n_rows} * shape.n * shape.n_parts), expected(y.size());
+    NormPartsCpuArgs args{x.data(), in_place ? nullptr : y.data(), gamma.data(), beta.data(), shape,
+                          n_rows};
+    PUNA_TRY(backend_.norm_parts(args));
+    args.x = expected_x.data();
+    if (args.y) args.y = expected.data();
+    norm_parts_ref(args);
+    return record(
+        "norm_parts", "f32",
+        fmt::format("{} rows, {} of {}, {}{}", n_rows, shape.n_parts, shape.n,
+                    shape.kind == NormKind::kLayer ? "layer" : "rms", in_place ? ", in place" : ""),
+        in_place ? nmse(x, expected_x) : nmse(y, expected), kF32Limit);
+  }
+
   Result<void> rope(KvType kv_type, RopePairs pairs) {
     if (!wanted("rope", name(kv_type))) return {};
     const Rows rows({0, 33, 1000, 100000}, {0, 0, 0, 0});
@@ -330,6 +355,12 @@ class Runner {
       for (float& v : expected) v = static_cast<float>(softcap_ref(double{v}, 30.0));
       PUNA_TRY(backend_.softcap(y.data(), n_rows, n, 30));
       PUNA_TRY(record("softcap", "f32", "cap 30", nmse(y, expected), kF32Limit));
+    }
+    if (wanted("multiply", "f32")) {
+      auto y = normal(size_t{n_rows} * n, 15), expected = y;
+      multiply_ref(both.data(), expected.data(), n_rows, n, 1, 2);
+      PUNA_TRY(backend_.multiply(both.data(), y.data(), n_rows, n, 1, 2));
+      PUNA_TRY(record("multiply", "f32", "part 1 of 2", nmse(y, expected), kF32Limit));
     }
     if (wanted("add", "f32")) {
       const auto x = normal(size_t{n_rows} * n, 16);

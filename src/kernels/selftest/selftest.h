@@ -19,6 +19,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/norm/norm.h"
+#include "kernels/norm/norm_parts.h"
 #include "kernels/rope/rope.h"
 #include "quant/quant.h"
 
@@ -64,12 +65,15 @@ class SelftestBackend {
                                    uint32_t rows, uint32_t cols, std::span<const int32_t> tokens,
                                    float scale, float* x) = 0;
   virtual base::Result<void> norm(const NormCpuArgs& args) = 0;
+  virtual base::Result<void> norm_parts(const NormPartsCpuArgs& args) = 0;
   virtual base::Result<void> rope(const RopeCpuArgs& args) = 0;
   virtual base::Result<void> attention(const AttentionCpuArgs& args) = 0;
   virtual base::Result<void> glu(const float* gate_up, float* y, uint32_t n_rows, uint32_t n,
                                  Activation activation) = 0;
   virtual base::Result<void> softcap(float* y, uint32_t n_rows, uint32_t n, float cap) = 0;
   virtual base::Result<void> add(const float* x, float* y, uint32_t n_rows, uint32_t n) = 0;
+  virtual base::Result<void> multiply(const float* x, float* y, uint32_t n_rows, uint32_t n,
+                                      uint32_t part, uint32_t n_parts) = 0;
   virtual base::Result<void> argmax(const float* logits, uint32_t n_rows, uint32_t vocab,
                                     int32_t* ids) = 0;
 };

@@ -61,6 +61,10 @@ class CpuBackend : public SelftestBackend {
     rms_norm_cpu(pool_, args);
     return {};
   }
+  Result<void> norm_parts(const NormPartsCpuArgs& args) override {
+    norm_parts_cpu(pool_, args);
+    return {};
+  }
   Result<void> rope(const RopeCpuArgs& args) override {
     rope_append_cpu(pool_, args);
     return {};
@@ -84,6 +88,11 @@ class CpuBackend : public SelftestBackend {
   }
   Result<void> add(const float* x, float* y, uint32_t n_rows, uint32_t n) override {
     add_cpu(pool_, x, y, uint64_t{n_rows} * n);
+    return {};
+  }
+  Result<void> multiply(const float* x, float* y, uint32_t n_rows, uint32_t n, uint32_t part,
+                        uint32_t n_parts) override {
+    multiply_cpu(pool_, x, y, n_rows, n, part, n_parts);
     return {};
   }
   Result<void> argmax(const float* logits, uint32_t n_rows, uint32_t vocab, int32_t* ids) override {

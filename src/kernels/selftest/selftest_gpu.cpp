@@ -206,6 +206,32 @@ class GpuBackend : public SelftestBackend {
     if (args.y) PUNA_TRY(bench.read(*a.y, args.y, n));
     return {};
   }
+  Result<void> norm_parts(const NormPartsCpuArgs& args) override {
+    Workbench bench(device_);
+    const NormPartsShape& s = args.shape;
+    const uint32_t n_weights = s.n * (s.weights_by_part ? s.n_parts : 1);
+    const uint64_t n_x = uint64_t{args.n_rows} * s.x_stride;
+    const uint64_t n_y = uint64_t{args.n_rows} * s.n * s.n_parts;
+    NormPartsArgs a;
+    a.label = "norm_parts";
+    a.shape = s;
+    PUNA_TRY(a.step, bench.step(args.n_rows));
+    PUNA_TRY(a.x, bench.upload(static_cast<const float*>(args.x), n_x));
+    if (args.y) {
+      PUNA_TRY(a.y, bench.output(n_y));
+    }
+    if (args.gamma) {
+      PUNA_TRY(a.gamma, bench.upload(args.gamma, n_weights));
+    }
+    if (args.beta) {
+      PUNA_TRY(a.beta, bench.upload(args.beta, n_weights));
+    }
+    std::vector<KernelCall> calls;
+    PUNA_TRY(kernels::norm_parts(device_.info(), a, calls));
+    PUNA_TRY(bench.run(calls, {args.n_rows, args.n_rows, 1}));
+    if (args.y) return bench.read(*a.y, args.y, n_y);
+    return bench.read(a.x, args.x, n_x);
+  }
   Result<void> rope(const RopeCpuArgs& args) override {
     Workbench bench(device_);
     const uint64_t width = uint64_t{args.n_heads} * args.kv.head_dim;
@@ -310,6 +336,22 @@ class GpuBackend : public SelftestBackend {
     PUNA_TRY(kernels::add(device_.info(), a, calls));
     PUNA_TRY(bench.run(calls, {n_rows, n_rows, 1}));
     return bench.read(a.y, y, uint64_t{n_rows} * n);
+  }
+  Result<void> multiply(const float* x, float* y, uint32_t n_rows, uint32_t n, uint32_t part,
+                        uint32_t n_parts) override {
+    Workbench bench(device_);
+    MultiplyArgs m;
+    m.label = "multiply";
+    PUNA_TRY(m.step, bench.step(n_rows));
+    PUNA_TRY(m.x, bench.upload(x, uint64_t{n_rows} * n * n_parts));
+    PUNA_TRY(m.y, bench.upload(static_cast<const float*>(y), uint64_t{n_rows} * n));
+    m.n = n;
+    m.part = part;
+    m.n_parts = n_parts;
+    std::vector<KernelCall> calls;
+    PUNA_TRY(kernels::multiply(device_.info(), m, calls));
+    PUNA_TRY(bench.run(calls, {n_rows, n_rows, 1}));
+    return bench.read(m.y, y, uint64_t{n_rows} * n);
   }
   Result<void> argmax(const float* logits, uint32_t n_rows, uint32_t vocab, int32_t* ids) override {
     Workbench bench(device_);
