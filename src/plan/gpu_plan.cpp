@@ -337,6 +337,7 @@ class Planner {
     args.causal = op.causal;
     if (op.sinks) args.sinks = vector(*op.sinks);
     args.max_rows = rows_;
+    args.numerics = options_.numerics;
     return args;
   }
   kernels::MoeArgs moe_args(size_t i, const MoeOp& op) const {

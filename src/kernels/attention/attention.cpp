@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numbers>
+#include <optional>
 
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/common/describe.h"
@@ -40,6 +42,8 @@ constexpr std::array<AttentionPrefillTuning, 10> kPrefillTiles = {{
     {1, 16, 8, 1},
     {1, 8, 4, 1},
 }};
+constexpr std::array<AttentionMatrixTuning, 3> kMatrixTiles = {{{4, 64}, {4, 32}, {2, 32}}};
+constexpr uint32_t kMatrixHeadDim = 256;  // beyond it the fragments of a row exceed the registers
 constexpr uint32_t kPrefillVectors = 16;  // sums of an invocation, in vectors of four
 // Where no shape keeps to that, as with heads of 576 in 16 KiB of workgroup memory.
 constexpr uint32_t kMostPrefillVectors = 36;
@@ -160,6 +164,52 @@ void prefill(const gpu::DeviceInfo& device, const AttentionArgs& args,
       .add_to(out);
 }
 
+// Bytes of workgroup memory of attention_matrix.wgsl.
+uint32_t matrix_bytes(const gpu::DeviceInfo& device, const AttentionMatrixTuning& t,
+                      uint32_t head_dim) {
+  const uint32_t rows = t.subgroups * device.matrix.m;
+  return t.keys * (head_dim / 8 + 1) * 16 + rows * (t.keys / 4 + 1) * 16 + 4;
+}
+
+// Matrix units serve prefill when fragments cover heads and tiles, and subgroups have one size.
+std::optional<AttentionMatrixTuning> matrix_tuning(const gpu::DeviceInfo& device,
+                                                   const AttentionArgs& args) {
+  const gpu::MatrixShape& matrix = device.matrix;
+  const uint32_t head_dim = args.kv.head_dim, v_dim = v_dim_of(args);
+  if (args.numerics != Numerics::kFast || args.max_rows <= kDecodeRows || !args.causal ||
+      args.kv.type == KvType::kF32 || !device.f16 || matrix.k < 8 || matrix.n % 8 != 0 ||
+      device.subgroup_min == 0 || device.subgroup_min != device.subgroup_max ||
+      device.subgroup_max % matrix.m != 0 || head_dim % 16 != 0 || v_dim % 16 != 0 ||
+      head_dim % matrix.k != 0 || v_dim % matrix.n != 0 || head_dim > kMatrixHeadDim) {
+    return std::nullopt;
+  }
+  for (const AttentionMatrixTuning& t : kMatrixTiles) {
+    const uint32_t workgroup = t.subgroups * device.subgroup_max;
+    const uint32_t row_lanes = device.subgroup_max / matrix.m;
+    if (workgroup <= device.limits.max_workgroup_invocations && t.subgroups * matrix.m <= t.keys &&
+        t.keys % (8 * row_lanes) == 0 && t.keys % matrix.n == 0 && t.keys % matrix.k == 0 &&
+        t.keys * (head_dim / 8) % workgroup == 0 && t.keys * (v_dim / 8) % workgroup == 0 &&
+        matrix_bytes(device, t, head_dim) <= device.limits.max_workgroup_bytes) {
+      return t;
+    }
+  }
+  return std::nullopt;
+}
+
+void matrix_prefill(const gpu::DeviceInfo& device, const AttentionArgs& args,
+                    const AttentionMatrixTuning& t, std::vector<KernelCall>& out) {
+  Describe call = described(args, args.label, "attention/attention_matrix.wgsl");
+  bind_operands(call, args);
+  // Scores in powers of two, unless a cap comes between.
+  call.real("Q_SCALE", args.softcap > 0 ? args.scale : args.scale * std::numbers::log2e_v<float>);
+  const uint32_t workgroup = t.subgroups * device.subgroup_max;
+  call.number("SUBGROUP_COUNT", t.subgroups).number("KEYS", t.keys);
+  call.number("K_PASSES", t.keys * (args.kv.head_dim / 8) / workgroup)
+      .number("V_PASSES", t.keys * (v_dim_of(args) / 8) / workgroup);
+  call.grid({Extent::kOne, args.n_heads, 1}, {Extent::kTokens, 1, t.subgroups * device.matrix.m})
+      .add_to(out);
+}
+
 }  // namespace
 
 AttentionSplits attention_splits(uint32_t max_splits, uint32_t n_kv) {
@@ -240,6 +290,7 @@ base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
                                   args.label, args.kv.head_dim, device.limits.max_workgroup_bytes));
   }
   tuning.prefill = tiles.front();
+  tuning.matrix = matrix_tuning(device, args);
   return tuning;
 }
 
@@ -247,6 +298,8 @@ void attention_tuned(const gpu::DeviceInfo& device, const AttentionArgs& args,
                      const AttentionTuning& tuning, std::vector<KernelCall>& out) {
   if (decodes(args)) {
     decode(device, args, tuning.decode, out);
+  } else if (tuning.matrix) {
+    matrix_prefill(device, args, *tuning.matrix, out);
   } else {
     prefill(device, args, tuning.prefill, out);
   }

@@ -48,9 +48,10 @@ struct AttentionArgs {
   std::optional<Slice> sinks = {};  // [n_heads] f32
   bool causal = true;               // false: without a window
   float scale = 1.0f;
-  float softcap = 0.0f;   // 0 = none
-  uint32_t window = 0;    // 0 = none
-  uint32_t max_rows = 1;  // rows of the batch class
+  float softcap = 0.0f;                  // 0 = none
+  uint32_t window = 0;                   // 0 = none
+  uint32_t max_rows = 1;                 // rows of the batch class
+  Numerics numerics = Numerics::kExact;  // fast: f16 operands of matrix units allowed
 };
 // Splits of one step: what goes into StepShape::n_splits and the words kStepSplitCount and
 // kStepSplitTokens. Every row divides its own KV length evenly over the splits, none shorter than

@@ -100,6 +100,7 @@ class Layers {
     args_.pages_per_sequence = pages;
     args_.scale = 0.1f;
     args_.max_rows = n_rows;
+    args_.numerics = Numerics::kFast;
     step_.resize(kStepWords);
     std::vector<uint32_t> table(pages);
     for (uint32_t i = 0; i < pages; ++i) table[i] = i;
@@ -189,17 +190,22 @@ void prefill(bench::GpuBench& gpu, const Options& options, uint32_t head_dim, ui
   Layers layers(gpu, options, head_dim, first, kRows);
   const double seen = kRows * (first + (kRows + 1) / 2.0);
   const AttentionTuning tuning = must(attention_tuning(gpu.info(), layers.args()));
+  const auto report = [&](const AttentionTuning& t, std::string_view name) {
+    const double us = layers.us(t, {});
+    fmt::print("prefill hd {:3} rows 512 after {:5}  {}  {:9.1f} us  {:6.2f} TFLOPS\n", head_dim,
+               first, name, us, seen * options.n_heads * head_dim * 4 / us / 1e6);
+  };
+  if (tuning.matrix) {
+    report(tuning, fmt::format("matrix units, {} subgroups, {} keys", tuning.matrix->subgroups,
+                               tuning.matrix->keys));
+    if (!options.sweep) return;
+  }
   std::vector<AttentionPrefillTuning> tiles = {tuning.prefill};
   if (options.sweep) tiles = attention_prefill_tiles(gpu.info(), head_dim, head_dim);
   for (const AttentionPrefillTuning& t : tiles) {
-    AttentionTuning other = tuning;
-    other.prefill = t;
-    const double us = layers.us(other, {});
-    fmt::print(
-        "prefill hd {:3} rows 512 after {:5}  rows {} groups {:2} columns {:2} keys {}  {:9.1f} us "
-        " {:6.2f} TFLOPS{}\n",
-        head_dim, first, t.rows, t.row_groups, t.columns, t.keys, us,
-        seen * options.n_heads * head_dim * 4 / us / 1e6, t == tuning.prefill ? "  (default)" : "");
+    report({tuning.decode, t},
+           fmt::format("rows {} groups {:2} columns {:2} keys {}{}", t.rows, t.row_groups,
+                       t.columns, t.keys, t == tuning.prefill ? " (default)" : ""));
   }
 }
 

@@ -30,9 +30,17 @@ struct AttentionPrefillTuning {
   bool operator==(const AttentionPrefillTuning&) const = default;
 };
 
+// attention_matrix.wgsl, where the device has matrix units and the numerics allow f16.
+struct AttentionMatrixTuning {
+  uint32_t subgroups = 4;  // of a workgroup, each with a matrix of rows
+  uint32_t keys = 64;      // of a tile
+  bool operator==(const AttentionMatrixTuning&) const = default;
+};
+
 struct AttentionTuning {
   AttentionDecodeTuning decode;
   AttentionPrefillTuning prefill;
+  std::optional<AttentionMatrixTuning> matrix = {};  // instead of prefill
 };
 
 // The portable default. Errors: kUnsupported when no prefill tile fits the device's workgroup

@@ -1,5 +1,7 @@
 // The attention kernels against attention_ref.h on an adapter: decode with and without splits,
 // prefill, every cache type.
+#include "kernels/attention/attention_gpu.h"
+
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -28,6 +30,7 @@ struct AttentionCase {
   bool shares_cache = false;  // values are part of the keys
   bool has_sinks = false;
   bool causal = true;
+  Numerics numerics = Numerics::kExact;
   uint32_t workgroup_bytes =
       0;  // of the described device, where the default limit hides a tile shape
 };
@@ -102,6 +105,7 @@ Errors run(const AttentionCase& c, test::Features features) {
   args.softcap = c.softcap;
   args.window = c.window;
   args.max_rows = c.max_rows;
+  args.numerics = c.numerics;
   gpu::DeviceInfo device = gpu->info();
   if (c.workgroup_bytes != 0)
     device.limits.max_workgroup_bytes =
@@ -152,7 +156,7 @@ void check_on(const AttentionCase& c, test::Features features) {
   CAPTURE(c.positions.size());
   CAPTURE(int(features));
   const Errors errors = run(c, features);
-  CHECK(errors.stored < 1e-10);
+  CHECK(errors.stored < (c.numerics == Numerics::kFast ? 1e-6 : 1e-10));  // f16 q and weights
   CHECK(errors.exact < (c.type == KvType::kF32 ? 1e-10 : c.type == KvType::kF16 ? 1e-6 : 1e-4));
 }
 void check(const AttentionCase& c) {
@@ -342,6 +346,56 @@ TEST_CASE("values may be shorter than keys, and part of them, on the GPU") {
     c.shares_cache = true;
     check(c);
   }
+}
+
+TEST_CASE("prefill attention by matrix units is right for every head size, edge and sequence") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  AttentionArgs args;
+  args.kv = {KvType::kF16, 4, 1, 64};
+  args.n_heads = 2;
+  args.max_rows = 512;
+  args.numerics = Numerics::kFast;
+  const auto tuning = attention_tuning(gpu->info(), args);
+  REQUIRE(tuning.has_value());
+  if (!tuning->matrix) {
+    MESSAGE("SKIPPED: this device has no matrix units");
+    return;
+  }
+  const auto fast = [](AttentionCase c) {
+    c.numerics = Numerics::kFast;
+    check_on(c, test::Features::kAll);
+  };
+  for (const KvType type : {KvType::kF16, KvType::kQ8_0}) {
+    for (const uint32_t head_dim : {32u, 64u, 80u, 96u, 128u, 256u}) {
+      if (type == KvType::kQ8_0 && head_dim % 32 != 0) continue;
+      fast(prefill(head_dim, type, 0, 70));
+      fast(prefill(head_dim, type, 45, 33));
+    }
+  }
+  AttentionCase c = prefill(192, KvType::kF16, 45, 33);
+  c.v_dim = 128;
+  fast(c);
+  for (const uint32_t n : {17u, 32u, 63u, 65u, 129u}) {
+    c = prefill(64, KvType::kF16, 200, n);
+    c.pages = 11;
+    c.window = 50;
+    fast(c);
+    c.softcap = 3.0f;
+    c.has_sinks = true;
+    fast(c);
+  }
+  c = prefill(64, KvType::kF16, 10, 100);
+  for (size_t i = 60; i < 100; ++i) {
+    c.sequences[i] = i < 98 ? 1 : static_cast<uint32_t>(i) - 96;
+    c.positions[i] = i == 98 ? 300 : i == 99 ? 0 : static_cast<int32_t>(i) - 60;
+  }
+  fast(c);
+  for (size_t i = 0; i < 100; ++i) {
+    c.sequences[i] = static_cast<uint32_t>(i % 3);
+    c.positions[i] = static_cast<int32_t>(i / 3);
+  }
+  fast(c);
 }
 
 }  // namespace

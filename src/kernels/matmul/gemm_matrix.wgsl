@@ -1,5 +1,7 @@
 // Many rows of x times W in tiles by matrix units (subgroup matrices): f16 operands in workgroup memory, sums in f32.
-// SG_M x SG_N subgroups, each FRAGMENTS_M x FRAGMENTS_N products of MATRIX_M x MATRIX_N x MATRIX_K; K goes by one unit (32) at a time.
+// SG_M x SG_N subgroups, each FRAGMENTS_M x FRAGMENTS_N products of MATRIX_M x MATRIX_N x MATRIX_K. K goes by STEP_UNITS units (32) at a
+// time; SG_K such sets of subgroups take a part of them each, and their sums are joined at the end: more subgroups at work where
+// there are few tiles. What the next step needs is requested before this step's products.
 // x comes as f16 from halve.wgsl; a weight is decoded as its type defines it, then rounded to f16.
 // The text is Tint's; naga has another form of the same, which wgpu-native cannot enable.
 #include "common/step.wgsl"
@@ -7,22 +9,46 @@
 
 @group(0) @binding(B_W) var<storage, read> weights: array<vec4<u32>>;
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
-@group(0) @binding(B_X16) var<storage, read_write> x16: array<vec4<f16>>;
+@group(0) @binding(B_X16) var<storage, read_write> x16: array<vec4<u32>>;
 @group(0) @binding(B_Y) var<storage, read_write> y: array<f32>;
 #include "matmul/tile_rows.wgsl"
 #include "matmul/epilogue.wgsl"
 
 const LANES = u32(SUBGROUP_MAX);
 const SUBGROUPS_OF_TILE = SG_M * SG_N;
-const WG = SUBGROUPS_OF_TILE * SUBGROUP_MAX;
+const WG = SUBGROUPS_OF_TILE * SG_K * SUBGROUP_MAX;
 const TILE_M = SG_M * FRAGMENTS_M * MATRIX_M;
 const TILE_N = SG_N * FRAGMENTS_N * MATRIX_N;
-// Of a tile row: eight more than a unit has, so that rows begin in different banks.
-const STRIDE = 40u;
+// A tile row in vec4 of eight halves each, and one more, so that rows begin in different banks.
+const VECS = STEP_UNITS * 4u;
+const STRIDE = VECS + 1u;
+const VECS_OF_MATRIX = MATRIX_K / 8u;
 const FRAGMENT = MATRIX_M * MATRIX_N;
-var<workgroup> tile_x: array<f16, TILE_M * STRIDE>;
-var<workgroup> tile_w: array<f16, TILE_N * STRIDE>;
-var<workgroup> sums: array<f32, SUBGROUPS_OF_TILE * FRAGMENT>;  // one product of each subgroup
+var<workgroup> tile_x: array<vec4<u32>, TILE_M * STRIDE>;
+var<workgroup> tile_w: array<vec4<u32>, TILE_N * STRIDE>;
+var<workgroup> sums: array<f32, SUBGROUPS_OF_TILE * SG_K * FRAGMENT>;  // one product of each subgroup
+
+// The step copies rows of vec4 (x, and f16 weights) in passes of the whole workgroup.
+const ROWS_OF_PASS = WG / VECS;
+const X_VECS = UNITS * 4u;
+
+// Units beyond the last repeat it with an x of zero.
+#if UNITS % STEP_UNITS == 0
+#define VEC_OF(vec) (vec)
+#define UNIT_OF(unit) (unit)
+#define KEPT(first, v) v
+const LAST_STEP = UNITS - STEP_UNITS;
+#else
+#define VEC_OF(vec) min(vec, X_VECS - 1u)
+#define UNIT_OF(unit) min(unit, UNITS - 1u)
+#define KEPT(first, v) select(vec4<u32>(), v, (first) * 4u + vec < X_VECS)
+const LAST_STEP = UNITS;
+#endif
+
+// Eight weights as halves.
+fn halves(a: vec4<f32>, b: vec4<f32>) -> vec4<u32> {
+  return vec4<u32>(pack2x16float(a.xy), pack2x16float(a.zw), pack2x16float(b.xy), pack2x16float(b.zw));
+}
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32) {
@@ -32,50 +58,96 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let m_count = tile_rows.end;
   let m_first = tile_rows.first;
   let first_row = (tile_rows.part - FIRST_PART) * ROWS;
+  let n_first = wid.x * TILE_N;
 #else
   let m_count = step[ROW_COUNT];
-  let m_first = wid.y * TILE_M;
+  // Neighbours take the rows of x by one piece of the weight, which is then read from memory once.
+  let m_first = wid.x * TILE_M;
+  let n_first = wid.y * TILE_N;
 #endif
-  let n_first = wid.x * TILE_N;
   let subgroup = local / LANES;
   let lane = local % LANES;
   let m_part = subgroup % SG_M * (FRAGMENTS_M * MATRIX_M);
-  let n_part = subgroup / SG_M * (FRAGMENTS_N * MATRIX_N);
+  let n_part = subgroup / SG_M % SG_N * (FRAGMENTS_N * MATRIX_N);
+  let k_part = subgroup / SUBGROUPS_OF_TILE * (VECS / SG_K);
 #for i in 0..FRAGMENTS_M
 #for j in 0..FRAGMENTS_N
   var acc_##i##_##j = subgroup_matrix_result<f32, MATRIX_N, MATRIX_M>();
 #endfor
 #endfor
 
-  // Rows beyond the last repeat it and are not stored.
-  for (var u = 0u; u < UNITS; u++) {
-    for (var slot = local; slot < TILE_N; slot += WG) {
-      let w = decode_unit(W_ROW(min(n_first + slot, ROWS - 1u)), u);
-#for c in 0..8
-#for e in 0..4
-      tile_w[slot * STRIDE + c * 4u + e] = f16(w[c][e]);
+  // Rows beyond the last repeat it, or the last group of four, and are not stored.
+  let row = local / VECS;
+  let vec = local % VECS;
+#for p in 0..X_PASSES
+  let x_row_##p = X_OF(min(m_first + row + p * ROWS_OF_PASS, m_count - 1u)) * X_VECS;
+  var x_##p = x16[x_row_##p + VEC_OF(vec)];
 #endfor
+#if WEIGHT_FLOAT
+#for p in 0..W_PASSES
+  let w_row_##p = PLANE_ROWS + W_ROW(min(n_first + row + p * ROWS_OF_PASS, ROWS - 1u)) * X_VECS;
+  var w_##p = weights[w_row_##p + VEC_OF(vec)];
 #endfor
-    }
-    for (var item = local; item < TILE_M * 8u; item += WG) {
-      let slot = item / 8u;
-      let v = x16[(X_OF(min(m_first + slot, m_count - 1u)) * UNITS + u) * 8u + item % 8u];
-#for e in 0..4
-      tile_x[slot * STRIDE + item % 8u * 4u + e] = v[e];
+#else
+  let unit = local % STEP_UNITS;
+  let unit_row = local / STEP_UNITS;
+#for p in 0..W_PASSES
+#ifdef SLOTS
+  let w_at_##p = W_ROW(min(n_first + unit_row + p * (WG / STEP_UNITS), ROWS - 1u));
+  let w_group_##p = w_at_##p / 4u;
+  let w_row_##p = w_at_##p % 4u;
+#else
+  let w_group_##p = min((n_first + unit_row + p * (WG / STEP_UNITS)) / 4u, (ROWS - 1u) / 4u);
+  let w_row_##p = (unit_row + p * (WG / STEP_UNITS)) % 4u;
+#endif
+  var group_##p = load_group(w_group_##p, UNIT_OF(unit));
+  var w_##p = load_raw(w_group_##p, w_row_##p, UNIT_OF(unit));
 #endfor
-    }
-    workgroupBarrier();
-#for k in 0..32 / MATRIX_K
+#endif
+
+  for (var first = 0u; first < UNITS; first += STEP_UNITS) {
+#for p in 0..X_PASSES
+    tile_x[(row + p * ROWS_OF_PASS) * STRIDE + vec] = KEPT(first, x_##p);
+#endfor
+#for p in 0..W_PASSES
+#if WEIGHT_FLOAT
+    tile_w[(row + p * ROWS_OF_PASS) * STRIDE + vec] = w_##p;
+#else
     {
+      let q = unpack(w_##p, group_##p, w_row_##p, UNIT_OF(first + unit));
+      let at = (unit_row + p * (WG / STEP_UNITS)) * STRIDE + unit * 4u;
+#for c in 0..2
+      tile_w[at + c] = halves(q.s.x * bytes_f32(q.lo[2 * c]) + q.m.x, q.s.x * bytes_f32(q.lo[2 * c + 1]) + q.m.x);
+      tile_w[at + 2 + c] = halves(q.s.y * bytes_f32(q.hi[2 * c]) + q.m.y, q.s.y * bytes_f32(q.hi[2 * c + 1]) + q.m.y);
+#endfor
+    }
+#endif
+#endfor
+    workgroupBarrier();
+    let next = min(first + STEP_UNITS, LAST_STEP);
+#for p in 0..X_PASSES
+    x_##p = x16[x_row_##p + VEC_OF(next * 4u + vec)];
+#endfor
+#for p in 0..W_PASSES
+#if WEIGHT_FLOAT
+    w_##p = weights[w_row_##p + VEC_OF(next * 4u + vec)];
+#else
+    group_##p = load_group(w_group_##p, UNIT_OF(next + unit));
+    w_##p = load_raw(w_group_##p, w_row_##p, UNIT_OF(next + unit));
+#endif
+#endfor
+#for k in 0..STEP_UNITS * 32 / MATRIX_K / SG_K
+    {
+      let at = k_part + k * VECS_OF_MATRIX;
 #for i in 0..FRAGMENTS_M
-      let x_##i = subgroupMatrixLoad<subgroup_matrix_left<f16, MATRIX_K, MATRIX_M>>(
-          &tile_x, (m_part + i * MATRIX_M) * STRIDE + k * MATRIX_K, false, STRIDE);
+      let left_##i = subgroupMatrixLoad<subgroup_matrix_left<f16, MATRIX_K, MATRIX_M>, row_major>(
+          &tile_x, (m_part + i * MATRIX_M) * STRIDE + at, STRIDE);
 #endfor
 #for j in 0..FRAGMENTS_N
-      let w_##j = subgroupMatrixLoad<subgroup_matrix_right<f16, MATRIX_N, MATRIX_K>>(
-          &tile_w, (n_part + j * MATRIX_N) * STRIDE + k * MATRIX_K, true, STRIDE);
+      let right_##j = subgroupMatrixLoad<subgroup_matrix_right<f16, MATRIX_N, MATRIX_K>, col_major>(
+          &tile_w, (n_part + j * MATRIX_N) * STRIDE + at, STRIDE);
 #for i in 0..FRAGMENTS_M
-      acc_##i##_##j = subgroupMatrixMultiplyAccumulate(x_##i, w_##j, acc_##i##_##j);
+      acc_##i##_##j = subgroupMatrixMultiplyAccumulate(left_##i, right_##j, acc_##i##_##j);
 #endfor
 #endfor
     }
@@ -83,26 +155,33 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     workgroupBarrier();
   }
 
+  // One product of each subgroup at a time; the sets along K share the work of storing.
+  let mine = subgroup % SUBGROUPS_OF_TILE * FRAGMENT;
 #for i in 0..FRAGMENTS_M
 #for j in 0..FRAGMENTS_N
-  subgroupMatrixStore(&sums, subgroup * FRAGMENT, acc_##i##_##j, false, MATRIX_N);
+  subgroupMatrixStore<row_major>(&sums, subgroup * FRAGMENT, acc_##i##_##j, MATRIX_N);
   workgroupBarrier();
-  for (var e = lane; e < FRAGMENT; e += LANES) {
+  for (var e = subgroup / SUBGROUPS_OF_TILE * LANES + lane; e < FRAGMENT; e += SG_K * LANES) {
     let m = m_first + m_part + i * MATRIX_M + e / MATRIX_N;
     let column = e % MATRIX_N;
     let n = n_first + n_part + j * MATRIX_N + column;
     if (m < m_count && n < ROWS) {
-      let scale = bitcast<f32>((127u + u32(x16[X16_ROWS * UNITS * 8u + X_OF(m)].x)) << 23u);
-      let sum = sums[subgroup * FRAGMENT + e] * scale;
+      let scale = bitcast<f32>((127u + x16[X16_ROWS * X_VECS + X_OF(m)].x) << 23u);
 #ifdef GATE
       // Groups of four: gate, up, gate, up.
-      if (column % 8u < 4u) { finish_gated(Y_OF(m), n / 8u * 4u + n % 4u, sum, sums[subgroup * FRAGMENT + e + 4u] * scale); }
+      if (column % 8u < 4u) { finish_gated(Y_OF(m), n / 8u * 4u + n % 4u, sum_at(mine + e) * scale, sum_at(mine + e + 4u) * scale); }
 #else
-      finish(Y_OF(m), n, sum);
+      finish(Y_OF(m), n, sum_at(mine + e) * scale);
 #endif
     }
   }
   workgroupBarrier();
 #endfor
 #endfor
+}
+
+fn sum_at(e: u32) -> f32 {
+  var sum = sums[e];
+  for (var k = 1u; k < SG_K; k++) { sum += sums[k * (SUBGROUPS_OF_TILE * FRAGMENT) + e]; }
+  return sum;
 }

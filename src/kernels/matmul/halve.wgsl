@@ -1,10 +1,10 @@
 // x as f16 in the scratch slice, for gemm_matrix.wgsl; a workgroup takes a row. A row whose largest magnitude f16 cannot hold is
 // divided by a power of two first, which the product gives back.
-//   [row][UNITS * 8] vec4<f16>, zeros from COLS on, then [row] vec4<f16> whose x is the exponent of that power
+//   [row][UNITS * 4] vec4, eight halves each, zeros from COLS on, then [row] vec4 whose x is the exponent of that power
 #include "common/step.wgsl"
 
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
-@group(0) @binding(B_X16) var<storage, read_write> x16: array<vec4<f16>>;
+@group(0) @binding(B_X16) var<storage, read_write> x16: array<vec4<u32>>;
 #include "matmul/activations.wgsl"
 
 var<workgroup> peaks: array<f32, WG>;
@@ -26,8 +26,10 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   // The largest magnitude comes below 2^15.
   let exponent = max(bitcast<u32>(peaks[0]) >> 23u, 141u) - 141u;
   let scale = bitcast<f32>((127u - exponent) << 23u);
-  for (var i = local; i < UNITS * 8u; i += WG) {
-    x16[m * UNITS * 8u + i] = vec4<f16>(load_x(m, i * 4u) * scale);
+  for (var i = local; i < UNITS * 4u; i += WG) {
+    let a = load_x(m, i * 8u) * scale;
+    let b = load_x(m, i * 8u + 4u) * scale;
+    x16[m * (UNITS * 4u) + i] = vec4<u32>(pack2x16float(a.xy), pack2x16float(a.zw), pack2x16float(b.xy), pack2x16float(b.zw));
   }
-  if (local == 0u) { x16[X16_ROWS * UNITS * 8u + m] = vec4<f16>(f16(exponent)); }
+  if (local == 0u) { x16[X16_ROWS * UNITS * 4u + m] = vec4<u32>(exponent); }
 }

@@ -241,64 +241,124 @@ void describe_gemm(const MatmulArgs& args, const GemmTuning& tuning, const GpuWe
   call.grid({Extent::kOne, div_up(columns_of(args, chunk), tile_n), 1}, y, z).add_to(out);
 }
 
+struct MatrixTile {
+  uint32_t m = 0, n = 0;  // rows of x and of the weight
+  uint32_t workgroup = 0;
+};
+MatrixTile tile_of(const gpu::DeviceInfo& device, const MatrixTuning& t) {
+  return {.m = t.subgroups_m * t.fragments_m * device.matrix.m,
+          .n = t.subgroups_n * t.fragments_n * device.matrix.n,
+          .workgroup = t.subgroups_m * t.subgroups_n * t.subgroups_k * device.subgroup_max};
+}
+
 void describe_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args,
                      const MatrixTuning& tuning, const GpuWeight::Chunk& chunk,
                      std::vector<KernelCall>& out) {
+  const MatrixTile tile = tile_of(device, tuning);
+  const uint32_t x_items = tile.m * tuning.step_units * 4;
+  const uint32_t w_items = tile.n * tuning.step_units * (is_float(args.weight.type) ? 4 : 1);
   Describe call = describe_chunk(args, chunk, "matmul/gemm_matrix.wgsl");
   bind_x16(args, call);
   call.arena("B_Y", args.y);
   call.number("SG_M", tuning.subgroups_m).number("SG_N", tuning.subgroups_n);
   call.number("FRAGMENTS_M", tuning.fragments_m).number("FRAGMENTS_N", tuning.fragments_n);
-  const uint32_t tile_n = tuning.subgroups_n * tuning.fragments_n * device.matrix.n;
-  const uint32_t tile_m = tuning.subgroups_m * tuning.fragments_m * device.matrix.m;
-  const auto [y, z] = tile_grid(args, tile_m);
-  call.grid({Extent::kOne, div_up(columns_of(args, chunk), tile_n), 1}, y, z).add_to(out);
+  call.number("SG_K", tuning.subgroups_k).number("STEP_UNITS", tuning.step_units);
+  call.number("X_PASSES", x_items / tile.workgroup).number("W_PASSES", w_items / tile.workgroup);
+  const auto [y, z] = tile_grid(args, tile.m);
+  const GridDim n_tiles{Extent::kOne, div_up(columns_of(args, chunk), tile.n), 1};
+  if (args.parts) {
+    call.grid(n_tiles, y, z).add_to(out);
+  } else {
+    call.grid(y, n_tiles).add_to(out);
+  }
 }
 
 // Bytes of workgroup memory of gemm_matrix.wgsl.
 uint32_t matrix_workgroup_bytes(const gpu::DeviceInfo& device, const MatrixTuning& t) {
-  constexpr uint32_t kStride = 40;
-  const uint32_t tile_rows = t.subgroups_m * t.fragments_m * device.matrix.m +
-                             t.subgroups_n * t.fragments_n * device.matrix.n;
-  return tile_rows * kStride * 2 +
-         t.subgroups_m * t.subgroups_n * device.matrix.m * device.matrix.n * 4;
+  const MatrixTile tile = tile_of(device, t);
+  return (tile.m + tile.n) * (t.step_units * 4 + 1) * 16 +
+         t.subgroups_m * t.subgroups_n * t.subgroups_k * device.matrix.m * device.matrix.n * 4;
 }
 
 // Matrix units serve a product when they take f16 in whole units, and subgroups have one size.
-bool has_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args, const MatrixTuning& t) {
+bool has_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args) {
   return args.numerics == Numerics::kFast && args.max_rows > kMatvecRows && device.f16 &&
-         device.matrix.k > 0 && 32 % device.matrix.k == 0 && device.matrix.n % 8 == 0 &&
+         device.matrix.k >= 8 && 32 % device.matrix.k == 0 && device.matrix.n % 8 == 0 &&
          device.subgroup_min > 0 && device.subgroup_min == device.subgroup_max &&
-         fits_f16(args.weight.type) &&
-         t.subgroups_m * t.subgroups_n * device.subgroup_max <=
-             device.limits.max_workgroup_invocations &&
+         fits_f16(args.weight.type);
+}
+
+// The tile can be filled in whole passes of the workgroup, and the device can hold it.
+bool suits(const gpu::DeviceInfo& device, const MatmulArgs& args, const MatrixTuning& t) {
+  const MatrixTile tile = tile_of(device, t);
+  const uint32_t w_items = tile.n * t.step_units * (is_float(args.weight.type) ? 4 : 1);
+  return tile.workgroup % (t.step_units * 4) == 0 &&
+         tile.m * t.step_units * 4 % tile.workgroup == 0 && w_items % tile.workgroup == 0 &&
+         t.step_units * 32 % (device.matrix.k * t.subgroups_k) == 0 &&
+         tile.workgroup <= device.limits.max_workgroup_invocations &&
          matrix_workgroup_bytes(device, t) <= device.limits.max_workgroup_bytes;
 }
 
+constexpr MatrixTuning kLarge = {2, 2, 1, 4, 4, 1}, kTwoSets = {2, 2, 2, 4, 4, 2},
+                       kSmall = {2, 2, 1, 2, 2, 2}, kSmallest = {2, 2, 1, 2, 2, 1};
+
+// Large tiles where there are enough of them to fill a GPU; two sets of subgroups along K where
+// there are about as many tiles as cores; else small tiles. H200, q4_0, 512 rows, TFLOPS, plain /
+// two sets / small: 14336 x 4096 218 / 201 / 164, 4096 x 14336 125 / 236 / 125, 2048 x 2048
+// 100 / 100 / 170.
+std::optional<MatrixTuning> default_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args) {
+  constexpr uint32_t kEnough = 160, kFew = 88;
+  const std::vector<MatrixTuning> fitting = matrix_tiles(device, args);
+  if (fitting.empty()) return std::nullopt;
+  if (args.parts && args.parts->routes) return fitting.front();
+  const MatrixTile large = tile_of(device, kLarge);
+  const uint32_t tiles = div_up(work_rows(args), large.n) * div_up(args.max_rows, large.m);
+  const auto pays = [&](const MatrixTuning& t) {
+    const bool is_large = t.fragments_m == kLarge.fragments_m;
+    return tiles < kFew ? !is_large : t.subgroups_k == 1 || tiles < kEnough;
+  };
+  const auto best = std::find_if(fitting.begin(), fitting.end(), pays);
+  return best == fitting.end() ? std::nullopt : std::optional(*best);
+}
+
 }  // namespace
+
+std::vector<MatrixTuning> matrix_tiles(const gpu::DeviceInfo& device, const MatmulArgs& args) {
+  std::vector<MatrixTuning> fitting;
+  if (!has_matrix(device, args)) return fitting;
+  if (args.parts && args.parts->routes) {
+    // As many rows as the list of tiles goes by.
+    const uint32_t rows = matmul_tile_rows(args.max_rows, args.parts->n_parts, args.parts->n_slots);
+    const uint32_t fragments = rows / (2 * device.matrix.m);
+    for (const uint32_t step_units : {2u, 1u}) {
+      const MatrixTuning tuning{2, 2, 1, fragments, 2, step_units};
+      if (fragments > 0 && suits(device, args, tuning)) fitting.push_back(tuning);
+    }
+    return fitting;
+  }
+  for (const MatrixTuning& tuning : {kTwoSets, kLarge, kSmall, kSmallest}) {
+    if (suits(device, args, tuning)) fitting.push_back(tuning);
+  }
+  return fitting;
+}
 
 MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& args) {
   MatmulTuning tuning;
   // A software adapter compiles long, unrolled code slowly and gains nothing from it.
   const bool software = device.type == gpu::AdapterType::kSoftware;
-  if (args.parts && args.parts->routes && args.max_rows > kMatvecRows) {
-    const uint32_t tile = matmul_tile_rows(args.max_rows, args.parts->n_parts, args.parts->n_slots);
-    tuning.gemm.rows = tile / 8;
-    if (device.matrix.m > 0)
-      tuning.matrix.fragments_m =
-          std::max(tile / (tuning.matrix.subgroups_m * device.matrix.m), 1u);
-    tuning.kernel =
-        has_matrix(device, args, tuning.matrix) ? MatmulKernel::kMatrix : MatmulKernel::kGemm;
-    return tuning;
-  }
-  if (has_matrix(device, args, tuning.matrix)) {
+  if (const auto matrix = default_matrix(device, args)) {
     tuning.kernel = MatmulKernel::kMatrix;
+    tuning.matrix = *matrix;
     return tuning;
   }
   if (args.max_rows > kMatvecRows) {
     tuning.kernel = MatmulKernel::kGemm;
     if (args.max_rows <= 32 || software) tuning.gemm.rows = 4;
     if (software) tuning.gemm.step_units = 1;
+    if (args.parts && args.parts->routes) {
+      tuning.gemm.rows =
+          matmul_tile_rows(args.max_rows, args.parts->n_parts, args.parts->n_slots) / 8;
+    }
     return tuning;
   }
   MatvecTuning& matvec = tuning.matvec;
@@ -344,7 +404,7 @@ uint64_t matmul_scratch_bytes(const gpu::DeviceInfo&, const MatmulArgs& args,
                               const MatmulTuning& tuning) {
   if (!needs_scratch(args, tuning)) return 0;
   if (uses_matrix(tuning))
-    return (x_rows(args) * (uint64_t{units(args)} * 64 + 8) + 255) / 256 * 256;
+    return (x_rows(args) * (uint64_t{units(args)} * 64 + 16) + 255) / 256 * 256;
   return (x_rows(args) * units(args) * kBytesOfUnit + 255) / 256 * 256;
 }
 
@@ -381,6 +441,11 @@ base::Result<void> matmul_tuned(const gpu::DeviceInfo& device, const MatmulArgs&
     return base::fail(base::ErrorCode::kUnsupported,
                       fmt::format("Product {} needs {} bytes of workgroup memory (limit {}).",
                                   args.label, bytes, device.limits.max_workgroup_bytes));
+  }
+  if (uses_matrix(tuning) && !suits(device, args, tuning.matrix)) {
+    return base::fail(
+        base::ErrorCode::kUnsupported,
+        fmt::format("Product {} cannot run in these tiles of matrix units.", args.label));
   }
   if (needs_scratch(args, tuning) && !args.x_in_scratch)
     uses_matrix(tuning) ? halve(args, out) : quantize(args, out);

@@ -102,13 +102,18 @@ Options parse(int argc, char** argv) {
 struct Candidate {
   std::string name;
   MatmulTuning tuning;
-  bool x_ready = false;  // x is int8 already: the product alone
+  bool x_ready = false;  // x has its int8 or f16 form already: the product alone
 };
 
 std::string name_of(const MatmulTuning& tuning) {
   if (tuning.kernel == MatmulKernel::kGemm) {
     return fmt::format("gemm rows {} teams {} step {}", tuning.gemm.rows, tuning.gemm.teams,
                        tuning.gemm.step_units);
+  }
+  if (tuning.kernel == MatmulKernel::kMatrix) {
+    const MatrixTuning& t = tuning.matrix;
+    return fmt::format("matrix subgroups {}x{}x{} fragments {}x{} step {}", t.subgroups_m,
+                       t.subgroups_n, t.subgroups_k, t.fragments_m, t.fragments_n, t.step_units);
   }
   const MatvecTuning& m = tuning.matvec;
   return fmt::format("matvec wg {} lanes {} groups {} columns {}{}{}", m.workgroup, m.lanes,
@@ -121,14 +126,23 @@ std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArg
       args.numerics == Numerics::kFast && quant::info(args.weight.type).block_elements > 1;
   std::vector<Candidate> out;
   const auto add = [&](const MatmulTuning& tuning) {
+    const bool matrix = tuning.kernel == MatmulKernel::kMatrix;
     const bool own = tuning.kernel == MatmulKernel::kMatvec && tuning.matvec.own_int8;
-    out.push_back({name_of(tuning) + (int8 && !own ? " + quantize" : ""), tuning, false});
-    if (int8 && !own) out.push_back({name_of(tuning), tuning, true});
+    const bool prepares = matrix || (int8 && !own);
+    out.push_back({name_of(tuning) + (prepares ? " + x" : ""), tuning, false});
+    if (prepares) out.push_back({name_of(tuning), tuning, true});
   };
   add(default_tuning(device, args));
   out.front().name += " (default)";
   if (!sweep) return out;
   MatmulTuning tuning = default_tuning(device, args);
+  if (tuning.kernel == MatmulKernel::kMatrix) {
+    for (const MatrixTuning& matrix : matrix_tiles(device, args)) {
+      tuning.matrix = matrix;
+      add(tuning);
+    }
+    return out;
+  }
   if (args.max_rows > 16) {
     for (uint32_t rows : {4u, 8u}) {
       for (uint32_t step_units : {1u, 2u, 4u}) {

@@ -29,10 +29,12 @@ struct GemmTuning {
 };
 
 // Tiles by matrix units: subgroups * fragments * the device's MatrixShape outputs in each
-// direction.
+// direction, in passes of whole workgroups.
 struct MatrixTuning {
-  uint32_t subgroups_m = 2, subgroups_n = 4;
-  uint32_t fragments_m = 4, fragments_n = 2;  // of a subgroup
+  uint32_t subgroups_m = 2, subgroups_n = 2;
+  uint32_t subgroups_k = 1;                   // sets of those subgroups, sharing K
+  uint32_t fragments_m = 4, fragments_n = 4;  // of a subgroup
+  uint32_t step_units = 1;                    // units of 32 columns between barriers
 };
 
 enum class MatmulKernel : uint8_t { kMatvec, kGemm, kMatrix };
@@ -46,6 +48,8 @@ struct MatmulTuning {
 
 // The portable default for a class, within the device's limits.
 MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& args);
+// All tiles of matrix units that the device allows for the class; none where it has none.
+std::vector<MatrixTuning> matrix_tiles(const gpu::DeviceInfo& device, const MatmulArgs& args);
 // As matmul() of matmul.h, with the choice made by the caller. Errors: also kUnsupported when the
 // tuning exceeds a limit.
 base::Result<void> matmul_tuned(const gpu::DeviceInfo& device, const MatmulArgs& args,

@@ -390,3 +390,33 @@ TEST_CASE("gpu: other tunings give the same product") {
     }
   }
 }
+
+TEST_CASE("gpu: every tile of matrix units gives the same product") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  bool found = false;
+  for (const quant::Type type : {quant::Type::kF16, quant::Type::kQ8_0}) {
+    Case c{.type = type,
+           .rows = 72,
+           .cols = 96,
+           .n_rows = 70,
+           .max_rows = 512,
+           .numerics = Numerics::kFast};
+    MatmulArgs args;
+    args.weight = {c.type, c.rows, c.cols, {}};
+    args.numerics = c.numerics;
+    args.max_rows = c.max_rows;
+    for (const MatrixTuning& matrix : matrix_tiles(gpu->info(), args)) {
+      found = true;
+      const MatmulTuning tuning{.kernel = MatmulKernel::kMatrix, .matrix = matrix};
+      for (const uint32_t cols : {96u, 128u}) {
+        c.cols = cols;
+        for (const Epilogue epilogue : {Epilogue::kStore, Epilogue::kAdd, Epilogue::kSwiGlu}) {
+          c.epilogue = epilogue;
+          check_case(*gpu, c, &tuning);
+        }
+      }
+    }
+  }
+  if (!found) MESSAGE("SKIPPED: this device has no matrix units");
+}
