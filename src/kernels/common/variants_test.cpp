@@ -7,11 +7,15 @@
 
 #include "kernels/attention/attention.h"
 #include "kernels/common/call.h"
+#include "kernels/conv/conv.h"
+#include "kernels/delta/delta.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/gather/gather.h"
+#include "kernels/group_norm/group_norm.h"
 #include "kernels/norm/norm.h"
 #include "kernels/rope/rope.h"
 #include "kernels/sample/sample.h"
+#include "kernels/ssd/ssd.h"
 
 namespace puna::kernels {
 namespace {
@@ -141,6 +145,37 @@ TEST_CASE("the remaining roles expand") {
   }
 }
 
+TEST_CASE("every variant of the roles with state expands, and its gate and norm") {
+  for (const gpu::DeviceInfo& device : devices()) {
+    for (const uint32_t max_rows : {1u, 16u, 512u}) {
+      std::vector<KernelCall> calls;
+      for (const ConvForm form : {ConvForm::kPlain, ConvForm::kSilu, ConvForm::kGated}) {
+        for (const bool bias : {false, true}) {
+          ConvArgs args{.label = "conv", .shape = {70, 4, 210, 0, bias, form}};
+          args.max_rows = max_rows;
+          REQUIRE(conv(device, args, calls));
+        }
+      }
+      REQUIRE(ssd(device,
+                  {.label = "ssd", .shape = {4, 64, 128, 2, 260, 256, 0}, .max_rows = max_rows},
+                  calls));
+      for (const bool tiled : {false, true}) {
+        REQUIRE(delta(
+            device,
+            {.label = "delta", .shape = {2, 4, 128, 128, tiled, 8, 0, 4, 2}, .max_rows = max_rows},
+            calls));
+      }
+      for (const uint32_t n_gates : {1u, 64u})
+        REQUIRE(gate(device, {.label = "gate", .n = 64, .n_gates = n_gates}, calls));
+      GroupNormArgs norm{.label = "norm", .shape = {256, 2, 128, 300, 44}};
+      REQUIRE(group_norm(device, norm, calls));
+      norm.gate = Slice{};
+      REQUIRE(group_norm(device, norm, calls));
+      check_expands(calls, device);
+    }
+  }
+}
+
 TEST_CASE("arguments that no kernel can serve are refused with a sentence") {
   const gpu::DeviceInfo device;
   std::vector<KernelCall> calls;
@@ -155,6 +190,11 @@ TEST_CASE("arguments that no kernel can serve are refused with a sentence") {
         "Rope blk.0.rope rotates 63 of 64 elements; it must be an even number of at most all.");
   rope.rope.n_rot = 64;
   CHECK(!rope_append(device, rope, calls));  // no table
+  CHECK(!conv(device, {.label = "c", .shape = {8, 9, 8}}, calls));
+  CHECK(!ssd(device, {.label = "s", .shape = {3, 64, 128, 2}}, calls));
+  CHECK(!delta(device, {.label = "d", .shape = {2, 4, 260, 64}}, calls));
+  CHECK(!gate(device, {.label = "g", .n = 8, .n_gates = 2}, calls));
+  CHECK(!group_norm(device, {.label = "g", .shape = {9, 2}}, calls));
   AttentionArgs attn{.label = "a", .kv = {KvType::kQ8_0, 4, 2, 48}, .n_heads = 4};
   CHECK(!attention(device, attn, calls));
   attn.kv = {KvType::kF16, 4, 3, 64};

@@ -35,6 +35,18 @@ base::Result<void> add(const gpu::DeviceInfo& device, const AddArgs& args,
   return describe(std::move(call), device, args.label, args.n, args.rows, out);
 }
 
+base::Result<void> gate(const gpu::DeviceInfo& device, const GateArgs& args,
+                        std::vector<KernelCall>& out) {
+  Describe call(args.label, "elementwise/elementwise.wgsl");
+  if (args.n_gates != args.n && args.n_gates != 1) {
+    return base::fail(base::ErrorCode::kInvalidArgument,
+                      fmt::format("Gate {} has {} gates for rows of {}; it must be as many, or 1.",
+                                  args.label, args.n_gates, args.n));
+  }
+  call.arena("B_X", args.x).arena("B_Y", args.y).number("GATES", args.n_gates);
+  return describe(std::move(call), device, args.label, args.n, args.rows, out);
+}
+
 base::Result<void> scale(const gpu::DeviceInfo& device, const ScaleArgs& args,
                          std::vector<KernelCall>& out) {
   Describe call(args.label, "elementwise/elementwise.wgsl");

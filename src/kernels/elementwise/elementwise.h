@@ -2,6 +2,7 @@
 // place on y [n_rows, n].
 //   add: y += x      scale: y *= s, or by[0]      softcap: y = cap * tanh(y / cap)
 //   multiply: y *= part of x      glu: y = act(gate) * up (its own y)
+//   gate: y *= sigmoid(x), of a gate for each element or one for the whole row
 #pragma once
 
 #include <optional>
@@ -17,6 +18,14 @@ struct AddArgs {
   std::string label;
   Slice step = {}, x = {}, y = {};
   uint32_t n = 0;
+  Rows rows = Rows::kTokens;
+};
+// x [n_rows, n_gates]
+struct GateArgs {
+  std::string label;
+  Slice step = {}, x = {}, y = {};
+  uint32_t n = 0;
+  uint32_t n_gates = 0;  // n or 1
   Rows rows = Rows::kTokens;
 };
 struct ScaleArgs {
@@ -51,6 +60,8 @@ struct GluArgs {
 };
 base::Result<void> add(const gpu::DeviceInfo& device, const AddArgs& args,
                        std::vector<KernelCall>& out);
+base::Result<void> gate(const gpu::DeviceInfo& device, const GateArgs& args,
+                        std::vector<KernelCall>& out);
 base::Result<void> scale(const gpu::DeviceInfo& device, const ScaleArgs& args,
                          std::vector<KernelCall>& out);
 base::Result<void> multiply(const gpu::DeviceInfo& device, const MultiplyArgs& args,
@@ -61,6 +72,8 @@ base::Result<void> glu(const gpu::DeviceInfo& device, const GluArgs& args,
                        std::vector<KernelCall>& out);
 
 void add_cpu(base::ThreadPool& pool, const float* x, float* y, uint64_t n_elements);
+void gate_cpu(base::ThreadPool& pool, const float* x, float* y, uint32_t n_rows, uint32_t n,
+              uint32_t n_gates);
 void scale_cpu(base::ThreadPool& pool, float* y, uint64_t n_elements, float scale);
 void multiply_cpu(base::ThreadPool& pool, const float* x, float* y, uint32_t n_rows, uint32_t n,
                   uint32_t part, uint32_t n_parts);

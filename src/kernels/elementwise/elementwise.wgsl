@@ -14,7 +14,11 @@
 
 @group(0) @binding(B_Y) var<storage, read_write> y: array<UNIT>;
 #ifdef B_X
+#if defined(GATES) && GATES == 1
+@group(0) @binding(B_X) var<storage, read_write> x: array<f32>;
+#else
 @group(0) @binding(B_X) var<storage, read_write> x: array<UNIT>;
+#endif
 #endif
 #ifdef B_BY
 @group(0) @binding(B_BY) var<storage, read> by: array<f32>;
@@ -28,6 +32,13 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let i = id.y * UNITS + id.x;
 #if defined(ADD)
   y[i] = y[i] + x[i];
+#elif defined(GATES)
+#if GATES == 1
+  y[i] = y[i] * sigmoid(x[id.y]);
+#else
+  let by = x[i];
+  y[i] = y[i] * EACH(sigmoid, by);
+#endif
 #elif defined(SCALE)
   y[i] = y[i] * SCALE;
 #elif defined(B_BY)

@@ -25,6 +25,17 @@ void add_range(const float* x, float* y, size_t n) {
   }
 }
 
+// x of n gates, or of one for all.
+void gate_range(const float* x, float* y, size_t n, bool one) {
+  const Tag d;
+  const size_t lanes = hn::Lanes(d);
+  for (size_t i = 0; i < n; i += lanes) {
+    const size_t left = HWY_MIN(lanes, n - i);
+    const auto by = one ? hn::Set(d, x[0]) : hn::LoadN(d, x + i, left);
+    hn::StoreN(gate_by_logistic(d, hn::LoadN(d, y + i, left), by), d, y + i, left);
+  }
+}
+
 void scale_range(float* y, size_t n, float scale) {
   const Tag d;
   const size_t lanes = hn::Lanes(d);
@@ -85,6 +96,7 @@ void run_ranges(base::ThreadPool& pool, uint64_t n_elements, const Body& body) {
 }  // namespace
 
 HWY_EXPORT(add_range);
+HWY_EXPORT(gate_range);
 HWY_EXPORT(scale_range);
 HWY_EXPORT(multiply_range);
 HWY_EXPORT(softcap_range);
@@ -94,6 +106,15 @@ void add_cpu(base::ThreadPool& pool, const float* x, float* y, uint64_t n_elemen
   run_ranges(pool, n_elements, [&](uint64_t begin, uint64_t end) {
     HWY_DYNAMIC_DISPATCH(add_range)(x + begin, y + begin, end - begin);
   });
+}
+
+void gate_cpu(base::ThreadPool& pool, const float* x, float* y, uint32_t n_rows, uint32_t n,
+              uint32_t n_gates) {
+  const auto rows = [&](uint32_t begin, uint32_t end) {
+    for (size_t t = begin; t < end; ++t)
+      HWY_DYNAMIC_DISPATCH(gate_range)(x + t * n_gates, y + t * n, n, n_gates == 1);
+  };
+  pool.run(n_rows, std::max(4096 / std::max(n, 1u), 1u), std::ref(rows));
 }
 
 void scale_cpu(base::ThreadPool& pool, float* y, uint64_t n_elements, float scale) {

@@ -44,6 +44,21 @@ TEST_CASE("multiply takes its part of each row of x") {
   });
 }
 
+TEST_CASE("gate equals its reference with a gate for each element and with one for a row") {
+  base::ThreadPool pool(2);
+  test::for_every_variant([&] {
+    for (const uint32_t n : {1u, 20u, 1536u}) {
+      for (const uint32_t n_gates : {1u, n}) {
+        const std::vector<float> x = test::normal(size_t{5} * n_gates, 1, 20.0f);
+        std::vector<float> y = test::normal(size_t{5} * n, 2), expected = y;
+        gate_cpu(pool, x.data(), y.data(), 5, n, n_gates);
+        gate_ref(x.data(), expected.data(), 5, n, n_gates);
+        CHECK(test::nmse(y, expected) < 1e-12);
+      }
+    }
+  });
+}
+
 TEST_CASE("glu equals its reference, and large gates of either sign stay finite") {
   base::ThreadPool pool(2);
   test::for_every_variant([&] {

@@ -45,6 +45,16 @@ TEST_CASE("add, scale, softcap and glu on the GPU match the plain loops") {
                            }),
                        want) < 1e-12);
 
+      for (const uint32_t n_gates : {1u, n}) {
+        want = start;
+        gate_ref(x.data(), want.data(), kRows, n, n_gates);
+        const auto describe = [&](Slice y, auto& calls) {
+          return gate(gpu->info(),
+                      {.label = "gate", .x = x_slice, .y = y, .n = n, .n_gates = n_gates}, calls);
+        };
+        CHECK(test::nmse(run(*gpu, start, describe), want) < 1e-10);
+      }
+
       want = start;
       scale_ref(want.data(), want.size(), 0.0625f);
       CHECK(run(*gpu, start, [&](Slice y, auto& calls) {

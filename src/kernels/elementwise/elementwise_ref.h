@@ -31,6 +31,13 @@ inline void add_ref(const float* x, float* y, uint64_t n_elements) {
   for (uint64_t i = 0; i < n_elements; ++i) y[i] += x[i];
 }
 
+inline void gate_ref(const float* x, float* y, uint32_t n_rows, uint32_t n, uint32_t n_gates) {
+  for (uint64_t i = 0; i < uint64_t{n_rows} * n; ++i) {
+    const double by = x[n_gates == 1 ? i / n : i];
+    y[i] = static_cast<float>(y[i] / (1.0 + std::exp(-by)));
+  }
+}
+
 inline void scale_ref(float* y, uint64_t n_elements, float scale) {
   for (uint64_t i = 0; i < n_elements; ++i) y[i] *= scale;
 }

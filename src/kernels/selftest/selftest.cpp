@@ -8,11 +8,15 @@
 #include <random>
 
 #include "kernels/attention/attention_ref.h"
+#include "kernels/conv/conv_ref.h"
+#include "kernels/delta/delta_ref.h"
 #include "kernels/elementwise/elementwise_ref.h"
+#include "kernels/group_norm/group_norm_ref.h"
 #include "kernels/matmul/matmul_ref.h"
 #include "kernels/norm/norm_parts_ref.h"
 #include "kernels/norm/norm_ref.h"
 #include "kernels/rope/rope_ref.h"
+#include "kernels/ssd/ssd_ref.h"
 #include "quant/random_rows.h"
 
 namespace puna::kernels {
@@ -64,6 +68,7 @@ struct Rows {
     std::shuffle(pages.begin(), pages.end(), std::mt19937(3));
   }
   uint32_t n() const { return static_cast<uint32_t>(positions.size()); }
+  size_t n_sequences() const { return *std::max_element(sequences.begin(), sequences.end()) + 1; }
   CpuStep step() const {
     return {n(), positions.data(), sequences.data(), pages.data(), pages_per_sequence};
   }
@@ -107,6 +112,13 @@ class Runner {
       }
     }
     PUNA_TRY(elementwise());
+    PUNA_TRY(gates());
+    for (const Rows& rows : state_steps()) {
+      PUNA_TRY(conv(rows, {96, 4, 100, 3, true, ConvForm::kSilu}));
+      PUNA_TRY(conv(rows, {96, 3, 288, 0, false, ConvForm::kGated}));
+      PUNA_TRY(ssd(rows));
+      PUNA_TRY(delta(rows));
+    }
     for (const uint32_t vocab : {97u, 32000u, 128256u}) PUNA_TRY(argmax(vocab));
     return std::move(results_);
   }
@@ -371,6 +383,107 @@ class Runner {
                       kF32Limit));
     }
     return {};
+  }
+
+  Result<void> gates() {
+    const uint32_t n_rows = 3, n = 256, n_groups = 2;
+    const auto x = normal(size_t{n_rows} * n, 20), by = normal(x.size(), 21, 0, 3);
+    for (const uint32_t n_gates : {1u, n}) {
+      if (!wanted("gate", "f32")) break;
+      auto y = x, expected = x;
+      PUNA_TRY(backend_.gate(by.data(), y.data(), n_rows, n, n_gates));
+      gate_ref(by.data(), expected.data(), n_rows, n, n_gates);
+      PUNA_TRY(record("gate", "f32", fmt::format("{} rows of {}, {} gates", n_rows, n, n_gates),
+                      nmse(y, expected), kF32Limit));
+    }
+    if (!wanted("group norm", "f32")) return {};
+    const auto gamma = normal(n, 22, 1, 0.3f);
+    std::vector<float> y(x.size()), expected(x.size());
+    GroupNormCpuArgs args{x.data(), gamma.data(), by.data(),
+                          y.data(), n_rows,       {n, n_groups, n / n_groups, n, 0, 1e-6f}};
+    PUNA_TRY(backend_.group_norm(args));
+    args.y = expected.data();
+    group_norm_ref(args);
+    return record("group norm", "f32", fmt::format("{} rows of {}x{}", n_rows, n_groups, n / 2),
+                  nmse(y, expected), kF32Limit);
+  }
+
+  // A row that goes on, a batch with a new sequence in it, a chunk.
+  static std::vector<Rows> state_steps() {
+    std::vector<int32_t> chunk(48);
+    std::iota(chunk.begin(), chunk.end(), 2);
+    return {Rows({7}, {0}), Rows({31, 0, 200, 2}, {0, 1, 2, 3}),
+            Rows(chunk, std::vector<uint32_t>(48, 0))};
+  }
+  // The error of y and state together.
+  Result<void> record_state(const char* role, std::string shape, const Rows& rows,
+                            std::vector<float> y, std::vector<float> expected,
+                            std::span<const float> state, std::span<const float> expected_state) {
+    y.insert(y.end(), state.begin(), state.end());
+    expected.insert(expected.end(), expected_state.begin(), expected_state.end());
+    return record(role, "f32", fmt::format("{}, {} rows", shape, rows.n()), nmse(y, expected),
+                  kF32Limit);
+  }
+
+  Result<void> conv(const Rows& rows, const ConvShape& s) {
+    if (!wanted("conv", "f32")) return {};
+    const auto x = normal(size_t{rows.n()} * s.x_stride, 23);
+    const auto weights = normal(size_t{s.n_channels} * s.n_taps, 24);
+    const auto bias = normal(s.n_channels, 25);
+    auto state = normal(rows.n_sequences() * static_cast<size_t>(s.state_floats()), 26),
+         expected_state = state;
+    std::vector<float> y(size_t{rows.n()} * s.n_channels), expected(y.size());
+    ConvCpuArgs args{
+        rows.step(), x.data(), weights.data(), s.has_bias ? bias.data() : nullptr, state.data(),
+        y.data(),    s};
+    PUNA_TRY(backend_.conv(args));
+    args.state = expected_state.data();
+    args.y = expected.data();
+    conv_ref(args);
+    return record_state("conv", fmt::format("{} taps", s.n_taps), rows, y, expected, state,
+                        expected_state);
+  }
+
+  Result<void> ssd(const Rows& rows) {
+    if (!wanted("ssd", "f32")) return {};
+    SsdShape s{4, 64, 128, 2};
+    s.dt_column = s.inner();
+    s.in_stride = s.inner() + s.n_heads;
+    const auto xbc = normal(size_t{rows.n()} * s.xbc_columns(), 27);
+    const auto in = normal(size_t{rows.n()} * s.in_stride, 28);
+    const auto a = normal(s.n_heads, 29, -2, 0.3f), d = normal(s.n_heads, 30),
+               bias = normal(s.n_heads, 31);
+    auto state = normal(rows.n_sequences() * static_cast<size_t>(s.state_floats()), 32),
+         expected_state = state;
+    std::vector<float> y(size_t{rows.n()} * s.inner()), expected(y.size());
+    SsdCpuArgs args{rows.step(), xbc.data(),   in.data(), a.data(), d.data(),
+                    bias.data(), state.data(), y.data(),  s};
+    PUNA_TRY(backend_.ssd(args));
+    args.state = expected_state.data();
+    args.y = expected.data();
+    ssd_ref(args);
+    return record_state("ssd", "4 heads of 64x128", rows, y, expected, state, expected_state);
+  }
+
+  Result<void> delta(const Rows& rows) {
+    if (!wanted("delta", "f32")) return {};
+    DeltaShape s{2, 4, 128, 128};
+    s.in_stride = 2 * s.n_value_heads;
+    s.alpha_column = s.n_value_heads;
+    s.head_stride = s.ratio();
+    const auto qkv = normal(size_t{rows.n()} * s.qkv_columns(), 33);
+    const auto in = normal(size_t{rows.n()} * s.in_stride, 34);
+    const auto a = normal(s.n_value_heads, 35, -2, 0.3f), bias = normal(s.n_value_heads, 36);
+    auto state = normal(rows.n_sequences() * static_cast<size_t>(s.state_floats()), 37),
+         expected_state = state;
+    std::vector<float> y(size_t{rows.n()} * s.value_columns()), expected(y.size());
+    DeltaCpuArgs args{rows.step(), qkv.data(),   in.data(), a.data(),
+                      bias.data(), state.data(), y.data(),  s};
+    PUNA_TRY(backend_.delta(args));
+    args.state = expected_state.data();
+    args.y = expected.data();
+    delta_ref(args);
+    return record_state("delta", "4 heads of 128x128", rows, y, expected, state, expected_state);
   }
 
   Result<void> argmax(uint32_t vocab) {

@@ -16,11 +16,15 @@
 #include "base/thread_pool.h"
 #include "gpu/device.h"
 #include "kernels/attention/attention.h"
+#include "kernels/conv/conv.h"
+#include "kernels/delta/delta.h"
 #include "kernels/elementwise/elementwise.h"
+#include "kernels/group_norm/group_norm.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/norm/norm.h"
 #include "kernels/norm/norm_parts.h"
 #include "kernels/rope/rope.h"
+#include "kernels/ssd/ssd.h"
 #include "quant/quant.h"
 
 namespace puna::kernels {
@@ -74,6 +78,14 @@ class SelftestBackend {
   virtual base::Result<void> add(const float* x, float* y, uint32_t n_rows, uint32_t n) = 0;
   virtual base::Result<void> multiply(const float* x, float* y, uint32_t n_rows, uint32_t n,
                                       uint32_t part, uint32_t n_parts) = 0;
+  // y *= sigmoid(x), x of n_gates columns.
+  virtual base::Result<void> gate(const float* x, float* y, uint32_t n_rows, uint32_t n,
+                                  uint32_t n_gates) = 0;
+  virtual base::Result<void> group_norm(const GroupNormCpuArgs& args) = 0;
+  // Layers with state: args.state holds a slot for each of the step's sequences, 0 to the last.
+  virtual base::Result<void> conv(const ConvCpuArgs& args) = 0;
+  virtual base::Result<void> ssd(const SsdCpuArgs& args) = 0;
+  virtual base::Result<void> delta(const DeltaCpuArgs& args) = 0;
   virtual base::Result<void> argmax(const float* logits, uint32_t n_rows, uint32_t vocab,
                                     int32_t* ids) = 0;
 };

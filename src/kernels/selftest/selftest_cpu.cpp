@@ -95,6 +95,27 @@ class CpuBackend : public SelftestBackend {
     multiply_cpu(pool_, x, y, n_rows, n, part, n_parts);
     return {};
   }
+  Result<void> gate(const float* x, float* y, uint32_t n_rows, uint32_t n,
+                    uint32_t n_gates) override {
+    gate_cpu(pool_, x, y, n_rows, n, n_gates);
+    return {};
+  }
+  Result<void> group_norm(const GroupNormCpuArgs& args) override {
+    group_norm_cpu(pool_, args);
+    return {};
+  }
+  Result<void> conv(const ConvCpuArgs& args) override {
+    conv_cpu(pool_, args);
+    return {};
+  }
+  Result<void> ssd(const SsdCpuArgs& args) override {
+    ssd_cpu(pool_, args);
+    return {};
+  }
+  Result<void> delta(const DeltaCpuArgs& args) override {
+    delta_cpu(pool_, args);
+    return {};
+  }
   Result<void> argmax(const float* logits, uint32_t n_rows, uint32_t vocab, int32_t* ids) override {
     for (uint32_t t = 0; t < n_rows; ++t) {
       const float* row = logits + uint64_t{t} * vocab;

@@ -353,6 +353,91 @@ class GpuBackend : public SelftestBackend {
     PUNA_TRY(bench.run(calls, {n_rows, n_rows, 1}));
     return bench.read(m.y, y, uint64_t{n_rows} * n);
   }
+  Result<void> gate(const float* x, float* y, uint32_t n_rows, uint32_t n,
+                    uint32_t n_gates) override {
+    Workbench bench(device_);
+    GateArgs g;
+    g.label = "gate";
+    PUNA_TRY(g.x, bench.upload(x, uint64_t{n_rows} * n_gates));
+    PUNA_TRY(g.y, bench.upload(static_cast<const float*>(y), uint64_t{n_rows} * n));
+    g.n = n;
+    g.n_gates = n_gates;
+    std::vector<KernelCall> calls;
+    PUNA_TRY(kernels::gate(device_.info(), g, calls));
+    PUNA_TRY(bench.run(calls, {n_rows, n_rows, 1}));
+    return bench.read(g.y, y, uint64_t{n_rows} * n);
+  }
+  Result<void> group_norm(const GroupNormCpuArgs& args) override {
+    Workbench bench(device_);
+    const uint64_t n = uint64_t{args.n_rows} * args.shape.n;
+    GroupNormArgs g;
+    g.label = "group norm";
+    g.shape = args.shape;
+    PUNA_TRY(g.x, bench.upload(args.x, n));
+    PUNA_TRY(g.gamma, bench.upload(args.gamma, args.shape.n_gamma));
+    if (args.gate) {
+      PUNA_TRY(g.gate, bench.upload(args.gate, uint64_t{args.n_rows} * args.shape.gate_stride));
+    }
+    PUNA_TRY(g.y, bench.output(n));
+    std::vector<KernelCall> calls;
+    PUNA_TRY(kernels::group_norm(device_.info(), g, calls));
+    PUNA_TRY(bench.run(calls, {args.n_rows, args.n_rows, 1}));
+    return bench.read(g.y, args.y, n);
+  }
+  Result<void> conv(const ConvCpuArgs& args) override {
+    const ConvShape& s = args.shape;
+    std::vector<float> weights(args.weights, args.weights + size_t{s.n_channels} * s.n_taps);
+    if (args.bias) weights.insert(weights.end(), args.bias, args.bias + s.n_channels);
+    ConvArgs c;
+    return run_with_state(
+        args.step, s.state_floats(), args.state, args.y, s.n_channels, c,
+        [&](Workbench& bench) -> Result<std::vector<KernelCall>> {
+          c.label = "conv";
+          c.shape = s;
+          PUNA_TRY(c.x, bench.upload(args.x, uint64_t{args.step.n_tokens} * s.x_stride));
+          PUNA_TRY(c.weights, bench.upload(std::span<const float>(weights)));
+          std::vector<KernelCall> calls;
+          PUNA_TRY(kernels::conv(device_.info(), c, calls));
+          return calls;
+        });
+  }
+  Result<void> ssd(const SsdCpuArgs& args) override {
+    const SsdShape& s = args.shape;
+    std::vector<float> constants;
+    for (const float* part : {args.a, args.d, args.dt_bias})
+      constants.insert(constants.end(), part, part + s.n_heads);
+    SsdArgs a;
+    return run_with_state(
+        args.step, s.state_floats(), args.state, args.y, s.inner(), a,
+        [&](Workbench& bench) -> Result<std::vector<KernelCall>> {
+          a.label = "ssd";
+          a.shape = s;
+          PUNA_TRY(a.xbc, bench.upload(args.xbc, uint64_t{args.step.n_tokens} * s.xbc_columns()));
+          PUNA_TRY(a.in, bench.upload(args.in, uint64_t{args.step.n_tokens} * s.in_stride));
+          PUNA_TRY(a.constants, bench.upload(std::span<const float>(constants)));
+          std::vector<KernelCall> calls;
+          PUNA_TRY(kernels::ssd(device_.info(), a, calls));
+          return calls;
+        });
+  }
+  Result<void> delta(const DeltaCpuArgs& args) override {
+    const DeltaShape& s = args.shape;
+    std::vector<float> constants(args.a, args.a + s.n_value_heads);
+    constants.insert(constants.end(), args.dt_bias, args.dt_bias + s.n_value_heads);
+    DeltaArgs d;
+    return run_with_state(
+        args.step, s.state_floats(), args.state, args.y, s.value_columns(), d,
+        [&](Workbench& bench) -> Result<std::vector<KernelCall>> {
+          d.label = "delta";
+          d.shape = s;
+          PUNA_TRY(d.qkv, bench.upload(args.qkv, uint64_t{args.step.n_tokens} * s.qkv_columns()));
+          PUNA_TRY(d.in, bench.upload(args.in, uint64_t{args.step.n_tokens} * s.in_stride));
+          PUNA_TRY(d.constants, bench.upload(std::span<const float>(constants)));
+          std::vector<KernelCall> calls;
+          PUNA_TRY(kernels::delta(device_.info(), d, calls));
+          return calls;
+        });
+  }
   Result<void> argmax(const float* logits, uint32_t n_rows, uint32_t vocab, int32_t* ids) override {
     Workbench bench(device_);
     ArgmaxArgs a;
@@ -377,6 +462,25 @@ class GpuBackend : public SelftestBackend {
       if (n_rows <= rows) return rows;
     }
     return kMaxStepTokens;
+  }
+
+  // Runs what describe(bench) makes of `args`, whose step, state and y are filled in here; reads
+  // the state and y back.
+  template <class Args, class DescribeCalls>
+  Result<void> run_with_state(const CpuStep& step, uint64_t state_floats, float* state, float* y,
+                              uint32_t y_columns, Args& args, const DescribeCalls& describe) {
+    Workbench bench(device_);
+    const uint64_t n_slots =
+        uint64_t{*std::max_element(step.sequences, step.sequences + step.n_tokens)} + 1;
+    const uint64_t n_y = uint64_t{step.n_tokens} * y_columns;
+    args.max_rows = batch_class(step.n_tokens);
+    PUNA_TRY(args.step, bench.step(step.n_tokens, &step));
+    PUNA_TRY(args.state, bench.upload(static_cast<const float*>(state), n_slots * state_floats));
+    PUNA_TRY(args.y, bench.output(n_y));
+    PUNA_TRY(const std::vector<KernelCall> calls, describe(bench));
+    PUNA_TRY(bench.run(calls, {step.n_tokens, step.n_tokens, 1}));
+    PUNA_TRY(bench.read(args.state, state, n_slots * state_floats));
+    return bench.read(args.y, y, n_y);
   }
 
   Result<Slice> pages(Workbench& bench, const CpuStep& step, const KvLayout& kv) {
