@@ -68,7 +68,7 @@ Result<Row> measure(const char* phase, engine::Engine& engine, uint32_t tokens, 
        warm = warm || since_start.ms() > kWarmMs) {
     if (interrupted())
       return base::fail(base::ErrorCode::kCancelled, "The benchmark was interrupted.");
-    engine.rewind(0, depth);
+    PUNA_TRY(engine.rewind(0, depth));
     const base::Timer timer;
     PUNA_TRY(base::run_until(step(engine, tokens), [&] { engine.poll(); }));
     if (warm) row.tokens_per_s.push_back(tokens * 1000.0 / timer.ms());
@@ -91,14 +91,15 @@ Result<Measured> measure_all(const Flags& flags, engine::Engine& engine) {
     if (!flags.kernels) return {};
     const bool decode = std::string_view(phase) == "decode";
     const uint32_t step_tokens = decode ? 1 : std::min(tokens, kernels::kMaxStepTokens);
-    engine.rewind(0, depth);
+    PUNA_TRY(engine.rewind(0, depth));
     PUNA_TRY(engine::StepTimes times, engine.bench_step(step_tokens));
     out.steps.push_back({phase, step_tokens, depth, std::move(times)});
     return {};
   };
   for (uint32_t depth : flags.depths) {
-    engine.forget(0);
+    PUNA_TRY(engine.forget(0));
     if (depth > 0) PUNA_TRY(base::run_until(engine.bench_prefill(depth), [&] { engine.poll(); }));
+    PUNA_TRY(engine.keep(0));
     const auto prefill = [](engine::Engine& e, uint32_t n) { return e.bench_prefill(n); };
     const auto decode = [](engine::Engine& e, uint32_t n) { return e.bench_decode(n); };
     if (flags.n_prompt > 0) PUNA_TRY(add("prefill", flags.n_prompt, depth, prefill));

@@ -54,6 +54,15 @@ class CpuExecutor : public Executor {
     return {};
   }
 
+  Result<void> save_state(uint32_t sequence, uint32_t snapshot) override {
+    program_->save_state(sequence, snapshot);
+    return {};
+  }
+  Result<void> restore_state(uint32_t snapshot, uint32_t sequence) override {
+    program_->restore_state(snapshot, sequence);
+    return {};
+  }
+
   Result<StepTimes> time_step(const plan::Step& step) override {
     std::vector<float> logits(step.output_rows.size() * program_->graph().n_out());
     return time_kernels(*program_, step, pages_, logits);

@@ -19,6 +19,11 @@ namespace {
 
 constexpr uint32_t kDefaultContext = 8192;
 
+// Recurrent states: copies kept of a sequence's, and how many tokens before the end of a prompt one
+// is made, so that another answer or a next message begins there.
+constexpr uint32_t kSnapshotsEach = 4;
+constexpr size_t kSnapshotTail = 16;
+
 uint32_t round_up(uint32_t v, uint32_t to) { return (v + to - 1) / to * to; }
 
 // The context to plan for: as asked, else the smaller of trained and kDefaultContext.
@@ -81,6 +86,10 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
   cache.pages_per_sequence =
       round_up(engine->context_, kernels::kPageTokens) / kernels::kPageTokens;
   cache.n_pages = cache.pages_per_sequence * options.n_sequences;
+  if (!graph.states.empty()) {
+    cache.n_snapshots = kSnapshotsEach * options.n_sequences;
+    engine->snapshots_.emplace(options.n_sequences, kSnapshotsEach);
+  }
   engine->kv_.emplace(cache);
   engine->cached_.resize(options.n_sequences);
   engine->file_ = std::move(file);
@@ -119,26 +128,42 @@ Result<void> Engine::make_room(uint32_t sequence, uint32_t n_tokens) {
   return {};
 }
 
-void Engine::rewind(uint32_t sequence, uint32_t n_tokens) {
+Result<void> Engine::rewind(uint32_t sequence, uint32_t n_tokens) {
   std::vector<int32_t>& cached = cached_[sequence];
-  if (cached.size() > n_tokens) cached.resize(n_tokens);
+  if (cached.size() > n_tokens) {
+    if (snapshots_) {
+      const auto snapshot = snapshots_->rewind(sequence, n_tokens);
+      n_tokens = snapshot ? snapshot->position : 0;
+      if (snapshot) PUNA_TRY(executor_->restore_state(snapshot->slot, sequence));
+    }
+    cached.resize(n_tokens);
+  }
   kv_->shrink(sequence, static_cast<uint32_t>(cached.size()));
+  return {};
 }
 
-Task<Result<void>> Engine::evaluate(uint32_t sequence, std::span<const int32_t> tokens, size_t from,
-                                    std::span<float> last) {
+Result<void> Engine::keep(uint32_t sequence) {
+  const auto position = static_cast<uint32_t>(cached_[sequence].size());
+  if (!snapshots_ || position == 0) return {};
+  return executor_->save_state(sequence, snapshots_->add(sequence, position));
+}
+
+Task<Result<void>> Engine::evaluate(uint32_t sequence, std::span<const int32_t> tokens,
+                                    std::span<float> last, bool keeps) {
   PUNA_CO_TRY(make_room(sequence, static_cast<uint32_t>(tokens.size())));
   std::vector<int32_t>& cached = cached_[sequence];
-  cached.resize(from);
-  while (from < tokens.size()) {
-    const size_t n = std::min<size_t>(kernels::kMaxStepTokens, tokens.size() - from);
+  while (cached.size() < tokens.size()) {
+    const size_t from = cached.size();
+    const size_t left = tokens.size() - from;
+    size_t n = std::min<size_t>(kernels::kMaxStepTokens, left);
+    if (keeps && snapshots_ && n == left && left > kSnapshotTail) n = left - kSnapshotTail;
     plan::Step step = make_step(sequence, tokens.subspan(from, n), from);
     const bool wanted = from + n == tokens.size() && !last.empty();
     if (wanted) step.output_rows = {static_cast<uint32_t>(n - 1)};
     PUNA_CO_TRY(co_await executor_->run(std::move(step), wanted ? last : std::span<float>()));
     cached.insert(cached.end(), tokens.begin() + static_cast<ptrdiff_t>(from),
                   tokens.begin() + static_cast<ptrdiff_t>(from + n));
-    from += n;
+    if (keeps && n < left) PUNA_CO_TRY(keep(sequence));
   }
   co_return {};
 }
@@ -150,7 +175,7 @@ Task<Result<void>> Engine::logits(std::vector<int32_t> tokens, std::span<float> 
                          fmt::format("{} tokens are given, but 1 to {} (the context) are expected.",
                                      tokens.size(), context_));
   }
-  forget(0);
+  PUNA_CO_TRY(forget(0));
   PUNA_CO_TRY(make_room(0, static_cast<uint32_t>(tokens.size())));
   for (size_t from = 0; from < tokens.size(); from += kernels::kMaxStepTokens) {
     const size_t n = std::min<size_t>(kernels::kMaxStepTokens, tokens.size() - from);
@@ -158,8 +183,7 @@ Task<Result<void>> Engine::logits(std::vector<int32_t> tokens, std::span<float> 
     for (uint32_t row = 0; row < n; ++row) step.output_rows.push_back(row);
     PUNA_CO_TRY(co_await executor_->run(std::move(step), out.subspan(from * vocab_, n * vocab_)));
   }
-  forget(0);
-  co_return {};
+  co_return forget(0);
 }
 
 Task<Result<std::vector<float>>> Engine::embed(std::vector<int32_t> tokens) {
@@ -219,12 +243,14 @@ Task<Result<GenerateStats>> Engine::generate(uint32_t sequence, std::vector<int3
   while (common < cached.size() && common + 1 < prompt.size() && cached[common] == prompt[common])
     ++common;
 
+  PUNA_CO_TRY(rewind(sequence, static_cast<uint32_t>(common)));
+  common = cached.size();
   GenerateStats stats;
   stats.n_prompt = static_cast<uint32_t>(prompt.size() - common);
   stats.n_cached = static_cast<uint32_t>(common);
   const base::Timer timer;
   std::vector<float> logits(vocab_);
-  PUNA_CO_TRY(co_await evaluate(sequence, prompt, common, logits));
+  PUNA_CO_TRY(co_await evaluate(sequence, prompt, logits));
 
   Sampler sampler(options.sampling);
   std::vector<int32_t> text = std::move(prompt);
@@ -278,7 +304,7 @@ Task<Result<GenerateStats>> Engine::generate(uint32_t sequence, std::vector<int3
           }));
     } else {
       do {
-        PUNA_CO_TRY(co_await evaluate(sequence, text, text.size() - 1, logits));
+        PUNA_CO_TRY(co_await evaluate(sequence, text, logits));
         next = sampler.sample(logits, text);
       } while (take(next));
     }
@@ -290,11 +316,10 @@ Task<Result<GenerateStats>> Engine::generate(uint32_t sequence, std::vector<int3
 
 Task<Result<void>> Engine::bench_prefill(uint32_t n_tokens) {
   std::vector<int32_t> tokens = cached_[0];
-  const size_t from = tokens.size();
   for (uint32_t i = 0; i < n_tokens; ++i)
     tokens.push_back(static_cast<int32_t>((i * 7919u + 1) % vocab_));
   std::vector<float> logits(vocab_);
-  PUNA_CO_TRY(co_await evaluate(0, tokens, from, logits));
+  PUNA_CO_TRY(co_await evaluate(0, tokens, logits, /*keeps=*/false));
   co_return {};
 }
 
@@ -304,7 +329,13 @@ Result<StepTimes> Engine::bench_step(uint32_t n_tokens) {
   const std::vector<int32_t> tokens(n_tokens, 1);
   plan::Step step = make_step(0, tokens, depth);
   step.output_rows = {n_tokens - 1};
-  return executor_->time_step(step);
+  PUNA_TRY(keep(0));
+  PUNA_TRY(StepTimes times, executor_->time_step(step));
+  if (snapshots_ && depth > 0) {
+    const auto before = snapshots_->rewind(0, static_cast<uint32_t>(depth));
+    PUNA_TRY(executor_->restore_state(before->slot, 0));
+  }
+  return times;
 }
 
 Task<Result<void>> Engine::bench_decode(uint32_t n_tokens) {

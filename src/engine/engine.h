@@ -17,6 +17,7 @@
 #include "engine/executor.h"
 #include "engine/kv_pool.h"
 #include "engine/sampler.h"
+#include "engine/snapshots.h"
 #include "formats/model_file.h"
 #include "gpu/device.h"
 #include "models/models.h"
@@ -102,18 +103,21 @@ class Engine {
   base::Task<base::Result<void>> bench_decode(uint32_t n_tokens);
   // Where the time of a step of n_tokens at the end of sequence 0 goes. Blocks.
   base::Result<StepTimes> bench_step(uint32_t n_tokens);
-  void forget(uint32_t sequence) { rewind(sequence, 0); }
-  // Keeps the first n_tokens of what the sequence's cache holds.
-  void rewind(uint32_t sequence, uint32_t n_tokens);
+  // Keeps the first n_tokens of what the sequence's cache holds, or fewer where a recurrent state
+  // goes back only so far.
+  base::Result<void> rewind(uint32_t sequence, uint32_t n_tokens);
+  base::Result<void> forget(uint32_t sequence) { return rewind(sequence, 0); }
+  // Lets a rewind come back to just here; without recurrent state it always does.
+  base::Result<void> keep(uint32_t sequence);
 
  private:
   Engine() = default;
 
   base::Result<void> check_tokens(std::span<const int32_t> tokens) const;
-  // Evaluates tokens[from, end) of a sequence in chunks; the last row's logits go to `last` unless
-  // it is empty.
+  // Evaluates what the cache does not hold of a sequence's tokens, in chunks, with snapshots
+  // between them when `keeps`; the last row's logits go to `last` unless it is empty.
   base::Task<base::Result<void>> evaluate(uint32_t sequence, std::span<const int32_t> tokens,
-                                          size_t from, std::span<float> last);
+                                          std::span<float> last, bool keeps = true);
   base::Result<void> make_room(uint32_t sequence, uint32_t n_tokens);
 
   formats::ModelFile file_;
@@ -127,6 +131,7 @@ class Engine {
   std::unique_ptr<gpu::Device> device_;
   std::unique_ptr<Executor> executor_;
   std::optional<KvPool> kv_;
+  std::optional<Snapshots> snapshots_;        // of models with recurrent state
   std::vector<std::vector<int32_t>> cached_;  // by sequence: the tokens its cache holds
 };
 

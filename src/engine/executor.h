@@ -43,8 +43,13 @@ class Executor {
   // The physical pages of a sequence, from its first on.
   virtual base::Result<void> set_pages(uint32_t sequence, std::span<const uint32_t> pages) = 0;
 
-  // For measuring: where the time of this step goes. Blocks; the step's cache rows and logits are
-  // overwritten.
+  // Copies the recurrent state of a sequence to a snapshot (below CacheConfig::n_snapshots as
+  // loaded), or back.
+  virtual base::Result<void> save_state(uint32_t sequence, uint32_t snapshot) = 0;
+  virtual base::Result<void> restore_state(uint32_t snapshot, uint32_t sequence) = 0;
+
+  // For measuring: where the time of this step goes. Blocks; the step's cache rows, recurrent state
+  // and logits are overwritten.
   virtual base::Result<StepTimes> time_step(const plan::Step& step) = 0;
 
   virtual plan::MemoryUse memory() const = 0;

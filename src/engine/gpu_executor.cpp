@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -94,6 +95,7 @@ class GpuExecutor : public Executor {
     const size_t head = program_->class_for(Part::kHead, rows);
 
     size_t submitted = 0, delivered = 0;  // chains
+    Undo undo(step);
     uint32_t n_chain = 1;
     std::optional<base::Error> error;
     bool stopped = false;
@@ -103,7 +105,7 @@ class GpuExecutor : public Executor {
         Slot& slot = slots_[submitted % kInFlight];
         slot.n_steps = std::min(n_chain, n_steps);
         n_steps -= slot.n_steps;
-        if (auto ok = submit_chain(slot, body, head, step); !ok) {
+        if (auto ok = submit_chain(slot, submitted % kInFlight, body, head, step); !ok) {
           error = std::move(ok.error());
           stopped = true;
         } else {
@@ -111,7 +113,9 @@ class GpuExecutor : public Executor {
         }
         continue;
       }
+      const size_t chain = delivered % kInFlight;
       Slot& slot = slots_[delivered++ % kInFlight];
+      if (!stopped) undo.begin(chain);
       if (auto ok = co_await finished(slot); !ok && !error) error = std::move(ok.error());
       if (error) stopped = true;
       const double ms_per_step = since_last.ms() / slot.n_steps;
@@ -123,9 +127,12 @@ class GpuExecutor : public Executor {
         for (uint32_t r = 0; r < rows; ++r)
           ids[r] = static_cast<int32_t>(slot.ids[i * kernels::kMaxBatch + r]);
         stopped = !on_ids(std::span(ids).first(rows));  // overrun is dropped
+        undo.ran(std::span(ids).first(rows));
+        if (stopped) undo.wanted = i + 1 < slot.n_steps || delivered < submitted;
       }
     }
     if (error) co_return std::unexpected(*std::move(error));
+    if (undo.wanted) PUNA_CO_TRY(run_again(undo));
     co_return {};
   }
 
@@ -133,6 +140,17 @@ class GpuExecutor : public Executor {
     const uint64_t offset = uint64_t{sequence} * cache_.pages_per_sequence * sizeof(uint32_t);
     return device_.write_buffer(program_->buffer(program_->plan().pages), offset,
                                 std::as_bytes(pages));
+  }
+
+  Result<void> save_state(uint32_t sequence, uint32_t snapshot) override {
+    list_.clear();
+    copy_state(sequence, snapshot, /*restore=*/false);
+    return submit();
+  }
+  Result<void> restore_state(uint32_t snapshot, uint32_t sequence) override {
+    list_.clear();
+    copy_state(sequence, snapshot, /*restore=*/true);
+    return submit();
   }
 
   Result<StepTimes> time_step(const plan::Step& step) override {
@@ -158,6 +176,69 @@ class GpuExecutor : public Executor {
     std::optional<Result<void>> result;
     gpu::ReadDone waiter;
   };
+
+  // What the steps of the chain under delivery were given, to run them again from the state at the
+  // chain's start: recurrent states have moved on in the steps that are dropped.
+  struct Undo {
+    explicit Undo(const plan::Step& first)
+        : sequences(first.sequences), next(first.tokens), positions(first.positions) {}
+    void begin(size_t chain_slot) {
+      chain = chain_slot;
+      for (int32_t& position : positions) position += static_cast<int32_t>(steps.size());
+      steps.clear();
+    }
+    void ran(std::span<const int32_t> ids) {
+      steps.push_back(std::exchange(next, std::vector<int32_t>(ids.begin(), ids.end())));
+    }
+
+    std::vector<uint32_t> sequences;
+    std::vector<int32_t> next;                // what the next step is given, by row
+    std::vector<int32_t> positions;           // at the chain's start, by row
+    std::vector<std::vector<int32_t>> steps;  // what those since then were given
+    size_t chain = 0;                         // the slot that has its snapshots
+    bool wanted = false;
+  };
+
+  bool has_state() const { return !program_->plan().states.empty(); }
+  // Snapshots of the chains under way lie behind those of the engine.
+  uint32_t chain_snapshot(size_t chain, uint32_t sequence) const {
+    return cache_.n_snapshots - static_cast<uint32_t>(kInFlight - chain) * cache_.n_sequences +
+           sequence;
+  }
+  void copy_state(uint32_t sequence, uint32_t snapshot, bool restore) {
+    for (const plan::GpuPlan::State& s : program_->plan().states) {
+      const auto live = program_->buffer(s.live), saved = program_->buffer(s.saved);
+      const uint64_t live_at = s.live.offset + sequence * s.slot_bytes;
+      const uint64_t saved_at = s.saved.offset + snapshot * s.slot_bytes;
+      if (restore) {
+        list_.copy(saved, saved_at, live, live_at, s.slot_bytes);
+      } else {
+        list_.copy(live, live_at, saved, saved_at, s.slot_bytes);
+      }
+    }
+  }
+  Result<void> submit() {
+    PUNA_TRY(device_.submit(list_));
+    return {};
+  }
+  Result<void> run_again(const Undo& undo) {
+    if (!has_state()) return {};
+    list_.clear();
+    plan::Step step;
+    for (size_t row = 0; row < undo.sequences.size(); ++row) {
+      const uint32_t sequence = undo.sequences[row];
+      copy_state(sequence, chain_snapshot(undo.chain, sequence), /*restore=*/true);
+      for (size_t i = 0; i < undo.steps.size(); ++i) {
+        step.tokens.push_back(undo.steps[i][row]);
+        step.positions.push_back(undo.positions[row] + static_cast<int32_t>(i));
+        step.sequences.push_back(sequence);
+      }
+    }
+    const kernels::StepShape shape = shape_of(step);
+    PUNA_TRY(write_step(step, shape));
+    program_->record(Part::kBody, program_->class_for(Part::kBody, step.n_tokens()), shape, list_);
+    return submit();
+  }
 
   kernels::StepShape shape_of(const plan::Step& step) {
     const uint32_t n_kv =
@@ -203,9 +284,12 @@ class GpuExecutor : public Executor {
 
   // The GPU advances tokens and positions from step to step; `step` follows with the positions,
   // which grids depend on.
-  Result<void> submit_chain(Slot& slot, size_t body, size_t head, plan::Step& step) {
+  Result<void> submit_chain(Slot& slot, size_t chain, size_t body, size_t head, plan::Step& step) {
     constexpr uint64_t kIdsBytes = kernels::kMaxBatch * sizeof(uint32_t);
     list_.clear();
+    for (const uint32_t s : step.sequences) {
+      if (has_state()) copy_state(s, chain_snapshot(chain, s), /*restore=*/false);
+    }
     for (uint32_t i = 0; i < slot.n_steps; ++i) {
       const kernels::StepShape shape = shape_of(step);
       program_->record(Part::kBody, body, shape, list_);
@@ -263,6 +347,9 @@ std::vector<uint32_t> batch_classes(uint32_t max_batch) {
 Task<Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file, plan::Graph graph,
                                                  plan::CacheConfig cache, GpuOptions options,
                                                  gpu::Device& device, LoadHooks hooks) {
+  if (!graph.states.empty()) {
+    cache.n_snapshots += static_cast<uint32_t>(kInFlight) * cache.n_sequences;
+  }
   PUNA_CO_TRY(plan::GpuPlan plan,
               plan::plan_gpu(graph, cache, device.info(),
                              {options.numerics, batch_classes(options.max_batch)}));

@@ -133,7 +133,7 @@ class ChunkRepack {
 Piece piece_size(const plan::WeightSpec& spec) {
   // Interleaved weights come in groups of 8 (4 rows of each tensor).
   const uint32_t group =
-      spec.order == plan::RowOrder::kConcatenated ? quant::kGroupRows : 2 * quant::kGroupRows;
+      plan::is_interleaved(spec.order) ? 2 * quant::kGroupRows : quant::kGroupRows;
   const uint64_t group_bytes = group * quant::row_bytes(spec.type, spec.columns);
   if (group_bytes <= kPieceBytes) {
     const uint64_t rows = kPieceBytes / group_bytes * group;

@@ -37,8 +37,12 @@ TensorRow part_row(const plan::WeightSpec& weight, size_t part, uint64_t row) {
 }
 
 TensorRow locate(const ModelFile& file, const plan::WeightSpec& weight, uint64_t row) {
-  if (weight.order != plan::RowOrder::kConcatenated)
+  if (plan::is_interleaved(weight.order))
     return part_row(weight, row / 4 % 2, row / 8 * 4 + row % 4);
+  if (const uint64_t block = weight.block_rows; block > 0) {
+    const uint64_t odd = weight.order == plan::RowOrder::kOddBlocks ? 1 : 0;
+    return {weight.tensors[0], (row / block * 2 + odd) * block + row % block};
+  }
   for (uint32_t position : weight.tensors) {
     const uint64_t n = file.tensors[position].rows();
     if (row < n) return {position, row};
@@ -51,7 +55,7 @@ TensorRow locate(const ModelFile& file, const plan::WeightSpec& weight, uint64_t
 Task<Result<void>> read_rows(const ModelFile& file, const plan::WeightSpec& weight, Piece piece,
                              std::span<std::byte> out, std::vector<std::byte>& temporary) {
   const uint64_t row = quant::row_bytes(weight.type, weight.columns);
-  if (weight.order != plan::RowOrder::kConcatenated) {
+  if (plan::is_interleaved(weight.order)) {
     // Destination groups of 4 rows alternate between gate and up.
     PUNA_CHECK(piece.first_row % 8 == 0 && piece.n_rows % 8 == 0);
     temporary.resize(out.size() / 2);
@@ -68,7 +72,9 @@ Task<Result<void>> read_rows(const ModelFile& file, const plan::WeightSpec& weig
   for (uint64_t done = 0; done < piece.n_rows;) {
     const TensorRow at = locate(file, weight, piece.first_row + done);
     const Tensor& tensor = file.tensors[at.tensor];
-    const uint64_t n = std::min(piece.n_rows - done, tensor.rows() - at.row);
+    const uint64_t together = weight.block_rows > 0 ? weight.block_rows - at.row % weight.block_rows
+                                                    : tensor.rows() - at.row;
+    const uint64_t n = std::min(piece.n_rows - done, together);
     const auto part = out.subspan(static_cast<size_t>(done * row), static_cast<size_t>(n * row));
     PUNA_CO_TRY(co_await read_bytes(file, tensor, at.row * row, part));
     done += n;

@@ -67,8 +67,8 @@ Value sandwich_layer(Builder& b, const Config& c, Value x, const plan::Attention
 }
 
 base::Result<plan::Graph> finish_logits(Builder& b, const Config& c, Value x, float logit_divisor,
-                                        float softcap) {
-  x = b.rms_norm(b.select_outputs(x), "output_norm.weight", c.norm_eps);
+                                        float softcap, std::string_view norm) {
+  x = b.rms_norm(b.select_outputs(x), norm, c.norm_eps);
   const Value logits =
       b.matmul({b.has("output.weight") ? "output.weight" : "token_embd.weight"}, x);
   return b.finish(b.softcap(b.scale(logits, 1.0f / logit_divisor), softcap));

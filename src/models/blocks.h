@@ -42,6 +42,7 @@ plan::Value sandwich_layer(plan::Builder& b, const Config& c, plan::Value x,
 // The final RMS norm and the logits, divided by logit_divisor and capped, of the wanted rows; the
 // output layer is the embedding table where the file has no other.
 base::Result<plan::Graph> finish_logits(plan::Builder& b, const Config& c, plan::Value x,
-                                        float logit_divisor = 1.0f, float softcap = 0.0f);
+                                        float logit_divisor = 1.0f, float softcap = 0.0f,
+                                        std::string_view norm = "output_norm.weight");
 
 }  // namespace puna::models

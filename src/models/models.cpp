@@ -17,23 +17,29 @@ using formats::ModelFile;
 namespace {
 
 constexpr Architecture kArchitectures[] = {
-    {"bert", build_bert},         {"gemma2", build_gemma2},   {"gemma3", build_gemma3},
-    {"gemma4", build_gemma4},     {"granite", build_granite}, {"llama", build_llama},
-    {"mistral3", build_mistral3}, {"nomic-bert", build_bert}, {"olmo2", build_olmo2},
-    {"phi3", build_phi3},         {"qwen2", build_qwen2},     {"qwen3", build_qwen3},
-    {"qwen3moe", build_qwen3moe}, {"smollm3", build_smollm3},
+    {"bert", build_bert},
+    {"falcon-h1", build_falcon_h1},
+    {"gemma2", build_gemma2},
+    {"gemma3", build_gemma3},
+    {"gemma4", build_gemma4},
+    {"granite", build_granite},
+    {"granitehybrid", build_granite_hybrid},
+    {"lfm2", build_lfm2},
+    {"llama", build_llama},
+    {"mamba2", build_mamba2, /*attention=*/false},
+    {"mistral3", build_mistral3},
+    {"nomic-bert", build_bert},
+    {"olmo2", build_olmo2},
+    {"phi3", build_phi3},
+    {"qwen2", build_qwen2},
+    {"qwen3", build_qwen3},
+    {"qwen35", build_qwen35},
+    {"qwen3moe", build_qwen3moe},
+    {"qwen3next", build_qwen3next},
+    {"smollm3", build_smollm3},
 };
 
-// A count from metadata, within bounds no real model exceeds, so that products below cannot
-// overflow.
-Result<uint32_t> count(const ModelFile& file, const std::string& key, uint64_t limit) {
-  PUNA_TRY(const uint64_t v, file.get_uint(key));
-  if (v == 0 || v > limit) {
-    return base::fail(ErrorCode::kCorrupt,
-                      fmt::format("The key \"{}\" is {}, but 1 to {} is expected.", key, v, limit));
-  }
-  return static_cast<uint32_t>(v);
-}
+constexpr uint64_t kMostHeads = 1 << 14;
 
 Result<uint32_t> count_or(const ModelFile& file, const std::string& key, uint64_t limit,
                           uint32_t otherwise) {
@@ -89,6 +95,15 @@ Result<std::vector<uint32_t>> layer_counts(const ModelFile& file, const std::str
   return std::vector<uint32_t>(counts.begin(), counts.end());
 }
 
+Result<uint32_t> count(const ModelFile& file, const std::string& key, uint64_t limit) {
+  PUNA_TRY(const uint64_t v, file.get_uint(key));
+  if (v == 0 || v > limit) {
+    return base::fail(ErrorCode::kCorrupt,
+                      fmt::format("The key \"{}\" is {}, but 1 to {} is expected.", key, v, limit));
+  }
+  return static_cast<uint32_t>(v);
+}
+
 Result<float> positive(const ModelFile& file, std::string_view key, double otherwise) {
   PUNA_TRY(const double v, file.get_float(key, otherwise));
   if (!(v > 0) || !std::isfinite(v)) {
@@ -98,6 +113,39 @@ Result<float> positive(const ModelFile& file, std::string_view key, double other
   }
   return static_cast<float>(v);
 }
+
+namespace {
+
+// The heads, their sizes and how they turn; the FFN.
+Result<void> read_layers(const ModelFile& file, const std::string& p, Config& c) {
+  PUNA_TRY(const auto ffn, layer_counts(file, p + "feed_forward_length", c.n_layers));
+  c.ffn = ffn.empty() ? 0 : *std::ranges::max_element(ffn);
+  PUNA_TRY(c.n_heads, count(file, p + "attention.head_count", kMostHeads));
+  PUNA_TRY(const auto kv_heads, layer_counts(file, p + "attention.head_count_kv", c.n_layers));
+  c.n_kv_heads = kv_heads.empty() ? c.n_heads : *std::ranges::max_element(kv_heads);
+  PUNA_TRY(c.head_dim, count_or(file, p + "attention.key_length", kMostHeads,
+                                std::max(1u, c.hidden / c.n_heads)));
+  PUNA_TRY(const uint32_t value_dim,
+           count_or(file, p + "attention.value_length", kMostHeads, c.head_dim));
+  if (value_dim != c.head_dim) {
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("Keys of {} and values of {} elements a head are not supported for \"{}\".",
+                    c.head_dim, value_dim, c.architecture));
+  }
+  PUNA_TRY(c.rope_base, positive(file, p + "rope.freq_base", 10000.0));
+  PUNA_TRY(c.n_rot, count_or(file, p + "rope.dimension_count", kMostHeads, c.head_dim));
+  if (c.n_rot > c.head_dim || c.n_rot % 2 != 0) {
+    return base::fail(
+        ErrorCode::kCorrupt,
+        fmt::format(
+            "The key \"{}rope.dimension_count\" is {}, but an even number up to {} is expected.", p,
+            c.n_rot, c.head_dim));
+  }
+  return read_rope_scaling(file, c);
+}
+
+}  // namespace
 
 std::span<const Architecture> architectures() { return kArchitectures; }
 
@@ -116,33 +164,9 @@ Result<Config> read_config(const ModelFile& file) {
   const std::string p = c.architecture + ".";
   PUNA_TRY(c.n_layers, count(file, p + "block_count", 4096));
   PUNA_TRY(c.hidden, count(file, p + "embedding_length", 1 << 20));
-  PUNA_TRY(const auto ffn, layer_counts(file, p + "feed_forward_length", c.n_layers));
-  c.ffn = ffn.empty() ? 0 : *std::ranges::max_element(ffn);
-  PUNA_TRY(c.n_heads, count(file, p + "attention.head_count", 1 << 14));
-  PUNA_TRY(const auto kv_heads, layer_counts(file, p + "attention.head_count_kv", c.n_layers));
-  c.n_kv_heads = kv_heads.empty() ? c.n_heads : *std::ranges::max_element(kv_heads);
-  PUNA_TRY(c.head_dim,
-           count_or(file, p + "attention.key_length", 1 << 14, std::max(1u, c.hidden / c.n_heads)));
-  PUNA_TRY(const uint32_t value_dim,
-           count_or(file, p + "attention.value_length", 1 << 14, c.head_dim));
-  if (value_dim != c.head_dim) {
-    return base::fail(
-        ErrorCode::kUnsupported,
-        fmt::format("Keys of {} and values of {} elements a head are not supported for \"{}\".",
-                    c.head_dim, value_dim, c.architecture));
-  }
   PUNA_TRY(c.context, count(file, p + "context_length", uint64_t{1} << 30));
   PUNA_TRY(c.norm_eps, positive(file, p + "attention.layer_norm_rms_epsilon", 1e-6));
-  PUNA_TRY(c.rope_base, positive(file, p + "rope.freq_base", 10000.0));
-  PUNA_TRY(c.n_rot, count_or(file, p + "rope.dimension_count", 1 << 14, c.head_dim));
-  if (c.n_rot > c.head_dim || c.n_rot % 2 != 0) {
-    return base::fail(
-        ErrorCode::kCorrupt,
-        fmt::format(
-            "The key \"{}rope.dimension_count\" is {}, but an even number up to {} is expected.", p,
-            c.n_rot, c.head_dim));
-  }
-  PUNA_TRY(read_rope_scaling(file, c));
+  if (find(c.architecture)->attention) PUNA_TRY(read_layers(file, p, c));
   PUNA_TRY(c.causal, file.get_bool(p + "attention.causal", true));
   // Such a model takes a text in one step.
   if (!c.causal) c.usual_context = kernels::kMaxStepTokens;

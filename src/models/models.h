@@ -28,7 +28,7 @@ struct Config {
   uint32_t hidden = 0;
   uint32_t ffn = 0;
   uint32_t n_heads = 0;
-  uint32_t n_kv_heads = 0;
+  uint32_t n_kv_heads = 0;  // the most of any layer
   uint32_t head_dim = 0;
   uint32_t vocab = 0;
   uint32_t context = 0;  // trained context length
@@ -52,6 +52,7 @@ struct Architecture {
   // The whole forward pass. Errors: kNotFound (tensor or key), kCorrupt (shapes), kUnsupported (an
   // option not built yet, named).
   base::Result<plan::Graph> (*build)(const formats::ModelFile& file, const Config& config);
+  bool attention = true;  // false: there are no heads and no FFN; their keys are not read
 };
 
 std::span<const Architecture> architectures();
@@ -68,6 +69,10 @@ Pooling pooling_of(const Config& config, const std::optional<Pooling>& asked);
 // kUnsupported for kRank without a classifier.
 base::Result<plan::Graph> build_embeddings(const formats::ModelFile& file, const Config& config,
                                            Pooling pooling);
+// A key that must hold a count, within a bound that no real model exceeds, so that products cannot
+// overflow. Errors: kNotFound, kCorrupt naming the key.
+base::Result<uint32_t> count(const formats::ModelFile& file, const std::string& key,
+                             uint64_t limit);
 
 // A count for each layer: a list of n_layers, or one number for all; empty without the key. Errors:
 // kCorrupt naming the key.
@@ -82,17 +87,24 @@ base::Result<float> positive(const formats::ModelFile& file, std::string_view ke
                              double otherwise);
 
 base::Result<plan::Graph> build_bert(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_falcon_h1(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gemma2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gemma3(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gemma4(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_granite(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_granite_hybrid(const formats::ModelFile& file,
+                                               const Config& config);
+base::Result<plan::Graph> build_lfm2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_llama(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_mistral3(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_olmo2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_phi3(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_mamba2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen3(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_qwen3next(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen3moe(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_qwen35(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_smollm3(const formats::ModelFile& file, const Config& config);
 
 }  // namespace puna::models

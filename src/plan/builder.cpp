@@ -371,6 +371,15 @@ Value Builder::multiply(Value y, Value x, uint32_t part) {
   return y;
 }
 
+Value Builder::gate(Value y, Value x) {
+  if (!error_ && columns(x) != columns(y) && columns(x) != 1) {
+    fail(ErrorCode::kCorrupt,
+         fmt::format("A gate of {} columns for {} is asked for.", columns(x), columns(y)));
+  }
+  if (!error_) graph_.ops.emplace_back(GateOp{graph_.values[x.id].label, x.id, y.id});
+  return y;
+}
+
 Value Builder::softcap(Value x, float cap) {
   if (!error_ && cap > 0.0f)
     graph_.ops.emplace_back(SoftcapOp{graph_.values[x.id].label, x.id, cap});

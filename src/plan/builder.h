@@ -62,6 +62,30 @@ struct PartsSpec {
   bool apart = false;
 };
 
+// Names are of tensors. Shapes are checked against the tensors; strides of inputs are filled in.
+struct ConvSpec {
+  uint32_t layer = 0;
+  std::string weight, bias;  // bias empty = none
+  uint32_t x_column = 0;
+  uint32_t n_channels = 0;
+  kernels::ConvForm form = kernels::ConvForm::kSilu;
+};
+struct SsdSpec {
+  uint32_t layer = 0;
+  std::string a, d, dt_bias;
+  kernels::SsdShape shape;
+};
+struct DeltaSpec {
+  uint32_t layer = 0;
+  std::string a, dt_bias;
+  kernels::DeltaShape shape;
+};
+// The gate of a group norm: columns of another activation.
+struct NormGate {
+  Value value;
+  uint32_t column = 0;
+};
+
 class Builder {
  public:
   Builder(const formats::ModelFile& file, uint32_t n_heads) : file_(file) {
@@ -103,6 +127,26 @@ class Builder {
   Value scale(Value x, std::string_view weight);  // [1]
   // y *= columns part * n .. of x, n being the columns of y; in place.
   Value multiply(Value y, Value x, uint32_t part);
+  // q, k and v side by side, and the gate of a gated attention. The weight q holds head_dim rows of
+  // a head's query, then head_dim of its gate, and so on.
+  struct GatedQkv {
+    Value qkv, gate;
+  };
+  GatedQkv gated_qkv(const std::string& q, const std::string& k, const std::string& v,
+                     uint32_t head_dim, Value x);
+  // y * sigmoid(x), x as wide as y or one column for the whole row; in place on y, which must not
+  // be read as it was before.
+  Value gate(Value y, Value x);
+
+  // Words with state for each sequence (builder_recurrent.cpp); kernels/conv, ssd and delta say
+  // what they compute.
+  Value conv(Value x, const ConvSpec& spec);
+  Value ssd(Value xbc, Value in, const SsdSpec& spec);
+  Value delta(Value qkv, Value in, const DeltaSpec& spec);
+  // RMS norm of n_groups groups of x, each by itself. gamma [columns] or [columns / n_groups]
+  Value group_norm(Value x, std::string_view gamma, uint32_t n_groups, float eps,
+                   std::optional<NormGate> gate = {});
+
   Value softcap(Value x, float cap);
   // Everything after this runs only on rows whose logits are wanted.
   Value select_outputs(Value x);
@@ -129,6 +173,9 @@ class Builder {
   VectorId vector(VectorSpec spec);
   Value look_up(std::string_view table, float scale, kernels::EmbedRow row,
                 std::optional<Value> out);
+  // The same for a tensor of n elements in any shape.
+  std::optional<VectorId> elements(std::string_view name, uint64_t n);
+  StateId state(uint32_t layer, std::string_view what, uint64_t n);
   WeightId weight(WeightSpec spec);
   bool gates_in_epilogue(std::string_view weight, uint32_t ffn, kernels::Activation activation);
   void gated_product(WeightSpec spec, Value x, Value y, kernels::Activation activation);

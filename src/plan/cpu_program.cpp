@@ -71,6 +71,15 @@ Result<std::unique_ptr<CpuProgram>> CpuProgram::create(Graph graph, CpuWeights w
     program->memory_.kv += 2 * layer.layout.bytes();
     program->layers_.push_back(std::move(layer));
   }
+  for (const StateSpec& spec : graph.states) {
+    State state;
+    state.n = static_cast<size_t>(spec.n);
+    const uint64_t bytes = spec.n * sizeof(float);
+    PUNA_TRY(state.live, allocate(cache.n_sequences * bytes, "recurrent state"));
+    PUNA_TRY(state.saved, allocate(cache.n_snapshots * bytes, "recurrent state"));
+    program->memory_.kv += (cache.n_sequences + cache.n_snapshots) * bytes;
+    program->states_.push_back(std::move(state));
+  }
   PUNA_TRY(program->arena_, allocate(program->plan_.bytes, "activations"));
   program->memory_.arena = program->plan_.bytes;
   for (const auto& matrix : weights.matrices) program->memory_.weights += matrix.bytes();
@@ -228,7 +237,38 @@ struct CpuProgram::Runner {
     kernels::glu_cpu(pool(), value(op.gate_up), value(op.y), n_rows(op.y), columns(op.y),
                      op.activation);
   }
+  void operator()(const GateOp& op) const {
+    kernels::gate_cpu(pool(), value(op.x), value(op.y), n_rows(op.y), columns(op.y), columns(op.x));
+  }
+  void operator()(const ConvOp& op) const {
+    kernels::conv_cpu(pool(), {step, value(op.x), vector(op.weights), vector(op.bias),
+                               program.states_[op.state].slot(0), value(op.y), op.shape});
+  }
+  void operator()(const SsdOp& op) const {
+    kernels::ssd_cpu(
+        pool(), {step, value(op.xbc), value(op.in), vector(op.a), vector(op.d), vector(op.dt_bias),
+                 program.states_[op.state].slot(0), value(op.y), op.shape});
+  }
+  void operator()(const DeltaOp& op) const {
+    kernels::delta_cpu(pool(), {step, value(op.qkv), value(op.in), vector(op.a), vector(op.dt_bias),
+                                program.states_[op.state].slot(0), value(op.y), op.shape});
+  }
+  void operator()(const GroupNormOp& op) const {
+    kernels::group_norm_cpu(
+        pool(), {value(op.x), vector(op.gamma), op.gate ? value(*op.gate) : nullptr, value(op.y),
+                 n_rows(op.x), op.shape});
+  }
 };
+
+void CpuProgram::save_state(uint32_t sequence, uint32_t snapshot) {
+  for (const State& s : states_)
+    std::memcpy(s.snapshot(snapshot), s.slot(sequence), s.n * sizeof(float));
+}
+
+void CpuProgram::restore_state(uint32_t snapshot, uint32_t sequence) {
+  for (const State& s : states_)
+    std::memcpy(s.slot(sequence), s.snapshot(snapshot), s.n * sizeof(float));
+}
 
 void CpuProgram::run(const Step& step, std::span<const uint32_t> pages, std::span<float> logits,
                      std::span<double> op_us) {

@@ -32,6 +32,11 @@ class CpuProgram {
   void run(const Step& step, std::span<const uint32_t> pages, std::span<float> logits,
            std::span<double> op_us = {});
 
+  // Copies the recurrent state of a sequence to a snapshot (below CacheConfig::n_snapshots), or
+  // back.
+  void save_state(uint32_t sequence, uint32_t snapshot);
+  void restore_state(uint32_t snapshot, uint32_t sequence);
+
   MemoryUse memory() const { return memory_; }
   const Graph& graph() const { return graph_; }
 
@@ -44,6 +49,14 @@ class CpuProgram {
     kernels::KvLayout layout;
     Bytes k, v;
   };
+  struct State {
+    size_t n = 0;       // floats of a slot
+    Bytes live, saved;  // [n_sequences, n], [n_snapshots, n]
+    float* slot(uint32_t sequence) const {
+      return reinterpret_cast<float*>(live.get()) + sequence * n;
+    }
+    float* snapshot(uint32_t i) const { return reinterpret_cast<float*>(saved.get()) + i * n; }
+  };
   struct Runner;
 
   static base::Result<Bytes> allocate(uint64_t bytes, const char* what);
@@ -54,6 +67,7 @@ class CpuProgram {
   base::ThreadPool* pool_ = nullptr;
   ArenaPlan plan_;
   std::vector<Layer> layers_;
+  std::vector<State> states_;  // by StateId
   Bytes arena_;
   MemoryUse memory_;
 };

@@ -61,6 +61,7 @@ class Planner {
   Result<GpuPlan> run() {
     PUNA_TRY(place_weights());
     PUNA_TRY(place_cache());
+    PUNA_TRY(place_states());
     place_constants();
     PUNA_TRY(lower_all());
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
@@ -130,6 +131,34 @@ class Planner {
     return {};
   }
 
+  Result<void> place_states() {
+    Allocator live(plan_, "state", shard_bytes());
+    Allocator saved(plan_, "snapshots", shard_bytes());
+    const uint64_t most = std::max(cache_.n_sequences, cache_.n_snapshots);
+    for (const StateSpec& spec : graph_.states) {
+      const uint64_t bytes = spec.n * sizeof(float);
+      if (most * bytes > binding_limit()) {
+        return base::fail(
+            ErrorCode::kOutOfMemory,
+            fmt::format("The state \"{}\" needs {} KiB for each of {} sequences or snapshots, but "
+                        "this device binds at most {} MiB; fewer sequences fit.",
+                        spec.label, bytes >> 10, most, binding_limit() >> 20));
+      }
+      const Slice slots = live.take(cache_.n_sequences * bytes);
+      plan_.states.push_back({slots, saved.take(cache_.n_snapshots * bytes), bytes});
+      plan_.memory.kv += slots.bytes + plan_.states.back().saved.bytes;
+    }
+    return {};
+  }
+
+  // The vectors that a kernel reads as one slice.
+  static std::vector<VectorId> constants_of(const ConvOp& op) {
+    return op.bias ? std::vector{op.weights, *op.bias} : std::vector{op.weights};
+  }
+  static std::vector<VectorId> constants_of(const SsdOp& op) { return {op.a, op.d, op.dt_bias}; }
+  static std::vector<VectorId> constants_of(const DeltaOp& op) { return {op.a, op.dt_bias}; }
+  static std::vector<VectorId> constants_of(const GroupNormOp& op) { return {op.gamma}; }
+
   // Every op's constants, each distinct one once.
   void place_constants() {
     Allocator allocator(plan_, "constants", shard_bytes());
@@ -155,6 +184,11 @@ class Planner {
           if (v) constant(allocator, {*v}, {});
         }
       }
+      std::visit(
+          [&](const auto& o) {
+            if constexpr (requires { constants_of(o); }) constant(allocator, constants_of(o), {});
+          },
+          op);
     }
   }
 
@@ -518,6 +552,42 @@ class Planner {
                         {op.label, plan_.step, value(op.gate_up), value(op.y),
                          graph_.values[op.y].columns, op.activation},
                         out);
+  }
+
+  Result<void> lower(size_t, const GateOp& op, std::vector<kernels::KernelCall>& out) {
+    return kernels::gate(
+        device_,
+        {op.label, plan_.step, value(op.x), value(op.y), graph_.values[op.y].columns,
+         graph_.values[op.x].columns, graph_.values[op.y].rows},
+        out);
+  }
+  template <class RecurrentOp>
+  Slice constants(const RecurrentOp& op) const {
+    return find_constant(constants_of(op), {})->slice;
+  }
+  Result<void> lower(size_t, const ConvOp& op, std::vector<kernels::KernelCall>& out) {
+    return kernels::conv(device_,
+                         {op.label, plan_.step, value(op.x), constants(op),
+                          plan_.states[op.state].live, value(op.y), op.shape, rows_},
+                         out);
+  }
+  Result<void> lower(size_t, const SsdOp& op, std::vector<kernels::KernelCall>& out) {
+    return kernels::ssd(device_,
+                        {op.label, plan_.step, value(op.xbc), value(op.in), constants(op),
+                         plan_.states[op.state].live, value(op.y), op.shape, rows_},
+                        out);
+  }
+  Result<void> lower(size_t, const DeltaOp& op, std::vector<kernels::KernelCall>& out) {
+    return kernels::delta(device_,
+                          {op.label, plan_.step, value(op.qkv), value(op.in), constants(op),
+                           plan_.states[op.state].live, value(op.y), op.shape, rows_},
+                          out);
+  }
+  Result<void> lower(size_t, const GroupNormOp& op, std::vector<kernels::KernelCall>& out) {
+    std::optional<Slice> gate;
+    if (op.gate) gate = value(*op.gate);
+    return kernels::group_norm(
+        device_, {op.label, value(op.x), constants(op), value(op.y), gate, op.shape}, out);
   }
 
   struct Layer {

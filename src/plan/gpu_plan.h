@@ -43,9 +43,16 @@ struct GpuPlan {
     std::vector<kernels::KernelCall> calls;
   };
 
+  struct State {
+    kernels::Slice live, saved;  // [n_sequences, slot], [n_snapshots, slot]; buffers of their own,
+                                 // for WebGPU copies between buffers only
+    uint64_t slot_bytes = 0;
+  };
+
   std::vector<Buffer> buffers;              // by Slice::buffer
   std::vector<kernels::GpuWeight> weights;  // by WeightId
   std::vector<ConstantSpec> constants;
+  std::vector<State> states;  // by StateId
   kernels::Slice step, pages, arena, logits, ids;
   kernels::Slice routes, groups;   // of experts, for one layer after the other
   std::vector<BatchClass> body;    // by class, rows of tokens

@@ -36,6 +36,15 @@ struct Reads {
   }
   std::vector<ValueId> operator()(const NormPartsOp& op) const { return {op.x}; }
   std::vector<ValueId> operator()(const MultiplyOp& op) const { return {op.x, op.y}; }
+  std::vector<ValueId> operator()(const GateOp& op) const { return {op.x, op.y}; }
+  std::vector<ValueId> operator()(const ConvOp& op) const { return {op.x}; }
+  std::vector<ValueId> operator()(const SsdOp& op) const { return {op.xbc, op.in}; }
+  std::vector<ValueId> operator()(const DeltaOp& op) const { return {op.qkv, op.in}; }
+  std::vector<ValueId> operator()(const GroupNormOp& op) const {
+    std::vector<ValueId> out = {op.x};
+    if (op.gate) out.push_back(*op.gate);
+    return out;
+  }
 };
 
 struct Writes {
@@ -57,6 +66,11 @@ struct Writes {
   std::vector<ValueId> operator()(const MoeOp& op) const { return {op.y}; }
   std::vector<ValueId> operator()(const NormPartsOp& op) const { return {op.y.value_or(op.x)}; }
   std::vector<ValueId> operator()(const MultiplyOp& op) const { return {op.y}; }
+  std::vector<ValueId> operator()(const GateOp& op) const { return {op.y}; }
+  std::vector<ValueId> operator()(const ConvOp& op) const { return {op.y}; }
+  std::vector<ValueId> operator()(const SsdOp& op) const { return {op.y}; }
+  std::vector<ValueId> operator()(const DeltaOp& op) const { return {op.y}; }
+  std::vector<ValueId> operator()(const GroupNormOp& op) const { return {op.y}; }
 };
 
 }  // namespace

@@ -11,12 +11,16 @@
 
 #include "kernels/attention/attention.h"
 #include "kernels/common/call.h"
+#include "kernels/conv/conv.h"
+#include "kernels/delta/delta.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/embed/embed.h"
+#include "kernels/group_norm/group_norm.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/moe/moe.h"
 #include "kernels/norm/norm_parts.h"
 #include "kernels/rope/rope.h"
+#include "kernels/ssd/ssd.h"
 #include "quant/quant.h"
 
 namespace puna::plan {
@@ -38,7 +42,12 @@ enum class RowOrder : uint8_t {
   kInterleaved4,  // 4 rows of the first, 4 of the second, 4 of the first ... (gate and up; equal
                   // row counts)
   kHalvesInterleaved4,  // the same of the two halves of one tensor
+  kEvenBlocks,          // blocks 0, 2, 4 ... of one tensor, of WeightSpec::block_rows each
+  kOddBlocks,           // blocks 1, 3, 5 ...
 };
+constexpr bool is_interleaved(RowOrder order) {
+  return order == RowOrder::kInterleaved4 || order == RowOrder::kHalvesInterleaved4;
+}
 
 // A weight matrix as the plan wants it on the device. Index into Graph::weights.
 using WeightId = uint32_t;
@@ -50,6 +59,7 @@ struct WeightSpec {
   std::vector<uint32_t> tensors;  // positions in ModelFile::tensors
   RowOrder order = RowOrder::kConcatenated;
   uint32_t n_parts = 1;  // matrices of equal size, one after the other; chunks hold whole ones
+  uint32_t block_rows = 0;
 };
 
 // A small f32 vector (norm weights, biases, rope factors) of the elements of its tensors. Index
@@ -60,6 +70,14 @@ struct VectorSpec {
   std::vector<uint32_t> tensors;  // positions in ModelFile::tensors
   uint32_t n = 0;
   RowOrder order = RowOrder::kConcatenated;  // of elements; kInterleaved4 of two tensors
+};
+
+// What a layer remembers of a sequence instead of keys and values: one slot of n f32 for each
+// sequence. Index into Graph::states.
+using StateId = uint32_t;
+struct StateSpec {
+  std::string label;
+  uint64_t n = 0;
 };
 
 struct EmbedOp {
@@ -172,8 +190,51 @@ struct MoeOp {
   WeightId down;
   std::optional<VectorId> selection_bias, gate_up_bias, down_bias;
 };
+// y *= sigmoid(x); x has y's columns, or one for the whole row.
+struct GateOp {
+  std::string label;
+  ValueId x;
+  ValueId y;
+};
+// The roles of kernels/conv, ssd and delta, which keep state, and of kernels/group_norm.
+struct ConvOp {
+  std::string label;
+  StateId state;
+  ValueId x;
+  ValueId y;
+  VectorId weights;
+  std::optional<VectorId> bias;
+  kernels::ConvShape shape;
+};
+struct SsdOp {
+  std::string label;
+  StateId state;
+  ValueId xbc;
+  ValueId in;
+  ValueId y;
+  VectorId a, d, dt_bias;
+  kernels::SsdShape shape;
+};
+struct DeltaOp {
+  std::string label;
+  StateId state;
+  ValueId qkv;
+  ValueId in;
+  ValueId y;
+  VectorId a, dt_bias;
+  kernels::DeltaShape shape;
+};
+struct GroupNormOp {
+  std::string label;
+  ValueId x;
+  std::optional<ValueId> gate;
+  ValueId y;
+  VectorId gamma;
+  kernels::GroupNormShape shape;
+};
 using Op = std::variant<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp,
-                        SoftcapOp, GluOp, MoeOp, NormPartsOp, MultiplyOp>;
+                        SoftcapOp, GluOp, MoeOp, NormPartsOp, MultiplyOp, GateOp, ConvOp, SsdOp,
+                        DeltaOp, GroupNormOp>;
 
 // Heads of one layer's cache; the number of pages and the element type are the engine's choice.
 struct KvSpec {
@@ -185,8 +246,9 @@ struct Graph {
   std::vector<ValueInfo> values;
   std::vector<WeightSpec> weights;
   std::vector<VectorSpec> vectors;
-  std::vector<KvSpec> kv;  // by layer
-  uint32_t n_heads = 0;    // query heads, the same in every layer
+  std::vector<KvSpec> kv;  // by layer; a layer without attention has no heads
+  std::vector<StateSpec> states;
+  uint32_t n_heads = 0;  // query heads, the same in every layer
   uint32_t vocab = 0;
   std::vector<Op> ops;
   size_t head_begin =

@@ -23,12 +23,13 @@ struct CacheConfig {
   uint32_t n_pages = 0;             // of kernels::kPageTokens tokens, shared by all sequences
   uint32_t n_sequences = 1;         // rows of the page table
   uint32_t pages_per_sequence = 0;  // columns of the page table
+  uint32_t n_snapshots = 0;         // copies of a sequence's recurrent state that may be kept
 };
 
 // Bytes on the device, for reports.
 struct MemoryUse {
   uint64_t weights = 0;
-  uint64_t kv = 0;
+  uint64_t kv = 0;  // with recurrent states and their snapshots
   uint64_t arena = 0;
   uint64_t staging = 0;
 };

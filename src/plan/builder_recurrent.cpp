@@ -1,0 +1,149 @@
+// The builder's words for layers with recurrent state.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "plan/builder.h"
+
+namespace puna::plan {
+
+using base::ErrorCode;
+
+std::optional<VectorId> Builder::elements(std::string_view name, uint64_t n) {
+  const formats::Tensor* tensor = file_.find_tensor(name);
+  const uint64_t columns = tensor ? std::min<uint64_t>(tensor->columns(), UINT32_MAX) : 1;
+  const std::optional<uint32_t> position = matrix(name, 0, static_cast<uint32_t>(columns));
+  if (!position) return std::nullopt;
+  if (tensor->rows() * tensor->columns() != n || n > UINT32_MAX) {
+    fail(ErrorCode::kCorrupt, fmt::format("Tensor \"{}\" has shape [{}], but {} elements are "
+                                          "expected.",
+                                          name, fmt::join(tensor->shape, ", "), n));
+    return std::nullopt;
+  }
+  return vector(VectorSpec{std::string(name), {*position}, static_cast<uint32_t>(n)});
+}
+
+StateId Builder::state(uint32_t layer, std::string_view what, uint64_t n) {
+  graph_.states.push_back({fmt::format("blk.{}.{}", layer, what), n});
+  return static_cast<StateId>(graph_.states.size() - 1);
+}
+
+Builder::GatedQkv Builder::gated_qkv(const std::string& q, const std::string& k,
+                                     const std::string& v, uint32_t head_dim, Value x) {
+  const uint32_t n = columns(x);
+  const uint32_t width = graph_.n_heads * head_dim;
+  const auto q_position = matrix(q, 2 * width, n);
+  const auto k_position = matrix(k, 0, n);
+  const auto v_position = matrix(v, 0, n);
+  const auto rows = [&](const std::optional<uint32_t>& position) {
+    return position ? static_cast<uint32_t>(file_.tensors[*position].rows()) : 0;
+  };
+  const uint32_t n_k = rows(k_position), n_v = rows(v_position);
+  const GatedQkv out = {make(q, width + n_k + n_v, rows_of(x)), make(q, width, rows_of(x))};
+  bool first = true;
+  const auto product = [&](WeightSpec spec, Value y, uint32_t column) {
+    if (error_) return;
+    spec.type = file_.tensors[spec.tensors[0]].type;
+    spec.columns = n;
+    MatmulOp op{spec.label, weight(spec), x.id, y.id, column};
+    op.shares_x = !first;
+    graph_.ops.emplace_back(std::move(op));
+    first = false;
+  };
+  if (error_) return out;
+  const auto part = [&](const std::string& label, uint32_t n_rows, uint32_t position,
+                        RowOrder order = RowOrder::kConcatenated) {
+    WeightSpec spec{label, {}, n_rows, n, {position}, order};
+    if (order != RowOrder::kConcatenated) spec.block_rows = head_dim;
+    return spec;
+  };
+  product(part(q, width, *q_position, RowOrder::kEvenBlocks), out.qkv, 0);
+  product(part(k, n_k, *k_position), out.qkv, width);
+  product(part(v, n_v, *v_position), out.qkv, width + n_k);
+  product(part(q + " (gate)", width, *q_position, RowOrder::kOddBlocks), out.gate, 0);
+  return out;
+}
+
+Value Builder::conv(Value x, const ConvSpec& spec) {
+  const formats::Tensor* tensor = file_.find_tensor(spec.weight);
+  kernels::ConvShape shape{spec.n_channels,    0,        columns(x), spec.x_column,
+                           !spec.bias.empty(), spec.form};
+  shape.n_taps = tensor ? static_cast<uint32_t>(std::min<uint64_t>(tensor->columns(), 1 << 20)) : 2;
+  const auto weights = elements(spec.weight, uint64_t{shape.n_taps} * spec.n_channels);
+  std::optional<VectorId> bias;
+  if (shape.has_bias) bias = elements(spec.bias, spec.n_channels);
+  if (!error_ && (shape.n_taps < 2 || shape.n_taps > kernels::kMaxConvTaps)) {
+    fail(ErrorCode::kUnsupported,
+         fmt::format("The convolution \"{}\" has {} taps; 2 to {} are supported.", spec.weight,
+                     shape.n_taps, kernels::kMaxConvTaps));
+  }
+  const uint32_t parts = spec.form == kernels::ConvForm::kGated ? 3 : 1;
+  if (!error_ && spec.x_column + uint64_t{parts} * spec.n_channels > columns(x)) {
+    fail(ErrorCode::kCorrupt,
+         fmt::format("The convolution \"{}\" reads {} columns from {} on, but its input has {}.",
+                     spec.weight, uint64_t{parts} * spec.n_channels, spec.x_column, columns(x)));
+  }
+  const Value y = make(spec.weight, spec.n_channels, Rows::kTokens);
+  if (error_) return y;
+  const StateId id = state(spec.layer, "conv", shape.state_floats());
+  graph_.ops.emplace_back(ConvOp{spec.weight, id, x.id, y.id, *weights, bias, shape});
+  return y;
+}
+
+Value Builder::ssd(Value xbc, Value in, const SsdSpec& spec) {
+  kernels::SsdShape shape = spec.shape;
+  shape.in_stride = columns(in);
+  const auto a = elements(spec.a, shape.n_heads);
+  const auto d = elements(spec.d, shape.n_heads);
+  const auto dt_bias = elements(spec.dt_bias, shape.n_heads);
+  if (!error_ && columns(xbc) != shape.xbc_columns()) {
+    fail(ErrorCode::kCorrupt, fmt::format("The scan of layer {} reads {} columns, but gets {}.",
+                                          spec.layer, shape.xbc_columns(), columns(xbc)));
+  }
+  const Value y = make("ssd", shape.inner(), Rows::kTokens);
+  if (error_) return y;
+  const StateId id = state(spec.layer, "ssd", shape.state_floats());
+  graph_.ops.emplace_back(SsdOp{fmt::format("blk.{}.ssd", spec.layer), id, xbc.id, in.id, y.id, *a,
+                                *d, *dt_bias, shape});
+  return y;
+}
+
+Value Builder::delta(Value qkv, Value in, const DeltaSpec& spec) {
+  kernels::DeltaShape shape = spec.shape;
+  shape.in_stride = columns(in);
+  const auto a = elements(spec.a, shape.n_value_heads);
+  const auto dt_bias = elements(spec.dt_bias, shape.n_value_heads);
+  if (!error_ && columns(qkv) != shape.qkv_columns()) {
+    fail(ErrorCode::kCorrupt,
+         fmt::format("The delta rule of layer {} reads {} columns, but gets {}.", spec.layer,
+                     shape.qkv_columns(), columns(qkv)));
+  }
+  const Value y = make("delta", shape.value_columns(), Rows::kTokens);
+  if (error_) return y;
+  const StateId id = state(spec.layer, "delta", shape.state_floats());
+  graph_.ops.emplace_back(DeltaOp{fmt::format("blk.{}.delta", spec.layer), id, qkv.id, in.id, y.id,
+                                  *a, *dt_bias, shape});
+  return y;
+}
+
+Value Builder::group_norm(Value x, std::string_view gamma, uint32_t n_groups, float eps,
+                          std::optional<NormGate> gate) {
+  const uint32_t n = columns(x);
+  if (!error_ && (n_groups == 0 || n % n_groups != 0)) {
+    fail(ErrorCode::kCorrupt,
+         fmt::format("The norm \"{}\" has {} groups of {} columns.", gamma, n_groups, n));
+  }
+  const formats::Tensor* tensor = file_.find_tensor(gamma);
+  const bool alike = tensor && n_groups > 0 && tensor->rows() * tensor->columns() == n / n_groups;
+  const uint32_t n_gamma = alike ? n / n_groups : n;
+  const auto id = elements(gamma, n_gamma);
+  const Value y = make(gamma, n, rows_of(x));
+  if (error_) return y;
+  const kernels::GroupNormShape shape{
+      n, n_groups, n_gamma, gate ? columns(gate->value) : 0, gate ? gate->column : 0, eps};
+  std::optional<ValueId> by;
+  if (gate) by = gate->value.id;
+  graph_.ops.emplace_back(GroupNormOp{std::string(gamma), x.id, by, y.id, *id, shape});
+  return y;
+}
+
+}  // namespace puna::plan
