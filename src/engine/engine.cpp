@@ -203,7 +203,7 @@ Task<Result<std::vector<float>>> Engine::embed(std::vector<int32_t> tokens) {
                     "tokens of it are supported.",
                     n_tokens, kernels::kMaxStepTokens));
   }
-  forget(0);
+  PUNA_CO_TRY(forget(0));
   PUNA_CO_TRY(make_room(0, n_tokens));
   const Span wanted = rows_of(pooling_, config_.causal, n_tokens);
   std::vector<float> rows(size_t{wanted.end - wanted.begin} * n_out_);
@@ -218,7 +218,7 @@ Task<Result<std::vector<float>>> Engine::embed(std::vector<int32_t> tokens) {
                                                    step.output_rows.size() * n_out_);
     PUNA_CO_TRY(co_await executor_->run(std::move(step), out));
   }
-  forget(0);
+  PUNA_CO_TRY(forget(0));
   co_return pooled(pooling_, std::move(rows), n_out_);
 }
 

@@ -20,7 +20,7 @@ void check_conv(test::Features features, const ConvShape& shape, uint32_t max_ro
     const auto x = test::normal(size_t{step.n_tokens()} * shape.x_stride, 1);
     const size_t n_weights = size_t{shape.n_channels} * (shape.n_taps + shape.has_bias);
     const auto weights = test::normal(n_weights, 2);
-    auto state = test::normal(test::kStateSequences * shape.state_floats(), 4);
+    auto state = test::normal(test::kStateSequences * static_cast<size_t>(shape.state_floats()), 4);
     std::vector<float> y(size_t{step.n_tokens()} * shape.n_channels);
 
     ConvArgs args;

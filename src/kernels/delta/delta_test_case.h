@@ -36,7 +36,7 @@ struct DeltaCase {
         qkv(normal(size_t{on.n_tokens()} * s.qkv_columns(), 1)),
         in(normal(size_t{on.n_tokens()} * s.in_stride, 2, 2.0f)),
         constants(normal(2 * size_t{s.n_value_heads}, 3)),
-        state(normal(kStateSequences * s.state_floats(), 4)) {
+        state(normal(kStateSequences * static_cast<size_t>(s.state_floats()), 4)) {
     for (uint32_t h = 0; h < s.n_value_heads; ++h) constants[h] = -0.1f - std::fabs(constants[h]);
   }
   size_t n_y() const { return size_t{step.n_tokens()} * shape.value_columns(); }
