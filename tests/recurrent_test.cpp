@@ -29,9 +29,9 @@ std::unique_ptr<engine::Engine> load(const char* architecture,
   options.n_threads = 2;
   options.n_sequences = 2;
   gpu::Device* on = device.get();
-  auto loaded =
-      base::run_until(engine::Engine::load(fixtures::tiny_recurrent_model(shape), std::move(device), options),
-                      [&] { on->poll(); });
+  auto loaded = base::run_until(
+      engine::Engine::load(fixtures::tiny_recurrent_model(shape), std::move(device), options),
+      [&] { on->poll(); });
   REQUIRE_MESSAGE(loaded.has_value(), loaded.error().text());
   return *std::move(loaded);
 }

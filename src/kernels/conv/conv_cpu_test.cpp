@@ -22,7 +22,8 @@ TEST_CASE("conv_cpu equals its reference for every form, number of taps and step
             const auto x = test::normal(size_t{step.n_tokens()} * shape.x_stride, 1);
             const auto w = test::normal(size_t{n_channels} * n_taps, 2);
             const auto b = test::normal(n_channels, 3);
-            auto state = test::normal(test::kStateSequences * static_cast<size_t>(shape.state_floats()), 4);
+            auto state =
+                test::normal(test::kStateSequences * static_cast<size_t>(shape.state_floats()), 4);
             auto expected_state = state;
             std::vector<float> y(size_t{step.n_tokens()} * n_channels, NAN), expected(y.size());
             ConvCpuArgs args{step.cpu(),   x.data(), w.data(), bias ? b.data() : nullptr,
