@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/model_flags.h"
 #include "models/models.h"
+#include "models/summary.h"
 #include "plan/fuse.h"
 #include "plan/gpu_plan.h"
 
@@ -112,6 +113,34 @@ void print_text(const formats::ModelFile& file) {
     fmt::print("  {:<7} {} tensors, {}\n", type, sum.first, human_bytes(sum.second));
 }
 
+// What Puna makes of the file: the model's summary, or why it cannot be run.
+struct Model {
+  std::vector<std::pair<std::string, std::string>> lines;
+  std::string missing;  // empty when it can
+};
+
+Model read_model(const formats::ModelFile& file) {
+  const auto config = models::read_config(file);
+  if (!config) return {{}, config.error().text()};
+  const auto graph = models::build(file, *config);
+  if (!graph) return {{}, graph.error().text()};
+  return {models::summary(*config, *graph), {}};
+}
+
+void add_model(const Model& model, Json& document) {
+  Json json = Json::object();
+  json.set("supported", model.missing.empty());
+  if (!model.missing.empty()) json.set("missing", model.missing);
+  for (const auto& [what, text] : model.lines) json.set(what, text);
+  document.set("model", std::move(json));
+}
+
+void print_model(const Model& model) {
+  if (!model.missing.empty()) fmt::print("not supported: {}\n", model.missing);
+  if (!model.lines.empty()) fmt::print("model:\n");
+  for (const auto& [what, text] : model.lines) fmt::print("  {:<13} {}\n", what, text);
+}
+
 base::Result<int> run(const Flags& flags) {
   catch_interrupts();
   ProgressBar bar;
@@ -119,19 +148,24 @@ base::Result<int> run(const Flags& flags) {
   PUNA_TRY(const formats::ModelFile file, service::open_file(options));
   bar.clear();
   Json document = flags.json ? describe_json(file) : Json();
-  if (!flags.json) print_text(file);
+  const Model model = read_model(file);
+  if (flags.json) {
+    add_model(model, document);
+  } else {
+    print_text(file);
+    print_model(model);
+  }
   if (flags.plan) {
-    PUNA_TRY(const models::Config config, models::read_config(file));
+    PUNA_TRY(models::Config config, models::read_config(file));
+    const uint32_t usual = config.usual_context > 0 ? config.usual_context : 8192u;
+    const uint32_t asked = options.engine.context.value_or(std::min(8192u, usual));
+    config.planned_context = asked == 0 ? config.context : std::min(asked, config.context);
     PUNA_TRY(plan::Graph graph, models::build(file, config));
     graph = plan::fuse(std::move(graph));
     plan::CacheConfig cache;
     cache.type = options.engine.kv_type;
-    const uint32_t context = options.engine.context
-                                 ? std::min(*options.engine.context, config.context)
-                                 : std::min(config.context, 8192u);
     cache.pages_per_sequence =
-        ((context == 0 ? config.context : context) + kernels::kPageTokens - 1) /
-        kernels::kPageTokens;
+        (config.planned_context + kernels::kPageTokens - 1) / kernels::kPageTokens;
     cache.n_pages = cache.pages_per_sequence;
     PUNA_TRY(const gpu::DeviceInfo device, service::describe_device(options));
     PUNA_TRY(const plan::GpuPlan plan,

@@ -88,10 +88,10 @@ std::vector<std::pair<std::string, std::string>> summary(const Config& config,
   lines.emplace_back("vocabulary", fmt::format("{}", graph.vocab));
   lines.emplace_back("context", fmt::format("{}", config.context));
   lines.emplace_back("cache", fmt::format("{} values a token", cache_elements_a_token(graph)));
-  lines.emplace_back("gives", graph.embeds ? fmt::format("embeddings of {}, pooling {}",
-                                                         graph.n_out(),
-                                                         name(pooling_of(config, {})))
-                                           : std::string("logits"));
+  lines.emplace_back("gives", graph.embeds
+                                  ? fmt::format("embeddings of {}, pooling {}", graph.n_out(),
+                                                name(pooling_of(config, {})))
+                                  : std::string("logits"));
   return lines;
 }
 
