@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # llama.cpp with CUDA and Puna side by side on one GPU, random weights of the same shapes.
-# usage: llamacpp_cuda.sh LLAMACPP_SOURCE_ARCHIVE PUNA OUT_DIR [SHAPE:TYPE ...]      (SHAPE: llama3.2-1b, llama3.1-8b)
+# usage: llamacpp_cuda.sh LLAMACPP_SOURCE_ARCHIVE PUNA[,PUNA...] OUT_DIR [SHAPE:TYPE ...]      (SHAPE: llama3.2-1b, llama3.1-8b)
+# Several Punas (built on wgpu-native and on Dawn, say) run one after the other beside the same llama.cpp.
 # Needs nvcc, cmake, ninja, Python with numpy.
 set -eu
 archive=$1; puna=$2; out=$3; shift 3
@@ -28,13 +29,17 @@ for pair in "$@"; do
   [ "$type" = f16 ] || [ -e "$file" ] || "$bin/llama-quantize" "$f16" "$file" "$type" > /dev/null 2>&1
   [ "$type" = f16 ] && file=$f16
   "$bin/llama-bench" -m "$file" -ngl 99 -fa 1 -p 512 -n 128 -d 0,2048 -r 5 -o json > "$out/llamacpp-$shape-$type.json" 2> /dev/null
-  "$puna" bench --synthetic "$pair" --device gpu -p 512 -n 128 -d 0,2048 -r 5 --json > "$out/puna-$shape-$type.json" 2> "$out/puna-$shape-$type.err" || cat "$out/puna-$shape-$type.err"
-  python3 - "$out/llamacpp-$shape-$type.json" "$out/puna-$shape-$type.json" "$pair" <<'PY'
+  for engine in ${puna//,/ }; do
+    name=$(basename "$engine")
+    ours=$out/$name-$shape-$type
+    "$engine" bench --synthetic "$pair" --device gpu -p 512 -n 128 -d 0,2048 -r 5 --json > "$ours.json" 2> "$ours.err" || cat "$ours.err"
+    python3 - "$out/llamacpp-$shape-$type.json" "$ours.json" "$pair" "$name" <<'PY'
 import json, sys
 peer = json.load(open(sys.argv[1])); ours = json.load(open(sys.argv[2]))
 theirs = {("prefill" if r["n_prompt"] else "decode", r["n_depth"]): r["avg_ts"] for r in peer}
 for r in ours["results"]:
     m, t = r["tokens_per_s"]["median"], theirs[r["phase"], r["depth"]]
-    print(f"{sys.argv[3]} {r['phase']} depth {r['depth']}: puna {m:.1f} tok/s, llama.cpp CUDA {t:.1f}, ratio {m / t:.2f}", flush=True)
+    print(f"{sys.argv[3]} {r['phase']} depth {r['depth']}: {sys.argv[4]} {m:.1f} tok/s, llama.cpp CUDA {t:.1f}, ratio {m / t:.2f}", flush=True)
 PY
+  done
 done
