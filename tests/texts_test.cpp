@@ -67,7 +67,7 @@ Planned gemma3() {
 
 // The WGSL of the first call with this template and label.
 std::string wgsl(const Planned& planned, std::string_view kernel, std::string_view label) {
-  for (const auto* part : {&planned.plan.body, &planned.plan.head, &planned.plan.greedy}) {
+  for (const auto* part : {&planned.plan.body, &planned.plan.head, &planned.plan.sample}) {
     for (const plan::GpuPlan::BatchClass& c : *part) {
       const auto call = std::ranges::find_if(c.calls, [&](const kernels::KernelCall& k) {
         return k.kernel == kernel && k.label == label;

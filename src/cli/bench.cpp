@@ -27,9 +27,17 @@ struct Flags {
   uint32_t n_decode = 128;
   std::vector<uint32_t> depths = {0};
   uint32_t repeats = 5;
+  std::string sampling = "greedy";
   bool kernels = false;
   bool json = false;
 };
+
+// What decodes choose their tokens by.
+kernels::SamplingParams sampling_of(const Flags& flags) {
+  kernels::SamplingParams params;  // as puna run
+  if (flags.sampling == "greedy") params.temperature = 0;
+  return params;
+}
 
 // Where the time of one step goes.
 struct Breakdown {
@@ -92,7 +100,7 @@ Result<Measured> measure_all(const Flags& flags, engine::Engine& engine) {
     const bool decode = std::string_view(phase) == "decode";
     const uint32_t step_tokens = decode ? 1 : std::min(tokens, kernels::kMaxStepTokens);
     PUNA_TRY(engine.rewind(0, depth));
-    PUNA_TRY(engine::StepTimes times, engine.bench_step(step_tokens));
+    PUNA_TRY(engine::StepTimes times, engine.bench_step(step_tokens, sampling_of(flags)));
     out.steps.push_back({phase, step_tokens, depth, std::move(times)});
     return {};
   };
@@ -101,7 +109,11 @@ Result<Measured> measure_all(const Flags& flags, engine::Engine& engine) {
     if (depth > 0) PUNA_TRY(base::run_until(engine.bench_prefill(depth), [&] { engine.poll(); }));
     PUNA_TRY(engine.keep(0));
     const auto prefill = [](engine::Engine& e, uint32_t n) { return e.bench_prefill(n); };
-    const auto decode = [](engine::Engine& e, uint32_t n) { return e.bench_decode(n); };
+    const auto where =
+        flags.sampling == "host" ? engine::ChooseOn::kHost : engine::ChooseOn::kDevice;
+    const auto decode = [&](engine::Engine& e, uint32_t n) {
+      return e.bench_decode(n, sampling_of(flags), where);
+    };
     if (flags.n_prompt > 0) PUNA_TRY(add("prefill", flags.n_prompt, depth, prefill));
     if (flags.n_decode > 0) PUNA_TRY(add("decode", flags.n_decode, depth, decode));
   }
@@ -169,8 +181,8 @@ void print(const std::vector<Breakdown>& steps) {
   }
 }
 
-Json to_json(const service::LoadedModel& model, const std::vector<Row>& rows, double load_ms,
-             double first_token_ms) {
+Json to_json(const service::LoadedModel& model, const std::vector<Row>& rows,
+             const std::string& sampling, double load_ms, double first_token_ms) {
   const engine::Engine& engine = *model.engine;
   const double weight_bytes = static_cast<double>(bytes_per_token(engine.file()));
   Json results = Json::array();
@@ -203,16 +215,17 @@ Json to_json(const service::LoadedModel& model, const std::vector<Row>& rows, do
   out.set("driver", device ? device->info().driver : "").set("threads", engine.n_threads());
   out.set("kv_type", name(engine.options().kv_type))
       .set("numerics", name(engine.options().numerics));
-  out.set("bits_per_weight", bits_per_weight(engine.file()));
+  out.set("bits_per_weight", bits_per_weight(engine.file())).set("sampling", sampling);
   out.set("results", std::move(results)).set("memory", std::move(memory));
   out.set("load_ms", load_ms).set("first_token_ms", first_token_ms);
   return out;
 }
 
 void print_table(const service::LoadedModel& model, const Json& report) {
-  fmt::print("{} on {} (kv {}, {}, {:.2f} bits per weight)\n", model.name, model.device_name,
-             name(model.engine->options().kv_type), name(model.engine->options().numerics),
-             report.find("bits_per_weight")->number());
+  fmt::print("{} on {} (kv {}, {}, {:.2f} bits per weight, sampling {})\n", model.name,
+             model.device_name, name(model.engine->options().kv_type),
+             name(model.engine->options().numerics), report.find("bits_per_weight")->number(),
+             report.find("sampling")->string());
   fmt::print("{:<8} {:>6} {:>6} {:>10} {:>10} {:>10} {:>9}\n", "phase", "tokens", "depth",
              "min tok/s", "median", "max", "GB/s");
   for (const Json& r : report.find("results")->items()) {
@@ -259,7 +272,7 @@ Result<int> run(const Flags& flags) {
   PUNA_TRY(base::run_until(model.engine->bench_prefill(1), [&] { model.engine->poll(); }));
   const double first_token_ms = first.ms();
   PUNA_TRY(const Measured measured, measure_all(flags, *model.engine));
-  Json report = to_json(model, measured.rows, load_ms, first_token_ms);
+  Json report = to_json(model, measured.rows, flags.sampling, load_ms, first_token_ms);
   if (flags.kernels) report.set("steps", to_json(measured.steps));
   if (flags.json) {
     fmt::print("{}\n", report.dump(1));
@@ -292,6 +305,11 @@ Action add_bench(CLI::App& app) {
   app.add_option("-r,--repeats", flags->repeats,
                  "Repeats; the report has minimum, median and maximum")
       ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--sampling", flags->sampling,
+                 "How decodes choose tokens: greedy, gpu (as puna run does, on the device) or host "
+                 "(the same, from logits that are read back)")
+      ->check(CLI::IsMember({"greedy", "gpu", "host"}))
       ->capture_default_str();
   app.add_flag("--kernels", flags->kernels, "Also say where the time of a step goes, by kernel");
   app.add_flag("--json", flags->json, "Print one JSON document");

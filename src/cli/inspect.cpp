@@ -171,7 +171,9 @@ base::Result<int> run(const Flags& flags) {
     PUNA_TRY(const plan::GpuPlan plan,
              plan::plan_gpu(graph, cache, device,
                             {options.engine.numerics, {1, kernels::kMaxStepTokens}}));
-    const std::string text = plan::describe(plan);
+    const std::string text =
+        plan::describe(plan) +
+        fmt::format("staging {} bytes\n", engine::gpu_staging_bytes(graph.n_out()));
     if (flags.json) {
       document.set("plan", text);
     } else {

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <memory>
 #include <random>
@@ -23,7 +24,8 @@ struct Flags {
   std::optional<std::string> prompt;
   std::string system;
   std::string tokens;
-  engine::SamplingParams sampling;
+  kernels::SamplingParams sampling;
+  std::vector<std::string> logit_bias;  // ID=V
   std::optional<uint64_t> seed;
   std::optional<uint32_t> max_tokens;
   std::vector<std::string> stop;
@@ -107,10 +109,27 @@ base::Result<void> check(const Flags& flags, bool chat) {
     return refuse("--system needs the chat template, which --raw and --tokens leave out.");
   if (flags.output_tokens && chat)
     return refuse("--output-tokens is for one answer; give a PROMPT or --tokens.");
-  return as_usage(engine::check(flags.sampling));
+  return as_usage(kernels::check(flags.sampling));
 }
 
-base::Result<int> run(const Flags& flags) {
+// "17=-2.5" or "17=-inf".
+base::Result<std::pair<int32_t, float>> parse_bias(const std::string& text) {
+  std::pair<int32_t, float> out;
+  const char* end = text.data() + text.size();
+  const auto id = std::from_chars(text.data(), end, out.first);
+  if (id.ec == std::errc() && id.ptr != end && *id.ptr == '=') {
+    const auto value = std::from_chars(id.ptr + 1, end, out.second);
+    if (value.ec == std::errc() && value.ptr == end) return out;
+  }
+  return base::fail(
+      base::ErrorCode::kUsage,
+      fmt::format("--logit-bias {} is not ID=V, a token id and a number or -inf.", text));
+}
+
+base::Result<int> run(Flags flags) {
+  for (const std::string& text : flags.logit_bias) {
+    PUNA_TRY(flags.sampling.logit_bias.emplace_back(), parse_bias(text));
+  }
   const bool chat =
       !flags.prompt && flags.tokens.empty() && stdin_is_terminal() && stdout_is_terminal();
   PUNA_TRY(check(flags, chat));
@@ -164,6 +183,19 @@ Action add_run(CLI::App& app) {
   app.add_option("--repeat-penalty", flags->sampling.repeat_penalty,
                  "Penalty on recent tokens; 1 = none")
       ->capture_default_str();
+  app.add_option("--presence-penalty", flags->sampling.presence_penalty,
+                 "Lower the logits of recent tokens by this; 0 = none")
+      ->capture_default_str();
+  app.add_option("--frequency-penalty", flags->sampling.frequency_penalty,
+                 "Lower the logits of recent tokens by this each time they occur; 0 = none")
+      ->capture_default_str();
+  app.add_option("--repeat-last", flags->sampling.repeat_last,
+                 "How many tokens the three penalties look back on; 0 = none")
+      ->capture_default_str();
+  app.add_option("--logit-bias", flags->logit_bias,
+                 "ID=V adds V to the logit of token ID, ID=-inf forbids it; may be given several "
+                 "times")
+      ->allow_extra_args(false);
   app.add_option("--seed", flags->seed, "Seed of the draw (default: random)");
   app.add_option("--system", flags->system, "System message");
   app.add_option("--stop", flags->stop,

@@ -5,6 +5,7 @@
 
 #include "engine/executor.h"
 #include "engine/weight_reader.h"
+#include "kernels/sample/sample_cpu.h"
 #include "plan/cpu_program.h"
 
 namespace puna::engine {
@@ -15,10 +16,6 @@ using base::Result;
 using base::Task;
 
 constexpr uint64_t kPieceBytes = 1 << 20;  // read and packed at a time
-
-int32_t argmax(std::span<const float> logits) {
-  return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
-}
 
 class CpuExecutor : public Executor {
  public:
@@ -32,17 +29,21 @@ class CpuExecutor : public Executor {
     co_return {};
   }
 
-  Task<Result<void>> run_greedy(plan::Step step, uint32_t n_steps, OnIds on_ids) override {
-    const size_t rows = step.tokens.size();
+  Task<Result<void>> decode(plan::Step step, std::vector<OutputSampling> outputs, uint32_t n_steps,
+                            OnIds on_ids) override {
     const uint32_t vocab = program_->graph().vocab;
-    std::vector<float> logits(rows * vocab);
+    std::vector<float> logits(outputs.size() * vocab);
+    std::vector<int32_t> ids(outputs.size());
     for (uint32_t i = 0; i < n_steps; ++i) {
       program_->run(step, pages_, logits);
-      for (size_t r = 0; r < rows; ++r) {
-        step.tokens[r] = argmax(std::span(logits).subspan(r * vocab, vocab));
-        ++step.positions[r];
+      step = plan::next_step(step);
+      for (size_t r = 0; r < outputs.size(); ++r) {
+        ids[r] = sampler_.sample(outputs[r].params, std::span(logits).subspan(r * vocab, vocab),
+                                 outputs[r].text, static_cast<uint32_t>(step.positions[r]));
+        outputs[r].text.push_back(ids[r]);
       }
-      if (!on_ids(step.tokens)) break;
+      step.tokens = ids;
+      if (!on_ids(ids)) break;
     }
     co_return {};
   }
@@ -63,7 +64,7 @@ class CpuExecutor : public Executor {
     return {};
   }
 
-  Result<StepTimes> time_step(const plan::Step& step) override {
+  Result<StepTimes> time_step(const plan::Step& step, const kernels::SamplingParams&) override {
     std::vector<float> logits(step.output_rows.size() * program_->graph().n_out());
     return time_kernels(*program_, step, pages_, logits);
   }
@@ -75,6 +76,7 @@ class CpuExecutor : public Executor {
   std::unique_ptr<plan::CpuProgram> program_;
   plan::CacheConfig cache_;
   std::vector<uint32_t> pages_;
+  kernels::CpuSampler sampler_;
 };
 
 // Rows per piece: whole row groups of about kPieceBytes.

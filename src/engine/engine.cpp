@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "engine/pooling.h"
+#include "kernels/sample/sample.h"
+#include "kernels/sample/sample_cpu.h"
 #include "plan/fuse.h"
 
 namespace puna::engine {
@@ -45,13 +47,21 @@ Result<uint32_t> choose_context(const models::Config& config,
   return *asked;
 }
 
-plan::Step make_step(uint32_t sequence, std::span<const int32_t> tokens, size_t first) {
-  plan::Step step;
-  step.tokens.assign(tokens.begin(), tokens.end());
+// Adds tokens of a sequence, the first at position `first`.
+void add_rows(plan::Step& step, uint32_t sequence, std::span<const int32_t> tokens, size_t first) {
+  step.tokens.insert(step.tokens.end(), tokens.begin(), tokens.end());
   for (size_t i = 0; i < tokens.size(); ++i)
     step.positions.push_back(static_cast<int32_t>(first + i));
-  step.sequences.assign(tokens.size(), sequence);
+  step.sequences.insert(step.sequences.end(), tokens.size(), sequence);
+}
+plan::Step make_step(uint32_t sequence, std::span<const int32_t> tokens, size_t first) {
+  plan::Step step;
+  add_rows(step, sequence, tokens, first);
   return step;
+}
+
+void append(std::vector<int32_t>& to, std::span<const int32_t> tokens) {
+  to.insert(to.end(), tokens.begin(), tokens.end());
 }
 
 }  // namespace
@@ -100,6 +110,7 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
     GpuOptions gpu_options;
     gpu_options.numerics = options.numerics;
     gpu_options.max_batch = options.n_sequences;
+    gpu_options.chain_ms = options.chain_ms;
     PUNA_CO_TRY(engine->executor_, co_await load_gpu(engine->file_, std::move(graph), cache,
                                                      gpu_options, *engine->device_, options.hooks));
   } else {
@@ -148,24 +159,91 @@ Result<void> Engine::keep(uint32_t sequence) {
   return executor_->save_state(sequence, snapshots_->add(sequence, position));
 }
 
-Task<Result<void>> Engine::evaluate(uint32_t sequence, std::span<const int32_t> tokens,
-                                    std::span<float> last, bool keeps) {
-  PUNA_CO_TRY(make_room(sequence, static_cast<uint32_t>(tokens.size())));
-  std::vector<int32_t>& cached = cached_[sequence];
-  while (cached.size() < tokens.size()) {
-    const size_t from = cached.size();
-    const size_t left = tokens.size() - from;
-    size_t n = std::min<size_t>(kernels::kMaxStepTokens, left);
-    if (keeps && snapshots_ && n == left && left > kSnapshotTail) n = left - kSnapshotTail;
-    plan::Step step = make_step(sequence, tokens.subspan(from, n), from);
-    const bool wanted = from + n == tokens.size() && !last.empty();
-    if (wanted) step.output_rows = {static_cast<uint32_t>(n - 1)};
-    PUNA_CO_TRY(co_await executor_->run(std::move(step), wanted ? last : std::span<float>()));
-    cached.insert(cached.end(), tokens.begin() + static_cast<ptrdiff_t>(from),
-                  tokens.begin() + static_cast<ptrdiff_t>(from + n));
-    if (keeps && n < left) PUNA_CO_TRY(keep(sequence));
+Result<void> Engine::check_batch(std::span<const BatchRow> rows, uint32_t n_steps) const {
+  const auto refuse = [](std::string why) {
+    return base::fail(ErrorCode::kInvalidArgument, std::move(why));
+  };
+  if (rows.empty() || rows.size() > kernels::kMaxBatch) {
+    return refuse(fmt::format("A batch has {} rows, but 1 to {} are possible.", rows.size(),
+                              kernels::kMaxBatch));
   }
-  co_return {};
+  size_t n_tokens = 0;
+  std::vector<bool> taken(cached_.size());
+  for (const BatchRow& row : rows) {
+    PUNA_TRY(check(row.sampling));
+    PUNA_TRY(check_tokens(row.tokens));
+    for (const auto& [id, bias] : row.sampling.logit_bias) {
+      if (static_cast<uint32_t>(id) >= vocab_) {
+        return refuse(
+            fmt::format("The logit bias of token {} is for an id outside the vocabulary (0 to {}).",
+                        id, vocab_ - 1));
+      }
+    }
+    if (row.sequence >= cached_.size()) {
+      return refuse(fmt::format("There is no sequence {}; the engine was loaded with {}.",
+                                row.sequence, cached_.size()));
+    }
+    if (taken[row.sequence])
+      return refuse(fmt::format("Sequence {} is in a batch twice.", row.sequence));
+    taken[row.sequence] = true;
+    if (row.tokens.empty())
+      return refuse(fmt::format("Sequence {} goes on with no tokens.", row.sequence));
+    n_tokens += row.tokens.size();
+    const size_t end = cached_[row.sequence].size() + row.tokens.size() + n_steps;
+    if (n_steps == 0 || end - 1 > context_) {
+      return refuse(
+          fmt::format("Sequence {} would have {} tokens after {} steps, but the context holds {}.",
+                      row.sequence, end, n_steps, context_));
+    }
+  }
+  if (n_tokens <= kernels::kMaxStepTokens) return {};
+  return refuse(fmt::format("A batch has {} tokens, but a step takes at most {}.", n_tokens,
+                            kernels::kMaxStepTokens));
+}
+
+Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps, OnIds on_ids) {
+  PUNA_CO_TRY(check_batch(rows, n_steps));
+  plan::Step step;
+  std::vector<OutputSampling> outputs;
+  for (const BatchRow& row : rows) {
+    const std::vector<int32_t>& cached = cached_[row.sequence];
+    add_rows(step, row.sequence, row.tokens, cached.size());
+    step.output_rows.push_back(step.n_tokens() - 1);
+    PUNA_CO_TRY(make_room(row.sequence,
+                          static_cast<uint32_t>(cached.size() + row.tokens.size()) + n_steps - 1));
+    OutputSampling& output = outputs.emplace_back(OutputSampling{row.sampling, {}});
+    if (!row.sampling.penalized()) continue;
+    output.text = cached;
+    append(output.text, row.tokens);
+  }
+  auto done = co_await executor_->decode(std::move(step), std::move(outputs), n_steps,
+                                         [&](std::span<const int32_t> ids) {
+                                           for (size_t i = 0; i < rows.size(); ++i) {
+                                             append(cached_[rows[i].sequence], rows[i].tokens);
+                                             rows[i].tokens = {ids[i]};
+                                           }
+                                           return on_ids(ids);
+                                         });
+  for (const BatchRow& row : rows) kv_->shrink(row.sequence, n_cached(row.sequence));
+  co_return done;
+}
+
+Task<Result<std::vector<int32_t>>> Engine::prefill_all_but_last(uint32_t sequence,
+                                                                std::vector<int32_t> tokens,
+                                                                bool keeps) {
+  std::vector<int32_t>& cached = cached_[sequence];
+  std::span<const int32_t> left = tokens;
+  while (!left.empty()) {
+    size_t n = std::min<size_t>(kernels::kMaxStepTokens, left.size());
+    if (keeps && snapshots_ && n == left.size() && n > kSnapshotTail) n -= kSnapshotTail;
+    if (n == left.size()) break;
+    PUNA_CO_TRY(make_room(sequence, static_cast<uint32_t>(cached.size() + n)));
+    PUNA_CO_TRY(co_await executor_->run(make_step(sequence, left.first(n), cached.size()), {}));
+    append(cached, left.first(n));
+    left = left.subspan(n);
+    if (keeps) PUNA_CO_TRY(keep(sequence));
+  }
+  co_return std::vector<int32_t>(left.begin(), left.end());
 }
 
 Task<Result<void>> Engine::logits(std::vector<int32_t> tokens, std::span<float> out) {
@@ -236,26 +314,28 @@ Task<Result<GenerateStats>> Engine::generate(uint32_t sequence, std::vector<int3
             "The prompt has {} tokens, but the context holds {} and needs room for an answer.",
             prompt.size(), context_));
   }
-  std::vector<int32_t>& cached = cached_[sequence];
-  // Reuse the common prefix, but evaluate at least the last token: its logits choose the first new
-  // one.
+  // Reuse the common prefix, but evaluate at least the last token: what comes after it is chosen.
+  const std::vector<int32_t>& cached = cached_[sequence];
   size_t common = 0;
   while (common < cached.size() && common + 1 < prompt.size() && cached[common] == prompt[common])
     ++common;
-
   PUNA_CO_TRY(rewind(sequence, static_cast<uint32_t>(common)));
   common = cached.size();
   GenerateStats stats;
   stats.n_prompt = static_cast<uint32_t>(prompt.size() - common);
   stats.n_cached = static_cast<uint32_t>(common);
-  const base::Timer timer;
-  std::vector<float> logits(vocab_);
-  PUNA_CO_TRY(co_await evaluate(sequence, prompt, logits));
-
-  Sampler sampler(options.sampling);
-  std::vector<int32_t> text = std::move(prompt);
-  int32_t next = sampler.sample(logits, text);
-  stats.prompt_ms = timer.ms();
+  const uint32_t room = context_ - static_cast<uint32_t>(prompt.size());
+  const uint32_t n_steps = std::min(room, options.max_tokens.value_or(room));
+  base::Timer timer;
+  prompt.erase(prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(common));
+  if (n_steps == 0) {
+    PUNA_CO_TRY(co_await prefill(sequence, std::move(prompt)));
+    stats.prompt_ms = timer.ms();
+    stats.stop = StopReason::kLength;
+    co_return stats;
+  }
+  BatchRow row{sequence, {}, std::move(options.sampling)};
+  PUNA_CO_TRY(row.tokens, co_await prefill_all_but_last(sequence, std::move(prompt)));
 
   // Takes one chosen token; false when the text ends here.
   const auto take = [&](int32_t id) {
@@ -268,85 +348,82 @@ Task<Result<GenerateStats>> Engine::generate(uint32_t sequence, std::vector<int3
       stats.stop = StopReason::kEnd;
       return false;
     }
-    text.push_back(id);
     ++stats.n_generated;
     if (!on_token(id)) {
       stats.stop = StopReason::kStopped;
       return false;
     }
-    if (options.max_tokens && stats.n_generated >= *options.max_tokens) {
-      stats.stop = StopReason::kLength;
-      return false;
-    }
-    if (text.size() >= context_) {
-      stats.stop = StopReason::kContext;
-      return false;
-    }
-    return true;
+    if (stats.n_generated < n_steps) return true;
+    stats.stop = options.max_tokens == n_steps ? StopReason::kLength : StopReason::kContext;
+    return false;
   };
-
-  const base::Timer decode_timer;
-  if (options.max_tokens && *options.max_tokens == 0) {
-    stats.stop = StopReason::kLength;
-  } else if (take(next)) {
-    if (options.sampling.greedy() && !options.sampling.penalized()) {
-      const uint32_t room = context_ - static_cast<uint32_t>(text.size());
-      const uint32_t n =
-          options.max_tokens ? std::min(room, *options.max_tokens - stats.n_generated) : room;
-      plan::Step step = make_step(sequence, std::span(&next, 1), text.size() - 1);
-      step.output_rows = {0};
-      // Pages are taken as the text grows, a chain of steps at a time.
-      PUNA_CO_TRY(make_room(sequence, static_cast<uint32_t>(text.size()) + n));
-      PUNA_CO_TRY(
-          co_await executor_->run_greedy(std::move(step), n, [&](std::span<const int32_t> ids) {
-            cached.push_back(text.back());
-            return take(ids[0]);
-          }));
-    } else {
-      do {
-        PUNA_CO_TRY(co_await evaluate(sequence, text, logits));
-        next = sampler.sample(logits, text);
-      } while (take(next));
+  bool first = true;
+  std::vector<BatchRow> rows;
+  rows.push_back(std::move(row));
+  PUNA_CO_TRY(co_await decode(std::move(rows), n_steps, [&](std::span<const int32_t> ids) {
+    if (std::exchange(first, false)) {
+      stats.prompt_ms = timer.ms();
+      timer = {};
     }
-  }
-  kv_->shrink(sequence, static_cast<uint32_t>(cached.size()));
-  stats.decode_ms = decode_timer.ms();
+    return take(ids[0]);
+  }));
+  stats.decode_ms = timer.ms();
   co_return stats;
 }
 
-Task<Result<void>> Engine::bench_prefill(uint32_t n_tokens) {
-  std::vector<int32_t> tokens = cached_[0];
-  for (uint32_t i = 0; i < n_tokens; ++i)
-    tokens.push_back(static_cast<int32_t>((i * 7919u + 1) % vocab_));
-  std::vector<float> logits(vocab_);
-  PUNA_CO_TRY(co_await evaluate(0, tokens, logits, /*keeps=*/false));
+Task<Result<void>> Engine::prefill(uint32_t sequence, std::vector<int32_t> tokens) {
+  PUNA_CO_TRY(check_tokens(tokens));
+  std::vector<int32_t>& cached = cached_[sequence];
+  PUNA_CO_TRY(make_room(sequence, static_cast<uint32_t>(cached.size() + tokens.size())));
+  PUNA_CO_TRY(tokens, co_await prefill_all_but_last(sequence, std::move(tokens)));
+  if (tokens.empty()) co_return {};
+  PUNA_CO_TRY(co_await executor_->run(make_step(sequence, tokens, cached.size()), {}));
+  append(cached, tokens);
   co_return {};
 }
 
-Result<StepTimes> Engine::bench_step(uint32_t n_tokens) {
-  const size_t depth = cached_[0].size();
-  PUNA_TRY(make_room(0, static_cast<uint32_t>(depth) + n_tokens));
+Task<Result<void>> Engine::bench_prefill(uint32_t n_tokens) {
+  std::vector<int32_t> tokens;
+  for (uint32_t i = 0; i < n_tokens; ++i)
+    tokens.push_back(static_cast<int32_t>(((n_cached(0) + i) * 7919u + 1) % vocab_));
+  PUNA_CO_TRY(tokens, co_await prefill_all_but_last(0, std::move(tokens), /*keeps=*/false));
+  std::vector<BatchRow> rows = {{0, std::move(tokens), {.temperature = 0}}};
+  co_return co_await decode(std::move(rows), 1, [](std::span<const int32_t>) { return true; });
+}
+
+Result<StepTimes> Engine::bench_step(uint32_t n_tokens, const kernels::SamplingParams& sampling) {
+  PUNA_TRY(make_room(0, n_cached(0) + n_tokens));
   const std::vector<int32_t> tokens(n_tokens, 1);
-  plan::Step step = make_step(0, tokens, depth);
+  plan::Step step = make_step(0, tokens, n_cached(0));
   step.output_rows = {n_tokens - 1};
   PUNA_TRY(keep(0));
-  PUNA_TRY(StepTimes times, executor_->time_step(step));
-  if (snapshots_ && depth > 0) {
-    const auto before = snapshots_->rewind(0, static_cast<uint32_t>(depth));
+  PUNA_TRY(StepTimes times, executor_->time_step(step, sampling));
+  if (snapshots_ && n_cached(0) > 0) {
+    const auto before = snapshots_->rewind(0, n_cached(0));
     PUNA_TRY(executor_->restore_state(before->slot, 0));
   }
   return times;
 }
 
-Task<Result<void>> Engine::bench_decode(uint32_t n_tokens) {
-  const size_t depth = cached_[0].size();
-  PUNA_CO_TRY(make_room(0, static_cast<uint32_t>(depth) + n_tokens));
-  const int32_t first = 1;
-  plan::Step step = make_step(0, std::span(&first, 1), depth);
-  step.output_rows = {0};
-  PUNA_CO_TRY(co_await executor_->run_greedy(std::move(step), n_tokens,
-                                             [](std::span<const int32_t>) { return true; }));
-  cached_[0].resize(depth + n_tokens, 1);
+Task<Result<void>> Engine::bench_decode(uint32_t n_tokens, kernels::SamplingParams sampling,
+                                        ChooseOn where) {
+  if (where == ChooseOn::kDevice) {
+    std::vector<BatchRow> rows = {{0, {1}, std::move(sampling)}};
+    co_return co_await decode(std::move(rows), n_tokens,
+                              [](std::span<const int32_t>) { return true; });
+  }
+  PUNA_CO_TRY(make_room(0, n_cached(0) + n_tokens));
+  std::vector<int32_t>& cached = cached_[0];
+  std::vector<float> logits(vocab_);
+  kernels::CpuSampler sampler;
+  int32_t id = 1;
+  for (uint32_t i = 0; i < n_tokens; ++i) {
+    plan::Step step = make_step(0, std::span(&id, 1), cached.size());
+    step.output_rows = {0};
+    PUNA_CO_TRY(co_await executor_->run(std::move(step), logits));
+    cached.push_back(id);
+    id = sampler.sample(sampling, logits, cached, n_cached(0));
+  }
   co_return {};
 }
 

@@ -1,5 +1,5 @@
 // Engine: a model loaded on a device. Tokens in, tokens out; text and chat live above, in service/.
-// Read next: executor.h (a device), sampler.h, kv_pool.h.
+// Read next: executor.h (a device), kernels/sample/sampling.h, kv_pool.h.
 #pragma once
 
 #include <atomic>
@@ -16,10 +16,10 @@
 #include "base/thread_pool.h"
 #include "engine/executor.h"
 #include "engine/kv_pool.h"
-#include "engine/sampler.h"
 #include "engine/snapshots.h"
 #include "formats/model_file.h"
 #include "gpu/device.h"
+#include "kernels/sample/sampling.h"
 #include "models/models.h"
 #include "tokenizer/tokenizer.h"
 
@@ -34,13 +34,14 @@ struct EngineOptions {
   uint32_t n_sequences = 1;                // how many sequences may be held at once
   bool embeddings = false;                 // load for embed(): without the output layer
   std::optional<models::Pooling> pooling;  // of embed(); none = as the file says
+  double chain_ms = kChainMs;              // 0: the ids of each step are read back by themselves
   LoadHooks hooks;
 };
 
 enum class StopReason : uint8_t { kEnd, kLength, kContext, kCancelled, kStopped };
 
 struct GenerateOptions {
-  SamplingParams sampling;
+  kernels::SamplingParams sampling;
   std::optional<uint32_t> max_tokens;  // none = until the end token or the context is full
   bool ignore_end = false;             // go on after an end token
   const std::atomic<bool>* cancel = nullptr;
@@ -57,6 +58,17 @@ struct GenerateStats {
   double decode_ms = 0;  // after that
   StopReason stop = StopReason::kEnd;
 };
+
+// What one sequence of a batch goes on with.
+struct BatchRow {
+  uint32_t sequence = 0;
+  std::vector<int32_t> tokens;  // after what the cache holds of the sequence; at least one
+  kernels::SamplingParams sampling;
+};
+
+// Where a measured decode chooses its tokens: on the device, or on the host from logits that are
+// read back after each step.
+enum class ChooseOn : uint8_t { kDevice, kHost };
 
 class Engine {
  public:
@@ -97,12 +109,26 @@ class Engine {
                                                    std::vector<int32_t> end_tokens,
                                                    OnToken on_token);
 
-  // For measuring: evaluates n tokens at the end of sequence 0 in prefill chunks, or n decode steps
-  // one by one.
+  // Several sequences at once, for a server: evaluates the tokens of all rows in one step (together
+  // at most kernels::kMaxStepTokens), chooses a token for each row by its own parameters, and goes
+  // on with n_steps - 1 steps of one token a row. on_ids gets the ids of each step, by row; false
+  // ends it. The last ids are in no cache: they are the next call's tokens. Errors:
+  // kInvalidArgument for no or too many rows (kernels::kMaxBatch), a sequence twice, parameters out
+  // of range, unknown ids and texts beyond the context; those of the device.
+  base::Task<base::Result<void>> decode(std::vector<BatchRow> rows, uint32_t n_steps, OnIds on_ids);
+  // Evaluates tokens at the end of what the sequence's cache holds, in chunks. Errors: as decode.
+  base::Task<base::Result<void>> prefill(uint32_t sequence, std::vector<int32_t> tokens);
+  uint32_t n_cached(uint32_t sequence) const {
+    return static_cast<uint32_t>(cached_[sequence].size());
+  }
+
+  // For measuring: evaluates n tokens at the end of sequence 0 and chooses the next one, or decodes
+  // n tokens.
   base::Task<base::Result<void>> bench_prefill(uint32_t n_tokens);
-  base::Task<base::Result<void>> bench_decode(uint32_t n_tokens);
+  base::Task<base::Result<void>> bench_decode(uint32_t n_tokens, kernels::SamplingParams sampling,
+                                              ChooseOn where);
   // Where the time of a step of n_tokens at the end of sequence 0 goes. Blocks.
-  base::Result<StepTimes> bench_step(uint32_t n_tokens);
+  base::Result<StepTimes> bench_step(uint32_t n_tokens, const kernels::SamplingParams& sampling);
   // Keeps the first n_tokens of what the sequence's cache holds, or fewer where a recurrent state
   // goes back only so far.
   base::Result<void> rewind(uint32_t sequence, uint32_t n_tokens);
@@ -114,10 +140,12 @@ class Engine {
   Engine() = default;
 
   base::Result<void> check_tokens(std::span<const int32_t> tokens) const;
-  // Evaluates what the cache does not hold of a sequence's tokens, in chunks, with snapshots
-  // between them when `keeps`; the last row's logits go to `last` unless it is empty.
-  base::Task<base::Result<void>> evaluate(uint32_t sequence, std::span<const int32_t> tokens,
-                                          std::span<float> last, bool keeps = true);
+  base::Result<void> check_batch(std::span<const BatchRow> rows, uint32_t n_steps) const;
+  // Evaluates all but the last chunk of what comes at the end of a sequence, with snapshots between
+  // them when `keeps`; returns the last.
+  base::Task<base::Result<std::vector<int32_t>>> prefill_all_but_last(uint32_t sequence,
+                                                                      std::vector<int32_t> tokens,
+                                                                      bool keeps = true);
   base::Result<void> make_room(uint32_t sequence, uint32_t n_tokens);
 
   formats::ModelFile file_;

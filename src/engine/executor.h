@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "base/task.h"
@@ -14,17 +15,28 @@
 #include "engine/kernel_times.h"
 #include "formats/model_file.h"
 #include "gpu/device.h"
+#include "kernels/sample/sampling.h"
 #include "plan/graph.h"
 #include "plan/step.h"
 
 namespace puna::engine {
+
+// Tokens reach the host in chains of steps that take about this long: longer ones would be seen as
+// a text that stutters.
+constexpr double kChainMs = 20;
 
 struct LoadHooks {
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> on_progress;
   const std::atomic<bool>* cancel = nullptr;
 };
 
-// Called with the ids of one step, one per row; false stops the chain.
+// How the token after an output row is chosen.
+struct OutputSampling {
+  kernels::SamplingParams params;
+  // The sequence up to and with the row's own token, or at least what penalties look back on.
+  std::vector<int32_t> text;
+};
+// Called with the ids of one step, one per output; false stops the chain.
 using OnIds = std::function<bool(std::span<const int32_t> ids)>;
 
 class Executor {
@@ -34,11 +46,13 @@ class Executor {
   // Runs the step; fills logits [output_rows, n_out of the graph].
   virtual base::Task<base::Result<void>> run(plan::Step step, std::span<float> logits) = 0;
 
-  // Decodes greedily, with a graph that gives logits: row i of the first step is the next token of
-  // its own sequence; each further step feeds every row the token that the step before chose. Ends
-  // after n_steps or when on_ids returns false; steps already under way are dropped.
-  virtual base::Task<base::Result<void>> run_greedy(plan::Step first, uint32_t n_steps,
-                                                    OnIds on_ids) = 0;
+  // With a graph that gives logits: runs `first` and chooses a token after each of its output rows
+  // (1 to kernels::kMaxBatch, of different sequences); each further step has one row an output, the
+  // token that the step before chose. Ends after n_steps or when on_ids returns false; steps
+  // already under way are dropped.
+  virtual base::Task<base::Result<void>> decode(plan::Step first,
+                                                std::vector<OutputSampling> outputs,
+                                                uint32_t n_steps, OnIds on_ids) = 0;
 
   // The physical pages of a sequence, from its first on.
   virtual base::Result<void> set_pages(uint32_t sequence, std::span<const uint32_t> pages) = 0;
@@ -48,9 +62,10 @@ class Executor {
   virtual base::Result<void> save_state(uint32_t sequence, uint32_t snapshot) = 0;
   virtual base::Result<void> restore_state(uint32_t snapshot, uint32_t sequence) = 0;
 
-  // For measuring: where the time of this step goes. Blocks; the step's cache rows, recurrent state
-  // and logits are overwritten.
-  virtual base::Result<StepTimes> time_step(const plan::Step& step) = 0;
+  // For measuring: where the time of this step goes, its outputs chosen by `sampling`. Blocks; the
+  // step's cache rows, recurrent state and logits are overwritten.
+  virtual base::Result<StepTimes> time_step(const plan::Step& step,
+                                            const kernels::SamplingParams& sampling) = 0;
 
   virtual plan::MemoryUse memory() const = 0;
   // For a driver of tasks: blocks until something that a task waits for may have happened.
@@ -61,9 +76,14 @@ base::Task<base::Result<std::unique_ptr<Executor>>> load_cpu(
     const formats::ModelFile& file, plan::Graph graph, plan::CacheConfig cache,
     kernels::Numerics numerics, base::ThreadPool& pool, LoadHooks hooks);
 
+// Of device memory for pieces of weights, freed after the load, and for logits and ids on their way
+// to the host.
+uint64_t gpu_staging_bytes(uint32_t n_out);
+
 struct GpuOptions {
   kernels::Numerics numerics = kernels::Numerics::kFast;
   uint32_t max_batch = 1;  // decode classes up to this many rows are planned
+  double chain_ms = kChainMs;
 };
 base::Task<base::Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file,
                                                              plan::Graph graph,

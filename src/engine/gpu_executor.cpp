@@ -1,6 +1,6 @@
 // Runs steps on a gpu::Device: fills the step buffer, replays the plan's dispatches, reads logits
-// or ids back. Greedy decoding keeps several steps in flight: the chosen id never leaves the GPU on
-// its way into the next step, and reaches the host one or more steps late.
+// or ids back. Decoding keeps several steps in flight: the chosen id never leaves the GPU on its
+// way into the next step, and reaches the host one or more steps late.
 
 #include <fmt/format.h>
 
@@ -25,19 +25,27 @@ using base::Task;
 using plan::GpuProgram;
 using Part = plan::GpuProgram::Part;
 
-// Greedy steps are submitted in chains, so that submits and read-backs are few (H200, 1B: 1,338
-// tokens a second at depth 2048 instead of 1,313, the same at depth 0). Two chains under way hide
-// recording and read-back behind the GPU's work. A chain grows while it takes no longer than a
+// Steps of a decode are submitted in chains, so that submits and read-backs are few (H200, 1B:
+// 1,338 tokens a second at depth 2048 instead of 1,313, the same at depth 0). Two chains under way
+// hide recording and read-back behind the GPU's work. A chain grows while it takes no longer than a
 // person would notice.
 constexpr size_t kInFlight = 2;
 constexpr uint32_t kMaxChain = 8;
-constexpr double kChainMs = 20;
+using ChainIds = std::array<uint32_t, kMaxChain * kernels::kMaxBatch>;  // [step][row]
+
+uint64_t logits_readback_bytes(uint32_t n_out) {
+  return plan::kHeadRows * uint64_t{n_out} * sizeof(float);
+}
 
 class GpuExecutor : public Executor {
  public:
   GpuExecutor(gpu::Device& device, std::unique_ptr<GpuProgram> program, plan::CacheConfig cache,
-              uint32_t n_out)
-      : device_(device), program_(std::move(program)), cache_(cache), n_out_(n_out) {}
+              uint32_t n_out, double chain_ms)
+      : device_(device),
+        program_(std::move(program)),
+        cache_(cache),
+        n_out_(n_out),
+        chain_ms_(chain_ms) {}
 
   ~GpuExecutor() override {
     if (logits_readback_.value != 0) device_.destroy_buffer(logits_readback_);
@@ -48,8 +56,8 @@ class GpuExecutor : public Executor {
 
   Result<void> create_readbacks() {
     PUNA_TRY(logits_readback_,
-             device_.create_buffer(plan::kHeadRows * uint64_t{n_out_} * sizeof(float),
-                                   gpu::BufferUse::kReadback, "logits read-back"));
+             device_.create_buffer(logits_readback_bytes(n_out_), gpu::BufferUse::kReadback,
+                                   "logits read-back"));
     for (Slot& slot : slots_) {
       PUNA_TRY(slot.readback,
                device_.create_buffer(sizeof(slot.ids), gpu::BufferUse::kReadback, "ids read-back"));
@@ -71,8 +79,8 @@ class GpuExecutor : public Executor {
       const uint32_t n =
           static_cast<uint32_t>(std::min<size_t>(plan::kHeadRows, step.output_rows.size() - first));
       PUNA_CO_TRY(write_outputs(std::span(step.output_rows).subspan(first, n)));
-      program_->record(Part::kHead, program_->class_for(Part::kHead, n), {step.n_tokens(), n, 1},
-                       list_);
+      program_->record(Part::kHead, program_->class_for(Part::kHead, n),
+                       {.n_tokens = step.n_tokens(), .n_outputs = n}, list_);
       const uint64_t bytes = n * uint64_t{n_out_} * sizeof(float);
       list_.copy(program_->buffer(program_->plan().logits), program_->plan().logits.offset,
                  logits_readback_, 0, bytes);
@@ -84,15 +92,13 @@ class GpuExecutor : public Executor {
     co_return {};
   }
 
-  Task<Result<void>> run_greedy(plan::Step step, uint32_t n_steps, OnIds on_ids) override {
-    const uint32_t rows = step.n_tokens();
-    PUNA_CHECK(rows >= 1 && rows <= kernels::kMaxBatch);
-    step.output_rows.resize(rows);
-    for (uint32_t r = 0; r < rows; ++r) step.output_rows[r] = r;
+  Task<Result<void>> decode(plan::Step step, std::vector<OutputSampling> outputs, uint32_t n_steps,
+                            OnIds on_ids) override {
+    const size_t rows = outputs.size();
+    PUNA_CHECK(rows >= 1 && rows <= kernels::kMaxBatch && rows == step.output_rows.size());
+    PUNA_CO_TRY(write_sampling(step, outputs));
     PUNA_CO_TRY(write_step(step, shape_of(step)));
     PUNA_CO_TRY(write_outputs(step.output_rows));
-    const size_t body = program_->class_for(Part::kBody, rows);
-    const size_t head = program_->class_for(Part::kHead, rows);
 
     size_t submitted = 0, delivered = 0;  // chains
     Undo undo(step);
@@ -105,7 +111,7 @@ class GpuExecutor : public Executor {
         Slot& slot = slots_[submitted % kInFlight];
         slot.n_steps = std::min(n_chain, n_steps);
         n_steps -= slot.n_steps;
-        if (auto ok = submit_chain(slot, submitted % kInFlight, body, head, step); !ok) {
+        if (auto ok = submit_chain(slot, submitted % kInFlight, step); !ok) {
           error = std::move(ok.error());
           stopped = true;
         } else {
@@ -120,11 +126,12 @@ class GpuExecutor : public Executor {
       if (error) stopped = true;
       const double ms_per_step = since_last.ms() / slot.n_steps;
       since_last = {};
-      n_chain = std::clamp(static_cast<uint32_t>(kChainMs / std::max(ms_per_step, 0.01)), 1u,
-                           std::min(kMaxChain, 2 * slot.n_steps));
+      n_chain = static_cast<uint32_t>(
+          std::clamp(chain_ms_ / std::max(ms_per_step, 0.01), 1.0,
+                     static_cast<double>(std::min(kMaxChain, 2 * slot.n_steps))));
       for (uint32_t i = 0; i < slot.n_steps && !stopped; ++i) {
         std::array<int32_t, kernels::kMaxBatch> ids{};
-        for (uint32_t r = 0; r < rows; ++r)
+        for (size_t r = 0; r < rows; ++r)
           ids[r] = static_cast<int32_t>(slot.ids[i * kernels::kMaxBatch + r]);
         stopped = !on_ids(std::span(ids).first(rows));  // overrun is dropped
         undo.ran(std::span(ids).first(rows));
@@ -153,7 +160,10 @@ class GpuExecutor : public Executor {
     return submit();
   }
 
-  Result<StepTimes> time_step(const plan::Step& step) override {
+  Result<StepTimes> time_step(const plan::Step& step,
+                              const kernels::SamplingParams& sampling) override {
+    PUNA_TRY(
+        write_sampling(step, std::vector<OutputSampling>(step.output_rows.size(), {sampling, {}})));
     const kernels::StepShape shape = shape_of(step);
     PUNA_TRY(write_step(step, shape));
     PUNA_TRY(write_outputs(step.output_rows));
@@ -162,17 +172,17 @@ class GpuExecutor : public Executor {
 
   plan::MemoryUse memory() const override {
     plan::MemoryUse use = program_->plan().memory;
-    use.staging = kStagingBytes;
+    use.staging = gpu_staging_bytes(n_out_);
     return use;
   }
   void poll() override { device_.poll(); }
 
  private:
-  // A chain of greedy steps under way.
+  // A chain of steps under way.
   struct Slot {
     gpu::BufferId readback;
     uint32_t n_steps = 0;
-    std::array<uint32_t, kMaxChain * kernels::kMaxBatch> ids{};  // [step][row]
+    ChainIds ids{};
     std::optional<Result<void>> result;
     gpu::ReadDone waiter;
   };
@@ -180,22 +190,37 @@ class GpuExecutor : public Executor {
   // What the steps of the chain under delivery were given, to run them again from the state at the
   // chain's start: recurrent states have moved on in the steps that are dropped.
   struct Undo {
-    explicit Undo(const plan::Step& first)
-        : sequences(first.sequences), next(first.tokens), positions(first.positions) {}
+    struct Row {
+      uint32_t sequence = 0;
+      int32_t position = 0;        // at the chain's start
+      std::vector<int32_t> given;  // to the steps since then
+      std::vector<int32_t> next;   // what the next step is given
+    };
+    explicit Undo(const plan::Step& first) {
+      for (uint32_t output : first.output_rows) {
+        Row& row = rows.emplace_back();
+        row.sequence = first.sequences[output];
+        for (uint32_t t = 0; t < first.n_tokens(); ++t) {
+          if (first.sequences[t] != row.sequence) continue;
+          if (row.next.empty()) row.position = first.positions[t];
+          row.next.push_back(first.tokens[t]);
+        }
+      }
+    }
     void begin(size_t chain_slot) {
       chain = chain_slot;
-      for (int32_t& position : positions) position += static_cast<int32_t>(steps.size());
-      steps.clear();
+      for (Row& row : rows) row.position += static_cast<int32_t>(row.given.size());
+      for (Row& row : rows) row.given.clear();
     }
     void ran(std::span<const int32_t> ids) {
-      steps.push_back(std::exchange(next, std::vector<int32_t>(ids.begin(), ids.end())));
+      for (size_t i = 0; i < rows.size(); ++i) {
+        rows[i].given.insert(rows[i].given.end(), rows[i].next.begin(), rows[i].next.end());
+        rows[i].next = {ids[i]};
+      }
     }
 
-    std::vector<uint32_t> sequences;
-    std::vector<int32_t> next;                // what the next step is given, by row
-    std::vector<int32_t> positions;           // at the chain's start, by row
-    std::vector<std::vector<int32_t>> steps;  // what those since then were given
-    size_t chain = 0;                         // the slot that has its snapshots
+    std::vector<Row> rows;  // by output
+    size_t chain = 0;       // the slot that has its snapshots
     bool wanted = false;
   };
 
@@ -225,13 +250,12 @@ class GpuExecutor : public Executor {
     if (!has_state()) return {};
     list_.clear();
     plan::Step step;
-    for (size_t row = 0; row < undo.sequences.size(); ++row) {
-      const uint32_t sequence = undo.sequences[row];
-      copy_state(sequence, chain_snapshot(undo.chain, sequence), /*restore=*/true);
-      for (size_t i = 0; i < undo.steps.size(); ++i) {
-        step.tokens.push_back(undo.steps[i][row]);
-        step.positions.push_back(undo.positions[row] + static_cast<int32_t>(i));
-        step.sequences.push_back(sequence);
+    for (const Undo::Row& row : undo.rows) {
+      copy_state(row.sequence, chain_snapshot(undo.chain, row.sequence), /*restore=*/true);
+      for (size_t i = 0; i < row.given.size(); ++i) {
+        step.tokens.push_back(row.given[i]);
+        step.positions.push_back(row.position + static_cast<int32_t>(i));
+        step.sequences.push_back(row.sequence);
       }
     }
     const kernels::StepShape shape = shape_of(step);
@@ -245,7 +269,8 @@ class GpuExecutor : public Executor {
         static_cast<uint32_t>(*std::max_element(step.positions.begin(), step.positions.end())) + 1;
     const auto& c = program_->plan().body[program_->class_for(Part::kBody, step.n_tokens())];
     splits_ = kernels::attention_splits(c.max_splits, n_kv);
-    return {step.n_tokens(), static_cast<uint32_t>(step.output_rows.size()), splits_.n_splits};
+    return {step.n_tokens(), static_cast<uint32_t>(step.output_rows.size()), splits_.n_splits,
+            cuts_};
   }
 
   Result<void> write_words(uint32_t first, std::span<const uint32_t> words) {
@@ -258,8 +283,9 @@ class GpuExecutor : public Executor {
     words[kernels::kStepOutputCount] = std::min(shape.n_outputs, plan::kHeadRows);
     words[kernels::kStepSplitCount] = splits_.n_splits;
     words[kernels::kStepSplitTokens] = splits_.split_tokens;
+    const uint32_t next_rows = std::clamp(shape.n_outputs, 1u, kernels::kMaxBatch);
     words[kernels::kStepSplitLimit] =
-        program_->plan().body[program_->class_for(Part::kBody, step.n_tokens())].max_splits;
+        program_->plan().body[program_->class_for(Part::kBody, next_rows)].max_splits;
     return write_words(0, words);
   }
   Result<void> write_step(const plan::Step& step, const kernels::StepShape& shape) {
@@ -277,27 +303,50 @@ class GpuExecutor : public Executor {
     return write_words(kernels::kStepOutputRows, rows);
   }
 
+  // The parameters of each output, and in the history what penalties look back on.
+  Result<void> write_sampling(const plan::Step& step, const std::vector<OutputSampling>& outputs) {
+    std::vector<kernels::SamplingParams> params;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      params.push_back(outputs[i].params);
+      if (!outputs[i].params.penalized()) continue;
+      const uint32_t row = step.output_rows[i];
+      const auto end = static_cast<size_t>(step.positions[row]) + 1;
+      const size_t n =
+          std::min({outputs[i].text.size(), size_t{outputs[i].params.repeat_last}, end});
+      PUNA_TRY(device_.write_buffer(
+          program_->buffer(program_->plan().history),
+          (uint64_t{step.sequences[row]} * cache_.context() + end - n) * sizeof(uint32_t),
+          std::as_bytes(std::span(outputs[i].text).last(n))));
+    }
+    cuts_ = kernels::cuts(params, n_out_);
+    const std::vector<uint32_t> words = kernels::sampling_words(params);
+    return device_.write_buffer(program_->buffer(program_->plan().sampling), 0,
+                                std::as_bytes(std::span(words)));
+  }
+
   Task<Result<void>> read_back(gpu::BufferId buffer, std::span<std::byte> out) {
     co_return co_await base::await_callback<Result<void>>(
         [&](gpu::ReadDone done) { device_.read_back(buffer, 0, out, std::move(done)); });
   }
 
-  // The GPU advances tokens and positions from step to step; `step` follows with the positions,
-  // which grids depend on.
-  Result<void> submit_chain(Slot& slot, size_t chain, size_t body, size_t head, plan::Step& step) {
+  // The GPU makes each step from the one before (sample/advance.wgsl); `step` follows with all but
+  // the tokens, because grids depend on the rows and positions.
+  Result<void> submit_chain(Slot& slot, size_t chain, plan::Step& step) {
     constexpr uint64_t kIdsBytes = kernels::kMaxBatch * sizeof(uint32_t);
     list_.clear();
-    for (const uint32_t s : step.sequences) {
+    for (const uint32_t row : step.output_rows) {
+      const uint32_t s = step.sequences[row];
       if (has_state()) copy_state(s, chain_snapshot(chain, s), /*restore=*/false);
     }
     for (uint32_t i = 0; i < slot.n_steps; ++i) {
       const kernels::StepShape shape = shape_of(step);
-      program_->record(Part::kBody, body, shape, list_);
+      const size_t head = program_->class_for(Part::kHead, shape.n_outputs);
+      program_->record(Part::kBody, program_->class_for(Part::kBody, shape.n_tokens), shape, list_);
       program_->record(Part::kHead, head, shape, list_);
-      program_->record(Part::kGreedy, head, shape, list_);
+      program_->record(Part::kSample, head, shape, list_);
       list_.copy(program_->buffer(program_->plan().ids), program_->plan().ids.offset, slot.readback,
                  i * kIdsBytes, kIdsBytes);
-      for (int32_t& position : step.positions) ++position;
+      step = plan::next_step(step);
     }
     PUNA_TRY(device_.submit(list_));
     slot.result.reset();
@@ -328,6 +377,8 @@ class GpuExecutor : public Executor {
   std::unique_ptr<GpuProgram> program_;
   plan::CacheConfig cache_;
   uint32_t n_out_;
+  double chain_ms_;
+  bool cuts_ = false;  // of the sampling written last
   gpu::CommandList list_;
   gpu::BufferId logits_readback_;
   std::array<Slot, kInFlight> slots_;
@@ -344,6 +395,10 @@ std::vector<uint32_t> batch_classes(uint32_t max_batch) {
 
 }  // namespace
 
+uint64_t gpu_staging_bytes(uint32_t n_out) {
+  return kStagingBytes + logits_readback_bytes(n_out) + kInFlight * sizeof(ChainIds);
+}
+
 Task<Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file, plan::Graph graph,
                                                  plan::CacheConfig cache, GpuOptions options,
                                                  gpu::Device& device, LoadHooks hooks) {
@@ -355,7 +410,8 @@ Task<Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file,
                              {options.numerics, batch_classes(options.max_batch)}));
   PUNA_CO_TRY(auto program, co_await GpuProgram::create(device, std::move(plan)));
   PUNA_CO_TRY(co_await load_weights(file, graph, *program, device, hooks));
-  auto executor = std::make_unique<GpuExecutor>(device, std::move(program), cache, graph.n_out());
+  auto executor = std::make_unique<GpuExecutor>(device, std::move(program), cache, graph.n_out(),
+                                                options.chain_ms);
   PUNA_CO_TRY(executor->create_readbacks());
   co_return executor;
 }

@@ -79,7 +79,7 @@ Result<StepTimes> time_kernels(gpu::Device& device, const GpuProgram& program,
   StepTimes times;
   std::vector<gpu::CommandList> lists;  // by kernel
   gpu::CommandList whole;
-  for (const Part part : {Part::kBody, Part::kHead, Part::kGreedy}) {
+  for (const Part part : {Part::kBody, Part::kHead, Part::kSample}) {
     const uint32_t rows = part == Part::kBody ? shape.n_tokens : shape.n_outputs;
     const size_t index = program.class_for(part, rows);
     const auto& parts = program.classes(part);

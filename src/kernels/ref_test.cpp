@@ -199,7 +199,7 @@ TEST_CASE("matmul_ref stores, adds, gates by 4-row groups and caps") {
   CHECK(y[3] == Approx(2 * std::tanh(1.5)));
 }
 
-TEST_CASE("embed_ref, gather_rows_ref, glu_ref and argmax_ref do what their names say") {
+TEST_CASE("embed_ref, gather_rows_ref, glu_ref and sample_ref do what their names say") {
   const std::vector<float> table = {1, 2, 3, 4, 5, 6};
   const std::vector<int32_t> tokens = {2, 0};
   std::vector<float> x(4);
@@ -216,10 +216,10 @@ TEST_CASE("embed_ref, gather_rows_ref, glu_ref and argmax_ref do what their name
   CHECK(y[0] == 0.0f);
   CHECK(y[1] == Approx(7 * 0.731059));
 
-  const std::vector<float> logits = {0, 3, 3, -1, -5, -2, -2, -3};
-  std::vector<uint32_t> ids(2);
-  argmax_ref(logits.data(), 2, 4, ids.data());
-  CHECK(ids == std::vector<uint32_t>{1, 1});
+  SamplingParams greedy;
+  greedy.temperature = 0;
+  CHECK(sample_ref(greedy, std::vector<float>{0, 3, 3, -1}, {}, 0) == 1);
+  CHECK(sample_ref(greedy, std::vector<float>{-5, -2, -2, -3}, {}, 0) == 1);
 }
 
 }  // namespace

@@ -226,6 +226,7 @@ class Planner {
 
   Slice buffer(const char* label, uint64_t bytes) {
     plan_.buffers.push_back({label, align(bytes)});
+    plan_.memory.arena += align(bytes);
     return {static_cast<uint32_t>(plan_.buffers.size() - 1), 0, align(bytes)};
   }
 
@@ -243,7 +244,6 @@ class Planner {
     if (routes == 0) return;
     plan_.routes = buffer("routes", routes);
     plan_.groups = buffer("groups", groups);
-    plan_.memory.arena += plan_.routes.bytes + plan_.groups.bytes;
   }
 
   Result<void> lower_all() {
@@ -251,6 +251,9 @@ class Planner {
     plan_.pages = buffer(
         "pages", uint64_t{cache_.n_sequences} * cache_.pages_per_sequence * sizeof(uint32_t));
     plan_.ids = buffer("ids", kernels::kMaxBatch * sizeof(uint32_t));
+    plan_.sampling = buffer("sampling", kernels::kSamplingBytes);
+    plan_.history =
+        buffer("history", uint64_t{cache_.n_sequences} * cache_.context() * sizeof(uint32_t));
     place_routes();
     plan_.arena = buffer("arena", 0);
 
@@ -275,16 +278,15 @@ class Planner {
       for (size_t i = graph_.head_begin; i < graph_.ops.size(); ++i) PUNA_TRY(lower(i, head.calls));
       plan_.head.push_back(std::move(head));
       if (graph_.embeds) continue;
-      GpuPlan::BatchClass greedy{rows, 1, {}};
-      PUNA_TRY(kernels::argmax(device_, argmax_args(), greedy.calls));
-      PUNA_TRY(kernels::advance(device_, {"advance", plan_.step, plan_.ids}, greedy.calls));
-      plan_.greedy.push_back(std::move(greedy));
+      GpuPlan::BatchClass sample{rows, 1, {}};
+      PUNA_TRY(kernels::sample(device_, sample_args(), sample.calls));
+      plan_.sample.push_back(std::move(sample));
     }
     return {};
   }
 
-  // The most scratch of any class, by op. The argmax borrows the scratch of the last op, the LM
-  // head.
+  // The most scratch of any class, by op. The sampling borrows the scratch of the last op, the
+  // LM head.
   std::vector<uint64_t> scratch_sizes() {
     std::vector<uint64_t> out(graph_.ops.size(), 0);
     arena_.values.assign(graph_.values.size(), {});
@@ -304,7 +306,7 @@ class Planner {
           out[i] = std::max(out[i], kernels::moe_scratch_bytes(device_, moe_args(i, *moe)));
         }
         if (i + 1 == graph_.ops.size() && !graph_.embeds)
-          out[i] = std::max(out[i], kernels::argmax_scratch_bytes(device_, argmax_args()));
+          out[i] = std::max(out[i], kernels::sample_scratch_bytes(sample_args()));
       }
     }
     return out;
@@ -396,10 +398,13 @@ class Planner {
     args.rows = graph_.values[op.x].rows;
     return args;
   }
-  kernels::ArgmaxArgs argmax_args() const {
-    kernels::ArgmaxArgs args;
-    args.label = "argmax";
+  kernels::SampleArgs sample_args() const {
+    kernels::SampleArgs args;
+    args.label = "sample";
     args.step = plan_.step;
+    args.sampling = plan_.sampling;
+    args.history = plan_.history;
+    args.context = cache_.context();
     args.logits = value(graph_.logits);
     args.ids = plan_.ids;
     args.scratch = scratch(graph_.ops.size() - 1);
@@ -605,7 +610,8 @@ class Planner {
 };
 
 std::string describe(const kernels::GridDim& dim) {
-  static constexpr const char* kNames[] = {"", "tokens", "outputs", "splits", "if split "};
+  static constexpr const char* kNames[] = {"",       "tokens",    "outputs",
+                                           "splits", "if split ", "if cut"};
   const char* name = kNames[static_cast<size_t>(dim.extent)];
   if (dim.extent == kernels::Extent::kOne)
     return fmt::format("{}", (dim.mul + dim.div - 1) / dim.div);
@@ -642,7 +648,7 @@ std::string describe(const GpuPlan& plan) {
                      plan.memory.kv, plan.memory.arena);
   describe("body", plan.body, out);
   describe("head", plan.head, out);
-  describe("greedy", plan.greedy, out);
+  describe("sample", plan.sample, out);
   return out;
 }
 

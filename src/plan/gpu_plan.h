@@ -53,11 +53,11 @@ struct GpuPlan {
   std::vector<kernels::GpuWeight> weights;  // by WeightId
   std::vector<ConstantSpec> constants;
   std::vector<State> states;  // by StateId
-  kernels::Slice step, pages, arena, logits, ids;
+  kernels::Slice step, pages, sampling, history, arena, logits, ids;
   kernels::Slice routes, groups;   // of experts, for one layer after the other
   std::vector<BatchClass> body;    // by class, rows of tokens
   std::vector<BatchClass> head;    // for 1 and for kHeadRows outputs: gather to logits
-  std::vector<BatchClass> greedy;  // after a head of the same rows: argmax, then advance
+  std::vector<BatchClass> sample;  // after a head of the same rows: chooses, makes the next step
   MemoryUse memory;
 };
 

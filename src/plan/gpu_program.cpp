@@ -15,7 +15,7 @@ using base::Task;
 namespace {
 
 constexpr GpuProgram::Part kParts[] = {GpuProgram::Part::kBody, GpuProgram::Part::kHead,
-                                       GpuProgram::Part::kGreedy};
+                                       GpuProgram::Part::kSample};
 
 // Starts the creation of all pipelines at once and waits for the last; ids come in the order of
 // `descs`.
@@ -49,7 +49,7 @@ Task<Result<std::vector<gpu::PipelineId>>> create_pipelines(gpu::Device& device,
 }  // namespace
 
 const std::vector<GpuPlan::BatchClass>& GpuProgram::classes(Part part) const {
-  return part == Part::kBody ? plan_.body : part == Part::kHead ? plan_.head : plan_.greedy;
+  return part == Part::kBody ? plan_.body : part == Part::kHead ? plan_.head : plan_.sample;
 }
 
 Task<Result<std::unique_ptr<GpuProgram>>> GpuProgram::create(gpu::Device& device, GpuPlan plan) {

@@ -15,7 +15,7 @@ namespace puna::plan {
 
 class GpuProgram {
  public:
-  enum class Part : uint8_t { kBody, kHead, kGreedy };
+  enum class Part : uint8_t { kBody, kHead, kSample };
 
   // `device` outlives the program. Errors: kOutOfMemory naming the buffer, kDevice with the
   // compiler's message.

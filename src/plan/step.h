@@ -17,6 +17,9 @@ struct Step {
   uint32_t n_tokens() const { return static_cast<uint32_t>(tokens.size()); }
 };
 
+// The step after `step` of a decode: row i is the token chosen after output row i, not known yet.
+Step next_step(const Step& step);
+
 // The size of the cache, fixed at load.
 struct CacheConfig {
   kernels::KvType type = kernels::KvType::kF16;
@@ -24,14 +27,15 @@ struct CacheConfig {
   uint32_t n_sequences = 1;         // rows of the page table
   uint32_t pages_per_sequence = 0;  // columns of the page table
   uint32_t n_snapshots = 0;         // copies of a sequence's recurrent state that may be kept
+  uint32_t context() const { return pages_per_sequence * kernels::kPageTokens; }
 };
 
-// Bytes on the device, for reports.
+// Bytes on the device, for reports. All of it is allocated at load.
 struct MemoryUse {
   uint64_t weights = 0;
-  uint64_t kv = 0;  // with recurrent states and their snapshots
-  uint64_t arena = 0;
-  uint64_t staging = 0;
+  uint64_t kv = 0;       // with recurrent states and their snapshots
+  uint64_t arena = 0;    // activations, and what holds the state of a step
+  uint64_t staging = 0;  // on the way from and to the host; the ring of the load is freed after it
 };
 
 // How many rows of outputs one run of the head takes; longer lists run the head again.

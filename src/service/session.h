@@ -22,7 +22,7 @@ struct Request {
   std::string prompt;           // completed as it stands
   std::vector<int32_t> tokens;  // evaluated as they stand, nothing added
 
-  engine::SamplingParams sampling;
+  kernels::SamplingParams sampling;
   std::optional<uint32_t> max_tokens;
   std::vector<std::string> stop;  // the text ends before the first of these
   bool ignore_end = false;

@@ -106,10 +106,17 @@ class Usage(unittest.TestCase):
         self.check_fails(2, "mmx", "run", MODEL, "Hi", "--cpu-variant", "mmx")
         for flag, value in [("--temp", "hot"), ("--temp", "-1"), ("--temp", "nan"), ("--temp", "inf"), ("--top-k", "-3"),
                             ("--top-k", "1.5"), ("--top-p", "2"), ("--top-p", "-0.5"), ("--min-p", "7"), ("--seed", "x"),
-                            ("--repeat-penalty", "0"), ("--repeat-penalty", "-1"), ("-n", "-5"), ("-n", "many"),
+                            ("--repeat-penalty", "0"), ("--repeat-penalty", "-1"), ("--presence-penalty", "101"),
+                            ("--frequency-penalty", "nan"), ("--repeat-last", "-1"), ("--logit-bias", "5"), ("--logit-bias", "x=1"),
+                            ("--logit-bias", "5=high"), ("-n", "-5"), ("-n", "many"),
                             ("--kv-type", "q9"), ("--numerics", "sloppy"), ("--ctx", "-1"), ("--ctx", "99999999999"),
                             ("--threads", "0"), ("--threads", "5000"), ("--gpu-features", "some")]:
             self.check_fails(2, value, "run", MODEL, "Hi", f"{flag}={value}" if flag[1] == "-" else f"{flag}{value}")
+        for bias, said in [("-5=1", "token -5"), ("5=inf", "token 5 is inf"), ("5=nan", "token 5 is nan")]:
+            self.check_fails(2, said, "run", MODEL, "Hi", f"--logit-bias={bias}")
+        self.check_fails(2, "Token 5", "run", MODEL, "Hi", "--logit-bias", "5=1", "--logit-bias", "5=2")
+        self.check_fails(1, ["99999", "0 to"], "run", MODEL, "--tokens=1", "--device=cpu", "--logit-bias", "99999=1")
+        self.check_fails(2, "cpu", "bench", "--model", MODEL, "--sampling=cpu")
         for ids in ["1,x", "-1", "1;2", "99999999999"]:
             self.check_fails(2, "is no token id", "run", MODEL, f"--tokens={ids}")
         self.check_fails(2, "No token ids", "logits", "--model", MODEL, "--tokens", ",", "--output", "x.npy")

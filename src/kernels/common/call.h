@@ -25,8 +25,8 @@ struct Slice {
 };
 
 // What a grid dimension follows at replay. kIfSplit: 1 when the step has several attention splits,
-// else 0, which leaves the dispatch out.
-enum class Extent : uint8_t { kOne, kTokens, kOutputs, kSplits, kIfSplit };
+// else 0, which leaves the dispatch out. kIfCut: the same for steps that choose with a threshold.
+enum class Extent : uint8_t { kOne, kTokens, kOutputs, kSplits, kIfSplit, kIfCut };
 
 // Workgroups of one dimension: ceil(extent * mul / div) + add.
 struct GridDim {
@@ -41,6 +41,7 @@ struct StepShape {
   uint32_t n_tokens = 1;   // rows of this step
   uint32_t n_outputs = 1;  // rows whose logits are wanted
   uint32_t n_splits = 1;   // attention splits over the KV length
+  bool cuts = false;       // some output is chosen by top-k or top-p (sample/sample.h)
 };
 uint32_t workgroups(const GridDim& dim, const StepShape& shape);
 

@@ -1,26 +1,66 @@
-// Chains decode steps (sample.h): row i's chosen id becomes its next token, its position grows by one, and the splits of attention
-// follow the row that sees most, as attention_splits() on the host has it.
+// Last step of a choice (sample.h): the best part of each output is its id, and the step buffer becomes the next step: row i is the token
+// of output i, one position further in the sequence that the output's row was of. The splits of attention follow the row that sees most,
+// as attention_splits() on the host has it.
 #include "common/step.wgsl"
 
 @group(0) @binding(B_STEP) var<storage, read_write> step: array<u32>;
+@group(0) @binding(B_PARTS) var<storage, read_write> parts: array<vec2<u32>>;
+@group(0) @binding(B_HISTORY) var<storage, read_write> history: array<u32>;
 @group(0) @binding(B_IDS) var<storage, read_write> ids: array<u32>;
 
-var<workgroup> seen: array<u32, MAX_BATCH>;
+const LANES = WG / MAX_ROWS;  // of an output
 
-@compute @workgroup_size(MAX_BATCH)
-fn main(@builtin(local_invocation_index) row: u32) {
-  seen[row] = 0u;
-  if (row < step[STEP_TOKEN_COUNT]) {
-    let next = step[STEP_POSITIONS + row] + 1u;
-    step[STEP_TOKENS + row] = ids[row];
-    step[STEP_POSITIONS + row] = next;
-    seen[row] = next + 1u;
+var<workgroup> best: array<vec2<u32>, WG>;
+var<workgroup> seen: array<u32, MAX_ROWS>;
+
+fn better(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  return select(a, b, b.x > a.x || (b.x == a.x && b.y < a.y));
+}
+
+@compute @workgroup_size(WG)
+fn main(@builtin(local_invocation_index) local: u32) {
+  let output = local / LANES;
+  let lane = local % LANES;
+  let n_outputs = step[STEP_OUTPUT_COUNT];
+  var mine = vec2<u32>(0u, 0xffffffffu);
+  if (output < n_outputs) {
+    for (var i = lane; i < PARTS; i += LANES) {
+      mine = better(mine, parts[output * PARTS + i]);
+    }
   }
+  best[local] = mine;
   workgroupBarrier();
-  if (row == 0u) {
+  for (var half = LANES / 2u; half > 0u; half = half / 2u) {
+    if (lane < half) {
+      best[local] = better(best[local], best[local + half]);
+    }
+    workgroupBarrier();
+  }
+  let row = step[STEP_OUTPUT_ROWS + output];
+  let next = step[STEP_POSITIONS + row] + 1u;
+  let sequence = step[STEP_SEQUENCES + row];
+  if (lane == 0u) {
+    seen[output] = select(0u, next + 1u, output < n_outputs);
+  }
+  // Everything is read before anything is written.
+  workgroupBarrier();
+  storageBarrier();
+  if (lane == 0u && output < n_outputs) {
+    let id = best[local].y;
+    ids[output] = id;
+    step[STEP_TOKENS + output] = id;
+    step[STEP_POSITIONS + output] = next;
+    step[STEP_SEQUENCES + output] = sequence;
+    step[STEP_OUTPUT_ROWS + output] = output;
+    if (next < CONTEXT) {
+      history[sequence * CONTEXT + next] = id;
+    }
+  }
+  if (local == 0u) {
     var most = 0u;
-    for (var i = 0u; i < MAX_BATCH; i++) { most = max(most, seen[i]); }
+    for (var i = 0u; i < MAX_ROWS; i++) { most = max(most, seen[i]); }
     let wanted = select((most + SPLIT_TOKENS - 1u) / SPLIT_TOKENS, 1u, most <= WHOLE_TOKENS);
     step[STEP_SPLIT_COUNT] = min(wanted, max(step[STEP_SPLIT_LIMIT], 1u));
+    step[STEP_TOKEN_COUNT] = n_outputs;
   }
 }

@@ -1,54 +1,131 @@
 // GPU forms of sample.h.
 #include "kernels/sample/sample.h"
 
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
 #include "kernels/attention/attention.h"
 #include "kernels/common/describe.h"
 
 namespace puna::kernels {
 namespace {
+
 constexpr uint32_t kWorkgroup = 256;
 constexpr uint32_t kChunk =
-    2048;  // logits a workgroup reduces in the first dispatch: 8 loads an invocation
+    4 * kWorkgroup;                    // ids of a workgroup: one call of the generator each four
+constexpr uint32_t kMaxGroups = 2048;  // that a workgroup lists in 8 KiB
+
+// Ids of one maximum: few enough that only those near the top are read, at most kMaxGroups of them.
+uint32_t group_ids(uint32_t vocab) {
+  uint32_t ids = 128;
+  while (div_up(vocab, ids) > kMaxGroups) ids *= 2;
+  return ids;
+}
+
+// Parts of the scratch.
+struct Scratch {
+  Slice maxima, cuts, parts;
+  uint64_t bytes = 0;
+};
+Scratch scratch_of(const SampleArgs& args) {
+  Scratch s;
+  const auto take = [&](uint64_t bytes) {
+    constexpr uint64_t kAlignment = 256;
+    const Slice slice{args.scratch.buffer, args.scratch.offset + s.bytes,
+                      (bytes + kAlignment - 1) / kAlignment * kAlignment};
+    s.bytes += slice.bytes;
+    return slice;
+  };
+  const uint64_t rows = args.max_rows;
+  s.maxima = take(rows * div_up(args.vocab, group_ids(args.vocab)) * sizeof(uint32_t));
+  s.cuts = take(rows * sizeof(uint32_t));
+  s.parts = take(rows * div_up(args.vocab, kChunk) * 2 * sizeof(uint32_t));
+  return s;
+}
+
 }  // namespace
 
-uint64_t argmax_scratch_bytes(const gpu::DeviceInfo&, const ArgmaxArgs& args) {
-  return uint64_t{args.max_rows} * div_up(args.vocab, kChunk) * 8;  // (key, id)
-}
-
-base::Result<void> argmax(const gpu::DeviceInfo& device, const ArgmaxArgs& args,
-                          std::vector<KernelCall>& out) {
-  const uint32_t parts = div_up(args.vocab, kChunk);
-  if (args.vocab == 0 || parts > device.limits.max_workgroups_per_dimension) {
-    return base::fail(
-        base::ErrorCode::kInvalidArgument,
-        fmt::format("Argmax {} has rows of {} logits; 1 to {} can be compared.", args.label,
-                    args.vocab, uint64_t{device.limits.max_workgroups_per_dimension} * kChunk));
+std::vector<uint32_t> sampling_words(std::span<const SamplingParams> outputs) {
+  constexpr size_t kRowWords = sizeof(SampleRow) / sizeof(uint32_t);
+  std::vector<uint32_t> words(kMaxBatch * kRowWords);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const SampleRow row = sample_row(outputs[i]);
+    std::memcpy(&words[i * kRowWords], &row, sizeof row);
+    if (row.n_bias == 0) continue;
+    words.resize(kMaxBatch * kRowWords + i * kMaxLogitBias * 2);
+    for (const auto& [id, value] : outputs[i].logit_bias) {
+      words.push_back(static_cast<uint32_t>(id));
+      words.push_back(std::bit_cast<uint32_t>(value));
+    }
   }
-  Describe(args.label, "sample/argmax.wgsl")
-      .arena("B_LOGITS", args.logits)
-      .arena("B_PARTS", args.scratch)
-      .number("VOCAB", args.vocab)
-      .number("CHUNK", kChunk)
-      .number("PARTS", parts)
-      .number("WG", kWorkgroup)
-      .grid({Extent::kOne, parts, 1}, {Extent::kOutputs})
-      .add_to(out);
-  Describe(args.label + ".best", "sample/argmax.wgsl")
-      .arena("B_PARTS", args.scratch)
-      .arena("B_IDS", args.ids)
-      .number("PARTS", parts)
-      .number("WG", kWorkgroup)
-      .grid({}, {Extent::kOutputs})
-      .add_to(out);
-  return {};
+  return words;
 }
 
-base::Result<void> advance(const gpu::DeviceInfo&, const AdvanceArgs& args,
-                           std::vector<KernelCall>& out) {
-  Describe(args.label, "sample/advance.wgsl")
+bool cuts(std::span<const SamplingParams> outputs, uint32_t vocab) {
+  return std::ranges::any_of(
+      outputs, [&](const SamplingParams& params) { return sample_row(params).cuts(vocab); });
+}
+
+uint64_t sample_scratch_bytes(const SampleArgs& args) { return scratch_of(args).bytes; }
+
+base::Result<void> sample(const gpu::DeviceInfo&, const SampleArgs& args,
+                          std::vector<KernelCall>& out) {
+  if (args.vocab == 0 || args.vocab > kMaxVocab) {
+    return base::fail(base::ErrorCode::kInvalidArgument,
+                      fmt::format("{} would choose among {} tokens; 1 to {} are possible.",
+                                  args.label, args.vocab, kMaxVocab));
+  }
+  const Scratch scratch = scratch_of(args);
+  const uint32_t chunks = div_up(args.vocab, kChunk);
+  const uint32_t group = group_ids(args.vocab), groups = div_up(args.vocab, group);
+  Describe(args.label + ".scan", "sample/scan.wgsl")
+      .constant("B_STEP", args.step)
+      .constant("B_SAMPLING", args.sampling)
+      .constant("B_HISTORY", args.history)
+      .arena("B_LOGITS", args.logits)
+      .arena("B_MAXIMA", scratch.maxima)
+      .number("VOCAB", args.vocab)
+      .number("CONTEXT", args.context)
+      .number("GROUP", group)
+      .number("GROUPS", groups)
+      .number("MAX_ROWS", kMaxBatch)
+      .number("MAX_BIAS", kMaxLogitBias)
+      .number("WG", kWorkgroup)
+      .grid({Extent::kOne, chunks, 1}, {Extent::kOutputs})
+      .add_to(out);
+  Describe(args.label + ".cut", "sample/cut.wgsl")
+      .constant("B_SAMPLING", args.sampling)
+      .arena("B_KEYS", args.logits)
+      .arena("B_MAXIMA", scratch.maxima)
+      .arena("B_CUTS", scratch.cuts)
+      .number("VOCAB", args.vocab)
+      .number("GROUP", group)
+      .number("GROUPS", groups)
+      .grid({Extent::kOutputs}, {Extent::kIfCut})
+      .add_to(out);
+  Describe(args.label + ".draw", "sample/draw.wgsl")
+      .constant("B_STEP", args.step)
+      .constant("B_SAMPLING", args.sampling)
+      .arena("B_KEYS", args.logits)
+      .arena("B_MAXIMA", scratch.maxima)
+      .arena("B_CUTS", scratch.cuts)
+      .arena("B_PARTS", scratch.parts)
+      .number("VOCAB", args.vocab)
+      .number("GROUPS", groups)
+      .number("PARTS", chunks)
+      .number("WG", kWorkgroup)
+      .grid({Extent::kOne, chunks, 1}, {Extent::kOutputs})
+      .add_to(out);
+  Describe(args.label + ".advance", "sample/advance.wgsl")
       .arena("B_STEP", args.step)
+      .arena("B_PARTS", scratch.parts)
+      .arena("B_HISTORY", args.history)
       .arena("B_IDS", args.ids)
-      .number("MAX_BATCH", kMaxBatch)
+      .number("PARTS", chunks)
+      .number("CONTEXT", args.context)
+      .number("MAX_ROWS", kMaxBatch)
+      .number("WG", kWorkgroup)
       .number("WHOLE_TOKENS", kWholeTokens)
       .number("SPLIT_TOKENS", kSplitTokens)
       .grid({})

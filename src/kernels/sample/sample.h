@@ -1,34 +1,48 @@
-// Greedy choice on the GPU and the chaining of steps without a round trip.
-//   argmax: id[i] = index of the largest of logits[i, :] (the lowest index among equals)
-//   logits [n_outputs, vocab] f32     ids [n_outputs] u32
-// advance: for decode steps where row i is output i: writes ids[i] into the step buffer as row i's
-// next token, adds 1 to its position, and sets the splits of attention for the step so made.
+// Choosing tokens on the GPU, and the chaining of steps without a round trip. sampling.h defines
+// the choice; this is how it runs, for up to kMaxBatch outputs with parameters of their own:
+//   scan     bias and penalties, keys, the largest key of each group of ids
+//   cut      the threshold of top-k and top-p; left out when no row has one (StepShape::cuts)
+//   draw     the best score of each chunk of ids
+//   advance  the best of all is the id: ids[i], the next step's row i, and part of the history
+// ids are those of the step's outputs, in their order; the logits are overwritten.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "kernels/common/call.h"
+#include "kernels/sample/sampling.h"
 
 namespace puna::kernels {
 
-constexpr uint32_t kMaxBatch = 16;  // rows of the largest decode class
+constexpr uint32_t kMaxBatch = 16;        // rows of the largest decode class
+constexpr uint32_t kMaxVocab = 1u << 19;  // that sums of the cut have room for
 
-struct ArgmaxArgs {
+// Layout of the sampling buffer: SampleRow[kMaxBatch], by output, then pairs (id, f32 value)
+// [kMaxBatch, kMaxLogitBias].
+constexpr uint64_t kSamplingBytes =
+    kMaxBatch * (sizeof(SampleRow) + uint64_t{kMaxLogitBias} * 2 * sizeof(uint32_t));
+// Its words from the start, for these outputs (at most kMaxBatch), as far as they are used.
+std::vector<uint32_t> sampling_words(std::span<const SamplingParams> outputs);
+// Whether a step that samples by these has StepShape::cuts.
+bool cuts(std::span<const SamplingParams> outputs, uint32_t vocab);
+
+struct SampleArgs {
   std::string label;
-  Slice step = {}, logits = {}, ids = {};
-  Slice scratch = {};  // of argmax_scratch_bytes()
+  Slice step = {};
+  Slice sampling = {};  // of kSamplingBytes
+  Slice history = {};   // u32 [n_sequences, context]: tokens by sequence and position; read within
+                        // the windows of penalties
+  Slice logits = {};    // [n_outputs, vocab] f32
+  Slice ids = {};       // u32 [kMaxBatch]
+  Slice scratch = {};   // of sample_scratch_bytes()
   uint32_t vocab = 0;
+  uint32_t context = 0;
   uint32_t max_rows = 1;
 };
-uint64_t argmax_scratch_bytes(const gpu::DeviceInfo& device, const ArgmaxArgs& args);
-base::Result<void> argmax(const gpu::DeviceInfo& device, const ArgmaxArgs& args,
+uint64_t sample_scratch_bytes(const SampleArgs& args);
+// Errors: kInvalidArgument for a vocabulary of more than kMaxVocab tokens.
+base::Result<void> sample(const gpu::DeviceInfo& device, const SampleArgs& args,
                           std::vector<KernelCall>& out);
-
-struct AdvanceArgs {
-  std::string label;
-  Slice step = {}, ids = {};
-};
-base::Result<void> advance(const gpu::DeviceInfo& device, const AdvanceArgs& args,
-                           std::vector<KernelCall>& out);
 
 }  // namespace puna::kernels

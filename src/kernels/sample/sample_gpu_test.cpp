@@ -1,4 +1,4 @@
-// argmax.wgsl against sample_ref.h, and advance.wgsl, on an adapter.
+// The kernels of sample.h against the CPU, token for token, on an adapter.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -8,89 +8,227 @@
 #include "kernels/common/step.h"
 #include "kernels/common/test_util.h"
 #include "kernels/sample/sample.h"
-#include "kernels/sample/sample_ref.h"
+#include "kernels/sample/sample_cases.h"
+#include "kernels/sample/sample_cpu.h"
 #include "kernels/testing/gpu_harness.h"
 
 namespace puna::kernels {
 namespace {
 
-std::vector<uint32_t> argmax_gpu(test::GpuHarness& gpu, const std::vector<float>& logits,
-                                 uint32_t n_rows) {
-  ArgmaxArgs args;
-  args.label = "argmax";
-  args.logits = gpu.upload(logits);
-  args.ids = gpu.output(n_rows * 4);
-  args.vocab = static_cast<uint32_t>(logits.size() / n_rows);
-  args.max_rows = n_rows;
-  args.scratch = gpu.output(argmax_scratch_bytes(gpu.info(), args));
-  std::vector<KernelCall> calls;
-  REQUIRE(argmax(gpu.info(), args, calls));
-  gpu.run(calls, {.n_tokens = n_rows, .n_outputs = n_rows});
-  return gpu.read<uint32_t>(args.ids);
-}
+constexpr uint32_t kContext = 512;
 
-TEST_CASE("argmax on the GPU finds the largest logit of each row at any vocabulary size") {
-  const auto gpu = test::GpuHarness::open();
-  if (!gpu) return;
-  for (const uint32_t vocab : {1u, 2u, 255u, 2047u, 2048u, 2049u, 49153u, 262144u}) {
-    CAPTURE(vocab);
-    const std::vector<float> logits = test::normal(size_t{3} * vocab, vocab);
-    std::vector<uint32_t> want(3);
-    argmax_ref(logits.data(), 3, vocab, want.data());
-    CHECK(argmax_gpu(*gpu, logits, 3) == want);
+// A step of up to 16 outputs whose tokens are chosen again and again.
+class Choice {
+ public:
+  Choice(test::GpuHarness& gpu, uint32_t vocab, std::vector<SamplingParams> params)
+      : gpu_(gpu), params_(std::move(params)) {
+    const auto n = static_cast<uint32_t>(params_.size());
+    args_.label = "sample";
+    args_.vocab = vocab;
+    args_.context = kContext;
+    args_.max_rows = n;
+    args_.step = gpu.upload(std::vector<uint32_t>(kStepWords));
+    std::vector<uint32_t> words = sampling_words(params_);
+    words.resize(kSamplingBytes / sizeof(uint32_t));
+    args_.sampling = gpu.upload(words);
+    args_.history = gpu.upload(std::vector<uint32_t>(size_t{n} * kContext));
+    args_.logits = gpu.upload(std::vector<float>(size_t{n} * vocab));
+    args_.ids = gpu.output(kMaxBatch * sizeof(uint32_t));
+    args_.scratch = gpu.output(sample_scratch_bytes(args_));
+    REQUIRE(sample(gpu.info(), args_, calls_));
+  }
+
+  // Row i continues texts[i], in a sequence of its own.
+  std::vector<int32_t> gpu(const std::vector<float>& logits,
+                           const std::vector<std::vector<int32_t>>& texts) {
+    const auto n = static_cast<uint32_t>(params_.size());
+    std::vector<uint32_t> step(kStepWords), history(size_t{n} * kContext);
+    step[kStepTokenCount] = step[kStepOutputCount] = n;
+    for (uint32_t i = 0; i < n; ++i) {
+      step[kStepPositions + i] = static_cast<uint32_t>(texts[i].size()) - 1;
+      step[kStepSequences + i] = n - 1 - i;
+      step[kStepOutputRows + i] = i;
+      std::copy(texts[i].begin(), texts[i].end(),
+                history.begin() + static_cast<ptrdiff_t>(size_t{n - 1 - i} * kContext));
+    }
+    gpu_.write(args_.step, std::as_bytes(std::span(step)));
+    gpu_.write(args_.history, std::as_bytes(std::span(history)));
+    gpu_.write(args_.logits, std::as_bytes(std::span(logits)));
+    gpu_.run(calls_, {.n_tokens = n, .n_outputs = n, .cuts = cuts(params_, args_.vocab)});
+    auto ids = gpu_.read<int32_t>(args_.ids);
+    ids.resize(n);
+    return ids;
+  }
+  std::vector<int32_t> cpu(const std::vector<float>& logits,
+                           const std::vector<std::vector<int32_t>>& texts) {
+    std::vector<int32_t> ids;
+    for (size_t i = 0; i < params_.size(); ++i) {
+      ids.push_back(sampler_.sample(params_[i],
+                                    std::span(logits).subspan(i * args_.vocab, args_.vocab),
+                                    texts[i], static_cast<uint32_t>(texts[i].size())));
+    }
+    return ids;
+  }
+
+ private:
+  test::GpuHarness& gpu_;
+  std::vector<SamplingParams> params_;
+  SampleArgs args_;
+  std::vector<KernelCall> calls_;
+  CpuSampler sampler_;
+};
+
+// Compares n draws of random logits, 16 rows of different parameters at a time.
+void compare(test::GpuHarness& gpu, uint32_t vocab, uint32_t n, float deviation) {
+  CAPTURE(vocab);
+  Choice choice(gpu, vocab, test::sampling_cases(vocab));
+  for (uint32_t draw = 0; draw < n; draw += 16) {
+    const auto logits = test::normal(size_t{16} * vocab, draw + vocab, deviation);
+    std::vector<std::vector<int32_t>> texts;
+    for (uint32_t i = 0; i < 16; ++i)
+      texts.push_back(test::sampling_text(vocab, 1 + (draw * 7 + i * 31) % (kContext - 1), draw));
+    REQUIRE(choice.gpu(logits, texts) == choice.cpu(logits, texts));
   }
 }
 
-TEST_CASE("argmax on the GPU takes the lowest of equals and passes over NaN") {
+TEST_CASE("10,000 draws on the GPU are those of the CPU, row by row with parameters of its own") {
   const auto gpu = test::GpuHarness::open();
   if (!gpu) return;
-  const uint32_t vocab = 5000;
-  const auto row = [&](float fill) { return std::vector<float>(vocab, fill); };
-  std::vector<float> v = row(1.0f);
-  CHECK(argmax_gpu(*gpu, v, 1)[0] == 0);
-  v = row(-2.0f);
-  v[4999] = v[2048] = v[2047] = 3.0f;
-  CHECK(argmax_gpu(*gpu, v, 1)[0] == 2047);
-  v = row(-1.0f);
-  v[10] = -0.0f;
-  v[3000] = 0.0f;
-  CHECK(argmax_gpu(*gpu, v, 1)[0] == 10);
-  v = row(-INFINITY);
-  v[4000] = NAN;
-  v[100] = -NAN;
-  CHECK(argmax_gpu(*gpu, v, 1)[0] == 0);
-  v[0] = NAN;
-  CHECK(argmax_gpu(*gpu, v, 1)[0] == 1);
-  v[77] = INFINITY;
-  CHECK(argmax_gpu(*gpu, v, 1)[0] == 77);
-  CHECK(argmax_gpu(*gpu, row(NAN), 1)[0] == 0);
+  compare(*gpu, 2003, 10'000, 4.0f);
 }
 
-TEST_CASE("advance on the GPU chains rows into the next step and counts its splits as the host") {
+TEST_CASE("draws with nothing but what every WebGPU has are those of the CPU") {
+  const auto gpu = test::GpuHarness::open(test::Features::kBaseline);
+  if (!gpu) return;
+  compare(*gpu, 1501, 1'000, 3.0f);
+}
+
+TEST_CASE("draws at any vocabulary size are those of the CPU") {
   const auto gpu = test::GpuHarness::open();
   if (!gpu) return;
+  for (const uint32_t vocab : {1u, 2u, 3u, 127u, 129u, 1023u, 1025u, 49153u, 262144u, 300001u})
+    compare(*gpu, vocab, 32, vocab % 2 == 0 ? 2.0f : 6.0f);
+}
+
+TEST_CASE("equal logits, NaN and infinities are chosen from as on the CPU") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  for (const uint32_t vocab : {129u, 3000u}) {
+    CAPTURE(vocab);
+    Choice choice(*gpu, vocab, test::sampling_cases(vocab));
+    const auto compare_logits = [&](const std::vector<float>& logits) {
+      const std::vector<std::vector<int32_t>> texts(16, test::sampling_text(vocab, 100, 1));
+      CHECK(choice.gpu(logits, texts) == choice.cpu(logits, texts));
+    };
+    const auto filled = [&](float value) { return std::vector<float>(size_t{16} * vocab, value); };
+    auto v = filled(1.5f);  // all equal
+    compare_logits(v);
+    for (size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>(i % 5);  // many equal
+    compare_logits(v);
+    compare_logits(filled(NAN));
+    compare_logits(filled(-INFINITY));
+    compare_logits(filled(INFINITY));
+    v = filled(-INFINITY);
+    for (size_t i = 0; i < v.size(); i += 128) v[i] = NAN;
+    compare_logits(v);
+    for (size_t i = 77; i < v.size(); i += 129) v[i] = -3e38f;
+    compare_logits(v);
+    v = test::normal(v.size(), 3);
+    for (size_t i = 5; i < v.size(); i += 100) v[i] = i % 3 == 0 ? NAN : -NAN;
+    compare_logits(v);
+    for (size_t i = 7; i < v.size(); i += 1000) v[i] = INFINITY;
+    compare_logits(v);
+    v = filled(1e-39f);  // too small for a normal f32
+    for (size_t i = 0; i < v.size(); i += 2) v[i] = -1e-40f;
+    compare_logits(v);
+    v = test::normal(v.size(), 4, 1e38f);
+    compare_logits(v);
+  }
+}
+
+TEST_CASE("draws of the GPU follow the softmax: chi-square over 10,000 draws") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  const uint32_t vocab = 6;
+  const std::vector<float> row = {0, 1, 2, -1, 0.5f, 1.25f};
+  SamplingParams params;
+  params.temperature = 0.7f;
+  params.top_k = 0;
+  params.top_p = 1;
+  params.min_p = 0;
+  std::vector<SamplingParams> all(16, params);
+  std::vector<float> logits;
+  for (size_t i = 0; i < all.size(); ++i) logits.insert(logits.end(), row.begin(), row.end());
+  std::vector<double> counts(vocab);
+  constexpr uint32_t kDraws = 10'000;
+  for (uint32_t draw = 0; draw < kDraws;) {
+    for (size_t i = 0; i < all.size(); ++i) all[i].seed = draw + i;
+    Choice choice(*gpu, vocab, all);
+    for (uint32_t position = 1; position <= 25; ++position, draw += 16) {
+      const std::vector<std::vector<int32_t>> texts(16, std::vector<int32_t>(position));
+      for (int32_t id : choice.gpu(logits, texts)) ++counts[static_cast<size_t>(id)];
+    }
+  }
+  double total = 0, chi2 = 0;
+  for (float l : row) total += std::exp(l / 0.7);
+  for (uint32_t i = 0; i < vocab; ++i) {
+    const double expected = kDraws * std::exp(row[i] / 0.7) / total;
+    chi2 += (counts[i] - expected) * (counts[i] - expected) / expected;
+  }
+  CHECK(chi2 < 20.52);  // 5 degrees of freedom, p = 0.001
+}
+
+TEST_CASE("a choice makes the next step: one row an output, in its place, with the host's splits") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  const uint32_t vocab = 300;
   for (const uint32_t limit : {1u, 4u, 64u}) {
-    for (const uint32_t position : {0u, 116u, 117u, 500u, 9000u}) {
+    for (const uint32_t position : {0u, 116u, 117u, 300u}) {
+      // Rows of two prompts and a decode; the last row of each is an output.
       std::vector<uint32_t> step(kStepWords, 77);
-      step[kStepTokenCount] = 3;
+      step[kStepTokenCount] = 7;
+      step[kStepOutputCount] = 3;
       step[kStepSplitLimit] = limit;
-      for (uint32_t i = 0; i < 3; ++i) step[kStepPositions + i] = position + 5 * i;
-      AdvanceArgs args;
-      args.label = "advance";
+      const uint32_t rows[] = {2, 3, 6}, sequences[] = {4, 1, 0};
+      for (uint32_t i = 0; i < 3; ++i) {
+        step[kStepOutputRows + i] = rows[i];
+        step[kStepPositions + rows[i]] = position + 5 * i;
+        step[kStepSequences + rows[i]] = sequences[i];
+      }
+      std::vector<float> logits(size_t{3} * vocab);
+      for (uint32_t i = 0; i < 3; ++i) logits[i * vocab + 100 * i + 5] = 1;
+      SamplingParams greedy;
+      greedy.temperature = 0;
+      std::vector<uint32_t> words = sampling_words(std::vector<SamplingParams>(3, greedy));
+      words.resize(kSamplingBytes / sizeof(uint32_t));
+      std::vector<uint32_t> history(size_t{5} * kContext, 9);
+      SampleArgs args;
+      args.label = "sample";
+      args.vocab = vocab;
+      args.context = kContext;
+      args.max_rows = 3;
       args.step = gpu->upload(step);
-      args.ids = gpu->upload(std::vector<uint32_t>{5, 6, 7, 8, 9});
+      args.sampling = gpu->upload(words);
+      args.history = gpu->upload(history);
+      args.logits = gpu->upload(logits);
+      args.ids = gpu->output(kMaxBatch * sizeof(uint32_t));
+      args.scratch = gpu->output(sample_scratch_bytes(args));
       std::vector<KernelCall> calls;
-      REQUIRE(advance(gpu->info(), args, calls));
-      gpu->run(calls, {.n_tokens = 3});
-      gpu->run(calls, {.n_tokens = 3});
+      REQUIRE(sample(gpu->info(), args, calls));
+      gpu->run(calls, {.n_tokens = 7, .n_outputs = 3});
 
       std::vector<uint32_t> want = step;
+      want[kStepTokenCount] = 3;
       for (uint32_t i = 0; i < 3; ++i) {
-        want[kStepTokens + i] = 5 + i;
-        want[kStepPositions + i] = position + 5 * i + 2;
+        want[kStepTokens + i] = 100 * i + 5;
+        want[kStepPositions + i] = position + 5 * i + 1;
+        want[kStepSequences + i] = sequences[i];
+        want[kStepOutputRows + i] = i;
+        history[sequences[i] * kContext + position + 5 * i + 1] = 100 * i + 5;
       }
-      want[kStepSplitCount] = attention_splits(limit, want[kStepPositions + 2] + 1).n_splits;
+      want[kStepSplitCount] = attention_splits(limit, position + 12).n_splits;
       CHECK(gpu->read<uint32_t>(args.step) == want);
+      CHECK(gpu->read<uint32_t>(args.history) == history);
     }
   }
 }

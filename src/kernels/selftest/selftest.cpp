@@ -16,6 +16,7 @@
 #include "kernels/norm/norm_parts_ref.h"
 #include "kernels/norm/norm_ref.h"
 #include "kernels/rope/rope_ref.h"
+#include "kernels/sample/sample_ref.h"
 #include "kernels/ssd/ssd_ref.h"
 #include "quant/random_rows.h"
 
@@ -119,7 +120,7 @@ class Runner {
       PUNA_TRY(ssd(rows));
       PUNA_TRY(delta(rows));
     }
-    for (const uint32_t vocab : {97u, 32000u, 128256u}) PUNA_TRY(argmax(vocab));
+    for (const uint32_t vocab : {97u, 32000u, 128256u}) PUNA_TRY(sample(vocab));
     return std::move(results_);
   }
 
@@ -486,20 +487,42 @@ class Runner {
     return record_state("delta", "4 heads of 128x128", rows, y, expected, state, expected_state);
   }
 
-  Result<void> argmax(uint32_t vocab) {
-    if (!wanted("argmax", "f32")) return {};
-    const uint32_t n_rows = 3;
-    auto logits = normal(size_t{n_rows} * vocab, 18);
-    logits[vocab - 1] = logits[7] = 50;  // equal: the lower id wins
+  Result<void> sample(const char* type, const SamplingParams& params, uint32_t vocab) {
+    if (!wanted("sample", type)) return {};
+    const uint32_t n_rows = 8;
+    auto logits = normal(size_t{n_rows} * vocab, 18, 0, 3);
+    logits[vocab - 1] = logits[7] = 50;  // equal
+    logits[5] = NAN;
+    std::vector<SamplingParams> all(n_rows, params);
+    std::vector<std::vector<int32_t>> texts(n_rows);
     std::vector<int32_t> ids(n_rows);
-    PUNA_TRY(backend_.argmax(logits.data(), n_rows, vocab, ids.data()));
-    std::vector<float> got(ids.begin(), ids.end()), expected;
-    for (uint32_t t = 0; t < n_rows; ++t) {
-      const auto row = logits.begin() + static_cast<ptrdiff_t>(size_t{t} * vocab);
-      expected.push_back(static_cast<float>(std::max_element(row, row + vocab) - row));
+    std::vector<float> expected;
+    for (uint32_t i = 0; i < n_rows; ++i) {
+      all[i].seed = i;
+      for (uint32_t t = 0; t <= 40 * i; ++t)
+        texts[i].push_back(static_cast<int32_t>(t * 2654435761u % vocab));
+      expected.push_back(
+          static_cast<float>(sample_ref(all[i], std::span(logits).subspan(size_t{i} * vocab, vocab),
+                                        texts[i], static_cast<uint32_t>(texts[i].size()))));
     }
-    return record("argmax", "f32", fmt::format("{} rows of {}", n_rows, vocab), nmse(got, expected),
-                  0);
+    PUNA_TRY(backend_.sample(all, texts, logits, ids));
+    return record("sample", type, fmt::format("{} rows of {}", n_rows, vocab),
+                  nmse(std::vector<float>(ids.begin(), ids.end()), expected), 0);
+  }
+  Result<void> sample(uint32_t vocab) {
+    SamplingParams greedy, plain, top_p, adjusted;
+    greedy.temperature = 0;
+    for (SamplingParams* p : {&plain, &top_p, &adjusted}) *p = {.top_k = 0, .top_p = 1, .min_p = 0};
+    top_p.top_p = 0.9f;
+    adjusted.repeat_penalty = 1.2f;
+    adjusted.presence_penalty = 0.5f;
+    adjusted.frequency_penalty = 0.1f;
+    adjusted.logit_bias = {{3, -INFINITY}, {9, 4.5f}};
+    PUNA_TRY(sample("greedy", greedy, vocab));
+    PUNA_TRY(sample("temperature", plain, vocab));
+    PUNA_TRY(sample("top-p", top_p, vocab));
+    PUNA_TRY(sample("all cuts", {}, vocab));
+    return sample("penalties", adjusted, vocab);
   }
 
   SelftestBackend& backend_;

@@ -24,6 +24,7 @@
 #include "kernels/norm/norm.h"
 #include "kernels/norm/norm_parts.h"
 #include "kernels/rope/rope.h"
+#include "kernels/sample/sampling.h"
 #include "kernels/ssd/ssd.h"
 #include "quant/quant.h"
 
@@ -86,8 +87,10 @@ class SelftestBackend {
   virtual base::Result<void> conv(const ConvCpuArgs& args) = 0;
   virtual base::Result<void> ssd(const SsdCpuArgs& args) = 0;
   virtual base::Result<void> delta(const DeltaCpuArgs& args) = 0;
-  virtual base::Result<void> argmax(const float* logits, uint32_t n_rows, uint32_t vocab,
-                                    int32_t* ids) = 0;
+  // Row i continues texts[i] by params[i]: logits [rows, vocab], ids [rows].
+  virtual base::Result<void> sample(std::span<const SamplingParams> params,
+                                    std::span<const std::vector<int32_t>> texts,
+                                    std::span<const float> logits, std::span<int32_t> ids) = 0;
 };
 
 std::unique_ptr<SelftestBackend> selftest_cpu(base::ThreadPool& pool);

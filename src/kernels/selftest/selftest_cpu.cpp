@@ -2,6 +2,7 @@
 #include <new>
 
 #include "kernels/embed/embed.h"
+#include "kernels/sample/sample_cpu.h"
 #include "kernels/selftest/selftest.h"
 
 namespace puna::kernels {
@@ -116,10 +117,14 @@ class CpuBackend : public SelftestBackend {
     delta_cpu(pool_, args);
     return {};
   }
-  Result<void> argmax(const float* logits, uint32_t n_rows, uint32_t vocab, int32_t* ids) override {
-    for (uint32_t t = 0; t < n_rows; ++t) {
-      const float* row = logits + uint64_t{t} * vocab;
-      ids[t] = static_cast<int32_t>(std::max_element(row, row + vocab) - row);
+  Result<void> sample(std::span<const SamplingParams> params,
+                      std::span<const std::vector<int32_t>> texts, std::span<const float> logits,
+                      std::span<int32_t> ids) override {
+    CpuSampler sampler;
+    const size_t vocab = logits.size() / ids.size();
+    for (size_t i = 0; i < ids.size(); ++i) {
+      ids[i] = sampler.sample(params[i], logits.subspan(i * vocab, vocab), texts[i],
+                              static_cast<uint32_t>(texts[i].size()));
     }
     return {};
   }

@@ -438,22 +438,36 @@ class GpuBackend : public SelftestBackend {
           return calls;
         });
   }
-  Result<void> argmax(const float* logits, uint32_t n_rows, uint32_t vocab, int32_t* ids) override {
+  Result<void> sample(std::span<const SamplingParams> params,
+                      std::span<const std::vector<int32_t>> texts, std::span<const float> logits,
+                      std::span<int32_t> ids) override {
     Workbench bench(device_);
-    ArgmaxArgs a;
-    a.label = "argmax";
-    PUNA_TRY(a.step, bench.step(n_rows));
-    PUNA_TRY(a.logits, bench.upload(logits, uint64_t{n_rows} * vocab));
-    PUNA_TRY(a.ids, bench.output(kMaxBatch));
-    a.vocab = vocab;
+    const auto n_rows = static_cast<uint32_t>(ids.size());
+    SampleArgs a;
+    a.label = "sample";
+    a.vocab = static_cast<uint32_t>(logits.size() / n_rows);
     a.max_rows = batch_class(n_rows);
-    if (const uint64_t bytes = argmax_scratch_bytes(device_.info(), a); bytes > 0) {
-      PUNA_TRY(a.scratch, bench.output(bytes / 4));
+    for (const auto& text : texts) a.context = std::max(a.context, uint32_t(text.size()) + 1);
+    std::vector<uint32_t> step(kStepWords), history(size_t{n_rows} * a.context);
+    step[kStepTokenCount] = step[kStepOutputCount] = n_rows;
+    for (uint32_t i = 0; i < n_rows; ++i) {
+      step[kStepPositions + i] = static_cast<uint32_t>(texts[i].size()) - 1;
+      step[kStepSequences + i] = step[kStepOutputRows + i] = i;
+      std::ranges::copy(texts[i], history.begin() + ptrdiff_t(size_t{i} * a.context));
     }
+    std::vector<uint32_t> words = sampling_words(params);
+    words.resize(kSamplingBytes / sizeof(uint32_t));
+    PUNA_TRY(a.step, bench.upload(std::span<const uint32_t>(step)));
+    PUNA_TRY(a.sampling, bench.upload(std::span<const uint32_t>(words)));
+    PUNA_TRY(a.history, bench.upload(std::span<const uint32_t>(history)));
+    PUNA_TRY(a.logits, bench.upload(logits));
+    PUNA_TRY(a.ids, bench.output(kMaxBatch));
+    PUNA_TRY(a.scratch, bench.output(sample_scratch_bytes(a) / 4));
     std::vector<KernelCall> calls;
-    PUNA_TRY(kernels::argmax(device_.info(), a, calls));
-    PUNA_TRY(bench.run(calls, {n_rows, n_rows, 1}));
-    return bench.read(a.ids, ids, n_rows);
+    PUNA_TRY(kernels::sample(device_.info(), a, calls));
+    PUNA_TRY(
+        bench.run(calls, {.n_tokens = n_rows, .n_outputs = n_rows, .cuts = cuts(params, a.vocab)}));
+    return bench.read(a.ids, ids.data(), n_rows);
   }
 
  private:

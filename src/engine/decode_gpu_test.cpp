@@ -1,0 +1,300 @@
+// Decoding on an adapter (software Vulkan will do) with tiny models: the text does not depend on
+// how many steps are in flight, what else is in the batch, or the device; nothing is allocated
+// while it goes on.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "engine/engine.h"
+#include "gpu/native/native.h"
+#include "models/testing/tiny_model.h"
+
+using namespace puna;
+using engine::Engine;
+
+namespace {
+
+constexpr uint32_t kVocab = 1003;
+constexpr double kLongestChains = 1e9;
+
+// Counts what a device holds.
+class CountingDevice : public gpu::Device {
+ public:
+  explicit CountingDevice(std::unique_ptr<gpu::Device> device) : device_(std::move(device)) {}
+
+  const gpu::DeviceInfo& info() const override { return device_->info(); }
+  base::Result<gpu::BufferId> create_buffer(uint64_t bytes, gpu::BufferUse use,
+                                            std::string_view label) override {
+    PUNA_TRY(const gpu::BufferId id, device_->create_buffer(bytes, use, label));
+    buffers_[id.value] = bytes;
+    ++n_created_;
+    return id;
+  }
+  void destroy_buffer(gpu::BufferId buffer) override {
+    buffers_.erase(buffer.value);
+    device_->destroy_buffer(buffer);
+  }
+  void create_pipeline(gpu::PipelineDesc desc, gpu::PipelineDone done) override {
+    device_->create_pipeline(std::move(desc), std::move(done));
+  }
+  base::Result<gpu::BindGroupId> create_bind_group(
+      gpu::PipelineId pipeline, std::span<const gpu::Binding> bindings) override {
+    ++n_created_;
+    return device_->create_bind_group(pipeline, bindings);
+  }
+  void destroy_bind_group(gpu::BindGroupId group) override { device_->destroy_bind_group(group); }
+  base::Result<void> write_buffer(gpu::BufferId buffer, uint64_t offset,
+                                  std::span<const std::byte> bytes) override {
+    return device_->write_buffer(buffer, offset, bytes);
+  }
+  base::Result<gpu::SubmitId> submit(const gpu::CommandList& list) override {
+    ++n_submits_;
+    return device_->submit(list);
+  }
+  void read_back(gpu::BufferId buffer, uint64_t offset, std::span<std::byte> out,
+                 gpu::ReadDone done) override {
+    device_->read_back(buffer, offset, out, std::move(done));
+  }
+  base::Result<void> wait(gpu::SubmitId submit) override { return device_->wait(submit); }
+  void poll() override { device_->poll(); }
+  bool lost() const override { return device_->lost(); }
+
+  uint64_t bytes() const {
+    uint64_t sum = 0;
+    for (const auto& [id, bytes] : buffers_) sum += bytes;
+    return sum;
+  }
+  uint64_t n_created() const { return n_created_; }  // buffers and bind groups, ever
+  uint64_t n_submits() const { return n_submits_; }
+
+ private:
+  std::unique_ptr<gpu::Device> device_;
+  std::map<uint32_t, uint64_t> buffers_;
+  uint64_t n_created_ = 0, n_submits_ = 0;
+};
+
+// Null, said loudly, without an adapter.
+std::unique_ptr<CountingDevice> open_gpu(bool baseline = false) {
+  const auto adapters = gpu::native::adapters();
+  REQUIRE_MESSAGE(adapters.has_value(), adapters.error().text());
+  if (adapters->empty()) {
+    MESSAGE("SKIPPED: there is no native GPU adapter (not even software Vulkan)");
+    return nullptr;
+  }
+  auto device = gpu::native::open(0, {.baseline = baseline});
+  REQUIRE_MESSAGE(device.has_value(), device.error().text());
+  return std::make_unique<CountingDevice>(*std::move(device));
+}
+
+// Null device: the CPU.
+std::unique_ptr<Engine> load(std::unique_ptr<gpu::Device> device, uint32_t n_sequences = 1,
+                             double chain_ms = kLongestChains, uint32_t context = 256) {
+  fixtures::TinyShape shape;
+  shape.n_layers = 1;
+  shape.vocab = kVocab;
+  shape.context = context;
+  engine::EngineOptions options;
+  options.numerics = kernels::Numerics::kExact;
+  options.kv_type = kernels::KvType::kF32;
+  options.n_threads = 2;
+  options.n_sequences = n_sequences;
+  options.chain_ms = chain_ms;
+  auto engine = base::run_until(
+      Engine::load(fixtures::tiny_model(shape), std::move(device), std::move(options)), [] {});
+  REQUIRE_MESSAGE(engine.has_value(), engine.error().text());
+  return *std::move(engine);
+}
+
+template <class T>
+void run(Engine& engine, base::Task<base::Result<T>> task) {
+  const auto done = base::run_until(std::move(task), [&] { engine.poll(); });
+  REQUIRE_MESSAGE(done.has_value(), done.error().text());
+}
+
+std::vector<int32_t> prompt(uint32_t n, uint32_t seed = 0) {
+  std::vector<int32_t> out;
+  for (uint32_t i = 0; i < n; ++i)
+    out.push_back(static_cast<int32_t>((i * 37 + 11 + 101 * seed) % kVocab));
+  return out;
+}
+
+// One of each kind: greedy; the defaults; hot with penalties that change every step; bias.
+std::vector<kernels::SamplingParams> kinds() {
+  std::vector<kernels::SamplingParams> out(4);
+  out[0].temperature = 0;
+  out[1].seed = 3;
+  out[2].temperature = 2;
+  out[2].top_k = 300;
+  out[2].repeat_penalty = 1.5f;
+  out[2].presence_penalty = 0.5f;
+  out[2].frequency_penalty = 1;
+  out[2].repeat_last = 20;
+  out[2].seed = 77;
+  out[3].temperature = 1.2f;
+  out[3].top_k = 0;
+  out[3].min_p = 0;
+  out[3].logit_bias = {{5, 2.5f}, {900, 3}, {7, -INFINITY}};
+  return out;
+}
+
+std::vector<int32_t> generate(Engine& engine, std::vector<int32_t> tokens,
+                              const kernels::SamplingParams& sampling, uint32_t n) {
+  std::vector<int32_t> text;
+  engine::GenerateOptions options;
+  options.sampling = sampling;
+  options.max_tokens = n;
+  REQUIRE(engine.forget(0));
+  run(engine, engine.generate(0, std::move(tokens), options, {}, [&](int32_t id) {
+    text.push_back(id);
+    return true;
+  }));
+  REQUIRE(text.size() == n);
+  return text;
+}
+
+// A step at a time, through the host.
+std::vector<int32_t> generate_by_steps(Engine& engine, std::vector<int32_t> tokens,
+                                       const kernels::SamplingParams& sampling, uint32_t n) {
+  std::vector<int32_t> text;
+  REQUIRE(engine.forget(0));
+  for (uint32_t i = 0; i < n; ++i) {
+    run(engine, engine.decode({{0, tokens, sampling}}, 1, [&](std::span<const int32_t> ids) {
+      tokens = {ids[0]};
+      return true;
+    }));
+    text.push_back(tokens[0]);
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("the text is the same with one step in flight, with eight, and on the CPU") {
+  for (const bool baseline : {false, true}) {
+    auto device = open_gpu(baseline);
+    if (!device) return;
+    CountingDevice& counts = *device;
+    const auto chained = load(std::move(device));
+    const auto single = load(open_gpu(baseline), 1, /*chain_ms=*/0);
+    const auto cpu = load(nullptr);
+    for (const kernels::SamplingParams& sampling : kinds()) {
+      CAPTURE(sampling.temperature);
+      constexpr uint32_t kTokens = 60;
+      const uint64_t before = counts.n_submits();
+      const auto text = generate(*chained, prompt(40), sampling, kTokens);
+      CHECK(counts.n_submits() - before < 20);  // 1 + 1 + 2 + 2 + 4 + 4 + 8 ...
+      CHECK(generate(*single, prompt(40), sampling, kTokens) == text);
+      CHECK(generate_by_steps(*single, prompt(40), sampling, kTokens) == text);
+      CHECK(generate(*cpu, prompt(40), sampling, kTokens) == text);
+      CHECK(generate_by_steps(*cpu, prompt(40), sampling, kTokens) == text);
+    }
+  }
+}
+
+TEST_CASE("what runs on after an end token is dropped, and the next request does not see it") {
+  auto device = open_gpu();
+  if (!device) return;
+  const auto engine = load(std::move(device));
+  const kernels::SamplingParams sampling = kinds()[2];
+  const auto whole = generate(*engine, prompt(30), sampling, 40);
+  std::vector<int32_t> text;
+  engine::GenerateOptions options;
+  options.sampling = sampling;
+  REQUIRE(engine->forget(0));
+  run(*engine, engine->generate(0, prompt(30), options, {whole[25]}, [&](int32_t id) {
+    text.push_back(id);
+    return true;
+  }));
+  const auto end = std::find(whole.begin(), whole.end(), whole[25]);
+  CHECK(text == std::vector<int32_t>(whole.begin(), end));
+  CHECK(engine->n_cached(0) == 30 + text.size());
+  // Going on from what is cached gives what would have come.
+  std::vector<int32_t> rest;
+  run(*engine, engine->decode({{0, {*end}, sampling}}, 10, [&](std::span<const int32_t> ids) {
+    rest.push_back(ids[0]);
+    return true;
+  }));
+  CHECK(rest == std::vector<int32_t>(end + 1, end + 11));
+}
+
+TEST_CASE("sequences decoded together, each by its own parameters, get the text they get alone") {
+  auto device = open_gpu();
+  if (!device) return;
+  const auto alone = load(open_gpu());
+  const auto together = load(std::move(device), 4);
+  const auto cpu = load(nullptr, 4);
+  constexpr uint32_t kTokens = 24;
+  std::vector<std::vector<int32_t>> want(4);
+  std::vector<engine::BatchRow> rows;
+  for (uint32_t i = 0; i < 4; ++i) {
+    want[i] = generate(*alone, prompt(5 + 30 * i, i), kinds()[i], kTokens);
+    rows.push_back({3 - i, prompt(5 + 30 * i, i), kinds()[i]});
+  }
+  for (Engine* engine : {together.get(), cpu.get()}) {
+    // All prompts in one step, then chains; then a step with fewer rows, as when a text has ended.
+    std::vector<std::vector<int32_t>> texts(4);
+    run(*engine, engine->decode(rows, kTokens - 4, [&](std::span<const int32_t> ids) {
+      for (size_t i = 0; i < 4; ++i) texts[i].push_back(ids[i]);
+      return true;
+    }));
+    std::vector<engine::BatchRow> two = {{3, {texts[0].back()}, rows[0].sampling},
+                                         {1, {texts[2].back()}, rows[2].sampling}};
+    run(*engine, engine->decode(two, 4, [&](std::span<const int32_t> ids) {
+      texts[0].push_back(ids[0]);
+      texts[2].push_back(ids[1]);
+      return true;
+    }));
+    CHECK(texts[0] == want[0]);
+    CHECK(texts[2] == want[2]);
+    for (const size_t i : {1u, 3u})
+      CHECK(texts[i] == std::vector<int32_t>(want[i].begin(), want[i].end() - 4));
+  }
+}
+
+TEST_CASE("a prompt may join a step in which other sequences decode") {
+  auto device = open_gpu();
+  if (!device) return;
+  const auto alone = load(open_gpu());
+  const auto engine = load(std::move(device), 2);
+  const auto a = generate(*alone, prompt(20, 1), kinds()[1], 12);
+  const auto b = generate(*alone, prompt(50, 2), kinds()[2], 6);
+  std::vector<int32_t> got_a, got_b;
+  run(*engine,
+      engine->decode({{0, prompt(20, 1), kinds()[1]}}, 6, [&](std::span<const int32_t> ids) {
+        got_a.push_back(ids[0]);
+        return true;
+      }));
+  run(*engine, engine->decode({{0, {got_a.back()}, kinds()[1]}, {1, prompt(50, 2), kinds()[2]}}, 6,
+                              [&](std::span<const int32_t> ids) {
+                                got_a.push_back(ids[0]);
+                                got_b.push_back(ids[1]);
+                                return true;
+                              }));
+  CHECK(got_a == a);
+  CHECK(got_b == b);
+}
+
+TEST_CASE("device memory is allocated at load and stays as it is over 2,000 tokens") {
+  auto device = open_gpu();
+  if (!device) return;
+  CountingDevice& counts = *device;
+  const auto engine = load(std::move(device), 1, engine::kChainMs, /*context=*/2112);
+  const plan::MemoryUse use = engine->memory();
+  const uint64_t bytes = counts.bytes(), created = counts.n_created();
+  // The ring of the load is gone; what is reported beside it is all there is.
+  CHECK(bytes <= use.weights + use.kv + use.arena + use.staging);
+  CHECK(bytes >= use.weights + use.kv + use.arena);
+  uint32_t n = 0;
+  engine::GenerateOptions options;
+  options.sampling = kinds()[2];
+  options.max_tokens = 2000;
+  run(*engine, engine->generate(0, prompt(100), options, {}, [&](int32_t) {
+    ++n;
+    if (n % 100 == 0) CHECK(counts.bytes() == bytes);
+    return true;
+  }));
+  CHECK(n == 2000);
+  CHECK(counts.n_created() == created);
+}

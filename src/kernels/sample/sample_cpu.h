@@ -1,0 +1,28 @@
+// The CPU form of sampling.h.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/sample/sampling.h"
+
+namespace puna::kernels {
+
+class CpuSampler {
+ public:
+  // The token at `position`. logits [vocab]; `text` is the sequence before it, or at least the last
+  // params.repeat_last tokens of that. Ids of text and bias lie within the vocabulary.
+  int32_t sample(const SamplingParams& params, std::span<const float> logits,
+                 std::span<const int32_t> text, uint32_t position);
+
+ private:
+  void make_keys(const SamplingParams& params, const SampleRow& row, std::span<const float> logits,
+                 std::span<const int32_t> text);
+  uint32_t threshold(const SampleRow& row, uint32_t top);
+
+  std::vector<uint32_t> keys_;  // by id
+  std::vector<uint32_t> kept_;  // keys that stay, for the cuts
+};
+
+}  // namespace puna::kernels

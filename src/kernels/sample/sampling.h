@@ -1,0 +1,78 @@
+// What a request says about choosing tokens, and what every device makes of it. The one definition;
+// sample_ref.h
+// says in plain words which tokens stay; sample_cpu.cpp and the templates of sample.h make the
+// choice and agree to the last bit.
+//
+// From the logits of the token at position n of a sequence:
+//   1. logit bias:  l += bias[id]; -inf forbids the token.
+//   2. penalties, for ids among the `repeat_last` tokens before n (c times): l = l > 0 ? l / repeat
+//      : l * repeat, then l -= c * frequency + presence.
+//   3. top-k:  the k largest l stay.
+//   4. top-p:  of those the fewest largest whose softmax at temperature 1 reaches p.
+//   5. min-p:  of those the ones of at least min_p times the largest probability.
+//   6. the draw, with probability softmax(l / temperature); at temperature 0 the largest l, the
+//      lowest id among equals.
+// The order is that of llama.cpp and ollama, so that settings carry over; cuts come before the
+// temperature, so that a high one does not let in what the model holds for impossible. Tokens of
+// equal l stay or go together: the choice does not depend on how ids are numbered.
+//
+// NaN is never chosen while there is a number. Bias and penalties are f32 sums and products, one
+// rounding each; from there on everything is integers (arithmetic.h), which no compiler or driver
+// rounds its own way. The draw is Gumbel's: the largest of l / temperature + noise, with noise from
+// Philox (seed; n, id), so draws need no state, and neither the device nor what else is in its
+// batch changes a text.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace puna::kernels {
+
+constexpr uint32_t kMaxLogitBias = 1024;  // tokens with a bias in one request
+
+struct SamplingParams {
+  float temperature = 0.8f;        // 0 = greedy
+  uint32_t top_k = 40;             // 0 = off
+  float top_p = 0.95f;             // 1 = off
+  float min_p = 0.05f;             // 0 = off
+  float repeat_penalty = 1.0f;     // 1 = off (Keskar et al. 2019)
+  float presence_penalty = 0.0f;   // 0 = off
+  float frequency_penalty = 0.0f;  // 0 = off
+  uint32_t repeat_last = 64;       // how many tokens the three look back; 0 = none
+  std::vector<std::pair<int32_t, float>> logit_bias = {};  // (id, value), each id once
+  uint64_t seed = 0;
+
+  bool greedy() const { return temperature == 0.0f; }
+  bool penalized() const {
+    return repeat_last > 0 &&
+           (repeat_penalty != 1.0f || presence_penalty != 0.0f || frequency_penalty != 0.0f);
+  }
+};
+// Errors: kInvalidArgument naming the parameter, its value and its range.
+base::Result<void> check(const SamplingParams& params);
+
+// The parameters as devices use them, 16 words.
+struct SampleRow {
+  float scale;      // from a distance in l to one in scores: 2^24 log2(e) / temperature; 0 = greedy
+  uint32_t top_k;   // 0 = off
+  uint32_t top_p;   // in units of 2^-32; 0 = off
+  float log_min_p;  // -inf = off
+  float repeat, repeat_inverse;
+  float frequency, presence;
+  uint32_t window;  // repeat_last; 0 without penalties
+  uint32_t n_bias;
+  uint32_t seed_low, seed_high;
+  uint32_t zero;  // always 0; see opaque() in scan.wgsl
+  uint32_t unused[3];
+  // Whether a threshold has to be searched for.
+  bool cuts(uint32_t vocab) const {
+    return scale != 0 && ((top_k > 0 && top_k < vocab) || top_p > 0);
+  }
+};
+static_assert(sizeof(SampleRow) == 64);
+SampleRow sample_row(const SamplingParams& params);
+
+}  // namespace puna::kernels

@@ -1,0 +1,16 @@
+#include "plan/step.h"
+
+namespace puna::plan {
+
+Step next_step(const Step& step) {
+  Step next;
+  next.tokens.resize(step.output_rows.size());
+  for (uint32_t row : step.output_rows) {
+    next.output_rows.push_back(static_cast<uint32_t>(next.positions.size()));
+    next.positions.push_back(step.positions[row] + 1);
+    next.sequences.push_back(step.sequences[row]);
+  }
+  return next;
+}
+
+}  // namespace puna::plan
