@@ -37,7 +37,7 @@ void add_device_flags(CLI::App& app, ModelFlags& flags) {
 
 void add_engine_flags(CLI::App& app, ModelFlags& flags) {
   add_device_flags(app, flags);
-  app.add_option("--kv-type", flags.kv_type, "Type of the KV cache: f32, f16 or q8_0")
+  app.add_option("--kv-type", flags.kv_type, "Type of the KV cache: f32, f16, q8_0 or q4_0")
       ->transform(CLI::IsMember({"f32", "f16", "q8_0", "q4_0"}, CLI::ignore_case));
   app.add_option("--numerics", flags.numerics,
                  "exact (f32 activations) or fast (int8 activations allowed)")
@@ -74,11 +74,10 @@ Result<service::OpenOptions> open_options(const ModelFlags& flags, const Default
         flags.numerics == "exact" ? kernels::Numerics::kExact : kernels::Numerics::kFast;
   }
   o.engine.kv_type = defaults.kv_type;
-  for (const auto type : {kernels::KvType::kF32, kernels::KvType::kF16, kernels::KvType::kQ8_0}) {
+  for (const auto type : {kernels::KvType::kF32, kernels::KvType::kF16, kernels::KvType::kQ8_0,
+                          kernels::KvType::kQ4_0}) {
     if (name(type) == flags.kv_type) o.engine.kv_type = type;
   }
-  if (flags.kv_type == "q4_0")
-    return base::fail(ErrorCode::kUsage, "--kv-type q4_0 is not supported yet.");
   o.engine.hooks.cancel = &interrupted();
   o.engine.hooks.on_progress = [&bar](uint64_t done, uint64_t total) {
     bar.update("loading", done, total);

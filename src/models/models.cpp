@@ -18,10 +18,12 @@ namespace {
 
 constexpr Architecture kArchitectures[] = {
     {"bert", build_bert},
+    {"deepseek2", build_deepseek2},
     {"falcon-h1", build_falcon_h1},
     {"gemma2", build_gemma2},
     {"gemma3", build_gemma3},
     {"gemma4", build_gemma4},
+    {"gpt-oss", build_gpt_oss},
     {"granite", build_granite},
     {"granitehybrid", build_granite_hybrid},
     {"lfm2", build_lfm2},
@@ -127,7 +129,8 @@ Result<void> read_layers(const ModelFile& file, const std::string& p, Config& c)
                                 std::max(1u, c.hidden / c.n_heads)));
   PUNA_TRY(const uint32_t value_dim,
            count_or(file, p + "attention.value_length", kMostHeads, c.head_dim));
-  if (value_dim != c.head_dim) {
+  // With a compressed cache (deepseek2) the values are part of the keys.
+  if (value_dim != c.head_dim && !file.find(p + "attention.kv_lora_rank")) {
     return base::fail(
         ErrorCode::kUnsupported,
         fmt::format("Keys of {} and values of {} elements a head are not supported for \"{}\".",

@@ -88,9 +88,11 @@ base::Result<float> positive(const formats::ModelFile& file, std::string_view ke
 
 base::Result<plan::Graph> build_bert(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_falcon_h1(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_deepseek2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gemma2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gemma3(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gemma4(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_gpt_oss(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_granite(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_granite_hybrid(const formats::ModelFile& file,
                                                const Config& config);

@@ -52,6 +52,19 @@ struct AttentionSpec {
   float norm_eps = 1e-6f;
 };
 
+// Attention over a compressed cache (kernels/mla/mla.h).
+struct LatentSpec {
+  uint32_t layer = 0;
+  uint32_t n_nope = 0;    // elements of a query head that are not turned; rope.n_rot more are
+  uint32_t n_latent = 0;  // elements of a cached row that are not turned
+  uint32_t v_dim = 0;     // elements of a head's result
+  float scale = 1.0f;
+  float norm_eps = 1e-6f;
+  kernels::RopeParams rope;
+  std::string kv_norm;     // [n_latent]
+  std::string key, value;  // [n_heads, n_latent, n_nope] and [n_heads, v_dim, n_latent]
+};
+
 // "blk.0.attn_q.weight" -> "blk.0.attn_q.bias"
 std::string bias_of(std::string_view weight);
 
@@ -121,6 +134,9 @@ class Builder {
   // qkv [tokens, (n_heads + 2 n_kv_heads) * head_dim] -> [tokens, n_heads * head_dim]; appends K
   // and V to the layer's cache. With keys_of it is q alone, [tokens, n_heads * head_dim].
   Value attention(Value qkv, const AttentionSpec& spec);
+  // q [tokens, n_heads * (n_nope + n_rot)], kv [tokens, n_latent + n_rot] -> [tokens, n_heads *
+  // v_dim]; appends kv to the layer's cache.
+  Value latent_attention(Value q, Value kv, const LatentSpec& spec);
   // a + b; in place on a, which is the residual stream and must not be read as it was before.
   Value add(Value a, Value b);
   Value scale(Value x, float factor);
@@ -166,6 +182,8 @@ class Builder {
   // The tensor's position, checked to be [rows (0 = any), columns]; none after an error.
   std::optional<uint32_t> matrix(std::string_view name, uint32_t rows, uint32_t columns);
   uint32_t expert_rows(std::string_view name, uint32_t n_experts);
+  void by_heads(std::string_view name, uint32_t rows, uint32_t columns, Value x, uint32_t x_stride,
+                Value y, uint32_t y_stride);
   std::optional<VectorId> expert_bias(const std::vector<std::string>& weights, uint32_t n_experts);
   void check_tensor_scale(std::string_view name);
   std::optional<VectorId> vector(std::string_view name, uint32_t n);

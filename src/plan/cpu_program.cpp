@@ -20,6 +20,11 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 
+// Of one head.
+uint64_t heads_scratch_bytes(const Graph& graph, const HeadsOp& op, uint32_t rows) {
+  return kernels::matmul_cpu_scratch_bytes(graph.weights[op.weight].columns, rows);
+}
+
 // Scratch each op wants on the CPU.
 std::vector<uint64_t> scratch_bytes(const Graph& graph, int n_threads) {
   std::vector<uint64_t> out;
@@ -31,6 +36,8 @@ std::vector<uint64_t> scratch_bytes(const Graph& graph, int n_threads) {
     } else if (const auto* attention = std::get_if<AttentionOp>(&graph.ops[i])) {
       bytes = kernels::attention_cpu_scratch_bytes(n_threads, graph.n_heads,
                                                    graph.kv[attention->layer].head_dim, rows);
+    } else if (const auto* heads = std::get_if<HeadsOp>(&graph.ops[i])) {
+      bytes = graph.n_heads * heads_scratch_bytes(graph, *heads, rows);
     } else if (const auto* moe = std::get_if<MoeOp>(&graph.ops[i])) {
       bytes = kernels::moe_cpu_scratch_bytes(moe->shape, rows);
     }
@@ -67,8 +74,10 @@ Result<std::unique_ptr<CpuProgram>> CpuProgram::create(Graph graph, CpuWeights w
     Layer layer;
     layer.layout = {cache.type, cache.n_pages, spec.n_kv_heads, spec.head_dim};
     PUNA_TRY(layer.k, allocate(layer.layout.bytes(), "KV cache"));
-    PUNA_TRY(layer.v, allocate(layer.layout.bytes(), "KV cache"));
-    program->memory_.kv += 2 * layer.layout.bytes();
+    if (!spec.v_in_k) {
+      PUNA_TRY(layer.v, allocate(layer.layout.bytes(), "KV cache"));
+    }
+    program->memory_.kv += (spec.v_in_k ? 1 : 2) * layer.layout.bytes();
     program->layers_.push_back(std::move(layer));
   }
   for (const StateSpec& spec : graph.states) {
@@ -185,7 +194,9 @@ struct CpuProgram::Runner {
     args.step = step;
     args.q = value(op.q);
     args.k_cache = program.layers_[op.layer].k.get();
-    args.v_cache = program.layers_[op.layer].v.get();
+    args.v_cache =
+        program.graph_.kv[op.layer].v_in_k ? args.k_cache : program.layers_[op.layer].v.get();
+    args.v_dim = op.v_dim;
     args.out = value(op.out);
     args.kv = program.layers_[op.layer].layout;
     args.n_heads = program.graph_.n_heads;
@@ -196,6 +207,36 @@ struct CpuProgram::Runner {
     args.sinks = vector(op.sinks);
     args.scratch = scratch();
     kernels::attention_cpu(pool(), args);
+  }
+  void operator()(const HeadsOp& op) const {
+    const uint32_t n_heads = program.graph_.n_heads;
+    const uint64_t bytes = heads_scratch_bytes(program.graph_, op, n_rows(op.x));
+    std::vector<kernels::MatmulCpuArgs> products(n_heads);
+    for (uint32_t h = 0; h < n_heads; ++h) {
+      kernels::MatmulCpuArgs& args = products[h];
+      args.weight = &program.weights_.matrices[op.weight];
+      args.n_weight_rows = args.weight->rows() / n_heads;
+      args.first_row = h * args.n_weight_rows;
+      args.x = value(op.x) + size_t{h} * op.x_stride;
+      args.x_stride = n_heads * op.x_stride;
+      args.y = value(op.y) + size_t{h} * op.y_stride;
+      args.y_stride = n_heads * op.y_stride;
+      args.n_rows = n_rows(op.x);
+      args.scratch = scratch() + h * bytes;
+    }
+    kernels::matmul_cpu(pool(), products);
+  }
+  void operator()(const LatentOp& op) const {
+    kernels::MlaCpuArgs args;
+    args.shape = op.shape;
+    args.step = step;
+    args.q = value(op.q);
+    args.kv = value(op.kv);
+    args.gamma = vector(op.gamma);
+    args.q_out = value(op.q_out);
+    args.k_cache = program.layers_[op.layer].k.get();
+    args.layout = program.layers_[op.layer].layout;
+    kernels::mla_append_cpu(pool(), args);
   }
   void operator()(const MoeOp& op) const {
     kernels::MoeCpuArgs args;

@@ -125,8 +125,10 @@ class Planner {
                         layout.bytes() >> 20, uint64_t{cache_.n_pages} * kernels::kPageTokens,
                         binding_limit() >> 20));
       }
-      layers_.push_back({layout, kv.take(layout.bytes()), kv.take(layout.bytes())});
-      plan_.memory.kv += layers_.back().k.bytes + layers_.back().v.bytes;
+      Layer layer{layout, kv.take(layout.bytes()), {}};
+      layer.v = spec.v_in_k ? layer.k : kv.take(layout.bytes());
+      plan_.memory.kv += layer.k.bytes + (spec.v_in_k ? 0 : layer.v.bytes);
+      layers_.push_back(layer);
     }
     return {};
   }
@@ -179,6 +181,9 @@ class Planner {
         if (rope->rope.n_rot > 0) constant(allocator, factors(*rope), rope->rope);
       } else if (const auto* attention = std::get_if<AttentionOp>(&op)) {
         if (attention->sinks) constant(allocator, {*attention->sinks}, {});
+      } else if (const auto* latent = std::get_if<LatentOp>(&op)) {
+        constant(allocator, {latent->gamma}, {});
+        constant(allocator, {}, latent->shape.rope);
       } else if (const auto* moe = std::get_if<MoeOp>(&op)) {
         for (const auto& v : {moe->selection_bias, moe->gate_up_bias, moe->down_bias}) {
           if (v) constant(allocator, {*v}, {});
@@ -302,6 +307,8 @@ class Planner {
         } else if (const auto* attention = std::get_if<AttentionOp>(&graph_.ops[i])) {
           out[i] = std::max(
               out[i], kernels::attention_scratch_bytes(device_, attention_args(i, *attention)));
+        } else if (const auto* heads = std::get_if<HeadsOp>(&graph_.ops[i])) {
+          out[i] = std::max(out[i], kernels::matmul_scratch_bytes(device_, heads_args(i, *heads)));
         } else if (const auto* moe = std::get_if<MoeOp>(&graph_.ops[i])) {
           out[i] = std::max(out[i], kernels::moe_scratch_bytes(device_, moe_args(i, *moe)));
         }
@@ -371,9 +378,26 @@ class Planner {
     args.softcap = op.softcap;
     args.window = op.window;
     args.causal = op.causal;
+    args.v_dim = op.v_dim;
     if (op.sinks) args.sinks = vector(*op.sinks);
     args.max_rows = rows_;
     args.numerics = options_.numerics;
+    return args;
+  }
+  kernels::MatmulArgs heads_args(size_t i, const HeadsOp& op) const {
+    kernels::MatmulArgs args;
+    args.label = op.label;
+    args.weight = plan_.weights[op.weight];
+    args.step = plan_.step;
+    args.x = value(op.x);
+    args.x_stride = op.x_stride;
+    args.y = value(op.y);
+    args.y_stride = op.y_stride;
+    args.parts = kernels::MatmulParts{
+        .n_parts = graph_.n_heads, .n_slots = graph_.n_heads, .x_of_pairs = true};
+    args.numerics = options_.numerics;
+    args.max_rows = rows_;
+    args.scratch = scratch(i);
     return args;
   }
   kernels::MoeArgs moe_args(size_t i, const MoeOp& op) const {
@@ -548,6 +572,25 @@ class Planner {
                             {op.label, plan_.step, value(op.y), graph_.values[op.y].columns, op.cap,
                              graph_.values[op.y].rows},
                             out);
+  }
+  Result<void> lower(size_t i, const HeadsOp& op, std::vector<kernels::KernelCall>& out) {
+    return kernels::matmul(device_, heads_args(i, op), out);
+  }
+  Result<void> lower(size_t, const LatentOp& op, std::vector<kernels::KernelCall>& out) {
+    kernels::MlaArgs args;
+    args.label = op.label;
+    args.shape = op.shape;
+    args.step = plan_.step;
+    args.pages = plan_.pages;
+    args.q = value(op.q);
+    args.kv = value(op.kv);
+    args.gamma = vector(op.gamma);
+    args.table = find_constant({}, op.shape.rope)->slice;
+    args.q_out = value(op.q_out);
+    args.k_cache = layers_[op.layer].k;
+    args.layout = layers_[op.layer].layout;
+    args.pages_per_sequence = cache_.pages_per_sequence;
+    return kernels::mla_append(device_, args, out);
   }
   Result<void> lower(size_t i, const MoeOp& op, std::vector<kernels::KernelCall>& out) {
     return kernels::moe(device_, moe_args(i, op), out);

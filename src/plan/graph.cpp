@@ -29,6 +29,8 @@ struct Reads {
   std::vector<ValueId> operator()(const ScaleOp& op) const { return {op.y}; }
   std::vector<ValueId> operator()(const SoftcapOp& op) const { return {op.y}; }
   std::vector<ValueId> operator()(const GluOp& op) const { return {op.gate_up}; }
+  std::vector<ValueId> operator()(const HeadsOp& op) const { return {op.x}; }
+  std::vector<ValueId> operator()(const LatentOp& op) const { return {op.q, op.kv, op.q_out}; }
   std::vector<ValueId> operator()(const MoeOp& op) const {
     std::vector<ValueId> out = {op.logits, op.x};
     if (op.adds) out.push_back(op.y);
@@ -71,6 +73,8 @@ struct Writes {
   std::vector<ValueId> operator()(const SsdOp& op) const { return {op.y}; }
   std::vector<ValueId> operator()(const DeltaOp& op) const { return {op.y}; }
   std::vector<ValueId> operator()(const GroupNormOp& op) const { return {op.y}; }
+  std::vector<ValueId> operator()(const HeadsOp& op) const { return {op.y}; }
+  std::vector<ValueId> operator()(const LatentOp& op) const { return {op.q_out}; }
 };
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "kernels/embed/embed.h"
 #include "kernels/group_norm/group_norm.h"
 #include "kernels/matmul/matmul.h"
+#include "kernels/mla/mla.h"
 #include "kernels/moe/moe.h"
 #include "kernels/norm/norm_parts.h"
 #include "kernels/rope/rope.h"
@@ -143,6 +144,7 @@ struct AttentionOp {
   uint32_t window = 0;
   bool causal = true;
   std::optional<VectorId> sinks = {};  // [n_heads]
+  uint32_t v_dim = 0;                  // 0 = the cache's head_dim
   // The op right before, when q comes from it: a step of one row may do its work here.
   std::optional<RopeOp> append = {};
 };
@@ -177,6 +179,25 @@ struct GluOp {
   ValueId gate_up;
   ValueId y;
   kernels::Activation activation;
+};
+// y[t, h] = W[h] x[t, h]: a matrix for each query head. The weight has n_heads of them.
+struct HeadsOp {
+  std::string label;
+  WeightId weight;
+  ValueId x;  // [tokens, n_heads * x_stride], of which a head's first elements are read
+  ValueId y;  // [tokens, n_heads * y_stride], of which a head's first elements are written
+  uint32_t x_stride = 0;
+  uint32_t y_stride = 0;
+};
+// The role of kernels/mla/mla.h; q_out's other part is a HeadsOp's before it.
+struct LatentOp {
+  std::string label;
+  uint32_t layer;
+  kernels::MlaShape shape;
+  ValueId q;
+  ValueId kv;
+  ValueId q_out;
+  VectorId gamma;
 };
 // The role of kernels/moe/moe.h.
 struct MoeOp {
@@ -233,13 +254,14 @@ struct GroupNormOp {
   kernels::GroupNormShape shape;
 };
 using Op = std::variant<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp,
-                        SoftcapOp, GluOp, MoeOp, NormPartsOp, MultiplyOp, GateOp, ConvOp, SsdOp,
-                        DeltaOp, GroupNormOp>;
+                        SoftcapOp, GluOp, MoeOp, HeadsOp, LatentOp, NormPartsOp, MultiplyOp, GateOp,
+                        ConvOp, SsdOp, DeltaOp, GroupNormOp>;
 
 // Heads of one layer's cache; the number of pages and the element type are the engine's choice.
 struct KvSpec {
   uint32_t n_kv_heads = 0;
   uint32_t head_dim = 0;
+  bool v_in_k = false;  // values are part of the keys: there is no V
 };
 
 struct Graph {

@@ -226,7 +226,7 @@ bool attention_appends(const gpu::DeviceInfo& device, const AttentionArgs& args)
   const RopeParams& rope = args.append->rope;
   // Pairs lie in one unit of eight elements, or in two units at the same place.
   const uint32_t multiple = rope.pairs == RopePairs::kNeox ? 16 : 8;
-  return args.max_rows == 1 && args.kv.type != KvType::kQ8_0 && args.kv.head_dim % 8 == 0 &&
+  return args.max_rows == 1 && !is_block(args.kv.type) && args.kv.head_dim % 8 == 0 &&
          rope.n_rot % multiple == 0 && rope.n_rot <= args.kv.head_dim &&
          lanes_shuffle(device, decode_tuning(device, args)) &&
          8u + (args.append->head_norms ? 1 : 0) + (args.sinks ? 1 : 0) <=

@@ -66,7 +66,10 @@ Options parse(int argc, char** argv) {
       const std::string_view name = value();
       if (name != "f32" && name != "f16" && name != "q8_0")
         usage(fmt::format("unknown KV type {}", name));
-      options.kv = name == "f32" ? KvType::kF32 : name == "f16" ? KvType::kF16 : KvType::kQ8_0;
+      options.kv = name == "f32"    ? KvType::kF32
+                   : name == "f16"  ? KvType::kF16
+                   : name == "q4_0" ? KvType::kQ4_0
+                                    : KvType::kQ8_0;
     } else if (arg == "--heads") {
       const std::vector<uint32_t> heads = numbers(value(), 'x');
       if (heads.size() != 2) usage("--heads takes QxKV, like 32x8");

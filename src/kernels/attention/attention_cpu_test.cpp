@@ -202,9 +202,9 @@ TEST_CASE("values may be shorter than keys, and part of them") {
   });
 }
 
-TEST_CASE("f16 and q8_0 caches are read as they decode") {
+TEST_CASE("f16, q8_0 and q4_0 caches are read as they decode") {
   test::for_every_variant([] {
-    for (const KvType type : {KvType::kF16, KvType::kQ8_0}) {
+    for (const KvType type : {KvType::kF16, KvType::kQ8_0, KvType::kQ4_0}) {
       check({.n_heads = 9, .n_kv = 3, .head_dim = 64, .kv = type, .positions = {170}});
       check({.n_heads = 9, .n_kv = 3, .head_dim = 64, .kv = type, .positions = from(20, 60)});
       check({.n_heads = 2, .n_kv = 2, .head_dim = 96, .kv = type, .positions = from(20, 60)});

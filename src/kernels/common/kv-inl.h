@@ -30,6 +30,33 @@ HWY_INLINE void widen_half(const std::byte* cache, uint64_t element, size_t n, f
   }
 }
 
+// n_rows head rows of q4_0 as f32.
+HWY_INLINE void widen_nibbles(const KvLayout& kv, const std::byte* cache, uint64_t row,
+                              size_t n_rows, float* out) {
+  const hn::CappedTag<float, 8> d;
+  const hn::Rebind<uint32_t, decltype(d)> du;
+  const hn::Rebind<int32_t, decltype(d)> di;
+  const size_t lanes = hn::Lanes(d);
+  const size_t head_dim = kv.head_dim;
+  for (size_t r = 0; r < n_rows; ++r) {
+    for (size_t block = 0; block < head_dim; block += 32) {
+      uint16_t half = 0;
+      std::memcpy(&half, cache + kv_scale_offset(kv, row + r, static_cast<uint32_t>(block)), 2);
+      const auto scale = hn::Set(d, base::f16_to_f32(half));
+      for (size_t i = 0; i < 32; i += 8) {
+        uint32_t word = 0;
+        std::memcpy(&word, cache + ((row + r) * head_dim + block + i) / 2, 4);
+        for (size_t j = 0; j < 8; j += lanes) {
+          const auto shift = hn::Mul(hn::Iota(du, static_cast<uint32_t>(j)), hn::Set(du, 4u));
+          const auto code = hn::And(hn::Shr(hn::Set(du, word), shift), hn::Set(du, 15u));
+          const auto value = hn::Sub(hn::ConvertTo(d, hn::BitCast(di, code)), hn::Set(d, 8.0f));
+          hn::StoreU(hn::Mul(value, scale), d, out + r * head_dim + block + i + j);
+        }
+      }
+    }
+  }
+}
+
 // n_rows consecutive head rows (slots of one page and head) as f32 [n_rows][head_dim]; returns
 // where they are, which for f32 is the cache itself.
 HWY_INLINE const float* load_kv_rows(const KvLayout& kv, const std::byte* cache, uint64_t row,
@@ -39,6 +66,10 @@ HWY_INLINE const float* load_kv_rows(const KvLayout& kv, const std::byte* cache,
   if (kv.type == KvType::kF32) return reinterpret_cast<const float*>(cache) + element;
   if (kv.type == KvType::kF16) {
     widen_half(cache, element, n_rows * head_dim, buffer);
+    return buffer;
+  }
+  if (kv.type == KvType::kQ4_0) {
+    widen_nibbles(kv, cache, row, n_rows, buffer);
     return buffer;
   }
   const hn::CappedTag<float, 32> d;
@@ -63,6 +94,7 @@ HWY_INLINE const float* load_kv_rows(const KvLayout& kv, const std::byte* cache,
 // Encodes one head row.
 HWY_INLINE void store_kv_row(const KvLayout& kv, std::byte* cache, uint64_t row, const float* x) {
   const size_t n = kv.head_dim;
+  if (kv.type == KvType::kQ4_0) return kv_store_q4_ref(kv, cache, row, x);
   if (kv.type == KvType::kF32) {
     std::memcpy(cache + row * n * 4, x, n * 4);
     return;

@@ -8,7 +8,7 @@
 namespace puna::kernels {
 
 inline base::Result<void> check_kv(const std::string& label, const KvLayout& kv, uint32_t n_heads) {
-  const uint32_t multiple = kv.type == KvType::kQ8_0 ? 32 : 4;
+  const uint32_t multiple = is_block(kv.type) ? 32 : 4;
   if (kv.head_dim == 0 || kv.head_dim % multiple != 0) {
     return base::fail(
         base::ErrorCode::kUnsupported,
@@ -26,7 +26,8 @@ inline base::Result<void> check_kv(const std::string& label, const KvLayout& kv,
 inline void define_kv(Describe& call, const KvLayout& kv, uint32_t pages_per_sequence) {
   call.number("KV_F32", kv.type == KvType::kF32)
       .number("KV_F16", kv.type == KvType::kF16)
-      .number("KV_Q8_0", kv.type == KvType::kQ8_0);
+      .number("KV_Q8_0", kv.type == KvType::kQ8_0)
+      .number("KV_Q4_0", kv.type == KvType::kQ4_0);
   call.number("HEAD_DIM", kv.head_dim)
       .number("N_KV_HEADS", kv.n_kv_heads)
       .number("SCALES_OFFSET", kv.scales_offset());

@@ -1,5 +1,6 @@
 // Reads of the paged KV cache in units of UNIT_ELEMENTS consecutive elements of a head row (8, or 4 where HEAD_DIM does not divide
-// by 8), decoded to f32. A unit of f16 is one 16-byte load, of f32 two, of q8_0 8 bytes and a scale word.
+// by 8), decoded to f32. A unit of f16 is one 16-byte load, of f32 two, of q8_0 8 bytes and a scale word, of
+// q4_0 4 bytes and a scale word.
 #include "common/step.wgsl"
 
 #if HEAD_DIM % 8 == 0
@@ -15,6 +16,8 @@
 #define CACHE_WORD vec4<f32>
 #elif KV_F16 && UNIT_ELEMENTS == 8
 #define CACHE_WORD vec4<u32>
+#elif KV_Q4_0
+#define CACHE_WORD u32
 #else
 #define CACHE_WORD vec2<u32>
 #endif
@@ -57,6 +60,13 @@ fn READ_##c(row: u32, unit: u32) -> Unit {
 #else
   return Unit(halves(w), vec4<f32>());
 #endif
+#elif KV_Q4_0
+  let w = CACHE_##c[row * UNITS + unit];
+  let scales = unpack2x16float(CACHE_##c[SCALES_OFFSET / 4u + kv_scale_word(row, HEAD_DIM, unit * 8u)]);
+  let scale = select(scales.x, scales.y, (unit & 4u) != 0u);
+  let low = vec4<f32>((vec4<u32>(w) >> vec4<u32>(0u, 4u, 8u, 12u)) & vec4<u32>(15u));
+  let high = vec4<f32>((vec4<u32>(w) >> vec4<u32>(16u, 20u, 24u, 28u)) & vec4<u32>(15u));
+  return Unit((low - 8.0) * scale, (high - 8.0) * scale);
 #else
   let w = CACHE_##c[row * UNITS + unit];
   let s = SCALES_OFFSET / 4u + kv_scale_word(row, HEAD_DIM, unit * 8u);

@@ -17,7 +17,7 @@ inline uint64_t kv_row(const KvLayout& kv, uint32_t page, uint32_t head, uint32_
   return (uint64_t{page} * kv.n_kv_heads + head) * kPageTokens + slot;
 }
 
-// Byte offset of the f16 scale of element d of a q8_0 head row.
+// Byte offset of the f16 scale of element d of a q8_0 or q4_0 head row.
 inline uint64_t kv_scale_offset(const KvLayout& kv, uint64_t row, uint32_t d) {
   return kv.scales_offset() + (row * ((kv.head_dim + 63) / 64) + d / 64) * 4 + d / 32 % 2 * 2;
 }
@@ -36,7 +36,35 @@ inline float kv_load_ref(const KvLayout& kv, const std::byte* cache, uint64_t ro
     return base::f16_to_f32(half);
   }
   std::memcpy(&half, cache + kv_scale_offset(kv, row, d), 2);
-  return base::f16_to_f32(half) * static_cast<float>(static_cast<int8_t>(cache[element]));
+  const float scale = base::f16_to_f32(half);
+  if (kv.type == KvType::kQ8_0)
+    return scale * static_cast<float>(static_cast<int8_t>(cache[element]));
+  const auto byte = static_cast<unsigned>(cache[element / 2]);
+  return scale * (static_cast<float>(byte >> (element % 2 * 4) & 15u) - 8.0f);
+}
+
+// q4_0: scale = f16(m / -8), m being the first of the elements of largest magnitude; code = x /
+// scale
+// + 8 rounded half up and kept within 0 to 15.
+inline void kv_store_q4_ref(const KvLayout& kv, std::byte* cache, uint64_t row, const float* x) {
+  for (uint32_t block = 0; block < kv.head_dim; block += 32) {
+    float extreme = 0;
+    for (uint32_t i = 0; i < 32; ++i) {
+      if (std::fabs(x[block + i]) > std::fabs(extreme)) extreme = x[block + i];
+    }
+    const uint16_t half = base::f32_to_f16(extreme / -8.0f);
+    std::memcpy(cache + kv_scale_offset(kv, row, block), &half, 2);
+    const float scale = base::f16_to_f32(half);
+    const float inverse = scale != 0 ? 1.0f / scale : 0.0f;
+    for (uint32_t i = 0; i < 32; i += 2) {
+      unsigned byte = 0;
+      for (uint32_t j = 0; j < 2; ++j) {
+        const float code = std::floor(x[block + i + j] * inverse + 8.5f);
+        byte |= static_cast<unsigned>(std::clamp(code, 0.0f, 15.0f)) << (4 * j);
+      }
+      cache[(row * kv.head_dim + block + i) / 2] = static_cast<std::byte>(byte);
+    }
+  }
 }
 
 // Encodes head_dim values into a head row. f16 rounds to nearest even. q8_0: scale = f16(max |x| /
@@ -51,6 +79,7 @@ inline void kv_store_ref(const KvLayout& kv, std::byte* cache, uint64_t row, con
       std::memcpy(cache + element * 2, &half, 2);
     }
   }
+  if (kv.type == KvType::kQ4_0) return kv_store_q4_ref(kv, cache, row, x);
   if (kv.type != KvType::kQ8_0) return;
   for (uint32_t block = 0; block < kv.head_dim; block += 32) {
     float largest = 0;

@@ -14,13 +14,16 @@ std::string_view name(KvType type) {
       return "f16";
     case KvType::kQ8_0:
       return "q8_0";
+    case KvType::kQ4_0:
+      return "q4_0";
   }
   return "unknown";
 }
 
 uint64_t KvLayout::scales_offset() const {
-  if (type != KvType::kQ8_0) return 0;
-  return (kv_rows(*this) * head_dim + 255) / 256 * 256;
+  if (!is_block(type)) return 0;
+  const uint64_t elements = kv_rows(*this) * head_dim;
+  return ((type == KvType::kQ8_0 ? elements : elements / 2) + 255) / 256 * 256;
 }
 
 uint64_t KvLayout::bytes() const {
@@ -30,6 +33,7 @@ uint64_t KvLayout::bytes() const {
     case KvType::kF16:
       return kv_rows(*this) * head_dim * 2;
     case KvType::kQ8_0:
+    case KvType::kQ4_0:
       return scales_offset() + kv_rows(*this) * ((head_dim + 63) / 64) * 4;
   }
   return 0;

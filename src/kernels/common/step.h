@@ -37,15 +37,19 @@ constexpr uint32_t kStepWords = kStepOutputRows + kMaxStepTokens;
 //   q8_0  signed bytes, four to a word, as a plane of n_pages * n_kv_heads * 32 * head_dim bytes,
 //         followed (256-aligned) by a plane of f16 scales, one per 32 elements of a head: word
 //         ((page * n_kv_heads + head) * 32 + slot) * ceil(head_dim / 64) + d / 64
-enum class KvType : uint8_t { kF32, kF16, kQ8_0 };
-std::string_view name(KvType type);  // "f32", "f16", "q8_0"
+//   q4_0  the same with codes of four bits, eight to a word, the first in the lowest; element =
+//   (code
+//         - 8) * scale
+enum class KvType : uint8_t { kF32, kF16, kQ8_0, kQ4_0 };
+std::string_view name(KvType type);  // "f32", "f16", "q8_0", "q4_0"
+inline bool is_block(KvType type) { return type == KvType::kQ8_0 || type == KvType::kQ4_0; }
 
 struct KvLayout {
   KvType type = KvType::kF16;
   uint32_t n_pages = 0;
   uint32_t n_kv_heads = 0;
-  uint32_t head_dim = 0;           // a multiple of 32 for q8_0, of 4 otherwise
-  uint64_t scales_offset() const;  // bytes from the start of the slice; 0 unless q8_0
+  uint32_t head_dim = 0;           // a multiple of 32 for q8_0 and q4_0, of 4 otherwise
+  uint64_t scales_offset() const;  // bytes from the start of the slice; 0 unless q8_0 or q4_0
   uint64_t bytes() const;          // of one slice (K or V)
 };
 

@@ -75,7 +75,7 @@ TEST_CASE("every norm variant expands") {
 
 TEST_CASE("every rope variant expands") {
   for (const gpu::DeviceInfo& device : devices()) {
-    for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kQ8_0}) {
+    for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kQ8_0, KvType::kQ4_0}) {
       for (const uint32_t n_rot : {0u, 32u, 64u}) {
         for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) {
           for (const bool norms : {false, true}) {
@@ -97,9 +97,9 @@ TEST_CASE("every rope variant expands") {
 
 TEST_CASE("every attention variant expands, and fits the device") {
   for (const gpu::DeviceInfo& device : devices()) {
-    for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kQ8_0}) {
+    for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kQ8_0, KvType::kQ4_0}) {
       for (const uint32_t head_dim : {32u, 36u, 64u, 80u, 96u, 128u, 256u}) {
-        if (type == KvType::kQ8_0 && head_dim % 32 != 0) continue;
+        if (is_block(type) && head_dim % 32 != 0) continue;
         for (const uint32_t group : {1u, 3u, 8u, 16u}) {
           for (const uint32_t max_rows : {1u, 16u, 512u}) {
             AttentionArgs args{.label = "attn",

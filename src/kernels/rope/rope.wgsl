@@ -1,7 +1,8 @@
 // Head norms, rotary positions and the append to the KV cache (rope.h), one pass over a step's rows.
 // Four consecutive elements of a head an invocation, LANES = HEAD_DIM / 4 invocations a head, HEADS heads a workgroup; heads along x
 // of the grid (q, then k, then v), rows along y. Every stored u32 has one writer: four elements are whole words in each cache type,
-// and one invocation in sixteen writes the word with the two scales of q8_0.
+// and one invocation in sixteen writes the word with the two scales of q8_0 and q4_0; of q4_0 every other
+// invocation writes eight elements.
 #include "common/step.wgsl"
 #if N_ROT > 0
 #include "rope/turn.wgsl"
@@ -26,6 +27,9 @@
 #define CACHE_WORD u32
 #define SCALE_WORDS ((HEAD_DIM + 63) / 64)
 var<workgroup> peaks: array<f32, HEADS * LANES>;
+#if KV_Q4_0
+var<workgroup> codes_of: array<u32, HEADS * LANES>;  // four codes of four bits
+#endif
 #endif
 #endif
 
@@ -53,6 +57,16 @@ fn element(base: u32, d: u32, inverse: f32, gamma: u32) -> f32 {
 #define ELEMENT(d) element(base, d, inverse, gamma)
 #else
 #define ELEMENT(d) qkv[base + (d)]
+#endif
+
+#if KV_Q4_0
+// The one of larger magnitude, a of equal ones.
+fn largest_of(a: f32, b: f32) -> f32 { return select(a, b, abs(b) > abs(a)); }
+fn block_peak(block: u32) -> f32 {
+  var peak = peaks[block];
+  for (var i = 1u; i < 8u; i++) { peak = largest_of(peak, peaks[block + i]); }
+  return peak;
+}
 #endif
 
 @compute @workgroup_size(HEADS * LANES)
@@ -124,6 +138,24 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 #elif KV_F16
   let bounded = clamp(value, vec4<f32>(-65504.0), vec4<f32>(65504.0));
   let word = vec2<u32>(pack2x16float(bounded.xy), pack2x16float(bounded.zw));
+#elif KV_Q4_0
+  // Scale = f16(m / -8) per 32 elements, m being the first of largest magnitude; code = x / scale + 8, rounded half up.
+  peaks[local] = largest_of(largest_of(value.x, value.y), largest_of(value.z, value.w));
+  workgroupBarrier();
+  let block = local - lane % 8u;
+  let half_scale = pack2x16float(vec2<f32>(block_peak(block) / -8.0, 0.0));
+  let scale = unpack2x16float(half_scale).x;
+  let inverse_scale = select(0.0, 1.0 / scale, scale != 0.0);
+  let codes = vec4<u32>(clamp(floor(value * inverse_scale + 8.5), vec4<f32>(0.0), vec4<f32>(15.0)));
+  codes_of[local] = codes.x | (codes.y << 4u) | (codes.z << 8u) | (codes.w << 12u);
+  workgroupBarrier();
+  // Every other invocation writes its own codes and its neighbour's.
+  let word = codes_of[local - lane % 2u] | (codes_of[local - lane % 2u + 1u] << 16u);
+  // The second scale of the word belongs to the next 32 elements of the same head, where there are any.
+  var next_peak = 0.0;
+  if (lane % 16u == 0u && lane + 8u < LANES) { next_peak = block_peak(block + 8u); }
+  let scales = (half_scale & 0xffffu) | (pack2x16float(vec2<f32>(next_peak / -8.0, 0.0)) << 16u);
+  let scale_word = SCALES_OFFSET / 4u + kv_scale_word(cache_row, HEAD_DIM, first);
 #else
   // Scale = f16(max |x| / 127) per 32 elements, code = x / scale to the nearest integer.
   let sizes = abs(value);
@@ -150,16 +182,24 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let scale_word = SCALES_OFFSET / 4u + kv_scale_word(cache_row, HEAD_DIM, first);
 #endif
   if (is_k) {
+#if KV_Q4_0
+    if (lane % 2u == 0u) { k_cache[(cache_row * LANES + lane) / 2u] = word; }
+#else
     k_cache[cache_row * LANES + lane] = word;
-#if KV_Q8_0
+#endif
+#if KV_Q8_0 || KV_Q4_0
     if (lane % 16u == 0u) {
       k_cache[scale_word] = scales;
     }
 #endif
   }
   if (is_v) {
+#if KV_Q4_0
+    if (lane % 2u == 0u) { v_cache[(cache_row * LANES + lane) / 2u] = word; }
+#else
     v_cache[cache_row * LANES + lane] = word;
-#if KV_Q8_0
+#endif
+#if KV_Q8_0 || KV_Q4_0
     if (lane % 16u == 0u) {
       v_cache[scale_word] = scales;
     }

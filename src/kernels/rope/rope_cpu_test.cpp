@@ -182,6 +182,13 @@ TEST_CASE("rope_append_cpu writes f16 and q8_0 caches as the reference does") {
            .head_dim = 20,
            .positions = from(20, 30)},
           1e-12, 1e-9);
+    check({.kv = KvType::kQ4_0,
+           .rope = {.n_rot = 96},
+           .n_heads = 3,
+           .n_kv = 3,
+           .head_dim = 96,
+           .positions = from(20, 30)},
+          1e-12, 1e-4);
     check({.kv = KvType::kQ8_0,
            .rope = {.n_rot = 96},
            .n_heads = 3,

@@ -111,9 +111,10 @@ void check(const RopeCase& c, double q_limit) {
   for (const test::Features features : {test::Features::kAll, test::Features::kBaseline}) {
     const Errors e = run(c, features);
     // A code or half that rounds the other way is a step of its type.
-    const double cache_limit = c.type == KvType::kF32   ? q_limit
-                               : c.type == KvType::kF16 ? 1e-8
-                                                        : 1e-6;
+    const double cache_limit = c.type == KvType::kF32    ? q_limit
+                               : c.type == KvType::kF16  ? 1e-8
+                               : c.type == KvType::kQ8_0 ? 1e-6
+                                                         : 1e-3;
     CHECK(e.q < q_limit);
     CHECK(e.k < std::max(cache_limit, q_limit));
     CHECK(e.v < (c.v_norm                 ? std::max(cache_limit, q_limit)
@@ -125,9 +126,9 @@ void check(const RopeCase& c, double q_limit) {
 TEST_CASE(
     "rope_append on the GPU is right for both kinds of pairs, partial rotation, norms, factors and "
     "every cache type") {
-  for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kQ8_0}) {
+  for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kQ8_0, KvType::kQ4_0}) {
     for (const uint32_t head_dim : {32u, 36u, 64u, 80u, 96u, 128u, 256u}) {
-      if (type == KvType::kQ8_0 && head_dim % 32 != 0) continue;
+      if (is_block(type) && head_dim % 32 != 0) continue;
       for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) {
         RopeCase c;
         c.head_dim = head_dim;

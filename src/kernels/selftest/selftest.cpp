@@ -13,6 +13,7 @@
 #include "kernels/elementwise/elementwise_ref.h"
 #include "kernels/group_norm/group_norm_ref.h"
 #include "kernels/matmul/matmul_ref.h"
+#include "kernels/moe/moe_ref.h"
 #include "kernels/norm/norm_parts_ref.h"
 #include "kernels/norm/norm_ref.h"
 #include "kernels/rope/rope_ref.h"
@@ -34,6 +35,9 @@ constexpr double kF16Limit = 1e-6;         // f16 operands of matrix units
 constexpr double kHalfCacheLimit = 1e-10;  // the reference reads the same rounded cache
 constexpr double kCacheStoreLimit = 1e-6;  // a rounding that falls on the other side
 constexpr double kQ8StoreLimit = 1e-5;     // the same for int8 codes
+constexpr double kQ4StoreLimit = 1e-3;     // and for codes of four bits
+constexpr double kInt8ExpertsLimit =
+    3e-4;  // kInt8Limit through the factors of a gate and a product
 
 std::vector<float> normal(size_t n, uint32_t seed, float mean = 0, float deviation = 1) {
   std::mt19937 engine(seed);
@@ -89,6 +93,7 @@ class Runner {
         PUNA_TRY(matmul(type.type, numerics, 1, Epilogue::kSwiGlu));
         PUNA_TRY(matmul(type.type, numerics, 20, Epilogue::kGeGlu));
         PUNA_TRY(matmul(type.type, numerics, 3, Epilogue::kAdd));
+        for (const uint32_t rows : {1u, 3u, 33u}) PUNA_TRY(moe(type.type, numerics, rows));
         PUNA_TRY(matmul(type.type, numerics, 1, Epilogue::kActivate));
       }
     }
@@ -99,7 +104,7 @@ class Runner {
         PUNA_TRY(norm_parts({kind, n, 2, 3 * n, n, true, 1e-5f}, /*in_place=*/true));
       }
     }
-    for (const KvType kv : {KvType::kF32, KvType::kF16, KvType::kQ8_0}) {
+    for (const KvType kv : {KvType::kF32, KvType::kF16, KvType::kQ8_0, KvType::kQ4_0}) {
       for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent})
         PUNA_TRY(rope(kv, pairs));
       for (const uint32_t head_dim : {64u, 96u, 128u, 256u}) {
@@ -111,6 +116,10 @@ class Runner {
         PUNA_TRY(attention(kv, head_dim, chunk, std::vector<uint32_t>(48, 0), 0, 0));
         PUNA_TRY(attention(kv, head_dim, chunk, std::vector<uint32_t>(48, 0), 30, 5));
       }
+      PUNA_TRY(latent_attention(kv, {300}));
+      std::vector<int32_t> chunk(40);
+      std::iota(chunk.begin(), chunk.end(), 20);
+      PUNA_TRY(latent_attention(kv, chunk));
     }
     PUNA_TRY(elementwise());
     PUNA_TRY(gates());
@@ -187,6 +196,37 @@ class Runner {
                   form == XForm::kF16 ? kF16Limit
                   : int8              ? kInt8Limit
                                       : kF32Limit);
+  }
+
+  Result<void> moe(Type type, Numerics numerics, uint32_t n_rows) {
+    const bool int8 = numerics == Numerics::kFast && type > Type::kBf16;
+    const std::string label = fmt::format("{} {}", quant::info(type).name,
+                                          numerics == Numerics::kFast ? "fast" : "exact");
+    if (!wanted("experts", label)) return {};
+    MoeRefArgs ref;
+    ref.shape = {256, 256, {.n_experts = 7, .n_chosen = 3}, Epilogue::kSwiGluClamped};
+    const uint32_t n = ref.shape.route.n_experts, gate_rows = n * 2 * 256, down_rows = n * 256;
+    std::vector<float> gate_up_weight, down_weight;
+    const auto gate_up = random_weight(type, gate_rows, 256, 0.05f, gate_up_weight);
+    const auto down = random_weight(type, down_rows, 256, 0.05f, down_weight);
+    const auto x = normal(size_t{n_rows} * 256, 2), logits = normal(size_t{n_rows} * n, 3);
+    const auto gate_up_bias = normal(gate_rows, 4), down_bias = normal(down_rows, 5);
+    std::vector<float> y(x.size()), expected(x.size());
+    MoeCpuArgs args;
+    args.shape = ref.shape;
+    ref.gate_up = gate_up_weight.data();
+    ref.down = down_weight.data();
+    ref.logits = args.logits = logits.data();
+    ref.gate_up_bias = args.gate_up_bias = gate_up_bias.data();
+    ref.down_bias = args.down_bias = down_bias.data();
+    ref.x = args.x = x.data();
+    ref.y = expected.data();
+    args.y = y.data();
+    ref.n_rows = args.n_rows = n_rows;
+    PUNA_TRY(backend_.moe(type, numerics, gate_up, down, args));
+    moe_ref(ref);
+    return record("experts", label, fmt::format("7 of 256x256, 3 a row, {} rows", n_rows),
+                  nmse(y, expected), int8 ? kInt8Limit : kF32Limit);
   }
 
   Result<void> embed(Type type) {
@@ -300,11 +340,41 @@ class Runner {
     const char* shape =
         pairs == RopePairs::kNeox ? "neox, positions to 100000" : "adjacent, positions to 100000";
     PUNA_TRY(record("rope", "f32", shape, nmse(q, expected_q), 1e-7));
-    const double limit = kv_type == KvType::kF32   ? 1e-7
-                         : kv_type == KvType::kF16 ? kCacheStoreLimit
-                                                   : kQ8StoreLimit;
+    const double limit = kv_type == KvType::kF32    ? 1e-7
+                         : kv_type == KvType::kF16  ? kCacheStoreLimit
+                         : kv_type == KvType::kQ8_0 ? kQ8StoreLimit
+                                                    : kQ4StoreLimit;
     return record("kv append", std::string(name(kv_type)), shape, nmse(cache, expected_cache),
                   limit);
+  }
+
+  // With a sink; values are the first 512 elements of keys of 576.
+  Result<void> latent_attention(KvType kv_type, std::vector<int32_t> positions) {
+    if (!wanted("attention", name(kv_type))) return {};
+    const size_t n_rows = positions.size();
+    const Rows rows(std::move(positions), std::vector<uint32_t>(n_rows, 0));
+    AttentionCpuArgs args;
+    args.kv = {kv_type, static_cast<uint32_t>(rows.pages.size()), 1, 576};
+    args.n_heads = 4;
+    args.v_dim = 512;
+    std::vector<std::byte> k(static_cast<size_t>(args.kv.bytes()));
+    const auto draws = normal(65521, 12);
+    for (uint64_t row = 0; row < uint64_t{args.kv.n_pages} * kPageTokens; ++row)
+      kv_store_ref(args.kv, k.data(), row, draws.data() + row * 31 % 60000);
+    const auto q = normal(n_rows * args.n_heads * 576, 13), sinks = normal(args.n_heads, 14);
+    std::vector<float> out(n_rows * args.n_heads * args.v_dim), expected(out.size());
+    args.step = rows.step();
+    args.q = q.data();
+    args.k_cache = args.v_cache = k.data();
+    args.sinks = sinks.data();
+    args.out = out.data();
+    args.scale = 1.0f / 24;
+    PUNA_TRY(backend_.attention(args));
+    args.out = expected.data();
+    attention_ref(args);
+    return record("attention", std::string(name(kv_type)),
+                  fmt::format("latent 576/512, sinks, {} rows", n_rows), nmse(out, expected),
+                  kF32Limit);
   }
 
   Result<void> attention(KvType kv_type, uint32_t head_dim, std::vector<int32_t> positions,

@@ -21,6 +21,7 @@
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/group_norm/group_norm.h"
 #include "kernels/matmul/matmul.h"
+#include "kernels/moe/moe.h"
 #include "kernels/norm/norm.h"
 #include "kernels/norm/norm_parts.h"
 #include "kernels/rope/rope.h"
@@ -65,6 +66,10 @@ class SelftestBackend {
   };
   // Gives the form in which a call before the product left x.
   virtual base::Result<XForm> matmul(const Matmul& args) = 0;
+  // Experts of one weight type each; args.gate_up and args.down are made of the rows here.
+  virtual base::Result<void> moe(quant::Type type, Numerics numerics,
+                                 std::span<const std::byte> gate_up,
+                                 std::span<const std::byte> down, const MoeCpuArgs& args) = 0;
   // The rows of a weight as an embedding table gives them: x [tokens, cols].
   virtual base::Result<void> embed(quant::Type type, std::span<const std::byte> file_rows,
                                    uint32_t rows, uint32_t cols, std::span<const int32_t> tokens,

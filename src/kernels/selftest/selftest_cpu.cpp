@@ -50,6 +50,23 @@ class CpuBackend : public SelftestBackend {
                ? XForm::kInt8
                : XForm::kPlain;
   }
+  Result<void> moe(quant::Type type, Numerics numerics, std::span<const std::byte> gate_up,
+                   std::span<const std::byte> down, const MoeCpuArgs& args) override {
+    const MoeShape& shape = args.shape;
+    const uint32_t n = shape.route.n_experts;
+    PUNA_TRY(CpuMatrix gate_up_matrix,
+             CpuMatrix::create(type, n * 2 * shape.ffn, shape.hidden, numerics));
+    PUNA_TRY(CpuMatrix down_matrix, CpuMatrix::create(type, n * shape.hidden, shape.ffn, numerics));
+    gate_up_matrix.set_rows(0, gate_up);
+    down_matrix.set_rows(0, down);
+    const Scratch scratch(moe_cpu_scratch_bytes(shape, args.n_rows));
+    MoeCpuArgs cpu = args;
+    cpu.gate_up = &gate_up_matrix;
+    cpu.down = &down_matrix;
+    cpu.scratch = scratch.data();
+    moe_cpu(pool_, cpu);
+    return {};
+  }
   Result<void> embed(quant::Type type, std::span<const std::byte> file_rows, uint32_t rows,
                      uint32_t cols, std::span<const int32_t> tokens, float scale,
                      float* x) override {

@@ -159,6 +159,32 @@ class GpuBackend : public SelftestBackend {
     PUNA_TRY(bench.read(m.y, args.y, uint64_t{args.n_rows} * n_out));
     return matmul_x_form(device_.info(), m);
   }
+  Result<void> moe(quant::Type type, Numerics numerics, std::span<const std::byte> gate_up,
+                   std::span<const std::byte> down, const MoeCpuArgs& args) override {
+    Workbench bench(device_);
+    const MoeShape& shape = args.shape;
+    const uint32_t n = shape.route.n_experts;
+    MoeArgs a;
+    a.label = "experts";
+    a.shape = shape;
+    PUNA_TRY(a.gate_up, weight(bench, type, gate_up, n * 2 * shape.ffn, shape.hidden));
+    PUNA_TRY(a.down, weight(bench, type, down, n * shape.hidden, shape.ffn));
+    PUNA_TRY(a.step, bench.step(args.n_rows));
+    PUNA_TRY(a.logits, bench.upload(args.logits, uint64_t{args.n_rows} * n));
+    PUNA_TRY(a.x, bench.upload(args.x, uint64_t{args.n_rows} * shape.hidden));
+    PUNA_TRY(a.y, bench.output(uint64_t{args.n_rows} * shape.hidden));
+    PUNA_TRY(a.gate_up_bias, bench.upload(args.gate_up_bias, uint64_t{n} * 2 * shape.ffn));
+    PUNA_TRY(a.down_bias, bench.upload(args.down_bias, uint64_t{n} * shape.hidden));
+    a.numerics = numerics;
+    a.max_rows = batch_class(args.n_rows);
+    PUNA_TRY(a.routes, bench.output(moe_routes_bytes(shape, a.max_rows) / 4));
+    PUNA_TRY(a.groups, bench.output(moe_groups_bytes(shape, a.max_rows) / 4));
+    PUNA_TRY(a.scratch, bench.output(moe_scratch_bytes(device_.info(), a) / 4));
+    std::vector<KernelCall> calls;
+    PUNA_TRY(kernels::moe(device_.info(), a, calls));
+    PUNA_TRY(bench.run(calls, {args.n_rows, args.n_rows, 1}));
+    return bench.read(a.y, args.y, uint64_t{args.n_rows} * shape.hidden);
+  }
   Result<void> embed(quant::Type type, std::span<const std::byte> file_rows, uint32_t rows,
                      uint32_t cols, std::span<const int32_t> tokens, float scale,
                      float* x) override {
@@ -277,6 +303,11 @@ class GpuBackend : public SelftestBackend {
     a.scale = args.scale;
     a.softcap = args.softcap;
     a.window = args.window;
+    a.v_dim = args.v_dim;
+    a.causal = args.causal;
+    if (args.sinks) {
+      PUNA_TRY(a.sinks, bench.upload(args.sinks, args.n_heads));
+    }
     a.max_rows = batch_class(n_rows);
     const uint32_t n_kv = static_cast<uint32_t>(*std::max_element(args.step.positions,
                                                                   args.step.positions + n_rows)) +
@@ -287,14 +318,15 @@ class GpuBackend : public SelftestBackend {
     PUNA_TRY(a.q, bench.upload(args.q, n));
     PUNA_TRY(a.k_cache, bench.upload(args.k_cache, args.kv.bytes()));
     PUNA_TRY(a.v_cache, bench.upload(args.v_cache, args.kv.bytes()));
-    PUNA_TRY(a.out, bench.output(n));
+    const uint64_t n_out = n / args.kv.head_dim * (args.v_dim != 0 ? args.v_dim : args.kv.head_dim);
+    PUNA_TRY(a.out, bench.output(n_out));
     if (const uint64_t bytes = attention_scratch_bytes(device_.info(), a); bytes > 0) {
       PUNA_TRY(a.scratch, bench.output(bytes / 4));
     }
     std::vector<KernelCall> calls;
     PUNA_TRY(kernels::attention(device_.info(), a, calls));
     PUNA_TRY(bench.run(calls, {n_rows, n_rows, splits.n_splits}));
-    return bench.read(a.out, args.out, n);
+    return bench.read(a.out, args.out, n_out);
   }
   Result<void> glu(const float* gate_up, float* y, uint32_t n_rows, uint32_t n,
                    Activation activation) override {
