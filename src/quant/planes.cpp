@@ -133,6 +133,16 @@ TypePlanes legacy_planes(bool has_min, bool has_high) {
   return b.take();
 }
 
+// q4f16_1, q4f32_1: scale, then the nibbles in the order of the elements.
+TypePlanes mlc_planes(std::string_view scales, uint32_t scale_bits) {
+  Builder b(32);
+  b.row_plane("q4", 4);
+  b.group_plane(scales, scale_bits / 8, scale_bits);
+  b.field(scales, 0, scale_bits);
+  for (uint32_t e = 0; e < 32; ++e) b.field("q4", q4_bit(e), 4);
+  return b.take();
+}
+
 TypePlanes q8_0_planes() {
   Builder b(32);
   b.row_plane("q8", 8);
@@ -467,6 +477,10 @@ TypePlanes make_planes(Type type) {
       return nvfp4_planes();
     case Type::kQ1_0:
       return q1_0_planes();
+    case Type::kQ4F16_1:
+      return mlc_planes("s4", 16);
+    case Type::kQ4F32_1:
+      return mlc_planes("f4", 32);
   }
   return {};
 }

@@ -114,6 +114,12 @@ fn nibbles_hi(q : vec4<u32>) -> vec4<u32> { return (q >> vec4<u32>(4u)) & vec4<u
 #ifdef WEIGHT_Q1_0
 #include "quant/q1_0.wgsl"
 #endif
+#ifdef WEIGHT_Q4F16_1
+#include "quant/q4f16_1.wgsl"
+#endif
+#ifdef WEIGHT_Q4F32_1
+#include "quant/q4f32_1.wgsl"
+#endif
 #ifdef WEIGHT_MXFP4
 #include "quant/mxfp4.wgsl"
 #endif

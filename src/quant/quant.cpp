@@ -19,6 +19,7 @@
 #include "quant/q4_0.h"
 #include "quant/q4_1.h"
 #include "quant/q4_k.h"
+#include "quant/q4f16_1.h"
 #include "quant/q5_0.h"
 #include "quant/q5_1.h"
 #include "quant/q5_k.h"
@@ -92,6 +93,8 @@ constexpr TypeInfo kTypes[] = {
     row<BlockTQ1_0>(Type::kTQ1_0, "tq1_0", 34),    row<BlockTQ2_0>(Type::kTQ2_0, "tq2_0", 35),
     row<BlockMXFP4>(Type::kMXFP4, "mxfp4", 39),    row<BlockNVFP4>(Type::kNVFP4, "nvfp4", 40),
     row<BlockQ1_0>(Type::kQ1_0, "q1_0", 41),
+    row<BlockQ4F16_1>(Type::kQ4F16_1, "q4f16_1", kNoGgufId),
+    row<BlockQ4F32_1>(Type::kQ4F32_1, "q4f32_1", kNoGgufId),
 };
 static_assert(std::size(kTypes) == kTypeCount);
 
@@ -131,7 +134,7 @@ const TypeInfo* find(std::string_view name) {
 
 const TypeInfo* find_gguf(uint32_t gguf_id) {
   for (const TypeInfo& type : kTypes) {
-    if (type.gguf_id == gguf_id) return &type;
+    if (type.gguf_id == gguf_id && gguf_id != kNoGgufId) return &type;
   }
   return nullptr;
 }

@@ -10,7 +10,7 @@
 
 namespace puna::quant {
 
-// In the order of their GGUF ids, but for bf16.
+// In the order of their GGUF ids, but for bf16; then those that GGUF has not.
 enum class Type : uint8_t {
   kF32,
   kF16,
@@ -38,16 +38,19 @@ enum class Type : uint8_t {
   kTQ2_0,
   kMXFP4,
   kNVFP4,
-  kQ1_0
+  kQ1_0,
+  kQ4F16_1,
+  kQ4F32_1
 };
-inline constexpr size_t kTypeCount = static_cast<size_t>(Type::kQ1_0) + 1;
+inline constexpr size_t kTypeCount = static_cast<size_t>(Type::kQ4F32_1) + 1;
+inline constexpr uint32_t kNoGgufId = 0xffffffffu;
 
 struct UnitCodes;
 
 struct TypeInfo {
   Type type;
   std::string_view name;    // lower case, as on the command line: "q4_k"
-  uint32_t gguf_id;         // ggml_type in the GGUF specification
+  uint32_t gguf_id;         // ggml_type in the GGUF specification, or kNoGgufId
   uint32_t block_elements;  // elements per block; a row is a whole number of blocks
   uint32_t block_bytes;     // bytes per block in a file
   // Decodes n elements (a multiple of block_elements) exactly as the format defines them.

@@ -77,6 +77,8 @@ constexpr Expected kExpected[] = {
     {"mxfp4", 39, 32, 17, 4.25, 0.12},
     {"nvfp4", 40, 64, 36, 4.5, 0},
     {"q1_0", 41, 128, 18, 1.125, 0},
+    {"q4f16_1", kNoGgufId, 32, 18, 4.5, 0},
+    {"q4f32_1", kNoGgufId, 32, 20, 5, 0},
 };
 
 }  // namespace
@@ -94,7 +96,7 @@ TEST_CASE("every type has the geometry of the GGUF specification") {
     CHECK(type.bits_per_weight() == kExpected[i].bits);
     CHECK(&info(type.type) == &type);
     CHECK(find(type.name) == &type);
-    CHECK(find_gguf(type.gguf_id) == &type);
+    CHECK(find_gguf(type.gguf_id) == (type.gguf_id == kNoGgufId ? nullptr : &type));
     CHECK(row_bytes(type.type, 512) == 512 / type.block_elements * type.block_bytes);
   }
 }

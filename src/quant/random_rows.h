@@ -39,6 +39,7 @@ inline std::initializer_list<uint32_t> f16_fields(Type type) {
     case Type::kIQ1_M:
     case Type::kMXFP4:
     case Type::kNVFP4:
+    case Type::kQ4F32_1:
       return kNone;
     default:
       return kFirst;
@@ -57,6 +58,8 @@ inline void set_scale_parts(Type type, float x, std::byte* block) {
     for (size_t i = 0; i < 4; ++i) put_top(i, half >> (4 * i) & 15);
   } else if (type == Type::kMXFP4) {
     block[0] = static_cast<std::byte>(std::clamp(exponent + 128, 2, 250));
+  } else if (type == Type::kQ4F32_1) {
+    std::memcpy(block, &x, 4);
   } else if (type == Type::kNVFP4) {
     // The file's own bits for the mantissa; the eighth is ignored.
     const int field = std::clamp(exponent + 8, 0, 15);
@@ -73,7 +76,8 @@ template <class Value>
 std::vector<std::byte> fill_rows(Type type, uint32_t rows, uint32_t cols, std::mt19937& random,
                                  const Value& value) {
   const TypeInfo& t = info(type);
-  const bool in_parts = type == Type::kIQ1_M || type == Type::kMXFP4 || type == Type::kNVFP4;
+  const bool in_parts = type == Type::kIQ1_M || type == Type::kMXFP4 || type == Type::kNVFP4 ||
+                        type == Type::kQ4F32_1;
   std::vector<std::byte> bytes(static_cast<size_t>(rows * row_bytes(type, cols)));
   for (size_t at = 0; at < bytes.size(); at += t.block_bytes) {
     for (uint32_t i = 0; i < t.block_bytes; ++i) bytes[at + i] = static_cast<std::byte>(random());

@@ -10,7 +10,7 @@
 
 namespace puna::quant {
 
-// Where the high bytes of a block's f16 fields lie; their top exponent bit is cleared, so that
+// Where the high bytes of a block's f16 (or f32) fields lie; their top exponent bit is cleared, so that
 // scales are finite.
 inline std::vector<uint32_t> half_bytes(const TypeInfo& type) {
   switch (type.type) {
@@ -27,6 +27,8 @@ inline std::vector<uint32_t> half_bytes(const TypeInfo& type) {
     case Type::kTQ1_0:
     case Type::kTQ2_0:
       return {type.block_bytes - 1};
+    case Type::kQ4F32_1:
+      return {3};
     case Type::kMXFP4:
     case Type::kNVFP4:
       return {};

@@ -9,7 +9,7 @@
 
 namespace puna::quant {
 
-// weight[i] = scale[i / 16] * code[i]; the product is exact in f32.
+// weight[i] = scale[i / 16] * code[i]; the product is exact in f32 unless the file has f32 scales.
 struct UnitCodes {
   int8_t code[32];
   float scale[2];
