@@ -8,8 +8,9 @@
 #include <memory>
 #include <sstream>
 
-#include "base/json.h"
+#include "cli/bench_types.h"
 #include "cli/command.h"
+#include "cli/measured.h"
 #include "cli/model_flags.h"
 #include "cli/usage.h"
 #include "models/synthetic.h"
@@ -20,6 +21,8 @@ namespace {
 using base::Json;
 using base::Result;
 
+using Ceilings = std::optional<kernels::Ceilings>;
+
 struct Flags {
   ModelFlags model;
   std::string synthetic;
@@ -29,6 +32,8 @@ struct Flags {
   uint32_t repeats = 5;
   std::string sampling = "greedy";
   bool kernels = false;
+  std::string types;
+  std::string shape = "14336x4096";
   bool json = false;
 };
 
@@ -88,6 +93,7 @@ Result<Row> measure(const char* phase, engine::Engine& engine, uint32_t tokens, 
 struct Measured {
   std::vector<Row> rows;
   std::vector<Breakdown> steps;  // with --kernels
+  Ceilings ceilings;             // with --kernels on a GPU
 };
 
 Result<Measured> measure_all(const Flags& flags, engine::Engine& engine) {
@@ -104,6 +110,9 @@ Result<Measured> measure_all(const Flags& flags, engine::Engine& engine) {
     out.steps.push_back({phase, step_tokens, depth, std::move(times)});
     return {};
   };
+  if (flags.kernels) {
+    PUNA_TRY(out.ceilings, engine.bench_ceilings());
+  }
   for (uint32_t depth : flags.depths) {
     PUNA_TRY(engine.forget(0));
     if (depth > 0) PUNA_TRY(base::run_until(engine.bench_prefill(depth), [&] { engine.poll(); }));
@@ -145,7 +154,7 @@ double bits_per_weight(const formats::ModelFile& file) {
   return elements > 0 ? 8.0 * static_cast<double>(bytes) / static_cast<double>(elements) : 0;
 }
 
-Json to_json(const std::vector<Breakdown>& steps) {
+Json to_json(const std::vector<Breakdown>& steps, const Ceilings& ceilings) {
   Json out = Json::array();
   for (const Breakdown& step : steps) {
     Json kernels = Json::array();
@@ -155,6 +164,10 @@ Json to_json(const std::vector<Breakdown>& steps) {
       k.set("us", t.us)
           .set("gb_per_s", static_cast<double>(t.bytes) / t.us / 1e3)
           .set("tflops", t.flops / t.us / 1e6);
+      if (!t.type.empty()) {
+        k.set("type", t.type).set("shape", fmt::format("{}x{}", t.weight_rows, t.weight_cols));
+        if (ceilings) k.set("of_ceiling", engine::fraction_of_ceiling(t, *ceilings));
+      }
       kernels.push(std::move(k));
     }
     Json s = Json::object();
@@ -166,17 +179,27 @@ Json to_json(const std::vector<Breakdown>& steps) {
   return out;
 }
 
-void print(const std::vector<Breakdown>& steps) {
+void print(const std::vector<Breakdown>& steps, const Ceilings& ceilings) {
+  if (ceilings) {
+    fmt::print(
+        "\nthis device at most: {:.1f} GB/s read, {:.2f} TFLOPS f32, {:.2f} f16, {:.2f} TOPS "
+        "int8\n",
+        ceilings->read_gb_per_s, ceilings->f32_tflops, ceilings->f16_tflops, ceilings->int8_tops);
+  }
   for (const Breakdown& step : steps) {
     fmt::print("\n{} of {} at depth {}: {:.1f} us a step", step.phase, step.tokens, step.depth,
                step.times.step_us);
     if (step.times.encode_us > 0) fmt::print(", encoded in {:.1f} us", step.times.encode_us);
-    fmt::print("\n{:<24} {:>5} {:>9} {:>7} {:>8} {:>7}  {}\n", "role", "n", "us", "us each", "GB/s",
-               "TFLOPS", "kernel");
+    fmt::print("\n{:<24} {:<8} {:>12} {:>5} {:>9} {:>7} {:>8} {:>7} {:>7}  {}\n", "role", "type",
+               "shape", "n", "us", "us each", "GB/s", "TFLOPS", "of max", "kernel");
     for (const engine::KernelTime& t : step.times.kernels) {
-      fmt::print("{:<24} {:>5} {:>9.1f} {:>7.2f} {:>8.1f} {:>7.2f}  {}\n", t.role, t.dispatches,
-                 t.us, t.us / t.dispatches, static_cast<double>(t.bytes) / t.us / 1e3,
-                 t.flops / t.us / 1e6, t.kernel);
+      const double fraction = ceilings ? engine::fraction_of_ceiling(t, *ceilings) : 0;
+      fmt::print("{:<24} {:<8} {:>12} {:>5} {:>9.1f} {:>7.2f} {:>8.1f} {:>7.2f} {:>7}  {}\n",
+                 t.role, t.type,
+                 t.type.empty() ? "" : fmt::format("{}x{}", t.weight_rows, t.weight_cols),
+                 t.dispatches, t.us, t.us / t.dispatches, static_cast<double>(t.bytes) / t.us / 1e3,
+                 t.flops / t.us / 1e6, fraction > 0 ? fmt::format("{:.0f} %", fraction * 100) : "",
+                 t.kernel);
     }
   }
 }
@@ -215,6 +238,7 @@ Json to_json(const service::LoadedModel& model, const std::vector<Row>& rows,
   out.set("driver", device ? device->info().driver : "").set("threads", engine.n_threads());
   out.set("kv_type", name(engine.options().kv_type))
       .set("numerics", name(engine.options().numerics));
+  out.set("activations", activations_json(engine.options().profile.get()));
   out.set("bits_per_weight", bits_per_weight(engine.file())).set("sampling", sampling);
   out.set("results", std::move(results)).set("memory", std::move(memory));
   out.set("load_ms", load_ms).set("first_token_ms", first_token_ms);
@@ -245,8 +269,13 @@ void print_table(const service::LoadedModel& model, const Json& report) {
 }
 
 Result<int> run(const Flags& flags) {
+  if (!flags.types.empty()) {
+    if (!flags.model.model.empty() || !flags.synthetic.empty())
+      return base::fail(base::ErrorCode::kUsage, "--types measures one product and takes no model.");
+    return bench_types(flags.model, flags.types, flags.shape, flags.json);
+  }
   if (flags.model.model.empty() == flags.synthetic.empty()) {
-    return base::fail(base::ErrorCode::kUsage, "Give either --model or --synthetic SHAPE:TYPE.");
+    return base::fail(base::ErrorCode::kUsage, "Give --model, --synthetic SHAPE:TYPE or --types.");
   }
   if (flags.n_prompt == 0 && flags.n_decode == 0)
     return base::fail(base::ErrorCode::kUsage, "With -p 0 and -n 0 there is nothing to measure.");
@@ -273,12 +302,13 @@ Result<int> run(const Flags& flags) {
   const double first_token_ms = first.ms();
   PUNA_TRY(const Measured measured, measure_all(flags, *model.engine));
   Json report = to_json(model, measured.rows, flags.sampling, load_ms, first_token_ms);
-  if (flags.kernels) report.set("steps", to_json(measured.steps));
+  if (measured.ceilings) report.set("ceilings", ceilings_json(*measured.ceilings));
+  if (flags.kernels) report.set("steps", to_json(measured.steps, measured.ceilings));
   if (flags.json) {
     fmt::print("{}\n", report.dump(1));
   } else {
     print_table(model, report);
-    print(measured.steps);
+    print(measured.steps, measured.ceilings);
   }
   return 0;
 }
@@ -311,7 +341,12 @@ Action add_bench(CLI::App& app) {
                  "(the same, from logits that are read back)")
       ->check(CLI::IsMember({"greedy", "gpu", "host"}))
       ->capture_default_str();
-  app.add_flag("--kernels", flags->kernels, "Also say where the time of a step goes, by kernel");
+  app.add_flag("--kernels", flags->kernels, "Also say where the time of a step goes, by kernel, and what share of the measured "
+               "ceilings of the GPU each reaches");
+  app.add_option("--types", flags->types,
+                 "No model: the mat-vec of these weight types (q4_0,q8_0; all) against plain reads");
+  app.add_option("--shape", flags->shape, "Of --types: weight rows x columns")
+      ->capture_default_str();
   app.add_flag("--json", flags->json, "Print one JSON document");
   add_engine_flags(app, flags->model);
   return [flags] { return run(*flags); };

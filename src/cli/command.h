@@ -37,5 +37,6 @@ Action add_quantize(CLI::App& app);
 Action add_run(CLI::App& app);
 Action add_selftest(CLI::App& app);
 Action add_tokenize(CLI::App& app);
+Action add_tune(CLI::App& app);
 
 }  // namespace puna::cli

@@ -11,9 +11,11 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/measured.h"
 #include "cli/model_flags.h"
 #include "gpu/native/native.h"
 #include "kernels/matmul/cpu_matrix.h"
+#include "service/profiles.h"
 
 namespace puna::cli {
 namespace {
@@ -31,6 +33,15 @@ Json limits_json(const gpu::Limits& limits) {
   return out;
 }
 
+// What is stored, or comes with Puna, for the adapter. Opened, it says all that a profile depends
+// on.
+std::optional<kernels::Profile> profile_of(size_t adapter) {
+  const auto device = gpu::native::open(adapter);
+  if (!device) return std::nullopt;
+  if (auto stored = service::stored_profile((*device)->info())) return stored;
+  return kernels::shipped_profile((*device)->info());
+}
+
 Json adapter_json(size_t i, const gpu::native::Adapter& adapter, bool chosen,
                   const std::string& why) {
   Json features = Json::array();
@@ -43,6 +54,9 @@ Json adapter_json(size_t i, const gpu::native::Adapter& adapter, bool chosen,
       .set("driver", adapter.info.driver)
       .set("features", std::move(features));
   out.set("limits", limits_json(adapter.info.limits)).set("chosen", chosen).set("why", why);
+  const auto profile = profile_of(i);
+  out.set("activations", activations_json(profile ? &*profile : nullptr));
+  out.set("profile", profile ? profile_text(*profile) : "none yet: the portable defaults");
   return out;
 }
 
@@ -92,6 +106,8 @@ base::Result<int> run(bool json) {
       features += (features.empty() ? "" : ", ") + f.string();
     fmt::print("         features: {}\n         {}\n", features.empty() ? "none" : features,
                d.find("why")->string());
+    if (const Json* profile = d.find("profile"))
+      fmt::print("         profile: {}\n", profile->string());
   }
   return 0;
 }

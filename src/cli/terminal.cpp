@@ -36,6 +36,13 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}", s / 60, s % 60);
 }
 
+std::string bar_of(uint64_t done, uint64_t total) {
+  constexpr size_t kWidth = 24;
+  const size_t filled =
+      total > 0 ? static_cast<size_t>(std::min(done, total) * kWidth / total) : 0;
+  return std::string(filled, '#') + std::string(kWidth - filled, '.');
+}
+
 }  // namespace
 
 void print_error(std::string_view text) { fmt::print(stderr, "error: {}\n", text); }
@@ -64,16 +71,21 @@ void ProgressBar::update(std::string_view what, uint64_t done_bytes, uint64_t to
   const double rate = seconds > 0 ? static_cast<double>(done_bytes - first_bytes_) / seconds : 0;
   const double fraction =
       total_bytes > 0 ? static_cast<double>(done_bytes) / static_cast<double>(total_bytes) : 0;
-  constexpr int kWidth = 24;
-  const int filled = static_cast<int>(fraction * kWidth);
-  fmt::print(stderr, "\r{} [{}{}] {:3.0f}% {} of {}, {}/s, {} left\x1b[K", what_,
-             std::string(filled, '#'), std::string(kWidth - filled, '.'), fraction * 100,
+  fmt::print(stderr, "\r{} [{}] {:3.0f}% {} of {}, {}/s, {} left\x1b[K", what_,
+             bar_of(done_bytes, total_bytes), fraction * 100,
              human_bytes(done_bytes), human_bytes(total_bytes),
              human_bytes(static_cast<uint64_t>(rate)),
              clock_text(rate > 0 ? static_cast<double>(total_bytes - done_bytes) / rate : 1e9));
   std::fflush(stderr);
   visible_ = true;
   shown_ = {};
+}
+
+void ProgressBar::count(std::string_view what, uint64_t done, uint64_t total) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  fmt::print(stderr, "\r[{}] {} of {}  {}\x1b[K", bar_of(done, total), done, total, what);
+  std::fflush(stderr);
+  visible_ = true;
 }
 
 void ProgressBar::clear() {

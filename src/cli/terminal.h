@@ -35,6 +35,8 @@ class ProgressBar {
  public:
   ~ProgressBar() { clear(); }
   void update(std::string_view what, uint64_t done_bytes, uint64_t total_bytes);
+  // The same for things that are counted.
+  void count(std::string_view what, uint64_t done, uint64_t total);
   void clear();
 
  private:

@@ -111,6 +111,7 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
     gpu_options.numerics = options.numerics;
     gpu_options.max_batch = options.n_sequences;
     gpu_options.chain_ms = options.chain_ms;
+    gpu_options.profile = engine->options_.profile.get();
     PUNA_CO_TRY(engine->executor_, co_await load_gpu(engine->file_, std::move(graph), cache,
                                                      gpu_options, *engine->device_, options.hooks));
   } else {
@@ -389,6 +390,11 @@ Task<Result<void>> Engine::bench_prefill(uint32_t n_tokens) {
   PUNA_CO_TRY(tokens, co_await prefill_all_but_last(0, std::move(tokens), /*keeps=*/false));
   std::vector<BatchRow> rows = {{0, std::move(tokens), {.temperature = 0}}};
   co_return co_await decode(std::move(rows), 1, [](std::span<const int32_t>) { return true; });
+}
+
+Result<std::optional<kernels::Ceilings>> Engine::bench_ceilings() {
+  if (!device_) return std::nullopt;
+  return kernels::measure_ceilings(*device_);
 }
 
 Result<StepTimes> Engine::bench_step(uint32_t n_tokens, const kernels::SamplingParams& sampling) {

@@ -19,6 +19,7 @@
 #include "engine/snapshots.h"
 #include "formats/model_file.h"
 #include "gpu/device.h"
+#include "kernels/profile/profile.h"
 #include "kernels/sample/sampling.h"
 #include "models/models.h"
 #include "tokenizer/tokenizer.h"
@@ -35,6 +36,7 @@ struct EngineOptions {
   bool embeddings = false;                 // load for embed(): without the output layer
   std::optional<models::Pooling> pooling;  // of embed(); none = as the file says
   double chain_ms = kChainMs;              // 0: the ids of each step are read back by themselves
+  std::shared_ptr<const kernels::Profile> profile;  // of the GPU; null: portable defaults
   LoadHooks hooks;
 };
 
@@ -129,6 +131,8 @@ class Engine {
                                               ChooseOn where);
   // Where the time of a step of n_tokens at the end of sequence 0 goes. Blocks.
   base::Result<StepTimes> bench_step(uint32_t n_tokens, const kernels::SamplingParams& sampling);
+  // What the GPU can do at most; nothing on the CPU device. Blocks.
+  base::Result<std::optional<kernels::Ceilings>> bench_ceilings();
   // Keeps the first n_tokens of what the sequence's cache holds, or fewer where a recurrent state
   // goes back only so far.
   base::Result<void> rewind(uint32_t sequence, uint32_t n_tokens);

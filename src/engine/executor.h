@@ -84,6 +84,7 @@ struct GpuOptions {
   kernels::Numerics numerics = kernels::Numerics::kFast;
   uint32_t max_batch = 1;  // decode classes up to this many rows are planned
   double chain_ms = kChainMs;
+  const kernels::Profile* profile = nullptr;  // of the device; null: portable defaults
 };
 base::Task<base::Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file,
                                                              plan::Graph graph,

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "gpu/timing.h"
+#include "kernels/common/weight_defines.h"
 
 namespace puna::engine {
 namespace {
@@ -16,12 +17,15 @@ using Part = GpuProgram::Part;
 constexpr double kEnoughMs = 20;  // of passes in one measurement
 constexpr int kTries = 5;
 
-// "blk.3.ffn_gate|blk.3.ffn_up" -> "ffn_gate|ffn_up".
+// "blk.3.ffn_gate.weight|blk.3.ffn_up.weight" -> "ffn_gate|ffn_up".
 std::string role_of(std::string_view label) {
+  constexpr std::string_view kBlock = "blk.", kWeight = ".weight";
   std::string role;
   while (!label.empty()) {
-    if (label.starts_with("blk.")) {
-      label.remove_prefix(std::min(label.find('.', 4), label.size() - 1) + 1);
+    if (label.starts_with(kBlock)) {
+      label.remove_prefix(std::min(label.find('.', kBlock.size()), label.size() - 1) + 1);
+    } else if (label.starts_with(kWeight)) {
+      label.remove_prefix(kWeight.size());
     } else {
       role += label.front();
       label.remove_prefix(1);
@@ -38,26 +42,51 @@ uint64_t number_of(const kernels::KernelCall& call, const char* name) {
   return value;
 }
 
-// The entry of a role and kernel, made when it is new.
-KernelTime& entry(std::vector<KernelTime>& times, const std::string& role,
-                  std::string_view kernel) {
+// "q4_k" of a call whose template reads weights of that type; else empty.
+std::string type_of(const kernels::KernelCall& call) {
+  for (const quant::TypeInfo& type : quant::types()) {
+    if (call.defines.contains(kernels::weight_define(type.type))) return std::string(type.name);
+  }
+  return {};
+}
+
+KernelTime::Unit unit_of(const kernels::KernelCall& call) {
+  if (call.kernel == "matmul/gemm_matrix.wgsl") return KernelTime::Unit::kMatrix;
+  const bool int8 = call.defines.contains("B_X8") || call.defines.contains("X_PROLOGUE");
+  return int8 ? KernelTime::Unit::kInt8 : KernelTime::Unit::kF32;
+}
+
+KernelTime describe(const kernels::KernelCall& call) {
+  KernelTime time;
+  time.role = role_of(call.label);
+  time.kernel = call.kernel;
+  time.type = type_of(call);
+  if (!time.type.empty()) {
+    time.weight_rows = static_cast<uint32_t>(number_of(call, "ROWS"));
+    time.weight_cols = static_cast<uint32_t>(number_of(call, "COLS"));
+    time.unit = unit_of(call);
+  }
+  return time;
+}
+
+// The entry of what is described, made when it is new.
+KernelTime& entry(std::vector<KernelTime>& times, const KernelTime& described) {
   const auto found = std::find_if(times.begin(), times.end(), [&](const KernelTime& t) {
-    return t.role == role && t.kernel == kernel;
+    return t.role == described.role && t.kernel == described.kernel && t.type == described.type &&
+           t.weight_rows == described.weight_rows && t.weight_cols == described.weight_cols;
   });
-  if (found != times.end()) return *found;
-  return times.emplace_back(KernelTime{role, std::string(kernel), 0, 0, 0, 0});
+  return found != times.end() ? *found : times.emplace_back(described);
 }
 
 void add(const plan::GpuPlan& plan, const kernels::KernelCall& call, uint32_t rows,
          KernelTime& time) {
   ++time.dispatches;
-  if (!call.kernel.starts_with("matmul/")) return;
+  if (!call.kernel.starts_with("matmul/") || time.type.empty()) return;
   for (const kernels::BoundSlice& bound : call.bindings) {
     if (plan.buffers[bound.slice.buffer].label.starts_with("weights"))
       time.bytes += bound.slice.bytes;
   }
-  time.flops += 2.0 * static_cast<double>(number_of(call, "ROWS")) *
-                static_cast<double>(number_of(call, "COLS")) * rows;
+  time.flops += 2.0 * time.weight_rows * time.weight_cols * rows;
 }
 
 // What a submit of the list costs the host while the device is idle: the best of some.
@@ -95,7 +124,7 @@ Result<StepTimes> time_kernels(gpu::Device& device, const GpuProgram& program,
       const gpu::Command& c = list.commands()[command++];
       // A pass leaves the step as it was, for the next one to be the same.
       if (call.kernel == "sample/advance.wgsl") continue;
-      KernelTime& time = entry(times.kernels, role_of(call.label), call.kernel);
+      KernelTime& time = entry(times.kernels, describe(call));
       add(program.plan(), call, rows, time);
       lists.resize(times.kernels.size());
       lists[static_cast<size_t>(&time - times.kernels.data())].dispatch(c.pipeline, c.bind_group,
@@ -111,6 +140,15 @@ Result<StepTimes> time_kernels(gpu::Device& device, const GpuProgram& program,
   return times;
 }
 
+double fraction_of_ceiling(const KernelTime& time, const kernels::Ceilings& ceilings) {
+  if (time.bytes == 0 || time.us <= 0) return 0;
+  const double read_us = static_cast<double>(time.bytes) / ceilings.read_gb_per_s / 1e3;
+  double work_us = 0;
+  if (time.unit == KernelTime::Unit::kF32) work_us = time.flops / ceilings.f32_tflops / 1e6;
+  if (time.unit == KernelTime::Unit::kInt8) work_us = time.flops / ceilings.int8_tops / 1e6;
+  return std::max(read_us, work_us) / time.us;
+}
+
 StepTimes time_kernels(plan::CpuProgram& program, const plan::Step& step,
                        std::span<const uint32_t> pages, std::span<float> logits) {
   const plan::Graph& graph = program.graph();
@@ -124,10 +162,19 @@ StepTimes time_kernels(plan::CpuProgram& program, const plan::Step& step,
     for (size_t op = 0; op < best.size(); ++op) best[op] = std::min(best[op], op_us[op]);
   }
   for (size_t op = 0; op < best.size(); ++op) {
-    KernelTime& time = entry(times.kernels, role_of(plan::label(graph.ops[op])), "");
+    KernelTime described;
+    described.role = role_of(plan::label(graph.ops[op]));
+    const auto* product = std::get_if<plan::MatmulOp>(&graph.ops[op]);
+    if (product) {
+      const plan::WeightSpec& weight = graph.weights[product->weight];
+      described.type = quant::info(weight.type).name;
+      described.weight_rows = weight.rows;
+      described.weight_cols = weight.columns;
+    }
+    KernelTime& time = entry(times.kernels, described);
     ++time.dispatches;
     time.us += best[op];
-    if (const auto* product = std::get_if<plan::MatmulOp>(&graph.ops[op])) {
+    if (product) {
       const plan::WeightSpec& weight = graph.weights[product->weight];
       const size_t rows = op < graph.head_begin ? step.tokens.size() : step.output_rows.size();
       time.bytes += quant::row_bytes(weight.type, weight.columns) * weight.rows;

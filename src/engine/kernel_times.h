@@ -5,18 +5,22 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kernels/ceiling/ceiling.h"
 #include "plan/cpu_program.h"
 #include "plan/gpu_program.h"
 
 namespace puna::engine {
 
 struct KernelTime {
-  std::string role;         // the label without its layer: "ffn_down", "attn.combine"
-  std::string kernel;       // GPU: the template, "matmul/matvec.wgsl"
-  uint32_t dispatches = 0;  // of one step
-  double us = 0;            // of all of them in one step
-  uint64_t bytes = 0;       // weights they read in one step
-  double flops = 0;         // of their products in one step
+  std::string role;    // the label without its layer: "ffn_down", "attn.combine"
+  std::string kernel;  // GPU: the template, "matmul/matvec.wgsl"
+  std::string type;    // of the weights, "q4_k"; empty where there are none
+  uint32_t weight_rows = 0, weight_cols = 0;
+  enum class Unit : uint8_t { kF32, kInt8, kMatrix } unit = Unit::kF32;  // what multiplies
+  uint32_t dispatches = 0;                                               // of one step
+  double us = 0;       // of all of them in one step
+  uint64_t bytes = 0;  // weights they read in one step
+  double flops = 0;    // of their products in one step
 };
 
 struct StepTimes {
@@ -24,6 +28,11 @@ struct StepTimes {
   double step_us = 0;    // the whole step
   double encode_us = 0;  // of the host, to record and submit it; 0 on the CPU device
 };
+
+// How near a role is to what the device can do at most: the time that its weights at plain reads or
+// its operations at peak arithmetic would take, whichever is longer, over the time it takes. Matrix
+// units count by their reads alone, as their peak is not measured. 0 for roles without weights.
+double fraction_of_ceiling(const KernelTime& time, const kernels::Ceilings& ceilings);
 
 // GPU: each role's dispatches run alone, many times over, with the model's own weights, so that
 // they come from memory as in a real step. The step buffer holds the step's positions already.

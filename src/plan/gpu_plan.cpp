@@ -274,7 +274,7 @@ class Planner {
       rows_ = rows;
       GpuPlan::BatchClass c{rows, 1, {}};
       for (size_t i = 0; i < graph_.head_begin; ++i) PUNA_TRY(lower(i, c.calls));
-      c.max_splits = max_splits(rows);
+      c.max_splits = max_splits();
       plan_.body.push_back(std::move(c));
     }
     for (uint32_t rows : {1u, kHeadRows}) {
@@ -347,6 +347,7 @@ class Planner {
     args.activation = op.activation;
     args.numerics = options_.numerics;
     args.max_rows = rows_;
+    args.profile = options_.profile;
     args.rows = graph_.values[op.x].rows;
     args.scratch = scratch(i);
     // Products before it with the same x have left the form that this one reads.
@@ -382,6 +383,7 @@ class Planner {
     if (op.sinks) args.sinks = vector(*op.sinks);
     args.max_rows = rows_;
     args.numerics = options_.numerics;
+    args.profile = options_.profile;
     return args;
   }
   kernels::MatmulArgs heads_args(size_t i, const HeadsOp& op) const {
@@ -436,14 +438,16 @@ class Planner {
     args.max_rows = rows_;
     return args;
   }
-  uint32_t max_splits(uint32_t) const {
-    uint32_t most = 1;
+  // What every attention of the class takes.
+  uint32_t max_splits() const {
+    std::optional<uint32_t> most;
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       if (const auto* op = std::get_if<AttentionOp>(&graph_.ops[i])) {
-        most = std::max(most, kernels::attention_max_splits(device_, attention_args(i, *op)));
+        const uint32_t splits = kernels::attention_max_splits(device_, attention_args(i, *op));
+        most = std::min(most.value_or(splits), splits);
       }
     }
-    return most;
+    return most.value_or(1);
   }
 
   Result<void> lower(size_t i, std::vector<kernels::KernelCall>& out) {

@@ -22,6 +22,7 @@ struct GpuPlanOptions {
   std::vector<uint32_t> classes = {
       1,
       kernels::kMaxStepTokens};  // rows of each batch class, rising; the last is the prefill chunk
+  const kernels::Profile* profile = nullptr;  // of the device; null: portable defaults
 };
 
 // Small constants, filled once at load.

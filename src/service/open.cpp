@@ -6,6 +6,7 @@
 #include "formats/open.h"
 #include "gpu/devices.h"
 #include "gpu/native/native.h"
+#include "service/profiles.h"
 
 namespace puna::service {
 
@@ -142,9 +143,11 @@ Result<LoadedModel> open(ModelFile file, const OpenOptions& options) {
   model.device_name = use.name;
   base::log_info("Device: {} ({})", use.name, use.why);
   gpu::Device* driver = use.device.get();
+  engine::EngineOptions engine = options.engine;
+  if (driver) engine.profile = profile_for(*driver, engine.numerics);
   PUNA_TRY(
       model.engine,
-      base::run_until(engine::Engine::load(std::move(file), std::move(use.device), options.engine),
+      base::run_until(engine::Engine::load(std::move(file), std::move(use.device), std::move(engine)),
                       [driver] {
                         if (driver) driver->poll();
                       }));

@@ -10,6 +10,7 @@
 #include "kernels/attention/attention_gpu.h"
 #include "kernels/common/describe.h"
 #include "kernels/common/kv_call.h"
+#include "kernels/profile/profile.h"
 #include "kernels/rope/rope_call.h"
 
 namespace puna::kernels {
@@ -19,9 +20,11 @@ namespace {
 // while rows share no keys.
 constexpr uint32_t kDecodeRows = 16;
 
+// Names in profiles.
+constexpr std::string_view kDecodeRole = "attention_decode", kPrefillRole = "attention_prefill";
+
 // Decode.
 constexpr uint32_t kDecodeWorkgroup = 128;
-constexpr uint32_t kMaxSplits = 64;  // of a class of one row; shared out over more
 constexpr uint32_t kMinSplits = 4;
 constexpr uint32_t kHeadUnits = 8;       // heads * steps, at most: 16 floats each in registers
 constexpr uint32_t kRegisterUnits = 12;  // those and the keys in flight
@@ -62,7 +65,12 @@ bool lanes_shuffle(const gpu::DeviceInfo& device, const AttentionDecodeTuning& t
   return device.subgroups && device.subgroup_min >= t.lanes;
 }
 
-AttentionDecodeTuning decode_tuning(const gpu::DeviceInfo& device, const AttentionArgs& args) {
+// What follows from the other numbers.
+void set_merged(const AttentionArgs& args, AttentionDecodeTuning& t) {
+  t.merged = std::clamp(kMergeBytes / (t.workgroup / t.lanes * v_dim_of(args) * 4), 1u, t.heads);
+}
+
+AttentionDecodeTuning default_decode(const gpu::DeviceInfo& device, const AttentionArgs& args) {
   const uint32_t units = units_of(args.kv.head_dim);
   const uint32_t shared =
       device.subgroups ? std::bit_floor(std::max(1u, device.subgroup_min)) : kDecodeWorkgroup;
@@ -77,8 +85,32 @@ AttentionDecodeTuning decode_tuning(const gpu::DeviceInfo& device, const Attenti
       std::clamp(kRegisterUnits > used ? (kRegisterUnits - used) / steps : 1u, 1u, kMaxKeys));
   // Without shuffles each key in flight costs workgroup memory.
   if (!lanes_shuffle(device, t) && t.lanes > 1) t.keys = 1;
-  t.merged = std::clamp(kMergeBytes / (t.workgroup / t.lanes * v_dim_of(args) * 4), 1u, t.heads);
+  set_merged(args, t);
   return t;
+}
+
+bool decode_fits(const gpu::DeviceInfo& device, const AttentionArgs& args,
+                 const AttentionDecodeTuning& t) {
+  const uint32_t groups = t.workgroup / t.lanes;
+  const uint32_t merging = t.merged * groups * v_dim_of(args) * 4 + (groups + 1) * t.heads * 8;
+  const bool shuffles = lanes_shuffle(device, t) || t.lanes == 1;
+  const uint32_t partial = shuffles ? 0 : t.heads * t.keys * t.workgroup * 4;
+  return t.lanes <= t.workgroup && t.workgroup <= device.limits.max_workgroup_invocations &&
+         merging + partial <= device.limits.max_workgroup_bytes;
+}
+
+AttentionDecodeTuning decode_tuning(const gpu::DeviceInfo& device, const AttentionArgs& args) {
+  AttentionTuning tuning;
+  tuning.decode = default_decode(device, args);
+  if (args.profile == nullptr) return tuning.decode;
+  if (const KnobValues* values = args.profile->find(attention_key(args)))
+    turn_attention_knobs(device, args, *values, tuning);
+  return tuning.decode;
+}
+
+// The most splits a step of the class may use.
+uint32_t splits_of(const AttentionArgs& args, const AttentionDecodeTuning& t) {
+  return std::max(kMinSplits, t.max_splits / std::max(1u, args.max_rows));
 }
 
 bool columns_shuffle(const gpu::DeviceInfo& device, const AttentionPrefillTuning& t) {
@@ -127,7 +159,7 @@ uint32_t combine_workgroup(const gpu::DeviceInfo& device, uint32_t head_vectors)
 
 void decode(const gpu::DeviceInfo& device, const AttentionArgs& args,
             const AttentionDecodeTuning& t, std::vector<KernelCall>& out) {
-  const uint32_t max_splits = attention_max_splits(device, args);
+  const uint32_t max_splits = splits_of(args, t);
   Describe call = described(args, args.label, "attention/attention_decode.wgsl");
   bind_operands(call, args);
   call.arena("B_SCRATCH", args.scratch)
@@ -217,8 +249,9 @@ AttentionSplits attention_splits(uint32_t max_splits, uint32_t n_kv) {
   return {std::clamp(wanted, 1u, std::max(1u, max_splits)), kSplitTokens};
 }
 
-uint32_t attention_max_splits(const gpu::DeviceInfo&, const AttentionArgs& args) {
-  return decodes(args) ? std::max(kMinSplits, kMaxSplits / std::max(1u, args.max_rows)) : 1;
+uint32_t attention_max_splits(const gpu::DeviceInfo& device, const AttentionArgs& args) {
+  if (!decodes(args)) return 1;
+  return splits_of(args, decode_tuning(device, args));
 }
 
 bool attention_appends(const gpu::DeviceInfo& device, const AttentionArgs& args) {
@@ -291,7 +324,56 @@ base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
   }
   tuning.prefill = tiles.front();
   tuning.matrix = matrix_tuning(device, args);
+  if (args.profile != nullptr) {
+    if (const KnobValues* values = args.profile->find(attention_key(args)))
+      turn_attention_knobs(device, args, *values, tuning);
+  }
   return tuning;
+}
+
+bool turn_attention_knobs(const gpu::DeviceInfo& device, const AttentionArgs& args,
+                          const KnobValues& values, AttentionTuning& tuning) {
+  AttentionTuning turned = tuning;
+  if (!write_knobs(attention_knobs(attention_role(args)), values, turned)) return false;
+  if (decodes(args)) {
+    set_merged(args, turned.decode);
+    if (!decode_fits(device, args, turned.decode)) return false;
+  } else {
+    const auto tiles = attention_prefill_tiles(device, args.kv.head_dim, v_dim_of(args));
+    if (std::find(tiles.begin(), tiles.end(), turned.prefill) == tiles.end()) return false;
+  }
+  tuning = turned;
+  return true;
+}
+
+std::string_view attention_role(const AttentionArgs& args) {
+  return decodes(args) ? kDecodeRole : kPrefillRole;
+}
+
+std::string attention_key(const AttentionArgs& args) {
+  return fmt::format("{} {} {}/{} {}x{} x{}", attention_role(args), name(args.kv.type),
+                     args.kv.head_dim, v_dim_of(args), args.kv.n_kv_heads, args.n_heads,
+                     args.max_rows);
+}
+
+std::span<const Knob<AttentionTuning>> attention_knobs(std::string_view role) {
+  using T = AttentionTuning;
+  using D = AttentionDecodeTuning;
+  using P = AttentionPrefillTuning;
+  static constexpr Knob<T> kDecode[] = {
+      make_knob<&T::decode, &D::workgroup, T>("workgroup", 64, 128, 256),
+      make_knob<&T::decode, &D::keys, T>("keys", 1, 2, 4),
+      make_knob<&T::decode, &D::max_splits, T>("max_splits", 16, 32, 64, 128),
+  };
+  static constexpr Knob<T> kPrefill[] = {
+      make_knob<&T::prefill, &P::rows, T>("rows", 1, 2, 4),
+      make_knob<&T::prefill, &P::row_groups, T>("row_groups", 8, 16),
+      make_knob<&T::prefill, &P::columns, T>("columns", 4, 8, 16),
+      make_knob<&T::prefill, &P::keys, T>("keys", 1, 2, 4),
+  };
+  if (role == kDecodeRole) return kDecode;
+  if (role == kPrefillRole) return kPrefill;
+  return {};
 }
 
 void attention_tuned(const gpu::DeviceInfo& device, const AttentionArgs& args,

@@ -31,6 +31,8 @@ struct AttentionAppend {
   RopeParams rope = {};
 };
 
+struct Profile;
+
 struct AttentionArgs {
   std::string label;
   Slice step = {};
@@ -52,6 +54,7 @@ struct AttentionArgs {
   uint32_t window = 0;                   // 0 = none
   uint32_t max_rows = 1;                 // rows of the batch class
   Numerics numerics = Numerics::kExact;  // fast: f16 operands of matrix units allowed
+  const Profile* profile = nullptr;      // of the device (profile/profile.h)
 };
 // Splits of one step: what goes into StepShape::n_splits and the words kStepSplitCount and
 // kStepSplitTokens. Every row divides its own KV length evenly over the splits, none shorter than

@@ -1,10 +1,11 @@
 // The numbers that tune the attention kernels, with what picks their portable defaults. For the
-// bench and, later, device profiles; models only need attention.h.
+// bench and device profiles; models only need attention.h.
 #pragma once
 
 #include <vector>
 
 #include "kernels/attention/attention.h"
+#include "kernels/common/knob.h"
 
 namespace puna::kernels {
 
@@ -14,9 +15,10 @@ namespace puna::kernels {
 struct AttentionDecodeTuning {
   uint32_t workgroup = 128;
   uint32_t lanes = 8;
-  uint32_t heads = 1;   // query heads of one KV head a workgroup takes
-  uint32_t keys = 4;    // in flight
-  uint32_t merged = 1;  // heads that pass through workgroup memory at a time in the end
+  uint32_t heads = 1;        // query heads of one KV head a workgroup takes
+  uint32_t keys = 4;         // in flight
+  uint32_t merged = 1;       // heads that pass through workgroup memory at a time in the end
+  uint32_t max_splits = 64;  // of a step of one row; shared out over more
   bool operator==(const AttentionDecodeTuning&) const = default;
 };
 
@@ -43,13 +45,24 @@ struct AttentionTuning {
   std::optional<AttentionMatrixTuning> matrix = {};  // instead of prefill
 };
 
-// The portable default. Errors: kUnsupported when no prefill tile fits the device's workgroup
-// memory.
+// The portable default, or what args.profile has if the device can run it. Errors: kUnsupported
+// when no prefill tile fits the device's workgroup memory.
 base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
                                                const AttentionArgs& args);
 // All prefill tiles that the device and the head size allow, the default first.
 std::vector<AttentionPrefillTuning> attention_prefill_tiles(const gpu::DeviceInfo& device,
                                                             uint32_t head_dim, uint32_t v_dim);
+
+// "attention_decode" or "attention_prefill", their knobs, and the name of such a call in a profile:
+// "attention_decode f16 128/128 8x32 x1" (sizes of keys and values, KV heads x heads, rows of the
+// class).
+std::string_view attention_role(const AttentionArgs& args);
+std::span<const Knob<AttentionTuning>> attention_knobs(std::string_view role);
+std::string attention_key(const AttentionArgs& args);
+// Turns knobs from where `tuning` has them; false, with the tuning as it was, when the device
+// cannot run the result.
+bool turn_attention_knobs(const gpu::DeviceInfo& device, const AttentionArgs& args,
+                          const KnobValues& values, AttentionTuning& tuning);
 
 void attention_tuned(const gpu::DeviceInfo& device, const AttentionArgs& args,
                      const AttentionTuning& tuning, std::vector<KernelCall>& out);

@@ -17,11 +17,15 @@ std::string upper(std::string_view text) {
 
 }  // namespace
 
+std::string weight_define(quant::Type type) {
+  return fmt::format("WEIGHT_{}", upper(quant::info(type).name));
+}
+
 std::map<std::string, std::string> weight_defines(quant::Type type, uint32_t rows, uint32_t cols) {
   const quant::PlaneLayout layout = quant::plane_layout(type, rows, cols);
   const quant::TypePlanes& planes = quant::planes_of(type);
   std::map<std::string, std::string> defines;
-  defines.emplace(fmt::format("WEIGHT_{}", upper(quant::info(type).name)), "1");
+  defines.emplace(weight_define(type), "1");
   defines["ROWS"] = fmt::format("{}u", rows);
   defines["COLS"] = fmt::format("{}u", cols);
   defines["UNITS"] = fmt::format("{}u", layout.n_units());

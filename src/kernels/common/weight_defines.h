@@ -10,6 +10,8 @@
 
 namespace puna::kernels {
 
+// "WEIGHT_Q4_K"
+std::string weight_define(quant::Type type);
 // WEIGHT_<TYPE>, ROWS, COLS, UNITS and the start of each plane as PLANE_<NAME>, in vec4, of a
 // complete chunk.
 std::map<std::string, std::string> weight_defines(quant::Type type, uint32_t rows, uint32_t cols);

@@ -9,6 +9,7 @@
 #include "kernels/common/weight_defines.h"
 #include "kernels/matmul/matmul_gpu.h"
 #include "kernels/matmul/matmul_parts.h"
+#include "kernels/profile/profile.h"
 #include "quant/planes.h"
 
 namespace puna::kernels {
@@ -20,10 +21,14 @@ constexpr uint32_t kQuantizeWorkgroup = 64;  // quantize.wgsl
 constexpr uint32_t kTileColumns = 64;        // gemm.wgsl: weight rows of a tile
 constexpr uint64_t kBytesOfUnit = 48;     // int8 activations: 32 codes and a vec4 of scale and sums
 constexpr uint32_t kOwnBytesOfUnit = 40;  // the same in workgroup memory
+constexpr uint32_t kTileBytesOfUnit = 48;  // gemm_int8.wgsl: codes and at most a vec4
 
 bool is_float(quant::Type type) { return quant::info(type).block_elements == 1; }
-bool uses_int8(const MatmulArgs& args) {
+bool may_use_int8(const MatmulArgs& args) {
   return args.numerics == Numerics::kFast && !is_float(args.weight.type);
+}
+bool uses_int8(const MatmulArgs& args, const MatmulTuning& tuning) {
+  return tuning.int8 && may_use_int8(args);
 }
 uint32_t units(const MatmulArgs& args) { return div_up(args.weight.cols, quant::kUnit); }
 // f32 and bf16 weights keep a range or precision that f16 has not.
@@ -31,7 +36,8 @@ bool fits_f16(quant::Type type) { return type != quant::Type::kF32 && type != qu
 bool uses_matrix(const MatmulTuning& tuning) { return tuning.kernel == MatmulKernel::kMatrix; }
 bool needs_scratch(const MatmulArgs& args, const MatmulTuning& tuning) {
   if (uses_matrix(tuning)) return true;
-  return uses_int8(args) && !(tuning.kernel == MatmulKernel::kMatvec && tuning.matvec.own_int8);
+  return uses_int8(args, tuning) &&
+         !(tuning.kernel == MatmulKernel::kMatvec && tuning.matvec.own_int8);
 }
 
 // Subgroups sum a team when it is made of whole ones; matvec.wgsl decides by the same rule.
@@ -50,7 +56,7 @@ uint32_t matvec_workgroup_bytes(const gpu::DeviceInfo& device, const MatmulArgs&
   const uint32_t parts =
       sums_by_subgroup(device, tuning) ? tuning.workgroup / device.subgroup_min : tuning.workgroup;
   // The bytes of x and, for a norm, the sums of squares.
-  const uint32_t own = uses_int8(args) && tuning.own_int8
+  const uint32_t own = tuning.own_int8
                            ? units(args) * k_slots(args) * kOwnBytesOfUnit +
                                  tuning.workgroup / std::max(8u, device.subgroup_min) * 4
                            : 0;
@@ -194,9 +200,8 @@ void quantize(const MatmulArgs& args, std::vector<KernelCall>& out) {
 }
 
 base::Result<void> describe_matvec(const gpu::DeviceInfo& device, const MatmulArgs& args,
-                                   const MatvecTuning& tuning, const GpuWeight::Chunk& chunk,
-                                   std::vector<KernelCall>& out) {
-  const bool int8 = uses_int8(args);
+                                   const MatvecTuning& tuning, bool int8,
+                                   const GpuWeight::Chunk& chunk, std::vector<KernelCall>& out) {
   const uint32_t groups = tuning.workgroup / tuning.lanes * tuning.groups;
   if (is_gated(args.epilogue) && groups % 2 != 0) {
     return base::fail(
@@ -228,9 +233,8 @@ base::Result<void> describe_matvec(const gpu::DeviceInfo& device, const MatmulAr
   return {};
 }
 
-void describe_gemm(const MatmulArgs& args, const GemmTuning& tuning, const GpuWeight::Chunk& chunk,
-                   std::vector<KernelCall>& out) {
-  const bool int8 = uses_int8(args);
+void describe_gemm(const MatmulArgs& args, const GemmTuning& tuning, bool int8,
+                   const GpuWeight::Chunk& chunk, std::vector<KernelCall>& out) {
   Describe call = describe_chunk(args, chunk, int8 ? "matmul/gemm_int8.wgsl" : "matmul/gemm.wgsl");
   bind_x(args, int8, call);
   call.arena("B_Y", args.y);
@@ -344,6 +348,9 @@ std::vector<MatrixTuning> matrix_tiles(const gpu::DeviceInfo& device, const Matm
 
 MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& args) {
   MatmulTuning tuning;
+  tuning.int8 =
+      may_use_int8(args) &&
+      (args.profile == nullptr || args.profile->activations(args.max_rows) == Activations::kInt8);
   // A software adapter compiles long, unrolled code slowly and gains nothing from it.
   const bool software = device.type == gpu::AdapterType::kSoftware;
   if (const auto matrix = default_matrix(device, args)) {
@@ -365,7 +372,7 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
   matvec.columns = args.parts ? 1 : std::min(args.max_rows, software ? 4u : 8u);
   const uint32_t n_rows = work_rows(args);
   const uint32_t n_units = units(args) * k_slots(args);
-  matvec.own_int8 = matvec.prefetch = uses_int8(args) && args.max_rows == 1;
+  matvec.own_int8 = matvec.prefetch = tuning.int8 && args.max_rows == 1;
   // Slots whose part lies in another chunk are passed over, so nothing is known of the next turn.
   if (k_slots(args) > 1 && args.weight.chunks.size() > 1) matvec.prefetch = false;
   const uint32_t subgroup = device.subgroups ? std::max(device.subgroup_max, 32u) : 32u;
@@ -409,6 +416,35 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
   return tuning;
 }
 
+bool tuning_fits(const gpu::DeviceInfo& device, const MatmulArgs& args,
+                 const MatmulTuning& tuning) {
+  const gpu::Limits& limits = device.limits;
+  if (tuning.kernel == MatmulKernel::kMatrix) return has_matrix(device, args, tuning.matrix);
+  if (tuning.kernel == MatmulKernel::kGemm) {
+    // The f32 form has one shape of workgroup, which every device takes.
+    if (!uses_int8(args, tuning)) return true;
+    const GemmTuning& t = tuning.gemm;
+    return 8 * t.teams <= limits.max_workgroup_invocations &&
+           t.step_units * 8 * (t.rows + t.teams) * kTileBytesOfUnit <= limits.max_workgroup_bytes;
+  }
+  const MatvecTuning& t = tuning.matvec;
+  const bool odd = t.lanes == 0 || t.workgroup % t.lanes != 0;
+  return !odd && t.workgroup <= limits.max_workgroup_invocations &&
+         (!is_gated(args.epilogue) || t.workgroup / t.lanes * t.groups % 2 == 0) &&
+         matvec_workgroup_bytes(device, args, t) <= limits.max_workgroup_bytes;
+}
+
+MatmulTuning chosen_tuning(const gpu::DeviceInfo& device, const MatmulArgs& args) {
+  const MatmulTuning portable = default_tuning(device, args);
+  // Products of several matrices are not tuned.
+  if (args.profile == nullptr || args.parts) return portable;
+  const std::string_view role = matmul_role(args, portable);
+  const KnobValues* values = args.profile->find(matmul_key(args, role));
+  MatmulTuning tuned = portable;
+  if (values == nullptr || !write_knobs(matmul_knobs(role), *values, tuned)) return portable;
+  return tuning_fits(device, args, tuned) ? tuned : portable;
+}
+
 uint64_t matmul_scratch_bytes(const gpu::DeviceInfo&, const MatmulArgs& args,
                               const MatmulTuning& tuning) {
   if (!needs_scratch(args, tuning)) return 0;
@@ -418,17 +454,17 @@ uint64_t matmul_scratch_bytes(const gpu::DeviceInfo&, const MatmulArgs& args,
 }
 
 uint64_t matmul_scratch_bytes(const gpu::DeviceInfo& device, const MatmulArgs& args) {
-  return matmul_scratch_bytes(device, args, default_tuning(device, args));
+  return matmul_scratch_bytes(device, args, chosen_tuning(device, args));
 }
 
 XForm matmul_x_form(const gpu::DeviceInfo& device, const MatmulArgs& args) {
-  const MatmulTuning tuning = default_tuning(device, args);
+  const MatmulTuning tuning = chosen_tuning(device, args);
   if (!needs_scratch(args, tuning)) return XForm::kPlain;
   return uses_matrix(tuning) ? XForm::kF16 : XForm::kInt8;
 }
 
 bool matmul_makes_norm(const gpu::DeviceInfo& device, const MatmulArgs& args) {
-  return makes_norm(device, default_tuning(device, args));
+  return makes_norm(device, chosen_tuning(device, args));
 }
 
 base::Result<void> matmul_tuned(const gpu::DeviceInfo& device, const MatmulArgs& args,
@@ -460,11 +496,11 @@ base::Result<void> matmul_tuned(const gpu::DeviceInfo& device, const MatmulArgs&
     uses_matrix(tuning) ? halve(args, out) : quantize(args, out);
   for (const GpuWeight::Chunk& chunk : args.weight.chunks) {
     if (matvec) {
-      PUNA_TRY(describe_matvec(device, args, tuning.matvec, chunk, out));
+      PUNA_TRY(describe_matvec(device, args, tuning.matvec, uses_int8(args, tuning), chunk, out));
     } else if (uses_matrix(tuning)) {
       describe_matrix(device, args, tuning.matrix, chunk, out);
     } else {
-      describe_gemm(args, tuning.gemm, chunk, out);
+      describe_gemm(args, tuning.gemm, uses_int8(args, tuning), chunk, out);
     }
   }
   return {};
@@ -472,7 +508,7 @@ base::Result<void> matmul_tuned(const gpu::DeviceInfo& device, const MatmulArgs&
 
 base::Result<void> matmul(const gpu::DeviceInfo& device, const MatmulArgs& args,
                           std::vector<KernelCall>& out) {
-  return matmul_tuned(device, args, default_tuning(device, args), out);
+  return matmul_tuned(device, args, chosen_tuning(device, args), out);
 }
 
 std::vector<MatmulVariant> matmul_variants() {

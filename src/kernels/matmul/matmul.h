@@ -46,6 +46,8 @@ struct MatmulNorm {
   float eps = 1e-6f;
 };
 
+struct Profile;
+
 // Several matrices of equal size in one weight, one after the other: a layer's experts or the heads
 // of a product by heads. A row goes through n_slots of them, and row * n_slots + slot is a pair. y
 // has a row for each pair, y_stride apart, unless the slots of a row are summed.
@@ -82,6 +84,7 @@ struct MatmulArgs {
   uint32_t x_stride = 0;  // elements from row to row of x; 0 = cols
   uint32_t max_rows = 1;  // rows of the batch class: 1, 2, 4, 8, 16 or up to kMaxStepTokens
   Rows rows = Rows::kTokens;
+  const Profile* profile = nullptr;  // of the device (profile/profile.h)
   // Instead of reading x; only where matmul_makes_norm() says so.
   std::optional<MatmulNorm> norm;
   Slice scratch;              // of matmul_scratch_bytes(); unused when that is 0

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/common/knob.h"
 #include "kernels/matmul/matmul.h"
 
 namespace puna::kernels {
@@ -44,12 +45,24 @@ struct MatmulTuning {
   MatvecTuning matvec = {};
   GemmTuning gemm = {};
   MatrixTuning matrix = {};
+  bool int8 = true;  // fast, block types: int8 activations rather than f32
 };
 
-// The portable default for a class, within the device's limits.
+// The portable default for a class, within the device's limits; of args.profile only the kind of
+// activations counts.
 MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& args);
 // All tiles of matrix units that the device allows for the class; none where it has none.
 std::vector<MatrixTuning> matrix_tiles(const gpu::DeviceInfo& device, const MatmulArgs& args);
+// The default, or what args.profile has for this product, if the device can run it.
+MatmulTuning chosen_tuning(const gpu::DeviceInfo& device, const MatmulArgs& args);
+// Whether the device can run a tuning, by its limits and the templates' rules.
+bool tuning_fits(const gpu::DeviceInfo& device, const MatmulArgs& args, const MatmulTuning& tuning);
+// "matvec", "gemm", "gemm_int8" or "gemm_matrix": whose knobs a tuning turns.
+std::string_view matmul_role(const MatmulArgs& args, const MatmulTuning& tuning);
+std::span<const Knob<MatmulTuning>> matmul_knobs(std::string_view role);  // none of other roles
+// The name of the product in a profile: "matvec q4_0 4096x4096 fast x1 gated".
+std::string matmul_key(const MatmulArgs& args, std::string_view role);
+
 // As matmul() of matmul.h, with the choice made by the caller. Errors: also kUnsupported when the
 // tuning exceeds a limit.
 base::Result<void> matmul_tuned(const gpu::DeviceInfo& device, const MatmulArgs& args,

@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
-#include <optional>
 
+#include "kernels/common/workbench.h"
 #include "kernels/embed/embed.h"
 #include "kernels/repack/repack.h"
 #include "kernels/sample/sample.h"
@@ -18,110 +16,6 @@ namespace puna::kernels {
 namespace {
 
 using base::Result;
-
-// Buffers of one case; freed at its end.
-class Workbench {
- public:
-  explicit Workbench(gpu::Device& device) : device_(device) {}
-  ~Workbench() {
-    for (gpu::BufferId id : buffers_) device_.destroy_buffer(id);
-  }
-  Workbench(const Workbench&) = delete;
-  Workbench& operator=(const Workbench&) = delete;
-
-  template <class T>
-  Result<Slice> upload(std::span<const T> values) {
-    const auto bytes = std::as_bytes(values);
-    std::vector<std::byte> padded(bytes.begin(), bytes.end());
-    padded.resize(std::max<size_t>((padded.size() + 3) / 4 * 4, 4));
-    PUNA_TRY(const Slice slice, create(padded.size()));
-    PUNA_TRY(device_.write_buffer(buffers_[slice.buffer], 0, padded));
-    return slice;
-  }
-  template <class T>
-  Result<Slice> upload(const T* values, uint64_t n) {
-    return upload(std::span<const T>(values, static_cast<size_t>(n)));
-  }
-  // Filled with NaN: what a kernel forgets to write shows.
-  Result<Slice> output(uint64_t n_floats) {
-    const std::vector<float> nan(static_cast<size_t>(n_floats),
-                                 std::numeric_limits<float>::quiet_NaN());
-    return upload(std::span<const float>(nan));
-  }
-  Result<Slice> step(uint32_t n_rows, const CpuStep* rows = nullptr, AttentionSplits splits = {}) {
-    std::vector<uint32_t> words(kStepWords);
-    words[kStepTokenCount] = words[kStepOutputCount] = n_rows;
-    words[kStepSplitCount] = splits.n_splits;
-    words[kStepSplitTokens] = splits.split_tokens;
-    for (uint32_t t = 0; t < n_rows; ++t) {
-      words[kStepOutputRows + t] = t;
-      if (rows) words[kStepPositions + t] = static_cast<uint32_t>(rows->positions[t]);
-      if (rows) words[kStepSequences + t] = rows->sequences[t];
-    }
-    return upload(std::span<const uint32_t>(words));
-  }
-
-  Result<void> run(std::span<const KernelCall> calls, const StepShape& shape) {
-    gpu::CommandList list;
-    std::vector<gpu::BindGroupId> groups;
-    for (const KernelCall& call : calls) {
-      PUNA_TRY(std::string text, expand(call, device_.info()));
-      gpu::PipelineDesc desc{fmt::format("{} ({})", call.kernel, call.label), std::move(text), {}};
-      std::vector<gpu::Binding> bindings;
-      for (const BoundSlice& b : call.bindings) {
-        desc.bindings.push_back(b.access);
-        bindings.push_back({buffers_[b.slice.buffer], b.slice.offset, b.slice.bytes});
-      }
-      std::optional<Result<gpu::PipelineId>> pipeline;
-      device_.create_pipeline(std::move(desc),
-                              [&](Result<gpu::PipelineId> id) { pipeline = std::move(id); });
-      while (!pipeline) device_.poll();
-      PUNA_TRY(const gpu::PipelineId id, *std::move(pipeline));
-      PUNA_TRY(groups.emplace_back(), device_.create_bind_group(id, bindings));
-      list.dispatch(id, groups.back(), workgroups(call.x, shape), workgroups(call.y, shape),
-                    workgroups(call.z, shape));
-    }
-    PUNA_TRY(const gpu::SubmitId submit, device_.submit(list));
-    PUNA_TRY(device_.wait(submit));
-    for (gpu::BindGroupId group : groups) device_.destroy_bind_group(group);
-    return {};
-  }
-  Result<void> repack_piece(const KernelCall& call, const RepackPiece& piece) {
-    KernelCall with_grid = call;
-    with_grid.x = {Extent::kOne, repack_workgroups(piece), 1};
-    return run(std::span(&with_grid, 1), {});
-  }
-
-  template <class T>
-  Result<void> read(const Slice& slice, T* out, uint64_t n) {
-    const size_t bytes = static_cast<size_t>(n) * sizeof(T);
-    const size_t padded = (bytes + 3) / 4 * 4;
-    std::vector<std::byte> copy(padded);
-    PUNA_TRY(const gpu::BufferId staging,
-             device_.create_buffer(padded, gpu::BufferUse::kReadback, "self-test read-back"));
-    buffers_.push_back(staging);
-    gpu::CommandList list;
-    list.copy(buffers_[slice.buffer], slice.offset, staging, 0, padded);
-    PUNA_TRY(device_.submit(list));
-    std::optional<Result<void>> done;
-    device_.read_back(staging, 0, copy, [&](Result<void> result) { done = std::move(result); });
-    while (!done) device_.poll();
-    PUNA_TRY(*std::move(done));
-    std::memcpy(out, copy.data(), bytes);
-    return {};
-  }
-
- private:
-  Result<Slice> create(uint64_t bytes) {
-    PUNA_TRY(const gpu::BufferId id,
-             device_.create_buffer(bytes, gpu::BufferUse::kStorage, "self-test"));
-    buffers_.push_back(id);
-    return Slice{static_cast<uint32_t>(buffers_.size() - 1), 0, bytes};
-  }
-
-  gpu::Device& device_;
-  std::vector<gpu::BufferId> buffers_;
-};
 
 class GpuBackend : public SelftestBackend {
  public:
@@ -529,6 +423,13 @@ class GpuBackend : public SelftestBackend {
     return bench.read(args.y, y, n_y);
   }
 
+  static Result<void> repack_piece(Workbench& bench, const KernelCall& call,
+                                   const RepackPiece& piece) {
+    KernelCall with_grid = call;
+    with_grid.x = {Extent::kOne, repack_workgroups(piece), 1};
+    return bench.run(std::span(&with_grid, 1), {});
+  }
+
   Result<Slice> pages(Workbench& bench, const CpuStep& step, const KvLayout& kv) {
     return bench.upload(step.pages, kv.n_pages);
   }
@@ -552,7 +453,7 @@ class GpuBackend : public SelftestBackend {
     PUNA_TRY(const auto params, repack_params(r, piece));
     PUNA_TRY(r.params, bench.upload(std::span<const uint32_t>(params)));
     PUNA_TRY(const KernelCall call, repack(r));
-    PUNA_TRY(bench.repack_piece(call, piece));
+    PUNA_TRY(repack_piece(bench, call, piece));
     return GpuWeight{type, rows, cols, {{r.planes, 0, rows}}};
   }
 
