@@ -271,7 +271,8 @@ void print_table(const service::LoadedModel& model, const Json& report) {
 Result<int> run(const Flags& flags) {
   if (!flags.types.empty()) {
     if (!flags.model.model.empty() || !flags.synthetic.empty())
-      return base::fail(base::ErrorCode::kUsage, "--types measures one product and takes no model.");
+      return base::fail(base::ErrorCode::kUsage,
+                        "--types measures one product and takes no model.");
     return bench_types(flags.model, flags.types, flags.shape, flags.json);
   }
   if (flags.model.model.empty() == flags.synthetic.empty()) {
@@ -341,10 +342,12 @@ Action add_bench(CLI::App& app) {
                  "(the same, from logits that are read back)")
       ->check(CLI::IsMember({"greedy", "gpu", "host"}))
       ->capture_default_str();
-  app.add_flag("--kernels", flags->kernels, "Also say where the time of a step goes, by kernel, and what share of the measured "
+  app.add_flag("--kernels", flags->kernels,
+               "Also say where the time of a step goes, by kernel, and what share of the measured "
                "ceilings of the GPU each reaches");
-  app.add_option("--types", flags->types,
-                 "No model: the mat-vec of these weight types (q4_0,q8_0; all) against plain reads");
+  app.add_option(
+      "--types", flags->types,
+      "No model: the mat-vec of these weight types (q4_0,q8_0; all) against plain reads");
   app.add_option("--shape", flags->shape, "Of --types: weight rows x columns")
       ->capture_default_str();
   app.add_flag("--json", flags->json, "Print one JSON document");

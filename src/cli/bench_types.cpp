@@ -75,16 +75,16 @@ Result<Row> measure(gpu::Device& device, const kernels::Profile* profile, quant:
   args.profile = profile;
   args.weight = {type, shape.rows, shape.cols, {}};
   uint32_t chunk = (shape.rows + 7) / 8 * 8;
-  while (chunk > 8 && quant::row_bytes(type, shape.cols) * chunk >
-                          device.info().limits.max_binding_bytes / 2)
+  while (chunk > 8 &&
+         quant::row_bytes(type, shape.cols) * chunk > device.info().limits.max_binding_bytes / 2)
     chunk = (chunk / 2 + 7) / 8 * 8;
   for (uint32_t first = 0; first < shape.rows; first += chunk)
     args.weight.chunks.push_back({{}, first, std::min(chunk, shape.rows - first)});
   const bool software = device.info().type == gpu::AdapterType::kSoftware;
   PUNA_TRY(const auto product, kernels::Product::create(device, args, software ? 1 : kColdBytes));
   Row row{type};
-  PUNA_TRY(row.us, product->us(kernels::chosen_tuning(device.info(), product->args()), kEnoughMs,
-                               kTries));
+  PUNA_TRY(row.us,
+           product->us(kernels::chosen_tuning(device.info(), product->args()), kEnoughMs, kTries));
   row.gb_per_s = static_cast<double>(product->weight_bytes()) / row.us / 1e3;
   row.of_read = row.gb_per_s / read_gb_per_s;
   return row;
@@ -109,9 +109,9 @@ Result<int> bench_types(const ModelFlags& flags, const std::string& types,
   PUNA_TRY(const service::OpenOptions options, open_options(flags, {}, bar));
   PUNA_TRY(const service::DeviceUse use, service::open_device(options));
   if (!use.device) {
-    return base::fail(ErrorCode::kUnsupported,
-                      fmt::format("--types is for GPUs, and the device is {} ({}).", use.name,
-                                  use.why));
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("--types is for GPUs, and the device is {} ({}).", use.name, use.why));
   }
   const auto profile = service::profile_for(*use.device, options.engine.numerics);
   PUNA_TRY(const kernels::Ceilings ceilings, kernels::measure_ceilings(*use.device));

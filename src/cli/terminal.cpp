@@ -38,8 +38,7 @@ std::string clock_text(double seconds) {
 
 std::string bar_of(uint64_t done, uint64_t total) {
   constexpr size_t kWidth = 24;
-  const size_t filled =
-      total > 0 ? static_cast<size_t>(std::min(done, total) * kWidth / total) : 0;
+  const size_t filled = total > 0 ? static_cast<size_t>(std::min(done, total) * kWidth / total) : 0;
   return std::string(filled, '#') + std::string(kWidth - filled, '.');
 }
 
@@ -72,9 +71,8 @@ void ProgressBar::update(std::string_view what, uint64_t done_bytes, uint64_t to
   const double fraction =
       total_bytes > 0 ? static_cast<double>(done_bytes) / static_cast<double>(total_bytes) : 0;
   fmt::print(stderr, "\r{} [{}] {:3.0f}% {} of {}, {}/s, {} left\x1b[K", what_,
-             bar_of(done_bytes, total_bytes), fraction * 100,
-             human_bytes(done_bytes), human_bytes(total_bytes),
-             human_bytes(static_cast<uint64_t>(rate)),
+             bar_of(done_bytes, total_bytes), fraction * 100, human_bytes(done_bytes),
+             human_bytes(total_bytes), human_bytes(static_cast<uint64_t>(rate)),
              clock_text(rate > 0 ? static_cast<double>(total_bytes - done_bytes) / rate : 1e9));
   std::fflush(stderr);
   visible_ = true;

@@ -98,9 +98,9 @@ Result<int> run(const Flags& flags) {
   }
   PUNA_TRY(const service::DeviceUse use, service::open_device(options));
   if (!use.device) {
-    return base::fail(base::ErrorCode::kUnsupported,
-                      fmt::format("Tuning is for GPUs, and the device is {} ({}).", use.name,
-                                  use.why));
+    return base::fail(
+        base::ErrorCode::kUnsupported,
+        fmt::format("Tuning is for GPUs, and the device is {} ({}).", use.name, use.why));
   }
   PUNA_TRY(const std::string path,
            service::profile_path(kernels::ProfileKey::of(use.device->info())));
@@ -110,8 +110,7 @@ Result<int> run(const Flags& flags) {
   tune.on_progress = [&bar](const std::string& what, size_t done, size_t total) {
     bar.count(fmt::format("tuning {}", what), done, total);
   };
-  PUNA_TRY(const engine::TuneReport report,
-           engine::tune(file, *use.device, options.engine, tune));
+  PUNA_TRY(const engine::TuneReport report, engine::tune(file, *use.device, options.engine, tune));
   bar.clear();
   PUNA_TRY(service::store_profile(use.device->info(), merge(use.device->info(), report)));
   if (flags.json) {

@@ -31,8 +31,8 @@ std::vector<Task> tasks_of(const plan::TunableKernels& kernels, gpu::Device& dev
     const double bytes =
         static_cast<double>(quant::row_bytes(p.args.weight.type, p.args.weight.cols)) *
         p.args.weight.rows;
-    tasks.push_back({[&] { return kernels::product_subject(device, p.args); }, p.args.label,
-                     bytes * p.n_uses});
+    tasks.push_back(
+        {[&] { return kernels::product_subject(device, p.args); }, p.args.label, bytes * p.n_uses});
   }
   for (const plan::TunableAttention& a : kernels.attention) {
     const double bytes =

@@ -20,7 +20,7 @@ int code_of(const uint8_t* qs, int e) {
 
 TEST_CASE("an MLC group written by hand decodes to the values meant") {
   BlockQ4F16_1 block{};
-  block.d = 0x3800;                             // 0.5
+  block.d = 0x3800;                                          // 0.5
   const uint32_t words[4] = {0x0000007f, 0, 0, 0xf0000000};  // elements 0: 15, 1: 7, 31: 15
   std::memcpy(block.qs, words, 16);
   float out[32];
@@ -32,9 +32,8 @@ TEST_CASE("an MLC group written by hand decodes to the values meant") {
 }
 
 TEST_CASE("q4f16_1 decodes every element as described") {
-  check_decode<BlockQ4F16_1>({0}, [](const BlockQ4F16_1& b, int e) {
-    return double{half(b.d)} * (code_of(b.qs, e) - 7);
-  });
+  check_decode<BlockQ4F16_1>(
+      {0}, [](const BlockQ4F16_1& b, int e) { return double{half(b.d)} * (code_of(b.qs, e) - 7); });
 }
 
 TEST_CASE("q4f32_1 decodes every element as described") {

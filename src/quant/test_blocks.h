@@ -10,8 +10,8 @@
 
 namespace puna::quant {
 
-// Where the high bytes of a block's f16 (or f32) fields lie; their top exponent bit is cleared, so that
-// scales are finite.
+// Where the high bytes of a block's f16 (or f32) fields lie; their top exponent bit is cleared, so
+// that scales are finite.
 inline std::vector<uint32_t> half_bytes(const TypeInfo& type) {
   switch (type.type) {
     case Type::kQ4_1:

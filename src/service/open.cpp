@@ -145,12 +145,12 @@ Result<LoadedModel> open(ModelFile file, const OpenOptions& options) {
   gpu::Device* driver = use.device.get();
   engine::EngineOptions engine = options.engine;
   if (driver) engine.profile = profile_for(*driver, engine.numerics);
-  PUNA_TRY(
-      model.engine,
-      base::run_until(engine::Engine::load(std::move(file), std::move(use.device), std::move(engine)),
-                      [driver] {
-                        if (driver) driver->poll();
-                      }));
+  PUNA_TRY(model.engine,
+           base::run_until(
+               engine::Engine::load(std::move(file), std::move(use.device), std::move(engine)),
+               [driver] {
+                 if (driver) driver->poll();
+               }));
   base::log_info("Context: {} tokens", model.engine->context());
   return model;
 }

@@ -1,0 +1,202 @@
+#include "kernels/testing/every_call.h"
+
+#include <fmt/format.h>
+
+#include "kernels/attention/attention.h"
+#include "kernels/ceiling/ceiling.h"
+#include "kernels/elementwise/elementwise.h"
+#include "kernels/embed/embed.h"
+#include "kernels/gather/gather.h"
+#include "kernels/matmul/matmul_gpu.h"
+#include "kernels/moe/route.h"
+#include "kernels/norm/norm.h"
+#include "kernels/profile/profile.h"
+#include "kernels/repack/repack.h"
+#include "kernels/sample/sample.h"
+
+namespace puna::kernels::test {
+namespace {
+
+using base::Result;
+using Calls = std::vector<KernelCall>;
+
+constexpr uint64_t kPlenty = uint64_t{1} << 30;  // of scratch
+
+GpuWeight weight_of(quant::Type type, uint32_t rows, uint32_t cols) {
+  return {type, rows, cols, {{{0, 0, quant::row_bytes(type, cols) * rows}, 0, rows}}};
+}
+
+MatmulArgs product(std::string label, quant::Type type, uint32_t max_rows, Numerics numerics) {
+  MatmulArgs args;
+  args.label = std::move(label);
+  args.weight = weight_of(type, 256, 512);
+  args.y_stride = 256;
+  args.numerics = numerics;
+  args.max_rows = max_rows;
+  args.scratch.bytes = kPlenty;
+  return args;
+}
+
+// Every type, class and numerics; fast ones with float activations too.
+Result<void> products(const gpu::DeviceInfo& device, Calls& out) {
+  Profile floats;
+  floats.decode = floats.prefill = ActivationChoice{Activations::kFloat, 0, 0};
+  for (const MatmulVariant& v : matmul_variants()) {
+    MatmulArgs args = product(v.name, v.type, v.max_rows, v.numerics);
+    PUNA_TRY(matmul(device, args, out));
+    if (v.numerics == Numerics::kFast && v.type == quant::Type::kQ4_0) {
+      args.profile = &floats;
+      PUNA_TRY(matmul(device, args, out));
+    }
+  }
+  return {};
+}
+
+// Epilogues, a bias, the norm made by the product, and a large weight, on one type of each kind.
+Result<void> product_options(const gpu::DeviceInfo& device, Calls& out) {
+  for (const quant::Type type : {quant::Type::kF16, quant::Type::kQ4_0, quant::Type::kQ6_K}) {
+    for (const Numerics numerics : {Numerics::kExact, Numerics::kFast}) {
+      for (const uint32_t max_rows : {1u, 4u, 512u}) {
+        for (const Epilogue epilogue : {Epilogue::kAdd, Epilogue::kSwiGlu, Epilogue::kGeGlu,
+                                        Epilogue::kSoftcap, Epilogue::kActivate}) {
+          MatmulArgs args = product("epilogue", type, max_rows, numerics);
+          args.epilogue = epilogue;
+          args.softcap = 30;
+          if (!is_gated(epilogue)) args.bias = Slice{};
+          if (matmul_makes_norm(device, args) && !args.bias) args.norm = MatmulNorm{};
+          PUNA_TRY(matmul(device, args, out));
+        }
+        MatmulArgs large = product("large", type, max_rows, numerics);
+        large.weight = weight_of(type, 131072, 4096);
+        large.y_stride = 131072;
+        PUNA_TRY(matmul(device, large, out));
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> weights(const gpu::DeviceInfo& device, Calls& out) {
+  for (const quant::TypeInfo& type : quant::types()) {
+    const std::string label(type.name);
+    PUNA_TRY(embed(device, {label, weight_of(type.type, 256, 512), {}, {}, 2.0f}, out));
+    const Slice params{0, 0, 32}, staged{1, 0, kPlenty}, planes{2, 0, kPlenty};
+    PUNA_TRY(KernelCall call, repack({label, type.type, 256, 512, params, staged, planes}));
+    out.push_back(std::move(call));
+  }
+  return {};
+}
+
+Result<void> attentions(const gpu::DeviceInfo& device, Calls& out) {
+  for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kQ8_0}) {
+    for (const uint32_t head_dim : {64u, 80u, 128u, 256u}) {
+      if (type == KvType::kQ8_0 && head_dim % 32 != 0) continue;
+      for (const uint32_t group : {1u, 3u, 8u}) {
+        for (const uint32_t max_rows : {1u, 16u, 512u}) {
+          AttentionArgs args{.label = fmt::format("attn {} x{}", head_dim, max_rows),
+                             .kv = {type, 4, 2, head_dim},
+                             .n_heads = 2 * group,
+                             .pages_per_sequence = 2};
+          args.max_rows = max_rows;
+          args.softcap = group == 3 ? 50.0f : 0.0f;
+          args.window = group == 8 ? 40 : 0;
+          if (group == 1) args.sinks = Slice{};
+          PUNA_TRY(attention(device, args, out));
+          args.append = AttentionAppend{.table = Slice{}, .rope = {.n_rot = head_dim}};
+          if (group == 3) args.append->head_norms = Slice{};
+          if (group == 8) args.append->rope.pairs = RopePairs::kAdjacent;
+          if (attention_appends(device, args)) PUNA_TRY(attention(device, args, out));
+        }
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> ropes_and_norms(const gpu::DeviceInfo& device, Calls& out) {
+  for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kQ8_0}) {
+    for (const uint32_t n_rot : {0u, 32u, 64u}) {
+      for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) {
+        RopeArgs args{
+            .label = "rope", .kv = {type, 4, 2, 64}, .n_heads = 4, .pages_per_sequence = 2};
+        args.rope.n_rot = n_rot;
+        args.rope.pairs = pairs;
+        if (n_rot > 0) args.table = Slice{};
+        PUNA_TRY(rope_append(device, args, out));
+        args.head_norms = Slice{};
+        PUNA_TRY(rope_append(device, args, out));
+      }
+    }
+  }
+  for (const uint32_t n : {576u, 577u, 16384u}) {
+    for (int options = 0; options < 8; ++options) {
+      NormArgs args{.label = "norm", .n = n};
+      if (options & 1) args.post_gamma = Slice{};
+      if (options & 2) args.residual = Slice{};
+      if (options & 4) args.gamma = args.y = Slice{};
+      PUNA_TRY(rms_norm(device, args, out));
+    }
+  }
+  return {};
+}
+
+Result<void> others(const gpu::DeviceInfo& device, Calls& out) {
+  for (const uint32_t n : {7u, 576u}) {
+    PUNA_TRY(add(device, {.label = "add", .n = n}, out));
+    PUNA_TRY(scale(device, {.label = "scale", .n = n, .scale = 1e-7f}, out));
+    PUNA_TRY(softcap(device, {.label = "cap", .n = n, .cap = 30}, out));
+    PUNA_TRY(glu(device, {.label = "swiglu", .n = n, .activation = Activation::kSilu}, out));
+    PUNA_TRY(glu(device, {.label = "geglu", .n = n, .activation = Activation::kGeluTanh}, out));
+    PUNA_TRY(gather_rows(device, {.label = "gather", .n = n}, out));
+    PUNA_TRY(argmax(device, {.label = "argmax", .vocab = n}, out));
+    PUNA_TRY(advance(device, {.label = "advance"}, out));
+  }
+  for (const ExpertScores scores :
+       {ExpertScores::kSoftmax, ExpertScores::kSigmoid, ExpertScores::kSoftmaxOfChosen}) {
+    RouteArgs args{.label = "route"};
+    args.params.n_experts = 64;
+    args.params.n_chosen = 8;
+    args.params.scores = scores;
+    PUNA_TRY(route(device, args, out));
+  }
+  out.push_back(read_call({0, 0, kReadBytes}, {1, 0, 4}));
+  out.push_back(arithmetic_call(Arithmetic::kF32, 1, 4, {}, {}));
+  out.push_back(arithmetic_call(Arithmetic::kInt8, 1, 4, {}, {}));
+  if (device.f16) out.push_back(arithmetic_call(Arithmetic::kF16, 1, 4, {}, {}));
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<KernelCall>> every_call(const gpu::DeviceInfo& device) {
+  Calls out;
+  PUNA_TRY(products(device, out));
+  PUNA_TRY(product_options(device, out));
+  PUNA_TRY(weights(device, out));
+  PUNA_TRY(attentions(device, out));
+  PUNA_TRY(ropes_and_norms(device, out));
+  PUNA_TRY(others(device, out));
+  return out;
+}
+
+std::vector<gpu::DeviceInfo> every_device(gpu::Dialect dialect) {
+  std::vector<gpu::DeviceInfo> all(1);
+  all[0].name = "baseline";
+  for (const uint32_t size : {4u, 8u, 32u}) {
+    gpu::DeviceInfo info;
+    info.name = fmt::format("subgroups of {}", size);
+    info.subgroups = true;
+    info.subgroup_min = info.subgroup_max = size;
+    info.dot4 = true;
+    info.limits.max_workgroup_bytes = 32768;
+    info.limits.max_storage_buffers = 10;
+    all.push_back(info);
+  }
+  all.push_back(all.back());
+  all.back().name += ", f16";
+  all.back().f16 = true;
+  for (gpu::DeviceInfo& info : all) info.dialect = dialect;
+  return all;
+}
+
+}  // namespace puna::kernels::test
