@@ -27,7 +27,7 @@ Result<Slice> make_weight(Workbench& bench, quant::Type type, uint32_t rows, uin
 
 class ProductSubject : public Subject {
  public:
-  ProductSubject(std::unique_ptr<Product> product)
+  explicit ProductSubject(std::unique_ptr<Product> product)
       : product_(std::move(product)),
         portable_(default_tuning(product_->info(), product_->args())),
         role_(matmul_role(product_->args(), portable_)) {}
