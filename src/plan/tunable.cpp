@@ -37,14 +37,15 @@ kernels::MatmulArgs shape_of(const MatmulOp& op, const GpuPlan& plan,
   return args;
 }
 
-kernels::AttentionArgs shape_of(const AttentionOp& op, const Graph& graph,
-                                const CacheConfig& cache) {
+kernels::AttentionArgs shape_of(const AttentionOp& op, const Graph& graph, const CacheConfig& cache,
+                                const GpuPlanOptions& options) {
   kernels::AttentionArgs args;
   args.label = op.label;
   args.kv = {cache.type, cache.n_pages, graph.kv[op.layer].n_kv_heads, graph.kv[op.layer].head_dim};
   args.n_heads = graph.n_heads;
   args.scale = op.scale;
   args.causal = op.causal;
+  args.numerics = options.numerics;
   return args;
 }
 
@@ -61,7 +62,7 @@ TunableKernels tunable_kernels(const Graph& graph, const CacheConfig& cache, con
         args.max_rows = rows;
         add(out.products, std::move(args));
       } else if (const auto* attention = std::get_if<AttentionOp>(&graph.ops[i])) {
-        kernels::AttentionArgs args = shape_of(*attention, graph, cache);
+        kernels::AttentionArgs args = shape_of(*attention, graph, cache, options);
         args.max_rows = rows;
         add(out.attention, std::move(args));
       }

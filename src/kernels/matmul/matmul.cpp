@@ -419,7 +419,8 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
 bool tuning_fits(const gpu::DeviceInfo& device, const MatmulArgs& args,
                  const MatmulTuning& tuning) {
   const gpu::Limits& limits = device.limits;
-  if (tuning.kernel == MatmulKernel::kMatrix) return has_matrix(device, args, tuning.matrix);
+  if (tuning.kernel == MatmulKernel::kMatrix)
+    return has_matrix(device, args) && suits(device, args, tuning.matrix);
   if (tuning.kernel == MatmulKernel::kGemm) {
     // The f32 form has one shape of workgroup, which every device takes.
     if (!uses_int8(args, tuning)) return true;

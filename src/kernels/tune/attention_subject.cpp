@@ -54,6 +54,8 @@ class AttentionSubject : public Subject {
   KnobValues portable() const override { return read_knobs(knobs(), portable_); }
   std::vector<KnobValues> neighbours(const KnobValues& from) const override {
     std::vector<KnobValues> out;
+    // Matrix units have no knobs here.
+    if (portable_.matrix) return out;
     const auto add = [&](const KnobValues& changed) {
       AttentionTuning tuning = portable_;
       if (changed != from && turn_attention_knobs(bench_.info(), args_, changed, tuning))

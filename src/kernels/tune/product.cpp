@@ -36,6 +36,13 @@ class ProductSubject : public Subject {
   KnobValues portable() const override { return read_knobs(matmul_knobs(role_), portable_); }
   std::vector<KnobValues> neighbours(const KnobValues& knobs) const override {
     std::vector<KnobValues> out;
+    // Tiles of matrix units: several knobs at once.
+    for (const MatrixTuning& tile : matrix_tiles(product_->info(), product_->args())) {
+      MatmulTuning tuning = portable_;
+      tuning.matrix = tile;
+      KnobValues values = read_knobs(matmul_knobs(role_), tuning);
+      if (values != knobs && runs(values)) out.push_back(std::move(values));
+    }
     for (const Knob<MatmulTuning>& knob : matmul_knobs(role_)) {
       // Rows of x at once: there is one.
       if (knob.name == "columns" && product_->args().max_rows == 1) continue;
