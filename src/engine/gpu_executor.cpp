@@ -405,9 +405,10 @@ Task<Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file,
   if (!graph.states.empty()) {
     cache.n_snapshots += static_cast<uint32_t>(kInFlight) * cache.n_sequences;
   }
-  PUNA_CO_TRY(plan::GpuPlan plan,
-              plan::plan_gpu(graph, cache, device.info(),
-                             {options.numerics, batch_classes(options.max_batch), options.profile}));
+  PUNA_CO_TRY(
+      plan::GpuPlan plan,
+      plan::plan_gpu(graph, cache, device.info(),
+                     {options.numerics, batch_classes(options.max_batch), options.profile}));
   PUNA_CO_TRY(auto program, co_await GpuProgram::create(device, std::move(plan)));
   PUNA_CO_TRY(co_await load_weights(file, graph, *program, device, hooks));
   auto executor = std::make_unique<GpuExecutor>(device, std::move(program), cache, graph.n_out(),

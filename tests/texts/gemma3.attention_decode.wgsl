@@ -7,7 +7,8 @@
 // With KV_APPEND the row brings its raw q, k and v (append.wgsl): the workgroups of the last split use the new key last, from registers,
 // and one of them per KV head puts it into the cache.
 // Reads of the paged KV cache in units of UNIT_ELEMENTS consecutive elements of a head row (8, or 4 where HEAD_DIM does not divide
-// by 8), decoded to f32. A unit of f16 is one 16-byte load, of f32 two, of q8_0 8 bytes and a scale word.
+// by 8), decoded to f32. A unit of f16 is one 16-byte load, of f32 two, of q8_0 8 bytes and a scale word, of
+// q4_0 4 bytes and a scale word.
 // The step buffer and the KV cache as kernels read them; step.h describes both, step_test.cpp keeps the numbers equal.
 const MAX_STEP_TOKENS = 512u;
 const PAGE_TOKENS = 32u;

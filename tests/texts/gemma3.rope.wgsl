@@ -1,7 +1,8 @@
 // Head norms, rotary positions and the append to the KV cache (rope.h), one pass over a step's rows.
 // Four consecutive elements of a head an invocation, LANES = HEAD_DIM / 4 invocations a head, HEADS heads a workgroup; heads along x
 // of the grid (q, then k, then v), rows along y. Every stored u32 has one writer: four elements are whole words in each cache type,
-// and one invocation in sixteen writes the word with the two scales of q8_0.
+// and one invocation in sixteen writes the word with the two scales of q8_0 and q4_0; of q4_0 every other
+// invocation writes eight elements.
 // The step buffer and the KV cache as kernels read them; step.h describes both, step_test.cpp keeps the numbers equal.
 const MAX_STEP_TOKENS = 512u;
 const PAGE_TOKENS = 32u;
