@@ -63,7 +63,7 @@ Value queries(Builder& b, const Config& c, uint32_t l, Value h) {
 
 }  // namespace
 
-Result<plan::Graph> build_deepseek2(const formats::ModelFile& file, const Config& c) {
+base::Result<plan::Graph> build_deepseek2(const formats::ModelFile& file, const Config& c) {
   if (!file.find("deepseek2.attention.key_length_mla")) {
     return base::fail(base::ErrorCode::kUnsupported,
                       "The file has no key \"deepseek2.attention.key_length_mla\": its attention "
