@@ -148,8 +148,7 @@ Result<void> others(const gpu::DeviceInfo& device, Calls& out) {
     PUNA_TRY(glu(device, {.label = "swiglu", .n = n, .activation = Activation::kSilu}, out));
     PUNA_TRY(glu(device, {.label = "geglu", .n = n, .activation = Activation::kGeluTanh}, out));
     PUNA_TRY(gather_rows(device, {.label = "gather", .n = n}, out));
-    PUNA_TRY(argmax(device, {.label = "argmax", .vocab = n}, out));
-    PUNA_TRY(advance(device, {.label = "advance"}, out));
+    PUNA_TRY(sample(device, {.label = "sample", .vocab = n, .context = n}, out));
   }
   for (const ExpertScores scores :
        {ExpertScores::kSoftmax, ExpertScores::kSigmoid, ExpertScores::kSoftmaxOfChosen}) {
