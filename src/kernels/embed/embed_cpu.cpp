@@ -7,14 +7,14 @@
 namespace puna::kernels {
 
 void embed_cpu(base::ThreadPool& pool, const EmbedCpuArgs& args) {
-  const uint64_t cols = args.weight->cols();
+  const size_t cols = args.weight->cols();
   const auto rows = [&](uint32_t begin, uint32_t end) {
-    std::vector<float> decoded(args.add ? static_cast<size_t>(cols) : 0);
+    std::vector<float> decoded(args.add ? cols : 0);
     for (uint64_t t = begin; t < end; ++t) {
       float* x = args.x + t * cols;
       const uint32_t row = args.rows ? static_cast<uint32_t>(args.rows[t]) : 0;
       args.weight->decode_row(row, args.add ? decoded.data() : x);
-      for (uint64_t i = 0; i < cols; ++i)
+      for (size_t i = 0; i < cols; ++i)
         x[i] = args.add ? x[i] + args.scale * decoded[i] : x[i] * args.scale;
     }
   };

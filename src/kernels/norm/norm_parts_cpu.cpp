@@ -57,7 +57,7 @@ void norm_range(const NormPartsCpuArgs& args, uint64_t begin, uint64_t end) {
       subtract(x, mean_of(x, n), y, n);
       v = y;
     }
-    const size_t weight = s.weights_by_part ? part * n : 0;
+    const size_t weight = s.weights_by_part ? static_cast<size_t>(part) * n : 0;
     finish(v, inverse_rms(v, n, s.eps), args.gamma ? args.gamma + weight : nullptr,
            args.beta ? args.beta + weight : nullptr, y, n);
   }

@@ -36,8 +36,6 @@ constexpr double kHalfCacheLimit = 1e-10;  // the reference reads the same round
 constexpr double kCacheStoreLimit = 1e-6;  // a rounding that falls on the other side
 constexpr double kQ8StoreLimit = 1e-5;     // the same for int8 codes
 constexpr double kQ4StoreLimit = 1e-3;     // and for codes of four bits
-constexpr double kInt8ExpertsLimit =
-    3e-4;  // kInt8Limit through the factors of a gate and a product
 
 std::vector<float> normal(size_t n, uint32_t seed, float mean = 0, float deviation = 1) {
   std::mt19937 engine(seed);
