@@ -40,8 +40,9 @@ std::vector<Task> tasks_of(const plan::TunableKernels& kernels, gpu::Device& dev
     tasks.push_back({[&] { return kernels::attention_subject(device, a.args, kTuneDepth); },
                      a.args.label, bytes * a.n_uses});
   }
-  std::stable_sort(tasks.begin(), tasks.end(),
-                   [](const Task& a, const Task& b) { return a.weight > b.weight; });
+  std::sort(tasks.begin(), tasks.end(), [](const Task& a, const Task& b) {
+    return a.weight != b.weight ? a.weight > b.weight : a.what < b.what;
+  });
   return tasks;
 }
 
