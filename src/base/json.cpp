@@ -6,14 +6,14 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 namespace puna::base {
-namespace {
 
 // Builds a Json from the library's events, so that depth is bounded and nothing is held twice.
-class Builder : public nlohmann::json_sax<nlohmann::json> {
+class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Builder(std::string_view text, int max_depth) : text_(text), max_depth_(max_depth) {}
+  JsonBuilder(std::string_view text, int max_depth) : text_(text), max_depth_(max_depth) {}
 
   bool null() override { return put(Json()); }
   bool boolean(bool v) override { return put(Json(v)); }
@@ -51,7 +51,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     } else if (open_.back().is_array()) {
       open_.back().push(std::move(v));
     } else {
-      open_.back().set(std::move(keys_.back()), std::move(v));
+      members(open_.back()).emplace_back(std::move(keys_.back()), std::move(v));
     }
     return true;
   }
@@ -66,9 +66,37 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   }
   bool close() {
     Json v = std::move(open_.back());
+    if (v.is_object()) drop_repeated(members(v));
     open_.pop_back();
     keys_.pop_back();
     return put(std::move(v));
+  }
+
+  static Json::Object& members(Json& object) { return std::get<Json::Object>(object.value_); }
+
+  // Of members with the same key the last value stays, in the place of the first. Vocabularies are
+  // objects of 260,000 members, so keys are sorted, not searched for one by one.
+  static void drop_repeated(Json::Object& members) {
+    if (members.size() < 2) return;
+    std::vector<size_t> order(members.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return members[a].first < members[b].first; });
+    std::vector<size_t> repeated;
+    for (size_t i = 1, first = 0; i < order.size(); ++i) {
+      if (members[order[i]].first != members[order[first]].first) {
+        first = i;
+        continue;
+      }
+      members[order[first]].second = std::move(members[order[i]].second);
+      repeated.push_back(order[i]);
+    }
+    if (repeated.empty()) return;
+    std::sort(repeated.begin(), repeated.end());
+    size_t index = 0;
+    std::erase_if(members, [&](const Json::Member&) {
+      return std::binary_search(repeated.begin(), repeated.end(), index++);
+    });
   }
 
   std::string_view text_;
@@ -78,6 +106,8 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   std::vector<std::string> keys_;
   std::string error_;
 };
+
+namespace {
 
 void write(const Json& v, int indent, int depth, std::string& out) {
   const auto newline = [&](int d) {
@@ -134,7 +164,7 @@ Json::Value Json::from_unsigned(uint64_t v) {
 }
 
 Result<Json> Json::parse(std::string_view text, int max_depth) {
-  Builder builder(text, max_depth);
+  JsonBuilder builder(text, max_depth);
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) {
     return fail(ErrorCode::kCorrupt, builder.error());
   }

@@ -81,6 +81,7 @@ class Json {
   bool operator==(const Json&) const = default;
 
  private:
+  friend class JsonBuilder;
   using Value = std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object>;
   static Value from_unsigned(uint64_t v);
 

@@ -21,6 +21,21 @@ TEST_CASE("malformed JSON names line and column") {
   CHECK(!Json::parse("[1] 2").has_value());
 }
 
+TEST_CASE("of members with the same key the last value stays, in the place of the first") {
+  const auto json = Json::parse(R"({"b":1,"a":2,"b":3,"c":4,"a":5,"b":6})");
+  REQUIRE(json.has_value());
+  CHECK(json->dump() == R"({"b":6,"a":5,"c":4})");
+}
+
+TEST_CASE("an object of a vocabulary's size is parsed member by member, not searched through") {
+  std::string text = "{";
+  for (int i = 0; i < 300'000; ++i) text += "\"token " + std::to_string(i) + "\":1,";
+  text.back() = '}';
+  const auto json = Json::parse(text);
+  REQUIRE(json.has_value());
+  CHECK(json->members().size() == 300'000);
+}
+
 TEST_CASE("nesting is bounded") {
   const std::string deep = std::string(2000, '[') + std::string(2000, ']');
   auto v = Json::parse(deep);

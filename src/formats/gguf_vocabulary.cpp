@@ -213,4 +213,27 @@ base::Result<Vocabulary> take_vocabulary(Metadata& metadata) {
   return vocabulary;
 }
 
+void put_vocabulary(const Vocabulary& vocabulary, std::string_view chat_template,
+                    Metadata& metadata) {
+  if (vocabulary.model.empty()) return;
+  const auto put = [&](std::string_view key, Value value) {
+    metadata.emplace_back(fmt::format("tokenizer.ggml.{}", key), std::move(value));
+  };
+  const auto put_id = [&](std::string_view key, std::optional<int32_t> id) {
+    if (id) put(key, static_cast<uint64_t>(*id));
+  };
+  put("model", vocabulary.model);
+  if (!vocabulary.pre.empty()) put("pre", vocabulary.pre);
+  put_id("bos_token_id", vocabulary.bos);
+  put_id("eos_token_id", vocabulary.eos);
+  put_id("eot_token_id", vocabulary.eot);
+  put_id("unknown_token_id", vocabulary.unk);
+  put_id("padding_token_id", vocabulary.pad);
+  put("add_bos_token", vocabulary.add_bos);
+  put("add_eos_token", vocabulary.add_eos);
+  put("add_space_prefix", vocabulary.add_space_prefix);
+  if (!chat_template.empty())
+    metadata.emplace_back("tokenizer.chat_template", std::string(chat_template));
+}
+
 }  // namespace puna::formats

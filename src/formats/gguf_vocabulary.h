@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,5 +17,11 @@ namespace puna::formats {
 // a value of another kind.
 base::Result<tokenizer::Vocabulary> take_vocabulary(
     std::vector<std::pair<std::string, Value>>& metadata);
+
+// Appends the small keys (tokenizer.ggml.model, pre, ids, flags; tokenizer.chat_template unless it
+// is empty) that take_vocabulary reads back as this vocabulary; GgufWriter writes the big lists.
+// Nothing is appended for an empty vocabulary.
+void put_vocabulary(const tokenizer::Vocabulary& vocabulary, std::string_view chat_template,
+                    std::vector<std::pair<std::string, Value>>& metadata);
 
 }  // namespace puna::formats
