@@ -1,14 +1,15 @@
 // The pool with real threads. A job is open while chunks remain; a worker that has not joined by
-// then is not waited for, so a worker that the system keeps off its core costs nothing. Waiting
-// spins for a moment, then sleeps: a spinning thread would hold the core that the awaited one
-// needs.
+// then is not waited for. Waiting spins for a moment, then sleeps: a spinning thread would hold the
+// core that the awaited one needs. A worker that is taken off its core inside a chunk keeps
+// everyone waiting, for milliseconds where other programs run; it is left out of the jobs that
+// follow for some time, so that a busy machine costs the work of that core and little more.
 #include "base/thread_pool.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <thread>
-#include <vector>
 
 #include "base/cpu_relax.h"
 
@@ -24,18 +25,28 @@ constexpr int kRelaxesPerClock = 32;
 constexpr uint32_t kChunksPerThread = 6;
 constexpr int kMaxThreads = 256;
 
+using Clock = std::chrono::steady_clock;
+// A worker is late when its last chunk takes this much longer than the caller's took on average
+// (slow cores of a hybrid processor are two to three times slower), and at least so long.
+constexpr int kLateChunks = 4;
+constexpr Clock::duration kLate = std::chrono::microseconds(300);
+// It then rests for this multiple of the time it was waited for, and twice as long as before when
+// that was soon after its last rest: waiting takes a few per cent of the time at most.
+constexpr int kRestFactor = 8;
+constexpr Clock::duration kMaxRest = std::chrono::seconds(1);
+
 thread_local int index_of_this_thread = 0;
 
 // Spins until done() or until kSpin is over; returns done().
 template <class Done>
 bool spin_until(Done done) {
-  const auto end = std::chrono::steady_clock::now() + kSpin;
+  const auto end = Clock::now() + kSpin;
   do {
     for (int i = 0; i < kRelaxesPerClock; ++i) {
       if (done()) return true;
       cpu_relax();
     }
-  } while (std::chrono::steady_clock::now() < end);
+  } while (Clock::now() < end);
   return done();
 }
 
@@ -48,6 +59,15 @@ struct ThreadPool::State {
   static constexpr uint32_t kStop = 0x8000;
   static constexpr uint32_t kEpoch = 0x10000;
 
+  struct alignas(64) Worker {
+    std::atomic<bool> inside{false};   // a job
+    std::atomic<bool> resting{false};  // joins none
+    // The caller's notes.
+    Clock::time_point rests_until;
+    Clock::duration rest{};  // the last one
+    std::thread thread;
+  };
+
   // Written by the caller while no worker is inside.
   const std::function<void(uint32_t, uint32_t)>* body = nullptr;
   uint32_t n_items = 0;
@@ -56,21 +76,24 @@ struct ThreadPool::State {
   alignas(64) std::atomic<uint32_t> gate{0};
   alignas(64) std::atomic<uint32_t> next{0};   // first chunk not taken
   alignas(64) std::atomic<uint32_t> empty{0};  // changes when the last worker leaves a closed job
-  std::vector<std::thread> threads;
+  std::deque<Worker> workers;
+  size_t n_resting = 0;
 
-  void take_chunks() {
+  // Returns how many it took.
+  uint32_t take_chunks() {
     const uint32_t n_chunks = (n_items + chunk - 1) / chunk;
-    for (;;) {
+    for (uint32_t taken = 0;; ++taken) {
       const uint32_t i = next.fetch_add(1, std::memory_order_relaxed);
-      if (i >= n_chunks) return;
+      if (i >= n_chunks) return taken;
       const uint32_t begin = i * chunk;
       (*body)(begin, std::min(n_items - begin, chunk) + begin);
     }
   }
 
-  void work() {
+  void work(Worker& self) {
     uint32_t seen = 0;  // epoch of the last job joined
     for (;;) {
+      self.resting.wait(true, std::memory_order_acquire);
       uint32_t gate_now = 0;
       const auto called = [&] {
         gate_now = gate.load(std::memory_order_acquire);
@@ -81,10 +104,13 @@ struct ThreadPool::State {
         continue;
       }
       if ((gate_now & kStop) != 0) return;
+      if (self.resting.load(std::memory_order_acquire)) continue;
       if (!gate.compare_exchange_strong(gate_now, gate_now + 1, std::memory_order_acq_rel))
         continue;
+      self.inside.store(true, std::memory_order_relaxed);
       seen = gate_now / kEpoch;
       take_chunks();
+      self.inside.store(false, std::memory_order_relaxed);
       const uint32_t left = gate.fetch_sub(1, std::memory_order_acq_rel) - 1;
       if ((left & (kInside | kOpen)) == 0) {
         empty.fetch_add(1, std::memory_order_release);
@@ -93,23 +119,59 @@ struct ThreadPool::State {
     }
   }
 
-  void close_and_wait() {
+  bool is_empty() const { return (gate.load(std::memory_order_acquire) & kInside) == 0; }
+
+  // Waits until no worker is inside; those that are still there after `late` are to rest.
+  void close_and_wait(Clock::duration late) {
     gate.fetch_and(~kOpen, std::memory_order_acq_rel);
-    const auto is_empty = [&] { return (gate.load(std::memory_order_acquire) & kInside) == 0; };
-    while (!spin_until(is_empty)) {
+    if (spin_until([&] { return is_empty(); })) return;
+    const Clock::time_point begin = Clock::now();
+    while (Clock::now() - begin < late) {
+      if (spin_until([&] { return is_empty(); })) return;
+    }
+    std::deque<Worker*> late_ones;
+    for (Worker& worker : workers) {
+      if (worker.inside.load(std::memory_order_relaxed)) late_ones.push_back(&worker);
+    }
+    while (!spin_until([&] { return is_empty(); })) {
       const uint32_t before = empty.load(std::memory_order_acquire);
-      if (is_empty()) return;
+      if (is_empty()) break;
       empty.wait(before);
     }
+    const Clock::time_point now = Clock::now();
+    for (Worker* worker : late_ones) send_to_rest(*worker, now, now - begin);
+  }
+
+  void send_to_rest(Worker& worker, Clock::time_point now, Clock::duration waited) {
+    const bool again = now - worker.rests_until < worker.rest;
+    worker.rest = std::min(std::max(kRestFactor * waited, again ? 2 * worker.rest : waited),
+                           std::max(kMaxRest, waited));
+    worker.rests_until = now + worker.rest;
+    worker.resting.store(true, std::memory_order_release);
+    ++n_resting;
+  }
+
+  void call_back_rested() {
+    const Clock::time_point now = Clock::now();
+    for (Worker& worker : workers) {
+      if (!worker.resting.load(std::memory_order_relaxed) || now < worker.rests_until) continue;
+      wake(worker);
+      --n_resting;
+    }
+  }
+  static void wake(Worker& worker) {
+    worker.resting.store(false, std::memory_order_release);
+    worker.resting.notify_one();
   }
 };
 
 ThreadPool::ThreadPool(int n_threads) : state_(std::make_unique<State>()) {
   const int n = std::min(n_threads > 0 ? n_threads : n_physical_cores(), kMaxThreads);
   for (int i = 1; i < n; ++i) {
-    state_->threads.emplace_back([state = state_.get(), i] {
+    State::Worker& worker = state_->workers.emplace_back();
+    worker.thread = std::thread([state = state_.get(), &worker, i] {
       index_of_this_thread = i;
-      state->work();
+      state->work(worker);
     });
   }
 }
@@ -117,21 +179,24 @@ ThreadPool::ThreadPool(int n_threads) : state_(std::make_unique<State>()) {
 ThreadPool::~ThreadPool() {
   state_->gate.fetch_or(State::kStop);
   state_->gate.notify_all();
-  for (std::thread& thread : state_->threads) thread.join();
+  for (State::Worker& worker : state_->workers) State::wake(worker);
+  for (State::Worker& worker : state_->workers) worker.thread.join();
 }
 
 int thread_index() { return index_of_this_thread; }
 
-int ThreadPool::n_threads() const { return static_cast<int>(state_->threads.size()) + 1; }
+int ThreadPool::n_threads() const { return static_cast<int>(state_->workers.size()) + 1; }
 
 void ThreadPool::run(uint32_t n_items, uint32_t grain,
                      const std::function<void(uint32_t begin, uint32_t end)>& body) {
   if (n_items == 0) return;
   grain = std::max(grain, 1u);
-  if (state_->threads.empty() || n_items <= grain) return body(0, n_items);
-  const uint32_t n_wanted = static_cast<uint32_t>(n_threads()) * kChunksPerThread;
-  const uint32_t grains = (n_items - 1) / grain + 1;
   State& state = *state_;
+  if (state.n_resting > 0) state.call_back_rested();
+  if (state.n_resting == state.workers.size() || n_items <= grain) return body(0, n_items);
+  const uint32_t n_wanted =
+      static_cast<uint32_t>(state.workers.size() - state.n_resting + 1) * kChunksPerThread;
+  const uint32_t grains = (n_items - 1) / grain + 1;
   state.body = &body;
   state.n_items = n_items;
   state.chunk = ((grains - 1) / n_wanted + 1) * grain;
@@ -139,8 +204,10 @@ void ThreadPool::run(uint32_t n_items, uint32_t grain,
   const uint32_t epoch = state.gate.load(std::memory_order_relaxed) / State::kEpoch;
   state.gate.store((epoch + 1) * State::kEpoch | State::kOpen);
   state.gate.notify_all();
-  state.take_chunks();
-  state.close_and_wait();
+  const Clock::time_point begin = Clock::now();
+  const uint32_t taken = state.take_chunks();
+  const Clock::duration mine = (Clock::now() - begin) / std::max(taken, 1u);
+  state.close_and_wait(std::max(kLateChunks * mine, kLate));
 }
 
 }  // namespace puna::base

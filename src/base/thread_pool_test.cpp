@@ -1,6 +1,8 @@
 #include "base/thread_pool.h"
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "doctest/doctest.h"
@@ -52,6 +54,28 @@ TEST_CASE("a pool that has gone to sleep wakes up for the next job") {
     CHECK(sum == 100);
     ThreadPool(2).run(1, 1, [](uint32_t, uint32_t) {});  // made and destroyed beside it
   }
+}
+
+TEST_CASE("a worker that kept the caller waiting is left out of the next jobs, and comes back") {
+  ThreadPool pool(2);
+  std::atomic<bool> worker_came = false;
+  const auto any_chunk = [&](uint32_t, uint32_t) {
+    if (thread_index() > 0) worker_came = true;
+  };
+  // The worker is inside a chunk long after the caller has done everything else.
+  pool.run(100, 1, [&](uint32_t, uint32_t) {
+    while (!worker_came) {
+      if (thread_index() == 0) continue;
+      worker_came = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    }
+  });
+  worker_came = false;
+  pool.run(1000, 1, any_chunk);
+  CHECK_FALSE(worker_came);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!worker_came && std::chrono::steady_clock::now() < end) pool.run(1000, 1, any_chunk);
+  CHECK(worker_came);
 }
 
 TEST_CASE("there is at least one physical core and a pool of 0 threads has that many") {
