@@ -44,6 +44,11 @@ void add_engine_flags(CLI::App& app, ModelFlags& flags) {
       ->check(CLI::IsMember({"exact", "fast"}));
   app.add_option("--ctx", flags.context,
                  "Context in tokens; 0 = as trained (default: up to 8192, as fits)");
+  app.add_flag("--no-mmap", flags.no_map,
+               "Read all weights into memory, instead of using tables that are only looked up in "
+               "where the file is mapped (CPU)");
+  app.add_flag("--mlock", flags.lock_memory,
+               "Keep the weights in memory: they are not swapped out (CPU)");
 }
 
 void add_model_flag(CLI::App& app, ModelFlags& flags) {
@@ -68,6 +73,8 @@ Result<service::OpenOptions> open_options(const ModelFlags& flags, const Default
   o.gpu_baseline = flags.gpu_features == "baseline";
   o.engine.context = flags.context;
   o.engine.n_threads = flags.threads;
+  o.engine.lock_memory = flags.lock_memory;
+  o.map = !flags.no_map;
   o.engine.numerics = defaults.numerics;
   if (!flags.numerics.empty()) {
     o.engine.numerics =

@@ -3,19 +3,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/cpu_loader.h"
 #include "engine/executor.h"
-#include "engine/weight_reader.h"
 #include "kernels/sample/sample_cpu.h"
 #include "plan/cpu_program.h"
 
 namespace puna::engine {
 namespace {
 
-using base::ErrorCode;
 using base::Result;
 using base::Task;
-
-constexpr uint64_t kPieceBytes = 1 << 20;  // read and packed at a time
 
 class CpuExecutor : public Executor {
  public:
@@ -79,50 +76,14 @@ class CpuExecutor : public Executor {
   kernels::CpuSampler sampler_;
 };
 
-// Rows per piece: whole row groups of about kPieceBytes.
-uint32_t piece_rows(const plan::WeightSpec& weight) {
-  const uint64_t row = std::max<uint64_t>(quant::row_bytes(weight.type, weight.columns), 1);
-  const uint64_t groups =
-      std::max<uint64_t>(kPieceBytes / (row * kernels::CpuMatrix::kRowGroup), 1);
-  return static_cast<uint32_t>(
-      std::min<uint64_t>(groups * kernels::CpuMatrix::kRowGroup, UINT32_MAX / 2));
-}
-
 }  // namespace
 
 Task<Result<std::unique_ptr<Executor>>> load_cpu(const formats::ModelFile& file, plan::Graph graph,
-                                                 plan::CacheConfig cache,
-                                                 kernels::Numerics numerics, base::ThreadPool& pool,
-                                                 LoadHooks hooks) {
-  uint64_t total = 0;
-  for (const plan::WeightSpec& w : graph.weights)
-    total += w.rows * quant::row_bytes(w.type, w.columns);
-  uint64_t done = 0;
-  plan::CpuWeights weights;
-  std::vector<std::byte> piece, temporary;
-  for (const plan::WeightSpec& spec : graph.weights) {
-    auto created = kernels::CpuMatrix::create(spec.type, spec.rows, spec.columns, numerics);
-    if (!created) {
-      created.error().context.push_back(fmt::format("While making room for \"{}\"", spec.label));
-      co_return std::unexpected(std::move(created.error()));
-    }
-    const uint32_t step = piece_rows(spec);
-    for (uint32_t first = 0; first < spec.rows; first += step) {
-      if (hooks.cancel && hooks.cancel->load())
-        co_return base::fail(ErrorCode::kCancelled, "Loading was cancelled.");
-      const uint32_t n = std::min(step, spec.rows - first);
-      piece.resize(static_cast<size_t>(n * quant::row_bytes(spec.type, spec.columns)));
-      PUNA_CO_TRY(co_await read_piece(file, spec, {first, n, 0, spec.columns}, piece, temporary));
-      created->set_rows(first, piece);
-      done += piece.size();
-      if (hooks.on_progress) hooks.on_progress(done, total);
-    }
-    weights.matrices.push_back(*std::move(created));
-  }
-  for (const plan::VectorSpec& spec : graph.vectors) {
-    PUNA_CO_TRY(std::vector<float> values, co_await read_vector(file, spec));
-    weights.vectors.push_back(std::move(values));
-  }
+                                                 plan::CacheConfig cache, CpuOptions options,
+                                                 base::ThreadPool& pool, LoadHooks hooks) {
+  PUNA_CO_TRY(
+      plan::CpuWeights weights,
+      co_await load_cpu_weights(file, graph, options.numerics, options.lock_memory, pool, hooks));
   PUNA_CO_TRY(auto program,
               plan::CpuProgram::create(std::move(graph), std::move(weights), cache, pool));
   co_return std::make_unique<CpuExecutor>(std::move(program), cache);

@@ -116,9 +116,9 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
                                                      gpu_options, *engine->device_, options.hooks));
   } else {
     engine->pool_ = std::make_unique<base::ThreadPool>(options.n_threads);
-    PUNA_CO_TRY(engine->executor_,
-                co_await load_cpu(engine->file_, std::move(graph), cache, options.numerics,
-                                  *engine->pool_, options.hooks));
+    PUNA_CO_TRY(engine->executor_, co_await load_cpu(engine->file_, std::move(graph), cache,
+                                                     {options.numerics, options.lock_memory},
+                                                     *engine->pool_, options.hooks));
   }
   co_return engine;
 }

@@ -32,6 +32,7 @@ struct EngineOptions {
   kernels::KvType kv_type = kernels::KvType::kF16;
   kernels::Numerics numerics = kernels::Numerics::kFast;
   int n_threads = 0;                       // CPU device: 0 = one per physical core
+  bool lock_memory = false;                // CPU device: weights are kept from being swapped out
   uint32_t n_sequences = 1;                // how many sequences may be held at once
   bool embeddings = false;                 // load for embed(): without the output layer
   std::optional<models::Pooling> pooling;  // of embed(); none = as the file says

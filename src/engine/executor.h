@@ -72,9 +72,13 @@ class Executor {
   virtual void poll() = 0;
 };
 
+struct CpuOptions {
+  kernels::Numerics numerics = kernels::Numerics::kFast;
+  bool lock_memory = false;  // weights are kept from being swapped out
+};
 base::Task<base::Result<std::unique_ptr<Executor>>> load_cpu(
-    const formats::ModelFile& file, plan::Graph graph, plan::CacheConfig cache,
-    kernels::Numerics numerics, base::ThreadPool& pool, LoadHooks hooks);
+    const formats::ModelFile& file, plan::Graph graph, plan::CacheConfig cache, CpuOptions options,
+    base::ThreadPool& pool, LoadHooks hooks);
 
 // Of device memory for pieces of weights, freed after the load, and for logits and ids on their way
 // to the host.

@@ -28,6 +28,9 @@ class ByteSource {
   // leaves the source, kIo when it cannot be read.
   virtual void read(uint64_t offset, std::span<std::byte> out, ReadDone done) = 0;
 
+  // Whether read() is over when it returns, and may be called by several threads at once.
+  virtual bool reads_at_once() const { return false; }
+
   // The whole content when it is addressable memory already (mapped file, memory), else empty.
   virtual std::span<const std::byte> mapped() const { return {}; }
 };
@@ -37,7 +40,9 @@ base::Task<base::Result<void>> read(ByteSource& source, uint64_t offset, std::sp
 
 // Reads with pread. Errors: kNotFound, kIo (unreadable, a folder).
 base::Result<std::unique_ptr<ByteSource>> open_file(const std::string& path);
-// Maps the file read-only. Errors: as open_file.
+// The same, and maps the file read-only for who uses bytes in place: reads do not touch the mapped
+// pages. A file that shrinks while it is mapped kills the process on access (SIGBUS). Errors: as
+// open_file.
 base::Result<std::unique_ptr<ByteSource>> map_file(const std::string& path);
 // A view of memory that outlives the source.
 std::unique_ptr<ByteSource> from_memory(std::string name, std::span<const std::byte> bytes);

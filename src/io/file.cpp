@@ -69,9 +69,33 @@ class FileSource final : public ByteSource {
  public:
   FileSource(std::string name, Opened opened)
       : name_(std::move(name)), opened_(std::move(opened)) {}
+  FileSource(const FileSource&) = delete;
+  FileSource& operator=(const FileSource&) = delete;
+  ~FileSource() override {
+    if (!mapped_.empty()) ::munmap(const_cast<std::byte*>(mapped_.data()), mapped_.size());
+  }
+
+  base::Result<void> map() {
+    if (opened_.size == 0) return {};
+    if (opened_.size > std::numeric_limits<size_t>::max()) {
+      return base::fail(ErrorCode::kIo,
+                        fmt::format("\"{}\" ({} bytes) does not fit into the address space.", name_,
+                                    opened_.size));
+    }
+    const auto n = static_cast<size_t>(opened_.size);
+    void* address = ::mmap(nullptr, n, PROT_READ, MAP_SHARED, opened_.fd.get(), 0);
+    if (address == MAP_FAILED) {
+      return base::fail(ErrorCode::kIo,
+                        fmt::format("The file \"{}\" cannot be mapped: {}.", name_, reason()));
+    }
+    mapped_ = std::span(static_cast<const std::byte*>(address), n);
+    return {};
+  }
 
   uint64_t size() const override { return opened_.size; }
   const std::string& name() const override { return name_; }
+  bool reads_at_once() const override { return true; }
+  std::span<const std::byte> mapped() const override { return mapped_; }
   void read(uint64_t offset, std::span<std::byte> out, ReadDone done) override {
     done(read_now(offset, out));
   }
@@ -102,33 +126,7 @@ class FileSource final : public ByteSource {
 
   std::string name_;
   Opened opened_;
-};
-
-// A file that shrinks while it is mapped kills the process on access (SIGBUS): the price of
-// mapping, see OpenOptions::map.
-class MappedSource final : public ByteSource {
- public:
-  MappedSource(std::string name, std::span<const std::byte> bytes)
-      : name_(std::move(name)), bytes_(bytes) {}
-  MappedSource(const MappedSource&) = delete;
-  MappedSource& operator=(const MappedSource&) = delete;
-  ~MappedSource() override {
-    if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-  }
-
-  uint64_t size() const override { return bytes_.size(); }
-  const std::string& name() const override { return name_; }
-  std::span<const std::byte> mapped() const override { return bytes_; }
-
-  void read(uint64_t offset, std::span<std::byte> out, ReadDone done) override {
-    base::Result<void> in_range = check_range(*this, offset, out.size());
-    if (in_range && !out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
-    done(std::move(in_range));
-  }
-
- private:
-  std::string name_;
-  std::span<const std::byte> bytes_;
+  std::span<const std::byte> mapped_;
 };
 
 }  // namespace
@@ -139,20 +137,10 @@ base::Result<std::unique_ptr<ByteSource>> open_file(const std::string& path) {
 }
 
 base::Result<std::unique_ptr<ByteSource>> map_file(const std::string& path) {
-  PUNA_TRY(const Opened opened, open_regular(path));
-  if (opened.size == 0) return std::make_unique<MappedSource>(path, std::span<const std::byte>{});
-  if (opened.size > std::numeric_limits<size_t>::max()) {
-    return base::fail(
-        ErrorCode::kIo,
-        fmt::format("\"{}\" ({} bytes) does not fit into the address space.", path, opened.size));
-  }
-  const size_t n = static_cast<size_t>(opened.size);
-  void* address = ::mmap(nullptr, n, PROT_READ, MAP_SHARED, opened.fd.get(), 0);
-  if (address == MAP_FAILED) {
-    return base::fail(ErrorCode::kIo,
-                      fmt::format("The file \"{}\" cannot be mapped: {}.", path, reason()));
-  }
-  return std::make_unique<MappedSource>(path, std::span(static_cast<const std::byte*>(address), n));
+  PUNA_TRY(Opened opened, open_regular(path));
+  auto source = std::make_unique<FileSource>(path, std::move(opened));
+  PUNA_TRY(source->map());
+  return source;
 }
 
 }  // namespace puna::io

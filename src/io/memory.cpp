@@ -19,6 +19,7 @@ class MemorySource final : public ByteSource {
 
   uint64_t size() const override { return bytes_.size(); }
   const std::string& name() const override { return name_; }
+  bool reads_at_once() const override { return true; }
   std::span<const std::byte> mapped() const override { return bytes_; }
 
   void read(uint64_t offset, std::span<std::byte> out, ReadDone done) override {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/pages.h"
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "kernels/matmul/cpu_matrix.h"
@@ -16,6 +17,7 @@
 namespace puna::plan {
 
 struct CpuWeights {
+  base::Pages memory;                        // of the packed matrices
   std::vector<kernels::CpuMatrix> matrices;  // by WeightId
   std::vector<std::vector<float>> vectors;   // by VectorId
 };

@@ -96,4 +96,18 @@ std::string label(const Op& op) {
 std::vector<ValueId> reads(const Op& op) { return std::visit(Reads{}, op); }
 std::vector<ValueId> writes(const Op& op) { return std::visit(Writes{}, op); }
 
+std::vector<WeightId> weights(const Op& op) {
+  return std::visit(
+      [](const auto& o) -> std::vector<WeightId> {
+        if constexpr (requires { o.gate_up + o.down; }) {
+          return {o.gate_up, o.down};
+        } else if constexpr (requires { o.weight; }) {
+          return {o.weight};
+        } else {
+          return {};
+        }
+      },
+      op);
+}
+
 }  // namespace puna::plan

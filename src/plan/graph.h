@@ -287,5 +287,7 @@ std::string label(const Op& op);
 // Values an op reads and writes; one that it updates in place is in both.
 std::vector<ValueId> reads(const Op& op);
 std::vector<ValueId> writes(const Op& op);
+// Weights that an op multiplies by or looks up in.
+std::vector<WeightId> weights(const Op& op);
 
 }  // namespace puna::plan

@@ -66,7 +66,7 @@ Result<std::string> find_model(const OpenOptions& options) {
 
 Result<ModelFile> open_file(const OpenOptions& options) {
   PUNA_TRY(const std::string path, find_model(options));
-  PUNA_TRY_CONTEXT(ModelFile file, drive(formats::open_model(path)),
+  PUNA_TRY_CONTEXT(ModelFile file, drive(formats::open_model(path, {.map = options.map})),
                    fmt::format("While opening {}", path));
   return file;
 }
@@ -143,6 +143,12 @@ Result<LoadedModel> open(ModelFile file, const OpenOptions& options) {
   model.device_name = use.name;
   base::log_info("Device: {} ({})", use.name, use.why);
   gpu::Device* driver = use.device.get();
+  if (driver && options.engine.lock_memory) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("--mlock locks weights in the memory of the CPU, but the model "
+                                  "goes to {}; --device cpu keeps it here.",
+                                  use.name));
+  }
   engine::EngineOptions engine = options.engine;
   if (driver) engine.profile = profile_for(*driver, engine.numerics);
   PUNA_TRY(model.engine,

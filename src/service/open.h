@@ -20,6 +20,7 @@ struct OpenOptions {
   std::string model;            // a name in the store or catalogue, or a path
   std::string device = "auto";  // auto | gpu | gpu:N | cpu
   bool gpu_baseline = false;    // hide optional GPU features
+  bool map = true;              // weights that need no repacking are used where the file lies
   bool pull = true;             // fetch a catalogue model that is not in the store yet
   engine::EngineOptions engine;
   store::PullOptions pull_options;

@@ -74,10 +74,10 @@ class Usage(unittest.TestCase):
     def test_what_is_not_there_yet(self):
         for command in ["serve", "push", "list", "show", "ps", "stop", "rm", "cp", "create", "perplexity"]:
             self.check_fails(2, [command, "not supported yet"], command, "--model", MODEL)
-        for flag in ["--gpu-layers", "--gpu-layers=3", "--no-mmap", "--mlock", "--format", "--format=json"]:
+        for flag in ["--gpu-layers", "--gpu-layers=3", "--format", "--format=json"]:
             self.check_fails(2, [flag.split("=")[0], "not supported yet"], "run", MODEL, "Hi", flag)
         for command in ["logits", "bench", "inspect"]:
-            self.check_fails(2, ["--no-mmap", "not supported yet"], command, "--no-mmap")
+            self.check_fails(2, ["--format", "not supported yet"], command, "--format")
         for kind in ["iq2_xxs", "IQ3_M", "mxfp4", "pure:tq1_0"]:
             self.check_fails(2, [kind.removeprefix("pure:"), "not supported yet"], "quantize", MODEL, "out.gguf", kind)
 
@@ -92,7 +92,7 @@ class Usage(unittest.TestCase):
             done = self.run_puna(command, "--help")
             self.assertEqual((done.returncode, done.stderr), (0, ""), command)
             self.assertIn(f"Example: puna {command}", done.stdout)
-            for planned in ["--gpu-layers", "--no-mmap", "--mlock", "--format"]:
+            for planned in ["--gpu-layers", "--format"]:
                 self.assertNotIn(planned, done.stdout)
         self.assertRegex(self.run_puna("--version").stdout, r"^puna \d+\.\d+\.\d+\n$")
 

@@ -44,7 +44,7 @@ float load_float(quant::Type type, const std::byte* group, uint64_t index) {
 void CpuMatrix::Free::operator()(std::byte* p) const { ::operator delete[](p, kAlignment); }
 
 base::Result<CpuMatrix> CpuMatrix::create(quant::Type type, uint32_t rows, uint32_t cols,
-                                          Numerics numerics) {
+                                          Numerics numerics, std::byte* place) {
   if (cols == 0 || rows == 0 || cols % quant::info(type).block_elements != 0) {
     return base::fail(
         base::ErrorCode::kUnsupported,
@@ -56,7 +56,9 @@ base::Result<CpuMatrix> CpuMatrix::create(quant::Type type, uint32_t rows, uint3
   matrix.rows_ = rows;
   matrix.cols_ = cols;
   matrix.numerics_ = numerics;
-  matrix.bytes_ = (uint64_t{rows} + kGroupRows - 1) / kGroupRows * packed_group_bytes(type, cols);
+  matrix.bytes_ = packed_bytes(type, rows, cols);
+  matrix.data_ = place;
+  if (place) return matrix;
   std::byte* data = nullptr;
   if (matrix.bytes_ <= SIZE_MAX / 2)
     data = new (kAlignment, std::nothrow) std::byte[static_cast<size_t>(matrix.bytes_)];
@@ -66,7 +68,8 @@ base::Result<CpuMatrix> CpuMatrix::create(quant::Type type, uint32_t rows, uint3
                                   "parameters or bits per weight needs less.",
                                   matrix.bytes_));
   }
-  matrix.data_.reset(data);
+  matrix.owned_.reset(data);
+  matrix.data_ = data;
   // The last group's missing rows are zeros, and so is the padding; the rest is written by
   // set_rows().
   const uint64_t group_bytes = packed_group_bytes(type, cols);
@@ -74,15 +77,29 @@ base::Result<CpuMatrix> CpuMatrix::create(quant::Type type, uint32_t rows, uint3
   return matrix;
 }
 
+uint64_t CpuMatrix::packed_bytes(quant::Type type, uint32_t rows, uint32_t cols) {
+  return (uint64_t{rows} + kGroupRows - 1) / kGroupRows * packed_group_bytes(type, cols);
+}
+
+CpuMatrix CpuMatrix::in_place(quant::Type type, uint32_t rows, uint32_t cols,
+                              const std::byte* file_rows) {
+  CpuMatrix matrix;
+  matrix.type_ = type;
+  matrix.rows_ = rows;
+  matrix.cols_ = cols;
+  matrix.bytes_ = rows * quant::row_bytes(type, cols);
+  matrix.file_rows_ = file_rows;
+  return matrix;
+}
+
 void CpuMatrix::set_rows(uint32_t first_row, std::span<const std::byte> file_rows) {
   const uint64_t row_bytes = quant::row_bytes(type_, cols_);
   const uint64_t n_rows = file_rows.size() / row_bytes;
-  PUNA_CHECK(first_row % kRowGroup == 0 && first_row + n_rows <= rows_);
+  PUNA_CHECK(data_ != nullptr && first_row % kRowGroup == 0 && first_row + n_rows <= rows_);
   for (uint64_t done = 0; done < n_rows; done += kGroupRows) {
     const uint32_t n = static_cast<uint32_t>(std::min<uint64_t>(kGroupRows, n_rows - done));
     const std::byte* rows = file_rows.data() + done * row_bytes;
-    std::byte* group =
-        data_.get() + (first_row + done) / kGroupRows * packed_group_bytes(type_, cols_);
+    std::byte* group = data_ + (first_row + done) / kGroupRows * packed_group_bytes(type_, cols_);
     if (type_ == quant::Type::kF32) {
       interleave<4>(rows, n, cols_, group);
     } else if (is_float(type_)) {
@@ -98,7 +115,12 @@ void CpuMatrix::set_rows(uint32_t first_row, std::span<const std::byte> file_row
 
 void CpuMatrix::decode_row(uint32_t row, float* out) const {
   PUNA_CHECK(row < rows_);
-  const std::byte* group = data_.get() + row / kGroupRows * packed_group_bytes(type_, cols_);
+  if (file_rows_) {
+    const uint64_t row_bytes = quant::row_bytes(type_, cols_);
+    quant::info(type_).decode(file_rows_ + row * row_bytes, out, cols_);
+    return;
+  }
+  const std::byte* group = data_ + row / kGroupRows * packed_group_bytes(type_, cols_);
   const uint32_t r = row % kGroupRows;
   if (is_float(type_)) {
     for (uint32_t c = 0; c < cols_; ++c)

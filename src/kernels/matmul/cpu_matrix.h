@@ -29,10 +29,16 @@ class CpuMatrix {
   static constexpr uint32_t kRowGroup = 16;
 
   CpuMatrix() = default;
-  // Allocates rows x cols of `type`, packed for `numerics` (bits per weight do not grow). Errors:
+  // rows x cols of `type`, packed for `numerics` (bits per weight do not grow), in memory of its
+  // own or at `place`: packed_bytes() zeros, 64-byte aligned, that outlive the matrix. Errors:
   // kOutOfMemory, kUnsupported.
   static base::Result<CpuMatrix> create(quant::Type type, uint32_t rows, uint32_t cols,
-                                        Numerics numerics);
+                                        Numerics numerics, std::byte* place = nullptr);
+  static uint64_t packed_bytes(quant::Type type, uint32_t rows, uint32_t cols);
+  // A table that is only looked up in (decode_row), used where it lies in a mapped file. The rows
+  // outlive it.
+  static CpuMatrix in_place(quant::Type type, uint32_t rows, uint32_t cols,
+                            const std::byte* file_rows);
 
   // Packs rows [first_row, first_row + n) given in file layout; first_row is a multiple of
   // kRowGroup. Disjoint groups may be set by several threads at once.
@@ -46,7 +52,7 @@ class CpuMatrix {
   uint32_t cols() const { return cols_; }
   Numerics numerics() const { return numerics_; }
   uint64_t bytes() const { return bytes_; }
-  const std::byte* data() const { return data_.get(); }
+  const std::byte* data() const { return data_; }  // packed groups
 
  private:
   struct Free {
@@ -57,7 +63,9 @@ class CpuMatrix {
   uint32_t cols_ = 0;
   Numerics numerics_ = Numerics::kExact;
   uint64_t bytes_ = 0;
-  std::unique_ptr<std::byte[], Free> data_;  // 64-byte aligned
+  std::unique_ptr<std::byte[], Free> owned_;
+  std::byte* data_ = nullptr;             // 64-byte aligned
+  const std::byte* file_rows_ = nullptr;  // instead of data_
 };
 
 }  // namespace puna::kernels

@@ -14,6 +14,9 @@ namespace {
 
 using quant::Type;
 
+// Functions of a type are inlined where the type is a constant, so that a unit costs a few words'
+// moves.
+
 uint8_t byte_at(const std::byte* p, size_t i) { return std::to_integer<uint8_t>(p[i]); }
 uint16_t half_at(const std::byte* p, size_t i) {
   uint16_t half = 0;
@@ -26,19 +29,41 @@ void put_bits(std::byte* p, uint32_t shift, unsigned mask, unsigned value) {
   put(p, (std::to_integer<unsigned>(*p) & ~(mask << shift)) | value << shift);
 }
 
+// Codes are moved four at a time, as the bytes of a word: loading packs every weight of a model.
+constexpr uint32_t kBytes = 0x01010101;  // times n: n in every byte
+constexpr uint32_t kUnitWords = kUnitCols / 4;
+
+uint32_t word_at(const std::byte* p, size_t i) {
+  uint32_t word = 0;
+  std::memcpy(&word, p + 4 * i, 4);
+  return word;
+}
+void put_word(std::byte* p, uint32_t word) { std::memcpy(p, &word, 4); }
+// The codes of columns 4j..4j+3.
+uint32_t code_word(const Unit& unit, size_t j) {
+  uint32_t word = 0;
+  std::memcpy(&word, unit.codes.data() + 4 * j, 4);
+  return word;
+}
+void set_code_word(Unit& unit, size_t j, uint32_t word) {
+  std::memcpy(unit.codes.data() + 4 * j, &word, 4);
+}
+// Bit k of the low four to the lowest bit of byte k.
+uint32_t spread_bits(uint32_t bits) { return ((bits & 15u) * 0x00204081u) & kBytes; }
+
 // 16 bytes at qs, low nibbles first: columns 0..15, then 16..31; their fifth bits in qh (null =
 // none).
-void read_nibbles(const std::byte* qs, const std::byte* qh, Unit& unit) {
-  uint32_t tops = 0;
-  if (qh) std::memcpy(&tops, qh, 4);
-  for (uint32_t c = 0; c < 32; ++c) {
-    const unsigned low = byte_at(qs, c % 16) >> (c / 16 * 4) & 15u;
-    unit.codes[c] = static_cast<uint8_t>(low | (tops >> c & 1u) << 4);
+[[gnu::always_inline]] inline void read_nibbles(const std::byte* qs, const std::byte* qh,
+                                                Unit& unit) {
+  const uint32_t tops = qh ? word_at(qh, 0) : 0;
+  for (uint32_t j = 0; j < kUnitWords; ++j) {
+    const uint32_t low = word_at(qs, j % 4) >> (j / 4 * 4) & 15 * kBytes;
+    set_code_word(unit, j, low | spread_bits(tops >> (4 * j)) << 4);
   }
 }
 
 // 6-bit scale and min of unit u in the 12 bytes that q4_k and q5_k share.
-void read_scale_min(const std::byte* s, uint32_t u, Unit& unit) {
+[[gnu::always_inline]] inline void read_scale_min(const std::byte* s, uint32_t u, Unit& unit) {
   if (u < 4) {
     unit.sub[0] = byte_at(s, u) & 63;
     unit.sub[1] = byte_at(s, u + 4) & 63;
@@ -55,7 +80,7 @@ uint8_t read_q3_scale(const std::byte* s, uint32_t h) {
   return static_cast<uint8_t>(low | top << 4);
 }
 
-Unit read_lookup_unit(Type type, const std::byte* block, uint32_t u) {
+[[gnu::always_inline]] inline Unit read_lookup_unit(Type type, const std::byte* block, uint32_t u) {
   Unit unit{};
   if (type == Type::kMXFP4) {
     unit.d = byte_at(block, 0);
@@ -73,22 +98,22 @@ Unit read_lookup_unit(Type type, const std::byte* block, uint32_t u) {
   return unit;
 }
 
-Unit read_k_unit(Type type, const std::byte* block, uint32_t u) {
+[[gnu::always_inline]] inline Unit read_k_unit(Type type, const std::byte* block, uint32_t u) {
   Unit unit{};
   const uint32_t n = u / 4;  // half of the block
   const uint32_t s = u % 4;  // 32 columns of that half
   switch (type) {
     case Type::kQ2_K:
-      for (uint32_t c = 0; c < 32; ++c)
-        unit.codes[c] = byte_at(block, 16 + 32 * n + c) >> (2 * s) & 3u;
+      for (uint32_t j = 0; j < kUnitWords; ++j)
+        set_code_word(unit, j, word_at(block + 16 + 32 * n, j) >> (2 * s) & 3 * kBytes);
       for (uint32_t h = 0; h < 2; ++h) unit.sub[h] = byte_at(block, 2 * u + h);
       unit.d = half_at(block, 80);
       unit.min = half_at(block, 82);
       break;
     case Type::kQ3_K:
-      for (uint32_t c = 0; c < 32; ++c) {
-        const unsigned low = byte_at(block, 32 + 32 * n + c) >> (2 * s) & 3u;
-        unit.codes[c] = static_cast<uint8_t>(low | (byte_at(block, c) >> (4 * n + s) & 1u) << 2);
+      for (uint32_t j = 0; j < kUnitWords; ++j) {
+        const uint32_t low = word_at(block + 32 + 32 * n, j) >> (2 * s) & 3 * kBytes;
+        set_code_word(unit, j, low | (word_at(block, j) >> (4 * n + s) & kBytes) << 2);
       }
       for (uint32_t h = 0; h < 2; ++h) unit.sub[h] = read_q3_scale(block + 96, 2 * u + h);
       unit.d = half_at(block, 108);
@@ -97,9 +122,9 @@ Unit read_k_unit(Type type, const std::byte* block, uint32_t u) {
     case Type::kQ5_K: {
       const bool has_high = type == Type::kQ5_K;
       const std::byte* qs = block + (has_high ? 48 : 16) + 32 * (u / 2);
-      for (uint32_t c = 0; c < 32; ++c) {
-        const unsigned high = has_high ? byte_at(block, 16 + c) >> u & 1u : 0u;
-        unit.codes[c] = static_cast<uint8_t>((byte_at(qs, c) >> (u % 2 * 4) & 15u) | high << 4);
+      for (uint32_t j = 0; j < kUnitWords; ++j) {
+        const uint32_t high = has_high ? word_at(block + 16, j) >> u & kBytes : 0;
+        set_code_word(unit, j, (word_at(qs, j) >> (u % 2 * 4) & 15 * kBytes) | high << 4);
       }
       read_scale_min(block + 4, u, unit);
       unit.d = half_at(block, 0);
@@ -107,10 +132,10 @@ Unit read_k_unit(Type type, const std::byte* block, uint32_t u) {
       break;
     }
     default:  // kQ6_K
-      for (uint32_t c = 0; c < 32; ++c) {
-        const unsigned low = byte_at(block, 64 * n + 32 * (s % 2) + c) >> (s / 2 * 4) & 15u;
-        const unsigned high = byte_at(block, 128 + 32 * n + c) >> (2 * s) & 3u;
-        unit.codes[c] = static_cast<uint8_t>(low | high << 4);
+      for (uint32_t j = 0; j < kUnitWords; ++j) {
+        const uint32_t low = word_at(block + 64 * n + 32 * (s % 2), j) >> (s / 2 * 4) & 15 * kBytes;
+        set_code_word(unit, j,
+                      low | (word_at(block + 128 + 32 * n, j) >> (2 * s) & 3 * kBytes) << 4);
       }
       for (uint32_t h = 0; h < 2; ++h) unit.sub[h] = byte_at(block, 192 + 2 * u + h);
       unit.d = half_at(block, 208);
@@ -119,7 +144,8 @@ Unit read_k_unit(Type type, const std::byte* block, uint32_t u) {
 }
 
 // The K types' scales in a packed block: see `sub` in packed.h.
-void store_sub(Type type, std::byte* sub, uint32_t r, uint32_t u, const Unit& unit) {
+[[gnu::always_inline]] inline void store_sub(Type type, std::byte* sub, uint32_t r, uint32_t u,
+                                             const Unit& unit) {
   if (type == Type::kQ2_K || type == Type::kQ6_K) {
     for (uint32_t h = 0; h < 2; ++h) put(sub + (2 * u + h) * 16 + r, unit.sub[h]);
     return;
@@ -132,6 +158,14 @@ void store_sub(Type type, std::byte* sub, uint32_t r, uint32_t u, const Unit& un
   put(sub + 16 * u + r, (unit.sub[0] & 15u) | (unit.sub[1] & 15u) << 4);
   const unsigned tops = unit.sub[0] >> 4 | unit.sub[1] >> 4 << 2;
   put_bits(sub + 128 + 16 * (u / 2) + r, u % 2 * 4, 15u, tops);
+}
+
+// Two bits, from `shift` on, of columns 16j + 4s + i at bits 2s of byte i.
+[[gnu::always_inline]] inline uint32_t two_bits(const Unit& unit, uint32_t j, uint32_t shift) {
+  uint32_t word = 0;
+  for (uint32_t s = 0; s < 4; ++s)
+    word |= (code_word(unit, 4 * j + s) >> shift & 3 * kBytes) << (2 * s);
+  return word;
 }
 
 void load_sub(Type type, const std::byte* sub, uint32_t r, uint32_t u, Unit& unit) {
@@ -151,6 +185,109 @@ void load_sub(Type type, const std::byte* sub, uint32_t r, uint32_t u, Unit& uni
   unit.sub[1] = static_cast<uint8_t>(lows >> 4 | (tops >> 2 & 3) << 4);
 }
 
+[[gnu::always_inline]] inline Unit read_unit(Type type, const std::byte* row, uint32_t unit) {
+  const PackedFormat format = packed_format(type);
+  const std::byte* block = row + uint64_t{unit / format.units} * quant::info(type).block_bytes;
+  if (is_lookup(type)) return read_lookup_unit(type, block, unit % format.units);
+  if (format.units > 1) return read_k_unit(type, block, unit % format.units);
+  Unit values{};
+  values.d = half_at(block, 0);
+  if (format.has_min) values.min = half_at(block, 2);
+  const std::byte* qs = block + (format.has_min ? 4 : 2);
+  if (type == Type::kQ8_0) {
+    for (uint32_t j = 0; j < kUnitWords; ++j)
+      set_code_word(values, j, word_at(qs, j) ^ 0x80 * kBytes);
+  } else if (format.high_bits > 0) {
+    read_nibbles(qs + 4, qs, values);
+  } else {
+    read_nibbles(qs, nullptr, values);
+  }
+  return values;
+}
+
+[[gnu::always_inline]] inline void write_unit(Type type, std::byte* group, uint32_t r,
+                                              uint32_t unit, const Unit& values) {
+  const PackedFormat format = packed_format(type);
+  std::byte* block = group + uint64_t{unit / format.units} * format.block_bytes();
+  const uint32_t u = unit % format.units;
+  std::byte* low = block + u * 64 * format.low_bits + 4 * r;
+  std::byte* high = block + format.high_offset() + u * 64 * format.high_bits + 4 * r;
+  if (format.low_bits == 8) {
+    for (uint32_t j = 0; j < 8; ++j) put_word(low + 64 * j, code_word(values, j));
+  } else if (format.low_bits == 4) {
+    for (uint32_t j = 0; j < 4; ++j) {
+      put_word(low + 64 * j, (code_word(values, j) & 15 * kBytes) |
+                                 (code_word(values, 4 + j) & 15 * kBytes) << 4);
+    }
+  } else {
+    for (uint32_t j = 0; j < 2; ++j) put_word(low + 64 * j, two_bits(values, j, 0));
+  }
+  if (format.high_bits == 2) {
+    for (uint32_t j = 0; j < 2; ++j) put_word(high + 64 * j, two_bits(values, j, format.low_bits));
+  } else if (format.high_bits == 1) {
+    uint32_t bits = 0;
+    for (uint32_t j = 0; j < 8; ++j)
+      bits |= (code_word(values, j) >> format.low_bits & kBytes) << j;
+    put_word(high, bits);
+  }
+  if (format.sub_bytes > 0) store_sub(type, block + format.sub_offset(), r, u, values);
+  const uint32_t d_bytes = format.d_bytes / kGroupRows;
+  std::memcpy(block + format.d_offset() + d_bytes * r, &values.d, d_bytes);
+  if (format.has_min) std::memcpy(block + format.d_offset() + 32 + 2 * r, &values.min, 2);
+}
+
+template <Type kType>
+void pack_units(const std::byte* row, uint32_t n_units, std::byte* group, uint32_t r) {
+  for (uint32_t unit = 0; unit < n_units; ++unit)
+    write_unit(kType, group, r, unit, read_unit(kType, row, unit));
+}
+
+// The file's nibbles are in packed order already: whole words move.
+template <Type kType>
+void pack_nibbles(const std::byte* row, uint32_t n_units, std::byte* group, uint32_t r) {
+  constexpr PackedFormat kFormat = packed_format(kType);
+  constexpr size_t kHeader = kFormat.has_min ? 4 : 2;
+  for (uint32_t unit = 0; unit < n_units; ++unit) {
+    const std::byte* from = row + size_t{unit} * (kHeader + 16);
+    std::byte* to = group + size_t{unit} * kFormat.block_bytes();
+    for (size_t j = 0; j < 4; ++j) put_word(to + 64 * j + 4 * r, word_at(from + kHeader, j));
+    std::memcpy(to + kFormat.d_offset() + 2 * r, from, 2);
+    if (kFormat.has_min) std::memcpy(to + kFormat.d_offset() + 32 + 2 * r, from + 2, 2);
+  }
+}
+
+using PackUnits = void (*)(const std::byte*, uint32_t, std::byte*, uint32_t);
+PackUnits pack_of(Type type) {
+  switch (type) {
+    case Type::kQ4_0:
+      return pack_nibbles<Type::kQ4_0>;
+    case Type::kQ4_1:
+      return pack_nibbles<Type::kQ4_1>;
+    case Type::kQ5_0:
+      return pack_units<Type::kQ5_0>;
+    case Type::kQ5_1:
+      return pack_units<Type::kQ5_1>;
+    case Type::kQ8_0:
+      return pack_units<Type::kQ8_0>;
+    case Type::kQ2_K:
+      return pack_units<Type::kQ2_K>;
+    case Type::kQ3_K:
+      return pack_units<Type::kQ3_K>;
+    case Type::kQ4_K:
+      return pack_units<Type::kQ4_K>;
+    case Type::kQ5_K:
+      return pack_units<Type::kQ5_K>;
+    case Type::kQ6_K:
+      return pack_units<Type::kQ6_K>;
+    case Type::kIQ4_NL:
+      return pack_units<Type::kIQ4_NL>;
+    case Type::kIQ4_XS:
+      return pack_units<Type::kIQ4_XS>;
+    default:
+      return pack_units<Type::kMXFP4>;
+  }
+}
+
 }  // namespace
 
 uint64_t packed_group_bytes(Type type, uint32_t cols) {
@@ -164,79 +301,8 @@ uint64_t packed_group_bytes(Type type, uint32_t cols) {
   return (bytes + 63) / 64 * 64;
 }
 
-Unit read_file_unit(Type type, const std::byte* row, uint32_t unit) {
-  const PackedFormat format = packed_format(type);
-  const std::byte* block = row + uint64_t{unit / format.units} * quant::info(type).block_bytes;
-  if (is_lookup(type)) return read_lookup_unit(type, block, unit % format.units);
-  if (format.units > 1) return read_k_unit(type, block, unit % format.units);
-  Unit values{};
-  values.d = half_at(block, 0);
-  if (format.has_min) values.min = half_at(block, 2);
-  const std::byte* qs = block + (format.has_min ? 4 : 2);
-  if (type == Type::kQ8_0) {
-    for (uint32_t c = 0; c < 32; ++c) values.codes[c] = byte_at(qs, c) ^ 0x80u;
-  } else if (format.high_bits > 0) {
-    read_nibbles(qs + 4, qs, values);
-  } else {
-    read_nibbles(qs, nullptr, values);
-  }
-  return values;
-}
-
-void store_unit(Type type, std::byte* group, uint32_t r, uint32_t unit, const Unit& values) {
-  const PackedFormat format = packed_format(type);
-  std::byte* block = group + uint64_t{unit / format.units} * format.block_bytes();
-  const uint32_t u = unit % format.units;
-  const auto& codes = values.codes;
-  std::byte* low = block + u * 64 * format.low_bits + 4 * r;
-  std::byte* high = block + format.high_offset() + u * 64 * format.high_bits + 4 * r;
-  for (uint32_t i = 0; i < 4; ++i) {
-    if (format.low_bits == 8) {
-      for (uint32_t j = 0; j < 8; ++j) put(low + 64 * j + i, codes[4 * j + i]);
-    } else if (format.low_bits == 4) {
-      for (uint32_t j = 0; j < 4; ++j)
-        put(low + 64 * j + i, (codes[4 * j + i] & 15u) | (codes[16 + 4 * j + i] & 15u) << 4);
-    }
-    const uint32_t shift = format.low_bits;
-    for (uint32_t j = 0; j < 2; ++j) {
-      unsigned lows = 0;
-      unsigned highs = 0;
-      for (uint32_t s = 0; s < 4; ++s) {
-        lows |= (codes[16 * j + 4 * s + i] & 3u) << (2 * s);
-        highs |= (codes[16 * j + 4 * s + i] >> shift & 3u) << (2 * s);
-      }
-      if (format.low_bits == 2) put(low + 64 * j + i, lows);
-      if (format.high_bits == 2) put(high + 64 * j + i, highs);
-    }
-    if (format.high_bits == 1) {
-      unsigned bits = 0;
-      for (uint32_t j = 0; j < 8; ++j) bits |= (codes[4 * j + i] >> shift & 1u) << j;
-      put(high + i, bits);
-    }
-  }
-  if (format.sub_bytes > 0) store_sub(type, block + format.sub_offset(), r, u, values);
-  const uint32_t d_bytes = format.d_bytes / kGroupRows;
-  std::memcpy(block + format.d_offset() + d_bytes * r, &values.d, d_bytes);
-  if (format.has_min) std::memcpy(block + format.d_offset() + 32 + 2 * r, &values.min, 2);
-}
-
 void pack_row(Type type, const std::byte* row, uint32_t n_units, std::byte* group, uint32_t r) {
-  if (type != Type::kQ4_0 && type != Type::kQ4_1) {
-    for (uint32_t unit = 0; unit < n_units; ++unit) {
-      store_unit(type, group, r, unit, read_file_unit(type, row, unit));
-    }
-    return;
-  }
-  // The file's nibbles are in packed order already: whole words move.
-  const PackedFormat format = packed_format(type);
-  const size_t header = format.has_min ? 4 : 2;
-  for (uint32_t unit = 0; unit < n_units; ++unit) {
-    const std::byte* from = row + size_t{unit} * (header + 16);
-    std::byte* to = group + size_t{unit} * format.block_bytes();
-    for (size_t j = 0; j < 4; ++j) std::memcpy(to + 64 * j + 4 * r, from + header + 4 * j, 4);
-    std::memcpy(to + format.d_offset() + 2 * r, from, 2);
-    if (format.has_min) std::memcpy(to + format.d_offset() + 32 + 2 * r, from + 2, 2);
-  }
+  pack_of(type)(row, n_units, group, r);
 }
 
 Unit load_unit(Type type, const std::byte* group, uint32_t r, uint32_t unit) {

@@ -119,10 +119,7 @@ struct Unit {
 // Bytes of a group of 16 rows, a multiple of 64.
 uint64_t packed_group_bytes(quant::Type type, uint32_t cols);
 
-// Takes unit `unit` of a row in file layout apart.
-Unit read_file_unit(quant::Type type, const std::byte* row, uint32_t unit);
-// Writes it to, and reads it from, row r of a packed group.
-void store_unit(quant::Type type, std::byte* group, uint32_t r, uint32_t unit, const Unit& values);
+// Unit `unit` of row r of a packed group.
 Unit load_unit(quant::Type type, const std::byte* group, uint32_t r, uint32_t unit);
 // A whole row in file layout to row r of a packed group.
 void pack_row(quant::Type type, const std::byte* row, uint32_t n_units, std::byte* group,

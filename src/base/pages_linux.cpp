@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+
+#include "base/pages.h"
+
+namespace puna::base {
+namespace {
+
+constexpr size_t kHugePage = size_t{2} << 20;
+
+}  // namespace
+
+Pages::~Pages() {
+  if (data_) ::munmap(data_, bytes_);
+}
+
+Result<Pages> Pages::allocate(uint64_t bytes) {
+  Pages pages;
+  if (bytes == 0) return pages;
+  void* address = MAP_FAILED;
+  if (bytes <= SIZE_MAX / 2 - kHugePage) {
+    address = ::mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  }
+  if (address == MAP_FAILED) {
+    return fail(ErrorCode::kOutOfMemory,
+                fmt::format("The system has no {} MiB of memory in one piece.", bytes >> 20));
+  }
+  pages.data_ = static_cast<std::byte*>(address);
+  pages.bytes_ = static_cast<size_t>(bytes);
+  // Advice only: a system without huge pages refuses it, and nothing changes.
+  if (pages.bytes_ >= kHugePage) ::madvise(address, pages.bytes_, MADV_HUGEPAGE);
+  return pages;
+}
+
+Result<void> lock_memory(const std::byte* data, size_t bytes) {
+  if (bytes == 0 || ::mlock(data, bytes) == 0) return {};
+  const std::string reason = std::generic_category().message(errno);
+  rlimit limit{};
+  ::getrlimit(RLIMIT_MEMLOCK, &limit);
+  return fail(ErrorCode::kUnsupported,
+              fmt::format("{} MiB cannot be locked in memory: {}; the limit of locked memory "
+                          "(ulimit -l) is {} KiB.",
+                          bytes >> 20, reason, limit.rlim_cur >> 10));
+}
+
+}  // namespace puna::base

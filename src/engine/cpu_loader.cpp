@@ -1,0 +1,184 @@
+#include "engine/cpu_loader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "engine/weight_reader.h"
+#include "kernels/matmul/cpu_matrix.h"
+
+namespace puna::engine {
+namespace {
+
+using base::ErrorCode;
+using base::Result;
+using base::Task;
+using formats::ModelFile;
+using kernels::CpuMatrix;
+
+// Read and packed at a time: in the second-level cache of a core.
+constexpr uint64_t kPieceBytes = 256 << 10;
+
+// Whole row groups of one weight.
+struct WeightPiece {
+  plan::WeightId weight = 0;
+  Piece piece;
+};
+
+class CpuLoader {
+ public:
+  CpuLoader(const ModelFile& file, const plan::Graph& graph, kernels::Numerics numerics,
+            base::ThreadPool& pool, const LoadHooks& hooks)
+      : file_(file), graph_(graph), numerics_(numerics), pool_(pool), hooks_(hooks) {}
+
+  Task<Result<plan::CpuWeights>> run(bool lock) {
+    PUNA_CO_TRY(place_matrices());
+    if (lock) PUNA_CO_TRY(lock_all());
+    for (plan::WeightId w = 0; w < graph_.weights.size(); ++w) {
+      if (!in_place_[w]) add_pieces(w);
+    }
+    if (reads_at_once()) {
+      PUNA_CO_TRY(load_together());
+    } else {
+      std::vector<std::byte> bytes, temporary;
+      for (const WeightPiece& piece : pieces_) {
+        PUNA_CO_TRY(co_await load(piece, bytes, temporary));
+        if (hooks_.on_progress) hooks_.on_progress(done_, total_);
+      }
+    }
+    for (const plan::VectorSpec& spec : graph_.vectors) {
+      PUNA_CO_TRY(std::vector<float> values, co_await read_vector(file_, spec));
+      out_.vectors.push_back(std::move(values));
+    }
+    co_return std::move(out_);
+  }
+
+ private:
+  // The rows of a weight in its mapped file, when they are only looked up and in order.
+  const std::byte* mapped_rows(plan::WeightId id) const {
+    const plan::WeightSpec& spec = graph_.weights[id];
+    if (spec.tensors.size() != 1 || spec.order != plan::RowOrder::kConcatenated) return nullptr;
+    for (const plan::Op& op : graph_.ops) {
+      const auto used = plan::weights(op);
+      if (!std::holds_alternative<plan::EmbedOp>(op) && std::ranges::count(used, id) > 0)
+        return nullptr;
+    }
+    const formats::Tensor& tensor = file_.tensors[spec.tensors[0]];
+    const auto mapped = file_.sources[tensor.source]->mapped();
+    return mapped.empty() ? nullptr : mapped.data() + static_cast<size_t>(tensor.offset);
+  }
+
+  Result<void> place_matrices() {
+    uint64_t bytes = 0;
+    for (plan::WeightId w = 0; w < graph_.weights.size(); ++w) {
+      const plan::WeightSpec& spec = graph_.weights[w];
+      in_place_.push_back(mapped_rows(w));
+      if (!in_place_[w]) bytes += CpuMatrix::packed_bytes(spec.type, spec.rows, spec.columns);
+    }
+    PUNA_TRY_CONTEXT(out_.memory, base::Pages::allocate(bytes), "While making room for weights");
+    std::byte* place = out_.memory.data();
+    for (plan::WeightId w = 0; w < graph_.weights.size(); ++w) {
+      const plan::WeightSpec& spec = graph_.weights[w];
+      if (in_place_[w]) {
+        out_.matrices.push_back(
+            CpuMatrix::in_place(spec.type, spec.rows, spec.columns, in_place_[w]));
+        continue;
+      }
+      PUNA_TRY_CONTEXT(CpuMatrix matrix,
+                       CpuMatrix::create(spec.type, spec.rows, spec.columns, numerics_, place),
+                       fmt::format("While making room for \"{}\"", spec.label));
+      place += matrix.bytes();
+      out_.matrices.push_back(std::move(matrix));
+    }
+    return {};
+  }
+
+  Result<void> lock_all() const {
+    PUNA_TRY(base::lock_memory(out_.memory.data(), out_.memory.bytes()));
+    for (plan::WeightId w = 0; w < graph_.weights.size(); ++w) {
+      if (!in_place_[w]) continue;
+      PUNA_TRY(base::lock_memory(in_place_[w], static_cast<size_t>(out_.matrices[w].bytes())));
+    }
+    return {};
+  }
+
+  void add_pieces(plan::WeightId id) {
+    const plan::WeightSpec& spec = graph_.weights[id];
+    const uint64_t row = quant::row_bytes(spec.type, spec.columns);
+    const uint64_t groups = std::max<uint64_t>(kPieceBytes / (row * CpuMatrix::kRowGroup), 1);
+    const auto step =
+        static_cast<uint32_t>(std::min<uint64_t>(groups * CpuMatrix::kRowGroup, UINT32_MAX / 2));
+    for (uint32_t first = 0; first < spec.rows; first += step) {
+      const uint32_t n = std::min(step, spec.rows - first);
+      pieces_.push_back({id, {first, n, 0, spec.columns}});
+      total_ += n * row;
+    }
+  }
+
+  bool reads_at_once() const {
+    return std::ranges::all_of(file_.sources, [](const auto& s) { return s->reads_at_once(); });
+  }
+
+  Task<Result<void>> load(const WeightPiece& at, std::vector<std::byte>& bytes,
+                          std::vector<std::byte>& temporary) {
+    if (hooks_.cancel && hooks_.cancel->load())
+      co_return base::fail(ErrorCode::kCancelled, "Loading was cancelled.");
+    const plan::WeightSpec& spec = graph_.weights[at.weight];
+    bytes.resize(static_cast<size_t>(at.piece.n_rows * quant::row_bytes(spec.type, spec.columns)));
+    PUNA_CO_TRY(co_await read_piece(file_, spec, at.piece, bytes, temporary));
+    out_.matrices[at.weight].set_rows(at.piece.first_row, bytes);
+    done_ += bytes.size();
+    co_return {};
+  }
+
+  // All threads take pieces; the first error is kept. Progress is reported by this thread alone.
+  Result<void> load_together() {
+    const std::thread::id reporter = std::this_thread::get_id();
+    std::mutex mutex;
+    std::optional<base::Error> error;
+    std::atomic<bool> failed = false;
+    const auto load_some = [&](uint32_t begin, uint32_t end) {
+      std::vector<std::byte> bytes, temporary;
+      for (uint32_t i = begin; i < end && !failed; ++i) {
+        auto done = base::run_until(load(pieces_[i], bytes, temporary), [] {});
+        if (!done) {
+          const std::lock_guard lock(mutex);
+          if (!failed.exchange(true)) error = std::move(done.error());
+        } else if (hooks_.on_progress && std::this_thread::get_id() == reporter) {
+          hooks_.on_progress(done_, total_);
+        }
+      }
+    };
+    pool_.run(static_cast<uint32_t>(pieces_.size()), 1, std::ref(load_some));
+    if (error) return std::unexpected(*std::move(error));
+    if (hooks_.on_progress) hooks_.on_progress(done_, total_);
+    return {};
+  }
+
+  const ModelFile& file_;
+  const plan::Graph& graph_;
+  kernels::Numerics numerics_;
+  base::ThreadPool& pool_;
+  const LoadHooks& hooks_;
+  plan::CpuWeights out_;
+  std::vector<const std::byte*> in_place_;  // by WeightId; null: packed
+  std::vector<WeightPiece> pieces_;
+  std::atomic<uint64_t> done_ = 0;
+  uint64_t total_ = 0;
+};
+
+}  // namespace
+
+Task<Result<plan::CpuWeights>> load_cpu_weights(const ModelFile& file, const plan::Graph& graph,
+                                                kernels::Numerics numerics, bool lock,
+                                                base::ThreadPool& pool, const LoadHooks& hooks) {
+  CpuLoader loader(file, graph, numerics, pool, hooks);
+  co_return co_await loader.run(lock);
+}
+
+}  // namespace puna::engine
