@@ -204,6 +204,20 @@ void print(const std::vector<Breakdown>& steps, const Ceilings& ceilings) {
   }
 }
 
+Json to_json(const plan::MemoryUse& use) {
+  Json out = Json::object();
+  out.set("weights_bytes", use.weights).set("kv_bytes", use.kv).set("arena_bytes", use.arena);
+  return out;
+}
+
+Json to_json(const engine::Placement& placement) {
+  Json out = Json::object();
+  out.set("n_layers", placement.n_layers).set("gpu_layers", placement.gpu_layers);
+  out.set("why", placement.why);
+  out.set("gpu", to_json(placement.gpu)).set("cpu", to_json(placement.cpu));
+  return out;
+}
+
 Json to_json(const service::LoadedModel& model, const std::vector<Row>& rows,
              const std::string& sampling, double load_ms, double first_token_ms) {
   const engine::Engine& engine = *model.engine;
@@ -241,6 +255,7 @@ Json to_json(const service::LoadedModel& model, const std::vector<Row>& rows,
   out.set("activations", activations_json(engine.options().profile.get()));
   out.set("bits_per_weight", bits_per_weight(engine.file())).set("sampling", sampling);
   out.set("results", std::move(results)).set("memory", std::move(memory));
+  out.set("placement", to_json(engine.placement()));
   out.set("load_ms", load_ms).set("first_token_ms", first_token_ms);
   return out;
 }

@@ -15,6 +15,7 @@
 #include "models/summary.h"
 #include "plan/fuse.h"
 #include "plan/gpu_plan.h"
+#include "plan/split.h"
 
 namespace puna::cli {
 namespace {
@@ -161,6 +162,14 @@ base::Result<int> run(const Flags& flags) {
     const uint32_t asked = options.engine.context.value_or(std::min(8192u, usual));
     config.planned_context = asked == 0 ? config.context : std::min(asked, config.context);
     PUNA_TRY(plan::Graph graph, models::build(file, config));
+    const uint32_t n_layers = plan::n_layers(graph);
+    PUNA_TRY(const uint32_t first_on_gpu,
+             engine::first_gpu_layer(graph, options.engine.gpu_layers.value_or(n_layers)));
+    if (first_on_gpu == n_layers) {
+      return base::fail(base::ErrorCode::kInvalidArgument,
+                        "With --gpu-layers 0 there is no GPU plan.");
+    }
+    if (first_on_gpu > 0) graph = plan::split(graph, first_on_gpu).rest;
     graph = plan::fuse(std::move(graph));
     plan::CacheConfig cache;
     cache.type = options.engine.kv_type;
@@ -171,9 +180,12 @@ base::Result<int> run(const Flags& flags) {
     PUNA_TRY(const plan::GpuPlan plan,
              plan::plan_gpu(graph, cache, device,
                             {options.engine.numerics, {1, kernels::kMaxStepTokens}}));
-    const std::string text =
-        plan::describe(plan) +
-        fmt::format("staging {} bytes\n", engine::gpu_staging_bytes(graph.n_out()));
+    std::string text = plan::describe(plan) +
+                       fmt::format("staging {} bytes\n", engine::gpu_staging_bytes(graph.n_out()));
+    if (first_on_gpu > 0) {
+      text +=
+          fmt::format("on the CPU: the embedding and {} of {} layers\n", first_on_gpu, n_layers);
+    }
     if (flags.json) {
       document.set("plan", text);
     } else {

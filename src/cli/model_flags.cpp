@@ -44,6 +44,10 @@ void add_engine_flags(CLI::App& app, ModelFlags& flags) {
       ->check(CLI::IsMember({"exact", "fast"}));
   app.add_option("--ctx", flags.context,
                  "Context in tokens; 0 = as trained (default: up to 8192, as fits)");
+  app.add_option("--gpu-layers", flags.gpu_layers,
+                 "Of the model's layers, how many go to the GPU, from the last one on; the others "
+                 "are computed on the CPU. auto = as many as fit")
+      ->capture_default_str();
   app.add_flag("--no-mmap", flags.no_map,
                "Read all weights into memory, instead of using tables that are only looked up in "
                "where the file is mapped (CPU)");
@@ -54,6 +58,20 @@ void add_engine_flags(CLI::App& app, ModelFlags& flags) {
 void add_model_flag(CLI::App& app, ModelFlags& flags) {
   app.add_option("--model", flags.model, "A name in the store or catalogue, or a .gguf path")
       ->required();
+}
+
+// "auto" (none) or a number.
+Result<std::optional<uint32_t>> parse_layers(const std::string& text) {
+  if (text == "auto") return std::nullopt;
+  uint32_t n = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, n);
+  if (error != std::errc() || at != end) {
+    return base::fail(
+        ErrorCode::kUsage,
+        fmt::format("--gpu-layers is \"{}\"; it takes auto or a number of layers.", text));
+  }
+  return n;
 }
 
 Result<service::OpenOptions> open_options(const ModelFlags& flags, const Defaults& defaults,
@@ -73,6 +91,7 @@ Result<service::OpenOptions> open_options(const ModelFlags& flags, const Default
   o.gpu_baseline = flags.gpu_features == "baseline";
   o.engine.context = flags.context;
   o.engine.n_threads = flags.threads;
+  PUNA_TRY(o.engine.gpu_layers, parse_layers(flags.gpu_layers));
   o.engine.lock_memory = flags.lock_memory;
   o.map = !flags.no_map;
   o.engine.numerics = defaults.numerics;

@@ -24,6 +24,7 @@ struct ModelFlags {
   std::string numerics;  // as given; empty = the command's default
   std::optional<uint32_t> context;
   int threads = 0;
+  std::string gpu_layers = "auto";
   bool no_map = false;
   bool lock_memory = false;
   bool verbose = false;

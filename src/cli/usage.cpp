@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kPlannedCommands[] = {"cp",   "create", "list",  "perplexity", "ps",
                                                  "push", "rm",     "serve", "show",       "stop"};
-constexpr std::string_view kPlannedFlags[] = {"--format", "--gpu-layers"};
+constexpr std::string_view kPlannedFlags[] = {"--format"};
 
 // Letters to insert, remove or change to make one of the other (Levenshtein).
 size_t distance(std::string_view a, std::string_view b) {

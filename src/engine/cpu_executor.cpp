@@ -62,7 +62,11 @@ class CpuExecutor : public Executor {
   }
 
   Result<StepTimes> time_step(const plan::Step& step, const kernels::SamplingParams&) override {
-    std::vector<float> logits(step.output_rows.size() * program_->graph().n_out());
+    const plan::Graph& graph = program_->graph();
+    size_t n = step.output_rows.size() * graph.n_out();
+    if (!graph.hands_over.empty()) n = 0;
+    for (plan::ValueId v : graph.hands_over) n += size_t{step.n_tokens()} * graph.values[v].columns;
+    std::vector<float> logits(n);
     return time_kernels(*program_, step, pages_, logits);
   }
 

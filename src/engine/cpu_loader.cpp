@@ -84,6 +84,10 @@ class CpuLoader {
     std::byte* place = out_.memory.data();
     for (plan::WeightId w = 0; w < graph_.weights.size(); ++w) {
       const plan::WeightSpec& spec = graph_.weights[w];
+      if (spec.rows == 0) {  // another part's
+        out_.matrices.emplace_back();
+        continue;
+      }
       if (in_place_[w]) {
         out_.matrices.push_back(
             CpuMatrix::in_place(spec.type, spec.rows, spec.columns, in_place_[w]));

@@ -9,7 +9,6 @@
 #include "engine/pooling.h"
 #include "kernels/sample/sample.h"
 #include "kernels/sample/sample_cpu.h"
-#include "plan/fuse.h"
 
 namespace puna::engine {
 
@@ -86,7 +85,6 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
         fmt::format("The model {} gives embeddings, no text; puna embed computes them.",
                     file.name));
   }
-  graph = plan::fuse(std::move(graph));
   engine->vocab_ = graph.vocab;
   engine->n_out_ = graph.n_out();
 
@@ -105,21 +103,18 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
   engine->file_ = std::move(file);
   engine->options_ = options;
 
-  if (device) {
-    engine->device_ = std::move(device);
-    GpuOptions gpu_options;
-    gpu_options.numerics = options.numerics;
-    gpu_options.max_batch = options.n_sequences;
-    gpu_options.chain_ms = options.chain_ms;
-    gpu_options.profile = engine->options_.profile.get();
-    PUNA_CO_TRY(engine->executor_, co_await load_gpu(engine->file_, std::move(graph), cache,
-                                                     gpu_options, *engine->device_, options.hooks));
-  } else {
-    engine->pool_ = std::make_unique<base::ThreadPool>(options.n_threads);
-    PUNA_CO_TRY(engine->executor_, co_await load_cpu(engine->file_, std::move(graph), cache,
-                                                     {options.numerics, options.lock_memory},
-                                                     *engine->pool_, options.hooks));
-  }
+  engine->device_ = std::move(device);
+  PlaceOptions place_options;
+  place_options.gpu_layers = options.gpu_layers;
+  place_options.n_threads = options.n_threads;
+  place_options.cpu = {options.numerics, options.lock_memory};
+  place_options.gpu = {options.numerics, options.n_sequences, options.chain_ms,
+                       engine->options_.profile.get()};
+  PUNA_CO_TRY(Placed placed, co_await place(engine->file_, std::move(graph), cache, place_options,
+                                            engine->device_.get(), options.hooks));
+  engine->pool_ = std::move(placed.pool);
+  engine->executor_ = std::move(placed.executor);
+  engine->placement_ = std::move(placed.placement);
   co_return engine;
 }
 

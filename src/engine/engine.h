@@ -16,6 +16,7 @@
 #include "base/thread_pool.h"
 #include "engine/executor.h"
 #include "engine/kv_pool.h"
+#include "engine/placement.h"
 #include "engine/snapshots.h"
 #include "formats/model_file.h"
 #include "gpu/device.h"
@@ -31,6 +32,7 @@ struct EngineOptions {
       context;  // tokens a sequence may hold; none = min(trained, 8192, what fits); 0 = trained
   kernels::KvType kv_type = kernels::KvType::kF16;
   kernels::Numerics numerics = kernels::Numerics::kFast;
+  std::optional<uint32_t> gpu_layers;      // the last ones go to the GPU; none = as many as fit
   int n_threads = 0;                       // CPU device: 0 = one per physical core
   bool lock_memory = false;                // CPU device: weights are kept from being swapped out
   uint32_t n_sequences = 1;                // how many sequences may be held at once
@@ -88,6 +90,7 @@ class Engine {
   uint32_t context() const { return context_; }
   int n_threads() const { return pool_ ? pool_->n_threads() : 0; }
   const EngineOptions& options() const { return options_; }
+  const Placement& placement() const { return placement_; }
   plan::MemoryUse memory() const { return executor_->memory(); }
   // Lets waiting tasks go on; for base::run_until.
   void poll() { executor_->poll(); }
@@ -163,6 +166,7 @@ class Engine {
   std::unique_ptr<base::ThreadPool> pool_;
   std::unique_ptr<gpu::Device> device_;
   std::unique_ptr<Executor> executor_;
+  Placement placement_;
   std::optional<KvPool> kv_;
   std::optional<Snapshots> snapshots_;        // of models with recurrent state
   std::vector<std::vector<int32_t>> cached_;  // by sequence: the tokens its cache holds

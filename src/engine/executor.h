@@ -16,6 +16,7 @@
 #include "formats/model_file.h"
 #include "gpu/device.h"
 #include "kernels/sample/sampling.h"
+#include "plan/gpu_plan.h"
 #include "plan/graph.h"
 #include "plan/step.h"
 
@@ -90,6 +91,9 @@ struct GpuOptions {
   double chain_ms = kChainMs;
   const kernels::Profile* profile = nullptr;  // of the device; null: portable defaults
 };
+// What load_gpu would put on a device.
+base::Result<plan::GpuPlan> plan_for_gpu(const plan::Graph& graph, plan::CacheConfig cache,
+                                         const GpuOptions& options, const gpu::DeviceInfo& device);
 base::Task<base::Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file,
                                                              plan::Graph graph,
                                                              plan::CacheConfig cache,

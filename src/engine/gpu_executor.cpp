@@ -295,7 +295,21 @@ class GpuExecutor : public Executor {
     };
     PUNA_TRY(write_words(kernels::kStepTokens, words(step.tokens)));
     PUNA_TRY(write_words(kernels::kStepPositions, words(step.positions)));
-    return write_words(kernels::kStepSequences, step.sequences);
+    PUNA_TRY(write_words(kernels::kStepSequences, step.sequences));
+    return write_inputs(step);
+  }
+  // What an earlier part of the model has made of the step's tokens.
+  Result<void> write_inputs(const plan::Step& step) {
+    std::span<const float> handed = step.handed;
+    for (const plan::GpuPlan::Input& input : program_->plan().inputs) {
+      const size_t n = size_t{step.n_tokens()} * input.columns;
+      PUNA_CHECK(n <= handed.size());
+      PUNA_TRY(device_.write_buffer(program_->buffer(input.slice), input.slice.offset,
+                                    std::as_bytes(handed.first(n))));
+      handed = handed.subspan(n);
+    }
+    PUNA_CHECK(handed.empty());
+    return {};
   }
   Result<void> write_outputs(std::span<const uint32_t> rows) {
     const uint32_t n = static_cast<uint32_t>(rows.size());
@@ -393,22 +407,29 @@ std::vector<uint32_t> batch_classes(uint32_t max_batch) {
   return out;
 }
 
+// Copies of recurrent states beside those of the engine: of each chain under way.
+uint32_t chain_snapshots(const plan::CacheConfig& cache) {
+  return static_cast<uint32_t>(kInFlight) * cache.n_sequences;
+}
+
 }  // namespace
 
 uint64_t gpu_staging_bytes(uint32_t n_out) {
   return kStagingBytes + logits_readback_bytes(n_out) + kInFlight * sizeof(ChainIds);
 }
 
+Result<plan::GpuPlan> plan_for_gpu(const plan::Graph& graph, plan::CacheConfig cache,
+                                   const GpuOptions& options, const gpu::DeviceInfo& device) {
+  if (!graph.states.empty()) cache.n_snapshots += chain_snapshots(cache);
+  return plan::plan_gpu(graph, cache, device,
+                        {options.numerics, batch_classes(options.max_batch), options.profile});
+}
+
 Task<Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file, plan::Graph graph,
                                                  plan::CacheConfig cache, GpuOptions options,
                                                  gpu::Device& device, LoadHooks hooks) {
-  if (!graph.states.empty()) {
-    cache.n_snapshots += static_cast<uint32_t>(kInFlight) * cache.n_sequences;
-  }
-  PUNA_CO_TRY(
-      plan::GpuPlan plan,
-      plan::plan_gpu(graph, cache, device.info(),
-                     {options.numerics, batch_classes(options.max_batch), options.profile}));
+  PUNA_CO_TRY(plan::GpuPlan plan, plan_for_gpu(graph, cache, options, device.info()));
+  if (!graph.states.empty()) cache.n_snapshots += chain_snapshots(cache);
   PUNA_CO_TRY(auto program, co_await GpuProgram::create(device, std::move(plan)));
   PUNA_CO_TRY(co_await load_weights(file, graph, *program, device, hooks));
   auto executor = std::make_unique<GpuExecutor>(device, std::move(program), cache, graph.n_out(),

@@ -311,10 +311,22 @@ void CpuProgram::restore_state(uint32_t snapshot, uint32_t sequence) {
     std::memcpy(s.slot(sequence), s.snapshot(snapshot), s.n * sizeof(float));
 }
 
+void CpuProgram::hand_over(uint32_t n_tokens, std::span<float> out) const {
+  for (ValueId v : graph_.hands_over) {
+    const size_t n = size_t{n_tokens} * graph_.values[v].columns;
+    PUNA_CHECK(n <= out.size());
+    std::memcpy(out.data(), arena_.get() + plan_.values[v].offset, n * sizeof(float));
+    out = out.subspan(n);
+  }
+  PUNA_CHECK(out.empty());
+}
+
 void CpuProgram::run(const Step& step, std::span<const uint32_t> pages, std::span<float> logits,
                      std::span<double> op_us) {
   PUNA_CHECK(step.n_tokens() <= kernels::kMaxStepTokens);
-  PUNA_CHECK(logits.size() == step.output_rows.size() * graph_.n_out());
+  PUNA_CHECK(graph_.takes_over.empty());
+  PUNA_CHECK(!graph_.hands_over.empty() ||
+             logits.size() == step.output_rows.size() * graph_.n_out());
   Runner runner{*this,
                 {step.n_tokens(), step.positions.data(), step.sequences.data(), pages.data(),
                  cache_.pages_per_sequence},
@@ -326,6 +338,7 @@ void CpuProgram::run(const Step& step, std::span<const uint32_t> pages, std::spa
     if (!op_us.empty()) op_us[runner.op_index] = timer.ms() * 1000;
   };
   for (runner.op_index = 0; runner.op_index < graph_.head_begin; ++runner.op_index) run_op();
+  if (!graph_.hands_over.empty()) return hand_over(step.n_tokens(), logits);
   for (size_t first = 0; first < step.output_rows.size(); first += kHeadRows) {
     const size_t n = std::min<size_t>(kHeadRows, step.output_rows.size() - first);
     runner.outputs = std::span(step.output_rows).subspan(first, n);

@@ -29,7 +29,8 @@ class CpuProgram {
                                                           const CacheConfig& cache,
                                                           base::ThreadPool& pool);
 
-  // Runs the step. pages [n_sequences, pages_per_sequence]; logits [output_rows, n_out]. op_us,
+  // Runs the step. pages [n_sequences, pages_per_sequence]; logits [output_rows, n_out], or of a
+  // graph that hands over values these, one after the other, [n_tokens, columns] each. op_us,
   // unless empty, gets the microseconds of each op of the graph.
   void run(const Step& step, std::span<const uint32_t> pages, std::span<float> logits,
            std::span<double> op_us = {});
@@ -61,6 +62,7 @@ class CpuProgram {
   };
   struct Runner;
 
+  void hand_over(uint32_t n_tokens, std::span<float> out) const;
   static base::Result<Bytes> allocate(uint64_t bytes, const char* what);
 
   Graph graph_;

@@ -269,6 +269,9 @@ class Planner {
     plan_.buffers[plan_.arena.buffer].bytes = arena_.bytes;
     plan_.memory.arena += arena_.bytes;
     plan_.logits = place(arena_.values[graph_.logits]);
+    for (ValueId v : graph_.takes_over) {
+      plan_.inputs.push_back({place(arena_.values[v]), graph_.values[v].columns});
+    }
 
     for (uint32_t rows : options_.classes) {
       rows_ = rows;

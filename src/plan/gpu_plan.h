@@ -54,6 +54,11 @@ struct GpuPlan {
   std::vector<kernels::GpuWeight> weights;  // by WeightId
   std::vector<ConstantSpec> constants;
   std::vector<State> states;  // by StateId
+  struct Input {
+    kernels::Slice slice;
+    uint32_t columns = 0;
+  };
+  std::vector<Input> inputs;  // what the graph takes over, written by the host before a step
   kernels::Slice step, pages, sampling, history, arena, logits, ids;
   kernels::Slice routes, groups;   // of experts, for one layer after the other
   std::vector<BatchClass> body;    // by class, rows of tokens

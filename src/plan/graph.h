@@ -275,8 +275,11 @@ struct Graph {
   std::vector<Op> ops;
   size_t head_begin =
       0;  // ops from here on (gather, final norm, LM head) run once per group of outputs
-  ValueId hidden = 0;   // what the body leaves for the head
-  ValueId logits = 0;   // [outputs, vocab]
+  ValueId hidden = 0;  // what the body leaves for the head
+  ValueId logits = 0;  // [outputs, vocab]
+  // Parts of a model on another device (split.h): values that are the result instead of logits, and
+  // values that come from the part before.
+  std::vector<ValueId> hands_over, takes_over;
   bool embeds = false;  // `logits` are embeddings instead, [outputs, n_out()]
   uint32_t n_out() const { return values[logits].columns; }
 };

@@ -58,6 +58,8 @@ ArenaPlan plan_arena(const Graph& graph, uint32_t n_tokens, uint32_t n_outputs,
     scratch.bytes = std::max(scratch.bytes, align(scratch_bytes[i]));
     scratch.touch(i);
   }
+  for (ValueId v : graph.takes_over) intervals[v].touch(0);
+  for (ValueId v : graph.hands_over) intervals[v].touch(n_ops);
   intervals[graph.hidden].touch(n_ops);
   intervals[graph.logits].touch(n_ops);
 

@@ -14,6 +14,8 @@ struct Step {
   std::vector<int32_t> positions;     // absolute, in its sequence
   std::vector<uint32_t> sequences;    // rows of the page table
   std::vector<uint32_t> output_rows;  // rows whose logits are wanted
+  // Of a graph that takes over values: these, one after the other, [n_tokens, columns] each.
+  std::vector<float> handed;
   uint32_t n_tokens() const { return static_cast<uint32_t>(tokens.size()); }
 };
 

@@ -87,8 +87,13 @@ Result<const tokenizer::Tokenizer*> tokenizer_of(const LoadedModel& model) {
 }
 
 Result<DeviceUse> open_device(const OpenOptions& options) {
-  PUNA_TRY(const Picked picked, pick(options));
   DeviceUse use;
+  if (options.engine.gpu_layers == 0u) {
+    use.name = fmt::format("CPU ({})", kernels::cpu_variant());
+    use.why = "--gpu-layers 0";
+    return use;
+  }
+  PUNA_TRY(const Picked picked, pick(options));
   use.why = picked.choice.why;
   if (!picked.adapter) {
     use.name = fmt::format("CPU ({})", kernels::cpu_variant());
@@ -143,11 +148,10 @@ Result<LoadedModel> open(ModelFile file, const OpenOptions& options) {
   model.device_name = use.name;
   base::log_info("Device: {} ({})", use.name, use.why);
   gpu::Device* driver = use.device.get();
-  if (driver && options.engine.lock_memory) {
+  if (!driver && options.engine.gpu_layers.value_or(0) > 0) {
     return base::fail(ErrorCode::kInvalidArgument,
-                      fmt::format("--mlock locks weights in the memory of the CPU, but the model "
-                                  "goes to {}; --device cpu keeps it here.",
-                                  use.name));
+                      fmt::format("--gpu-layers {} asks for a GPU, but the device is the {} ({}).",
+                                  *options.engine.gpu_layers, use.name, use.why));
   }
   engine::EngineOptions engine = options.engine;
   if (driver) engine.profile = profile_for(*driver, engine.numerics);
@@ -157,6 +161,11 @@ Result<LoadedModel> open(ModelFile file, const OpenOptions& options) {
                [driver] {
                  if (driver) driver->poll();
                }));
+  const std::string placed = describe(model.engine->placement(), model.device_name);
+  if (!placed.empty()) {
+    base::log_warning("{}", placed);
+    model.device_name += fmt::format(" + CPU ({})", kernels::cpu_variant());
+  }
   base::log_info("Context: {} tokens", model.engine->context());
   return model;
 }

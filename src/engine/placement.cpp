@@ -1,0 +1,191 @@
+#include "engine/placement.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/split_executor.h"
+#include "plan/fuse.h"
+#include "plan/gpu_plan.h"
+#include "plan/split.h"
+
+namespace puna::engine {
+namespace {
+
+using base::ErrorCode;
+using base::Result;
+using base::Task;
+
+uint32_t n_handed(const plan::Graph& graph) {
+  uint32_t n = 0;
+  for (plan::ValueId v : graph.hands_over) n += graph.values[v].columns;
+  return n;
+}
+
+class Placer {
+ public:
+  Placer(const formats::ModelFile& file, plan::Graph graph, plan::CacheConfig cache,
+         PlaceOptions options, gpu::Device* device, LoadHooks hooks)
+      : file_(file),
+        graph_(std::move(graph)),
+        cache_(cache),
+        options_(std::move(options)),
+        device_(device),
+        hooks_(std::move(hooks)) {
+    out_.placement.n_layers = plan::n_layers(graph_);
+  }
+
+  Task<Result<Placed>> run() {
+    const uint32_t n = out_.placement.n_layers;
+    if (!device_) {
+      PUNA_CO_TRY(co_await all_on_cpu());
+      co_return std::move(out_);
+    }
+    if (options_.gpu_layers) {
+      PUNA_CO_TRY(const uint32_t layer, first_gpu_layer(graph_, *options_.gpu_layers));
+      out_.placement.why = fmt::format("--gpu-layers {}", *options_.gpu_layers);
+      if (layer == n) PUNA_CO_TRY(co_await all_on_cpu());
+      if (layer == 0) PUNA_CO_TRY(co_await all_on_gpu());
+      if (layer > 0 && layer < n) PUNA_CO_TRY(co_await on_both(layer));
+      co_return std::move(out_);
+    }
+    auto whole = co_await all_on_gpu();
+    if (!whole && whole.error().code == ErrorCode::kOutOfMemory) {
+      PUNA_CO_TRY(co_await what_fits(std::move(whole.error())));
+      co_return std::move(out_);
+    }
+    PUNA_CO_TRY(std::move(whole));
+    co_return std::move(out_);
+  }
+
+ private:
+  Task<Result<void>> all_on_cpu() {
+    make_pool();
+    PUNA_CO_TRY(out_.executor, co_await load_cpu(file_, plan::fuse(graph_), cache_, options_.cpu,
+                                                 *out_.pool, hooks_));
+    out_.placement.cpu = out_.executor->memory();
+    co_return {};
+  }
+
+  Task<Result<void>> all_on_gpu() {
+    if (options_.cpu.lock_memory) {
+      co_return base::fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("--mlock locks weights in the memory of the CPU, but the model goes to {}; "
+                      "--device cpu keeps it here.",
+                      device_->info().name));
+    }
+    PUNA_CO_TRY(out_.executor, co_await load_gpu(file_, plan::fuse(graph_), cache_, options_.gpu,
+                                                 *device_, hooks_));
+    out_.placement.gpu_layers = out_.placement.n_layers;
+    out_.placement.gpu = out_.executor->memory();
+    co_return {};
+  }
+
+  Task<Result<void>> on_both(uint32_t layer) {
+    make_pool();
+    plan::Split parts = plan::split(graph_, layer);
+    const uint32_t handed = n_handed(parts.first);
+    // The GPU first: it is what may refuse.
+    PUNA_CO_TRY(auto rest, co_await load_gpu(file_, plan::fuse(std::move(parts.rest)), cache_,
+                                             options_.gpu, *device_, hooks_));
+    PUNA_CO_TRY(auto first, co_await load_cpu(file_, plan::fuse(std::move(parts.first)), cache_,
+                                              options_.cpu, *out_.pool, hooks_));
+    out_.placement.gpu_layers = out_.placement.n_layers - layer;
+    out_.placement.cpu = first->memory();
+    out_.placement.gpu = rest->memory();
+    out_.executor = join(std::move(first), std::move(rest), handed);
+    co_return {};
+  }
+
+  // The most layers whose buffers the device gives. Fails with `refused` when it has no room for
+  // even the last ones.
+  Task<Result<void>> what_fits(base::Error refused) {
+    const std::vector<uint32_t> layers = plan::cuts(graph_);
+    const auto fits = std::ranges::partition_point(
+        layers, [&](uint32_t layer) { return !buffers_fit(plan::split(graph_, layer).rest); });
+    for (auto layer = fits; layer != layers.end(); ++layer) {
+      auto done = co_await on_both(*layer);
+      if (!done && done.error().code == ErrorCode::kOutOfMemory) continue;
+      PUNA_CO_TRY(std::move(done));
+      out_.placement.why = fmt::format("no more fits: {}", refused.text());
+      co_return {};
+    }
+    co_return std::unexpected(std::move(refused));
+  }
+
+  // Whether the device has memory for a graph's plan, found by asking for it.
+  bool buffers_fit(plan::Graph graph) {
+    graph = plan::fuse(std::move(graph));
+    const auto planned = plan_for_gpu(graph, cache_, options_.gpu, device_->info());
+    if (!planned) return false;
+    std::vector<gpu::BufferId> buffers;
+    const auto ask = [&](uint64_t bytes) {
+      const auto buffer = device_->create_buffer(bytes, gpu::BufferUse::kStorage, "probe");
+      if (buffer) buffers.push_back(*buffer);
+      return buffer.has_value();
+    };
+    bool fits = ask(gpu_staging_bytes(graph.n_out()));
+    for (const plan::GpuPlan::Buffer& b : planned->buffers) fits = fits && ask(b.bytes);
+    for (gpu::BufferId buffer : buffers) device_->destroy_buffer(buffer);
+    return fits;
+  }
+
+  void make_pool() {
+    if (!out_.pool) out_.pool = std::make_unique<base::ThreadPool>(options_.n_threads);
+  }
+
+  const formats::ModelFile& file_;
+  plan::Graph graph_;
+  plan::CacheConfig cache_;
+  PlaceOptions options_;
+  gpu::Device* device_;
+  LoadHooks hooks_;
+  Placed out_;
+};
+
+}  // namespace
+
+std::string describe(const Placement& placement, const std::string& gpu) {
+  const uint32_t on_cpu = placement.n_layers - placement.gpu_layers;
+  if (on_cpu == 0 || placement.gpu_layers == 0) return "";
+  const auto mib = [](uint64_t bytes) { return (bytes + (1 << 20) - 1) >> 20; };
+  return fmt::format(
+      "{} of {} layers and the output layer are on {} ({} MiB of weights, {} MiB of cache), the "
+      "embedding and the first {} on the CPU ({} MiB, {} MiB): {}",
+      placement.gpu_layers, placement.n_layers, gpu, mib(placement.gpu.weights),
+      mib(placement.gpu.kv), on_cpu, mib(placement.cpu.weights), mib(placement.cpu.kv),
+      placement.why);
+}
+
+Result<uint32_t> first_gpu_layer(const plan::Graph& graph, uint32_t gpu_layers) {
+  const uint32_t n = plan::n_layers(graph);
+  if (gpu_layers > n) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("--gpu-layers {} is more than the model's {} layers; auto puts "
+                                  "as many on the GPU as fit.",
+                                  gpu_layers, n));
+  }
+  const uint32_t layer = n - gpu_layers;
+  const std::vector<uint32_t> possible = plan::cuts(graph);
+  if (layer == 0 || layer == n || std::ranges::binary_search(possible, layer)) return layer;
+  std::vector<uint32_t> counts = {0};
+  for (size_t i = possible.size(); i-- > 0;) counts.push_back(n - possible[i]);
+  counts.push_back(n);
+  return base::fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("--gpu-layers {} would part layers of this model that share keys; possible are "
+                  "{}.",
+                  gpu_layers, fmt::join(counts, ", ")));
+}
+
+Task<Result<Placed>> place(const formats::ModelFile& file, plan::Graph graph,
+                           plan::CacheConfig cache, PlaceOptions options, gpu::Device* device,
+                           LoadHooks hooks) {
+  Placer placer(file, std::move(graph), cache, std::move(options), device, std::move(hooks));
+  co_return co_await placer.run();
+}
+
+}  // namespace puna::engine

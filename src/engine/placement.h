@@ -1,0 +1,50 @@
+// Placement: where the layers of a model go. All of them to the GPU when they fit; else the last
+// ones and the output layer there, the embedding and the first ones on the CPU, in an executor that
+// owns two (docs/decisions/partial-offload.md).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/task.h"
+#include "engine/executor.h"
+
+namespace puna::engine {
+
+struct Placement {
+  uint32_t n_layers = 0;
+  uint32_t gpu_layers = 0;  // the last ones
+  std::string why;          // "--gpu-layers 3", "the device has memory for no more: ..."
+  plan::MemoryUse cpu, gpu;
+};
+
+// "1 of 2 layers and the output layer on NVIDIA H200 (3 MiB of weights, 1 MiB of cache), ...";
+// empty when all are on one device.
+std::string describe(const Placement& placement, const std::string& gpu);
+
+struct Placed {
+  std::unique_ptr<base::ThreadPool> pool;  // null when nothing is on the CPU
+  std::unique_ptr<Executor> executor;
+  Placement placement;
+};
+
+struct PlaceOptions {
+  std::optional<uint32_t> gpu_layers;  // none = as many as fit
+  int n_threads = 0;
+  CpuOptions cpu;
+  GpuOptions gpu;
+};
+
+// Checks a number of layers for the GPU and says which layer begins there. Errors: kInvalidArgument
+// with the numbers that are possible.
+base::Result<uint32_t> first_gpu_layer(const plan::Graph& graph, uint32_t gpu_layers);
+
+// `graph` is not fused. A null device: all on the CPU. Errors: those of loading; kInvalidArgument
+// for a number of layers that the model cannot be cut at.
+base::Task<base::Result<Placed>> place(const formats::ModelFile& file, plan::Graph graph,
+                                       plan::CacheConfig cache, PlaceOptions options,
+                                       gpu::Device* device, LoadHooks hooks);
+
+}  // namespace puna::engine

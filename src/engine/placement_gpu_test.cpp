@@ -1,0 +1,198 @@
+// Models that are partly on an adapter (software Vulkan will do) and partly on the CPU give what
+// they give on the CPU alone; how many layers fit is found by asking the device.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+#include "engine/engine.h"
+#include "gpu/native/native.h"
+#include "models/testing/tiny_model.h"
+#include "models/testing/tiny_recurrent.h"
+
+using namespace puna;
+using engine::Engine;
+
+namespace {
+
+// Exact numerics, an f32 cache: two devices agree to rounding.
+constexpr double kLimit = 1e-6;
+
+// A device with so many bytes of memory.
+class SmallDevice : public gpu::Device {
+ public:
+  SmallDevice(std::unique_ptr<gpu::Device> device, uint64_t limit)
+      : device_(std::move(device)), limit_(limit) {}
+
+  const gpu::DeviceInfo& info() const override { return device_->info(); }
+  base::Result<gpu::BufferId> create_buffer(uint64_t bytes, gpu::BufferUse use,
+                                            std::string_view label) override {
+    if (used_ + bytes > limit_)
+      return base::fail(base::ErrorCode::kOutOfMemory, "There is no memory left.");
+    PUNA_TRY(const gpu::BufferId id, device_->create_buffer(bytes, use, label));
+    buffers_[id.value] = bytes;
+    used_ += bytes;
+    return id;
+  }
+  void destroy_buffer(gpu::BufferId buffer) override {
+    used_ -= buffers_[buffer.value];
+    buffers_.erase(buffer.value);
+    device_->destroy_buffer(buffer);
+  }
+  void create_pipeline(gpu::PipelineDesc desc, gpu::PipelineDone done) override {
+    device_->create_pipeline(std::move(desc), std::move(done));
+  }
+  base::Result<gpu::BindGroupId> create_bind_group(
+      gpu::PipelineId pipeline, std::span<const gpu::Binding> bindings) override {
+    return device_->create_bind_group(pipeline, bindings);
+  }
+  void destroy_bind_group(gpu::BindGroupId group) override { device_->destroy_bind_group(group); }
+  base::Result<void> write_buffer(gpu::BufferId buffer, uint64_t offset,
+                                  std::span<const std::byte> bytes) override {
+    return device_->write_buffer(buffer, offset, bytes);
+  }
+  base::Result<gpu::SubmitId> submit(const gpu::CommandList& list) override {
+    return device_->submit(list);
+  }
+  void read_back(gpu::BufferId buffer, uint64_t offset, std::span<std::byte> out,
+                 gpu::ReadDone done) override {
+    device_->read_back(buffer, offset, out, std::move(done));
+  }
+  base::Result<void> wait(gpu::SubmitId submit) override { return device_->wait(submit); }
+  void poll() override { device_->poll(); }
+  bool lost() const override { return device_->lost(); }
+
+ private:
+  std::unique_ptr<gpu::Device> device_;
+  uint64_t limit_;
+  uint64_t used_ = 0;
+  std::map<uint32_t, uint64_t> buffers_;
+};
+
+std::unique_ptr<gpu::Device> open_gpu() {
+  const auto adapters = gpu::native::adapters();
+  REQUIRE_MESSAGE(adapters.has_value(), adapters.error().text());
+  if (adapters->empty()) {
+    MESSAGE("SKIPPED: there is no native GPU adapter (not even software Vulkan)");
+    return nullptr;
+  }
+  auto device = gpu::native::open(0, {});
+  REQUIRE_MESSAGE(device.has_value(), device.error().text());
+  return *std::move(device);
+}
+
+fixtures::TinyShape shape_of(const char* architecture, uint32_t n_layers = 2) {
+  fixtures::TinyShape shape;
+  shape.architecture = architecture;
+  shape.n_layers = n_layers;
+  return shape;
+}
+
+base::Result<std::unique_ptr<Engine>> load(formats::ModelFile file,
+                                           std::unique_ptr<gpu::Device> device,
+                                           std::optional<uint32_t> gpu_layers) {
+  engine::EngineOptions options;
+  options.numerics = kernels::Numerics::kExact;
+  options.kv_type = kernels::KvType::kF32;
+  options.n_threads = 2;
+  options.gpu_layers = gpu_layers;
+  gpu::Device* on = device.get();
+  return base::run_until(Engine::load(std::move(file), std::move(device), std::move(options)),
+                         [&] { on->poll(); });
+}
+
+std::vector<int32_t> prompt(size_t n) {
+  std::vector<int32_t> out;
+  for (size_t i = 0; i < n; ++i) out.push_back(static_cast<int32_t>((i * 37 + 11) % 96));
+  return out;
+}
+
+std::vector<float> logits(Engine& engine, const std::vector<int32_t>& tokens) {
+  std::vector<float> out(tokens.size() * engine.n_out());
+  const auto done = base::run_until(engine.logits(tokens, out), [&] { engine.poll(); });
+  REQUIRE_MESSAGE(done.has_value(), done.error().text());
+  return out;
+}
+
+std::vector<int32_t> greedy(Engine& engine, const std::vector<int32_t>& tokens, uint32_t n) {
+  std::vector<int32_t> text;
+  engine::GenerateOptions options;
+  options.sampling.temperature = 0;
+  options.max_tokens = n;
+  const auto stats = base::run_until(engine.generate(0, tokens, options, {},
+                                                     [&](int32_t id) {
+                                                       text.push_back(id);
+                                                       return true;
+                                                     }),
+                                     [&] { engine.poll(); });
+  REQUIRE_MESSAGE(stats.has_value(), stats.error().text());
+  return text;
+}
+
+// Logits of more rows than one run of the head takes, a text, and the same text after another one.
+void check_equal(Engine& split, Engine& cpu) {
+  const std::vector<int32_t> tokens = prompt(40);
+  const std::vector<float> got = logits(split, tokens), wanted = logits(cpu, tokens);
+  double error = 0, norm = 0;
+  for (size_t i = 0; i < got.size(); ++i) {
+    error += std::pow(double{got[i]} - double{wanted[i]}, 2);
+    norm += std::pow(double{wanted[i]}, 2);
+  }
+  CHECK(error / norm <= kLimit);
+  const std::vector<int32_t> text = greedy(cpu, tokens, 12);
+  CHECK(greedy(split, tokens, 12) == text);
+  greedy(split, prompt(30), 5);
+  CHECK(greedy(split, tokens, 12) == text);
+}
+
+}  // namespace
+
+TEST_CASE("a model split over GPU and CPU gives what the CPU gives alone") {
+  for (const char* architecture : {"llama", "gemma3", "gemma4", "qwen35"}) {
+    CAPTURE(architecture);
+    auto device = open_gpu();
+    if (!device) return;
+    const bool recurrent = std::string_view(architecture) == "qwen35";
+    const auto model = [&] {
+      return recurrent ? fixtures::tiny_recurrent_model(shape_of(architecture))
+                       : fixtures::tiny_model(shape_of(architecture));
+    };
+    auto split = load(model(), std::move(device), 1);
+    REQUIRE_MESSAGE(split.has_value(), split.error().text());
+    CHECK((*split)->placement().gpu_layers == 1);
+    CHECK((*split)->placement().cpu.weights > 0);
+    CHECK((*split)->placement().gpu.weights > 0);
+    auto cpu = load(model(), nullptr, {});
+    check_equal(**split, **cpu);
+  }
+}
+
+TEST_CASE("as many layers go to the GPU as it has memory for, and the placement says so") {
+  constexpr uint32_t kLayers = 4;
+  const auto model = [] { return fixtures::tiny_model(shape_of("llama", kLayers)); };
+  auto device = open_gpu();
+  if (!device) return;
+  auto whole = load(model(), std::move(device), {});
+  REQUIRE_MESSAGE(whole.has_value(), whole.error().text());
+  CHECK((*whole)->placement().gpu_layers == kLayers);
+  const plan::MemoryUse all = (*whole)->memory();
+  auto cpu = load(model(), nullptr, {});
+
+  // Two layers too small for all of it.
+  const uint64_t layer = (all.weights + all.kv) / kLayers;
+  const uint64_t limit = all.weights + all.kv + all.arena + all.staging - 2 * layer;
+  auto split = load(model(), std::make_unique<SmallDevice>(open_gpu(), limit), {});
+  REQUIRE_MESSAGE(split.has_value(), split.error().text());
+  const engine::Placement& placement = (*split)->placement();
+  CHECK(placement.gpu_layers >= 1);
+  CHECK(placement.gpu_layers < kLayers);
+  CHECK(placement.why.find("no more fits") != std::string::npos);
+  CHECK(describe(placement, "X").find("of 4 layers and the output layer are on X") !=
+        std::string::npos);
+  check_equal(**split, **cpu);
+
+  const auto refused = load(model(), std::make_unique<SmallDevice>(open_gpu(), all.arena / 2), {});
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().code == base::ErrorCode::kOutOfMemory);
+}

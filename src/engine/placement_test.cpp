@@ -1,0 +1,88 @@
+// Where models may be cut, without a GPU.
+#include "engine/placement.h"
+
+#include <algorithm>
+
+#include "doctest/doctest.h"
+#include "models/models.h"
+#include "models/testing/tiny_model.h"
+#include "models/testing/tiny_recurrent.h"
+#include "plan/split.h"
+
+namespace puna::engine {
+namespace {
+
+plan::Graph graph_of(const formats::ModelFile& file) {
+  auto config = models::read_config(file);
+  REQUIRE_MESSAGE(config.has_value(), config.error().text());
+  auto graph = models::build(file, *config);
+  REQUIRE_MESSAGE(graph.has_value(), graph.error().text());
+  return *std::move(graph);
+}
+
+plan::Graph tiny_graph(const char* architecture, uint32_t n_layers) {
+  fixtures::TinyShape shape;
+  shape.architecture = architecture;
+  shape.n_layers = n_layers;
+  return graph_of(fixtures::tiny_model(shape));
+}
+
+TEST_CASE("a model of layers is cut before any of them, and only the residual stream crosses") {
+  for (const char* architecture : {"llama", "gemma3", "olmo2", "phi3", "qwen3"}) {
+    CAPTURE(architecture);
+    const plan::Graph graph = tiny_graph(architecture, 4);
+    CHECK(plan::n_layers(graph) == 4);
+    CHECK(plan::cuts(graph) == std::vector<uint32_t>{1, 2, 3});
+    const plan::Split parts = plan::split(graph, 3);
+    CHECK(parts.first.hands_over == std::vector<plan::ValueId>{graph.hidden});
+    CHECK(parts.rest.takes_over == parts.first.hands_over);
+    CHECK(parts.first.ops.size() + parts.rest.ops.size() == graph.ops.size());
+    // Every weight is on one side, but for the embedding that the output layer shares.
+    for (size_t i = 0; i < graph.weights.size(); ++i) {
+      const uint32_t sides = (parts.first.weights[i].rows > 0) + (parts.rest.weights[i].rows > 0);
+      CHECK(sides == (graph.weights[i].label == "token_embd.weight" ? 2 : 1));
+    }
+    CHECK(parts.first.kv[3].n_kv_heads == 0);
+    CHECK(parts.rest.kv[2].n_kv_heads == 0);
+    CHECK(parts.rest.kv[3].n_kv_heads > 0);
+  }
+}
+
+TEST_CASE("recurrent layers take their states with them") {
+  for (const char* architecture : {"lfm2", "falcon-h1", "qwen35"}) {
+    CAPTURE(architecture);
+    fixtures::TinyShape shape;
+    shape.architecture = architecture;
+    const plan::Graph graph = graph_of(fixtures::tiny_recurrent_model(shape));
+    REQUIRE(plan::cuts(graph) == std::vector<uint32_t>{1});
+    const plan::Split parts = plan::split(graph, 1);
+    for (size_t i = 0; i < graph.states.size(); ++i) {
+      CHECK((parts.first.states[i].n == 0) != (parts.rest.states[i].n == 0));
+    }
+  }
+}
+
+TEST_CASE("layers that share keys stay together, and what else later layers read crosses too") {
+  const plan::Graph graph = tiny_graph("gemma4", 5);  // layers 2, 3 and 4 read the keys of 0 and 1
+  const std::vector<uint32_t> cuts = plan::cuts(graph);
+  CHECK(std::ranges::all_of(cuts, [](uint32_t layer) { return layer == 1; }));
+  const auto refused = first_gpu_layer(graph, 2);
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().code == base::ErrorCode::kInvalidArgument);
+  CHECK(refused.error().message.find("--gpu-layers 2") != std::string::npos);
+  const plan::Graph alone = tiny_graph("gemma4", 2);
+  CHECK(plan::split(alone, 1).first.hands_over.size() == 2);
+}
+
+TEST_CASE("a number of layers is checked against the model") {
+  const plan::Graph graph = tiny_graph("llama", 3);
+  CHECK(first_gpu_layer(graph, 0).value() == 3);
+  CHECK(first_gpu_layer(graph, 1).value() == 2);
+  CHECK(first_gpu_layer(graph, 3).value() == 0);
+  const auto refused = first_gpu_layer(graph, 4);
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().message.find("the model's 3 layers") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace puna::engine

@@ -1,0 +1,97 @@
+#include "engine/split_executor.h"
+
+#include <utility>
+
+namespace puna::engine {
+namespace {
+
+using base::Result;
+using base::Task;
+
+class SplitExecutor : public Executor {
+ public:
+  SplitExecutor(std::unique_ptr<Executor> first, std::unique_ptr<Executor> rest, uint32_t n_handed)
+      : first_(std::move(first)), rest_(std::move(rest)), n_handed_(n_handed) {}
+
+  Task<Result<void>> run(plan::Step step, std::span<float> logits) override {
+    PUNA_CO_TRY(co_await run_first(step));
+    co_return co_await rest_->run(std::move(step), logits);
+  }
+
+  // A step at a time: the first layers need the id that the rest chose.
+  Task<Result<void>> decode(plan::Step step, std::vector<OutputSampling> outputs, uint32_t n_steps,
+                            OnIds on_ids) override {
+    for (uint32_t i = 0; i < n_steps; ++i) {
+      PUNA_CO_TRY(co_await run_first(step));
+      plan::Step next = plan::next_step(step);
+      bool goes_on = false;
+      PUNA_CO_TRY(
+          co_await rest_->decode(std::move(step), outputs, 1, [&](std::span<const int32_t> ids) {
+            next.tokens.assign(ids.begin(), ids.end());
+            goes_on = on_ids(ids);
+            return goes_on;
+          }));
+      if (!goes_on) break;
+      for (size_t r = 0; r < outputs.size(); ++r) outputs[r].text.push_back(next.tokens[r]);
+      step = std::move(next);
+    }
+    co_return {};
+  }
+
+  Result<void> set_pages(uint32_t sequence, std::span<const uint32_t> pages) override {
+    PUNA_TRY(first_->set_pages(sequence, pages));
+    return rest_->set_pages(sequence, pages);
+  }
+  Result<void> save_state(uint32_t sequence, uint32_t snapshot) override {
+    PUNA_TRY(first_->save_state(sequence, snapshot));
+    return rest_->save_state(sequence, snapshot);
+  }
+  Result<void> restore_state(uint32_t snapshot, uint32_t sequence) override {
+    PUNA_TRY(first_->restore_state(snapshot, sequence));
+    return rest_->restore_state(snapshot, sequence);
+  }
+
+  Result<StepTimes> time_step(const plan::Step& step,
+                              const kernels::SamplingParams& sampling) override {
+    PUNA_TRY(StepTimes times, first_->time_step(step, sampling));
+    plan::Step handed = step;
+    handed.handed.resize(size_t{n_handed_} * step.n_tokens());
+    PUNA_TRY(StepTimes rest, rest_->time_step(handed, sampling));
+    times.kernels.insert(times.kernels.end(), rest.kernels.begin(), rest.kernels.end());
+    times.step_us += rest.step_us;
+    times.encode_us += rest.encode_us;
+    return times;
+  }
+
+  plan::MemoryUse memory() const override {
+    plan::MemoryUse use = first_->memory();
+    const plan::MemoryUse rest = rest_->memory();
+    use.weights += rest.weights;
+    use.kv += rest.kv;
+    use.arena += rest.arena;
+    use.staging += rest.staging;
+    return use;
+  }
+  void poll() override { rest_->poll(); }
+
+ private:
+  // Fills step.handed.
+  Task<Result<void>> run_first(plan::Step& step) {
+    std::vector<float> handed(size_t{n_handed_} * step.n_tokens());
+    PUNA_CO_TRY(co_await first_->run(step, handed));
+    step.handed = std::move(handed);
+    co_return {};
+  }
+
+  std::unique_ptr<Executor> first_, rest_;
+  uint32_t n_handed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Executor> join(std::unique_ptr<Executor> first, std::unique_ptr<Executor> rest,
+                               uint32_t n_handed) {
+  return std::make_unique<SplitExecutor>(std::move(first), std::move(rest), n_handed);
+}
+
+}  // namespace puna::engine
