@@ -31,7 +31,7 @@ class Placer {
       : file_(file),
         graph_(std::move(graph)),
         cache_(cache),
-        options_(std::move(options)),
+        options_(options),
         device_(device),
         hooks_(std::move(hooks)) {
     out_.placement.n_layers = plan::n_layers(graph_);
@@ -184,7 +184,7 @@ Result<uint32_t> first_gpu_layer(const plan::Graph& graph, uint32_t gpu_layers) 
 Task<Result<Placed>> place(const formats::ModelFile& file, plan::Graph graph,
                            plan::CacheConfig cache, PlaceOptions options, gpu::Device* device,
                            LoadHooks hooks) {
-  Placer placer(file, std::move(graph), cache, std::move(options), device, std::move(hooks));
+  Placer placer(file, std::move(graph), cache, options, device, std::move(hooks));
   co_return co_await placer.run();
 }
 
