@@ -12,6 +12,7 @@
 
 namespace {
 
+using puna::tokenizer::SpacePrefix;
 using puna::tokenizer::StreamDecoder;
 using puna::tokenizer::Tokenizer;
 using puna::tokenizer::TokenType;
@@ -51,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Vocabulary v;
   v.model = choices & 1 ? "llama" : "gpt2";
   v.pre = kPre[choices >> 1 & 7];
-  v.add_space_prefix = (choices & 16) != 0;
+  v.space_prefix = (choices & 16) != 0 ? SpacePrefix::kAlways : SpacePrefix::kNever;
   v.unk = 0;
   if ((choices & 32) == 0) add_bytes(v);
   while (!rest.empty()) {

@@ -39,6 +39,7 @@ PIPELINES = {
                      r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|""" + LINES], False),
 }
 SAME = {"default": "gpt-2", "": "gpt-2", "dbrx": "smaug-bpe", "falcon-h1": "llama-bpe", "lfm2": "llama-bpe"}
+NFC = {"qwen2", "qwen35"}  # text is brought into NFC first
 PIPELINES["smaug-bpe"] = (PIPELINES["llama-bpe"][0], False)
 
 
@@ -51,6 +52,8 @@ def byte_level_reference(tokens, merges, pre, types=()):
     else:
         chain = [pre_tokenizers.Split(Regex(s), "isolated") for s in steps] + [pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
     t.pre_tokenizer = pre_tokenizers.Sequence(chain)
+    if pre in NFC:
+        t.normalizer = normalizers.NFC()
     user = [AddedToken(s, normalized=False, special=False) for s, k in zip(tokens, types) if k == USER_DEFINED]
     t.add_tokens(user)
     return lambda text: t.encode(text, add_special_tokens=False).ids

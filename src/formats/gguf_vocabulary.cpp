@@ -12,6 +12,8 @@ namespace puna::formats {
 namespace {
 
 using base::ErrorCode;
+using tokenizer::NormalizerStep;
+using tokenizer::SpacePrefix;
 using tokenizer::TokenType;
 using tokenizer::Vocabulary;
 using Metadata = std::vector<std::pair<std::string, Value>>;
@@ -136,6 +138,39 @@ base::Result<void> check_length(std::string_view key, size_t n, size_t n_tokens)
   return bad(key, fmt::format("has {} items for {} tokens", n, n_tokens));
 }
 
+// The steps that the keys of unigram and WordPiece models stand for.
+base::Result<void> take_normalizer(Metadata& metadata, Vocabulary& vocabulary) {
+  using Kind = NormalizerStep::Kind;
+  auto& steps = vocabulary.normalizer;
+  if (vocabulary.model == "bert") {
+    bool lowercase = true, strip_accents = true;
+    PUNA_TRY(read_flag(metadata, "tokenizer.ggml.normalizer.lowercase", lowercase));
+    PUNA_TRY(read_flag(metadata, "tokenizer.ggml.normalizer.strip_accents", strip_accents));
+    steps = {{Kind::kBertClean}, {Kind::kBertChinese}};
+    if (strip_accents) steps.push_back({Kind::kBertAccents});
+    if (lowercase) steps.push_back({Kind::kLowercase});
+    return {};
+  }
+  if (const Value* value = find(metadata, "tokenizer.ggml.precompiled_charsmap")) {
+    std::string map;
+    const auto append = [&](const auto& bytes) {
+      for (const auto byte : bytes) map.push_back(static_cast<char>(byte));
+    };
+    if (const auto* bytes = std::get_if<std::vector<uint64_t>>(value)) {
+      append(*bytes);
+    } else if (const auto* signed_bytes = std::get_if<std::vector<int64_t>>(value)) {
+      append(*signed_bytes);
+    } else {
+      return bad("tokenizer.ggml.precompiled_charsmap", "is not a list of integers");
+    }
+    if (!map.empty()) steps.push_back({Kind::kCharsmap, std::move(map)});
+  }
+  bool collapse = false;
+  PUNA_TRY(read_flag(metadata, "tokenizer.ggml.remove_extra_whitespaces", collapse));
+  if (collapse && vocabulary.model != "gpt2") steps.push_back({Kind::kCollapseSpaces});
+  return {};
+}
+
 void add_end(Vocabulary& vocabulary, std::optional<int32_t> id) {
   if (!id || std::find(vocabulary.end_tokens.begin(), vocabulary.end_tokens.end(), *id) !=
                  vocabulary.end_tokens.end())
@@ -181,17 +216,32 @@ base::Result<Vocabulary> take_vocabulary(Metadata& metadata) {
   PUNA_TRY(check_length("tokenizer.ggml.scores", vocabulary.scores.size(), n));
   PUNA_TRY(check_length("tokenizer.ggml.token_type", vocabulary.types.size(), n));
 
-  // What a file leaves out, as the converters meant it: SentencePiece's own ids and BOS; nothing
-  // for byte-level BPE.
+  // What a file leaves out, as the converters meant it: the ids of the libraries the models come
+  // from; nothing for byte-level BPE.
   const bool sentencepiece = vocabulary.model == "llama";
-  vocabulary.add_space_prefix = sentencepiece;
+  const bool unigram = vocabulary.model == "t5";
+  const bool word_piece = vocabulary.model == "bert";
+  const auto given = [&](int32_t id) {
+    return static_cast<size_t>(id) < n ? std::optional(id) : std::nullopt;
+  };
   if (sentencepiece && n > 2) {
     vocabulary.unk = 0;
     vocabulary.bos = 1;
     vocabulary.eos = 2;
+  } else if (unigram) {
+    vocabulary.pad = given(0);
+    vocabulary.eos = given(1);
+    vocabulary.unk = given(2);
+  } else if (word_piece) {
+    vocabulary.pad = given(0);
+    vocabulary.unk = given(100);
+    vocabulary.bos = given(101);
+    vocabulary.eos = given(102);
   }
-  vocabulary.add_bos = sentencepiece || std::find(std::begin(kPreWithBos), std::end(kPreWithBos),
-                                                  vocabulary.pre) != std::end(kPreWithBos);
+  vocabulary.add_bos = sentencepiece || word_piece ||
+                       std::find(std::begin(kPreWithBos), std::end(kPreWithBos), vocabulary.pre) !=
+                           std::end(kPreWithBos);
+  vocabulary.add_eos = unigram || word_piece;
 
   std::optional<int32_t> eom;
   PUNA_TRY(read_id(metadata, "tokenizer.ggml.bos_token_id", n, Outside::kRefuse, vocabulary.bos));
@@ -204,7 +254,15 @@ base::Result<Vocabulary> take_vocabulary(Metadata& metadata) {
       read_id(metadata, "tokenizer.ggml.padding_token_id", n, Outside::kIgnore, vocabulary.pad));
   PUNA_TRY(read_flag(metadata, "tokenizer.ggml.add_bos_token", vocabulary.add_bos));
   PUNA_TRY(read_flag(metadata, "tokenizer.ggml.add_eos_token", vocabulary.add_eos));
-  PUNA_TRY(read_flag(metadata, "tokenizer.ggml.add_space_prefix", vocabulary.add_space_prefix));
+  if (word_piece) {  // the frame of BERT: [CLS] text [SEP]
+    PUNA_TRY(read_id(metadata, "tokenizer.ggml.cls_token_id", n, Outside::kRefuse, vocabulary.bos));
+    PUNA_TRY(
+        read_id(metadata, "tokenizer.ggml.seperator_token_id", n, Outside::kRefuse, vocabulary.eos));
+  }
+  bool space_prefix = sentencepiece || unigram || word_piece;
+  PUNA_TRY(read_flag(metadata, "tokenizer.ggml.add_space_prefix", space_prefix));
+  vocabulary.space_prefix = space_prefix ? SpacePrefix::kAlways : SpacePrefix::kNever;
+  PUNA_TRY(take_normalizer(metadata, vocabulary));
 
   add_end(vocabulary, vocabulary.eos);
   add_end(vocabulary, vocabulary.eot);
@@ -231,7 +289,7 @@ void put_vocabulary(const Vocabulary& vocabulary, std::string_view chat_template
   put_id("padding_token_id", vocabulary.pad);
   put("add_bos_token", vocabulary.add_bos);
   put("add_eos_token", vocabulary.add_eos);
-  put("add_space_prefix", vocabulary.add_space_prefix);
+  put("add_space_prefix", vocabulary.space_prefix != SpacePrefix::kNever);
   if (!chat_template.empty())
     metadata.emplace_back("tokenizer.chat_template", std::string(chat_template));
 }

@@ -71,7 +71,7 @@ TEST_CASE("SentencePiece defaults hold where the file is silent, and give way wh
   CHECK(defaults.bos == 1);
   CHECK(defaults.eos == 2);
   CHECK(defaults.add_bos);
-  CHECK(defaults.add_space_prefix);
+  CHECK(defaults.space_prefix == tokenizer::SpacePrefix::kAlways);
   CHECK(defaults.scores[3] == -1.5f);
   CHECK(defaults.end_tokens == std::vector<int32_t>{2});
 
@@ -89,7 +89,7 @@ TEST_CASE("SentencePiece defaults hold where the file is silent, and give way wh
   CHECK(vocabulary.pad == 0);
   CHECK(!vocabulary.add_bos);
   CHECK(vocabulary.add_eos);
-  CHECK(!vocabulary.add_space_prefix);
+  CHECK(vocabulary.space_prefix == tokenizer::SpacePrefix::kNever);
 }
 
 TEST_CASE("pre-tokenizers whose models begin with BOS add it where the file is silent") {

@@ -32,10 +32,14 @@ Vocabulary pieces(Change&& change) {
 }
 
 TEST_CASE("unknown models and pre-tokenizers are named") {
-  check_refused(bpe([](auto& v) { v.model = "bert"; }), ErrorCode::kUnsupported,
-                "The tokenizer model \"bert\" is not supported (\"gpt2\" and \"llama\" are).");
-  check_refused(bpe([](auto& v) { v.pre = "klingon"; }), ErrorCode::kUnsupported,
-                "The pre-tokenizer \"klingon\" is not supported.");
+  check_refused(
+      bpe([](auto& v) { v.model = "rwkv"; }), ErrorCode::kUnsupported,
+      "The tokenizer model \"rwkv\" is not supported (gpt2, llama, gemma4, t5 and bert are).");
+  const auto tokenizer = Tokenizer::create(bpe([](auto& v) { v.pre = "klingon"; }));
+  REQUIRE(!tokenizer.has_value());
+  CHECK(tokenizer.error().code == ErrorCode::kUnsupported);
+  CHECK(tokenizer.error().message.starts_with(
+      "The pre-tokenizer \"klingon\" is not supported (known are smollm, "));
 }
 
 TEST_CASE("lists of the wrong length, empty tokens and unknown types are refused") {

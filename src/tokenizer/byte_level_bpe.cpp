@@ -6,6 +6,7 @@
 #include <array>
 
 #include "tokenizer/merge.h"
+#include "tokenizer/normalizer.h"
 #include "tokenizer/pieces.h"
 #include "tokenizer/pre_tokenizers.h"
 #include "tokenizer/split.h"
@@ -61,14 +62,17 @@ class ByteLevelBpe final : public Tokenizer {
     ids.reserve(text.size() / 4 + 4);
     WordCache cache(text.size());
     std::vector<Symbol> symbols;
+    std::deque<std::string> kept;
     const auto encode_one = [&](std::string_view word) { encode_word(word, symbols, ids); };
-    const auto plain = [&](std::string_view part) {
-      for_each_word(expressions_, part,
-                    [&](std::string_view word) { cache.append(word, ids, encode_one); });
-    };
-    encode_framed(vocabulary_, specials_, text, options, ids, [&](std::string_view part) {
-      cut_at_markers(user_defined_, part, plain, [&](int32_t id) { ids.push_back(id); });
-    });
+    encode_framed(
+        vocabulary_, *added_, text, options, kept, ids,
+        [&](std::string_view part, auto& strings) { return normalizer_.apply(part, strings); },
+        [&](std::string_view part, bool) {
+          if (vocabulary_.space_prefix == SpacePrefix::kUnlessSpace && !part.starts_with(' '))
+            part = kept.emplace_back(" ").append(part);
+          for_each_word(expressions_, part,
+                        [&](std::string_view word) { cache.append(word, ids, encode_one); });
+        });
     return ids;
   }
 
@@ -79,16 +83,25 @@ class ByteLevelBpe final : public Tokenizer {
 
  private:
   base::Result<bool> init_rule() {
-    const PreTokenizer* rule = find_pre_tokenizer(vocabulary_.pre);
-    if (rule == nullptr) {
-      return base::fail(base::ErrorCode::kUnsupported,
-                        fmt::format("The pre-tokenizer \"{}\" is not supported.", vocabulary_.pre));
+    std::vector<std::string_view> expressions;
+    std::vector<NormalizerStep> steps = vocabulary_.normalizer;
+    if (vocabulary_.pre == kCustomPre) {
+      expressions.assign(vocabulary_.splits.begin(), vocabulary_.splits.end());
+      whole_words_ = vocabulary_.whole_words;
+    } else {
+      PUNA_TRY(const PreTokenizer* rule, find_pre_tokenizer(vocabulary_.pre));
+      expressions.assign(rule->expressions.begin(), rule->expressions.end());
+      whole_words_ = rule->whole_words;
+      if (rule->nfc) steps.push_back({NormalizerStep::Kind::kNfc});
     }
-    whole_words_ = rule->whole_words;
-    for (const std::string_view expression : rule->expressions) {
+    for (const std::string_view expression : expressions) {
       PUNA_TRY(auto compiled, SplitExpression::compile(expression));
       expressions_.push_back(std::move(compiled));
     }
+    PUNA_TRY(normalizer_, Normalizer::compile(steps));
+    added_.emplace(vocabulary_, [&](std::string_view text, std::deque<std::string>& kept) {
+      return normalizer_.apply(text, kept);
+    });
     return true;
   }
 
@@ -102,14 +115,12 @@ class ByteLevelBpe final : public Tokenizer {
       const TokenType type = type_of(vocabulary_, id);
       const bool mapped = type == TokenType::kNormal && map_.decode(token, bytes);
       pieces_.append(mapped ? bytes : token);
-      if (type == TokenType::kUserDefined) user_defined_.add(token, id);
       if (!mapped) continue;  // no text is made of it, but ids of it can be shown
       if (const int32_t other = pieces_.index(id); other != id) {
         return base::fail(base::ErrorCode::kCorrupt,
                           fmt::format("The tokens {} and {} are both \"{}\".", other, id, token));
       }
     }
-    specials_ = special_markers(vocabulary_);
     int n_bytes_known = 0;
     for (int byte = 0; byte < 256; ++byte) {
       const char c = static_cast<char>(byte);
@@ -124,29 +135,11 @@ class ByteLevelBpe final : public Tokenizer {
   }
 
   base::Result<bool> init_merges() {
-    merges_ = MergeTable(vocabulary_.merges.size());
     std::string bytes;
-    for (size_t rank = 0; rank < vocabulary_.merges.size(); ++rank) {
-      const std::string_view merge = vocabulary_.merges[rank];
-      const auto wrong = [&](std::string_view why) {
-        return base::fail(base::ErrorCode::kCorrupt,
-                          fmt::format("The merge {} (\"{}\") {}.", rank, merge, why));
-      };
-      const size_t space = merge.find(' ');
-      if (space == std::string_view::npos)
-        return wrong("is not two pieces with a space between them");
-      const auto id_of = [&](std::string_view stored) {
-        return map_.decode(stored, bytes) ? pieces_.find(bytes) : -1;
-      };
-      const int32_t left = id_of(merge.substr(0, space));
-      const int32_t right = id_of(merge.substr(space + 1));
-      if (left < 0 || right < 0) return wrong("names a piece that is not in the vocabulary");
-      bytes.assign(pieces_[left]).append(pieces_[right]);
-      const int32_t joined = pieces_.find(bytes);
-      if (joined < 0) return wrong("makes a piece that is not in the vocabulary");
-      if (!merges_.insert(left, right, {static_cast<uint32_t>(rank), joined}))
-        return wrong("is there twice");
-    }
+    const auto id_of = [&](std::string_view stored) {
+      return map_.decode(stored, bytes) ? pieces_.find(bytes) : -1;
+    };
+    PUNA_TRY(merges_, read_merges(vocabulary_.merges, pieces_, id_of));
     std::vector<std::string>().swap(vocabulary_.merges);
     return true;
   }
@@ -165,8 +158,7 @@ class ByteLevelBpe final : public Tokenizer {
       if (id >= 0) symbols.push_back({i, i + 1, id});
     }
     Merger(symbols, [&](const Symbol& left, const Symbol& right) {
-      const MergeTable::Merge* merge = merges_.find(left.id, right.id);
-      return merge == nullptr ? Candidate{} : Candidate{merge->rank, merge->id};
+      return merges_.candidate(left.id, right.id);
     }).run();
     for (const Symbol& symbol : symbols) ids.push_back(symbol.id);
   }
@@ -177,7 +169,8 @@ class ByteLevelBpe final : public Tokenizer {
   Pieces pieces_;
   MergeTable merges_;
   std::array<int32_t, 256> byte_ids_{};
-  Markers specials_, user_defined_;
+  Normalizer normalizer_;
+  std::optional<AddedTokens> added_;
 };
 
 }  // namespace

@@ -37,22 +37,4 @@ class Markers {
   std::array<uint32_t, 256> roots_{};               // by first byte
 };
 
-// Cuts text at its markers: calls plain(std::string_view) for what lies between, if anything does,
-// and marker(id) for each.
-template <class Plain, class Marker>
-void cut_at_markers(const Markers& markers, std::string_view text, Plain&& plain, Marker&& marker) {
-  size_t begin = 0;
-  for (size_t at = 0; !markers.empty() && at < text.size();) {
-    const Markers::Match match = markers.longest(text, at);
-    if (match.bytes == 0) {
-      ++at;
-      continue;
-    }
-    if (begin < at) plain(text.substr(begin, at - begin));
-    marker(match.id);
-    begin = at += match.bytes;
-  }
-  if (begin < text.size()) plain(text.substr(begin));
-}
-
 }  // namespace puna::tokenizer

@@ -2,11 +2,17 @@
 // is made of.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/result.h"
+#include "tokenizer/merge.h"
 
 namespace puna::tokenizer {
 
@@ -65,7 +71,7 @@ class Pieces {
   size_t mask_ = 0;
 };
 
-// The merges of a byte-level vocabulary: (left, right) to what they become and how early.
+// The merges of a vocabulary: (left, right) to what they become and how early.
 class MergeTable {
  public:
   struct Merge {
@@ -80,6 +86,10 @@ class MergeTable {
       if (slots_[at].key == key) return &slots_[at].merge;
       if (slots_[at].key == kEmpty) return nullptr;
     }
+  }
+  Candidate candidate(int32_t left, int32_t right) const {
+    const Merge* merge = find(left, right);
+    return merge == nullptr ? Candidate{} : Candidate{merge->rank, merge->id};
   }
 
  private:
@@ -98,5 +108,32 @@ class MergeTable {
   std::vector<Slot> slots_;
   size_t mask_;
 };
+
+// The table of "left right" lines. id_of(stored): the piece that a vocabulary writes so, or -1.
+// Errors: kCorrupt naming the line.
+template <class IdOf>
+base::Result<MergeTable> read_merges(std::span<const std::string> lines, const Pieces& pieces,
+                                     IdOf&& id_of) {
+  MergeTable table(lines.size());
+  std::string bytes;
+  for (size_t rank = 0; rank < lines.size(); ++rank) {
+    const std::string_view merge = lines[rank];
+    const auto wrong = [&](std::string_view why) {
+      return base::fail(base::ErrorCode::kCorrupt,
+                        fmt::format("The merge {} (\"{}\") {}.", rank, merge, why));
+    };
+    const size_t space = merge.find(' ');
+    if (space == std::string_view::npos) return wrong("is not two pieces with a space between them");
+    const int32_t left = id_of(merge.substr(0, space));
+    const int32_t right = id_of(merge.substr(space + 1));
+    if (left < 0 || right < 0) return wrong("names a piece that is not in the vocabulary");
+    bytes.assign(pieces[left]).append(pieces[right]);
+    const int32_t joined = pieces.find(bytes);
+    if (joined < 0) return wrong("makes a piece that is not in the vocabulary");
+    if (!table.insert(left, right, {static_cast<uint32_t>(rank), joined}))
+      return wrong("is there twice");
+  }
+  return table;
+}
 
 }  // namespace puna::tokenizer

@@ -1,9 +1,7 @@
-// SentencePiece BPE ("llama" models: Llama 2, Gemma): no pre-tokenizer; a merge may make any piece
-// of the vocabulary, the one with the best score first; characters without a piece become byte
-// tokens. Source: sentencepiece's bpe_model.cc.
-//
-// Pieces write a space as U+2581. Here they are kept with a plain space, and U+2581 in the text is
-// read as one (as sentencepiece does), so text without it is used in place.
+// SentencePiece BPE ("llama" and "gemma4" models: Llama 2, Gemma): no pre-tokenizer; characters
+// without a piece become byte tokens. By scores a merge may make any piece of the vocabulary, the one
+// with the best score first (source: sentencepiece's bpe_model.cc); where the vocabulary lists merges,
+// as tokenizer.json does, these alone count, in their order.
 #include <fmt/format.h>
 
 #include <array>
@@ -14,7 +12,9 @@
 
 #include "base/utf8.h"
 #include "tokenizer/merge.h"
+#include "tokenizer/normalizer.h"
 #include "tokenizer/pieces.h"
+#include "tokenizer/space_marks.h"
 #include "tokenizer/tokenizers.h"
 #include "tokenizer/word_cache.h"
 
@@ -22,39 +22,12 @@ namespace puna::tokenizer {
 
 namespace {
 
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
-
-void append_with_spaces(std::string& out, std::string_view text) {
-  for (size_t at = 0;;) {
-    const size_t mark = text.find(kSpaceMark, at);
-    out.append(text.substr(at, mark - at));
-    if (mark == std::string_view::npos) return;
-    out.push_back(' ');
-    at = mark + kSpaceMark.size();
-  }
-}
-
 // Scores as integers in the opposite order: the best score has the lowest priority. Scores are
 // finite.
 uint32_t priority_of(float score) {
   const auto bits = std::bit_cast<uint32_t>(score + 0.0f);  // + 0 makes -0 and 0 the same
   const uint32_t ascending = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
   return ~ascending;
-}
-
-// The byte of "<0x41>", or -1.
-int byte_of(std::string_view token) {
-  if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return -1;
-  int byte = 0;
-  for (const char c : token.substr(3, 2)) {
-    const int digit = c >= '0' && c <= '9'   ? c - '0'
-                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                             : -1;
-    if (digit < 0) return -1;
-    byte = byte * 16 + digit;
-  }
-  return byte;
 }
 
 class SentencePieceBpe final : public Tokenizer {
@@ -66,13 +39,14 @@ class SentencePieceBpe final : public Tokenizer {
   std::vector<int32_t> encode(std::string_view text, const EncodeOptions& options) const override {
     std::vector<int32_t> ids;
     ids.reserve(text.size() / 4 + 4);
-    encode_framed(vocabulary_, specials_, text, options, ids, [&](std::string_view part) {
-      if (!vocabulary_.add_space_prefix && part.find(kSpaceMark) == std::string_view::npos)
-        return encode_plain(part, ids);
-      std::string spaced(vocabulary_.add_space_prefix ? 1 : 0, ' ');
-      append_with_spaces(spaced, part);
-      encode_plain(spaced, ids);
-    });
+    std::deque<std::string> kept;
+    encode_framed(
+        vocabulary_, *added_, text, options, kept, ids,
+        [&](std::string_view part, auto& strings) { return prepare(part, strings); },
+        [&](std::string_view part, bool at_start) {
+          const bool prefix = needs_prefix(vocabulary_.space_prefix, part, at_start);
+          encode_plain(with_spaces(part, prefix, kept), ids);
+        });
     return ids;
   }
 
@@ -82,9 +56,17 @@ class SentencePieceBpe final : public Tokenizer {
   }
 
  private:
+  base::Result<bool> init_pieces();
+  base::Result<bool> init_merges();
+  std::string_view prepare(std::string_view text, std::deque<std::string>& kept) const {
+    return with_spaces(normalizer_.apply(text, kept),
+                       vocabulary_.space_prefix == SpacePrefix::kAlways, kept);
+  }
   void encode_plain(std::string_view text, std::vector<int32_t>& ids) const;
   void encode_word(std::string_view word, std::vector<Symbol>& symbols,
                    std::vector<int32_t>& ids) const;
+  Candidate by_score(std::string_view word, const Symbol& left, const Symbol& right,
+                     std::unordered_map<int32_t, uint32_t>& splits) const;
   void append_symbol(std::string_view word, const Symbol& symbol,
                      const std::unordered_map<int32_t, uint32_t>& splits,
                      std::vector<int32_t>& ids) const;
@@ -94,18 +76,38 @@ class SentencePieceBpe final : public Tokenizer {
   }
 
   Pieces pieces_;
-  std::vector<uint32_t> priorities_;  // by id
+  std::vector<uint32_t> priorities_;  // by id, unless there are merges
+  bool by_merges_ = false;
+  MergeTable merges_;
+  Normalizer normalizer_;
   size_t longest_ = 0;                // bytes of the longest piece that text is made of
   std::array<int32_t, 256> byte_ids_{};
   bool has_bytes_ = false;
   bool has_unused_ = false;
   std::bitset<65536> joined_;  // pairs of bytes that stand next to each other in some piece
-  Markers specials_, user_defined_;
+  std::optional<AddedTokens> added_;
 };
 
 base::Result<bool> SentencePieceBpe::init() {
+  by_merges_ = !vocabulary_.merges.empty();
+  PUNA_TRY(normalizer_, Normalizer::compile(vocabulary_.normalizer));
+  PUNA_TRY(init_pieces());
+  added_.emplace(vocabulary_, [&](std::string_view text, std::deque<std::string>& kept) {
+    return prepare(text, kept);
+  });
+  if (by_merges_) {
+    PUNA_TRY(init_merges());
+  }
+  if (!has_bytes_ && !vocabulary_.unk) {
+    return base::fail(base::ErrorCode::kCorrupt,
+                      "The SentencePiece vocabulary has neither byte tokens nor an unknown token.");
+  }
+  return true;
+}
+
+base::Result<bool> SentencePieceBpe::init_pieces() {
   const size_t n = vocabulary_.tokens.size();
-  if (vocabulary_.scores.size() != n) {
+  if (!by_merges_ && vocabulary_.scores.size() != n) {
     return base::fail(base::ErrorCode::kCorrupt,
                       fmt::format("The SentencePiece vocabulary has {} tokens but {} scores.", n,
                                   vocabulary_.scores.size()));
@@ -119,7 +121,7 @@ base::Result<bool> SentencePieceBpe::init() {
   std::string bytes;
   for (int32_t id = 0; id < n_tokens(); ++id) {
     const std::string& token = vocabulary_.tokens[static_cast<size_t>(id)];
-    const float score = vocabulary_.scores[static_cast<size_t>(id)];
+    const float score = by_merges_ ? 0.0f : vocabulary_.scores[static_cast<size_t>(id)];
     if (!std::isfinite(score)) {
       return base::fail(
           base::ErrorCode::kCorrupt,
@@ -151,7 +153,6 @@ base::Result<bool> SentencePieceBpe::init() {
     bytes.clear();
     append_with_spaces(bytes, token);
     pieces_.append(bytes);
-    if (type == TokenType::kUserDefined) user_defined_.add(bytes, id);
     if (type == TokenType::kUnused) has_unused_ = true;
     if (const int32_t other = pieces_.index(id); other != id) {
       return base::fail(base::ErrorCode::kCorrupt,
@@ -160,42 +161,51 @@ base::Result<bool> SentencePieceBpe::init() {
     longest_ = std::max(longest_, bytes.size());
     for (size_t i = 0; i + 1 < bytes.size(); ++i) joined_.set(pair_of(bytes[i], bytes[i + 1]));
   }
-  specials_ = special_markers(vocabulary_);
-  if (has_bytes_) {
-    for (size_t byte = 0; byte < 256; ++byte) {
-      if (byte_ids_[byte] < 0)
-        return base::fail(base::ErrorCode::kCorrupt,
-                          fmt::format("The byte token <0x{:02X}> is missing.", byte));
-    }
-  } else if (!vocabulary_.unk) {
-    return base::fail(base::ErrorCode::kCorrupt,
-                      "The SentencePiece vocabulary has neither byte tokens nor an unknown token.");
+  for (size_t byte = 0; has_bytes_ && byte < 256; ++byte) {
+    if (byte_ids_[byte] < 0)
+      return base::fail(base::ErrorCode::kCorrupt,
+                        fmt::format("The byte token <0x{:02X}> is missing.", byte));
   }
   return true;
 }
 
-// Cuts at user-defined pieces, and between words: where no piece has the two bytes next to each
-// other, no merge can cross.
+base::Result<bool> SentencePieceBpe::init_merges() {
+  std::string bytes;
+  const auto id_of = [&](std::string_view stored) {
+    bytes.clear();
+    append_with_spaces(bytes, stored);
+    return pieces_.find(bytes);
+  };
+  PUNA_TRY(merges_, read_merges(vocabulary_.merges, pieces_, id_of));
+  std::vector<std::string>().swap(vocabulary_.merges);
+  return true;
+}
+
+// Cuts between words: where no piece has the two bytes next to each other, no merge can cross.
 void SentencePieceBpe::encode_plain(std::string_view text, std::vector<int32_t>& ids) const {
-  WordCache cache(text.size());
   std::vector<Symbol> symbols;
   // With unused pieces or without byte tokens the result for a word depends on what stands around
   // it.
-  const bool by_words = has_bytes_ && !has_unused_;
+  if (!has_bytes_ || has_unused_) return encode_word(text, symbols, ids);
+  WordCache cache(text.size());
   const auto encode_one = [&](std::string_view word) { encode_word(word, symbols, ids); };
-  cut_at_markers(
-      user_defined_, text,
-      [&](std::string_view part) {
-        if (!by_words) return encode_one(part);
-        size_t begin = 0;
-        for (size_t at = 0; at < part.size();) {
-          at += base::utf8_next(part, at).bytes;
-          if (at < part.size() && joined_.test(pair_of(part[at - 1], part[at]))) continue;
-          cache.append(part.substr(begin, at - begin), ids, encode_one);
-          begin = at;
-        }
-      },
-      [&](int32_t id) { ids.push_back(id); });
+  size_t begin = 0;
+  for (size_t at = 0; at < text.size();) {
+    at += base::utf8_next(text, at).bytes;
+    if (at < text.size() && joined_.test(pair_of(text[at - 1], text[at]))) continue;
+    cache.append(text.substr(begin, at - begin), ids, encode_one);
+    begin = at;
+  }
+}
+
+Candidate SentencePieceBpe::by_score(std::string_view word, const Symbol& left, const Symbol& right,
+                                     std::unordered_map<int32_t, uint32_t>& splits) const {
+  if (right.end - left.begin > longest_) return Candidate{};
+  const int32_t id = pieces_.find(word.substr(left.begin, right.end - left.begin));
+  if (id < 0) return Candidate{};
+  if (has_unused_ && type_of(vocabulary_, id) == TokenType::kUnused)
+    splits[id] = left.end - left.begin;
+  return Candidate{priorities_[static_cast<size_t>(id)], id};
 }
 
 void SentencePieceBpe::encode_word(std::string_view word, std::vector<Symbol>& symbols,
@@ -204,19 +214,20 @@ void SentencePieceBpe::encode_word(std::string_view word, std::vector<Symbol>& s
   symbols.clear();
   for (uint32_t at = 0; at < word.size();) {
     const uint32_t end = at + base::utf8_next(word, at).bytes;
-    symbols.push_back({at, end, -1});
+    symbols.push_back({at, end, by_merges_ ? pieces_.find(word.substr(at, end - at)) : -1});
     at = end;
   }
   std::unordered_map<int32_t, uint32_t>
       splits;  // unused piece: bytes of the left part that it was last made of
-  Merger(symbols, [&](const Symbol& left, const Symbol& right) {
-    if (right.end - left.begin > longest_) return Candidate{};
-    const int32_t id = pieces_.find(word.substr(left.begin, right.end - left.begin));
-    if (id < 0) return Candidate{};
-    if (has_unused_ && type_of(vocabulary_, id) == TokenType::kUnused)
-      splits[id] = left.end - left.begin;
-    return Candidate{priorities_[static_cast<size_t>(id)], id};
-  }).run();
+  if (by_merges_) {
+    Merger(symbols, [&](const Symbol& left, const Symbol& right) {
+      return merges_.candidate(left.id, right.id);
+    }).run();
+  } else {
+    Merger(symbols, [&](const Symbol& left, const Symbol& right) {
+      return by_score(word, left, right, splits);
+    }).run();
+  }
   bool after_unknown = false;
   for (Symbol& symbol : symbols) {
     if (symbol.id < 0)

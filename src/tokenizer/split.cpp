@@ -47,6 +47,8 @@ size_t SplitExpression::match_items(std::span<const Item> items, std::string_vie
     if (at < text.size() && (sets_at(text, at, bytes) & item.set) != 0) return kNoMatch;
     return match_items(rest, text, at);
   }
+  if (item.kind == Item::kLineEnd)
+    return at == text.size() || text[at] == '\n' ? match_items(rest, text, at) : kNoMatch;
   if (item.kind == Item::kGroup) return match_group(items, text, at);
   uint32_t count = 0;
   size_t end = at;
@@ -56,7 +58,7 @@ size_t SplitExpression::match_items(std::span<const Item> items, std::string_vie
   }
   while (count >= item.least) {
     const size_t found = match_items(rest, text, end);
-    if (found != kNoMatch || count == 0) return found;
+    if (found != kNoMatch || count == 0 || item.possessive) return found;
     end -= base::utf8_previous_bytes(text, end);
     --count;
   }

@@ -60,7 +60,8 @@ class SplitCompiler {
       SplitExpression::Branch branch;
       while (at_ < text_.size() && text_[at_] != '|') PUNA_TRY(item(branch));
       if (branch.items.empty()) return wrong("an empty alternative");
-      if (branch.items[0].kind == Item::kNotBefore) return wrong("a leading lookahead");
+      if (branch.items[0].kind == Item::kNotBefore || branch.items[0].kind == Item::kLineEnd)
+        return wrong("a condition at the beginning");
       out_.branches_.push_back(std::move(branch));
     } while (take('|'));
     for (auto& branch : out_.branches_) branch.first = first_sets(branch.items);
@@ -89,6 +90,11 @@ class SplitCompiler {
       item.kind = Item::kNotBefore;
       PUNA_TRY(item.set, set());
       if (!take(')')) return wrong("a long lookahead");
+      branch.items.push_back(item);
+      return true;
+    }
+    if (take('$')) {
+      item.kind = Item::kLineEnd;
       branch.items.push_back(item);
       return true;
     }
@@ -139,8 +145,9 @@ class SplitCompiler {
       }
       if (!take('}') || item.most < item.least || item.most == 0) return wrong("a bad repeat");
     }
+    if (item.least != 1 || item.most != 1) item.possessive = take('+');
     if (at_ < text_.size() && (text_[at_] == '?' || text_[at_] == '+'))
-      return wrong("a lazy or possessive repeat");
+      return wrong("a lazy repeat");
     return true;
   }
 

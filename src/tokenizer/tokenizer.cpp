@@ -12,6 +12,9 @@ namespace puna::tokenizer {
 
 namespace {
 
+// Far above any real token; without a limit one token could make every step of a text a long walk.
+constexpr size_t kLongestToken = 4096;
+
 // What every kind of tokenizer relies on.
 base::Result<bool> check(const Vocabulary& v) {
   const auto corrupt = [](std::string message) {
@@ -28,6 +31,9 @@ base::Result<bool> check(const Vocabulary& v) {
     return corrupt(fmt::format("The vocabulary has {} tokens but {} scores.", n, v.scores.size()));
   for (size_t id = 0; id < n; ++id) {
     if (v.tokens[id].empty()) return corrupt(fmt::format("The token {} is empty.", id));
+    if (v.tokens[id].size() > kLongestToken)
+      return corrupt(fmt::format("The token {} has {} bytes (at most {} are read).", id,
+                                 v.tokens[id].size(), kLongestToken));
     if (!v.types.empty() && (v.types[id] < TokenType::kNormal || v.types[id] > TokenType::kByte)) {
       return corrupt(fmt::format("The token {} (\"{}\") has the unknown type {}.", id, v.tokens[id],
                                  static_cast<int>(v.types[id])));
@@ -59,7 +65,8 @@ void append_text(const Tokenizer& tokenizer, int32_t id, bool special, bool& fir
   if (id < 0 || id >= tokenizer.n_tokens()) return;
   std::string bytes = tokenizer.bytes(id, special);
   if (is_special(type_of(tokenizer.vocabulary(), id))) {
-    first = true;  // encode begins anew after a special token
+    // Encode begins anew after a special token, unless it puts a space only in front of all.
+    first |= tokenizer.vocabulary().space_prefix != SpacePrefix::kFirstUnlessSpace;
     out += bytes;
     return;
   }
@@ -68,15 +75,24 @@ void append_text(const Tokenizer& tokenizer, int32_t id, bool special, bool& fir
   out.append(bytes, drop ? 1 : 0);
 }
 
+constexpr struct {
+  std::string_view model;
+  base::Result<std::unique_ptr<Tokenizer>> (*make)(Vocabulary);
+} kMakers[] = {
+    {"gpt2", make_byte_level_bpe}, {"llama", make_sentencepiece_bpe},
+    {"gemma4", make_sentencepiece_bpe}, {"t5", make_unigram}, {"bert", make_word_piece},
+};
+
 }  // namespace
 
 base::Result<std::unique_ptr<Tokenizer>> Tokenizer::create(Vocabulary vocabulary) {
   PUNA_TRY(check(vocabulary));
-  if (vocabulary.model == "gpt2") return make_byte_level_bpe(std::move(vocabulary));
-  if (vocabulary.model == "llama") return make_sentencepiece_bpe(std::move(vocabulary));
+  for (const auto& [model, make] : kMakers) {
+    if (vocabulary.model == model) return make(std::move(vocabulary));
+  }
   return base::fail(
       base::ErrorCode::kUnsupported,
-      fmt::format("The tokenizer model \"{}\" is not supported (\"gpt2\" and \"llama\" are).",
+      fmt::format("The tokenizer model \"{}\" is not supported (gpt2, llama, gemma4, t5 and bert are).",
                   vocabulary.model));
 }
 
@@ -101,14 +117,5 @@ std::string StreamDecoder::push(int32_t id) {
 }
 
 std::string StreamDecoder::finish() { return std::exchange(pending_, {}); }
-
-Markers special_markers(const Vocabulary& vocabulary) {
-  Markers markers;
-  for (int32_t id = 0; id < static_cast<int32_t>(vocabulary.tokens.size()); ++id) {
-    if (is_special(type_of(vocabulary, id)))
-      markers.add(vocabulary.tokens[static_cast<size_t>(id)], id);
-  }
-  return markers;
-}
 
 }  // namespace puna::tokenizer

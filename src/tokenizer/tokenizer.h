@@ -1,5 +1,6 @@
 // Text to token ids and back, as the model's own tokenizer gives them. Tokenizers do not change
-// once made, so threads may share one. Read next: byte_level_bpe.cpp, sentencepiece_bpe.cpp.
+// once made, so threads may share one. Read next: byte_level_bpe.cpp, sentencepiece_bpe.cpp,
+// unigram.cpp, word_piece.cpp.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,9 @@ class Tokenizer {
   int32_t n_tokens() const { return static_cast<int32_t>(vocabulary_.tokens.size()); }
   bool is_end(int32_t id) const;  // one of vocabulary().end_tokens
   // Whether encode puts a space in front of the text, which decode takes away again.
-  bool adds_space() const { return vocabulary_.model == "llama" && vocabulary_.add_space_prefix; }
+  bool adds_space() const {
+    return vocabulary_.model != "gpt2" && vocabulary_.space_prefix != SpacePrefix::kNever;
+  }
 
  protected:
   explicit Tokenizer(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}

@@ -24,7 +24,7 @@ Vocabulary read_vocabulary(const char* path) {
   if (!json) return v;
   v.model = json->find("model")->string();
   v.pre = "smollm";
-  v.add_space_prefix = false;
+  v.space_prefix = SpacePrefix::kNever;
   for (const auto& token : json->find("tokens")->items()) v.tokens.push_back(token.string());
   for (const auto& type : json->find("types")->items())
     v.types.push_back(static_cast<TokenType>(type.integer()));

@@ -75,7 +75,7 @@ TEST_CASE("any bytes come back after encoding, valid UTF-8 or not") {
   uint32_t state = 1;
   Vocabulary spaced = sentencepiece_vocabulary({"\u2581a", "\u2581", "a", "\u00e9", "\u00e9a"});
   Vocabulary plain = spaced;
-  plain.add_space_prefix = false;
+  plain.space_prefix = SpacePrefix::kNever;
   std::vector<std::unique_ptr<Tokenizer>> tokenizers;
   for (const char* pre :
        {"gpt-2", "smollm", "llama-bpe", "qwen35", "gpt-4o", "tekken", "deepseek-v3"}) {
@@ -174,7 +174,7 @@ TEST_CASE("a stream holds back exactly the bytes of an open character") {
 TEST_CASE("runs of characters without a piece or byte tokens are one unknown token") {
   Vocabulary v = sentencepiece_vocabulary({"a"});
   std::replace(v.types.begin(), v.types.end(), TokenType::kByte, TokenType::kControl);
-  v.add_space_prefix = false;
+  v.space_prefix = SpacePrefix::kNever;
   const auto tokenizer = make(std::move(v));
   CHECK(tokenizer->encode("a\u4e2d\u6587a\xFF") == Ids{259, 0, 259, 0});
 }

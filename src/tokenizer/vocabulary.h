@@ -19,9 +19,54 @@ enum class TokenType : uint8_t {
   kByte = 6
 };
 
+// A step that rewrites text before it is cut into words; named as tokenizer.json names them.
+struct NormalizerStep {
+  enum class Kind : uint8_t {
+    kNfc,
+    kNfd,
+    kNfkc,
+    kNfkd,
+    kLowercase,
+    kStripAccents,    // takes marks away
+    kBertClean,       // takes control characters away, makes every white space a space
+    kBertChinese,     // puts spaces around CJK characters
+    kBertAccents,     // NFD without nonspacing marks
+    kReplace,         // every `from` becomes `to`
+    kReplaceMatches,  // every match of the expression `from` (see split.h) becomes `to`
+    kPrepend,         // `to` in front, unless the text is empty
+    kStripLeft,       // no white space at the beginning
+    kStripRight,      // nor at the end
+    kCollapseSpaces,  // one space for each run, none at the ends
+    kCharsmap,        // `from`: sentencepiece's precompiled_charsmap
+  };
+  Kind kind;
+  std::string from{}, to{};
+  bool operator==(const NormalizerStep&) const = default;
+};
+
+// When a space goes in front of text whose pieces mark the beginnings of words.
+enum class SpacePrefix : uint8_t {
+  kNever,
+  kAlways,             // in front of every text between special tokens
+  kUnlessSpace,        // the same, unless it begins with one
+  kFirstUnlessSpace,   // at the very beginning only
+};
+
+// What a token that is found in text asks for, beyond standing there.
+struct TokenRules {
+  int32_t id = -1;
+  bool left_spaces = false;   // takes the white space before it
+  bool right_spaces = false;  // and after it
+  bool single_word = false;   // is no token inside a word
+  bool normalized = false;    // is looked for after the normalizer, and normalized itself
+  bool operator==(const TokenRules&) const = default;
+};
+
 struct Vocabulary {
-  std::string model;  // "gpt2" (byte-level BPE), "llama" (SentencePiece BPE), ...
-  std::string pre;    // pre-tokenizer name of "gpt2" models: "smollm", "llama-bpe", ...
+  std::string model;  // "gpt2" (byte-level BPE), "llama" (SentencePiece BPE), "gemma4" (the same, by
+                      // merges), "t5" (unigram), "bert" (WordPiece)
+  std::string pre;    // pre-tokenizer name of "gpt2" models: "smollm", "llama-bpe", ...; kCustomPre
+                      // when `splits` says it
   std::vector<std::string> tokens;  // by id, as stored (byte-level or with U+2581 for spaces)
   std::vector<float> scores;        // by id, empty when the model has none
   std::vector<TokenType> types;     // by id, empty means all normal
@@ -30,9 +75,22 @@ struct Vocabulary {
   std::optional<int32_t> bos, eos, eot, unk, pad;
   bool add_bos = false;
   bool add_eos = false;
-  bool add_space_prefix = true;  // SentencePiece only
+  SpacePrefix space_prefix = SpacePrefix::kAlways;  // but for "gpt2": there only kUnlessSpace counts
   std::vector<int32_t>
       end_tokens;  // every id that ends a turn: eos, eot and the like, without duplicates
+
+  std::vector<NormalizerStep> normalizer;  // besides what `pre` brings
+  std::vector<TokenRules> rules;           // of tokens that have any, by id
+  // Read with pre == kCustomPre:
+  std::vector<std::string> splits;  // expressions, see split.h; each cuts the pieces of the one before
+  bool whole_words = false;         // see PreTokenizer
+  // "t5" only: text is cut at white space, and each word begins with the prefix.
+  bool split_white_space = false;
+  // The tokenizer.json this comes from, kept only where the keys of GGUF cannot say all of it.
+  std::string huggingface_json;
 };
+
+// The name of a pre-tokenizer that has none.
+inline constexpr const char* kCustomPre = "custom";
 
 }  // namespace puna::tokenizer
