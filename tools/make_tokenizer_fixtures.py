@@ -9,12 +9,13 @@ change the result, each with one list of ids for every text.
 import io
 import json
 import random
+import tempfile
 from pathlib import Path
 
 import sentencepiece
 from compare_tokenizers import PIPELINES, byte_level_reference, mixed_text, sentencepiece_reference
 from sentencepiece import sentencepiece_model_pb2 as pb
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 OUT = Path(__file__).resolve().parent.parent / "tests/fixtures/tokenizer"
@@ -132,8 +133,85 @@ def sentencepiece_bpe(texts):
     write("sentencepiece.json", fixture)
 
 
+def unigram(texts):
+    """A unigram model with compiled normalization rules, and the ids of sentencepiece."""
+    rules = {"\u00a0": " ", "\t": " ", "\u3000": " ", "e\u0301": "\u00e9", "\ufb01": "fi", "\u00bd": "1\u20442", "\u200b": "", "\uff01": "!", "\u2026": "..."}
+    with tempfile.NamedTemporaryFile("w", suffix=".tsv") as tsv:
+        for a, b in rules.items():
+            tsv.write(" ".join(f"{ord(c):X}" for c in a) + "\t" + " ".join(f"{ord(c):X}" for c in b) + "\n")
+        tsv.flush()
+        model = io.BytesIO()
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter((PROSE * 4).split("\n") + [x for x in texts if x.strip()]), model_writer=model, model_type="unigram", vocab_size=700,
+            normalization_rule_tsv=tsv.name, character_coverage=0.98, pad_id=0, eos_id=1, unk_id=2, bos_id=-1, minloglevel=2)
+    m = pb.ModelProto.FromString(model.getvalue())
+    sp = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+    # Equal sums of scores are told apart by rounding, which is not the same in each library: no long runs of one letter.
+    texts = [x for x in texts if "\u2581" not in x and "a" * 40 not in x]
+    fixture = {"model": "t5", "tokens": [p.piece for p in m.pieces], "types": [int(p.type) for p in m.pieces], "scores": [p.score for p in m.pieces],
+               "charsmap": list(m.normalizer_spec.precompiled_charsmap), "unk": 2, "eos": 1, "texts": texts,
+               "variants": [{"name": "as trained", "space": True, "ids": [sp.encode(x) for x in texts]}]}
+    write("unigram.json", fixture)
+
+
+def whole_file(name, tokenizer, texts, config=None):
+    """A tokenizer.json as it is, and the ids of Hugging Face's library."""
+    extra = [f"a{t.content}b {t.content} c{t.content}" for t in tokenizer.get_added_tokens_decoder().values()]
+    texts = texts + extra
+    fixture = {"tokenizer": json.loads(tokenizer.to_str()), "config": config or {}, "texts": texts,
+               "ids": [tokenizer.encode(x, add_special_tokens=False).ids for x in texts], "framed": tokenizer.encode("the end").ids}
+    path = OUT / name
+    path.write_text(json.dumps(fixture, ensure_ascii=False, separators=(",", ":")).replace("],[", "],\n[") + "\n")
+    print(f"{path.name}: {tokenizer.get_vocab_size()} tokens, {len(texts)} texts, {path.stat().st_size} bytes")
+
+
+def whole_files(texts):
+    lines = (PROSE * 4).split("\n")
+    added = [AddedToken("<left>", lstrip=True), AddedToken("<right>", rstrip=True, special=True), AddedToken("word", single_word=True),
+             AddedToken("é!", normalized=True), AddedToken("<|im_end|>", special=True, normalized=False)]
+
+    t = Tokenizer(models.BPE())
+    t.normalizer = normalizers.NFC()
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(PIPELINES["qwen2"][0][0]), "isolated"),
+                                               pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    t.train_from_iterator(lines, trainers.BpeTrainer(vocab_size=600, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    t.add_tokens(added)
+    t.decoder = decoders.ByteLevel()
+    whole_file("hf_byte_level.json", t, texts, {"eos_token": "<|im_end|>", "add_bos_token": False})
+
+    t = Tokenizer(models.BPE())
+    t.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never", split=False)
+    t.train_from_iterator(lines, trainers.BpeTrainer(vocab_size=700, show_progress=False, max_token_length=8, special_tokens=["<unk>", "<s>", "</s>"] + [f"<0x{b:02X}>" for b in range(256)]))
+    j = json.loads(t.to_str())
+    j["model"].update(byte_fallback=True, unk_token="<unk>", fuse_unk=True)
+    j["added_tokens"] = j["added_tokens"][:3]
+    j["pre_tokenizer"] = None
+    t = Tokenizer.from_str(json.dumps(j))
+    t.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    t.add_tokens(added)
+    t.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    whole_file("hf_sentencepiece.json", t, texts, {"bos_token": "<s>", "eos_token": {"content": "</s>"}})
+
+    t = Tokenizer(models.Unigram())
+    t.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Strip(left=False, right=True), normalizers.Replace(Regex(" {2,}"), " ")])
+    t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")])
+    t.train_from_iterator(lines, trainers.UnigramTrainer(vocab_size=500, unk_token="<unk>", special_tokens=["<s>", "<pad>", "</s>", "<unk>"], show_progress=False))
+    t.add_tokens(added)
+    t.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
+    whole_file("hf_unigram.json", t, texts, {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"})
+
+    t = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    t.normalizer, t.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    t.train_from_iterator(lines, trainers.WordPieceTrainer(vocab_size=600, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], show_progress=False))
+    t.add_tokens(added[:4])
+    t.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    whole_file("hf_word_piece.json", t, texts)
+
+
 if __name__ == "__main__":
     OUT.mkdir(parents=True, exist_ok=True)
     cases = TEXTS + pieces_of_mixed_text()
     byte_level(cases)
     sentencepiece_bpe(cases)
+    unigram(cases)
+    whole_files(cases)

@@ -6,6 +6,9 @@
 #include <iterator>
 #include <optional>
 #include <string_view>
+#include <tuple>
+
+#include "formats/hf_tokenizer.h"
 
 namespace puna::formats {
 
@@ -42,6 +45,8 @@ constexpr std::string_view kTurnEnds[] = {
 constexpr std::string_view kPreWithBos[] = {"llama3",  "llama-v3",  "llama-bpe",
                                             "falcon3", "falcon-h1", "pixtral",
                                             "tekken",  "lfm2",      "chameleon"};
+
+constexpr std::string_view kHuggingFaceKey = "tokenizer.huggingface.json";
 
 std::unexpected<base::Error> bad(std::string_view key, std::string_view problem) {
   return base::fail(ErrorCode::kCorrupt, fmt::format("The metadata key \"{}\" {}.", key, problem));
@@ -200,6 +205,33 @@ void find_turn_ends(Vocabulary& vocabulary) {
   if (!(returns && calls)) add_end(vocabulary, end);
 }
 
+// The file's own tokenizer.json says more than the other keys; the ids that these name stay.
+base::Result<void> take_huggingface(Metadata& metadata, Vocabulary& vocabulary) {
+  std::string json;
+  PUNA_TRY(read_text(metadata, kHuggingFaceKey, json));
+  if (json.empty()) return {};
+  std::erase_if(metadata, [](const auto& pair) { return pair.first == kHuggingFaceKey; });
+  HfTokenizerFiles files;
+  files.tokenizer = json;
+  PUNA_TRY_CONTEXT(HfTokenizer read, read_hf_tokenizer(files),
+                   "While reading tokenizer.huggingface.json");
+  if (read.vocabulary.tokens.size() > vocabulary.tokens.size())
+    return bad(kHuggingFaceKey,
+               fmt::format("has {} tokens where the file lists {}", read.vocabulary.tokens.size(),
+                           vocabulary.tokens.size()));
+  Vocabulary& from = read.vocabulary;
+  vocabulary.model = std::move(from.model);
+  vocabulary.pre = std::move(from.pre);
+  vocabulary.normalizer = std::move(from.normalizer);
+  vocabulary.rules = std::move(from.rules);
+  vocabulary.splits = std::move(from.splits);
+  vocabulary.whole_words = from.whole_words;
+  vocabulary.word_split = from.word_split;
+  vocabulary.space_prefix = from.space_prefix;
+  vocabulary.huggingface_json = std::move(json);
+  return {};
+}
+
 }  // namespace
 
 base::Result<Vocabulary> take_vocabulary(Metadata& metadata) {
@@ -256,20 +288,67 @@ base::Result<Vocabulary> take_vocabulary(Metadata& metadata) {
   PUNA_TRY(read_flag(metadata, "tokenizer.ggml.add_eos_token", vocabulary.add_eos));
   if (word_piece) {  // the frame of BERT: [CLS] text [SEP]
     PUNA_TRY(read_id(metadata, "tokenizer.ggml.cls_token_id", n, Outside::kRefuse, vocabulary.bos));
-    PUNA_TRY(
-        read_id(metadata, "tokenizer.ggml.seperator_token_id", n, Outside::kRefuse, vocabulary.eos));
+    PUNA_TRY(read_id(metadata, "tokenizer.ggml.seperator_token_id", n, Outside::kRefuse,
+                     vocabulary.eos));
   }
   bool space_prefix = sentencepiece || unigram || word_piece;
   PUNA_TRY(read_flag(metadata, "tokenizer.ggml.add_space_prefix", space_prefix));
   vocabulary.space_prefix = space_prefix ? SpacePrefix::kAlways : SpacePrefix::kNever;
   PUNA_TRY(take_normalizer(metadata, vocabulary));
 
-  add_end(vocabulary, vocabulary.eos);
-  add_end(vocabulary, vocabulary.eot);
-  add_end(vocabulary, eom);
-  find_turn_ends(vocabulary);
+  const std::vector<int32_t> more = eom ? std::vector{*eom} : std::vector<int32_t>();
+  find_end_tokens(more, vocabulary);
+  PUNA_TRY(take_huggingface(metadata, vocabulary));
   return vocabulary;
 }
+
+void find_end_tokens(std::span<const int32_t> more, Vocabulary& vocabulary) {
+  add_end(vocabulary, vocabulary.eos);
+  add_end(vocabulary, vocabulary.eot);
+  for (const int32_t id : more) add_end(vocabulary, id);
+  find_turn_ends(vocabulary);
+}
+
+bool gguf_says_all(const Vocabulary& vocabulary) {
+  Metadata metadata;
+  put_vocabulary(vocabulary, {}, metadata);
+  std::erase_if(metadata, [](const auto& pair) { return pair.first == kHuggingFaceKey; });
+  metadata.emplace_back("tokenizer.ggml.tokens",
+                        std::vector<std::string>(vocabulary.tokens.size()));
+  const auto back = take_vocabulary(metadata);
+  const auto small = [](const Vocabulary& v) {
+    return std::tie(v.model, v.pre, v.bos, v.eos, v.eot, v.unk, v.pad, v.add_bos, v.add_eos,
+                    v.space_prefix, v.normalizer, v.rules, v.splits, v.whole_words, v.word_split);
+  };
+  return back && small(*back) == small(vocabulary);
+}
+
+namespace {
+
+void put_normalizer(const Vocabulary& vocabulary, Metadata& metadata) {
+  const auto has = [&](NormalizerStep::Kind kind) {
+    return std::any_of(vocabulary.normalizer.begin(), vocabulary.normalizer.end(),
+                       [&](const NormalizerStep& step) { return step.kind == kind; });
+  };
+  const auto put = [&](std::string_view key, Value value) {
+    metadata.emplace_back(fmt::format("tokenizer.ggml.{}", key), std::move(value));
+  };
+  if (vocabulary.model == "bert") {
+    put("normalizer.lowercase", has(NormalizerStep::Kind::kLowercase));
+    put("normalizer.strip_accents", has(NormalizerStep::Kind::kBertAccents));
+  }
+  if (vocabulary.model != "t5") return;
+  put("remove_extra_whitespaces", has(NormalizerStep::Kind::kCollapseSpaces) ||
+                                      vocabulary.word_split == tokenizer::WordSplit::kWhiteSpace);
+  for (const NormalizerStep& step : vocabulary.normalizer) {
+    if (step.kind != NormalizerStep::Kind::kCharsmap) continue;
+    std::vector<uint64_t> bytes;
+    for (const char c : step.from) bytes.push_back(static_cast<unsigned char>(c));
+    put("precompiled_charsmap", std::move(bytes));
+  }
+}
+
+}  // namespace
 
 void put_vocabulary(const Vocabulary& vocabulary, std::string_view chat_template,
                     Metadata& metadata) {
@@ -287,9 +366,16 @@ void put_vocabulary(const Vocabulary& vocabulary, std::string_view chat_template
   put_id("eot_token_id", vocabulary.eot);
   put_id("unknown_token_id", vocabulary.unk);
   put_id("padding_token_id", vocabulary.pad);
+  if (vocabulary.model == "bert") {
+    put_id("cls_token_id", vocabulary.bos);
+    put_id("seperator_token_id", vocabulary.eos);  // as the specification spells it
+  }
   put("add_bos_token", vocabulary.add_bos);
   put("add_eos_token", vocabulary.add_eos);
   put("add_space_prefix", vocabulary.space_prefix != SpacePrefix::kNever);
+  put_normalizer(vocabulary, metadata);
+  if (!vocabulary.huggingface_json.empty())
+    metadata.emplace_back(kHuggingFaceKey, vocabulary.huggingface_json);
   if (!chat_template.empty())
     metadata.emplace_back("tokenizer.chat_template", std::string(chat_template));
 }

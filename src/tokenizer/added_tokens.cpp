@@ -19,7 +19,8 @@ bool AddedTokens::place(int32_t id, std::string_view text, size_t from, Span& sp
   if (it == rules_.end()) return true;
   const TokenRules& rules = it->second;
   if (rules.single_word) {
-    const size_t before = span.begin - (span.begin == 0 ? 0 : base::utf8_previous_bytes(text, span.begin));
+    const size_t before =
+        span.begin - (span.begin == 0 ? 0 : base::utf8_previous_bytes(text, span.begin));
     if (span.begin > 0 && is_word(base::utf8_next(text, before).code_point)) return false;
     if (span.end < text.size() && is_word(base::utf8_next(text, span.end).code_point)) return false;
   }

@@ -1,6 +1,6 @@
-// The tokens that are looked for in text before anything else: special ones (only when asked for) and
-// user-defined ones, in the raw text or in the normalized one, with what they do to the white space
-// around them.
+// The tokens that are looked for in text before anything else: special ones (only when asked for)
+// and user-defined ones, in the raw text or in the normalized one, with what they do to the white
+// space around them.
 #pragma once
 
 #include <deque>
@@ -70,8 +70,8 @@ class AddedTokens {
     const auto it = rules_.find(id);
     return it != rules_.end() && it->second.normalized;
   }
-  // In GGUF files of sentencepiece's models user-defined pieces are written as pieces are, with marks
-  // for spaces, and stand in normalized text.
+  // In GGUF files of sentencepiece's models user-defined pieces are written as pieces are, with
+  // marks for spaces, and stand in normalized text.
   static bool is_written_with_spaces(const Vocabulary& vocabulary, bool special) {
     return !special && vocabulary.merges.empty() &&
            (vocabulary.model == "llama" || vocabulary.model == "t5");

@@ -1,6 +1,6 @@
 // sentencepiece's compiled normalization rules (precompiled_charsmap): the longest rule that begins
-// here, and what it becomes. Layout: u32 bytes of the trie, the trie (a double array of u32 units, as
-// the library darts-clone writes it), then replacements that end with a zero byte.
+// here, and what it becomes. Layout: u32 bytes of the trie, the trie (a double array of u32 units,
+// as the library darts-clone writes it), then replacements that end with a zero byte.
 #pragma once
 
 #include <cstdint>

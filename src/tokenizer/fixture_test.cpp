@@ -47,6 +47,12 @@ Vocabulary vocabulary_of(const base::Json& fixture) {
   if (const auto* merges = fixture.find("merges")) {
     for (const auto& merge : merges->items()) v.merges.push_back(merge.string());
   }
+  if (const auto* map = fixture.find("charsmap")) {
+    std::string bytes;
+    for (const auto& byte : map->items()) bytes.push_back(static_cast<char>(byte.integer()));
+    v.normalizer = {{NormalizerStep::Kind::kCharsmap, std::move(bytes)},
+                    {NormalizerStep::Kind::kCollapseSpaces}};
+  }
   if (const auto* unk = fixture.find("unk")) v.unk = static_cast<int32_t>(unk->integer());
   return v;
 }
@@ -86,6 +92,10 @@ TEST_CASE("byte-level BPE gives the ids of Hugging Face tokenizers under every r
 
 TEST_CASE("SentencePiece BPE gives the ids of sentencepiece") {
   check_fixture("sentencepiece.json");
+}
+
+TEST_CASE("unigram gives the ids of sentencepiece, its compiled normalization rules included") {
+  check_fixture("unigram.json");
 }
 
 TEST_CASE("decoding gives the text back, all at once and as a stream that never cuts a character") {

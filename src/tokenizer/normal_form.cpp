@@ -181,7 +181,8 @@ void append_lower(char32_t c, std::string& out) {
       std::lower_bound(table.begin(), table.end(), c,
                        [](const detail::LowerRange& range, char32_t v) { return range.high < v; });
   const bool inside = it != table.end() && it->low <= c && (c - it->low) % it->step == 0;
-  base::utf8_append(out, inside ? static_cast<char32_t>(static_cast<int32_t>(c) + it->distance) : c);
+  base::utf8_append(out,
+                    inside ? static_cast<char32_t>(static_cast<int32_t>(c) + it->distance) : c);
 }
 
 }  // namespace puna::tokenizer

@@ -1,5 +1,5 @@
-// Unicode's normal forms, small letters, and the kinds of characters that BERT's text steps ask for,
-// as Hugging Face's library has them (tables: tools/make_unicode_tables.py). Source: UAX #15.
+// Unicode's normal forms, small letters, and the kinds of characters that BERT's text steps ask
+// for, as Hugging Face's library has them (tables: tools/make_unicode_tables.py). Source: UAX #15.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ enum class NormalForm : uint8_t { kNfc, kNfkc, kNfd, kNfkd };
 
 // Appends `text` in the form to `out`. Bytes that are no UTF-8 stay as they are.
 void append_normal(std::string_view text, NormalForm form, std::string& out);
-// How many bytes at the start are in the form already and stay so whatever follows; text.size() when
-// nothing is to be done.
+// How many bytes at the start are in the form already and stay so whatever follows; text.size()
+// when nothing is to be done.
 size_t normal_prefix(std::string_view text, NormalForm form);
 
 // Appends the small form of a character: one, but for U+0130.
@@ -24,11 +24,11 @@ namespace detail {
 // The first four say that a character may change in the form, or change another.
 enum TextFlags : uint8_t {
   kNotNfc = 1,
-  kNotNfkc = 2,
-  kNotNfd = 4,
+  kNotNfd = 2,
+  kNotNfkc = 4,
   kNotNfkd = 8,
-  kMark = 16,            // category M, what StripAccents takes away
-  kBertAccent = 32,      // category Mn, as BERT's steps know it
+  kMark = 16,        // category M, what StripAccents takes away
+  kBertAccent = 32,  // category Mn, as BERT's steps know it
   kBertPunctuation = 64,
   kBertControl = 128,
 };

@@ -27,9 +27,9 @@ bool is_chinese(char32_t c) {
   constexpr std::pair<char32_t, char32_t> kRanges[] = {
       {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},  {0x20000, 0x2A6DF},
       {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF}, {0x2F800, 0x2FA1F}};
-  return c >= 0x3400 && c <= 0x2FA1F && std::any_of(std::begin(kRanges), std::end(kRanges), [&](auto r) {
-           return c >= r.first && c <= r.second;
-         });
+  return c >= 0x3400 && c <= 0x2FA1F &&
+         std::any_of(std::begin(kRanges), std::end(kRanges),
+                     [&](auto r) { return c >= r.first && c <= r.second; });
 }
 
 bool normalize(std::string_view text, NormalForm form, std::string& out) {
@@ -152,16 +152,29 @@ base::Result<Normalizer> Normalizer::compile(std::span<const NormalizerStep> ste
 
 bool Normalizer::apply_step(const Step& step, std::string_view text, std::string& out) {
   switch (step.what.kind) {
-    case Kind::kNfc: return normalize(text, NormalForm::kNfc, out);
-    case Kind::kNfd: return normalize(text, NormalForm::kNfd, out);
-    case Kind::kNfkc: return normalize(text, NormalForm::kNfkc, out);
-    case Kind::kNfkd: return normalize(text, NormalForm::kNfkd, out);
-    case Kind::kLowercase: lowercase(text, out); return true;
-    case Kind::kStripAccents: return drop_flagged(text, detail::kMark, out);
-    case Kind::kBertClean: bert_clean(text, out); return true;
-    case Kind::kBertChinese: bert_chinese(text, out); return true;
-    case Kind::kBertAccents: return bert_accents(text, out);
-    case Kind::kReplace: return replace(text, step.what, out);
+    case Kind::kNfc:
+      return normalize(text, NormalForm::kNfc, out);
+    case Kind::kNfd:
+      return normalize(text, NormalForm::kNfd, out);
+    case Kind::kNfkc:
+      return normalize(text, NormalForm::kNfkc, out);
+    case Kind::kNfkd:
+      return normalize(text, NormalForm::kNfkd, out);
+    case Kind::kLowercase:
+      lowercase(text, out);
+      return true;
+    case Kind::kStripAccents:
+      return drop_flagged(text, detail::kMark, out);
+    case Kind::kBertClean:
+      bert_clean(text, out);
+      return true;
+    case Kind::kBertChinese:
+      bert_chinese(text, out);
+      return true;
+    case Kind::kBertAccents:
+      return bert_accents(text, out);
+    case Kind::kReplace:
+      return replace(text, step.what, out);
     case Kind::kReplaceMatches:
       replace_matches(text, step.expression[0], step.what.to, out);
       return true;
@@ -169,10 +182,16 @@ bool Normalizer::apply_step(const Step& step, std::string_view text, std::string
       if (text.empty()) return false;
       out.append(step.what.to).append(text);
       return true;
-    case Kind::kStripLeft: return strip(text, strip_left(text), out);
-    case Kind::kStripRight: return strip(text, strip_right(text), out);
-    case Kind::kCollapseSpaces: collapse_spaces(text, out); return true;
-    case Kind::kCharsmap: step.charsmap[0].append(text, out); return true;
+    case Kind::kStripLeft:
+      return strip(text, strip_left(text), out);
+    case Kind::kStripRight:
+      return strip(text, strip_right(text), out);
+    case Kind::kCollapseSpaces:
+      collapse_spaces(text, out);
+      return true;
+    case Kind::kCharsmap:
+      step.charsmap[0].append(text, out);
+      return true;
   }
   return false;
 }

@@ -26,7 +26,7 @@ class Normalizer {
  private:
   struct Step {
     NormalizerStep what;
-    std::vector<Charsmap> charsmap;            // one for kCharsmap
+    std::vector<Charsmap> charsmap;           // one for kCharsmap
     std::vector<SplitExpression> expression;  // one for kReplaceMatches
   };
   // Appends the changed text to `out`; false when nothing changes, `out` being as it was.

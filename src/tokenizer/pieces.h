@@ -87,7 +87,9 @@ class MergeTable {
       if (slots_[at].key == kEmpty) return nullptr;
     }
   }
+  // Negative ids merge with nothing.
   Candidate candidate(int32_t left, int32_t right) const {
+    if ((left | right) < 0) return Candidate{};
     const Merge* merge = find(left, right);
     return merge == nullptr ? Candidate{} : Candidate{merge->rank, merge->id};
   }
@@ -123,7 +125,8 @@ base::Result<MergeTable> read_merges(std::span<const std::string> lines, const P
                         fmt::format("The merge {} (\"{}\") {}.", rank, merge, why));
     };
     const size_t space = merge.find(' ');
-    if (space == std::string_view::npos) return wrong("is not two pieces with a space between them");
+    if (space == std::string_view::npos)
+      return wrong("is not two pieces with a space between them");
     const int32_t left = id_of(merge.substr(0, space));
     const int32_t right = id_of(merge.substr(space + 1));
     if (left < 0 || right < 0) return wrong("names a piece that is not in the vocabulary");

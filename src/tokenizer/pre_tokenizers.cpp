@@ -45,12 +45,24 @@ constexpr Expressions kDeepSeek3 = {
     R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|)" PUNA_LINES_AND_SPACES};
 
 constexpr Expressions kDeepSeekCoder = {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)",
-                                       R"([一-龥ࠀ-一가-퟿]+)", R"(\p{N})"};
+                                        R"([一-龥ࠀ-一가-퟿]+)", R"(\p{N})"};
 // The letters of Latin, Greek, Cyrillic and a few smaller scripts, as the models' files list them;
 // by number where another character looks the same.
 constexpr Expressions kDeepSeekLlm = {
     R"([\r\n])",
-    R"(\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-)" "\u1F7D" R"(ᾀ-ᾴᾶ-ᾼ)" "\u1FBE" R"(ῂ-ῄῆ-ῌῐ-)" "\u1FD3" R"(ῖ-)" "\u1FDB" R"(ῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤ)" "\u2126" R"(ℨ)" "\u212A" R"(-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+)",
+    R"(\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-)"
+    "\u1F7D"
+    R"(ᾀ-ᾴᾶ-ᾼ)"
+    "\u1FBE"
+    R"(ῂ-ῄῆ-ῌῐ-)"
+    "\u1FD3"
+    R"(ῖ-)"
+    "\u1FDB"
+    R"(ῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤ)"
+    "\u2126"
+    R"(ℨ)"
+    "\u212A"
+    R"(-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+)",
     R"(\s?[!-/:-~！-／：-～‘-‟　-。]+)",
     R"(\s+$)",
     R"([一-龥ࠀ-一가-퟿]+)",
@@ -62,8 +74,7 @@ constexpr Expressions kSeedCoder = {
     PUNA_CONTRACTIONS
     R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|)" PUNA_LINES_AND_SPACES};
 constexpr Expressions kMiniCpm5 = {
-    R"(\p{N}{1,3})",
-    PUNA_CONTRACTIONS
+    R"(\p{N}{1,3})", PUNA_CONTRACTIONS
     R"(|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|)" PUNA_LINES_AND_SPACES};
 constexpr Expressions kBloom = {R"( ?[^(\s|.,!?…。，、।۔،)]+)"};
 constexpr Expressions kViking = {R"( ?[^(\s|.,!?…。，、।۔،)]+)", R"(\p{N})"};

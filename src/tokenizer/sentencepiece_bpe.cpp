@@ -1,9 +1,10 @@
 // SentencePiece BPE ("llama" and "gemma4" models: Llama 2, Gemma): no pre-tokenizer; characters
-// without a piece become byte tokens. By scores a merge may make any piece of the vocabulary, the one
-// with the best score first (source: sentencepiece's bpe_model.cc); where the vocabulary lists merges,
-// as tokenizer.json does, these alone count, in their order.
+// without a piece become byte tokens. By scores a merge may make any piece of the vocabulary, the
+// one with the best score first (source: sentencepiece's bpe_model.cc); where the vocabulary lists
+// merges, as tokenizer.json does, these alone count, in their order.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <bitset>
@@ -45,7 +46,7 @@ class SentencePieceBpe final : public Tokenizer {
         [&](std::string_view part, auto& strings) { return prepare(part, strings); },
         [&](std::string_view part, bool at_start) {
           const bool prefix = needs_prefix(vocabulary_.space_prefix, part, at_start);
-          encode_plain(with_spaces(part, prefix, kept), ids);
+          encode_words(with_spaces(part, prefix, kept), ids);
         });
     return ids;
   }
@@ -61,6 +62,14 @@ class SentencePieceBpe final : public Tokenizer {
   std::string_view prepare(std::string_view text, std::deque<std::string>& kept) const {
     return with_spaces(normalizer_.apply(text, kept),
                        vocabulary_.space_prefix == SpacePrefix::kAlways, kept);
+  }
+  void encode_words(std::string_view text, std::vector<int32_t>& ids) const {
+    if (vocabulary_.word_split == WordSplit::kNone) return encode_plain(text, ids);
+    for (size_t begin = 0; begin < text.size();) {
+      const size_t end = std::min(text.find(' ', begin + 1), text.size());
+      encode_plain(text.substr(begin, end - begin), ids);
+      begin = end;
+    }
   }
   void encode_plain(std::string_view text, std::vector<int32_t>& ids) const;
   void encode_word(std::string_view word, std::vector<Symbol>& symbols,
@@ -80,7 +89,7 @@ class SentencePieceBpe final : public Tokenizer {
   bool by_merges_ = false;
   MergeTable merges_;
   Normalizer normalizer_;
-  size_t longest_ = 0;                // bytes of the longest piece that text is made of
+  size_t longest_ = 0;  // bytes of the longest piece that text is made of
   std::array<int32_t, 256> byte_ids_{};
   bool has_bytes_ = false;
   bool has_unused_ = false;

@@ -32,8 +32,8 @@ inline std::string_view with_spaces(std::string_view text, bool prefix,
   return out;
 }
 
-// Whether the rule puts a space in front of this part of the text, after the normalizer (kAlways has
-// put its own before).
+// Whether the rule puts a space in front of this part of the text, after the normalizer (kAlways
+// has put its own before).
 inline bool needs_prefix(SpacePrefix rule, std::string_view part, bool at_start) {
   if (rule != SpacePrefix::kUnlessSpace && rule != SpacePrefix::kFirstUnlessSpace) return false;
   if (rule == SpacePrefix::kFirstUnlessSpace && !at_start) return false;

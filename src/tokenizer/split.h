@@ -4,9 +4,10 @@
 //
 //   a|b     alternatives, the first that matches wins         [...] [^...]   a set, with ranges
 //   \p{L}   Lu Ll Lt Lm Lo L M N P S                          \s \S          White_Space, or not
-//   ? * + {m,n} {m}   greedy repeats of one character or set; with another + they give nothing back
-//   (?!x)             not before a character of x             $              before a line end or the
-//   end of all
+//   ? * + {m,n} {m} {m,}   greedy repeats of one character or set; with another + they give nothing
+//   back
+//   (?!x)             not before a character of x             $              before a line end or
+//   the end of all
 //   (?:a|b)  (?i:a|b)  alternatives of plain characters, optionally without case; may be followed
 //   by ?
 //
@@ -45,7 +46,7 @@ class SplitExpression {
   struct Item {
     enum Kind : uint8_t { kRepeat, kNotBefore, kLineEnd, kGroup } kind = kRepeat;
     bool possessive = false;  // a repeat that gives nothing back
-    SetMask set = 0;  // kRepeat, kNotBefore: the bit of the set
+    SetMask set = 0;          // kRepeat, kNotBefore: the bit of the set
     uint32_t least = 1, most = 1;
     uint32_t group = 0;  // kGroup: index into groups_
   };

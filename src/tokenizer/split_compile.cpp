@@ -140,7 +140,10 @@ class SplitCompiler {
     } else if (take('{')) {
       PUNA_TRY(item.least, number());
       item.most = item.least;
-      if (take(',')) {
+      if (text_.substr(at_).starts_with(",}")) {
+        ++at_;
+        item.most = kUnbounded;
+      } else if (take(',')) {
         PUNA_TRY(item.most, number());
       }
       if (!take('}') || item.most < item.least || item.most == 0) return wrong("a bad repeat");

@@ -62,8 +62,8 @@ TEST_CASE("stray bytes belong to no class and are never lost") {
 
 TEST_CASE("what is not in the subset does not compile") {
   for (const char* expression :
-       {"", "a|", "(a)", "(?=a)", "a+?", "a+++", "$a", "[a", "(?:a", "\\d", "\\p{Greek}", "a{2,1}", "a{0}",
-        "(?:ab)+", "[b-a]", "(?!a)b", "a)", "*", "[a\\S]", "\\"}) {
+       {"",           "a|",     "(a)",  "(?=a)",   "a+?",   "a+++",   "$a", "[a", "(?:a",   "\\d",
+        "\\p{Greek}", "a{2,1}", "a{0}", "(?:ab)+", "[b-a]", "(?!a)b", "a)", "*",  "[a\\S]", "\\"}) {
     CAPTURE(expression);
     const auto compiled = SplitExpression::compile(expression);
     REQUIRE(!compiled.has_value());

@@ -79,8 +79,9 @@ constexpr struct {
   std::string_view model;
   base::Result<std::unique_ptr<Tokenizer>> (*make)(Vocabulary);
 } kMakers[] = {
-    {"gpt2", make_byte_level_bpe}, {"llama", make_sentencepiece_bpe},
-    {"gemma4", make_sentencepiece_bpe}, {"t5", make_unigram}, {"bert", make_word_piece},
+    {"gpt2", make_byte_level_bpe},      {"llama", make_sentencepiece_bpe},
+    {"gemma4", make_sentencepiece_bpe}, {"t5", make_unigram},
+    {"bert", make_word_piece},
 };
 
 }  // namespace
@@ -92,8 +93,9 @@ base::Result<std::unique_ptr<Tokenizer>> Tokenizer::create(Vocabulary vocabulary
   }
   return base::fail(
       base::ErrorCode::kUnsupported,
-      fmt::format("The tokenizer model \"{}\" is not supported (gpt2, llama, gemma4, t5 and bert are).",
-                  vocabulary.model));
+      fmt::format(
+          "The tokenizer model \"{}\" is not supported (gpt2, llama, gemma4, t5 and bert are).",
+          vocabulary.model));
 }
 
 std::string Tokenizer::decode(const std::vector<int32_t>& ids, bool special) const {

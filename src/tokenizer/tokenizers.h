@@ -23,7 +23,8 @@ inline TokenType type_of(const Vocabulary& vocabulary, int32_t id) {
 inline bool is_special(TokenType type) { return AddedTokens::is_special(type); }
 
 // BOS, text between added tokens, EOS. normalize(text, kept) gives the text to be cut into words,
-// which lies in `text` or in `kept`; plain(text, at_start) appends the ids of what is left to `ids`.
+// which lies in `text` or in `kept`; plain(text, at_start) appends the ids of what is left to
+// `ids`.
 template <class Normalize, class Plain>
 void encode_framed(const Vocabulary& vocabulary, const AddedTokens& added, std::string_view text,
                    const EncodeOptions& options, std::deque<std::string>& kept,

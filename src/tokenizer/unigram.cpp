@@ -1,5 +1,6 @@
-// Unigram ("t5" models: T5, XLM-RoBERTa): of all ways to write a text in pieces the one whose scores
-// (log probabilities) add up to the most. Source: sentencepiece's unigram_model.cc; Kudo 2018.
+// Unigram ("t5" models: T5, XLM-RoBERTa): of all ways to write a text in pieces the one whose
+// scores (log probabilities) add up to the most. Source: sentencepiece's unigram_model.cc; Kudo
+// 2018.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +43,8 @@ class Unigram final : public Tokenizer {
         vocabulary_, *added_, text, options, kept, ids,
         [&](std::string_view part, auto& strings) { return prepare(part, strings); },
         [&](std::string_view part, bool at_start) {
-          if (vocabulary_.split_white_space) return encode_split(part, at_start, kept, ids);
+          if (vocabulary_.word_split == WordSplit::kWhiteSpace)
+            return encode_split(part, at_start, kept, ids);
           const bool prefix = needs_prefix(vocabulary_.space_prefix, part, at_start);
           encode_plain(with_spaces(part, prefix, kept), ids);
         });
@@ -66,8 +68,10 @@ class Unigram final : public Tokenizer {
 
   base::Result<bool> init_pieces();
   std::string_view prepare(std::string_view text, std::deque<std::string>& kept) const {
-    return with_spaces(normalizer_.apply(text, kept),
-                       vocabulary_.space_prefix == SpacePrefix::kAlways, kept);
+    text = normalizer_.apply(text, kept);
+    // Marks in the text are no white space to cut at.
+    if (vocabulary_.word_split == WordSplit::kWhiteSpace) return text;
+    return with_spaces(text, vocabulary_.space_prefix == SpacePrefix::kAlways, kept);
   }
   // Cuts in front of spaces, where no piece goes across one.
   void encode_plain(std::string_view text, std::vector<int32_t>& ids) const {
@@ -84,8 +88,7 @@ class Unigram final : public Tokenizer {
   // Cuts at white space of every kind, which is lost; each word begins with a space.
   void encode_split(std::string_view text, bool at_start, std::deque<std::string>& kept,
                     std::vector<int32_t>& ids) const;
-  void encode_word(std::string_view word, std::vector<Best>& best,
-                   std::vector<int32_t>& ids) const;
+  void encode_word(std::string_view word, std::vector<Best>& best, std::vector<int32_t>& ids) const;
 
   Normalizer normalizer_;
   Pieces pieces_;
@@ -128,14 +131,15 @@ base::Result<bool> Unigram::init_pieces() {
     bytes.clear();
     append_with_spaces(bytes, token);
     pieces_.append(bytes);
-    if (type != TokenType::kNormal && type != TokenType::kUserDefined) continue;
-    if (type == TokenType::kNormal) worst = std::min(worst, score);
+    if (type != TokenType::kNormal) continue;  // user-defined ones are found before
+    worst = std::min(worst, score);
     if (const int32_t other = pieces_.index(id); other != id)
       return corrupt(fmt::format("The tokens {} and {} are both \"{}\".", other, id, token));
     plain.push_back(id);
     cut_at_spaces_ &= bytes.find(' ', 1) == std::string::npos;
   }
   cut_at_spaces_ &= pieces_.find(" ") >= 0;
+  cut_at_spaces_ |= vocabulary_.word_split != WordSplit::kNone;
   has_bytes_ = std::find(byte_ids_.begin(), byte_ids_.end(), -1) == byte_ids_.end();
   unknown_score_ = worst - kUnknownPenalty;
   std::vector<std::pair<std::string_view, int32_t>> entries;
@@ -171,8 +175,7 @@ void Unigram::encode_word(std::string_view word, std::vector<Best>& best,
   best.assign(word.size() + 1, {});
   const auto offer = [&](size_t from, size_t end, double score, int32_t id) {
     Best& there = best[end];
-    if (there.id == kNone || score > there.score)
-      there = {score, static_cast<uint32_t>(from), id};
+    if (there.id == kNone || score > there.score) there = {score, static_cast<uint32_t>(from), id};
   };
   for (size_t at = 0; at < word.size();) {
     const size_t next = at + base::utf8_next(word, at).bytes;

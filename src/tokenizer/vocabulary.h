@@ -47,9 +47,16 @@ struct NormalizerStep {
 // When a space goes in front of text whose pieces mark the beginnings of words.
 enum class SpacePrefix : uint8_t {
   kNever,
-  kAlways,             // in front of every text between special tokens
-  kUnlessSpace,        // the same, unless it begins with one
-  kFirstUnlessSpace,   // at the very beginning only
+  kAlways,            // in front of every text between special tokens
+  kUnlessSpace,       // the same, unless it begins with one
+  kFirstUnlessSpace,  // at the very beginning only
+};
+
+// Where text is cut into words that no piece goes across, before the model sees it.
+enum class WordSplit : uint8_t {
+  kNone,
+  kSpaces,      // in front of every space
+  kWhiteSpace,  // at white space of every kind, which is lost; each word gets the prefix
 };
 
 // What a token that is found in text asks for, beyond standing there.
@@ -63,8 +70,8 @@ struct TokenRules {
 };
 
 struct Vocabulary {
-  std::string model;  // "gpt2" (byte-level BPE), "llama" (SentencePiece BPE), "gemma4" (the same, by
-                      // merges), "t5" (unigram), "bert" (WordPiece)
+  std::string model;  // "gpt2" (byte-level BPE), "llama" (SentencePiece BPE), "gemma4" (the same,
+                      // by merges), "t5" (unigram), "bert" (WordPiece)
   std::string pre;    // pre-tokenizer name of "gpt2" models: "smollm", "llama-bpe", ...; kCustomPre
                       // when `splits` says it
   std::vector<std::string> tokens;  // by id, as stored (byte-level or with U+2581 for spaces)
@@ -75,17 +82,18 @@ struct Vocabulary {
   std::optional<int32_t> bos, eos, eot, unk, pad;
   bool add_bos = false;
   bool add_eos = false;
-  SpacePrefix space_prefix = SpacePrefix::kAlways;  // but for "gpt2": there only kUnlessSpace counts
+  SpacePrefix space_prefix =
+      SpacePrefix::kAlways;  // but for "gpt2": there only kUnlessSpace counts
   std::vector<int32_t>
       end_tokens;  // every id that ends a turn: eos, eot and the like, without duplicates
 
   std::vector<NormalizerStep> normalizer;  // besides what `pre` brings
   std::vector<TokenRules> rules;           // of tokens that have any, by id
   // Read with pre == kCustomPre:
-  std::vector<std::string> splits;  // expressions, see split.h; each cuts the pieces of the one before
-  bool whole_words = false;         // see PreTokenizer
-  // "t5" only: text is cut at white space, and each word begins with the prefix.
-  bool split_white_space = false;
+  std::vector<std::string>
+      splits;                // expressions, see split.h; each cuts the pieces of the one before
+  bool whole_words = false;  // see PreTokenizer
+  WordSplit word_split = WordSplit::kNone;  // of models that mark spaces
   // The tokenizer.json this comes from, kept only where the keys of GGUF cannot say all of it.
   std::string huggingface_json;
 };
