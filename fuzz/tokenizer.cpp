@@ -69,6 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const bool has_bytes = (choices & 32) == 0;
   const bool spaces_escaped = v.model == "llama";
+  const bool normalizes = !spaces_escaped && v.pre.starts_with("qwen");  // NFC
   auto tokenizer = Tokenizer::create(std::move(v));
   if (!tokenizer) return 0;
   for (const bool parse_special : {false, true}) {
@@ -79,8 +80,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const int32_t id : ids) streamed += stream.push(id);
     streamed += stream.finish();
     if (streamed != (*tokenizer)->decode(ids, /*special=*/true)) std::abort();
-    const bool exact =
-        has_bytes && !(spaces_escaped && rest.find("\xE2\x96\x81") != std::string_view::npos);
+    const bool exact = has_bytes && !normalizes &&
+                       !(spaces_escaped && rest.find("\xE2\x96\x81") != std::string_view::npos);
     if (exact && streamed != rest) std::abort();
   }
   return 0;
