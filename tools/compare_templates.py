@@ -1,22 +1,32 @@
 #!/usr/bin/env python3
 """Checks the fixtures of the chat templates against Python's jinja2, set up as transformers does it.
 
-usage: tools/compare_templates.py [--write]      (needs: pip install jinja2==3.1.6)
+usage: tools/compare_templates.py [--write | FOLDER...]      (needs: pip install jinja2==3.1.6)
 
 tests/fixtures/chat/NAME.jinja is a template and NAME.json its cases, [{"context": {...}, "expected": "..."}]; a case
 without a .jinja file of that name brings its own "template". "fails": true stands in place of "expected" where jinja2
 raises an error. With --write the outcomes are written anew, else a difference is reported and the exit code is 1.
+
+With FOLDERs their *.jinja (models' own templates, say) are rendered with the conversations of template_cases.py by jinja2
+and by Puna (build/release/tests/puna_render_cases: cmake --build --preset release --target puna_render_cases).
 """
 import datetime
+import functools
 import json
 import pathlib
+import subprocess
 import sys
+import tempfile
 
 import jinja2
 import jinja2.ext
 import jinja2.sandbox
 
-FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "fixtures" / "chat"
+import template_cases
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "tests" / "fixtures" / "chat"
+RENDERER = ROOT / "build" / "release" / "tests" / "puna_render_cases"
 NOW = datetime.datetime(2026, 2, 3, 4, 5, 6)
 
 
@@ -47,18 +57,57 @@ def environment():
     return env
 
 
-def outcome(env, template, context):
+@functools.lru_cache(maxsize=1)
+def compiled(env, source):
+    return env.from_string(source)
+
+
+def outcome(env, template, context, tell=True):
     try:
-        return {"expected": env.from_string(template).render(**context)}
+        return {"expected": compiled(env, template).render(**context)}
     except Exception as error:  # whatever Python makes of a bad template
-        print(f"note: {type(error).__name__}: {error}", file=sys.stderr)
-        return {"fails": True}
+        if tell:
+            print(f"note: {type(error).__name__}: {error}", file=sys.stderr)
+        return {"fails": True, "why": f"{type(error).__name__}: {error}"}
+
+
+def without_reason(result):
+    return {key: value for key, value in result.items() if key not in ("why", "error")}
+
+
+def compare_folders(folders):
+    """Renders each template of the folders with every conversation, by jinja2 and by Puna; returns the exit code."""
+    env = environment()
+    sources = {str(path): path.read_text() for folder in folders for path in sorted(pathlib.Path(folder).glob("*.jinja"))}
+    names, cases, expected = [], [], []
+    for source, text in sources.items():
+        for name, context in template_cases.contexts():
+            names.append((source, name))
+            cases.append({"template": source, "context": context})
+            expected.append(outcome(env, text, context, tell=False))
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump({"templates": sources, "cases": cases, "now_s": int(NOW.timestamp())}, file)
+        file.flush()
+        ours = json.loads(subprocess.run([RENDERER, file.name], check=True, capture_output=True).stdout)
+    wrong = {}
+    for (source, name), theirs, own in zip(names, expected, ours):
+        if without_reason(theirs) != without_reason(own):
+            wrong.setdefault(source, []).append((name, theirs, own))
+    for source, differences in wrong.items():
+        name, theirs, own = differences[0]
+        print(f"{source}: {len(differences)} cases differ, first: {name}\n  jinja2: {theirs}\n  puna:   {own}")
+    n_failing = sum("fails" in each for each in expected)
+    print(f"{len(sources)} templates, {len(cases)} cases ({n_failing} refused by jinja2), "
+          f"{sum(map(len, wrong.values()))} differ in {len(wrong)} templates")
+    return 1 if wrong else 0
 
 
 def main():
     write = sys.argv[1:] == ["--write"]
     if sys.argv[1:] and not write:
-        sys.exit(__doc__)
+        if sys.argv[1].startswith("-"):
+            sys.exit(__doc__)
+        sys.exit(compare_folders(sys.argv[1:]))
     env, n_cases, n_wrong = environment(), 0, 0
     for path in sorted(FOLDER.glob("*.json")):
         source = path.with_suffix(".jinja")
@@ -66,7 +115,7 @@ def main():
         cases = json.loads(path.read_text())
         for case in cases:
             template = case["template"] if shared is None else shared
-            now = outcome(env, template, case.get("context", {}))
+            now = without_reason(outcome(env, template, case.get("context", {})))
             n_cases += 1
             if now != {key: case[key] for key in ("expected", "fails") if key in case}:
                 n_wrong += 1

@@ -1,0 +1,26 @@
+// The families of parsers, one file each. Read next: section_parser.h; parsers.cpp picks one.
+#pragma once
+
+#include <memory>
+
+#include "chat/parsers/section_parser.h"
+
+namespace puna::chat {
+
+using MakeParser = std::unique_ptr<ReplyParser> (*)(const ParserOptions&);
+
+std::unique_ptr<ReplyParser> make_plain(const ParserOptions& options);
+std::unique_ptr<ReplyParser> make_think(const ParserOptions& options);
+std::unique_ptr<ReplyParser> make_hermes(const ParserOptions& options);
+std::unique_ptr<ReplyParser> make_qwen_xml(const ParserOptions& options);
+std::unique_ptr<ReplyParser> make_llama3(const ParserOptions& options);
+std::unique_ptr<ReplyParser> make_mistral(const ParserOptions& options);
+std::unique_ptr<ReplyParser> make_granite(const ParserOptions& options);
+std::unique_ptr<ReplyParser> make_phi4(const ParserOptions& options);
+std::unique_ptr<ReplyParser> make_deepseek(const ParserOptions& options);
+std::unique_ptr<ReplyParser> make_lfm2(const ParserOptions& options);
+std::unique_ptr<ReplyParser> make_olmo3(const ParserOptions& options);
+std::unique_ptr<ReplyParser> make_gemma4(const ParserOptions& options);
+std::unique_ptr<ReplyParser> make_gpt_oss(const ParserOptions& options);
+
+}  // namespace puna::chat

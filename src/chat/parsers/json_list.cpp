@@ -1,0 +1,40 @@
+// A marker and a JSON list of calls: <|tool_call|>[{"name": ..., "arguments": {...}}, ...].
+// Granite 3 writes it so, or with <tool_call>; Phi-4-mini also after "functools".
+#include "chat/parsers/families.h"
+
+namespace puna::chat {
+namespace {
+
+class Reader final : public CallReader {
+ public:
+  ReadState push(char c, Emitter& out) override { return calls_.push(c, out); }
+  bool end(Emitter&) override { return false; }
+
+ private:
+  CallsReader calls_;
+};
+
+std::unique_ptr<CallReader> make_reader(const CallContext&) { return std::make_unique<Reader>(); }
+
+}  // namespace
+
+std::unique_ptr<ReplyParser> make_granite(const ParserOptions& options) {
+  static const Syntax kSyntax{.think_open = "<think>",
+                              .think_close = "</think>",
+                              .openers = {"<|tool_call|>", "<tool_call>"},
+                              .skipped = {"<response>", "</response>", "</tool_call>"},
+                              .make_reader = make_reader};
+  return make_section_parser(kSyntax, options);
+}
+
+std::unique_ptr<ReplyParser> make_phi4(const ParserOptions& options) {
+  static const Syntax kSyntax{.think_open = "<think>",
+                              .think_close = "</think>",
+                              .openers = {"<|tool_call|>"},
+                              .starters = {"functools"},
+                              .skipped = {"<|/tool_call|>"},
+                              .make_reader = make_reader};
+  return make_section_parser(kSyntax, options);
+}
+
+}  // namespace puna::chat
