@@ -20,6 +20,9 @@ struct ReplyStyle {
   std::string_view think_open;  // empty: a prompt never ends inside of thinking
   std::unique_ptr<ReplyParser> (*make_parser)(const ParserOptions& options);
 
+  // The member of a message in which the family's templates look for earlier thinking.
+  std::string_view reasoning_member = "reasoning_content";
+
   bool reads_token(std::string_view text) const;
   // Whether a prompt ends inside of a thinking section, as templates that open one make it.
   bool opens_thinking(std::string_view prompt) const;

@@ -4,11 +4,13 @@
 #include <histedit.h>
 #include <langinfo.h>
 
+#include <algorithm>
 #include <clocale>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
 
+#include "cli/reply_printer.h"
 #include "cli/terminal.h"
 
 namespace puna::cli {
@@ -90,6 +92,8 @@ void print_help() {
   fmt::print(
       "/clear         forget the conversation\n"
       "/system [TEXT] set or remove the system message; forgets the conversation\n"
+      "/set think [low|medium|high], /set nothink\n"
+      "               let the model think before it answers, or not\n"
       "/bye           end (or Ctrl-D)\n"
       "\"\"\"            begin and end a message of several lines\n"
       "Ctrl-C         stop the answer, or drop the line\n");
@@ -112,6 +116,8 @@ class Chat {
     } else if (name == "/system" && !settings_.raw) {
       system_ = space == std::string::npos ? "" : line.substr(space + 1);
       clear();
+    } else if (name == "/set") {
+      set(space == std::string::npos ? "" : line.substr(space + 1));
     } else if (name == "/?" || name == "/help") {
       print_help();
     } else {
@@ -128,10 +134,10 @@ class Chat {
       request_.messages = messages_;
       request_.messages.push_back({"user", message, {}});
     }
-    const auto reply = service::run(model_, request_, [](const service::Event& event) {
-      std::fwrite(event.text.data(), 1, event.text.size(), stdout);
-      std::fflush(stdout);
-    });
+    ReplyPrinter printer(settings_.hides_thinking);
+    const auto reply = service::run(model_, request_,
+                                    [&](const service::Event& event) { printer.show(event); });
+    printer.end_thinking();
     ++request_.sampling.seed;  // the same question may get another answer
     fmt::print("\n");
     if (!reply) {
@@ -142,12 +148,29 @@ class Chat {
       text_ = request_.prompt + reply->text;
     } else {
       messages_ = std::move(request_.messages);
-      messages_.push_back({"assistant", reply->text, {}});
+      messages_.push_back(service::assistant_message(model_, *reply));
     }
     if (settings_.on_stats) settings_.on_stats(reply->stats);
   }
 
  private:
+  // What /set knows: thinking, as Ollama's chat sets it.
+  void set(const std::string& what) {
+    using service::Think;
+    static constexpr std::pair<const char*, Think> kKnown[] = {
+        {"think", Think::kOn},          {"nothink", Think::kOff},
+        {"think low", Think::kLow},     {"think medium", Think::kMedium},
+        {"think high", Think::kHigh}};
+    const auto found = std::ranges::find_if(kKnown, [&](const auto& each) {
+      return !settings_.raw && what == each.first;
+    });
+    if (found == std::end(kKnown)) {
+      fmt::print("Unknown setting {}; /? lists them.\n", what);
+    } else {
+      request_.think = found->second;
+    }
+  }
+
   void clear() {
     text_.clear();
     messages_.clear();

@@ -12,6 +12,7 @@ namespace puna::cli {
 struct ChatSettings {
   service::Request request;  // sampling and limits; messages are filled in
   std::string system;
+  bool hides_thinking = false;
   bool raw = false;  // each line is completed as plain text, after what came before
   std::function<void(const engine::GenerateStats&)> on_stats;
 };

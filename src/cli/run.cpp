@@ -9,10 +9,12 @@
 #include <cstdio>
 #include <memory>
 #include <random>
+#include <utility>
 
 #include "cli/chat_loop.h"
 #include "cli/command.h"
 #include "cli/model_flags.h"
+#include "cli/reply_printer.h"
 #include "cli/usage.h"
 #include "service/session.h"
 
@@ -33,7 +35,16 @@ struct Flags {
   bool stats = false;
   bool output_tokens = false;
   bool ignore_end = false;
+  std::string think;  // "" leaves it to the template
+  bool hides_thinking = false;
 };
+
+// "true" and "false" as Ollama writes them, or how much.
+constexpr std::pair<const char*, service::Think> kThink[] = {{"true", service::Think::kOn},
+                                                             {"false", service::Think::kOff},
+                                                             {"low", service::Think::kLow},
+                                                             {"medium", service::Think::kMedium},
+                                                             {"high", service::Think::kHigh}};
 
 service::Request make_request(const Flags& flags) {
   service::Request request;
@@ -42,6 +53,9 @@ service::Request make_request(const Flags& flags) {
   request.max_tokens = flags.max_tokens;
   request.stop = flags.stop;
   request.ignore_end = flags.ignore_end;
+  for (const auto& [name, think] : kThink) {
+    if (flags.think == name) request.think = think;
+  }
   request.cancel = &interrupted();
   return request;
 }
@@ -88,12 +102,13 @@ base::Result<int> answer(const Flags& flags, service::LoadedModel& model, double
       request.messages.push_back({"user", prompt, {}});
     }
   }
+  ReplyPrinter printer(flags.hides_thinking);
   const auto show = [&](const service::Event& event) {
-    if (flags.output_tokens) return;
-    std::fwrite(event.text.data(), 1, event.text.size(), stdout);
-    std::fflush(stdout);
+    if (!flags.output_tokens) printer.show(event);
   };
-  PUNA_TRY(const service::Reply reply, service::run(model, request, show));
+  auto answered = service::run(model, request, show);
+  printer.end_thinking();
+  PUNA_TRY(const service::Reply reply, std::move(answered));
   if (flags.output_tokens) fmt::print("{}", fmt::join(reply.tokens, " "));
   fmt::print("\n");
   if (flags.stats) print_stats(model, reply.stats, load_ms);
@@ -107,6 +122,14 @@ base::Result<void> check(const Flags& flags, bool chat) {
     return refuse("PROMPT and --tokens are both given; the prompt is one of them.");
   if (!flags.system.empty() && (flags.raw || !flags.tokens.empty()))
     return refuse("--system needs the chat template, which --raw and --tokens leave out.");
+  if (!flags.think.empty() && (flags.raw || !flags.tokens.empty()))
+    return refuse("--think needs the chat template, which --raw and --tokens leave out.");
+  if (!flags.think.empty() &&
+      std::ranges::none_of(kThink, [&](const auto& each) { return flags.think == each.first; })) {
+    return base::fail(base::ErrorCode::kUsage,
+                      fmt::format("--think={} is not true, false, low, medium or high.",
+                                  flags.think));
+  }
   if (flags.output_tokens && chat)
     return refuse("--output-tokens is for one answer; give a PROMPT or --tokens.");
   return as_usage(kernels::check(flags.sampling));
@@ -145,6 +168,11 @@ base::Result<int> run(Flags flags) {
         base::ErrorCode::kUnsupported,
         fmt::format("The model {} has no chat template; it takes no --system.", model.name));
   }
+  if (!flags.think.empty() && !model.chat_template) {
+    return base::fail(
+        base::ErrorCode::kUnsupported,
+        fmt::format("The model {} has no chat template; it takes no --think.", model.name));
+  }
   if (!chat) return answer(flags, model, load_ms);
   fmt::print(
       stderr,
@@ -154,6 +182,7 @@ base::Result<int> run(Flags flags) {
   settings.request = make_request(flags);
   settings.system = flags.system;
   settings.raw = flags.raw || !model.chat_template;
+  settings.hides_thinking = flags.hides_thinking;
   settings.on_stats = [&](const engine::GenerateStats& s) {
     if (flags.stats) print_stats(model, s, load_ms);
   };
@@ -198,6 +227,10 @@ Action add_run(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option("--seed", flags->seed, "Seed of the draw (default: random)");
   app.add_option("--system", flags->system, "System message");
+  app.add_flag("--think{true}", flags->think,
+               "Think before answering, where the model's template has a switch for it: --think, "
+               "--think=false, --think=low, medium or high");
+  app.add_flag("--hidethinking", flags->hides_thinking, "Do not show what the model thinks");
   app.add_option("--stop", flags->stop,
                  "End the text before this string; may be given several times")
       ->allow_extra_args(false);

@@ -93,6 +93,7 @@ void ProgressBar::clear() {
 
 bool stdin_is_terminal() { return isatty(STDIN_FILENO) != 0; }
 bool stdout_is_terminal() { return isatty(STDOUT_FILENO) != 0; }
+bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
 
 std::string human_bytes(uint64_t bytes) {
   constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};

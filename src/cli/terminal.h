@@ -49,6 +49,7 @@ class ProgressBar {
 
 bool stdin_is_terminal();
 bool stdout_is_terminal();
+bool stderr_is_terminal();
 
 // "1.5 GB", "640 kB"
 std::string human_bytes(uint64_t bytes);

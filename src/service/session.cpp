@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "chat/parsers.h"
+
 namespace puna::service {
 
 using base::ErrorCode;
@@ -9,36 +11,140 @@ using base::Result;
 
 namespace {
 
-Result<std::vector<int32_t>> prompt_tokens(const LoadedModel& model, const Request& request) {
-  if (!request.tokens.empty()) return request.tokens;
-  PUNA_TRY_CONTEXT(tokenizer_of(model), "While reading the prompt; token ids need no vocabulary");
-  if (request.messages.empty()) return model.tokenizer->encode(request.prompt);
-  if (!model.chat_template) {
-    return base::fail(
-        ErrorCode::kUnsupported,
-        fmt::format("The model {} has no chat template; it completes text only.", model.name));
-  }
+struct Prompt {
+  std::vector<int32_t> tokens;
+  const chat::ReplyStyle* style = nullptr;  // how the answer is to be read; null: as it is
+  bool thinking_open = false;
+};
+
+// What templates read: no family reads all of it.
+void set_thinking(base::Json& variables, Think think) {
+  if (think == Think::kDefault) return;
+  const bool on = think != Think::kOff;
+  variables.set("enable_thinking", on).set("thinking", on);
+  if (think == Think::kLow) variables.set("reasoning_effort", "low");
+  if (think == Think::kMedium) variables.set("reasoning_effort", "medium");
+  if (think == Think::kHigh) variables.set("reasoning_effort", "high");
+}
+
+Result<std::string> render(const LoadedModel& model, const Request& request, Think think) {
   const tokenizer::Vocabulary& vocabulary = model.tokenizer->vocabulary();
   const auto text_of = [&](std::optional<int32_t> id) {
     return id ? model.tokenizer->bytes(*id, /*special=*/true) : std::string();
   };
   base::Json extra = base::Json::object();
   extra.set("bos_token", text_of(vocabulary.bos)).set("eos_token", text_of(vocabulary.eos));
-  PUNA_TRY_CONTEXT(const std::string text,
+  set_thinking(extra, think);
+  PUNA_TRY_CONTEXT(std::string text,
                    chat::render_chat(*model.chat_template, request.messages, true, extra),
                    "While rendering the model's chat template");
-  std::vector<int32_t> tokens = model.tokenizer->encode(text);
-  // Templates that write BOS themselves must not get a second one.
-  const auto bos = vocabulary.bos;
-  if (bos && tokens.size() > 1 && tokens[0] == *bos && tokens[1] == *bos)
-    tokens.erase(tokens.begin());
-  return tokens;
+  return text;
 }
+
+// A switch that changes nothing in the prompt is none.
+Result<void> check_switch(const LoadedModel& model, const Request& request,
+                          const std::string& text) {
+  if (request.think == Think::kDefault) return {};
+  const bool level = request.think > Think::kOn;
+  const Think other = level                          ? request.think == Think::kLow ? Think::kHigh
+                                                                                    : Think::kLow
+                      : request.think == Think::kOff ? Think::kOn
+                                                     : Think::kOff;
+  PUNA_TRY(const std::string otherwise, render(model, request, other));
+  if (otherwise != text) return {};
+  return base::fail(
+      ErrorCode::kUnsupported,
+      fmt::format("The chat template of {} has no switch for {}; leave --think out.", model.name,
+                  level ? "how much the model thinks" : "thinking"));
+}
+
+Result<Prompt> prompt_of(const LoadedModel& model, const Request& request) {
+  if (!request.tokens.empty()) return Prompt{.tokens = request.tokens};
+  PUNA_TRY_CONTEXT(tokenizer_of(model), "While reading the prompt; token ids need no vocabulary");
+  if (request.messages.empty()) return Prompt{.tokens = model.tokenizer->encode(request.prompt)};
+  if (!model.chat_template) {
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("The model {} has no chat template; it completes text only.", model.name));
+  }
+  PUNA_TRY(const std::string text, render(model, request, request.think));
+  PUNA_TRY(check_switch(model, request, text));
+  Prompt out{.tokens = model.tokenizer->encode(text),
+             .style = &chat::reply_style(model.chat_template->source())};
+  out.thinking_open = out.style->opens_thinking(text);
+  // Templates that write BOS themselves must not get a second one.
+  const auto bos = model.tokenizer->vocabulary().bos;
+  if (bos && out.tokens.size() > 1 && out.tokens[0] == *bos && out.tokens[1] == *bos)
+    out.tokens.erase(out.tokens.begin());
+  return out;
+}
+
+// Turns ids into events: text up to the first stop string, and what it means.
+class Listener {
+ public:
+  Listener(const LoadedModel& model, const Request& request, const Prompt& prompt,
+           const OnEvent& on_event)
+      : tokenizer_(model.tokenizer.get()),
+        style_(prompt.style),
+        filter_(request.stop),
+        on_event_(on_event) {
+    if (tokenizer_) decoder_.emplace(*tokenizer_);
+    if (style_) parser_ = style_->make_parser({.thinking_open = prompt.thinking_open});
+  }
+
+  // False when a stop string has been completed.
+  bool hear(int32_t token, Reply& reply) {
+    reply.tokens.push_back(token);
+    show(token, filter_.push(text_of(token)), reply);
+    return !filter_.stopped();
+  }
+
+  void finish(Reply& reply) {
+    if (!filter_.stopped()) {
+      std::string rest = filter_.push(decoder_ ? decoder_->finish() : std::string());
+      if (!filter_.stopped()) rest += filter_.finish();
+      if (!rest.empty()) show(-1, rest, reply);
+    }
+    if (!parser_) return;
+    emit(-1, parser_->finish());
+    reply.parsed = parser_->reply();
+    reply.text = reply.parsed.content;
+  }
+
+ private:
+  std::string text_of(int32_t token) {
+    if (!decoder_) return {};
+    std::string text = decoder_->push(token);
+    if (!style_ || !tokenizer_->bytes(token).empty()) return text;
+    const std::string mark = tokenizer_->bytes(token, /*special=*/true);
+    return style_->reads_token(mark) ? text + mark : text;
+  }
+
+  void show(int32_t token, const std::string& text, Reply& reply) {
+    if (parser_) return emit(token, parser_->feed(text));
+    reply.text += text;
+    if (on_event_) on_event_({token, text});
+  }
+
+  void emit(int32_t token, const std::vector<chat::ReplyEvent>& events) {
+    if (!on_event_) return;
+    if (events.empty() && token >= 0) on_event_({token, {}});
+    for (const chat::ReplyEvent& event : events)
+      on_event_({token, event.text, event.kind == chat::ReplyEvent::Kind::kReasoning});
+  }
+
+  const tokenizer::Tokenizer* tokenizer_;
+  const chat::ReplyStyle* style_;
+  std::optional<tokenizer::StreamDecoder> decoder_;
+  StopFilter filter_;
+  std::unique_ptr<chat::ReplyParser> parser_;
+  const OnEvent& on_event_;
+};
 
 }  // namespace
 
 Result<Reply> run(LoadedModel& model, const Request& request, const OnEvent& on_event) {
-  PUNA_TRY(std::vector<int32_t> prompt, prompt_tokens(model, request));
+  PUNA_TRY(Prompt prompt, prompt_of(model, request));
   engine::GenerateOptions options;
   options.sampling = request.sampling;
   options.max_tokens = request.max_tokens;
@@ -46,30 +152,23 @@ Result<Reply> run(LoadedModel& model, const Request& request, const OnEvent& on_
   options.cancel = request.cancel;
 
   Reply reply;
-  std::optional<tokenizer::StreamDecoder> decoder;
+  Listener listener(model, request, prompt, on_event);
   std::vector<int32_t> end_tokens;
-  if (model.tokenizer) {
-    decoder.emplace(*model.tokenizer);
-    end_tokens = model.tokenizer->vocabulary().end_tokens;
-  }
-  StopFilter filter(request.stop);
-  const auto show = [&](int32_t token, const std::string& text) {
-    reply.text += text;
-    if (on_event) on_event({token, text});
-  };
-  auto task = model.engine->generate(
-      0, std::move(prompt), options, std::move(end_tokens), [&](int32_t token) {
-        reply.tokens.push_back(token);
-        show(token, filter.push(decoder ? decoder->push(token) : std::string()));
-        return !filter.stopped();
-      });
+  if (model.tokenizer) end_tokens = model.tokenizer->vocabulary().end_tokens;
+  auto task =
+      model.engine->generate(0, std::move(prompt.tokens), options, std::move(end_tokens),
+                             [&](int32_t token) { return listener.hear(token, reply); });
   PUNA_TRY(reply.stats, base::run_until(std::move(task), [&] { model.engine->poll(); }));
-  if (!filter.stopped()) {
-    std::string rest = filter.push(decoder ? decoder->finish() : std::string());
-    if (!filter.stopped()) rest += filter.finish();
-    if (!rest.empty()) show(-1, rest);
-  }
+  listener.finish(reply);
   return reply;
+}
+
+chat::Message assistant_message(const LoadedModel& model, const Reply& reply) {
+  chat::Message out{.role = "assistant", .content = reply.text};
+  if (reply.parsed.reasoning.empty() || !model.chat_template) return out;
+  const chat::ReplyStyle& style = chat::reply_style(model.chat_template->source());
+  out.fields.set(std::string(style.reasoning_member), reply.parsed.reasoning);
+  return out;
 }
 
 }  // namespace puna::service

@@ -10,10 +10,14 @@
 
 #include "base/result.h"
 #include "chat/messages.h"
+#include "chat/reply.h"
 #include "engine/engine.h"
 #include "service/open.h"
 
 namespace puna::service {
+
+// Whether and how much a model thinks before it answers, where its template has a switch for it.
+enum class Think { kDefault, kOff, kOn, kLow, kMedium, kHigh };
 
 struct Request {
   // One of the three:
@@ -22,6 +26,7 @@ struct Request {
   std::string prompt;           // completed as it stands
   std::vector<int32_t> tokens;  // evaluated as they stand, nothing added
 
+  Think think = Think::kDefault;  // for messages
   kernels::SamplingParams sampling;
   std::optional<uint32_t> max_tokens;
   std::vector<std::string> stop;  // the text ends before the first of these
@@ -29,22 +34,30 @@ struct Request {
   const std::atomic<bool>* cancel = nullptr;
 };
 
+// A token may bring several events: the end of the thinking and the first of the text, say.
 struct Event {
   int32_t token = -1;
   std::string_view text;  // what became complete with this token; may be empty
+  bool thinking = false;  // the text is of the thinking, not of the answer
 };
 using OnEvent = std::function<void(const Event&)>;
 
 struct Reply {
-  std::string text;
+  std::string text;                     // the answer
+  chat::ParsedReply parsed;             // of messages: the answer again, and the thinking before it
   std::vector<int32_t> tokens;
   engine::GenerateStats stats;
 };
 
 // Runs a request on sequence 0 of the model. Errors: kInvalidArgument (empty prompt, above the
-// context, bad parameters), kUnsupported (messages for a model without a template), those of the
-// device.
+// context, bad parameters), kUnsupported (messages for a model without a template, thinking for one
+// without that switch), those of the device.
 base::Result<Reply> run(LoadedModel& model, const Request& request, const OnEvent& on_event);
+
+// What the model answered, as the message that the next request begins with: thinking stands in the
+// member that the model's template knows, which leaves out of the prompt what is not to be read
+// again.
+chat::Message assistant_message(const LoadedModel& model, const Reply& reply);
 
 // Holds back the end of a text as long as it may still become a stop string.
 class StopFilter {

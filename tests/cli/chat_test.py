@@ -27,6 +27,10 @@ TEMPLATE = "{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}[a
 PATIENCE_S = 60  # how long an answer may take to appear on a busy machine; nothing waits that long when all is well
 
 
+# Thinking is opened by the prompt unless it is switched off; earlier thinking is left out.
+THINKS = TEMPLATE + "{% if enable_thinking is not defined or enable_thinking %}<think>\n{% endif %}"
+
+
 def total(stats):
     """Tokens of the prompt; those that the cache still holds are not evaluated again."""
     return int(stats["prompt_tokens"]) + int(stats["cached_tokens"])
@@ -179,6 +183,56 @@ class Chat(unittest.TestCase):
         alone = subprocess.run([PUNA, "run", self.model, line, "--temp", "0", "--device", "cpu", "-n", "8", "--ignore-eos"],
                                capture_output=True, env=self.env, timeout=PATIENCE_S).stdout
         self.assertEqual(answer.replace("\r\n", "\n"), alone.decode("latin-1"))
+
+    def thinking_model(self):
+        model = Gguf(MODEL)
+        model.set("tokenizer.chat_template", STRING, THINKS)
+        return model.save(self.home / "thinks.gguf")
+
+    def answer(self, model, *args):
+        command = [PUNA, "run", model, "hello", "--temp", "0", "--device", "cpu", "-n", "8", "--ignore-eos", *args]
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", env=self.env, timeout=PATIENCE_S)
+
+    def test_thinking_is_no_part_of_the_answer(self):
+        model = self.thinking_model()
+        thought = self.answer(model)  # the tiny model never ends its thinking
+        self.assertEqual((thought.returncode, thought.stdout), (0, "\n"))
+        self.assertRegex(thought.stderr, r"(?s)Thinking\.\.\.\n.+\n\.\.\.done thinking\.\n")
+        self.assertNotIn("\x1b", thought.stderr)
+        hidden = self.answer(model, "--hidethinking")
+        self.assertEqual((hidden.returncode, hidden.stdout), (0, "\n"))
+        self.assertNotIn("hinking", hidden.stderr)
+        off = self.answer(model, "--think=false")
+        self.assertGreater(len(off.stdout), 1)
+        self.assertNotIn("hinking", off.stderr)
+        self.assertEqual(self.answer(model, "--think").stdout, "\n")
+
+    def test_a_switch_that_a_template_lacks_is_refused(self):
+        for model, flag in ((self.thinking_model(), "--think=low"), (self.model, "--think"), (self.model, "--think=false")):
+            refused = self.answer(model, flag)
+            self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+            self.assertRegex(refused.stderr, r"\Aerror: The chat template of .* has no switch for .*; leave --think out\.")
+        for flags in (["--think=maybe"], ["--think", "--raw"]):
+            self.assertEqual(self.answer(self.model, *flags).returncode, 2)
+
+    def test_a_chat_forgets_what_was_thought(self):
+        self.model = self.thinking_model()
+        chat = self.chat("-n", "8", "--ignore-eos")
+        first, stats = chat.say("hello")
+        self.assertRegex(first, r"\x1b\[90mThinking\.\.\..*done thinking\.\x1b\[0m")
+        _, thought = chat.say("hello")
+        chat.type("/clear\r")
+        chat.wait_for_prompt()
+        chat.type("/set nothink\r")
+        chat.wait_for_prompt()
+        first, plain = chat.say("hello")
+        self.assertNotIn("hinking", first)
+        self.assertLess(total(plain), total(stats))  # the prompt opens no thinking
+        _, answered = chat.say("hello")
+        self.assertLess(total(thought) - total(stats), total(answered) - total(plain))
+        chat.type("/set nonsense\r")
+        chat.wait_for("Unknown setting nonsense")
+        chat.wait_for_prompt()
 
     def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(self):
         chat = self.chat("--ctx", "0", "--ignore-eos")

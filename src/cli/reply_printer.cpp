@@ -1,0 +1,29 @@
+#include "cli/reply_printer.h"
+
+#include <cstdio>
+
+#include "cli/terminal.h"
+
+namespace puna::cli {
+
+void ReplyPrinter::show(const service::Event& event) {
+  if (event.text.empty() || (event.thinking && hides_thinking_)) return;
+  if (!event.thinking) end_thinking();
+  if (event.thinking && !thinking_) {
+    thinking_ = true;
+    std::fputs(stderr_is_terminal() ? "\x1b[90mThinking...\n" : "Thinking...\n", stderr);
+  }
+  std::FILE* to = event.thinking ? stderr : stdout;
+  std::fwrite(event.text.data(), 1, event.text.size(), to);
+  std::fflush(to);
+}
+
+void ReplyPrinter::end_thinking() {
+  if (!thinking_) return;
+  thinking_ = false;
+  std::fputs(stderr_is_terminal() ? "\n...done thinking.\x1b[0m\n\n" : "\n...done thinking.\n\n",
+             stderr);
+  std::fflush(stderr);
+}
+
+}  // namespace puna::cli
