@@ -5,7 +5,8 @@ usage: tools/compare_templates.py [--write | FOLDER...]      (needs: pip install
 
 tests/fixtures/chat/NAME.jinja is a template and NAME.json its cases, [{"context": {...}, "expected": "..."}]; a case
 without a .jinja file of that name brings its own "template". "fails": true stands in place of "expected" where jinja2
-raises an error. With --write the outcomes are written anew, else a difference is reported and the exit code is 1.
+raises an error. models/ holds models' own templates, and for each conversation of template_cases.py the hash of its text.
+With --write the outcomes are written anew, else a difference is reported and the exit code is 1.
 
 With FOLDERs their *.jinja (models' own templates, say) are rendered with the conversations of template_cases.py by jinja2
 and by Puna (build/release/tests/puna_render_cases: cmake --build --preset release --target puna_render_cases).
@@ -52,6 +53,7 @@ def environment():
         trim_blocks=True, lstrip_blocks=True, extensions=[jinja2.ext.loopcontrols, Generation]
     )
     env.filters["tojson"] = tojson
+    env.filters["from_json"] = json.loads  # not of transformers, but of other engines and of Puna
     env.globals["raise_exception"] = raise_exception
     env.globals["strftime_now"] = NOW.strftime
     return env
@@ -73,6 +75,35 @@ def outcome(env, template, context, tell=True):
 
 def without_reason(result):
     return {key: value for key, value in result.items() if key not in ("why", "error")}
+
+
+def fnv1a(text):
+    value = 0xCBF29CE484222325
+    for byte in text.encode():
+        value = (value ^ byte) * 0x100000001B3 % 2**64
+    return f"{value:016x}"
+
+
+def models(env, write):
+    """Writes or checks tests/fixtures/chat/models; returns how many cases there are and how many differ."""
+    sums = {}
+    for path in sorted((FOLDER / "models").glob("*.jinja")):
+        results = [outcome(env, path.read_text(), context, tell=False) for _, context in template_cases.contexts()]
+        sums[path.stem] = ["fails" if "fails" in each else fnv1a(each["expected"]) for each in results]
+    parts = {"conversations": template_cases.CONVERSATIONS, "tools": template_cases.TOOLS, "thinking": template_cases.THINKING}
+    texts = {
+        "conversations.json": json.dumps(parts, indent=1, ensure_ascii=False) + "\n",
+        "sums.json": json.dumps(sums, separators=(",", ":")).replace("],", "],\n") + "\n",
+    }
+    wrong = 0
+    for name, text in texts.items():
+        path = FOLDER / "models" / name
+        if write:
+            path.write_text(text)
+        elif path.read_text() != text:
+            wrong += 1
+            print(f"models/{name} is not what it would be written as")
+    return sum(map(len, sums.values())), wrong
 
 
 def compare_folders(folders):
@@ -124,6 +155,8 @@ def main():
                 case.update(now)
         if write:
             path.write_text(json.dumps(cases, indent=1, ensure_ascii=False) + "\n")
+    n_models, wrong_files = models(env, write)
+    n_cases, n_wrong = n_cases + n_models, n_wrong + wrong_files
     print(f"{n_cases} cases, {n_wrong} differ" + (" (written)" if write else ""))
     sys.exit(1 if n_wrong and not write else 0)
 

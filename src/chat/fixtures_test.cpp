@@ -84,6 +84,53 @@ TEST_CASE("a template in the style of Qwen renders as jinja2 renders it") {
   CHECK(check_all("qwen") == 8);
 }
 
+std::string fnv1a(std::string_view text) {
+  uint64_t value = 0xCBF29CE484222325;
+  for (const char c : text) value = (value ^ static_cast<uint8_t>(c)) * 0x100000001B3;
+  return fmt::format("{:016x}", value);
+}
+
+// The contexts in the order of tools/template_cases.py.
+std::vector<base::Json> conversations() {
+  const base::Json parts =
+      base::Json::parse(read(kFolder + std::string("models/conversations.json")).value()).value();
+  std::vector<base::Json> out;
+  for (const auto& [name, messages] : parts.find("conversations")->members()) {
+    for (const base::Json& tools : {base::Json(), *parts.find("tools")}) {
+      for (const auto& [setting, thinking] : parts.find("thinking")->members()) {
+        for (const bool opens : {true, false}) {
+          base::Json context = base::Json::object();
+          context.set("bos_token", "<s>").set("eos_token", "</s>").set("documents", {});
+          context.set("tools", tools).set("messages", messages);
+          context.set("add_generation_prompt", opens);
+          for (const auto& [key, value] : thinking.members()) context.set(key, value);
+          out.push_back(std::move(context));
+        }
+      }
+    }
+  }
+  return out;
+}
+
+TEST_CASE("models' own templates render every conversation as jinja2 renders it") {
+  const base::Json sums =
+      base::Json::parse(read(kFolder + std::string("models/sums.json")).value()).value();
+  const std::vector<base::Json> contexts = conversations();
+  CHECK(sums.members().size() == 13);
+  for (const auto& [name, expected] : sums.members()) {
+    const auto parsed = Template::parse(read(kFolder + ("models/" + name + ".jinja")).value());
+    REQUIRE(parsed.has_value());
+    REQUIRE(expected.items().size() == contexts.size());
+    for (size_t i = 0; i < contexts.size(); ++i) {
+      const auto text = parsed->render(contexts[i], {.now_s = fixture_time()});
+      CAPTURE(name);
+      CAPTURE(i);
+      CHECK((text ? fnv1a(*text) : "fails") == expected.items()[i].string());
+      if (!text) CHECK(text.error().message.starts_with("Line "));
+    }
+  }
+}
+
 TEST_CASE("a template cut at any byte is refused or rendered, never more") {
   for (const char* name : {"qwen", "mistral", "llama3"}) {
     const std::string source = read(kFolder + std::string(name) + ".jinja").value();

@@ -34,8 +34,8 @@ constexpr std::string_view kThinkTags = "<think>…</think>";
 // The last is what models get that show no sign of another.
 constexpr ReplyStyle kStyles[] = {
     {"gpt-oss", "gpt-oss", "<|channel|>analysis<|message|>…<|end|>",
-     "<|channel|>commentary to=functions.f<|message|>{…}<|call|>", kHarmonyTokens, "",
-     make_gpt_oss, "thinking"},
+     "<|channel|>commentary to=functions.f<|message|>{…}<|call|>", kHarmonyTokens, "", make_gpt_oss,
+     "thinking"},
     {"gemma4", "Gemma 4", "<|channel>thought…<channel|>", "<|tool_call>call:f{a:1}<tool_call|>",
      kGemma4Tokens, "<|channel>thought", make_gemma4},
     {"deepseek", "DeepSeek R1, V3, V3.1, and the models distilled from R1", kThinkTags,
@@ -64,8 +64,13 @@ constexpr ReplyStyle kStyles[] = {
      kLlama3Tokens, "", make_llama3},
     {"think", "models that think and whose template knows no tools", kThinkTags, "", kThinkTokens,
      "<think>", make_think},
-    {"plain", "SmolLM2, Gemma 2 and 3, Phi-3, OLMo 2, ChatML, and whatever is not known", "", "",
-     {}, "", make_plain},
+    {"plain",
+     "SmolLM2, Gemma 2 and 3, Phi-3, OLMo 2, ChatML, and whatever is not known",
+     "",
+     "",
+     {},
+     "",
+     make_plain},
 };
 
 constexpr Words kHarmony = {"<|channel|>", "<|message|>"};
@@ -92,10 +97,10 @@ struct Sign {
   std::string_view style;
 };
 constexpr Sign kSigns[] = {
-    {kHarmony, "gpt-oss"},  {kGemma4, "gemma4"},    {kDeepSeek, "deepseek"}, {kMistral, "mistral"},
+    {kHarmony, "gpt-oss"},   {kGemma4, "gemma4"},   {kDeepSeek, "deepseek"}, {kMistral, "mistral"},
     {kMagistral, "mistral"}, {kLfm2, "lfm2"},       {kLfm2Tools, "lfm2"},    {kQwenXml, "qwen-xml"},
-    {kOlmo3, "olmo3"},      {kGranite, "granite"},  {kHermes, "hermes"},     {kPhi4, "phi4"},
-    {kFunctools, "phi4"},   {kLlama3, "llama3"},    {kThink, "think"},       {kThinkEnd, "think"},
+    {kOlmo3, "olmo3"},       {kGranite, "granite"}, {kHermes, "hermes"},     {kPhi4, "phi4"},
+    {kFunctools, "phi4"},    {kLlama3, "llama3"},   {kThink, "think"},       {kThinkEnd, "think"},
 };
 
 }  // namespace

@@ -165,8 +165,7 @@ TEST_CASE("a parser takes any text") {
   std::mt19937 random(11);
   std::vector<std::string> texts;
   for (const ReplyStyle& style : reply_styles()) {
-    for (const base::Json& each : cases_of(style.name))
-      texts.push_back(text_in(each, "text"));
+    for (const base::Json& each : cases_of(style.name)) texts.push_back(text_in(each, "text"));
   }
   for (const ReplyStyle& style : reply_styles()) {
     for (const std::string& whole : texts) {
@@ -251,6 +250,25 @@ TEST_CASE("a prompt that ends with the marker opens thinking") {
   CHECK_FALSE(style.opens_thinking("<|im_start|>assistant\n"));
   CHECK_FALSE(style.opens_thinking(""));
   CHECK_FALSE(reply_style("").opens_thinking("<think>"));
+}
+
+TEST_CASE("docs/chat.md has the table of styles") {
+  std::ifstream file("docs/chat.md", std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  const auto cell = [](std::string_view mark) {
+    if (mark.empty()) return std::string("-");
+    std::string out = "`";
+    for (const char c : mark) out += c == '|' ? std::string("\\|") : std::string(1, c);
+    return out + "`";
+  };
+  std::string table = "| style | families | thinking | a tool call |\n|---|---|---|---|\n";
+  for (const ReplyStyle& style : reply_styles()) {
+    table += "| " + std::string(style.name) + " | " + std::string(style.families) + " | " +
+             cell(style.thinking) + " | " + cell(style.calls) + " |\n";
+  }
+  CAPTURE(table);
+  CHECK(text.str().find(table + "\n") != std::string::npos);
 }
 
 TEST_CASE("a parser sees the control tokens it reads, and no others") {

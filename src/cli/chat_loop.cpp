@@ -135,8 +135,8 @@ class Chat {
       request_.messages.push_back({"user", message, {}});
     }
     ReplyPrinter printer(settings_.hides_thinking);
-    const auto reply = service::run(model_, request_,
-                                    [&](const service::Event& event) { printer.show(event); });
+    const auto reply =
+        service::run(model_, request_, [&](const service::Event& event) { printer.show(event); });
     printer.end_thinking();
     ++request_.sampling.seed;  // the same question may get another answer
     fmt::print("\n");
@@ -157,13 +157,13 @@ class Chat {
   // What /set knows: thinking, as Ollama's chat sets it.
   void set(const std::string& what) {
     using service::Think;
-    static constexpr std::pair<const char*, Think> kKnown[] = {
-        {"think", Think::kOn},          {"nothink", Think::kOff},
-        {"think low", Think::kLow},     {"think medium", Think::kMedium},
-        {"think high", Think::kHigh}};
-    const auto found = std::ranges::find_if(kKnown, [&](const auto& each) {
-      return !settings_.raw && what == each.first;
-    });
+    static constexpr std::pair<const char*, Think> kKnown[] = {{"think", Think::kOn},
+                                                               {"nothink", Think::kOff},
+                                                               {"think low", Think::kLow},
+                                                               {"think medium", Think::kMedium},
+                                                               {"think high", Think::kHigh}};
+    const auto found = std::ranges::find_if(
+        kKnown, [&](const auto& each) { return !settings_.raw && what == each.first; });
     if (found == std::end(kKnown)) {
       fmt::print("Unknown setting {}; /? lists them.\n", what);
     } else {

@@ -126,9 +126,9 @@ base::Result<void> check(const Flags& flags, bool chat) {
     return refuse("--think needs the chat template, which --raw and --tokens leave out.");
   if (!flags.think.empty() &&
       std::ranges::none_of(kThink, [&](const auto& each) { return flags.think == each.first; })) {
-    return base::fail(base::ErrorCode::kUsage,
-                      fmt::format("--think={} is not true, false, low, medium or high.",
-                                  flags.think));
+    return base::fail(
+        base::ErrorCode::kUsage,
+        fmt::format("--think={} is not true, false, low, medium or high.", flags.think));
   }
   if (flags.output_tokens && chat)
     return refuse("--output-tokens is for one answer; give a PROMPT or --tokens.");

@@ -46,16 +46,14 @@ Result<void> check_switch(const LoadedModel& model, const Request& request,
                           const std::string& text) {
   if (request.think == Think::kDefault) return {};
   const bool level = request.think > Think::kOn;
-  const Think other = level                          ? request.think == Think::kLow ? Think::kHigh
-                                                                                    : Think::kLow
+  const Think other = level ? request.think == Think::kLow ? Think::kHigh : Think::kLow
                       : request.think == Think::kOff ? Think::kOn
                                                      : Think::kOff;
   PUNA_TRY(const std::string otherwise, render(model, request, other));
   if (otherwise != text) return {};
-  return base::fail(
-      ErrorCode::kUnsupported,
-      fmt::format("The chat template of {} has no switch for {}; leave --think out.", model.name,
-                  level ? "how much the model thinks" : "thinking"));
+  return base::fail(ErrorCode::kUnsupported,
+                    fmt::format("The chat template of {} has no switch for {}; leave --think out.",
+                                model.name, level ? "how much the model thinks" : "thinking"));
 }
 
 Result<Prompt> prompt_of(const LoadedModel& model, const Request& request) {
@@ -155,9 +153,8 @@ Result<Reply> run(LoadedModel& model, const Request& request, const OnEvent& on_
   Listener listener(model, request, prompt, on_event);
   std::vector<int32_t> end_tokens;
   if (model.tokenizer) end_tokens = model.tokenizer->vocabulary().end_tokens;
-  auto task =
-      model.engine->generate(0, std::move(prompt.tokens), options, std::move(end_tokens),
-                             [&](int32_t token) { return listener.hear(token, reply); });
+  auto task = model.engine->generate(0, std::move(prompt.tokens), options, std::move(end_tokens),
+                                     [&](int32_t token) { return listener.hear(token, reply); });
   PUNA_TRY(reply.stats, base::run_until(std::move(task), [&] { model.engine->poll(); }));
   listener.finish(reply);
   return reply;

@@ -43,8 +43,8 @@ struct Event {
 using OnEvent = std::function<void(const Event&)>;
 
 struct Reply {
-  std::string text;                     // the answer
-  chat::ParsedReply parsed;             // of messages: the answer again, and the thinking before it
+  std::string text;          // the answer
+  chat::ParsedReply parsed;  // of messages: the answer again, and the thinking before it
   std::vector<int32_t> tokens;
   engine::GenerateStats stats;
 };

@@ -219,7 +219,7 @@ class Chat(unittest.TestCase):
         self.model = self.thinking_model()
         chat = self.chat("-n", "8", "--ignore-eos")
         first, stats = chat.say("hello")
-        self.assertRegex(first, r"\x1b\[90mThinking\.\.\..*done thinking\.\x1b\[0m")
+        self.assertRegex(first, r"(?s)\x1b\[90mThinking\.\.\..*done thinking\.\x1b\[0m")
         _, thought = chat.say("hello")
         chat.type("/clear\r")
         chat.wait_for_prompt()

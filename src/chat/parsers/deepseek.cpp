@@ -1,5 +1,5 @@
-// DeepSeek's calls: <｜tool▁calls▁begin｜>, then for each call <｜tool▁call▁begin｜>, its inside and
-// <｜tool▁call▁end｜>, then <｜tool▁calls▁end｜>. The inside is, in V3 and R1,
+// DeepSeek's calls: <｜tool▁calls▁begin｜>, then for each call <｜tool▁call▁begin｜>, its inside
+// and <｜tool▁call▁end｜>, then <｜tool▁calls▁end｜>. The inside is, in V3 and R1,
 // "function<｜tool▁sep｜>name\n```json\n{...}\n```"; in V3.1 "name<｜tool▁sep｜>{...}".
 #include "chat/parsers/families.h"
 
@@ -70,15 +70,14 @@ class Reader final : public CallReader {
 }  // namespace
 
 std::unique_ptr<ReplyParser> make_deepseek(const ParserOptions& options) {
-  static const Syntax kSyntax{
-      .think_open = "<think>",
-      .think_close = "</think>",
-      .openers = {kBegin, "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>",
-                  "<｜tool▁calls▁begin｜>\n<｜tool▁call▁begin｜>"},
-      .skipped = {"<｜tool▁calls▁end｜>"},
-      .make_reader = [](const CallContext&) -> std::unique_ptr<CallReader> {
-        return std::make_unique<Reader>();
-      }};
+  static const Syntax kSyntax{.think_open = "<think>",
+                              .think_close = "</think>",
+                              .openers = {kBegin, "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>",
+                                          "<｜tool▁calls▁begin｜>\n<｜tool▁call▁begin｜>"},
+                              .skipped = {"<｜tool▁calls▁end｜>"},
+                              .make_reader = [](const CallContext&) -> std::unique_ptr<CallReader> {
+                                return std::make_unique<Reader>();
+                              }};
   return make_section_parser(kSyntax, options);
 }
 

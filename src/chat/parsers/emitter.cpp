@@ -15,8 +15,8 @@ bool is_space(char c) { return kSpace.find(c) != std::string_view::npos; }
 
 void Emitter::add(Kind kind, size_t call, std::string_view text) {
   std::vector<ReplyEvent>& to = !streams_ && kind >= Kind::kCallBegin ? section_ : events_;
-  const bool goes_on = kind == Kind::kReasoning || kind == Kind::kContent ||
-                       kind == Kind::kArguments;
+  const bool goes_on =
+      kind == Kind::kReasoning || kind == Kind::kContent || kind == Kind::kArguments;
   if (goes_on && !to.empty() && to.back().kind == kind && to.back().call == call) {
     to.back().text += text;
   } else {

@@ -42,13 +42,13 @@ class Emitter {
 
   const bool streams_;
   ParsedReply reply_;
-  std::vector<ReplyEvent> events_;      // to be taken
-  std::vector<ReplyEvent> section_;     // of calls that are not complete, when not streaming
-  size_t committed_ = 0;                // calls that stay
-  bool keeps_leading_space_ = true;     // before the content: nothing came before it
-  bool section_starts_ = false;         // no reasoning yet in a further section
-  std::string reasoning_space_;         // white space after the reasoning
-  std::string content_space_;           // white space after the content
+  std::vector<ReplyEvent> events_;   // to be taken
+  std::vector<ReplyEvent> section_;  // of calls that are not complete, when not streaming
+  size_t committed_ = 0;             // calls that stay
+  bool keeps_leading_space_ = true;  // before the content: nothing came before it
+  bool section_starts_ = false;      // no reasoning yet in a further section
+  std::string reasoning_space_;      // white space after the reasoning
+  std::string content_space_;        // white space after the content
 };
 
 }  // namespace puna::chat

@@ -29,15 +29,14 @@ class Reader final : public WholeReader {
 }  // namespace
 
 std::unique_ptr<ReplyParser> make_gemma4(const ParserOptions& options) {
-  static const Syntax kSyntax{
-      .think_open = "<|channel>thought",
-      .think_close = "<channel|>",
-      .thinks_anywhere = true,
-      .openers = {"<|tool_call>"},
-      .skipped = {"<|tool_response>"},
-      .make_reader = [](const CallContext&) -> std::unique_ptr<CallReader> {
-        return std::make_unique<Reader>();
-      }};
+  static const Syntax kSyntax{.think_open = "<|channel>thought",
+                              .think_close = "<channel|>",
+                              .thinks_anywhere = true,
+                              .openers = {"<|tool_call>"},
+                              .skipped = {"<|tool_response>"},
+                              .make_reader = [](const CallContext&) -> std::unique_ptr<CallReader> {
+                                return std::make_unique<Reader>();
+                              }};
   return make_section_parser(kSyntax, options);
 }
 

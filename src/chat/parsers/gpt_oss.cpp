@@ -1,7 +1,7 @@
 // gpt-oss, the harmony format: messages <|start|>assistant<|channel|>CHANNEL<|message|>...<|end|>,
-// the first without <|start|>assistant, as that ends the prompt. The channel "analysis" is thinking;
-// a header with "to=functions.name" makes the message that tool's arguments; the others are text.
-// Source: OpenAI's harmony response format.
+// the first without <|start|>assistant, as that ends the prompt. The channel "analysis" is
+// thinking; a header with "to=functions.name" makes the message that tool's arguments; the others
+// are text. Source: OpenAI's harmony response format.
 #include "chat/parsers/byte_parser.h"
 #include "chat/parsers/families.h"
 
@@ -25,16 +25,15 @@ std::string_view word_behind(std::string_view header, std::string_view mark) {
 class GptOss final : public ByteParser {
  public:
   explicit GptOss(const ParserOptions& options)
-      : ByteParser(options),
-        tools_(options.tools.is_array() && !options.tools.items().empty()) {}
+      : ByteParser(options), tools_(options.tools.is_array() && !options.tools.items().empty()) {}
 
  private:
   enum class Mode { kHeader, kReasoning, kText, kCall };
 
   void push(char c) override {
     if (mode_ == Mode::kHeader) return header_byte(c);
-    static const std::vector<std::string_view> kEnds = {"<|end|>", "<|return|>", "<|call|>",
-                                                        kStart, kChannel};
+    static const std::vector<std::string_view> kEnds = {"<|end|>", "<|return|>", "<|call|>", kStart,
+                                                        kChannel};
     std::string passed;
     const int found = finder_.push(c, kEnds, passed);
     for (const char each : passed) body_byte(each);
@@ -102,8 +101,8 @@ class GptOss final : public ByteParser {
     if (mode_ == Mode::kReasoning) return out_.reasoning({&c, 1});
     if (mode_ == Mode::kText) return out_.content({&c, 1});
     section_ += c;
-    const bool malformed = call_.done() ? !trimmed({&c, 1}).empty()
-                                        : call_.push(c, out_) == ReadState::kMalformed;
+    const bool malformed =
+        call_.done() ? !trimmed({&c, 1}).empty() : call_.push(c, out_) == ReadState::kMalformed;
     if (malformed) drop_call();
   }
 

@@ -1,5 +1,5 @@
-// <tool_call>{"name": ..., "arguments": {...}}</tool_call>, once for each call: the syntax of Hermes
-// 2 Pro, taken over by Qwen 2.5 and 3, SmolLM3, Granite 4 and others.
+// <tool_call>{"name": ..., "arguments": {...}}</tool_call>, once for each call: the syntax of
+// Hermes 2 Pro, taken over by Qwen 2.5 and 3, SmolLM3, Granite 4 and others.
 #include "chat/parsers/families.h"
 
 namespace puna::chat {
@@ -31,13 +31,12 @@ class Reader final : public CallReader {
 }  // namespace
 
 std::unique_ptr<ReplyParser> make_hermes(const ParserOptions& options) {
-  static const Syntax kSyntax{
-      .think_open = "<think>",
-      .think_close = "</think>",
-      .openers = {"<tool_call>"},
-      .make_reader = [](const CallContext&) -> std::unique_ptr<CallReader> {
-        return std::make_unique<Reader>();
-      }};
+  static const Syntax kSyntax{.think_open = "<think>",
+                              .think_close = "</think>",
+                              .openers = {"<tool_call>"},
+                              .make_reader = [](const CallContext&) -> std::unique_ptr<CallReader> {
+                                return std::make_unique<Reader>();
+                              }};
   return make_section_parser(kSyntax, options);
 }
 

@@ -1,4 +1,5 @@
-// Reads JSON that arrives byte by byte: whether it still can become a document, and the calls in it.
+// Reads JSON that arrives byte by byte: whether it still can become a document, and the calls in
+// it.
 #pragma once
 
 #include <string>
@@ -74,13 +75,13 @@ class CallsReader {
 
   JsonScanner scanner_;
   bool array_ = false;
-  bool any_ = false;          // a call was read
-  std::string text_;          // of the current key or value
+  bool any_ = false;  // a call was read
+  std::string text_;  // of the current key or value
   std::string key_;
   bool in_value_ = false;
-  std::string name_;          // of the current call
+  std::string name_;  // of the current call
   std::string id_;
-  std::string held_;          // arguments that came before the name
+  std::string held_;  // arguments that came before the name
   bool has_arguments_ = false;
   bool begun_ = false;
 };

@@ -29,9 +29,11 @@ TEST_CASE("the scanner accepts objects and arrays") {
 }
 
 TEST_CASE("the scanner refuses at the first wrong byte") {
-  for (const char* text : {"}", "]", "\"", "1", "{a", "{,", "{\"a\",", "{\"a\":}", "{\"a\":1,}",
-                           "[1,]", "[,", "[1 2", "[01", "[-]", "[1.]", "[1e]", "[1.e", "[+", "[.",
-                           "[tru]", "[nul,", "[\"\n", "[\"\\x", "[\"\\u12G", "{\"a\":1]", "[1}"}) {
+  for (const char* text :
+       {"}",        "]",          "\"",        "1",         "{a",   "{,",    "{\"a\",",
+        "{\"a\":}", "{\"a\":1,}", "[1,]",      "[,",        "[1 2", "[01",   "[-]",
+        "[1.]",     "[1e]",       "[1.e",      "[+",        "[.",   "[tru]", "[nul,",
+        "[\"\n",    "[\"\\x",     "[\"\\u12G", "{\"a\":1]", "[1}"}) {
     CAPTURE(text);
     CHECK(scan(text) == ReadState::kMalformed);
     CHECK(scan(std::string_view(text).substr(0, std::string_view(text).size() - 1)) ==
@@ -43,7 +45,8 @@ TEST_CASE("the scanner refuses at the first wrong byte") {
 
 TEST_CASE("the scanner agrees with the parser on changed documents") {
   std::mt19937 random(3);
-  const std::string whole = R"({"a": [1, -2.5e3, "x\n\u00fc", true, null], "b": {"c": {}, "d": [[]]}})";
+  const std::string whole =
+      R"({"a": [1, -2.5e3, "x\n\u00fc", true, null], "b": {"c": {}, "d": [[]]}})";
   static constexpr std::string_view kBytes = "{}[]\",:0123456789-+.eE\\untrfals x";
   for (int i = 0; i < 20'000; ++i) {
     std::string text = whole;

@@ -42,8 +42,9 @@ bool LiteralReader::at_end() {
 std::string_view LiteralReader::word() {
   skip_space();
   size_t n = 0;
-  while (n < text_.size() && (is_letter(text_[n]) ||
-                              (n > 0 && (is_digit(text_[n]) || text_[n] == '.' || text_[n] == '-'))))
+  while (n < text_.size() &&
+         (is_letter(text_[n]) ||
+          (n > 0 && (is_digit(text_[n]) || text_[n] == '.' || text_[n] == '-'))))
     ++n;
   const std::string_view out = text_.substr(0, n);
   text_.remove_prefix(n);

@@ -17,8 +17,8 @@ TEST_CASE("Python literals become JSON") {
   CHECK(python(R"("\x41\u00fc\U0001F600\t\\")") == "\"Aü😀\\t\\\\\"");
   CHECK(python("[1, -2.5, (True, None), {'a': false},]") == R"([1,-2.5,[true,null],{"a":false}])");
   CHECK(python("()") == "[]");
-  for (const char* text : {"", "'a", "[1 2]", "{a: 1}", "{'a' 1}", "1+1", "nothing", "--1", "'\\x4'",
-                           "'\\ud800'", "[", "{'a':"}) {
+  for (const char* text : {"", "'a", "[1 2]", "{a: 1}", "{'a' 1}", "1+1", "nothing", "--1",
+                           "'\\x4'", "'\\ud800'", "[", "{'a':"}) {
     CAPTURE(text);
     CHECK(python(text) == "refused");
   }

@@ -93,8 +93,7 @@ std::unique_ptr<ReplyParser> make_llama3(const ParserOptions& options) {
       .starters = {"{"},
       .separators = {";"},
       .make_reader = [](const CallContext& context) -> std::unique_ptr<CallReader> {
-        if (context.opener == kPythonTag)
-          return std::make_unique<TagReader>(context.options.tools);
+        if (context.opener == kPythonTag) return std::make_unique<TagReader>(context.options.tools);
         return std::make_unique<ObjectReader>(context.options.tools);
       }};
   return make_section_parser(kSyntax, options);

@@ -64,14 +64,13 @@ class Reader final : public CallReader {
 }  // namespace
 
 std::unique_ptr<ReplyParser> make_mistral(const ParserOptions& options) {
-  static const Syntax kSyntax{
-      .think_open = "[THINK]",
-      .think_close = "[/THINK]",
-      .thinks_anywhere = true,
-      .openers = {"[TOOL_CALLS]"},
-      .make_reader = [](const CallContext&) -> std::unique_ptr<CallReader> {
-        return std::make_unique<Reader>();
-      }};
+  static const Syntax kSyntax{.think_open = "[THINK]",
+                              .think_close = "[/THINK]",
+                              .thinks_anywhere = true,
+                              .openers = {"[TOOL_CALLS]"},
+                              .make_reader = [](const CallContext&) -> std::unique_ptr<CallReader> {
+                                return std::make_unique<Reader>();
+                              }};
   return make_section_parser(kSyntax, options);
 }
 

@@ -86,7 +86,8 @@ class Reader final : public WholeReader {
   }
   bool read(std::string_view text, Emitter& out) override {
     // The opener or the closing marker of the bare form is no part of the text.
-    const std::string whole = open_ ? std::string(kFunction) + std::string(text) : std::string(text);
+    const std::string whole =
+        open_ ? std::string(kFunction) + std::string(text) : std::string(text);
     std::string_view left = whole;
     const std::string_view name = take_tag(left, kFunction);
     if (name.empty()) return false;
@@ -99,8 +100,8 @@ class Reader final : public WholeReader {
       if (key.empty()) return false;
       const size_t end = left.find(kParameterEnd);
       if (end == std::string_view::npos) return false;
-      arguments.set(std::string(key),
-                    typed(inside(left.substr(0, end)), properties ? properties->find(key) : nullptr));
+      arguments.set(std::string(key), typed(inside(left.substr(0, end)),
+                                            properties ? properties->find(key) : nullptr));
       left.remove_prefix(end + kParameterEnd.size());
     }
     const bool closed = open_ || left == kFunctionEnd;

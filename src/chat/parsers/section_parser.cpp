@@ -50,9 +50,9 @@ class SectionParser final : public ByteParser {
   const Syntax& syntax_;
   const ParserOptions options_;
   Mode mode_;
-  bool marked_ = false;        // thinking or calls were met
-  bool any_text_ = false;      // content other than white space was met
-  std::string space_;          // at the start
+  bool marked_ = false;    // thinking or calls were met
+  bool any_text_ = false;  // content other than white space was met
+  std::string space_;      // at the start
   MarkerFinder finder_;
   std::vector<std::string_view> markers_;  // of the mode
   std::unique_ptr<CallReader> reader_;

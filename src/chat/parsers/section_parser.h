@@ -35,10 +35,10 @@ using MakeReader = std::unique_ptr<CallReader> (*)(const CallContext&);
 struct Syntax {
   std::string_view think_open{};  // empty: none
   std::string_view think_close{};
-  bool thinks_anywhere = false;              // else only as the first thing of a reply
-  std::vector<std::string_view> openers{};   // of calls
-  std::vector<std::string_view> starters{};  // openers that count only before any other text
-  std::vector<std::string_view> skipped{};   // markers without a meaning, after thinking or calls
+  bool thinks_anywhere = false;                // else only as the first thing of a reply
+  std::vector<std::string_view> openers{};     // of calls
+  std::vector<std::string_view> starters{};    // openers that count only before any other text
+  std::vector<std::string_view> skipped{};     // markers without a meaning, after thinking or calls
   std::vector<std::string_view> separators{};  // the same, as long as no other text came
   MakeReader make_reader = nullptr;
 };
