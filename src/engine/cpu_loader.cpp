@@ -96,7 +96,7 @@ class CpuLoader {
       PUNA_TRY_CONTEXT(CpuMatrix matrix,
                        CpuMatrix::create(spec.type, spec.rows, spec.columns, numerics_, place),
                        fmt::format("While making room for \"{}\"", spec.label));
-      place += matrix.bytes();
+      place += static_cast<size_t>(matrix.bytes());
       out_.matrices.push_back(std::move(matrix));
     }
     return {};
