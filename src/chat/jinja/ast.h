@@ -84,6 +84,7 @@ struct Statement {
     kWith,      // targets = expressions, for blocks[0]
     kMacro,     // text: its name; parameters; expressions: their defaults (null without one);
                 // blocks[0]
+    kCall,      // the call expressions.back(), with blocks[0] as its caller(): else like a macro
     kScope,     // blocks[0], with its own variables
     kBreak,
     kContinue,

@@ -269,6 +269,7 @@ Result<Value> get_item(const Value& value, const Value& key) {
 Result<Value> get_slice(Evaluator& evaluator, const Value& value, const Value& first,
                         const Value& last, const Value& step) {
   if (value.is_undefined()) return refuse(value.undefined_what());
+  if (value.is_dict()) return refuse("a dict has no slices");
   if (!value.is_list() && !value.is_string()) return missing(value, "a slice");
   const auto bound = [](const Value& given) { return given.is_none() ? nullptr : &given; };
   PUNA_TRY(const int64_t stride, integer_or(bound(step), 1, "the step of a slice"));

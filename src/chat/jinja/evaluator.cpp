@@ -190,9 +190,11 @@ Result<Evaluator::Flow> Evaluator::run(const Statement& statement) {
           CallableData{.name = statement.text,
                        .locates_errors = true,
                        .call = [&statement](Evaluator& evaluator, const Arguments& arguments) {
-                         return evaluator.call_macro(statement, arguments);
+                         return evaluator.call_macro(statement, arguments, /*parent=*/0);
                        }});
       return Flow::kNext;
+    case StatementKind::kCall:
+      return run_call(statement);
     case StatementKind::kBreak:
       return Flow::kBreak;
     case StatementKind::kContinue:
@@ -282,12 +284,27 @@ Result<Evaluator::Flow> Evaluator::run_with(const Statement& statement) {
   return flow;
 }
 
+Result<Evaluator::Flow> Evaluator::run_call(const Statement& statement) {
+  const Value caller = CallableData{
+      .name = statement.text,
+      .locates_errors = true,
+      .call = [&statement, around = scope_](Evaluator& evaluator, const Arguments& arguments) {
+        return evaluator.call_macro(statement, arguments, around);
+      }};
+  PUNA_TRY(const Value shown, eval_call(*statement.expressions.back(), &caller));
+  PUNA_TRY(emit_value(shown, statement.at));
+  return Flow::kNext;
+}
+
 // A macro sees its arguments and what is set at the top of the template.
-Result<Value> Evaluator::call_macro(const Statement& macro, const Arguments& arguments) {
+Result<Value> Evaluator::call_macro(const Statement& macro, const Arguments& arguments,
+                                    size_t parent) {
   const auto refuse_call = [&](std::string_view what) {
     return fail_at(macro.at, ErrorCode::kInvalidArgument,
                    fmt::format("the macro \"{}\" {}", macro.text, what));
   };
+  // A template may keep caller() in a namespace, longer than what is around it lasts.
+  if (parent >= scopes_.size()) return refuse_call("is called after its end");
   const size_t n = macro.parameters.size();
   if (arguments.positional.size() > n) {
     return refuse_call(
@@ -297,8 +314,13 @@ Result<Value> Evaluator::call_macro(const Statement& macro, const Arguments& arg
   std::vector<bool> given(values.size(), true);
   values.resize(n);
   given.resize(n);
+  const Value* caller = nullptr;
   for (const auto& [name, value] : arguments.named) {
     const auto found = std::ranges::find(macro.parameters, name);
+    if (found == macro.parameters.end() && name == "caller") {
+      caller = &value;
+      continue;
+    }
     if (found == macro.parameters.end())
       return refuse_call(fmt::format("has no parameter \"{}\"", name));
     const auto i = static_cast<size_t>(found - macro.parameters.begin());
@@ -306,7 +328,8 @@ Result<Value> Evaluator::call_macro(const Statement& macro, const Arguments& arg
     values[i] = value;
     given[i] = true;
   }
-  const size_t before = push_scope(/*parent=*/0);
+  const size_t before = push_scope(parent);
+  if (caller) set("caller", *caller);
   for (size_t i = 0; i < n; ++i) {
     if (!given[i] && macro.expressions[i]) {
       PUNA_TRY(values[i], eval(*macro.expressions[i]));
@@ -470,7 +493,7 @@ Result<Arguments> Evaluator::eval_arguments(const Expression& expression) {
   return arguments;
 }
 
-Result<Value> Evaluator::eval_call(const Expression& expression) {
+Result<Value> Evaluator::eval_call(const Expression& expression, const Value* caller) {
   PUNA_TRY(const Value function, eval(*expression.parts[0]));
   if (!function.is_callable()) {
     return fail_at(expression.at, ErrorCode::kInvalidArgument,
@@ -478,7 +501,8 @@ Result<Value> Evaluator::eval_call(const Expression& expression) {
                        ? function.undefined_what()
                        : fmt::format("a value of type {} cannot be called", function.type_name()));
   }
-  PUNA_TRY(const Arguments arguments, eval_arguments(expression));
+  PUNA_TRY(Arguments arguments, eval_arguments(expression));
+  if (caller) arguments.named.emplace_back("caller", *caller);
   Result<Value> value = function.callable().call(*this, arguments);
   if (value || function.callable().locates_errors) return value;
   return located(expression.at, std::move(value));

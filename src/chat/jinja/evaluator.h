@@ -55,7 +55,9 @@ class Evaluator {
   base::Result<Value> block_output(const Statement& statement);  // of blocks[0], filtered
   base::Result<Flow> run_with(const Statement& statement);
   base::Result<Value> capture(const Block& block);  // its output
-  base::Result<Value> call_macro(const Statement& macro, const Arguments& arguments);
+  // Of a macro, or of the block of a call statement, which sees the scope `parent` around it.
+  base::Result<Value> call_macro(const Statement& macro, const Arguments& arguments, size_t parent);
+  base::Result<Flow> run_call(const Statement& statement);
   base::Result<void> emit(std::string_view text, Position at);
   base::Result<void> emit_value(const Value& value, Position at);
 
@@ -64,7 +66,7 @@ class Evaluator {
   base::Result<Value> eval_list(const Expression& expression);
   base::Result<Value> eval_dict(const Expression& expression);
   base::Result<Value> eval_slice(const Expression& expression);
-  base::Result<Value> eval_call(const Expression& expression);
+  base::Result<Value> eval_call(const Expression& expression, const Value* caller = nullptr);
   base::Result<Value> eval_filter(const Expression& expression);
   base::Result<Value> eval_test(const Expression& expression);
   base::Result<Value> eval_concat(const Expression& expression);

@@ -20,5 +20,6 @@ const Filter* find_filter(std::string_view name);
 // The parts of the table, by what they work on.
 const Filter* find_text_filter(std::string_view name);
 const Filter* find_sequence_filter(std::string_view name);
+const Filter* find_grouping_filter(std::string_view name);
 
 }  // namespace puna::chat::jinja

@@ -51,6 +51,9 @@ class Parser {
   Result<Statement> with_statement(Position at);
   Result<Statement> filter_statement(Position at);
   Result<Statement> macro_statement(Position at);
+  Result<Statement> call_statement(Position at);
+  Result<void> parameters(Statement& out);
+  Result<void> macro_body(Statement& out, std::string_view end);
   Result<Statement> scope_statement(Position at, std::string_view end);
   Result<ExpressionPtr> output_filters();
   Result<Target> target(bool allow_member);
@@ -109,6 +112,7 @@ Result<Statement> Parser::statement(Position at, const std::string& name) {
   if (name == "with") return with_statement(at);
   if (name == "filter") return filter_statement(at);
   if (name == "macro") return macro_statement(at);
+  if (name == "call") return call_statement(at);
   if (name == "generation")
     return scope_statement(at,
                            "endgeneration");  // marks what the model wrote; no output of its own
@@ -260,6 +264,25 @@ Result<Statement> Parser::macro_statement(Position at) {
   Statement out{.kind = Kind::kMacro, .at = at};
   PUNA_TRY(out.text, tokens_.expect_name("the name of a macro"));
   PUNA_TRY(tokens_.expect_operator("("));
+  PUNA_TRY(parameters(out));
+  PUNA_TRY(macro_body(out, "endmacro"));
+  return out;
+}
+
+// {% call(parameters) name(...) %}: its block is what name sees as caller().
+Result<Statement> Parser::call_statement(Position at) {
+  Statement out{.kind = Kind::kCall, .at = at, .text = "caller"};
+  if (tokens_.skip_operator("(")) PUNA_TRY(parameters(out));
+  PUNA_TRY(ExpressionPtr call, expressions_.condition());
+  if (call->kind != Expression::Kind::kCall)
+    return fail_at(call->at, ErrorCode::kInvalidArgument, "a call block wants a call");
+  out.expressions.push_back(std::move(call));
+  PUNA_TRY(macro_body(out, "endcall"));
+  return out;
+}
+
+// Parameters and their defaults up to ")", which is read too.
+Result<void> Parser::parameters(Statement& out) {
   while (!tokens_.skip_operator(")")) {
     if (!out.parameters.empty()) {
       PUNA_TRY(tokens_.expect_operator(","));
@@ -276,14 +299,18 @@ Result<Statement> Parser::macro_statement(Position at) {
                      "a parameter without default follows one that has it");
     }
   }
+  return {};
+}
+
+// The end of the opening tag, the block and its end.
+Result<void> Parser::macro_body(Statement& out, std::string_view end) {
   PUNA_TRY(tokens_.expect_block_end());
   const int loops = std::exchange(loops_, 0);
-  Result<Block> body = block({"endmacro"}, "macro", at);
+  Result<Block> body = block({end}, end.substr(3), out.at);
   loops_ = loops;
   if (!body) return std::unexpected(std::move(body.error()));
   out.blocks.push_back(*std::move(body));
-  PUNA_TRY(end_of("endmacro"));
-  return out;
+  return end_of(end);
 }
 
 // name, name.member, or a list of names to unpack into, with or without parentheses.

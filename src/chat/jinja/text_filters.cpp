@@ -284,8 +284,9 @@ const Filter* find_text_filter(std::string_view name) {
 }
 
 const Filter* find_filter(std::string_view name) {
-  const Filter* found = find_text_filter(name);
-  return found ? found : find_sequence_filter(name);
+  if (const Filter* found = find_text_filter(name)) return found;
+  if (const Filter* found = find_sequence_filter(name)) return found;
+  return find_grouping_filter(name);
 }
 
 }  // namespace puna::chat::jinja
