@@ -74,6 +74,23 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let group = local / LANES;
   let lane = local % LANES;
 
+#ifdef KV_APPEND
+  let is_last = last == position + 1u;
+  let kept = select(last, position, is_last);  // the new key is not in the cache
+#else
+  let kept = last;
+#endif
+  // Keys beyond the end repeat the last one and count for nothing.
+  let end = max(kept, 1u) - 1u;
+#for k in 0..KEYS
+  let row_##k = kv_row(pages[table + min(first + k * GROUPS + group, end) / PAGE_TOKENS], N_KV_HEADS, kv_head, min(first + k * GROUPS + group, end));
+  var next_page_##k = pages[table + min(first + (k + KEYS) * GROUPS + group, end) / PAGE_TOKENS];
+#for s in 0..STEPS
+  var next_k_##k##_##s = fetch_k(row_##k, min(lane + s * LANES, UNITS - 1u));
+  var next_v_##k##_##s = fetch_v(row_##k, min(lane + s * LANES, UNITS - 1u));
+#endfor
+#endfor
+
 #for s in 0..STEPS
   let unit_##s = min(lane + s * LANES, UNITS - 1u);
   let in_head_##s = lane + s * LANES < UNITS;
@@ -116,22 +133,24 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 #endfor
 #endfor
 
-#ifdef KV_APPEND
-  let is_last = last == position + 1u;
-  let kept = select(last, position, is_last);  // the new key is not in the cache
-#else
-  let kept = last;
-#endif
   for (var base = first; base < kept; base += GROUPS * KEYS) {
-    // Keys beyond the end repeat the last one and count for nothing.
 #for k in 0..KEYS
     let key_##k = base + k * GROUPS + group;
-    let position_##k = min(key_##k, kept - 1u);
-    let row_##k = kv_row(pages[table + position_##k / PAGE_TOKENS], N_KV_HEADS, kv_head, position_##k);
 #for s in 0..STEPS
-    let k_##k##_##s = k_unit(row_##k, unit_##s);
-    let v_##k##_##s = v_unit(row_##k, unit_##s);
+    let k_##k##_##s = decoded(next_k_##k##_##s, unit_##s);
+    let raw_v_##k##_##s = next_v_##k##_##s;
 #endfor
+#endfor
+    // The next turn's are on their way before this turn's are used, and the page after them.
+#for k in 0..KEYS
+    let row_##k = kv_row(next_page_##k, N_KV_HEADS, kv_head, min(key_##k + GROUPS * KEYS, end));
+    next_page_##k = pages[table + min(key_##k + 2u * GROUPS * KEYS, end) / PAGE_TOKENS];
+#for s in 0..STEPS
+    next_k_##k##_##s = fetch_k(row_##k, unit_##s);
+    next_v_##k##_##s = fetch_v(row_##k, unit_##s);
+#endfor
+#endfor
+#for k in 0..KEYS
 #for h in 0..HEADS
     var score_##k##_##h = 0.0;
 #for s in 0..STEPS
@@ -187,6 +206,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       let weight_##k = select(0.0, exp(score_##k##_##h - highest), key_##k < kept);
       sum_##h += weight_##k;
 #for s in 0..STEPS
+      let v_##k##_##s = decoded(raw_v_##k##_##s, unit_##s);
       low_##h##_##s += weight_##k * v_##k##_##s.low;
       high_##h##_##s += weight_##k * v_##k##_##s.high;
 #endfor

@@ -40,12 +40,23 @@ fn halves(w: vec2<u32>) -> vec4<f32> {
   return vec4<f32>(unpack2x16float(w.x), unpack2x16float(w.y));
 }
 
+// A unit as it lies in the cache: its words and, of block types, the word with its scale.
+#if KV_F32
+#define RawUnit Unit
+#elif KV_F16
+#define RawUnit CACHE_WORD
+#elif KV_Q4_0
+#define RawUnit vec2<u32>
+#else
+#define RawUnit vec3<u32>
+#endif
+
 #define CACHE_0 k_cache
 #define CACHE_1 v_cache
-#define READ_0 k_unit
-#define READ_1 v_unit
+#define FETCH_0 fetch_k
+#define FETCH_1 fetch_v
 #for c in 0..2
-fn READ_##c(row: u32, unit: u32) -> Unit {
+fn FETCH_##c(row: u32, unit: u32) -> RawUnit {
 #if KV_F32
 #if UNIT_ELEMENTS == 8
   let i = (row * UNITS + unit) * 2u;
@@ -54,25 +65,35 @@ fn READ_##c(row: u32, unit: u32) -> Unit {
   return Unit(CACHE_##c[row * UNITS + unit], vec4<f32>());
 #endif
 #elif KV_F16
-  let w = CACHE_##c[row * UNITS + unit];
-#if UNIT_ELEMENTS == 8
-  return Unit(halves(w.xy), halves(w.zw));
-#else
-  return Unit(halves(w), vec4<f32>());
-#endif
+  return CACHE_##c[row * UNITS + unit];
 #elif KV_Q4_0
-  let w = CACHE_##c[row * UNITS + unit];
-  let scales = unpack2x16float(CACHE_##c[SCALES_OFFSET / 4u + kv_scale_word(row, HEAD_DIM, unit * 8u)]);
+  return vec2<u32>(CACHE_##c[row * UNITS + unit], CACHE_##c[SCALES_OFFSET / 4u + kv_scale_word(row, HEAD_DIM, unit * 8u)]);
+#else
+  let s = SCALES_OFFSET / 4u + kv_scale_word(row, HEAD_DIM, unit * 8u);
+  return vec3<u32>(CACHE_##c[row * UNITS + unit], CACHE_##c[s / 2u][s % 2u]);
+#endif
+}
+#endfor
+
+fn decoded(w: RawUnit, unit: u32) -> Unit {
+#if KV_F32
+  return w;
+#elif KV_F16 && UNIT_ELEMENTS == 8
+  return Unit(halves(w.xy), halves(w.zw));
+#elif KV_F16
+  return Unit(halves(w), vec4<f32>());
+#elif KV_Q4_0
+  let scales = unpack2x16float(w.y);
   let scale = select(scales.x, scales.y, (unit & 4u) != 0u);
-  let low = vec4<f32>((vec4<u32>(w) >> vec4<u32>(0u, 4u, 8u, 12u)) & vec4<u32>(15u));
-  let high = vec4<f32>((vec4<u32>(w) >> vec4<u32>(16u, 20u, 24u, 28u)) & vec4<u32>(15u));
+  let low = vec4<f32>((vec4<u32>(w.x) >> vec4<u32>(0u, 4u, 8u, 12u)) & vec4<u32>(15u));
+  let high = vec4<f32>((vec4<u32>(w.x) >> vec4<u32>(16u, 20u, 24u, 28u)) & vec4<u32>(15u));
   return Unit((low - 8.0) * scale, (high - 8.0) * scale);
 #else
-  let w = CACHE_##c[row * UNITS + unit];
-  let s = SCALES_OFFSET / 4u + kv_scale_word(row, HEAD_DIM, unit * 8u);
-  let scales = unpack2x16float(CACHE_##c[s / 2u][s % 2u]);
+  let scales = unpack2x16float(w.z);
   let scale = select(scales.x, scales.y, (unit & 4u) != 0u);
   return Unit(vec4<f32>(unpack4xI8(w.x)) * scale, vec4<f32>(unpack4xI8(w.y)) * scale);
 #endif
 }
-#endfor
+
+fn k_unit(row: u32, unit: u32) -> Unit { return decoded(fetch_k(row, unit), unit); }
+fn v_unit(row: u32, unit: u32) -> Unit { return decoded(fetch_v(row, unit), unit); }
