@@ -30,8 +30,8 @@ using Part = plan::GpuProgram::Part;
 // hide recording and read-back behind the GPU's work. A chain grows while it takes no longer than a
 // person would notice.
 constexpr size_t kInFlight = 2;
-constexpr uint32_t kMaxChain = 8;
-using ChainIds = std::array<uint32_t, kMaxChain * kernels::kMaxBatch>;  // [step][row]
+constexpr uint32_t kMaxChain = kernels::kChosenSteps;
+using ChainIds = std::array<uint32_t, kMaxChain * kernels::kMaxBatch>;  // [step % kMaxChain][row]
 
 uint64_t logits_readback_bytes(uint32_t n_out) {
   return plan::kHeadRows * uint64_t{n_out} * sizeof(float);
@@ -102,14 +102,16 @@ class GpuExecutor : public Executor {
 
     size_t submitted = 0, delivered = 0;  // chains
     Undo undo(step);
-    uint32_t n_chain = 1;
+    uint32_t n_chain = 1, first = 0;
     std::optional<base::Error> error;
     bool stopped = false;
     base::Timer since_last;
     while (delivered < submitted || (!stopped && n_steps > 0)) {
       if (!stopped && n_steps > 0 && submitted - delivered < kInFlight) {
         Slot& slot = slots_[submitted % kInFlight];
+        slot.first = first;
         slot.n_steps = std::min(n_chain, n_steps);
+        first += slot.n_steps;
         n_steps -= slot.n_steps;
         if (auto ok = submit_chain(slot, submitted % kInFlight, step); !ok) {
           error = std::move(ok.error());
@@ -132,7 +134,8 @@ class GpuExecutor : public Executor {
       for (uint32_t i = 0; i < slot.n_steps && !stopped; ++i) {
         std::array<int32_t, kernels::kMaxBatch> ids{};
         for (size_t r = 0; r < rows; ++r)
-          ids[r] = static_cast<int32_t>(slot.ids[i * kernels::kMaxBatch + r]);
+          ids[r] =
+              static_cast<int32_t>(slot.ids[(slot.first + i) % kMaxChain * kernels::kMaxBatch + r]);
         stopped = !on_ids(std::span(ids).first(rows));  // overrun is dropped
         undo.ran(std::span(ids).first(rows));
         if (stopped) undo.wanted = i + 1 < slot.n_steps || delivered < submitted;
@@ -181,7 +184,7 @@ class GpuExecutor : public Executor {
   // A chain of steps under way.
   struct Slot {
     gpu::BufferId readback;
-    uint32_t n_steps = 0;
+    uint32_t first = 0, n_steps = 0;  // of the decode's steps
     ChainIds ids{};
     std::optional<Result<void>> result;
     gpu::ReadDone waiter;
@@ -278,7 +281,7 @@ class GpuExecutor : public Executor {
                                 std::as_bytes(words));
   }
   Result<void> write_header(const plan::Step& step, const kernels::StepShape& shape) {
-    std::array<uint32_t, 5> words{};
+    std::array<uint32_t, kernels::kStepChoices + 1> words{};
     words[kernels::kStepTokenCount] = step.n_tokens();
     words[kernels::kStepOutputCount] = std::min(shape.n_outputs, plan::kHeadRows);
     words[kernels::kStepSplitCount] = splits_.n_splits;
@@ -346,7 +349,6 @@ class GpuExecutor : public Executor {
   // The GPU makes each step from the one before (sample/advance.wgsl); `step` follows with all but
   // the tokens, because grids depend on the rows and positions.
   Result<void> submit_chain(Slot& slot, size_t chain, plan::Step& step) {
-    constexpr uint64_t kIdsBytes = kernels::kMaxBatch * sizeof(uint32_t);
     list_.clear();
     for (const uint32_t row : step.output_rows) {
       const uint32_t s = step.sequences[row];
@@ -358,23 +360,21 @@ class GpuExecutor : public Executor {
       program_->record(Part::kBody, program_->class_for(Part::kBody, shape.n_tokens), shape, list_);
       program_->record(Part::kHead, head, shape, list_);
       program_->record(Part::kSample, head, shape, list_);
-      list_.copy(program_->buffer(program_->plan().ids), program_->plan().ids.offset, slot.readback,
-                 i * kIdsBytes, kIdsBytes);
       step = plan::next_step(step);
     }
+    list_.copy(program_->buffer(program_->plan().ids), program_->plan().ids.offset, slot.readback,
+               0, sizeof(slot.ids));
     PUNA_TRY(device_.submit(list_));
     slot.result.reset();
     slot.waiter = nullptr;
-    device_.read_back(
-        slot.readback, 0,
-        std::as_writable_bytes(std::span(slot.ids).first(slot.n_steps * kernels::kMaxBatch)),
-        [&slot](Result<void> result) {
-          if (slot.waiter) {
-            std::exchange(slot.waiter, nullptr)(std::move(result));
-          } else {
-            slot.result = std::move(result);
-          }
-        });
+    device_.read_back(slot.readback, 0, std::as_writable_bytes(std::span(slot.ids)),
+                      [&slot](Result<void> result) {
+                        if (slot.waiter) {
+                          std::exchange(slot.waiter, nullptr)(std::move(result));
+                        } else {
+                          slot.result = std::move(result);
+                        }
+                      });
     return {};
   }
   Task<Result<void>> finished(Slot& slot) {

@@ -139,6 +139,23 @@ void note_norms(Graph& graph) {
     }
     if (n_readers(graph, *norm->y) != products.size()) continue;
     for (MatmulOp* product : products) product->x_norm = *norm;
+    auto* before =
+        i > 0 && i != graph.head_begin ? std::get_if<MatmulOp>(&graph.ops[i - 1]) : nullptr;
+    if (before && before->epilogue == kernels::Epilogue::kAdd && before->y == norm->x)
+      before->y_norm = *norm;
+  }
+}
+
+// Tells gated products whose result only the product after them reads.
+void note_feeds(Graph& graph) {
+  for (size_t i = 0; i + 1 < graph.ops.size(); ++i) {
+    auto* product = std::get_if<MatmulOp>(&graph.ops[i]);
+    const auto* next = std::get_if<MatmulOp>(&graph.ops[i + 1]);
+    product = product && kernels::is_gated(product->epilogue) ? product : nullptr;
+    if (product && next && next->x == product->y && next->y != product->y &&
+        i + 1 != graph.head_begin && n_readers(graph, product->y) == 1) {
+      product->feeds_next = true;
+    }
   }
 }
 
@@ -165,6 +182,7 @@ Graph fuse(Graph graph) {
     }
   }
   note_norms(graph);
+  note_feeds(graph);
   note_appends(graph);
   return graph;
 }

@@ -255,7 +255,7 @@ class Planner {
     plan_.step = buffer("step", kernels::kStepWords * sizeof(uint32_t));
     plan_.pages = buffer(
         "pages", uint64_t{cache_.n_sequences} * cache_.pages_per_sequence * sizeof(uint32_t));
-    plan_.ids = buffer("ids", kernels::kMaxBatch * sizeof(uint32_t));
+    plan_.ids = buffer("ids", kernels::kChosenSteps * kernels::kMaxBatch * sizeof(uint32_t));
     plan_.sampling = buffer("sampling", kernels::kSamplingBytes);
     plan_.history =
         buffer("history", uint64_t{cache_.n_sequences} * cache_.context() * sizeof(uint32_t));
@@ -477,8 +477,47 @@ class Planner {
     }
     return n > 0;
   }
+  // The form in which the product before norm i hands its y to all the products after it, or none.
+  std::optional<kernels::XForm> handed_through(size_t i) const {
+    const auto* before = i > 0 ? std::get_if<MatmulOp>(&graph_.ops[i - 1]) : nullptr;
+    if (!before || !before->y_norm) return {};
+    const ValueId y = *before->y_norm->y;
+    std::optional<kernels::XForm> form;
+    for (size_t j = i + 1; j < graph_.ops.size(); ++j) {
+      const auto* reader = std::get_if<MatmulOp>(&graph_.ops[j]);
+      if (!reader || !reader->x_norm || reader->x_norm->y != y) break;
+      const auto taken = kernels::matmul_takes(device_, matmul_args(j, *reader), /*normed=*/true);
+      if (!taken || (form && *form != *taken)) return {};
+      form = taken;
+    }
+    if (!form || handed_slice(y, *form).bytes > arena_.values[y].bytes ||
+        !kernels::matmul_hands(device_, matmul_args(i - 1, *before), *form, /*normed=*/true)) {
+      return {};
+    }
+    return form;
+  }
+  // The norm whose y product i reads.
+  size_t norm_before(size_t i) const {
+    size_t norm = i - 1;
+    while (!std::holds_alternative<NormOp>(graph_.ops[norm])) --norm;
+    return norm;
+  }
+  Slice handed_slice(ValueId id, kernels::XForm form) const {
+    return {plan_.arena.buffer, arena_.values[id].offset,
+            kernels::matmul_handover_bytes(graph_.values[id].columns, rows_, form)};
+  }
+  // Product i hands its result to the next one as bytes, in its place.
+  bool feeds(size_t i) const {
+    const auto* op = std::get_if<MatmulOp>(&graph_.ops[i]);
+    if (!op || !op->feeds_next) return false;
+    const auto& reader = std::get<MatmulOp>(graph_.ops[i + 1]);
+    return kernels::matmul_takes(device_, matmul_args(i + 1, reader), /*normed=*/false) ==
+               kernels::XForm::kInt8 &&
+           kernels::matmul_hands(device_, matmul_args(i, *op), kernels::XForm::kInt8,
+                                 /*normed=*/false);
+  }
   Result<void> lower(size_t i, const NormOp& op, std::vector<kernels::KernelCall>& out) {
-    if (is_made_by_readers(i, op)) return {};
+    if (handed_through(i) || is_made_by_readers(i, op)) return {};
     kernels::NormArgs args;
     args.label = op.label;
     args.step = plan_.step;
@@ -507,7 +546,19 @@ class Planner {
   }
   Result<void> lower(size_t i, const MatmulOp& op, std::vector<kernels::KernelCall>& out) {
     kernels::MatmulArgs args = matmul_args(i, op);
-    if (makes_norm(i)) args.norm = {value(op.x_norm->x), vector(*op.x_norm->gamma), op.x_norm->eps};
+    const size_t norm = op.x_norm ? norm_before(i) : i;
+    if (const auto form = norm < i ? handed_through(norm) : std::nullopt) {
+      args.handed = {*form, op.x_norm->eps};
+      args.x = handed_slice(op.x, *form);
+    } else if (makes_norm(i)) {
+      args.norm = {value(op.x_norm->x), vector(*op.x_norm->gamma), op.x_norm->eps};
+    }
+    if (i > 0 && feeds(i - 1)) args.handed = kernels::HandedX{};
+    if (const auto form = op.y_norm ? handed_through(i + 1) : std::nullopt) {
+      args.hands = {handed_slice(*op.y_norm->y, *form), *form, vector(*op.y_norm->gamma)};
+    } else if (feeds(i)) {
+      args.hands = {value(op.y), kernels::XForm::kInt8, {}};
+    }
     return kernels::matmul(device_, args, out);
   }
   std::optional<Slice> head_norms(const RopeOp& op) const {

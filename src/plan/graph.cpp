@@ -57,7 +57,9 @@ struct Writes {
     if (op.y) out.push_back(*op.y);
     return out;
   }
-  std::vector<ValueId> operator()(const MatmulOp& op) const { return {op.y}; }
+  std::vector<ValueId> operator()(const MatmulOp& op) const {
+    return op.y_norm ? std::vector<ValueId>{op.y, *op.y_norm->y} : std::vector<ValueId>{op.y};
+  }
   std::vector<ValueId> operator()(const RopeOp& op) const { return {op.q}; }
   std::vector<ValueId> operator()(const AttentionOp& op) const { return {op.out}; }
   std::vector<ValueId> operator()(const GatherOp& op) const { return {op.y}; }

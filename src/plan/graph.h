@@ -122,6 +122,10 @@ struct MatmulOp {
   // What x is made of, when that is a plain norm right before its readers, all of them products; a
   // product may then make it itself.
   std::optional<NormOp> x_norm = {};
+  // The op after is such a norm, of what this product adds up to; it may then hand over the norm's
+  // y (kernels/matmul/matmul.h).
+  std::optional<NormOp> y_norm = {};
+  bool feeds_next = false;  // the op after is a product, and the only reader of y
 };
 struct RopeOp {
   std::string label;

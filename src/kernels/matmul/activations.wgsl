@@ -1,8 +1,8 @@
 // Activations as the products read them. Includer: COLS, UNITS, and X_STRIDE where rows of x are further apart. B_X binds them as f32,
 // B_X8 as the scratch of X8_ROWS rows that quantize.wgsl writes:
-//   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and of
-//   both. x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the rows lie innermost instead, for tiles:
-//   [unit][half][row], then [unit][row].
+//   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and what
+//   a norm needs to know of the unit (handover.wgsl). x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the
+//   rows lie innermost instead, for tiles: [unit][half][row], then [unit][row].
 
 #ifndef X_STRIDE
 #define X_STRIDE COLS
@@ -45,6 +45,25 @@ fn dot32(a_lo: vec4<u32>, a_hi: vec4<u32>, b_lo: vec4<u32>, b_hi: vec4<u32>) -> 
   return bitcast<f32>(chain16(chain16(SUM_BITS, a_lo, b_lo), a_hi, b_hi)) - SUM_FLOAT;
 }
 
+fn to_bytes(v: vec4<f32>, inverse: f32) -> u32 { return pack4xI8(vec4<i32>(round(v * inverse))); }
+// Below the bound 127 / largest is not finite; such a unit counts as zero.
+fn inverse_of_scale(largest: f32) -> f32 { return select(0.0, 127.0 / largest, largest > 1e-36); }
+fn sum_of_bytes(v: vec4<u32>) -> i32 {
+  let ones = 0x01010101u;
+  return dot4I8Packed(v.x, ones) + dot4I8Packed(v.y, ones) + dot4I8Packed(v.z, ones) + dot4I8Packed(v.w, ones);
+}
+fn quantize(v: array<vec4<f32>, 8>) -> Quantized {
+  var a = abs(v[0]);
+#for j in 1..8
+  a = max(a, abs(v[j]));
+#endfor
+  let largest = max(max(a.x, a.y), max(a.z, a.w));
+  let inverse = inverse_of_scale(largest);
+  let lo = vec4<u32>(to_bytes(v[0], inverse), to_bytes(v[1], inverse), to_bytes(v[2], inverse), to_bytes(v[3], inverse));
+  let hi = vec4<u32>(to_bytes(v[4], inverse), to_bytes(v[5], inverse), to_bytes(v[6], inverse), to_bytes(v[7], inverse));
+  return Quantized(lo, hi, largest / 127.0, vec2<i32>(sum_of_bytes(lo), sum_of_bytes(hi)));
+}
+
 #ifdef B_X
 // Elements e .. e + 3 of row m, zeros from COLS on; e is a multiple of 4.
 fn load_x(m: u32, e: u32) -> vec4<f32> {
@@ -61,30 +80,18 @@ fn load_x(m: u32, e: u32) -> vec4<f32> {
 #endif
 }
 
-fn to_bytes(v: vec4<f32>, inverse: f32) -> u32 { return pack4xI8(vec4<i32>(round(v * inverse))); }
-// Below the bound 127 / largest is not finite; such a unit counts as zero.
-fn inverse_of_scale(largest: f32) -> f32 { return select(0.0, 127.0 / largest, largest > 1e-36); }
-fn sum_of_bytes(v: vec4<u32>) -> i32 {
-  let ones = 0x01010101u;
-  return dot4I8Packed(v.x, ones) + dot4I8Packed(v.y, ones) + dot4I8Packed(v.z, ones) + dot4I8Packed(v.w, ones);
-}
-
 // A unit of row m as bytes.
 fn quantize_x(m: u32, u: u32) -> Quantized {
+  var v: array<vec4<f32>, 8>;
 #for j in 0..8
-  let v##j = load_x(m, u * 32u + 4u * j);
+  v[j] = load_x(m, u * 32u + 4u * j);
 #endfor
-  let a = max(max(max(abs(v0), abs(v1)), max(abs(v2), abs(v3))), max(max(abs(v4), abs(v5)), max(abs(v6), abs(v7))));
-  let largest = max(max(a.x, a.y), max(a.z, a.w));
-  let inverse = inverse_of_scale(largest);
-  let lo = vec4<u32>(to_bytes(v0, inverse), to_bytes(v1, inverse), to_bytes(v2, inverse), to_bytes(v3, inverse));
-  let hi = vec4<u32>(to_bytes(v4, inverse), to_bytes(v5, inverse), to_bytes(v6, inverse), to_bytes(v7, inverse));
-  return Quantized(lo, hi, largest / 127.0, vec2<i32>(sum_of_bytes(lo), sum_of_bytes(hi)));
+  return quantize(v);
 }
 #endif
 
 fn bytes_header(scale: f32, sums: vec2<i32>) -> vec4<f32> {
-  return scale * vec4<f32>(1.0, f32(sums.x), f32(sums.y), f32(sums.x + sums.y));
+  return vec4<f32>(scale * vec3<f32>(1.0, f32(sums.x), f32(sums.y)), 0.0);
 }
 
 #ifdef B_X8

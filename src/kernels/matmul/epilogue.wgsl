@@ -1,5 +1,6 @@
 // What happens to a product before it is stored: y[m, Y_COLUMN + i], rows of Y_STRIDE. First PRODUCT_SCALE * (product + bias), where
-// they are given; then ADD, CAP (a softcap), ACTIVATION, GATE (the activation of a gated pair, without bias), or nothing.
+// they are given; then ADD, CAP (a softcap), ACTIVATION, GATE (the activation of a gated pair, without bias), or nothing. The functions
+// return what y is then.
 #include "common/math.wgsl"
 
 #ifdef B_BIAS
@@ -11,7 +12,19 @@
 #define SCALED(v) (v)
 #endif
 
-fn finish(m: u32, i: u32, product: f32) {
+#ifndef GATE
+fn y_before(m: u32, i: u32) -> f32 { return y[m * Y_STRIDE + Y_COLUMN + i]; }
+
+fn finish(m: u32, i: u32, product: f32) -> f32 {
+#ifdef ADD
+  return finish_onto(m, i, product, y_before(m, i));
+#else
+  return finish_onto(m, i, product, 0.0);
+#endif
+}
+
+// `before` is what ADD adds to.
+fn finish_onto(m: u32, i: u32, product: f32, before: f32) -> f32 {
   let at = m * Y_STRIDE + Y_COLUMN + i;
 #ifdef B_BIAS
   let value = SCALED(product + bias[BIAS_FIRST + i]);
@@ -22,17 +35,18 @@ fn finish(m: u32, i: u32, product: f32) {
   let value = SCALED(product);
 #endif
 #if defined(ADD)
-  y[at] += value;
+  let result = before + value;
 #elif defined(CAP)
-  y[at] = CAP * tanh_exact(value / CAP);
+  let result = CAP * tanh_exact(value / CAP);
 #elif defined(ACTIVATION)
-  y[at] = ACTIVATION(value);
+  let result = ACTIVATION(value);
 #else
-  y[at] = value;
+  let result = value;
 #endif
+  y[at] = result;
+  return result;
 }
-
-#ifdef GATE
+#else
 #ifdef GATE_CLAMPED
 fn gated(gate: f32, up: f32) -> f32 {
   let g = min(gate, 7.0);
@@ -43,15 +57,20 @@ fn gated(gate: f32, up: f32) -> f32 { return GATE(gate) * up; }
 #endif
 #if defined(SLOTS) && defined(B_ROUTES)
 // The pair's weight is taken along here, so that the next product only adds up.
-fn finish_gated(m: u32, i: u32, gate: f32, up: f32) {
+fn finish_gated(m: u32, i: u32, gate: f32, up: f32) -> f32 {
 #ifdef B_PART_BIAS
   let at = part_of(m) * ROWS + i / 4u * 8u + i % 4u;
-  y[m * Y_STRIDE + Y_COLUMN + i] = share_of(m) * gated(gate + part_bias[at], up + part_bias[at + 4u]);
+  let result = share_of(m) * gated(gate + part_bias[at], up + part_bias[at + 4u]);
 #else
-  y[m * Y_STRIDE + Y_COLUMN + i] = share_of(m) * gated(gate, up);
+  let result = share_of(m) * gated(gate, up);
 #endif
+#else
+fn finish_gated(m: u32, i: u32, gate: f32, up: f32) -> f32 {
+  let result = gated(SCALED(gate), SCALED(up));
+#endif
+#ifdef B_Y
+  y[m * Y_STRIDE + Y_COLUMN + i] = result;
+#endif
+  return result;
 }
-#else
-fn finish_gated(m: u32, i: u32, gate: f32, up: f32) { y[m * Y_STRIDE + Y_COLUMN + i] = gated(SCALED(gate), SCALED(up)); }
-#endif
 #endif

@@ -28,7 +28,7 @@ var<workgroup> tile_w: array<vec4<u32>, STEP_UNITS * 2 * TILE_N>;
 #elif WEIGHT_MIN
 #define HEAD vec2<f32>
 #define HEAD_W(w) vec2<f32>(w.s.x, w.m.x)
-#define HEAD_X(h) h.xw
+#define HEAD_X(h) vec2<f32>(h.x, h.y + h.z)
 #else
 #define HEAD f32
 #define HEAD_W(w) w.s.x

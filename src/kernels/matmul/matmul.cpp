@@ -36,7 +36,7 @@ bool fits_f16(quant::Type type) { return type != quant::Type::kF32 && type != qu
 bool uses_matrix(const MatmulTuning& tuning) { return tuning.kernel == MatmulKernel::kMatrix; }
 bool needs_scratch(const MatmulArgs& args, const MatmulTuning& tuning) {
   if (uses_matrix(tuning)) return true;
-  return uses_int8(args, tuning) &&
+  return uses_int8(args, tuning) && !args.handed &&
          !(tuning.kernel == MatmulKernel::kMatvec && tuning.matvec.own_int8);
 }
 
@@ -51,6 +51,12 @@ bool makes_norm(const gpu::DeviceInfo& device, const MatmulTuning& tuning) {
          device.subgroup_min >= 8;
 }
 
+// Outputs of a workgroup.
+uint32_t outputs_of(const MatmulArgs& args, const MatvecTuning& tuning) {
+  const uint32_t groups = tuning.workgroup / tuning.lanes * tuning.groups;
+  return groups * (is_gated(args.epilogue) ? quant::kGroupRows / 2 : quant::kGroupRows);
+}
+
 uint32_t matvec_workgroup_bytes(const gpu::DeviceInfo& device, const MatmulArgs& args,
                                 const MatvecTuning& tuning) {
   const uint32_t parts =
@@ -59,8 +65,11 @@ uint32_t matvec_workgroup_bytes(const gpu::DeviceInfo& device, const MatmulArgs&
   const uint32_t own = tuning.own_int8
                            ? units(args) * k_slots(args) * kOwnBytesOfUnit +
                                  tuning.workgroup / std::max(8u, device.subgroup_min) * 4
-                           : 0;
-  return parts * tuning.groups * tuning.columns * 16 + own;
+                       : args.handed ? tuning.workgroup / std::max(8u, device.subgroup_min) * 4
+                                     : 0;
+  const uint32_t finished =
+      args.hands ? outputs_of(args, tuning) * tuning.columns * uint32_t{sizeof(float)} : 0;
+  return parts * tuning.groups * tuning.columns * 16 + own + finished;
 }
 
 base::Result<void> check(const MatmulArgs& args) {
@@ -153,7 +162,8 @@ bool by_unit(const MatmulArgs& args) { return args.max_rows > kMatvecRows; }
 uint32_t x_rows(const MatmulArgs& args) { return args.max_rows * x_slots(args); }
 
 void bind_x8(const MatmulArgs& args, Describe& call) {
-  call.arena("B_X8", args.scratch).text("X8_ROWS", fmt::format("{}u", x_rows(args)));
+  call.arena("B_X8", args.handed ? args.x : args.scratch)
+      .text("X8_ROWS", fmt::format("{}u", x_rows(args)));
   call.number("X8_BY_UNIT", by_unit(args));
 }
 
@@ -199,6 +209,14 @@ void quantize(const MatmulArgs& args, std::vector<KernelCall>& out) {
   call.grid(by_unit(args) ? rows : all, by_unit(args) ? all : rows).add_to(out);
 }
 
+void bind_handover(const MatmulArgs& args, Describe& call) {
+  const Handover& hands = *args.hands;
+  call.arena("B_NEXT", hands.x).number("HANDS_BYTES", hands.form == XForm::kInt8);
+  call.text("NEXT_UNITS", fmt::format("{}u", args.y_stride / quant::kUnit))
+      .text("NEXT_ROWS", fmt::format("{}u", args.max_rows));
+  if (hands.gamma) call.constant("B_NEXT_GAMMA", *hands.gamma);
+}
+
 base::Result<void> describe_matvec(const gpu::DeviceInfo& device, const MatmulArgs& args,
                                    const MatvecTuning& tuning, bool int8,
                                    const GpuWeight::Chunk& chunk, std::vector<KernelCall>& out) {
@@ -218,7 +236,10 @@ base::Result<void> describe_matvec(const gpu::DeviceInfo& device, const MatmulAr
   } else {
     bind_x(args, int8 && !tuning.own_int8, call);
   }
-  call.arena("B_Y", args.y);
+  if (args.handed && args.handed->norm_eps)
+    call.flag("X_SQUARES").real("EPS", *args.handed->norm_eps);
+  if (!args.hands || args.hands->gamma) call.arena("B_Y", args.y);
+  if (args.hands) bind_handover(args, call);
   if (int8 && tuning.own_int8) call.flag("X_PROLOGUE");
   call.number("WG", tuning.workgroup).number("LANES", tuning.lanes);
   call.number("PREFETCH", int8 && tuning.prefetch);
@@ -416,6 +437,17 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
   return tuning;
 }
 
+// A tuning as what is handed in and on needs it: bytes leave in whole units.
+MatmulTuning suited(const MatmulArgs& args, MatmulTuning tuning) {
+  MatvecTuning& matvec = tuning.matvec;
+  if (args.handed) matvec.own_int8 = false;
+  while (args.hands && args.hands->form == XForm::kInt8 &&
+         outputs_of(args, matvec) % quant::kUnit != 0) {
+    matvec.groups *= 2;
+  }
+  return tuning;
+}
+
 bool tuning_fits(const gpu::DeviceInfo& device, const MatmulArgs& args,
                  const MatmulTuning& tuning) {
   const gpu::Limits& limits = device.limits;
@@ -436,13 +468,14 @@ bool tuning_fits(const gpu::DeviceInfo& device, const MatmulArgs& args,
 }
 
 MatmulTuning chosen_tuning(const gpu::DeviceInfo& device, const MatmulArgs& args) {
-  const MatmulTuning portable = default_tuning(device, args);
+  const MatmulTuning portable = suited(args, default_tuning(device, args));
   // Products of several matrices are not tuned.
   if (args.profile == nullptr || args.parts) return portable;
   const std::string_view role = matmul_role(args, portable);
   const KnobValues* values = args.profile->find(matmul_key(args, role));
   MatmulTuning tuned = portable;
   if (values == nullptr || !write_knobs(matmul_knobs(role), *values, tuned)) return portable;
+  tuned = suited(args, tuned);
   return tuning_fits(device, args, tuned) ? tuned : portable;
 }
 
@@ -466,6 +499,44 @@ XForm matmul_x_form(const gpu::DeviceInfo& device, const MatmulArgs& args) {
 
 bool matmul_makes_norm(const gpu::DeviceInfo& device, const MatmulArgs& args) {
   return makes_norm(device, chosen_tuning(device, args));
+}
+
+std::optional<XForm> matmul_takes(const gpu::DeviceInfo& device, const MatmulArgs& args,
+                                  bool normed) {
+  const MatmulTuning tuning = chosen_tuning(device, args);
+  // Squares are summed by subgroups.
+  const bool sums = args.max_rows == 1 && device.subgroups && device.subgroup_min >= 8;
+  if (tuning.kernel != MatmulKernel::kMatvec || args.parts || args.x_stride != 0 ||
+      args.numerics != Numerics::kFast || (normed && !sums)) {
+    return std::nullopt;
+  }
+  if (uses_int8(args, tuning)) return XForm::kInt8;
+  return normed && args.weight.cols % (4 * quant::kGroupRows) == 0 ? std::optional(XForm::kPlain)
+                                                                   : std::nullopt;
+}
+
+bool matmul_hands(const gpu::DeviceInfo& device, const MatmulArgs& args, XForm form, bool normed) {
+  const bool gated = is_gated(args.epilogue);
+  const uint32_t n_out = gated ? args.weight.rows / 2 : args.weight.rows;
+  if (gated == normed || args.parts || args.y_column != 0 || args.y_stride != n_out) return false;
+  MatmulArgs handing = args;
+  handing.hands = Handover{{}, form, {}};
+  const MatmulTuning tuning = chosen_tuning(device, handing);
+  const uint32_t whole =
+      (form == XForm::kInt8 ? quant::kUnit : quant::kGroupRows) * (gated ? 2 : 1);
+  // An invocation hands four outputs.
+  const bool fours = outputs_of(handing, tuning.matvec) * tuning.matvec.columns <=
+                     quant::kGroupRows * tuning.matvec.workgroup;
+  return tuning.kernel == MatmulKernel::kMatvec && fours && tuning_fits(device, handing, tuning) &&
+         std::all_of(args.weight.chunks.begin(), args.weight.chunks.end(),
+                     [&](const GpuWeight::Chunk& chunk) { return chunk.n_rows % whole == 0; });
+}
+
+uint64_t matmul_handover_bytes(uint32_t cols, uint32_t max_rows, XForm form) {
+  // Plain: the elements, then the squares of each four.
+  const uint64_t bytes = form == XForm::kInt8 ? div_up(cols, quant::kUnit) * kBytesOfUnit
+                                              : uint64_t{cols} * (sizeof(float) + 1);
+  return (max_rows * bytes + 255) / 256 * 256;
 }
 
 base::Result<void> matmul_tuned(const gpu::DeviceInfo& device, const MatmulArgs& args,

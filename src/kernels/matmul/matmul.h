@@ -66,6 +66,24 @@ struct MatmulParts {
   std::optional<Slice> bias = {};
 };
 
+// What a product reads: x as it is (or makes of it itself), or a form that a call before it leaves.
+enum class XForm : uint8_t { kPlain, kInt8, kF16 };
+
+// What a product leaves for those after it, in the form that they read, so that none of them has to
+// make it: y itself, which a gated product then does not store, or, where a norm lies between,
+// y * gamma beside y, with the squares of y. The inverse root mean square commutes with products:
+// each reader takes it from the squares.
+struct Handover {
+  Slice x;                     // of matmul_handover_bytes()
+  XForm form = XForm::kInt8;   // kInt8, or kPlain after a norm
+  std::optional<Slice> gamma;  // of the norm
+};
+// x is what a product before left.
+struct HandedX {
+  XForm form = XForm::kInt8;
+  std::optional<float> norm_eps;  // of the norm between
+};
+
 struct MatmulArgs {
   std::string label;
   GpuWeight weight;
@@ -90,10 +108,11 @@ struct MatmulArgs {
   Slice scratch;              // of matmul_scratch_bytes(); unused when that is 0
   bool x_in_scratch = false;  // scratch already holds this x in its XForm from the call before (q,
                               // k and v of mixed types)
+  std::optional<HandedX> handed;  // only in a form that matmul_takes() names
+  std::optional<Handover> hands;  // only what matmul_hands() allows
 };
-// What a product reads: x as it is (or makes of it itself), or a form that a call before it leaves
-// in scratch. Products with one x share the scratch when they read the same form.
-enum class XForm : uint8_t { kPlain, kInt8, kF16 };
+// The form that a call before leaves in scratch; products with one x share it when they read the
+// same.
 XForm matmul_x_form(const gpu::DeviceInfo& device, const MatmulArgs& args);
 // Bytes of scratch the call needs (int8 activations, split-K partials); 0 when none.
 uint64_t matmul_scratch_bytes(const gpu::DeviceInfo& device, const MatmulArgs& args);
@@ -102,6 +121,12 @@ uint32_t matmul_tile_rows(uint32_t max_rows, uint32_t n_parts, uint32_t n_slots)
 constexpr uint32_t kMatvecRows = 16;  // batch classes above it run in tiles
 // Whether the product of these arguments can make its x from a norm's input (args.norm is ignored).
 bool matmul_makes_norm(const gpu::DeviceInfo& device, const MatmulArgs& args);
+// The form in which the product can take x from a product before, through a norm or not.
+std::optional<XForm> matmul_takes(const gpu::DeviceInfo& device, const MatmulArgs& args,
+                                  bool normed);
+// Whether the product can leave its result in this form.
+bool matmul_hands(const gpu::DeviceInfo& device, const MatmulArgs& args, XForm form, bool normed);
+uint64_t matmul_handover_bytes(uint32_t cols, uint32_t max_rows, XForm form);
 base::Result<void> matmul(const gpu::DeviceInfo& device, const MatmulArgs& args,
                           std::vector<KernelCall>& out);
 

@@ -162,6 +162,94 @@ void for_every_type(Run&& run) {
   }
 }
 
+// Two products in a row, the first handing over to the second, beside the same two apart.
+void check_handover(test::GpuHarness& gpu, quant::Type type, uint32_t mid, uint32_t max_rows,
+                    bool normed) {
+  CAPTURE(quant::info(type).name);
+  CAPTURE(max_rows);
+  CAPTURE(normed);
+  const uint32_t cols = blocks(type, 256), out = 72;
+  constexpr float kEps = 1e-5f;
+  const uint32_t first_rows = normed ? mid : 2 * mid;
+  const auto first_file = quant::random_rows(type, first_rows, cols, 1);
+  const auto second_file = quant::random_rows(type, out, mid, 2);
+  const std::vector<float> x = test::normal(size_t{max_rows} * cols, 3);
+  const std::vector<float> residual = test::normal(size_t{max_rows} * mid, 4);
+  const std::vector<float> gamma = test::normal(mid, 5);
+
+  MatmulArgs first;
+  first.label = "first";
+  first.weight = test::upload_weight(gpu, type, first_rows, cols, first_file, 0);
+  first.step = gpu.step(max_rows);
+  first.x = gpu.upload(x);
+  first.y = gpu.output(residual.size() * 4);
+  gpu.write(first.y, std::as_bytes(std::span(residual)));
+  first.y_stride = mid;
+  first.epilogue = normed ? Epilogue::kAdd : Epilogue::kSwiGlu;
+  first.numerics = Numerics::kFast;
+  first.max_rows = max_rows;
+  first.scratch = gpu.output(matmul_scratch_bytes(gpu.info(), first));
+  MatmulArgs second = first;
+  second.label = "second";
+  second.weight = test::upload_weight(gpu, type, out, mid, second_file, 0);
+  second.epilogue = Epilogue::kStore;
+  second.y_stride = out;
+  second.y = gpu.output(size_t{max_rows} * out * 4);
+  const auto form = matmul_takes(gpu.info(), second, normed);
+  if (!form) {
+    const bool is_block = quant::info(type).block_elements != 1;
+    CHECK_MESSAGE((normed || !is_block), "a product of bytes takes bytes");
+    return;
+  }
+  REQUIRE(matmul_hands(gpu.info(), first, *form, normed));
+  first.hands = Handover{gpu.output(matmul_handover_bytes(mid, max_rows, *form)), *form, {}};
+  if (normed) first.hands->gamma = gpu.upload(gamma);
+  second.x = first.hands->x;
+  second.handed = HandedX{*form, normed ? std::optional(kEps) : std::nullopt};
+  second.scratch = {};
+  std::vector<KernelCall> calls;
+  REQUIRE(matmul(gpu.info(), first, calls));
+  REQUIRE(matmul(gpu.info(), second, calls));
+  CHECK(calls.size() == (first.max_rows == 1 || quant::info(type).block_elements == 1 ? 2 : 3));
+  gpu.run(calls, {.n_tokens = max_rows, .n_outputs = max_rows});
+
+  const auto decoded = [&](const std::vector<std::byte>& file, size_t n) {
+    std::vector<float> weight(n);
+    quant::info(type).decode(file.data(), weight.data(), n);
+    return weight;
+  };
+  const auto product = [&](const std::vector<float>& weight, uint32_t rows, uint32_t columns,
+                           const std::vector<float>& in, std::vector<float>& y, Epilogue epilogue) {
+    matmul_ref({.weight = weight.data(),
+                .rows = rows,
+                .cols = columns,
+                .x = in.data(),
+                .y = y.data(),
+                .n_rows = max_rows,
+                .y_stride = static_cast<uint32_t>(y.size()) / max_rows,
+                .epilogue = epilogue});
+  };
+  const bool int8 = quant::info(type).block_elements != 1;
+  std::vector<float> rounded = x, middle = residual, wanted(size_t{max_rows} * out);
+  if (int8) round_to_int8(rounded);
+  product(decoded(first_file, size_t{first_rows} * cols), first_rows, cols, rounded, middle,
+          first.epilogue);
+  if (normed) CHECK(test::nmse(gpu.read<float>(first.y), middle) < 1e-10);
+  // The scale of the norm comes last, after the rounding.
+  std::vector<double> inverse(max_rows, 1.0);
+  for (uint32_t t = 0; normed && t < max_rows; ++t) {
+    double squares = 0;
+    for (uint32_t i = 0; i < mid; ++i) squares += double{middle[t * mid + i]} * middle[t * mid + i];
+    inverse[t] = 1 / std::sqrt(squares / mid + kEps);
+    for (uint32_t i = 0; i < mid; ++i) middle[t * mid + i] *= gamma[i];
+  }
+  if (int8) round_to_int8(middle);
+  for (size_t i = 0; i < middle.size(); ++i)
+    middle[i] = static_cast<float>(middle[i] * inverse[i / mid]);
+  product(decoded(second_file, size_t{out} * mid), out, mid, middle, wanted, Epilogue::kStore);
+  CHECK(test::nmse(gpu.read<float>(second.y), wanted) < (int8 ? 1e-6 : 1e-10));
+}
+
 }  // namespace
 
 TEST_CASE("gpu: mat-vec of one row is right for every type and odd numbers of weight rows") {
@@ -174,6 +262,21 @@ TEST_CASE("gpu: mat-vec of one row is right for every type and odd numbers of we
                  {.type = type, .rows = rows, .cols = blocks(type, cols), .numerics = numerics});
     }
   });
+}
+
+TEST_CASE("gpu: a product hands its result to the next one") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  for (const quant::Type type : {quant::Type::kF32, quant::Type::kF16, quant::Type::kQ4_0,
+                                 quant::Type::kQ4_K, quant::Type::kQ8_0, quant::Type::kIQ2_XS}) {
+    const uint32_t mid = blocks(type, 576);
+    check_handover(*gpu, type, mid, 1, /*normed=*/true);
+    for (const uint32_t max_rows : {1u, 4u, 16u})
+      check_handover(*gpu, type, mid, max_rows, /*normed=*/false);
+  }
+  MatmulArgs exact;
+  exact.weight = {quant::Type::kQ4_0, 64, 64, {}};
+  CHECK(!matmul_takes(gpu->info(), exact, /*normed=*/false));
 }
 
 TEST_CASE("gpu: a mat-vec that makes the norm of its input is right for every block type") {

@@ -2,14 +2,27 @@
 // A team of LANES invocations takes TEAM_GROUPS groups of four weight rows and walks over K together, a unit of 32 weights (or, for
 // float weights, one 16-byte vector) each; sums then go across the team. With B_X: products in f32. Otherwise in int8, with x as bytes
 // from scratch (B_X8) or made of B_X by the workgroup itself (X_PROLOGUE), which may also make x from what an RMS norm reads: x * gamma as
-// bytes, and the inverse of the root mean square on the sums, where it commutes with all else (B_GAMMA, EPS).
+// bytes, and the inverse of the root mean square on the sums, where it commutes with all else (B_GAMMA, EPS). With X_SQUARES a product
+// before has done all but that last (handover.wgsl), and with B_NEXT this one does it for those after.
 // Formula of a unit of row r: y[r] += s * sum(q * x) + m * sum(x), s and m once or for each half of the unit (quant/planes.wgsl).
 #include "common/step.wgsl"
 #include "quant/planes.wgsl"
 
 @group(0) @binding(B_W) var<storage, read> weights: array<vec4<u32>>;
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
+#ifdef B_Y
 @group(0) @binding(B_Y) var<storage, read_write> y: array<f32>;
+#endif
+#ifdef B_NEXT
+#if HANDS_BYTES
+@group(0) @binding(B_NEXT) var<storage, read_write> next: array<vec4<u32>>;
+#else
+@group(0) @binding(B_NEXT) var<storage, read_write> next: array<f32>;
+#endif
+#ifdef B_NEXT_GAMMA
+@group(0) @binding(B_NEXT_GAMMA) var<storage, read> next_gamma: array<vec4<f32>>;
+#endif
+#endif
 #ifdef B_GAMMA
 @group(0) @binding(B_GAMMA) var<storage, read> gamma: array<vec4<f32>>;
 #endif
@@ -37,10 +50,40 @@ var<workgroup> slot_groups: array<u32, SLOTS>;  // first group of each slot's pa
 #define X_UNIT_AT(u) UNIT_AT(u)
 #endif
 #include "matmul/epilogue.wgsl"
+#if SUBGROUPS && SUBGROUP_MIN >= 8
+#define EIGHTHS 1
+#include "matmul/eighths.wgsl"
+#else
+#define EIGHTHS 0
+#endif
 
 const TEAMS = WG / LANES;
 const WG_GROUPS = TEAMS * TEAM_GROUPS;
 const N_GROUPS = (ROWS + 3u) / 4u;
+#ifdef GATE
+const OUTPUTS = WG_GROUPS * 2u;  // of a workgroup and column of x
+const N_OUTPUTS = ROWS / 2u;
+#else
+const OUTPUTS = WG_GROUPS * 4u;
+const N_OUTPUTS = u32(ROWS);
+#endif
+// Every invocation finishes one output at most.
+#if defined(ADD) && COLUMNS == 1 && LANES >= 4 * TEAM_GROUPS
+#define EARLY_Y 1
+#else
+#define EARLY_Y 0
+#endif
+#ifdef B_NEXT
+#define RESULT(i) finished[i] =
+const FOURS = OUTPUTS * COLUMNS / 4u;
+var<workgroup> finished: array<f32, FOURS * 4u>;  // [column][output]
+fn finished_four(four: u32) -> vec4<f32> {
+  let i = four * 4u;
+  return vec4<f32>(finished[i], finished[i + 1u], finished[i + 2u], finished[i + 3u]);
+}
+#else
+#define RESULT(i)
+#endif
 
 #if SUBGROUPS && SUBGROUP_MIN > 0 && LANES >= SUBGROUP_MAX
 #define TEAM_OF_SUBGROUPS 1
@@ -51,13 +94,16 @@ var<workgroup> partial: array<vec4<f32>, WG / SUBGROUP_MIN * TEAM_GROUPS * COLUM
 var<workgroup> partial: array<vec4<f32>, WG * TEAM_GROUPS * COLUMNS>;
 #endif
 
+#if defined(B_GAMMA) || defined(X_SQUARES)
+#define NORMED 1
+var<workgroup> own_squares: array<f32, WG / SUBGROUP_MIN>;  // of each subgroup
+#else
+#define NORMED 0
+#endif
 #ifdef X_PROLOGUE
 // One row of x as bytes; the header is kept as scale and two sums of 16 bits to save room.
 var<workgroup> own_bytes: array<vec4<u32>, X_UNITS * 2u>;
 var<workgroup> own_scales: array<vec2<u32>, X_UNITS>;
-#ifdef B_GAMMA
-var<workgroup> own_squares: array<f32, WG / SUBGROUP_MIN>;
-#endif
 
 fn load_bytes(m: u32, u: u32) -> Bytes {
   let h = own_scales[u];
@@ -69,7 +115,7 @@ fn own_scale(scale: f32, low: i32, high: i32) -> vec2<u32> {
 }
 #endif
 
-#if TEAM_OF_SUBGROUPS || defined(B_GAMMA)
+#if TEAM_OF_SUBGROUPS || NORMED
 #define LANE_BUILTINS , @builtin(subgroup_size) lane_count: u32, @builtin(subgroup_invocation_id) lane: u32
 #else
 #define LANE_BUILTINS
@@ -113,6 +159,17 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #endfor
 #endfor
 
+  // What the end needs is on its way from the start.
+  let first_output = wg_first * (OUTPUTS / WG_GROUPS);
+#if EARLY_Y
+  let own_y = y_before(min(m_first, m_count - 1u), min(first_output + local, N_OUTPUTS - 1u));
+#endif
+#ifdef B_NEXT
+  let own_four = min(local, FOURS - 1u);
+#ifdef B_NEXT_GAMMA
+  let own_gamma = next_gamma[(Y_COLUMN + min(first_output + own_four * 4u, N_OUTPUTS - 4u)) / 4u];
+#endif
+#endif
 #ifdef SUM_SLOTS
   for (var s = local; s < SLOTS; s += WG) {
     let part = part_of(m_0 + s);
@@ -133,6 +190,17 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   workgroupBarrier();
 #endif
 
+#ifdef X_SQUARES
+  // Summed while the weights are on their way.
+  var squares = 0.0;
+#ifdef B_X8
+  for (var u = local; u < UNITS; u += WG) { squares += bitcast<f32>(x8[x8_header(0u, u)].w); }
+#else
+  for (var i = local; i < COLS / 16u; i += WG) { squares += dot(x[COLS / 4u + i], vec4<f32>(1.0)); }
+#endif
+  let subgroup_squares = subgroupAdd(squares);
+  if (lane == 0u) { own_squares[local / lane_count] = subgroup_squares; }
+#endif
 #if WEIGHT_FLOAT
 #include "matmul/matvec_float.wgsl"
 #elif defined(B_X) && !defined(X_PROLOGUE)
@@ -170,17 +238,12 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let parts = u32(LANES);  // the first of them holds the sum
 #endif
 
-#ifdef B_GAMMA
+#if NORMED
   var squares_sum = 0.0;
   for (var i = 0u; i < WG / lane_count; i++) { squares_sum += own_squares[i]; }
   let inverse_rms = inverseSqrt(squares_sum / f32(COLS) + EPS);
 #else
   const inverse_rms = 1.0;
-#endif
-#ifdef GATE
-  const OUTPUTS = WG_GROUPS * 2u;
-#else
-  const OUTPUTS = WG_GROUPS * 4u;
 #endif
   for (var i = local; i < OUTPUTS * COLUMNS; i += WG) {
     let c = i / OUTPUTS;
@@ -188,14 +251,23 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     if (m_first + c >= m_count) { continue; }
 #ifdef GATE
     let group = o / 4u * 2u;
-    if ((wg_first + group) * 4u < ROWS) {
-      finish_gated(m_first + c, wg_first * 2u + o, team_sum(group, c, parts)[o % 4u] * inverse_rms,
-                   team_sum(group + 1u, c, parts)[o % 4u] * inverse_rms);
+    if (first_output + o < N_OUTPUTS) {
+      RESULT(i) finish_gated(m_first + c, first_output + o, team_sum(group, c, parts)[o % 4u] * inverse_rms,
+                             team_sum(group + 1u, c, parts)[o % 4u] * inverse_rms);
     }
 #else
-    if (wg_first * 4u + o < ROWS) { finish(m_first + c, wg_first * 4u + o, team_sum(o / 4u, c, parts)[o % 4u] * inverse_rms); }
+    let sum = team_sum(o / 4u, c, parts)[o % 4u] * inverse_rms;
+#if EARLY_Y
+    if (first_output + o < N_OUTPUTS) { RESULT(i) finish_onto(m_first, first_output + o, sum, own_y); }
+#else
+    if (first_output + o < N_OUTPUTS) { RESULT(i) finish(m_first + c, first_output + o, sum); }
+#endif
 #endif
   }
+#ifdef B_NEXT
+  workgroupBarrier();
+#include "matmul/handover.wgsl"
+#endif
 }
 
 // The four sums of a group of the workgroup.

@@ -1,11 +1,18 @@
-  // Block types, int8 activations: eight dp4a a unit, row and column. With PREFETCH the weights of the next turn are on their way before
-  // those of this one are used, the first ones since before x was made bytes; the last turn reads the last unit once more, which costs
-  // nothing.
+  // Block types, int8 activations: eight dp4a a unit, row and column. With PREFETCH the weights of the next turn, and x where it
+  // lies in scratch, are on their way before those of this one are used, the first weights since before x was made bytes; the last turn
+  // reads the last unit once more, which costs nothing.
+#if PREFETCH && defined(B_X8) && COLUMNS == 1
+#define X_PREFETCH 1
+  var next_x = load_bytes(m_0, min(team_lane, X_UNITS - 1u));
+#endif
   for (var u = team_lane; u < X_UNITS; u += LANES) {
 #if defined(SUM_SLOTS) && CHUNKED
     if (slot_groups[u / UNITS] == OUTSIDE) { continue; }
 #endif
-#if COLUMNS == 1
+#ifdef X_PREFETCH
+    let x_0 = next_x;
+    next_x = load_bytes(m_0, min(u + LANES, X_UNITS - 1u));
+#elif COLUMNS == 1
     let x_0 = load_bytes(X_ROW_AT(m_0, u), X_UNIT_AT(u));
 #endif
 #for gi in 0..TEAM_GROUPS
@@ -36,7 +43,7 @@
 #endfor
         acc_##gi##_##c += vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) * (x_##c.h.x * vec4<f32>(sum_0, sum_1, sum_2, sum_3));
 #if WEIGHT_MIN
-        acc_##gi##_##c += vec4<f32>(w_0.m.x, w_1.m.x, w_2.m.x, w_3.m.x) * x_##c.h.w;
+        acc_##gi##_##c += vec4<f32>(w_0.m.x, w_1.m.x, w_2.m.x, w_3.m.x) * (x_##c.h.y + x_##c.h.z);
 #endif
 #else
 #for r in 0..4

@@ -1,7 +1,6 @@
   // Row m_0 of x as bytes into own_bytes and own_scales.
-#if SUBGROUPS && SUBGROUP_MIN >= 8
-  // Eight neighbouring invocations make a unit, four elements each, so that x is read in order. Units beyond the last are made
-  // again and not kept.
+#if EIGHTHS
+  // Units beyond the last are made again and not kept.
 #ifdef B_GAMMA
   var squares = 0.0;
 #endif
@@ -16,18 +15,9 @@
 #else
     let v = plain;
 #endif
-    let a = abs(v);
-    var largest = max(max(a.x, a.y), max(a.z, a.w));
-    largest = max(largest, subgroupShuffleXor(largest, 1u));
-    largest = max(largest, subgroupShuffleXor(largest, 2u));
-    largest = max(largest, subgroupShuffleXor(largest, 4u));
-    let word = to_bytes(v, inverse_of_scale(largest));
-    // In the first invocation of each half: its four words in order.
-    let words = vec4<u32>(word, subgroupShuffleXor(word, 1u), subgroupShuffleXor(word, 2u), subgroupShuffleXor(word, 3u));
-    let sum = sum_of_bytes(words);
-    let high_sum = subgroupShuffleXor(sum, 4u);
-    if (u < X_UNITS && part % 4u == 0u) { own_bytes[part / 4u * X_UNITS + u] = words; }
-    if (u < X_UNITS && part == 0u) { own_scales[u] = own_scale(largest / 127.0, sum, high_sum); }
+    let eighth = eighth_of_unit(v);
+    if (u < X_UNITS && part % 4u == 0u) { own_bytes[part / 4u * X_UNITS + u] = eighth.words; }
+    if (u < X_UNITS && part == 0u) { own_scales[u] = own_scale(eighth.scale, eighth.sums.x, eighth.sums.y); }
   }
 #ifdef B_GAMMA
   let subgroup_squares = subgroupAdd(squares);

@@ -42,12 +42,13 @@ fn main(@builtin(local_invocation_index) local: u32) {
   if (lane == 0u) {
     seen[output] = select(0u, next + 1u, output < n_outputs);
   }
+  let chosen = step[STEP_CHOICES];
   // Everything is read before anything is written.
   workgroupBarrier();
   storageBarrier();
   if (lane == 0u && output < n_outputs) {
     let id = best[local].y;
-    ids[output] = id;
+    ids[chosen % CHOSEN_STEPS * MAX_ROWS + output] = id;
     step[STEP_TOKENS + output] = id;
     step[STEP_POSITIONS + output] = next;
     step[STEP_SEQUENCES + output] = sequence;
@@ -62,5 +63,6 @@ fn main(@builtin(local_invocation_index) local: u32) {
     let wanted = select((most + SPLIT_TOKENS - 1u) / SPLIT_TOKENS, 1u, most <= WHOLE_TOKENS);
     step[STEP_SPLIT_COUNT] = min(wanted, max(step[STEP_SPLIT_LIMIT], 1u));
     step[STEP_TOKEN_COUNT] = n_outputs;
+    step[STEP_CHOICES] = chosen + 1u;
   }
 }

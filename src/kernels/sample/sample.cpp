@@ -125,6 +125,7 @@ base::Result<void> sample(const gpu::DeviceInfo&, const SampleArgs& args,
       .number("PARTS", chunks)
       .number("CONTEXT", args.context)
       .number("MAX_ROWS", kMaxBatch)
+      .number("CHOSEN_STEPS", kChosenSteps)
       .number("WG", kWorkgroup)
       .number("WHOLE_TOKENS", kWholeTokens)
       .number("SPLIT_TOKENS", kSplitTokens)

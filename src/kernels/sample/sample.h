@@ -3,7 +3,8 @@
 //   scan     bias and penalties, keys, the largest key of each group of ids
 //   cut      the threshold of top-k and top-p; left out when no row has one (StepShape::cuts)
 //   draw     the best score of each chunk of ids
-//   advance  the best of all is the id: ids[i], the next step's row i, and part of the history
+//   advance  the best of all is the id: ids[step[kStepChoices] % kChosenSteps][i], the next step's
+//            row i, and part of the history
 // ids are those of the step's outputs, in their order; the logits are overwritten.
 #pragma once
 
@@ -15,7 +16,8 @@
 
 namespace puna::kernels {
 
-constexpr uint32_t kMaxBatch = 16;        // rows of the largest decode class
+constexpr uint32_t kMaxBatch = 16;    // rows of the largest decode class
+constexpr uint32_t kChosenSteps = 8;  // steps whose ids are kept, so that they are read together
 constexpr uint32_t kMaxVocab = 1u << 19;  // that sums of the cut have room for
 
 // Layout of the sampling buffer: SampleRow[kMaxBatch], by output, then pairs (id, f32 value)
@@ -34,7 +36,7 @@ struct SampleArgs {
   Slice history = {};   // u32 [n_sequences, context]: tokens by sequence and position; read within
                         // the windows of penalties
   Slice logits = {};    // [n_outputs, vocab] f32
-  Slice ids = {};       // u32 [kMaxBatch]
+  Slice ids = {};       // u32 [kChosenSteps][kMaxBatch]
   Slice scratch = {};   // of sample_scratch_bytes()
   uint32_t vocab = 0;
   uint32_t context = 0;

@@ -33,7 +33,7 @@ class Choice {
     args_.sampling = gpu.upload(words);
     args_.history = gpu.upload(std::vector<uint32_t>(size_t{n} * kContext));
     args_.logits = gpu.upload(std::vector<float>(size_t{n} * vocab));
-    args_.ids = gpu.output(kMaxBatch * sizeof(uint32_t));
+    args_.ids = gpu.output(kChosenSteps * kMaxBatch * sizeof(uint32_t));
     args_.scratch = gpu.output(sample_scratch_bytes(args_));
     REQUIRE(sample(gpu.info(), args_, calls_));
   }
@@ -189,6 +189,8 @@ TEST_CASE("a choice makes the next step: one row an output, in its place, with t
       step[kStepTokenCount] = 7;
       step[kStepOutputCount] = 3;
       step[kStepSplitLimit] = limit;
+      const uint32_t n_chosen = position;
+      step[kStepChoices] = n_chosen;
       const uint32_t rows[] = {2, 3, 6}, sequences[] = {4, 1, 0};
       for (uint32_t i = 0; i < 3; ++i) {
         step[kStepOutputRows + i] = rows[i];
@@ -211,7 +213,7 @@ TEST_CASE("a choice makes the next step: one row an output, in its place, with t
       args.sampling = gpu->upload(words);
       args.history = gpu->upload(history);
       args.logits = gpu->upload(logits);
-      args.ids = gpu->output(kMaxBatch * sizeof(uint32_t));
+      args.ids = gpu->output(kChosenSteps * kMaxBatch * sizeof(uint32_t));
       args.scratch = gpu->output(sample_scratch_bytes(args));
       std::vector<KernelCall> calls;
       REQUIRE(sample(gpu->info(), args, calls));
@@ -226,9 +228,13 @@ TEST_CASE("a choice makes the next step: one row an output, in its place, with t
         want[kStepOutputRows + i] = i;
         history[sequences[i] * kContext + position + 5 * i + 1] = 100 * i + 5;
       }
+      want[kStepChoices] = n_chosen + 1;
       want[kStepSplitCount] = attention_splits(limit, position + 12).n_splits;
       CHECK(gpu->read<uint32_t>(args.step) == want);
       CHECK(gpu->read<uint32_t>(args.history) == history);
+      const auto ids = gpu->read<uint32_t>(args.ids);
+      for (uint32_t i = 0; i < 3; ++i)
+        CHECK(ids[n_chosen % kChosenSteps * kMaxBatch + i] == 100 * i + 5);
     }
   }
 }

@@ -387,7 +387,7 @@ class GpuBackend : public SelftestBackend {
     PUNA_TRY(a.sampling, bench.upload(std::span<const uint32_t>(words)));
     PUNA_TRY(a.history, bench.upload(std::span<const uint32_t>(history)));
     PUNA_TRY(a.logits, bench.upload(logits));
-    PUNA_TRY(a.ids, bench.output(kMaxBatch));
+    PUNA_TRY(a.ids, bench.output(kChosenSteps * kMaxBatch));
     PUNA_TRY(a.scratch, bench.output(sample_scratch_bytes(a) / 4));
     std::vector<KernelCall> calls;
     PUNA_TRY(kernels::sample(device_.info(), a, calls));

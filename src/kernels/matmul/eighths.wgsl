@@ -1,0 +1,17 @@
+// A unit of x as bytes by eight neighbouring invocations, four elements each, so that x is read in order. All of a subgroup call it.
+struct Eighth {
+  words: vec4<u32>,  // in the first invocation of each half: its four words in order
+  scale: f32,
+  sums: vec2<i32>,  // in the first invocation: of the halves
+}
+fn eighth_of_unit(v: vec4<f32>) -> Eighth {
+  let a = abs(v);
+  var largest = max(max(a.x, a.y), max(a.z, a.w));
+  largest = max(largest, subgroupShuffleXor(largest, 1u));
+  largest = max(largest, subgroupShuffleXor(largest, 2u));
+  largest = max(largest, subgroupShuffleXor(largest, 4u));
+  let word = to_bytes(v, inverse_of_scale(largest));
+  let words = vec4<u32>(word, subgroupShuffleXor(word, 1u), subgroupShuffleXor(word, 2u), subgroupShuffleXor(word, 3u));
+  let sum = sum_of_bytes(words);
+  return Eighth(words, largest / 127.0, vec2<i32>(sum, subgroupShuffleXor(sum, 4u)));
+}
