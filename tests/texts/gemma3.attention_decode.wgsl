@@ -19,6 +19,7 @@ const STEP_OUTPUT_COUNT = 1u;
 const STEP_SPLIT_COUNT = 2u;
 const STEP_SPLIT_TOKENS = 3u;
 const STEP_SPLIT_LIMIT = 4u;
+const STEP_CHOICES = 5u;
 const STEP_TOKENS = 16u;
 const STEP_POSITIONS = 528u;
 const STEP_SEQUENCES = 1040u;
@@ -53,14 +54,23 @@ fn halves(w: vec2<u32>) -> vec4<f32> {
   return vec4<f32>(unpack2x16float(w.x), unpack2x16float(w.y));
 }
 
-fn k_unit(row: u32, unit: u32) -> Unit {
+// A unit as it lies in the cache: its words and, of block types, the word with its scale.
+
+fn fetch_k(row: u32, unit: u32) -> Unit {
   let i = (row * (16 / 8) + unit) * 2u;
   return Unit(k_cache[i], k_cache[i + 1u]);
 }
-fn v_unit(row: u32, unit: u32) -> Unit {
+fn fetch_v(row: u32, unit: u32) -> Unit {
   let i = (row * (16 / 8) + unit) * 2u;
   return Unit(v_cache[i], v_cache[i + 1u]);
 }
+
+fn decoded(w: Unit, unit: u32) -> Unit {
+  return w;
+}
+
+fn k_unit(row: u32, unit: u32) -> Unit { return decoded(fetch_k(row, unit), unit); }
+fn v_unit(row: u32, unit: u32) -> Unit { return decoded(fetch_v(row, unit), unit); }
 
 @group(0) @binding(0) var<storage, read> step: array<u32>;
 @group(0) @binding(1) var<storage, read> pages: array<u32>;
@@ -112,6 +122,14 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let group = local / 2;
   let lane = local % 2;
 
+  let kept = last;
+  // Keys beyond the end repeat the last one and count for nothing.
+  let end = max(kept, 1u) - 1u;
+  let row_0 = kv_row(pages[table + min(first + 0 * (128 / 2) + group, end) / PAGE_TOKENS], 2, kv_head, min(first + 0 * (128 / 2) + group, end));
+  var next_page_0 = pages[table + min(first + (0 + 1) * (128 / 2) + group, end) / PAGE_TOKENS];
+  var next_k_0_0 = fetch_k(row_0, min(lane + 0 * 2, (16 / 8) - 1u));
+  var next_v_0_0 = fetch_v(row_0, min(lane + 0 * 2, (16 / 8) - 1u));
+
   let unit_0 = min(lane + 0 * 2, (16 / 8) - 1u);
   let in_head_0 = lane + 0 * 2 < (16 / 8);
   let head_0 = kv_head * 2 + min(chunk * 2 + 0, 2 - 1u);
@@ -127,14 +145,15 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   var low_1_0 = vec4<f32>();
   var high_1_0 = vec4<f32>();
 
-  let kept = last;
   for (var base = first; base < kept; base += (128 / 2) * 1) {
-    // Keys beyond the end repeat the last one and count for nothing.
     let key_0 = base + 0 * (128 / 2) + group;
-    let position_0 = min(key_0, kept - 1u);
-    let row_0 = kv_row(pages[table + position_0 / PAGE_TOKENS], 2, kv_head, position_0);
-    let k_0_0 = k_unit(row_0, unit_0);
-    let v_0_0 = v_unit(row_0, unit_0);
+    let k_0_0 = decoded(next_k_0_0, unit_0);
+    let raw_v_0_0 = next_v_0_0;
+    // The next turn's are on their way before this turn's are used, and the page after them.
+    let row_0 = kv_row(next_page_0, 2, kv_head, min(key_0 + (128 / 2) * 1, end));
+    next_page_0 = pages[table + min(key_0 + 2u * (128 / 2) * 1, end) / PAGE_TOKENS];
+    next_k_0_0 = fetch_k(row_0, unit_0);
+    next_v_0_0 = fetch_v(row_0, unit_0);
     var score_0_0 = 0.0;
     score_0_0 += dot(q_0_0.low, k_0_0.low) + dot(q_0_0.high, k_0_0.high);
     var score_0_1 = 0.0;
@@ -164,6 +183,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       high_0_0 *= shrink;
       let weight_0 = select(0.0, exp(score_0_0 - highest), key_0 < kept);
       sum_0 += weight_0;
+      let v_0_0 = decoded(raw_v_0_0, unit_0);
       low_0_0 += weight_0 * v_0_0.low;
       high_0_0 += weight_0 * v_0_0.high;
     }
@@ -177,6 +197,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       high_1_0 *= shrink;
       let weight_0 = select(0.0, exp(score_0_1 - highest), key_0 < kept);
       sum_1 += weight_0;
+      let v_0_0 = decoded(raw_v_0_0, unit_0);
       low_1_0 += weight_0 * v_0_0.low;
       high_1_0 += weight_0 * v_0_0.high;
     }

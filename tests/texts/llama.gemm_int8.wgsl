@@ -16,6 +16,7 @@ const STEP_OUTPUT_COUNT = 1u;
 const STEP_SPLIT_COUNT = 2u;
 const STEP_SPLIT_TOKENS = 3u;
 const STEP_SPLIT_LIMIT = 4u;
+const STEP_CHOICES = 5u;
 const STEP_TOKENS = 16u;
 const STEP_POSITIONS = 528u;
 const STEP_SEQUENCES = 1040u;
@@ -126,9 +127,9 @@ fn decode_unit(row : u32, u : u32) -> array<vec4<f32>, 8> {
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;
 // Activations as the products read them. Includer: COLS, UNITS, and X_STRIDE where rows of x are further apart. B_X binds them as f32,
 // B_X8 as the scratch of X8_ROWS rows that quantize.wgsl writes:
-//   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and of
-//   both. x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the rows lie innermost instead, for tiles:
-//   [unit][half][row], then [unit][row].
+//   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and what
+//   a norm needs to know of the unit (handover.wgsl). x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the
+//   rows lie innermost instead, for tiles: [unit][half][row], then [unit][row].
 
 @group(0) @binding(2) var<storage, read_write> x8: array<vec4<u32>>;
 
@@ -159,8 +160,31 @@ fn dot32(a_lo: vec4<u32>, a_hi: vec4<u32>, b_lo: vec4<u32>, b_hi: vec4<u32>) -> 
   return bitcast<f32>(chain16(chain16(SUM_BITS, a_lo, b_lo), a_hi, b_hi)) - SUM_FLOAT;
 }
 
+fn to_bytes(v: vec4<f32>, inverse: f32) -> u32 { return pack4xI8(vec4<i32>(round(v * inverse))); }
+// Below the bound 127 / largest is not finite; such a unit counts as zero.
+fn inverse_of_scale(largest: f32) -> f32 { return select(0.0, 127.0 / largest, largest > 1e-36); }
+fn sum_of_bytes(v: vec4<u32>) -> i32 {
+  let ones = 0x01010101u;
+  return dot4I8Packed(v.x, ones) + dot4I8Packed(v.y, ones) + dot4I8Packed(v.z, ones) + dot4I8Packed(v.w, ones);
+}
+fn quantize(v: array<vec4<f32>, 8>) -> Quantized {
+  var a = abs(v[0]);
+  a = max(a, abs(v[1]));
+  a = max(a, abs(v[2]));
+  a = max(a, abs(v[3]));
+  a = max(a, abs(v[4]));
+  a = max(a, abs(v[5]));
+  a = max(a, abs(v[6]));
+  a = max(a, abs(v[7]));
+  let largest = max(max(a.x, a.y), max(a.z, a.w));
+  let inverse = inverse_of_scale(largest);
+  let lo = vec4<u32>(to_bytes(v[0], inverse), to_bytes(v[1], inverse), to_bytes(v[2], inverse), to_bytes(v[3], inverse));
+  let hi = vec4<u32>(to_bytes(v[4], inverse), to_bytes(v[5], inverse), to_bytes(v[6], inverse), to_bytes(v[7], inverse));
+  return Quantized(lo, hi, largest / 127.0, vec2<i32>(sum_of_bytes(lo), sum_of_bytes(hi)));
+}
+
 fn bytes_header(scale: f32, sums: vec2<i32>) -> vec4<f32> {
-  return scale * vec4<f32>(1.0, f32(sums.x), f32(sums.y), f32(sums.x + sums.y));
+  return vec4<f32>(scale * vec3<f32>(1.0, f32(sums.x), f32(sums.y)), 0.0);
 }
 
 // Where the halves of a unit and its header lie.
@@ -172,7 +196,8 @@ fn load_bytes(m: u32, u: u32) -> Bytes {
 }
 // Which rows of x, y and W the rows of a tile stand for.
 // What happens to a product before it is stored: y[m, Y_COLUMN + i], rows of Y_STRIDE. First PRODUCT_SCALE * (product + bias), where
-// they are given; then ADD, CAP (a softcap), ACTIVATION, GATE (the activation of a gated pair, without bias), or nothing.
+// they are given; then ADD, CAP (a softcap), ACTIVATION, GATE (the activation of a gated pair, without bias), or nothing. The functions
+// return what y is then.
 // Functions that WGSL leaves imprecise or whose overflow it leaves open, written out. All are right to about 1e-7.
 
 // 1 / (1 + exp(-z)); the bound keeps exp finite.
@@ -219,10 +244,19 @@ fn relu_squared(v: f32) -> f32 {
   return positive * positive;
 }
 
-fn finish(m: u32, i: u32, product: f32) {
+fn y_before(m: u32, i: u32) -> f32 { return y[m * 256u + 0u + i]; }
+
+fn finish(m: u32, i: u32, product: f32) -> f32 {
+  return finish_onto(m, i, product, y_before(m, i));
+}
+
+// `before` is what ADD adds to.
+fn finish_onto(m: u32, i: u32, product: f32, before: f32) -> f32 {
   let at = m * 256u + 0u + i;
   let value = (product);
-  y[at] += value;
+  let result = before + value;
+  y[at] = result;
+  return result;
 }
 
 const WG = 8u * 8;

@@ -3,7 +3,8 @@ enable f16;
 // A team of LANES invocations takes TEAM_GROUPS groups of four weight rows and walks over K together, a unit of 32 weights (or, for
 // float weights, one 16-byte vector) each; sums then go across the team. With B_X: products in f32. Otherwise in int8, with x as bytes
 // from scratch (B_X8) or made of B_X by the workgroup itself (X_PROLOGUE), which may also make x from what an RMS norm reads: x * gamma as
-// bytes, and the inverse of the root mean square on the sums, where it commutes with all else (B_GAMMA, EPS).
+// bytes, and the inverse of the root mean square on the sums, where it commutes with all else (B_GAMMA, EPS). With X_SQUARES a product
+// before has done all but that last (handover.wgsl), and with B_NEXT this one does it for those after.
 // Formula of a unit of row r: y[r] += s * sum(q * x) + m * sum(x), s and m once or for each half of the unit (quant/planes.wgsl).
 // The step buffer and the KV cache as kernels read them; step.h describes both, step_test.cpp keeps the numbers equal.
 const MAX_STEP_TOKENS = 512u;
@@ -15,6 +16,7 @@ const STEP_OUTPUT_COUNT = 1u;
 const STEP_SPLIT_COUNT = 2u;
 const STEP_SPLIT_TOKENS = 3u;
 const STEP_SPLIT_LIMIT = 4u;
+const STEP_CHOICES = 5u;
 const STEP_TOKENS = 16u;
 const STEP_POSITIONS = 528u;
 const STEP_SEQUENCES = 1040u;
@@ -125,11 +127,11 @@ fn decode_unit(row : u32, u : u32) -> array<vec4<f32>, 8> {
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;
 // Activations as the products read them. Includer: COLS, UNITS, and X_STRIDE where rows of x are further apart. B_X binds them as f32,
 // B_X8 as the scratch of X8_ROWS rows that quantize.wgsl writes:
-//   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and of
-//   both. x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the rows lie innermost instead, for tiles:
-//   [unit][half][row], then [unit][row].
+//   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and what
+//   a norm needs to know of the unit (handover.wgsl). x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the
+//   rows lie innermost instead, for tiles: [unit][half][row], then [unit][row].
 
-@group(0) @binding(2) var<storage, read_write> x: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> x8: array<vec4<u32>>;
 
 // A unit of x as the products use it.
 struct Bytes {
@@ -158,11 +160,6 @@ fn dot32(a_lo: vec4<u32>, a_hi: vec4<u32>, b_lo: vec4<u32>, b_hi: vec4<u32>) -> 
   return bitcast<f32>(chain16(chain16(SUM_BITS, a_lo, b_lo), a_hi, b_hi)) - SUM_FLOAT;
 }
 
-// Elements e .. e + 3 of row m, zeros from COLS on; e is a multiple of 4.
-fn load_x(m: u32, e: u32) -> vec4<f32> {
-  return x[(m * 256u + e) / 4u];
-}
-
 fn to_bytes(v: vec4<f32>, inverse: f32) -> u32 { return pack4xI8(vec4<i32>(round(v * inverse))); }
 // Below the bound 127 / largest is not finite; such a unit counts as zero.
 fn inverse_of_scale(largest: f32) -> f32 { return select(0.0, 127.0 / largest, largest > 1e-36); }
@@ -170,31 +167,36 @@ fn sum_of_bytes(v: vec4<u32>) -> i32 {
   let ones = 0x01010101u;
   return dot4I8Packed(v.x, ones) + dot4I8Packed(v.y, ones) + dot4I8Packed(v.z, ones) + dot4I8Packed(v.w, ones);
 }
-
-// A unit of row m as bytes.
-fn quantize_x(m: u32, u: u32) -> Quantized {
-  let v0 = load_x(m, u * 32u + 4u * 0);
-  let v1 = load_x(m, u * 32u + 4u * 1);
-  let v2 = load_x(m, u * 32u + 4u * 2);
-  let v3 = load_x(m, u * 32u + 4u * 3);
-  let v4 = load_x(m, u * 32u + 4u * 4);
-  let v5 = load_x(m, u * 32u + 4u * 5);
-  let v6 = load_x(m, u * 32u + 4u * 6);
-  let v7 = load_x(m, u * 32u + 4u * 7);
-  let a = max(max(max(abs(v0), abs(v1)), max(abs(v2), abs(v3))), max(max(abs(v4), abs(v5)), max(abs(v6), abs(v7))));
+fn quantize(v: array<vec4<f32>, 8>) -> Quantized {
+  var a = abs(v[0]);
+  a = max(a, abs(v[1]));
+  a = max(a, abs(v[2]));
+  a = max(a, abs(v[3]));
+  a = max(a, abs(v[4]));
+  a = max(a, abs(v[5]));
+  a = max(a, abs(v[6]));
+  a = max(a, abs(v[7]));
   let largest = max(max(a.x, a.y), max(a.z, a.w));
   let inverse = inverse_of_scale(largest);
-  let lo = vec4<u32>(to_bytes(v0, inverse), to_bytes(v1, inverse), to_bytes(v2, inverse), to_bytes(v3, inverse));
-  let hi = vec4<u32>(to_bytes(v4, inverse), to_bytes(v5, inverse), to_bytes(v6, inverse), to_bytes(v7, inverse));
+  let lo = vec4<u32>(to_bytes(v[0], inverse), to_bytes(v[1], inverse), to_bytes(v[2], inverse), to_bytes(v[3], inverse));
+  let hi = vec4<u32>(to_bytes(v[4], inverse), to_bytes(v[5], inverse), to_bytes(v[6], inverse), to_bytes(v[7], inverse));
   return Quantized(lo, hi, largest / 127.0, vec2<i32>(sum_of_bytes(lo), sum_of_bytes(hi)));
 }
 
 fn bytes_header(scale: f32, sums: vec2<i32>) -> vec4<f32> {
-  return scale * vec4<f32>(1.0, f32(sums.x), f32(sums.y), f32(sums.x + sums.y));
+  return vec4<f32>(scale * vec3<f32>(1.0, f32(sums.x), f32(sums.y)), 0.0);
 }
 
+// Where the halves of a unit and its header lie.
+fn x8_half(m: u32, u: u32, half: u32) -> u32 { return (m * 2u + half) * 8u + u; }
+fn x8_header(m: u32, u: u32) -> u32 { return (1u * 2u + m) * 8u + u; }
+
+fn load_bytes(m: u32, u: u32) -> Bytes {
+  return Bytes(x8[x8_half(m, u, 0u)], x8[x8_half(m, u, 1u)], bitcast<vec4<f32>>(x8[x8_header(m, u)]));
+}
 // What happens to a product before it is stored: y[m, Y_COLUMN + i], rows of Y_STRIDE. First PRODUCT_SCALE * (product + bias), where
-// they are given; then ADD, CAP (a softcap), ACTIVATION, GATE (the activation of a gated pair, without bias), or nothing.
+// they are given; then ADD, CAP (a softcap), ACTIVATION, GATE (the activation of a gated pair, without bias), or nothing. The functions
+// return what y is then.
 // Functions that WGSL leaves imprecise or whose overflow it leaves open, written out. All are right to about 1e-7.
 
 // 1 / (1 + exp(-z)); the bound keeps exp finite.
@@ -241,31 +243,47 @@ fn relu_squared(v: f32) -> f32 {
   return positive * positive;
 }
 
-fn finish(m: u32, i: u32, product: f32) {
+fn y_before(m: u32, i: u32) -> f32 { return y[m * 256u + 0u + i]; }
+
+fn finish(m: u32, i: u32, product: f32) -> f32 {
+  return finish_onto(m, i, product, y_before(m, i));
+}
+
+// `before` is what ADD adds to.
+fn finish_onto(m: u32, i: u32, product: f32, before: f32) -> f32 {
   let at = m * 256u + 0u + i;
   let value = (product);
-  y[at] += value;
+  let result = before + value;
+  y[at] = result;
+  return result;
+}
+// A unit of x as bytes by eight neighbouring invocations, four elements each, so that x is read in order. All of a subgroup call it.
+struct Eighth {
+  words: vec4<u32>,  // in the first invocation of each half: its four words in order
+  scale: f32,
+  sums: vec2<i32>,  // in the first invocation: of the halves
+}
+fn eighth_of_unit(v: vec4<f32>) -> Eighth {
+  let a = abs(v);
+  var largest = max(max(a.x, a.y), max(a.z, a.w));
+  largest = max(largest, subgroupShuffleXor(largest, 1u));
+  largest = max(largest, subgroupShuffleXor(largest, 2u));
+  largest = max(largest, subgroupShuffleXor(largest, 4u));
+  let word = to_bytes(v, inverse_of_scale(largest));
+  let words = vec4<u32>(word, subgroupShuffleXor(word, 1u), subgroupShuffleXor(word, 2u), subgroupShuffleXor(word, 3u));
+  let sum = sum_of_bytes(words);
+  return Eighth(words, largest / 127.0, vec2<i32>(sum, subgroupShuffleXor(sum, 4u)));
 }
 
 const TEAMS = 256 / 32;
 const WG_GROUPS = TEAMS * 1;
 const N_GROUPS = (256u + 3u) / 4u;
+const OUTPUTS = WG_GROUPS * 4u;
+const N_OUTPUTS = u32(256u);
+// Every invocation finishes one output at most.
 
 // [subgroup][group of the team][column], four rows each
 var<workgroup> partial: array<vec4<f32>, 256 / 32 * 1 * 1>;
-
-// One row of x as bytes; the header is kept as scale and two sums of 16 bits to save room.
-var<workgroup> own_bytes: array<vec4<u32>, 8u * 2u>;
-var<workgroup> own_scales: array<vec2<u32>, 8u>;
-
-fn load_bytes(m: u32, u: u32) -> Bytes {
-  let h = own_scales[u];
-  let sums = bitcast<vec2<i32>>(vec2<u32>(h.y << 16u, h.y)) >> vec2<u32>(16u);
-  return Bytes(own_bytes[u], own_bytes[8u + u], bytes_header(bitcast<f32>(h.x), sums));
-}
-fn own_scale(scale: f32, low: i32, high: i32) -> vec2<u32> {
-  return vec2<u32>(bitcast<u32>(scale), bitcast<u32>((low & 0xffff) | (high << 16u)));
-}
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32 , @builtin(subgroup_size) lane_count: u32, @builtin(subgroup_invocation_id) lane: u32) {
@@ -281,40 +299,22 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let g_0 = min(team_first + 0, N_GROUPS - 1u);
   var acc_0_0 = vec4<f32>();
 
+  // What the end needs is on its way from the start.
+  let first_output = wg_first * (OUTPUTS / WG_GROUPS);
+  let own_y = y_before(min(m_first, m_count - 1u), min(first_output + local, N_OUTPUTS - 1u));
   var next_group_0 = load_group(g_0, min(team_lane, 8u - 1u));
   var next_0_0 = load_raw(g_0, 0, min(team_lane, 8u - 1u));
   var next_0_1 = load_raw(g_0, 1, min(team_lane, 8u - 1u));
   var next_0_2 = load_raw(g_0, 2, min(team_lane, 8u - 1u));
   var next_0_3 = load_raw(g_0, 3, min(team_lane, 8u - 1u));
-  // Row m_0 of x as bytes into own_bytes and own_scales.
-  // Eight neighbouring invocations make a unit, four elements each, so that x is read in order. Units beyond the last are made
-  // again and not kept.
-  for (var first = 0u; first < 8u * 8u; first += 256) {
-    let i = first + local;
-    let u = i / 8u;
-    let part = i % 8u;
-    let plain = load_x(m_0, min(u, 8u - 1u) * 32u + part * 4u);
-    let v = plain;
-    let a = abs(v);
-    var largest = max(max(a.x, a.y), max(a.z, a.w));
-    largest = max(largest, subgroupShuffleXor(largest, 1u));
-    largest = max(largest, subgroupShuffleXor(largest, 2u));
-    largest = max(largest, subgroupShuffleXor(largest, 4u));
-    let word = to_bytes(v, inverse_of_scale(largest));
-    // In the first invocation of each half: its four words in order.
-    let words = vec4<u32>(word, subgroupShuffleXor(word, 1u), subgroupShuffleXor(word, 2u), subgroupShuffleXor(word, 3u));
-    let sum = sum_of_bytes(words);
-    let high_sum = subgroupShuffleXor(sum, 4u);
-    if (u < 8u && part % 4u == 0u) { own_bytes[part / 4u * 8u + u] = words; }
-    if (u < 8u && part == 0u) { own_scales[u] = own_scale(largest / 127.0, sum, high_sum); }
-  }
-  workgroupBarrier();
 
-  // Block types, int8 activations: eight dp4a a unit, row and column. With PREFETCH the weights of the next turn are on their way before
-  // those of this one are used, the first ones since before x was made bytes; the last turn reads the last unit once more, which costs
-  // nothing.
+  // Block types, int8 activations: eight dp4a a unit, row and column. With PREFETCH the weights of the next turn, and x where it
+  // lies in scratch, are on their way before those of this one are used, the first weights since before x was made bytes; the last turn
+  // reads the last unit once more, which costs nothing.
+  var next_x = load_bytes(m_0, min(team_lane, 8u - 1u));
   for (var u = team_lane; u < 8u; u += 32) {
-    let x_0 = load_bytes(m_0, u);
+    let x_0 = next_x;
+    next_x = load_bytes(m_0, min(u + 32, 8u - 1u));
     {
       let w_0 = unpack(next_0_0, next_group_0, 0, u);
       let w_1 = unpack(next_0_1, next_group_0, 1, u);
@@ -350,12 +350,12 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let parts = 32 / lane_count;  // subgroups of a team
 
   const inverse_rms = 1.0;
-  const OUTPUTS = WG_GROUPS * 4u;
   for (var i = local; i < OUTPUTS * 1; i += 256) {
     let c = i / OUTPUTS;
     let o = i % OUTPUTS;
     if (m_first + c >= m_count) { continue; }
-    if (wg_first * 4u + o < 256u) { finish(m_first + c, wg_first * 4u + o, team_sum(o / 4u, c, parts)[o % 4u] * inverse_rms); }
+    let sum = team_sum(o / 4u, c, parts)[o % 4u] * inverse_rms;
+    if (first_output + o < N_OUTPUTS) {  finish_onto(m_first, first_output + o, sum, own_y); }
   }
 }
 
