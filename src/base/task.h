@@ -100,6 +100,25 @@ T run_until(Task<T> task, Poll&& poll) {
   return task.take();
 }
 
+namespace detail {
+struct Detached {
+  struct promise_type {
+    Detached get_return_object() { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { PUNA_CHECK(false && "exception in a Task"); }
+  };
+};
+}  // namespace detail
+
+// Starts `task` and passes its value to `done`, before this returns or later: a coroutine behind an
+// interface of callbacks. What the task refers to outlives it.
+template <class T>
+detail::Detached deliver(Task<T> task, std::function<void(T)> done) {
+  done(co_await std::move(task));
+}
+
 // co_await await_callback<T>([&](std::function<void(T)> done) { ... }) yields the T passed to
 // `done`.
 template <class T, class Start>

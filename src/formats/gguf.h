@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include "base/result.h"
 #include "base/task.h"
+#include "formats/folder.h"
 #include "formats/model_file.h"
 #include "io/byte_source.h"
 
@@ -67,10 +67,6 @@ base::Result<std::variant<GgufNeedMore, GgufHeader>> parse_gguf(std::span<const 
 
 // True when the bytes begin a GGUF file, of either byte order.
 bool is_gguf(std::span<const std::byte> first_bytes);
-
-// Opens another part of a split file by its path.
-using OpenPart =
-    std::function<base::Result<std::unique_ptr<io::ByteSource>>(const std::string& path)>;
 
 // Reads the header of `source`, and where it is part of a split file those of all its parts through
 // `open_part` (null: kUnsupported).

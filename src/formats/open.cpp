@@ -6,6 +6,7 @@
 #include <array>
 #include <iterator>
 
+#include "formats/folder.h"
 #include "formats/gguf.h"
 
 namespace puna::formats {
@@ -46,7 +47,9 @@ Task<Result<ModelFile>> load(std::unique_ptr<io::ByteSource> source, OpenPart op
   co_return base::fail(
       ErrorCode::kUnsupported,
       fmt::format(
-          "{} is not a model file that is known (it begins with 0x{:08x}); GGUF is supported.",
+          "{} is not a model file that is known (it begins with 0x{:08x}); GGUF files are "
+          "supported, "
+          "and folders of Hugging Face (*.safetensors) or MLC weights, opened by the folder.",
           source->name(), magic));
 }
 
@@ -56,6 +59,10 @@ Task<Result<ModelFile>> open_model(std::string path, OpenOptions options) {
   const OpenPart open = [options](const std::string& part) {
     return options.map ? io::map_file(part) : io::open_file(part);
   };
+  if (io::is_folder(path)) {
+    auto folder = load_folder({std::move(path), open});
+    co_return co_await std::move(folder);
+  }
   PUNA_CO_TRY(auto source, open(path));
   auto task = load(std::move(source), open);
   co_return co_await std::move(task);

@@ -1,4 +1,5 @@
-// Opens a model by path: picks the container by its content, follows split files.
+// Opens a model by path: a file, whose container is told by its content and whose other parts are
+// followed, or a folder of Hugging Face or MLC weights (folder.h).
 #pragma once
 
 #include <string>

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "formats/gguf_writer.h"
+#include "quant/q4f16_1.h"
 
 namespace puna::formats {
 
@@ -85,6 +86,11 @@ struct Piece {
     pool.run(units, /*grain=*/16, [&](uint32_t begin, uint32_t end) {
       const size_t first = size_t{begin} * kUnitElements;
       const size_t count = std::min(n, size_t{end} * kUnitElements) - first;
+      if (from.type == quant::Type::kQ4F16_1 && to.type == quant::Type::kQ4_0) {
+        quant::q4_0_of_q4f16_1(in.data() + quant::row_bytes(from.type, first),
+                               out.data() + quant::row_bytes(to.type, first), count);
+        return;
+      }
       from.decode(in.data() + quant::row_bytes(from.type, first), values.data() + first, count);
       to.encode(values.data() + first, out.data() + quant::row_bytes(to.type, first), count);
     });
@@ -94,6 +100,14 @@ struct Piece {
 }  // namespace
 
 std::vector<quant::Type> quantized_types(const ModelFile& model, const QuantizeOptions& options) {
+  if (!options.mix) {
+    std::vector<quant::Type> own;
+    for (const Tensor& tensor : model.tensors) {
+      const bool is_mlc = tensor.type == quant::Type::kQ4F16_1;
+      own.push_back(is_mlc ? quant::Type::kQ4_0 : tensor.type);
+    }
+    return own;
+  }
   const quant::MixModel described = describe(model);
   std::vector<int>
       value_layers;  // hybrid models have attn_v in some layers only, and the rule counts those
@@ -139,11 +153,21 @@ Task<Result<void>> quantize(ModelFile& model, QuantizeOptions options, io::ByteS
           base::ErrorCode::kUnsupported,
           fmt::format("Writing the type {} is not supported.", quant::info(types[i]).name));
     }
+    if (quant::info(types[i]).gguf_id == quant::kNoGgufId) {
+      co_return base::fail(
+          base::ErrorCode::kUnsupported,
+          fmt::format("Tensor \"{}\" has the type {}, which GGUF has not; give a type to write.",
+                      model.tensors[i].name, quant::info(types[i]).name));
+    }
     infos.push_back({model.tensors[i].name, types[i], model.tensors[i].shape});
     progress.total_bytes += model.tensors[i].bytes;
   }
   auto metadata = model.metadata;
-  set_metadata(metadata, "general.file_type", options.mix->gguf_file_type);
+  const quant::Mix* mix = options.mix;
+  const bool is_mlc = std::ranges::any_of(
+      model.tensors, [](const Tensor& t) { return t.type == quant::Type::kQ4F16_1; });
+  if (!mix && is_mlc) mix = quant::find_mix("q4_0");
+  if (mix) set_metadata(metadata, "general.file_type", mix->gguf_file_type);
   set_metadata(metadata, "general.quantization_version",
                2);  // of the K types' layout, as ggml counts
 

@@ -15,6 +15,8 @@
 namespace puna::formats {
 
 struct QuantizeOptions {
+  // None: every tensor keeps its type, but for MLC's q4f16_1, which GGUF has not and which becomes
+  // q4_0 of the same values.
   const quant::Mix* mix = nullptr;
   bool pure =
       false;  // the mix's base type for every matrix, no exceptions for the head and the like
@@ -33,7 +35,8 @@ std::vector<quant::Type> quantized_types(const ModelFile& model, const QuantizeO
 
 // Reads `model` tensor by tensor in pieces of about a million elements, so memory stays small
 // whatever the model, and writes a GGUF 3 file. Tensors that keep their type are copied. Errors:
-// kIo, kCancelled; kUnsupported when the mix's type has no encoder.
+// kIo, kCancelled; kUnsupported when the mix's type has no encoder, or GGUF has not the type that a
+// tensor keeps.
 base::Task<base::Result<void>> quantize(ModelFile& model, QuantizeOptions options,
                                         io::ByteSink& out, base::ThreadPool& pool,
                                         OnQuantizeProgress on_progress = nullptr);

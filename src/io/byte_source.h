@@ -44,6 +44,8 @@ base::Result<std::unique_ptr<ByteSource>> open_file(const std::string& path);
 // pages. A file that shrinks while it is mapped kills the process on access (SIGBUS). Errors: as
 // open_file.
 base::Result<std::unique_ptr<ByteSource>> map_file(const std::string& path);
+// Whether there is a folder at this path.
+bool is_folder(const std::string& path);
 // A view of memory that outlives the source.
 std::unique_ptr<ByteSource> from_memory(std::string name, std::span<const std::byte> bytes);
 // Owns its bytes.

@@ -136,6 +136,11 @@ base::Result<std::unique_ptr<ByteSource>> open_file(const std::string& path) {
   return std::make_unique<FileSource>(path, std::move(opened));
 }
 
+bool is_folder(const std::string& path) {
+  struct stat status = {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 base::Result<std::unique_ptr<ByteSource>> map_file(const std::string& path) {
   PUNA_TRY(Opened opened, open_regular(path));
   auto source = std::make_unique<FileSource>(path, std::move(opened));

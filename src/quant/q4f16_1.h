@@ -28,4 +28,8 @@ static_assert(sizeof(BlockQ4F32_1) == 20);
 void read_unit(const BlockQ4F16_1& block, uint32_t u, UnitCodes& out);
 void read_unit(const BlockQ4F32_1& block, uint32_t u, UnitCodes& out);
 
+// The same values as q4_0, whose codes run the other way: s * (q - 7) = -s * ((15 - q) - 8). `n`
+// elements, whole blocks.
+void q4_0_of_q4f16_1(const std::byte* in, std::byte* out, size_t n);
+
 }  // namespace puna::quant

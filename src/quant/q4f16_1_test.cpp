@@ -51,3 +51,13 @@ TEST_CASE("q4f32_1 decodes every element as described") {
     }
   }
 }
+
+TEST_CASE("q4f16_1 as q4_0 holds the same values") {
+  const std::vector<std::byte> blocks = test_blocks(info(Type::kQ4F16_1), /*n_blocks=*/500);
+  std::vector<std::byte> others(500 * info(Type::kQ4_0).block_bytes);
+  q4_0_of_q4f16_1(blocks.data(), others.data(), 500 * 32);
+  std::vector<float> values(500 * 32), same(500 * 32);
+  info(Type::kQ4F16_1).decode(blocks.data(), values.data(), values.size());
+  info(Type::kQ4_0).decode(others.data(), same.data(), same.size());
+  for (size_t i = 0; i < values.size(); ++i) REQUIRE(values[i] == same[i]);
+}

@@ -1,0 +1,50 @@
+#include "formats/hf/families.h"
+
+namespace puna::formats::hf {
+
+namespace {
+
+constexpr Family kFamilies[] = {
+    {"bert", "bert", map_bert},
+    {"deepseek_v2", "deepseek2", map_deepseek2},
+    {"deepseek_v3", "deepseek2", map_deepseek3},
+    {"falcon_h1", "falcon-h1", map_falcon_h1},
+    {"gemma2", "gemma2", map_gemma2},
+    {"gemma3", "gemma3", map_gemma3},
+    {"gemma3_text", "gemma3", map_gemma3},
+    {"gemma4", "gemma4", map_gemma4},
+    {"gemma4_text", "gemma4", map_gemma4},
+    {"gpt_oss", "gpt-oss", map_gpt_oss},
+    {"granite", "granite", map_granite},
+    {"granitemoehybrid", "granitehybrid", map_granite_hybrid},
+    {"lfm2", "lfm2", map_lfm2},
+    {"llama", "llama", map_llama},
+    {"mamba2", "mamba2", map_mamba2},
+    {"ministral3", "mistral3", map_ministral3},
+    {"mistral", "llama", map_mistral},
+    {"mistral3", "mistral3", map_ministral3},
+    {"nomic_bert", "nomic-bert", map_nomic_bert},
+    {"olmo2", "olmo2", map_olmo2},
+    {"olmo3", "olmo2", map_olmo3},
+    {"phi3", "phi3", map_phi3},
+    {"qwen2", "qwen2", map_qwen2},
+    {"qwen3", "qwen3", map_qwen3},
+    {"qwen3_5", "qwen35", map_qwen35},
+    {"qwen3_5_text", "qwen35", map_qwen35},
+    {"qwen3_moe", "qwen3moe", map_qwen3moe},
+    {"qwen3_next", "qwen3next", map_qwen3next},
+    {"smollm3", "smollm3", map_smollm3},
+};
+
+}  // namespace
+
+std::span<const Family> families() { return kFamilies; }
+
+const Family* find_family(std::string_view model_type) {
+  for (const Family& family : kFamilies) {
+    if (family.model_type == model_type) return &family;
+  }
+  return nullptr;
+}
+
+}  // namespace puna::formats::hf

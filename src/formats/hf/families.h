@@ -1,0 +1,82 @@
+// The table of models that folders hold: what config.json calls them, what GGUF calls their
+// architecture, and the function that maps one to the other. Each file beside this one has a group
+// of them; llama.cpp is the plainest. Read first: mapping.h.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "formats/hf/mapping.h"
+
+namespace puna::formats::hf {
+
+struct Family {
+  std::string_view model_type;  // of config.json
+  std::string_view architecture;
+  // Fills in metadata and tensors. Errors: kNotFound and kCorrupt naming key or tensor,
+  // kUnsupported naming an option that the model in src/models has not.
+  base::Result<void> (*map)(Mapping& m);
+};
+
+std::span<const Family> families();
+// nullptr when unknown.
+const Family* find_family(std::string_view model_type);
+
+base::Result<void> map_llama(Mapping& m);
+base::Result<void> map_mistral(Mapping& m);
+base::Result<void> map_smollm3(Mapping& m);
+base::Result<void> map_granite(Mapping& m);
+base::Result<void> map_ministral3(Mapping& m);
+base::Result<void> map_qwen2(Mapping& m);
+base::Result<void> map_qwen3(Mapping& m);
+base::Result<void> map_phi3(Mapping& m);
+base::Result<void> map_olmo2(Mapping& m);
+base::Result<void> map_olmo3(Mapping& m);
+base::Result<void> map_gemma2(Mapping& m);
+base::Result<void> map_gemma3(Mapping& m);
+base::Result<void> map_gemma4(Mapping& m);
+base::Result<void> map_qwen3moe(Mapping& m);
+base::Result<void> map_gpt_oss(Mapping& m);
+base::Result<void> map_deepseek2(Mapping& m);
+base::Result<void> map_deepseek3(Mapping& m);
+base::Result<void> map_qwen3next(Mapping& m);
+base::Result<void> map_qwen35(Mapping& m);
+base::Result<void> map_mamba2(Mapping& m);
+base::Result<void> map_falcon_h1(Mapping& m);
+base::Result<void> map_granite_hybrid(Mapping& m);
+base::Result<void> map_lfm2(Mapping& m);
+base::Result<void> map_bert(Mapping& m);
+base::Result<void> map_nomic_bert(Mapping& m);
+
+// What families share (common.cpp).
+
+// The keys of a decoder: sizes, heads, context, norm, rope. `kinds`: which are required.
+base::Result<void> put_decoder_keys(Mapping& m);
+// Rotary positions by "rope_parameters", or by "rope_theta" and "rope_scaling" of older files; of
+// the layers of full attention where kinds of layers differ. Llama 3's and LongRoPE's factors
+// become tensors. Errors: kUnsupported naming a kind that is not known.
+base::Result<void> put_rope(Mapping& m);
+// The parameters of one kind of layers ("full_attention", "sliding_attention").
+base::Result<Config> rope_parameters(const Mapping& m, std::string_view layers);
+// Embeddings, final norm and output layer: "model.embed_tokens", "model.norm", "lm_head".
+base::Result<void> put_ends(Mapping& m, How norm = How::kSame,
+                            std::string_view hf_norm = "model.norm",
+                            std::string_view norm_name = "output_norm");
+// q, k and v of a layer, and gate and up, which MLC has fused ("qkv_proj", "c_attn",
+// "gate_up_proj"); q and k rows as `q` and `k` say.
+base::Result<void> put_qkv(Mapping& m, uint32_t layer, How q, How k);
+base::Result<void> put_gate_up(Mapping& m, uint32_t layer);
+// The number of experts, by either of the names that Qwen's files have for it.
+base::Result<uint64_t> put_expert_count(Mapping& m);
+// Experts of a layer, one tensor each or stacked, as "ffn_gate_exps", "ffn_up_exps",
+// "ffn_down_exps". `prefix` is "model.layers.3.mlp.experts".
+base::Result<void> put_experts(Mapping& m, uint32_t layer, const std::string& prefix,
+                               uint64_t n_experts);
+// A matrix [.., 2 * n, columns] of gate rows, then up rows, as two tensors.
+base::Result<void> put_halves(Mapping& m, const std::string& hf, std::string gate, std::string up);
+// Errors: kUnsupported when "layer_types" is there and not of the wanted kind at some layer.
+base::Result<void> check_layer_types(const Mapping& m, std::string_view sliding,
+                                     bool (*is_sliding)(uint32_t layer));
+
+}  // namespace puna::formats::hf

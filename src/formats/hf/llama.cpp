@@ -1,0 +1,151 @@
+// Llama and what is built like it: one attention, one feed-forward block a layer. The Llama group
+// has rotary pairs half a head apart, which GGUF stores as neighbours; the Qwen group keeps them.
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "formats/hf/families.h"
+
+namespace puna::formats::hf {
+
+using base::ErrorCode;
+using base::Result;
+
+namespace {
+
+constexpr Rename kNorms[] = {
+    {"input_layernorm", "attn_norm"},         {"self_attn.o_proj", "attn_output"},
+    {"self_attn.q_norm", "attn_q_norm"},      {"self_attn.k_norm", "attn_k_norm"},
+    {"post_attention_layernorm", "ffn_norm"},
+};
+
+Result<void> put_decoder(Mapping& m, How q, How k) {
+  PUNA_TRY(put_decoder_keys(m));
+  PUNA_TRY(put_ends(m));
+  for (uint32_t l = 0; l < m.n_layers; ++l) {
+    PUNA_TRY(m.rename_layer(l, fmt::format("model.layers.{}.", l), kNorms));
+    PUNA_TRY(put_qkv(m, l, q, k));
+    PUNA_TRY(put_gate_up(m, l));
+  }
+  return {};
+}
+
+// A window over all layers makes no difference within it: the context ends there.
+Result<void> bound_by_window(Mapping& m) {
+  if (!m.config().has("sliding_window")) return {};
+  PUNA_TRY(const uint64_t window, m.config().count("sliding_window"));
+  PUNA_TRY(const uint64_t context, m.config().count("max_position_embeddings"));
+  if (window == 0 || window >= context) return {};
+  base::log_warning("The model attends to the last {} tokens only; the context ends there.",
+                    window);
+  m.set("context_length", window);
+  return {};
+}
+
+constexpr Key kGraniteKeys[] = {
+    {"embedding_multiplier", "embedding_scale", Key::Kind::kReal, false},
+    {"attention_multiplier", "attention.scale", Key::Kind::kReal, false},
+    {"residual_multiplier", "residual_scale", Key::Kind::kReal, false},
+    {"logits_scaling", "logit_scale", Key::Kind::kReal, false},
+};
+
+}  // namespace
+
+Result<void> map_llama(Mapping& m) {
+  PUNA_TRY(m.config().must_be("hidden_act", "silu"));
+  return put_decoder(m, How::kPairsQ, How::kPairsK);
+}
+
+Result<void> map_mistral(Mapping& m) {
+  PUNA_TRY(map_llama(m));
+  return bound_by_window(m);
+}
+
+Result<void> map_smollm3(Mapping& m) {
+  PUNA_TRY(m.config().must_be("use_sliding_window", false));
+  PUNA_TRY(map_llama(m));
+  const base::Json* turns = m.config().find("no_rope_layers");
+  if (!turns) return m.config().must_be("no_rope_layer_interval", 4);
+  for (size_t l = 0; turns->is_array() && l < turns->items().size(); ++l) {
+    const base::Json& on = turns->items()[l];
+    if (on.is_integer() && (on.integer() != 0) == ((l + 1) % 4 != 0)) continue;
+    return base::fail(ErrorCode::kUnsupported,
+                      fmt::format("The key \"no_rope_layers\" of config.json has {} for layer {}; "
+                                  "every fourth layer is expected to have no positions.",
+                                  on.dump(), l));
+  }
+  return {};
+}
+
+Result<void> map_granite(Mapping& m) {
+  PUNA_TRY(map_llama(m));
+  return m.copy(kGraniteKeys);
+}
+
+Result<void> map_ministral3(Mapping& m) {
+  PUNA_TRY(map_llama(m));
+  PUNA_TRY(const Config rope, rope_parameters(m, "full_attention"));
+  PUNA_TRY(const double growth, rope.real("llama_4_scaling_beta", 0.0));
+  if (growth != 0) m.set("attention.temperature_scale", growth);
+  return bound_by_window(m);
+}
+
+Result<void> map_qwen2(Mapping& m) {
+  PUNA_TRY(m.config().must_be("hidden_act", "silu"));
+  PUNA_TRY(m.config().must_be("use_sliding_window", false));
+  return put_decoder(m, How::kSame, How::kSame);
+}
+
+Result<void> map_qwen3(Mapping& m) { return map_qwen2(m); }
+
+Result<void> map_phi3(Mapping& m) {
+  PUNA_TRY(m.config().must_be("hidden_act", "silu"));
+  PUNA_TRY(put_decoder_keys(m));
+  PUNA_TRY(const uint64_t window, m.config().count("sliding_window", 0));
+  m.set("attention.sliding_window", window);  // 0: none
+  PUNA_TRY(put_ends(m));
+  constexpr Rename kFused[] = {
+      {"self_attn.qkv_proj", "attn_qkv"},
+      {"mlp.gate_up_proj", "ffn_up"},
+      {"mlp.down_proj", "ffn_down"},
+  };
+  for (uint32_t l = 0; l < m.n_layers; ++l) {
+    const std::string prefix = fmt::format("model.layers.{}.", l);
+    PUNA_TRY(m.rename_layer(l, prefix, kNorms));
+    PUNA_TRY(m.rename_layer(l, prefix, kFused));
+  }
+  return {};
+}
+
+Result<void> map_olmo2(Mapping& m) {
+  PUNA_TRY(m.config().must_be("hidden_act", "silu"));
+  PUNA_TRY(put_decoder_keys(m));
+  PUNA_TRY(put_ends(m));
+  constexpr Rename kLayer[] = {
+      {"self_attn.o_proj", "attn_output"},
+      {"self_attn.q_norm", "attn_q_norm"},
+      {"self_attn.k_norm", "attn_k_norm"},
+      {"post_attention_layernorm", "post_attention_norm"},
+      {"post_feedforward_layernorm", "post_ffw_norm"},
+  };
+  for (uint32_t l = 0; l < m.n_layers; ++l) {
+    PUNA_TRY(m.rename_layer(l, fmt::format("model.layers.{}.", l), kLayer));
+    PUNA_TRY(put_qkv(m, l, How::kSame, How::kSame));
+    PUNA_TRY(put_gate_up(m, l));
+  }
+  return {};
+}
+
+Result<void> map_olmo3(Mapping& m) {
+  PUNA_TRY(map_olmo2(m));
+  PUNA_TRY(check_layer_types(m, "sliding_attention", [](uint32_t l) { return (l + 1) % 4 != 0; }));
+  PUNA_TRY(const uint64_t window, m.config().count("sliding_window", 4096));
+  m.set("attention.sliding_window", window);
+  // Layers with a window turn by the same base, unstretched.
+  PUNA_TRY(const Config full, rope_parameters(m, "full_attention"));
+  PUNA_TRY(const Config sliding, rope_parameters(m, "sliding_attention"));
+  PUNA_TRY(const double base, full.real("rope_theta", 10000.0));
+  return sliding.must_be("rope_theta", base);
+}
+
+}  // namespace puna::formats::hf

@@ -1,0 +1,190 @@
+// How config.json says that rotary positions turn and are stretched, as GGUF's keys and tensors.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "formats/hf/families.h"
+
+namespace puna::formats::hf {
+
+using base::ErrorCode;
+using base::Json;
+using base::Result;
+
+namespace {
+
+// YaRN's magnitude of a stretch (Peng et al. 2023, section 3.4), times a model's multiplier.
+double magnitude(double factor, double multiplier) {
+  return factor <= 1 ? 1.0 : 0.1 * multiplier * std::log(factor) + 1.0;
+}
+
+Result<double> positive(const Config& rope, std::string_view key, double otherwise) {
+  PUNA_TRY(const double v, rope.real(key, otherwise));
+  if (v > 0) return v;
+  return base::fail(ErrorCode::kCorrupt,
+                    fmt::format("The key \"{}\" of the rope parameters is {}, but a positive "
+                                "number is expected.",
+                                key, v));
+}
+
+Result<uint64_t> original_context(const Mapping& m, const Config& rope) {
+  constexpr std::string_view kKey = "original_max_position_embeddings";
+  if (rope.has(kKey)) return rope.count(kKey);
+  if (m.config().has(kKey)) return m.config().count(kKey);
+  return m.config().count("max_position_embeddings");
+}
+
+Result<void> put_yarn(Mapping& m, const Config& rope) {
+  PUNA_TRY(const double factor, positive(rope, "factor", 1.0));
+  PUNA_TRY(const uint64_t original, original_context(m, rope));
+  m.set("rope.scaling.type", std::string("yarn"));
+  m.set("rope.scaling.factor", factor);
+  m.set("rope.scaling.original_context_length", original);
+  if (rope.has("beta_fast")) {
+    PUNA_TRY(const double beta, positive(rope, "beta_fast", 32.0));
+    m.set("rope.scaling.yarn_beta_fast", beta);
+  }
+  if (rope.has("beta_slow")) {
+    PUNA_TRY(const double beta, positive(rope, "beta_slow", 1.0));
+    m.set("rope.scaling.yarn_beta_slow", beta);
+  }
+  // Only gpt-oss has a ramp that does not end at whole pairs; GGUF has no key for it.
+  const bool truncates = m.architecture() != "gpt-oss";
+  PUNA_TRY(const bool truncate, rope.flag("truncate", true));
+  if (truncate != truncates) {
+    return base::fail(ErrorCode::kUnsupported,
+                      fmt::format("The rope parameter \"truncate\" is {}, which models of the "
+                                  "architecture {} have not.",
+                                  truncate, m.architecture()));
+  }
+  PUNA_TRY(const double mscale, rope.real("mscale", 0.0));
+  PUNA_TRY(const double mscale_all, rope.real("mscale_all_dim", 0.0));
+  if (m.architecture() == "deepseek2") {
+    // There the magnitude is on scores as a whole; the key then holds a tenth of the multiplier.
+    if (mscale != mscale_all) {
+      return base::fail(ErrorCode::kUnsupported,
+                        fmt::format("The rope parameters \"mscale\" ({}) and \"mscale_all_dim\" "
+                                    "({}) differ, which is not supported.",
+                                    mscale, mscale_all));
+    }
+    if (mscale_all != 0) m.set("rope.scaling.yarn_log_multiplier", 0.1 * mscale_all);
+    return {};
+  }
+  // The whole magnitude is that of the factor, times attn_factor, by that of the log multiplier.
+  if (rope.has("attention_factor")) {
+    PUNA_TRY(const double whole, positive(rope, "attention_factor", 1.0));
+    m.set("rope.scaling.attn_factor", whole / magnitude(factor, 1.0));
+  } else if (mscale != 0 && mscale_all != 0) {
+    m.set("rope.scaling.yarn_log_multiplier", mscale_all);
+    if (mscale != 1)
+      m.set("rope.scaling.attn_factor", magnitude(factor, mscale) / magnitude(factor, 1.0));
+  }
+  return {};
+}
+
+// Llama 3: frequencies are divided by nothing for short waves, by the factor for long ones, by a
+// blend between (Llama 3.1 model card).
+Result<void> put_llama3(Mapping& m, const Config& rope, double base, uint64_t n_rot) {
+  PUNA_TRY(const double factor, positive(rope, "factor", 8.0));
+  PUNA_TRY(const double low, positive(rope, "low_freq_factor", 1.0));
+  PUNA_TRY(const double high, positive(rope, "high_freq_factor", 4.0));
+  PUNA_TRY(const uint64_t original, original_context(m, rope));
+  std::vector<float> factors;
+  for (uint64_t i = 0; i + 1 < n_rot; i += 2) {
+    const double wave =
+        2 * M_PI * std::pow(base, static_cast<double>(i) / static_cast<double>(n_rot));
+    const double share = (static_cast<double>(original) / wave - low) / (high - low);
+    const double blend = std::clamp(share, 0.0, 1.0);
+    factors.push_back(static_cast<float>(1 / ((1 - blend) / factor + blend)));
+  }
+  m.put_values("rope_freqs.weight", std::move(factors));
+  return {};
+}
+
+// LongRoPE (Ding et al. 2024): a list of divisors for short texts and one for long ones.
+Result<void> put_longrope(Mapping& m, const Config& rope, uint64_t n_rot) {
+  PUNA_TRY(const uint64_t original, original_context(m, rope));
+  PUNA_TRY(const uint64_t context, m.config().count("max_position_embeddings"));
+  if (original < 2) {
+    return base::fail(ErrorCode::kCorrupt,
+                      fmt::format("The original context of LongRoPE is {} tokens.", original));
+  }
+  const double stretch = static_cast<double>(context) / static_cast<double>(original);
+  double whole = stretch <= 1
+                     ? 1.0
+                     : std::sqrt(1 + std::log(stretch) / std::log(static_cast<double>(original)));
+  PUNA_TRY(whole, positive(rope, "attention_factor", whole));
+  m.set("rope.scaling.type", std::string("longrope"));
+  m.set("rope.scaling.original_context_length", original);
+  m.set("rope.scaling.attn_factor", whole);
+  for (const char* kind : {"long", "short"}) {
+    PUNA_TRY(const std::vector<double> factors, rope.reals(fmt::format("{}_factor", kind)));
+    if (factors.size() != n_rot / 2) {
+      return base::fail(ErrorCode::kCorrupt,
+                        fmt::format("The rope parameter \"{}_factor\" lists {} numbers, but {} are "
+                                    "expected.",
+                                    kind, factors.size(), n_rot / 2));
+    }
+    m.put_values(fmt::format("rope_factors_{}.weight", kind),
+                 std::vector<float>(factors.begin(), factors.end()));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Config> rope_parameters(const Mapping& m, std::string_view layers) {
+  const Config& config = m.config();
+  Json rope = Json::object();
+  if (config.has("rope_theta")) rope.set("rope_theta", *config.find("rope_theta"));
+  if (config.has("partial_rotary_factor"))
+    rope.set("partial_rotary_factor", *config.find("partial_rotary_factor"));
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    const Json* found = config.find(key);
+    if (!found) continue;
+    if (!found->is_object()) {
+      return base::fail(ErrorCode::kCorrupt,
+                        fmt::format("The key \"{}\" of config.json is {}, not an object.", key,
+                                    found->type_name()));
+    }
+    const Json* of_layers = found->find(layers);
+    if (of_layers && of_layers->is_object()) found = of_layers;
+    for (const auto& [name, value] : found->members())
+      rope.set(name == "type" ? "rope_type" : name, value);
+  }
+  return Config(std::move(rope));
+}
+
+Result<void> put_rope(Mapping& m) {
+  PUNA_TRY(const Config rope, rope_parameters(m, "full_attention"));
+  PUNA_TRY(const double base, positive(rope, "rope_theta", 10000.0));
+  m.set("rope.freq_base", base);
+  PUNA_TRY(const double part, positive(rope, "partial_rotary_factor", 1.0));
+  uint64_t n_rot = static_cast<uint64_t>(static_cast<double>(m.head_dim) * std::min(part, 1.0));
+  if (m.config().has("qk_rope_head_dim")) {
+    PUNA_TRY(n_rot, m.config().count("qk_rope_head_dim"));
+    n_rot = std::min(n_rot, m.hidden);  // lists of its size are made
+  }
+  if (n_rot > 0) m.set("rope.dimension_count", n_rot);
+  PUNA_TRY(const std::string type, rope.text("rope_type", "default"));
+  if (type == "default" || type == "mrope") return {};
+  if (type == "linear") {
+    PUNA_TRY(const double factor, positive(rope, "factor", 1.0));
+    m.set("rope.scaling.type", std::string("linear"));
+    m.set("rope.scaling.factor", factor);
+    return {};
+  }
+  if (type == "yarn") return put_yarn(m, rope);
+  if (type == "llama3" && m.architecture() == "llama") return put_llama3(m, rope, base, n_rot);
+  if ((type == "longrope" || type == "su") && m.architecture() == "phi3")
+    return put_longrope(m, rope, n_rot);
+  return base::fail(
+      ErrorCode::kUnsupported,
+      fmt::format("The rope type \"{}\" is not supported for the architecture {} (supported: "
+                  "default, linear, yarn; llama3 for llama; longrope for phi3).",
+                  type, m.architecture()));
+}
+
+}  // namespace puna::formats::hf

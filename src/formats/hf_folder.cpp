@@ -1,0 +1,212 @@
+#include "formats/hf_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "formats/block_source.h"
+#include "formats/hf/families.h"
+#include "formats/safetensors.h"
+
+namespace puna::formats {
+
+using base::ErrorCode;
+using base::Json;
+using base::Result;
+using base::Task;
+
+namespace {
+
+constexpr const char* kOneFile = "model.safetensors";
+constexpr const char* kIndex = "model.safetensors.index.json";
+
+// Where models that see or hear too have their text part; the rest of their tensors is left out.
+constexpr std::pair<std::string_view, std::string_view> kTextPrefixes[] = {
+    {"model.language_model.", "model."},
+    {"language_model.model.", "model."},
+    {"language_model.lm_head.", "lm_head."},
+};
+constexpr std::string_view kOtherParts[] = {
+    "vision_tower.",
+    "model.vision_tower.",
+    "visual.",
+    "model.visual.",
+    "audio_tower.",
+    "model.audio_tower.",
+    "embed_vision.",
+    "model.embed_vision.",
+    "embed_audio.",
+    "model.embed_audio.",
+    "vision_model.",
+    "model.vision_model.",
+    "multi_modal_projector.",
+    "model.multi_modal_projector.",
+};
+
+void keep_text_part(RawModel& raw) {
+  const size_t n = raw.tensors.size();
+  std::erase_if(raw.tensors, [](const RawTensor& tensor) {
+    return std::ranges::any_of(kOtherParts,
+                               [&](std::string_view p) { return tensor.name.starts_with(p); });
+  });
+  if (raw.tensors.size() < n)
+    base::log_info("{} tensors of other parts than text are left out.", n - raw.tensors.size());
+  for (RawTensor& tensor : raw.tensors) {
+    for (const auto& [from, to] : kTextPrefixes) {
+      if (!tensor.name.starts_with(from)) continue;
+      tensor.name = std::string(to) + tensor.name.substr(from.size());
+      break;
+    }
+  }
+}
+
+Result<void> check_quantization(const hf::Config& config, std::string_view model_type) {
+  const Json* quantization = config.find("quantization_config");
+  if (!quantization) return {};
+  const Json* method = quantization->find("quant_method");
+  const std::string name = method && method->is_string() ? method->string() : "unnamed";
+  if (name == "mxfp4" && model_type == "gpt_oss") return {};
+  return base::fail(ErrorCode::kUnsupported,
+                    fmt::format("The folder's weights are quantized by \"{}\", which is not "
+                                "supported (supported: f32, f16, bf16, and mxfp4 for gpt-oss).",
+                                name));
+}
+
+// gpt-oss's codes [.., columns / 32, 16] and exponents [.., columns / 32] as one tensor of mxfp4.
+Result<void> join_mxfp4(RawModel& raw) {
+  for (size_t i = 0; i < raw.tensors.size(); ++i) {
+    RawTensor& codes = raw.tensors[i];
+    if (!codes.name.ends_with("_blocks")) continue;
+    const std::string name = codes.name.substr(0, codes.name.size() - 7) + "_scales";
+    const auto scales = std::ranges::find(raw.tensors, name, &RawTensor::name);
+    std::vector<uint64_t> shape = codes.shape;
+    const bool whole = shape.size() >= 2 && shape.back() == 16 && codes.type_name == "U8";
+    if (whole) shape.pop_back();
+    if (!whole || scales == raw.tensors.end() || scales->shape != shape ||
+        scales->type_name != "U8") {
+      return base::fail(ErrorCode::kCorrupt,
+                        fmt::format("Tensor \"{}\" is not codes of mxfp4 with exponents in \"{}\".",
+                                    codes.name, name));
+    }
+    const uint64_t n_blocks = scales->bytes;
+    shape.back() *= quant::info(quant::Type::kMXFP4).block_elements;
+    const auto source = static_cast<uint32_t>(raw.sources.size());
+    raw.sources.push_back(make_blocks(raw.sources[codes.source]->name(), BlockForm::kMxfp4,
+                                      {raw.sources[codes.source].get(), codes.offset},
+                                      {raw.sources[scales->source].get(), scales->offset},
+                                      n_blocks));
+    codes = {codes.name, quant::Type::kMXFP4,       "MXFP4", std::move(shape), source,
+             0,          raw.sources.back()->size()};
+    scales->name.clear();
+  }
+  std::erase_if(raw.tensors, [](const RawTensor& tensor) { return tensor.name.empty(); });
+  return {};
+}
+
+Task<Result<void>> load_shard(const ModelFolder& folder, std::string name, RawModel& raw) {
+  PUNA_CO_TRY(auto source, folder.file(name));
+  auto task = load_safetensors(*source);
+  PUNA_CO_TRY_CONTEXT(std::vector<RawTensor> tensors, co_await std::move(task),
+                      fmt::format("While reading {}", source->name()));
+  for (RawTensor& tensor : tensors) {
+    tensor.source = static_cast<uint32_t>(raw.sources.size());
+    raw.tensors.push_back(std::move(tensor));
+  }
+  raw.sources.push_back(std::move(source));
+  co_return {};
+}
+
+Result<void> check_names(const RawModel& raw) {
+  std::vector<std::string_view> names;
+  for (const RawTensor& tensor : raw.tensors) names.push_back(tensor.name);
+  std::ranges::sort(names);
+  const auto twice = std::ranges::adjacent_find(names);
+  if (twice == names.end()) return {};
+  return base::fail(ErrorCode::kCorrupt,
+                    fmt::format("Tensor \"{}\" is in the folder twice.", *twice));
+}
+
+Task<Result<RawModel>> load_tensors(const ModelFolder& folder) {
+  RawModel raw;
+  auto reading = read_text(folder, kIndex);
+  PUNA_CO_TRY(const auto index, co_await std::move(reading));
+  std::vector<std::string> shards = {kOneFile};
+  if (index) {
+    PUNA_CO_TRY_CONTEXT(shards, parse_safetensors_index(*index),
+                        fmt::format("While reading {}", kIndex));
+  }
+  for (const std::string& shard : shards) {
+    auto task = load_shard(folder, shard, raw);
+    auto loaded = co_await std::move(task);
+    if (loaded) continue;
+    if (!index && loaded.error().code == ErrorCode::kNotFound) {
+      co_return base::fail(ErrorCode::kNotFound,
+                           fmt::format("The folder has config.json, but neither {} nor {}; weights "
+                                       "in other formats are not read.",
+                                       kOneFile, kIndex));
+    }
+    co_return std::unexpected(std::move(loaded.error()));
+  }
+  PUNA_CO_TRY(check_names(raw));
+  co_return std::move(raw);
+}
+
+// How the rows of a text become one embedding, as sentence-transformers says it.
+Task<Result<void>> put_pooling(const ModelFolder& folder, ModelFile& file) {
+  auto reading = read_text(folder, "1_Pooling/config.json");
+  PUNA_CO_TRY(const auto text, co_await std::move(reading));
+  if (!text) co_return {};
+  PUNA_CO_TRY_CONTEXT(const hf::Config pooling, hf::Config::parse(*text),
+                      "While reading 1_Pooling/config.json");
+  constexpr std::pair<const char*, uint64_t> kModes[] = {{"pooling_mode_mean_tokens", 1},
+                                                         {"pooling_mode_cls_token", 2},
+                                                         {"pooling_mode_lasttoken", 3}};
+  for (const auto& [key, number] : kModes) {
+    PUNA_CO_TRY(const bool on, pooling.flag(key, false));
+    if (!on) continue;
+    PUNA_CO_TRY(const std::string architecture, file.get_string("general.architecture"));
+    file.metadata.emplace_back(architecture + ".pooling_type", number);
+    co_return {};
+  }
+  co_return base::fail(ErrorCode::kUnsupported,
+                       "1_Pooling/config.json asks for another pooling than mean, cls or last "
+                       "token.");
+}
+
+}  // namespace
+
+Result<ModelFile> map_hf_model(std::string name, hf::Config config, RawModel raw) {
+  PUNA_TRY(const std::string type, config.text("model_type", ""));
+  const hf::Family* family = hf::find_family(type);
+  if (!family) {
+    std::string known;
+    for (const hf::Family& f : hf::families())
+      known += (known.empty() ? "" : ", ") + std::string(f.model_type);
+    return base::fail(ErrorCode::kUnsupported,
+                      fmt::format("The model type \"{}\" of config.json is not supported "
+                                  "(supported: {}).",
+                                  type, known));
+  }
+  PUNA_TRY(check_quantization(config, type));
+  keep_text_part(raw);
+  PUNA_TRY(join_mxfp4(raw));
+  hf::Mapping mapping(std::move(name), std::string(family->architecture), std::move(config),
+                      std::move(raw));
+  PUNA_TRY(family->map(mapping));
+  return mapping.finish();
+}
+
+Task<Result<ModelFile>> load_hf_folder(const ModelFolder& folder, std::string text) {
+  PUNA_CO_TRY_CONTEXT(hf::Config config, hf::Config::parse(text), "While reading config.json");
+  auto loading = load_tensors(folder);
+  PUNA_CO_TRY(RawModel raw, co_await std::move(loading));
+  PUNA_CO_TRY(ModelFile file, map_hf_model(folder.path, std::move(config), std::move(raw)));
+  auto pooling = put_pooling(folder, file);
+  PUNA_CO_TRY(co_await std::move(pooling));
+  auto describing = describe_model(folder, file);
+  PUNA_CO_TRY(co_await std::move(describing));
+  co_return std::move(file);
+}
+
+}  // namespace puna::formats
