@@ -334,7 +334,7 @@ Result<int> run(const Flags& flags) {
 Action add_bench(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   app.add_option("--model", flags->model.model,
-                 "A name in the store or catalogue, or a .gguf path");
+                 "A name in the store or catalogue, a .gguf path or a folder");
   app.add_option("--synthetic", flags->synthetic,
                  "SHAPE:TYPE with random weights, no file needed; TYPE is a mix (q4_k_m) or "
                  "pure:TYPE. Shapes: " +

@@ -27,6 +27,7 @@ struct Command {
 std::span<const Command> commands();
 
 Action add_bench(CLI::App& app);
+Action add_convert(CLI::App& app);
 Action add_detokenize(CLI::App& app);
 Action add_devices(CLI::App& app);
 Action add_embed(CLI::App& app);

@@ -24,6 +24,8 @@ constexpr Command kCommands[] = {
      "puna quantize model-f16.gguf model-q4.gguf q4_k_m", add_quantize},
     {"selftest", "Check every kernel against its plain reference on a device",
      "puna selftest --device gpu", add_selftest},
+    {"convert", "Write a folder of Hugging Face or MLC weights as a GGUF file",
+     "puna convert Qwen3-0.6B qwen3.gguf --type q8_0", add_convert},
     {"tune", "Find faster settings for a model's kernels on a GPU, and keep them",
      "puna tune --synthetic llama3.1-8b:q4_k_m --device gpu --budget 120", add_tune},
 };

@@ -201,7 +201,8 @@ base::Result<int> run(const Flags& flags) {
 
 Action add_inspect(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  app.add_option("MODEL", flags->model.model, "A name in the store or catalogue, or a .gguf path")
+  app.add_option("MODEL", flags->model.model,
+                 "A name in the store or catalogue, a .gguf path or a folder")
       ->required();
   app.add_flag("--json", flags->json, "Print one JSON document");
   app.add_flag("--plan", flags->plan, "Add the buffers and dispatches of the GPU plan");

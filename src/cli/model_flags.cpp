@@ -56,7 +56,8 @@ void add_engine_flags(CLI::App& app, ModelFlags& flags) {
 }
 
 void add_model_flag(CLI::App& app, ModelFlags& flags) {
-  app.add_option("--model", flags.model, "A name in the store or catalogue, or a .gguf path")
+  app.add_option("--model", flags.model,
+                 "A name in the store or catalogue, a .gguf path or a folder")
       ->required();
 }
 

@@ -193,7 +193,8 @@ base::Result<int> run(Flags flags) {
 
 Action add_run(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  app.add_option("MODEL", flags->model.model, "A name in the store or catalogue, or a .gguf path")
+  app.add_option("MODEL", flags->model.model,
+                 "A name in the store or catalogue, a .gguf path or a folder")
       ->required();
   app.add_option("PROMPT", flags->prompt,
                  "The prompt; none reads standard input, or chats on a terminal");

@@ -132,7 +132,7 @@ Result<int> run(const Flags& flags) {
 Action add_tune(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   app.add_option("--model", flags->model.model,
-                 "Tune for this model: a name in the store or catalogue, or a .gguf path");
+                 "Tune for this model: a name in the store or catalogue, a .gguf path or a folder");
   app.add_option("--synthetic", flags->synthetic,
                  "Tune for SHAPE:TYPE, no file needed. Shapes: " + models::synthetic_shapes());
   app.add_option("--budget", flags->budget_s,

@@ -1,0 +1,59 @@
+// puna convert: a folder of Hugging Face or MLC weights as a GGUF file.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/model_flags.h"
+#include "cli/write_model.h"
+
+namespace puna::cli {
+namespace {
+
+struct Flags {
+  ModelFlags model;
+  std::string output;
+  std::string type;
+  bool force = false;
+};
+
+base::Result<int> run(const Flags& flags) {
+  formats::QuantizeOptions options;
+  if (!flags.type.empty()) {
+    PUNA_TRY(options, parse_type(flags.type));
+  }
+  std::error_code ignored;
+  if (!flags.force && std::filesystem::exists(flags.output, ignored)) {
+    return base::fail(base::ErrorCode::kUsage,
+                      fmt::format("\"{}\" exists already; give another name, or --force to replace "
+                                  "it.",
+                                  flags.output));
+  }
+  catch_interrupts();
+  ProgressBar bar;
+  PUNA_TRY(const service::OpenOptions open, open_options(flags.model, {}, bar));
+  PUNA_TRY(formats::ModelFile in, service::open_file(open));
+  PUNA_TRY(write_model(in, options, flags.output, open.engine.n_threads, bar));
+  return 0;
+}
+
+}  // namespace
+
+Action add_convert(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  app.add_option("DIR", flags->model.model, "A folder of Hugging Face or MLC weights")->required();
+  app.add_option("OUT", flags->output, "The GGUF file to write; it appears when it is complete")
+      ->required();
+  app.add_option("--type", flags->type,
+                 "What most matrices become (default: what they are; MLC's q4f16_1 becomes q4_0, "
+                 "which holds the same values): " +
+                     writable_mixes());
+  app.add_flag("--force", flags->force, "Replace OUT where it exists");
+  add_thread_flags(app, flags->model);
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace puna::cli
