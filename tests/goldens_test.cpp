@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/task.h"
 #include "engine/engine.h"
+#include "formats/folder.h"
 #include "formats/open.h"
 #include "gpu/native/native.h"
 #include "io/byte_source.h"
@@ -72,15 +73,17 @@ struct Golden {
     REQUIRE(parsed.has_value());
     facts = *std::move(parsed);
     reference = read_npy(path + ".npy");
-    auto inner = io::open_file(path + ".gguf");
-    REQUIRE_MESSAGE(inner.has_value(), inner.error().text());
+    const formats::OpenPart open =
+        [this](const std::string& file) -> base::Result<std::unique_ptr<io::ByteSource>> {
+      PUNA_TRY(auto inner, io::open_file(file));
+      return std::make_unique<io::DeferredSource>(std::move(inner), reads);
+    };
     const auto pump = [this] {
       if (reads.pump()) return;
       REQUIRE(device != nullptr);  // the CPU device waits for nothing but reads
       device->poll();
     };
-    auto file = base::run_until(
-        formats::open_model(std::make_unique<io::DeferredSource>(*std::move(inner), reads)), pump);
+    auto file = open_golden(path, open, pump);
     REQUIRE_MESSAGE(file.has_value(), file.error().text());
     engine::EngineOptions options;
     options.numerics = numerics;
@@ -117,6 +120,16 @@ struct Golden {
     return text;
   }
 
+  // NAME.gguf, or a folder NAME.
+  template <class Pump>
+  static base::Result<formats::ModelFile> open_golden(const std::string& path,
+                                                      const formats::OpenPart& open,
+                                                      const Pump& pump) {
+    if (io::is_folder(path)) return base::run_until(formats::load_folder({path, open}), pump);
+    PUNA_TRY(auto source, open(path + ".gguf"));
+    return base::run_until(formats::open_model(std::move(source)), pump);
+  }
+
   io::ReadQueue reads;
   base::Json facts;
   std::vector<float> reference;
@@ -134,11 +147,16 @@ double nmse(const std::vector<float>& x, const std::vector<float>& reference) {
   return error / norm;
 }
 
-constexpr const char* kNames[] = {"llama-f16", "llama-q4_0", "llama-q4_k_m", "gemma3-q8_0"};
+constexpr const char* kNames[] = {
+    "llama-f16", "llama-q4_0", "llama-q4_k_m", "gemma3-q8_0",
+    // Folders of Hugging Face and MLC; experts, latent attention, a state.
+    "small_llama-bf16", "small_llama-q4f16_1", "small_qwen3moe-bf16", "small_deepseek3-bf16",
+    "small_qwen35-bf16"};
 
 void check_exact(const char* name, Golden& golden) {
   const std::vector<int32_t> prompt = ids(golden.facts, "tokens");
-  const bool f16 = std::string_view(name).ends_with("-f16");
+  const bool f16 =
+      std::string_view(name).ends_with("-f16") || std::string_view(name).ends_with("-bf16");
   CHECK(nmse(golden.logits(prompt), golden.reference) <= (f16 ? kExactF16Limit : kExactLimit));
   const std::vector<int32_t> text = ids(golden.facts, "greedy");
   CHECK(golden.greedy_text(prompt, text.size()) == text);

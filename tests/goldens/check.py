@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compares an engine with the reference logits of tiny models (tools/make_tiny_models.py). Needs numpy.
+"""Compares an engine with the reference logits of tiny models (tools/make_tiny_models.py, make_tiny_folders.py). Needs numpy.
 
 usage: tests/goldens/check.py [--folder DIR] [--limit N] [PUNA [ARGUMENT...]]
 
-Runs `PUNA logits --model F --tokens IDS --output x.npy ARGUMENT...` and `PUNA run F --tokens IDS --output-tokens ...` for every
-NAME.json with its model in the folder (default: this one) and prints NMSE and whether the greedy text agrees. PUNA is
-build/release/puna unless given; an ARGUMENT is for example --device gpu. Exit code 1 if a model is above the limit or differs.
+Runs `PUNA logits --model F --tokens IDS --output x.npy ARGUMENT...` (embed, for models that give embeddings) and `PUNA run F --tokens
+IDS --output-tokens ...` for every NAME.json with its model, NAME.gguf or a folder NAME, in the folder (default: this one) and prints
+NMSE and whether the greedy text agrees. PUNA is build/release/puna unless given; an ARGUMENT is for example --device gpu. Exit code 1 if a model is above the limit or differs.
 """
 import argparse
 import json
@@ -18,7 +18,7 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 LIMIT = 1e-6      # exact numerics against the stored weights; see docs/decisions/goldens.md
-F16_LIMIT = 1e-4  # f16 weights may be multiplied with f16 activations
+F16_LIMIT = 1e-4  # f16 and bf16 weights may be multiplied with f16 activations
 
 
 def run(command):
@@ -32,15 +32,18 @@ def check(puna, arguments, path, facts, limit):
     """(NMSE, what is wrong or "")"""
     ids = ",".join(map(str, facts["tokens"]))
     reference = np.load(path.with_suffix(".npy")).astype(np.float64)
+    embeds = facts["kind"] == "embedding"
     with tempfile.TemporaryDirectory() as folder:
         out = f"{folder}/logits.npy"
-        run([puna, "logits", "--model", str(path), "--tokens", ids, "--output", out, *arguments])
+        run([puna, "embed" if embeds else "logits", "--model", str(path), "--tokens", ids, "--output", out, *arguments])
         found = np.load(out).astype(np.float64)
     if found.shape != reference.shape:
         return None, f"shape {found.shape}, expected {reference.shape}"
     nmse = float(((found - reference) ** 2).sum() / (reference**2).sum())
     if not nmse <= limit:
         return nmse, f"above {limit:.0e}"
+    if embeds:
+        return nmse, ""
     text = run([puna, "run", str(path), "--tokens", ids, "--output-tokens", "--ignore-eos", "--temp", "0", "--numerics", "exact",
                 "--kv-type", "f32", "-n", str(len(facts["greedy"])), *arguments])
     greedy = [int(word) for word in text.split()][-len(facts["greedy"]):]
@@ -58,10 +61,10 @@ def main():
     args = parser.parse_args()
     puna, *arguments = args.command or [str(HERE.parent.parent / "build/release/puna")]
     failed = 0
-    models = [p for p in sorted(args.folder.glob("*.gguf")) if p.with_suffix(".json").exists()]
+    models = [p for p in sorted(args.folder.iterdir()) if (p.is_dir() or p.suffix == ".gguf") and p.with_suffix(".json").exists()]
     for path in models:
         facts = json.loads(path.with_suffix(".json").read_text())
-        limit = args.limit or (F16_LIMIT if facts["weights"] == "f16" else LIMIT)
+        limit = args.limit or (F16_LIMIT if facts["weights"] in ("f16", "bf16") else LIMIT)
         try:
             nmse, wrong = check(puna, arguments, path, facts, limit)
         except RuntimeError as error:

@@ -1,0 +1,94 @@
+"""Tiny configurations of transformers' models, one for each architecture that Puna reads from a folder.
+
+Each entry is (class of transformers, its config as keywords). Sizes are as small as the mechanisms allow: windows shorter than the
+prompt, more value than key heads, groups of experts, a dense first layer, and so on.
+"""
+
+ROPE = {"rope_type": "default", "rope_theta": 10000.0}
+BASE = dict(hidden_size=64, intermediate_size=96, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=2, max_position_embeddings=256,
+            rope_parameters=ROPE, tie_word_embeddings=False)
+LLAMA3 = {"rope_type": "llama3", "rope_theta": 10000.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 64}
+YARN = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0, "original_max_position_embeddings": 32, "beta_fast": 32.0, "beta_slow": 1.0}
+DELTA = dict(linear_conv_kernel_dim=4, linear_key_head_dim=16, linear_value_head_dim=16, linear_num_key_heads=2, linear_num_value_heads=4,
+             layer_types=["linear_attention", "linear_attention", "linear_attention", "full_attention"], num_hidden_layers=4, head_dim=32)
+MAMBA = dict(mamba_n_heads=8, mamba_d_head=16, mamba_n_groups=2, mamba_d_state=16, mamba_d_conv=4, mamba_expand=2, mamba_chunk_size=8)
+
+FAMILIES = {
+    "llama": ("LlamaForCausalLM", BASE | dict(rope_parameters=LLAMA3, tie_word_embeddings=True)),
+    "smollm3": ("SmolLM3ForCausalLM", BASE | dict(num_hidden_layers=4, no_rope_layer_interval=4, use_sliding_window=False,
+                                                   pad_token_id=None)),
+    "qwen2": ("Qwen2ForCausalLM", BASE | dict(tie_word_embeddings=True)),
+    "qwen3": ("Qwen3ForCausalLM", BASE | dict(head_dim=32, rope_parameters=YARN)),
+    "qwen3moe": ("Qwen3MoeForCausalLM", BASE | dict(head_dim=32, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=32, norm_topk_prob=True,
+                                                   decoder_sparse_step=1, mlp_only_layers=[])),
+    "qwen3next": ("Qwen3NextForCausalLM", BASE | DELTA | dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32,
+                                                             shared_expert_intermediate_size=32, norm_topk_prob=True,
+                                                             rope_parameters=ROPE | {"partial_rotary_factor": 0.25})),
+    "qwen35": ("Qwen3_5ForCausalLM", BASE | DELTA | dict(
+        rope_parameters=ROPE | {"partial_rotary_factor": 0.25, "mrope_section": [2, 1, 1], "mrope_interleaved": True})),
+    "gemma2": ("Gemma2ForCausalLM", BASE | dict(head_dim=32, query_pre_attn_scalar=32, sliding_window=12, attn_logit_softcapping=2.0,
+                                               final_logit_softcapping=3.0, tie_word_embeddings=True)),
+    "gemma3": ("Gemma3ForCausalLM", BASE | dict(
+        num_hidden_layers=6, head_dim=32, query_pre_attn_scalar=32, sliding_window=12, tie_word_embeddings=True,
+        layer_types=["sliding_attention"] * 5 + ["full_attention"],
+        rope_parameters={"full_attention": {"rope_type": "default", "rope_theta": 1000000.0}, "sliding_attention": ROPE})),
+    "gemma4": ("Gemma4ForCausalLM", BASE | dict(
+        num_hidden_layers=6, head_dim=16, global_head_dim=32, num_kv_shared_layers=2, hidden_size_per_layer_input=8, sliding_window=12,
+        use_double_wide_mlp=True, tie_word_embeddings=True, enable_moe_block=False, attention_k_eq_v=False, final_logit_softcapping=30.0,
+        layer_types=["sliding_attention", "sliding_attention", "full_attention"] * 2,
+        rope_parameters={"full_attention": {"rope_type": "proportional", "rope_theta": 1000000.0, "partial_rotary_factor": 0.25},
+                         "sliding_attention": ROPE})),
+    "granite": ("GraniteForCausalLM", BASE | dict(embedding_multiplier=4.0, attention_multiplier=0.2, residual_multiplier=0.5, logits_scaling=2.0,
+                                                 tie_word_embeddings=True)),
+    "granitehybrid": ("GraniteMoeHybridForCausalLM", BASE | MAMBA | dict(
+        num_hidden_layers=3, layer_types=["mamba", "attention", "mamba"], num_local_experts=4, num_experts_per_tok=2, intermediate_size=32,
+        shared_intermediate_size=48, embedding_multiplier=4.0, attention_multiplier=0.2, residual_multiplier=0.5, logits_scaling=2.0,
+        position_embedding_type="nope", mamba_n_groups=1)),
+    "lfm2": ("Lfm2ForCausalLM", BASE | dict(num_hidden_layers=3, layer_types=["conv", "full_attention", "conv"], conv_L_cache=3, block_ff_dim=96,
+                                           block_auto_adjust_ff_dim=True, block_multiple_of=32, block_ffn_dim_multiplier=1.0,
+                                           tie_word_embeddings=True)),
+    "ministral3": ("Ministral3ForCausalLM", BASE | dict(head_dim=32, rope_parameters=YARN | {
+        "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1})),
+    "mistral": ("MistralForCausalLM", BASE | dict(head_dim=32, sliding_window=None)),
+    "phi3": ("Phi3ForCausalLM", BASE | dict(original_max_position_embeddings=64, max_position_embeddings=256, sliding_window=None, rope_parameters={
+        "rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0 + 0.05 * i for i in range(8)], "original_max_position_embeddings": 64,
+        "long_factor": [1.0 + 0.5 * i for i in range(8)], "partial_rotary_factor": 1.0}, pad_token_id=0)),
+    "gpt_oss": ("GptOssForCausalLM", BASE | dict(head_dim=16, num_local_experts=4, num_experts_per_tok=2, sliding_window=12, intermediate_size=64,
+                                                layer_types=["sliding_attention", "full_attention"],
+                                                rope_parameters=YARN | {"rope_theta": 150000.0, "truncate": False})),
+    "olmo2": ("Olmo2ForCausalLM", BASE),
+    "olmo3": ("Olmo3ForCausalLM", BASE | dict(num_hidden_layers=4, sliding_window=12, layer_types=["sliding_attention"] * 3 + ["full_attention"],
+                                             rope_parameters={"full_attention": YARN, "sliding_attention": ROPE})),
+    "deepseek2": ("DeepseekV2ForCausalLM", BASE | dict(
+        num_key_value_heads=4, kv_lora_rank=32, q_lora_rank=None, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16, n_routed_experts=4,
+        num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=32, first_k_dense_replace=1, routed_scaling_factor=1.5,
+        topk_method="greedy", n_group=1, topk_group=1, norm_topk_prob=False)),
+    "deepseek3": ("DeepseekV3ForCausalLM", BASE | dict(
+        num_key_value_heads=4, kv_lora_rank=32, q_lora_rank=24, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16, n_routed_experts=4,
+        num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=32, first_k_dense_replace=1, routed_scaling_factor=1.5, n_group=2,
+        topk_group=1, norm_topk_prob=True, rope_interleave=True)),
+    "mamba2": ("Mamba2ForCausalLM", dict(hidden_size=64, num_hidden_layers=2, num_heads=8, head_dim=16, n_groups=2, state_size=16, expand=2,
+                                        conv_kernel=4, chunk_size=8, tie_word_embeddings=False)),
+    "falcon_h1": ("FalconH1ForCausalLM", BASE | MAMBA | dict(
+        head_dim=16, mamba_d_ssm=128, attention_in_multiplier=0.75, attention_out_multiplier=0.9, key_multiplier=0.5, ssm_in_multiplier=1.25,
+        ssm_out_multiplier=0.7, embedding_multiplier=3.0, lm_head_multiplier=0.4, mlp_multipliers=[0.8, 0.6],
+        ssm_multipliers=[0.9, 1.1, 0.5, 0.7, 1.3], mamba_rms_norm=True, mamba_norm_before_gate=False)),
+    "nomic_bert": ("NomicBertModel", dict(hidden_size=64, intermediate_size=96, num_attention_heads=4, num_hidden_layers=2, head_dim=16,
+                                           max_position_embeddings=128, type_vocab_size=2, rope_parameters=ROPE)),
+    "bert": ("BertModel", dict(hidden_size=64, intermediate_size=96, num_attention_heads=4, num_hidden_layers=2, max_position_embeddings=128,
+                               type_vocab_size=2, hidden_act="gelu")),
+}
+
+# As small as they get, for tests/goldens/: an HF and an MLC folder, experts, latent attention, a state.
+SMALL = BASE | dict(vocab_size=262, hidden_size=32, intermediate_size=32, num_attention_heads=2, num_key_value_heads=1, num_hidden_layers=2,
+                    tie_word_embeddings=True)
+FAMILIES |= {
+    "small_llama": ("LlamaForCausalLM", SMALL | dict(rope_parameters=LLAMA3)),
+    "small_qwen3moe": ("Qwen3MoeForCausalLM", FAMILIES["qwen3moe"][1] | SMALL | dict(head_dim=16, num_experts=4, moe_intermediate_size=16)),
+    "small_deepseek3": ("DeepseekV3ForCausalLM", FAMILIES["deepseek3"][1] | SMALL | dict(
+        num_key_value_heads=2, kv_lora_rank=16, q_lora_rank=16, n_routed_experts=4, moe_intermediate_size=16, num_hidden_layers=2)),
+    "small_qwen35": ("Qwen3_5ForCausalLM", FAMILIES["qwen35"][1] | SMALL | dict(
+        head_dim=16, linear_num_key_heads=1, linear_num_value_heads=2, layer_types=["linear_attention", "full_attention"],
+        rope_parameters=ROPE | {"partial_rotary_factor": 0.5, "mrope_section": [2, 1, 1], "mrope_interleaved": True})),
+}
