@@ -80,8 +80,10 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
     if (members.size() < 2) return;
     std::vector<size_t> order(members.size());
     std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return members[a].first < members[b].first; });
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      const int keys = members[a].first.compare(members[b].first);
+      return keys != 0 ? keys < 0 : a < b;
+    });
     std::vector<size_t> repeated;
     for (size_t i = 1, first = 0; i < order.size(); ++i) {
       if (members[order[i]].first != members[order[first]].first) {

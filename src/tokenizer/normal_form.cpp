@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "base/utf8.h"
@@ -18,6 +19,7 @@ constexpr uint32_t kSyllableCount = kLeadCount * kVowelCount * kTrailCount;
 struct Character {
   char32_t code_point;
   uint8_t combining_class;
+  uint32_t place = 0;  // among the marks it is sorted with, which keep their order where equal
 };
 
 uint8_t flag_of(NormalForm form) {
@@ -117,8 +119,9 @@ void append_segment(std::string_view text, NormalForm form, std::vector<Characte
     const auto is_starter = [](const Character& c) { return c.combining_class == 0; };
     begin = std::find_if_not(begin, buffer.end(), is_starter);
     const auto end = std::find_if(begin, buffer.end(), is_starter);
-    std::stable_sort(begin, end, [](const Character& a, const Character& b) {
-      return a.combining_class < b.combining_class;
+    for (auto c = begin; c != end; ++c) c->place = static_cast<uint32_t>(c - begin);
+    std::sort(begin, end, [](const Character& a, const Character& b) {
+      return std::tie(a.combining_class, a.place) < std::tie(b.combining_class, b.place);
     });
     begin = end;
   }

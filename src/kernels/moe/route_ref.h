@@ -29,8 +29,9 @@ inline void keep_best_groups_ref(const RouteParams& params, std::vector<double>&
   }
   std::vector<uint32_t> order(params.n_groups);
   std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](uint32_t a, uint32_t b) { return worth[a] > worth[b]; });
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return worth[a] != worth[b] ? worth[a] > worth[b] : a < b;
+  });
   for (uint32_t i = params.groups_chosen; i < params.n_groups; ++i)
     std::fill_n(choice.begin() + order[i] * size, size, -INFINITY);
 }
@@ -51,8 +52,9 @@ inline void route_ref(const RouteCpuArgs& args) {
     if (params.n_groups > 1) keep_best_groups_ref(params, choice);
     std::vector<uint32_t> order(params.n_experts);
     std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](uint32_t a, uint32_t b) { return choice[a] > choice[b]; });
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return choice[a] != choice[b] ? choice[a] > choice[b] : a < b;
+    });
     order.resize(params.n_chosen);
     std::vector<double> weights;
     for (uint32_t e : order) weights.push_back(scores[e]);
