@@ -39,6 +39,7 @@ check:
 	@tools/setup --check
 	tools/check_layers_test.py
 	tools/check_layers
+	tools/operations_table
 	tools/format --check
 	tools/tidy --seconds $(TIDY_SECONDS)
 	cmake --preset dev

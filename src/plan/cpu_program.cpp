@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "kernels/elementwise/binary.h"
 #include "kernels/embed/embed.h"
 #include "kernels/norm/norm.h"
 
@@ -262,14 +263,18 @@ struct CpuProgram::Runner {
   }
   uint64_t elements(ValueId id) const { return uint64_t{n_rows(id)} * columns(id); }
   void operator()(const AddOp& op) const {
-    kernels::add_cpu(pool(), value(op.x), value(op.y), elements(op.y));
+    kernels::binary_cpu(
+        pool(), {value(op.x), value(op.y), n_rows(op.y), {kernels::Binary::kAdd, columns(op.y)}});
   }
   void operator()(const ScaleOp& op) const {
     kernels::scale_cpu(pool(), value(op.y), elements(op.y), op.by ? *vector(op.by) : op.scale);
   }
   void operator()(const MultiplyOp& op) const {
-    kernels::multiply_cpu(pool(), value(op.x), value(op.y), n_rows(op.y), columns(op.y), op.part,
-                          op.n_parts);
+    kernels::binary_cpu(pool(), {value(op.x),
+                                 value(op.y),
+                                 n_rows(op.y),
+                                 {kernels::Binary::kMultiply, columns(op.y),
+                                  kernels::Spread::kElements, op.part, op.n_parts}});
   }
   void operator()(const SoftcapOp& op) const {
     kernels::softcap_cpu(pool(), value(op.y), elements(op.y), op.cap);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/elementwise/binary.h"
 #include "kernels/embed/embed.h"
 #include "kernels/gather/gather.h"
 #include "kernels/norm/norm.h"
@@ -606,10 +607,14 @@ class Planner {
         out);
   }
   Result<void> lower(size_t, const AddOp& op, std::vector<kernels::KernelCall>& out) {
-    return kernels::add(device_,
-                        {op.label, plan_.step, value(op.x), value(op.y),
-                         graph_.values[op.y].columns, graph_.values[op.y].rows},
-                        out);
+    const ValueInfo& y = graph_.values[op.y];
+    return kernels::binary(device_,
+                           {.label = op.label,
+                            .x = value(op.x),
+                            .y = value(op.y),
+                            .shape = {kernels::Binary::kAdd, y.columns},
+                            .rows = y.rows},
+                           out);
   }
   Result<void> lower(size_t, const ScaleOp& op, std::vector<kernels::KernelCall>& out) {
     return kernels::scale(
@@ -619,11 +624,15 @@ class Planner {
         out);
   }
   Result<void> lower(size_t, const MultiplyOp& op, std::vector<kernels::KernelCall>& out) {
-    return kernels::multiply(
-        device_,
-        {op.label, plan_.step, value(op.x), value(op.y), graph_.values[op.y].columns, op.part,
-         op.n_parts, graph_.values[op.y].rows},
-        out);
+    const ValueInfo& y = graph_.values[op.y];
+    return kernels::binary(device_,
+                           {.label = op.label,
+                            .x = value(op.x),
+                            .y = value(op.y),
+                            .shape = {kernels::Binary::kMultiply, y.columns,
+                                      kernels::Spread::kElements, op.part, op.n_parts},
+                            .rows = y.rows},
+                           out);
   }
   Result<void> lower(size_t, const SoftcapOp& op, std::vector<kernels::KernelCall>& out) {
     return kernels::softcap(device_,

@@ -14,10 +14,11 @@ enum class Activation : uint8_t {
   kRelu,         // max(v, 0)
   kReluSquared,  // max(v, 0)^2 (So et al. 2021)
   kTanh,
+  kGeluQuick,  // v / (1 + exp(-1.702 v)), the short form of the same paper
 };
-constexpr Activation kActivations[] = {Activation::kSilu,        Activation::kGeluTanh,
-                                       Activation::kGeluErf,     Activation::kRelu,
-                                       Activation::kReluSquared, Activation::kTanh};
+constexpr Activation kActivations[] = {
+    Activation::kSilu,        Activation::kGeluTanh, Activation::kGeluErf,  Activation::kRelu,
+    Activation::kReluSquared, Activation::kTanh,     Activation::kGeluQuick};
 
 // Its function in common/math.wgsl, which is also its name in reports.
 constexpr std::string_view name(Activation activation) {
@@ -34,6 +35,8 @@ constexpr std::string_view name(Activation activation) {
       return "relu_squared";
     case Activation::kTanh:
       return "tanh_exact";
+    case Activation::kGeluQuick:
+      return "gelu_quick";
   }
   return "";
 }

@@ -26,6 +26,8 @@ class Describe {
     call_.kernel = kernel;
   }
 
+  const std::string& label() const { return call_.label; }
+
   // A slice of a buffer that no kernel of the step writes: weights, tables, the step, the page
   // table; KV when only read.
   Describe& constant(std::string_view name, const Slice& slice) {

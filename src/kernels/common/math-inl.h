@@ -23,11 +23,11 @@ HWY_INLINE V exp_weight(D d, V v) {
   return hn::IfThenElseZero(hn::Ge(v, hn::Set(d, -87.0f)), hn::Exp(d, v));
 }
 
-// v / (1 + exp(-scaled))
+// v / (1 + exp(-scaled)); the bound makes exp infinite, not invalid.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V gate_by_logistic(D d, V v, V scaled) {
   return hn::Div(
-      v, hn::Add(hn::Set(d, 1.0f), hn::Exp(d, hn::Min(hn::Neg(scaled), hn::Set(d, 88.0f)))));
+      v, hn::Add(hn::Set(d, 1.0f), hn::Exp(d, hn::Min(hn::Neg(scaled), hn::Set(d, 100.0f)))));
 }
 
 template <class D, class V = hn::Vec<D>>
@@ -40,6 +40,11 @@ template <class D, class V = hn::Vec<D>>
 HWY_INLINE V gelu_tanh(D d, V v) {
   const V cubic = hn::MulAdd(hn::Mul(v, v), hn::Set(d, 0.044715f), hn::Set(d, 1.0f));
   return gate_by_logistic(d, v, hn::Mul(hn::Mul(v, cubic), hn::Set(d, 1.5957691216057308f)));
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V gelu_quick(D d, V v) {
+  return gate_by_logistic(d, v, hn::Mul(v, hn::Set(d, 1.702f)));
 }
 
 // v * (normal distribution function of v) by Abramowitz and Stegun 7.1.26, right to 1.5e-7 of |v|:
@@ -84,6 +89,8 @@ HWY_INLINE void with_activation(Activation activation, const Use& use) {
       return use([](auto d, auto v) HWY_ATTR { return relu_squared(d, v); });
     case Activation::kTanh:
       return use([](auto d, auto v) HWY_ATTR { return hn::Tanh(d, v); });
+    case Activation::kGeluQuick:
+      return use([](auto d, auto v) HWY_ATTR { return gelu_quick(d, v); });
   }
 }
 

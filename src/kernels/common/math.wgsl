@@ -1,8 +1,8 @@
 // Functions that WGSL leaves imprecise or whose overflow it leaves open, written out. All are right to about 1e-7.
 
-// 1 / (1 + exp(-z)); the bound keeps exp finite.
+// 1 / (1 + exp(-z)); the bound keeps exp finite, and a product with the largest number is 0 below it.
 fn sigmoid(z: f32) -> f32 {
-  return 1.0 / (1.0 + exp(min(-z, 80.0)));
+  return select(1.0 / (1.0 + exp(min(-z, 80.0))), 0.0, z < -80.0);
 }
 
 // Series near zero, where 1 - exp(-2|z|) would cancel.
@@ -23,6 +23,10 @@ fn silu(v: f32) -> f32 {
 // 0.5 v (1 + tanh(u)) = v sigmoid(2u) with u = sqrt(2 / pi) (v + 0.044715 v^3).
 fn gelu_tanh(v: f32) -> f32 {
   return v * sigmoid(1.5957691216 * (v + 0.044715 * v * v * v));
+}
+
+fn gelu_quick(v: f32) -> f32 {
+  return v * sigmoid(1.702 * v);
 }
 
 // v * (normal distribution function of v) by Abramowitz and Stegun 7.1.26, right to 1.5e-7 of |v|: its tail is (a polynomial in

@@ -15,7 +15,9 @@
 #include "kernels/norm/norm.h"
 #include "kernels/rope/rope.h"
 #include "kernels/sample/sample.h"
+#include "kernels/selftest/operations.h"
 #include "kernels/ssd/ssd.h"
+#include "kernels/testing/every_operation.h"
 
 namespace puna::kernels {
 namespace {
@@ -132,7 +134,6 @@ TEST_CASE("the remaining roles expand") {
   for (const gpu::DeviceInfo& device : devices()) {
     for (const uint32_t n : {1u, 7u, 576u}) {
       std::vector<KernelCall> calls;
-      REQUIRE(add(device, {.label = "add", .n = n}, calls));
       REQUIRE(scale(device, {.label = "scale", .n = n, .scale = 1e-7f}, calls));
       REQUIRE(softcap(device, {.label = "cap", .n = n, .cap = 30}, calls));
       REQUIRE(glu(device, {.label = "swiglu", .n = n, .activation = Activation::kSilu}, calls));
@@ -173,6 +174,43 @@ TEST_CASE("every variant of the roles with state expands, and its gate and norm"
       check_expands(calls, device);
     }
   }
+}
+
+TEST_CASE("every single operation expands") {
+  for (const gpu::DeviceInfo& device : devices()) {
+    const auto calls = test::every_operation(device);
+    REQUIRE_MESSAGE(calls, calls.error().text());
+    check_expands(*calls, device);
+  }
+}
+
+TEST_CASE("single operations that no kernel can serve are refused") {
+  const gpu::DeviceInfo device;
+  std::vector<KernelCall> calls;
+  CHECK(!unary(device, {"u", {}, {Unary::kAbs, 0}}, calls));
+  CHECK(!binary(device, {"b", {}, {}, {Binary::kAdd, 4, Spread::kElements, 2, 2}}, calls));
+  CHECK(!reduce(device, {"r", {}, {}, {Reduction::kSum, 0}}, calls));
+  CHECK(!softmax(device, {"s", {}, {}, {}, {}, {4, 0}}, calls));
+  CHECK(!sort_indices(device, {"s", {}, {}, {4, 5}}, calls));
+  CHECK(!sort_indices(device, {"s", {}, {}, {kMaxSorted + 1, 5}}, calls));
+  CHECK(!move_rows(device, {"r", {}, {}, {}, {RowMove::kTake, 1 << 20, 1 << 20}}, calls));
+  CHECK(!hadamard(device, {"h", {}, {96}}, calls));
+  CHECK(!hadamard(device, {"h", {}, {2 * kMaxHadamard}}, calls));
+  CHECK(!resize(device, {"r", {}, {}, {{1, 0, 4, 1, 4, 4}}}, calls));
+  CHECK(!resize(device, {"r", {}, {}, {{1, 20000, 4, 1, 4, 4}}}, calls));
+  CHECK(!pad(device, {"p", {}, {}, {{1, 4, 4, 1, 5, 5}, 2, 0}}, calls));
+  CHECK(!pad(device, {"p", {}, {}, {{1, 4, 4, 1, 8, 4}, 0, 0, Pad::kReflect}}, calls));
+  CopyShape shape = permuted({4, 3}, {0, 1});
+  shape.y_type = Element::kHalf;
+  const auto odd = copy(device, {"cache", {}, {}, shape, {}}, calls);
+  REQUIRE(!odd);
+  CHECK(odd.error().text() ==
+        "Copy cache writes f16 in rows of 3 elements at steps of 1; they must be whole words.");
+  shape.sizes = {0, 4};
+  CHECK(!copy(device, {"c", {}, {}, shape, {}}, calls));
+  shape.sizes = {4};
+  CHECK(!copy(device, {"c", {}, {}, shape, {}}, calls));
+  CHECK(calls.empty());
 }
 
 TEST_CASE("arguments that no kernel can serve are refused with a sentence") {

@@ -1,8 +1,9 @@
 // Plain elementwise passes, kept unfused for models and tests that need them alone. All f32, in
 // place on y [n_rows, n].
-//   add: y += x      scale: y *= s, or by[0]      softcap: y = cap * tanh(y / cap)
-//   multiply: y *= part of x      glu: y = act(gate) * up (its own y)
+//   scale: y *= s, or by[0]      softcap: y = cap * tanh(y / cap)
+//   glu: y = act(gate) * up (its own y)
 //   gate: y *= sigmoid(x), of a gate for each element or one for the whole row
+// unary.h has the functions of one element, binary.h sums, products and the like.
 #pragma once
 
 #include <optional>
@@ -14,12 +15,6 @@
 
 namespace puna::kernels {
 
-struct AddArgs {
-  std::string label;
-  Slice step = {}, x = {}, y = {};
-  uint32_t n = 0;
-  Rows rows = Rows::kTokens;
-};
 // x [n_rows, n_gates]
 struct GateArgs {
   std::string label;
@@ -36,14 +31,6 @@ struct ScaleArgs {
   std::optional<Slice> by = {};  // [1] f32, instead of scale
   Rows rows = Rows::kTokens;
 };
-// y[t, i] *= x[t, part * n + i].  x [n_rows, n_parts * n]
-struct MultiplyArgs {
-  std::string label;
-  Slice step = {}, x = {}, y = {};
-  uint32_t n = 0;
-  uint32_t part = 0, n_parts = 1;
-  Rows rows = Rows::kTokens;
-};
 struct SoftcapArgs {
   std::string label;
   Slice step = {}, y = {};
@@ -58,25 +45,18 @@ struct GluArgs {
   uint32_t n = 0;
   Activation activation = Activation::kSilu;
 };
-base::Result<void> add(const gpu::DeviceInfo& device, const AddArgs& args,
-                       std::vector<KernelCall>& out);
 base::Result<void> gate(const gpu::DeviceInfo& device, const GateArgs& args,
                         std::vector<KernelCall>& out);
 base::Result<void> scale(const gpu::DeviceInfo& device, const ScaleArgs& args,
                          std::vector<KernelCall>& out);
-base::Result<void> multiply(const gpu::DeviceInfo& device, const MultiplyArgs& args,
-                            std::vector<KernelCall>& out);
 base::Result<void> softcap(const gpu::DeviceInfo& device, const SoftcapArgs& args,
                            std::vector<KernelCall>& out);
 base::Result<void> glu(const gpu::DeviceInfo& device, const GluArgs& args,
                        std::vector<KernelCall>& out);
 
-void add_cpu(base::ThreadPool& pool, const float* x, float* y, uint64_t n_elements);
 void gate_cpu(base::ThreadPool& pool, const float* x, float* y, uint32_t n_rows, uint32_t n,
               uint32_t n_gates);
 void scale_cpu(base::ThreadPool& pool, float* y, uint64_t n_elements, float scale);
-void multiply_cpu(base::ThreadPool& pool, const float* x, float* y, uint32_t n_rows, uint32_t n,
-                  uint32_t part, uint32_t n_parts);
 void softcap_cpu(base::ThreadPool& pool, float* y, uint64_t n_elements, float cap);
 void glu_cpu(base::ThreadPool& pool, const float* gate_up, float* y, uint32_t n_rows, uint32_t n,
              Activation activation);

@@ -1,16 +1,6 @@
-// Elementwise passes (elementwise.h), in place on y; one unit an invocation, rows along y of the grid. A unit is a vec4 where N
-// divides by 4, else one element.
+// Elementwise passes (elementwise.h), in place on y; one unit an invocation, rows along y of the grid.
 #include "common/math.wgsl"
-
-#if N % 4 == 0
-#define UNIT vec4<f32>
-#define UNITS (N / 4)
-#define EACH(f, v) vec4<f32>(f(v.x), f(v.y), f(v.z), f(v.w))
-#else
-#define UNIT f32
-#define UNITS N
-#define EACH(f, v) f(v)
-#endif
+#include "elementwise/unit.wgsl"
 
 @group(0) @binding(B_Y) var<storage, read_write> y: array<UNIT>;
 #ifdef B_X
@@ -30,9 +20,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     return;
   }
   let i = id.y * UNITS + id.x;
-#if defined(ADD)
-  y[i] = y[i] + x[i];
-#elif defined(GATES)
+#if defined(GATES)
 #if GATES == 1
   y[i] = y[i] * sigmoid(x[id.y]);
 #else
@@ -43,8 +31,6 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   y[i] = y[i] * SCALE;
 #elif defined(B_BY)
   y[i] = y[i] * by[0];
-#elif defined(PART)
-  y[i] = y[i] * x[(id.y * N_PARTS + PART) * UNITS + id.x];
 #elif defined(CAP)
   let v = y[i] / CAP;
   y[i] = CAP * EACH(tanh_exact, v);

@@ -16,15 +16,6 @@ namespace puna::kernels::HWY_NAMESPACE {
 
 using Tag = hn::ScalableTag<float>;
 
-void add_range(const float* x, float* y, size_t n) {
-  const Tag d;
-  const size_t lanes = hn::Lanes(d);
-  for (size_t i = 0; i < n; i += lanes) {
-    const size_t left = HWY_MIN(lanes, n - i);
-    hn::StoreN(hn::Add(hn::LoadN(d, y + i, left), hn::LoadN(d, x + i, left)), d, y + i, left);
-  }
-}
-
 // x of n gates, or of one for all.
 void gate_range(const float* x, float* y, size_t n, bool one) {
   const Tag d;
@@ -42,15 +33,6 @@ void scale_range(float* y, size_t n, float scale) {
   for (size_t i = 0; i < n; i += lanes) {
     const size_t left = HWY_MIN(lanes, n - i);
     hn::StoreN(hn::Mul(hn::LoadN(d, y + i, left), hn::Set(d, scale)), d, y + i, left);
-  }
-}
-
-void multiply_range(const float* x, float* y, size_t n) {
-  const Tag d;
-  const size_t lanes = hn::Lanes(d);
-  for (size_t i = 0; i < n; i += lanes) {
-    const size_t left = HWY_MIN(lanes, n - i);
-    hn::StoreN(hn::Mul(hn::LoadN(d, y + i, left), hn::LoadN(d, x + i, left)), d, y + i, left);
   }
 }
 
@@ -95,18 +77,10 @@ void run_ranges(base::ThreadPool& pool, uint64_t n_elements, const Body& body) {
 
 }  // namespace
 
-HWY_EXPORT(add_range);
 HWY_EXPORT(gate_range);
 HWY_EXPORT(scale_range);
-HWY_EXPORT(multiply_range);
 HWY_EXPORT(softcap_range);
 HWY_EXPORT(glu_range);
-
-void add_cpu(base::ThreadPool& pool, const float* x, float* y, uint64_t n_elements) {
-  run_ranges(pool, n_elements, [&](uint64_t begin, uint64_t end) {
-    HWY_DYNAMIC_DISPATCH(add_range)(x + begin, y + begin, end - begin);
-  });
-}
 
 void gate_cpu(base::ThreadPool& pool, const float* x, float* y, uint32_t n_rows, uint32_t n,
               uint32_t n_gates) {
@@ -121,15 +95,6 @@ void scale_cpu(base::ThreadPool& pool, float* y, uint64_t n_elements, float scal
   run_ranges(pool, n_elements, [&](uint64_t begin, uint64_t end) {
     HWY_DYNAMIC_DISPATCH(scale_range)(y + begin, end - begin, scale);
   });
-}
-
-void multiply_cpu(base::ThreadPool& pool, const float* x, float* y, uint32_t n_rows, uint32_t n,
-                  uint32_t part, uint32_t n_parts) {
-  const auto rows = [&](uint32_t begin, uint32_t end) {
-    for (uint64_t t = begin; t < end; ++t)
-      HWY_DYNAMIC_DISPATCH(multiply_range)(x + (t * n_parts + part) * n, y + t * n, n);
-  };
-  pool.run(n_rows, std::max(4096 / std::max(n, 1u), 1u), std::ref(rows));
 }
 
 void softcap_cpu(base::ThreadPool& pool, float* y, uint64_t n_elements, float cap) {

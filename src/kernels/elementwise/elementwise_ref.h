@@ -21,15 +21,13 @@ inline double activate_ref(Activation activation, double v) {
       return v > 0 ? v * v : 0;
     case Activation::kTanh:
       return std::tanh(v);
+    case Activation::kGeluQuick:
+      return v / (1.0 + std::exp(-1.702 * v));
   }
   return 0;
 }
 
 inline double softcap_ref(double v, double cap) { return cap * std::tanh(v / cap); }
-
-inline void add_ref(const float* x, float* y, uint64_t n_elements) {
-  for (uint64_t i = 0; i < n_elements; ++i) y[i] += x[i];
-}
 
 inline void gate_ref(const float* x, float* y, uint32_t n_rows, uint32_t n, uint32_t n_gates) {
   for (uint64_t i = 0; i < uint64_t{n_rows} * n; ++i) {
@@ -40,13 +38,6 @@ inline void gate_ref(const float* x, float* y, uint32_t n_rows, uint32_t n, uint
 
 inline void scale_ref(float* y, uint64_t n_elements, float scale) {
   for (uint64_t i = 0; i < n_elements; ++i) y[i] *= scale;
-}
-
-inline void multiply_ref(const float* x, float* y, uint32_t n_rows, uint32_t n, uint32_t part,
-                         uint32_t n_parts) {
-  for (uint64_t t = 0; t < n_rows; ++t) {
-    for (uint64_t i = 0; i < n; ++i) y[t * n + i] *= x[(t * n_parts + part) * n + i];
-  }
 }
 
 inline void softcap_ref(float* y, uint64_t n_elements, float cap) {

@@ -17,8 +17,7 @@ namespace puna::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// 1 / sqrt(mean(v^2) + eps)
-HWY_INLINE float inverse_rms(const float* v, size_t n, float eps) {
+HWY_INLINE double sum_of_squares(const float* v, size_t n) {
   const hn::ScalableTag<float> d;
   const size_t lanes = hn::Lanes(d);
   auto sum0 = hn::Zero(d);
@@ -34,8 +33,12 @@ HWY_INLINE float inverse_rms(const float* v, size_t n, float eps) {
     const auto a = hn::LoadN(d, v + i, n - i);
     sum0 = hn::MulAdd(a, a, sum0);
   }
-  const double mean =
-      static_cast<double>(hn::ReduceSum(d, hn::Add(sum0, sum1))) / static_cast<double>(n);
+  return static_cast<double>(hn::ReduceSum(d, hn::Add(sum0, sum1)));
+}
+
+// 1 / sqrt(mean(v^2) + eps)
+HWY_INLINE float inverse_rms(const float* v, size_t n, float eps) {
+  const double mean = sum_of_squares(v, n) / static_cast<double>(n);
   return static_cast<float>(1.0 / std::sqrt(mean + static_cast<double>(eps)));
 }
 

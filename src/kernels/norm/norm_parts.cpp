@@ -31,6 +31,7 @@ base::Result<void> norm_parts(const gpu::DeviceInfo& device, const NormPartsArgs
   if (args.gamma) call.constant("B_GAMMA", *args.gamma);
   if (args.beta) call.constant("B_BETA", *args.beta);
   call.number("VECTORS", vectors).number("LAYER", s.kind == NormKind::kLayer);
+  call.number("L2", s.kind == NormKind::kL2);
   call.number("N", s.n).number("N_PARTS", s.n_parts);
   call.number("X_STRIDE", s.x_stride).number("X_COLUMN", s.x_column);
   call.number("BY_PART", s.weights_by_part).real("EPS", s.eps);

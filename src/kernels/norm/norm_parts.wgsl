@@ -1,4 +1,4 @@
-// RMS or layer norm of the parts of a row (norm_parts.h), a workgroup of WG invocations a part; parts along x of the grid, rows along y.
+// RMS, layer or L2 norm of the parts of a row (norm_parts.h), a workgroup of WG invocations a part; parts along x of the grid, rows along y.
 // Each invocation keeps its PER units of the part in registers, so that it is read once, also when the result takes its place. A unit
 // is a vec4 where all sizes divide by 4 (VECTORS), else one element. f32 throughout.
 #include "common/reduce.wgsl"
@@ -58,7 +58,11 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, LANE_BUILTINS) {
       squares += SQUARE(v[i]);
     }
   }
+#if L2
+  let inverse = 1.0 / max(sqrt(workgroup_sum(squares, LANES)), EPS);
+#else
   let inverse = inverseSqrt(workgroup_sum(squares, LANES) / f32(N) + EPS);
+#endif
   for (var i = 0u; i < PER; i++) {
     let unit = local + i * WG;
     if (unit < UNITS) {

@@ -1,6 +1,7 @@
 // Norms of parts of rows on the CPU: a part is read for its sums, then again (from the first-level
 // cache) for the result.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "kernels/norm/norm_parts.h"
@@ -44,6 +45,13 @@ HWY_INLINE void finish(const float* v, float s, const float* gamma, const float*
   }
 }
 
+// What each element of v is multiplied by.
+HWY_INLINE float factor_of(const NormPartsShape& shape, const float* v) {
+  if (shape.kind != NormKind::kL2) return inverse_rms(v, shape.n, shape.eps);
+  const double length = std::sqrt(sum_of_squares(v, shape.n));
+  return static_cast<float>(1.0 / std::max(length, static_cast<double>(shape.eps)));
+}
+
 // Part i of all rows' parts, counted through.
 void norm_range(const NormPartsCpuArgs& args, uint64_t begin, uint64_t end) {
   const NormPartsShape& s = args.shape;
@@ -58,7 +66,7 @@ void norm_range(const NormPartsCpuArgs& args, uint64_t begin, uint64_t end) {
       v = y;
     }
     const size_t weight = s.weights_by_part ? static_cast<size_t>(part) * n : 0;
-    finish(v, inverse_rms(v, n, s.eps), args.gamma ? args.gamma + weight : nullptr,
+    finish(v, factor_of(s, v), args.gamma ? args.gamma + weight : nullptr,
            args.beta ? args.beta + weight : nullptr, y, n);
   }
 }

@@ -42,7 +42,7 @@ void check(base::ThreadPool& pool, const Case& c) {
 TEST_CASE("norm_parts_cpu equals its reference for every kind, place and set of weights") {
   base::ThreadPool pool(2);
   test::for_every_variant([&] {
-    for (const NormKind kind : {NormKind::kRms, NormKind::kLayer}) {
+    for (const NormKind kind : {NormKind::kRms, NormKind::kLayer, NormKind::kL2}) {
       for (const uint32_t n : {1u, 4u, 31u, 64u, 577u}) {
         for (const uint32_t n_parts : {1u, 3u}) {
           for (const bool weights : {false, true}) {
@@ -66,6 +66,14 @@ TEST_CASE("a layer norm of equal values is its bias") {
       pool,
       {.x = x.data(), .beta = beta.data(), .shape = {NormKind::kLayer, 64, 1, 64}, .n_rows = 1});
   CHECK(x == beta);
+}
+
+TEST_CASE("an L2 norm has a length of 1, and eps bounds what it divides by") {
+  base::ThreadPool pool(1);
+  std::vector<float> x = {3, 4, 3e-8f, 4e-8f, 0, 0};
+  norm_parts_cpu(pool, {.x = x.data(), .shape = {NormKind::kL2, 2, 3, 6, 0, false, 1e-6f}, .n_rows = 1});
+  const std::vector<float> expected = {0.6f, 0.8f, 3e-2f, 4e-2f, 0, 0};
+  for (size_t i = 0; i < x.size(); ++i) CHECK(x[i] == doctest::Approx(expected[i]));
 }
 
 }  // namespace

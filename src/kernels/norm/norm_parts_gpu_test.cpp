@@ -47,7 +47,7 @@ TEST_CASE("norms of parts on the GPU are right for every kind, place and length"
   for (const test::Features features : {test::Features::kAll, test::Features::kBaseline}) {
     const auto gpu = test::GpuHarness::open(features);
     if (!gpu) return;
-    for (const NormKind kind : {NormKind::kRms, NormKind::kLayer}) {
+    for (const NormKind kind : {NormKind::kRms, NormKind::kLayer, NormKind::kL2}) {
       for (const uint32_t n : {1u, 4u, 31u, 64u, 770u, 2048u}) {
         const bool by_part = n % 2 == 0;
         check(*gpu, {kind, n, 1, n, 0, false, 1e-5f}, /*in_place=*/n % 4 != 0, true);

@@ -1,6 +1,7 @@
 // The plain form of norm_parts.h: one part after the other, sums in f64.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -21,7 +22,10 @@ inline void norm_parts_ref(const NormPartsCpuArgs& args) {
     for (uint32_t d = 0; d < s.n; ++d) squares += (x[d] - mean) * (x[d] - mean) / s.n;
     for (uint32_t d = 0; d < s.n; ++d) {
       const uint64_t w = d + (s.weights_by_part ? p * s.n : 0);
-      const double normed = (x[d] - mean) / std::sqrt(squares + s.eps);
+      const double length = s.kind == NormKind::kL2
+                                ? std::max(std::sqrt(squares * s.n), double{s.eps})
+                                : std::sqrt(squares + s.eps);
+      const double normed = (x[d] - mean) / length;
       y[d] = static_cast<float>(normed * (args.gamma ? args.gamma[w] : 1) +
                                 (args.beta ? args.beta[w] : 0));
     }

@@ -18,6 +18,8 @@
 #include "kernels/norm/norm_ref.h"
 #include "kernels/rope/rope_ref.h"
 #include "kernels/sample/sample_ref.h"
+#include "kernels/selftest/measure.h"
+#include "kernels/selftest/operations_cases.h"
 #include "kernels/ssd/ssd_ref.h"
 #include "quant/random_rows.h"
 
@@ -36,23 +38,6 @@ constexpr double kHalfCacheLimit = 1e-10;  // the reference reads the same round
 constexpr double kCacheStoreLimit = 1e-6;  // a rounding that falls on the other side
 constexpr double kQ8StoreLimit = 1e-5;     // the same for int8 codes
 constexpr double kQ4StoreLimit = 1e-3;     // and for codes of four bits
-
-std::vector<float> normal(size_t n, uint32_t seed, float mean = 0, float deviation = 1) {
-  std::mt19937 engine(seed);
-  std::normal_distribution<float> draw(mean, deviation);
-  std::vector<float> out(n);
-  for (float& v : out) v = draw(engine);
-  return out;
-}
-
-double nmse(std::span<const float> x, std::span<const float> reference) {
-  double error = 0, power = 0;
-  for (size_t i = 0; i < reference.size(); ++i) {
-    error += (double{x[i]} - reference[i]) * (double{x[i]} - reference[i]);
-    power += double{reference[i]} * reference[i];
-  }
-  return error == 0 ? 0 : error / power;
-}
 
 // Several sequences over a scattered page table.
 struct Rows {
@@ -97,7 +82,7 @@ class Runner {
     }
     for (const uint32_t n : {33u, 576u, 4096u}) {
       for (const int form : {0, 1, 2, 3}) PUNA_TRY(norm(n, form));
-      for (const NormKind kind : {NormKind::kRms, NormKind::kLayer}) {
+      for (const NormKind kind : {NormKind::kRms, NormKind::kLayer, NormKind::kL2}) {
         PUNA_TRY(norm_parts({kind, n, 1, n, 0, false, 1e-5f}, /*in_place=*/false));
         PUNA_TRY(norm_parts({kind, n, 2, 3 * n, n, true, 1e-5f}, /*in_place=*/true));
       }
@@ -128,6 +113,7 @@ class Runner {
       PUNA_TRY(delta(rows));
     }
     for (const uint32_t vocab : {97u, 32000u, 128256u}) PUNA_TRY(sample(vocab));
+    PUNA_TRY(operations());
     return std::move(results_);
   }
 
@@ -286,10 +272,11 @@ class Runner {
     args.x = expected_x.data();
     if (args.y) args.y = expected.data();
     norm_parts_ref(args);
+    static constexpr const char* kKinds[] = {"rms", "layer", "l2"};
     return record(
         "norm_parts", "f32",
         fmt::format("{} rows, {} of {}, {}{}", n_rows, shape.n_parts, shape.n,
-                    shape.kind == NormKind::kLayer ? "layer" : "rms", in_place ? ", in place" : ""),
+                    kKinds[static_cast<size_t>(shape.kind)], in_place ? ", in place" : ""),
         in_place ? nmse(x, expected_x) : nmse(y, expected), kF32Limit);
   }
 
@@ -437,20 +424,6 @@ class Runner {
       PUNA_TRY(backend_.softcap(y.data(), n_rows, n, 30));
       PUNA_TRY(record("softcap", "f32", "cap 30", nmse(y, expected), kF32Limit));
     }
-    if (wanted("multiply", "f32")) {
-      auto y = normal(size_t{n_rows} * n, 15), expected = y;
-      multiply_ref(both.data(), expected.data(), n_rows, n, 1, 2);
-      PUNA_TRY(backend_.multiply(both.data(), y.data(), n_rows, n, 1, 2));
-      PUNA_TRY(record("multiply", "f32", "part 1 of 2", nmse(y, expected), kF32Limit));
-    }
-    if (wanted("add", "f32")) {
-      const auto x = normal(size_t{n_rows} * n, 16);
-      auto y = normal(size_t{n_rows} * n, 17), expected = y;
-      for (size_t i = 0; i < x.size(); ++i) expected[i] += x[i];
-      PUNA_TRY(backend_.add(x.data(), y.data(), n_rows, n));
-      PUNA_TRY(record("add", "f32", fmt::format("{} rows of {}", n_rows, n), nmse(y, expected),
-                      kF32Limit));
-    }
     return {};
   }
 
@@ -591,6 +564,17 @@ class Runner {
     PUNA_TRY(sample("top-p", top_p, vocab));
     PUNA_TRY(sample("all cuts", {}, vocab));
     return sample("penalties", adjusted, vocab);
+  }
+
+  Result<void> operations() {
+    const auto wants = [&](std::string_view role, std::string_view type) {
+      return wanted(role, type);
+    };
+    const auto keep = [&](std::string_view role, std::string_view type, std::string shape,
+                          double error, double limit) {
+      return record(std::string(role), std::string(type), std::move(shape), error, limit);
+    };
+    return OperationCases(backend_.operations(), wants, keep).run();
   }
 
   SelftestBackend& backend_;

@@ -26,6 +26,7 @@
 #include "kernels/norm/norm_parts.h"
 #include "kernels/rope/rope.h"
 #include "kernels/sample/sampling.h"
+#include "kernels/selftest/operations.h"
 #include "kernels/ssd/ssd.h"
 #include "quant/quant.h"
 
@@ -81,9 +82,6 @@ class SelftestBackend {
   virtual base::Result<void> glu(const float* gate_up, float* y, uint32_t n_rows, uint32_t n,
                                  Activation activation) = 0;
   virtual base::Result<void> softcap(float* y, uint32_t n_rows, uint32_t n, float cap) = 0;
-  virtual base::Result<void> add(const float* x, float* y, uint32_t n_rows, uint32_t n) = 0;
-  virtual base::Result<void> multiply(const float* x, float* y, uint32_t n_rows, uint32_t n,
-                                      uint32_t part, uint32_t n_parts) = 0;
   // y *= sigmoid(x), x of n_gates columns.
   virtual base::Result<void> gate(const float* x, float* y, uint32_t n_rows, uint32_t n,
                                   uint32_t n_gates) = 0;
@@ -96,6 +94,7 @@ class SelftestBackend {
   virtual base::Result<void> sample(std::span<const SamplingParams> params,
                                     std::span<const std::vector<int32_t>> texts,
                                     std::span<const float> logits, std::span<int32_t> ids) = 0;
+  virtual Operations& operations() = 0;
 };
 
 std::unique_ptr<SelftestBackend> selftest_cpu(base::ThreadPool& pool);

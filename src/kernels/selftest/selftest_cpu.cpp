@@ -27,7 +27,7 @@ class Scratch {
 
 class CpuBackend : public SelftestBackend {
  public:
-  explicit CpuBackend(base::ThreadPool& pool) : pool_(pool) {}
+  explicit CpuBackend(base::ThreadPool& pool) : pool_(pool), operations_(operations_cpu(pool)) {}
 
   Result<XForm> matmul(const Matmul& args) override {
     PUNA_TRY(CpuMatrix matrix, CpuMatrix::create(args.type, args.rows, args.cols, args.numerics));
@@ -104,15 +104,6 @@ class CpuBackend : public SelftestBackend {
     softcap_cpu(pool_, y, uint64_t{n_rows} * n, cap);
     return {};
   }
-  Result<void> add(const float* x, float* y, uint32_t n_rows, uint32_t n) override {
-    add_cpu(pool_, x, y, uint64_t{n_rows} * n);
-    return {};
-  }
-  Result<void> multiply(const float* x, float* y, uint32_t n_rows, uint32_t n, uint32_t part,
-                        uint32_t n_parts) override {
-    multiply_cpu(pool_, x, y, n_rows, n, part, n_parts);
-    return {};
-  }
   Result<void> gate(const float* x, float* y, uint32_t n_rows, uint32_t n,
                     uint32_t n_gates) override {
     gate_cpu(pool_, x, y, n_rows, n, n_gates);
@@ -146,8 +137,11 @@ class CpuBackend : public SelftestBackend {
     return {};
   }
 
+  Operations& operations() override { return *operations_; }
+
  private:
   base::ThreadPool& pool_;
+  std::unique_ptr<Operations> operations_;
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ using base::Result;
 
 class GpuBackend : public SelftestBackend {
  public:
-  explicit GpuBackend(gpu::Device& device) : device_(device) {}
+  explicit GpuBackend(gpu::Device& device) : device_(device), operations_(operations_gpu(device)) {}
 
   Result<XForm> matmul(const Matmul& args) override {
     Workbench bench(device_);
@@ -250,35 +250,6 @@ class GpuBackend : public SelftestBackend {
     PUNA_TRY(bench.run(calls, {n_rows, n_rows, 1}));
     return bench.read(s.y, y, uint64_t{n_rows} * n);
   }
-  Result<void> add(const float* x, float* y, uint32_t n_rows, uint32_t n) override {
-    Workbench bench(device_);
-    AddArgs a;
-    a.label = "add";
-    PUNA_TRY(a.step, bench.step(n_rows));
-    PUNA_TRY(a.x, bench.upload(x, uint64_t{n_rows} * n));
-    PUNA_TRY(a.y, bench.upload(static_cast<const float*>(y), uint64_t{n_rows} * n));
-    a.n = n;
-    std::vector<KernelCall> calls;
-    PUNA_TRY(kernels::add(device_.info(), a, calls));
-    PUNA_TRY(bench.run(calls, {n_rows, n_rows, 1}));
-    return bench.read(a.y, y, uint64_t{n_rows} * n);
-  }
-  Result<void> multiply(const float* x, float* y, uint32_t n_rows, uint32_t n, uint32_t part,
-                        uint32_t n_parts) override {
-    Workbench bench(device_);
-    MultiplyArgs m;
-    m.label = "multiply";
-    PUNA_TRY(m.step, bench.step(n_rows));
-    PUNA_TRY(m.x, bench.upload(x, uint64_t{n_rows} * n * n_parts));
-    PUNA_TRY(m.y, bench.upload(static_cast<const float*>(y), uint64_t{n_rows} * n));
-    m.n = n;
-    m.part = part;
-    m.n_parts = n_parts;
-    std::vector<KernelCall> calls;
-    PUNA_TRY(kernels::multiply(device_.info(), m, calls));
-    PUNA_TRY(bench.run(calls, {n_rows, n_rows, 1}));
-    return bench.read(m.y, y, uint64_t{n_rows} * n);
-  }
   Result<void> gate(const float* x, float* y, uint32_t n_rows, uint32_t n,
                     uint32_t n_gates) override {
     Workbench bench(device_);
@@ -396,6 +367,8 @@ class GpuBackend : public SelftestBackend {
     return bench.read(a.ids, ids.data(), n_rows);
   }
 
+  Operations& operations() override { return *operations_; }
+
  private:
   static uint32_t batch_class(uint32_t n_rows) {
     for (uint32_t rows : {1u, 2u, 4u, 8u, 16u}) {
@@ -458,6 +431,7 @@ class GpuBackend : public SelftestBackend {
   }
 
   gpu::Device& device_;
+  std::unique_ptr<Operations> operations_;
 };
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "kernels/attention/attention.h"
 #include "kernels/ceiling/ceiling.h"
 #include "kernels/elementwise/elementwise.h"
@@ -13,6 +16,7 @@
 #include "kernels/profile/profile.h"
 #include "kernels/repack/repack.h"
 #include "kernels/sample/sample.h"
+#include "kernels/testing/every_operation.h"
 
 namespace puna::kernels::test {
 namespace {
@@ -142,7 +146,6 @@ Result<void> ropes_and_norms(const gpu::DeviceInfo& device, Calls& out) {
 
 Result<void> others(const gpu::DeviceInfo& device, Calls& out) {
   for (const uint32_t n : {7u, 576u}) {
-    PUNA_TRY(add(device, {.label = "add", .n = n}, out));
     PUNA_TRY(scale(device, {.label = "scale", .n = n, .scale = 1e-7f}, out));
     PUNA_TRY(softcap(device, {.label = "cap", .n = n, .cap = 30}, out));
     PUNA_TRY(glu(device, {.label = "swiglu", .n = n, .activation = Activation::kSilu}, out));
@@ -175,6 +178,8 @@ Result<std::vector<KernelCall>> every_call(const gpu::DeviceInfo& device) {
   PUNA_TRY(attentions(device, out));
   PUNA_TRY(ropes_and_norms(device, out));
   PUNA_TRY(others(device, out));
+  PUNA_TRY(Calls operations, every_operation(device));
+  std::ranges::move(operations, std::back_inserter(out));
   return out;
 }
 
