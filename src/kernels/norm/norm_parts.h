@@ -2,8 +2,8 @@
 //   v = x[t, x_column + p * n .. + n]
 //   y[t, p * n .. + n] = norm(v) * gamma + beta
 // where norm is an RMS norm, v / sqrt(mean(v^2) + eps), a layer norm, (v - mean(v)) /
-// sqrt(variance(v) + eps) (Ba et al. 2016), or an L2 norm, v / max(sqrt(sum(v^2)), eps). With groups
-// of channels for parts, a layer norm is the group norm of Wu and He 2018.
+// sqrt(variance(v) + eps) (Ba et al. 2016), or an L2 norm, v / max(sqrt(sum(v^2)), eps). With
+// groups of channels for parts, a layer norm is the group norm of Wu and He 2018.
 //   x  [n_rows, x_stride]  f32, normed in place when there is no y     y  [n_rows, n_parts * n] f32
 //   gamma, beta  [n], the same for all parts, or [n_parts * n]; none = 1 and 0
 // norm.h is the RMS norm of a whole row with the additions around it.

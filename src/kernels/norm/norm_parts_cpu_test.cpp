@@ -71,7 +71,8 @@ TEST_CASE("a layer norm of equal values is its bias") {
 TEST_CASE("an L2 norm has a length of 1, and eps bounds what it divides by") {
   base::ThreadPool pool(1);
   std::vector<float> x = {3, 4, 3e-8f, 4e-8f, 0, 0};
-  norm_parts_cpu(pool, {.x = x.data(), .shape = {NormKind::kL2, 2, 3, 6, 0, false, 1e-6f}, .n_rows = 1});
+  norm_parts_cpu(pool,
+                 {.x = x.data(), .shape = {NormKind::kL2, 2, 3, 6, 0, false, 1e-6f}, .n_rows = 1});
   const std::vector<float> expected = {0.6f, 0.8f, 3e-2f, 4e-2f, 0, 0};
   for (size_t i = 0; i < x.size(); ++i) CHECK(x[i] == doctest::Approx(expected[i]));
 }
