@@ -199,9 +199,9 @@ fn load_bytes(m: u32, u: u32) -> Bytes {
 // return what y is then.
 // Functions that WGSL leaves imprecise or whose overflow it leaves open, written out. All are right to about 1e-7.
 
-// 1 / (1 + exp(-z)); the bound keeps exp finite.
+// 1 / (1 + exp(-z)); the bound keeps exp finite, and a product with the largest number is 0 below it.
 fn sigmoid(z: f32) -> f32 {
-  return 1.0 / (1.0 + exp(min(-z, 80.0)));
+  return select(1.0 / (1.0 + exp(min(-z, 80.0))), 0.0, z < -80.0);
 }
 
 // Series near zero, where 1 - exp(-2|z|) would cancel.
@@ -224,10 +224,14 @@ fn gelu_tanh(v: f32) -> f32 {
   return v * sigmoid(1.5957691216 * (v + 0.044715 * v * v * v));
 }
 
+fn gelu_quick(v: f32) -> f32 {
+  return v * sigmoid(1.702 * v);
+}
+
 // v * (normal distribution function of v) by Abramowitz and Stegun 7.1.26, right to 1.5e-7 of |v|: its tail is (a polynomial in
 // 1 / (1 + p a)) * exp(-a^2) with a = |v| / sqrt(2).
 fn gelu_erf(v: f32) -> f32 {
-  let a = min(abs(v) * 0.70710678, 10.0);
+  let a = min(abs(v) * 0.70710678, 14.0);
   let t = 1.0 / (1.0 + 0.3275911 * a);
   let polynomial = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
   let tail = 0.5 * polynomial * exp(-a * a);

@@ -32,7 +32,7 @@ fn gelu_quick(v: f32) -> f32 {
 // v * (normal distribution function of v) by Abramowitz and Stegun 7.1.26, right to 1.5e-7 of |v|: its tail is (a polynomial in
 // 1 / (1 + p a)) * exp(-a^2) with a = |v| / sqrt(2).
 fn gelu_erf(v: f32) -> f32 {
-  let a = min(abs(v) * 0.70710678, 10.0);
+  let a = min(abs(v) * 0.70710678, 14.0);
   let t = 1.0 / (1.0 + 0.3275911 * a);
   let polynomial = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
   let tail = 0.5 * polynomial * exp(-a * a);

@@ -22,7 +22,7 @@ void check_dense(test::GpuHarness& gpu, quant::Type type, const Conv2dShape& s) 
   std::vector<float> got, expected(size_t{s.rows()} * kOut);
   const Slice image = gpu.upload(x);
   const GpuWeight weight = test::upload_weight(gpu, type, kOut, s.columns(), file);
-  for (const auto [first, n] : {std::pair{0u, s.rows() - 1}, std::pair{s.rows() - 1, 1u}}) {
+  for (const auto& [first, n] : {std::pair{0u, s.rows() - 1}, std::pair{s.rows() - 1, 1u}}) {
     MatmulArgs product;
     product.label = "product";
     product.weight = weight;

@@ -103,14 +103,15 @@ HWY_INLINE void with_unary(Unary function, const float* with, const Use& use) {
       return use([](auto d, auto v) HWY_ATTR { return hn::Sin(d, v); });
     case Unary::kCos:
       return use([](auto d, auto v) HWY_ATTR { return hn::Cos(d, v); });
+    // The sign of the argument is that of the result too, which not every target keeps of a zero.
     case Unary::kCeil:
-      return use([](auto, auto v) HWY_ATTR { return hn::Ceil(v); });
+      return use([](auto, auto v) HWY_ATTR { return hn::CopySign(hn::Ceil(v), v); });
     case Unary::kFloor:
-      return use([](auto, auto v) HWY_ATTR { return hn::Floor(v); });
+      return use([](auto, auto v) HWY_ATTR { return hn::CopySign(hn::Floor(v), v); });
     case Unary::kRound:
-      return use([](auto d, auto v) HWY_ATTR { return round_away(d, v); });
+      return use([](auto d, auto v) HWY_ATTR { return hn::CopySign(round_away(d, v), v); });
     case Unary::kTrunc:
-      return use([](auto, auto v) HWY_ATTR { return hn::Trunc(v); });
+      return use([](auto, auto v) HWY_ATTR { return hn::CopySign(hn::Trunc(v), v); });
     case Unary::kElu:
       return use([](auto d, auto v) HWY_ATTR { return above_zero(d, v, v, expm1_any(d, v)); });
     case Unary::kXielu:
@@ -130,7 +131,9 @@ HWY_INLINE void with_unary(Unary function, const float* with, const Use& use) {
     case Unary::kGeluTanh:
       return with_activation(Activation::kGeluTanh, use);
     case Unary::kGeluErf:
-      return with_activation(Activation::kGeluErf, use);
+      // Below -16 nothing is left of it; the tail in gelu_erf stays above zero.
+      return use([](auto d, auto v)
+                     HWY_ATTR { return gelu_erf(d, hn::Max(v, hn::Set(d, -16.0f))); });
     case Unary::kGeluQuick:
       return with_activation(Activation::kGeluQuick, use);
     case Unary::kTanh:
