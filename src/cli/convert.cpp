@@ -32,11 +32,7 @@ base::Result<int> run(const Flags& flags) {
                                   "it.",
                                   flags.output));
   }
-  catch_interrupts();
-  ProgressBar bar;
-  PUNA_TRY(const service::OpenOptions open, open_options(flags.model, {}, bar));
-  PUNA_TRY(formats::ModelFile in, service::open_file(open));
-  PUNA_TRY(write_model(in, options, flags.output, open.engine.n_threads, bar));
+  PUNA_TRY(write_model(flags.model, options, flags.output));
   return 0;
 }
 

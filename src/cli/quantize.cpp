@@ -18,11 +18,7 @@ struct Flags {
 
 base::Result<int> run(const Flags& flags) {
   PUNA_TRY(const formats::QuantizeOptions options, parse_type(flags.type));
-  catch_interrupts();
-  ProgressBar bar;
-  PUNA_TRY(const service::OpenOptions open, open_options(flags.model, {}, bar));
-  PUNA_TRY(formats::ModelFile in, service::open_file(open));
-  PUNA_TRY(write_model(in, options, flags.output, open.engine.n_threads, bar));
+  PUNA_TRY(write_model(flags.model, options, flags.output));
   return 0;
 }
 

@@ -113,8 +113,12 @@ Result<formats::QuantizeOptions> parse_type(std::string_view text) {
                                 text, writable_mixes()));
 }
 
-Result<void> write_model(formats::ModelFile& in, const formats::QuantizeOptions& options,
-                         const std::string& output, int n_threads, ProgressBar& bar) {
+Result<void> write_model(const ModelFlags& model, const formats::QuantizeOptions& options,
+                         const std::string& output) {
+  catch_interrupts();
+  ProgressBar bar;
+  PUNA_TRY(const service::OpenOptions open, open_options(model, {}, bar));
+  PUNA_TRY(formats::ModelFile in, service::open_file(open));
   PUNA_TRY(check_output(in, output));
   const std::vector<quant::Type> types = formats::quantized_types(in, options);
   warn_of_requantizing(in, types);
@@ -126,7 +130,7 @@ Result<void> write_model(formats::ModelFile& in, const formats::QuantizeOptions&
     n_weights += t.rows() * t.columns();
   }
   PUNA_TRY(check_space(output, bytes_after));
-  base::ThreadPool pool(n_threads);
+  base::ThreadPool pool(open.engine.n_threads);
   PUNA_TRY(const auto out, io::create_file(output));
   const auto show = [&](const formats::QuantizeProgress& p) {
     bar.update(fmt::format("writing {}", options.mix ? options.mix->name : "gguf"), p.done_bytes,

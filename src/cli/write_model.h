@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "cli/terminal.h"
+#include "cli/model_flags.h"
 #include "formats/quantize.h"
 
 namespace puna::cli {
@@ -16,10 +16,10 @@ std::string writable_mixes();
 // "q4_k_m", "pure:q4_k". Errors: kUsage.
 base::Result<formats::QuantizeOptions> parse_type(std::string_view text);
 
-// Writes `in` to `output`, which appears once it is complete, and prints a line of what it is.
-// Errors: kUsage when the output is the input or a folder; kIo, also when the disk has no room for
-// it; those of formats::quantize.
-base::Result<void> write_model(formats::ModelFile& in, const formats::QuantizeOptions& options,
-                               const std::string& output, int n_threads, ProgressBar& bar);
+// Writes a model to `output`, which appears once it is complete, and prints a line of what it is.
+// Errors: those of opening the model; kUsage when the output is the input or a folder; kIo, also
+// when the disk has no room for it; those of formats::quantize.
+base::Result<void> write_model(const ModelFlags& model, const formats::QuantizeOptions& options,
+                               const std::string& output);
 
 }  // namespace puna::cli

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "engine/engine.h"
-#include "gpu/native/native.h"
+#include "engine/testing/forwarding_device.h"
 #include "models/testing/tiny_model.h"
 
 using namespace puna;
@@ -20,46 +20,30 @@ constexpr uint32_t kVocab = 1003;
 constexpr double kLongestChains = 1e9;
 
 // Counts what a device holds.
-class CountingDevice : public gpu::Device {
+class CountingDevice : public engine::test::ForwardingDevice {
  public:
-  explicit CountingDevice(std::unique_ptr<gpu::Device> device) : device_(std::move(device)) {}
+  using ForwardingDevice::ForwardingDevice;
 
-  const gpu::DeviceInfo& info() const override { return device_->info(); }
   base::Result<gpu::BufferId> create_buffer(uint64_t bytes, gpu::BufferUse use,
                                             std::string_view label) override {
-    PUNA_TRY(const gpu::BufferId id, device_->create_buffer(bytes, use, label));
+    PUNA_TRY(const gpu::BufferId id, ForwardingDevice::create_buffer(bytes, use, label));
     buffers_[id.value] = bytes;
     ++n_created_;
     return id;
   }
   void destroy_buffer(gpu::BufferId buffer) override {
     buffers_.erase(buffer.value);
-    device_->destroy_buffer(buffer);
-  }
-  void create_pipeline(gpu::PipelineDesc desc, gpu::PipelineDone done) override {
-    device_->create_pipeline(std::move(desc), std::move(done));
+    ForwardingDevice::destroy_buffer(buffer);
   }
   base::Result<gpu::BindGroupId> create_bind_group(
       gpu::PipelineId pipeline, std::span<const gpu::Binding> bindings) override {
     ++n_created_;
-    return device_->create_bind_group(pipeline, bindings);
-  }
-  void destroy_bind_group(gpu::BindGroupId group) override { device_->destroy_bind_group(group); }
-  base::Result<void> write_buffer(gpu::BufferId buffer, uint64_t offset,
-                                  std::span<const std::byte> bytes) override {
-    return device_->write_buffer(buffer, offset, bytes);
+    return ForwardingDevice::create_bind_group(pipeline, bindings);
   }
   base::Result<gpu::SubmitId> submit(const gpu::CommandList& list) override {
     ++n_submits_;
-    return device_->submit(list);
+    return ForwardingDevice::submit(list);
   }
-  void read_back(gpu::BufferId buffer, uint64_t offset, std::span<std::byte> out,
-                 gpu::ReadDone done) override {
-    device_->read_back(buffer, offset, out, std::move(done));
-  }
-  base::Result<void> wait(gpu::SubmitId submit) override { return device_->wait(submit); }
-  void poll() override { device_->poll(); }
-  bool lost() const override { return device_->lost(); }
 
   uint64_t bytes() const {
     uint64_t sum = 0;
@@ -70,22 +54,14 @@ class CountingDevice : public gpu::Device {
   uint64_t n_submits() const { return n_submits_; }
 
  private:
-  std::unique_ptr<gpu::Device> device_;
   std::map<uint32_t, uint64_t> buffers_;
   uint64_t n_created_ = 0, n_submits_ = 0;
 };
 
 // Null, said loudly, without an adapter.
 std::unique_ptr<CountingDevice> open_gpu(bool baseline = false) {
-  const auto adapters = gpu::native::adapters();
-  REQUIRE_MESSAGE(adapters.has_value(), adapters.error().text());
-  if (adapters->empty()) {
-    MESSAGE("SKIPPED: there is no native GPU adapter (not even software Vulkan)");
-    return nullptr;
-  }
-  auto device = gpu::native::open(0, {.baseline = baseline});
-  REQUIRE_MESSAGE(device.has_value(), device.error().text());
-  return std::make_unique<CountingDevice>(*std::move(device));
+  auto device = engine::test::open_gpu(baseline);
+  return device ? std::make_unique<CountingDevice>(std::move(device)) : nullptr;
 }
 
 // Null device: the CPU.

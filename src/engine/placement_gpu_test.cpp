@@ -7,12 +7,13 @@
 #include <span>
 
 #include "engine/engine.h"
-#include "gpu/native/native.h"
+#include "engine/testing/forwarding_device.h"
 #include "models/testing/tiny_model.h"
 #include "models/testing/tiny_recurrent.h"
 
 using namespace puna;
 using engine::Engine;
+using engine::test::open_gpu;
 
 namespace {
 
@@ -20,17 +21,16 @@ namespace {
 constexpr double kLimit = 1e-6;
 
 // A device with so many bytes of memory.
-class SmallDevice : public gpu::Device {
+class SmallDevice : public engine::test::ForwardingDevice {
  public:
   SmallDevice(std::unique_ptr<gpu::Device> device, uint64_t limit)
-      : device_(std::move(device)), limit_(limit) {}
+      : ForwardingDevice(std::move(device)), limit_(limit) {}
 
-  const gpu::DeviceInfo& info() const override { return device_->info(); }
   base::Result<gpu::BufferId> create_buffer(uint64_t bytes, gpu::BufferUse use,
                                             std::string_view label) override {
     if (used_ + bytes > limit_)
       return base::fail(base::ErrorCode::kOutOfMemory, "There is no memory left.");
-    PUNA_TRY(const gpu::BufferId id, device_->create_buffer(bytes, use, label));
+    PUNA_TRY(const gpu::BufferId id, ForwardingDevice::create_buffer(bytes, use, label));
     buffers_[id.value] = bytes;
     used_ += bytes;
     return id;
@@ -38,49 +38,14 @@ class SmallDevice : public gpu::Device {
   void destroy_buffer(gpu::BufferId buffer) override {
     used_ -= buffers_[buffer.value];
     buffers_.erase(buffer.value);
-    device_->destroy_buffer(buffer);
+    ForwardingDevice::destroy_buffer(buffer);
   }
-  void create_pipeline(gpu::PipelineDesc desc, gpu::PipelineDone done) override {
-    device_->create_pipeline(std::move(desc), std::move(done));
-  }
-  base::Result<gpu::BindGroupId> create_bind_group(
-      gpu::PipelineId pipeline, std::span<const gpu::Binding> bindings) override {
-    return device_->create_bind_group(pipeline, bindings);
-  }
-  void destroy_bind_group(gpu::BindGroupId group) override { device_->destroy_bind_group(group); }
-  base::Result<void> write_buffer(gpu::BufferId buffer, uint64_t offset,
-                                  std::span<const std::byte> bytes) override {
-    return device_->write_buffer(buffer, offset, bytes);
-  }
-  base::Result<gpu::SubmitId> submit(const gpu::CommandList& list) override {
-    return device_->submit(list);
-  }
-  void read_back(gpu::BufferId buffer, uint64_t offset, std::span<std::byte> out,
-                 gpu::ReadDone done) override {
-    device_->read_back(buffer, offset, out, std::move(done));
-  }
-  base::Result<void> wait(gpu::SubmitId submit) override { return device_->wait(submit); }
-  void poll() override { device_->poll(); }
-  bool lost() const override { return device_->lost(); }
 
  private:
-  std::unique_ptr<gpu::Device> device_;
   uint64_t limit_;
   uint64_t used_ = 0;
   std::map<uint32_t, uint64_t> buffers_;
 };
-
-std::unique_ptr<gpu::Device> open_gpu() {
-  const auto adapters = gpu::native::adapters();
-  REQUIRE_MESSAGE(adapters.has_value(), adapters.error().text());
-  if (adapters->empty()) {
-    MESSAGE("SKIPPED: there is no native GPU adapter (not even software Vulkan)");
-    return nullptr;
-  }
-  auto device = gpu::native::open(0, {});
-  REQUIRE_MESSAGE(device.has_value(), device.error().text());
-  return *std::move(device);
-}
 
 fixtures::TinyShape shape_of(const char* architecture, uint32_t n_layers = 2) {
   fixtures::TinyShape shape;

@@ -276,6 +276,7 @@ class Planner {
 
     for (uint32_t rows : options_.classes) {
       rows_ = rows;
+      note_handovers();
       GpuPlan::BatchClass c{rows, 1, {}};
       for (size_t i = 0; i < graph_.head_begin; ++i) PUNA_TRY(lower(i, c.calls));
       c.max_splits = max_splits();
@@ -283,6 +284,7 @@ class Planner {
     }
     for (uint32_t rows : {1u, kHeadRows}) {
       rows_ = rows;
+      note_handovers();
       GpuPlan::BatchClass head{rows, 1, {}};
       for (size_t i = graph_.head_begin; i < graph_.ops.size(); ++i) PUNA_TRY(lower(i, head.calls));
       plan_.head.push_back(std::move(head));
@@ -478,47 +480,52 @@ class Planner {
     }
     return n > 0;
   }
-  // The form in which the product before norm i hands its y to all the products after it, or none.
-  std::optional<kernels::XForm> handed_through(size_t i) const {
-    const auto* before = i > 0 ? std::get_if<MatmulOp>(&graph_.ops[i - 1]) : nullptr;
-    if (!before || !before->y_norm) return {};
-    const ValueId y = *before->y_norm->y;
+  // What products of this class hand to those after them (kernels/matmul/matmul.h), for all ops.
+  void note_handovers() {
+    handed_.assign(graph_.ops.size(), {});
+    hands_.assign(graph_.ops.size(), {});
+    for (size_t i = 0; i + 1 < graph_.ops.size(); ++i) {
+      const auto* product = std::get_if<MatmulOp>(&graph_.ops[i]);
+      if (product && product->y_norm) hand_through_norm(i, *product);
+      if (product && product->feeds_next) hand_bytes(i, *product);
+    }
+  }
+  // Through the norm that is op i + 1, to all the products after it, if they agree on a form.
+  void hand_through_norm(size_t i, const MatmulOp& op) {
+    const ValueId y = *op.y_norm->y;
     std::optional<kernels::XForm> form;
-    for (size_t j = i + 1; j < graph_.ops.size(); ++j) {
-      const auto* reader = std::get_if<MatmulOp>(&graph_.ops[j]);
+    size_t end = i + 2;
+    for (; end < graph_.ops.size(); ++end) {
+      const auto* reader = std::get_if<MatmulOp>(&graph_.ops[end]);
       if (!reader || !reader->x_norm || reader->x_norm->y != y) break;
-      const auto taken = kernels::matmul_takes(device_, matmul_args(j, *reader), /*normed=*/true);
-      if (!taken || (form && *form != *taken)) return {};
+      const auto taken = kernels::matmul_takes(device_, matmul_args(end, *reader), /*normed=*/true);
+      if (!taken || (form && *form != *taken)) return;
       form = taken;
     }
     if (!form || handed_slice(y, *form).bytes > arena_.values[y].bytes ||
-        !kernels::matmul_hands(device_, matmul_args(i - 1, *before), *form, /*normed=*/true)) {
-      return {};
+        !kernels::matmul_hands(device_, matmul_args(i, op), *form, /*normed=*/true)) {
+      return;
     }
-    return form;
+    hands_[i] = form;
+    std::fill(handed_.begin() + static_cast<ptrdiff_t>(i + 2),
+              handed_.begin() + static_cast<ptrdiff_t>(end), form);
   }
-  // The norm whose y product i reads.
-  size_t norm_before(size_t i) const {
-    size_t norm = i - 1;
-    while (!std::holds_alternative<NormOp>(graph_.ops[norm])) --norm;
-    return norm;
+  // To the next product, in the place of y.
+  void hand_bytes(size_t i, const MatmulOp& op) {
+    constexpr kernels::XForm kBytes = kernels::XForm::kInt8;
+    const auto& reader = std::get<MatmulOp>(graph_.ops[i + 1]);
+    if (kernels::matmul_takes(device_, matmul_args(i + 1, reader), /*normed=*/false) == kBytes &&
+        kernels::matmul_hands(device_, matmul_args(i, op), kBytes, /*normed=*/false)) {
+      hands_[i] = handed_[i + 1] = kBytes;
+    }
   }
   Slice handed_slice(ValueId id, kernels::XForm form) const {
     return {plan_.arena.buffer, arena_.values[id].offset,
             kernels::matmul_handover_bytes(graph_.values[id].columns, rows_, form)};
   }
-  // Product i hands its result to the next one as bytes, in its place.
-  bool feeds(size_t i) const {
-    const auto* op = std::get_if<MatmulOp>(&graph_.ops[i]);
-    if (!op || !op->feeds_next) return false;
-    const auto& reader = std::get<MatmulOp>(graph_.ops[i + 1]);
-    return kernels::matmul_takes(device_, matmul_args(i + 1, reader), /*normed=*/false) ==
-               kernels::XForm::kInt8 &&
-           kernels::matmul_hands(device_, matmul_args(i, *op), kernels::XForm::kInt8,
-                                 /*normed=*/false);
-  }
   Result<void> lower(size_t i, const NormOp& op, std::vector<kernels::KernelCall>& out) {
-    if (handed_through(i) || is_made_by_readers(i, op)) return {};
+    const bool is_made_before = i > 0 && hands_[i - 1];
+    if (is_made_before || is_made_by_readers(i, op)) return {};
     kernels::NormArgs args;
     args.label = op.label;
     args.step = plan_.step;
@@ -547,18 +554,19 @@ class Planner {
   }
   Result<void> lower(size_t i, const MatmulOp& op, std::vector<kernels::KernelCall>& out) {
     kernels::MatmulArgs args = matmul_args(i, op);
-    const size_t norm = op.x_norm ? norm_before(i) : i;
-    if (const auto form = norm < i ? handed_through(norm) : std::nullopt) {
-      args.handed = {*form, op.x_norm->eps};
-      args.x = handed_slice(op.x, *form);
+    if (handed_[i]) {
+      args.handed = kernels::HandedX{*handed_[i], {}};
+      if (op.x_norm) {
+        args.handed->norm_eps = op.x_norm->eps;
+        args.x = handed_slice(op.x, *handed_[i]);
+      }
     } else if (makes_norm(i)) {
       args.norm = {value(op.x_norm->x), vector(*op.x_norm->gamma), op.x_norm->eps};
     }
-    if (i > 0 && feeds(i - 1)) args.handed = kernels::HandedX{};
-    if (const auto form = op.y_norm ? handed_through(i + 1) : std::nullopt) {
-      args.hands = {handed_slice(*op.y_norm->y, *form), *form, vector(*op.y_norm->gamma)};
-    } else if (feeds(i)) {
-      args.hands = {value(op.y), kernels::XForm::kInt8, {}};
+    if (hands_[i] && op.y_norm) {
+      args.hands = {handed_slice(*op.y_norm->y, *hands_[i]), *hands_[i], vector(*op.y_norm->gamma)};
+    } else if (hands_[i]) {
+      args.hands = {value(op.y), *hands_[i], {}};
     }
     return kernels::matmul(device_, args, out);
   }
@@ -715,6 +723,9 @@ class Planner {
   const GpuPlanOptions& options_;
   GpuPlan plan_;
   ArenaPlan arena_;
+  // By op, in the class that is being lowered: the form in which a product before left x, and that
+  // in which this product leaves its result.
+  std::vector<std::optional<kernels::XForm>> handed_, hands_;
   std::vector<Layer> layers_;
   uint32_t rows_ = 1;  // of the class being lowered
 };
