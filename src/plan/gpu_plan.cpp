@@ -9,8 +9,8 @@
 #include "kernels/gather/gather.h"
 #include "kernels/norm/norm.h"
 #include "kernels/sample/sample.h"
+#include "plan/gpu_places.h"
 #include "plan/memory.h"
-#include "quant/planes.h"
 
 namespace puna::plan {
 
@@ -20,39 +20,6 @@ using kernels::Slice;
 
 namespace {
 
-constexpr uint64_t kShardBytes =
-    uint64_t{1} << 30;  // weights and cache are gathered into buffers of about this size
-
-uint64_t align(uint64_t bytes) {
-  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-}
-
-// Hands out slices of buffers that grow up to a limit; a new buffer is begun when one is full.
-class Allocator {
- public:
-  Allocator(GpuPlan& plan, std::string label, uint64_t limit)
-      : plan_(plan), label_(std::move(label)), limit_(limit) {}
-
-  Slice take(uint64_t bytes) {
-    const uint64_t wanted = align(std::max<uint64_t>(bytes, 4));
-    if (current_ == SIZE_MAX || plan_.buffers[current_].bytes + wanted > limit_) {
-      current_ = plan_.buffers.size();
-      plan_.buffers.push_back({fmt::format("{}.{}", label_, n_++), 0});
-    }
-    GpuPlan::Buffer& buffer = plan_.buffers[current_];
-    const Slice slice{static_cast<uint32_t>(current_), buffer.bytes, wanted};
-    buffer.bytes += wanted;
-    return slice;
-  }
-
- private:
-  GpuPlan& plan_;
-  std::string label_;
-  uint64_t limit_;
-  size_t current_ = SIZE_MAX;
-  int n_ = 0;
-};
-
 class Planner {
  public:
   Planner(const Graph& graph, const CacheConfig& cache, const gpu::DeviceInfo& device,
@@ -60,10 +27,7 @@ class Planner {
       : graph_(graph), cache_(cache), device_(device), options_(options) {}
 
   Result<GpuPlan> run() {
-    PUNA_TRY(place_weights());
-    PUNA_TRY(place_cache());
-    PUNA_TRY(place_states());
-    place_constants();
+    PUNA_TRY(places_.place());
     PUNA_TRY(lower_all());
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
       if (plan_.buffers[i].bytes > device_.limits.max_buffer_bytes) {
@@ -80,160 +44,10 @@ class Planner {
   }
 
  private:
-  uint64_t shard_bytes() const { return std::min(device_.limits.max_buffer_bytes, kShardBytes); }
-  uint64_t binding_limit() const {
-    return std::min(device_.limits.max_binding_bytes, shard_bytes());
-  }
-
-  Result<void> place_weights() {
-    Allocator weights(plan_, "weights", shard_bytes());
-    for (const WeightSpec& spec : graph_.weights) {
-      kernels::GpuWeight weight{spec.type, spec.rows, spec.columns, {}};
-      // The most rows one binding holds, in whole groups.
-      const auto bytes = [&](uint32_t rows) {
-        return quant::plane_layout(spec.type, rows, spec.columns).bytes;
-      };
-      const uint32_t group = spec.n_parts > 1 ? spec.rows / spec.n_parts : 16;
-      uint32_t rows = (spec.rows + group - 1) / group * group;
-      while (rows > group && bytes(rows) > binding_limit())
-        rows = (rows / 2 + group - 1) / group * group;
-      if (bytes(rows) > binding_limit()) {
-        return base::fail(ErrorCode::kUnsupported,
-                          fmt::format("Rows of \"{}\" have {} columns; {} of them exceed this "
-                                      "device's binding limit of {} MiB.",
-                                      spec.label, spec.columns, group, binding_limit() >> 20));
-      }
-      for (uint32_t first = 0; first < spec.rows; first += rows) {
-        const uint32_t n = std::min(rows, spec.rows - first);
-        weight.chunks.push_back({weights.take(bytes(n)), first, n});
-        plan_.memory.weights += weight.chunks.back().slice.bytes;
-      }
-      plan_.weights.push_back(std::move(weight));
-    }
-    return {};
-  }
-
-  Result<void> place_cache() {
-    Allocator kv(plan_, "kv", shard_bytes());
-    for (const KvSpec& spec : graph_.kv) {
-      const kernels::KvLayout layout{cache_.type, cache_.n_pages, spec.n_kv_heads, spec.head_dim};
-      if (layout.bytes() > binding_limit()) {
-        return base::fail(
-            ErrorCode::kOutOfMemory,
-            fmt::format("The cache of one layer needs {} MiB for {} tokens, but this device binds "
-                        "at most {} MiB; "
-                        "a smaller --ctx or a smaller --kv-type fits.",
-                        layout.bytes() >> 20, uint64_t{cache_.n_pages} * kernels::kPageTokens,
-                        binding_limit() >> 20));
-      }
-      Layer layer{layout, kv.take(layout.bytes()), {}};
-      layer.v = spec.v_in_k ? layer.k : kv.take(layout.bytes());
-      plan_.memory.kv += layer.k.bytes + (spec.v_in_k ? 0 : layer.v.bytes);
-      layers_.push_back(layer);
-    }
-    return {};
-  }
-
-  Result<void> place_states() {
-    Allocator live(plan_, "state", shard_bytes());
-    Allocator saved(plan_, "snapshots", shard_bytes());
-    const uint64_t most = std::max(cache_.n_sequences, cache_.n_snapshots);
-    for (const StateSpec& spec : graph_.states) {
-      const uint64_t bytes = spec.n * sizeof(float);
-      if (most * bytes > binding_limit()) {
-        return base::fail(
-            ErrorCode::kOutOfMemory,
-            fmt::format("The state \"{}\" needs {} KiB for each of {} sequences or snapshots, but "
-                        "this device binds at most {} MiB; fewer sequences fit.",
-                        spec.label, bytes >> 10, most, binding_limit() >> 20));
-      }
-      const Slice slots = live.take(cache_.n_sequences * bytes);
-      plan_.states.push_back({slots, saved.take(cache_.n_snapshots * bytes), bytes});
-      plan_.memory.kv += slots.bytes + plan_.states.back().saved.bytes;
-    }
-    return {};
-  }
-
-  // The vectors that a kernel reads as one slice.
-  static std::vector<VectorId> constants_of(const ConvOp& op) {
-    return op.bias ? std::vector{op.weights, *op.bias} : std::vector{op.weights};
-  }
-  static std::vector<VectorId> constants_of(const SsdOp& op) { return {op.a, op.d, op.dt_bias}; }
-  static std::vector<VectorId> constants_of(const DeltaOp& op) { return {op.a, op.dt_bias}; }
-  static std::vector<VectorId> constants_of(const GroupNormOp& op) { return {op.gamma}; }
-
-  // Every op's constants, each distinct one once.
-  void place_constants() {
-    Allocator allocator(plan_, "constants", shard_bytes());
-    for (const Op& op : graph_.ops) {
-      if (const auto* norm = std::get_if<NormOp>(&op)) {
-        if (norm->gamma) constant(allocator, {*norm->gamma}, {});
-        if (norm->post_gamma) constant(allocator, {*norm->post_gamma}, {});
-        if (norm->scale) constant(allocator, {*norm->scale}, {});
-      } else if (const auto* parts = std::get_if<NormPartsOp>(&op)) {
-        if (parts->gamma) constant(allocator, {*parts->gamma}, {});
-        if (parts->beta) constant(allocator, {*parts->beta}, {});
-      } else if (const auto* scale = std::get_if<ScaleOp>(&op)) {
-        if (scale->by) constant(allocator, {*scale->by}, {});
-      } else if (const auto* product = std::get_if<MatmulOp>(&op)) {
-        if (product->bias) constant(allocator, {*product->bias}, {});
-      } else if (const auto* rope = std::get_if<RopeOp>(&op)) {
-        if (rope->q_norm) constant(allocator, norms_of(*rope), {});
-        if (rope->rope.n_rot > 0) constant(allocator, factors(*rope), rope->rope);
-      } else if (const auto* attention = std::get_if<AttentionOp>(&op)) {
-        if (attention->sinks) constant(allocator, {*attention->sinks}, {});
-      } else if (const auto* latent = std::get_if<LatentOp>(&op)) {
-        constant(allocator, {latent->gamma}, {});
-        constant(allocator, {}, latent->shape.rope);
-      } else if (const auto* moe = std::get_if<MoeOp>(&op)) {
-        for (const auto& v : {moe->selection_bias, moe->gate_up_bias, moe->down_bias}) {
-          if (v) constant(allocator, {*v}, {});
-        }
-      }
-      std::visit(
-          [&](const auto& o) {
-            if constexpr (requires { constants_of(o); }) constant(allocator, constants_of(o), {});
-          },
-          op);
-    }
-  }
-
-  // Of q heads and, where there are any, k heads.
-  static std::vector<VectorId> norms_of(const RopeOp& op) {
-    return op.k_norm ? std::vector<VectorId>{*op.q_norm, *op.k_norm}
-                     : std::vector<VectorId>{*op.q_norm};
-  }
-  static std::vector<VectorId> factors(const RopeOp& op) {
-    return op.freq_factors ? std::vector<VectorId>{*op.freq_factors} : std::vector<VectorId>{};
-  }
-  static bool same(const std::optional<kernels::RopeParams>& a,
-                   const std::optional<kernels::RopeParams>& b) {
-    if (!a || !b) return a.has_value() == b.has_value();
-    return *a == *b;
-  }
-  const ConstantSpec* find_constant(const std::vector<VectorId>& vectors,
-                                    const std::optional<kernels::RopeParams>& table) const {
-    for (const ConstantSpec& c : plan_.constants) {
-      if (c.vectors == vectors && same(c.table, table)) return &c;
-    }
-    return nullptr;
-  }
-  void constant(Allocator& allocator, std::vector<VectorId> vectors,
-                std::optional<kernels::RopeParams> table) {
-    if (find_constant(vectors, table)) return;
-    uint64_t bytes = 0;
-    for (VectorId v : vectors) bytes += graph_.vectors[v].n * sizeof(float);
-    if (table) bytes = uint64_t{table->n_rot} * sizeof(uint32_t);
-    const Slice slice = allocator.take(bytes);
-    plan_.memory.weights += slice.bytes;
-    plan_.constants.push_back({slice, std::move(vectors), table});
-  }
-  Slice vector(VectorId id) const { return find_constant({id}, {})->slice; }
-
   Slice buffer(const char* label, uint64_t bytes) {
-    plan_.buffers.push_back({label, align(bytes)});
-    plan_.memory.arena += align(bytes);
-    return {static_cast<uint32_t>(plan_.buffers.size() - 1), 0, align(bytes)};
+    plan_.buffers.push_back({label, aligned(bytes)});
+    plan_.memory.arena += aligned(bytes);
+    return {static_cast<uint32_t>(plan_.buffers.size() - 1), 0, aligned(bytes)};
   }
 
   // Read-only to the kernels after the router, so not in the arena.
@@ -330,8 +144,9 @@ class Planner {
   // slice.
   Slice value(ValueId id) const {
     const ArenaPlan::Place& p = arena_.values[id];
-    return {plan_.arena.buffer, p.offset,
-            std::min(p.bytes, align(uint64_t{rows_} * graph_.values[id].columns * sizeof(float)))};
+    return {
+        plan_.arena.buffer, p.offset,
+        std::min(p.bytes, aligned(uint64_t{rows_} * graph_.values[id].columns * sizeof(float)))};
   }
   // The whole place, for values of tokens that the head reads.
   Slice whole(ValueId id) const { return place(arena_.values[id]); }
@@ -346,7 +161,7 @@ class Planner {
     args.y = value(op.y);
     args.y_stride = graph_.values[op.y].columns;
     args.y_column = op.y_column;
-    if (op.bias) args.bias = vector(*op.bias);
+    if (op.bias) args.bias = places_.vector(*op.bias);
     args.scale = op.scale;
     args.epilogue = op.epilogue;
     args.softcap = op.softcap;
@@ -374,11 +189,11 @@ class Planner {
       args.append = {value(op.append->qkv), head_norms(*op.append), turns(*op.append),
                      op.append->v_norm,     op.append->norm_eps,    op.append->rope};
     }
-    args.k_cache = layers_[op.layer].k;
-    args.v_cache = layers_[op.layer].v;
+    args.k_cache = places_.layer(op.layer).k;
+    args.v_cache = places_.layer(op.layer).v;
     args.out = value(op.out);
     args.scratch = scratch(i);
-    args.kv = layers_[op.layer].layout;
+    args.kv = places_.layer(op.layer).layout;
     args.n_heads = graph_.n_heads;
     args.pages_per_sequence = cache_.pages_per_sequence;
     args.scale = op.scale;
@@ -386,7 +201,7 @@ class Planner {
     args.window = op.window;
     args.causal = op.causal;
     args.v_dim = op.v_dim;
-    if (op.sinks) args.sinks = vector(*op.sinks);
+    if (op.sinks) args.sinks = places_.vector(*op.sinks);
     args.max_rows = rows_;
     args.numerics = options_.numerics;
     args.profile = options_.profile;
@@ -418,9 +233,9 @@ class Planner {
     args.logits = value(op.logits);
     args.x = value(op.x);
     args.y = value(op.y);
-    if (op.selection_bias) args.selection_bias = vector(*op.selection_bias);
-    if (op.gate_up_bias) args.gate_up_bias = vector(*op.gate_up_bias);
-    if (op.down_bias) args.down_bias = vector(*op.down_bias);
+    if (op.selection_bias) args.selection_bias = places_.vector(*op.selection_bias);
+    if (op.gate_up_bias) args.gate_up_bias = places_.vector(*op.gate_up_bias);
+    if (op.down_bias) args.down_bias = places_.vector(*op.down_bias);
     args.adds = op.adds;
     args.routes = plan_.routes;
     args.groups = plan_.groups;
@@ -530,10 +345,10 @@ class Planner {
     args.label = op.label;
     args.step = plan_.step;
     args.x = value(op.x);
-    if (op.post_gamma) args.post_gamma = vector(*op.post_gamma);
+    if (op.post_gamma) args.post_gamma = places_.vector(*op.post_gamma);
     if (op.residual) args.residual = value(*op.residual);
-    if (op.scale) args.scale = vector(*op.scale);
-    if (op.gamma) args.gamma = vector(*op.gamma);
+    if (op.scale) args.scale = places_.vector(*op.scale);
+    if (op.gamma) args.gamma = places_.vector(*op.gamma);
     if (op.y) args.y = value(*op.y);
     args.n = graph_.values[op.x].columns;
     args.eps = op.eps;
@@ -546,8 +361,8 @@ class Planner {
     args.step = plan_.step;
     args.x = value(op.x);
     if (op.y) args.y = value(*op.y);
-    if (op.gamma) args.gamma = vector(*op.gamma);
-    if (op.beta) args.beta = vector(*op.beta);
+    if (op.gamma) args.gamma = places_.vector(*op.gamma);
+    if (op.beta) args.beta = places_.vector(*op.beta);
     args.shape = op.shape;
     args.rows = graph_.values[op.x].rows;
     return kernels::norm_parts(device_, args, out);
@@ -561,10 +376,11 @@ class Planner {
         args.x = handed_slice(op.x, *handed_[i]);
       }
     } else if (makes_norm(i)) {
-      args.norm = {value(op.x_norm->x), vector(*op.x_norm->gamma), op.x_norm->eps};
+      args.norm = {value(op.x_norm->x), places_.vector(*op.x_norm->gamma), op.x_norm->eps};
     }
     if (hands_[i] && op.y_norm) {
-      args.hands = {handed_slice(*op.y_norm->y, *hands_[i]), *hands_[i], vector(*op.y_norm->gamma)};
+      args.hands = {handed_slice(*op.y_norm->y, *hands_[i]), *hands_[i],
+                    places_.vector(*op.y_norm->gamma)};
     } else if (hands_[i]) {
       args.hands = {value(op.y), *hands_[i], {}};
     }
@@ -572,11 +388,11 @@ class Planner {
   }
   std::optional<Slice> head_norms(const RopeOp& op) const {
     if (!op.q_norm) return {};
-    return find_constant(norms_of(op), {})->slice;
+    return places_.constant(norms_of(op));
   }
   std::optional<Slice> turns(const RopeOp& op) const {
     if (op.rope.n_rot == 0) return {};
-    return find_constant(factors(op), op.rope)->slice;
+    return places_.constant(factors(op), op.rope);
   }
   // In this class attention does what the rope op before it would.
   bool appends(size_t i) const {
@@ -595,9 +411,9 @@ class Planner {
     args.q_out = value(op.q);
     args.v_norm = op.v_norm;
     args.appends = op.appends;
-    args.k_cache = layers_[op.layer].k;
-    args.v_cache = layers_[op.layer].v;
-    args.kv = layers_[op.layer].layout;
+    args.k_cache = places_.layer(op.layer).k;
+    args.v_cache = places_.layer(op.layer).v;
+    args.kv = places_.layer(op.layer).layout;
     args.n_heads = graph_.n_heads;
     args.pages_per_sequence = cache_.pages_per_sequence;
     args.norm_eps = op.norm_eps;
@@ -628,7 +444,7 @@ class Planner {
     return kernels::scale(
         device_,
         {op.label, plan_.step, value(op.y), graph_.values[op.y].columns, op.scale,
-         op.by ? std::optional(vector(*op.by)) : std::nullopt, graph_.values[op.y].rows},
+         op.by ? std::optional(places_.vector(*op.by)) : std::nullopt, graph_.values[op.y].rows},
         out);
   }
   Result<void> lower(size_t, const MultiplyOp& op, std::vector<kernels::KernelCall>& out) {
@@ -659,11 +475,11 @@ class Planner {
     args.pages = plan_.pages;
     args.q = value(op.q);
     args.kv = value(op.kv);
-    args.gamma = vector(op.gamma);
-    args.table = find_constant({}, op.shape.rope)->slice;
+    args.gamma = places_.vector(op.gamma);
+    args.table = places_.constant({}, op.shape.rope);
     args.q_out = value(op.q_out);
-    args.k_cache = layers_[op.layer].k;
-    args.layout = layers_[op.layer].layout;
+    args.k_cache = places_.layer(op.layer).k;
+    args.layout = places_.layer(op.layer).layout;
     args.pages_per_sequence = cache_.pages_per_sequence;
     return kernels::mla_append(device_, args, out);
   }
@@ -686,7 +502,7 @@ class Planner {
   }
   template <class RecurrentOp>
   Slice constants(const RecurrentOp& op) const {
-    return find_constant(constants_of(op), {})->slice;
+    return places_.constant(constants_of(op));
   }
   Result<void> lower(size_t, const ConvOp& op, std::vector<kernels::KernelCall>& out) {
     return kernels::conv(device_,
@@ -713,20 +529,16 @@ class Planner {
         device_, {op.label, value(op.x), constants(op), value(op.y), gate, op.shape}, out);
   }
 
-  struct Layer {
-    kernels::KvLayout layout;
-    Slice k, v;
-  };
   const Graph& graph_;
   const CacheConfig& cache_;
   const gpu::DeviceInfo& device_;
   const GpuPlanOptions& options_;
   GpuPlan plan_;
+  GpuPlaces places_{graph_, cache_, device_, plan_};
   ArenaPlan arena_;
   // By op, in the class that is being lowered: the form in which a product before left x, and that
   // in which this product leaves its result.
   std::vector<std::optional<kernels::XForm>> handed_, hands_;
-  std::vector<Layer> layers_;
   uint32_t rows_ = 1;  // of the class being lowered
 };
 

@@ -19,8 +19,6 @@ struct Interval {
   }
 };
 
-uint64_t align(uint64_t v) { return (v + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment; }
-
 // The lowest offset where `bytes` fit between the places of `busy`.
 uint64_t first_fit(std::vector<ArenaPlan::Place> busy, uint64_t bytes) {
   std::sort(busy.begin(), busy.end(),
@@ -47,7 +45,7 @@ ArenaPlan plan_arena(const Graph& graph, uint32_t n_tokens, uint32_t n_outputs,
   std::iota(scratch_owner.begin(), scratch_owner.end(), size_t{0});
   for (size_t v = 0; v < n_values; ++v) {
     const uint64_t rows = graph.values[v].rows == Rows::kTokens ? n_tokens : n_outputs;
-    intervals[v].bytes = align(rows * graph.values[v].columns * sizeof(float));
+    intervals[v].bytes = aligned(rows * graph.values[v].columns * sizeof(float));
   }
   for (size_t i = 0; i < n_ops; ++i) {
     for (ValueId v : reads(graph.ops[i])) intervals[v].touch(i);
@@ -55,7 +53,7 @@ ArenaPlan plan_arena(const Graph& graph, uint32_t n_tokens, uint32_t n_outputs,
     const auto* product = std::get_if<MatmulOp>(&graph.ops[i]);
     if (product && product->shares_x) scratch_owner[i] = scratch_owner[i - 1];
     Interval& scratch = intervals[n_values + scratch_owner[i]];
-    scratch.bytes = std::max(scratch.bytes, align(scratch_bytes[i]));
+    scratch.bytes = std::max(scratch.bytes, aligned(scratch_bytes[i]));
     scratch.touch(i);
   }
   for (ValueId v : graph.takes_over) intervals[v].touch(0);

@@ -9,6 +9,12 @@
 
 namespace puna::plan {
 
+constexpr uint64_t kArenaAlignment = 256;  // WebGPU's minimal storage buffer offset alignment
+// Bytes rounded up to that.
+constexpr uint64_t aligned(uint64_t bytes) {
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
 struct ArenaPlan {
   struct Place {
     uint64_t offset = 0;  // bytes, a multiple of kArenaAlignment
@@ -18,8 +24,6 @@ struct ArenaPlan {
   std::vector<Place> scratch;  // by op; empty places where an op needs none
   uint64_t bytes = 0;
 };
-
-constexpr uint64_t kArenaAlignment = 256;  // WebGPU's minimal storage buffer offset alignment
 
 // Values alive at the same time never overlap; scratch lives for its op, and on through the ops
 // after it that share its x (MatmulOp::shares_x). The hidden state and the logits live to the end,

@@ -1,0 +1,194 @@
+#include "plan/gpu_places.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/memory.h"
+#include "quant/planes.h"
+
+namespace puna::plan {
+
+using base::ErrorCode;
+using base::Result;
+using kernels::Slice;
+
+namespace {
+
+constexpr uint64_t kShardBytes =
+    uint64_t{1} << 30;  // weights and cache are gathered into buffers of about this size
+
+bool same(const std::optional<kernels::RopeParams>& a,
+          const std::optional<kernels::RopeParams>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return *a == *b;
+}
+
+}  // namespace
+
+// Hands out slices of buffers that grow up to a limit; a new buffer is begun when one is full.
+class GpuPlaces::Allocator {
+ public:
+  Allocator(GpuPlan& plan, std::string label, uint64_t limit)
+      : plan_(plan), label_(std::move(label)), limit_(limit) {}
+
+  Slice take(uint64_t bytes) {
+    const uint64_t wanted = aligned(std::max<uint64_t>(bytes, 4));
+    if (current_ == SIZE_MAX || plan_.buffers[current_].bytes + wanted > limit_) {
+      current_ = plan_.buffers.size();
+      plan_.buffers.push_back({fmt::format("{}.{}", label_, n_++), 0});
+    }
+    GpuPlan::Buffer& buffer = plan_.buffers[current_];
+    const Slice slice{static_cast<uint32_t>(current_), buffer.bytes, wanted};
+    buffer.bytes += wanted;
+    return slice;
+  }
+
+ private:
+  GpuPlan& plan_;
+  std::string label_;
+  uint64_t limit_;
+  size_t current_ = SIZE_MAX;
+  int n_ = 0;
+};
+
+Result<void> GpuPlaces::place() {
+  PUNA_TRY(place_weights());
+  PUNA_TRY(place_cache());
+  PUNA_TRY(place_states());
+  place_constants();
+  return {};
+}
+
+uint64_t GpuPlaces::shard_bytes() const {
+  return std::min(device_.limits.max_buffer_bytes, kShardBytes);
+}
+uint64_t GpuPlaces::binding_limit() const {
+  return std::min(device_.limits.max_binding_bytes, shard_bytes());
+}
+
+Result<void> GpuPlaces::place_weights() {
+  Allocator weights(plan_, "weights", shard_bytes());
+  for (const WeightSpec& spec : graph_.weights) {
+    kernels::GpuWeight weight{spec.type, spec.rows, spec.columns, {}};
+    // The most rows one binding holds, in whole groups.
+    const auto bytes = [&](uint32_t rows) {
+      return quant::plane_layout(spec.type, rows, spec.columns).bytes;
+    };
+    const uint32_t group = spec.n_parts > 1 ? spec.rows / spec.n_parts : 16;
+    uint32_t rows = (spec.rows + group - 1) / group * group;
+    while (rows > group && bytes(rows) > binding_limit())
+      rows = (rows / 2 + group - 1) / group * group;
+    if (bytes(rows) > binding_limit()) {
+      return base::fail(ErrorCode::kUnsupported,
+                        fmt::format("Rows of \"{}\" have {} columns; {} of them exceed this "
+                                    "device's binding limit of {} MiB.",
+                                    spec.label, spec.columns, group, binding_limit() >> 20));
+    }
+    for (uint32_t first = 0; first < spec.rows; first += rows) {
+      const uint32_t n = std::min(rows, spec.rows - first);
+      weight.chunks.push_back({weights.take(bytes(n)), first, n});
+      plan_.memory.weights += weight.chunks.back().slice.bytes;
+    }
+    plan_.weights.push_back(std::move(weight));
+  }
+  return {};
+}
+
+Result<void> GpuPlaces::place_cache() {
+  Allocator kv(plan_, "kv", shard_bytes());
+  for (const KvSpec& spec : graph_.kv) {
+    const kernels::KvLayout layout{cache_.type, cache_.n_pages, spec.n_kv_heads, spec.head_dim};
+    if (layout.bytes() > binding_limit()) {
+      return base::fail(
+          ErrorCode::kOutOfMemory,
+          fmt::format("The cache of one layer needs {} MiB for {} tokens, but this device binds "
+                      "at most {} MiB; "
+                      "a smaller --ctx or a smaller --kv-type fits.",
+                      layout.bytes() >> 20, uint64_t{cache_.n_pages} * kernels::kPageTokens,
+                      binding_limit() >> 20));
+    }
+    Layer layer{layout, kv.take(layout.bytes()), {}};
+    layer.v = spec.v_in_k ? layer.k : kv.take(layout.bytes());
+    plan_.memory.kv += layer.k.bytes + (spec.v_in_k ? 0 : layer.v.bytes);
+    layers_.push_back(layer);
+  }
+  return {};
+}
+
+Result<void> GpuPlaces::place_states() {
+  Allocator live(plan_, "state", shard_bytes());
+  Allocator saved(plan_, "snapshots", shard_bytes());
+  const uint64_t most = std::max(cache_.n_sequences, cache_.n_snapshots);
+  for (const StateSpec& spec : graph_.states) {
+    const uint64_t bytes = spec.n * sizeof(float);
+    if (most * bytes > binding_limit()) {
+      return base::fail(
+          ErrorCode::kOutOfMemory,
+          fmt::format("The state \"{}\" needs {} KiB for each of {} sequences or snapshots, but "
+                      "this device binds at most {} MiB; fewer sequences fit.",
+                      spec.label, bytes >> 10, most, binding_limit() >> 20));
+    }
+    const Slice slots = live.take(cache_.n_sequences * bytes);
+    plan_.states.push_back({slots, saved.take(cache_.n_snapshots * bytes), bytes});
+    plan_.memory.kv += slots.bytes + plan_.states.back().saved.bytes;
+  }
+  return {};
+}
+
+// Every op's constants, each distinct one once.
+void GpuPlaces::place_constants() {
+  Allocator allocator(plan_, "constants", shard_bytes());
+  for (const Op& op : graph_.ops) {
+    if (const auto* norm = std::get_if<NormOp>(&op)) {
+      if (norm->gamma) add_constant(allocator, {*norm->gamma}, {});
+      if (norm->post_gamma) add_constant(allocator, {*norm->post_gamma}, {});
+      if (norm->scale) add_constant(allocator, {*norm->scale}, {});
+    } else if (const auto* parts = std::get_if<NormPartsOp>(&op)) {
+      if (parts->gamma) add_constant(allocator, {*parts->gamma}, {});
+      if (parts->beta) add_constant(allocator, {*parts->beta}, {});
+    } else if (const auto* scale = std::get_if<ScaleOp>(&op)) {
+      if (scale->by) add_constant(allocator, {*scale->by}, {});
+    } else if (const auto* product = std::get_if<MatmulOp>(&op)) {
+      if (product->bias) add_constant(allocator, {*product->bias}, {});
+    } else if (const auto* rope = std::get_if<RopeOp>(&op)) {
+      if (rope->q_norm) add_constant(allocator, norms_of(*rope), {});
+      if (rope->rope.n_rot > 0) add_constant(allocator, factors(*rope), rope->rope);
+    } else if (const auto* attention = std::get_if<AttentionOp>(&op)) {
+      if (attention->sinks) add_constant(allocator, {*attention->sinks}, {});
+    } else if (const auto* latent = std::get_if<LatentOp>(&op)) {
+      add_constant(allocator, {latent->gamma}, {});
+      add_constant(allocator, {}, latent->shape.rope);
+    } else if (const auto* moe = std::get_if<MoeOp>(&op)) {
+      for (const auto& v : {moe->selection_bias, moe->gate_up_bias, moe->down_bias}) {
+        if (v) add_constant(allocator, {*v}, {});
+      }
+    }
+    std::visit(
+        [&](const auto& o) {
+          if constexpr (requires { constants_of(o); }) add_constant(allocator, constants_of(o), {});
+        },
+        op);
+  }
+}
+
+void GpuPlaces::add_constant(Allocator& allocator, std::vector<VectorId> vectors,
+                             std::optional<kernels::RopeParams> table) {
+  if (find_constant(vectors, table)) return;
+  uint64_t bytes = 0;
+  for (VectorId v : vectors) bytes += graph_.vectors[v].n * sizeof(float);
+  if (table) bytes = uint64_t{table->n_rot} * sizeof(uint32_t);
+  const Slice slice = allocator.take(bytes);
+  plan_.memory.weights += slice.bytes;
+  plan_.constants.push_back({slice, std::move(vectors), table});
+}
+
+const ConstantSpec* GpuPlaces::find_constant(
+    const std::vector<VectorId>& vectors, const std::optional<kernels::RopeParams>& table) const {
+  for (const ConstantSpec& c : plan_.constants) {
+    if (c.vectors == vectors && same(c.table, table)) return &c;
+  }
+  return nullptr;
+}
+
+}  // namespace puna::plan
