@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <map>
+#include <vector>
 
 #include "formats/gguf.h"
 #include "formats/open.h"
@@ -23,7 +24,8 @@ base::Result<ModelFile> load(const Files& files) {
     if (found == files.end())
       return base::fail(base::ErrorCode::kNotFound,
                         fmt::format("The file \"{}\" does not exist.", path));
-    return io::from_memory(path, std::as_bytes(std::span(found->second)));
+    const auto bytes = std::as_bytes(std::span(found->second));
+    return io::from_memory(path, std::vector<std::byte>(bytes.begin(), bytes.end()));
   };
   return base::run_until(load_folder({"dir/tiny/", open}), [] {});
 }
