@@ -141,7 +141,18 @@ class ByteLevelBpe final : public Tokenizer {
     };
     PUNA_TRY(merges_, read_merges(vocabulary_.merges, pieces_, id_of));
     std::vector<std::string>().swap(vocabulary_.merges);
+    for (int left = 0; left < 256; ++left) {
+      for (int right = 0; right < 256; ++right) {
+        const char bytes[] = {static_cast<char>(left), static_cast<char>(right)};
+        byte_pairs_[pair_of(bytes)] = merges_.candidate(byte_ids_[left], byte_ids_[right]);
+      }
+    }
     return true;
+  }
+
+  static size_t pair_of(const char* bytes) {
+    return static_cast<unsigned char>(bytes[0]) * size_t{256} +
+           static_cast<unsigned char>(bytes[1]);
   }
 
   void encode_word(std::string_view word, std::vector<Symbol>& symbols,
@@ -158,6 +169,7 @@ class ByteLevelBpe final : public Tokenizer {
       if (id >= 0) symbols.push_back({i, i + 1, id});
     }
     Merger(symbols, [&](const Symbol& left, const Symbol& right) {
+      if (right.end - left.begin == 2) return byte_pairs_[pair_of(&word[left.begin])];
       return merges_.candidate(left.id, right.id);
     }).run();
     for (const Symbol& symbol : symbols) ids.push_back(symbol.id);
@@ -169,6 +181,8 @@ class ByteLevelBpe final : public Tokenizer {
   Pieces pieces_;
   MergeTable merges_;
   std::array<int32_t, 256> byte_ids_{};
+  // What two neighbouring bytes become: where every word begins, so without a search.
+  std::vector<Candidate> byte_pairs_ = std::vector<Candidate>(size_t{256} * 256);
   Normalizer normalizer_;
   std::optional<AddedTokens> added_;
 };

@@ -29,15 +29,20 @@ int32_t Pieces::index(int32_t id) {
 }
 
 MergeTable::MergeTable(size_t n_merges)
-    : slots_(std::bit_ceil(2 * n_merges + 1)), mask_(slots_.size() - 1) {}
+    : slots_(std::bit_ceil(2 * n_merges + 1)),
+      mask_(slots_.size() - 1),
+      seen_(std::bit_ceil(n_merges / 2 + 2)),
+      seen_shift_(64 - std::countr_zero(seen_.size())) {}
 
 bool MergeTable::insert(int32_t left, int32_t right, Merge merge) {
   const uint64_t key = key_of(left, right);
-  size_t at = slot_of(key);
+  const uint64_t hash = hash_of(key);
+  size_t at = hash & mask_;
   for (; slots_[at].key != kEmpty; at = (at + 1) & mask_) {
     if (slots_[at].key == key) return false;
   }
   slots_[at] = {key, merge};
+  seen_[seen_byte(hash)] |= seen_bit(hash);
   return true;
 }
 

@@ -82,7 +82,9 @@ class MergeTable {
   bool insert(int32_t left, int32_t right, Merge merge);  // false when the pair is in already
   const Merge* find(int32_t left, int32_t right) const {
     const uint64_t key = key_of(left, right);
-    for (size_t at = slot_of(key);; at = (at + 1) & mask_) {
+    const uint64_t hash = hash_of(key);
+    if ((seen_[seen_byte(hash)] & seen_bit(hash)) == 0) return nullptr;
+    for (size_t at = hash & mask_;; at = (at + 1) & mask_) {
       if (slots_[at].key == key) return &slots_[at].merge;
       if (slots_[at].key == kEmpty) return nullptr;
     }
@@ -99,16 +101,22 @@ class MergeTable {
   static uint64_t key_of(int32_t left, int32_t right) {
     return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
   }
-  size_t slot_of(uint64_t key) const {
+  static uint64_t hash_of(uint64_t key) {
     const uint64_t hash = key * kGoldenRatio;
-    return (hash ^ hash >> 32) & mask_;
+    return hash ^ hash >> 32;
   }
+  size_t seen_byte(uint64_t hash) const { return static_cast<size_t>(hash >> seen_shift_); }
+  static uint8_t seen_bit(uint64_t hash) { return static_cast<uint8_t>(1u << (hash >> 32 & 7)); }
   struct Slot {
     uint64_t key = kEmpty;
     Merge merge{};
   };
   std::vector<Slot> slots_;
   size_t mask_;
+  // A bit for a hash of each pair: most pairs that are asked for do not merge, and this fits a
+  // core's cache where the slots do not.
+  std::vector<uint8_t> seen_;
+  int seen_shift_;
 };
 
 // The table of "left right" lines. id_of(stored): the piece that a vocabulary writes so, or -1.
