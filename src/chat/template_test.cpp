@@ -30,8 +30,12 @@ TEST_CASE("errors tell line and column, counted in characters") {
   CHECK(message_of("{{ x is tall }}") == "Line 1, column 9: the test \"tall\" is not supported.");
   CHECK(message_of("{% include 'a' %}") ==
         "Line 1, column 4: the statement \"include\" is not supported.");
-  CHECK(message_of("{{ f(*a) }}") ==
-        "Line 1, column 6: unpacking arguments with * or ** is not supported.");
+  CHECK(message_of("{{ f(*a, *b) }}") ==
+        "Line 1, column 10: unexpected \"*\", but a named argument is expected.");
+  CHECK(message_of("{{ dict(**3) }}") ==
+        "Line 1, column 11: \"**\" wants a dict, not a value of type int.");
+  CHECK(message_of("{% for a in [1] recursive %}{{ loop() }}{% endfor %}") ==
+        "Line 1, column 4: loop() takes one argument, what to go over.");
 }
 
 TEST_CASE("an exception of the template carries its message") {
@@ -69,6 +73,11 @@ TEST_CASE("steps are bounded, whatever the template does") {
       "{{ range(100000)|sort|unique|list|length }}",
       "{% set x = 'a' * 1000 %}{% for i in range(1000) %}{{ x in x }}{% endfor %}",
       "{% macro m(n) %}{{ m(n) ~ m(n) }}{% endmacro %}{{ m(1) }}",
+      "{% for i in range(100) recursive %}{{ loop(range(100)) }}{% endfor %}",
+      "{% set x = range(1000) %}{% for i in x %}{{ range(*x[:2])|length + dict(**{})|length }}{% "
+      "endfor %}",
+      "{% set x = 'a' * 10000 %}{% macro m() %}{{ varargs|length }}{% endmacro %}{% for i in "
+      "range(9) %}{{ m(*x) }}{% endfor %}",
   };
   for (const char* source : endless) {
     CAPTURE(source);
@@ -82,6 +91,8 @@ TEST_CASE("output and nesting are bounded") {
   const std::string long_output = "{% for i in range(100) %}0123456789{% endfor %}";
   CHECK(render(long_output, "{}", {.max_output_bytes = 1000}).has_value());
   CHECK(message_of(long_output, "{}", {.max_output_bytes = 999}).find("beyond 999 bytes") !=
+        std::string::npos);
+  CHECK(message_of("{% for a in [1] recursive %}{{ loop([1]) }}{% endfor %}").find("too deep") !=
         std::string::npos);
   CHECK(message_of("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}").find("too deep") !=
         std::string::npos);

@@ -34,9 +34,9 @@ struct Expression {
     kAttribute,    // parts[0].name
     kItem,         // parts[0][parts[1]]
     kSlice,        // parts[0][parts[1]:parts[2]:parts[3]], any of 1..3 null
-    kCall,         // parts[0](parts[1..], named)
-    kFilter,       // parts[0] | filter(parts[1..], named)
-    kTest,         // parts[0] is test(parts[1..], named)
+    kCall,         // parts[0](parts[1..], *spread, named, **spread_named)
+    kFilter,       // parts[0] | filter(the same)
+    kTest,         // parts[0] is test(the same)
     kNot,          // parts[0]
     kNegative,     // -parts[0]
     kPositive,     // +parts[0]
@@ -54,6 +54,7 @@ struct Expression {
   std::string name{};
   std::vector<ExpressionPtr> parts{};
   std::vector<std::pair<std::string, ExpressionPtr>> named{};
+  ExpressionPtr spread{}, spread_named{};  // null where a call has none
   std::vector<std::string> names{};
   const Filter* filter = nullptr;
   const Test* test = nullptr;
@@ -69,6 +70,13 @@ struct Target {
   std::string name{};
   std::string member{};  // of the namespace `name`, when not empty
   std::vector<Target> parts{};
+};
+
+// Names that a macro has beside its parameters, if its block uses them.
+struct MacroNames {
+  bool caller = false;   // what a call block passes
+  bool varargs = false;  // arguments beyond the parameters
+  bool kwargs = false;   // named arguments that are no parameters
 };
 
 struct Statement {
@@ -96,6 +104,8 @@ struct Statement {
   std::vector<Block> blocks{};
   std::vector<Target> targets{};
   std::vector<std::string> parameters{};
+  MacroNames uses{};       // kMacro, kCall
+  bool recursive = false;  // kFor: the block may call loop(items)
 };
 
 }  // namespace puna::chat::jinja

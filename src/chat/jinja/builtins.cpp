@@ -114,8 +114,8 @@ Value loop_attribute(const Value& self, std::string_view name) {
   if (name == "first") return index == 0;
   if (name == "last") return index == length - 1;
   if (name == "length") return length;
-  if (name == "depth") return 1;  // only recursive loops, which are not supported, get deeper
-  if (name == "depth0") return 0;
+  if (name == "depth") return loop.depth + 1;
+  if (name == "depth0") return loop.depth;
   if (name == "previtem")
     return index == 0 ? Value::undefined("there is no previous item")
                       : loop.items->items[loop.index - 1];
@@ -237,6 +237,8 @@ Result<Value> get_attribute(const Value& value, const std::string& name) {
     const Value* member = value.name_space().find(name);
     return member ? *member : missing(value, name);
   }
+  if (value.is_group() && name == "grouper") return value.items()[0];
+  if (value.is_group() && name == "list") return value.items()[1];
   if (Value method = find_method(value, name); !method.is_undefined()) return method;
   if (value.is_dict()) {
     if (const Value* item = value.dict().find(Value(name))) return *item;

@@ -1,3 +1,4 @@
+// The evaluator's frame, its variables and expressions; statements.cpp has the statements.
 #include "chat/jinja/evaluator.h"
 
 #include <fmt/format.h>
@@ -5,41 +6,15 @@
 #include <algorithm>
 
 #include "chat/jinja/builtins.h"
+#include "chat/jinja/evaluator_parts.h"
 #include "chat/jinja/filters.h"
 #include "chat/jinja/tests.h"
-#include "chat/jinja/write.h"
 
 namespace puna::chat::jinja {
-namespace {
 
 using base::ErrorCode;
 using base::Result;
 using Kind = Expression::Kind;
-
-// Puts the place before an error of a built-in.
-std::unexpected<base::Error> located(Position at, const base::Error& error) {
-  return fail_at(at, error.code, error.message);
-}
-
-template <class T>
-Result<T> located(Position at, Result<T> result) {
-  if (!result) return located(at, result.error());
-  return result;
-}
-
-}  // namespace
-
-class Evaluator::Inside {
- public:
-  explicit Inside(Evaluator& evaluator) : left_(evaluator.left_) { --left_.depth; }
-  ~Inside() { ++left_.depth; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-  bool too_deep() const { return left_.depth < 0; }
-
- private:
-  Budget& left_;
-};
 
 Evaluator::Evaluator(const Value& context, const Budget& budget)
     : context_(context), left_(budget), scopes_(1) {}
@@ -136,228 +111,6 @@ Result<void> Evaluator::assign(const Target& target, Value value) {
   for (size_t i = 0; i < target.parts.size(); ++i)
     PUNA_TRY(assign(target.parts[i], items->items[i]));
   return {};
-}
-
-// ---- statements
-
-Result<Evaluator::Flow> Evaluator::run(const Block& block) {
-  for (const Statement& statement : block) {
-    PUNA_TRY(const Flow flow, run(statement));
-    if (flow != Flow::kNext) return flow;
-  }
-  return Flow::kNext;
-}
-
-Result<Evaluator::Flow> Evaluator::run(const Statement& statement) {
-  const Inside inside(*this);
-  if (inside.too_deep())
-    return fail_at(statement.at, ErrorCode::kUnsupported, "blocks and macros nest too deep");
-  PUNA_TRY(located(statement.at, spend(1)));
-  using StatementKind = Statement::Kind;
-  switch (statement.kind) {
-    case StatementKind::kText:
-      PUNA_TRY(emit(statement.text, statement.at));
-      return Flow::kNext;
-    case StatementKind::kOutput: {
-      PUNA_TRY(const Value shown, eval(*statement.expressions[0]));
-      PUNA_TRY(emit_value(shown, statement.at));
-      return Flow::kNext;
-    }
-    case StatementKind::kIf:
-      return run_if(statement);
-    case StatementKind::kFor:
-      return run_for(statement);
-    case StatementKind::kSet: {
-      PUNA_TRY(Value value, eval(*statement.expressions[0]));
-      PUNA_TRY(assign(statement.targets[0], std::move(value)));
-      return Flow::kNext;
-    }
-    case StatementKind::kSetBlock: {
-      PUNA_TRY(Value text, block_output(statement));
-      PUNA_TRY(assign(statement.targets[0], std::move(text)));
-      return Flow::kNext;
-    }
-    case StatementKind::kFilter: {
-      PUNA_TRY(const Value shown, block_output(statement));
-      PUNA_TRY(emit_value(shown, statement.at));
-      return Flow::kNext;
-    }
-    case StatementKind::kWith:
-    case StatementKind::kScope:
-      return run_with(statement);
-    case StatementKind::kMacro:
-      set(statement.text,
-          CallableData{.name = statement.text,
-                       .locates_errors = true,
-                       .call = [&statement](Evaluator& evaluator, const Arguments& arguments) {
-                         return evaluator.call_macro(statement, arguments, /*parent=*/0);
-                       }});
-      return Flow::kNext;
-    case StatementKind::kCall:
-      return run_call(statement);
-    case StatementKind::kBreak:
-      return Flow::kBreak;
-    case StatementKind::kContinue:
-      return Flow::kContinue;
-  }
-  return Flow::kNext;
-}
-
-Result<Evaluator::Flow> Evaluator::run_if(const Statement& statement) {
-  for (size_t i = 0; i < statement.expressions.size(); ++i) {
-    PUNA_TRY(const Value decider, eval(*statement.expressions[i]));
-    if (decider.truthy()) return run(statement.blocks[i]);
-  }
-  if (statement.blocks.size() > statement.expressions.size()) return run(statement.blocks.back());
-  return Flow::kNext;
-}
-
-// What the loop goes over: all items, or those that its condition lets pass.
-Result<std::shared_ptr<const ListData>> Evaluator::loop_items(const Statement& statement) {
-  PUNA_TRY(const Value over, eval(*statement.expressions[0]));
-  PUNA_TRY(auto items, located(statement.expressions[0]->at, items_of(*this, over)));
-  if (!statement.expressions[1]) return items;
-  std::vector<Value> passed;
-  const size_t before = push_scope(scope_);
-  for (const Value& item : items->items) {
-    PUNA_TRY(assign(statement.targets[0], item));
-    PUNA_TRY(const Value decider, eval(*statement.expressions[1]));
-    if (decider.truthy()) passed.push_back(item);
-  }
-  pop_scope(before);
-  PUNA_TRY(const Value list, Value::list(std::move(passed)));
-  return list.list_data();
-}
-
-Result<Evaluator::Flow> Evaluator::run_for(const Statement& statement) {
-  PUNA_TRY(const auto items, loop_items(statement));
-  if (items->items.empty()) {
-    if (statement.blocks.size() == 1) return Flow::kNext;
-    const size_t before = push_scope(scope_);
-    PUNA_TRY(const Flow flow, run(statement.blocks[1]));
-    pop_scope(before);
-    return flow;
-  }
-  const auto loop = std::make_shared<LoopData>(LoopData{.items = items, .last_changed = {}});
-  for (loop->index = 0; loop->index < items->items.size(); ++loop->index) {
-    const size_t before = push_scope(scope_);
-    set("loop", Value(loop));
-    PUNA_TRY(assign(statement.targets[0], items->items[loop->index]));
-    PUNA_TRY(const Flow flow, run(statement.blocks[0]));
-    pop_scope(before);
-    if (flow == Flow::kBreak) break;
-  }
-  return Flow::kNext;
-}
-
-Result<Value> Evaluator::capture(const Block& block) {
-  std::string text;
-  std::string* const outer = std::exchange(output_, &text);
-  const Result<Flow> flow = run(block);
-  output_ = outer;
-  if (!flow) return std::unexpected(flow.error());
-  return Value(std::move(text));
-}
-
-Result<Value> Evaluator::block_output(const Statement& statement) {
-  const size_t before = push_scope(scope_);
-  PUNA_TRY(Value text, capture(statement.blocks[0]));
-  if (statement.expressions[0]) {
-    set(kBlockOutput, std::move(text));
-    PUNA_TRY(text, eval(*statement.expressions[0]));
-  }
-  pop_scope(before);
-  return text;
-}
-
-Result<Evaluator::Flow> Evaluator::run_with(const Statement& statement) {
-  std::vector<Value> values;  // computed before any of the names is set
-  for (const ExpressionPtr& expression : statement.expressions) {
-    PUNA_TRY(Value value, eval(*expression));
-    values.push_back(std::move(value));
-  }
-  const size_t before = push_scope(scope_);
-  for (size_t i = 0; i < values.size(); ++i)
-    PUNA_TRY(assign(statement.targets[i], std::move(values[i])));
-  PUNA_TRY(const Flow flow, run(statement.blocks[0]));
-  pop_scope(before);
-  return flow;
-}
-
-Result<Evaluator::Flow> Evaluator::run_call(const Statement& statement) {
-  const Value caller = CallableData{
-      .name = statement.text,
-      .locates_errors = true,
-      .call = [&statement, around = scope_](Evaluator& evaluator, const Arguments& arguments) {
-        return evaluator.call_macro(statement, arguments, around);
-      }};
-  PUNA_TRY(const Value shown, eval_call(*statement.expressions.back(), &caller));
-  PUNA_TRY(emit_value(shown, statement.at));
-  return Flow::kNext;
-}
-
-// A macro sees its arguments and what is set at the top of the template.
-Result<Value> Evaluator::call_macro(const Statement& macro, const Arguments& arguments,
-                                    size_t parent) {
-  const auto refuse_call = [&](std::string_view what) {
-    return fail_at(macro.at, ErrorCode::kInvalidArgument,
-                   fmt::format("the macro \"{}\" {}", macro.text, what));
-  };
-  // A template may keep caller() in a namespace, longer than what is around it lasts.
-  if (parent >= scopes_.size()) return refuse_call("is called after its end");
-  const size_t n = macro.parameters.size();
-  if (arguments.positional.size() > n) {
-    return refuse_call(
-        fmt::format("takes {} arguments, but gets {}", n, arguments.positional.size()));
-  }
-  std::vector<Value> values = arguments.positional;
-  std::vector<bool> given(values.size(), true);
-  values.resize(n);
-  given.resize(n);
-  const Value* caller = nullptr;
-  for (const auto& [name, value] : arguments.named) {
-    const auto found = std::ranges::find(macro.parameters, name);
-    if (found == macro.parameters.end() && name == "caller") {
-      caller = &value;
-      continue;
-    }
-    if (found == macro.parameters.end())
-      return refuse_call(fmt::format("has no parameter \"{}\"", name));
-    const auto i = static_cast<size_t>(found - macro.parameters.begin());
-    if (given[i]) return refuse_call(fmt::format("gets two values for \"{}\"", name));
-    values[i] = value;
-    given[i] = true;
-  }
-  const size_t before = push_scope(parent);
-  if (caller) set("caller", *caller);
-  for (size_t i = 0; i < n; ++i) {
-    if (!given[i] && macro.expressions[i]) {
-      PUNA_TRY(values[i], eval(*macro.expressions[i]));
-    } else if (!given[i]) {
-      values[i] =
-          Value::undefined(fmt::format("parameter \"{}\" was not provided", macro.parameters[i]));
-    }
-    set(macro.parameters[i], std::move(values[i]));
-  }
-  PUNA_TRY(Value text, capture(macro.blocks[0]));
-  pop_scope(before);
-  return text;
-}
-
-Result<void> Evaluator::emit(std::string_view text, Position at) {
-  PUNA_TRY(located(at, spend(text.size() / 8)));
-  if (text.size() > left_.output_bytes - std::min(left_.output_bytes, output_->size())) {
-    return fail_at(at, ErrorCode::kUnsupported,
-                   fmt::format("the output grows beyond {} bytes", left_.output_bytes));
-  }
-  *output_ += text;
-  return {};
-}
-
-Result<void> Evaluator::emit_value(const Value& value, Position at) {
-  if (value.is_string()) return emit(value.string(), at);
-  PUNA_TRY(const std::string text, located(at, text_of(*this, value)));
-  return emit(text, at);
 }
 
 // ---- expressions
@@ -480,21 +233,51 @@ Result<Value> Evaluator::eval_slice(const Expression& expression) {
   return located(expression.at, get_slice(*this, parts[0], parts[1], parts[2], parts[3]));
 }
 
+// The entries of a dict as named arguments.
+Result<void> Evaluator::add_named(const Value& dict, Arguments& arguments) {
+  if (!dict.is_dict())
+    return refuse(fmt::format("\"**\" wants a dict, not a value of type {}", dict.type_name()));
+  PUNA_TRY(spend(dict.weight()));
+  for (const auto& [key, value] : dict.dict().entries) {
+    if (!key.is_string()) return refuse("the names of arguments are of type str");
+    const auto same =
+        std::ranges::find(arguments.named, key.string(), &std::pair<std::string, Value>::first);
+    if (same != arguments.named.end())
+      return refuse(fmt::format("the argument \"{}\" is given twice", key.string()));
+    arguments.named.emplace_back(key.string(), value);
+  }
+  return {};
+}
+
 Result<Arguments> Evaluator::eval_arguments(const Expression& expression) {
   Arguments arguments;
   for (size_t i = 1; i < expression.parts.size(); ++i) {
     PUNA_TRY(Value value, eval(*expression.parts[i]));
     arguments.positional.push_back(std::move(value));
   }
+  if (expression.spread) {
+    PUNA_TRY(const Value more, eval(*expression.spread));
+    PUNA_TRY(const auto list, located(expression.spread->at, items_of(*this, more)));
+    PUNA_TRY(located(expression.spread->at, spend(list->items.size())));
+    arguments.positional.insert(arguments.positional.end(), list->items.begin(), list->items.end());
+  }
   for (const auto& [name, part] : expression.named) {
     PUNA_TRY(Value value, eval(*part));
     arguments.named.emplace_back(name, std::move(value));
+  }
+  if (expression.spread_named) {
+    PUNA_TRY(const Value more, eval(*expression.spread_named));
+    PUNA_TRY(located(expression.spread_named->at, add_named(more, arguments)));
   }
   return arguments;
 }
 
 Result<Value> Evaluator::eval_call(const Expression& expression, const Value* caller) {
   PUNA_TRY(const Value function, eval(*expression.parts[0]));
+  if (function.is_loop() && function.loop().again) {
+    PUNA_TRY(const Arguments arguments, eval_arguments(expression));
+    return function.loop().again(*this, arguments);
+  }
   if (!function.is_callable()) {
     return fail_at(expression.at, ErrorCode::kInvalidArgument,
                    function.is_undefined()

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,13 +51,20 @@ class Evaluator {
   base::Result<Flow> run(const Block& block);
   base::Result<Flow> run(const Statement& statement);
   base::Result<Flow> run_if(const Statement& statement);
-  base::Result<Flow> run_for(const Statement& statement);
-  base::Result<std::shared_ptr<const ListData>> loop_items(const Statement& statement);
+  base::Result<Flow> run_for(const Statement& statement, const Value& over, int depth);
+  base::Result<std::shared_ptr<const ListData>> loop_items(const Statement& statement,
+                                                           const Value& over);
+  // loop(items): the loop again, seeing the scope `around` it.
+  base::Result<Value> call_loop(const Statement& loop, const Arguments& arguments, size_t around,
+                                int depth);
   base::Result<Value> block_output(const Statement& statement);  // of blocks[0], filtered
   base::Result<Flow> run_with(const Statement& statement);
-  base::Result<Value> capture(const Block& block);  // its output
+  template <class Run>
+  base::Result<Value> capture(Run&& run);  // what it writes
   // Of a macro, or of the block of a call statement, which sees the scope `parent` around it.
   base::Result<Value> call_macro(const Statement& macro, const Arguments& arguments, size_t parent);
+  using Variables = std::vector<std::pair<std::string, std::optional<Value>>>;
+  base::Result<Variables> macro_variables(const Statement& macro, const Arguments& arguments);
   base::Result<Flow> run_call(const Statement& statement);
   base::Result<void> emit(std::string_view text, Position at);
   base::Result<void> emit_value(const Value& value, Position at);
@@ -74,6 +82,7 @@ class Evaluator {
   base::Result<Value> eval_conditional(const Expression& expression);
   base::Result<Value> eval_binary(const Expression& expression);
   base::Result<Arguments> eval_arguments(const Expression& expression);
+  base::Result<void> add_named(const Value& dict, Arguments& arguments);
 
   const Value* find(std::string_view name) const;
   base::Result<void> assign(const Target& target, Value value);

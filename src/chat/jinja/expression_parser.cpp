@@ -40,6 +40,9 @@ Result<ExpressionPtr> ExpressionParser::finish(ExpressionPtr node) const {
     if (part) node->depth = std::max(node->depth, part->depth + 1);
   }
   for (const auto& [name, part] : node->named) node->depth = std::max(node->depth, part->depth + 1);
+  for (const ExpressionPtr* part : {&node->spread, &node->spread_named}) {
+    if (*part) node->depth = std::max(node->depth, (*part)->depth + 1);
+  }
   if (node->depth > kMaxDepth) {
     return fail_at(node->at, ErrorCode::kUnsupported,
                    fmt::format("the expression is deeper than {} levels", kMaxDepth));
@@ -222,6 +225,9 @@ Result<ExpressionPtr> ExpressionParser::primary() {
     if (name == "true" || name == "True") return constant(true, at);
     if (name == "false" || name == "False") return constant(false, at);
     if (name == "none" || name == "None") return constant(Value::None{}, at);
+    names_.caller |= name == "caller";
+    names_.varargs |= name == "varargs";
+    names_.kwargs |= name == "kwargs";
     ExpressionPtr node = make(Kind::kName, at);
     node->name = name;
     return node;
@@ -349,21 +355,31 @@ Result<void> ExpressionParser::arguments(Expression& node) {
       if (tokens_.skip_operator(")")) break;
     }
     first = false;
-    const Token& now = tokens_.now();
-    if (now.is_operator("*") || now.is_operator("**")) {
-      return fail_at(now.at, ErrorCode::kUnsupported,
-                     "unpacking arguments with * or ** is not supported");
-    }
-    if (now.kind == Token::Kind::kName && tokens_.ahead().is_operator("=")) {
-      std::string name = tokens_.take().text;
-      tokens_.take();
-      PUNA_TRY(ExpressionPtr value, condition());
-      node.named.emplace_back(std::move(name), std::move(value));
-    } else {
-      if (!node.named.empty()) return tokens_.unexpected_token("a named argument");
-      PUNA_TRY(ExpressionPtr value, condition());
-      node.parts.push_back(std::move(value));
-    }
+    PUNA_TRY(argument(node));
+  }
+  return {};
+}
+
+// a, *a, name=a or **a: in this order, each kind with a star at most once.
+Result<void> ExpressionParser::argument(Expression& node) {
+  const Token& now = tokens_.now();
+  if (node.spread_named) return tokens_.unexpected_token("\")\"");
+  if (now.is_operator("**")) {
+    tokens_.take();
+    PUNA_TRY(node.spread_named, condition());
+  } else if (now.is_operator("*")) {
+    if (node.spread) return tokens_.unexpected_token("a named argument");
+    tokens_.take();
+    PUNA_TRY(node.spread, condition());
+  } else if (now.kind == Token::Kind::kName && tokens_.ahead().is_operator("=")) {
+    std::string name = tokens_.take().text;
+    tokens_.take();
+    PUNA_TRY(ExpressionPtr value, condition());
+    node.named.emplace_back(std::move(name), std::move(value));
+  } else {
+    if (node.spread || !node.named.empty()) return tokens_.unexpected_token("a named argument");
+    PUNA_TRY(ExpressionPtr value, condition());
+    node.parts.push_back(std::move(value));
   }
   return {};
 }

@@ -171,9 +171,7 @@ Result<Statement> Parser::for_statement(Position at) {
   if (tokens_.skip_name("if")) {
     PUNA_TRY(out.expressions[1], expressions_.condition());
   }
-  if (tokens_.now().is_name("recursive")) {
-    return fail_at(tokens_.now().at, ErrorCode::kUnsupported, "a recursive loop is not supported");
-  }
+  out.recursive = tokens_.skip_name("recursive");
   PUNA_TRY(tokens_.expect_block_end());
   ++loops_;
   Result<Block> body = block({"else", "endfor"}, "for", at);
@@ -306,10 +304,22 @@ Result<void> Parser::parameters(Statement& out) {
 Result<void> Parser::macro_body(Statement& out, std::string_view end) {
   PUNA_TRY(tokens_.expect_block_end());
   const int loops = std::exchange(loops_, 0);
+  const MacroNames around = expressions_.exchange_names({});
   Result<Block> body = block({end}, end.substr(3), out.at);
   loops_ = loops;
+  const MacroNames used = expressions_.exchange_names(around);
   if (!body) return std::unexpected(std::move(body.error()));
   out.blocks.push_back(*std::move(body));
+  const auto is_own = [&](std::string_view name) {
+    return std::ranges::find(out.parameters, name) == out.parameters.end();
+  };
+  out.uses = {.caller = used.caller && is_own("caller"),
+              .varargs = used.varargs && is_own("varargs"),
+              .kwargs = used.kwargs && is_own("kwargs")};
+  // As in Jinja, what the block of a macro inside uses counts for the macro around it too.
+  expressions_.exchange_names({.caller = around.caller || used.caller,
+                               .varargs = around.varargs || used.varargs,
+                               .kwargs = around.kwargs || used.kwargs});
   return end_of(end);
 }
 

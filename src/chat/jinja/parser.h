@@ -51,6 +51,9 @@ class ExpressionParser {
   void enter_branch() { ++branches_; }
   void leave_branch() { --branches_; }
 
+  // Which of a macro's own names were read since this was last exchanged.
+  MacroNames exchange_names(MacroNames names) { return std::exchange(names_, names); }
+
  private:
   base::Result<ExpressionPtr> conjunction();
   base::Result<ExpressionPtr> negation();
@@ -67,11 +70,13 @@ class ExpressionParser {
   base::Result<ExpressionPtr> dict_literal(Position at);
   base::Result<void> sequence(Expression& node, std::string_view close);
   base::Result<void> arguments(Expression& node);
+  base::Result<void> argument(Expression& node);
   base::Result<ExpressionPtr> finish(ExpressionPtr node) const;
 
   TokenStream& tokens_;
   int nesting_ = 0;
   int branches_ = 0;
+  MacroNames names_;
 };
 
 }  // namespace puna::chat::jinja

@@ -37,16 +37,17 @@ Result<Value> follow(const Value& item, const Value& path) {
   }
 }
 
-// What sorting and uniqueness look at: the item or its attribute, lower case unless the case
-// matters.
+// What sorting and uniqueness look at: the item or its attribute (or `fallback`, where there is no
+// such attribute), lower case unless the case matters.
 Result<Items> keys_of(Evaluator& evaluator, const Items& items, const Value* attribute,
-                      bool case_sensitive) {
+                      bool case_sensitive, const Value* fallback = nullptr) {
   Items keys;
   for (const Value& item : items) {
     PUNA_TRY(evaluator.spend(1));
     Value key = item;
     if (attribute && !attribute->is_none()) {
       PUNA_TRY(key, follow(item, *attribute));
+      if (key.is_undefined() && fallback) key = *fallback;
     }
     if (key.is_string() && !case_sensitive) {
       PUNA_TRY(key, evaluator.text(to_lower(key.string())));
@@ -108,6 +109,34 @@ Result<Value> dict_sort(Evaluator& evaluator, const Value& input, const Argument
            keys_of(evaluator, pairs.items(), &column, given[0] && given[0]->truthy()));
   PUNA_TRY(const auto order, sorted_order(evaluator, keys, given[2] && given[2]->truthy()));
   return picked(pairs.items(), order);
+}
+
+// groupby(attribute, default, case_sensitive): tuples of an attribute's value, that of the first
+// item of the group, and the items that have it; in the order of the values.
+Result<Value> group_by(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
+  PUNA_TRY(const auto given, bind(arguments, {"attribute", "default", "case_sensitive"}));
+  if (!given[0]) return refuse("groupby wants the name of an attribute");
+  const Value* fallback = given[1] && !given[1]->is_none() ? given[1] : nullptr;
+  PUNA_TRY(const auto list, items_of(evaluator, input));
+  PUNA_TRY(const Items keys,
+           keys_of(evaluator, list->items, given[0], given[2] && given[2]->truthy(), fallback));
+  PUNA_TRY(const Items shown,
+           keys_of(evaluator, list->items, given[0], /*case_sensitive=*/true, fallback));
+  PUNA_TRY(const auto order, sorted_order(evaluator, keys, /*reverse=*/false));
+  Items groups;
+  for (size_t at = 0; at < order.size();) {
+    const size_t first = order[at];
+    Items members;
+    for (; at < order.size(); ++at) {
+      PUNA_TRY(const bool same, compare(evaluator, "==", keys[order[at]], keys[first]));
+      if (!same) break;
+      members.push_back(list->items[order[at]]);
+    }
+    PUNA_TRY(Value group, Value::list(std::move(members)));
+    PUNA_TRY(group, Value::list({shown[first], std::move(group)}, Form::kGroup));
+    groups.push_back(std::move(group));
+  }
+  return Value::list(std::move(groups));
 }
 
 Result<Value> unique(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
@@ -303,6 +332,7 @@ constexpr Filter kFilters[] = {
     {"default", default_to},
     {"dictsort", dict_sort},
     {"first", end_item<false>},
+    {"groupby", group_by},
     {"items", pairs},
     {"join", join},
     {"last", end_item<true>},

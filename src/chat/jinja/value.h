@@ -29,6 +29,7 @@ struct ListData {
   enum class Form {
     kList,
     kTuple,  // shown as (a, b)
+    kGroup,  // a tuple of groupby(), whose parts are also .grouper and .list
     kLazy,   // what Python computes when asked, such as map(): true even when it gives nothing
   };
   std::vector<Value> items;
@@ -58,6 +59,9 @@ struct LoopData {
   size_t index = 0;                 // from 0
   std::vector<Value> last_changed;  // of loop.changed(...)
   bool changed_before = false;
+  int depth = 0;  // how many loops of the same statement are around this one
+  // loop(items) of a recursive loop: what its body writes for them. Empty for other loops.
+  std::function<base::Result<Value>(Evaluator&, const Arguments&)> again;
 };
 
 struct CallableData {
@@ -120,7 +124,10 @@ class Value {
     return is_float() ? std::get<double>(data_) : static_cast<double>(integer());
   }
   const std::vector<Value>& items() const { return std::get<ListPtr>(data_)->items; }
-  bool is_tuple() const { return is_list() && list_data()->form == ListData::Form::kTuple; }
+  bool is_tuple() const {
+    return is_list() && (list_data()->form == ListData::Form::kTuple || is_group());
+  }
+  bool is_group() const { return is_list() && list_data()->form == ListData::Form::kGroup; }
   const std::shared_ptr<const ListData>& list_data() const { return std::get<ListPtr>(data_); }
   const DictData& dict() const { return *std::get<DictPtr>(data_); }
   NamespaceData& name_space() const { return *std::get<std::shared_ptr<NamespaceData>>(data_); }
