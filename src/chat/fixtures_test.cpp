@@ -8,6 +8,7 @@
 #include <optional>
 #include <sstream>
 
+#include "chat/parsers.h"
 #include "chat/template.h"
 
 namespace puna::chat {
@@ -68,20 +69,22 @@ int check_all(const std::string& name) {
 TEST_CASE("the language is that of jinja2, in what works and in what fails") {
   CHECK(check_all("language") > 100);
 }
-TEST_CASE("a template in the style of ChatML renders as jinja2 renders it") {
-  CHECK(check_all("chatml") == 8);
+TEST_CASE("templates in the style of each family render as jinja2 renders them") {
+  for (const char* name : {"chatml", "llama3", "gemma", "mistral", "qwen", "falcon-h1", "olmo2",
+                           "olmo3", "phi4-mini"}) {
+    CAPTURE(name);
+    CHECK(check_all(name) == 8);
+  }
 }
-TEST_CASE("a template in the style of Llama 3 renders as jinja2 renders it") {
-  CHECK(check_all("llama3") == 8);
-}
-TEST_CASE("a template in the style of Gemma renders as jinja2 renders it") {
-  CHECK(check_all("gemma") == 8);
-}
-TEST_CASE("a template in the style of Mistral renders as jinja2 renders it") {
-  CHECK(check_all("mistral") == 8);
-}
-TEST_CASE("a template in the style of Qwen renders as jinja2 renders it") {
-  CHECK(check_all("qwen") == 8);
+
+TEST_CASE("the templates written after model cards show the style of their answers") {
+  const auto style = [](const char* name) {
+    return reply_style(read(kFolder + std::string(name) + ".jinja").value()).name;
+  };
+  CHECK(style("falcon-h1") == "hermes");
+  CHECK(style("olmo2") == "plain");
+  CHECK(style("olmo3") == "olmo3");
+  CHECK(style("phi4-mini") == "phi4");
 }
 
 std::string fnv1a(std::string_view text) {
