@@ -108,8 +108,11 @@ void print_text(const formats::ModelFile& file) {
     ++n;
     sum += t.bytes;
   }
-  fmt::print("tensors: {}, {:.1f} M parameters, {}\n", file.tensors.size(),
-             static_cast<double>(elements) / 1e6, human_bytes(bytes));
+  const auto n = static_cast<double>(elements);
+  fmt::print(
+      "tensors: {}, {} parameters, {}\n", file.tensors.size(),
+      elements < 1'000'000 ? fmt::format("{:.0f} k", n / 1e3) : fmt::format("{:.1f} M", n / 1e6),
+      human_bytes(bytes));
   for (const auto& [type, sum] : by_type)
     fmt::print("  {:<7} {} tensors, {}\n", type, sum.first, human_bytes(sum.second));
 }

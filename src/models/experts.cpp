@@ -44,6 +44,8 @@ Result<RouteParams> read_route(const formats::ModelFile& file, const Config& c, 
     return static_cast<uint32_t>(n);
   };
   PUNA_TRY(route.n_experts, count("count", 0));
+  if (route.n_experts == 0) return route;
+  PUNA_TRY(file.get_uint(p + "used_count"));  // nothing can stand for it
   PUNA_TRY(route.n_chosen, count("used_count", 0));
   PUNA_TRY(route.n_groups, count("group_count", 1));
   PUNA_TRY(route.groups_chosen, count("group_used_count", route.n_groups));
