@@ -1,0 +1,55 @@
+// Builds dist/: the three bundles, the types, and the engine's files beside them.
+//   node build.mjs [--engine DIR] [--no-types]
+// DIR holds puna.js and puna.wasm (and puna-mt.*, where built); ../../build/wasm/bindings/js unless given.
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = path.dirname(fileURLToPath(import.meta.url));
+export const engineFiles = ['puna.js', 'puna.wasm', 'puna-mt.js', 'puna-mt.wasm'];
+
+const common = { bundle: true, minify: true, target: 'es2022', legalComments: 'none', logLevel: 'warning', absWorkingDir: root };
+
+// The bundles in `out`; tests put another engine in the worker.
+export async function bundle(out, { plugins = [] } = {}) {
+  const external = engineFiles.map((file) => `./${file}`);
+  await Promise.all([
+    build({ ...common, entryPoints: ['src/index.ts'], format: 'esm', outfile: path.join(out, 'index.js') }),
+    build({ ...common, entryPoints: ['src/worker.ts'], format: 'esm', external, plugins, outfile: path.join(out, 'worker.js') }),
+    // A classic script: not all browsers take modules as service workers.
+    build({ ...common, entryPoints: ['src/service_worker.ts'], format: 'iife', outfile: path.join(out, 'service_worker.js') }),
+  ]);
+}
+
+// Copies the engine's files that are there; says which.
+export function copyEngine(from, out) {
+  const there = engineFiles.filter((file) => fs.existsSync(path.join(from, file)));
+  for (const file of there) fs.copyFileSync(path.join(from, file), path.join(out, file));
+  return there;
+}
+
+function writeNotices(out) {
+  const licence = fs.readFileSync(path.join(root, 'node_modules/hash-wasm/LICENSE'), 'utf8');
+  fs.writeFileSync(path.join(out, 'THIRD_PARTY.txt'), `worker.js contains parts of hash-wasm:\n\n${licence}`);
+  fs.copyFileSync(path.join(root, '../../LICENSE'), path.join(root, 'LICENSE'));
+}
+
+async function main(args) {
+  const out = path.join(root, 'dist');
+  const at = args.indexOf('--engine');
+  const engine = at >= 0 ? path.resolve(args[at + 1]) : path.join(root, '../../build/wasm/bindings/js');
+  fs.rmSync(out, { recursive: true, force: true });
+  fs.mkdirSync(out);
+  await bundle(out);
+  writeNotices(out);
+  if (!args.includes('--no-types')) execFileSync(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc')], { cwd: root, stdio: 'inherit' });
+  const copied = copyEngine(engine, out);
+  if (!copied.includes('puna.wasm')) {
+    console.error(`error: there is no puna.wasm in ${engine}; build it with "cmake --preset wasm && cmake --build --preset wasm --target puna_page", or pass --engine DIR`);
+    process.exitCode = 1;
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));

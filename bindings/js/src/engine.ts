@@ -1,0 +1,112 @@
+// A loaded model, as the page uses it.
+import { collectChat, collectCompletion } from './collect.js';
+import { toPunaError } from './errors.js';
+import type {
+  ChatChunk,
+  ChatCompletion,
+  ChatRequest,
+  CompletionChunk,
+  CompletionRequest,
+  EmbeddingRequest,
+  EmbeddingResponse,
+} from './openai_types.js';
+import type { Connection } from './rpc/client.js';
+import type { LoadedModel, Memory } from './worker/engine_api.js';
+import type { EngineState } from './worker/recovering_engine.js';
+
+export interface RequestOptions {
+  signal?: AbortSignal; // stops it
+}
+
+// The chunks of an answer. Leaving the loop stops the engine.
+export interface Answer<Chunk, Whole> extends AsyncIterable<Chunk> {
+  // All of it at once, as `stream: false` gives it. Not together with a loop.
+  completion(): Promise<Whole>;
+}
+
+export class Engine {
+  private readonly watching = new AbortController();
+
+  private constructor(
+    private readonly connection: Connection,
+    private current: LoadedModel,
+    onState: (state: EngineState) => void,
+  ) {
+    const onEvent = (event: unknown) => {
+      const state = event as EngineState;
+      this.current = state.info ?? this.current;
+      onState(state);
+    };
+    connection.call('watch', null, { onEvent, signal: this.watching.signal }).catch(() => undefined);
+  }
+
+  // Internal: use Puna.load().
+  static of(connection: Connection, info: LoadedModel, onState: (state: EngineState) => void): Engine {
+    return new Engine(connection, info, onState);
+  }
+
+  // Model, device, context and memory at load.
+  get info(): LoadedModel {
+    return this.current;
+  }
+
+  // A chat's answer as OpenAI's chunks; the last one has finish_reason, usage and timings.
+  chat(request: ChatRequest, options: RequestOptions = {}): Answer<ChatChunk, ChatCompletion> {
+    return this.answer('chat', request, options, collectChat);
+  }
+
+  // A text that goes on where the prompt ends.
+  complete(request: CompletionRequest, options: RequestOptions = {}): Answer<CompletionChunk, CompletionChunk> {
+    return this.answer('complete', request, options, collectCompletion);
+  }
+
+  embed(request: EmbeddingRequest, options: RequestOptions = {}): Promise<EmbeddingResponse> {
+    return this.connection.call('embed', request, options);
+  }
+
+  // Token ids; `special`: with what the model puts around a text, and markers read as such.
+  tokenize(text: string, options: { special?: boolean } = {}): Promise<number[]> {
+    return this.connection.call('tokenize', { text, options });
+  }
+
+  // The text of token ids; a character that is cut off becomes U+FFFD.
+  async detokenize(tokens: readonly number[]): Promise<string> {
+    return new TextDecoder().decode(await this.connection.call<Uint8Array>('detokenize', [...tokens]));
+  }
+
+  // The logits of every position: [tokens, vocabulary], row by row.
+  logits(tokens: readonly number[]): Promise<Float32Array> {
+    return this.connection.call('logits', [...tokens]);
+  }
+
+  // Speed of prefill and decode on this device; the options and results of `puna bench --json`.
+  bench(options: object = {}, { signal }: RequestOptions = {}): Promise<object> {
+    return this.connection.call('bench', options, { signal });
+  }
+
+  // Bytes in use now.
+  memory(): Promise<Memory> {
+    return this.connection.call('memory', null);
+  }
+
+  // Ends the worker and gives the GPU's memory back. Requests that run fail with `closed`.
+  async close(): Promise<void> {
+    this.watching.abort();
+    await Promise.race([this.connection.call('close', null), new Promise((resolve) => setTimeout(resolve, 1000))]).catch(() => undefined);
+    this.connection.close();
+  }
+
+  private answer<Chunk, Whole>(
+    method: string,
+    request: object,
+    { signal }: RequestOptions,
+    collect: (chunks: AsyncIterable<Chunk>) => Promise<Whole>,
+  ): Answer<Chunk, Whole> {
+    const chunks = () => this.connection.stream<Chunk>(method, request, { signal });
+    return {
+      [Symbol.asyncIterator]: chunks,
+      completion: () => collect({ [Symbol.asyncIterator]: chunks }).catch((error) => Promise.reject(toPunaError(error))),
+    };
+  }
+}
+

@@ -1,0 +1,96 @@
+// Puna in a page: load a model, chat with it. README.md is the guide; engine.ts what a loaded model can do.
+import { capabilities } from './capabilities.js';
+import { Engine } from './engine.js';
+import { startWorker, type WorkerOptions } from './engine_connection.js';
+import { PunaError, throwIfAborted, toPunaError } from './errors.js';
+import type { LoadParams } from './protocol.js';
+import { registerServiceWorker } from './service_worker/register.js';
+import { SharedConnection } from './sharing/shared_connection.js';
+import { catalogue } from './sources/catalogue.js';
+import { deleteModels, listModels, type StoredModel } from './sources/model_records.js';
+import type { Progress } from './sources/progress.js';
+import { type ModelSource, toSourceSpec } from './sources/source.js';
+import { openUsedStores, type StorageChoice } from './storage/open_store.js';
+import type { EngineOptions, LoadedModel } from './worker/engine_api.js';
+import type { EngineState } from './worker/recovering_engine.js';
+
+export interface LoadOptions extends EngineOptions, WorkerOptions {
+  onProgress?: (progress: Progress) => void;
+  signal?: AbortSignal; // stops the load; what was downloaded is kept
+  share?: boolean; // one engine for all tabs of this site
+  keep?: boolean; // copy local files into the browser's storage
+  storage?: StorageChoice; // where models are kept
+  persist?: boolean; // ask the browser not to evict them; true unless set
+  connections?: number; // that a download uses, 1 to 8
+  onState?: (state: EngineState) => void; // the GPU went away, and what came of it
+}
+
+const kEngineOptions = { device: ['auto', 'gpu', 'cpu'], gpuFeatures: ['all', 'baseline'], numerics: ['fast', 'exact'], kvType: ['f32', 'f16', 'q8_0', 'q4_0'] } as const;
+const kCountOptions = { context: [0, 2 ** 31 - 1], threads: [1, 64], connections: [1, 8] } as const;
+
+async function load(source: ModelSource, options: LoadOptions = {}): Promise<Engine> {
+  checkOptions(options);
+  const { onProgress = () => undefined, signal, onState = () => undefined, share = false, persist = true, assets } = options;
+  throwIfAborted(signal);
+  const { device, gpuFeatures, numerics, kvType, context, threads, connections } = options;
+  const params: LoadParams = {
+    source: await toSourceSpec(source, document.baseURI),
+    options: { device, gpuFeatures, numerics, kvType, context, threads },
+    storage: options.storage ?? 'auto',
+    keep: options.keep ?? false,
+    connections,
+  };
+  if (persist && (params.source.kind !== 'files' || params.keep)) navigator.storage?.persist?.().catch(() => undefined);
+  if (share) {
+    const { connection, info } = await SharedConnection.open(() => startWorker({ assets }), params, onProgress, signal);
+    return Engine.of(connection, info, onState);
+  }
+  const worker = startWorker({ assets });
+  try {
+    const info = await worker.call<LoadedModel>('load', params, { signal, onEvent: (progress) => onProgress(progress as Progress) });
+    return Engine.of(worker, info, onState);
+  } catch (error) {
+    worker.close();
+    throw toPunaError(error);
+  }
+}
+
+function checkOptions(options: LoadOptions): void {
+  for (const [name, allowed] of Object.entries(kEngineOptions)) {
+    const value = options[name as keyof typeof kEngineOptions];
+    if (value !== undefined && !(allowed as readonly string[]).includes(value)) {
+      throw new PunaError('invalid_argument', `The option ${name} is "${value}"; it is one of ${allowed.join(', ')}.`);
+    }
+  }
+  for (const [name, [least, most]] of Object.entries(kCountOptions)) {
+    const value = options[name as keyof typeof kCountOptions];
+    if (value !== undefined && !(Number.isInteger(value) && value >= least && value <= most)) {
+      throw new PunaError('invalid_argument', `The option ${name} is ${String(value)}; it is a whole number from ${least} to ${most}.`);
+    }
+  }
+}
+
+export const Puna = {
+  load,
+  capabilities,
+  // Lets a service worker answer /v1/* fetches of the page, and keep its files for offline use.
+  serviceWorker: registerServiceWorker,
+  models: {
+    catalogue,
+    // What the browser keeps, models that are not complete included.
+    list: async (): Promise<StoredModel[]> => listModels(await openUsedStores()),
+    // Removes a model by its name or id; resolves with the bytes that were freed.
+    delete: async (nameOrId: string): Promise<number> => deleteModels(await openUsedStores(), nameOrId),
+  },
+};
+
+export { Engine, PunaError };
+export type { Answer, RequestOptions } from './engine.js';
+export type { Capabilities } from './capabilities.js';
+export type { ErrorCode } from './errors.js';
+export type * from './openai_types.js';
+export type { CatalogueEntry } from './sources/catalogue.js';
+export type { EngineState, LoadedModel, ModelSource, Progress, StorageChoice, StoredModel };
+export type { Memory } from './worker/engine_api.js';
+export type { UrlSource } from './sources/source.js';
+export type { ServiceWorkerLink } from './service_worker/register.js';

@@ -1,0 +1,123 @@
+// Requests and answers in OpenAI's shapes, as far as pages use them; fields that are not named here are passed to the engine.
+
+export interface ContentPart {
+  type: 'text';
+  text: string;
+}
+
+export interface ToolCall {
+  id: string;
+  type: 'function';
+  function: { name: string; arguments: string };
+}
+
+export interface ChatMessage {
+  role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
+  content: string | ContentPart[] | null;
+  reasoning_content?: string;
+  tool_calls?: ToolCall[];
+  tool_call_id?: string;
+}
+
+export interface Sampling {
+  temperature?: number;
+  top_p?: number;
+  top_k?: number;
+  min_p?: number;
+  seed?: number;
+  stop?: string | string[];
+  max_tokens?: number;
+  frequency_penalty?: number;
+  presence_penalty?: number;
+  repeat_penalty?: number;
+  logit_bias?: Record<string, number>;
+  [field: string]: unknown;
+}
+
+export interface ChatRequest extends Sampling {
+  messages: ChatMessage[];
+  max_completion_tokens?: number;
+  tools?: unknown[];
+  tool_choice?: unknown;
+  response_format?: unknown;
+}
+
+export interface CompletionRequest extends Sampling {
+  prompt: string | number[];
+  echo?: boolean;
+}
+
+export interface EmbeddingRequest {
+  input: string | string[] | number[] | number[][];
+  [field: string]: unknown;
+}
+
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  [field: string]: unknown;
+}
+
+export interface Timings {
+  prompt_n?: number;
+  prompt_ms?: number;
+  prompt_per_second?: number;
+  predicted_n?: number;
+  predicted_ms?: number;
+  predicted_per_second?: number;
+  [field: string]: unknown;
+}
+
+export interface ToolCallDelta {
+  index: number;
+  id?: string;
+  type?: 'function';
+  function?: { name?: string; arguments?: string };
+}
+
+export interface ChatDelta {
+  role?: 'assistant';
+  content?: string | null;
+  reasoning_content?: string;
+  tool_calls?: ToolCallDelta[];
+}
+
+export interface ChatChunk {
+  id: string;
+  object: 'chat.completion.chunk';
+  created: number;
+  model: string;
+  choices: { index: number; delta: ChatDelta; finish_reason: string | null; logprobs?: unknown }[];
+  usage?: Usage | null;
+  timings?: Timings;
+  [field: string]: unknown;
+}
+
+export interface ChatCompletion {
+  id: string;
+  object: 'chat.completion';
+  created: number;
+  model: string;
+  choices: { index: number; message: ChatMessage; finish_reason: string | null }[];
+  usage?: Usage;
+  timings?: Timings;
+}
+
+export interface CompletionChunk {
+  id: string;
+  object: 'text_completion';
+  created: number;
+  model: string;
+  choices: { index: number; text: string; finish_reason: string | null; logprobs?: unknown }[];
+  usage?: Usage | null;
+  timings?: Timings;
+  [field: string]: unknown;
+}
+
+export interface EmbeddingResponse {
+  object: 'list';
+  model: string;
+  data: { object: 'embedding'; index: number; embedding: number[] | string }[];
+  usage: { prompt_tokens: number; total_tokens: number };
+}

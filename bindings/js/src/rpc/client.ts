@@ -1,0 +1,137 @@
+// The calling side of a port: calls with events and cancelling, and calls read as a stream.
+import { fromErrorData, PunaError, throwIfAborted, toPunaError } from '../errors.js';
+import type { ToClient, ToServer } from './messages.js';
+import type { Port } from './port.js';
+
+export interface CallOptions {
+  signal?: AbortSignal;
+  onEvent?: (event: unknown) => void;
+}
+
+// What an engine is talked to by, in this tab or another.
+export interface Connection {
+  call<T>(method: string, params?: unknown, options?: CallOptions): Promise<T>;
+  // Leaving the loop cancels the call. A slow reader pauses the sender.
+  stream<T>(method: string, params?: unknown, options?: { signal?: AbortSignal }): AsyncGenerator<T, void, void>;
+  close(): void;
+}
+
+interface Pending {
+  resolve(result: unknown): void;
+  reject(error: PunaError): void;
+  onEvent: ((event: unknown) => void) | undefined;
+}
+
+const kPauseAt = 64; // unread events
+const kResumeAt = 16;
+
+export class RpcClient implements Connection {
+  private readonly pending = new Map<number, Pending>();
+  private nextId = 1;
+  private closed: PunaError | null = null;
+
+  constructor(private readonly port: Port) {
+    port.listen((message) => this.receive(message as ToClient));
+  }
+
+  call<T>(method: string, params?: unknown, options: CallOptions = {}): Promise<T> {
+    return this.start<T>(method, params, options).result;
+  }
+
+  async *stream<T>(method: string, params?: unknown, { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<T, void, void> {
+    const queue: T[] = [];
+    const stop = new AbortController();
+    let wake: () => void = () => undefined;
+    let outcome: { error: PunaError | null } | null = null;
+    let paused = false;
+    const abort = () => stop.abort();
+    throwIfAborted(signal);
+    signal?.addEventListener('abort', abort);
+    const onEvent = (event: unknown) => {
+      queue.push(event as T);
+      if (!paused && queue.length >= kPauseAt) this.flow(id, (paused = true));
+      wake();
+    };
+    const { id, result } = this.start(method, params, { signal: stop.signal, onEvent });
+    const settle = (error: PunaError | null) => {
+      outcome = { error };
+      wake();
+    };
+    result.then(
+      () => settle(null),
+      (error) => settle(toPunaError(error)),
+    );
+    try {
+      for (;;) {
+        throwIfAborted(signal); // what had been queued is not wanted any more
+        const event = queue.shift();
+        if (event !== undefined) {
+          if (paused && queue.length <= kResumeAt) this.flow(id, (paused = false));
+          yield event;
+        } else if (outcome) {
+          const { error } = outcome as { error: PunaError | null };
+          if (error) throw error;
+          return;
+        } else {
+          await new Promise<void>((resolve) => (wake = resolve));
+        }
+      }
+    } finally {
+      signal?.removeEventListener('abort', abort);
+      stop.abort(); // nothing, when the call has ended
+    }
+  }
+
+  // Fails all calls, now and from now on.
+  close(reason = new PunaError('closed', 'The engine was closed.')): void {
+    this.closed ??= reason;
+    for (const { reject } of this.pending.values()) reject(this.closed);
+    this.pending.clear();
+    this.port.close();
+  }
+
+  private start<T>(method: string, params: unknown, { signal, onEvent }: CallOptions): { id: number; result: Promise<T> } {
+    const id = this.nextId++;
+    const result = new Promise<T>((resolve, reject) => {
+      if (this.closed) throw this.closed;
+      throwIfAborted(signal);
+      const cancel = () => {
+        if (!this.pending.delete(id)) return;
+        this.send({ type: 'cancel', id });
+        reject(new PunaError('aborted', 'The call was stopped by its signal.'));
+      };
+      signal?.addEventListener('abort', cancel);
+      const settled = () => signal?.removeEventListener('abort', cancel);
+      this.pending.set(id, {
+        resolve: (value) => (settled(), resolve(value as T)),
+        reject: (error) => (settled(), reject(error)),
+        onEvent,
+      });
+      try {
+        this.send({ type: 'call', id, method, params });
+      } catch (error) {
+        this.pending.delete(id);
+        settled();
+        throw new PunaError('invalid_argument', `The request cannot be sent to the worker: ${(error as Error).message}`);
+      }
+    });
+    return { id, result };
+  }
+
+  private flow(id: number, paused: boolean): void {
+    if (this.pending.has(id)) this.send({ type: 'flow', id, paused });
+  }
+
+  private send(message: ToServer): void {
+    this.port.post(message);
+  }
+
+  private receive(message: ToClient): void {
+    const call = this.pending.get(message.id);
+    if (!call) return; // cancelled
+    if (message.type === 'event') return call.onEvent?.(message.event);
+    this.pending.delete(message.id);
+    if (message.type === 'done') call.resolve(message.result);
+    else call.reject(fromErrorData(message.error));
+  }
+}

@@ -1,0 +1,112 @@
+// What is kept of each model: its name, where it came from, and its files. For finding it again offline, listing and deleting.
+import { textSha256 } from '../download/sha256.js';
+import { PunaError } from '../errors.js';
+import type { BlobStore, StoreKind } from '../storage/blob_store.js';
+import { downloadLock, withLock } from '../storage/locks.js';
+import { addressKey } from './remote_file.js';
+
+export interface PartRecord {
+  path: string;
+  url: string | null; // null: a file of this machine
+  digest: string | null; // null until it is complete
+  size: number | null;
+}
+
+export interface ModelRecord {
+  id: string;
+  name: string;
+  parts: PartRecord[];
+  complete: boolean;
+  storedAt: string; // ISO 8601
+}
+
+// A model in the browser's storage, as Puna.models.list() gives it.
+export interface StoredModel {
+  name: string;
+  id: string; // for Puna.models.delete(); an address, a digest or kept:<name>
+  bytes: number; // in storage now
+  totalBytes: number | null; // of the whole model, where it is known
+  complete: boolean;
+  storedAt: string;
+  storage: StoreKind;
+}
+
+const kPrefix = 'model-';
+
+export async function putModelRecord(store: BlobStore, record: ModelRecord): Promise<void> {
+  await store.records.put(kPrefix + (await textSha256(record.id)), record);
+}
+
+export async function getModelRecord(store: BlobStore, id: string): Promise<ModelRecord | null> {
+  return toRecord(await store.records.get(kPrefix + (await textSha256(id))));
+}
+
+export async function allModelRecords(store: BlobStore): Promise<ModelRecord[]> {
+  const records: ModelRecord[] = [];
+  for (const key of await store.records.keys()) {
+    const record = key.startsWith(kPrefix) ? toRecord(await store.records.get(key)) : null;
+    if (record) records.push(record);
+  }
+  return records;
+}
+
+export async function listModels(stores: readonly BlobStore[]): Promise<StoredModel[]> {
+  const models: StoredModel[] = [];
+  for (const store of stores) {
+    const sizes = new Map((await store.list()).map(({ name, bytes }) => [name, bytes]));
+    for (const record of await allModelRecords(store)) {
+      const names = await Promise.all(record.parts.map(storedName));
+      const bytes = names.reduce((sum, name) => sum + (sizes.get(name) ?? 0), 0);
+      const complete = record.parts.every(({ digest }) => digest !== null && sizes.has(digest)) && record.complete;
+      const known = record.parts.every(({ size }) => size !== null);
+      const totalBytes = known ? record.parts.reduce((sum, { size }) => sum + size!, 0) : null;
+      models.push({ name: record.name, id: record.id, bytes, totalBytes, complete, storedAt: record.storedAt, storage: store.kind });
+    }
+  }
+  return models;
+}
+
+// Removes the models of this name or id, and all files that no other model has. Returns the bytes that were freed.
+export async function deleteModels(stores: readonly BlobStore[], nameOrId: string): Promise<number> {
+  let found = false;
+  let freed = 0;
+  for (const store of stores) {
+    const records = await allModelRecords(store);
+    const wanted = (record: ModelRecord) => [record.id, record.name, record.name.replace(/:latest$/, '')].includes(nameOrId);
+    const others = new Set(await Promise.all(records.filter((record) => !wanted(record)).flatMap(({ parts }) => parts.map(storedName))));
+    const sizes = new Map((await store.list()).map(({ name, bytes }) => [name, bytes]));
+    for (const record of records.filter(wanted)) {
+      found = true;
+      for (const part of record.parts) {
+        const name = await storedName(part);
+        if (others.has(name)) continue;
+        await removeFile(store, name);
+        if (part.url !== null) await store.records.delete(await addressKey(part.url));
+        freed += sizes.get(name) ?? 0;
+        sizes.delete(name);
+      }
+      await store.records.delete(kPrefix + (await textSha256(record.id)));
+    }
+  }
+  if (!found) throw new PunaError('not_found', `No model "${nameOrId}" is stored; Puna.models.list() tells which are.`);
+  return freed;
+}
+
+// Not while a tab downloads it.
+function removeFile(store: BlobStore, name: string): Promise<void> {
+  const signal = AbortSignal.timeout(1000);
+  return withLock(downloadLock(name), signal, () => store.remove(name)).catch((error: unknown) => {
+    const busy = signal.aborted || (error as Error).name === 'NoModificationAllowedError';
+    throw busy ? new PunaError('in_use', 'The model is open or being downloaded in a tab; close its engine there first.') : error;
+  });
+}
+
+// Of a file in the store: its digest, or the key of its download.
+async function storedName(part: PartRecord): Promise<string> {
+  return part.digest ?? (part.url === null ? '' : addressKey(part.url));
+}
+
+function toRecord(value: unknown): ModelRecord | null {
+  const record = value as ModelRecord | null;
+  return record && typeof record.id === 'string' && typeof record.name === 'string' && Array.isArray(record.parts) ? record : null;
+}

@@ -1,0 +1,10 @@
+// The dedicated worker of an engine (dist/worker.js).
+import { EngineHost } from './engine/engine_host.js';
+import { portOf } from './rpc/port.js';
+import { serveCalls } from './rpc/server.js';
+import { workerCalls } from './worker/worker_calls.js';
+
+// The folder of puna.wasm: that of this script, unless the page names another one.
+const base = new URL(new URLSearchParams(self.location.search).get('assets') ?? './', import.meta.url).href;
+
+serveCalls(portOf(self), workerCalls(() => EngineHost.create({ base })));

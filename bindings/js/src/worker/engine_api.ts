@@ -1,0 +1,53 @@
+// The engine as the worker sees it: the shape of EngineHost (../engine/engine_host.ts), so that tests can put another in its place.
+import type { ModelFiles } from '../engine/model_files.js';
+import type {
+  ChatChunk,
+  ChatRequest,
+  CompletionChunk,
+  CompletionRequest,
+  EmbeddingRequest,
+  EmbeddingResponse,
+} from '../openai_types.js';
+
+export interface EngineOptions {
+  device?: 'auto' | 'gpu' | 'cpu';
+  gpuFeatures?: 'all' | 'baseline';
+  numerics?: 'fast' | 'exact';
+  kvType?: 'f32' | 'f16' | 'q8_0' | 'q4_0';
+  context?: number;
+  threads?: number;
+}
+
+export interface Memory {
+  weights_bytes: number;
+  kv_bytes: number;
+  arena_bytes: number;
+  staging_bytes: number;
+  heap_bytes: number;
+}
+
+export interface LoadedModel {
+  name: string;
+  architecture: string;
+  device: { type: 'gpu' | 'cpu'; name: string; features: string[]; why: string };
+  context: number;
+  chat: boolean;
+  memory: Memory;
+  load_ms: number;
+}
+
+export interface Host {
+  load(model: ModelFiles, options: EngineOptions, onProgress: (doneBytes: number, totalBytes: number) => void, signal: AbortSignal): Promise<LoadedModel>;
+  chat(request: ChatRequest, onChunk: (chunk: ChatChunk) => void | Promise<void>, signal: AbortSignal): Promise<void>;
+  complete(request: CompletionRequest, onChunk: (chunk: CompletionChunk) => void | Promise<void>, signal: AbortSignal): Promise<void>;
+  embed(request: EmbeddingRequest): Promise<EmbeddingResponse>;
+  tokenize(text: string, options?: { special?: boolean }): Promise<number[]>;
+  detokenize(tokens: number[]): Promise<Uint8Array>;
+  logits(tokens: number[]): Promise<Float32Array>;
+  bench(options: object): Promise<object>;
+  memory(): Memory;
+  readonly lost: Promise<string>;
+  close(): void;
+}
+
+export type CreateHost = () => Promise<Host>;

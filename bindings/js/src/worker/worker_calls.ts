@@ -1,0 +1,79 @@
+// What a page can ask of its worker: one model, loaded once. The names and arguments of the calls are in ../protocol.ts.
+import { PunaError } from '../errors.js';
+import type { ModelFiles } from '../engine/model_files.js';
+import type { CallContext, Handlers } from '../rpc/server.js';
+import { openModel } from '../sources/open_model.js';
+import type { Progress } from '../sources/progress.js';
+import type { BlobStore } from '../storage/blob_store.js';
+import { openStore } from '../storage/open_store.js';
+import type { LoadParams } from '../protocol.js';
+import type { CreateHost, LoadedModel } from './engine_api.js';
+import { type EngineState, RecoveringEngine } from './recovering_engine.js';
+
+export function workerCalls(createHost: CreateHost): Handlers {
+  let loading: Promise<RecoveringEngine> | null = null;
+  const watchers = new Set<(state: EngineState) => void>();
+  const engine = (): Promise<RecoveringEngine> => {
+    if (!loading) throw new PunaError('invalid_argument', 'No model is loaded.');
+    return loading;
+  };
+  const tell = (state: EngineState) => watchers.forEach((watcher) => watcher(state));
+
+  return {
+    load: async (params: LoadParams, context: CallContext): Promise<LoadedModel> => {
+      if (loading) throw new PunaError('invalid_argument', 'A model is loaded already; close the engine and load another one.');
+      loading = loadModel(createHost, params, context, tell);
+      loading.catch(() => (loading = null));
+      return (await loading).info();
+    },
+    // Events for as long as the caller listens: the GPU went away, and what came of it.
+    watch: (_: null, { emit, signal }: CallContext) => {
+      const watcher = (state: EngineState) => void emit(state);
+      watchers.add(watcher);
+      return new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => {
+          watchers.delete(watcher);
+          resolve();
+        });
+      });
+    },
+    chat: async (request: never, { emit, signal }: CallContext) => (await engine()).chat(request, emit, signal),
+    complete: async (request: never, { emit, signal }: CallContext) => (await engine()).complete(request, emit, signal),
+    embed: async (request: never) => (await engine()).use((host) => host.embed(request)),
+    tokenize: async ({ text, options }: { text: string; options?: { special?: boolean } }) => (await engine()).use((host) => host.tokenize(text, options)),
+    detokenize: async (tokens: number[]) => (await engine()).use((host) => host.detokenize(tokens)),
+    logits: async (tokens: number[]) => (await engine()).use((host) => host.logits(tokens)),
+    bench: async (options: object) => (await engine()).use((host) => host.bench(options)),
+    memory: async () => (await engine()).use((host) => host.memory()),
+    close: async () => {
+      const running = await loading?.catch(() => null);
+      running?.close();
+      loading = null;
+    },
+  };
+}
+
+async function loadModel(
+  createHost: CreateHost,
+  { source, options, storage, keep, connections }: LoadParams,
+  { emit, signal }: CallContext,
+  tell: (state: EngineState) => void,
+): Promise<RecoveringEngine> {
+  const report = (progress: Progress) => void emit(progress);
+  let store: Promise<BlobStore> | null = null;
+  const open = (onProgress: (progress: Progress) => void, wanted: AbortSignal): Promise<ModelFiles> =>
+    openModel(source, { openStore: () => (store ??= openStore(storage)), signal: wanted, onProgress, keep, connections });
+  const again = () => open(() => undefined, new AbortController().signal);
+  const start = async () => {
+    const model = await open(report, signal);
+    const onProgress = (doneBytes: number, totalBytes: number) => report({ stage: 'load', source: 'storage', doneBytes, totalBytes, bytesPerSecond: null });
+    return RecoveringEngine.load(createHost, model, again, options, onProgress, signal, tell);
+  };
+  try {
+    return await start();
+  } catch (error) {
+    // The file on the server became another one after the engine had read of it: what was stored is gone, so begin anew, once.
+    if (!(error instanceof PunaError) || error.code !== 'changed') throw error;
+    return start();
+  }
+}

@@ -1,0 +1,34 @@
+// Builds the tests and runs them: units in Node, then the browser's.
+//   node test/run.mjs [unit|browser] [--only TEXT]
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const out = path.join(root, 'build/test');
+const args = process.argv.slice(2);
+const only = args.includes('--only') ? ['--test-name-pattern', args[args.indexOf('--only') + 1]] : [];
+const parts = ['unit', 'browser'].filter((part) => args.includes(part) || !args.some((arg) => arg === 'unit' || arg === 'browser'));
+
+fs.rmSync(out, { recursive: true, force: true });
+let failed = false;
+for (const part of parts) {
+  const folder = path.join(root, 'test', part);
+  const names = fs.readdirSync(folder).filter((name) => name.endsWith('.test.ts') || name.endsWith('.test.mjs'));
+  await build({
+    entryPoints: names.map((name) => path.join(folder, name)),
+    outdir: path.join(out, part),
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    logLevel: 'warning',
+  });
+  const files = names.map((name) => path.join(out, part, name.replace(/\.(ts|mjs)$/, '.mjs')));
+  const { status } = spawnSync(process.execPath, ['--test', '--test-reporter=spec', '--test-concurrency=1', ...only, ...files], { cwd: root, stdio: 'inherit' });
+  failed ||= status !== 0;
+}
+process.exitCode = failed ? 1 : 0;
