@@ -13,12 +13,13 @@ const only = args.includes('--only') ? ['--test-name-pattern', args[args.indexOf
 const parts = ['unit', 'browser'].filter((part) => args.includes(part) || !args.some((arg) => arg === 'unit' || arg === 'browser'));
 
 fs.rmSync(out, { recursive: true, force: true });
-let failed = false;
-for (const part of parts) {
-  const folder = path.join(root, 'test', part);
-  const names = fs.readdirSync(folder).filter((name) => name.endsWith('.test.ts') || name.endsWith('.test.mjs'));
+
+// Tests in TypeScript become scripts that Node runs.
+async function scripts(folder, part) {
+  const names = fs.readdirSync(folder);
+  const typed = names.filter((name) => name.endsWith('.test.ts'));
   await build({
-    entryPoints: names.map((name) => path.join(folder, name)),
+    entryPoints: typed.map((name) => path.join(folder, name)),
     outdir: path.join(out, part),
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -27,7 +28,13 @@ for (const part of parts) {
     packages: 'external',
     logLevel: 'warning',
   });
-  const files = names.map((name) => path.join(out, part, name.replace(/\.(ts|mjs)$/, '.mjs')));
+  const built = typed.map((name) => path.join(out, part, name.replace(/ts$/, 'mjs')));
+  return [...built, ...names.filter((name) => name.endsWith('.test.mjs')).map((name) => path.join(folder, name))];
+}
+
+let failed = false;
+for (const part of parts) {
+  const files = await scripts(path.join(root, 'test', part), part);
   const { status } = spawnSync(process.execPath, ['--test', '--test-reporter=spec', '--test-concurrency=1', ...only, ...files], { cwd: root, stdio: 'inherit' });
   failed ||= status !== 0;
 }

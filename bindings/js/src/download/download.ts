@@ -2,7 +2,7 @@
 // stored when it is whole; SHA-256 follows in the order of the file. Read next: fetch_range.ts, ../storage/blob_store.ts.
 import { PunaError, throwIfAborted, toPunaError } from '../errors.js';
 import { type BlobReader, type BlobStore, chunkCount, chunkLength, kChunkBytes, type PartialBlob } from '../storage/blob_store.js';
-import { checkQuota } from '../storage/quota.js';
+import { checkQuota, storageIsFull } from '../storage/quota.js';
 import { ChunkWriter } from './chunk_writer.js';
 import { Event, nextTask } from './event.js';
 import { fetchRange, NoRanges, type RangeAnswer, RangeGone, rangesCanBeJoined } from './fetch_range.js';
@@ -46,6 +46,7 @@ export class Download {
   private fresh: { chunk: number; bytes: Uint8Array } | null = null;
   private storedBytes = 0;
   private wasRead = false;
+  private answered = false; // the server has
   private failure: PunaError | null = null;
   private readonly changed = new Event();
   private generation = new Generation();
@@ -77,7 +78,7 @@ export class Download {
       await this.commit(digest);
       return digest;
     } catch (error) {
-      this.failure = toPunaError(error, `downloading ${this.request.url}`);
+      this.failure = await this.explain(toPunaError(error, `downloading ${this.request.url}`));
       this.closePartial();
       if (this.failure.code === 'changed') await this.store.remove(this.request.key).catch(() => undefined);
       throw this.failure;
@@ -85,6 +86,11 @@ export class Download {
       signal.removeEventListener('abort', stop);
       this.changed.notify();
     }
+  }
+
+  private async explain(failure: PunaError): Promise<PunaError> {
+    if (failure.code !== 'quota') return failure;
+    return storageIsFull(this.size === null ? null : this.size - this.storedBytes, this.request.url);
   }
 
   // Resolves when the size is known and read() may be called; rejects when the download fails before. A file that cannot be told
@@ -183,7 +189,7 @@ export class Download {
       for (let run = this.take(); run; run = this.take()) {
         const failure = await this.tryRun(run, generation, onAnswer);
         if (failure?.busy && generation.active > 1) return; // the others go on
-        if (failure) await this.backoff.wait(failure, generation.signal);
+        if (failure) await this.backoff.wait(failure, generation.signal, this.answered);
       }
     } catch (error) {
       throw this.stop(error);
@@ -234,6 +240,7 @@ export class Download {
     const start = this.ranges ? run.first * kChunkBytes : 0;
     const end = this.ranges ? Math.min((run.last + 1) * kChunkBytes, this.known?.size ?? Infinity) - 1 : null;
     const answer = await fetchRange({ url: this.request.url, start, end, known: this.known }, generation.signal);
+    this.answered = true;
     try {
       if (this.ranges && !(answer.ranges && rangesCanBeJoined(answer.facts, this.request.digest !== null))) {
         this.ranges = false;

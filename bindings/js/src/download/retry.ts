@@ -5,10 +5,11 @@ const kMaxWaitMs = 60_000;
 
 export interface RetryOptions {
   attempts: number; // failures in a row, without a byte between them, before giving up
+  firstAttempts: number; // the same as long as the server has given nothing at all
   firstWaitMs: number; // doubles with each failure
 }
 
-export const kRetryDefaults: RetryOptions = { attempts: 6, firstWaitMs: 500 };
+export const kRetryDefaults: RetryOptions = { attempts: 6, firstAttempts: 3, firstWaitMs: 500 };
 
 // A failure that may pass: a cut, a server that is busy.
 export class PassingFailure extends Error {
@@ -34,10 +35,11 @@ export class Backoff {
   }
 
   // Waits before the next attempt. Throws `network` when there were enough of them.
-  async wait(failure: PassingFailure, signal: AbortSignal): Promise<void> {
+  async wait(failure: PassingFailure, signal: AbortSignal, answered: boolean): Promise<void> {
     ++this.failures;
+    const attempts = failure.retryAfterMs !== null || answered ? this.options.attempts : this.options.firstAttempts;
     const asked = failure.retryAfterMs ?? 0;
-    if (this.failures >= this.options.attempts || asked > kMaxWaitMs) {
+    if (this.failures >= attempts || asked > kMaxWaitMs) {
       const again = asked > kMaxWaitMs ? `in ${Math.ceil(asked / 1000)} seconds` : 'to go on';
       throw new PunaError(
         'network',

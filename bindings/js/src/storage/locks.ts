@@ -2,6 +2,7 @@
 // checked all the same.
 
 export const kStoreLock = 'puna-store';
+export const kRecordLock = 'puna-record';
 
 export const downloadLock = (key: string): string => `puna-download:${key}`;
 

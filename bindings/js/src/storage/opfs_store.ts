@@ -14,7 +14,7 @@ import {
   type StoredFile,
 } from './blob_store.js';
 import { decodeJournal, encodeJournal } from './journal.js';
-import { isLeftover, kStoreLock, withLock } from './locks.js';
+import { isLeftover, kRecordLock, kStoreLock, withLock } from './locks.js';
 
 const kPart = '.part';
 const kJournal = '.journal';
@@ -156,14 +156,20 @@ class OpfsRecords implements RecordStore {
     }
   }
 
-  async put(key: string, value: unknown): Promise<void> {
-    const handle = await this.folder.getFileHandle(`${key}.json`, { create: true });
-    const bytes = new TextEncoder().encode(JSON.stringify(value));
-    const access = await syncHandle(handle);
-    writeAll(access, bytes, 0);
-    access.truncate(bytes.length);
-    access.flush();
-    access.close();
+  // One tab at a time: a file has one handle for writing.
+  put(key: string, value: unknown): Promise<void> {
+    return withLock(kRecordLock, undefined, async () => {
+      const handle = await this.folder.getFileHandle(`${key}.json`, { create: true });
+      const bytes = new TextEncoder().encode(JSON.stringify(value));
+      const access = await syncHandle(handle);
+      try {
+        writeAll(access, bytes, 0);
+        access.truncate(bytes.length);
+        access.flush();
+      } finally {
+        access.close();
+      }
+    });
   }
 
   delete(key: string): Promise<void> {
@@ -216,9 +222,8 @@ function shortRead(offset: number, wanted: number, got: number): PunaError {
 
 function writeAll(handle: FileSystemSyncAccessHandle, bytes: Uint8Array, at: number): void {
   const written = handle.write(bytes as Uint8Array<ArrayBuffer>, { at });
-  if (written !== bytes.length) {
-    throw new PunaError('quota', `The disk took ${written} of ${bytes.length} bytes; it is full. Free some space and load the model again: what was stored is kept.`);
-  }
+  // Chromium 156 gives an error number as a huge count when its storage is full.
+  if (written !== bytes.length) throw new PunaError('quota', `The browser refused to store ${bytes.length} bytes: its storage for this site, or the disk, is full.`);
 }
 
 async function syncHandle(file: FileSystemFileHandle): Promise<FileSystemSyncAccessHandle> {

@@ -67,6 +67,9 @@ export class EngineHost {
     const head = { id: `chat-${this.number}-${++this.running}`, object: 'chat.completion.chunk' as const, created: 1, model: 'fake' };
     const send = (delta: ChatChunk['choices'][0]['delta'], finish: string | null = null, more: object = {}) =>
       onChunk({ ...head, choices: [{ index: 0, delta, finish_reason: finish }], ...more });
+    if (request.temperature !== undefined && request.temperature < 0) {
+      throw new PunaError('invalid_argument', `The field "temperature" is ${request.temperature}, but it has to be at least 0.`);
+    }
     await send({ role: 'assistant', content: null });
     const n = await this.speak(request, (text) => send({ content: text }), signal);
     const usage = { prompt_tokens: 1, completion_tokens: n, total_tokens: n + 1 };
@@ -113,9 +116,6 @@ export class EngineHost {
   // Words until the end or a stop; how many.
   private async speak(request: ChatRequest | CompletionRequest, say: (text: string) => unknown, signal: AbortSignal): Promise<number> {
     const { tokens = 5, delay = 0, loseAt = Infinity, drift = false } = (request.fake ?? {}) as Fake;
-    if (request.temperature !== undefined && request.temperature < 0) {
-      throw new PunaError('invalid_argument', `The field "temperature" is ${request.temperature}, but it has to be at least 0.`);
-    }
     const seed = Number(request.seed ?? 0) + (drift && this.number > 1 ? 1 : 0);
     for (let i = 0; i < tokens; ++i) {
       if (i === loseAt && lost === 0) {

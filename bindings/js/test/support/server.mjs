@@ -3,7 +3,7 @@
 //   etag, lastModified   validators; null: none
 //   ranges       false: no Range support
 //   length       false: no Content-Length (chunked)
-//   cutAfter     bytes after which each connection is destroyed; with `cuts`, so many times only
+//   cutAfter     bytes after which each connection is destroyed, `cutWait` ms later; with `cuts`, so many times only
 //   status       answer with this status and `retryAfter`, `times` times
 //   delay        ms between pieces of 256 KiB
 //   wrongRange   answer 206 with a range that was not asked for
@@ -78,6 +78,7 @@ async function serveFile(file, request, response, log) {
     if (entry.bytes + piece.length > (file.cutAfter ?? Infinity) && (file.cuts ?? Infinity) > 0) {
       file.cuts = (file.cuts ?? Infinity) - 1;
       await new Promise((resolve) => response.write(bytes.subarray(at, at + (file.cutAfter - entry.bytes)), resolve));
+      await new Promise((resolve) => setTimeout(resolve, file.cutWait ?? 0));
       return response.destroy();
     }
     if (response.destroyed) return;
@@ -88,12 +89,12 @@ async function serveFile(file, request, response, log) {
   response.end();
 }
 
-// `folders` maps a prefix of the path to a folder of this machine.
+// `folders` maps a prefix of the path to a folder of this machine, or a path to a file.
 function serveFolder(folders, pathname, response) {
   const name = pathname.endsWith('/') ? `${pathname}index.html` : pathname;
   for (const [prefix, folder] of Object.entries(folders)) {
     if (!name.startsWith(prefix)) continue;
-    const file = path.join(folder, path.normalize(name.slice(prefix.length)));
+    const file = name === prefix ? folder : path.join(folder, path.normalize(name.slice(prefix.length)));
     if (!file.startsWith(folder) || !fs.existsSync(file) || !fs.statSync(file).isFile()) continue;
     response.setHeader('Content-Type', kTypes[path.extname(file)] ?? 'application/octet-stream');
     return response.end(fs.readFileSync(file));

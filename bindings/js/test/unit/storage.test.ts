@@ -1,9 +1,10 @@
+import '../support/browser_globals.js';
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { ChunkWriter } from '../../src/download/chunk_writer.js';
 import { chunkCount, chunkLength, kChunkBytes } from '../../src/storage/blob_store.js';
 import { decodeJournal, encodeJournal } from '../../src/storage/journal.js';
-import { formatBytes } from '../../src/storage/quota.js';
+import { checkQuota, formatBytes } from '../../src/storage/quota.js';
 
 const header = { url: 'https://host/ä.gguf', size: 9_000_000, digest: 'sha256-00', etag: '"x"', lastModified: null };
 
@@ -59,4 +60,15 @@ test('a stream in pieces of any length becomes whole chunks', async () => {
 
 test('sizes are written for people', () => {
   assert.deepEqual([0, 999, 1500, 98362432, 2 ** 40].map(formatBytes), ['0 bytes', '999 bytes', '1.5 kB', '98.4 MB', '1.1 TB']);
+});
+
+test('too little storage is told with what is needed and what there is', async () => {
+  const storage = { estimate: async () => ({ quota: 20_000_000, usage: 15_000_000 }) };
+  Object.defineProperty(globalThis.navigator, 'storage', { value: storage, configurable: true });
+  await checkQuota(5_000_000, 'm.gguf');
+  await assert.rejects(checkQuota(98_362_432, 'm.gguf'), {
+    code: 'quota',
+    message: /^m\.gguf needs 98\.4 MB more of storage, but the browser lets this site keep only 5\.0 MB more \(15\.0 MB of 20\.0 MB are used\)/,
+  });
+  delete (globalThis.navigator as { storage?: unknown }).storage;
 });
