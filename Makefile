@@ -27,7 +27,7 @@ run: build
 
 # One ctest over both builds, so that its summary is the last thing printed.
 test: setup
-	@tools/setup --wasm
+	@tools/setup --wasm --browser
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS)
 	cmake --preset wasm

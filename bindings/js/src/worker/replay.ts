@@ -58,6 +58,8 @@ export abstract class Replay<Chunk extends { id: string; choices: { index: numbe
 }
 
 export class ChatReplay extends Replay<ChatChunk> {
+  private begun = false; // the reader has seen who speaks
+
   protected override fresh(chunk: ChatChunk): ChatChunk | null {
     if (!this.repeating && chunk.choices.length === 0) return chunk;
     const choices: ChatChunk['choices'] = [];
@@ -72,7 +74,8 @@ export class ChatReplay extends Replay<ChatChunk> {
   private freshDelta(index: number, delta: ChatChunk['choices'][0]['delta']): ChatChunk['choices'][0]['delta'] | null {
     const { role, content, reasoning_content, tool_calls, ...rest } = delta;
     const fresh: ChatChunk['choices'][0]['delta'] = { ...rest };
-    if (role && !this.repeating) Object.assign(fresh, { role, content });
+    if (role && !this.begun) Object.assign(fresh, { role, content });
+    this.begun = true;
     for (const [name, text] of [['content', content], ['reasoning_content', reasoning_content]] as const) {
       if (!text) continue;
       const news = this.take(`${name} ${index}`, text);

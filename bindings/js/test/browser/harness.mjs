@@ -1,5 +1,4 @@
 // A Chromium on pages of a test server, for the tests of this folder.
-import fs from 'node:fs';
 import path from 'node:path';
 import { chromium } from 'playwright-core';
 import { bundle } from '../../build.mjs';
@@ -7,10 +6,10 @@ import { startServer } from '../support/server.mjs';
 
 const root = process.cwd(); // bindings/js
 const flags = ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--enable-unsafe-webgpu'];
-const programs = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', '/usr/bin/google-chrome-stable'];
+const kProgram = '/usr/bin/chromium';
 
-// From PUNA_CHROMIUM, else where distributions put it; null where there is none.
-export const browserProgram = () => process.env.PUNA_CHROMIUM ?? programs.find((program) => fs.existsSync(program)) ?? null;
+// PUNA_CHROMIUM is set by tools/test_package.
+export const browserProgram = () => process.env.PUNA_CHROMIUM || kProgram;
 
 // The bundles with an engine of the tests in the worker.
 export async function buildFake(out) {

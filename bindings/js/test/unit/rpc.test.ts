@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { PunaError } from '../../src/errors.js';
+import { RpcClient } from '../../src/rpc/client.js';
+import { portOf } from '../../src/rpc/port.js';
+import { type CallContext, type Handlers, serveCalls } from '../../src/rpc/server.js';
+
+function connect(handlers: Handlers) {
+  const { port1, port2 } = new MessageChannel();
+  const log: { type: string }[] = [];
+  const server = portOf(port2 as never);
+  serveCalls({ ...server, listen: (handler) => server.listen((message) => (log.push(message as { type: string }), handler(message))) }, handlers);
+  const client = new RpcClient(portOf(port1 as never, () => port1.close()));
+  return { client, log };
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function count({ n, delay = 0 }: { n: number; delay?: number }, { emit, signal }: CallContext): Promise<string> {
+  for (let i = 0; i < n && !signal.aborted; ++i) {
+    await emit(i);
+    if (delay) await pause(delay);
+  }
+  return signal.aborted ? 'stopped' : 'done';
+}
+
+test('results, events and errors cross with their code', async () => {
+  const { client } = connect({
+    count: count as never,
+    fail: () => {
+      throw new PunaError('not_found', 'There is no 5.');
+    },
+    crash: () => {
+      throw new TypeError('x is undefined');
+    },
+  });
+  const events: unknown[] = [];
+  assert.equal(await client.call('count', { n: 3 }, { onEvent: (event) => events.push(event) }), 'done');
+  assert.deepEqual(events, [0, 1, 2]);
+  await assert.rejects(client.call('fail'), { code: 'not_found', message: 'There is no 5.' });
+  await assert.rejects(client.call('crash'), { code: 'internal' });
+  await assert.rejects(client.call('none'), { code: 'internal', message: /"none"/ });
+  await assert.rejects(client.call('toString'), { code: 'internal' });
+  client.close();
+});
+
+test('leaving a stream cancels the call', async () => {
+  let outcome = '';
+  const { client } = connect({ count: (async (params: never, context: CallContext) => (outcome = await count(params, context))) as never });
+  for await (const event of client.stream<number>('count', { n: 1000, delay: 1 })) if (event === 2) break;
+  await pause(50);
+  assert.equal(outcome, 'stopped');
+  client.close();
+});
+
+test('a raised signal ends a stream, even one that waits', async () => {
+  const { client } = connect({ count: count as never });
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(), 20);
+  await assert.rejects(async () => {
+    for await (const _ of client.stream('count', { n: 1000, delay: 500 }, { signal: stop.signal }));
+  }, { code: 'aborted', name: 'AbortError' });
+  await assert.rejects(client.call('count', { n: 1 }, { signal: stop.signal }), { code: 'aborted' });
+  client.close();
+});
+
+test('a slow reader pauses the sender and gets everything', async () => {
+  let sent = 0;
+  const { client, log } = connect({ count: (async (params: { n: number }, { emit }: CallContext) => {
+    for (; sent < params.n; ++sent) {
+      await emit(sent);
+      if (sent % 10 === 0) await pause(0);
+    }
+  }) as never });
+  const stream = client.stream<number>('count', { n: 2000 });
+  await stream.next();
+  await pause(200);
+  assert.ok(sent < 1000, `${sent} were sent`);
+  const rest: number[] = [];
+  for await (const event of stream) rest.push(event);
+  assert.deepEqual([rest.length, rest[0], rest.at(-1)], [1999, 1, 1999]);
+  assert.ok(log.some(({ type }) => type === 'flow'));
+  client.close();
+});
+
+test('closing fails what runs and what comes', async () => {
+  const { client } = connect({ count: count as never });
+  const running = client.call('count', { n: 1000, delay: 10 });
+  client.close();
+  await assert.rejects(running, { code: 'closed' });
+  await assert.rejects(client.call('count', { n: 1 }), { code: 'closed' });
+});
+
+test('what cannot be cloned is an invalid argument', async () => {
+  const { client } = connect({ count: count as never });
+  await assert.rejects(client.call('count', { n: () => 1 }), { code: 'invalid_argument' });
+  client.close();
+});
