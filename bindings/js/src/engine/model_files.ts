@@ -3,6 +3,7 @@
 export interface ModelPart {
   readonly path: string; // "model.gguf", or "config.json", "params_shard_0.bin" for folders
   readonly size: number; // bytes
+  readonly sync?: boolean; // every read is over when it returns
   // Fills `out` from `offset`. Returns at once when the bytes can be had synchronously (OPFS sync access handle), else a promise
   // (a Blob, or bytes still being downloaded: a read waits for them). Rejects with a PunaError.
   read(offset: number, out: Uint8Array): void | Promise<void>;

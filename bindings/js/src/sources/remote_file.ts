@@ -74,5 +74,5 @@ async function openStored(file: RemoteFile, key: string, { store, progress }: Re
 }
 
 export function partOf(path: string, reader: BlobReader): ModelPart {
-  return { path, size: reader.size, read: (offset, out) => reader.read(offset, out) };
+  return { path, size: reader.size, sync: reader.sync, read: (offset, out) => reader.read(offset, out) };
 }

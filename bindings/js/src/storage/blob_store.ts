@@ -8,6 +8,7 @@ export type StoreKind = 'opfs' | 'cache' | 'indexeddb';
 
 export interface BlobReader {
   readonly size: number;
+  readonly sync: boolean; // every read is over when it returns
   // Fills `out` from `offset`; at once where the place can. The caller keeps within the size.
   read(offset: number, out: Uint8Array): void | Promise<void>;
   close(): void;

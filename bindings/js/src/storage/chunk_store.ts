@@ -154,6 +154,8 @@ class ChunkPartial implements PartialBlob {
 }
 
 class ChunkReader implements BlobReader {
+  readonly sync = false;
+
   constructor(
     private readonly values: KeyValueStore,
     private readonly entry: BlobEntry,

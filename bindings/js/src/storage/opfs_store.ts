@@ -189,6 +189,7 @@ async function openReader(file: FileSystemFileHandle): Promise<BlobReader> {
   if (!handle) return new FileReaderOf(await file.getFile());
   return {
     size: handle.getSize(),
+    sync: true,
     read: (offset, out) => readAll(handle, offset, out),
     close: () => handle.close(),
   };
@@ -196,6 +197,8 @@ async function openReader(file: FileSystemFileHandle): Promise<BlobReader> {
 
 // Reads a Blob or File in place.
 export class FileReaderOf implements BlobReader {
+  readonly sync = false;
+
   constructor(private readonly blob: Blob) {}
 
   get size(): number {

@@ -21,7 +21,7 @@ export class MemoryStore implements BlobStore {
 
   async open(digest: string): Promise<BlobReader | null> {
     const bytes = this.blobs.get(digest);
-    return bytes ? { size: bytes.length, read: (offset, out) => out.set(bytes.subarray(offset, offset + out.length)), close: () => undefined } : null;
+    return bytes ? { size: bytes.length, sync: true, read: (offset, out) => out.set(bytes.subarray(offset, offset + out.length)), close: () => undefined } : null;
   }
 
   async resume(key: string): Promise<PartialBlob | null> {
