@@ -1,15 +1,22 @@
-# What a WebAssembly build has instead of the system's libraries: headers that tools/setup --wasm collected, one thread,
-# no exceptions. Tests are .js programs that Node runs; they read files of the machine through NODERAWFS.
+# What a WebAssembly build has instead of the system's libraries: headers that tools/setup --wasm collected, and no exceptions.
+# Tests are .js programs that Node runs (puna_node); what a page loads is made in bindings/js.
 set(CMAKE_EXECUTABLE_SUFFIX .js)
 set(PUNA_TEST_PREFIX wasm.)  # of the tests' names, beside the native ones
+# The headers of Emscripten's own root cannot be seen from outside of it: without them in the list of what an object depends on, an
+# object is not built again each time.
+set(CMAKE_DEPFILE_FLAGS_C "-MMD -MT <DEP_TARGET> -MF <DEP_FILE>")
+set(CMAKE_DEPFILE_FLAGS_CXX "-MMD -MT <DEP_TARGET> -MF <DEP_FILE>")
 set(headers ${PROJECT_SOURCE_DIR}/third_party/cache/headers)
 if(NOT EXISTS ${headers}/fmt)
   message(FATAL_ERROR "third_party/cache/headers is missing: run tools/setup --wasm")
 endif()
 
 add_compile_options(-msimd128 -fno-exceptions)
-add_link_options(-msimd128 -fno-exceptions -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sSTACK_SIZE=1MB -sNODERAWFS=1
-  -sENVIRONMENT=node -sEXIT_RUNTIME=1 --profiling-funcs)
+add_link_options(-msimd128 -fno-exceptions -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sSTACK_SIZE=1MB)
+
+# Programs for Node read files of the machine.
+add_library(puna_node INTERFACE)
+target_link_options(puna_node INTERFACE -sNODERAWFS=1 -sENVIRONMENT=node -sEXIT_RUNTIME=1 --profiling-funcs)
 
 add_library(Threads::Threads INTERFACE IMPORTED)
 add_library(fmt::fmt-header-only INTERFACE IMPORTED)

@@ -2,6 +2,36 @@
 
 namespace puna::base {
 
+std::string_view name(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kUsage:
+      return "usage";
+    case ErrorCode::kInvalidArgument:
+      return "invalid_argument";
+    case ErrorCode::kNotFound:
+      return "not_found";
+    case ErrorCode::kCorrupt:
+      return "corrupt";
+    case ErrorCode::kUnsupported:
+      return "unsupported";
+    case ErrorCode::kOutOfMemory:
+      return "out_of_memory";
+    case ErrorCode::kIo:
+      return "io";
+    case ErrorCode::kNetwork:
+      return "network";
+    case ErrorCode::kDevice:
+      return "device";
+    case ErrorCode::kDeviceLost:
+      return "device_lost";
+    case ErrorCode::kCancelled:
+      return "cancelled";
+    case ErrorCode::kInternal:
+      return "internal";
+  }
+  return "unknown";
+}
+
 std::string_view error_meaning(ErrorCode code) {
   switch (code) {
     case ErrorCode::kUsage:

@@ -24,6 +24,9 @@ enum class ErrorCode {
   kInternal,         // a bug in Puna
 };
 
+// "invalid_argument", ..., for programs that are told of an error.
+std::string_view name(ErrorCode code);
+
 // One line that says what the code means, for documentation and fallbacks.
 std::string_view error_meaning(ErrorCode code);
 

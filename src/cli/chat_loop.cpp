@@ -12,6 +12,7 @@
 
 #include "cli/reply_printer.h"
 #include "cli/terminal.h"
+#include "store/store.h"
 
 namespace puna::cli {
 namespace {

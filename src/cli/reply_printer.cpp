@@ -7,13 +7,14 @@
 namespace puna::cli {
 
 void ReplyPrinter::show(const service::Event& event) {
-  if (event.text.empty() || (event.thinking && hides_thinking_)) return;
-  if (!event.thinking) end_thinking();
-  if (event.thinking && !thinking_) {
+  const bool thinks = event.kind == service::Event::Kind::kReasoning;
+  if (event.text.empty() || (thinks && hides_thinking_)) return;
+  if (!thinks) end_thinking();
+  if (thinks && !thinking_) {
     thinking_ = true;
     std::fputs(stderr_is_terminal() ? "\x1b[90mThinking...\n" : "Thinking...\n", stderr);
   }
-  std::FILE* to = event.thinking ? stderr : stdout;
+  std::FILE* to = thinks ? stderr : stdout;
   std::fwrite(event.text.data(), 1, event.text.size(), to);
   std::fflush(to);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.h"
 #include "engine/cpu_loader.h"
 #include "engine/executor.h"
 #include "kernels/sample/sample_cpu.h"
@@ -14,12 +15,16 @@ namespace {
 using base::Result;
 using base::Task;
 
+// How long others wait for their turn at most, but for one step.
+constexpr double kTurnMs = 10;
+
 class CpuExecutor : public Executor {
  public:
-  CpuExecutor(std::unique_ptr<plan::CpuProgram> program, plan::CacheConfig cache)
+  CpuExecutor(std::unique_ptr<plan::CpuProgram> program, plan::CacheConfig cache, GiveWay give_way)
       : program_(std::move(program)),
         cache_(cache),
-        pages_(size_t{cache.n_sequences} * cache.pages_per_sequence) {}
+        pages_(size_t{cache.n_sequences} * cache.pages_per_sequence),
+        give_way_(std::move(give_way)) {}
 
   Task<Result<void>> run(plan::Step step, std::span<float> logits) override {
     program_->run(step, pages_, logits);
@@ -31,6 +36,7 @@ class CpuExecutor : public Executor {
     const uint32_t vocab = program_->graph().vocab;
     std::vector<float> logits(outputs.size() * vocab);
     std::vector<int32_t> ids(outputs.size());
+    base::Timer since_rest;
     for (uint32_t i = 0; i < n_steps; ++i) {
       program_->run(step, pages_, logits);
       step = plan::next_step(step);
@@ -41,7 +47,17 @@ class CpuExecutor : public Executor {
       }
       step.tokens = ids;
       if (!on_ids(ids)) break;
+      if (since_rest.ms() < kTurnMs) continue;
+      PUNA_CO_TRY(co_await rest());
+      since_rest = {};
     }
+    co_return {};
+  }
+
+  Task<Result<void>> rest() override {
+    if (!give_way_) co_return {};
+    co_await base::await_callback<bool>(
+        [&](std::function<void(bool)> done) { give_way_([done] { done(true); }); });
     co_return {};
   }
 
@@ -77,6 +93,7 @@ class CpuExecutor : public Executor {
   std::unique_ptr<plan::CpuProgram> program_;
   plan::CacheConfig cache_;
   std::vector<uint32_t> pages_;
+  GiveWay give_way_;
   kernels::CpuSampler sampler_;
 };
 
@@ -90,7 +107,7 @@ Task<Result<std::unique_ptr<Executor>>> load_cpu(const formats::ModelFile& file,
       co_await load_cpu_weights(file, graph, options.numerics, options.lock_memory, pool, hooks));
   PUNA_CO_TRY(auto program,
               plan::CpuProgram::create(std::move(graph), std::move(weights), cache, pool));
-  co_return std::make_unique<CpuExecutor>(std::move(program), cache);
+  co_return std::make_unique<CpuExecutor>(std::move(program), cache, std::move(options.give_way));
 }
 
 }  // namespace puna::engine

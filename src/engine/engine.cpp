@@ -25,6 +25,13 @@ constexpr uint32_t kDefaultContext = 8192;
 constexpr uint32_t kSnapshotsEach = 4;
 constexpr size_t kSnapshotTail = 16;
 
+// Chunks of a prompt where others want a turn: the first, before its speed is known, and the
+// smallest.
+constexpr uint32_t kFirstTurn = 32;
+constexpr uint32_t kLeastTurn = 16;
+
+bool is_set(const std::atomic<bool>* flag) { return flag != nullptr && flag->load(); }
+
 uint32_t round_up(uint32_t v, uint32_t to) { return (v + to - 1) / to * to; }
 
 // The context to plan for: as asked, else the smaller of trained and kDefaultContext.
@@ -103,11 +110,12 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
   engine->file_ = std::move(file);
   engine->options_ = options;
 
+  if (options.turn_ms > 0) engine->chunk_ = kFirstTurn;
   engine->device_ = std::move(device);
   PlaceOptions place_options;
   place_options.gpu_layers = options.gpu_layers;
   place_options.n_threads = options.n_threads;
-  place_options.cpu = {options.numerics, options.lock_memory};
+  place_options.cpu = {options.numerics, options.lock_memory, options.give_way};
   place_options.gpu = {options.numerics, options.n_sequences, options.chain_ms,
                        engine->options_.profile.get()};
   PUNA_CO_TRY(Placed placed, co_await place(engine->file_, std::move(graph), cache, place_options,
@@ -226,20 +234,33 @@ Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps, 
 
 Task<Result<std::vector<int32_t>>> Engine::prefill_all_but_last(uint32_t sequence,
                                                                 std::vector<int32_t> tokens,
-                                                                bool keeps) {
+                                                                bool keeps,
+                                                                const std::atomic<bool>* cancel) {
   std::vector<int32_t>& cached = cached_[sequence];
   std::span<const int32_t> left = tokens;
-  while (!left.empty()) {
-    size_t n = std::min<size_t>(kernels::kMaxStepTokens, left.size());
+  while (!left.empty() && !is_set(cancel)) {
+    size_t n = std::min<size_t>(chunk_, left.size());
     if (keeps && snapshots_ && n == left.size() && n > kSnapshotTail) n -= kSnapshotTail;
     if (n == left.size()) break;
+    const base::Timer since;
     PUNA_CO_TRY(make_room(sequence, static_cast<uint32_t>(cached.size() + n)));
     PUNA_CO_TRY(co_await executor_->run(make_step(sequence, left.first(n), cached.size()), {}));
     append(cached, left.first(n));
     left = left.subspan(n);
     if (keeps) PUNA_CO_TRY(keep(sequence));
+    if (options_.turn_ms > 0) PUNA_CO_TRY(co_await take_turns(static_cast<uint32_t>(n), since));
   }
   co_return std::vector<int32_t>(left.begin(), left.end());
+}
+
+Task<Result<void>> Engine::take_turns(uint32_t n_tokens, const base::Timer& since) {
+  PUNA_CO_TRY(co_await executor_->rest());
+  const double fit = n_tokens * options_.turn_ms / std::max(since.ms(), 0.01);
+  // By halves and doubles: one slow step says little.
+  const double next = std::clamp(fit, chunk_ * 0.5, chunk_ * 2.0);
+  chunk_ = std::clamp(static_cast<uint32_t>(next) / kLeastTurn * kLeastTurn, kLeastTurn,
+                      kernels::kMaxStepTokens);
+  co_return {};
 }
 
 Task<Result<void>> Engine::logits(std::vector<int32_t> tokens, std::span<float> out) {
@@ -331,11 +352,17 @@ Task<Result<GenerateStats>> Engine::generate(uint32_t sequence, std::vector<int3
     co_return stats;
   }
   BatchRow row{sequence, {}, std::move(options.sampling)};
-  PUNA_CO_TRY(row.tokens, co_await prefill_all_but_last(sequence, std::move(prompt)));
+  PUNA_CO_TRY(row.tokens, co_await prefill_all_but_last(sequence, std::move(prompt), true,
+                                                        options.cancel));
+  if (is_set(options.cancel)) {
+    stats.prompt_ms = timer.ms();
+    stats.stop = StopReason::kCancelled;
+    co_return stats;
+  }
 
   // Takes one chosen token; false when the text ends here.
   const auto take = [&](int32_t id) {
-    if (options.cancel && options.cancel->load()) {
+    if (is_set(options.cancel)) {
       stats.stop = StopReason::kCancelled;
       return false;
     }

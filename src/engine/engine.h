@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "base/task.h"
 #include "base/thread_pool.h"
@@ -41,6 +42,10 @@ struct EngineOptions {
   double chain_ms = kChainMs;              // 0: the ids of each step are read back by themselves
   std::shared_ptr<const kernels::Profile> profile;  // of the GPU; null: portable defaults
   LoadHooks hooks;
+  // In a page others use the GPU and the thread too. Above 0, prompts are evaluated in chunks that
+  // take about so long, with a rest after each; and give_way lets others have the thread.
+  double turn_ms = 0;
+  GiveWay give_way;
 };
 
 enum class StopReason : uint8_t { kEnd, kLength, kContext, kCancelled, kStopped };
@@ -150,10 +155,13 @@ class Engine {
   base::Result<void> check_tokens(std::span<const int32_t> tokens) const;
   base::Result<void> check_batch(std::span<const BatchRow> rows, uint32_t n_steps) const;
   // Evaluates all but the last chunk of what comes at the end of a sequence, with snapshots between
-  // them when `keeps`; returns the last.
-  base::Task<base::Result<std::vector<int32_t>>> prefill_all_but_last(uint32_t sequence,
-                                                                      std::vector<int32_t> tokens,
-                                                                      bool keeps = true);
+  // them when `keeps`; returns the last. Ends early once `cancel` is set.
+  base::Task<base::Result<std::vector<int32_t>>> prefill_all_but_last(
+      uint32_t sequence, std::vector<int32_t> tokens, bool keeps = true,
+      const std::atomic<bool>* cancel = nullptr);
+  // With turn_ms: lets others have a turn after a chunk of n tokens that began `ms` ago, and sizes
+  // the next one.
+  base::Task<base::Result<void>> take_turns(uint32_t n_tokens, const base::Timer& since);
   base::Result<void> make_room(uint32_t sequence, uint32_t n_tokens);
 
   formats::ModelFile file_;
@@ -168,6 +176,7 @@ class Engine {
   std::unique_ptr<Executor> executor_;
   Placement placement_;
   std::optional<KvPool> kv_;
+  uint32_t chunk_ = kernels::kMaxStepTokens;  // tokens of a prompt that a step takes
   std::optional<Snapshots> snapshots_;        // of models with recurrent state
   std::vector<std::vector<int32_t>> cached_;  // by sequence: the tokens its cache holds
 };

@@ -40,6 +40,9 @@ struct OutputSampling {
 // Called with the ids of one step, one per output; false stops the chain.
 using OnIds = std::function<bool(std::span<const int32_t> ids)>;
 
+// Gives way to what else runs on this thread: calls `resume` once, from its event loop.
+using GiveWay = std::function<void(std::function<void()> resume)>;
+
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -54,6 +57,10 @@ class Executor {
   virtual base::Task<base::Result<void>> decode(plan::Step first,
                                                 std::vector<OutputSampling> outputs,
                                                 uint32_t n_steps, OnIds on_ids) = 0;
+
+  // A pause after steps: ends when they have run on the device, and when what else runs on this
+  // thread has had its turn.
+  virtual base::Task<base::Result<void>> rest() = 0;
 
   // The physical pages of a sequence, from its first on.
   virtual base::Result<void> set_pages(uint32_t sequence, std::span<const uint32_t> pages) = 0;
@@ -76,6 +83,7 @@ class Executor {
 struct CpuOptions {
   kernels::Numerics numerics = kernels::Numerics::kFast;
   bool lock_memory = false;  // weights are kept from being swapped out
+  GiveWay give_way;          // between the steps of a decode; null: nothing else runs on this thread
 };
 base::Task<base::Result<std::unique_ptr<Executor>>> load_cpu(
     const formats::ModelFile& file, plan::Graph graph, plan::CacheConfig cache, CpuOptions options,

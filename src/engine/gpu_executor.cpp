@@ -71,7 +71,7 @@ class GpuExecutor : public Executor {
     list_.clear();
     program_->record(Part::kBody, program_->class_for(Part::kBody, step.n_tokens()), shape, list_);
     if (step.output_rows.empty()) {
-      PUNA_CO_TRY(device_.submit(list_));
+      PUNA_CO_TRY(last_submit_, device_.submit(list_));
       co_return {};
     }
     // The first group of outputs rides with the body; the head runs again for each further one.
@@ -144,6 +144,13 @@ class GpuExecutor : public Executor {
     if (error) co_return std::unexpected(*std::move(error));
     if (undo.wanted) PUNA_CO_TRY(run_again(undo));
     co_return {};
+  }
+
+  Task<Result<void>> rest() override {
+    if (!last_submit_) co_return {};
+    co_return co_await base::await_callback<Result<void>>([&](gpu::WaitDone done) {
+      device_.when_done(*std::exchange(last_submit_, std::nullopt), std::move(done));
+    });
   }
 
   Result<void> set_pages(uint32_t sequence, std::span<const uint32_t> pages) override {
@@ -394,6 +401,7 @@ class GpuExecutor : public Executor {
   double chain_ms_;
   bool cuts_ = false;  // of the sampling written last
   gpu::CommandList list_;
+  std::optional<gpu::SubmitId> last_submit_;  // of steps without outputs
   gpu::BufferId logits_readback_;
   std::array<Slot, kInFlight> slots_;
   kernels::AttentionSplits splits_;

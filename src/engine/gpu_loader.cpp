@@ -47,11 +47,15 @@ class StagingRing {
   }
   Slot& slot(size_t i) { return slots_[i]; }
   // The next slot, free to be written.
-  Result<size_t> next() {
+  Task<Result<size_t>> next() {
     const size_t i = turn_++ % kStagingPieces;
-    if (slots_[i].submit) PUNA_TRY(device_.wait(*slots_[i].submit));
+    if (slots_[i].submit) {
+      PUNA_CO_TRY(co_await base::await_callback<Result<void>>([&](gpu::WaitDone done) {
+        device_.when_done(*slots_[i].submit, std::move(done));
+      }));
+    }
     slots_[i].submit.reset();
-    return i;
+    co_return i;
   }
 
  private:
@@ -189,7 +193,7 @@ class Loader {
         bytes_.resize((bytes + 3) / 4 * 4);
         PUNA_CO_TRY(
             co_await read_piece(file_, spec, piece, std::span(bytes_).first(bytes), temporary_));
-        PUNA_CO_TRY(const size_t slot, ring_.next());
+        PUNA_CO_TRY(const size_t slot, co_await ring_.next());
         PUNA_CO_TRY(repack.run(
             ring_, slot, {row, piece.n_rows, piece.first_column, piece.n_columns, 0}, bytes_));
         done_ += bytes;

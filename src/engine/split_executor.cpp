@@ -72,6 +72,10 @@ class SplitExecutor : public Executor {
     use.staging += rest.staging;
     return use;
   }
+  Task<Result<void>> rest() override {
+    PUNA_CO_TRY(co_await first_->rest());
+    co_return co_await rest_->rest();
+  }
   void poll() override { rest_->poll(); }
 
  private:

@@ -126,6 +126,7 @@ enum class BufferUse : uint8_t {
 
 using PipelineDone = std::function<void(base::Result<PipelineId>)>;
 using ReadDone = std::function<void(base::Result<void>)>;
+using WaitDone = std::function<void(base::Result<void>)>;
 
 class Device {
  public:
@@ -168,6 +169,9 @@ class Device {
   // Blocks until the submit has run (native), and runs callbacks that are due. In a page:
   // kUnsupported.
   virtual base::Result<void> wait(SubmitId submit) = 0;
+  // Calls done once the submit has run: natively before it returns, in a page from the event loop.
+  // Dropped without a call when the Device is destroyed before.
+  virtual void when_done(SubmitId submit, WaitDone done) { done(wait(submit)); }
   // Lets callbacks run; natively blocks until at least one outstanding read_back is done when there
   // is any.
   virtual void poll() = 0;

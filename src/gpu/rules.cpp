@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace puna::gpu {
@@ -12,6 +13,14 @@ using base::fail;
 using base::Result;
 
 constexpr uint64_t kOffsetAlignment = 256;
+// Above this a limit tells nothing that Puna uses.
+constexpr uint64_t kMostBufferBytes = uint64_t{1} << 40;
+// Kernels index a binding by 32-bit words and bytes.
+constexpr uint64_t kMostBindingBytes = (uint64_t{1} << 32) - 256;
+constexpr uint32_t kMostWorkgroupBytes = 65536;
+constexpr uint32_t kMostWorkgroupInvocations = 1024;
+// Every kernel has a form that binds eight; a few do more at once where there is room.
+constexpr uint32_t kMostStorageBuffers = 16;
 
 bool in_range(uint64_t offset, uint64_t bytes, uint64_t size) {
   return offset <= size && bytes <= size - offset;
@@ -72,6 +81,20 @@ std::optional<Declared> next_declared(std::string_view& text) {
 }
 
 }  // namespace
+
+Limits usable(Limits reported) {
+  Limits out = reported;
+  out.max_buffer_bytes =
+      std::min(reported.max_buffer_bytes, kMostBufferBytes) & ~(kOffsetAlignment - 1);
+  out.max_binding_bytes =
+      std::min({reported.max_binding_bytes, out.max_buffer_bytes, kMostBindingBytes}) &
+      ~(kOffsetAlignment - 1);
+  out.max_storage_buffers = std::min(reported.max_storage_buffers, kMostStorageBuffers);
+  out.max_workgroup_bytes = std::min(reported.max_workgroup_bytes, kMostWorkgroupBytes);
+  out.max_workgroup_invocations =
+      std::min(reported.max_workgroup_invocations, kMostWorkgroupInvocations);
+  return out;
+}
 
 Result<void> check_create_buffer(const Limits& limits, uint64_t bytes, std::string_view label) {
   if (bytes == 0)

@@ -19,6 +19,9 @@ struct BufferFacts {
 // Sizes are rounded up to whole words before a buffer is made.
 inline uint64_t whole_words(uint64_t bytes) { return (bytes + 3) & ~uint64_t{3}; }
 
+// What of a device's limits Puna uses: drivers report up to 2^63.
+Limits usable(Limits reported);
+
 base::Result<void> check_create_buffer(const Limits& limits, uint64_t bytes,
                                        std::string_view label);
 // Also compares the bindings that the WGSL declares with those of the description.

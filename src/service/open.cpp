@@ -71,21 +71,6 @@ Result<ModelFile> open_file(const OpenOptions& options) {
   return file;
 }
 
-Result<std::unique_ptr<tokenizer::Tokenizer>> open_tokenizer(ModelFile& file) {
-  if (file.vocabulary.tokens.empty()) {
-    return base::fail(ErrorCode::kUnsupported,
-                      fmt::format("The model {} has no vocabulary.", file.name));
-  }
-  return tokenizer::Tokenizer::create(std::move(file.vocabulary));
-}
-
-Result<const tokenizer::Tokenizer*> tokenizer_of(const LoadedModel& model) {
-  if (model.tokenizer) return model.tokenizer.get();
-  if (model.tokenizer_error) return std::unexpected(*model.tokenizer_error);
-  return base::fail(ErrorCode::kUnsupported,
-                    fmt::format("The model {} has no vocabulary.", model.name));
-}
-
 Result<DeviceUse> open_device(const OpenOptions& options) {
   DeviceUse use;
   if (options.engine.gpu_layers == 0u) {
@@ -121,32 +106,7 @@ Result<LoadedModel> open(const OpenOptions& options) {
 }
 
 Result<LoadedModel> open(ModelFile file, const OpenOptions& options) {
-  LoadedModel model;
-  model.name = options.model;
-  if (!file.vocabulary.tokens.empty()) {
-    auto tokenizer = open_tokenizer(file);
-    if (tokenizer) {
-      model.tokenizer = *std::move(tokenizer);
-    } else if (tokenizer.error().code == ErrorCode::kUnsupported) {
-      model.tokenizer_error = std::move(tokenizer.error());  // token ids can be used without it
-    } else {
-      tokenizer.error().context.push_back(
-          fmt::format("While loading the vocabulary of {}", file.name));
-      return std::unexpected(std::move(tokenizer.error()));
-    }
-  }
-  PUNA_TRY(const std::string source, file.get_string("tokenizer.chat_template", ""));
-  if (!source.empty()) {
-    auto parsed = chat::Template::parse(source);
-    if (parsed) {
-      model.chat_template = *std::move(parsed);
-    } else {
-      base::log_warning("The model's chat template cannot be used: {}", parsed.error().text());
-    }
-  }
   PUNA_TRY(DeviceUse use, open_device(options));
-  model.device_name = use.name;
-  base::log_info("Device: {} ({})", use.name, use.why);
   gpu::Device* driver = use.device.get();
   if (!driver && options.engine.gpu_layers.value_or(0) > 0) {
     return base::fail(ErrorCode::kInvalidArgument,
@@ -155,19 +115,10 @@ Result<LoadedModel> open(ModelFile file, const OpenOptions& options) {
   }
   engine::EngineOptions engine = options.engine;
   if (driver) engine.profile = profile_for(*driver, engine.numerics);
-  PUNA_TRY(model.engine,
-           base::run_until(
-               engine::Engine::load(std::move(file), std::move(use.device), std::move(engine)),
-               [driver] {
-                 if (driver) driver->poll();
-               }));
-  const std::string placed = describe(model.engine->placement(), model.device_name);
-  if (!placed.empty()) {
-    base::log_warning("{}", placed);
-    model.device_name += fmt::format(" + CPU ({})", kernels::cpu_variant());
-  }
-  base::log_info("Context: {} tokens", model.engine->context());
-  return model;
+  return base::run_until(load(options.model, std::move(file), std::move(use), std::move(engine)),
+                         [driver] {
+                           if (driver) driver->poll();
+                         });
 }
 
 }  // namespace puna::service

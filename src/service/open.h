@@ -1,18 +1,11 @@
-// Opens a model for use: finds it by name, picks the device, loads the engine, and gives it a
-// tokenizer and its chat template.
+// Opens a model for use: finds it by name, picks the device and loads it (model.h).
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 
 #include "base/result.h"
-#include "chat/template.h"
-#include "engine/engine.h"
-#include "formats/model_file.h"
+#include "service/model.h"
 #include "store/store.h"
-#include "tokenizer/tokenizer.h"
 
 namespace puna::service {
 
@@ -26,35 +19,16 @@ struct OpenOptions {
   store::PullOptions pull_options;
 };
 
-struct LoadedModel {
-  std::string name;         // as asked for
-  std::string device_name;  // "NVIDIA H200", "CPU (avx512_vnni)"
-  std::unique_ptr<engine::Engine> engine;
-  // Null when the file has no vocabulary, or one that is not supported; tokenizer_error says which.
-  std::unique_ptr<tokenizer::Tokenizer> tokenizer;
-  std::optional<base::Error> tokenizer_error;
-  std::optional<chat::Template> chat_template;  // none for base models
-};
-
-// The model's tokenizer. Errors: kUnsupported saying why there is none.
-base::Result<const tokenizer::Tokenizer*> tokenizer_of(const LoadedModel& model);
-
 // A path for a model name, pulled when needed. Errors: those of store::Store.
 base::Result<std::string> find_model(const OpenOptions& options);
 
 // The file alone, for commands that need no device.
 base::Result<formats::ModelFile> open_file(const OpenOptions& options);
-base::Result<std::unique_ptr<tokenizer::Tokenizer>> open_tokenizer(formats::ModelFile& file);
 
 // What the GPU that would be chosen offers; the WebGPU baseline when it is the CPU.
 base::Result<gpu::DeviceInfo> describe_device(const OpenOptions& options);
 
-// The device that --device means, opened; a null device is the CPU.
-struct DeviceUse {
-  std::unique_ptr<gpu::Device> device;
-  std::string name;  // "NVIDIA H200", "CPU (avx512_vnni)"
-  std::string why;
-};
+// The device that --device means, opened.
 base::Result<DeviceUse> open_device(const OpenOptions& options);
 
 // Errors: those of finding, parsing, choosing a device and loading, with context.

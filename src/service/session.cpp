@@ -8,6 +8,7 @@ namespace puna::service {
 
 using base::ErrorCode;
 using base::Result;
+using base::Task;
 
 namespace {
 
@@ -34,6 +35,7 @@ Result<std::string> render(const LoadedModel& model, const Request& request, Thi
   };
   base::Json extra = base::Json::object();
   extra.set("bos_token", text_of(vocabulary.bos)).set("eos_token", text_of(vocabulary.eos));
+  if (!request.tools.is_null()) extra.set("tools", request.tools);
   set_thinking(extra, think);
   PUNA_TRY_CONTEXT(std::string text,
                    chat::render_chat(*model.chat_template, request.messages, true, extra),
@@ -81,13 +83,17 @@ Result<Prompt> prompt_of(const LoadedModel& model, const Request& request) {
 class Listener {
  public:
   Listener(const LoadedModel& model, const Request& request, const Prompt& prompt,
-           const OnEvent& on_event)
+           OnEvent on_event)
       : tokenizer_(model.tokenizer.get()),
         style_(prompt.style),
         filter_(request.stop),
-        on_event_(on_event) {
+        on_event_(std::move(on_event)) {
     if (tokenizer_) decoder_.emplace(*tokenizer_);
-    if (style_) parser_ = style_->make_parser({.thinking_open = prompt.thinking_open});
+    if (style_) {
+      parser_ = style_->make_parser({.tools = request.tools,
+                                     .thinking_open = prompt.thinking_open,
+                                     .stream_arguments = false});
+    }
   }
 
   // False when a stop string has been completed.
@@ -128,7 +134,7 @@ class Listener {
     if (!on_event_) return;
     if (events.empty() && token >= 0) on_event_({token, {}});
     for (const chat::ReplyEvent& event : events)
-      on_event_({token, event.text, event.kind == chat::ReplyEvent::Kind::kReasoning});
+      on_event_({token, event.text, event.kind, event.call});
   }
 
   const tokenizer::Tokenizer* tokenizer_;
@@ -136,13 +142,13 @@ class Listener {
   std::optional<tokenizer::StreamDecoder> decoder_;
   StopFilter filter_;
   std::unique_ptr<chat::ReplyParser> parser_;
-  const OnEvent& on_event_;
+  OnEvent on_event_;
 };
 
 }  // namespace
 
-Result<Reply> run(LoadedModel& model, const Request& request, const OnEvent& on_event) {
-  PUNA_TRY(Prompt prompt, prompt_of(model, request));
+Task<Result<Reply>> respond(LoadedModel& model, const Request& request, OnEvent on_event) {
+  PUNA_CO_TRY(Prompt prompt, prompt_of(model, request));
   engine::GenerateOptions options;
   options.sampling = request.sampling;
   options.max_tokens = request.max_tokens;
@@ -150,14 +156,19 @@ Result<Reply> run(LoadedModel& model, const Request& request, const OnEvent& on_
   options.cancel = request.cancel;
 
   Reply reply;
-  Listener listener(model, request, prompt, on_event);
+  Listener listener(model, request, prompt, std::move(on_event));
   std::vector<int32_t> end_tokens;
   if (model.tokenizer) end_tokens = model.tokenizer->vocabulary().end_tokens;
-  auto task = model.engine->generate(0, std::move(prompt.tokens), options, std::move(end_tokens),
-                                     [&](int32_t token) { return listener.hear(token, reply); });
-  PUNA_TRY(reply.stats, base::run_until(std::move(task), [&] { model.engine->poll(); }));
+  PUNA_CO_TRY(reply.stats,
+              co_await model.engine->generate(
+                  0, std::move(prompt.tokens), std::move(options), std::move(end_tokens),
+                  [&](int32_t token) { return listener.hear(token, reply); }));
   listener.finish(reply);
-  return reply;
+  co_return reply;
+}
+
+Result<Reply> run(LoadedModel& model, const Request& request, const OnEvent& on_event) {
+  return base::run_until(respond(model, request, on_event), [&] { model.engine->poll(); });
 }
 
 chat::Message assistant_message(const LoadedModel& model, const Reply& reply) {

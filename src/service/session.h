@@ -12,7 +12,7 @@
 #include "chat/messages.h"
 #include "chat/reply.h"
 #include "engine/engine.h"
-#include "service/open.h"
+#include "service/model.h"
 
 namespace puna::service {
 
@@ -27,6 +27,9 @@ struct Request {
   std::vector<int32_t> tokens;  // evaluated as they stand, nothing added
 
   Think think = Think::kDefault;  // for messages
+  // For messages: the tools that the model may call, as the OpenAI interface lists them; an array,
+  // or null for none.
+  base::Json tools{};
   kernels::SamplingParams sampling;
   std::optional<uint32_t> max_tokens;
   std::vector<std::string> stop;  // the text ends before the first of these
@@ -36,9 +39,12 @@ struct Request {
 
 // A token may bring several events: the end of the thinking and the first of the text, say.
 struct Event {
+  using Kind = chat::ReplyEvent::Kind;
+
   int32_t token = -1;
   std::string_view text;  // what became complete with this token; may be empty
-  bool thinking = false;  // the text is of the thinking, not of the answer
+  Kind kind = Kind::kContent;
+  size_t call = 0;  // of the tool call that the text is of; calls come when they are complete
 };
 using OnEvent = std::function<void(const Event&)>;
 
@@ -49,9 +55,12 @@ struct Reply {
   engine::GenerateStats stats;
 };
 
-// Runs a request on sequence 0 of the model. Errors: kInvalidArgument (empty prompt, above the
-// context, bad parameters), kUnsupported (messages for a model without a template, thinking for one
-// without that switch), those of the device.
+// Runs a request on sequence 0 of the model; both outlive the task. Errors: kInvalidArgument (empty
+// prompt, above the context, bad parameters), kUnsupported (messages for a model without a
+// template, thinking for one without that switch), those of the device.
+base::Task<base::Result<Reply>> respond(LoadedModel& model, const Request& request,
+                                        OnEvent on_event);
+// The same, blocking.
 base::Result<Reply> run(LoadedModel& model, const Request& request, const OnEvent& on_event);
 
 // What the model answered, as the message that the next request begins with: thinking stands in the

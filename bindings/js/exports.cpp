@@ -1,0 +1,434 @@
+// What a page's worker calls: one model on one device. Requests and answers are JSON; every request
+// has a number that the caller chose, and is answered once, after any number of events. Requests
+// that run the model are sent one after the other (engine_host.ts sees to it).
+#include <emscripten/emscripten.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <map>
+#include <random>
+#include <utility>
+
+#include "api/openai/request.h"
+#include "api/openai/stream.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "formats/folder.h"
+#include "formats/open.h"
+#include "gpu/web/web_device.h"
+#include "kernels/matmul/cpu_matrix.h"
+#include "page_source.h"
+#include "service/model.h"
+#include "service/session.h"
+
+// page.js
+extern "C" {
+// kind: 0 an event, 1 the answer, 2 an error.
+void puna_page_answer(uint32_t request, int kind, const char* json, size_t bytes);
+// The answer, as bytes that the page copies.
+void puna_page_answer_bytes(uint32_t request, const void* bytes, size_t n);
+// Answers puna_page_resume from the event loop.
+void puna_page_later(uint32_t resume);
+void puna_page_log(int level, const char* text, size_t bytes);
+double puna_page_heap_bytes();
+}
+
+namespace puna::page {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+using base::Json;
+using base::Result;
+using base::Task;
+
+// A prompt is evaluated in chunks of about so long, so that the page can draw in between.
+constexpr double kTurnMs = 100;
+// Between two reports of progress.
+constexpr double kProgressMs = 50;
+
+std::optional<service::LoadedModel> g_model;
+std::map<uint32_t, std::atomic<bool>> g_cancel;  // by request
+std::map<uint32_t, std::function<void()>> g_resume;
+uint32_t g_last_resume = 0;
+
+void answer(uint32_t request, int kind, const Json& json) {
+  const std::string text = json.dump();
+  puna_page_answer(request, kind, text.data(), text.size());
+}
+void tell(uint32_t request, const Json& json) { answer(request, 0, json); }
+
+// Runs the task of a request and answers it; what gives no JSON has answered itself.
+void start(uint32_t request, Task<Result<std::optional<Json>>> task) {
+  base::deliver<Result<std::optional<Json>>>(
+      std::move(task), [request](Result<std::optional<Json>> result) {
+        g_cancel.erase(request);
+        if (!result) {
+          Json error = Json::object();
+          error.set("code", base::name(result.error().code)).set("message", result.error().text());
+          answer(request, 2, error);
+        } else if (*result) {
+          answer(request, 1, **result);
+        }
+      });
+}
+
+Result<service::LoadedModel*> model() {
+  if (g_model) return &*g_model;
+  return fail(ErrorCode::kInvalidArgument, "No model is loaded.");
+}
+
+void give_way(std::function<void()> resume) {
+  g_resume[++g_last_resume] = std::move(resume);
+  puna_page_later(g_last_resume);
+}
+
+Json memory_json(const engine::Engine& engine) {
+  const plan::MemoryUse use = engine.memory();
+  Json out = Json::object();
+  out.set("weights_bytes", use.weights).set("kv_bytes", use.kv).set("arena_bytes", use.arena);
+  out.set("staging_bytes", use.staging).set("heap_bytes", puna_page_heap_bytes());
+  return out;
+}
+
+// --- loading
+
+// {parts: [{path, size, at_once}]}; a single part is a file, several are a folder.
+Task<Result<formats::ModelFile>> open_parts(std::string name, Json options) {
+  struct Part {
+    uint32_t index;
+    uint64_t size;
+    bool at_once;
+  };
+  std::map<std::string, Part> parts;
+  const Json* list = options.find("parts");
+  if (list == nullptr || !list->is_array() || list->items().empty())
+    co_return fail(ErrorCode::kInvalidArgument, "A model has at least one part.");
+  for (const Json& item : list->items()) {
+    PUNA_CO_TRY(const std::string path, item.get_string("path"));
+    PUNA_CO_TRY(const double size, item.get_number("size"));
+    PUNA_CO_TRY(const bool at_once, item.get_bool("at_once"));
+    parts[path] = {static_cast<uint32_t>(parts.size()), static_cast<uint64_t>(size), at_once};
+  }
+  if (parts.size() == 1) {
+    const auto& [path, part] = *parts.begin();
+    co_return co_await formats::open_model(part_source(part.index, path, part.size, part.at_once));
+  }
+  formats::ModelFolder folder;
+  folder.path = name;
+  folder.open = [parts,
+                 name](const std::string& path) -> Result<std::unique_ptr<io::ByteSource>> {
+    const auto found = parts.find(path.substr(name.size() + 1));
+    if (found == parts.end())
+      return fail(ErrorCode::kNotFound, fmt::format("The file \"{}\" does not exist.", path));
+    const Part& part = found->second;
+    return part_source(part.index, path, part.size, part.at_once);
+  };
+  co_return co_await formats::load_folder(std::move(folder));
+}
+
+Result<engine::EngineOptions> engine_options(const Json& options, uint32_t request) {
+  engine::EngineOptions out;
+  out.turn_ms = kTurnMs;
+  out.give_way = give_way;
+  out.hooks.cancel = &g_cancel[request];
+  out.hooks.on_progress = [request, last = base::Timer(), told = false](
+                              uint64_t done, uint64_t total) mutable {
+    if (told && done < total && last.ms() < kProgressMs) return;
+    told = true;
+    last = {};
+    tell(request, Json::object().set("done", done).set("total", total));
+  };
+  if (options.find("context") != nullptr) {
+    PUNA_TRY(const int64_t context, options.get_integer("context"));
+    if (context < 0 || context > UINT32_MAX)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("A context of {} tokens is asked for.", context));
+    out.context = static_cast<uint32_t>(context);
+  }
+  if (options.find("threads") != nullptr) {
+    PUNA_TRY(const int64_t threads, options.get_integer("threads"));
+    out.n_threads = static_cast<int>(threads);
+  }
+  if (options.find("numerics") != nullptr) {
+    PUNA_TRY(const std::string numerics, options.get_string("numerics"));
+    if (numerics != "exact" && numerics != "fast")
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("Numerics are exact or fast, not \"{}\".", numerics));
+    out.numerics = numerics == "exact" ? kernels::Numerics::kExact : kernels::Numerics::kFast;
+  }
+  if (options.find("kv_type") != nullptr) {
+    PUNA_TRY(const std::string type, options.get_string("kv_type"));
+    bool known = false;
+    for (const auto one : {kernels::KvType::kF32, kernels::KvType::kF16, kernels::KvType::kQ8_0,
+                           kernels::KvType::kQ4_0}) {
+      if (name(one) != type) continue;
+      out.kv_type = one;
+      known = true;
+    }
+    if (!known)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("The cache can be f32, f16, q8_0 or q4_0, not \"{}\".", type));
+  }
+  return out;
+}
+
+// {gpu: {handle, facts, baseline}} or no gpu: the CPU, because of `why`.
+Task<Result<service::DeviceUse>> open_device(Json options) {
+  service::DeviceUse use;
+  PUNA_CO_TRY(use.why, options.get_string("why"));
+  const Json* gpu = options.find("gpu");
+  if (gpu == nullptr || gpu->is_null()) {
+    use.name = fmt::format("CPU ({})", kernels::cpu_variant());
+    co_return use;
+  }
+  PUNA_CO_TRY(const int64_t handle, gpu->get_integer("handle"));
+  PUNA_CO_TRY(const bool baseline, gpu->get_bool("baseline"));
+  const Json* facts = gpu->find("facts");
+  PUNA_CO_TRY(gpu::DeviceInfo info, gpu::web::parse_info(facts == nullptr ? Json() : *facts));
+  use.name = info.name;
+  PUNA_CO_TRY(use.device, co_await gpu::web::open(static_cast<uint32_t>(handle), std::move(info),
+                                                  baseline));
+  co_return use;
+}
+
+Json describe(const service::LoadedModel& loaded, const std::string& why, double load_ms) {
+  const engine::Engine& engine = *loaded.engine;
+  const gpu::Device* gpu = engine.device();
+  Json features = Json::array();
+  if (gpu != nullptr) {
+    const gpu::DeviceInfo& info = gpu->info();
+    if (info.f16) features.push("shader-f16");
+    if (info.subgroups)
+      features.push(fmt::format("subgroups-{}-{}", info.subgroup_min, info.subgroup_max));
+    if (info.dot4) features.push("dot4");
+  }
+  Json device = Json::object();
+  device.set("type", gpu == nullptr ? "cpu" : "gpu").set("name", loaded.device_name);
+  device.set("features", std::move(features)).set("why", why);
+  Json out = Json::object();
+  out.set("name", loaded.name).set("architecture", engine.config().architecture);
+  out.set("device", std::move(device)).set("context", engine.context());
+  out.set("trained_context", engine.config().context).set("vocab", engine.config().vocab);
+  out.set("chat", loaded.chat_template.has_value());
+  out.set("embeddings", engine.options().embeddings);
+  out.set("threads", engine.n_threads());
+  return out.set("memory", memory_json(engine)).set("load_ms", load_ms);
+}
+
+Task<Result<std::optional<Json>>> load(uint32_t request, Json options) {
+  const base::Timer timer;
+  PUNA_CO_TRY(const std::string name, options.get_string("name"));
+  PUNA_CO_TRY(engine::EngineOptions engine, engine_options(options, request));
+  PUNA_CO_TRY(formats::ModelFile file, co_await open_parts(name, options));
+  PUNA_CO_TRY(const models::Config config, models::read_config(file));
+  engine.embeddings = !config.causal || config.pooling.has_value();
+  PUNA_CO_TRY(service::DeviceUse use, co_await open_device(options));
+  const std::string why = use.why;
+  PUNA_CO_TRY(g_model,
+              co_await service::load(name, std::move(file), std::move(use), std::move(engine)));
+  co_return describe(*g_model, why, timer.ms());
+}
+
+// --- using
+
+api::openai::ChunkHead head_of(const service::LoadedModel& loaded, const std::string& model,
+                               std::string_view kind) {
+  static std::mt19937_64 random(std::random_device{}());
+  return {fmt::format("{}-{:016x}", kind, random()), model.empty() ? loaded.name : model,
+          static_cast<int64_t>(std::time(nullptr))};
+}
+
+// Both kinds of completion: their chunks are events, but the last, which is the answer.
+template <class Stream>
+Task<Result<std::optional<Json>>> complete(uint32_t request, service::LoadedModel& loaded,
+                                           api::openai::Completion completion, Stream stream) {
+  completion.request.cancel = &g_cancel[request];
+  PUNA_CO_TRY(const service::Reply reply,
+              co_await service::respond(loaded, completion.request,
+                                        [&](const service::Event& event) {
+                                          if (auto chunk = stream.next(event))
+                                            tell(request, *chunk);
+                                        }));
+  co_return stream.last(reply);
+}
+
+Task<Result<std::optional<Json>>> chat(uint32_t request, Json body) {
+  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(api::openai::Completion completion, api::openai::parse_chat(body));
+  api::openai::ChatStream stream(head_of(*loaded, completion.model, "chatcmpl"));
+  tell(request, stream.first());
+  co_return co_await complete(request, *loaded, std::move(completion), std::move(stream));
+}
+
+Task<Result<std::optional<Json>>> text(uint32_t request, Json body) {
+  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(api::openai::Completion completion, api::openai::parse_completion(body));
+  api::openai::TextStream stream(head_of(*loaded, completion.model, "cmpl"));
+  co_return co_await complete(request, *loaded, std::move(completion), std::move(stream));
+}
+
+Task<Result<std::optional<Json>>> embed(uint32_t, Json body) {
+  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(api::openai::Embeddings input, api::openai::parse_embeddings(body));
+  if (!loaded->engine->options().embeddings) {
+    co_return fail(ErrorCode::kUnsupported,
+                   fmt::format("The model {} gives text, no embeddings.", loaded->name));
+  }
+  if (!input.texts.empty()) {
+    PUNA_CO_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(*loaded));
+    for (const std::string& one : input.texts) input.tokens.push_back(tokenizer->encode(one));
+  }
+  Json data = Json::array();
+  uint64_t n_tokens = 0;
+  for (const std::vector<int32_t>& tokens : input.tokens) {
+    n_tokens += tokens.size();
+    PUNA_CO_TRY(const std::vector<float> values, co_await loaded->engine->embed(tokens));
+    Json row = Json::array();
+    for (const float v : values) row.push(double{v});
+    Json one = Json::object();
+    one.set("object", "embedding").set("index", static_cast<uint64_t>(data.items().size()));
+    data.push(one.set("embedding", std::move(row)));
+  }
+  Json out = Json::object();
+  out.set("object", "list").set("data", std::move(data));
+  out.set("model", input.model.empty() ? loaded->name : input.model);
+  co_return out.set("usage", Json::object().set("prompt_tokens", n_tokens).set("total_tokens",
+                                                                               n_tokens));
+}
+
+// {text, special}
+Task<Result<std::optional<Json>>> tokenize(uint32_t, Json body) {
+  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(*loaded));
+  PUNA_CO_TRY(const std::string input, body.get_string("text"));
+  PUNA_CO_TRY(const bool special, body.get_bool("special"));
+  Json out = Json::array();
+  for (const int32_t id : tokenizer->encode(input, {special, special})) out.push(id);
+  co_return out;
+}
+
+Result<std::vector<int32_t>> ids_of(const Json& body) {
+  const Json* list = body.find("tokens");
+  std::vector<int32_t> out;
+  for (const Json& item : list != nullptr && list->is_array() ? list->items() : Json::Array()) {
+    if (!item.is_integer() || item.integer() < 0 || item.integer() > INT32_MAX)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("A token id is a whole number, not {}.", item.dump()));
+    out.push_back(static_cast<int32_t>(item.integer()));
+  }
+  return out;
+}
+
+// {tokens}: the bytes of the text.
+Task<Result<std::optional<Json>>> detokenize(uint32_t request, Json body) {
+  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(*loaded));
+  PUNA_CO_TRY(const std::vector<int32_t> ids, ids_of(body));
+  const std::string bytes = tokenizer->decode(ids, /*special=*/true);
+  puna_page_answer_bytes(request, bytes.data(), bytes.size());
+  co_return std::nullopt;
+}
+
+// {tokens}: float32 [n_tokens, vocab].
+Task<Result<std::optional<Json>>> logits(uint32_t request, Json body) {
+  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(std::vector<int32_t> ids, ids_of(body));
+  std::vector<float> out(ids.size() * loaded->engine->config().vocab);
+  PUNA_CO_TRY(co_await loaded->engine->logits(std::move(ids), out));
+  puna_page_answer_bytes(request, out.data(), out.size() * sizeof(float));
+  co_return std::nullopt;
+}
+
+// {phase: "prefill" or "decode", tokens, depth}: milliseconds that `tokens` take behind `depth`.
+Task<Result<std::optional<Json>>> bench(uint32_t, Json body) {
+  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(const std::string phase, body.get_string("phase"));
+  PUNA_CO_TRY(const int64_t tokens, body.get_integer("tokens"));
+  PUNA_CO_TRY(const int64_t depth, body.get_integer("depth"));
+  engine::Engine& engine = *loaded->engine;
+  if (tokens < 1 || depth < 0 || tokens + depth > engine.context()) {
+    co_return fail(ErrorCode::kInvalidArgument,
+                   fmt::format("{} tokens behind {} do not fit a context of {}.", tokens, depth,
+                               engine.context()));
+  }
+  const auto n = static_cast<uint32_t>(tokens), from = static_cast<uint32_t>(depth);
+  PUNA_CO_TRY(engine.rewind(0, from));
+  if (engine.n_cached(0) < from)
+    PUNA_CO_TRY(co_await engine.bench_prefill(from - engine.n_cached(0)));
+  PUNA_CO_TRY(engine.rewind(0, from));
+  PUNA_CO_TRY(engine.keep(0));
+  const base::Timer timer;
+  if (phase == "prefill") {
+    PUNA_CO_TRY(co_await engine.bench_prefill(n));
+  } else {
+    PUNA_CO_TRY(
+        co_await engine.bench_decode(n, {.temperature = 0}, engine::ChooseOn::kDevice));
+  }
+  const double ms = timer.ms();
+  PUNA_CO_TRY(engine.rewind(0, from));
+  co_return Json::object().set("ms", ms);
+}
+
+Task<Result<std::optional<Json>>> memory(uint32_t, Json) {
+  PUNA_CO_TRY(const service::LoadedModel* loaded, model());
+  co_return memory_json(*loaded->engine);
+}
+
+struct Operation {
+  std::string_view name;
+  Task<Result<std::optional<Json>>> (*run)(uint32_t request, Json body);
+};
+constexpr Operation kOperations[] = {
+    {"bench", bench},     {"chat", chat},     {"complete", text}, {"detokenize", detokenize},
+    {"embed", embed},     {"load", load},     {"logits", logits}, {"memory", memory},
+    {"tokenize", tokenize}};
+
+Task<Result<std::optional<Json>>> refuse(std::string why) {
+  co_return fail(ErrorCode::kInvalidArgument, std::move(why));
+}
+
+void send(uint32_t request, std::string_view operation, std::string_view text) {
+  g_cancel[request] = false;
+  auto body = Json::parse(text);
+  if (!body) return start(request, refuse(body.error().text()));
+  for (const Operation& known : kOperations) {
+    if (known.name == operation) return start(request, known.run(request, *std::move(body)));
+  }
+  start(request, refuse(fmt::format("There is no operation \"{}\".", operation)));
+}
+
+}  // namespace
+
+extern "C" {
+EMSCRIPTEN_KEEPALIVE void puna_init() {
+  base::set_log_sink(
+      [](base::LogLevel level, std::string_view text) {
+        puna_page_log(static_cast<int>(level), text.data(), text.size());
+      },
+      base::LogLevel::kInfo);
+}
+// Takes over both texts.
+EMSCRIPTEN_KEEPALIVE void puna_send(uint32_t request, char* operation, char* json) {
+  const std::string name = operation, text = json;
+  std::free(operation);
+  std::free(json);
+  send(request, name, text);
+}
+// A request that is over is passed over.
+EMSCRIPTEN_KEEPALIVE void puna_cancel(uint32_t request) {
+  if (const auto found = g_cancel.find(request); found != g_cancel.end()) found->second = true;
+}
+// Only while no request is under way.
+EMSCRIPTEN_KEEPALIVE void puna_close() { g_model.reset(); }
+EMSCRIPTEN_KEEPALIVE void puna_page_resume(uint32_t resume) {
+  const auto found = g_resume.find(resume);
+  if (found == g_resume.end()) return;
+  const auto run = std::move(found->second);
+  g_resume.erase(found);
+  run();
+}
+}
+
+}  // namespace puna::page

@@ -1,0 +1,246 @@
+// EngineHost: one model on one device, in the worker's WebAssembly module. Requests cross as JSON (bindings/js/exports.cpp) and run
+// one after the other.
+import { type ErrorCode, orAborted, PunaError, throwIfAborted } from '../errors.js';
+import type {
+  ChatChunk,
+  ChatRequest,
+  CompletionChunk,
+  CompletionRequest,
+  EmbeddingRequest,
+  EmbeddingResponse,
+} from '../openai_types.js';
+import type { EngineOptions, Host, LoadedModel, Memory } from '../worker/engine_api.js';
+import { findAdapter, type GpuFeatures, openGpu } from './gpu.js';
+import type { ModelFiles } from './model_files.js';
+import { type PageHooks, type PunaModule, startModule } from './wasm.js';
+
+// base::name(ErrorCode) where the package calls it otherwise.
+const codes: Record<string, ErrorCode> = { usage: 'invalid_argument', io: 'storage', device_lost: 'gpu_lost', cancelled: 'aborted' };
+
+interface Pending {
+  onEvent: (json: unknown) => void;
+  resolve: (answer: unknown) => void;
+  reject: (error: PunaError) => void;
+}
+
+// Where a model may go, in the order in which it is tried.
+interface Place {
+  why: string;
+  gpu?: GpuFeatures;
+}
+
+export class EngineHost implements Host {
+  readonly lost: Promise<string>;
+  private module!: PunaModule;
+  private model: ModelFiles | null = null;
+  private device: GPUDevice | null = null;
+  private tellLost!: (reason: string) => void;
+  private readonly pending = new Map<number, Pending>();
+  private lastRequest = 0;
+  private turn: Promise<unknown> = Promise.resolve();
+  private closed = false;
+  private loaded: LoadedModel | null = null;
+
+  private constructor() {
+    this.lost = new Promise((resolve) => (this.tellLost = resolve));
+  }
+
+  static async create({ base }: { base: string }): Promise<EngineHost> {
+    const host = new EngineHost();
+    host.module = await startModule(base, host.hooks());
+    return host;
+  }
+
+  async load(
+    model: ModelFiles,
+    options: EngineOptions,
+    onProgress: (doneBytes: number, totalBytes: number) => void,
+    signal: AbortSignal,
+  ): Promise<LoadedModel> {
+    const started = performance.now();
+    this.model = model;
+    let failed = '';
+    for (const place of await this.places(options)) {
+      try {
+        const why = failed ? `${place.why}, after ${failed}` : place.why;
+        const loaded = await this.loadAt(model, options, { ...place, why }, onProgress, signal);
+        this.loaded = { ...loaded, load_ms: performance.now() - started };
+        return this.loaded;
+      } catch (error) {
+        this.releaseDevice();
+        if (!(error instanceof PunaError) || !this.mayFallBack(error, options)) throw error;
+        console.warn(`puna: ${error.message}`);
+        failed = error.message;
+      }
+    }
+    throw new PunaError('device', failed);
+  }
+
+  async chat(request: ChatRequest, onChunk: (chunk: ChatChunk) => void | Promise<void>, signal: AbortSignal): Promise<void> {
+    onChunk((await this.ask('chat', request, (chunk) => void onChunk(chunk as ChatChunk), signal)) as ChatChunk);
+  }
+
+  async complete(request: CompletionRequest, onChunk: (chunk: CompletionChunk) => void | Promise<void>, signal: AbortSignal): Promise<void> {
+    onChunk((await this.ask('complete', request, (chunk) => void onChunk(chunk as CompletionChunk), signal)) as CompletionChunk);
+  }
+
+  async embed(request: EmbeddingRequest): Promise<EmbeddingResponse> {
+    return (await this.ask('embed', request)) as EmbeddingResponse;
+  }
+
+  async tokenize(text: string, { special = true }: { special?: boolean } = {}): Promise<number[]> {
+    return (await this.ask('tokenize', { text, special })) as number[];
+  }
+
+  async detokenize(tokens: number[]): Promise<Uint8Array> {
+    return (await this.ask('detokenize', { tokens })) as Uint8Array;
+  }
+
+  async logits(tokens: number[]): Promise<Float32Array> {
+    return new Float32Array(((await this.ask('logits', { tokens })) as Uint8Array).buffer as ArrayBuffer);
+  }
+
+  async bench(options: object): Promise<object> {
+    return (await this.ask('bench', options)) as object;
+  }
+
+  memory(): Memory {
+    if (!this.loaded) throw new PunaError('invalid_argument', 'No model is loaded.');
+    return this.loaded.memory;
+  }
+
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    for (const { reject } of this.pending.values()) reject(new PunaError('closed', 'The engine was closed.'));
+    if (this.pending.size === 0) this.module._puna_close();
+    this.pending.clear();
+    this.releaseDevice();
+  }
+
+  private async places({ device = 'auto', gpuFeatures = 'all' }: EngineOptions): Promise<Place[]> {
+    const cpu = (why: string): Place[] => [{ why }];
+    if (device === 'cpu') return cpu('device: "cpu"');
+    const found = await findAdapter();
+    if (typeof found === 'string') {
+      if (device === 'gpu') throw new PunaError('unsupported', `There is no GPU: ${found}.`);
+      return cpu(found);
+    }
+    if (found.software && device === 'auto') return cpu(`${found.name} is no GPU but a software adapter`);
+    if (gpuFeatures === 'baseline') return [{ why: 'gpuFeatures: "baseline"', gpu: 'baseline' }];
+    const gpus: Place[] = [{ why: 'the adapter that the browser prefers', gpu: 'all' }];
+    if (found.adapter.features.has('shader-f16')) gpus.push({ why: 'without f16', gpu: 'no f16' });
+    gpus.push({ why: 'without optional features', gpu: 'baseline' });
+    return device === 'gpu' ? gpus : [...gpus, ...cpu('the CPU')];
+  }
+
+  private mayFallBack(error: PunaError, { device = 'auto' }: EngineOptions): boolean {
+    return error.code === 'device' || (error.code === 'out_of_memory' && device === 'auto');
+  }
+
+  private async loadAt(
+    model: ModelFiles,
+    options: EngineOptions,
+    place: Place,
+    onProgress: (doneBytes: number, totalBytes: number) => void,
+    signal: AbortSignal,
+  ): Promise<LoadedModel> {
+    const gpu = place.gpu ? await this.openDevice(place.gpu) : null;
+    const body = {
+      name: model.name,
+      parts: model.parts.map(({ path, size, sync }) => ({ path, size, at_once: sync ?? false })),
+      why: place.why,
+      gpu,
+      numerics: options.numerics,
+      kv_type: options.kvType,
+      context: options.context,
+      threads: options.threads,
+    };
+    const progress = (json: unknown) => {
+      const { done, total } = json as { done: number; total: number };
+      onProgress(done, total);
+    };
+    return (await this.ask('load', body, progress, signal)) as LoadedModel;
+  }
+
+  private async openDevice(features: GpuFeatures) {
+    const found = await findAdapter(); // an adapter gives one device
+    if (typeof found === 'string') throw new PunaError('device', `The GPU is no longer there: ${found}.`);
+    const { device, facts } = await openGpu(found, features);
+    this.device = device;
+    void device.lost.then((info) => {
+      if (this.device === device) this.tellLost(info.message || info.reason);
+    });
+    return { handle: this.module.PunaGpu.add(device), facts, baseline: features === 'baseline' };
+  }
+
+  private releaseDevice(): void {
+    const device = this.device;
+    this.device = null; // what follows is no loss
+    device?.destroy();
+  }
+
+  // Sends a request when those before it are answered.
+  private async ask(operation: string, body: unknown, onEvent: (json: unknown) => void = () => undefined, signal?: AbortSignal): Promise<unknown> {
+    const before = this.turn;
+    let end!: () => void;
+    this.turn = new Promise<void>((resolve) => (end = resolve));
+    try {
+      await orAborted(before, signal);
+      if (this.closed) throw new PunaError('closed', 'The engine was closed.');
+      return await this.send(operation, body, onEvent, signal);
+    } finally {
+      // One that was given up while it waited ends no earlier than those before it.
+      void before.then(end, end);
+    }
+  }
+
+  private async send(operation: string, body: unknown, onEvent: (json: unknown) => void, signal?: AbortSignal): Promise<unknown> {
+    throwIfAborted(signal);
+    const request = ++this.lastRequest;
+    const cancel = () => this.module._puna_cancel(request);
+    signal?.addEventListener('abort', cancel);
+    try {
+      const answer = await new Promise((resolve, reject) => {
+        this.pending.set(request, { onEvent, resolve, reject });
+        const { stringToNewUTF8 } = this.module;
+        this.module._puna_send(request, stringToNewUTF8(operation), stringToNewUTF8(JSON.stringify(body)));
+      });
+      throwIfAborted(signal);
+      return answer;
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+    }
+  }
+
+  private hooks(): PageHooks {
+    const part = (index: number) => this.model!.parts[index]!;
+    // A message to oneself comes back from the event loop sooner than a timer.
+    const channel = new MessageChannel();
+    const resumes: (() => void)[] = [];
+    channel.port1.onmessage = () => resumes.shift()?.();
+    return {
+      readNow: (index, offset, out) => {
+        if (part(index).read(offset, out)) throw new Error('the bytes are not there yet');
+      },
+      read: async (index, offset, out) => part(index).read(offset, out),
+      answer: (request, kind, json) => this.answer(request, kind, json),
+      answerBytes: (request, bytes) => this.answer(request, 1, bytes),
+      later: (resume) => {
+        resumes.push(resume);
+        channel.port2.postMessage(null);
+      },
+      log: (level, text) => (level === 2 ? console.warn(`puna: ${text}`) : console.debug(`puna: ${text}`)),
+    };
+  }
+
+  private answer(request: number, kind: number, json: unknown): void {
+    const pending = this.pending.get(request);
+    if (!pending) return;
+    if (kind === 0) return pending.onEvent(json);
+    this.pending.delete(request);
+    if (kind === 1) return pending.resolve(json);
+    const { code, message } = json as { code: string; message: string };
+    pending.reject(new PunaError(codes[code] ?? (code as ErrorCode), message));
+  }
+}

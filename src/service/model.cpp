@@ -1,0 +1,80 @@
+#include "service/model.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+
+namespace puna::service {
+
+using base::ErrorCode;
+using base::Result;
+using base::Task;
+using formats::ModelFile;
+
+namespace {
+
+// Token ids can be used without a vocabulary.
+Result<void> take_tokenizer(ModelFile& file, LoadedModel& model) {
+  if (file.vocabulary.tokens.empty()) return {};
+  auto tokenizer = open_tokenizer(file);
+  if (tokenizer) {
+    model.tokenizer = *std::move(tokenizer);
+  } else if (tokenizer.error().code == ErrorCode::kUnsupported) {
+    model.tokenizer_error = std::move(tokenizer.error());
+  } else {
+    tokenizer.error().context.push_back(
+        fmt::format("While loading the vocabulary of {}", file.name));
+    return std::unexpected(std::move(tokenizer.error()));
+  }
+  return {};
+}
+
+Result<void> take_template(const ModelFile& file, LoadedModel& model) {
+  PUNA_TRY(const std::string source, file.get_string("tokenizer.chat_template", ""));
+  if (source.empty()) return {};
+  auto parsed = chat::Template::parse(source);
+  if (parsed) {
+    model.chat_template = *std::move(parsed);
+  } else {
+    base::log_warning("The model's chat template cannot be used: {}", parsed.error().text());
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<tokenizer::Tokenizer>> open_tokenizer(ModelFile& file) {
+  if (file.vocabulary.tokens.empty()) {
+    return base::fail(ErrorCode::kUnsupported,
+                      fmt::format("The model {} has no vocabulary.", file.name));
+  }
+  return tokenizer::Tokenizer::create(std::move(file.vocabulary));
+}
+
+Result<const tokenizer::Tokenizer*> tokenizer_of(const LoadedModel& model) {
+  if (model.tokenizer) return model.tokenizer.get();
+  if (model.tokenizer_error) return std::unexpected(*model.tokenizer_error);
+  return base::fail(ErrorCode::kUnsupported,
+                    fmt::format("The model {} has no vocabulary.", model.name));
+}
+
+Task<Result<LoadedModel>> load(std::string name, ModelFile file, DeviceUse use,
+                               engine::EngineOptions options) {
+  LoadedModel model;
+  model.name = std::move(name);
+  PUNA_CO_TRY(take_tokenizer(file, model));
+  PUNA_CO_TRY(take_template(file, model));
+  model.device_name = use.name;
+  base::log_info("Device: {} ({})", use.name, use.why);
+  PUNA_CO_TRY(model.engine, co_await engine::Engine::load(std::move(file), std::move(use.device),
+                                                          std::move(options)));
+  const std::string placed = describe(model.engine->placement(), model.device_name);
+  if (!placed.empty()) {
+    base::log_warning("{}", placed);
+    model.device_name += fmt::format(" + CPU ({})", kernels::cpu_variant());
+  }
+  base::log_info("Context: {} tokens", model.engine->context());
+  co_return model;
+}
+
+}  // namespace puna::service

@@ -1,0 +1,45 @@
+// A model ready for requests: its engine, its tokenizer and its chat template. open.h finds it by
+// name and picks the device; a page brings both.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/task.h"
+#include "chat/template.h"
+#include "engine/engine.h"
+#include "formats/model_file.h"
+#include "tokenizer/tokenizer.h"
+
+namespace puna::service {
+
+struct LoadedModel {
+  std::string name;         // as asked for
+  std::string device_name;  // "NVIDIA H200", "CPU (avx512_vnni)"
+  std::unique_ptr<engine::Engine> engine;
+  // Null when the file has no vocabulary, or one that is not supported; tokenizer_error says which.
+  std::unique_ptr<tokenizer::Tokenizer> tokenizer;
+  std::optional<base::Error> tokenizer_error;
+  std::optional<chat::Template> chat_template;  // none for base models
+};
+
+// The model's tokenizer. Errors: kUnsupported saying why there is none.
+base::Result<const tokenizer::Tokenizer*> tokenizer_of(const LoadedModel& model);
+
+// The tokenizer of a file, whose vocabulary it takes. Errors: kUnsupported, kCorrupt.
+base::Result<std::unique_ptr<tokenizer::Tokenizer>> open_tokenizer(formats::ModelFile& file);
+
+// A device to load onto; a null device is the CPU.
+struct DeviceUse {
+  std::unique_ptr<gpu::Device> device;
+  std::string name;  // "NVIDIA H200", "CPU (avx512_vnni)"
+  std::string why;
+};
+
+// Errors: those of the vocabulary and of engine::Engine::load.
+base::Task<base::Result<LoadedModel>> load(std::string name, formats::ModelFile file, DeviceUse use,
+                                           engine::EngineOptions options);
+
+}  // namespace puna::service
