@@ -117,8 +117,7 @@ Task<Result<formats::ModelFile>> open_parts(std::string name, Json options) {
   }
   formats::ModelFolder folder;
   folder.path = name;
-  folder.open = [parts,
-                 name](const std::string& path) -> Result<std::unique_ptr<io::ByteSource>> {
+  folder.open = [parts, name](const std::string& path) -> Result<std::unique_ptr<io::ByteSource>> {
     const auto found = parts.find(path.substr(name.size() + 1));
     if (found == parts.end())
       return fail(ErrorCode::kNotFound, fmt::format("The file \"{}\" does not exist.", path));
@@ -133,8 +132,8 @@ Result<engine::EngineOptions> engine_options(const Json& options, uint32_t reque
   out.turn_ms = kTurnMs;
   out.give_way = give_way;
   out.hooks.cancel = &g_cancel[request];
-  out.hooks.on_progress = [request, last = base::Timer(), told = false](
-                              uint64_t done, uint64_t total) mutable {
+  out.hooks.on_progress = [request, last = base::Timer(), told = false](uint64_t done,
+                                                                        uint64_t total) mutable {
     if (told && done < total && last.ms() < kProgressMs) return;
     told = true;
     last = {};
@@ -188,8 +187,8 @@ Task<Result<service::DeviceUse>> open_device(Json options) {
   const Json* facts = gpu->find("facts");
   PUNA_CO_TRY(gpu::DeviceInfo info, gpu::web::parse_info(facts == nullptr ? Json() : *facts));
   use.name = info.name;
-  PUNA_CO_TRY(use.device, co_await gpu::web::open(static_cast<uint32_t>(handle), std::move(info),
-                                                  baseline));
+  PUNA_CO_TRY(use.device,
+              co_await gpu::web::open(static_cast<uint32_t>(handle), std::move(info), baseline));
   co_return use;
 }
 
@@ -245,12 +244,11 @@ template <class Stream>
 Task<Result<std::optional<Json>>> complete(uint32_t request, service::LoadedModel& loaded,
                                            api::openai::Completion completion, Stream stream) {
   completion.request.cancel = &g_cancel[request];
-  PUNA_CO_TRY(const service::Reply reply,
-              co_await service::respond(loaded, completion.request,
-                                        [&](const service::Event& event) {
-                                          if (auto chunk = stream.next(event))
-                                            tell(request, *chunk);
-                                        }));
+  PUNA_CO_TRY(
+      const service::Reply reply,
+      co_await service::respond(loaded, completion.request, [&](const service::Event& event) {
+        if (auto chunk = stream.next(event)) tell(request, *chunk);
+      }));
   co_return stream.last(reply);
 }
 
@@ -265,7 +263,8 @@ Task<Result<std::optional<Json>>> chat(uint32_t request, Json body) {
 Task<Result<std::optional<Json>>> text(uint32_t request, Json body) {
   PUNA_CO_TRY(service::LoadedModel * loaded, model());
   PUNA_CO_TRY(api::openai::Completion completion, api::openai::parse_completion(body));
-  api::openai::TextStream stream(head_of(*loaded, completion.model, "cmpl"));
+  api::openai::TextStream stream(head_of(*loaded, completion.model, "cmpl"),
+                                 completion.return_tokens);
   co_return co_await complete(request, *loaded, std::move(completion), std::move(stream));
 }
 
@@ -294,8 +293,8 @@ Task<Result<std::optional<Json>>> embed(uint32_t, Json body) {
   Json out = Json::object();
   out.set("object", "list").set("data", std::move(data));
   out.set("model", input.model.empty() ? loaded->name : input.model);
-  co_return out.set("usage", Json::object().set("prompt_tokens", n_tokens).set("total_tokens",
-                                                                               n_tokens));
+  co_return out.set("usage",
+                    Json::object().set("prompt_tokens", n_tokens).set("total_tokens", n_tokens));
 }
 
 // {text, special}
@@ -363,8 +362,7 @@ Task<Result<std::optional<Json>>> bench(uint32_t, Json body) {
   if (phase == "prefill") {
     PUNA_CO_TRY(co_await engine.bench_prefill(n));
   } else {
-    PUNA_CO_TRY(
-        co_await engine.bench_decode(n, {.temperature = 0}, engine::ChooseOn::kDevice));
+    PUNA_CO_TRY(co_await engine.bench_decode(n, {.temperature = 0}, engine::ChooseOn::kDevice));
   }
   const double ms = timer.ms();
   PUNA_CO_TRY(engine.rewind(0, from));
@@ -381,9 +379,9 @@ struct Operation {
   Task<Result<std::optional<Json>>> (*run)(uint32_t request, Json body);
 };
 constexpr Operation kOperations[] = {
-    {"bench", bench},     {"chat", chat},     {"complete", text}, {"detokenize", detokenize},
-    {"embed", embed},     {"load", load},     {"logits", logits}, {"memory", memory},
-    {"tokenize", tokenize}};
+    {"bench", bench},           {"chat", chat},     {"complete", text},
+    {"detokenize", detokenize}, {"embed", embed},   {"load", load},
+    {"logits", logits},         {"memory", memory}, {"tokenize", tokenize}};
 
 Task<Result<std::optional<Json>>> refuse(std::string why) {
   co_return fail(ErrorCode::kInvalidArgument, std::move(why));

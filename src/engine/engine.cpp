@@ -352,8 +352,8 @@ Task<Result<GenerateStats>> Engine::generate(uint32_t sequence, std::vector<int3
     co_return stats;
   }
   BatchRow row{sequence, {}, std::move(options.sampling)};
-  PUNA_CO_TRY(row.tokens, co_await prefill_all_but_last(sequence, std::move(prompt), true,
-                                                        options.cancel));
+  PUNA_CO_TRY(row.tokens,
+              co_await prefill_all_but_last(sequence, std::move(prompt), true, options.cancel));
   if (is_set(options.cancel)) {
     stats.prompt_ms = timer.ms();
     stats.stop = StopReason::kCancelled;

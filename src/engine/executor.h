@@ -83,7 +83,7 @@ class Executor {
 struct CpuOptions {
   kernels::Numerics numerics = kernels::Numerics::kFast;
   bool lock_memory = false;  // weights are kept from being swapped out
-  GiveWay give_way;          // between the steps of a decode; null: nothing else runs on this thread
+  GiveWay give_way;  // between the steps of a decode; null: nothing else runs on this thread
 };
 base::Task<base::Result<std::unique_ptr<Executor>>> load_cpu(
     const formats::ModelFile& file, plan::Graph graph, plan::CacheConfig cache, CpuOptions options,

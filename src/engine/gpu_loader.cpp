@@ -50,9 +50,8 @@ class StagingRing {
   Task<Result<size_t>> next() {
     const size_t i = turn_++ % kStagingPieces;
     if (slots_[i].submit) {
-      PUNA_CO_TRY(co_await base::await_callback<Result<void>>([&](gpu::WaitDone done) {
-        device_.when_done(*slots_[i].submit, std::move(done));
-      }));
+      PUNA_CO_TRY(co_await base::await_callback<Result<void>>(
+          [&](gpu::WaitDone done) { device_.when_done(*slots_[i].submit, std::move(done)); }));
     }
     slots_[i].submit.reset();
     co_return i;

@@ -71,8 +71,8 @@ Task<Result<DeviceInfo>> probe(Device& device) {
               device.create_buffer(sizeof(words), BufferUse::kReadback, "probe answer"));
   PUNA_CO_TRY(device.write_buffer(buffer, 0, std::as_bytes(std::span(words))));
   CommandList list;
-  const bool subgroups = info.subgroups && co_await add_probe(device, "subgroup probe",
-                                                              kSubgroupProbe, buffer, list);
+  const bool subgroups =
+      info.subgroups && co_await add_probe(device, "subgroup probe", kSubgroupProbe, buffer, list);
   const bool dot = co_await add_probe(device, "dot4 probe", kDotProbe, buffer, list);
   list.copy(buffer, 0, answer, 0, sizeof(words));
   PUNA_CO_TRY(device.submit(list));

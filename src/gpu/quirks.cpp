@@ -43,6 +43,19 @@ constexpr Quirk kQuirks[] = {
               info.subgroup_max = std::max(info.subgroup_max, 64u);
             },
     },
+    {
+        .name = "swiftshader-compiles-slowly",
+        .when = "the adapter SwiftShader",
+        .why = "Kernels with many barriers and variables, such as attention over tiles, take "
+               "minutes and gigabytes to compile.",
+        .link = "https://github.com/google/swiftshader",
+        .applies =
+            [](const DeviceInfo& info) {
+              return info.type == AdapterType::kSoftware &&
+                     info.name.find("swiftshader") != std::string::npos;
+            },
+        .apply = [](DeviceInfo& info) { info.slow_compiler = true; },
+    },
 };
 
 }  // namespace

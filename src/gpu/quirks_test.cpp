@@ -19,6 +19,12 @@ TEST_CASE("a quirk changes only the devices it names") {
   info.backend = "metal";
   CHECK(apply_quirks(info) == std::vector<std::string_view>{"metal-has-no-dot4"});
   CHECK_FALSE(info.dot4);
+  info.vendor = info.backend = "";
+  info.name = "google swiftshader";
+  CHECK(apply_quirks(info).empty());
+  info.type = AdapterType::kSoftware;
+  CHECK(apply_quirks(info) == std::vector<std::string_view>{"swiftshader-compiles-slowly"});
+  CHECK(info.slow_compiler);
 }
 
 TEST_CASE("every quirk says what, when, why and where it is known from") {

@@ -82,8 +82,7 @@ Result<Prompt> prompt_of(const LoadedModel& model, const Request& request) {
 // Turns ids into events: text up to the first stop string, and what it means.
 class Listener {
  public:
-  Listener(const LoadedModel& model, const Request& request, const Prompt& prompt,
-           OnEvent on_event)
+  Listener(const LoadedModel& model, const Request& request, const Prompt& prompt, OnEvent on_event)
       : tokenizer_(model.tokenizer.get()),
         style_(prompt.style),
         filter_(request.stop),

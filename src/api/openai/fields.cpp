@@ -21,9 +21,9 @@ std::unexpected<base::Error> refuse_field(std::string_view name, const Json& val
 
 Result<Fields> Fields::of(const Json& body) {
   if (body.is_object()) return Fields(body);
-  return base::fail(ErrorCode::kInvalidArgument,
-                    fmt::format("The request has to be a JSON object; it is of type {}.",
-                                body.type_name()));
+  return base::fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("The request has to be a JSON object; it is of type {}.", body.type_name()));
 }
 
 const Json* Fields::find(std::string_view name) {

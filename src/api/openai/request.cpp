@@ -222,6 +222,8 @@ Result<Completion> parse_completion(const Json& body) {
     return refuse_field("prompt", prompt == nullptr ? Json() : *prompt,
                         "a text or a list of token ids");
   }
+  PUNA_TRY(const auto tokens, fields.flag("return_tokens"));
+  out.return_tokens = tokens.value_or(false);
   PUNA_TRY(read_common(fields, out));
   fields.log_unknown();
   return out;

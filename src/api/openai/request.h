@@ -16,17 +16,19 @@ struct Completion {
   std::string model;           // as the client calls it; empty when not given
   bool stream = false;         // the answer comes in chunks
   bool include_usage = false;  // stream_options.include_usage
+  bool return_tokens = false;  // of text completions: chunks have the token ids
 };
 
 // {messages, model, temperature, top_p, top_k, min_p, seed, max_tokens | max_completion_tokens,
-//  stop, presence_penalty, frequency_penalty, repeat_penalty, repeat_last_n, logit_bias, ignore_eos,
-//  tools, tool_choice (auto, none), reasoning_effort, chat_template_kwargs.enable_thinking, stream,
-//  stream_options}.
+//  stop, presence_penalty, frequency_penalty, repeat_penalty, repeat_last_n, logit_bias,
+//  ignore_eos, tools, tool_choice (auto, none), reasoning_effort,
+//  chat_template_kwargs.enable_thinking, stream, stream_options}.
 // Without a seed one is drawn. Errors: kInvalidArgument naming the field and what stands there;
 // kUnsupported for fields whose effect Puna cannot give.
 base::Result<Completion> parse_chat(const base::Json& body);
 
-// The same with prompt, a text or token ids, in place of messages, tools and thinking.
+// The same with prompt, a text or token ids, in place of messages, tools and thinking, and
+// return_tokens.
 base::Result<Completion> parse_completion(const base::Json& body);
 
 // {input: a text, texts or token ids, model}: the texts or ids of each. Errors: as parse_chat.

@@ -119,8 +119,9 @@ TEST_CASE("what Puna cannot do is refused by name") {
     CHECK_MESSAGE(error.code == ErrorCode::kUnsupported, text);
     CHECK_MESSAGE(error.text().find(field) != std::string::npos, error.text());
   }
-  CHECK(chat_error(R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})").code ==
-        ErrorCode::kUnsupported);
+  CHECK(
+      chat_error(R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})").code ==
+      ErrorCode::kUnsupported);
 }
 
 TEST_CASE("tools are left out where none may be called") {
@@ -130,7 +131,8 @@ TEST_CASE("tools are left out where none may be called") {
 }
 
 TEST_CASE("a completion takes a text or token ids") {
-  const auto text = parse_completion(json(R"({"prompt": "Once", "max_tokens": 0, "temperature": 0})"));
+  const auto text =
+      parse_completion(json(R"({"prompt": "Once", "max_tokens": 0, "temperature": 0})"));
   REQUIRE(text.has_value());
   CHECK(text->request.prompt == "Once");
   CHECK(text->request.max_tokens == 0);

@@ -108,8 +108,11 @@ Json TextStream::chunk(std::string_view text) const {
 }
 
 std::optional<Json> TextStream::next(const Event& event) const {
-  if (event.text.empty()) return std::nullopt;
-  return chunk(event.text);
+  const bool token = tokens_ && event.token >= 0;
+  if (event.text.empty() && !token) return std::nullopt;
+  Json out = chunk(event.text);
+  if (tokens_) out.set("tokens", token ? Json::array().push(event.token) : Json::array());
+  return out;
 }
 
 Json TextStream::last(const Reply& reply) const {

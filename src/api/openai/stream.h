@@ -37,7 +37,8 @@ class ChatStream {
 
 class TextStream {
  public:
-  explicit TextStream(ChunkHead head) : head_(std::move(head)) {}
+  // `tokens`: each chunk also has its token ids.
+  TextStream(ChunkHead head, bool tokens) : head_(std::move(head)), tokens_(tokens) {}
 
   std::optional<base::Json> next(const service::Event& event) const;
   base::Json last(const service::Reply& reply) const;
@@ -46,6 +47,7 @@ class TextStream {
   base::Json chunk(std::string_view text) const;
 
   ChunkHead head_;
+  bool tokens_;
 };
 
 // {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details}

@@ -77,7 +77,7 @@ TEST_CASE("reasons to finish") {
 }
 
 TEST_CASE("chunks of a text completion") {
-  const TextStream stream({"cmpl-1", "tiny", 7});
+  const TextStream stream({"cmpl-1", "tiny", 7}, /*tokens=*/false);
   const auto chunk = stream.next({3, "Once"});
   REQUIRE(chunk.has_value());
   CHECK(*chunk->find("object") == Json("text_completion"));
@@ -85,4 +85,11 @@ TEST_CASE("chunks of a text completion") {
   const Json last = stream.last(reply_of(engine::StopReason::kEnd));
   CHECK(*last.find("choices")->items()[0].find("finish_reason") == Json("stop"));
   CHECK(last.find("usage") != nullptr);
+}
+
+TEST_CASE("chunks of a text completion have token ids where they are asked for") {
+  const TextStream stream({"cmpl-1", "tiny", 7}, /*tokens=*/true);
+  CHECK(*stream.next({3, ""})->find("tokens") == Json::array().push(3));
+  CHECK(stream.next({-1, "rest"})->find("tokens")->items().empty());
+  CHECK(!stream.next({-1, ""}).has_value());
 }

@@ -191,9 +191,8 @@ class WebDevice final : public Device {
     buffer->facts.reading = false;
     if (lost_) return read.done(fail_lost(lost_reason_));
     if (!error.empty()) {
-      return read.done(
-          fail(ErrorCode::kDevice,
-               fmt::format("Buffer \"{}\" cannot be read: {}", buffer->facts.label, error)));
+      return read.done(fail(ErrorCode::kDevice, fmt::format("Buffer \"{}\" cannot be read: {}",
+                                                            buffer->facts.label, error)));
     }
     puna_gpu_take(handle_, read.buffer.value, static_cast<double>(read.offset), read.out.data(),
                   read.out.size());

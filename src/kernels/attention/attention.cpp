@@ -322,7 +322,7 @@ base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
                                   "device's workgroup memory ({} bytes).",
                                   args.label, args.kv.head_dim, device.limits.max_workgroup_bytes));
   }
-  tuning.prefill = tiles.front();
+  tuning.prefill = device.slow_compiler ? tiles.back() : tiles.front();
   tuning.matrix = matrix_tuning(device, args);
   if (args.profile != nullptr) {
     if (const KnobValues* values = args.profile->find(attention_key(args)))

@@ -1,0 +1,90 @@
+// The real engine in a page: tiny models against the logits that transformers computed, on the CPU and on the page's GPU adapter.
+// PUNA_GOLDENS names a further folder of models; PUNA_GOLDENS_GPU=all runs all of them on the GPU too, not only the first ones.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import test, { after, before } from 'node:test';
+import { outcome, startBrowser } from './harness.mjs';
+
+const root = path.resolve('../..');
+const folders = [path.join(root, 'tests/goldens'), ...(process.env.PUNA_GOLDENS ? [process.env.PUNA_GOLDENS] : [])];
+const goldens = folders.flatMap((folder) =>
+  fs
+    .readdirSync(folder)
+    .filter((name) => name.endsWith('.gguf'))
+    .sort()
+    .map((file) => readGolden(folder, file.slice(0, -5))),
+);
+const kFirstOnGpu = ['llama-q4_0'];
+let run;
+
+before(async () => {
+  run = await startBrowser({ folders: { '/dist/': path.resolve('dist') } });
+  for (const { name, file } of goldens) run.server.files.set(`/${name}.gguf`, { bytes: fs.readFileSync(file), etag: null });
+});
+after(() => run?.stop());
+
+function readGolden(folder, name) {
+  const json = JSON.parse(fs.readFileSync(path.join(folder, `${name}.json`)));
+  return { name, file: path.join(folder, `${name}.gguf`), json, logits: path.join(folder, `${name}.npy`) };
+}
+
+// The float32 values of a .npy file of version 1.
+function readNpy(file) {
+  const bytes = fs.readFileSync(file);
+  return new Float32Array(bytes.buffer.slice(bytes.byteOffset + 10 + bytes.readUInt16LE(8), bytes.byteOffset + bytes.length));
+}
+
+function nmse(got, want) {
+  assert.equal(got.length, want.length);
+  let error = 0;
+  let power = 0;
+  for (let i = 0; i < want.length; ++i) {
+    error += (got[i] - want[i]) ** 2;
+    power += want[i] ** 2;
+  }
+  return error / power;
+}
+
+// Values cross from the page as base64: lists of numbers take minutes.
+const floats = (base64) => new Float32Array(Uint8Array.from(Buffer.from(base64, 'base64')).buffer);
+const encode = `const base64 = (floats) => { let text = ''; for (const b of new Uint8Array(floats.buffer)) text += String.fromCharCode(b); return btoa(text); };`;
+
+for (const device of ['cpu', 'gpu']) {
+  for (const golden of goldens) {
+    if (device === 'gpu' && process.env.PUNA_GOLDENS_GPU !== 'all' && !kFirstOnGpu.includes(golden.name)) continue;
+    test(`${golden.name} on the ${device}`, async (t) => {
+      const { json } = golden;
+      const { context, page } = await run.open();
+      page.setDefaultTimeout(0);
+      const answer = await outcome(
+        page,
+        `${encode} const engine = await Puna.load('/${golden.name}.gguf', { device: '${device}', numerics: 'exact', kvType: 'f32' });
+         if (arg.kind === 'embedding') {
+           const { data } = await engine.embed({ input: arg.tokens });
+           return { type: engine.info.device.type, values: base64(new Float32Array(data[0].embedding)) };
+         }
+         const logits = base64(await engine.logits(arg.tokens));
+         let last;
+         const text = [];
+         for await (const chunk of engine.complete({ prompt: arg.tokens, max_tokens: arg.greedy.length, temperature: 0, ignore_eos: true, return_tokens: true })) {
+           last = chunk;
+           text.push(...(chunk.tokens ?? []));
+         }
+         return { type: engine.info.device.type, values: logits, text, used: last.usage.completion_tokens, why: engine.info.device.why };`,
+        { tokens: json.tokens, greedy: json.greedy, kind: json.kind },
+      );
+      assert.equal(answer.message, undefined);
+      assert.equal(answer.type, device);
+      const error = nmse(floats(answer.values), readNpy(golden.logits));
+      t.diagnostic(`NMSE ${error.toExponential(1)} ${answer.why ?? ''}`);
+      assert.ok(error <= (json.weights === 'f16' ? 1e-4 : 1e-6), `NMSE ${error}`);
+      if (json.kind !== 'embedding') {
+        assert.equal(answer.used, json.greedy.length);
+        const certain = json.greedy_margin > 0 ? json.greedy.length : 0;
+        assert.deepEqual(answer.text.slice(0, certain), json.greedy.slice(0, certain));
+      }
+      await context.close();
+    });
+  }
+}
