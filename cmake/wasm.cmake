@@ -14,6 +14,12 @@ endif()
 add_compile_options(-msimd128 -fno-exceptions)
 add_link_options(-msimd128 -fno-exceptions -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sSTACK_SIZE=1MB)
 
+# Pages that are cross-origin isolated may have threads; browsers that give them have relaxed SIMD, or take the other build.
+if(PUNA_WASM_THREADS)
+  add_compile_options(-pthread -mrelaxed-simd)
+  add_link_options(-pthread)
+endif()
+
 # Programs for Node read files of the machine.
 add_library(puna_node INTERFACE)
 target_link_options(puna_node INTERFACE -sNODERAWFS=1 -sENVIRONMENT=node -sEXIT_RUNTIME=1 --profiling-funcs)

@@ -31,7 +31,6 @@ void puna_page_answer_bytes(uint32_t request, const void* bytes, size_t n);
 // Answers puna_page_resume from the event loop.
 void puna_page_later(uint32_t resume);
 void puna_page_log(int level, const char* text, size_t bytes);
-double puna_page_heap_bytes();
 }
 
 namespace puna::page {
@@ -88,8 +87,7 @@ Json memory_json(const engine::Engine& engine) {
   const plan::MemoryUse use = engine.memory();
   Json out = Json::object();
   out.set("weights_bytes", use.weights).set("kv_bytes", use.kv).set("arena_bytes", use.arena);
-  out.set("staging_bytes", use.staging).set("heap_bytes", puna_page_heap_bytes());
-  return out;
+  return out.set("staging_bytes", use.staging);
 }
 
 // --- loading
@@ -367,11 +365,6 @@ Task<Result<std::optional<Json>>> bench(uint32_t, Json body) {
   const double ms = timer.ms();
   PUNA_CO_TRY(engine.rewind(0, from));
   co_return Json::object().set("ms", ms);
-}
-
-Task<Result<std::optional<Json>>> memory(uint32_t, Json) {
-  PUNA_CO_TRY(const service::LoadedModel* loaded, model());
-  co_return memory_json(*loaded->engine);
 }
 
 struct Operation {

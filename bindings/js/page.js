@@ -41,5 +41,4 @@ addToLibrary({
   puna_page_later__deps: ['puna_page_resume'],
   puna_page_log: (level, text, bytes) => Module.page.log(level, UTF8ToString(text, bytes)),
   puna_page_log__deps: ['$UTF8ToString'],
-  puna_page_heap_bytes: () => HEAPU8.length,
 });

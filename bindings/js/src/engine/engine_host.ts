@@ -12,7 +12,7 @@ import type {
 import type { EngineOptions, Host, LoadedModel, Memory } from '../worker/engine_api.js';
 import { findAdapter, type GpuFeatures, openGpu } from './gpu.js';
 import type { ModelFiles } from './model_files.js';
-import { type PageHooks, type PunaModule, startModule } from './wasm.js';
+import { type PageHooks, type PunaModule, startModule, usableThreads } from './wasm.js';
 
 // base::name(ErrorCode) where the package calls it otherwise.
 const codes: Record<string, ErrorCode> = { usage: 'invalid_argument', io: 'storage', device_lost: 'gpu_lost', cancelled: 'aborted' };
@@ -29,9 +29,22 @@ interface Place {
   gpu?: GpuFeatures;
 }
 
+export interface BenchOptions {
+  prompt?: number; // tokens; 0: no prefill
+  decode?: number;
+  depths?: number[];
+  repeats?: number;
+}
+
+function spread(values: number[]): { min: number; median: number; max: number } {
+  const sorted = values.sort((a, b) => a - b);
+  const n = sorted.length;
+  return { min: sorted[0]!, median: (sorted[(n - 1) >> 1]! + sorted[n >> 1]!) / 2, max: sorted[n - 1]! };
+}
+
 export class EngineHost implements Host {
   readonly lost: Promise<string>;
-  private module!: PunaModule;
+  private module: PunaModule | null = null; // from load() on: its kind depends on the device
   private model: ModelFiles | null = null;
   private device: GPUDevice | null = null;
   private tellLost!: (reason: string) => void;
@@ -41,14 +54,12 @@ export class EngineHost implements Host {
   private closed = false;
   private loaded: LoadedModel | null = null;
 
-  private constructor() {
+  private constructor(private readonly base: string) {
     this.lost = new Promise((resolve) => (this.tellLost = resolve));
   }
 
   static async create({ base }: { base: string }): Promise<EngineHost> {
-    const host = new EngineHost();
-    host.module = await startModule(base, host.hooks());
-    return host;
+    return new EngineHost(base);
   }
 
   async load(
@@ -65,7 +76,7 @@ export class EngineHost implements Host {
         const why = failed ? `${place.why}, after ${failed}` : place.why;
         const loaded = await this.loadAt(model, options, { ...place, why }, onProgress, signal);
         this.loaded = { ...loaded, load_ms: performance.now() - started };
-        return this.loaded;
+        return { ...this.loaded, memory: this.memory() };
       } catch (error) {
         this.releaseDevice();
         if (!(error instanceof PunaError) || !this.mayFallBack(error, options)) throw error;
@@ -100,22 +111,38 @@ export class EngineHost implements Host {
     return new Float32Array(((await this.ask('logits', { tokens })) as Uint8Array).buffer as ArrayBuffer);
   }
 
-  async bench(options: object): Promise<object> {
-    return (await this.ask('bench', options)) as object;
+  // As `puna bench`: prefill and decode speed behind each depth, over so many repeats after one that does not count.
+  async bench({ prompt = 512, decode = 128, depths = [0], repeats = 5 }: BenchOptions = {}): Promise<object> {
+    const results: object[] = [];
+    for (const depth of depths) {
+      for (const [phase, tokens] of [['prefill', prompt], ['decode', decode]] as const) {
+        const speeds: number[] = [];
+        for (let i = 0; tokens > 0 && i <= repeats; ++i) {
+          const { ms } = (await this.ask('bench', { phase, tokens, depth })) as { ms: number };
+          if (i > 0) speeds.push((tokens * 1000) / ms);
+        }
+        if (speeds.length > 0) results.push({ phase, tokens, depth, tokens_per_s: spread(speeds) });
+      }
+    }
+    return { ...this.info(), results, memory: this.memory() };
   }
 
   memory(): Memory {
-    if (!this.loaded) throw new PunaError('invalid_argument', 'No model is loaded.');
-    return this.loaded.memory;
+    return { ...this.info().memory, heap_bytes: this.module!.HEAPU8.length };
   }
 
   close(): void {
     if (this.closed) return;
     this.closed = true;
     for (const { reject } of this.pending.values()) reject(new PunaError('closed', 'The engine was closed.'));
-    if (this.pending.size === 0) this.module._puna_close();
+    if (this.pending.size === 0) this.module?._puna_close();
     this.pending.clear();
     this.releaseDevice();
+  }
+
+  private info(): LoadedModel {
+    if (this.loaded) return this.loaded;
+    throw new PunaError('invalid_argument', 'No model is loaded.');
   }
 
   private async places({ device = 'auto', gpuFeatures = 'all' }: EngineOptions): Promise<Place[]> {
@@ -145,7 +172,11 @@ export class EngineHost implements Host {
     onProgress: (doneBytes: number, totalBytes: number) => void,
     signal: AbortSignal,
   ): Promise<LoadedModel> {
-    const gpu = place.gpu ? await this.openDevice(place.gpu) : null;
+    // One module for one place: what a failed load leaves behind goes with it.
+    const threads = place.gpu ? 1 : usableThreads(options.threads);
+    const module = await startModule(this.base, this.hooks(), threads);
+    this.module = module;
+    const gpu = place.gpu ? await this.openDevice(module, place.gpu) : null;
     const body = {
       name: model.name,
       parts: model.parts.map(({ path, size, sync }) => ({ path, size, at_once: sync ?? false })),
@@ -154,7 +185,7 @@ export class EngineHost implements Host {
       numerics: options.numerics,
       kv_type: options.kvType,
       context: options.context,
-      threads: options.threads,
+      threads,
     };
     const progress = (json: unknown) => {
       const { done, total } = json as { done: number; total: number };
@@ -163,7 +194,7 @@ export class EngineHost implements Host {
     return (await this.ask('load', body, progress, signal)) as LoadedModel;
   }
 
-  private async openDevice(features: GpuFeatures) {
+  private async openDevice(module: PunaModule, features: GpuFeatures) {
     const found = await findAdapter(); // an adapter gives one device
     if (typeof found === 'string') throw new PunaError('device', `The GPU is no longer there: ${found}.`);
     const { device, facts } = await openGpu(found, features);
@@ -171,7 +202,7 @@ export class EngineHost implements Host {
     void device.lost.then((info) => {
       if (this.device === device) this.tellLost(info.message || info.reason);
     });
-    return { handle: this.module.PunaGpu.add(device), facts, baseline: features === 'baseline' };
+    return { handle: module.PunaGpu.add(device), facts, baseline: features === 'baseline' };
   }
 
   private releaseDevice(): void {
@@ -188,23 +219,23 @@ export class EngineHost implements Host {
     try {
       await orAborted(before, signal);
       if (this.closed) throw new PunaError('closed', 'The engine was closed.');
-      return await this.send(operation, body, onEvent, signal);
+      if (!this.module) throw new PunaError('invalid_argument', 'No model is loaded.');
+      return await this.send(this.module, operation, body, onEvent, signal);
     } finally {
       // One that was given up while it waited ends no earlier than those before it.
       void before.then(end, end);
     }
   }
 
-  private async send(operation: string, body: unknown, onEvent: (json: unknown) => void, signal?: AbortSignal): Promise<unknown> {
+  private async send(module: PunaModule, operation: string, body: unknown, onEvent: (json: unknown) => void, signal?: AbortSignal): Promise<unknown> {
     throwIfAborted(signal);
     const request = ++this.lastRequest;
-    const cancel = () => this.module._puna_cancel(request);
+    const cancel = () => module._puna_cancel(request);
     signal?.addEventListener('abort', cancel);
     try {
       const answer = await new Promise((resolve, reject) => {
         this.pending.set(request, { onEvent, resolve, reject });
-        const { stringToNewUTF8 } = this.module;
-        this.module._puna_send(request, stringToNewUTF8(operation), stringToNewUTF8(JSON.stringify(body)));
+        module._puna_send(request, module.stringToNewUTF8(operation), module.stringToNewUTF8(JSON.stringify(body)));
       });
       throwIfAborted(signal);
       return answer;

@@ -13,6 +13,7 @@ export interface PageHooks {
 
 export interface PunaModule {
   PunaGpu: { add(device: GPUDevice): number };
+  HEAPU8: Uint8Array; // all of its memory
   stringToNewUTF8(text: string): number;
   _puna_init(): void;
   _puna_send(request: number, operation: number, json: number): void;
@@ -20,12 +21,26 @@ export interface PunaModule {
   _puna_close(): void;
 }
 
-type Factory = (options: { page: PageHooks; locateFile: (file: string) => string }) => Promise<PunaModule>;
+type Factory = (options: { page: PageHooks; threads: number; locateFile: (file: string) => string }) => Promise<PunaModule>;
 
-// `base`: URL of the folder with puna.js and puna.wasm.
-export async function startModule(base: string, page: PageHooks): Promise<PunaModule> {
-  const { default: create } = (await import(new URL('puna.js', base).href)) as { default: Factory };
-  const module = await create({ page, locateFile: (file) => new URL(file, base).href });
+// A function with one relaxed SIMD instruction, f32x4.relaxed_madd, for WebAssembly.validate().
+const relaxedSimd = new Uint8Array([
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 8, 1, 96, 3, 123, 123, 123, 1, 123, 3, 2, 1, 0, 10, 13, 1, 11, 0, 32, 0, 32, 1, 32, 2, 253, 133, 2, 11,
+]);
+
+// How many threads the engine may have here: more than one only where the page is cross-origin isolated. Hardware threads come in pairs
+// on most machines with more than two, and the kernels keep a core busy with one.
+export function usableThreads(asked?: number): number {
+  if (!globalThis.crossOriginIsolated || !WebAssembly.validate(relaxedSimd)) return 1;
+  const hardware = navigator.hardwareConcurrency || 1;
+  return Math.min(asked ?? (hardware > 2 ? hardware >> 1 : hardware), hardware, 16);
+}
+
+// `base`: URL of the folder with puna.js and puna.wasm, and puna-mt.js and puna-mt.wasm for more than one thread.
+export async function startModule(base: string, page: PageHooks, threads: number): Promise<PunaModule> {
+  const name = threads > 1 ? 'puna-mt.js' : 'puna.js';
+  const { default: create } = (await import(new URL(name, base).href)) as { default: Factory };
+  const module = await create({ page, threads: threads - 1, locateFile: (file) => new URL(file, base).href });
   module._puna_init();
   return module;
 }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import test, { after, before } from 'node:test';
+import { bundle, copyEngine } from '../../build.mjs';
 import { outcome, startBrowser } from './harness.mjs';
 
 const root = path.resolve('../..');
@@ -16,10 +17,16 @@ const goldens = folders.flatMap((folder) =>
     .map((file) => readGolden(folder, file.slice(0, -5))),
 );
 const kFirstOnGpu = ['llama-q4_0'];
+const engine = path.join(root, 'build/wasm/bindings/js');
+const skip = fs.existsSync(path.join(engine, 'puna.wasm')) ? false : 'SKIPPED: there is no puna.wasm; build it with "cmake --build --preset wasm --target puna_page"';
 let run;
 
 before(async () => {
-  run = await startBrowser({ folders: { '/dist/': path.resolve('dist') } });
+  if (skip) return;
+  const dist = path.resolve('build/test/real');
+  await bundle(dist);
+  copyEngine(engine, dist);
+  run = await startBrowser({ folders: { '/dist/': dist } });
   for (const { name, file } of goldens) run.server.files.set(`/${name}.gguf`, { bytes: fs.readFileSync(file), etag: null });
 });
 after(() => run?.stop());
@@ -53,7 +60,7 @@ const encode = `const base64 = (floats) => { let text = ''; for (const b of new 
 for (const device of ['cpu', 'gpu']) {
   for (const golden of goldens) {
     if (device === 'gpu' && process.env.PUNA_GOLDENS_GPU !== 'all' && !kFirstOnGpu.includes(golden.name)) continue;
-    test(`${golden.name} on the ${device}`, async (t) => {
+    test(`${golden.name} on the ${device}`, { skip }, async (t) => {
       const { json } = golden;
       const { context, page } = await run.open();
       page.setDefaultTimeout(0);
