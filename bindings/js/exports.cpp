@@ -14,6 +14,7 @@
 #include "api/openai/stream.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/device_check.h"
 #include "formats/folder.h"
 #include "formats/open.h"
 #include "gpu/web/web_device.h"
@@ -171,8 +172,8 @@ Result<engine::EngineOptions> engine_options(const Json& options, uint32_t reque
   return out;
 }
 
-// {gpu: {handle, facts, baseline}} or no gpu: the CPU, because of `why`.
-Task<Result<service::DeviceUse>> open_device(Json options) {
+// {gpu: {handle, facts, baseline, check}} or no gpu: the CPU, because of `why`.
+Task<Result<service::DeviceUse>> open_device(Json options, kernels::Numerics numerics) {
   service::DeviceUse use;
   PUNA_CO_TRY(use.why, options.get_string("why"));
   const Json* gpu = options.find("gpu");
@@ -221,7 +222,7 @@ Task<Result<std::optional<Json>>> load(uint32_t request, Json options) {
   PUNA_CO_TRY(formats::ModelFile file, co_await open_parts(name, options));
   PUNA_CO_TRY(const models::Config config, models::read_config(file));
   engine.embeddings = !config.causal || config.pooling.has_value();
-  PUNA_CO_TRY(service::DeviceUse use, co_await open_device(options));
+  PUNA_CO_TRY(service::DeviceUse use, co_await open_device(options, engine.numerics));
   const std::string why = use.why;
   PUNA_CO_TRY(g_model,
               co_await service::load(name, std::move(file), std::move(use), std::move(engine)));

@@ -32,10 +32,10 @@ async function load(source: ModelSource, options: LoadOptions = {}): Promise<Eng
   checkOptions(options);
   const { onProgress = () => undefined, signal, onState = () => undefined, share = false, persist = true, assets } = options;
   throwIfAborted(signal);
-  const { device, gpuFeatures, numerics, kvType, context, threads, connections } = options;
+  const { device, gpuFeatures, numerics, kvType, context, threads, selfTest, connections } = options;
   const params: LoadParams = {
     source: await toSourceSpec(source, document.baseURI),
-    options: { device, gpuFeatures, numerics, kvType, context, threads },
+    options: { device, gpuFeatures, numerics, kvType, context, threads, selfTest },
     storage: options.storage ?? 'auto',
     keep: options.keep ?? false,
     connections,

@@ -176,7 +176,7 @@ export class EngineHost implements Host {
     const threads = place.gpu ? 1 : usableThreads(options.threads);
     const module = await startModule(this.base, this.hooks(), threads);
     this.module = module;
-    const gpu = place.gpu ? await this.openDevice(module, place.gpu) : null;
+    const gpu = place.gpu ? await this.openDevice(module, place.gpu, options.selfTest) : null;
     const body = {
       name: model.name,
       parts: model.parts.map(({ path, size, sync }) => ({ path, size, at_once: sync ?? false })),
@@ -194,7 +194,7 @@ export class EngineHost implements Host {
     return (await this.ask('load', body, progress, signal)) as LoadedModel;
   }
 
-  private async openDevice(module: PunaModule, features: GpuFeatures) {
+  private async openDevice(module: PunaModule, features: GpuFeatures, selfTest: boolean | undefined) {
     const found = await findAdapter(); // an adapter gives one device
     if (typeof found === 'string') throw new PunaError('device', `The GPU is no longer there: ${found}.`);
     const { device, facts } = await openGpu(found, features);
@@ -202,7 +202,7 @@ export class EngineHost implements Host {
     void device.lost.then((info) => {
       if (this.device === device) this.tellLost(info.message || info.reason);
     });
-    return { handle: module.PunaGpu.add(device), facts, baseline: features === 'baseline' };
+    return { handle: module.PunaGpu.add(device), facts, baseline: features === 'baseline', check: selfTest ?? !found.software };
   }
 
   private releaseDevice(): void {

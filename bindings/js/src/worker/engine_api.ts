@@ -16,6 +16,7 @@ export interface EngineOptions {
   kvType?: 'f32' | 'f16' | 'q8_0' | 'q4_0';
   context?: number;
   threads?: number;
+  selfTest?: boolean; // whether the GPU is checked against the CPU first; real GPUs are unless set
 }
 
 export interface Memory {
