@@ -1,25 +1,17 @@
-// The package with the real engine and tiny models, on the CPU device: same logits and text as the native program, broken files,
-// and a page that opens offline. PUNA_DEVICE=gpu takes the browser's GPU instead.
+// The package with the real engine and a tiny model: broken files, and the example page, which opens offline.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import test, { after, before, beforeEach } from 'node:test';
-import { bundle, copyEngine } from '../../build.mjs';
 import { outcome, startBrowser } from '../browser/harness.mjs';
+import { buildReal } from './real.mjs';
 
 const root = process.cwd(); // bindings/js
 const goldens = path.join(root, '../../tests/goldens');
-const dist = path.join(root, 'build/test/dist');
-const device = process.env.PUNA_DEVICE ?? 'cpu';
-// DESIGN.md: exact numerics against the reference, by the weights' type.
-const limits = { f16: 1e-4, bf16: 1e-4 };
 let run;
 
 before(async () => {
-  fs.mkdirSync(dist, { recursive: true });
-  await bundle(dist);
-  const copied = copyEngine(process.env.PUNA_ENGINE ?? path.join(root, '../../build/wasm/bindings/js'), dist);
-  assert.ok(copied.includes('puna.wasm'), 'puna.wasm is built');
+  const dist = await buildReal();
   const page = path.join(root, '../../examples/page');
   run = await startBrowser({ folders: { '/dist/': dist, '/page/puna/': dist, '/page/service_worker.js': path.join(dist, 'service_worker.js'), '/page/': page } });
 });
@@ -29,54 +21,7 @@ beforeEach(() => {
   run.server.log.length = 0;
 });
 
-// The float32 numbers of a .npy file.
-function readNpy(file) {
-  const bytes = fs.readFileSync(file);
-  const start = 10 + bytes.readUInt16LE(8);
-  return new Float32Array(bytes.buffer.slice(bytes.byteOffset + start, bytes.byteOffset + bytes.length));
-}
-
-function nmse(found, wanted) {
-  let error = 0;
-  let power = 0;
-  for (let i = 0; i < wanted.length; ++i) {
-    error += (found[i] - wanted[i]) ** 2;
-    power += wanted[i] ** 2;
-  }
-  return error / power;
-}
-
-const names = fs.readdirSync(goldens).filter((name) => name.endsWith('.npy')).map((name) => name.slice(0, -4));
 const serve = (pathname, file) => run.server.files.set(pathname, { bytes: fs.readFileSync(file) });
-
-for (const name of names) {
-  test(`golden model ${name}: logits and greedy text`, async () => {
-    const folder = fs.existsSync(path.join(goldens, name));
-    if (folder) for (const file of fs.readdirSync(path.join(goldens, name))) serve(`/${name}/${file}`, path.join(goldens, name, file));
-    else serve(`/${name}.gguf`, path.join(goldens, `${name}.gguf`));
-    const about = JSON.parse(fs.readFileSync(path.join(goldens, `${name}.json`), 'utf8'));
-    const { context, page } = await run.open();
-    const found = await outcome(
-      page,
-      `const engine = await Puna.load(arg.source, { device: arg.device, numerics: 'exact', kvType: 'f32' });
-       const logits = [...await engine.logits(arg.tokens)];
-       const text = await engine.complete({ prompt: arg.tokens, temperature: 0, max_tokens: 8, ignore_eos: true }).completion();
-       const greedy = await engine.detokenize(arg.greedy.slice(0, 8));
-       await engine.close();
-       return { logits, greedy, text: text.choices[0].text, usage: text.usage, device: engine.info.device.type };`,
-      { source: folder ? `/${name}/` : `/${name}.gguf`, tokens: about.tokens, greedy: about.greedy, device },
-    );
-    assert.ok(found.logits, JSON.stringify(found));
-    const wanted = readNpy(path.join(goldens, `${name}.npy`));
-    assert.equal(found.logits.length, wanted.length);
-    const error = nmse(found.logits, wanted);
-    assert.ok(error <= (limits[name.split('-').at(-1)] ?? 1e-6), `NMSE ${error}`);
-    assert.equal(found.text, found.greedy.replace(/<\|\w+\|>/g, '')); // a text leaves markers out
-    assert.equal(found.usage.completion_tokens, 8);
-    assert.equal(found.device, device);
-    await context.close();
-  });
-}
 
 test('a cut, a damaged and a foreign file are refused with what is wrong, and leave nothing running', async () => {
   const bytes = fs.readFileSync(path.join(goldens, 'llama-q4_0.gguf'));
@@ -108,7 +53,7 @@ test('the example page loads a model, goes on with a text, stops, and opens offl
   const page = await context.newPage();
   await page.goto(`${run.server.origin}/page/`);
   const load = async () => {
-    await page.selectOption('#on', device);
+    await page.selectOption('#on', 'cpu');
     await page.fill('#address', '/llama.gguf');
     await page.click('#other button');
     await page.waitForFunction(() => !document.getElementById('chat').hidden || !document.getElementById('error').hidden);
@@ -120,6 +65,10 @@ test('the example page loads a model, goes on with a text, stops, and opens offl
   await page.keyboard.press('Enter');
   await page.waitForFunction(() => /tokens\/s/.test(document.getElementById('status').textContent));
   assert.match(await page.textContent('#status'), /weights .*heap/);
+  await page.click('#unload');
+  await page.setInputFiles('#file', path.join(goldens, 'llama-q4_k_m.gguf'));
+  await page.waitForFunction(() => !document.getElementById('chat').hidden);
+  assert.match(await page.textContent('#device'), /llama-q4_k_m\.gguf on/);
   await context.setOffline(true);
   await page.reload();
   await page.waitForSelector('#models li');
