@@ -1,6 +1,6 @@
 // Builds dist/: the three bundles, the types, and the engine's files beside them.
 //   node build.mjs [--engine DIR] [--no-types]
-// DIR holds puna.js and puna.wasm (and puna-mt.*, where built); ../../build/wasm/bindings/js unless given.
+// DIR holds puna.js and puna.wasm (and puna-mt.*, for threads); where not given, what the presets wasm and wasm-mt built is taken.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const root = path.dirname(fileURLToPath(import.meta.url));
-export const engineFiles = ['puna.js', 'puna.wasm', 'puna-mt.js', 'puna-mt.wasm'];
+const engineFiles = ['puna.js', 'puna.wasm', 'puna-mt.js', 'puna-mt.wasm'];
+export const engineFolders = ['wasm', 'wasm-mt'].map((preset) => path.join(root, '../../build', preset, 'bindings/js'));
 
 const common = { bundle: true, minify: true, target: 'es2022', legalComments: 'none', logLevel: 'warning', absWorkingDir: root };
 
@@ -23,11 +24,16 @@ export async function bundle(out, { plugins = [] } = {}) {
   ]);
 }
 
-// Copies the engine's files that are there; says which.
-export function copyEngine(from, out) {
-  const there = engineFiles.filter((file) => fs.existsSync(path.join(from, file)));
-  for (const file of there) fs.copyFileSync(path.join(from, file), path.join(out, file));
-  return there;
+// Copies the engine's files that are in these folders; says which.
+export function copyEngine(folders, out) {
+  const copied = [];
+  for (const file of engineFiles) {
+    const from = folders.map((folder) => path.join(folder, file)).find((each) => fs.existsSync(each));
+    if (!from) continue;
+    fs.copyFileSync(from, path.join(out, file));
+    copied.push(file);
+  }
+  return copied;
 }
 
 function writeNotices(out) {
@@ -39,15 +45,15 @@ function writeNotices(out) {
 async function main(args) {
   const out = path.join(root, 'dist');
   const at = args.indexOf('--engine');
-  const engine = at >= 0 ? path.resolve(args[at + 1]) : path.join(root, '../../build/wasm/bindings/js');
+  const folders = at >= 0 ? [path.resolve(args[at + 1])] : engineFolders;
   fs.rmSync(out, { recursive: true, force: true });
   fs.mkdirSync(out);
   await bundle(out);
   writeNotices(out);
   if (!args.includes('--no-types')) execFileSync(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc')], { cwd: root, stdio: 'inherit' });
-  const copied = copyEngine(engine, out);
+  const copied = copyEngine(folders, out);
   if (!copied.includes('puna.wasm')) {
-    console.error(`error: there is no puna.wasm in ${engine}; build it with "cmake --preset wasm && cmake --build --preset wasm --target puna_page", or pass --engine DIR`);
+    console.error(`error: there is no puna.wasm in ${folders.join(' or ')}; build it with "cmake --preset wasm && cmake --build --preset wasm --target puna_page", or pass --engine DIR`);
     process.exitCode = 1;
   }
 }

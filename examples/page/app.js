@@ -101,7 +101,7 @@ function startChat() {
   const { name, device, context, chat } = engine.info;
   messages = [];
   $('messages').replaceChildren();
-  $('device').textContent = `${name} on ${device.type === 'gpu' ? 'the GPU' : 'the CPU'} (${device.name}), ${context} tokens of context`;
+  $('device').textContent = `${name} on ${device.type === 'gpu' ? `the GPU (${device.name})` : device.name}, ${context} tokens of context`;
   $('device').title = device.why;
   $('prompt').placeholder = chat ? 'Ask something' : 'Begin a text; the model goes on';
   show('chat');

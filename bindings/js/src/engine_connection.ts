@@ -10,9 +10,11 @@ export interface WorkerOptions {
 
 export function startWorker({ assets }: WorkerOptions): RpcClient {
   if (typeof Worker === 'undefined') throw new PunaError('unsupported', 'There are no workers here; Puna runs in the pages of a browser.');
-  const options: globalThis.WorkerOptions = { type: 'module', name: 'puna' };
-  // Bundlers find the worker by this very expression.
-  const worker = assets === undefined ? new Worker(new URL('./worker.js', import.meta.url), options) : new Worker(workerAddress(assets), options);
+  // Bundlers find the worker by the first expression, word for word.
+  const worker =
+    assets === undefined
+      ? new Worker(new URL('./worker.js', import.meta.url), { type: 'module', name: 'puna' })
+      : new Worker(workerAddress(assets), { type: 'module', name: 'puna' });
   const client = new RpcClient(portOf(worker, () => worker.terminate()));
   worker.addEventListener('error', (event) => {
     event.preventDefault();

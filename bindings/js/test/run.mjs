@@ -1,5 +1,5 @@
-// Builds the tests and runs them: units in Node, then the browser's.
-//   node test/run.mjs [unit|browser] [--only TEXT]
+// Builds the tests and runs them: units in Node, the package in a browser with an engine of the tests, and with the real one.
+//   node test/run.mjs [unit] [browser] [model] [--only TEXT]
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -10,9 +10,10 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const out = path.join(root, 'build/test');
 const args = process.argv.slice(2);
 const only = args.includes('--only') ? ['--test-name-pattern', args[args.indexOf('--only') + 1]] : [];
-const parts = ['unit', 'browser'].filter((part) => args.includes(part) || !args.some((arg) => arg === 'unit' || arg === 'browser'));
+const all = ['unit', 'browser', 'model'];
+const parts = all.filter((part) => args.includes(part) || !args.some((arg) => all.includes(arg)));
 
-fs.rmSync(out, { recursive: true, force: true });
+for (const part of parts) fs.rmSync(path.join(out, part), { recursive: true, force: true });
 
 // Tests in TypeScript become scripts that Node runs.
 async function scripts(folder, part) {

@@ -12,15 +12,3 @@ export async function newSha256(): Promise<Sha256> {
   state.init();
   return { update: (bytes) => void state.update(bytes), digest: () => `sha256-${state.digest('hex')}` };
 }
-
-// The SHA-256 of a short text, in hexadecimal.
-export async function textSha256(text: string): Promise<string> {
-  const state = await createSHA256();
-  return state.init().update(text).digest('hex');
-}
-
-// "sha256-<hex>" of any of the usual spellings (sha256:<hex>, <hex>, upper case), or null.
-export function normalizeDigest(text: string): string | null {
-  const match = /^(?:sha256[-:])?([0-9a-f]{64})$/i.exec(text.trim());
-  return match ? `sha256-${match[1]!.toLowerCase()}` : null;
-}

@@ -14,6 +14,7 @@ export interface ServiceWorkerLink {
 }
 
 const kEngineFiles = ['worker.js', 'puna.js', 'puna.wasm'];
+const kThreadFiles = ['puna-mt.js', 'puna-mt.wasm'];
 
 // `script` is the address of the package's service_worker.js, copied to where its folder covers the page.
 export async function registerServiceWorker(script: string | URL, options: { scope?: string } = {}): Promise<ServiceWorkerLink> {
@@ -82,7 +83,7 @@ async function keepOffline(worker: ServiceWorker, more: readonly string[]): Prom
     if (initiatorType !== 'fetch' && initiatorType !== 'xmlhttprequest' && initiatorType !== 'beacon') urls.add(name);
   }
   const folder = [...urls].find((url) => url.endsWith('/worker.js')) ?? import.meta.url;
-  for (const file of kEngineFiles) urls.add(new URL(file, folder).href);
+  for (const file of crossOriginIsolated ? [...kEngineFiles, ...kThreadFiles] : kEngineFiles) urls.add(new URL(file, folder).href);
   const sameOrigin = [...urls].filter((url) => new URL(url).origin === location.origin);
   const { port1, port2 } = new MessageChannel();
   const done = new Promise<void>((resolve) => (port1.onmessage = () => resolve()));

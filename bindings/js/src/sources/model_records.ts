@@ -1,9 +1,8 @@
 // What is kept of each model: its name, where it came from, and its files. For finding it again offline, listing and deleting.
-import { textSha256 } from '../download/sha256.js';
 import { PunaError } from '../errors.js';
 import type { BlobStore, StoreKind } from '../storage/blob_store.js';
 import { downloadLock, withLock } from '../storage/locks.js';
-import { addressKey } from './remote_file.js';
+import { type AddressRecord, addressKey, textSha256 } from './keys.js';
 
 export interface PartRecord {
   path: string;
@@ -55,7 +54,7 @@ export async function listModels(stores: readonly BlobStore[]): Promise<StoredMo
   for (const store of stores) {
     const sizes = new Map((await store.list()).map(({ name, bytes }) => [name, bytes]));
     for (const record of await allModelRecords(store)) {
-      const names = await Promise.all(record.parts.map(storedName));
+      const names = await Promise.all(record.parts.map((part) => storedName(store, part)));
       const bytes = names.reduce((sum, name) => sum + (sizes.get(name) ?? 0), 0);
       const complete = record.parts.every(({ digest }) => digest !== null && sizes.has(digest)) && record.complete;
       const known = record.parts.every(({ size }) => size !== null);
@@ -73,17 +72,18 @@ export async function deleteModels(stores: readonly BlobStore[], nameOrId: strin
   for (const store of stores) {
     const records = await allModelRecords(store);
     const wanted = (record: ModelRecord) => [record.id, record.name, record.name.replace(/:latest$/, '')].includes(nameOrId);
-    const others = new Set(await Promise.all(records.filter((record) => !wanted(record)).flatMap(({ parts }) => parts.map(storedName))));
+    const name = (part: PartRecord) => storedName(store, part);
+    const others = new Set(await Promise.all(records.filter((record) => !wanted(record)).flatMap(({ parts }) => parts.map(name))));
     const sizes = new Map((await store.list()).map(({ name, bytes }) => [name, bytes]));
     for (const record of records.filter(wanted)) {
       found = true;
       for (const part of record.parts) {
-        const name = await storedName(part);
-        if (others.has(name)) continue;
-        await removeFile(store, name);
+        const file = await name(part);
+        if (others.has(file)) continue;
+        await removeFile(store, file);
         if (part.url !== null) await store.records.delete(await addressKey(part.url));
-        freed += sizes.get(name) ?? 0;
-        sizes.delete(name);
+        freed += sizes.get(file) ?? 0;
+        sizes.delete(file);
       }
       await store.records.delete(kPrefix + (await textSha256(record.id)));
     }
@@ -102,8 +102,10 @@ function removeFile(store: BlobStore, name: string): Promise<void> {
 }
 
 // Of a file in the store: its digest, or the key of its download.
-async function storedName(part: PartRecord): Promise<string> {
-  return part.digest ?? (part.url === null ? '' : addressKey(part.url));
+async function storedName(store: BlobStore, { digest, url }: PartRecord): Promise<string> {
+  if (digest !== null || url === null) return digest ?? '';
+  const key = await addressKey(url);
+  return ((await store.records.get(key)) as AddressRecord | null)?.digest ?? key;
 }
 
 function toRecord(value: unknown): ModelRecord | null {

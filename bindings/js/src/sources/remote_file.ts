@@ -1,9 +1,9 @@
 // One file of a server as a part of a model: from the store where it is there, else downloaded into it, once for all tabs.
 import { Download, type DownloadOptions } from '../download/download.js';
-import { textSha256 } from '../download/sha256.js';
 import type { ModelPart } from '../engine/model_files.js';
 import type { BlobReader, BlobStore } from '../storage/blob_store.js';
 import { downloadLock, isLocked, withLock } from '../storage/locks.js';
+import { type AddressRecord, addressKey } from './keys.js';
 import type { DownloadProgress } from './progress.js';
 
 export interface RemoteFile {
@@ -23,13 +23,6 @@ export interface OpenedFile {
   digest: Promise<string>; // once it is a blob of the store
   close(): void;
 }
-
-interface AddressRecord {
-  digest: string;
-}
-
-// The key of a download and of what is known of an address.
-export const addressKey = async (url: string): Promise<string> => `url-${await textSha256(url)}`;
 
 // Resolves when size is known and bytes can be read.
 export async function openRemoteFile(file: RemoteFile, options: RemoteOptions): Promise<OpenedFile> {

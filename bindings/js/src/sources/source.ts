@@ -1,6 +1,6 @@
 // What a model can be loaded from, as the caller gives it and as it crosses to the worker.
 import { PunaError } from '../errors.js';
-import { normalizeDigest } from '../download/sha256.js';
+import { normalizeDigest } from './digest.js';
 
 export interface UrlSource {
   url: string | URL; // of a GGUF file, or of a folder when it ends with "/"

@@ -1,9 +1,11 @@
 // What a page can ask of its worker: one model, loaded once. The names and arguments of the calls are in ../protocol.ts.
-import { PunaError } from '../errors.js';
+import { PunaError, toPunaError } from '../errors.js';
 import type { ModelFiles } from '../engine/model_files.js';
 import type { CallContext, Handlers } from '../rpc/server.js';
+import { deleteModels } from '../sources/model_records.js';
 import { openModel } from '../sources/open_model.js';
 import type { Progress } from '../sources/progress.js';
+import type { SourceSpec } from '../sources/source.js';
 import type { BlobStore } from '../storage/blob_store.js';
 import { openStore } from '../storage/open_store.js';
 import type { LoadParams } from '../protocol.js';
@@ -59,21 +61,38 @@ async function loadModel(
   { emit, signal }: CallContext,
   tell: (state: EngineState) => void,
 ): Promise<RecoveringEngine> {
-  const report = (progress: Progress) => void emit(progress);
+  let downloading = false; // the engine reads as the file comes, and is no further than that
+  const report = (progress: Progress) => {
+    if (progress.stage !== 'load') downloading = progress.source === 'network' && progress.doneBytes !== progress.totalBytes;
+    if (progress.stage !== 'load' || !downloading || progress.doneBytes === progress.totalBytes) void emit(progress);
+  };
   let store: Promise<BlobStore> | null = null;
   const open = (onProgress: (progress: Progress) => void, wanted: AbortSignal): Promise<ModelFiles> =>
     openModel(source, { openStore: () => (store ??= openStore(storage)), signal: wanted, onProgress, keep, connections });
   const again = () => open(() => undefined, new AbortController().signal);
+  let model: ModelFiles | null = null;
   const start = async () => {
-    const model = await open(report, signal);
+    model = await open(report, signal);
     const onProgress = (doneBytes: number, totalBytes: number) => report({ stage: 'load', source: 'storage', doneBytes, totalBytes, bytesPerSecond: null });
     return RecoveringEngine.load(createHost, model, again, options, onProgress, signal, tell);
   };
   try {
     return await start();
   } catch (error) {
+    const failure = toPunaError(error);
     // The file on the server became another one after the engine had read of it: what was stored is gone, so begin anew, once.
-    if (!(error instanceof PunaError) || error.code !== 'changed') throw error;
-    return start();
+    if (failure.code === 'changed') return start();
+    if (failure.code === 'corrupt' && store) {
+      await (model as ModelFiles | null)?.verified.catch(() => undefined); // nothing of it is written any more
+      await forget(source, await store);
+    }
+    throw failure;
+  }
+}
+
+// A damaged file of an address may have been put right when it is loaded again, unless its SHA-256 says that it is as it should be.
+async function forget(source: SourceSpec, store: BlobStore): Promise<void> {
+  if (source.kind === 'folder' || (source.kind === 'url' && source.digest === null)) {
+    await deleteModels([store], source.id).catch(() => undefined); // it may not have come as far as being stored
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { fileFacts, ifRange, parseContentRange, parseRetryAfter, sameFile } from '../../src/download/headers.js';
-import { normalizeDigest } from '../../src/download/sha256.js';
+import { normalizeDigest } from '../../src/sources/digest.js';
 
 test('Content-Range is read as RFC 9110 writes it, and nothing else', () => {
   assert.deepEqual(parseContentRange('bytes 0-99/1000'), { start: 0, end: 99, total: 1000 });

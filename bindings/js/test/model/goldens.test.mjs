@@ -1,39 +1,39 @@
-// The real engine in a page: tiny models against the logits that transformers computed, on the CPU and on the page's GPU adapter.
+// The real engine in a page: tiny models, files and folders, against the logits that transformers computed, on the CPU and on the page's
+// GPU adapter.
 // PUNA_GOLDENS names a further folder of models; PUNA_GOLDENS_GPU=all runs all of them on the GPU too, not only the first ones.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import test, { after, before } from 'node:test';
-import { bundle, copyEngine } from '../../build.mjs';
-import { outcome, startBrowser } from './harness.mjs';
+import { outcome, startBrowser } from '../browser/harness.mjs';
+import { buildReal } from './real.mjs';
 
 const root = path.resolve('../..');
 const folders = [path.join(root, 'tests/goldens'), ...(process.env.PUNA_GOLDENS ? [process.env.PUNA_GOLDENS] : [])];
 const goldens = folders.flatMap((folder) =>
   fs
     .readdirSync(folder)
-    .filter((name) => name.endsWith('.gguf'))
+    .filter((name) => name.endsWith('.npy'))
     .sort()
-    .map((file) => readGolden(folder, file.slice(0, -5))),
+    .map((file) => readGolden(folder, file.slice(0, -4))),
 );
+const kHalf = /f16$|f16_1$/; // weights of 16 bits
 const kFirstOnGpu = ['llama-q4_0'];
-const engine = path.join(root, 'build/wasm/bindings/js');
-const skip = fs.existsSync(path.join(engine, 'puna.wasm')) ? false : 'SKIPPED: there is no puna.wasm; build it with "cmake --build --preset wasm --target puna_page"';
 let run;
 
 before(async () => {
-  if (skip) return;
-  const dist = path.resolve('build/test/real');
-  await bundle(dist);
-  copyEngine(engine, dist);
-  run = await startBrowser({ folders: { '/dist/': dist } });
-  for (const { name, file } of goldens) run.server.files.set(`/${name}.gguf`, { bytes: fs.readFileSync(file), etag: null });
+  run = await startBrowser({ folders: { '/dist/': await buildReal() } });
+  for (const { files } of goldens) for (const [address, file] of files) run.server.files.set(address, { bytes: fs.readFileSync(file), etag: null });
 });
 after(() => run?.stop());
 
+// A model is a file or a folder.
 function readGolden(folder, name) {
   const json = JSON.parse(fs.readFileSync(path.join(folder, `${name}.json`)));
-  return { name, file: path.join(folder, `${name}.gguf`), json, logits: path.join(folder, `${name}.npy`) };
+  const at = path.join(folder, name);
+  const inside = fs.existsSync(at) ? fs.readdirSync(at).map((file) => [`/${name}/${file}`, path.join(at, file)]) : null;
+  const source = inside ? `/${name}/` : `/${name}.gguf`;
+  return { name, json, source, files: inside ?? [[source, `${at}.gguf`]], logits: `${at}.npy` };
 }
 
 // The float32 values of a .npy file of version 1.
@@ -60,13 +60,13 @@ const encode = `const base64 = (floats) => { let text = ''; for (const b of new 
 for (const device of ['cpu', 'gpu']) {
   for (const golden of goldens) {
     if (device === 'gpu' && process.env.PUNA_GOLDENS_GPU !== 'all' && !kFirstOnGpu.includes(golden.name)) continue;
-    test(`${golden.name} on the ${device}`, { skip }, async (t) => {
+    test(`${golden.name} on the ${device}`, async (t) => {
       const { json } = golden;
       const { context, page } = await run.open();
       page.setDefaultTimeout(0);
       const answer = await outcome(
         page,
-        `${encode} const engine = await Puna.load('/${golden.name}.gguf', { device: '${device}', numerics: 'exact', kvType: 'f32' });
+        `${encode} const engine = await Puna.load('${golden.source}', { device: '${device}', numerics: 'exact', kvType: 'f32' });
          if (arg.kind === 'embedding') {
            const { data } = await engine.embed({ input: arg.tokens });
            return { type: engine.info.device.type, values: base64(new Float32Array(data[0].embedding)) };
@@ -85,7 +85,7 @@ for (const device of ['cpu', 'gpu']) {
       assert.equal(answer.type, device);
       const error = nmse(floats(answer.values), readNpy(golden.logits));
       t.diagnostic(`NMSE ${error.toExponential(1)} ${answer.why ?? ''}`);
-      assert.ok(error <= (json.weights === 'f16' ? 1e-4 : 1e-6), `NMSE ${error}`);
+      assert.ok(error <= (kHalf.test(golden.name) ? 1e-4 : 1e-6), `NMSE ${error}`);
       if (json.kind !== 'embedding') {
         assert.equal(answer.used, json.greedy.length);
         const certain = json.greedy_margin > 0 ? json.greedy.length : 0;
