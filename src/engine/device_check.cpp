@@ -47,8 +47,8 @@ Task<Result<std::vector<float>>> logits_of(Executor& executor, uint32_t vocab) {
   PUNA_CO_TRY(executor.set_pages(0, pages));
   std::vector<float> out(size_t{kPromptTokens + 1} * vocab);
   const std::span<float> all = out;
-  PUNA_CO_TRY(co_await executor.run(step_of(0, kPromptTokens),
-                                    all.first(size_t{kPromptTokens} * vocab)));
+  PUNA_CO_TRY(
+      co_await executor.run(step_of(0, kPromptTokens), all.first(size_t{kPromptTokens} * vocab)));
   PUNA_CO_TRY(co_await executor.run(step_of(kPromptTokens, 1), all.last(vocab)));
   co_return out;
 }
@@ -71,9 +71,10 @@ Task<Result<void>> check_device(gpu::Device& device, kernels::Numerics numerics)
   const uint32_t vocab = graph.vocab;
 
   base::ThreadPool pool(1);
+  CpuOptions exact;
+  exact.numerics = kernels::Numerics::kExact;
   PUNA_CO_TRY(auto cpu, co_await load_cpu(file, plan::fuse(graph),
-                                          cache_of(kernels::Numerics::kExact),
-                                          {kernels::Numerics::kExact}, pool, {}));
+                                          cache_of(kernels::Numerics::kExact), exact, pool, {}));
   PUNA_CO_TRY(const std::vector<float> want, co_await logits_of(*cpu, vocab));
   GpuOptions options;
   options.numerics = numerics;

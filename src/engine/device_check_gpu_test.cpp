@@ -1,8 +1,7 @@
 // A device that computes right passes, one that does not is told.
-#include "engine/device_check.h"
-
 #include <doctest/doctest.h>
 
+#include "engine/device_check.h"
 #include "engine/testing/forwarding_device.h"
 
 using namespace puna;
