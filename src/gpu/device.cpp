@@ -1,6 +1,8 @@
 // What all devices share: names, WGSL header lines, the recorded command list.
 #include "gpu/device.h"
 
+#include <utility>
+
 namespace puna::gpu {
 
 std::string_view name(AdapterType type) {
@@ -31,6 +33,11 @@ std::string wgsl_header(const DeviceInfo& info) {
     header += "diagnostic(off, chromium.subgroup_matrix_uniformity);\n";
   }
   return header;
+}
+
+void Device::when_done(SubmitId submit, WaitDone done) {
+  const WaitDone call = std::move(done);
+  call(wait(submit));
 }
 
 void CommandList::dispatch(PipelineId pipeline, BindGroupId bind_group, uint32_t x, uint32_t y,

@@ -173,7 +173,7 @@ class Device {
   virtual base::Result<void> wait(SubmitId submit) = 0;
   // Calls done once the submit has run: natively before it returns, in a page from the event loop.
   // Dropped without a call when the Device is destroyed before.
-  virtual void when_done(SubmitId submit, WaitDone done) { done(wait(submit)); }
+  virtual void when_done(SubmitId submit, WaitDone done);
   // Lets callbacks run; natively blocks until at least one outstanding read_back is done when there
   // is any.
   virtual void poll() = 0;
