@@ -57,7 +57,7 @@ class CpuExecutor : public Executor {
   Task<Result<void>> rest() override {
     if (!give_way_) co_return {};
     co_await base::await_callback<bool>(
-        [&](std::function<void(bool)> done) { give_way_([done] { done(true); }); });
+        [&](const std::function<void(bool)>& done) { give_way_([done] { done(true); }); });
     co_return {};
   }
 
