@@ -173,8 +173,7 @@ export class EngineHost implements Host {
     signal: AbortSignal,
   ): Promise<LoadedModel> {
     // One module for one place: what a failed load leaves behind goes with it.
-    const threads = place.gpu ? 1 : usableThreads(options.threads);
-    const module = await startModule(this.base, this.hooks(), threads);
+    const { module, threads } = await startModule(this.base, this.hooks(), place.gpu ? 1 : usableThreads(options.threads));
     this.module = module;
     const gpu = place.gpu ? await this.openDevice(module, place.gpu, options.selfTest) : null;
     const body = {
