@@ -53,7 +53,7 @@ def fastest_first(speeds, key):
 
 
 def heat_maps(results, clusters):
-    """One map an engine, phase and depth; one colour scale a phase, so that its maps can be compared."""
+    """One map an engine, phase, depth and number of tokens; one colour scale a phase, so that its maps can be compared."""
     order = [d for group in clusters.groups for d in group]
     n_grouped = len(order)
     order += [d for d in fastest_first(results.speeds, lambda s: s.device) if d not in order]
@@ -65,16 +65,15 @@ def heat_maps(results, clusters):
     for engine in sorted({s.engine for s in results.speeds}, key=lambda e: (e != "puna", e)):
         for phase in PHASES:
             in_phase = [s for s in results.speeds if s.phase == phase]
-            for depth in sorted({s.depth for s in in_phase if s.engine == engine}):
-                shown = [s for s in in_phase if s.engine == engine and s.depth == depth]
+            for depth, tokens in sorted({(s.depth, s.tokens) for s in in_phase if s.engine == engine}):
+                shown = [s for s in in_phase if (s.engine, s.depth, s.tokens) == (engine, depth, tokens)]
                 cells = {(s.device, s.model): (s.median, f"{s.device}, {s.model}: {number(s.median)} tok/s, {number(s.low)} to {number(s.high)}, {s.tokens} tokens") for s in shown}
                 for f in results.failures:
-                    if f.engine == engine and f.where in ("", f"{phase}, depth {depth}"):
+                    if f.engine == engine and f.where in ("", f"{phase} of {tokens}, depth {depth}"):
                         cells.setdefault((f.device, f.model), (None, f"{f.device}, {f.model}: {f.why}"))
                 rows = [d for d in order + sorted(results.devices) if any(c[0] == d for c in cells)]
                 columns = [m for m in models if any(c[1] == m for c in cells)]
                 columns += sorted({c[1] for c in cells} - set(columns))
-                tokens = "/".join(str(t) for t in sorted({s.tokens for s in shown}))
                 title = f"{engine}: {phase} of {tokens} tokens, depth {depth}"
                 maps.append(heat_map(title, list(dict.fromkeys(rows)), columns, cells, min(s.median for s in in_phase), max(s.median for s in in_phase), breaks))
     return maps

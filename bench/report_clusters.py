@@ -64,7 +64,7 @@ def k_means(points, k):
 class DeviceClusters:
     devices: list  # names that take part
     left_out: list  # names of those with less than half of the cells
-    cells: list  # (model, phase, depth) that all of them have
+    cells: list  # (model, phase, tokens, depth) that all of them have
     inertias: list  # [(k, inertia)]
     k: int
     groups: list  # lists of device names; groups and their members fastest first
@@ -75,7 +75,7 @@ def cluster_devices(speeds, k=None):
     """speeds: Speed rows of one engine. Distances are in powers of two: 1 is twice as fast in one cell."""
     table = {}
     for s in speeds:
-        table.setdefault(s.device, {})[(s.model, s.phase, s.depth)] = math.log2(s.median)
+        table.setdefault(s.device, {})[(s.model, s.phase, s.tokens, s.depth)] = math.log2(s.median)
     all_cells = {cell for row in table.values() for cell in row}
     devices = [d for d, row in table.items() if 2 * len(row) >= len(all_cells)]
     left_out = [d for d in table if d not in devices]

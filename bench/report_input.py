@@ -150,7 +150,7 @@ def read_files(arguments):
         read_file(results, file, label)
     seen = {}
     for s in results.speeds:
-        key = (s.device, s.model, s.engine, s.phase, s.depth)
+        key = (s.device, s.model, s.engine, s.phase, s.tokens, s.depth)
         if key in seen:
             raise InputError(f"{s.file}: {s.phase} of {s.model} at depth {s.depth} on {s.device} is in {seen[key]} already; leave one out, or name the devices "
                              "apart with LABEL=FILE")
@@ -205,7 +205,7 @@ def read_sweep(results, root, label):
                                ("threads", item.get("threads"))])
         read_speeds(results, item, name, model, "puna")
         for failed in item.items("failures"):
-            where = f'{failed.text("phase")}, depth {failed.count("depth")}'
+            where = f'{failed.text("phase")} of {failed.count("tokens")}, depth {failed.count("depth")}'
             results.failures.append(Failure(name, model, "puna", where, failed.text("error"), root.file))
         if "error" in item.value:
             results.failures.append(Failure(name, model, "puna", "", item.text("error"), root.file))

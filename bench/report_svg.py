@@ -65,7 +65,7 @@ def legend(x, y, width, low, high):
     n = 48
     parts = [f'<rect x="{x + width * i / n:.2f}" y="{y}" width="{width / n + 0.5:.2f}" height="8" fill="rgb{colour((i + 0.5) / n)}"/>' for i in range(n)]
     if high > low:
-        for tick in ticks(low, high, 6):
+        for tick in ticks(low, high, max(2, int(width / (text_px(f"{high:,.0f}") + 12)))):
             parts.append(text(x + width * log_fraction(tick, low, high), y + 22, f"{tick:,g}", 'text-anchor="middle" class="soft"'))
     else:
         parts.append(text(x + width, y + 22, number(low), 'text-anchor="end" class="soft"'))

@@ -263,11 +263,19 @@ class Whole(WithFiles):
         charts = re.findall(r"<svg.*?</svg>", html, re.S)
         for chart in charts:
             ET.fromstring(chart)
-        # 2 phases x 2 depths, wllama's two, six ratios, the inertia.
-        self.assertEqual(len(charts), 4 + 2 + 6 + 1)
+        # 2 phases x 2 depths, the comparison's prefill of 510 tokens, wllama's two, six ratios, the inertia.
+        self.assertEqual(len(charts), 4 + 1 + 2 + 6 + 1)
         self.assertEqual(html.count("<tr>") - html.count("<tr><th"), 5 * 4 + 4 * 4 + 4 + 4 + 6 + 3 + 1)
         self.assertIn("1 measurement failed", html)
         self.assertEqual(html, self.report(*files, str(self.folder / "n.json"), str(self.folder / "c.json"))[2])
+
+    def test_a_failed_cell_is_in_its_map_alone(self):
+        result = sweep("here", {"tiny": 3, "other": 4})
+        lost = result["models"][0]["results"].pop()
+        result["models"][0]["failures"].append({key: lost[key] for key in ("phase", "tokens", "depth")} | {"error": "the GPU went away"})
+        _, _, html = self.report(self.write("a.json", result))
+        charts = re.findall(r"<svg.*?</svg>", html, re.S)
+        self.assertEqual([">failed<" in chart for chart in charts], [False, False, False, True])
 
     def test_a_software_adapter_is_said_to_be_one(self):
         _, _, html = self.report(self.write("a.json", sweep("here", {"tiny": 3}, ran_on="software gpu")))

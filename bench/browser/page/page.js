@@ -61,7 +61,7 @@ function readSettings() {
 function showResults({ models: entries, settings }) {
   const columns = settings.depths.flatMap((depth) => ['prefill', 'decode'].map((phase) => [phase, depth])).filter(([phase]) => settings[phase === 'prefill' ? 'prompt' : 'decode'] > 0);
   const head = element('tr', '');
-  head.append(element('th', 'tok/s, median (min to max)'), ...columns.map(([phase, depth]) => element('th', `${phase}, depth ${depth}`)));
+  head.append(element('th', 'model'), ...columns.map(([phase, depth]) => element('th', `${phase}, depth ${depth}`)));
   const rows = entries.map((entry) => {
     const row = element('tr', '');
     const first = element('td', entry.model.name);
@@ -71,7 +71,7 @@ function showResults({ models: entries, settings }) {
     row.append(first, ...(entry.error ? [Object.assign(failed(entry.error), { colSpan: columns.length })] : cells));
     return row;
   });
-  $('table').replaceChildren(head, ...rows);
+  $('table').replaceChildren(element('caption', 'Tokens per second: median, and least to greatest of the repeats'), head, ...rows);
   $('results').hidden = false;
 }
 
