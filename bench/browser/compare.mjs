@@ -3,18 +3,14 @@
 // DIR is the unpacked npm package @wllama/wllama (npm pack). Puna is bindings/js/dist (npm run build there). CHROMIUM names another
 // program than /usr/bin/chromium. A round is: first visit (download and load), second visit (load from the browser's storage), the first
 // token of a prompt of 32 words, a prompt of --prompt words, --decode tokens; memory is the proportional set size of all processes of
-// that browser, sampled every 50 ms. Prompts begin with a number of their own, so that no cache of prefixes helps.
+// that browser, sampled ten times a second. Prompts begin with a number of their own, so that no cache of prefixes helps.
 import fs from 'node:fs';
-import http from 'node:http';
-import { createRequire } from 'node:module';
-import os from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import zlib from 'node:zlib';
+import { openChromium, root } from './chromium.mjs';
+import { startServer } from './server.mjs';
 
-const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
-const { chromium } = createRequire(path.join(root, 'bindings/js/package.json'))('playwright-core');
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -32,8 +28,7 @@ if (positionals.length !== 1 || !['cpu', 'gpu'].includes(flags.device)) {
   process.exit(2);
 }
 const model = positionals[0];
-const folders = { '/puna/': path.join(root, 'bindings/js/dist'), ...(flags.wllama && { '/wllama/': path.resolve(flags.wllama, 'esm') }) };
-const kTypes = { '.js': 'text/javascript', '.wasm': 'application/wasm' };
+const folders = { '/puna/': path.join(root, 'bindings/js/dist'), '/page/': path.join(root, 'bench/browser/page'), ...(flags.wllama && { '/wllama/': path.resolve(flags.wllama, 'esm') }) };
 
 // What each engine does, in the page. load() gives what it says of itself; run() streams a completion and gives its pieces' times.
 const kEngines = {
@@ -53,11 +48,13 @@ const kEngines = {
     };`,
   wllama: `
     const { Wllama } = await import('/wllama/index.js');
-    const engine = new Wllama({ default: '/wllama/wasm/wllama.wasm' });
+    const placement = []; // only its log tells where its weights are: WebGPU may be there and not be used
+    const note = (...parts) => { const line = parts.join(' ').trim(); if (/offload|model buffer size/i.test(line)) placement.push(line); };
+    const engine = new Wllama({ default: '/wllama/wasm/wllama.wasm' }, { logger: { debug: note, log: note, warn: note, error: note } });
     return {
       async load(o) {
         await engine.loadModelFromUrl(location.origin + '/model.gguf', { n_ctx: o.context, n_batch: 512, n_threads: o.cores, n_gpu_layers: o.device === 'gpu' ? 999 : 0 });
-        return { threads: engine.getNumThreads(), multithread: engine.isMultithread() };
+        return { threads: engine.getNumThreads(), multithread: engine.isMultithread(), placement };
       },
       async run(prompt, n, onPiece) {
         let timings = null, tokens = 0;
@@ -68,56 +65,48 @@ const kEngines = {
     };`,
 };
 
-const server = http.createServer((request, response) => {
-  response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
-  response.setHeader('Cross-Origin-Embedder-Policy', 'require-corp');
-  const url = new URL(request.url, 'http://server').pathname;
-  if (url === '/') return response.setHeader('Content-Type', 'text/html').end('<!doctype html><title>compare</title>');
-  const prefix = Object.keys(folders).find((p) => url.startsWith(p));
-  const file = url === '/model.gguf' ? model : prefix ? path.join(folders[prefix], path.normalize(url.slice(prefix.length))) : '';
-  if (!fs.existsSync(file)) return response.writeHead(404).end();
-  const size = fs.statSync(file).size;
-  const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
-  const [from, to] = range ? [Number(range[1]), range[2] ? Math.min(Number(range[2]), size - 1) : size - 1] : [0, size - 1];
-  response.setHeader('Content-Type', kTypes[path.extname(file)] ?? 'application/octet-stream').setHeader('Content-Length', to - from + 1).setHeader('Accept-Ranges', 'bytes').setHeader('ETag', '"model"');
-  if (range) response.setHeader('Content-Range', `bytes ${from}-${to}/${size}`);
-  response.writeHead(range ? 206 : 200);
-  if (request.method === 'HEAD') return response.end();
-  fs.createReadStream(file, { start: from, end: to, highWaterMark: 1 << 20 }).pipe(response);
+const server = await startServer({
+  folders,
+  files: { '/model.gguf': model },
+  handlers: { '/': (_, response) => response.setHeader('Content-Type', 'text/html').end('<!doctype html><title>compare</title>') },
 });
-await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-const origin = `http://127.0.0.1:${server.address().port}/`;
+const origin = `${server.origin}/`;
 
-// Proportional set size in MiB of the processes that use this profile folder.
-function pss(profile) {
-  let total = 0;
-  for (const pid of fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    try {
-      if (!fs.readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`PUNA_BENCH=${profile}`)) continue;
-      total += Number(/^Pss:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))?.[1] ?? 0) / 1024;
-    } catch {
-      // it has ended
-    }
+// Of a file of /proc/PID; empty once the process has ended.
+function procText(pid, name) {
+  try {
+    return fs.readFileSync(`/proc/${pid}/${name}`, 'latin1');
+  } catch {
+    return '';
   }
-  return total;
+}
+
+// Proportional set size in MiB of the browser with this profile folder and all that descends from it: pages' processes overwrite the
+// environment that they got.
+function pss(profile) {
+  const pids = fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const parents = new Map(pids.map((pid) => [pid, /\) \S (\d+)/.exec(procText(pid, 'stat'))?.[1]]));
+  const ours = new Set(pids.filter((pid) => procText(pid, 'environ').includes(`PUNA_BENCH=${profile}`)));
+  const belongs = (pid) => pid !== undefined && (ours.has(pid) || belongs(parents.get(pid)));
+  return pids.filter(belongs).reduce((sum, pid) => sum + Number(/^Pss:\s+(\d+)/m.exec(procText(pid, 'smaps_rollup'))?.[1] ?? 0) / 1024, 0);
 }
 
 const kWords = 'time year people way day man thing woman life child world school state family student group'.split(' ');
 const promptOf = (words) => `Run ${100 + Math.floor(Math.random() * 900)}: ${Array.from({ length: words }, () => kWords[Math.floor(Math.random() * kWords.length)]).join(' ')}`;
 
+let facts = null; // of the browser and its adapter
+
 async function measure(engine) {
-  const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'puna-bench-'));
-  const context = await chromium.launchPersistentContext(profile, {
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    headless: true,
-    ignoreDefaultArgs: ['--disable-gpu'],
-    args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--enable-unsafe-webgpu'],
-    env: { ...process.env, PUNA_BENCH: profile },
-  });
+  const { page, profile, close } = await openChromium();
   let peak = 0;
-  const sampler = setInterval(() => (peak = Math.max(peak, pss(profile))), 50);
+  let sampling = true;
+  const samples = (async () => {
+    while (sampling) {
+      peak = Math.max(peak, pss(profile));
+      await new Promise((resolve) => setTimeout(resolve, 100)); // after each, as on a busy machine reading may take longer than this
+    }
+  })();
   try {
-    const page = context.pages()[0] ?? (await context.newPage());
     const open = async () => {
       await page.goto(origin);
       return page.evaluate(
@@ -143,6 +132,7 @@ async function measure(engine) {
     await page.goto(origin);
     await new Promise((resolve) => setTimeout(resolve, 500));
     const empty = pss(profile);
+    facts ??= await page.evaluate(async () => (await import('/page/facts.js')).deviceFacts());
     const first = await open();
     const second = await open();
     peak = 0;
@@ -161,9 +151,9 @@ async function measure(engine) {
       peak_mib: peak,
     };
   } finally {
-    clearInterval(sampler);
-    await context.close().catch(() => undefined);
-    fs.rmSync(profile, { recursive: true, force: true });
+    sampling = false;
+    await samples;
+    await close();
   }
 }
 
@@ -188,5 +178,7 @@ const line = (cells) => console.log(cells.map((cell, i) => String(cell).padStart
 line(['median of ' + flags.rounds, ...engines]);
 for (const key of keys) line([key, ...engines.map((name) => medians[name][key].toFixed(1))]);
 line(['engine, gzip bytes', ...engines.map((name) => transfer[name])]);
-if (flags.json) fs.writeFileSync(flags.json, JSON.stringify({ model: path.basename(model), device: flags.device, transfer, medians, rounds }, null, 1) + '\n');
+const settings = { prompt: Number(flags.prompt), decode: Number(flags.decode), context: Number(flags.context) };
+const report = { kind: 'puna beside wllama', model: path.basename(model), device: flags.device, settings, facts, transfer, medians, rounds };
+if (flags.json) fs.writeFileSync(flags.json, JSON.stringify(report, null, 1) + '\n');
 server.close();

@@ -82,9 +82,9 @@ async function load(source) {
     engine = await Puna.load(source, { signal: loading.signal, device: $('on').value, onProgress: showProgress, onState: showState });
     startChat();
   } catch (error) {
-    if (error.code !== 'aborted') showError(error);
     show('pick');
     await showModels();
+    if (error.code !== 'aborted') showError(error);
   } finally {
     loading = null;
   }
@@ -127,6 +127,7 @@ async function answer(text) {
   const element = addMessage('assistant', '');
   let said = '';
   let timings = null;
+  const speed = { pieces: 0, since: 0, shown: 0 };
   try {
     const chunks = engine.info.chat ? engine.chat({ messages, max_tokens: 1024 }, { signal }) : engine.complete({ prompt: text, max_tokens: 256 }, { signal });
     for await (const chunk of chunks) {
@@ -138,7 +139,7 @@ async function answer(text) {
         element.append(content);
         if (nearEnd()) element.scrollIntoView({ block: 'end' });
       }
-      timings = chunk.timings ?? timings;
+      timings = chunk.timings ?? measured(speed);
     }
   } catch (error) {
     if (error.code !== 'aborted') showError(error);
@@ -149,6 +150,20 @@ async function answer(text) {
   $('send').hidden = false;
   $('stop').hidden = true;
   await showStatus(timings);
+}
+
+// Tokens per second so far, until the last chunk says it; shown twice a second. The first token counts to the prompt.
+function measured(speed) {
+  const now = performance.now();
+  speed.since ||= now;
+  const passed = now - speed.since;
+  const timings = passed > 0 ? { predicted_per_second: (speed.pieces * 1000) / passed } : null;
+  ++speed.pieces;
+  if (timings && now - speed.shown > 500) {
+    speed.shown = now;
+    void showStatus(timings);
+  }
+  return timings;
 }
 
 function thinkingOf(element) {
@@ -179,6 +194,7 @@ function show(part) {
 function showError(error) {
   $('error').hidden = !error;
   $('error').textContent = error ? `${error.message}${error.code ? ` (${error.code})` : ''}` : '';
+  if (error) $('error').scrollIntoView({ block: 'nearest' });
 }
 
 $('other').onsubmit = (event) => {

@@ -1,4 +1,4 @@
-// Builds the tests and runs them: units in Node, the package in a browser with an engine of the tests, and with the real one.
+// Builds the tests and runs them: types and units in Node, the package in a browser with an engine of the tests, and with the real one.
 //   node test/run.mjs [unit] [browser] [model] [--only TEXT]
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -34,6 +34,10 @@ async function scripts(folder, part) {
 }
 
 let failed = false;
+if (parts.includes('unit')) {
+  const { status } = spawnSync(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '--noEmit'], { cwd: root, stdio: 'inherit' });
+  failed ||= status !== 0;
+}
 for (const part of parts) {
   const files = await scripts(path.join(root, 'test', part), part);
   const { status } = spawnSync(process.execPath, ['--test', '--test-reporter=spec', '--test-concurrency=1', ...only, ...files], { cwd: root, stdio: 'inherit' });

@@ -111,15 +111,17 @@ export class EngineHost implements Host {
     return new Float32Array(((await this.ask('logits', { tokens })) as Uint8Array).buffer as ArrayBuffer);
   }
 
-  // As `puna bench`: prefill and decode speed behind each depth, over so many repeats after one that does not count.
+  // As `puna bench`: prefill and decode speed behind each depth. Runs before the first that counts warm caches and clocks.
   async bench({ prompt = 512, decode = 128, depths = [0], repeats = 5 }: BenchOptions = {}): Promise<object> {
+    const warmMs = 300;
     const results: object[] = [];
     for (const depth of depths) {
       for (const [phase, tokens] of [['prefill', prompt], ['decode', decode]] as const) {
         const speeds: number[] = [];
-        for (let i = 0; tokens > 0 && i <= repeats; ++i) {
+        const started = performance.now();
+        for (let warm = false; tokens > 0 && speeds.length < repeats; warm ||= performance.now() - started > warmMs) {
           const { ms } = (await this.ask('bench', { phase, tokens, depth })) as { ms: number };
-          if (i > 0) speeds.push((tokens * 1000) / ms);
+          if (warm) speeds.push((tokens * 1000) / ms);
         }
         if (speeds.length > 0) results.push({ phase, tokens, depth, tokens_per_s: spread(speeds) });
       }
@@ -173,8 +175,7 @@ export class EngineHost implements Host {
     signal: AbortSignal,
   ): Promise<LoadedModel> {
     // One module for one place: what a failed load leaves behind goes with it.
-    const threads = place.gpu ? 1 : usableThreads(options.threads);
-    const module = await startModule(this.base, this.hooks(), threads);
+    const { module, threads } = await startModule(this.base, this.hooks(), place.gpu ? 1 : usableThreads(options.threads));
     this.module = module;
     const gpu = place.gpu ? await this.openDevice(module, place.gpu, options.selfTest) : null;
     const body = {

@@ -36,11 +36,18 @@ export function usableThreads(asked?: number): number {
   return Math.min(asked ?? (hardware > 2 ? hardware >> 1 : hardware), hardware, 16);
 }
 
-// `base`: URL of the folder with puna.js and puna.wasm, and puna-mt.js and puna-mt.wasm for more than one thread.
-export async function startModule(base: string, page: PageHooks, threads: number): Promise<PunaModule> {
-  const name = threads > 1 ? 'puna-mt.js' : 'puna.js';
-  const { default: create } = (await import(new URL(name, base).href)) as { default: Factory };
-  const module = await create({ page, threads: threads - 1, locateFile: (file) => new URL(file, base).href });
+// `base`: URL of the folder with puna.js and puna.wasm, and puna-mt.js and puna-mt.wasm for more than one thread; where a server has
+// not those, the other two do with one thread. Also says how many threads there are.
+export async function startModule(base: string, page: PageHooks, threads: number): Promise<{ module: PunaModule; threads: number }> {
+  const factory = threads > 1 ? await importFactory(base, 'puna-mt.js').catch(() => null) : null;
+  if (threads > 1 && !factory) console.warn(`puna: puna-mt.js cannot be loaded from ${base}; one thread is used in place of ${threads}.`);
+  const found = factory ? threads : 1;
+  const create = factory ?? (await importFactory(base, 'puna.js'));
+  const module = await create({ page, threads: found - 1, locateFile: (file) => new URL(file, base).href });
   module._puna_init();
-  return module;
+  return { module, threads: found };
+}
+
+async function importFactory(base: string, file: string): Promise<Factory> {
+  return ((await import(new URL(file, base).href)) as { default: Factory }).default;
 }

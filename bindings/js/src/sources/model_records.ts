@@ -57,6 +57,7 @@ export async function listModels(stores: readonly BlobStore[]): Promise<StoredMo
       const names = await Promise.all(record.parts.map((part) => storedName(store, part)));
       const bytes = names.reduce((sum, name) => sum + (sizes.get(name) ?? 0), 0);
       const complete = record.parts.every(({ digest }) => digest !== null && sizes.has(digest)) && record.complete;
+      if (bytes === 0 && !complete) continue; // its download came to nothing
       const known = record.parts.every(({ size }) => size !== null);
       const totalBytes = known ? record.parts.reduce((sum, { size }) => sum + size!, 0) : null;
       models.push({ name: record.name, id: record.id, bytes, totalBytes, complete, storedAt: record.storedAt, storage: store.kind });

@@ -93,9 +93,9 @@ class RemoteModel {
       const options = files.length > 1 ? { ...this.options, connections: 1 } : this.options;
       for (const file of files) this.options.progress.update(file.path, { total: file.size });
       const pending = files.map((file) => this.add(file, this.inTurn(file, options)));
-      await this.record(false);
       const sized = files.map((file, i) => (file.size === null || files.length === 1 ? pending[i]! : null));
       await Promise.all(sized);
+      await this.record(false).catch(() => undefined); // full storage is told of by the download
       const parts = await Promise.all(this.opened.map((file, i) => this.partOf(file, this.files[i]!)));
       const verified = this.verify();
       verified.catch(() => undefined); // for callers that stop before they look

@@ -31,8 +31,12 @@ export interface LoadedModel {
   name: string;
   architecture: string;
   device: { type: 'gpu' | 'cpu'; name: string; features: string[]; why: string };
-  context: number;
-  chat: boolean;
+  context: number; // tokens
+  trained_context: number;
+  vocab: number;
+  chat: boolean; // there is a chat template
+  embeddings: boolean; // a model for embeddings only
+  threads: number; // of the CPU; 0 on a GPU
   memory: Memory;
   load_ms: number;
 }

@@ -60,6 +60,8 @@ test('wrong arguments are refused with the value', async () => {
     assert.equal(error.code, 'invalid_argument', `${code}: ${error.message}`);
     assert.match(error.message, match);
   }
+  const nowhere = await outcome(page, `return Puna.load('/m.gguf', { assets: '/nowhere/' })`);
+  assert.deepEqual([nowhere.code, /worker\.js/.test(nowhere.message)], ['internal', true]);
   const unknown = await outcome(page, `return Puna.load('llama9')`);
   assert.deepEqual([unknown.code, unknown.message.includes('smollm2')], ['not_found', true]);
   const request = await outcome(page, `${load} return engine.chat({ messages: [], temperature: -2 }).completion()`);

@@ -72,9 +72,17 @@ test('a wrong SHA-256 is told with both, nothing of the file stays, and the righ
   const wrong = await outcome(page, load, { url: { url: '/m.gguf', sha256: hex } });
   assert.equal(wrong.code, 'corrupt');
   assert.match(wrong.message, new RegExp(hex));
-  assert.equal((await stored(page))[0].bytes, 0);
+  assert.deepEqual(await stored(page), []);
   serve();
   assert.equal((await outcome(page, load, { url: { url: '/m.gguf', sha256: hex } })).sha256, hex);
+  await context.close();
+});
+
+test('a file that is not there leaves nothing behind', async () => {
+  const { context, page } = await run.open();
+  const missing = await outcome(page, load, { url: '/none.gguf' });
+  assert.deepEqual([missing.code, missing.message.includes('/none.gguf')], ['not_found', true]);
+  assert.deepEqual(await stored(page), []);
   await context.close();
 });
 

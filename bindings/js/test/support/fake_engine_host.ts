@@ -57,7 +57,11 @@ export class EngineHost {
       architecture: model.parts.map(({ path }) => path).join(','),
       device: { type: 'cpu', name: sha.digest('hex'), features: [], why: `engine ${this.number}` },
       context: options.context ?? 2048,
+      trained_context: 2048,
+      vocab: 4,
       chat: true,
+      embeddings: false,
+      threads: 1,
       memory: this.memory(),
       load_ms: 1,
     };

@@ -1,0 +1,33 @@
+// A headless Chromium with a profile of its own. CHROMIUM names another program than /usr/bin/chromium.
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
+
+// Gives {page, profile, close()}. Without --enable-unsafe-webgpu a Chromium on Linux has no adapter; the environment variable PUNA_BENCH tells
+// its processes apart from others.
+export async function openChromium() {
+  const { chromium } = createRequire(path.join(root, 'bindings/js/package.json'))('playwright-core');
+  const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'puna-bench-'));
+  const remove = () => fs.rmSync(profile, { recursive: true, force: true });
+  try {
+    const context = await chromium.launchPersistentContext(profile, {
+      executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+      headless: true,
+      ignoreDefaultArgs: ['--disable-gpu'],
+      args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--enable-unsafe-webgpu'],
+      env: { ...process.env, PUNA_BENCH: profile },
+    });
+    const close = async () => {
+      await context.close().catch(() => undefined);
+      remove();
+    };
+    return { page: context.pages()[0] ?? (await context.newPage()), profile, close };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
