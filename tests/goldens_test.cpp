@@ -90,6 +90,7 @@ struct Golden {
     options.kv_type =
         numerics == kernels::Numerics::kExact ? kernels::KvType::kF32 : kernels::KvType::kF16;
     options.n_threads = 2;
+    options.embeddings = facts.find("kind")->string() == "embedding";
     auto loaded = base::run_until(
         engine::Engine::load(*std::move(file), std::move(on), std::move(options)), pump);
     REQUIRE_MESSAGE(loaded.has_value(), loaded.error().text());
@@ -145,6 +146,19 @@ double nmse(const std::vector<float>& x, const std::vector<float>& reference) {
     norm += double{reference[i]} * double{reference[i]};
   }
   return error / norm;
+}
+
+// A classifier: its score comes with the pooling that its folder says.
+constexpr const char* kClassifier = "small_bert_rank-bf16";
+
+void check_classifier(std::unique_ptr<gpu::Device> device) {
+  Golden golden(kClassifier, kernels::Numerics::kExact, std::move(device));
+  CHECK(golden.engine->pooling() == models::Pooling::kRank);
+  const auto scores = base::run_until(golden.engine->embed(ids(golden.facts, "tokens")),
+                                      [&] { golden.engine->poll(); });
+  REQUIRE_MESSAGE(scores.has_value(), scores.error().text());
+  CHECK(scores->size() == golden.reference.size());
+  CHECK(nmse(*scores, golden.reference) <= kExactF16Limit);
 }
 
 constexpr const char* kNames[] = {
@@ -212,6 +226,7 @@ void check_gpu(bool baseline) {
     Golden cpu(name, kernels::Numerics::kExact, nullptr);
     check_long_text(exact, cpu);
   }
+  if (auto device = open_gpu(baseline)) check_classifier(std::move(device));
   // One model: software Vulkan takes seconds to compile the kernels of another.
   if (auto device = open_gpu(baseline)) {
     Golden fast("llama-q4_0", kernels::Numerics::kFast, std::move(device));
@@ -231,6 +246,10 @@ TEST_CASE("the golden models give the logits and the greedy text of the referenc
     Golden fast(name, kernels::Numerics::kFast, nullptr);
     check_fast(fast);
   }
+}
+
+TEST_CASE("a golden classifier gives the score of the reference on the CPU") {
+  check_classifier(nullptr);
 }
 
 TEST_SUITE_END();

@@ -8,8 +8,10 @@ change the result, each with one list of ids for every text.
 """
 import io
 import json
+import math
 import random
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import sentencepiece
@@ -165,6 +167,25 @@ def whole_file(name, tokenizer, texts, config=None):
     print(f"{path.name}: {tokenizer.get_vocab_size()} tokens, {len(texts)} texts, {path.stat().st_size} bytes")
 
 
+def pieces_of_words(tokenizer, lines, size, continued=""):
+    """(piece, how often it stands in the lines' words) of `size` pieces: every character, then what spares most. `continued` goes before a
+    piece inside a word. The library's own trainers of such vocabularies give others in every run."""
+    split = lambda line: [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(line))]
+    counts = Counter()
+    for word, n in Counter(word for line in lines for word in split(line)).items():
+        for i in range(len(word)):
+            for j in range(i + 1, min(i + 8, len(word)) + 1):
+                counts[(continued if i else "") + word[i:j], j - i] += n
+    gain = lambda entry: (entry[1] > 1, -counts[entry] * (entry[1] - 1), entry)
+    return [(entry[0], counts[entry]) for entry in sorted(counts, key=gain)[:size]]
+
+
+def unigram_vocabulary(special, counted):
+    """Pieces with log probabilities; a little less for each one, so that no two ways of cutting a word are as good."""
+    total = sum(n for _, n in counted)
+    return [(s, 0.0) for s in special] + [(p, round(math.log(n / total) - 1e-4 * i * math.sqrt(i), 6)) for i, (p, n) in enumerate(counted)]
+
+
 def whole_files(texts):
     lines = (PROSE * 4).split("\n")
     added = [AddedToken("<left>", lstrip=True), AddedToken("<right>", rstrip=True, special=True), AddedToken("word", single_word=True),
@@ -195,14 +216,19 @@ def whole_files(texts):
     t = Tokenizer(models.Unigram())
     t.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Strip(left=False, right=True), normalizers.Replace(Regex(" {2,}"), " ")])
     t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")])
-    t.train_from_iterator(lines, trainers.UnigramTrainer(vocab_size=500, unk_token="<unk>", special_tokens=["<s>", "<pad>", "</s>", "<unk>"], show_progress=False))
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    t.model = models.Unigram(unigram_vocabulary(special, pieces_of_words(t, lines, 500)), unk_id=3)
+    t.add_special_tokens(special)
     t.add_tokens(added)
     t.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)])
     whole_file("hf_unigram.json", t, texts, {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"})
 
     t = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     t.normalizer, t.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
-    t.train_from_iterator(lines, trainers.WordPieceTrainer(vocab_size=600, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], show_progress=False))
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    pieces = [p for p, _ in pieces_of_words(t, lines, 550, continued="##")]
+    t.model = models.WordPiece({p: i for i, p in enumerate(special + pieces)}, unk_token="[UNK]")
+    t.add_special_tokens(special)
     t.add_tokens(added[:4])
     t.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
     whole_file("hf_word_piece.json", t, texts)

@@ -3,7 +3,7 @@
 // DIR is the unpacked npm package @wllama/wllama (npm pack). Puna is bindings/js/dist (npm run build there). CHROMIUM names another
 // program than /usr/bin/chromium. A round is: first visit (download and load), second visit (load from the browser's storage), the first
 // token of a prompt of 32 words, a prompt of --prompt words, --decode tokens; memory is the proportional set size of all processes of
-// that browser, sampled ten times a second. Prompts begin with a number of their own, so that no cache of prefixes helps.
+// that browser, sampled up to ten times a second. Prompts begin with a number of their own, so that no cache of prefixes helps.
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -102,8 +102,10 @@ async function measure(engine) {
   let sampling = true;
   const samples = (async () => {
     while (sampling) {
+      const began = performance.now();
       peak = Math.max(peak, pss(profile));
-      await new Promise((resolve) => setTimeout(resolve, 100)); // after each, as on a busy machine reading may take longer than this
+      // Reading costs the browser time too: at most a tenth of it.
+      await new Promise((resolve) => setTimeout(resolve, Math.max(100, 10 * (performance.now() - began))));
     }
   })();
   try {

@@ -153,6 +153,7 @@ uint64_t cache_elements_a_token(const plan::Graph& graph) {
 }
 
 std::string result_text(const Config& config, const plan::Graph& graph, const Facts& facts) {
+  if (graph.embeds && pooling_of(config, {}) == Pooling::kRank) return "scores of its classifier";
   if (graph.embeds) {
     return fmt::format("embeddings of {}, pooling {}", graph.n_out(), name(pooling_of(config, {})));
   }

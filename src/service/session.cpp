@@ -28,6 +28,32 @@ void set_thinking(base::Json& variables, Think think) {
   if (think == Think::kHigh) variables.set("reasoning_effort", "high");
 }
 
+// The calls of earlier messages with their arguments as objects, which is what most templates write
+// out; the OpenAI interface has them as text.
+std::vector<chat::Message> with_objects(std::vector<chat::Message> messages) {
+  for (chat::Message& message : messages) {
+    const base::Json* calls = message.fields.find("tool_calls");
+    if (!calls || !calls->is_array()) continue;
+    base::Json out = base::Json::array();
+    for (const base::Json& each : calls->items()) {
+      base::Json call = each;
+      const base::Json* function = each.find("function");
+      const base::Json* arguments = function ? function->find("arguments") : nullptr;
+      const auto parsed = arguments && arguments->is_string()
+                              ? base::Json::parse(arguments->string())
+                              : base::fail(ErrorCode::kInvalidArgument, "");
+      if (parsed && parsed->is_object()) {
+        base::Json changed = *function;
+        changed.set("arguments", *parsed);
+        call.set("function", std::move(changed));
+      }
+      out.push(std::move(call));
+    }
+    message.fields.set("tool_calls", std::move(out));
+  }
+  return messages;
+}
+
 Result<std::string> render(const LoadedModel& model, const Request& request, Think think) {
   const tokenizer::Vocabulary& vocabulary = model.tokenizer->vocabulary();
   const auto text_of = [&](std::optional<int32_t> id) {
@@ -37,10 +63,30 @@ Result<std::string> render(const LoadedModel& model, const Request& request, Thi
   extra.set("bos_token", text_of(vocabulary.bos)).set("eos_token", text_of(vocabulary.eos));
   if (!request.tools.is_null()) extra.set("tools", request.tools);
   set_thinking(extra, think);
-  PUNA_TRY_CONTEXT(std::string text,
-                   chat::render_chat(*model.chat_template, request.messages, true, extra),
-                   "While rendering the model's chat template");
-  return text;
+  auto text = chat::render_chat(*model.chat_template, with_objects(request.messages), true, extra);
+  // A few templates join the text of the arguments instead.
+  if (!text) text = chat::render_chat(*model.chat_template, request.messages, true, extra);
+  PUNA_TRY_CONTEXT(std::string out, std::move(text), "While rendering the model's chat template");
+  return out;
+}
+
+// Tools that the template does not show to the model cannot be called.
+Result<void> check_tools(const LoadedModel& model, const Request& request,
+                         const std::string& text) {
+  if (request.tools.is_null()) return {};
+  if (!request.tools.is_array()) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("The tools are of type {}, but a list is expected.",
+                                  request.tools.type_name()));
+  }
+  if (request.tools.items().empty()) return {};
+  Request without = request;
+  without.tools = {};
+  PUNA_TRY(const std::string otherwise, render(model, without, request.think));
+  if (otherwise != text) return {};
+  return base::fail(
+      ErrorCode::kUnsupported,
+      fmt::format("The chat template of {} shows the model no tools; leave them out.", model.name));
 }
 
 // A switch that changes nothing in the prompt is none.
@@ -69,6 +115,7 @@ Result<Prompt> prompt_of(const LoadedModel& model, const Request& request) {
   }
   PUNA_TRY(const std::string text, render(model, request, request.think));
   PUNA_TRY(check_switch(model, request, text));
+  PUNA_TRY(check_tools(model, request, text));
   Prompt out{.tokens = model.tokenizer->encode(text),
              .style = &chat::reply_style(model.chat_template->source())};
   out.thinking_open = out.style->opens_thinking(text);
@@ -172,6 +219,16 @@ Result<Reply> run(LoadedModel& model, const Request& request, const OnEvent& on_
 
 chat::Message assistant_message(const LoadedModel& model, const Reply& reply) {
   chat::Message out{.role = "assistant", .content = reply.text};
+  if (!reply.parsed.tool_calls.empty()) {
+    base::Json calls = base::Json::array();
+    for (const chat::ToolCall& call : reply.parsed.tool_calls) {
+      base::Json function = base::Json::object(), one = base::Json::object();
+      function.set("name", call.name).set("arguments", call.arguments);
+      if (!call.id.empty()) one.set("id", call.id);
+      calls.push(std::move(one.set("type", "function").set("function", std::move(function))));
+    }
+    out.fields.set("tool_calls", std::move(calls));
+  }
   if (reply.parsed.reasoning.empty() || !model.chat_template) return out;
   const chat::ReplyStyle& style = chat::reply_style(model.chat_template->source());
   out.fields.set(std::string(style.reasoning_member), reply.parsed.reasoning);

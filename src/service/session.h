@@ -57,15 +57,16 @@ struct Reply {
 
 // Runs a request on sequence 0 of the model; both outlive the task. Errors: kInvalidArgument (empty
 // prompt, above the context, bad parameters), kUnsupported (messages for a model without a
-// template, thinking for one without that switch), those of the device.
+// template, thinking for one without that switch, tools for one that is shown none), those of the
+// device.
 base::Task<base::Result<Reply>> respond(LoadedModel& model, const Request& request,
                                         OnEvent on_event);
 // The same, blocking.
 base::Result<Reply> run(LoadedModel& model, const Request& request, const OnEvent& on_event);
 
-// What the model answered, as the message that the next request begins with: thinking stands in the
-// member that the model's template knows, which leaves out of the prompt what is not to be read
-// again.
+// What the model answered, as the message that the next request begins with: with its tool calls,
+// and its thinking in the member that the model's template knows, which leaves out of the prompt
+// what is not to be read again.
 chat::Message assistant_message(const LoadedModel& model, const Reply& reply);
 
 // Holds back the end of a text as long as it may still become a stop string.

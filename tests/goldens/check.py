@@ -31,6 +31,7 @@ def run(command):
 def check(puna, arguments, path, facts, limit):
     """(NMSE, what is wrong or "")"""
     ids = ",".join(map(str, facts["tokens"]))
+    arguments = [*arguments, *(["--ctx", str(facts["context"])] if "context" in facts else [])]
     reference = np.load(path.with_suffix(".npy")).astype(np.float64)
     embeds = facts["kind"] == "embedding"
     with tempfile.TemporaryDirectory() as folder:

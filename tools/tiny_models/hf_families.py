@@ -54,6 +54,11 @@ FAMILIES = {
     "phi3": ("Phi3ForCausalLM", BASE | dict(original_max_position_embeddings=64, max_position_embeddings=256, sliding_window=None, rope_parameters={
         "rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0 + 0.05 * i for i in range(8)], "original_max_position_embeddings": 64,
         "long_factor": [1.0 + 0.5 * i for i in range(8)], "partial_rotary_factor": 1.0}, pad_token_id=0)),
+    # Phi-4-mini: half of a head turns; the texts are longer than the original context, so the long factors apply.
+    "phi4_mini": ("Phi3ForCausalLM", BASE | dict(
+        original_max_position_embeddings=24, max_position_embeddings=256, sliding_window=None, tie_word_embeddings=True, partial_rotary_factor=0.5,
+        rope_parameters={"rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0, 1.1, 1.2, 1.3], "long_factor": [1.0, 1.6, 2.4, 4.0],
+                         "original_max_position_embeddings": 24, "partial_rotary_factor": 0.5}, pad_token_id=0)),
     "gpt_oss": ("GptOssForCausalLM", BASE | dict(head_dim=16, num_local_experts=4, num_experts_per_tok=2, sliding_window=12, intermediate_size=64,
                                                 layer_types=["sliding_attention", "full_attention"],
                                                 rope_parameters=YARN | {"rope_theta": 150000.0, "truncate": False})),
@@ -78,9 +83,12 @@ FAMILIES = {
                                            max_position_embeddings=128, type_vocab_size=2, rope_parameters=ROPE)),
     "bert": ("BertModel", dict(hidden_size=64, intermediate_size=96, num_attention_heads=4, num_hidden_layers=2, max_position_embeddings=128,
                                type_vocab_size=2, hidden_act="gelu")),
+    "bert_rank": ("BertForSequenceClassification", dict(
+        hidden_size=64, intermediate_size=96, num_attention_heads=4, num_hidden_layers=2, max_position_embeddings=128, type_vocab_size=2,
+        hidden_act="gelu", num_labels=3)),
 }
 
-# As small as they get, for tests/goldens/: an HF and an MLC folder, experts, latent attention, a state.
+# As small as they get, for tests/goldens/: an HF and an MLC folder, experts, latent attention, a state, a classifier.
 SMALL = BASE | dict(vocab_size=262, hidden_size=32, intermediate_size=32, num_attention_heads=2, num_key_value_heads=1, num_hidden_layers=2,
                     tie_word_embeddings=True)
 FAMILIES |= {
@@ -91,4 +99,6 @@ FAMILIES |= {
     "small_qwen35": ("Qwen3_5ForCausalLM", FAMILIES["qwen35"][1] | SMALL | dict(
         head_dim=16, linear_num_key_heads=1, linear_num_value_heads=2, layer_types=["linear_attention", "full_attention"],
         rope_parameters=ROPE | {"partial_rotary_factor": 0.5, "mrope_section": [2, 1, 1], "mrope_interleaved": True})),
+    "small_bert_rank": ("BertForSequenceClassification", FAMILIES["bert_rank"][1] | dict(
+        vocab_size=262, hidden_size=32, intermediate_size=32, num_attention_heads=2, max_position_embeddings=64, num_labels=1)),
 }

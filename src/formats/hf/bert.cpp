@@ -71,6 +71,17 @@ Result<void> put_embeddings(Mapping& m, const std::string& prefix, const std::st
   return {};
 }
 
+// A reranker or another classifier reads the first token's row through the pooler.
+Result<void> put_classifier(Mapping& m, const std::string& prefix) {
+  if (!m.find("classifier.weight")) return {};
+  m.set("pooling_type", uint64_t{4});  // rank
+  for (const char* part : {".weight", ".bias"}) {
+    PUNA_TRY(m.rename(prefix + "pooler.dense" + part, std::string("cls") + part));
+    PUNA_TRY(m.rename(std::string("classifier") + part, std::string("cls.output") + part));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> map_bert(Mapping& m) {
@@ -84,7 +95,7 @@ Result<void> map_bert(Mapping& m) {
   for (uint32_t l = 0; l < m.n_layers; ++l) {
     PUNA_TRY(m.rename_layer(l, fmt::format("{}encoder.layer.{}.", prefix, l), kBertLayer));
   }
-  return {};
+  return put_classifier(m, prefix);
 }
 
 Result<void> map_nomic_bert(Mapping& m) {
