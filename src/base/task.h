@@ -72,10 +72,15 @@ class [[nodiscard]] Task {
     return *std::move(handle_.promise().value);
   }
 
-  bool await_ready() const noexcept { return false; }
-  std::coroutine_handle<> await_suspend(std::coroutine_handle<> caller) noexcept {
+  // Starts the task here, so that one that never waits is over when its caller goes on: a loop over
+  // such tasks would otherwise grow the stack where calls in tail position are calls like others
+  // (WebAssembly, sanitizers).
+  bool await_ready() noexcept {
+    handle_.resume();
+    return handle_.done();
+  }
+  void await_suspend(std::coroutine_handle<> caller) noexcept {
     handle_.promise().continuation = caller;
-    return handle_;
   }
   T await_resume() { return take(); }
 

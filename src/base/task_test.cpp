@@ -51,6 +51,18 @@ TEST_CASE("an error ends the task and collects context") {
   CHECK(r.error().text() == "negative - While summing");
 }
 
+TEST_CASE("a long loop over tasks that never wait takes no stack") {
+  const auto at_once = [](int v) -> Task<Result<int>> { co_return v; };
+  const auto loop = [&]() -> Task<Result<int>> {
+    int last = 0;
+    for (int i = 0; i < 1'000'000; ++i) {
+      PUNA_CO_TRY(last, co_await at_once(i));
+    }
+    co_return last;
+  };
+  CHECK(*run_until(loop(), poll) == 999'999);
+}
+
 TEST_CASE("PUNA_TRY passes errors on") {
   CHECK(*twice(4) == 8);
   CHECK(twice(fail(ErrorCode::kIo, "x")).error().code == ErrorCode::kIo);
