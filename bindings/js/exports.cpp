@@ -188,6 +188,8 @@ Task<Result<service::DeviceUse>> open_device(Json options, kernels::Numerics num
   use.name = info.name;
   PUNA_CO_TRY(use.device,
               co_await gpu::web::open(static_cast<uint32_t>(handle), std::move(info), baseline));
+  PUNA_CO_TRY(const bool check, gpu->get_bool("check"));
+  if (check) PUNA_CO_TRY(co_await engine::check_device(*use.device, numerics));
   co_return use;
 }
 
@@ -373,9 +375,8 @@ struct Operation {
   Task<Result<std::optional<Json>>> (*run)(uint32_t request, Json body);
 };
 constexpr Operation kOperations[] = {
-    {"bench", bench},           {"chat", chat},     {"complete", text},
-    {"detokenize", detokenize}, {"embed", embed},   {"load", load},
-    {"logits", logits},         {"memory", memory}, {"tokenize", tokenize}};
+    {"bench", bench}, {"chat", chat}, {"complete", text}, {"detokenize", detokenize},
+    {"embed", embed}, {"load", load}, {"logits", logits}, {"tokenize", tokenize}};
 
 Task<Result<std::optional<Json>>> refuse(std::string why) {
   co_return fail(ErrorCode::kInvalidArgument, std::move(why));
