@@ -28,7 +28,8 @@ TEST_CASE("no bytes need no memory, and more than the address space holds is an 
   auto huge = Pages::allocate(UINT64_MAX);
   REQUIRE_FALSE(huge.has_value());
   CHECK(huge.error().code == ErrorCode::kOutOfMemory);
-  CHECK(lock_memory(nullptr, 0).has_value());
+  const auto locked = lock_memory(nullptr, 0);
+  CHECK((locked.has_value() || locked.error().code == ErrorCode::kUnsupported));
 }
 
 }  // namespace

@@ -58,6 +58,10 @@ TEST_CASE("a pool that has gone to sleep wakes up for the next job") {
 
 TEST_CASE("a worker that kept the caller waiting is left out of the next jobs, and comes back") {
   ThreadPool pool(2);
+  if (pool.n_threads() < 2) {
+    MESSAGE("SKIPPED: this build has no threads, so no worker comes late");
+    return;
+  }
   std::atomic<bool> worker_came = false;
   const auto any_chunk = [&](uint32_t, uint32_t) {
     if (thread_index() > 0) worker_came = true;
