@@ -10,6 +10,7 @@
 #include <random>
 #include <utility>
 
+#include "api/openai/fields.h"
 #include "api/openai/request.h"
 #include "api/openai/stream.h"
 #include "base/clock.h"
@@ -311,14 +312,7 @@ Task<Result<std::optional<Json>>> tokenize(uint32_t, Json body) {
 
 Result<std::vector<int32_t>> ids_of(const Json& body) {
   const Json* list = body.find("tokens");
-  std::vector<int32_t> out;
-  for (const Json& item : list != nullptr && list->is_array() ? list->items() : Json::Array()) {
-    if (!item.is_integer() || item.integer() < 0 || item.integer() > INT32_MAX)
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("A token id is a whole number, not {}.", item.dump()));
-    out.push_back(static_cast<int32_t>(item.integer()));
-  }
-  return out;
+  return api::openai::token_ids("tokens", list == nullptr ? Json() : *list);
 }
 
 // {tokens}: the bytes of the text.

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "io/range.h"
+
 // page.js
 extern "C" {
 // Null, or why it failed, to be freed.
@@ -52,12 +54,8 @@ class PartSource final : public io::ByteSource {
   bool reads_at_once() const override { return at_once_; }
 
   void read(uint64_t offset, std::span<std::byte> out, io::ReadDone done) override {
-    if (offset > size_ || out.size() > size_ - offset) {
-      return done(base::fail(ErrorCode::kInvalidArgument,
-                             fmt::format("Bytes {} to {} of \"{}\" are asked for, which has {}.",
-                                         offset, offset + out.size(), name_, size_)));
-    }
-    if (out.empty()) return done({});
+    Result<void> in_range = io::check_range(*this, offset, out.size());
+    if (!in_range || out.empty()) return done(std::move(in_range));
     if (at_once_) {
       return done(
           result(puna_page_read_now(index_, static_cast<double>(offset), out.data(), out.size())));

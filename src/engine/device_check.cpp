@@ -7,6 +7,7 @@
 
 #include "base/thread_pool.h"
 #include "engine/executor.h"
+#include "kernels/selftest/measure.h"
 #include "models/models.h"
 #include "models/synthetic.h"
 #include "plan/fuse.h"
@@ -53,15 +54,6 @@ Task<Result<std::vector<float>>> logits_of(Executor& executor, uint32_t vocab) {
   co_return out;
 }
 
-double nmse(std::span<const float> got, std::span<const float> want) {
-  double error = 0, power = 0;
-  for (size_t i = 0; i < want.size(); ++i) {
-    error += (double{got[i]} - want[i]) * (double{got[i]} - want[i]);
-    power += double{want[i]} * want[i];
-  }
-  return error / power;
-}
-
 }  // namespace
 
 Task<Result<void>> check_device(gpu::Device& device, kernels::Numerics numerics) {
@@ -82,7 +74,7 @@ Task<Result<void>> check_device(gpu::Device& device, kernels::Numerics numerics)
                                           options, device, {}));
   PUNA_CO_TRY(const std::vector<float> got, co_await logits_of(*gpu, vocab));
 
-  const double error = nmse(got, want);
+  const double error = kernels::nmse(got, want);
   const double limit = numerics == kernels::Numerics::kExact ? kExactLimit : kFastLimit;
   if (error <= limit) co_return {};  // NaN is not
   co_return base::fail(

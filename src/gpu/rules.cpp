@@ -149,6 +149,13 @@ Result<void> check_pipeline(const Limits& limits, const PipelineDesc& desc) {
   return {};
 }
 
+Result<void> check_binding_count(const PipelineDesc& pipeline, size_t n) {
+  if (n == pipeline.bindings.size()) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("Kernel \"{}\" has {} bindings and is given {}.", pipeline.label,
+                          pipeline.bindings.size(), n));
+}
+
 Result<void> check_binding(const Limits& limits, const PipelineDesc& pipeline, size_t index,
                            const Binding& binding, const BufferFacts& buffer) {
   const auto refuse = [&](std::string text) {

@@ -26,6 +26,8 @@ base::Result<void> check_create_buffer(const Limits& limits, uint64_t bytes,
                                        std::string_view label);
 // Also compares the bindings that the WGSL declares with those of the description.
 base::Result<void> check_pipeline(const Limits& limits, const PipelineDesc& desc);
+// One binding for each of the pipeline's.
+base::Result<void> check_binding_count(const PipelineDesc& pipeline, size_t n);
 base::Result<void> check_binding(const Limits& limits, const PipelineDesc& pipeline, size_t index,
                                  const Binding& binding, const BufferFacts& buffer);
 // No two bindings of one buffer where one is written overlap, and none of them is read-only beside

@@ -1,4 +1,4 @@
-// Checked reads of a request's fields, with messages that name them. Internal to api/openai.
+// Checked reads of a request's fields, with messages that name them.
 #pragma once
 
 #include <optional>

@@ -229,11 +229,7 @@ Result<BindGroupId> NativeDevice::create_bind_group(PipelineId id,
   if (id.value == 0 || id.value > pipelines_.size()) return fail_unknown("pipeline", id.value);
   const Pipeline& pipeline = pipelines_[id.value - 1];
   const PipelineDesc& desc = pipeline.desc;
-  if (bindings.size() != desc.bindings.size()) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("Kernel \"{}\" has {} bindings and is given {}.", desc.label,
-                            desc.bindings.size(), bindings.size()));
-  }
+  PUNA_TRY(check_binding_count(desc, bindings.size()));
   std::vector<WGPUBindGroupEntry> entries(bindings.size());
   Group group;
   group.pipeline = id;

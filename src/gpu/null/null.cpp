@@ -73,11 +73,7 @@ class Recorder final : public NullDevice {
     PUNA_TRY(may_go_on("create_bind_group"));
     if (id.value == 0 || id.value > pipelines_.size()) return fail_unknown("pipeline", id.value);
     const PipelineDesc& desc = pipelines_[id.value - 1];
-    if (bindings.size() != desc.bindings.size()) {
-      return base::fail(ErrorCode::kInvalidArgument,
-                        fmt::format("Kernel \"{}\" has {} bindings and is given {}.", desc.label,
-                                    desc.bindings.size(), bindings.size()));
-    }
+    PUNA_TRY(check_binding_count(desc, bindings.size()));
     for (size_t i = 0; i < bindings.size(); ++i) {
       const Buffer* buffer = find(bindings[i].buffer);
       if (buffer == nullptr) return fail_unknown("buffer", bindings[i].buffer.value);

@@ -107,11 +107,7 @@ class WebDevice final : public Device {
     PUNA_TRY(alive());
     if (id.value == 0 || id.value > pipelines_.size()) return fail_unknown("pipeline", id.value);
     const PipelineDesc& desc = pipelines_[id.value - 1].desc;
-    if (bindings.size() != desc.bindings.size()) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("Kernel \"{}\" has {} bindings and is given {}.", desc.label,
-                              desc.bindings.size(), bindings.size()));
-    }
+    PUNA_TRY(check_binding_count(desc, bindings.size()));
     Group group{id, {}, true};
     for (size_t i = 0; i < bindings.size(); ++i) {
       const Buffer* buffer = find(bindings[i].buffer);
