@@ -246,8 +246,9 @@ bool read_tensor(GgufCursor& in, Tensor& tensor) {
 bool place_tensors(GgufCursor& in, GgufHeader& header) {
   const uint64_t mask = header.alignment - 1;
   header.data_offset = (in.position() + mask) & ~mask;
-  const uint64_t data_bytes =
-      in.file_bytes() > header.data_offset ? in.file_bytes() - header.data_offset : 0;
+  // Less than nothing when the file ends inside the padding: then not even an empty tensor fits.
+  const bool has_data = in.file_bytes() >= header.data_offset;
+  const uint64_t data_bytes = has_data ? in.file_bytes() - header.data_offset : 0;
   const auto fail = [&](const Tensor& tensor, std::string_view problem) {
     return in.fail(ErrorCode::kCorrupt, fmt::format("Tensor \"{}\" {}.", tensor.name, problem));
   };
@@ -258,7 +259,7 @@ bool place_tensors(GgufCursor& in, GgufHeader& header) {
           fmt::format("begins at byte {} of the tensor data, not a multiple of the alignment ({})",
                       tensor.offset, header.alignment));
     }
-    if (tensor.bytes > data_bytes || tensor.offset > data_bytes - tensor.bytes) {
+    if (!has_data || tensor.bytes > data_bytes || tensor.offset > data_bytes - tensor.bytes) {
       return fail(tensor,
                   fmt::format("has {} bytes at byte {} of the tensor data (which begins at byte "
                               "{}), but the file has only "

@@ -227,6 +227,17 @@ TEST_CASE("tensors outside the file, misaligned or overlapping are refused") {
   check_refused(overlapping, ErrorCode::kCorrupt, {"\"second\"", "overlaps", "\"first\""});
 }
 
+TEST_CASE("a tensor of unknown size is refused when the file ends before the tensor data") {
+  GgufBuilder builder;
+  builder.tensor("w", {4}, 12345, "");
+  std::string bytes = builder.build();
+  CHECK(open_now(bytes).has_value());
+  bytes.pop_back();  // of the padding
+  const base::Error error = refused(bytes);
+  CHECK(error.code == ErrorCode::kCorrupt);
+  CHECK(error.text().find("cut off") != std::string::npos);
+}
+
 TEST_CASE("an alignment that is no power of two is refused") {
   for (const uint32_t alignment : {0u, 3u, 48u, 0xffffffffu}) {
     GgufBuilder builder;
