@@ -16,7 +16,7 @@
 
 #include "base/json.h"
 #include "base/task.h"
-#include "engine/engine.h"
+#include "engine/scheduler.h"
 #include "formats/folder.h"
 #include "formats/open.h"
 #include "gpu/native/native.h"
@@ -111,12 +111,13 @@ struct Golden {
     engine::GenerateOptions options;
     options.sampling.temperature = 0;
     options.max_tokens = static_cast<uint32_t>(n);
-    const auto stats = base::run_until(engine->generate(0, prompt, options, /*end_tokens=*/{},
-                                                        [&](int32_t id) {
-                                                          text.push_back(id);
-                                                          return true;
-                                                        }),
-                                       [&] { engine->poll(); });
+    const auto stats =
+        base::run_until(engine::Scheduler(*engine).generate(prompt, options, /*end_tokens=*/{},
+                                                            [&](int32_t id) {
+                                                              text.push_back(id);
+                                                              return true;
+                                                            }),
+                        [&] { engine->poll(); });
     REQUIRE_MESSAGE(stats.has_value(), stats.error().text());
     return text;
   }

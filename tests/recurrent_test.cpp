@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/task.h"
-#include "engine/engine.h"
+#include "engine/scheduler.h"
 #include "gpu/native/native.h"
 #include "models/testing/tiny_recurrent.h"
 
@@ -47,15 +47,16 @@ struct Text {
   engine::GenerateStats stats;
 };
 // Greedy text, cut after n tokens by whoever hears them.
-Text generate(engine::Engine& engine, uint32_t sequence, std::vector<int32_t> tokens, size_t n) {
+Text generate(engine::Engine& engine, engine::Scheduler& scheduler, std::vector<int32_t> tokens,
+              size_t n) {
   Text text;
   engine::GenerateOptions options;
   options.sampling.temperature = 0;
-  auto stats = base::run_until(engine.generate(sequence, std::move(tokens), options, {},
-                                               [&](int32_t id) {
-                                                 text.tokens.push_back(id);
-                                                 return text.tokens.size() < n;
-                                               }),
+  auto stats = base::run_until(scheduler.generate(std::move(tokens), options, {},
+                                                  [&](int32_t id) {
+                                                    text.tokens.push_back(id);
+                                                    return text.tokens.size() < n;
+                                                  }),
                                [&] { engine.poll(); });
   REQUIRE_MESSAGE(stats.has_value(), stats.error().text());
   text.stats = *stats;
@@ -71,36 +72,38 @@ std::vector<int32_t> joined(std::vector<int32_t> a, const std::vector<int32_t>& 
 void check(engine::Engine& engine, engine::Engine& fresh) {
   const auto from_start = [&](const std::vector<int32_t>& tokens, size_t n) {
     REQUIRE(fresh.forget(0).has_value());
-    return generate(fresh, 0, tokens, n).tokens;
+    engine::Scheduler scheduler(fresh);
+    return generate(fresh, scheduler, tokens, n).tokens;
   };
+  engine::Scheduler scheduler(engine);
   const std::vector<int32_t> first = prompt(600);  // a chunk and some
-  const Text answer = generate(engine, 0, first, 11);
+  const Text answer = generate(engine, scheduler, first, 11);
   CHECK(answer.tokens == from_start(first, 11));
 
   // A chat that goes on: only what is new is evaluated, though steps were under way when it
   // stopped.
   const std::vector<int32_t> next = joined(joined(first, answer.tokens), {5, 6, 7});
-  generate(engine, 1, prompt(20), 5);  // another sequence in between
-  const Text second = generate(engine, 0, next, 20);
+  generate(engine, scheduler, prompt(20), 5);  // on the other sequence in between
+  const Text second = generate(engine, scheduler, next, 20);
   CHECK(second.stats.n_cached == 610);
   CHECK(second.tokens == from_start(next, 20));
 
   // Another answer to the first prompt: from the snapshot before its end.
-  const Text again = generate(engine, 0, first, 11);
+  const Text again = generate(engine, scheduler, first, 11);
   CHECK(again.stats.n_cached == 584);
   CHECK(again.tokens == answer.tokens);
 
   // A prompt that leaves the first one early: from the chunk's end or from the start.
   std::vector<int32_t> other = first;
   other[550] = 3;
-  const Text third = generate(engine, 0, other, 6);
+  const Text third = generate(engine, scheduler, other, 6);
   CHECK(third.stats.n_cached == 512);
   CHECK(third.tokens == from_start(other, 6));
-  other[100] = 3;
-  const Text fourth = generate(engine, 0, other, 6);
+  other[310] = 3;
+  const Text fourth = generate(engine, scheduler, other, 6);
   CHECK(fourth.stats.n_cached == 0);
   CHECK(fourth.tokens == from_start(other, 6));
-  CHECK(generate(engine, 1, joined(prompt(20), {9}), 5).tokens ==
+  CHECK(generate(engine, scheduler, joined(prompt(20), {9}), 5).tokens ==
         from_start(joined(prompt(20), {9}), 5));
 }
 

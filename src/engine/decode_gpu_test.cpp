@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "engine/engine.h"
+#include "engine/scheduler.h"
 #include "engine/testing/forwarding_device.h"
 #include "models/testing/tiny_model.h"
 
@@ -122,7 +122,7 @@ std::vector<int32_t> generate(Engine& engine, std::vector<int32_t> tokens,
   options.sampling = sampling;
   options.max_tokens = n;
   REQUIRE(engine.forget(0));
-  run(engine, engine.generate(0, std::move(tokens), options, {}, [&](int32_t id) {
+  run(engine, engine::Scheduler(engine).generate(std::move(tokens), options, {}, [&](int32_t id) {
     text.push_back(id);
     return true;
   }));
@@ -179,10 +179,11 @@ TEST_CASE("what runs on after an end token is dropped, and the next request does
   engine::GenerateOptions options;
   options.sampling = sampling;
   REQUIRE(engine->forget(0));
-  run(*engine, engine->generate(0, prompt(30), options, {whole[25]}, [&](int32_t id) {
-    text.push_back(id);
-    return true;
-  }));
+  run(*engine,
+      engine::Scheduler(*engine).generate(prompt(30), options, {whole[25]}, [&](int32_t id) {
+        text.push_back(id);
+        return true;
+      }));
   const auto end = std::find(whole.begin(), whole.end(), whole[25]);
   CHECK(text == std::vector<int32_t>(whole.begin(), end));
   CHECK(engine->n_cached(0) == 30 + text.size());
@@ -266,7 +267,7 @@ TEST_CASE("device memory is allocated at load and stays as it is over 2,000 toke
   engine::GenerateOptions options;
   options.sampling = kinds()[2];
   options.max_tokens = 2000;
-  run(*engine, engine->generate(0, prompt(100), options, {}, [&](int32_t) {
+  run(*engine, engine::Scheduler(*engine).generate(prompt(100), options, {}, [&](int32_t) {
     ++n;
     if (n % 100 == 0) CHECK(counts.bytes() == bytes);
     return true;

@@ -30,8 +30,6 @@ constexpr size_t kSnapshotTail = 16;
 constexpr uint32_t kFirstTurn = 32;
 constexpr uint32_t kLeastTurn = 16;
 
-bool is_set(const std::atomic<bool>* flag) { return flag != nullptr && flag->load(); }
-
 uint32_t round_up(uint32_t v, uint32_t to) { return (v + to - 1) / to * to; }
 
 // The context to plan for: as asked, else the smaller of trained and kDefaultContext.
@@ -137,6 +135,18 @@ Result<void> Engine::check_tokens(std::span<const int32_t> tokens) const {
   return {};
 }
 
+Result<void> Engine::check_sampling(const kernels::SamplingParams& sampling) const {
+  PUNA_TRY(check(sampling));
+  for (const auto& [id, bias] : sampling.logit_bias) {
+    if (static_cast<uint32_t>(id) < vocab_) continue;
+    return base::fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("The logit bias of token {} is for an id outside the vocabulary (0 to {}).", id,
+                    vocab_ - 1));
+  }
+  return {};
+}
+
 Result<void> Engine::make_room(uint32_t sequence, uint32_t n_tokens) {
   PUNA_TRY(const bool grown, kv_->grow(sequence, n_tokens));
   if (grown) PUNA_TRY(executor_->set_pages(sequence, kv_->pages(sequence)));
@@ -174,15 +184,8 @@ Result<void> Engine::check_batch(std::span<const BatchRow> rows, uint32_t n_step
   size_t n_tokens = 0;
   std::vector<bool> taken(cached_.size());
   for (const BatchRow& row : rows) {
-    PUNA_TRY(check(row.sampling));
+    PUNA_TRY(check_sampling(row.sampling));
     PUNA_TRY(check_tokens(row.tokens));
-    for (const auto& [id, bias] : row.sampling.logit_bias) {
-      if (static_cast<uint32_t>(id) >= vocab_) {
-        return refuse(
-            fmt::format("The logit bias of token {} is for an id outside the vocabulary (0 to {}).",
-                        id, vocab_ - 1));
-      }
-    }
     if (row.sequence >= cached_.size()) {
       return refuse(fmt::format("There is no sequence {}; the engine was loaded with {}.",
                                 row.sequence, cached_.size()));
@@ -232,25 +235,30 @@ Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps, 
   co_return done;
 }
 
+Task<Result<uint32_t>> Engine::prefill_chunk(uint32_t sequence, std::span<const int32_t> tokens,
+                                             bool keeps) {
+  size_t n = std::min<size_t>(chunk_, tokens.size());
+  if (keeps && snapshots_ && n == tokens.size() && n > kSnapshotTail) n -= kSnapshotTail;
+  if (n == tokens.size()) co_return 0;
+  const base::Timer since;
+  std::vector<int32_t>& cached = cached_[sequence];
+  PUNA_CO_TRY(make_room(sequence, static_cast<uint32_t>(cached.size() + n)));
+  PUNA_CO_TRY(co_await executor_->run(make_step(sequence, tokens.first(n), cached.size()), {}));
+  append(cached, tokens.first(n));
+  if (keeps) PUNA_CO_TRY(keep(sequence));
+  if (options_.turn_ms > 0) PUNA_CO_TRY(co_await take_turns(static_cast<uint32_t>(n), since));
+  co_return static_cast<uint32_t>(n);
+}
+
 Task<Result<std::vector<int32_t>>> Engine::prefill_all_but_last(uint32_t sequence,
                                                                 std::vector<int32_t> tokens,
-                                                                bool keeps,
-                                                                const std::atomic<bool>* cancel) {
-  std::vector<int32_t>& cached = cached_[sequence];
+                                                                bool keeps) {
   std::span<const int32_t> left = tokens;
-  while (!left.empty() && !is_set(cancel)) {
-    size_t n = std::min<size_t>(chunk_, left.size());
-    if (keeps && snapshots_ && n == left.size() && n > kSnapshotTail) n -= kSnapshotTail;
-    if (n == left.size()) break;
-    const base::Timer since;
-    PUNA_CO_TRY(make_room(sequence, static_cast<uint32_t>(cached.size() + n)));
-    PUNA_CO_TRY(co_await executor_->run(make_step(sequence, left.first(n), cached.size()), {}));
-    append(cached, left.first(n));
+  for (;;) {
+    PUNA_CO_TRY(const uint32_t n, co_await prefill_chunk(sequence, left, keeps));
+    if (n == 0) co_return std::vector<int32_t>(left.begin(), left.end());
     left = left.subspan(n);
-    if (keeps) PUNA_CO_TRY(keep(sequence));
-    if (options_.turn_ms > 0) PUNA_CO_TRY(co_await take_turns(static_cast<uint32_t>(n), since));
   }
-  co_return std::vector<int32_t>(left.begin(), left.end());
 }
 
 Task<Result<void>> Engine::take_turns(uint32_t n_tokens, const base::Timer& since) {
@@ -315,83 +323,6 @@ Task<Result<std::vector<float>>> Engine::embed(std::vector<int32_t> tokens) {
   }
   PUNA_CO_TRY(forget(0));
   co_return pooled(pooling_, std::move(rows), n_out_);
-}
-
-Task<Result<GenerateStats>> Engine::generate(uint32_t sequence, std::vector<int32_t> prompt,
-                                             GenerateOptions options,
-                                             std::vector<int32_t> end_tokens, OnToken on_token) {
-  PUNA_CO_TRY(check(options.sampling));
-  PUNA_CO_TRY(check_tokens(prompt));
-  if (prompt.empty())
-    co_return base::fail(ErrorCode::kInvalidArgument, "The prompt has no tokens.");
-  if (prompt.size() >= context_) {
-    co_return base::fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format(
-            "The prompt has {} tokens, but the context holds {} and needs room for an answer.",
-            prompt.size(), context_));
-  }
-  // Reuse the common prefix, but evaluate at least the last token: what comes after it is chosen.
-  const std::vector<int32_t>& cached = cached_[sequence];
-  size_t common = 0;
-  while (common < cached.size() && common + 1 < prompt.size() && cached[common] == prompt[common])
-    ++common;
-  PUNA_CO_TRY(rewind(sequence, static_cast<uint32_t>(common)));
-  common = cached.size();
-  GenerateStats stats;
-  stats.n_prompt = static_cast<uint32_t>(prompt.size() - common);
-  stats.n_cached = static_cast<uint32_t>(common);
-  const uint32_t room = context_ - static_cast<uint32_t>(prompt.size());
-  const uint32_t n_steps = std::min(room, options.max_tokens.value_or(room));
-  base::Timer timer;
-  prompt.erase(prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(common));
-  if (n_steps == 0) {
-    PUNA_CO_TRY(co_await prefill(sequence, std::move(prompt)));
-    stats.prompt_ms = timer.ms();
-    stats.stop = StopReason::kLength;
-    co_return stats;
-  }
-  BatchRow row{sequence, {}, std::move(options.sampling)};
-  PUNA_CO_TRY(row.tokens,
-              co_await prefill_all_but_last(sequence, std::move(prompt), true, options.cancel));
-  if (is_set(options.cancel)) {
-    stats.prompt_ms = timer.ms();
-    stats.stop = StopReason::kCancelled;
-    co_return stats;
-  }
-
-  // Takes one chosen token; false when the text ends here.
-  const auto take = [&](int32_t id) {
-    if (is_set(options.cancel)) {
-      stats.stop = StopReason::kCancelled;
-      return false;
-    }
-    const bool end = std::find(end_tokens.begin(), end_tokens.end(), id) != end_tokens.end();
-    if (end && !options.ignore_end) {
-      stats.stop = StopReason::kEnd;
-      return false;
-    }
-    ++stats.n_generated;
-    if (!on_token(id)) {
-      stats.stop = StopReason::kStopped;
-      return false;
-    }
-    if (stats.n_generated < n_steps) return true;
-    stats.stop = options.max_tokens == n_steps ? StopReason::kLength : StopReason::kContext;
-    return false;
-  };
-  bool first = true;
-  std::vector<BatchRow> rows;
-  rows.push_back(std::move(row));
-  PUNA_CO_TRY(co_await decode(std::move(rows), n_steps, [&](std::span<const int32_t> ids) {
-    if (std::exchange(first, false)) {
-      stats.prompt_ms = timer.ms();
-      timer = {};
-    }
-    return take(ids[0]);
-  }));
-  stats.decode_ms = timer.ms();
-  co_return stats;
 }
 
 Task<Result<void>> Engine::prefill(uint32_t sequence, std::vector<int32_t> tokens) {

@@ -1,5 +1,5 @@
 // Engine: a model loaded on a device. Tokens in, tokens out; text and chat live above, in service/.
-// Read next: executor.h (a device), kernels/sample/sampling.h, kv_pool.h.
+// Read next: scheduler.h (texts), executor.h (a device), kernels/sample/sampling.h, kv_pool.h.
 #pragma once
 
 #include <atomic>
@@ -48,27 +48,6 @@ struct EngineOptions {
   GiveWay give_way;
 };
 
-enum class StopReason : uint8_t { kEnd, kLength, kContext, kCancelled, kStopped };
-
-struct GenerateOptions {
-  kernels::SamplingParams sampling;
-  std::optional<uint32_t> max_tokens;  // none = until the end token or the context is full
-  bool ignore_end = false;             // go on after an end token
-  const std::atomic<bool>* cancel = nullptr;
-};
-
-// Called for each token as it is chosen (end tokens too, unless they end the text); false stops.
-using OnToken = std::function<bool(int32_t id)>;
-
-struct GenerateStats {
-  uint32_t n_prompt = 0;  // tokens of the prompt that were evaluated now
-  uint32_t n_cached = 0;  // tokens of the prompt that the cache already held
-  uint32_t n_generated = 0;
-  double prompt_ms = 0;  // until the first token was chosen
-  double decode_ms = 0;  // after that
-  StopReason stop = StopReason::kEnd;
-};
-
 // What one sequence of a batch goes on with.
 struct BatchRow {
   uint32_t sequence = 0;
@@ -112,26 +91,29 @@ class Engine {
   models::Pooling pooling() const { return pooling_; }
   uint32_t n_out() const { return n_out_; }
 
-  // Continues sequence `sequence`, whose cache may hold a prefix of `prompt` (which is reused).
-  // on_token sees each new token. Errors: kInvalidArgument when the prompt is empty, holds unknown
-  // ids, or leaves no room in the context (both numbers named).
-  base::Task<base::Result<GenerateStats>> generate(uint32_t sequence, std::vector<int32_t> prompt,
-                                                   GenerateOptions options,
-                                                   std::vector<int32_t> end_tokens,
-                                                   OnToken on_token);
-
-  // Several sequences at once, for a server: evaluates the tokens of all rows in one step (together
-  // at most kernels::kMaxStepTokens), chooses a token for each row by its own parameters, and goes
-  // on with n_steps - 1 steps of one token a row. on_ids gets the ids of each step, by row; false
-  // ends it. The last ids are in no cache: they are the next call's tokens. Errors:
-  // kInvalidArgument for no or too many rows (kernels::kMaxBatch), a sequence twice, parameters out
-  // of range, unknown ids and texts beyond the context; those of the device.
+  // One sequence or several (scheduler.h says which, and when): evaluates the tokens of all rows in
+  // one step (together at most kernels::kMaxStepTokens), chooses a token for each row by its own
+  // parameters, and goes on with n_steps - 1 steps of one token a row. on_ids gets the ids of each
+  // step, by row; false ends it. The last ids are in no cache: they are the next call's tokens.
+  // Errors: kInvalidArgument for no or too many rows (kernels::kMaxBatch), a sequence twice,
+  // parameters out of range, unknown ids and texts beyond the context; those of the device.
   base::Task<base::Result<void>> decode(std::vector<BatchRow> rows, uint32_t n_steps, OnIds on_ids);
   // Evaluates tokens at the end of what the sequence's cache holds, in chunks. Errors: as decode.
   base::Task<base::Result<void>> prefill(uint32_t sequence, std::vector<int32_t> tokens);
+  // Evaluates the next chunk of them, and gives its size; 0 when all that is left fits a step that
+  // chooses the next token. With `keeps`, a rewind can come back to its end. Errors: those of the
+  // device.
+  base::Task<base::Result<uint32_t>> prefill_chunk(uint32_t sequence,
+                                                   std::span<const int32_t> tokens,
+                                                   bool keeps = true);
+  // The tokens that the cache of a sequence holds.
+  std::span<const int32_t> cached(uint32_t sequence) const { return cached_[sequence]; }
   uint32_t n_cached(uint32_t sequence) const {
     return static_cast<uint32_t>(cached_[sequence].size());
   }
+  // kInvalidArgument for ids outside the vocabulary, and for parameters out of range.
+  base::Result<void> check_tokens(std::span<const int32_t> tokens) const;
+  base::Result<void> check_sampling(const kernels::SamplingParams& sampling) const;
 
   // For measuring: evaluates n tokens at the end of sequence 0 and chooses the next one, or decodes
   // n tokens.
@@ -152,13 +134,12 @@ class Engine {
  private:
   Engine() = default;
 
-  base::Result<void> check_tokens(std::span<const int32_t> tokens) const;
   base::Result<void> check_batch(std::span<const BatchRow> rows, uint32_t n_steps) const;
-  // Evaluates all but the last chunk of what comes at the end of a sequence, with snapshots between
-  // them when `keeps`; returns the last. Ends early once `cancel` is set.
-  base::Task<base::Result<std::vector<int32_t>>> prefill_all_but_last(
-      uint32_t sequence, std::vector<int32_t> tokens, bool keeps = true,
-      const std::atomic<bool>* cancel = nullptr);
+  // Evaluates chunks of what comes at the end of a sequence, of which at most one is left; gives
+  // it.
+  base::Task<base::Result<std::vector<int32_t>>> prefill_all_but_last(uint32_t sequence,
+                                                                      std::vector<int32_t> tokens,
+                                                                      bool keeps = true);
   // With turn_ms: lets others have a turn after a chunk of n tokens that began `ms` ago, and sizes
   // the next one.
   base::Task<base::Result<void>> take_turns(uint32_t n_tokens, const base::Timer& since);

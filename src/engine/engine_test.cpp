@@ -1,9 +1,8 @@
-#include "engine/engine.h"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 
+#include "engine/scheduler.h"
 #include "gpu/null/null.h"
 #include "models/testing/tiny_model.h"
 
@@ -43,13 +42,13 @@ struct Text {
 base::Result<Text> generate(Engine& engine, std::vector<int32_t> tokens,
                             engine::GenerateOptions options, std::vector<int32_t> end = {}) {
   Text text;
-  PUNA_TRY(text.stats,
-           base::run_until(engine.generate(0, std::move(tokens), options, std::move(end),
+  PUNA_TRY(text.stats, base::run_until(engine::Scheduler(engine).generate(
+                                           std::move(tokens), options, std::move(end),
                                            [&](int32_t id) {
                                              text.tokens.push_back(id);
                                              return true;
                                            }),
-                           [] {}));
+                                       [] {}));
   return text;
 }
 

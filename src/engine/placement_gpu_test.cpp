@@ -6,7 +6,7 @@
 #include <map>
 #include <span>
 
-#include "engine/engine.h"
+#include "engine/scheduler.h"
 #include "engine/testing/forwarding_device.h"
 #include "models/testing/tiny_model.h"
 #include "models/testing/tiny_recurrent.h"
@@ -85,11 +85,11 @@ std::vector<int32_t> greedy(Engine& engine, const std::vector<int32_t>& tokens, 
   engine::GenerateOptions options;
   options.sampling.temperature = 0;
   options.max_tokens = n;
-  const auto stats = base::run_until(engine.generate(0, tokens, options, {},
-                                                     [&](int32_t id) {
-                                                       text.push_back(id);
-                                                       return true;
-                                                     }),
+  const auto stats = base::run_until(engine::Scheduler(engine).generate(tokens, options, {},
+                                                                        [&](int32_t id) {
+                                                                          text.push_back(id);
+                                                                          return true;
+                                                                        }),
                                      [&] { engine.poll(); });
   REQUIRE_MESSAGE(stats.has_value(), stats.error().text());
   return text;

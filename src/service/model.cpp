@@ -68,6 +68,7 @@ Task<Result<LoadedModel>> load(std::string name, ModelFile file, DeviceUse use,
   base::log_info("Device: {} ({})", use.name, use.why);
   PUNA_CO_TRY(model.engine, co_await engine::Engine::load(std::move(file), std::move(use.device),
                                                           std::move(options)));
+  model.scheduler = std::make_unique<engine::Scheduler>(*model.engine);
   const std::string placed = describe(model.engine->placement(), model.device_name);
   if (!placed.empty()) {
     base::log_warning("{}", placed);

@@ -10,6 +10,7 @@
 #include "base/task.h"
 #include "chat/template.h"
 #include "engine/engine.h"
+#include "engine/scheduler.h"
 #include "formats/model_file.h"
 #include "tokenizer/tokenizer.h"
 
@@ -19,6 +20,7 @@ struct LoadedModel {
   std::string name;         // as asked for
   std::string device_name;  // "NVIDIA H200", "CPU (avx512_vnni)"
   std::unique_ptr<engine::Engine> engine;
+  std::unique_ptr<engine::Scheduler> scheduler;  // of the engine
   // Null when the file has no vocabulary, or one that is not supported; tokenizer_error says which.
   std::unique_ptr<tokenizer::Tokenizer> tokenizer;
   std::optional<base::Error> tokenizer_error;

@@ -205,10 +205,9 @@ Task<Result<Reply>> respond(LoadedModel& model, const Request& request, OnEvent 
   Listener listener(model, request, prompt, std::move(on_event));
   std::vector<int32_t> end_tokens;
   if (model.tokenizer) end_tokens = model.tokenizer->vocabulary().end_tokens;
-  PUNA_CO_TRY(reply.stats,
-              co_await model.engine->generate(
-                  0, std::move(prompt.tokens), std::move(options), std::move(end_tokens),
-                  [&](int32_t token) { return listener.hear(token, reply); }));
+  PUNA_CO_TRY(reply.stats, co_await model.scheduler->generate(
+                               std::move(prompt.tokens), std::move(options), std::move(end_tokens),
+                               [&](int32_t token) { return listener.hear(token, reply); }));
   listener.finish(reply);
   co_return reply;
 }

@@ -55,10 +55,10 @@ struct Reply {
   engine::GenerateStats stats;
 };
 
-// Runs a request on sequence 0 of the model; both outlive the task. Errors: kInvalidArgument (empty
-// prompt, above the context, bad parameters), kUnsupported (messages for a model without a
-// template, thinking for one without that switch, tools for one that is shown none), those of the
-// device.
+// Runs a request, beside others that run; it and the model outlive the task. Errors:
+// kInvalidArgument (empty prompt, above the context, bad parameters), kUnsupported (messages for a
+// model without a template, thinking for one without that switch, tools for one that is shown
+// none), those of the device.
 base::Task<base::Result<Reply>> respond(LoadedModel& model, const Request& request,
                                         OnEvent on_event);
 // The same, blocking.

@@ -1,0 +1,156 @@
+#include "engine/scheduler.h"
+
+#include <doctest/doctest.h>
+
+#include "models/testing/tiny_model.h"
+
+using namespace puna;
+using engine::Engine;
+using engine::Scheduler;
+
+namespace {
+
+constexpr uint32_t kContext = 256;
+
+std::unique_ptr<Engine> load(uint32_t n_sequences) {
+  engine::EngineOptions options;
+  options.numerics = kernels::Numerics::kExact;
+  options.kv_type = kernels::KvType::kF32;
+  options.n_threads = 2;
+  options.n_sequences = n_sequences;
+  options.turn_ms = 1e-6;  // chunks of a prompt are small, then
+  auto engine = base::run_until(Engine::load(fixtures::tiny_model(), nullptr, options), [] {});
+  REQUIRE_MESSAGE(engine.has_value(), engine.error().text());
+  return *std::move(engine);
+}
+
+std::vector<int32_t> prompt(size_t n, size_t seed = 0) {
+  std::vector<int32_t> out;
+  for (size_t i = 0; i < n; ++i)
+    out.push_back(static_cast<int32_t>((i * 37 + seed * 13 + 11) % 96));
+  return out;
+}
+
+engine::GenerateOptions drawn(uint64_t seed, uint32_t n) {
+  engine::GenerateOptions out;
+  out.sampling.seed = seed;
+  out.sampling.temperature = seed % 2 == 0 ? 0 : 1.5f;
+  out.sampling.repeat_penalty = seed % 3 == 0 ? 1.0f : 1.3f;
+  out.max_tokens = n;
+  return out;
+}
+
+struct Text {
+  std::vector<int32_t> tokens;
+  std::optional<base::Result<engine::GenerateStats>> result;
+};
+
+// Begins to write `text`; at_token is told the number of each token.
+void begin(Scheduler& scheduler, std::vector<int32_t> tokens, engine::GenerateOptions options,
+           Text& text, std::function<void(size_t)> at_token = {}) {
+  base::deliver<base::Result<engine::GenerateStats>>(
+      scheduler.generate(std::move(tokens), std::move(options), {},
+                         [&text, at_token = std::move(at_token)](int32_t id) {
+                           text.tokens.push_back(id);
+                           if (at_token) at_token(text.tokens.size());
+                           return true;
+                         }),
+      [&text](base::Result<engine::GenerateStats> result) { text.result = std::move(result); });
+}
+
+Text alone(std::vector<int32_t> tokens, engine::GenerateOptions options) {
+  const auto engine = load(1);
+  Scheduler scheduler(*engine);
+  Text out;
+  begin(scheduler, std::move(tokens), std::move(options), out);
+  REQUIRE(out.result);
+  REQUIRE_MESSAGE(out.result->has_value(), out.result->error().text());
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("texts written at the same time are those that are written alone") {
+  const auto engine = load(3);
+  Scheduler scheduler(*engine);
+  constexpr size_t kTexts = 6;  // more than there are sequences
+  std::vector<Text> texts(kTexts);
+  const auto prompt_of = [](size_t i) { return prompt(3 + 25 * i, i); };
+  const auto options_of = [](size_t i) { return drawn(i, static_cast<uint32_t>(40 - 5 * i)); };
+  // One begins; two come while it is written, the others while those wait or are read.
+  begin(scheduler, prompt_of(0), options_of(0), texts[0], [&](size_t n) {
+    if (n == 3) begin(scheduler, prompt_of(1), options_of(1), texts[1]);
+    if (n == 3) begin(scheduler, prompt_of(2), options_of(2), texts[2]);
+    if (n == 5)
+      for (size_t i = 3; i < kTexts; ++i) begin(scheduler, prompt_of(i), options_of(i), texts[i]);
+  });
+  for (size_t i = 0; i < kTexts; ++i) {
+    CAPTURE(i);
+    REQUIRE(texts[i].result);
+    REQUIRE_MESSAGE(texts[i].result->has_value(), texts[i].result->error().text());
+    CHECK((*texts[i].result)->n_prompt == prompt_of(i).size());
+    CHECK((*texts[i].result)->n_generated == options_of(i).max_tokens);
+    CHECK(texts[i].tokens == alone(prompt_of(i), options_of(i)).tokens);
+  }
+}
+
+TEST_CASE("a text that is refused or cancelled leaves the others as they are") {
+  const auto engine = load(1);
+  Scheduler scheduler(*engine);
+  Text first, refused, waiting, last;
+  std::atomic<bool> cancel = false;
+  engine::GenerateOptions cancelled = drawn(1, 20);
+  cancelled.cancel = &cancel;
+  size_t tokens_when_cancelled = 0;
+  begin(scheduler, prompt(10), drawn(5, 30), first, [&](size_t n) {
+    if (n == 2) {
+      begin(scheduler, {1, 96}, drawn(0, 5), refused);
+      begin(scheduler, prompt(8), cancelled, waiting);
+      begin(scheduler, prompt(12), drawn(7, 5), last);
+    }
+    if (n == 6) cancel = true;
+    if (waiting.result && tokens_when_cancelled == 0) tokens_when_cancelled = n;
+  });
+  CHECK(refused.result->error().message == "Token id 96 is outside the vocabulary (0 to 95).");
+  CHECK((*waiting.result)->stop == engine::StopReason::kCancelled);
+  CHECK((*waiting.result)->n_generated == 0);
+  CHECK(tokens_when_cancelled == 7);  // it does not wait for the text before it
+  CHECK(first.tokens == alone(prompt(10), drawn(5, 30)).tokens);
+  CHECK(last.tokens == alone(prompt(12), drawn(7, 5)).tokens);
+}
+
+TEST_CASE(
+    "a text goes on where its beginning is cached, and a long text is not lost for a short one") {
+  const auto engine = load(2);
+  Scheduler scheduler(*engine);
+  Text a, b, next, shorter;
+  begin(scheduler, prompt(100, 1), drawn(0, 10), a);
+  begin(scheduler, prompt(60, 2), drawn(0, 10), b);
+  const uint32_t a_cached = engine->n_cached(0);
+  CHECK(a_cached == 109);
+  CHECK(engine->n_cached(1) == 69);
+  // Goes on with the first.
+  std::vector<int32_t> more = prompt(100, 1);
+  more.insert(more.end(), a.tokens.begin(), a.tokens.end());
+  more.push_back(4);
+  begin(scheduler, more, drawn(0, 5), next);
+  CHECK((*next.result)->n_cached == 109);
+  // Shares 20 tokens with it, but takes the other sequence.
+  begin(scheduler, prompt(21, 1), drawn(0, 3), shorter);
+  CHECK((*shorter.result)->n_cached == 0);
+  CHECK(engine->n_cached(0) == 115);
+  CHECK(engine->n_cached(1) == 23);
+}
+
+TEST_CASE("no tokens asked for: the prompt is read and kept") {
+  const auto engine = load(1);
+  Scheduler scheduler(*engine);
+  Text nothing, after;
+  begin(scheduler, prompt(90), drawn(0, 0), nothing);
+  CHECK((*nothing.result)->stop == engine::StopReason::kLength);
+  CHECK(nothing.tokens.empty());
+  CHECK(engine->n_cached(0) == 90);
+  begin(scheduler, prompt(90), drawn(0, 5), after);
+  CHECK((*after.result)->n_cached == 89);
+  CHECK(after.tokens == alone(prompt(90), drawn(0, 5)).tokens);
+}
