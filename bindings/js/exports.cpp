@@ -1,6 +1,7 @@
 // What a page's worker calls: one model on one device. Requests and answers are JSON; every request
-// has a number that the caller chose, and is answered once, after any number of events. Requests
-// that run the model are sent one after the other (engine_host.ts sees to it).
+// has a number that the caller chose, and is answered once, after any number of events. Texts may be
+// asked for at the same time; while another request uses the model, no other one does (turns.ts sees
+// to it).
 #include <emscripten/emscripten.h>
 #include <fmt/format.h>
 
@@ -20,6 +21,7 @@
 #include "formats/open.h"
 #include "gpu/web/web_device.h"
 #include "kernels/matmul/cpu_matrix.h"
+#include "kernels/sample/sample.h"
 #include "page_source.h"
 #include "service/model.h"
 #include "service/session.h"
@@ -50,7 +52,11 @@ constexpr double kTurnMs = 100;
 constexpr double kProgressMs = 50;
 
 std::optional<service::LoadedModel> g_model;
-std::map<uint32_t, std::atomic<bool>> g_cancel;  // by request
+struct Flags {
+  std::atomic<bool> cancel = false;
+  std::atomic<bool> hold = false;
+};
+std::map<uint32_t, Flags> g_flags;  // by request
 std::map<uint32_t, std::function<void()>> g_resume;
 uint32_t g_last_resume = 0;
 
@@ -64,7 +70,7 @@ void tell(uint32_t request, const Json& json) { answer(request, 0, json); }
 void start(uint32_t request, Task<Result<std::optional<Json>>> task) {
   base::deliver<Result<std::optional<Json>>>(
       std::move(task), [request](Result<std::optional<Json>> result) {
-        g_cancel.erase(request);
+        g_flags.erase(request);
         if (!result) {
           Json error = Json::object();
           error.set("code", base::name(result.error().code)).set("message", result.error().text());
@@ -131,7 +137,7 @@ Result<engine::EngineOptions> engine_options(const Json& options, uint32_t reque
   engine::EngineOptions out;
   out.turn_ms = kTurnMs;
   out.give_way = give_way;
-  out.hooks.cancel = &g_cancel[request];
+  out.hooks.cancel = &g_flags[request].cancel;
   out.hooks.on_progress = [request, last = base::Timer(), told = false](uint64_t done,
                                                                         uint64_t total) mutable {
     if (told && done < total && last.ms() < kProgressMs) return;
@@ -145,6 +151,14 @@ Result<engine::EngineOptions> engine_options(const Json& options, uint32_t reque
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("A context of {} tokens is asked for.", context));
     out.context = static_cast<uint32_t>(context);
+  }
+  if (options.find("parallel") != nullptr) {
+    PUNA_TRY(const int64_t parallel, options.get_integer("parallel"));
+    if (parallel < 1 || parallel > int64_t{kernels::kMaxBatch})
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{} texts are to be written at the same time; 1 to {} can be.",
+                              parallel, kernels::kMaxBatch));
+    out.n_sequences = static_cast<uint32_t>(parallel);
   }
   if (options.find("threads") != nullptr) {
     PUNA_TRY(const int64_t threads, options.get_integer("threads"));
@@ -214,7 +228,7 @@ Json describe(const service::LoadedModel& loaded, const std::string& why, double
   out.set("trained_context", engine.config().context).set("vocab", engine.config().vocab);
   out.set("chat", loaded.chat_template.has_value());
   out.set("embeddings", engine.options().embeddings);
-  out.set("threads", engine.n_threads());
+  out.set("threads", engine.n_threads()).set("parallel", engine.options().n_sequences);
   return out.set("memory", memory_json(engine)).set("load_ms", load_ms);
 }
 
@@ -245,7 +259,8 @@ api::openai::ChunkHead head_of(const service::LoadedModel& loaded, const std::st
 template <class Stream>
 Task<Result<std::optional<Json>>> complete(uint32_t request, service::LoadedModel& loaded,
                                            api::openai::Completion completion, Stream stream) {
-  completion.request.cancel = &g_cancel[request];
+  completion.request.cancel = &g_flags[request].cancel;
+  completion.request.hold = &g_flags[request].hold;
   PUNA_CO_TRY(
       const service::Reply reply,
       co_await service::respond(loaded, completion.request, [&](const service::Event& event) {
@@ -377,7 +392,7 @@ Task<Result<std::optional<Json>>> refuse(std::string why) {
 }
 
 void send(uint32_t request, std::string_view operation, std::string_view text) {
-  g_cancel[request] = false;
+  g_flags[request];
   auto body = Json::parse(text);
   if (!body) return start(request, refuse(body.error().text()));
   for (const Operation& known : kOperations) {
@@ -405,7 +420,17 @@ EMSCRIPTEN_KEEPALIVE void puna_send(uint32_t request, char* operation, char* jso
 }
 // A request that is over is passed over.
 EMSCRIPTEN_KEEPALIVE void puna_cancel(uint32_t request) {
-  if (const auto found = g_cancel.find(request); found != g_cancel.end()) found->second = true;
+  const auto found = g_flags.find(request);
+  if (found == g_flags.end()) return;
+  found->second.cancel = true;
+  if (g_model) g_model->scheduler->wake();
+}
+// Whether the reader of the answer is behind. A request that is over is passed over.
+EMSCRIPTEN_KEEPALIVE void puna_hold(uint32_t request, int on) {
+  const auto found = g_flags.find(request);
+  if (found == g_flags.end()) return;
+  found->second.hold = on != 0;
+  if (on == 0) g_model->scheduler->wake();
 }
 // Only while no request is under way.
 EMSCRIPTEN_KEEPALIVE void puna_close() { g_model.reset(); }

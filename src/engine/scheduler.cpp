@@ -110,7 +110,8 @@ Task<Result<GenerateStats>> Scheduler::generate(std::vector<int32_t> prompt,
       [&](std::function<void(Result<GenerateStats>)> done) {
         text->done = std::move(done);
         waiting_.push_back(text);
-        if (!std::exchange(driving_, true)) base::deliver<bool>(drive(), [](bool) {});
+        if (std::exchange(driving_, true)) return wake();
+        base::deliver<bool>(drive(), [](bool) {});
       });
 }
 
@@ -121,11 +122,22 @@ Task<bool> Scheduler::drive() {
     for (const TextPtr& text : texts) {
       if (text->cancelled()) finish(text, {});
     }
-    co_await read_prompts();
-    co_await write_texts();
+    const bool read = co_await read_prompts();
+    const bool written = co_await write_texts();
+    if (read || written || running_.empty()) continue;
+    co_await base::await_callback<bool>(
+        [&](std::function<void(bool)> done) { wake_ = std::move(done); });
   }
   driving_ = false;
   co_return true;
+}
+
+void Scheduler::wake() {
+  if (wake_) std::exchange(wake_, nullptr)(true);
+}
+
+bool Scheduler::is_held(const Text& text) const {
+  return is_set(text.options.hold) && waiting_.empty();
 }
 
 bool Scheduler::is_full() const {
@@ -207,7 +219,7 @@ Task<Result<void>> Scheduler::read_chunk(Text& text) {
 Task<bool> Scheduler::read_prompts() {
   const auto found = std::find_if(running_.begin(), running_.end(),
                                   [](const TextPtr& text) { return text->in_chunks; });
-  if (found == running_.end()) co_return true;
+  if (found == running_.end()) co_return false;
   const TextPtr text = *found;
   running_.splice(running_.end(), running_, found);  // the next prompt has the next turn
   auto read = co_await read_chunk(*text);
@@ -221,6 +233,7 @@ Task<bool> Scheduler::write_texts() {
   uint32_t n_steps = std::numeric_limits<uint32_t>::max();
   size_t n_tokens = 0;
   for (const TextPtr& text : running_) {
+    if (is_held(*text)) continue;
     n_tokens += text->left().size();
     if (text->in_chunks || n_tokens > kernels::kMaxStepTokens) {
       n_tokens -= text->left().size();
@@ -232,12 +245,14 @@ Task<bool> Scheduler::write_texts() {
     rows.push_back(
         {text->sequence, {text->left().begin(), text->left().end()}, text->options.sampling});
   }
-  if (texts.empty()) co_return true;
+  if (texts.empty()) co_return false;
   const auto written =
       co_await engine_.decode(std::move(rows), n_steps, [&](std::span<const int32_t> ids) {
         for (size_t i = 0; i < texts.size(); ++i) texts[i]->take(ids[i]);
-        return !has_work_waiting() && std::none_of(texts.begin(), texts.end(),
-                                                   [](const TextPtr& text) { return text->ended; });
+        return !has_work_waiting() &&
+               std::none_of(texts.begin(), texts.end(), [&](const TextPtr& text) {
+                 return text->ended || is_held(*text);
+               });
       });
   for (const TextPtr& text : texts) {
     if (!written || text->ended) finish(text, written);

@@ -24,6 +24,8 @@ struct GenerateOptions {
   std::optional<uint32_t> max_tokens;  // none = until the end token or the context is full
   bool ignore_end = false;             // go on after an end token
   const std::atomic<bool>* cancel = nullptr;
+  // While set the text pauses, unless another one waits for its sequence: its reader is behind.
+  const std::atomic<bool>* hold = nullptr;
 };
 
 // Called for each token as it is chosen (end tokens too, unless they end the text); false stops.
@@ -54,6 +56,8 @@ class Scheduler {
                                                    GenerateOptions options,
                                                    std::vector<int32_t> end_tokens,
                                                    OnToken on_token);
+  // After a hold was let go, or a text that may be held was cancelled.
+  void wake();
 
  private:
   struct Text;
@@ -70,10 +74,11 @@ class Scheduler {
   bool is_full() const;
   // Whether a text that waits can go on, so that the others are to pause for it.
   bool has_work_waiting() const;
-  // Reads a chunk of a prompt, of each text in its turn.
+  bool is_held(const Text& text) const;
+  // Reads a chunk of a prompt, of each text in its turn. False when there was none.
   base::Task<bool> read_prompts();
   base::Task<base::Result<void>> read_chunk(Text& text);
-  // Chooses tokens of all texts whose prompts are read.
+  // Chooses tokens of all texts whose prompts are read. False when there was none.
   base::Task<bool> write_texts();
   // Frees its sequence and answers.
   void finish(const TextPtr& text, base::Result<void> result);
@@ -83,6 +88,7 @@ class Scheduler {
   std::vector<uint64_t> used_;  // by sequence: when it was used last; 0 while it is in use
   uint64_t clock_ = 0;
   bool driving_ = false;
+  std::function<void(bool)> wake_;  // set while all texts are held
 };
 
 }  // namespace puna::engine

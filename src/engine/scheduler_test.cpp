@@ -154,3 +154,34 @@ TEST_CASE("no tokens asked for: the prompt is read and kept") {
   CHECK((*after.result)->n_cached == 89);
   CHECK(after.tokens == alone(prompt(90), drawn(0, 5)).tokens);
 }
+
+TEST_CASE("a text whose reader is behind pauses, but not when another one waits for its place") {
+  const auto engine = load(1);
+  Scheduler scheduler(*engine);
+  std::atomic<bool> hold = false, cancel = false;
+  engine::GenerateOptions held = drawn(3, 20);
+  held.hold = &hold;
+  const auto want = alone(prompt(10), drawn(3, 20)).tokens;
+
+  Text text;
+  begin(scheduler, prompt(10), held, text, [&](size_t n) { hold = n == 5 || n == 9; });
+  CHECK_FALSE(text.result);
+  CHECK(text.tokens.size() == 5);
+  scheduler.wake();  // still held
+  CHECK(text.tokens.size() == 5);
+  hold = false;
+  scheduler.wake();
+  CHECK(text.tokens.size() == 9);
+  Text other;
+  begin(scheduler, prompt(30, 4), drawn(2, 6), other);
+  CHECK(text.tokens == want);
+  CHECK(other.tokens == alone(prompt(30, 4), drawn(2, 6)).tokens);
+
+  Text stopped;
+  held.cancel = &cancel;
+  begin(scheduler, prompt(10), held, stopped, [&](size_t n) { hold = n == 5; });
+  cancel = true;
+  scheduler.wake();
+  CHECK((*stopped.result)->stop == engine::StopReason::kCancelled);
+  CHECK(stopped.tokens == std::vector<int32_t>(want.begin(), want.begin() + 5));
+}

@@ -200,6 +200,7 @@ Task<Result<Reply>> respond(LoadedModel& model, const Request& request, OnEvent 
   options.max_tokens = request.max_tokens;
   options.ignore_end = request.ignore_end;
   options.cancel = request.cancel;
+  options.hold = request.hold;
 
   Reply reply;
   Listener listener(model, request, prompt, std::move(on_event));

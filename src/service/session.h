@@ -35,6 +35,7 @@ struct Request {
   std::vector<std::string> stop;  // the text ends before the first of these
   bool ignore_end = false;
   const std::atomic<bool>* cancel = nullptr;
+  const std::atomic<bool>* hold = nullptr;  // as of engine::GenerateOptions
 };
 
 // A token may bring several events: the end of the thinking and the first of the text, say.

@@ -26,16 +26,16 @@ export interface LoadOptions extends EngineOptions, WorkerOptions {
 }
 
 const kEngineOptions = { device: ['auto', 'gpu', 'cpu'], gpuFeatures: ['all', 'baseline'], numerics: ['fast', 'exact'], kvType: ['f32', 'f16', 'q8_0', 'q4_0'] } as const;
-const kCountOptions = { context: [0, 2 ** 31 - 1], threads: [1, 64], connections: [1, 8] } as const;
+const kCountOptions = { context: [0, 2 ** 31 - 1], threads: [1, 64], parallel: [1, 16], connections: [1, 8] } as const;
 
 async function load(source: ModelSource, options: LoadOptions = {}): Promise<Engine> {
   checkOptions(options);
   const { onProgress = () => undefined, signal, onState = () => undefined, share = false, persist = true, assets } = options;
   throwIfAborted(signal);
-  const { device, gpuFeatures, numerics, kvType, context, threads, selfTest, connections } = options;
+  const { device, gpuFeatures, numerics, kvType, context, threads, parallel, selfTest, connections } = options;
   const params: LoadParams = {
     source: await toSourceSpec(source, document.baseURI),
-    options: { device, gpuFeatures, numerics, kvType, context, threads, selfTest },
+    options: { device, gpuFeatures, numerics, kvType, context, threads, parallel, selfTest },
     storage: options.storage ?? 'auto',
     keep: options.keep ?? false,
     connections,

@@ -1,6 +1,5 @@
-// EngineHost: one model on one device, in the worker's WebAssembly module. Requests cross as JSON (bindings/js/exports.cpp) and run
-// one after the other.
-import { type ErrorCode, orAborted, PunaError, throwIfAborted } from '../errors.js';
+// EngineHost: one model on one device, in the worker's WebAssembly module. Requests cross as JSON (bindings/js/exports.cpp).
+import { type ErrorCode, PunaError, throwIfAborted } from '../errors.js';
 import type {
   ChatChunk,
   ChatRequest,
@@ -12,13 +11,17 @@ import type {
 import type { EngineOptions, Host, LoadedModel, Memory } from '../worker/engine_api.js';
 import { findAdapter, type GpuFeatures, openGpu } from './gpu.js';
 import type { ModelFiles } from './model_files.js';
+import { Turns } from './turns.js';
 import { type PageHooks, type PunaModule, startModule, usableThreads } from './wasm.js';
 
 // base::name(ErrorCode) where the package calls it otherwise.
 const codes: Record<string, ErrorCode> = { usage: 'invalid_argument', io: 'storage', device_lost: 'gpu_lost', cancelled: 'aborted' };
 
+// Called with what comes before the answer; a promise resolves when its reader has caught up.
+type OnEvent = (json: unknown) => void | Promise<void>;
+
 interface Pending {
-  onEvent: (json: unknown) => void;
+  onEvent: OnEvent;
   resolve: (answer: unknown) => void;
   reject: (error: PunaError) => void;
 }
@@ -50,7 +53,7 @@ export class EngineHost implements Host {
   private tellLost!: (reason: string) => void;
   private readonly pending = new Map<number, Pending>();
   private lastRequest = 0;
-  private turn: Promise<unknown> = Promise.resolve();
+  private readonly turns = new Turns();
   private closed = false;
   private loaded: LoadedModel | null = null;
 
@@ -88,11 +91,11 @@ export class EngineHost implements Host {
   }
 
   async chat(request: ChatRequest, onChunk: (chunk: ChatChunk) => void | Promise<void>, signal: AbortSignal): Promise<void> {
-    onChunk((await this.ask('chat', request, (chunk) => void onChunk(chunk as ChatChunk), signal)) as ChatChunk);
+    await onChunk((await this.text('chat', request, (chunk) => onChunk(chunk as ChatChunk), signal)) as ChatChunk);
   }
 
   async complete(request: CompletionRequest, onChunk: (chunk: CompletionChunk) => void | Promise<void>, signal: AbortSignal): Promise<void> {
-    onChunk((await this.ask('complete', request, (chunk) => void onChunk(chunk as CompletionChunk), signal)) as CompletionChunk);
+    await onChunk((await this.text('complete', request, (chunk) => onChunk(chunk as CompletionChunk), signal)) as CompletionChunk);
   }
 
   async embed(request: EmbeddingRequest): Promise<EmbeddingResponse> {
@@ -100,11 +103,11 @@ export class EngineHost implements Host {
   }
 
   async tokenize(text: string, { special = true }: { special?: boolean } = {}): Promise<number[]> {
-    return (await this.ask('tokenize', { text, special })) as number[];
+    return (await this.send('tokenize', { text, special })) as number[];
   }
 
   async detokenize(tokens: number[]): Promise<Uint8Array> {
-    return (await this.ask('detokenize', { tokens })) as Uint8Array;
+    return (await this.send('detokenize', { tokens })) as Uint8Array;
   }
 
   async logits(tokens: number[]): Promise<Float32Array> {
@@ -186,6 +189,7 @@ export class EngineHost implements Host {
       numerics: options.numerics,
       kv_type: options.kvType,
       context: options.context,
+      parallel: options.parallel,
       threads,
     };
     const progress = (json: unknown) => {
@@ -212,23 +216,18 @@ export class EngineHost implements Host {
     device?.destroy();
   }
 
-  // Sends a request when those before it are answered.
-  private async ask(operation: string, body: unknown, onEvent: (json: unknown) => void = () => undefined, signal?: AbortSignal): Promise<unknown> {
-    const before = this.turn;
-    let end!: () => void;
-    this.turn = new Promise<void>((resolve) => (end = resolve));
-    try {
-      await orAborted(before, signal);
-      if (this.closed) throw new PunaError('closed', 'The engine was closed.');
-      if (!this.module) throw new PunaError('invalid_argument', 'No model is loaded.');
-      return await this.send(this.module, operation, body, onEvent, signal);
-    } finally {
-      // One that was given up while it waited ends no earlier than those before it.
-      void before.then(end, end);
-    }
+  // Requests that write a text, and others that use the model.
+  private text(operation: string, body: unknown, onEvent: OnEvent, signal: AbortSignal): Promise<unknown> {
+    return this.turns.take('together', () => this.send(operation, body, onEvent, signal), signal);
+  }
+  private ask(operation: string, body: unknown, onEvent?: OnEvent, signal?: AbortSignal): Promise<unknown> {
+    return this.turns.take('alone', () => this.send(operation, body, onEvent, signal), signal);
   }
 
-  private async send(module: PunaModule, operation: string, body: unknown, onEvent: (json: unknown) => void, signal?: AbortSignal): Promise<unknown> {
+  private async send(operation: string, body: unknown, onEvent: OnEvent = () => undefined, signal?: AbortSignal): Promise<unknown> {
+    const { module } = this;
+    if (this.closed) throw new PunaError('closed', 'The engine was closed.');
+    if (!module) throw new PunaError('invalid_argument', 'No model is loaded.');
     throwIfAborted(signal);
     const request = ++this.lastRequest;
     const cancel = () => module._puna_cancel(request);
@@ -269,10 +268,19 @@ export class EngineHost implements Host {
   private answer(request: number, kind: number, json: unknown): void {
     const pending = this.pending.get(request);
     if (!pending) return;
-    if (kind === 0) return pending.onEvent(json);
+    if (kind === 0) return this.tell(request, pending, json);
     this.pending.delete(request);
     if (kind === 1) return pending.resolve(json);
     const { code, message } = json as { code: string; message: string };
     pending.reject(new PunaError(codes[code] ?? (code as ErrorCode), message));
+  }
+
+  // The engine pauses a text whose reader is behind.
+  private tell(request: number, { onEvent }: Pending, json: unknown): void {
+    const behind = onEvent(json);
+    if (!behind) return;
+    this.module!._puna_hold(request, 1);
+    const goOn = () => this.pending.has(request) && this.module!._puna_hold(request, 0);
+    void behind.then(goOn, goOn);
   }
 }

@@ -18,6 +18,7 @@ export interface PunaModule {
   _puna_init(): void;
   _puna_send(request: number, operation: number, json: number): void;
   _puna_cancel(request: number): void;
+  _puna_hold(request: number, on: number): void;
   _puna_close(): void;
 }
 

@@ -16,6 +16,7 @@ export interface EngineOptions {
   kvType?: 'f32' | 'f16' | 'q8_0' | 'q4_0';
   context?: number;
   threads?: number;
+  parallel?: number; // texts written at the same time; each has its own cache
   selfTest?: boolean; // whether the GPU is checked against the CPU first; real GPUs are unless set
 }
 
@@ -37,6 +38,7 @@ export interface LoadedModel {
   chat: boolean; // there is a chat template
   embeddings: boolean; // a model for embeddings only
   threads: number; // of the CPU; 0 on a GPU
+  parallel: number;
   memory: Memory;
   load_ms: number;
 }

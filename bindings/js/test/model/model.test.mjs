@@ -47,6 +47,71 @@ test('a cut, a damaged and a foreign file are refused with what is wrong, and le
   await context.close();
 });
 
+test('chats that run at the same time give the texts that they give alone', async () => {
+  serve('/llama.gguf', path.join(goldens, 'llama-q4_0.gguf'));
+  const { context, page } = await run.open();
+  const texts = await outcome(
+    page,
+    `const requests = [3, 20, 41].map((n, seed) => ({ prompt: Array.from({ length: n }, (_, i) => (i * 7 + seed) % 90 + 3), max_tokens: 24 - 6 * seed,
+       temperature: seed, seed, ignore_eos: true, return_tokens: true }));
+     const order = [];
+     const text = async (engine, request, name) => {
+       const tokens = [];
+       for await (const chunk of engine.complete(request)) {
+         tokens.push(...(chunk.choices[0]?.tokens ?? []));
+         order.push(name);
+       }
+       return tokens;
+     };
+     const engine = await Puna.load(arg, { device: 'cpu', numerics: 'exact', parallel: 2 });
+     const together = await Promise.all(requests.map((request, i) => text(engine, request, i)));
+     const mixed = order.indexOf(1) < order.lastIndexOf(0) && order.indexOf(2) > Math.min(order.lastIndexOf(0), order.lastIndexOf(1));
+     const alone = [];
+     for (const request of requests) alone.push(await text(engine, request));
+     const { parallel } = engine.info;
+     await engine.close();
+     return { together, alone, mixed, parallel };`,
+    '/llama.gguf',
+  );
+  assert.equal(texts.parallel, 2, JSON.stringify(texts));
+  assert.deepEqual(texts.together.map((tokens) => tokens.length), [24, 18, 12]);
+  assert.deepEqual(texts.together, texts.alone);
+  assert.ok(texts.mixed, 'the third waits for one of the first two, which run together');
+  await context.close();
+});
+
+test('a reader that is behind pauses its text, and gets all of it in the end', async () => {
+  serve('/llama.gguf', path.join(goldens, 'llama-q4_0.gguf'));
+  const { context, page } = await run.open();
+  const seen = await outcome(
+    page,
+    `let events = 0;
+     const listen = Worker.prototype.addEventListener;
+     Worker.prototype.addEventListener = function (type, handler) {
+       listen.call(this, type, (event) => { events += event.data.type === 'event'; handler(event); });
+     };
+     const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+     const engine = await Puna.load(arg, { device: 'cpu' });
+     events = 0;
+     let n = 0, paused = [];
+     for await (const chunk of engine.complete({ prompt: [3, 4, 5], max_tokens: 200, ignore_eos: true, return_tokens: true })) {
+       n += chunk.choices[0]?.tokens?.length ?? 0;
+       if (n !== 1) continue;
+       await pause(400);
+       paused.push(events);
+       await pause(400);
+       paused.push(events);
+     }
+     await engine.close();
+     return { n, paused };`,
+    '/llama.gguf',
+  );
+  assert.equal(seen.n, 200, JSON.stringify(seen));
+  assert.equal(seen.paused[0], seen.paused[1]);
+  assert.ok(seen.paused[1] >= 64 && seen.paused[1] < 150, `${seen.paused}`);
+  await context.close();
+});
+
 test('the example page loads a model, goes on with a text, stops, and opens offline', async () => {
   serve('/llama.gguf', path.join(goldens, 'llama-q4_0.gguf'));
   const { context } = await run.open();

@@ -62,6 +62,7 @@ export class EngineHost {
       chat: true,
       embeddings: false,
       threads: 1,
+      parallel: 1,
       memory: this.memory(),
       load_ms: 1,
     };
