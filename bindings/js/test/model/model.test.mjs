@@ -58,7 +58,7 @@ test('chats that run at the same time give the texts that they give alone', asyn
      const text = async (engine, request, name) => {
        const tokens = [];
        for await (const chunk of engine.complete(request)) {
-         tokens.push(...(chunk.choices[0]?.tokens ?? []));
+         tokens.push(...(chunk.tokens ?? []));
          order.push(name);
        }
        return tokens;
@@ -95,7 +95,7 @@ test('a reader that is behind pauses its text, and gets all of it in the end', a
      events = 0;
      let n = 0, paused = [];
      for await (const chunk of engine.complete({ prompt: [3, 4, 5], max_tokens: 200, ignore_eos: true, return_tokens: true })) {
-       n += chunk.choices[0]?.tokens?.length ?? 0;
+       n += chunk.tokens?.length ?? 0;
        if (n !== 1) continue;
        await pause(400);
        paused.push(events);
