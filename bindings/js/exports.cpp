@@ -1,7 +1,7 @@
 // What a page's worker calls: one model on one device. Requests and answers are JSON; every request
-// has a number that the caller chose, and is answered once, after any number of events. Texts may be
-// asked for at the same time; while another request uses the model, no other one does (turns.ts sees
-// to it).
+// has a number that the caller chose, and is answered once, after any number of events. Texts may
+// be asked for at the same time; while another request uses the model, no other one does (turns.ts
+// sees to it).
 #include <emscripten/emscripten.h>
 #include <fmt/format.h>
 

@@ -93,7 +93,7 @@ Result<Row> measure(const char* phase, engine::Engine& engine, uint32_t tokens, 
 struct Measured {
   std::vector<Row> rows;
   std::vector<Breakdown> steps;  // with --kernels
-  Ceilings ceilings;             // with --kernels on a GPU
+  Ceilings ceilings;             // with --kernels
 };
 
 Result<Measured> measure_all(const Flags& flags, engine::Engine& engine) {
@@ -173,6 +173,7 @@ Json to_json(const std::vector<Breakdown>& steps, const Ceilings& ceilings) {
     Json s = Json::object();
     s.set("phase", step.phase).set("tokens", step.tokens).set("depth", step.depth);
     s.set("step_us", step.times.step_us).set("encode_us", step.times.encode_us);
+    if (ceilings) s.set("of_read", engine::fraction_of_read(step.times, *ceilings));
     s.set("kernels", std::move(kernels));
     out.push(std::move(s));
   }
@@ -190,6 +191,10 @@ void print(const std::vector<Breakdown>& steps, const Ceilings& ceilings) {
     fmt::print("\n{} of {} at depth {}: {:.1f} us a step", step.phase, step.tokens, step.depth,
                step.times.step_us);
     if (step.times.encode_us > 0) fmt::print(", encoded in {:.1f} us", step.times.encode_us);
+    if (ceilings) {
+      fmt::print("; a plain read of its weights takes {:.0f} % of that",
+                 100 * engine::fraction_of_read(step.times, *ceilings));
+    }
     fmt::print("\n{:<24} {:<8} {:>12} {:>5} {:>9} {:>7} {:>8} {:>7} {:>7}  {}\n", "role", "type",
                "shape", "n", "us", "us each", "GB/s", "TFLOPS", "of max", "kernel");
     for (const engine::KernelTime& t : step.times.kernels) {
@@ -359,7 +364,7 @@ Action add_bench(CLI::App& app) {
       ->capture_default_str();
   app.add_flag("--kernels", flags->kernels,
                "Also say where the time of a step goes, by kernel, and what share of the measured "
-               "ceilings of the GPU each reaches");
+               "ceilings of the device each reaches");
   app.add_option(
       "--types", flags->types,
       "No model: the mat-vec of these weight types (q4_0,q8_0; all) against plain reads");

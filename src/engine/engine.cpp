@@ -345,9 +345,8 @@ Task<Result<void>> Engine::bench_prefill(uint32_t n_tokens) {
   co_return co_await decode(std::move(rows), 1, [](std::span<const int32_t>) { return true; });
 }
 
-Result<std::optional<kernels::Ceilings>> Engine::bench_ceilings() {
-  if (!device_) return std::nullopt;
-  return kernels::measure_ceilings(*device_);
+Result<kernels::Ceilings> Engine::bench_ceilings() {
+  return device_ ? kernels::measure_ceilings(*device_) : kernels::measure_ceilings(*pool_);
 }
 
 Result<StepTimes> Engine::bench_step(uint32_t n_tokens, const kernels::SamplingParams& sampling) {

@@ -122,8 +122,8 @@ class Engine {
                                               ChooseOn where);
   // Where the time of a step of n_tokens at the end of sequence 0 goes. Blocks.
   base::Result<StepTimes> bench_step(uint32_t n_tokens, const kernels::SamplingParams& sampling);
-  // What the GPU can do at most; nothing on the CPU device. Blocks.
-  base::Result<std::optional<kernels::Ceilings>> bench_ceilings();
+  // What the device can do at most (of a model on two devices the GPU). Blocks.
+  base::Result<kernels::Ceilings> bench_ceilings();
   // Keeps the first n_tokens of what the sequence's cache holds, or fewer where a recurrent state
   // goes back only so far.
   base::Result<void> rewind(uint32_t sequence, uint32_t n_tokens);

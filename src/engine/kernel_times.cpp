@@ -149,6 +149,12 @@ double fraction_of_ceiling(const KernelTime& time, const kernels::Ceilings& ceil
   return std::max(read_us, work_us) / time.us;
 }
 
+double fraction_of_read(const StepTimes& times, const kernels::Ceilings& ceilings) {
+  double bytes = 0;
+  for (const KernelTime& time : times.kernels) bytes += static_cast<double>(time.bytes);
+  return bytes / ceilings.read_gb_per_s / 1e3 / times.step_us;
+}
+
 StepTimes time_kernels(plan::CpuProgram& program, const plan::Step& step,
                        std::span<const uint32_t> pages, std::span<float> logits) {
   const plan::Graph& graph = program.graph();
@@ -170,6 +176,10 @@ StepTimes time_kernels(plan::CpuProgram& program, const plan::Step& step,
       described.type = quant::info(weight.type).name;
       described.weight_rows = weight.rows;
       described.weight_cols = weight.columns;
+      const bool fast =
+          program.weights().matrices[product->weight].numerics() == kernels::Numerics::kFast;
+      const bool blocks = quant::info(weight.type).block_elements > 1;
+      if (fast && blocks) described.unit = KernelTime::Unit::kInt8;
     }
     KernelTime& time = entry(times.kernels, described);
     ++time.dispatches;

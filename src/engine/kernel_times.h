@@ -34,6 +34,9 @@ struct StepTimes {
 // units count by their reads alone, as their peak is not measured. 0 for roles without weights.
 double fraction_of_ceiling(const KernelTime& time, const kernels::Ceilings& ceilings);
 
+// The time that a plain read of all weights of the step would take over the time of the step.
+double fraction_of_read(const StepTimes& times, const kernels::Ceilings& ceilings);
+
 // GPU: each role's dispatches run alone, many times over, with the model's own weights, so that
 // they come from memory as in a real step. The step buffer holds the step's positions already.
 // Blocks; native devices only (kUnsupported in a page).

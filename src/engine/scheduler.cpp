@@ -250,9 +250,8 @@ Task<bool> Scheduler::write_texts() {
       co_await engine_.decode(std::move(rows), n_steps, [&](std::span<const int32_t> ids) {
         for (size_t i = 0; i < texts.size(); ++i) texts[i]->take(ids[i]);
         return !has_work_waiting() &&
-               std::none_of(texts.begin(), texts.end(), [&](const TextPtr& text) {
-                 return text->ended || is_held(*text);
-               });
+               std::none_of(texts.begin(), texts.end(),
+                            [&](const TextPtr& text) { return text->ended || is_held(*text); });
       });
   for (const TextPtr& text : texts) {
     if (!written || text->ended) finish(text, written);

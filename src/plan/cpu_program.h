@@ -40,6 +40,7 @@ class CpuProgram {
   void save_state(uint32_t sequence, uint32_t snapshot);
   void restore_state(uint32_t snapshot, uint32_t sequence);
 
+  const CpuWeights& weights() const { return weights_; }
   MemoryUse memory() const { return memory_; }
   const Graph& graph() const { return graph_; }
 

@@ -1,6 +1,7 @@
 // What a device can do at most, measured: the figures that a kernel's speed is held against.
 #pragma once
 
+#include "base/thread_pool.h"
 #include "kernels/common/workbench.h"
 
 namespace puna::kernels {
@@ -9,12 +10,15 @@ struct Ceilings {
   double read_gb_per_s = 0;  // plain reads of memory, beyond the caches
   double f32_tflops = 0;     // fused multiply-adds, two operations each
   double f16_tflops = 0;     // the same on pairs of f16; 0 where the device has none
-  double int8_tops = 0;      // dot4I8Packed with its sum, eight operations each
+  double int8_tops = 0;      // products of int8 with their sums, two operations each
 };
 
 // Takes up to half a gigabyte of device memory and less than a second; a software adapter gets less
 // work. Errors: kOutOfMemory, kDevice.
 base::Result<Ceilings> measure_ceilings(gpu::Device& device);
+// Of the CPU, with all threads of the pool and the running variant; takes a quarter of a gigabyte.
+// Errors: kOutOfMemory.
+base::Result<Ceilings> measure_ceilings(base::ThreadPool& pool);
 
 // The calls behind it, for tests and for compiling them: reading all of `data`, a multiple of
 // kReadBytes; and one of the arithmetic kernels.
