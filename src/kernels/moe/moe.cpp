@@ -135,6 +135,11 @@ uint64_t moe_scratch_bytes(const gpu::DeviceInfo& device, const MoeArgs& args) {
   return lay_out(device, args).bytes;
 }
 
+XForm moe_x_form(const gpu::DeviceInfo& device, const MoeArgs& args) {
+  const Parts at = lay_out(device, args);
+  return std::max(matmul_x_form(device, gate_up(args, at)), matmul_x_form(device, down(args, at)));
+}
+
 base::Result<void> moe(const gpu::DeviceInfo& device, const MoeArgs& args,
                        std::vector<KernelCall>& out) {
   PUNA_TRY(check_moe(args.label, args.shape));

@@ -51,6 +51,8 @@ struct MoeArgs {
 };
 uint64_t moe_routes_bytes(const MoeShape& shape, uint32_t max_rows);
 uint64_t moe_groups_bytes(const MoeShape& shape, uint32_t max_rows);
+// The form of x that the products of the experts read: kF16 when one of them does.
+XForm moe_x_form(const gpu::DeviceInfo& device, const MoeArgs& args);
 uint64_t moe_scratch_bytes(const gpu::DeviceInfo& device, const MoeArgs& args);
 base::Result<void> moe(const gpu::DeviceInfo& device, const MoeArgs& args,
                        std::vector<KernelCall>& out);

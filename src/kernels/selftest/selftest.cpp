@@ -39,6 +39,12 @@ constexpr double kCacheStoreLimit = 1e-6;  // a rounding that falls on the other
 constexpr double kQ8StoreLimit = 1e-5;     // the same for int8 codes
 constexpr double kQ4StoreLimit = 1e-3;     // and for codes of four bits
 
+// Of products; int8: they may take int8 activations.
+constexpr double limit_of(XForm form, bool int8) {
+  if (form == XForm::kF16) return kF16Limit;
+  return int8 ? kInt8Limit : kF32Limit;
+}
+
 // Several sequences over a scattered page table.
 struct Rows {
   std::vector<int32_t> positions;
@@ -176,10 +182,7 @@ class Runner {
     return record("matmul", label,
                   fmt::format("{}x{}, {} rows{}", rows, cols, n_rows,
                               kEpilogues[static_cast<size_t>(epilogue)]),
-                  nmse(y, expected),
-                  form == XForm::kF16 ? kF16Limit
-                  : int8              ? kInt8Limit
-                                      : kF32Limit);
+                  nmse(y, expected), limit_of(form, int8));
   }
 
   Result<void> moe(Type type, Numerics numerics, uint32_t n_rows) {
@@ -207,10 +210,10 @@ class Runner {
     ref.y = expected.data();
     args.y = y.data();
     ref.n_rows = args.n_rows = n_rows;
-    PUNA_TRY(backend_.moe(type, numerics, gate_up, down, args));
+    PUNA_TRY(const XForm form, backend_.moe(type, numerics, gate_up, down, args));
     moe_ref(ref);
     return record("experts", label, fmt::format("7 of 256x256, 3 a row, {} rows", n_rows),
-                  nmse(y, expected), int8 ? kInt8Limit : kF32Limit);
+                  nmse(y, expected), limit_of(form, int8));
   }
 
   Result<void> embed(Type type) {

@@ -67,10 +67,11 @@ class SelftestBackend {
   };
   // Gives the form in which a call before the product left x.
   virtual base::Result<XForm> matmul(const Matmul& args) = 0;
-  // Experts of one weight type each; args.gate_up and args.down are made of the rows here.
-  virtual base::Result<void> moe(quant::Type type, Numerics numerics,
-                                 std::span<const std::byte> gate_up,
-                                 std::span<const std::byte> down, const MoeCpuArgs& args) = 0;
+  // Experts of one weight type each; args.gate_up and args.down are made of the rows here. Gives
+  // the form of x as above.
+  virtual base::Result<XForm> moe(quant::Type type, Numerics numerics,
+                                  std::span<const std::byte> gate_up,
+                                  std::span<const std::byte> down, const MoeCpuArgs& args) = 0;
   // The rows of a weight as an embedding table gives them: x [tokens, cols].
   virtual base::Result<void> embed(quant::Type type, std::span<const std::byte> file_rows,
                                    uint32_t rows, uint32_t cols, std::span<const int32_t> tokens,

@@ -25,6 +25,11 @@ class Scratch {
   std::byte* memory_;
 };
 
+XForm form_of(quant::Type type, Numerics numerics) {
+  const bool int8 = numerics == Numerics::kFast && quant::info(type).block_elements > 1;
+  return int8 ? XForm::kInt8 : XForm::kPlain;
+}
+
 class CpuBackend : public SelftestBackend {
  public:
   explicit CpuBackend(base::ThreadPool& pool) : pool_(pool), operations_(operations_cpu(pool)) {}
@@ -46,12 +51,10 @@ class CpuBackend : public SelftestBackend {
     cpu.activation = args.activation;
     cpu.scratch = scratch.data();
     matmul_cpu(pool_, cpu);
-    return args.numerics == Numerics::kFast && quant::info(args.type).block_elements > 1
-               ? XForm::kInt8
-               : XForm::kPlain;
+    return form_of(args.type, args.numerics);
   }
-  Result<void> moe(quant::Type type, Numerics numerics, std::span<const std::byte> gate_up,
-                   std::span<const std::byte> down, const MoeCpuArgs& args) override {
+  Result<XForm> moe(quant::Type type, Numerics numerics, std::span<const std::byte> gate_up,
+                    std::span<const std::byte> down, const MoeCpuArgs& args) override {
     const MoeShape& shape = args.shape;
     const uint32_t n = shape.route.n_experts;
     PUNA_TRY(CpuMatrix gate_up_matrix,
@@ -65,7 +68,7 @@ class CpuBackend : public SelftestBackend {
     cpu.down = &down_matrix;
     cpu.scratch = scratch.data();
     moe_cpu(pool_, cpu);
-    return {};
+    return form_of(type, numerics);
   }
   Result<void> embed(quant::Type type, std::span<const std::byte> file_rows, uint32_t rows,
                      uint32_t cols, std::span<const int32_t> tokens, float scale,

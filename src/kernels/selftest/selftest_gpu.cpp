@@ -53,8 +53,8 @@ class GpuBackend : public SelftestBackend {
     PUNA_TRY(bench.read(m.y, args.y, uint64_t{args.n_rows} * n_out));
     return matmul_x_form(device_.info(), m);
   }
-  Result<void> moe(quant::Type type, Numerics numerics, std::span<const std::byte> gate_up,
-                   std::span<const std::byte> down, const MoeCpuArgs& args) override {
+  Result<XForm> moe(quant::Type type, Numerics numerics, std::span<const std::byte> gate_up,
+                    std::span<const std::byte> down, const MoeCpuArgs& args) override {
     Workbench bench(device_);
     const MoeShape& shape = args.shape;
     const uint32_t n = shape.route.n_experts;
@@ -77,7 +77,8 @@ class GpuBackend : public SelftestBackend {
     std::vector<KernelCall> calls;
     PUNA_TRY(kernels::moe(device_.info(), a, calls));
     PUNA_TRY(bench.run(calls, {args.n_rows, args.n_rows, 1}));
-    return bench.read(a.y, args.y, uint64_t{args.n_rows} * shape.hidden);
+    PUNA_TRY(bench.read(a.y, args.y, uint64_t{args.n_rows} * shape.hidden));
+    return moe_x_form(device_.info(), a);
   }
   Result<void> embed(quant::Type type, std::span<const std::byte> file_rows, uint32_t rows,
                      uint32_t cols, std::span<const int32_t> tokens, float scale,
