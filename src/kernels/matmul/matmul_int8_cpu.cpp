@@ -10,6 +10,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/matmul/matmul_int8_cpu.cpp"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/matmul/codes-inl.h"
@@ -71,6 +72,11 @@ HWY_INLINE VS broadcast4(const int8_t* p) {
   return hn::BitCast(DS(), hn::Set(DI(), word));
 }
 
+// How far ahead of the unit in work memory is asked for. Processors follow one stream by
+// themselves, but not the fields of a block: q6_k is read at 31 instead of 15 GB/s, q5_k at 28
+// instead of 15 (2 threads of a Zen 5; anything from 4 to 32 KiB does).
+constexpr size_t kAheadBytes = 6144;
+
 // A unit's codes and scales from packed blocks.
 template <quant::Type kType>
 struct PackedSource {
@@ -83,6 +89,11 @@ struct PackedSource {
 
   HWY_INLINE void load(size_t unit, size_t v) {
     const uint8_t* block = group + unit / kUnits * Codec<kType>::kFormat.block_bytes();
+    constexpr size_t kUnitBytes = Codec<kType>::kFormat.block_bytes() / kUnits;
+    if (v == 0) {
+      for (size_t at = 0; at < kUnitBytes; at += 64)
+        hwy::Prefetch(group + unit * kUnitBytes + kAheadBytes + at);
+    }
     Codec<kType>::codes(block, unit % kUnits, v, codes);
     Codec<kType>::scales(block, unit % kUnits, v, kOffset8, a, b);
   }
