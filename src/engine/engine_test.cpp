@@ -43,7 +43,7 @@ base::Result<Text> generate(Engine& engine, std::vector<int32_t> tokens,
                             engine::GenerateOptions options, std::vector<int32_t> end = {}) {
   Text text;
   PUNA_TRY(text.stats, base::run_until(engine::Scheduler(engine).generate(
-                                           std::move(tokens), options, std::move(end),
+                                           std::move(tokens), std::move(options), std::move(end),
                                            [&](int32_t id) {
                                              text.tokens.push_back(id);
                                              return true;

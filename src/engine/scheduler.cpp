@@ -220,8 +220,9 @@ Task<bool> Scheduler::read_prompts() {
   const auto found = std::find_if(running_.begin(), running_.end(),
                                   [](const TextPtr& text) { return text->in_chunks; });
   if (found == running_.end()) co_return false;
-  const TextPtr text = *found;
-  running_.splice(running_.end(), running_, found);  // the next prompt has the next turn
+  const TextPtr text = std::move(*found);
+  running_.erase(found);
+  running_.push_back(text);  // the next prompt has the next turn
   auto read = co_await read_chunk(*text);
   if (!read || text->ended) finish(text, std::move(read));
   co_return true;

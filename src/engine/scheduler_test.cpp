@@ -10,8 +10,6 @@ using engine::Scheduler;
 
 namespace {
 
-constexpr uint32_t kContext = 256;
-
 std::unique_ptr<Engine> load(uint32_t n_sequences) {
   engine::EngineOptions options;
   options.numerics = kernels::Numerics::kExact;
