@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
-// Gives {page, profile, close()}. Without --enable-unsafe-webgpu a Chromium on Linux has no adapter; the environment variable PUNA_BENCH tells
-// its processes apart from others.
+// Gives {page, profile, close()}. Without --enable-unsafe-webgpu a Chromium on Linux has no adapter, without ForceEagerMeasureMemory memory is
+// counted some time later; the environment variable PUNA_BENCH tells its processes apart from others.
 export async function openChromium() {
   const { chromium } = createRequire(path.join(root, 'bindings/js/package.json'))('playwright-core');
   const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'puna-bench-'));
@@ -18,7 +18,7 @@ export async function openChromium() {
       executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
       headless: true,
       ignoreDefaultArgs: ['--disable-gpu'],
-      args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--enable-unsafe-webgpu'],
+      args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--enable-unsafe-webgpu', '--enable-blink-features=ForceEagerMeasureMemory'],
       env: { ...process.env, PUNA_BENCH: profile },
     });
     const close = async () => {

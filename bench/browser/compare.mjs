@@ -1,10 +1,14 @@
 // Puna beside wllama in headless Chromium: the same GGUF, the same prompts, engines in turn, each in a browser of its own.
-//   node bench/browser/compare.mjs MODEL.gguf --wllama DIR [--device cpu|gpu] [--rounds 3] [--prompt 512] [--decode 128] [--json OUT]
+//   node bench/browser/compare.mjs MODEL.gguf --wllama DIR [--device cpu|gpu] [--threads N] [--rounds 3] [--prompt 512] [--decode 128]
+//     [--json OUT]
 // DIR is the unpacked npm package @wllama/wllama (npm pack). Puna is bindings/js/dist (npm run build there). CHROMIUM names another
-// program than /usr/bin/chromium. A round is: first visit (download and load), second visit (load from the browser's storage), the first
-// token of a prompt of 32 words, a prompt of --prompt words, --decode tokens; memory is the proportional set size of all processes of
-// that browser, sampled up to ten times a second. Prompts begin with a number of their own, so that no cache of prefixes helps.
+// program than /usr/bin/chromium. Both compute with N threads on the CPU, all hardware threads unless set. A round is: first visit
+// (download and load), second visit (load from the browser's storage), the first token of a prompt of 32 words, a prompt of --prompt
+// words, --decode tokens; memory is the proportional set size of all processes of that browser, sampled up to ten times a second, and what
+// performance.measureUserAgentSpecificMemory() counts for the page and its workers at the end, which in Chromium is JavaScript's heaps and
+// buffers without WebAssembly memories. Prompts begin with a number of their own, so that no cache of prefixes helps.
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import zlib from 'node:zlib';
@@ -16,6 +20,7 @@ const { values: flags, positionals } = parseArgs({
   options: {
     wllama: { type: 'string' },
     device: { type: 'string', default: 'cpu' },
+    threads: { type: 'string', default: String(os.availableParallelism()) },
     rounds: { type: 'string', default: '3' },
     prompt: { type: 'string', default: '512' },
     decode: { type: 'string', default: '128' },
@@ -23,12 +28,19 @@ const { values: flags, positionals } = parseArgs({
     json: { type: 'string' },
   },
 });
-if (positionals.length !== 1 || !['cpu', 'gpu'].includes(flags.device)) {
-  console.error('usage: node bench/browser/compare.mjs MODEL.gguf --wllama DIR [--device cpu|gpu] [--rounds N] [--prompt N] [--decode N] [--json OUT]');
+const threads = Number(flags.threads);
+if (positionals.length !== 1 || !['cpu', 'gpu'].includes(flags.device) || !(Number.isInteger(threads) && threads >= 1 && threads <= 64)) {
+  console.error('usage: node bench/browser/compare.mjs MODEL.gguf --wllama DIR [--device cpu|gpu] [--threads 1..64] [--rounds N] [--prompt N] [--decode N] [--json OUT]');
   process.exit(2);
 }
 const model = positionals[0];
 const folders = { '/puna/': path.join(root, 'bindings/js/dist'), '/page/': path.join(root, 'bench/browser/page'), ...(flags.wllama && { '/wllama/': path.resolve(flags.wllama, 'esm') }) };
+
+const several = flags.device === 'cpu' && threads > 1;
+if (several && !fs.existsSync(path.join(folders['/puna/'], 'puna-mt.wasm'))) {
+  console.error('error: bindings/js/dist has no puna-mt.wasm, which several threads need: build the preset wasm-mt, then the package.');
+  process.exit(2);
+}
 
 // What each engine does, in the page. load() gives what it says of itself; run() streams a completion and gives its pieces' times.
 const kEngines = {
@@ -37,8 +49,8 @@ const kEngines = {
     let engine;
     return {
       async load(o) {
-        engine = await Puna.load('/model.gguf', { device: o.device, context: o.context, persist: false });
-        return { device: engine.info.device, threads: engine.info.threads };
+        engine = await Puna.load('/model.gguf', { device: o.device, context: o.context, threads: o.threads, persist: false });
+        return { device: engine.info.device, threads: engine.info.threads, memory: engine.info.memory };
       },
       async run(prompt, n, onPiece) {
         let last;
@@ -53,7 +65,7 @@ const kEngines = {
     const engine = new Wllama({ default: '/wllama/wasm/wllama.wasm' }, { logger: { debug: note, log: note, warn: note, error: note } });
     return {
       async load(o) {
-        await engine.loadModelFromUrl(location.origin + '/model.gguf', { n_ctx: o.context, n_batch: 512, n_threads: o.cores, n_gpu_layers: o.device === 'gpu' ? 999 : 0 });
+        await engine.loadModelFromUrl(location.origin + '/model.gguf', { n_ctx: o.context, n_batch: 512, n_threads: o.threads, n_gpu_layers: o.device === 'gpu' ? 999 : 0 });
         return { threads: engine.getNumThreads(), multithread: engine.isMultithread(), placement };
       },
       async run(prompt, n, onPiece) {
@@ -115,10 +127,10 @@ async function measure(engine) {
         async ([code, options]) => {
           const t = performance.now();
           globalThis.engine = await new Function(`return (async () => { ${code} })()`)();
-          const said = await globalThis.engine.load({ ...options, cores: navigator.hardwareConcurrency });
+          const said = await globalThis.engine.load(options);
           return { ms: performance.now() - t, said };
         },
-        [kEngines[engine], { device: flags.device, context: Number(flags.context) }],
+        [kEngines[engine], { device: flags.device, context: Number(flags.context), threads }],
       );
     };
     const run = (prompt, n) =>
@@ -141,6 +153,8 @@ async function measure(engine) {
     const short = await run(promptOf(32), 1);
     const long = await run(promptOf(Number(flags.prompt)), 1);
     const decode = await run(promptOf(8), Number(flags.decode));
+    const seen = peak;
+    const counted = await page.evaluate(() => performance.measureUserAgentSpecificMemory());
     return {
       said: second.said,
       first_visit_ms: first.ms,
@@ -150,7 +164,8 @@ async function measure(engine) {
       prefill_tokens_per_s: (long.prompt_tokens * 1000) / long.all_ms,
       decode_tokens_per_s: ((decode.tokens - 1) * 1000) / (decode.last_ms - decode.first_ms),
       empty_mib: empty,
-      peak_mib: peak,
+      peak_mib: seen,
+      js_heap_mib: counted.bytes / 2 ** 20,
     };
   } finally {
     sampling = false;
@@ -170,17 +185,18 @@ for (let round = 0; round < Number(flags.rounds); ++round) {
     console.error(`${name}: ${JSON.stringify(result)}`);
   }
 }
+// What is fetched of each engine.
 const transfer = {
-  puna: gzipped(['index.js', 'worker.js', 'puna.js', 'puna.wasm'].map((file) => path.join(folders['/puna/'], file))),
+  puna: gzipped(['index.js', 'worker.js', ...(several ? ['puna-mt.js', 'puna-mt.wasm'] : ['puna.js', 'puna.wasm'])].map((file) => path.join(folders['/puna/'], file))),
   ...(flags.wllama && { wllama: gzipped(['index.min.js', 'wasm/wllama.wasm'].map((file) => path.join(folders['/wllama/'], file))) }),
 };
-const keys = ['first_visit_ms', 'load_ms', 'first_token_ms', 'prefill_tokens_per_s', 'decode_tokens_per_s', 'peak_mib', 'empty_mib'];
+const keys = ['first_visit_ms', 'load_ms', 'first_token_ms', 'prefill_tokens_per_s', 'decode_tokens_per_s', 'peak_mib', 'js_heap_mib', 'empty_mib'];
 const medians = Object.fromEntries(engines.map((name) => [name, Object.fromEntries(keys.map((key) => [key, median(rounds[name].map((r) => r[key]))]))]));
 const line = (cells) => console.log(cells.map((cell, i) => String(cell).padStart(i ? 14 : 0).padEnd(i ? 0 : 24)).join(''));
 line(['median of ' + flags.rounds, ...engines]);
 for (const key of keys) line([key, ...engines.map((name) => medians[name][key].toFixed(1))]);
 line(['engine, gzip bytes', ...engines.map((name) => transfer[name])]);
-const settings = { prompt: Number(flags.prompt), decode: Number(flags.decode), context: Number(flags.context) };
+const settings = { threads, prompt: Number(flags.prompt), decode: Number(flags.decode), context: Number(flags.context) };
 const report = { kind: 'puna beside wllama', model: path.basename(model), device: flags.device, settings, facts, transfer, medians, rounds };
 if (flags.json) fs.writeFileSync(flags.json, JSON.stringify(report, null, 1) + '\n');
 server.close();

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/cpu_relax.h"
+#include "base/parking.h"
 
 namespace puna::base {
 namespace {
@@ -61,11 +62,13 @@ struct ThreadPool::State {
 
   struct alignas(64) Worker {
     std::atomic<bool> inside{false};   // a job
-    std::atomic<bool> resting{false};  // joins none
+    std::atomic<uint32_t> resting{0};  // 1: joins none
     // The caller's notes.
     Clock::time_point rests_until;
     Clock::duration rest{};  // the last one
     std::thread thread;
+
+    bool rests() const { return resting.load(std::memory_order_acquire) != 0; }
   };
 
   // Written by the caller while no worker is inside.
@@ -93,18 +96,18 @@ struct ThreadPool::State {
   void work(Worker& self) {
     uint32_t seen = 0;  // epoch of the last job joined
     for (;;) {
-      self.resting.wait(true, std::memory_order_acquire);
+      while (self.rests()) park(self.resting, 1);
       uint32_t gate_now = 0;
       const auto called = [&] {
         gate_now = gate.load(std::memory_order_acquire);
         return (gate_now & kStop) != 0 || ((gate_now & kOpen) != 0 && gate_now / kEpoch != seen);
       };
       if (!spin_until(called)) {
-        gate.wait(gate_now);
+        park(gate, gate_now);
         continue;
       }
       if ((gate_now & kStop) != 0) return;
-      if (self.resting.load(std::memory_order_acquire)) continue;
+      if (self.rests()) continue;
       if (!gate.compare_exchange_strong(gate_now, gate_now + 1, std::memory_order_acq_rel))
         continue;
       self.inside.store(true, std::memory_order_relaxed);
@@ -114,7 +117,7 @@ struct ThreadPool::State {
       const uint32_t left = gate.fetch_sub(1, std::memory_order_acq_rel) - 1;
       if ((left & (kInside | kOpen)) == 0) {
         empty.fetch_add(1, std::memory_order_release);
-        empty.notify_one();
+        unpark_one(empty);
       }
     }
   }
@@ -136,7 +139,7 @@ struct ThreadPool::State {
     while (!spin_until([&] { return is_empty(); })) {
       const uint32_t before = empty.load(std::memory_order_acquire);
       if (is_empty()) break;
-      empty.wait(before);
+      park(empty, before);
     }
     const Clock::time_point now = Clock::now();
     for (Worker* worker : late_ones) send_to_rest(*worker, now, now - begin);
@@ -147,21 +150,21 @@ struct ThreadPool::State {
     worker.rest = std::min(std::max(kRestFactor * waited, again ? 2 * worker.rest : waited),
                            std::max(kMaxRest, waited));
     worker.rests_until = now + worker.rest;
-    worker.resting.store(true, std::memory_order_release);
+    worker.resting.store(1, std::memory_order_release);
     ++n_resting;
   }
 
   void call_back_rested() {
     const Clock::time_point now = Clock::now();
     for (Worker& worker : workers) {
-      if (!worker.resting.load(std::memory_order_relaxed) || now < worker.rests_until) continue;
+      if (!worker.rests() || now < worker.rests_until) continue;
       wake(worker);
       --n_resting;
     }
   }
   static void wake(Worker& worker) {
-    worker.resting.store(false, std::memory_order_release);
-    worker.resting.notify_one();
+    worker.resting.store(0, std::memory_order_release);
+    unpark_one(worker.resting);
   }
 };
 
@@ -178,7 +181,7 @@ ThreadPool::ThreadPool(int n_threads) : state_(std::make_unique<State>()) {
 
 ThreadPool::~ThreadPool() {
   state_->gate.fetch_or(State::kStop);
-  state_->gate.notify_all();
+  unpark_all(state_->gate);
   for (State::Worker& worker : state_->workers) State::wake(worker);
   for (State::Worker& worker : state_->workers) worker.thread.join();
 }
@@ -203,7 +206,7 @@ void ThreadPool::run(uint32_t n_items, uint32_t grain,
   state.next.store(0, std::memory_order_relaxed);
   const uint32_t epoch = state.gate.load(std::memory_order_relaxed) / State::kEpoch;
   state.gate.store((epoch + 1) * State::kEpoch | State::kOpen);
-  state.gate.notify_all();
+  unpark_all(state.gate);
   const Clock::time_point begin = Clock::now();
   const uint32_t taken = state.take_chunks();
   const Clock::duration mine = (Clock::now() - begin) / std::max(taken, 1u);

@@ -45,11 +45,7 @@ class CpuLoader {
     if (reads_at_once()) {
       PUNA_CO_TRY(load_together());
     } else {
-      std::vector<std::byte> bytes, temporary;
-      for (const WeightPiece& piece : pieces_) {
-        PUNA_CO_TRY(co_await load(piece, bytes, temporary));
-        if (hooks_.on_progress) hooks_.on_progress(done_, total_);
-      }
+      PUNA_CO_TRY(co_await load_in_turns());
     }
     for (const plan::VectorSpec& spec : graph_.vectors) {
       PUNA_CO_TRY(std::vector<float> values, co_await read_vector(file_, spec));
@@ -128,15 +124,34 @@ class CpuLoader {
     return std::ranges::all_of(file_.sources, [](const auto& s) { return s->reads_at_once(); });
   }
 
-  Task<Result<void>> load(const WeightPiece& at, std::vector<std::byte>& bytes,
+  Task<Result<void>> read(const WeightPiece& at, std::vector<std::byte>& bytes,
                           std::vector<std::byte>& temporary) {
     if (hooks_.cancel && hooks_.cancel->load())
       co_return base::fail(ErrorCode::kCancelled, "Loading was cancelled.");
     const plan::WeightSpec& spec = graph_.weights[at.weight];
     bytes.resize(static_cast<size_t>(at.piece.n_rows * quant::row_bytes(spec.type, spec.columns)));
-    PUNA_CO_TRY(co_await read_piece(file_, spec, at.piece, bytes, temporary));
+    co_return co_await read_piece(file_, spec, at.piece, bytes, temporary);
+  }
+  void pack(const WeightPiece& at, std::span<const std::byte> bytes) {
     out_.matrices[at.weight].set_rows(at.piece.first_row, bytes);
     done_ += bytes.size();
+  }
+
+  // This thread reads some pieces, then all threads pack them.
+  Task<Result<void>> load_in_turns() {
+    const auto n_threads = static_cast<size_t>(pool_.n_threads());
+    const size_t most = n_threads == 1 ? 1 : 4 * n_threads;
+    std::vector<std::vector<std::byte>> bytes(most);
+    std::vector<std::byte> temporary;
+    for (size_t first = 0; first < pieces_.size(); first += most) {
+      const size_t n = std::min(most, pieces_.size() - first);
+      for (size_t i = 0; i < n; ++i)
+        PUNA_CO_TRY(co_await read(pieces_[first + i], bytes[i], temporary));
+      pool_.run(static_cast<uint32_t>(n), 1, [&](uint32_t begin, uint32_t end) {
+        for (size_t i = begin; i < end; ++i) pack(pieces_[first + i], bytes[i]);
+      });
+      if (hooks_.on_progress) hooks_.on_progress(done_, total_);
+    }
     co_return {};
   }
 
@@ -149,7 +164,8 @@ class CpuLoader {
     const auto load_some = [&](uint32_t begin, uint32_t end) {
       std::vector<std::byte> bytes, temporary;
       for (uint32_t i = begin; i < end && !failed; ++i) {
-        auto done = base::run_until(load(pieces_[i], bytes, temporary), [] {});
+        auto done = base::run_until(read(pieces_[i], bytes, temporary), [] {});
+        if (done) pack(pieces_[i], bytes);
         if (!done) {
           const std::lock_guard lock(mutex);
           if (!failed.exchange(true)) error = std::move(done.error());

@@ -25,6 +25,8 @@ constexpr Variant kVariants[] = {
 #elif HWY_ARCH_ARM
     {"neon_bf16", HWY_NEON_BF16},
     {"neon", HWY_NEON_WITHOUT_AES},
+#elif HWY_ARCH_WASM && defined(__wasm_relaxed_simd__)
+    {"wasm_relaxed_simd", HWY_WASM},
 #elif HWY_ARCH_WASM
     {"wasm_simd128", HWY_WASM},
 #endif

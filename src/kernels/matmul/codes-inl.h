@@ -34,7 +34,7 @@ constexpr size_t kSliceBytes = 4 * kLanes;
 
 // Whether q8_0's bytes enter products as signed numbers (with no offset to take off) or as unsigned
 // ones.
-#if HWY_TARGET <= HWY_AVX3_DL && HWY_ARCH_X86
+#if (HWY_TARGET <= HWY_AVX3_DL && HWY_ARCH_X86) || defined(__wasm_relaxed_simd__)
 constexpr bool kSignedBytes = false;
 #else
 constexpr bool kSignedBytes = true;
@@ -64,9 +64,20 @@ HWY_INLINE VB field(VB v) {
 
 // 16 values of a scale field as f32, rows of slice v.
 HWY_INLINE VF load_halves(const uint8_t* p, size_t v) {
+#if HWY_TARGET == HWY_WASM
+  // Half of the instructions that PromoteTo() makes here. f32 has the exponent at a larger offset,
+  // which a product sets right, also for subnormal numbers; none of these is infinite.
+  const hn::Vec<DU> bits = hn::PromoteTo(
+      DU(),
+      hn::LoadU(hn::Rebind<uint16_t, DF>(), reinterpret_cast<const uint16_t*>(p) + v * kLanes));
+  const auto size = hn::ShiftLeft<13>(hn::And(bits, hn::Set(DU(), 0x7fff)));
+  const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(DU(), 0x8000)));
+  return hn::Or(hn::Mul(hn::BitCast(DF(), size), hn::Set(DF(), 0x1p112f)), hn::BitCast(DF(), sign));
+#else
   const hn::Rebind<hwy::float16_t, DF> d16;
   return hn::PromoteTo(DF(),
                        hn::LoadU(d16, reinterpret_cast<const hwy::float16_t*>(p) + v * kLanes));
+#endif
 }
 HWY_INLINE VI load_small(const uint8_t* p, size_t v) {
   return hn::PromoteTo(DI(), hn::LoadU(hn::Rebind<uint8_t, DF>(), p + v * kLanes));

@@ -10,16 +10,24 @@
 
 namespace puna::kernels {
 
+// Plain WebAssembly SIMD multiplies 16-bit lanes and no bytes: there codes are widened once, and
+// four columns lie in the order 0, 2, 1, 3.
+#if defined(__wasm__) && !defined(__wasm_relaxed_simd__)
+using ActivationCode = int16_t;
+#else
+using ActivationCode = int8_t;
+#endif
+
 // Activations as int8 with a scale per unit of 32 columns, tiles of `width` rows side by side (1
 // when there is one row, else 4; the last tile is filled up with zeros). Row t lies in tile t /
 // width at place t % width.
 struct QuantizedRows {
   uint32_t width = 0;
-  uint32_t units = 0;          // of 32 columns
-  int8_t* codes = nullptr;     // [tiles][units * 8][width][4 columns]
-  float* scale = nullptr;      // [tiles][units][width]      x = scale * code
-  float* sums = nullptr;       // [tiles][units][width]      scale * sum of the codes
-  float* half_sums = nullptr;  // [tiles][2 * units][width]  the same over 16 columns
+  uint32_t units = 0;               // of 32 columns
+  ActivationCode* codes = nullptr;  // [tiles][units * 8][width][4 columns]
+  float* scale = nullptr;           // [tiles][units][width]      x = scale * code
+  float* sums = nullptr;            // [tiles][units][width]      scale * sum of the codes
+  float* half_sums = nullptr;       // [tiles][2 * units][width]  the same over 16 columns
 };
 QuantizedRows quantized_rows(std::byte* scratch, uint32_t cols, uint32_t n_rows);
 

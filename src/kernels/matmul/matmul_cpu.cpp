@@ -80,8 +80,8 @@ QuantizedRows quantized_rows(std::byte* scratch, uint32_t cols, uint32_t n_rows)
   QuantizedRows q;
   q.width = n_rows == 1 ? 1 : 4;
   q.units = (cols + kUnitCols - 1) / kUnitCols;
-  q.codes = reinterpret_cast<int8_t*>(scratch);
-  std::byte* floats = scratch + aligned(rows * q.units * kUnitCols);
+  q.codes = reinterpret_cast<ActivationCode*>(scratch);
+  std::byte* floats = scratch + aligned(rows * q.units * kUnitCols * sizeof(ActivationCode));
   q.scale = reinterpret_cast<float*>(floats);
   q.sums = q.scale + rows * q.units;
   q.half_sums = q.sums + rows * q.units;
@@ -91,7 +91,8 @@ QuantizedRows quantized_rows(std::byte* scratch, uint32_t cols, uint32_t n_rows)
 uint64_t matmul_cpu_scratch_bytes(uint32_t cols, uint32_t max_rows) {
   const uint64_t rows = padded_rows(max_rows);
   const uint64_t units = (cols + kUnitCols - 1) / kUnitCols;
-  return aligned(rows * units * kUnitCols) + aligned(rows * units * 4 * sizeof(float));
+  return aligned(rows * units * kUnitCols * sizeof(ActivationCode)) +
+         aligned(rows * units * 4 * sizeof(float));
 }
 
 void matmul_cpu(base::ThreadPool& pool, const MatmulCpuArgs& args) {

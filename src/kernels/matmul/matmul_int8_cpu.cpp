@@ -14,63 +14,13 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/matmul/codes-inl.h"
+#include "kernels/matmul/dot-inl.h"
 #include "kernels/matmul/epilogue-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace puna::kernels::HWY_NAMESPACE {
 
 constexpr float kOffset8 = kSignedBytes ? 0.0f : 128.0f;
-
-// Running sum of products of codes up to kMaxCode with int8 values. add<j>() is called for j = 0,
-// 1, .. kSteps - 1.
-#if HWY_TARGET == HWY_AVX2
-template <unsigned kMaxCode, int kSteps>
-struct Dot {
-  // Products of two columns fit 16 bits this many times over (2 * 128 * kMaxCode each).
-  static constexpr int kFits = kMaxCode <= 15 ? 8 : kMaxCode <= 31 ? 4 : kMaxCode <= 63 ? 2 : 1;
-  static constexpr int kRun = HWY_MIN(kFits, kSteps);
-  using D16 = hn::Repartition<int16_t, DF>;
-  hn::Vec<D16> part;
-  VI sum;
-  template <int j>
-  HWY_INLINE void add(VB w, VS x) {
-    hn::Vec<D16> pairs;
-    if constexpr (kMaxCode > 63) {
-      const VS signed_w = hn::BitCast(DS(), hn::Xor(w, hn::Set(DB(), 0x80)));
-      pairs = hn::SatWidenMulPairwiseAdd(D16(), hn::BitCast(DB(), hn::Abs(signed_w)),
-                                         hn::IfNegativeThenNegOrUndefIfZero(signed_w, x));
-    } else {
-      pairs = hn::SatWidenMulPairwiseAdd(D16(), w, x);
-    }
-    part = j % kRun == 0 ? pairs : hn::Add(part, pairs);
-    if constexpr (j % kRun == kRun - 1) {
-      const VI wide = hn::WidenMulPairwiseAdd(DI(), part, hn::Set(D16(), int16_t{1}));
-      sum = j < kRun ? wide : hn::Add(sum, wide);
-    }
-  }
-};
-#else
-template <unsigned kMaxCode, int kSteps>
-struct Dot {
-  VI sum;
-  template <int j>
-  HWY_INLINE void add(VB w, VS x) {
-    const VI before = j == 0 ? hn::Zero(DI()) : sum;
-    if constexpr (!kSignedBytes) {
-      sum = hn::SumOfMulQuadAccumulate(DI(), w, x, before);
-    } else {
-      const VB signed_w = kMaxCode > 127 ? hn::Xor(w, hn::Set(DB(), 0x80)) : w;
-      sum = hn::SumOfMulQuadAccumulate(DI(), hn::BitCast(DS(), signed_w), x, before);
-    }
-  }
-};
-#endif
-
-HWY_INLINE VS broadcast4(const int8_t* p) {
-  int32_t word;
-  std::memcpy(&word, p, 4);
-  return hn::BitCast(DS(), hn::Set(DI(), word));
-}
 
 // How far ahead of the unit in work memory is asked for. Processors follow one stream by
 // themselves, but not the fields of a block: q6_k is read at 31 instead of 15 GB/s, q5_k at 28
@@ -165,11 +115,11 @@ HWY_INLINE void unpack(const uint8_t* group, size_t first_unit, size_t n_units, 
 }
 
 // One unit of 32 columns, or one half of it, for kRows activation rows in tiles of kWidth.
-template <int kRows, int kWidth, class Source>
+template <class Form, int kRows, int kWidth, class Source>
 struct Rows {
   static constexpr int kHalves = static_cast<int>(Source::kHalves);
   static constexpr int kSteps = 8 / kHalves;
-  const int8_t* codes[kRows / kWidth];
+  const ActivationCode* codes[kRows / kWidth];
   const float* scale[kRows / kWidth];
   const float* sums[kRows / kWidth];
   VF f[kRows];
@@ -178,13 +128,13 @@ struct Rows {
   HWY_INLINE void step(const Source& source, Dots& dots) {
     const VB w = source.template code<kHalf * kSteps + j>();
     for (int t = 0; t < kRows; ++t) {
-      dots[t].template add<j>(
-          w, broadcast4(codes[t / kWidth] + ((kHalf * kSteps + j) * kWidth + t % kWidth) * 4));
+      dots[t].template add<j>(w,
+                              codes[t / kWidth] + ((kHalf * kSteps + j) * kWidth + t % kWidth) * 4);
     }
   }
   template <int kHalf>
   HWY_INLINE void half(const Source& source) {
-    Dot<Source::kMaxCode, kSteps> dots[kRows];
+    typename Form::template Dot<Source::kMaxCode, kSteps> dots[kRows];
     step<kHalf, 0>(source, dots);
     step<kHalf, 1>(source, dots);
     step<kHalf, 2>(source, dots);
@@ -198,8 +148,8 @@ struct Rows {
     const VF a = source.template scale<kHalf>();
     const VF b = source.template offset<kHalf>();
     for (int t = 0; t < kRows; ++t) {
-      const VF product =
-          hn::Mul(hn::ConvertTo(DF(), dots[t].sum), hn::Set(DF(), scale[t / kWidth][t % kWidth]));
+      const VF product = hn::Mul(hn::ConvertTo(DF(), dots[t].total()),
+                                 hn::Set(DF(), scale[t / kWidth][t % kWidth]));
       f[t] = hn::MulAdd(product, a, f[t]);
       f[t] = hn::MulAdd(b, hn::Set(DF(), sums[t / kWidth][kHalf * kWidth + t % kWidth]), f[t]);
     }
@@ -217,12 +167,12 @@ struct Rows {
 
 // Adds units [first_unit, first_unit + n_units) for kRows activation rows from `row` on to sums
 // [kRows][16]; the source counts its units from source_unit on.
-template <int kRows, int kWidth, class Source>
+template <class Form, int kRows, int kWidth, class Source>
 HWY_INLINE void tile(const MatmulJob& job, Source source, size_t source_unit, size_t first_unit,
                      size_t n_units, size_t row, float* sums) {
   const QuantizedRows& x = job.x8;
   for (size_t v = 0; v < kSlices; ++v) {
-    Rows<kRows, kWidth, Source> rows;
+    Rows<Form, kRows, kWidth, Source> rows;
     for (size_t g = 0; g < kRows / kWidth; ++g) {
       const size_t at = ((row / kWidth + g) * x.units + first_unit) * kWidth;
       rows.codes[g] = x.codes + at * 32;
@@ -241,28 +191,19 @@ HWY_INLINE void tile(const MatmulJob& job, Source source, size_t source_unit, si
   }
 }
 
-// Rows that the panel kernel keeps in registers: 2 vectors a row beside the weights.
-#if HWY_TARGET <= HWY_AVX3_DL && HWY_ARCH_X86
-constexpr int kPanelRows = 12;
-#elif HWY_ARCH_ARM_A64
-constexpr int kPanelRows = 8;
-#else
-constexpr int kPanelRows = 4;
-#endif
-
-template <quant::Type kType>
+template <class Form, quant::Type kType>
 HWY_INLINE void few_rows(const MatmulJob& job, uint32_t group, uint32_t first, uint32_t n,
                          float* sums) {
   PackedSource<kType> source;
   source.group = reinterpret_cast<const uint8_t*>(job.packed) + group * job.group_bytes;
   const size_t units = job.x8.units;
-  if (job.x8.width == 1) return tile<1, 1>(job, source, 0, 0, units, 0, sums);
+  if (job.x8.width == 1) return tile<Form, 1, 1>(job, source, 0, 0, units, 0, sums);
   for (uint32_t t = 0; t < n; t += 4)
-    tile<4, 4>(job, source, 0, 0, units, first + t, sums + t * kGroupRows);
+    tile<Form, 4, 4>(job, source, 0, 0, units, first + t, sums + t * kGroupRows);
 }
 
 // Panels of units, each filled once for all n activation rows.
-template <class Source, bool kOneRow, class Fill>
+template <class Form, class Source, bool kOneRow, class Fill>
 HWY_INLINE void panel_rows(const MatmulJob& job, uint32_t first, uint32_t n, float* sums,
                            const Fill& fill) {
   typename Source::Data panel;
@@ -272,26 +213,27 @@ HWY_INLINE void panel_rows(const MatmulJob& job, uint32_t first, uint32_t n, flo
     const size_t n_units = HWY_MIN(kPanelUnits, job.x8.units - unit);
     fill(unit, n_units, panel);
     if constexpr (kOneRow) {
-      tile<1, 1>(job, source, 0, unit, n_units, 0, sums);
+      tile<Form, 1, 1>(job, source, 0, unit, n_units, 0, sums);
     } else {
+      constexpr int kPanelRows = Form::kPanelRows;
       uint32_t t = 0;
       for (; t + kPanelRows <= n; t += kPanelRows)
-        tile<kPanelRows, 4>(job, source, 0, unit, n_units, first + t, sums + t * kGroupRows);
+        tile<Form, kPanelRows, 4>(job, source, 0, unit, n_units, first + t, sums + t * kGroupRows);
       for (; t < n; t += 4)
-        tile<4, 4>(job, source, 0, unit, n_units, first + t, sums + t * kGroupRows);
+        tile<Form, 4, 4>(job, source, 0, unit, n_units, first + t, sums + t * kGroupRows);
     }
   }
 }
 
-template <quant::Type kType>
+template <class Form, quant::Type kType>
 HWY_INLINE void many_rows(const MatmulJob& job, uint32_t group, uint32_t first, uint32_t n,
                           float* sums) {
   using Source = Panel<Codec<kType>::kFormat.max_code, Codec<kType>::kHalves>;
   const uint8_t* packed = reinterpret_cast<const uint8_t*>(job.packed) + group * job.group_bytes;
-  panel_rows<Source, false>(job, first, n, sums,
-                            [&](size_t unit, size_t n_units, typename Source::Data& panel) {
-                              unpack<kType>(packed, unit, n_units, panel);
-                            });
+  panel_rows<Form, Source, false>(job, first, n, sums,
+                                  [&](size_t unit, size_t n_units, typename Source::Data& panel) {
+                                    unpack<kType>(packed, unit, n_units, panel);
+                                  });
 }
 
 // Types that are read unit by unit share one panel of signed bytes with two scales a unit.
@@ -324,6 +266,7 @@ void read_units(const MatmulJob& job, uint32_t group, size_t first_unit, size_t 
   }
 }
 
+template <class Form>
 HWY_NOINLINE void unit_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
   alignas(64) float sums[(kTileRows + 4) * kGroupRows] = {};
   for (uint32_t item = begin; item < end; ++item) {
@@ -334,15 +277,15 @@ HWY_NOINLINE void unit_items(const MatmulJob& job, uint32_t begin, uint32_t end)
       read_units(job, group, unit, n_units, panel);
     };
     if (job.x8.width == 1) {
-      panel_rows<UnitPanel, true>(job, first, n, sums, fill);
+      panel_rows<Form, UnitPanel, true>(job, first, n, sums, fill);
     } else {
-      panel_rows<UnitPanel, false>(job, first, n, sums, fill);
+      panel_rows<Form, UnitPanel, false>(job, first, n, sums, fill);
     }
     write_group(job, group, first, n, sums);
   }
 }
 
-template <quant::Type kType>
+template <class Form, quant::Type kType>
 HWY_NOINLINE void items(const MatmulJob& job, uint32_t begin, uint32_t end) {
   alignas(64) float sums[(kTileRows + 4) * kGroupRows] = {};  // room for whole tiles
   for (uint32_t item = begin; item < end; ++item) {
@@ -350,45 +293,59 @@ HWY_NOINLINE void items(const MatmulJob& job, uint32_t begin, uint32_t end) {
     const uint32_t first = item / job.n_groups * job.tile_rows;
     const uint32_t n = HWY_MIN(job.tile_rows, job.args.n_rows - first);
     if (n <= 8) {
-      few_rows<kType>(job, group, first, n, sums);
+      few_rows<Form, kType>(job, group, first, n, sums);
     } else {
-      many_rows<kType>(job, group, first, n, sums);
+      many_rows<Form, kType>(job, group, first, n, sums);
     }
     write_group(job, group, first, n, sums);
   }
 }
 
-void int8_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
+template <class Form>
+void items_of_any_type(const MatmulJob& job, uint32_t begin, uint32_t end) {
   using quant::Type;
   switch (job.type) {
     case Type::kQ4_0:
-      return items<Type::kQ4_0>(job, begin, end);
+      return items<Form, Type::kQ4_0>(job, begin, end);
     case Type::kQ4_1:
-      return items<Type::kQ4_1>(job, begin, end);
+      return items<Form, Type::kQ4_1>(job, begin, end);
     case Type::kQ5_0:
-      return items<Type::kQ5_0>(job, begin, end);
+      return items<Form, Type::kQ5_0>(job, begin, end);
     case Type::kQ5_1:
-      return items<Type::kQ5_1>(job, begin, end);
+      return items<Form, Type::kQ5_1>(job, begin, end);
     case Type::kQ8_0:
-      return items<Type::kQ8_0>(job, begin, end);
+      return items<Form, Type::kQ8_0>(job, begin, end);
     case Type::kQ2_K:
-      return items<Type::kQ2_K>(job, begin, end);
+      return items<Form, Type::kQ2_K>(job, begin, end);
     case Type::kQ3_K:
-      return items<Type::kQ3_K>(job, begin, end);
+      return items<Form, Type::kQ3_K>(job, begin, end);
     case Type::kQ4_K:
-      return items<Type::kQ4_K>(job, begin, end);
+      return items<Form, Type::kQ4_K>(job, begin, end);
     case Type::kQ5_K:
-      return items<Type::kQ5_K>(job, begin, end);
+      return items<Form, Type::kQ5_K>(job, begin, end);
     case Type::kQ6_K:
-      return items<Type::kQ6_K>(job, begin, end);
+      return items<Form, Type::kQ6_K>(job, begin, end);
     case Type::kIQ4_NL:
-      return items<Type::kIQ4_NL>(job, begin, end);
+      return items<Form, Type::kIQ4_NL>(job, begin, end);
     case Type::kIQ4_XS:
-      return items<Type::kIQ4_XS>(job, begin, end);
+      return items<Form, Type::kIQ4_XS>(job, begin, end);
     case Type::kMXFP4:
-      return items<Type::kMXFP4>(job, begin, end);
+      return items<Form, Type::kMXFP4>(job, begin, end);
     default:
-      return unit_items(job, begin, end);  // float weights take the f32 kernels
+      return unit_items<Form>(job, begin, end);  // float weights take the f32 kernels
+  }
+}
+
+void int8_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
+  with_form([&](auto form) { items_of_any_type<decltype(form)>(job, begin, end); });
+}
+
+// Four columns, in the order of ActivationCode.
+HWY_INLINE void store_columns(const int8_t* codes, ActivationCode* out) {
+  if constexpr (sizeof(ActivationCode) == 1) {
+    std::memcpy(out, codes, 4);
+  } else {
+    for (const int column : {0, 2, 1, 3}) *out++ = codes[column];
   }
 }
 
@@ -415,8 +372,8 @@ HWY_INLINE void quantize_unit(const float* x, QuantizedRows out, size_t tile, si
   }
   const size_t at = (tile * out.units + unit) * out.width + place;
   for (size_t j = 0; j < 8; ++j) {
-    std::memcpy(out.codes + (((tile * out.units + unit) * 8 + j) * out.width + place) * 4,
-                codes + 4 * j, 4);
+    store_columns(codes + 4 * j,
+                  out.codes + (((tile * out.units + unit) * 8 + j) * out.width + place) * 4);
   }
   out.scale[at] = scale;
   out.sums[at] = scale * static_cast<float>(sums[0] + sums[1]);
