@@ -184,10 +184,11 @@ class Runner {
     const float* shift = activates ? bias.data() : nullptr;
     const float scale = activates ? 0.6f : 1.0f;
     constexpr Activation kActivation = Activation::kGeluErf;
-    PUNA_TRY(const XForm form, backend_.matmul({type, weight.file, rows, cols, n_rows, x.data(), y.data(),
-                                                epilogue, numerics, shift, scale, kActivation}));
-    matmul_ref({weight.values.data(), rows, cols, x.data(), expected.data(), n_rows, n_out, 0, epilogue, 0,
-                shift, scale, kActivation});
+    PUNA_TRY(const XForm form,
+             backend_.matmul({type, weight.file, rows, cols, n_rows, x.data(), y.data(), epilogue,
+                              numerics, shift, scale, kActivation}));
+    matmul_ref({weight.values.data(), rows, cols, x.data(), expected.data(), n_rows, n_out, 0,
+                epilogue, 0, shift, scale, kActivation});
     static constexpr const char* kEpilogues[] = {
         "", ", add", ", swiglu", ", geglu", ", clamped swiglu", ", softcap", ", bias, scale, gelu"};
     return record("matmul", label,
