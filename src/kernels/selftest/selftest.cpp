@@ -221,8 +221,7 @@ class Runner {
     ref.y = expected.data();
     args.y = y.data();
     ref.n_rows = args.n_rows = n_rows;
-    PUNA_TRY(const XForm form,
-             backend_.moe(type, numerics, gate_up.file, down.file, args));
+    PUNA_TRY(const XForm form, backend_.moe(type, numerics, gate_up.file, down.file, args));
     moe_ref(ref);
     return record("experts", label, fmt::format("7 of 256x256, 3 a row, {} rows", n_rows),
                   nmse(y, expected), limit_of(form, int8));
