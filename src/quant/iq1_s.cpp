@@ -5,10 +5,10 @@
 namespace puna::quant {
 
 void put_eighths(uint32_t entry, bool down, int8_t* code) {
-  const uint64_t values = kIq1Grid[entry];
-  const int move = down ? -9 : -7;
-  for (int i = 0; i < 8; ++i)
-    code[i] = static_cast<int8_t>(8 * static_cast<int>(values >> (8 * i) & 3) + move);
+  // With the top bit of every byte set, no subtraction borrows from the next byte.
+  const uint64_t tops = 128 * kEveryByte;
+  const uint64_t codes = ((kIq1Grid[entry] << 3 | tops) - (down ? 9 : 7) * kEveryByte) ^ tops;
+  std::memcpy(code, &codes, 8);
 }
 
 void read_unit(const BlockIQ1_S& block, uint32_t u, UnitCodes& out) {

@@ -4,10 +4,7 @@
 
 namespace puna::quant {
 
-namespace {
-
-// Half the value of a ue4m3.
-float half_scale(uint32_t bits) {
+float nvfp4_scale(uint32_t bits) {
   if (bits == 0x7f) return 0;
   const auto exponent = static_cast<int>(bits >> 3 & 15);
   const uint32_t mantissa = exponent == 0 ? bits & 7 : 8 + (bits & 7);
@@ -16,8 +13,6 @@ float half_scale(uint32_t bits) {
          std::bit_cast<float>(static_cast<uint32_t>(std::max(exponent, 1) + 116) << 23);
 }
 
-}  // namespace
-
 void read_unit(const BlockNVFP4& block, uint32_t u, UnitCodes& out) {
   for (uint32_t h = 0; h < 2; ++h) {
     const uint8_t* qs = block.qs + 8 * (2 * u + h);
@@ -25,7 +20,7 @@ void read_unit(const BlockNVFP4& block, uint32_t u, UnitCodes& out) {
       out.code[16 * h + j] = kFp4Values[qs[j] & 15];
       out.code[16 * h + 8 + j] = kFp4Values[qs[j] >> 4];
     }
-    out.scale[h] = half_scale(block.d[2 * u + h]);
+    out.scale[h] = nvfp4_scale(block.d[2 * u + h]);
   }
 }
 

@@ -1,6 +1,6 @@
 // nvfp4: 64 elements in 4 groups of 16, an 8-bit float scale each (e4m3, no sign), 4 bits each
-// (e2m1): x = scale / 2 * kFp4Values[q]. A file may scale the whole tensor besides, in a tensor of
-// its own. Source: block_nvfp4 in ggml.
+// (e2m1): x = nvfp4_scale(d) * kFp4Values[q]. A file may scale the whole tensor besides, in a
+// tensor of its own. Source: block_nvfp4 in ggml.
 #pragma once
 
 #include "quant/block.h"
@@ -16,6 +16,8 @@ struct BlockNVFP4 {
 };
 static_assert(sizeof(BlockNVFP4) == 36);
 
+// Half the value of a byte of d.
+float nvfp4_scale(uint32_t bits);
 void read_unit(const BlockNVFP4& block, uint32_t u, UnitCodes& out);
 
 }  // namespace puna::quant

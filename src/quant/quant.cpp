@@ -59,9 +59,13 @@ void encode_blocks(const float* in, std::byte* blocks, size_t n) {
 }
 
 template <class Block>
-void read_row_unit(const std::byte* row, uint32_t unit, UnitCodes& out) {
+void read_row_units(const std::byte* row, uint32_t first, uint32_t n, UnitCodes* out, size_t step) {
   constexpr uint32_t kUnits = Block::kElements / 32;
-  read_unit(load_block<Block>(row, unit / kUnits), unit % kUnits, out);
+  Block block;
+  for (uint32_t unit = first; unit < first + n; ++unit, out += step) {
+    if (unit == first || unit % kUnits == 0) block = load_block<Block>(row, unit / kUnits);
+    read_unit(block, unit % kUnits, *out);
+  }
 }
 
 template <class Block>
@@ -71,7 +75,7 @@ constexpr TypeInfo row(Type type, std::string_view name, uint32_t gguf_id) {
   if constexpr (requires(Block block) { encode(static_cast<const float*>(nullptr), block); })
     info.encode = encode_blocks<Block>;
   if constexpr (kReadByUnits<Block>) {
-    info.read_unit = read_row_unit<Block>;
+    info.read_units = read_row_units<Block>;
     info.max_code = Block::kMaxCode;
   }
   return info;

@@ -58,10 +58,10 @@ struct TypeInfo {
   // Encodes n elements by round-to-nearest with the search the type is known for; nullptr when puna
   // quantize does not write it.
   void (*encode)(const float* in, std::byte* blocks, size_t n);
-  // Takes unit `unit` (32 elements) of a row apart into signed codes and scales (unit.h); nullptr
-  // for the types that kernels pack by bit fields.
-  void (*read_unit)(const std::byte* row, uint32_t unit, UnitCodes& out);
-  uint8_t max_code;  // of read_unit: no code is larger in size
+  // Takes n units (32 elements each) of a row from unit `first` on apart into signed codes and
+  // scales (unit.h): out[0], out[step], .. ; nullptr for the types that are bit fields only.
+  void (*read_units)(const std::byte* row, uint32_t first, uint32_t n, UnitCodes* out, size_t step);
+  uint8_t max_code;  // of read_units: no code is larger in size
 
   double bits_per_weight() const { return 8.0 * block_bytes / block_elements; }
 };

@@ -6,8 +6,6 @@ namespace puna::quant {
 
 namespace {
 
-constexpr uint32_t kPowers[] = {1, 3, 9, 27, 81};
-
 // Where element e of a block lies: its byte and digit.
 struct Place {
   uint32_t byte, digit;
@@ -26,7 +24,7 @@ void read_unit(const BlockTQ1_0& block, uint32_t u, UnitCodes& out) {
     const uint32_t byte = place.byte < 48 ? block.qs[place.byte] : block.qh[place.byte - 48];
     // The digits before this one drop out at the top; the next is the whole part of three times the
     // rest.
-    const uint32_t rest = byte * kPowers[place.digit] & 255;
+    const uint32_t rest = byte * kPowersOf3[place.digit] & 255;
     out.code[i] = static_cast<int8_t>(static_cast<int>(rest * 3 >> 8) - 1);
   }
   set_scale(base::f16_to_f32(block.d), out);
@@ -38,7 +36,7 @@ void encode(const float* in, BlockTQ1_0& block) {
   uint32_t number[52] = {};
   for (uint32_t e = 0; e < 256; ++e) {
     const Place place = place_of(e);
-    number[place.byte] += ternary.t[e] * kPowers[4 - place.digit];
+    number[place.byte] += ternary.t[e] * kPowersOf3[4 - place.digit];
   }
   for (uint32_t i = 0; i < 52; ++i) {
     (i < 48 ? block.qs[i] : block.qh[i - 48]) = static_cast<uint8_t>((number[i] * 256 + 242) / 243);

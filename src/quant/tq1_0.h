@@ -16,6 +16,9 @@ struct BlockTQ1_0 {
 };
 static_assert(sizeof(BlockTQ1_0) == 54);
 
+// A byte times the d-th of these, modulo 256, has digit d at the front.
+inline constexpr uint8_t kPowersOf3[] = {1, 3, 9, 27, 81};
+
 void read_unit(const BlockTQ1_0& block, uint32_t u, UnitCodes& out);
 void encode(const float* in, BlockTQ1_0& block);
 

@@ -12,6 +12,7 @@
 #include "kernels/matmul/packed.h"
 #include "quant/iq4_nl.h"
 #include "quant/mxfp4.h"
+#include "quant/tq1_0.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace puna::kernels::HWY_NAMESPACE {
@@ -90,14 +91,16 @@ HWY_INLINE VI load_small_signed(const uint8_t* p, size_t v) {
       DI(), hn::LoadU(hn::Rebind<int8_t, DF>(), reinterpret_cast<const int8_t*>(p) + v * kLanes));
 }
 
+constexpr bool is_fp4(quant::Type type) {
+  return type == quant::Type::kMXFP4 || type == quant::Type::kNVFP4;
+}
 // What is added to a looked-up value so that it is not negative.
-constexpr uint32_t value_offset(quant::Type type) { return type == quant::Type::kMXFP4 ? 12 : 128; }
+constexpr uint32_t value_offset(quant::Type type) { return is_fp4(type) ? 12 : 128; }
 
 // Codes 0..15 to values with their offset.
 template <quant::Type kType>
 HWY_INLINE VB look_up(VB codes) {
-  constexpr const int8_t* kValues =
-      kType == quant::Type::kMXFP4 ? quant::kFp4Values : quant::kIq4Values;
+  constexpr const int8_t* kValues = is_fp4(kType) ? quant::kFp4Values : quant::kIq4Values;
   constexpr auto kOffset = static_cast<uint8_t>(value_offset(kType));
   const VB table = hn::Add(hn::LoadDup128(DB(), reinterpret_cast<const uint8_t*>(kValues)),
                            hn::Set(DB(), kOffset));
@@ -114,6 +117,51 @@ HWY_INLINE VF load_powers(const uint8_t* p, size_t v) {
   return hn::BitCast(DF(), hn::IfThenElse(hn::Gt(e, one), normal, small));
 }
 
+// nvfp4_scale() of each byte.
+HWY_INLINE VF load_e4m3(const uint8_t* p, size_t v) {
+  const VI bits = load_small(p, v);
+  const VI exponent = hn::And(hn::ShiftRight<3>(bits), hn::Set(DI(), 15));
+  const VI fraction = hn::And(bits, hn::Set(DI(), 7));
+  const VI one = hn::Set(DI(), 1);
+  const VI mantissa =
+      hn::IfThenElse(hn::Lt(exponent, one), fraction, hn::Add(fraction, hn::Set(DI(), 8)));
+  const VF power =
+      hn::BitCast(DF(), hn::ShiftLeft<23>(hn::Add(hn::Max(exponent, one), hn::Set(DI(), 116))));
+  const auto is_nan = hn::RebindMask(DF(), hn::Eq(bits, hn::Set(DI(), 0x7f)));
+  return hn::IfThenZeroElse(is_nan, hn::Mul(hn::ConvertTo(DF(), mantissa), power));
+}
+
+// The digit of base 3 of every byte that `power` = 3^digit brings to the front (tq1_0.h).
+HWY_INLINE VB digit(VB bytes, unsigned power) {
+  using D16 = hn::Repartition<uint16_t, DF>;
+  const D16 d16;
+  const auto factor = hn::Set(d16, static_cast<uint16_t>(power));
+  const auto words = hn::BitCast(d16, bytes);
+  const auto even = hn::And(hn::Mul(words, factor), hn::Set(d16, 0xff));
+  const auto odd = hn::ShiftLeft<8>(hn::Mul(hn::ShiftRight<8>(words), factor));
+  // Three times the fraction is 1 from 86 on and 2 from 171 on. Compared as signed bytes.
+  const VS rest = hn::BitCast(
+      DS(), hn::Xor(hn::BitCast(DB(), hn::Or(even, odd)), hn::Set(DB(), uint8_t{0x80})));
+  const VS from_one = hn::VecFromMask(DS(), hn::Gt(rest, hn::Set(DS(), int8_t{85 - 128})));
+  const VS from_two = hn::VecFromMask(DS(), hn::Gt(rest, hn::Set(DS(), int8_t{170 - 128})));
+  return hn::BitCast(DB(), hn::Neg(hn::Add(from_one, from_two)));
+}
+
+// The codes of unit u of a tq1_0 block (units as in the file: BlockTQ1_0).
+HWY_INLINE void ternary_codes(const uint8_t* block, size_t u, size_t v, VB (&out)[8]) {
+  const uint8_t* words = block + v * kSliceBytes;
+  if (u < 5) {
+    for (size_t j = 0; j < 8; ++j) out[j] = digit(load_bytes(words + 64 * j), quant::kPowersOf3[u]);
+    return;
+  }
+  for (size_t j = 0; j < 4; ++j) {
+    const VB w = load_bytes(words + 64 * (8 + j));
+    out[j] = digit(w, quant::kPowersOf3[2 * (u - 5)]);
+    out[4 + j] = u < 7 ? digit(w, quant::kPowersOf3[2 * (u - 5) + 1])
+                       : digit(load_bytes(words + 64 * 12), quant::kPowersOf3[j]);
+  }
+}
+
 template <quant::Type kType>
 struct Codec {
   static constexpr PackedFormat kFormat = packed_format(kType);
@@ -122,7 +170,9 @@ struct Codec {
   // The 8 vectors of codes of unit u of a block: vector j, byte 4r + i = column 4j + i of row r.
   static HWY_INLINE void codes(const uint8_t* block, size_t u, size_t v, VB (&out)[8]) {
     const uint8_t* low = block + u * 64 * kFormat.low_bits + v * kSliceBytes;
-    if constexpr (kFormat.low_bits == 8) {
+    if constexpr (kType == quant::Type::kTQ1_0) {
+      ternary_codes(block, u, v, out);
+    } else if constexpr (kFormat.low_bits == 8) {
       for (size_t j = 0; j < 8; ++j) out[j] = load_bytes(low + 64 * j);
     } else if constexpr (kFormat.low_bits == 4) {
       for (size_t j = 0; j < 4; ++j) {
@@ -134,7 +184,7 @@ struct Codec {
           out[j + 4] = look_up<kType>(out[j + 4]);
         }
       }
-    } else {
+    } else if constexpr (kFormat.low_bits == 2) {
       for (size_t j = 0; j < 2; ++j) {
         const VB w = load_bytes(low + 64 * j);
         out[4 * j] = field<0, 0, 2>(w);
@@ -148,6 +198,9 @@ struct Codec {
         block + kFormat.high_offset() + u * 64 * kFormat.high_bits + v * kSliceBytes;
     if constexpr (kFormat.high_bits == 1) {
       const VB h = load_bytes(high);
+      if constexpr (kFormat.low_bits == 0) {
+        for (size_t j = 0; j < 8; ++j) out[j] = hn::Zero(DB());
+      }
       out[0] = hn::Or(out[0], field<0, kTo, 1>(h));
       out[1] = hn::Or(out[1], field<1, kTo, 1>(h));
       out[2] = hn::Or(out[2], field<2, kTo, 1>(h));
@@ -179,15 +232,25 @@ struct Codec {
       b[0] = hn::Mul(a[0], hn::Set(df, -static_cast<float>(value_offset(kType))));
       return;
     }
+    if constexpr (kType == Type::kNVFP4) {
+      for (size_t h = 0; h < 2; ++h) {
+        a[h] = load_e4m3(block + kFormat.sub_offset() + (2 * u + h) * 16, v);
+        b[h] = hn::Mul(a[h], hn::Set(df, -static_cast<float>(value_offset(kType))));
+      }
+      return;
+    }
     const VF d = load_halves(block + kFormat.d_offset(), v);
     const uint8_t* sub = block + kFormat.sub_offset();
-    if constexpr (kFormat.sub_bytes == 0) {
+    if constexpr (kType == Type::kQ1_0) {
+      a[0] = hn::Add(d, d);
+      b[0] = hn::Neg(d);
+    } else if constexpr (kFormat.sub_bytes == 0 || kType == Type::kTQ1_0) {
       a[0] = d;
       if constexpr (kFormat.has_min) {
         b[0] = load_halves(block + kFormat.d_offset() + 32, v);
       } else {
-        const uint32_t middle = (kFormat.max_code + 1) / 2;
-        const float offset = kFormat.max_code == 255 ? offset8 : static_cast<float>(middle);
+        const float offset =
+            kFormat.max_code == 255 ? offset8 : static_cast<float>(zero_code(kType));
         b[0] = hn::Mul(d, hn::Set(df, -offset));
       }
     } else if constexpr (kType == Type::kIQ4_XS) {

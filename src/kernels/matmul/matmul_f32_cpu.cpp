@@ -65,11 +65,12 @@ void read_panel(const MatmulJob& job, const uint8_t* group, uint32_t first_col, 
                 float* panel) {
   const quant::TypeInfo& info = quant::info(job.type);
   const uint64_t row_bytes = quant::row_bytes(job.type, job.cols);
-  quant::UnitCodes unit;
+  quant::UnitCodes units[kPanelCols / kUnitCols];
   for (uint32_t r = 0; r < kGroupRows; ++r) {
     const auto* row = reinterpret_cast<const std::byte*>(group) + r * row_bytes;
+    info.read_units(row, first_col / kUnitCols, n_cols / kUnitCols, units, 1);
     for (uint32_t c = 0; c < n_cols; c += kUnitCols) {
-      info.read_unit(row, (first_col + c) / kUnitCols, unit);
+      const quant::UnitCodes& unit = units[c / kUnitCols];
       for (uint32_t i = 0; i < kUnitCols; ++i)
         panel[(c + i) * kGroupRows + r] = unit.scale[i / 16] * static_cast<float>(unit.code[i]);
     }
@@ -129,6 +130,21 @@ HWY_INLINE const float* load_panel(const MatmulJob& job, uint32_t group, uint32_
       break;
     case Type::kMXFP4:
       decode_panel<Type::kMXFP4>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kNVFP4:
+      decode_panel<Type::kNVFP4>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kTQ1_0:
+      decode_panel<Type::kTQ1_0>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kTQ2_0:
+      decode_panel<Type::kTQ2_0>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kQ1_0:
+      decode_panel<Type::kQ1_0>(packed, first_col, n_cols, buffer);
+      break;
+    case Type::kQ4F16_1:
+      decode_panel<Type::kQ4F16_1>(packed, first_col, n_cols, buffer);
       break;
     default:
       read_panel(job, packed, first_col, n_cols, buffer);

@@ -239,28 +239,51 @@ HWY_INLINE void many_rows(const MatmulJob& job, uint32_t group, uint32_t first, 
 // Types that are read unit by unit share one panel of signed bytes with two scales a unit.
 using UnitPanel = Panel<255, 2>;
 
+// The codes of 16 rows, each with `offset` added, to a unit of a panel: 4 x 4 words at a time.
+HWY_INLINE void interleave(const quant::UnitCodes (&rows)[kGroupRows], uint32_t offset,
+                           uint8_t* panel) {
+  const hn::Full128<uint8_t> d8;
+  const hn::Full128<uint32_t> d32;
+  const auto add = hn::Set(d8, static_cast<uint8_t>(offset));
+  const auto load = [&](size_t r, size_t half) {
+    const auto* codes = reinterpret_cast<const uint8_t*>(rows[r].code) + 16 * half;
+    return hn::BitCast(d32, hn::Add(hn::LoadU(d8, codes), add));
+  };
+  for (size_t half = 0; half < 2; ++half) {
+    for (size_t r = 0; r < kGroupRows; r += 4) {
+      const auto r0 = load(r, half), r1 = load(r + 1, half);
+      const auto r2 = load(r + 2, half), r3 = load(r + 3, half);
+      const auto first = hn::InterleaveLower(d32, r0, r1), third = hn::InterleaveLower(d32, r2, r3);
+      const auto second = hn::InterleaveUpper(d32, r0, r1), last = hn::InterleaveUpper(d32, r2, r3);
+      uint8_t* to = panel + 256 * half + 4 * r;
+      hn::Store(hn::BitCast(d8, hn::ConcatLowerLower(d32, third, first)), d8, to);
+      hn::Store(hn::BitCast(d8, hn::ConcatUpperUpper(d32, third, first)), d8, to + 64);
+      hn::Store(hn::BitCast(d8, hn::ConcatLowerLower(d32, last, second)), d8, to + 128);
+      hn::Store(hn::BitCast(d8, hn::ConcatUpperUpper(d32, last, second)), d8, to + 192);
+    }
+  }
+}
+
 void read_units(const MatmulJob& job, uint32_t group, size_t first_unit, size_t n_units,
                 UnitPanel::Data& panel) {
   const quant::TypeInfo& info = quant::info(job.type);
   const uint64_t row_bytes = quant::row_bytes(job.type, job.cols);
   const std::byte* rows = job.packed + group * job.group_bytes;
+  quant::UnitCodes units[kPanelUnits][kGroupRows];
+  for (size_t r = 0; r < kGroupRows; ++r) {
+    info.read_units(rows + r * row_bytes, static_cast<uint32_t>(first_unit),
+                    static_cast<uint32_t>(n_units), &units[0][r], kGroupRows);
+  }
   // What unsigned codes carry on top; no more than needed, or small codes drown in its rounding.
   const uint32_t offset = kSignedBytes ? 128 : info.max_code;
   const float taken_off = kSignedBytes ? 0.0f : -static_cast<float>(offset);
-  quant::UnitCodes codes;
-  for (size_t r = 0; r < kGroupRows; ++r) {
-    for (size_t unit = 0; unit < n_units; ++unit) {
-      info.read_unit(rows + r * row_bytes, static_cast<uint32_t>(first_unit + unit), codes);
-      for (size_t j = 0; j < 8; ++j) {
-        uint32_t word = 0;
-        std::memcpy(&word, codes.code + 4 * j, 4);
-        word = (word ^ 0x80808080u) - (128 - offset) * 0x01010101u;
-        std::memcpy(panel.codes + unit * 512 + j * 64 + 4 * r, &word, 4);
-      }
-      for (size_t h = 0; h < 2; ++h) {
-        const size_t at = (unit * 2 + h) * kGroupRows + r;
-        panel.a[at] = codes.scale[h];
-        panel.b[at] = taken_off * codes.scale[h];
+  for (size_t unit = 0; unit < n_units; ++unit) {
+    interleave(units[unit], offset, panel.codes + unit * 512);
+    for (size_t h = 0; h < 2; ++h) {
+      const size_t at = (unit * 2 + h) * kGroupRows;
+      for (size_t r = 0; r < kGroupRows; ++r) {
+        panel.a[at + r] = units[unit][r].scale[h];
+        panel.b[at + r] = taken_off * units[unit][r].scale[h];
       }
     }
   }
@@ -331,6 +354,16 @@ void items_of_any_type(const MatmulJob& job, uint32_t begin, uint32_t end) {
       return items<Form, Type::kIQ4_XS>(job, begin, end);
     case Type::kMXFP4:
       return items<Form, Type::kMXFP4>(job, begin, end);
+    case Type::kNVFP4:
+      return items<Form, Type::kNVFP4>(job, begin, end);
+    case Type::kTQ1_0:
+      return items<Form, Type::kTQ1_0>(job, begin, end);
+    case Type::kTQ2_0:
+      return items<Form, Type::kTQ2_0>(job, begin, end);
+    case Type::kQ1_0:
+      return items<Form, Type::kQ1_0>(job, begin, end);
+    case Type::kQ4F16_1:
+      return items<Form, Type::kQ4F16_1>(job, begin, end);
     default:
       return unit_items<Form>(job, begin, end);  // float weights take the f32 kernels
   }

@@ -8,6 +8,8 @@
 #include "base/half.h"
 #include "quant/iq4_nl.h"
 #include "quant/mxfp4.h"
+#include "quant/nvfp4.h"
+#include "quant/tq1_0.h"
 
 namespace puna::kernels {
 namespace {
@@ -87,6 +89,17 @@ uint8_t read_q3_scale(const std::byte* s, uint32_t h) {
     read_nibbles(block + 1, nullptr, unit);
     return unit;
   }
+  if (type == Type::kNVFP4) {
+    for (uint32_t h = 0; h < 2; ++h) {
+      unit.sub[h] = byte_at(block, 2 * u + h);
+      for (uint32_t j = 0; j < 2; ++j) {
+        const uint32_t both = word_at(block + 4 + 8 * (2 * u + h), j);
+        set_code_word(unit, 4 * h + j, both & 15 * kBytes);
+        set_code_word(unit, 4 * h + 2 + j, both >> 4 & 15 * kBytes);
+      }
+    }
+    return unit;
+  }
   unit.d = half_at(block, 0);
   if (type == Type::kIQ4_NL) {
     read_nibbles(block + 2, nullptr, unit);
@@ -143,10 +156,37 @@ uint8_t read_q3_scale(const std::byte* s, uint32_t h) {
   return unit;
 }
 
+// Types of one or two bits and no more than one scale.
+[[gnu::always_inline]] inline Unit read_bits_unit(Type type, const std::byte* block, uint32_t u) {
+  Unit unit{};
+  if (type == Type::kTQ2_0) {
+    for (uint32_t j = 0; j < kUnitWords; ++j)
+      set_code_word(unit, j, word_at(block + 32 * (u / 4), j) >> (u % 4 * 2) & 3 * kBytes);
+    unit.d = half_at(block, 64);
+    return unit;
+  }
+  unit.d = half_at(block, 0);  // kQ1_0
+  const uint32_t bits = word_at(block + 2, u);
+  for (uint32_t j = 0; j < kUnitWords; ++j) set_code_word(unit, j, spread_bits(bits >> (4 * j)));
+  return unit;
+}
+
+// q4f16_1: byte j holds elements 2j (low nibble) and 2j + 1.
+[[gnu::always_inline]] inline Unit read_pairs_unit(const std::byte* block) {
+  Unit unit{};
+  unit.d = half_at(block, 0);
+  for (uint32_t j = 0; j < kUnitWords; ++j) {
+    const uint32_t two = half_at(block, 2 + 2 * j);
+    const uint32_t apart = (two & 0xff) | (two & 0xff00) << 8;
+    set_code_word(unit, j, (apart & 0x000f000f) | (apart & 0x00f000f0) << 4);
+  }
+  return unit;
+}
+
 // The K types' scales in a packed block: see `sub` in packed.h.
 [[gnu::always_inline]] inline void store_sub(Type type, std::byte* sub, uint32_t r, uint32_t u,
                                              const Unit& unit) {
-  if (type == Type::kQ2_K || type == Type::kQ6_K) {
+  if (type == Type::kQ2_K || type == Type::kQ6_K || type == Type::kNVFP4) {
     for (uint32_t h = 0; h < 2; ++h) put(sub + (2 * u + h) * 16 + r, unit.sub[h]);
     return;
   }
@@ -169,7 +209,7 @@ uint8_t read_q3_scale(const std::byte* s, uint32_t h) {
 }
 
 void load_sub(Type type, const std::byte* sub, uint32_t r, uint32_t u, Unit& unit) {
-  if (type == Type::kQ2_K || type == Type::kQ6_K) {
+  if (type == Type::kQ2_K || type == Type::kQ6_K || type == Type::kNVFP4) {
     for (uint32_t h = 0; h < 2; ++h) unit.sub[h] = byte_at(sub, (2 * u + h) * 16 + r);
     return;
   }
@@ -189,6 +229,9 @@ void load_sub(Type type, const std::byte* sub, uint32_t r, uint32_t u, Unit& uni
   const PackedFormat format = packed_format(type);
   const std::byte* block = row + uint64_t{unit / format.units} * quant::info(type).block_bytes;
   if (is_lookup(type)) return read_lookup_unit(type, block, unit % format.units);
+  if (type == Type::kTQ2_0 || type == Type::kQ1_0)
+    return read_bits_unit(type, block, unit % format.units);
+  if (type == Type::kQ4F16_1) return read_pairs_unit(block);
   if (format.units > 1) return read_k_unit(type, block, unit % format.units);
   Unit values{};
   values.d = half_at(block, 0);
@@ -219,7 +262,7 @@ void load_sub(Type type, const std::byte* sub, uint32_t r, uint32_t u, Unit& uni
       put_word(low + 64 * j, (code_word(values, j) & 15 * kBytes) |
                                  (code_word(values, 4 + j) & 15 * kBytes) << 4);
     }
-  } else {
+  } else if (format.low_bits == 2) {
     for (uint32_t j = 0; j < 2; ++j) put_word(low + 64 * j, two_bits(values, j, 0));
   }
   if (format.high_bits == 2) {
@@ -256,6 +299,31 @@ void pack_nibbles(const std::byte* row, uint32_t n_units, std::byte* group, uint
   }
 }
 
+// The file's bytes stay as they are, 13 words a block.
+void pack_ternary(const std::byte* row, uint32_t n_units, std::byte* group, uint32_t r) {
+  constexpr PackedFormat kFormat = packed_format(Type::kTQ1_0);
+  for (uint32_t block = 0; block < n_units / kFormat.units; ++block) {
+    const std::byte* from = row + size_t{block} * sizeof(quant::BlockTQ1_0);
+    std::byte* to = group + size_t{block} * kFormat.block_bytes();
+    for (size_t j = 0; j < 13; ++j) put_word(to + 64 * j + 4 * r, word_at(from, j));
+    std::memcpy(to + kFormat.d_offset() + 2 * r, from + 52, 2);
+  }
+}
+
+// Unit u of row r of such a block.
+Unit load_ternary_unit(const std::byte* block, uint32_t r, uint32_t u) {
+  quant::BlockTQ1_0 file{};
+  for (size_t j = 0; j < 13; ++j) {
+    std::memcpy(reinterpret_cast<std::byte*>(&file) + 4 * j, block + 64 * j + 4 * r, 4);
+  }
+  quant::UnitCodes codes;
+  read_unit(file, u, codes);
+  Unit unit{};
+  for (size_t c = 0; c < kUnitCols; ++c) unit.codes[c] = static_cast<uint8_t>(codes.code[c] + 1);
+  unit.d = half_at(block, packed_format(Type::kTQ1_0).d_offset() + 2 * r);
+  return unit;
+}
+
 using PackUnits = void (*)(const std::byte*, uint32_t, std::byte*, uint32_t);
 PackUnits pack_of(Type type) {
   switch (type) {
@@ -283,6 +351,16 @@ PackUnits pack_of(Type type) {
       return pack_units<Type::kIQ4_NL>;
     case Type::kIQ4_XS:
       return pack_units<Type::kIQ4_XS>;
+    case Type::kNVFP4:
+      return pack_units<Type::kNVFP4>;
+    case Type::kTQ1_0:
+      return pack_ternary;
+    case Type::kTQ2_0:
+      return pack_units<Type::kTQ2_0>;
+    case Type::kQ1_0:
+      return pack_units<Type::kQ1_0>;
+    case Type::kQ4F16_1:
+      return pack_units<Type::kQ4F16_1>;
     default:
       return pack_units<Type::kMXFP4>;
   }
@@ -309,6 +387,7 @@ Unit load_unit(Type type, const std::byte* group, uint32_t r, uint32_t unit) {
   const PackedFormat format = packed_format(type);
   const std::byte* block = group + uint64_t{unit / format.units} * format.block_bytes();
   const uint32_t u = unit % format.units;
+  if (type == Type::kTQ1_0) return load_ternary_unit(block, r, u);
   const std::byte* low = block + u * 64 * format.low_bits + 4 * r;
   const std::byte* high = block + format.high_offset() + u * 64 * format.high_bits + 4 * r;
   Unit values{};
@@ -346,6 +425,19 @@ void decode_unit(Type type, const Unit& values, float* out) {
         break;
       case Type::kQ8_0:
         out[c] = d * (code - 128);
+        break;
+      case Type::kTQ1_0:
+      case Type::kTQ2_0:
+        out[c] = d * (code - 1);
+        break;
+      case Type::kQ1_0:
+        out[c] = d * (2 * code - 1);
+        break;
+      case Type::kQ4F16_1:
+        out[c] = d * (code - 7);
+        break;
+      case Type::kNVFP4:
+        out[c] = quant::nvfp4_scale(sub) * static_cast<float>(quant::kFp4Values[values.codes[c]]);
         break;
       case Type::kQ4_1:
       case Type::kQ5_1:

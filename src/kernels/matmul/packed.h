@@ -2,9 +2,9 @@
 // same columns of many rows and no product needs a sum across lanes. Bits per weight are those of
 // the file. Why, and what was measured: docs/decisions/cpu-kernels.md.
 //
-// A group is a run of blocks (32 columns; 256 for the K types), a block is four fields in this
-// order: low, high, sub, d. u = unit of 32 columns in the block, r = row of the group, i = 0..3.
-// "Word (n, r)" is the 4 bytes at n * 64 + 4r, so a 64-byte vector is word n of all 16 rows.
+// A group is a run of blocks (as many columns as a block of the file), a block is four fields in
+// this order: low, high, sub, d. u = unit of 32 columns in the block, r = row of the group, i =
+// 0..3. "Word (n, r)" is the 4 bytes at n * 64 + 4r, so a 64-byte vector is word n of all 16 rows.
 //
 // low, 8 bits: word (8u + j, r) byte i = code of column 4j + i.
 //
@@ -16,7 +16,10 @@
 //
 // high, 2 bits: as low, 2 bits.
 //
-// sub, q2_k and q6_k: byte (2u + half) * 16 + r is the scale (and min) of 16 columns.
+// q1_0 has high, 1 bit, alone. tq1_0 has the file's bytes of five digits each, four a word: words
+// 0..7 as low, 8..12 as sub (tq1_0.h says which digits are a unit).
+//
+// sub, q2_k, q6_k and nvfp4: byte (2u + half) * 16 + r is the scale (and min) of 16 columns.
 //
 // sub, other K types: a pair of 6-bit numbers a unit: scales of both halves (q3_k), scale and min
 // (q4_k, q5_k). Byte 16u + r holds both low nibbles, byte 128 + 16 (u / 2) + r, at bits 4 (u % 2),
@@ -25,14 +28,15 @@
 // sub, iq4_xs: a scale of 6 bits a unit. Byte 16 (u / 2) + r holds the low nibble at bits 4 (u %
 // 2), byte 64 + 16 (u / 4) + r the top two bits at 2 (u % 4).
 //
-// d: f16 of the 16 rows, then f16 mins where the type has them. mxfp4: a byte of each row.
+// d: f16 of the 16 rows, then f16 mins where the type has them. mxfp4: a byte of each row; nvfp4:
+// nothing.
 //
-// Codes of iq4_nl, iq4_xs and mxfp4 name a value of a table; with an offset added (value_offset) it
-// is what enters the products.
+// Codes of iq4_nl, iq4_xs, mxfp4 and nvfp4 name a value of a table; with an offset added
+// (value_offset) it is what enters the products.
 //
 // A weight is a * code + b with f32 a and b per unit or half unit. Float types are simply
-// [column][16 rows]. Types that quant reads unit by unit (TypeInfo::read_unit) keep their rows as
-// in the file, one after the other.
+// [column][16 rows]. Types whose codes name entries of a grid (iq1, iq2, iq3), and q4f32_1, keep
+// their rows as in the file, one after the other, and are read by TypeInfo::read_units.
 #pragma once
 
 #include <array>
@@ -48,8 +52,8 @@ constexpr uint32_t kUnitCols = 32;
 
 // Field sizes of one type; everything a kernel needs to know at compile time.
 struct PackedFormat {
-  uint32_t units;      // units a block: 1 or 8
-  uint32_t low_bits;   // 8, 4 or 2
+  uint32_t units;      // units a block: 1, 2, 4 or 8
+  uint32_t low_bits;   // 8, 4, 2 or 0; 1: bytes of digits (tq1_0)
   uint32_t high_bits;  // 0, 1 or 2
   uint32_t sub_bytes;  // scales of a block
   bool has_min;        // d is followed by a second f16 a row
@@ -67,10 +71,22 @@ struct PackedFormat {
 constexpr bool is_float(quant::Type type) { return type <= quant::Type::kBf16; }
 constexpr bool is_lookup(quant::Type type) {
   return type == quant::Type::kIQ4_NL || type == quant::Type::kIQ4_XS ||
-         type == quant::Type::kMXFP4;
+         type == quant::Type::kMXFP4 || type == quant::Type::kNVFP4;
 }
-inline bool keeps_file_rows(quant::Type type) {
-  return quant::info(type).read_unit != nullptr && !is_lookup(type);
+constexpr bool keeps_file_rows(quant::Type type) {
+  switch (type) {
+    case quant::Type::kIQ1_S:
+    case quant::Type::kIQ1_M:
+    case quant::Type::kIQ2_XXS:
+    case quant::Type::kIQ2_XS:
+    case quant::Type::kIQ2_S:
+    case quant::Type::kIQ3_XXS:
+    case quant::Type::kIQ3_S:
+    case quant::Type::kQ4F32_1:
+      return true;
+    default:
+      return false;
+  }
 }
 
 constexpr PackedFormat packed_format(quant::Type type) {
@@ -101,8 +117,31 @@ constexpr PackedFormat packed_format(quant::Type type) {
       return {8, 4, 0, 96, false, 1, 255};
     case quant::Type::kMXFP4:
       return {1, 4, 0, 0, false, 1, 24, 16};
+    case quant::Type::kNVFP4:
+      return {2, 4, 0, 64, false, 2, 24, 0};
+    case quant::Type::kTQ1_0:
+      return {8, 1, 0, 320, false, 1, 2};
+    case quant::Type::kTQ2_0:
+      return {8, 2, 0, 0, false, 1, 3};
+    case quant::Type::kQ1_0:
+      return {4, 0, 1, 0, false, 1, 1};
+    case quant::Type::kQ4F16_1:
+      return {1, 4, 0, 0, false, 1, 15};
     default:
       return {1, 8, 0, 0, false, 1, 255};
+  }
+}
+
+// The code that means zero, of the types that neither have mins nor look values up.
+constexpr uint32_t zero_code(quant::Type type) {
+  switch (type) {
+    case quant::Type::kTQ1_0:
+    case quant::Type::kTQ2_0:
+      return 1;
+    case quant::Type::kQ4F16_1:
+      return 7;
+    default:
+      return (packed_format(type).max_code + 1) / 2;
   }
 }
 
@@ -112,7 +151,7 @@ struct Unit {
       codes;                   // unsigned; signed types are stored with their offset added
   std::array<uint8_t, 2> sub;  // q2_k: scale | min << 4 of each half; q3_k: scale of each half;
                                // q4_k, q5_k: scale, min; q6_k: signed scale of each half;
-                               // iq4_xs: scale
+                               // iq4_xs: scale; nvfp4: scale of each half
   uint16_t d, min;             // f16; mxfp4: d is the exponent
 };
 

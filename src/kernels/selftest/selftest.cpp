@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <numeric>
 #include <random>
 
@@ -138,21 +139,32 @@ class Runner {
     return {};
   }
 
-  // Random rows of a type with this deviation, and their values.
-  static std::vector<std::byte> random_weight(Type type, uint32_t rows, uint32_t cols,
-                                              float deviation, std::vector<float>& decoded) {
-    const quant::TypeInfo& info = quant::info(type);
-    decoded.resize(size_t{rows} * cols);
+  // Random rows of a type with this deviation, and their values. Those of one type are kept: every
+  // case would encode them again.
+  struct Weight {
+    Type type;
+    uint32_t rows, cols;
+    float deviation;
     std::vector<std::byte> file;
-    if (info.encode) {
-      const auto values = normal(decoded.size(), rows, 0, deviation);
-      file.resize(static_cast<size_t>(quant::row_bytes(type, values.size())));
-      info.encode(values.data(), file.data(), values.size());
-    } else {
-      file = quant::random_weights(type, rows, cols, /*seed=*/rows, deviation);
+    std::vector<float> values;
+  };
+  const Weight& random_weight(Type type, uint32_t rows, uint32_t cols, float deviation) {
+    for (const Weight& w : weights_) {
+      if (w.type == type && w.rows == rows && w.cols == cols && w.deviation == deviation) return w;
     }
-    info.decode(file.data(), decoded.data(), decoded.size());
-    return file;
+    if (!weights_.empty() && weights_.front().type != type) weights_.clear();
+    Weight& weight = weights_.emplace_back(type, rows, cols, deviation);
+    const quant::TypeInfo& info = quant::info(type);
+    weight.values.resize(size_t{rows} * cols);
+    if (info.encode) {
+      const auto values = normal(weight.values.size(), rows, 0, deviation);
+      weight.file.resize(static_cast<size_t>(quant::row_bytes(type, values.size())));
+      info.encode(values.data(), weight.file.data(), values.size());
+    } else {
+      weight.file = quant::random_weights(type, rows, cols, /*seed=*/rows, deviation);
+    }
+    info.decode(weight.file.data(), weight.values.data(), weight.values.size());
+    return weight;
   }
 
   Result<void> matmul(Type type, Numerics numerics, uint32_t n_rows, Epilogue epilogue) {
@@ -163,8 +175,7 @@ class Runner {
     const bool gated = is_gated(epilogue);
     // A gated output is a product of two, so its error varies more: many of them.
     const uint32_t rows = gated ? 1032 : 70, cols = 512, n_out = gated ? rows / 2 : rows;
-    std::vector<float> weight;
-    const auto file = random_weight(type, rows, cols, 0.05f, weight);
+    const Weight& weight = random_weight(type, rows, cols, 0.05f);
     const auto x = normal(size_t{n_rows} * cols, 2);
     auto y = normal(size_t{n_rows} * n_out, 3), expected = y;
     // The activation comes with all else that may precede an epilogue.
@@ -173,10 +184,11 @@ class Runner {
     const float* shift = activates ? bias.data() : nullptr;
     const float scale = activates ? 0.6f : 1.0f;
     constexpr Activation kActivation = Activation::kGeluErf;
-    PUNA_TRY(const XForm form, backend_.matmul({type, file, rows, cols, n_rows, x.data(), y.data(),
-                                                epilogue, numerics, shift, scale, kActivation}));
-    matmul_ref({weight.data(), rows, cols, x.data(), expected.data(), n_rows, n_out, 0, epilogue, 0,
-                shift, scale, kActivation});
+    PUNA_TRY(const XForm form,
+             backend_.matmul({type, weight.file, rows, cols, n_rows, x.data(), y.data(), epilogue,
+                              numerics, shift, scale, kActivation}));
+    matmul_ref({weight.values.data(), rows, cols, x.data(), expected.data(), n_rows, n_out, 0,
+                epilogue, 0, shift, scale, kActivation});
     static constexpr const char* kEpilogues[] = {
         "", ", add", ", swiglu", ", geglu", ", clamped swiglu", ", softcap", ", bias, scale, gelu"};
     return record("matmul", label,
@@ -193,16 +205,15 @@ class Runner {
     MoeRefArgs ref;
     ref.shape = {256, 256, {.n_experts = 7, .n_chosen = 3}, Epilogue::kSwiGluClamped};
     const uint32_t n = ref.shape.route.n_experts, gate_rows = n * 2 * 256, down_rows = n * 256;
-    std::vector<float> gate_up_weight, down_weight;
-    const auto gate_up = random_weight(type, gate_rows, 256, 0.05f, gate_up_weight);
-    const auto down = random_weight(type, down_rows, 256, 0.05f, down_weight);
+    const Weight& gate_up = random_weight(type, gate_rows, 256, 0.05f);
+    const Weight& down = random_weight(type, down_rows, 256, 0.05f);
     const auto x = normal(size_t{n_rows} * 256, 2), logits = normal(size_t{n_rows} * n, 3);
     const auto gate_up_bias = normal(gate_rows, 4), down_bias = normal(down_rows, 5);
     std::vector<float> y(x.size()), expected(x.size());
     MoeCpuArgs args;
     args.shape = ref.shape;
-    ref.gate_up = gate_up_weight.data();
-    ref.down = down_weight.data();
+    ref.gate_up = gate_up.values.data();
+    ref.down = down.values.data();
     ref.logits = args.logits = logits.data();
     ref.gate_up_bias = args.gate_up_bias = gate_up_bias.data();
     ref.down_bias = args.down_bias = down_bias.data();
@@ -210,7 +221,7 @@ class Runner {
     ref.y = expected.data();
     args.y = y.data();
     ref.n_rows = args.n_rows = n_rows;
-    PUNA_TRY(const XForm form, backend_.moe(type, numerics, gate_up, down, args));
+    PUNA_TRY(const XForm form, backend_.moe(type, numerics, gate_up.file, down.file, args));
     moe_ref(ref);
     return record("experts", label, fmt::format("7 of 256x256, 3 a row, {} rows", n_rows),
                   nmse(y, expected), limit_of(form, int8));
@@ -220,14 +231,13 @@ class Runner {
     const std::string label(quant::info(type).name);
     if (!wanted("embed", label)) return {};
     const uint32_t rows = 70, cols = 512;
-    std::vector<float> weight;
-    const auto file = random_weight(type, rows, cols, 1.0f, weight);
+    const Weight& weight = random_weight(type, rows, cols, 1.0f);
     const std::vector<int32_t> tokens = {0, 69, 3, 17, 17};
     std::vector<float> x(tokens.size() * cols), expected;
-    PUNA_TRY(backend_.embed(type, file, rows, cols, tokens, 1.5f, x.data()));
+    PUNA_TRY(backend_.embed(type, weight.file, rows, cols, tokens, 1.5f, x.data()));
     for (int32_t t : tokens) {
       for (uint32_t c = 0; c < cols; ++c)
-        expected.push_back(1.5f * weight[static_cast<size_t>(t) * cols + c]);
+        expected.push_back(1.5f * weight.values[static_cast<size_t>(t) * cols + c]);
     }
     return record("embed", label, fmt::format("{}x{}, {} rows", rows, cols, tokens.size()),
                   nmse(x, expected), kF32Limit);
@@ -583,6 +593,7 @@ class Runner {
   SelftestBackend& backend_;
   const SelftestOptions& options_;
   std::vector<SelftestResult> results_;
+  std::deque<Weight> weights_;
 };
 
 }  // namespace
