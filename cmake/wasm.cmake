@@ -17,12 +17,17 @@ add_link_options(-msimd128 -fno-exceptions -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEM
 # Pages that are cross-origin isolated may have threads; browsers that give them have relaxed SIMD, or take the other build.
 if(PUNA_WASM_THREADS)
   add_compile_options(-pthread -mrelaxed-simd)
-  add_link_options(-pthread)
+  # JavaScript looks at the memory anew each time; it does little with it.
+  add_link_options(-pthread -Wno-pthreads-mem-growth)
 endif()
 
 # Programs for Node read files of the machine.
 add_library(puna_node INTERFACE)
 target_link_options(puna_node INTERFACE -sNODERAWFS=1 -sENVIRONMENT=node -sEXIT_RUNTIME=1 --profiling-funcs)
+if(PUNA_WASM_THREADS)
+  # The event loop stays free to start workers.
+  target_link_options(puna_node INTERFACE -sENVIRONMENT=node,worker -sPROXY_TO_PTHREAD=1)
+endif()
 
 add_library(Threads::Threads INTERFACE IMPORTED)
 add_library(fmt::fmt-header-only INTERFACE IMPORTED)

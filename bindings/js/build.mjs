@@ -4,10 +4,13 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import zlib from 'node:zlib';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const root = path.dirname(fileURLToPath(import.meta.url));
+// What a page fetches for one engine stays below this, compressed.
+const kMostBytes = 1_500_000;
 const engineFiles = ['puna.js', 'puna.wasm', 'puna-mt.js', 'puna-mt.wasm'];
 export const engineFolders = ['wasm', 'wasm-mt'].map((preset) => path.join(root, '../../build', preset, 'bindings/js'));
 
@@ -42,6 +45,21 @@ function writeNotices(out) {
   fs.copyFileSync(path.join(root, '../../LICENSE'), path.join(root, 'LICENSE'));
 }
 
+// Prints what a page fetches for each engine that was built; false where it is too much.
+function tellSizes(out, copied) {
+  let fits = true;
+  for (const name of ['puna', 'puna-mt']) {
+    if (!copied.includes(`${name}.wasm`)) continue;
+    const files = ['index.js', 'worker.js', `${name}.js`, `${name}.wasm`];
+    const bytes = files.reduce((sum, file) => sum + zlib.gzipSync(fs.readFileSync(path.join(out, file)), { level: 9 }).length, 0);
+    console.log(`${files.join(' + ')}: ${bytes} bytes with gzip -9`);
+    if (bytes <= kMostBytes) continue;
+    console.error(`error: that is more than ${kMostBytes} bytes`);
+    fits = false;
+  }
+  return fits;
+}
+
 async function main(args) {
   const out = path.join(root, 'dist');
   const at = args.indexOf('--engine');
@@ -56,6 +74,8 @@ async function main(args) {
     console.error(`error: there is no puna.wasm in ${folders.join(' or ')}; build it with "cmake --preset wasm && cmake --build --preset wasm --target puna_page", or pass --engine DIR`);
     process.exitCode = 1;
   }
+  if (!copied.includes('puna-mt.wasm')) console.warn('There is no puna-mt.wasm: pages will use one thread. The preset wasm-mt builds it.');
+  if (!tellSizes(out, copied)) process.exitCode = 1;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));

@@ -193,7 +193,9 @@ Task<Result<service::DeviceUse>> open_device(Json options, kernels::Numerics num
   PUNA_CO_TRY(use.why, options.get_string("why"));
   const Json* gpu = options.find("gpu");
   if (gpu == nullptr || gpu->is_null()) {
-    use.name = fmt::format("CPU ({})", kernels::cpu_variant());
+    PUNA_CO_TRY(const int64_t threads, options.get_integer("threads"));
+    use.name = fmt::format("CPU ({}, {} thread{})", kernels::cpu_variant(), threads,
+                           threads == 1 ? "" : "s");
     co_return use;
   }
   PUNA_CO_TRY(const int64_t handle, gpu->get_integer("handle"));

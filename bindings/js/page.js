@@ -11,7 +11,14 @@ addToLibrary({
 
   puna_page_read_now: (part, offset, out, n) => {
     try {
+#if SHARED_MEMORY
+      // Not every browser's files are read into memory that threads share.
+      const bytes = new Uint8Array(n);
+      Module.page.readNow(part, offset, bytes);
+      HEAPU8.set(bytes, out);
+#else
       Module.page.readNow(part, offset, HEAPU8.subarray(out, out + n));
+#endif
       return 0;
     } catch (error) {
       return PunaPage.text(error);

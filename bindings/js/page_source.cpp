@@ -1,6 +1,7 @@
 #include "page_source.h"
 
 #include <emscripten/emscripten.h>
+#include <emscripten/threading.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -51,7 +52,10 @@ class PartSource final : public io::ByteSource {
 
   uint64_t size() const override { return size_; }
   const std::string& name() const override { return name_; }
-  bool reads_at_once() const override { return at_once_; }
+  // The page's objects belong to the thread of the engine.
+  bool reads_at_once() const override {
+    return at_once_ && emscripten_has_threading_support() == 0;
+  }
 
   void read(uint64_t offset, std::span<std::byte> out, io::ReadDone done) override {
     Result<void> in_range = io::check_range(*this, offset, out.size());

@@ -38,17 +38,17 @@ export function usableThreads(asked?: number): number {
 }
 
 // `base`: URL of the folder with puna.js and puna.wasm, and puna-mt.js and puna-mt.wasm for more than one thread; where a server has
-// not those, the other two do with one thread. Also says how many threads there are.
+// not those, or this device has not the memory that threads would share, the other two do with one thread. Also says how many threads
+// there are.
 export async function startModule(base: string, page: PageHooks, threads: number): Promise<{ module: PunaModule; threads: number }> {
-  const factory = threads > 1 ? await importFactory(base, 'puna-mt.js').catch(() => null) : null;
-  if (threads > 1 && !factory) console.warn(`puna: puna-mt.js cannot be loaded from ${base}; one thread is used in place of ${threads}.`);
-  const found = factory ? threads : 1;
-  const create = factory ?? (await importFactory(base, 'puna.js'));
-  const module = await create({ page, threads: found - 1, locateFile: (file) => new URL(file, base).href });
+  const several = threads > 1 ? await create(base, 'puna-mt.js', page, threads).catch((error: unknown) => String(error)) : null;
+  if (typeof several === 'string') console.warn(`puna: one thread is used in place of ${threads}: puna-mt.js of ${base} did not start (${several}).`);
+  const module = several instanceof Object ? several : await create(base, 'puna.js', page, 1);
   module._puna_init();
-  return { module, threads: found };
+  return { module, threads: several === module ? threads : 1 };
 }
 
-async function importFactory(base: string, file: string): Promise<Factory> {
-  return ((await import(new URL(file, base).href)) as { default: Factory }).default;
+async function create(base: string, file: string, page: PageHooks, threads: number): Promise<PunaModule> {
+  const { default: factory } = (await import(new URL(file, base).href)) as { default: Factory };
+  return factory({ page, threads: threads - 1, locateFile: (name) => new URL(name, base).href });
 }
