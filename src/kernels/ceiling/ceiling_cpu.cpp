@@ -17,7 +17,7 @@ namespace puna::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The sum of n words, a multiple of eight vectors.
+// The sum of n words, a multiple of four vectors.
 uint64_t read_words(const uint64_t* words, size_t n) {
   const hn::ScalableTag<uint64_t> d;
   const size_t lanes = hn::Lanes(d);
