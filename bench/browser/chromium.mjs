@@ -1,4 +1,4 @@
-// A headless Chromium with a profile of its own. CHROMIUM names another program than /usr/bin/chromium.
+// A headless Chromium with a profile folder of its own. CHROMIUM names another program than /usr/bin/chromium.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
@@ -7,27 +7,30 @@ import { fileURLToPath } from 'node:url';
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
-// Gives {page, profile, close()}. Without --enable-unsafe-webgpu a Chromium on Linux has no adapter, without ForceEagerMeasureMemory memory is
-// counted some time later; the environment variable PUNA_BENCH tells its processes apart from others.
-export async function openChromium() {
-  const { chromium } = createRequire(path.join(root, 'bindings/js/package.json'))('playwright-core');
+// Calls body(folder) with an empty profile folder, which is removed afterwards.
+export async function withProfile(body) {
   const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'puna-bench-'));
-  const remove = () => fs.rmSync(profile, { recursive: true, force: true });
   try {
-    const context = await chromium.launchPersistentContext(profile, {
-      executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-      headless: true,
-      ignoreDefaultArgs: ['--disable-gpu'],
-      args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--enable-unsafe-webgpu', '--enable-blink-features=ForceEagerMeasureMemory'],
-      env: { ...process.env, PUNA_BENCH: profile },
-    });
-    const close = async () => {
-      await context.close().catch(() => undefined);
-      remove();
-    };
-    return { page: context.pages()[0] ?? (await context.newPage()), profile, close };
-  } catch (error) {
-    remove();
-    throw error;
+    return await body(profile);
+  } finally {
+    fs.rmSync(profile, { recursive: true, force: true });
+  }
+}
+
+// Calls body(page) in a browser of its own with that profile. Without --enable-unsafe-webgpu a Chromium on Linux has no adapter, without
+// ForceEagerMeasureMemory memory is counted some time later; the environment variable PUNA_BENCH tells its processes apart from others.
+export async function withChromium(profile, body) {
+  const { chromium } = createRequire(path.join(root, 'bindings/js/package.json'))('playwright-core');
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    headless: true,
+    ignoreDefaultArgs: ['--disable-gpu'],
+    args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--enable-unsafe-webgpu', '--enable-blink-features=ForceEagerMeasureMemory'],
+    env: { ...process.env, PUNA_BENCH: profile },
+  });
+  try {
+    return await body(context.pages()[0] ?? (await context.newPage()));
+  } finally {
+    await context.close().catch(() => undefined);
   }
 }

@@ -2,17 +2,17 @@
 //   node bench/browser/compare.mjs MODEL.gguf --wllama DIR [--device cpu|gpu] [--threads N] [--rounds 3] [--prompt 512] [--decode 128]
 //     [--json OUT]
 // DIR is the unpacked npm package @wllama/wllama (npm pack). Puna is bindings/js/dist (npm run build there). CHROMIUM names another
-// program than /usr/bin/chromium. Both compute with N threads on the CPU, all hardware threads unless set. A round is: first visit
-// (download and load), second visit (load from the browser's storage), the first token of a prompt of 32 words, a prompt of --prompt
-// words, --decode tokens; memory is the proportional set size of all processes of that browser, sampled up to ten times a second, and what
-// performance.measureUserAgentSpecificMemory() counts for the page and its workers at the end, which in Chromium is JavaScript's heaps and
-// buffers without WebAssembly memories. Prompts begin with a number of their own, so that no cache of prefixes helps.
+// program than /usr/bin/chromium. Both compute with N threads on the CPU, all hardware threads unless set. A round is three visits, each in
+// a browser started anew: a first one (download and load); a second one (load from the browser's storage, the first token of a prompt of
+// 32 words, a prompt of --prompt words, --decode tokens); a third one, which does the same for its memory: the largest proportional set size
+// of all processes of the browser, that of the empty page before, and what performance.measureUserAgentSpecificMemory() counts at the end.
+// Prompts begin with a number of their own, so that no cache of prefixes helps.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import zlib from 'node:zlib';
-import { openChromium, root } from './chromium.mjs';
+import { root, withChromium, withProfile } from './chromium.mjs';
 import { startServer } from './server.mjs';
 
 const { values: flags, positionals } = parseArgs({
@@ -106,73 +106,81 @@ function pss(profile) {
 const kWords = 'time year people way day man thing woman life child world school state family student group'.split(' ');
 const promptOf = (words) => `Run ${100 + Math.floor(Math.random() * 900)}: ${Array.from({ length: words }, () => kWords[Math.floor(Math.random() * kWords.length)]).join(' ')}`;
 
-let facts = null; // of the browser and its adapter
-
-async function measure(engine) {
-  const { page, profile, close } = await openChromium();
-  let peak = 0;
-  let sampling = true;
-  const samples = (async () => {
-    while (sampling) {
-      const began = performance.now();
-      peak = Math.max(peak, pss(profile));
-      // Reading costs the browser time too: at most a tenth of it.
-      await new Promise((resolve) => setTimeout(resolve, Math.max(100, 10 * (performance.now() - began))));
-    }
-  })();
-  try {
-    const open = async () => {
-      await page.goto(origin);
-      return page.evaluate(
-        async ([code, options]) => {
-          const t = performance.now();
-          globalThis.engine = await new Function(`return (async () => { ${code} })()`)();
-          const said = await globalThis.engine.load(options);
-          return { ms: performance.now() - t, said };
-        },
-        [kEngines[engine], { device: flags.device, context: Number(flags.context), threads }],
-      );
-    };
-    const run = (prompt, n) =>
-      page.evaluate(
-        async ([text, count]) => {
-          const t = performance.now();
-          const pieces = [];
-          const counts = await globalThis.engine.run(text, count, () => pieces.push(performance.now() - t));
-          return { ...counts, first_ms: pieces[0], last_ms: pieces.at(-1), all_ms: performance.now() - t };
-        },
-        [prompt, n],
-      );
+// Of the browser and its adapter, in a browser of its own: a process for the GPU costs memory.
+const facts = await withProfile((profile) =>
+  withChromium(profile, async (page) => {
     await page.goto(origin);
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    const empty = pss(profile);
-    facts ??= await page.evaluate(async () => (await import('/page/facts.js')).deviceFacts());
-    const first = await open();
-    const second = await open();
-    peak = 0;
-    const short = await run(promptOf(32), 1);
-    const long = await run(promptOf(Number(flags.prompt)), 1);
-    const decode = await run(promptOf(8), Number(flags.decode));
-    const seen = peak;
-    const counted = await page.evaluate(() => performance.measureUserAgentSpecificMemory());
-    return {
-      said: second.said,
-      first_visit_ms: first.ms,
-      load_ms: second.ms,
-      first_token_ms: short.all_ms,
-      prefill_tokens: long.prompt_tokens,
-      prefill_tokens_per_s: (long.prompt_tokens * 1000) / long.all_ms,
-      decode_tokens_per_s: ((decode.tokens - 1) * 1000) / (decode.last_ms - decode.first_ms),
-      empty_mib: empty,
-      peak_mib: seen,
-      js_heap_mib: counted.bytes / 2 ** 20,
-    };
-  } finally {
-    sampling = false;
-    await samples;
-    await close();
-  }
+    return page.evaluate(async () => (await import('/page/facts.js')).deviceFacts());
+  }),
+);
+
+// Loads the model in a fresh page: how long that takes, and what the engine says of itself.
+async function load(page, engine) {
+  await page.goto(origin);
+  return page.evaluate(
+    async ([code, options]) => {
+      const t = performance.now();
+      globalThis.engine = await new Function(`return (async () => { ${code} })()`)();
+      const said = await globalThis.engine.load(options);
+      return { ms: performance.now() - t, said };
+    },
+    [kEngines[engine], { device: flags.device, context: Number(flags.context), threads }],
+  );
 }
+
+// Streams a completion of n tokens.
+function run(page, prompt, n) {
+  return page.evaluate(
+    async ([text, count]) => {
+      const t = performance.now();
+      const pieces = [];
+      const counts = await globalThis.engine.run(text, count, () => pieces.push(performance.now() - t));
+      return { ...counts, first_ms: pieces[0], last_ms: pieces.at(-1), all_ms: performance.now() - t };
+    },
+    [prompt, n],
+  );
+}
+
+// Loads the model from the browser's storage and asks for three texts: times of it all.
+async function measureSpeed(page, engine) {
+  const loaded = await load(page, engine);
+  const short = await run(page, promptOf(32), 1);
+  const long = await run(page, promptOf(Number(flags.prompt)), 1);
+  const decode = await run(page, promptOf(8), Number(flags.decode));
+  return {
+    said: loaded.said,
+    load_ms: loaded.ms,
+    first_token_ms: short.all_ms,
+    prefill_tokens: long.prompt_tokens,
+    prefill_tokens_per_s: (long.prompt_tokens * 1000) / long.all_ms,
+    decode_tokens_per_s: ((decode.tokens - 1) * 1000) / (decode.last_ms - decode.first_ms),
+  };
+}
+
+// The same again for its memory alone: reading the maps of processes holds them up.
+async function measureMemory(page, profile, engine) {
+  await page.goto(origin);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const empty = pss(profile);
+  let peak = 0;
+  let done = false;
+  const work = measureSpeed(page, engine).finally(() => (done = true));
+  while (!done) {
+    peak = Math.max(peak, pss(profile));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  await work;
+  const counted = await page.evaluate(() => performance.measureUserAgentSpecificMemory());
+  return { empty_mib: empty, peak_mib: peak, js_heap_mib: counted.bytes / 2 ** 20 };
+}
+
+const measure = (engine) =>
+  withProfile(async (profile) => {
+    const first = await withChromium(profile, (page) => load(page, engine));
+    const second = await withChromium(profile, (page) => measureSpeed(page, engine));
+    const third = await withChromium(profile, (page) => measureMemory(page, profile, engine));
+    return { first_visit_ms: first.ms, ...second, ...third };
+  });
 
 const gzipped = (files) => files.reduce((sum, file) => sum + zlib.gzipSync(fs.readFileSync(file), { level: 9 }).length, 0);
 const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];

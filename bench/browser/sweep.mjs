@@ -9,7 +9,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { openChromium, root } from './chromium.mjs';
+import { root, withChromium, withProfile } from './chromium.mjs';
 import { startServer } from './server.mjs';
 
 const kMaxResultBytes = 8 << 20;
@@ -124,8 +124,7 @@ function save(folder, report, overwrite) {
   return file(n);
 }
 
-async function runHeadless(server, saved, minutes) {
-  const { page, close } = await openChromium();
+async function runHeadless(server, saved, minutes, page) {
   const failed = new Promise((_, reject) => {
     page.on('crash', () => reject(new Error('The page crashed.')));
     page.on('pageerror', (error) => reject(error));
@@ -137,12 +136,8 @@ async function runHeadless(server, saved, minutes) {
     setTimeout(() => reject(new Error(`It took more than ${minutes} minutes; --minutes allows more.`)), minutes * 60_000).unref();
   });
   failed.catch(() => undefined);
-  try {
-    await page.goto(`${server.origin}/#auto`);
-    return await Promise.race([saved, failed]);
-  } finally {
-    await close();
-  }
+  await page.goto(`${server.origin}/#auto`);
+  return Promise.race([saved, failed]);
 }
 
 function print({ file, report }) {
@@ -184,7 +179,7 @@ const server = await startServer({
 if (flags.serve) {
   console.log(`${server.origin}/  (ends with Ctrl-C)`);
 } else {
-  const { file, report } = await runHeadless(server, firstSaved, flags.minutes ?? 60).catch((error) => {
+  const { file, report } = await withProfile((profile) => withChromium(profile, (page) => runHeadless(server, firstSaved, flags.minutes ?? 60, page))).catch((error) => {
     console.error(`error: ${error.message}`);
     process.exitCode = 1;
     return {};

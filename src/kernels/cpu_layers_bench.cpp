@@ -36,6 +36,8 @@ CpuMatrix random_matrix(quant::Type type, uint32_t rows, uint32_t cols) {
   return std::move(*matrix);
 }
 
+std::vector<std::byte> bytes(uint64_t n) { return std::vector<std::byte>(static_cast<size_t>(n)); }
+
 struct Layer {
   CpuMatrix qkv, out, gate_up, down;
   std::vector<std::byte> k, v;
@@ -57,7 +59,7 @@ struct Model {
     for (uint32_t i = 0; i < kLayers; ++i) {
       layers.push_back({random_matrix(type, kQkv, kHidden), random_matrix(type, kHidden, kHidden),
                         random_matrix(type, 2 * kFfn, kHidden), random_matrix(type, kHidden, kFfn),
-                        std::vector<std::byte>(kv.bytes()), std::vector<std::byte>(kv.bytes())});
+                        bytes(kv.bytes()), bytes(kv.bytes())});
     }
     head = random_matrix(quant::Type::kQ8_0, kVocab, kHidden);
   }
@@ -88,9 +90,9 @@ struct Runner {
     attended.resize(size_t{n} * kHidden);
     ffn.resize(size_t{n} * kFfn);
     logits.resize(kVocab);
-    scratch_memory.resize(matmul_cpu_scratch_bytes(kFfn, n) + 64);
-    attention_memory.resize(attention_cpu_scratch_bytes(pool.n_threads(), kHeads, kHeadDim, n) +
-                            64);
+    scratch_memory = bytes(matmul_cpu_scratch_bytes(kFfn, n) + 64);
+    attention_memory =
+        bytes(attention_cpu_scratch_bytes(pool.n_threads(), kHeads, kHeadDim, n) + 64);
     positions.resize(n);
     sequences.resize(n, 0);
   }
