@@ -44,11 +44,16 @@ struct MatmulJob {
 };
 // Activation rows that share one unpacking of a weight group.
 constexpr uint32_t kTileRows = 256;
+// Up to this many decode packed weights on the way; more share a panel (panel.h).
+constexpr uint32_t kFewRows = 8;
 
 // Items of a job: item i is weight group i % n_groups, activation rows from (i / n_groups) *
 // tile_rows on.
-void matmul_int8_items(const MatmulJob& job, uint32_t begin, uint32_t end);
 void matmul_f32_items(const MatmulJob& job, uint32_t begin, uint32_t end);
+// Of x8: few rows by SmallBlocks and by LargeBlocks, and many rows by any type.
+void matmul_few_small_items(const MatmulJob& job, uint32_t begin, uint32_t end);
+void matmul_few_large_items(const MatmulJob& job, uint32_t begin, uint32_t end);
+void matmul_many_items(const MatmulJob& job, uint32_t begin, uint32_t end);
 // Quantizes tiles [begin, end) of job.args.x into job.x8.
 void quantize_tiles(const MatmulJob& job, uint32_t begin, uint32_t end);
 

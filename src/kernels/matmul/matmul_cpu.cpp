@@ -73,6 +73,18 @@ uint32_t make_job(const MatmulCpuArgs& args, std::vector<MatmulJob>& jobs) {
   return job.n_groups;
 }
 
+// Items [begin, end) of int8 activations: those of the last activation rows may have few of them.
+void multiply_int8(const MatmulJob& job, uint32_t begin, uint32_t end) {
+  if (keeps_file_rows(job.type)) return matmul_many_items(job, begin, end);
+  const auto few =
+      packed_format(job.type).units == 1 ? matmul_few_small_items : matmul_few_large_items;
+  const uint32_t full_tiles = job.args.n_rows / job.tile_rows;
+  const uint32_t last_rows = job.args.n_rows - full_tiles * job.tile_rows;
+  const uint32_t middle = std::clamp(full_tiles * job.n_groups, begin, end);
+  if (begin < middle) (job.tile_rows <= kFewRows ? few : matmul_many_items)(job, begin, middle);
+  if (middle < end) (last_rows <= kFewRows ? few : matmul_many_items)(job, middle, end);
+}
+
 }  // namespace
 
 QuantizedRows quantized_rows(std::byte* scratch, uint32_t cols, uint32_t n_rows) {
@@ -127,7 +139,7 @@ void matmul_cpu(base::ThreadPool& pool, std::span<const MatmulCpuArgs> products)
   if (tiles.total() > 0) pool.run(tiles.total(), quantize_grain, std::ref(quantize));
   const auto multiply = [&](uint32_t begin, uint32_t end) {
     items.visit(begin, end, [&](size_t job, uint32_t first, uint32_t last) {
-      jobs[job].x8.codes ? matmul_int8_items(jobs[job], first, last)
+      jobs[job].x8.codes ? multiply_int8(jobs[job], first, last)
                          : matmul_f32_items(jobs[job], first, last);
     });
   };
