@@ -11,7 +11,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace puna::kernels::HWY_NAMESPACE {
 
-// Adds the panel's units, which are those from `unit` on, to the sums of n activation rows.
 template <class Form, class Source>
 HWY_NOINLINE void multiply_panel(const MatmulJob& job, const Panel& panel, uint32_t unit,
                                  uint32_t n_units, uint32_t first, uint32_t n, float* sums) {
@@ -25,9 +24,6 @@ HWY_NOINLINE void multiply_panel(const MatmulJob& job, const Panel& panel, uint3
   for (; t < n; t += 4)
     tile<Form, 4, 4>(job, source, unit, n_units, first + t, sums + t * kGroupRows);
 }
-
-using MultiplyPanel = void (*)(const MatmulJob& job, const Panel& panel, uint32_t unit,
-                               uint32_t n_units, uint32_t first, uint32_t n, float* sums);
 
 template <class Form>
 MultiplyPanel multiply_of(const PanelFormat& format) {
@@ -47,9 +43,9 @@ MultiplyPanel multiply_of(const PanelFormat& format) {
   }
 }
 
-void many(const MatmulJob& job, uint32_t begin, uint32_t end) {
-  MultiplyPanel multiply = nullptr;
-  with_form([&](auto form) { multiply = multiply_of<decltype(form)>(panel_format(job.type)); });
+void many(const MatmulJob& job, uint32_t begin, uint32_t end, MultiplyPanel multiply) {
+  if (!multiply)
+    with_form([&](auto form) { multiply = multiply_of<decltype(form)>(panel_format(job.type)); });
   Panel panel;
   alignas(64) float sums[(kTileRows + 4) * kGroupRows] = {};  // room for whole tiles
   for (uint32_t item = begin; item < end; ++item) {
@@ -72,8 +68,8 @@ HWY_AFTER_NAMESPACE();
 namespace puna::kernels {
 HWY_EXPORT(many);
 
-void matmul_many_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
-  HWY_DYNAMIC_DISPATCH(many)(job, begin, end);
+void matmul_many_items(const MatmulJob& job, uint32_t begin, uint32_t end, MultiplyPanel multiply) {
+  HWY_DYNAMIC_DISPATCH(many)(job, begin, end, multiply);
 }
 
 }  // namespace puna::kernels

@@ -1,4 +1,5 @@
 // Activations to int8 with a scale per unit of 32 columns.
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/matmul/job.h"
@@ -43,9 +44,13 @@ HWY_INLINE void quantize_unit(const float* x, QuantizedRows out, size_t tile, si
     sums[h] = hn::ReduceSum(DI(), sum);
   }
   const size_t at = (tile * out.units + unit) * out.width + place;
-  for (size_t j = 0; j < 8; ++j) {
-    store_columns(codes + 4 * j,
-                  out.codes + (((tile * out.units + unit) * 8 + j) * out.width + place) * 4);
+  if (out.width == kMatrixRows) {
+    std::copy_n(codes, kUnitCols, out.codes + at * kUnitCols);
+  } else {
+    for (size_t j = 0; j < 8; ++j) {
+      store_columns(codes + 4 * j,
+                    out.codes + (((tile * out.units + unit) * 8 + j) * out.width + place) * 4);
+    }
   }
   out.scale[at] = scale;
   out.sums[at] = scale * static_cast<float>(sums[0] + sums[1]);
