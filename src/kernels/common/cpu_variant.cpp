@@ -1,5 +1,7 @@
 // Which of the kernels compiled into this binary run: names for Highway's targets, declared in
 // matmul/cpu_matrix.h.
+#include "kernels/common/cpu_variant.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,6 +10,7 @@
 #include "hwy/highway.h"
 #include "hwy/targets.h"
 #include "kernels/matmul/cpu_matrix.h"
+#include "kernels/matmul/job.h"
 
 namespace puna::kernels {
 namespace {
@@ -15,11 +18,13 @@ namespace {
 struct Variant {
   std::string_view name;
   int64_t target;
+  CpuExtensions extensions = {};
 };
 
 // Best first. The target that the compiler's own flags guarantee is "portable" on x86.
 constexpr Variant kVariants[] = {
 #if HWY_ARCH_X86
+    {"amx_int8", HWY_AVX3_DL, {.int8_tiles = true}},
     {"avx512_vnni", HWY_AVX3_DL},
     {"avx2", HWY_AVX2},
 #elif HWY_ARCH_ARM
@@ -33,24 +38,37 @@ constexpr Variant kVariants[] = {
     {"portable", HWY_STATIC_TARGET},
 };
 
-int64_t chosen = 0;  // 0 = whatever Highway takes
+const Variant* forced = nullptr;
 
 bool runs_here(const Variant& variant) {
-  return (hwy::SupportedTargets() & HWY_TARGETS & variant.target) != 0;
+  return (hwy::SupportedTargets() & HWY_TARGETS & variant.target) != 0 &&
+         (!variant.extensions.int8_tiles || matrix_tiles_run_here());
+}
+
+// Those that run here, each once: the compiler's own flags may allow one that has a name already.
+std::vector<const Variant*> variants() {
+  std::vector<const Variant*> all;
+  for (const Variant& variant : kVariants) {
+    const bool known = std::any_of(all.begin(), all.end(), [&](const Variant* other) {
+      return other->target == variant.target && other->extensions == variant.extensions;
+    });
+    if (runs_here(variant) && !known) all.push_back(&variant);
+  }
+  return all;
+}
+
+const Variant& running() {
+  static const Variant* const kBest = variants().front();
+  return forced ? *forced : *kBest;
 }
 
 }  // namespace
 
 std::vector<std::string_view> cpu_variants() {
-  if (chosen != 0) hwy::SetSupportedTargetsForTest(0);
+  if (forced) hwy::SetSupportedTargetsForTest(0);
   std::vector<std::string_view> names;
-  int64_t seen = 0;
-  for (const Variant& variant : kVariants) {
-    if (!runs_here(variant) || (seen & variant.target) != 0) continue;
-    seen |= variant.target;
-    names.push_back(variant.name);
-  }
-  if (chosen != 0) hwy::SetSupportedTargetsForTest(chosen);
+  for (const Variant* variant : variants()) names.push_back(variant->name);
+  if (forced) hwy::SetSupportedTargetsForTest(forced->target);
   return names;
 }
 
@@ -61,19 +79,14 @@ base::Result<void> set_cpu_variant(std::string_view name) {
                       fmt::format("CPU variant \"{}\" is not one of those that run here ({}).",
                                   name, fmt::join(names, ", ")));
   }
-  chosen = std::find_if(std::begin(kVariants), std::end(kVariants), [&](const Variant& v) {
-             return v.name == name;
-           })->target;
-  hwy::SetSupportedTargetsForTest(chosen);
+  forced = std::find_if(std::begin(kVariants), std::end(kVariants),
+                        [&](const Variant& v) { return v.name == name; });
+  hwy::SetSupportedTargetsForTest(forced->target);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   return {};
 }
 
-std::string_view cpu_variant() {
-  for (const Variant& variant : kVariants) {
-    if (runs_here(variant) && (chosen == 0 || chosen == variant.target)) return variant.name;
-  }
-  return "portable";
-}
+std::string_view cpu_variant() { return running().name; }
+const CpuExtensions& cpu_extensions() { return running().extensions; }
 
 }  // namespace puna::kernels

@@ -1,5 +1,5 @@
 // Running sums of products of codes with int8 activations, 4 columns of some rows of a group at a
-// time: what differs between targets inside matmul_int8_cpu.cpp. A form has
+// time: what differs between targets inside int8_tile-inl.h. A form has
 //   kPanelRows             activation rows that the panel kernel keeps in registers
 //   Dot<kMaxCode, kSteps>  add<j>(codes, x) is called for j = 0, 1, .. kSteps - 1 with the codes of
 //                          columns 4j .. 4j + 3, none above kMaxCode, and with the activations of

@@ -18,18 +18,22 @@ using ActivationCode = int16_t;
 using ActivationCode = int8_t;
 #endif
 
+// Rows that matrix tiles multiply at a time (matrix_tiles.h).
+constexpr uint32_t kMatrixRows = 16;
+
 // Activations as int8 with a scale per unit of 32 columns, tiles of `width` rows side by side (1
-// when there is one row, else 4; the last tile is filled up with zeros). Row t lies in tile t /
-// width at place t % width.
+// when there is one row, else 4, or kMatrixRows for matrix tiles; the last tile is filled up with
+// zeros). Row t lies in tile t / width at place t % width.
 struct QuantizedRows {
   uint32_t width = 0;
   uint32_t units = 0;               // of 32 columns
-  ActivationCode* codes = nullptr;  // [tiles][units * 8][width][4 columns]
+  ActivationCode* codes = nullptr;  // [tiles][units * 8][width][4 columns], or row by row for
+                                    // matrix tiles: [tiles][units][width][32 columns]
   float* scale = nullptr;           // [tiles][units][width]      x = scale * code
   float* sums = nullptr;            // [tiles][units][width]      scale * sum of the codes
   float* half_sums = nullptr;       // [tiles][2 * units][width]  the same over 16 columns
 };
-QuantizedRows quantized_rows(std::byte* scratch, uint32_t cols, uint32_t n_rows);
+QuantizedRows quantized_rows(std::byte* scratch, uint32_t cols, uint32_t n_rows, uint32_t width);
 
 struct MatmulJob {
   MatmulCpuArgs args;
@@ -44,11 +48,26 @@ struct MatmulJob {
 };
 // Activation rows that share one unpacking of a weight group.
 constexpr uint32_t kTileRows = 256;
+// Up to this many decode packed weights on the way; more share a panel (panel.h).
+constexpr uint32_t kFewRows = 8;
+
+struct Panel;
+// Adds a panel's units, which are those from `unit` on, to sums [n][16] of the activation rows from
+// `first` on.
+using MultiplyPanel = void (*)(const MatmulJob& job, const Panel& panel, uint32_t unit,
+                               uint32_t n_units, uint32_t first, uint32_t n, float* sums);
 
 // Items of a job: item i is weight group i % n_groups, activation rows from (i / n_groups) *
 // tile_rows on.
-void matmul_int8_items(const MatmulJob& job, uint32_t begin, uint32_t end);
 void matmul_f32_items(const MatmulJob& job, uint32_t begin, uint32_t end);
+// Of x8: few rows by SmallBlocks and by LargeBlocks, and many rows by any type.
+void matmul_few_small_items(const MatmulJob& job, uint32_t begin, uint32_t end);
+void matmul_few_large_items(const MatmulJob& job, uint32_t begin, uint32_t end);
+void matmul_many_items(const MatmulJob& job, uint32_t begin, uint32_t end,
+                       MultiplyPanel multiply = nullptr);  // null: as the variant does it
+// Of x8 of kMatrixRows; only where matrix tiles run.
+bool matrix_tiles_run_here();
+void matmul_matrix_items(const MatmulJob& job, uint32_t begin, uint32_t end);
 // Quantizes tiles [begin, end) of job.args.x into job.x8.
 void quantize_tiles(const MatmulJob& job, uint32_t begin, uint32_t end);
 

@@ -153,6 +153,8 @@ struct MatmulCpuArgs {
   bool x_in_scratch = false;
 };
 uint64_t matmul_cpu_scratch_bytes(uint32_t cols, uint32_t max_rows);
+// Rows that fill up those of a product in scratch, at most.
+constexpr uint32_t kMatmulCpuExtraRows = 15;
 void matmul_cpu(base::ThreadPool& pool, const MatmulCpuArgs& args);
 // Several products at once, so that small ones fill the threads together. Scratch is of each, or
 // shared by neighbours, all but the first of which say x_in_scratch.

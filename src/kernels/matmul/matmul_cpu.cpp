@@ -4,20 +4,28 @@
 #include <functional>
 
 #include "base/check.h"
+#include "kernels/common/cpu_variant.h"
 #include "kernels/matmul/job.h"
 
 namespace puna::kernels {
 namespace {
 
-uint32_t padded_rows(uint32_t n_rows) { return n_rows == 1 ? 1 : (n_rows + 3) / 4 * 4; }
+// Activation rows that lie side by side.
+uint32_t width_of(uint32_t n_rows) {
+  if (n_rows == 1) return 1;
+  return n_rows > kFewRows && cpu_extensions().int8_tiles ? kMatrixRows : 4;
+}
+uint32_t padded_rows(uint32_t n_rows, uint32_t width) {
+  return (n_rows + width - 1) / width * width;
+}
 uint64_t aligned(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // Activation rows an item covers: all when weight groups alone give every thread enough items,
 // fewer when they do not.
-uint32_t choose_tile_rows(uint32_t n_rows, uint32_t n_groups, uint32_t n_threads) {
+uint32_t choose_tile_rows(uint32_t n_rows, uint32_t width, uint32_t n_groups, uint32_t n_threads) {
   uint32_t rows = std::min(n_rows, kTileRows);
   while (rows > 16 && n_groups * ((n_rows + rows - 1) / rows) < 4 * n_threads)
-    rows = (rows / 2 + 3) / 4 * 4;
+    rows = padded_rows(rows / 2, std::max(width, 4u));
   return rows;
 }
 
@@ -67,18 +75,34 @@ uint32_t make_job(const MatmulCpuArgs& args, std::vector<MatmulJob>& jobs) {
   PUNA_CHECK(!is_gated(args.epilogue) || job.rows % 8 == 0);
   if (weight.numerics() == Numerics::kFast && !is_float(job.type)) {
     PUNA_CHECK(args.scratch != nullptr);
-    job.x8 = quantized_rows(args.scratch, job.cols, args.n_rows);
+    job.x8 = quantized_rows(args.scratch, job.cols, args.n_rows, width_of(args.n_rows));
   }
   jobs.push_back(job);
   return job.n_groups;
 }
 
+// Items [begin, end) of int8 activations, of n_rows of them each.
+void multiply_rows(const MatmulJob& job, uint32_t n_rows, uint32_t begin, uint32_t end) {
+  if (begin == end) return;
+  if (n_rows > kFewRows || keeps_file_rows(job.type)) return matmul_many_items(job, begin, end);
+  packed_format(job.type).units == 1 ? matmul_few_small_items(job, begin, end)
+                                     : matmul_few_large_items(job, begin, end);
+}
+
+void multiply_int8(const MatmulJob& job, uint32_t begin, uint32_t end) {
+  if (job.x8.width == kMatrixRows) return matmul_matrix_items(job, begin, end);
+  const uint32_t full_tiles = job.args.n_rows / job.tile_rows;
+  const uint32_t middle = std::clamp(full_tiles * job.n_groups, begin, end);
+  multiply_rows(job, job.tile_rows, begin, middle);
+  multiply_rows(job, job.args.n_rows % job.tile_rows, middle, end);
+}
+
 }  // namespace
 
-QuantizedRows quantized_rows(std::byte* scratch, uint32_t cols, uint32_t n_rows) {
-  const uint64_t rows = padded_rows(n_rows);
+QuantizedRows quantized_rows(std::byte* scratch, uint32_t cols, uint32_t n_rows, uint32_t width) {
+  const uint64_t rows = padded_rows(n_rows, width);
   QuantizedRows q;
-  q.width = n_rows == 1 ? 1 : 4;
+  q.width = width;
   q.units = (cols + kUnitCols - 1) / kUnitCols;
   q.codes = reinterpret_cast<ActivationCode*>(scratch);
   std::byte* floats = scratch + aligned(rows * q.units * kUnitCols * sizeof(ActivationCode));
@@ -89,7 +113,7 @@ QuantizedRows quantized_rows(std::byte* scratch, uint32_t cols, uint32_t n_rows)
 }
 
 uint64_t matmul_cpu_scratch_bytes(uint32_t cols, uint32_t max_rows) {
-  const uint64_t rows = padded_rows(max_rows);
+  const uint64_t rows = padded_rows(max_rows, width_of(max_rows));
   const uint64_t units = (cols + kUnitCols - 1) / kUnitCols;
   return aligned(rows * units * kUnitCols * sizeof(ActivationCode)) +
          aligned(rows * units * 4 * sizeof(float));
@@ -111,8 +135,8 @@ void matmul_cpu(base::ThreadPool& pool, std::span<const MatmulCpuArgs> products)
   uint32_t grain = UINT32_MAX;
   for (MatmulJob& job : jobs) {
     const MatmulCpuArgs& args = job.args;
-    job.tile_rows =
-        choose_tile_rows(args.n_rows, n_groups, static_cast<uint32_t>(pool.n_threads()));
+    job.tile_rows = choose_tile_rows(args.n_rows, job.x8.width, n_groups,
+                                     static_cast<uint32_t>(pool.n_threads()));
     const bool quantizes = job.x8.codes != nullptr && !args.x_in_scratch;
     tiles.add(quantizes ? (args.n_rows + job.x8.width - 1) / job.x8.width : 0);
     if (quantizes) quantize_grain = std::max(8192 / (job.cols * job.x8.width), 1u);
@@ -127,7 +151,7 @@ void matmul_cpu(base::ThreadPool& pool, std::span<const MatmulCpuArgs> products)
   if (tiles.total() > 0) pool.run(tiles.total(), quantize_grain, std::ref(quantize));
   const auto multiply = [&](uint32_t begin, uint32_t end) {
     items.visit(begin, end, [&](size_t job, uint32_t first, uint32_t last) {
-      jobs[job].x8.codes ? matmul_int8_items(jobs[job], first, last)
+      jobs[job].x8.codes ? multiply_int8(jobs[job], first, last)
                          : matmul_f32_items(jobs[job], first, last);
     });
   };

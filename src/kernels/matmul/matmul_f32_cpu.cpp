@@ -39,8 +39,8 @@ HWY_INLINE void decode_unit_f32(const uint8_t* block, size_t u, size_t v, float*
 }
 
 template <quant::Type kType>
-HWY_INLINE void decode_panel(const uint8_t* group, uint32_t first_col, uint32_t n_cols,
-                             float* panel) {
+HWY_NOINLINE void decode_panel(const uint8_t* group, uint32_t first_col, uint32_t n_cols,
+                               float* panel) {
   constexpr PackedFormat kFormat = packed_format(kType);
   for (uint32_t c = 0; c < n_cols; c += kUnitCols) {
     const uint32_t unit = (first_col + c) / kUnitCols;
@@ -92,62 +92,12 @@ HWY_INLINE const float* load_panel(const MatmulJob& job, uint32_t group, uint32_
     case Type::kBf16:
       widen_panel<hwy::bfloat16_t>(packed, first_col, n_cols, buffer);
       break;
-    case Type::kQ4_0:
-      decode_panel<Type::kQ4_0>(packed, first_col, n_cols, buffer);
-      break;
-    case Type::kQ4_1:
-      decode_panel<Type::kQ4_1>(packed, first_col, n_cols, buffer);
-      break;
-    case Type::kQ5_0:
-      decode_panel<Type::kQ5_0>(packed, first_col, n_cols, buffer);
-      break;
-    case Type::kQ5_1:
-      decode_panel<Type::kQ5_1>(packed, first_col, n_cols, buffer);
-      break;
-    case Type::kQ8_0:
-      decode_panel<Type::kQ8_0>(packed, first_col, n_cols, buffer);
-      break;
-    case Type::kQ2_K:
-      decode_panel<Type::kQ2_K>(packed, first_col, n_cols, buffer);
-      break;
-    case Type::kQ3_K:
-      decode_panel<Type::kQ3_K>(packed, first_col, n_cols, buffer);
-      break;
-    case Type::kQ4_K:
-      decode_panel<Type::kQ4_K>(packed, first_col, n_cols, buffer);
-      break;
-    case Type::kQ5_K:
-      decode_panel<Type::kQ5_K>(packed, first_col, n_cols, buffer);
-      break;
-    case Type::kQ6_K:
-      decode_panel<Type::kQ6_K>(packed, first_col, n_cols, buffer);
-      break;
-    case Type::kIQ4_NL:
-      decode_panel<Type::kIQ4_NL>(packed, first_col, n_cols, buffer);
-      break;
-    case Type::kIQ4_XS:
-      decode_panel<Type::kIQ4_XS>(packed, first_col, n_cols, buffer);
-      break;
-    case Type::kMXFP4:
-      decode_panel<Type::kMXFP4>(packed, first_col, n_cols, buffer);
-      break;
-    case Type::kNVFP4:
-      decode_panel<Type::kNVFP4>(packed, first_col, n_cols, buffer);
-      break;
-    case Type::kTQ1_0:
-      decode_panel<Type::kTQ1_0>(packed, first_col, n_cols, buffer);
-      break;
-    case Type::kTQ2_0:
-      decode_panel<Type::kTQ2_0>(packed, first_col, n_cols, buffer);
-      break;
-    case Type::kQ1_0:
-      decode_panel<Type::kQ1_0>(packed, first_col, n_cols, buffer);
-      break;
-    case Type::kQ4F16_1:
-      decode_panel<Type::kQ4F16_1>(packed, first_col, n_cols, buffer);
-      break;
     default:
-      read_panel(job, packed, first_col, n_cols, buffer);
+      if (!with_packed_type(job.type, [&](auto type) {
+            decode_panel<decltype(type)::value>(packed, first_col, n_cols, buffer);
+          })) {
+        read_panel(job, packed, first_col, n_cols, buffer);
+      }
   }
   return buffer;
 }

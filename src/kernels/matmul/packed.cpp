@@ -1,11 +1,10 @@
-// Between the file's blocks and the packed groups of packed.h, one unit of 32 columns at a time.
-// Block layouts are those of the GGUF types (ggml-common.h, ggml-quants.c of ggml name them); their
-// bit positions are listed with each type in quant/.
+// Between units of 32 columns and the packed groups of packed.h.
 #include "kernels/matmul/packed.h"
 
 #include <cstring>
 
 #include "base/half.h"
+#include "kernels/matmul/file_unit.h"
 #include "quant/iq4_nl.h"
 #include "quant/mxfp4.h"
 #include "quant/nvfp4.h"
@@ -15,173 +14,6 @@ namespace puna::kernels {
 namespace {
 
 using quant::Type;
-
-// Functions of a type are inlined where the type is a constant, so that a unit costs a few words'
-// moves.
-
-uint8_t byte_at(const std::byte* p, size_t i) { return std::to_integer<uint8_t>(p[i]); }
-uint16_t half_at(const std::byte* p, size_t i) {
-  uint16_t half = 0;
-  std::memcpy(&half, p + i, 2);
-  return half;
-}
-void put(std::byte* p, unsigned value) { *p = static_cast<std::byte>(value); }
-// Replaces the bits of `mask` << shift.
-void put_bits(std::byte* p, uint32_t shift, unsigned mask, unsigned value) {
-  put(p, (std::to_integer<unsigned>(*p) & ~(mask << shift)) | value << shift);
-}
-
-// Codes are moved four at a time, as the bytes of a word: loading packs every weight of a model.
-constexpr uint32_t kBytes = 0x01010101;  // times n: n in every byte
-constexpr uint32_t kUnitWords = kUnitCols / 4;
-
-uint32_t word_at(const std::byte* p, size_t i) {
-  uint32_t word = 0;
-  std::memcpy(&word, p + 4 * i, 4);
-  return word;
-}
-void put_word(std::byte* p, uint32_t word) { std::memcpy(p, &word, 4); }
-// The codes of columns 4j..4j+3.
-uint32_t code_word(const Unit& unit, size_t j) {
-  uint32_t word = 0;
-  std::memcpy(&word, unit.codes.data() + 4 * j, 4);
-  return word;
-}
-void set_code_word(Unit& unit, size_t j, uint32_t word) {
-  std::memcpy(unit.codes.data() + 4 * j, &word, 4);
-}
-// Bit k of the low four to the lowest bit of byte k.
-uint32_t spread_bits(uint32_t bits) { return ((bits & 15u) * 0x00204081u) & kBytes; }
-
-// 16 bytes at qs, low nibbles first: columns 0..15, then 16..31; their fifth bits in qh (null =
-// none).
-[[gnu::always_inline]] inline void read_nibbles(const std::byte* qs, const std::byte* qh,
-                                                Unit& unit) {
-  const uint32_t tops = qh ? word_at(qh, 0) : 0;
-  for (uint32_t j = 0; j < kUnitWords; ++j) {
-    const uint32_t low = word_at(qs, j % 4) >> (j / 4 * 4) & 15 * kBytes;
-    set_code_word(unit, j, low | spread_bits(tops >> (4 * j)) << 4);
-  }
-}
-
-// 6-bit scale and min of unit u in the 12 bytes that q4_k and q5_k share.
-[[gnu::always_inline]] inline void read_scale_min(const std::byte* s, uint32_t u, Unit& unit) {
-  if (u < 4) {
-    unit.sub[0] = byte_at(s, u) & 63;
-    unit.sub[1] = byte_at(s, u + 4) & 63;
-    return;
-  }
-  unit.sub[0] = static_cast<uint8_t>((byte_at(s, u + 4) & 15) | (byte_at(s, u - 4) >> 6) << 4);
-  unit.sub[1] = static_cast<uint8_t>((byte_at(s, u + 4) >> 4) | (byte_at(s, u) >> 6) << 4);
-}
-
-// Half h (16 columns) of a q3_k block: low nibbles in the first 8 bytes, tops in the last 4.
-uint8_t read_q3_scale(const std::byte* s, uint32_t h) {
-  const unsigned low = byte_at(s, h & 7) >> (4 * (h >> 3)) & 15u;
-  const unsigned top = byte_at(s, 8 + (h & 3)) >> (2 * (h >> 2)) & 3u;
-  return static_cast<uint8_t>(low | top << 4);
-}
-
-[[gnu::always_inline]] inline Unit read_lookup_unit(Type type, const std::byte* block, uint32_t u) {
-  Unit unit{};
-  if (type == Type::kMXFP4) {
-    unit.d = byte_at(block, 0);
-    read_nibbles(block + 1, nullptr, unit);
-    return unit;
-  }
-  if (type == Type::kNVFP4) {
-    for (uint32_t h = 0; h < 2; ++h) {
-      unit.sub[h] = byte_at(block, 2 * u + h);
-      for (uint32_t j = 0; j < 2; ++j) {
-        const uint32_t both = word_at(block + 4 + 8 * (2 * u + h), j);
-        set_code_word(unit, 4 * h + j, both & 15 * kBytes);
-        set_code_word(unit, 4 * h + 2 + j, both >> 4 & 15 * kBytes);
-      }
-    }
-    return unit;
-  }
-  unit.d = half_at(block, 0);
-  if (type == Type::kIQ4_NL) {
-    read_nibbles(block + 2, nullptr, unit);
-    return unit;
-  }
-  const unsigned low = byte_at(block, 4 + u / 2) >> (u % 2 * 4) & 15u;
-  unit.sub[0] = static_cast<uint8_t>(low | (half_at(block, 2) >> (2 * u) & 3u) << 4);
-  read_nibbles(block + 8 + 16 * u, nullptr, unit);
-  return unit;
-}
-
-[[gnu::always_inline]] inline Unit read_k_unit(Type type, const std::byte* block, uint32_t u) {
-  Unit unit{};
-  const uint32_t n = u / 4;  // half of the block
-  const uint32_t s = u % 4;  // 32 columns of that half
-  switch (type) {
-    case Type::kQ2_K:
-      for (uint32_t j = 0; j < kUnitWords; ++j)
-        set_code_word(unit, j, word_at(block + 16 + 32 * n, j) >> (2 * s) & 3 * kBytes);
-      for (uint32_t h = 0; h < 2; ++h) unit.sub[h] = byte_at(block, 2 * u + h);
-      unit.d = half_at(block, 80);
-      unit.min = half_at(block, 82);
-      break;
-    case Type::kQ3_K:
-      for (uint32_t j = 0; j < kUnitWords; ++j) {
-        const uint32_t low = word_at(block + 32 + 32 * n, j) >> (2 * s) & 3 * kBytes;
-        set_code_word(unit, j, low | (word_at(block, j) >> (4 * n + s) & kBytes) << 2);
-      }
-      for (uint32_t h = 0; h < 2; ++h) unit.sub[h] = read_q3_scale(block + 96, 2 * u + h);
-      unit.d = half_at(block, 108);
-      break;
-    case Type::kQ4_K:
-    case Type::kQ5_K: {
-      const bool has_high = type == Type::kQ5_K;
-      const std::byte* qs = block + (has_high ? 48 : 16) + 32 * (u / 2);
-      for (uint32_t j = 0; j < kUnitWords; ++j) {
-        const uint32_t high = has_high ? word_at(block + 16, j) >> u & kBytes : 0;
-        set_code_word(unit, j, (word_at(qs, j) >> (u % 2 * 4) & 15 * kBytes) | high << 4);
-      }
-      read_scale_min(block + 4, u, unit);
-      unit.d = half_at(block, 0);
-      unit.min = half_at(block, 2);
-      break;
-    }
-    default:  // kQ6_K
-      for (uint32_t j = 0; j < kUnitWords; ++j) {
-        const uint32_t low = word_at(block + 64 * n + 32 * (s % 2), j) >> (s / 2 * 4) & 15 * kBytes;
-        set_code_word(unit, j,
-                      low | (word_at(block + 128 + 32 * n, j) >> (2 * s) & 3 * kBytes) << 4);
-      }
-      for (uint32_t h = 0; h < 2; ++h) unit.sub[h] = byte_at(block, 192 + 2 * u + h);
-      unit.d = half_at(block, 208);
-  }
-  return unit;
-}
-
-// Types of one or two bits and no more than one scale.
-[[gnu::always_inline]] inline Unit read_bits_unit(Type type, const std::byte* block, uint32_t u) {
-  Unit unit{};
-  if (type == Type::kTQ2_0) {
-    for (uint32_t j = 0; j < kUnitWords; ++j)
-      set_code_word(unit, j, word_at(block + 32 * (u / 4), j) >> (u % 4 * 2) & 3 * kBytes);
-    unit.d = half_at(block, 64);
-    return unit;
-  }
-  unit.d = half_at(block, 0);  // kQ1_0
-  const uint32_t bits = word_at(block + 2, u);
-  for (uint32_t j = 0; j < kUnitWords; ++j) set_code_word(unit, j, spread_bits(bits >> (4 * j)));
-  return unit;
-}
-
-// q4f16_1: byte j holds elements 2j (low nibble) and 2j + 1.
-[[gnu::always_inline]] inline Unit read_pairs_unit(const std::byte* block) {
-  Unit unit{};
-  unit.d = half_at(block, 0);
-  for (uint32_t j = 0; j < kUnitWords; ++j) {
-    const uint32_t two = half_at(block, 2 + 2 * j);
-    const uint32_t apart = (two & 0xff) | (two & 0xff00) << 8;
-    set_code_word(unit, j, (apart & 0x000f000f) | (apart & 0x00f000f0) << 4);
-  }
-  return unit;
-}
 
 // The K types' scales in a packed block: see `sub` in packed.h.
 [[gnu::always_inline]] inline void store_sub(Type type, std::byte* sub, uint32_t r, uint32_t u,
@@ -223,29 +55,6 @@ void load_sub(Type type, const std::byte* sub, uint32_t r, uint32_t u, Unit& uni
   const unsigned tops = byte_at(sub, 128 + 16 * (u / 2) + r) >> (u % 2 * 4);
   unit.sub[0] = static_cast<uint8_t>((lows & 15) | (tops & 3) << 4);
   unit.sub[1] = static_cast<uint8_t>(lows >> 4 | (tops >> 2 & 3) << 4);
-}
-
-[[gnu::always_inline]] inline Unit read_unit(Type type, const std::byte* row, uint32_t unit) {
-  const PackedFormat format = packed_format(type);
-  const std::byte* block = row + uint64_t{unit / format.units} * quant::info(type).block_bytes;
-  if (is_lookup(type)) return read_lookup_unit(type, block, unit % format.units);
-  if (type == Type::kTQ2_0 || type == Type::kQ1_0)
-    return read_bits_unit(type, block, unit % format.units);
-  if (type == Type::kQ4F16_1) return read_pairs_unit(block);
-  if (format.units > 1) return read_k_unit(type, block, unit % format.units);
-  Unit values{};
-  values.d = half_at(block, 0);
-  if (format.has_min) values.min = half_at(block, 2);
-  const std::byte* qs = block + (format.has_min ? 4 : 2);
-  if (type == Type::kQ8_0) {
-    for (uint32_t j = 0; j < kUnitWords; ++j)
-      set_code_word(values, j, word_at(qs, j) ^ 0x80 * kBytes);
-  } else if (format.high_bits > 0) {
-    read_nibbles(qs + 4, qs, values);
-  } else {
-    read_nibbles(qs, nullptr, values);
-  }
-  return values;
 }
 
 [[gnu::always_inline]] inline void write_unit(Type type, std::byte* group, uint32_t r,
@@ -324,48 +133,6 @@ Unit load_ternary_unit(const std::byte* block, uint32_t r, uint32_t u) {
   return unit;
 }
 
-using PackUnits = void (*)(const std::byte*, uint32_t, std::byte*, uint32_t);
-PackUnits pack_of(Type type) {
-  switch (type) {
-    case Type::kQ4_0:
-      return pack_nibbles<Type::kQ4_0>;
-    case Type::kQ4_1:
-      return pack_nibbles<Type::kQ4_1>;
-    case Type::kQ5_0:
-      return pack_units<Type::kQ5_0>;
-    case Type::kQ5_1:
-      return pack_units<Type::kQ5_1>;
-    case Type::kQ8_0:
-      return pack_units<Type::kQ8_0>;
-    case Type::kQ2_K:
-      return pack_units<Type::kQ2_K>;
-    case Type::kQ3_K:
-      return pack_units<Type::kQ3_K>;
-    case Type::kQ4_K:
-      return pack_units<Type::kQ4_K>;
-    case Type::kQ5_K:
-      return pack_units<Type::kQ5_K>;
-    case Type::kQ6_K:
-      return pack_units<Type::kQ6_K>;
-    case Type::kIQ4_NL:
-      return pack_units<Type::kIQ4_NL>;
-    case Type::kIQ4_XS:
-      return pack_units<Type::kIQ4_XS>;
-    case Type::kNVFP4:
-      return pack_units<Type::kNVFP4>;
-    case Type::kTQ1_0:
-      return pack_ternary;
-    case Type::kTQ2_0:
-      return pack_units<Type::kTQ2_0>;
-    case Type::kQ1_0:
-      return pack_units<Type::kQ1_0>;
-    case Type::kQ4F16_1:
-      return pack_units<Type::kQ4F16_1>;
-    default:
-      return pack_units<Type::kMXFP4>;
-  }
-}
-
 }  // namespace
 
 uint64_t packed_group_bytes(Type type, uint32_t cols) {
@@ -380,7 +147,16 @@ uint64_t packed_group_bytes(Type type, uint32_t cols) {
 }
 
 void pack_row(Type type, const std::byte* row, uint32_t n_units, std::byte* group, uint32_t r) {
-  pack_of(type)(row, n_units, group, r);
+  with_packed_type(type, [&](auto constant) {
+    constexpr Type kType = decltype(constant)::value;
+    if constexpr (kType == Type::kTQ1_0) {
+      pack_ternary(row, n_units, group, r);
+    } else if constexpr (kType == Type::kQ4_0 || kType == Type::kQ4_1) {
+      pack_nibbles<kType>(row, n_units, group, r);
+    } else {
+      pack_units<kType>(row, n_units, group, r);
+    }
+  });
 }
 
 Unit load_unit(Type type, const std::byte* group, uint32_t r, uint32_t unit) {

@@ -42,6 +42,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "quant/quant.h"
 
@@ -143,6 +144,28 @@ constexpr uint32_t zero_code(quant::Type type) {
     default:
       return (packed_format(type).max_code + 1) / 2;
   }
+}
+
+// Types with packed blocks of one unit, and of several.
+template <quant::Type... kTypes>
+struct Types {};
+using SmallBlocks =
+    Types<quant::Type::kQ4_0, quant::Type::kQ4_1, quant::Type::kQ5_0, quant::Type::kQ5_1,
+          quant::Type::kQ8_0, quant::Type::kIQ4_NL, quant::Type::kMXFP4, quant::Type::kQ4F16_1>;
+using LargeBlocks =
+    Types<quant::Type::kQ2_K, quant::Type::kQ3_K, quant::Type::kQ4_K, quant::Type::kQ5_K,
+          quant::Type::kQ6_K, quant::Type::kIQ4_XS, quant::Type::kNVFP4, quant::Type::kTQ1_0,
+          quant::Type::kTQ2_0, quant::Type::kQ1_0>;
+
+// Calls run(constant) with the std::integral_constant of the list's type that equals `type`.
+// Returns whether there is one.
+template <quant::Type... kTypes, class Run>
+bool with_type(Types<kTypes...>, quant::Type type, const Run& run) {
+  return ((type == kTypes && (run(std::integral_constant<quant::Type, kTypes>()), true)) || ...);
+}
+template <class Run>
+bool with_packed_type(quant::Type type, const Run& run) {
+  return with_type(SmallBlocks(), type, run) || with_type(LargeBlocks(), type, run);
 }
 
 // One unit of one row, taken apart: what lies between the file's bits and the packed bits.

@@ -27,7 +27,8 @@ struct Scratch {
 // The most bytes that int8 forms of `places` rows take together when they are cut by expert.
 uint64_t int8_bytes(uint32_t cols, uint32_t places, uint32_t n_experts) {
   const uint32_t parts = std::min(places, n_experts);
-  return matmul_cpu_scratch_bytes(cols, places + 3 * parts) + uint64_t{parts} * 256;
+  return matmul_cpu_scratch_bytes(cols, places + kMatmulCpuExtraRows * parts) +
+         uint64_t{parts} * 256;
 }
 
 Scratch lay_out(const MoeShape& shape, uint32_t n_rows, std::byte* base) {

@@ -1,0 +1,90 @@
+// Activations to int8 with a scale per unit of 32 columns.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/matmul/job.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/matmul/matmul_quantize_cpu.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/matmul/codes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace puna::kernels::HWY_NAMESPACE {
+
+// Four columns, in the order of ActivationCode.
+HWY_INLINE void store_columns(const int8_t* codes, ActivationCode* out) {
+  if constexpr (sizeof(ActivationCode) == 1) {
+    std::memcpy(out, codes, 4);
+  } else {
+    for (const int column : {0, 2, 1, 3}) *out++ = codes[column];
+  }
+}
+
+// One unit of one row: codes rounded to nearest even of x * 127 / max |x|.
+HWY_INLINE void quantize_unit(const float* x, QuantizedRows out, size_t tile, size_t unit,
+                              size_t place) {
+  const DF df;
+  VF largest = hn::Zero(df);
+  for (size_t i = 0; i < kUnitCols; i += kLanes)
+    largest = hn::Max(largest, hn::Abs(hn::LoadU(df, x + i)));
+  const float max = hn::ReduceMax(df, largest);
+  const float inverse = max > 1e-30f ? 127.0f / max : 0.0f;
+  const float scale = max / 127.0f;
+  alignas(64) int8_t codes[kUnitCols];
+  int32_t sums[2];
+  for (size_t h = 0; h < 2; ++h) {
+    VI sum = hn::Zero(DI());
+    for (size_t i = 16 * h; i < 16 * h + 16; i += kLanes) {
+      const VI code = hn::NearestInt(hn::Mul(hn::LoadU(df, x + i), hn::Set(df, inverse)));
+      sum = hn::Add(sum, code);
+      hn::Store(hn::DemoteTo(hn::Rebind<int8_t, DF>(), code), hn::Rebind<int8_t, DF>(), codes + i);
+    }
+    sums[h] = hn::ReduceSum(DI(), sum);
+  }
+  const size_t at = (tile * out.units + unit) * out.width + place;
+  if (out.width == kMatrixRows) {
+    std::copy_n(codes, kUnitCols, out.codes + at * kUnitCols);
+  } else {
+    for (size_t j = 0; j < 8; ++j) {
+      store_columns(codes + 4 * j,
+                    out.codes + (((tile * out.units + unit) * 8 + j) * out.width + place) * 4);
+    }
+  }
+  out.scale[at] = scale;
+  out.sums[at] = scale * static_cast<float>(sums[0] + sums[1]);
+  const size_t half = (tile * out.units + unit) * 2 * out.width + place;
+  out.half_sums[half] = scale * static_cast<float>(sums[0]);
+  out.half_sums[half + out.width] = scale * static_cast<float>(sums[1]);
+}
+
+void quantize_all(const MatmulJob& job, uint32_t begin, uint32_t end) {
+  const QuantizedRows& out = job.x8;
+  static constexpr float kNothing[kUnitCols] = {};
+  for (size_t tile = begin; tile < end; ++tile) {
+    for (size_t place = 0; place < out.width; ++place) {
+      const size_t row = tile * out.width + place;
+      for (size_t unit = 0; unit < out.units; ++unit) {
+        const float* x = row < job.args.n_rows
+                             ? job.args.x + row * job.args.x_stride + unit * kUnitCols
+                             : kNothing;
+        quantize_unit(x, out, tile, unit, place);
+      }
+    }
+  }
+}
+
+}  // namespace puna::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace puna::kernels {
+HWY_EXPORT(quantize_all);
+
+void quantize_tiles(const MatmulJob& job, uint32_t begin, uint32_t end) {
+  HWY_DYNAMIC_DISPATCH(quantize_all)(job, begin, end);
+}
+
+}  // namespace puna::kernels
+#endif
