@@ -51,6 +51,7 @@ struct PairForm {
     static constexpr int kRun = HWY_MIN(sums_that_fit<kMaxCode>(), kSteps);
     V16 part;
     VI sum;
+    HWY_INLINE Dot() = default;
     template <int j>
     HWY_INLINE void add(VB w, const ActivationCode* codes) {
       const VS x = broadcast(codes);
@@ -182,6 +183,7 @@ struct QuadForm {
   template <unsigned kMaxCode, int kSteps>
   struct Dot {
     VI sum;
+    HWY_INLINE Dot() = default;
     template <int j>
     HWY_INLINE void add(VB w, const ActivationCode* codes) {
       const VS x = broadcast(codes);

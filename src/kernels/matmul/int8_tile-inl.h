@@ -25,6 +25,9 @@ constexpr float kOffset8 = kSignedBytes ? 0.0f : 128.0f;
 // instead of 15 (2 threads of a Zen 5; anything from 4 to 32 KiB does).
 constexpr size_t kAheadBytes = 6144;
 
+// What holds vectors has constructors of its own: one that the compiler adds would not be compiled
+// for the target.
+
 // A unit's codes and scales from packed blocks.
 template <quant::Type kType>
 struct PackedSource {
@@ -35,6 +38,7 @@ struct PackedSource {
   VB codes[8];
   VF a[kHalves], b[kHalves];
 
+  HWY_INLINE explicit PackedSource(const uint8_t* packed) : group(packed) {}
   HWY_INLINE void load(size_t unit, size_t v) {
     const uint8_t* block = group + unit / kUnits * Codec<kType>::kFormat.block_bytes();
     constexpr size_t kUnitBytes = Codec<kType>::kFormat.block_bytes() / kUnits;
@@ -98,6 +102,7 @@ struct Rows {
   const float* sums[kRows / kWidth];
   VF f[kRows];
 
+  HWY_INLINE Rows() = default;
   template <int kHalf, int j, class Dots>
   HWY_INLINE void step(const Source& source, Dots& dots) {
     const VB w = source.template code<kHalf * kSteps + j>();
@@ -142,7 +147,7 @@ struct Rows {
 // Adds units [first_unit, first_unit + n_units) for kRows activation rows from `row` on to sums
 // [kRows][16]; the source counts its units from 0.
 template <class Form, int kRows, int kWidth, class Source>
-HWY_INLINE void tile(const MatmulJob& job, Source source, size_t first_unit, size_t n_units,
+HWY_INLINE void tile(const MatmulJob& job, Source& source, size_t first_unit, size_t n_units,
                      size_t row, float* sums) {
   const QuantizedRows& x = job.x8;
   for (size_t v = 0; v < kSlices; ++v) {

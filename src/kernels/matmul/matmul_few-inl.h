@@ -20,8 +20,8 @@ HWY_NOINLINE void few_items(const MatmulJob& job, uint32_t begin, uint32_t end) 
     const uint32_t group = item % job.n_groups;
     const uint32_t first = item / job.n_groups * job.tile_rows;
     const uint32_t n = HWY_MIN(job.tile_rows, job.args.n_rows - first);
-    PackedSource<kType> source;
-    source.group = reinterpret_cast<const uint8_t*>(job.packed) + group * job.group_bytes;
+    PackedSource<kType> source(reinterpret_cast<const uint8_t*>(job.packed) +
+                               group * job.group_bytes);
     if (job.x8.width == 1) {
       tile<Form, 1, 1>(job, source, 0, job.x8.units, 0, sums);
     } else {

@@ -13,8 +13,7 @@ namespace puna::kernels::HWY_NAMESPACE {
 
 template <quant::Type kType>
 HWY_NOINLINE void unpack(const std::byte* group, size_t first_unit, size_t n_units, Panel& panel) {
-  PackedSource<kType> source;
-  source.group = reinterpret_cast<const uint8_t*>(group);
+  PackedSource<kType> source(reinterpret_cast<const uint8_t*>(group));
   for (size_t unit = 0; unit < n_units; ++unit) {
     for (size_t v = 0; v < kSlices; ++v) {
       source.load(first_unit + unit, v);
