@@ -149,10 +149,9 @@ struct CpuProgram::Runner {
     kernels::norm_parts_cpu(pool(), {value(op.x), op.y ? value(*op.y) : nullptr, vector(op.gamma),
                                      vector(op.beta), op.shape, n_rows(op.x)});
   }
-  bool reads_int8(const Op& op) const {
-    const auto& weight = program.weights_.matrices[std::get<MatmulOp>(op).weight];
-    return weight.numerics() == kernels::Numerics::kFast &&
-           quant::info(weight.type()).block_elements > 1;
+  kernels::XForm x_form(const MatmulOp& op) const {
+    const auto& weight = program.weights_.matrices[op.weight];
+    return kernels::matmul_cpu_x_form(weight.type(), weight.numerics(), n_rows(op.x));
   }
   void operator()(const MatmulOp& op) const {
     kernels::MatmulCpuArgs args;
@@ -168,8 +167,9 @@ struct CpuProgram::Runner {
     args.softcap = op.softcap;
     args.activation = op.activation;
     args.scratch = scratch();
-    // The product before it has left x as int8 only if it read that itself.
-    args.x_in_scratch = op.shares_x && reads_int8(program.graph_.ops[op_index - 1]);
+    // The product before it has left x only in the form that it read itself.
+    args.x_in_scratch =
+        op.shares_x && x_form(std::get<MatmulOp>(program.graph_.ops[op_index - 1])) == x_form(op);
     kernels::matmul_cpu(pool(), args);
   }
   void operator()(const RopeOp& op) const {

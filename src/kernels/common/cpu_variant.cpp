@@ -25,6 +25,7 @@ struct Variant {
 constexpr Variant kVariants[] = {
 #if HWY_ARCH_X86
     {"amx_int8", HWY_AVX3_DL, {.int8_tiles = true}},
+    {"avx512_bf16", HWY_AVX3_DL, {.bf16 = true}},
     {"avx512_vnni", HWY_AVX3_DL},
     {"avx2", HWY_AVX2},
 #elif HWY_ARCH_ARM
@@ -42,7 +43,8 @@ const Variant* forced = nullptr;
 
 bool runs_here(const Variant& variant) {
   return (hwy::SupportedTargets() & HWY_TARGETS & variant.target) != 0 &&
-         (!variant.extensions.int8_tiles || matrix_tiles_run_here());
+         (!variant.extensions.int8_tiles || matrix_tiles_run_here()) &&
+         (!variant.extensions.bf16 || bf16_products_run_here());
 }
 
 // Those that run here, each once: the compiler's own flags may allow one that has a name already.

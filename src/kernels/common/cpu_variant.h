@@ -5,7 +5,8 @@
 namespace puna::kernels {
 
 struct CpuExtensions {
-  bool int8_tiles = false;  // matrix_tiles.h
+  bool int8_tiles = false;  // matmul/matrix_tiles.h
+  bool bf16 = false;        // matmul/matmul_bf16_cpu.cpp
   bool operator==(const CpuExtensions&) const = default;
 };
 const CpuExtensions& cpu_extensions();

@@ -42,9 +42,10 @@ struct MatmulJob {
   uint32_t cols = 0;
   uint64_t group_bytes = 0;
   const std::byte* packed = nullptr;
-  QuantizedRows x8;        // of the int8 kernels
-  uint32_t n_groups = 0;   // of 16 weight rows
-  uint32_t tile_rows = 0;  // activation rows an item covers, at most kTileRows
+  QuantizedRows x8;         // of the int8 kernels
+  uint32_t* x16 = nullptr;  // of the bf16 kernel: pairs of columns, [n_rows][(cols + 1) / 2]
+  uint32_t n_groups = 0;    // of 16 weight rows
+  uint32_t tile_rows = 0;   // activation rows an item covers, at most kTileRows
 };
 // Activation rows that share one unpacking of a weight group.
 constexpr uint32_t kTileRows = 256;
@@ -68,7 +69,15 @@ void matmul_many_items(const MatmulJob& job, uint32_t begin, uint32_t end,
 // Of x8 of kMatrixRows; only where matrix tiles run.
 bool matrix_tiles_run_here();
 void matmul_matrix_items(const MatmulJob& job, uint32_t begin, uint32_t end);
+// Of x16; only where bf16 products run.
+bool bf16_products_run_here();
+void matmul_bf16_items(const MatmulJob& job, uint32_t begin, uint32_t end);
+// The end of an item that no variant's kernel made: its sums [n_rows + 1][16] to y.
+void finish_group(const MatmulJob& job, uint32_t group, uint32_t first_row, uint32_t n_rows,
+                  float* sums);
 // Quantizes tiles [begin, end) of job.args.x into job.x8.
 void quantize_tiles(const MatmulJob& job, uint32_t begin, uint32_t end);
+// Rounds rows [begin, end) of job.args.x into job.x16.
+void round_to_bf16(const MatmulJob& job, uint32_t begin, uint32_t end);
 
 }  // namespace puna::kernels

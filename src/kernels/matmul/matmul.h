@@ -67,7 +67,7 @@ struct MatmulParts {
 };
 
 // What a product reads: x as it is (or makes of it itself), or a form that a call before it leaves.
-enum class XForm : uint8_t { kPlain, kInt8, kF16 };
+enum class XForm : uint8_t { kPlain, kInt8, kF16, kBf16 };
 
 // What a product leaves for those after it, in the form that they read, so that none of them has to
 // make it: y itself, which a gated product then does not store, or, where a norm lies between,
@@ -152,6 +152,8 @@ struct MatmulCpuArgs {
   std::byte* scratch = nullptr;
   bool x_in_scratch = false;
 };
+// The form of x that a product leaves in scratch: kPlain is none.
+XForm matmul_cpu_x_form(quant::Type type, Numerics numerics, uint32_t n_rows);
 uint64_t matmul_cpu_scratch_bytes(uint32_t cols, uint32_t max_rows);
 // Rows that fill up those of a product in scratch, at most.
 constexpr uint32_t kMatmulCpuExtraRows = 15;

@@ -73,8 +73,10 @@ uint32_t make_job(const MatmulCpuArgs& args, std::vector<MatmulJob>& jobs) {
   job.packed = weight.data() + args.first_row / kGroupRows * job.group_bytes;
   job.n_groups = (job.rows + kGroupRows - 1) / kGroupRows;
   PUNA_CHECK(!is_gated(args.epilogue) || job.rows % 8 == 0);
-  if (weight.numerics() == Numerics::kFast && !is_float(job.type)) {
-    PUNA_CHECK(args.scratch != nullptr);
+  const XForm form = matmul_cpu_x_form(job.type, weight.numerics(), args.n_rows);
+  PUNA_CHECK(form == XForm::kPlain || args.scratch != nullptr);
+  if (form == XForm::kBf16) job.x16 = reinterpret_cast<uint32_t*>(args.scratch);
+  if (form == XForm::kInt8) {
     job.x8 = quantized_rows(args.scratch, job.cols, args.n_rows, width_of(args.n_rows));
   }
   jobs.push_back(job);
@@ -97,6 +99,11 @@ void multiply_int8(const MatmulJob& job, uint32_t begin, uint32_t end) {
   multiply_rows(job, job.args.n_rows % job.tile_rows, middle, end);
 }
 
+void multiply_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
+  if (job.x16) return matmul_bf16_items(job, begin, end);
+  job.x8.codes ? multiply_int8(job, begin, end) : matmul_f32_items(job, begin, end);
+}
+
 }  // namespace
 
 QuantizedRows quantized_rows(std::byte* scratch, uint32_t cols, uint32_t n_rows, uint32_t width) {
@@ -115,8 +122,17 @@ QuantizedRows quantized_rows(std::byte* scratch, uint32_t cols, uint32_t n_rows,
 uint64_t matmul_cpu_scratch_bytes(uint32_t cols, uint32_t max_rows) {
   const uint64_t rows = padded_rows(max_rows, width_of(max_rows));
   const uint64_t units = (cols + kUnitCols - 1) / kUnitCols;
-  return aligned(rows * units * kUnitCols * sizeof(ActivationCode)) +
-         aligned(rows * units * 4 * sizeof(float));
+  const uint64_t int8 = aligned(rows * units * kUnitCols * sizeof(ActivationCode)) +
+                        aligned(rows * units * 4 * sizeof(float));
+  const uint64_t bf16 = aligned(rows * units * kUnitCols * sizeof(uint16_t));
+  return std::max(int8, bf16);
+}
+
+XForm matmul_cpu_x_form(quant::Type type, Numerics numerics, uint32_t n_rows) {
+  if (numerics != Numerics::kFast) return XForm::kPlain;
+  if (!is_float(type)) return XForm::kInt8;
+  const bool bf16 = type == quant::Type::kBf16 && n_rows > kFewRows && cpu_extensions().bf16;
+  return bf16 ? XForm::kBf16 : XForm::kPlain;
 }
 
 void matmul_cpu(base::ThreadPool& pool, const MatmulCpuArgs& args) {
@@ -137,22 +153,22 @@ void matmul_cpu(base::ThreadPool& pool, std::span<const MatmulCpuArgs> products)
     const MatmulCpuArgs& args = job.args;
     job.tile_rows = choose_tile_rows(args.n_rows, job.x8.width, n_groups,
                                      static_cast<uint32_t>(pool.n_threads()));
-    const bool quantizes = job.x8.codes != nullptr && !args.x_in_scratch;
-    tiles.add(quantizes ? (args.n_rows + job.x8.width - 1) / job.x8.width : 0);
-    if (quantizes) quantize_grain = std::max(8192 / (job.cols * job.x8.width), 1u);
+    const uint32_t width = job.x16 ? 1 : job.x8.width;
+    const bool quantizes = width != 0 && !args.x_in_scratch;
+    tiles.add(quantizes ? (args.n_rows + width - 1) / width : 0);
+    if (quantizes) quantize_grain = std::max(8192 / (job.cols * width), 1u);
     items.add(job.n_groups * ((args.n_rows + job.tile_rows - 1) / job.tile_rows));
     grain = std::min(grain, choose_grain(job));
   }
   const auto quantize = [&](uint32_t begin, uint32_t end) {
     tiles.visit(begin, end, [&](size_t job, uint32_t first, uint32_t last) {
-      quantize_tiles(jobs[job], first, last);
+      (jobs[job].x16 ? round_to_bf16 : quantize_tiles)(jobs[job], first, last);
     });
   };
   if (tiles.total() > 0) pool.run(tiles.total(), quantize_grain, std::ref(quantize));
   const auto multiply = [&](uint32_t begin, uint32_t end) {
     items.visit(begin, end, [&](size_t job, uint32_t first, uint32_t last) {
-      jobs[job].x8.codes ? multiply_int8(jobs[job], first, last)
-                         : matmul_f32_items(jobs[job], first, last);
+      multiply_items(jobs[job], first, last);
     });
   };
   if (items.total() > 0) pool.run(items.total(), grain, std::ref(multiply));

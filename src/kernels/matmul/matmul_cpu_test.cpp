@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/half.h"
 #include "kernels/common/test_util.h"
 #include "kernels/matmul/matmul_ref.h"
 #include "quant/random_rows.h"
@@ -13,8 +14,8 @@ namespace {
 
 using quant::Type;
 
-// x as the fast kernels see it: int8 per 32 columns, decoded again. One ulp of the scale apart from
-// theirs at most.
+// x as the fast kernels of block types see it: int8 per 32 columns, decoded again. One ulp of the
+// scale apart from theirs at most.
 std::vector<float> through_int8(const std::vector<float>& x) {
   std::vector<float> out(x.size());
   for (size_t block = 0; block < x.size(); block += 32) {
@@ -25,6 +26,12 @@ std::vector<float> through_int8(const std::vector<float>& x) {
       out[block + i] = largest / 127.0f * std::nearbyint(x[block + i] * inverse);
   }
   return out;
+}
+
+// The same with bf16 weights.
+std::vector<float> through_bf16(std::vector<float> x) {
+  for (float& value : x) value = base::bf16_to_f32(base::f32_to_bf16(value));
+  return x;
 }
 
 struct Case {
@@ -58,7 +65,7 @@ void check(const Case& c, const std::vector<float>& x, double limit,
   const std::vector<float> bias = test::normal(c.rows, 6);
   std::vector<float> y = before;
   std::vector<float> expected = before;
-  const bool int8 = c.numerics == Numerics::kFast && c.type > Type::kBf16;
+  const XForm form = matmul_cpu_x_form(c.type, c.numerics, c.n_rows);
   MatmulRefArgs ref{.weight = weight.data(),
                     .rows = c.rows,
                     .cols = c.cols,
@@ -72,12 +79,12 @@ void check(const Case& c, const std::vector<float>& x, double limit,
                     .bias = c.bias ? bias.data() : nullptr,
                     .scale = c.scale,
                     .activation = c.activation};
-  if (int8 && limit_against_exact > 0) {
+  if (form != XForm::kPlain && limit_against_exact > 0) {
     std::vector<float> exact = before;
     ref.y = exact.data();
     matmul_ref(ref);
     ref.y = expected.data();
-    const std::vector<float> rounded = through_int8(x);
+    const std::vector<float> rounded = form == XForm::kInt8 ? through_int8(x) : through_bf16(x);
     ref.x = rounded.data();
     matmul_ref(ref);
     CHECK(test::nmse(expected, exact) <= limit_against_exact);
@@ -154,7 +161,7 @@ TEST_CASE_FIXTURE(EveryVariant, "exact products of every type equal the f64 loop
 
 TEST_CASE_FIXTURE(
     EveryVariant,
-    "fast products equal those of the same int8 activations, and are near the exact ones") {
+    "fast products equal those of the same rounded activations, and are near the exact ones") {
   run([] {
     for (const quant::TypeInfo& info : quant::types()) {
       const uint32_t block = std::max(info.block_elements, 32u);
@@ -164,6 +171,8 @@ TEST_CASE_FIXTURE(
       check({info.type, 3, 1280, 33, Numerics::kFast}, 1e-10, 1e-4);
     }
     check({Type::kQ4_1, 64, 576, 300, Numerics::kFast}, 1e-10, 1e-4);
+    check({Type::kBf16, 40, 7, 19, Numerics::kFast}, 1e-10, 1e-5);
+    check({Type::kBf16, 64, 1537, 300, Numerics::kFast}, 1e-10, 1e-5);
     check({Type::kQ6_K, 64, 2048, 40, Numerics::kFast}, 1e-10, 1e-4);
   });
 }

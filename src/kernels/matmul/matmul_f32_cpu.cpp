@@ -160,15 +160,25 @@ void f32_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
   }
 }
 
+void write_sums(const MatmulJob& job, uint32_t group, uint32_t first_row, uint32_t n_rows,
+                float* sums) {
+  write_group(job, group, first_row, n_rows, sums);
+}
+
 }  // namespace puna::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace puna::kernels {
 HWY_EXPORT(f32_items);
+HWY_EXPORT(write_sums);
 
 void matmul_f32_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
   HWY_DYNAMIC_DISPATCH(f32_items)(job, begin, end);
+}
+void finish_group(const MatmulJob& job, uint32_t group, uint32_t first_row, uint32_t n_rows,
+                  float* sums) {
+  HWY_DYNAMIC_DISPATCH(write_sums)(job, group, first_row, n_rows, sums);
 }
 
 }  // namespace puna::kernels

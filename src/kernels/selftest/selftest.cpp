@@ -35,6 +35,7 @@ namespace {
 constexpr double kF32Limit = 1e-10;        // f32 sums in another order
 constexpr double kInt8Limit = 1e-4;        // int8 activations against exact ones
 constexpr double kF16Limit = 1e-6;         // f16 operands of matrix units
+constexpr double kBf16Limit = 1e-5;        // activations rounded to bf16
 constexpr double kHalfCacheLimit = 1e-10;  // the reference reads the same rounded cache
 constexpr double kCacheStoreLimit = 1e-6;  // a rounding that falls on the other side
 constexpr double kQ8StoreLimit = 1e-5;     // the same for int8 codes
@@ -43,6 +44,7 @@ constexpr double kQ4StoreLimit = 1e-3;     // and for codes of four bits
 // Of products; int8: they may take int8 activations.
 constexpr double limit_of(XForm form, bool int8) {
   if (form == XForm::kF16) return kF16Limit;
+  if (form == XForm::kBf16) return kBf16Limit;
   return int8 ? kInt8Limit : kF32Limit;
 }
 

@@ -25,11 +25,6 @@ class Scratch {
   std::byte* memory_;
 };
 
-XForm form_of(quant::Type type, Numerics numerics) {
-  const bool int8 = numerics == Numerics::kFast && quant::info(type).block_elements > 1;
-  return int8 ? XForm::kInt8 : XForm::kPlain;
-}
-
 class CpuBackend : public SelftestBackend {
  public:
   explicit CpuBackend(base::ThreadPool& pool) : pool_(pool), operations_(operations_cpu(pool)) {}
@@ -51,7 +46,7 @@ class CpuBackend : public SelftestBackend {
     cpu.activation = args.activation;
     cpu.scratch = scratch.data();
     matmul_cpu(pool_, cpu);
-    return form_of(args.type, args.numerics);
+    return matmul_cpu_x_form(args.type, args.numerics, args.n_rows);
   }
   Result<XForm> moe(quant::Type type, Numerics numerics, std::span<const std::byte> gate_up,
                     std::span<const std::byte> down, const MoeCpuArgs& args) override {
@@ -68,7 +63,7 @@ class CpuBackend : public SelftestBackend {
     cpu.down = &down_matrix;
     cpu.scratch = scratch.data();
     moe_cpu(pool_, cpu);
-    return form_of(type, numerics);
+    return matmul_cpu_x_form(type, numerics, args.n_rows);
   }
   Result<void> embed(quant::Type type, std::span<const std::byte> file_rows, uint32_t rows,
                      uint32_t cols, std::span<const int32_t> tokens, float scale,
