@@ -61,9 +61,10 @@ using MultiplyPanel = void (*)(const MatmulJob& job, const Panel& panel, uint32_
 // Items of a job: item i is weight group i % n_groups, activation rows from (i / n_groups) *
 // tile_rows on.
 void matmul_f32_items(const MatmulJob& job, uint32_t begin, uint32_t end);
-// Of x8: few rows by SmallBlocks and by LargeBlocks, and many rows by any type.
+// Of x8: few rows by SmallBlocks, KBlocks and OtherBlocks, and many rows by any type.
 void matmul_few_small_items(const MatmulJob& job, uint32_t begin, uint32_t end);
-void matmul_few_large_items(const MatmulJob& job, uint32_t begin, uint32_t end);
+void matmul_few_k_items(const MatmulJob& job, uint32_t begin, uint32_t end);
+void matmul_few_other_items(const MatmulJob& job, uint32_t begin, uint32_t end);
 void matmul_many_items(const MatmulJob& job, uint32_t begin, uint32_t end,
                        MultiplyPanel multiply = nullptr);  // null: as the variant does it
 // Of x8 of kMatrixRows; only where matrix tiles run.

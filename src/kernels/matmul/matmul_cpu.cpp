@@ -87,8 +87,9 @@ uint32_t make_job(const MatmulCpuArgs& args, std::vector<MatmulJob>& jobs) {
 void multiply_rows(const MatmulJob& job, uint32_t n_rows, uint32_t begin, uint32_t end) {
   if (begin == end) return;
   if (n_rows > kFewRows || keeps_file_rows(job.type)) return matmul_many_items(job, begin, end);
-  packed_format(job.type).units == 1 ? matmul_few_small_items(job, begin, end)
-                                     : matmul_few_large_items(job, begin, end);
+  if (contains(SmallBlocks(), job.type)) return matmul_few_small_items(job, begin, end);
+  contains(KBlocks(), job.type) ? matmul_few_k_items(job, begin, end)
+                                : matmul_few_other_items(job, begin, end);
 }
 
 void multiply_int8(const MatmulJob& job, uint32_t begin, uint32_t end) {

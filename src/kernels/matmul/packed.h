@@ -146,16 +146,16 @@ constexpr uint32_t zero_code(quant::Type type) {
   }
 }
 
-// Types with packed blocks of one unit, and of several.
+// Types with packed blocks: of one unit, the K types, and others of several units.
 template <quant::Type... kTypes>
 struct Types {};
 using SmallBlocks =
     Types<quant::Type::kQ4_0, quant::Type::kQ4_1, quant::Type::kQ5_0, quant::Type::kQ5_1,
           quant::Type::kQ8_0, quant::Type::kIQ4_NL, quant::Type::kMXFP4, quant::Type::kQ4F16_1>;
-using LargeBlocks =
-    Types<quant::Type::kQ2_K, quant::Type::kQ3_K, quant::Type::kQ4_K, quant::Type::kQ5_K,
-          quant::Type::kQ6_K, quant::Type::kIQ4_XS, quant::Type::kNVFP4, quant::Type::kTQ1_0,
-          quant::Type::kTQ2_0, quant::Type::kQ1_0>;
+using KBlocks = Types<quant::Type::kQ2_K, quant::Type::kQ3_K, quant::Type::kQ4_K,
+                      quant::Type::kQ5_K, quant::Type::kQ6_K>;
+using OtherBlocks = Types<quant::Type::kIQ4_XS, quant::Type::kNVFP4, quant::Type::kTQ1_0,
+                          quant::Type::kTQ2_0, quant::Type::kQ1_0>;
 
 // Calls run(constant) with the std::integral_constant of the list's type that equals `type`.
 // Returns whether there is one.
@@ -163,9 +163,14 @@ template <quant::Type... kTypes, class Run>
 bool with_type(Types<kTypes...>, quant::Type type, const Run& run) {
   return ((type == kTypes && (run(std::integral_constant<quant::Type, kTypes>()), true)) || ...);
 }
+template <quant::Type... kTypes>
+constexpr bool contains(Types<kTypes...>, quant::Type type) {
+  return ((type == kTypes) || ...);
+}
 template <class Run>
 bool with_packed_type(quant::Type type, const Run& run) {
-  return with_type(SmallBlocks(), type, run) || with_type(LargeBlocks(), type, run);
+  return with_type(SmallBlocks(), type, run) || with_type(KBlocks(), type, run) ||
+         with_type(OtherBlocks(), type, run);
 }
 
 // One unit of one row, taken apart: what lies between the file's bits and the packed bits.
