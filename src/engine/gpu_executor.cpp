@@ -170,6 +170,35 @@ class GpuExecutor : public Executor {
     return submit();
   }
 
+  KeptBytes kept_bytes() const override {
+    KeptBytes out;
+    for (const Range& range : page_ranges(0)) out.page += range.bytes;
+    for (const plan::GpuPlan::State& s : program_->plan().states)
+      out.states.push_back(s.slot_bytes);
+    return out;
+  }
+  Task<Result<void>> read_page(uint32_t page, std::span<std::byte> out) override {
+    co_return co_await read_ranges(page_ranges(page), out);
+  }
+  Result<void> write_page(uint32_t page, std::span<const std::byte> bytes) override {
+    for (const Range& range : page_ranges(page)) {
+      const auto n = static_cast<size_t>(range.bytes);
+      PUNA_TRY(device_.write_buffer(range.buffer, range.offset, bytes.first(n)));
+      bytes = bytes.subspan(n);
+    }
+    return {};
+  }
+  Task<Result<void>> read_state(uint32_t snapshot, size_t state,
+                                std::span<std::byte> out) override {
+    co_return co_await read_ranges(std::vector<Range>(1, saved_range(snapshot, state)), out);
+  }
+  Result<void> write_state(uint32_t snapshot, size_t state,
+                           std::span<const std::byte> bytes) override {
+    const Range range = saved_range(snapshot, state);
+    if (range.bytes == 0) return {};
+    return device_.write_buffer(range.buffer, range.offset, bytes);
+  }
+
   Result<StepTimes> time_step(const plan::Step& step,
                               const kernels::SamplingParams& sampling) override {
     PUNA_TRY(
@@ -233,6 +262,51 @@ class GpuExecutor : public Executor {
     size_t chain = 0;       // the slot that has its snapshots
     bool wanted = false;
   };
+
+  struct Range {
+    gpu::BufferId buffer;
+    uint64_t offset = 0, bytes = 0;
+  };
+  std::vector<Range> page_ranges(uint32_t page) const {
+    std::vector<Range> out;
+    const auto add = [&](const kernels::Slice& slice, const kernels::KvLayout& layout) {
+      for (const auto& [offset, bytes] : layout.page(page)) {
+        if (bytes > 0) out.push_back({program_->buffer(slice), slice.offset + offset, bytes});
+      }
+    };
+    for (const plan::GpuPlan::Kv& kv : program_->plan().kv) {
+      add(kv.k, kv.layout);
+      const bool v_in_k = kv.v.buffer == kv.k.buffer && kv.v.offset == kv.k.offset;
+      if (!v_in_k) add(kv.v, kv.layout);
+    }
+    return out;
+  }
+  Range saved_range(uint32_t snapshot, size_t state) const {
+    const plan::GpuPlan::State& s = program_->plan().states[state];
+    return {program_->buffer(s.saved), s.saved.offset + snapshot * s.slot_bytes, s.slot_bytes};
+  }
+  // By way of the buffer for logits, as often as it takes.
+  Task<Result<void>> read_ranges(std::vector<Range> ranges, std::span<std::byte> out) {
+    const uint64_t room = logits_readback_bytes(n_out_);
+    gpu::CommandList list;
+    uint64_t filled = 0;
+    for (size_t i = 0; i < ranges.size();) {
+      Range& range = ranges[i];
+      const uint64_t n = std::min(range.bytes, room - filled);
+      list.copy(range.buffer, range.offset, logits_readback_, filled, n);
+      filled += n;
+      range.offset += n;
+      range.bytes -= n;
+      if (range.bytes == 0) ++i;
+      if (filled < room && i < ranges.size()) continue;
+      PUNA_CO_TRY(device_.submit(list));
+      list.clear();
+      PUNA_CO_TRY(co_await read_back(logits_readback_, out.first(static_cast<size_t>(filled))));
+      out = out.subspan(static_cast<size_t>(filled));
+      filled = 0;
+    }
+    co_return {};
+  }
 
   bool has_state() const { return !program_->plan().states.empty(); }
   // Snapshots of the chains under way lie behind those of the engine.
