@@ -146,8 +146,6 @@ class Engine {
   // of the sink and the device.
   base::Task<base::Result<void>> save(uint32_t sequence, uint32_t first, uint32_t end,
                                       std::string model, io::ByteSink& sink);
-  // What save() writes.
-  uint64_t piece_bytes(uint32_t first, uint32_t end, const std::string& model) const;
   // What has to be the same where a piece is taken up: the model, and all that shapes the bytes.
   base::Json identity(const std::string& model) const;
   // Takes up a piece again whose tokens are the beginning of `text`, where the cache of the

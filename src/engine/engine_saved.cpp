@@ -104,11 +104,6 @@ std::vector<uint32_t> Engine::piece_ends(uint32_t sequence) const {
   return out;
 }
 
-uint64_t Engine::piece_bytes(uint32_t first, uint32_t end, const std::string& model) const {
-  const uint64_t head = head_bytes({identity(model), first, std::vector<int32_t>(end)}).size();
-  return head + body_bytes(executor_->kept_bytes(), {first, end}, snapshots_.has_value());
-}
-
 Task<Result<void>> Engine::save(uint32_t sequence, uint32_t first, uint32_t end, std::string model,
                                 io::ByteSink& sink) {
   const std::vector<uint32_t> ends = piece_ends(sequence);

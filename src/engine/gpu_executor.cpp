@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "engine/executor.h"
+#include "engine/gpu_kept.h"
 #include "engine/gpu_loader.h"
 #include "kernels/sample/sample.h"
 #include "plan/gpu_program.h"
@@ -86,8 +87,9 @@ class GpuExecutor : public Executor {
                  logits_readback_, 0, bytes);
       PUNA_CO_TRY(device_.submit(list_));
       list_.clear();
-      PUNA_CO_TRY(co_await read_back(
-          logits_readback_, std::as_writable_bytes(logits.subspan(first * n_out_, n * n_out_))));
+      PUNA_CO_TRY(
+          co_await read_back(device_, logits_readback_,
+                             std::as_writable_bytes(logits.subspan(first * n_out_, n * n_out_))));
     }
     co_return {};
   }
@@ -172,16 +174,16 @@ class GpuExecutor : public Executor {
 
   KeptBytes kept_bytes() const override {
     KeptBytes out;
-    for (const Range& range : page_ranges(0)) out.page += range.bytes;
+    for (const GpuRange& range : page_ranges(*program_, 0)) out.page += range.bytes;
     for (const plan::GpuPlan::State& s : program_->plan().states)
       out.states.push_back(s.slot_bytes);
     return out;
   }
   Task<Result<void>> read_page(uint32_t page, std::span<std::byte> out) override {
-    co_return co_await read_ranges(page_ranges(page), out);
+    co_return co_await read_kept(page_ranges(*program_, page), out);
   }
   Result<void> write_page(uint32_t page, std::span<const std::byte> bytes) override {
-    for (const Range& range : page_ranges(page)) {
+    for (const GpuRange& range : page_ranges(*program_, page)) {
       const auto n = static_cast<size_t>(range.bytes);
       PUNA_TRY(device_.write_buffer(range.buffer, range.offset, bytes.first(n)));
       bytes = bytes.subspan(n);
@@ -190,11 +192,12 @@ class GpuExecutor : public Executor {
   }
   Task<Result<void>> read_state(uint32_t snapshot, size_t state,
                                 std::span<std::byte> out) override {
-    co_return co_await read_ranges(std::vector<Range>(1, saved_range(snapshot, state)), out);
+    std::vector<GpuRange> ranges(1, saved_range(*program_, snapshot, state));
+    co_return co_await read_kept(std::move(ranges), out);
   }
   Result<void> write_state(uint32_t snapshot, size_t state,
                            std::span<const std::byte> bytes) override {
-    const Range range = saved_range(snapshot, state);
+    const GpuRange range = saved_range(*program_, snapshot, state);
     if (range.bytes == 0) return {};
     return device_.write_buffer(range.buffer, range.offset, bytes);
   }
@@ -263,49 +266,10 @@ class GpuExecutor : public Executor {
     bool wanted = false;
   };
 
-  struct Range {
-    gpu::BufferId buffer;
-    uint64_t offset = 0, bytes = 0;
-  };
-  std::vector<Range> page_ranges(uint32_t page) const {
-    std::vector<Range> out;
-    const auto add = [&](const kernels::Slice& slice, const kernels::KvLayout& layout) {
-      for (const auto& [offset, bytes] : layout.page(page)) {
-        if (bytes > 0) out.push_back({program_->buffer(slice), slice.offset + offset, bytes});
-      }
-    };
-    for (const plan::GpuPlan::Kv& kv : program_->plan().kv) {
-      add(kv.k, kv.layout);
-      const bool v_in_k = kv.v.buffer == kv.k.buffer && kv.v.offset == kv.k.offset;
-      if (!v_in_k) add(kv.v, kv.layout);
-    }
-    return out;
-  }
-  Range saved_range(uint32_t snapshot, size_t state) const {
-    const plan::GpuPlan::State& s = program_->plan().states[state];
-    return {program_->buffer(s.saved), s.saved.offset + snapshot * s.slot_bytes, s.slot_bytes};
-  }
-  // By way of the buffer for logits, as often as it takes.
-  Task<Result<void>> read_ranges(std::vector<Range> ranges, std::span<std::byte> out) {
-    const uint64_t room = logits_readback_bytes(n_out_);
-    gpu::CommandList list;
-    uint64_t filled = 0;
-    for (size_t i = 0; i < ranges.size();) {
-      Range& range = ranges[i];
-      const uint64_t n = std::min(range.bytes, room - filled);
-      list.copy(range.buffer, range.offset, logits_readback_, filled, n);
-      filled += n;
-      range.offset += n;
-      range.bytes -= n;
-      if (range.bytes == 0) ++i;
-      if (filled < room && i < ranges.size()) continue;
-      PUNA_CO_TRY(device_.submit(list));
-      list.clear();
-      PUNA_CO_TRY(co_await read_back(logits_readback_, out.first(static_cast<size_t>(filled))));
-      out = out.subspan(static_cast<size_t>(filled));
-      filled = 0;
-    }
-    co_return {};
+  // By way of the buffer for logits.
+  Task<Result<void>> read_kept(std::vector<GpuRange> ranges, std::span<std::byte> out) {
+    co_return co_await read_ranges(device_, std::move(ranges), logits_readback_,
+                                   logits_readback_bytes(n_out_), out);
   }
 
   bool has_state() const { return !program_->plan().states.empty(); }
@@ -420,11 +384,6 @@ class GpuExecutor : public Executor {
     const std::vector<uint32_t> words = kernels::sampling_words(params);
     return device_.write_buffer(program_->buffer(program_->plan().sampling), 0,
                                 std::as_bytes(std::span(words)));
-  }
-
-  Task<Result<void>> read_back(gpu::BufferId buffer, std::span<std::byte> out) {
-    co_return co_await base::await_callback<Result<void>>(
-        [&](gpu::ReadDone done) { device_.read_back(buffer, 0, out, std::move(done)); });
   }
 
   // The GPU makes each step from the one before (sample/advance.wgsl); `step` follows with all but

@@ -23,6 +23,7 @@
 
 namespace puna::engine {
 
+// Grows when the format changes, or what engines of the same version of Puna compute.
 constexpr uint32_t kPieceVersion = 1;
 // Texts are cut here, so that those with a long beginning in common share pieces.
 constexpr uint32_t kPieceTokens = 256;

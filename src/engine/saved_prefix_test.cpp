@@ -207,7 +207,7 @@ TEST_CASE("a text that comes while another one is taken up waits for its sequenc
     uint64_t size() const override { return inner_->size(); }
     const std::string& name() const override { return inner_->name(); }
     void read(uint64_t offset, std::span<std::byte> out, io::ReadDone done) override {
-      late_.push_back(
+      late_.emplace_back(
           [this, offset, out, done = std::move(done)] { inner_->read(offset, out, done); });
     }
     bool step() {
