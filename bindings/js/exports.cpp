@@ -22,6 +22,7 @@
 #include "gpu/web/web_device.h"
 #include "kernels/matmul/cpu_matrix.h"
 #include "kernels/sample/sample.h"
+#include "page_sink.h"
 #include "page_source.h"
 #include "service/model.h"
 #include "service/session.h"
@@ -381,13 +382,105 @@ Task<Result<std::optional<Json>>> bench(uint32_t, Json body) {
   co_return Json::object().set("ms", ms);
 }
 
+// --- keeping texts (kept_prefixes.ts)
+
+Json ids_json(std::span<const int32_t> ids) {
+  Json out = Json::array();
+  for (const int32_t id : ids) out.push(id);
+  return out;
+}
+
+// {model}: what pieces have to have in common.
+Task<Result<std::optional<Json>>> identity(uint32_t, Json body) {
+  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(const std::string model, body.get_string("model"));
+  co_return loaded->engine->identity(model);
+}
+
+// {kind: "chat" or "complete", request}: the tokens of its prompt, and how many the cache holds.
+Task<Result<std::optional<Json>>> prompt(uint32_t, Json body) {
+  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(const std::string kind, body.get_string("kind"));
+  const Json* request = body.find("request");
+  const Json& asked = request == nullptr ? body : *request;
+  PUNA_CO_TRY(const api::openai::Completion completion, kind == "chat"
+                                                            ? api::openai::parse_chat(asked)
+                                                            : api::openai::parse_completion(asked));
+  PUNA_CO_TRY(const std::vector<int32_t> ids, service::prompt_tokens(*loaded, completion.request));
+  co_return Json::object()
+      .set("tokens", ids_json(ids))
+      .set("n_cached", loaded->scheduler->n_cached(ids));
+}
+
+// The texts that the cache holds, and where their pieces may end.
+Task<Result<std::optional<Json>>> texts(uint32_t, Json) {
+  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  const engine::Engine& engine = *loaded->engine;
+  Json out = Json::array();
+  for (const uint32_t sequence : loaded->scheduler->texts()) {
+    Json ends = Json::array();
+    for (const uint32_t end : engine.piece_ends(sequence)) ends.push(end);
+    Json text = Json::object();
+    text.set("sequence", sequence).set("tokens", ids_json(engine.cached(sequence)));
+    out.push(text.set("ends", std::move(ends)));
+  }
+  co_return out;
+}
+
+// {sequence, first, end, model, file}: writes a piece to an open file of the page.
+Task<Result<std::optional<Json>>> save(uint32_t request, Json body) {
+  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(const int64_t sequence, body.get_integer("sequence"));
+  PUNA_CO_TRY(const int64_t first, body.get_integer("first"));
+  PUNA_CO_TRY(const int64_t end, body.get_integer("end"));
+  PUNA_CO_TRY(const int64_t file, body.get_integer("file"));
+  PUNA_CO_TRY(const std::string model, body.get_string("model"));
+  if (sequence < 0 || sequence >= loaded->engine->options().n_sequences)
+    co_return fail(ErrorCode::kInvalidArgument, fmt::format("There is no sequence {}.", sequence));
+  const auto sink = page_sink(static_cast<uint32_t>(file), g_flags[request].cancel);
+  PUNA_CO_TRY(co_await loaded->engine->save(static_cast<uint32_t>(sequence),
+                                            static_cast<uint32_t>(first),
+                                            static_cast<uint32_t>(end), model, *sink));
+  co_return Json::object();
+}
+
+// {tokens, model, pieces: [{part, size, at_once}]}
+Task<Result<std::optional<Json>>> restore(uint32_t, Json body) {
+  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(std::vector<int32_t> ids, ids_of(body));
+  PUNA_CO_TRY(const std::string model, body.get_string("model"));
+  std::vector<std::unique_ptr<io::ByteSource>> pieces;
+  const Json* list = body.find("pieces");
+  if (list == nullptr || !list->is_array())
+    co_return fail(ErrorCode::kInvalidArgument, "The pieces of a text are a list.");
+  for (const Json& item : list->items()) {
+    PUNA_CO_TRY(const int64_t part, item.get_integer("part"));
+    PUNA_CO_TRY(const int64_t size, item.get_integer("size"));
+    PUNA_CO_TRY(const bool at_once, item.get_bool("at_once"));
+    pieces.push_back(part_source(static_cast<uint32_t>(part), "a saved text",
+                                 static_cast<uint64_t>(size), at_once));
+  }
+  const engine::Scheduler::Restored restored =
+      co_await loaded->scheduler->restore(std::move(ids), model, std::move(pieces));
+  Json out = Json::object();
+  out.set("n_cached", restored.n_cached).set("n_pieces", restored.n_pieces);
+  if (restored.error) {
+    out.set("error", Json::object()
+                         .set("code", base::name(restored.error->code))
+                         .set("message", restored.error->text()));
+  }
+  co_return out;
+}
+
 struct Operation {
   std::string_view name;
   Task<Result<std::optional<Json>>> (*run)(uint32_t request, Json body);
 };
 constexpr Operation kOperations[] = {
-    {"bench", bench}, {"chat", chat}, {"complete", text}, {"detokenize", detokenize},
-    {"embed", embed}, {"load", load}, {"logits", logits}, {"tokenize", tokenize}};
+    {"bench", bench},      {"chat", chat},         {"complete", text}, {"detokenize", detokenize},
+    {"embed", embed},      {"identity", identity}, {"load", load},     {"logits", logits},
+    {"prompt", prompt},    {"restore", restore},   {"save", save},     {"texts", texts},
+    {"tokenize", tokenize}};
 
 Task<Result<std::optional<Json>>> refuse(std::string why) {
   co_return fail(ErrorCode::kInvalidArgument, std::move(why));

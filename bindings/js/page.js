@@ -1,5 +1,5 @@
 // What the engine asks of its worker, as an Emscripten library. engine_host.ts sets Module.page to an object with readNow, read,
-// answer, answerBytes, later and log.
+// write, answer, answerBytes, later and log.
 
 addToLibrary({
   $PunaPage: {
@@ -41,6 +41,19 @@ addToLibrary({
     HEAPU8.set(PunaPage.taken[request].subarray(0, n), out);
   },
   puna_page_take__deps: ['$PunaPage'],
+  puna_page_write: (file, bytes, n) => {
+    try {
+#if SHARED_MEMORY
+      Module.page.write(file, HEAPU8.slice(bytes, bytes + n));
+#else
+      Module.page.write(file, HEAPU8.subarray(bytes, bytes + n));
+#endif
+      return 0;
+    } catch (error) {
+      return PunaPage.text(error);
+    }
+  },
+  puna_page_write__deps: ['$PunaPage'],
   puna_page_answer: (request, kind, json, bytes) => Module.page.answer(request, kind, JSON.parse(UTF8ToString(json, bytes))),
   puna_page_answer__deps: ['$UTF8ToString'],
   puna_page_answer_bytes: (request, bytes, n) => Module.page.answerBytes(request, HEAPU8.slice(bytes, bytes + n)),

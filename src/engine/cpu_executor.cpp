@@ -77,6 +77,40 @@ class CpuExecutor : public Executor {
     return {};
   }
 
+  KeptBytes kept_bytes() const override {
+    KeptBytes out;
+    for (const std::span<std::byte> part : program_->page(0)) out.page += part.size();
+    for (const plan::StateSpec& state : program_->graph().states)
+      out.states.push_back(state.n * sizeof(float));
+    return out;
+  }
+  Task<Result<void>> read_page(uint32_t page, std::span<std::byte> out) override {
+    for (const std::span<std::byte> part : program_->page(page)) {
+      std::copy(part.begin(), part.end(), out.begin());
+      out = out.subspan(part.size());
+    }
+    co_return {};
+  }
+  Result<void> write_page(uint32_t page, std::span<const std::byte> bytes) override {
+    for (const std::span<std::byte> part : program_->page(page)) {
+      std::copy_n(bytes.begin(), part.size(), part.begin());
+      bytes = bytes.subspan(part.size());
+    }
+    return {};
+  }
+  Task<Result<void>> read_state(uint32_t snapshot, size_t state,
+                                std::span<std::byte> out) override {
+    const auto from = program_->saved_state(static_cast<plan::StateId>(state), snapshot);
+    std::copy(from.begin(), from.end(), out.begin());
+    co_return {};
+  }
+  Result<void> write_state(uint32_t snapshot, size_t state,
+                           std::span<const std::byte> bytes) override {
+    const auto to = program_->saved_state(static_cast<plan::StateId>(state), snapshot);
+    std::copy_n(bytes.begin(), to.size(), to.begin());
+    return {};
+  }
+
   Result<StepTimes> time_step(const plan::Step& step, const kernels::SamplingParams&) override {
     const plan::Graph& graph = program_->graph();
     size_t n = step.output_rows.size() * graph.n_out();

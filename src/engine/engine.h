@@ -18,9 +18,12 @@
 #include "engine/executor.h"
 #include "engine/kv_pool.h"
 #include "engine/placement.h"
+#include "engine/saved_prefix.h"
 #include "engine/snapshots.h"
 #include "formats/model_file.h"
 #include "gpu/device.h"
+#include "io/byte_sink.h"
+#include "io/byte_source.h"
 #include "kernels/profile/profile.h"
 #include "kernels/sample/sampling.h"
 #include "models/models.h"
@@ -131,6 +134,28 @@ class Engine {
   // Lets a rewind come back to just here; without recurrent state it always does.
   base::Result<void> keep(uint32_t sequence);
 
+  // Keeping what the cache holds of a text where it outlives the engine (saved_prefix.h). `model`
+  // says whose weights computed it, as one text for one file. Not while the sequence is used, and
+  // save() not while any is.
+  //
+  // Where pieces of the sequence's text may end, rising: every kPieceTokens and at the last whole
+  // page. A recurrent state is known in few places; then it is the newest of these, or none.
+  std::vector<uint32_t> piece_ends(uint32_t sequence) const;
+  // Writes what the cache holds of tokens [first, end) of the sequence, and leaves finish() to the
+  // caller; with recurrent state from 0 on only. Errors: kInvalidArgument for another range; those
+  // of the sink and the device.
+  base::Task<base::Result<void>> save(uint32_t sequence, uint32_t first, uint32_t end,
+                                      std::string model, io::ByteSink& sink);
+  // What has to be the same where a piece is taken up: the model, and all that shapes the bytes.
+  base::Json identity(const std::string& model) const;
+  // Takes up a piece again whose tokens are the beginning of `text`, where the cache of the
+  // sequence holds that up to the piece's first token. On an error it holds no more than that.
+  // Errors: kCorrupt for a piece that is cut or damaged; kUnsupported for one of another version,
+  // model or engine; kInvalidArgument for one that does not go on here, or is longer than the
+  // context; those of the source and the device.
+  base::Task<base::Result<void>> restore(uint32_t sequence, std::span<const int32_t> text,
+                                         std::string model, io::ByteSource& source);
+
  private:
   Engine() = default;
 
@@ -144,6 +169,8 @@ class Engine {
   // the next one.
   base::Task<base::Result<void>> take_turns(uint32_t n_tokens, const base::Timer& since);
   base::Result<void> make_room(uint32_t sequence, uint32_t n_tokens);
+  base::Task<base::Result<void>> take_up(uint32_t sequence, const PieceHead& head, uint64_t at,
+                                         io::ByteSource& source);
 
   formats::ModelFile file_;
   models::Config config_;

@@ -43,6 +43,11 @@ using OnIds = std::function<bool(std::span<const int32_t> ids)>;
 // Gives way to what else runs on this thread: calls `resume` once, from its event loop.
 using GiveWay = std::function<void(std::function<void()> resume)>;
 
+struct KeptBytes {
+  uint64_t page = 0;             // of one page
+  std::vector<uint64_t> states;  // of one snapshot, by state
+};
+
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -69,6 +74,18 @@ class Executor {
   // loaded), or back.
   virtual base::Result<void> save_state(uint32_t sequence, uint32_t snapshot) = 0;
   virtual base::Result<void> restore_state(uint32_t snapshot, uint32_t sequence) = 0;
+
+  // What the device remembers of texts as bytes, for keeping it elsewhere: pages of the cache (the
+  // keys, then the values of all layers, in the cache's type) and snapshots, a state at a time. The
+  // bytes are those of this device, cache type and numerics. Reads are not run beside run(), or
+  // another read; what was written is seen by steps that come later.
+  virtual KeptBytes kept_bytes() const = 0;
+  virtual base::Task<base::Result<void>> read_page(uint32_t page, std::span<std::byte> out) = 0;
+  virtual base::Result<void> write_page(uint32_t page, std::span<const std::byte> bytes) = 0;
+  virtual base::Task<base::Result<void>> read_state(uint32_t snapshot, size_t state,
+                                                    std::span<std::byte> out) = 0;
+  virtual base::Result<void> write_state(uint32_t snapshot, size_t state,
+                                         std::span<const std::byte> bytes) = 0;
 
   // For measuring: where the time of this step goes, its outputs chosen by `sampling`. Blocks; the
   // step's cache rows, recurrent state and logits are overwritten.

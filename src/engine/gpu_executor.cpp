@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "engine/executor.h"
+#include "engine/gpu_kept.h"
 #include "engine/gpu_loader.h"
 #include "kernels/sample/sample.h"
 #include "plan/gpu_program.h"
@@ -86,8 +87,9 @@ class GpuExecutor : public Executor {
                  logits_readback_, 0, bytes);
       PUNA_CO_TRY(device_.submit(list_));
       list_.clear();
-      PUNA_CO_TRY(co_await read_back(
-          logits_readback_, std::as_writable_bytes(logits.subspan(first * n_out_, n * n_out_))));
+      PUNA_CO_TRY(
+          co_await read_back(device_, logits_readback_,
+                             std::as_writable_bytes(logits.subspan(first * n_out_, n * n_out_))));
     }
     co_return {};
   }
@@ -170,6 +172,36 @@ class GpuExecutor : public Executor {
     return submit();
   }
 
+  KeptBytes kept_bytes() const override {
+    KeptBytes out;
+    for (const GpuRange& range : page_ranges(*program_, 0)) out.page += range.bytes;
+    for (const plan::GpuPlan::State& s : program_->plan().states)
+      out.states.push_back(s.slot_bytes);
+    return out;
+  }
+  Task<Result<void>> read_page(uint32_t page, std::span<std::byte> out) override {
+    co_return co_await read_kept(page_ranges(*program_, page), out);
+  }
+  Result<void> write_page(uint32_t page, std::span<const std::byte> bytes) override {
+    for (const GpuRange& range : page_ranges(*program_, page)) {
+      const auto n = static_cast<size_t>(range.bytes);
+      PUNA_TRY(device_.write_buffer(range.buffer, range.offset, bytes.first(n)));
+      bytes = bytes.subspan(n);
+    }
+    return {};
+  }
+  Task<Result<void>> read_state(uint32_t snapshot, size_t state,
+                                std::span<std::byte> out) override {
+    std::vector<GpuRange> ranges(1, saved_range(*program_, snapshot, state));
+    co_return co_await read_kept(std::move(ranges), out);
+  }
+  Result<void> write_state(uint32_t snapshot, size_t state,
+                           std::span<const std::byte> bytes) override {
+    const GpuRange range = saved_range(*program_, snapshot, state);
+    if (range.bytes == 0) return {};
+    return device_.write_buffer(range.buffer, range.offset, bytes);
+  }
+
   Result<StepTimes> time_step(const plan::Step& step,
                               const kernels::SamplingParams& sampling) override {
     PUNA_TRY(
@@ -233,6 +265,12 @@ class GpuExecutor : public Executor {
     size_t chain = 0;       // the slot that has its snapshots
     bool wanted = false;
   };
+
+  // By way of the buffer for logits.
+  Task<Result<void>> read_kept(std::vector<GpuRange> ranges, std::span<std::byte> out) {
+    co_return co_await read_ranges(device_, std::move(ranges), logits_readback_,
+                                   logits_readback_bytes(n_out_), out);
+  }
 
   bool has_state() const { return !program_->plan().states.empty(); }
   // Snapshots of the chains under way lie behind those of the engine.
@@ -346,11 +384,6 @@ class GpuExecutor : public Executor {
     const std::vector<uint32_t> words = kernels::sampling_words(params);
     return device_.write_buffer(program_->buffer(program_->plan().sampling), 0,
                                 std::as_bytes(std::span(words)));
-  }
-
-  Task<Result<void>> read_back(gpu::BufferId buffer, std::span<std::byte> out) {
-    co_return co_await base::await_callback<Result<void>>(
-        [&](gpu::ReadDone done) { device_.read_back(buffer, 0, out, std::move(done)); });
   }
 
   // The GPU makes each step from the one before (sample/advance.wgsl); `step` follows with all but

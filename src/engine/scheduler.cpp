@@ -124,7 +124,9 @@ Task<bool> Scheduler::drive() {
     }
     const bool read = co_await read_prompts();
     const bool written = co_await write_texts();
-    if (read || written || running_.empty()) continue;
+    // With none running, what waits may begin, but for sequences that are being restored.
+    const bool may_begin = running_.empty() && (waiting_.empty() || !is_full());
+    if (read || written || may_begin) continue;
     co_await base::await_callback<bool>(
         [&](std::function<void(bool)> done) { wake_ = std::move(done); });
   }
@@ -141,7 +143,8 @@ bool Scheduler::is_held(const Text& text) const {
 }
 
 bool Scheduler::is_full() const {
-  return running_.size() >= std::min<size_t>(used_.size(), kernels::kMaxBatch);
+  return running_.size() >= kernels::kMaxBatch ||
+         std::count(used_.begin(), used_.end(), 0) == static_cast<ptrdiff_t>(used_.size());
 }
 
 bool Scheduler::has_work_waiting() const {
@@ -168,31 +171,66 @@ void Scheduler::admit() {
 
 // How many tokens at the start of the prompt the cache holds. At least the last one is evaluated:
 // what comes after it is chosen.
-uint32_t Scheduler::common(uint32_t sequence, const Text& text) const {
+uint32_t Scheduler::common(uint32_t sequence, std::span<const int32_t> prompt) const {
   const std::span<const int32_t> cached = engine_.cached(sequence);
-  const auto limit = static_cast<ptrdiff_t>(std::min(cached.size(), text.prompt.size() - 1));
+  const auto limit = static_cast<ptrdiff_t>(std::min(cached.size(), prompt.size() - 1));
   const auto end = cached.begin() + limit;
-  return static_cast<uint32_t>(std::mismatch(cached.begin(), end, text.prompt.begin()).first -
+  return static_cast<uint32_t>(std::mismatch(cached.begin(), end, prompt.begin()).first -
                                cached.begin());
 }
 
-uint32_t Scheduler::choose_sequence(const Text& text) const {
+std::optional<uint32_t> Scheduler::choose_sequence(std::span<const int32_t> prompt) const {
   std::optional<uint32_t> oldest, best;
   for (uint32_t sequence = 0; sequence < used_.size(); ++sequence) {
     if (used_[sequence] == 0) continue;
     if (!oldest || used_[sequence] < used_[*oldest]) oldest = sequence;
-    const uint32_t n = common(sequence, text);
+    const uint32_t n = common(sequence, prompt);
     const bool keeps_most = n > 0 && 2 * n >= engine_.n_cached(sequence);
-    if (keeps_most && (!best || n > common(*best, text))) best = sequence;
+    if (keeps_most && (!best || n > common(*best, prompt))) best = sequence;
   }
-  return best ? *best : *oldest;
+  return best ? best : oldest;
+}
+
+uint32_t Scheduler::n_cached(std::span<const int32_t> prompt) const {
+  if (prompt.empty()) return 0;
+  const std::optional<uint32_t> sequence = choose_sequence(prompt);
+  return sequence ? common(*sequence, prompt) : 0;
+}
+
+std::vector<uint32_t> Scheduler::texts() const {
+  std::vector<uint32_t> out;
+  for (uint32_t sequence = 0; sequence < used_.size(); ++sequence) {
+    if (used_[sequence] > used_.size()) out.push_back(sequence);
+  }
+  return out;
+}
+
+Task<Scheduler::Restored> Scheduler::restore(std::vector<int32_t> prompt, std::string model,
+                                             std::vector<std::unique_ptr<io::ByteSource>> pieces) {
+  Restored out;
+  if (prompt.empty()) co_return out;
+  const std::optional<uint32_t> sequence = choose_sequence(prompt);
+  if (!sequence) co_return out;
+  used_[*sequence] = 0;
+  for (const auto& piece : pieces) {
+    auto restored = co_await engine_.restore(*sequence, prompt, model, *piece);
+    if (!restored) {
+      out.error = std::move(restored.error());
+      break;
+    }
+    ++out.n_pieces;
+  }
+  used_[*sequence] = ++clock_;
+  out.n_cached = common(*sequence, prompt);
+  wake();
+  co_return out;
 }
 
 Result<void> Scheduler::begin(Text& text) {
-  text.sequence = choose_sequence(text);
+  text.sequence = *choose_sequence(text.prompt);
   used_[text.sequence] = 0;
   text.timer = {};
-  PUNA_TRY(engine_.rewind(text.sequence, common(text.sequence, text)));
+  PUNA_TRY(engine_.rewind(text.sequence, common(text.sequence, text.prompt)));
   const uint32_t n_cached = engine_.n_cached(text.sequence);
   const auto n_prompt = static_cast<uint32_t>(text.prompt.size());
   text.stats.n_cached = n_cached;

@@ -9,6 +9,8 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -56,6 +58,22 @@ class Scheduler {
                                                    GenerateOptions options,
                                                    std::vector<int32_t> end_tokens,
                                                    OnToken on_token);
+  // Of a text that would begin now: how many of its tokens the cache holds.
+  uint32_t n_cached(std::span<const int32_t> prompt) const;
+  // The sequences that hold texts and are free: what could be saved of them.
+  std::vector<uint32_t> texts() const;
+
+  // What could be taken up of a text that is to begin; the pieces after one that failed are left.
+  struct Restored {
+    uint32_t n_cached = 0;  // tokens that the cache holds now; 0 also when no sequence is free
+    size_t n_pieces = 0;    // that were taken up
+    std::optional<base::Error> error;  // of the piece after them
+  };
+  // Takes up saved pieces of `prompt`, which follow each other, in the sequence that generate()
+  // would give it. Texts may be written meanwhile. `model`: as of Engine::restore().
+  base::Task<Restored> restore(std::vector<int32_t> prompt, std::string model,
+                               std::vector<std::unique_ptr<io::ByteSource>> pieces);
+
   // After a hold was let go, or a text that may be held was cancelled.
   void wake();
 
@@ -69,8 +87,9 @@ class Scheduler {
   // Gives free sequences to the texts that wait, in order.
   void admit();
   base::Result<void> begin(Text& text);
-  uint32_t choose_sequence(const Text& text) const;
-  uint32_t common(uint32_t sequence, const Text& text) const;
+  // None when all are in use.
+  std::optional<uint32_t> choose_sequence(std::span<const int32_t> prompt) const;
+  uint32_t common(uint32_t sequence, std::span<const int32_t> prompt) const;
   bool is_full() const;
   // Whether a text that waits can go on, so that the others are to pause for it.
   bool has_work_waiting() const;

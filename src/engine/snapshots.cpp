@@ -37,6 +37,11 @@ std::optional<Snapshots::Snapshot> Snapshots::rewind(uint32_t sequence, uint32_t
     s.free.push_back(s.kept.back().slot);
     s.kept.pop_back();
   }
+  return newest(sequence);
+}
+
+std::optional<Snapshots::Snapshot> Snapshots::newest(uint32_t sequence) const {
+  const Sequence& s = sequences_[sequence];
   if (s.kept.empty()) return std::nullopt;
   return s.kept.back();
 }

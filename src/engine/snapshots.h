@@ -23,6 +23,7 @@ class Snapshots {
   uint32_t add(uint32_t sequence, uint32_t position);
   // Forgets the copies beyond `position`; gives the newest that is left.
   std::optional<Snapshot> rewind(uint32_t sequence, uint32_t position);
+  std::optional<Snapshot> newest(uint32_t sequence) const;
 
  private:
   struct Sequence {

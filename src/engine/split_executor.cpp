@@ -51,6 +51,33 @@ class SplitExecutor : public Executor {
     return rest_->restore_state(snapshot, sequence);
   }
 
+  // Both parts know all states and layers; those of the other one are empty.
+  KeptBytes kept_bytes() const override {
+    KeptBytes out = first_->kept_bytes();
+    const KeptBytes rest = rest_->kept_bytes();
+    out.page += rest.page;
+    for (size_t i = 0; i < rest.states.size(); ++i) out.states[i] += rest.states[i];
+    return out;
+  }
+  Task<Result<void>> read_page(uint32_t page, std::span<std::byte> out) override {
+    const auto n = static_cast<size_t>(first_->kept_bytes().page);
+    PUNA_CO_TRY(co_await first_->read_page(page, out.first(n)));
+    co_return co_await rest_->read_page(page, out.subspan(n));
+  }
+  Result<void> write_page(uint32_t page, std::span<const std::byte> bytes) override {
+    const auto n = static_cast<size_t>(first_->kept_bytes().page);
+    PUNA_TRY(first_->write_page(page, bytes.first(n)));
+    return rest_->write_page(page, bytes.subspan(n));
+  }
+  Task<Result<void>> read_state(uint32_t snapshot, size_t state,
+                                std::span<std::byte> out) override {
+    co_return co_await with_state(state).read_state(snapshot, state, out);
+  }
+  Result<void> write_state(uint32_t snapshot, size_t state,
+                           std::span<const std::byte> bytes) override {
+    return with_state(state).write_state(snapshot, state, bytes);
+  }
+
   Result<StepTimes> time_step(const plan::Step& step,
                               const kernels::SamplingParams& sampling) override {
     PUNA_TRY(StepTimes times, first_->time_step(step, sampling));
@@ -85,6 +112,10 @@ class SplitExecutor : public Executor {
     PUNA_CO_TRY(co_await first_->run(step, handed));
     step.handed = std::move(handed);
     co_return {};
+  }
+
+  Executor& with_state(size_t state) {
+    return first_->kept_bytes().states[state] > 0 ? *first_ : *rest_;
   }
 
   std::unique_ptr<Executor> first_, rest_;

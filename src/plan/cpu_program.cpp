@@ -316,6 +316,23 @@ void CpuProgram::restore_state(uint32_t snapshot, uint32_t sequence) {
     std::memcpy(s.slot(sequence), s.snapshot(snapshot), s.n * sizeof(float));
 }
 
+std::vector<std::span<std::byte>> CpuProgram::page(uint32_t index) {
+  std::vector<std::span<std::byte>> out;
+  for (const Layer& layer : layers_) {
+    for (const Bytes* slice : {&layer.k, &layer.v}) {
+      if (!*slice) continue;  // values that are part of the keys
+      for (const auto& [offset, bytes] : layer.layout.page(index))
+        out.emplace_back(slice->get() + offset, static_cast<size_t>(bytes));
+    }
+  }
+  return out;
+}
+
+std::span<std::byte> CpuProgram::saved_state(StateId state, uint32_t snapshot) {
+  const State& s = states_[state];
+  return std::as_writable_bytes(std::span(s.snapshot(snapshot), s.n));
+}
+
 void CpuProgram::hand_over(uint32_t n_tokens, std::span<float> out) const {
   for (ValueId v : graph_.hands_over) {
     const size_t n = size_t{n_tokens} * graph_.values[v].columns;

@@ -40,6 +40,11 @@ class CpuProgram {
   void save_state(uint32_t sequence, uint32_t snapshot);
   void restore_state(uint32_t snapshot, uint32_t sequence);
 
+  // What lies in memory of a page of the cache: by layer keys, then values, each with its scales.
+  std::vector<std::span<std::byte>> page(uint32_t index);
+  // A snapshot of one recurrent state.
+  std::span<std::byte> saved_state(StateId state, uint32_t snapshot);
+
   const CpuWeights& weights() const { return weights_; }
   MemoryUse memory() const { return memory_; }
   const Graph& graph() const { return graph_; }

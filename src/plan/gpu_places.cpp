@@ -108,10 +108,10 @@ Result<void> GpuPlaces::place_cache() {
                       layout.bytes() >> 20, uint64_t{cache_.n_pages} * kernels::kPageTokens,
                       binding_limit() >> 20));
     }
-    Layer layer{layout, kv.take(layout.bytes()), {}};
+    GpuPlan::Kv layer{layout, kv.take(layout.bytes()), {}};
     layer.v = spec.v_in_k ? layer.k : kv.take(layout.bytes());
     plan_.memory.kv += layer.k.bytes + (spec.v_in_k ? 0 : layer.v.bytes);
-    layers_.push_back(layer);
+    plan_.kv.push_back(layer);
   }
   return {};
 }

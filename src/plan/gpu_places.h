@@ -28,19 +28,15 @@ inline std::vector<VectorId> factors(const RopeOp& op) {
 
 class GpuPlaces {
  public:
-  struct Layer {
-    kernels::KvLayout layout;
-    kernels::Slice k, v;
-  };
-
-  // Fills in buffers, weights, states, constants and their memory in `plan`; all outlive this.
+  // Fills in buffers, weights, caches, states, constants and their memory in `plan`; all outlive
+  // this.
   GpuPlaces(const Graph& graph, const CacheConfig& cache, const gpu::DeviceInfo& device,
             GpuPlan& plan)
       : graph_(graph), cache_(cache), device_(device), plan_(plan) {}
   // Errors: kUnsupported and kOutOfMemory where something exceeds the device's limits.
   base::Result<void> place();
 
-  const Layer& layer(uint32_t layer) const { return layers_[layer]; }
+  const GpuPlan::Kv& layer(uint32_t layer) const { return plan_.kv[layer]; }
   kernels::Slice vector(VectorId id) const { return constant({id}); }
   // What place() made of an op's vectors or of its rope.
   kernels::Slice constant(const std::vector<VectorId>& vectors,
@@ -66,7 +62,6 @@ class GpuPlaces {
   const CacheConfig& cache_;
   const gpu::DeviceInfo& device_;
   GpuPlan& plan_;
-  std::vector<Layer> layers_;
 };
 
 }  // namespace puna::plan

@@ -54,6 +54,11 @@ struct GpuPlan {
   std::vector<kernels::GpuWeight> weights;  // by WeightId
   std::vector<ConstantSpec> constants;
   std::vector<State> states;  // by StateId
+  struct Kv {
+    kernels::KvLayout layout;
+    kernels::Slice k, v;  // the same slice where values are part of the keys
+  };
+  std::vector<Kv> kv;  // by layer
   struct Input {
     kernels::Slice slice;
     uint32_t columns = 0;

@@ -213,6 +213,11 @@ Task<Result<Reply>> respond(LoadedModel& model, const Request& request, OnEvent 
   co_return reply;
 }
 
+Result<std::vector<int32_t>> prompt_tokens(const LoadedModel& model, const Request& request) {
+  PUNA_TRY(Prompt prompt, prompt_of(model, request));
+  return std::move(prompt.tokens);
+}
+
 Result<Reply> run(LoadedModel& model, const Request& request, const OnEvent& on_event) {
   return base::run_until(respond(model, request, on_event), [&] { model.engine->poll(); });
 }

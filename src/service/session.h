@@ -62,7 +62,9 @@ struct Reply {
 // none), those of the device.
 base::Task<base::Result<Reply>> respond(LoadedModel& model, const Request& request,
                                         OnEvent on_event);
-// The same, blocking.
+// The tokens that a request begins with. Errors: as respond().
+base::Result<std::vector<int32_t>> prompt_tokens(const LoadedModel& model, const Request& request);
+// The same as respond(), blocking.
 base::Result<Reply> run(LoadedModel& model, const Request& request, const OnEvent& on_event);
 
 // What the model answered, as the message that the next request begins with: with its tool calls,

@@ -4,6 +4,7 @@ import { Engine } from './engine.js';
 import { startWorker, type WorkerOptions } from './engine_connection.js';
 import { PunaError, throwIfAborted, toPunaError } from './errors.js';
 import type { LoadParams } from './protocol.js';
+import { clearTexts, keptTexts, type KeptTexts } from './prefixes/prefix_store.js';
 import { registerServiceWorker } from './service_worker/register.js';
 import { SharedConnection } from './sharing/shared_connection.js';
 import { catalogue } from './sources/catalogue.js';
@@ -32,10 +33,10 @@ async function load(source: ModelSource, options: LoadOptions = {}): Promise<Eng
   checkOptions(options);
   const { onProgress = () => undefined, signal, onState = () => undefined, share = false, persist = true, assets } = options;
   throwIfAborted(signal);
-  const { device, gpuFeatures, numerics, kvType, context, threads, parallel, selfTest, connections } = options;
+  const { device, gpuFeatures, numerics, kvType, context, threads, parallel, keepTexts, selfTest, connections } = options;
   const params: LoadParams = {
     source: await toSourceSpec(source, document.baseURI),
-    options: { device, gpuFeatures, numerics, kvType, context, threads, parallel, selfTest },
+    options: { device, gpuFeatures, numerics, kvType, context, threads, parallel, keepTexts, selfTest },
     storage: options.storage ?? 'auto',
     keep: options.keep ?? false,
     connections,
@@ -68,6 +69,15 @@ function checkOptions(options: LoadOptions): void {
       throw new PunaError('invalid_argument', `The option ${name} is ${String(value)}; it is a whole number from ${least} to ${most}.`);
     }
   }
+  checkKeepTexts(options.keepTexts);
+}
+
+function checkKeepTexts(value: unknown): void {
+  if (value === undefined || typeof value === 'boolean') return;
+  const bytes = (value as { bytes?: unknown } | null)?.bytes;
+  if (typeof value !== 'object' || value === null || !(bytes === undefined || (Number.isSafeInteger(bytes) && (bytes as number) > 0))) {
+    throw new PunaError('invalid_argument', `The option keepTexts is ${JSON.stringify(value)}; it is true, false, or { bytes } with how many are kept at most.`);
+  }
 }
 
 export const Puna = {
@@ -82,6 +92,12 @@ export const Puna = {
     // Removes a model by its name or id; resolves with the bytes that were freed.
     delete: async (nameOrId: string): Promise<number> => deleteModels(await openUsedStores(), nameOrId),
   },
+  // What engines that were loaded with `keepTexts` have kept of texts, of all models.
+  texts: {
+    kept: keptTexts,
+    // Removes all of it; resolves with the bytes that were freed.
+    clear: (): Promise<number> => clearTexts(),
+  },
 };
 
 export { Engine, PunaError };
@@ -90,7 +106,7 @@ export type { Capabilities } from './capabilities.js';
 export type { ErrorCode } from './errors.js';
 export type * from './openai_types.js';
 export type { CatalogueEntry } from './sources/catalogue.js';
-export type { EngineState, LoadedModel, ModelSource, Progress, StorageChoice, StoredModel };
+export type { EngineState, KeptTexts, LoadedModel, ModelSource, Progress, StorageChoice, StoredModel };
 export type { Memory } from './worker/engine_api.js';
 export type { UrlSource } from './sources/source.js';
 export type { ServiceWorkerLink } from './service_worker/register.js';

@@ -39,4 +39,14 @@ uint64_t KvLayout::bytes() const {
   return 0;
 }
 
+std::array<KvLayout::Range, 2> KvLayout::page(uint32_t index) const {
+  const KvLayout one{type, 1, n_kv_heads, head_dim};
+  const uint64_t rows = uint64_t{n_kv_heads} * kPageTokens;
+  const uint64_t scales = is_block(type) ? rows * ((head_dim + 63) / 64) * 4 : 0;
+  const uint64_t codes = type == KvType::kQ8_0   ? rows * head_dim
+                         : type == KvType::kQ4_0 ? rows * head_dim / 2
+                                                 : one.bytes();
+  return {{{index * codes, codes}, {scales_offset() + index * scales, scales}}};
+}
+
 }  // namespace puna::kernels

@@ -2,6 +2,7 @@
 // can be replayed. step.wgsl declares the same layout. All words are u32.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -52,6 +53,13 @@ struct KvLayout {
   uint32_t head_dim = 0;           // a multiple of 32 for q8_0 and q4_0, of 4 otherwise
   uint64_t scales_offset() const;  // bytes from the start of the slice; 0 unless q8_0 or q4_0
   uint64_t bytes() const;          // of one slice (K or V)
+
+  struct Range {
+    uint64_t offset = 0, bytes = 0;  // multiples of 4
+  };
+  // Where a page lies in a slice: its rows, and for q8_0 and q4_0 the scales of these; else the
+  // second range is empty.
+  std::array<Range, 2> page(uint32_t index) const;
 };
 
 // One step on the CPU: the same values as the step buffer, as arrays.

@@ -39,3 +39,24 @@ TEST_CASE("the bytes of a KV slice follow its type") {
   CHECK(kv.scales_offset() == 3 * 2 * 32 * 96);
   CHECK(kv.bytes() == kv.scales_offset() + 3 * 2 * 32 * 2 * 4);
 }
+
+TEST_CASE("the pages of a cache slice are what it holds, each once") {
+  for (const auto type : {KvType::kF32, KvType::kF16, KvType::kQ8_0, KvType::kQ4_0}) {
+    CAPTURE(name(type));
+    const KvLayout layout{type, 5, 3, 96};
+    std::vector<int> seen(layout.bytes());
+    for (uint32_t page = 0; page < layout.n_pages; ++page) {
+      for (const auto& [offset, bytes] : layout.page(page)) {
+        CHECK(offset % 4 == 0);
+        CHECK(bytes % 4 == 0);
+        for (uint64_t i = offset; i < offset + bytes; ++i) ++seen.at(i);
+      }
+    }
+    const uint64_t codes = uint64_t{5} * 3 * kPageTokens * 96 / (type == KvType::kQ4_0 ? 2 : 1);
+    for (uint64_t i = 0; i < seen.size(); ++i) {
+      const bool gap = is_block(type) && i >= codes && i < layout.scales_offset();
+      REQUIRE(seen[i] == (gap ? 0 : 1));
+    }
+    CHECK(KvLayout{type, 5, 0, 0}.page(2)[0].bytes == 0);  // a layer without attention
+  }
+}

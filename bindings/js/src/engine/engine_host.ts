@@ -1,5 +1,5 @@
 // EngineHost: one model on one device, in the worker's WebAssembly module. Requests cross as JSON (bindings/js/exports.cpp).
-import { type ErrorCode, PunaError, throwIfAborted } from '../errors.js';
+import { type ErrorCode, PunaError, throwIfAborted, toPunaError } from '../errors.js';
 import type {
   ChatChunk,
   ChatRequest,
@@ -8,9 +8,16 @@ import type {
   EmbeddingRequest,
   EmbeddingResponse,
 } from '../openai_types.js';
+import { type HeldText, type Identity, KeptPrefixes, type PrefixEngine, type Restored } from '../prefixes/kept_prefixes.js';
+import { kDefaultBytes } from '../prefixes/pieces.js';
+import { OpfsPrefixStore } from '../prefixes/prefix_store.js';
+import { TextKeeper } from '../prefixes/text_keeper.js';
+import { lacks } from '../storage/open_store.js';
+import { formatBytes } from '../storage/quota.js';
 import type { EngineOptions, Host, LoadedModel, Memory } from '../worker/engine_api.js';
 import { findAdapter, type GpuFeatures, openGpu } from './gpu.js';
 import type { ModelFiles } from './model_files.js';
+import { type PageFile, PageFiles } from './page_files.js';
 import { Turns } from './turns.js';
 import { type PageHooks, type PunaModule, startModule, usableThreads } from './wasm.js';
 
@@ -54,6 +61,8 @@ export class EngineHost implements Host {
   private readonly pending = new Map<number, Pending>();
   private lastRequest = 0;
   private readonly turns = new Turns();
+  private readonly files = new PageFiles();
+  private keeper: TextKeeper | null = null;
   private closed = false;
   private loaded: LoadedModel | null = null;
 
@@ -78,7 +87,8 @@ export class EngineHost implements Host {
       try {
         const why = failed ? `${place.why}, after ${failed}` : place.why;
         const loaded = await this.loadAt(model, options, { ...place, why }, onProgress, signal);
-        this.loaded = { ...loaded, load_ms: performance.now() - started };
+        const keepsTexts = await this.keepTexts(model, options, loaded);
+        this.loaded = { ...loaded, keepsTexts, load_ms: performance.now() - started };
         return { ...this.loaded, memory: this.memory() };
       } catch (error) {
         this.releaseDevice();
@@ -150,6 +160,37 @@ export class EngineHost implements Host {
     throw new PunaError('invalid_argument', 'No model is loaded.');
   }
 
+  // Whether what is computed of texts is kept in the browser's storage.
+  private async keepTexts({ verified }: ModelFiles, { keepTexts: asked = false }: EngineOptions, { embeddings }: LoadedModel): Promise<LoadedModel['keepsTexts']> {
+    if (asked === false) return { on: false, why: 'keepTexts is not set' };
+    const missing = embeddings ? 'a model for embeddings writes no texts' : lacks('opfs');
+    const digest = missing ? null : await verified;
+    if (digest === null) return { on: false, why: missing || 'files that are read where they are have no SHA-256; keep: true gives them one' };
+    const { bytes = kDefaultBytes } = asked === true ? {} : asked;
+    try {
+      const kept = await KeptPrefixes.open(this.prefixEngine(), await OpfsPrefixStore.open(), digest, bytes);
+      this.keeper = new TextKeeper(kept, this.turns);
+      return { on: true, why: `keepTexts, up to ${formatBytes(bytes)}` };
+    } catch (error) {
+      return { on: false, why: toPunaError(error).message };
+    }
+  }
+
+  private prefixEngine(): PrefixEngine {
+    const { files } = this;
+    return {
+      identity: (model) => this.send('identity', { model }) as Promise<Identity>,
+      prompt: (kind, request) => this.send('prompt', { kind, request }) as ReturnType<PrefixEngine['prompt']>,
+      texts: () => this.send('texts', {}) as Promise<HeldText[]>,
+      save: (piece, write, signal) => files.lend([{ write }], async ([file]) => void (await this.send('save', { ...piece, file }, undefined, signal))),
+      restore: (tokens, model, readers) =>
+        files.lend(readers, (indices) => {
+          const pieces = readers.map(({ size, sync }, i) => ({ part: indices[i], size, at_once: sync }));
+          return this.send('restore', { tokens, model, pieces }) as Promise<Restored>;
+        }),
+    };
+  }
+
   private async places({ device = 'auto', gpuFeatures = 'all' }: EngineOptions): Promise<Place[]> {
     const cpu = (why: string): Place[] => [{ why }];
     if (device === 'cpu') return cpu('device: "cpu"');
@@ -216,9 +257,14 @@ export class EngineHost implements Host {
     device?.destroy();
   }
 
+  async settled(): Promise<void> {
+    await this.keeper?.settled();
+  }
+
   // Requests that write a text, and others that use the model.
-  private text(operation: string, body: unknown, onEvent: OnEvent, signal: AbortSignal): Promise<unknown> {
-    return this.turns.take('together', () => this.send(operation, body, onEvent, signal), signal);
+  private text(operation: 'chat' | 'complete', body: object, onEvent: OnEvent, signal: AbortSignal): Promise<unknown> {
+    const run = () => this.send(operation, body, onEvent, signal);
+    return this.keeper ? this.keeper.write(operation, body, run, signal) : this.turns.take('together', run, signal);
   }
   private ask(operation: string, body: unknown, onEvent?: OnEvent, signal?: AbortSignal): Promise<unknown> {
     return this.turns.take('alone', () => this.send(operation, body, onEvent, signal), signal);
@@ -245,16 +291,26 @@ export class EngineHost implements Host {
   }
 
   private hooks(): PageHooks {
-    const part = (index: number) => this.model!.parts[index]!;
+    const file = (index: number): PageFile => this.model!.parts[index] ?? this.files.get(index) ?? {};
+    const read = (index: number, offset: number, out: Uint8Array) => {
+      const from = file(index);
+      if (!from.read) throw new Error('the file is closed');
+      return from.read(offset, out);
+    };
     // A message to oneself comes back from the event loop sooner than a timer.
     const channel = new MessageChannel();
     const resumes: (() => void)[] = [];
     channel.port1.onmessage = () => resumes.shift()?.();
     return {
       readNow: (index, offset, out) => {
-        if (part(index).read(offset, out)) throw new Error('the bytes are not there yet');
+        if (read(index, offset, out)) throw new Error('the bytes are not there yet');
       },
-      read: async (index, offset, out) => part(index).read(offset, out),
+      read: async (index, offset, out) => read(index, offset, out),
+      write: (index, bytes) => {
+        const to = file(index);
+        if (!to.write) throw new Error('the file is closed');
+        to.write(bytes);
+      },
       answer: (request, kind, json) => this.answer(request, kind, json),
       answerBytes: (request, bytes) => this.answer(request, 1, bytes),
       later: (resume) => {

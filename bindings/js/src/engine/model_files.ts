@@ -13,6 +13,7 @@ export interface ModelFiles {
   readonly name: string;
   readonly parts: readonly ModelPart[];
   // Resolves when all bytes are there and their SHA-256 was right (at once for stored and local files); the engine awaits it before it says loaded.
-  readonly verified: Promise<void>;
+  // Gives the digest of the model; null for files that are read where they are, of which none is known.
+  readonly verified: Promise<string | null>;
   close(): void;
 }

@@ -4,6 +4,7 @@
 export interface PageHooks {
   readNow(part: number, offset: number, out: Uint8Array): void;
   read(part: number, offset: number, out: Uint8Array): Promise<void>;
+  write(file: number, bytes: Uint8Array): void; // that the page has lent it
   // kind: 0 an event, 1 the answer, 2 an error.
   answer(request: number, kind: number, json: unknown): void;
   answerBytes(request: number, bytes: Uint8Array): void;

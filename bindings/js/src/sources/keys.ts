@@ -13,3 +13,10 @@ export const addressKey = async (url: string): Promise<string> => `url-${await t
 export interface AddressRecord {
   digest: string;
 }
+
+// Of a model whose files are known: that of its only file, or one made of all of them.
+export async function modelDigest(files: readonly { path: string; digest: string }[]): Promise<string> {
+  if (files.length === 1) return files[0]!.digest;
+  const lines = files.map(({ path, digest }) => `${digest} ${path}`).sort();
+  return `sha256-${await textSha256(lines.join('\n'))}`;
+}

@@ -17,7 +17,7 @@ export function localModel(name: string, files: readonly LocalFile[]): ModelFile
   return {
     name,
     parts: files.map(({ path, file }) => partOf(path, new FileReaderOf(file))),
-    verified: Promise.resolve(),
+    verified: Promise.resolve(null),
     close: () => undefined,
   };
 }

@@ -2,7 +2,8 @@
 import { PunaError } from '../errors.js';
 import type { BlobStore, StoreKind } from '../storage/blob_store.js';
 import { downloadLock, withLock } from '../storage/locks.js';
-import { type AddressRecord, addressKey, textSha256 } from './keys.js';
+import { clearTexts } from '../prefixes/prefix_store.js';
+import { type AddressRecord, addressKey, modelDigest, textSha256 } from './keys.js';
 
 export interface PartRecord {
   path: string;
@@ -66,7 +67,7 @@ export async function listModels(stores: readonly BlobStore[]): Promise<StoredMo
   return models;
 }
 
-// Removes the models of this name or id, and all files that no other model has. Returns the bytes that were freed.
+// Removes the models of this name or id, all files that no other model has, and what is kept of texts. Returns the bytes that were freed.
 export async function deleteModels(stores: readonly BlobStore[], nameOrId: string): Promise<number> {
   let found = false;
   let freed = 0;
@@ -87,10 +88,17 @@ export async function deleteModels(stores: readonly BlobStore[], nameOrId: strin
         sizes.delete(file);
       }
       await store.records.delete(kPrefix + (await textSha256(record.id)));
+      freed += await clearTextsOf(record);
     }
   }
   if (!found) throw new PunaError('not_found', `No model "${nameOrId}" is stored; Puna.models.list() tells which are.`);
   return freed;
+}
+
+// What is kept of texts goes with the model.
+async function clearTextsOf({ parts }: ModelRecord): Promise<number> {
+  if (parts.some(({ digest }) => digest === null)) return 0; // nothing was ever computed with it
+  return clearTexts(await modelDigest(parts.map(({ path, digest }) => ({ path, digest: digest! }))));
 }
 
 // Not while a tab downloads it.

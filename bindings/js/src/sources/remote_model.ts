@@ -3,6 +3,7 @@ import { toPunaError } from '../errors.js';
 import type { ModelFiles, ModelPart } from '../engine/model_files.js';
 import type { BlobStore } from '../storage/blob_store.js';
 import { weightFiles } from './folder.js';
+import { modelDigest } from './keys.js';
 import { type ModelRecord, type PartRecord, putModelRecord } from './model_records.js';
 import { DownloadProgress, type Progress } from './progress.js';
 import { type OpenedFile, openRemoteFile, partOf, type RemoteFile, type RemoteOptions } from './remote_file.js';
@@ -47,7 +48,7 @@ export async function openRecord(record: ModelRecord, { store, onProgress }: Rem
   return {
     name: record.name,
     parts: opened.map(({ part }) => part),
-    verified: Promise.resolve(),
+    verified: modelDigest(record.parts.map(({ path, digest }) => ({ path, digest: digest! }))),
     close: () => opened.forEach((file) => file.close()),
   };
 }
@@ -141,10 +142,11 @@ class RemoteModel {
     return { path, size, read: (offset, out) => (part ? part.read(offset, out) : opened.then((each) => each.read(offset, out))) };
   }
 
-  private async verify(): Promise<void> {
+  private async verify(): Promise<string> {
     try {
       const digests = await Promise.all(this.opened.map(async (file) => (await file).digest));
       await this.record(true, digests);
+      return await modelDigest(this.files.map(({ path }, i) => ({ path, digest: digests[i]! })));
     } catch (error) {
       this.abort.abort();
       throw toPunaError(error);

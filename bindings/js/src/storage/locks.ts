@@ -3,6 +3,7 @@
 
 export const kStoreLock = 'puna-store';
 export const kRecordLock = 'puna-record';
+export const kPrefixLock = 'puna-prefixes';
 
 export const downloadLock = (key: string): string => `puna-download:${key}`;
 

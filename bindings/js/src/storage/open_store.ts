@@ -44,7 +44,7 @@ export async function openUsedStores(): Promise<BlobStore[]> {
 }
 
 // What the browser lacks for this kind of store; empty where nothing.
-function lacks(kind: StoreKind): string {
+export function lacks(kind: StoreKind): string {
   if (kind === 'cache') return 'caches' in self ? '' : 'no Cache API (the page is not in a secure context)';
   if (kind === 'indexeddb') return 'indexedDB' in self ? '' : 'no IndexedDB';
   if (!navigator.storage?.getDirectory) return 'no private file system';

@@ -184,7 +184,7 @@ class OpfsRecords implements RecordStore {
 }
 
 // Reads through a handle that many tabs can have at once; where the browser has only exclusive ones, through slices of the file.
-async function openReader(file: FileSystemFileHandle): Promise<BlobReader> {
+export async function openReader(file: FileSystemFileHandle): Promise<BlobReader> {
   const handle = await file.createSyncAccessHandle?.({ mode: 'read-only' }).catch(() => null);
   if (!handle) return new FileReaderOf(await file.getFile());
   return {
@@ -223,13 +223,13 @@ function shortRead(offset: number, wanted: number, got: number): PunaError {
   return new PunaError('corrupt', `A stored file ends early: ${got} of ${wanted} bytes were read at offset ${offset}; delete the model and load it again.`);
 }
 
-function writeAll(handle: FileSystemSyncAccessHandle, bytes: Uint8Array, at: number): void {
+export function writeAll(handle: FileSystemSyncAccessHandle, bytes: Uint8Array, at: number): void {
   const written = handle.write(bytes as Uint8Array<ArrayBuffer>, { at });
   // Chromium 156 gives an error number as a huge count when its storage is full.
   if (written !== bytes.length) throw new PunaError('quota', `The browser refused to store ${bytes.length} bytes: its storage for this site, or the disk, is full.`);
 }
 
-async function syncHandle(file: FileSystemFileHandle): Promise<FileSystemSyncAccessHandle> {
+export async function syncHandle(file: FileSystemFileHandle): Promise<FileSystemSyncAccessHandle> {
   if (!file.createSyncAccessHandle) {
     throw new PunaError('unsupported', 'Model files can be written in a dedicated worker only: this context has no synchronous access handles.');
   }
@@ -248,12 +248,12 @@ async function syncHandles(part: FileSystemFileHandle, journal: FileSystemFileHa
 }
 
 // The file under another name of its folder, in one step.
-async function rename(file: FileSystemFileHandle, name: string): Promise<void> {
+export async function rename(file: FileSystemFileHandle, name: string): Promise<void> {
   if (!file.move) throw new PunaError('unsupported', 'This browser cannot rename files of its private file system; pass storage: "cache".');
   await file.move(name);
 }
 
-async function existing(folder: FileSystemDirectoryHandle, name: string): Promise<FileSystemFileHandle | null> {
+export async function existing(folder: FileSystemDirectoryHandle, name: string): Promise<FileSystemFileHandle | null> {
   try {
     return await folder.getFileHandle(name);
   } catch (error) {
@@ -262,7 +262,7 @@ async function existing(folder: FileSystemDirectoryHandle, name: string): Promis
   }
 }
 
-async function removeEntry(folder: FileSystemDirectoryHandle, name: string): Promise<void> {
+export async function removeEntry(folder: FileSystemDirectoryHandle, name: string): Promise<void> {
   try {
     await folder.removeEntry(name);
   } catch (error) {
@@ -270,7 +270,7 @@ async function removeEntry(folder: FileSystemDirectoryHandle, name: string): Pro
   }
 }
 
-async function* entries(folder: FileSystemDirectoryHandle): AsyncGenerator<[string, FileSystemFileHandle]> {
+export async function* entries(folder: FileSystemDirectoryHandle): AsyncGenerator<[string, FileSystemFileHandle]> {
   for await (const [name, handle] of folder.entries()) {
     if (handle.kind === 'file') yield [name, handle as FileSystemFileHandle];
   }

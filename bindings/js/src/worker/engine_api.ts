@@ -17,6 +17,7 @@ export interface EngineOptions {
   context?: number;
   threads?: number;
   parallel?: number; // texts written at the same time; each has its own cache
+  keepTexts?: boolean | { bytes?: number }; // in the browser's storage, so that their beginnings are not computed again
   selfTest?: boolean; // whether the GPU is checked against the CPU first; real GPUs are unless set
 }
 
@@ -39,6 +40,7 @@ export interface LoadedModel {
   embeddings: boolean; // a model for embeddings only
   threads: number; // of the CPU; 0 on a GPU
   parallel: number;
+  keepsTexts: { on: boolean; why: string };
   memory: Memory;
   load_ms: number;
 }
@@ -54,6 +56,7 @@ export interface Host {
   bench(options: object): Promise<object>;
   memory(): Memory;
   readonly lost: Promise<string>;
+  settled(): Promise<void>; // what it does on its own (saving texts) is over
   close(): void;
 }
 

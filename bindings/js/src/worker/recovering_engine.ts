@@ -76,6 +76,10 @@ export class RecoveringEngine {
     throw lostFor(second.lost, 'it did so before');
   }
 
+  async settled(): Promise<void> {
+    await (await this.running).host.settled();
+  }
+
   close(): void {
     this.closed = true;
     this.running.then(({ host }) => host.close()).catch(() => undefined);

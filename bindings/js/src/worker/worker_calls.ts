@@ -49,6 +49,7 @@ export function workerCalls(createHost: CreateHost): Handlers {
     memory: async () => (await engine()).use((host) => host.memory()),
     close: async () => {
       const running = await loading?.catch(() => null);
+      await running?.settled().catch(() => undefined);
       running?.close();
       loading = null;
     },

@@ -63,6 +63,7 @@ export class EngineHost {
       embeddings: false,
       threads: 1,
       parallel: 1,
+      keepsTexts: { on: false, why: 'an engine of the tests' },
       memory: this.memory(),
       load_ms: 1,
     };
@@ -113,6 +114,8 @@ export class EngineHost {
   memory(): Memory {
     return { weights_bytes: 1, kv_bytes: 2, arena_bytes: 3, staging_bytes: 4, heap_bytes: created };
   }
+
+  async settled(): Promise<void> {}
 
   close(): void {
     this.closed = true;

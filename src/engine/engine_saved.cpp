@@ -1,0 +1,189 @@
+// Engine: saving what its cache holds of a text, and taking it up again.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/crc32.h"
+#include "engine/engine.h"
+
+namespace puna::engine {
+
+using base::ErrorCode;
+using base::fail;
+using base::Json;
+using base::Result;
+using base::Task;
+
+namespace {
+
+constexpr uint64_t kCrcBytes = sizeof(uint32_t);
+
+// Pages that hold tokens [first, end).
+struct Pages {
+  uint32_t first, end;
+  Pages(uint32_t first_token, uint32_t end_token)
+      : first(first_token / kernels::kPageTokens),
+        end((end_token + kernels::kPageTokens - 1) / kernels::kPageTokens) {}
+};
+
+// Bytes behind the head.
+uint64_t body_bytes(const KeptBytes& kept, const Pages& pages, bool with_states) {
+  uint64_t bytes = (pages.end - pages.first) * (kept.page + kCrcBytes);
+  for (const uint64_t state : kept.states) bytes += with_states ? state + kCrcBytes : 0;
+  return bytes;
+}
+
+uint64_t most_at_once(const KeptBytes& kept) {
+  uint64_t most = kept.page;
+  for (const uint64_t state : kept.states) most = std::max(most, state);
+  return most;
+}
+
+Result<void> write_checked(io::ByteSink& sink, std::span<const std::byte> bytes) {
+  PUNA_TRY(sink.write(bytes));
+  const uint32_t crc = base::crc32(bytes);
+  return sink.write(std::as_bytes(std::span(&crc, 1)));
+}
+
+// Reads parts and their CRC-32, one after the other.
+class PartReader {
+ public:
+  PartReader(io::ByteSource& source, uint64_t at, uint64_t most)
+      : source_(source), at_(at), buffer_(static_cast<size_t>(most + kCrcBytes)) {}
+
+  Task<Result<std::span<const std::byte>>> next(uint64_t n_bytes) {
+    const auto n = static_cast<size_t>(n_bytes);
+    const auto both = std::span(buffer_).first(n + kCrcBytes);
+    PUNA_CO_TRY(co_await io::read(source_, at_, both));
+    uint32_t crc = 0;
+    std::copy(both.end() - kCrcBytes, both.end(),
+              std::as_writable_bytes(std::span(&crc, 1)).begin());
+    const std::span<const std::byte> bytes = both.first(n);
+    if (base::crc32(bytes) != crc) {
+      co_return fail(
+          ErrorCode::kCorrupt,
+          fmt::format("The piece is damaged: {} bytes at {} have another CRC-32.", n, at_));
+    }
+    at_ += both.size();
+    co_return bytes;
+  }
+
+ private:
+  io::ByteSource& source_;
+  uint64_t at_;
+  std::vector<std::byte> buffer_;
+};
+
+}  // namespace
+
+Json Engine::identity(const std::string& model) const {
+  const KeptBytes kept = executor_->kept_bytes();
+  Json states = Json::array();
+  for (const uint64_t bytes : kept.states) states.push(bytes);
+  std::string on = device_ ? device_->info().name : "cpu";
+  if (placement_.gpu_layers > 0 && placement_.gpu_layers < placement_.n_layers)
+    on += fmt::format(" ({} of {} layers)", placement_.gpu_layers, placement_.n_layers);
+  Json out = Json::object();
+  out.set("engine", PUNA_VERSION).set("model", model).set("architecture", config_.architecture);
+  out.set("device", on)
+      .set("numerics", options_.numerics == kernels::Numerics::kExact ? "exact" : "fast");
+  out.set("kv_type", kernels::name(options_.kv_type)).set("page_tokens", kernels::kPageTokens);
+  return out.set("page_bytes", kept.page).set("state_bytes", std::move(states));
+}
+
+std::vector<uint32_t> Engine::piece_ends(uint32_t sequence) const {
+  const uint32_t n = n_cached(sequence);
+  if (snapshots_) {
+    const auto newest = snapshots_->newest(sequence);
+    return newest ? std::vector<uint32_t>{newest->position} : std::vector<uint32_t>{};
+  }
+  std::vector<uint32_t> out;
+  for (uint32_t end = kPieceTokens; end <= n; end += kPieceTokens) out.push_back(end);
+  const uint32_t whole = n / kernels::kPageTokens * kernels::kPageTokens;
+  if (whole % kPieceTokens != 0) out.push_back(whole);
+  return out;
+}
+
+Task<Result<void>> Engine::save(uint32_t sequence, uint32_t first, uint32_t end, std::string model,
+                                io::ByteSink& sink) {
+  const std::vector<uint32_t> ends = piece_ends(sequence);
+  const bool known = std::find(ends.begin(), ends.end(), end) != ends.end();
+  if (!known || first >= end || (snapshots_ && first > 0)) {
+    co_return fail(ErrorCode::kInvalidArgument,
+                   fmt::format("Tokens {} to {} of sequence {}, which holds {}, are no piece.",
+                               first, end, sequence, n_cached(sequence)));
+  }
+  const std::span<const int32_t> tokens = cached(sequence).first(end);
+  PUNA_CO_TRY(sink.write(
+      head_bytes({identity(model), first, std::vector<int32_t>(tokens.begin(), tokens.end())})));
+  const KeptBytes kept = executor_->kept_bytes();
+  std::vector<std::byte> buffer(static_cast<size_t>(most_at_once(kept)));
+  const Pages pages(first, end);
+  const auto page = std::span(buffer).first(static_cast<size_t>(kept.page));
+  for (uint32_t i = pages.first; i < pages.end; ++i) {
+    PUNA_CO_TRY(co_await executor_->read_page(kv_->pages(sequence)[i], page));
+    PUNA_CO_TRY(write_checked(sink, page));
+  }
+  for (size_t i = 0; i < kept.states.size(); ++i) {
+    const auto state = std::span(buffer).first(static_cast<size_t>(kept.states[i]));
+    PUNA_CO_TRY(co_await executor_->read_state(snapshots_->newest(sequence)->slot, i, state));
+    PUNA_CO_TRY(write_checked(sink, state));
+  }
+  co_return {};
+}
+
+Task<Result<void>> Engine::restore(uint32_t sequence, std::span<const int32_t> text,
+                                   std::string model, io::ByteSource& source) {
+  PUNA_CO_TRY(const PieceHead head, co_await read_head(source));
+  PUNA_CO_TRY(check_identity(head.identity, identity(model)));
+  PUNA_CO_TRY(check_tokens(head.tokens));
+  const auto begins_with = [](std::span<const int32_t> whole, std::span<const int32_t> start) {
+    return whole.size() >= start.size() && std::equal(start.begin(), start.end(), whole.begin());
+  };
+  const auto before = std::span(head.tokens).first(head.first);
+  if (!begins_with(text, head.tokens) || !begins_with(cached(sequence), before) ||
+      head.end() > context_ || (snapshots_ && head.first > 0)) {
+    co_return fail(ErrorCode::kInvalidArgument,
+                   fmt::format("The piece of tokens {} to {} does not go on with this text.",
+                               head.first, head.end()));
+  }
+  const KeptBytes kept = executor_->kept_bytes();
+  const Pages pages(head.first, head.end());
+  const uint64_t at = head_bytes(head).size();
+  const uint64_t expected = at + body_bytes(kept, pages, snapshots_.has_value());
+  if (source.size() != expected) {
+    co_return fail(ErrorCode::kCorrupt,
+                   fmt::format("The piece has {} bytes in place of {}.", source.size(), expected));
+  }
+  PUNA_CO_TRY(rewind(sequence, head.first));
+  auto taken = co_await take_up(sequence, head, at, source);
+  if (!taken) {
+    if (snapshots_) (void)snapshots_->rewind(sequence, head.first);
+    PUNA_CO_TRY(rewind(sequence, head.first));
+  }
+  co_return taken;
+}
+
+Task<Result<void>> Engine::take_up(uint32_t sequence, const PieceHead& head, uint64_t at,
+                                   io::ByteSource& source) {
+  const KeptBytes kept = executor_->kept_bytes();
+  PartReader parts(source, at, most_at_once(kept));
+  PUNA_CO_TRY(make_room(sequence, head.end()));
+  const Pages pages(head.first, head.end());
+  for (uint32_t i = pages.first; i < pages.end; ++i) {
+    PUNA_CO_TRY(const std::span<const std::byte> page, co_await parts.next(kept.page));
+    PUNA_CO_TRY(executor_->write_page(kv_->pages(sequence)[i], page));
+  }
+  if (snapshots_) {
+    const uint32_t slot = snapshots_->add(sequence, head.end());
+    for (size_t i = 0; i < kept.states.size(); ++i) {
+      PUNA_CO_TRY(const std::span<const std::byte> state, co_await parts.next(kept.states[i]));
+      PUNA_CO_TRY(executor_->write_state(slot, i, state));
+    }
+    PUNA_CO_TRY(executor_->restore_state(slot, sequence));
+  }
+  cached_[sequence] = head.tokens;
+  co_return {};
+}
+
+}  // namespace puna::engine

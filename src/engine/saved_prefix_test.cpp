@@ -1,0 +1,249 @@
+#include "engine/saved_prefix.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "engine/testing/saved_prefix_cases.h"
+
+using namespace puna;
+using namespace puna::engine::test;
+using base::ErrorCode;
+using engine::Engine;
+using engine::EngineOptions;
+using engine::Scheduler;
+
+namespace {
+
+EngineOptions exact(uint32_t n_sequences = 1) {
+  EngineOptions out;
+  out.numerics = kernels::Numerics::kExact;
+  out.kv_type = kernels::KvType::kF32;
+  out.n_sequences = n_sequences;
+  return out;
+}
+
+std::unique_ptr<Engine> load_cpu(const char* architecture, EngineOptions options = exact()) {
+  return load(architecture, nullptr, std::move(options));
+}
+
+// A text of 300 tokens and what was saved of it.
+struct Saved {
+  std::vector<int32_t> text = prompt(300);
+  std::vector<Piece> pieces;
+  std::vector<int32_t> answer;
+};
+Saved save_text(const char* architecture) {
+  Saved out;
+  const auto engine = load_cpu(architecture);
+  Scheduler scheduler(*engine);
+  out.answer = generate(*engine, scheduler, out.text, 10).tokens;
+  out.pieces = save_all(*engine, 0);
+  return out;
+}
+
+// Why nothing is taken up; the text is then as without.
+base::Error refused(Engine& engine, const Saved& saved, const Piece& piece,
+                    const char* model = kModel) {
+  Scheduler scheduler(engine);
+  const auto restored = restore(engine, scheduler, saved.text, {piece}, model);
+  REQUIRE(restored.error);
+  CHECK(restored.n_pieces == 0);
+  CHECK(restored.n_cached == 0);
+  CHECK(engine.n_cached(0) == 0);
+  return *restored.error;
+}
+
+}  // namespace
+
+TEST_CASE("a text goes on in another engine, by attention, in a window, by recurrent states") {
+  for (const char* architecture : {"llama", "gemma3", "gemma4", "qwen35", "lfm2", "falcon-h1"}) {
+    CAPTURE(architecture);
+    check_goes_on([&] { return load_cpu(architecture); });
+  }
+}
+
+TEST_CASE("a text goes on from every type of cache") {
+  for (const auto type : {kernels::KvType::kF16, kernels::KvType::kQ8_0, kernels::KvType::kQ4_0}) {
+    CAPTURE(kernels::name(type));
+    EngineOptions options = exact();
+    options.kv_type = type;
+    check_goes_on([&] { return load_cpu("llama", options); });
+  }
+}
+
+TEST_CASE("pieces end at whole pages, and texts with one beginning share those of it") {
+  const auto engine = load_cpu("llama", exact(2));
+  Scheduler scheduler(*engine);
+  CHECK(scheduler.texts().empty());
+  std::vector<int32_t> a = prompt(600), b = prompt(290);
+  b.push_back(5);
+  for (const int32_t id : prompt(100, 9)) b.push_back(id);
+  generate(*engine, scheduler, a, 1);
+  generate(*engine, scheduler, b, 1);
+  CHECK(scheduler.texts().size() == 2);
+  CHECK(engine->piece_ends(0) == std::vector<uint32_t>{256, 512, 576});
+  CHECK(engine->piece_ends(1) == std::vector<uint32_t>{256, 384});
+  CHECK(save(*engine, 0, 0, 256) == save(*engine, 1, 0, 256));
+  CHECK(save(*engine, 0, 256, 512) != save(*engine, 1, 256, 384));
+
+  // What the cache holds already is not taken up again.
+  const auto later = load_cpu("llama");
+  Scheduler other(*later);
+  generate(*later, other, prompt(300), 1);
+  const auto restored = restore(*later, other, a, {save(*engine, 0, 256, 512)});
+  REQUIRE_MESSAGE(!restored.error, restored.error->text());
+  CHECK(restored.n_cached == 512);
+}
+
+TEST_CASE("a piece that is cut anywhere, or has one wrong bit, is refused") {
+  for (const char* architecture : {"llama", "qwen35"}) {
+    CAPTURE(architecture);
+    const Saved saved = save_text(architecture);
+    const Piece& piece = saved.pieces[0];
+    const auto engine = load_cpu(architecture);
+    const size_t head = 600;  // no part of it is left out
+    for (size_t n = 0; n < piece.size(); n += n < head ? 1 : 4099) {
+      CAPTURE(n);
+      const auto code =
+          refused(*engine, saved, Piece(piece.begin(), piece.begin() + static_cast<ptrdiff_t>(n)))
+              .code;
+      CHECK(code == ErrorCode::kCorrupt);
+      Piece damaged = piece;
+      damaged[n] ^= std::byte{static_cast<uint8_t>(1u << (n % 8))};
+      const auto why = refused(*engine, saved, damaged);
+      const bool told = why.code == ErrorCode::kCorrupt || n < 12;  // magic and version
+      CHECK_MESSAGE(told, why.text());
+    }
+    Piece longer = piece;
+    longer.push_back({});
+    CHECK(refused(*engine, saved, longer).code == ErrorCode::kCorrupt);
+    // And then the text is computed as if nothing had been there.
+    Scheduler scheduler(*engine);
+    CHECK(generate(*engine, scheduler, saved.text, 10).tokens == saved.answer);
+  }
+}
+
+TEST_CASE("a piece of another model, engine, version or text is refused by what is different") {
+  const Saved saved = save_text("llama");
+  const Piece& piece = saved.pieces[0];
+  const auto engine = load_cpu("llama");
+  CHECK(
+      refused(*engine, saved, piece, "another").message ==
+      "The piece was saved with another \"model\": \"sha256-of-a-test\"; here it is \"another\".");
+  EngineOptions half = exact();
+  half.kv_type = kernels::KvType::kF16;
+  CHECK(refused(*load_cpu("llama", half), saved, piece).message ==
+        "The piece was saved with another \"kv_type\": \"f32\"; here it is \"f16\".");
+  EngineOptions fast = exact();
+  fast.numerics = kernels::Numerics::kFast;
+  CHECK(refused(*load_cpu("llama", fast), saved, piece).message ==
+        "The piece was saved with another \"numerics\": \"exact\"; here it is \"fast\".");
+  CHECK(refused(*load_cpu("gemma3"), saved, piece).message ==
+        "The piece was saved with another \"architecture\": \"llama\"; here it is \"gemma3\".");
+  Piece newer = piece;
+  newer[8] = std::byte{2};
+  CHECK(refused(*engine, saved, newer).message ==
+        "The piece is of version 2; this engine reads version 1.");
+  EngineOptions small = exact();
+  small.context = 128;
+  const Saved other{prompt(300, 1), {}, {}};
+  for (const auto& error :
+       {refused(*engine, other, piece), refused(*load_cpu("llama", small), saved, piece)})
+    CHECK(error.message == "The piece of tokens 0 to 256 does not go on with this text.");
+  CHECK(refused(*engine, saved, saved.pieces[1]).message ==
+        "The piece of tokens 256 to 288 does not go on with this text.");
+}
+
+TEST_CASE("a source or a sink that fails is told of, and the text is computed") {
+  const Saved saved = save_text("qwen35");
+  const auto engine = load_cpu("qwen35");
+  Scheduler scheduler(*engine);
+  for (int fail_at = 0; fail_at < 6; ++fail_at) {
+    std::vector<std::unique_ptr<io::ByteSource>> sources;
+    sources.push_back(io::failing(io::from_memory("piece", std::span(saved.pieces[0])), fail_at));
+    const auto restored =
+        base::run_until(scheduler.restore(saved.text, kModel, std::move(sources)), [] {});
+    CHECK(restored.error->code == ErrorCode::kIo);
+    CHECK(engine->n_cached(0) == 0);
+  }
+  CHECK(generate(*engine, scheduler, saved.text, 10).tokens == saved.answer);
+
+  class FullSink final : public io::ByteSink {
+   public:
+    explicit FullSink(int n) : left_(n) {}
+    base::Result<void> write(std::span<const std::byte>) override {
+      if (left_-- > 0) return {};
+      return base::fail(ErrorCode::kIo, "The disk is full.");
+    }
+    base::Result<void> finish() override { return {}; }
+
+   private:
+    int left_;
+  };
+  const uint32_t end = engine->piece_ends(0).back();
+  for (int n = 0; n < 8; ++n) {
+    FullSink sink(n);
+    const auto failed = base::run_until(engine->save(0, 0, end, kModel, sink), [] {});
+    CHECK(failed.error().message == "The disk is full.");
+  }
+  FullSink sink(1000);
+  for (const auto& [first, last] :
+       {std::pair{0u, end - 1}, std::pair{end, end}, std::pair{32u, end}}) {
+    const auto none = base::run_until(engine->save(0, first, last, kModel, sink), [] {});
+    CHECK(none.error().code == ErrorCode::kInvalidArgument);
+  }
+}
+
+TEST_CASE("a text that comes while another one is taken up waits for its sequence") {
+  const Saved saved = save_text("llama");
+  const auto engine = load_cpu("llama");
+  Scheduler scheduler(*engine);
+  // A source that answers when it is told to.
+  class LateSource final : public io::ByteSource {
+   public:
+    explicit LateSource(std::span<const std::byte> bytes)
+        : inner_(io::from_memory("piece", bytes)) {}
+    uint64_t size() const override { return inner_->size(); }
+    const std::string& name() const override { return inner_->name(); }
+    void read(uint64_t offset, std::span<std::byte> out, io::ReadDone done) override {
+      late_.emplace_back(
+          [this, offset, out, done = std::move(done)] { inner_->read(offset, out, done); });
+    }
+    bool step() {
+      if (late_.empty()) return false;
+      auto run = std::move(late_.front());
+      late_.erase(late_.begin());
+      run();
+      return true;
+    }
+
+   private:
+    std::unique_ptr<io::ByteSource> inner_;
+    std::vector<std::function<void()>> late_;
+  };
+  auto source = std::make_unique<LateSource>(saved.pieces[0]);
+  LateSource& late = *source;
+  std::vector<std::unique_ptr<io::ByteSource>> sources;
+  sources.push_back(std::move(source));
+  std::optional<Scheduler::Restored> restored;
+  std::optional<base::Result<engine::GenerateStats>> written;
+  base::deliver<Scheduler::Restored>(scheduler.restore(saved.text, kModel, std::move(sources)),
+                                     [&](Scheduler::Restored r) { restored = std::move(r); });
+  CHECK(scheduler.texts().empty());
+  engine::GenerateOptions options;
+  options.max_tokens = 5;
+  base::deliver<base::Result<engine::GenerateStats>>(
+      scheduler.generate(prompt(20, 4), options, {}, [](int32_t) { return true; }),
+      [&](base::Result<engine::GenerateStats> r) { written = std::move(r); });
+  int steps = 0;
+  while (!restored && late.step()) {
+    if (!restored) CHECK_FALSE(written);
+    ++steps;
+  }
+  CHECK(steps > 3);
+  CHECK(restored->n_cached == 256);
+  REQUIRE(written);
+  CHECK(written->has_value());
+  CHECK((*written)->n_generated == 5);
+}
