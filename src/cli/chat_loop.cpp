@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <histedit.h>
 #include <langinfo.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <clocale>
 #include <cstdio>
+#include <cwchar>
 #include <filesystem>
 #include <optional>
 
@@ -23,6 +25,21 @@ const char* g_prompt = ">>> ";
 
 char* prompt(EditLine*) { return const_cast<char*>(g_prompt); }
 
+// One character of UTF-8 for the line editor: 1, 0 at the end of input, -1 when a signal came. What
+// is no UTF-8 is dropped.
+int read_key(EditLine*, wchar_t* key) {
+  std::mbstate_t state = {};
+  while (true) {
+    if (!wait_for_input()) return -1;
+    char byte = 0;
+    const ssize_t n = read(STDIN_FILENO, &byte, 1);
+    if (n <= 0) return static_cast<int>(n);
+    const size_t length = std::mbrtowc(key, &byte, 1, &state);
+    if (length <= 1) return 1;
+    if (length == static_cast<size_t>(-1)) state = {};
+  }
+}
+
 // Reads edited lines; the history is kept in the store's folder when there is one.
 class LineReader {
  public:
@@ -38,6 +55,7 @@ class LineReader {
     el_set(edit_, EL_PROMPT, prompt);
     el_set(edit_, EL_EDITOR, "emacs");
     el_set(edit_, EL_SIGNAL, 0);
+    el_set(edit_, EL_GETCFN, read_key);
     el_set(edit_, EL_HIST, history, history_);
     el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
     std::error_code ignored;  // without a folder there is a chat all the same, but no history
@@ -58,7 +76,6 @@ class LineReader {
   std::optional<std::string> line(const char* shown) {
     g_prompt = shown;
     int n = 0;
-    const InterruptibleReads interruptible;
     const char* text = el_gets(edit_, &n);
     if (!text || n <= 0) return std::nullopt;
     // Saved at once, so that a closed terminal loses nothing.

@@ -1,11 +1,12 @@
 #include "cli/model_flags.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <charconv>
-#include <iostream>
-#include <iterator>
+#include <cstring>
 
 #include "base/log.h"
 #include "cli/usage.h"
@@ -145,10 +146,17 @@ Result<std::vector<int32_t>> parse_ids(const std::string& text) {
 
 Result<std::string> text_or_stdin(const std::string& text) {
   if (text != "-") return text;
-  const InterruptibleReads interruptible;
-  std::string all{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-  if (interrupted()) return base::fail(ErrorCode::kCancelled, "Reading was interrupted.");
-  return all;
+  std::string all;
+  char part[65536];
+  while (wait_for_input()) {
+    const ssize_t n = read(STDIN_FILENO, part, sizeof(part));
+    if (n < 0)
+      return base::fail(ErrorCode::kIo,
+                        fmt::format("Cannot read stdin: {}.", std::strerror(errno)));
+    if (n == 0) return all;
+    all.append(part, static_cast<size_t>(n));
+  }
+  return base::fail(ErrorCode::kCancelled, "Reading was interrupted.");
 }
 
 std::string_view name(kernels::Numerics numerics) {

@@ -1,8 +1,11 @@
 #include "cli/terminal.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -16,17 +19,15 @@ constexpr double kShowEveryMs = 100;
 std::atomic<bool> g_interrupted{false};
 std::atomic<bool> g_terminated{false};
 
+// Wakes who waits for a key: a signal between a look at the flag and the wait would be missed.
+int g_wake[2] = {-1, -1};
+
 void on_interrupt(int signal) {
   if (signal == SIGTERM) g_terminated = true;
   if (g_interrupted.exchange(true)) std::_Exit(kInterruptedExit);
-}
-
-void handle_signals(int flags) {
-  struct sigaction action = {};
-  action.sa_handler = on_interrupt;
-  action.sa_flags = flags;
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  const int error = errno;
+  [[maybe_unused]] const ssize_t written = write(g_wake[1], "", 1);
+  errno = error;
 }
 
 std::string clock_text(double seconds) {
@@ -50,10 +51,26 @@ std::atomic<bool>& interrupted() { return g_interrupted; }
 
 bool terminated() { return g_terminated; }
 
-void catch_interrupts() { handle_signals(SA_RESTART); }
+void catch_interrupts() {
+  if (pipe2(g_wake, O_NONBLOCK | O_CLOEXEC) != 0) g_wake[0] = g_wake[1] = -1;
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
 
-InterruptibleReads::InterruptibleReads() { handle_signals(0); }
-InterruptibleReads::~InterruptibleReads() { handle_signals(SA_RESTART); }
+bool wait_for_input() {
+  while (!interrupted()) {
+    pollfd ends[] = {{STDIN_FILENO, POLLIN, 0}, {g_wake[0], POLLIN, 0}};
+    if (poll(ends, 2, -1) < 0 && errno != EINTR) return true;  // the read will say what is wrong
+    char bytes[16];
+    while (ends[1].revents != 0 && read(g_wake[0], bytes, sizeof(bytes)) > 0) {
+    }
+    if (ends[0].revents != 0 && !interrupted()) return true;
+  }
+  return false;
+}
 
 void ProgressBar::update(std::string_view what, uint64_t done_bytes, uint64_t total_bytes) {
   if (isatty(STDERR_FILENO) == 0) return;

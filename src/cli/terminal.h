@@ -18,14 +18,8 @@ void print_error(std::string_view text);
 // installs the handler.
 std::atomic<bool>& interrupted();
 void catch_interrupts();
-// While one lives, these signals end a read that waits; otherwise reads and writes go on.
-class InterruptibleReads {
- public:
-  InterruptibleReads();
-  ~InterruptibleReads();
-  InterruptibleReads(const InterruptibleReads&) = delete;
-  InterruptibleReads& operator=(const InterruptibleReads&) = delete;
-};
+// Waits until stdin has something to read, or has ended. False: a signal came first, or before.
+bool wait_for_input();
 // Whether SIGTERM came: Ctrl-C ends an answer of a chat, this the chat.
 bool terminated();
 constexpr int kInterruptedExit = 130;

@@ -141,6 +141,13 @@ class Chat(unittest.TestCase):
         chat.wait_for_prompt()
         self.assertGreater(total(chat.say("hello")[1]), total(stats))
 
+    def test_ctrl_c_is_not_missed_between_keys(self):
+        chat = self.chat("-n", "2")
+        for _ in range(50):
+            chat.type("half a li\x03")
+            chat.wait_for_prompt()
+        chat.say("one")
+
     def test_keys(self):
         chat = self.chat("-n", "2")
         chat.say("one")
