@@ -4,10 +4,9 @@
 // a page with `keepTexts` writes a token (nothing of the prompt is kept: "computed"), saves while idle ("saved_ms", until the engine has closed),
 // is reloaded, and writes the same again ("kept"). Times are from the request to its first chunk of text; the model is loaded before.
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { openChromium, root } from './chromium.mjs';
+import { root, withChromium, withProfile } from './chromium.mjs';
 import { startServer } from './server.mjs';
 
 const { values: flags, positionals } = parseArgs({
@@ -26,10 +25,11 @@ if (positionals.length !== 1 || !['cpu', 'gpu'].includes(flags.device) || ![toke
   process.exit(2);
 }
 
-const blank = path.join(os.tmpdir(), `puna-blank-${process.pid}.html`);
-fs.writeFileSync(blank, '<!doctype html><title>kept texts</title>');
-const server = await startServer({ folders: { '/puna/': path.join(root, 'bindings/js/dist') }, files: { '/model.gguf': positionals[0], '/': blank } });
-const { page, close } = await openChromium();
+const server = await startServer({
+  folders: { '/puna/': path.join(root, 'bindings/js/dist') },
+  files: { '/model.gguf': positionals[0] },
+  handlers: { '/': (_, response) => response.setHeader('Content-Type', 'text/html').end('<!doctype html><title>kept texts</title>') },
+});
 
 // In the page: loads the model, asks for one token after `n` of a prompt that begins with `seed`.
 async function visit({ seed, n, device, threads }) {
@@ -50,19 +50,31 @@ async function visit({ seed, n, device, threads }) {
 }
 
 const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
-const results = [];
-try {
-  for (let round = 0; round < rounds; ++round) {
-    const ask = { seed: `${Date.now()} ${round}`, n: tokens, device: flags.device, threads };
-    await page.goto(`${server.origin}/`);
-    const computed = await page.evaluate(visit, ask);
-    await page.reload();
-    const kept = await page.evaluate(visit, ask);
-    if (computed.cached !== 0 || kept.cached === 0) throw new Error(`nothing was kept: ${JSON.stringify({ computed, kept })}`);
-    if (computed.text !== kept.text) throw new Error(`the texts differ: ${JSON.stringify([computed.text, kept.text])}`);
-    results.push({ computed_ms: computed.ms, kept_ms: kept.ms, cached: kept.cached, saved_ms: computed.saved_ms, on: kept.on, kept: kept.kept });
-    console.log(`round ${round + 1}: computed ${computed.ms.toFixed(0)} ms, kept ${kept.ms.toFixed(0)} ms (${kept.cached} of ${tokens} tokens), saved in ${computed.saved_ms.toFixed(0)} ms`);
+// A round, or an error where nothing was kept or the texts differ.
+async function measure(page, seed) {
+  const ask = { seed, n: tokens, device: flags.device, threads };
+  await page.goto(`${server.origin}/`);
+  const computed = await page.evaluate(visit, ask);
+  await page.reload();
+  const kept = await page.evaluate(visit, ask);
+  if (computed.cached !== 0 || kept.cached === 0) throw new Error(`nothing was kept: ${JSON.stringify({ computed, kept })}`);
+  if (computed.text !== kept.text) throw new Error(`the texts differ: ${JSON.stringify([computed.text, kept.text])}`);
+  return { computed_ms: computed.ms, kept_ms: kept.ms, cached: kept.cached, saved_ms: computed.saved_ms, on: kept.on, kept: kept.kept };
+}
+
+async function measureAll(page) {
+  const results = [];
+  while (results.length < rounds) {
+    const result = await measure(page, `${Date.now()} ${results.length}`);
+    results.push(result);
+    const [computed, kept, saved] = [result.computed_ms, result.kept_ms, result.saved_ms].map((ms) => ms.toFixed(0));
+    console.log(`round ${results.length}: computed ${computed} ms, kept ${kept} ms (${result.cached} of ${tokens} tokens), saved in ${saved} ms`);
   }
+  return results;
+}
+
+try {
+  const results = await withProfile((profile) => withChromium(profile, measureAll));
   const summary = {
     model: path.basename(positionals[0]),
     on: results[0].on,
@@ -75,7 +87,5 @@ try {
   console.log(JSON.stringify(summary));
   if (flags.json) fs.writeFileSync(flags.json, `${JSON.stringify({ summary, rounds: results }, null, 1)}\n`);
 } finally {
-  await close();
   server.close();
-  fs.rmSync(blank);
 }

@@ -67,19 +67,26 @@ void answer(uint32_t request, int kind, const Json& json) {
 }
 void tell(uint32_t request, const Json& json) { answer(request, 0, json); }
 
+Json error_json(const base::Error& error) {
+  return Json::object().set("code", base::name(error.code)).set("message", error.text());
+}
+Json ids_json(std::span<const int32_t> ids) {
+  Json out = Json::array();
+  for (const int32_t id : ids) out.push(id);
+  return out;
+}
+
 // Runs the task of a request and answers it; what gives no JSON has answered itself.
 void start(uint32_t request, Task<Result<std::optional<Json>>> task) {
-  base::deliver<Result<std::optional<Json>>>(
-      std::move(task), [request](Result<std::optional<Json>> result) {
-        g_flags.erase(request);
-        if (!result) {
-          Json error = Json::object();
-          error.set("code", base::name(result.error().code)).set("message", result.error().text());
-          answer(request, 2, error);
-        } else if (*result) {
-          answer(request, 1, **result);
-        }
-      });
+  base::deliver<Result<std::optional<Json>>>(std::move(task),
+                                             [request](Result<std::optional<Json>> result) {
+                                               g_flags.erase(request);
+                                               if (!result) {
+                                                 answer(request, 2, error_json(result.error()));
+                                               } else if (*result) {
+                                                 answer(request, 1, **result);
+                                               }
+                                             });
 }
 
 Result<service::LoadedModel*> model() {
@@ -323,9 +330,7 @@ Task<Result<std::optional<Json>>> tokenize(uint32_t, Json body) {
   PUNA_CO_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(*loaded));
   PUNA_CO_TRY(const std::string input, body.get_string("text"));
   PUNA_CO_TRY(const bool special, body.get_bool("special"));
-  Json out = Json::array();
-  for (const int32_t id : tokenizer->encode(input, {special, special})) out.push(id);
-  co_return out;
+  co_return ids_json(tokenizer->encode(input, {special, special}));
 }
 
 Result<std::vector<int32_t>> ids_of(const Json& body) {
@@ -383,12 +388,6 @@ Task<Result<std::optional<Json>>> bench(uint32_t, Json body) {
 }
 
 // --- keeping texts (kept_prefixes.ts)
-
-Json ids_json(std::span<const int32_t> ids) {
-  Json out = Json::array();
-  for (const int32_t id : ids) out.push(id);
-  return out;
-}
 
 // {model}: what pieces have to have in common.
 Task<Result<std::optional<Json>>> identity(uint32_t, Json body) {
@@ -464,11 +463,7 @@ Task<Result<std::optional<Json>>> restore(uint32_t, Json body) {
       co_await loaded->scheduler->restore(std::move(ids), model, std::move(pieces));
   Json out = Json::object();
   out.set("n_cached", restored.n_cached).set("n_pieces", restored.n_pieces);
-  if (restored.error) {
-    out.set("error", Json::object()
-                         .set("code", base::name(restored.error->code))
-                         .set("message", restored.error->text()));
-  }
+  if (restored.error) out.set("error", error_json(*restored.error));
   co_return out;
 }
 

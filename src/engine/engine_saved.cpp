@@ -158,6 +158,7 @@ Task<Result<void>> Engine::restore(uint32_t sequence, std::span<const int32_t> t
   PUNA_CO_TRY(rewind(sequence, head.first));
   auto taken = co_await take_up(sequence, head, at, source);
   if (!taken) {
+    // The one that was to hold the piece's state; rewind() sees no tokens to give up for it.
     if (snapshots_) (void)snapshots_->rewind(sequence, head.first);
     PUNA_CO_TRY(rewind(sequence, head.first));
   }

@@ -104,7 +104,9 @@ class Scheduler {
 
   Engine& engine_;
   std::list<TextPtr> waiting_, running_;
-  std::vector<uint64_t> used_;  // by sequence: when it was used last; 0 while it is in use
+  // By sequence: when it was used last; 0 while it is in use, at most their number before the first
+  // text.
+  std::vector<uint64_t> used_;
   uint64_t clock_ = 0;
   bool driving_ = false;
   std::function<void(bool)> wake_;  // set while all texts are held

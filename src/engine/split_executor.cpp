@@ -11,7 +11,10 @@ using base::Task;
 class SplitExecutor : public Executor {
  public:
   SplitExecutor(std::unique_ptr<Executor> first, std::unique_ptr<Executor> rest, uint32_t n_handed)
-      : first_(std::move(first)), rest_(std::move(rest)), n_handed_(n_handed) {}
+      : first_(std::move(first)),
+        rest_(std::move(rest)),
+        of_first_(first_->kept_bytes()),
+        n_handed_(n_handed) {}
 
   Task<Result<void>> run(plan::Step step, std::span<float> logits) override {
     PUNA_CO_TRY(co_await run_first(step));
@@ -53,19 +56,19 @@ class SplitExecutor : public Executor {
 
   // Both parts know all states and layers; those of the other one are empty.
   KeptBytes kept_bytes() const override {
-    KeptBytes out = first_->kept_bytes();
+    KeptBytes out = of_first_;
     const KeptBytes rest = rest_->kept_bytes();
     out.page += rest.page;
     for (size_t i = 0; i < rest.states.size(); ++i) out.states[i] += rest.states[i];
     return out;
   }
   Task<Result<void>> read_page(uint32_t page, std::span<std::byte> out) override {
-    const auto n = static_cast<size_t>(first_->kept_bytes().page);
+    const auto n = static_cast<size_t>(of_first_.page);
     PUNA_CO_TRY(co_await first_->read_page(page, out.first(n)));
     co_return co_await rest_->read_page(page, out.subspan(n));
   }
   Result<void> write_page(uint32_t page, std::span<const std::byte> bytes) override {
-    const auto n = static_cast<size_t>(first_->kept_bytes().page);
+    const auto n = static_cast<size_t>(of_first_.page);
     PUNA_TRY(first_->write_page(page, bytes.first(n)));
     return rest_->write_page(page, bytes.subspan(n));
   }
@@ -114,11 +117,10 @@ class SplitExecutor : public Executor {
     co_return {};
   }
 
-  Executor& with_state(size_t state) {
-    return first_->kept_bytes().states[state] > 0 ? *first_ : *rest_;
-  }
+  Executor& with_state(size_t state) { return of_first_.states[state] > 0 ? *first_ : *rest_; }
 
   std::unique_ptr<Executor> first_, rest_;
+  KeptBytes of_first_;
   uint32_t n_handed_;
 };
 

@@ -3,7 +3,26 @@
 
 namespace puna::kernels {
 namespace {
-uint64_t kv_rows(const KvLayout& kv) { return uint64_t{kv.n_pages} * kv.n_kv_heads * kPageTokens; }
+// Rows of so many pages: one for each KV head and token.
+uint64_t kv_rows(const KvLayout& kv, uint32_t n_pages) {
+  return uint64_t{n_pages} * kv.n_kv_heads * kPageTokens;
+}
+uint64_t code_bytes(const KvLayout& kv, uint64_t rows) {
+  switch (kv.type) {
+    case KvType::kF32:
+      return rows * kv.head_dim * 4;
+    case KvType::kF16:
+      return rows * kv.head_dim * 2;
+    case KvType::kQ8_0:
+      return rows * kv.head_dim;
+    case KvType::kQ4_0:
+      return rows * kv.head_dim / 2;
+  }
+  return 0;
+}
+uint64_t scale_bytes(const KvLayout& kv, uint64_t rows) {
+  return is_block(kv.type) ? rows * ((kv.head_dim + 63) / 64) * 4 : 0;
+}
 }  // namespace
 
 std::string_view name(KvType type) {
@@ -22,30 +41,17 @@ std::string_view name(KvType type) {
 
 uint64_t KvLayout::scales_offset() const {
   if (!is_block(type)) return 0;
-  const uint64_t elements = kv_rows(*this) * head_dim;
-  return ((type == KvType::kQ8_0 ? elements : elements / 2) + 255) / 256 * 256;
+  return (code_bytes(*this, kv_rows(*this, n_pages)) + 255) / 256 * 256;
 }
 
 uint64_t KvLayout::bytes() const {
-  switch (type) {
-    case KvType::kF32:
-      return kv_rows(*this) * head_dim * 4;
-    case KvType::kF16:
-      return kv_rows(*this) * head_dim * 2;
-    case KvType::kQ8_0:
-    case KvType::kQ4_0:
-      return scales_offset() + kv_rows(*this) * ((head_dim + 63) / 64) * 4;
-  }
-  return 0;
+  const uint64_t rows = kv_rows(*this, n_pages);
+  return is_block(type) ? scales_offset() + scale_bytes(*this, rows) : code_bytes(*this, rows);
 }
 
 std::array<KvLayout::Range, 2> KvLayout::page(uint32_t index) const {
-  const KvLayout one{type, 1, n_kv_heads, head_dim};
-  const uint64_t rows = uint64_t{n_kv_heads} * kPageTokens;
-  const uint64_t scales = is_block(type) ? rows * ((head_dim + 63) / 64) * 4 : 0;
-  const uint64_t codes = type == KvType::kQ8_0   ? rows * head_dim
-                         : type == KvType::kQ4_0 ? rows * head_dim / 2
-                                                 : one.bytes();
+  const uint64_t rows = kv_rows(*this, 1);
+  const uint64_t codes = code_bytes(*this, rows), scales = scale_bytes(*this, rows);
   return {{{index * codes, codes}, {scales_offset() + index * scales, scales}}};
 }
 

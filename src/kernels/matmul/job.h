@@ -49,6 +49,15 @@ struct MatmulJob {
 };
 // Activation rows that share one unpacking of a weight group.
 constexpr uint32_t kTileRows = 256;
+// An item of a job: n activation rows from `first` on, by the weight rows of one group.
+struct MatmulItem {
+  uint32_t group, first, n;
+};
+inline MatmulItem item_of(const MatmulJob& job, uint32_t item) {
+  const uint32_t first = item / job.n_groups * job.tile_rows;
+  const uint32_t left = job.args.n_rows - first;
+  return {item % job.n_groups, first, left < job.tile_rows ? left : job.tile_rows};
+}
 // Up to this many decode packed weights on the way; more share a panel (panel.h).
 constexpr uint32_t kFewRows = 8;
 

@@ -81,9 +81,7 @@ void matmul_bf16_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
   alignas(64) uint32_t panel[kPanelPairs * kGroupRows];
   const uint32_t all_pairs = n_pairs_of(job);
   for (uint32_t item = begin; item < end; ++item) {
-    const uint32_t group = item % job.n_groups;
-    const uint32_t first = item / job.n_groups * job.tile_rows;
-    const uint32_t n = std::min(job.tile_rows, job.args.n_rows - first);
+    const auto [group, first, n] = item_of(job, item);
     const auto* weights = reinterpret_cast<const Column*>(job.packed + group * job.group_bytes);
     std::memset(sums, 0, size_t{n + 1} * kGroupRows * sizeof(float));
     for (uint32_t pair = 0; pair < all_pairs; pair += kPanelPairs) {

@@ -140,9 +140,7 @@ void f32_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
   alignas(64) float sums[(kTileRows + 1) * kGroupRows];
   alignas(64) float buffer[kPanelCols * kGroupRows];
   for (uint32_t item = begin; item < end; ++item) {
-    const uint32_t group = item % job.n_groups;
-    const uint32_t first = item / job.n_groups * job.tile_rows;
-    const uint32_t n = HWY_MIN(job.tile_rows, job.args.n_rows - first);
+    const auto [group, first, n] = item_of(job, item);
     std::memset(sums, 0, size_t{n + 1} * kGroupRows * sizeof(float));
     for (uint32_t col = 0; col < job.cols; col += kPanelCols) {
       const uint32_t n_cols = HWY_MIN(kPanelCols, job.cols - col);

@@ -17,9 +17,7 @@ template <class Form, quant::Type kType>
 HWY_NOINLINE void few_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
   alignas(64) float sums[kFewRows * kGroupRows] = {};
   for (uint32_t item = begin; item < end; ++item) {
-    const uint32_t group = item % job.n_groups;
-    const uint32_t first = item / job.n_groups * job.tile_rows;
-    const uint32_t n = HWY_MIN(job.tile_rows, job.args.n_rows - first);
+    const auto [group, first, n] = item_of(job, item);
     PackedSource<kType> source(reinterpret_cast<const uint8_t*>(job.packed) +
                                group * job.group_bytes);
     if (job.x8.width == 1) {

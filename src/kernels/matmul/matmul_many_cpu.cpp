@@ -49,9 +49,7 @@ void many(const MatmulJob& job, uint32_t begin, uint32_t end, MultiplyPanel mult
   Panel panel;
   alignas(64) float sums[(kTileRows + 4) * kGroupRows] = {};  // room for whole tiles
   for (uint32_t item = begin; item < end; ++item) {
-    const uint32_t group = item % job.n_groups;
-    const uint32_t first = item / job.n_groups * job.tile_rows;
-    const uint32_t n = HWY_MIN(job.tile_rows, job.args.n_rows - first);
+    const auto [group, first, n] = item_of(job, item);
     for (uint32_t unit = 0; unit < job.x8.units; unit += kPanelUnits) {
       const uint32_t n_units = HWY_MIN(kPanelUnits, job.x8.units - unit);
       fill_panel(job, group, unit, n_units, panel);

@@ -1,5 +1,6 @@
 // Pieces of texts as they are kept (src/engine/saved_prefix.h): their names, which of them a text begins with, and which go when there
 // is no room. A piece holds tokens [first, end) of a text and is named by the text up to its end, so that equal beginnings are kept once.
+import { bytesSha256 } from '../sources/keys.js';
 
 export interface Piece {
   model: string; // digest; the folder
@@ -35,8 +36,7 @@ export async function pieceHash(identity: string, tokens: readonly number[]): Pr
   const bytes = new Uint8Array(head.length + 4 * tokens.length);
   bytes.set(head);
   bytes.set(new Uint8Array(Int32Array.from(tokens).buffer), head.length);
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('').slice(0, kHashDigits);
+  return (await bytesSha256(bytes)).slice(0, kHashDigits);
 }
 
 // The pieces, one after the other, that reach furthest into the first `limit` tokens of a text.

@@ -5,7 +5,7 @@
 // One tab at a time changes it, under a lock; a .tmp that is there without it is what a closed tab has left.
 import { PunaError } from '../errors.js';
 import { kPrefixLock, withLock } from '../storage/locks.js';
-import { entries, existing, openReader, removeEntry, rename, syncHandle, writeAll } from '../storage/opfs_store.js';
+import { entries, existing, openReader, readJson, removeEntry, rename, syncHandle, writeAll, writeJson } from '../storage/opfs_store.js';
 import type { BlobReader } from '../storage/blob_store.js';
 import { parseName, type Piece } from './pieces.js';
 
@@ -89,28 +89,15 @@ export class OpfsPrefixStore implements PrefixStore {
       const used = await this.readUsed();
       const known = new Set((await this.list()).map(({ model, name }) => `${model}/${name}`));
       for (const { model, name } of pieces) used[`${model}/${name}`] = now;
-      const kept = Object.fromEntries(Object.entries(used).filter(([path]) => known.has(path)));
-      const handle = await syncHandle(await this.root.getFileHandle(kUsed, { create: true }));
-      try {
-        const bytes = new TextEncoder().encode(JSON.stringify(kept));
-        handle.truncate(0);
-        writeAll(handle, bytes, 0);
-        handle.flush();
-      } finally {
-        handle.close();
-      }
+      await writeJson(this.root, kUsed, Object.fromEntries(Object.entries(used).filter(([path]) => known.has(path))));
     });
   }
 
   // Times that cannot be read are as good as none.
   private async readUsed(): Promise<Record<string, number>> {
-    try {
-      const value: unknown = JSON.parse(await (await (await this.root.getFileHandle(kUsed)).getFile()).text());
-      const times = typeof value === 'object' && value !== null ? Object.entries(value) : [];
-      return Object.fromEntries(times.filter(([, time]) => typeof time === 'number'));
-    } catch {
-      return {};
-    }
+    const value = await readJson(this.root, kUsed).catch(() => null);
+    const times = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+    return Object.fromEntries(times.filter(([, time]) => typeof time === 'number'));
   }
 
   private async heal(): Promise<void> {

@@ -1,10 +1,11 @@
 // Names under which things are kept, made of texts of any length.
 
-// The SHA-256 of a short text, in hexadecimal.
-export async function textSha256(text: string): Promise<string> {
-  const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+// The SHA-256 of some bytes that are there at once, in hexadecimal.
+export async function bytesSha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
+export const textSha256 = (text: string): Promise<string> => bytesSha256(new TextEncoder().encode(text));
 
 // Of a download and of what is known of an address.
 export const addressKey = async (url: string): Promise<string> => `url-${await textSha256(url)}`;

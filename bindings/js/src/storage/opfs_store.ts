@@ -147,29 +147,11 @@ class OpfsRecords implements RecordStore {
   constructor(private readonly folder: FileSystemDirectoryHandle) {}
 
   async get(key: string): Promise<unknown> {
-    const handle = await existing(this.folder, `${key}.json`);
-    if (!handle) return null;
-    try {
-      return JSON.parse(await (await handle.getFile()).text());
-    } catch {
-      return null; // cut while it was written
-    }
+    return readJson(this.folder, `${key}.json`);
   }
 
-  // One tab at a time: a file has one handle for writing.
   put(key: string, value: unknown): Promise<void> {
-    return withLock(kRecordLock, undefined, async () => {
-      const handle = await this.folder.getFileHandle(`${key}.json`, { create: true });
-      const bytes = new TextEncoder().encode(JSON.stringify(value));
-      const access = await syncHandle(handle);
-      try {
-        writeAll(access, bytes, 0);
-        access.truncate(bytes.length);
-        access.flush();
-      } finally {
-        access.close();
-      }
-    });
+    return withLock(kRecordLock, undefined, () => writeJson(this.folder, `${key}.json`, value));
   }
 
   delete(key: string): Promise<void> {
@@ -180,6 +162,30 @@ class OpfsRecords implements RecordStore {
     const keys: string[] = [];
     for await (const [name] of entries(this.folder)) keys.push(name.replace(/\.json$/, ''));
     return keys;
+  }
+}
+
+// Null where there is no such file, or one that was cut while it was written.
+export async function readJson(folder: FileSystemDirectoryHandle, name: string): Promise<unknown> {
+  const handle = await existing(folder, name);
+  if (!handle) return null;
+  try {
+    return JSON.parse(await (await handle.getFile()).text());
+  } catch {
+    return null;
+  }
+}
+
+// One tab at a time: a file has one handle for writing.
+export async function writeJson(folder: FileSystemDirectoryHandle, name: string, value: unknown): Promise<void> {
+  const handle = await syncHandle(await folder.getFileHandle(name, { create: true }));
+  const bytes = new TextEncoder().encode(JSON.stringify(value));
+  try {
+    writeAll(handle, bytes, 0);
+    handle.truncate(bytes.length);
+    handle.flush();
+  } finally {
+    handle.close();
   }
 }
 
