@@ -6,10 +6,13 @@ fn four_weights(a: u32, b: u32) -> vec4<f32> {
   return vec4<f32>(unpack2x16float(a), unpack2x16float(b));
 }
 
-fn decode_vec(row: u32, i: u32) -> array<vec4<f32>, 2> {
-  let v = weights[PLANE_ROWS + row * (UNITS * 4u) + i];
+fn load_vec(row: u32, i: u32) -> vec4<u32> {
+  return weights[PLANE_ROWS + row * (UNITS * 4u) + i];
+}
+fn widen(v: vec4<u32>) -> array<vec4<f32>, 2> {
   return array<vec4<f32>, 2>(four_weights(v.x, v.y), four_weights(v.z, v.w));
 }
+fn decode_vec(row: u32, i: u32) -> array<vec4<f32>, 2> { return widen(load_vec(row, i)); }
 
 fn decode_unit(row: u32, u: u32) -> array<vec4<f32>, 8> {
   var w: array<vec4<f32>, 8>;

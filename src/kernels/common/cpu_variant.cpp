@@ -19,17 +19,22 @@ struct Variant {
   std::string_view name;
   int64_t target;
   CpuExtensions extensions = {};
+  bool (*processor_has_them)() = [] { return true; };
 };
 
 // Best first. The target that the compiler's own flags guarantee is "portable" on x86.
 constexpr Variant kVariants[] = {
 #if HWY_ARCH_X86
-    {"amx_int8", HWY_AVX3_DL, {.int8_tiles = true}},
-    {"avx512_bf16", HWY_AVX3_DL, {.bf16 = true}},
+    {"amx_int8", HWY_AVX3_DL, {.int8_matrix = true}, int8_matrix_runs_here},
+    {"avx512_bf16", HWY_AVX3_DL, {.bf16 = true}, bf16_products_run_here},
     {"avx512_vnni", HWY_AVX3_DL},
     {"avx2", HWY_AVX2},
 #elif HWY_ARCH_ARM
-    {"neon_bf16", HWY_NEON_BF16},
+    {"neon_i8mm",
+     HWY_NEON_WITHOUT_AES,
+     {.int8_matrix = true, .dot_products = true},
+     int8_matrix_runs_here},
+    {"neon_dotprod", HWY_NEON_WITHOUT_AES, {.dot_products = true}, dot_products_run_here},
     {"neon", HWY_NEON_WITHOUT_AES},
 #elif HWY_ARCH_WASM && defined(__wasm_relaxed_simd__)
     {"wasm_relaxed_simd", HWY_WASM},
@@ -43,8 +48,7 @@ const Variant* forced = nullptr;
 
 bool runs_here(const Variant& variant) {
   return (hwy::SupportedTargets() & HWY_TARGETS & variant.target) != 0 &&
-         (!variant.extensions.int8_tiles || matrix_tiles_run_here()) &&
-         (!variant.extensions.bf16 || bf16_products_run_here());
+         variant.processor_has_them();
 }
 
 // Those that run here, each once: the compiler's own flags may allow one that has a name already.

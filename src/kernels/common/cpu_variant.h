@@ -5,8 +5,9 @@
 namespace puna::kernels {
 
 struct CpuExtensions {
-  bool int8_tiles = false;  // matmul/matrix_tiles.h
-  bool bf16 = false;        // matmul/matmul_bf16_cpu.cpp
+  bool int8_matrix = false;   // matmul/matrix_tiles.h, matmul/matmul_i8mm_cpu.cpp
+  bool dot_products = false;  // SdotForm of matmul/dot-inl.h
+  bool bf16 = false;          // matmul/matmul_bf16_cpu.cpp
   bool operator==(const CpuExtensions&) const = default;
 };
 const CpuExtensions& cpu_extensions();

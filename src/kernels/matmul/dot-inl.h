@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "hwy/highway.h"
+#include "kernels/common/cpu_variant.h"
 #include "kernels/matmul/codes-inl.h"
 #include "kernels/matmul/job.h"
 
@@ -200,6 +201,33 @@ struct QuadForm {
 };
 #endif
 
+#if HWY_ARCH_ARM_A64
+// sdot, which most processors of Highway's plain NEON target have and Highway 1.2.0 does not use.
+struct SdotForm {
+  static constexpr int kPanelRows = 8;
+  static HWY_INLINE int32x4_t sdot(int32x4_t sum, int8x16_t w, int8x16_t x) {
+#if defined(__ARM_FEATURE_DOTPROD)
+    return vdotq_s32(sum, w, x);
+#else  // the intrinsic is for functions compiled for such processors alone
+    asm(".arch armv8.2-a+dotprod\n\tsdot %0.4s, %1.16b, %2.16b" : "+w"(sum) : "w"(w), "w"(x));
+    return sum;
+#endif
+  }
+  template <unsigned kMaxCode, int kSteps>
+  struct Dot {
+    VI sum;
+    HWY_INLINE Dot() = default;
+    template <int j>
+    HWY_INLINE void add(VB w, const ActivationCode* codes) {
+      const VS signed_w = hn::BitCast(DS(), kMaxCode > 127 ? hn::Xor(w, hn::Set(DB(), 0x80)) : w);
+      const VI before = j == 0 ? hn::Zero(DI()) : sum;
+      sum = VI(sdot(before.raw, signed_w.raw, broadcast(codes).raw));
+    }
+    HWY_INLINE VI total() const { return sum; }
+  };
+};
+#endif
+
 // Calls run(form) with the form that is fastest on this machine.
 template <class Run>
 HWY_INLINE void with_form(const Run& run) {
@@ -209,6 +237,8 @@ HWY_INLINE void with_form(const Run& run) {
   sums_pairs_first() ? run(PairForm()) : run(QuadForm());
 #elif HWY_TARGET == HWY_WASM
   run(WideForm());
+#elif HWY_ARCH_ARM_A64
+  cpu_extensions().dot_products ? run(SdotForm()) : run(QuadForm());
 #else
   run(QuadForm());
 #endif

@@ -18,17 +18,18 @@ using ActivationCode = int16_t;
 using ActivationCode = int8_t;
 #endif
 
-// Rows that matrix tiles multiply at a time (matrix_tiles.h).
+// Activation rows that lie together for matrix instructions (matrix_tiles.h,
+// matmul_i8mm_cpu.cpp).
 constexpr uint32_t kMatrixRows = 16;
 
 // Activations as int8 with a scale per unit of 32 columns, tiles of `width` rows side by side (1
-// when there is one row, else 4, or kMatrixRows for matrix tiles; the last tile is filled up with
-// zeros). Row t lies in tile t / width at place t % width.
+// when there is one row, else 4, or kMatrixRows for matrix instructions; the last tile is filled
+// up with zeros). Row t lies in tile t / width at place t % width.
 struct QuantizedRows {
   uint32_t width = 0;
   uint32_t units = 0;               // of 32 columns
   ActivationCode* codes = nullptr;  // [tiles][units * 8][width][4 columns], or row by row for
-                                    // matrix tiles: [tiles][units][width][32 columns]
+                                    // matrix instructions: [tiles][units][width][32 columns]
   float* scale = nullptr;           // [tiles][units][width]      x = scale * code
   float* sums = nullptr;            // [tiles][units][width]      scale * sum of the codes
   float* half_sums = nullptr;       // [tiles][2 * units][width]  the same over 16 columns
@@ -76,10 +77,12 @@ void matmul_few_k_items(const MatmulJob& job, uint32_t begin, uint32_t end);
 void matmul_few_other_items(const MatmulJob& job, uint32_t begin, uint32_t end);
 void matmul_many_items(const MatmulJob& job, uint32_t begin, uint32_t end,
                        MultiplyPanel multiply = nullptr);  // null: as the variant does it
-// Of x8 of kMatrixRows; only where matrix tiles run.
-bool matrix_tiles_run_here();
+// Of x8 of kMatrixRows; only where matrix instructions for int8 run.
+bool int8_matrix_runs_here();
 void matmul_matrix_items(const MatmulJob& job, uint32_t begin, uint32_t end);
-// Of x16; only where bf16 products run.
+// Whether an Arm processor has sdot, which the kernels of x8 then use.
+bool dot_products_run_here();
+// Of x16; only where bf16 products run and pay.
 bool bf16_products_run_here();
 void matmul_bf16_items(const MatmulJob& job, uint32_t begin, uint32_t end);
 // The end of an item that no variant's kernel made: its sums [n_rows + 1][16] to y.

@@ -242,7 +242,8 @@ base::Result<void> describe_matvec(const gpu::DeviceInfo& device, const MatmulAr
   if (args.hands) bind_handover(args, call);
   if (int8 && tuning.own_int8) call.flag("X_PROLOGUE");
   call.number("WG", tuning.workgroup).number("LANES", tuning.lanes);
-  call.number("PREFETCH", int8 && tuning.prefetch);
+  const bool whole_rows = is_float(args.weight.type) && k_slots(args) == 1;
+  call.number("PREFETCH", tuning.prefetch && (int8 || whole_rows));
   call.number("TEAM_GROUPS", tuning.groups).number("COLUMNS", tuning.columns);
   const uint32_t limit = device.limits.max_workgroups_per_dimension;
   const uint32_t n = div_up(div_up(columns_of(args, chunk), quant::kGroupRows), groups);
@@ -414,6 +415,7 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
     while (matvec.workgroup > 2 * subgroup && matvec.workgroup >= 2 * vectors)
       matvec.workgroup /= 2;
     matvec.lanes = matvec.workgroup;
+    matvec.prefetch = true;
   } else {
     // Many workgroups first, so that all cores have some; then more weight rows in each, so that x
     // is read less often.

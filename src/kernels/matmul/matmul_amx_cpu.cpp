@@ -54,7 +54,7 @@ bool may_use_tiles() {
 
 }  // namespace
 
-bool matrix_tiles_run_here() {
+bool int8_matrix_runs_here() {
   static const bool kAnswer = has_tiles() && may_use_tiles();
   return kAnswer;
 }

@@ -161,7 +161,8 @@ std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArg
       for (uint32_t groups : {1u, 2u, 4u}) {
         for (bool prefetch : {false, true}) {
           for (bool own : {false, true}) {
-            if ((own || prefetch) && !int8) continue;
+            if (own && !int8) continue;
+            if (prefetch && !int8 && !is_float(args.weight.type)) continue;
             if ((own && args.max_rows > 1) || (prefetch && groups > 1)) continue;
             tuning.matvec = {workgroup, lanes, groups, tuning.matvec.columns, prefetch, own};
             add(tuning);

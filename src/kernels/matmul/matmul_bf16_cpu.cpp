@@ -54,9 +54,13 @@ template <size_t kRows>
 
 }  // namespace
 
+// Of AMD alone: on a Xeon (Sapphire Rapids) prompts are read at two thirds of the exact products'
+// speed, on an EPYC 9004 at 1.7 times that.
 bool bf16_products_run_here() {
   uint32_t a = 0, b = 0, c = 0, d = 0;
+  constexpr uint32_t kAmd = 0x68747541;  // "Auth", of AuthenticAMD
   constexpr uint32_t kBf16 = 1u << 5;
+  if (!__get_cpuid(0, &a, &b, &c, &d) || b != kAmd) return false;
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & kBf16) != 0;
 }
 

@@ -13,7 +13,7 @@ namespace {
 // Activation rows that lie side by side.
 uint32_t width_of(uint32_t n_rows) {
   if (n_rows == 1) return 1;
-  return n_rows > kFewRows && cpu_extensions().int8_tiles ? kMatrixRows : 4;
+  return n_rows > kFewRows && cpu_extensions().int8_matrix ? kMatrixRows : 4;
 }
 uint32_t padded_rows(uint32_t n_rows, uint32_t width) {
   return (n_rows + width - 1) / width * width;

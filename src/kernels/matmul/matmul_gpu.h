@@ -16,8 +16,9 @@ struct MatvecTuning {
   uint32_t lanes = 32;   // a power of two that divides workgroup
   uint32_t groups = 1;   // per team; even for gated epilogues unless the teams are
   uint32_t columns = 1;  // rows of x at once
-  bool prefetch =
-      false;  // fast: weights of the next turn are requested before those of this one are used
+  // Weights of the next turn are requested before those of this one are used: of int8 and float
+  // products.
+  bool prefetch = false;
   bool own_int8 = false;  // fast, one row: the workgroup makes the int8 activations itself instead
                           // of a call before
 };

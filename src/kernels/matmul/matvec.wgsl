@@ -177,7 +177,14 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   }
   workgroupBarrier();
 #endif
-#if PREFETCH
+#if PREFETCH && WEIGHT_FLOAT
+#define LAST_VEC (UNITS * 32u / WEIGHT_VEC - 1u)
+#for gi in 0..TEAM_GROUPS
+#for r in 0..4
+  var next_##gi##_##r = load_vec(g_##gi * 4u + r, min(team_lane, LAST_VEC));
+#endfor
+#endfor
+#elif PREFETCH
 #for gi in 0..TEAM_GROUPS
   var next_group_##gi = load_group(GROUP_AT(g_##gi, min(team_lane, X_UNITS - 1u)), UNIT_AT(min(team_lane, X_UNITS - 1u)));
 #for r in 0..4

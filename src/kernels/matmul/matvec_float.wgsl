@@ -1,4 +1,4 @@
-  // f32, f16, bf16: a 16-byte vector of each row at a time, neighbouring lanes read neighbouring vectors.
+  // f32, f16, bf16: a 16-byte vector of each row at a time, neighbouring lanes read neighbouring vectors. PREFETCH as in matvec_int8.wgsl.
 #ifdef SUM_SLOTS
 #define ROW_VECS (UNITS * 32u / WEIGHT_VEC)
   for (var every = team_lane; every < ROW_VECS * SLOTS; every += LANES) {
@@ -22,7 +22,12 @@
 #for gi in 0..TEAM_GROUPS
     {
 #for r in 0..4
+#if PREFETCH
+      let w_##r = widen(next_##gi##_##r);
+      next_##gi##_##r = load_vec(g_##gi * 4u + r, min(i + LANES, LAST_VEC));
+#else
       let w_##r = decode_vec(FLOAT_ROW(g_##gi) * 4u + r, i);
+#endif
 #endfor
 #for p in 0..WEIGHT_VEC / 4
 #for c in 0..COLUMNS

@@ -1,12 +1,8 @@
-// Instead of matmul_amx_cpu.cpp and matmul_bf16_cpu.cpp where the processor's family has neither.
+// Where processors have no products of bf16 that Puna uses (matmul_bf16_cpu.cpp).
 #include "base/check.h"
 #include "kernels/matmul/job.h"
 
 namespace puna::kernels {
-
-bool matrix_tiles_run_here() { return false; }
-
-void matmul_matrix_items(const MatmulJob&, uint32_t, uint32_t) { PUNA_CHECK(false); }
 
 bool bf16_products_run_here() { return false; }
 
