@@ -191,7 +191,7 @@ export async function writeJson(folder: FileSystemDirectoryHandle, name: string,
 
 // Reads through a handle that many tabs can have at once; where the browser has only exclusive ones, through slices of the file.
 export async function openReader(file: FileSystemFileHandle): Promise<BlobReader> {
-  const handle = await file.createSyncAccessHandle?.({ mode: 'read-only' }).catch(() => null);
+  const handle = file.createSyncAccessHandle && (await keeping(file, file.createSyncAccessHandle({ mode: 'read-only' })).catch(() => null));
   if (!handle) return new FileReaderOf(await file.getFile());
   return {
     size: handle.getSize(),
@@ -235,11 +235,23 @@ export function writeAll(handle: FileSystemSyncAccessHandle, bytes: Uint8Array, 
   if (written !== bytes.length) throw new PunaError('quota', `The browser refused to store ${bytes.length} bytes: its storage for this site, or the disk, is full.`);
 }
 
+// In Chromium 156 what createSyncAccessHandle() promises never comes when the file's handle is collected meanwhile.
+const inUse = new Set<FileSystemHandle>();
+
+async function keeping<T>(handle: FileSystemHandle, promise: Promise<T>): Promise<T> {
+  inUse.add(handle);
+  try {
+    return await promise;
+  } finally {
+    inUse.delete(handle);
+  }
+}
+
 export async function syncHandle(file: FileSystemFileHandle): Promise<FileSystemSyncAccessHandle> {
   if (!file.createSyncAccessHandle) {
     throw new PunaError('unsupported', 'Model files can be written in a dedicated worker only: this context has no synchronous access handles.');
   }
-  return file.createSyncAccessHandle();
+  return keeping(file, file.createSyncAccessHandle());
 }
 
 // Both or neither.
@@ -256,7 +268,7 @@ async function syncHandles(part: FileSystemFileHandle, journal: FileSystemFileHa
 // The file under another name of its folder, in one step.
 export async function rename(file: FileSystemFileHandle, name: string): Promise<void> {
   if (!file.move) throw new PunaError('unsupported', 'This browser cannot rename files of its private file system; pass storage: "cache".');
-  await file.move(name);
+  await keeping(file, file.move(name));
 }
 
 export async function existing(folder: FileSystemDirectoryHandle, name: string): Promise<FileSystemFileHandle | null> {

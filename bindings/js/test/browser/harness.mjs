@@ -19,9 +19,9 @@ export async function buildFake(out) {
   return out;
 }
 
-export async function startBrowser({ headers = {}, folders = {} } = {}) {
+export async function startBrowser({ headers = {}, folders = {}, args = [] } = {}) {
   const server = await startServer({ headers, folders: { '/dist/': path.join(root, 'build/test/fake'), '/': path.join(root, 'test/browser/pages'), ...folders } });
-  const browser = await chromium.launch({ executablePath: browserProgram(), headless: true, ignoreDefaultArgs: ['--disable-gpu'], args: flags });
+  const browser = await chromium.launch({ executablePath: browserProgram(), headless: true, ignoreDefaultArgs: ['--disable-gpu'], args: [...flags, ...args] });
   return {
     server,
     browser,

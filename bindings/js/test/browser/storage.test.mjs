@@ -204,3 +204,17 @@ test('a file of another origin is loaded by what its server lets a page see', as
   assert.equal(refused.code, 'network');
   await context.close();
 });
+
+// A handle that was collected took with it what it had promised, and the load hung.
+test('a load goes on while memory is collected all the time', async () => {
+  const busy = await startBrowser({ args: ['--js-flags=--expose-gc'] });
+  try {
+    const { page } = await busy.open();
+    busy.server.files.set('/m.gguf', { bytes });
+    const hung = new Promise((resolve) => setTimeout(resolve, 30_000, { message: 'it hangs' }).unref());
+    const loaded = await Promise.race([outcome(page, load, {}), hung]);
+    assert.equal(loaded.sha256, hex, loaded.message);
+  } finally {
+    await busy.stop();
+  }
+});

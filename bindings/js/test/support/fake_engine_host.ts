@@ -6,6 +6,10 @@ import type { ModelFiles } from '../../src/engine/model_files.js';
 import type { ChatChunk, ChatRequest, CompletionChunk, CompletionRequest, EmbeddingRequest } from '../../src/openai_types.js';
 import type { EngineOptions, LoadedModel, Memory } from '../../src/worker/engine_api.js';
 
+// Memory is collected all the time in a browser that was started with --expose-gc.
+const collect = (globalThis as { gc?: () => void }).gc;
+if (collect) setInterval(collect, 0);
+
 interface Fake {
   tokens?: number;
   delay?: number; // ms between tokens
