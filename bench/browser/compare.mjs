@@ -5,7 +5,8 @@
 // program than /usr/bin/chromium. Both compute with N threads on the CPU, all hardware threads unless set. A round is three visits, each in
 // a browser started anew: a first one (download and load); a second one (load from the browser's storage, the first token of a prompt of
 // 32 words, a prompt of --prompt words, --decode tokens); a third one, which does the same for its memory: the largest proportional set size
-// of all processes of the browser, that of the empty page before, and what performance.measureUserAgentSpecificMemory() counts at the end.
+// of all processes of the browser, that of the empty page before, and what performance.measureUserAgentSpecificMemory() counts at the end
+// (null where it gives nothing within 20 seconds).
 // Prompts begin with a number of their own, so that no cache of prefixes helps.
 import fs from 'node:fs';
 import os from 'node:os';
@@ -170,8 +171,12 @@ async function measureMemory(page, profile, engine) {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   await work;
-  const counted = await page.evaluate(() => performance.measureUserAgentSpecificMemory());
-  return { empty_mib: empty, peak_mib: peak, js_heap_mib: counted.bytes / 2 ** 20 };
+  // It waits for all workers, also for those that sleep until they have something to compute.
+  const heap = await page.evaluate(async () => {
+    const late = new Promise((resolve) => setTimeout(resolve, 20_000, { bytes: NaN }));
+    return (await Promise.race([performance.measureUserAgentSpecificMemory(), late])).bytes;
+  });
+  return { empty_mib: empty, peak_mib: peak, js_heap_mib: heap / 2 ** 20 };
 }
 
 const measure = (engine) =>
