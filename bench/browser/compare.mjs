@@ -171,7 +171,7 @@ async function measureMemory(page, profile, engine) {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   await work;
-  // It waits for all workers, also for those that sleep until they have something to compute.
+  // It has been seen to give nothing, of either engine, while workers sleep until they have something to compute.
   const heap = await page.evaluate(async () => {
     const late = new Promise((resolve) => setTimeout(resolve, 20_000, { bytes: NaN }));
     return (await Promise.race([performance.measureUserAgentSpecificMemory(), late])).bytes;
