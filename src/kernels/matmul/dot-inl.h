@@ -173,7 +173,9 @@ struct WideForm {
 };
 
 #else
-struct QuadForm {
+// Four columns at a time by Quads::add(codes, x, before), of unsigned codes or signed ones.
+template <class Quads>
+struct QuadFormOf {
 #if HWY_TARGET <= HWY_AVX3_DL && HWY_ARCH_X86
   static constexpr int kPanelRows = 12;
 #elif HWY_ARCH_ARM_A64
@@ -190,42 +192,41 @@ struct QuadForm {
       const VS x = broadcast(codes);
       const VI before = j == 0 ? hn::Zero(DI()) : sum;
       if constexpr (!kSignedBytes) {
-        sum = hn::SumOfMulQuadAccumulate(DI(), w, x, before);
+        sum = Quads::add(w, x, before);
       } else {
         const VB signed_w = kMaxCode > 127 ? hn::Xor(w, hn::Set(DB(), 0x80)) : w;
-        sum = hn::SumOfMulQuadAccumulate(DI(), hn::BitCast(DS(), signed_w), x, before);
+        sum = Quads::add(hn::BitCast(DS(), signed_w), x, before);
       }
     }
     HWY_INLINE VI total() const { return sum; }
   };
 };
-#endif
+
+struct HighwayQuads {
+  template <class Codes>
+  static HWY_INLINE VI add(Codes w, VS x, VI before) {
+    return hn::SumOfMulQuadAccumulate(DI(), w, x, before);
+  }
+};
+using QuadForm = QuadFormOf<HighwayQuads>;
 
 #if HWY_ARCH_ARM_A64
 // sdot, which most processors of Highway's plain NEON target have and Highway 1.2.0 does not use.
-struct SdotForm {
-  static constexpr int kPanelRows = 8;
-  static HWY_INLINE int32x4_t sdot(int32x4_t sum, int8x16_t w, int8x16_t x) {
+struct SdotQuads {
+  static HWY_INLINE VI add(VS w, VS x, VI before) {
 #if defined(__ARM_FEATURE_DOTPROD)
-    return vdotq_s32(sum, w, x);
+    return VI(vdotq_s32(before.raw, w.raw, x.raw));
 #else  // the intrinsic is for functions compiled for such processors alone
-    asm(".arch armv8.2-a+dotprod\n\tsdot %0.4s, %1.16b, %2.16b" : "+w"(sum) : "w"(w), "w"(x));
-    return sum;
+    int32x4_t sum = before.raw;
+    asm(".arch armv8.2-a+dotprod\n\tsdot %0.4s, %1.16b, %2.16b"
+        : "+w"(sum)
+        : "w"(w.raw), "w"(x.raw));
+    return VI(sum);
 #endif
   }
-  template <unsigned kMaxCode, int kSteps>
-  struct Dot {
-    VI sum;
-    HWY_INLINE Dot() = default;
-    template <int j>
-    HWY_INLINE void add(VB w, const ActivationCode* codes) {
-      const VS signed_w = hn::BitCast(DS(), kMaxCode > 127 ? hn::Xor(w, hn::Set(DB(), 0x80)) : w);
-      const VI before = j == 0 ? hn::Zero(DI()) : sum;
-      sum = VI(sdot(before.raw, signed_w.raw, broadcast(codes).raw));
-    }
-    HWY_INLINE VI total() const { return sum; }
-  };
 };
+using SdotForm = QuadFormOf<SdotQuads>;
+#endif
 #endif
 
 // Calls run(form) with the form that is fastest on this machine.
