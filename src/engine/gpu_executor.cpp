@@ -1,6 +1,6 @@
-// Runs steps on a gpu::Device: fills the step buffer, replays the plan's dispatches, reads logits
-// or ids back. Decoding keeps several steps in flight: the chosen id never leaves the GPU on its
-// way into the next step, and reaches the host one or more steps late.
+// Runs steps on a gpu::Device: writes the step (gpu_step_writer.h), replays the plan's dispatches,
+// reads logits or ids back. Decoding keeps several steps in flight: the chosen id never leaves the
+// GPU on its way into the next step, and reaches the host one or more steps late.
 
 #include <fmt/format.h>
 
@@ -15,6 +15,7 @@
 #include "engine/executor.h"
 #include "engine/gpu_kept.h"
 #include "engine/gpu_loader.h"
+#include "engine/gpu_step_writer.h"
 #include "kernels/sample/sample.h"
 #include "plan/gpu_program.h"
 
@@ -46,7 +47,8 @@ class GpuExecutor : public Executor {
         program_(std::move(program)),
         cache_(cache),
         n_out_(n_out),
-        chain_ms_(chain_ms) {}
+        chain_ms_(chain_ms),
+        writer_(device, *program_, cache.context(), n_out) {}
 
   ~GpuExecutor() override {
     if (logits_readback_.value != 0) device_.destroy_buffer(logits_readback_);
@@ -67,8 +69,8 @@ class GpuExecutor : public Executor {
   }
 
   Task<Result<void>> run(plan::Step step, std::span<float> logits) override {
-    const kernels::StepShape shape = shape_of(step);
-    PUNA_CO_TRY(write_step(step, shape));
+    const kernels::StepShape shape = writer_.shape_of(step);
+    PUNA_CO_TRY(writer_.step(step, shape));
     list_.clear();
     program_->record(Part::kBody, program_->class_for(Part::kBody, step.n_tokens()), shape, list_);
     if (step.output_rows.empty()) {
@@ -79,7 +81,7 @@ class GpuExecutor : public Executor {
     for (size_t first = 0; first < step.output_rows.size(); first += plan::kHeadRows) {
       const uint32_t n =
           static_cast<uint32_t>(std::min<size_t>(plan::kHeadRows, step.output_rows.size() - first));
-      PUNA_CO_TRY(write_outputs(std::span(step.output_rows).subspan(first, n)));
+      PUNA_CO_TRY(writer_.outputs(std::span(step.output_rows).subspan(first, n)));
       program_->record(Part::kHead, program_->class_for(Part::kHead, n),
                        {.n_tokens = step.n_tokens(), .n_outputs = n}, list_);
       const uint64_t bytes = n * uint64_t{n_out_} * sizeof(float);
@@ -98,9 +100,9 @@ class GpuExecutor : public Executor {
                             OnIds on_ids) override {
     const size_t rows = outputs.size();
     PUNA_CHECK(rows >= 1 && rows <= kernels::kMaxBatch && rows == step.output_rows.size());
-    PUNA_CO_TRY(write_sampling(step, outputs));
-    PUNA_CO_TRY(write_step(step, shape_of(step)));
-    PUNA_CO_TRY(write_outputs(step.output_rows));
+    PUNA_CO_TRY(writer_.sampling(step, outputs));
+    PUNA_CO_TRY(writer_.step(step, writer_.shape_of(step)));
+    PUNA_CO_TRY(writer_.outputs(step.output_rows));
 
     size_t submitted = 0, delivered = 0;  // chains
     Undo undo(step);
@@ -204,11 +206,11 @@ class GpuExecutor : public Executor {
 
   Result<StepTimes> time_step(const plan::Step& step,
                               const kernels::SamplingParams& sampling) override {
-    PUNA_TRY(
-        write_sampling(step, std::vector<OutputSampling>(step.output_rows.size(), {sampling, {}})));
-    const kernels::StepShape shape = shape_of(step);
-    PUNA_TRY(write_step(step, shape));
-    PUNA_TRY(write_outputs(step.output_rows));
+    const std::vector<OutputSampling> outputs(step.output_rows.size(), {sampling, {}});
+    PUNA_TRY(writer_.sampling(step, outputs));
+    const kernels::StepShape shape = writer_.shape_of(step);
+    PUNA_TRY(writer_.step(step, shape));
+    PUNA_TRY(writer_.outputs(step.output_rows));
     return time_kernels(device_, *program_, shape);
   }
 
@@ -306,84 +308,10 @@ class GpuExecutor : public Executor {
         step.sequences.push_back(row.sequence);
       }
     }
-    const kernels::StepShape shape = shape_of(step);
-    PUNA_TRY(write_step(step, shape));
+    const kernels::StepShape shape = writer_.shape_of(step);
+    PUNA_TRY(writer_.step(step, shape));
     program_->record(Part::kBody, program_->class_for(Part::kBody, step.n_tokens()), shape, list_);
     return submit();
-  }
-
-  kernels::StepShape shape_of(const plan::Step& step) {
-    const uint32_t n_kv =
-        static_cast<uint32_t>(*std::max_element(step.positions.begin(), step.positions.end())) + 1;
-    const auto& c = program_->plan().body[program_->class_for(Part::kBody, step.n_tokens())];
-    splits_ = kernels::attention_splits(c.max_splits, n_kv);
-    return {step.n_tokens(), static_cast<uint32_t>(step.output_rows.size()), splits_.n_splits,
-            cuts_};
-  }
-
-  Result<void> write_words(uint32_t first, std::span<const uint32_t> words) {
-    return device_.write_buffer(program_->buffer(program_->plan().step), first * sizeof(uint32_t),
-                                std::as_bytes(words));
-  }
-  Result<void> write_header(const plan::Step& step, const kernels::StepShape& shape) {
-    std::array<uint32_t, kernels::kStepChoices + 1> words{};
-    words[kernels::kStepTokenCount] = step.n_tokens();
-    words[kernels::kStepOutputCount] = std::min(shape.n_outputs, plan::kHeadRows);
-    words[kernels::kStepSplitCount] = splits_.n_splits;
-    words[kernels::kStepSplitTokens] = splits_.split_tokens;
-    const uint32_t next_rows = std::clamp(shape.n_outputs, 1u, kernels::kMaxBatch);
-    words[kernels::kStepSplitLimit] =
-        program_->plan().body[program_->class_for(Part::kBody, next_rows)].max_splits;
-    return write_words(0, words);
-  }
-  Result<void> write_step(const plan::Step& step, const kernels::StepShape& shape) {
-    PUNA_TRY(write_header(step, shape));
-    const auto words = [](const std::vector<int32_t>& v) {
-      return std::span(reinterpret_cast<const uint32_t*>(v.data()), v.size());
-    };
-    PUNA_TRY(write_words(kernels::kStepTokens, words(step.tokens)));
-    PUNA_TRY(write_words(kernels::kStepPositions, words(step.positions)));
-    PUNA_TRY(write_words(kernels::kStepSequences, step.sequences));
-    return write_inputs(step);
-  }
-  // What an earlier part of the model has made of the step's tokens.
-  Result<void> write_inputs(const plan::Step& step) {
-    std::span<const float> handed = step.handed;
-    for (const plan::GpuPlan::Input& input : program_->plan().inputs) {
-      const size_t n = size_t{step.n_tokens()} * input.columns;
-      PUNA_CHECK(n <= handed.size());
-      PUNA_TRY(device_.write_buffer(program_->buffer(input.slice), input.slice.offset,
-                                    std::as_bytes(handed.first(n))));
-      handed = handed.subspan(n);
-    }
-    PUNA_CHECK(handed.empty());
-    return {};
-  }
-  Result<void> write_outputs(std::span<const uint32_t> rows) {
-    const uint32_t n = static_cast<uint32_t>(rows.size());
-    PUNA_TRY(write_words(kernels::kStepOutputCount, std::span(&n, 1)));
-    return write_words(kernels::kStepOutputRows, rows);
-  }
-
-  // The parameters of each output, and in the history what penalties look back on.
-  Result<void> write_sampling(const plan::Step& step, const std::vector<OutputSampling>& outputs) {
-    std::vector<kernels::SamplingParams> params;
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      params.push_back(outputs[i].params);
-      if (!outputs[i].params.penalized()) continue;
-      const uint32_t row = step.output_rows[i];
-      const auto end = static_cast<size_t>(step.positions[row]) + 1;
-      const size_t n =
-          std::min({outputs[i].text.size(), size_t{outputs[i].params.repeat_last}, end});
-      PUNA_TRY(device_.write_buffer(
-          program_->buffer(program_->plan().history),
-          (uint64_t{step.sequences[row]} * cache_.context() + end - n) * sizeof(uint32_t),
-          std::as_bytes(std::span(outputs[i].text).last(n))));
-    }
-    cuts_ = kernels::cuts(params, n_out_);
-    const std::vector<uint32_t> words = kernels::sampling_words(params);
-    return device_.write_buffer(program_->buffer(program_->plan().sampling), 0,
-                                std::as_bytes(std::span(words)));
   }
 
   // The GPU makes each step from the one before (sample/advance.wgsl); `step` follows with all but
@@ -395,7 +323,7 @@ class GpuExecutor : public Executor {
       if (has_state()) copy_state(s, chain_snapshot(chain, s), /*restore=*/false);
     }
     for (uint32_t i = 0; i < slot.n_steps; ++i) {
-      const kernels::StepShape shape = shape_of(step);
+      const kernels::StepShape shape = writer_.shape_of(step);
       const size_t head = program_->class_for(Part::kHead, shape.n_outputs);
       program_->record(Part::kBody, program_->class_for(Part::kBody, shape.n_tokens), shape, list_);
       program_->record(Part::kHead, head, shape, list_);
@@ -432,12 +360,11 @@ class GpuExecutor : public Executor {
   plan::CacheConfig cache_;
   uint32_t n_out_;
   double chain_ms_;
-  bool cuts_ = false;  // of the sampling written last
+  GpuStepWriter writer_;
   gpu::CommandList list_;
   std::optional<gpu::SubmitId> last_submit_;  // of steps without outputs
   gpu::BufferId logits_readback_;
   std::array<Slot, kInFlight> slots_;
-  kernels::AttentionSplits splits_;
 };
 
 // Batch classes: one row, powers of two up to the batch, and the prefill chunk.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "base/clock.h"
 #include "gpu/timing.h"
@@ -34,18 +35,20 @@ std::string role_of(std::string_view label) {
   return role;
 }
 
-uint64_t number_of(const kernels::KernelCall& call, const char* name) {
-  const auto found = call.defines.find(name);
+using Defines = std::map<std::string, std::string>;
+
+uint64_t number_of(const Defines& defines, const char* name) {
+  const auto found = defines.find(name);
   uint64_t value = 0;
-  if (found != call.defines.end())
+  if (found != defines.end())
     std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
   return value;
 }
 
-// "q4_k" of a call whose template reads weights of that type; else empty.
-std::string type_of(const kernels::KernelCall& call) {
+// "q4_k" of a dispatch whose template reads weights of that type; else empty.
+std::string type_of(const Defines& defines) {
   for (const quant::TypeInfo& type : quant::types()) {
-    if (call.defines.contains(kernels::weight_define(type.type))) return std::string(type.name);
+    if (defines.contains(kernels::weight_define(type.type))) return std::string(type.name);
   }
   return {};
 }
@@ -60,11 +63,15 @@ KernelTime describe(const kernels::KernelCall& call) {
   KernelTime time;
   time.role = role_of(call.label);
   time.kernel = call.kernel;
-  time.type = type_of(call);
-  if (!time.type.empty()) {
-    time.weight_rows = static_cast<uint32_t>(number_of(call, "ROWS"));
-    time.weight_cols = static_cast<uint32_t>(number_of(call, "COLS"));
-    time.unit = unit_of(call);
+  time.type = type_of(call.defines);
+  if (time.type.empty()) return time;
+  time.weight_rows = static_cast<uint32_t>(number_of(call.defines, "ROWS"));
+  time.weight_cols = static_cast<uint32_t>(number_of(call.defines, "COLS"));
+  time.unit = unit_of(call);
+  // Products of one x, with as many columns.
+  for (const kernels::Beside& part : call.beside) {
+    time.type += "+" + type_of(part.defines);
+    time.weight_rows += static_cast<uint32_t>(number_of(part.defines, "ROWS"));
   }
   return time;
 }

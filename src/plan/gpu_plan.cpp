@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/common/beside.h"
 #include "kernels/elementwise/binary.h"
 #include "kernels/embed/embed.h"
 #include "kernels/gather/gather.h"
@@ -384,7 +385,18 @@ class Planner {
     } else if (hands_[i]) {
       args.hands = {value(op.y), *hands_[i], {}};
     }
-    return kernels::matmul(device_, args, out);
+    const size_t before = out.size();
+    PUNA_TRY(kernels::matmul(device_, args, out));
+    if (op.shares_x && out.size() == before + 1) join_last(out);
+    return {};
+  }
+  // Products with one x run side by side where they can (kernels/common/beside.h).
+  void join_last(std::vector<kernels::KernelCall>& out) const {
+    if (rows_ > kernels::kMatvecRows) return;
+    if (auto both = kernels::beside(device_, out.end()[-2], out.back())) {
+      out.pop_back();
+      out.back() = *std::move(both);
+    }
   }
   std::optional<Slice> head_norms(const RopeOp& op) const {
     if (!op.q_norm) return {};

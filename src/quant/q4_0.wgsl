@@ -1,7 +1,7 @@
 // q4_0: x = d * (q - 8).  Planes: q4 [rows][units] vec4, s4 [groups][units] four f16.
 #define WEIGHT_FLOAT 0
 #define WEIGHT_SCALES 1
-#define WEIGHT_MIN 1
+#define WEIGHT_MIN 0
 
 struct Group { d: vec2<u32> }
 
@@ -11,6 +11,8 @@ struct Raw { q: vec4<u32> }
 fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[PLANE_Q4 + (g * 4u + r) * UNITS + u]); }
 
 fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
-  let d = half_of_4(group.d, r);
-  return Unit(nibbles_lo(raw.q), nibbles_hi(raw.q), vec2<f32>(d), vec2<f32>(-8.0 * d));
+  // In the upper half of a byte and with the upper bit turned round, a nibble is 16 (q - 8).
+  let lo = ((raw.q << vec4<u32>(4u)) & vec4<u32>(0xf0f0f0f0u)) ^ vec4<u32>(0x80808080u);
+  let hi = (raw.q & vec4<u32>(0xf0f0f0f0u)) ^ vec4<u32>(0x80808080u);
+  return Unit(lo, hi, vec2<f32>(half_of_4(group.d, r) * 0.0625), vec2<f32>());
 }

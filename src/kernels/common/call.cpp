@@ -8,6 +8,7 @@
 
 #include "base/embedded.h"
 #include "gpu/wgsl/wgsl_preprocessor.h"
+#include "kernels/common/beside.h"
 
 std::span<const puna::base::EmbeddedFile> puna_kernels_wgsl();  // made by puna_embed
 
@@ -61,19 +62,30 @@ base::Result<std::string> expand(const KernelCall& call, const gpu::DeviceInfo& 
                     "in src/kernels/CMakeLists.txt.",
                     call.kernel, call.label));
   }
-  wgslpp::Options options;
-  options.defines.insert(call.defines.begin(), call.defines.end());
-  add_device_defines(device, options.defines);
-  options.include = [](std::string_view path) -> std::optional<std::string> {
-    const std::string_view text = wgsl_source(path);
-    return text.empty() ? std::nullopt : std::optional(std::string(text));
+  const auto expand_with =
+      [&](const std::map<std::string, std::string>& defines) -> base::Result<std::string> {
+    wgslpp::Options options;
+    options.defines.insert(defines.begin(), defines.end());
+    add_device_defines(device, options.defines);
+    options.include = [](std::string_view path) -> std::optional<std::string> {
+      const std::string_view text = wgsl_source(path);
+      return text.empty() ? std::nullopt : std::optional(std::string(text));
+    };
+    wgslpp::Output out = wgslpp::expand(source, call.kernel, options);
+    if (!out.ok()) {
+      return base::fail(base::ErrorCode::kInternal,
+                        fmt::format("WGSL of {} does not expand: {}", call.label, out.error));
+    }
+    return std::move(out.text);
   };
-  wgslpp::Output out = wgslpp::expand(source, call.kernel, options);
-  if (!out.ok()) {
-    return base::fail(base::ErrorCode::kInternal,
-                      fmt::format("WGSL of {} does not expand: {}", call.label, out.error));
+  PUNA_TRY(std::string text, expand_with(call.defines));
+  if (call.beside.empty()) return gpu::wgsl_header(device) + text;
+  std::vector<std::string> texts{std::move(text)};
+  for (const Beside& part : call.beside) {
+    PUNA_TRY(texts.emplace_back(), expand_with(part.defines));
   }
-  return gpu::wgsl_header(device) + out.text;
+  PUNA_TRY(const std::string joined, join(call, texts));
+  return gpu::wgsl_header(device) + joined;
 }
 
 }  // namespace puna::kernels

@@ -60,12 +60,20 @@ struct BoundSlice {
   gpu::Access access = gpu::Access::kRead;
 };
 
+// A call that runs in the same dispatch as the ones before it (beside.h).
+struct Beside {
+  std::map<std::string, std::string> defines;
+  std::vector<uint32_t> bindings;  // the number in the whole dispatch of each of its own
+  uint32_t first_x = 0;            // its first workgroup along x
+};
+
 struct KernelCall {
   std::string label;        // "blk.0.ffn_down"
   std::string_view kernel;  // template: "norm/norm.wgsl", a name known to wgsl_source()
   std::map<std::string, std::string> defines;  // variant options and sizes of the template
   std::vector<BoundSlice> bindings;            // by binding number
   GridDim x, y, z;
+  std::vector<Beside> beside = {};
 };
 
 // The text of a template by its path under src/kernels or src/quant ("quant/q4_0.wgsl");

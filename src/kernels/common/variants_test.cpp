@@ -195,6 +195,7 @@ TEST_CASE("single operations that no kernel can serve are refused") {
   CHECK(!sort_indices(device, {"s", {}, {}, {kMaxSorted + 1, 5}}, calls));
   CHECK(!move_rows(device, {"r", {}, {}, {}, {RowMove::kTake, 1 << 20, 1 << 20}}, calls));
   CHECK(!hadamard(device, {"h", {}, {96}}, calls));
+  CHECK(!mrope(device, {"m", {}, {}, {}, {{}, {1, 1, 0, 0}, SectionOrder::kInTurn, 2}}, calls));
   CHECK(!hadamard(device, {"h", {}, {2 * kMaxHadamard}}, calls));
   CHECK(!resize(device, {"r", {}, {}, {{1, 0, 4, 1, 4, 4}}}, calls));
   CHECK(!resize(device, {"r", {}, {}, {{1, 20000, 4, 1, 4, 4}}}, calls));

@@ -41,15 +41,20 @@ double rope_frequency(const RopeParams& rope, const float* freq_factors, uint32_
   return freq_factors ? frequency / freq_factors[i] : frequency;
 }
 
+TurnWords turn_words(double frequency) {
+  const double turns = frequency / kTwoPi;
+  const double fraction =
+      (turns - std::floor(turns)) * 0x1p32;  // upper word and, behind the point, the lower
+  if (!(fraction >= 0 && fraction < 0x1p32)) return {};
+  return {static_cast<uint32_t>(fraction),
+          static_cast<uint32_t>((fraction - std::floor(fraction)) * 0x1p32)};
+}
+
 std::vector<uint32_t> rope_table(const RopeParams& rope, const float* freq_factors) {
-  std::vector<uint32_t> table(rope.n_rot / 2 * 2);
+  std::vector<uint32_t> table;
   for (uint32_t i = 0; i < rope.n_rot / 2; ++i) {
-    const double turns = rope_frequency(rope, freq_factors, i) / kTwoPi;
-    const double fraction =
-        (turns - std::floor(turns)) * 0x1p32;  // upper word and, behind the point, the lower
-    if (!(fraction >= 0 && fraction < 0x1p32)) continue;  // a factor of 0 or NaN: no rotation
-    table[2 * i] = static_cast<uint32_t>(fraction);
-    table[2 * i + 1] = static_cast<uint32_t>((fraction - std::floor(fraction)) * 0x1p32);
+    const TurnWords turns = turn_words(rope_frequency(rope, freq_factors, i));
+    table.insert(table.end(), {turns.upper, turns.lower});
   }
   return table;
 }

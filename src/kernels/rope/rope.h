@@ -56,10 +56,16 @@ struct RopeParams {
 // may be null.
 double rope_frequency(const RopeParams& rope, const float* freq_factors, uint32_t i);
 
-// The constants the GPU kernel turns positions with: for each pair i its turns per position, modulo
-// one turn, as a binary fraction of 64 bits; word 2i holds the upper 32 bits, word 2i + 1 the
-// lower. A position is then multiplied exactly in integers, and whole turns fall out by themselves,
-// however far the position. freq_factors [n_rot / 2] may be null.
+// A frequency as GPU kernels turn positions with it: turns per position, modulo one turn, as a
+// binary fraction of 64 bits. A position is then multiplied exactly in integers, and whole turns
+// fall out by themselves, however far the position. Infinite and NaN frequencies turn nothing.
+struct TurnWords {
+  uint32_t upper = 0, lower = 0;
+};
+TurnWords turn_words(double frequency);
+
+// The turns of each pair i: upper words at 2i, lower ones at 2i + 1. freq_factors [n_rot / 2] may
+// be null.
 std::vector<uint32_t> rope_table(const RopeParams& rope, const float* freq_factors);
 
 struct RopeArgs {

@@ -14,6 +14,7 @@
 #include "kernels/elementwise/unary.h"
 #include "kernels/hadamard/hadamard.h"
 #include "kernels/image/image.h"
+#include "kernels/mrope/mrope.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/rows/rows.h"
 #include "kernels/softmax/softmax.h"
@@ -38,6 +39,7 @@ class Operations {
   virtual base::Result<void> resize(const ResizeCpuArgs& args) = 0;
   virtual base::Result<void> pad(const PadCpuArgs& args) = 0;
   virtual base::Result<void> hadamard(const HadamardCpuArgs& args) = 0;
+  virtual base::Result<void> mrope(const MropeCpuArgs& args) = 0;
 };
 
 std::unique_ptr<Operations> operations_cpu(base::ThreadPool& pool);

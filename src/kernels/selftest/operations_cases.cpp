@@ -16,6 +16,7 @@
 #include "kernels/elementwise/unary_ref.h"
 #include "kernels/hadamard/hadamard_ref.h"
 #include "kernels/image/image_ref.h"
+#include "kernels/mrope/mrope_ref.h"
 #include "kernels/reduce/reduce_ref.h"
 #include "kernels/rows/rows_ref.h"
 #include "kernels/selftest/measure.h"
@@ -29,6 +30,7 @@ using base::Result;
 namespace {
 
 constexpr double kLimit = 1e-10;  // f32 arithmetic; docs/numerics.md
+constexpr double kRopeLimit = 1e-7;
 constexpr uint32_t kRows = 3;
 
 // The share of words that differ: 0 when all are the same.
@@ -62,7 +64,7 @@ Result<void> OperationCases::run() {
        {&OperationCases::unary, &OperationCases::binary, &OperationCases::copy,
         &OperationCases::move_rows, &OperationCases::reduce, &OperationCases::softmax,
         &OperationCases::sort, &OperationCases::convolutions, &OperationCases::images,
-        &OperationCases::hadamard}) {
+        &OperationCases::hadamard, &OperationCases::mrope}) {
     PUNA_TRY((this->*role)());
   }
   return {};
@@ -349,6 +351,38 @@ Result<void> OperationCases::hadamard() {
     hadamard_ref({expected.data(), 2, {n, 2}});
     PUNA_TRY(
         record_("hadamard", "f32", fmt::format("2 rows of 2x{}", n), nmse(y, expected), kLimit));
+  }
+  return {};
+}
+
+Result<void> OperationCases::mrope() {
+  struct Case {
+    std::string_view type;
+    SectionOrder order;
+    std::array<uint32_t, kSections> sections;
+    uint32_t head_dim;
+  };
+  // As Qwen2-VL, Qwen3-VL, an image encoder and a head of which a part is turned have them.
+  for (const Case& c : {Case{"in turn", SectionOrder::kInTurn, {16, 24, 24, 0}, 128},
+                        Case{"by threes", SectionOrder::kByThrees, {24, 20, 20, 0}, 128},
+                        Case{"restart", SectionOrder::kRestart, {18, 18, 0, 0}, 72},
+                        Case{"in turn", SectionOrder::kInTurn, {3, 0, 5, 3}, 40}}) {
+    if (!wanted_("mrope", c.type)) continue;
+    for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) {
+      MropeShape shape{{}, c.sections, c.order, c.head_dim, 3};
+      shape.rope.pairs = pairs;
+      shape.rope.n_rot = 2 * std::accumulate(c.sections.begin(), c.sections.end(), 0u);
+      shape.rope.base = 1e6f;
+      shape.rope.magnitude = 0.75f;
+      const std::vector<int32_t> positions{0, 1, 2, 3, 100'000, 7, 40'000, 5, 9, 9, 9, 9};
+      auto y = normal(size_t{kRows} * shape.n_heads * shape.head_dim, 56), expected = y;
+      PUNA_TRY(device_.mrope({positions.data(), y.data(), kRows, shape}));
+      mrope_ref({positions.data(), expected.data(), kRows, shape});
+      PUNA_TRY(record_("mrope", c.type,
+                       fmt::format("{} of {}, {}", shape.rope.n_rot, shape.head_dim,
+                                   pairs == RopePairs::kNeox ? "neox" : "adjacent"),
+                       nmse(y, expected), kRopeLimit));
+    }
   }
   return {};
 }

@@ -37,6 +37,7 @@ class OperationCases {
   base::Result<void> convolutions();
   base::Result<void> images();
   base::Result<void> hadamard();
+  base::Result<void> mrope();
 
   base::Result<void> unary(Unary function, uint32_t n);
   base::Result<void> copy(std::string_view what, const CopyShape& shape);

@@ -23,6 +23,7 @@ class CpuOperations : public Operations {
   Result<void> resize(const ResizeCpuArgs& args) override { return run(resize_cpu, args); }
   Result<void> pad(const PadCpuArgs& args) override { return run(pad_cpu, args); }
   Result<void> hadamard(const HadamardCpuArgs& args) override { return run(hadamard_cpu, args); }
+  Result<void> mrope(const MropeCpuArgs& args) override { return run(mrope_cpu, args); }
 
  private:
   template <class Args>

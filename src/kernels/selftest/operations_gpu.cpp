@@ -130,6 +130,19 @@ class GpuOperations : public Operations {
     PUNA_TRY(a.y, up(bench, args.y, n));
     return run(bench, args.n_rows, kernels::hadamard, a, args.y, n);
   }
+  Result<void> mrope(const MropeCpuArgs& args) override {
+    Workbench bench(device_);
+    const MropeShape& s = args.shape;
+    const uint64_t n = uint64_t{args.n_rows} * s.n_heads * s.head_dim;
+    std::vector<SectionPair> pairs;
+    PUNA_TRY(pairs, section_pairs(s));
+    const std::vector<uint32_t> table = mrope_table(pairs);
+    MropeArgs a{"mrope", {}, {}, {}, s};
+    PUNA_TRY(a.table, up(bench, table.data(), table.size()));
+    PUNA_TRY(a.positions, up(bench, args.positions, uint64_t{args.n_rows} * kSections));
+    PUNA_TRY(a.y, up(bench, args.y, n));
+    return run(bench, args.n_rows, kernels::mrope, a, args.y, n);
+  }
 
  private:
   template <class Args>

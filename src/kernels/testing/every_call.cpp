@@ -7,6 +7,7 @@
 
 #include "kernels/attention/attention.h"
 #include "kernels/ceiling/ceiling.h"
+#include "kernels/common/beside.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/embed/embed.h"
 #include "kernels/gather/gather.h"
@@ -74,6 +75,42 @@ Result<void> product_options(const gpu::DeviceInfo& device, Calls& out) {
         large.weight = weight_of(type, 131072, 4096);
         large.y_stride = 131072;
         PUNA_TRY(matmul(device, large, out));
+      }
+    }
+  }
+  return {};
+}
+
+// Products of one x side by side, of types that file mixes put together and of others.
+Result<void> pairs(const gpu::DeviceInfo& device, Calls& out) {
+  using quant::Type;
+  for (const auto& [first, second] : {std::pair{Type::kQ2_K, Type::kQ4_K},
+                                      {Type::kQ4_K, Type::kQ6_K},
+                                      {Type::kQ8_0, Type::kQ8_0},
+                                      {Type::kIQ2_XS, Type::kIQ4_NL},
+                                      {Type::kF16, Type::kBf16}}) {
+    for (const Numerics numerics : {Numerics::kExact, Numerics::kFast}) {
+      for (const uint32_t max_rows : {1u, 4u}) {
+        Calls calls;
+        for (const Type type : {first, second}) {
+          MatmulArgs args = product("pair", type, max_rows, numerics);
+          args.step = {1, 0, 256};
+          args.x = {2, 0, 256};
+          args.scratch = {2, 256, kPlenty};
+          args.x_in_scratch = !calls.empty();
+          args.y = {2, kPlenty + 256, 256};
+          args.y_stride = 512;
+          args.y_column = calls.empty() ? 0 : 256;
+          args.weight.chunks[0].slice.buffer = 3 + args.y_column;
+          PUNA_TRY(matmul(device, args, calls));
+        }
+        const auto both = beside(device, calls.end()[-2], calls.back());
+        if (!both) {
+          return base::fail(base::ErrorCode::kInternal,
+                            fmt::format("Products of {} and {} do not run side by side.",
+                                        quant::info(first).name, quant::info(second).name));
+        }
+        out.push_back(*both);
       }
     }
   }
@@ -174,6 +211,7 @@ Result<std::vector<KernelCall>> every_call(const gpu::DeviceInfo& device) {
   Calls out;
   PUNA_TRY(products(device, out));
   PUNA_TRY(product_options(device, out));
+  PUNA_TRY(pairs(device, out));
   PUNA_TRY(weights(device, out));
   PUNA_TRY(attentions(device, out));
   PUNA_TRY(ropes_and_norms(device, out));

@@ -89,6 +89,12 @@ Result<std::vector<KernelCall>> every_operation(const gpu::DeviceInfo& device) {
   PUNA_TRY(images(device, out));
   for (const uint32_t n : {1u, 2u, kMaxHadamard})
     PUNA_TRY(hadamard(device, {"hadamard", {}, {n, 2}}, out));
+  for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) {
+    MropeShape shape{{}, {4, 2, 2, 0}, SectionOrder::kByThrees, 20, 2};
+    shape.rope.pairs = pairs;
+    shape.rope.n_rot = 16;
+    PUNA_TRY(mrope(device, {"mrope", {}, {}, {}, shape}, out));
+  }
   return out;
 }
 

@@ -1,0 +1,39 @@
+// Loading onto a device that fails, without a GPU.
+#include <doctest/doctest.h>
+
+#include "engine/placement.h"
+#include "gpu/null/null.h"
+#include "models/models.h"
+#include "models/testing/tiny_model.h"
+#include "plan/fuse.h"
+
+namespace puna::engine {
+namespace {
+
+TEST_CASE(
+    "wherever memory runs out while a model is loaded, that is the error, and nothing stays") {
+  const formats::ModelFile file = fixtures::tiny_model({});
+  const auto config = models::read_config(file);
+  REQUIRE(config);
+  int fail_at = 0;
+  for (;; ++fail_at) {
+    CAPTURE(fail_at);
+    REQUIRE(fail_at < 1000);
+    auto graph = models::build(file, *config);
+    REQUIRE(graph);
+    const auto device = gpu::null::create({.info = {}, .fail_at = fail_at});
+    plan::CacheConfig cache;
+    cache.n_pages = cache.pages_per_sequence = 1;
+    auto loaded = base::run_until(
+        load_gpu(file, plan::fuse(*std::move(graph)), cache, GpuOptions{}, *device, LoadHooks{}),
+        [&] { device->poll(); });
+    if (loaded) break;
+    CHECK(loaded.error().code == base::ErrorCode::kOutOfMemory);
+    CHECK(device->allocated_bytes() == 0);
+  }
+  // Each buffer, pipeline, bind group and piece of a weight could fail.
+  CHECK(fail_at > 100);
+}
+
+}  // namespace
+}  // namespace puna::engine

@@ -1,0 +1,96 @@
+#include "engine/gpu_step_writer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "kernels/attention/attention.h"
+#include "kernels/sample/sample.h"
+
+namespace puna::engine {
+
+using base::Result;
+using Part = plan::GpuProgram::Part;
+
+kernels::AttentionSplits GpuStepWriter::splits_of(const plan::Step& step) const {
+  const uint32_t n_kv =
+      static_cast<uint32_t>(*std::max_element(step.positions.begin(), step.positions.end())) + 1;
+  const auto& body = program_.plan().body[program_.class_for(Part::kBody, step.n_tokens())];
+  return kernels::attention_splits(body.max_splits, n_kv);
+}
+
+kernels::StepShape GpuStepWriter::shape_of(const plan::Step& step) const {
+  return {step.n_tokens(), static_cast<uint32_t>(step.output_rows.size()), splits_of(step).n_splits,
+          cuts_};
+}
+
+Result<void> GpuStepWriter::words(uint32_t first, std::span<const uint32_t> words) {
+  return device_.write_buffer(program_.buffer(program_.plan().step), first * sizeof(uint32_t),
+                              std::as_bytes(words));
+}
+
+Result<void> GpuStepWriter::header(const plan::Step& step, const kernels::StepShape& shape) {
+  const kernels::AttentionSplits splits = splits_of(step);
+  std::array<uint32_t, kernels::kStepChoices + 1> header{};
+  header[kernels::kStepTokenCount] = step.n_tokens();
+  header[kernels::kStepOutputCount] = std::min(shape.n_outputs, plan::kHeadRows);
+  header[kernels::kStepSplitCount] = splits.n_splits;
+  header[kernels::kStepSplitTokens] = splits.split_tokens;
+  const uint32_t next_rows = std::clamp(shape.n_outputs, 1u, kernels::kMaxBatch);
+  header[kernels::kStepSplitLimit] =
+      program_.plan().body[program_.class_for(Part::kBody, next_rows)].max_splits;
+  return words(0, header);
+}
+
+Result<void> GpuStepWriter::step(const plan::Step& step, const kernels::StepShape& shape) {
+  PUNA_TRY(header(step, shape));
+  const auto unsigned_words = [](const std::vector<int32_t>& v) {
+    return std::span(reinterpret_cast<const uint32_t*>(v.data()), v.size());
+  };
+  PUNA_TRY(words(kernels::kStepTokens, unsigned_words(step.tokens)));
+  PUNA_TRY(words(kernels::kStepPositions, unsigned_words(step.positions)));
+  PUNA_TRY(words(kernels::kStepSequences, step.sequences));
+  return inputs(step);
+}
+
+// What an earlier part of the model has made of the step's tokens.
+Result<void> GpuStepWriter::inputs(const plan::Step& step) {
+  std::span<const float> handed = step.handed;
+  for (const plan::GpuPlan::Input& input : program_.plan().inputs) {
+    const size_t n = size_t{step.n_tokens()} * input.columns;
+    PUNA_CHECK(n <= handed.size());
+    PUNA_TRY(device_.write_buffer(program_.buffer(input.slice), input.slice.offset,
+                                  std::as_bytes(handed.first(n))));
+    handed = handed.subspan(n);
+  }
+  PUNA_CHECK(handed.empty());
+  return {};
+}
+
+Result<void> GpuStepWriter::outputs(std::span<const uint32_t> rows) {
+  const uint32_t n = static_cast<uint32_t>(rows.size());
+  PUNA_TRY(words(kernels::kStepOutputCount, std::span(&n, 1)));
+  return words(kernels::kStepOutputRows, rows);
+}
+
+Result<void> GpuStepWriter::sampling(const plan::Step& step,
+                                     const std::vector<OutputSampling>& outputs) {
+  std::vector<kernels::SamplingParams> params;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    params.push_back(outputs[i].params);
+    if (!outputs[i].params.penalized()) continue;
+    const uint32_t row = step.output_rows[i];
+    const auto end = static_cast<size_t>(step.positions[row]) + 1;
+    const size_t n = std::min({outputs[i].text.size(), size_t{outputs[i].params.repeat_last}, end});
+    PUNA_TRY(device_.write_buffer(
+        program_.buffer(program_.plan().history),
+        (uint64_t{step.sequences[row]} * context_ + end - n) * sizeof(uint32_t),
+        std::as_bytes(std::span(outputs[i].text).last(n))));
+  }
+  cuts_ = kernels::cuts(params, n_out_);
+  const std::vector<uint32_t> sampling = kernels::sampling_words(params);
+  return device_.write_buffer(program_.buffer(program_.plan().sampling), 0,
+                              std::as_bytes(std::span(sampling)));
+}
+
+}  // namespace puna::engine

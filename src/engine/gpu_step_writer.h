@@ -1,0 +1,44 @@
+// Writes what changes from step to step into the buffers of a GpuProgram: tokens, positions,
+// sequences and output rows (kernels/common/step.h), what an earlier part of the model hands over,
+// and how the tokens after outputs are chosen.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/executor.h"
+#include "plan/gpu_program.h"
+
+namespace puna::engine {
+
+class GpuStepWriter {
+ public:
+  // Both outlive the writer. context: tokens of a sequence; n_out: columns of the logits.
+  GpuStepWriter(gpu::Device& device, const plan::GpuProgram& program, uint32_t context,
+                uint32_t n_out)
+      : device_(device), program_(program), context_(context), n_out_(n_out) {}
+
+  // What the grids of the step follow, with the sampling written last.
+  kernels::StepShape shape_of(const plan::Step& step) const;
+
+  // Errors of all: those of the device.
+  base::Result<void> step(const plan::Step& step, const kernels::StepShape& shape);
+  base::Result<void> outputs(std::span<const uint32_t> rows);
+  // The parameters of each output, and in the history what penalties look back on.
+  base::Result<void> sampling(const plan::Step& step, const std::vector<OutputSampling>& outputs);
+
+ private:
+  kernels::AttentionSplits splits_of(const plan::Step& step) const;
+  base::Result<void> words(uint32_t first, std::span<const uint32_t> words);
+  base::Result<void> header(const plan::Step& step, const kernels::StepShape& shape);
+  base::Result<void> inputs(const plan::Step& step);
+
+  gpu::Device& device_;
+  const plan::GpuProgram& program_;
+  uint32_t context_;
+  uint32_t n_out_;
+  bool cuts_ = false;  // of the sampling written last
+};
+
+}  // namespace puna::engine
