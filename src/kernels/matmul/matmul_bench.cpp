@@ -107,8 +107,9 @@ struct Candidate {
 
 std::string name_of(const MatmulTuning& tuning) {
   if (tuning.kernel == MatmulKernel::kGemm) {
-    return fmt::format("gemm rows {} teams {} step {}", tuning.gemm.rows, tuning.gemm.teams,
-                       tuning.gemm.step_units);
+    const GemmTuning& t = tuning.gemm;
+    return fmt::format("gemm rows {} teams {} step {} sets {}", t.rows, t.teams, t.step_units,
+                       t.sets);
   }
   if (tuning.kernel == MatmulKernel::kMatrix) {
     const MatrixTuning& t = tuning.matrix;
@@ -148,9 +149,11 @@ std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArg
       for (uint32_t step_units : {1u, 2u, 4u}) {
         if (!int8 && step_units > 1) continue;
         for (uint32_t teams : {8u, 16u, 32u}) {
-          if (!int8 && teams > 8) continue;
-          tuning.gemm = {rows, teams, step_units};
-          add(tuning);
+          for (uint32_t sets : {1u, 2u, 4u}) {
+            if (!int8 && teams * sets > 8) continue;
+            tuning.gemm = {rows, teams, step_units, sets};
+            if (tuning_fits(device, args, tuning)) add(tuning);
+          }
         }
       }
     }

@@ -27,7 +27,8 @@ struct MatvecTuning {
 struct GemmTuning {
   uint32_t rows = 8;        // rows of x per invocation: 4 or 8
   uint32_t teams = 8;       // int8: of eight invocations, each taking eight weight rows
-  uint32_t step_units = 1;  // int8: units of 32 columns between barriers
+  uint32_t step_units = 1;  // int8: units of 32 columns of a set between barriers
+  uint32_t sets = 1;        // int8: of such teams, sharing K
 };
 
 // Tiles by matrix units: subgroups * fragments * the device's MatrixShape outputs in each

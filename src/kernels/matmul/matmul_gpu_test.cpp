@@ -475,7 +475,8 @@ TEST_CASE("gpu: other tunings give the same product") {
         MatvecTuning{128, 128, 4, 1, false, true}, MatvecTuning{32, 8, 1, 4, false, false}}) {
     tunings.push_back({MatmulKernel::kMatvec, matvec, {}});
   }
-  for (const GemmTuning& gemm : {GemmTuning{4, 1}, GemmTuning{8, 4}})
+  for (const GemmTuning& gemm : {GemmTuning{4, 1}, GemmTuning{8, 4}, GemmTuning{4, 8, 1, 2},
+                                 GemmTuning{4, 4, 1, 4}, GemmTuning{8, 8, 2, 2}})
     tunings.push_back({MatmulKernel::kGemm, {}, gemm});
   for (const MatmulTuning& tuning : tunings) {
     for (const quant::Type type : {quant::Type::kQ4_0, quant::Type::kQ3_K}) {

@@ -22,6 +22,7 @@ constexpr Knob<T> kGemmInt8Knobs[] = {
     make_knob<&T::gemm, &GemmTuning::rows, T>("rows", 4, 8),
     make_knob<&T::gemm, &GemmTuning::teams, T>("teams", 8, 16, 32),
     make_knob<&T::gemm, &GemmTuning::step_units, T>("step_units", 1, 2, 4),
+    make_knob<&T::gemm, &GemmTuning::sets, T>("sets", 1, 2, 4),
 };
 constexpr Knob<T> kMatrixKnobs[] = {
     make_knob<&T::matrix, &MatrixTuning::subgroups_m, T>("subgroups_m", 1, 2, 4),
