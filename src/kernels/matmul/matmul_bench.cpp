@@ -123,8 +123,8 @@ std::string name_of(const MatmulTuning& tuning) {
 
 std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArgs& args,
                                   bool sweep) {
-  const bool int8 =
-      args.numerics == Numerics::kFast && quant::info(args.weight.type).block_elements > 1;
+  const bool floats = quant::info(args.weight.type).block_elements == 1;
+  const bool int8 = args.numerics == Numerics::kFast && !floats;
   std::vector<Candidate> out;
   const auto add = [&](const MatmulTuning& tuning) {
     const bool matrix = tuning.kernel == MatmulKernel::kMatrix;
@@ -165,7 +165,7 @@ std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArg
         for (bool prefetch : {false, true}) {
           for (bool own : {false, true}) {
             if (own && !int8) continue;
-            if (prefetch && !int8 && !is_float(args.weight.type)) continue;
+            if (prefetch && !int8 && !floats) continue;
             if ((own && args.max_rows > 1) || (prefetch && groups > 1)) continue;
             tuning.matvec = {workgroup, lanes, groups, tuning.matvec.columns, prefetch, own};
             add(tuning);
