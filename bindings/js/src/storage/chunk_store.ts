@@ -122,13 +122,17 @@ export class ChunkStore implements BlobStore {
 }
 
 class ChunkPartial implements PartialBlob {
+  private readonly window: ChunkWindow;
+
   constructor(
     private readonly values: KeyValueStore,
     private readonly key: string,
     private readonly data: string,
     readonly header: PartialHeader,
     private readonly chunks: Set<number>,
-  ) {}
+  ) {
+    this.window = new ChunkWindow(values, data);
+  }
 
   has(chunk: number): boolean {
     return this.chunks.has(chunk);
@@ -136,11 +140,12 @@ class ChunkPartial implements PartialBlob {
 
   async write(chunk: number, bytes: Uint8Array): Promise<void> {
     await this.values.put(`data/${this.data}/${chunk}`, new Blob([bytes as Uint8Array<ArrayBuffer>]));
+    this.window.forget(chunk);
     this.chunks.add(chunk);
   }
 
   read(offset: number, out: Uint8Array): Promise<void> {
-    return readChunks(this.values, this.data, offset, out);
+    return this.window.read(offset, out);
   }
 
   async commit(digest: string, size: number): Promise<void> {
@@ -156,34 +161,62 @@ class ChunkPartial implements PartialBlob {
 class ChunkReader implements BlobReader {
   readonly sync = false;
 
-  constructor(
-    private readonly values: KeyValueStore,
-    private readonly entry: BlobEntry,
-  ) {}
+  readonly size: number;
+  private readonly window: ChunkWindow;
 
-  get size(): number {
-    return this.entry.size;
+  constructor(values: KeyValueStore, entry: BlobEntry) {
+    this.size = entry.size;
+    this.window = new ChunkWindow(values, entry.data);
   }
 
   read(offset: number, out: Uint8Array): Promise<void> {
-    return readChunks(this.values, this.entry.data, offset, out);
+    return this.window.read(offset, out);
   }
 
   close(): void {}
 }
 
-async function readChunks(values: KeyValueStore, data: string, offset: number, out: Uint8Array): Promise<void> {
-  for (let done = 0; done < out.length; ) {
-    const chunk = Math.floor((offset + done) / kChunkBytes);
-    const start = (offset + done) % kChunkBytes;
-    const length = Math.min(out.length - done, kChunkBytes - start);
-    const blob = await values.get(`data/${data}/${chunk}`);
-    const bytes = new Uint8Array(blob ? await blob.slice(start, start + length).arrayBuffer() : new ArrayBuffer(0));
-    if (bytes.length !== length) {
-      throw new PunaError('corrupt', `Chunk ${chunk} of a stored file is missing or short; delete the model and load it again.`);
+// Reads bytes anywhere in a file's chunks. The latest ones are kept: the engine reads pieces far smaller than a chunk, of some tensors in
+// turns, and a store gives whole chunks.
+class ChunkWindow {
+  private static readonly kKept = 4;
+  private kept: { chunk: number; bytes: Promise<Uint8Array> }[] = []; // the latest last
+
+  constructor(
+    private readonly values: KeyValueStore,
+    private readonly data: string,
+  ) {}
+
+  async read(offset: number, out: Uint8Array): Promise<void> {
+    for (let done = 0; done < out.length; ) {
+      const chunk = Math.floor((offset + done) / kChunkBytes);
+      const start = (offset + done) % kChunkBytes;
+      const length = Math.min(out.length - done, kChunkBytes - start);
+      const bytes = (await this.chunk(chunk)).subarray(start, start + length);
+      if (bytes.length !== length) {
+        throw new PunaError('corrupt', `Chunk ${chunk} of a stored file is missing or short; delete the model and load it again.`);
+      }
+      out.set(bytes, done);
+      done += length;
     }
-    out.set(bytes, done);
-    done += length;
+  }
+
+  forget(chunk: number): void {
+    this.kept = this.kept.filter((one) => one.chunk !== chunk);
+  }
+
+  private chunk(chunk: number): Promise<Uint8Array> {
+    const known = this.kept.find((one) => one.chunk === chunk);
+    this.forget(chunk);
+    const bytes = known?.bytes ?? this.fetch(chunk);
+    this.kept = [...this.kept.slice(1 - ChunkWindow.kKept), { chunk, bytes }];
+    if (!known) bytes.catch(() => this.forget(chunk)); // the next read asks again
+    return bytes;
+  }
+
+  private async fetch(chunk: number): Promise<Uint8Array> {
+    const blob = await this.values.get(`data/${this.data}/${chunk}`);
+    return new Uint8Array(blob ? await blob.arrayBuffer() : new ArrayBuffer(0));
   }
 }
 

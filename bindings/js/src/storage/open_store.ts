@@ -16,7 +16,8 @@ const openers: Record<StoreKind, () => Promise<BlobStore>> = {
 
 // The store to load models into; needs a dedicated worker for OPFS.
 export async function openStore(choice: StorageChoice = 'auto'): Promise<BlobStore> {
-  const kinds: StoreKind[] = choice === 'auto' ? ['opfs', 'cache', 'indexeddb'] : [choice];
+  // The Cache API last: WebKitGTK 2.50 stops answering its reads after some ten large entries of an earlier visit.
+  const kinds: StoreKind[] = choice === 'auto' ? ['opfs', 'indexeddb', 'cache'] : [choice];
   const reasons: string[] = [];
   for (const kind of kinds) {
     if (!(kind in openers)) throw new PunaError('invalid_argument', `There is no storage "${kind}"; use auto, opfs, cache or indexeddb.`);
