@@ -1,7 +1,8 @@
 enable f16;
 // Many rows of x times W in tiles, int8: both operands as packed bytes in workgroup memory, products by dp4a, sums in f32.
 // 8 x TN invocations, each TM rows of x (eight apart) by eight weight rows (side by side, so that it holds whole gate and up groups);
-// K goes by STEP_UNITS units at a time. A unit adds
+// K goes by STEP_UNITS units at a time, or SETS of such invocations share it, each taking as many, and add up what they have at the end:
+// few tiles, of short prompts, leave a GPU waiting for memory otherwise. A unit adds
 //   s * x_scale * sum(q * x) + m * x_scale * sum(x)
 // with the integer sums exact.
 // Filling a tile, neighbours read what lies side by side in memory: units of a weight row, rows of x (X8_BY_UNIT). They store it where
@@ -263,14 +264,16 @@ fn finish_onto(m: u32, i: u32, product: f32, before: f32) -> f32 {
   return result;
 }
 
-const WG = 8u * 8;
-const TILE_M = 8u * 8;
+const SET = 8u * 8;
+const WG = SET * 2;
+const STEP = 1 * 2;
+const TILE_M = 8u * 4;
 const TILE_N = 8u * 8;
-var<workgroup> tile_x: array<vec4<u32>, 1 * 2 * TILE_M>;
-var<workgroup> tile_w: array<vec4<u32>, 1 * 2 * TILE_N>;
+var<workgroup> tile_x: array<vec4<u32>, STEP * 2 * TILE_M>;
+var<workgroup> tile_w: array<vec4<u32>, STEP * 2 * TILE_N>;
 // Scales and, where the type has mins, the factors of the sums of x: one number or pair for a unit, or for each half.
-var<workgroup> head_x: array<vec4<f32>, 1 * TILE_M>;
-var<workgroup> head_w: array<vec4<f32>, 1 * TILE_N>;
+var<workgroup> head_x: array<vec4<f32>, STEP * TILE_M>;
+var<workgroup> head_w: array<vec4<f32>, STEP * TILE_N>;
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32) {
@@ -278,7 +281,8 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let m_first = wid.y * TILE_M;
   let n_first = wid.x * TILE_N;
   let tm = local % 8u;
-  let tn = local / 8u;
+  let tn = local / 8u % 8;
+  let own = local / SET;
   var acc_0_0 = 0.0;
   var acc_0_1 = 0.0;
   var acc_0_2 = 0.0;
@@ -311,53 +315,21 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   var acc_3_5 = 0.0;
   var acc_3_6 = 0.0;
   var acc_3_7 = 0.0;
-  var acc_4_0 = 0.0;
-  var acc_4_1 = 0.0;
-  var acc_4_2 = 0.0;
-  var acc_4_3 = 0.0;
-  var acc_4_4 = 0.0;
-  var acc_4_5 = 0.0;
-  var acc_4_6 = 0.0;
-  var acc_4_7 = 0.0;
-  var acc_5_0 = 0.0;
-  var acc_5_1 = 0.0;
-  var acc_5_2 = 0.0;
-  var acc_5_3 = 0.0;
-  var acc_5_4 = 0.0;
-  var acc_5_5 = 0.0;
-  var acc_5_6 = 0.0;
-  var acc_5_7 = 0.0;
-  var acc_6_0 = 0.0;
-  var acc_6_1 = 0.0;
-  var acc_6_2 = 0.0;
-  var acc_6_3 = 0.0;
-  var acc_6_4 = 0.0;
-  var acc_6_5 = 0.0;
-  var acc_6_6 = 0.0;
-  var acc_6_7 = 0.0;
-  var acc_7_0 = 0.0;
-  var acc_7_1 = 0.0;
-  var acc_7_2 = 0.0;
-  var acc_7_3 = 0.0;
-  var acc_7_4 = 0.0;
-  var acc_7_5 = 0.0;
-  var acc_7_6 = 0.0;
-  var acc_7_7 = 0.0;
 
-  for (var first = 0u; first < 8u; first += 1) {
+  for (var first = 0u; first < 8u; first += STEP) {
     // Units beyond the last repeat it and count for nothing.
     {
       let item = 0 * WG + local;
-      let slot = item / 1;
-      let u = first + item % 1;
+      let slot = item / STEP;
+      let u = first + item % STEP;
       let n = min(n_first + slot % 8 * 8u + slot / 8, 256u - 1u);
       let w = load_unit(load_group(n / 4u, min(u, 8u - 1u)), n / 4u, n % 4u, min(u, 8u - 1u));
-      let at = item % 1 * TILE_N + slot;
-      tile_w[at + item % 1 * TILE_N] = w.lo;
-      tile_w[at + (item % 1 + 1u) * TILE_N] = w.hi;
+      let at = item % STEP * TILE_N + slot;
+      tile_w[at + item % STEP * TILE_N] = w.lo;
+      tile_w[at + (item % STEP + 1u) * TILE_N] = w.hi;
       head_w[at] = vec4<f32>(w.s, w.m) * select(0.0, 1.0, u < 8u);
     }
-    for (var item = local; item < 1 * TILE_M; item += WG) {
+    for (var item = local; item < STEP * TILE_M; item += WG) {
       let unit = item / TILE_M;
       let slot = item % TILE_M;
       let b = load_bytes(min(m_first + slot, m_count - 1u), min(first + unit, 8u - 1u));
@@ -366,7 +338,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       head_x[unit * TILE_M + slot] = b.h;
     }
     workgroupBarrier();
-    for (var s = 0u; s < 1; s++) {
+    for (var s = own * 1; s < (own + 1u) * 1; s++) {
       let lo_0 = tile_x[(s * 2u) * TILE_M + 0 * 8u + tm];
       let hi_0 = tile_x[(s * 2u + 1u) * TILE_M + 0 * 8u + tm];
       let h_0 = head_x[s * TILE_M + 0 * 8u + tm];
@@ -379,18 +351,6 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       let lo_3 = tile_x[(s * 2u) * TILE_M + 3 * 8u + tm];
       let hi_3 = tile_x[(s * 2u + 1u) * TILE_M + 3 * 8u + tm];
       let h_3 = head_x[s * TILE_M + 3 * 8u + tm];
-      let lo_4 = tile_x[(s * 2u) * TILE_M + 4 * 8u + tm];
-      let hi_4 = tile_x[(s * 2u + 1u) * TILE_M + 4 * 8u + tm];
-      let h_4 = head_x[s * TILE_M + 4 * 8u + tm];
-      let lo_5 = tile_x[(s * 2u) * TILE_M + 5 * 8u + tm];
-      let hi_5 = tile_x[(s * 2u + 1u) * TILE_M + 5 * 8u + tm];
-      let h_5 = head_x[s * TILE_M + 5 * 8u + tm];
-      let lo_6 = tile_x[(s * 2u) * TILE_M + 6 * 8u + tm];
-      let hi_6 = tile_x[(s * 2u + 1u) * TILE_M + 6 * 8u + tm];
-      let h_6 = head_x[s * TILE_M + 6 * 8u + tm];
-      let lo_7 = tile_x[(s * 2u) * TILE_M + 7 * 8u + tm];
-      let hi_7 = tile_x[(s * 2u + 1u) * TILE_M + 7 * 8u + tm];
-      let h_7 = head_x[s * TILE_M + 7 * 8u + tm];
       {
         let w_lo = tile_w[(s * 2u) * TILE_N + 0 * 8 + tn];
         let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 0 * 8 + tn];
@@ -403,14 +363,6 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
         acc_2_0 += head.z * h_2.y + head.w * h_2.z;
         acc_3_0 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
         acc_3_0 += head.z * h_3.y + head.w * h_3.z;
-        acc_4_0 += h_4.x * (dot16(lo_4, w_lo) * head.x + dot16(hi_4, w_hi) * head.y);
-        acc_4_0 += head.z * h_4.y + head.w * h_4.z;
-        acc_5_0 += h_5.x * (dot16(lo_5, w_lo) * head.x + dot16(hi_5, w_hi) * head.y);
-        acc_5_0 += head.z * h_5.y + head.w * h_5.z;
-        acc_6_0 += h_6.x * (dot16(lo_6, w_lo) * head.x + dot16(hi_6, w_hi) * head.y);
-        acc_6_0 += head.z * h_6.y + head.w * h_6.z;
-        acc_7_0 += h_7.x * (dot16(lo_7, w_lo) * head.x + dot16(hi_7, w_hi) * head.y);
-        acc_7_0 += head.z * h_7.y + head.w * h_7.z;
       }
       {
         let w_lo = tile_w[(s * 2u) * TILE_N + 1 * 8 + tn];
@@ -424,14 +376,6 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
         acc_2_1 += head.z * h_2.y + head.w * h_2.z;
         acc_3_1 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
         acc_3_1 += head.z * h_3.y + head.w * h_3.z;
-        acc_4_1 += h_4.x * (dot16(lo_4, w_lo) * head.x + dot16(hi_4, w_hi) * head.y);
-        acc_4_1 += head.z * h_4.y + head.w * h_4.z;
-        acc_5_1 += h_5.x * (dot16(lo_5, w_lo) * head.x + dot16(hi_5, w_hi) * head.y);
-        acc_5_1 += head.z * h_5.y + head.w * h_5.z;
-        acc_6_1 += h_6.x * (dot16(lo_6, w_lo) * head.x + dot16(hi_6, w_hi) * head.y);
-        acc_6_1 += head.z * h_6.y + head.w * h_6.z;
-        acc_7_1 += h_7.x * (dot16(lo_7, w_lo) * head.x + dot16(hi_7, w_hi) * head.y);
-        acc_7_1 += head.z * h_7.y + head.w * h_7.z;
       }
       {
         let w_lo = tile_w[(s * 2u) * TILE_N + 2 * 8 + tn];
@@ -445,14 +389,6 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
         acc_2_2 += head.z * h_2.y + head.w * h_2.z;
         acc_3_2 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
         acc_3_2 += head.z * h_3.y + head.w * h_3.z;
-        acc_4_2 += h_4.x * (dot16(lo_4, w_lo) * head.x + dot16(hi_4, w_hi) * head.y);
-        acc_4_2 += head.z * h_4.y + head.w * h_4.z;
-        acc_5_2 += h_5.x * (dot16(lo_5, w_lo) * head.x + dot16(hi_5, w_hi) * head.y);
-        acc_5_2 += head.z * h_5.y + head.w * h_5.z;
-        acc_6_2 += h_6.x * (dot16(lo_6, w_lo) * head.x + dot16(hi_6, w_hi) * head.y);
-        acc_6_2 += head.z * h_6.y + head.w * h_6.z;
-        acc_7_2 += h_7.x * (dot16(lo_7, w_lo) * head.x + dot16(hi_7, w_hi) * head.y);
-        acc_7_2 += head.z * h_7.y + head.w * h_7.z;
       }
       {
         let w_lo = tile_w[(s * 2u) * TILE_N + 3 * 8 + tn];
@@ -466,14 +402,6 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
         acc_2_3 += head.z * h_2.y + head.w * h_2.z;
         acc_3_3 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
         acc_3_3 += head.z * h_3.y + head.w * h_3.z;
-        acc_4_3 += h_4.x * (dot16(lo_4, w_lo) * head.x + dot16(hi_4, w_hi) * head.y);
-        acc_4_3 += head.z * h_4.y + head.w * h_4.z;
-        acc_5_3 += h_5.x * (dot16(lo_5, w_lo) * head.x + dot16(hi_5, w_hi) * head.y);
-        acc_5_3 += head.z * h_5.y + head.w * h_5.z;
-        acc_6_3 += h_6.x * (dot16(lo_6, w_lo) * head.x + dot16(hi_6, w_hi) * head.y);
-        acc_6_3 += head.z * h_6.y + head.w * h_6.z;
-        acc_7_3 += h_7.x * (dot16(lo_7, w_lo) * head.x + dot16(hi_7, w_hi) * head.y);
-        acc_7_3 += head.z * h_7.y + head.w * h_7.z;
       }
       {
         let w_lo = tile_w[(s * 2u) * TILE_N + 4 * 8 + tn];
@@ -487,14 +415,6 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
         acc_2_4 += head.z * h_2.y + head.w * h_2.z;
         acc_3_4 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
         acc_3_4 += head.z * h_3.y + head.w * h_3.z;
-        acc_4_4 += h_4.x * (dot16(lo_4, w_lo) * head.x + dot16(hi_4, w_hi) * head.y);
-        acc_4_4 += head.z * h_4.y + head.w * h_4.z;
-        acc_5_4 += h_5.x * (dot16(lo_5, w_lo) * head.x + dot16(hi_5, w_hi) * head.y);
-        acc_5_4 += head.z * h_5.y + head.w * h_5.z;
-        acc_6_4 += h_6.x * (dot16(lo_6, w_lo) * head.x + dot16(hi_6, w_hi) * head.y);
-        acc_6_4 += head.z * h_6.y + head.w * h_6.z;
-        acc_7_4 += h_7.x * (dot16(lo_7, w_lo) * head.x + dot16(hi_7, w_hi) * head.y);
-        acc_7_4 += head.z * h_7.y + head.w * h_7.z;
       }
       {
         let w_lo = tile_w[(s * 2u) * TILE_N + 5 * 8 + tn];
@@ -508,14 +428,6 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
         acc_2_5 += head.z * h_2.y + head.w * h_2.z;
         acc_3_5 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
         acc_3_5 += head.z * h_3.y + head.w * h_3.z;
-        acc_4_5 += h_4.x * (dot16(lo_4, w_lo) * head.x + dot16(hi_4, w_hi) * head.y);
-        acc_4_5 += head.z * h_4.y + head.w * h_4.z;
-        acc_5_5 += h_5.x * (dot16(lo_5, w_lo) * head.x + dot16(hi_5, w_hi) * head.y);
-        acc_5_5 += head.z * h_5.y + head.w * h_5.z;
-        acc_6_5 += h_6.x * (dot16(lo_6, w_lo) * head.x + dot16(hi_6, w_hi) * head.y);
-        acc_6_5 += head.z * h_6.y + head.w * h_6.z;
-        acc_7_5 += h_7.x * (dot16(lo_7, w_lo) * head.x + dot16(hi_7, w_hi) * head.y);
-        acc_7_5 += head.z * h_7.y + head.w * h_7.z;
       }
       {
         let w_lo = tile_w[(s * 2u) * TILE_N + 6 * 8 + tn];
@@ -529,14 +441,6 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
         acc_2_6 += head.z * h_2.y + head.w * h_2.z;
         acc_3_6 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
         acc_3_6 += head.z * h_3.y + head.w * h_3.z;
-        acc_4_6 += h_4.x * (dot16(lo_4, w_lo) * head.x + dot16(hi_4, w_hi) * head.y);
-        acc_4_6 += head.z * h_4.y + head.w * h_4.z;
-        acc_5_6 += h_5.x * (dot16(lo_5, w_lo) * head.x + dot16(hi_5, w_hi) * head.y);
-        acc_5_6 += head.z * h_5.y + head.w * h_5.z;
-        acc_6_6 += h_6.x * (dot16(lo_6, w_lo) * head.x + dot16(hi_6, w_hi) * head.y);
-        acc_6_6 += head.z * h_6.y + head.w * h_6.z;
-        acc_7_6 += h_7.x * (dot16(lo_7, w_lo) * head.x + dot16(hi_7, w_hi) * head.y);
-        acc_7_6 += head.z * h_7.y + head.w * h_7.z;
       }
       {
         let w_lo = tile_w[(s * 2u) * TILE_N + 7 * 8 + tn];
@@ -550,23 +454,116 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
         acc_2_7 += head.z * h_2.y + head.w * h_2.z;
         acc_3_7 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
         acc_3_7 += head.z * h_3.y + head.w * h_3.z;
-        acc_4_7 += h_4.x * (dot16(lo_4, w_lo) * head.x + dot16(hi_4, w_hi) * head.y);
-        acc_4_7 += head.z * h_4.y + head.w * h_4.z;
-        acc_5_7 += h_5.x * (dot16(lo_5, w_lo) * head.x + dot16(hi_5, w_hi) * head.y);
-        acc_5_7 += head.z * h_5.y + head.w * h_5.z;
-        acc_6_7 += h_6.x * (dot16(lo_6, w_lo) * head.x + dot16(hi_6, w_hi) * head.y);
-        acc_6_7 += head.z * h_6.y + head.w * h_6.z;
-        acc_7_7 += h_7.x * (dot16(lo_7, w_lo) * head.x + dot16(hi_7, w_hi) * head.y);
-        acc_7_7 += head.z * h_7.y + head.w * h_7.z;
       }
     }
     workgroupBarrier();
   }
 
+  // Row i of every invocation's rows is added up by set i % SETS, which finishes it.
+  {
+    let turn = (own + 2 - 0 % 2) % 2;
+    let at = (turn * SET + local % SET - SET) * 2u;
+    if (turn > 0u) {
+      tile_w[at] = bitcast<vec4<u32>>(vec4<f32>(acc_0_0, acc_0_1, acc_0_2, acc_0_3));
+      tile_w[at + 1u] = bitcast<vec4<u32>>(vec4<f32>(acc_0_4, acc_0_5, acc_0_6, acc_0_7));
+    }
+    workgroupBarrier();
+    if (turn == 0u) {
+      for (var other = 0u; other < 2 - 1u; other++) {
+        let there = (other * SET + local % SET) * 2u;
+        let low = bitcast<vec4<f32>>(tile_w[there]);
+        let high = bitcast<vec4<f32>>(tile_w[there + 1u]);
+        acc_0_0 += low[0];
+        acc_0_1 += low[1];
+        acc_0_2 += low[2];
+        acc_0_3 += low[3];
+        acc_0_4 += high[4 - 4];
+        acc_0_5 += high[5 - 4];
+        acc_0_6 += high[6 - 4];
+        acc_0_7 += high[7 - 4];
+      }
+    }
+    workgroupBarrier();
+  }
+  {
+    let turn = (own + 2 - 1 % 2) % 2;
+    let at = (turn * SET + local % SET - SET) * 2u;
+    if (turn > 0u) {
+      tile_w[at] = bitcast<vec4<u32>>(vec4<f32>(acc_1_0, acc_1_1, acc_1_2, acc_1_3));
+      tile_w[at + 1u] = bitcast<vec4<u32>>(vec4<f32>(acc_1_4, acc_1_5, acc_1_6, acc_1_7));
+    }
+    workgroupBarrier();
+    if (turn == 0u) {
+      for (var other = 0u; other < 2 - 1u; other++) {
+        let there = (other * SET + local % SET) * 2u;
+        let low = bitcast<vec4<f32>>(tile_w[there]);
+        let high = bitcast<vec4<f32>>(tile_w[there + 1u]);
+        acc_1_0 += low[0];
+        acc_1_1 += low[1];
+        acc_1_2 += low[2];
+        acc_1_3 += low[3];
+        acc_1_4 += high[4 - 4];
+        acc_1_5 += high[5 - 4];
+        acc_1_6 += high[6 - 4];
+        acc_1_7 += high[7 - 4];
+      }
+    }
+    workgroupBarrier();
+  }
+  {
+    let turn = (own + 2 - 2 % 2) % 2;
+    let at = (turn * SET + local % SET - SET) * 2u;
+    if (turn > 0u) {
+      tile_w[at] = bitcast<vec4<u32>>(vec4<f32>(acc_2_0, acc_2_1, acc_2_2, acc_2_3));
+      tile_w[at + 1u] = bitcast<vec4<u32>>(vec4<f32>(acc_2_4, acc_2_5, acc_2_6, acc_2_7));
+    }
+    workgroupBarrier();
+    if (turn == 0u) {
+      for (var other = 0u; other < 2 - 1u; other++) {
+        let there = (other * SET + local % SET) * 2u;
+        let low = bitcast<vec4<f32>>(tile_w[there]);
+        let high = bitcast<vec4<f32>>(tile_w[there + 1u]);
+        acc_2_0 += low[0];
+        acc_2_1 += low[1];
+        acc_2_2 += low[2];
+        acc_2_3 += low[3];
+        acc_2_4 += high[4 - 4];
+        acc_2_5 += high[5 - 4];
+        acc_2_6 += high[6 - 4];
+        acc_2_7 += high[7 - 4];
+      }
+    }
+    workgroupBarrier();
+  }
+  {
+    let turn = (own + 2 - 3 % 2) % 2;
+    let at = (turn * SET + local % SET - SET) * 2u;
+    if (turn > 0u) {
+      tile_w[at] = bitcast<vec4<u32>>(vec4<f32>(acc_3_0, acc_3_1, acc_3_2, acc_3_3));
+      tile_w[at + 1u] = bitcast<vec4<u32>>(vec4<f32>(acc_3_4, acc_3_5, acc_3_6, acc_3_7));
+    }
+    workgroupBarrier();
+    if (turn == 0u) {
+      for (var other = 0u; other < 2 - 1u; other++) {
+        let there = (other * SET + local % SET) * 2u;
+        let low = bitcast<vec4<f32>>(tile_w[there]);
+        let high = bitcast<vec4<f32>>(tile_w[there + 1u]);
+        acc_3_0 += low[0];
+        acc_3_1 += low[1];
+        acc_3_2 += low[2];
+        acc_3_3 += low[3];
+        acc_3_4 += high[4 - 4];
+        acc_3_5 += high[5 - 4];
+        acc_3_6 += high[6 - 4];
+        acc_3_7 += high[7 - 4];
+      }
+    }
+    workgroupBarrier();
+  }
   let n = n_first + tn * 8u;
   {
     let m = m_first + 0 * 8u + tm;
-    if (m < m_count) {
+    if (m < m_count && own == 0 % 2) {
       if (n + 0 < 256u) { finish(m, n + 0, acc_0_0); }
       if (n + 1 < 256u) { finish(m, n + 1, acc_0_1); }
       if (n + 2 < 256u) { finish(m, n + 2, acc_0_2); }
@@ -579,7 +576,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   }
   {
     let m = m_first + 1 * 8u + tm;
-    if (m < m_count) {
+    if (m < m_count && own == 1 % 2) {
       if (n + 0 < 256u) { finish(m, n + 0, acc_1_0); }
       if (n + 1 < 256u) { finish(m, n + 1, acc_1_1); }
       if (n + 2 < 256u) { finish(m, n + 2, acc_1_2); }
@@ -592,7 +589,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   }
   {
     let m = m_first + 2 * 8u + tm;
-    if (m < m_count) {
+    if (m < m_count && own == 2 % 2) {
       if (n + 0 < 256u) { finish(m, n + 0, acc_2_0); }
       if (n + 1 < 256u) { finish(m, n + 1, acc_2_1); }
       if (n + 2 < 256u) { finish(m, n + 2, acc_2_2); }
@@ -605,7 +602,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   }
   {
     let m = m_first + 3 * 8u + tm;
-    if (m < m_count) {
+    if (m < m_count && own == 3 % 2) {
       if (n + 0 < 256u) { finish(m, n + 0, acc_3_0); }
       if (n + 1 < 256u) { finish(m, n + 1, acc_3_1); }
       if (n + 2 < 256u) { finish(m, n + 2, acc_3_2); }
@@ -614,58 +611,6 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       if (n + 5 < 256u) { finish(m, n + 5, acc_3_5); }
       if (n + 6 < 256u) { finish(m, n + 6, acc_3_6); }
       if (n + 7 < 256u) { finish(m, n + 7, acc_3_7); }
-    }
-  }
-  {
-    let m = m_first + 4 * 8u + tm;
-    if (m < m_count) {
-      if (n + 0 < 256u) { finish(m, n + 0, acc_4_0); }
-      if (n + 1 < 256u) { finish(m, n + 1, acc_4_1); }
-      if (n + 2 < 256u) { finish(m, n + 2, acc_4_2); }
-      if (n + 3 < 256u) { finish(m, n + 3, acc_4_3); }
-      if (n + 4 < 256u) { finish(m, n + 4, acc_4_4); }
-      if (n + 5 < 256u) { finish(m, n + 5, acc_4_5); }
-      if (n + 6 < 256u) { finish(m, n + 6, acc_4_6); }
-      if (n + 7 < 256u) { finish(m, n + 7, acc_4_7); }
-    }
-  }
-  {
-    let m = m_first + 5 * 8u + tm;
-    if (m < m_count) {
-      if (n + 0 < 256u) { finish(m, n + 0, acc_5_0); }
-      if (n + 1 < 256u) { finish(m, n + 1, acc_5_1); }
-      if (n + 2 < 256u) { finish(m, n + 2, acc_5_2); }
-      if (n + 3 < 256u) { finish(m, n + 3, acc_5_3); }
-      if (n + 4 < 256u) { finish(m, n + 4, acc_5_4); }
-      if (n + 5 < 256u) { finish(m, n + 5, acc_5_5); }
-      if (n + 6 < 256u) { finish(m, n + 6, acc_5_6); }
-      if (n + 7 < 256u) { finish(m, n + 7, acc_5_7); }
-    }
-  }
-  {
-    let m = m_first + 6 * 8u + tm;
-    if (m < m_count) {
-      if (n + 0 < 256u) { finish(m, n + 0, acc_6_0); }
-      if (n + 1 < 256u) { finish(m, n + 1, acc_6_1); }
-      if (n + 2 < 256u) { finish(m, n + 2, acc_6_2); }
-      if (n + 3 < 256u) { finish(m, n + 3, acc_6_3); }
-      if (n + 4 < 256u) { finish(m, n + 4, acc_6_4); }
-      if (n + 5 < 256u) { finish(m, n + 5, acc_6_5); }
-      if (n + 6 < 256u) { finish(m, n + 6, acc_6_6); }
-      if (n + 7 < 256u) { finish(m, n + 7, acc_6_7); }
-    }
-  }
-  {
-    let m = m_first + 7 * 8u + tm;
-    if (m < m_count) {
-      if (n + 0 < 256u) { finish(m, n + 0, acc_7_0); }
-      if (n + 1 < 256u) { finish(m, n + 1, acc_7_1); }
-      if (n + 2 < 256u) { finish(m, n + 2, acc_7_2); }
-      if (n + 3 < 256u) { finish(m, n + 3, acc_7_3); }
-      if (n + 4 < 256u) { finish(m, n + 4, acc_7_4); }
-      if (n + 5 < 256u) { finish(m, n + 5, acc_7_5); }
-      if (n + 6 < 256u) { finish(m, n + 6, acc_7_6); }
-      if (n + 7 < 256u) { finish(m, n + 7, acc_7_7); }
     }
   }
 }
