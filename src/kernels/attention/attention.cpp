@@ -34,16 +34,16 @@ constexpr uint32_t kCombineRunners = 16;  // over the splits of a head
 
 // Prefill: the first shape that fits workgroup memory and registers is taken.
 constexpr std::array<AttentionPrefillTuning, 10> kPrefillTiles = {{
-    {4, 16, 8, 4},
-    {4, 8, 8, 4},
-    {4, 16, 8, 2},
-    {4, 8, 8, 2},
-    {4, 16, 16, 2},
-    {2, 16, 8, 2},
-    {2, 16, 8, 1},
-    {2, 8, 8, 1},
-    {1, 16, 8, 1},
-    {1, 8, 4, 1},
+    {8, 8, 16},
+    {8, 16, 16},
+    {4, 16, 16},
+    {4, 8, 16},
+    {4, 16, 8},
+    {4, 8, 8},
+    {2, 16, 16},
+    {2, 8, 16},
+    {2, 8, 8},
+    {1, 8, 4},
 }};
 constexpr std::array<AttentionMatrixTuning, 3> kMatrixTiles = {{{4, 64}, {4, 32}, {2, 32}}};
 constexpr uint32_t kMatrixHeadDim = 256;  // beyond it the fragments of a row exceed the registers
@@ -117,11 +117,27 @@ bool columns_shuffle(const gpu::DeviceInfo& device, const AttentionPrefillTuning
   return device.subgroups && device.subgroup_min >= t.columns;
 }
 
-uint32_t prefill_bytes(const gpu::DeviceInfo& device, const AttentionPrefillTuning& t,
-                       uint32_t head_dim) {
-  const uint32_t tile = t.columns * t.keys * (head_dim / 4 + 1) * 16;
-  const uint32_t weights = t.rows * t.row_groups * (t.columns + 1) * t.keys * 4;
-  return tile + weights + (columns_shuffle(device, t) ? 0 : t.rows * t.row_groups * t.columns * 4);
+// f16 arithmetic takes two products at a time; a software adapter only imitates it.
+bool may_halve(const gpu::DeviceInfo& device, const AttentionArgs& args) {
+  return args.numerics == Numerics::kFast && device.f16 &&
+         device.type != gpu::AdapterType::kSoftware && args.kv.type != KvType::kF32 &&
+         args.kv.head_dim % 16 == 0;
+}
+
+// A q of one part keeps a place of its own where halves leave room for it.
+bool q_stays(const gpu::DeviceInfo& device, const AttentionArgs& args,
+             const AttentionPrefillTuning& t) {
+  return may_halve(device, args) && args.kv.head_dim / 4 <= t.columns;
+}
+
+// Bytes of workgroup memory of attention_prefill.wgsl.
+uint32_t prefill_bytes(const gpu::DeviceInfo& device, const AttentionArgs& args,
+                       const AttentionPrefillTuning& t) {
+  const uint32_t rows = t.rows * t.row_groups;
+  const uint32_t vectors =
+      (4 * t.columns + rows + (q_stays(device, args, t) ? rows : 0)) * t.columns;
+  return vectors * (may_halve(device, args) ? 8 : 16) +
+         (columns_shuffle(device, t) ? 0 : rows * t.columns * 4);
 }
 
 Describe described(const AttentionArgs& args, std::string label, std::string_view kernel) {
@@ -187,11 +203,10 @@ void prefill(const gpu::DeviceInfo& device, const AttentionArgs& args,
              const AttentionPrefillTuning& t, std::vector<KernelCall>& out) {
   Describe call = described(args, args.label, "attention/attention_prefill.wgsl");
   bind_operands(call, args);
-  call.number("ROWS", t.rows)
-      .number("ROW_GROUPS", t.row_groups)
-      .number("COLUMNS", t.columns)
-      .number("KEYS", t.keys);
+  call.number("ROWS", t.rows).number("ROW_GROUPS", t.row_groups).number("COLUMNS", t.columns);
   call.number("COLUMNS_SHUFFLE", columns_shuffle(device, t));
+  const bool halves = may_halve(device, args);
+  call.number("HALVES", halves).number("Q_STAYS", q_stays(device, args, t));
   call.grid({Extent::kOne, args.n_heads, 1}, {Extent::kTokens, 1, t.rows * t.row_groups})
       .add_to(out);
 }
@@ -274,13 +289,13 @@ uint64_t attention_scratch_bytes(const gpu::DeviceInfo& device, const AttentionA
 }
 
 std::vector<AttentionPrefillTuning> attention_prefill_tiles(const gpu::DeviceInfo& device,
-                                                            uint32_t head_dim, uint32_t v_dim) {
+                                                            const AttentionArgs& args) {
   std::vector<AttentionPrefillTuning> fitting;
   for (uint32_t most : {kPrefillVectors, kMostPrefillVectors}) {
     for (const AttentionPrefillTuning& t : kPrefillTiles) {
-      if (t.rows * div_up(v_dim / 4, t.columns) <= most &&
+      if (t.rows * div_up(v_dim_of(args) / 4, t.columns) <= most &&
           t.row_groups * t.columns <= device.limits.max_workgroup_invocations &&
-          prefill_bytes(device, t, head_dim) <= device.limits.max_workgroup_bytes) {
+          prefill_bytes(device, args, t) <= device.limits.max_workgroup_bytes) {
         fitting.push_back(t);
       }
     }
@@ -314,8 +329,7 @@ base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
     tuning.decode = decode_tuning(device, args);
     return tuning;
   }
-  const std::vector<AttentionPrefillTuning> tiles =
-      attention_prefill_tiles(device, args.kv.head_dim, v_dim_of(args));
+  const std::vector<AttentionPrefillTuning> tiles = attention_prefill_tiles(device, args);
   if (tiles.empty()) {
     return base::fail(base::ErrorCode::kUnsupported,
                       fmt::format("Attention {} has heads of {} elements, too large for this "
@@ -339,7 +353,7 @@ bool turn_attention_knobs(const gpu::DeviceInfo& device, const AttentionArgs& ar
     set_merged(args, turned.decode);
     if (!decode_fits(device, args, turned.decode)) return false;
   } else {
-    const auto tiles = attention_prefill_tiles(device, args.kv.head_dim, v_dim_of(args));
+    const auto tiles = attention_prefill_tiles(device, args);
     if (std::find(tiles.begin(), tiles.end(), turned.prefill) == tiles.end()) return false;
   }
   tuning = turned;
@@ -366,10 +380,9 @@ std::span<const Knob<AttentionTuning>> attention_knobs(std::string_view role) {
       make_knob<&T::decode, &D::max_splits, T>("max_splits", 16, 32, 64, 128),
   };
   static constexpr Knob<T> kPrefill[] = {
-      make_knob<&T::prefill, &P::rows, T>("rows", 1, 2, 4),
+      make_knob<&T::prefill, &P::rows, T>("rows", 1, 2, 4, 8),
       make_knob<&T::prefill, &P::row_groups, T>("row_groups", 8, 16),
       make_knob<&T::prefill, &P::columns, T>("columns", 4, 8, 16),
-      make_knob<&T::prefill, &P::keys, T>("keys", 1, 2, 4),
   };
   if (role == kDecodeRole) return kDecode;
   if (role == kPrefillRole) return kPrefill;

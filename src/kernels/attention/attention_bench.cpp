@@ -204,11 +204,11 @@ void prefill(bench::GpuBench& gpu, const Options& options, uint32_t head_dim, ui
     if (!options.sweep) return;
   }
   std::vector<AttentionPrefillTuning> tiles = {tuning.prefill};
-  if (options.sweep) tiles = attention_prefill_tiles(gpu.info(), head_dim, head_dim);
+  if (options.sweep) tiles = attention_prefill_tiles(gpu.info(), layers.args());
   for (const AttentionPrefillTuning& t : tiles) {
     report({tuning.decode, t},
-           fmt::format("rows {} groups {:2} columns {:2} keys {}{}", t.rows, t.row_groups,
-                       t.columns, t.keys, t == tuning.prefill ? " (default)" : ""));
+           fmt::format("rows {} groups {:2} columns {:2}{}", t.rows, t.row_groups, t.columns,
+                       t == tuning.prefill ? " (default)" : ""));
   }
 }
 

@@ -23,12 +23,11 @@ struct AttentionDecodeTuning {
 };
 
 // attention_prefill.wgsl. A workgroup is row_groups * columns invocations and takes rows *
-// row_groups rows against columns * keys keys.
+// row_groups rows against 4 * columns keys.
 struct AttentionPrefillTuning {
-  uint32_t rows = 4;  // of an invocation
-  uint32_t row_groups = 16;
-  uint32_t columns = 8;
-  uint32_t keys = 4;  // of an invocation: 1, 2 or 4
+  uint32_t rows = 8;  // of an invocation
+  uint32_t row_groups = 8;
+  uint32_t columns = 16;
   bool operator==(const AttentionPrefillTuning&) const = default;
 };
 
@@ -49,9 +48,10 @@ struct AttentionTuning {
 // when no prefill tile fits the device's workgroup memory.
 base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
                                                const AttentionArgs& args);
-// All prefill tiles that the device and the head size allow, the default first.
+// All prefill tiles that the device and the call allow, the default first (of slow
+// compilers, the last).
 std::vector<AttentionPrefillTuning> attention_prefill_tiles(const gpu::DeviceInfo& device,
-                                                            uint32_t head_dim, uint32_t v_dim);
+                                                            const AttentionArgs& args);
 
 // "attention_decode" or "attention_prefill", their knobs, and the name of such a call in a profile:
 // "attention_decode f16 128/128 8x32 x1" (sizes of keys and values, KV heads x heads, rows of the

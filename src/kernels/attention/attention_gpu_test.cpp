@@ -21,6 +21,7 @@ struct AttentionCase {
   KvType type = KvType::kF32;
   uint32_t window = 0;
   float softcap = 0;
+  float q_scale = 1;
   uint32_t max_rows = 1;
   uint32_t n_splits = 1;
   std::vector<int32_t> positions = {0};
@@ -33,6 +34,7 @@ struct AttentionCase {
   Numerics numerics = Numerics::kExact;
   uint32_t workgroup_bytes =
       0;  // of the described device, where the default limit hides a tile shape
+  bool taken_for_gpu = false;
 };
 
 // K and V of a case: as f32, and stored in its cache type. Slots after each sequence's last row
@@ -83,7 +85,8 @@ Errors run(const AttentionCase& c, test::Features features) {
   step.n_splits = c.n_splits;
   const Caches caches(c, step);
   const uint32_t n_heads = c.group * c.n_kv_heads;
-  const std::vector<float> q = test::normal(size_t{step.n_tokens()} * n_heads * c.head_dim, 1);
+  const std::vector<float> q =
+      test::normal(size_t{step.n_tokens()} * n_heads * c.head_dim, 1, c.q_scale);
 
   AttentionArgs args;
   args.label = "attn";
@@ -101,7 +104,7 @@ Errors run(const AttentionCase& c, test::Features features) {
   args.kv = caches.kv;
   args.n_heads = n_heads;
   args.pages_per_sequence = step.pages_per_sequence;
-  args.scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
+  args.scale = 1.0f / (c.q_scale * std::sqrt(static_cast<float>(c.head_dim)));
   args.softcap = c.softcap;
   args.window = c.window;
   args.max_rows = c.max_rows;
@@ -110,6 +113,7 @@ Errors run(const AttentionCase& c, test::Features features) {
   if (c.workgroup_bytes != 0)
     device.limits.max_workgroup_bytes =
         std::min(device.limits.max_workgroup_bytes, c.workgroup_bytes);
+  if (c.taken_for_gpu) device.type = gpu::AdapterType::kDiscrete;
   REQUIRE(c.n_splits <= attention_max_splits(device, args));
   args.scratch = gpu->output(std::max<uint64_t>(4, attention_scratch_bytes(device, args)));
   std::vector<KernelCall> calls;
@@ -261,6 +265,25 @@ TEST_CASE(
       check_on(c, test::Features::kAll);
     }
   }
+}
+
+// Small tiles but for one case: a software adapter, taken for a GPU here, compiles halves slowly.
+TEST_CASE("prefill attention on the GPU multiplies halves where the numerics are fast") {
+  const auto halves = [](AttentionCase c, uint32_t workgroup_bytes) {
+    c.numerics = Numerics::kFast;
+    c.taken_for_gpu = true;
+    c.workgroup_bytes = workgroup_bytes;
+    check_on(c, test::Features::kAll);
+  };
+  constexpr uint32_t kSmallTiles = 4096;
+  halves(prefill(64, KvType::kF16, 700, 70), 0);
+  halves(prefill(128, KvType::kQ4_0, 700, 70), kSmallTiles);
+  halves(prefill(80, KvType::kF16, 300, 33), kSmallTiles);
+  AttentionCase c = prefill(32, KvType::kQ8_0, 300, 65);
+  c.window = 50;
+  c.softcap = 3.0f;
+  c.q_scale = 1e6f;  // as halves, q is divided first
+  halves(c, kSmallTiles);
 }
 
 TEST_CASE("prefill attention on the GPU keeps windows, soft caps and odd lengths") {

@@ -1,33 +1,35 @@
 // Attention of many rows at once (attention.h): a workgroup takes one query head and a tile of TILE_ROWS rows, and walks over the keys
 // in tiles of TILE_KEYS with the softmax kept online (FlashAttention). Both products are register tiles as in a matrix product:
-// ROW_GROUPS x COLUMNS invocations; each has ROWS rows (row group + i ROW_GROUPS) and, for the scores, KEYS keys in a row (one vector of
-// the weights tile), for the output every COLUMNS-th vector of four elements. K and then V pass through the same workgroup memory as
-// f32, K with its keys permuted so that the columns of a group read neighbours; q is read through the cache. Rows of one tile may belong
-// to several sequences: each run of rows with one sequence walks over its own keys. Tiles that no row of the run may see (later, or
-// before the window) are skipped.
+// ROW_GROUPS x COLUMNS invocations; each has ROWS rows (row group + i ROW_GROUPS) and, for the scores, four keys in a row, for the
+// output every COLUMNS-th vector of four elements. Heads go by COLUMNS vectors at a time: workgroup memory holds that part of K, then of V,
+// of the tile's keys, and beside it that part of q, then the weights 2^(score - maximum). The next part's keys are requested before the
+// products of the last. With HALVES the products and short sums of them are f16, longer sums f32; q is then divided by its row's largest
+// magnitude. Rows of one tile may belong to several sequences: each run of rows with one sequence walks over its own keys. Tiles that
+// no row of the run may see (later, or before the window) are skipped.
 #include "common/kv_read.wgsl"
 
 #define WG (ROW_GROUPS * COLUMNS)
 #define TILE_ROWS (ROW_GROUPS * ROWS)
-#define TILE_KEYS (COLUMNS * KEYS)
+#define TILE_KEYS (COLUMNS * 4)
 #define HEAD_VECTORS (HEAD_DIM / 4)
 #define V_VECTORS (V_DIM / 4)
-#define VECTORS ((V_VECTORS + COLUMNS - 1) / COLUMNS)
-// One vector of padding a row keeps what a subgroup reads at a time in different banks.
-#define KEY_STRIDE (HEAD_VECTORS + 1)
-#define WEIGHT_STRIDE (COLUMNS + 1)
-#if KEYS == 1
-#define WEIGHTS f32
-#define WEIGHT_LIST weight_0
-#define WEIGHT(v, k) v
+#define K_PARTS ((HEAD_VECTORS + COLUMNS - 1) / COLUMNS)
+#define V_PARTS ((V_VECTORS + COLUMNS - 1) / COLUMNS)
+// Units of a part of a key, and those of a tile that an invocation moves.
+#define PART_UNITS (COLUMNS / UNIT_VECTORS)
+#define MOVES (TILE_KEYS * PART_UNITS / WG)
+// Vectors of a head, and vectors of four keys, whose products are added up as halves.
+#define STRETCH 4
+#if HALVES
+#define VEC vec4<f16>
+#define UNROLLED STRETCH
 #else
-#define WEIGHTS vec##KEYS<f32>
-#if KEYS == 2
-#define WEIGHT_LIST weight_0, weight_1
+#define VEC vec4<f32>
+#if HEAD_VECTORS % 4 == 0
+#define UNROLLED 4
 #else
-#define WEIGHT_LIST weight_0, weight_1, weight_2, weight_3
+#define UNROLLED 1
 #endif
-#define WEIGHT(v, k) v[k]
 #endif
 
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
@@ -40,11 +42,34 @@
 
 #include "attention/span.wgsl"
 
-var<workgroup> tile: array<vec4<f32>, TILE_KEYS * KEY_STRIDE>;          // K, then V
-var<workgroup> weights: array<WEIGHTS, TILE_ROWS * WEIGHT_STRIDE>;      // exp(score - maximum), [row][column]
+// K as [vector][key], the four keys of an invocation COLUMNS apart; V as [key][vector]; q as [vector][row]; weights as [row][column].
+// q and K are stored by vectors of a row and read by rows: `turn` spreads both over the banks.
+var<workgroup> tile: array<VEC, TILE_KEYS * COLUMNS>;
+var<workgroup> beside: array<VEC, TILE_ROWS * COLUMNS>;
+#if Q_STAYS
+var<workgroup> tile_q: array<VEC, TILE_ROWS * COLUMNS>;
+#else
+#define tile_q beside
+#endif
 #if COLUMNS_SHUFFLE == 0
 var<workgroup> shared_columns: array<f32, TILE_ROWS * COLUMNS>;
 #endif
+
+const TURN = min(COLUMNS, 8u) - 1u;
+fn turn(vector: u32) -> u32 { return (vector >> 1u) & TURN; }
+
+fn cache_row(table: u32, kv_head: u32, key: u32) -> u32 {
+  return kv_row(pages[table + key / PAGE_TOKENS], N_KV_HEADS, kv_head, key);
+}
+
+// Scores are powers of two, unless a cap comes between.
+const LOG2_E = 1.4426950408889634;
+#if SOFTCAP > 0
+const FACTOR = SCALE;
+#else
+const FACTOR = SCALE * LOG2_E;
+#endif
+const LOWEST_MAXIMUM = 0.1 * LOWEST;  // 2^(LOWEST - it) is zero
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) workgroups: vec3<u32>,
@@ -58,22 +83,65 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
   let column = local % COLUMNS;
 
 #for i in 0..ROWS
-  let row_##i = tile_begin + row_group + i * ROW_GROUPS;
+  let in_tile_##i = row_group + i * ROW_GROUPS;
+  let row_##i = tile_begin + in_tile_##i;
   let source_##i = (min(row_##i, tile_end - 1u) * N_HEADS + head) * HEAD_VECTORS;
 #if CAUSAL
   let position_##i = step[STEP_POSITIONS + min(row_##i, tile_end - 1u)];
 #endif
 #ifdef B_SINKS
-  var maximum_##i = sinks[head];
+  var maximum_##i = sinks[head] * LOG2_E;
   var sum_##i = select(0.0, 1.0, column == 0u);  // columns are added up in the end
 #else
-  var maximum_##i = LOWEST;
+  var maximum_##i = LOWEST_MAXIMUM;
   var sum_##i = 0.0;
 #endif
-#for v in 0..VECTORS
+#for v in 0..V_PARTS
   var out_##i##_##v = vec4<f32>();
 #endfor
 #endfor
+
+#if HALVES
+#for i in 0..ROWS
+  var peak_##i = 0.0;
+  for (var vector = column; vector < HEAD_VECTORS; vector += COLUMNS) {
+    let a = abs(q[source_##i + vector]);
+    peak_##i = max(peak_##i, max(max(a.x, a.y), max(a.z, a.w)));
+  }
+#endfor
+#if COLUMNS_SHUFFLE
+#for i in 0..ROWS
+  for (var mask = 1u; mask < COLUMNS; mask = mask * 2u) {
+    peak_##i = max(peak_##i, subgroupShuffleXor(peak_##i, mask));
+  }
+#endfor
+#else
+#for i in 0..ROWS
+  shared_columns[in_tile_##i * COLUMNS + column] = peak_##i;
+#endfor
+  workgroupBarrier();
+#for i in 0..ROWS
+  for (var c = 0u; c < COLUMNS; c++) {
+    peak_##i = max(peak_##i, shared_columns[in_tile_##i * COLUMNS + c]);
+  }
+#endfor
+  workgroupBarrier();
+#endif
+#for i in 0..ROWS
+  let inverse_##i = 1.0 / max(peak_##i, 1.0e-30);
+  let factor_##i = FACTOR * max(peak_##i, 1.0e-30);
+#endfor
+#define Q_VEC(i, a) VEC((a) * inverse_##i)
+#define SCALED(i, a) (a * factor_##i)
+#else
+#define Q_VEC(i, a) a
+#define SCALED(i, a) (a * FACTOR)
+#endif
+#if Q_STAYS
+#for i in 0..ROWS
+  tile_q[column * TILE_ROWS + (in_tile_##i ^ turn(column))] = Q_VEC(i, q[source_##i + min(column, HEAD_VECTORS - 1u)]);
+#endfor
+#endif
 
   var run_begin = tile_begin;
   while (run_begin < tile_end) {
@@ -98,56 +166,113 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #endif
     let table = sequence * PAGES_PER_SEQUENCE;
     let key_end = highest + 1u;
-
 #if CAUSAL
     let key_begin = first_visible(lowest) / TILE_KEYS * TILE_KEYS;
 #else
     const key_begin = 0u;
 #endif
-    for (var base = key_begin; base < key_end; base += TILE_KEYS) {
-      for (var i = local; i < TILE_KEYS * UNITS; i += WG) {
-        let key = min(base + i / UNITS % COLUMNS * KEYS + i / UNITS / COLUMNS, key_end - 1u);
-        let cache_row = kv_row(pages[table + key / PAGE_TOKENS], N_KV_HEADS, kv_head, key);
-        let unit = k_unit(cache_row, i % UNITS);
-        let at = i / UNITS * KEY_STRIDE + i % UNITS * UNIT_VECTORS;
-        tile[at] = unit.low;
-#if UNIT_VECTORS == 2
-        tile[at + 1u] = unit.high;
-#endif
-      }
-      workgroupBarrier();
-
+    // The keys that each row sees: none outside its run.
 #for i in 0..ROWS
-#for k in 0..KEYS
+#if CAUSAL
+    let end_##i = select(0u, position_##i + 1u, row_##i >= run_begin && row_##i < run_end);
+    let begin_##i = first_visible(position_##i);
+#else
+    let end_##i = select(0u, key_end, row_##i >= run_begin && row_##i < run_end);
+    const begin_##i = 0u;
+#endif
+#endfor
+
+#for n in 0..MOVES
+    let key_of_##n = (local + n * WG) / PART_UNITS;
+    let unit_of_##n = (local + n * WG) % PART_UNITS;
+    var raw_##n = fetch_k(cache_row(table, kv_head, min(key_begin + key_of_##n, key_end - 1u)), min(unit_of_##n, UNITS - 1u));
+#endfor
+    for (var base = key_begin; base < key_end; base += TILE_KEYS) {
+#for i in 0..ROWS
+#for k in 0..4
       var score_##i##_##k = 0.0;
 #endfor
 #endfor
-      for (var d = 0u; d < HEAD_VECTORS; d++) {
-#for k in 0..KEYS
-        let key_##k = tile[(column + k * COLUMNS) * KEY_STRIDE + d];
+      for (var part = 0u; part < K_PARTS; part++) {
+        let vectors = min(u32(COLUMNS), HEAD_VECTORS - part * COLUMNS);
+#for n in 0..MOVES
+        {
+          let unit = decoded(raw_##n, part * PART_UNITS + unit_of_##n);
+          let vector = unit_of_##n * UNIT_VECTORS;
+          let at = vector * TILE_KEYS + ((key_of_##n / 4u + key_of_##n % 4u * COLUMNS) ^ turn(vector));
+          tile[at] = VEC(unit.low);
+#if UNIT_VECTORS == 2
+          tile[at + TILE_KEYS] = VEC(unit.high);
+#endif
+        }
+#endfor
+#if Q_STAYS == 0
+#for i in 0..ROWS
+        tile_q[column * TILE_ROWS + (in_tile_##i ^ turn(column))] =
+            Q_VEC(i, q[source_##i + min(part * COLUMNS + column, HEAD_VECTORS - 1u)]);
+#endfor
+#endif
+        workgroupBarrier();
+#for n in 0..MOVES
+        if (part + 1u < K_PARTS) {
+          raw_##n = fetch_k(cache_row(table, kv_head, min(base + key_of_##n, key_end - 1u)),
+                            min((part + 1u) * PART_UNITS + unit_of_##n, UNITS - 1u));
+        } else {
+          raw_##n = fetch_v(cache_row(table, kv_head, min(base + key_of_##n, key_end - 1u)), min(unit_of_##n, V_UNITS - 1u));
+        }
+#endfor
+        for (var first = 0u; first < vectors; first += UNROLLED) {
+#if HALVES
+#for i in 0..ROWS
+#for k in 0..4
+          var halves_##i##_##k = vec2<f16>();
+#endfor
+#endfor
+#endif
+#for e in 0..UNROLLED
+          {
+            let d = first + e;
+            let turned = turn(d);
+#for k in 0..4
+            let key_##k = tile[d * TILE_KEYS + (column ^ turned) + k * COLUMNS];
 #endfor
 #for i in 0..ROWS
-        let q_##i = q[source_##i + d];
-#for k in 0..KEYS
-        score_##i##_##k += dot(q_##i, key_##k);
+            {
+              let a = tile_q[d * TILE_ROWS + (row_group ^ turned) + i * ROW_GROUPS];
+#for k in 0..4
+#if HALVES
+              halves_##i##_##k = fma(a.zw, key_##k.zw, fma(a.xy, key_##k.xy, halves_##i##_##k));
+#else
+              score_##i##_##k = fma(a.w, key_##k.w, fma(a.z, key_##k.z, fma(a.y, key_##k.y, fma(a.x, key_##k.x, score_##i##_##k))));
+#endif
+#endfor
+            }
+#endfor
+          }
+#endfor
+#if HALVES
+#for i in 0..ROWS
+#for k in 0..4
+          score_##i##_##k += f32(halves_##i##_##k.x) + f32(halves_##i##_##k.y);
 #endfor
 #endfor
+#endif
+        }
+        workgroupBarrier();
       }
 
 #for i in 0..ROWS
       var best_##i = LOWEST;
-#for k in 0..KEYS
-#if CAUSAL
-      let seen_##i##_##k = row_##i >= run_begin && row_##i < run_end && base + column * KEYS + k <= position_##i &&
-                           base + column * KEYS + k >= first_visible(position_##i);
-#else
-      let seen_##i##_##k = row_##i >= run_begin && row_##i < run_end && base + column * KEYS + k < key_end;
-#endif
-      score_##i##_##k *= SCALE;
+#for k in 0..4
+      {
+        let key = base + column * 4u + k;
+        var score = SCALED(i, score_##i##_##k);
 #if SOFTCAP > 0
-      score_##i##_##k = cap(score_##i##_##k);
+        score = cap(score) * LOG2_E;
 #endif
-      best_##i = max(best_##i, select(LOWEST, score_##i##_##k, seen_##i##_##k));
+        score_##i##_##k = select(LOWEST, score, key < end_##i && key >= begin_##i);
+        best_##i = max(best_##i, score_##i##_##k);
+      }
 #endfor
 #endfor
 #if COLUMNS_SHUFFLE
@@ -158,12 +283,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #endfor
 #else
 #for i in 0..ROWS
-      shared_columns[(row_group + i * ROW_GROUPS) * COLUMNS + column] = best_##i;
+      shared_columns[in_tile_##i * COLUMNS + column] = best_##i;
 #endfor
       workgroupBarrier();
 #for i in 0..ROWS
       for (var c = 0u; c < COLUMNS; c++) {
-        best_##i = max(best_##i, shared_columns[(row_group + i * ROW_GROUPS) * COLUMNS + c]);
+        best_##i = max(best_##i, shared_columns[in_tile_##i * COLUMNS + c]);
       }
 #endfor
 #endif
@@ -171,49 +296,76 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #for i in 0..ROWS
       {
         let raised = max(maximum_##i, best_##i);
-        let shrink = exp(maximum_##i - raised);
+        let shrink = exp2(maximum_##i - raised);
         maximum_##i = raised;
-        sum_##i *= shrink;
-#for v in 0..VECTORS
+#for v in 0..V_PARTS
         out_##i##_##v *= shrink;
 #endfor
-#for k in 0..KEYS
-        let weight_##k = select(0.0, exp(score_##i##_##k - raised), seen_##i##_##k);
-        sum_##i += weight_##k;
-#endfor
-        weights[(row_group + i * ROW_GROUPS) * WEIGHT_STRIDE + column] = WEIGHTS(WEIGHT_LIST);
+        let weight = exp2(vec4<f32>(score_##i##_0, score_##i##_1, score_##i##_2, score_##i##_3) - raised);
+        sum_##i = sum_##i * shrink + weight.x + weight.y + weight.z + weight.w;
+        beside[in_tile_##i * COLUMNS + column] = VEC(weight);
       }
 #endfor
-      workgroupBarrier();
-
-      for (var i = local; i < TILE_KEYS * V_UNITS; i += WG) {
-        let key = min(base + i / V_UNITS, key_end - 1u);
-        let cache_row = kv_row(pages[table + key / PAGE_TOKENS], N_KV_HEADS, kv_head, key);
-        let unit = v_unit(cache_row, i % V_UNITS);
-        let at = i / V_UNITS * KEY_STRIDE + i % V_UNITS * UNIT_VECTORS;
-        tile[at] = unit.low;
-#if UNIT_VECTORS == 2
-        tile[at + 1u] = unit.high;
-#endif
-      }
-      workgroupBarrier();
-
-      for (var c = 0u; c < COLUMNS; c++) {
-#for i in 0..ROWS
-        let weight_##i = weights[(row_group + i * ROW_GROUPS) * WEIGHT_STRIDE + c];
-#endfor
-#for v in 0..VECTORS
-#for k in 0..KEYS
+      for (var part = 0u; part < V_PARTS; part++) {
+#for n in 0..MOVES
         {
-          let value = tile[(c * KEYS + k) * KEY_STRIDE + min(column + v * COLUMNS, V_VECTORS - 1u)];
+          let unit = decoded(raw_##n, part * PART_UNITS + unit_of_##n);
+          let at = key_of_##n * COLUMNS + unit_of_##n * UNIT_VECTORS;
+          tile[at] = VEC(unit.low);
+#if UNIT_VECTORS == 2
+          tile[at + 1u] = VEC(unit.high);
+#endif
+        }
+#endfor
+        workgroupBarrier();
+#for n in 0..MOVES
+        if (part + 1u < V_PARTS) {
+          raw_##n = fetch_v(cache_row(table, kv_head, min(base + key_of_##n, key_end - 1u)),
+                            min((part + 1u) * PART_UNITS + unit_of_##n, V_UNITS - 1u));
+        } else {
+          raw_##n = fetch_k(cache_row(table, kv_head, min(base + TILE_KEYS + key_of_##n, key_end - 1u)), min(unit_of_##n, UNITS - 1u));
+        }
+#endfor
 #for i in 0..ROWS
-          out_##i##_##v += WEIGHT(weight_##i, k) * value;
+        var sum_of_part_##i = vec4<f32>();
+#endfor
+        for (var first = 0u; first < COLUMNS; first += STRETCH) {
+#if HALVES
+#for i in 0..ROWS
+          var halves_##i = vec4<f16>();
+#endfor
+#define PRODUCTS(i) halves_##i
+#else
+#define PRODUCTS(i) sum_of_part_##i
+#endif
+#for e in 0..STRETCH
+          {
+#for k in 0..4
+            let value_##k = tile[((first + e) * 4u + k) * COLUMNS + column];
+#endfor
+#for i in 0..ROWS
+            {
+              let weight = beside[in_tile_##i * COLUMNS + first + e];
+              PRODUCTS(i) = fma(VEC(weight.w), value_3, fma(VEC(weight.z), value_2, fma(VEC(weight.y), value_1, fma(VEC(weight.x), value_0, PRODUCTS(i)))));
+            }
+#endfor
+          }
+#endfor
+#if HALVES
+#for i in 0..ROWS
+          sum_of_part_##i += vec4<f32>(halves_##i);
+#endfor
+#endif
+        }
+#for v in 0..V_PARTS
+        if (part == v) {
+#for i in 0..ROWS
+          out_##i##_##v += sum_of_part_##i;
 #endfor
         }
 #endfor
-#endfor
+        workgroupBarrier();
       }
-      workgroupBarrier();
     }
     run_begin = run_end;
   }
@@ -227,19 +379,19 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #endfor
 #else
 #for i in 0..ROWS
-  shared_columns[(row_group + i * ROW_GROUPS) * COLUMNS + column] = sum_##i;
+  shared_columns[in_tile_##i * COLUMNS + column] = sum_##i;
 #endfor
   workgroupBarrier();
 #for i in 0..ROWS
   sum_##i = 0.0;
   for (var c = 0u; c < COLUMNS; c++) {
-    sum_##i += shared_columns[(row_group + i * ROW_GROUPS) * COLUMNS + c];
+    sum_##i += shared_columns[in_tile_##i * COLUMNS + c];
   }
 #endfor
 #endif
 #for i in 0..ROWS
   if (row_##i < tile_end) {
-#for v in 0..VECTORS
+#for v in 0..V_PARTS
     if (column + v * COLUMNS < V_VECTORS) {
       out[(row_##i * N_HEADS + head) * V_VECTORS + column + v * COLUMNS] = out_##i##_##v / sum_##i;
     }

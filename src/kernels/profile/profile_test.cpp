@@ -154,10 +154,9 @@ TEST_CASE("attention takes knobs of its role, within the device's limits") {
   device = some_device();
   args.max_rows = 512;
   const Profile no_tile = with("attention_prefill f16 128/128 8x32 x512",
-                               {{"rows", 1}, {"row_groups", 8}, {"columns", 16}, {"keys", 4}});
+                               {{"rows", 1}, {"row_groups", 8}, {"columns", 16}});
   args.profile = &no_tile;
-  CHECK(attention_tuning(device, args)->prefill ==
-        attention_prefill_tiles(device, 128, 128).front());
+  CHECK(attention_tuning(device, args)->prefill == attention_prefill_tiles(device, args).front());
 }
 
 TEST_CASE("the profiles that ship with Puna can be read") {

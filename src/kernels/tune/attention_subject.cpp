@@ -62,9 +62,7 @@ class AttentionSubject : public Subject {
         out.push_back(changed);
     };
     if (attention_role(args_) == "attention_prefill") {
-      const uint32_t v_dim = args_.v_dim != 0 ? args_.v_dim : args_.kv.head_dim;
-      for (const AttentionPrefillTuning& tile :
-           attention_prefill_tiles(bench_.info(), args_.kv.head_dim, v_dim)) {
+      for (const AttentionPrefillTuning& tile : attention_prefill_tiles(bench_.info(), args_)) {
         AttentionTuning tuning = portable_;
         tuning.prefill = tile;
         add(read_knobs(knobs(), tuning));
