@@ -143,6 +143,10 @@ Result<void> attentions(const gpu::DeviceInfo& device, Calls& out) {
           args.window = group == 8 ? 40 : 0;
           if (group == 1) args.sinks = Slice{};
           PUNA_TRY(attention(device, args, out));
+          if (max_rows > 16) {
+            args.numerics = Numerics::kFast;
+            PUNA_TRY(attention(device, args, out));
+          }
           args.append = AttentionAppend{.table = Slice{}, .rope = {.n_rot = head_dim}};
           if (group == 3) args.append->head_norms = Slice{};
           if (group == 8) args.append->rope.pairs = RopePairs::kAdjacent;
