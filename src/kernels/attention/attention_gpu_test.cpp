@@ -21,7 +21,7 @@ struct AttentionCase {
   KvType type = KvType::kF32;
   uint32_t window = 0;
   float softcap = 0;
-  float q_scale = 1;
+  float q_scale = 1, kv_scale = 1;
   uint32_t max_rows = 1;
   uint32_t n_splits = 1;
   std::vector<int32_t> positions = {0};
@@ -49,14 +49,16 @@ struct Caches {
     std::vector<int32_t> last(step.n_pages / step.pages_per_sequence, -1);
     for (uint32_t t = 0; t < step.n_tokens(); ++t)
       last[step.sequences[t]] = std::max(last[step.sequences[t]], step.positions[t]);
-    fill(step, last, 3, k, exact_k);
-    fill(step, last, 4, v, exact_v);
+    fill(step, last, test::normal(kDraws, 3, c.kv_scale), k, exact_k);
+    fill(step, last, test::normal(kDraws, 4, c.kv_scale), v, exact_v);
   }
 
  private:
-  void fill(const test::TestStep& step, const std::vector<int32_t>& last, uint32_t seed,
-            std::vector<std::byte>& cache, std::vector<std::byte>& exact) const {
-    const std::vector<float> draws = test::normal(1 << 16, seed);
+  static constexpr size_t kDraws = 1 << 16;
+
+  void fill(const test::TestStep& step, const std::vector<int32_t>& last,
+            const std::vector<float>& draws, std::vector<std::byte>& cache,
+            std::vector<std::byte>& exact) const {
     cache.assign(kv.bytes(), std::byte{0xff});
     exact.assign(exact_kv.bytes(), std::byte{0xff});
     for (uint32_t s = 0; s < last.size(); ++s) {
@@ -104,7 +106,7 @@ Errors run(const AttentionCase& c, test::Features features) {
   args.kv = caches.kv;
   args.n_heads = n_heads;
   args.pages_per_sequence = step.pages_per_sequence;
-  args.scale = 1.0f / (c.q_scale * std::sqrt(static_cast<float>(c.head_dim)));
+  args.scale = 1.0f / (c.q_scale * c.kv_scale * std::sqrt(static_cast<float>(c.head_dim)));
   args.softcap = c.softcap;
   args.window = c.window;
   args.max_rows = c.max_rows;
@@ -283,6 +285,10 @@ TEST_CASE("prefill attention on the GPU multiplies halves where the numerics are
   c.window = 50;
   c.softcap = 3.0f;
   c.q_scale = 1e6f;  // as halves, q is divided first
+  halves(c, kSmallTiles);
+  c = prefill(64, KvType::kF16, 300, 33);
+  c.kv_scale = 1e4f;
+  c.has_sinks = true;
   halves(c, kSmallTiles);
 }
 

@@ -3,9 +3,10 @@
 // ROW_GROUPS x COLUMNS invocations; each has ROWS rows (row group + i ROW_GROUPS) and, for the scores, four keys in a row, for the
 // output every COLUMNS-th vector of four elements. Heads go by COLUMNS vectors at a time: workgroup memory holds that part of K, then of V,
 // of the tile's keys, and beside it that part of q, then the weights 2^(score - maximum). The next part's keys are requested before the
-// products of the last. With HALVES the products and short sums of them are f16, longer sums f32; q is then divided by its row's largest
-// magnitude. Rows of one tile may belong to several sequences: each run of rows with one sequence walks over its own keys. Tiles that
-// no row of the run may see (later, or before the window) are skipped.
+// products of the last. With HALVES the products and sums of 16 of them are f16, longer sums f32. So that those sums stay finite, q is
+// divided by eight times its row's largest magnitude, and weights are an eighth (sums hold for values up to 32,000). Rows of one tile may
+// belong to several sequences: each run of rows with one sequence walks over its own keys. Tiles that no row of the run may see (later, or
+// before the window) are skipped.
 #include "common/kv_read.wgsl"
 
 #define WG (ROW_GROUPS * COLUMNS)
@@ -69,6 +70,11 @@ const FACTOR = SCALE;
 #else
 const FACTOR = SCALE * LOG2_E;
 #endif
+#if HALVES
+const WEIGHT_OFFSET = 3.0;
+#else
+const WEIGHT_OFFSET = 0.0;
+#endif
 const LOWEST_MAXIMUM = 0.1 * LOWEST;  // 2^(LOWEST - it) is zero
 
 @compute @workgroup_size(WG)
@@ -91,7 +97,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #endif
 #ifdef B_SINKS
   var maximum_##i = sinks[head] * LOG2_E;
-  var sum_##i = select(0.0, 1.0, column == 0u);  // columns are added up in the end
+  var sum_##i = select(0.0, exp2(-WEIGHT_OFFSET), column == 0u);  // columns are added up in the end
 #else
   var maximum_##i = LOWEST_MAXIMUM;
   var sum_##i = 0.0;
@@ -128,8 +134,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
   workgroupBarrier();
 #endif
 #for i in 0..ROWS
-  let inverse_##i = 1.0 / max(peak_##i, 1.0e-30);
-  let factor_##i = FACTOR * max(peak_##i, 1.0e-30);
+  let largest_##i = 8.0 * max(peak_##i, 1.0e-30);
+  let inverse_##i = 1.0 / largest_##i;
+  let factor_##i = FACTOR * largest_##i;
 #endfor
 #define Q_VEC(i, a) VEC((a) * inverse_##i)
 #define SCALED(i, a) (a * factor_##i)
@@ -301,7 +308,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #for v in 0..V_PARTS
         out_##i##_##v *= shrink;
 #endfor
-        let weight = exp2(vec4<f32>(score_##i##_0, score_##i##_1, score_##i##_2, score_##i##_3) - raised);
+        let weight = exp2(vec4<f32>(score_##i##_0, score_##i##_1, score_##i##_2, score_##i##_3) - (raised + WEIGHT_OFFSET));
         sum_##i = sum_##i * shrink + weight.x + weight.y + weight.z + weight.w;
         beside[in_tile_##i * COLUMNS + column] = VEC(weight);
       }
@@ -346,7 +353,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #for i in 0..ROWS
             {
               let weight = beside[in_tile_##i * COLUMNS + first + e];
-              PRODUCTS(i) = fma(VEC(weight.w), value_3, fma(VEC(weight.z), value_2, fma(VEC(weight.y), value_1, fma(VEC(weight.x), value_0, PRODUCTS(i)))));
+              PRODUCTS(i) = fma(VEC(weight.y), value_1, fma(VEC(weight.x), value_0, PRODUCTS(i)));
+              PRODUCTS(i) = fma(VEC(weight.w), value_3, fma(VEC(weight.z), value_2, PRODUCTS(i)));
             }
 #endfor
           }
