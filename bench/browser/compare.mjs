@@ -14,6 +14,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import zlib from 'node:zlib';
 import { root, withChromium, withProfile } from './chromium.mjs';
+import { median } from './median.mjs';
 import { startServer } from './server.mjs';
 
 const { values: flags, positionals } = parseArgs({
@@ -188,7 +189,6 @@ const measure = (engine) =>
   });
 
 const gzipped = (files) => files.reduce((sum, file) => sum + zlib.gzipSync(fs.readFileSync(file), { level: 9 }).length, 0);
-const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
 const engines = Object.keys(kEngines).filter((name) => folders[`/${name}/`]);
 const rounds = Object.fromEntries(engines.map((name) => [name, []]));
 for (let round = 0; round < Number(flags.rounds); ++round) {

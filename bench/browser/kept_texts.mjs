@@ -7,6 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { root, withChromium, withProfile } from './chromium.mjs';
+import { median } from './median.mjs';
 import { startServer } from './server.mjs';
 
 const { values: flags, positionals } = parseArgs({
@@ -49,7 +50,6 @@ async function visit({ seed, n, device, threads }) {
   return { ms, cached, text, saved_ms: performance.now() - saving, on: engine.info.device.name, kept: await Puna.texts.kept() };
 }
 
-const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
 // A round, or an error where nothing was kept or the texts differ.
 async function measure(page, seed) {
   const ask = { seed, n: tokens, device: flags.device, threads };
