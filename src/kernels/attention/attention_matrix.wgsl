@@ -17,7 +17,6 @@ const KEY_STRIDE = UNITS + 1u;
 const SCORE_VECS = KEYS / 4u;
 const SCORE_STRIDE = SCORE_VECS + 1u;
 const RAISE = 8.0;
-const LOG2_E = 1.4426950408889634;
 
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
 @group(0) @binding(B_PAGES) var<storage, read> pages: array<u32>;
@@ -28,6 +27,7 @@ const LOG2_E = 1.4426950408889634;
 #endif
 
 #include "attention/span.wgsl"
+#include "attention/tiles.wgsl"
 
 var<workgroup> tile: array<vec4<u32>, KEYS * KEY_STRIDE>;              // Q, then K and V by turns
 var<workgroup> scores: array<vec4<u32>, TILE_ROWS * SCORE_STRIDE>;     // scores, weights, sums on their way
@@ -46,10 +46,6 @@ fn k_halves(row: u32, unit: u32) -> vec4<u32> { return packed_unit(k_unit(row, u
 fn v_halves(row: u32, unit: u32) -> vec4<u32> { return packed_unit(v_unit(row, unit)); }
 fn packed_unit(u: Unit) -> vec4<u32> { return packed(u.low, u.high); }
 #endif
-
-fn cache_row(table: u32, kv_head: u32, key: u32) -> u32 {
-  return kv_row(pages[table + key / PAGE_TOKENS], N_KV_HEADS, kv_head, key);
-}
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) workgroups: vec3<u32>,

@@ -19,18 +19,17 @@
 // Units of a part of a key, and those of a tile that an invocation moves.
 #define PART_UNITS (COLUMNS / UNIT_VECTORS)
 #define MOVES (TILE_KEYS * PART_UNITS / WG)
-// Vectors of a head, and vectors of four keys, whose products are added up as halves.
+// Vectors of keys, and of a head, whose products are added up in a row; with HALVES, as halves.
 #define STRETCH 4
+#if HEAD_VECTORS % STRETCH == 0
+#define HEAD_STRETCH STRETCH
+#else
+#define HEAD_STRETCH 1
+#endif
 #if HALVES
 #define VEC vec4<f16>
-#define UNROLLED STRETCH
 #else
 #define VEC vec4<f32>
-#if HEAD_VECTORS % 4 == 0
-#define UNROLLED 4
-#else
-#define UNROLLED 1
-#endif
 #endif
 
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
@@ -42,6 +41,7 @@
 #endif
 
 #include "attention/span.wgsl"
+#include "attention/tiles.wgsl"
 
 // K as [vector][key], the four keys of an invocation COLUMNS apart; V as [key][vector]; q as [vector][row]; weights as [row][column].
 // q and K are stored by vectors of a row and read by rows: `turn` spreads both over the banks.
@@ -59,12 +59,32 @@ var<workgroup> shared_columns: array<f32, TILE_ROWS * COLUMNS>;
 const TURN = min(COLUMNS, 8u) - 1u;
 fn turn(vector: u32) -> u32 { return (vector >> 1u) & TURN; }
 
-fn cache_row(table: u32, kv_head: u32, key: u32) -> u32 {
-  return kv_row(pages[table + key / PAGE_TOKENS], N_KV_HEADS, kv_head, key);
+// A row's largest value or sum over the columns; without shuffles, of what they put into shared_columns.
+#if COLUMNS_SHUFFLE
+fn columns_max(own: f32, row: u32) -> f32 {
+  var all = own;
+  for (var mask = 1u; mask < COLUMNS; mask = mask * 2u) { all = max(all, subgroupShuffleXor(all, mask)); }
+  return all;
 }
+fn columns_sum(own: f32, row: u32) -> f32 {
+  var all = own;
+  for (var mask = 1u; mask < COLUMNS; mask = mask * 2u) { all += subgroupShuffleXor(all, mask); }
+  return all;
+}
+#else
+fn columns_max(own: f32, row: u32) -> f32 {
+  var all = own;
+  for (var c = 0u; c < COLUMNS; c++) { all = max(all, shared_columns[row * COLUMNS + c]); }
+  return all;
+}
+fn columns_sum(own: f32, row: u32) -> f32 {
+  var all = 0.0;
+  for (var c = 0u; c < COLUMNS; c++) { all += shared_columns[row * COLUMNS + c]; }
+  return all;
+}
+#endif
 
 // Scores are powers of two, unless a cap comes between.
-const LOG2_E = 1.4426950408889634;
 #if SOFTCAP > 0
 const FACTOR = SCALE;
 #else
@@ -115,24 +135,15 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
     peak_##i = max(peak_##i, max(max(a.x, a.y), max(a.z, a.w)));
   }
 #endfor
-#if COLUMNS_SHUFFLE
-#for i in 0..ROWS
-  for (var mask = 1u; mask < COLUMNS; mask = mask * 2u) {
-    peak_##i = max(peak_##i, subgroupShuffleXor(peak_##i, mask));
-  }
-#endfor
-#else
+#if COLUMNS_SHUFFLE == 0
 #for i in 0..ROWS
   shared_columns[in_tile_##i * COLUMNS + column] = peak_##i;
 #endfor
   workgroupBarrier();
-#for i in 0..ROWS
-  for (var c = 0u; c < COLUMNS; c++) {
-    peak_##i = max(peak_##i, shared_columns[in_tile_##i * COLUMNS + c]);
-  }
-#endfor
-  workgroupBarrier();
 #endif
+#for i in 0..ROWS
+  peak_##i = columns_max(peak_##i, in_tile_##i);
+#endfor
 #for i in 0..ROWS
   let largest_##i = 8.0 * max(peak_##i, 1.0e-30);
   let inverse_##i = 1.0 / largest_##i;
@@ -228,7 +239,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
           raw_##n = fetch_v(cache_row(table, kv_head, min(base + key_of_##n, key_end - 1u)), min(unit_of_##n, V_UNITS - 1u));
         }
 #endfor
-        for (var first = 0u; first < vectors; first += UNROLLED) {
+        for (var first = 0u; first < vectors; first += HEAD_STRETCH) {
 #if HALVES
 #for i in 0..ROWS
 #for k in 0..4
@@ -236,7 +247,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #endfor
 #endfor
 #endif
-#for e in 0..UNROLLED
+#for e in 0..HEAD_STRETCH
           {
             let d = first + e;
             let turned = turn(d);
@@ -282,23 +293,15 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
       }
 #endfor
 #endfor
-#if COLUMNS_SHUFFLE
-#for i in 0..ROWS
-      for (var mask = 1u; mask < COLUMNS; mask = mask * 2u) {
-        best_##i = max(best_##i, subgroupShuffleXor(best_##i, mask));
-      }
-#endfor
-#else
+#if COLUMNS_SHUFFLE == 0
 #for i in 0..ROWS
       shared_columns[in_tile_##i * COLUMNS + column] = best_##i;
 #endfor
       workgroupBarrier();
-#for i in 0..ROWS
-      for (var c = 0u; c < COLUMNS; c++) {
-        best_##i = max(best_##i, shared_columns[in_tile_##i * COLUMNS + c]);
-      }
-#endfor
 #endif
+#for i in 0..ROWS
+      best_##i = columns_max(best_##i, in_tile_##i);
+#endfor
 
 #for i in 0..ROWS
       {
@@ -379,24 +382,15 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
   }
 
   // The sum over the columns, then the division.
-#if COLUMNS_SHUFFLE
-#for i in 0..ROWS
-  for (var mask = 1u; mask < COLUMNS; mask = mask * 2u) {
-    sum_##i += subgroupShuffleXor(sum_##i, mask);
-  }
-#endfor
-#else
+#if COLUMNS_SHUFFLE == 0
 #for i in 0..ROWS
   shared_columns[in_tile_##i * COLUMNS + column] = sum_##i;
 #endfor
   workgroupBarrier();
-#for i in 0..ROWS
-  sum_##i = 0.0;
-  for (var c = 0u; c < COLUMNS; c++) {
-    sum_##i += shared_columns[in_tile_##i * COLUMNS + c];
-  }
-#endfor
 #endif
+#for i in 0..ROWS
+  sum_##i = columns_sum(sum_##i, in_tile_##i);
+#endfor
 #for i in 0..ROWS
   if (row_##i < tile_end) {
 #for v in 0..V_PARTS
