@@ -70,6 +70,16 @@ void set_merged(const AttentionArgs& args, AttentionDecodeTuning& t) {
   t.merged = std::clamp(kMergeBytes / (t.workgroup / t.lanes * v_dim_of(args) * 4), 1u, t.heads);
 }
 
+bool decode_fits(const gpu::DeviceInfo& device, const AttentionArgs& args,
+                 const AttentionDecodeTuning& t) {
+  const uint32_t groups = t.workgroup / t.lanes;
+  const uint32_t merging = t.merged * groups * v_dim_of(args) * 4 + (groups + 1) * t.heads * 8;
+  const bool shuffles = lanes_shuffle(device, t) || t.lanes == 1;
+  const uint32_t partial = shuffles ? 0 : t.heads * t.keys * t.workgroup * 4;
+  return t.lanes <= t.workgroup && t.workgroup <= device.limits.max_workgroup_invocations &&
+         merging + partial <= device.limits.max_workgroup_bytes;
+}
+
 AttentionDecodeTuning default_decode(const gpu::DeviceInfo& device, const AttentionArgs& args) {
   const uint32_t units = units_of(args.kv.head_dim);
   const uint32_t shared =
@@ -86,17 +96,12 @@ AttentionDecodeTuning default_decode(const gpu::DeviceInfo& device, const Attent
   // Without shuffles each key in flight costs workgroup memory.
   if (!lanes_shuffle(device, t) && t.lanes > 1) t.keys = 1;
   set_merged(args, t);
+  // Few lanes make many groups, which merge a head each in the end.
+  while (!decode_fits(device, args, t) && t.workgroup > t.lanes) {
+    t.workgroup /= 2;
+    set_merged(args, t);
+  }
   return t;
-}
-
-bool decode_fits(const gpu::DeviceInfo& device, const AttentionArgs& args,
-                 const AttentionDecodeTuning& t) {
-  const uint32_t groups = t.workgroup / t.lanes;
-  const uint32_t merging = t.merged * groups * v_dim_of(args) * 4 + (groups + 1) * t.heads * 8;
-  const bool shuffles = lanes_shuffle(device, t) || t.lanes == 1;
-  const uint32_t partial = shuffles ? 0 : t.heads * t.keys * t.workgroup * 4;
-  return t.lanes <= t.workgroup && t.workgroup <= device.limits.max_workgroup_invocations &&
-         merging + partial <= device.limits.max_workgroup_bytes;
 }
 
 AttentionDecodeTuning decode_tuning(const gpu::DeviceInfo& device, const AttentionArgs& args) {

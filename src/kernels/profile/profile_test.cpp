@@ -159,6 +159,15 @@ TEST_CASE("attention takes knobs of its role, within the device's limits") {
   CHECK(attention_tuning(device, args)->prefill == attention_prefill_tiles(device, args).front());
 }
 
+TEST_CASE("attention decodes in as many groups as workgroup memory can merge") {
+  gpu::DeviceInfo device = some_device();
+  const AttentionArgs args{.label = "attn", .kv = {KvType::kF16, 4, 1, 256}, .n_heads = 4};
+  CHECK(attention_tuning(device, args)->decode.workgroup == 128);
+  // 32 groups of four lanes would merge 32 KiB and their maxima.
+  device.subgroup_min = device.subgroup_max = 4;
+  CHECK(attention_tuning(device, args)->decode.workgroup == 64);
+}
+
 TEST_CASE("the profiles that ship with Puna can be read") {
   gpu::DeviceInfo device = some_device();
   CHECK(!shipped_profile(device));
