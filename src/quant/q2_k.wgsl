@@ -18,7 +18,8 @@ fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
   let q = raw.q >> vec4<u32>(4u * (u & 1u));
   let sc = raw.sc >> (16u * (u & 1u));
   let dm = unpack2x16float(group.dm[r]);
-  return Unit(q & vec4<u32>(0x03030303u), (q >> vec4<u32>(2u)) & vec4<u32>(0x03030303u),
-              dm.x * vec2<f32>(f32(sc & 15u), f32((sc >> 8u) & 15u)),
+  // As 32 q: a sum of products that is off by one, as an fma that rounds twice may leave it, is off by the less.
+  return Unit((q << vec4<u32>(5u)) & vec4<u32>(0x60606060u), (q << vec4<u32>(3u)) & vec4<u32>(0x60606060u),
+              dm.x * 0.03125 * vec2<f32>(f32(sc & 15u), f32((sc >> 8u) & 15u)),
               -dm.y * vec2<f32>(f32((sc >> 4u) & 15u), f32((sc >> 12u) & 15u)));
 }

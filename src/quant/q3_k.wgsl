@@ -3,7 +3,7 @@
 // nibbles of scales 0..7, of 8..15, top two bits of all), d4 [groups][blocks] four f16.
 #define WEIGHT_FLOAT 0
 #define WEIGHT_SCALES 2
-#define WEIGHT_MIN 1
+#define WEIGHT_MIN 0
 
 struct Group { h: vec4<u32>, low: vec4<u32>, top: vec4<u32>, d: vec2<u32> }
 
@@ -21,11 +21,11 @@ fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[PLANE_Q2 + (g * 
 fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
   let q = raw.q >> vec4<u32>(4u * (u & 1u));
   let h = group.h[r];
-  let h_lo = vec4<u32>(h << 2u, h << 1u, h, h >> 1u) & vec4<u32>(0x04040404u);
-  let h_hi = (vec4<u32>(h) >> vec4<u32>(2u, 3u, 4u, 5u)) & vec4<u32>(0x04040404u);
+  // In the upper bits of a byte and with the topmost turned round, three bits are 32 (q - 4).
+  let lo = ((q << vec4<u32>(5u)) & vec4<u32>(0x60606060u)) | ((vec4<u32>(h) << vec4<u32>(7u, 6u, 5u, 4u)) & vec4<u32>(0x80808080u));
+  let hi = ((q << vec4<u32>(3u)) & vec4<u32>(0x60606060u)) | ((vec4<u32>(h) << vec4<u32>(3u, 2u, 1u, 0u)) & vec4<u32>(0x80808080u));
   let low = group.low[r];
   let top = group.top[r];
   let scale = vec2<f32>(f32((low & 15u) | ((top & 3u) << 4u)), f32(((low >> 4u) & 15u) | ((top & 12u) << 2u))) - 32.0;
-  let s = half_of_4(group.d, r) * scale;
-  return Unit((q & vec4<u32>(0x03030303u)) | h_lo, ((q >> vec4<u32>(2u)) & vec4<u32>(0x03030303u)) | h_hi, s, -4.0 * s);
+  return Unit(lo ^ vec4<u32>(0x80808080u), hi ^ vec4<u32>(0x80808080u), half_of_4(group.d, r) * 0.03125 * scale, vec2<f32>());
 }

@@ -4,9 +4,11 @@ enable f16;
 // K goes by STEP_UNITS units at a time, or SETS of such invocations share it, each taking as many, and add up what they have at the end:
 // few tiles, of short prompts, leave a GPU waiting for memory otherwise. A unit adds
 //   s * x_scale * sum(q * x) + m * x_scale * sum(x)
-// with the integer sums exact.
+// with the integer sums exact. With c = 1.5 * 2^23 and the bits of c + sum, which a chain of dp4a leaves (bits32), s * sum is one
+// fma(bits, s, -c * s); where a device's fma rounds twice, sum is off by less than one.
 // Filling a tile, neighbours read what lies side by side in memory: units of a weight row, rows of x (X8_BY_UNIT). They store it where
-// the products read it without bank conflicts: [unit][half][slot], slot = (row of the invocation) * invocations + invocation.
+// the products read it without bank conflicts: [unit][half][slot], slot = (row of the invocation) * invocations + invocation. What a step
+// stores was requested before the products of the step before it, and waits in registers as it lies in memory.
 // The step buffer and the KV cache as kernels read them; step.h describes both, step_test.cpp keeps the numbers equal.
 const MAX_STEP_TOKENS = 512u;
 const PAGE_TOKENS = 32u;
@@ -99,9 +101,10 @@ fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
   let sc = raw.sc >> (16u * (u & 1u));
   // Sign-extended bytes 0 and 1.
   let scale = bitcast<vec2<i32>>(vec2<u32>(sc << 24u, sc << 16u)) >> vec2<u32>(24u);
-  let s = half_of_4(group.d, r) * vec2<f32>(scale);
-  return Unit(nibbles_lo(raw.q) | ((top << vec4<u32>(4u)) & vec4<u32>(0x30303030u)),
-              nibbles_hi(raw.q) | ((top << vec4<u32>(2u)) & vec4<u32>(0x30303030u)), s, -32.0 * s);
+  // In the upper bits of a byte and with the topmost turned round, six bits are 4 (q - 32).
+  let lo = ((raw.q << vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | ((top << vec4<u32>(6u)) & vec4<u32>(0xc0c0c0c0u));
+  let hi = ((raw.q >> vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | ((top << vec4<u32>(4u)) & vec4<u32>(0xc0c0c0c0u));
+  return Unit(lo ^ vec4<u32>(0x80808080u), hi ^ vec4<u32>(0x80808080u), half_of_4(group.d, r) * 0.25 * vec2<f32>(scale), vec2<f32>());
 }
 
 fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit { return unpack(load_raw(g, r, u), group, r, u); }
@@ -156,10 +159,13 @@ const SUM_FLOAT = 12582912.0;
 fn chain16(sum: i32, a: vec4<u32>, b: vec4<u32>) -> i32 {
   return sum + dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) + dot4I8Packed(a.w, b.w);
 }
-fn dot16(a: vec4<u32>, b: vec4<u32>) -> f32 { return bitcast<f32>(chain16(SUM_BITS, a, b)) - SUM_FLOAT; }
-fn dot32(a_lo: vec4<u32>, a_hi: vec4<u32>, b_lo: vec4<u32>, b_hi: vec4<u32>) -> f32 {
-  return bitcast<f32>(chain16(chain16(SUM_BITS, a_lo, b_lo), a_hi, b_hi)) - SUM_FLOAT;
+// SUM_FLOAT + the sum.
+fn bits16(a: vec4<u32>, b: vec4<u32>) -> f32 { return bitcast<f32>(chain16(SUM_BITS, a, b)); }
+fn bits32(a_lo: vec4<u32>, a_hi: vec4<u32>, b_lo: vec4<u32>, b_hi: vec4<u32>) -> f32 {
+  return bitcast<f32>(chain16(chain16(SUM_BITS, a_lo, b_lo), a_hi, b_hi));
 }
+fn dot16(a: vec4<u32>, b: vec4<u32>) -> f32 { return bits16(a, b) - SUM_FLOAT; }
+fn dot32(a_lo: vec4<u32>, a_hi: vec4<u32>, b_lo: vec4<u32>, b_hi: vec4<u32>) -> f32 { return bits32(a_lo, a_hi, b_lo, b_hi) - SUM_FLOAT; }
 
 fn to_bytes(v: vec4<f32>, inverse: f32) -> u32 { return pack4xI8(vec4<i32>(round(v * inverse))); }
 // Below the bound 127 / largest is not finite; such a unit counts as zero.
@@ -265,15 +271,25 @@ fn finish_onto(m: u32, i: u32, product: f32, before: f32) -> f32 {
 }
 
 const SET = 8u * 8;
-const WG = SET * 2;
-const STEP = 1 * 2;
-const TILE_M = 8u * 4;
+const WG = SET * 1;
+const STEP = 2 * 1;
+const TILE_M = 32u * 1;
 const TILE_N = 8u * 8;
 var<workgroup> tile_x: array<vec4<u32>, STEP * 2 * TILE_M>;
 var<workgroup> tile_w: array<vec4<u32>, STEP * 2 * TILE_N>;
 // Scales and, where the type has mins, the factors of the sums of x: one number or pair for a unit, or for each half.
-var<workgroup> head_x: array<vec4<f32>, STEP * TILE_M>;
-var<workgroup> head_w: array<vec4<f32>, STEP * TILE_N>;
+// The scale of a head of x, or of a weight's with one.
+var<workgroup> head_x: array<f32, STEP * TILE_M>;
+var<workgroup> head_w: array<vec2<f32>, STEP * TILE_N>;
+
+// Whether an item of x is one of the step's.
+
+// A unit of a weight row on its way.
+struct Asked {
+  raw: Raw,
+  group: Group,
+}
+fn ask(n: u32, u: u32) -> Asked { return Asked(load_raw(n / 4u, n % 4u, u), load_group(n / 4u, u)); }
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32) {
@@ -282,335 +298,409 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let n_first = wid.x * TILE_N;
   let tm = local % 8u;
   let tn = local / 8u % 8;
-  let own = local / SET;
-  var acc_0_0 = 0.0;
-  var acc_0_1 = 0.0;
-  var acc_0_2 = 0.0;
-  var acc_0_3 = 0.0;
-  var acc_0_4 = 0.0;
-  var acc_0_5 = 0.0;
-  var acc_0_6 = 0.0;
-  var acc_0_7 = 0.0;
-  var acc_1_0 = 0.0;
-  var acc_1_1 = 0.0;
-  var acc_1_2 = 0.0;
-  var acc_1_3 = 0.0;
-  var acc_1_4 = 0.0;
-  var acc_1_5 = 0.0;
-  var acc_1_6 = 0.0;
-  var acc_1_7 = 0.0;
-  var acc_2_0 = 0.0;
-  var acc_2_1 = 0.0;
-  var acc_2_2 = 0.0;
-  var acc_2_3 = 0.0;
-  var acc_2_4 = 0.0;
-  var acc_2_5 = 0.0;
-  var acc_2_6 = 0.0;
-  var acc_2_7 = 0.0;
-  var acc_3_0 = 0.0;
-  var acc_3_1 = 0.0;
-  var acc_3_2 = 0.0;
-  var acc_3_3 = 0.0;
-  var acc_3_4 = 0.0;
-  var acc_3_5 = 0.0;
-  var acc_3_6 = 0.0;
-  var acc_3_7 = 0.0;
+  let own = 0u;
+  var acc_0_0_0 = 0.0;
+  var acc_0_0_1 = 0.0;
+  var acc_0_0_2 = 0.0;
+  var acc_0_0_3 = 0.0;
+  var acc_0_0_4 = 0.0;
+  var acc_0_0_5 = 0.0;
+  var acc_0_0_6 = 0.0;
+  var acc_0_0_7 = 0.0;
+  var acc_0_1_0 = 0.0;
+  var acc_0_1_1 = 0.0;
+  var acc_0_1_2 = 0.0;
+  var acc_0_1_3 = 0.0;
+  var acc_0_1_4 = 0.0;
+  var acc_0_1_5 = 0.0;
+  var acc_0_1_6 = 0.0;
+  var acc_0_1_7 = 0.0;
+  var acc_0_2_0 = 0.0;
+  var acc_0_2_1 = 0.0;
+  var acc_0_2_2 = 0.0;
+  var acc_0_2_3 = 0.0;
+  var acc_0_2_4 = 0.0;
+  var acc_0_2_5 = 0.0;
+  var acc_0_2_6 = 0.0;
+  var acc_0_2_7 = 0.0;
+  var acc_0_3_0 = 0.0;
+  var acc_0_3_1 = 0.0;
+  var acc_0_3_2 = 0.0;
+  var acc_0_3_3 = 0.0;
+  var acc_0_3_4 = 0.0;
+  var acc_0_3_5 = 0.0;
+  var acc_0_3_6 = 0.0;
+  var acc_0_3_7 = 0.0;
+
+  // What this invocation fills in, for the first step. Units beyond the last repeat it and count for nothing.
+  let w_unit = local % STEP;
+  let w_slot_0 = (0 * WG + local) / STEP;
+  let n_0 = min(n_first + w_slot_0 % 8 * 8u + w_slot_0 / 8, 256u - 1u);
+  var next_w_0 = ask(n_0, min(w_unit, 8u - 1u));
+  let w_slot_1 = (1 * WG + local) / STEP;
+  let n_1 = min(n_first + w_slot_1 % 8 * 8u + w_slot_1 / 8, 256u - 1u);
+  var next_w_1 = ask(n_1, min(w_unit, 8u - 1u));
+  let x_unit_0 = (0 * WG + local) / TILE_M;
+  let x_slot_0 = (0 * WG + local) % TILE_M;
+  let m_0 = min(m_first + x_slot_0, m_count - 1u);
+  var next_x_0: Bytes;
+  if (true) { next_x_0 = load_bytes(m_0, min(x_unit_0, 8u - 1u)); }
 
   for (var first = 0u; first < 8u; first += STEP) {
-    // Units beyond the last repeat it and count for nothing.
     {
-      let item = 0 * WG + local;
-      let slot = item / STEP;
-      let u = first + item % STEP;
-      let n = min(n_first + slot % 8 * 8u + slot / 8, 256u - 1u);
-      let w = load_unit(load_group(n / 4u, min(u, 8u - 1u)), n / 4u, n % 4u, min(u, 8u - 1u));
-      let at = item % STEP * TILE_N + slot;
-      tile_w[at + item % STEP * TILE_N] = w.lo;
-      tile_w[at + (item % STEP + 1u) * TILE_N] = w.hi;
-      head_w[at] = vec4<f32>(w.s, w.m) * select(0.0, 1.0, u < 8u);
+      let w = unpack(next_w_0.raw, next_w_0.group, n_0 % 4u, min(first + w_unit, 8u - 1u));
+      let at = w_unit * TILE_N + w_slot_0;
+      tile_w[at + w_unit * TILE_N] = w.lo;
+      tile_w[at + (w_unit + 1u) * TILE_N] = w.hi;
+      head_w[at] = w.s * select(0.0, 1.0, first + w_unit < 8u);
     }
-    for (var item = local; item < STEP * TILE_M; item += WG) {
-      let unit = item / TILE_M;
-      let slot = item % TILE_M;
-      let b = load_bytes(min(m_first + slot, m_count - 1u), min(first + unit, 8u - 1u));
-      tile_x[unit * 2u * TILE_M + slot] = b.lo;
-      tile_x[(unit * 2u + 1u) * TILE_M + slot] = b.hi;
-      head_x[unit * TILE_M + slot] = b.h;
+    {
+      let w = unpack(next_w_1.raw, next_w_1.group, n_1 % 4u, min(first + w_unit, 8u - 1u));
+      let at = w_unit * TILE_N + w_slot_1;
+      tile_w[at + w_unit * TILE_N] = w.lo;
+      tile_w[at + (w_unit + 1u) * TILE_N] = w.hi;
+      head_w[at] = w.s * select(0.0, 1.0, first + w_unit < 8u);
+    }
+    if (true) {
+      tile_x[x_unit_0 * 2u * TILE_M + x_slot_0] = next_x_0.lo;
+      tile_x[(x_unit_0 * 2u + 1u) * TILE_M + x_slot_0] = next_x_0.hi;
+      head_x[x_unit_0 * TILE_M + x_slot_0] = next_x_0.h.x;
     }
     workgroupBarrier();
-    for (var s = own * 1; s < (own + 1u) * 1; s++) {
-      let lo_0 = tile_x[(s * 2u) * TILE_M + 0 * 8u + tm];
-      let hi_0 = tile_x[(s * 2u + 1u) * TILE_M + 0 * 8u + tm];
-      let h_0 = head_x[s * TILE_M + 0 * 8u + tm];
-      let lo_1 = tile_x[(s * 2u) * TILE_M + 1 * 8u + tm];
-      let hi_1 = tile_x[(s * 2u + 1u) * TILE_M + 1 * 8u + tm];
-      let h_1 = head_x[s * TILE_M + 1 * 8u + tm];
-      let lo_2 = tile_x[(s * 2u) * TILE_M + 2 * 8u + tm];
-      let hi_2 = tile_x[(s * 2u + 1u) * TILE_M + 2 * 8u + tm];
-      let h_2 = head_x[s * TILE_M + 2 * 8u + tm];
-      let lo_3 = tile_x[(s * 2u) * TILE_M + 3 * 8u + tm];
-      let hi_3 = tile_x[(s * 2u + 1u) * TILE_M + 3 * 8u + tm];
-      let h_3 = head_x[s * TILE_M + 3 * 8u + tm];
+    let next = first + STEP;
+    next_w_0 = ask(n_0, min(next + w_unit, 8u - 1u));
+    next_w_1 = ask(n_1, min(next + w_unit, 8u - 1u));
+    if (true) { next_x_0 = load_bytes(m_0, min(next + x_unit_0, 8u - 1u)); }
+    {
+      let s = own * 2 + 0;
+      // Four rows of x at a time: registers for all, and for what is on its way, would be too many.
       {
-        let w_lo = tile_w[(s * 2u) * TILE_N + 0 * 8 + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 0 * 8 + tn];
-        let head = head_w[s * TILE_N + 0 * 8 + tn];
-        acc_0_0 += h_0.x * (dot16(lo_0, w_lo) * head.x + dot16(hi_0, w_hi) * head.y);
-        acc_0_0 += head.z * h_0.y + head.w * h_0.z;
-        acc_1_0 += h_1.x * (dot16(lo_1, w_lo) * head.x + dot16(hi_1, w_hi) * head.y);
-        acc_1_0 += head.z * h_1.y + head.w * h_1.z;
-        acc_2_0 += h_2.x * (dot16(lo_2, w_lo) * head.x + dot16(hi_2, w_hi) * head.y);
-        acc_2_0 += head.z * h_2.y + head.w * h_2.z;
-        acc_3_0 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
-        acc_3_0 += head.z * h_3.y + head.w * h_3.z;
+        let lo_0 = tile_x[(s * 2u) * TILE_M + (0 * 4 + 0) * 8u + tm];
+        let hi_0 = tile_x[(s * 2u + 1u) * TILE_M + (0 * 4 + 0) * 8u + tm];
+        let h_0 = head_x[s * TILE_M + (0 * 4 + 0) * 8u + tm];
+        let lo_1 = tile_x[(s * 2u) * TILE_M + (0 * 4 + 1) * 8u + tm];
+        let hi_1 = tile_x[(s * 2u + 1u) * TILE_M + (0 * 4 + 1) * 8u + tm];
+        let h_1 = head_x[s * TILE_M + (0 * 4 + 1) * 8u + tm];
+        let lo_2 = tile_x[(s * 2u) * TILE_M + (0 * 4 + 2) * 8u + tm];
+        let hi_2 = tile_x[(s * 2u + 1u) * TILE_M + (0 * 4 + 2) * 8u + tm];
+        let h_2 = head_x[s * TILE_M + (0 * 4 + 2) * 8u + tm];
+        let lo_3 = tile_x[(s * 2u) * TILE_M + (0 * 4 + 3) * 8u + tm];
+        let hi_3 = tile_x[(s * 2u + 1u) * TILE_M + (0 * 4 + 3) * 8u + tm];
+        let h_3 = head_x[s * TILE_M + (0 * 4 + 3) * 8u + tm];
+        {
+          let w_lo = tile_w[(s * 2u) * TILE_N + 0 * 8 + tn];
+          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 0 * 8 + tn];
+          let head = head_w[s * TILE_N + 0 * 8 + tn];
+          let zero_lo = -SUM_FLOAT * head.x;
+          let zero_hi = -SUM_FLOAT * head.y;
+          acc_0_0_0 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_0);
+          acc_0_0_0 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_0);
+          acc_0_1_0 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_0);
+          acc_0_1_0 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_0);
+          acc_0_2_0 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_0);
+          acc_0_2_0 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_0);
+          acc_0_3_0 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_0);
+          acc_0_3_0 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_0);
+        }
+        {
+          let w_lo = tile_w[(s * 2u) * TILE_N + 1 * 8 + tn];
+          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 1 * 8 + tn];
+          let head = head_w[s * TILE_N + 1 * 8 + tn];
+          let zero_lo = -SUM_FLOAT * head.x;
+          let zero_hi = -SUM_FLOAT * head.y;
+          acc_0_0_1 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_1);
+          acc_0_0_1 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_1);
+          acc_0_1_1 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_1);
+          acc_0_1_1 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_1);
+          acc_0_2_1 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_1);
+          acc_0_2_1 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_1);
+          acc_0_3_1 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_1);
+          acc_0_3_1 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_1);
+        }
+        {
+          let w_lo = tile_w[(s * 2u) * TILE_N + 2 * 8 + tn];
+          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 2 * 8 + tn];
+          let head = head_w[s * TILE_N + 2 * 8 + tn];
+          let zero_lo = -SUM_FLOAT * head.x;
+          let zero_hi = -SUM_FLOAT * head.y;
+          acc_0_0_2 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_2);
+          acc_0_0_2 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_2);
+          acc_0_1_2 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_2);
+          acc_0_1_2 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_2);
+          acc_0_2_2 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_2);
+          acc_0_2_2 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_2);
+          acc_0_3_2 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_2);
+          acc_0_3_2 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_2);
+        }
+        {
+          let w_lo = tile_w[(s * 2u) * TILE_N + 3 * 8 + tn];
+          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 3 * 8 + tn];
+          let head = head_w[s * TILE_N + 3 * 8 + tn];
+          let zero_lo = -SUM_FLOAT * head.x;
+          let zero_hi = -SUM_FLOAT * head.y;
+          acc_0_0_3 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_3);
+          acc_0_0_3 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_3);
+          acc_0_1_3 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_3);
+          acc_0_1_3 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_3);
+          acc_0_2_3 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_3);
+          acc_0_2_3 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_3);
+          acc_0_3_3 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_3);
+          acc_0_3_3 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_3);
+        }
+        {
+          let w_lo = tile_w[(s * 2u) * TILE_N + 4 * 8 + tn];
+          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 4 * 8 + tn];
+          let head = head_w[s * TILE_N + 4 * 8 + tn];
+          let zero_lo = -SUM_FLOAT * head.x;
+          let zero_hi = -SUM_FLOAT * head.y;
+          acc_0_0_4 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_4);
+          acc_0_0_4 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_4);
+          acc_0_1_4 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_4);
+          acc_0_1_4 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_4);
+          acc_0_2_4 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_4);
+          acc_0_2_4 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_4);
+          acc_0_3_4 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_4);
+          acc_0_3_4 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_4);
+        }
+        {
+          let w_lo = tile_w[(s * 2u) * TILE_N + 5 * 8 + tn];
+          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 5 * 8 + tn];
+          let head = head_w[s * TILE_N + 5 * 8 + tn];
+          let zero_lo = -SUM_FLOAT * head.x;
+          let zero_hi = -SUM_FLOAT * head.y;
+          acc_0_0_5 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_5);
+          acc_0_0_5 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_5);
+          acc_0_1_5 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_5);
+          acc_0_1_5 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_5);
+          acc_0_2_5 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_5);
+          acc_0_2_5 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_5);
+          acc_0_3_5 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_5);
+          acc_0_3_5 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_5);
+        }
+        {
+          let w_lo = tile_w[(s * 2u) * TILE_N + 6 * 8 + tn];
+          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 6 * 8 + tn];
+          let head = head_w[s * TILE_N + 6 * 8 + tn];
+          let zero_lo = -SUM_FLOAT * head.x;
+          let zero_hi = -SUM_FLOAT * head.y;
+          acc_0_0_6 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_6);
+          acc_0_0_6 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_6);
+          acc_0_1_6 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_6);
+          acc_0_1_6 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_6);
+          acc_0_2_6 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_6);
+          acc_0_2_6 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_6);
+          acc_0_3_6 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_6);
+          acc_0_3_6 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_6);
+        }
+        {
+          let w_lo = tile_w[(s * 2u) * TILE_N + 7 * 8 + tn];
+          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 7 * 8 + tn];
+          let head = head_w[s * TILE_N + 7 * 8 + tn];
+          let zero_lo = -SUM_FLOAT * head.x;
+          let zero_hi = -SUM_FLOAT * head.y;
+          acc_0_0_7 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_7);
+          acc_0_0_7 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_7);
+          acc_0_1_7 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_7);
+          acc_0_1_7 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_7);
+          acc_0_2_7 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_7);
+          acc_0_2_7 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_7);
+          acc_0_3_7 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_7);
+          acc_0_3_7 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_7);
+        }
       }
+    }
+    {
+      let s = own * 2 + 1;
+      // Four rows of x at a time: registers for all, and for what is on its way, would be too many.
       {
-        let w_lo = tile_w[(s * 2u) * TILE_N + 1 * 8 + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 1 * 8 + tn];
-        let head = head_w[s * TILE_N + 1 * 8 + tn];
-        acc_0_1 += h_0.x * (dot16(lo_0, w_lo) * head.x + dot16(hi_0, w_hi) * head.y);
-        acc_0_1 += head.z * h_0.y + head.w * h_0.z;
-        acc_1_1 += h_1.x * (dot16(lo_1, w_lo) * head.x + dot16(hi_1, w_hi) * head.y);
-        acc_1_1 += head.z * h_1.y + head.w * h_1.z;
-        acc_2_1 += h_2.x * (dot16(lo_2, w_lo) * head.x + dot16(hi_2, w_hi) * head.y);
-        acc_2_1 += head.z * h_2.y + head.w * h_2.z;
-        acc_3_1 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
-        acc_3_1 += head.z * h_3.y + head.w * h_3.z;
-      }
-      {
-        let w_lo = tile_w[(s * 2u) * TILE_N + 2 * 8 + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 2 * 8 + tn];
-        let head = head_w[s * TILE_N + 2 * 8 + tn];
-        acc_0_2 += h_0.x * (dot16(lo_0, w_lo) * head.x + dot16(hi_0, w_hi) * head.y);
-        acc_0_2 += head.z * h_0.y + head.w * h_0.z;
-        acc_1_2 += h_1.x * (dot16(lo_1, w_lo) * head.x + dot16(hi_1, w_hi) * head.y);
-        acc_1_2 += head.z * h_1.y + head.w * h_1.z;
-        acc_2_2 += h_2.x * (dot16(lo_2, w_lo) * head.x + dot16(hi_2, w_hi) * head.y);
-        acc_2_2 += head.z * h_2.y + head.w * h_2.z;
-        acc_3_2 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
-        acc_3_2 += head.z * h_3.y + head.w * h_3.z;
-      }
-      {
-        let w_lo = tile_w[(s * 2u) * TILE_N + 3 * 8 + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 3 * 8 + tn];
-        let head = head_w[s * TILE_N + 3 * 8 + tn];
-        acc_0_3 += h_0.x * (dot16(lo_0, w_lo) * head.x + dot16(hi_0, w_hi) * head.y);
-        acc_0_3 += head.z * h_0.y + head.w * h_0.z;
-        acc_1_3 += h_1.x * (dot16(lo_1, w_lo) * head.x + dot16(hi_1, w_hi) * head.y);
-        acc_1_3 += head.z * h_1.y + head.w * h_1.z;
-        acc_2_3 += h_2.x * (dot16(lo_2, w_lo) * head.x + dot16(hi_2, w_hi) * head.y);
-        acc_2_3 += head.z * h_2.y + head.w * h_2.z;
-        acc_3_3 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
-        acc_3_3 += head.z * h_3.y + head.w * h_3.z;
-      }
-      {
-        let w_lo = tile_w[(s * 2u) * TILE_N + 4 * 8 + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 4 * 8 + tn];
-        let head = head_w[s * TILE_N + 4 * 8 + tn];
-        acc_0_4 += h_0.x * (dot16(lo_0, w_lo) * head.x + dot16(hi_0, w_hi) * head.y);
-        acc_0_4 += head.z * h_0.y + head.w * h_0.z;
-        acc_1_4 += h_1.x * (dot16(lo_1, w_lo) * head.x + dot16(hi_1, w_hi) * head.y);
-        acc_1_4 += head.z * h_1.y + head.w * h_1.z;
-        acc_2_4 += h_2.x * (dot16(lo_2, w_lo) * head.x + dot16(hi_2, w_hi) * head.y);
-        acc_2_4 += head.z * h_2.y + head.w * h_2.z;
-        acc_3_4 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
-        acc_3_4 += head.z * h_3.y + head.w * h_3.z;
-      }
-      {
-        let w_lo = tile_w[(s * 2u) * TILE_N + 5 * 8 + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 5 * 8 + tn];
-        let head = head_w[s * TILE_N + 5 * 8 + tn];
-        acc_0_5 += h_0.x * (dot16(lo_0, w_lo) * head.x + dot16(hi_0, w_hi) * head.y);
-        acc_0_5 += head.z * h_0.y + head.w * h_0.z;
-        acc_1_5 += h_1.x * (dot16(lo_1, w_lo) * head.x + dot16(hi_1, w_hi) * head.y);
-        acc_1_5 += head.z * h_1.y + head.w * h_1.z;
-        acc_2_5 += h_2.x * (dot16(lo_2, w_lo) * head.x + dot16(hi_2, w_hi) * head.y);
-        acc_2_5 += head.z * h_2.y + head.w * h_2.z;
-        acc_3_5 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
-        acc_3_5 += head.z * h_3.y + head.w * h_3.z;
-      }
-      {
-        let w_lo = tile_w[(s * 2u) * TILE_N + 6 * 8 + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 6 * 8 + tn];
-        let head = head_w[s * TILE_N + 6 * 8 + tn];
-        acc_0_6 += h_0.x * (dot16(lo_0, w_lo) * head.x + dot16(hi_0, w_hi) * head.y);
-        acc_0_6 += head.z * h_0.y + head.w * h_0.z;
-        acc_1_6 += h_1.x * (dot16(lo_1, w_lo) * head.x + dot16(hi_1, w_hi) * head.y);
-        acc_1_6 += head.z * h_1.y + head.w * h_1.z;
-        acc_2_6 += h_2.x * (dot16(lo_2, w_lo) * head.x + dot16(hi_2, w_hi) * head.y);
-        acc_2_6 += head.z * h_2.y + head.w * h_2.z;
-        acc_3_6 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
-        acc_3_6 += head.z * h_3.y + head.w * h_3.z;
-      }
-      {
-        let w_lo = tile_w[(s * 2u) * TILE_N + 7 * 8 + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 7 * 8 + tn];
-        let head = head_w[s * TILE_N + 7 * 8 + tn];
-        acc_0_7 += h_0.x * (dot16(lo_0, w_lo) * head.x + dot16(hi_0, w_hi) * head.y);
-        acc_0_7 += head.z * h_0.y + head.w * h_0.z;
-        acc_1_7 += h_1.x * (dot16(lo_1, w_lo) * head.x + dot16(hi_1, w_hi) * head.y);
-        acc_1_7 += head.z * h_1.y + head.w * h_1.z;
-        acc_2_7 += h_2.x * (dot16(lo_2, w_lo) * head.x + dot16(hi_2, w_hi) * head.y);
-        acc_2_7 += head.z * h_2.y + head.w * h_2.z;
-        acc_3_7 += h_3.x * (dot16(lo_3, w_lo) * head.x + dot16(hi_3, w_hi) * head.y);
-        acc_3_7 += head.z * h_3.y + head.w * h_3.z;
+        let lo_0 = tile_x[(s * 2u) * TILE_M + (0 * 4 + 0) * 8u + tm];
+        let hi_0 = tile_x[(s * 2u + 1u) * TILE_M + (0 * 4 + 0) * 8u + tm];
+        let h_0 = head_x[s * TILE_M + (0 * 4 + 0) * 8u + tm];
+        let lo_1 = tile_x[(s * 2u) * TILE_M + (0 * 4 + 1) * 8u + tm];
+        let hi_1 = tile_x[(s * 2u + 1u) * TILE_M + (0 * 4 + 1) * 8u + tm];
+        let h_1 = head_x[s * TILE_M + (0 * 4 + 1) * 8u + tm];
+        let lo_2 = tile_x[(s * 2u) * TILE_M + (0 * 4 + 2) * 8u + tm];
+        let hi_2 = tile_x[(s * 2u + 1u) * TILE_M + (0 * 4 + 2) * 8u + tm];
+        let h_2 = head_x[s * TILE_M + (0 * 4 + 2) * 8u + tm];
+        let lo_3 = tile_x[(s * 2u) * TILE_M + (0 * 4 + 3) * 8u + tm];
+        let hi_3 = tile_x[(s * 2u + 1u) * TILE_M + (0 * 4 + 3) * 8u + tm];
+        let h_3 = head_x[s * TILE_M + (0 * 4 + 3) * 8u + tm];
+        {
+          let w_lo = tile_w[(s * 2u) * TILE_N + 0 * 8 + tn];
+          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 0 * 8 + tn];
+          let head = head_w[s * TILE_N + 0 * 8 + tn];
+          let zero_lo = -SUM_FLOAT * head.x;
+          let zero_hi = -SUM_FLOAT * head.y;
+          acc_0_0_0 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_0);
+          acc_0_0_0 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_0);
+          acc_0_1_0 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_0);
+          acc_0_1_0 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_0);
+          acc_0_2_0 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_0);
+          acc_0_2_0 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_0);
+          acc_0_3_0 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_0);
+          acc_0_3_0 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_0);
+        }
+        {
+          let w_lo = tile_w[(s * 2u) * TILE_N + 1 * 8 + tn];
+          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 1 * 8 + tn];
+          let head = head_w[s * TILE_N + 1 * 8 + tn];
+          let zero_lo = -SUM_FLOAT * head.x;
+          let zero_hi = -SUM_FLOAT * head.y;
+          acc_0_0_1 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_1);
+          acc_0_0_1 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_1);
+          acc_0_1_1 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_1);
+          acc_0_1_1 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_1);
+          acc_0_2_1 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_1);
+          acc_0_2_1 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_1);
+          acc_0_3_1 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_1);
+          acc_0_3_1 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_1);
+        }
+        {
+          let w_lo = tile_w[(s * 2u) * TILE_N + 2 * 8 + tn];
+          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 2 * 8 + tn];
+          let head = head_w[s * TILE_N + 2 * 8 + tn];
+          let zero_lo = -SUM_FLOAT * head.x;
+          let zero_hi = -SUM_FLOAT * head.y;
+          acc_0_0_2 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_2);
+          acc_0_0_2 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_2);
+          acc_0_1_2 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_2);
+          acc_0_1_2 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_2);
+          acc_0_2_2 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_2);
+          acc_0_2_2 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_2);
+          acc_0_3_2 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_2);
+          acc_0_3_2 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_2);
+        }
+        {
+          let w_lo = tile_w[(s * 2u) * TILE_N + 3 * 8 + tn];
+          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 3 * 8 + tn];
+          let head = head_w[s * TILE_N + 3 * 8 + tn];
+          let zero_lo = -SUM_FLOAT * head.x;
+          let zero_hi = -SUM_FLOAT * head.y;
+          acc_0_0_3 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_3);
+          acc_0_0_3 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_3);
+          acc_0_1_3 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_3);
+          acc_0_1_3 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_3);
+          acc_0_2_3 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_3);
+          acc_0_2_3 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_3);
+          acc_0_3_3 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_3);
+          acc_0_3_3 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_3);
+        }
+        {
+          let w_lo = tile_w[(s * 2u) * TILE_N + 4 * 8 + tn];
+          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 4 * 8 + tn];
+          let head = head_w[s * TILE_N + 4 * 8 + tn];
+          let zero_lo = -SUM_FLOAT * head.x;
+          let zero_hi = -SUM_FLOAT * head.y;
+          acc_0_0_4 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_4);
+          acc_0_0_4 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_4);
+          acc_0_1_4 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_4);
+          acc_0_1_4 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_4);
+          acc_0_2_4 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_4);
+          acc_0_2_4 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_4);
+          acc_0_3_4 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_4);
+          acc_0_3_4 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_4);
+        }
+        {
+          let w_lo = tile_w[(s * 2u) * TILE_N + 5 * 8 + tn];
+          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 5 * 8 + tn];
+          let head = head_w[s * TILE_N + 5 * 8 + tn];
+          let zero_lo = -SUM_FLOAT * head.x;
+          let zero_hi = -SUM_FLOAT * head.y;
+          acc_0_0_5 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_5);
+          acc_0_0_5 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_5);
+          acc_0_1_5 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_5);
+          acc_0_1_5 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_5);
+          acc_0_2_5 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_5);
+          acc_0_2_5 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_5);
+          acc_0_3_5 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_5);
+          acc_0_3_5 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_5);
+        }
+        {
+          let w_lo = tile_w[(s * 2u) * TILE_N + 6 * 8 + tn];
+          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 6 * 8 + tn];
+          let head = head_w[s * TILE_N + 6 * 8 + tn];
+          let zero_lo = -SUM_FLOAT * head.x;
+          let zero_hi = -SUM_FLOAT * head.y;
+          acc_0_0_6 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_6);
+          acc_0_0_6 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_6);
+          acc_0_1_6 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_6);
+          acc_0_1_6 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_6);
+          acc_0_2_6 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_6);
+          acc_0_2_6 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_6);
+          acc_0_3_6 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_6);
+          acc_0_3_6 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_6);
+        }
+        {
+          let w_lo = tile_w[(s * 2u) * TILE_N + 7 * 8 + tn];
+          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 7 * 8 + tn];
+          let head = head_w[s * TILE_N + 7 * 8 + tn];
+          let zero_lo = -SUM_FLOAT * head.x;
+          let zero_hi = -SUM_FLOAT * head.y;
+          acc_0_0_7 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_7);
+          acc_0_0_7 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_7);
+          acc_0_1_7 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_7);
+          acc_0_1_7 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_7);
+          acc_0_2_7 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_7);
+          acc_0_2_7 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_7);
+          acc_0_3_7 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_7);
+          acc_0_3_7 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_7);
+        }
       }
     }
     workgroupBarrier();
   }
 
-  // Row i of every invocation's rows is added up by set i % SETS, which finishes it.
-  {
-    let turn = (own + 2 - 0 % 2) % 2;
-    let at = (turn * SET + local % SET - SET) * 2u;
-    if (turn > 0u) {
-      tile_w[at] = bitcast<vec4<u32>>(vec4<f32>(acc_0_0, acc_0_1, acc_0_2, acc_0_3));
-      tile_w[at + 1u] = bitcast<vec4<u32>>(vec4<f32>(acc_0_4, acc_0_5, acc_0_6, acc_0_7));
-    }
-    workgroupBarrier();
-    if (turn == 0u) {
-      for (var other = 0u; other < 2 - 1u; other++) {
-        let there = (other * SET + local % SET) * 2u;
-        let low = bitcast<vec4<f32>>(tile_w[there]);
-        let high = bitcast<vec4<f32>>(tile_w[there + 1u]);
-        acc_0_0 += low[0];
-        acc_0_1 += low[1];
-        acc_0_2 += low[2];
-        acc_0_3 += low[3];
-        acc_0_4 += high[4 - 4];
-        acc_0_5 += high[5 - 4];
-        acc_0_6 += high[6 - 4];
-        acc_0_7 += high[7 - 4];
-      }
-    }
-    workgroupBarrier();
-  }
-  {
-    let turn = (own + 2 - 1 % 2) % 2;
-    let at = (turn * SET + local % SET - SET) * 2u;
-    if (turn > 0u) {
-      tile_w[at] = bitcast<vec4<u32>>(vec4<f32>(acc_1_0, acc_1_1, acc_1_2, acc_1_3));
-      tile_w[at + 1u] = bitcast<vec4<u32>>(vec4<f32>(acc_1_4, acc_1_5, acc_1_6, acc_1_7));
-    }
-    workgroupBarrier();
-    if (turn == 0u) {
-      for (var other = 0u; other < 2 - 1u; other++) {
-        let there = (other * SET + local % SET) * 2u;
-        let low = bitcast<vec4<f32>>(tile_w[there]);
-        let high = bitcast<vec4<f32>>(tile_w[there + 1u]);
-        acc_1_0 += low[0];
-        acc_1_1 += low[1];
-        acc_1_2 += low[2];
-        acc_1_3 += low[3];
-        acc_1_4 += high[4 - 4];
-        acc_1_5 += high[5 - 4];
-        acc_1_6 += high[6 - 4];
-        acc_1_7 += high[7 - 4];
-      }
-    }
-    workgroupBarrier();
-  }
-  {
-    let turn = (own + 2 - 2 % 2) % 2;
-    let at = (turn * SET + local % SET - SET) * 2u;
-    if (turn > 0u) {
-      tile_w[at] = bitcast<vec4<u32>>(vec4<f32>(acc_2_0, acc_2_1, acc_2_2, acc_2_3));
-      tile_w[at + 1u] = bitcast<vec4<u32>>(vec4<f32>(acc_2_4, acc_2_5, acc_2_6, acc_2_7));
-    }
-    workgroupBarrier();
-    if (turn == 0u) {
-      for (var other = 0u; other < 2 - 1u; other++) {
-        let there = (other * SET + local % SET) * 2u;
-        let low = bitcast<vec4<f32>>(tile_w[there]);
-        let high = bitcast<vec4<f32>>(tile_w[there + 1u]);
-        acc_2_0 += low[0];
-        acc_2_1 += low[1];
-        acc_2_2 += low[2];
-        acc_2_3 += low[3];
-        acc_2_4 += high[4 - 4];
-        acc_2_5 += high[5 - 4];
-        acc_2_6 += high[6 - 4];
-        acc_2_7 += high[7 - 4];
-      }
-    }
-    workgroupBarrier();
-  }
-  {
-    let turn = (own + 2 - 3 % 2) % 2;
-    let at = (turn * SET + local % SET - SET) * 2u;
-    if (turn > 0u) {
-      tile_w[at] = bitcast<vec4<u32>>(vec4<f32>(acc_3_0, acc_3_1, acc_3_2, acc_3_3));
-      tile_w[at + 1u] = bitcast<vec4<u32>>(vec4<f32>(acc_3_4, acc_3_5, acc_3_6, acc_3_7));
-    }
-    workgroupBarrier();
-    if (turn == 0u) {
-      for (var other = 0u; other < 2 - 1u; other++) {
-        let there = (other * SET + local % SET) * 2u;
-        let low = bitcast<vec4<f32>>(tile_w[there]);
-        let high = bitcast<vec4<f32>>(tile_w[there + 1u]);
-        acc_3_0 += low[0];
-        acc_3_1 += low[1];
-        acc_3_2 += low[2];
-        acc_3_3 += low[3];
-        acc_3_4 += high[4 - 4];
-        acc_3_5 += high[5 - 4];
-        acc_3_6 += high[6 - 4];
-        acc_3_7 += high[7 - 4];
-      }
-    }
-    workgroupBarrier();
-  }
   let n = n_first + tn * 8u;
   {
-    let m = m_first + 0 * 8u + tm;
-    if (m < m_count && own == 0 % 2) {
-      if (n + 0 < 256u) { finish(m, n + 0, acc_0_0); }
-      if (n + 1 < 256u) { finish(m, n + 1, acc_0_1); }
-      if (n + 2 < 256u) { finish(m, n + 2, acc_0_2); }
-      if (n + 3 < 256u) { finish(m, n + 3, acc_0_3); }
-      if (n + 4 < 256u) { finish(m, n + 4, acc_0_4); }
-      if (n + 5 < 256u) { finish(m, n + 5, acc_0_5); }
-      if (n + 6 < 256u) { finish(m, n + 6, acc_0_6); }
-      if (n + 7 < 256u) { finish(m, n + 7, acc_0_7); }
+    let m = m_first + (0 * 4 + 0) * 8u + tm;
+    if (m < m_count && own == 0 % 1) {
+      if (n + 0 < 256u) { finish(m, n + 0, acc_0_0_0); }
+      if (n + 1 < 256u) { finish(m, n + 1, acc_0_0_1); }
+      if (n + 2 < 256u) { finish(m, n + 2, acc_0_0_2); }
+      if (n + 3 < 256u) { finish(m, n + 3, acc_0_0_3); }
+      if (n + 4 < 256u) { finish(m, n + 4, acc_0_0_4); }
+      if (n + 5 < 256u) { finish(m, n + 5, acc_0_0_5); }
+      if (n + 6 < 256u) { finish(m, n + 6, acc_0_0_6); }
+      if (n + 7 < 256u) { finish(m, n + 7, acc_0_0_7); }
     }
   }
   {
-    let m = m_first + 1 * 8u + tm;
-    if (m < m_count && own == 1 % 2) {
-      if (n + 0 < 256u) { finish(m, n + 0, acc_1_0); }
-      if (n + 1 < 256u) { finish(m, n + 1, acc_1_1); }
-      if (n + 2 < 256u) { finish(m, n + 2, acc_1_2); }
-      if (n + 3 < 256u) { finish(m, n + 3, acc_1_3); }
-      if (n + 4 < 256u) { finish(m, n + 4, acc_1_4); }
-      if (n + 5 < 256u) { finish(m, n + 5, acc_1_5); }
-      if (n + 6 < 256u) { finish(m, n + 6, acc_1_6); }
-      if (n + 7 < 256u) { finish(m, n + 7, acc_1_7); }
+    let m = m_first + (0 * 4 + 1) * 8u + tm;
+    if (m < m_count && own == 1 % 1) {
+      if (n + 0 < 256u) { finish(m, n + 0, acc_0_1_0); }
+      if (n + 1 < 256u) { finish(m, n + 1, acc_0_1_1); }
+      if (n + 2 < 256u) { finish(m, n + 2, acc_0_1_2); }
+      if (n + 3 < 256u) { finish(m, n + 3, acc_0_1_3); }
+      if (n + 4 < 256u) { finish(m, n + 4, acc_0_1_4); }
+      if (n + 5 < 256u) { finish(m, n + 5, acc_0_1_5); }
+      if (n + 6 < 256u) { finish(m, n + 6, acc_0_1_6); }
+      if (n + 7 < 256u) { finish(m, n + 7, acc_0_1_7); }
     }
   }
   {
-    let m = m_first + 2 * 8u + tm;
-    if (m < m_count && own == 2 % 2) {
-      if (n + 0 < 256u) { finish(m, n + 0, acc_2_0); }
-      if (n + 1 < 256u) { finish(m, n + 1, acc_2_1); }
-      if (n + 2 < 256u) { finish(m, n + 2, acc_2_2); }
-      if (n + 3 < 256u) { finish(m, n + 3, acc_2_3); }
-      if (n + 4 < 256u) { finish(m, n + 4, acc_2_4); }
-      if (n + 5 < 256u) { finish(m, n + 5, acc_2_5); }
-      if (n + 6 < 256u) { finish(m, n + 6, acc_2_6); }
-      if (n + 7 < 256u) { finish(m, n + 7, acc_2_7); }
+    let m = m_first + (0 * 4 + 2) * 8u + tm;
+    if (m < m_count && own == 2 % 1) {
+      if (n + 0 < 256u) { finish(m, n + 0, acc_0_2_0); }
+      if (n + 1 < 256u) { finish(m, n + 1, acc_0_2_1); }
+      if (n + 2 < 256u) { finish(m, n + 2, acc_0_2_2); }
+      if (n + 3 < 256u) { finish(m, n + 3, acc_0_2_3); }
+      if (n + 4 < 256u) { finish(m, n + 4, acc_0_2_4); }
+      if (n + 5 < 256u) { finish(m, n + 5, acc_0_2_5); }
+      if (n + 6 < 256u) { finish(m, n + 6, acc_0_2_6); }
+      if (n + 7 < 256u) { finish(m, n + 7, acc_0_2_7); }
     }
   }
   {
-    let m = m_first + 3 * 8u + tm;
-    if (m < m_count && own == 3 % 2) {
-      if (n + 0 < 256u) { finish(m, n + 0, acc_3_0); }
-      if (n + 1 < 256u) { finish(m, n + 1, acc_3_1); }
-      if (n + 2 < 256u) { finish(m, n + 2, acc_3_2); }
-      if (n + 3 < 256u) { finish(m, n + 3, acc_3_3); }
-      if (n + 4 < 256u) { finish(m, n + 4, acc_3_4); }
-      if (n + 5 < 256u) { finish(m, n + 5, acc_3_5); }
-      if (n + 6 < 256u) { finish(m, n + 6, acc_3_6); }
-      if (n + 7 < 256u) { finish(m, n + 7, acc_3_7); }
+    let m = m_first + (0 * 4 + 3) * 8u + tm;
+    if (m < m_count && own == 3 % 1) {
+      if (n + 0 < 256u) { finish(m, n + 0, acc_0_3_0); }
+      if (n + 1 < 256u) { finish(m, n + 1, acc_0_3_1); }
+      if (n + 2 < 256u) { finish(m, n + 2, acc_0_3_2); }
+      if (n + 3 < 256u) { finish(m, n + 3, acc_0_3_3); }
+      if (n + 4 < 256u) { finish(m, n + 4, acc_0_3_4); }
+      if (n + 5 < 256u) { finish(m, n + 5, acc_0_3_5); }
+      if (n + 6 < 256u) { finish(m, n + 6, acc_0_3_6); }
+      if (n + 7 < 256u) { finish(m, n + 7, acc_0_3_7); }
     }
   }
 }

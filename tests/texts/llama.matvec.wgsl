@@ -98,9 +98,10 @@ fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
   let sc = raw.sc >> (16u * (u & 1u));
   // Sign-extended bytes 0 and 1.
   let scale = bitcast<vec2<i32>>(vec2<u32>(sc << 24u, sc << 16u)) >> vec2<u32>(24u);
-  let s = half_of_4(group.d, r) * vec2<f32>(scale);
-  return Unit(nibbles_lo(raw.q) | ((top << vec4<u32>(4u)) & vec4<u32>(0x30303030u)),
-              nibbles_hi(raw.q) | ((top << vec4<u32>(2u)) & vec4<u32>(0x30303030u)), s, -32.0 * s);
+  // In the upper bits of a byte and with the topmost turned round, six bits are 4 (q - 32).
+  let lo = ((raw.q << vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | ((top << vec4<u32>(6u)) & vec4<u32>(0xc0c0c0c0u));
+  let hi = ((raw.q >> vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | ((top << vec4<u32>(4u)) & vec4<u32>(0xc0c0c0c0u));
+  return Unit(lo ^ vec4<u32>(0x80808080u), hi ^ vec4<u32>(0x80808080u), half_of_4(group.d, r) * 0.25 * vec2<f32>(scale), vec2<f32>());
 }
 
 fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit { return unpack(load_raw(g, r, u), group, r, u); }
@@ -155,10 +156,13 @@ const SUM_FLOAT = 12582912.0;
 fn chain16(sum: i32, a: vec4<u32>, b: vec4<u32>) -> i32 {
   return sum + dot4I8Packed(a.x, b.x) + dot4I8Packed(a.y, b.y) + dot4I8Packed(a.z, b.z) + dot4I8Packed(a.w, b.w);
 }
-fn dot16(a: vec4<u32>, b: vec4<u32>) -> f32 { return bitcast<f32>(chain16(SUM_BITS, a, b)) - SUM_FLOAT; }
-fn dot32(a_lo: vec4<u32>, a_hi: vec4<u32>, b_lo: vec4<u32>, b_hi: vec4<u32>) -> f32 {
-  return bitcast<f32>(chain16(chain16(SUM_BITS, a_lo, b_lo), a_hi, b_hi)) - SUM_FLOAT;
+// SUM_FLOAT + the sum.
+fn bits16(a: vec4<u32>, b: vec4<u32>) -> f32 { return bitcast<f32>(chain16(SUM_BITS, a, b)); }
+fn bits32(a_lo: vec4<u32>, a_hi: vec4<u32>, b_lo: vec4<u32>, b_hi: vec4<u32>) -> f32 {
+  return bitcast<f32>(chain16(chain16(SUM_BITS, a_lo, b_lo), a_hi, b_hi));
 }
+fn dot16(a: vec4<u32>, b: vec4<u32>) -> f32 { return bits16(a, b) - SUM_FLOAT; }
+fn dot32(a_lo: vec4<u32>, a_hi: vec4<u32>, b_lo: vec4<u32>, b_hi: vec4<u32>) -> f32 { return bits32(a_lo, a_hi, b_lo, b_hi) - SUM_FLOAT; }
 
 fn to_bytes(v: vec4<f32>, inverse: f32) -> u32 { return pack4xI8(vec4<i32>(round(v * inverse))); }
 // Below the bound 127 / largest is not finite; such a unit counts as zero.
@@ -341,8 +345,6 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
         let hi_3 = dot16(w_3.hi, x_0.hi);
         acc_0_0 += x_0.h.x * (vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) * vec4<f32>(lo_0, lo_1, lo_2, lo_3) +
                                        vec4<f32>(w_0.s.y, w_1.s.y, w_2.s.y, w_3.s.y) * vec4<f32>(hi_0, hi_1, hi_2, hi_3));
-        acc_0_0 += vec4<f32>(w_0.m.x, w_1.m.x, w_2.m.x, w_3.m.x) * x_0.h.y +
-                          vec4<f32>(w_0.m.y, w_1.m.y, w_2.m.y, w_3.m.y) * x_0.h.z;
       }
     }
   }

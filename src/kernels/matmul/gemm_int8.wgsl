@@ -3,9 +3,11 @@
 // K goes by STEP_UNITS units at a time, or SETS of such invocations share it, each taking as many, and add up what they have at the end:
 // few tiles, of short prompts, leave a GPU waiting for memory otherwise. A unit adds
 //   s * x_scale * sum(q * x) + m * x_scale * sum(x)
-// with the integer sums exact.
+// with the integer sums exact. With c = 1.5 * 2^23 and the bits of c + sum, which a chain of dp4a leaves (bits32), s * sum is one
+// fma(bits, s, -c * s); where a device's fma rounds twice, sum is off by less than one.
 // Filling a tile, neighbours read what lies side by side in memory: units of a weight row, rows of x (X8_BY_UNIT). They store it where
-// the products read it without bank conflicts: [unit][half][slot], slot = (row of the invocation) * invocations + invocation.
+// the products read it without bank conflicts: [unit][half][slot], slot = (row of the invocation) * invocations + invocation. What a step
+// stores was requested before the products of the step before it, and waits in registers as it lies in memory.
 #include "common/step.wgsl"
 #include "quant/planes.wgsl"
 
@@ -19,26 +21,56 @@
 const SET = 8u * TN;
 const WG = SET * SETS;
 const STEP = STEP_UNITS * SETS;
-const TILE_M = 8u * TM;
+const TILE_M = 32u * PARTS;
 const TILE_N = 8u * TN;
 var<workgroup> tile_x: array<vec4<u32>, STEP * 2 * TILE_M>;
 var<workgroup> tile_w: array<vec4<u32>, STEP * 2 * TILE_N>;
 // Scales and, where the type has mins, the factors of the sums of x: one number or pair for a unit, or for each half.
 #if WEIGHT_SCALES == 2
-#define HEAD vec4<f32>
-#define HEAD_W(w) vec4<f32>(w.s, w.m)
-#define HEAD_X(h) h
-#elif WEIGHT_MIN
-#define HEAD vec2<f32>
-#define HEAD_W(w) vec2<f32>(w.s.x, w.m.x)
-#define HEAD_X(h) vec2<f32>(h.x, h.y + h.z)
+#if WEIGHT_MIN
+#define WHead vec4<f32>
+#define W_HEAD(w) vec4<f32>(w.s, w.m)
+#define XHead vec4<f32>
+#define X_HEAD(h) h
 #else
-#define HEAD f32
-#define HEAD_W(w) w.s.x
-#define HEAD_X(h) h.x
+#define WHead vec2<f32>
+#define W_HEAD(w) w.s
+#define XHead f32
+#define X_HEAD(h) h.x
 #endif
-var<workgroup> head_x: array<HEAD, STEP * TILE_M>;
-var<workgroup> head_w: array<HEAD, STEP * TILE_N>;
+#elif WEIGHT_MIN
+#define WHead vec2<f32>
+#define W_HEAD(w) vec2<f32>(w.s.x, w.m.x)
+#define XHead vec2<f32>
+#define X_HEAD(h) vec2<f32>(h.x, h.y + h.z)
+#else
+#define WHead f32
+#define W_HEAD(w) w.s.x
+#define XHead f32
+#define X_HEAD(h) h.x
+#endif
+// The scale of a head of x, or of a weight's with one.
+#if WEIGHT_MIN
+#define SCALE_OF(head) head.x
+#else
+#define SCALE_OF(head) head
+#endif
+var<workgroup> head_x: array<XHead, STEP * TILE_M>;
+var<workgroup> head_w: array<WHead, STEP * TILE_N>;
+
+// Whether an item of x is one of the step's.
+#if X_ITEMS * TN == STEP_UNITS * PARTS * 4
+#define FILLS_X(unit) true
+#else
+#define FILLS_X(unit) unit < STEP
+#endif
+
+// A unit of a weight row on its way.
+struct Asked {
+  raw: Raw,
+  group: Group,
+}
+fn ask(n: u32, u: u32) -> Asked { return Asked(load_raw(n / 4u, n % 4u, u), load_group(n / 4u, u)); }
 
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32) {
@@ -55,76 +87,114 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let n_first = wid.x * TILE_N;
   let tm = local % 8u;
   let tn = local / 8u % TN;
+#if SETS > 1
   let own = local / SET;
-#for i in 0..TM
+#else
+  let own = 0u;
+#endif
+#for p in 0..PARTS
+#for i in 0..4
 #for j in 0..8
-  var acc_##i##_##j = 0.0;
+  var acc_##p##_##i##_##j = 0.0;
+#endfor
 #endfor
 #endfor
 
+  // What this invocation fills in, for the first step. Units beyond the last repeat it and count for nothing.
+  let w_unit = local % STEP;
+#for e in 0..STEP_UNITS
+  let w_slot_##e = (e * WG + local) / STEP;
+  let n_##e = W_ROW(min(n_first + w_slot_##e % TN * 8u + w_slot_##e / TN, ROWS - 1u));
+  var next_w_##e = ask(n_##e, min(w_unit, UNITS - 1u));
+#endfor
+#for e in 0..X_ITEMS
+  let x_unit_##e = (e * WG + local) / TILE_M;
+  let x_slot_##e = (e * WG + local) % TILE_M;
+  let m_##e = X_OF(min(m_first + x_slot_##e, m_count - 1u));
+  var next_x_##e: Bytes;
+  if (FILLS_X(x_unit_##e)) { next_x_##e = load_bytes(m_##e, min(x_unit_##e, UNITS - 1u)); }
+#endfor
+
   for (var first = 0u; first < UNITS; first += STEP) {
-    // Units beyond the last repeat it and count for nothing.
 #for e in 0..STEP_UNITS
     {
-      let item = e * WG + local;
-      let slot = item / STEP;
-      let u = first + item % STEP;
-      let n = W_ROW(min(n_first + slot % TN * 8u + slot / TN, ROWS - 1u));
-      let w = load_unit(load_group(n / 4u, min(u, UNITS - 1u)), n / 4u, n % 4u, min(u, UNITS - 1u));
-      let at = item % STEP * TILE_N + slot;
-      tile_w[at + item % STEP * TILE_N] = w.lo;
-      tile_w[at + (item % STEP + 1u) * TILE_N] = w.hi;
-      head_w[at] = HEAD_W(w) * select(0.0, 1.0, u < UNITS);
+      let w = unpack(next_w_##e.raw, next_w_##e.group, n_##e % 4u, min(first + w_unit, UNITS - 1u));
+      let at = w_unit * TILE_N + w_slot_##e;
+      tile_w[at + w_unit * TILE_N] = w.lo;
+      tile_w[at + (w_unit + 1u) * TILE_N] = w.hi;
+      head_w[at] = W_HEAD(w) * select(0.0, 1.0, first + w_unit < UNITS);
     }
 #endfor
-    for (var item = local; item < STEP * TILE_M; item += WG) {
-      let unit = item / TILE_M;
-      let slot = item % TILE_M;
-      let b = load_bytes(X_OF(min(m_first + slot, m_count - 1u)), min(first + unit, UNITS - 1u));
-      tile_x[unit * 2u * TILE_M + slot] = b.lo;
-      tile_x[(unit * 2u + 1u) * TILE_M + slot] = b.hi;
-      head_x[unit * TILE_M + slot] = HEAD_X(b.h);
+#for e in 0..X_ITEMS
+    if (FILLS_X(x_unit_##e)) {
+      tile_x[x_unit_##e * 2u * TILE_M + x_slot_##e] = next_x_##e.lo;
+      tile_x[(x_unit_##e * 2u + 1u) * TILE_M + x_slot_##e] = next_x_##e.hi;
+      head_x[x_unit_##e * TILE_M + x_slot_##e] = X_HEAD(next_x_##e.h);
     }
+#endfor
     workgroupBarrier();
-    for (var s = own * STEP_UNITS; s < (own + 1u) * STEP_UNITS; s++) {
-#for i in 0..TM
-      let lo_##i = tile_x[(s * 2u) * TILE_M + i * 8u + tm];
-      let hi_##i = tile_x[(s * 2u + 1u) * TILE_M + i * 8u + tm];
-      let h_##i = head_x[s * TILE_M + i * 8u + tm];
+    let next = first + STEP;
+#for e in 0..STEP_UNITS
+    next_w_##e = ask(n_##e, min(next + w_unit, UNITS - 1u));
+#endfor
+#for e in 0..X_ITEMS
+    if (FILLS_X(x_unit_##e)) { next_x_##e = load_bytes(m_##e, min(next + x_unit_##e, UNITS - 1u)); }
+#endfor
+#for k in 0..STEP_UNITS
+    {
+      let s = own * STEP_UNITS + k;
+      // Four rows of x at a time: registers for all, and for what is on its way, would be too many.
+#for p in 0..PARTS
+      {
+#for i in 0..4
+        let lo_##i = tile_x[(s * 2u) * TILE_M + (p * 4 + i) * 8u + tm];
+        let hi_##i = tile_x[(s * 2u + 1u) * TILE_M + (p * 4 + i) * 8u + tm];
+        let h_##i = head_x[s * TILE_M + (p * 4 + i) * 8u + tm];
 #endfor
 #for j in 0..8
-      {
-        let w_lo = tile_w[(s * 2u) * TILE_N + j * TN + tn];
-        let w_hi = tile_w[(s * 2u + 1u) * TILE_N + j * TN + tn];
-        let head = head_w[s * TILE_N + j * TN + tn];
-#for i in 0..TM
+        {
+          let w_lo = tile_w[(s * 2u) * TILE_N + j * TN + tn];
+          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + j * TN + tn];
+          let head = head_w[s * TILE_N + j * TN + tn];
 #if WEIGHT_SCALES == 2
-        acc_##i##_##j += h_##i.x * (dot16(lo_##i, w_lo) * head.x + dot16(hi_##i, w_hi) * head.y);
-#if WEIGHT_MIN
-        acc_##i##_##j += head.z * h_##i.y + head.w * h_##i.z;
-#endif
-#elif WEIGHT_MIN
-        acc_##i##_##j += dot32(lo_##i, hi_##i, w_lo, w_hi) * (head.x * h_##i.x);
-        acc_##i##_##j += head.y * h_##i.y;
+          let zero_lo = -SUM_FLOAT * head.x;
+          let zero_hi = -SUM_FLOAT * head.y;
 #else
-        acc_##i##_##j += dot32(lo_##i, hi_##i, w_lo, w_hi) * (head * h_##i);
+          let zero = -SUM_FLOAT * SCALE_OF(head);
 #endif
+#for i in 0..4
+#if WEIGHT_SCALES == 2
+          acc_##p##_##i##_##j = fma(fma(bits16(lo_##i, w_lo), head.x, zero_lo), SCALE_OF(h_##i), acc_##p##_##i##_##j);
+          acc_##p##_##i##_##j = fma(fma(bits16(hi_##i, w_hi), head.y, zero_hi), SCALE_OF(h_##i), acc_##p##_##i##_##j);
+#if WEIGHT_MIN
+          acc_##p##_##i##_##j += head.z * h_##i.y + head.w * h_##i.z;
+#endif
+#else
+          acc_##p##_##i##_##j = fma(fma(bits32(lo_##i, hi_##i, w_lo, w_hi), SCALE_OF(head), zero), SCALE_OF(h_##i), acc_##p##_##i##_##j);
+#if WEIGHT_MIN
+          acc_##p##_##i##_##j += head.y * h_##i.y;
+#endif
+#endif
+#endfor
+        }
 #endfor
       }
 #endfor
     }
+#endfor
     workgroupBarrier();
   }
 
 #if SETS > 1
-  // Row i of every invocation's rows is added up by set i % SETS, which finishes it.
-#for i in 0..TM
+  // Row i of every invocation's parts is added up by set i % SETS, which finishes it.
+#for p in 0..PARTS
+#for i in 0..4
   {
     let turn = (own + SETS - i % SETS) % SETS;
     let at = (turn * SET + local % SET - SET) * 2u;
     if (turn > 0u) {
-      tile_w[at] = bitcast<vec4<u32>>(vec4<f32>(acc_##i##_0, acc_##i##_1, acc_##i##_2, acc_##i##_3));
-      tile_w[at + 1u] = bitcast<vec4<u32>>(vec4<f32>(acc_##i##_4, acc_##i##_5, acc_##i##_6, acc_##i##_7));
+      tile_w[at] = bitcast<vec4<u32>>(vec4<f32>(acc_##p##_##i##_0, acc_##p##_##i##_1, acc_##p##_##i##_2, acc_##p##_##i##_3));
+      tile_w[at + 1u] = bitcast<vec4<u32>>(vec4<f32>(acc_##p##_##i##_4, acc_##p##_##i##_5, acc_##p##_##i##_6, acc_##p##_##i##_7));
     }
     workgroupBarrier();
     if (turn == 0u) {
@@ -133,34 +203,37 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
         let low = bitcast<vec4<f32>>(tile_w[there]);
         let high = bitcast<vec4<f32>>(tile_w[there + 1u]);
 #for j in 0..4
-        acc_##i##_##j += low[j];
+        acc_##p##_##i##_##j += low[j];
 #endfor
 #for j in 4..8
-        acc_##i##_##j += high[j - 4];
+        acc_##p##_##i##_##j += high[j - 4];
 #endfor
       }
     }
     workgroupBarrier();
   }
 #endfor
+#endfor
 #endif
   let n = n_first + tn * 8u;
-#for i in 0..TM
+#for p in 0..PARTS
+#for i in 0..4
   {
-    let m = m_first + i * 8u + tm;
+    let m = m_first + (p * 4 + i) * 8u + tm;
     if (m < m_count && own == i % SETS) {
 #ifdef GATE
-      let gate = vec4<f32>(acc_##i##_0, acc_##i##_1, acc_##i##_2, acc_##i##_3);
-      let up = vec4<f32>(acc_##i##_4, acc_##i##_5, acc_##i##_6, acc_##i##_7);
+      let gate = vec4<f32>(acc_##p##_##i##_0, acc_##p##_##i##_1, acc_##p##_##i##_2, acc_##p##_##i##_3);
+      let up = vec4<f32>(acc_##p##_##i##_4, acc_##p##_##i##_5, acc_##p##_##i##_6, acc_##p##_##i##_7);
 #for c in 0..4
       if (n + c < ROWS) { finish_gated(Y_OF(m), n / 2u + c, gate[c], up[c]); }
 #endfor
 #else
 #for j in 0..8
-      if (n + j < ROWS) { finish(Y_OF(m), n + j, acc_##i##_##j); }
+      if (n + j < ROWS) { finish(Y_OF(m), n + j, acc_##p##_##i##_##j); }
 #endfor
 #endif
     }
   }
+#endfor
 #endfor
 }

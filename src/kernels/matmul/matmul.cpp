@@ -260,10 +260,12 @@ void describe_gemm(const MatmulArgs& args, const GemmTuning& tuning, bool int8,
   Describe call = describe_chunk(args, chunk, int8 ? "matmul/gemm_int8.wgsl" : "matmul/gemm.wgsl");
   bind_x(args, int8, call);
   call.arena("B_Y", args.y);
-  call.number("TM", tuning.rows);
   if (int8) {
-    call.number("STEP_UNITS", tuning.step_units).number("TN", tuning.teams);
-    call.number("SETS", tuning.sets);
+    call.number("PARTS", tuning.rows / 4).number("TN", tuning.teams);
+    call.number("STEP_UNITS", tuning.step_units).number("SETS", tuning.sets);
+    call.number("X_ITEMS", div_up(tuning.step_units * tuning.rows, tuning.teams));
+  } else {
+    call.number("TM", tuning.rows);
   }
   const auto [y, z] = tile_grid(args, 8 * tuning.rows);
   const uint32_t tile_n = int8 ? 8 * tuning.teams : kTileColumns;
@@ -355,11 +357,13 @@ std::optional<MatrixTuning> default_matrix(const gpu::DeviceInfo& device, const 
   return best == fitting.end() ? std::nullopt : std::optional(*best);
 }
 
-// Smaller tiles where there are few, and more in flight: sets of invocations that share K, or more
-// units between barriers. H200, q4_0, tokens a second, before and now: 1B, prompts of 64 4,561 and
-// 9,087, of 512 22,540 and 27,684; 8B, of 64 1,222 (with smaller tiles alone) and 2,167. Smaller
-// ones where there are 512 gave q4_0 2 %, but took 2 to 5 % from types with mins.
+// Sets of invocations that share K where there are few tiles, so that a GPU has enough in flight;
+// where there are very few, smaller ones and more units between barriers. H200, q4_0, us with one,
+// two and four sets: 28672 x 4096 by 64 rows (448 tiles) 224, 234 and 261; 3072 x 2048 by 512 (384)
+// 108, 93 and 108; 6144 x 4096 by 64 (96) 125, 77 and 68; 4096 x 4096 by 64 (64) 125, 82 and 69,
+// with the smaller ones 44.
 GemmTuning default_gemm(const gpu::DeviceInfo& device, const MatmulArgs& args, bool int8) {
+  constexpr uint32_t kEnough = 430, kFew = 160, kVeryFew = 88;
   if (args.parts && args.parts->routes) {
     const uint32_t rows = matmul_tile_rows(args.max_rows, args.parts->n_parts, args.parts->n_slots);
     return {.rows = rows / 8};
@@ -368,13 +372,17 @@ GemmTuning default_gemm(const gpu::DeviceInfo& device, const MatmulArgs& args, b
   if (device.type == gpu::AdapterType::kSoftware) return {.rows = 4};
   const uint32_t tiles = div_up(work_rows(args), kTileColumns) * div_up(args.max_rows, 64);
   GemmTuning tuning;
-  if (args.max_rows <= 32 || tiles < (int8 ? 400 : 300)) tuning.rows = 4;
-  if (!int8) return tuning;
-  if (tiles < (args.max_rows <= 64 ? 500 : 150)) {
-    tuning.rows = 4;
+  if (!int8) {
+    if (args.max_rows <= 32 || tiles < 300) tuning.rows = 4;
+    return tuning;
+  }
+  if (args.max_rows <= 32) tuning.rows = 4;
+  if (tiles < kVeryFew) {
+    tuning = {.rows = 4, .step_units = 2, .sets = 4};
+  } else if (tiles < kFew) {
     tuning.sets = 4;
-  } else if (tiles < 300) {
-    tuning.step_units = 2;
+  } else if (tiles < kEnough || tuning.rows == 4) {
+    tuning.sets = 2;
   }
   while (gemm_workgroup_bytes(tuning) > device.limits.max_workgroup_bytes) tuning.sets /= 2;
   return tuning;

@@ -130,11 +130,12 @@ std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArg
     const bool matrix = tuning.kernel == MatmulKernel::kMatrix;
     const bool own = tuning.kernel == MatmulKernel::kMatvec && tuning.matvec.own_int8;
     const bool prepares = matrix || (int8 && !own);
-    out.push_back({name_of(tuning) + (prepares ? " + x" : ""), tuning, false});
+    if (!sweep || !prepares)
+      out.push_back({name_of(tuning) + (prepares ? " + x" : ""), tuning, false});
     if (prepares) out.push_back({name_of(tuning), tuning, true});
   };
   add(default_tuning(device, args));
-  out.front().name += " (default)";
+  for (Candidate& candidate : out) candidate.name += " (default)";
   if (!sweep) return out;
   MatmulTuning tuning = default_tuning(device, args);
   if (tuning.kernel == MatmulKernel::kMatrix) {
@@ -148,7 +149,7 @@ std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArg
     for (uint32_t rows : {4u, 8u}) {
       for (uint32_t step_units : {1u, 2u, 4u}) {
         if (!int8 && step_units > 1) continue;
-        for (uint32_t teams : {8u, 16u, 32u}) {
+        for (uint32_t teams : {8u, 16u}) {
           for (uint32_t sets : {1u, 2u, 4u}) {
             if (!int8 && teams * sets > 8) continue;
             tuning.gemm = {rows, teams, step_units, sets};
