@@ -43,7 +43,7 @@ check:
 	tools/format --check
 	tools/tidy --seconds $(TIDY_SECONDS)
 	cmake --preset dev
-	cmake --build --preset dev -j $(JOBS)
+	cmake --build --preset dev -j $(JOBS) --target unit_tests
 	ctest --preset dev -j $(JOBS) -L unit
 	tools/fuzz $(FUZZ_SECONDS)
 
