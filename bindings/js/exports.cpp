@@ -181,16 +181,11 @@ Result<engine::EngineOptions> engine_options(const Json& options, uint32_t reque
   }
   if (options.find("kv_type") != nullptr) {
     PUNA_TRY(const std::string type, options.get_string("kv_type"));
-    bool known = false;
-    for (const auto one : {kernels::KvType::kF32, kernels::KvType::kF16, kernels::KvType::kQ8_0,
-                           kernels::KvType::kQ4_0}) {
-      if (name(one) != type) continue;
-      out.kv_type = one;
-      known = true;
-    }
+    const auto known = kernels::kv_type_named(type);
     if (!known)
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("The cache can be f32, f16, q8_0 or q4_0, not \"{}\".", type));
+    out.kv_type = *known;
   }
   return out;
 }

@@ -101,11 +101,7 @@ Result<service::OpenOptions> open_options(const ModelFlags& flags, const Default
     o.engine.numerics =
         flags.numerics == "exact" ? kernels::Numerics::kExact : kernels::Numerics::kFast;
   }
-  o.engine.kv_type = defaults.kv_type;
-  for (const auto type : {kernels::KvType::kF32, kernels::KvType::kF16, kernels::KvType::kQ8_0,
-                          kernels::KvType::kQ4_0}) {
-    if (name(type) == flags.kv_type) o.engine.kv_type = type;
-  }
+  o.engine.kv_type = kernels::kv_type_named(flags.kv_type).value_or(defaults.kv_type);
   o.engine.hooks.cancel = &interrupted();
   o.engine.hooks.on_progress = [&bar](uint64_t done, uint64_t total) {
     bar.update("loading", done, total);

@@ -1,5 +1,5 @@
 // Speed of GPU attention: decode at several depths and prefill of 512 rows.
-//   puna_attention_bench [--adapter N] [--kv f32|f16|q8_0] [--heads 32x8] [--head-dims 64,128]
+//   puna_attention_bench [--adapter N] [--kv f32|f16|q8_0|q4_0] [--heads 32x8] [--head-dims 64,128]
 //   [--depths 512,2048,8192] [--layers 2]
 //                        [--sweep]
 // Decode prints microseconds a layer, combine included, and the GB/s of K and V; prefill
@@ -64,12 +64,9 @@ Options parse(int argc, char** argv) {
       options.adapter = std::strtoul(std::string(value()).c_str(), nullptr, 10);
     } else if (arg == "--kv") {
       const std::string_view name = value();
-      if (name != "f32" && name != "f16" && name != "q8_0")
-        usage(fmt::format("unknown KV type {}", name));
-      options.kv = name == "f32"    ? KvType::kF32
-                   : name == "f16"  ? KvType::kF16
-                   : name == "q4_0" ? KvType::kQ4_0
-                                    : KvType::kQ8_0;
+      const auto kv = kv_type_named(name);
+      if (!kv) usage(fmt::format("unknown KV type {}", name));
+      options.kv = *kv;
     } else if (arg == "--heads") {
       const std::vector<uint32_t> heads = numbers(value(), 'x');
       if (heads.size() != 2) usage("--heads takes QxKV, like 32x8");

@@ -39,6 +39,13 @@ std::string_view name(KvType type) {
   return "unknown";
 }
 
+std::optional<KvType> kv_type_named(std::string_view wanted) {
+  for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kQ8_0, KvType::kQ4_0}) {
+    if (name(type) == wanted) return type;
+  }
+  return std::nullopt;
+}
+
 uint64_t KvLayout::scales_offset() const {
   if (!is_block(type)) return 0;
   return (code_bytes(*this, kv_rows(*this, n_pages)) + 255) / 256 * 256;

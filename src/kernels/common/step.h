@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace puna::kernels {
@@ -44,6 +45,7 @@ constexpr uint32_t kStepWords = kStepOutputRows + kMaxStepTokens;
 //         - 8) * scale
 enum class KvType : uint8_t { kF32, kF16, kQ8_0, kQ4_0 };
 std::string_view name(KvType type);  // "f32", "f16", "q8_0", "q4_0"
+std::optional<KvType> kv_type_named(std::string_view name);
 inline bool is_block(KvType type) { return type == KvType::kQ8_0 || type == KvType::kQ4_0; }
 
 struct KvLayout {
