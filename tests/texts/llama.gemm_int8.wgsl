@@ -1,6 +1,6 @@
 enable f16;
 // Many rows of x times W in tiles, int8: both operands as packed bytes in workgroup memory, products by dp4a, sums in f32.
-// 8 x TN invocations, each TM rows of x (eight apart) by eight weight rows (side by side, so that it holds whole gate and up groups);
+// 8 x TN invocations, each PARTS * 4 rows of x (eight apart) by eight weight rows (side by side, so that it holds whole gate and up groups);
 // K goes by STEP_UNITS units at a time, or SETS of such invocations share it, each taking as many, and add up what they have at the end:
 // few tiles, of short prompts, leave a GPU waiting for memory otherwise. A unit adds
 //   s * x_scale * sum(q * x) + m * x_scale * sum(x)
@@ -271,8 +271,8 @@ fn finish_onto(m: u32, i: u32, product: f32, before: f32) -> f32 {
 }
 
 const SET = 8u * 8;
-const WG = SET * 1;
-const STEP = 2 * 1;
+const WG = SET * 2;
+const STEP = 1 * 2;
 const TILE_M = 32u * 1;
 const TILE_N = 8u * 8;
 var<workgroup> tile_x: array<vec4<u32>, STEP * 2 * TILE_M>;
@@ -298,7 +298,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let n_first = wid.x * TILE_N;
   let tm = local % 8u;
   let tn = local / 8u % 8;
-  let own = 0u;
+  let own = local / SET;
   var acc_0_0_0 = 0.0;
   var acc_0_0_1 = 0.0;
   var acc_0_0_2 = 0.0;
@@ -337,14 +337,11 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let w_slot_0 = (0 * WG + local) / STEP;
   let n_0 = min(n_first + w_slot_0 % 8 * 8u + w_slot_0 / 8, 256u - 1u);
   var next_w_0 = ask(n_0, min(w_unit, 8u - 1u));
-  let w_slot_1 = (1 * WG + local) / STEP;
-  let n_1 = min(n_first + w_slot_1 % 8 * 8u + w_slot_1 / 8, 256u - 1u);
-  var next_w_1 = ask(n_1, min(w_unit, 8u - 1u));
   let x_unit_0 = (0 * WG + local) / TILE_M;
   let x_slot_0 = (0 * WG + local) % TILE_M;
   let m_0 = min(m_first + x_slot_0, m_count - 1u);
   var next_x_0: Bytes;
-  if (true) { next_x_0 = load_bytes(m_0, min(x_unit_0, 8u - 1u)); }
+  if (x_unit_0 < STEP) { next_x_0 = load_bytes(m_0, min(x_unit_0, 8u - 1u)); }
 
   for (var first = 0u; first < 8u; first += STEP) {
     {
@@ -354,14 +351,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       tile_w[at + (w_unit + 1u) * TILE_N] = w.hi;
       head_w[at] = w.s * select(0.0, 1.0, first + w_unit < 8u);
     }
-    {
-      let w = unpack(next_w_1.raw, next_w_1.group, n_1 % 4u, min(first + w_unit, 8u - 1u));
-      let at = w_unit * TILE_N + w_slot_1;
-      tile_w[at + w_unit * TILE_N] = w.lo;
-      tile_w[at + (w_unit + 1u) * TILE_N] = w.hi;
-      head_w[at] = w.s * select(0.0, 1.0, first + w_unit < 8u);
-    }
-    if (true) {
+    if (x_unit_0 < STEP) {
       tile_x[x_unit_0 * 2u * TILE_M + x_slot_0] = next_x_0.lo;
       tile_x[(x_unit_0 * 2u + 1u) * TILE_M + x_slot_0] = next_x_0.hi;
       head_x[x_unit_0 * TILE_M + x_slot_0] = next_x_0.h.x;
@@ -369,148 +359,9 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     workgroupBarrier();
     let next = first + STEP;
     next_w_0 = ask(n_0, min(next + w_unit, 8u - 1u));
-    next_w_1 = ask(n_1, min(next + w_unit, 8u - 1u));
-    if (true) { next_x_0 = load_bytes(m_0, min(next + x_unit_0, 8u - 1u)); }
+    if (x_unit_0 < STEP) { next_x_0 = load_bytes(m_0, min(next + x_unit_0, 8u - 1u)); }
     {
-      let s = own * 2 + 0;
-      // Four rows of x at a time: registers for all, and for what is on its way, would be too many.
-      {
-        let lo_0 = tile_x[(s * 2u) * TILE_M + (0 * 4 + 0) * 8u + tm];
-        let hi_0 = tile_x[(s * 2u + 1u) * TILE_M + (0 * 4 + 0) * 8u + tm];
-        let h_0 = head_x[s * TILE_M + (0 * 4 + 0) * 8u + tm];
-        let lo_1 = tile_x[(s * 2u) * TILE_M + (0 * 4 + 1) * 8u + tm];
-        let hi_1 = tile_x[(s * 2u + 1u) * TILE_M + (0 * 4 + 1) * 8u + tm];
-        let h_1 = head_x[s * TILE_M + (0 * 4 + 1) * 8u + tm];
-        let lo_2 = tile_x[(s * 2u) * TILE_M + (0 * 4 + 2) * 8u + tm];
-        let hi_2 = tile_x[(s * 2u + 1u) * TILE_M + (0 * 4 + 2) * 8u + tm];
-        let h_2 = head_x[s * TILE_M + (0 * 4 + 2) * 8u + tm];
-        let lo_3 = tile_x[(s * 2u) * TILE_M + (0 * 4 + 3) * 8u + tm];
-        let hi_3 = tile_x[(s * 2u + 1u) * TILE_M + (0 * 4 + 3) * 8u + tm];
-        let h_3 = head_x[s * TILE_M + (0 * 4 + 3) * 8u + tm];
-        {
-          let w_lo = tile_w[(s * 2u) * TILE_N + 0 * 8 + tn];
-          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 0 * 8 + tn];
-          let head = head_w[s * TILE_N + 0 * 8 + tn];
-          let zero_lo = -SUM_FLOAT * head.x;
-          let zero_hi = -SUM_FLOAT * head.y;
-          acc_0_0_0 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_0);
-          acc_0_0_0 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_0);
-          acc_0_1_0 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_0);
-          acc_0_1_0 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_0);
-          acc_0_2_0 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_0);
-          acc_0_2_0 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_0);
-          acc_0_3_0 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_0);
-          acc_0_3_0 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_0);
-        }
-        {
-          let w_lo = tile_w[(s * 2u) * TILE_N + 1 * 8 + tn];
-          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 1 * 8 + tn];
-          let head = head_w[s * TILE_N + 1 * 8 + tn];
-          let zero_lo = -SUM_FLOAT * head.x;
-          let zero_hi = -SUM_FLOAT * head.y;
-          acc_0_0_1 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_1);
-          acc_0_0_1 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_1);
-          acc_0_1_1 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_1);
-          acc_0_1_1 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_1);
-          acc_0_2_1 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_1);
-          acc_0_2_1 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_1);
-          acc_0_3_1 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_1);
-          acc_0_3_1 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_1);
-        }
-        {
-          let w_lo = tile_w[(s * 2u) * TILE_N + 2 * 8 + tn];
-          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 2 * 8 + tn];
-          let head = head_w[s * TILE_N + 2 * 8 + tn];
-          let zero_lo = -SUM_FLOAT * head.x;
-          let zero_hi = -SUM_FLOAT * head.y;
-          acc_0_0_2 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_2);
-          acc_0_0_2 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_2);
-          acc_0_1_2 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_2);
-          acc_0_1_2 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_2);
-          acc_0_2_2 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_2);
-          acc_0_2_2 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_2);
-          acc_0_3_2 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_2);
-          acc_0_3_2 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_2);
-        }
-        {
-          let w_lo = tile_w[(s * 2u) * TILE_N + 3 * 8 + tn];
-          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 3 * 8 + tn];
-          let head = head_w[s * TILE_N + 3 * 8 + tn];
-          let zero_lo = -SUM_FLOAT * head.x;
-          let zero_hi = -SUM_FLOAT * head.y;
-          acc_0_0_3 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_3);
-          acc_0_0_3 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_3);
-          acc_0_1_3 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_3);
-          acc_0_1_3 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_3);
-          acc_0_2_3 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_3);
-          acc_0_2_3 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_3);
-          acc_0_3_3 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_3);
-          acc_0_3_3 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_3);
-        }
-        {
-          let w_lo = tile_w[(s * 2u) * TILE_N + 4 * 8 + tn];
-          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 4 * 8 + tn];
-          let head = head_w[s * TILE_N + 4 * 8 + tn];
-          let zero_lo = -SUM_FLOAT * head.x;
-          let zero_hi = -SUM_FLOAT * head.y;
-          acc_0_0_4 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_4);
-          acc_0_0_4 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_4);
-          acc_0_1_4 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_4);
-          acc_0_1_4 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_4);
-          acc_0_2_4 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_4);
-          acc_0_2_4 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_4);
-          acc_0_3_4 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_4);
-          acc_0_3_4 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_4);
-        }
-        {
-          let w_lo = tile_w[(s * 2u) * TILE_N + 5 * 8 + tn];
-          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 5 * 8 + tn];
-          let head = head_w[s * TILE_N + 5 * 8 + tn];
-          let zero_lo = -SUM_FLOAT * head.x;
-          let zero_hi = -SUM_FLOAT * head.y;
-          acc_0_0_5 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_5);
-          acc_0_0_5 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_5);
-          acc_0_1_5 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_5);
-          acc_0_1_5 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_5);
-          acc_0_2_5 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_5);
-          acc_0_2_5 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_5);
-          acc_0_3_5 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_5);
-          acc_0_3_5 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_5);
-        }
-        {
-          let w_lo = tile_w[(s * 2u) * TILE_N + 6 * 8 + tn];
-          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 6 * 8 + tn];
-          let head = head_w[s * TILE_N + 6 * 8 + tn];
-          let zero_lo = -SUM_FLOAT * head.x;
-          let zero_hi = -SUM_FLOAT * head.y;
-          acc_0_0_6 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_6);
-          acc_0_0_6 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_6);
-          acc_0_1_6 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_6);
-          acc_0_1_6 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_6);
-          acc_0_2_6 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_6);
-          acc_0_2_6 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_6);
-          acc_0_3_6 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_6);
-          acc_0_3_6 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_6);
-        }
-        {
-          let w_lo = tile_w[(s * 2u) * TILE_N + 7 * 8 + tn];
-          let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 7 * 8 + tn];
-          let head = head_w[s * TILE_N + 7 * 8 + tn];
-          let zero_lo = -SUM_FLOAT * head.x;
-          let zero_hi = -SUM_FLOAT * head.y;
-          acc_0_0_7 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_7);
-          acc_0_0_7 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_7);
-          acc_0_1_7 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_7);
-          acc_0_1_7 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_7);
-          acc_0_2_7 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_7);
-          acc_0_2_7 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_7);
-          acc_0_3_7 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_7);
-          acc_0_3_7 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_7);
-        }
-      }
-    }
-    {
-      let s = own * 2 + 1;
+      let s = own * 1 + 0;
       // Four rows of x at a time: registers for all, and for what is on its way, would be too many.
       {
         let lo_0 = tile_x[(s * 2u) * TILE_M + (0 * 4 + 0) * 8u + tm];
@@ -650,10 +501,111 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     workgroupBarrier();
   }
 
+  // Row i of every invocation's parts is added up by set i % SETS, which finishes it.
+  {
+    let turn = (own + 2 - 0 % 2) % 2;
+    let at = (turn * SET + local % SET - SET) * 2u;
+    if (turn > 0u) {
+      tile_w[at] = bitcast<vec4<u32>>(vec4<f32>(acc_0_0_0, acc_0_0_1, acc_0_0_2, acc_0_0_3));
+      tile_w[at + 1u] = bitcast<vec4<u32>>(vec4<f32>(acc_0_0_4, acc_0_0_5, acc_0_0_6, acc_0_0_7));
+    }
+    workgroupBarrier();
+    if (turn == 0u) {
+      for (var other = 0u; other < 2 - 1u; other++) {
+        let there = (other * SET + local % SET) * 2u;
+        let low = bitcast<vec4<f32>>(tile_w[there]);
+        let high = bitcast<vec4<f32>>(tile_w[there + 1u]);
+        acc_0_0_0 += low[0];
+        acc_0_0_1 += low[1];
+        acc_0_0_2 += low[2];
+        acc_0_0_3 += low[3];
+        acc_0_0_4 += high[4 - 4];
+        acc_0_0_5 += high[5 - 4];
+        acc_0_0_6 += high[6 - 4];
+        acc_0_0_7 += high[7 - 4];
+      }
+    }
+    workgroupBarrier();
+  }
+  {
+    let turn = (own + 2 - 1 % 2) % 2;
+    let at = (turn * SET + local % SET - SET) * 2u;
+    if (turn > 0u) {
+      tile_w[at] = bitcast<vec4<u32>>(vec4<f32>(acc_0_1_0, acc_0_1_1, acc_0_1_2, acc_0_1_3));
+      tile_w[at + 1u] = bitcast<vec4<u32>>(vec4<f32>(acc_0_1_4, acc_0_1_5, acc_0_1_6, acc_0_1_7));
+    }
+    workgroupBarrier();
+    if (turn == 0u) {
+      for (var other = 0u; other < 2 - 1u; other++) {
+        let there = (other * SET + local % SET) * 2u;
+        let low = bitcast<vec4<f32>>(tile_w[there]);
+        let high = bitcast<vec4<f32>>(tile_w[there + 1u]);
+        acc_0_1_0 += low[0];
+        acc_0_1_1 += low[1];
+        acc_0_1_2 += low[2];
+        acc_0_1_3 += low[3];
+        acc_0_1_4 += high[4 - 4];
+        acc_0_1_5 += high[5 - 4];
+        acc_0_1_6 += high[6 - 4];
+        acc_0_1_7 += high[7 - 4];
+      }
+    }
+    workgroupBarrier();
+  }
+  {
+    let turn = (own + 2 - 2 % 2) % 2;
+    let at = (turn * SET + local % SET - SET) * 2u;
+    if (turn > 0u) {
+      tile_w[at] = bitcast<vec4<u32>>(vec4<f32>(acc_0_2_0, acc_0_2_1, acc_0_2_2, acc_0_2_3));
+      tile_w[at + 1u] = bitcast<vec4<u32>>(vec4<f32>(acc_0_2_4, acc_0_2_5, acc_0_2_6, acc_0_2_7));
+    }
+    workgroupBarrier();
+    if (turn == 0u) {
+      for (var other = 0u; other < 2 - 1u; other++) {
+        let there = (other * SET + local % SET) * 2u;
+        let low = bitcast<vec4<f32>>(tile_w[there]);
+        let high = bitcast<vec4<f32>>(tile_w[there + 1u]);
+        acc_0_2_0 += low[0];
+        acc_0_2_1 += low[1];
+        acc_0_2_2 += low[2];
+        acc_0_2_3 += low[3];
+        acc_0_2_4 += high[4 - 4];
+        acc_0_2_5 += high[5 - 4];
+        acc_0_2_6 += high[6 - 4];
+        acc_0_2_7 += high[7 - 4];
+      }
+    }
+    workgroupBarrier();
+  }
+  {
+    let turn = (own + 2 - 3 % 2) % 2;
+    let at = (turn * SET + local % SET - SET) * 2u;
+    if (turn > 0u) {
+      tile_w[at] = bitcast<vec4<u32>>(vec4<f32>(acc_0_3_0, acc_0_3_1, acc_0_3_2, acc_0_3_3));
+      tile_w[at + 1u] = bitcast<vec4<u32>>(vec4<f32>(acc_0_3_4, acc_0_3_5, acc_0_3_6, acc_0_3_7));
+    }
+    workgroupBarrier();
+    if (turn == 0u) {
+      for (var other = 0u; other < 2 - 1u; other++) {
+        let there = (other * SET + local % SET) * 2u;
+        let low = bitcast<vec4<f32>>(tile_w[there]);
+        let high = bitcast<vec4<f32>>(tile_w[there + 1u]);
+        acc_0_3_0 += low[0];
+        acc_0_3_1 += low[1];
+        acc_0_3_2 += low[2];
+        acc_0_3_3 += low[3];
+        acc_0_3_4 += high[4 - 4];
+        acc_0_3_5 += high[5 - 4];
+        acc_0_3_6 += high[6 - 4];
+        acc_0_3_7 += high[7 - 4];
+      }
+    }
+    workgroupBarrier();
+  }
   let n = n_first + tn * 8u;
   {
     let m = m_first + (0 * 4 + 0) * 8u + tm;
-    if (m < m_count && own == 0 % 1) {
+    if (m < m_count && own == 0 % 2) {
       if (n + 0 < 256u) { finish(m, n + 0, acc_0_0_0); }
       if (n + 1 < 256u) { finish(m, n + 1, acc_0_0_1); }
       if (n + 2 < 256u) { finish(m, n + 2, acc_0_0_2); }
@@ -666,7 +618,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   }
   {
     let m = m_first + (0 * 4 + 1) * 8u + tm;
-    if (m < m_count && own == 1 % 1) {
+    if (m < m_count && own == 1 % 2) {
       if (n + 0 < 256u) { finish(m, n + 0, acc_0_1_0); }
       if (n + 1 < 256u) { finish(m, n + 1, acc_0_1_1); }
       if (n + 2 < 256u) { finish(m, n + 2, acc_0_1_2); }
@@ -679,7 +631,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   }
   {
     let m = m_first + (0 * 4 + 2) * 8u + tm;
-    if (m < m_count && own == 2 % 1) {
+    if (m < m_count && own == 2 % 2) {
       if (n + 0 < 256u) { finish(m, n + 0, acc_0_2_0); }
       if (n + 1 < 256u) { finish(m, n + 1, acc_0_2_1); }
       if (n + 2 < 256u) { finish(m, n + 2, acc_0_2_2); }
@@ -692,7 +644,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   }
   {
     let m = m_first + (0 * 4 + 3) * 8u + tm;
-    if (m < m_count && own == 3 % 1) {
+    if (m < m_count && own == 3 % 2) {
       if (n + 0 < 256u) { finish(m, n + 0, acc_0_3_0); }
       if (n + 1 < 256u) { finish(m, n + 1, acc_0_3_1); }
       if (n + 2 < 256u) { finish(m, n + 2, acc_0_3_2); }

@@ -1,5 +1,5 @@
 // Many rows of x times W in tiles, int8: both operands as packed bytes in workgroup memory, products by dp4a, sums in f32.
-// 8 x TN invocations, each TM rows of x (eight apart) by eight weight rows (side by side, so that it holds whole gate and up groups);
+// 8 x TN invocations, each PARTS * 4 rows of x (eight apart) by eight weight rows (side by side, so that it holds whole gate and up groups);
 // K goes by STEP_UNITS units at a time, or SETS of such invocations share it, each taking as many, and add up what they have at the end:
 // few tiles, of short prompts, leave a GPU waiting for memory otherwise. A unit adds
 //   s * x_scale * sum(q * x) + m * x_scale * sum(x)

@@ -384,7 +384,10 @@ GemmTuning default_gemm(const gpu::DeviceInfo& device, const MatmulArgs& args, b
   } else if (tiles < kEnough || tuning.rows == 4) {
     tuning.sets = 2;
   }
-  while (gemm_workgroup_bytes(tuning) > device.limits.max_workgroup_bytes) tuning.sets /= 2;
+  while (gemm_workgroup_bytes(tuning) > device.limits.max_workgroup_bytes) {
+    // Two sets of one unit are faster than one of two (67 and 88 us in the last case).
+    (tuning.sets == 2 && tuning.step_units == 2 ? tuning.step_units : tuning.sets) /= 2;
+  }
   return tuning;
 }
 
