@@ -2,6 +2,10 @@
 
 # Builds the programs of the tests with the label unit, which are what `make check` runs.
 add_custom_target(unit_tests)
+function(puna_unit_test test program)
+  set_property(TEST ${PUNA_TEST_PREFIX}${test} APPEND PROPERTY LABELS unit)
+  add_dependencies(unit_tests ${program})
+endfunction()
 
 # puna_room(NAME SOURCES ... [DEPS rooms and libraries it may use] [PRIVATE libraries] [TESTS files] [WGSL files])
 # Makes the static library puna_NAME and, where TESTS are given, the test program puna_NAME_test, which links nothing above the room.
@@ -16,8 +20,7 @@ function(puna_room name)
     add_executable(puna_${name}_test ${ARG_TESTS})
     target_link_libraries(puna_${name}_test PRIVATE puna_${name} ${ARG_TEST_DEPS} puna_test_main puna_options puna_test_options)
     add_test(NAME ${PUNA_TEST_PREFIX}${name} COMMAND puna_${name}_test WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    set_tests_properties(${PUNA_TEST_PREFIX}${name} PROPERTIES LABELS unit)
-    add_dependencies(unit_tests puna_${name}_test)
+    puna_unit_test(${name} puna_${name}_test)
   endif()
 endfunction()
 

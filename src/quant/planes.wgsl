@@ -36,6 +36,17 @@ fn fifth_bits_hi(h : u32) -> vec4<u32> {
   return (vec4<u32>(h) >> vec4<u32>(0u, 1u, 2u, 3u)) & vec4<u32>(0x10101010u);
 }
 
+// The same bits at the top of their bytes.
+fn top_bits_lo(h : u32) -> vec4<u32> {
+  return (vec4<u32>(h) << vec4<u32>(7u, 6u, 5u, 4u)) & vec4<u32>(0x80808080u);
+}
+fn top_bits_hi(h : u32) -> vec4<u32> {
+  return (vec4<u32>(h) << vec4<u32>(3u, 2u, 1u, 0u)) & vec4<u32>(0x80808080u);
+}
+
+// Of bytes with n bits q in their upper end, 2^(8 - n) (q - 2^(n - 1)): the topmost bit turned round.
+fn centred(v : vec4<u32>) -> vec4<u32> { return v ^ vec4<u32>(0x80808080u); }
+
 fn nibbles_lo(q : vec4<u32>) -> vec4<u32> { return q & vec4<u32>(0x0f0f0f0fu); }
 fn nibbles_hi(q : vec4<u32>) -> vec4<u32> { return (q >> vec4<u32>(4u)) & vec4<u32>(0x0f0f0f0fu); }
 

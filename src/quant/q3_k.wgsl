@@ -21,11 +21,11 @@ fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[PLANE_Q2 + (g * 
 fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
   let q = raw.q >> vec4<u32>(4u * (u & 1u));
   let h = group.h[r];
-  // In the upper bits of a byte and with the topmost turned round, three bits are 32 (q - 4).
-  let lo = ((q << vec4<u32>(5u)) & vec4<u32>(0x60606060u)) | ((vec4<u32>(h) << vec4<u32>(7u, 6u, 5u, 4u)) & vec4<u32>(0x80808080u));
-  let hi = ((q << vec4<u32>(3u)) & vec4<u32>(0x60606060u)) | ((vec4<u32>(h) << vec4<u32>(3u, 2u, 1u, 0u)) & vec4<u32>(0x80808080u));
+  // 32 (q - 4).
+  let lo = centred(((q << vec4<u32>(5u)) & vec4<u32>(0x60606060u)) | top_bits_lo(h));
+  let hi = centred(((q << vec4<u32>(3u)) & vec4<u32>(0x60606060u)) | top_bits_hi(h));
   let low = group.low[r];
   let top = group.top[r];
   let scale = vec2<f32>(f32((low & 15u) | ((top & 3u) << 4u)), f32(((low >> 4u) & 15u) | ((top & 12u) << 2u))) - 32.0;
-  return Unit(lo ^ vec4<u32>(0x80808080u), hi ^ vec4<u32>(0x80808080u), half_of_4(group.d, r) * 0.03125 * scale, vec2<f32>());
+  return Unit(lo, hi, half_of_4(group.d, r) * 0.03125 * scale, vec2<f32>());
 }

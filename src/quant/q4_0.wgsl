@@ -11,8 +11,8 @@ struct Raw { q: vec4<u32> }
 fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[PLANE_Q4 + (g * 4u + r) * UNITS + u]); }
 
 fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
-  // In the upper half of a byte and with the upper bit turned round, a nibble is 16 (q - 8).
-  let lo = ((raw.q << vec4<u32>(4u)) & vec4<u32>(0xf0f0f0f0u)) ^ vec4<u32>(0x80808080u);
-  let hi = (raw.q & vec4<u32>(0xf0f0f0f0u)) ^ vec4<u32>(0x80808080u);
+  // 16 (q - 8).
+  let lo = centred((raw.q << vec4<u32>(4u)) & vec4<u32>(0xf0f0f0f0u));
+  let hi = centred(raw.q & vec4<u32>(0xf0f0f0f0u));
   return Unit(lo, hi, vec2<f32>(half_of_4(group.d, r) * 0.0625), vec2<f32>());
 }

@@ -21,8 +21,8 @@ fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
   let sc = raw.sc >> (16u * (u & 1u));
   // Sign-extended bytes 0 and 1.
   let scale = bitcast<vec2<i32>>(vec2<u32>(sc << 24u, sc << 16u)) >> vec2<u32>(24u);
-  // In the upper bits of a byte and with the topmost turned round, six bits are 4 (q - 32).
-  let lo = ((raw.q << vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | ((top << vec4<u32>(6u)) & vec4<u32>(0xc0c0c0c0u));
-  let hi = ((raw.q >> vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | ((top << vec4<u32>(4u)) & vec4<u32>(0xc0c0c0c0u));
-  return Unit(lo ^ vec4<u32>(0x80808080u), hi ^ vec4<u32>(0x80808080u), half_of_4(group.d, r) * 0.25 * vec2<f32>(scale), vec2<f32>());
+  // 4 (q - 32).
+  let lo = centred(((raw.q << vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | ((top << vec4<u32>(6u)) & vec4<u32>(0xc0c0c0c0u)));
+  let hi = centred(((raw.q >> vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | ((top << vec4<u32>(4u)) & vec4<u32>(0xc0c0c0c0u)));
+  return Unit(lo, hi, half_of_4(group.d, r) * 0.25 * vec2<f32>(scale), vec2<f32>());
 }

@@ -78,6 +78,17 @@ fn fifth_bits_hi(h : u32) -> vec4<u32> {
   return (vec4<u32>(h) >> vec4<u32>(0u, 1u, 2u, 3u)) & vec4<u32>(0x10101010u);
 }
 
+// The same bits at the top of their bytes.
+fn top_bits_lo(h : u32) -> vec4<u32> {
+  return (vec4<u32>(h) << vec4<u32>(7u, 6u, 5u, 4u)) & vec4<u32>(0x80808080u);
+}
+fn top_bits_hi(h : u32) -> vec4<u32> {
+  return (vec4<u32>(h) << vec4<u32>(3u, 2u, 1u, 0u)) & vec4<u32>(0x80808080u);
+}
+
+// Of bytes with n bits q in their upper end, 2^(8 - n) (q - 2^(n - 1)): the topmost bit turned round.
+fn centred(v : vec4<u32>) -> vec4<u32> { return v ^ vec4<u32>(0x80808080u); }
+
 fn nibbles_lo(q : vec4<u32>) -> vec4<u32> { return q & vec4<u32>(0x0f0f0f0fu); }
 fn nibbles_hi(q : vec4<u32>) -> vec4<u32> { return (q >> vec4<u32>(4u)) & vec4<u32>(0x0f0f0f0fu); }
 
@@ -101,10 +112,10 @@ fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
   let sc = raw.sc >> (16u * (u & 1u));
   // Sign-extended bytes 0 and 1.
   let scale = bitcast<vec2<i32>>(vec2<u32>(sc << 24u, sc << 16u)) >> vec2<u32>(24u);
-  // In the upper bits of a byte and with the topmost turned round, six bits are 4 (q - 32).
-  let lo = ((raw.q << vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | ((top << vec4<u32>(6u)) & vec4<u32>(0xc0c0c0c0u));
-  let hi = ((raw.q >> vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | ((top << vec4<u32>(4u)) & vec4<u32>(0xc0c0c0c0u));
-  return Unit(lo ^ vec4<u32>(0x80808080u), hi ^ vec4<u32>(0x80808080u), half_of_4(group.d, r) * 0.25 * vec2<f32>(scale), vec2<f32>());
+  // 4 (q - 32).
+  let lo = centred(((raw.q << vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | ((top << vec4<u32>(6u)) & vec4<u32>(0xc0c0c0c0u)));
+  let hi = centred(((raw.q >> vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | ((top << vec4<u32>(4u)) & vec4<u32>(0xc0c0c0c0u)));
+  return Unit(lo, hi, half_of_4(group.d, r) * 0.25 * vec2<f32>(scale), vec2<f32>());
 }
 
 fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit { return unpack(load_raw(g, r, u), group, r, u); }
