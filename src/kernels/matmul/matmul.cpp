@@ -338,20 +338,24 @@ bool suits(const gpu::DeviceInfo& device, const MatmulArgs& args, const MatrixTu
 constexpr MatrixTuning kLarge = {2, 2, 1, 4, 4, 1}, kTwoSets = {2, 2, 2, 4, 4, 2},
                        kSmall = {2, 2, 1, 2, 2, 2}, kSmallest = {2, 2, 1, 2, 2, 1};
 
-// Large tiles where there are enough of them to fill a GPU; two sets of subgroups along K where
-// there are about as many tiles as cores; else small tiles. H200, q4_0, 512 rows, TFLOPS, plain /
-// two sets / small: 14336 x 4096 218 / 201 / 164, 4096 x 14336 125 / 236 / 125, 2048 x 2048
-// 100 / 100 / 170.
+// Large tiles by two sets of subgroups along K; where they are too few to fill a GPU, small ones.
+// One set is a little faster in between, unless weights of a byte or more have so little to be
+// decoded that more loads in flight are worth more. H200, 512 rows, TFLOPS, one set / two sets:
+// 28672 x 4096 (896 tiles) q4_0 198 / 226, q8_0 191 / 231, f16 203 / 247; 16384 x 2048 (512) q4_0
+// 203 / 197, f16 198 / 213; 6144 x 4096 (192) q4_0 172 / 168, q8_0 162 / 171, f16 170 / 183;
+// 4096 x 14336 (128) q4_0 125 / 236. 2048 x 2048 (64) 100 with either, 170 by small tiles.
 std::optional<MatrixTuning> default_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args) {
-  constexpr uint32_t kEnough = 160, kFew = 88;
+  constexpr uint32_t kFew = 88, kEnough = 160, kMany = 600;
   const std::vector<MatrixTuning> fitting = matrix_tiles(device, args);
   if (fitting.empty()) return std::nullopt;
   if (args.parts && args.parts->routes) return fitting.front();
   const MatrixTile large = tile_of(device, kLarge);
   const uint32_t tiles = div_up(work_rows(args), large.n) * div_up(args.max_rows, large.m);
+  const bool decodes = quant::info(args.weight.type).bits_per_weight() < 8;
   const auto pays = [&](const MatrixTuning& t) {
     const bool is_large = t.fragments_m == kLarge.fragments_m;
-    return tiles < kFew ? !is_large : t.subgroups_k == 1 || tiles < kEnough;
+    const bool one_set = decodes && tiles >= kEnough && tiles < kMany;
+    return tiles < kFew ? !is_large : t.subgroups_k == 1 || !one_set;
   };
   const auto best = std::find_if(fitting.begin(), fitting.end(), pays);
   return best == fitting.end() ? std::nullopt : std::optional(*best);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -139,9 +140,23 @@ std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArg
   if (!sweep) return out;
   MatmulTuning tuning = default_tuning(device, args);
   if (tuning.kernel == MatmulKernel::kMatrix) {
-    for (const MatrixTuning& matrix : matrix_tiles(device, args)) {
-      tuning.matrix = matrix;
-      add(tuning);
+    // Subgroups by fragments; one or two sets of subgroups along K.
+    for (const auto& [subgroups_m, subgroups_n, fragments_m, fragments_n] :
+         {std::array{2u, 2u, 4u, 4u},
+          {2u, 4u, 4u, 4u},
+          {4u, 2u, 4u, 4u},
+          {4u, 2u, 2u, 4u},
+          {2u, 4u, 4u, 2u},
+          {1u, 4u, 4u, 4u},
+          {2u, 2u, 4u, 2u},
+          {2u, 2u, 2u, 2u}}) {
+      for (uint32_t subgroups_k : {1u, 2u}) {
+        for (uint32_t step_units : {1u, 2u}) {
+          tuning.matrix = {subgroups_m, subgroups_n, subgroups_k,
+                           fragments_m, fragments_n, step_units};
+          if (tuning_fits(device, args, tuning)) add(tuning);
+        }
+      }
     }
     return out;
   }
