@@ -65,13 +65,6 @@ var<workgroup> head_w: array<WHead, STEP * TILE_N>;
 #define FILLS_X(unit) unit < STEP
 #endif
 
-// A unit of a weight row on its way.
-struct Asked {
-  raw: Raw,
-  group: Group,
-}
-fn ask(n: u32, u: u32) -> Asked { return Asked(load_raw(n / 4u, n % 4u, u), load_group(n / 4u, u)); }
-
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32) {
 #ifdef SLOTS
@@ -118,7 +111,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   for (var first = 0u; first < UNITS; first += STEP) {
 #for e in 0..STEP_UNITS
     {
-      let w = unpack(next_w_##e.raw, next_w_##e.group, n_##e % 4u, min(first + w_unit, UNITS - 1u));
+      let w = arrived(next_w_##e, n_##e, min(first + w_unit, UNITS - 1u));
       let at = w_unit * TILE_N + w_slot_##e;
       tile_w[at + w_unit * TILE_N] = w.lo;
       tile_w[at + (w_unit + 1u) * TILE_N] = w.hi;
