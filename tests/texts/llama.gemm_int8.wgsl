@@ -120,11 +120,18 @@ fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
 
 fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit { return unpack(load_raw(g, r, u), group, r, u); }
 
+// A unit of a row on its way.
+struct Asked {
+  raw : Raw, group : Group,
+}
+fn ask(row : u32, u : u32) -> Asked { return Asked(load_raw(row / 4u, row % 4u, u), load_group(row / 4u, u)); }
+fn arrived(asked : Asked, row : u32, u : u32) -> Unit { return unpack(asked.raw, asked.group, row % 4u, u); }
+
 fn bytes_f32(w : u32) -> vec4<f32> { return vec4<f32>(unpack4xI8(w)); }
 
-fn decode_unit(row : u32, u : u32) -> array<vec4<f32>, 8> {
-  let g = row / 4u;
-  let q = load_unit(load_group(g, u), g, row % 4u, u);
+fn decode_unit(row : u32, u : u32) -> array<vec4<f32>, 8> { return weights_of(arrived(ask(row, u), row, u)); }
+
+fn weights_of(q : Unit) -> array<vec4<f32>, 8> {
   var w : array<vec4<f32>, 8>;
   w[0] = q.s.x * bytes_f32(q.lo[0]) + q.m.x;
   w[0 + 4] = q.s.y * bytes_f32(q.hi[0]) + q.m.y;
@@ -295,13 +302,6 @@ var<workgroup> head_w: array<vec2<f32>, STEP * TILE_N>;
 
 // Whether an item of x is one of the step's.
 
-// A unit of a weight row on its way.
-struct Asked {
-  raw: Raw,
-  group: Group,
-}
-fn ask(n: u32, u: u32) -> Asked { return Asked(load_raw(n / 4u, n % 4u, u), load_group(n / 4u, u)); }
-
 @compute @workgroup_size(WG)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let m_count = step[STEP_TOKEN_COUNT];
@@ -356,7 +356,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 
   for (var first = 0u; first < 8u; first += STEP) {
     {
-      let w = unpack(next_w_0.raw, next_w_0.group, n_0 % 4u, min(first + w_unit, 8u - 1u));
+      let w = arrived(next_w_0, n_0, min(first + w_unit, 8u - 1u));
       let at = w_unit * TILE_N + w_slot_0;
       tile_w[at + w_unit * TILE_N] = w.lo;
       tile_w[at + (w_unit + 1u) * TILE_N] = w.hi;

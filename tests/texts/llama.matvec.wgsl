@@ -117,11 +117,18 @@ fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
 
 fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit { return unpack(load_raw(g, r, u), group, r, u); }
 
+// A unit of a row on its way.
+struct Asked {
+  raw : Raw, group : Group,
+}
+fn ask(row : u32, u : u32) -> Asked { return Asked(load_raw(row / 4u, row % 4u, u), load_group(row / 4u, u)); }
+fn arrived(asked : Asked, row : u32, u : u32) -> Unit { return unpack(asked.raw, asked.group, row % 4u, u); }
+
 fn bytes_f32(w : u32) -> vec4<f32> { return vec4<f32>(unpack4xI8(w)); }
 
-fn decode_unit(row : u32, u : u32) -> array<vec4<f32>, 8> {
-  let g = row / 4u;
-  let q = load_unit(load_group(g, u), g, row % 4u, u);
+fn decode_unit(row : u32, u : u32) -> array<vec4<f32>, 8> { return weights_of(arrived(ask(row, u), row, u)); }
+
+fn weights_of(q : Unit) -> array<vec4<f32>, 8> {
   var w : array<vec4<f32>, 8>;
   w[0] = q.s.x * bytes_f32(q.lo[0]) + q.m.x;
   w[0 + 4] = q.s.y * bytes_f32(q.hi[0]) + q.m.y;
