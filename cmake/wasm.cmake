@@ -21,9 +21,10 @@ if(PUNA_WASM_THREADS)
   add_link_options(-pthread -Wno-pthreads-mem-growth)
 endif()
 
-# Programs for Node read files of the machine.
+# Programs for Node read files of the machine. Objects are optimized already; linking with -O1 leaves out wasm-opt, which takes a minute
+# for the largest. What a page loads goes through it, and the package's tests with that.
 add_library(puna_node INTERFACE)
-target_link_options(puna_node INTERFACE -sNODERAWFS=1 -sENVIRONMENT=node -sEXIT_RUNTIME=1 --profiling-funcs)
+target_link_options(puna_node INTERFACE -O1 -sNODERAWFS=1 -sENVIRONMENT=node -sEXIT_RUNTIME=1 --profiling-funcs)
 if(PUNA_WASM_THREADS)
   # The event loop stays free to start workers.
   target_link_options(puna_node INTERFACE -sENVIRONMENT=node,worker -sPROXY_TO_PTHREAD=1)
