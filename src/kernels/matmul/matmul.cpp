@@ -351,10 +351,10 @@ std::optional<MatrixTuning> default_matrix(const gpu::DeviceInfo& device, const 
   if (args.parts && args.parts->routes) return fitting.front();
   const MatrixTile large = tile_of(device, kLarge);
   const uint32_t tiles = div_up(work_rows(args), large.n) * div_up(args.max_rows, large.m);
-  const bool decodes = quant::info(args.weight.type).bits_per_weight() < 8;
+  const bool one_set =
+      tiles >= kEnough && tiles < kMany && quant::info(args.weight.type).bits_per_weight() < 8;
   const auto pays = [&](const MatrixTuning& t) {
     const bool is_large = t.fragments_m == kLarge.fragments_m;
-    const bool one_set = decodes && tiles >= kEnough && tiles < kMany;
     return tiles < kFew ? !is_large : t.subgroups_k == 1 || !one_set;
   };
   const auto best = std::find_if(fitting.begin(), fitting.end(), pays);
@@ -372,15 +372,11 @@ GemmTuning default_gemm(const gpu::DeviceInfo& device, const MatmulArgs& args, b
     const uint32_t rows = matmul_tile_rows(args.max_rows, args.parts->n_parts, args.parts->n_slots);
     return {.rows = rows / 8};
   }
-  // A software adapter compiles long, unrolled code slowly and gains nothing from it.
-  if (device.type == gpu::AdapterType::kSoftware) return {.rows = 4};
+  // A software adapter compiles long, unrolled code slowly and gains nothing from it. Of f32 tiles,
+  // f16 weights of 4096 x 4096 and 14336 x 4096, TFLOPS with four rows an invocation and with
+  // eight: by 512 rows 31.9 and 32.3, 18.9 and 25.6; by 64 rows 11.3 and 25.8, 4.3 and 14.9.
+  if (!int8 || device.type == gpu::AdapterType::kSoftware) return {.rows = 4};
   GemmTuning tuning;
-  if (!int8) {
-    // f16, 4096 x 4096 and 14336 x 4096, TFLOPS with four rows an invocation and with eight: by 512
-    // rows 31.9 and 32.3, 18.9 and 25.6; by 64 rows 11.3 and 25.8, 4.3 and 14.9.
-    tuning.rows = 4;
-    return tuning;
-  }
   if (args.max_rows <= 32) tuning.rows = 4;
   const uint32_t tiles = div_up(work_rows(args), kTileColumns) * div_up(args.max_rows, 64);
   if (tiles < kVeryFew) {
