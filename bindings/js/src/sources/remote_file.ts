@@ -3,6 +3,7 @@ import { Download, type DownloadOptions } from '../download/download.js';
 import type { ModelPart } from '../engine/model_files.js';
 import type { BlobReader, BlobStore } from '../storage/blob_store.js';
 import { downloadLock, isLocked, withLock } from '../storage/locks.js';
+import { knownOnHub } from './hub.js';
 import { type AddressRecord, addressKey } from './keys.js';
 import type { DownloadProgress } from './progress.js';
 
@@ -40,17 +41,24 @@ export async function openRemoteFile(file: RemoteFile, options: RemoteOptions): 
 async function openLocked(file: RemoteFile, key: string, options: RemoteOptions, resolve: (file: OpenedFile) => void): Promise<void> {
   const { store, progress } = options;
   progress.update(file.path, { waiting: false });
+  const keepAddress = async (digest: string) => {
+    if (file.digest === null) await store.records.put(key, { digest } satisfies AddressRecord);
+    return digest;
+  };
   const stored = await openStored(file, key, options);
   if (stored) return resolve(stored);
+  const known = file.digest === null ? await knownOnHub(file.url, options.signal) : null;
+  const elsewhere = known && (await openStored({ ...file, ...known }, key, options)); // loaded before by another address
+  if (elsewhere) {
+    await keepAddress(known.digest);
+    return resolve(elsewhere);
+  }
   const download = new Download(
     store,
-    { url: file.url, key, digest: file.digest, size: file.size },
+    { url: file.url, key, digest: file.digest ?? known?.digest ?? null, size: file.size ?? known?.size ?? null },
     { ...options, onProgress: (done, total) => progress.update(file.path, { done, total, network: true }) },
   );
-  const digest = download.run().then(async (found) => {
-    if (file.digest === null) await store.records.put(key, { digest: found } satisfies AddressRecord);
-    return found;
-  });
+  const digest = download.run().then(keepAddress);
   digest.catch(() => undefined); // it is handed on, or opened() says the same
   await download.opened();
   const part: ModelPart = { path: file.path, size: download.size!, read: (offset, out) => download.read(offset, out) };

@@ -93,6 +93,21 @@ test('the address of a blob tells its digest', async () => {
   await context.close();
 });
 
+test('a file of a hub has the digest of its pointer: another one is refused, the same one from another address is not fetched again', async () => {
+  const { context, page } = await run.open();
+  const pointer = { bytes: new TextEncoder().encode(`version https://git-lfs.github.com/spec/v1\noid sha256:${hex}\nsize ${size}\n`) };
+  for (const path of ['/o/r/raw/main/m.gguf', '/o/s/raw/main/other.gguf']) serve(pointer, path);
+  serve({ bytes: madeUpBytes(size, 9) }, '/o/r/resolve/main/m.gguf');
+  const wrong = await outcome(page, load, { url: '/o/r/resolve/main/m.gguf' });
+  assert.equal(wrong.code, 'corrupt');
+  assert.match(wrong.message, new RegExp(hex));
+  assert.deepEqual(await stored(page), []);
+  serve({}, '/o/r/resolve/main/m.gguf');
+  for (const url of ['/o/r/resolve/main/m.gguf', '/o/s/resolve/main/other.gguf']) assert.equal((await outcome(page, load, { url })).sha256, hex);
+  assert.ok(!run.server.log.some(({ path }) => path === '/o/s/resolve/main/other.gguf'));
+  await context.close();
+});
+
 for (const storage of ['opfs', 'indexeddb']) {
   test(`storage ${storage} that fills up on the way keeps what has arrived`, async () => {
     const { context, page } = await run.open();

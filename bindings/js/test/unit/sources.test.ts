@@ -4,8 +4,10 @@ import fs from 'node:fs';
 import test from 'node:test';
 import { catalogue, findInCatalogue } from '../../src/sources/catalogue.js';
 import { weightFiles } from '../../src/sources/folder.js';
+import { knownOnHub, parsePointer, pointerAddress } from '../../src/sources/hub.js';
 import { DownloadProgress, type Progress, Rate } from '../../src/sources/progress.js';
 import { toSourceSpec } from '../../src/sources/source.js';
+import { startServer } from '../support/server.mjs';
 
 const base = 'https://site.example/app/';
 const hex = 'ab'.repeat(32);
@@ -94,4 +96,27 @@ test('progress sums the files, and says at once when all is there', () => {
   progress.update('b', { done: 5, total: 5 });
   progress.update('a', { done: 10 });
   assert.deepEqual(seen.map(({ doneBytes, totalBytes }) => [doneBytes, totalBytes]), [[1, 10], [15, 15]]);
+});
+
+test('the hub tells SHA-256 and size of a file by the pointer in its place', async () => {
+  const server = await startServer();
+  const pointer = (text: string) => ({ bytes: new TextEncoder().encode(text) });
+  const good = `version https://git-lfs.github.com/spec/v1\noid sha256:${hex}\nsize 12345\n`;
+  server.files.set('/o/r/raw/main/dir/m.gguf', pointer(good));
+  server.files.set('/o/r/raw/main/whole.gguf', pointer('x'.repeat(5000))); // not kept by Git LFS
+  const known = (path: string, signal = new AbortController().signal) => knownOnHub(server.origin + path, signal);
+  try {
+    assert.deepEqual(await known('/o/r/resolve/main/dir/m.gguf'), { digest: `sha256-${hex}`, size: 12345 });
+    assert.equal(await known('/o/r/resolve/main/whole.gguf'), null);
+    assert.equal(await known('/o/r/resolve/main/missing.gguf'), null);
+    assert.equal(await known('/o/r/resolve/main/dir/m.gguf', AbortSignal.abort()), null);
+  } finally {
+    await server.stop();
+  }
+  assert.equal(await known('/o/r/resolve/main/dir/m.gguf'), null); // no answer
+  assert.equal(pointerAddress('https://h/o/r/resolve/v1/a%20b.safetensors?x=1'), 'https://h/o/r/raw/v1/a%20b.safetensors?x=1');
+  for (const other of ['https://h/o/r/resolve/v1/config.json', 'https://h/m.gguf', 'https://h/resolve/main/m.gguf']) assert.equal(pointerAddress(other), null);
+  for (const bad of [good.replace('spec/v1', 'spec/v2'), good.replace('size 12345', 'size many'), good.replace(hex, 'abc'), good.slice(0, 60), '']) {
+    assert.equal(parsePointer(bad), null, bad);
+  }
 });
