@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "plan/builder.h"
+#include "plan/early_head.h"
 #include "plan/embeddings.h"
 
 namespace puna::models {
@@ -187,7 +188,8 @@ Result<Config> read_config(const ModelFile& file) {
 }
 
 Result<plan::Graph> build(const ModelFile& file, const Config& config) {
-  return find(config.architecture)->build(file, config);
+  PUNA_TRY(plan::Graph graph, find(config.architecture)->build(file, config));
+  return graph.embeds ? std::move(graph) : plan::begin_head_early(std::move(graph));
 }
 
 Pooling pooling_of(const Config& config, const std::optional<Pooling>& asked) {
@@ -196,7 +198,7 @@ Pooling pooling_of(const Config& config, const std::optional<Pooling>& asked) {
 }
 
 Result<plan::Graph> build_embeddings(const ModelFile& file, const Config& config, Pooling pooling) {
-  PUNA_TRY(plan::Graph graph, build(file, config));
+  PUNA_TRY(plan::Graph graph, find(config.architecture)->build(file, config));
   PUNA_TRY(graph, plan::embeddings_of(std::move(graph)));
   if (pooling != Pooling::kRank) return graph;
   const plan::Value rows{graph.logits};

@@ -97,7 +97,7 @@ class Planner {
       c.max_splits = max_splits();
       plan_.body.push_back(std::move(c));
     }
-    for (uint32_t rows : {1u, kHeadRows}) {
+    for (uint32_t rows : head_classes()) {
       rows_ = rows;
       note_handovers();
       GpuPlan::BatchClass head{rows, 1, {}};
@@ -111,6 +111,15 @@ class Planner {
     return {};
   }
 
+  // As many rows as a body of few, and kHeadRows.
+  std::vector<uint32_t> head_classes() const {
+    std::vector<uint32_t> out;
+    std::ranges::copy_if(options_.classes, std::back_inserter(out),
+                         [](uint32_t rows) { return rows < kHeadRows; });
+    out.push_back(kHeadRows);
+    return out;
+  }
+
   // The most scratch of any class, by op. The sampling borrows the scratch of the last op, the
   // LM head.
   std::vector<uint64_t> scratch_sizes() {
@@ -118,9 +127,7 @@ class Planner {
     arena_.values.assign(graph_.values.size(), {});
     arena_.scratch.assign(graph_.ops.size(), {});
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
-      const std::vector<uint32_t> classes =
-          i < graph_.head_begin ? options_.classes : std::vector<uint32_t>{1, kHeadRows};
-      for (uint32_t rows : classes) {
+      for (uint32_t rows : i < graph_.head_begin ? options_.classes : head_classes()) {
         rows_ = rows;
         if (const auto* product = std::get_if<MatmulOp>(&graph_.ops[i])) {
           out[i] =
@@ -501,7 +508,7 @@ class Planner {
   Result<void> lower(size_t, const GluOp& op, std::vector<kernels::KernelCall>& out) {
     return kernels::glu(device_,
                         {op.label, plan_.step, value(op.gate_up), value(op.y),
-                         graph_.values[op.y].columns, op.activation},
+                         graph_.values[op.y].columns, op.activation, graph_.values[op.y].rows},
                         out);
   }
 

@@ -67,7 +67,7 @@ struct GpuPlan {
   kernels::Slice step, pages, sampling, history, arena, logits, ids;
   kernels::Slice routes, groups;   // of experts, for one layer after the other
   std::vector<BatchClass> body;    // by class, rows of tokens
-  std::vector<BatchClass> head;    // for 1 and for kHeadRows outputs: gather to logits
+  std::vector<BatchClass> head;    // by class, up to kHeadRows outputs: gather to logits
   std::vector<BatchClass> sample;  // after a head of the same rows: chooses, makes the next step
   MemoryUse memory;
 };

@@ -46,7 +46,7 @@ base::Result<void> glu(const gpu::DeviceInfo& device, const GluArgs& args,
   Describe call(args.label, "elementwise/elementwise.wgsl");
   call.arena("B_X", args.gate_up).arena("B_Y", args.y);
   call.text("ACTIVATION", std::string(name(args.activation)));
-  return describe_rows(std::move(call), device, args.n, Rows::kTokens, out);
+  return describe_rows(std::move(call), device, args.n, args.rows, out);
 }
 
 }  // namespace puna::kernels

@@ -44,6 +44,7 @@ struct GluArgs {
   Slice step = {}, gate_up = {}, y = {};
   uint32_t n = 0;
   Activation activation = Activation::kSilu;
+  Rows rows = Rows::kTokens;
 };
 base::Result<void> gate(const gpu::DeviceInfo& device, const GateArgs& args,
                         std::vector<KernelCall>& out);
