@@ -95,7 +95,7 @@ std::vector<Text> texts() {
     out.push_back({file, wgsl(planned, kernel, label)});
   };
   add(a, "llama.matvec.wgsl", "matmul/matvec.wgsl", "blk.0.ffn_down.weight");
-  add(a, "llama.gemm_int8.wgsl", "matmul/gemm_int8.wgsl", "blk.0.ffn_down.weight");
+  add(a, "llama.gemm_int8.wgsl", "matmul/gemm_int8.wgsl", "blk.0.attn_output.weight");
   add(b, "gemma3.norm.wgsl", "norm/norm.wgsl",
       "blk.0.post_attention_norm.weight+blk.0.ffn_norm.weight");
   add(b, "gemma3.rope.wgsl", "rope/rope.wgsl", "blk.0.rope");

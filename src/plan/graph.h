@@ -277,10 +277,9 @@ struct Graph {
   uint32_t n_heads = 0;  // query heads, the same in every layer
   uint32_t vocab = 0;
   std::vector<Op> ops;
-  size_t head_begin =
-      0;  // ops from here on (the gather to the logits) run once per group of outputs
-  ValueId hidden = 0;  // what the body leaves for the head
-  ValueId logits = 0;  // [outputs, vocab]
+  size_t head_begin = 0;  // ops from here on, a gather first, run once per group of outputs
+  ValueId hidden = 0;     // what the body leaves for the head
+  ValueId logits = 0;     // [outputs, vocab]
   // Parts of a model on another device (split.h): values that are the result instead of logits, and
   // values that come from the part before.
   std::vector<ValueId> hands_over, takes_over;

@@ -92,30 +92,31 @@ fn centred(v : vec4<u32>) -> vec4<u32> { return v ^ vec4<u32>(0x80808080u); }
 fn nibbles_lo(q : vec4<u32>) -> vec4<u32> { return q & vec4<u32>(0x0f0f0f0fu); }
 fn nibbles_hi(q : vec4<u32>) -> vec4<u32> { return (q >> vec4<u32>(4u)) & vec4<u32>(0x0f0f0f0fu); }
 
-// q6_k: x = d * scale * (q - 32), a signed scale of 8 bits for 16 elements, d for 256.
-// Planes: q4 [rows][units] vec4, q2 [rows][units / 2] vec4 (the top two bits), sc [groups][blocks][4 rows] vec4 of 16 scales,
-// d4 [groups][blocks] four f16.
+// q4_k: x = d * scale * q - dmin * min, scale and min (6 bits each) for 32 elements, d and dmin for 256.
+// Planes: q4 [rows][units] vec4, hd (k_header.wgsl).
+// The 16-byte header of q4_k and q5_k: d and dmin; low nibbles of the 8 scales, of the 8 mins; top two bits of the scales (low half)
+// and of the mins. Plane hd [groups][blocks][4 rows] vec4.
 
-struct Group { d: vec2<u32> }
+fn load_header(g: u32, r: u32, u: u32) -> vec4<u32> { return weights[2048u + (g * (8u / 8u) + u / 8u) * 4u + r]; }
 
-fn load_group(g: u32, u: u32) -> Group { return Group(plane_pair(3328u, g * (8u / 8u) + u / 8u)); }
-
-struct Raw { q: vec4<u32>, top: vec4<u32>, sc: u32 }
-fn load_raw(g: u32, r: u32, u: u32) -> Raw {
-  let row = g * 4u + r;
-  return Raw(weights[0u + row * 8u + u], weights[2048u + row * (8u / 2u) + u / 2u],
-             weights[3072u + (g * (8u / 8u) + u / 8u) * 4u + r][(u & 7u) >> 1u]);
+// The scale and min of a unit: x = s * q + m.
+fn k_scale_min(hd: vec4<u32>, u: u32) -> vec2<f32> {
+  let j = u & 7u;
+  let scale = ((hd.y >> (4u * j)) & 15u) | (((hd.w >> (2u * j)) & 3u) << 4u);
+  let least = ((hd.z >> (4u * j)) & 15u) | (((hd.w >> (16u + 2u * j)) & 3u) << 4u);
+  return unpack2x16float(hd.x) * vec2<f32>(f32(scale), -f32(least));
 }
 
+struct Group { unused: u32 }
+
+fn load_group(g: u32, u: u32) -> Group { return Group(0u); }
+
+struct Raw { q: vec4<u32>, hd: vec4<u32> }
+fn load_raw(g: u32, r: u32, u: u32) -> Raw { return Raw(weights[0u + (g * 4u + r) * 8u + u], load_header(g, r, u)); }
+
 fn unpack(raw: Raw, group: Group, r: u32, u: u32) -> Unit {
-  let top = raw.top >> vec4<u32>(4u * (u & 1u));
-  let sc = raw.sc >> (16u * (u & 1u));
-  // Sign-extended bytes 0 and 1.
-  let scale = bitcast<vec2<i32>>(vec2<u32>(sc << 24u, sc << 16u)) >> vec2<u32>(24u);
-  // 4 (q - 32).
-  let lo = centred(((raw.q << vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | ((top << vec4<u32>(6u)) & vec4<u32>(0xc0c0c0c0u)));
-  let hi = centred(((raw.q >> vec4<u32>(2u)) & vec4<u32>(0x3c3c3c3cu)) | ((top << vec4<u32>(4u)) & vec4<u32>(0xc0c0c0c0u)));
-  return Unit(lo, hi, half_of_4(group.d, r) * 0.25 * vec2<f32>(scale), vec2<f32>());
+  let sm = k_scale_min(raw.hd, u);
+  return Unit(nibbles_lo(raw.q), nibbles_hi(raw.q), sm.xx, sm.yy);
 }
 
 fn load_unit(group: Group, g: u32, r: u32, u: u32) -> Unit { return unpack(load_raw(g, r, u), group, r, u); }
@@ -297,7 +298,7 @@ var<workgroup> tile_x: array<vec4<u32>, STEP * 2 * TILE_M>;
 var<workgroup> tile_w: array<vec4<u32>, STEP * 2 * TILE_N>;
 // Scales and, where the type has mins, the factors of the sums of x: one number or pair for a unit, or for each half.
 // The scale of a head of x, or of a weight's with one.
-var<workgroup> head_x: array<f32, STEP * TILE_M>;
+var<workgroup> head_x: array<vec2<f32>, STEP * TILE_M>;
 var<workgroup> head_w: array<vec2<f32>, STEP * TILE_N>;
 
 // Whether an item of x is one of the step's.
@@ -360,12 +361,12 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       let at = w_unit * TILE_N + w_slot_0;
       tile_w[at + w_unit * TILE_N] = w.lo;
       tile_w[at + (w_unit + 1u) * TILE_N] = w.hi;
-      head_w[at] = w.s * select(0.0, 1.0, first + w_unit < 8u);
+      head_w[at] = vec2<f32>(w.s.x, w.m.x) * select(0.0, 1.0, first + w_unit < 8u);
     }
     if (x_unit_0 < STEP) {
       tile_x[x_unit_0 * 2u * TILE_M + x_slot_0] = next_x_0.lo;
       tile_x[(x_unit_0 * 2u + 1u) * TILE_M + x_slot_0] = next_x_0.hi;
-      head_x[x_unit_0 * TILE_M + x_slot_0] = next_x_0.h.x;
+      head_x[x_unit_0 * TILE_M + x_slot_0] = vec2<f32>(next_x_0.h.x, next_x_0.h.y + next_x_0.h.z);
     }
     workgroupBarrier();
     let next = first + STEP;
@@ -391,121 +392,113 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
           let w_lo = tile_w[(s * 2u) * TILE_N + 0 * 8 + tn];
           let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 0 * 8 + tn];
           let head = head_w[s * TILE_N + 0 * 8 + tn];
-          let zero_lo = -SUM_FLOAT * head.x;
-          let zero_hi = -SUM_FLOAT * head.y;
-          acc_0_0_0 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_0);
-          acc_0_0_0 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_0);
-          acc_0_1_0 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_0);
-          acc_0_1_0 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_0);
-          acc_0_2_0 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_0);
-          acc_0_2_0 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_0);
-          acc_0_3_0 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_0);
-          acc_0_3_0 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_0);
+          let zero = -SUM_FLOAT * head.x;
+          acc_0_0_0 = fma(fma(bits32(lo_0, hi_0, w_lo, w_hi), head.x, zero), h_0.x, acc_0_0_0);
+          acc_0_0_0 += head.y * h_0.y;
+          acc_0_1_0 = fma(fma(bits32(lo_1, hi_1, w_lo, w_hi), head.x, zero), h_1.x, acc_0_1_0);
+          acc_0_1_0 += head.y * h_1.y;
+          acc_0_2_0 = fma(fma(bits32(lo_2, hi_2, w_lo, w_hi), head.x, zero), h_2.x, acc_0_2_0);
+          acc_0_2_0 += head.y * h_2.y;
+          acc_0_3_0 = fma(fma(bits32(lo_3, hi_3, w_lo, w_hi), head.x, zero), h_3.x, acc_0_3_0);
+          acc_0_3_0 += head.y * h_3.y;
         }
         {
           let w_lo = tile_w[(s * 2u) * TILE_N + 1 * 8 + tn];
           let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 1 * 8 + tn];
           let head = head_w[s * TILE_N + 1 * 8 + tn];
-          let zero_lo = -SUM_FLOAT * head.x;
-          let zero_hi = -SUM_FLOAT * head.y;
-          acc_0_0_1 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_1);
-          acc_0_0_1 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_1);
-          acc_0_1_1 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_1);
-          acc_0_1_1 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_1);
-          acc_0_2_1 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_1);
-          acc_0_2_1 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_1);
-          acc_0_3_1 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_1);
-          acc_0_3_1 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_1);
+          let zero = -SUM_FLOAT * head.x;
+          acc_0_0_1 = fma(fma(bits32(lo_0, hi_0, w_lo, w_hi), head.x, zero), h_0.x, acc_0_0_1);
+          acc_0_0_1 += head.y * h_0.y;
+          acc_0_1_1 = fma(fma(bits32(lo_1, hi_1, w_lo, w_hi), head.x, zero), h_1.x, acc_0_1_1);
+          acc_0_1_1 += head.y * h_1.y;
+          acc_0_2_1 = fma(fma(bits32(lo_2, hi_2, w_lo, w_hi), head.x, zero), h_2.x, acc_0_2_1);
+          acc_0_2_1 += head.y * h_2.y;
+          acc_0_3_1 = fma(fma(bits32(lo_3, hi_3, w_lo, w_hi), head.x, zero), h_3.x, acc_0_3_1);
+          acc_0_3_1 += head.y * h_3.y;
         }
         {
           let w_lo = tile_w[(s * 2u) * TILE_N + 2 * 8 + tn];
           let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 2 * 8 + tn];
           let head = head_w[s * TILE_N + 2 * 8 + tn];
-          let zero_lo = -SUM_FLOAT * head.x;
-          let zero_hi = -SUM_FLOAT * head.y;
-          acc_0_0_2 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_2);
-          acc_0_0_2 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_2);
-          acc_0_1_2 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_2);
-          acc_0_1_2 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_2);
-          acc_0_2_2 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_2);
-          acc_0_2_2 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_2);
-          acc_0_3_2 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_2);
-          acc_0_3_2 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_2);
+          let zero = -SUM_FLOAT * head.x;
+          acc_0_0_2 = fma(fma(bits32(lo_0, hi_0, w_lo, w_hi), head.x, zero), h_0.x, acc_0_0_2);
+          acc_0_0_2 += head.y * h_0.y;
+          acc_0_1_2 = fma(fma(bits32(lo_1, hi_1, w_lo, w_hi), head.x, zero), h_1.x, acc_0_1_2);
+          acc_0_1_2 += head.y * h_1.y;
+          acc_0_2_2 = fma(fma(bits32(lo_2, hi_2, w_lo, w_hi), head.x, zero), h_2.x, acc_0_2_2);
+          acc_0_2_2 += head.y * h_2.y;
+          acc_0_3_2 = fma(fma(bits32(lo_3, hi_3, w_lo, w_hi), head.x, zero), h_3.x, acc_0_3_2);
+          acc_0_3_2 += head.y * h_3.y;
         }
         {
           let w_lo = tile_w[(s * 2u) * TILE_N + 3 * 8 + tn];
           let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 3 * 8 + tn];
           let head = head_w[s * TILE_N + 3 * 8 + tn];
-          let zero_lo = -SUM_FLOAT * head.x;
-          let zero_hi = -SUM_FLOAT * head.y;
-          acc_0_0_3 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_3);
-          acc_0_0_3 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_3);
-          acc_0_1_3 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_3);
-          acc_0_1_3 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_3);
-          acc_0_2_3 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_3);
-          acc_0_2_3 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_3);
-          acc_0_3_3 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_3);
-          acc_0_3_3 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_3);
+          let zero = -SUM_FLOAT * head.x;
+          acc_0_0_3 = fma(fma(bits32(lo_0, hi_0, w_lo, w_hi), head.x, zero), h_0.x, acc_0_0_3);
+          acc_0_0_3 += head.y * h_0.y;
+          acc_0_1_3 = fma(fma(bits32(lo_1, hi_1, w_lo, w_hi), head.x, zero), h_1.x, acc_0_1_3);
+          acc_0_1_3 += head.y * h_1.y;
+          acc_0_2_3 = fma(fma(bits32(lo_2, hi_2, w_lo, w_hi), head.x, zero), h_2.x, acc_0_2_3);
+          acc_0_2_3 += head.y * h_2.y;
+          acc_0_3_3 = fma(fma(bits32(lo_3, hi_3, w_lo, w_hi), head.x, zero), h_3.x, acc_0_3_3);
+          acc_0_3_3 += head.y * h_3.y;
         }
         {
           let w_lo = tile_w[(s * 2u) * TILE_N + 4 * 8 + tn];
           let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 4 * 8 + tn];
           let head = head_w[s * TILE_N + 4 * 8 + tn];
-          let zero_lo = -SUM_FLOAT * head.x;
-          let zero_hi = -SUM_FLOAT * head.y;
-          acc_0_0_4 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_4);
-          acc_0_0_4 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_4);
-          acc_0_1_4 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_4);
-          acc_0_1_4 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_4);
-          acc_0_2_4 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_4);
-          acc_0_2_4 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_4);
-          acc_0_3_4 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_4);
-          acc_0_3_4 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_4);
+          let zero = -SUM_FLOAT * head.x;
+          acc_0_0_4 = fma(fma(bits32(lo_0, hi_0, w_lo, w_hi), head.x, zero), h_0.x, acc_0_0_4);
+          acc_0_0_4 += head.y * h_0.y;
+          acc_0_1_4 = fma(fma(bits32(lo_1, hi_1, w_lo, w_hi), head.x, zero), h_1.x, acc_0_1_4);
+          acc_0_1_4 += head.y * h_1.y;
+          acc_0_2_4 = fma(fma(bits32(lo_2, hi_2, w_lo, w_hi), head.x, zero), h_2.x, acc_0_2_4);
+          acc_0_2_4 += head.y * h_2.y;
+          acc_0_3_4 = fma(fma(bits32(lo_3, hi_3, w_lo, w_hi), head.x, zero), h_3.x, acc_0_3_4);
+          acc_0_3_4 += head.y * h_3.y;
         }
         {
           let w_lo = tile_w[(s * 2u) * TILE_N + 5 * 8 + tn];
           let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 5 * 8 + tn];
           let head = head_w[s * TILE_N + 5 * 8 + tn];
-          let zero_lo = -SUM_FLOAT * head.x;
-          let zero_hi = -SUM_FLOAT * head.y;
-          acc_0_0_5 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_5);
-          acc_0_0_5 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_5);
-          acc_0_1_5 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_5);
-          acc_0_1_5 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_5);
-          acc_0_2_5 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_5);
-          acc_0_2_5 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_5);
-          acc_0_3_5 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_5);
-          acc_0_3_5 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_5);
+          let zero = -SUM_FLOAT * head.x;
+          acc_0_0_5 = fma(fma(bits32(lo_0, hi_0, w_lo, w_hi), head.x, zero), h_0.x, acc_0_0_5);
+          acc_0_0_5 += head.y * h_0.y;
+          acc_0_1_5 = fma(fma(bits32(lo_1, hi_1, w_lo, w_hi), head.x, zero), h_1.x, acc_0_1_5);
+          acc_0_1_5 += head.y * h_1.y;
+          acc_0_2_5 = fma(fma(bits32(lo_2, hi_2, w_lo, w_hi), head.x, zero), h_2.x, acc_0_2_5);
+          acc_0_2_5 += head.y * h_2.y;
+          acc_0_3_5 = fma(fma(bits32(lo_3, hi_3, w_lo, w_hi), head.x, zero), h_3.x, acc_0_3_5);
+          acc_0_3_5 += head.y * h_3.y;
         }
         {
           let w_lo = tile_w[(s * 2u) * TILE_N + 6 * 8 + tn];
           let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 6 * 8 + tn];
           let head = head_w[s * TILE_N + 6 * 8 + tn];
-          let zero_lo = -SUM_FLOAT * head.x;
-          let zero_hi = -SUM_FLOAT * head.y;
-          acc_0_0_6 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_6);
-          acc_0_0_6 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_6);
-          acc_0_1_6 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_6);
-          acc_0_1_6 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_6);
-          acc_0_2_6 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_6);
-          acc_0_2_6 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_6);
-          acc_0_3_6 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_6);
-          acc_0_3_6 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_6);
+          let zero = -SUM_FLOAT * head.x;
+          acc_0_0_6 = fma(fma(bits32(lo_0, hi_0, w_lo, w_hi), head.x, zero), h_0.x, acc_0_0_6);
+          acc_0_0_6 += head.y * h_0.y;
+          acc_0_1_6 = fma(fma(bits32(lo_1, hi_1, w_lo, w_hi), head.x, zero), h_1.x, acc_0_1_6);
+          acc_0_1_6 += head.y * h_1.y;
+          acc_0_2_6 = fma(fma(bits32(lo_2, hi_2, w_lo, w_hi), head.x, zero), h_2.x, acc_0_2_6);
+          acc_0_2_6 += head.y * h_2.y;
+          acc_0_3_6 = fma(fma(bits32(lo_3, hi_3, w_lo, w_hi), head.x, zero), h_3.x, acc_0_3_6);
+          acc_0_3_6 += head.y * h_3.y;
         }
         {
           let w_lo = tile_w[(s * 2u) * TILE_N + 7 * 8 + tn];
           let w_hi = tile_w[(s * 2u + 1u) * TILE_N + 7 * 8 + tn];
           let head = head_w[s * TILE_N + 7 * 8 + tn];
-          let zero_lo = -SUM_FLOAT * head.x;
-          let zero_hi = -SUM_FLOAT * head.y;
-          acc_0_0_7 = fma(fma(bits16(lo_0, w_lo), head.x, zero_lo), h_0, acc_0_0_7);
-          acc_0_0_7 = fma(fma(bits16(hi_0, w_hi), head.y, zero_hi), h_0, acc_0_0_7);
-          acc_0_1_7 = fma(fma(bits16(lo_1, w_lo), head.x, zero_lo), h_1, acc_0_1_7);
-          acc_0_1_7 = fma(fma(bits16(hi_1, w_hi), head.y, zero_hi), h_1, acc_0_1_7);
-          acc_0_2_7 = fma(fma(bits16(lo_2, w_lo), head.x, zero_lo), h_2, acc_0_2_7);
-          acc_0_2_7 = fma(fma(bits16(hi_2, w_hi), head.y, zero_hi), h_2, acc_0_2_7);
-          acc_0_3_7 = fma(fma(bits16(lo_3, w_lo), head.x, zero_lo), h_3, acc_0_3_7);
-          acc_0_3_7 = fma(fma(bits16(hi_3, w_hi), head.y, zero_hi), h_3, acc_0_3_7);
+          let zero = -SUM_FLOAT * head.x;
+          acc_0_0_7 = fma(fma(bits32(lo_0, hi_0, w_lo, w_hi), head.x, zero), h_0.x, acc_0_0_7);
+          acc_0_0_7 += head.y * h_0.y;
+          acc_0_1_7 = fma(fma(bits32(lo_1, hi_1, w_lo, w_hi), head.x, zero), h_1.x, acc_0_1_7);
+          acc_0_1_7 += head.y * h_1.y;
+          acc_0_2_7 = fma(fma(bits32(lo_2, hi_2, w_lo, w_hi), head.x, zero), h_2.x, acc_0_2_7);
+          acc_0_2_7 += head.y * h_2.y;
+          acc_0_3_7 = fma(fma(bits32(lo_3, hi_3, w_lo, w_hi), head.x, zero), h_3.x, acc_0_3_7);
+          acc_0_3_7 += head.y * h_3.y;
         }
       }
     }

@@ -144,6 +144,8 @@ fn weights_of(q : Unit) -> array<vec4<f32>, 8> {
 @group(0) @binding(0) var<storage, read> weights: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> step: array<u32>;
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;
+@group(0) @binding(4) var<storage, read_write> next: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read> next_gamma: array<vec4<f32>>;
 // Activations as the products read them. Includer: COLS, UNITS, and X_STRIDE where rows of x are further apart. B_X binds them as f32,
 // B_X8 as the scratch of X8_ROWS rows that quantize.wgsl writes:
 //   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and what
@@ -307,13 +309,19 @@ const N_GROUPS = (256u + 3u) / 4u;
 const OUTPUTS = WG_GROUPS * 4u;
 const N_OUTPUTS = u32(256u);
 // Every invocation finishes one output at most.
+const FOURS = OUTPUTS * 1 / 4u;
+var<workgroup> finished: array<f32, FOURS * 4u>;  // [column][output]
+fn finished_four(four: u32) -> vec4<f32> {
+  let i = four * 4u;
+  return vec4<f32>(finished[i], finished[i + 1u], finished[i + 2u], finished[i + 3u]);
+}
 
 // [subgroup][group of the team][column], four rows each
 var<workgroup> partial: array<vec4<f32>, 256 / 32 * 1 * 1>;
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32 , @builtin(subgroup_size) lane_count: u32, @builtin(subgroup_invocation_id) lane: u32) {
-  let m_count = step[STEP_TOKEN_COUNT];
+  let m_count = step[STEP_OUTPUT_COUNT];
   let m_first = wid.z * 1;
   let wg_first = (wid.y * 8 + wid.x) * WG_GROUPS;
   let team = local / 32;
@@ -328,6 +336,8 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   // What the end needs is on its way from the start.
   let first_output = wg_first * (OUTPUTS / WG_GROUPS);
   let own_y = y_before(min(m_first, m_count - 1u), min(first_output + local, N_OUTPUTS - 1u));
+  let own_four = min(local, FOURS - 1u);
+  let own_gamma = next_gamma[(0u + min(first_output + own_four * 4u, N_OUTPUTS - 4u)) / 4u];
   var next_group_0 = load_group(g_0, min(team_lane, 8u - 1u));
   var next_0_0 = load_raw(g_0, 0, min(team_lane, 8u - 1u));
   var next_0_1 = load_raw(g_0, 1, min(team_lane, 8u - 1u));
@@ -379,7 +389,27 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     let o = i % OUTPUTS;
     if (m_first + c >= m_count) { continue; }
     let sum = team_sum(o / 4u, c, parts)[o % 4u] * inverse_rms;
-    if (first_output + o < N_OUTPUTS) {  finish_onto(m_first, first_output + o, sum, own_y); }
+    if (first_output + o < N_OUTPUTS) { finished[i] = finish_onto(m_first, first_output + o, sum, own_y); }
+  }
+  workgroupBarrier();
+  // Hands what the workgroup finished to the products after this one (Handover of matmul.h), from `finished` [column][OUTPUTS]: four
+  // outputs an invocation. As bytes: units, with the squares of what the norm is of in their headers. Else f32, then the squares of each
+  // four.
+  let four_row = own_four / (OUTPUTS / 4u);
+  let four_column = first_output + own_four % (OUTPUTS / 4u) * 4u;
+  let four_counts = local == own_four && m_first + four_row < m_count && four_column < N_OUTPUTS;
+  let four = finished_four(own_four);
+  let next_row = m_first + four_row;
+  let next_unit = (0u + four_column) / 32u;
+  var four_squares = dot(four, four);
+  four_squares += subgroupShuffleXor(four_squares, 1u);
+  four_squares += subgroupShuffleXor(four_squares, 2u);
+  four_squares += subgroupShuffleXor(four_squares, 4u);
+  let eighth = eighth_of_unit(four * own_gamma);
+  if (four_counts && local % 4u == 0u) { next[(next_row * 2u + local / 4u % 2u) * 8u + next_unit] = eighth.words; }
+  if (four_counts && local % 8u == 0u) {
+    next[(1u * 2u + next_row) * 8u + next_unit] =
+        bitcast<vec4<u32>>(vec4<f32>(bytes_header(eighth.scale, eighth.sums).xyz, four_squares));
   }
 }
 
