@@ -181,10 +181,10 @@ base::Result<int> run(const Flags& flags) {
     cache.n_pages = cache.pages_per_sequence;
     PUNA_TRY(const gpu::DeviceInfo device, service::describe_device(options));
     PUNA_TRY(const plan::GpuPlan plan,
-             plan::plan_gpu(graph, cache, device,
-                            {options.engine.numerics, {1, kernels::kMaxStepTokens}}));
-    std::string text = plan::describe(plan) +
-                       fmt::format("staging {} bytes\n", engine::gpu_staging_bytes(graph.n_out()));
+             engine::plan_for_gpu(graph, cache, {.numerics = options.engine.numerics}, device));
+    std::string text =
+        plan::describe(plan) +
+        fmt::format("staging {} bytes\n", engine::gpu_staging_bytes(plan, graph.n_out()));
     if (first_on_gpu > 0) {
       text +=
           fmt::format("on the CPU: the embedding and {} of {} layers\n", first_on_gpu, n_layers);

@@ -22,6 +22,7 @@ base::Result<int> run(const Flags& flags) {
   PUNA_TRY(const std::vector<int32_t> ids, parse_ids(flags.tokens));
   PUNA_TRY(service::OpenOptions options,
            open_options(flags.model, {kernels::Numerics::kExact, kernels::KvType::kF32}, bar));
+  options.engine.all_logits = true;
   PUNA_TRY(service::LoadedModel model, service::open(options));
   bar.clear();
   const uint64_t vocab = model.engine->config().vocab;

@@ -114,7 +114,7 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
   place_options.gpu_layers = options.gpu_layers;
   place_options.n_threads = options.n_threads;
   place_options.cpu = {options.numerics, options.lock_memory, options.give_way};
-  place_options.gpu = {options.numerics, options.n_sequences, options.chain_ms,
+  place_options.gpu = {options.numerics, options.n_sequences, options.all_logits, options.chain_ms,
                        engine->options_.profile.get()};
   PUNA_CO_TRY(Placed placed, co_await place(engine->file_, std::move(graph), cache, place_options,
                                             engine->device_.get(), options.hooks));

@@ -40,6 +40,7 @@ struct EngineOptions {
   int n_threads = 0;                       // CPU device: 0 = one per physical core
   bool lock_memory = false;                // CPU device: weights are kept from being swapped out
   uint32_t n_sequences = 1;                // how many sequences may be held at once
+  bool all_logits = false;                 // load for logits(), which is slow otherwise on a GPU
   bool embeddings = false;                 // load for embed(): without the output layer
   std::optional<models::Pooling> pooling;  // of embed(); none = as the file says
   double chain_ms = kChainMs;              // 0: the ids of each step are read back by themselves

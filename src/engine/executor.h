@@ -108,11 +108,14 @@ base::Task<base::Result<std::unique_ptr<Executor>>> load_cpu(
 
 // Of device memory for pieces of weights, freed after the load, and for logits and ids on their way
 // to the host.
-uint64_t gpu_staging_bytes(uint32_t n_out);
+uint64_t gpu_staging_bytes(const plan::GpuPlan& plan, uint32_t n_out);
 
 struct GpuOptions {
   kernels::Numerics numerics = kernels::Numerics::kFast;
   uint32_t max_batch = 1;  // decode classes up to this many rows are planned
+  // Steps whose outputs are more than a batch are planned for: a head of many rows, which has
+  // kernels of its own and larger buffers, instead of one head after the other.
+  bool many_outputs = false;
   double chain_ms = kChainMs;
   const kernels::Profile* profile = nullptr;  // of the device; null: portable defaults
 };

@@ -35,8 +35,11 @@ constexpr size_t kInFlight = 2;
 constexpr uint32_t kMaxChain = kernels::kChosenSteps;
 using ChainIds = std::array<uint32_t, kMaxChain * kernels::kMaxBatch>;  // [step % kMaxChain][row]
 
-uint64_t logits_readback_bytes(uint32_t n_out) {
-  return plan::kHeadRows * uint64_t{n_out} * sizeof(float);
+// Of the buffer that logits come back by, and what is kept of a text, piece after piece.
+constexpr uint64_t kLeastReadbackBytes = uint64_t{1} << 20;
+
+uint64_t readback_bytes(const plan::GpuPlan& plan, uint32_t n_out) {
+  return std::max(kLeastReadbackBytes, plan.head_rows() * uint64_t{n_out} * sizeof(float));
 }
 
 class GpuExecutor : public Executor {
@@ -59,8 +62,8 @@ class GpuExecutor : public Executor {
 
   Result<void> create_readbacks() {
     PUNA_TRY(logits_readback_,
-             device_.create_buffer(logits_readback_bytes(n_out_), gpu::BufferUse::kReadback,
-                                   "logits read-back"));
+             device_.create_buffer(readback_bytes(program_->plan(), n_out_),
+                                   gpu::BufferUse::kReadback, "logits read-back"));
     for (Slot& slot : slots_) {
       PUNA_TRY(slot.readback,
                device_.create_buffer(sizeof(slot.ids), gpu::BufferUse::kReadback, "ids read-back"));
@@ -78,9 +81,10 @@ class GpuExecutor : public Executor {
       co_return {};
     }
     // The first group of outputs rides with the body; the head runs again for each further one.
-    for (size_t first = 0; first < step.output_rows.size(); first += plan::kHeadRows) {
-      const uint32_t n =
-          static_cast<uint32_t>(std::min<size_t>(plan::kHeadRows, step.output_rows.size() - first));
+    const uint32_t at_once = program_->plan().head_rows();
+    for (size_t first = 0; first < step.output_rows.size(); first += at_once) {
+      const auto n =
+          static_cast<uint32_t>(std::min<size_t>(at_once, step.output_rows.size() - first));
       PUNA_CO_TRY(writer_.outputs(std::span(step.output_rows).subspan(first, n)));
       program_->record(Part::kHead, program_->class_for(Part::kHead, n),
                        {.n_tokens = step.n_tokens(), .n_outputs = n}, list_);
@@ -216,7 +220,7 @@ class GpuExecutor : public Executor {
 
   plan::MemoryUse memory() const override {
     plan::MemoryUse use = program_->plan().memory;
-    use.staging = gpu_staging_bytes(n_out_);
+    use.staging = gpu_staging_bytes(program_->plan(), n_out_);
     return use;
   }
   void poll() override { device_.poll(); }
@@ -271,7 +275,7 @@ class GpuExecutor : public Executor {
   // By way of the buffer for logits.
   Task<Result<void>> read_kept(std::vector<GpuRange> ranges, std::span<std::byte> out) {
     co_return co_await read_ranges(device_, std::move(ranges), logits_readback_,
-                                   logits_readback_bytes(n_out_), out);
+                                   readback_bytes(program_->plan(), n_out_), out);
   }
 
   bool has_state() const { return !program_->plan().states.empty(); }
@@ -382,15 +386,19 @@ uint32_t chain_snapshots(const plan::CacheConfig& cache) {
 
 }  // namespace
 
-uint64_t gpu_staging_bytes(uint32_t n_out) {
-  return kStagingBytes + logits_readback_bytes(n_out) + kInFlight * sizeof(ChainIds);
+uint64_t gpu_staging_bytes(const plan::GpuPlan& plan, uint32_t n_out) {
+  return kStagingBytes + readback_bytes(plan, n_out) + kInFlight * sizeof(ChainIds);
 }
 
 Result<plan::GpuPlan> plan_for_gpu(const plan::Graph& graph, plan::CacheConfig cache,
                                    const GpuOptions& options, const gpu::DeviceInfo& device) {
   if (!graph.states.empty()) cache.n_snapshots += chain_snapshots(cache);
+  const std::vector<uint32_t> classes = batch_classes(options.max_batch);
+  // The last class is the prefill chunk.
+  const uint32_t head_rows =
+      options.many_outputs || graph.embeds ? plan::kHeadRows : classes[classes.size() - 2];
   return plan::plan_gpu(graph, cache, device,
-                        {options.numerics, batch_classes(options.max_batch), options.profile});
+                        {options.numerics, classes, options.profile, head_rows});
 }
 
 Task<Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file, plan::Graph graph,

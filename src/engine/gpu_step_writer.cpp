@@ -33,7 +33,7 @@ Result<void> GpuStepWriter::header(const plan::Step& step, const kernels::StepSh
   const kernels::AttentionSplits splits = splits_of(step);
   std::array<uint32_t, kernels::kStepChoices + 1> header{};
   header[kernels::kStepTokenCount] = step.n_tokens();
-  header[kernels::kStepOutputCount] = std::min(shape.n_outputs, plan::kHeadRows);
+  header[kernels::kStepOutputCount] = std::min(shape.n_outputs, program_.plan().head_rows());
   header[kernels::kStepSplitCount] = splits.n_splits;
   header[kernels::kStepSplitTokens] = splits.split_tokens;
   const uint32_t next_rows = std::clamp(shape.n_outputs, 1u, kernels::kMaxBatch);

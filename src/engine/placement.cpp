@@ -127,7 +127,7 @@ class Placer {
       if (buffer) buffers.push_back(*buffer);
       return buffer.has_value();
     };
-    bool fits = ask(gpu_staging_bytes(graph.n_out()));
+    bool fits = ask(gpu_staging_bytes(*planned, graph.n_out()));
     for (const plan::GpuPlan::Buffer& b : planned->buffers) fits = fits && ask(b.bytes);
     for (gpu::BufferId buffer : buffers) device_->destroy_buffer(buffer);
     return fits;

@@ -80,7 +80,7 @@ class Planner {
 
     // The head reads the hidden state where a body of any class left it, so one arena plan places
     // both: that of the largest class.
-    arena_ = plan_arena(graph_, options_.classes.back(), kHeadRows, scratch_sizes());
+    arena_ = plan_arena(graph_, options_.classes.back(), options_.head_rows, scratch_sizes());
     plan_.arena.bytes = arena_.bytes;
     plan_.buffers[plan_.arena.buffer].bytes = arena_.bytes;
     plan_.memory.arena += arena_.bytes;
@@ -111,12 +111,12 @@ class Planner {
     return {};
   }
 
-  // As many rows as a body of few, and kHeadRows.
+  // As many rows as a body of few, and the most.
   std::vector<uint32_t> head_classes() const {
     std::vector<uint32_t> out;
     std::ranges::copy_if(options_.classes, std::back_inserter(out),
-                         [](uint32_t rows) { return rows < kHeadRows; });
-    out.push_back(kHeadRows);
+                         [this](uint32_t rows) { return rows < options_.head_rows; });
+    out.push_back(options_.head_rows);
     return out;
   }
 

@@ -23,6 +23,7 @@ struct GpuPlanOptions {
       1,
       kernels::kMaxStepTokens};  // rows of each batch class, rising; the last is the prefill chunk
   const kernels::Profile* profile = nullptr;  // of the device; null: portable defaults
+  uint32_t head_rows = kHeadRows;             // outputs of the largest head, at most kHeadRows
 };
 
 // Small constants, filled once at load.
@@ -67,9 +68,11 @@ struct GpuPlan {
   kernels::Slice step, pages, sampling, history, arena, logits, ids;
   kernels::Slice routes, groups;   // of experts, for one layer after the other
   std::vector<BatchClass> body;    // by class, rows of tokens
-  std::vector<BatchClass> head;    // by class, up to kHeadRows outputs: gather to logits
+  std::vector<BatchClass> head;    // by class, up to head_rows() outputs: gather to logits
   std::vector<BatchClass> sample;  // after a head of the same rows: chooses, makes the next step
   MemoryUse memory;
+  // Outputs of a step beyond these are the work of further heads.
+  uint32_t head_rows() const { return head.back().max_rows; }
 };
 
 // Errors: kUnsupported when one 4-row group of a weight, a layer's cache or an activation exceeds
