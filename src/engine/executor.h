@@ -106,8 +106,8 @@ base::Task<base::Result<std::unique_ptr<Executor>>> load_cpu(
     const formats::ModelFile& file, plan::Graph graph, plan::CacheConfig cache, CpuOptions options,
     base::ThreadPool& pool, LoadHooks hooks);
 
-// Of device memory for pieces of weights, freed after the load, and for logits and ids on their way
-// to the host.
+// Of device memory at most beside a plan's: for pieces of weights until they are loaded, then for
+// logits and ids on their way to the host.
 uint64_t gpu_staging_bytes(const plan::GpuPlan& plan, uint32_t n_out);
 
 struct GpuOptions {

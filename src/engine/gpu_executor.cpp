@@ -387,7 +387,7 @@ uint32_t chain_snapshots(const plan::CacheConfig& cache) {
 }  // namespace
 
 uint64_t gpu_staging_bytes(const plan::GpuPlan& plan, uint32_t n_out) {
-  return kStagingBytes + readback_bytes(plan, n_out) + kInFlight * sizeof(ChainIds);
+  return std::max(kStagingBytes, readback_bytes(plan, n_out) + kInFlight * sizeof(ChainIds));
 }
 
 Result<plan::GpuPlan> plan_for_gpu(const plan::Graph& graph, plan::CacheConfig cache,
