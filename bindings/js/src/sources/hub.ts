@@ -10,20 +10,28 @@ export interface KnownFile {
 
 const kPointerVersion = 'version https://git-lfs.github.com/spec/v1';
 const kPointerBytes = 1024; // a pointer is shorter
+const kPatienceMs = 10_000;
 
 // Null for other addresses, for files that are not kept so, and where the answer does not come: nothing is known then.
-export async function knownOnHub(url: string, signal: AbortSignal): Promise<KnownFile | null> {
+export async function knownOnHub(url: string, signal: AbortSignal, patienceMs = kPatienceMs): Promise<KnownFile | null> {
   const pointer = pointerAddress(url);
-  if (!pointer) return null;
+  if (!pointer || signal.aborted) return null;
+  const asking = new AbortController();
+  const stop = () => asking.abort();
+  signal.addEventListener('abort', stop);
+  const timer = setTimeout(stop, patienceMs);
   try {
-    const answer = await fetch(pointer, { signal, cache: 'no-store' });
+    const answer = await fetch(pointer, { signal: asking.signal, cache: 'no-store' });
     return answer.ok ? parsePointer(await beginning(answer)) : null;
   } catch {
     return null; // the download itself says what is wrong
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
   }
 }
 
-// At least kPointerBytes of an answer that has them; no more is fetched than has come.
+// At least kPointerBytes of an answer that has so many; what is left of it is not waited for.
 async function beginning({ body }: Response): Promise<string> {
   const reader = body!.getReader();
   const decoder = new TextDecoder();

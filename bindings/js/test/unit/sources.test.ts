@@ -1,6 +1,8 @@
 import '../support/browser_globals.js';
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import fs from 'node:fs';
+import net from 'node:net';
 import test from 'node:test';
 import { catalogue, findInCatalogue } from '../../src/sources/catalogue.js';
 import { weightFiles } from '../../src/sources/folder.js';
@@ -113,7 +115,12 @@ test('the hub tells SHA-256 and size of a file by the pointer in its place', asy
   } finally {
     await server.stop();
   }
-  assert.equal(await known('/o/r/resolve/main/dir/m.gguf'), null); // no answer
+  assert.equal(await known('/o/r/resolve/main/dir/m.gguf'), null); // nobody there
+  const silent = net.createServer(() => undefined).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as net.AddressInfo;
+  assert.equal(await knownOnHub(`http://127.0.0.1:${port}/o/r/resolve/main/m.gguf`, new AbortController().signal, 50), null);
+  silent.close();
   assert.equal(pointerAddress('https://h/o/r/resolve/v1/a%20b.safetensors?x=1'), 'https://h/o/r/raw/v1/a%20b.safetensors?x=1');
   for (const other of ['https://h/o/r/resolve/v1/config.json', 'https://h/m.gguf', 'https://h/resolve/main/m.gguf']) assert.equal(pointerAddress(other), null);
   for (const bad of [good.replace('spec/v1', 'spec/v2'), good.replace('size 12345', 'size many'), good.replace(hex, 'abc'), good.slice(0, 60), '']) {
