@@ -371,11 +371,10 @@ class GpuExecutor : public Executor {
   std::array<Slot, kInFlight> slots_;
 };
 
-// Batch classes: one row, powers of two up to the batch, and the prefill chunk.
-std::vector<uint32_t> batch_classes(uint32_t max_batch) {
+// Rows of the classes that decode: one, and powers of two up to the batch.
+std::vector<uint32_t> decode_classes(uint32_t max_batch) {
   std::vector<uint32_t> out = {1};
   while (out.back() < std::min(max_batch, kernels::kMaxBatch)) out.push_back(out.back() * 2);
-  out.push_back(kernels::kMaxStepTokens);
   return out;
 }
 
@@ -393,12 +392,12 @@ uint64_t gpu_staging_bytes(const plan::GpuPlan& plan, uint32_t n_out) {
 Result<plan::GpuPlan> plan_for_gpu(const plan::Graph& graph, plan::CacheConfig cache,
                                    const GpuOptions& options, const gpu::DeviceInfo& device) {
   if (!graph.states.empty()) cache.n_snapshots += chain_snapshots(cache);
-  const std::vector<uint32_t> classes = batch_classes(options.max_batch);
-  // The last class is the prefill chunk.
+  std::vector<uint32_t> classes = decode_classes(options.max_batch);
   const uint32_t head_rows =
-      options.many_outputs || graph.embeds ? plan::kHeadRows : classes[classes.size() - 2];
+      options.many_outputs || graph.embeds ? plan::kHeadRows : classes.back();
+  classes.push_back(kernels::kMaxStepTokens);  // the prefill chunk
   return plan::plan_gpu(graph, cache, device,
-                        {options.numerics, classes, options.profile, head_rows});
+                        {options.numerics, std::move(classes), options.profile, head_rows});
 }
 
 Task<Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file, plan::Graph graph,

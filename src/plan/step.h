@@ -40,7 +40,7 @@ struct MemoryUse {
   uint64_t staging = 0;  // on the way from and to the host; the ring of the load is freed after it
 };
 
-// How many rows of outputs one run of the head takes; longer lists run the head again.
+// The most rows of outputs that one run of a head takes; longer lists run it again.
 constexpr uint32_t kHeadRows = 16;
 
 }  // namespace puna::plan
