@@ -71,7 +71,8 @@ struct DeviceInfo {
   uint32_t subgroup_max = 0;
   // dot4I8Packed gives right numbers and is not known to be emulated; tuning says whether it pays.
   bool dot4 = false;
-  // Its compiler takes minutes for large kernels: small ones are chosen where there is a choice.
+  // Its compiler takes minutes for large kernels: small ones are chosen where there is a choice,
+  // and loops are kept from being unrolled (TURNS of kernels/common/step.wgsl).
   bool slow_compiler = false;
   // Matrix units through WGSL.
   bool subgroup_matrix = false;

@@ -44,16 +44,12 @@ constexpr Quirk kQuirks[] = {
             },
     },
     {
-        .name = "swiftshader-compiles-slowly",
-        .when = "the adapter SwiftShader",
-        .why = "Kernels with many barriers and variables, such as attention over tiles, take "
-               "minutes and gigabytes to compile.",
-        .link = "https://github.com/google/swiftshader",
-        .applies =
-            [](const DeviceInfo& info) {
-              return info.type == AdapterType::kSoftware &&
-                     info.name.find("swiftshader") != std::string::npos;
-            },
+        .name = "software-adapters-compile-slowly",
+        .when = "software adapters (SwiftShader, llvmpipe)",
+        .why = "Kernels with barriers and many branches take seconds to minutes to compile, and "
+               "short loops become many branches.",
+        .link = "https://llvm.org/docs/Coroutines.html",
+        .applies = [](const DeviceInfo& info) { return info.type == AdapterType::kSoftware; },
         .apply = [](DeviceInfo& info) { info.slow_compiler = true; },
     },
 };

@@ -23,7 +23,7 @@ TEST_CASE("a quirk changes only the devices it names") {
   info.name = "google swiftshader";
   CHECK(apply_quirks(info).empty());
   info.type = AdapterType::kSoftware;
-  CHECK(apply_quirks(info) == std::vector<std::string_view>{"swiftshader-compiles-slowly"});
+  CHECK(apply_quirks(info) == std::vector<std::string_view>{"software-adapters-compile-slowly"});
   CHECK(info.slow_compiler);
 }
 

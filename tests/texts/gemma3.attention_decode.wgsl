@@ -41,6 +41,9 @@ fn kv_scale_word(row: u32, head_dim: u32, d: u32) -> u32 {
   return row * ((head_dim + 63u) / 64u) + d / 64u;
 }
 
+// Turns of a loop. Where compilers of software adapters would unroll it, which takes them many seconds, a number that they cannot see through:
+// no step has so many tokens.
+
 @group(0) @binding(3) var<storage, read> k_cache: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> v_cache: array<vec4<f32>>;
 

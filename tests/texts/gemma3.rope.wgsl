@@ -34,6 +34,9 @@ fn kv_row(page: u32, n_kv_heads: u32, head: u32, position: u32) -> u32 {
 fn kv_scale_word(row: u32, head_dim: u32, d: u32) -> u32 {
   return row * ((head_dim + 63u) / 64u) + d / 64u;
 }
+
+// Turns of a loop. Where compilers of software adapters would unroll it, which takes them many seconds, a number that they cannot see through:
+// no step has so many tokens.
 // cos and sin of position * frequency, right to about 1e-7 at any position, in f32 and u32 alone.
 // rope_table() on the host holds each frequency as turns per position, modulo one turn, as a binary fraction of 64 bits (made in
 // f64, so its error is 2^-53 of it). position * fraction modulo 2^64 is the exact number of turns with the whole ones gone; its

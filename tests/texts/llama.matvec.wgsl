@@ -37,6 +37,9 @@ fn kv_row(page: u32, n_kv_heads: u32, head: u32, position: u32) -> u32 {
 fn kv_scale_word(row: u32, head_dim: u32, d: u32) -> u32 {
   return row * ((head_dim + 63u) / 64u) + d / 64u;
 }
+
+// Turns of a loop. Where compilers of software adapters would unroll it, which takes them many seconds, a number that they cannot see through:
+// no step has so many tokens.
 // Reading weights from planes (planes.h), whatever their type. The including kernel declares
 //   weights: array<vec4<u32>> (read)
 // and the host defines WEIGHT_<TYPE>, UNITS (units of a row) and PLANE_<NAME> (start of each plane, in vec4). Each type's file gives

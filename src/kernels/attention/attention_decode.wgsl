@@ -178,7 +178,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 #for k in 0..KEYS
 #for h in 0..HEADS
     score_##k##_##h = 0.0;
-    for (var i = 0u; i < LANES; i++) {
+    for (var i = 0u; i < TURNS(LANES); i++) {
       score_##k##_##h += partial[(k * HEADS + h) * WG + group * LANES + i];
     }
 #endfor
@@ -278,11 +278,11 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   workgroupBarrier();
   if (local < HEADS) {
     var highest = LOWEST;
-    for (var g = 0u; g < GROUPS; g++) {
+    for (var g = 0u; g < TURNS(GROUPS); g++) {
       highest = max(highest, group_stats[g * HEADS + local].x);
     }
     var sum = 0.0;
-    for (var g = 0u; g < GROUPS; g++) {
+    for (var g = 0u; g < TURNS(GROUPS); g++) {
       let s = group_stats[g * HEADS + local];
       sum += s.y * exp(s.x - highest);
     }
@@ -311,7 +311,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let merged = i / V_VECTORS;
     let vector = i % V_VECTORS;
     var sum = vec4<f32>();
-    for (var g = 0u; g < GROUPS; g++) {
+    for (var g = 0u; g < TURNS(GROUPS); g++) {
       sum += sums[(merged * GROUPS + g) * V_VECTORS + vector];
     }
     let in_group = chunk * HEADS + (h - h % MERGED) + merged;

@@ -63,23 +63,23 @@ fn turn(vector: u32) -> u32 { return (vector >> 1u) & TURN; }
 #if COLUMNS_SHUFFLE
 fn columns_max(own: f32, row: u32) -> f32 {
   var all = own;
-  for (var mask = 1u; mask < COLUMNS; mask = mask * 2u) { all = max(all, subgroupShuffleXor(all, mask)); }
+  for (var mask = 1u; mask < TURNS(COLUMNS); mask = mask * 2u) { all = max(all, subgroupShuffleXor(all, mask)); }
   return all;
 }
 fn columns_sum(own: f32, row: u32) -> f32 {
   var all = own;
-  for (var mask = 1u; mask < COLUMNS; mask = mask * 2u) { all += subgroupShuffleXor(all, mask); }
+  for (var mask = 1u; mask < TURNS(COLUMNS); mask = mask * 2u) { all += subgroupShuffleXor(all, mask); }
   return all;
 }
 #else
 fn columns_max(own: f32, row: u32) -> f32 {
   var all = own;
-  for (var c = 0u; c < COLUMNS; c++) { all = max(all, shared_columns[row * COLUMNS + c]); }
+  for (var c = 0u; c < TURNS(COLUMNS); c++) { all = max(all, shared_columns[row * COLUMNS + c]); }
   return all;
 }
 fn columns_sum(own: f32, row: u32) -> f32 {
   var all = 0.0;
-  for (var c = 0u; c < COLUMNS; c++) { all += shared_columns[row * COLUMNS + c]; }
+  for (var c = 0u; c < TURNS(COLUMNS); c++) { all += shared_columns[row * COLUMNS + c]; }
   return all;
 }
 #endif
@@ -211,7 +211,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
       var score_##i##_##k = 0.0;
 #endfor
 #endfor
-      for (var part = 0u; part < K_PARTS; part++) {
+      for (var part = 0u; part < TURNS(K_PARTS); part++) {
         let vectors = min(u32(COLUMNS), HEAD_VECTORS - part * COLUMNS);
 #for n in 0..MOVES
         {
@@ -239,7 +239,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
           raw_##n = fetch_v(cache_row(table, kv_head, min(base + key_of_##n, key_end - 1u)), min(unit_of_##n, V_UNITS - 1u));
         }
 #endfor
-        for (var first = 0u; first < vectors; first += HEAD_STRETCH) {
+        for (var first = 0u; first < TURNS(vectors); first += HEAD_STRETCH) {
 #if HALVES
 #for i in 0..ROWS
 #for k in 0..4
@@ -316,7 +316,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
         beside[in_tile_##i * COLUMNS + column] = VEC(weight);
       }
 #endfor
-      for (var part = 0u; part < V_PARTS; part++) {
+      for (var part = 0u; part < TURNS(V_PARTS); part++) {
 #for n in 0..MOVES
         {
           let unit = decoded(raw_##n, part * PART_UNITS + unit_of_##n);
@@ -339,7 +339,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #for i in 0..ROWS
         var sum_of_part_##i = vec4<f32>();
 #endfor
-        for (var first = 0u; first < COLUMNS; first += STRETCH) {
+        for (var first = 0u; first < TURNS(COLUMNS); first += STRETCH) {
 #if HALVES
 #for i in 0..ROWS
           var halves_##i = vec4<f16>();

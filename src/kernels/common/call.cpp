@@ -23,6 +23,7 @@ void add_device_defines(const gpu::DeviceInfo& device,
   add("F16", device.f16);
   add("SUBGROUPS", device.subgroups);
   add("SUBGROUP_MIN", device.subgroup_min);
+  add("ROLLED", device.slow_compiler);
   add("SUBGROUP_MAX", device.subgroup_max);
   add("SUBGROUP_MATRIX", device.subgroup_matrix);
   add("MATRIX_M", device.matrix.m);

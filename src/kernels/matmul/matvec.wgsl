@@ -203,7 +203,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #ifdef B_X8
   for (var u = local; u < UNITS; u += WG) { squares += bitcast<f32>(x8[x8_header(0u, u)].w); }
 #else
-  for (var i = local; i < COLS / 16u; i += WG) { squares += dot(x[COLS / 4u + i], vec4<f32>(1.0)); }
+  for (var i = local; i < TURNS(COLS / 16u); i += WG) { squares += dot(x[COLS / 4u + i], vec4<f32>(1.0)); }
 #endif
   let subgroup_squares = subgroupAdd(squares);
   if (lane == 0u) { own_squares[local / lane_count] = subgroup_squares; }
@@ -236,7 +236,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   for (var step_lanes = LANES / 2u; step_lanes > 0u; step_lanes = step_lanes / 2u) {
     workgroupBarrier();
     if (team_lane < step_lanes) {
-      for (var i = 0u; i < TEAM_GROUPS * COLUMNS; i++) {
+      for (var i = 0u; i < TURNS(TEAM_GROUPS * COLUMNS); i++) {
         partial[local * TEAM_GROUPS * COLUMNS + i] += partial[(local + step_lanes) * TEAM_GROUPS * COLUMNS + i];
       }
     }
@@ -252,7 +252,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #else
   const inverse_rms = 1.0;
 #endif
-  for (var i = local; i < OUTPUTS * COLUMNS; i += WG) {
+  for (var i = local; i < TURNS(OUTPUTS * COLUMNS); i += WG) {
     let c = i / OUTPUTS;
     let o = i % OUTPUTS;
     if (m_first + c >= m_count) { continue; }

@@ -4,7 +4,7 @@
 #ifdef B_GAMMA
   var squares = 0.0;
 #endif
-  for (var first = 0u; first < X_UNITS * 8u; first += WG) {
+  for (var first = 0u; first < TURNS(X_UNITS * 8u); first += WG) {
     let i = first + local;
     let u = i / 8u;
     let part = i % 8u;
