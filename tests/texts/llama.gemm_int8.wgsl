@@ -613,53 +613,33 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   {
     let m = m_first + (0 * 4 + 0) * 8u + tm;
     if (m < m_count && own == 0 % 2) {
-      if (n + 0 < 256u) { finish(m, n + 0, acc_0_0_0); }
-      if (n + 1 < 256u) { finish(m, n + 1, acc_0_0_1); }
-      if (n + 2 < 256u) { finish(m, n + 2, acc_0_0_2); }
-      if (n + 3 < 256u) { finish(m, n + 3, acc_0_0_3); }
-      if (n + 4 < 256u) { finish(m, n + 4, acc_0_0_4); }
-      if (n + 5 < 256u) { finish(m, n + 5, acc_0_0_5); }
-      if (n + 6 < 256u) { finish(m, n + 6, acc_0_0_6); }
-      if (n + 7 < 256u) { finish(m, n + 7, acc_0_0_7); }
+      let low = vec4<f32>(acc_0_0_0, acc_0_0_1, acc_0_0_2, acc_0_0_3);
+      let high = vec4<f32>(acc_0_0_4, acc_0_0_5, acc_0_0_6, acc_0_0_7);
+      for (var j = 0u; j < 8u && n + j < 256u; j++) { finish(m, n + j, select(low, high, j >= 4u)[j % 4u]); }
     }
   }
   {
     let m = m_first + (0 * 4 + 1) * 8u + tm;
     if (m < m_count && own == 1 % 2) {
-      if (n + 0 < 256u) { finish(m, n + 0, acc_0_1_0); }
-      if (n + 1 < 256u) { finish(m, n + 1, acc_0_1_1); }
-      if (n + 2 < 256u) { finish(m, n + 2, acc_0_1_2); }
-      if (n + 3 < 256u) { finish(m, n + 3, acc_0_1_3); }
-      if (n + 4 < 256u) { finish(m, n + 4, acc_0_1_4); }
-      if (n + 5 < 256u) { finish(m, n + 5, acc_0_1_5); }
-      if (n + 6 < 256u) { finish(m, n + 6, acc_0_1_6); }
-      if (n + 7 < 256u) { finish(m, n + 7, acc_0_1_7); }
+      let low = vec4<f32>(acc_0_1_0, acc_0_1_1, acc_0_1_2, acc_0_1_3);
+      let high = vec4<f32>(acc_0_1_4, acc_0_1_5, acc_0_1_6, acc_0_1_7);
+      for (var j = 0u; j < 8u && n + j < 256u; j++) { finish(m, n + j, select(low, high, j >= 4u)[j % 4u]); }
     }
   }
   {
     let m = m_first + (0 * 4 + 2) * 8u + tm;
     if (m < m_count && own == 2 % 2) {
-      if (n + 0 < 256u) { finish(m, n + 0, acc_0_2_0); }
-      if (n + 1 < 256u) { finish(m, n + 1, acc_0_2_1); }
-      if (n + 2 < 256u) { finish(m, n + 2, acc_0_2_2); }
-      if (n + 3 < 256u) { finish(m, n + 3, acc_0_2_3); }
-      if (n + 4 < 256u) { finish(m, n + 4, acc_0_2_4); }
-      if (n + 5 < 256u) { finish(m, n + 5, acc_0_2_5); }
-      if (n + 6 < 256u) { finish(m, n + 6, acc_0_2_6); }
-      if (n + 7 < 256u) { finish(m, n + 7, acc_0_2_7); }
+      let low = vec4<f32>(acc_0_2_0, acc_0_2_1, acc_0_2_2, acc_0_2_3);
+      let high = vec4<f32>(acc_0_2_4, acc_0_2_5, acc_0_2_6, acc_0_2_7);
+      for (var j = 0u; j < 8u && n + j < 256u; j++) { finish(m, n + j, select(low, high, j >= 4u)[j % 4u]); }
     }
   }
   {
     let m = m_first + (0 * 4 + 3) * 8u + tm;
     if (m < m_count && own == 3 % 2) {
-      if (n + 0 < 256u) { finish(m, n + 0, acc_0_3_0); }
-      if (n + 1 < 256u) { finish(m, n + 1, acc_0_3_1); }
-      if (n + 2 < 256u) { finish(m, n + 2, acc_0_3_2); }
-      if (n + 3 < 256u) { finish(m, n + 3, acc_0_3_3); }
-      if (n + 4 < 256u) { finish(m, n + 4, acc_0_3_4); }
-      if (n + 5 < 256u) { finish(m, n + 5, acc_0_3_5); }
-      if (n + 6 < 256u) { finish(m, n + 6, acc_0_3_6); }
-      if (n + 7 < 256u) { finish(m, n + 7, acc_0_3_7); }
+      let low = vec4<f32>(acc_0_3_0, acc_0_3_1, acc_0_3_2, acc_0_3_3);
+      let high = vec4<f32>(acc_0_3_4, acc_0_3_5, acc_0_3_6, acc_0_3_7);
+      for (var j = 0u; j < 8u && n + j < 256u; j++) { finish(m, n + j, select(low, high, j >= 4u)[j % 4u]); }
     }
   }
 }

@@ -214,16 +214,12 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   {
     let m = m_first + (p * 4 + i) * 8u + tm;
     if (m < m_count && own == i % SETS) {
+      let low = vec4<f32>(acc_##p##_##i##_0, acc_##p##_##i##_1, acc_##p##_##i##_2, acc_##p##_##i##_3);
+      let high = vec4<f32>(acc_##p##_##i##_4, acc_##p##_##i##_5, acc_##p##_##i##_6, acc_##p##_##i##_7);
 #ifdef GATE
-      let gate = vec4<f32>(acc_##p##_##i##_0, acc_##p##_##i##_1, acc_##p##_##i##_2, acc_##p##_##i##_3);
-      let up = vec4<f32>(acc_##p##_##i##_4, acc_##p##_##i##_5, acc_##p##_##i##_6, acc_##p##_##i##_7);
-#for c in 0..4
-      if (n + c < ROWS) { finish_gated(Y_OF(m), n / 2u + c, gate[c], up[c]); }
-#endfor
+      for (var c = 0u; c < TURNS(4u) && n + c < ROWS; c++) { finish_gated(Y_OF(m), n / 2u + c, low[c], high[c]); }
 #else
-#for j in 0..8
-      if (n + j < ROWS) { finish(Y_OF(m), n + j, acc_##p##_##i##_##j); }
-#endfor
+      for (var j = 0u; j < TURNS(8u) && n + j < ROWS; j++) { finish(Y_OF(m), n + j, select(low, high, j >= 4u)[j % 4u]); }
 #endif
     }
   }
