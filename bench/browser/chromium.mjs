@@ -1,9 +1,12 @@
-// A headless Chromium with a profile folder of its own. CHROMIUM names another program than /usr/bin/chromium.
+// A headless Chromium with a profile folder of its own. CHROMIUM names another program than /usr/bin/chromium, CHROMIUM_FLAGS further flags
+// (what a Chromium on Linux needs to give pages the machine's own GPU is in README.md).
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+
+const kFlags = ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--enable-unsafe-webgpu', '--enable-blink-features=ForceEagerMeasureMemory'];
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
@@ -25,7 +28,7 @@ export async function withChromium(profile, body) {
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     headless: true,
     ignoreDefaultArgs: ['--disable-gpu'],
-    args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--enable-unsafe-webgpu', '--enable-blink-features=ForceEagerMeasureMemory'],
+    args: [...kFlags, ...(process.env.CHROMIUM_FLAGS ?? '').split(' ').filter(Boolean)],
     env: { ...process.env, PUNA_BENCH: profile },
   });
   try {

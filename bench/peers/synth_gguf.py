@@ -1,19 +1,31 @@
-"""Writes a llama-shaped GGUF of random f16 weights for a peer that needs a file.
+"""Writes a llama-shaped GGUF of random weights for a peer that needs a file.
 
-usage: synth_gguf.py GGUF_PY_DIR OUT LAYERS HIDDEN FFN HEADS KV_HEADS HEAD_DIM VOCAB TIED(0|1) [ARCH]
+usage: synth_gguf.py GGUF_PY_DIR OUT LAYERS HIDDEN FFN HEADS KV_HEADS HEAD_DIM VOCAB TIED(0|1) [ARCH] [--type T] [--vocabulary FILE]
+GGUF_PY_DIR is the folder of the Python package gguf, or its wheel.
 ARCH is llama, or qwen3, which has norms of q and k.  Qwen3-0.6B: 28 1024 3072 16 8 128 151936 1 qwen3
 Llama-3.2-1B: 16 2048 8192 32 8 64 128256 1      Llama-3.1-8B: 32 4096 14336 32 8 128 128256 0
+T is f16 (unless given), q4_0 or q8_0, of all matrices. With --vocabulary the tokenizer is that of a GGUF file, for engines that take
+text; VOCAB then is that file's.
 """
+import argparse
 import sys
 
-sys.path.insert(0, sys.argv[1])
+parser = argparse.ArgumentParser()
+parser.add_argument("gguf_py")
+parser.add_argument("out")
+for name in ["layers", "hidden", "ffn", "heads", "kv_heads", "head_dim", "vocab", "tied"]:
+    parser.add_argument(name, type=int)
+parser.add_argument("arch", nargs="?", default="llama", choices=["llama", "qwen3"])
+parser.add_argument("--type", default="f16", choices=["f16", "q4_0", "q8_0"])
+parser.add_argument("--vocabulary")
+args = parser.parse_args()
+sys.path.insert(0, args.gguf_py)
 import gguf  # noqa: E402
 import numpy as np  # noqa: E402
 
-out = sys.argv[2]
-layers, hidden, ffn, heads, kv_heads, head_dim, vocab, tied = map(int, sys.argv[3:11])
-arch = sys.argv[11] if len(sys.argv) > 11 else "llama"
-writer = gguf.GGUFWriter(out, arch)
+layers, hidden, ffn, heads, kv_heads = args.layers, args.hidden, args.ffn, args.heads, args.kv_heads
+head_dim, vocab, tied, arch = args.head_dim, args.vocab, args.tied, args.arch
+writer = gguf.GGUFWriter(args.out, arch)
 writer.add_block_count(layers)
 writer.add_context_length(131072)
 writer.add_embedding_length(hidden)
@@ -26,14 +38,27 @@ writer.add_rope_dimension_count(head_dim)
 writer.add_key_length(head_dim)
 writer.add_value_length(head_dim)
 writer.add_vocab_size(vocab)
-writer.add_file_type(1)
-writer.add_tokenizer_model("no_vocab")
+writer.add_file_type({"f16": 1, "q4_0": 2, "q8_0": 7}[args.type])
+if args.vocabulary:
+    for field in gguf.GGUFReader(args.vocabulary).fields.values():
+        if field.name.startswith("tokenizer."):
+            sub_type = field.types[-1] if field.types[0] == gguf.GGUFValueType.ARRAY else None
+            writer.add_key_value(field.name, field.contents(), field.types[0], sub_type)
+            if field.name == "tokenizer.ggml.tokens" and len(field.data) != vocab:
+                sys.exit(f"error: {args.vocabulary} has a vocabulary of {len(field.data)} tokens, not {vocab}")
+else:
+    writer.add_tokenizer_model("no_vocab")
 
 noise = (np.random.default_rng(0).standard_normal(1 << 24, dtype=np.float32) * 0.02).astype(np.float16)
 
 
 def matrix(name, rows, columns):
-    writer.add_tensor(name, np.resize(noise, rows * columns).reshape(rows, columns))
+    values = np.resize(noise, rows * columns).reshape(rows, columns)
+    if args.type == "f16":
+        writer.add_tensor(name, values)
+        return
+    kind = gguf.GGMLQuantizationType[args.type.upper()]
+    writer.add_tensor(name, gguf.quants.quantize(values.astype(np.float32), kind), raw_dtype=kind)
 
 
 def norm(name, n):

@@ -372,10 +372,10 @@ GemmTuning default_gemm(const gpu::DeviceInfo& device, const MatmulArgs& args, b
     const uint32_t rows = matmul_tile_rows(args.max_rows, args.parts->n_parts, args.parts->n_slots);
     return {.rows = rows / 8};
   }
-  // A software adapter compiles long, unrolled code slowly and gains nothing from it. Of f32 tiles,
-  // f16 weights of 4096 x 4096 and 14336 x 4096, TFLOPS with four rows an invocation and with
+  // Larger tiles are longer, unrolled text, from which a software adapter gains nothing. Of f32
+  // tiles, f16 weights of 4096 x 4096 and 14336 x 4096, TFLOPS with four rows an invocation and with
   // eight: by 512 rows 31.9 and 32.3, 18.9 and 25.6; by 64 rows 11.3 and 25.8, 4.3 and 14.9.
-  if (!int8 || device.type == gpu::AdapterType::kSoftware) return {.rows = 4};
+  if (!int8 || device.slow_compiler) return {.rows = 4};
   GemmTuning tuning;
   if (args.max_rows <= 32) tuning.rows = 4;
   const uint32_t tiles = div_up(work_rows(args), kTileColumns) * div_up(args.max_rows, 64);
@@ -435,9 +435,8 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
   const uint32_t n_rows = work_rows(args);
   const uint32_t n_units = units(args) * k_slots(args);
   matvec.own_int8 = tuning.int8 && args.max_rows == 1;
-  // On a software adapter nothing is on its way, and the text is compiled in up to ten times as
-  // long (llvmpipe, rows of 1536 q4_k: 3.1 and 0.3 s).
-  matvec.prefetch = matvec.own_int8 && !software;
+  // The text is compiled in up to ten times as long (llvmpipe, rows of 1536 q4_k: 3.1 and 0.3 s).
+  matvec.prefetch = matvec.own_int8 && !device.slow_compiler;
   // Slots whose part lies in another chunk are passed over, so nothing is known of the next turn.
   if (k_slots(args) > 1 && args.weight.chunks.size() > 1) matvec.prefetch = false;
   const uint32_t subgroup = device.subgroups ? std::max(device.subgroup_max, 32u) : 32u;

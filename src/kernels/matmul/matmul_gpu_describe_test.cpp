@@ -35,6 +35,7 @@ std::vector<gpu::DeviceInfo> devices() {
   all[2] = all[1];
   all[2].subgroup_min = all[2].subgroup_max = 128;
   all[2].type = gpu::AdapterType::kSoftware;
+  all[2].slow_compiler = true;
   return all;
 }
 

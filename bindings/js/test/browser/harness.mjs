@@ -8,7 +8,8 @@ const root = process.cwd(); // bindings/js
 const flags = ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--enable-unsafe-webgpu'];
 const kProgram = '/usr/bin/chromium';
 
-// PUNA_CHROMIUM is set by tools/test_package.
+// PUNA_CHROMIUM is set by tools/test_package; PUNA_CHROMIUM_FLAGS are further flags, as for a machine's own GPU (bench/browser/README.md).
+const moreFlags = (process.env.PUNA_CHROMIUM_FLAGS ?? '').split(' ').filter(Boolean);
 export const browserProgram = () => process.env.PUNA_CHROMIUM || kProgram;
 
 // The bundles with an engine of the tests in the worker.
@@ -21,7 +22,7 @@ export async function buildFake(out) {
 
 export async function startBrowser({ headers = {}, folders = {}, args = [] } = {}) {
   const server = await startServer({ headers, folders: { '/dist/': path.join(root, 'build/test/fake'), '/': path.join(root, 'test/browser/pages'), ...folders } });
-  const browser = await chromium.launch({ executablePath: browserProgram(), headless: true, ignoreDefaultArgs: ['--disable-gpu'], args: [...flags, ...args] });
+  const browser = await chromium.launch({ executablePath: browserProgram(), headless: true, ignoreDefaultArgs: ['--disable-gpu'], args: [...flags, ...moreFlags, ...args] });
   return {
     server,
     browser,
