@@ -190,16 +190,31 @@ Result<engine::EngineOptions> engine_options(const Json& options, uint32_t reque
   return out;
 }
 
-// {gpu: {handle, facts, baseline, check}} or no gpu: the CPU, because of `why`.
-Task<Result<service::DeviceUse>> open_device(Json options, kernels::Numerics numerics) {
+bool lists(const Json* list, std::string_view text) {
+  if (list == nullptr || !list->is_array()) return false;
+  for (const Json& item : list->items()) {
+    if (item.is_string() && item.string() == text) return true;
+  }
+  return false;
+}
+
+struct OpenedDevice {
   service::DeviceUse use;
+  std::string self_test = "not run";
+};
+
+// {gpu: {handle, facts, baseline, check, passed}} or no gpu: the CPU, because of `why`. `passed`
+// are the keys of checks that need not be made again; one that is made is told of as {checked: key}.
+Task<Result<OpenedDevice>> open_device(uint32_t request, Json options, kernels::Numerics numerics) {
+  OpenedDevice out;
+  service::DeviceUse& use = out.use;
   PUNA_CO_TRY(use.why, options.get_string("why"));
   const Json* gpu = options.find("gpu");
   if (gpu == nullptr || gpu->is_null()) {
     PUNA_CO_TRY(const int64_t threads, options.get_integer("threads"));
     use.name = fmt::format("CPU ({}, {} thread{})", kernels::cpu_variant(), threads,
                            threads == 1 ? "" : "s");
-    co_return use;
+    co_return out;
   }
   PUNA_CO_TRY(const int64_t handle, gpu->get_integer("handle"));
   PUNA_CO_TRY(const bool baseline, gpu->get_bool("baseline"));
@@ -209,11 +224,20 @@ Task<Result<service::DeviceUse>> open_device(Json options, kernels::Numerics num
   PUNA_CO_TRY(use.device,
               co_await gpu::web::open(static_cast<uint32_t>(handle), std::move(info), baseline));
   PUNA_CO_TRY(const bool check, gpu->get_bool("check"));
-  if (check) PUNA_CO_TRY(co_await engine::check_device(*use.device, numerics));
-  co_return use;
+  if (!check) co_return out;
+  const std::string key = engine::check_key(use.device->info(), numerics);
+  if (lists(gpu->find("passed"), key)) {
+    out.self_test = "passed before";
+    co_return out;
+  }
+  PUNA_CO_TRY(co_await engine::check_device(*use.device, numerics));
+  tell(request, Json::object().set("checked", key));
+  out.self_test = "passed";
+  co_return out;
 }
 
-Json describe(const service::LoadedModel& loaded, const std::string& why, double load_ms) {
+Json describe(const service::LoadedModel& loaded, const std::string& why,
+              const std::string& self_test, double load_ms) {
   const engine::Engine& engine = *loaded.engine;
   const gpu::Device* gpu = engine.device();
   Json features = Json::array();
@@ -226,7 +250,7 @@ Json describe(const service::LoadedModel& loaded, const std::string& why, double
   }
   Json device = Json::object();
   device.set("type", gpu == nullptr ? "cpu" : "gpu").set("name", loaded.device_name);
-  device.set("features", std::move(features)).set("why", why);
+  device.set("features", std::move(features)).set("why", why).set("selfTest", self_test);
   Json out = Json::object();
   out.set("name", loaded.name).set("architecture", engine.config().architecture);
   out.set("device", std::move(device)).set("context", engine.context());
@@ -244,11 +268,11 @@ Task<Result<std::optional<Json>>> load(uint32_t request, Json options) {
   PUNA_CO_TRY(formats::ModelFile file, co_await open_parts(name, options));
   PUNA_CO_TRY(const models::Config config, models::read_config(file));
   engine.embeddings = !config.causal || config.pooling.has_value();
-  PUNA_CO_TRY(service::DeviceUse use, co_await open_device(options, engine.numerics));
-  const std::string why = use.why;
-  PUNA_CO_TRY(g_model,
-              co_await service::load(name, std::move(file), std::move(use), std::move(engine)));
-  co_return describe(*g_model, why, timer.ms());
+  PUNA_CO_TRY(OpenedDevice device, co_await open_device(request, options, engine.numerics));
+  const std::string why = device.use.why;
+  PUNA_CO_TRY(g_model, co_await service::load(name, std::move(file), std::move(device.use),
+                                              std::move(engine)));
+  co_return describe(*g_model, why, device.self_test, timer.ms());
 }
 
 // --- using

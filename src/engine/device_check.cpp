@@ -7,6 +7,7 @@
 
 #include "base/thread_pool.h"
 #include "engine/executor.h"
+#include "kernels/profile/profile.h"
 #include "kernels/selftest/measure.h"
 #include "models/models.h"
 #include "models/synthetic.h"
@@ -81,6 +82,13 @@ Task<Result<void>> check_device(gpu::Device& device, kernels::Numerics numerics)
       base::ErrorCode::kDevice,
       fmt::format("{} computes wrong numbers (NMSE {:.1e}, at most {:.0e} is right).",
                   device.info().name, error, limit));
+}
+
+std::string check_key(const gpu::DeviceInfo& device, kernels::Numerics numerics) {
+  const auto key = kernels::ProfileKey::of(device);
+  return fmt::format("{}; {}; {}; {}; kernels {}; {}", key.adapter, key.backend, key.driver,
+                     key.features, key.kernels,
+                     numerics == kernels::Numerics::kExact ? "exact" : "fast");
 }
 
 }  // namespace puna::engine

@@ -9,6 +9,7 @@
 #include "engine/weight_reader.h"
 #include "kernels/repack/repack.h"
 #include "kernels/rope/rope.h"
+#include "plan/pipelines.h"
 #include "quant/planes.h"
 
 namespace puna::engine {
@@ -63,20 +64,24 @@ class StagingRing {
   size_t turn_ = 0;
 };
 
+kernels::RepackArgs repack_args(const plan::WeightSpec& spec,
+                                const kernels::GpuWeight::Chunk& chunk) {
+  kernels::RepackArgs args;
+  args.label = spec.label;
+  args.type = spec.type;
+  args.rows = chunk.n_rows;
+  args.cols = spec.columns;
+  args.params = {0, 0, 32};
+  args.staged = {1, 0, kPieceBytes};
+  args.planes = {2, chunk.slice.offset, chunk.slice.bytes};
+  return args;
+}
+
 // The repack kernel of one chunk, bound to each staging slot.
 class ChunkRepack {
  public:
-  ChunkRepack(gpu::Device& device, const plan::WeightSpec& spec,
-              const kernels::GpuWeight::Chunk& chunk)
-      : device_(device) {
-    args_.label = spec.label;
-    args_.type = spec.type;
-    args_.rows = chunk.n_rows;
-    args_.cols = spec.columns;
-    args_.params = {0, 0, 32};
-    args_.staged = {1, 0, kPieceBytes};
-    args_.planes = {2, chunk.slice.offset, chunk.slice.bytes};
-  }
+  ChunkRepack(gpu::Device& device, gpu::PipelineId pipeline, kernels::RepackArgs args)
+      : device_(device), pipeline_(pipeline), args_(std::move(args)) {}
   ~ChunkRepack() {
     for (gpu::BindGroupId group : groups_) {
       if (group.value != 0) device_.destroy_bind_group(group);
@@ -85,29 +90,22 @@ class ChunkRepack {
   ChunkRepack(const ChunkRepack&) = delete;
   ChunkRepack& operator=(const ChunkRepack&) = delete;
 
-  Task<Result<void>> create(StagingRing& ring, gpu::BufferId planes) {
-    PUNA_CO_TRY(const kernels::KernelCall call, kernels::repack(args_));
-    PUNA_CO_TRY(std::string text, kernels::expand(call, device_.info()));
-    gpu::PipelineDesc desc{fmt::format("{} ({})", call.kernel, call.label), std::move(text), {}};
-    for (const kernels::BoundSlice& b : call.bindings) desc.bindings.push_back(b.access);
-    auto created = co_await base::await_callback<Result<gpu::PipelineId>>(
-        [&](gpu::PipelineDone done) { device_.create_pipeline(std::move(desc), std::move(done)); });
-    PUNA_CO_TRY(pipeline_, std::move(created));
+  Result<void> bind(StagingRing& ring, gpu::BufferId planes) {
+    PUNA_TRY(const kernels::KernelCall call, kernels::repack(args_));
     for (size_t i = 0; i < kStagingPieces; ++i) {
       const gpu::BufferId buffers[] = {ring.slot(i).params, ring.slot(i).staged, planes};
       std::vector<gpu::Binding> bindings;
       for (const kernels::BoundSlice& b : call.bindings) {
         bindings.push_back({buffers[b.slice.buffer], b.slice.offset, b.slice.bytes});
       }
-      PUNA_CO_TRY(groups_[i], device_.create_bind_group(pipeline_, bindings));
+      PUNA_TRY(groups_[i], device_.create_bind_group(pipeline_, bindings));
     }
     if (const auto grid = std::as_bytes(std::span(quant::planes_of(args_.type).grid));
         !grid.empty()) {
       const quant::PlaneLayout layout = quant::plane_layout(args_.type, args_.rows, args_.cols);
-      PUNA_CO_TRY(
-          device_.write_buffer(planes, args_.planes.offset + layout.grid_offset_bytes, grid));
+      PUNA_TRY(device_.write_buffer(planes, args_.planes.offset + layout.grid_offset_bytes, grid));
     }
-    co_return {};
+    return {};
   }
 
   // Sends a piece (given in rows of the chunk) through slot i.
@@ -125,8 +123,8 @@ class ChunkRepack {
 
  private:
   gpu::Device& device_;
-  kernels::RepackArgs args_;
   gpu::PipelineId pipeline_;
+  kernels::RepackArgs args_;
   std::array<gpu::BindGroupId, kStagingPieces> groups_{};
   gpu::CommandList list_;
 };
@@ -149,25 +147,43 @@ Piece piece_size(const plan::WeightSpec& spec) {
   return {0, group, 0, static_cast<uint32_t>(columns)};
 }
 
-class Loader {
+}  // namespace
+
+class WeightLoader::Impl {
  public:
-  Loader(const ModelFile& file, const plan::Graph& graph, plan::GpuProgram& program,
-         gpu::Device& device, const LoadHooks& hooks)
+  Impl(const ModelFile& file, const plan::Graph& graph, plan::GpuProgram& program,
+       gpu::Device& device, const LoadHooks& hooks)
       : file_(file),
         graph_(graph),
         program_(program),
         device_(device),
         hooks_(hooks),
-        ring_(device) {}
+        ring_(device),
+        pipelines_(device) {}
+
+  Result<void> start() {
+    PUNA_TRY(ring_.create());
+    for (size_t w = 0; w < graph_.weights.size(); ++w) {
+      const plan::WeightSpec& spec = graph_.weights[w];
+      total_ += spec.rows * quant::row_bytes(spec.type, spec.columns);
+      for (const kernels::GpuWeight::Chunk& chunk : program_.plan().weights[w].chunks) {
+        PUNA_TRY(const kernels::KernelCall call, kernels::repack(repack_args(spec, chunk)));
+        PUNA_TRY(const size_t pipeline, pipelines_.add(call));
+        pipeline_of_chunk_.push_back(pipeline);
+      }
+    }
+    return {};
+  }
 
   Task<Result<void>> run() {
-    PUNA_CO_TRY(ring_.create());
-    for (const plan::WeightSpec& w : graph_.weights)
-      total_ += w.rows * quant::row_bytes(w.type, w.columns);
+    PUNA_CO_TRY(const std::vector<gpu::PipelineId> pipelines, co_await pipelines_.all());
+    size_t n = 0;
     for (size_t w = 0; w < graph_.weights.size(); ++w) {
+      const plan::WeightSpec& spec = graph_.weights[w];
       for (const kernels::GpuWeight::Chunk& chunk : program_.plan().weights[w].chunks) {
-        PUNA_CO_TRY_CONTEXT(co_await load_chunk(graph_.weights[w], chunk),
-                            fmt::format("While loading \"{}\"", graph_.weights[w].label));
+        PUNA_CO_TRY_CONTEXT(
+            co_await load_chunk(spec, chunk, pipelines[pipeline_of_chunk_[n++]]),
+            fmt::format("While loading \"{}\"", spec.label));
       }
     }
     co_return co_await load_constants();
@@ -175,9 +191,9 @@ class Loader {
 
  private:
   Task<Result<void>> load_chunk(const plan::WeightSpec& spec,
-                                const kernels::GpuWeight::Chunk& chunk) {
-    ChunkRepack repack(device_, spec, chunk);
-    PUNA_CO_TRY(co_await repack.create(ring_, program_.buffer(chunk.slice)));
+                                const kernels::GpuWeight::Chunk& chunk, gpu::PipelineId pipeline) {
+    ChunkRepack repack(device_, pipeline, repack_args(spec, chunk));
+    PUNA_CO_TRY(repack.bind(ring_, program_.buffer(chunk.slice)));
     const Piece size = piece_size(spec);
     for (uint32_t row = 0; row < chunk.n_rows; row += size.n_rows) {
       for (uint32_t column = 0; column < spec.columns; column += size.n_columns) {
@@ -229,17 +245,18 @@ class Loader {
   gpu::Device& device_;
   const LoadHooks& hooks_;
   StagingRing ring_;
+  plan::Pipelines pipelines_;
+  std::vector<size_t> pipeline_of_chunk_;
   std::vector<std::byte> bytes_, temporary_;
   uint64_t done_ = 0, total_ = 0;
 };
 
-}  // namespace
+WeightLoader::WeightLoader(const ModelFile& file, const plan::Graph& graph,
+                           plan::GpuProgram& program, gpu::Device& device, const LoadHooks& hooks)
+    : impl_(std::make_unique<Impl>(file, graph, program, device, hooks)) {}
+WeightLoader::~WeightLoader() = default;
 
-Task<Result<void>> load_weights(const ModelFile& file, const plan::Graph& graph,
-                                plan::GpuProgram& program, gpu::Device& device,
-                                const LoadHooks& hooks) {
-  Loader loader(file, graph, program, device, hooks);
-  co_return co_await loader.run();
-}
+Result<void> WeightLoader::start() { return impl_->start(); }
+Task<Result<void>> WeightLoader::run() { return impl_->run(); }
 
 }  // namespace puna::engine

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "base/check.h"
 
@@ -17,46 +16,16 @@ namespace {
 constexpr GpuProgram::Part kParts[] = {GpuProgram::Part::kBody, GpuProgram::Part::kHead,
                                        GpuProgram::Part::kSample};
 
-// Starts the creation of all pipelines at once and waits for the last; ids come in the order of
-// `descs`.
-Task<Result<std::vector<gpu::PipelineId>>> create_pipelines(gpu::Device& device,
-                                                            std::vector<gpu::PipelineDesc> descs) {
-  struct State {
-    std::vector<gpu::PipelineId> ids;
-    std::optional<base::Error> error;
-    size_t left;
-  };
-  auto state = std::make_shared<State>();
-  state->ids.resize(descs.size());
-  state->left = descs.size();
-  if (descs.empty()) co_return std::move(state->ids);
-  co_await base::await_callback<bool>([&](const std::function<void(bool)>& done) {
-    for (size_t i = 0; i < descs.size(); ++i) {
-      device.create_pipeline(std::move(descs[i]), [state, i, done](Result<gpu::PipelineId> id) {
-        if (id) {
-          state->ids[i] = *id;
-        } else if (!state->error) {
-          state->error = std::move(id.error());
-        }
-        if (--state->left == 0) done(true);
-      });
-    }
-  });
-  if (state->error) co_return std::unexpected(*std::move(state->error));
-  co_return std::move(state->ids);
-}
-
 }  // namespace
 
 const std::vector<GpuPlan::BatchClass>& GpuProgram::classes(Part part) const {
   return part == Part::kBody ? plan_.body : part == Part::kHead ? plan_.head : plan_.sample;
 }
 
-Task<Result<std::unique_ptr<GpuProgram>>> GpuProgram::create(gpu::Device& device, GpuPlan plan) {
+Result<std::unique_ptr<GpuProgram>> GpuProgram::create(gpu::Device& device, GpuPlan plan) {
   auto program = std::unique_ptr<GpuProgram>(new GpuProgram(device, std::move(plan)));
-  PUNA_CO_TRY(program->create_buffers());
-  PUNA_CO_TRY(co_await program->create_dispatches());
-  co_return program;
+  PUNA_TRY(program->create_buffers());
+  return program;
 }
 
 GpuProgram::~GpuProgram() {
@@ -78,29 +47,21 @@ Result<void> GpuProgram::create_buffers() {
   return {};
 }
 
-Task<Result<void>> GpuProgram::create_dispatches() {
-  // Calls with equal text share a pipeline.
-  std::map<std::string, size_t> known;
-  std::vector<gpu::PipelineDesc> descs;
-  std::vector<size_t> pipeline_of_call;
+Result<void> GpuProgram::compile() {
+  pipelines_.emplace(device_);
   for (Part part : kParts) {
     for (const GpuPlan::BatchClass& c : classes(part)) {
       for (const kernels::KernelCall& call : c.calls) {
-        PUNA_CO_TRY_CONTEXT(std::string text, kernels::expand(call, device_.info()),
-                            fmt::format("While expanding the kernel of \"{}\"", call.label));
-        const auto [at, is_new] = known.try_emplace(std::move(text), descs.size());
-        if (is_new) {
-          gpu::PipelineDesc desc{fmt::format("{} ({})", call.kernel, call.label), at->first, {}};
-          for (const kernels::BoundSlice& b : call.bindings) desc.bindings.push_back(b.access);
-          descs.push_back(std::move(desc));
-        }
-        pipeline_of_call.push_back(at->second);
+        PUNA_TRY(const size_t pipeline, pipelines_->add(call));
+        pipeline_of_call_.push_back(pipeline);
       }
     }
   }
-  PUNA_CO_TRY(const std::vector<gpu::PipelineId> pipelines,
-              co_await create_pipelines(device_, std::move(descs)));
+  return {};
+}
 
+Task<Result<void>> GpuProgram::compiled() {
+  PUNA_CO_TRY(const std::vector<gpu::PipelineId> pipelines, co_await pipelines_->all());
   size_t n = 0;
   for (Part part : kParts) {
     for (const GpuPlan::BatchClass& c : classes(part)) {
@@ -110,7 +71,7 @@ Task<Result<void>> GpuProgram::create_dispatches() {
         for (const kernels::BoundSlice& b : call.bindings) {
           bindings.push_back({buffers_[b.slice.buffer], b.slice.offset, b.slice.bytes});
         }
-        const gpu::PipelineId pipeline = pipelines[pipeline_of_call[n++]];
+        const gpu::PipelineId pipeline = pipelines[pipeline_of_call_[n++]];
         PUNA_CO_TRY_CONTEXT(const gpu::BindGroupId group,
                             device_.create_bind_group(pipeline, bindings),
                             fmt::format("While binding \"{}\"", call.label));
@@ -118,6 +79,7 @@ Task<Result<void>> GpuProgram::create_dispatches() {
       }
     }
   }
+  pipelines_.reset();
   co_return {};
 }
 

@@ -1,15 +1,17 @@
 // GpuProgram: a GpuPlan made real on a device. Buffers, pipelines and bind groups exist once;
 // recording a step is a loop over the flat list of dispatches with grids computed from the step's
-// shape.
+// shape. Read next: pipelines.h.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
 #include "base/task.h"
 #include "gpu/device.h"
 #include "plan/gpu_plan.h"
+#include "plan/pipelines.h"
 
 namespace puna::plan {
 
@@ -17,10 +19,13 @@ class GpuProgram {
  public:
   enum class Part : uint8_t { kBody, kHead, kSample };
 
-  // `device` outlives the program. Errors: kOutOfMemory naming the buffer, kDevice with the
+  // Allocates all buffers. `device` outlives the program. Errors: kOutOfMemory naming the buffer.
+  static base::Result<std::unique_ptr<GpuProgram>> create(gpu::Device& device, GpuPlan plan);
+  // Has all kernels compiled. Where the device does so beside other work (in a page), the caller
+  // uses the time until it awaits compiled(), before the first step. Errors: kDevice with the
   // compiler's message.
-  static base::Task<base::Result<std::unique_ptr<GpuProgram>>> create(gpu::Device& device,
-                                                                      GpuPlan plan);
+  base::Result<void> compile();
+  base::Task<base::Result<void>> compiled();
   ~GpuProgram();
   GpuProgram(const GpuProgram&) = delete;
   GpuProgram& operator=(const GpuProgram&) = delete;
@@ -45,11 +50,14 @@ class GpuProgram {
 
   GpuProgram(gpu::Device& device, GpuPlan plan) : device_(device), plan_(std::move(plan)) {}
   base::Result<void> create_buffers();
-  base::Task<base::Result<void>> create_dispatches();
+
   gpu::Device& device_;
   GpuPlan plan_;
   std::vector<gpu::BufferId> buffers_;  // by Slice::buffer
-  Classes dispatches_[3];               // by Part
+  // From compile() to compiled().
+  std::optional<Pipelines> pipelines_;
+  std::vector<size_t> pipeline_of_call_;
+  Classes dispatches_[3];  // by Part
 };
 
 }  // namespace puna::plan

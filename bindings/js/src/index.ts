@@ -26,7 +26,7 @@ export interface LoadOptions extends EngineOptions, WorkerOptions {
   onState?: (state: EngineState) => void; // the GPU went away, and what came of it
 }
 
-const kEngineOptions = { device: ['auto', 'gpu', 'cpu'], gpuFeatures: ['all', 'baseline'], numerics: ['fast', 'exact'], kvType: ['f32', 'f16', 'q8_0', 'q4_0'] } as const;
+const kEngineOptions = { device: ['auto', 'gpu', 'cpu'], gpuFeatures: ['all', 'baseline'], numerics: ['fast', 'exact'], kvType: ['f32', 'f16', 'q8_0', 'q4_0'], selfTest: [true, false, 'always'] } as const;
 const kCountOptions = { context: [0, 2 ** 31 - 1], threads: [1, 64], parallel: [1, 16], connections: [1, 8] } as const;
 
 async function load(source: ModelSource, options: LoadOptions = {}): Promise<Engine> {
@@ -59,7 +59,7 @@ async function load(source: ModelSource, options: LoadOptions = {}): Promise<Eng
 function checkOptions(options: LoadOptions): void {
   for (const [name, allowed] of Object.entries(kEngineOptions)) {
     const value = options[name as keyof typeof kEngineOptions];
-    if (value !== undefined && !(allowed as readonly string[]).includes(value)) {
+    if (value !== undefined && !(allowed as readonly unknown[]).includes(value)) {
       throw new PunaError('invalid_argument', `The option ${name} is "${value}"; it is one of ${allowed.join(', ')}.`);
     }
   }

@@ -2,14 +2,14 @@
 import { chunkLength, kChunkBytes } from '../storage/blob_store.js';
 
 export class ChunkWriter {
-  private buffer: Uint8Array | null = null;
+  private buffer: Uint8Array<ArrayBuffer> | null = null;
   private filled = 0;
 
   // Bytes come from the start of chunk `next` on; `size` of the file is null where nobody knows it.
   constructor(
     private next: number,
     private readonly size: number | null,
-    private readonly store: (chunk: number, bytes: Uint8Array) => Promise<void>,
+    private readonly store: (chunk: number, bytes: Uint8Array<ArrayBuffer>) => Promise<void>, // takes them over
   ) {}
 
   // Where the bytes so far end in the file.

@@ -4,7 +4,7 @@ import { PunaError, throwIfAborted, toPunaError } from '../errors.js';
 import { type BlobReader, type BlobStore, chunkCount, chunkLength, kChunkBytes, type PartialBlob } from '../storage/blob_store.js';
 import { checkQuota, storageIsFull } from '../storage/quota.js';
 import { ChunkWriter } from './chunk_writer.js';
-import { Event, nextTask } from './event.js';
+import { Event } from './event.js';
 import { fetchRange, NoRanges, type RangeAnswer, RangeGone, rangesCanBeJoined } from './fetch_range.js';
 import { type FileFacts, sameFile } from './headers.js';
 import { Backoff, kRetryDefaults, PassingFailure, type RetryOptions } from './retry.js';
@@ -43,7 +43,7 @@ export class Download {
   private changes = 0;
   private readonly taken = new Set<number>(); // chunks that some connection has asked for
   private readonly writers = new Set<ChunkWriter>();
-  private fresh: { chunk: number; bytes: Uint8Array } | null = null;
+  private fresh: { chunk: number; bytes: Uint8Array<ArrayBuffer> } | null = null; // the last one, before it is hashed
   private storedBytes = 0;
   private wasRead = false;
   private answered = false; // the server has
@@ -315,7 +315,7 @@ export class Download {
     }
   }
 
-  private async keep(chunk: number, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+  private async keep(chunk: number, bytes: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<void> {
     throwIfAborted(signal);
     if (this.partial!.has(chunk)) return; // the server gives whole files only, and this part was there
     await this.partial!.write(chunk, bytes);
@@ -342,23 +342,30 @@ export class Download {
   // The digest of the file, chunk by chunk as they come.
   private async hash(generation: Generation): Promise<string> {
     const sha = await newSha256();
-    for (let chunk = 0; ; ++chunk) {
-      const bytes = await this.chunkBytes(chunk, generation.signal);
-      if (!bytes) return sha.digest();
-      sha.update(bytes);
-      await nextTask();
+    try {
+      for (let chunk = 0; ; ++chunk) {
+        const bytes = await this.chunkBytes(chunk, generation.signal);
+        if (!bytes) return await sha.digest();
+        await sha.update(bytes);
+      }
+    } finally {
+      sha.close();
     }
   }
 
-  // Null behind the end of the file.
-  private async chunkBytes(chunk: number, signal: AbortSignal): Promise<Uint8Array | null> {
+  // Null behind the end of the file. The bytes are the caller's.
+  private async chunkBytes(chunk: number, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer> | null> {
     for (;;) {
       throwIfAborted(signal);
       if (this.partial?.has(chunk)) break;
       if (this.size !== null && chunk >= chunkCount(this.size)) return null;
       await this.changed.wait();
     }
-    if (this.fresh?.chunk === chunk) return this.fresh.bytes;
+    if (this.fresh?.chunk === chunk) {
+      const { bytes } = this.fresh;
+      this.fresh = null;
+      return bytes;
+    }
     const bytes = new Uint8Array(this.size === null ? kChunkBytes : chunkLength(chunk, this.size));
     await this.partial.read(chunk * kChunkBytes, bytes);
     return bytes;

@@ -12,12 +12,13 @@ import { type HeldText, type Identity, KeptPrefixes, type PrefixEngine, type Res
 import { kDefaultBytes } from '../prefixes/pieces.js';
 import { OpfsPrefixStore } from '../prefixes/prefix_store.js';
 import { TextKeeper } from '../prefixes/text_keeper.js';
-import { lacks } from '../storage/open_store.js';
+import { lacks, openStore } from '../storage/open_store.js';
 import { formatBytes } from '../storage/quota.js';
 import type { EngineOptions, Host, LoadedModel, Memory } from '../worker/engine_api.js';
 import { findAdapter, type GpuFeatures, openGpu } from './gpu.js';
 import type { ModelFiles } from './model_files.js';
 import { type PageFile, PageFiles } from './page_files.js';
+import { PassedChecks } from './passed_checks.js';
 import { Turns } from './turns.js';
 import { type PageHooks, type PunaModule, startModule, usableThreads } from './wasm.js';
 
@@ -62,6 +63,7 @@ export class EngineHost implements Host {
   private lastRequest = 0;
   private readonly turns = new Turns();
   private readonly files = new PageFiles();
+  private readonly checks = new PassedChecks(async () => (await openStore()).records);
   private keeper: TextKeeper | null = null;
   private closed = false;
   private loaded: LoadedModel | null = null;
@@ -234,13 +236,14 @@ export class EngineHost implements Host {
       threads,
     };
     const progress = (json: unknown) => {
-      const { done, total } = json as { done: number; total: number };
-      onProgress(done, total);
+      const event = json as { checked: string } | { done: number; total: number };
+      if ('checked' in event) void this.checks.add(event.checked);
+      else onProgress(event.done, event.total);
     };
     return (await this.ask('load', body, progress, signal)) as LoadedModel;
   }
 
-  private async openDevice(module: PunaModule, features: GpuFeatures, selfTest: boolean | undefined) {
+  private async openDevice(module: PunaModule, features: GpuFeatures, selfTest: EngineOptions['selfTest']) {
     const found = await findAdapter(); // an adapter gives one device
     if (typeof found === 'string') throw new PunaError('device', `The GPU is no longer there: ${found}.`);
     const { device, facts } = await openGpu(found, features);
@@ -248,7 +251,9 @@ export class EngineHost implements Host {
     void device.lost.then((info) => {
       if (this.device === device) this.tellLost(info.message || info.reason);
     });
-    return { handle: module.PunaGpu.add(device), facts, baseline: features === 'baseline', check: selfTest ?? !found.software };
+    const check = selfTest ?? !found.software;
+    const passed = check === true ? await this.checks.list() : [];
+    return { handle: module.PunaGpu.add(device), facts, baseline: features === 'baseline', check: check !== false, passed };
   }
 
   private releaseDevice(): void {

@@ -1,5 +1,4 @@
 // Models of this machine: files that were dropped or picked, read in place, or copied into the store.
-import { nextTask } from '../download/event.js';
 import { newSha256 } from '../download/sha256.js';
 import { PunaError, throwIfAborted, toPunaError } from '../errors.js';
 import type { ModelFiles } from '../engine/model_files.js';
@@ -50,23 +49,24 @@ function keepFile(store: BlobStore, file: Blob, signal: AbortSignal, onBytes: (b
 
 async function copyFile(store: BlobStore, key: string, file: Blob, signal: AbortSignal, onBytes: (bytes: number) => void): Promise<string> {
   const partial = await store.begin(key, { url: '', size: file.size, digest: null, etag: null, lastModified: null });
+  const sha = await newSha256();
   try {
-    const sha = await newSha256();
     for (let chunk = 0; chunk < chunkCount(file.size); ++chunk) {
       throwIfAborted(signal);
       const start = chunk * kChunkBytes;
       const bytes = new Uint8Array(await file.slice(start, start + chunkLength(chunk, file.size)).arrayBuffer());
-      sha.update(bytes);
       await partial.write(chunk, bytes);
       onBytes(bytes.length);
-      await nextTask();
+      await sha.update(bytes);
     }
-    const digest = sha.digest();
+    const digest = await sha.digest();
     await partial.commit(digest, file.size);
     return digest;
   } catch (error) {
     partial.close();
     await store.remove(key).catch(() => undefined);
     throw toPunaError(error);
+  } finally {
+    sha.close();
   }
 }

@@ -18,7 +18,7 @@ export interface EngineOptions {
   threads?: number;
   parallel?: number; // texts written at the same time; each has its own cache
   keepTexts?: boolean | { bytes?: number }; // in the browser's storage, so that their beginnings are not computed again
-  selfTest?: boolean; // whether the GPU is checked against the CPU first; real GPUs are unless set
+  selfTest?: boolean | 'always'; // whether the GPU is checked against the CPU first: true, what real GPUs get, unless it passed lately
 }
 
 export interface Memory {
@@ -32,7 +32,7 @@ export interface Memory {
 export interface LoadedModel {
   name: string;
   architecture: string;
-  device: { type: 'gpu' | 'cpu'; name: string; features: string[]; why: string };
+  device: { type: 'gpu' | 'cpu'; name: string; features: string[]; why: string; selfTest: 'passed' | 'passed before' | 'not run' };
   context: number; // tokens
   trained_context: number;
   vocab: number;
