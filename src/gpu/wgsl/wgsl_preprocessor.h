@@ -34,6 +34,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -86,6 +87,10 @@ inline std::string_view take_name(std::string_view& s) {
   return name;
 }
 
+inline bool begins_with(std::string_view s, char a, char b) {
+  return s.size() > 1 && s[0] == a && s[1] == b;
+}
+
 enum class TokenKind { kName, kNumber, kComment, kSpace, kPaste, kOther };
 struct Token {
   TokenKind kind;
@@ -97,10 +102,10 @@ struct Token {
 inline Token next_token(std::string_view s, int& depth) {
   auto block = [&](size_t at) {
     while (at < s.size() && depth > 0) {
-      if (s.substr(at, 2) == "/*") {
+      if (begins_with(s.substr(at), '/', '*')) {
         ++depth;
         at += 2;
-      } else if (s.substr(at, 2) == "*/") {
+      } else if (begins_with(s.substr(at), '*', '/')) {
         --depth;
         at += 2;
       } else {
@@ -110,17 +115,17 @@ inline Token next_token(std::string_view s, int& depth) {
     return Token{TokenKind::kComment, s.substr(0, at)};
   };
   if (depth > 0) return block(0);
-  if (s.substr(0, 2) == "/*") {
-    depth = 1;
-    return block(2);
-  }
-  if (s.substr(0, 2) == "//") return {TokenKind::kComment, s.substr(0, s.find('\n'))};
-  if (s.substr(0, 2) == "##") return {TokenKind::kPaste, s.substr(0, 2)};
   size_t n = 1;
   if (is_name_start(s[0])) {
     while (n < s.size() && is_name_char(s[n])) ++n;
     return {TokenKind::kName, s.substr(0, n)};
   }
+  if (begins_with(s, '/', '*')) {
+    depth = 1;
+    return block(2);
+  }
+  if (begins_with(s, '/', '/')) return {TokenKind::kComment, s.substr(0, s.find('\n'))};
+  if (begins_with(s, '#', '#')) return {TokenKind::kPaste, s.substr(0, 2)};
   if (is_digit(s[0]) || (s[0] == '.' && s.size() > 1 && is_digit(s[1]))) {
     // Covers 1, 0x1f, 1.5e-3f, 4u; stops before "..".
     while (n < s.size()) {
@@ -138,6 +143,20 @@ inline Token next_token(std::string_view s, int& depth) {
     return {TokenKind::kSpace, s.substr(0, n)};
   }
   return {TokenKind::kOther, s.substr(0, 1)};
+}
+
+// Passes over a line; `depth` becomes how many block comments are open behind it.
+inline void pass_comments(std::string_view line, int& depth) {
+  for (size_t i = 0; i + 1 < line.size(); ++i) {
+    if (depth == 0 && line[i] == '/' && line[i + 1] == '/') return;
+    if (line[i] == '/' && line[i + 1] == '*') {
+      ++depth;
+      ++i;
+    } else if (depth > 0 && line[i] == '*' && line[i + 1] == '/') {
+      --depth;
+      ++i;
+    }
+  }
 }
 
 inline std::string without_comments(std::string_view s) {
@@ -159,6 +178,11 @@ struct Macro {
   std::vector<std::string> parameters;
   bool takes_arguments = false;
   bool operator==(const Macro&) const = default;
+};
+
+struct NameHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
 };
 
 struct Line {
@@ -225,8 +249,7 @@ class Expander {
       const size_t end = std::min(source.find('\n'), source.size());
       Line line{source.substr(0, end), depth};
       if (line.text.ends_with('\r')) line.text.remove_suffix(1);
-      for (std::string_view rest = line.text; !rest.empty();)
-        rest.remove_prefix(next_token(rest, depth).text.size());
+      pass_comments(line.text, depth);
       lines.push_back(line);
       source.remove_prefix(std::min(end + 1, source.size()));
     }
@@ -431,6 +454,10 @@ class Expander {
 
   // Expands line i; a call of a define whose parentheses are open takes the following lines in too.
   bool expand_text_line(const std::vector<Line>& lines, size_t& i, size_t last) {
+    if (stays(lines[i])) {
+      emit(lines[i].text);
+      return fits();
+    }
     std::string input(lines[i].text);
     std::string out;
     const int depth = lines[i].comment_depth;
@@ -447,11 +474,25 @@ class Expander {
       input += lines[++i].text;
     }
     emit(out);
-    if (text_.size() > options_.max_output_bytes) {
-      return fail("the output is longer than " + std::to_string(options_.max_output_bytes) +
-                  " bytes");
+    return fits();
+  }
+
+  // Whether there is nothing to replace or to join in a line; most are so.
+  bool stays(const Line& line) const {
+    int depth = line.comment_depth;
+    for (std::string_view rest = line.text; !rest.empty();) {
+      const Token t = next_token(rest, depth);
+      rest.remove_prefix(t.text.size());
+      if (t.kind == TokenKind::kPaste) return false;
+      if (t.kind == TokenKind::kName && macros_.contains(t.text)) return false;
     }
     return true;
+  }
+
+  bool fits() {
+    if (text_.size() <= options_.max_output_bytes) return true;
+    return fail("the output is longer than " + std::to_string(options_.max_output_bytes) +
+                " bytes");
   }
 
   // Appends a line without trailing spaces; of several blank lines one is kept.
@@ -474,6 +515,10 @@ class Expander {
       bool joined = false;
       if (!replace_once(current, next, busy, d, open_call)) return false;
       if (open_call && *open_call) return true;
+      if (next.find("##") == next.npos) {
+        out += next;
+        return true;
+      }
       std::string result = join(next, depth, joined);
       if (!joined) {
         out += result;
@@ -765,7 +810,7 @@ class Expander {
   }
 
   const Options& options_;
-  std::map<std::string, Macro, std::less<>> macros_;
+  std::unordered_map<std::string, Macro, NameHash, std::equal_to<>> macros_;
   std::set<std::string, std::less<>> included_;
   std::vector<Frame> frames_;
   std::string text_;
