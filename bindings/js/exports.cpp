@@ -204,7 +204,8 @@ struct OpenedDevice {
 };
 
 // {gpu: {handle, facts, baseline, check, passed}} or no gpu: the CPU, because of `why`. `passed`
-// are the keys of checks that need not be made again; one that is made is told of as {checked: key}.
+// are the keys of checks that need not be made again; one that is made is told of as {checked:
+// key}.
 Task<Result<OpenedDevice>> open_device(uint32_t request, Json options, kernels::Numerics numerics) {
   OpenedDevice out;
   service::DeviceUse& use = out.use;

@@ -181,9 +181,8 @@ class WeightLoader::Impl {
     for (size_t w = 0; w < graph_.weights.size(); ++w) {
       const plan::WeightSpec& spec = graph_.weights[w];
       for (const kernels::GpuWeight::Chunk& chunk : program_.plan().weights[w].chunks) {
-        PUNA_CO_TRY_CONTEXT(
-            co_await load_chunk(spec, chunk, pipelines[pipeline_of_chunk_[n++]]),
-            fmt::format("While loading \"{}\"", spec.label));
+        PUNA_CO_TRY_CONTEXT(co_await load_chunk(spec, chunk, pipelines[pipeline_of_chunk_[n++]]),
+                            fmt::format("While loading \"{}\"", spec.label));
       }
     }
     co_return co_await load_constants();

@@ -1,5 +1,5 @@
-// Pipelines of kernel calls, all under way at the same time: those of a GpuProgram, or of the kernels
-// that repack its weights.
+// Pipelines of kernel calls, all under way at the same time: those of a GpuProgram, or of the
+// kernels that repack its weights.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
-// Builds the tests and runs them: types and units in Node, the package in a browser with an engine of the tests, and with the real one.
-//   node test/run.mjs [unit] [browser] [model] [--only TEXT]
+// Builds the tests and runs them: types and units in Node, the package in a browser with an engine of the tests, with the real one and tiny
+// models, and with real weights.
+//   node test/run.mjs [unit] [browser] [model] [release] [--only TEXT]
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -10,7 +11,7 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const out = path.join(root, 'build/test');
 const args = process.argv.slice(2);
 const only = args.includes('--only') ? ['--test-name-pattern', args[args.indexOf('--only') + 1]] : [];
-const all = ['unit', 'browser', 'model'];
+const all = ['unit', 'browser', 'model', 'release'];
 const parts = all.filter((part) => args.includes(part) || !args.some((arg) => all.includes(arg)));
 
 for (const part of parts) fs.rmSync(path.join(out, part), { recursive: true, force: true });

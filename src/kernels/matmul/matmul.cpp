@@ -373,8 +373,8 @@ GemmTuning default_gemm(const gpu::DeviceInfo& device, const MatmulArgs& args, b
     return {.rows = rows / 8};
   }
   // Larger tiles are longer, unrolled text, from which a software adapter gains nothing. Of f32
-  // tiles, f16 weights of 4096 x 4096 and 14336 x 4096, TFLOPS with four rows an invocation and with
-  // eight: by 512 rows 31.9 and 32.3, 18.9 and 25.6; by 64 rows 11.3 and 25.8, 4.3 and 14.9.
+  // tiles, f16 weights of 4096 x 4096 and 14336 x 4096, TFLOPS with four rows an invocation and
+  // with eight: by 512 rows 31.9 and 32.3, 18.9 and 25.6; by 64 rows 11.3 and 25.8, 4.3 and 14.9.
   if (!int8 || device.slow_compiler) return {.rows = 4};
   GemmTuning tuning;
   if (args.max_rows <= 32) tuning.rows = 4;
