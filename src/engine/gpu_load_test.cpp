@@ -35,5 +35,30 @@ TEST_CASE(
   CHECK(fail_at > 100);
 }
 
+TEST_CASE("weights are loaded while kernels compile") {
+  const formats::ModelFile file = fixtures::tiny_model({});
+  const auto config = models::read_config(file);
+  REQUIRE(config);
+  auto graph = models::build(file, *config);
+  REQUIRE(graph);
+  const auto device = gpu::null::create({.info = {}, .late_pipelines = true});
+  plan::CacheConfig cache;
+  cache.n_pages = cache.pages_per_sequence = 1;
+  int n_polls = 0, polls_at_first_weight = -1;
+  LoadHooks hooks;
+  hooks.on_progress = [&](uint64_t, uint64_t) {
+    if (polls_at_first_weight < 0) polls_at_first_weight = n_polls;
+  };
+  auto loaded = base::run_until(
+      load_gpu(file, plan::fuse(*std::move(graph)), cache, GpuOptions{}, *device, hooks), [&] {
+        ++n_polls;
+        device->poll();
+      });
+  REQUIRE(loaded);
+  // The null device has one more pipeline ready at each poll.
+  CHECK(polls_at_first_weight > 0);
+  CHECK(n_polls > 2 * polls_at_first_weight);
+}
+
 }  // namespace
 }  // namespace puna::engine

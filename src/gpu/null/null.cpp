@@ -66,7 +66,9 @@ class Recorder final : public NullDevice {
   }
 
   void create_pipeline(PipelineDesc desc, PipelineDone done) override {
-    done(make_pipeline(std::move(desc)));
+    auto made = make_pipeline(std::move(desc));
+    if (!options_.late_pipelines) return done(std::move(made));
+    late_.emplace_back(std::move(made), std::move(done));
   }
 
   Result<BindGroupId> create_bind_group(PipelineId id, std::span<const Binding> bindings) override {
@@ -132,7 +134,13 @@ class Recorder final : public NullDevice {
     return {};
   }
 
-  void poll() override { finish_reads(); }
+  void poll() override {
+    finish_reads();
+    if (late_.empty()) return;
+    auto [made, done] = std::move(late_.front());
+    late_.pop_front();
+    done(std::move(made));
+  }
 
  private:
   static constexpr std::string_view kLostReason = "the null device was told to lose itself.";
@@ -246,6 +254,7 @@ class Recorder final : public NullDevice {
   std::vector<Group> groups_;
   std::unordered_map<std::string, uint32_t> by_wgsl_;
   std::deque<Read> reads_;
+  std::deque<std::pair<Result<PipelineId>, PipelineDone>> late_;
   std::vector<Command> submitted_;
   uint64_t allocated_bytes_ = 0;
   uint64_t last_submit_ = 0;
