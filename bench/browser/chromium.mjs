@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const kFlags = ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--enable-unsafe-webgpu', '--enable-blink-features=ForceEagerMeasureMemory'];
+const kFlags = ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--enable-unsafe-webgpu'];
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 
@@ -20,8 +20,8 @@ export async function withProfile(body) {
   }
 }
 
-// Calls body(page) in a browser of its own with that profile. Without --enable-unsafe-webgpu a Chromium on Linux has no adapter, without
-// ForceEagerMeasureMemory memory is counted some time later; the environment variable PUNA_BENCH tells its processes apart from others.
+// Calls body(page) in a browser of its own with that profile. Without --enable-unsafe-webgpu a Chromium on Linux has no adapter; the
+// environment variable PUNA_BENCH tells its processes apart from others.
 export async function withChromium(profile, body) {
   const { chromium } = createRequire(path.join(root, 'bindings/js/package.json'))('playwright-core');
   const context = await chromium.launchPersistentContext(profile, {

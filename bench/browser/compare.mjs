@@ -5,8 +5,8 @@
 // program than /usr/bin/chromium. Both compute with N threads on the CPU, all hardware threads unless set. A round is three visits, each in
 // a browser started anew: a first one (download and load); a second one (load from the browser's storage, the first token of a prompt of
 // 32 words, a prompt of --prompt words, --decode tokens); a third one, which does the same for its memory: the largest proportional set size
-// of all processes of the browser, that of the empty page before, and what performance.measureUserAgentSpecificMemory() counts at the end
-// (null where it gives nothing within 20 seconds).
+// of all processes of the browser, that of the empty page before, and the largest JavaScript heaps of the page and its workers
+// (js_heap.mjs).
 // Prompts begin with a number of their own, so that no cache of prefixes helps.
 import fs from 'node:fs';
 import os from 'node:os';
@@ -14,6 +14,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import zlib from 'node:zlib';
 import { root, withChromium, withProfile } from './chromium.mjs';
+import { JsHeap } from './js_heap.mjs';
 import { median } from './median.mjs';
 import { startServer } from './server.mjs';
 
@@ -161,6 +162,7 @@ async function measureSpeed(page, engine) {
 
 // The same again for its memory alone: reading the maps of processes holds them up.
 async function measureMemory(page, profile, engine) {
+  const heap = await JsHeap.of(page);
   await page.goto(origin);
   await new Promise((resolve) => setTimeout(resolve, 500));
   const empty = pss(profile);
@@ -169,16 +171,12 @@ async function measureMemory(page, profile, engine) {
   const work = measureSpeed(page, engine).finally(() => (done = true));
   while (!done) {
     peak = Math.max(peak, pss(profile));
+    await heap.sample();
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   await work;
-  // It has been seen to give nothing, of either engine, while workers sleep until they have something to compute.
-  const heap = await page.evaluate(async () => {
-    const late = new Promise((resolve) => setTimeout(resolve, 20_000, { bytes: NaN }));
-    const measured = performance.measureUserAgentSpecificMemory().catch(() => ({ bytes: NaN })); // not in a headless shell
-    return (await Promise.race([measured, late])).bytes;
-  });
-  return { empty_mib: empty, peak_mib: peak, js_heap_mib: heap / 2 ** 20 };
+  await heap.sample();
+  return { empty_mib: empty, peak_mib: peak, js_heap_mib: heap.peak / 2 ** 20 };
 }
 
 const measure = (engine) =>

@@ -7,6 +7,8 @@ const loading = Puna.load('smollm2', {
   onProgress: ({ stage, doneBytes, totalBytes }) => (answer.textContent = `${stage} ${Math.round((100 * doneBytes) / totalBytes)} %`),
 });
 
+loading.catch((error) => (answer.textContent = error.message));
+
 document.querySelector('form').onsubmit = async (event) => {
   event.preventDefault();
   try {
