@@ -21,6 +21,8 @@ const GpuLibrary = {
       if (!state.released) _puna_gpu_told(state.handle, kind, stringToNewUTF8(message));
     },
     text: (at, bytes) => UTF8ToString(at, bytes),
+    // Something failed: because the device went away, which the page is told of after that, or for a reason of its own.
+    lossIsTold: (state) => Promise.race([state.device.lost, new Promise((resolve) => setTimeout(resolve, 1000))]),
     // Bind group layout and pipeline layout of a list of accesses, "rrw".
     layout: (state, access) => {
       let found = state.layouts.get(access);
@@ -42,6 +44,7 @@ const GpuLibrary = {
         state.pipelines[id] = {pipeline, layout};
         return 0;
       } catch (error) {
+        await PunaGpu.lossIsTold(state);
         const {messages} = await module.getCompilationInfo();
         const first = messages.find((m) => m.type === 'error');
         return stringToNewUTF8(first ? `line ${first.lineNum}: ${first.message}` : error.message || 'no reason was given');
@@ -112,7 +115,7 @@ const GpuLibrary = {
   puna_gpu_map: (device, request, buffer, offset, n) => {
     const state = PunaGpu.devices[device];
     state.buffers[buffer].mapAsync(GPUMapMode.READ, offset, n)
-        .then(() => 0, (error) => stringToNewUTF8(error.message || 'the map was given up'))
+        .then(() => 0, (error) => PunaGpu.lossIsTold(state).then(() => stringToNewUTF8(error.message || 'the map was given up')))
         .then((error) => _puna_gpu_read_done(device, request, error));
   },
   puna_gpu_take: (device, buffer, offset, out, n) => {
