@@ -5,8 +5,9 @@ if(NOT EMSCRIPTEN)
 endif()
 find_program(PUNA_CCACHE ccache)
 if(PUNA_CCACHE AND NOT EMSCRIPTEN)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${PUNA_CCACHE})
-  set(CMAKE_C_COMPILER_LAUNCHER ${PUNA_CCACHE})
+  # What one checkout has compiled serves another one in another folder.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${PUNA_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 
 # The program finds libwgpu_native beside itself first, so it can be carried in one folder.
