@@ -9,9 +9,9 @@
 namespace puna::gpu::null {
 
 struct Options {
-  DeviceInfo info;   // what it claims to be; baseline by default
-  int fail_at = -1;  // the n-th fallible call (from 0) fails with kOutOfMemory
-  int lose_at = -1;  // the n-th submit loses the device
+  DeviceInfo info;              // what it claims to be; baseline by default
+  int fail_at = -1;             // the n-th fallible call (from 0) fails with kOutOfMemory
+  int lose_at = -1;             // the n-th submit loses the device
   bool late_pipelines = false;  // they are ready at a later poll(), one each, as in a page
 };
 
