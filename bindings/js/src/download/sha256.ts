@@ -31,6 +31,8 @@ async function here(): Promise<Sha256> {
 
 // The name by which worker.ts knows what it is started for.
 export const kSha256Worker = 'puna-sha256';
+// Within which it has to start.
+const kStartMs = 5000;
 // Pieces that the worker may be behind.
 const kMostBehind = 2;
 
@@ -71,14 +73,17 @@ class WorkerSha256 implements Sha256 {
   // Null where no such worker starts.
   static async start(): Promise<WorkerSha256 | null> {
     if (typeof Worker === 'undefined') return null;
+    let worker: Worker | null = null;
     try {
-      const worker = new Worker(import.meta.url, { type: 'module', name: kSha256Worker });
+      const started = (worker = new Worker(import.meta.url, { type: 'module', name: kSha256Worker }));
       await new Promise((resolve, reject) => {
-        worker.onmessage = resolve;
-        worker.onerror = reject;
+        started.onmessage = resolve;
+        started.onerror = reject;
+        setTimeout(reject, kStartMs);
       });
-      return new WorkerSha256(worker);
+      return new WorkerSha256(started);
     } catch {
+      worker?.terminate();
       return null;
     }
   }
