@@ -406,14 +406,7 @@ Task<Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file,
   PUNA_CO_TRY(plan::GpuPlan plan, plan_for_gpu(graph, cache, options, device.info()));
   if (!graph.states.empty()) cache.n_snapshots += chain_snapshots(cache);
   PUNA_CO_TRY(auto program, GpuProgram::create(device, std::move(plan)));
-  {
-    // Its few kernels come first: weights are on their way while the others are compiled.
-    WeightLoader loader(file, graph, *program, device, hooks);
-    PUNA_CO_TRY(loader.start());
-    PUNA_CO_TRY(program->compile());
-    PUNA_CO_TRY(co_await loader.run());
-  }
-  PUNA_CO_TRY(co_await program->compiled());
+  PUNA_CO_TRY(co_await load_weights(file, graph, *program, device, hooks));
   auto executor = std::make_unique<GpuExecutor>(device, std::move(program), cache, graph.n_out(),
                                                 options.chain_ms);
   PUNA_CO_TRY(executor->create_readbacks());

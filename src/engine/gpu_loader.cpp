@@ -147,12 +147,10 @@ Piece piece_size(const plan::WeightSpec& spec) {
   return {0, group, 0, static_cast<uint32_t>(columns)};
 }
 
-}  // namespace
-
-class WeightLoader::Impl {
+class Loader {
  public:
-  Impl(const ModelFile& file, const plan::Graph& graph, plan::GpuProgram& program,
-       gpu::Device& device, const LoadHooks& hooks)
+  Loader(const ModelFile& file, const plan::Graph& graph, plan::GpuProgram& program,
+         gpu::Device& device, const LoadHooks& hooks)
       : file_(file),
         graph_(graph),
         program_(program),
@@ -161,8 +159,26 @@ class WeightLoader::Impl {
         ring_(device),
         pipelines_(device) {}
 
-  Result<void> start() {
-    PUNA_TRY(ring_.create());
+  Task<Result<void>> run() {
+    PUNA_CO_TRY(ring_.create());
+    PUNA_CO_TRY(compile());
+    PUNA_CO_TRY(program_.compile());
+    PUNA_CO_TRY(const std::vector<gpu::PipelineId> pipelines, co_await pipelines_.all());
+    size_t n = 0;
+    for (size_t w = 0; w < graph_.weights.size(); ++w) {
+      const plan::WeightSpec& spec = graph_.weights[w];
+      for (const kernels::GpuWeight::Chunk& chunk : program_.plan().weights[w].chunks) {
+        PUNA_CO_TRY_CONTEXT(co_await load_chunk(spec, chunk, pipelines[pipeline_of_chunk_[n++]]),
+                            fmt::format("While loading \"{}\"", spec.label));
+      }
+    }
+    PUNA_CO_TRY(co_await load_constants());
+    co_return co_await program_.compiled();
+  }
+
+ private:
+  // Begins with the kernels that repack the weights.
+  Result<void> compile() {
     for (size_t w = 0; w < graph_.weights.size(); ++w) {
       const plan::WeightSpec& spec = graph_.weights[w];
       total_ += spec.rows * quant::row_bytes(spec.type, spec.columns);
@@ -175,20 +191,6 @@ class WeightLoader::Impl {
     return {};
   }
 
-  Task<Result<void>> run() {
-    PUNA_CO_TRY(const std::vector<gpu::PipelineId> pipelines, co_await pipelines_.all());
-    size_t n = 0;
-    for (size_t w = 0; w < graph_.weights.size(); ++w) {
-      const plan::WeightSpec& spec = graph_.weights[w];
-      for (const kernels::GpuWeight::Chunk& chunk : program_.plan().weights[w].chunks) {
-        PUNA_CO_TRY_CONTEXT(co_await load_chunk(spec, chunk, pipelines[pipeline_of_chunk_[n++]]),
-                            fmt::format("While loading \"{}\"", spec.label));
-      }
-    }
-    co_return co_await load_constants();
-  }
-
- private:
   Task<Result<void>> load_chunk(const plan::WeightSpec& spec,
                                 const kernels::GpuWeight::Chunk& chunk, gpu::PipelineId pipeline) {
     ChunkRepack repack(device_, pipeline, repack_args(spec, chunk));
@@ -250,12 +252,13 @@ class WeightLoader::Impl {
   uint64_t done_ = 0, total_ = 0;
 };
 
-WeightLoader::WeightLoader(const ModelFile& file, const plan::Graph& graph,
-                           plan::GpuProgram& program, gpu::Device& device, const LoadHooks& hooks)
-    : impl_(std::make_unique<Impl>(file, graph, program, device, hooks)) {}
-WeightLoader::~WeightLoader() = default;
+}  // namespace
 
-Result<void> WeightLoader::start() { return impl_->start(); }
-Task<Result<void>> WeightLoader::run() { return impl_->run(); }
+Task<Result<void>> load_weights(const ModelFile& file, const plan::Graph& graph,
+                                plan::GpuProgram& program, gpu::Device& device,
+                                const LoadHooks& hooks) {
+  Loader loader(file, graph, program, device, hooks);
+  co_return co_await loader.run();
+}
 
 }  // namespace puna::engine

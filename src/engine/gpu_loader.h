@@ -3,8 +3,6 @@
 // than a few pieces.
 #pragma once
 
-#include <memory>
-
 #include "base/result.h"
 #include "base/task.h"
 #include "engine/executor.h"
@@ -17,21 +15,11 @@ constexpr uint64_t kStagingPieces = 4;
 constexpr uint64_t kPieceBytes = 1 << 20;
 constexpr uint64_t kStagingBytes = kStagingPieces * kPieceBytes;
 
-class WeightLoader {
- public:
-  // All outlive the loader.
-  WeightLoader(const formats::ModelFile& file, const plan::Graph& graph, plan::GpuProgram& program,
-               gpu::Device& device, const LoadHooks& hooks);
-  ~WeightLoader();
-  // Creates the ring and has the kernels compiled, which run() waits for. Errors: those of the
-  // device.
-  base::Result<void> start();
-  // Errors: those of reading (naming the tensor) and of the device; kCancelled.
-  base::Task<base::Result<void>> run();
-
- private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
-};
+// Also has the program's kernels compiled, behind its own: where the device does so beside other
+// work, weights are on their way meanwhile. Errors: those of reading (naming the tensor) and of the
+// device; kCancelled.
+base::Task<base::Result<void>> load_weights(const formats::ModelFile& file,
+                                            const plan::Graph& graph, plan::GpuProgram& program,
+                                            gpu::Device& device, const LoadHooks& hooks);
 
 }  // namespace puna::engine

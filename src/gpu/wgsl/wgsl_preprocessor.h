@@ -97,21 +97,24 @@ struct Token {
   std::string_view text;
 };
 
+// The length of what opens or closes a block comment at the front of `s`, where `depth` are open;
+// 1 for any other character.
+inline size_t pass_delimiter(std::string_view s, int& depth) {
+  if (begins_with(s, '/', '*')) {
+    ++depth;
+  } else if (depth > 0 && begins_with(s, '*', '/')) {
+    --depth;
+  } else {
+    return 1;
+  }
+  return 2;
+}
+
 // The token at the front of `s`, which is not empty. Block comments nest, as in WGSL. `depth` is
 // how many block comments are open.
 inline Token next_token(std::string_view s, int& depth) {
   auto block = [&](size_t at) {
-    while (at < s.size() && depth > 0) {
-      if (begins_with(s.substr(at), '/', '*')) {
-        ++depth;
-        at += 2;
-      } else if (begins_with(s.substr(at), '*', '/')) {
-        --depth;
-        at += 2;
-      } else {
-        ++at;
-      }
-    }
+    while (at < s.size() && depth > 0) at += pass_delimiter(s.substr(at), depth);
     return Token{TokenKind::kComment, s.substr(0, at)};
   };
   if (depth > 0) return block(0);
@@ -147,16 +150,8 @@ inline Token next_token(std::string_view s, int& depth) {
 
 // Passes over a line; `depth` becomes how many block comments are open behind it.
 inline void pass_comments(std::string_view line, int& depth) {
-  for (size_t i = 0; i + 1 < line.size(); ++i) {
-    if (depth == 0 && line[i] == '/' && line[i + 1] == '/') return;
-    if (line[i] == '/' && line[i + 1] == '*') {
-      ++depth;
-      ++i;
-    } else if (depth > 0 && line[i] == '*' && line[i + 1] == '/') {
-      --depth;
-      ++i;
-    }
-  }
+  while (!line.empty() && (depth > 0 || !begins_with(line, '/', '/')))
+    line.remove_prefix(pass_delimiter(line, depth));
 }
 
 inline std::string without_comments(std::string_view s) {

@@ -341,13 +341,14 @@ export class Download {
 
   // The digest of the file, chunk by chunk as they come.
   private async hash(generation: Generation): Promise<string> {
-    const sha = await newSha256();
+    let bytes = await this.chunkBytes(0, generation.signal);
+    const sha = await newSha256(this.size);
     try {
-      for (let chunk = 0; ; ++chunk) {
-        const bytes = await this.chunkBytes(chunk, generation.signal);
-        if (!bytes) return await sha.digest();
+      for (let chunk = 1; bytes; ++chunk) {
         await sha.update(bytes);
+        bytes = await this.chunkBytes(chunk, generation.signal);
       }
+      return await sha.digest();
     } finally {
       sha.close();
     }

@@ -12,9 +12,14 @@ export interface Sha256 {
   close(): void; // without a digest, or after it
 }
 
-export async function newSha256(): Promise<Sha256> {
-  return (await WorkerSha256.start()) ?? (await here());
+// Of so many bytes; null where nobody knows.
+export async function newSha256(size: number | null): Promise<Sha256> {
+  const worker = size === null || size > kMostHere ? await WorkerSha256.start() : null;
+  return worker ?? (await here());
 }
+
+// Less is computed in the time that a worker takes to start.
+const kMostHere = 8 << 20;
 
 async function here(): Promise<Sha256> {
   const state = await createSHA256();

@@ -49,7 +49,7 @@ function keepFile(store: BlobStore, file: Blob, signal: AbortSignal, onBytes: (b
 
 async function copyFile(store: BlobStore, key: string, file: Blob, signal: AbortSignal, onBytes: (bytes: number) => void): Promise<string> {
   const partial = await store.begin(key, { url: '', size: file.size, digest: null, etag: null, lastModified: null });
-  const sha = await newSha256();
+  const sha = await newSha256(file.size);
   try {
     for (let chunk = 0; chunk < chunkCount(file.size); ++chunk) {
       throwIfAborted(signal);

@@ -46,7 +46,7 @@ before(async () => {
 });
 after(() => run?.stop());
 
-// Greedy token ids, as the command line gives them for the same device class and numerics.
+// Greedy token ids, as the command line gives them on the CPU with exact numerics.
 function expected(n) {
   const args = ['run', model, kPrompt, '--raw', '--temp', '0', '--numerics', 'exact', '--kv-type', 'f32', '--device', 'cpu', '-n', String(n), '--ignore-eos', '--output-tokens'];
   return execFileSync(cli, args, { encoding: 'utf8' }).trim().split(/\s+/).map(Number);
