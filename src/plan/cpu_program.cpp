@@ -33,7 +33,8 @@ std::vector<uint64_t> scratch_bytes(const Graph& graph, int n_threads) {
     const uint32_t rows = i < graph.head_begin ? kernels::kMaxStepTokens : kHeadRows;
     uint64_t bytes = 0;
     if (const auto* product = std::get_if<MatmulOp>(&graph.ops[i])) {
-      bytes = kernels::matmul_cpu_scratch_bytes(graph.values[product->x].columns, rows);
+      bytes = kernels::matmul_cpu_scratch_bytes(graph.values[product->x].columns,
+                                                rows * x_planes(graph, *product));
     } else if (const auto* attention = std::get_if<AttentionOp>(&graph.ops[i])) {
       bytes = kernels::attention_cpu_scratch_bytes(n_threads, graph.n_heads,
                                                    graph.kv[attention->layer].head_dim, rows);
@@ -166,6 +167,7 @@ struct CpuProgram::Runner {
     args.epilogue = op.epilogue;
     args.softcap = op.softcap;
     args.activation = op.activation;
+    args.x_planes = x_planes(program.graph_, op);
     args.scratch = scratch();
     // The product before it has left x only in the form that it read itself.
     args.x_in_scratch =

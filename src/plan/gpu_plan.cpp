@@ -176,6 +176,7 @@ class Planner {
     args.activation = op.activation;
     args.numerics = options_.numerics;
     args.max_rows = rows_;
+    args.x_planes = x_planes(graph_, op);
     args.profile = options_.profile;
     args.rows = graph_.values[op.x].rows;
     args.scratch = scratch(i);

@@ -95,6 +95,10 @@ std::string label(const Op& op) {
       op);
 }
 
+uint32_t x_planes(const Graph& graph, const MatmulOp& op) {
+  return graph.values[op.y].rows == Rows::kOutputs ? 2 : 1;
+}
+
 std::vector<ValueId> reads(const Op& op) { return std::visit(Reads{}, op); }
 std::vector<ValueId> writes(const Op& op) { return std::visit(Writes{}, op); }
 

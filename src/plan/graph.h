@@ -290,6 +290,11 @@ struct Graph {
 // "blk.3.ffn_down"; ops without a label of their own are called by what they do.
 std::string label(const Op& op);
 
+// Planes of int8 in which a product reads its activations (kernels/matmul/matmul.h) where numerics
+// are fast: 2 for rows whose logits are wanted. Nothing after those products evens their rounding
+// out, and the rows are few (docs/numerics.md).
+uint32_t x_planes(const Graph& graph, const MatmulOp& op);
+
 // Values an op reads and writes; one that it updates in place is in both.
 std::vector<ValueId> reads(const Op& op);
 std::vector<ValueId> writes(const Op& op);

@@ -2,8 +2,12 @@
 // B_X8 as the scratch of X8_ROWS rows that quantize.wgsl writes:
 //   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and what
 //   a norm needs to know of the unit (handover.wgsl). x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the
-//   rows lie innermost instead, for tiles: [unit][half][row], then [unit][row].
+//   rows lie innermost instead, for tiles: [unit][half][row], then [unit][row]. With X_PLANES == 2 a row of x is two rows here, side by
+//   side: its bytes, and those of what their rounding left. Products of both are added up.
 
+#ifndef X_PLANES
+#define X_PLANES 1
+#endif
 #ifndef X_STRIDE
 #define X_STRIDE COLS
 #endif
@@ -67,6 +71,18 @@ fn quantize(v: array<vec4<f32>, 8>) -> Quantized {
   return Quantized(lo, hi, largest / 127.0, vec2<i32>(sum_of_bytes(lo), sum_of_bytes(hi)));
 }
 
+#if X_PLANES == 2
+// What the bytes of a unit leave of it.
+fn left_of(v: array<vec4<f32>, 8>, q: Quantized) -> array<vec4<f32>, 8> {
+  var left: array<vec4<f32>, 8>;
+#for j in 0..4
+  left[j] = v[j] - q.scale * vec4<f32>(unpack4xI8(q.lo[j]));
+  left[j + 4] = v[j + 4] - q.scale * vec4<f32>(unpack4xI8(q.hi[j]));
+#endfor
+  return left;
+}
+#endif
+
 #ifdef B_X
 // Elements e .. e + 3 of row m, zeros from COLS on; e is a multiple of 4.
 fn load_x(m: u32, e: u32) -> vec4<f32> {
@@ -83,13 +99,12 @@ fn load_x(m: u32, e: u32) -> vec4<f32> {
 #endif
 }
 
-// A unit of row m as bytes.
-fn quantize_x(m: u32, u: u32) -> Quantized {
+fn unit_of_x(m: u32, u: u32) -> array<vec4<f32>, 8> {
   var v: array<vec4<f32>, 8>;
 #for j in 0..8
   v[j] = load_x(m, u * 32u + 4u * j);
 #endfor
-  return quantize(v);
+  return v;
 }
 #endif
 

@@ -3,6 +3,9 @@ struct Eighth {
   words: vec4<u32>,  // in the first invocation of each half: its four words in order
   scale: f32,
   sums: vec2<i32>,  // in the first invocation: of the halves
+#if X_PLANES == 2
+  left: vec4<f32>,  // what the bytes leave of v
+#endif
 }
 fn eighth_of_unit(v: vec4<f32>) -> Eighth {
   let a = abs(v);
@@ -13,5 +16,10 @@ fn eighth_of_unit(v: vec4<f32>) -> Eighth {
   let word = to_bytes(v, inverse_of_scale(largest));
   let words = vec4<u32>(word, subgroupShuffleXor(word, 1u), subgroupShuffleXor(word, 2u), subgroupShuffleXor(word, 3u));
   let sum = sum_of_bytes(words);
-  return Eighth(words, largest / 127.0, vec2<i32>(sum, subgroupShuffleXor(sum, 4u)));
+  let sums = vec2<i32>(sum, subgroupShuffleXor(sum, 4u));
+#if X_PLANES == 2
+  return Eighth(words, largest / 127.0, sums, v - largest / 127.0 * vec4<f32>(unpack4xI8(word)));
+#else
+  return Eighth(words, largest / 127.0, sums);
+#endif
 }

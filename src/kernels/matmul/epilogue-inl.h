@@ -127,6 +127,18 @@ HWY_INLINE void shift_and_scale(const float* bias, float scale, uint32_t n_valid
   }
 }
 
+// Sums [2 * n_tokens][16] of both planes of each row to [n_tokens][16], in place.
+HWY_INLINE void add_planes(uint32_t n_tokens, float* sums) {
+  const DE d;
+  for (size_t t = 0; t < n_tokens; ++t) {
+    const float* planes = sums + 2 * t * kGroupRows;
+    for (size_t i = 0; i < kGroupRows; i += kEpilogueLanes) {
+      const auto both = hn::Add(hn::Load(d, planes + i), hn::Load(d, planes + kGroupRows + i));
+      hn::Store(both, d, sums + t * kGroupRows + i);
+    }
+  }
+}
+
 // sums [n_tokens + 1][16] of weight rows 16 * group .. for activation rows from first_token on.
 HWY_INLINE void write_group(const MatmulJob& job, uint32_t group, uint32_t first_token,
                             uint32_t n_tokens, float* sums) {

@@ -24,9 +24,12 @@ constexpr uint32_t kMatrixRows = 16;
 
 // Activations as int8 with a scale per unit of 32 columns, tiles of `width` rows side by side (1
 // when there is one row, else 4, or kMatrixRows for matrix instructions; the last tile is filled
-// up with zeros). Row t lies in tile t / width at place t % width.
+// up with zeros). Row t lies in tile t / width at place t % width. With two planes a row of x is two
+// rows here, one after the other: its codes, and those of what their rounding left; products of
+// both are added up.
 struct QuantizedRows {
   uint32_t width = 0;
+  uint32_t planes = 1;
   uint32_t units = 0;               // of 32 columns
   ActivationCode* codes = nullptr;  // [tiles][units * 8][width][4 columns], or row by row for
                                     // matrix instructions: [tiles][units][width][32 columns]
@@ -34,6 +37,7 @@ struct QuantizedRows {
   float* sums = nullptr;            // [tiles][units][width]      scale * sum of the codes
   float* half_sums = nullptr;       // [tiles][2 * units][width]  the same over 16 columns
 };
+// n_rows counts the rows of all planes.
 QuantizedRows quantized_rows(std::byte* scratch, uint32_t cols, uint32_t n_rows, uint32_t width);
 
 struct MatmulJob {
@@ -59,11 +63,11 @@ inline MatmulItem item_of(const MatmulJob& job, uint32_t item) {
   const uint32_t left = job.args.n_rows - first;
   return {item % job.n_groups, first, left < job.tile_rows ? left : job.tile_rows};
 }
-// Up to this many decode packed weights on the way; more share a panel (panel.h).
+// Up to this many rows of x8 decode packed weights on the way; more share a panel (panel.h).
 constexpr uint32_t kFewRows = 8;
 
 struct Panel;
-// Adds a panel's units, which are those from `unit` on, to sums [n][16] of the activation rows from
+// Adds a panel's units, which are those from `unit` on, to sums [n][16] of the rows of x8 from
 // `first` on.
 using MultiplyPanel = void (*)(const MatmulJob& job, const Panel& panel, uint32_t unit,
                                uint32_t n_units, uint32_t first, uint32_t n, float* sums);

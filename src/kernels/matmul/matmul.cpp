@@ -30,6 +30,9 @@ bool may_use_int8(const MatmulArgs& args) {
 bool uses_int8(const MatmulArgs& args, const MatmulTuning& tuning) {
   return tuning.int8 && may_use_int8(args);
 }
+uint32_t planes(const MatmulArgs& args) {
+  return args.max_rows <= kMatvecRows && !args.parts ? args.x_planes : 1;
+}
 uint32_t units(const MatmulArgs& args) { return div_up(args.weight.cols, quant::kUnit); }
 // f32 and bf16 weights keep a range or precision that f16 has not.
 bool fits_f16(quant::Type type) { return type != quant::Type::kF32 && type != quant::Type::kBf16; }
@@ -63,7 +66,7 @@ uint32_t matvec_workgroup_bytes(const gpu::DeviceInfo& device, const MatmulArgs&
       sums_by_subgroup(device, tuning) ? tuning.workgroup / device.subgroup_min : tuning.workgroup;
   // The bytes of x and, for a norm, the sums of squares.
   const uint32_t own = tuning.own_int8
-                           ? units(args) * k_slots(args) * kOwnBytesOfUnit +
+                           ? units(args) * k_slots(args) * planes(args) * kOwnBytesOfUnit +
                                  tuning.workgroup / std::max(8u, device.subgroup_min) * 4
                        : args.handed ? tuning.workgroup / std::max(8u, device.subgroup_min) * 4
                                      : 0;
@@ -159,7 +162,7 @@ Describe describe_chunk(const MatmulArgs& args, const GpuWeight::Chunk& chunk,
 // Tiles want the rows of x side by side, a team of a mat-vec its units.
 bool by_unit(const MatmulArgs& args) { return args.max_rows > kMatvecRows; }
 
-uint32_t x_rows(const MatmulArgs& args) { return args.max_rows * x_slots(args); }
+uint32_t x_rows(const MatmulArgs& args) { return args.max_rows * x_slots(args) * planes(args); }
 
 void bind_x8(const MatmulArgs& args, Describe& call) {
   call.arena("B_X8", args.handed ? args.x : args.scratch)
@@ -204,6 +207,7 @@ void quantize(const MatmulArgs& args, std::vector<KernelCall>& out) {
       .text("UNITS", fmt::format("{}u", units(args)));
   call.text("ROW_COUNT", args.rows == Rows::kTokens ? "STEP_TOKEN_COUNT" : "STEP_OUTPUT_COUNT");
   if (x_slots(args) > 1) call.text("X_SLOTS", fmt::format("{}u", x_slots(args)));
+  if (planes(args) > 1) call.number("X_PLANES", planes(args));
   const GridDim rows{extent_of(args.rows), x_slots(args), by_unit(args) ? kQuantizeWorkgroup : 1};
   const GridDim all{Extent::kOne, units(args), by_unit(args) ? 1 : kQuantizeWorkgroup};
   call.grid(by_unit(args) ? rows : all, by_unit(args) ? all : rows).add_to(out);
@@ -241,6 +245,7 @@ base::Result<void> describe_matvec(const gpu::DeviceInfo& device, const MatmulAr
   if (!args.hands || args.hands->gamma) call.arena("B_Y", args.y);
   if (args.hands) bind_handover(args, call);
   if (int8 && tuning.own_int8) call.flag("X_PROLOGUE");
+  if (int8 && planes(args) > 1) call.number("X_PLANES", planes(args));
   call.number("WG", tuning.workgroup).number("LANES", tuning.lanes);
   const bool whole_rows = is_float(args.weight.type) && k_slots(args) == 1;
   call.number("PREFETCH", tuning.prefetch && (int8 || whole_rows));
@@ -554,7 +559,7 @@ std::optional<XForm> matmul_takes(const gpu::DeviceInfo& device, const MatmulArg
       args.numerics != Numerics::kFast || (normed && !sums)) {
     return std::nullopt;
   }
-  if (uses_int8(args, tuning)) return XForm::kInt8;
+  if (uses_int8(args, tuning)) return planes(args) == 1 ? std::optional(XForm::kInt8) : std::nullopt;
   return normed && args.weight.cols % (4 * quant::kGroupRows) == 0 ? std::optional(XForm::kPlain)
                                                                    : std::nullopt;
 }

@@ -102,6 +102,9 @@ struct MatmulArgs {
   uint32_t x_stride = 0;  // elements from row to row of x; 0 = cols
   uint32_t max_rows = 1;  // rows of the batch class: 1, 2, 4, 8, 16 or up to kMaxStepTokens
   Rows rows = Rows::kTokens;
+  // 2: a mat-vec that reads x as int8 adds a second plane of int8, of what the rounding left (15
+  // bits in all). Products in tiles have more rows, and read one plane.
+  uint32_t x_planes = 1;
   const Profile* profile = nullptr;  // of the device (profile/profile.h)
   // Instead of reading x; only where matmul_makes_norm() says so.
   std::optional<MatmulNorm> norm;
@@ -149,6 +152,9 @@ struct MatmulCpuArgs {
   Epilogue epilogue = Epilogue::kStore;
   float softcap = 0.0f;
   Activation activation = Activation::kSilu;
+  // 2: where x is read as int8, a second plane of int8 keeps what the rounding left (15 bits in
+  // all), at the price of twice the products. scratch is then that of twice the rows.
+  uint32_t x_planes = 1;
   std::byte* scratch = nullptr;
   bool x_in_scratch = false;
 };

@@ -10,7 +10,7 @@
 namespace puna::kernels {
 namespace {
 
-// Activation rows that lie side by side.
+// Rows of x8 that lie side by side, of n_rows in all its planes.
 uint32_t width_of(uint32_t n_rows) {
   if (n_rows == 1) return 1;
   return n_rows > kFewRows && cpu_extensions().int8_matrix ? kMatrixRows : 4;
@@ -21,11 +21,12 @@ uint32_t padded_rows(uint32_t n_rows, uint32_t width) {
 uint64_t aligned(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // Activation rows an item covers: all when weight groups alone give every thread enough items,
-// fewer when they do not.
-uint32_t choose_tile_rows(uint32_t n_rows, uint32_t width, uint32_t n_groups, uint32_t n_threads) {
-  uint32_t rows = std::min(n_rows, kTileRows);
+// fewer when they do not. They are whole tiles of x8.
+uint32_t choose_tile_rows(uint32_t n_rows, const QuantizedRows& x8, uint32_t n_groups,
+                          uint32_t n_threads) {
+  uint32_t rows = std::min(n_rows, kTileRows / x8.planes);
   while (rows > 16 && n_groups * ((n_rows + rows - 1) / rows) < 4 * n_threads)
-    rows = padded_rows(rows / 2, std::max(width, 4u));
+    rows = padded_rows(rows / 2, std::max(x8.width, 4u));
   return rows;
 }
 
@@ -77,7 +78,9 @@ uint32_t make_job(const MatmulCpuArgs& args, std::vector<MatmulJob>& jobs) {
   PUNA_CHECK(form == XForm::kPlain || args.scratch != nullptr);
   if (form == XForm::kBf16) job.x16 = reinterpret_cast<uint32_t*>(args.scratch);
   if (form == XForm::kInt8) {
-    job.x8 = quantized_rows(args.scratch, job.cols, args.n_rows, width_of(args.n_rows));
+    const uint32_t n_rows = args.n_rows * args.x_planes;
+    job.x8 = quantized_rows(args.scratch, job.cols, n_rows, width_of(n_rows));
+    job.x8.planes = args.x_planes;
   }
   jobs.push_back(job);
   return job.n_groups;
@@ -86,7 +89,7 @@ uint32_t make_job(const MatmulCpuArgs& args, std::vector<MatmulJob>& jobs) {
 // Items [begin, end) of int8 activations, of n_rows of them each.
 void multiply_rows(const MatmulJob& job, uint32_t n_rows, uint32_t begin, uint32_t end) {
   if (begin == end) return;
-  if (n_rows > kFewRows || keeps_file_rows(job.type)) return matmul_many_items(job, begin, end);
+  if (n_rows * job.x8.planes > kFewRows || keeps_file_rows(job.type)) return matmul_many_items(job, begin, end);
   if (contains(SmallBlocks(), job.type)) return matmul_few_small_items(job, begin, end);
   contains(KBlocks(), job.type) ? matmul_few_k_items(job, begin, end)
                                 : matmul_few_other_items(job, begin, end);
@@ -152,11 +155,12 @@ void matmul_cpu(base::ThreadPool& pool, std::span<const MatmulCpuArgs> products)
   uint32_t grain = UINT32_MAX;
   for (MatmulJob& job : jobs) {
     const MatmulCpuArgs& args = job.args;
-    job.tile_rows = choose_tile_rows(args.n_rows, job.x8.width, n_groups,
+    job.tile_rows = choose_tile_rows(args.n_rows, job.x8, n_groups,
                                      static_cast<uint32_t>(pool.n_threads()));
     const uint32_t width = job.x16 ? 1 : job.x8.width;
+    const uint32_t x_rows = args.n_rows * job.x8.planes;
     const bool quantizes = width != 0 && !args.x_in_scratch;
-    tiles.add(quantizes ? (args.n_rows + width - 1) / width : 0);
+    tiles.add(quantizes ? (x_rows + width - 1) / width : 0);
     if (quantizes) quantize_grain = std::max(8192 / (job.cols * width), 1u);
     items.add(job.n_groups * ((args.n_rows + job.tile_rows - 1) / job.tile_rows));
     grain = std::min(grain, choose_grain(job));

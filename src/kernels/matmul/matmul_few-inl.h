@@ -1,4 +1,4 @@
-// Products of one to eight activation rows, which decode the weights in registers on the way.
+// Products of one to eight rows of x8, which decode the weights in registers on the way.
 #if defined(PUNA_KERNELS_MATMUL_MATMUL_FEW_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PUNA_KERNELS_MATMUL_MATMUL_FEW_INL_H
 #undef PUNA_KERNELS_MATMUL_MATMUL_FEW_INL_H
@@ -20,12 +20,14 @@ HWY_NOINLINE void few_items(const MatmulJob& job, uint32_t begin, uint32_t end) 
     const auto [group, first, n] = item_of(job, item);
     PackedSource<kType> source(reinterpret_cast<const uint8_t*>(job.packed) +
                                group * job.group_bytes);
+    const uint32_t planes = job.x8.planes;
     if (job.x8.width == 1) {
       tile<Form, 1, 1>(job, source, 0, job.x8.units, 0, sums);
     } else {
-      for (uint32_t t = 0; t < n; t += 4)
-        tile<Form, 4, 4>(job, source, 0, job.x8.units, first + t, sums + t * kGroupRows);
+      for (uint32_t t = 0; t < n * planes; t += 4)
+        tile<Form, 4, 4>(job, source, 0, job.x8.units, first * planes + t, sums + t * kGroupRows);
     }
+    if (planes == 2) add_planes(n, sums);
     write_group(job, group, first, n, sums);
   }
 }

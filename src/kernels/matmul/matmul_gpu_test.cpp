@@ -33,6 +33,7 @@ struct Case {
   bool bias = false;
   float scale = 1.0f;
   Activation activation = Activation::kSilu;
+  uint32_t x_planes = 1;
 };
 
 // The class a step of n rows runs in.
@@ -88,6 +89,7 @@ void check_case(test::GpuHarness& gpu, const Case& c, const MatmulTuning* tuning
   if (c.bias) args.bias = gpu.upload(bias);
   args.numerics = c.numerics;
   args.max_rows = c.max_rows;
+  args.x_planes = c.x_planes;
   // What the product makes of its input before the scale of the norm, which commutes with it.
   double inverse_rms = 1;
   constexpr float kEps = 1e-5f;
@@ -143,6 +145,7 @@ void check_case(test::GpuHarness& gpu, const Case& c, const MatmulTuning* tuning
   }
   CHECK(test::nmse(a, b) <= (c.numerics == Numerics::kExact ? 1e-10
                              : halves                       ? 1e-6
+                             : c.x_planes == 2              ? 1e-8
                              : c.against_exact              ? 1e-4
                                                             : 1e-7));
 }
@@ -357,6 +360,30 @@ TEST_CASE("gpu: int8 activations stay near the exact product for every type") {
                       .max_rows = 512,
                       .numerics = Numerics::kFast,
                       .against_exact = true});
+  }
+}
+
+TEST_CASE("gpu: with two planes of int8 products are as near the exact ones as 15 bits") {
+  for (const test::Features features : {test::Features::kAll, test::Features::kBaseline}) {
+    const auto gpu = test::GpuHarness::open(features);
+    if (!gpu) return;
+    for (const quant::Type type : {quant::Type::kQ4_1, quant::Type::kQ8_0, quant::Type::kQ6_K}) {
+      for (const uint32_t n : {1u, 3u, 16u}) {
+        for (const bool norm : {false, true}) {
+          if (norm && (n > 1 || features == test::Features::kBaseline)) continue;
+          check_case(*gpu, {.type = type,
+                            .rows = 72,
+                            .cols = 512,
+                            .n_rows = n,
+                            .max_rows = class_of(n),
+                            .numerics = Numerics::kFast,
+                            .epilogue = n == 3 ? Epilogue::kSwiGlu : Epilogue::kStore,
+                            .against_exact = true,
+                            .norm = norm,
+                            .x_planes = 2});
+        }
+      }
+    }
   }
 }
 

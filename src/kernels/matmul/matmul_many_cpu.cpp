@@ -1,4 +1,4 @@
-// Products of many activation rows, which share panels of unpacked weights.
+// Products of many rows of x8, which share panels of unpacked weights.
 #include "kernels/matmul/panel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -50,11 +50,13 @@ void many(const MatmulJob& job, uint32_t begin, uint32_t end, MultiplyPanel mult
   alignas(64) float sums[(kTileRows + 4) * kGroupRows] = {};  // room for whole tiles
   for (uint32_t item = begin; item < end; ++item) {
     const auto [group, first, n] = item_of(job, item);
+    const uint32_t planes = job.x8.planes;
     for (uint32_t unit = 0; unit < job.x8.units; unit += kPanelUnits) {
       const uint32_t n_units = HWY_MIN(kPanelUnits, job.x8.units - unit);
       fill_panel(job, group, unit, n_units, panel);
-      multiply(job, panel, unit, n_units, first, n, sums);
+      multiply(job, panel, unit, n_units, first * planes, n * planes, sums);
     }
+    if (planes == 2) add_planes(n, sums);
     write_group(job, group, first, n, sums);
   }
 }

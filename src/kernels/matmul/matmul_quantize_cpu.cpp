@@ -22,9 +22,10 @@ HWY_INLINE void store_columns(const int8_t* codes, ActivationCode* out) {
   }
 }
 
-// One unit of one row: codes rounded to nearest even of x * 127 / max |x|.
+// One unit of one row: codes rounded to nearest even of x * 127 / max |x|. What rounding leaves of
+// x goes to `left`, unless that is null.
 HWY_INLINE void quantize_unit(const float* x, QuantizedRows out, size_t tile, size_t unit,
-                              size_t place) {
+                              size_t place, float* left) {
   const DF df;
   VF largest = hn::Zero(df);
   for (size_t i = 0; i < kUnitCols; i += kLanes)
@@ -37,8 +38,11 @@ HWY_INLINE void quantize_unit(const float* x, QuantizedRows out, size_t tile, si
   for (size_t h = 0; h < 2; ++h) {
     VI sum = hn::Zero(DI());
     for (size_t i = 16 * h; i < 16 * h + 16; i += kLanes) {
-      const VI code = hn::NearestInt(hn::Mul(hn::LoadU(df, x + i), hn::Set(df, inverse)));
+      const VF value = hn::LoadU(df, x + i);
+      const VI code = hn::NearestInt(hn::Mul(value, hn::Set(df, inverse)));
       sum = hn::Add(sum, code);
+      if (left)
+        hn::Store(hn::NegMulAdd(hn::ConvertTo(df, code), hn::Set(df, scale), value), df, left + i);
       hn::Store(hn::DemoteTo(hn::Rebind<int8_t, DF>(), code), hn::Rebind<int8_t, DF>(), codes + i);
     }
     sums[h] = hn::ReduceSum(DI(), sum);
@@ -62,14 +66,17 @@ HWY_INLINE void quantize_unit(const float* x, QuantizedRows out, size_t tile, si
 void quantize_all(const MatmulJob& job, uint32_t begin, uint32_t end) {
   const QuantizedRows& out = job.x8;
   static constexpr float kNothing[kUnitCols] = {};
+  const bool two = out.planes == 2;
   for (size_t tile = begin; tile < end; ++tile) {
-    for (size_t place = 0; place < out.width; ++place) {
-      const size_t row = tile * out.width + place;
+    for (size_t place = 0; place < out.width; place += out.planes) {
+      const size_t row = (tile * out.width + place) / out.planes;
       for (size_t unit = 0; unit < out.units; ++unit) {
         const float* x = row < job.args.n_rows
                              ? job.args.x + row * job.args.x_stride + unit * kUnitCols
                              : kNothing;
-        quantize_unit(x, out, tile, unit, place);
+        alignas(64) float left[kUnitCols];
+        quantize_unit(x, out, tile, unit, place, two ? left : nullptr);
+        if (two) quantize_unit(left, out, tile, unit, place + 1, nullptr);
       }
     }
   }

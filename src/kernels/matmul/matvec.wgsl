@@ -101,15 +101,19 @@ var<workgroup> own_squares: array<f32, WG / SUBGROUP_MIN>;  // of each subgroup
 #define NORMED 0
 #endif
 #ifdef X_PROLOGUE
-// One row of x as bytes; the header is kept as scale and two sums of 16 bits to save room.
-var<workgroup> own_bytes: array<vec4<u32>, X_UNITS * 2u>;
-var<workgroup> own_scales: array<vec2<u32>, X_UNITS>;
+// One row of x as bytes, in each of its planes; the header is kept as scale and two sums of 16 bits to save room.
+var<workgroup> own_bytes: array<vec4<u32>, X_UNITS * 2u * X_PLANES>;
+var<workgroup> own_scales: array<vec2<u32>, X_UNITS * X_PLANES>;
 
-fn load_bytes(m: u32, u: u32) -> Bytes {
-  let h = own_scales[u];
+fn load_bytes(plane: u32, u: u32) -> Bytes {
+  let h = own_scales[plane * X_UNITS + u];
   let sums = bitcast<vec2<i32>>(vec2<u32>(h.y << 16u, h.y)) >> vec2<u32>(16u);
-  return Bytes(own_bytes[u], own_bytes[X_UNITS + u], bytes_header(bitcast<f32>(h.x), sums));
+  let at = plane * 2u * X_UNITS + u;
+  return Bytes(own_bytes[at], own_bytes[at + X_UNITS], bytes_header(bitcast<f32>(h.x), sums));
 }
+#define X8_ROW(m, u, plane) plane
+#else
+#define X8_ROW(m, u, plane) (X_ROW_AT(m, u) * X_PLANES + plane)
 fn own_scale(scale: f32, low: i32, high: i32) -> vec2<u32> {
   return vec2<u32>(bitcast<u32>(scale), bitcast<u32>((low & 0xffff) | (high << 16u)));
 }

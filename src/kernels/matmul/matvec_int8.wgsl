@@ -1,7 +1,7 @@
   // Block types, int8 activations: eight dp4a a unit, row and column. With PREFETCH the weights of the next turn, and x where it
   // lies in scratch, are on their way before those of this one are used, the first weights since before x was made bytes; the last turn
   // reads the last unit once more, which costs nothing.
-#if PREFETCH && defined(B_X8) && COLUMNS == 1
+#if PREFETCH && defined(B_X8) && COLUMNS == 1 && X_PLANES == 1
 #define X_PREFETCH 1
   var next_x = load_bytes(m_0, min(team_lane, X_UNITS - 1u));
 #endif
@@ -10,10 +10,12 @@
     if (slot_groups[u / UNITS] == OUTSIDE) { continue; }
 #endif
 #ifdef X_PREFETCH
-    let x_0 = next_x;
+    let x_0_0 = next_x;
     next_x = load_bytes(m_0, min(u + LANES, X_UNITS - 1u));
 #elif COLUMNS == 1
-    let x_0 = load_bytes(X_ROW_AT(m_0, u), X_UNIT_AT(u));
+#for p in 0..X_PLANES
+    let x_0_##p = load_bytes(X8_ROW(m_0, u, p), X_UNIT_AT(u));
+#endfor
 #endif
 #for gi in 0..TEAM_GROUPS
     {
@@ -33,31 +35,33 @@
 #endfor
 #endif
 #for c in 0..COLUMNS
+#for p in 0..X_PLANES
       {
 #if COLUMNS > 1
-        let x_##c = load_bytes(X_ROW_AT(m_##c, u), X_UNIT_AT(u));
+        let x_##c##_##p = load_bytes(X8_ROW(m_##c, u, p), X_UNIT_AT(u));
 #endif
 #if WEIGHT_SCALES == 1
 #for r in 0..4
-        let sum_##r = dot32(w_##r.lo, w_##r.hi, x_##c.lo, x_##c.hi);
+        let sum_##r = dot32(w_##r.lo, w_##r.hi, x_##c##_##p.lo, x_##c##_##p.hi);
 #endfor
-        acc_##gi##_##c += vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) * (x_##c.h.x * vec4<f32>(sum_0, sum_1, sum_2, sum_3));
+        acc_##gi##_##c += vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) * (x_##c##_##p.h.x * vec4<f32>(sum_0, sum_1, sum_2, sum_3));
 #if WEIGHT_MIN
-        acc_##gi##_##c += vec4<f32>(w_0.m.x, w_1.m.x, w_2.m.x, w_3.m.x) * (x_##c.h.y + x_##c.h.z);
+        acc_##gi##_##c += vec4<f32>(w_0.m.x, w_1.m.x, w_2.m.x, w_3.m.x) * (x_##c##_##p.h.y + x_##c##_##p.h.z);
 #endif
 #else
 #for r in 0..4
-        let lo_##r = dot16(w_##r.lo, x_##c.lo);
-        let hi_##r = dot16(w_##r.hi, x_##c.hi);
+        let lo_##r = dot16(w_##r.lo, x_##c##_##p.lo);
+        let hi_##r = dot16(w_##r.hi, x_##c##_##p.hi);
 #endfor
-        acc_##gi##_##c += x_##c.h.x * (vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) * vec4<f32>(lo_0, lo_1, lo_2, lo_3) +
+        acc_##gi##_##c += x_##c##_##p.h.x * (vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) * vec4<f32>(lo_0, lo_1, lo_2, lo_3) +
                                        vec4<f32>(w_0.s.y, w_1.s.y, w_2.s.y, w_3.s.y) * vec4<f32>(hi_0, hi_1, hi_2, hi_3));
 #if WEIGHT_MIN
-        acc_##gi##_##c += vec4<f32>(w_0.m.x, w_1.m.x, w_2.m.x, w_3.m.x) * x_##c.h.y +
-                          vec4<f32>(w_0.m.y, w_1.m.y, w_2.m.y, w_3.m.y) * x_##c.h.z;
+        acc_##gi##_##c += vec4<f32>(w_0.m.x, w_1.m.x, w_2.m.x, w_3.m.x) * x_##c##_##p.h.y +
+                          vec4<f32>(w_0.m.y, w_1.m.y, w_2.m.y, w_3.m.y) * x_##c##_##p.h.z;
 #endif
 #endif
       }
+#endfor
 #endfor
     }
 #endfor

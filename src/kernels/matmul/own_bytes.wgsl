@@ -18,6 +18,11 @@
     let eighth = eighth_of_unit(v);
     if (u < X_UNITS && part % 4u == 0u) { own_bytes[part / 4u * X_UNITS + u] = eighth.words; }
     if (u < X_UNITS && part == 0u) { own_scales[u] = own_scale(eighth.scale, eighth.sums.x, eighth.sums.y); }
+#if X_PLANES == 2
+    let fine = eighth_of_unit(eighth.left);
+    if (u < X_UNITS && part % 4u == 0u) { own_bytes[(2u + part / 4u) * X_UNITS + u] = fine.words; }
+    if (u < X_UNITS && part == 0u) { own_scales[X_UNITS + u] = own_scale(fine.scale, fine.sums.x, fine.sums.y); }
+#endif
   }
 #ifdef B_GAMMA
   let subgroup_squares = subgroupAdd(squares);
@@ -25,9 +30,16 @@
 #endif
 #else
   for (var u = local; u < X_UNITS; u += WG) {
-    let q = quantize_x(m_0, u);
+    let v = unit_of_x(m_0, u);
+    let q = quantize(v);
     own_bytes[u] = q.lo;
     own_bytes[X_UNITS + u] = q.hi;
     own_scales[u] = own_scale(q.scale, q.sums.x, q.sums.y);
+#if X_PLANES == 2
+    let fine = quantize(left_of(v, q));
+    own_bytes[2u * X_UNITS + u] = fine.lo;
+    own_bytes[3u * X_UNITS + u] = fine.hi;
+    own_scales[X_UNITS + u] = own_scale(fine.scale, fine.sums.x, fine.sums.y);
+#endif
   }
 #endif

@@ -19,8 +19,16 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 #else
   if (u >= UNITS || m >= step[ROW_COUNT]) { return; }
 #endif
-  let q = quantize_x(m, u);
-  x8[x8_half(m, u, 0u)] = q.lo;
-  x8[x8_half(m, u, 1u)] = q.hi;
-  x8[x8_header(m, u)] = bitcast<vec4<u32>>(bytes_header(q.scale, q.sums));
+  let v = unit_of_x(m, u);
+  let q = quantize(v);
+  store(m * X_PLANES, u, q);
+#if X_PLANES == 2
+  store(m * X_PLANES + 1u, u, quantize(left_of(v, q)));
+#endif
+}
+
+fn store(row: u32, u: u32, q: Quantized) {
+  x8[x8_half(row, u, 0u)] = q.lo;
+  x8[x8_half(row, u, 1u)] = q.hi;
+  x8[x8_header(row, u)] = bitcast<vec4<u32>>(bytes_header(q.scale, q.sums));
 }

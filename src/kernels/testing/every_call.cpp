@@ -71,6 +71,9 @@ Result<void> product_options(const gpu::DeviceInfo& device, Calls& out) {
           if (matmul_makes_norm(device, args) && !args.bias) args.norm = MatmulNorm{};
           PUNA_TRY(matmul(device, args, out));
         }
+        MatmulArgs fine = product("two planes", type, max_rows, numerics);
+        fine.x_planes = 2;
+        PUNA_TRY(matmul(device, fine, out));
         MatmulArgs large = product("large", type, max_rows, numerics);
         large.weight = weight_of(type, 131072, 4096);
         large.y_stride = 131072;
