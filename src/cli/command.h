@@ -33,6 +33,7 @@ Action add_devices(CLI::App& app);
 Action add_embed(CLI::App& app);
 Action add_inspect(CLI::App& app);
 Action add_logits(CLI::App& app);
+Action add_perplexity(CLI::App& app);
 Action add_pull(CLI::App& app);
 Action add_quantize(CLI::App& app);
 Action add_run(CLI::App& app);

@@ -11,6 +11,8 @@ constexpr Command kCommands[] = {
      "puna logits --model model.gguf --tokens 1,2,3 --output x.npy --device cpu", add_logits},
     {"embed", "Write the embeddings of texts or of a token list",
      "puna embed --model model.gguf \"A text\" \"Another\" --output x.npy", add_embed},
+    {"perplexity", "Measure how well a model foretells a text, and how far it is from another",
+     "puna perplexity text.txt --model model-q4.gguf --kl-base f16.kld", add_perplexity},
     {"tokenize", "Print the token ids of a text", "puna tokenize --model smollm2 \"Hello world\"",
      add_tokenize},
     {"detokenize", "Print the text of token ids", "puna detokenize --model smollm2 19556,905",

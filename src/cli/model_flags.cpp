@@ -36,15 +36,14 @@ void add_device_flags(CLI::App& app, ModelFlags& flags) {
                  "Force a variant of the CPU kernels (see puna devices)");
 }
 
-void add_engine_flags(CLI::App& app, ModelFlags& flags) {
+void add_engine_flags(CLI::App& app, ModelFlags& flags, const char* about_context) {
   add_device_flags(app, flags);
   app.add_option("--kv-type", flags.kv_type, "Type of the KV cache: f32, f16, q8_0 or q4_0")
       ->transform(CLI::IsMember({"f32", "f16", "q8_0", "q4_0"}, CLI::ignore_case));
   app.add_option("--numerics", flags.numerics,
                  "exact (f32 activations) or fast (int8 activations allowed)")
       ->check(CLI::IsMember({"exact", "fast"}));
-  app.add_option("--ctx", flags.context,
-                 "Context in tokens; 0 = as trained (default: up to 8192, as fits)");
+  app.add_option("--ctx", flags.context, about_context);
   app.add_option("--gpu-layers", flags.gpu_layers,
                  "Of the model's layers, how many go to the GPU, from the last one on; the others "
                  "are computed on the CPU. auto = as many as fit")

@@ -30,12 +30,16 @@ struct ModelFlags {
   bool verbose = false;
 };
 
+// What the help says of --ctx, unless a command has its own.
+constexpr const char* kAboutContext =
+    "Context in tokens; 0 = as trained (default: up to 8192, as fits)";
+
 // --threads, --verbose
 void add_thread_flags(CLI::App& app, ModelFlags& flags);
 // The above and --device, --gpu-features, --cpu-variant.
 void add_device_flags(CLI::App& app, ModelFlags& flags);
 // The above and --kv-type, --numerics, --ctx.
-void add_engine_flags(CLI::App& app, ModelFlags& flags);
+void add_engine_flags(CLI::App& app, ModelFlags& flags, const char* about_context = kAboutContext);
 // --model, required.
 void add_model_flag(CLI::App& app, ModelFlags& flags);
 

@@ -272,21 +272,40 @@ Task<Result<void>> Engine::take_turns(uint32_t n_tokens, const base::Timer& sinc
 }
 
 Task<Result<void>> Engine::logits(std::vector<int32_t> tokens, std::span<float> out) {
-  PUNA_CO_TRY(check_tokens(tokens));
   if (tokens.empty() || tokens.size() > context_) {
     co_return base::fail(ErrorCode::kInvalidArgument,
                          fmt::format("{} tokens are given, but 1 to {} (the context) are expected.",
                                      tokens.size(), context_));
   }
+  PUNA_CO_TRY(check_tokens(tokens));
   PUNA_CO_TRY(forget(0));
-  PUNA_CO_TRY(make_room(0, static_cast<uint32_t>(tokens.size())));
   for (size_t from = 0; from < tokens.size(); from += kernels::kMaxStepTokens) {
     const size_t n = std::min<size_t>(kernels::kMaxStepTokens, tokens.size() - from);
-    plan::Step step = make_step(0, std::span(tokens).subspan(from, n), from);
-    for (uint32_t row = 0; row < n; ++row) step.output_rows.push_back(row);
-    PUNA_CO_TRY(co_await executor_->run(std::move(step), out.subspan(from * vocab_, n * vocab_)));
+    const std::span<const int32_t> part = std::span(tokens).subspan(from, n);
+    PUNA_CO_TRY(co_await logits_behind(0, {part.begin(), part.end()},
+                                       out.subspan(from * vocab_, n * vocab_)));
   }
   co_return forget(0);
+}
+
+Task<Result<void>> Engine::logits_behind(uint32_t sequence, std::vector<int32_t> tokens,
+                                         std::span<float> out) {
+  PUNA_CO_TRY(check_tokens(tokens));
+  std::vector<int32_t>& cached = cached_[sequence];
+  const size_t most = std::min<size_t>(kernels::kMaxStepTokens, context_ - cached.size());
+  if (tokens.empty() || tokens.size() > most) {
+    co_return base::fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} tokens are given behind {}, but 1 to {} are possible in a context of {}.",
+                    tokens.size(), cached.size(), most, context_));
+  }
+  PUNA_CHECK(out.size() == tokens.size() * vocab_);
+  PUNA_CO_TRY(make_room(sequence, static_cast<uint32_t>(cached.size() + tokens.size())));
+  plan::Step step = make_step(sequence, tokens, cached.size());
+  for (uint32_t row = 0; row < tokens.size(); ++row) step.output_rows.push_back(row);
+  PUNA_CO_TRY(co_await executor_->run(std::move(step), out));
+  append(cached, tokens);
+  co_return {};
 }
 
 Task<Result<std::vector<float>>> Engine::embed(std::vector<int32_t> tokens) {

@@ -88,6 +88,11 @@ class Engine {
   // context.
   base::Task<base::Result<void>> logits(std::vector<int32_t> tokens, std::span<float> out);
 
+  // The same for tokens behind what the cache holds of a sequence, in one step, after which it
+  // holds them too: at most kernels::kMaxStepTokens.
+  base::Task<base::Result<void>> logits_behind(uint32_t sequence, std::vector<int32_t> tokens,
+                                               std::span<float> out);
+
   // The embedding of a text, evaluated afresh from position 0: [n_out()], or [tokens, n_out()] when
   // pooling() is kNone. Forgets sequence 0. Only of an engine loaded for embeddings. Errors: as
   // logits(); kUnsupported for a text longer than one step of a model whose tokens see all others.

@@ -72,7 +72,7 @@ class Usage(unittest.TestCase):
         self.check_fails(2, "--temp", "run", MODEL, "Hi", "--temp")
 
     def test_what_is_not_there_yet(self):
-        for command in ["serve", "push", "list", "show", "ps", "stop", "rm", "cp", "create", "perplexity"]:
+        for command in ["serve", "push", "list", "show", "ps", "stop", "rm", "cp", "create"]:
             self.check_fails(2, [command, "not supported yet"], command, "--model", MODEL)
         for flag in ["--format", "--format=json"]:
             self.check_fails(2, [flag.split("=")[0], "not supported yet"], "run", MODEL, "Hi", flag)
@@ -86,7 +86,7 @@ class Usage(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         commands = [line.split()[0] for line in done.stdout.split("Subcommands:")[1].splitlines() if line.startswith("  ")]
         self.assertIn("run", commands)
-        for planned in ["serve", "push", "list", "perplexity"]:
+        for planned in ["serve", "push", "list"]:
             self.assertNotIn(planned, commands)
         for command in commands:
             done = self.run_puna(command, "--help")
