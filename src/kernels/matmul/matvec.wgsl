@@ -111,12 +111,12 @@ fn load_bytes(plane: u32, u: u32) -> Bytes {
   let at = plane * 2u * X_UNITS + u;
   return Bytes(own_bytes[at], own_bytes[at + X_UNITS], bytes_header(bitcast<f32>(h.x), sums));
 }
-#define X8_ROW(m, u, plane) plane
-#else
-#define X8_ROW(m, u, plane) (X_ROW_AT(m, u) * X_PLANES + plane)
 fn own_scale(scale: f32, low: i32, high: i32) -> vec2<u32> {
   return vec2<u32>(bitcast<u32>(scale), bitcast<u32>((low & 0xffff) | (high << 16u)));
 }
+#define X8_ROW(m, u, plane) plane
+#else
+#define X8_ROW(m, u, plane) (X_ROW_AT(m, u) * X_PLANES + plane)
 #endif
 
 #if TEAM_OF_SUBGROUPS || NORMED
