@@ -1,6 +1,7 @@
 // Filters that make or change numbers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include "chat/jinja/builtins.h"
 #include "chat/jinja/filters.h"
 #include "chat/jinja/text.h"
+#include "chat/jinja/unicode.h"
 #include "chat/jinja/write.h"
 
 namespace puna::chat::jinja {
@@ -36,10 +38,27 @@ bool without_underscores(std::string_view text, int base, std::string& out) {
   return true;
 }
 
+// Trimmed, with the digits of other scripts as those of ASCII.
+std::string with_ascii_digits(std::string_view text) {
+  std::string out;
+  text = trim(text);
+  for (size_t i = 0; i < text.size();) {
+    const CodePoint c = code_point_at(text, i);
+    const auto range = std::ranges::lower_bound(kDecimals, c.value, {}, &CodePointRange::last);
+    if (c.value >= 0x80 && range != kDecimals.end() && c.value >= range->first) {
+      out += static_cast<char>('0' + (c.value - range->first) % 10);  // whole tens in each range
+    } else {
+      out += text.substr(i, c.bytes);
+    }
+    i += c.bytes;
+  }
+  return out;
+}
+
 // The number that a text holds, as float() reads it; false when it is none.
 bool read_float(std::string_view text, double& out) {
   std::string number;
-  if (!without_underscores(trim(text), 10, number)) return false;
+  if (!without_underscores(with_ascii_digits(text), 10, number)) return false;
   const std::string lower = to_lower(number);
   const size_t sign = lower.starts_with('-') || lower.starts_with('+') ? 1 : 0;
   const std::string_view size = std::string_view(lower).substr(sign);
@@ -56,7 +75,8 @@ enum class Read { kNumber, kNone, kTooLarge };
 // int(text, base). Base 0 goes by the prefix.
 Read read_integer(std::string_view given, int64_t base, int64_t& out) {
   if (base != 0 && (base < 2 || base > 36)) return Read::kNone;
-  std::string_view text = trim(given);
+  const std::string plain = with_ascii_digits(given);
+  std::string_view text = plain;
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
   const char letter = text.size() > 1 && text[0] == '0' ? static_cast<char>(text[1] | 0x20) : '\0';

@@ -123,7 +123,8 @@ Result<Value> sort(Evaluator& evaluator, const Value& input, const Arguments& ar
   PUNA_TRY(const auto list, items_of(evaluator, input));
   PUNA_TRY(const Items keys,
            sort_keys_of(evaluator, list->items, given[2], given[1] && given[1]->truthy()));
-  PUNA_TRY(const auto order, sorted_order(evaluator, keys, given[0] && given[0]->truthy()));
+  PUNA_TRY(const int64_t reverse, integer_or(given[0], 0, "the reverse of sort"));
+  PUNA_TRY(const auto order, sorted_order(evaluator, keys, reverse != 0));
   return picked(list->items, order);
 }
 
@@ -138,7 +139,8 @@ Result<Value> dict_sort(Evaluator& evaluator, const Value& input, const Argument
   const Value column(by == "key" ? 0 : 1);
   PUNA_TRY(const Items keys,
            keys_of(evaluator, pairs.items(), &column, given[0] && given[0]->truthy()));
-  PUNA_TRY(const auto order, sorted_order(evaluator, keys, given[2] && given[2]->truthy()));
+  PUNA_TRY(const int64_t reverse, integer_or(given[2], 0, "the reverse of dictsort"));
+  PUNA_TRY(const auto order, sorted_order(evaluator, keys, reverse != 0));
   return picked(pairs.items(), order);
 }
 
