@@ -23,9 +23,9 @@ class BraceFormat {
   BraceFormat(Evaluator& evaluator, const Arguments& arguments, bool escapes)
       : evaluator_(evaluator), arguments_(arguments), escapes_(escapes) {}
 
-  // Fields may stand in the format of a field, but no deeper.
+  // A field may stand in the format of a field, and one in its own; no deeper.
   Result<std::string> run(std::string_view text, int depth) {
-    if (depth > 2) return refuse("the fields of format() nest too deep");
+    if (depth > 3) return refuse("the fields of format() nest too deep");
     std::string out;
     for (size_t i = 0; i < text.size(); ++i) {
       const char c = text[i];

@@ -77,11 +77,10 @@ std::vector<std::string_view> split_at_space(std::string_view text, int64_t max_
 }
 
 std::vector<std::string_view> split_at_space_from_right(std::string_view text, int64_t max_splits) {
-  // With no more splits than words the same from both sides, so the words are joined again.
+  // The words from the right, and before them all the text that is left.
   std::vector<std::string_view> words = split_at_space(text, -1);
-  if (max_splits < 0 || static_cast<int64_t>(words.size()) <= max_splits + 1) return words;
+  if (max_splits < 0 || static_cast<int64_t>(words.size()) <= max_splits) return words;
   const size_t joined = words.size() - static_cast<size_t>(max_splits);
-  text = trim_left(text);
   const char* end = words[joined - 1].data() + words[joined - 1].size();
   std::vector<std::string_view> pieces = {text.substr(0, static_cast<size_t>(end - text.data()))};
   pieces.insert(pieces.end(), words.begin() + static_cast<ptrdiff_t>(joined), words.end());
