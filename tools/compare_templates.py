@@ -42,6 +42,34 @@ class Generation(jinja2.ext.Extension):
         return jinja2.nodes.Scope(body, lineno=line)
 
 
+class Dict:
+    """dict() of transformers: nothing of the type but what makes dicts."""
+
+    def __call__(self, *args, **kwargs):
+        return dict(*args, **kwargs)
+
+    def fromkeys(self, *args, **kwargs):
+        return dict.fromkeys(*args, **kwargs)
+
+
+class Namespace(jinja2.utils.Namespace):
+    """namespace() of transformers: no names with an underscore in front."""
+
+    def __init__(*args, **kwargs):
+        for name in (attributes := dict(*args[1:], **kwargs)):
+            Namespace.check(name)
+        jinja2.utils.Namespace.__init__(args[0], attributes)
+
+    def __setitem__(self, name, value):
+        Namespace.check(name)
+        jinja2.utils.Namespace.__setitem__(self, name, value)
+
+    @staticmethod
+    def check(name):
+        if isinstance(name, str) and name.startswith("_"):
+            raise jinja2.exceptions.SecurityError(name)
+
+
 def environment():
     def raise_exception(message):
         raise jinja2.exceptions.TemplateError(message)
@@ -54,6 +82,8 @@ def environment():
     )
     env.filters["tojson"] = tojson
     env.filters["from_json"] = json.loads  # not of transformers, but of other engines and of Puna
+    env.globals["dict"] = Dict()
+    env.globals["namespace"] = Namespace
     env.globals["raise_exception"] = raise_exception
     env.globals["strftime_now"] = NOW.strftime
     return env
@@ -106,6 +136,14 @@ def models(env, write):
     return sum(map(len, sums.values())), wrong
 
 
+def by_puna(sources, cases):
+    """What Puna makes of cases: [{"template": name, "context": {...}}, ...]."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump({"templates": sources, "cases": cases, "now_s": int(NOW.timestamp())}, file)
+        file.flush()
+        return json.loads(subprocess.run([RENDERER, file.name], check=True, capture_output=True).stdout)
+
+
 def compare_folders(folders):
     """Renders each template of the folders with every conversation, by jinja2 and by Puna; returns the exit code."""
     env = environment()
@@ -116,10 +154,7 @@ def compare_folders(folders):
             names.append((source, name))
             cases.append({"template": source, "context": context})
             expected.append(outcome(env, text, context, tell=False))
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump({"templates": sources, "cases": cases, "now_s": int(NOW.timestamp())}, file)
-        file.flush()
-        ours = json.loads(subprocess.run([RENDERER, file.name], check=True, capture_output=True).stdout)
+    ours = by_puna(sources, cases)
     wrong = {}
     for (source, name), theirs, own in zip(names, expected, ours):
         if without_reason(theirs) != without_reason(own):

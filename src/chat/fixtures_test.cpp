@@ -69,6 +69,11 @@ int check_all(const std::string& name) {
 TEST_CASE("the language is that of jinja2, in what works and in what fails") {
   CHECK(check_all("language") > 100);
 }
+
+TEST_CASE("all of jinja2's reference is there: scopes, filters, tests, methods and formats") {
+  CHECK(check_all("reference") > 80);
+}
+
 TEST_CASE("templates in the style of each family render as jinja2 renders them") {
   for (const char* name : {"chatml", "llama3", "gemma", "mistral", "qwen", "falcon-h1", "olmo2",
                            "olmo3", "phi4-mini"}) {

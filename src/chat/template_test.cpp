@@ -29,7 +29,8 @@ TEST_CASE("errors tell line and column, counted in characters") {
         "Line 3, column 8: the filter \"shout\" is not supported.");
   CHECK(message_of("{{ x is tall }}") == "Line 1, column 9: the test \"tall\" is not supported.");
   CHECK(message_of("{% include 'a' %}") ==
-        "Line 1, column 4: the statement \"include\" is not supported.");
+        "Line 1, column 4: the statement \"include\" is not supported, as a chat template is one "
+        "file.");
   CHECK(message_of("{{ f(*a, *b) }}") ==
         "Line 1, column 10: unexpected \"*\", but a named argument is expected.");
   CHECK(message_of("{{ dict(**3) }}") ==
@@ -138,15 +139,15 @@ TEST_CASE("namespaces that hold each other are let go of") {
 
 TEST_CASE("integers that do not fit 64 bits are refused, not wrapped") {
   for (const char* source :
-       {"{{ 9223372036854775807 + 1 }}", "{{ 2 ** 64 }}", "{{ -9223372036854775807 - 2 }}",
-        "{{ 4611686018427387904 * 2 }}", "{{ (-9223372036854775807 - 1) // -1 }}",
-        "{{ (-9223372036854775807 - 1)|abs }}", "{{ 9223372036854775808 }}"}) {
+       {"{{ 9223372036854775807 + 1 }}", "{{ 1e30|int }}", "{{ '9223372036854775808'|int }}",
+        "{{ 2 ** 64 }}", "{{ -9223372036854775807 - 2 }}", "{{ 4611686018427387904 * 2 }}",
+        "{{ (-9223372036854775807 - 1) // -1 }}", "{{ (-9223372036854775807 - 1)|abs }}",
+        "{{ 9223372036854775808 }}"}) {
     CAPTURE(source);
     CHECK(message_of(source).find("64 bits") != std::string::npos);
   }
   CHECK(render("{{ (-9223372036854775807 - 1) % -1 }}").value() == "0");
-  CHECK(render("{{ 'x'|int(9223372036854775807) }} {{ 1e30|int }}").value() ==
-        "9223372036854775807 0");
+  CHECK(render("{{ 'x'|int(9223372036854775807) }}").value() == "9223372036854775807");
 }
 
 TEST_CASE("slices and indices at the far ends stay inside") {
@@ -161,12 +162,9 @@ TEST_CASE("invalid UTF-8 passes through") {
   CHECK(render("{{ '\xff\x80' }}{{ ('a\xff' | upper)[1] }}\xc3").value() == "\xff\x80\xff\xc3");
 }
 
-TEST_CASE("text may be turned into values with from_json, and filled in with format") {
+TEST_CASE("text may be turned into values with from_json") {
   CHECK(render(R"({{ ('{"a": [1, "x"]}' | from_json).a[1] }})").value() == "x");
   CHECK(message_of("{{ '{' | from_json }}").find("no JSON") != std::string::npos);
-  CHECK(render("{{ '<{}{{}}{}>'.format(1, 'b') }} {{ '{0}{n}{0}'.format('x', n=2) }}").value() ==
-        "<1{}b> x2x");
-  CHECK(message_of("{{ '{:>5}'.format(1) }}").find("does not know this form") != std::string::npos);
 }
 
 TEST_CASE("the context is an object") {

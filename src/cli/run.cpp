@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/model_flags.h"
 #include "cli/reply_printer.h"
+#include "cli/template_file.h"
 #include "cli/usage.h"
 #include "service/session.h"
 
@@ -32,6 +33,7 @@ struct Flags {
   std::optional<uint32_t> max_tokens;
   std::vector<std::string> stop;
   bool raw = false;
+  std::optional<std::string> template_path;  // a file whose template stands in place of the model's
   bool stats = false;
   bool output_tokens = false;
   bool ignore_end = false;
@@ -122,6 +124,8 @@ base::Result<void> check(const Flags& flags, bool chat) {
     return refuse("PROMPT and --tokens are both given; the prompt is one of them.");
   if (!flags.system.empty() && (flags.raw || !flags.tokens.empty()))
     return refuse("--system needs the chat template, which --raw and --tokens leave out.");
+  if (flags.template_path && (flags.raw || !flags.tokens.empty()))
+    return refuse("--template is for chats; --raw and --tokens go without a chat template.");
   if (!flags.think.empty() && (flags.raw || !flags.tokens.empty()))
     return refuse("--think needs the chat template, which --raw and --tokens leave out.");
   if (!flags.think.empty() &&
@@ -133,6 +137,17 @@ base::Result<void> check(const Flags& flags, bool chat) {
   if (flags.output_tokens && chat)
     return refuse("--output-tokens is for one answer; give a PROMPT or --tokens.");
   return as_usage(kernels::check(flags.sampling));
+}
+
+// A model whose template cannot be read is not sent raw text in its place: it was not trained on
+// that.
+base::Result<void> check_template(const service::LoadedModel& model) {
+  if (model.chat_template || !model.template_error) return {};
+  base::Error error = *model.template_error;
+  error.context.push_back(
+      "While preparing a chat; --raw goes without the chat template, --template FILE takes "
+      "another");
+  return std::unexpected(std::move(error));
 }
 
 // "17=-2.5" or "17=-inf".
@@ -156,6 +171,10 @@ base::Result<int> run(Flags flags) {
   const bool chat =
       !flags.prompt && flags.tokens.empty() && stdin_is_terminal() && stdout_is_terminal();
   PUNA_TRY(check(flags, chat));
+  std::optional<chat::Template> own_template;
+  if (flags.template_path) {
+    PUNA_TRY(own_template, read_template(*flags.template_path));
+  }
   catch_interrupts();
   ProgressBar bar;
   PUNA_TRY(service::OpenOptions options, open_options(flags.model, {}, bar));
@@ -163,6 +182,8 @@ base::Result<int> run(Flags flags) {
   PUNA_TRY(service::LoadedModel model, service::open(options));
   const double load_ms = load.ms();
   bar.clear();
+  if (own_template) model.chat_template = std::move(own_template);
+  if (!flags.raw && flags.tokens.empty()) PUNA_TRY(check_template(model));
   if (!flags.system.empty() && !model.chat_template) {
     return base::fail(
         base::ErrorCode::kUnsupported,
@@ -238,6 +259,8 @@ Action add_run(CLI::App& app) {
   app.add_option("--tokens", flags->tokens,
                  "Prompt as token ids, separated by commas; nothing is added");
   app.add_flag("--raw", flags->raw, "Complete the prompt as plain text, without the chat template");
+  app.add_option("--template", flags->template_path,
+                 "A file with a chat template (Jinja) to use in place of the model's");
   app.add_flag("--ignore-eos", flags->ignore_end, "Go on after the end token");
   app.add_flag("--output-tokens", flags->output_tokens,
                "Print token ids instead of text, on one line");

@@ -29,16 +29,16 @@ Result<void> take_tokenizer(ModelFile& file, LoadedModel& model) {
   return {};
 }
 
-Result<void> take_template(const ModelFile& file, LoadedModel& model) {
-  PUNA_TRY(const std::string source, file.get_string("tokenizer.chat_template", ""));
-  if (source.empty()) return {};
-  auto parsed = chat::Template::parse(source);
+// What needs no template is not stopped by a faulty one.
+void take_template(const ModelFile& file, LoadedModel& model) {
+  const Result<std::string> source = file.get_string("tokenizer.chat_template", "");
+  if (source && source->empty()) return;
+  auto parsed = source ? chat::Template::parse(*source) : std::unexpected(source.error());
   if (parsed) {
     model.chat_template = *std::move(parsed);
   } else {
-    base::log_warning("The model's chat template cannot be used: {}", parsed.error().text());
+    model.template_error = std::move(parsed.error());
   }
-  return {};
 }
 
 }  // namespace
@@ -58,12 +58,20 @@ Result<const tokenizer::Tokenizer*> tokenizer_of(const LoadedModel& model) {
                     fmt::format("The model {} has no vocabulary.", model.name));
 }
 
+Result<const chat::Template*> template_of(const LoadedModel& model) {
+  if (model.chat_template) return &*model.chat_template;
+  if (model.template_error) return std::unexpected(*model.template_error);
+  return base::fail(
+      ErrorCode::kUnsupported,
+      fmt::format("The model {} has no chat template; it completes text only.", model.name));
+}
+
 Task<Result<LoadedModel>> load(std::string name, ModelFile file, DeviceUse use,
                                engine::EngineOptions options) {
   LoadedModel model;
   model.name = std::move(name);
   PUNA_CO_TRY(take_tokenizer(file, model));
-  PUNA_CO_TRY(take_template(file, model));
+  take_template(file, model);
   model.device_name = use.name;
   base::log_info("Device: {} ({})", use.name, use.why);
   PUNA_CO_TRY(model.engine, co_await engine::Engine::load(std::move(file), std::move(use.device),

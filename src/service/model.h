@@ -24,11 +24,16 @@ struct LoadedModel {
   // Null when the file has no vocabulary, or one that is not supported; tokenizer_error says which.
   std::unique_ptr<tokenizer::Tokenizer> tokenizer;
   std::optional<base::Error> tokenizer_error;
-  std::optional<chat::Template> chat_template;  // none for base models
+  // None for base models, and for one that cannot be parsed; template_error says why.
+  std::optional<chat::Template> chat_template;
+  std::optional<base::Error> template_error;
 };
 
 // The model's tokenizer. Errors: kUnsupported saying why there is none.
 base::Result<const tokenizer::Tokenizer*> tokenizer_of(const LoadedModel& model);
+
+// The model's chat template. Errors: kUnsupported when there is none, those of Template::parse.
+base::Result<const chat::Template*> template_of(const LoadedModel& model);
 
 // The tokenizer of a file, whose vocabulary it takes. Errors: kUnsupported, kCorrupt.
 base::Result<std::unique_ptr<tokenizer::Tokenizer>> open_tokenizer(formats::ModelFile& file);

@@ -66,8 +66,7 @@ Result<std::string> render(const LoadedModel& model, const Request& request, Thi
   auto text = chat::render_chat(*model.chat_template, with_objects(request.messages), true, extra);
   // A few templates join the text of the arguments instead.
   if (!text) text = chat::render_chat(*model.chat_template, request.messages, true, extra);
-  PUNA_TRY_CONTEXT(std::string out, std::move(text), "While rendering the model's chat template");
-  return out;
+  return text;
 }
 
 // Tools that the template does not show to the model cannot be called.
@@ -104,25 +103,26 @@ Result<void> check_switch(const LoadedModel& model, const Request& request,
                                 model.name, level ? "how much the model thinks" : "thinking"));
 }
 
+// The ids of a rendered prompt. Templates that write BOS themselves must not get a second one, and
+// behind what the model is to answer no end token belongs, whatever the vocabulary adds to texts.
+std::vector<int32_t> framed(const tokenizer::Tokenizer& tokenizer, const std::string& text) {
+  std::vector<int32_t> ids = tokenizer.encode(text, {.add_special = false});
+  const tokenizer::Vocabulary& v = tokenizer.vocabulary();
+  if (v.add_bos && v.bos && (ids.empty() || ids[0] != *v.bos)) ids.insert(ids.begin(), *v.bos);
+  return ids;
+}
+
 Result<Prompt> prompt_of(const LoadedModel& model, const Request& request) {
   if (!request.tokens.empty()) return Prompt{.tokens = request.tokens};
   PUNA_TRY_CONTEXT(tokenizer_of(model), "While reading the prompt; token ids need no vocabulary");
   if (request.messages.empty()) return Prompt{.tokens = model.tokenizer->encode(request.prompt)};
-  if (!model.chat_template) {
-    return base::fail(
-        ErrorCode::kUnsupported,
-        fmt::format("The model {} has no chat template; it completes text only.", model.name));
-  }
+  PUNA_TRY(const chat::Template* chat_template, template_of(model));
   PUNA_TRY(const std::string text, render(model, request, request.think));
   PUNA_TRY(check_switch(model, request, text));
   PUNA_TRY(check_tools(model, request, text));
-  Prompt out{.tokens = model.tokenizer->encode(text),
-             .style = &chat::reply_style(model.chat_template->source())};
+  Prompt out{.tokens = framed(*model.tokenizer, text),
+             .style = &chat::reply_style(chat_template->source())};
   out.thinking_open = out.style->opens_thinking(text);
-  // Templates that write BOS themselves must not get a second one.
-  const auto bos = model.tokenizer->vocabulary().bos;
-  if (bos && out.tokens.size() > 1 && out.tokens[0] == *bos && out.tokens[1] == *bos)
-    out.tokens.erase(out.tokens.begin());
   return out;
 }
 

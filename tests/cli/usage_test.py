@@ -150,6 +150,33 @@ class Usage(unittest.TestCase):
         self.assertFalse((self.path / "out.gguf").exists())
         self.assertFalse((self.path / "out.gguf.part").exists())
 
+    def test_chat_templates(self):
+        def model(template, **flags):
+            file = Gguf(MODEL)
+            file.set("tokenizer.chat_template", STRING, template)
+            return file.save(self.path / "template.gguf")
+
+        def files(**texts):
+            for name, text in texts.items():
+                (self.path / name).write_text(text)
+
+        short = ["-n", "1", "--device", "cpu"]
+        bad = model("{% nonsense %}{{ messages[0].content }}")
+        self.check_fails(1, ["Line 1, column 4", "nonsense", "--raw", "--template"], "run", bad, "Hi", *short)
+        for command in [["run", bad, "Hi", "--raw", *short], ["run", bad, "--tokens", "1,2", *short], ["inspect", bad],
+                        ["tokenize", "--model", bad, "Hi"]]:
+            with self.subTest(command=command):
+                done = self.run_puna(*command)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+        files(good="{{ messages[0].content }}", empty=" \n", broken="\n{{ 1 +", raises="{{ raise_exception('no ' ~ messages[0].role) }}")
+        self.assertEqual(self.run_puna("run", bad, "Hi", "--template", "good", *short).returncode, 0)
+        self.check_fails(1, ["no-file", "cannot be opened"], "run", bad, "Hi", "--template", "no-file", *short)
+        self.check_fails(1, ["empty", "is empty"], "run", bad, "Hi", "--template", "empty", *short)
+        self.check_fails(1, ["broken", "Line 2"], "run", bad, "Hi", "--template", "broken", *short)
+        self.check_fails(1, ["Line 1, column", "no user"], "run", bad, "Hi", "--template", "raises", *short)
+        self.check_fails(2, "--template", "run", bad, "Hi", "--template", "good", "--raw")
+        self.check_fails(2, "--template", "run", bad, "Hi", "--template", "")
+
     def test_context_and_prompt(self):
         trained = 4096
         model = Gguf(MODEL)

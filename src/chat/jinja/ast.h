@@ -82,7 +82,7 @@ struct MacroNames {
 struct Statement {
   enum class Kind {
     kText,    // text
-    kOutput,  // expressions[0]
+    kOutput,  // expressions, one after another
     kIf,      // expressions[i] decides over blocks[i]; one block more is the else
     kFor,     // target in expressions[0] if expressions[1] (may be null): blocks[0], else blocks[1]
     kSet,     // target = expressions[0]
@@ -94,6 +94,7 @@ struct Statement {
                 // blocks[0]
     kCall,      // the call expressions.back(), with blocks[0] as its caller(): else like a macro
     kScope,     // blocks[0], with its own variables
+    kBlock,     // blocks[0], which sees what is set at the top of the template (or here: scoped)
     kBreak,
     kContinue,
   };
@@ -106,6 +107,7 @@ struct Statement {
   std::vector<std::string> parameters{};
   MacroNames uses{};       // kMacro, kCall
   bool recursive = false;  // kFor: the block may call loop(items)
+  bool scoped = false;     // kBlock
 };
 
 }  // namespace puna::chat::jinja

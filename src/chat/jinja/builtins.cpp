@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 
+#include "base/check.h"
 #include "chat/jinja/filters.h"
 #include "chat/jinja/tests.h"
 #include "chat/jinja/text.h"
@@ -16,87 +16,6 @@ using base::ErrorCode;
 using base::Result;
 
 namespace {
-
-constexpr int64_t kMaxRange = 100'000;  // as in Jinja's sandbox
-
-Result<Value> range(Evaluator& evaluator, const Arguments& arguments) {
-  PUNA_TRY(const auto given, bind(arguments, {"start", "stop", "step"}));
-  PUNA_TRY(int64_t first, integer_or(given[0], 0, "the start of a range"));
-  PUNA_TRY(int64_t last, integer_or(given[1], 0, "the stop of a range"));
-  PUNA_TRY(const int64_t step, integer_or(given[2], 1, "the step of a range"));
-  if (!given[0]) return refuse("range() wants its stop");
-  if (!given[1]) last = std::exchange(first, 0);
-  if (step == 0) return refuse("the step of a range is 0");
-  std::vector<Value> items;
-  while (step > 0 ? first < last : first > last) {
-    if (static_cast<int64_t>(items.size()) == kMaxRange)
-      return refuse(fmt::format("a range has more than {} items", kMaxRange));
-    items.emplace_back(first);
-    if (__builtin_add_overflow(first, step, &first)) break;
-  }
-  PUNA_TRY(evaluator.spend(items.size()));
-  return Value::list(std::move(items));
-}
-
-// The entries that dict() and namespace() take: those of one dict, then the named arguments.
-Result<std::vector<std::pair<Value, Value>>> entries_of(std::string_view function,
-                                                        const Arguments& arguments) {
-  std::vector<std::pair<Value, Value>> entries;
-  if (arguments.positional.size() > 1 ||
-      (arguments.positional.size() == 1 && !arguments.positional[0].is_dict())) {
-    return refuse(fmt::format("{}() takes one dict and named arguments", function));
-  }
-  if (!arguments.positional.empty()) entries = arguments.positional[0].dict().entries;
-  for (const auto& [name, value] : arguments.named) {
-    const auto same = std::ranges::find(entries, Value(name), &std::pair<Value, Value>::first);
-    if (same != entries.end()) {
-      same->second = value;
-    } else {
-      entries.emplace_back(name, value);
-    }
-  }
-  return entries;
-}
-
-Result<Value> make_namespace(Evaluator& evaluator, const Arguments& arguments) {
-  PUNA_TRY(const auto entries, entries_of("namespace", arguments));
-  PUNA_TRY(evaluator.spend(entries.size() + 4));
-  std::vector<std::pair<std::string, Value>> members;
-  for (const auto& [key, value] : entries) {
-    if (!key.is_string()) return refuse("the members of a namespace have names");
-    members.emplace_back(key.string(), value);
-  }
-  return evaluator.make_namespace(std::move(members));
-}
-
-Result<Value> make_dict(Evaluator& evaluator, const Arguments& arguments) {
-  PUNA_TRY(auto entries, entries_of("dict", arguments));
-  PUNA_TRY(evaluator.spend(entries.size()));
-  return Value::dict(std::move(entries));
-}
-
-Result<Value> raise_exception(Evaluator& evaluator, const Arguments& arguments) {
-  PUNA_TRY(const auto given, bind(arguments, {"message"}));
-  std::string what = "without a reason";
-  if (given[0]) {
-    PUNA_TRY(what, text_of(evaluator, *given[0]));
-    if (what.ends_with('.')) what.pop_back();  // the located message brings its own
-  }
-  return refuse(fmt::format("the template refuses the conversation: {}", what));
-}
-
-Result<Value> strftime_now(Evaluator& evaluator, const Arguments& arguments) {
-  PUNA_TRY(const auto given, bind(arguments, {"format"}));
-  PUNA_TRY(const std::string format, string_or(given[0], "", "the format of strftime_now"));
-  const auto now = static_cast<std::time_t>(evaluator.now_s());
-  std::tm local{};
-  localtime_r(&now, &local);
-  char buffer[256];
-  // A zero is an empty text or one beyond the buffer; a mark at the end tells them apart.
-  const size_t n = std::strftime(buffer, sizeof buffer, (format + "|").c_str(), &local);
-  if (n == 0) return refuse("the format of strftime_now gives more than 255 bytes");
-  return Value(std::string(buffer, n - 1));
-}
 
 Result<Value> loop_cycle(LoopData& loop, const Arguments& arguments) {
   if (arguments.positional.empty()) return refuse("loop.cycle() wants values");
@@ -141,6 +60,10 @@ Value loop_attribute(const Value& self, std::string_view name) {
 }
 
 Value missing(const Value& value, std::string_view name) {
+  if (is_change(value, name)) {
+    return Value::undefined(
+        fmt::format("\"{}\" would change a {}, which a template may not", name, value.type_name()));
+  }
   return Value::undefined(
       fmt::format("a value of type {} has no attribute \"{}\"", value.type_name(), name));
 }
@@ -159,18 +82,35 @@ std::unexpected<base::Error> refuse(std::string what) {
 
 Result<std::vector<const Value*>> bind(const Arguments& arguments,
                                        std::initializer_list<std::string_view> parameters) {
-  if (arguments.positional.size() > parameters.size()) {
-    return refuse(fmt::format("at most {} arguments are taken, but {} are given", parameters.size(),
+  std::vector<std::string_view> names;
+  size_t n_unnamed = 0;  // how many are given by their place only
+  for (const std::string_view parameter : parameters) {
+    if (parameter == "/") {
+      n_unnamed = names.size();
+    } else {
+      names.push_back(parameter);
+    }
+  }
+  if (arguments.positional.size() > names.size()) {
+    return refuse(fmt::format("at most {} arguments are taken, but {} are given", names.size(),
                               arguments.positional.size()));
   }
-  std::vector<const Value*> bound(parameters.size(), nullptr);
+  std::vector<const Value*> bound(names.size(), nullptr);
   for (size_t i = 0; i < arguments.positional.size(); ++i) bound[i] = &arguments.positional[i];
+  const auto plain = [](std::string_view parameter) {
+    return parameter.substr(0, parameter.size() - (parameter.ends_with('=') ? 1 : 0));
+  };
   for (const auto& [name, value] : arguments.named) {
-    const auto found = std::ranges::find(parameters, std::string_view(name));
-    if (found == parameters.end()) return refuse(fmt::format("there is no parameter \"{}\"", name));
-    const Value*& slot = bound[static_cast<size_t>(found - parameters.begin())];
+    const auto found = std::ranges::find(names.begin() + static_cast<ptrdiff_t>(n_unnamed),
+                                         names.end(), std::string_view(name), plain);
+    if (found == names.end()) return refuse(fmt::format("there is no parameter \"{}\"", name));
+    const Value*& slot = bound[static_cast<size_t>(found - names.begin())];
     if (slot) return refuse(fmt::format("the parameter \"{}\" is given twice", name));
     slot = &value;
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!bound[i] && !names[i].ends_with('='))
+      return refuse(fmt::format("the parameter \"{}\" is missing", names[i]));
   }
   return bound;
 }
@@ -198,8 +138,33 @@ Result<std::string> text_of(Evaluator& evaluator, const Value& value) {
   return to_text(value);
 }
 
+Result<Value> string_of(Evaluator& evaluator, const Value& value) {
+  if (value.is_string()) return value;
+  PUNA_TRY(std::string text, text_of(evaluator, value));
+  return Value(std::move(text));
+}
+
+Result<Value> text_like(Evaluator& evaluator, const Value& self, std::string text) {
+  PUNA_TRY(evaluator.spend(text.size() / 8));
+  return self.is_markup() ? Value::markup(std::move(text)) : Value(std::move(text));
+}
+
+std::string escaped_text(const Value& value) {
+  return value.is_markup() ? value.string() : html_escaped(to_text(value));
+}
+
 Result<std::shared_ptr<const ListData>> items_of(Evaluator& evaluator, const Value& value) {
-  if (value.is_list()) return value.list_data();
+  if (value.is_lazy() && value.list_data()->n_taken > 0) {  // what was walked already is gone
+    const ListData& list = *value.list_data();
+    const auto left = list.items.begin() + static_cast<ptrdiff_t>(list.n_taken);
+    PUNA_TRY(const Value rest, Value::list({left, list.items.end()}));
+    list.n_taken = list.items.size();
+    return rest.list_data();
+  }
+  if (value.is_list()) {
+    value.list_data()->n_taken = value.items().size();
+    return value.list_data();
+  }
   std::vector<Value> items;
   if (value.is_string()) {
     PUNA_TRY(evaluator.spend(value.string().size() * 4));
@@ -215,20 +180,17 @@ Result<std::shared_ptr<const ListData>> items_of(Evaluator& evaluator, const Val
   return list.list_data();
 }
 
-Value find_global(std::string_view name) {
-  struct Global {
-    std::string_view name;
-    Result<Value> (*call)(Evaluator&, const Arguments&);
-  };
-  static constexpr Global kGlobals[] = {
-      {"dict", make_dict}, {"namespace", make_namespace},  {"raise_exception", raise_exception},
-      {"range", range},    {"strftime_now", strftime_now},
-  };
-  for (const Global& global : kGlobals) {
-    if (global.name == name) return CallableData{.name = std::string(name), .call = global.call};
-  }
+namespace {
+// The parts of a number that Python has as attributes.
+Value number_attribute(const Value& value, std::string_view name) {
+  const bool whole = !value.is_float();
+  if (name == "real") return whole ? Value(value.integer()) : value;
+  if (name == "imag") return whole ? Value(0) : Value(0.0);
+  if (whole && name == "numerator") return value.integer();
+  if (whole && name == "denominator") return 1;
   return {};
 }
+}  // namespace
 
 Result<Value> get_attribute(const Value& value, const std::string& name) {
   if (value.is_undefined()) return refuse(value.undefined_what());
@@ -239,11 +201,25 @@ Result<Value> get_attribute(const Value& value, const std::string& name) {
   }
   if (value.is_group() && name == "grouper") return value.items()[0];
   if (value.is_group() && name == "list") return value.items()[1];
+  if (value.is_object()) {
+    Value own = value.callable().attribute ? value.callable().attribute(name) : Value();
+    return own.is_undefined() ? missing(value, name) : own;
+  }
   if (Value method = find_method(value, name); !method.is_undefined()) return method;
-  if (value.is_dict()) {
+  if (value.is_number()) {
+    if (Value part = number_attribute(value, name); !part.is_undefined()) return part;
+  }
+  if (value.is_dict() && !is_change(value, name)) {
     if (const Value* item = value.dict().find(Value(name))) return *item;
   }
   return missing(value, name);
+}
+
+Result<Value> call_method(Evaluator& evaluator, const Value& self, std::string_view name,
+                          const Arguments& arguments) {
+  const Value method = find_method(self, name);
+  PUNA_CHECK(method.is_callable());
+  return method.callable().call(evaluator, arguments);
 }
 
 Result<Value> get_item(const Value& value, const Value& key) {
@@ -252,13 +228,16 @@ Result<Value> get_item(const Value& value, const Value& key) {
     if (const Value* item = value.dict().find(key)) return *item;
   }
   if (key.is_integer() || key.is_bool()) {
-    if (value.is_list()) {
+    if (value.has_indices()) {
       const int64_t index = resolved(key.integer(), static_cast<int64_t>(value.items().size()));
       if (index >= 0) return value.items()[static_cast<size_t>(index)];
     } else if (value.is_string()) {
       const auto pieces = split_code_points(value.string());
       const int64_t index = resolved(key.integer(), static_cast<int64_t>(pieces.size()));
-      if (index >= 0) return Value(pieces[static_cast<size_t>(index)]);
+      if (index >= 0) {
+        std::string piece(pieces[static_cast<size_t>(index)]);
+        return value.is_markup() ? Value::markup(std::move(piece)) : Value(std::move(piece));
+      }
     }
   }
   if (key.is_string() && !value.is_dict()) return get_attribute(value, key.string());
@@ -271,8 +250,8 @@ Result<Value> get_item(const Value& value, const Value& key) {
 Result<Value> get_slice(Evaluator& evaluator, const Value& value, const Value& first,
                         const Value& last, const Value& step) {
   if (value.is_undefined()) return refuse(value.undefined_what());
-  if (value.is_dict()) return refuse("a dict has no slices");
-  if (!value.is_list() && !value.is_string()) return missing(value, "a slice");
+  if (!value.has_indices() && !value.is_string())
+    return refuse(fmt::format("a value of type {} has no slices", value.type_name()));
   const auto bound = [](const Value& given) { return given.is_none() ? nullptr : &given; };
   PUNA_TRY(const int64_t stride, integer_or(bound(step), 1, "the step of a slice"));
   if (stride == 0) return refuse("the step of a slice is 0");
@@ -303,7 +282,13 @@ Result<Value> get_slice(Evaluator& evaluator, const Value& value, const Value& f
       items.push_back(value.items()[at]);
     }
   }
-  if (value.is_string()) return Value(std::move(text));
+  if (value.is_string()) return text_like(evaluator, value, std::move(text));
+  if (value.is_range()) {
+    const ListData::Range& all = value.list_data()->range;
+    const auto at = [&](int64_t i) { return all.first + i * all.step; };
+    if (items.empty()) return Value::range({.first = at(from), .last = at(from), .step = all.step});
+    return Value::range({.first = at(from), .last = at(to), .step = all.step * jump});
+  }
   return Value::list(std::move(items),
                      value.is_tuple() ? ListData::Form::kTuple : ListData::Form::kList);
 }

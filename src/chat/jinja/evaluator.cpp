@@ -17,10 +17,11 @@ using base::Result;
 using Kind = Expression::Kind;
 
 Evaluator::Evaluator(const Value& context, const Budget& budget)
-    : context_(context), left_(budget), scopes_(1) {}
+    : context_(context), left_(budget), top_(std::make_shared<Scope>()), scope_(top_) {}
 
 Evaluator::~Evaluator() {
   for (const auto& each : namespaces_) each->members.clear();
+  for (const auto& each : kept_scopes_) each->variables.clear();
 }
 
 Result<std::string> Evaluator::render(const Block& block) {
@@ -52,34 +53,27 @@ Value Evaluator::make_namespace(std::vector<std::pair<std::string, Value>> membe
 // ---- variables
 
 const Value* Evaluator::find(std::string_view name) const {
-  for (size_t scope = scope_;; scope = scopes_[scope].parent) {
-    for (const auto& [own, value] : scopes_[scope].variables) {
+  for (const Scope* scope = scope_.get(); scope; scope = scope->parent.get()) {
+    for (const auto& [own, value] : scope->variables) {
       if (own == name) return &value;
     }
-    if (scope == 0) return nullptr;
   }
+  return nullptr;
 }
 
 void Evaluator::set(std::string_view name, Value value) {
-  for (auto& [own, held] : scopes_[scope_].variables) {
+  for (auto& [own, held] : scope_->variables) {
     if (own == name) {
       held = std::move(value);
       return;
     }
   }
-  scopes_[scope_].variables.emplace_back(name, std::move(value));
+  scope_->variables.emplace_back(name, std::move(value));
 }
 
-size_t Evaluator::push_scope(size_t parent) {
-  const size_t before = scope_;
-  scopes_.push_back({.variables = {}, .parent = parent});
-  scope_ = scopes_.size() - 1;
-  return before;
-}
-
-void Evaluator::pop_scope(size_t back_to) {
-  scopes_.pop_back();
-  scope_ = back_to;
+const Evaluator::ScopePtr& Evaluator::keep_scope() {
+  if (kept_scopes_.empty() || kept_scopes_.back() != scope_) kept_scopes_.push_back(scope_);
+  return scope_;
 }
 
 Result<void> Evaluator::assign(const Target& target, Value value) {
@@ -89,6 +83,12 @@ Result<void> Evaluator::assign(const Target& target, Value value) {
       return fail_at(target.at, ErrorCode::kInvalidArgument,
                      fmt::format("\"{}\" is no namespace, so its member \"{}\" cannot be set",
                                  target.name, target.member));
+    }
+    if (target.member.starts_with('_')) {
+      return fail_at(target.at, ErrorCode::kInvalidArgument,
+                     fmt::format("a namespace takes no member with an underscore before its name "
+                                 "(\"{}\")",
+                                 target.member));
     }
     NamespaceData& space = held->name_space();
     if (Value* member = space.find(target.member)) {
@@ -167,6 +167,7 @@ Result<Value> Evaluator::eval_kind(const Expression& expression) {
     }
     case Kind::kPositive: {
       PUNA_TRY(const Value value, eval(*expression.parts[0]));
+      if (value.is_float()) return value;
       return located(expression.at, arithmetic(*this, "+", Value(0), value));
     }
     case Kind::kBinary:
@@ -207,7 +208,7 @@ Result<Value> Evaluator::eval_dict(const Expression& expression) {
   for (size_t i = 0; i < expression.parts.size(); i += 2) {
     PUNA_TRY(Value key, eval(*expression.parts[i]));
     PUNA_TRY(Value value, eval(*expression.parts[i + 1]));
-    if (key.depth() > 0 && !key.is_tuple()) {
+    if (!key.is_hashable()) {
       return fail_at(expression.at, ErrorCode::kInvalidArgument,
                      fmt::format("a {} cannot be a key", key.type_name()));
     }

@@ -42,11 +42,16 @@ class Evaluator {
 
  private:
   enum class Flow { kNext, kBreak, kContinue };
+  // Variables of one block. As in Jinja, macros and call blocks see the scopes that they are
+  // written in, with what the variables hold when they are called, also after the block's end.
+  struct Scope;
+  using ScopePtr = std::shared_ptr<Scope>;
   struct Scope {
-    std::vector<std::pair<std::string, Value>> variables;
-    size_t parent = 0;  // index of the enclosing scope; scope 0 is its own
+    std::vector<std::pair<std::string, Value>> variables{};
+    ScopePtr parent{};  // null: the top of the template
   };
-  class Inside;  // one level deeper, for as long as it lives
+  class Inside;   // one level deeper, for as long as it lives
+  class InScope;  // a new scope, for as long as it lives
 
   base::Result<Flow> run(const Block& block);
   base::Result<Flow> run(const Statement& statement);
@@ -55,14 +60,17 @@ class Evaluator {
   base::Result<std::shared_ptr<const ListData>> loop_items(const Statement& statement,
                                                            const Value& over);
   // loop(items): the loop again, seeing the scope `around` it.
-  base::Result<Value> call_loop(const Statement& loop, const Arguments& arguments, size_t around,
-                                int depth);
-  base::Result<Value> block_output(const Statement& statement);  // of blocks[0], filtered
+  base::Result<Value> call_loop(const Statement& loop, const Arguments& arguments,
+                                const ScopePtr& around, int depth);
+  // Writes or sets what blocks[0] writes, through the filters.
+  base::Result<Flow> run_captured(const Statement& statement);
   base::Result<Flow> run_with(const Statement& statement);
   template <class Run>
-  base::Result<Value> capture(Run&& run);  // what it writes
-  // Of a macro, or of the block of a call statement, which sees the scope `parent` around it.
-  base::Result<Value> call_macro(const Statement& macro, const Arguments& arguments, size_t parent);
+  base::Result<Flow> capture(std::string& text, Run&& run);  // what it writes
+  // A macro, or the block of a call statement.
+  Value make_macro(const Statement& macro);
+  base::Result<Value> call_macro(const Statement& macro, const Arguments& arguments,
+                                 const ScopePtr& around);
   using Variables = std::vector<std::pair<std::string, std::optional<Value>>>;
   base::Result<Variables> macro_variables(const Statement& macro, const Arguments& arguments);
   base::Result<Flow> run_call(const Statement& statement);
@@ -87,16 +95,15 @@ class Evaluator {
   const Value* find(std::string_view name) const;
   base::Result<void> assign(const Target& target, Value value);
   void set(std::string_view name, Value value);  // in the innermost scope
-  size_t push_scope(size_t parent);
-  void pop_scope(size_t back_to);
+  const ScopePtr& keep_scope();                  // the innermost scope, for a function that sees it
 
   const Value& context_;
   Budget left_;
-  std::vector<Scope> scopes_;
-  size_t scope_ = 0;
+  ScopePtr top_, scope_;  // the outermost and the innermost
   std::string* output_ = nullptr;
-  std::vector<std::shared_ptr<NamespaceData>>
-      namespaces_;  // emptied at the end: they may hold each other
+  // Emptied at the end: they may hold each other.
+  std::vector<std::shared_ptr<NamespaceData>> namespaces_;
+  std::vector<ScopePtr> kept_scopes_;
 };
 
 }  // namespace puna::chat::jinja

@@ -1,6 +1,9 @@
 // Inside the room: what the evaluator's two files, evaluator.cpp and statements.cpp, share.
 #pragma once
 
+#include <memory>
+#include <utility>
+
 #include "chat/jinja/evaluator.h"
 #include "chat/jinja/lexer.h"
 
@@ -27,6 +30,22 @@ class Evaluator::Inside {
 
  private:
   Budget& left_;
+};
+
+class Evaluator::InScope {
+ public:
+  InScope(Evaluator& evaluator, ScopePtr parent)
+      : scope_(evaluator.scope_),
+        before_(
+            std::exchange(scope_, std::make_shared<Scope>(Scope{.parent = std::move(parent)}))) {}
+  explicit InScope(Evaluator& evaluator) : InScope(evaluator, evaluator.scope_) {}
+  ~InScope() { scope_ = std::move(before_); }
+  InScope(const InScope&) = delete;
+  InScope& operator=(const InScope&) = delete;
+
+ private:
+  ScopePtr& scope_;
+  ScopePtr before_;
 };
 
 }  // namespace puna::chat::jinja

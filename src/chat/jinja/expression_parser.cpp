@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "chat/jinja/filters.h"
 #include "chat/jinja/parser.h"
 #include "chat/jinja/tests.h"
@@ -292,7 +294,7 @@ Result<ExpressionPtr> ExpressionParser::tuple(bool with_condition) {
   while (tokens_.skip_operator(",")) {
     const Token& now = tokens_.now();
     if (now.is_operator(")") || now.kind == Token::Kind::kBlockEnd ||
-        now.kind == Token::Kind::kOutputEnd)
+        now.kind == Token::Kind::kOutputEnd || (!with_condition && now.is_name("recursive")))
       break;
     PUNA_TRY(ExpressionPtr next, item());
     node->parts.push_back(std::move(next));
@@ -324,12 +326,12 @@ Result<ExpressionPtr> ExpressionParser::postfix(ExpressionPtr node) {
   }
 }
 
-// a[i], a[i, j] or a slice; the "[" is read.
+// a[i], a[i:j:k] or, with a tuple as key, a[i, j]; the "[" is read.
 Result<ExpressionPtr> ExpressionParser::subscript(ExpressionPtr node) {
+  const Position at = tokens_.now().at;
   ExpressionPtr bounds[3];
   int n_colons = 0;
-  const bool starts_with_colon = tokens_.now().is_operator(":");
-  if (!starts_with_colon) {
+  if (!tokens_.now().is_operator(":")) {
     PUNA_TRY(bounds[0], condition());
   }
   while (tokens_.now().is_operator(":") && n_colons < 2) {
@@ -338,6 +340,14 @@ Result<ExpressionPtr> ExpressionParser::subscript(ExpressionPtr node) {
     if (!tokens_.now().is_operator(":") && !tokens_.now().is_operator("]")) {
       PUNA_TRY(bounds[n_colons], condition());
     }
+  }
+  if (n_colons == 0 && tokens_.skip_operator(",")) {
+    ExpressionPtr key = with_parts(Kind::kTuple, at, std::move(bounds[0]));
+    do {
+      PUNA_TRY(ExpressionPtr part, condition());
+      key->parts.push_back(std::move(part));
+    } while (tokens_.skip_operator(","));
+    PUNA_TRY(bounds[0], finish(std::move(key)));
   }
   PUNA_TRY(tokens_.expect_operator("]"));
   ExpressionPtr out = with_parts(n_colons > 0 ? Kind::kSlice : Kind::kItem, {}, std::move(node));
@@ -372,7 +382,13 @@ Result<void> ExpressionParser::argument(Expression& node) {
     tokens_.take();
     PUNA_TRY(node.spread, condition());
   } else if (now.kind == Token::Kind::kName && tokens_.ahead().is_operator("=")) {
-    std::string name = tokens_.take().text;
+    std::string name = tokens_.now().text;
+    if (std::ranges::find(node.named, name, &std::pair<std::string, ExpressionPtr>::first) !=
+        node.named.end()) {
+      return fail_at(now.at, ErrorCode::kInvalidArgument,
+                     fmt::format("the argument \"{}\" is given twice", name));
+    }
+    tokens_.take();
     tokens_.take();
     PUNA_TRY(ExpressionPtr value, condition());
     node.named.emplace_back(std::move(name), std::move(value));

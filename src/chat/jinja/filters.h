@@ -1,6 +1,7 @@
 // The table of filters: value | name(arguments).
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "base/result.h"
@@ -18,8 +19,10 @@ struct Filter {
 const Filter* find_filter(std::string_view name);
 
 // The parts of the table, by what they work on.
-const Filter* find_text_filter(std::string_view name);
-const Filter* find_sequence_filter(std::string_view name);
-const Filter* find_grouping_filter(std::string_view name);
+std::span<const Filter> text_filters();
+std::span<const Filter> number_filters();
+std::span<const Filter> html_filters();
+std::span<const Filter> sequence_filters();
+std::span<const Filter> grouping_filters();
 
 }  // namespace puna::chat::jinja

@@ -5,7 +5,6 @@
 
 #include "chat/jinja/builtins.h"
 #include "chat/jinja/filters.h"
-#include "chat/jinja/text.h"
 
 namespace puna::chat::jinja {
 namespace {
@@ -16,14 +15,13 @@ using Items = std::vector<Value>;
 
 Result<int64_t> part_size(const Value* given, std::string_view what) {
   PUNA_TRY(const int64_t size, integer_or(given, 0, what));
-  if (size < 1 || size > 100'000)
-    return refuse(fmt::format("{} is {}, but must lie between 1 and 100000", what, size));
+  if (size < 1) return refuse(fmt::format("{} is {}, but must be at least 1", what, size));
   return size;
 }
 
 // batch(n, fill): rows of n items, the last filled up when `fill` is given.
 Result<Value> batch(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
-  PUNA_TRY(const auto given, bind(arguments, {"linecount", "fill_with"}));
+  PUNA_TRY(const auto given, bind(arguments, {"linecount", "fill_with="}));
   PUNA_TRY(const int64_t size, part_size(given[0], "the size of a batch"));
   const bool fills = given[1] && !given[1]->is_none();
   PUNA_TRY(const auto list, items_of(evaluator, input));
@@ -43,7 +41,7 @@ Result<Value> batch(Evaluator& evaluator, const Value& input, const Arguments& a
 
 // slice(n, fill): n columns as even as can be, the longer ones first.
 Result<Value> slice(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
-  PUNA_TRY(const auto given, bind(arguments, {"slices", "fill_with"}));
+  PUNA_TRY(const auto given, bind(arguments, {"slices", "fill_with="}));
   PUNA_TRY(const int64_t size, part_size(given[0], "the number of slices"));
   const bool fills = given[1] && !given[1]->is_none();
   PUNA_TRY(const auto list, items_of(evaluator, input));
@@ -72,27 +70,10 @@ Result<Value> attribute(Evaluator&, const Value& input, const Arguments& argumen
   return get_attribute(input, name);
 }
 
-Result<Value> centered(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
-  PUNA_TRY(const auto given, bind(arguments, {"width"}));
-  PUNA_TRY(const int64_t width, integer_or(given[0], 80, "the width of center"));
-  PUNA_TRY(const std::string text, text_of(evaluator, input));
-  const int64_t gap = width - count_code_points(text);
-  if (gap <= 0) return Value(text);
-  PUNA_TRY(evaluator.spend(static_cast<uint64_t>(gap) / 8));
-  // As Python does: an odd gap is larger on the left when the width is odd.
-  const int64_t left = gap / 2 + (gap & width & 1);
-  return evaluator.text(std::string(static_cast<size_t>(left), ' ') + text +
-                        std::string(static_cast<size_t>(gap - left), ' '));
-}
-
-constexpr Filter kFilters[] = {
-    {"attr", attribute}, {"batch", batch}, {"center", centered}, {"slice", slice}};
+constexpr Filter kFilters[] = {{"attr", attribute}, {"batch", batch}, {"slice", slice}};
 
 }  // namespace
 
-const Filter* find_grouping_filter(std::string_view name) {
-  const auto found = std::ranges::find(kFilters, name, &Filter::name);
-  return found == std::end(kFilters) ? nullptr : found;
-}
+std::span<const Filter> grouping_filters() { return kFilters; }
 
 }  // namespace puna::chat::jinja

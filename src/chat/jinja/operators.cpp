@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "chat/jinja/builtins.h"
+#include "chat/jinja/format.h"
+#include "chat/jinja/text.h"
 
 namespace puna::chat::jinja {
 namespace {
@@ -19,9 +21,30 @@ std::unexpected<base::Error> refuse_types(std::string_view op, const Value& left
                             left.type_name(), right.type_name()));
 }
 
+// The rest of a division, with the sign of the divisor.
 double python_mod(double a, double b) {
   const double rest = std::fmod(a, b);
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  if (rest == 0) return std::copysign(0.0, b);
+  return (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+double python_floor_div(double a, double b) {
+  double rest = std::fmod(a, b);
+  double quotient = (a - rest) / b;
+  if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
+  if (quotient == 0) return std::copysign(0.0, a / b);
+  const double whole = std::floor(quotient);
+  return quotient - whole > 0.5 ? whole + 1 : whole;
+}
+
+Result<Value> float_power(double a, double b) {
+  if (a == 0 && b < 0) return refuse("0 is raised to a negative power");
+  if (a < 0 && std::isfinite(a) && std::isfinite(b) && std::floor(b) != b)
+    return refuse("a negative number is raised to a power that is not whole");
+  const double out = std::pow(a, b);
+  if (std::isinf(out) && std::isfinite(a) && std::isfinite(b))
+    return refuse("the result of \"**\" is too large");
+  return Value(out);
 }
 
 Result<Value> integer_power(int64_t base, int64_t exponent) {
@@ -69,12 +92,11 @@ Result<Value> on_floats(std::string_view op, double a, double b) {
   if (op == "+") return Value(a + b);
   if (op == "-") return Value(a - b);
   if (op == "*") return Value(a * b);
-  if (op == "**") return Value(std::pow(a, b));
+  if (op == "**") return float_power(a, b);
   if (b == 0) return refuse("division by zero");
   if (op == "/") return Value(a / b);
   if (op == "%") return Value(python_mod(a, b));
-  return Value(std::floor((a - python_mod(a, b)) / b +
-                          0.5));  // as CPython: exact quotient of what fmod leaves
+  return Value(python_floor_div(a, b));
 }
 
 Result<Value> repeated(Evaluator& evaluator, const Value& what, int64_t times) {
@@ -87,7 +109,7 @@ Result<Value> repeated(Evaluator& evaluator, const Value& what, int64_t times) {
     std::string text;
     text.reserve(static_cast<size_t>(total));
     for (uint64_t i = 0; size > 0 && i < n; ++i) text += what.string();
-    return Value(std::move(text));
+    return what.is_markup() ? Value::markup(std::move(text)) : Value(std::move(text));
   }
   std::vector<Value> items;
   for (uint64_t i = 0; size > 0 && i < n; ++i)
@@ -96,6 +118,10 @@ Result<Value> repeated(Evaluator& evaluator, const Value& what, int64_t times) {
 }
 
 Result<Value> joined(Evaluator& evaluator, const Value& left, const Value& right) {
+  if (left.is_markup() || right.is_markup()) {
+    PUNA_TRY(evaluator.spend(left.weight() + right.weight()));
+    return Value::markup(escaped_text(left) + escaped_text(right));
+  }
   if (left.is_string()) return evaluator.text(left.string() + right.string());
   PUNA_TRY(evaluator.spend(left.items().size() + right.items().size()));
   std::vector<Value> items = left.items();
@@ -111,7 +137,7 @@ Result<bool> less(std::string_view op, const Value& left, const Value& right) {
   }
   if (left.is_string() && right.is_string())
     return left.string() < right.string();  // UTF-8 keeps code point order
-  if (left.is_list() && right.is_list() && left.is_tuple() == right.is_tuple()) {
+  if (left.is_whole() && right.is_whole() && left.is_tuple() == right.is_tuple()) {
     const size_t n = std::min(left.items().size(), right.items().size());
     for (size_t i = 0; i < n; ++i) {
       if (left.items()[i] == right.items()[i]) continue;
@@ -127,9 +153,19 @@ Result<bool> contains(const Value& container, const Value& item) {
     if (!item.is_string()) return refuse_types("in", item, container);
     return container.string().find(item.string()) != std::string::npos;
   }
+  if (container.is_lazy()) {  // what is passed over in the search is gone
+    const ListData& lazy = *container.list_data();
+    while (lazy.n_taken < lazy.items.size()) {
+      if (lazy.items[lazy.n_taken++] == item) return true;
+    }
+    return false;
+  }
   if (container.is_list())
     return std::ranges::find(container.items(), item) != container.items().end();
-  if (container.is_dict()) return container.dict().find(item) != nullptr;
+  if (container.is_dict()) {
+    if (!item.is_hashable()) return refuse(fmt::format("a {} cannot be a key", item.type_name()));
+    return container.dict().find(item) != nullptr;
+  }
   if (container.is_undefined()) return false;
   return refuse_types("in", item, container);
 }
@@ -142,16 +178,17 @@ Result<Value> arithmetic(Evaluator& evaluator, std::string_view op, const Value&
     if (left.is_float() || right.is_float()) return on_floats(op, left.number(), right.number());
     return on_integers(op, left.integer(), right.integer());
   }
+  if (left.is_string() && op == "%") return percent_format(evaluator, left, right);
   if (left.is_undefined()) return refuse(left.undefined_what());
   if (right.is_undefined()) return refuse(right.undefined_what());
-  const auto repeats = [](const Value& v) { return v.is_string() || v.is_list(); };
+  const auto repeats = [](const Value& v) { return v.is_string() || v.is_whole(); };
   const auto counts = [](const Value& v) { return v.is_integer() || v.is_bool(); };
   if (op == "*" && repeats(left) && counts(right))
     return repeated(evaluator, left, right.integer());
   if (op == "*" && counts(left) && repeats(right))
     return repeated(evaluator, right, left.integer());
   if (op == "+" && ((left.is_string() && right.is_string()) ||
-                    (left.is_list() && right.is_list() && left.is_tuple() == right.is_tuple()))) {
+                    (left.is_whole() && right.is_whole() && left.is_tuple() == right.is_tuple()))) {
     return joined(evaluator, left, right);
   }
   return refuse_types(op, left, right);

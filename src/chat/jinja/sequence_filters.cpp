@@ -7,7 +7,6 @@
 #include "chat/jinja/builtins.h"
 #include "chat/jinja/filters.h"
 #include "chat/jinja/text.h"
-#include "chat/jinja/write.h"
 
 namespace puna::chat::jinja {
 namespace {
@@ -16,14 +15,16 @@ using base::Result;
 using Form = ListData::Form;
 using Items = std::vector<Value>;
 
-// A path such as "function.name" or "0", followed from an item.
-Result<Value> follow(const Value& item, const Value& path) {
-  if (path.is_integer()) return get_item(item, path);
-  if (!path.is_string())
-    return refuse(
-        fmt::format("an attribute is named by a str, not by a value of type {}", path.type_name()));
+// A path such as "function.name" or "0", followed from an item; where a part of it is undefined,
+// `fallback` stands for it, unless that is null. No path (None) is the item itself.
+Result<Value> follow(const Value& item, const Value* path, const Value* fallback = nullptr) {
+  if (!path || path->is_none()) return item;
+  if (!path->is_string()) {
+    PUNA_TRY(Value found, get_item(item, *path));
+    return found.is_undefined() && fallback ? *fallback : found;
+  }
   Value now = item;
-  std::string_view left = path.string();
+  std::string_view left = path->string();
   while (true) {
     const size_t dot = left.find('.');
     const std::string_view part = left.substr(0, dot);
@@ -32,26 +33,54 @@ Result<Value> follow(const Value& item, const Value& path) {
     const bool is_index = error == std::errc() && end == part.data() + part.size() && !part.empty();
     // Jinja looks an attribute up as an item first: a key goes before a method of the same name.
     PUNA_TRY(now, get_item(now, is_index ? Value(index) : Value(part)));
+    if (now.is_undefined() && fallback) now = *fallback;
     if (dot == std::string_view::npos) return now;
     left.remove_prefix(dot + 1);
   }
 }
 
-// What sorting and uniqueness look at: the item or its attribute (or `fallback`, where there is no
-// such attribute), lower case unless the case matters.
+Result<Value> case_blind(Evaluator& evaluator, Value value, bool case_sensitive) {
+  if (case_sensitive || !value.is_string()) return value;
+  return evaluator.text(to_lower(value.string()));
+}
+
+// What sorting and uniqueness look at: the item or its attribute, lower case unless the case
+// matters.
 Result<Items> keys_of(Evaluator& evaluator, const Items& items, const Value* attribute,
                       bool case_sensitive, const Value* fallback = nullptr) {
   Items keys;
   for (const Value& item : items) {
     PUNA_TRY(evaluator.spend(1));
-    Value key = item;
-    if (attribute && !attribute->is_none()) {
-      PUNA_TRY(key, follow(item, *attribute));
-      if (key.is_undefined() && fallback) key = *fallback;
+    PUNA_TRY(Value key, follow(item, attribute, fallback));
+    PUNA_TRY(key, case_blind(evaluator, std::move(key), case_sensitive));
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+// The keys of sort(attribute="a,b"): lists of the attributes, so that equal ones need no order.
+Result<Items> sort_keys_of(Evaluator& evaluator, const Items& items, const Value* attribute,
+                           bool case_sensitive) {
+  std::vector<Value> paths;
+  if (attribute && attribute->is_string()) {
+    for (size_t at = 0; at != std::string::npos;) {
+      const size_t comma = attribute->string().find(',', at);
+      paths.emplace_back(attribute->string().substr(at, comma - at));
+      at = comma == std::string::npos ? comma : comma + 1;
     }
-    if (key.is_string() && !case_sensitive) {
-      PUNA_TRY(key, evaluator.text(to_lower(key.string())));
+  } else {
+    paths.push_back(attribute ? *attribute : Value(Value::None{}));
+  }
+  Items keys;
+  for (const Value& item : items) {
+    PUNA_TRY(evaluator.spend(1 + paths.size()));
+    Items parts;
+    for (const Value& path : paths) {
+      PUNA_TRY(Value part, follow(item, &path));
+      PUNA_TRY(part, case_blind(evaluator, std::move(part), case_sensitive));
+      parts.push_back(std::move(part));
     }
+    PUNA_TRY(Value key, Value::list(std::move(parts)));
     keys.push_back(std::move(key));
   }
   return keys;
@@ -90,32 +119,35 @@ Result<Value> picked(const Items& items, const std::vector<size_t>& order) {
 }
 
 Result<Value> sort(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
-  PUNA_TRY(const auto given, bind(arguments, {"reverse", "case_sensitive", "attribute"}));
+  PUNA_TRY(const auto given, bind(arguments, {"reverse=", "case_sensitive=", "attribute="}));
   PUNA_TRY(const auto list, items_of(evaluator, input));
   PUNA_TRY(const Items keys,
-           keys_of(evaluator, list->items, given[2], given[1] && given[1]->truthy()));
-  PUNA_TRY(const auto order, sorted_order(evaluator, keys, given[0] && given[0]->truthy()));
+           sort_keys_of(evaluator, list->items, given[2], given[1] && given[1]->truthy()));
+  PUNA_TRY(const int64_t reverse, integer_or(given[0], 0, "the reverse of sort"));
+  PUNA_TRY(const auto order, sorted_order(evaluator, keys, reverse != 0));
   return picked(list->items, order);
 }
 
 Result<Value> dict_sort(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
-  PUNA_TRY(const auto given, bind(arguments, {"case_sensitive", "by", "reverse"}));
+  PUNA_TRY(const auto given, bind(arguments, {"case_sensitive=", "by=", "reverse="}));
   PUNA_TRY(const std::string by, string_or(given[1], "key", "what dictsort sorts by"));
   if (by != "key" && by != "value")
     return refuse(fmt::format("dictsort sorts by \"key\" or \"value\", not by \"{}\"", by));
-  PUNA_TRY(const Value pairs, apply_filter(evaluator, "items", input, {}));
+  if (!input.is_dict())
+    return refuse(fmt::format("dictsort does not work on a value of type {}", input.type_name()));
+  PUNA_TRY(const Value pairs, call_method(evaluator, input, "items", {}));
   const Value column(by == "key" ? 0 : 1);
   PUNA_TRY(const Items keys,
            keys_of(evaluator, pairs.items(), &column, given[0] && given[0]->truthy()));
-  PUNA_TRY(const auto order, sorted_order(evaluator, keys, given[2] && given[2]->truthy()));
+  PUNA_TRY(const int64_t reverse, integer_or(given[2], 0, "the reverse of dictsort"));
+  PUNA_TRY(const auto order, sorted_order(evaluator, keys, reverse != 0));
   return picked(pairs.items(), order);
 }
 
 // groupby(attribute, default, case_sensitive): tuples of an attribute's value, that of the first
 // item of the group, and the items that have it; in the order of the values.
 Result<Value> group_by(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
-  PUNA_TRY(const auto given, bind(arguments, {"attribute", "default", "case_sensitive"}));
-  if (!given[0]) return refuse("groupby wants the name of an attribute");
+  PUNA_TRY(const auto given, bind(arguments, {"attribute", "default=", "case_sensitive="}));
   const Value* fallback = given[1] && !given[1]->is_none() ? given[1] : nullptr;
   PUNA_TRY(const auto list, items_of(evaluator, input));
   PUNA_TRY(const Items keys,
@@ -140,12 +172,14 @@ Result<Value> group_by(Evaluator& evaluator, const Value& input, const Arguments
 }
 
 Result<Value> unique(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
-  PUNA_TRY(const auto given, bind(arguments, {"case_sensitive", "attribute"}));
+  PUNA_TRY(const auto given, bind(arguments, {"case_sensitive=", "attribute="}));
   PUNA_TRY(const auto list, items_of(evaluator, input));
   PUNA_TRY(const Items keys,
            keys_of(evaluator, list->items, given[1], given[0] && given[0]->truthy()));
   Items seen, out;
   for (size_t i = 0; i < keys.size(); ++i) {
+    if (!keys[i].is_hashable())
+      return refuse(fmt::format("unique does not work on values of type {}", keys[i].type_name()));
     PUNA_TRY(evaluator.spend((seen.size() + 1) * keys[i].weight()));
     if (std::ranges::find(seen, keys[i]) != seen.end()) continue;
     seen.push_back(keys[i]);
@@ -156,7 +190,7 @@ Result<Value> unique(Evaluator& evaluator, const Value& input, const Arguments& 
 
 template <bool largest>
 Result<Value> extreme(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
-  PUNA_TRY(const auto given, bind(arguments, {"case_sensitive", "attribute"}));
+  PUNA_TRY(const auto given, bind(arguments, {"case_sensitive=", "attribute="}));
   PUNA_TRY(const auto list, items_of(evaluator, input));
   if (list->items.empty()) return Value::undefined("the sequence is empty");
   PUNA_TRY(const Items keys,
@@ -170,10 +204,11 @@ Result<Value> extreme(Evaluator& evaluator, const Value& input, const Arguments&
 }
 
 Result<Value> sum(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
-  PUNA_TRY(const auto given, bind(arguments, {"attribute", "start"}));
+  PUNA_TRY(const auto given, bind(arguments, {"attribute=", "start="}));
   PUNA_TRY(const auto list, items_of(evaluator, input));
   PUNA_TRY(const Items terms, keys_of(evaluator, list->items, given[0], /*case_sensitive=*/true));
   Value total = given[1] ? *given[1] : Value(0);
+  if (total.is_string()) return refuse("sum does not add text; join does");
   for (const Value& term : terms) {
     PUNA_TRY(total, arithmetic(evaluator, "+", total, term));
   }
@@ -189,12 +224,18 @@ Result<Value> length(Evaluator& evaluator, const Value& input, const Arguments& 
   if (input.is_list()) return Value(static_cast<int64_t>(input.items().size()));
   if (input.is_dict()) return Value(static_cast<int64_t>(input.dict().entries.size()));
   if (input.is_undefined()) return Value(0);
+  if (input.is_loop()) return Value(static_cast<int64_t>(input.loop().items->items.size()));
   return refuse(fmt::format("a value of type {} has no length", input.type_name()));
 }
 
 template <bool last>
 Result<Value> end_item(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
   PUNA_TRY(bind(arguments, {}));
+  if (!last && input.is_lazy()) {
+    const ListData& lazy = *input.list_data();
+    if (lazy.n_taken < lazy.items.size()) return lazy.items[lazy.n_taken++];
+    return Value::undefined("the sequence is empty");
+  }
   PUNA_TRY(const auto list, items_of(evaluator, input));
   if (list->items.empty()) return Value::undefined("the sequence is empty");
   return last ? list->items.back() : list->items.front();
@@ -203,7 +244,7 @@ Result<Value> end_item(Evaluator& evaluator, const Value& input, const Arguments
 Result<Value> as_list(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
   PUNA_TRY(bind(arguments, {}));
   PUNA_TRY(const auto list, items_of(evaluator, input));
-  if (input.is_list() && list->form == Form::kList) return input;
+  if (input.has_form(Form::kList)) return input;
   PUNA_TRY(evaluator.spend(list->items.size()));
   return Value::list(list->items);
 }
@@ -224,26 +265,27 @@ Result<Value> pairs(Evaluator& evaluator, const Value& input, const Arguments& a
 
 Result<Value> reversed(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
   PUNA_TRY(bind(arguments, {}));
+  if (input.is_string()) {
+    PUNA_TRY(evaluator.spend(input.weight() * 4));
+    const auto pieces = split_code_points(input.string());
+    std::string text;
+    for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) text += *piece;
+    return text_like(evaluator, input, std::move(text));
+  }
   PUNA_TRY(const auto list, items_of(evaluator, input));
   PUNA_TRY(evaluator.spend(list->items.size()));
   Items out(list->items.rbegin(), list->items.rend());
-  if (!input.is_string()) return Value::list(std::move(out), Form::kLazy);
-  std::string text;
-  for (const Value& piece : out) text += piece.string();
-  return Value(std::move(text));
+  return Value::list(std::move(out), input.is_lazy() ? Form::kList : Form::kLazy);
 }
 
 Result<Value> join(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
-  PUNA_TRY(const auto given, bind(arguments, {"d", "attribute"}));
+  PUNA_TRY(const auto given, bind(arguments, {"d=", "attribute="}));
   PUNA_TRY(const std::string separator,
            given[0] ? text_of(evaluator, *given[0]) : Result<std::string>(""));
   PUNA_TRY(const auto list, items_of(evaluator, input));
   std::string out;
   for (size_t i = 0; i < list->items.size(); ++i) {
-    Value item = list->items[i];
-    if (given[1] && !given[1]->is_none()) {
-      PUNA_TRY(item, follow(item, *given[1]));
-    }
+    PUNA_TRY(const Value item, follow(list->items[i], given[1]));
     PUNA_TRY(const std::string text, text_of(evaluator, item));
     PUNA_TRY(evaluator.spend(1 + separator.size() / 8));
     if (i > 0) out += separator;
@@ -253,7 +295,7 @@ Result<Value> join(Evaluator& evaluator, const Value& input, const Arguments& ar
 }
 
 Result<Value> default_to(Evaluator&, const Value& input, const Arguments& arguments) {
-  PUNA_TRY(const auto given, bind(arguments, {"default_value", "boolean"}));
+  PUNA_TRY(const auto given, bind(arguments, {"default_value=", "boolean="}));
   const bool also_false = given[1] && given[1]->truthy();
   if (!input.is_undefined() && (!also_false || input.truthy())) return input;
   return given[0] ? *given[0] : Value("");
@@ -275,6 +317,7 @@ Arguments behind(const Arguments& arguments, size_t n) {
 Result<Value> map(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
   PUNA_TRY(const auto list, items_or_none(evaluator, input));
   Items out;
+  if (list->items.empty()) return Value::list({}, Form::kLazy);
   if (!arguments.positional.empty()) {
     PUNA_TRY(const std::string name,
              string_or(&arguments.positional[0], "", "the filter that map applies"));
@@ -285,12 +328,11 @@ Result<Value> map(Evaluator& evaluator, const Value& input, const Arguments& arg
     }
     return Value::list(std::move(out), Form::kLazy);
   }
-  PUNA_TRY(const auto given, bind(arguments, {"attribute", "default"}));
-  if (!given[0]) return refuse("map wants the name of a filter or an attribute");
+  PUNA_TRY(const auto given, bind(arguments, {"attribute", "default="}));
+  const Value* fallback = given[1] && !given[1]->is_none() ? given[1] : nullptr;
   for (const Value& item : list->items) {
     PUNA_TRY(evaluator.spend(1));
-    PUNA_TRY(Value value, follow(item, *given[0]));
-    if (value.is_undefined() && given[1]) value = *given[1];
+    PUNA_TRY(Value value, follow(item, given[0], fallback));
     out.push_back(std::move(value));
   }
   return Value::list(std::move(out), Form::kLazy);
@@ -315,7 +357,7 @@ Result<Value> select(Evaluator& evaluator, const Value& input, const Arguments& 
     PUNA_TRY(evaluator.spend(1));
     Value value = item;
     if (by_attribute) {
-      PUNA_TRY(value, follow(item, arguments.positional[0]));
+      PUNA_TRY(value, follow(item, &arguments.positional[0]));
     }
     bool holds = value.truthy();
     if (tests) {
@@ -353,9 +395,6 @@ constexpr Filter kFilters[] = {
 
 }  // namespace
 
-const Filter* find_sequence_filter(std::string_view name) {
-  const auto found = std::ranges::find(kFilters, name, &Filter::name);
-  return found == std::end(kFilters) ? nullptr : found;
-}
+std::span<const Filter> sequence_filters() { return kFilters; }
 
 }  // namespace puna::chat::jinja

@@ -31,11 +31,12 @@ Result<Evaluator::Flow> Evaluator::run(const Statement& statement) {
     case StatementKind::kText:
       PUNA_TRY(emit(statement.text, statement.at));
       return Flow::kNext;
-    case StatementKind::kOutput: {
-      PUNA_TRY(const Value shown, eval(*statement.expressions[0]));
-      PUNA_TRY(emit_value(shown, statement.at));
+    case StatementKind::kOutput:
+      for (const ExpressionPtr& expression : statement.expressions) {
+        PUNA_TRY(const Value shown, eval(*expression));
+        PUNA_TRY(emit_value(shown, statement.at));
+      }
       return Flow::kNext;
-    }
     case StatementKind::kIf:
       return run_if(statement);
     case StatementKind::kFor: {
@@ -47,26 +48,18 @@ Result<Evaluator::Flow> Evaluator::run(const Statement& statement) {
       PUNA_TRY(assign(statement.targets[0], std::move(value)));
       return Flow::kNext;
     }
-    case StatementKind::kSetBlock: {
-      PUNA_TRY(Value text, block_output(statement));
-      PUNA_TRY(assign(statement.targets[0], std::move(text)));
-      return Flow::kNext;
-    }
-    case StatementKind::kFilter: {
-      PUNA_TRY(const Value shown, block_output(statement));
-      PUNA_TRY(emit_value(shown, statement.at));
-      return Flow::kNext;
-    }
+    case StatementKind::kSetBlock:
+    case StatementKind::kFilter:
+      return run_captured(statement);
     case StatementKind::kWith:
     case StatementKind::kScope:
       return run_with(statement);
+    case StatementKind::kBlock: {
+      const InScope block(*this, statement.scoped ? scope_ : top_);
+      return run(statement.blocks[0]);
+    }
     case StatementKind::kMacro:
-      set(statement.text,
-          CallableData{.name = statement.text,
-                       .locates_errors = true,
-                       .call = [&statement](Evaluator& evaluator, const Arguments& arguments) {
-                         return evaluator.call_macro(statement, arguments, /*parent=*/0);
-                       }});
+      set(statement.text, make_macro(statement));
       return Flow::kNext;
     case StatementKind::kCall:
       return run_call(statement);
@@ -93,13 +86,12 @@ Result<std::shared_ptr<const ListData>> Evaluator::loop_items(const Statement& s
   PUNA_TRY(auto items, located(statement.expressions[0]->at, items_of(*this, over)));
   if (!statement.expressions[1]) return items;
   std::vector<Value> passed;
-  const size_t before = push_scope(scope_);
+  const InScope condition(*this);
   for (const Value& item : items->items) {
     PUNA_TRY(assign(statement.targets[0], item));
     PUNA_TRY(const Value decider, eval(*statement.expressions[1]));
     if (decider.truthy()) passed.push_back(item);
   }
-  pop_scope(before);
   PUNA_TRY(const Value list, Value::list(std::move(passed)));
   return list.list_data();
 }
@@ -109,65 +101,68 @@ Result<Evaluator::Flow> Evaluator::run_for(const Statement& statement, const Val
   PUNA_TRY(const auto items, loop_items(statement, over));
   if (items->items.empty()) {
     if (statement.blocks.size() == 1) return Flow::kNext;
-    const size_t before = push_scope(scope_);
-    PUNA_TRY(const Flow flow, run(statement.blocks[1]));
-    pop_scope(before);
-    return flow;
+    const InScope otherwise(*this);
+    return run(statement.blocks[1]);
   }
   const auto loop = std::make_shared<LoopData>();
   loop->items = items;
   loop->depth = depth;
   if (statement.recursive) {
-    loop->again = [&statement, around = scope_, depth](Evaluator& evaluator,
-                                                       const Arguments& arguments) {
+    loop->again = [&statement, around = keep_scope(), depth](Evaluator& evaluator,
+                                                             const Arguments& arguments) {
       return evaluator.call_loop(statement, arguments, around, depth + 1);
     };
   }
+  const InScope body(*this);
   for (loop->index = 0; loop->index < items->items.size(); ++loop->index) {
-    const size_t before = push_scope(scope_);
+    scope_->variables.clear();
     set("loop", Value(loop));
     PUNA_TRY(assign(statement.targets[0], items->items[loop->index]));
     PUNA_TRY(const Flow flow, run(statement.blocks[0]));
-    pop_scope(before);
     if (flow == Flow::kBreak) break;
   }
   return Flow::kNext;
 }
 
-Result<Value> Evaluator::call_loop(const Statement& loop, const Arguments& arguments, size_t around,
-                                   int depth) {
-  const auto refuse_call = [&](std::string_view what) {
-    return fail_at(loop.at, ErrorCode::kInvalidArgument, fmt::format("loop() {}", what));
-  };
-  if (arguments.positional.size() != 1 || !arguments.named.empty())
-    return refuse_call("takes one argument, what to go over");
-  // A template may keep the loop in a namespace, longer than what is around it lasts.
-  if (around >= scopes_.size()) return refuse_call("is called after its end");
-  const size_t before = push_scope(around);
-  PUNA_TRY(Value text, capture([&] { return run_for(loop, arguments.positional[0], depth); }));
-  pop_scope(before);
-  return text;
-}
-
-template <class Run>
-Result<Value> Evaluator::capture(Run&& run) {
+Result<Value> Evaluator::call_loop(const Statement& loop, const Arguments& arguments,
+                                   const ScopePtr& around, int depth) {
+  if (arguments.positional.size() != 1 || !arguments.named.empty()) {
+    return fail_at(loop.at, ErrorCode::kInvalidArgument,
+                   "loop() takes one argument, what to go over");
+  }
+  const InScope call(*this, around);
   std::string text;
-  std::string* const outer = std::exchange(output_, &text);
-  const Result<Flow> flow = run();
-  output_ = outer;
-  if (!flow) return std::unexpected(flow.error());
+  PUNA_TRY(capture(text, [&] { return run_for(loop, arguments.positional[0], depth); }));
   return Value(std::move(text));
 }
 
-Result<Value> Evaluator::block_output(const Statement& statement) {
-  const size_t before = push_scope(scope_);
-  PUNA_TRY(Value text, capture([&] { return run(statement.blocks[0]); }));
-  if (statement.expressions[0]) {
-    set(kBlockOutput, std::move(text));
-    PUNA_TRY(text, eval(*statement.expressions[0]));
+template <class Run>
+Result<Evaluator::Flow> Evaluator::capture(std::string& text, Run&& run) {
+  std::string* const outer = std::exchange(output_, &text);
+  Result<Flow> flow = run();
+  output_ = outer;
+  return flow;
+}
+
+Result<Evaluator::Flow> Evaluator::run_captured(const Statement& statement) {
+  Value value;
+  {
+    const InScope block(*this);
+    std::string text;
+    PUNA_TRY(const Flow flow, capture(text, [&] { return run(statement.blocks[0]); }));
+    if (flow != Flow::kNext) return flow;  // what was written so far is lost, as in Jinja
+    value = Value(std::move(text));
+    if (statement.expressions[0]) {
+      set(kBlockOutput, std::move(value));
+      PUNA_TRY(value, eval(*statement.expressions[0]));
+    }
   }
-  pop_scope(before);
-  return text;
+  if (statement.kind == Statement::Kind::kFilter) {
+    PUNA_TRY(emit_value(value, statement.at));
+  } else {
+    PUNA_TRY(assign(statement.targets[0], std::move(value)));
+  }
+  return Flow::kNext;
 }
 
 Result<Evaluator::Flow> Evaluator::run_with(const Statement& statement) {
@@ -176,24 +171,38 @@ Result<Evaluator::Flow> Evaluator::run_with(const Statement& statement) {
     PUNA_TRY(Value value, eval(*expression));
     values.push_back(std::move(value));
   }
-  const size_t before = push_scope(scope_);
+  const InScope block(*this);
   for (size_t i = 0; i < values.size(); ++i)
     PUNA_TRY(assign(statement.targets[i], std::move(values[i])));
-  PUNA_TRY(const Flow flow, run(statement.blocks[0]));
-  pop_scope(before);
-  return flow;
+  return run(statement.blocks[0]);
 }
 
 Result<Evaluator::Flow> Evaluator::run_call(const Statement& statement) {
-  const Value caller = CallableData{
-      .name = statement.text,
-      .locates_errors = true,
-      .call = [&statement, around = scope_](Evaluator& evaluator, const Arguments& arguments) {
-        return evaluator.call_macro(statement, arguments, around);
-      }};
+  const Value caller = make_macro(statement);
   PUNA_TRY(const Value shown, eval_call(*statement.expressions.back(), &caller));
   PUNA_TRY(emit_value(shown, statement.at));
   return Flow::kNext;
+}
+
+Value Evaluator::make_macro(const Statement& macro) {
+  const auto attribute = [&macro](std::string_view name) -> Value {
+    if (name == "name") return macro.text;
+    if (name == "caller") return macro.uses.caller;
+    if (name == "catch_varargs") return macro.uses.varargs;
+    if (name == "catch_kwargs") return macro.uses.kwargs;
+    if (name != "arguments") return {};
+    const std::vector<Value> names(macro.parameters.begin(), macro.parameters.end());
+    return Value::list(names, ListData::Form::kTuple).value_or(Value());
+  };
+  return CallableData{
+      .name = macro.text,
+      .type = "Macro",
+      .locates_errors = true,
+      .call =
+          [&macro, around = keep_scope()](Evaluator& evaluator, const Arguments& arguments) {
+            return evaluator.call_macro(macro, arguments, around);
+          },
+      .attribute = attribute};
 }
 
 // What a call gives a macro, by name: its parameters (nothing where the call has none), then those
@@ -245,16 +254,11 @@ Result<Evaluator::Variables> Evaluator::macro_variables(const Statement& macro,
   return variables;
 }
 
-// A macro sees its arguments and what is set at the top of the template.
+// A macro sees its arguments and the scopes that it is written in.
 Result<Value> Evaluator::call_macro(const Statement& macro, const Arguments& arguments,
-                                    size_t parent) {
-  // A template may keep caller() in a namespace, longer than what is around it lasts.
-  if (parent >= scopes_.size()) {
-    return fail_at(macro.at, ErrorCode::kInvalidArgument,
-                   fmt::format("the macro \"{}\" is called after its end", macro.text));
-  }
+                                    const ScopePtr& around) {
   PUNA_TRY(auto variables, macro_variables(macro, arguments));
-  const size_t before = push_scope(parent);
+  const InScope call(*this, around);
   for (size_t i = 0; i < variables.size(); ++i) {
     auto& [name, value] = variables[i];
     if (!value && macro.expressions[i]) {
@@ -263,9 +267,9 @@ Result<Value> Evaluator::call_macro(const Statement& macro, const Arguments& arg
     set(name, value ? *std::move(value)
                     : Value::undefined(fmt::format("parameter \"{}\" was not provided", name)));
   }
-  PUNA_TRY(Value text, capture([&] { return run(macro.blocks[0]); }));
-  pop_scope(before);
-  return text;
+  std::string text;
+  PUNA_TRY(capture(text, [&] { return run(macro.blocks[0]); }));
+  return Value(std::move(text));
 }
 
 Result<void> Evaluator::emit(std::string_view text, Position at) {

@@ -22,21 +22,32 @@ int64_t count_code_points(std::string_view text);
 // One view per code point.
 std::vector<std::string_view> split_code_points(std::string_view text);
 
-// Lines without their ends, as str.splitlines() cuts them.
-std::vector<std::string_view> split_lines(std::string_view text);
+// Lines as str.splitlines() cuts them, without or with their ends.
+std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends = false);
 
-bool is_space(uint32_t code_point);  // str.isspace
+bool is_space(uint32_t code_point);      // str.isspace
+bool is_letter(uint32_t code_point);     // str.isalpha
+bool is_decimal(uint32_t code_point);    // str.isdecimal
+bool is_word_part(uint32_t code_point);  // \w of a regular expression
+bool is_printable(uint32_t code_point);  // str.isprintable
+bool is_upper(uint32_t code_point);      // a capital, also one such as the first of "Dz"
+bool is_lower(uint32_t code_point);
+bool is_upper_text(std::string_view text);  // str.isupper: has capitals, and no other case
+bool is_lower_text(std::string_view text);
 // Trims white space, or the code points of `set` when it is not null.
 std::string_view trim_left(std::string_view text, const std::string_view* set = nullptr);
 std::string_view trim_right(std::string_view text, const std::string_view* set = nullptr);
 std::string_view trim(std::string_view text, const std::string_view* set = nullptr);
 
-// Case of ASCII, Latin-1, Greek and Cyrillic letters; others are left as they are.
+// str.upper, lower, casefold, capitalize, title and swapcase, with characters that become several.
 std::string to_upper(std::string_view text);
 std::string to_lower(std::string_view text);
-std::string capitalize(std::string_view text);  // first letter upper, the rest lower
-std::string title_case(
-    std::string_view text);           // str.title: letters after a non-letter upper, others lower
-bool is_letter(uint32_t code_point);  // of the same scripts
+std::string case_folded(std::string_view text);
+std::string capitalize(std::string_view text);  // the first character as a title's, the rest lower
+std::string title_case(std::string_view text);  // letters after a non-letter upper, others lower
+std::string swap_case(std::string_view text);
+
+// `text` with the characters that HTML gives a meaning as entities, as escape() does.
+std::string html_escaped(std::string_view text);
 
 }  // namespace puna::chat::jinja

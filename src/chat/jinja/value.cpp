@@ -57,13 +57,34 @@ Value Value::undefined(std::string what) {
   return value;
 }
 
+Value Value::markup(std::string text) {
+  Value value;
+  value.data_ = std::make_shared<const StringData>(StringData{std::move(text), /*markup=*/true});
+  return value;
+}
+
 Result<Value> Value::list(std::vector<Value> items, ListData::Form form) {
   Measure measure;
   for (const Value& item : items) measure.add(item);
   PUNA_TRY(measure.check());
   Value value;
-  value.data_ = std::make_shared<const ListData>(
-      ListData{std::move(items), form, measure.depth(), measure.weight()});
+  value.data_ = std::make_shared<const ListData>(ListData{.items = std::move(items),
+                                                          .form = form,
+                                                          .depth = measure.depth(),
+                                                          .weight = measure.weight()});
+  return value;
+}
+
+Result<Value> Value::range(ListData::Range range) {
+  std::vector<Value> items;
+  for (int64_t at = range.first; range.step > 0 ? at < range.last : at > range.last;) {
+    items.emplace_back(at);
+    if (__builtin_add_overflow(at, range.step, &at)) break;
+  }
+  const uint64_t weight = 1 + items.size();
+  Value value;
+  value.data_ = std::make_shared<const ListData>(ListData{
+      .items = std::move(items), .form = ListData::Form::kRange, .range = range, .weight = weight});
   return value;
 }
 
@@ -121,7 +142,12 @@ const char* Value::type_name() const {
   static constexpr const char* kNames[] = {"undefined", "NoneType",    "bool",    "int",
                                            "float",     "str",         "list",    "dict",
                                            "namespace", "LoopContext", "function"};
-  return is_tuple() ? "tuple" : kNames[data_.index()];
+  // In the order of ListData::Form.
+  static constexpr const char* kForms[] = {"list",  "tuple",     "tuple",       "generator",
+                                           "range", "dict_keys", "dict_values", "dict_items"};
+  if (is_list()) return kForms[static_cast<size_t>(list_data()->form)];
+  if (is_object()) return callable().type.data();
+  return is_markup() ? "Markup" : kNames[data_.index()];
 }
 
 std::string Value::undefined_what() const {
@@ -135,9 +161,15 @@ bool Value::truthy() const {
   if (is_integer()) return integer() != 0;
   if (is_float()) return number() != 0;
   if (is_string()) return !string().empty();
-  if (is_list()) return !items().empty() || list_data()->form == ListData::Form::kLazy;
+  if (is_list()) return !items().empty() || is_lazy();
   if (is_dict()) return !dict().entries.empty();
   return true;
+}
+
+bool Value::is_hashable() const {
+  using Form = ListData::Form;
+  if (is_tuple()) return std::ranges::all_of(items(), &Value::is_hashable);
+  return !is_dict() && !has_form(Form::kList) && !has_form(Form::kKeys) && !has_form(Form::kItems);
 }
 
 int Value::depth() const { return is_list() ? list_data()->depth : is_dict() ? dict().depth : 0; }
@@ -155,9 +187,13 @@ bool Value::operator==(const Value& other) const {
   if (data_.index() != other.data_.index()) return false;
   if (is_undefined() || is_none()) return true;
   if (is_string()) return string() == other.string();
-  if (is_list())
-    return list_data() == other.list_data() ||
-           (is_tuple() == other.is_tuple() && items() == other.items());
+  if (is_list()) {
+    if (list_data() == other.list_data()) return true;
+    const bool comparable = is_lazy() || has_form(ListData::Form::kValues) ? false
+                            : is_tuple()                                   ? other.is_tuple()
+                                         : list_data()->form == other.list_data()->form;
+    return comparable && items() == other.items();
+  }
   if (is_dict()) {
     if (&dict() == &other.dict()) return true;
     return dict().entries.size() == other.dict().entries.size() &&

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -11,11 +12,14 @@ namespace puna::chat::jinja {
 
 std::string to_text(
     const Value& value);  // str(): "" for undefined, "None", "True", "1.0", "['a', {'b': 1}]"
-std::string to_repr(const Value& value);  // repr(): strings quoted
+std::string to_repr(const Value& value);   // repr(): strings quoted
+std::string to_ascii(const Value& value);  // ascii(): repr() with other characters as escapes
+// repr() with the keys of dicts sorted. Errors: kUnsupported for a value that grows too large.
+base::Result<std::string> to_sorted_repr(const Value& value);
 std::string float_text(double value);  // the shortest that reads back the same, as Python writes it
 
 struct JsonStyle {
-  int64_t indent = -1;  // -1: one line
+  std::optional<std::string> indent{};  // of each level; none: one line
   std::string item_separator = ", ";
   std::string key_separator = ": ";
   bool ascii = false;  // other characters as \u escapes

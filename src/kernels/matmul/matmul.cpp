@@ -559,7 +559,8 @@ std::optional<XForm> matmul_takes(const gpu::DeviceInfo& device, const MatmulArg
       args.numerics != Numerics::kFast || (normed && !sums)) {
     return std::nullopt;
   }
-  if (uses_int8(args, tuning)) return planes(args) == 1 ? std::optional(XForm::kInt8) : std::nullopt;
+  if (uses_int8(args, tuning))
+    return planes(args) == 1 ? std::optional(XForm::kInt8) : std::nullopt;
   return normed && args.weight.cols % (4 * quant::kGroupRows) == 0 ? std::optional(XForm::kPlain)
                                                                    : std::nullopt;
 }

@@ -89,7 +89,8 @@ uint32_t make_job(const MatmulCpuArgs& args, std::vector<MatmulJob>& jobs) {
 // Items [begin, end) of int8 activations, of n_rows of them each.
 void multiply_rows(const MatmulJob& job, uint32_t n_rows, uint32_t begin, uint32_t end) {
   if (begin == end) return;
-  if (n_rows * job.x8.planes > kFewRows || keeps_file_rows(job.type)) return matmul_many_items(job, begin, end);
+  if (n_rows * job.x8.planes > kFewRows || keeps_file_rows(job.type))
+    return matmul_many_items(job, begin, end);
   if (contains(SmallBlocks(), job.type)) return matmul_few_small_items(job, begin, end);
   contains(KBlocks(), job.type) ? matmul_few_k_items(job, begin, end)
                                 : matmul_few_other_items(job, begin, end);
@@ -155,8 +156,8 @@ void matmul_cpu(base::ThreadPool& pool, std::span<const MatmulCpuArgs> products)
   uint32_t grain = UINT32_MAX;
   for (MatmulJob& job : jobs) {
     const MatmulCpuArgs& args = job.args;
-    job.tile_rows = choose_tile_rows(args.n_rows, job.x8, n_groups,
-                                     static_cast<uint32_t>(pool.n_threads()));
+    job.tile_rows =
+        choose_tile_rows(args.n_rows, job.x8, n_groups, static_cast<uint32_t>(pool.n_threads()));
     const uint32_t width = job.x16 ? 1 : job.x8.width;
     const uint32_t x_rows = args.n_rows * job.x8.planes;
     const bool quantizes = width != 0 && !args.x_in_scratch;

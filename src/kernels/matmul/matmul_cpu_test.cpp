@@ -105,8 +105,7 @@ void check(const Case& c, const std::vector<float>& x, double limit,
   }
 
   const uint64_t scratch_bytes = matmul_cpu_scratch_bytes(c.cols, c.n_rows * c.x_planes);
-  std::vector<std::byte> scratch(scratch_bytes + 64 + 64,
-                                 std::byte{0xff});
+  std::vector<std::byte> scratch(scratch_bytes + 64 + 64, std::byte{0xff});
   std::byte* aligned =
       scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
   std::byte* const end = aligned + scratch_bytes;
