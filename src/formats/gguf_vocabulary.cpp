@@ -392,15 +392,7 @@ void fit_vocabulary(ModelFile& file) {
   Vocabulary& vocabulary = file.vocabulary;
   const Tensor* table = file.find_tensor("token_embd.weight");
   if (!table || table->bytes == 0 || vocabulary.tokens.empty()) return;
-  if (vocabulary.tokens.size() > table->rows()) {
-    drop_vocabulary(file, {ErrorCode::kCorrupt,
-                           fmt::format("The vocabulary has {} tokens, but the embedding table has "
-                                       "{} rows.",
-                                       vocabulary.tokens.size(), table->rows()),
-                           {}});
-    return;
-  }
-  if (vocabulary.tokens.size() == table->rows()) return;
+  if (vocabulary.tokens.size() >= table->rows()) return;
   if (vocabulary.types.empty())
     vocabulary.types.assign(vocabulary.tokens.size(), TokenType::kNormal);
   while (vocabulary.tokens.size() < table->rows()) {

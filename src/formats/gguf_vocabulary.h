@@ -39,8 +39,7 @@ void put_vocabulary(const tokenizer::Vocabulary& vocabulary, std::string_view ch
 // Fills end_tokens: eos, eot, `more`, and the tokens that end a turn by their names.
 void find_end_tokens(std::span<const int32_t> more, tokenizer::Vocabulary& vocabulary);
 
-// Embedding tables may have rows that no token uses: the vocabulary gets tokens for them. One of
-// more tokens than rows is dropped.
+// Embedding tables may have rows that no token uses: the vocabulary gets tokens for them.
 void fit_vocabulary(ModelFile& file);
 // Leaves the file without its vocabulary, with a warning; only who needs texts gets the error.
 void drop_vocabulary(ModelFile& file, base::Error why);

@@ -13,11 +13,24 @@ using formats::ModelFile;
 
 namespace {
 
+// The tokenizer of a model that is to be run: every id of it has a row of the embedding table.
+Result<std::unique_ptr<tokenizer::Tokenizer>> fitting_tokenizer(ModelFile& file) {
+  const formats::Tensor* table = file.find_tensor("token_embd.weight");
+  const size_t n_tokens = file.vocabulary.tokens.size();
+  if (table && n_tokens > table->rows()) {
+    return base::fail(
+        ErrorCode::kCorrupt,
+        fmt::format("The vocabulary has {} tokens, but the embedding table has {} rows.", n_tokens,
+                    table->rows()));
+  }
+  return open_tokenizer(file);
+}
+
 // Token ids can be used without a vocabulary.
 void take_tokenizer(ModelFile& file, LoadedModel& model) {
   model.tokenizer_error = file.vocabulary_error;  // said already
   if (file.vocabulary.tokens.empty()) return;
-  auto tokenizer = open_tokenizer(file);
+  auto tokenizer = fitting_tokenizer(file);
   if (tokenizer) {
     model.tokenizer = *std::move(tokenizer);
     return;
