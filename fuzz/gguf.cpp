@@ -32,10 +32,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   for (const formats::Tensor& tensor : file->tensors) {
     PUNA_CHECK(tensor.offset <= size && tensor.bytes <= size - tensor.offset);
-    PUNA_CHECK(tensor.bytes ==
-               (tensor.unknown_type
-                    ? 0
-                    : quant::row_bytes(tensor.type, tensor.rows() * tensor.columns())));
+    PUNA_CHECK(
+        tensor.bytes ==
+        (tensor.usable() ? quant::row_bytes(tensor.type, tensor.rows() * tensor.columns()) : 0));
     PUNA_CHECK(file->find_tensor(tensor.name) == &tensor);
   }
   const auto n = static_cast<int32_t>(file->vocabulary.tokens.size());

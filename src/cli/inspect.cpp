@@ -35,10 +35,14 @@ Json to_json(const formats::Value& value) {
   return std::visit(
       [](const auto& v) -> Json {
         using T = std::decay_t<decltype(v)>;
-        if constexpr (requires {
-                        v.begin();
-                        typename T::value_type;
-                      } && !std::is_same_v<T, std::string>) {
+        if constexpr (std::is_same_v<T, formats::ListOfLists>) {
+          Json out = Json::array();
+          for (const formats::Value& list : v.lists) out.push(to_json(list));
+          return out;
+        } else if constexpr (requires {
+                               v.begin();
+                               typename T::value_type;
+                             } && !std::is_same_v<T, std::string>) {
           Json out = Json::array();
           for (const auto& item : v) out.push(Json(static_cast<typename T::value_type>(item)));
           return out;
@@ -101,7 +105,7 @@ void print_text(const formats::ModelFile& file) {
   std::map<std::string, std::pair<int, uint64_t>> by_type;
   for (const formats::Tensor& t : file.tensors) {
     fmt::print("  {:<40} {:<7} [{}] at {} ({})\n", t.name, t.type_name(), fmt::join(t.shape, ", "),
-               t.offset, t.unknown_type ? "not supported" : human_bytes(t.bytes));
+               t.offset, t.usable() ? human_bytes(t.bytes) : "not supported");
     bytes += t.bytes;
     elements += t.rows() * t.columns();
     auto& [n, sum] = by_type[t.type_name()];

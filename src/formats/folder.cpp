@@ -8,6 +8,7 @@
 #include "formats/gguf_vocabulary.h"
 #include "formats/hf_folder.h"
 #include "formats/hf_tokenizer.h"
+#include "formats/lfs_pointer.h"
 #include "formats/mlc.h"
 #include "quant/mix.h"
 
@@ -42,47 +43,40 @@ void put_file_type(ModelFile& file) {
   if (mix) append(file, "general.file_type", uint64_t{mix->gguf_file_type});
 }
 
-// Embedding tables may have rows that no token uses.
-void pad_vocabulary(tokenizer::Vocabulary& vocabulary, const ModelFile& file) {
-  const Tensor* table = file.find_tensor("token_embd.weight");
-  if (!table || vocabulary.tokens.empty()) return;
-  if (vocabulary.types.empty())
-    vocabulary.types.assign(vocabulary.tokens.size(), tokenizer::TokenType::kNormal);
-  while (vocabulary.tokens.size() < table->rows()) {
-    vocabulary.tokens.push_back(fmt::format("[PAD{}]", vocabulary.tokens.size()));
-    vocabulary.types.push_back(tokenizer::TokenType::kUnused);
-    if (!vocabulary.scores.empty()) vocabulary.scores.push_back(-10000.0f);
-  }
+// The folder is not at fault.
+bool is_of_the_machine(ErrorCode code) {
+  return code == ErrorCode::kIo || code == ErrorCode::kNetwork || code == ErrorCode::kOutOfMemory ||
+         code == ErrorCode::kCancelled;
 }
 
-Task<Result<void>> put_tokenizer(const ModelFolder& folder, ModelFile& file) {
-  constexpr const char* kNames[] = {"tokenizer.json", "tokenizer_config.json",
+Task<Result<HfTokenizer>> read_tokenizer(const ModelFolder& folder) {
+  constexpr const char* kNames[] = {"tokenizer.json",          "tokenizer_config.json",
                                     "special_tokens_map.json", "generation_config.json",
-                                    "chat_template.jinja"};
+                                    "chat_template.jinja",     "config.json",
+                                    "mlc-chat-config.json"};
   std::string texts[std::size(kNames)];
   for (size_t i = 0; i < std::size(kNames); ++i) {
     auto reading = read_text(folder, kNames[i]);
     PUNA_CO_TRY(auto text, co_await std::move(reading));
     if (text) texts[i] = *std::move(text);
   }
-  if (texts[0].empty()) {
-    base::log_warning("There is no tokenizer.json in {}: texts cannot be used, only token ids.",
-                      folder.path);
-    co_return {};
-  }
-  auto tokenizer = read_hf_tokenizer({texts[0], texts[1], texts[2], texts[3], texts[4]});
+  if (texts[0].empty())
+    co_return base::fail(ErrorCode::kUnsupported, "There is no tokenizer.json in the folder.");
+  co_return read_hf_tokenizer(
+      {texts[0], texts[1], texts[2], texts[3], texts[4], texts[5].empty() ? texts[6] : texts[5]});
+}
+
+Task<Result<void>> put_tokenizer(const ModelFolder& folder, ModelFile& file) {
+  auto reading = read_tokenizer(folder);
+  auto tokenizer = co_await std::move(reading);
   if (!tokenizer) {
-    if (tokenizer.error().code != ErrorCode::kUnsupported) {
-      tokenizer.error().context.push_back(
-          fmt::format("While reading the tokenizer of {}", folder.path));
+    if (is_of_the_machine(tokenizer.error().code))
       co_return std::unexpected(std::move(tokenizer.error()));
-    }
-    base::log_warning("The tokenizer of {} cannot be used: {}", folder.path,
-                      tokenizer.error().text());
+    drop_vocabulary(file, std::move(tokenizer.error()));
     co_return {};
   }
   file.vocabulary = std::move(tokenizer->vocabulary);
-  pad_vocabulary(file.vocabulary, file);
+  fit_vocabulary(file);
   put_vocabulary(file.vocabulary, tokenizer->chat_template, file.metadata);
   co_return {};
 }
@@ -104,6 +98,7 @@ Task<Result<std::optional<std::string>>> read_text(const ModelFolder& folder, st
   std::string text(static_cast<size_t>(n), '\0');
   auto reading = io::read(**source, 0, std::as_writable_bytes(std::span(text)));
   PUNA_CO_TRY(co_await std::move(reading));
+  if (is_lfs_pointer(text)) co_return std::unexpected(lfs_pointer((*source)->name()));
   co_return std::move(text);
 }
 

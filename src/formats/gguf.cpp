@@ -19,7 +19,9 @@ using base::ErrorCode;
 
 constexpr uint64_t kMinPairBytes = 8 + 4 + 1;        // key length, type, one byte of value
 constexpr uint64_t kMinTensorBytes = 8 + 4 + 4 + 8;  // name length, dimensions, type, offset
+constexpr uint64_t kMinListBytes = 4 + 8;            // of a list inside a list: type, count
 constexpr uint32_t kMaxDimensions = 4;
+constexpr int kMaxListDepth = 8;  // of lists inside lists
 
 template <class Stored, class Kept>
 bool read_scalar(GgufCursor& in, Value& out) {
@@ -29,10 +31,10 @@ bool read_scalar(GgufCursor& in, Value& out) {
   return true;
 }
 
+// Some writers have bytes beyond 1 for true.
 bool read_bool(GgufCursor& in, bool& out) {
   uint8_t byte = 0;
   if (!in.read(byte)) return false;
-  if (byte > 1) return in.corrupt(fmt::format("is a bool of value {}, neither 0 nor 1", byte));
   out = byte != 0;
   return true;
 }
@@ -74,7 +76,19 @@ bool read_strings(GgufCursor& in, uint64_t count, Value& out) {
   return true;
 }
 
-bool read_array(GgufCursor& in, Value& out) {
+bool read_array(GgufCursor& in, int depth, Value& out);
+
+bool read_lists(GgufCursor& in, uint64_t count, int depth, Value& out) {
+  if (depth == kMaxListDepth)
+    return in.unsupported(fmt::format("nests more than {} lists", kMaxListDepth));
+  if (!in.require(count, kMinListBytes)) return false;
+  auto& kept = out.emplace<ListOfLists>().lists;
+  kept.resize(static_cast<size_t>(count));
+  return std::all_of(kept.begin(), kept.end(),
+                     [&](Value& list) { return read_array(in, depth + 1, list); });
+}
+
+bool read_array(GgufCursor& in, int depth, Value& out) {
   uint32_t type = 0;
   uint64_t count = 0;
   if (!in.read(type) || !in.read(count)) return false;
@@ -98,7 +112,7 @@ bool read_array(GgufCursor& in, Value& out) {
     case GgufValueType::kString:
       return read_strings(in, count, out);
     case GgufValueType::kArray:
-      return in.unsupported("is an array of arrays, which is not supported");
+      return read_lists(in, count, depth, out);
     case GgufValueType::kU64:
       return read_array<uint64_t, uint64_t>(in, count, out);
     case GgufValueType::kI64:
@@ -136,7 +150,7 @@ bool read_value(GgufCursor& in, Value& out) {
       return true;
     }
     case GgufValueType::kArray:
-      return read_array(in, out);
+      return read_array(in, /*depth=*/1, out);
     case GgufValueType::kU64:
       return read_scalar<uint64_t, uint64_t>(in, out);
     case GgufValueType::kI64:
@@ -177,24 +191,25 @@ bool read_metadata(GgufCursor& in, uint64_t count, GgufHeader& header) {
 bool read_alignment(GgufCursor& in, GgufHeader& header) {
   for (const auto& [key, value] : header.metadata) {
     if (key != "general.alignment") continue;
-    const auto* alignment = std::get_if<uint64_t>(&value);
+    const auto alignment = as_uint(key, value);
     if (!alignment || !std::has_single_bit(*alignment) || *alignment > (uint64_t{1} << 30)) {
       return in.fail(
           ErrorCode::kCorrupt,
           fmt::format("The metadata key \"general.alignment\" is {}, not a power of two.",
-                      alignment ? fmt::to_string(*alignment) : "no unsigned integer"));
+                      describe(value)));
     }
     header.alignment = *alignment;
   }
   return true;
 }
 
-// Bytes of a tensor, or false with the reason.
+// Bytes of a tensor, or false with the reason. A shape that its type cannot have is a problem of
+// this tensor alone, which no model may need.
 bool size_tensor(GgufCursor& in, Tensor& tensor) {
-  uint64_t elements = 1;
+  const bool is_empty = std::ranges::count(tensor.shape, uint64_t{0}) > 0;
+  uint64_t elements = is_empty ? 0 : 1;
   for (const uint64_t n : tensor.shape) {
-    if (n == 0) return in.corrupt("has a dimension of 0");
-    if (elements > std::numeric_limits<uint64_t>::max() / n) {
+    if (!is_empty && elements > std::numeric_limits<uint64_t>::max() / n) {
       return in.corrupt(fmt::format("has dimensions ({}) whose product overflows",
                                     fmt::join(tensor.shape, " x ")));
     }
@@ -202,9 +217,15 @@ bool size_tensor(GgufCursor& in, Tensor& tensor) {
   }
   if (tensor.unknown_type) return true;
   const quant::TypeInfo& type = quant::info(tensor.type);
+  if (tensor.shape.size() > kMaxDimensions) {
+    tensor.problem =
+        fmt::format("has {} dimensions, more than {}", tensor.shape.size(), kMaxDimensions);
+    return true;
+  }
   if (tensor.columns() % type.block_elements != 0) {
-    return in.corrupt(fmt::format("has rows of {} elements, not a whole number of {} blocks ({})",
-                                  tensor.columns(), type.name, type.block_elements));
+    tensor.problem = fmt::format("has rows of {} elements, not a whole number of {} blocks ({})",
+                                 tensor.columns(), type.name, type.block_elements);
+    return true;
   }
   const uint64_t blocks = elements / type.block_elements;
   if (blocks > std::numeric_limits<uint64_t>::max() / type.block_bytes) {
@@ -224,9 +245,7 @@ bool read_tensor(GgufCursor& in, Tensor& tensor) {
   tensor.name = name;
   uint32_t n_dimensions = 0;
   if (!in.read(n_dimensions)) return false;
-  if (n_dimensions > kMaxDimensions) {
-    return in.corrupt(fmt::format("has {} dimensions, more than {}", n_dimensions, kMaxDimensions));
-  }
+  if (!in.require(n_dimensions, sizeof(uint64_t))) return false;
   tensor.shape.resize(n_dimensions);
   for (uint32_t i = 0; i < n_dimensions; ++i) {
     if (!in.read(tensor.shape[n_dimensions - 1 - i]))
@@ -271,7 +290,9 @@ bool place_tensors(GgufCursor& in, GgufHeader& header) {
 
   std::vector<const Tensor*> sorted;
   sorted.reserve(header.tensors.size());
-  for (const Tensor& tensor : header.tensors) sorted.push_back(&tensor);
+  for (const Tensor& tensor : header.tensors) {
+    if (tensor.bytes > 0) sorted.push_back(&tensor);
+  }
   std::sort(sorted.begin(), sorted.end(),
             [](const Tensor* a, const Tensor* b) { return a->offset < b->offset; });
   for (size_t i = 1; i < sorted.size(); ++i) {
@@ -280,6 +301,8 @@ bool place_tensors(GgufCursor& in, GgufHeader& header) {
                                           sorted[i]->offset));
     }
   }
+  sorted.clear();
+  for (const Tensor& tensor : header.tensors) sorted.push_back(&tensor);
   std::sort(sorted.begin(), sorted.end(),
             [](const Tensor* a, const Tensor* b) { return a->name < b->name; });
   for (size_t i = 1; i < sorted.size(); ++i) {

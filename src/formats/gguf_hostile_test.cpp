@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "formats/allocation_count.h"
+#include "formats/caught_warnings.h"
 #include "formats/gguf_test_util.h"
 
 using namespace puna;
@@ -36,9 +37,9 @@ void check_refused(const GgufBuilder& builder, ErrorCode code,
 bool is_sound(const ModelFile& file, uint64_t file_bytes) {
   return std::all_of(file.tensors.begin(), file.tensors.end(), [&](const Tensor& tensor) {
     return tensor.offset <= file_bytes && tensor.bytes <= file_bytes - tensor.offset &&
-           tensor.bytes == (tensor.unknown_type
-                                ? 0
-                                : quant::row_bytes(tensor.type, tensor.rows() * tensor.columns()));
+           tensor.bytes == (tensor.usable()
+                                ? quant::row_bytes(tensor.type, tensor.rows() * tensor.columns())
+                                : 0);
   });
 }
 
@@ -67,6 +68,7 @@ TEST_CASE("a file cut off at any byte is refused") {
 }
 
 TEST_CASE("flipping any bits never breaks more than the file") {
+  const CaughtWarnings quiet;
   const std::string bytes = tiny_gguf().build();
   for (size_t i = 0; i < bytes.size(); ++i) {
     for (const int mask : {0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xff}) {
@@ -81,6 +83,7 @@ TEST_CASE("flipping any bits never breaks more than the file") {
 }
 
 TEST_CASE("eight bytes of ones anywhere never break more than the file") {
+  const CaughtWarnings quiet;
   const std::string bytes = tiny_gguf().build();
   for (size_t i = 0; i + 8 <= bytes.size(); ++i) {
     for (const char fill : {'\xff', '\x7f', '\x00'}) {
@@ -145,7 +148,7 @@ TEST_CASE("strings longer than the file are refused, in keys, values, lists and 
   check_refused(list, ErrorCode::kCorrupt, {"\"l\"", "at byte"});
 }
 
-TEST_CASE("unknown and nested value types are refused by name") {
+TEST_CASE("unknown value types and lists nested without end are refused by name") {
   GgufBuilder unknown;
   unknown.pair("odd", static_cast<GgufValueType>(13), ByteString().put(uint64_t{0}));
   check_refused(unknown, ErrorCode::kCorrupt, {"\"odd\"", "unknown value type 13", "at byte"});
@@ -154,12 +157,14 @@ TEST_CASE("unknown and nested value types are refused by name") {
             ByteString().put(uint32_t{99}).put(uint64_t{1}).put(uint64_t{0}));
   check_refused(item, ErrorCode::kCorrupt, {"\"odd\"", "unknown type 99"});
   GgufBuilder nested;
-  nested.pair("deep", GgufValueType::kArray,
-              ByteString().type(GgufValueType::kArray).put(uint64_t{1}).put(uint64_t{0}));
-  check_refused(nested, ErrorCode::kUnsupported, {"\"deep\"", "array of arrays"});
-  GgufBuilder boolean;
-  boolean.number("b", GgufValueType::kBool, uint8_t{7});
-  check_refused(boolean, ErrorCode::kCorrupt, {"\"b\"", "7"});
+  ByteString lists;
+  for (int depth = 0; depth < 100000; ++depth) lists.type(GgufValueType::kArray).put(uint64_t{1});
+  nested.pair("deep", GgufValueType::kArray, lists);
+  check_refused(nested, ErrorCode::kUnsupported, {"\"deep\"", "nests more than 8 lists"});
+  GgufBuilder absurd;
+  absurd.pair("deep", GgufValueType::kArray,
+              ByteString().type(GgufValueType::kArray).put(uint64_t{1} << 60));
+  check_refused(absurd, ErrorCode::kCorrupt, {"\"deep\"", "left in the file"});
 }
 
 TEST_CASE("names that appear twice are refused") {
@@ -175,6 +180,7 @@ TEST_CASE("names that appear twice are refused") {
 }
 
 TEST_CASE("tensors of types that are not supported are listed, and named when they are refused") {
+  const CaughtWarnings warnings;
   GgufBuilder builder;
   builder.tensor("w", {256}, 9, std::string(320, '\0'))
       .tensor("ids", {4}, 26, std::string(16, '\0'));
@@ -183,17 +189,48 @@ TEST_CASE("tensors of types that are not supported are listed, and named when th
   REQUIRE(file.has_value());
   REQUIRE(file->tensors.size() == 4);
   CHECK(file->tensors[0].type_name() == "q8_1");
-  CHECK(file->tensors[0].unsupported_type().message ==
+  CHECK(file->tensors[0].unusable().message ==
         "Tensor \"w\" has type Q8_1 (9), which is not supported.");
   CHECK(file->tensors[1].type_name() == "i32");
   CHECK(file->tensors[2].type_name() == "type 12345");
-  CHECK(file->tensors[2].unsupported_type().message ==
+  CHECK(file->tensors[2].unusable().message ==
         "Tensor \"v\" has type unknown (12345), which is not supported.");
   CHECK_FALSE(file->tensors[3].unknown_type);
   CHECK(file->tensors[3].bytes == 16);
+  REQUIRE(warnings.lines.size() == 1);  // of all of them
+  CHECK(warnings.lines[0].starts_with("test.gguf: 3 of 4 tensors cannot be used"));
 }
 
-TEST_CASE("dimensions that overflow, vanish or do not fill blocks are refused") {
+TEST_CASE("tensors of shapes that their type cannot have are listed, and named in one warning") {
+  const CaughtWarnings warnings;
+  GgufBuilder builder;
+  builder.tensor("rows", {48}, 2, std::string(64, '\0'));
+  builder.tensor("dimensions", {1, 1, 1, 1, 1}, 0, std::string(4, '\0')).f32("x", {4});
+  const auto file = open_now(builder.build());
+  REQUIRE(file.has_value());
+  CHECK_FALSE(file->tensors[0].usable());
+  CHECK(file->tensors[0].bytes == 0);
+  CHECK(file->tensors[0].unusable().message ==
+        "Tensor \"rows\" has rows of 48 elements, not a whole number of q4_0 blocks (32).");
+  CHECK(file->tensors[1].unusable().message ==
+        "Tensor \"dimensions\" has 5 dimensions, more than 4.");
+  CHECK(file->tensors[2].usable());
+  CHECK(warnings.lines.size() == 1);
+}
+
+TEST_CASE("a tensor without elements takes no room, wherever it is said to be") {
+  GgufBuilder builder;
+  builder.f32("a", {8}).tensor("none", {4, 0}, 0, "").f32("b", {8});
+  builder.tensor_at("inside a", {0}, 0, 0, "").tensor("nothing", {0, uint64_t{1} << 62, 4}, 2, "");
+  const auto file = open_now(builder.build());
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  CHECK(file->tensors[1].shape == std::vector<uint64_t>{0, 4});
+  CHECK(file->tensors[1].bytes == 0);
+  CHECK(file->tensors[1].rows() * file->tensors[1].columns() == 0);
+  CHECK(file->tensors[4].usable());
+}
+
+TEST_CASE("dimensions that overflow or leave the file are refused") {
   constexpr uint64_t k32 = uint64_t{1} << 32;
   const auto refuse = [](const std::vector<uint64_t>& dimensions, uint32_t type,
                          std::initializer_list<std::string_view> parts) {
@@ -206,9 +243,12 @@ TEST_CASE("dimensions that overflow, vanish or do not fill blocks are refused") 
   refuse({uint64_t{1} << 62, 2}, 0, {"\"w\"", "overflow"});
   refuse({uint64_t{1} << 62}, 0, {"\"w\"", "overflow"});
   refuse({uint64_t{1} << 40}, 0, {"\"w\"", "cut off"});
-  refuse({4, 0}, 0, {"\"w\"", "dimension of 0"});
-  refuse({48}, 2, {"\"w\"", "48", "q4_0"});
-  refuse({1, 1, 1, 1, 1}, 0, {"\"w\"", "5 dimensions"});
+  GgufBuilder many;
+  many.tensor_at("w", {}, 0, 0, "");
+  std::string bytes = many.build();
+  const size_t at = bytes.find('w') + 1;
+  bytes.replace(at, 4, 4, '\x7f');  // dimensions
+  CHECK(refused(bytes).message.find("left in the file") != std::string::npos);
 }
 
 TEST_CASE("tensors outside the file, misaligned or overlapping are refused") {
@@ -228,6 +268,7 @@ TEST_CASE("tensors outside the file, misaligned or overlapping are refused") {
 }
 
 TEST_CASE("a tensor of unknown size is refused when the file ends before the tensor data") {
+  const CaughtWarnings quiet;
   GgufBuilder builder;
   builder.tensor("w", {4}, 12345, "");
   std::string bytes = builder.build();

@@ -5,9 +5,11 @@
 #include <new>
 #include <numeric>
 
+#include "base/log.h"
 #include "formats/gguf.h"
 #include "formats/gguf_split.h"
 #include "formats/gguf_vocabulary.h"
+#include "formats/lfs_pointer.h"
 
 namespace puna::formats {
 
@@ -17,14 +19,23 @@ using base::ErrorCode;
 using base::Result;
 using base::Task;
 
+constexpr size_t kNamedTensors = 3;
+
 // Most headers fit: 49k tokens take 1.7 MB. Doubling from there keeps the work repeated below that
 // of the last pass.
 constexpr uint64_t kFirstPrefixBytes = uint64_t{2} << 20;
 
+// A part of a split file may be a pointer where the first one is not.
+Result<std::variant<GgufNeedMore, GgufHeader>> parse(const io::ByteSource& source,
+                                                     std::span<const std::byte> prefix) {
+  if (is_lfs_pointer(prefix)) return std::unexpected(lfs_pointer(source.name()));
+  return parse_gguf(prefix, source.size());
+}
+
 Task<Result<GgufHeader>> read_header(io::ByteSource& source) {
   const uint64_t file_bytes = source.size();
   if (const auto mapped = source.mapped(); !mapped.empty()) {
-    PUNA_CO_TRY(auto parsed, parse_gguf(mapped, file_bytes));
+    PUNA_CO_TRY(auto parsed, parse(source, mapped));
     if (auto* header = std::get_if<GgufHeader>(&parsed)) co_return std::move(*header);
     co_return base::fail(ErrorCode::kInternal,
                          "The GGUF parser asks for more than the whole file.");
@@ -41,7 +52,7 @@ Task<Result<GgufHeader>> read_header(io::ByteSource& source) {
                            fmt::format("There is no memory for {} bytes of header.", n));
     const std::span<std::byte> prefix(bytes.get(), static_cast<size_t>(n));
     PUNA_CO_TRY(co_await io::read(source, 0, prefix));
-    PUNA_CO_TRY(auto parsed, parse_gguf(prefix, file_bytes));
+    PUNA_CO_TRY(auto parsed, parse(source, prefix));
     if (auto* header = std::get_if<GgufHeader>(&parsed)) co_return std::move(*header);
     const uint64_t needed = std::get<GgufNeedMore>(parsed).prefix_bytes;
     if (n == file_bytes)
@@ -154,6 +165,22 @@ Task<Result<ModelFile>> load_parts(ModelFile given, Split split, OpenPart open_p
   co_return std::move(file);
 }
 
+// One line for all tensors that only an error stands for, should the model need them.
+void warn_of_unusable_tensors(const ModelFile& file) {
+  std::string named;
+  size_t n = 0;
+  for (const Tensor& tensor : file.tensors) {
+    if (tensor.usable()) continue;
+    if (++n > kNamedTensors) continue;
+    const base::Error why = tensor.unusable();
+    named += (n == 1 ? "" : " ") + why.message;
+  }
+  if (n == 0) return;
+  base::log_warning("{}: {} of {} tensors cannot be used and {} passed over: {}{}", file.name, n,
+                    file.tensors.size(), n == 1 ? "is" : "are", named,
+                    n > kNamedTensors ? fmt::format(" And {} more.", n - kNamedTensors) : "");
+}
+
 }  // namespace
 
 Task<Result<ModelFile>> load_gguf(std::unique_ptr<io::ByteSource> source, OpenPart open_part) {
@@ -165,8 +192,15 @@ Task<Result<ModelFile>> load_gguf(std::unique_ptr<io::ByteSource> source, OpenPa
     auto parts = load_parts(std::move(file), split, std::move(open_part));
     PUNA_CO_TRY(file, co_await std::move(parts));
   }
-  PUNA_CO_TRY_CONTEXT(file.vocabulary, take_vocabulary(file.metadata), context);
   file.index();
+  warn_of_unusable_tensors(file);
+  auto vocabulary = take_vocabulary(file.metadata);
+  if (vocabulary) {
+    file.vocabulary = *std::move(vocabulary);
+    fit_vocabulary(file);
+  } else {
+    drop_vocabulary(file, std::move(vocabulary.error()));
+  }
   co_return std::move(file);
 }
 

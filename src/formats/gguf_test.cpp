@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "formats/gguf_test_util.h"
+#include "formats/gguf_writer.h"
 #include "formats/open.h"
 #include "io/test_sources.h"
 
@@ -127,7 +128,30 @@ TEST_CASE("every metadata type arrives as its value") {
   CHECK(get<std::vector<uint64_t>>(*file, "nothing").empty());
 }
 
-TEST_CASE("general.alignment moves the tensor data") {
+TEST_CASE("lists of lists arrive as they are nested, and are written as they were") {
+  GgufBuilder builder;
+  ByteString lists;
+  lists.type(GgufValueType::kArray).put(uint64_t{2});
+  lists.type(GgufValueType::kU32).put(uint64_t{2}).put(uint32_t{1}).put(uint32_t{2});
+  lists.type(GgufValueType::kArray).put(uint64_t{1});
+  lists.type(GgufValueType::kString).put(uint64_t{1}).text("deep");
+  builder.pair("lists", GgufValueType::kArray, lists).u32("after", 3);
+  const auto file = open_now(builder.build());
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  const Value inner = ListOfLists{{std::vector<std::string>{"deep"}}};
+  CHECK(get<ListOfLists>(*file, "lists") == ListOfLists{{std::vector<uint64_t>{1, 2}, inner}});
+  CHECK(file->get_uint("after").value() == 3);
+
+  std::vector<std::byte> bytes;
+  const auto sink = io::to_memory(bytes);
+  GgufWriter writer(*sink);
+  REQUIRE(writer.begin(file->metadata, {}, {}));
+  const auto again = open_now(io::from_memory("again", std::span(std::as_const(bytes))));
+  REQUIRE_MESSAGE(again.has_value(), again.error().text());
+  CHECK(again->metadata == file->metadata);
+}
+
+TEST_CASE("general.alignment moves the tensor data, whichever kind of integer says it") {
   GgufBuilder builder;
   builder.alignment = 256;
   builder.u32("general.alignment", 256).f32("a", {3}).f32("b", {5});
@@ -136,6 +160,18 @@ TEST_CASE("general.alignment moves the tensor data") {
   REQUIRE(file);
   CHECK(file->tensors[0].offset % 256 == 0);
   CHECK(file->tensors[1].offset == file->tensors[0].offset + 256);
+  GgufBuilder signed_one;
+  signed_one.alignment = 64;
+  signed_one.number("general.alignment", GgufValueType::kI64, int64_t{64}).f32("a", {3});
+  CHECK(open_now(signed_one.build())->tensors[0].offset % 64 == 0);
+}
+
+TEST_CASE("what stands in for a file that Git LFS did not fetch is called so") {
+  const std::string pointer =
+      "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 98362432\n";
+  CHECK(open_error(pointer) ==
+        "test.gguf is only a Git LFS pointer, the text that stands in for a file that was not "
+        "fetched; run `git lfs pull` in its folder or download the file itself.");
 }
 
 TEST_CASE("every prefix either asks for more that exists or gives the whole header") {

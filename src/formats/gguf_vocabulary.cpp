@@ -8,6 +8,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/log.h"
 #include "formats/hf_tokenizer.h"
 
 namespace puna::formats {
@@ -47,6 +48,12 @@ constexpr std::string_view kPreWithBos[] = {"llama3",  "llama-v3",  "llama-bpe",
                                             "tekken",  "lfm2",      "chameleon"};
 
 constexpr std::string_view kHuggingFaceKey = "tokenizer.huggingface.json";
+constexpr std::string_view kTokensKey = "tokenizer.ggml.tokens";
+constexpr std::string_view kMergesKey = "tokenizer.ggml.merges";
+constexpr std::string_view kEndsKey = "tokenizer.ggml.eos_token_ids";  // as ollama writes it
+// What a vocabulary takes out of the metadata.
+constexpr std::string_view kTaken[] = {kTokensKey, kMergesKey, "tokenizer.ggml.scores",
+                                       "tokenizer.ggml.token_type", kHuggingFaceKey};
 
 std::unexpected<base::Error> bad(std::string_view key, std::string_view problem) {
   return base::fail(ErrorCode::kCorrupt, fmt::format("The metadata key \"{}\" {}.", key, problem));
@@ -58,81 +65,113 @@ Value* find(Metadata& metadata, std::string_view key) {
   return it == metadata.end() ? nullptr : &it->second;
 }
 
-// Moves the list under `key` into `out`; an absent key leaves it empty.
-template <class Item>
-base::Result<void> take_list(Metadata& metadata, std::string_view key, std::string_view items,
-                             std::vector<Item>& out) {
-  Value* value = find(metadata, key);
-  if (!value) return {};
-  auto* list = std::get_if<std::vector<Item>>(value);
-  if (!list) return bad(key, fmt::format("is not a list of {}", items));
-  out = std::move(*list);
-  std::erase_if(metadata, [&](const auto& pair) { return pair.first == key; });
-  return {};
-}
+// The keys of a vocabulary as they are read. What no text depends on is passed over where it is
+// wrong, and all of that said in one line at the end.
+class Keys {
+ public:
+  explicit Keys(Metadata& metadata) : metadata_(metadata) {}
 
-base::Result<void> read_flag(Metadata& metadata, std::string_view key, bool& out) {
-  const Value* value = find(metadata, key);
-  if (!value) return {};
-  const bool* flag = std::get_if<bool>(value);
-  if (!flag) return bad(key, "is not a bool");
-  out = *flag;
-  return {};
-}
+  bool has(std::string_view key) const { return find(metadata_, key) != nullptr; }
+  const Value* value(std::string_view key) const { return find(metadata_, key); }
 
-base::Result<void> read_text(Metadata& metadata, std::string_view key, std::string& out) {
-  const Value* value = find(metadata, key);
-  if (!value) return {};
-  const auto* text = std::get_if<std::string>(value);
-  if (!text) return bad(key, "is not a string");
-  out = *text;
-  return {};
-}
-
-// Ids that a model never samples or encodes may lie outside the vocabulary in files in the wild:
-// those count as absent.
-enum class Outside { kRefuse, kIgnore };
-
-base::Result<void> read_id(Metadata& metadata, std::string_view key, size_t n_tokens,
-                           Outside outside, std::optional<int32_t>& out) {
-  const Value* value = find(metadata, key);
-  if (!value) return {};
-  uint64_t id = 0;
-  if (const auto* u = std::get_if<uint64_t>(value)) {
-    id = *u;
-  } else if (const auto* i = std::get_if<int64_t>(value)) {
-    id = static_cast<uint64_t>(*i);  // negative: outside any vocabulary
-  } else {
-    return bad(key, "is not an integer");
+  base::Result<void> text(std::string_view key, std::string& out) const {
+    const Value* found = value(key);
+    if (!found) return {};
+    PUNA_TRY(out, as_string(key, *found));
+    return {};
   }
-  if (id < n_tokens) {
-    out = static_cast<int32_t>(id);
-  } else if (outside == Outside::kRefuse) {
-    return bad(key, fmt::format("is {}, outside the vocabulary of {} tokens", id, n_tokens));
-  } else {
-    out.reset();
-  }
-  return {};
-}
 
-base::Result<void> take_types(Metadata& metadata, Vocabulary& vocabulary) {
-  constexpr std::string_view kKey = "tokenizer.ggml.token_type";
-  std::vector<int64_t> ids;
-  PUNA_TRY(take_list(metadata, kKey, "signed integers", ids));
-  vocabulary.types.reserve(ids.size());
-  for (size_t i = 0; i < ids.size(); ++i) {
-    // 0 stands for "undefined" and is written for plain tokens by some converters.
-    if (ids[i] < 0 || ids[i] > int64_t{static_cast<uint8_t>(TokenType::kByte)}) {
-      return bad(kKey, fmt::format("has the unknown token type {} at token {}", ids[i], i));
+  // Moves the list under `key` into `out`; an absent key leaves it empty.
+  base::Result<void> take_texts(std::string_view key, std::vector<std::string>& out) {
+    Value* found = find(metadata_, key);
+    if (!found) return {};
+    auto* list = std::get_if<std::vector<std::string>>(found);
+    if (!list) return bad(key, fmt::format("is {}, not a list of strings", describe(*found)));
+    out = std::move(*list);
+    return {};
+  }
+
+  void flag(std::string_view key, bool& out) {
+    const Value* found = value(key);
+    if (!found) return;
+    if (const auto flag = as_bool(key, *found)) {
+      out = *flag;
+    } else {
+      pass_over(flag.error().message);
     }
-    vocabulary.types.push_back(ids[i] == 0 ? TokenType::kNormal : static_cast<TokenType>(ids[i]));
+  }
+
+  // The ids under `key`, which may list several, that lie in the vocabulary; nothing without the
+  // key.
+  std::optional<std::vector<int32_t>> ids(std::string_view key, size_t n_tokens) {
+    const Value* found = value(key);
+    if (!found) return std::nullopt;
+    const bool all_ones = as_uint(key, *found).value_or(0) == UINT64_MAX;
+    const base::Result<std::vector<int64_t>> given =
+        all_ones ? std::vector<int64_t>{-1} : as_ints(key, *found);
+    if (!given) {
+      pass_over(given.error().message);
+      return std::nullopt;
+    }
+    std::vector<int32_t> inside;
+    bool outside = false;
+    for (const int64_t id : *given) {
+      const TokenId token = token_id(id, n_tokens);
+      if (token.id) inside.push_back(*token.id);
+      outside |= token.outside;
+      if (token.outside)
+        pass_over(fmt::format("The metadata key \"{}\" is {}, outside the vocabulary of {} tokens.",
+                              key, id, n_tokens));
+    }
+    // As if the key were not there, so that what is usual for the model holds.
+    if (outside && inside.empty()) return std::nullopt;
+    return inside;
+  }
+
+  void id(std::string_view key, size_t n_tokens, std::optional<int32_t>& out) {
+    const auto found = ids(key, n_tokens);
+    if (found) out = found->empty() ? std::nullopt : std::optional(found->front());
+  }
+
+  void pass_over(std::string_view fault) { faults_ += fmt::format(" {}", fault); }
+  void warn() const {
+    if (!faults_.empty())
+      base::log_warning("Some of what the file says of its vocabulary is passed over:{}", faults_);
+  }
+
+ private:
+  Metadata& metadata_;
+  std::string faults_;
+};
+
+base::Result<void> take_types(Keys& keys, Vocabulary& vocabulary) {
+  constexpr std::string_view kKey = "tokenizer.ggml.token_type";
+  const Value* value = keys.value(kKey);
+  if (!value) return {};
+  PUNA_TRY(const std::vector<int64_t> types, as_ints(kKey, *value));
+  vocabulary.types.reserve(types.size());
+  bool unknown = false;
+  for (size_t i = 0; i < types.size(); ++i) {
+    // 0 stands for "undefined" and is written for plain tokens by some converters.
+    const bool known = types[i] >= 0 && types[i] <= int64_t{static_cast<uint8_t>(TokenType::kByte)};
+    vocabulary.types.push_back(!known || types[i] == 0 ? TokenType::kNormal
+                                                       : static_cast<TokenType>(types[i]));
+    if (!known && !unknown) {
+      keys.pass_over(
+          fmt::format("The metadata key \"{}\" has the unknown token type {} at token "
+                      "{}; such tokens count as normal ones.",
+                      kKey, types[i], i));
+    }
+    unknown |= !known;
   }
   return {};
 }
 
-base::Result<void> take_scores(Metadata& metadata, Vocabulary& vocabulary) {
-  std::vector<double> scores;
-  PUNA_TRY(take_list(metadata, "tokenizer.ggml.scores", "numbers", scores));
+base::Result<void> take_scores(const Keys& keys, Vocabulary& vocabulary) {
+  constexpr std::string_view kKey = "tokenizer.ggml.scores";
+  const Value* value = keys.value(kKey);
+  if (!value) return {};
+  PUNA_TRY(const std::vector<double> scores, as_floats(kKey, *value));
   vocabulary.scores.reserve(scores.size());
   for (const double score : scores) vocabulary.scores.push_back(static_cast<float>(score));
   return {};
@@ -144,46 +183,37 @@ base::Result<void> check_length(std::string_view key, size_t n, size_t n_tokens)
 }
 
 // The steps that the keys of unigram and WordPiece models stand for.
-base::Result<void> take_normalizer(Metadata& metadata, Vocabulary& vocabulary) {
+base::Result<void> take_normalizer(Keys& keys, Vocabulary& vocabulary) {
   using Kind = NormalizerStep::Kind;
+  constexpr std::string_view kCharsmap = "tokenizer.ggml.precompiled_charsmap";
   auto& steps = vocabulary.normalizer;
   if (vocabulary.model == "bert") {
     bool lowercase = true, strip_accents = true;
-    PUNA_TRY(read_flag(metadata, "tokenizer.ggml.normalizer.lowercase", lowercase));
-    PUNA_TRY(read_flag(metadata, "tokenizer.ggml.normalizer.strip_accents", strip_accents));
+    keys.flag("tokenizer.ggml.normalizer.lowercase", lowercase);
+    keys.flag("tokenizer.ggml.normalizer.strip_accents", strip_accents);
     steps = {{Kind::kBertClean}, {Kind::kBertChinese}};
     if (strip_accents) steps.push_back({Kind::kBertAccents});
     if (lowercase) steps.push_back({Kind::kLowercase});
     return {};
   }
-  if (const Value* value = find(metadata, "tokenizer.ggml.precompiled_charsmap")) {
+  if (const Value* value = keys.value(kCharsmap)) {
+    PUNA_TRY(const std::vector<int64_t> bytes, as_ints(kCharsmap, *value));
     std::string map;
-    const auto append = [&](const auto& bytes) {
-      for (const auto byte : bytes) map.push_back(static_cast<char>(byte));
-    };
-    if (const auto* bytes = std::get_if<std::vector<uint64_t>>(value)) {
-      append(*bytes);
-    } else if (const auto* signed_bytes = std::get_if<std::vector<int64_t>>(value)) {
-      append(*signed_bytes);
-    } else {
-      return bad("tokenizer.ggml.precompiled_charsmap", "is not a list of integers");
-    }
+    map.reserve(bytes.size());
+    for (const int64_t byte : bytes) map.push_back(static_cast<char>(byte));
     if (!map.empty()) steps.push_back({Kind::kCharsmap, std::move(map)});
   }
   bool collapse = false;
-  PUNA_TRY(read_flag(metadata, "tokenizer.ggml.remove_extra_whitespaces", collapse));
+  keys.flag("tokenizer.ggml.remove_extra_whitespaces", collapse);
   if (collapse && vocabulary.model != "gpt2") steps.push_back({Kind::kCollapseSpaces});
   return {};
 }
 
-void add_end(Vocabulary& vocabulary, std::optional<int32_t> id) {
-  if (!id || std::find(vocabulary.end_tokens.begin(), vocabulary.end_tokens.end(), *id) !=
-                 vocabulary.end_tokens.end())
-    return;
-  vocabulary.end_tokens.push_back(*id);
+void add_end(std::vector<int32_t>& ends, std::optional<int32_t> id) {
+  if (id && std::find(ends.begin(), ends.end(), *id) == ends.end()) ends.push_back(*id);
 }
 
-void find_turn_ends(Vocabulary& vocabulary) {
+void add_turn_ends(const Vocabulary& vocabulary, std::vector<int32_t>& ends) {
   std::optional<int32_t> end;
   bool returns = false;
   bool calls = false;
@@ -198,19 +228,27 @@ void find_turn_ends(Vocabulary& vocabulary) {
     if (token == "<|end|>") {
       end = static_cast<int32_t>(id);
     } else {
-      add_end(vocabulary, static_cast<int32_t>(id));
+      add_end(ends, static_cast<int32_t>(id));
     }
   }
   // In the Harmony format (gpt-oss) <|end|> closes one message of several in a turn.
-  if (!(returns && calls)) add_end(vocabulary, end);
+  if (!(returns && calls)) add_end(ends, end);
+}
+
+std::vector<int32_t> ends_of(std::span<const int32_t> more, const Vocabulary& vocabulary) {
+  std::vector<int32_t> ends;
+  add_end(ends, vocabulary.eos);
+  add_end(ends, vocabulary.eot);
+  for (const int32_t id : more) add_end(ends, id);
+  add_turn_ends(vocabulary, ends);
+  return ends;
 }
 
 // The file's own tokenizer.json says more than the other keys; the ids that these name stay.
-base::Result<void> take_huggingface(Metadata& metadata, Vocabulary& vocabulary) {
+base::Result<void> take_huggingface(const Keys& keys, Vocabulary& vocabulary) {
   std::string json;
-  PUNA_TRY(read_text(metadata, kHuggingFaceKey, json));
+  PUNA_TRY(keys.text(kHuggingFaceKey, json));
   if (json.empty()) return {};
-  std::erase_if(metadata, [](const auto& pair) { return pair.first == kHuggingFaceKey; });
   HfTokenizerFiles files;
   files.tokenizer = json;
   PUNA_TRY_CONTEXT(HfTokenizer read, read_hf_tokenizer(files),
@@ -232,24 +270,27 @@ base::Result<void> take_huggingface(Metadata& metadata, Vocabulary& vocabulary) 
   return {};
 }
 
-}  // namespace
-
-base::Result<Vocabulary> take_vocabulary(Metadata& metadata) {
-  Vocabulary vocabulary;
-  if (!find(metadata, "tokenizer.ggml.model")) return vocabulary;
-  PUNA_TRY(read_text(metadata, "tokenizer.ggml.model", vocabulary.model));
-  PUNA_TRY(read_text(metadata, "tokenizer.ggml.pre", vocabulary.pre));
-
-  PUNA_TRY(take_list(metadata, "tokenizer.ggml.tokens", "strings", vocabulary.tokens));
-  PUNA_TRY(take_list(metadata, "tokenizer.ggml.merges", "strings", vocabulary.merges));
-  PUNA_TRY(take_scores(metadata, vocabulary));
-  PUNA_TRY(take_types(metadata, vocabulary));
+// The lists by id. Scores decide nothing in byte-level BPE and WordPiece, whose files have them
+// all the same.
+base::Result<void> take_tokens(Keys& keys, Vocabulary& vocabulary) {
+  PUNA_TRY(keys.take_texts(kTokensKey, vocabulary.tokens));
+  PUNA_TRY(keys.take_texts(kMergesKey, vocabulary.merges));
+  PUNA_TRY(take_types(keys, vocabulary));
   const size_t n = vocabulary.tokens.size();
-  PUNA_TRY(check_length("tokenizer.ggml.scores", vocabulary.scores.size(), n));
   PUNA_TRY(check_length("tokenizer.ggml.token_type", vocabulary.types.size(), n));
+  auto scores = take_scores(keys, vocabulary);
+  if (scores) scores = check_length("tokenizer.ggml.scores", vocabulary.scores.size(), n);
+  if (scores) return {};
+  if (vocabulary.model == "llama" || vocabulary.model == "t5") return scores;
+  vocabulary.scores.clear();
+  keys.pass_over(scores.error().message);
+  return {};
+}
 
-  // What a file leaves out, as the converters meant it: the ids of the libraries the models come
-  // from; nothing for byte-level BPE.
+// What a file leaves out, as the converters meant it: the ids of the libraries the models come
+// from; nothing for byte-level BPE.
+void put_usual_tokens(Vocabulary& vocabulary) {
+  const size_t n = vocabulary.tokens.size();
   const bool sentencepiece = vocabulary.model == "llama";
   const bool unigram = vocabulary.model == "t5";
   const bool word_piece = vocabulary.model == "bert";
@@ -274,39 +315,98 @@ base::Result<Vocabulary> take_vocabulary(Metadata& metadata) {
                        std::find(std::begin(kPreWithBos), std::end(kPreWithBos), vocabulary.pre) !=
                            std::end(kPreWithBos);
   vocabulary.add_eos = unigram || word_piece;
+  vocabulary.space_prefix =
+      sentencepiece || unigram || word_piece ? SpacePrefix::kAlways : SpacePrefix::kNever;
+}
 
-  std::optional<int32_t> eom;
-  PUNA_TRY(read_id(metadata, "tokenizer.ggml.bos_token_id", n, Outside::kRefuse, vocabulary.bos));
-  PUNA_TRY(read_id(metadata, "tokenizer.ggml.eos_token_id", n, Outside::kRefuse, vocabulary.eos));
-  PUNA_TRY(read_id(metadata, "tokenizer.ggml.eot_token_id", n, Outside::kRefuse, vocabulary.eot));
-  PUNA_TRY(read_id(metadata, "tokenizer.ggml.eom_token_id", n, Outside::kRefuse, eom));
-  PUNA_TRY(
-      read_id(metadata, "tokenizer.ggml.unknown_token_id", n, Outside::kIgnore, vocabulary.unk));
-  PUNA_TRY(
-      read_id(metadata, "tokenizer.ggml.padding_token_id", n, Outside::kIgnore, vocabulary.pad));
-  PUNA_TRY(read_flag(metadata, "tokenizer.ggml.add_bos_token", vocabulary.add_bos));
-  PUNA_TRY(read_flag(metadata, "tokenizer.ggml.add_eos_token", vocabulary.add_eos));
-  if (word_piece) {  // the frame of BERT: [CLS] text [SEP]
-    PUNA_TRY(read_id(metadata, "tokenizer.ggml.cls_token_id", n, Outside::kRefuse, vocabulary.bos));
-    PUNA_TRY(read_id(metadata, "tokenizer.ggml.seperator_token_id", n, Outside::kRefuse,
-                     vocabulary.eos));
+void read_special_tokens(Keys& keys, Vocabulary& vocabulary) {
+  const size_t n = vocabulary.tokens.size();
+  std::vector<int32_t> more;
+  const auto ends = [&](std::string_view key) {
+    const auto ids = keys.ids(key, n);
+    if (ids) more.insert(more.end(), ids->begin(), ids->end());
+  };
+  keys.id("tokenizer.ggml.bos_token_id", n, vocabulary.bos);
+  const auto eos = keys.ids("tokenizer.ggml.eos_token_id", n);
+  if (eos) vocabulary.eos = eos->empty() ? std::nullopt : std::optional(eos->front());
+  if (eos) more = *eos;
+  keys.id("tokenizer.ggml.eot_token_id", n, vocabulary.eot);
+  ends("tokenizer.ggml.eom_token_id");
+  ends(kEndsKey);
+  keys.id("tokenizer.ggml.unknown_token_id", n, vocabulary.unk);
+  keys.id("tokenizer.ggml.padding_token_id", n, vocabulary.pad);
+  keys.flag("tokenizer.ggml.add_bos_token", vocabulary.add_bos);
+  keys.flag("tokenizer.ggml.add_eos_token", vocabulary.add_eos);
+  if (vocabulary.model == "bert") {  // the frame of BERT: [CLS] text [SEP]
+    keys.id("tokenizer.ggml.cls_token_id", n, vocabulary.bos);
+    keys.id("tokenizer.ggml.seperator_token_id", n, vocabulary.eos);
   }
-  bool space_prefix = sentencepiece || unigram || word_piece;
-  PUNA_TRY(read_flag(metadata, "tokenizer.ggml.add_space_prefix", space_prefix));
+  bool space_prefix = vocabulary.space_prefix != SpacePrefix::kNever;
+  keys.flag("tokenizer.ggml.add_space_prefix", space_prefix);
   vocabulary.space_prefix = space_prefix ? SpacePrefix::kAlways : SpacePrefix::kNever;
-  PUNA_TRY(take_normalizer(metadata, vocabulary));
+  vocabulary.end_tokens = ends_of(more, vocabulary);
+}
 
-  const std::vector<int32_t> more = eom ? std::vector{*eom} : std::vector<int32_t>();
-  find_end_tokens(more, vocabulary);
-  PUNA_TRY(take_huggingface(metadata, vocabulary));
-  return vocabulary;
+base::Result<void> read_vocabulary(Metadata& metadata, Vocabulary& vocabulary) {
+  Keys keys(metadata);
+  PUNA_TRY(keys.text("tokenizer.ggml.model", vocabulary.model));
+  PUNA_TRY(keys.text("tokenizer.ggml.pre", vocabulary.pre));
+  PUNA_TRY(take_tokens(keys, vocabulary));
+  put_usual_tokens(vocabulary);
+  read_special_tokens(keys, vocabulary);
+  PUNA_TRY(take_normalizer(keys, vocabulary));
+  PUNA_TRY(take_huggingface(keys, vocabulary));
+  keys.warn();
+  return {};
+}
+
+}  // namespace
+
+TokenId token_id(int64_t id, size_t n_tokens) {
+  if (id == -1 || id == UINT32_MAX) return {};
+  if (id >= 0 && static_cast<uint64_t>(id) < n_tokens) return {static_cast<int32_t>(id), false};
+  return {std::nullopt, /*outside=*/true};
+}
+
+base::Result<Vocabulary> take_vocabulary(Metadata& metadata) {
+  Vocabulary vocabulary;
+  if (!find(metadata, "tokenizer.ggml.model")) return vocabulary;
+  const auto read = read_vocabulary(metadata, vocabulary);
+  if (read) {
+    std::erase_if(metadata, [](const auto& pair) {
+      return std::find(std::begin(kTaken), std::end(kTaken), pair.first) != std::end(kTaken);
+    });
+    return vocabulary;
+  }
+  // Everything stays as it was.
+  if (!vocabulary.tokens.empty()) *find(metadata, kTokensKey) = std::move(vocabulary.tokens);
+  if (!vocabulary.merges.empty()) *find(metadata, kMergesKey) = std::move(vocabulary.merges);
+  return std::unexpected(read.error());
 }
 
 void find_end_tokens(std::span<const int32_t> more, Vocabulary& vocabulary) {
-  add_end(vocabulary, vocabulary.eos);
-  add_end(vocabulary, vocabulary.eot);
-  for (const int32_t id : more) add_end(vocabulary, id);
-  find_turn_ends(vocabulary);
+  vocabulary.end_tokens = ends_of(more, vocabulary);
+}
+
+void fit_vocabulary(ModelFile& file) {
+  Vocabulary& vocabulary = file.vocabulary;
+  const Tensor* table = file.find_tensor("token_embd.weight");
+  if (!table || table->bytes == 0 || vocabulary.tokens.empty()) return;
+  if (vocabulary.tokens.size() >= table->rows()) return;
+  if (vocabulary.types.empty())
+    vocabulary.types.assign(vocabulary.tokens.size(), TokenType::kNormal);
+  while (vocabulary.tokens.size() < table->rows()) {
+    vocabulary.tokens.push_back(fmt::format("[PAD{}]", vocabulary.tokens.size()));
+    vocabulary.types.push_back(TokenType::kUnused);
+    if (!vocabulary.scores.empty()) vocabulary.scores.push_back(-10000.0f);
+  }
+}
+
+void drop_vocabulary(ModelFile& file, base::Error why) {
+  base::log_warning("{} can be used with token ids only, not with texts: {}", file.name,
+                    why.text());
+  file.vocabulary = {};
+  file.vocabulary_error = std::move(why);
 }
 
 bool gguf_says_all(const Vocabulary& vocabulary) {
@@ -370,6 +470,12 @@ void put_vocabulary(const Vocabulary& vocabulary, std::string_view chat_template
     put_id("cls_token_id", vocabulary.bos);
     put_id("seperator_token_id", vocabulary.eos);  // as the specification spells it
   }
+  const std::vector<int32_t> usual = ends_of({}, vocabulary);
+  const std::vector<int32_t>& ends = vocabulary.end_tokens;
+  if (std::any_of(ends.begin(), ends.end(), [&](int32_t id) {
+        return std::find(usual.begin(), usual.end(), id) == usual.end();
+      }))
+    metadata.emplace_back(kEndsKey, std::vector<int64_t>(ends.begin(), ends.end()));
   put("add_bos_token", vocabulary.add_bos);
   put("add_eos_token", vocabulary.add_eos);
   put("add_space_prefix", vocabulary.space_prefix != SpacePrefix::kNever);

@@ -1,6 +1,8 @@
 // The tokenizer.ggml.* keys of GGUF metadata as a Vocabulary.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,12 +14,21 @@
 
 namespace puna::formats {
 
-// Moves the big lists (tokens, scores, types, merges) out of `metadata` and reads the small keys
-// beside them, which stay. Without "tokenizer.ggml.model" the vocabulary is empty: not every model
-// has one. Errors: kCorrupt naming the key: lists of different lengths, ids outside the vocabulary,
-// a value of another kind.
+// Moves the big lists (tokens, scores, types, merges) and tokenizer.huggingface.json out of
+// `metadata` and reads the small keys beside them, which stay. Without "tokenizer.ggml.model" the
+// vocabulary is empty: not every model has one. What no text depends on is passed over with one
+// warning where it is wrong: ids outside the vocabulary, flags that are none. Errors, which leave
+// `metadata` as it was: kCorrupt naming the key, for lists of different lengths or of another kind.
 base::Result<tokenizer::Vocabulary> take_vocabulary(
     std::vector<std::pair<std::string, Value>>& metadata);
+
+// A token id as files give it: nothing for the numbers that mean none (-1, or 32 bits of ones), and
+// for those outside the vocabulary.
+struct TokenId {
+  std::optional<int32_t> id;
+  bool outside = false;
+};
+TokenId token_id(int64_t id, size_t n_tokens);
 
 // Appends the small keys (tokenizer.ggml.model, pre, ids, flags; tokenizer.chat_template unless it
 // is empty) that take_vocabulary reads back as this vocabulary; GgufWriter writes the big lists.
@@ -27,6 +38,11 @@ void put_vocabulary(const tokenizer::Vocabulary& vocabulary, std::string_view ch
 
 // Fills end_tokens: eos, eot, `more`, and the tokens that end a turn by their names.
 void find_end_tokens(std::span<const int32_t> more, tokenizer::Vocabulary& vocabulary);
+
+// Embedding tables may have rows that no token uses: the vocabulary gets tokens for them.
+void fit_vocabulary(ModelFile& file);
+// Leaves the file without its vocabulary, with a warning; only who needs texts gets the error.
+void drop_vocabulary(ModelFile& file, base::Error why);
 
 // Whether what take_vocabulary makes of put_vocabulary's keys is this vocabulary again. Where it is
 // not, huggingface_json goes into the file too (key tokenizer.huggingface.json of the GGUF

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "formats/caught_warnings.h"
 #include "formats/gguf_test_util.h"
 
 using namespace puna;
@@ -16,11 +17,6 @@ Vocabulary vocabulary_of(const GgufBuilder& builder) {
   auto file = open_now(bytes);
   if (!file) FAIL(file.error().text());
   return std::move(file->vocabulary);
-}
-
-std::string error_of(const GgufBuilder& builder) {
-  const std::string bytes = builder.build();
-  return open_error(bytes);
 }
 
 GgufBuilder sentencepiece(const std::vector<std::string>& tokens) {
@@ -118,34 +114,139 @@ TEST_CASE("in the Harmony format <|end|> does not end a turn") {
             .end_tokens == std::vector<int32_t>{2, 4, 5});
 }
 
-TEST_CASE("lists of different lengths, ids outside and wrong kinds are refused by key") {
+TEST_CASE("lists of different lengths or of another kind leave the file without a vocabulary") {
+  const CaughtWarnings warnings;
+  const auto fault = [](const GgufBuilder& builder) {
+    const std::string bytes = builder.build();
+    const auto file = open_now(bytes);
+    REQUIRE_MESSAGE(file.has_value(), file.error().text());
+    REQUIRE(file->vocabulary_error);
+    CHECK(file->vocabulary.tokens.empty());
+    CHECK(file->find("tokenizer.ggml.tokens"));  // the metadata stays whole
+    return file->vocabulary_error->message;
+  };
   GgufBuilder scores = sentencepiece({"a", "b"});
   scores.numbers<float>("tokenizer.ggml.scores", GgufValueType::kF32, {0});
-  CHECK(contains(error_of(scores), "\"tokenizer.ggml.scores\" has 1 items for 2 tokens"));
+  CHECK(fault(scores) == "The metadata key \"tokenizer.ggml.scores\" has 1 items for 2 tokens.");
   GgufBuilder types = sentencepiece({"a", "b"});
-  types.numbers<int32_t>("tokenizer.ggml.token_type", GgufValueType::kI32, {1, 9});
-  CHECK(contains(error_of(types),
-                 "\"tokenizer.ggml.token_type\" has the unknown token type 9 at token 1"));
-  GgufBuilder id = sentencepiece({"a", "b"});
-  id.u32("tokenizer.ggml.eos_token_id", 2);
-  CHECK(contains(error_of(id),
-                 "\"tokenizer.ggml.eos_token_id\" is 2, outside the vocabulary of 2 tokens"));
-  GgufBuilder negative = sentencepiece({"a", "b"});
-  negative.number("tokenizer.ggml.bos_token_id", GgufValueType::kI32, int32_t{-1});
-  CHECK(contains(error_of(negative), "tokenizer.ggml.bos_token_id"));
-  GgufBuilder flag = sentencepiece({"a"});
-  flag.u32("tokenizer.ggml.add_bos_token", 1);
-  CHECK(contains(error_of(flag), "\"tokenizer.ggml.add_bos_token\" is not a bool"));
+  types.texts("tokenizer.ggml.token_type", {"1", "1"});
+  CHECK(contains(fault(types), "\"tokenizer.ggml.token_type\" is [\"1\", \"1\"]"));
   GgufBuilder tokens;
   tokens.text("tokenizer.ggml.model", "llama").u32("tokenizer.ggml.tokens", 5);
-  CHECK(contains(error_of(tokens), "\"tokenizer.ggml.tokens\" is not a list of strings"));
+  CHECK(contains(fault(tokens),
+                 "\"tokenizer.ggml.tokens\" is 5 (an unsigned integer), not a list "
+                 "of strings"));
+  REQUIRE(warnings.lines.size() == 3);
+  CHECK(warnings.lines[0] ==
+        "test.gguf can be used with token ids only, not with texts: The metadata key "
+        "\"tokenizer.ggml.scores\" has 1 items for 2 tokens.");
 }
 
-TEST_CASE("a padding or unknown id outside the vocabulary counts as absent") {
-  GgufBuilder builder = sentencepiece({"a", "b", "c"});
-  builder.u32("tokenizer.ggml.padding_token_id", 3)
-      .u32("tokenizer.ggml.unknown_token_id", 0xffffffffu);
+TEST_CASE("what no text depends on is passed over where it is wrong, with one warning") {
+  const CaughtWarnings warnings;
+  GgufBuilder builder;
+  builder.text("tokenizer.ggml.model", "gpt2").texts("tokenizer.ggml.tokens", {"a", "b", "c"});
+  builder.numbers<int32_t>("tokenizer.ggml.token_type", GgufValueType::kI32, {1, 9, -1});
+  builder.numbers<float>("tokenizer.ggml.scores", GgufValueType::kF32, {0});
+  builder.u32("tokenizer.ggml.eos_token_id", 3).text("tokenizer.ggml.bos_token_id", "1");
+  builder.u32("tokenizer.ggml.add_bos_token", 2);
   const Vocabulary vocabulary = vocabulary_of(builder);
+  CHECK(vocabulary.types[1] == TokenType::kNormal);
+  CHECK(vocabulary.scores.empty());
+  CHECK(!vocabulary.eos);
+  CHECK(!vocabulary.bos);
+  CHECK(!vocabulary.add_bos);
+  REQUIRE(warnings.lines.size() == 1);
+  for (const char* part :
+       {"unknown token type 9 at token 1", "\"tokenizer.ggml.scores\" has 1 items for 3 tokens",
+        "\"tokenizer.ggml.eos_token_id\" is 3, outside the vocabulary of 3 tokens",
+        "\"tokenizer.ggml.bos_token_id\" is \"1\" (a string)",
+        "\"tokenizer.ggml.add_bos_token\" is 2 (an unsigned integer), not true or false"})
+    CHECK_MESSAGE(contains(warnings.lines[0], part), warnings.lines[0]);
+}
+
+TEST_CASE("the numbers that mean none are no tokens, and no fault") {
+  const CaughtWarnings warnings;
+  GgufBuilder builder = sentencepiece({"u", "s", "e", "x"});
+  builder.u32("tokenizer.ggml.bos_token_id", 0xffffffffu)
+      .number("tokenizer.ggml.eos_token_id", GgufValueType::kI32, int32_t{-1})
+      .number("tokenizer.ggml.padding_token_id", GgufValueType::kI64, int64_t{-1})
+      .number("tokenizer.ggml.unknown_token_id", GgufValueType::kU64, ~uint64_t{0});
+  const Vocabulary vocabulary = vocabulary_of(builder);
+  CHECK(!vocabulary.bos);
+  CHECK(!vocabulary.eos);
   CHECK(!vocabulary.pad);
   CHECK(!vocabulary.unk);
+  CHECK(vocabulary.end_tokens.empty());
+  CHECK(warnings.lines.empty());
+}
+
+TEST_CASE("an id outside the vocabulary counts as absent: what is usual for the model holds") {
+  const CaughtWarnings warnings;
+  GgufBuilder builder = sentencepiece({"u", "s", "e"});
+  builder.u32("tokenizer.ggml.eos_token_id", 3).u32("tokenizer.ggml.padding_token_id", 99);
+  const Vocabulary vocabulary = vocabulary_of(builder);
+  CHECK(vocabulary.eos == 2);
+  CHECK(!vocabulary.pad);
+  CHECK(warnings.lines.size() == 1);
+}
+
+TEST_CASE("types and scores are numbers of any kind") {
+  const auto with = [](auto change) {
+    GgufBuilder builder = sentencepiece({"u", "s", "e"});
+    change(builder);
+    return vocabulary_of(builder);
+  };
+  const std::vector<TokenType> wanted = {TokenType::kUnknown, TokenType::kControl,
+                                         TokenType::kNormal};
+  constexpr std::string_view kTypes = "tokenizer.ggml.token_type";
+  CHECK(with([&](GgufBuilder& b) {
+          b.numbers<uint8_t>(kTypes, GgufValueType::kU8, {2, 3, 1});
+        }).types == wanted);
+  CHECK(with([&](GgufBuilder& b) {
+          b.numbers<uint32_t>(kTypes, GgufValueType::kU32, {2, 3, 1});
+        }).types == wanted);
+  CHECK(with([&](GgufBuilder& b) {
+          b.numbers<int64_t>(kTypes, GgufValueType::kI64, {2, 3, 0});
+        }).types == wanted);
+  CHECK(with([&](GgufBuilder& b) {
+          b.numbers<float>(kTypes, GgufValueType::kF32, {2, 3, 1});
+        }).types == wanted);
+  const std::vector<float> scores = {0, -1, -2};
+  constexpr std::string_view kScores = "tokenizer.ggml.scores";
+  CHECK(with([&](GgufBuilder& b) {
+          b.numbers<int32_t>(kScores, GgufValueType::kI32, {0, -1, -2});
+        }).scores == scores);
+  CHECK(with([&](GgufBuilder& b) {
+          b.numbers<double>(kScores, GgufValueType::kF64, {0, -1, -2});
+        }).scores == scores);
+}
+
+TEST_CASE("every id of a list ends a turn, and comes back from the keys of a written file") {
+  const CaughtWarnings warnings;
+  GgufBuilder builder = sentencepiece({"u", "s", "e", "x", "y"});
+  builder.numbers<uint32_t>("tokenizer.ggml.eos_token_ids", GgufValueType::kU32, {3, 99, 4});
+  const Vocabulary vocabulary = vocabulary_of(builder);
+  CHECK(vocabulary.eos == 2);
+  CHECK(vocabulary.end_tokens == std::vector<int32_t>{2, 3, 4});
+  CHECK(warnings.lines.size() == 1);
+  GgufBuilder listed = sentencepiece({"u", "s", "e", "x", "y"});
+  listed.numbers<int32_t>("tokenizer.ggml.eos_token_id", GgufValueType::kI32, {4, 3});
+  CHECK(vocabulary_of(listed).eos == 4);
+  CHECK(vocabulary_of(listed).end_tokens == std::vector<int32_t>{4, 3});
+
+  std::vector<std::pair<std::string, Value>> metadata;
+  put_vocabulary(vocabulary, "", metadata);
+  metadata.emplace_back("tokenizer.ggml.tokens", vocabulary.tokens);
+  CHECK(take_vocabulary(metadata)->end_tokens == vocabulary.end_tokens);
+}
+
+TEST_CASE("rows of the embedding table that no token has get unused tokens") {
+  GgufBuilder builder = sentencepiece({"u", "s", "e"});
+  builder.numbers<float>("tokenizer.ggml.scores", GgufValueType::kF32, {0, 0, 0});
+  builder.f32("token_embd.weight", {4, 5});
+  const Vocabulary vocabulary = vocabulary_of(builder);
+  CHECK(vocabulary.tokens.size() == 5);
+  CHECK(vocabulary.scores.size() == 5);
+  CHECK(vocabulary.types[4] == TokenType::kUnused);
 }

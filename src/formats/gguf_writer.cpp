@@ -42,6 +42,8 @@ class Header {
     put(uint64_t{list.size()});
     for (const std::string& s : list) put_string(s);
   }
+  void append(std::string_view bytes) { bytes_.append(bytes); }
+  std::string_view text() const { return bytes_; }
   std::span<const std::byte> bytes() const { return std::as_bytes(std::span(bytes_)); }
 
  private:
@@ -100,6 +102,16 @@ struct PutValue {
     put_numbers<float>(out, GgufValueType::kF32, GgufValueType::kF64, v);
   }
   void operator()(const std::vector<std::string>& v) const { out.put_strings(v); }
+  void operator()(const ListOfLists& v) const {
+    out.put_type(GgufValueType::kArray);
+    out.put_type(GgufValueType::kArray);
+    out.put(uint64_t{v.lists.size()});
+    for (const Value& list : v.lists) {
+      Header item;
+      std::visit(PutValue{item}, list);
+      out.append(item.text().substr(sizeof(GgufValueType)));  // that it is a list is said already
+    }
+  }
 };
 
 void put_pair(Header& out, std::string_view key, const Value& value) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "formats/caught_warnings.h"
 #include "formats/gguf.h"
 #include "formats/open.h"
 
@@ -120,6 +121,27 @@ TEST_CASE("bare infinities of Python's json read as absent") {
             .has_value());
 }
 
+TEST_CASE("what rope parameters leave out is as transformers has it") {
+  const auto loaded = [](std::string_view rope) {
+    auto file = load(folder(fmt::format(R"(, "rope_scaling": {})", rope)));
+    REQUIRE_MESSAGE(file.has_value(), file.error().text());
+    return *std::move(file);
+  };
+  const auto real = [](const ModelFile& file, const char* key) {
+    return file.get_float(fmt::format("llama.rope.scaling.{}", key), 0.0).value();
+  };
+  const ModelFile untyped = loaded(R"({"factor": 4})");
+  CHECK(untyped.get_string("llama.rope.scaling.type").value() == "linear");
+  CHECK(real(untyped, "factor") == 4.0);
+  CHECK(real(loaded(R"({"type": "linear", "factor": 0})"), "factor") == 1.0);
+  const ModelFile yarn = loaded(R"({"type": "yarn", "factor": 4})");
+  CHECK(real(yarn, "original_context_length") == 64.0);
+  CHECK(real(yarn, "factor") == 4.0);
+  const ModelFile no_factor =
+      loaded(R"({"rope_type": "yarn", "factor": null, "original_max_position_embeddings": 16})");
+  CHECK(real(no_factor, "factor") == 4.0);
+}
+
 TEST_CASE("what a folder lacks is named") {
   Files files = folder();
   files.erase("config.json");
@@ -182,4 +204,89 @@ TEST_CASE("a tensor that no name is known for is refused") {
   files["model.safetensors"] = safetensors(tensors);
   CHECK(error_of(files).find("\"model.layers.0.self_attn.extra.weight\" of shape [2, 2] is not "
                              "known") != std::string::npos);
+}
+
+namespace {
+
+constexpr const char* kPointer =
+    "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 98362432\n";
+
+Files with_tokenizer() {
+  Files files = folder();
+  files["tokenizer.json"] =
+      R"({"version":"1.0","added_tokens":[],"normalizer":null,"post_processor":null,)"
+      R"("pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false,"use_regex":true},)"
+      R"("decoder":{"type":"ByteLevel"},"model":{"type":"BPE","merges":[],)"
+      R"("vocab":{"a":0,"b":1,"c":2}}})";
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("every list of ids that end a turn counts, but for ids outside the vocabulary") {
+  CaughtWarnings warnings;
+  const auto ends = [](Files files) {
+    const auto file = load(files);
+    REQUIRE_MESSAGE(file.has_value(), file.error().text());
+    REQUIRE(!file->vocabulary_error);
+    return file->vocabulary.end_tokens;
+  };
+  using Ids = std::vector<int32_t>;
+  Files files = with_tokenizer();
+  CHECK(ends(files) == Ids{});
+  files["config.json"] = folder(R"(, "eos_token_id": 1)")["config.json"];
+  CHECK(ends(files) == Ids{1});
+  files["config.json"] = folder(R"(, "text_config": {"eos_token_id": [2, 0]})")["config.json"];
+  CHECK(ends(files) == Ids{2, 0});
+  files["generation_config.json"] = R"({"eos_token_id": 1})";
+  CHECK(ends(files) == Ids{1, 2, 0});
+  files["generation_config.json"] = R"({"eos_token_id": -1})";
+  files["tokenizer_config.json"] = R"({"eos_token": {"content": "b"}, "bos_token": "a"})";
+  CHECK(ends(files) == Ids{1, 2, 0});
+  CHECK(warnings.lines.empty());
+  files["generation_config.json"] = R"({"eos_token_id": [1, 99999, "b"]})";
+  files["tokenizer_config.json"] = R"({"bos_token": "<s>", "eos_token": 7, "add_bos_token": true})";
+  CHECK(ends(files) == Ids{1, 2, 0});
+  REQUIRE(warnings.lines.size() == 1);
+  CHECK(
+      warnings.lines[0] ==
+      "Some of what is said of the tokenizer is passed over: the bos_token \"<s>\" is not in the "
+      "vocabulary; the eos_token 7 is no text; the eos_token_id 99999 of generation_config.json "
+      "is no token of the vocabulary of 3; the eos_token_id \"b\" of generation_config.json is no "
+      "token of the vocabulary of 3.");
+}
+
+TEST_CASE(
+    "a broken file beside the tokenizer is passed over, a broken tokenizer is an error later") {
+  const CaughtWarnings warnings;
+  Files files = with_tokenizer();
+  files["generation_config.json"] = "{";
+  files["special_tokens_map.json"] = "[]";
+  auto file = load(files);
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  CHECK(file->vocabulary.tokens.size() == 3);
+  CHECK(warnings.lines.size() == 1);
+  files["tokenizer.json"] = "{";
+  file = load(files);
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  CHECK(file->vocabulary.tokens.empty());
+  REQUIRE(file->vocabulary_error);
+  CHECK(warnings.lines.size() == 2);
+}
+
+TEST_CASE("a Git LFS pointer is called so, whichever file it stands in for") {
+  const CaughtWarnings quiet;
+  for (const char* name : {"config.json", "model.safetensors"}) {
+    CAPTURE(name);
+    Files files = with_tokenizer();
+    files[name] = kPointer;
+    CHECK(error_of(files).find(fmt::format("{} is only a Git LFS pointer", name)) !=
+          std::string::npos);
+  }
+  Files files = with_tokenizer();
+  files["tokenizer.json"] = kPointer;
+  const auto file = load(files);
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  CHECK(file->vocabulary_error.value().message.find("tokenizer.json is only a Git LFS pointer") !=
+        std::string::npos);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "formats/gguf_vocabulary.h"
+#include "formats/hf/special_tokens.h"
 #include "formats/hf_tokenizer_parts.h"
 #include "tokenizer/pre_tokenizers.h"
 
@@ -72,65 +73,6 @@ Result<Json> parse_object(std::string_view text, std::string_view name) {
   return json;
 }
 
-// "<s>" or {"content": "<s>", ...}; "" when neither file names one.
-Result<std::string> named_token(const Json& config, const Json& map, std::string_view key) {
-  for (const Json* file : {&config, &map}) {
-    const Json* value = file->find(key);
-    if (value && value->is_object()) value = value->find("content");
-    if (!value || value->is_null()) continue;
-    if (!value->is_string())
-      return base::fail(
-          ErrorCode::kCorrupt,
-          fmt::format("The tokenizer_config.json has a {} as {}.", value->type_name(), key));
-    return value->string();
-  }
-  return std::string();
-}
-
-// BOS, EOS and padding. What the post_processor puts around text stays; another EOS ends a turn
-// too.
-Result<void> read_named_tokens(const Json& config, const Json& map, Vocabulary& v,
-                               std::vector<int32_t>& ends) {
-  for (const std::string_view key : {"bos_token", "eos_token", "pad_token"}) {
-    PUNA_TRY(const std::string name, named_token(config, map, key));
-    if (name.empty()) continue;
-    const auto id = hf::find_token(v, name);
-    if (key == "pad_token") {
-      v.pad = id;
-      continue;
-    }
-    if (!id)
-      return base::fail(ErrorCode::kCorrupt,
-                        fmt::format("The {} \"{}\" is not in the vocabulary.", key, name));
-    auto& place = key == "bos_token" ? v.bos : v.eos;
-    if (!place) place = id;
-    if (key == "eos_token") ends.push_back(*id);
-  }
-  PUNA_TRY(const bool add_bos, hf::flag(config, "add_bos_token", false));
-  PUNA_TRY(const bool add_eos, hf::flag(config, "add_eos_token", false));
-  v.add_bos |= add_bos && v.bos.has_value();
-  v.add_eos |= add_eos && v.eos.has_value();
-  return {};
-}
-
-Result<void> read_generation_ends(const Json& generation, const Vocabulary& v,
-                                  std::vector<int32_t>& ends) {
-  const Json* value = generation.find("eos_token_id");
-  if (!value || value->is_null()) return {};
-  const Json::Array one = {*value};
-  for (const Json& id : value->is_array() ? value->items() : one) {
-    if (!id.is_integer() || id.integer() < 0 ||
-        static_cast<uint64_t>(id.integer()) >= v.tokens.size())
-      return base::fail(
-          ErrorCode::kCorrupt,
-          fmt::format("The generation_config.json has the eos_token_id {}, outside the "
-                      "vocabulary of {}.",
-                      id.dump(), v.tokens.size()));
-    ends.push_back(static_cast<int32_t>(id.integer()));
-  }
-  return {};
-}
-
 // A string, or a list of {"name", "template"} of which the default one is taken.
 Result<std::string> config_template(const Json& config) {
   const Json* value = config.find("chat_template");
@@ -182,12 +124,7 @@ Result<HfTokenizer> read_hf_tokenizer(const HfTokenizerFiles& files) {
     PUNA_TRY(v, read_vocabulary(json));
   }
   PUNA_TRY(const Json config, parse_object(files.tokenizer_config, "tokenizer_config.json"));
-  PUNA_TRY(const Json map, parse_object(files.special_tokens, "special_tokens_map.json"));
-  PUNA_TRY(const Json generation, parse_object(files.generation_config, "generation_config.json"));
-  std::vector<int32_t> ends;
-  PUNA_TRY(read_named_tokens(config, map, v, ends));
-  PUNA_TRY(read_generation_ends(generation, v, ends));
-  find_end_tokens(ends, v);
+  hf::read_special_tokens(files, config, v);
   if (files.chat_template.empty()) {
     PUNA_TRY(out.chat_template, config_template(config));
   } else {

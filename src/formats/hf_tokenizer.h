@@ -19,6 +19,7 @@ struct HfTokenizerFiles {
   std::string_view special_tokens;     // special_tokens_map.json: names that the one before lacks
   std::string_view generation_config;  // generation_config.json: every id that ends a turn
   std::string_view chat_template;      // chat_template.jinja; goes before the one in the config
+  std::string_view model_config;       // config.json or mlc-chat-config.json: ids that end a turn
 };
 
 struct HfTokenizer {

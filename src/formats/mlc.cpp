@@ -7,6 +7,7 @@
 
 #include "formats/block_source.h"
 #include "formats/hf_folder.h"
+#include "formats/lfs_pointer.h"
 
 namespace puna::formats {
 
@@ -221,6 +222,8 @@ Task<Result<ModelFile>> load_mlc(const ModelFolder& folder, std::string chat_con
   raw.tensors = std::move(index.tensors);
   for (const MlcShard& shard : index.shards) {
     PUNA_CO_TRY(auto source, folder.file(shard.file));
+    auto checking = refuse_lfs_pointer(*source);
+    PUNA_CO_TRY(co_await std::move(checking));
     if (source->size() < shard.bytes) {
       co_return base::fail(ErrorCode::kCorrupt,
                            fmt::format("\"{}\" has {} bytes; the index says {}.", source->name(),

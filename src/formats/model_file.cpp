@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 
 namespace puna::formats {
 
@@ -12,57 +11,9 @@ namespace {
 
 using base::ErrorCode;
 
-// By index in Value.
-constexpr std::string_view kKinds[] = {"a bool",
-                                       "an integer",
-                                       "an unsigned integer",
-                                       "a number",
-                                       "a string",
-                                       "a list of bools",
-                                       "a list of integers",
-                                       "a list of unsigned integers",
-                                       "a list of numbers",
-                                       "a list of strings"};
-static_assert(std::size(kKinds) == std::variant_size_v<Value>);
-
-std::string_view kind(const Value& value) { return kKinds[value.index()]; }
-
 std::unexpected<base::Error> missing(const ModelFile& file, std::string_view key) {
   return base::fail(ErrorCode::kNotFound,
                     fmt::format("The metadata key \"{}\" is missing in {}.", key, file.name));
-}
-
-std::unexpected<base::Error> wrong_kind(std::string_view key, const Value& value,
-                                        std::string_view wanted) {
-  return base::fail(ErrorCode::kCorrupt, fmt::format("The metadata key \"{}\" holds {}, not {}.",
-                                                     key, kind(value), wanted));
-}
-
-base::Result<std::string> as_string(std::string_view key, const Value& value) {
-  if (const auto* s = std::get_if<std::string>(&value)) return *s;
-  return wrong_kind(key, value, "a string");
-}
-
-base::Result<uint64_t> as_uint(std::string_view key, const Value& value) {
-  if (const auto* u = std::get_if<uint64_t>(&value)) return *u;
-  if (const auto* i = std::get_if<int64_t>(&value)) {
-    if (*i >= 0) return static_cast<uint64_t>(*i);
-    return base::fail(ErrorCode::kCorrupt,
-                      fmt::format("The metadata key \"{}\" is negative ({}).", key, *i));
-  }
-  return wrong_kind(key, value, "a non-negative integer");
-}
-
-base::Result<double> as_float(std::string_view key, const Value& value) {
-  if (const auto* d = std::get_if<double>(&value)) return *d;
-  if (const auto* u = std::get_if<uint64_t>(&value)) return static_cast<double>(*u);
-  if (const auto* i = std::get_if<int64_t>(&value)) return static_cast<double>(*i);
-  return wrong_kind(key, value, "a number");
-}
-
-base::Result<bool> as_bool(std::string_view key, const Value& value) {
-  if (const auto* b = std::get_if<bool>(&value)) return *b;
-  return wrong_kind(key, value, "a bool");
 }
 
 }  // namespace
@@ -75,7 +26,9 @@ std::string Tensor::type_name() const {
   return name;
 }
 
-base::Error Tensor::unsupported_type() const {
+base::Error Tensor::unusable() const {
+  if (!problem.empty())
+    return {ErrorCode::kCorrupt, fmt::format("Tensor \"{}\" {}.", name, problem), {}};
   const uint32_t id = unknown_type.value_or(quant::info(type).gguf_id);
   return {ErrorCode::kUnsupported,
           fmt::format("Tensor \"{}\" has type {} ({}), which is not supported.", name,

@@ -7,29 +7,26 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "base/task.h"
+#include "formats/value.h"
 #include "io/byte_source.h"
 #include "quant/quant.h"
 #include "tokenizer/vocabulary.h"
 
 namespace puna::formats {
 
-// One metadata value. Integers of every width become int64_t or uint64_t, floats become double.
-// Arrays hold one kind.
-using Value = std::variant<bool, int64_t, uint64_t, double, std::string, std::vector<bool>,
-                           std::vector<int64_t>, std::vector<uint64_t>, std::vector<double>,
-                           std::vector<std::string>>;
-
 struct Tensor {
   std::string name;
   quant::Type type = quant::Type::kF32;
-  // The file's id of a type that is not supported; type and bytes then mean nothing. Such a tensor
-  // can be listed; whoever reads it refuses with unsupported_type().
+  // A tensor that cannot be used can be listed; its bytes are 0, and whoever needs it refuses with
+  // unusable(). Either its type is not supported, and this is the file's id of it ...
   std::optional<uint32_t> unknown_type;
+  // ... or its shape is none that its type can have: "has rows of 48 elements, ...".
+  std::string problem;
   std::vector<uint64_t> shape;  // outermost first, as NumPy: [rows, columns]; the last is
                                 // contiguous (columns = reduction)
   uint32_t source = 0;          // index into ModelFile::sources
@@ -39,7 +36,8 @@ struct Tensor {
   uint64_t columns() const { return shape.empty() ? 1 : shape.back(); }
   uint64_t rows() const;          // product of all but the last dimension
   std::string type_name() const;  // lower case as quant's; "q8_1" or "type 77" when unknown
-  base::Error unsupported_type() const;
+  bool usable() const { return !unknown_type && problem.empty(); }
+  base::Error unusable() const;
 };
 
 struct ModelFile {
@@ -53,19 +51,20 @@ struct ModelFile {
   std::vector<Tensor> tensors;  // in file order; names are unique
   std::vector<std::unique_ptr<io::ByteSource>> sources;  // one per part of a split file
   tokenizer::Vocabulary vocabulary;
+  // Why there is no vocabulary although the file has one; an error only for who needs it.
+  std::optional<base::Error> vocabulary_error;
 
   const Value* find(std::string_view key) const;
   const Tensor* find_tensor(
       std::string_view tensor_name) const;  // by hash, not by walking the list
 
-  // Checked getters. Errors: kNotFound naming the key; kCorrupt when the value has another kind or
-  // does not fit.
+  // Checked getters, see value.h. Errors: kNotFound naming the key; kCorrupt when the value has
+  // another kind or does not fit.
   base::Result<std::string> get_string(std::string_view key) const;
-  base::Result<uint64_t> get_uint(
-      std::string_view key) const;  // also accepts a non-negative signed value
-  base::Result<double> get_float(std::string_view key) const;  // also accepts integers
+  base::Result<uint64_t> get_uint(std::string_view key) const;
+  base::Result<double> get_float(std::string_view key) const;
   base::Result<bool> get_bool(std::string_view key) const;
-  // As above, but a missing key gives `otherwise`; a wrong kind is still an error.
+  // As above, but a missing key gives `otherwise`; a value that does not fit is still an error.
   base::Result<std::string> get_string(std::string_view key, std::string_view otherwise) const;
   base::Result<uint64_t> get_uint(std::string_view key, uint64_t otherwise) const;
   base::Result<double> get_float(std::string_view key, double otherwise) const;

@@ -8,6 +8,7 @@
 
 #include "formats/folder.h"
 #include "formats/gguf.h"
+#include "formats/lfs_pointer.h"
 
 namespace puna::formats {
 
@@ -29,9 +30,10 @@ constexpr Container kContainers[] = {
 };
 
 Task<Result<ModelFile>> load(std::unique_ptr<io::ByteSource> source, OpenPart open_part) {
-  std::array<std::byte, 16> first_bytes{};
+  std::array<std::byte, kLfsPointerStart.size()> first_bytes{};
   const std::span<std::byte> head =
-      std::span(first_bytes).first(static_cast<size_t>(std::min<uint64_t>(16, source->size())));
+      std::span(first_bytes)
+          .first(static_cast<size_t>(std::min<uint64_t>(first_bytes.size(), source->size())));
   auto reading = io::read(*source, 0, head);
   PUNA_CO_TRY(co_await std::move(reading));
   for (const Container& container : kContainers) {
@@ -39,6 +41,7 @@ Task<Result<ModelFile>> load(std::unique_ptr<io::ByteSource> source, OpenPart op
     auto task = container.load(std::move(source), std::move(open_part));
     co_return co_await std::move(task);
   }
+  if (is_lfs_pointer(head)) co_return std::unexpected(lfs_pointer(source->name()));
   if (head.empty())
     co_return base::fail(ErrorCode::kCorrupt, fmt::format("{} is empty.", source->name()));
   uint32_t magic = 0;

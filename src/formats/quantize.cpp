@@ -146,8 +146,7 @@ Task<Result<void>> quantize(ModelFile& model, QuantizeOptions options, io::ByteS
   std::vector<GgufWriter::TensorInfo> infos;
   QuantizeProgress progress{};
   for (size_t i = 0; i < types.size(); ++i) {
-    if (model.tensors[i].unknown_type)
-      co_return std::unexpected(model.tensors[i].unsupported_type());
+    if (!model.tensors[i].usable()) co_return std::unexpected(model.tensors[i].unusable());
     if (types[i] != model.tensors[i].type && !quant::info(types[i]).encode) {
       co_return base::fail(
           base::ErrorCode::kUnsupported,

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "formats/lfs_pointer.h"
 
 namespace puna::formats {
 
@@ -128,6 +129,8 @@ Result<std::vector<RawTensor>> parse_safetensors(std::string_view header, uint64
 }
 
 base::Task<Result<std::vector<RawTensor>>> load_safetensors(io::ByteSource& source) {
+  auto checking = refuse_lfs_pointer(source);
+  PUNA_CO_TRY(co_await std::move(checking));
   std::byte first_bytes[kSafetensorsLengthBytes];
   const auto n_first =
       static_cast<size_t>(std::min<uint64_t>(source.size(), kSafetensorsLengthBytes));

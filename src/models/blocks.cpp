@@ -16,10 +16,11 @@ std::string layer_name(uint32_t layer, std::string_view part) {
 plan::AttentionSpec attention_spec(const Config& c, uint32_t layer, kernels::RopePairs pairs) {
   plan::AttentionSpec spec;
   spec.layer = layer;
-  spec.n_kv_heads = c.n_kv_heads;
+  spec.n_kv_heads = c.kv_heads[layer];
   spec.head_dim = c.head_dim;
   spec.scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
-  spec.rope = {pairs, c.n_rot, c.rope_base, c.rope_freq_scale, c.yarn, c.rope_magnitude, {}};
+  spec.rope = {pairs, c.n_rot, c.rope_bases[layer], c.rope_freq_scale, c.yarn, c.rope_magnitude,
+               {}};
   spec.norm_eps = c.norm_eps;
   spec.causal = c.causal;
   return spec;

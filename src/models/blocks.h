@@ -15,7 +15,8 @@ namespace puna::models {
 // "blk.3.attn_q.weight"
 std::string layer_name(uint32_t layer, std::string_view part);
 
-// Attention of a layer with the file's rotary base and scaling, scores over sqrt(head_dim).
+// Attention of a layer with the KV heads, rotary base and scaling that the file gives it, scores
+// over sqrt(head_dim).
 plan::AttentionSpec attention_spec(const Config& c, uint32_t layer, kernels::RopePairs pairs);
 
 // h [tokens, hidden] -> q, k and v side by side, from three tensors or from one, attn_qkv.

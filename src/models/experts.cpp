@@ -54,7 +54,9 @@ Result<RouteParams> read_route(const formats::ModelFile& file, const Config& c, 
   if (scale != 0.0) route.scale = static_cast<float>(scale);  // 0 stands for none
   if (file.find(p + "gating_func")) {
     PUNA_TRY(const uint64_t function, file.get_uint(p + "gating_func"));
-    PUNA_TRY(route.scores, scores_of(p + "gating_func", function));
+    if (function != 0) {  // 0 stands for the usual one
+      PUNA_TRY(route.scores, scores_of(p + "gating_func", function));
+    }
   }
   return route;
 }

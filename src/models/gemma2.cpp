@@ -7,18 +7,18 @@
 #include <cmath>
 
 #include "models/blocks.h"
+#include "models/windows.h"
 
 namespace puna::models {
 
 base::Result<plan::Graph> build_gemma2(const formats::ModelFile& file, const Config& c) {
-  PUNA_TRY(const uint64_t window, file.get_uint("gemma2.attention.sliding_window", 4096));
+  PUNA_TRY(const auto windows, sliding_windows(file, c, {.tokens = 4096, .period = 2}));
   PUNA_TRY(const double softcap, file.get_float("gemma2.attn_logit_softcapping", 50.0));
   PUNA_TRY(const double final_softcap, file.get_float("gemma2.final_logit_softcapping", 30.0));
-  if (window > UINT32_MAX || !(softcap >= 0) || !(final_softcap >= 0)) {
+  if (!(softcap >= 0) || !(final_softcap >= 0)) {
     return base::fail(base::ErrorCode::kCorrupt,
-                      fmt::format("The sliding window ({} tokens) or a soft cap ({} on scores, {} "
-                                  "on logits) is out of range.",
-                                  window, softcap, final_softcap));
+                      fmt::format("A soft cap ({} on scores, {} on logits) is out of range.",
+                                  softcap, final_softcap));
   }
   plan::Builder b(file, c.n_heads);
   plan::Value x = b.embed("token_embd.weight", std::sqrt(static_cast<float>(c.hidden)));
@@ -27,7 +27,7 @@ base::Result<plan::Graph> build_gemma2(const formats::ModelFile& file, const Con
     // The 27B model scales by its width per head instead of its head size.
     if (c.n_layers == 46) spec.scale = 1.0f / std::sqrt(static_cast<float>(c.hidden / c.n_heads));
     spec.softcap = static_cast<float>(softcap);
-    spec.window = l % 2 == 0 ? static_cast<uint32_t>(window) : 0;
+    spec.window = windows[l];
     x = sandwich_layer(b, c, x, spec);
   }
   return finish_logits(b, c, x, 1.0f, static_cast<float>(final_softcap));

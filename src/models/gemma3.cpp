@@ -7,34 +7,29 @@
 #include <cmath>
 
 #include "models/blocks.h"
+#include "models/windows.h"
 
 namespace puna::models {
 
 base::Result<plan::Graph> build_gemma3(const formats::ModelFile& file, const Config& c) {
-  PUNA_TRY(const uint64_t window, file.get_uint("gemma3.attention.sliding_window", 0));
-  PUNA_TRY(const uint64_t pattern, file.get_uint("gemma3.attention.sliding_window_pattern", 6));
-  PUNA_TRY(const double local_base, file.get_float("gemma3.rope.freq_base_swa", 10000.0));
+  PUNA_TRY(const auto windows, sliding_windows(file, c, {.period = 6}));
+  PUNA_TRY(const float local_base, positive(file, "gemma3.rope.freq_base_swa", 10000.0));
   PUNA_TRY(const double final_softcap, file.get_float("gemma3.final_logit_softcapping", 0.0));
-  if (window > UINT32_MAX || pattern == 0 || !(local_base > 0) || !(final_softcap >= 0)) {
-    return base::fail(
-        base::ErrorCode::kCorrupt,
-        fmt::format(
-            "The sliding window ({} tokens, every {} layers, rope base {}) or the soft cap ({}) is "
-            "out of range.",
-            window, pattern, local_base, final_softcap));
+  if (!(final_softcap >= 0)) {
+    return base::fail(base::ErrorCode::kCorrupt,
+                      fmt::format("The soft cap of {} on logits is out of range.", final_softcap));
   }
   plan::Builder b(file, c.n_heads);
   plan::Value x = b.embed("token_embd.weight", std::sqrt(static_cast<float>(c.hidden)));
   for (uint32_t l = 0; l < c.n_layers; ++l) {
-    const bool local = window > 0 && (l + 1) % pattern != 0;
     plan::AttentionSpec spec = attention_spec(c, l, kernels::RopePairs::kNeox);
     // The 27B model scales by its width per head instead of its head size.
     if (c.n_layers == 62) spec.scale = 1.0f / std::sqrt(static_cast<float>(c.hidden / c.n_heads));
     spec.q_norm = layer_name(l, "attn_q_norm");
     spec.k_norm = layer_name(l, "attn_k_norm");
-    if (local) {
-      spec.window = static_cast<uint32_t>(window);
-      spec.rope.base = static_cast<float>(local_base);
+    spec.window = windows[l];
+    if (spec.window > 0) {
+      spec.rope.base = local_base;
       spec.rope.freq_scale = 1.0f;  // only global layers were stretched
     }
     x = sandwich_layer(b, c, x, spec);

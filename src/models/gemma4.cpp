@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "models/blocks.h"
+#include "models/windows.h"
 
 namespace puna::models {
 namespace {
@@ -15,13 +16,13 @@ namespace {
 // What the keys say of one layer.
 struct Layer {
   bool local = false;
+  uint32_t window = 0;
   std::optional<uint32_t> keys_of;
   uint32_t n_kv_heads = 0;
 };
 
 struct Facts {
   std::vector<Layer> layers;
-  uint32_t window = 0;
   uint32_t local_head_dim = 0, local_n_rot = 0;
   float local_base = 10000.0f;
   uint32_t per_layer = 0;  // columns of a layer's own embedding; 0 = none
@@ -41,21 +42,15 @@ base::Result<uint32_t> bounded(const formats::ModelFile& file, const char* key, 
 
 base::Result<std::vector<Layer>> read_layers(const formats::ModelFile& file, const Config& c) {
   std::vector<Layer> layers(c.n_layers);
-  const char* const pattern_key = "gemma4.attention.sliding_window_pattern";
-  const formats::Value* value = file.find(pattern_key);
-  const auto* pattern = value ? std::get_if<std::vector<bool>>(value) : nullptr;
-  if (!pattern || pattern->size() != c.n_layers) {
-    return base::fail(base::ErrorCode::kCorrupt,
-                      fmt::format("The key \"{}\" is expected to list {} truth values.",
-                                  pattern_key, c.n_layers));
-  }
-  PUNA_TRY(const auto kv_heads, layer_counts(file, "gemma4.attention.head_count_kv", c.n_layers));
+  PUNA_TRY(const std::vector<bool> local, local_layers(file, c, std::nullopt));
+  PUNA_TRY(const std::vector<uint32_t> windows, sliding_windows(file, c, {}));
   PUNA_TRY(const uint32_t n_shared,
            bounded(file, "gemma4.attention.shared_kv_layers", 0, c.n_layers - 1));
   const uint32_t n_own = c.n_layers - n_shared;
   for (uint32_t l = 0; l < c.n_layers; ++l) {
-    layers[l].local = (*pattern)[l];
-    layers[l].n_kv_heads = kv_heads.empty() ? c.n_heads : kv_heads[l];
+    layers[l].local = local[l];
+    layers[l].window = windows[l];
+    layers[l].n_kv_heads = c.kv_heads[l];
     if (l < n_own) continue;
     for (uint32_t own = 0; own < n_own; ++own) {
       if (layers[own].local == layers[l].local) layers[l].keys_of = own;  // the last of its kind
@@ -78,7 +73,6 @@ base::Result<Facts> read_facts(const formats::ModelFile& file, const Config& c) 
   }
   Facts f;
   PUNA_TRY(f.layers, read_layers(file, c));
-  PUNA_TRY(f.window, bounded(file, "gemma4.attention.sliding_window", 0, UINT32_MAX));
   PUNA_TRY(f.local_head_dim, bounded(file, "gemma4.attention.key_length_swa", c.head_dim, 1 << 14));
   PUNA_TRY(f.local_n_rot,
            bounded(file, "gemma4.rope.dimension_count_swa", f.local_head_dim, f.local_head_dim));
@@ -118,7 +112,7 @@ plan::Value attention_block(plan::Builder& b, const Config& c, const Facts& f, u
   spec.scale = 1.0f;
   if (layer.local) {
     spec.head_dim = f.local_head_dim;
-    spec.window = f.window;
+    spec.window = layer.window;
     spec.rope = {kernels::RopePairs::kNeox, f.local_n_rot, f.local_base};
   } else if (b.has("rope_freqs.weight")) {
     spec.freq_factors = "rope_freqs.weight";

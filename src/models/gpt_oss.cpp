@@ -3,25 +3,20 @@
 // SwiGLU that are chosen by logits, their softmax taken over the chosen. Rotary pairs are half a
 // head apart.
 
-#include <fmt/format.h>
-
 #include "models/experts.h"
+#include "models/windows.h"
 
 namespace puna::models {
 
 base::Result<plan::Graph> build_gpt_oss(const formats::ModelFile& file, const Config& c) {
   PUNA_TRY(const kernels::RouteParams route,
            read_route(file, c, {.scores = kernels::ExpertScores::kSoftmaxOfChosen}));
-  PUNA_TRY(const uint64_t window, file.get_uint("gpt-oss.attention.sliding_window", 0));
-  if (window > UINT32_MAX) {
-    return base::fail(base::ErrorCode::kCorrupt,
-                      fmt::format("The sliding window of {} tokens is out of range.", window));
-  }
+  PUNA_TRY(const auto windows, sliding_windows(file, c, {.period = 2}));
   plan::Builder b(file, c.n_heads);
   plan::Value x = b.embed("token_embd.weight");
   for (uint32_t l = 0; l < c.n_layers; ++l) {
     plan::AttentionSpec spec = attention_spec(c, l, kernels::RopePairs::kNeox);
-    spec.window = l % 2 == 0 ? static_cast<uint32_t>(window) : 0;
+    spec.window = windows[l];
     spec.sinks = layer_name(l, "attn_sinks");
     spec.rope.yarn.truncate = false;
     x = pre_norm_attention(b, c, x, spec);

@@ -8,12 +8,11 @@
 namespace puna::models {
 
 base::Result<plan::Graph> build_lfm2(const formats::ModelFile& file, const Config& c) {
-  PUNA_TRY(const auto kv_heads, layer_counts(file, "lfm2.attention.head_count_kv", c.n_layers));
   plan::Builder b(file, c.n_heads);
   plan::Value x = b.embed("token_embd.weight");
   for (uint32_t l = 0; l < c.n_layers; ++l) {
     plan::Value h = b.rms_norm(x, layer_name(l, "attn_norm"), c.norm_eps);
-    if (!kv_heads.empty() && kv_heads[l] == 0) {
+    if (c.kv_heads[l] == 0) {
       plan::ConvSpec spec;
       spec.layer = l;
       spec.weight = layer_name(l, "shortconv.conv");
@@ -23,7 +22,6 @@ base::Result<plan::Graph> build_lfm2(const formats::ModelFile& file, const Confi
       h = b.matmul({layer_name(l, "shortconv.out_proj")}, h);
     } else {
       plan::AttentionSpec spec = attention_spec(c, l, kernels::RopePairs::kNeox);
-      if (!kv_heads.empty()) spec.n_kv_heads = kv_heads[l];
       spec.q_norm = layer_name(l, "attn_q_norm");
       spec.k_norm = layer_name(l, "attn_k_norm");
       h = b.matmul({layer_name(l, "attn_output")}, b.attention(qkv(b, l, h), spec));

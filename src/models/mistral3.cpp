@@ -9,11 +9,11 @@ namespace puna::models {
 
 base::Result<plan::Graph> build_mistral3(const formats::ModelFile& file, const Config& c) {
   PUNA_TRY(const double temperature, file.get_float("mistral3.attention.temperature_scale", 0.0));
-  if (!(temperature >= 0) || (temperature > 0 && c.original_context == 0)) {
+  if (!(temperature >= 0)) {
     return base::fail(base::ErrorCode::kCorrupt,
-                      fmt::format("The key \"mistral3.attention.temperature_scale\" is {} with an "
-                                  "original context of {} tokens.",
-                                  temperature, c.original_context));
+                      fmt::format("The key \"mistral3.attention.temperature_scale\" is {}, but a "
+                                  "number from 0 is expected.",
+                                  temperature));
   }
   plan::Builder b(file, c.n_heads);
   plan::Value x = b.embed("token_embd.weight");

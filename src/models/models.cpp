@@ -52,6 +52,8 @@ Result<uint32_t> count_or(const ModelFile& file, const std::string& key, uint64_
 
 Result<std::optional<Pooling>> read_pooling(const ModelFile& file, const std::string& key) {
   if (!file.find(key)) return std::optional<Pooling>();
+  if (const auto unknown = formats::as_int(key, *file.find(key)); unknown && *unknown == -1)
+    return std::optional<Pooling>();
   PUNA_TRY(const uint64_t kind, file.get_uint(key));
   if (kind > static_cast<uint64_t>(Pooling::kRank)) {
     return base::fail(ErrorCode::kUnsupported,
@@ -77,23 +79,16 @@ std::string_view name(Pooling pooling) {
 }
 
 Result<std::vector<uint32_t>> layer_counts(const ModelFile& file, const std::string& key,
-                                           uint32_t n_layers) {
+                                           const Config& c) {
   constexpr uint64_t kMost = 1 << 22;
   const formats::Value* value = file.find(key);
   if (!value) return std::vector<uint32_t>();
-  std::vector<uint64_t> counts;
-  if (const auto* list = std::get_if<std::vector<uint64_t>>(value)) {
-    counts = *list;
-  } else if (const auto* signed_list = std::get_if<std::vector<int64_t>>(value)) {
-    for (const int64_t v : *signed_list) counts.push_back(static_cast<uint64_t>(v));
-  } else {
-    PUNA_TRY(const uint32_t one, count(file, key, kMost));
-    counts.assign(n_layers, one);
-  }
-  if (counts.size() != n_layers || std::ranges::max(counts) > kMost) {
-    return base::fail(ErrorCode::kCorrupt,
-                      fmt::format("The key \"{}\" lists {} numbers, but {} up to {} are expected.",
-                                  key, counts.size(), n_layers, kMost));
+  PUNA_TRY(std::vector<uint64_t> counts, formats::as_uints(key, *value));
+  PUNA_TRY(counts, of_layers(key, std::move(counts), c));
+  if (const uint64_t most = std::ranges::max(counts); most > kMost) {
+    return base::fail(
+        ErrorCode::kCorrupt,
+        fmt::format("The key \"{}\" is {}, but up to {} is expected.", key, most, kMost));
   }
   return std::vector<uint32_t>(counts.begin(), counts.end());
 }
@@ -117,15 +112,60 @@ Result<float> positive(const ModelFile& file, std::string_view key, double other
   return static_cast<float>(v);
 }
 
+Result<float> factor(const ModelFile& file, std::string_view key, double otherwise) {
+  PUNA_TRY(const double v, file.get_float(key, otherwise));
+  return v == 0 ? static_cast<float>(otherwise) : positive(file, key, otherwise);
+}
+
 namespace {
+
+// The heads of each layer. Their number is one; a layer that lists none has no attention.
+Result<void> read_heads(const ModelFile& file, const std::string& p, Config& c) {
+  const std::string key = p + "attention.head_count";
+  if (!file.find(key)) return std::unexpected(file.get_uint(key).error());
+  PUNA_TRY(const std::vector<uint32_t> heads, layer_counts(file, key, c));
+  c.n_heads = std::ranges::max(heads);
+  if (c.n_heads == 0 || c.n_heads > kMostHeads) {
+    return base::fail(
+        ErrorCode::kCorrupt,
+        fmt::format("The key \"{}\" is {}, but 1 to {} is expected.", key, c.n_heads, kMostHeads));
+  }
+  PUNA_TRY(c.kv_heads, layer_counts(file, p + "attention.head_count_kv", c));
+  if (c.kv_heads.empty()) c.kv_heads = heads;
+  c.n_kv_heads = std::ranges::max(c.kv_heads);
+  for (uint32_t l = 0; l < c.n_layers; ++l) {
+    if (heads[l] == c.n_heads || (heads[l] == 0 && c.kv_heads[l] == 0)) continue;
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("The key \"{}\" lists {} heads for one layer and {} for layer {}; one number "
+                    "for all layers is supported.",
+                    key, c.n_heads, heads[l], l));
+  }
+  return {};
+}
+
+Result<void> read_rope_bases(const ModelFile& file, const std::string& key, Config& c) {
+  std::vector<double> bases = {10000.0};
+  if (const formats::Value* value = file.find(key)) {
+    PUNA_TRY(bases, formats::as_floats(key, *value));
+  }
+  PUNA_TRY(bases, of_layers(key, std::move(bases), c));
+  for (const double v : bases) {
+    if (v > 0 && std::isfinite(v)) continue;
+    return base::fail(
+        ErrorCode::kCorrupt,
+        fmt::format("The key \"{}\" is {}, but a positive number is expected.", key, v));
+  }
+  c.rope_bases.assign(bases.begin(), bases.end());
+  c.rope_base = c.rope_bases.front();
+  return {};
+}
 
 // The heads, their sizes and how they turn; the FFN.
 Result<void> read_layers(const ModelFile& file, const std::string& p, Config& c) {
-  PUNA_TRY(const auto ffn, layer_counts(file, p + "feed_forward_length", c.n_layers));
+  PUNA_TRY(const auto ffn, layer_counts(file, p + "feed_forward_length", c));
   c.ffn = ffn.empty() ? 0 : *std::ranges::max_element(ffn);
-  PUNA_TRY(c.n_heads, count(file, p + "attention.head_count", kMostHeads));
-  PUNA_TRY(const auto kv_heads, layer_counts(file, p + "attention.head_count_kv", c.n_layers));
-  c.n_kv_heads = kv_heads.empty() ? c.n_heads : *std::ranges::max_element(kv_heads);
+  PUNA_TRY(read_heads(file, p, c));
   PUNA_TRY(c.head_dim, count_or(file, p + "attention.key_length", kMostHeads,
                                 std::max(1u, c.hidden / c.n_heads)));
   PUNA_TRY(const uint32_t value_dim,
@@ -137,7 +177,7 @@ Result<void> read_layers(const ModelFile& file, const std::string& p, Config& c)
         fmt::format("Keys of {} and values of {} elements a head are not supported for \"{}\".",
                     c.head_dim, value_dim, c.architecture));
   }
-  PUNA_TRY(c.rope_base, positive(file, p + "rope.freq_base", 10000.0));
+  PUNA_TRY(read_rope_bases(file, p + "rope.freq_base", c));
   PUNA_TRY(c.n_rot, count_or(file, p + "rope.dimension_count", kMostHeads, c.head_dim));
   if (c.n_rot > c.head_dim || c.n_rot % 2 != 0) {
     return base::fail(
@@ -164,9 +204,16 @@ Result<Config> read_config(const ModelFile& file) {
                       fmt::format("The architecture \"{}\" is not supported (supported: {}).",
                                   c.architecture, known));
   }
-  PUNA_TRY(c.name, file.get_string("general.name", ""));
+  c.name = file.get_string("general.name", "").value_or("");  // nothing depends on it
   const std::string p = c.architecture + ".";
-  PUNA_TRY(c.n_layers, count(file, p + "block_count", 4096));
+  PUNA_TRY(c.n_blocks, count(file, p + "block_count", 4096));
+  PUNA_TRY(const uint64_t n_predicting, file.get_uint(p + "nextn_predict_layers", 0));
+  if (n_predicting >= c.n_blocks) {
+    return base::fail(ErrorCode::kCorrupt,
+                      fmt::format("The key \"{}nextn_predict_layers\" is {} of {} blocks.", p,
+                                  n_predicting, c.n_blocks));
+  }
+  c.n_layers = c.n_blocks - static_cast<uint32_t>(n_predicting);
   PUNA_TRY(c.hidden, count(file, p + "embedding_length", 1 << 20));
   PUNA_TRY(c.context, count(file, p + "context_length", uint64_t{1} << 30));
   PUNA_TRY(c.norm_eps, positive(file, p + "attention.layer_norm_rms_epsilon", 1e-6));
@@ -178,12 +225,6 @@ Result<Config> read_config(const ModelFile& file) {
   const formats::Tensor* table = file.find_tensor("token_embd.weight");
   if (!table) return base::fail(ErrorCode::kNotFound, "Tensor \"token_embd.weight\" is missing.");
   c.vocab = static_cast<uint32_t>(std::min<uint64_t>(table->rows(), UINT32_MAX));
-  if (!file.vocabulary.tokens.empty() && file.vocabulary.tokens.size() != c.vocab) {
-    return base::fail(
-        ErrorCode::kCorrupt,
-        fmt::format("The vocabulary has {} tokens, but the embedding table has {} rows.",
-                    file.vocabulary.tokens.size(), c.vocab));
-  }
   return c;
 }
 

@@ -2,6 +2,8 @@
 // into builder words. The table in models.cpp is the index. Read next: llama.cpp, the plainest one.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -25,20 +27,23 @@ struct Config {
   std::string architecture;  // general.architecture
   std::string name;          // general.name, may be empty
   uint32_t n_layers = 0;
+  uint32_t n_blocks = 0;  // layers, and blocks behind them that predict further tokens; unused
   uint32_t hidden = 0;
   uint32_t ffn = 0;
   uint32_t n_heads = 0;
-  uint32_t n_kv_heads = 0;  // the most of any layer
+  uint32_t n_kv_heads = 0;         // the most of any layer
+  std::vector<uint32_t> kv_heads;  // by layer; 0 = it has no attention
   uint32_t head_dim = 0;
   uint32_t vocab = 0;
   uint32_t context = 0;  // trained context length
   float norm_eps = 1e-6f;
-  float rope_base = 10000.0f;
+  float rope_base = 10000.0f;     // of the first layer
+  std::vector<float> rope_bases;  // by layer
   uint32_t n_rot = 0;
   float rope_freq_scale = 1.0f;  // 1 / the factor that the context is stretched by
   kernels::Yarn yarn;
   float rope_magnitude = 1.0f;
-  uint32_t original_context = 0;  // before it was stretched; 0 = unknown
+  uint32_t original_context = 0;  // before it was stretched
   uint32_t usual_context = 0;     // what the default context should not exceed; 0 = no such bound
   // Tokens a sequence may hold; set between read_config() and build(), for models whose weights
   // depend on it.
@@ -74,10 +79,23 @@ base::Result<plan::Graph> build_embeddings(const formats::ModelFile& file, const
 base::Result<uint32_t> count(const formats::ModelFile& file, const std::string& key,
                              uint64_t limit);
 
-// A count for each layer: a list of n_layers, or one number for all; empty without the key. Errors:
-// kCorrupt naming the key.
+// A count for each layer: a list, or one number for all; empty without the key. Errors: kCorrupt
+// naming the key.
 base::Result<std::vector<uint32_t>> layer_counts(const formats::ModelFile& file,
-                                                 const std::string& key, uint32_t n_layers);
+                                                 const std::string& key, const Config& c);
+
+// What `key` lists as one item for each layer, of one item for all or of those of all blocks.
+// Errors: kCorrupt naming the key.
+template <class T>
+base::Result<std::vector<T>> of_layers(const std::string& key, std::vector<T> items,
+                                       const Config& c) {
+  if (items.size() == 1) return std::vector<T>(c.n_layers, items.front());
+  if (items.size() == c.n_blocks) items.resize(c.n_layers);
+  if (items.size() == c.n_layers) return items;
+  return base::fail(
+      base::ErrorCode::kCorrupt,
+      fmt::format("The key \"{}\" lists {} items for {} layers.", key, items.size(), c.n_layers));
+}
 
 // The fields of rope scaling. Errors: kUnsupported naming the kind, kCorrupt naming the key.
 base::Result<void> read_rope_scaling(const formats::ModelFile& file, Config& config);
@@ -85,6 +103,8 @@ base::Result<void> read_rope_scaling(const formats::ModelFile& file, Config& con
 // A key that must hold a positive number. Errors: kCorrupt naming it.
 base::Result<float> positive(const formats::ModelFile& file, std::string_view key,
                              double otherwise);
+// The same for a factor, of which files write 0 for none.
+base::Result<float> factor(const formats::ModelFile& file, std::string_view key, double otherwise);
 
 base::Result<plan::Graph> build_bert(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_falcon_h1(const formats::ModelFile& file, const Config& config);

@@ -179,30 +179,6 @@ TEST_CASE("pooling is as asked, else as the file says, else by the kind of model
   CHECK(models::pooling_of(config, {}) == models::Pooling::kCls);
 }
 
-TEST_CASE("rope scaling is read with its numbers, and refused by name where it is not known") {
-  auto file = fixtures::tiny_model();
-  const auto set = [&](const char* key, formats::Value value) {
-    file.metadata.emplace_back(std::string("llama.rope.scaling.") + key, std::move(value));
-  };
-  set("type", std::string("yarn"));
-  set("factor", 16.0);
-  CHECK(models::read_config(file).error().message.find("original_context_length") !=
-        std::string::npos);
-  set("original_context_length", uint64_t{32});
-  set("yarn_beta_fast", 24.0);
-  const auto yarn = models::read_config(file);
-  REQUIRE(yarn.has_value());
-  CHECK(yarn->rope_freq_scale == 1 / 16.0f);
-  CHECK(yarn->yarn == kernels::Yarn{32, 24.0f, 1.0f});
-  CHECK(yarn->rope_magnitude == doctest::Approx(1.2772589));
-  set("yarn_log_multiplier", 1.0);
-  CHECK(models::read_config(file)->rope_magnitude == 1.0f);
-  file = fixtures::tiny_model();
-  set("type", std::string("spiral"));
-  CHECK(models::read_config(file).error().message ==
-        "The rope scaling \"spiral\" is not supported (supported: none, linear, yarn, longrope).");
-}
-
 TEST_CASE("a model with a wrong or missing tensor names it") {
   auto file = fixtures::tiny_model();
   const auto config = *models::read_config(file);

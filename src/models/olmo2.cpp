@@ -2,9 +2,8 @@
 // and of k; SwiGLU. OLMo 3 is the same with a sliding window on three layers of four, whose
 // positions are not stretched.
 
-#include <fmt/format.h>
-
 #include "models/blocks.h"
+#include "models/windows.h"
 
 namespace puna::models {
 namespace {
@@ -15,7 +14,7 @@ void norm_rows(plan::Builder& b, const Config& c, uint32_t l, plan::Value qkv) {
   plan::PartsSpec spec;
   spec.shape.eps = c.norm_eps;
   spec.shape.n = c.n_heads * c.head_dim;
-  if (c.n_heads == c.n_kv_heads) {
+  if (c.n_heads == c.kv_heads[l]) {
     spec.shape.n_parts = 2;
     spec.shape.weights_by_part = true;
     spec.gamma = {q_norm, k_norm};
@@ -25,7 +24,7 @@ void norm_rows(plan::Builder& b, const Config& c, uint32_t l, plan::Value qkv) {
   spec.gamma = {q_norm};
   b.norm_parts(qkv, spec);
   spec.shape.x_column = spec.shape.n;
-  spec.shape.n = c.n_kv_heads * c.head_dim;
+  spec.shape.n = c.kv_heads[l] * c.head_dim;
   spec.gamma = {k_norm};
   b.norm_parts(qkv, spec);
 }
@@ -33,22 +32,13 @@ void norm_rows(plan::Builder& b, const Config& c, uint32_t l, plan::Value qkv) {
 }  // namespace
 
 base::Result<plan::Graph> build_olmo2(const formats::ModelFile& file, const Config& c) {
-  PUNA_TRY(const uint64_t window, file.get_uint("olmo2.attention.sliding_window", 0));
-  PUNA_TRY(const uint64_t pattern, file.get_uint("olmo2.attention.sliding_window_pattern", 4));
-  if (window > UINT32_MAX || pattern == 0) {
-    return base::fail(
-        base::ErrorCode::kCorrupt,
-        fmt::format("The sliding window ({} tokens, every {} layers) is out of range.", window,
-                    pattern));
-  }
+  PUNA_TRY(const auto windows, sliding_windows(file, c, {.period = 4}));
   plan::Builder b(file, c.n_heads);
   plan::Value x = b.embed("token_embd.weight");
   for (uint32_t l = 0; l < c.n_layers; ++l) {
     plan::AttentionSpec spec = attention_spec(c, l, kernels::RopePairs::kNeox);
-    if (window > 0 && (l + 1) % pattern != 0) {
-      spec.window = static_cast<uint32_t>(window);
-      spec.rope = {kernels::RopePairs::kNeox, c.n_rot, c.rope_base};
-    }
+    spec.window = windows[l];
+    if (windows[l] > 0) spec.rope = {kernels::RopePairs::kNeox, c.n_rot, c.rope_bases[l]};
     const plan::Value heads = qkv(b, l, x);
     norm_rows(b, c, l, heads);
     plan::Value h = b.matmul({layer_name(l, "attn_output")}, b.attention(heads, spec));

@@ -4,25 +4,20 @@
 // when the model is loaded, by the context it is loaded for, since keys in the cache stay as they
 // were turned.
 
-#include <fmt/format.h>
-
 #include "models/blocks.h"
+#include "models/windows.h"
 
 namespace puna::models {
 
 base::Result<plan::Graph> build_phi3(const formats::ModelFile& file, const Config& c) {
-  PUNA_TRY(const uint64_t window, file.get_uint("phi3.attention.sliding_window", 0));
-  if (window > UINT32_MAX) {
-    return base::fail(base::ErrorCode::kCorrupt,
-                      fmt::format("The sliding window of {} tokens is out of range.", window));
-  }
+  PUNA_TRY(const auto windows, sliding_windows(file, c, {.period = 0}));
   plan::Builder b(file, c.n_heads);
   plan::Value x = b.embed("token_embd.weight");
   const bool is_long = c.planned_context > c.original_context;
   const char* factors = is_long ? "rope_factors_long.weight" : "rope_factors_short.weight";
   for (uint32_t l = 0; l < c.n_layers; ++l) {
     plan::AttentionSpec spec = attention_spec(c, l, kernels::RopePairs::kNeox);
-    spec.window = static_cast<uint32_t>(window);
+    spec.window = windows[l];
     if (b.has("rope_factors_long.weight")) spec.freq_factors = factors;
     x = pre_norm_layer(b, c, x, spec);
   }

@@ -21,19 +21,22 @@ double magnitude(double factor, double multiplier) {
 
 Result<void> read_yarn(const formats::ModelFile& file, const std::string& p, double factor,
                        Config& c) {
-  if (c.original_context == 0) {
+  PUNA_TRY(const double share, file.get_float(p + "yarn_ext_factor", 1.0));
+  if (share == 0.0) return {};          // of YaRN's ramp: what is left is linear
+  if (share != 1.0 && share != -1.0) {  // -1: not set
     return base::fail(
-        ErrorCode::kNotFound,
-        fmt::format("The key \"{}original_context_length\" is missing; YaRN needs it.", p));
+        ErrorCode::kUnsupported,
+        fmt::format("The key \"{}yarn_ext_factor\" is {}; only 0 and 1 are supported.", p, share));
   }
   c.yarn.original_context = c.original_context;
   PUNA_TRY(c.yarn.beta_fast, positive(file, p + "yarn_beta_fast", 32.0));
   PUNA_TRY(c.yarn.beta_slow, positive(file, p + "yarn_beta_slow", 1.0));
-  PUNA_TRY(const double share, file.get_float(p + "yarn_ext_factor", 1.0));
-  if (share != 1.0) {
-    return base::fail(
-        ErrorCode::kUnsupported,
-        fmt::format("The key \"{}yarn_ext_factor\" is {}; only 1 is supported.", p, share));
+  // What converters take from "attention_factor", which transformers puts in place of the usual
+  // magnitude.
+  if (const std::string whole = p + "yarn_attn_factor"; file.find(whole)) {
+    PUNA_TRY(const float given, positive(file, whole, 1.0));
+    c.rope_magnitude *= given;
+    return {};
   }
   PUNA_TRY(const double multiplier, file.get_float(p + "yarn_log_multiplier", 0.0));
   const double all = multiplier == 0 ? 1.0 : magnitude(factor, multiplier);
@@ -45,7 +48,7 @@ Result<void> read_yarn(const formats::ModelFile& file, const std::string& p, dou
 
 Result<void> read_rope_scaling(const formats::ModelFile& file, Config& c) {
   const std::string p = c.architecture + ".rope.scaling.";
-  PUNA_TRY(const std::string type, file.get_string(p + "type", "none"));
+  PUNA_TRY(const std::string type, file.get_string(p + "type", "linear"));
   PUNA_TRY(c.rope_magnitude, positive(file, p + "attn_factor", 1.0));
   PUNA_TRY(const uint64_t original, file.get_uint(p + "original_context_length", 0));
   if (original > uint64_t{1} << 30) {
@@ -54,7 +57,8 @@ Result<void> read_rope_scaling(const formats::ModelFile& file, Config& c) {
                                   "expected.",
                                   p, original, 1 << 30));
   }
-  c.original_context = static_cast<uint32_t>(original);
+  // As llama.cpp and transformers have it where a file is silent.
+  c.original_context = original == 0 ? c.context : static_cast<uint32_t>(original);
   if (file.find_tensor("rope_factors_long.weight")) c.usual_context = c.original_context;
   if (type == "none" || type == "longrope") return {};
   if (type != "linear" && type != "yarn") {
@@ -64,9 +68,11 @@ Result<void> read_rope_scaling(const formats::ModelFile& file, Config& c) {
             "The rope scaling \"{}\" is not supported (supported: none, linear, yarn, longrope).",
             type));
   }
-  PUNA_TRY(const float factor, positive(file, p + "factor", 1.0));
-  c.rope_freq_scale = 1.0f / factor;
-  if (type == "yarn") return read_yarn(file, p, double{factor}, c);
+  const bool has_factor = file.find(p + "factor") != nullptr;
+  const std::string older = c.architecture + ".rope.scale_linear";
+  PUNA_TRY(const float stretch, factor(file, has_factor ? p + "factor" : older, 1.0));
+  c.rope_freq_scale = 1.0f / stretch;
+  if (type == "yarn") return read_yarn(file, p, double{stretch}, c);
   return {};
 }
 

@@ -26,8 +26,8 @@ std::optional<uint32_t> Builder::matrix(std::string_view name, uint32_t rows, ui
     fail(ErrorCode::kNotFound, fmt::format("Tensor \"{}\" is missing.", name));
     return std::nullopt;
   }
-  if (tensor->unknown_type) {
-    const base::Error error = tensor->unsupported_type();
+  if (!tensor->usable()) {
+    const base::Error error = tensor->unusable();
     fail(error.code, error.message);
     return std::nullopt;
   }

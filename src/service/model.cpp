@@ -13,20 +13,32 @@ using formats::ModelFile;
 
 namespace {
 
+// The tokenizer of a model that is to be run: every id of it has a row of the embedding table.
+Result<std::unique_ptr<tokenizer::Tokenizer>> fitting_tokenizer(ModelFile& file) {
+  const formats::Tensor* table = file.find_tensor("token_embd.weight");
+  const size_t n_tokens = file.vocabulary.tokens.size();
+  if (table && n_tokens > table->rows()) {
+    return base::fail(
+        ErrorCode::kCorrupt,
+        fmt::format("The vocabulary has {} tokens, but the embedding table has {} rows.", n_tokens,
+                    table->rows()));
+  }
+  return open_tokenizer(file);
+}
+
 // Token ids can be used without a vocabulary.
-Result<void> take_tokenizer(ModelFile& file, LoadedModel& model) {
-  if (file.vocabulary.tokens.empty()) return {};
-  auto tokenizer = open_tokenizer(file);
+void take_tokenizer(ModelFile& file, LoadedModel& model) {
+  model.tokenizer_error = file.vocabulary_error;  // said already
+  if (file.vocabulary.tokens.empty()) return;
+  auto tokenizer = fitting_tokenizer(file);
   if (tokenizer) {
     model.tokenizer = *std::move(tokenizer);
-  } else if (tokenizer.error().code == ErrorCode::kUnsupported) {
-    model.tokenizer_error = std::move(tokenizer.error());
-  } else {
-    tokenizer.error().context.push_back(
-        fmt::format("While loading the vocabulary of {}", file.name));
-    return std::unexpected(std::move(tokenizer.error()));
+    return;
   }
-  return {};
+  tokenizer.error().context.push_back(fmt::format("While loading the vocabulary of {}", file.name));
+  base::log_warning("{} can be used with token ids only, not with texts: {}", file.name,
+                    tokenizer.error().text());
+  model.tokenizer_error = std::move(tokenizer.error());
 }
 
 // What needs no template is not stopped by a faulty one.
@@ -44,6 +56,7 @@ void take_template(const ModelFile& file, LoadedModel& model) {
 }  // namespace
 
 Result<std::unique_ptr<tokenizer::Tokenizer>> open_tokenizer(ModelFile& file) {
+  if (file.vocabulary_error) return std::unexpected(*file.vocabulary_error);
   if (file.vocabulary.tokens.empty()) {
     return base::fail(ErrorCode::kUnsupported,
                       fmt::format("The model {} has no vocabulary.", file.name));
@@ -70,7 +83,7 @@ Task<Result<LoadedModel>> load(std::string name, ModelFile file, DeviceUse use,
                                engine::EngineOptions options) {
   LoadedModel model;
   model.name = std::move(name);
-  PUNA_CO_TRY(take_tokenizer(file, model));
+  take_tokenizer(file, model);
   take_template(file, model);
   model.device_name = use.name;
   base::log_info("Device: {} ({})", use.name, use.why);

@@ -21,7 +21,7 @@ struct LoadedModel {
   std::string device_name;  // "NVIDIA H200", "CPU (avx512_vnni)"
   std::unique_ptr<engine::Engine> engine;
   std::unique_ptr<engine::Scheduler> scheduler;  // of the engine
-  // Null when the file has no vocabulary, or one that is not supported; tokenizer_error says which.
+  // Null when the file has no vocabulary, or one that cannot be used; tokenizer_error says which.
   std::unique_ptr<tokenizer::Tokenizer> tokenizer;
   std::optional<base::Error> tokenizer_error;
   // None for base models, and for one that cannot be parsed; template_error says why.
@@ -29,7 +29,7 @@ struct LoadedModel {
   std::optional<base::Error> template_error;
 };
 
-// The model's tokenizer. Errors: kUnsupported saying why there is none.
+// The model's tokenizer. Errors: kUnsupported and kCorrupt saying why there is none.
 base::Result<const tokenizer::Tokenizer*> tokenizer_of(const LoadedModel& model);
 
 // The model's chat template. Errors: kUnsupported when there is none, those of Template::parse.
@@ -45,7 +45,7 @@ struct DeviceUse {
   std::string why;
 };
 
-// Errors: those of the vocabulary and of engine::Engine::load.
+// Errors: those of engine::Engine::load.
 base::Task<base::Result<LoadedModel>> load(std::string name, formats::ModelFile file, DeviceUse use,
                                            engine::EngineOptions options);
 

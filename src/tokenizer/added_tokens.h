@@ -24,6 +24,7 @@ class AddedTokens {
     for (int32_t id = 0; id < static_cast<int32_t>(vocabulary.tokens.size()); ++id) {
       const bool special = is_special(type_of(vocabulary, id));
       if (!special && type_of(vocabulary, id) != TokenType::kUserDefined) continue;
+      if (vocabulary.tokens[static_cast<size_t>(id)].empty()) continue;  // it stands nowhere
       const std::string& token = vocabulary.tokens[static_cast<size_t>(id)];
       std::string_view written = token;
       const bool spaced = is_written_with_spaces(vocabulary, special);

@@ -113,13 +113,10 @@ class ByteLevelBpe final : public Tokenizer {
     for (int32_t id = 0; id < n_tokens(); ++id) {
       const std::string& token = vocabulary_.tokens[static_cast<size_t>(id)];
       const TokenType type = type_of(vocabulary_, id);
-      const bool mapped = type == TokenType::kNormal && map_.decode(token, bytes);
+      const bool mapped = type == TokenType::kNormal && !token.empty() && map_.decode(token, bytes);
       pieces_.append(mapped ? bytes : token);
       if (!mapped) continue;  // no text is made of it, but ids of it can be shown
-      if (const int32_t other = pieces_.index(id); other != id) {
-        return base::fail(base::ErrorCode::kCorrupt,
-                          fmt::format("The tokens {} and {} are both \"{}\".", other, id, token));
-      }
+      pieces_.index(id);      // of equal ones the first counts
     }
     int n_bytes_known = 0;
     for (int byte = 0; byte < 256; ++byte) {

@@ -34,16 +34,13 @@ MergeTable::MergeTable(size_t n_merges)
       seen_(std::bit_ceil(n_merges / 2 + 2)),
       seen_shift_(64 - std::countr_zero(seen_.size())) {}
 
-bool MergeTable::insert(int32_t left, int32_t right, Merge merge) {
+void MergeTable::insert(int32_t left, int32_t right, Merge merge) {
   const uint64_t key = key_of(left, right);
   const uint64_t hash = hash_of(key);
   size_t at = hash & mask_;
-  for (; slots_[at].key != kEmpty; at = (at + 1) & mask_) {
-    if (slots_[at].key == key) return false;
-  }
+  while (slots_[at].key != kEmpty && slots_[at].key != key) at = (at + 1) & mask_;
   slots_[at] = {key, merge};
   seen_[seen_byte(hash)] |= seen_bit(hash);
-  return true;
 }
 
 }  // namespace puna::tokenizer

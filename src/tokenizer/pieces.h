@@ -79,7 +79,8 @@ class MergeTable {
     int32_t id;
   };
   explicit MergeTable(size_t n_merges = 0);
-  bool insert(int32_t left, int32_t right, Merge merge);  // false when the pair is in already
+  // Where a pair comes again the last counts, as in Hugging Face's library.
+  void insert(int32_t left, int32_t right, Merge merge);
   const Merge* find(int32_t left, int32_t right) const {
     const uint64_t key = key_of(left, right);
     const uint64_t hash = hash_of(key);
@@ -141,8 +142,7 @@ base::Result<MergeTable> read_merges(std::span<const std::string> lines, const P
     bytes.assign(pieces[left]).append(pieces[right]);
     const int32_t joined = pieces.find(bytes);
     if (joined < 0) return wrong("makes a piece that is not in the vocabulary");
-    if (!table.insert(left, right, {static_cast<uint32_t>(rank), joined}))
-      return wrong("is there twice");
+    table.insert(left, right, {static_cast<uint32_t>(rank), joined});
   }
   return table;
 }

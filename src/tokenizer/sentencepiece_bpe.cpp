@@ -155,7 +155,7 @@ base::Result<bool> SentencePieceBpe::init_pieces() {
       has_bytes_ = true;
       continue;
     }
-    if (is_special(type)) {
+    if (is_special(type) || token.empty()) {
       pieces_.append(token);
       continue;
     }
@@ -163,10 +163,7 @@ base::Result<bool> SentencePieceBpe::init_pieces() {
     append_with_spaces(bytes, token);
     pieces_.append(bytes);
     if (type == TokenType::kUnused) has_unused_ = true;
-    if (const int32_t other = pieces_.index(id); other != id) {
-      return base::fail(base::ErrorCode::kCorrupt,
-                        fmt::format("The tokens {} and {} are both \"{}\".", other, id, token));
-    }
+    pieces_.index(id);  // of equal ones the first counts
     longest_ = std::max(longest_, bytes.size());
     for (size_t i = 0; i + 1 < bytes.size(); ++i) joined_.set(pair_of(bytes[i], bytes[i + 1]));
   }

@@ -30,7 +30,6 @@ base::Result<bool> check(const Vocabulary& v) {
   if (!v.scores.empty() && v.scores.size() != n)
     return corrupt(fmt::format("The vocabulary has {} tokens but {} scores.", n, v.scores.size()));
   for (size_t id = 0; id < n; ++id) {
-    if (v.tokens[id].empty()) return corrupt(fmt::format("The token {} is empty.", id));
     if (v.tokens[id].size() > kLongestToken)
       return corrupt(fmt::format("The token {} has {} bytes (at most {} are read).", id,
                                  v.tokens[id].size(), kLongestToken));

@@ -131,10 +131,10 @@ base::Result<bool> Unigram::init_pieces() {
     bytes.clear();
     append_with_spaces(bytes, token);
     pieces_.append(bytes);
-    if (type != TokenType::kNormal) continue;  // user-defined ones are found before
+    // User-defined ones are found before.
+    if (type != TokenType::kNormal || token.empty()) continue;
     worst = std::min(worst, score);
-    if (const int32_t other = pieces_.index(id); other != id)
-      return corrupt(fmt::format("The tokens {} and {} are both \"{}\".", other, id, token));
+    if (pieces_.index(id) != id) continue;  // of equal ones the first counts
     plain.push_back(id);
     cut_at_spaces_ &= bytes.find(' ', 1) == std::string::npos;
   }

@@ -68,11 +68,8 @@ class WordPiece final : public Tokenizer {
       bytes.clear();
       append_with_spaces(bytes, token);
       pieces_.append(bytes);
-      if (type_of(vocabulary_, id) != TokenType::kNormal || bytes == " ") continue;
-      if (const int32_t other = pieces_.index(id); other != id) {
-        return base::fail(base::ErrorCode::kCorrupt,
-                          fmt::format("The tokens {} and {} are both \"{}\".", other, id, token));
-      }
+      if (type_of(vocabulary_, id) != TokenType::kNormal || token.empty() || bytes == " ") continue;
+      if (pieces_.index(id) != id) continue;  // of equal ones the first counts
       plain.push_back(id);
     }
     std::vector<std::pair<std::string_view, int32_t>> entries;

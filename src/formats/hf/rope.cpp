@@ -29,15 +29,34 @@ Result<double> positive(const Config& rope, std::string_view key, double otherwi
                                 key, v));
 }
 
+// By how much positions are stretched; 0 stands for not at all.
+Result<double> stretch(const Config& rope, double otherwise) {
+  PUNA_TRY(const double v, rope.real("factor", otherwise));
+  return v == 0 ? 1.0 : positive(rope, "factor", otherwise);
+}
+
+constexpr std::string_view kOriginalContext = "original_max_position_embeddings";
+
+bool has_original_context(const Mapping& m, const Config& rope) {
+  return rope.has(kOriginalContext) || m.config().has(kOriginalContext);
+}
+
 Result<uint64_t> original_context(const Mapping& m, const Config& rope) {
-  constexpr std::string_view kKey = "original_max_position_embeddings";
-  if (rope.has(kKey)) return rope.count(kKey);
-  if (m.config().has(kKey)) return m.config().count(kKey);
+  if (rope.has(kOriginalContext)) return rope.count(kOriginalContext);
+  if (m.config().has(kOriginalContext)) return m.config().count(kOriginalContext);
   return m.config().count("max_position_embeddings");
 }
 
+// What the context grew by; 1 where a file does not say.
+Result<double> context_ratio(const Mapping& m, const Config& rope) {
+  PUNA_TRY(const uint64_t original, original_context(m, rope));
+  PUNA_TRY(const uint64_t context, m.config().count("max_position_embeddings"));
+  return original == 0 ? 1.0 : static_cast<double>(context) / static_cast<double>(original);
+}
+
 Result<void> put_yarn(Mapping& m, const Config& rope) {
-  PUNA_TRY(const double factor, positive(rope, "factor", 1.0));
+  PUNA_TRY(const double ratio, context_ratio(m, rope));
+  PUNA_TRY(const double factor, stretch(rope, ratio));
   PUNA_TRY(const uint64_t original, original_context(m, rope));
   m.set("rope.scaling.type", std::string("yarn"));
   m.set("rope.scaling.factor", factor);
@@ -106,15 +125,16 @@ Result<void> put_llama3(Mapping& m, const Config& rope, double base, uint64_t n_
 // LongRoPE (Ding et al. 2024): a list of divisors for short texts and one for long ones.
 Result<void> put_longrope(Mapping& m, const Config& rope, uint64_t n_rot) {
   PUNA_TRY(const uint64_t original, original_context(m, rope));
-  PUNA_TRY(const uint64_t context, m.config().count("max_position_embeddings"));
   if (original < 2) {
     return base::fail(ErrorCode::kCorrupt,
                       fmt::format("The original context of LongRoPE is {} tokens.", original));
   }
-  const double stretch = static_cast<double>(context) / static_cast<double>(original);
-  double whole = stretch <= 1
-                     ? 1.0
-                     : std::sqrt(1 + std::log(stretch) / std::log(static_cast<double>(original)));
+  PUNA_TRY(double by, context_ratio(m, rope));
+  if (!has_original_context(m, rope)) {
+    PUNA_TRY(by, stretch(rope, 1.0));
+  }
+  double whole =
+      by <= 1 ? 1.0 : std::sqrt(1 + std::log(by) / std::log(static_cast<double>(original)));
   PUNA_TRY(whole, positive(rope, "attention_factor", whole));
   m.set("rope.scaling.type", std::string("longrope"));
   m.set("rope.scaling.original_context_length", original);
@@ -168,10 +188,12 @@ Result<void> put_rope(Mapping& m) {
     n_rot = std::min(n_rot, m.hidden);  // lists of its size are made
   }
   if (n_rot > 0) m.set("rope.dimension_count", n_rot);
-  PUNA_TRY(const std::string type, rope.text("rope_type", "default"));
+  // A factor without a type is linear.
+  PUNA_TRY(const std::string type,
+           rope.text("rope_type", rope.has("factor") ? "linear" : "default"));
   if (type == "default" || type == "mrope") return {};
   if (type == "linear") {
-    PUNA_TRY(const double factor, positive(rope, "factor", 1.0));
+    PUNA_TRY(const double factor, stretch(rope, 1.0));
     m.set("rope.scaling.type", std::string("linear"));
     m.set("rope.scaling.factor", factor);
     return {};

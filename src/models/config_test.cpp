@@ -1,0 +1,201 @@
+// The keys of architectures in the forms that files have them.
+#include <doctest/doctest.h>
+
+#include "models/models.h"
+#include "models/testing/tiny_model.h"
+#include "models/windows.h"
+
+using namespace puna;
+using formats::Value;
+
+namespace {
+
+// A tiny model whose keys, behind the architecture's name, can be changed.
+class Model {
+ public:
+  explicit Model(const char* architecture, uint32_t n_layers = 2) {
+    fixtures::TinyShape shape;
+    shape.architecture = architecture;
+    shape.n_layers = n_layers;
+    file_ = fixtures::tiny_model(shape);
+    prefix_ = shape.architecture + ".";
+  }
+  Model& set(const std::string& key, Value value) {
+    std::erase_if(file_.metadata, [&](const auto& pair) { return pair.first == prefix_ + key; });
+    file_.metadata.emplace_back(prefix_ + key, std::move(value));
+    return *this;
+  }
+  base::Result<models::Config> config() const { return models::read_config(file_); }
+  std::string error() const {
+    const auto config = models::read_config(file_);
+    if (!config) return config.error().message;
+    const auto graph = models::build(file_, *config);
+    return graph ? "" : graph.error().message;
+  }
+  // By layer.
+  std::vector<uint32_t> windows() const { return attention<uint32_t>(&plan::AttentionOp::window); }
+  std::vector<const plan::RopeOp*> ropes() {
+    graph();
+    std::vector<const plan::RopeOp*> out;
+    for (const plan::Op& op : graph_.ops) {
+      if (const auto* rope = std::get_if<plan::RopeOp>(&op)) out.push_back(rope);
+    }
+    return out;
+  }
+
+ private:
+  plan::Graph graph_;
+  void graph() {
+    const auto config = models::read_config(file_);
+    REQUIRE_MESSAGE(config.has_value(), config.error().text());
+    auto graph = models::build(file_, *config);
+    REQUIRE_MESSAGE(graph.has_value(), graph.error().text());
+    graph_ = *std::move(graph);
+  }
+  template <class T>
+  std::vector<T> attention(T plan::AttentionOp::* member) const {
+    const auto config = models::read_config(file_);
+    REQUIRE_MESSAGE(config.has_value(), config.error().text());
+    const auto graph = models::build(file_, *config);
+    REQUIRE_MESSAGE(graph.has_value(), graph.error().text());
+    std::vector<T> out;
+    for (const plan::Op& op : graph->ops) {
+      if (const auto* a = std::get_if<plan::AttentionOp>(&op)) out.push_back(a->*member);
+    }
+    return out;
+  }
+
+  formats::ModelFile file_;
+  std::string prefix_;
+};
+
+}  // namespace
+
+TEST_CASE("sizes are read as any kind of number, and as lists of one a layer") {
+  Model model("llama");
+  model.set("block_count", int64_t{2}).set("embedding_length", 64.0);
+  model.set("attention.head_count", std::vector<uint64_t>{4, 4});
+  model.set("attention.head_count_kv", std::vector<int64_t>{2, 2});
+  model.set("feed_forward_length", std::vector<uint64_t>{96, 96});
+  model.set("rope.freq_base", uint64_t{500000}).set("attention.layer_norm_rms_epsilon", 1e-5);
+  REQUIRE_MESSAGE(model.error().empty(), model.error());
+  const auto config = model.config();
+  CHECK(config->n_heads == 4);
+  CHECK(config->kv_heads == std::vector<uint32_t>{2, 2});
+  CHECK(config->ffn == 96);
+  CHECK(config->rope_base == 500000.0f);
+}
+
+TEST_CASE("what an architecture cannot have by layer is refused by key and value") {
+  Model heads("llama");
+  heads.set("attention.head_count", std::vector<uint64_t>{4, 8});
+  CHECK(heads.error() ==
+        "The key \"llama.attention.head_count\" lists 8 heads for one layer and 4 for layer 0; one "
+        "number for all layers is supported.");
+  Model short_list("llama");
+  short_list.set("attention.head_count_kv", std::vector<uint64_t>{2, 2, 2});
+  CHECK(short_list.error() ==
+        "The key \"llama.attention.head_count_kv\" lists 3 items for 2 layers.");
+  Model text("llama");
+  text.set("embedding_length", std::string("64"));
+  CHECK(text.error() ==
+        "The metadata key \"llama.embedding_length\" is \"64\" (a string), not a whole number from "
+        "0.");
+  Model none("llama");
+  none.set("attention.head_count_kv", std::vector<uint64_t>{2, 0});
+  CHECK(!none.error().empty());
+}
+
+TEST_CASE("a rotary base may be listed by layer") {
+  Model model("llama");
+  model.set("rope.freq_base", std::vector<double>{10000.0, 50000.0});
+  const auto ropes = model.ropes();
+  REQUIRE(ropes.size() == 2);
+  CHECK(ropes[0]->rope.base == 10000.0f);
+  CHECK(ropes[1]->rope.base == 50000.0f);
+}
+
+TEST_CASE("the pattern of sliding windows is a period or a list, of truth values or numbers") {
+  const std::vector<uint32_t> three_of_four = {8, 8, 8, 0};
+  const auto windows = [](const char* architecture, std::optional<Value> pattern) {
+    Model model(architecture, 4);
+    model.set("attention.sliding_window", uint64_t{8});
+    if (pattern) model.set("attention.sliding_window_pattern", *pattern);
+    return model.windows();
+  };
+  CHECK(windows("olmo2", std::nullopt) == three_of_four);
+  CHECK(windows("olmo2", uint64_t{4}) == three_of_four);
+  CHECK(windows("olmo2", std::vector<bool>{true, true, true, false}) == three_of_four);
+  CHECK(windows("olmo2", std::vector<int64_t>{1, 1, 1, 0}) == three_of_four);
+  CHECK(windows("olmo2", std::vector<uint64_t>{0, 1, 0, 1}) == std::vector<uint32_t>{0, 8, 0, 8});
+  CHECK(windows("olmo2", uint64_t{0}) == std::vector<uint32_t>{8, 8, 8, 8});
+  CHECK(windows("olmo2", uint64_t{1}) == std::vector<uint32_t>{0, 0, 0, 0});
+  CHECK(windows("gemma3", std::vector<bool>{true, false, true, false}) ==
+        std::vector<uint32_t>{8, 0, 8, 0});
+  CHECK(windows("gemma4", std::vector<int64_t>{1, 0, 1, 0}) == std::vector<uint32_t>{8, 0, 8, 0});
+  CHECK(windows("gemma4", uint64_t{2}) == std::vector<uint32_t>{8, 0, 8, 0});
+  Model model("olmo2", 4);
+  model.set("attention.sliding_window", std::vector<uint64_t>{4, 8, 16, 0});
+  CHECK(model.windows() == std::vector<uint32_t>{4, 8, 16, 0});
+  model.set("attention.sliding_window_pattern", std::vector<bool>{true});
+  CHECK(model.error().empty());
+  model.set("attention.sliding_window_pattern", std::vector<bool>{true, false});
+  CHECK(model.error() ==
+        "The key \"olmo2.attention.sliding_window_pattern\" lists 2 items for 4 layers.");
+}
+
+TEST_CASE("blocks that predict further tokens are no layers") {
+  Model model("qwen3", 2);
+  model.set("block_count", uint64_t{3}).set("nextn_predict_layers", uint64_t{1});
+  model.set("attention.head_count_kv", std::vector<uint64_t>{2, 2, 1});
+  REQUIRE_MESSAGE(model.error().empty(), model.error());
+  CHECK(model.config()->n_layers == 2);
+  model.set("nextn_predict_layers", uint64_t{3});
+  CHECK(model.error() == "The key \"qwen3.nextn_predict_layers\" is 3 of 3 blocks.");
+}
+
+TEST_CASE("a factor stretches positions by its newer or older name, with a type or without") {
+  const auto scale = [](const char* key, Value value) {
+    Model model("llama");
+    model.set(key, std::move(value));
+    return model.config().value().rope_freq_scale;
+  };
+  CHECK(scale("rope.scaling.factor", 4.0) == 0.25f);
+  CHECK(scale("rope.scaling.factor", uint64_t{4}) == 0.25f);
+  CHECK(scale("rope.scale_linear", 4.0) == 0.25f);
+  CHECK(scale("rope.scale_linear", 0.0) == 1.0f);
+  CHECK(scale("rope.scaling.factor", 0.0) == 1.0f);
+  Model none("llama");
+  none.set("rope.scaling.type", std::string("none")).set("rope.scaling.factor", 4.0);
+  CHECK(none.config()->rope_freq_scale == 1.0f);
+  Model both("llama");
+  both.set("rope.scale_linear", 2.0).set("rope.scaling.factor", 4.0);
+  CHECK(both.config()->rope_freq_scale == 0.25f);
+  Model negative("llama");
+  negative.set("rope.scaling.factor", -2.0);
+  CHECK(negative.error() ==
+        "The key \"llama.rope.scaling.factor\" is -2, but a positive number is expected.");
+}
+
+TEST_CASE("rope scaling is read with its numbers, and refused by name where it is not known") {
+  Model model("llama");
+  model.set("rope.scaling.type", std::string("yarn")).set("rope.scaling.factor", 16.0);
+  CHECK(model.config()->yarn == kernels::Yarn{256, 32.0f, 1.0f});  // context_length
+  model.set("rope.scaling.original_context_length", uint64_t{32});
+  model.set("rope.scaling.yarn_beta_fast", 24.0);
+  const auto yarn = model.config();
+  REQUIRE(yarn.has_value());
+  CHECK(yarn->rope_freq_scale == 1 / 16.0f);
+  CHECK(yarn->yarn == kernels::Yarn{32, 24.0f, 1.0f});
+  CHECK(yarn->rope_magnitude == doctest::Approx(1.2772589));
+  model.set("rope.scaling.yarn_log_multiplier", 1.0);
+  CHECK(model.config()->rope_magnitude == 1.0f);
+  model.set("rope.scaling.yarn_attn_factor", 1.5);
+  CHECK(model.config()->rope_magnitude == 1.5f);
+  model.set("rope.scaling.yarn_ext_factor", 0.0);
+  CHECK(model.config()->yarn == kernels::Yarn{});
+  CHECK(model.config()->rope_freq_scale == 1 / 16.0f);
+  model.set("rope.scaling.type", std::string("spiral"));
+  CHECK(model.error() ==
+        "The rope scaling \"spiral\" is not supported (supported: none, linear, yarn, longrope).");
+}
