@@ -42,6 +42,11 @@ struct Tensor {
   base::Error unsupported_type() const;
 };
 
+// Where bytes lie in a source.
+struct Extent {
+  uint64_t offset = 0, bytes = 0;
+};
+
 struct ModelFile {
   ModelFile() = default;
   ModelFile(ModelFile&&) = default;  // move-only: it owns its sources
@@ -53,6 +58,10 @@ struct ModelFile {
   std::vector<Tensor> tensors;  // in file order; names are unique
   std::vector<std::unique_ptr<io::ByteSource>> sources;  // one per part of a split file
   tokenizer::Vocabulary vocabulary;
+  // Each metadata pair of a GGUF file, key and value, as it stands in sources[0]: who writes the
+  // model again copies them, for a Value does not keep every kind. Empty for other containers.
+  std::vector<Extent> stored_metadata;
+  std::vector<std::string> paths;  // every file it was read from, where that is known
 
   const Value* find(std::string_view key) const;
   const Tensor* find_tensor(
