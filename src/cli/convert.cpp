@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/model_flags.h"
 #include "cli/write_model.h"
+#include "io/output_file.h"
 
 namespace puna::cli {
 namespace {
@@ -25,8 +26,10 @@ base::Result<int> run(const Flags& flags) {
   if (!flags.type.empty()) {
     PUNA_TRY(options, parse_type(flags.type));
   }
+  PUNA_TRY(const io::OutputPlace place, io::find_output(flags.output, {}));
   std::error_code ignored;
-  if (!flags.force && std::filesystem::exists(flags.output, ignored)) {
+  if (!flags.force && place.kind == io::OutputPlace::Kind::kFile &&
+      std::filesystem::exists(place.path, ignored)) {
     return base::fail(base::ErrorCode::kUsage,
                       fmt::format("\"{}\" exists already; give another name, or --force to replace "
                                   "it.",

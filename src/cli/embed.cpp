@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/model_flags.h"
 #include "cli/npy.h"
+#include "cli/output.h"
 
 namespace puna::cli {
 namespace {
@@ -68,7 +69,10 @@ base::Result<int> run(const Flags& flags) {
   for (const Pooling p : kPoolings) {
     if (name(p) == flags.pooling) options.engine.pooling = p;
   }
-  PUNA_TRY(service::LoadedModel model, service::open(options));
+  PUNA_TRY(formats::ModelFile file, service::open_file(options));
+  PUNA_TRY(const io::OutputPlace place, io::find_output(flags.output, file.paths));
+  PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));
+  PUNA_TRY(const auto out, create_output(place));
   bar.clear();
   engine::Engine& engine = *model.engine;
   PUNA_TRY(const auto lists, token_lists(flags, model));
@@ -82,7 +86,7 @@ base::Result<int> run(const Flags& flags) {
   if (flags.normalize) normalize(values, width);
   std::vector<uint64_t> shape = {values.size() / width, width};
   if (!flags.tokens.empty() && engine.pooling() != Pooling::kNone) shape = {width};
-  PUNA_TRY(write_npy(flags.output, values, shape));
+  PUNA_TRY(write_npy(*out, values, shape));
   return 0;
 }
 

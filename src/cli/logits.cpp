@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/model_flags.h"
 #include "cli/npy.h"
+#include "cli/output.h"
 
 namespace puna::cli {
 namespace {
@@ -23,13 +24,16 @@ base::Result<int> run(const Flags& flags) {
   PUNA_TRY(service::OpenOptions options,
            open_options(flags.model, {kernels::Numerics::kExact, kernels::KvType::kF32}, bar));
   options.engine.all_logits = true;
-  PUNA_TRY(service::LoadedModel model, service::open(options));
+  PUNA_TRY(formats::ModelFile file, service::open_file(options));
+  PUNA_TRY(const io::OutputPlace place, io::find_output(flags.output, file.paths));
+  PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));
+  PUNA_TRY(const auto out, create_output(place));
   bar.clear();
   const uint64_t vocab = model.engine->config().vocab;
   std::vector<float> logits(ids.size() * vocab);
   PUNA_TRY(base::run_until(model.engine->logits(ids, logits), [&] { model.engine->poll(); }));
   const uint64_t shape[] = {ids.size(), vocab};
-  PUNA_TRY(write_npy(flags.output, logits, shape));
+  PUNA_TRY(write_npy(*out, logits, shape));
   return 0;
 }
 

@@ -4,14 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <bit>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <memory>
+#include <string>
 
 namespace puna::cli {
 
-base::Result<void> write_npy(const std::string& path, std::span<const float> values,
+base::Result<void> write_npy(io::ByteSink& out, std::span<const float> values,
                              std::span<const uint64_t> shape) {
   static_assert(std::endian::native == std::endian::little, "the header says '<f4'");
   std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}{}), }}",
@@ -25,18 +22,9 @@ base::Result<void> write_npy(const std::string& path, std::span<const float> val
   head += static_cast<char>(header.size() >> 8);
   head += header;
 
-  const auto io_error = [&] {
-    return base::fail(base::ErrorCode::kIo,
-                      fmt::format("Cannot write {}: {}.", path, std::strerror(errno)));
-  };
-  std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "wb"), &std::fclose);
-  if (!file) return io_error();
-  if (std::fwrite(head.data(), 1, head.size(), file.get()) != head.size() ||
-      std::fwrite(values.data(), sizeof(float), values.size(), file.get()) != values.size() ||
-      std::fflush(file.get()) != 0) {
-    return io_error();
-  }
-  return {};
+  PUNA_TRY(out.write(std::as_bytes(std::span(head))));
+  PUNA_TRY(out.write(std::as_bytes(values)));
+  return out.finish();
 }
 
 }  // namespace puna::cli

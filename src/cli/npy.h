@@ -3,14 +3,14 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "base/result.h"
+#include "io/byte_sink.h"
 
 namespace puna::cli {
 
-// Errors: kIo naming the path.
-base::Result<void> write_npy(const std::string& path, std::span<const float> values,
+// Errors: those of the sink, which is finished.
+base::Result<void> write_npy(io::ByteSink& out, std::span<const float> values,
                              std::span<const uint64_t> shape);
 
 }  // namespace puna::cli

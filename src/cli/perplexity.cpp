@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/model_flags.h"
+#include "cli/output.h"
 #include "models/models.h"
 #include "service/perplexity/measure.h"
 
@@ -51,12 +52,26 @@ base::Result<std::optional<BaseFile>> open_base(const std::string& path) {
   return file;
 }
 
-// The model with a context of one chunk: as --ctx says, else the base's, else the usual one.
+// Where the base that is saved goes: none of the files that are read.
+base::Result<std::optional<io::OutputPlace>> find_save(const Flags& flags,
+                                                       const formats::ModelFile& file) {
+  if (flags.save.empty()) return std::nullopt;
+  std::vector<std::string> inputs = file.paths;
+  for (const std::string& path : {flags.text, flags.base}) {
+    if (!path.empty()) inputs.push_back(path);
+  }
+  PUNA_TRY(io::OutputPlace place, io::find_output(flags.save, inputs));
+  return place;
+}
+
+// The model with a context of one chunk: as --ctx says, else the base's, else the usual one. Sets
+// where the base that is saved goes.
 base::Result<service::LoadedModel> load(const Flags& flags, const std::optional<BaseFile>& base,
-                                        ProgressBar& bar) {
+                                        ProgressBar& bar, std::optional<io::OutputPlace>& save) {
   PUNA_TRY(service::OpenOptions options, open_options(flags.model, {}, bar));
   options.engine.all_logits = true;
   PUNA_TRY(formats::ModelFile file, service::open_file(options));
+  PUNA_TRY(save, find_save(flags, file));
   if (!options.engine.context) {
     PUNA_TRY(const models::Config config, models::read_config(file));
     options.engine.context = base ? base->header().n_ctx : std::min(kDefaultChunk, config.context);
@@ -147,7 +162,8 @@ base::Result<int> run(const Flags& flags) {
   catch_interrupts();
   ProgressBar bar;
   PUNA_TRY(std::optional<BaseFile> base, open_base(flags.base));
-  PUNA_TRY(service::LoadedModel model, load(flags, base, bar));
+  std::optional<io::OutputPlace> save;
+  PUNA_TRY(service::LoadedModel model, load(flags, base, bar, save));
   std::vector<int32_t> tokens;
   if (flags.text.empty()) {
     tokens = base->header().tokens;
@@ -155,8 +171,8 @@ base::Result<int> run(const Flags& flags) {
     PUNA_TRY(tokens, tokens_of(flags, model));
   }
   std::unique_ptr<io::ByteSink> sink;
-  if (!flags.save.empty()) {
-    PUNA_TRY(sink, io::create_file(flags.save));
+  if (save) {
+    PUNA_TRY(sink, create_output(*save));
   }
 
   base::ThreadPool pool(flags.model.threads);

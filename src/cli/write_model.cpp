@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/log.h"
 #include "base/thread_pool.h"
+#include "cli/output.h"
+#include "cli/plan_warnings.h"
 
 namespace puna::cli {
 
@@ -40,53 +41,15 @@ bool is_known(std::string_view text) {
   return false;
 }
 
-// Every part of the input is read while the output is written, under its own name or beside it.
-Result<void> check_output(const formats::ModelFile& in, const std::string& output) {
-  std::error_code ignored;
-  for (const auto& source : in.sources) {
-    if (std::filesystem::equivalent(source->name(), output, ignored) ||
-        std::filesystem::equivalent(source->name(), output + ".part", ignored)) {
-      return base::fail(
-          ErrorCode::kUsage,
-          fmt::format("Writing \"{}\" would destroy the input \"{}\"; give another name.", output,
-                      source->name()));
-    }
-  }
-  if (std::filesystem::is_directory(output, ignored)) {
-    return base::fail(ErrorCode::kUsage,
-                      fmt::format("\"{}\" is a folder; give a file to write.", output));
-  }
-  return {};
-}
-
-// Requantizing adds a second rounding error to the first.
-void warn_of_requantizing(const formats::ModelFile& in, std::span<const quant::Type> types) {
-  size_t n = 0;
-  const formats::Tensor* example = nullptr;
-  for (size_t i = 0; i < types.size(); ++i) {
-    const formats::Tensor& t = in.tensors[i];
-    const bool both =
-        quant::info(t.type).block_elements > 1 && quant::info(types[i]).block_elements > 1;
-    const bool same = t.type == quant::Type::kQ4F16_1 && types[i] == quant::Type::kQ4_0;
-    if (t.type == types[i] || same || !both) continue;
-    if (n++ == 0) example = &t;
-  }
-  if (n > 0) {
-    base::log_warning(
-        "{} tensors are quantized already ({} is {}) and lose twice; start from an f32, f16 or "
-        "bf16 file for the best result.",
-        n, example->name, quant::info(example->type).name);
-  }
-}
-
 // What the file will take, against what there is: a disk that fills up costs the whole run.
-Result<void> check_space(const std::string& output, uint64_t bytes) {
+Result<void> check_space(const io::OutputPlace& place, uint64_t bytes) {
+  if (place.kind != io::OutputPlace::Kind::kFile) return {};
   std::error_code failed;
-  const std::filesystem::path folder = std::filesystem::absolute(output, failed).parent_path();
+  const std::filesystem::path folder = std::filesystem::absolute(place.path, failed).parent_path();
   const std::filesystem::space_info space = std::filesystem::space(folder, failed);
   if (failed || space.available >= bytes) return {};
   return base::fail(ErrorCode::kIo,
-                    fmt::format("Writing \"{}\" takes {}, but {} are free there.", output,
+                    fmt::format("Writing \"{}\" takes {}, but {} are free there.", place.name,
                                 human_bytes(bytes), human_bytes(space.available)));
 }
 
@@ -119,19 +82,19 @@ Result<void> write_model(const ModelFlags& model, const formats::QuantizeOptions
   ProgressBar bar;
   PUNA_TRY(const service::OpenOptions open, open_options(model, {}, bar));
   PUNA_TRY(formats::ModelFile in, service::open_file(open));
-  PUNA_TRY(check_output(in, output));
-  const std::vector<quant::Type> types = formats::quantized_types(in, options);
-  warn_of_requantizing(in, types);
+  PUNA_TRY(const io::OutputPlace place, io::find_output(output, in.paths));
+  const std::vector<formats::TensorPlan> plans = formats::plan_tensors(in, options);
+  warn_of_plans(in, plans);
   uint64_t bytes_before = 0, bytes_after = 0, n_weights = 0;
-  for (size_t i = 0; i < types.size(); ++i) {
+  for (size_t i = 0; i < plans.size(); ++i) {
     const formats::Tensor& t = in.tensors[i];
-    bytes_before += t.bytes;
-    bytes_after += t.rows() * quant::row_bytes(types[i], t.columns());
+    bytes_before += plans[i].opaque ? plans[i].bytes : t.bytes;
+    bytes_after += plans[i].bytes;
     n_weights += t.rows() * t.columns();
   }
-  PUNA_TRY(check_space(output, bytes_after));
+  PUNA_TRY(check_space(place, bytes_after));
   base::ThreadPool pool(open.engine.n_threads);
-  PUNA_TRY(const auto out, io::create_file(output));
+  PUNA_TRY(const auto out, create_output(place));
   const auto show = [&](const formats::QuantizeProgress& p) {
     bar.update(fmt::format("writing {}", options.mix ? options.mix->name : "gguf"), p.done_bytes,
                p.total_bytes);
@@ -140,7 +103,8 @@ Result<void> write_model(const ModelFlags& model, const formats::QuantizeOptions
   PUNA_TRY_CONTEXT(base::run_until(formats::quantize(in, options, *out, pool, show), [] {}),
                    fmt::format("While writing {}", output));
   bar.clear();
-  fmt::print("{}: {} tensors, {} to {}, {:.2f} bits per weight\n", output, types.size(),
+  fmt::print(place.is_stdout ? stderr : stdout,
+             "{}: {} tensors, {} to {}, {:.2f} bits per weight\n", output, plans.size(),
              human_bytes(bytes_before), human_bytes(bytes_after),
              8.0 * static_cast<double>(bytes_after) /
                  static_cast<double>(std::max<uint64_t>(n_weights, 1)));

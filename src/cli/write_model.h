@@ -16,9 +16,9 @@ std::string writable_mixes();
 // "q4_k_m", "pure:q4_k". Errors: kUsage.
 base::Result<formats::QuantizeOptions> parse_type(std::string_view text);
 
-// Writes a model to `output`, which appears once it is complete, and prints a line of what it is.
-// Errors: those of opening the model; kUsage when the output is the input or a folder; kIo, also
-// when the disk has no room for it; those of formats::quantize.
+// Writes a model to `output`, by the rules of io/output_file.h, and prints a line of what it is (on
+// stderr where the output is stdout). Errors: those of opening the model and the output; kIo when
+// the disk has no room for it; those of formats::quantize.
 base::Result<void> write_model(const ModelFlags& model, const formats::QuantizeOptions& options,
                                const std::string& output);
 

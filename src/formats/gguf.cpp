@@ -165,7 +165,9 @@ bool read_metadata(GgufCursor& in, uint64_t count, GgufHeader& header) {
   in.describe("The metadata");
   if (!in.require(count, kMinPairBytes)) return false;
   header.metadata.reserve(static_cast<size_t>(count));
+  header.stored_metadata.reserve(static_cast<size_t>(count));
   for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t start = in.position();
     std::string_view key;
     in.describe("The name of a metadata key");
     if (!in.read_string(key)) return false;
@@ -174,6 +176,7 @@ bool read_metadata(GgufCursor& in, uint64_t count, GgufHeader& header) {
     Value value;
     if (!read_value(in, value)) return false;
     header.metadata.emplace_back(std::string(key), std::move(value));
+    header.stored_metadata.push_back({start, in.position() - start});
   }
 
   std::vector<std::string_view> keys;

@@ -84,6 +84,7 @@ Task<Result<ModelFile>> load_part(std::unique_ptr<io::ByteSource> source) {
   auto task = read_header(*source);
   PUNA_CO_TRY_CONTEXT(GgufHeader header, co_await std::move(task), context);
   file.metadata = std::move(header.metadata);
+  file.stored_metadata = std::move(header.stored_metadata);
   file.tensors = std::move(header.tensors);
   file.sources.push_back(std::move(source));
   co_return std::move(file);

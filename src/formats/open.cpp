@@ -56,19 +56,29 @@ Task<Result<ModelFile>> load(std::unique_ptr<io::ByteSource> source, OpenPart op
           source->name(), magic));
 }
 
-}  // namespace
-
-Task<Result<ModelFile>> open_model(std::string path, OpenOptions options) {
-  const OpenPart open = [options](const std::string& part) {
-    return options.map ? io::map_file(part) : io::open_file(part);
-  };
+Task<Result<ModelFile>> load_path(std::string path, OpenPart open) {
   if (io::is_folder(path)) {
-    auto folder = load_folder({std::move(path), open});
+    auto folder = load_folder({std::move(path), std::move(open)});
     co_return co_await std::move(folder);
   }
   PUNA_CO_TRY(auto source, open(path));
-  auto task = load(std::move(source), open);
+  auto task = load(std::move(source), std::move(open));
   co_return co_await std::move(task);
+}
+
+}  // namespace
+
+Task<Result<ModelFile>> open_model(std::string path, OpenOptions options) {
+  std::vector<std::string> paths;
+  const OpenPart open = [options, &paths](const std::string& part) {
+    auto source = options.map ? io::map_file(part) : io::open_file(part);
+    if (source) paths.push_back(part);
+    return source;
+  };
+  auto task = load_path(std::move(path), open);
+  PUNA_CO_TRY(ModelFile file, co_await std::move(task));
+  file.paths = std::move(paths);
+  co_return std::move(file);
 }
 
 Task<Result<ModelFile>> open_model(std::unique_ptr<io::ByteSource> source) {

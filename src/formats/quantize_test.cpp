@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -90,8 +91,8 @@ TEST_CASE(
   CHECK(file.vocabulary.tokens == std::vector<std::string>{"a", "b", "c"});
   CHECK(file.vocabulary.scores == std::vector<float>{0, -1, -2});
   CHECK(file.get_uint("general.file_type").value() == 7);
+  CHECK(file.get_uint("general.quantization_version").value() == 2);
   CHECK(file.find("split.count") == nullptr);
-  CHECK(file.find("general.alignment") == nullptr);
 }
 
 TEST_CASE("tensors get the types of the mix and stay near their values") {
@@ -124,7 +125,7 @@ TEST_CASE("pure mixes give every matrix the one type, where it fits") {
   const Written out = write_as(model_bytes(), "q2_k", /*pure=*/true);
   CHECK(out.file.find_tensor("output.weight")->type == quant::Type::kQ2_K);
   CHECK(out.file.find_tensor("token_embd.weight")->type == quant::Type::kQ2_K);
-  CHECK(out.file.find_tensor("blk.3.attn_k.weight")->type == quant::Type::kF16);  // rows of 96
+  CHECK(out.file.find_tensor("blk.3.attn_k.weight")->type == quant::Type::kQ4_0);  // rows of 96
   CHECK(out.file.find_tensor("blk.0.attn_norm.weight")->type == quant::Type::kF32);
 }
 
@@ -152,19 +153,43 @@ TEST_CASE("quantizing stops when asked to, and hands read errors on") {
   REQUIRE(!stopped);
   CHECK(stopped.error().code == base::ErrorCode::kCancelled);
 
-  model->sources[0] = io::failing(std::move(model->sources[0]), 2);
-  const auto failed =
-      base::run_until(quantize(*model, {.mix = quant::find_mix("q4_0")}, *sink, pool), [] {});
-  REQUIRE(!failed);
-  CHECK(failed.error().code == base::ErrorCode::kIo);
-  CHECK(failed.error().text().find("blk.0.attn_norm.weight") != std::string::npos);
+  // The pairs are read first, then two matrices.
+  const auto n_pairs = static_cast<int>(model->stored_metadata.size());
+  for (const auto& [fail_at, part] :
+       {std::pair(1, "the metadata"), std::pair(n_pairs + 2, "blk.0.attn_norm.weight")}) {
+    auto again = open_now(in);
+    again->sources[0] = io::failing(std::move(again->sources[0]), fail_at);
+    const auto failed =
+        base::run_until(quantize(*again, {.mix = quant::find_mix("q4_0")}, *sink, pool), [] {});
+    REQUIRE(!failed);
+    CHECK(failed.error().code == base::ErrorCode::kIo);
+    CHECK(failed.error().text().find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("a model that is no GGUF file gets the pairs of its metadata and vocabulary") {
+  const std::string in = model_bytes();
+  auto model = open_now(in);
+  model->stored_metadata.clear();
+  const auto pairs = base::run_until(gguf_pairs(*model), [] {}).value();
+  const auto kind_of = [&](std::string_view key) {
+    const auto it = std::ranges::find(pairs, key, &GgufPair::key);
+    return it == pairs.end() ? -1 : int{it->value[0]};
+  };
+  CHECK(kind_of("llama.block_count") == static_cast<int>(GgufValueType::kU32));
+  CHECK(kind_of("big") == static_cast<int>(GgufValueType::kU64));
+  CHECK(kind_of("exact") == static_cast<int>(GgufValueType::kF64));
+  CHECK(kind_of("rough") == static_cast<int>(GgufValueType::kF32));
+  CHECK(kind_of("tokenizer.ggml.tokens") == static_cast<int>(GgufValueType::kArray));
+  CHECK(kind_of("tokenizer.ggml.merges") == -1);
+  CHECK(kind_of("split.count") == -1);
 }
 
 TEST_CASE("the writer refuses bytes beyond a tensor and an incomplete file") {
   std::vector<std::byte> bytes;
   const auto sink = io::to_memory(bytes);
   GgufWriter writer(*sink);
-  REQUIRE(writer.begin({}, {}, {{"a", quant::Type::kF32, {2}}, {"b", quant::Type::kF32, {1}}}));
+  REQUIRE(writer.begin({}, {{"a", 0, {2}, 8}, {"none", 0, {0}, 0}, {"b", 0, {1}, 4}}));
   const std::vector<std::byte> data(9);
   CHECK(!writer.write(data));
   CHECK(writer.write(std::span(data).first(8)));

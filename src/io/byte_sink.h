@@ -1,4 +1,4 @@
-// ByteSink: bytes written in order, to a file or to memory.
+// ByteSink: bytes written in order. Read next: output_file.h, sinks that are files.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,6 @@ class ByteSink {
   virtual base::Result<void> finish() = 0;
 };
 
-// Writes beside `path` ("<path>.part") and renames in finish(), so that a broken run never leaves
-// half a file under its name. Errors: kIo when the file cannot be created.
-base::Result<std::unique_ptr<ByteSink>> create_file(const std::string& path);
 // Appends to `out`, which outlives the sink.
 std::unique_ptr<ByteSink> to_memory(std::vector<std::byte>& out);
 

@@ -58,11 +58,6 @@ bool is_sensitive_layer(int layer, int n_layers) {
   return layer < n_layers / 8 || layer >= 7 * n_layers / 8 || (layer - n_layers / 8) % 3 == 2;
 }
 
-Type head_type(Type base, uint64_t columns) {
-  if (columns % info(base).block_elements != 0 || base == Type::kQ8_0) return Type::kQ8_0;
-  return Type::kQ6_K;
-}
-
 Type value_type(Kind kind, Type base, int layer, const MixModel& model) {
   Type type = base;
   switch (kind) {
@@ -133,36 +128,11 @@ Type attention_output_type(Kind kind, Type base, int n_experts) {
   }
 }
 
-// A type of 32-element blocks for rows that 256 does not divide.
-Type fitting(Type type, uint64_t columns) {
-  if (columns % info(type).block_elements == 0) return type;
-  Type smaller = type;
-  switch (type) {
-    case Type::kQ2_K:
-    case Type::kQ3_K:
-      smaller = Type::kQ4_0;
-      break;
-    case Type::kQ4_K:
-      smaller = Type::kQ5_0;
-      break;
-    case Type::kQ5_K:
-      smaller = Type::kQ5_1;
-      break;
-    case Type::kQ6_K:
-      smaller = Type::kQ8_0;
-      break;
-    default:
-      break;
-  }
-  return columns % info(smaller).block_elements == 0 ? smaller : Type::kF16;
-}
-
-Type wanted_type(const Row& row, std::string_view name, int layer, uint64_t columns,
-                 const MixModel& model) {
+Type wanted_type(const Row& row, std::string_view name, int layer, const MixModel& model) {
   const Type base = row.mix.base;
   if (info(base).block_elements == 1) return base;
   if (name == "output.weight" || (is_embedding(name) && model.tied_embeddings))
-    return head_type(base, columns);
+    return base == Type::kQ8_0 ? Type::kQ8_0 : Type::kQ6_K;
   // The K mixes treat a fused QKV as they treat attn_v.
   if (contains(name, "attn_v.weight") || contains(name, "attn_qkv.weight") ||
       contains(name, "attn_kv_b.weight")) {
@@ -196,12 +166,33 @@ const Mix* find_mix(std::string_view name) {
   return it == kMixes.end() ? nullptr : &*it;
 }
 
-Type type_of(const Mix& mix, std::string_view name, int layer, uint64_t columns,
-             const MixModel& model) {
+Type wanted_type(const Mix& mix, std::string_view name, int layer, const MixModel& model) {
   const auto row = std::find_if(std::begin(kRows), std::end(kRows),
                                 [&](const Row& r) { return r.mix.name == mix.name; });
-  if (row == std::end(kRows)) return fitting(mix.base, columns);
-  return fitting(wanted_type(*row, name, layer, columns, model), columns);
+  return row == std::end(kRows) ? mix.base : wanted_type(*row, name, layer, model);
+}
+
+Type fitting_type(Type type, uint64_t columns) {
+  if (columns % info(type).block_elements == 0) return type;
+  Type smaller = type;
+  switch (type) {
+    case Type::kQ2_K:
+    case Type::kQ3_K:
+      smaller = Type::kQ4_0;
+      break;
+    case Type::kQ4_K:
+      smaller = Type::kQ5_0;
+      break;
+    case Type::kQ5_K:
+      smaller = Type::kQ5_1;
+      break;
+    case Type::kQ6_K:
+      smaller = Type::kQ8_0;
+      break;
+    default:
+      break;
+  }
+  return columns % info(smaller).block_elements == 0 ? smaller : Type::kF16;
 }
 
 bool is_mixed(std::string_view name, size_t n_dimensions) {

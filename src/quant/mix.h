@@ -30,12 +30,19 @@ struct MixModel {
   int n_gqa = 1;  // query heads per KV head
 };
 
-// The type of the matrix `name` ("blk.3.ffn_down.weight") with rows of `columns` elements under the
-// mix; `layer` counts among MixModel::n_layers and is ignored for tensors outside layers. Where
-// rows are no whole number of blocks a type of smaller blocks with about as many bits is given, f16
-// at last.
-Type type_of(const Mix& mix, std::string_view name, int layer, uint64_t columns,
-             const MixModel& model);
+// The type that the mix has for the matrix `name` ("blk.3.ffn_down.weight"), whatever its rows;
+// `layer` counts among MixModel::n_layers and is ignored for tensors outside layers.
+Type wanted_type(const Mix& mix, std::string_view name, int layer, const MixModel& model);
+
+// `type` where rows of `columns` elements are whole blocks of it, else a type of smaller blocks
+// with about as many bits (q2_k, q3_k: q4_0; q4_k: q5_0; q5_k: q5_1; q6_k: q8_0), f16 at last.
+Type fitting_type(Type type, uint64_t columns);
+
+// The type of a matrix with rows of `columns` elements: the one that the mix has for it, fitting.
+inline Type type_of(const Mix& mix, std::string_view name, int layer, uint64_t columns,
+                    const MixModel& model) {
+  return fitting_type(wanted_type(mix, name, layer, model), columns);
+}
 
 // False for tensors that every mix leaves as they are: vectors, norms, routers, convolutions,
 // position tables.

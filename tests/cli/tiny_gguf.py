@@ -69,3 +69,32 @@ class Gguf:
         head += self.tensor_list
         Path(path).write_bytes(head + bytes(-len(head) % 32) + self.tensor_data)
         return str(path)
+
+
+SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", U32: "<I", 5: "<i", F32: "<f", 7: "<B", U64: "<Q", 11: "<q", 12: "<d"}
+
+
+def value(kind, data, *inner):
+    """Type and value of a pair; a list's kind of items comes behind: value(ARRAY, [1, 2], U32)."""
+    return struct.pack("<I", kind) + bare_value(kind, data, *inner)
+
+
+def bare_value(kind, data, *inner):
+    if kind == STRING:
+        return text(data)
+    if kind == ARRAY:
+        return struct.pack("<IQ", inner[0], len(data)) + b"".join(bare_value(inner[0], item, *inner[1:]) for item in data)
+    return struct.pack(SCALARS[kind], data)
+
+
+def write_gguf(path, pairs, tensors, alignment=32):
+    """pairs: key -> bytes of type and value; tensors: (name, shape, contiguous dimension first, type, bytes)."""
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(pairs))
+    for key, data in pairs.items():
+        head += text(key) + data
+    body = b""
+    for name, shape, kind, data in tensors:
+        head += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, kind, len(body))
+        body += data + bytes(-len(data) % alignment)
+    Path(path).write_bytes(head + bytes(-len(head) % alignment) + body)
+    return str(path)
