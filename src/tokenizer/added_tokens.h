@@ -101,7 +101,8 @@ class AddedTokens {
       if (!place(match.id, text, begin, span)) continue;
       if (begin < span.begin) plain(text.substr(begin, span.begin - begin), begin);
       token(match.id);
-      begin = at = span.end;
+      // A token may begin in the white space that the one before has taken, as in the library.
+      begin = span.end;
     }
     if (begin < text.size()) plain(text.substr(begin), begin);
   }
