@@ -86,19 +86,19 @@ def cut(normalizer, pre, texts):
                 yield word
 
 
-def random_bpe(r, words):
-    prefix = r.choice([None, None, None, "##"])
-    suffix = r.choice([None, None, None, "</w>"])
-    fallback = r.random() < 0.3
+def random_bpe(r, words, usual=False):
+    prefix = r.choice([None, None, None, "##"]) if not usual else None
+    suffix = r.choice([None, None, None, "</w>"]) if not usual else None
+    fallback = usual == "marks" or not usual and r.random() < 0.3
     vocab = {}
     add = lambda s: vocab.setdefault(s, len(vocab))
     if r.random() < 0.7:
         add("<unk>")
     if fallback:
         for b in range(256):
-            if b != 65 or r.random() < 0.7:
+            if b != 65 or usual or r.random() < 0.7:
                 add(f"<0x{b:02X}>")
-    if r.random() < 0.4:
+    if usual == "bytes" or r.random() < 0.4:
         for c in pre_tokenizers.ByteLevel.alphabet():
             add(c)
     split = []
@@ -127,8 +127,9 @@ def random_bpe(r, words):
     if merges and r.random() < 0.1:
         merges.append(merges[0])
     unk = "<unk>" if "<unk>" in vocab and r.random() < 0.85 else None
-    return models.BPE(vocab=vocab, merges=merges, unk_token=unk, fuse_unk=r.random() < 0.5, byte_fallback=fallback, ignore_merges=r.random() < 0.2,
-                      dropout=r.choice([None, None, 0.0]), continuing_subword_prefix=prefix, end_of_word_suffix=suffix)
+    given = dict(unk_token=unk, dropout=r.choice([None, None, 0.0]), continuing_subword_prefix=prefix, end_of_word_suffix=suffix)
+    return models.BPE(vocab=vocab, merges=merges, fuse_unk=r.random() < 0.5, byte_fallback=fallback, ignore_merges=r.random() < 0.2,
+                      **{k: v for k, v in given.items() if v is not None})
 
 
 def random_pieces(r, words, prefix=""):
@@ -151,17 +152,17 @@ def random_unigram(r, words):
     return models.Unigram([(p, 0.0 if p == "<unk>" else -r.uniform(1, 15)) for p in pieces], 0, fallback)
 
 
-def random_model(r, words):
+def random_model(r, words, usual=False):
     words = [w[:40] for w in words][:150]
-    kind = r.random()
+    kind = {"bytes": 0, "marks": 0, "unigram": 0.6, "bert": 0.8, False: r.random()}[usual]
     if kind < 0.5:
-        return random_bpe(r, words)
+        return random_bpe(r, words, usual)
     if kind < 0.75:
         return random_unigram(r, words)
     pieces = {p: i for i, p in enumerate(["<unk>"] + [p for p in random_pieces(r, words, "##") + words[:20] if p != "<unk>"])}
     vocab = {p: i for i, p in enumerate(pieces)}
     if kind < 0.9:
-        return models.WordPiece(vocab, unk_token="<unk>", continuing_subword_prefix=r.choice(["##", "##", ""]), max_input_chars_per_word=r.choice([100, 100, 8]))
+        return models.WordPiece(vocab, unk_token="<unk>", continuing_subword_prefix="##" if usual else r.choice(["##", ""]), max_input_chars_per_word=100 if usual else r.choice([100, 8]))
     return models.WordLevel(vocab, unk_token="<unk>")
 
 
@@ -174,11 +175,29 @@ def random_decoder(r):
     return None if not parts else parts[0] if n == 1 else decoders.Sequence(parts)
 
 
+def usual_steps(r):
+    """Steps and a model as most files have them, which Puna has quicker models for."""
+    split = lambda: pre_tokenizers.Split(Regex(r.choice(EXPRESSIONS)), "isolated")
+    metaspace = lambda: pre_tokenizers.Metaspace(MARK, r.choice(["always", "first", "never"]), r.random() < 0.6)
+    kind = r.choice(["bytes", "bytes", "marks", "unigram", "bert"])
+    if kind == "bytes":
+        before = r.choice([[], [split()], [pre_tokenizers.Digits(True)], [split(), pre_tokenizers.Digits(False)]])
+        byte_level = pre_tokenizers.ByteLevel(not before and r.random() < 0.5, True, r.random() < 0.5)
+        return kind, r.choice([None, normalizers.NFC(), normalizers.Lowercase()]), pre_tokenizers.Sequence(before + [byte_level])
+    if kind == "bert":
+        return kind, normalizers.BertNormalizer(True, True, None, r.random() < 0.5), pre_tokenizers.BertPreTokenizer()
+    normalizer, pre = r.choice([
+        (normalizers.Sequence([normalizers.Prepend(MARK), normalizers.Replace(" ", MARK)]), None), (normalizers.Replace(" ", MARK), None),
+        (normalizers.Replace(" ", MARK), pre_tokenizers.Split(" ", "merged_with_previous")), (None, metaspace()), (normalizers.NFKC(), metaspace()),
+        (None, pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), metaspace()]))])
+    return kind, normalizer, pre
+
+
 def random_tokenizer(r, charsmap=None):
-    normalizer, pre = random_normalizer(r, charsmap), random_pre_tokenizer(r)
-    words = list(cut(normalizer, pre, [random_text(r) for _ in range(25)]))
+    usual, normalizer, pre = usual_steps(r) if r.random() < 0.4 else (False, random_normalizer(r, charsmap), random_pre_tokenizer(r))
+    words = list(cut(normalizer, pre, [random_text(r) for _ in range(25)])) or ["a"]
     r.shuffle(words)
-    t = Tokenizer(random_model(r, words or ["a"]))
+    t = Tokenizer(random_model(r, words, usual))
     if normalizer:
         t.normalizer = normalizer
     if pre:
@@ -195,9 +214,11 @@ def random_tokenizer(r, charsmap=None):
             single=" ".join([r.choice(names) for _ in range(r.randint(0, 2))] + ["$A"] + [r.choice(names) for _ in range(r.randint(0, 2))]),
             special_tokens=[(s, t.token_to_id(s)) for s in names])
         kinds = [template, lambda: processors.BertProcessing(pair(), pair()), lambda: processors.RobertaProcessing(pair(), pair()), processors.ByteLevel,
-                 lambda: processors.Sequence([processors.ByteLevel(), template()]), lambda: processors.Sequence([template(), template()])]
+                 lambda: processors.Sequence([processors.ByteLevel(), template()])]
+        if r.random() < 0.03:
+            kinds = [lambda: processors.Sequence([template(), template()])]
         t.post_processor = r.choice(kinds)()
-    decoder = random_decoder(r)
+    decoder = None if usual else random_decoder(r)
     if decoder:
         t.decoder = decoder
     return t

@@ -13,10 +13,14 @@ struct Frame {
   std::vector<int32_t> before, after;
 };
 
-// Puts the tokens of a further processor around those of the ones before it.
-void surround(const std::vector<int32_t>& before, const std::vector<int32_t>& after, Frame& frame) {
-  frame.before.insert(frame.before.begin(), before.begin(), before.end());
-  frame.after.insert(frame.after.end(), after.begin(), after.end());
+// Errors: kUnsupported when another processor has put tokens around the text: what the library
+// makes of both depends on how it keeps parts of a text, not on what the processors say.
+Result<void> surround(std::vector<int32_t> before, std::vector<int32_t> after, Frame& frame) {
+  if (!frame.before.empty() || !frame.after.empty())
+    return unsupported(
+        "two post_processors that put tokens around the text, which is not supported.");
+  frame = {std::move(before), std::move(after)};
+  return {};
 }
 
 // An id that may be none of the vocabulary: -1 then.
@@ -56,8 +60,7 @@ Result<void> template_processing(const Json& part, Frame& frame) {
   }
   if (!text_seen)
     return unsupported("a TemplateProcessing without the text, which is not supported.");
-  surround(before, after, frame);
-  return {};
+  return surround(std::move(before), std::move(after), frame);
 }
 
 // ["[SEP]", 102]
@@ -71,8 +74,7 @@ Result<int32_t> pair_id(const Json& part, std::string_view key) {
 Result<void> bert_processing(const Json& part, Frame& frame) {
   PUNA_TRY(const int32_t begin, pair_id(part, "cls"));
   PUNA_TRY(const int32_t end, pair_id(part, "sep"));
-  surround({begin}, {end}, frame);
-  return {};
+  return surround({begin}, {end}, frame);
 }
 
 // Moves offsets only.

@@ -248,9 +248,10 @@ constexpr auto kMarkDecoders = {DecoderStep::Kind::kReplace, DecoderStep::Kind::
                                 DecoderStep::Kind::kMetaspace};
 
 // Inside the quicker models pieces and texts have plain spaces for marks.
-bool has_plain_spaces(const Vocabulary& v, const Pipeline& p) {
+bool has_plain_spaces(const Vocabulary& v) {
   for (size_t id = 0; id < v.tokens.size(); ++id) {
-    if (p.in_model[id] && v.tokens[id].find(' ') != std::string::npos) return true;
+    if (v.types[id] == TokenType::kControl || v.types[id] == TokenType::kUnknown) continue;
+    if (v.tokens[id].find(' ') != std::string::npos) return true;
   }
   return false;
 }
@@ -258,7 +259,7 @@ bool has_plain_spaces(const Vocabulary& v, const Pipeline& p) {
 bool take_marked_bpe(Vocabulary& v, const Pipeline& p) {
   auto marks = read_marks(v, p);
   if (!marks || marks->split == WordSplit::kWhiteSpace || p.whole_words || p.merges.empty() ||
-      !merges_are_plain(v, p) || has_plain_spaces(v, p) || !decodes_by_pieces(p, kMarkDecoders))
+      !merges_are_plain(v, p) || has_plain_spaces(v) || !decodes_by_pieces(p, kMarkDecoders))
     return false;
   const bool bytes = p.byte_fallback && has_all_byte_tokens(v);
   const bool unknowns = !p.byte_fallback && v.unk && p.fuse_unknown;
@@ -276,8 +277,8 @@ bool take_marked_bpe(Vocabulary& v, const Pipeline& p) {
 bool take_unigram(Vocabulary& v, const Pipeline& p) {
   auto marks = read_marks(v, p);
   const bool plain = p.steps.empty() && !marks;
-  if ((!marks && !plain) || !v.unk || has_plain_spaces(v, p) ||
-      !decodes_by_pieces(p, kMarkDecoders) || (p.byte_fallback && !has_all_byte_tokens(v)))
+  if ((!marks && !plain) || !v.unk || has_plain_spaces(v) || !decodes_by_pieces(p, kMarkDecoders) ||
+      (p.byte_fallback && !has_all_byte_tokens(v)))
     return false;
   // Without a step text may have spaces that are no marks, which pieces cannot tell apart here.
   if (plain) return false;

@@ -25,6 +25,13 @@ class PipelineTokenizer final : public Tokenizer {
     added_.emplace(vocabulary_, [&](std::string_view text, std::deque<std::string>& kept) {
       return normalizer_.apply(text, kept);
     });
+    // As in the library, a token that is looked for in normalized text is shown as it stands there.
+    shown_ = vocabulary_.tokens;
+    for (const TokenRules& rules : vocabulary_.rules) {
+      std::string& token = shown_[static_cast<size_t>(rules.id)];
+      std::deque<std::string> kept;
+      if (rules.normalized) token = std::string(normalizer_.apply(token, kept));
+    }
     return {};
   }
 
@@ -52,7 +59,7 @@ class PipelineTokenizer final : public Tokenizer {
     for (const int32_t id : ids) {
       if (id < 0 || id >= n_tokens() || type_of(vocabulary_, id) == TokenType::kUnused) continue;
       if (!special && is_special(type_of(vocabulary_, id))) continue;
-      tokens.push_back(vocabulary_.tokens[static_cast<size_t>(id)]);
+      tokens.push_back(shown_[static_cast<size_t>(id)]);
     }
     return decoders_.decode(std::move(tokens));
   }
@@ -60,6 +67,7 @@ class PipelineTokenizer final : public Tokenizer {
   bool decodes_in_context() const override { return true; }
 
  private:
+  std::vector<std::string> shown_;  // by id
   Normalizer normalizer_;
   PreTokenizers steps_;
   Decoders decoders_;
