@@ -203,7 +203,12 @@ def random_tokenizer(r, charsmap=None):
     if pre:
         t.pre_tokenizer = pre
     added = r.sample(["<s>", "</s>", "<tool>", "[SEP]", "<|im_start|>", "the", "ab", " x", "é", "Hello", "中", "  ", "<unk>", "<pad>"], r.randint(0, 6))
+    found = set()  # of tokens that look alike once normalized the library takes any, by the order of a hash table
     for content in added:
+        alike = normalizer.normalize_str(content) if normalizer else content
+        if not alike or alike in found:
+            continue
+        found.add(alike)
         special = r.random() < 0.5
         token = AddedToken(content, single_word=r.random() < 0.2, lstrip=r.random() < 0.2, rstrip=r.random() < 0.2, normalized=r.random() < 0.4, special=special)
         (t.add_special_tokens if special else t.add_tokens)([token])
@@ -300,7 +305,7 @@ def write_fixtures(path, n_pipelines=60, n_texts=6):
         try:
             t = random_tokenizer(r)
             written = json.loads(t.to_str())
-            if len(json.dumps(written)) > 2500:
+            if len(json.dumps(written)) > 2500 or json.dumps(written).count('"TemplateProcessing"') > 1:
                 continue
             cases = [(text, *expected(t, text)) for text in (random_text(r) for _ in range(n_texts))]
         except BaseException:

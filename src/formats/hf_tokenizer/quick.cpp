@@ -292,6 +292,8 @@ bool take_unigram(Vocabulary& v, const Pipeline& p) {
   }
   for (const auto& rules : v.rules) {
     if (rules.single_word && p.in_model[static_cast<size_t>(rules.id)]) return false;
+    // A mark in front of all text is part of such a token too.
+    if (rules.normalized && marks->prefix == SpacePrefix::kAlways) return false;
   }
   if (p.byte_fallback) mark_bytes(v);
   v.model = "t5";
