@@ -59,6 +59,9 @@ def tables():
             print(f"{name}: {e}", file=sys.stderr)
     for name in POSIX:
         out["posix:" + name] = ranges(pre_tokenizers.Split(Regex("[[:%s:]]+" % name), "removed"))
+    # Escapes: \\w knows more numbers than [[:word:]].
+    for letter in "wdsh":
+        out["escape:" + letter] = ranges(pre_tokenizers.Split(Regex(r"\%s+" % letter), "removed"))
     # Rust's own tables, which the library's steps without an expression use.
     out["rust:numeric"], out["rust:word"] = numeric(), word()
     out["cluster:after"], out["cluster:before"] = clusters()

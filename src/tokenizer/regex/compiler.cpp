@@ -131,7 +131,7 @@ class RegexCompiler {
       case Kind::kTextEndOrLine:
         return condition(Step::kTextEndOrLine, one);
       case Kind::kWordEdge:
-        if (word_set_ == kNone) word_set_ = set_index(*CharSet::named("posix:word"));
+        if (word_set_ == kNone) word_set_ = set_index(*CharSet::named("escape:w"));
         emit({.op = Step::kWordEdge, .negated = one.negated, .a = word_set_});
         return {};
       case Kind::kSearchBegin:

@@ -274,16 +274,16 @@ class Parser {
     switch (letter) {
       case 'd':
       case 'D':
-        return known_set("posix:digit", letter == 'D');
+        return known_set("escape:d", letter == 'D');
       case 'w':
       case 'W':
-        return known_set("posix:word", letter == 'W');
+        return known_set("escape:w", letter == 'W');
       case 's':
       case 'S':
-        return known_set("posix:space", letter == 'S');
+        return known_set("escape:s", letter == 'S');
       case 'h':
       case 'H':
-        return known_set("posix:xdigit", letter == 'H');
+        return known_set("escape:h", letter == 'H');
       default:
         return {};
     }
