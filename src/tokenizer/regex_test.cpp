@@ -28,6 +28,7 @@ TEST_CASE("classes, properties and sets in sets match what Oniguruma matches") {
   CHECK(marked(R"(\p{Han}+|\p{^L})", "a中字1") == "a[中字][1]");
   CHECK(marked(R"(\w)", "½") == "[½]");
   CHECK(marked("[[:word:]]", "½") == "½");
+  CHECK(marked(R"([\w])", "½") == "½");
   CHECK(marked("[a-z&&[^b]]+", "abca") == "[a]b[ca]");
   CHECK(marked(R"(\h+)", "af0g") == "[af0]g");
   CHECK(marked(R"(\d)", "1٣a") == "[1][٣]a");

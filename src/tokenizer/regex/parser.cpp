@@ -482,6 +482,8 @@ class Parser {
     if (sees("\\") && at_ + 1 < text_.size()) {
       const char letter = text_[at_ + 1];
       if (auto set = class_escape(letter)) {
+        // In a set \w is [[:word:]], which knows fewer numbers than \w alone.
+        if (letter == 'w' || letter == 'W') set = known_set("posix:word", letter == 'W');
         at_ += 2;
         if (sees("-") && !sees("-]")) return wrong("a range that begins with a class");
         return *std::move(set);
