@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "formats/hf_tokenizer.h"
+#include "tokenizer/pipeline/pipeline.h"
 
 namespace puna::formats {
 
@@ -266,6 +267,17 @@ base::Result<void> take_huggingface(const Keys& keys, Vocabulary& vocabulary) {
   vocabulary.whole_words = from.whole_words;
   vocabulary.word_split = from.word_split;
   vocabulary.space_prefix = from.space_prefix;
+  vocabulary.before = std::move(from.before);
+  vocabulary.after = std::move(from.after);
+  if (from.pipeline) {
+    // Its merges are in the pipeline; an id that only the keys know is no token of its model.
+    vocabulary.merges.clear();
+    auto pipeline = std::make_shared<tokenizer::Pipeline>(*from.pipeline);
+    pipeline->in_model.resize(vocabulary.tokens.size());
+    vocabulary.pipeline = std::move(pipeline);
+    vocabulary.scores = std::move(from.scores);
+    if (!vocabulary.scores.empty()) vocabulary.scores.resize(vocabulary.tokens.size());
+  }
   vocabulary.huggingface_json = std::move(json);
   return {};
 }
@@ -418,7 +430,8 @@ bool gguf_says_all(const Vocabulary& vocabulary) {
   const auto back = take_vocabulary(metadata);
   const auto small = [](const Vocabulary& v) {
     return std::tie(v.model, v.pre, v.bos, v.eos, v.eot, v.unk, v.pad, v.add_bos, v.add_eos,
-                    v.space_prefix, v.normalizer, v.rules, v.splits, v.whole_words, v.word_split);
+                    v.space_prefix, v.normalizer, v.rules, v.splits, v.whole_words, v.word_split,
+                    v.before, v.after, v.pipeline);
   };
   return back && small(*back) == small(vocabulary);
 }

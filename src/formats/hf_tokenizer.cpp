@@ -4,55 +4,9 @@
 
 #include "formats/gguf_vocabulary.h"
 #include "formats/hf/special_tokens.h"
-#include "formats/hf_tokenizer_parts.h"
-#include "tokenizer/pre_tokenizers.h"
+#include "formats/hf_tokenizer/parts.h"
 
 namespace puna::formats {
-
-namespace hf {
-
-using base::Json;
-using base::Result;
-
-Result<std::string> type_of(const Json* part, std::string_view what) {
-  if (!part || part->is_null()) return std::string();
-  const Json* type = part->find("type");
-  if (!type || !type->is_string()) return corrupt(fmt::format("a {} without a type.", what));
-  return type->string();
-}
-
-Result<bool> flag(const Json& part, std::string_view key, bool otherwise) {
-  const Json* value = part.find(key);
-  if (!value || value->is_null()) return otherwise;
-  if (!value->is_bool())
-    return corrupt(
-        fmt::format("a {} as \"{}\" (true or false is expected).", value->type_name(), key));
-  return value->boolean();
-}
-
-Result<std::string> text(const Json& part, std::string_view key, std::string_view otherwise) {
-  const Json* value = part.find(key);
-  if (!value || value->is_null()) return std::string(otherwise);
-  if (!value->is_string())
-    return corrupt(fmt::format("a {} as \"{}\" (a string is expected).", value->type_name(), key));
-  return value->string();
-}
-
-Result<std::vector<const Json*>> flatten(const Json* part, std::string_view list) {
-  std::vector<const Json*> out;
-  PUNA_TRY(const std::string type, type_of(part, list));
-  if (type.empty()) return out;
-  if (type != "Sequence") return std::vector{part};
-  const Json* items = part->find(list);
-  if (!items || !items->is_array()) return corrupt(fmt::format("a Sequence without \"{}\".", list));
-  for (const Json& item : items->items()) {
-    PUNA_TRY(const auto inner, flatten(&item, list));
-    out.insert(out.end(), inner.begin(), inner.end());
-  }
-  return out;
-}
-
-}  // namespace hf
 
 namespace {
 
@@ -99,18 +53,18 @@ Result<Vocabulary> read_vocabulary(const Json& json) {
   const Json* model = json.find("model");
   if (!model || !model->is_object()) return hf::corrupt("no \"model\".");
   Vocabulary v;
-  PUNA_TRY(hf::read_model(*model, v));
-  PUNA_TRY(hf::read_added_tokens(json.find("added_tokens"), v));
-  PUNA_TRY(hf::read_text_steps(json.find("normalizer"), json.find("pre_tokenizer"), v));
+  v.space_prefix = tokenizer::SpacePrefix::kNever;
+  tokenizer::Pipeline pipeline;
+  PUNA_TRY(hf::read_model(*model, v, pipeline));
+  PUNA_TRY(hf::read_added_tokens(json.find("added_tokens"), v, pipeline));
+  PUNA_TRY(hf::read_normalizer(json.find("normalizer"), v.normalizer));
+  PUNA_TRY(hf::read_pre_tokenizer(json.find("pre_tokenizer"), pipeline.steps));
+  PUNA_TRY(hf::read_decoder(json.find("decoder"), pipeline));
   PUNA_TRY(hf::read_post_processor(json.find("post_processor"), v));
-  // Without steps normalized text is the text itself.
-  const auto rule = tokenizer::find_pre_tokenizer(v.pre);
-  const bool has_steps = !v.normalizer.empty() || (rule && (*rule)->nfc);
-  if (!has_steps && v.model == "gpt2") {
-    for (auto& rules : v.rules) rules.normalized = false;
-    std::erase_if(v.rules,
-                  [](const auto& rules) { return rules == tokenizer::TokenRules{rules.id}; });
-  }
+  if (hf::take_quick_model(v, pipeline)) return v;
+  v.model = "pipeline";
+  v.pre = tokenizer::kCustomPre;
+  v.pipeline = std::make_shared<const tokenizer::Pipeline>(std::move(pipeline));
   return v;
 }
 

@@ -1,5 +1,8 @@
 #include "tokenizer/added_tokens.h"
 
+#include <algorithm>
+
+#include "tokenizer/regex/char_set.h"
 #include "tokenizer/white_space.h"
 
 namespace puna::tokenizer {
@@ -7,8 +10,8 @@ namespace puna::tokenizer {
 namespace {
 
 bool is_word(char32_t code_point) {
-  const CharClass c = class_of(code_point);
-  return code_point == U'_' || (c >= CharClass::kUpper && c <= CharClass::kNumber);
+  static const CharSet kWord = CharSet::named("rust:word").value_or(CharSet());
+  return kWord.contains(code_point);
 }
 
 }  // namespace
@@ -25,7 +28,7 @@ bool AddedTokens::place(int32_t id, std::string_view text, size_t from, Span& sp
     if (span.end < text.size() && is_word(base::utf8_next(text, span.end).code_point)) return false;
   }
   if (rules.left_spaces)
-    span.begin = from + strip_right(text.substr(from, span.begin - from)).size();
+    span.begin = std::max(from, strip_right(text.substr(0, span.begin)).size());
   if (rules.right_spaces) span.end = text.size() - strip_left(text.substr(span.end)).size();
   return true;
 }

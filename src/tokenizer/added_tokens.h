@@ -101,8 +101,10 @@ class AddedTokens {
       at = span.end;
       if (!place(match.id, text, begin, span)) continue;
       if (begin < span.begin) plain(text.substr(begin, span.begin - begin), begin);
-      token(match.id);
-      begin = at = span.end;
+      // One that has nothing left, its white space being taken, is none.
+      if (span.begin < span.end) token(match.id);
+      // A token may begin in the white space that the one before has taken, as in the library.
+      begin = span.end;
     }
     if (begin < text.size()) plain(text.substr(begin), begin);
   }

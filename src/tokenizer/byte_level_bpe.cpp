@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "tokenizer/byte_map.h"
 #include "tokenizer/merge.h"
 #include "tokenizer/normalizer.h"
 #include "tokenizer/pieces.h"
@@ -16,35 +17,6 @@
 namespace puna::tokenizer {
 
 namespace {
-
-// The byte that each character of the map stands for: printable Latin-1 for itself, the others from
-// U+0100 on in order.
-class ByteMap {
- public:
-  ByteMap() {
-    bytes_.fill(-1);
-    char32_t next = 0x100;
-    for (int byte = 0; byte < 256; ++byte) {
-      const bool printable = (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
-      bytes_[printable ? static_cast<char32_t>(byte) : next++] = static_cast<int16_t>(byte);
-    }
-  }
-  // Writes the bytes that `stored` stands for to `out`; false when it holds a character outside the
-  // map.
-  bool decode(std::string_view stored, std::string& out) const {
-    out.clear();
-    for (size_t at = 0; at < stored.size();) {
-      const base::Utf8Unit unit = base::utf8_next(stored, at);
-      if (unit.code_point >= bytes_.size() || bytes_[unit.code_point] < 0) return false;
-      out.push_back(static_cast<char>(bytes_[unit.code_point]));
-      at += unit.bytes;
-    }
-    return true;
-  }
-
- private:
-  std::array<int16_t, 0x144> bytes_;  // by code point; 256 + the 68 bytes that are not printable
-};
 
 class ByteLevelBpe final : public Tokenizer {
  public:

@@ -37,7 +37,7 @@ base::Result<Charsmap> Charsmap::parse(std::string_view blob) {
   return map;
 }
 
-std::optional<Charsmap::Match> Charsmap::longest(std::string_view text) const {
+std::optional<Charsmap::Match> Charsmap::find(std::string_view text, bool first) const {
   std::optional<Match> best;
   uint32_t at = offset_of(units_[0]);
   for (size_t i = 0; i < text.size(); ++i) {
@@ -52,6 +52,7 @@ std::optional<Charsmap::Match> Charsmap::longest(std::string_view text) const {
     if (where >= replacements_.size()) break;
     const std::string_view rest = std::string_view(replacements_).substr(where);
     best = {i + 1, rest.substr(0, rest.find('\0'))};
+    if (first) break;
   }
   return best;
 }

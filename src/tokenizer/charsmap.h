@@ -22,11 +22,14 @@ class Charsmap {
     size_t bytes;  // of the text
     std::string_view replacement;
   };
-  std::optional<Match> longest(std::string_view text) const;
+  std::optional<Match> longest(std::string_view text) const { return find(text, false); }
+  std::optional<Match> shortest(std::string_view text) const { return find(text, true); }
   // Appends the text with all rules applied.
   void append(std::string_view text, std::string& out) const;
 
  private:
+  std::optional<Match> find(std::string_view text, bool first) const;
+
   std::vector<uint32_t> units_;
   std::string replacements_;
 };

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/utf8.h"
+#include "tokenizer/byte_map.h"
 #include "tokenizer/normal_form.h"
+#include "tokenizer/precompiled.h"
 #include "tokenizer/white_space.h"
 
 namespace puna::tokenizer {
@@ -101,18 +103,27 @@ bool replace(std::string_view text, const NormalizerStep& step, std::string& out
   }
 }
 
-void replace_matches(std::string_view text, const SplitExpression& expression, std::string_view to,
+void replace_matches(std::string_view text, const Pattern& pattern, std::string_view to,
                      std::string& out) {
-  for (size_t at = 0; at < text.size();) {
-    if (const size_t length = expression.match(text, at); length > 0) {
-      out.append(to);
-      at += length;
-    } else {
-      const size_t bytes = base::utf8_next(text, at).bytes;
-      out.append(text.substr(at, bytes));
-      at += bytes;
-    }
-  }
+  for (const MatchSpan& span : pattern.spans(text))
+    out.append(span.match ? to : text.substr(span.begin, span.end - span.begin));
+}
+
+// As the model for machine translation in sentencepiece (nmt_nfkc) has them.
+void nmt(std::string_view text, std::string& out) {
+  const auto is_dropped = [](char32_t c) {
+    return (c >= 0x01 && c <= 0x08) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F ||
+           c == 0x8F || c == 0x9F;
+  };
+  const auto is_space = [](char32_t c) {
+    return c == 0x09 || c == 0x0A || c == 0x0C || c == 0x0D || c == 0x1680 ||
+           (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 || c == 0x2581 ||
+           c == 0xFEFF || c == 0xFFFD;
+  };
+  for_each_character(text, [&](char32_t c, std::string_view bytes) {
+    if (is_dropped(c)) return;
+    out.append(is_space(c) ? " " : bytes);
+  });
 }
 
 bool strip(std::string_view text, std::string_view stripped, std::string& out) {
@@ -136,14 +147,14 @@ base::Result<Normalizer> Normalizer::compile(std::span<const NormalizerStep> ste
   Normalizer out;
   for (const NormalizerStep& what : steps) {
     Step step{what, {}, {}};
-    if (what.kind == Kind::kCharsmap) {
+    if (what.kind == Kind::kCharsmap || what.kind == Kind::kPrecompiled) {
       PUNA_TRY(auto map, Charsmap::parse(what.from));
       step.charsmap.push_back(std::move(map));
       step.what.from.clear();
     }
     if (what.kind == Kind::kReplaceMatches) {
-      PUNA_TRY(auto expression, SplitExpression::compile(what.from));
-      step.expression.push_back(std::move(expression));
+      PUNA_TRY(auto pattern, Pattern::compile(what.from, /*is_expression=*/true));
+      step.pattern.push_back(std::move(pattern));
     }
     out.steps_.push_back(std::move(step));
   }
@@ -176,7 +187,7 @@ bool Normalizer::apply_step(const Step& step, std::string_view text, std::string
     case Kind::kReplace:
       return replace(text, step.what, out);
     case Kind::kReplaceMatches:
-      replace_matches(text, step.expression[0], step.what.to, out);
+      replace_matches(text, step.pattern[0], step.what.to, out);
       return true;
     case Kind::kPrepend:
       if (text.empty()) return false;
@@ -191,6 +202,15 @@ bool Normalizer::apply_step(const Step& step, std::string_view text, std::string
       return true;
     case Kind::kCharsmap:
       step.charsmap[0].append(text, out);
+      return true;
+    case Kind::kPrecompiled:
+      append_precompiled(step.charsmap[0], text, out);
+      return true;
+    case Kind::kNmt:
+      nmt(text, out);
+      return true;
+    case Kind::kByteLevel:
+      out.append(mapped_bytes(text));
       return true;
   }
   return false;

@@ -9,14 +9,14 @@
 
 #include "base/result.h"
 #include "tokenizer/charsmap.h"
-#include "tokenizer/split.h"
+#include "tokenizer/pipeline/matches.h"
 #include "tokenizer/vocabulary.h"
 
 namespace puna::tokenizer {
 
 class Normalizer {
  public:
-  // Errors: kCorrupt or kInternal for a charsmap or an expression that is not understood.
+  // Errors: kCorrupt for a charsmap, kUnsupported for an expression that is not understood.
   static base::Result<Normalizer> compile(std::span<const NormalizerStep> steps);
 
   // The text after all steps: `text` itself where nothing changes, else a string put into `kept`.
@@ -26,8 +26,8 @@ class Normalizer {
  private:
   struct Step {
     NormalizerStep what;
-    std::vector<Charsmap> charsmap;           // one for kCharsmap
-    std::vector<SplitExpression> expression;  // one for kReplaceMatches
+    std::vector<Charsmap> charsmap;  // one for kCharsmap
+    std::vector<Pattern> pattern;    // one for kReplaceMatches
   };
   // Appends the changed text to `out`; false when nothing changes, `out` being as it was.
   static bool apply_step(const Step& step, std::string_view text, std::string& out);

@@ -62,6 +62,7 @@ class SplitCompiler {
       if (branch.items.empty()) return wrong("an empty alternative");
       if (branch.items[0].kind == Item::kNotBefore || branch.items[0].kind == Item::kLineEnd)
         return wrong("a condition at the beginning");
+      if (matches_nothing(branch.items)) return wrong("an alternative that can match nothing");
       out_.branches_.push_back(std::move(branch));
     } while (take('|'));
     for (auto& branch : out_.branches_) branch.first = first_sets(branch.items);
@@ -83,6 +84,17 @@ class SplitCompiler {
     return true;
   }
   bool take(char c) { return take(std::string_view(&c, 1)); }
+
+  bool matches_nothing(std::span<const Item> items) const {
+    return std::all_of(items.begin(), items.end(), [&](const Item& item) {
+      if (item.kind == Item::kNotBefore || item.kind == Item::kLineEnd || item.least == 0)
+        return true;
+      if (item.kind != Item::kGroup) return false;
+      const auto& alternatives = out_.groups_[item.group];
+      return std::any_of(alternatives.begin(), alternatives.end(),
+                         [](const auto& alternative) { return alternative.empty(); });
+    });
+  }
 
   base::Result<bool> item(SplitExpression::Branch& branch) {
     Item item;
@@ -122,7 +134,7 @@ class SplitCompiler {
         continue;
       }
       PUNA_TRY(Set one, character_or_set());
-      if (any_case) fold(one);
+      if (any_case) PUNA_TRY(fold(one));
       PUNA_TRY(const uint32_t mask, mask_of(one));
       alternatives.back().push_back(mask);
     }
@@ -130,6 +142,7 @@ class SplitCompiler {
   }
 
   base::Result<bool> repeat(Item& item) {
+    bool counted = false;
     if (take('?')) {
       item.least = 0;
     } else if (take('*')) {
@@ -138,6 +151,7 @@ class SplitCompiler {
     } else if (take('+')) {
       item.most = kUnbounded;
     } else if (take('{')) {
+      counted = true;
       PUNA_TRY(item.least, number());
       item.most = item.least;
       if (text_.substr(at_).starts_with(",}")) {
@@ -148,9 +162,11 @@ class SplitCompiler {
       }
       if (!take('}') || item.most < item.least || item.most == 0) return wrong("a bad repeat");
     }
-    if (item.least != 1 || item.most != 1) item.possessive = take('+');
-    if (at_ < text_.size() && (text_[at_] == '?' || text_[at_] == '+'))
-      return wrong("a lazy repeat");
+    // Behind a counted repeat another "+" repeats it again.
+    if ((item.least != 1 || item.most != 1) && !counted) item.possessive = take('+');
+    if (at_ < text_.size() &&
+        (text_[at_] == '?' || text_[at_] == '+' || text_[at_] == '*' || text_[at_] == '{'))
+      return wrong("a lazy repeat or a repeat of a repeat");
     return true;
   }
 
@@ -178,8 +194,10 @@ class SplitCompiler {
       return set;
     }
     set.negated = take('^');
+    if (text_.substr(at_).starts_with(']')) return wrong("a bracket at the beginning of a set");
     while (!take(']')) {
       if (at_ == text_.size()) return wrong("an open set");
+      if (text_[at_] == '[' || text_.substr(at_).starts_with("&&")) return wrong("a set in a set");
       PUNA_TRY(member(set));
     }
     return set;
@@ -188,6 +206,8 @@ class SplitCompiler {
   // One character, range, escape or property.
   base::Result<bool> member(Set& set) {
     if (take("\\s")) {
+      if (text_.substr(at_).starts_with('-') && !text_.substr(at_).starts_with("-]"))
+        return wrong("a range that begins with a class");
       set.classes |= kSpaces;
       return true;
     }
@@ -235,17 +255,26 @@ class SplitCompiler {
     return unit.code_point;
   }
 
-  static void fold(Set& set) {
+  // Letters beyond ASCII, ranges, and "ss", "fi" and the like, which one character can stand for,
+  // are left to the general matcher.
+  base::Result<void> fold(Set& set) const {
+    constexpr std::string_view kPairs[] = {"ss", "ff", "fi", "fl", "st"};
     const auto ranges = set.ranges;
+    if (set.classes != 0 || set.negated) return wrong("a class without case");
     for (const auto& [low, high] : ranges) {
-      if (low != high || low >= 0x80) continue;
+      if (low != high || low >= 0x80) return wrong("other letters than a to z without case");
       const auto lower = static_cast<char>(low | 0x20);
       if (lower < 'a' || lower > 'z') continue;
+      const char before = at_ >= 2 ? static_cast<char>(text_[at_ - 2] | 0x20) : ' ';
+      for (const std::string_view pair : kPairs) {
+        if (before == pair[0] && lower == pair[1]) return wrong("two letters that are one too");
+      }
       set.ranges.emplace_back(low ^ 0x20, low ^ 0x20);
       for (const Fold& f : kFolds) {
         if (f.lower == lower) set.ranges.emplace_back(f.other, f.other);
       }
     }
+    return {};
   }
 
   base::Result<uint32_t> mask_of(const Set& set) {

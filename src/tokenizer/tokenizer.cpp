@@ -80,7 +80,7 @@ constexpr struct {
 } kMakers[] = {
     {"gpt2", make_byte_level_bpe},      {"llama", make_sentencepiece_bpe},
     {"gemma4", make_sentencepiece_bpe}, {"t5", make_unigram},
-    {"bert", make_word_piece},
+    {"bert", make_word_piece},          {"pipeline", make_pipeline},
 };
 
 }  // namespace
@@ -109,14 +109,41 @@ bool Tokenizer::is_end(int32_t id) const {
          vocabulary_.end_tokens.end();
 }
 
+// Adds what the text of the last ids has gained. The ids before the last ones are let go of: no
+// decoder looks further than to its neighbours, but for what it does at the very beginning.
+void StreamDecoder::decode_window(int32_t id) {
+  constexpr size_t kLongestWindow = 32;
+  window_.push_back(id);
+  std::string text = tokenizer_.decode(window_, special_);
+  // An unfinished character may still change what the decoders make of it.
+  if (base::utf8_complete_prefix(text) != text.size()) return;
+  if (text.size() > window_bytes_) pending_ += text.substr(window_bytes_);
+  window_bytes_ = text.size();
+  if (window_.size() < kLongestWindow) return;
+  window_.erase(window_.begin(), window_.end() - kLongestWindow / 2);
+  window_bytes_ = tokenizer_.decode(window_, special_).size();
+}
+
 std::string StreamDecoder::push(int32_t id) {
-  append_text(tokenizer_, id, special_, first_, pending_);
+  if (tokenizer_.decodes_in_context()) {
+    decode_window(id);
+  } else {
+    append_text(tokenizer_, id, special_, first_, pending_);
+  }
   const size_t complete = base::utf8_complete_prefix(pending_);
   std::string out = pending_.substr(0, complete);
   pending_.erase(0, complete);
   return out;
 }
 
-std::string StreamDecoder::finish() { return std::exchange(pending_, {}); }
+std::string StreamDecoder::finish() {
+  if (tokenizer_.decodes_in_context()) {
+    const std::string text = tokenizer_.decode(window_, special_);
+    if (text.size() > window_bytes_) pending_ += text.substr(window_bytes_);
+    window_.clear();
+    window_bytes_ = 0;
+  }
+  return std::exchange(pending_, {});
+}
 
 }  // namespace puna::tokenizer

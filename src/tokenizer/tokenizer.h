@@ -37,14 +37,17 @@ class Tokenizer {
   // give "".
   virtual std::string bytes(int32_t id, bool special = false) const = 0;
   // The bytes of a sequence, exactly (SentencePiece: without the space that encode put in front).
-  std::string decode(const std::vector<int32_t>& ids, bool special = false) const;
+  virtual std::string decode(const std::vector<int32_t>& ids, bool special = false) const;
+  // Whether the text of a token depends on the tokens around it, so that it is not bytes() of each.
+  virtual bool decodes_in_context() const { return false; }
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
   int32_t n_tokens() const { return static_cast<int32_t>(vocabulary_.tokens.size()); }
   bool is_end(int32_t id) const;  // one of vocabulary().end_tokens
   // Whether encode puts a space in front of the text, which decode takes away again.
   bool adds_space() const {
-    return vocabulary_.model != "gpt2" && vocabulary_.space_prefix != SpacePrefix::kNever;
+    return vocabulary_.model != "gpt2" && vocabulary_.model != "pipeline" &&
+           vocabulary_.space_prefix != SpacePrefix::kNever;
   }
 
  protected:
@@ -65,10 +68,16 @@ class StreamDecoder {
   std::string finish();
 
  private:
+  void decode_window(int32_t id);
+
   const Tokenizer& tokenizer_;
   bool special_;
   bool first_;
   std::string pending_;
+  // Where a token's text depends on others: the ids that are decoded again, and how many bytes of
+  // their text are shown or pending.
+  std::vector<int32_t> window_;
+  size_t window_bytes_ = 0;
 };
 
 }  // namespace puna::tokenizer

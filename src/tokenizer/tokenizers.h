@@ -16,6 +16,7 @@ base::Result<std::unique_ptr<Tokenizer>> make_byte_level_bpe(Vocabulary vocabula
 base::Result<std::unique_ptr<Tokenizer>> make_sentencepiece_bpe(Vocabulary vocabulary);
 base::Result<std::unique_ptr<Tokenizer>> make_unigram(Vocabulary vocabulary);
 base::Result<std::unique_ptr<Tokenizer>> make_word_piece(Vocabulary vocabulary);
+base::Result<std::unique_ptr<Tokenizer>> make_pipeline(Vocabulary vocabulary);
 
 inline TokenType type_of(const Vocabulary& vocabulary, int32_t id) {
   return AddedTokens::type_of(vocabulary, id);
@@ -29,7 +30,10 @@ template <class Normalize, class Plain>
 void encode_framed(const Vocabulary& vocabulary, const AddedTokens& added, std::string_view text,
                    const EncodeOptions& options, std::deque<std::string>& kept,
                    std::vector<int32_t>& ids, Normalize&& normalize, Plain&& plain) {
-  if (options.add_special && vocabulary.add_bos && vocabulary.bos) ids.push_back(*vocabulary.bos);
+  if (options.add_special) {
+    if (vocabulary.add_bos && vocabulary.bos) ids.push_back(*vocabulary.bos);
+    ids.insert(ids.end(), vocabulary.before.begin(), vocabulary.before.end());
+  }
   const auto token = [&](int32_t id) { ids.push_back(id); };
   added.cut_raw(
       text, options.parse_special,
@@ -42,7 +46,9 @@ void encode_framed(const Vocabulary& vocabulary, const AddedTokens& added, std::
             token);
       },
       token);
-  if (options.add_special && vocabulary.add_eos && vocabulary.eos) ids.push_back(*vocabulary.eos);
+  if (!options.add_special) return;
+  ids.insert(ids.end(), vocabulary.after.begin(), vocabulary.after.end());
+  if (vocabulary.add_eos && vocabulary.eos) ids.push_back(*vocabulary.eos);
 }
 
 }  // namespace puna::tokenizer

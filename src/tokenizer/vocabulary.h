@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace puna::tokenizer {
+
+struct Pipeline;
 
 // As GGUF's tokenizer.ggml.token_type.
 enum class TokenType : uint8_t {
@@ -32,12 +35,15 @@ struct NormalizerStep {
     kBertChinese,     // puts spaces around CJK characters
     kBertAccents,     // NFD without nonspacing marks
     kReplace,         // every `from` becomes `to`
-    kReplaceMatches,  // every match of the expression `from` (see split.h) becomes `to`
+    kReplaceMatches,  // every match of the expression `from` (see regex/regex.h) becomes `to`
     kPrepend,         // `to` in front, unless the text is empty
     kStripLeft,       // no white space at the beginning
     kStripRight,      // nor at the end
     kCollapseSpaces,  // one space for each run, none at the ends
     kCharsmap,        // `from`: sentencepiece's precompiled_charsmap
+    kPrecompiled,     // the same as Hugging Face's library applies it
+    kNmt,             // takes control characters away, makes odd white space a space
+    kByteLevel,       // every byte as a character of GPT-2's map
   };
   Kind kind;
   std::string from{}, to{};
@@ -71,7 +77,8 @@ struct TokenRules {
 
 struct Vocabulary {
   std::string model;  // "gpt2" (byte-level BPE), "llama" (SentencePiece BPE), "gemma4" (the same,
-                      // by merges), "t5" (unigram), "bert" (WordPiece)
+                      // by merges), "t5" (unigram), "bert" (WordPiece),
+                      // "pipeline" (what `pipeline` says)
   std::string pre;    // pre-tokenizer name of "gpt2" models: "smollm", "llama-bpe", ...; kCustomPre
                       // when `splits` says it
   std::vector<std::string> tokens;  // by id, as stored (byte-level or with U+2581 for spaces)
@@ -94,6 +101,10 @@ struct Vocabulary {
       splits;                // expressions, see split.h; each cuts the pieces of the one before
   bool whole_words = false;  // see PreTokenizer
   WordSplit word_split = WordSplit::kNone;  // of models that mark spaces
+  // What encode puts before and after the text beside bos and eos: [bos, before..., text, after...,
+  // eos].
+  std::vector<int32_t> before, after;
+  std::shared_ptr<const Pipeline> pipeline;  // of "pipeline" models, see pipeline/pipeline.h
   // The tokenizer.json this comes from, kept only where the keys of GGUF cannot say all of it.
   std::string huggingface_json;
 };

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "formats/gguf_vocabulary.h"
 #include "formats/hf/config.h"
-#include "formats/hf_tokenizer_parts.h"
+#include "formats/hf_tokenizer/parts.h"
 
 namespace puna::formats::hf {
 

@@ -1,0 +1,73 @@
+#include "tokenizer/regex/regex.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "tokenizer/pipeline/matches.h"
+
+namespace puna::tokenizer {
+namespace {
+
+// The text with its matches in brackets.
+std::string marked(std::string_view expression, std::string_view text) {
+  const auto pattern = Pattern::compile(expression, /*is_expression=*/true);
+  REQUIRE_MESSAGE(pattern.has_value(), pattern.error().text());
+  std::string out;
+  for (const MatchSpan& span : pattern->spans(text)) {
+    const std::string_view part = text.substr(span.begin, span.end - span.begin);
+    out += span.match ? "[" + std::string(part) + "]" : std::string(part);
+  }
+  return out;
+}
+
+TEST_CASE("classes, properties and sets in sets match what Oniguruma matches") {
+  CHECK(marked("[[:alpha:]]+", "ab1 é") == "[ab]1 [é]");
+  CHECK(marked(R"([[:punct:]])", "a$b+c") == "a[$]b[+]c");
+  CHECK(marked(R"(\p{Han}+|\p{^L})", "a中字1") == "a[中字][1]");
+  CHECK(marked(R"(\w)", "½") == "[½]");
+  CHECK(marked("[[:word:]]", "½") == "½");
+  CHECK(marked(R"([\w])", "½") == "½");
+  CHECK(marked("[a-z&&[^b]]+", "abca") == "[a]b[ca]");
+  CHECK(marked(R"(\h+)", "af0g") == "[af0]g");
+  CHECK(marked(R"(\d)", "1٣a") == "[1][٣]a");
+}
+
+TEST_CASE("conditions look ahead, behind and at the edges of lines and words") {
+  CHECK(marked("(?=[A-Z])", "aBcD") == "a[]Bc[]D");
+  CHECK(marked("(?<=a{1,3})b", "aab b") == "aa[b] b");
+  CHECK(marked("(?<!a)b", "abcb") == "abc[b]");
+  CHECK(marked("^.", "ab\nc\n") == "[a]b\n[c]\n");
+  CHECK(marked("a$", "a\na b") == "[a]\na b");
+  CHECK(marked(R"(\bfoo)", "foo afoo") == "[foo] afoo");
+}
+
+TEST_CASE("repeats are greedy, lazy or possessive, and groups atomic") {
+  CHECK(marked("a++a", "aaa") == "aaa");
+  CHECK(marked("a{1,3}+a", "aaaa") == "[aaaa]");  // a repeat of a repeat, not a possessive one
+  CHECK(marked("(?>ab|a)b", "abb ab") == "[abb] ab");
+  CHECK(marked("a{,2}b", "aaab") == "a[aab]");
+  CHECK(marked("(a|b)*?c", "abc") == "[abc]");
+  CHECK(marked("x*", "axxb") == "[]a[xx]b[]");
+  CHECK(marked(R"((?<n>e)\k<n>)", "eel") == "[ee]l");
+  CHECK(marked("(?i)k", "K\u212A") == "[K][\u212A]");
+}
+
+TEST_CASE("what is not carried out is refused by name") {
+  for (const char* expression : {R"(a\Kb)", R"(\X)", "(?~ab)", R"(\p{Script=Han})", "(?i)ss", "(a",
+                                 "a)", "[a", "*a", R"(\k<n>)", "(?<=a{300})b"}) {
+    CAPTURE(expression);
+    const auto got = Regex::compile(expression);
+    REQUIRE(!got.has_value());
+    CHECK(got.error().code == base::ErrorCode::kUnsupported);
+    CHECK(got.error().message.find(expression) != std::string::npos);
+  }
+}
+
+TEST_CASE("an expression that would try for ever gives up on a place") {
+  CHECK(marked("(a|a)*b", std::string(40, 'a')) == std::string(40, 'a'));
+}
+
+}  // namespace
+}  // namespace puna::tokenizer
