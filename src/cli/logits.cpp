@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/model_flags.h"
 #include "cli/npy.h"
+#include "cli/options.h"
 
 namespace puna::cli {
 namespace {
@@ -19,10 +20,11 @@ struct Flags {
 base::Result<int> run(const Flags& flags) {
   catch_interrupts();
   ProgressBar bar;
-  PUNA_TRY(const std::vector<int32_t> ids, parse_ids(flags.tokens));
+  PUNA_TRY(const std::vector<int32_t> ids, parse_ids("--tokens", flags.tokens));
   PUNA_TRY(service::OpenOptions options,
            open_options(flags.model, {kernels::Numerics::kExact, kernels::KvType::kF32}, bar));
   options.engine.all_logits = true;
+  options.engine.wanted_context = static_cast<uint32_t>(ids.size());
   PUNA_TRY(service::LoadedModel model, service::open(options));
   bar.clear();
   const uint64_t vocab = model.engine->config().vocab;
@@ -38,11 +40,13 @@ base::Result<int> run(const Flags& flags) {
 Action add_logits(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   add_model_flag(app, flags->model);
-  app.add_option("--tokens", flags->tokens, "Token ids, separated by commas; nothing is added")
-      ->required();
-  app.add_option("--output", flags->output, "Where to write float32 [n_tokens, n_vocab] as .npy")
-      ->required();
-  add_engine_flags(app, flags->model);
+  not_empty(
+      app.add_option("--tokens", flags->tokens, "Token ids, separated by commas; nothing is added")
+          ->required());
+  not_empty(app.add_option("--output", flags->output,
+                           "Where to write float32 [n_tokens, n_vocab] as .npy")
+                ->required());
+  add_engine_flags(app, flags->model, kAboutContextOfTokens);
   return [flags] { return run(*flags); };
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/thread_pool.h"
+#include "cli/output.h"
 
 namespace puna::cli {
 
@@ -140,10 +141,10 @@ Result<void> write_model(const ModelFlags& model, const formats::QuantizeOptions
   PUNA_TRY_CONTEXT(base::run_until(formats::quantize(in, options, *out, pool, show), [] {}),
                    fmt::format("While writing {}", output));
   bar.clear();
-  fmt::print("{}: {} tensors, {} to {}, {:.2f} bits per weight\n", output, types.size(),
-             human_bytes(bytes_before), human_bytes(bytes_after),
-             8.0 * static_cast<double>(bytes_after) /
-                 static_cast<double>(std::max<uint64_t>(n_weights, 1)));
+  print_out("{}: {} tensors, {} to {}, {:.2f} bits per weight\n", base::printable(output),
+            types.size(), human_bytes(bytes_before), human_bytes(bytes_after),
+            8.0 * static_cast<double>(bytes_after) /
+                static_cast<double>(std::max<uint64_t>(n_weights, 1)));
   return {};
 }
 
