@@ -9,6 +9,8 @@
 namespace puna::base {
 namespace {
 
+constexpr char32_t kReplacement = 0xFFFD;
+
 bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7F && c < 0xA0); }
 
 bool is_direction_mark(char32_t c) {
@@ -34,7 +36,9 @@ std::string printable(std::string_view text, Keep keep) {
     const Utf8Unit unit = utf8_next(text, at);
     const std::string_view bytes = text.substr(at, unit.bytes);
     at += unit.bytes;
-    if (unit.code_point == kInvalidCodePoint) {
+    if (unit.code_point == kInvalidCodePoint && keep == Keep::kText) {
+      utf8_append(out, kReplacement);
+    } else if (unit.code_point == kInvalidCodePoint) {
       fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(bytes[0]));
     } else if (stays(unit.code_point, keep)) {
       out += bytes;

@@ -16,8 +16,8 @@ enum class Keep {
 // The text with its control characters (C0, DEL, C1) written as \u001b: a terminal would obey them,
 // and a file could so repaint the screen or set the clipboard. The same for line separators and for
 // the marks that turn the direction of writing around, with which a name can be made to read as
-// another (Unicode Technical Report 36, section 2.3). Bytes that are no UTF-8 become \x9b, since
-// terminals take some of them for control characters.
+// another (Unicode Technical Report 36, section 2.3). Bytes that are no UTF-8 become \x9b, in a
+// reply U+FFFD, since terminals take some of them for control characters.
 std::string printable(std::string_view text, Keep keep = Keep::kNothing);
 
 }  // namespace puna::base

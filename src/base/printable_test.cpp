@@ -12,6 +12,7 @@ TEST_CASE("what a terminal would obey is written out") {
                   "2J") == "\\u009b2J");  // CSI of C1, as UTF-8
   CHECK(printable("\x9b"
                   "2J \xe9 \xe4\xb8") == "\\x9b2J \\xe9 \\xe4\\xb8");
+  CHECK(printable("a\x9b\xe4\xb8", Keep::kText) == "a\uFFFD\uFFFD\uFFFD");
   for (const Keep keep : {Keep::kNothing, Keep::kLines, Keep::kText}) {
     CHECK(printable("\x1b]52;c;\x07", keep) == "\\u001b]52;c;\\u0007");
     CHECK(printable("a\rb", keep) == "a\\u000db");

@@ -189,7 +189,9 @@ class Chat(unittest.TestCase):
         answer, _ = self.chat("-n", "8", "--ignore-eos").say(line)
         alone = subprocess.run([PUNA, "run", self.model, line, "--temp", "0", "--device", "cpu", "-n", "8", "--ignore-eos"],
                                capture_output=True, env=self.env, timeout=PATIENCE_S).stdout
-        self.assertEqual(answer.replace("\r\n", "\n"), alone.decode("latin-1"))
+        # What is no UTF-8 stays as it is in a pipe, and is U+FFFD on a terminal.
+        self.assertEqual(answer.encode("latin-1").decode().replace("\r\n", "\n"), re.sub("[\udc80-\udcff]", "\ufffd",
+                                                                                      alone.decode(errors="surrogateescape")))
 
     def thinking_model(self):
         model = Gguf(MODEL)
@@ -296,7 +298,7 @@ class Chat(unittest.TestCase):
         chat.type(b"\xe9\x03")  # Ctrl-C drops the line with half a character
         chat.wait_for_prompt()
         chat.say("one")
-        chat.type("x" * 20000 + "\r")
+        chat.type("x" * 4000 + "\r")
         chat.wait_for("stop=")
 
     def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(self):
