@@ -2,13 +2,13 @@
 
 #include <cstdio>
 
+#include "base/printable.h"
+
 namespace puna::base {
 namespace {
 
 struct State {
-  LogSink sink = [](LogLevel, std::string_view text) {
-    std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
-  };
+  LogSink sink = log_to_stderr;
   LogLevel lowest = LogLevel::kWarning;
 };
 
@@ -19,6 +19,9 @@ State& state() {
 
 }  // namespace
 
+void log_to_stderr(LogLevel, std::string_view text) {
+  std::fprintf(stderr, "%s\n", printable(text, Keep::kLines).c_str());
+}
 void set_log_sink(LogSink sink, LogLevel lowest) { state() = {std::move(sink), lowest}; }
 bool log_enabled(LogLevel level) { return level >= state().lowest; }
 void log(LogLevel level, std::string_view text) {

@@ -15,6 +15,8 @@ enum class LogLevel { kDebug, kInfo, kWarning };
 
 using LogSink = std::function<void(LogLevel, std::string_view)>;
 
+// The sink at the start: a line on stderr, safe for terminals.
+void log_to_stderr(LogLevel level, std::string_view text);
 // Replaces the sink and the lowest level that reaches it. Set once at start, before other threads
 // log.
 void set_log_sink(LogSink sink, LogLevel lowest);

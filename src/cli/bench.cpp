@@ -12,6 +12,8 @@
 #include "cli/command.h"
 #include "cli/measured.h"
 #include "cli/model_flags.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "cli/usage.h"
 #include "models/synthetic.h"
 
@@ -20,6 +22,8 @@ namespace {
 
 using base::Json;
 using base::Result;
+
+constexpr uint32_t kMaxTokens = 1 << 24;  // above the context of any model
 
 using Ceilings = std::optional<kernels::Ceilings>;
 
@@ -182,29 +186,28 @@ Json to_json(const std::vector<Breakdown>& steps, const Ceilings& ceilings) {
 
 void print(const std::vector<Breakdown>& steps, const Ceilings& ceilings) {
   if (ceilings) {
-    fmt::print(
+    print_out(
         "\nthis device at most: {:.1f} GB/s read, {:.2f} TFLOPS f32, {:.2f} f16, {:.2f} TOPS "
         "int8\n",
         ceilings->read_gb_per_s, ceilings->f32_tflops, ceilings->f16_tflops, ceilings->int8_tops);
   }
   for (const Breakdown& step : steps) {
-    fmt::print("\n{} of {} at depth {}: {:.1f} us a step", step.phase, step.tokens, step.depth,
-               step.times.step_us);
-    if (step.times.encode_us > 0) fmt::print(", encoded in {:.1f} us", step.times.encode_us);
+    print_out("\n{} of {} at depth {}: {:.1f} us a step", step.phase, step.tokens, step.depth,
+              step.times.step_us);
+    if (step.times.encode_us > 0) print_out(", encoded in {:.1f} us", step.times.encode_us);
     if (ceilings) {
-      fmt::print("; a plain read of its weights takes {:.0f} % of that",
-                 100 * engine::fraction_of_read(step.times, *ceilings));
+      print_out("; a plain read of its weights takes {:.0f} % of that",
+                100 * engine::fraction_of_read(step.times, *ceilings));
     }
-    fmt::print("\n{:<24} {:<8} {:>12} {:>5} {:>9} {:>7} {:>8} {:>7} {:>7}  {}\n", "role", "type",
-               "shape", "n", "us", "us each", "GB/s", "TFLOPS", "of max", "kernel");
+    print_out("\n{:<24} {:<8} {:>12} {:>5} {:>9} {:>7} {:>8} {:>7} {:>7}  {}\n", "role", "type",
+              "shape", "n", "us", "us each", "GB/s", "TFLOPS", "of max", "kernel");
     for (const engine::KernelTime& t : step.times.kernels) {
       const double fraction = ceilings ? engine::fraction_of_ceiling(t, *ceilings) : 0;
-      fmt::print("{:<24} {:<8} {:>12} {:>5} {:>9.1f} {:>7.2f} {:>8.1f} {:>7.2f} {:>7}  {}\n",
-                 t.role, t.type,
-                 t.type.empty() ? "" : fmt::format("{}x{}", t.weight_rows, t.weight_cols),
-                 t.dispatches, t.us, t.us / t.dispatches, static_cast<double>(t.bytes) / t.us / 1e3,
-                 t.flops / t.us / 1e6, fraction > 0 ? fmt::format("{:.0f} %", fraction * 100) : "",
-                 t.kernel);
+      print_out("{:<24} {:<8} {:>12} {:>5} {:>9.1f} {:>7.2f} {:>8.1f} {:>7.2f} {:>7}  {}\n", t.role,
+                t.type, t.type.empty() ? "" : fmt::format("{}x{}", t.weight_rows, t.weight_cols),
+                t.dispatches, t.us, t.us / t.dispatches, static_cast<double>(t.bytes) / t.us / 1e3,
+                t.flops / t.us / 1e6, fraction > 0 ? fmt::format("{:.0f} %", fraction * 100) : "",
+                t.kernel);
     }
   }
 }
@@ -266,21 +269,21 @@ Json to_json(const service::LoadedModel& model, const std::vector<Row>& rows,
 }
 
 void print_table(const service::LoadedModel& model, const Json& report) {
-  fmt::print("{} on {} (kv {}, {}, {:.2f} bits per weight, sampling {})\n", model.name,
-             model.device_name, name(model.engine->options().kv_type),
-             name(model.engine->options().numerics), report.find("bits_per_weight")->number(),
-             report.find("sampling")->string());
-  fmt::print("{:<8} {:>6} {:>6} {:>10} {:>10} {:>10} {:>9}\n", "phase", "tokens", "depth",
-             "min tok/s", "median", "max", "GB/s");
+  print_out("{} on {} (kv {}, {}, {:.2f} bits per weight, sampling {})\n",
+            base::printable(model.name), model.device_name, name(model.engine->options().kv_type),
+            name(model.engine->options().numerics), report.find("bits_per_weight")->number(),
+            report.find("sampling")->string());
+  print_out("{:<8} {:>6} {:>6} {:>10} {:>10} {:>10} {:>9}\n", "phase", "tokens", "depth",
+            "min tok/s", "median", "max", "GB/s");
   for (const Json& r : report.find("results")->items()) {
     const Json& rate = *r.find("tokens_per_s");
-    fmt::print("{:<8} {:>6} {:>6} {:>10.1f} {:>10.1f} {:>10.1f} {:>9.1f}\n",
-               r.find("phase")->string(), r.find("tokens")->integer(), r.find("depth")->integer(),
-               rate.find("min")->number(), rate.find("median")->number(),
-               rate.find("max")->number(), r.find("weight_gb_per_s")->number());
+    print_out("{:<8} {:>6} {:>6} {:>10.1f} {:>10.1f} {:>10.1f} {:>9.1f}\n",
+              r.find("phase")->string(), r.find("tokens")->integer(), r.find("depth")->integer(),
+              rate.find("min")->number(), rate.find("median")->number(), rate.find("max")->number(),
+              r.find("weight_gb_per_s")->number());
   }
   const plan::MemoryUse use = model.engine->memory();
-  fmt::print(
+  print_out(
       "memory: weights {}, kv {}, arena {}, staging {}, host peak {}; load {:.0f} ms, first token "
       "{:.1f} ms\n",
       human_bytes(use.weights), human_bytes(use.kv), human_bytes(use.arena),
@@ -326,7 +329,7 @@ Result<int> run(const Flags& flags) {
   if (measured.ceilings) report.set("ceilings", ceilings_json(*measured.ceilings));
   if (flags.kernels) report.set("steps", to_json(measured.steps, measured.ceilings));
   if (flags.json) {
-    fmt::print("{}\n", report.dump(1));
+    print_json(report);
   } else {
     print_table(model, report);
     print(measured.steps, measured.ceilings);
@@ -338,25 +341,21 @@ Result<int> run(const Flags& flags) {
 
 Action add_bench(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  app.add_option("--model", flags->model.model,
-                 "A name in the store or catalogue, a .gguf path or a folder");
-  app.add_option("--synthetic", flags->synthetic,
-                 "SHAPE:TYPE with random weights, no file needed; TYPE is a mix (q4_k_m) or "
-                 "pure:TYPE. Shapes: " +
-                     models::synthetic_shapes());
-  app.add_option("-p,--prompt", flags->n_prompt, "Tokens of the prefill; 0 leaves it out")
-      ->check(CLI::Range(0, 1 << 20))
-      ->capture_default_str();
-  app.add_option("-n,--decode", flags->n_decode, "Tokens to decode; 0 leaves it out")
-      ->check(CLI::Range(0, 1 << 20))
-      ->capture_default_str();
-  app.add_option("-d,--depth", flags->depths, "Tokens already in the cache, separated by commas")
-      ->delimiter(',')
-      ->capture_default_str();
-  app.add_option("-r,--repeats", flags->repeats,
-                 "Repeats; the report has minimum, median and maximum")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  not_empty(app.add_option("--model", flags->model.model,
+                           "A name in the store or catalogue, a .gguf path or a folder"));
+  not_empty(app.add_option(
+      "--synthetic", flags->synthetic,
+      "SHAPE:TYPE with random weights, no file needed; TYPE is a mix (q4_k_m) or pure:TYPE. "
+      "Shapes: " +
+          models::synthetic_shapes()));
+  add_number(app, "-p,--prompt", flags->n_prompt, {0, kMaxTokens},
+             "Tokens of the prefill; 0 leaves it out");
+  add_number(app, "-n,--decode", flags->n_decode, {0, kMaxTokens},
+             "Tokens to decode; 0 leaves it out");
+  add_numbers(app, "-d,--depth", flags->depths, {0, kMaxTokens},
+              "Tokens already in the cache, separated by commas");
+  add_number(app, "-r,--repeats", flags->repeats, {1, 1000},
+             "Repeats; the report has minimum, median and maximum");
   app.add_option("--sampling", flags->sampling,
                  "How decodes choose tokens: greedy, gpu (as puna run does, on the device) or host "
                  "(the same, from logits that are read back)")
@@ -365,11 +364,11 @@ Action add_bench(CLI::App& app) {
   app.add_flag("--kernels", flags->kernels,
                "Also say where the time of a step goes, by kernel, and what share of the measured "
                "ceilings of the device each reaches");
-  app.add_option(
+  not_empty(app.add_option(
       "--types", flags->types,
-      "No model: the mat-vec of these weight types (q4_0,q8_0; all) against plain reads");
-  app.add_option("--shape", flags->shape, "Of --types: weight rows x columns")
-      ->capture_default_str();
+      "No model: the mat-vec of these weight types (q4_0,q8_0; all) against plain reads"));
+  not_empty(app.add_option("--shape", flags->shape, "Of --types: weight rows x columns")
+                ->capture_default_str());
   app.add_flag("--json", flags->json, "Print one JSON document");
   add_engine_flags(app, flags->model);
   return [flags] { return run(*flags); };

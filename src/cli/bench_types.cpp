@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "cli/measured.h"
+#include "cli/output.h"
 #include "kernels/tune/subject.h"
 #include "service/profiles.h"
 
@@ -117,9 +118,9 @@ Result<int> bench_types(const ModelFlags& flags, const std::string& types,
   PUNA_TRY(const kernels::Ceilings ceilings, kernels::measure_ceilings(*use.device));
   Json rows = Json::array();
   if (!json) {
-    fmt::print("mat-vec {}x{} ({}) on {}; plain reads: {:.1f} GB/s\n", shape.rows, shape.cols,
-               name(options.engine.numerics), use.name, ceilings.read_gb_per_s);
-    fmt::print("{:<8} {:>6} {:>9} {:>9} {:>7}\n", "type", "bits", "us", "GB/s", "of read");
+    print_out("mat-vec {}x{} ({}) on {}; plain reads: {:.1f} GB/s\n", shape.rows, shape.cols,
+              name(options.engine.numerics), use.name, ceilings.read_gb_per_s);
+    print_out("{:<8} {:>6} {:>9} {:>9} {:>7}\n", "type", "bits", "us", "GB/s", "of read");
   }
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (interrupted()) return base::fail(ErrorCode::kCancelled, "The benchmark was interrupted.");
@@ -129,8 +130,8 @@ Result<int> bench_types(const ModelFlags& flags, const std::string& types,
     bar.clear();
     rows.push(to_json(row));
     if (json) continue;
-    fmt::print("{:<8} {:>6.4g} {:>9.2f} {:>9.1f} {:>5.0f} %\n", quant::info(row.type).name,
-               quant::info(row.type).bits_per_weight(), row.us, row.gb_per_s, row.of_read * 100);
+    print_out("{:<8} {:>6.4g} {:>9.2f} {:>9.1f} {:>5.0f} %\n", quant::info(row.type).name,
+              quant::info(row.type).bits_per_weight(), row.us, row.gb_per_s, row.of_read * 100);
     std::fflush(stdout);
   }
   if (json) {
@@ -138,7 +139,7 @@ Result<int> bench_types(const ModelFlags& flags, const std::string& types,
     out.set("device", use.name).set("numerics", name(options.engine.numerics));
     out.set("shape", fmt::format("{}x{}", shape.rows, shape.cols));
     out.set("ceilings", ceilings_json(ceilings)).set("types", std::move(rows));
-    fmt::print("{}\n", out.dump(1));
+    print_json(out);
   }
   return 0;
 }

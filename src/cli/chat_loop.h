@@ -1,5 +1,5 @@
-// A chat on the terminal: line editing and history by libedit, multi-line input between """ marks,
-// a few / commands.
+// A chat on the terminal: lines by line_reader.h, multi-line input between """ marks, a few /
+// commands.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,9 @@ struct ChatSettings {
   std::function<void(const engine::GenerateStats&)> on_stats;
 };
 
-// Returns the exit code. An answer that fails is reported and the chat goes on.
-int chat_loop(service::LoadedModel& model, const ChatSettings& settings);
+// Returns the exit code. An answer that fails is reported and the chat goes on. Errors:
+// kUnsupported where the request asks for a way of thinking that the model's template has no switch
+// for.
+base::Result<int> chat_loop(service::LoadedModel& model, const ChatSettings& settings);
 
 }  // namespace puna::cli

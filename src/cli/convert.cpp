@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/model_flags.h"
+#include "cli/options.h"
 #include "cli/write_model.h"
 #include "io/output_file.h"
 
@@ -43,13 +44,16 @@ base::Result<int> run(const Flags& flags) {
 
 Action add_convert(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  app.add_option("DIR", flags->model.model, "A folder of Hugging Face or MLC weights")->required();
-  app.add_option("OUT", flags->output, "The GGUF file to write; it appears when it is complete")
-      ->required();
-  app.add_option("--type", flags->type,
-                 "What most matrices become (default: what they are; MLC's q4f16_1 becomes q4_0, "
-                 "which holds the same values): " +
-                     writable_mixes());
+  not_empty(app.add_option("DIR", flags->model.model, "A folder of Hugging Face or MLC weights")
+                ->required());
+  not_empty(
+      app.add_option("OUT", flags->output, "The GGUF file to write; it appears when it is complete")
+          ->required());
+  not_empty(app.add_option(
+      "--type", flags->type,
+      "What most matrices become (default: what they are; MLC's q4f16_1 becomes q4_0, which holds "
+      "the same values): " +
+          writable_mixes()));
   app.add_flag("--force", flags->force, "Replace OUT where it exists");
   add_thread_flags(app, flags->model);
   return [flags] { return run(*flags); };

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/measured.h"
 #include "cli/model_flags.h"
+#include "cli/output.h"
 #include "gpu/native/native.h"
 #include "kernels/matmul/cpu_matrix.h"
 #include "service/profiles.h"
@@ -93,21 +94,21 @@ base::Result<int> run(bool json) {
     Json out = Json::object();
     out.set("auto", cpu ? "cpu" : fmt::format("gpu:{}", *choice.adapter))
         .set("devices", std::move(devices));
-    fmt::print("{}\n", out.dump(1));
+    print_json(out);
     return 0;
   }
   for (const Json& d : devices.items()) {
-    fmt::print("{} {:<6} {} ({}, {}{}{})\n", d.find("chosen")->boolean() ? "*" : " ",
-               d.find("id")->string(), d.find("name")->string(), d.find("type")->string(),
-               d.find("backend")->string(), d.find("driver")->string().empty() ? "" : ", ",
-               d.find("driver")->string());
+    print_out("{} {:<6} {} ({}, {}{}{})\n", d.find("chosen")->boolean() ? "*" : " ",
+              d.find("id")->string(), d.find("name")->string(), d.find("type")->string(),
+              d.find("backend")->string(), d.find("driver")->string().empty() ? "" : ", ",
+              d.find("driver")->string());
     std::string features;
     for (const Json& f : d.find("features")->items())
       features += (features.empty() ? "" : ", ") + f.string();
-    fmt::print("         features: {}\n         {}\n", features.empty() ? "none" : features,
-               d.find("why")->string());
+    print_out("         features: {}\n         {}\n", features.empty() ? "none" : features,
+              d.find("why")->string());
     if (const Json* profile = d.find("profile"))
-      fmt::print("         profile: {}\n", profile->string());
+      print_out("         profile: {}\n", profile->string());
   }
   return 0;
 }

@@ -1,13 +1,15 @@
 // puna embed: the embedding of a token list or of texts.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/model_flags.h"
 #include "cli/npy.h"
-#include "cli/output.h"
+#include "cli/options.h"
+#include "cli/output_file.h"
 
 namespace puna::cli {
 namespace {
@@ -37,15 +39,16 @@ void normalize(std::span<float> values, size_t width) {
   }
 }
 
-// The token lists that the command line gives.
+// The token lists that the command line gives. Of texts: takes the vocabulary of the file, which
+// nothing else needs then.
 base::Result<std::vector<std::vector<int32_t>>> token_lists(const Flags& flags,
-                                                            const service::LoadedModel& model) {
+                                                            formats::ModelFile& file) {
   std::vector<std::vector<int32_t>> lists;
   if (!flags.tokens.empty()) {
-    PUNA_TRY(lists.emplace_back(), parse_ids(flags.tokens));
+    PUNA_TRY(lists.emplace_back(), parse_ids("--tokens", flags.tokens));
     return lists;
   }
-  PUNA_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(model));
+  PUNA_TRY(const auto tokenizer, service::open_tokenizer(file));
   for (const std::string& text : flags.texts) lists.push_back(tokenizer->encode(text));
   return lists;
 }
@@ -71,11 +74,15 @@ base::Result<int> run(const Flags& flags) {
   }
   PUNA_TRY(formats::ModelFile file, service::open_file(options));
   PUNA_TRY(const io::OutputPlace place, io::find_output(flags.output, file.paths));
+  PUNA_TRY(const auto lists, token_lists(flags, file));
+  for (const std::vector<int32_t>& tokens : lists) {
+    options.engine.wanted_context =
+        std::max(options.engine.wanted_context, static_cast<uint32_t>(tokens.size()));
+  }
   PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));
   PUNA_TRY(const auto out, create_output(place));
   bar.clear();
   engine::Engine& engine = *model.engine;
-  PUNA_TRY(const auto lists, token_lists(flags, model));
   std::vector<float> values;
   for (const std::vector<int32_t>& tokens : lists) {
     PUNA_TRY(const std::vector<float> part,
@@ -95,18 +102,20 @@ base::Result<int> run(const Flags& flags) {
 Action add_embed(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   add_model_flag(app, flags->model);
-  app.add_option("--tokens", flags->tokens, "Token ids, separated by commas; nothing is added");
+  not_empty(app.add_option("--tokens", flags->tokens,
+                           "Token ids, separated by commas; nothing is added"));
   app.add_option("TEXT", flags->texts, "Texts, each with the tokens the model puts around one");
-  app.add_option(
-         "--output", flags->output,
-         "Where to write float32 as .npy: [n_embd] of --tokens, [n_texts, n_embd] of texts, "
-         "[n_tokens, n_embd] with --pooling none")
-      ->required();
+  not_empty(
+      app.add_option(
+             "--output", flags->output,
+             "Where to write float32 as .npy: [n_embd] of --tokens, [n_texts, n_embd] of texts, "
+             "[n_tokens, n_embd] with --pooling none")
+          ->required());
   app.add_option("--pooling", flags->pooling,
                  "none, mean, cls, last or rank (default: as the model says)")
       ->check(CLI::IsMember({"none", "mean", "cls", "last", "rank"}));
   app.add_flag("--normalize", flags->normalize, "Scale embeddings to length 1");
-  add_engine_flags(app, flags->model);
+  add_engine_flags(app, flags->model, kAboutContextOfTokens);
   return [flags] { return run(*flags); };
 }
 

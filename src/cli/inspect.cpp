@@ -9,8 +9,11 @@
 #include <memory>
 
 #include "base/json.h"
+#include "base/printable.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/model_flags.h"
+#include "cli/output.h"
 #include "models/models.h"
 #include "models/summary.h"
 #include "plan/fuse.h"
@@ -56,15 +59,16 @@ Json to_json(const formats::Value& value) {
 std::string to_text(const formats::Value& value) {
   const Json json = to_json(value);
   if (json.is_string()) {
-    std::string text = json.dump();
-    if (text.size() > kShownText)
-      text = text.substr(0, kShownText) + fmt::format("... ({} bytes)", json.string().size());
-    return text;
+    const std::string text = json.dump();
+    if (text.size() <= kShownText) return base::printable(text);
+    const std::string_view head =
+        std::string_view(text).substr(0, base::utf8_complete_prefix({text.data(), kShownText}));
+    return fmt::format("{}... ({} bytes)", base::printable(head), json.string().size());
   }
-  if (!json.is_array() || json.items().size() <= kShownItems) return json.dump();
+  if (!json.is_array() || json.items().size() <= kShownItems) return base::printable(json.dump());
   Json head = Json::array();
   for (size_t i = 0; i < kShownItems; ++i) head.push(json.items()[i]);
-  std::string text = head.dump();
+  std::string text = base::printable(head.dump());
   text.pop_back();
   return fmt::format("{},...] ({} items)", text, json.items().size());
 }
@@ -94,18 +98,20 @@ Json describe_json(const formats::ModelFile& file) {
 }
 
 void print_text(const formats::ModelFile& file) {
-  fmt::print("{}\n", file.name);
-  for (const auto& [key, value] : file.metadata) fmt::print("  {} = {}\n", key, to_text(value));
+  print_out("{}\n", base::printable(file.name));
+  for (const auto& [key, value] : file.metadata)
+    print_out("  {} = {}\n", base::printable(key), to_text(value));
   const tokenizer::Vocabulary& v = file.vocabulary;
   if (!v.tokens.empty()) {
-    fmt::print("vocabulary: {} tokens, {} merges, model \"{}\", pre-tokenizer \"{}\"\n",
-               v.tokens.size(), v.merges.size(), v.model, v.pre);
+    print_out("vocabulary: {} tokens, {} merges, model \"{}\", pre-tokenizer \"{}\"\n",
+              v.tokens.size(), v.merges.size(), base::printable(v.model), base::printable(v.pre));
   }
   uint64_t bytes = 0, elements = 0;
   std::map<std::string, std::pair<int, uint64_t>> by_type;
   for (const formats::Tensor& t : file.tensors) {
-    fmt::print("  {:<40} {:<7} [{}] at {} ({})\n", t.name, t.type_name(), fmt::join(t.shape, ", "),
-               t.offset, t.usable() ? human_bytes(t.bytes) : "not supported");
+    print_out("  {:<40} {:<7} [{}] at {} ({})\n", base::printable(t.name), t.type_name(),
+              fmt::join(t.shape, ", "), t.offset,
+              t.usable() ? human_bytes(t.bytes) : "not supported");
     bytes += t.bytes;
     elements += t.rows() * t.columns();
     auto& [n, sum] = by_type[t.type_name()];
@@ -113,12 +119,12 @@ void print_text(const formats::ModelFile& file) {
     sum += t.bytes;
   }
   const auto n = static_cast<double>(elements);
-  fmt::print(
+  print_out(
       "tensors: {}, {} parameters, {}\n", file.tensors.size(),
       elements < 1'000'000 ? fmt::format("{:.0f} k", n / 1e3) : fmt::format("{:.1f} M", n / 1e6),
       human_bytes(bytes));
   for (const auto& [type, sum] : by_type)
-    fmt::print("  {:<7} {} tensors, {}\n", type, sum.first, human_bytes(sum.second));
+    print_out("  {:<7} {} tensors, {}\n", type, sum.first, human_bytes(sum.second));
 }
 
 // What Puna makes of the file: the model's summary, or why it cannot be run.
@@ -144,9 +150,10 @@ void add_model(const Model& model, Json& document) {
 }
 
 void print_model(const Model& model) {
-  if (!model.missing.empty()) fmt::print("not supported: {}\n", model.missing);
-  if (!model.lines.empty()) fmt::print("model:\n");
-  for (const auto& [what, text] : model.lines) fmt::print("  {:<13} {}\n", what, text);
+  if (!model.missing.empty()) print_out("not supported: {}\n", base::printable(model.missing));
+  if (!model.lines.empty()) print_out("model:\n");
+  for (const auto& [what, text] : model.lines)
+    print_out("  {:<13} {}\n", what, base::printable(text));
 }
 
 base::Result<int> run(const Flags& flags) {
@@ -196,11 +203,11 @@ base::Result<int> run(const Flags& flags) {
     if (flags.json) {
       document.set("plan", text);
     } else {
-      fmt::print("plan for {} (context {}):\n{}", device.name, cache.n_pages * kernels::kPageTokens,
-                 text);
+      print_out("plan for {} (context {}):\n{}", device.name, cache.n_pages * kernels::kPageTokens,
+                base::printable(text, base::Keep::kLines));
     }
   }
-  if (flags.json) fmt::print("{}\n", document.dump(1));
+  if (flags.json) print_json(document);
   return 0;
 }
 
@@ -208,9 +215,7 @@ base::Result<int> run(const Flags& flags) {
 
 Action add_inspect(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  app.add_option("MODEL", flags->model.model,
-                 "A name in the store or catalogue, a .gguf path or a folder")
-      ->required();
+  add_model_argument(app, flags->model);
   app.add_flag("--json", flags->json, "Print one JSON document");
   app.add_flag("--plan", flags->plan, "Add the buffers and dispatches of the GPU plan");
   add_engine_flags(app, flags->model);

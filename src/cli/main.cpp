@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
 
@@ -84,18 +85,21 @@ std::string refuse_names(std::span<char* const> words) {
     if (word == "--") break;
     const std::string_view name = word.substr(0, word.find('='));
     if (is_planned_flag(name)) return fmt::format("{} is not supported yet", name);
+    // The parser would take the next word for the value.
+    if (word.starts_with("--") && name.size() + 1 == word.size())
+      return fmt::format("{} has no value", word);
   }
   return {};
 }
 
-// Runs what was asked for; the value is the exit code.
+// Runs what was asked for; the value is the exit code. Results that were lost are an error, however
+// well the command went.
 int act(const Action& action) {
   base::Result<int> code = action();
   if (code) {
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return *code;
-    print_error("Writing to standard output fails.");
-    return 1;
+    if (const auto written = results_written(); !written) code = std::unexpected(written.error());
   }
+  if (code) return *code;
   if (code.error().code == base::ErrorCode::kCancelled && interrupted().load())
     return kInterruptedExit;
   print_error(code.error().text());
@@ -113,7 +117,7 @@ int main(int argc, char** argv) {
     sub->footer(fmt::format("Example: {}", command.example));
     entries.push_back({sub, command.add(*sub)});
   }
-  if (argc < 2) fmt::print(stderr, "{}", app.help());
+  if (argc < 2) write_raw(stderr, app.help());
   const std::span words(argv + 1, static_cast<size_t>(std::max(argc - 1, 0)));
   if (const std::string wrong = refuse_names(words); !wrong.empty()) return fail_usage(wrong, "");
   const auto picked = [&]() -> const CLI::App& {
@@ -122,11 +126,15 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", picked().help());
-    return 0;
+    return act([&]() -> base::Result<int> {
+      write_raw(stdout, app.help());  // of the command, once one is named
+      return 0;
+    });
   } catch (const CLI::CallForVersion&) {
-    fmt::print("puna {}\n", PUNA_VERSION);
-    return 0;
+    return act([]() -> base::Result<int> {
+      print_out("puna {}\n", PUNA_VERSION);
+      return 0;
+    });
   } catch (const CLI::ParseError& e) {
     const CLI::App& sub = picked();
     return fail_usage(explain(sub, e), sub.get_parent() ? sub.get_name() : "");
@@ -140,4 +148,7 @@ int main(int argc, char** argv) {
 }  // namespace
 }  // namespace puna::cli
 
-int main(int argc, char** argv) { return puna::cli::main(argc, argv); }
+int main(int argc, char** argv) {
+  puna::cli::open_closed_streams();
+  return puna::cli::main(argc, argv);
+}

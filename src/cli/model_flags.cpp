@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "cli/options.h"
 #include "cli/usage.h"
 #include "gpu/devices.h"
 #include "kernels/matmul/cpu_matrix.h"
@@ -19,21 +20,21 @@ using base::ErrorCode;
 using base::Result;
 
 void add_thread_flags(CLI::App& app, ModelFlags& flags) {
-  app.add_option("--threads", flags.threads,
-                 "Threads to compute with on the CPU (default: one per physical core)")
-      ->check(CLI::Range(1, 1024));
+  add_number(app, "--threads", flags.threads, {1, 1024},
+             "Threads to compute with on the CPU; default: one per physical core");
   app.add_flag("--verbose", flags.verbose, "Log what happens on stderr");
 }
 
 void add_device_flags(CLI::App& app, ModelFlags& flags) {
-  app.add_option("--device", flags.device, "auto, gpu, gpu:N or cpu")->capture_default_str();
+  not_empty(
+      app.add_option("--device", flags.device, "auto, gpu, gpu:N or cpu")->capture_default_str());
   add_thread_flags(app, flags);
   app.add_option("--gpu-features", flags.gpu_features,
                  "all, or baseline to hide every optional GPU feature")
       ->check(CLI::IsMember({"all", "baseline"}))
       ->capture_default_str();
-  app.add_option("--cpu-variant", flags.cpu_variant,
-                 "Force a variant of the CPU kernels (see puna devices)");
+  not_empty(app.add_option("--cpu-variant", flags.cpu_variant,
+                           "Force a variant of the CPU kernels (see puna devices)"));
 }
 
 void add_engine_flags(CLI::App& app, ModelFlags& flags, const char* about_context) {
@@ -43,11 +44,20 @@ void add_engine_flags(CLI::App& app, ModelFlags& flags, const char* about_contex
   app.add_option("--numerics", flags.numerics,
                  "exact (f32 activations) or fast (int8 activations allowed)")
       ->check(CLI::IsMember({"exact", "fast"}));
-  app.add_option("--ctx", flags.context, about_context);
-  app.add_option("--gpu-layers", flags.gpu_layers,
-                 "Of the model's layers, how many go to the GPU, from the last one on; the others "
-                 "are computed on the CPU. auto = as many as fit")
-      ->capture_default_str();
+  add_number(app, "--ctx", flags.context, kCounts, about_context);
+  OptionTexts layers = number_texts(
+      "--gpu-layers",
+      "Of the model's layers, how many go to the GPU, from the last one on; the others are "
+      "computed on the CPU. auto = as many as fit",
+      kCounts);
+  layers.given_default = "auto";
+  add_value(app, layers, [&flags](std::string_view option, std::string_view text) -> Result<void> {
+    flags.gpu_layers.reset();
+    if (text == "auto") return {};
+    PUNA_TRY_CONTEXT(flags.gpu_layers, parse_number(option, text, kCounts),
+                     "auto or a number may be given");
+    return {};
+  });
   app.add_flag("--no-mmap", flags.no_map,
                "Read all weights into memory, instead of using tables that are only looked up in "
                "where the file is mapped (CPU)");
@@ -55,32 +65,24 @@ void add_engine_flags(CLI::App& app, ModelFlags& flags, const char* about_contex
                "Keep the weights in memory: they are not swapped out (CPU)");
 }
 
-void add_model_flag(CLI::App& app, ModelFlags& flags) {
-  app.add_option("--model", flags.model,
-                 "A name in the store or catalogue, a .gguf path or a folder")
-      ->required();
+namespace {
+
+constexpr const char* kModelHelp = "A name in the store or catalogue, a .gguf path or a folder";
+
+}  // namespace
+
+void add_model_argument(CLI::App& app, ModelFlags& flags) {
+  not_empty(app.add_option("MODEL", flags.model, kModelHelp)->required());
 }
 
-// "auto" (none) or a number.
-Result<std::optional<uint32_t>> parse_layers(const std::string& text) {
-  if (text == "auto") return std::nullopt;
-  uint32_t n = 0;
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, n);
-  if (error != std::errc() || at != end) {
-    return base::fail(
-        ErrorCode::kUsage,
-        fmt::format("--gpu-layers is \"{}\"; it takes auto or a number of layers.", text));
-  }
-  return n;
+void add_model_flag(CLI::App& app, ModelFlags& flags) {
+  not_empty(app.add_option("--model", flags.model, kModelHelp)->required());
 }
 
 Result<service::OpenOptions> open_options(const ModelFlags& flags, const Defaults& defaults,
                                           ProgressBar& bar) {
   if (flags.verbose) {
-    base::set_log_sink(
-        [](base::LogLevel, std::string_view text) { fmt::print(stderr, "{}\n", text); },
-        base::LogLevel::kInfo);
+    base::set_log_sink(base::log_to_stderr, base::LogLevel::kInfo);
   }
   PUNA_TRY(as_usage(gpu::check_device_name(flags.device)));
   if (!flags.cpu_variant.empty()) {
@@ -91,8 +93,8 @@ Result<service::OpenOptions> open_options(const ModelFlags& flags, const Default
   o.device = flags.device;
   o.gpu_baseline = flags.gpu_features == "baseline";
   o.engine.context = flags.context;
-  o.engine.n_threads = flags.threads;
-  PUNA_TRY(o.engine.gpu_layers, parse_layers(flags.gpu_layers));
+  o.engine.n_threads = flags.threads.value_or(0);
+  o.engine.gpu_layers = flags.gpu_layers;
   o.engine.lock_memory = flags.lock_memory;
   o.map = !flags.no_map;
   o.engine.numerics = defaults.numerics;
@@ -113,29 +115,39 @@ Result<service::OpenOptions> open_options(const ModelFlags& flags, const Default
   return o;
 }
 
-Result<std::vector<int32_t>> parse_ids(const std::string& text) {
-  std::vector<int32_t> ids;
-  const char* at = text.data();
-  const char* end = at + text.size();
-  const auto skip = [&] {
-    while (at != end && (*at == ',' || *at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'))
-      ++at;
+Result<std::vector<int32_t>> parse_ids(std::string_view option, std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const auto skip_space = [&] {
+    text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
   };
-  for (skip(); at != end; skip()) {
+  std::vector<int32_t> ids;
+  skip_space();
+  if (text.empty())
+    return base::fail(
+        ErrorCode::kUsage,
+        fmt::format("{}: No token ids are given; they are numbers separated by commas.", option));
+  while (!text.empty()) {
     int32_t id = 0;
-    const auto [next, error] = std::from_chars(at, end, id);
-    if (error != std::errc() || id < 0) {
-      const size_t n = std::min<size_t>(static_cast<size_t>(end - at), 20);
-      return base::fail(ErrorCode::kUsage,
-                        fmt::format("\"{}\" is no token id; ids are numbers separated by commas.",
-                                    std::string_view(at, n)));
+    const auto [next, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+    const auto n = static_cast<size_t>(next - text.data());
+    const bool ends = n == text.size() || text[n] == ',' || kSpace.contains(text[n]);
+    if (error != std::errc() || id < 0 || !ends) {
+      return base::fail(
+          ErrorCode::kUsage,
+          fmt::format("{}: \"{}\" is no token id; ids are numbers separated by commas.", option,
+                      text.substr(0, std::min<size_t>(text.find_first_of(", \t\r\n"), 20))));
     }
     ids.push_back(id);
-    at = next;
+    text.remove_prefix(n);
+    skip_space();
+    if (!text.starts_with(',')) continue;
+    text.remove_prefix(1);
+    skip_space();
+    if (text.empty()) {
+      return base::fail(ErrorCode::kUsage,
+                        fmt::format("{}: A token id is missing after the last comma.", option));
+    }
   }
-  if (ids.empty())
-    return base::fail(ErrorCode::kUsage,
-                      "No token ids are given; they are numbers separated by commas.");
   return ids;
 }
 

@@ -23,16 +23,18 @@ struct ModelFlags {
   std::string kv_type;   // as given; empty = the command's default
   std::string numerics;  // as given; empty = the command's default
   std::optional<uint32_t> context;
-  int threads = 0;
-  std::string gpu_layers = "auto";
+  std::optional<int> threads;
+  std::optional<uint32_t> gpu_layers;  // none = as many as fit
   bool no_map = false;
   bool lock_memory = false;
   bool verbose = false;
 };
 
 // What the help says of --ctx, unless a command has its own.
-constexpr const char* kAboutContext =
-    "Context in tokens; 0 = as trained (default: up to 8192, as fits)";
+constexpr const char* kAboutContext = "Context in tokens; 0 = as trained; default: up to 8192";
+// Where all tokens are given, the default holds them.
+constexpr const char* kAboutContextOfTokens =
+    "Context in tokens; 0 = as trained; default: up to 8192, or what the tokens need";
 
 // --threads, --verbose
 void add_thread_flags(CLI::App& app, ModelFlags& flags);
@@ -40,6 +42,8 @@ void add_thread_flags(CLI::App& app, ModelFlags& flags);
 void add_device_flags(CLI::App& app, ModelFlags& flags);
 // The above and --kv-type, --numerics, --ctx.
 void add_engine_flags(CLI::App& app, ModelFlags& flags, const char* about_context = kAboutContext);
+// MODEL as an argument, required.
+void add_model_argument(CLI::App& app, ModelFlags& flags);
 // --model, required.
 void add_model_flag(CLI::App& app, ModelFlags& flags);
 
@@ -52,8 +56,8 @@ struct Defaults {
 base::Result<service::OpenOptions> open_options(const ModelFlags& flags, const Defaults& defaults,
                                                 ProgressBar& bar);
 
-// "1,2,3" or "1 2 3" as ids. Errors: kUsage naming the piece that is no number.
-base::Result<std::vector<int32_t>> parse_ids(const std::string& text);
+// "1,2,3" or "1 2 3" as ids. Errors: kUsage naming the option and the piece that is no number.
+base::Result<std::vector<int32_t>> parse_ids(std::string_view option, std::string_view text);
 // `text`, or all of standard input, bytes unchanged, where that is "-". Errors: kCancelled.
 base::Result<std::string> text_or_stdin(const std::string& text);
 

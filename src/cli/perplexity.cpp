@@ -10,7 +10,9 @@
 
 #include "cli/command.h"
 #include "cli/model_flags.h"
+#include "cli/options.h"
 #include "cli/output.h"
+#include "cli/output_file.h"
 #include "models/models.h"
 #include "service/perplexity/measure.h"
 
@@ -93,28 +95,28 @@ base::Result<std::vector<int32_t>> tokens_of(const Flags& flags,
 }
 
 void print_running(uint32_t n_done, uint32_t n_chunks, const PerplexityStatistics& s) {
-  fmt::print(stderr, "[{}]{:.4f}{}", n_done, s.perplexity().value, n_done < n_chunks ? "," : "\n");
+  print_err("[{}]{:.4f}{}", n_done, s.perplexity().value, n_done < n_chunks ? "," : "\n");
 }
 
 void print_text(const PerplexityStatistics& s) {
   const auto line = [](std::string_view what, Estimate e, double unit, const char* suffix) {
-    fmt::print("{:<26} = {:.6f} +/- {:.6f}{}\n", what, e.value * unit, e.error * unit, suffix);
+    print_out("{:<26} = {:.6f} +/- {:.6f}{}\n", what, e.value * unit, e.error * unit, suffix);
   };
   if (s.has_base()) {
     line("Base PPL", s.base_perplexity(), 1, "");
     line("Mean ln(PPL / base PPL)", s.log_ratio(), 1, "");
     line("Mean KL divergence", s.kl(), 1, "");
-    fmt::print("{:<26} = {:.6f}\n", "Maximum KL divergence", s.kl_quantile(1));
+    print_out("{:<26} = {:.6f}\n", "Maximum KL divergence", s.kl_quantile(1));
     for (const double share : kQuantiles) {
       const std::string what = share == 0.5 ? "Median" : fmt::format("{:.1f} %", share * 100);
-      fmt::print("{:<26} = {:.6f}\n", what + " KL divergence", s.kl_quantile(share));
+      print_out("{:<26} = {:.6f}\n", what + " KL divergence", s.kl_quantile(share));
     }
     line("Mean change of p", s.change(), 100, " %");
     line("RMS change of p", s.change_rms(), 100, " %");
     line("Same first choice", s.same_first(), 100, " %");
   }
   const Estimate perplexity = s.perplexity();
-  fmt::print("Final estimate: PPL = {:.4f} +/- {:.5f}\n", perplexity.value, perplexity.error);
+  print_out("Final estimate: PPL = {:.4f} +/- {:.5f}\n", perplexity.value, perplexity.error);
 }
 
 base::Json json_of(Estimate e) {
@@ -151,7 +153,7 @@ void print_json(const service::LoadedModel& model, uint32_t n_chunks,
       .set("n_counted", s.n())
       .set("perplexity", json_of(s.perplexity()));
   if (s.has_base()) out.set("base", base_json(s));
-  fmt::print("{}\n", out.dump(2));
+  cli::print_json(out);
 }
 
 base::Result<int> run(const Flags& flags) {
@@ -175,7 +177,7 @@ base::Result<int> run(const Flags& flags) {
     PUNA_TRY(sink, create_output(*save));
   }
 
-  base::ThreadPool pool(flags.model.threads);
+  base::ThreadPool pool(flags.model.threads.value_or(0));
   service::PerplexityOptions options;
   options.n_ctx = model.engine->context();
   options.n_chunks = flags.n_chunks;
@@ -192,7 +194,7 @@ base::Result<int> run(const Flags& flags) {
   auto measured = base::run_until(
       service::measure_perplexity(model, std::move(tokens), pool, std::move(options)),
       [&] { model.engine->poll(); });
-  if (line_is_open) fmt::print(stderr, "\n");
+  if (line_is_open) print_err("\n");
   PUNA_TRY(const PerplexityStatistics statistics, std::move(measured));
   if (sink) PUNA_TRY(sink->finish());
   if (flags.json) {
@@ -207,20 +209,22 @@ base::Result<int> run(const Flags& flags) {
 
 Action add_perplexity(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  app.add_option("FILE", flags->text,
-                 "A text; - reads standard input. None with --kl-base takes the base's text");
+  not_empty(
+      app.add_option("FILE", flags->text,
+                     "A text; - reads standard input. None with --kl-base takes the base's text"));
   add_model_flag(app, flags->model);
-  app.add_option("--chunks", flags->n_chunks,
-                 "Of the chunks of --ctx tokens, the first ones only (default: all whole ones)")
-      ->check(CLI::Range(1u, 1u << 24));
-  app.add_option("--kl-base", flags->base,
-                 "Compare with the probabilities in this file, written by --kl-save or by "
-                 "llama-perplexity --kl-divergence-base");
-  app.add_option("--kl-save", flags->save,
-                 "Write the probabilities of all counted positions: 2 bytes for each token of the "
-                 "vocabulary, each position");
+  add_number(app, "--chunks", flags->n_chunks, {1, 1 << 24},
+             "Of the chunks of --ctx tokens, the first ones only; default: all whole ones");
+  not_empty(
+      app.add_option("--kl-base", flags->base,
+                     "Compare with the probabilities in this file, written by --kl-save or by "
+                     "llama-perplexity --kl-divergence-base"));
+  not_empty(
+      app.add_option("--kl-save", flags->save,
+                     "Write the probabilities of all counted positions: 2 bytes for each token "
+                     "of the vocabulary, each position"));
   app.add_flag("--json", flags->json, "Print a JSON object");
-  add_engine_flags(app, flags->model, "Tokens of a chunk; 0 = as trained (default: 512)");
+  add_engine_flags(app, flags->model, "Tokens of a chunk; 0 = as trained; default: 512");
   return [flags] { return run(*flags); };
 }
 

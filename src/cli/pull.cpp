@@ -7,6 +7,8 @@
 
 #include "cli/command.h"
 #include "cli/model_flags.h"
+#include "cli/options.h"
+#include "cli/output.h"
 
 namespace puna::cli {
 namespace {
@@ -17,19 +19,18 @@ base::Result<int> run(const std::string& model) {
   ModelFlags flags;
   flags.model = model;
   PUNA_TRY(const service::OpenOptions options, open_options(flags, {}, bar));
-  PUNA_TRY(const std::string root, store::default_root());
-  const store::Store store(root);
-  PUNA_TRY(const store::Resolved found, store.resolve(model));
+  PUNA_TRY(const store::Resolved found, store::resolve(model));
   if (!found.entry) {
     return base::fail(base::ErrorCode::kUsage,
                       fmt::format("\"{}\" is here already ({}); only catalogue models are pulled.",
                                   model, found.path));
   }
-  fmt::print(stderr, "{} ({}), {}\nLicence: {}\n", found.entry->title, found.entry->file_type,
-             human_bytes(found.entry->bytes), found.entry->license);
-  PUNA_TRY(const std::string path, store.pull(model, options.pull_options));
+  print_err("{} ({}), {}\nLicence: {}\n", found.entry->title, found.entry->file_type,
+            human_bytes(found.entry->bytes), found.entry->license);
+  PUNA_TRY(const std::string root, store::default_root());
+  PUNA_TRY(const std::string path, store::Store(root).pull(model, options.pull_options));
   bar.clear();
-  fmt::print("{}\n", path);
+  write_text(stdout, path + "\n");
   return 0;
 }
 
@@ -37,7 +38,8 @@ base::Result<int> run(const std::string& model) {
 
 Action add_pull(CLI::App& app) {
   auto model = std::make_shared<std::string>();
-  app.add_option("MODEL", *model, "A catalogue name: smollm2, gemma3:270m-base")->required();
+  not_empty(
+      app.add_option("MODEL", *model, "A catalogue name: smollm2, gemma3:270m-base")->required());
   return [model] { return run(*model); };
 }
 

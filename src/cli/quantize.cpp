@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/model_flags.h"
+#include "cli/options.h"
 #include "cli/write_model.h"
 
 namespace puna::cli {
@@ -26,11 +27,12 @@ base::Result<int> run(const Flags& flags) {
 
 Action add_quantize(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  app.add_option("IN", flags->model.model,
-                 "A name in the store or catalogue, a .gguf path or a folder")
-      ->required();
-  app.add_option("OUT", flags->output, "The GGUF file to write; replaced when it is complete")
-      ->required();
+  not_empty(app.add_option("IN", flags->model.model,
+                           "A name in the store or catalogue, a .gguf path or a folder")
+                ->required());
+  not_empty(
+      app.add_option("OUT", flags->output, "The GGUF file to write; replaced when it is complete")
+          ->required());
   app.add_option(
          "TYPE", flags->type,
          "What most matrices become, or pure:TYPE for one type throughout: " + writable_mixes())

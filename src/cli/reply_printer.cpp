@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "cli/output.h"
 #include "cli/terminal.h"
 
 namespace puna::cli {
@@ -15,7 +16,7 @@ void ReplyPrinter::show(const service::Event& event) {
     std::fputs(stderr_is_terminal() ? "\x1b[90mThinking...\n" : "Thinking...\n", stderr);
   }
   std::FILE* to = thinks ? stderr : stdout;
-  std::fwrite(event.text.data(), 1, event.text.size(), to);
+  write_text(to, event.text);
   std::fflush(to);
 }
 

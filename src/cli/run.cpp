@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <random>
 #include <utility>
@@ -14,6 +15,8 @@
 #include "cli/chat_loop.h"
 #include "cli/command.h"
 #include "cli/model_flags.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "cli/reply_printer.h"
 #include "cli/template_file.h"
 #include "cli/usage.h"
@@ -26,11 +29,11 @@ struct Flags {
   ModelFlags model;
   std::optional<std::string> prompt;
   std::string system;
-  std::string tokens;
+  std::optional<std::string> tokens;
   kernels::SamplingParams sampling;
   std::vector<std::string> logit_bias;  // ID=V
   std::optional<uint64_t> seed;
-  std::optional<uint32_t> max_tokens;
+  std::optional<int64_t> max_tokens;
   std::vector<std::string> stop;
   bool raw = false;
   std::optional<std::string> template_path;  // a file whose template stands in place of the model's
@@ -40,6 +43,10 @@ struct Flags {
   std::string think;  // "" leaves it to the template
   bool hides_thinking = false;
 };
+
+Range<float> range(const kernels::Bounds& bounds) { return {bounds.lowest, bounds.highest}; }
+
+constexpr int64_t kNoEnd = -1;  // of -n, as in llama.cpp and Ollama
 
 // "true" and "false" as Ollama writes them, or how much.
 constexpr std::pair<const char*, service::Think> kThink[] = {{"true", service::Think::kOn},
@@ -52,7 +59,8 @@ service::Request make_request(const Flags& flags) {
   service::Request request;
   request.sampling = flags.sampling;
   request.sampling.seed = flags.seed ? *flags.seed : std::random_device{}();
-  request.max_tokens = flags.max_tokens;
+  if (flags.max_tokens.value_or(kNoEnd) != kNoEnd)
+    request.max_tokens = static_cast<uint32_t>(*flags.max_tokens);
   request.stop = flags.stop;
   request.ignore_end = flags.ignore_end;
   for (const auto& [name, think] : kThink) {
@@ -82,19 +90,19 @@ void print_stats(const service::LoadedModel& model, const engine::GenerateStats&
                  double load_ms) {
   const double per_s =
       s.decode_ms > 0 && s.n_generated > 1 ? (s.n_generated - 1) * 1000.0 / s.decode_ms : 0;
-  fmt::print(stderr,
-             "device=\"{}\" load_ms={:.1f} prompt_tokens={} cached_tokens={} prompt_ms={:.1f} "
-             "prompt_tokens_per_s={:.1f} "
-             "generated_tokens={} decode_ms={:.1f} decode_tokens_per_s={:.1f} stop={}\n",
-             model.device_name, load_ms, s.n_prompt, s.n_cached, s.prompt_ms,
-             s.prompt_ms > 0 ? s.n_prompt * 1000.0 / s.prompt_ms : 0, s.n_generated, s.decode_ms,
-             per_s, name(s.stop));
+  print_err(
+      "device=\"{}\" load_ms={:.1f} prompt_tokens={} cached_tokens={} prompt_ms={:.1f} "
+      "prompt_tokens_per_s={:.1f} "
+      "generated_tokens={} decode_ms={:.1f} decode_tokens_per_s={:.1f} stop={}\n",
+      model.device_name, load_ms, s.n_prompt, s.n_cached, s.prompt_ms,
+      s.prompt_ms > 0 ? s.n_prompt * 1000.0 / s.prompt_ms : 0, s.n_generated, s.decode_ms, per_s,
+      name(s.stop));
 }
 
 base::Result<int> answer(const Flags& flags, service::LoadedModel& model, double load_ms) {
   service::Request request = make_request(flags);
-  if (!flags.tokens.empty()) {
-    PUNA_TRY(request.tokens, parse_ids(flags.tokens));
+  if (flags.tokens) {
+    PUNA_TRY(request.tokens, parse_ids("--tokens", *flags.tokens));
   } else {
     PUNA_TRY(const std::string prompt, text_or_stdin(flags.prompt.value_or("-")));
     if (flags.raw || !model.chat_template) {
@@ -107,12 +115,14 @@ base::Result<int> answer(const Flags& flags, service::LoadedModel& model, double
   ReplyPrinter printer(flags.hides_thinking);
   const auto show = [&](const service::Event& event) {
     if (!flags.output_tokens) printer.show(event);
+    // Nobody reads the rest; what became of the results is said at the end.
+    if (std::ferror(stdout) != 0) interrupted() = true;
   };
   auto answered = service::run(model, request, show);
   printer.end_thinking();
   PUNA_TRY(const service::Reply reply, std::move(answered));
-  if (flags.output_tokens) fmt::print("{}", fmt::join(reply.tokens, " "));
-  fmt::print("\n");
+  if (flags.output_tokens) print_out("{}", fmt::join(reply.tokens, " "));
+  print_out("\n");
   if (flags.stats) print_stats(model, reply.stats, load_ms);
   return reply.stats.stop == engine::StopReason::kCancelled ? kInterruptedExit : 0;
 }
@@ -120,13 +130,13 @@ base::Result<int> answer(const Flags& flags, service::LoadedModel& model, double
 // Flags that would have no effect are refused.
 base::Result<void> check(const Flags& flags, bool chat) {
   const auto refuse = [](const char* why) { return base::fail(base::ErrorCode::kUsage, why); };
-  if (!flags.tokens.empty() && flags.prompt)
+  if (flags.tokens && flags.prompt)
     return refuse("PROMPT and --tokens are both given; the prompt is one of them.");
-  if (!flags.system.empty() && (flags.raw || !flags.tokens.empty()))
+  if (!flags.system.empty() && (flags.raw || flags.tokens))
     return refuse("--system needs the chat template, which --raw and --tokens leave out.");
-  if (flags.template_path && (flags.raw || !flags.tokens.empty()))
+  if (flags.template_path && (flags.raw || flags.tokens))
     return refuse("--template is for chats; --raw and --tokens go without a chat template.");
-  if (!flags.think.empty() && (flags.raw || !flags.tokens.empty()))
+  if (!flags.think.empty() && (flags.raw || flags.tokens))
     return refuse("--think needs the chat template, which --raw and --tokens leave out.");
   if (!flags.think.empty() &&
       std::ranges::none_of(kThink, [&](const auto& each) { return flags.think == each.first; })) {
@@ -168,8 +178,7 @@ base::Result<int> run(Flags flags) {
   for (const std::string& text : flags.logit_bias) {
     PUNA_TRY(flags.sampling.logit_bias.emplace_back(), parse_bias(text));
   }
-  const bool chat =
-      !flags.prompt && flags.tokens.empty() && stdin_is_terminal() && stdout_is_terminal();
+  const bool chat = !flags.prompt && !flags.tokens && stdin_is_terminal() && stdout_is_terminal();
   PUNA_TRY(check(flags, chat));
   std::optional<chat::Template> own_template;
   if (flags.template_path) {
@@ -183,7 +192,7 @@ base::Result<int> run(Flags flags) {
   const double load_ms = load.ms();
   bar.clear();
   if (own_template) model.chat_template = std::move(own_template);
-  if (!flags.raw && flags.tokens.empty()) PUNA_TRY(check_template(model));
+  if (!flags.raw && !flags.tokens) PUNA_TRY(check_template(model));
   if (!flags.system.empty() && !model.chat_template) {
     return base::fail(
         base::ErrorCode::kUnsupported,
@@ -195,10 +204,8 @@ base::Result<int> run(Flags flags) {
         fmt::format("The model {} has no chat template; it takes no --think.", model.name));
   }
   if (!chat) return answer(flags, model, load_ms);
-  fmt::print(
-      stderr,
-      "{} on {}, context {} tokens. Ctrl-C stops an answer, Ctrl-D or /bye ends, /? helps.\n",
-      model.name, model.device_name, model.engine->context());
+  print_err("{} on {}, context {} tokens. Ctrl-C stops an answer, Ctrl-D or /bye ends, /? helps.\n",
+            base::printable(model.name), model.device_name, model.engine->context());
   ChatSettings settings;
   settings.request = make_request(flags);
   settings.system = flags.system;
@@ -214,53 +221,47 @@ base::Result<int> run(Flags flags) {
 
 Action add_run(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  app.add_option("MODEL", flags->model.model,
-                 "A name in the store or catalogue, a .gguf path or a folder")
-      ->required();
+  add_model_argument(app, flags->model);
   app.add_option("PROMPT", flags->prompt,
                  "The prompt; none reads standard input, or chats on a terminal");
-  app.add_option("-n,--max-tokens", flags->max_tokens,
-                 "At most this many tokens (default: until the end or the context is full)");
-  app.add_option("--temp", flags->sampling.temperature,
-                 "Temperature; 0 always takes the likeliest token")
-      ->capture_default_str();
-  app.add_option("--top-k", flags->sampling.top_k, "Keep the k likeliest tokens; 0 = all")
-      ->capture_default_str();
-  app.add_option("--top-p", flags->sampling.top_p,
-                 "Keep the likeliest tokens up to this probability")
-      ->capture_default_str();
-  app.add_option("--min-p", flags->sampling.min_p, "Drop tokens below this share of the likeliest")
-      ->capture_default_str();
-  app.add_option("--repeat-penalty", flags->sampling.repeat_penalty,
-                 "Penalty on recent tokens; 1 = none")
-      ->capture_default_str();
-  app.add_option("--presence-penalty", flags->sampling.presence_penalty,
-                 "Lower the logits of recent tokens by this; 0 = none")
-      ->capture_default_str();
-  app.add_option("--frequency-penalty", flags->sampling.frequency_penalty,
-                 "Lower the logits of recent tokens by this each time they occur; 0 = none")
-      ->capture_default_str();
-  app.add_option("--repeat-last", flags->sampling.repeat_last,
-                 "How many tokens the three penalties look back on; 0 = none")
-      ->capture_default_str();
-  app.add_option("--logit-bias", flags->logit_bias,
-                 "ID=V adds V to the logit of token ID, ID=-inf forbids it; may be given several "
-                 "times")
-      ->allow_extra_args(false);
-  app.add_option("--seed", flags->seed, "Seed of the draw (default: random)");
+  add_number(app, "-n,--max-tokens", flags->max_tokens, {kNoEnd, kCounts.highest},
+             "At most this many tokens; 0 reads the prompt and writes none; -1, the default: until "
+             "the end or the context is full");
+  kernels::SamplingParams& sampling = flags->sampling;
+  add_number(app, "--temp", sampling.temperature, range(kernels::kTemperature),
+             "Temperature; 0 always takes the likeliest token");
+  add_number(app, "--top-k", sampling.top_k, kCounts, "Keep the k likeliest tokens; 0 = all");
+  add_number(app, "--top-p", sampling.top_p, range(kernels::kProbability),
+             "Keep the likeliest tokens up to this probability; 1 = all");
+  add_number(app, "--min-p", sampling.min_p, range(kernels::kProbability),
+             "Drop tokens below this share of the likeliest; 0 = none");
+  add_number(app, "--repeat-penalty", sampling.repeat_penalty, range(kernels::kRepeatPenalty),
+             "Penalty on recent tokens; 1 = none");
+  add_number(app, "--presence-penalty", sampling.presence_penalty, range(kernels::kPenalty),
+             "Lower the logits of recent tokens by this; 0 = none");
+  add_number(app, "--frequency-penalty", sampling.frequency_penalty, range(kernels::kPenalty),
+             "Lower the logits of recent tokens by this each time they occur; 0 = none");
+  add_number(app, "--repeat-last", sampling.repeat_last, kCounts,
+             "How many tokens the three penalties look back on; 0 = none");
+  not_empty(app.add_option("--logit-bias", flags->logit_bias,
+                           "ID=V adds V to the logit of token ID, ID=-inf forbids it; may be given "
+                           "several times")
+                ->allow_extra_args(false));
+  add_number(app, "--seed", flags->seed, {0, std::numeric_limits<uint64_t>::max()},
+             "Seed of the draw; default: random");
   app.add_option("--system", flags->system, "System message");
   app.add_flag("--think{true}", flags->think,
                "Think before answering, where the model's template has a switch for it: --think, "
                "--think=false, --think=low, medium or high");
   app.add_flag("--hidethinking", flags->hides_thinking, "Do not show what the model thinks");
-  app.add_option("--stop", flags->stop,
-                 "End the text before this string; may be given several times")
-      ->allow_extra_args(false);
-  app.add_option("--tokens", flags->tokens,
-                 "Prompt as token ids, separated by commas; nothing is added");
+  not_empty(app.add_option("--stop", flags->stop,
+                           "End the text before this string; may be given several times")
+                ->allow_extra_args(false));
+  not_empty(app.add_option("--tokens", flags->tokens,
+                           "Prompt as token ids, separated by commas; nothing is added"));
   app.add_flag("--raw", flags->raw, "Complete the prompt as plain text, without the chat template");
-  app.add_option("--template", flags->template_path,
-                 "A file with a chat template (Jinja) to use in place of the model's");
+  not_empty(app.add_option("--template", flags->template_path,
+                           "A file with a chat template (Jinja) to use in place of the model's"));
   app.add_flag("--ignore-eos", flags->ignore_end, "Go on after the end token");
   app.add_flag("--output-tokens", flags->output_tokens,
                "Print token ids instead of text, on one line");

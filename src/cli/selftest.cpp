@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/model_flags.h"
+#include "cli/output.h"
 
 namespace puna::cli {
 namespace {
@@ -35,11 +36,11 @@ base::Result<int> run(const Flags& flags) {
   test.filter = flags.filter;
   test.cancel = &interrupted();
   if (!flags.json) {
-    fmt::print("{}\n{:<10} {:<12} {:<44} {:>9} {:>8}\n", use.name, "role", "type", "shape", "NMSE",
-               "limit");
+    print_out("{}\n{:<10} {:<12} {:<44} {:>9} {:>8}\n", use.name, "role", "type", "shape", "NMSE",
+              "limit");
     test.on_result = [](const kernels::SelftestResult& r) {
-      fmt::print("{:<10} {:<12} {:<44} {:>9.2e} {:>8.0e} {}\n", r.role, r.type, r.shape, r.nmse,
-                 r.limit, r.pass() ? "pass" : "FAIL");
+      print_out("{:<10} {:<12} {:<44} {:>9.2e} {:>8.0e} {}\n", r.role, r.type, r.shape, r.nmse,
+                r.limit, r.pass() ? "pass" : "FAIL");
       std::fflush(stdout);
     };
   }
@@ -61,9 +62,9 @@ base::Result<int> run(const Flags& flags) {
   if (flags.json) {
     Json out = Json::object();
     out.set("device", use.name).set("results", std::move(rows));
-    fmt::print("{}\n", out.dump(1));
+    print_json(out);
   } else {
-    fmt::print("{} of {} pass\n", n_passed, results.size());
+    print_out("{} of {} pass\n", n_passed, results.size());
   }
   return n_passed == results.size() ? 0 : 1;
 }

@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "cli/output.h"
+
 namespace puna::cli {
 namespace {
 
@@ -44,8 +46,6 @@ std::string bar_of(uint64_t done, uint64_t total) {
 }
 
 }  // namespace
-
-void print_error(std::string_view text) { fmt::print(stderr, "error: {}\n", text); }
 
 std::atomic<bool>& interrupted() { return g_interrupted; }
 
@@ -87,10 +87,10 @@ void ProgressBar::update(std::string_view what, uint64_t done_bytes, uint64_t to
   const double rate = seconds > 0 ? static_cast<double>(done_bytes - first_bytes_) / seconds : 0;
   const double fraction =
       total_bytes > 0 ? static_cast<double>(done_bytes) / static_cast<double>(total_bytes) : 0;
-  fmt::print(stderr, "\r{} [{}] {:3.0f}% {} of {}, {}/s, {} left\x1b[K", what_,
-             bar_of(done_bytes, total_bytes), fraction * 100, human_bytes(done_bytes),
-             human_bytes(total_bytes), human_bytes(static_cast<uint64_t>(rate)),
-             clock_text(rate > 0 ? static_cast<double>(total_bytes - done_bytes) / rate : 1e9));
+  print_err("\r{} [{}] {:3.0f}% {} of {}, {}/s, {} left\x1b[K", what_,
+            bar_of(done_bytes, total_bytes), fraction * 100, human_bytes(done_bytes),
+            human_bytes(total_bytes), human_bytes(static_cast<uint64_t>(rate)),
+            clock_text(rate > 0 ? static_cast<double>(total_bytes - done_bytes) / rate : 1e9));
   std::fflush(stderr);
   visible_ = true;
   shown_ = {};
@@ -98,13 +98,13 @@ void ProgressBar::update(std::string_view what, uint64_t done_bytes, uint64_t to
 
 void ProgressBar::count(std::string_view what, uint64_t done, uint64_t total) {
   if (isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "\r[{}] {} of {}  {}\x1b[K", bar_of(done, total), done, total, what);
+  print_err("\r[{}] {} of {}  {}\x1b[K", bar_of(done, total), done, total, what);
   std::fflush(stderr);
   visible_ = true;
 }
 
 void ProgressBar::clear() {
-  if (visible_) fmt::print(stderr, "\r\x1b[K");
+  if (visible_) print_err("\r\x1b[K");
   visible_ = false;
 }
 

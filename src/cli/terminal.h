@@ -1,4 +1,4 @@
-// What the program shares about its terminal: error lines, progress bars, Ctrl-C, usage errors.
+// What the program shares about its terminal: progress bars and Ctrl-C.
 #pragma once
 
 #include <atomic>
@@ -10,9 +10,6 @@
 #include "base/result.h"
 
 namespace puna::cli {
-
-// One line `error: ...` on stderr.
-void print_error(std::string_view text);
 
 // Set by the first Ctrl-C or SIGTERM (the second ends the process at once). catch_interrupts()
 // installs the handler.

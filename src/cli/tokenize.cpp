@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/model_flags.h"
+#include "cli/output.h"
 
 namespace puna::cli {
 namespace {
@@ -33,9 +33,9 @@ base::Result<int> tokenize(const Flags& flags) {
   PUNA_TRY(const std::string text, text_or_stdin(flags.text));
   const auto ids = tokenizer->encode(text, {!flags.no_special, !flags.no_special});
   if (flags.json) {
-    fmt::print("[{}]\n", fmt::join(ids, ","));
+    print_out("[{}]\n", fmt::join(ids, ","));
   } else {
-    fmt::print("{}\n", fmt::join(ids, " "));
+    print_out("{}\n", fmt::join(ids, " "));
   }
   return 0;
 }
@@ -43,7 +43,7 @@ base::Result<int> tokenize(const Flags& flags) {
 base::Result<int> detokenize(const Flags& flags) {
   PUNA_TRY(const auto tokenizer, open(flags));
   PUNA_TRY(const std::string list, text_or_stdin(flags.text));
-  PUNA_TRY(const std::vector<int32_t> ids, parse_ids(list));
+  PUNA_TRY(const std::vector<int32_t> ids, parse_ids("IDS", list));
   for (int32_t id : ids) {
     if (id >= tokenizer->n_tokens()) {
       return base::fail(base::ErrorCode::kInvalidArgument,
@@ -52,7 +52,7 @@ base::Result<int> detokenize(const Flags& flags) {
     }
   }
   const std::string text = tokenizer->decode(ids, /*special=*/true);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  write_text(stdout, text);
   return 0;
 }
 

@@ -9,6 +9,8 @@
 #include "cli/command.h"
 #include "cli/measured.h"
 #include "cli/model_flags.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "cli/usage.h"
 #include "engine/tuning.h"
 #include "models/synthetic.h"
@@ -63,14 +65,14 @@ std::string line_of(const char* phase, const kernels::ActivationChoice& choice) 
 }
 
 void print(const engine::TuneReport& report) {
-  fmt::print("{:<44} {:>10} {:>10} {:>6} {:>6}  {}\n", "kernel", "before us", "after us", "gain",
-             "tried", "changes");
+  print_out("{:<44} {:>10} {:>10} {:>6} {:>6}  {}\n", "kernel", "before us", "after us", "gain",
+            "tried", "changes");
   for (const SearchResult& r : report.kernels) {
-    fmt::print("{:<44} {:>10.1f} {:>10.1f} {:>4.0f} % {:>6}  {}\n", r.key, r.portable_us, r.best_us,
-               (r.portable_us / r.best_us - 1) * 100, r.n_tried, changes(r));
+    print_out("{:<44} {:>10.1f} {:>10.1f} {:>4.0f} % {:>6}  {}\n", r.key, r.portable_us, r.best_us,
+              (r.portable_us / r.best_us - 1) * 100, r.n_tried, changes(r));
   }
-  fmt::print("{}\n{}\n", line_of("decode", *report.profile.decode),
-             line_of("prefill", *report.profile.prefill));
+  print_out("{}\n{}\n", line_of("decode", *report.profile.decode),
+            line_of("prefill", *report.profile.prefill));
 }
 
 // What other models were tuned for stays; what was tuned now is replaced.
@@ -119,10 +121,10 @@ Result<int> run(const Flags& flags) {
     Json out = Json::object();
     out.set("device", use.name).set("profile", path).set("kernels", std::move(kernels));
     out.set("activations", activations_json(&report.profile));
-    fmt::print("{}\n", out.dump(1));
+    print_json(out);
   } else {
     print(report);
-    fmt::print("stored in {}\n", path);
+    print_out("stored in {}\n", base::printable(path));
   }
   return 0;
 }
@@ -131,14 +133,15 @@ Result<int> run(const Flags& flags) {
 
 Action add_tune(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  app.add_option("--model", flags->model.model,
-                 "Tune for this model: a name in the store or catalogue, a .gguf path or a folder");
-  app.add_option("--synthetic", flags->synthetic,
-                 "Tune for SHAPE:TYPE, no file needed. Shapes: " + models::synthetic_shapes());
-  app.add_option("--budget", flags->budget_s,
-                 "Seconds for all kernels together; every default is measured in any case")
-      ->check(CLI::Range(0.0, 86400.0))
-      ->capture_default_str();
+  not_empty(
+      app.add_option("--model", flags->model.model,
+                     "Tune for this model: a name in the store or catalogue, a .gguf path or a "
+                     "folder"));
+  not_empty(
+      app.add_option("--synthetic", flags->synthetic,
+                     "Tune for SHAPE:TYPE, no file needed. Shapes: " + models::synthetic_shapes()));
+  add_number(app, "--budget", flags->budget_s, {0, 86400},
+             "Seconds for all kernels together; every default is measured in any case");
   app.add_flag("--json", flags->json, "Print one JSON document");
   add_engine_flags(app, flags->model);
   return [flags] { return run(*flags); };

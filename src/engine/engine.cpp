@@ -32,12 +32,13 @@ constexpr uint32_t kLeastTurn = 16;
 
 uint32_t round_up(uint32_t v, uint32_t to) { return (v + to - 1) / to * to; }
 
-// The context to plan for: as asked, else the smaller of trained and kDefaultContext.
-Result<uint32_t> choose_context(const models::Config& config,
-                                const std::optional<uint32_t>& asked) {
+// The context to plan for: as asked, else kDefaultContext or what is wanted, up to the trained one.
+Result<uint32_t> choose_context(const models::Config& config, const EngineOptions& options) {
+  const std::optional<uint32_t>& asked = options.context;
   if (!asked) {
     const uint32_t usual = config.usual_context > 0 ? config.usual_context : kDefaultContext;
-    return std::min({config.context, kDefaultContext, usual});
+    return std::min(config.context,
+                    std::max(std::min(kDefaultContext, usual), options.wanted_context));
   }
   if (*asked == 0) return config.context;
   if (*asked > config.context) {
@@ -76,7 +77,7 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
   auto engine = std::unique_ptr<Engine>(new Engine());
   PUNA_CO_TRY_CONTEXT(engine->config_, models::read_config(file),
                       fmt::format("While loading {}", file.name));
-  PUNA_CO_TRY(engine->context_, choose_context(engine->config_, options.context));
+  PUNA_CO_TRY(engine->context_, choose_context(engine->config_, options));
   engine->config_.planned_context = engine->context_;
   engine->pooling_ = models::pooling_of(engine->config_, options.pooling);
   PUNA_CO_TRY_CONTEXT(plan::Graph graph,

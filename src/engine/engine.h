@@ -34,6 +34,7 @@ namespace puna::engine {
 struct EngineOptions {
   std::optional<uint32_t>
       context;  // tokens a sequence may hold; none = min(trained, 8192, what fits); 0 = trained
+  uint32_t wanted_context = 0;  // where context is none: at least this, up to the trained one
   kernels::KvType kv_type = kernels::KvType::kF16;
   kernels::Numerics numerics = kernels::Numerics::kFast;
   std::optional<uint32_t> gpu_layers;      // the last ones go to the GPU; none = as many as fit

@@ -149,7 +149,9 @@ TEST_CASE("impossible requests are refused with both numbers") {
   options.context = 64;
   auto engine = load("llama", options);
   CHECK(generate(*engine, prompt(64), greedy(1)).error().message ==
-        "The prompt has 64 tokens, but the context holds 64 and needs room for an answer.");
+        "The prompt has 64 tokens, but the context holds 64 and needs room for an answer; the "
+        "model was "
+        "trained with a context of 256.");
   CHECK(generate(*engine, {1, 96}, greedy(1)).error().message ==
         "Token id 96 is outside the vocabulary (0 to 95).");
   CHECK(generate(*engine, {}, greedy(1)).error().message == "The prompt has no tokens.");

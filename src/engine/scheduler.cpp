@@ -90,11 +90,15 @@ Result<void> Scheduler::check(const Text& text) const {
   if (text.prompt.empty())
     return base::fail(ErrorCode::kInvalidArgument, "The prompt has no tokens.");
   if (text.prompt.size() < engine_.context()) return {};
+  const uint32_t trained = engine_.config().context;
   return base::fail(
       ErrorCode::kInvalidArgument,
-      fmt::format(
-          "The prompt has {} tokens, but the context holds {} and needs room for an answer.",
-          text.prompt.size(), engine_.context()));
+      fmt::format("The prompt has {} tokens, but the context holds {} and needs room for an "
+                  "answer{}.",
+                  text.prompt.size(), engine_.context(),
+                  engine_.context() < trained
+                      ? fmt::format("; the model was trained with a context of {}", trained)
+                      : ""));
 }
 
 Task<Result<GenerateStats>> Scheduler::generate(std::vector<int32_t> prompt,

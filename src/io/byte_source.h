@@ -38,7 +38,7 @@ class ByteSource {
 // co_await form of ByteSource::read.
 base::Task<base::Result<void>> read(ByteSource& source, uint64_t offset, std::span<std::byte> out);
 
-// Reads with pread. Errors: kNotFound, kIo (unreadable, a folder).
+// Reads with pread. Errors: kNotFound, kIo (unreadable, a folder, a FIFO or a device).
 base::Result<std::unique_ptr<ByteSource>> open_file(const std::string& path);
 // The same, and maps the file read-only for who uses bytes in place: reads do not touch the mapped
 // pages. A file that shrinks while it is mapped kills the process on access (SIGBUS). Errors: as

@@ -41,9 +41,17 @@ struct Opened {
   uint64_t size;
 };
 
+std::unexpected<base::Error> not_regular(const std::string& path) {
+  return base::fail(
+      ErrorCode::kIo,
+      fmt::format("\"{}\" is not a regular file, so it has no length to read by.", path));
+}
+
 base::Result<Opened> open_regular(const std::string& path) {
-  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Without O_NONBLOCK, opening a FIFO waits for somebody who writes; regular files ignore it.
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (fd.get() < 0) {
+    if (errno == ENXIO) return not_regular(path);  // a socket, or a device that is not there
     if (errno == ENOENT || errno == ENOTDIR) {
       return base::fail(ErrorCode::kNotFound, fmt::format("The file \"{}\" does not exist.", path));
     }
@@ -57,11 +65,7 @@ base::Result<Opened> open_regular(const std::string& path) {
   }
   if (S_ISDIR(status.st_mode))
     return base::fail(ErrorCode::kIo, fmt::format("\"{}\" is a folder, not a file.", path));
-  if (!S_ISREG(status.st_mode)) {
-    return base::fail(
-        ErrorCode::kIo,
-        fmt::format("\"{}\" is not a regular file, so it has no length to read by.", path));
-  }
+  if (!S_ISREG(status.st_mode)) return not_regular(path);
   return Opened{std::move(fd), static_cast<uint64_t>(status.st_size)};
 }
 

@@ -50,9 +50,7 @@ T drive(base::Task<T> task) {
 }  // namespace
 
 Result<std::string> find_model(const OpenOptions& options) {
-  PUNA_TRY(const std::string root, store::default_root());
-  const store::Store store(root);
-  PUNA_TRY(const store::Resolved found, store.resolve(options.model));
+  PUNA_TRY(const store::Resolved found, store::resolve(options.model));
   if (!found.needs_pull()) return found.path;
   if (!options.pull) {
     return base::fail(ErrorCode::kNotFound,
@@ -61,7 +59,8 @@ Result<std::string> find_model(const OpenOptions& options) {
   }
   if (found.entry)
     base::log_info("Pulling {}; licence: {}", found.entry->title, found.entry->license);
-  return store.pull(options.model, options.pull_options);
+  PUNA_TRY(const std::string root, store::default_root());
+  return store::Store(root).pull(options.model, options.pull_options);
 }
 
 Result<ModelFile> open_file(const OpenOptions& options) {

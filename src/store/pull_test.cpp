@@ -4,6 +4,7 @@
 #include <csignal>
 #include <thread>
 
+#include "base/log.h"
 #include "io/http/test_server.h"
 #include "store/files.h"
 #include "store/manifest.h"
@@ -184,6 +185,25 @@ TEST_CASE_FIXTURE(Fixture, "a blob left without its manifest is checked and used
   REQUIRE(write_text(store.blob_path(known.sha256), std::string(body.size(), 'x')));
   CHECK(store.pull("tiny", {}).has_value());
   CHECK(server.requests().size() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a model that is damaged at its right size is said to be, and mended") {
+  REQUIRE(store.pull("tiny", {}).has_value());
+  const std::string blob = store.blob_path(known.sha256);
+  std::string damaged = body;
+  damaged[body.size() / 2] ^= 1;
+  REQUIRE(write_text(blob, damaged));
+  std::string said;
+  base::set_log_sink([&](base::LogLevel, std::string_view text) { said += text; },
+                     base::LogLevel::kWarning);
+  const auto path = store.pull("tiny", {});
+  base::set_log_sink(base::log_to_stderr, base::LogLevel::kWarning);
+  REQUIRE_MESSAGE(path.has_value(), path.error().text());
+  CHECK(*read_text(blob, 1 << 20) == body);
+  CHECK(server.requests().size() == 2);
+  CHECK(said.find(blob) != std::string::npos);
+  CHECK(said.find("damaged") != std::string::npos);
+  CHECK(folder.files().size() == 4);
 }
 
 TEST_CASE_FIXTURE(Fixture, "only catalogue models can be pulled") {

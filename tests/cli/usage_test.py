@@ -119,9 +119,14 @@ class Usage(unittest.TestCase):
         self.check_fails(2, "Token 5", "run", MODEL, "Hi", "--logit-bias", "5=1", "--logit-bias", "5=2")
         self.check_fails(1, ["99999", "0 to"], "run", MODEL, "--tokens=1", "--device=cpu", "--logit-bias", "99999=1")
         self.check_fails(2, "cpu", "bench", "--model", MODEL, "--sampling=cpu")
-        for ids in ["1,x", "-1", "1;2", "99999999999"]:
-            self.check_fails(2, "is no token id", "run", MODEL, f"--tokens={ids}")
-        self.check_fails(2, "No token ids", "logits", "--model", MODEL, "--tokens", ",", "--output", "x.npy")
+        for ids in ["1,x", "-1", "1;2", "99999999999", "1,,2", ",1", "1x", "0x1", "1.5"]:
+            self.check_fails(2, ["--tokens", "is no token id"], "run", MODEL, f"--tokens={ids}")
+        self.check_fails(2, "after the last comma", "run", MODEL, "--tokens", "1,2,")
+        self.check_fails(2, "No token ids", "logits", "--model", MODEL, "--tokens", " ", "--output", "x.npy")
+        for n, stop in [("0", "length"), ("2", "length"), ("-1", "context")]:
+            done = self.run_puna("run", MODEL, "Hi", "--raw", "--ignore-eos", "--ctx", "16", "--device", "cpu", "--stats", "-n", n)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn(f"stop={stop}", done.stderr)
 
     def test_bench(self):
         for shape in ["llama3.2-1b", "llama9-9b:q4_0", ":q4_0", "llama3.2-1b:", "llama3.2-1b:q9", "llama3.2-1b:pure:q9",
@@ -190,6 +195,20 @@ class Usage(unittest.TestCase):
         self.check_fails(1, ["5000"], "logits", "--model", path, "--tokens", "1,5000", "--output", "x.npy", "--device", "cpu")
         self.check_fails(1, ["no-such-folder/x.npy"], "logits", "--model", path, "--tokens", "1,2", "--output",
                          "no-such-folder/x.npy", "--device", "cpu")
+
+    def test_the_context_holds_the_tokens_that_are_given(self):
+        model = Gguf(MODEL)
+        model.set("llama.context_length", U32, 8200)  # the default is 8192
+        path = model.save(self.path / "long.gguf")
+        for command in ("logits", "embed"):
+            args = [command, "--model", path, "--device", "cpu", "--output", "x.npy", "--tokens"]
+            done = self.run_puna(*args, ",".join(["70"] * 8196))
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.check_fails(1, ["8201", "8200"], *args, ",".join(["70"] * 8201))
+            self.check_fails(1, ["20", "16"], *args, ",".join(["70"] * 20), "--ctx", "16")
+        text = "x" * 8150 + " " + "y" * 40
+        done = self.run_puna("embed", "--model", path, "--device", "cpu", "--output", "x.npy", text)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_what_is_right(self):
         for args in [["run", MODEL, "Hi", "--raw", "-n", "3", "--temp", "0", "--device", "cpu", "--kv-type", "Q8_0"],

@@ -15,10 +15,11 @@ constexpr double kLog2E = 1.4426950408889634;
 constexpr double kMaxScale = 1e30;  // temperatures near 0 stay finite
 constexpr double kMaxBias = 1e6;
 
-base::Result<void> in_range(const char* name, double value, double low, double high) {
-  if (value >= low && value <= high) return {};  // false for NaN
+base::Result<void> in_range(const char* name, float value, const Bounds& bounds) {
+  if (value >= bounds.lowest && value <= bounds.highest) return {};  // false for NaN
   return base::fail(ErrorCode::kInvalidArgument,
-                    fmt::format("{} is {}, but {} to {} is expected.", name, value, low, high));
+                    fmt::format("{} is {}, but {} to {} is expected.", name, value, bounds.lowest,
+                                bounds.highest));
 }
 
 base::Result<void> check_bias(const std::vector<std::pair<int32_t, float>>& bias) {
@@ -51,12 +52,12 @@ base::Result<void> check_bias(const std::vector<std::pair<int32_t, float>>& bias
 }  // namespace
 
 base::Result<void> check(const SamplingParams& params) {
-  PUNA_TRY(in_range("The temperature", params.temperature, 0, 100));
-  PUNA_TRY(in_range("top-p", params.top_p, 0, 1));
-  PUNA_TRY(in_range("min-p", params.min_p, 0, 1));
-  PUNA_TRY(in_range("The repeat penalty", params.repeat_penalty, 0.01, 100));
-  PUNA_TRY(in_range("The presence penalty", params.presence_penalty, -100, 100));
-  PUNA_TRY(in_range("The frequency penalty", params.frequency_penalty, -100, 100));
+  PUNA_TRY(in_range("The temperature", params.temperature, kTemperature));
+  PUNA_TRY(in_range("top-p", params.top_p, kProbability));
+  PUNA_TRY(in_range("min-p", params.min_p, kProbability));
+  PUNA_TRY(in_range("The repeat penalty", params.repeat_penalty, kRepeatPenalty));
+  PUNA_TRY(in_range("The presence penalty", params.presence_penalty, kPenalty));
+  PUNA_TRY(in_range("The frequency penalty", params.frequency_penalty, kPenalty));
   return check_bias(params.logit_bias);
 }
 

@@ -33,6 +33,13 @@ namespace puna::kernels {
 
 constexpr uint32_t kMaxLogitBias = 1024;  // tokens with a bias in one request
 
+// What parameters may be.
+struct Bounds {
+  float lowest, highest;
+};
+inline constexpr Bounds kTemperature{0, 100}, kProbability{0, 1}, kRepeatPenalty{0.01f, 100},
+    kPenalty{-100, 100};
+
 struct SamplingParams {
   float temperature = 0.8f;        // 0 = greedy
   uint32_t top_k = 40;             // 0 = off
