@@ -23,8 +23,10 @@ fn encode_key(row: u32, local: u32) {
 #if KV_Q8_0
 // 32 elements from `first` on; returns their scale.
 fn encode_block(row: u32, first: u32) -> f32 {
-  var peak = 0.0;
-  for (var i = 0u; i < 32u; i++) { peak = max(peak, abs(key[first + i])); }
+  // By the bits: NaN stays the largest.
+  var bits = 0u;
+  for (var i = 0u; i < 32u; i++) { bits = max(bits, bitcast<u32>(key[first + i]) & 0x7fffffffu); }
+  let peak = bitcast<f32>(bits);
   let scale = unpack2x16float(pack2x16float(vec2<f32>(peak / 127.0, 0.0))).x;
   let inverse = select(0.0, 1.0 / scale, scale > 0.0);
   for (var w = 0u; w < 8u; w++) {
