@@ -10,8 +10,16 @@ std::unique_ptr<gpu::Device> cpu() { return nullptr; }
 }  // namespace
 
 TEST_CASE("logits that are no numbers are an error that names the tensor") {
-  test::names_the_tensor(cpu);
-  test::names_a_tensor_of_blocks(cpu);
+  for (const float value : {NAN, INFINITY}) {
+    test::names_the_tensor(cpu, "output_norm.weight", 17, value, "row 0, column 17");
+    test::names_the_tensor(cpu, "blk.0.attn_norm.weight", 63, value, "row 0, column 63");
+    test::names_the_tensor(cpu, "blk.1.ffn_down.weight", 96 * 5, value, "row 5, column 0");
+  }
+  // Of one token, which has no logit then.
+  test::names_the_tensor(cpu, "token_embd.weight", 90 * 64 + 3, NAN, "row 90, column 3");
+  using enum kernels::KvType;
+  for (const kernels::KvType kv_type : {kF32, kF16, kQ8_0, kQ4_0})
+    test::names_a_tensor_of_blocks(cpu, kv_type);
 }
 
 TEST_CASE("values that leave their range are told from damaged weights") {
