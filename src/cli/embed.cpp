@@ -1,5 +1,7 @@
 // puna embed: the embedding of a token list or of texts.
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -84,9 +86,10 @@ base::Result<int> run(const Flags& flags) {
   bar.clear();
   engine::Engine& engine = *model.engine;
   std::vector<float> values;
-  for (const std::vector<int32_t>& tokens : lists) {
-    PUNA_TRY(const std::vector<float> part,
-             base::run_until(engine.embed(tokens), [&] { engine.poll(); }));
+  for (size_t i = 0; i < lists.size(); ++i) {
+    PUNA_TRY_CONTEXT(const std::vector<float> part,
+                     base::run_until(engine.embed(lists[i]), [&] { engine.poll(); }),
+                     fmt::format("While reading text {}", i + 1));
     values.insert(values.end(), part.begin(), part.end());
   }
   const uint64_t width = engine.n_out();

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "base/check.h"
 #include "base/clock.h"
+#include "engine/no_numbers.h"
 #include "engine/pooling.h"
 #include "kernels/sample/sample.h"
 #include "kernels/sample/sample_cpu.h"
@@ -224,16 +227,40 @@ Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps, 
     output.text = cached;
     append(output.text, row.tokens);
   }
-  auto done = co_await executor_->decode(std::move(step), std::move(outputs), n_steps,
-                                         [&](std::span<const int32_t> ids) {
-                                           for (size_t i = 0; i < rows.size(); ++i) {
-                                             append(cached_[rows[i].sequence], rows[i].tokens);
-                                             rows[i].tokens = {ids[i]};
-                                           }
-                                           return on_ids(ids);
-                                         });
+  std::optional<size_t> undecided;  // a row for which no token can be chosen
+  auto done = co_await executor_->decode(
+      std::move(step), std::move(outputs), n_steps, [&](std::span<const int32_t> ids) {
+        const auto none = std::ranges::find(ids, kernels::kNoToken);
+        if (none != ids.end()) {
+          undecided = none - ids.begin();
+          return false;
+        }
+        for (size_t i = 0; i < rows.size(); ++i) {
+          append(cached_[rows[i].sequence], rows[i].tokens);
+          rows[i].tokens = {ids[i]};
+        }
+        return on_ids(ids);
+      });
+  if (done && undecided) {
+    const BatchRow& row = rows[*undecided];
+    const size_t position = cached_[row.sequence].size() + row.tokens.size();
+    PUNA_CO_TRY(forget(row.sequence));
+    done = std::unexpected(co_await no_choice(position));
+  }
   for (const BatchRow& row : rows) kv_->shrink(row.sequence, n_cached(row.sequence));
   co_return done;
+}
+
+Task<base::Error> Engine::no_numbers(std::string what) const {
+  const bool widest =
+      options_.numerics == kernels::Numerics::kExact && options_.kv_type == kernels::KvType::kF32;
+  return explain_no_numbers(file_, std::move(what), widest, options_.hooks.cancel);
+}
+
+Task<base::Error> Engine::no_choice(size_t position) const {
+  return no_numbers(fmt::format(
+      "No token can be chosen at position {}: its logits hold NaN or +inf, or nothing but -inf",
+      position));
 }
 
 Task<Result<uint32_t>> Engine::prefill_chunk(uint32_t sequence, std::span<const int32_t> tokens,
@@ -305,6 +332,12 @@ Task<Result<void>> Engine::logits_behind(uint32_t sequence, std::vector<int32_t>
   plan::Step step = make_step(sequence, tokens, cached.size());
   for (uint32_t row = 0; row < tokens.size(); ++row) step.output_rows.push_back(row);
   PUNA_CO_TRY(co_await executor_->run(std::move(step), out));
+  for (size_t row = 0; row < tokens.size(); ++row) {
+    if (kernels::can_choose(out.subspan(row * vocab_, vocab_))) continue;
+    const size_t position = cached.size() + row + 1;
+    PUNA_CO_TRY(forget(sequence));
+    co_return std::unexpected(co_await no_choice(position));
+  }
   append(cached, tokens);
   co_return {};
 }
@@ -342,6 +375,12 @@ Task<Result<std::vector<float>>> Engine::embed(std::vector<int32_t> tokens) {
     PUNA_CO_TRY(co_await executor_->run(std::move(step), out));
   }
   PUNA_CO_TRY(forget(0));
+  const auto bad = std::ranges::find_if(rows, [](float v) { return !std::isfinite(v); });
+  if (bad != rows.end()) {
+    const auto row = static_cast<uint32_t>((bad - rows.begin()) / n_out_);
+    co_return std::unexpected(co_await no_numbers(
+        fmt::format("The embedding at position {} holds {}", wanted.begin + row, *bad)));
+  }
   co_return pooled(pooling_, std::move(rows), n_out_);
 }
 
@@ -401,6 +440,7 @@ Task<Result<void>> Engine::bench_decode(uint32_t n_tokens, kernels::SamplingPara
     PUNA_CO_TRY(co_await executor_->run(std::move(step), logits));
     cached.push_back(id);
     id = sampler.sample(sampling, logits, cached, n_cached(0));
+    if (id == kernels::kNoToken) co_return std::unexpected(co_await no_choice(cached.size()));
   }
   co_return {};
 }

@@ -86,7 +86,7 @@ class Engine {
 
   // Logits of every position of a fresh evaluation from position 0: out [tokens, vocab]. Forgets
   // sequence 0. Errors: kInvalidArgument for an id outside the vocabulary or more tokens than the
-  // context.
+  // context; those of no_numbers.h for logits by which no token can be chosen.
   base::Task<base::Result<void>> logits(std::vector<int32_t> tokens, std::span<float> out);
 
   // The same for tokens behind what the cache holds of a sequence, in one step, after which it
@@ -106,7 +106,8 @@ class Engine {
   // parameters, and goes on with n_steps - 1 steps of one token a row. on_ids gets the ids of each
   // step, by row; false ends it. The last ids are in no cache: they are the next call's tokens.
   // Errors: kInvalidArgument for no or too many rows (kernels::kMaxBatch), a sequence twice,
-  // parameters out of range, unknown ids and texts beyond the context; those of the device.
+  // parameters out of range, unknown ids and texts beyond the context; those of no_numbers.h for
+  // logits by which no token can be chosen, whose sequence is then forgotten; those of the device.
   base::Task<base::Result<void>> decode(std::vector<BatchRow> rows, uint32_t n_steps, OnIds on_ids);
   // Evaluates tokens at the end of what the sequence's cache holds, in chunks. Errors: as decode.
   base::Task<base::Result<void>> prefill(uint32_t sequence, std::vector<int32_t> tokens);
@@ -175,6 +176,10 @@ class Engine {
   // With turn_ms: lets others have a turn after a chunk of n tokens that began `ms` ago, and sizes
   // the next one.
   base::Task<base::Result<void>> take_turns(uint32_t n_tokens, const base::Timer& since);
+  // The errors for values that are no numbers (no_numbers.h), and for logits by which no token can
+  // be chosen.
+  base::Task<base::Error> no_numbers(std::string what) const;
+  base::Task<base::Error> no_choice(size_t position) const;
   base::Result<void> make_room(uint32_t sequence, uint32_t n_tokens);
   base::Task<base::Result<void>> take_up(uint32_t sequence, const PieceHead& head, uint64_t at,
                                          io::ByteSource& source);

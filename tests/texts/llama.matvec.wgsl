@@ -194,16 +194,19 @@ fn sum_of_bytes(v: vec4<u32>) -> i32 {
   let ones = 0x01010101u;
   return dot4I8Packed(v.x, ones) + dot4I8Packed(v.y, ones) + dot4I8Packed(v.z, ones) + dot4I8Packed(v.w, ones);
 }
+// As bits, whose order is that of magnitudes with NaN above all: the largest float may be another, and what is no number would become one.
+// The scale of such a unit is NaN.
+fn magnitudes(v: vec4<f32>) -> vec4<u32> { return bitcast<vec4<u32>>(v) & vec4<u32>(0x7fffffffu); }
 fn quantize(v: array<vec4<f32>, 8>) -> Quantized {
-  var a = abs(v[0]);
-  a = max(a, abs(v[1]));
-  a = max(a, abs(v[2]));
-  a = max(a, abs(v[3]));
-  a = max(a, abs(v[4]));
-  a = max(a, abs(v[5]));
-  a = max(a, abs(v[6]));
-  a = max(a, abs(v[7]));
-  let largest = max(max(a.x, a.y), max(a.z, a.w));
+  var a = magnitudes(v[0]);
+  a = max(a, magnitudes(v[1]));
+  a = max(a, magnitudes(v[2]));
+  a = max(a, magnitudes(v[3]));
+  a = max(a, magnitudes(v[4]));
+  a = max(a, magnitudes(v[5]));
+  a = max(a, magnitudes(v[6]));
+  a = max(a, magnitudes(v[7]));
+  let largest = bitcast<f32>(max(max(a.x, a.y), max(a.z, a.w)));
   let inverse = inverse_of_scale(largest);
   let lo = vec4<u32>(to_bytes(v[0], inverse), to_bytes(v[1], inverse), to_bytes(v[2], inverse), to_bytes(v[3], inverse));
   let hi = vec4<u32>(to_bytes(v[4], inverse), to_bytes(v[5], inverse), to_bytes(v[6], inverse), to_bytes(v[7], inverse));
@@ -295,11 +298,12 @@ struct Eighth {
   sums: vec2<i32>,  // in the first invocation: of the halves
 }
 fn eighth_of_unit(v: vec4<f32>) -> Eighth {
-  let a = abs(v);
-  var largest = max(max(a.x, a.y), max(a.z, a.w));
-  largest = max(largest, subgroupShuffleXor(largest, 1u));
-  largest = max(largest, subgroupShuffleXor(largest, 2u));
-  largest = max(largest, subgroupShuffleXor(largest, 4u));
+  let a = magnitudes(v);
+  var bits = max(max(a.x, a.y), max(a.z, a.w));
+  bits = max(bits, subgroupShuffleXor(bits, 1u));
+  bits = max(bits, subgroupShuffleXor(bits, 2u));
+  bits = max(bits, subgroupShuffleXor(bits, 4u));
+  let largest = bitcast<f32>(bits);
   let word = to_bytes(v, inverse_of_scale(largest));
   let words = vec4<u32>(word, subgroupShuffleXor(word, 1u), subgroupShuffleXor(word, 2u), subgroupShuffleXor(word, 3u));
   let sum = sum_of_bytes(words);

@@ -3,6 +3,7 @@
 // around by shuffles. What is appended is also used, so it is rounded as the cache keeps it (f32 or f16).
 //   qkv  [(N_HEADS + 2 N_KV_HEADS) * HEAD_DIM] f32
 #if N_ROT > 0
+#include "common/bounded_half.wgsl"
 #include "rope/turn.wgsl"
 @group(0) @binding(B_TABLE) var<storage, read> table: array<vec2<u32>>;
 #endif
@@ -87,10 +88,6 @@ fn value_unit(head: u32, unit: u32, inverse_rms: f32) -> Unit {
 fn squares_of(u: Unit) -> f32 { return dot(u.low, u.low) + dot(u.high, u.high); }
 
 #if KV_F16
-fn bounded_halves(v: vec4<f32>) -> vec2<u32> {
-  let bounded = clamp(v, vec4<f32>(-65504.0), vec4<f32>(65504.0));
-  return vec2<u32>(pack2x16float(bounded.xy), pack2x16float(bounded.zw));
-}
 fn as_kept(u: Unit) -> Unit { return Unit(halves(bounded_halves(u.low)), halves(bounded_halves(u.high))); }
 #else
 fn as_kept(u: Unit) -> Unit { return u; }

@@ -116,10 +116,13 @@ HWY_INLINE void store_kv_row(const KvLayout& kv, std::byte* cache, uint64_t row,
   const hn::CappedTag<float, 32> d;
   const hn::Rebind<int8_t, decltype(d)> d8;
   for (size_t block = 0; block < n; block += 32) {
-    auto largest = hn::Zero(d);
+    // By the bits: NaN stays the largest, and the scale is NaN.
+    const hn::Rebind<int32_t, decltype(d)> bits;
+    auto largest = hn::Zero(bits);
     for (size_t i = 0; i < 32; i += hn::Lanes(d))
-      largest = hn::Max(largest, hn::Abs(hn::LoadU(d, x + block + i)));
-    const uint16_t half = base::f32_to_f16(hn::ReduceMax(d, largest) / 127.0f);
+      largest = hn::Max(largest, hn::BitCast(bits, hn::Abs(hn::LoadU(d, x + block + i))));
+    const uint16_t half =
+        base::f32_to_f16(std::bit_cast<float>(hn::ReduceMax(bits, largest)) / 127.0f);
     std::memcpy(cache + kv_scale_offset(kv, row, static_cast<uint32_t>(block)), &half, 2);
     const float scale = base::f16_to_f32(half);
     const auto inverse = hn::Set(d, scale > 0 ? 1.0f / scale : 0.0f);

@@ -1,12 +1,13 @@
 // Encodes the row `key` (workgroup memory, HEAD_DIM elements) as head row `row` of k_cache (words), by all WG invocations. Every stored
 // word has one writer: an invocation takes two elements of f16, a run of 64 of q8_0 and q4_0 with its word of scales.
+#include "common/bounded_half.wgsl"
+
 fn encode_key(row: u32, local: u32) {
 #if KV_F32
   for (var i = local; i < HEAD_DIM; i += WG) { k_cache[row * HEAD_DIM + i] = bitcast<u32>(key[i]); }
 #elif KV_F16
   for (var i = local; i < HEAD_DIM / 2u; i += WG) {
-    let v = clamp(vec2<f32>(key[2u * i], key[2u * i + 1u]), vec2<f32>(-65504.0), vec2<f32>(65504.0));
-    k_cache[row * (HEAD_DIM / 2u) + i] = pack2x16float(v);
+    k_cache[row * (HEAD_DIM / 2u) + i] = bounded_halves(vec4<f32>(key[2u * i], key[2u * i + 1u], 0.0, 0.0)).x;
   }
 #else
   for (var run = local; run < (HEAD_DIM + 63u) / 64u; run += WG) {
@@ -23,8 +24,10 @@ fn encode_key(row: u32, local: u32) {
 #if KV_Q8_0
 // 32 elements from `first` on; returns their scale.
 fn encode_block(row: u32, first: u32) -> f32 {
-  var peak = 0.0;
-  for (var i = 0u; i < 32u; i++) { peak = max(peak, abs(key[first + i])); }
+  // By the bits: NaN stays the largest.
+  var bits = 0u;
+  for (var i = 0u; i < 32u; i++) { bits = max(bits, bitcast<u32>(key[first + i]) & 0x7fffffffu); }
+  let peak = bitcast<f32>(bits);
   let scale = unpack2x16float(pack2x16float(vec2<f32>(peak / 127.0, 0.0))).x;
   let inverse = select(0.0, 1.0 / scale, scale > 0.0);
   for (var w = 0u; w < 8u; w++) {
@@ -39,7 +42,11 @@ fn encode_block(row: u32, first: u32) -> f32 {
 // 32 elements from `first` on; returns their scale, made of the first of the largest magnitude.
 fn encode_block(row: u32, first: u32) -> f32 {
   var extreme = 0.0;
-  for (var i = 0u; i < 32u; i++) { extreme = select(extreme, key[first + i], abs(key[first + i]) > abs(extreme)); }
+  // By the bits: NaN stays the largest.
+  for (var i = 0u; i < 32u; i++) {
+    let next = key[first + i];
+    extreme = select(extreme, next, (bitcast<u32>(next) & 0x7fffffffu) > (bitcast<u32>(extreme) & 0x7fffffffu));
+  }
   let scale = unpack2x16float(pack2x16float(vec2<f32>(extreme / -8.0, 0.0))).x;
   let inverse = select(0.0, 1.0 / scale, scale != 0.0);
   for (var w = 0u; w < 4u; w++) {

@@ -50,17 +50,18 @@ inline void kv_store_q4_ref(const KvLayout& kv, std::byte* cache, uint64_t row, 
   for (uint32_t block = 0; block < kv.head_dim; block += 32) {
     float extreme = 0;
     for (uint32_t i = 0; i < 32; ++i) {
-      if (std::fabs(x[block + i]) > std::fabs(extreme)) extreme = x[block + i];
+      if (!(std::fabs(x[block + i]) <= std::fabs(extreme))) extreme = x[block + i];
+      if (std::isnan(extreme)) break;  // and so is the scale
     }
     const uint16_t half = base::f32_to_f16(extreme / -8.0f);
     std::memcpy(cache + kv_scale_offset(kv, row, block), &half, 2);
     const float scale = base::f16_to_f32(half);
-    const float inverse = scale != 0 ? 1.0f / scale : 0.0f;
+    const float inverse = scale != 0 && !std::isnan(scale) ? 1.0f / scale : 0.0f;
     for (uint32_t i = 0; i < 32; i += 2) {
       unsigned byte = 0;
       for (uint32_t j = 0; j < 2; ++j) {
         const float code = std::floor(x[block + i + j] * inverse + 8.5f);
-        byte |= static_cast<unsigned>(std::clamp(code, 0.0f, 15.0f)) << (4 * j);
+        byte |= static_cast<unsigned>((code > 0 ? std::min(code, 15.0f) : 0.0f)) << (4 * j);
       }
       cache[(row * kv.head_dim + block + i) / 2] = static_cast<std::byte>(byte);
     }

@@ -8,11 +8,12 @@ struct Eighth {
 #endif
 }
 fn eighth_of_unit(v: vec4<f32>) -> Eighth {
-  let a = abs(v);
-  var largest = max(max(a.x, a.y), max(a.z, a.w));
-  largest = max(largest, subgroupShuffleXor(largest, 1u));
-  largest = max(largest, subgroupShuffleXor(largest, 2u));
-  largest = max(largest, subgroupShuffleXor(largest, 4u));
+  let a = magnitudes(v);
+  var bits = max(max(a.x, a.y), max(a.z, a.w));
+  bits = max(bits, subgroupShuffleXor(bits, 1u));
+  bits = max(bits, subgroupShuffleXor(bits, 2u));
+  bits = max(bits, subgroupShuffleXor(bits, 4u));
+  let largest = bitcast<f32>(bits);
   let word = to_bytes(v, inverse_of_scale(largest));
   let words = vec4<u32>(word, subgroupShuffleXor(word, 1u), subgroupShuffleXor(word, 2u), subgroupShuffleXor(word, 3u));
   let sum = sum_of_bytes(words);

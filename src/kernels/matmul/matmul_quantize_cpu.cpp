@@ -1,5 +1,6 @@
 // Activations to int8 with a scale per unit of 32 columns.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "kernels/matmul/job.h"
@@ -27,10 +28,12 @@ HWY_INLINE void store_columns(const int8_t* codes, ActivationCode* out) {
 HWY_INLINE void quantize_unit(const float* x, QuantizedRows out, size_t tile, size_t unit,
                               size_t place, float* left) {
   const DF df;
-  VF largest = hn::Zero(df);
+  // By the bits, whose order is that of magnitudes with NaN above all: the maximum of floats may
+  // lose it, and what is no number would become one. The scale of such a unit is NaN.
+  VI largest = hn::Zero(DI());
   for (size_t i = 0; i < kUnitCols; i += kLanes)
-    largest = hn::Max(largest, hn::Abs(hn::LoadU(df, x + i)));
-  const float max = hn::ReduceMax(df, largest);
+    largest = hn::Max(largest, hn::BitCast(DI(), hn::Abs(hn::LoadU(df, x + i))));
+  const float max = std::bit_cast<float>(hn::ReduceMax(DI(), largest));
   const float inverse = max > 1e-30f ? 127.0f / max : 0.0f;
   const float scale = max / 127.0f;
   alignas(64) int8_t codes[kUnitCols];

@@ -5,6 +5,7 @@
 // invocation writes eight elements.
 #include "common/step.wgsl"
 #if N_ROT > 0
+#include "common/bounded_half.wgsl"
 #include "rope/turn.wgsl"
 #endif
 
@@ -60,8 +61,10 @@ fn element(base: u32, d: u32, inverse: f32, gamma: u32) -> f32 {
 #endif
 
 #if KV_Q4_0
-// The one of larger magnitude, a of equal ones.
-fn largest_of(a: f32, b: f32) -> f32 { return select(a, b, abs(b) > abs(a)); }
+// The one of larger magnitude, a of equal ones; by their bits, whose order has NaN above all.
+fn largest_of(a: f32, b: f32) -> f32 {
+  return select(a, b, (bitcast<u32>(b) & 0x7fffffffu) > (bitcast<u32>(a) & 0x7fffffffu));
+}
 fn block_peak(block: u32) -> f32 {
   var peak = peaks[block];
   for (var i = 1u; i < 8u; i++) { peak = largest_of(peak, peaks[block + i]); }
@@ -136,8 +139,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 #if KV_F32
   let word = value;
 #elif KV_F16
-  let bounded = clamp(value, vec4<f32>(-65504.0), vec4<f32>(65504.0));
-  let word = vec2<u32>(pack2x16float(bounded.xy), pack2x16float(bounded.zw));
+  let word = bounded_halves(value);
 #elif KV_Q4_0
   // Scale = f16(m / -8) per 32 elements, m being the first of largest magnitude; code = x / scale + 8, rounded half up.
   peaks[local] = largest_of(largest_of(value.x, value.y), largest_of(value.z, value.w));
@@ -158,27 +160,28 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let scale_word = SCALES_OFFSET / 4u + kv_scale_word(cache_row, HEAD_DIM, first);
 #else
   // Scale = f16(max |x| / 127) per 32 elements, code = x / scale to the nearest integer.
-  let sizes = abs(value);
-  peaks[local] = max(max(sizes.x, sizes.y), max(sizes.z, sizes.w));
+  // Magnitudes are compared by their bits, whose order has NaN above all.
+  let sizes = bitcast<vec4<u32>>(value) & vec4<u32>(0x7fffffffu);
+  peaks[local] = bitcast<f32>(max(max(sizes.x, sizes.y), max(sizes.z, sizes.w)));
   workgroupBarrier();
   let block = local - lane % 8u;
-  var peak = peaks[block];
+  var peak = bitcast<u32>(peaks[block]);
   for (var i = 1u; i < 8u; i++) {
-    peak = max(peak, peaks[block + i]);
+    peak = max(peak, bitcast<u32>(peaks[block + i]));
   }
-  let half_scale = pack2x16float(vec2<f32>(peak / 127.0, 0.0));
+  let half_scale = pack2x16float(vec2<f32>(bitcast<f32>(peak) / 127.0, 0.0));
   let scale = unpack2x16float(half_scale).x;
   let inverse_scale = select(0.0, 1.0 / scale, scale > 0.0);
   let codes = clamp(round(value * inverse_scale), vec4<f32>(-127.0), vec4<f32>(127.0));
   let word = pack4xI8(vec4<i32>(codes));
   // The second scale of the word belongs to the next 32 elements of the same head, where there are any.
-  var next_peak = 0.0;
+  var next_peak = 0u;
   if (lane % 16u == 0u && lane + 8u < LANES) {
     for (var i = 8u; i < 16u; i++) {
-      next_peak = max(next_peak, peaks[block + i]);
+      next_peak = max(next_peak, bitcast<u32>(peaks[block + i]));
     }
   }
-  let scales = (half_scale & 0xffffu) | (pack2x16float(vec2<f32>(next_peak / 127.0, 0.0)) << 16u);
+  let scales = (half_scale & 0xffffu) | (pack2x16float(vec2<f32>(bitcast<f32>(next_peak) / 127.0, 0.0)) << 16u);
   let scale_word = SCALES_OFFSET / 4u + kv_scale_word(cache_row, HEAD_DIM, first);
 #endif
   if (is_k) {

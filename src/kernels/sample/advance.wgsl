@@ -47,8 +47,9 @@ fn main(@builtin(local_invocation_index) local: u32) {
   workgroupBarrier();
   storageBarrier();
   if (lane == 0u && output < n_outputs) {
-    let id = best[local].y;
-    ids[chosen % CHOSEN_STEPS * MAX_ROWS + output] = id;
+    let choice = best[local].y;
+    ids[chosen % CHOSEN_STEPS * MAX_ROWS + output] = choice;
+    let id = select(choice, 0u, choice == NO_TOKEN);  // what runs on until the host hears of it
     step[STEP_TOKENS + output] = id;
     step[STEP_POSITIONS + output] = next;
     step[STEP_SEQUENCES + output] = sequence;

@@ -33,6 +33,12 @@ inline float value_of(uint32_t key) {
   return std::bit_cast<float>(key >> 31 ? key & 0x7fffffff : ~key);
 }
 
+// Whether something can be chosen among keys, of which these are the least and the largest: none
+// is NaN or +inf, and one is above -inf.
+inline bool can_choose(uint32_t least, uint32_t largest) {
+  return least > 0 && largest > kKeyNegativeInfinity && largest < kKeyPositiveInfinity;
+}
+
 // A logit of a token that `count` > 0 recent ones hold. Each product is rounded before it meets a
 // sum: volatile keeps compilers from fusing the two.
 inline float penalized(float l, uint32_t count, const SampleRow& row) {

@@ -1,6 +1,8 @@
 // The functions of arithmetic.h; look there for what they compute. Integers only, but for a difference, a product and a
 // conversion, so every device gets the same bits.
 const KEY_NEGATIVE_INFINITY = 0x007fffffu;
+const KEY_NAN = 0u;  // and of nothing else
+const KEY_NAN_SEEN = 0xffffffffu;  // no key, but a mark
 const KEY_POSITIVE_INFINITY = 0xff800000u;
 const FAR = 1e30f;
 

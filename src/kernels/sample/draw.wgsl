@@ -1,5 +1,6 @@
 // Third step of a choice (sample.h): the best (score, id) of every CHUNK = 4 WG ids among those that stay. Scores hold the noise of the
-// draw, or are all equal at temperature 0; the lowest id wins among equals. An invocation has 4 ids in a row: one call of the generator.
+// draw, or are all equal at temperature 0; the lowest id wins among equals. Where the largest
+// key is no number's, nothing can be chosen (sampling.h): NO_TOKEN is the best. An invocation has 4 ids in a row: one call of the generator.
 #include "common/step.wgsl"
 #include "sample/arithmetic.wgsl"
 
@@ -31,7 +32,7 @@ fn reduce(local: u32) {
 // The smallest key that stays.
 fn threshold(row: u32, top: u32) -> u32 {
   let at = row * ROW_WORDS;
-  if (sampling[at + ROW_SCALE] == 0u || top <= KEY_NEGATIVE_INFINITY) {
+  if (sampling[at + ROW_SCALE] == 0u) {
     return top;
   }
   var lowest = 0u;
@@ -46,6 +47,9 @@ fn threshold(row: u32, top: u32) -> u32 {
 }
 
 fn best_of_four(row: u32, first: u32, top: u32) -> vec2<u32> {
+  if (top <= KEY_NEGATIVE_INFINITY || top >= KEY_POSITIVE_INFINITY) {
+    return vec2<u32>(0xffffffffu, NO_TOKEN);
+  }
   let lowest = threshold(row, top);
   let at = row * ROW_WORDS;
   let scale = bitcast<f32>(sampling[at + ROW_SCALE]);

@@ -114,6 +114,7 @@ base::Result<void> sample(const gpu::DeviceInfo&, const SampleArgs& args,
       .number("VOCAB", args.vocab)
       .number("GROUPS", groups)
       .number("PARTS", chunks)
+      .number("NO_TOKEN", static_cast<uint32_t>(kNoToken))
       .number("WG", kWorkgroup)
       .grid({Extent::kOne, chunks, 1}, {Extent::kOutputs})
       .add_to(out);
@@ -125,6 +126,7 @@ base::Result<void> sample(const gpu::DeviceInfo&, const SampleArgs& args,
       .number("PARTS", chunks)
       .number("CONTEXT", args.context)
       .number("MAX_ROWS", kMaxBatch)
+      .number("NO_TOKEN", static_cast<uint32_t>(kNoToken))
       .number("CHOSEN_STEPS", kChosenSteps)
       .number("WG", kWorkgroup)
       .number("WHOLE_TOKENS", kWholeTokens)

@@ -5,7 +5,8 @@
 //   draw     the best score of each chunk of ids
 //   advance  the best of all is the id: ids[step[kStepChoices] % kChosenSteps][i], the next step's
 //            row i, and part of the history
-// ids are those of the step's outputs, in their order; the logits are overwritten.
+// ids are those of the step's outputs, in their order, kNoToken where nothing can be chosen; then
+// the next step goes on with token 0. The logits are overwritten.
 #pragma once
 
 #include <span>

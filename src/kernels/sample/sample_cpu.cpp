@@ -60,7 +60,6 @@ void CpuSampler::make_keys(const SamplingParams& params, const SampleRow& row,
 }
 
 uint32_t CpuSampler::threshold(const SampleRow& row, uint32_t top) {
-  if (row.scale == 0 || top <= kKeyNegativeInfinity) return top;
   uint32_t lowest = 0;
   if (row.cuts(static_cast<uint32_t>(keys_.size()))) {
     kept_ = keys_;
@@ -82,13 +81,28 @@ uint32_t CpuSampler::threshold(const SampleRow& row, uint32_t top) {
   return lowest;
 }
 
+bool can_choose(std::span<const float> logits) {
+  uint32_t least = ~0u, largest = 0;
+  for (const float l : logits) {
+    const uint32_t key = order_key(l);
+    least = std::min(least, key);
+    largest = std::max(largest, key);
+  }
+  return sampling::can_choose(least, largest);
+}
+
 int32_t CpuSampler::sample(const SamplingParams& params, std::span<const float> logits,
                            std::span<const int32_t> text, uint32_t position) {
   const SampleRow row = sample_row(params);
   make_keys(params, row, logits, text);
-  const auto largest = std::max_element(keys_.begin(), keys_.end());
-  if (row.scale == 0) return static_cast<int32_t>(largest - keys_.begin());
-  const uint32_t top = *largest;
+  uint32_t least = ~0u, top = 0;
+  for (const uint32_t key : keys_) {
+    least = std::min(least, key);
+    top = std::max(top, key);
+  }
+  if (!sampling::can_choose(least, top)) return kNoToken;
+  if (row.scale == 0)
+    return static_cast<int32_t>(std::find(keys_.begin(), keys_.end(), top) - keys_.begin());
   const uint32_t lowest = threshold(row, top);
   int32_t best_id = -1, best_score = 0;
   for (uint32_t first = 0; first < keys_.size(); first += 4) {

@@ -9,6 +9,9 @@
 
 namespace puna::kernels {
 
+// Whether a token can be chosen by these logits (sampling.h): none is NaN or +inf, one is finite.
+bool can_choose(std::span<const float> logits);
+
 class CpuSampler {
  public:
   // The token at `position`. logits [vocab]; `text` is the sequence before it, or at least the last

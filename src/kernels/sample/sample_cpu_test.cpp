@@ -22,6 +22,12 @@ SamplingParams plain(float temperature) {
   return p;
 }
 
+SamplingParams with_defaults(float temperature) {
+  SamplingParams p;
+  p.temperature = temperature;
+  return p;
+}
+
 std::map<int32_t, int> histogram(const SamplingParams& params, const std::vector<float>& logits,
                                  uint32_t n) {
   CpuSampler sampler;
@@ -153,21 +159,36 @@ TEST_CASE("tokens of equal logits stay or go together") {
 
 TEST_CASE("temperature 0 takes the largest logit, the lowest id among equals") {
   CHECK(one(plain(0), {1, 5, 5, -2}) == 1);
-  CHECK(one(plain(0), {NAN, -3, -2, NAN}) == 2);
   CHECK(one(plain(0), {-0.0f, 0.0f}) == 0);
-  CHECK(one(plain(0), {NAN, NAN}) == 0);
+  CHECK(one(plain(0), {-INFINITY, -3, -INFINITY, -2}) == 3);
 }
 
-TEST_CASE("NaN is never drawn beside a number, and infinities are what they say") {
-  auto params = plain(1);
-  for (uint32_t i = 0; i < 100; ++i) {
-    params.seed = i;
-    CHECK(one(params, {NAN, 1, NAN, -INFINITY}) == 1);
-    CHECK(one(params, {100, INFINITY, NAN, 0}) == 1);
-    CHECK(one(params, {NAN, -INFINITY, NAN}) == 1);
-    const int32_t all_nan = one(params, {NAN, NAN});
-    CHECK((all_nan == 0 || all_nan == 1));
-    CHECK(one(params, {3e38f, -3e38f}) == 0);
+TEST_CASE("nothing is chosen where a logit is NaN or +inf, or all are -inf") {
+  for (const float temperature : {0.0f, 1.0f}) {
+    auto params = plain(temperature);
+    auto biased = params;
+    biased.logit_bias = {{1, 2.0f}};
+    biased.presence_penalty = 1;
+    for (const auto& p : {params, biased, with_defaults(temperature)}) {
+      for (const std::vector<float>& logits : {std::vector<float>{NAN, NAN, NAN},
+                                               {1, NAN, 2},
+                                               {1, 2, -NAN},
+                                               {NAN, -INFINITY, 3},
+                                               {100, INFINITY, 0},
+                                               {-INFINITY, -INFINITY, -INFINITY}}) {
+        CHECK(one(p, logits, {0, 1}) == kNoToken);
+        CHECK(sample_ref(p, logits, std::vector<int32_t>{0, 1}, 7) == kNoToken);
+        CHECK(!can_choose(logits));
+      }
+      for (const std::vector<float>& logits : {std::vector<float>{-INFINITY, 4, -INFINITY},
+                                               {-3e38f, 3e38f, -INFINITY},
+                                               {-1, 40, -1}}) {
+        CHECK(one(p, logits, {0, 2}) == 1);
+        CHECK(can_choose(logits));
+      }
+    }
+    params.logit_bias = {{0, -INFINITY}, {1, -INFINITY}};
+    CHECK(one(params, {1, 2}) == kNoToken);
   }
 }
 

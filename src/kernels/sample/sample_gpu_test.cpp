@@ -134,6 +134,12 @@ TEST_CASE("equal logits, NaN and infinities are chosen from as on the CPU") {
     for (size_t i = 77; i < v.size(); i += 129) v[i] = -3e38f;
     compare_logits(v);
     v = test::normal(v.size(), 3);
+    for (size_t row = 1; row < 16; row += 2) v[row * vocab + 31 * row % vocab] = NAN;
+    compare_logits(v);  // every other row
+    v = filled(-INFINITY);
+    for (size_t row = 0; row < 16; ++row) v[row * vocab + 99] = -3;
+    compare_logits(v);  // one number in each
+    v = test::normal(v.size(), 3);
     for (size_t i = 5; i < v.size(); i += 100) v[i] = i % 3 == 0 ? NAN : -NAN;
     compare_logits(v);
     for (size_t i = 7; i < v.size(); i += 1000) v[i] = INFINITY;

@@ -47,7 +47,7 @@ inline std::vector<uint32_t> sample_kept_ref(const SamplingParams& params,
     while (n < ids.size() && keys[ids[n]] == keys[ids[n - 1]]) ++n;
     ids.resize(std::min(n, ids.size()));
   };
-  if (params.greedy() || top <= sampling::kKeyNegativeInfinity) {
+  if (params.greedy()) {
     keep(1);
     return ids;
   }
@@ -73,6 +73,8 @@ inline int32_t sample_ref(const SamplingParams& params, std::span<const float> l
                           std::span<const int32_t> text, uint32_t position) {
   const SampleRow row = sample_row(params);
   const std::vector<uint32_t> keys = sample_keys_ref(params, logits, text);
+  const auto [least, largest] = std::minmax_element(keys.begin(), keys.end());
+  if (!sampling::can_choose(*least, *largest)) return kNoToken;
   std::vector<uint32_t> ids = sample_kept_ref(params, keys);
   if (params.greedy()) return static_cast<int32_t>(ids[0]);
   const uint32_t top = keys[ids[0]];

@@ -16,11 +16,12 @@
 // temperature, so that a high one does not let in what the model holds for impossible. Tokens of
 // equal l stay or go together: the choice does not depend on how ids are numbered.
 //
-// NaN is never chosen while there is a number. Bias and penalties are f32 sums and products, one
-// rounding each; from there on everything is integers (arithmetic.h), which no compiler or driver
-// rounds its own way. The draw is Gumbel's: the largest of l / temperature + noise, with noise from
-// Philox (seed; n, id), so draws need no state, and neither the device nor what else is in its
-// batch changes a text.
+// Where a logit is NaN or +inf, or all are -inf, nothing can be chosen, and the choice is kNoToken:
+// something went wrong before. A logit of -inf is a token that the model rules out. Bias and
+// penalties are f32 sums and products, one rounding each; from there on everything is integers
+// (arithmetic.h), which no compiler or driver rounds its own way. The draw is Gumbel's: the largest
+// of l / temperature + noise, with noise from Philox (seed; n, id), so draws need no state, and
+// neither the device nor what else is in its batch changes a text.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,7 @@
 
 namespace puna::kernels {
 
+constexpr int32_t kNoToken = -1;
 constexpr uint32_t kMaxLogitBias = 1024;  // tokens with a bias in one request
 
 // What parameters may be.

@@ -1,5 +1,5 @@
 // First step of a choice (sample.h): bias and penalties, then keys (arithmetic.wgsl) in the logits' place, and the largest key of each
-// group of GROUP ids, so that later steps can pass over most groups. A workgroup has CHUNK = 4 WG ids, an invocation 4 in a row.
+// group of GROUP ids, so that later steps can pass over most groups; KEY_NAN_SEEN stands above all where a group has a NaN. A workgroup has CHUNK = 4 WG ids, an invocation 4 in a row.
 #include "common/step.wgsl"
 #include "sample/arithmetic.wgsl"
 
@@ -84,7 +84,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         key = order_key(logits[at]);
       }
       logits[at] = key;
-      largest = max(largest, key);
+      largest = max(largest, select(key, KEY_NAN_SEEN, key == KEY_NAN));
     }
   }
   best[local] = largest;

@@ -101,8 +101,9 @@ class Measurement {
         co_return base::fail(ErrorCode::kCancelled, "Measuring was interrupted.");
       const uint32_t n = std::min(at_once, options_.n_ctx - 1 - at);
       const auto part = std::span(read).subspan(at, n);
-      PUNA_CO_TRY(co_await engine_.logits_behind(0, {part.begin(), part.end()},
-                                                 std::span(logits_).first(size_t{n} * n_vocab_)));
+      const auto out = std::span(logits_).first(size_t{n} * n_vocab_);
+      PUNA_CO_TRY_CONTEXT(co_await engine_.logits_behind(0, {part.begin(), part.end()}, out),
+                          fmt::format("While reading chunk {}", index + 1));
       const uint64_t row = uint64_t{index} * n_counted(options_.n_ctx) + (at - first);
       PUNA_CO_TRY(co_await rows(row, tokens.subspan(at + 1, n)));
       PUNA_CO_TRY_CONTEXT(count(tokens.subspan(at + 1, n)),
