@@ -104,11 +104,11 @@ Result<void> write_model(const ModelFlags& model, const formats::QuantizeOptions
   PUNA_TRY_CONTEXT(base::run_until(formats::quantize(in, options, *out, pool, show), [] {}),
                    fmt::format("While writing {}", output));
   bar.clear();
-  const std::string summary = fmt::format(
-      "{}: {} tensors, {} to {}, {:.2f} bits per weight\n", base::printable(output), plans.size(),
-      human_bytes(bytes_before), human_bytes(bytes_after),
-      8.0 * static_cast<double>(bytes_after) /
-          static_cast<double>(std::max<uint64_t>(n_weights, 1)));
+  const std::string summary =
+      fmt::format("{}: {} tensors, {} to {}, {:.2f} bits per weight\n", base::printable(output),
+                  plans.size(), human_bytes(bytes_before), human_bytes(bytes_after),
+                  8.0 * static_cast<double>(bytes_after) /
+                      static_cast<double>(std::max<uint64_t>(n_weights, 1)));
   write_raw(place.is_stdout ? stderr : stdout, summary);
   return {};
 }
