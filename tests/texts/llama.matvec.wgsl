@@ -147,15 +147,14 @@ fn weights_of(q : Unit) -> array<vec4<f32>, 8> {
 @group(0) @binding(0) var<storage, read> weights: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read> step: array<u32>;
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;
-@group(0) @binding(4) var<storage, read_write> next: array<vec4<u32>>;
-@group(0) @binding(5) var<storage, read> next_gamma: array<vec4<f32>>;
 // Activations as the products read them. Includer: COLS, UNITS, and X_STRIDE where rows of x are further apart. B_X binds them as f32,
 // B_X8 as the scratch of X8_ROWS rows that quantize.wgsl writes:
 //   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and what
 //   a norm needs to know of the unit (handover.wgsl). x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the
-//   rows lie innermost instead, for tiles: [unit][half][row], then [unit][row].
+//   rows lie innermost instead, for tiles: [unit][half][row], then [unit][row]. With X_PLANES == 2 a row of x is two rows here, side by
+//   side: its bytes, and those of what their rounding left. Products of both are added up.
 
-@group(0) @binding(2) var<storage, read_write> x8: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> x: array<vec4<f32>>;
 
 // A unit of x as the products use it.
 struct Bytes {
@@ -213,17 +212,42 @@ fn quantize(v: array<vec4<f32>, 8>) -> Quantized {
   return Quantized(lo, hi, largest / 127.0, vec2<i32>(sum_of_bytes(lo), sum_of_bytes(hi)));
 }
 
+// What the bytes of a unit leave of it.
+fn left_of(v: array<vec4<f32>, 8>, q: Quantized) -> array<vec4<f32>, 8> {
+  var left: array<vec4<f32>, 8>;
+  left[0] = v[0] - q.scale * vec4<f32>(unpack4xI8(q.lo[0]));
+  left[0 + 4] = v[0 + 4] - q.scale * vec4<f32>(unpack4xI8(q.hi[0]));
+  left[1] = v[1] - q.scale * vec4<f32>(unpack4xI8(q.lo[1]));
+  left[1 + 4] = v[1 + 4] - q.scale * vec4<f32>(unpack4xI8(q.hi[1]));
+  left[2] = v[2] - q.scale * vec4<f32>(unpack4xI8(q.lo[2]));
+  left[2 + 4] = v[2 + 4] - q.scale * vec4<f32>(unpack4xI8(q.hi[2]));
+  left[3] = v[3] - q.scale * vec4<f32>(unpack4xI8(q.lo[3]));
+  left[3 + 4] = v[3 + 4] - q.scale * vec4<f32>(unpack4xI8(q.hi[3]));
+  return left;
+}
+
+// Elements e .. e + 3 of row m, zeros from COLS on; e is a multiple of 4.
+fn load_x(m: u32, e: u32) -> vec4<f32> {
+  return x[(m * 256u + e) / 4u];
+}
+
+fn unit_of_x(m: u32, u: u32) -> array<vec4<f32>, 8> {
+  var v: array<vec4<f32>, 8>;
+  v[0] = load_x(m, u * 32u + 4u * 0);
+  v[1] = load_x(m, u * 32u + 4u * 1);
+  v[2] = load_x(m, u * 32u + 4u * 2);
+  v[3] = load_x(m, u * 32u + 4u * 3);
+  v[4] = load_x(m, u * 32u + 4u * 4);
+  v[5] = load_x(m, u * 32u + 4u * 5);
+  v[6] = load_x(m, u * 32u + 4u * 6);
+  v[7] = load_x(m, u * 32u + 4u * 7);
+  return v;
+}
+
 fn bytes_header(scale: f32, sums: vec2<i32>) -> vec4<f32> {
   return vec4<f32>(scale * vec3<f32>(1.0, f32(sums.x), f32(sums.y)), 0.0);
 }
 
-// Where the halves of a unit and its header lie.
-fn x8_half(m: u32, u: u32, half: u32) -> u32 { return (m * 2u + half) * 8u + u; }
-fn x8_header(m: u32, u: u32) -> u32 { return (1u * 2u + m) * 8u + u; }
-
-fn load_bytes(m: u32, u: u32) -> Bytes {
-  return Bytes(x8[x8_half(m, u, 0u)], x8[x8_half(m, u, 1u)], bitcast<vec4<f32>>(x8[x8_header(m, u)]));
-}
 // What happens to a product before it is stored: y[m, Y_COLUMN + i], rows of Y_STRIDE. First PRODUCT_SCALE * (product + bias), where
 // they are given; then ADD, CAP (a softcap), ACTIVATION, GATE (the activation of a gated pair, without bias), or nothing. The functions
 // return what y is then.
@@ -296,6 +320,7 @@ struct Eighth {
   words: vec4<u32>,  // in the first invocation of each half: its four words in order
   scale: f32,
   sums: vec2<i32>,  // in the first invocation: of the halves
+  left: vec4<f32>,  // what the bytes leave of v
 }
 fn eighth_of_unit(v: vec4<f32>) -> Eighth {
   let a = magnitudes(v);
@@ -307,7 +332,8 @@ fn eighth_of_unit(v: vec4<f32>) -> Eighth {
   let word = to_bytes(v, inverse_of_scale(largest));
   let words = vec4<u32>(word, subgroupShuffleXor(word, 1u), subgroupShuffleXor(word, 2u), subgroupShuffleXor(word, 3u));
   let sum = sum_of_bytes(words);
-  return Eighth(words, largest / 127.0, vec2<i32>(sum, subgroupShuffleXor(sum, 4u)));
+  let sums = vec2<i32>(sum, subgroupShuffleXor(sum, 4u));
+  return Eighth(words, largest / 127.0, sums, v - largest / 127.0 * vec4<f32>(unpack4xI8(word)));
 }
 
 const TEAMS = 256 / 32;
@@ -316,15 +342,23 @@ const N_GROUPS = (256u + 3u) / 4u;
 const OUTPUTS = WG_GROUPS * 4u;
 const N_OUTPUTS = u32(256u);
 // Every invocation finishes one output at most.
-const FOURS = OUTPUTS * 1 / 4u;
-var<workgroup> finished: array<f32, FOURS * 4u>;  // [column][output]
-fn finished_four(four: u32) -> vec4<f32> {
-  let i = four * 4u;
-  return vec4<f32>(finished[i], finished[i + 1u], finished[i + 2u], finished[i + 3u]);
-}
 
 // [subgroup][group of the team][column], four rows each
 var<workgroup> partial: array<vec4<f32>, 256 / 32 * 1 * 1>;
+
+// One row of x as bytes, in each of its planes; the header is kept as scale and two sums of 16 bits to save room.
+var<workgroup> own_bytes: array<vec4<u32>, 8u * 2u * 2>;
+var<workgroup> own_scales: array<vec2<u32>, 8u * 2>;
+
+fn load_bytes(plane: u32, u: u32) -> Bytes {
+  let h = own_scales[plane * 8u + u];
+  let sums = bitcast<vec2<i32>>(vec2<u32>(h.y << 16u, h.y)) >> vec2<u32>(16u);
+  let at = plane * 2u * 8u + u;
+  return Bytes(own_bytes[at], own_bytes[at + 8u], bytes_header(bitcast<f32>(h.x), sums));
+}
+fn own_scale(scale: f32, low: i32, high: i32) -> vec2<u32> {
+  return vec2<u32>(bitcast<u32>(scale), bitcast<u32>((low & 0xffff) | (high << 16u)));
+}
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) local: u32 , @builtin(subgroup_size) lane_count: u32, @builtin(subgroup_invocation_id) lane: u32) {
@@ -343,21 +377,34 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   // What the end needs is on its way from the start.
   let first_output = wg_first * (OUTPUTS / WG_GROUPS);
   let own_y = y_before(min(m_first, m_count - 1u), min(first_output + local, N_OUTPUTS - 1u));
-  let own_four = min(local, FOURS - 1u);
-  let own_gamma = next_gamma[(0u + min(first_output + own_four * 4u, N_OUTPUTS - 4u)) / 4u];
   var next_group_0 = load_group(g_0, min(team_lane, 8u - 1u));
   var next_0_0 = load_raw(g_0, 0, min(team_lane, 8u - 1u));
   var next_0_1 = load_raw(g_0, 1, min(team_lane, 8u - 1u));
   var next_0_2 = load_raw(g_0, 2, min(team_lane, 8u - 1u));
   var next_0_3 = load_raw(g_0, 3, min(team_lane, 8u - 1u));
+  // Row m_0 of x as bytes into own_bytes and own_scales.
+  // Units beyond the last are made again and not kept.
+  for (var first = 0u; first < 8u * 8u; first += 256) {
+    let i = first + local;
+    let u = i / 8u;
+    let part = i % 8u;
+    let plain = load_x(m_0, min(u, 8u - 1u) * 32u + part * 4u);
+    let v = plain;
+    let eighth = eighth_of_unit(v);
+    if (u < 8u && part % 4u == 0u) { own_bytes[part / 4u * 8u + u] = eighth.words; }
+    if (u < 8u && part == 0u) { own_scales[u] = own_scale(eighth.scale, eighth.sums.x, eighth.sums.y); }
+    let fine = eighth_of_unit(eighth.left);
+    if (u < 8u && part % 4u == 0u) { own_bytes[(2u + part / 4u) * 8u + u] = fine.words; }
+    if (u < 8u && part == 0u) { own_scales[8u + u] = own_scale(fine.scale, fine.sums.x, fine.sums.y); }
+  }
+  workgroupBarrier();
 
   // Block types, int8 activations: eight dp4a a unit, row and column. With PREFETCH the weights of the next turn, and x where it
   // lies in scratch, are on their way before those of this one are used, the first weights since before x was made bytes; the last turn
   // reads the last unit once more, which costs nothing.
-  var next_x = load_bytes(m_0, min(team_lane, 8u - 1u));
   for (var u = team_lane; u < 8u; u += 32) {
-    let x_0 = next_x;
-    next_x = load_bytes(m_0, min(u + 32, 8u - 1u));
+    let x_0_0 = load_bytes(0, u);
+    let x_0_1 = load_bytes(1, u);
     {
       let w_0 = unpack(next_0_0, next_group_0, 0, u);
       let w_1 = unpack(next_0_1, next_group_0, 1, u);
@@ -370,15 +417,27 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       next_0_2 = load_raw(g_0, 2, next);
       next_0_3 = load_raw(g_0, 3, next);
       {
-        let lo_0 = dot16(w_0.lo, x_0.lo);
-        let hi_0 = dot16(w_0.hi, x_0.hi);
-        let lo_1 = dot16(w_1.lo, x_0.lo);
-        let hi_1 = dot16(w_1.hi, x_0.hi);
-        let lo_2 = dot16(w_2.lo, x_0.lo);
-        let hi_2 = dot16(w_2.hi, x_0.hi);
-        let lo_3 = dot16(w_3.lo, x_0.lo);
-        let hi_3 = dot16(w_3.hi, x_0.hi);
-        acc_0_0 += x_0.h.x * (vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) * vec4<f32>(lo_0, lo_1, lo_2, lo_3) +
+        let lo_0 = dot16(w_0.lo, x_0_0.lo);
+        let hi_0 = dot16(w_0.hi, x_0_0.hi);
+        let lo_1 = dot16(w_1.lo, x_0_0.lo);
+        let hi_1 = dot16(w_1.hi, x_0_0.hi);
+        let lo_2 = dot16(w_2.lo, x_0_0.lo);
+        let hi_2 = dot16(w_2.hi, x_0_0.hi);
+        let lo_3 = dot16(w_3.lo, x_0_0.lo);
+        let hi_3 = dot16(w_3.hi, x_0_0.hi);
+        acc_0_0 += x_0_0.h.x * (vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) * vec4<f32>(lo_0, lo_1, lo_2, lo_3) +
+                                       vec4<f32>(w_0.s.y, w_1.s.y, w_2.s.y, w_3.s.y) * vec4<f32>(hi_0, hi_1, hi_2, hi_3));
+      }
+      {
+        let lo_0 = dot16(w_0.lo, x_0_1.lo);
+        let hi_0 = dot16(w_0.hi, x_0_1.hi);
+        let lo_1 = dot16(w_1.lo, x_0_1.lo);
+        let hi_1 = dot16(w_1.hi, x_0_1.hi);
+        let lo_2 = dot16(w_2.lo, x_0_1.lo);
+        let hi_2 = dot16(w_2.hi, x_0_1.hi);
+        let lo_3 = dot16(w_3.lo, x_0_1.lo);
+        let hi_3 = dot16(w_3.hi, x_0_1.hi);
+        acc_0_0 += x_0_1.h.x * (vec4<f32>(w_0.s.x, w_1.s.x, w_2.s.x, w_3.s.x) * vec4<f32>(lo_0, lo_1, lo_2, lo_3) +
                                        vec4<f32>(w_0.s.y, w_1.s.y, w_2.s.y, w_3.s.y) * vec4<f32>(hi_0, hi_1, hi_2, hi_3));
       }
     }
@@ -396,27 +455,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     let o = i % OUTPUTS;
     if (m_first + c >= m_count) { continue; }
     let sum = team_sum(o / 4u, c, parts)[o % 4u] * inverse_rms;
-    if (first_output + o < N_OUTPUTS) { finished[i] = finish_onto(m_first, first_output + o, sum, own_y); }
-  }
-  workgroupBarrier();
-  // Hands what the workgroup finished to the products after this one (Handover of matmul.h), from `finished` [column][OUTPUTS]: four
-  // outputs an invocation. As bytes: units, with the squares of what the norm is of in their headers. Else f32, then the squares of each
-  // four.
-  let four_row = own_four / (OUTPUTS / 4u);
-  let four_column = first_output + own_four % (OUTPUTS / 4u) * 4u;
-  let four_counts = local == own_four && m_first + four_row < m_count && four_column < N_OUTPUTS;
-  let four = finished_four(own_four);
-  let next_row = m_first + four_row;
-  let next_unit = (0u + four_column) / 32u;
-  var four_squares = dot(four, four);
-  four_squares += subgroupShuffleXor(four_squares, 1u);
-  four_squares += subgroupShuffleXor(four_squares, 2u);
-  four_squares += subgroupShuffleXor(four_squares, 4u);
-  let eighth = eighth_of_unit(four * own_gamma);
-  if (four_counts && local % 4u == 0u) { next[(next_row * 2u + local / 4u % 2u) * 8u + next_unit] = eighth.words; }
-  if (four_counts && local % 8u == 0u) {
-    next[(1u * 2u + next_row) * 8u + next_unit] =
-        bitcast<vec4<u32>>(vec4<f32>(bytes_header(eighth.scale, eighth.sums).xyz, four_squares));
+    if (first_output + o < N_OUTPUTS) {  finish_onto(m_first, first_output + o, sum, own_y); }
   }
 }
 
