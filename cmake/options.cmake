@@ -31,6 +31,10 @@ option(PUNA_PRECOMPILE "Precompile the headers that most files include" ON)
 function(puna_precompile target)
   if(PUNA_PRECOMPILE)
     target_precompile_headers(${target} PRIVATE ${ARGN})
+    # Clang forgets what the library's headers say of warnings in themselves once they are precompiled (std::stable_sort of libstdc++ 12).
+    if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+      target_compile_options(${target} PRIVATE -Wno-deprecated-declarations)
+    endif()
   endif()
 endfunction()
 set(PUNA_COMMON_HEADERS <algorithm> <cstdint> <functional> <map> <memory> <optional> <span> <string> <string_view> <unordered_map> <utility>
