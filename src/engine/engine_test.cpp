@@ -171,6 +171,19 @@ TEST_CASE("a read that fails while loading names the tensor") {
   CHECK(engine.error().text().find("While reading tensor \"blk.") != std::string::npos);
 }
 
+TEST_CASE("a cache of blocks is refused where heads are no whole blocks") {
+  engine::EngineOptions options;
+  options.n_threads = 1;
+  for (const auto type : {kernels::KvType::kQ8_0, kernels::KvType::kQ4_0}) {
+    options.kv_type = type;
+    const auto engine = base::run_until(
+        Engine::load(fixtures::tiny_model({.head_dim = 16}), nullptr, options), [] {});
+    REQUIRE_FALSE(engine.has_value());
+    CHECK(engine.error().code == base::ErrorCode::kUnsupported);
+    CHECK(engine.error().message.find("heads of 16 elements") != std::string::npos);
+  }
+}
+
 TEST_CASE("a seed gives the same text again") {
   auto engine = load("llama");
   engine::GenerateOptions o;

@@ -73,6 +73,13 @@ Result<std::unique_ptr<CpuProgram>> CpuProgram::create(Graph graph, CpuWeights w
   program->plan_ =
       plan_arena(graph, kernels::kMaxStepTokens, kHeadRows, scratch_bytes(graph, pool.n_threads()));
   for (const KvSpec& spec : graph.kv) {
+    if (kernels::is_block(cache.type) && spec.head_dim % 32 != 0) {
+      return base::fail(
+          ErrorCode::kUnsupported,
+          fmt::format("The model has heads of {} elements; a cache in {} needs a multiple of 32, "
+                      "--kv-type f16 takes any.",
+                      spec.head_dim, name(cache.type)));
+    }
     Layer layer;
     layer.layout = {cache.type, cache.n_pages, spec.n_kv_heads, spec.head_dim};
     PUNA_TRY(layer.k, allocate(layer.layout.bytes(), "KV cache"));
