@@ -137,7 +137,8 @@ TEST_CASE("lists of lists arrive as they are nested, and are written as they wer
   lists.type(GgufValueType::kArray).put(uint64_t{1});
   lists.type(GgufValueType::kString).put(uint64_t{1}).text("deep");
   builder.pair("lists", GgufValueType::kArray, lists).u32("after", 3);
-  auto file = open_now(builder.build());
+  const std::string written = builder.build();
+  auto file = open_now(written);
   REQUIRE_MESSAGE(file.has_value(), file.error().text());
   const Value inner = ListOfLists{{std::vector<std::string>{"deep"}}};
   CHECK(get<ListOfLists>(*file, "lists") == ListOfLists{{std::vector<uint64_t>{1, 2}, inner}});
