@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "kernels/common/step.h"
 #include "kernels/common/test_util.h"
 #include "kernels/matmul/matmul_ref.h"
@@ -155,6 +157,16 @@ uint32_t blocks(quant::Type type, uint32_t cols) {
   return (cols + block - 1) / block * block;
 }
 
+// Types differ in how a unit is unpacked, which the mat-vec of one row shows for each. The other
+// templates take one type of each kind of unit here: software adapters compile for ten minutes
+// otherwise. All of them by all types are in `puna selftest`.
+constexpr quant::Type kKinds[] = {quant::Type::kF16,  quant::Type::kQ4_0,   quant::Type::kQ5_1,
+                                  quant::Type::kQ8_0, quant::Type::kQ3_K,   quant::Type::kQ4_K,
+                                  quant::Type::kQ6_K, quant::Type::kIQ4_XS, quant::Type::kIQ3_S};
+bool is_of_kinds(quant::Type type) {
+  return std::find(std::begin(kKinds), std::end(kKinds), type) != std::end(kKinds);
+}
+
 template <class Run>
 void for_every_type(Run&& run) {
   for (const quant::TypeInfo& type : quant::types()) {
@@ -163,6 +175,12 @@ void for_every_type(Run&& run) {
       run(type.type, numerics);
     }
   }
+}
+template <class Run>
+void for_every_kind(Run&& run) {
+  for_every_type([&](quant::Type type, Numerics numerics) {
+    if (is_of_kinds(type)) run(type, numerics);
+  });
 }
 
 // Two products in a row, the first handing over to the second, beside the same two apart.
@@ -260,7 +278,8 @@ TEST_CASE("gpu: mat-vec of one row is right for every type and odd numbers of we
   if (!gpu) return;
   for_every_type([&](quant::Type type, Numerics numerics) {
     for (const auto& [rows, cols] :
-         {std::pair{1u, 32u}, {3u, 64u}, {4u, 256u}, {5u, 576u}, {130u, 2048u}}) {
+         {std::pair{5u, 576u}, {1u, 32u}, {3u, 64u}, {4u, 256u}, {130u, 2048u}}) {
+      if (rows != 5 && !is_of_kinds(type)) break;
       check_case(*gpu,
                  {.type = type, .rows = rows, .cols = blocks(type, cols), .numerics = numerics});
     }
@@ -282,10 +301,10 @@ TEST_CASE("gpu: a product hands its result to the next one") {
   CHECK(!matmul_takes(gpu->info(), exact, /*normed=*/false));
 }
 
-TEST_CASE("gpu: a mat-vec that makes the norm of its input is right for every block type") {
+TEST_CASE("gpu: a mat-vec that makes the norm of its input is right for every kind of block") {
   const auto gpu = test::GpuHarness::open();
   if (!gpu) return;
-  for_every_type([&](quant::Type type, Numerics numerics) {
+  for_every_kind([&](quant::Type type, Numerics numerics) {
     if (numerics == Numerics::kExact) return;
     for (const auto& [rows, cols] : {std::pair{8u, 32u}, {64u, 576u}, {130u, 2048u}}) {
       const Case c{.type = type,
@@ -309,11 +328,11 @@ TEST_CASE("gpu: a mat-vec that makes the norm of its input is right for every bl
 }
 
 TEST_CASE(
-    "gpu: small batches are right for every type, also when the step has fewer rows than the "
-    "class") {
+    "gpu: small batches are right for every kind of type, also when the step has fewer rows than "
+    "the class") {
   const auto gpu = test::GpuHarness::open();
   if (!gpu) return;
-  for_every_type([&](quant::Type type, Numerics numerics) {
+  for_every_kind([&](quant::Type type, Numerics numerics) {
     for (uint32_t n : {2u, 3u, 16u}) {
       check_case(*gpu, {.type = type,
                         .rows = 64,
@@ -326,7 +345,7 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("gpu: prefill tiles are right for every type and ragged sizes") {
+TEST_CASE("gpu: prefill tiles are right for every kind of type and ragged sizes") {
   const auto gpu = test::GpuHarness::open();
   if (!gpu) return;
   const auto check = [&](quant::Type type, Numerics numerics, uint32_t n, uint32_t rows,
@@ -339,7 +358,7 @@ TEST_CASE("gpu: prefill tiles are right for every type and ragged sizes") {
                       .numerics = numerics,
                       .y_column = 2});
   };
-  for_every_type([&](quant::Type type, Numerics numerics) { check(type, numerics, 70, 130, 576); });
+  for_every_kind([&](quant::Type type, Numerics numerics) { check(type, numerics, 70, 130, 576); });
   for (const quant::Type type : {quant::Type::kF16, quant::Type::kQ4_0, quant::Type::kQ6_K}) {
     for (const Numerics numerics : {Numerics::kExact, Numerics::kFast}) {
       check(type, numerics, 17, 5, 256);
@@ -348,12 +367,12 @@ TEST_CASE("gpu: prefill tiles are right for every type and ragged sizes") {
   }
 }
 
-TEST_CASE("gpu: int8 activations stay near the exact product for every type") {
+TEST_CASE("gpu: int8 activations stay near the exact product for every kind of block") {
   const auto gpu = test::GpuHarness::open();
   if (!gpu) return;
-  for (const quant::TypeInfo& type : quant::types()) {
-    if (type.block_elements == 1) continue;
-    check_case(*gpu, {.type = type.type,
+  for (const quant::Type type : kKinds) {
+    if (quant::info(type).block_elements == 1) continue;
+    check_case(*gpu, {.type = type,
                       .rows = 128,
                       .cols = 256,
                       .n_rows = 64,
