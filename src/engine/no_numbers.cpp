@@ -34,7 +34,7 @@ Task<Result<std::optional<Found>>> find(const formats::ModelFile& file,
   std::vector<std::byte> bytes;
   std::vector<float> values;
   for (uint64_t first = 0; first < n_blocks; first += at_once) {
-    const uint64_t n = std::min(at_once, n_blocks - first);
+    const auto n = static_cast<size_t>(std::min(at_once, n_blocks - first));
     bytes.resize(n * type.block_bytes);
     values.resize(n * type.block_elements);
     PUNA_CO_TRY(co_await io::read(*file.sources[tensor.source],

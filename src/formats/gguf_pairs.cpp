@@ -120,8 +120,10 @@ Result<GgufPair> take_apart(std::string_view bytes) {
   if (bytes.size() >= sizeof(length)) {
     std::memcpy(&length, bytes.data(), sizeof(length));
     bytes.remove_prefix(sizeof(length));
-    if (length <= bytes.size())
-      return GgufPair{std::string(bytes.substr(0, length)), std::string(bytes.substr(length))};
+    if (length <= bytes.size()) {
+      const auto n = static_cast<size_t>(length);
+      return GgufPair{std::string(bytes.substr(0, n)), std::string(bytes.substr(n))};
+    }
   }
   return base::fail(base::ErrorCode::kCorrupt, "The metadata changed while it was read.");
 }
