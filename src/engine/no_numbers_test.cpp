@@ -1,6 +1,7 @@
 #include "engine/no_numbers.h"
 
 #include "engine/testing/no_numbers_cases.h"
+#include "kernels/common/cpu_test_util.h"
 
 using namespace puna;
 using namespace puna::engine;
@@ -17,9 +18,14 @@ TEST_CASE("logits that are no numbers are an error that names the tensor") {
   }
   // Of one token, which has no logit then.
   test::names_the_tensor(cpu, "token_embd.weight", 90 * 64 + 3, NAN, "row 90, column 3");
+}
+
+TEST_CASE("no variant of the CPU kernels makes a number of what is none") {
   using enum kernels::KvType;
-  for (const kernels::KvType kv_type : {kF32, kF16, kQ8_0, kQ4_0})
-    test::names_a_tensor_of_blocks(cpu, kv_type);
+  kernels::test::for_every_variant([] {
+    for (const kernels::KvType kv_type : {kF32, kF16, kQ8_0, kQ4_0})
+      test::names_a_tensor_of_blocks(cpu, kv_type);
+  });
 }
 
 TEST_CASE("values that leave their range are told from damaged weights") {

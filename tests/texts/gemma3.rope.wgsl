@@ -37,13 +37,6 @@ fn kv_scale_word(row: u32, head_dim: u32, d: u32) -> u32 {
 
 // Turns of a loop. Where compilers of software adapters would unroll it, which takes them many seconds, a number that they cannot see through:
 // no step has so many tokens.
-// Four floats as f16, what lies beyond its range as its largest numbers. NaN stays what it is: a clamp may make a number of it, and a
-// cache full of numbers would hide where it came from.
-fn bounded_halves(v: vec4<f32>) -> vec2<u32> {
-  let is_nan = (bitcast<vec4<u32>>(v) & vec4<u32>(0x7fffffffu)) > vec4<u32>(0x7f800000u);
-  let bounded = select(clamp(v, vec4<f32>(-65504.0), vec4<f32>(65504.0)), v, is_nan);
-  return vec2<u32>(pack2x16float(bounded.xy), pack2x16float(bounded.zw));
-}
 // cos and sin of position * frequency, right to about 1e-7 at any position, in f32 and u32 alone.
 // rope_table() on the host holds each frequency as turns per position, modulo one turn, as a binary fraction of 64 bits (made in
 // f64, so its error is 2^-53 of it). position * fraction modulo 2^64 is the exact number of turns with the whole ones gone; its

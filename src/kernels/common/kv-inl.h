@@ -7,6 +7,7 @@
 #endif
 
 #include "hwy/highway.h"
+#include "kernels/common/halves-inl.h"
 #include "kernels/common/kv_ref.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -17,12 +18,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 // n elements from `element` on as f32.
 HWY_INLINE void widen_half(const std::byte* cache, uint64_t element, size_t n, float* out) {
   const hn::ScalableTag<float> d;
-  const hn::Rebind<hwy::float16_t, decltype(d)> d16;
   const size_t lanes = hn::Lanes(d);
   const auto* in = reinterpret_cast<const hwy::float16_t*>(cache) + element;
   size_t i = 0;
-  for (; i + lanes <= n; i += lanes)
-    hn::StoreU(hn::PromoteTo(d, hn::LoadU(d16, in + i)), d, out + i);
+  for (; i + lanes <= n; i += lanes) hn::StoreU(load_halves(d, in + i), d, out + i);
   for (; i < n; ++i) {
     uint16_t half = 0;
     std::memcpy(&half, in + i, 2);

@@ -9,6 +9,7 @@
 #endif
 
 #include "hwy/highway.h"
+#include "kernels/common/halves-inl.h"
 #include "kernels/matmul/packed.h"
 #include "quant/iq4_nl.h"
 #include "quant/mxfp4.h"
@@ -65,20 +66,7 @@ HWY_INLINE VB field(VB v) {
 
 // 16 values of a scale field as f32, rows of slice v.
 HWY_INLINE VF load_halves(const uint8_t* p, size_t v) {
-#if HWY_TARGET == HWY_WASM
-  // Half of the instructions that PromoteTo() makes here. f32 has the exponent at a larger offset,
-  // which a product sets right, also for subnormal numbers; none of these is infinite.
-  const hn::Vec<DU> bits = hn::PromoteTo(
-      DU(),
-      hn::LoadU(hn::Rebind<uint16_t, DF>(), reinterpret_cast<const uint16_t*>(p) + v * kLanes));
-  const auto size = hn::ShiftLeft<13>(hn::And(bits, hn::Set(DU(), 0x7fff)));
-  const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(DU(), 0x8000)));
-  return hn::Or(hn::Mul(hn::BitCast(DF(), size), hn::Set(DF(), 0x1p112f)), hn::BitCast(DF(), sign));
-#else
-  const hn::Rebind<hwy::float16_t, DF> d16;
-  return hn::PromoteTo(DF(),
-                       hn::LoadU(d16, reinterpret_cast<const hwy::float16_t*>(p) + v * kLanes));
-#endif
+  return load_halves(DF(), reinterpret_cast<const hwy::float16_t*>(p) + v * kLanes);
 }
 HWY_INLINE VI load_small(const uint8_t* p, size_t v) {
   return hn::PromoteTo(DI(), hn::LoadU(hn::Rebind<uint8_t, DF>(), p + v * kLanes));

@@ -50,14 +50,17 @@ HWY_NOINLINE void decode_panel(const uint8_t* group, uint32_t first_col, uint32_
   }
 }
 
+HWY_INLINE VF load_16(const hwy::float16_t* p) { return load_halves(DF(), p); }
+HWY_INLINE VF load_16(const hwy::bfloat16_t* p) {
+  return hn::PromoteTo(DF(), hn::LoadU(hn::Rebind<hwy::bfloat16_t, DF>(), p));
+}
+
 template <class T16>
 HWY_INLINE void widen_panel(const uint8_t* group, uint32_t first_col, uint32_t n_cols,
                             float* panel) {
-  const hn::Rebind<T16, DF> d16;
   const T16* values = reinterpret_cast<const T16*>(group) + size_t{first_col} * kGroupRows;
-  for (size_t i = 0; i < size_t{n_cols} * kGroupRows; i += kLanes) {
-    hn::Store(hn::PromoteTo(DF(), hn::LoadU(d16, values + i)), DF(), panel + i);
-  }
+  for (size_t i = 0; i < size_t{n_cols} * kGroupRows; i += kLanes)
+    hn::Store(load_16(values + i), DF(), panel + i);
 }
 
 // The same of a type that is read unit by unit.

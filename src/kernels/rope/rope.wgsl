@@ -5,8 +5,12 @@
 // invocation writes eight elements.
 #include "common/step.wgsl"
 #if N_ROT > 0
-#include "common/bounded_half.wgsl"
 #include "rope/turn.wgsl"
+#endif
+#ifdef APPENDS
+#if KV_F16
+#include "common/bounded_half.wgsl"
+#endif
 #endif
 
 #define LANES (HEAD_DIM / 4)

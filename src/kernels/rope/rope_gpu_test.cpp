@@ -151,8 +151,10 @@ TEST_CASE("rope_append on the GPU without rotation only norms and copies") {
   c.norms = true;
   check(c, 1e-10);
   c.norms = false;
-  c.type = KvType::kQ8_0;
-  check(c, 1e-30);
+  for (const KvType type : {KvType::kF32, KvType::kF16, KvType::kQ8_0, KvType::kQ4_0}) {
+    c.type = type;
+    check(c, 1e-30);
+  }
 }
 
 TEST_CASE("rope on the GPU stretches by YaRN, scales what it turns and lets q grow") {
