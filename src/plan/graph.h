@@ -292,7 +292,7 @@ std::string label(const Op& op);
 
 // Planes of int8 in which a product reads its activations (kernels/matmul/matmul.h) where numerics
 // are fast: 2 for rows whose logits are wanted. Nothing after those products evens their rounding
-// out, and the rows are few (docs/numerics.md).
+// out, and the rows are few (docs/numerics.md). The CPU has another way for the last of them.
 uint32_t x_planes(const Graph& graph, const MatmulOp& op);
 
 // Values an op reads and writes; one that it updates in place is in both.

@@ -22,11 +22,11 @@ using ActivationCode = int8_t;
 // matmul_i8mm_cpu.cpp).
 constexpr uint32_t kMatrixRows = 16;
 
-// Activations as int8 with a scale per unit of 32 columns, tiles of `width` rows side by side (1
-// when there is one row, else 4, or kMatrixRows for matrix instructions; the last tile is filled
-// up with zeros). Row t lies in tile t / width at place t % width. With two planes a row of x is
-// two rows here, one after the other: its codes, and those of what their rounding left; products of
-// both are added up.
+// Activations as int8 with a scale per unit of 32 columns, tiles of `width` rows side by side (as
+// many as there are up to 2, else 4, or kMatrixRows for matrix instructions; the last tile is
+// filled up with zeros). Row t lies in tile t / width at place t % width. With two planes a row of
+// x is two rows here, one after the other: its codes, and those of what their rounding left;
+// products of both are added up.
 struct QuantizedRows {
   uint32_t width = 0;
   uint32_t planes = 1;

@@ -161,6 +161,10 @@ struct MatmulCpuArgs {
 // The form of x that a product leaves in scratch: kPlain is none.
 XForm matmul_cpu_x_form(quant::Type type, Numerics numerics, uint32_t n_rows);
 uint64_t matmul_cpu_scratch_bytes(uint32_t cols, uint32_t max_rows);
+// After a product of int8 activations that stores or caps: of each row those of y that lie no more
+// than `within` below the largest, `at_most` of them, once more, with x as it is (f32).
+void matmul_top_cpu(base::ThreadPool& pool, const MatmulCpuArgs& args, float within,
+                    uint32_t at_most);
 // Rows that fill up those of a product in scratch, at most.
 constexpr uint32_t kMatmulCpuExtraRows = 15;
 void matmul_cpu(base::ThreadPool& pool, const MatmulCpuArgs& args);

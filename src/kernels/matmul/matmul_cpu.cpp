@@ -12,7 +12,7 @@ namespace {
 
 // Rows of x8 that lie side by side, of n_rows in all its planes.
 uint32_t width_of(uint32_t n_rows) {
-  if (n_rows == 1) return 1;
+  if (n_rows <= 2) return n_rows;
   return n_rows > kFewRows && cpu_extensions().int8_matrix ? kMatrixRows : 4;
 }
 uint32_t padded_rows(uint32_t n_rows, uint32_t width) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
 
 #include "base/half.h"
@@ -295,6 +296,78 @@ TEST_CASE("activations that are all zero, tiny or huge give finite products") {
   for (size_t i = 0; i < 64; ++i) x[128 + i] = i == 5 ? 3e4f : 1.0f;
   check({Type::kQ8_0, 16, 64, 3, Numerics::kFast}, x, 1e-10, 1e-4);
   check({Type::kQ8_0, 16, 64, 3, Numerics::kExact}, x, 1e-10);
+}
+
+TEST_CASE_FIXTURE(EveryVariant,
+                  "the largest products of each row are made again, the others stay") {
+  constexpr uint32_t kRows = 5000, kCols = 96, kTokens = 3, kStride = kRows + 5, kColumn = 2;
+  const std::vector<std::byte> file = quant::random_rows(Type::kQ8_0, kRows, kCols, 3);
+  std::vector<float> weight(size_t{kRows} * kCols);
+  quant::info(Type::kQ8_0).decode(file.data(), weight.data(), weight.size());
+  const std::vector<float> x = test::normal(kTokens * kCols, 4), bias = test::normal(kRows, 5);
+  run([&] {
+    auto matrix = CpuMatrix::create(Type::kQ8_0, kRows, kCols, Numerics::kFast);
+    REQUIRE(matrix);
+    matrix->set_rows(0, file);
+    std::vector<std::byte> scratch(matmul_cpu_scratch_bytes(kCols, kTokens) + 64);
+    void* place = scratch.data();
+    size_t room = scratch.size();
+    std::vector<float> y(size_t{kTokens} * kStride, 9.0f), exact = y;
+    MatmulCpuArgs args{.weight = &*matrix,
+                       .x = x.data(),
+                       .y = y.data(),
+                       .n_rows = kTokens,
+                       .y_stride = kStride,
+                       .y_column = kColumn,
+                       .bias = bias.data(),
+                       .scale = 0.7f,
+                       .epilogue = Epilogue::kSoftcap,
+                       .softcap = 20.0f};
+    args.scratch = static_cast<std::byte*>(std::align(64, room - 64, place, room));
+    matmul_ref({.weight = weight.data(),
+                .rows = kRows,
+                .cols = kCols,
+                .x = x.data(),
+                .y = exact.data(),
+                .n_rows = kTokens,
+                .y_stride = kStride,
+                .y_column = kColumn,
+                .epilogue = Epilogue::kSoftcap,
+                .softcap = 20.0f,
+                .bias = bias.data(),
+                .scale = 0.7f});
+    base::ThreadPool pool(2);
+    matmul_cpu(pool, args);
+    for (const uint32_t at_most : {0u, 7u, kRows}) {
+      const std::vector<float> before = y;
+      const float within = 1.5f;
+      matmul_top_cpu(pool, args, within, at_most);
+      for (uint32_t t = 0; t < kTokens; ++t) {
+        const auto row = [&](const std::vector<float>& all) {
+          return std::span(all).subspan(size_t{t} * kStride, kStride);
+        };
+        const float largest = *std::ranges::max_element(row(before).subspan(kColumn, kRows));
+        uint32_t n_near = 0, n_changed = 0;
+        for (uint32_t i = 0; i < kStride; ++i) {
+          const bool is_product = i >= kColumn && i < kColumn + kRows;
+          const bool is_near = is_product && row(before)[i] >= largest - within;
+          const float error = std::fabs(row(y)[i] - row(exact)[i]);
+          n_near += is_near;
+          n_changed += row(y)[i] != row(before)[i];
+          if (!is_near) REQUIRE(row(y)[i] == row(before)[i]);
+          if (is_near && at_most == kRows) REQUIRE(error < 1e-5f);
+        }
+        CHECK(n_near > 7);
+        CHECK(n_changed <= at_most);
+        if (at_most > 0) CHECK(n_changed > 3);
+      }
+    }
+    // Nothing is largest.
+    std::fill_n(y.begin(), kStride, -INFINITY);
+    const std::vector<float> before(y.begin(), y.begin() + kStride);
+    matmul_top_cpu(pool, args, 1, kRows);
+    CHECK(std::equal(before.begin(), before.end(), y.begin()));
+  });
 }
 
 }  // namespace

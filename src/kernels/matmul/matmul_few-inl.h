@@ -23,6 +23,8 @@ HWY_NOINLINE void few_items(const MatmulJob& job, uint32_t begin, uint32_t end) 
     const uint32_t planes = job.x8.planes;
     if (job.x8.width == 1) {
       tile<Form, 1, 1>(job, source, 0, job.x8.units, 0, sums);
+    } else if (job.x8.width == 2) {
+      tile<Form, 2, 2>(job, source, 0, job.x8.units, 0, sums);
     } else {
       for (uint32_t t = 0; t < n * planes; t += 4)
         tile<Form, 4, 4>(job, source, 0, job.x8.units, first * planes + t, sums + t * kGroupRows);

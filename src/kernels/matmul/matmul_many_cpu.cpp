@@ -17,6 +17,7 @@ HWY_NOINLINE void multiply_panel(const MatmulJob& job, const Panel& panel, uint3
   Source source;
   source.panel = &panel;
   if (job.x8.width == 1) return tile<Form, 1, 1>(job, source, unit, n_units, 0, sums);
+  if (job.x8.width == 2) return tile<Form, 2, 2>(job, source, unit, n_units, 0, sums);
   constexpr int kPanelRows = Form::kPanelRows;
   uint32_t t = 0;
   for (; t + kPanelRows <= n; t += kPanelRows)
