@@ -25,16 +25,18 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   target_compile_options(puna_options INTERFACE -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 
+# Clang forgets what the library's headers say of warnings in themselves once they are precompiled, and clang-tidy does so at any time
+# (std::stable_sort of libstdc++ 12).
+if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND NOT EMSCRIPTEN)
+  target_compile_options(puna_options INTERFACE -Wno-deprecated-declarations)
+endif()
+
 # Headers that most files include are read once a target. A file still has to include what it uses: WebAssembly builds and clang-tidy go
 # without. puna_precompile(TARGET headers...)
 option(PUNA_PRECOMPILE "Precompile the headers that most files include" ON)
 function(puna_precompile target)
   if(PUNA_PRECOMPILE)
     target_precompile_headers(${target} PRIVATE ${ARGN})
-    # Clang forgets what the library's headers say of warnings in themselves once they are precompiled (std::stable_sort of libstdc++ 12).
-    if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
-      target_compile_options(${target} PRIVATE -Wno-deprecated-declarations)
-    endif()
   endif()
 endfunction()
 set(PUNA_COMMON_HEADERS <algorithm> <cstdint> <functional> <map> <memory> <optional> <span> <string> <string_view> <unordered_map> <utility>

@@ -11,8 +11,8 @@ using base::Result;
 template <class T>
 Result<T> parse_number(std::string_view option, std::string_view text, Range<T> range) {
   T value{};
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
+  const char *begin = text.data(), *end = begin + text.size();
+  const auto [at, error] = std::from_chars(begin, end, value);
   const bool is_number = error == std::errc() && at == end;
   if (is_number && value >= range.lowest && value <= range.highest) return value;  // false for NaN
   return base::fail(base::ErrorCode::kUsage,

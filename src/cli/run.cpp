@@ -154,7 +154,7 @@ base::Result<void> check(const Flags& flags, bool chat) {
 base::Result<void> check_template(const service::LoadedModel& model) {
   if (model.chat_template || !model.template_error) return {};
   base::Error error = *model.template_error;
-  error.context.push_back(
+  error.context.emplace_back(
       "While preparing a chat; --raw goes without the chat template, --template FILE takes "
       "another");
   return std::unexpected(std::move(error));

@@ -166,7 +166,7 @@ Result<Value> Evaluator::eval_kind(const Expression& expression) {
                      arithmetic(*this, "-", value.is_float() ? Value(-0.0) : Value(0), value));
     }
     case Kind::kPositive: {
-      PUNA_TRY(const Value value, eval(*expression.parts[0]));
+      PUNA_TRY(Value value, eval(*expression.parts[0]));
       if (value.is_float()) return value;
       return located(expression.at, arithmetic(*this, "+", Value(0), value));
     }

@@ -109,7 +109,7 @@ Result<Value> whole_part(const Value& shown, double number) {
 
 Result<Value> to_integer(Evaluator& evaluator, const Value& input, const Arguments& arguments) {
   PUNA_TRY(const auto given, bind(arguments, {"default=", "base="}));
-  const Value fallback = given[0] ? *given[0] : Value(0);
+  Value fallback = given[0] ? *given[0] : Value(0);
   if (input.is_undefined()) return refuse(input.undefined_what());
   if (input.is_integer() || input.is_bool()) return Value(input.integer());
   if (input.is_float())

@@ -12,7 +12,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // The logarithms of probabilities, which are logits like others.
-std::vector<float> logits_of(std::vector<double> probabilities, float shift) {
+std::vector<float> logits_of(const std::vector<double>& probabilities, float shift) {
   std::vector<float> out;
   for (const double p : probabilities) out.push_back(static_cast<float>(std::log(p)) + shift);
   return out;

@@ -109,7 +109,7 @@ base::Result<PreTokenizers> PreTokenizers::compile(std::span<const PreTokenizerS
 void PreTokenizers::apply(const Step& step, Piece piece, std::vector<Piece>& out) {
   const PreTokenizerStep& what = step.what;
   std::string& text = piece.text;
-  const auto keep = [&](std::vector<MatchSpan> spans, SplitBehavior behavior) {
+  const auto keep = [&](const std::vector<MatchSpan>& spans, SplitBehavior behavior) {
     for (const auto& [begin, end] : pieces_of(spans, behavior))
       out.push_back({text.substr(begin, end - begin), piece.at_start && begin == 0});
   };

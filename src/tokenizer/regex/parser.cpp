@@ -168,9 +168,9 @@ class Parser {
     const struct {
       std::string_view token;
       bool behind, negated;
-    } kLooks[] = {
+    } looks[] = {
         {"?=", false, false}, {"?!", false, true}, {"?<=", true, false}, {"?<!", true, true}};
-    for (const auto& look : kLooks) {
+    for (const auto& look : looks) {
       if (!take(look.token)) continue;
       PUNA_TRY(Node node, closed(Kind::kLook, options, depth));
       node.behind = look.behind;
