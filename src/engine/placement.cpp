@@ -31,7 +31,7 @@ class Placer {
       : file_(file),
         graph_(std::move(graph)),
         cache_(cache),
-        options_(options),
+        options_(std::move(options)),
         device_(device),
         hooks_(std::move(hooks)) {
     out_.placement.n_layers = plan::n_layers(graph_);

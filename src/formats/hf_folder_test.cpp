@@ -225,7 +225,7 @@ Files with_tokenizer() {
 
 TEST_CASE("every list of ids that end a turn counts, but for ids outside the vocabulary") {
   CaughtWarnings warnings;
-  const auto ends = [](Files files) {
+  const auto ends = [](const Files& files) {
     const auto file = load(files);
     REQUIRE_MESSAGE(file.has_value(), file.error().text());
     REQUIRE(!file->vocabulary_error);

@@ -56,12 +56,9 @@ int main() {
       answer.set("error", request.error().text());
     } else if (const Json* json = request->find("tokenizer")) {
       auto opened = open(json->dump());
+      if (!opened) answer.set("error", opened.error().text());
       tokenizer = opened ? *std::move(opened) : nullptr;
-      if (tokenizer) {
-        answer.set("model", tokenizer->vocabulary().model);
-      } else {
-        answer.set("error", opened.error().text());
-      }
+      if (tokenizer) answer.set("model", tokenizer->vocabulary().model);
     } else if (const Json* text = request->find("text"); text && tokenizer) {
       answer = encoded(*tokenizer, text->string());
     }
