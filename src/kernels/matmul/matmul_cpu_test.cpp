@@ -339,7 +339,7 @@ TEST_CASE_FIXTURE(EveryVariant,
     base::ThreadPool pool(2);
     matmul_cpu(pool, args);
     for (const uint32_t at_most : {0u, 7u, kRows}) {
-      const std::vector<float> before = y;
+      const std::vector<float> before(y.begin(), y.end());
       const float within = 1.5f;
       matmul_top_cpu(pool, args, within, at_most);
       for (uint32_t t = 0; t < kTokens; ++t) {
