@@ -103,7 +103,7 @@ struct Golden {
   // [tokens, vocab]
   std::vector<float> logits(const std::vector<int32_t>& tokens) {
     std::vector<float> out(tokens.size() * vocab());
-    const auto done = base::run_until(engine->logits(tokens, out), [&] { engine->poll(); });
+    const auto done = base::run_until(engine->logits(0, tokens, out), [&] { engine->poll(); });
     REQUIRE_MESSAGE(done.has_value(), done.error().text());
     return out;
   }
@@ -156,7 +156,7 @@ constexpr const char* kClassifier = "small_bert_rank-bf16";
 void check_classifier(std::unique_ptr<gpu::Device> device) {
   Golden golden(kClassifier, kernels::Numerics::kExact, std::move(device));
   CHECK(golden.engine->pooling() == models::Pooling::kRank);
-  const auto scores = base::run_until(golden.engine->embed(ids(golden.facts, "tokens")),
+  const auto scores = base::run_until(golden.engine->embed(0, ids(golden.facts, "tokens")),
                                       [&] { golden.engine->poll(); });
   REQUIRE_MESSAGE(scores.has_value(), scores.error().text());
   CHECK(scores->size() == golden.reference.size());

@@ -1,7 +1,6 @@
 // What a page's worker calls: one model on one device. Requests and answers are JSON; every request
-// has a number that the caller chose, and is answered once, after any number of events. Texts may
-// be asked for at the same time; while another request uses the model, no other one does (turns.ts
-// sees to it).
+// has a number that the caller chose, and is answered once, after any number of events. Requests
+// may be sent while others are under way, but for "load".
 #include <emscripten/emscripten.h>
 #include <fmt/format.h>
 
@@ -24,8 +23,10 @@
 #include "kernels/sample/sample.h"
 #include "page_sink.h"
 #include "page_source.h"
+#include "service/bench.h"
+#include "service/embed.h"
 #include "service/model.h"
-#include "service/session.h"
+#include "service/respond.h"
 
 // page.js
 extern "C" {
@@ -53,11 +54,7 @@ constexpr double kTurnMs = 100;
 constexpr double kProgressMs = 50;
 
 std::optional<service::LoadedModel> g_model;
-struct Flags {
-  std::atomic<bool> cancel = false;
-  std::atomic<bool> hold = false;
-};
-std::map<uint32_t, Flags> g_flags;  // by request
+std::map<uint32_t, std::shared_ptr<service::Control>> g_controls;  // by request
 std::map<uint32_t, std::function<void()>> g_resume;
 uint32_t g_last_resume = 0;
 
@@ -80,7 +77,7 @@ Json ids_json(std::span<const int32_t> ids) {
 void start(uint32_t request, Task<Result<std::optional<Json>>> task) {
   base::deliver<Result<std::optional<Json>>>(std::move(task),
                                              [request](Result<std::optional<Json>> result) {
-                                               g_flags.erase(request);
+                                               g_controls.erase(request);
                                                if (!result) {
                                                  answer(request, 2, error_json(result.error()));
                                                } else if (*result) {
@@ -145,7 +142,7 @@ Result<engine::EngineOptions> engine_options(const Json& options, uint32_t reque
   engine::EngineOptions out;
   out.turn_ms = kTurnMs;
   out.give_way = give_way;
-  out.hooks.cancel = &g_flags[request].cancel;
+  out.hooks.cancel = &g_controls[request]->cancel;
   out.hooks.on_progress = [request, last = base::Timer(), told = false](uint64_t done,
                                                                         uint64_t total) mutable {
     if (told && done < total && last.ms() < kProgressMs) return;
@@ -289,11 +286,11 @@ api::openai::ChunkHead head_of(const service::LoadedModel& loaded, const std::st
 template <class Stream>
 Task<Result<std::optional<Json>>> complete(uint32_t request, service::LoadedModel& loaded,
                                            api::openai::Completion completion, Stream stream) {
-  completion.request.cancel = &g_flags[request].cancel;
-  completion.request.hold = &g_flags[request].hold;
+  completion.request.control = g_controls[request];
+  PUNA_CO_TRY(service::Prepared prepared, service::prepare(loaded, std::move(completion.request)));
   PUNA_CO_TRY(
       const service::Reply reply,
-      co_await service::respond(loaded, completion.request, [&](const service::Event& event) {
+      co_await service::respond(loaded, std::move(prepared), [&](const service::Event& event) {
         if (auto chunk = stream.next(event)) tell(request, *chunk);
       }));
   co_return stream.last(reply);
@@ -318,19 +315,15 @@ Task<Result<std::optional<Json>>> text(uint32_t request, Json body) {
 Task<Result<std::optional<Json>>> embed(uint32_t, Json body) {
   PUNA_CO_TRY(service::LoadedModel * loaded, model());
   PUNA_CO_TRY(api::openai::Embeddings input, api::openai::parse_embeddings(body));
-  if (!loaded->engine->options().embeddings) {
-    co_return fail(ErrorCode::kUnsupported,
-                   fmt::format("The model {} gives text, no embeddings.", loaded->name));
-  }
   if (!input.texts.empty()) {
     PUNA_CO_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(*loaded));
     for (const std::string& one : input.texts) input.tokens.push_back(tokenizer->encode(one));
   }
-  Json data = Json::array();
   uint64_t n_tokens = 0;
-  for (const std::vector<int32_t>& tokens : input.tokens) {
-    n_tokens += tokens.size();
-    PUNA_CO_TRY(const std::vector<float> values, co_await loaded->engine->embed(tokens));
+  for (const std::vector<int32_t>& tokens : input.tokens) n_tokens += tokens.size();
+  PUNA_CO_TRY(const auto embeddings, co_await service::embed(*loaded, std::move(input.tokens)));
+  Json data = Json::array();
+  for (const std::vector<float>& values : embeddings) {
     Json row = Json::array();
     for (const float v : values) row.push(double{v});
     Json one = Json::object();
@@ -372,8 +365,7 @@ Task<Result<std::optional<Json>>> detokenize(uint32_t request, Json body) {
 Task<Result<std::optional<Json>>> logits(uint32_t request, Json body) {
   PUNA_CO_TRY(service::LoadedModel * loaded, model());
   PUNA_CO_TRY(std::vector<int32_t> ids, ids_of(body));
-  std::vector<float> out(ids.size() * loaded->engine->config().vocab);
-  PUNA_CO_TRY(co_await loaded->engine->logits(std::move(ids), out));
+  PUNA_CO_TRY(const std::vector<float> out, co_await service::logits(*loaded, std::move(ids)));
   puna_page_answer_bytes(request, out.data(), out.size() * sizeof(float));
   co_return std::nullopt;
 }
@@ -384,26 +376,14 @@ Task<Result<std::optional<Json>>> bench(uint32_t, Json body) {
   PUNA_CO_TRY(const std::string phase, body.get_string("phase"));
   PUNA_CO_TRY(const int64_t tokens, body.get_integer("tokens"));
   PUNA_CO_TRY(const int64_t depth, body.get_integer("depth"));
-  engine::Engine& engine = *loaded->engine;
-  if (tokens < 1 || depth < 0 || tokens + depth > engine.context()) {
+  if (tokens < 1 || tokens > UINT32_MAX || depth < 0 || depth > UINT32_MAX)
     co_return fail(ErrorCode::kInvalidArgument,
-                   fmt::format("{} tokens behind {} do not fit a context of {}.", tokens, depth,
-                               engine.context()));
-  }
-  const auto n = static_cast<uint32_t>(tokens), from = static_cast<uint32_t>(depth);
-  PUNA_CO_TRY(engine.rewind(0, from));
-  if (engine.n_cached(0) < from)
-    PUNA_CO_TRY(co_await engine.bench_prefill(from - engine.n_cached(0)));
-  PUNA_CO_TRY(engine.rewind(0, from));
-  PUNA_CO_TRY(engine.keep(0));
-  const base::Timer timer;
-  if (phase == "prefill") {
-    PUNA_CO_TRY(co_await engine.bench_prefill(n));
-  } else {
-    PUNA_CO_TRY(co_await engine.bench_decode(n, {.temperature = 0}, engine::ChooseOn::kDevice));
-  }
-  const double ms = timer.ms();
-  PUNA_CO_TRY(engine.rewind(0, from));
+                   fmt::format("{} tokens behind {} cannot be measured.", tokens, depth));
+  using Kind = service::Phase::Kind;
+  PUNA_CO_TRY(const double ms,
+              co_await service::time_phase(
+                  *loaded, {phase == "prefill" ? Kind::kPrefill : Kind::kDecode,
+                            static_cast<uint32_t>(tokens), static_cast<uint32_t>(depth)}));
   co_return Json::object().set("ms", ms);
 }
 
@@ -425,65 +405,67 @@ Task<Result<std::optional<Json>>> prompt(uint32_t, Json body) {
   PUNA_CO_TRY(const api::openai::Completion completion, kind == "chat"
                                                             ? api::openai::parse_chat(asked)
                                                             : api::openai::parse_completion(asked));
-  PUNA_CO_TRY(const std::vector<int32_t> ids, service::prompt_tokens(*loaded, completion.request));
+  PUNA_CO_TRY(const service::Prepared prepared, service::prepare(*loaded, completion.request));
   co_return Json::object()
-      .set("tokens", ids_json(ids))
-      .set("n_cached", loaded->scheduler->n_cached(ids));
+      .set("tokens", ids_json(prepared.tokens))
+      .set("n_cached", loaded->engine->cache().n_known(prepared.tokens));
 }
 
 // The texts that the cache holds, and where their pieces may end.
 Task<Result<std::optional<Json>>> texts(uint32_t, Json) {
   PUNA_CO_TRY(service::LoadedModel * loaded, model());
-  const engine::Engine& engine = *loaded->engine;
   Json out = Json::array();
-  for (const uint32_t sequence : loaded->scheduler->texts()) {
+  for (const engine::Engine::KeptText& text : loaded->engine->kept_texts()) {
     Json ends = Json::array();
-    for (const uint32_t end : engine.piece_ends(sequence)) ends.push(end);
-    Json text = Json::object();
-    text.set("sequence", sequence).set("tokens", ids_json(engine.cached(sequence)));
-    out.push(text.set("ends", std::move(ends)));
+    for (const uint32_t end : text.ends) ends.push(end);
+    Json one = Json::object();
+    out.push(one.set("tokens", ids_json(text.tokens)).set("ends", std::move(ends)));
   }
   co_return out;
 }
 
-// {sequence, first, end, model, file}: writes a piece to an open file of the page.
+// {tokens, first, model, file}: writes the piece of a text from `first` to its end to an open file
+// of the page.
 Task<Result<std::optional<Json>>> save(uint32_t request, Json body) {
   PUNA_CO_TRY(service::LoadedModel * loaded, model());
-  PUNA_CO_TRY(const int64_t sequence, body.get_integer("sequence"));
+  PUNA_CO_TRY(std::vector<int32_t> ids, ids_of(body));
   PUNA_CO_TRY(const int64_t first, body.get_integer("first"));
-  PUNA_CO_TRY(const int64_t end, body.get_integer("end"));
   PUNA_CO_TRY(const int64_t file, body.get_integer("file"));
   PUNA_CO_TRY(const std::string model, body.get_string("model"));
-  if (sequence < 0 || sequence >= loaded->engine->options().n_sequences)
-    co_return fail(ErrorCode::kInvalidArgument, fmt::format("There is no sequence {}.", sequence));
-  const auto sink = page_sink(static_cast<uint32_t>(file), g_flags[request].cancel);
-  PUNA_CO_TRY(co_await loaded->engine->save(static_cast<uint32_t>(sequence),
-                                            static_cast<uint32_t>(first),
-                                            static_cast<uint32_t>(end), model, *sink));
+  const auto sink = page_sink(static_cast<uint32_t>(file), g_controls[request]->cancel);
+  PUNA_CO_TRY(co_await loaded->scheduler->alone(0, [&](uint32_t) {
+    return loaded->engine->save(std::move(ids), static_cast<uint32_t>(first), model, *sink);
+  }));
   co_return Json::object();
 }
 
-// {tokens, model, pieces: [{part, size, at_once}]}
+// {tokens, model, pieces: [{part, size, at_once}]}: takes up pieces of a text, which follow each
+// other; those after one that fails are left.
 Task<Result<std::optional<Json>>> restore(uint32_t, Json body) {
   PUNA_CO_TRY(service::LoadedModel * loaded, model());
-  PUNA_CO_TRY(std::vector<int32_t> ids, ids_of(body));
+  PUNA_CO_TRY(const std::vector<int32_t> ids, ids_of(body));
   PUNA_CO_TRY(const std::string model, body.get_string("model"));
-  std::vector<std::unique_ptr<io::ByteSource>> pieces;
   const Json* list = body.find("pieces");
   if (list == nullptr || !list->is_array())
     co_return fail(ErrorCode::kInvalidArgument, "The pieces of a text are a list.");
+  Json out = Json::object();
+  uint32_t n_pieces = 0;
   for (const Json& item : list->items()) {
     PUNA_CO_TRY(const int64_t part, item.get_integer("part"));
     PUNA_CO_TRY(const int64_t size, item.get_integer("size"));
     PUNA_CO_TRY(const bool at_once, item.get_bool("at_once"));
-    pieces.push_back(part_source(static_cast<uint32_t>(part), "a saved text",
-                                 static_cast<uint64_t>(size), at_once));
+    const auto piece = part_source(static_cast<uint32_t>(part), "a saved text",
+                                   static_cast<uint64_t>(size), at_once);
+    const auto restored = co_await loaded->scheduler->alone(0, [&](uint32_t sequence) {
+      return loaded->engine->restore(sequence, ids, model, *piece);
+    });
+    if (!restored) {
+      out.set("error", error_json(restored.error()));
+      break;
+    }
+    ++n_pieces;
   }
-  const engine::Scheduler::Restored restored =
-      co_await loaded->scheduler->restore(std::move(ids), model, std::move(pieces));
-  Json out = Json::object();
-  out.set("n_cached", restored.n_cached).set("n_pieces", restored.n_pieces);
-  if (restored.error) out.set("error", error_json(*restored.error));
+  out.set("n_cached", loaded->engine->cache().n_known(ids)).set("n_pieces", n_pieces);
   co_return out;
 }
 
@@ -502,7 +484,7 @@ Task<Result<std::optional<Json>>> refuse(std::string why) {
 }
 
 void send(uint32_t request, std::string_view operation, std::string_view text) {
-  g_flags[request];
+  g_controls[request] = std::make_shared<service::Control>();
   auto body = Json::parse(text);
   if (!body) return start(request, refuse(body.error().text()));
   for (const Operation& known : kOperations) {
@@ -530,17 +512,17 @@ EMSCRIPTEN_KEEPALIVE void puna_send(uint32_t request, char* operation, char* jso
 }
 // A request that is over is passed over.
 EMSCRIPTEN_KEEPALIVE void puna_cancel(uint32_t request) {
-  const auto found = g_flags.find(request);
-  if (found == g_flags.end()) return;
-  found->second.cancel = true;
+  const auto found = g_controls.find(request);
+  if (found == g_controls.end()) return;
+  found->second->cancel = true;
   if (g_model) g_model->scheduler->wake();
 }
 // Whether the reader of the answer is behind. A request that is over is passed over.
 EMSCRIPTEN_KEEPALIVE void puna_hold(uint32_t request, int on) {
-  const auto found = g_flags.find(request);
-  if (found == g_flags.end()) return;
-  found->second.hold = on != 0;
-  if (on == 0) g_model->scheduler->wake();
+  const auto found = g_controls.find(request);
+  if (found == g_controls.end()) return;
+  found->second->hold = on != 0;
+  if (g_model) g_model->scheduler->wake();
 }
 // Only while no request is under way.
 EMSCRIPTEN_KEEPALIVE void puna_close() { g_model.reset(); }

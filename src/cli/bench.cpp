@@ -1,5 +1,7 @@
 // puna bench: prefill and decode speed of a model, real or synthetic, at given depths.
 
+#include "service/bench.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -73,10 +75,9 @@ uint64_t host_peak_bytes() {
   return 0;
 }
 
-template <class Step>
-Result<Row> measure(const char* phase, engine::Engine& engine, uint32_t tokens, uint32_t depth,
-                    uint32_t repeats, Step step) {
-  Row row{phase, tokens, depth, {}};
+Result<Row> measure(service::LoadedModel& model, const service::Phase& phase, uint32_t repeats) {
+  const bool decode = phase.kind == service::Phase::Kind::kDecode;
+  Row row{decode ? "decode" : "prefill", phase.n_tokens, phase.depth, {}};
   // Runs before the first that counts warm caches and clocks: an H200 took 150 ms to reach its
   // speed.
   constexpr double kWarmMs = 300;
@@ -85,10 +86,9 @@ Result<Row> measure(const char* phase, engine::Engine& engine, uint32_t tokens, 
        warm = warm || since_start.ms() > kWarmMs) {
     if (interrupted())
       return base::fail(base::ErrorCode::kCancelled, "The benchmark was interrupted.");
-    PUNA_TRY(engine.rewind(0, depth));
-    const base::Timer timer;
-    PUNA_TRY(base::run_until(step(engine, tokens), [&] { engine.poll(); }));
-    if (warm) row.tokens_per_s.push_back(tokens * 1000.0 / timer.ms());
+    PUNA_TRY(const double ms,
+             base::run_until(service::time_phase(model, phase), [&] { model.poll(); }));
+    if (warm) row.tokens_per_s.push_back(phase.n_tokens * 1000.0 / ms);
   }
   std::sort(row.tokens_per_s.begin(), row.tokens_per_s.end());
   return row;
@@ -100,35 +100,28 @@ struct Measured {
   Ceilings ceilings;             // with --kernels
 };
 
-Result<Measured> measure_all(const Flags& flags, engine::Engine& engine) {
+Result<Measured> measure_all(const Flags& flags, service::LoadedModel& model) {
+  using Kind = service::Phase::Kind;
   Measured out;
-  const auto add = [&](const char* phase, uint32_t tokens, uint32_t depth,
-                       auto run) -> Result<void> {
-    PUNA_TRY(Row row, measure(phase, engine, tokens, depth, flags.repeats, run));
+  const auto add = [&](Kind kind, uint32_t n_tokens, uint32_t depth) -> Result<void> {
+    service::Phase phase{kind, n_tokens, depth};
+    phase.sampling = sampling_of(flags);
+    if (flags.sampling == "host") phase.where = engine::ChooseOn::kHost;
+    PUNA_TRY(Row row, measure(model, phase, flags.repeats));
     out.rows.push_back(std::move(row));
     if (!flags.kernels) return {};
-    const bool decode = std::string_view(phase) == "decode";
-    const uint32_t step_tokens = decode ? 1 : std::min(tokens, kernels::kMaxStepTokens);
-    PUNA_TRY(engine.rewind(0, depth));
-    PUNA_TRY(engine::StepTimes times, engine.bench_step(step_tokens, sampling_of(flags)));
-    out.steps.push_back({phase, step_tokens, depth, std::move(times)});
+    phase.n_tokens = kind == Kind::kDecode ? 1 : std::min(n_tokens, kernels::kMaxStepTokens);
+    PUNA_TRY(engine::StepTimes times,
+             base::run_until(service::time_step(model, phase), [&] { model.poll(); }));
+    out.steps.push_back({out.rows.back().phase, phase.n_tokens, depth, std::move(times)});
     return {};
   };
   if (flags.kernels) {
-    PUNA_TRY(out.ceilings, engine.bench_ceilings());
+    PUNA_TRY(out.ceilings, engine::bench_ceilings(*model.engine));
   }
   for (uint32_t depth : flags.depths) {
-    PUNA_TRY(engine.forget(0));
-    if (depth > 0) PUNA_TRY(base::run_until(engine.bench_prefill(depth), [&] { engine.poll(); }));
-    PUNA_TRY(engine.keep(0));
-    const auto prefill = [](engine::Engine& e, uint32_t n) { return e.bench_prefill(n); };
-    const auto where =
-        flags.sampling == "host" ? engine::ChooseOn::kHost : engine::ChooseOn::kDevice;
-    const auto decode = [&](engine::Engine& e, uint32_t n) {
-      return e.bench_decode(n, sampling_of(flags), where);
-    };
-    if (flags.n_prompt > 0) PUNA_TRY(add("prefill", flags.n_prompt, depth, prefill));
-    if (flags.n_decode > 0) PUNA_TRY(add("decode", flags.n_decode, depth, decode));
+    if (flags.n_prompt > 0) PUNA_TRY(add(Kind::kPrefill, flags.n_prompt, depth));
+    if (flags.n_decode > 0) PUNA_TRY(add(Kind::kDecode, flags.n_decode, depth));
   }
   return out;
 }
@@ -322,9 +315,9 @@ Result<int> run(const Flags& flags) {
   const double load_ms = load.ms();
   bar.clear();
   const base::Timer first;
-  PUNA_TRY(base::run_until(model.engine->bench_prefill(1), [&] { model.engine->poll(); }));
+  PUNA_TRY(base::run_until(service::time_phase(model, {}), [&] { model.poll(); }));
   const double first_token_ms = first.ms();
-  PUNA_TRY(const Measured measured, measure_all(flags, *model.engine));
+  PUNA_TRY(const Measured measured, measure_all(flags, model));
   Json report = to_json(model, measured.rows, flags.sampling, load_ms, first_token_ms);
   if (measured.ceilings) report.set("ceilings", ceilings_json(*measured.ceilings));
   if (flags.kernels) report.set("steps", to_json(measured.steps, measured.ceilings));

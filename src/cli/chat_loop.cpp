@@ -82,9 +82,9 @@ class Chat {
     unasked_.reset();
     take(message);
     // What else may be wrong with the request is said when it is run.
-    if (const auto prompt = service::prompt_tokens(model_, request_);
-        prompt && prompt->size() >= model_.engine->context())
-      return refuse(message, prompt->size());
+    if (const auto prompt = service::prepare(model_, request_);
+        prompt && prompt->tokens.size() >= model_.context())
+      return refuse(message, prompt->tokens.size());
     ReplyPrinter printer(settings_.hides_thinking);
     const auto reply =
         service::run(model_, request_, [&](const service::Event& event) { printer.show(event); });
@@ -98,7 +98,7 @@ class Chat {
     if (settings_.on_stats) settings_.on_stats(reply->stats);
     if (reply->stats.stop == engine::StopReason::kContext) {
       print_err("The context of {} tokens is full, so the answer ends here; {}.\n",
-                model_.engine->context(), kWayOn);
+                model_.context(), kWayOn);
     }
   }
 
@@ -107,7 +107,7 @@ class Chat {
     service::Request request = request_;
     request.messages = {{"user", "Hello", {}}};
     request.think = think;
-    PUNA_TRY(service::prompt_tokens(model_, request));
+    PUNA_TRY(service::prepare(model_, request));
     return {};
   }
 
@@ -131,7 +131,7 @@ class Chat {
 
   // Says that the context has no room for the message, and keeps it for /drop.
   void refuse(const std::string& message, size_t n_tokens) {
-    const uint32_t context = model_.engine->context();
+    const uint32_t context = model_.context();
     if (turns_.empty()) {
       return print_error(fmt::format(
           "The message takes {} tokens, but the context holds {} and needs room for an answer.",
@@ -153,8 +153,8 @@ class Chat {
     while (!turns_.empty() && !fits) {
       turns_.pop_front();
       take(message.value_or(""));
-      const auto prompt = service::prompt_tokens(model_, request_);
-      fits = prompt && prompt->size() <= model_.engine->context() / 2;
+      const auto prompt = service::prepare(model_, request_);
+      fits = prompt && prompt->tokens.size() <= model_.context() / 2;
     }
     print_out("{} of {} turns are forgotten.\n", before - turns_.size(), before);
     if (message) say(*message);

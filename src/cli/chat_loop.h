@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "service/session.h"
+#include "service/respond.h"
 
 namespace puna::cli {
 

@@ -1,5 +1,7 @@
 // puna embed: the embedding of a token list or of texts.
 
+#include "service/embed.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -84,14 +86,11 @@ base::Result<int> run(const Flags& flags) {
   PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));
   PUNA_TRY(const auto out, create_output(place));
   bar.clear();
-  engine::Engine& engine = *model.engine;
+  PUNA_TRY(const auto parts, base::run_until(service::embed(model, lists), [&] { model.poll(); }));
   std::vector<float> values;
-  for (size_t i = 0; i < lists.size(); ++i) {
-    PUNA_TRY_CONTEXT(const std::vector<float> part,
-                     base::run_until(engine.embed(lists[i]), [&] { engine.poll(); }),
-                     fmt::format("While reading text {}", i + 1));
+  for (const std::vector<float>& part : parts)
     values.insert(values.end(), part.begin(), part.end());
-  }
+  const engine::Engine& engine = *model.engine;
   const uint64_t width = engine.n_out();
   if (flags.normalize) normalize(values, width);
   std::vector<uint64_t> shape = {values.size() / width, width};

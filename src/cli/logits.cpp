@@ -8,6 +8,7 @@
 #include "cli/npy.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
+#include "service/embed.h"
 
 namespace puna::cli {
 namespace {
@@ -32,8 +33,8 @@ base::Result<int> run(const Flags& flags) {
   PUNA_TRY(const auto out, create_output(place));
   bar.clear();
   const uint64_t vocab = model.engine->config().vocab;
-  std::vector<float> logits(ids.size() * vocab);
-  PUNA_TRY(base::run_until(model.engine->logits(ids, logits), [&] { model.engine->poll(); }));
+  PUNA_TRY(const std::vector<float> logits,
+           base::run_until(service::logits(model, ids), [&] { model.poll(); }));
   const uint64_t shape[] = {ids.size(), vocab};
   PUNA_TRY(write_npy(*out, logits, shape));
   return 0;

@@ -148,7 +148,7 @@ void print_json(const service::LoadedModel& model, uint32_t n_chunks,
       .set("device", model.device_name)
       .set("numerics", name(options.numerics))
       .set("kv_type", name(options.kv_type))
-      .set("n_ctx", model.engine->context())
+      .set("n_ctx", model.context())
       .set("n_chunks", n_chunks)
       .set("n_counted", s.n())
       .set("perplexity", json_of(s.perplexity()));
@@ -179,7 +179,7 @@ base::Result<int> run(const Flags& flags) {
 
   base::ThreadPool pool(flags.model.threads.value_or(0));
   service::PerplexityOptions options;
-  options.n_ctx = model.engine->context();
+  options.n_ctx = model.context();
   options.n_chunks = flags.n_chunks;
   options.base = base ? &*base : nullptr;
   options.save = sink.get();
@@ -193,7 +193,7 @@ base::Result<int> run(const Flags& flags) {
   };
   auto measured = base::run_until(
       service::measure_perplexity(model, std::move(tokens), pool, std::move(options)),
-      [&] { model.engine->poll(); });
+      [&] { model.poll(); });
   if (line_is_open) print_err("\n");
   PUNA_TRY(const PerplexityStatistics statistics, std::move(measured));
   if (sink) PUNA_TRY(sink->finish());

@@ -2,7 +2,7 @@
 // stderr, grey where that is a terminal.
 #pragma once
 
-#include "service/session.h"
+#include "service/request.h"
 
 namespace puna::cli {
 

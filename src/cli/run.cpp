@@ -20,7 +20,7 @@
 #include "cli/reply_printer.h"
 #include "cli/template_file.h"
 #include "cli/usage.h"
-#include "service/session.h"
+#include "service/respond.h"
 
 namespace puna::cli {
 namespace {
@@ -66,7 +66,7 @@ service::Request make_request(const Flags& flags) {
   for (const auto& [name, think] : kThink) {
     if (flags.think == name) request.think = think;
   }
-  request.cancel = &interrupted();
+  request.control = interrupt_control();
   return request;
 }
 
@@ -205,7 +205,7 @@ base::Result<int> run(Flags flags) {
   }
   if (!chat) return answer(flags, model, load_ms);
   print_err("{} on {}, context {} tokens. Ctrl-C stops an answer, Ctrl-D or /bye ends, /? helps.\n",
-            base::printable(model.name), model.device_name, model.engine->context());
+            base::printable(model.name), model.device_name, model.context());
   ChatSettings settings;
   settings.request = make_request(flags);
   settings.system = flags.system;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kShowEveryMs = 100;
 
-std::atomic<bool> g_interrupted{false};
+service::Control g_control;  // its cancel is what interrupted() gives
 std::atomic<bool> g_terminated{false};
 
 // Wakes who waits for a key: a signal between a look at the flag and the wait would be missed.
@@ -26,7 +26,7 @@ int g_wake[2] = {-1, -1};
 
 void on_interrupt(int signal) {
   if (signal == SIGTERM) g_terminated = true;
-  if (g_interrupted.exchange(true)) std::_Exit(kInterruptedExit);
+  if (g_control.cancel.exchange(true)) std::_Exit(kInterruptedExit);
   const int error = errno;
   [[maybe_unused]] const ssize_t written = write(g_wake[1], "", 1);
   errno = error;
@@ -47,7 +47,11 @@ std::string bar_of(uint64_t done, uint64_t total) {
 
 }  // namespace
 
-std::atomic<bool>& interrupted() { return g_interrupted; }
+std::atomic<bool>& interrupted() { return g_control.cancel; }
+
+std::shared_ptr<const service::Control> interrupt_control() {
+  return {std::shared_ptr<void>(), &g_control};
+}
 
 bool terminated() { return g_terminated; }
 

@@ -3,11 +3,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "service/request.h"
 
 namespace puna::cli {
 
@@ -15,6 +17,8 @@ namespace puna::cli {
 // installs the handler.
 std::atomic<bool>& interrupted();
 void catch_interrupts();
+// Of a request that ends when interrupted() is set.
+std::shared_ptr<const service::Control> interrupt_control();
 // Waits until stdin has something to read, or has ended. False: a signal came first, or before.
 bool wait_for_input();
 // Whether SIGTERM came: Ctrl-C ends an answer of a chat, this the chat.

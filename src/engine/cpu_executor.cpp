@@ -61,10 +61,16 @@ class CpuExecutor : public Executor {
     co_return {};
   }
 
-  Result<void> set_pages(uint32_t sequence, std::span<const uint32_t> pages) override {
-    std::copy(
-        pages.begin(), pages.end(),
-        pages_.begin() + static_cast<ptrdiff_t>(size_t{sequence} * cache_.pages_per_sequence));
+  Result<void> set_pages(uint32_t sequence, uint32_t first,
+                         std::span<const uint32_t> pages) override {
+    const size_t at = size_t{sequence} * cache_.pages_per_sequence + first;
+    std::copy(pages.begin(), pages.end(), pages_.begin() + static_cast<ptrdiff_t>(at));
+    return {};
+  }
+  Result<void> copy_page(uint32_t from, uint32_t to) override {
+    const auto source = program_->page(from), target = program_->page(to);
+    for (size_t i = 0; i < source.size(); ++i)
+      std::copy(source[i].begin(), source[i].end(), target[i].begin());
     return {};
   }
 

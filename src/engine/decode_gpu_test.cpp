@@ -121,7 +121,7 @@ std::vector<int32_t> generate(Engine& engine, std::vector<int32_t> tokens,
   engine::GenerateOptions options;
   options.sampling = sampling;
   options.max_tokens = n;
-  REQUIRE(engine.forget(0));
+  engine.cache().forget(0);
   run(engine, engine::Scheduler(engine).generate(std::move(tokens), options, {}, [&](int32_t id) {
     text.push_back(id);
     return true;
@@ -134,7 +134,7 @@ std::vector<int32_t> generate(Engine& engine, std::vector<int32_t> tokens,
 std::vector<int32_t> generate_by_steps(Engine& engine, std::vector<int32_t> tokens,
                                        const kernels::SamplingParams& sampling, uint32_t n) {
   std::vector<int32_t> text;
-  REQUIRE(engine.forget(0));
+  engine.cache().forget(0);
   for (uint32_t i = 0; i < n; ++i) {
     run(engine, engine.decode({{0, tokens, sampling}}, 1, [&](std::span<const int32_t> ids) {
       tokens = {ids[0]};
@@ -178,7 +178,7 @@ TEST_CASE("what runs on after an end token is dropped, and the next request does
   std::vector<int32_t> text;
   engine::GenerateOptions options;
   options.sampling = sampling;
-  REQUIRE(engine->forget(0));
+  engine->cache().forget(0);
   run(*engine,
       engine::Scheduler(*engine).generate(prompt(30), options, {whole[25]}, [&](int32_t id) {
         text.push_back(id);
@@ -186,11 +186,15 @@ TEST_CASE("what runs on after an end token is dropped, and the next request does
       }));
   const auto end = std::find(whole.begin(), whole.end(), whole[25]);
   CHECK(text == std::vector<int32_t>(whole.begin(), end));
-  CHECK(engine->n_cached(0) == 30 + text.size());
-  // Going on from what is cached gives what would have come.
+  // Going on from what is kept gives what would have come.
+  std::vector<int32_t> more = prompt(30);
+  more.insert(more.end(), text.begin(), text.end());
+  more.push_back(*end);
+  CHECK(engine->cache().n_known(more) == more.size() - 1);
   std::vector<int32_t> rest;
-  run(*engine, engine->decode({{0, {*end}, sampling}}, 10, [&](std::span<const int32_t> ids) {
-    rest.push_back(ids[0]);
+  options.max_tokens = 10;
+  run(*engine, engine::Scheduler(*engine).generate(more, options, {}, [&](int32_t id) {
+    rest.push_back(id);
     return true;
   }));
   CHECK(rest == std::vector<int32_t>(end + 1, end + 11));

@@ -23,15 +23,8 @@ namespace {
 
 constexpr uint32_t kDefaultContext = 8192;
 
-// Recurrent states: copies kept of a sequence's, and how many tokens before the end of a prompt one
-// is made, so that another answer or a next message begins there.
-constexpr uint32_t kSnapshotsEach = 4;
-constexpr size_t kSnapshotTail = 16;
-
-// Chunks of a prompt where others want a turn: the first, before its speed is known, and the
-// smallest.
-constexpr uint32_t kFirstTurn = 32;
-constexpr uint32_t kLeastTurn = 16;
+// Copies of recurrent states that are kept, for each text that may be written at once.
+constexpr uint32_t kStatesEach = 4;
 
 uint32_t round_up(uint32_t v, uint32_t to) { return (v + to - 1) / to * to; }
 
@@ -68,14 +61,37 @@ plan::Step make_step(uint32_t sequence, std::span<const int32_t> tokens, size_t 
   return step;
 }
 
-void append(std::vector<int32_t>& to, std::span<const int32_t> tokens) {
-  to.insert(to.end(), tokens.begin(), tokens.end());
+// A first guess of what a token of a prompt takes, before there is a measured one: of a page, that
+// it is as slow as is usual there; of a CPU, by its multiplications; a GPU is taken for fast.
+double guess_ms_per_token(const formats::ModelFile& file, const EngineOptions& options, bool gpu,
+                          int n_threads) {
+  constexpr double kPageMs = 3, kGpuMs = 0.05, kMultiplicationsPerMs = 5e7;  // of one thread
+  if (options.turn_ms > 0) return kPageMs;
+  if (gpu) return kGpuMs;
+  double n = 0;
+  for (const formats::Tensor& t : file.tensors) n += static_cast<double>(t.rows() * t.columns());
+  return n / (kMultiplicationsPerMs * std::max(n_threads, 1));
+}
+
+// Pages for what texts may take together.
+Result<uint32_t> choose_pages(uint32_t context, const EngineOptions& options) {
+  const uint64_t tokens = options.cache_tokens.value_or(uint64_t{context} * options.n_sequences);
+  if (tokens < context) {
+    return base::fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("A cache of {} tokens is asked for, but one text may have {} (the context).",
+                    tokens, context));
+  }
+  const uint64_t pages = (tokens + kernels::kPageTokens - 1) / kernels::kPageTokens;
+  if (pages <= UINT32_MAX) return static_cast<uint32_t>(pages);
+  return base::fail(ErrorCode::kInvalidArgument,
+                    fmt::format("A cache of {} tokens is asked for; that is too many.", tokens));
 }
 
 }  // namespace
 
 Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
-                                                   std::unique_ptr<gpu::Device> device,
+                                                   std::shared_ptr<gpu::Device> device,
                                                    EngineOptions options) {
   auto engine = std::unique_ptr<Engine>(new Engine());
   PUNA_CO_TRY_CONTEXT(engine->config_, models::read_config(file),
@@ -102,21 +118,18 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
   cache.n_sequences = options.n_sequences;
   cache.pages_per_sequence =
       round_up(engine->context_, kernels::kPageTokens) / kernels::kPageTokens;
-  cache.n_pages = cache.pages_per_sequence * options.n_sequences;
-  if (!graph.states.empty()) {
-    cache.n_snapshots = kSnapshotsEach * options.n_sequences;
-    engine->snapshots_.emplace(options.n_sequences, kSnapshotsEach);
-  }
-  engine->kv_.emplace(cache);
-  engine->cached_.resize(options.n_sequences);
+  PUNA_CO_TRY(cache.n_pages, choose_pages(engine->context_, options));
+  cache.n_pages = std::max(cache.n_pages, cache.pages_per_sequence);
+  engine->recurrent_ = !graph.states.empty();
+  if (engine->recurrent_) cache.n_snapshots = kStatesEach * options.n_sequences;
   engine->file_ = std::move(file);
   engine->options_ = options;
 
-  if (options.turn_ms > 0) engine->chunk_ = kFirstTurn;
   engine->device_ = std::move(device);
   PlaceOptions place_options;
   place_options.gpu_layers = options.gpu_layers;
   place_options.n_threads = options.n_threads;
+  place_options.threads = options.threads;
   place_options.cpu = {options.numerics, options.lock_memory, options.give_way};
   place_options.gpu = {options.numerics, options.n_sequences, options.all_logits, options.chain_ms,
                        engine->options_.profile.get()};
@@ -125,7 +138,28 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
   engine->pool_ = std::move(placed.pool);
   engine->executor_ = std::move(placed.executor);
   engine->placement_ = std::move(placed.placement);
+  engine->begin(cache);
   co_return engine;
+}
+
+std::unique_ptr<Engine> Engine::around(std::unique_ptr<Executor> executor, models::Config config,
+                                       plan::CacheConfig cache, bool recurrent,
+                                       EngineOptions options) {
+  auto engine = std::unique_ptr<Engine>(new Engine());
+  engine->context_ = cache.context();
+  engine->vocab_ = engine->n_out_ = config.vocab;
+  engine->config_ = std::move(config);
+  engine->options_ = std::move(options);
+  engine->options_.n_sequences = cache.n_sequences;
+  engine->recurrent_ = recurrent;
+  engine->executor_ = std::move(executor);
+  engine->begin(cache);
+  return engine;
+}
+
+void Engine::begin(const plan::CacheConfig& cache) {
+  cache_.emplace(cache, recurrent_, options_.host_cache_bytes, *executor_);
+  budget_.emplace(guess_ms_per_token(file_, options_, device_ != nullptr, n_threads()));
 }
 
 Result<void> Engine::check_tokens(std::span<const int32_t> tokens) const {
@@ -151,56 +185,34 @@ Result<void> Engine::check_sampling(const kernels::SamplingParams& sampling) con
   return {};
 }
 
-Result<void> Engine::make_room(uint32_t sequence, uint32_t n_tokens) {
-  PUNA_TRY(const bool grown, kv_->grow(sequence, n_tokens));
-  if (grown) PUNA_TRY(executor_->set_pages(sequence, kv_->pages(sequence)));
-  return {};
-}
-
-Result<void> Engine::rewind(uint32_t sequence, uint32_t n_tokens) {
-  std::vector<int32_t>& cached = cached_[sequence];
-  if (cached.size() > n_tokens) {
-    if (snapshots_) {
-      const auto snapshot = snapshots_->rewind(sequence, n_tokens);
-      n_tokens = snapshot ? snapshot->position : 0;
-      if (snapshot) PUNA_TRY(executor_->restore_state(snapshot->slot, sequence));
-    }
-    cached.resize(n_tokens);
-  }
-  kv_->shrink(sequence, static_cast<uint32_t>(cached.size()));
-  return {};
-}
-
-Result<void> Engine::keep(uint32_t sequence) {
-  const auto position = static_cast<uint32_t>(cached_[sequence].size());
-  if (!snapshots_ || position == 0) return {};
-  return executor_->save_state(sequence, snapshots_->add(sequence, position));
-}
-
 Result<void> Engine::check_batch(std::span<const BatchRow> rows, uint32_t n_steps) const {
   const auto refuse = [](std::string why) {
     return base::fail(ErrorCode::kInvalidArgument, std::move(why));
   };
-  if (rows.empty() || rows.size() > kernels::kMaxBatch) {
-    return refuse(fmt::format("A batch has {} rows, but 1 to {} are possible.", rows.size(),
-                              kernels::kMaxBatch));
+  const auto n_choices = static_cast<size_t>(
+      std::ranges::count_if(rows, [](const BatchRow& row) { return row.chooses; }));
+  if (rows.empty() || n_choices > kernels::kMaxBatch) {
+    return refuse(fmt::format("A batch has {} rows, {} of which choose a token, but 1 to {} can.",
+                              rows.size(), n_choices, kernels::kMaxBatch));
   }
   size_t n_tokens = 0;
-  std::vector<bool> taken(cached_.size());
+  std::vector<bool> taken(cache_->n_sequences());
   for (const BatchRow& row : rows) {
     PUNA_TRY(check_sampling(row.sampling));
     PUNA_TRY(check_tokens(row.tokens));
-    if (row.sequence >= cached_.size()) {
+    if (row.sequence >= taken.size()) {
       return refuse(fmt::format("There is no sequence {}; the engine was loaded with {}.",
-                                row.sequence, cached_.size()));
+                                row.sequence, taken.size()));
     }
     if (taken[row.sequence])
       return refuse(fmt::format("Sequence {} is in a batch twice.", row.sequence));
     taken[row.sequence] = true;
     if (row.tokens.empty())
       return refuse(fmt::format("Sequence {} goes on with no tokens.", row.sequence));
+    if (!row.chooses && n_steps > 1)
+      return refuse(fmt::format("Sequence {} chooses no token for a second step.", row.sequence));
     n_tokens += row.tokens.size();
-    const size_t end = cached_[row.sequence].size() + row.tokens.size() + n_steps;
+    const size_t end = cache_->n_tokens(row.sequence) + row.tokens.size() + n_steps;
     if (n_steps == 0 || end - 1 > context_) {
       return refuse(
           fmt::format("Sequence {} would have {} tokens after {} steps, but the context holds {}.",
@@ -214,41 +226,54 @@ Result<void> Engine::check_batch(std::span<const BatchRow> rows, uint32_t n_step
 
 Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps, OnIds on_ids) {
   PUNA_CO_TRY(check_batch(rows, n_steps));
+  const auto trim = [&] {
+    for (const BatchRow& row : rows) cache_->trim(row.sequence);
+  };
   plan::Step step;
   std::vector<OutputSampling> outputs;
   for (const BatchRow& row : rows) {
-    const std::vector<int32_t>& cached = cached_[row.sequence];
+    const std::span<const int32_t> cached = cache_->tokens(row.sequence);
     add_rows(step, row.sequence, row.tokens, cached.size());
+    const size_t end = cached.size() + row.tokens.size() + n_steps - 1;
+    if (auto room = co_await cache_->make_room(row.sequence, static_cast<uint32_t>(end)); !room) {
+      trim();
+      co_return room;
+    }
+    if (!row.chooses) continue;
     step.output_rows.push_back(step.n_tokens() - 1);
-    PUNA_CO_TRY(make_room(row.sequence,
-                          static_cast<uint32_t>(cached.size() + row.tokens.size()) + n_steps - 1));
     OutputSampling& output = outputs.emplace_back(OutputSampling{row.sampling, {}});
     if (!row.sampling.penalized()) continue;
-    output.text = cached;
-    append(output.text, row.tokens);
+    output.text.assign(cached.begin(), cached.end());
+    output.text.insert(output.text.end(), row.tokens.begin(), row.tokens.end());
   }
-  std::optional<size_t> undecided;  // a row for which no token can be chosen
-  auto done = co_await executor_->decode(
-      std::move(step), std::move(outputs), n_steps, [&](std::span<const int32_t> ids) {
-        const auto none = std::ranges::find(ids, kernels::kNoToken);
-        if (none != ids.end()) {
-          undecided = none - ids.begin();
-          return false;
-        }
-        for (size_t i = 0; i < rows.size(); ++i) {
-          append(cached_[rows[i].sequence], rows[i].tokens);
-          rows[i].tokens = {ids[i]};
-        }
-        return on_ids(ids);
-      });
-  if (done && undecided) {
-    const BatchRow& row = rows[*undecided];
-    const size_t position = cached_[row.sequence].size() + row.tokens.size();
-    PUNA_CO_TRY(forget(row.sequence));
-    done = std::unexpected(co_await no_choice(position));
+  const auto evaluated = [&](std::span<const int32_t> ids) {
+    size_t next = 0;
+    for (BatchRow& row : rows) {
+      cache_->append(row.sequence, row.tokens);
+      row.tokens.clear();
+      if (row.chooses) row.tokens = {ids[next++]};
+    }
+  };
+  Result<void> done;
+  if (outputs.empty()) {
+    done = co_await executor_->run(std::move(step), {});
+    if (done) evaluated({});
+  } else {
+    done = co_await executor_->decode(
+        std::move(step), std::move(outputs), n_steps, [&](std::span<const int32_t> ids) {
+          evaluated(ids);
+          const bool decided = std::ranges::find(ids, kernels::kNoToken) == ids.end();
+          return on_ids(ids) && decided;
+        });
   }
-  for (const BatchRow& row : rows) kv_->shrink(row.sequence, n_cached(row.sequence));
+  trim();
   co_return done;
+}
+
+Task<base::Error> Engine::no_choice(uint32_t sequence) {
+  const uint32_t position = cache_->n_tokens(sequence);
+  cache_->forget(sequence);
+  co_return co_await no_choice_at(position);
 }
 
 Task<base::Error> Engine::no_numbers(std::string what) const {
@@ -257,92 +282,71 @@ Task<base::Error> Engine::no_numbers(std::string what) const {
   return explain_no_numbers(file_, std::move(what), widest, options_.hooks.cancel);
 }
 
-Task<base::Error> Engine::no_choice(size_t position) const {
+Task<base::Error> Engine::no_choice_at(size_t position) const {
   return no_numbers(fmt::format(
       "No token can be chosen at position {}: its logits hold NaN or +inf, or nothing but -inf",
       position));
 }
 
-Task<Result<uint32_t>> Engine::prefill_chunk(uint32_t sequence, std::span<const int32_t> tokens,
-                                             bool keeps) {
-  size_t n = std::min<size_t>(chunk_, tokens.size());
-  if (keeps && snapshots_ && n == tokens.size() && n > kSnapshotTail) n -= kSnapshotTail;
-  if (n == tokens.size()) co_return 0;
-  const base::Timer since;
-  std::vector<int32_t>& cached = cached_[sequence];
-  PUNA_CO_TRY(make_room(sequence, static_cast<uint32_t>(cached.size() + n)));
-  PUNA_CO_TRY(co_await executor_->run(make_step(sequence, tokens.first(n), cached.size()), {}));
-  append(cached, tokens.first(n));
-  if (keeps) PUNA_CO_TRY(keep(sequence));
-  if (options_.turn_ms > 0) PUNA_CO_TRY(co_await take_turns(static_cast<uint32_t>(n), since));
-  co_return static_cast<uint32_t>(n);
-}
-
-Task<Result<std::vector<int32_t>>> Engine::prefill_all_but_last(uint32_t sequence,
-                                                                std::vector<int32_t> tokens,
-                                                                bool keeps) {
-  std::span<const int32_t> left = tokens;
-  for (;;) {
-    PUNA_CO_TRY(const uint32_t n, co_await prefill_chunk(sequence, left, keeps));
-    if (n == 0) co_return std::vector<int32_t>(left.begin(), left.end());
-    left = left.subspan(n);
+Task<Result<void>> Engine::prefill(uint32_t sequence, std::vector<int32_t> tokens,
+                                   uint32_t at_most) {
+  PUNA_CO_TRY(check_tokens(tokens));
+  for (std::span<const int32_t> left = tokens; !left.empty();) {
+    const auto part = left.first(std::min<size_t>(at_most, left.size()));
+    const uint32_t from = cache_->n_tokens(sequence);
+    PUNA_CO_TRY(co_await cache_->make_room(sequence, from + static_cast<uint32_t>(part.size())));
+    PUNA_CO_TRY(co_await executor_->run(make_step(sequence, part, from), {}));
+    cache_->append(sequence, part);
+    left = left.subspan(part.size());
   }
-}
-
-Task<Result<void>> Engine::take_turns(uint32_t n_tokens, const base::Timer& since) {
-  PUNA_CO_TRY(co_await executor_->rest());
-  const double fit = n_tokens * options_.turn_ms / std::max(since.ms(), 0.01);
-  // By halves and doubles: one slow step says little.
-  const double next = std::clamp(fit, chunk_ * 0.5, chunk_ * 2.0);
-  chunk_ = std::clamp(static_cast<uint32_t>(next) / kLeastTurn * kLeastTurn, kLeastTurn,
-                      kernels::kMaxStepTokens);
   co_return {};
 }
 
-Task<Result<void>> Engine::logits(std::vector<int32_t> tokens, std::span<float> out) {
+Task<Result<void>> Engine::logits(uint32_t sequence, std::vector<int32_t> tokens,
+                                  std::span<float> out) {
   if (tokens.empty() || tokens.size() > context_) {
     co_return base::fail(ErrorCode::kInvalidArgument,
                          fmt::format("{} tokens are given, but 1 to {} (the context) are expected.",
                                      tokens.size(), context_));
   }
   PUNA_CO_TRY(check_tokens(tokens));
-  PUNA_CO_TRY(forget(0));
-  for (size_t from = 0; from < tokens.size(); from += kernels::kMaxStepTokens) {
+  Result<void> done;
+  for (size_t from = 0; done && from < tokens.size(); from += kernels::kMaxStepTokens) {
     const size_t n = std::min<size_t>(kernels::kMaxStepTokens, tokens.size() - from);
     const std::span<const int32_t> part = std::span(tokens).subspan(from, n);
-    PUNA_CO_TRY(co_await logits_behind(0, {part.begin(), part.end()},
-                                       out.subspan(from * vocab_, n * vocab_)));
+    done = co_await logits_behind(sequence, {part.begin(), part.end()},
+                                  out.subspan(from * vocab_, n * vocab_));
   }
-  co_return forget(0);
+  cache_->forget(sequence);
+  co_return done;
 }
 
 Task<Result<void>> Engine::logits_behind(uint32_t sequence, std::vector<int32_t> tokens,
                                          std::span<float> out) {
   PUNA_CO_TRY(check_tokens(tokens));
-  std::vector<int32_t>& cached = cached_[sequence];
-  const size_t most = std::min<size_t>(kernels::kMaxStepTokens, context_ - cached.size());
+  const uint32_t from = cache_->n_tokens(sequence);
+  const size_t most = std::min(kernels::kMaxStepTokens, context_ - from);
   if (tokens.empty() || tokens.size() > most) {
     co_return base::fail(
         ErrorCode::kInvalidArgument,
         fmt::format("{} tokens are given behind {}, but 1 to {} are possible in a context of {}.",
-                    tokens.size(), cached.size(), most, context_));
+                    tokens.size(), from, most, context_));
   }
   PUNA_CHECK(out.size() == tokens.size() * vocab_);
-  PUNA_CO_TRY(make_room(sequence, static_cast<uint32_t>(cached.size() + tokens.size())));
-  plan::Step step = make_step(sequence, tokens, cached.size());
+  PUNA_CO_TRY(co_await cache_->make_room(sequence, from + static_cast<uint32_t>(tokens.size())));
+  plan::Step step = make_step(sequence, tokens, from);
   for (uint32_t row = 0; row < tokens.size(); ++row) step.output_rows.push_back(row);
   PUNA_CO_TRY(co_await executor_->run(std::move(step), out));
   for (size_t row = 0; row < tokens.size(); ++row) {
     if (kernels::can_choose(out.subspan(row * vocab_, vocab_))) continue;
-    const size_t position = cached.size() + row + 1;
-    PUNA_CO_TRY(forget(sequence));
-    co_return std::unexpected(co_await no_choice(position));
+    cache_->forget(sequence);
+    co_return std::unexpected(co_await no_choice_at(from + row + 1));
   }
-  append(cached, tokens);
+  cache_->append(sequence, tokens);
   co_return {};
 }
 
-Task<Result<std::vector<float>>> Engine::embed(std::vector<int32_t> tokens) {
+Task<Result<std::vector<float>>> Engine::embed(uint32_t sequence, std::vector<int32_t> tokens) {
   PUNA_CHECK(options_.embeddings);
   PUNA_CO_TRY(check_tokens(tokens));
   const auto n_tokens = static_cast<uint32_t>(tokens.size());
@@ -359,22 +363,23 @@ Task<Result<std::vector<float>>> Engine::embed(std::vector<int32_t> tokens) {
                     "tokens of it are supported.",
                     n_tokens, kernels::kMaxStepTokens));
   }
-  PUNA_CO_TRY(forget(0));
-  PUNA_CO_TRY(make_room(0, n_tokens));
+  PUNA_CO_TRY(co_await cache_->make_room(sequence, n_tokens));
   const Span wanted = rows_of(pooling_, config_.causal, n_tokens);
   std::vector<float> rows(size_t{wanted.end - wanted.begin} * n_out_);
-  for (uint32_t from = 0; from < n_tokens; from += kernels::kMaxStepTokens) {
+  Result<void> done;
+  for (uint32_t from = 0; done && from < n_tokens; from += kernels::kMaxStepTokens) {
     const uint32_t n = std::min(kernels::kMaxStepTokens, n_tokens - from);
-    plan::Step step = make_step(0, std::span(tokens).subspan(from, n), from);
+    plan::Step step = make_step(sequence, std::span(tokens).subspan(from, n), from);
     const uint32_t begin = std::max(wanted.begin, from), end = std::min(wanted.end, from + n);
     for (uint32_t t = begin; t < end; ++t) step.output_rows.push_back(t - from);
     const auto out = step.output_rows.empty()
                          ? std::span<float>()
                          : std::span(rows).subspan(size_t{begin - wanted.begin} * n_out_,
                                                    step.output_rows.size() * n_out_);
-    PUNA_CO_TRY(co_await executor_->run(std::move(step), out));
+    done = co_await executor_->run(std::move(step), out);
   }
-  PUNA_CO_TRY(forget(0));
+  cache_->forget(sequence);
+  PUNA_CO_TRY(std::move(done));
   const auto bad = std::ranges::find_if(rows, [](float v) { return !std::isfinite(v); });
   if (bad != rows.end()) {
     const auto row = static_cast<uint32_t>((bad - rows.begin()) / n_out_);
@@ -382,67 +387,6 @@ Task<Result<std::vector<float>>> Engine::embed(std::vector<int32_t> tokens) {
         fmt::format("The embedding at position {} holds {}", wanted.begin + row, *bad)));
   }
   co_return pooled(pooling_, std::move(rows), n_out_);
-}
-
-Task<Result<void>> Engine::prefill(uint32_t sequence, std::vector<int32_t> tokens) {
-  PUNA_CO_TRY(check_tokens(tokens));
-  std::vector<int32_t>& cached = cached_[sequence];
-  PUNA_CO_TRY(make_room(sequence, static_cast<uint32_t>(cached.size() + tokens.size())));
-  PUNA_CO_TRY(tokens, co_await prefill_all_but_last(sequence, std::move(tokens)));
-  if (tokens.empty()) co_return {};
-  PUNA_CO_TRY(co_await executor_->run(make_step(sequence, tokens, cached.size()), {}));
-  append(cached, tokens);
-  co_return {};
-}
-
-Task<Result<void>> Engine::bench_prefill(uint32_t n_tokens) {
-  std::vector<int32_t> tokens;
-  for (uint32_t i = 0; i < n_tokens; ++i)
-    tokens.push_back(static_cast<int32_t>(((n_cached(0) + i) * 7919u + 1) % vocab_));
-  PUNA_CO_TRY(tokens, co_await prefill_all_but_last(0, std::move(tokens), /*keeps=*/false));
-  std::vector<BatchRow> rows = {{0, std::move(tokens), {.temperature = 0}}};
-  co_return co_await decode(std::move(rows), 1, [](std::span<const int32_t>) { return true; });
-}
-
-Result<kernels::Ceilings> Engine::bench_ceilings() {
-  return device_ ? kernels::measure_ceilings(*device_) : kernels::measure_ceilings(*pool_);
-}
-
-Result<StepTimes> Engine::bench_step(uint32_t n_tokens, const kernels::SamplingParams& sampling) {
-  PUNA_TRY(make_room(0, n_cached(0) + n_tokens));
-  const std::vector<int32_t> tokens(n_tokens, 1);
-  plan::Step step = make_step(0, tokens, n_cached(0));
-  step.output_rows = {n_tokens - 1};
-  PUNA_TRY(keep(0));
-  PUNA_TRY(StepTimes times, executor_->time_step(step, sampling));
-  if (snapshots_ && n_cached(0) > 0) {
-    const auto before = snapshots_->rewind(0, n_cached(0));
-    PUNA_TRY(executor_->restore_state(before->slot, 0));
-  }
-  return times;
-}
-
-Task<Result<void>> Engine::bench_decode(uint32_t n_tokens, kernels::SamplingParams sampling,
-                                        ChooseOn where) {
-  if (where == ChooseOn::kDevice) {
-    std::vector<BatchRow> rows = {{0, {1}, std::move(sampling)}};
-    co_return co_await decode(std::move(rows), n_tokens,
-                              [](std::span<const int32_t>) { return true; });
-  }
-  PUNA_CO_TRY(make_room(0, n_cached(0) + n_tokens));
-  std::vector<int32_t>& cached = cached_[0];
-  std::vector<float> logits(vocab_);
-  kernels::CpuSampler sampler;
-  int32_t id = 1;
-  for (uint32_t i = 0; i < n_tokens; ++i) {
-    plan::Step step = make_step(0, std::span(&id, 1), cached.size());
-    step.output_rows = {0};
-    PUNA_CO_TRY(co_await executor_->run(std::move(step), logits));
-    cached.push_back(id);
-    id = sampler.sample(sampling, logits, cached, n_cached(0));
-    if (id == kernels::kNoToken) co_return std::unexpected(co_await no_choice(cached.size()));
-  }
-  co_return {};
 }
 
 }  // namespace puna::engine

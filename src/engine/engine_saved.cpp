@@ -74,6 +74,14 @@ class PartReader {
   std::vector<std::byte> buffer_;
 };
 
+// The nodes that hold the pages of tokens [0, end) of a text, where `end` may lie in the last one.
+std::vector<Prefixes::NodeId> nodes_of(const Prefixes& prefixes, std::span<const int32_t> text) {
+  const Prefixes::Found found = prefixes.find(text);
+  std::vector<Prefixes::NodeId> out = prefixes.path(found.node);
+  if (found.part != Prefixes::kRoot) out.push_back(found.part);
+  return out;
+}
+
 }  // namespace
 
 Json Engine::identity(const std::string& model) const {
@@ -91,58 +99,68 @@ Json Engine::identity(const std::string& model) const {
   return out.set("page_bytes", kept.page).set("state_bytes", std::move(states));
 }
 
-std::vector<uint32_t> Engine::piece_ends(uint32_t sequence) const {
-  const uint32_t n = n_cached(sequence);
-  if (snapshots_) {
-    const auto newest = snapshots_->newest(sequence);
-    return newest ? std::vector<uint32_t>{newest->position} : std::vector<uint32_t>{};
+std::vector<Engine::KeptText> Engine::kept_texts() const {
+  const Prefixes& prefixes = cache_->prefixes();
+  std::vector<KeptText> out;
+  for (const Prefixes::NodeId end : prefixes.ends()) {
+    KeptText text;
+    for (const Prefixes::NodeId node : prefixes.path(end)) {
+      const std::span<const int32_t> tokens = prefixes.tokens(node);
+      text.tokens.insert(text.tokens.end(), tokens.begin(), tokens.end());
+    }
+    const auto n = static_cast<uint32_t>(text.tokens.size());
+    if (recurrent_) {
+      const uint32_t known = prefixes.find(text.tokens).total();
+      if (known == 0) continue;
+      text.ends.push_back(known);
+    } else {
+      for (uint32_t at = kPieceTokens; at <= n; at += kPieceTokens) text.ends.push_back(at);
+      const uint32_t whole = n / kernels::kPageTokens * kernels::kPageTokens;
+      if (whole % kPieceTokens != 0) text.ends.push_back(whole);
+    }
+    out.push_back(std::move(text));
   }
-  std::vector<uint32_t> out;
-  for (uint32_t end = kPieceTokens; end <= n; end += kPieceTokens) out.push_back(end);
-  const uint32_t whole = n / kernels::kPageTokens * kernels::kPageTokens;
-  if (whole % kPieceTokens != 0) out.push_back(whole);
   return out;
 }
 
-Task<Result<void>> Engine::save(uint32_t sequence, uint32_t first, uint32_t end, std::string model,
+Task<Result<void>> Engine::save(std::vector<int32_t> text, uint32_t first, std::string model,
                                 io::ByteSink& sink) {
-  const std::vector<uint32_t> ends = piece_ends(sequence);
-  const bool known = std::find(ends.begin(), ends.end(), end) != ends.end();
-  if (!known || first >= end || (snapshots_ && first > 0)) {
+  Prefixes& prefixes = cache_->prefixes();
+  const auto end = static_cast<uint32_t>(text.size());
+  const std::vector<Prefixes::NodeId> nodes = nodes_of(prefixes, text);
+  if (first >= end || prefixes.find(text).total() != end || (recurrent_ && first > 0)) {
     co_return fail(ErrorCode::kInvalidArgument,
-                   fmt::format("Tokens {} to {} of sequence {}, which holds {}, are no piece.",
-                               first, end, sequence, n_cached(sequence)));
+                   fmt::format("Tokens {} to {} of a text of which {} are known are no piece.",
+                               first, end, prefixes.find(text).total()));
   }
-  const std::span<const int32_t> tokens = cached(sequence).first(end);
-  PUNA_CO_TRY(sink.write(
-      head_bytes({identity(model), first, std::vector<int32_t>(tokens.begin(), tokens.end())})));
+  PUNA_CO_TRY(sink.write(head_bytes({identity(model), first, text})));
   const KeptBytes kept = executor_->kept_bytes();
   std::vector<std::byte> buffer(static_cast<size_t>(most_at_once(kept)));
   const Pages pages(first, end);
   const auto page = std::span(buffer).first(static_cast<size_t>(kept.page));
   for (uint32_t i = pages.first; i < pages.end; ++i) {
-    PUNA_CO_TRY(co_await executor_->read_page(kv_->pages(sequence)[i], page));
+    PUNA_CO_TRY(const uint32_t resident, co_await cache_->resident_page(nodes[i]));
+    PUNA_CO_TRY(co_await executor_->read_page(resident, page));
     PUNA_CO_TRY(write_checked(sink, page));
   }
   for (size_t i = 0; i < kept.states.size(); ++i) {
     const auto state = std::span(buffer).first(static_cast<size_t>(kept.states[i]));
-    PUNA_CO_TRY(co_await executor_->read_state(snapshots_->newest(sequence)->slot, i, state));
+    PUNA_CO_TRY(co_await executor_->read_state(*prefixes.state(nodes.back()), i, state));
     PUNA_CO_TRY(write_checked(sink, state));
   }
   co_return {};
 }
 
-Task<Result<void>> Engine::restore(uint32_t sequence, std::span<const int32_t> text,
-                                   std::string model, io::ByteSource& source) {
+Task<Result<void>> Engine::restore(uint32_t sequence, std::vector<int32_t> text, std::string model,
+                                   io::ByteSource& source) {
   PUNA_CO_TRY(const PieceHead head, co_await read_head(source));
   PUNA_CO_TRY(check_identity(head.identity, identity(model)));
   PUNA_CO_TRY(check_tokens(head.tokens));
-  const auto begins_with = [](std::span<const int32_t> whole, std::span<const int32_t> start) {
-    return whole.size() >= start.size() && std::equal(start.begin(), start.end(), whole.begin());
-  };
-  const auto before = std::span(head.tokens).first(head.first);
-  if (!begins_with(text, head.tokens) || !begins_with(cached(sequence), before) ||
-      head.end() > context_ || (snapshots_ && head.first > 0)) {
+  const bool begins_text =
+      text.size() >= head.end() && std::equal(head.tokens.begin(), head.tokens.end(), text.begin());
+  const std::vector<int32_t> before(head.tokens.begin(), head.tokens.begin() + head.first);
+  if (!begins_text || cache_->prefixes().find(before).total() != head.first ||
+      head.end() > context_ || (recurrent_ && head.first > 0)) {
     co_return fail(ErrorCode::kInvalidArgument,
                    fmt::format("The piece of tokens {} to {} does not go on with this text.",
                                head.first, head.end()));
@@ -150,18 +168,14 @@ Task<Result<void>> Engine::restore(uint32_t sequence, std::span<const int32_t> t
   const KeptBytes kept = executor_->kept_bytes();
   const Pages pages(head.first, head.end());
   const uint64_t at = head_bytes(head).size();
-  const uint64_t expected = at + body_bytes(kept, pages, snapshots_.has_value());
+  const uint64_t expected = at + body_bytes(kept, pages, recurrent_);
   if (source.size() != expected) {
     co_return fail(ErrorCode::kCorrupt,
                    fmt::format("The piece has {} bytes in place of {}.", source.size(), expected));
   }
-  PUNA_CO_TRY(rewind(sequence, head.first));
+  PUNA_CO_TRY(co_await cache_->begin(sequence, before));
   auto taken = co_await take_up(sequence, head, at, source);
-  if (!taken) {
-    // The one that was to hold the piece's state; rewind() sees no tokens to give up for it.
-    if (snapshots_) (void)snapshots_->rewind(sequence, head.first);
-    PUNA_CO_TRY(rewind(sequence, head.first));
-  }
+  cache_->forget(sequence);
   co_return taken;
 }
 
@@ -169,21 +183,25 @@ Task<Result<void>> Engine::take_up(uint32_t sequence, const PieceHead& head, uin
                                    io::ByteSource& source) {
   const KeptBytes kept = executor_->kept_bytes();
   PartReader parts(source, at, most_at_once(kept));
-  PUNA_CO_TRY(make_room(sequence, head.end()));
+  PUNA_CO_TRY(co_await cache_->make_room(sequence, head.end()));
   const Pages pages(head.first, head.end());
   for (uint32_t i = pages.first; i < pages.end; ++i) {
     PUNA_CO_TRY(const std::span<const std::byte> page, co_await parts.next(kept.page));
-    PUNA_CO_TRY(executor_->write_page(kv_->pages(sequence)[i], page));
+    PUNA_CO_TRY(executor_->write_page(cache_->pages(sequence)[i], page));
   }
-  if (snapshots_) {
-    const uint32_t slot = snapshots_->add(sequence, head.end());
-    for (size_t i = 0; i < kept.states.size(); ++i) {
-      PUNA_CO_TRY(const std::span<const std::byte> state, co_await parts.next(kept.states[i]));
-      PUNA_CO_TRY(executor_->write_state(slot, i, state));
-    }
-    PUNA_CO_TRY(executor_->restore_state(slot, sequence));
+  std::vector<std::vector<std::byte>> states;
+  for (const uint64_t bytes : kept.states) {
+    PUNA_CO_TRY(const std::span<const std::byte> state, co_await parts.next(bytes));
+    states.emplace_back(state.begin(), state.end());
   }
-  cached_[sequence] = head.tokens;
+  // All of it is right.
+  cache_->append(sequence, std::span(head.tokens).subspan(head.first));
+  PUNA_CO_TRY(cache_->keep(sequence));
+  if (!recurrent_) co_return {};
+  const Prefixes& prefixes = cache_->prefixes();
+  const uint32_t slot = *prefixes.state(nodes_of(prefixes, head.tokens).back());
+  for (size_t i = 0; i < states.size(); ++i)
+    PUNA_CO_TRY(executor_->write_state(slot, i, states[i]));
   co_return {};
 }
 

@@ -30,7 +30,7 @@ std::vector<int32_t> prompt(size_t n) {
 
 std::vector<float> logits(Engine& engine, const std::vector<int32_t>& tokens) {
   std::vector<float> out(tokens.size() * 96);
-  auto ok = base::run_until(engine.logits(tokens, out), [] {});
+  auto ok = base::run_until(engine.logits(0, tokens, out), [] {});
   REQUIRE_MESSAGE(ok.has_value(), ok.error().text());
   return out;
 }
@@ -138,9 +138,10 @@ TEST_CASE("generation stops at an end token, at the context's end, and when aske
   CHECK(full->tokens.size() == 54);
   CHECK(full->stats.stop == engine::StopReason::kContext);
 
-  std::atomic<bool> cancel{true};
   engine::GenerateOptions cancelled = greedy(20);
-  cancelled.cancel = &cancel;
+  const auto control = std::make_shared<engine::Control>();
+  control->cancel = true;
+  cancelled.control = control;
   CHECK(generate(*engine, prompt(10), cancelled)->stats.stop == engine::StopReason::kCancelled);
 }
 

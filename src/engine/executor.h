@@ -67,8 +67,11 @@ class Executor {
   // thread has had its turn.
   virtual base::Task<base::Result<void>> rest() = 0;
 
-  // The physical pages of a sequence, from its first on.
-  virtual base::Result<void> set_pages(uint32_t sequence, std::span<const uint32_t> pages) = 0;
+  // The physical pages of a sequence, from its logical page `first` on.
+  virtual base::Result<void> set_pages(uint32_t sequence, uint32_t first,
+                                       std::span<const uint32_t> pages) = 0;
+  // Copies keys and values of a page to another one.
+  virtual base::Result<void> copy_page(uint32_t from, uint32_t to) = 0;
 
   // Copies the recurrent state of a sequence to a snapshot (below CacheConfig::n_snapshots as
   // loaded), or back.

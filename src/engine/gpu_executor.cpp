@@ -77,7 +77,11 @@ class GpuExecutor : public Executor {
     list_.clear();
     program_->record(Part::kBody, program_->class_for(Part::kBody, step.n_tokens()), shape, list_);
     if (step.output_rows.empty()) {
-      PUNA_CO_TRY(last_submit_, device_.submit(list_));
+      PUNA_CO_TRY(const gpu::SubmitId submitted, device_.submit(list_));
+      // The device has the next step while it is at this one, and no more: a prompt that is not
+      // wanted any longer is not evaluated to its end.
+      if (const auto before = std::exchange(last_submit_, submitted))
+        co_return co_await done(*before);
       co_return {};
     }
     // The first group of outputs rides with the body; the head runs again for each further one.
@@ -156,15 +160,31 @@ class GpuExecutor : public Executor {
 
   Task<Result<void>> rest() override {
     if (!last_submit_) co_return {};
-    co_return co_await base::await_callback<Result<void>>([&](gpu::WaitDone done) {
-      device_.when_done(*std::exchange(last_submit_, std::nullopt), std::move(done));
-    });
+    co_return co_await done(*std::exchange(last_submit_, std::nullopt));
   }
 
-  Result<void> set_pages(uint32_t sequence, std::span<const uint32_t> pages) override {
-    const uint64_t offset = uint64_t{sequence} * cache_.pages_per_sequence * sizeof(uint32_t);
-    return device_.write_buffer(program_->buffer(program_->plan().pages), offset,
+  Result<void> set_pages(uint32_t sequence, uint32_t first,
+                         std::span<const uint32_t> pages) override {
+    const uint64_t at = uint64_t{sequence} * cache_.pages_per_sequence + first;
+    return device_.write_buffer(program_->buffer(program_->plan().pages), at * sizeof(uint32_t),
                                 std::as_bytes(pages));
+  }
+
+  // By way of the arena, which holds nothing between steps: WebGPU copies between buffers only.
+  Result<void> copy_page(uint32_t from, uint32_t to) override {
+    const kernels::Slice& arena = program_->plan().arena;
+    const gpu::BufferId between = program_->buffer(arena);
+    const std::vector<GpuRange> source = page_ranges(*program_, from);
+    const std::vector<GpuRange> target = page_ranges(*program_, to);
+    list_.clear();
+    for (size_t i = 0; i < source.size(); ++i) {
+      for (uint64_t at = 0; at < source[i].bytes; at += arena.bytes) {
+        const uint64_t n = std::min(arena.bytes, source[i].bytes - at);
+        list_.copy(source[i].buffer, source[i].offset + at, between, 0, n);
+        list_.copy(between, 0, target[i].buffer, target[i].offset + at, n);
+      }
+    }
+    return submit();
   }
 
   Result<void> save_state(uint32_t sequence, uint32_t snapshot) override {
@@ -271,6 +291,11 @@ class GpuExecutor : public Executor {
     size_t chain = 0;       // the slot that has its snapshots
     bool wanted = false;
   };
+
+  Task<Result<void>> done(gpu::SubmitId submitted) {
+    co_return co_await base::await_callback<Result<void>>(
+        [&](gpu::WaitDone done) { device_.when_done(submitted, std::move(done)); });
+  }
 
   // By way of the buffer for logits.
   Task<Result<void>> read_kept(std::vector<GpuRange> ranges, std::span<std::byte> out) {

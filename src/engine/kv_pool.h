@@ -1,34 +1,32 @@
-// KvPool: which pages of the cache belong to which sequence. Pages are handed out as a sequence
-// grows; memory was allocated at load.
+// KvPool: the pages of the cache, one pool for all texts. A page has owners: each sequence whose
+// row of the page table names it, and each node of the tree of prefixes that keeps it. Memory was
+// allocated at load.
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <vector>
-
-#include "base/result.h"
-#include "plan/step.h"
 
 namespace puna::engine {
 
 class KvPool {
  public:
-  explicit KvPool(const plan::CacheConfig& cache);
+  explicit KvPool(uint32_t n_pages);
 
-  // Makes room for n_tokens positions; true when the sequence got new pages. Errors:
-  // kInvalidArgument above the context of a sequence, kOutOfMemory when the pool is empty; the
-  // sequence keeps what it has.
-  base::Result<bool> grow(uint32_t sequence, uint32_t n_tokens);
-  // Gives back the pages beyond n_tokens.
-  void shrink(uint32_t sequence, uint32_t n_tokens);
+  // A free page, with one owner; none when all have one.
+  std::optional<uint32_t> take();
+  // One more owner of a page that has one.
+  void share(uint32_t page);
+  // One owner less; without any the page is free.
+  void release(uint32_t page);
 
-  std::span<const uint32_t> pages(uint32_t sequence) const { return owned_[sequence]; }
+  uint32_t n_owners(uint32_t page) const { return n_owners_[page]; }
   uint32_t n_free() const { return static_cast<uint32_t>(free_.size()); }
+  uint32_t n_pages() const { return static_cast<uint32_t>(n_owners_.size()); }
 
  private:
-  uint32_t pages_per_sequence_;
-  std::vector<uint32_t> free_;  // used from the back; lowest page last
-  std::vector<std::vector<uint32_t>> owned_;
+  std::vector<uint32_t> free_;      // used from the back; at first the lowest page is last
+  std::vector<uint32_t> n_owners_;  // by page
 };
 
 }  // namespace puna::engine

@@ -37,7 +37,7 @@ TEST_CASE("texts in a batch with one that has no choice fail") { test::fails_in_
 TEST_CASE("logits and embeddings that are no numbers are refused, with the position") {
   const auto engine = test::load(test::damaged({}, "token_embd.weight", 5 * 64, NAN), cpu);
   std::vector<float> out(4 * 96);
-  auto done = base::run_until(engine->logits({1, 2, 3, 4}, out), [] {});
+  auto done = base::run_until(engine->logits(0, {1, 2, 3, 4}, out), [] {});
   REQUIRE(!done.has_value());
   test::says(done.error(), "at position 1");
   test::says(done.error(), "\"token_embd.weight\" of tiny llama holds nan at row 5, column 0");
@@ -48,12 +48,12 @@ TEST_CASE("logits and embeddings that are no numbers are refused, with the posit
   options.embeddings = true;
   options.pooling = models::Pooling::kNone;
   const auto embeds = test::load(test::damaged({}, "token_embd.weight", 5 * 64, NAN), cpu, options);
-  CHECK(base::run_until(embeds->embed({1, 2, 3}), [] {}).has_value());
-  const auto bad = base::run_until(embeds->embed({1, 2, 5, 3}), [] {});
+  CHECK(base::run_until(embeds->embed(0, {1, 2, 3}), [] {}).has_value());
+  const auto bad = base::run_until(embeds->embed(0, {1, 2, 5, 3}), [] {});
   REQUIRE(!bad.has_value());
   test::says(bad.error(), "The embedding at position ");
   test::says(bad.error(), "token_embd.weight");
-  CHECK(base::run_until(embeds->embed({1, 2, 3}), [] {}).has_value());
+  CHECK(base::run_until(embeds->embed(0, {1, 2, 3}), [] {}).has_value());
 }
 
 TEST_CASE("weights are not looked through once that is called off, and a read that fails says so") {

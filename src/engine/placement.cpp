@@ -134,7 +134,8 @@ class Placer {
   }
 
   void make_pool() {
-    if (!out_.pool) out_.pool = std::make_unique<base::ThreadPool>(options_.n_threads);
+    if (!out_.pool) out_.pool = options_.threads;
+    if (!out_.pool) out_.pool = std::make_shared<base::ThreadPool>(options_.n_threads);
   }
 
   const formats::ModelFile& file_;

@@ -25,7 +25,7 @@ struct Placement {
 std::string describe(const Placement& placement, const std::string& gpu);
 
 struct Placed {
-  std::unique_ptr<base::ThreadPool> pool;  // null when nothing is on the CPU
+  std::shared_ptr<base::ThreadPool> pool;  // null when nothing is on the CPU
   std::unique_ptr<Executor> executor;
   Placement placement;
 };
@@ -33,6 +33,7 @@ struct Placed {
 struct PlaceOptions {
   std::optional<uint32_t> gpu_layers;  // none = as many as fit
   int n_threads = 0;
+  std::shared_ptr<base::ThreadPool> threads;  // null: n_threads of its own
   CpuOptions cpu;
   GpuOptions gpu;
 };

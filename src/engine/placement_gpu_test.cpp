@@ -75,7 +75,7 @@ std::vector<int32_t> prompt(size_t n) {
 
 std::vector<float> logits(Engine& engine, const std::vector<int32_t>& tokens) {
   std::vector<float> out(tokens.size() * engine.n_out());
-  const auto done = base::run_until(engine.logits(tokens, out), [&] { engine.poll(); });
+  const auto done = base::run_until(engine.logits(0, tokens, out), [&] { engine.poll(); });
   REQUIRE_MESSAGE(done.has_value(), done.error().text());
   return out;
 }

@@ -50,9 +50,9 @@ TEST_CASE("what one device has saved is not taken up by another one") {
   generate(*cpu, writer, prompt(300), 1);
   const auto gpu = load("llama", open_gpu(), exact());
   engine::Scheduler scheduler(*gpu);
-  const auto restored = restore(*gpu, scheduler, prompt(300), save_all(*cpu, 0));
+  const auto restored = restore(*gpu, scheduler, prompt(300), save_all(*cpu, prompt(300)).pieces);
   REQUIRE(restored.error);
   CHECK(
       restored.error->message.starts_with("The piece was saved with another \"device\": \"cpu\""));
-  CHECK(restored.n_cached == 0);
+  CHECK(restored.n_known == 0);
 }

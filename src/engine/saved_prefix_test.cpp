@@ -27,7 +27,7 @@ std::unique_ptr<Engine> load_cpu(const char* architecture, EngineOptions options
   return load(architecture, nullptr, std::move(options));
 }
 
-// A text of 300 tokens and what was saved of it.
+// A text of 310 tokens, what was saved of it, and how it goes on.
 struct Saved {
   std::vector<int32_t> text = prompt(300);
   std::vector<Piece> pieces;
@@ -37,8 +37,10 @@ Saved save_text(const char* architecture) {
   Saved out;
   const auto engine = load_cpu(architecture);
   Scheduler scheduler(*engine);
+  const std::vector<int32_t> written = generate(*engine, scheduler, out.text, 10).tokens;
+  out.text.insert(out.text.end(), written.begin(), written.end());
+  out.pieces = save_all(*engine, prompt(300)).pieces;
   out.answer = generate(*engine, scheduler, out.text, 10).tokens;
-  out.pieces = save_all(*engine, 0);
   return out;
 }
 
@@ -49,8 +51,8 @@ base::Error refused(Engine& engine, const Saved& saved, const Piece& piece,
   const auto restored = restore(engine, scheduler, saved.text, {piece}, model);
   REQUIRE(restored.error);
   CHECK(restored.n_pieces == 0);
-  CHECK(restored.n_cached == 0);
-  CHECK(engine.n_cached(0) == 0);
+  CHECK(restored.n_known == 0);
+  CHECK(engine.cache().n_available() == engine.cache().n_pages());
   return *restored.error;
 }
 
@@ -75,25 +77,26 @@ TEST_CASE("a text goes on from every type of cache") {
 TEST_CASE("pieces end at whole pages, and texts with one beginning share those of it") {
   const auto engine = load_cpu("llama", exact(2));
   Scheduler scheduler(*engine);
-  CHECK(scheduler.texts().empty());
+  CHECK(engine->kept_texts().empty());
   std::vector<int32_t> a = prompt(600), b = prompt(290);
   b.push_back(5);
   for (const int32_t id : prompt(100, 9)) b.push_back(id);
   generate(*engine, scheduler, a, 1);
   generate(*engine, scheduler, b, 1);
-  CHECK(scheduler.texts().size() == 2);
-  CHECK(engine->piece_ends(0) == std::vector<uint32_t>{256, 512, 576});
-  CHECK(engine->piece_ends(1) == std::vector<uint32_t>{256, 384});
-  CHECK(save(*engine, 0, 0, 256) == save(*engine, 1, 0, 256));
-  CHECK(save(*engine, 0, 256, 512) != save(*engine, 1, 256, 384));
+  CHECK(engine->kept_texts().size() == 2);
+  const Pieces of_a = save_all(*engine, a), of_b = save_all(*engine, b);
+  CHECK(of_a.ends == std::vector<uint32_t>{256, 512, 576});
+  CHECK(of_b.ends == std::vector<uint32_t>{256, 384});
+  CHECK(of_a.pieces[0] == of_b.pieces[0]);
+  CHECK(of_a.pieces[1] != of_b.pieces[1]);
 
-  // What the cache holds already is not taken up again.
+  // What is known already is not taken up again.
   const auto later = load_cpu("llama");
   Scheduler other(*later);
   generate(*later, other, prompt(300), 1);
-  const auto restored = restore(*later, other, a, {save(*engine, 0, 256, 512)});
+  const auto restored = restore(*later, other, a, {of_a.pieces[1]});
   REQUIRE_MESSAGE(!restored.error, restored.error->text());
-  CHECK(restored.n_cached == 512);
+  CHECK(restored.n_known == 512);
 }
 
 TEST_CASE("a piece that is cut anywhere, or has one wrong bit, is refused") {
@@ -160,12 +163,15 @@ TEST_CASE("a source or a sink that fails is told of, and the text is computed") 
   const auto engine = load_cpu("qwen35");
   Scheduler scheduler(*engine);
   for (int fail_at = 0; fail_at < 6; ++fail_at) {
-    std::vector<std::unique_ptr<io::ByteSource>> sources;
-    sources.push_back(io::failing(io::from_memory("piece", std::span(saved.pieces[0])), fail_at));
-    const auto restored =
-        base::run_until(scheduler.restore(saved.text, kModel, std::move(sources)), [] {});
-    CHECK(restored.error->code == ErrorCode::kIo);
-    CHECK(engine->n_cached(0) == 0);
+    const auto source = io::failing(io::from_memory("piece", std::span(saved.pieces[0])), fail_at);
+    const auto done = base::run_until(scheduler.alone(0,
+                                                      [&](uint32_t sequence) {
+                                                        return engine->restore(sequence, saved.text,
+                                                                               kModel, *source);
+                                                      }),
+                                      [] {});
+    CHECK(done.error().code == ErrorCode::kIo);
+    CHECK(engine->cache().prefixes().n_nodes() == 0);
   }
   CHECK(generate(*engine, scheduler, saved.text, 10).tokens == saved.answer);
 
@@ -181,21 +187,25 @@ TEST_CASE("a source or a sink that fails is told of, and the text is computed") 
    private:
     int left_;
   };
-  const uint32_t end = engine->piece_ends(0).back();
+  const Engine::KeptText kept = engine->kept_texts().front();
+  const std::vector<int32_t> text(kept.tokens.begin(), kept.tokens.begin() + kept.ends.back());
   for (int n = 0; n < 8; ++n) {
     FullSink sink(n);
-    const auto failed = base::run_until(engine->save(0, 0, end, kModel, sink), [] {});
+    const auto failed = base::run_until(engine->save(text, 0, kModel, sink), [] {});
     CHECK(failed.error().message == "The disk is full.");
   }
+  // What is no piece: no tokens, a state that is not known, a beginning that is left out.
   FullSink sink(1000);
+  const auto end = static_cast<uint32_t>(text.size());
   for (const auto& [first, last] :
        {std::pair{0u, end - 1}, std::pair{end, end}, std::pair{32u, end}}) {
-    const auto none = base::run_until(engine->save(0, first, last, kModel, sink), [] {});
+    const auto none = base::run_until(
+        engine->save({text.begin(), text.begin() + last}, first, kModel, sink), [] {});
     CHECK(none.error().code == ErrorCode::kInvalidArgument);
   }
 }
 
-TEST_CASE("a text that comes while another one is taken up waits for its sequence") {
+TEST_CASE("a text that comes while another one is taken up waits for that") {
   const Saved saved = save_text("llama");
   const auto engine = load_cpu("llama");
   Scheduler scheduler(*engine);
@@ -222,15 +232,14 @@ TEST_CASE("a text that comes while another one is taken up waits for its sequenc
     std::unique_ptr<io::ByteSource> inner_;
     std::vector<std::function<void()>> late_;
   };
-  auto source = std::make_unique<LateSource>(saved.pieces[0]);
-  LateSource& late = *source;
-  std::vector<std::unique_ptr<io::ByteSource>> sources;
-  sources.push_back(std::move(source));
-  std::optional<Scheduler::Restored> restored;
+  LateSource late(saved.pieces[0]);
+  std::optional<base::Result<void>> restored;
   std::optional<base::Result<engine::GenerateStats>> written;
-  base::deliver<Scheduler::Restored>(scheduler.restore(saved.text, kModel, std::move(sources)),
-                                     [&](Scheduler::Restored r) { restored = std::move(r); });
-  CHECK(scheduler.texts().empty());
+  base::deliver<base::Result<void>>(
+      scheduler.alone(
+          0,
+          [&](uint32_t sequence) { return engine->restore(sequence, saved.text, kModel, late); }),
+      [&](base::Result<void> r) { restored = std::move(r); });
   engine::GenerateOptions options;
   options.max_tokens = 5;
   base::deliver<base::Result<engine::GenerateStats>>(
@@ -242,7 +251,8 @@ TEST_CASE("a text that comes while another one is taken up waits for its sequenc
     ++steps;
   }
   CHECK(steps > 3);
-  CHECK(restored->n_cached == 256);
+  CHECK(restored->has_value());
+  CHECK(engine->cache().n_known(saved.text) == 256);
   REQUIRE(written);
   CHECK(written->has_value());
   CHECK((*written)->n_generated == 5);

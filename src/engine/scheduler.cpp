@@ -17,36 +17,39 @@ using base::Task;
 
 namespace {
 
-// Steps between two chunks of a prompt that another text begins with, and before a text that could
-// join is let in.
-constexpr uint32_t kStepsBetween = 4;
+constexpr uint32_t kPage = kernels::kPageTokens;
 
-bool is_set(const std::atomic<bool>* flag) { return flag != nullptr && flag->load(); }
+// Without a reader who waits, a step on the CPU takes about so long: what comes meanwhile, and a
+// cancel, waits for it.
+constexpr double kAloneMs = 1000;
+
+// Steps that texts have room for when they begin a chain, where there is memory for no more.
+constexpr uint32_t kLeastSteps = 64;
+
+// Recurrent states are kept so often while a long prompt is read.
+constexpr uint32_t kStateInterval = 512;
 
 }  // namespace
 
 struct Scheduler::Text {
-  std::vector<int32_t> prompt;
+  std::vector<int32_t> tokens;  // the prompt and what has been written
   GenerateOptions options;
   std::vector<int32_t> end_tokens;
   OnToken on_token;
   std::function<void(Result<GenerateStats>)> done;
 
+  uint64_t order = 0;   // of those that came before it
+  size_t n_prompt = 0;  // tokens of the prompt
   uint32_t sequence = 0;
-  std::vector<int32_t> next;  // behind what the cache holds
-  size_t n_read = 0;          // of `next`, in chunks
-  uint32_t n_steps = 0;       // tokens that are still to be chosen
-  bool in_chunks = true;      // `next` may not fit the step that chooses a token
-  bool chosen = false;        // the first token
+  uint32_t n_steps = 0;  // tokens that are still to be chosen
+  bool begun = false;    // it had a sequence before
+  bool chosen = false;   // the first token
   bool ended = false;
   GenerateStats stats;
   base::Timer timer;
 
-  std::span<const int32_t> left() const { return std::span(next).subspan(n_read); }
-
-  // Before the next step; true when the text ends here.
   bool cancelled() {
-    if (!is_set(options.cancel)) return false;
+    if (!options.control || !options.control->cancel) return false;
     stats.stop = StopReason::kCancelled;
     return ended = true;
   }
@@ -57,8 +60,6 @@ struct Scheduler::Text {
       stats.prompt_ms = timer.ms();
       timer = {};
     }
-    next = {id};
-    n_read = 0;
     if (cancelled()) return;
     ended = true;  // unless nothing of this holds
     const bool end = std::find(end_tokens.begin(), end_tokens.end(), id) != end_tokens.end();
@@ -66,6 +67,7 @@ struct Scheduler::Text {
       stats.stop = StopReason::kEnd;
       return;
     }
+    tokens.push_back(id);
     ++stats.n_generated;
     --n_steps;
     if (!on_token(id)) {
@@ -79,23 +81,27 @@ struct Scheduler::Text {
   }
 };
 
-Scheduler::Scheduler(Engine& engine)
-    : engine_(engine), used_(engine.options().n_sequences), clock_(used_.size()) {
-  for (size_t i = 0; i < used_.size(); ++i) used_[i] = i + 1;
-}
+// What a step evaluates.
+struct Scheduler::Batch {
+  std::vector<TextPtr> texts;  // by row
+  std::vector<BatchRow> rows;
+  uint32_t n_prompt_tokens = 0;  // of rows that read on in a prompt
+};
+
+Scheduler::Scheduler(Engine& engine) : engine_(engine), in_use_(engine.cache().n_sequences()) {}
 
 Result<void> Scheduler::check(const Text& text) const {
   PUNA_TRY(engine_.check_sampling(text.options.sampling));
-  PUNA_TRY(engine_.check_tokens(text.prompt));
-  if (text.prompt.empty())
+  PUNA_TRY(engine_.check_tokens(text.tokens));
+  if (text.tokens.empty())
     return base::fail(ErrorCode::kInvalidArgument, "The prompt has no tokens.");
-  if (text.prompt.size() < engine_.context()) return {};
+  if (text.tokens.size() < engine_.context()) return {};
   const uint32_t trained = engine_.config().context;
   return base::fail(
       ErrorCode::kInvalidArgument,
       fmt::format("The prompt has {} tokens, but the context holds {} and needs room for an "
                   "answer{}.",
-                  text.prompt.size(), engine_.context(),
+                  text.tokens.size(), engine_.context(),
                   engine_.context() < trained
                       ? fmt::format("; the model was trained with a context of {}", trained)
                       : ""));
@@ -105,32 +111,51 @@ Task<Result<GenerateStats>> Scheduler::generate(std::vector<int32_t> prompt,
                                                 GenerateOptions options,
                                                 std::vector<int32_t> end_tokens, OnToken on_token) {
   auto text = std::make_shared<Text>();
-  text->prompt = std::move(prompt);
+  text->tokens = std::move(prompt);
+  text->n_prompt = text->tokens.size();
   text->options = std::move(options);
   text->end_tokens = std::move(end_tokens);
   text->on_token = std::move(on_token);
+  text->order = ++clock_;
   PUNA_CO_TRY(check(*text));
+  const auto room = static_cast<uint32_t>(engine_.context() - text->n_prompt);
+  text->n_steps = std::min(room, text->options.max_tokens.value_or(room));
   co_return co_await base::await_callback<Result<GenerateStats>>(
       [&](std::function<void(Result<GenerateStats>)> done) {
         text->done = std::move(done);
         waiting_.push_back(text);
-        if (std::exchange(driving_, true)) return wake();
-        base::deliver<bool>(drive(), [](bool) {});
+        start();
       });
 }
 
+Task<Result<void>> Scheduler::alone(uint32_t n_tokens, Job job) {
+  co_return co_await base::await_callback<Result<void>>(
+      [&](std::function<void(Result<void>)> done) {
+        jobs_.push_back({n_tokens, std::move(job), std::move(done)});
+        start();
+      });
+}
+
+void Scheduler::start() {
+  if (std::exchange(driving_, true)) return wake();
+  base::deliver<bool>(drive(), [](bool) {});
+}
+
+void Scheduler::wake() {
+  ++n_wakes_;
+  if (wake_) std::exchange(wake_, nullptr)(true);
+}
+
 Task<bool> Scheduler::drive() {
-  while (!waiting_.empty() || !running_.empty()) {
-    admit();
-    const std::vector<TextPtr> texts(running_.begin(), running_.end());
-    for (const TextPtr& text : texts) {
-      if (text->cancelled()) finish(text, {});
-    }
-    const bool read = co_await read_prompts();
-    const bool written = co_await write_texts();
-    // With none running, what waits may begin, but for sequences that are being restored.
-    const bool may_begin = running_.empty() && (waiting_.empty() || !is_full());
-    if (read || written || may_begin) continue;
+  while (!waiting_.empty() || !running_.empty() || !jobs_.empty()) {
+    const uint64_t seen = n_wakes_;
+    drop_cancelled();
+    co_await run_jobs();
+    const bool admitted = co_await admit();
+    const bool stepped = co_await step();
+    const bool idle = !waiting_.empty() || !running_.empty();
+    if (admitted || stepped || !idle || seen != n_wakes_) continue;
+    // The readers of all texts are behind.
     co_await base::await_callback<bool>(
         [&](std::function<void(bool)> done) { wake_ = std::move(done); });
   }
@@ -138,177 +163,277 @@ Task<bool> Scheduler::drive() {
   co_return true;
 }
 
-void Scheduler::wake() {
-  if (wake_) std::exchange(wake_, nullptr)(true);
+void Scheduler::drop_cancelled() {
+  for (const std::list<TextPtr>* list : {&running_, &waiting_}) {
+    const std::vector<TextPtr> texts(list->begin(), list->end());
+    for (const TextPtr& text : texts) {
+      if (text->cancelled()) finish(text, {});
+    }
+  }
 }
 
-bool Scheduler::is_held(const Text& text) const {
-  return is_set(text.options.hold) && waiting_.empty();
+Task<bool> Scheduler::run_jobs() {
+  while (!jobs_.empty()) {
+    const Waiting next = std::move(jobs_.front());
+    jobs_.pop_front();
+    const uint32_t n_pages = (next.n_tokens + kPage - 1) / kPage;
+    while (!running_.empty() && (!free_sequence() || engine_.cache().n_available() < n_pages))
+      give_way(youngest());
+    const auto sequence = free_sequence();
+    in_use_[*sequence] = true;
+    auto done = co_await next.job(*sequence);
+    engine_.cache().forget(*sequence);
+    in_use_[*sequence] = false;
+    next.done(std::move(done));
+  }
+  co_return true;
 }
 
-bool Scheduler::is_full() const {
-  return running_.size() >= kernels::kMaxBatch ||
-         std::count(used_.begin(), used_.end(), 0) == static_cast<ptrdiff_t>(used_.size());
+std::optional<uint32_t> Scheduler::free_sequence() const {
+  const auto found = std::ranges::find(in_use_, false);
+  if (found == in_use_.end()) return {};
+  return static_cast<uint32_t>(found - in_use_.begin());
+}
+
+bool Scheduler::has_room(const Text& text) const {
+  if (running_.empty()) return true;  // the cache holds a whole context
+  // A page for each of the others to go on.
+  const TextCache& cache = engine_.cache();
+  return cache.n_wanted(text.tokens) + running_.size() <= cache.n_available();
+}
+
+Scheduler::TextPtr Scheduler::next_waiting() const {
+  const auto found =
+      std::ranges::find_if(waiting_, [&](const TextPtr& text) { return !is_held(*text); });
+  return found == waiting_.end() ? nullptr : *found;
+}
+
+bool Scheduler::may_begin(const Text& text) const {
+  return free_sequence() && running_.size() < kernels::kMaxBatch && has_room(text);
+}
+
+Task<bool> Scheduler::admit() {
+  bool admitted = false;
+  while (const TextPtr text = next_waiting()) {
+    // What nobody reads does not keep others waiting.
+    while (!may_begin(*text) && is_held(*youngest())) give_way(youngest());
+    if (!may_begin(*text)) break;
+    const auto sequence = free_sequence();
+    std::erase(waiting_, text);
+    running_.push_back(text);
+    in_use_[*sequence] = true;
+    text->sequence = *sequence;
+    const bool again = std::exchange(text->begun, true);
+    if (!again) text->timer = {};
+    // All but the last token: what comes after that is chosen.
+    auto begun =
+        co_await engine_.cache().begin(*sequence, {text->tokens.begin(), text->tokens.end() - 1});
+    if (!begun) {
+      finish(text, std::move(begun));
+      continue;
+    }
+    if (!again) {
+      text->stats.n_cached = engine_.cache().n_tokens(*sequence);
+      text->stats.n_prompt = static_cast<uint32_t>(text->n_prompt) - text->stats.n_cached;
+    }
+    admitted = true;
+  }
+  co_return admitted;
+}
+
+void Scheduler::give_way(const TextPtr& text) {
+  std::erase(running_, text);
+  (void)engine_.cache().end(text->sequence);
+  in_use_[text->sequence] = false;
+  // It is older than those that have not begun.
+  const auto before = std::ranges::find_if(
+      waiting_, [&](const TextPtr& other) { return other->order > text->order; });
+  waiting_.insert(before, text);
+}
+
+Scheduler::TextPtr Scheduler::youngest() const {
+  const auto key = [](const TextPtr& text) { return std::pair(is_held(*text), text->order); };
+  return *std::ranges::max_element(running_, {}, key);
+}
+
+bool Scheduler::is_held(const Text& text) {
+  return text.options.control && text.options.control->hold;
 }
 
 bool Scheduler::has_work_waiting() const {
-  return std::any_of(waiting_.begin(), waiting_.end(), [&](const TextPtr& text) {
-    return !is_full() || is_set(text->options.cancel);
+  if (!jobs_.empty()) return true;
+  const TextPtr next = next_waiting();
+  if (next && may_begin(*next)) return true;
+  return std::ranges::any_of(waiting_, [](const TextPtr& text) {
+    return text->options.control && text->options.control->cancel;
   });
 }
 
-void Scheduler::admit() {
-  for (auto it = waiting_.begin(); it != waiting_.end();) {
-    const TextPtr text = *it;
-    if (text->cancelled()) {
-      it = waiting_.erase(it);
-      finish(text, {});
-    } else if (is_full()) {
-      ++it;
-    } else {
-      it = waiting_.erase(it);
-      running_.push_back(text);
-      if (auto begun = begin(*text); !begun) finish(text, std::move(begun));
-    }
-  }
-}
-
-// How many tokens at the start of the prompt the cache holds. At least the last one is evaluated:
-// what comes after it is chosen.
-uint32_t Scheduler::common(uint32_t sequence, std::span<const int32_t> prompt) const {
-  const std::span<const int32_t> cached = engine_.cached(sequence);
-  const auto limit = static_cast<ptrdiff_t>(std::min(cached.size(), prompt.size() - 1));
-  const auto end = cached.begin() + limit;
-  return static_cast<uint32_t>(std::mismatch(cached.begin(), end, prompt.begin()).first -
-                               cached.begin());
-}
-
-std::optional<uint32_t> Scheduler::choose_sequence(std::span<const int32_t> prompt) const {
-  std::optional<uint32_t> oldest, best;
-  for (uint32_t sequence = 0; sequence < used_.size(); ++sequence) {
-    if (used_[sequence] == 0) continue;
-    if (!oldest || used_[sequence] < used_[*oldest]) oldest = sequence;
-    const uint32_t n = common(sequence, prompt);
-    const bool keeps_most = n > 0 && 2 * n >= engine_.n_cached(sequence);
-    if (keeps_most && (!best || n > common(*best, prompt))) best = sequence;
-  }
-  return best ? best : oldest;
-}
-
-uint32_t Scheduler::n_cached(std::span<const int32_t> prompt) const {
-  if (prompt.empty()) return 0;
-  const std::optional<uint32_t> sequence = choose_sequence(prompt);
-  return sequence ? common(*sequence, prompt) : 0;
-}
-
-std::vector<uint32_t> Scheduler::texts() const {
-  std::vector<uint32_t> out;
-  for (uint32_t sequence = 0; sequence < used_.size(); ++sequence) {
-    if (used_[sequence] > used_.size()) out.push_back(sequence);
-  }
-  return out;
-}
-
-Task<Scheduler::Restored> Scheduler::restore(std::vector<int32_t> prompt, std::string model,
-                                             std::vector<std::unique_ptr<io::ByteSource>> pieces) {
-  Restored out;
-  if (prompt.empty()) co_return out;
-  const std::optional<uint32_t> sequence = choose_sequence(prompt);
-  if (!sequence) co_return out;
-  used_[*sequence] = 0;
-  for (const auto& piece : pieces) {
-    auto restored = co_await engine_.restore(*sequence, prompt, model, *piece);
-    if (!restored) {
-      out.error = std::move(restored.error());
-      break;
-    }
-    ++out.n_pieces;
-  }
-  used_[*sequence] = ++clock_;
-  out.n_cached = common(*sequence, prompt);
-  wake();
-  co_return out;
-}
-
-Result<void> Scheduler::begin(Text& text) {
-  text.sequence = *choose_sequence(text.prompt);
-  used_[text.sequence] = 0;
-  text.timer = {};
-  PUNA_TRY(engine_.rewind(text.sequence, common(text.sequence, text.prompt)));
-  const uint32_t n_cached = engine_.n_cached(text.sequence);
-  const auto n_prompt = static_cast<uint32_t>(text.prompt.size());
-  text.stats.n_cached = n_cached;
-  text.stats.n_prompt = n_prompt - n_cached;
-  const uint32_t room = engine_.context() - n_prompt;
-  text.n_steps = std::min(room, text.options.max_tokens.value_or(room));
-  text.prompt.erase(text.prompt.begin(), text.prompt.begin() + static_cast<ptrdiff_t>(n_cached));
-  text.next = std::move(text.prompt);
-  return {};
-}
-
-Task<Result<void>> Scheduler::read_chunk(Text& text) {
-  PUNA_CO_TRY(const uint32_t n, co_await engine_.prefill_chunk(text.sequence, text.left()));
-  text.n_read += n;
-  text.in_chunks = n > 0;
-  if (text.in_chunks || text.n_steps > 0) co_return {};
-  // Nothing is to be written.
-  PUNA_CO_TRY(co_await engine_.prefill(text.sequence, {text.left().begin(), text.left().end()}));
-  text.stats.stop = StopReason::kLength;
-  text.ended = true;
-  co_return {};
-}
-
-Task<bool> Scheduler::read_prompts() {
-  const auto found = std::find_if(running_.begin(), running_.end(),
-                                  [](const TextPtr& text) { return text->in_chunks; });
-  if (found == running_.end()) co_return false;
-  const TextPtr text = std::move(*found);
-  running_.erase(found);
-  running_.push_back(text);  // the next prompt has the next turn
-  auto read = co_await read_chunk(*text);
-  if (!read || text->ended) finish(text, std::move(read));
-  co_return true;
-}
-
-Task<bool> Scheduler::write_texts() {
-  std::vector<TextPtr> texts;
-  std::vector<BatchRow> rows;
-  uint32_t n_steps = std::numeric_limits<uint32_t>::max();
-  size_t n_tokens = 0;
+Scheduler::Batch Scheduler::choose_rows() {
+  const TextCache& cache = engine_.cache();
+  const auto left = [&](const Text& text) {
+    return std::span(text.tokens).subspan(cache.n_tokens(text.sequence));
+  };
+  Batch batch;
+  const auto add = [&](const TextPtr& text, size_t n) {
+    const auto tokens = left(*text).first(n);
+    BatchRow& row = batch.rows.emplace_back();
+    row.sequence = text->sequence;
+    row.tokens.assign(tokens.begin(), tokens.end());
+    row.sampling = text->options.sampling;
+    row.chooses = n == left(*text).size() && text->n_steps > 0;
+    batch.texts.push_back(text);
+  };
   for (const TextPtr& text : running_) {
-    if (is_held(*text)) continue;
-    n_tokens += text->left().size();
-    if (text->in_chunks || n_tokens > kernels::kMaxStepTokens) {
-      n_tokens -= text->left().size();
-      n_steps = std::min(n_steps, kStepsBetween);  // this one waits
-      continue;
-    }
-    texts.push_back(text);
-    n_steps = std::min(n_steps, text->n_steps);
-    rows.push_back(
-        {text->sequence, {text->left().begin(), text->left().end()}, text->options.sampling});
+    if (!is_held(*text) && text->chosen && left(*text).size() == 1) add(text, 1);
   }
-  if (texts.empty()) co_return false;
-  const auto written =
-      co_await engine_.decode(std::move(rows), n_steps, [&](std::span<const int32_t> ids) {
-        for (size_t i = 0; i < texts.size(); ++i) texts[i]->take(ids[i]);
-        return !has_work_waiting() &&
-               std::none_of(texts.begin(), texts.end(),
-                            [&](const TextPtr& text) { return text->ended || is_held(*text); });
+  // Prompts, and what texts that gave way have to read again.
+  const EngineOptions& options = engine_.options();
+  double ms = options.turn_ms > 0 ? options.turn_ms : engine_.device() ? 0 : kAloneMs;
+  const double decode_ms = engine_.budget().decode_ms();
+  if (!batch.rows.empty()) ms = std::max(options.step_ms, 2 * decode_ms) - decode_ms;
+  size_t budget =
+      std::min<size_t>(engine_.budget().tokens(ms), kernels::kMaxStepTokens - batch.rows.size());
+  for (const TextPtr& text : running_) {
+    const size_t n = left(*text).size();
+    if (is_held(*text) || (text->chosen && n == 1) || budget == 0) continue;
+    const size_t from = text->tokens.size() - n;
+    const size_t piece = std::min(budget, next_stop(*text, from) - from);
+    add(text, piece);
+    budget -= piece;
+    batch.n_prompt_tokens += static_cast<uint32_t>(piece);
+  }
+  return batch;
+}
+
+// Where a recurrent state is to be kept next: where others part from the text, now and then in a
+// long prompt, and at the last whole page of it, behind which another answer may begin.
+size_t Scheduler::next_stop(const Text& text, size_t from) const {
+  size_t stop = text.tokens.size();
+  if (!engine_.recurrent()) return stop;
+  for (const size_t at :
+       {size_t{engine_.cache().branch(text.sequence)}, (from / kStateInterval + 1) * kStateInterval,
+        (text.tokens.size() - 1) / kPage * kPage}) {
+    if (at > from) stop = std::min(stop, at);
+  }
+  return stop;
+}
+
+uint32_t Scheduler::n_steps_of(const Batch& batch) const {
+  if (batch.n_prompt_tokens > 0) return 1;
+  uint32_t n = std::numeric_limits<uint32_t>::max();
+  for (const TextPtr& text : batch.texts) n = std::min(n, text->n_steps);
+  // What ended texts have left is not given up for steps that may never come.
+  const auto free = static_cast<uint32_t>(engine_.cache().n_free() / batch.texts.size());
+  return std::min(n, std::max(free * kPage, kLeastSteps));
+}
+
+Task<bool> Scheduler::step() {
+  Batch batch = choose_rows();
+  uint32_t n_steps = 0;
+  for (; !batch.rows.empty(); batch = choose_rows()) {
+    n_steps = n_steps_of(batch);
+    const auto fits = [&](uint32_t steps) {
+      uint32_t n = 0;
+      for (const BatchRow& row : batch.rows) {
+        const auto more = static_cast<uint32_t>(row.tokens.size()) + steps - 1;
+        n += engine_.cache().n_wanted(row.sequence, more);
+      }
+      return n <= engine_.cache().n_available();
+    };
+    if (fits(n_steps)) break;
+    n_steps = 1;
+    if (fits(1) || running_.size() == 1) break;
+    give_way(youngest());
+  }
+  if (batch.rows.empty()) co_return false;
+  // The next prompt has the next turn.
+  if (batch.n_prompt_tokens > 0) {
+    const auto reads = std::ranges::find(running_, batch.texts.back());
+    running_.splice(running_.end(), running_, reads);
+  }
+  co_await run(batch, n_steps);
+  co_return true;
+}
+
+Task<bool> Scheduler::run(Batch& batch, uint32_t n_steps) {
+  std::vector<TextPtr> choosing;
+  for (size_t i = 0; i < batch.rows.size(); ++i) {
+    if (batch.rows[i].chooses) choosing.push_back(batch.texts[i]);
+  }
+  const base::Timer timer;
+  uint32_t n_done = 0;
+  std::vector<TextPtr> undecided;
+  const auto done =
+      co_await engine_.decode(std::move(batch.rows), n_steps, [&](std::span<const int32_t> ids) {
+        ++n_done;
+        bool goes_on = true;
+        for (size_t i = 0; i < choosing.size(); ++i) {
+          if (ids[i] == kernels::kNoToken) {
+            undecided.push_back(choosing[i]);
+          } else {
+            choosing[i]->take(ids[i]);
+          }
+          goes_on = goes_on && !choosing[i]->ended && !is_held(*choosing[i]);
+        }
+        return goes_on && undecided.empty() && !has_work_waiting();
       });
-  for (const TextPtr& text : texts) {
-    if (!written || text->ended) finish(text, written);
+  if (!done) {
+    for (const TextPtr& text : batch.texts) finish(text, done);
+    co_return false;
+  }
+  if (batch.n_prompt_tokens == 0) {
+    engine_.budget().decoded(timer.ms() / n_done);
+  } else {
+    if (engine_.options().turn_ms > 0) {
+      if (auto rested = co_await engine_.executor().rest(); !rested) {
+        for (const TextPtr& text : batch.texts) finish(text, rested);
+        co_return false;
+      }
+    }
+    // A GPU may still be at what chooses nothing; the next step that does takes as long as both.
+    unread_tokens_ += batch.n_prompt_tokens;
+    unread_ms_ += timer.ms();
+    if (!choosing.empty() || !engine_.device() || engine_.options().turn_ms > 0) {
+      engine_.budget().read(std::exchange(unread_tokens_, 0), std::exchange(unread_ms_, 0));
+    }
+  }
+  for (const TextPtr& text : undecided)
+    finish(text, std::unexpected(co_await engine_.no_choice(text->sequence)));
+  for (const TextPtr& text : batch.texts) {
+    if (std::ranges::find(undecided, text) != undecided.end()) continue;
+    if (auto kept = settle(*text); !kept) {
+      finish(text, std::move(kept));
+    } else if (text->ended) {
+      finish(text, {});
+    }
   }
   co_return true;
+}
+
+// After a step: others may go on with what it evaluated.
+Result<void> Scheduler::settle(Text& text) {
+  TextCache& cache = engine_.cache();
+  const size_t n = cache.n_tokens(text.sequence);
+  if (n >= text.tokens.size() && text.n_steps == 0 && !text.ended) {
+    text.stats.stop = StopReason::kLength;  // nothing is to be written
+    text.ended = true;
+  }
+  if (engine_.recurrent() && !text.chosen && n > 0 && next_stop(text, n - 1) == n)
+    return cache.keep(text.sequence);
+  return cache.publish(text.sequence);
 }
 
 void Scheduler::finish(const TextPtr& text, Result<void> result) {
+  std::erase(waiting_, text);
   if (std::erase(running_, text) > 0) {
-    used_[text->sequence] = ++clock_;
-    (text->chosen ? text->stats.decode_ms : text->stats.prompt_ms) = text->timer.ms();
+    if (result) result = engine_.cache().end(text->sequence);
     // What a step that failed has left there is not known.
-    if (!result) (void)engine_.forget(text->sequence);
+    if (!result) engine_.cache().forget(text->sequence);
+    in_use_[text->sequence] = false;
   }
+  if (text->begun)
+    (text->chosen ? text->stats.decode_ms : text->stats.prompt_ms) = text->timer.ms();
   if (result) {
     text->done(text->stats);
   } else {

@@ -1,6 +1,7 @@
 // Scheduler: the texts that one engine writes at the same time. Each has a sequence of the engine
-// to itself while it runs; the tokens of all are chosen in common steps, and prompts are read in
-// chunks between them.
+// to itself while it runs. Steps mix them: the next token of every text that is being written, and
+// as much of the prompts of others as fits the time that those may wait (step_budget.h). When
+// memory runs out, the youngest text gives way and is taken up again later.
 #pragma once
 
 #include <atomic>
@@ -10,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -21,13 +21,17 @@ namespace puna::engine {
 
 enum class StopReason : uint8_t { kEnd, kLength, kContext, kCancelled, kStopped };
 
+// What others may say of a text while it is written, from any thread; then wake() is called.
+struct Control {
+  std::atomic<bool> cancel = false;
+  std::atomic<bool> hold = false;  // its reader is behind: no more of it is written
+};
+
 struct GenerateOptions {
   kernels::SamplingParams sampling;
   std::optional<uint32_t> max_tokens;  // none = until the end token or the context is full
   bool ignore_end = false;             // go on after an end token
-  const std::atomic<bool>* cancel = nullptr;
-  // While set the text pauses, unless another one waits for its sequence: its reader is behind.
-  const std::atomic<bool>* hold = nullptr;
+  std::shared_ptr<const Control> control;
 };
 
 // Called for each token as it is chosen (end tokens too, unless they end the text); false stops.
@@ -37,7 +41,7 @@ struct GenerateStats {
   uint32_t n_prompt = 0;  // tokens of the prompt that were evaluated now
   uint32_t n_cached = 0;  // tokens of the prompt that the cache already held
   uint32_t n_generated = 0;
-  double prompt_ms = 0;  // from when a sequence was free until the first token was chosen
+  double prompt_ms = 0;  // from when it had a sequence until the first token was chosen
   double decode_ms = 0;  // after that
   StopReason stop = StopReason::kEnd;
 };
@@ -48,66 +52,77 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  // Writes on from `prompt`; waits while no sequence is free. What the cache of the sequence holds
-  // of the prompt's beginning is not evaluated again: the sequence is the one that holds most of
-  // it, unless more of another text would be lost for it; else the one that was used longest ago.
-  // on_token sees each new token. Errors: kInvalidArgument when the prompt is empty, holds unknown
-  // ids, or leaves no room in the context (both numbers named), or parameters are out of range;
-  // those of the device.
+  // Writes on from `prompt`; waits while there is no sequence or no room for it. What the cache
+  // holds of its beginning is not evaluated again. on_token sees each new token. Errors:
+  // kInvalidArgument when the prompt is empty, holds unknown ids, or leaves no room in the context
+  // (both numbers named), or parameters are out of range; those of no_numbers.h; those of the
+  // device.
   base::Task<base::Result<GenerateStats>> generate(std::vector<int32_t> prompt,
                                                    GenerateOptions options,
                                                    std::vector<int32_t> end_tokens,
                                                    OnToken on_token);
-  // Of a text that would begin now: how many of its tokens the cache holds.
-  uint32_t n_cached(std::span<const int32_t> prompt) const;
-  // The sequences that hold texts and are free: what could be saved of them.
-  std::vector<uint32_t> texts() const;
 
-  // What could be taken up of a text that is to begin; the pieces after one that failed are left.
-  struct Restored {
-    uint32_t n_cached = 0;  // tokens that the cache holds now; 0 also when no sequence is free
-    size_t n_pieces = 0;    // that were taken up
-    std::optional<base::Error> error;  // of the piece after them
-  };
-  // Takes up saved pieces of `prompt`, which follow each other, in the sequence that generate()
-  // would give it. Texts may be written meanwhile. `model`: as of Engine::restore().
-  base::Task<Restored> restore(std::vector<int32_t> prompt, std::string model,
-                               std::vector<std::unique_ptr<io::ByteSource>> pieces);
+  // Something else that uses the engine, between two steps and beside none: embeddings, logits,
+  // saving and restoring. It gets a sequence that is empty, and whatever it leaves there is
+  // forgotten. n_tokens: what it evaluates at once, for which texts give way where need be.
+  using Job = std::function<base::Task<base::Result<void>>(uint32_t sequence)>;
+  base::Task<base::Result<void>> alone(uint32_t n_tokens, Job job);
 
-  // After a hold was let go, or a text that may be held was cancelled.
+  // After something was changed in the control of a text.
   void wake();
+
+  // For reports.
+  uint32_t n_running() const { return static_cast<uint32_t>(running_.size()); }
+  uint32_t n_waiting() const { return static_cast<uint32_t>(waiting_.size()); }
 
  private:
   struct Text;
+  struct Batch;
   using TextPtr = std::shared_ptr<Text>;
+  struct Waiting {
+    uint32_t n_tokens = 0;
+    Job job;
+    std::function<void(base::Result<void>)> done;
+  };
 
   base::Result<void> check(const Text& text) const;
-  // Runs while there are texts.
+  void start();
+  // Runs while there is something to do.
   base::Task<bool> drive();
-  // Gives free sequences to the texts that wait, in order.
-  void admit();
-  base::Result<void> begin(Text& text);
-  // None when all are in use.
-  std::optional<uint32_t> choose_sequence(std::span<const int32_t> prompt) const;
-  uint32_t common(uint32_t sequence, std::span<const int32_t> prompt) const;
-  bool is_full() const;
-  // Whether a text that waits can go on, so that the others are to pause for it.
+  void drop_cancelled();
+  base::Task<bool> run_jobs();
+  // Gives sequences to the texts that wait, in order, as long as there is room. False: to none.
+  base::Task<bool> admit();
+  TextPtr next_waiting() const;  // null: none whose reader is there
+  std::optional<uint32_t> free_sequence() const;
+  bool has_room(const Text& text) const;
+  bool may_begin(const Text& text) const;
+  // Ends a text for now: what is evaluated of it stays as long as it may.
+  void give_way(const TextPtr& text);
+  // The text that gives way first: one whose reader is behind, else the youngest.
+  TextPtr youngest() const;
+  static bool is_held(const Text& text);
+  // Whether something waits that could go on, so that a chain of steps is to end for it.
   bool has_work_waiting() const;
-  bool is_held(const Text& text) const;
-  // Reads a chunk of a prompt, of each text in its turn. False when there was none.
-  base::Task<bool> read_prompts();
-  base::Task<base::Result<void>> read_chunk(Text& text);
-  // Chooses tokens of all texts whose prompts are read. False when there was none.
-  base::Task<bool> write_texts();
+
+  // One step, or a chain of steps when no prompt is to be read. False when there was nothing to do.
+  base::Task<bool> step();
+  Batch choose_rows();
+  size_t next_stop(const Text& text, size_t from) const;
+  uint32_t n_steps_of(const Batch& batch) const;
+  base::Task<bool> run(Batch& batch, uint32_t n_steps);
+  base::Result<void> settle(Text& text);
   // Frees its sequence and answers.
   void finish(const TextPtr& text, base::Result<void> result);
 
   Engine& engine_;
-  std::list<TextPtr> waiting_, running_;
-  // By sequence: when it was used last; 0 while it is in use, at most their number before the first
-  // text.
-  std::vector<uint64_t> used_;
+  std::list<TextPtr> waiting_, running_;  // running: the next prompt to be read is first
+  std::list<Waiting> jobs_;
+  std::vector<bool> in_use_;  // by sequence
   uint64_t clock_ = 0;
+  uint64_t n_wakes_ = 0;
+  uint32_t unread_tokens_ = 0;  // of prompts, whose time is not known yet
+  double unread_ms_ = 0;
   bool driving_ = false;
   std::function<void(bool)> wake_;  // set while all texts are held
 };

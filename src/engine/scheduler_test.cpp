@@ -10,8 +10,7 @@ using engine::Scheduler;
 
 namespace {
 
-std::unique_ptr<Engine> load(uint32_t n_sequences) {
-  engine::EngineOptions options;
+std::unique_ptr<Engine> load(uint32_t n_sequences, engine::EngineOptions options = {}) {
   options.numerics = kernels::Numerics::kExact;
   options.kv_type = kernels::KvType::kF32;
   options.n_threads = 2;
@@ -96,9 +95,9 @@ TEST_CASE("a text that is refused or cancelled leaves the others as they are") {
   const auto engine = load(1);
   Scheduler scheduler(*engine);
   Text first, refused, waiting, last;
-  std::atomic<bool> cancel = false;
+  const auto control = std::make_shared<engine::Control>();
   engine::GenerateOptions cancelled = drawn(1, 20);
-  cancelled.cancel = &cancel;
+  cancelled.control = control;
   size_t tokens_when_cancelled = 0;
   begin(scheduler, prompt(10), drawn(5, 30), first, [&](size_t n) {
     if (n == 2) {
@@ -106,7 +105,7 @@ TEST_CASE("a text that is refused or cancelled leaves the others as they are") {
       begin(scheduler, prompt(8), cancelled, waiting);
       begin(scheduler, prompt(12), drawn(7, 5), last);
     }
-    if (n == 6) cancel = true;
+    if (n == 6) control->cancel = true;
     if (waiting.result && tokens_when_cancelled == 0) tokens_when_cancelled = n;
   });
   CHECK(refused.result->error().message == "Token id 96 is outside the vocabulary (0 to 95).");
@@ -117,27 +116,31 @@ TEST_CASE("a text that is refused or cancelled leaves the others as they are") {
   CHECK(last.tokens == alone(prompt(12), drawn(7, 5)).tokens);
 }
 
-TEST_CASE(
-    "a text goes on where its beginning is cached, and a long text is not lost for a short one") {
+TEST_CASE("texts share the pages of what they have in common, running or ended") {
   const auto engine = load(2);
   Scheduler scheduler(*engine);
   Text a, b, next, shorter;
   begin(scheduler, prompt(100, 1), drawn(0, 10), a);
   begin(scheduler, prompt(60, 2), drawn(0, 10), b);
-  const uint32_t a_cached = engine->n_cached(0);
-  CHECK(a_cached == 109);
-  CHECK(engine->n_cached(1) == 69);
+  // 109 tokens and 69, of which the last ones of each were not evaluated.
+  CHECK(engine->cache().prefixes().n_nodes() == 4 + 3);
+  CHECK(engine->cache().n_available() == engine->cache().n_pages());
   // Goes on with the first.
   std::vector<int32_t> more = prompt(100, 1);
   more.insert(more.end(), a.tokens.begin(), a.tokens.end());
   more.push_back(4);
   begin(scheduler, more, drawn(0, 5), next);
   CHECK((*next.result)->n_cached == 109);
-  // Shares 20 tokens with it, but takes the other sequence.
-  begin(scheduler, prompt(21, 1), drawn(0, 3), shorter);
-  CHECK((*shorter.result)->n_cached == 0);
-  CHECK(engine->n_cached(0) == 115);
-  CHECK(engine->n_cached(1) == 23);
+  CHECK((*next.result)->n_prompt == 2);
+  // Begins as it does; the page in which they part is copied.
+  begin(scheduler, prompt(41, 1), drawn(0, 3), shorter);
+  CHECK((*shorter.result)->n_cached == 40);
+  CHECK(shorter.tokens == alone(prompt(41, 1), drawn(0, 3)).tokens);
+  more.insert(more.end(), next.tokens.begin(), next.tokens.end());
+  Text last;
+  begin(scheduler, more, drawn(0, 4), last);
+  CHECK((*last.result)->n_cached == more.size() - 1);
+  CHECK(last.tokens == alone(more, drawn(0, 4)).tokens);
 }
 
 TEST_CASE("no tokens asked for: the prompt is read and kept") {
@@ -147,38 +150,41 @@ TEST_CASE("no tokens asked for: the prompt is read and kept") {
   begin(scheduler, prompt(90), drawn(0, 0), nothing);
   CHECK((*nothing.result)->stop == engine::StopReason::kLength);
   CHECK(nothing.tokens.empty());
-  CHECK(engine->n_cached(0) == 90);
   begin(scheduler, prompt(90), drawn(0, 5), after);
   CHECK((*after.result)->n_cached == 89);
   CHECK(after.tokens == alone(prompt(90), drawn(0, 5)).tokens);
 }
 
-TEST_CASE("a text whose reader is behind pauses, but not when another one waits for its place") {
+TEST_CASE("a text whose reader is behind pauses, and keeps nobody waiting") {
   const auto engine = load(1);
   Scheduler scheduler(*engine);
-  std::atomic<bool> hold = false, cancel = false;
+  const auto control = std::make_shared<engine::Control>();
   engine::GenerateOptions held = drawn(3, 20);
-  held.hold = &hold;
+  held.control = control;
   const auto want = alone(prompt(10), drawn(3, 20)).tokens;
 
   Text text;
-  begin(scheduler, prompt(10), held, text, [&](size_t n) { hold = n == 5 || n == 9; });
+  begin(scheduler, prompt(10), held, text, [&](size_t n) { control->hold = n == 5 || n == 9; });
   CHECK_FALSE(text.result);
   CHECK(text.tokens.size() == 5);
   scheduler.wake();  // still held
   CHECK(text.tokens.size() == 5);
-  hold = false;
+  control->hold = false;
   scheduler.wake();
   CHECK(text.tokens.size() == 9);
+  // Another one gets the only sequence; the first is taken up again when it is read.
   Text other;
   begin(scheduler, prompt(30, 4), drawn(2, 6), other);
-  CHECK(text.tokens == want);
   CHECK(other.tokens == alone(prompt(30, 4), drawn(2, 6)).tokens);
+  CHECK(text.tokens.size() == 9);
+  control->hold = false;
+  scheduler.wake();
+  CHECK(text.tokens == want);
+  CHECK((*text.result)->n_prompt == 10);
 
   Text stopped;
-  held.cancel = &cancel;
-  begin(scheduler, prompt(10), held, stopped, [&](size_t n) { hold = n == 5; });
-  cancel = true;
+  begin(scheduler, prompt(10), held, stopped, [&](size_t n) { control->hold = n == 5; });
+  control->cancel = true;
   scheduler.wake();
   CHECK((*stopped.result)->stop == engine::StopReason::kCancelled);
   CHECK(stopped.tokens == std::vector<int32_t>(want.begin(), want.begin() + 5));

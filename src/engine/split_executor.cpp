@@ -41,9 +41,14 @@ class SplitExecutor : public Executor {
     co_return {};
   }
 
-  Result<void> set_pages(uint32_t sequence, std::span<const uint32_t> pages) override {
-    PUNA_TRY(first_->set_pages(sequence, pages));
-    return rest_->set_pages(sequence, pages);
+  Result<void> set_pages(uint32_t sequence, uint32_t first,
+                         std::span<const uint32_t> pages) override {
+    PUNA_TRY(first_->set_pages(sequence, first, pages));
+    return rest_->set_pages(sequence, first, pages);
+  }
+  Result<void> copy_page(uint32_t from, uint32_t to) override {
+    PUNA_TRY(first_->copy_page(from, to));
+    return rest_->copy_page(from, to);
   }
   Result<void> save_state(uint32_t sequence, uint32_t snapshot) override {
     PUNA_TRY(first_->save_state(sequence, snapshot));

@@ -48,6 +48,7 @@ void take_template(const ModelFile& file, LoadedModel& model) {
   auto parsed = source ? chat::Template::parse(*source) : std::unexpected(source.error());
   if (parsed) {
     model.chat_template = *std::move(parsed);
+    model.abilities = find_abilities(*model.chat_template);
   } else {
     model.template_error = std::move(parsed.error());
   }

@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 #include "engine/scheduler.h"
 #include "formats/model_file.h"
+#include "service/abilities.h"
 #include "tokenizer/tokenizer.h"
 
 namespace puna::service {
@@ -27,6 +28,11 @@ struct LoadedModel {
   // None for base models, and for one that cannot be parsed; template_error says why.
   std::optional<chat::Template> chat_template;
   std::optional<base::Error> template_error;
+  Abilities abilities;  // of the template
+
+  uint32_t context() const { return engine->context(); }
+  // Lets waiting tasks go on; for base::run_until.
+  void poll() { engine->poll(); }
 };
 
 // The model's tokenizer. Errors: kUnsupported and kCorrupt saying why there is none.
@@ -40,7 +46,7 @@ base::Result<std::unique_ptr<tokenizer::Tokenizer>> open_tokenizer(formats::Mode
 
 // A device to load onto; a null device is the CPU.
 struct DeviceUse {
-  std::unique_ptr<gpu::Device> device;
+  std::shared_ptr<gpu::Device> device;
   std::string name;  // "NVIDIA H200", "CPU (avx512_vnni)"
   std::string why;
 };

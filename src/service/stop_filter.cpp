@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "service/stop_filter.h"
 
-#include "service/session.h"
+#include <algorithm>
 
 namespace puna::service {
 

@@ -1,6 +1,6 @@
-#include <doctest/doctest.h>
+#include "service/stop_filter.h"
 
-#include "service/session.h"
+#include <doctest/doctest.h>
 
 using puna::service::StopFilter;
 

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "service/session.h"
+#include "service/request.h"
 
 namespace puna::api::openai {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "service/session.h"
+#include "service/request.h"
 
 namespace puna::api::openai {
 

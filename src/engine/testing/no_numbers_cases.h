@@ -42,15 +42,22 @@ inline Decoded decode(Engine& engine, float temperature, uint32_t n_sequences = 
     rows.push_back({s, tokens, {.temperature = temperature}});
   }
   size_t n = 0;
-  const auto done = base::run_until(engine.decode(std::move(rows), 20,
-                                                  [&](std::span<const int32_t> ids) {
-                                                    for (const int32_t id : ids) CHECK(id >= 0);
-                                                    ++n;
-                                                    return true;
-                                                  }),
-                                    [&] { engine.poll(); });
-  REQUIRE(!done.has_value());
-  return {done.error(), n};
+  std::optional<uint32_t> undecided;
+  const auto done =
+      base::run_until(engine.decode(std::move(rows), 20,
+                                    [&](std::span<const int32_t> ids) {
+                                      const auto none = std::ranges::find(ids, kernels::kNoToken);
+                                      if (none != ids.end()) {
+                                        undecided = static_cast<uint32_t>(none - ids.begin());
+                                      } else {
+                                        ++n;
+                                      }
+                                      return true;
+                                    }),
+                      [&] { engine.poll(); });
+  REQUIRE_MESSAGE(done.has_value(), done.error().text());
+  REQUIRE(undecided);
+  return {base::run_until(engine.no_choice(*undecided), [&] { engine.poll(); }), n};
 }
 
 inline bool says(const base::Error& error, const std::string& part) {
@@ -74,7 +81,7 @@ inline void names_the_tensor(const OpenDevice& device, const std::string& tensor
     says(decoded.error, "No token can be chosen at position 9");
     says(decoded.error, "Tensor \"" + tensor + "\" of tiny llama holds");
     says(decoded.error, where);
-    CHECK(engine->n_cached(0) == 0);
+    CHECK(engine->cache().n_tokens(0) == 0);
   }
 }
 

@@ -93,7 +93,7 @@ class Measurement {
     std::vector<int32_t> read(tokens.begin(), tokens.end());
     if (bos) read.front() = *bos;
     const uint32_t first = first_counted(options_.n_ctx);
-    PUNA_CO_TRY(engine_.forget(0));
+    engine_.cache().forget(0);
     PUNA_CO_TRY(co_await engine_.prefill(0, {read.begin(), read.begin() + first}));
     const uint32_t at_once = rows_at_once(n_vocab_);
     for (uint32_t at = first; at + 1 < options_.n_ctx; at += at_once) {
@@ -109,7 +109,8 @@ class Measurement {
       PUNA_CO_TRY_CONTEXT(count(tokens.subspan(at + 1, n)),
                           fmt::format("While reading chunk {}", index + 1));
     }
-    co_return engine_.forget(0);
+    engine_.cache().forget(0);
+    co_return {};
   }
 
   const PerplexityStatistics& statistics() const { return statistics_; }

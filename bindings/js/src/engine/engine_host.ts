@@ -19,7 +19,6 @@ import { findAdapter, type GpuFeatures, openGpu } from './gpu.js';
 import type { ModelFiles } from './model_files.js';
 import { type PageFile, PageFiles } from './page_files.js';
 import { PassedChecks } from './passed_checks.js';
-import { Turns } from './turns.js';
 import { type PageHooks, type PunaModule, startModule, usableThreads } from './wasm.js';
 
 // base::name(ErrorCode) where the package calls it otherwise.
@@ -61,7 +60,6 @@ export class EngineHost implements Host {
   private tellLost!: (reason: string) => void;
   private readonly pending = new Map<number, Pending>();
   private lastRequest = 0;
-  private readonly turns = new Turns();
   private readonly files = new PageFiles();
   private readonly checks = new PassedChecks(async () => (await openStore()).records);
   private keeper: TextKeeper | null = null;
@@ -111,7 +109,7 @@ export class EngineHost implements Host {
   }
 
   async embed(request: EmbeddingRequest): Promise<EmbeddingResponse> {
-    return (await this.ask('embed', request)) as EmbeddingResponse;
+    return (await this.send('embed', request)) as EmbeddingResponse;
   }
 
   async tokenize(text: string, { special = true }: { special?: boolean } = {}): Promise<number[]> {
@@ -123,7 +121,7 @@ export class EngineHost implements Host {
   }
 
   async logits(tokens: number[]): Promise<Float32Array> {
-    return new Float32Array(((await this.ask('logits', { tokens })) as Uint8Array).buffer as ArrayBuffer);
+    return new Float32Array(((await this.send('logits', { tokens })) as Uint8Array).buffer as ArrayBuffer);
   }
 
   // As `puna bench`: prefill and decode speed behind each depth. Runs before the first that counts warm caches and clocks.
@@ -135,7 +133,7 @@ export class EngineHost implements Host {
         const speeds: number[] = [];
         const started = performance.now();
         for (let warm = false; tokens > 0 && speeds.length < repeats; warm ||= performance.now() - started > warmMs) {
-          const { ms } = (await this.ask('bench', { phase, tokens, depth })) as { ms: number };
+          const { ms } = (await this.send('bench', { phase, tokens, depth })) as { ms: number };
           if (warm) speeds.push((tokens * 1000) / ms);
         }
         if (speeds.length > 0) results.push({ phase, tokens, depth, tokens_per_s: spread(speeds) });
@@ -171,7 +169,7 @@ export class EngineHost implements Host {
     const { bytes = kDefaultBytes } = asked === true ? {} : asked;
     try {
       const kept = await KeptPrefixes.open(this.prefixEngine(), await OpfsPrefixStore.open(), digest, bytes);
-      this.keeper = new TextKeeper(kept, this.turns);
+      this.keeper = new TextKeeper(kept);
       return { on: true, why: `keepTexts, up to ${formatBytes(bytes)}` };
     } catch (error) {
       return { on: false, why: toPunaError(error).message };
@@ -240,7 +238,7 @@ export class EngineHost implements Host {
       if ('checked' in event) void this.checks.add(event.checked);
       else onProgress(event.done, event.total);
     };
-    return (await this.ask('load', body, progress, signal)) as LoadedModel;
+    return (await this.send('load', body, progress, signal)) as LoadedModel;
   }
 
   private async openDevice(module: PunaModule, features: GpuFeatures, selfTest: EngineOptions['selfTest']) {
@@ -266,13 +264,9 @@ export class EngineHost implements Host {
     await this.keeper?.settled();
   }
 
-  // Requests that write a text, and others that use the model.
   private text(operation: 'chat' | 'complete', body: object, onEvent: OnEvent, signal: AbortSignal): Promise<unknown> {
     const run = () => this.send(operation, body, onEvent, signal);
-    return this.keeper ? this.keeper.write(operation, body, run, signal) : this.turns.take('together', run, signal);
-  }
-  private ask(operation: string, body: unknown, onEvent?: OnEvent, signal?: AbortSignal): Promise<unknown> {
-    return this.turns.take('alone', () => this.send(operation, body, onEvent, signal), signal);
+    return this.keeper ? this.keeper.write(operation, body, run) : run();
   }
 
   private async send(operation: string, body: unknown, onEvent: OnEvent = () => undefined, signal?: AbortSignal): Promise<unknown> {

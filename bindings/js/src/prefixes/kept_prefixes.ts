@@ -5,7 +5,6 @@ import { longestChain, type Piece, pieceHash, pieceName, tooMany } from './piece
 import type { PrefixStore } from './prefix_store.js';
 
 export interface HeldText {
-  sequence: number;
   tokens: number[];
   ends: number[]; // where pieces may end, rising
 }
@@ -21,7 +20,7 @@ export interface PrefixEngine {
   identity(model: string): Promise<Identity>;
   prompt(kind: 'chat' | 'complete', request: object): Promise<{ tokens: number[]; n_cached: number }>;
   texts(): Promise<HeldText[]>;
-  save(piece: { sequence: number; first: number; end: number; model: string }, write: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void>;
+  save(piece: { tokens: readonly number[]; first: number; model: string }, write: (bytes: Uint8Array) => void, signal: AbortSignal): Promise<void>;
   restore(tokens: number[], model: string, pieces: readonly BlobReader[]): Promise<Restored>;
 }
 
@@ -89,7 +88,7 @@ export class KeptPrefixes {
     }
   }
 
-  private async saveText({ sequence, tokens, ends }: HeldText, signal: AbortSignal): Promise<void> {
+  private async saveText({ tokens, ends }: HeldText, signal: AbortSignal): Promise<void> {
     const chain = await this.chainOf(tokens, ends.at(-1) ?? 0);
     const known = chain.at(-1)?.end ?? 0;
     const missing = ends.filter((end) => end > known);
@@ -99,9 +98,10 @@ export class KeptPrefixes {
     for (const end of missing) {
       bytes += this.bytesOf(first, end);
       if (signal.aborted || bytes > this.mostBytes) break; // one text alone may fill what there is
-      const hash = await pieceHash(this.hashed, tokens.slice(0, end));
+      const piece = tokens.slice(0, end);
+      const hash = await pieceHash(this.hashed, piece);
       const name = pieceName(first, end, hash);
-      const part = { sequence, first, end, model: this.model };
+      const part = { tokens: piece, first, model: this.model };
       const size = await this.store.write(this.model, name, (write) => this.engine.save(part, write, signal));
       chain.push({ model: this.model, name, first, end, hash, bytes: size ?? 0, usedAt: 0 });
       first = end;

@@ -1,6 +1,5 @@
 // When texts are kept: requests take up what is kept of them, and when the last one is over the engine's texts are saved, until a new
 // request comes.
-import type { Turns } from '../engine/turns.js';
 import type { KeptPrefixes } from './kept_prefixes.js';
 
 export class TextKeeper {
@@ -8,21 +7,15 @@ export class TextKeeper {
   private stop = new AbortController();
   private saving: Promise<void> = Promise.resolve();
 
-  constructor(
-    private readonly kept: Pick<KeptPrefixes, 'takeUp' | 'saveTexts'>,
-    private readonly turns: Turns,
-  ) {}
+  constructor(private readonly kept: Pick<KeptPrefixes, 'takeUp' | 'saveTexts'>) {}
 
   // Runs a request that writes a text.
-  async write<T>(kind: 'chat' | 'complete', request: object, run: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async write<T>(kind: 'chat' | 'complete', request: object, run: () => Promise<T>): Promise<T> {
     this.stop.abort();
     ++this.running;
     try {
-      const all = async () => {
-        await this.kept.takeUp(kind, request);
-        return run();
-      };
-      return await this.turns.take('together', all, signal);
+      await this.kept.takeUp(kind, request);
+      return await run();
     } finally {
       if (--this.running === 0) this.save();
     }
@@ -33,9 +26,9 @@ export class TextKeeper {
     await this.saving;
   }
 
+  // One after the other: what was stopped ends at the next page.
   private save(): void {
     const stop = (this.stop = new AbortController());
-    const saving = this.turns.take('alone', () => this.kept.saveTexts(stop.signal), stop.signal);
-    this.saving = saving.catch(() => undefined); // another request came before it began
+    this.saving = this.saving.then(() => (stop.signal.aborted ? undefined : this.kept.saveTexts(stop.signal))).catch(() => undefined);
   }
 }

@@ -67,11 +67,11 @@ export class ListEngine implements PrefixEngine {
     const n = this.cache.length;
     const ends = Array.from({ length: Math.floor(n / this.pieceTokens) }, (_, i) => (i + 1) * this.pieceTokens);
     const recurrent = this.known.state_bytes.length > 0;
-    return [{ sequence: 0, tokens: this.cache, ends: recurrent ? ends.slice(-1) : ends }];
+    return [{ tokens: this.cache, ends: recurrent ? ends.slice(-1) : ends }];
   }
 
-  async save({ first, end }: { first: number; end: number }, write: (bytes: Uint8Array) => void): Promise<void> {
-    write(new TextEncoder().encode(JSON.stringify(this.cache.slice(first, end))));
+  async save({ tokens, first }: { tokens: readonly number[]; first: number }, write: (bytes: Uint8Array) => void): Promise<void> {
+    write(new TextEncoder().encode(JSON.stringify(tokens.slice(first))));
     ++this.saved;
   }
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Turns } from '../../src/engine/turns.js';
 import { KeptPrefixes } from '../../src/prefixes/kept_prefixes.js';
 import { longestChain, parseName, type Piece, pieceHash, pieceName, tooMany } from '../../src/prefixes/pieces.js';
 import { TextKeeper } from '../../src/prefixes/text_keeper.js';
@@ -149,9 +148,9 @@ test('texts are saved when none is written, and a new request stops that', async
       });
     },
   };
-  const keeper = new TextKeeper(kept, new Turns());
+  const keeper = new TextKeeper(kept);
   const ends: (() => void)[] = [];
-  const request = () => keeper.write('chat', {}, () => (events.push('write'), new Promise<void>((resolve) => ends.push(resolve))), never);
+  const request = () => keeper.write('chat', {}, () => (events.push('write'), new Promise<void>((resolve) => ends.push(resolve))));
   const settle = () => new Promise((resolve) => setTimeout(resolve));
   const [one, two] = [request(), request()];
   await settle();

@@ -1,7 +1,7 @@
 // Requests with tools, on a model that writes one text: its embeddings are the rows of the unit
 // matrix, its layer adds nothing, and its output matrix puts behind each token the next of a
 // script.
-#include "service/session.h"
+#include "service/respond.h"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,81 @@
+#include "engine/bench/bench.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "kernels/sample/sample.h"
+#include "kernels/sample/sample_cpu.h"
+
+namespace puna::engine {
+
+using base::Result;
+using base::Task;
+
+std::vector<int32_t> bench_text(const Engine& engine, uint32_t first, uint32_t n) {
+  std::vector<int32_t> out;
+  for (uint32_t i = 0; i < n; ++i)
+    out.push_back(static_cast<int32_t>(((first + i) * 7919u + 1) % engine.config().vocab));
+  return out;
+}
+
+Task<Result<void>> bench_prefill(Engine& engine, uint32_t sequence, uint32_t n_tokens) {
+  const std::vector<int32_t> tokens =
+      bench_text(engine, engine.cache().n_tokens(sequence), n_tokens);
+  // As the scheduler would read it.
+  const double turn_ms = engine.options().turn_ms;
+  std::span<const int32_t> left = tokens;
+  for (;;) {
+    const uint32_t n = engine.budget().tokens(turn_ms);
+    if (n >= left.size()) break;
+    const base::Timer timer;
+    PUNA_CO_TRY(co_await engine.prefill(sequence, {left.begin(), left.begin() + n}));
+    left = left.subspan(n);
+    if (turn_ms <= 0) continue;
+    PUNA_CO_TRY(co_await engine.executor().rest());
+    engine.budget().read(n, timer.ms());
+  }
+  std::vector<BatchRow> rows = {
+      {sequence, {left.begin(), left.end()}, {.temperature = 0}, /*chooses=*/true}};
+  co_return co_await engine.decode(std::move(rows), 1,
+                                   [](std::span<const int32_t>) { return true; });
+}
+
+Task<Result<void>> bench_decode(Engine& engine, uint32_t sequence, uint32_t n_tokens,
+                                kernels::SamplingParams sampling, ChooseOn where) {
+  if (where == ChooseOn::kDevice) {
+    std::vector<BatchRow> rows = {{sequence, {1}, std::move(sampling), /*chooses=*/true}};
+    co_return co_await engine.decode(std::move(rows), n_tokens,
+                                     [](std::span<const int32_t>) { return true; });
+  }
+  std::vector<float> logits(engine.config().vocab);
+  kernels::CpuSampler sampler;
+  int32_t id = 1;
+  for (uint32_t i = 0; i < n_tokens; ++i) {
+    PUNA_CO_TRY(co_await engine.logits_behind(sequence, std::vector<int32_t>(1, id), logits));
+    const std::span<const int32_t> text = engine.cache().tokens(sequence);
+    id = sampler.sample(sampling, logits, text, static_cast<uint32_t>(text.size()));
+    if (id == kernels::kNoToken) co_return std::unexpected(co_await engine.no_choice(sequence));
+  }
+  co_return {};
+}
+
+Task<Result<StepTimes>> bench_step(Engine& engine, uint32_t sequence, uint32_t n_tokens,
+                                   kernels::SamplingParams sampling) {
+  const uint32_t first = engine.cache().n_tokens(sequence);
+  PUNA_CO_TRY(co_await engine.cache().make_room(sequence, first + n_tokens));
+  plan::Step step;
+  for (uint32_t i = 0; i < n_tokens; ++i) {
+    step.tokens.push_back(1);
+    step.positions.push_back(static_cast<int32_t>(first + i));
+    step.sequences.push_back(sequence);
+  }
+  step.output_rows = {n_tokens - 1};
+  co_return engine.executor().time_step(step, sampling);
+}
+
+Result<kernels::Ceilings> bench_ceilings(Engine& engine) {
+  gpu::Device* device = engine.device();
+  return device ? kernels::measure_ceilings(*device) : kernels::measure_ceilings(*engine.threads());
+}
+
+}  // namespace puna::engine

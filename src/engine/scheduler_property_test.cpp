@@ -1,0 +1,263 @@
+// The scheduler over an executor without a model: texts that come, are held, cancelled and fail in
+// any order end, get the tokens that they get alone, and leave no page behind.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "engine/scheduler.h"
+#include "engine/testing/fake_executor.h"
+
+using namespace puna;
+using engine::Control;
+using engine::Engine;
+using engine::GenerateOptions;
+using engine::GenerateStats;
+using engine::Scheduler;
+using engine::StopReason;
+using engine::test::FakeExecutor;
+
+namespace {
+
+constexpr uint32_t kVocab = 1000;
+
+struct Setup {
+  uint32_t n_sequences = 8;
+  uint32_t context = 256;
+  uint32_t n_pages = 64;
+  bool recurrent = false;
+  uint64_t host_cache_bytes = 0;
+  std::function<bool()> fails = {};
+};
+
+struct Fixture {
+  explicit Fixture(const Setup& setup) {
+    plan::CacheConfig cache;
+    cache.n_sequences = setup.n_sequences;
+    cache.pages_per_sequence = setup.context / kernels::kPageTokens;
+    cache.n_pages = setup.n_pages;
+    cache.n_snapshots = setup.recurrent ? 2 * setup.n_sequences : 0;
+    auto fake = std::make_unique<FakeExecutor>(
+        FakeExecutor::Options{cache, kVocab, setup.recurrent, setup.fails});
+    device = fake.get();
+    models::Config config;
+    config.vocab = kVocab;
+    config.context = setup.context;
+    engine::EngineOptions options;
+    options.host_cache_bytes = setup.host_cache_bytes;
+    model = Engine::around(std::move(fake), std::move(config), cache, setup.recurrent, options);
+    scheduler.emplace(*model);
+  }
+  // Steps until nothing is under way.
+  void finish() {
+    while (device->pump()) {
+    }
+  }
+
+  FakeExecutor* device = nullptr;
+  std::unique_ptr<Engine> model;
+  std::optional<Scheduler> scheduler;
+};
+
+std::vector<int32_t> prompt(size_t n, uint32_t seed) {
+  std::vector<int32_t> out;
+  for (size_t i = 0; i < n; ++i)
+    out.push_back(static_cast<int32_t>((i * 37 + i / 60 * 11 + seed * 13) % kVocab));
+  return out;
+}
+
+std::vector<int32_t> continued(std::vector<int32_t> text, size_t n) {
+  std::vector<int32_t> out;
+  for (size_t i = 0; i < n; ++i) {
+    out.push_back(FakeExecutor::next(text, kVocab));
+    text.push_back(out.back());
+  }
+  return out;
+}
+
+struct Text {
+  std::vector<int32_t> prompt, tokens;
+  std::shared_ptr<Control> control = std::make_shared<Control>();
+  std::optional<base::Result<GenerateStats>> result;
+};
+
+void begin(Fixture& fixture, Text& text, uint32_t n_tokens) {
+  GenerateOptions options;
+  options.sampling.temperature = 0;
+  options.max_tokens = n_tokens;
+  options.control = text.control;
+  base::deliver<base::Result<GenerateStats>>(
+      fixture.scheduler->generate(text.prompt, options, {},
+                                  [&text](int32_t id) {
+                                    text.tokens.push_back(id);
+                                    return true;
+                                  }),
+      [&text](base::Result<GenerateStats> result) { text.result = std::move(result); });
+}
+
+void check_nothing_is_held(Fixture& fixture) {
+  const engine::TextCache& cache = fixture.model->cache();
+  CHECK(fixture.scheduler->n_running() == 0);
+  CHECK(fixture.scheduler->n_waiting() == 0);
+  CHECK(cache.n_available() == cache.n_pages());
+}
+
+// Texts by the dozen: their beginnings from a few, of any length that fits.
+void run_at_random(const Setup& setup, uint32_t seed, bool may_fail) {
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
+  Fixture fixture(setup);
+  constexpr size_t kTexts = 60;
+  std::deque<Text> texts;
+  size_t n_jobs = 0, n_jobs_done = 0;
+  for (uint64_t rounds = 0;; ++rounds) {
+    REQUIRE(rounds < 200'000);
+    if (texts.size() < kTexts && below(4) == 0) {
+      Text& text = texts.emplace_back();
+      text.prompt = prompt(1 + below(setup.context - 20), below(3));
+      begin(fixture, text, below(12) == 0 ? 0 : 1 + below(40));
+    }
+    if (!texts.empty() && below(8) == 0) {
+      Text& text = texts[below(static_cast<uint32_t>(texts.size()))];
+      if (below(10) == 0) text.control->cancel = true;
+      text.control->hold = below(3) == 0;
+      fixture.scheduler->wake();
+    }
+    if (below(50) == 0) {
+      ++n_jobs;
+      base::deliver<base::Result<void>>(
+          fixture.scheduler->alone(40,
+                                   [&](uint32_t sequence) -> base::Task<base::Result<void>> {
+                                     CHECK(fixture.model->cache().n_tokens(sequence) == 0);
+                                     co_return co_await fixture.model->prefill(sequence,
+                                                                               prompt(40, 9));
+                                   }),
+          [&](base::Result<void> done) {
+            ++n_jobs_done;
+            CHECK((may_fail || done.has_value()));
+          });
+    }
+    const bool went_on = fixture.device->pump();
+    if (texts.size() < kTexts || went_on) continue;
+    // All that is left are texts whose readers are behind.
+    bool all_ended = true;
+    for (Text& text : texts) {
+      text.control->hold = false;
+      all_ended = all_ended && text.result.has_value();
+    }
+    if (all_ended) break;
+    fixture.scheduler->wake();
+  }
+  fixture.finish();
+  CHECK(n_jobs_done == n_jobs);
+  size_t n_failed = 0;
+  for (const Text& text : texts) {
+    const auto expected = continued(text.prompt, text.tokens.size());
+    REQUIRE(text.tokens == expected);
+    if (!text.result->has_value()) {
+      CHECK(text.result->error().code == base::ErrorCode::kDevice);
+      ++n_failed;
+      continue;
+    }
+    const GenerateStats& stats = **text.result;
+    CHECK(stats.n_generated == text.tokens.size());
+    CHECK(stats.n_prompt + stats.n_cached ==
+          (text.control->cancel && stats.n_prompt == 0 ? stats.n_cached : text.prompt.size()));
+    if (!text.control->cancel) CHECK(stats.stop != StopReason::kCancelled);
+  }
+  if (!may_fail) CHECK(n_failed == 0);
+  check_nothing_is_held(fixture);
+}
+
+}  // namespace
+
+TEST_CASE("any texts, held and cancelled in any order, end with the tokens they get alone") {
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    for (const bool recurrent : {false, true}) {
+      CAPTURE(recurrent);
+      run_at_random({.n_pages = 64, .recurrent = recurrent}, seed, false);
+      // Where two texts fill the cache, they give way to each other.
+      run_at_random({.n_pages = 16, .recurrent = recurrent}, seed, false);
+      run_at_random({.n_pages = 8, .recurrent = recurrent}, seed, false);
+      run_at_random({.n_pages = 12, .recurrent = recurrent, .host_cache_bytes = 4000}, seed, false);
+    }
+  }
+}
+
+TEST_CASE("a device that fails now and then takes the texts of that step with it, and no more") {
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    std::mt19937 random(seed);
+    run_at_random({.n_pages = 24, .fails = [&] { return random() % 40 == 0; }}, seed, true);
+  }
+}
+
+TEST_CASE("a chat of many turns evaluates what is new of each, and a page or a state more") {
+  for (const bool recurrent : {false, true}) {
+    CAPTURE(recurrent);
+    Fixture fixture({.n_sequences = 2, .context = 2048, .n_pages = 80, .recurrent = recurrent});
+    std::vector<int32_t> chat = prompt(70, 1);
+    for (uint32_t turn = 0; turn < 20; ++turn) {
+      CAPTURE(turn);
+      Text text;
+      text.prompt = chat;
+      const uint64_t before = fixture.device->n_tokens();
+      begin(fixture, text, 30);
+      fixture.finish();
+      REQUIRE(text.result);
+      CHECK(text.tokens == continued(chat, 30));
+      const uint64_t evaluated = fixture.device->n_tokens() - before;
+      // The message of 25 tokens, the last token of the answer before, and this answer.
+      if (turn > 0) CHECK(evaluated == 25 + 1 + 29);
+      chat.insert(chat.end(), text.tokens.begin(), text.tokens.end());
+      const auto message = prompt(25, 100 + turn);
+      chat.insert(chat.end(), message.begin(), message.end());
+    }
+  }
+}
+
+TEST_CASE("texts that run at once share the pages of a beginning") {
+  Fixture fixture({.n_sequences = 4, .context = 512, .n_pages = 100});
+  const std::vector<int32_t> system = prompt(320, 5);
+  std::deque<Text> texts;
+  for (uint32_t i = 0; i < 4; ++i) {
+    Text& text = texts.emplace_back();
+    text.prompt = system;
+    const auto own = prompt(20, 40 + i);
+    text.prompt.insert(text.prompt.end(), own.begin(), own.end());
+    begin(fixture, text, 100);
+    for (int step = 0; step < 3; ++step) fixture.device->pump();
+  }
+  CHECK(fixture.scheduler->n_running() == 4);
+  fixture.finish();
+  // Ten pages of the system prompt, once, and four of each text for the 119 tokens behind it.
+  CHECK(fixture.model->cache().prefixes().n_nodes() == 10 + 4 * 4);
+  for (const Text& text : texts) {
+    CHECK(text.tokens == continued(text.prompt, 100));
+  }
+  CHECK((*texts[3].result)->n_cached == 320);
+  check_nothing_is_held(fixture);
+}
+
+TEST_CASE("while texts are written, prompts are read in pieces that fit beside them") {
+  Fixture fixture({.n_sequences = 4, .context = 4096, .n_pages = 256});
+  Text first, long_one, short_one;
+  first.prompt = prompt(3, 1);
+  begin(fixture, first, 400);
+  for (int i = 0; i < 4; ++i) fixture.device->pump();
+  long_one.prompt = prompt(2000, 2);
+  short_one.prompt = prompt(5, 3);
+  begin(fixture, long_one, 1);
+  begin(fixture, short_one, 3);
+  size_t written = first.tokens.size();
+  for (int i = 0; i < 30; ++i) {
+    // 10 ms a token: 8 tokens in the 100 ms of a step.
+    for (int k = 0; k < 20; ++k) fixture.model->budget().read(1, 10);
+    fixture.device->pump();
+    // Every step has a token for the text that is being written.
+    CHECK(first.tokens.size() == ++written);
+  }
+  CHECK(short_one.result);  // it does not wait for the long one
+  CHECK_FALSE(long_one.result);
+  fixture.finish();
+  CHECK(long_one.tokens == continued(long_one.prompt, 1));
+}

@@ -1,0 +1,31 @@
+#include "engine/step_budget.h"
+
+#include <algorithm>
+
+#include "kernels/common/step.h"
+
+namespace puna::engine {
+namespace {
+
+// One step says little, and a wait that is too long is worse than a step that is too short: a
+// figure rises at once, up to fourfold, and falls by half of the way.
+double moved(double before, double measured) {
+  if (before == 0) return measured;
+  return measured > before ? std::min(measured, 4 * before) : (before + measured) / 2;
+}
+
+}  // namespace
+
+uint32_t StepBudget::tokens(double ms) const {
+  if (ms <= 0 || ms_per_token_ <= 0) return kernels::kMaxStepTokens;
+  const double fit = std::min(ms / ms_per_token_, double{kernels::kMaxStepTokens});
+  return std::max(static_cast<uint32_t>(fit) / kLeast * kLeast, kLeast);
+}
+
+void StepBudget::read(uint32_t n_tokens, double ms) {
+  if (n_tokens > 0) ms_per_token_ = moved(ms_per_token_, ms / n_tokens);
+}
+
+void StepBudget::decoded(double ms) { decode_ms_ = moved(decode_ms_, ms); }
+
+}  // namespace puna::engine

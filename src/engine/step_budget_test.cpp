@@ -1,0 +1,37 @@
+#include "engine/step_budget.h"
+
+#include <doctest/doctest.h>
+
+#include "kernels/common/step.h"
+
+using puna::engine::StepBudget;
+
+TEST_CASE("a step takes what runs in its time, from what earlier steps took") {
+  StepBudget budget(1);
+  CHECK(budget.tokens(100) == 96);
+  CHECK(budget.tokens(0) == puna::kernels::kMaxStepTokens);
+  CHECK(budget.tokens(1) == StepBudget::kLeast);
+  CHECK(budget.tokens(1e9) == puna::kernels::kMaxStepTokens);
+  // A slow step counts fourfold at most, and fast ones by degrees.
+  budget.read(10, 1000);
+  CHECK(budget.tokens(400) == 96);
+  budget.read(10, 1000);
+  budget.read(10, 1000);
+  budget.read(10, 1000);
+  CHECK(budget.tokens(10000) == 96);
+  budget.read(10, 500);
+  CHECK(budget.tokens(7500) == 96);
+  for (int i = 0; i < 40; ++i) budget.read(100, 1);
+  CHECK(budget.tokens(2) == 192);
+}
+
+TEST_CASE("the time of a decode step is followed") {
+  StepBudget budget(1);
+  CHECK(budget.decode_ms() == 0);
+  budget.decoded(10);
+  CHECK(budget.decode_ms() == 10);
+  budget.decoded(1000);
+  CHECK(budget.decode_ms() == 40);
+  budget.decoded(10);
+  CHECK(budget.decode_ms() == 25);
+}

@@ -1,0 +1,176 @@
+// An executor without a model: the token after a text is a function of the text as the cache has
+// it, read back through the page table, so that whoever mixes up pages, positions, sequences or
+// states gets another text. Steps end when they are told to.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "engine/executor.h"
+
+namespace puna::engine::test {
+
+class FakeExecutor : public Executor {
+ public:
+  struct Options {
+    plan::CacheConfig cache;
+    uint32_t vocab = 1000;
+    bool recurrent = false;
+    std::function<bool()> fails;  // asked before each step; null: never
+  };
+  explicit FakeExecutor(Options options)
+      : options_(std::move(options)),
+        pages_(options_.cache.n_pages, std::vector<int32_t>(kernels::kPageTokens, -1)),
+        table_(size_t{options_.cache.n_sequences} * options_.cache.pages_per_sequence),
+        live_(options_.cache.n_sequences),
+        saved_(options_.cache.n_snapshots) {}
+
+  // What comes after a text.
+  static int32_t next(std::span<const int32_t> text, uint32_t vocab) {
+    State state;
+    for (const int32_t id : text) state.take(id);
+    return state.next(vocab);
+  }
+
+  // Lets the step that waits go on; false when none does.
+  bool pump() {
+    if (late_.empty()) return false;
+    const auto run = std::move(late_.front());
+    late_.pop_front();
+    run(true);
+    return true;
+  }
+  uint64_t n_tokens() const { return n_tokens_; }    // that were evaluated, ever
+  uint32_t most_rows() const { return most_rows_; }  // tokens of the largest step
+
+  base::Task<base::Result<void>> run(plan::Step step, std::span<float>) override {
+    PUNA_CHECK(step.output_rows.empty());
+    PUNA_CO_TRY(co_await begin(step));
+    evaluate(step);
+    co_return {};
+  }
+  base::Task<base::Result<void>> decode(plan::Step step, std::vector<OutputSampling> outputs,
+                                        uint32_t n_steps, OnIds on_ids) override {
+    PUNA_CHECK(outputs.size() == step.output_rows.size());
+    for (uint32_t i = 0; i < n_steps; ++i) {
+      PUNA_CO_TRY(co_await begin(step));
+      const std::vector<int32_t> ids = evaluate(step);
+      if (!on_ids(ids)) break;
+      step = plan::next_step(step);
+      step.tokens = ids;
+    }
+    co_return {};
+  }
+  base::Task<base::Result<void>> rest() override { co_return {}; }
+
+  base::Result<void> set_pages(uint32_t sequence, uint32_t first,
+                               std::span<const uint32_t> pages) override {
+    const size_t at = size_t{sequence} * options_.cache.pages_per_sequence + first;
+    PUNA_CHECK(first + pages.size() <= options_.cache.pages_per_sequence);
+    std::ranges::copy(pages, table_.begin() + static_cast<ptrdiff_t>(at));
+    return {};
+  }
+  base::Result<void> copy_page(uint32_t from, uint32_t to) override {
+    PUNA_CHECK(from != to);
+    pages_[to] = pages_[from];
+    return {};
+  }
+  base::Result<void> save_state(uint32_t sequence, uint32_t snapshot) override {
+    saved_[snapshot] = live_[sequence];
+    return {};
+  }
+  base::Result<void> restore_state(uint32_t snapshot, uint32_t sequence) override {
+    live_[sequence] = saved_[snapshot];
+    return {};
+  }
+  KeptBytes kept_bytes() const override {
+    return {.page = kernels::kPageTokens * sizeof(int32_t), .states = {}};
+  }
+  base::Task<base::Result<void>> read_page(uint32_t page, std::span<std::byte> out) override {
+    std::ranges::copy(std::as_bytes(std::span(pages_[page])), out.begin());
+    co_return {};
+  }
+  base::Result<void> write_page(uint32_t page, std::span<const std::byte> bytes) override {
+    std::ranges::copy(bytes, std::as_writable_bytes(std::span(pages_[page])).begin());
+    return {};
+  }
+  base::Task<base::Result<void>> read_state(uint32_t, size_t, std::span<std::byte>) override {
+    co_return {};
+  }
+  base::Result<void> write_state(uint32_t, size_t, std::span<const std::byte>) override {
+    return {};
+  }
+  base::Result<StepTimes> time_step(const plan::Step&, const kernels::SamplingParams&) override {
+    return StepTimes{};
+  }
+  plan::MemoryUse memory() const override { return {}; }
+  void poll() override { pump(); }
+
+ private:
+  // Of a text so far; a recurrent state is one of these.
+  struct State {
+    uint64_t hash = 0x9e3779b97f4a7c15;
+    uint32_t n = 0;
+    void take(int32_t id) {
+      hash = (hash ^ static_cast<uint32_t>(id)) * 0x100000001b3;
+      hash ^= hash >> 29;
+      ++n;
+    }
+    int32_t next(uint32_t vocab) const { return static_cast<int32_t>((hash >> 7) % vocab); }
+  };
+
+  base::Task<base::Result<void>> begin(const plan::Step& step) {
+    co_await base::await_callback<bool>(
+        [&](std::function<void(bool)> done) { late_.push_back(std::move(done)); });
+    if (options_.fails && options_.fails())
+      co_return base::fail(base::ErrorCode::kDevice, "The device failed.");
+    PUNA_CHECK(step.n_tokens() <= kernels::kMaxStepTokens);
+    most_rows_ = std::max(most_rows_, step.n_tokens());
+    n_tokens_ += step.n_tokens();
+    co_return {};
+  }
+
+  int32_t& slot(uint32_t sequence, uint32_t position) {
+    const size_t at =
+        size_t{sequence} * options_.cache.pages_per_sequence + position / kernels::kPageTokens;
+    return pages_[table_[at]][position % kernels::kPageTokens];
+  }
+
+  std::vector<int32_t> evaluate(const plan::Step& step) {
+    for (uint32_t t = 0; t < step.n_tokens(); ++t) {
+      const auto position = static_cast<uint32_t>(step.positions[t]);
+      slot(step.sequences[t], position) = step.tokens[t];
+      if (!options_.recurrent) continue;
+      State& state = live_[step.sequences[t]];
+      if (position == 0) state = {};
+      PUNA_CHECK(state.n == position);
+      state.take(step.tokens[t]);
+    }
+    std::vector<int32_t> ids;
+    for (const uint32_t row : step.output_rows) {
+      const uint32_t sequence = step.sequences[row];
+      State state;
+      for (int32_t i = 0; i <= step.positions[row]; ++i)
+        state.take(slot(sequence, static_cast<uint32_t>(i)));
+      // Both have to be right.
+      if (options_.recurrent && state.hash != live_[sequence].hash) state.hash = 0;
+      ids.push_back(state.next(options_.vocab));
+    }
+    return ids;
+  }
+
+  Options options_;
+  std::vector<std::vector<int32_t>> pages_;  // by page: the tokens in it
+  std::vector<uint32_t> table_;
+  std::vector<State> live_, saved_;
+  std::deque<std::function<void(bool)>> late_;
+  uint64_t n_tokens_ = 0;
+  uint32_t most_rows_ = 0;
+};
+
+}  // namespace puna::engine::test

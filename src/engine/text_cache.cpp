@@ -1,0 +1,287 @@
+#include "engine/text_cache.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace puna::engine {
+
+using base::ErrorCode;
+using base::Result;
+using base::Task;
+using NodeId = Prefixes::NodeId;
+
+namespace {
+
+constexpr uint32_t kPage = kernels::kPageTokens;
+
+uint32_t pages_for(size_t n_tokens) {
+  return static_cast<uint32_t>((n_tokens + kPage - 1) / kPage);
+}
+
+}  // namespace
+
+TextCache::TextCache(const plan::CacheConfig& config, bool recurrent, uint64_t host_bytes,
+                     Executor& executor)
+    : executor_(executor),
+      context_(config.context()),
+      recurrent_(recurrent),
+      pool_(config.n_pages),
+      prefixes_(pool_, {recurrent, config.n_snapshots, host_bytes}),
+      sequences_(config.n_sequences),
+      n_users_(config.n_pages) {}
+
+void TextCache::hold(Sequence& sequence, uint32_t page) {
+  sequence.pages.push_back(page);
+  if (n_users_[page]++ == 0) ++n_in_use_;
+}
+
+void TextCache::let_go(uint32_t page) {
+  if (--n_users_[page] == 0) --n_in_use_;
+  pool_.release(page);
+}
+
+Result<void> TextCache::set_pages(uint32_t sequence, size_t first) const {
+  const std::span<const uint32_t> pages = this->pages(sequence);
+  return executor_.set_pages(sequence, static_cast<uint32_t>(first), pages.subspan(first));
+}
+
+Task<Result<uint32_t>> TextCache::take_page() {
+  for (;;) {
+    if (const auto page = pool_.take()) co_return *page;
+    const auto oldest = prefixes_.oldest();
+    if (!oldest) {
+      co_return base::fail(
+          ErrorCode::kOutOfMemory,
+          fmt::format("The cache is full: the texts under way have all of its {} pages of {} "
+                      "tokens.",
+                      pool_.n_pages(), kPage));
+    }
+    std::vector<std::byte> bytes;
+    if (prefixes_.keeps_bytes()) {
+      bytes.resize(static_cast<size_t>(executor_.kept_bytes().page));
+      PUNA_CO_TRY(co_await executor_.read_page(*prefixes_.page(*oldest), bytes));
+    }
+    prefixes_.leave(*oldest, std::move(bytes));
+  }
+}
+
+Task<Result<uint32_t>> TextCache::resident_page(NodeId node) {
+  if (const auto page = prefixes_.page(node)) co_return *page;
+  PUNA_CO_TRY(const uint32_t page, co_await take_page());
+  PUNA_CO_TRY(executor_.write_page(page, prefixes_.come_back(node, page)));
+  co_return page;
+}
+
+uint32_t TextCache::n_wanted(std::span<const int32_t> text) const {
+  uint32_t n = pages_for(text.size() + 1);
+  for (const NodeId node : prefixes_.path(prefixes_.find(text).node)) {
+    const auto page = prefixes_.page(node);
+    if (page && n_users_[*page] > 0) --n;
+  }
+  return n;
+}
+
+uint32_t TextCache::n_wanted(uint32_t index, uint32_t n_more) const {
+  const Sequence& sequence = sequences_[index];
+  const uint32_t n = pages_for(sequence.tokens.size() + n_more);
+  const auto has = static_cast<uint32_t>(sequence.pages.size());
+  return (n > has ? n - has : 0) + (sequence.tail_is_shared ? 1 : 0);
+}
+
+uint32_t TextCache::n_known(std::span<const int32_t> text) const {
+  return text.empty() ? 0 : prefixes_.find(text.first(text.size() - 1)).total();
+}
+
+Task<Result<void>> TextCache::begin(uint32_t index, std::vector<int32_t> text) {
+  PUNA_CHECK(sequences_[index].pages.empty());
+  for (;;) {
+    const Prefixes::Found found = prefixes_.find(text);
+    // What is on the way must not go while room is made for it.
+    std::vector<NodeId> way = prefixes_.path(found.node);
+    if (found.part != Prefixes::kRoot) way.push_back(found.part);
+    for (const NodeId node : way) prefixes_.pin(node);
+    auto begun = co_await begin_pinned(index, text, found);
+    for (const NodeId node : way) prefixes_.unpin(node);
+    if (begun) co_return begun;
+    forget(index);
+    if (begun.error().code != ErrorCode::kOutOfMemory || found.total() == 0) co_return begun;
+    // A copy needs a page beside its original, and what is in host memory needs one too. Without
+    // the last page of it, which is evaluated then, there is room for the rest.
+    text.resize(found.n_part > 0 ? found.n_tokens : found.n_tokens - 1);
+  }
+}
+
+Task<Result<void>> TextCache::begin_pinned(uint32_t index, const std::vector<int32_t>& text,
+                                           const Prefixes::Found& found) {
+  Sequence& sequence = sequences_[index];
+  for (const NodeId node : prefixes_.path(found.node)) {
+    PUNA_CO_TRY(const uint32_t page, co_await resident_page(node));
+    pool_.share(page);
+    hold(sequence, page);
+  }
+  prefixes_.pin(found.node);
+  sequence.node = found.node;
+  sequence.n_published = static_cast<uint32_t>(sequence.pages.size());
+  sequence.n_fixed = found.n_tokens;
+  if (found.part != Prefixes::kRoot) {
+    PUNA_CO_TRY(const uint32_t theirs, co_await resident_page(found.part));
+    const bool to_its_end = found.n_part == prefixes_.tokens(found.part).size();
+    if (to_its_end && pool_.n_owners(theirs) == 1) {
+      // Nobody else writes behind these tokens.
+      pool_.share(theirs);
+      hold(sequence, theirs);
+      sequence.n_fixed = found.total();
+    } else {
+      PUNA_CO_TRY(const uint32_t mine, co_await take_page());
+      hold(sequence, mine);
+      PUNA_CO_TRY(executor_.copy_page(theirs, mine));
+    }
+  }
+  const NodeId last = found.part != Prefixes::kRoot ? found.part : found.node;
+  if (recurrent_ && last != Prefixes::kRoot)
+    PUNA_CO_TRY(executor_.restore_state(*prefixes_.state(last), index));
+  prefixes_.touch(last);
+  sequence.tokens.assign(text.begin(), text.begin() + found.total());
+  sequence.branch = found.n_alike / kPage * kPage;
+  if (sequence.branch <= sequence.tokens.size()) sequence.branch = 0;
+  co_return set_pages(index, 0);
+}
+
+Task<Result<void>> TextCache::make_room(uint32_t index, uint32_t n_tokens) {
+  Sequence& sequence = sequences_[index];
+  if (n_tokens > context_) {
+    co_return base::fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("The sequence needs {} tokens, but the context holds {}.", n_tokens, context_));
+  }
+  size_t first = sequence.pages.size();
+  if (sequence.tail_is_shared && n_tokens > sequence.tokens.size()) {
+    PUNA_CO_TRY(const uint32_t page, co_await take_page());
+    first = sequence.tokens.size() / kPage;
+    PUNA_CO_TRY(executor_.copy_page(sequence.pages[first], page));
+    const uint32_t theirs = sequence.pages[first];
+    sequence.pages.pop_back();
+    hold(sequence, page);
+    let_go(theirs);
+    sequence.tail_is_shared = false;
+    sequence.n_fixed = sequence.n_published * kPage;
+  }
+  while (sequence.pages.size() < pages_for(n_tokens)) {
+    auto page = co_await take_page();
+    if (!page) {
+      trim(index);
+      co_return std::unexpected(std::move(page.error()));
+    }
+    hold(sequence, *page);
+  }
+  if (first < sequence.pages.size()) co_return set_pages(index, first);
+  co_return {};
+}
+
+void TextCache::trim(uint32_t index) {
+  Sequence& sequence = sequences_[index];
+  while (sequence.pages.size() > pages_for(sequence.tokens.size())) {
+    let_go(sequence.pages.back());
+    sequence.pages.pop_back();
+  }
+}
+
+void TextCache::append(uint32_t index, std::span<const int32_t> tokens) {
+  Sequence& sequence = sequences_[index];
+  sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
+  PUNA_CHECK(pages_for(sequence.tokens.size()) <= sequence.pages.size());
+}
+
+Result<void> TextCache::publish(uint32_t index) {
+  Sequence& sequence = sequences_[index];
+  size_t changed = sequence.pages.size();
+  while (size_t{sequence.n_published + 1} * kPage <= sequence.tokens.size()) {
+    const uint32_t i = sequence.n_published;
+    const NodeId node =
+        prefixes_.add(sequence.node, std::span(sequence.tokens).subspan(size_t{i} * kPage, kPage),
+                      sequence.pages[i]);
+    prefixes_.pin(node);
+    prefixes_.unpin(sequence.node);
+    sequence.node = node;
+    ++sequence.n_published;
+    sequence.n_fixed = std::max(sequence.n_fixed, sequence.n_published * kPage);
+    const auto theirs = prefixes_.page(node);
+    if (!theirs) {
+      pool_.share(sequence.pages[i]);
+      prefixes_.come_back(node, sequence.pages[i]);
+    } else if (*theirs != sequence.pages[i]) {
+      // Another text has come to the same page meanwhile; one is enough.
+      pool_.share(*theirs);
+      if (n_users_[*theirs]++ == 0) ++n_in_use_;
+      let_go(sequence.pages[i]);
+      sequence.pages[i] = *theirs;
+      changed = std::min<size_t>(changed, i);
+    }
+  }
+  if (changed < sequence.pages.size()) return set_pages(index, changed);
+  return {};
+}
+
+Result<void> TextCache::keep(uint32_t index) {
+  PUNA_TRY(publish(index));
+  Sequence& sequence = sequences_[index];
+  const uint32_t n_whole = sequence.n_published * kPage;
+  NodeId node = sequence.node;
+  if (n_whole < sequence.tokens.size()) {
+    node = prefixes_.add(sequence.node, std::span(sequence.tokens).subspan(n_whole),
+                         sequence.pages[sequence.n_published]);
+    if (prefixes_.page(node) == sequence.pages[sequence.n_published])
+      sequence.n_fixed = static_cast<uint32_t>(sequence.tokens.size());
+  }
+  if (!recurrent_ || node == Prefixes::kRoot || prefixes_.state(node)) return {};
+  prefixes_.pin(node);
+  const auto slot = prefixes_.keep_state(node);
+  prefixes_.unpin(node);
+  if (!slot) return {};
+  return executor_.save_state(index, *slot);
+}
+
+Task<Result<void>> TextCache::rewind(uint32_t index, uint32_t n_tokens) {
+  Sequence& sequence = sequences_[index];
+  if (n_tokens < sequence.tokens.size()) {
+    if (recurrent_) {
+      std::vector<int32_t> text = std::move(sequence.tokens);
+      text.resize(n_tokens);
+      forget(index);
+      co_return co_await begin(index, std::move(text));
+    }
+    sequence.tokens.resize(n_tokens);
+    trim(index);
+    sequence.tail_is_shared = n_tokens % kPage != 0 && n_tokens < sequence.n_fixed;
+    while (sequence.n_published * kPage > n_tokens) {
+      const NodeId parent = prefixes_.parent(sequence.node);
+      prefixes_.pin(parent);
+      prefixes_.unpin(sequence.node);
+      sequence.node = parent;
+      --sequence.n_published;
+    }
+    sequence.n_fixed = std::min(sequence.n_fixed, n_tokens);
+    co_return {};
+  }
+  trim(index);
+  co_return {};
+}
+
+Result<void> TextCache::end(uint32_t index) {
+  auto kept = keep(index);
+  prefixes_.touch(sequences_[index].node);
+  forget(index);
+  return kept;
+}
+
+void TextCache::forget(uint32_t index) {
+  Sequence& sequence = sequences_[index];
+  prefixes_.unpin(sequence.node);
+  for (const uint32_t page : sequence.pages) let_go(page);
+  sequence = {};
+}
+
+}  // namespace puna::engine

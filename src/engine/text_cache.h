@@ -1,0 +1,109 @@
+// TextCache: which pages, tokens and recurrent state each sequence has, and what is kept of texts
+// that have ended (prefixes.h). A sequence is a row of the page table and a slot of recurrent
+// states: what a running text has. All pages are one pool; what running texts leave of it holds
+// ended ones.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "base/task.h"
+#include "engine/executor.h"
+#include "engine/kv_pool.h"
+#include "engine/prefixes.h"
+#include "plan/step.h"
+
+namespace puna::engine {
+
+class TextCache {
+ public:
+  // `recurrent`: the model has states of config.n_snapshots. host_bytes: as of Prefixes::Options.
+  TextCache(const plan::CacheConfig& config, bool recurrent, uint64_t host_bytes,
+            Executor& executor);
+
+  uint32_t n_sequences() const { return static_cast<uint32_t>(sequences_.size()); }
+  // What a sequence holds: keys and values of these tokens, and the state after the last.
+  std::span<const int32_t> tokens(uint32_t sequence) const { return sequences_[sequence].tokens; }
+  uint32_t n_tokens(uint32_t sequence) const {
+    return static_cast<uint32_t>(sequences_[sequence].tokens.size());
+  }
+  // Pages that running texts do not have, and that they could get.
+  uint32_t n_available() const { return pool_.n_pages() - n_in_use_; }
+  uint32_t n_free() const { return pool_.n_free(); }
+  uint32_t n_pages() const { return pool_.n_pages(); }
+  // Pages that a text which is about to begin would have, but for those that running texts have
+  // already; that a sequence needs for so many tokens more.
+  uint32_t n_wanted(std::span<const int32_t> text) const;
+  uint32_t n_wanted(uint32_t sequence, uint32_t n_more) const;
+  const Prefixes& prefixes() const { return prefixes_; }
+
+  // Of a text that would begin now: how many of its tokens, but for the last, are known.
+  uint32_t n_known(std::span<const int32_t> text) const;
+  // Gives an empty sequence what is known of the beginning of a text: pages that it shares with
+  // other texts, and a copy of the one in which they part. Errors: those of the device.
+  base::Task<base::Result<void>> begin(uint32_t sequence, std::vector<int32_t> text);
+  // Where a recurrent state would pay for texts like the one that began: others share that much of
+  // it. 0: nowhere.
+  uint32_t branch(uint32_t sequence) const { return sequences_[sequence].branch; }
+
+  // Makes room for n_tokens in all, in pages that this sequence may write. Errors:
+  // kInvalidArgument above the context; kOutOfMemory when running texts have all pages, and the
+  // sequence keeps what it had; those of the device.
+  base::Task<base::Result<void>> make_room(uint32_t sequence, uint32_t n_tokens);
+  // Gives back pages beyond its tokens.
+  void trim(uint32_t sequence);
+  // These have been evaluated behind what it holds.
+  void append(uint32_t sequence, std::span<const int32_t> tokens);
+  // Lets other texts go on with its whole pages, from now on.
+  base::Result<void> publish(uint32_t sequence);
+  // Lets them, and a rewind, go on from just here: publishes, and keeps a copy of recurrent states.
+  base::Result<void> keep(uint32_t sequence);
+  // Keeps the first n_tokens, or fewer where a recurrent state goes back only so far.
+  base::Task<base::Result<void>> rewind(uint32_t sequence, uint32_t n_tokens);
+  // The text has ended: what the sequence holds is kept for others, and the sequence is empty.
+  base::Result<void> end(uint32_t sequence);
+  // The same, but nothing more of it is kept.
+  void forget(uint32_t sequence);
+
+  // The pages that a sequence has, in the order of its tokens; some may hold none yet.
+  std::span<const uint32_t> pages(uint32_t sequence) const { return sequences_[sequence].pages; }
+  // The page of a node, on the device: brought back if need be. Errors: kOutOfMemory.
+  base::Task<base::Result<uint32_t>> resident_page(Prefixes::NodeId node);
+  // For what fills pages and states by itself (saved_prefix.h).
+  Prefixes& prefixes() { return prefixes_; }
+
+ private:
+  struct Sequence {
+    std::vector<int32_t> tokens;
+    std::vector<uint32_t> pages;
+    Prefixes::NodeId node = Prefixes::kRoot;  // of the last of its pages that others may use
+    uint32_t n_published = 0;                 // pages up to that
+    // Tokens before this lie in pages of which others may have that much: a write before it has to
+    // go to a copy.
+    uint32_t n_fixed = 0;
+    bool tail_is_shared = false;  // the last page has tokens of others behind this one's
+    uint32_t branch = 0;
+  };
+
+  // A page that the caller owns; what is kept of ended texts goes for it, from the oldest on.
+  base::Task<base::Result<uint32_t>> take_page();
+  void hold(Sequence& sequence, uint32_t page);  // the sequence becomes an owner
+  void let_go(uint32_t page);
+  base::Task<base::Result<void>> begin_pinned(uint32_t index, const std::vector<int32_t>& text,
+                                              const Prefixes::Found& found);
+  base::Result<void> set_pages(uint32_t sequence, size_t first) const;
+
+  Executor& executor_;
+  uint32_t context_;
+  bool recurrent_;
+  KvPool pool_;
+  Prefixes prefixes_;
+  std::vector<Sequence> sequences_;
+  std::vector<uint32_t> n_users_;  // by page: sequences that have it
+  uint32_t n_in_use_ = 0;          // pages with any
+};
+
+}  // namespace puna::engine

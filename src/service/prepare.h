@@ -1,0 +1,32 @@
+// What is done for a request before the engine has it: the template is rendered, once, and the text
+// becomes tokens. All const: any thread may prepare requests while others are answered.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "chat/parsers.h"
+#include "service/model.h"
+#include "service/request.h"
+
+namespace puna::service {
+
+struct Prepared {
+  Request request;                          // without its messages and prompt
+  std::vector<int32_t> tokens;              // what it begins with
+  const chat::ReplyStyle* style = nullptr;  // how the answer is to be read; null: as it is
+  bool thinking_open = false;               // the prompt has begun the thinking already
+};
+
+// Errors: kInvalidArgument (tools that are no list, what a template refuses), kUnsupported
+// (messages for a model without a template, thinking for one without that switch, tools for one
+// that is shown none, texts for one without a vocabulary).
+base::Result<Prepared> prepare(const LoadedModel& model, Request request);
+
+// What the model answered, as the message that the next request begins with: with its tool calls,
+// and its thinking in the member that the model's template knows, which leaves out of the prompt
+// what is not to be read again.
+chat::Message assistant_message(const LoadedModel& model, const Reply& reply);
+
+}  // namespace puna::service

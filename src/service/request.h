@@ -1,0 +1,62 @@
+// A request to a model, what it brings while it is answered, and the whole answer. Values: who
+// makes a request and who answers it need not be the same thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "chat/messages.h"
+#include "chat/reply.h"
+#include "engine/scheduler.h"
+#include "kernels/sample/sampling.h"
+
+namespace puna::service {
+
+// Whether and how much a model thinks before it answers, where its template has a switch for it.
+enum class Think { kDefault, kOff, kOn, kLow, kMedium, kHigh };
+
+using engine::Control;
+
+struct Request {
+  // One of the three:
+  std::vector<chat::Message>
+      messages;                 // rendered with the model's template; the last is the user's
+  std::string prompt;           // completed as it stands
+  std::vector<int32_t> tokens;  // evaluated as they stand, nothing added
+
+  Think think = Think::kDefault;  // for messages
+  // For messages: the tools that the model may call, as the OpenAI interface lists them; an array,
+  // or null for none.
+  base::Json tools{};
+  kernels::SamplingParams sampling;
+  std::optional<uint32_t> max_tokens;
+  std::vector<std::string> stop;  // the text ends before the first of these
+  bool ignore_end = false;
+  std::shared_ptr<const Control> control;  // null: nobody stops it
+};
+
+// A token may bring several events: the end of the thinking and the first of the text, say.
+struct Event {
+  using Kind = chat::ReplyEvent::Kind;
+
+  int32_t token = -1;
+  std::string_view text;  // what became complete with this token; may be empty
+  Kind kind = Kind::kContent;
+  size_t call = 0;  // of the tool call that the text is of; calls come when they are complete
+};
+using OnEvent = std::function<void(const Event&)>;
+
+struct Reply {
+  std::string text;          // the answer
+  chat::ParsedReply parsed;  // of messages: the answer again, and the thinking before it
+  std::vector<int32_t> tokens;
+  engine::GenerateStats stats;
+};
+
+}  // namespace puna::service
