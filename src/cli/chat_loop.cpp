@@ -81,13 +81,14 @@ class Chat {
   void say(const std::string& message) {
     unasked_.reset();
     take(message);
-    // What else may be wrong with the request is said when it is run.
-    if (const auto prompt = service::prepare(model_, request_);
-        prompt && prompt->tokens.size() >= model_.context())
-      return refuse(message, prompt->tokens.size());
+    Result<service::Prepared> prepared = service::prepare(model_, request_);
+    if (prepared && prepared->tokens.size() >= model_.context())
+      return refuse(message, prepared->tokens.size());
     ReplyPrinter printer(settings_.hides_thinking);
-    const auto reply =
-        service::run(model_, request_, [&](const service::Event& event) { printer.show(event); });
+    Result<service::Reply> reply =
+        prepared ? service::run(model_, *std::move(prepared),
+                                [&](const service::Event& event) { printer.show(event); })
+                 : std::unexpected(std::move(prepared.error()));
     printer.end_thinking();
     ++request_.sampling.seed;  // the same question may get another answer
     print_out("\n");

@@ -187,8 +187,7 @@ base::Result<int> run(const Flags& flags) {
     graph = plan::fuse(std::move(graph));
     plan::CacheConfig cache;
     cache.type = options.engine.kv_type;
-    cache.pages_per_sequence =
-        (config.planned_context + kernels::kPageTokens - 1) / kernels::kPageTokens;
+    cache.pages_per_sequence = static_cast<uint32_t>(kernels::pages_for(config.planned_context));
     cache.n_pages = cache.pages_per_sequence;
     PUNA_TRY(const gpu::DeviceInfo device, service::describe_device(options));
     PUNA_TRY(const plan::GpuPlan plan,

@@ -26,8 +26,6 @@ constexpr uint32_t kDefaultContext = 8192;
 // Copies of recurrent states that are kept, for each text that may be written at once.
 constexpr uint32_t kStatesEach = 4;
 
-uint32_t round_up(uint32_t v, uint32_t to) { return (v + to - 1) / to * to; }
-
 // The context to plan for: as asked, else kDefaultContext or what is wanted, up to the trained one.
 Result<uint32_t> choose_context(const models::Config& config, const EngineOptions& options) {
   const std::optional<uint32_t>& asked = options.context;
@@ -82,7 +80,7 @@ Result<uint32_t> choose_pages(uint32_t context, const EngineOptions& options) {
         fmt::format("A cache of {} tokens is asked for, but one text may have {} (the context).",
                     tokens, context));
   }
-  const uint64_t pages = (tokens + kernels::kPageTokens - 1) / kernels::kPageTokens;
+  const uint64_t pages = kernels::pages_for(tokens);
   if (pages <= UINT32_MAX) return static_cast<uint32_t>(pages);
   return base::fail(ErrorCode::kInvalidArgument,
                     fmt::format("A cache of {} tokens is asked for; that is too many.", tokens));
@@ -116,10 +114,8 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
   plan::CacheConfig cache;
   cache.type = options.kv_type;
   cache.n_sequences = options.n_sequences;
-  cache.pages_per_sequence =
-      round_up(engine->context_, kernels::kPageTokens) / kernels::kPageTokens;
+  cache.pages_per_sequence = static_cast<uint32_t>(kernels::pages_for(engine->context_));
   PUNA_CO_TRY(cache.n_pages, choose_pages(engine->context_, options));
-  cache.n_pages = std::max(cache.n_pages, cache.pages_per_sequence);
   engine->recurrent_ = !graph.states.empty();
   if (engine->recurrent_) cache.n_snapshots = kStatesEach * options.n_sequences;
   engine->file_ = std::move(file);
@@ -288,11 +284,10 @@ Task<base::Error> Engine::no_choice_at(size_t position) const {
       position));
 }
 
-Task<Result<void>> Engine::prefill(uint32_t sequence, std::vector<int32_t> tokens,
-                                   uint32_t at_most) {
+Task<Result<void>> Engine::prefill(uint32_t sequence, std::vector<int32_t> tokens) {
   PUNA_CO_TRY(check_tokens(tokens));
   for (std::span<const int32_t> left = tokens; !left.empty();) {
-    const auto part = left.first(std::min<size_t>(at_most, left.size()));
+    const auto part = left.first(std::min<size_t>(kernels::kMaxStepTokens, left.size()));
     const uint32_t from = cache_->n_tokens(sequence);
     PUNA_CO_TRY(co_await cache_->make_room(sequence, from + static_cast<uint32_t>(part.size())));
     PUNA_CO_TRY(co_await executor_->run(make_step(sequence, part, from), {}));

@@ -132,10 +132,9 @@ class Engine {
   // The error for a row of decode() that got kernels::kNoToken (no_numbers.h); the sequence is
   // empty then.
   base::Task<base::Error> no_choice(uint32_t sequence);
-  // Evaluates tokens at the end of what the cache holds of a sequence, in steps of `at_most`.
+  // Evaluates tokens at the end of what the cache holds of a sequence, in as few steps as it takes.
   // Errors: as decode.
-  base::Task<base::Result<void>> prefill(uint32_t sequence, std::vector<int32_t> tokens,
-                                         uint32_t at_most = kernels::kMaxStepTokens);
+  base::Task<base::Result<void>> prefill(uint32_t sequence, std::vector<int32_t> tokens);
 
   // kInvalidArgument for ids outside the vocabulary, and for parameters out of range.
   base::Result<void> check_tokens(std::span<const int32_t> tokens) const;

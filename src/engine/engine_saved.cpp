@@ -23,7 +23,7 @@ struct Pages {
   uint32_t first, end;
   Pages(uint32_t first_token, uint32_t end_token)
       : first(first_token / kernels::kPageTokens),
-        end((end_token + kernels::kPageTokens - 1) / kernels::kPageTokens) {}
+        end(static_cast<uint32_t>(kernels::pages_for(end_token))) {}
 };
 
 // Bytes behind the head.

@@ -153,8 +153,8 @@ Task<bool> Scheduler::drive() {
     co_await run_jobs();
     const bool admitted = co_await admit();
     const bool stepped = co_await step();
-    const bool idle = !waiting_.empty() || !running_.empty();
-    if (admitted || stepped || !idle || seen != n_wakes_) continue;
+    const bool is_over = waiting_.empty() && running_.empty();
+    if (admitted || stepped || is_over || seen != n_wakes_) continue;
     // The readers of all texts are behind.
     co_await base::await_callback<bool>(
         [&](std::function<void(bool)> done) { wake_ = std::move(done); });
@@ -176,7 +176,7 @@ Task<bool> Scheduler::run_jobs() {
   while (!jobs_.empty()) {
     const Waiting next = std::move(jobs_.front());
     jobs_.pop_front();
-    const uint32_t n_pages = (next.n_tokens + kPage - 1) / kPage;
+    const uint64_t n_pages = kernels::pages_for(next.n_tokens);
     while (!running_.empty() && (!free_sequence() || engine_.cache().n_available() < n_pages))
       give_way(youngest());
     const auto sequence = free_sequence();

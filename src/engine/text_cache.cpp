@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -17,9 +18,7 @@ namespace {
 
 constexpr uint32_t kPage = kernels::kPageTokens;
 
-uint32_t pages_for(size_t n_tokens) {
-  return static_cast<uint32_t>((n_tokens + kPage - 1) / kPage);
-}
+uint32_t pages_for(size_t n_tokens) { return static_cast<uint32_t>(kernels::pages_for(n_tokens)); }
 
 }  // namespace
 
@@ -33,9 +32,14 @@ TextCache::TextCache(const plan::CacheConfig& config, bool recurrent, uint64_t h
       sequences_(config.n_sequences),
       n_users_(config.n_pages) {}
 
-void TextCache::hold(Sequence& sequence, uint32_t page) {
-  sequence.pages.push_back(page);
+uint32_t TextCache::hold(uint32_t page) {
   if (n_users_[page]++ == 0) ++n_in_use_;
+  return page;
+}
+
+uint32_t TextCache::hold_too(uint32_t page) {
+  pool_.share(page);
+  return hold(page);
 }
 
 void TextCache::let_go(uint32_t page) {
@@ -88,7 +92,7 @@ uint32_t TextCache::n_wanted(uint32_t index, uint32_t n_more) const {
   const Sequence& sequence = sequences_[index];
   const uint32_t n = pages_for(sequence.tokens.size() + n_more);
   const auto has = static_cast<uint32_t>(sequence.pages.size());
-  return (n > has ? n - has : 0) + (sequence.tail_is_shared ? 1 : 0);
+  return n > has ? n - has : 0;
 }
 
 uint32_t TextCache::n_known(std::span<const int32_t> text) const {
@@ -119,24 +123,20 @@ Task<Result<void>> TextCache::begin_pinned(uint32_t index, const std::vector<int
   Sequence& sequence = sequences_[index];
   for (const NodeId node : prefixes_.path(found.node)) {
     PUNA_CO_TRY(const uint32_t page, co_await resident_page(node));
-    pool_.share(page);
-    hold(sequence, page);
+    sequence.pages.push_back(hold_too(page));
   }
   prefixes_.pin(found.node);
   sequence.node = found.node;
   sequence.n_published = static_cast<uint32_t>(sequence.pages.size());
-  sequence.n_fixed = found.n_tokens;
   if (found.part != Prefixes::kRoot) {
     PUNA_CO_TRY(const uint32_t theirs, co_await resident_page(found.part));
     const bool to_its_end = found.n_part == prefixes_.tokens(found.part).size();
     if (to_its_end && pool_.n_owners(theirs) == 1) {
       // Nobody else writes behind these tokens.
-      pool_.share(theirs);
-      hold(sequence, theirs);
-      sequence.n_fixed = found.total();
+      sequence.pages.push_back(hold_too(theirs));
     } else {
       PUNA_CO_TRY(const uint32_t mine, co_await take_page());
-      hold(sequence, mine);
+      sequence.pages.push_back(hold(mine));
       PUNA_CO_TRY(executor_.copy_page(theirs, mine));
     }
   }
@@ -157,25 +157,14 @@ Task<Result<void>> TextCache::make_room(uint32_t index, uint32_t n_tokens) {
         ErrorCode::kInvalidArgument,
         fmt::format("The sequence needs {} tokens, but the context holds {}.", n_tokens, context_));
   }
-  size_t first = sequence.pages.size();
-  if (sequence.tail_is_shared && n_tokens > sequence.tokens.size()) {
-    PUNA_CO_TRY(const uint32_t page, co_await take_page());
-    first = sequence.tokens.size() / kPage;
-    PUNA_CO_TRY(executor_.copy_page(sequence.pages[first], page));
-    const uint32_t theirs = sequence.pages[first];
-    sequence.pages.pop_back();
-    hold(sequence, page);
-    let_go(theirs);
-    sequence.tail_is_shared = false;
-    sequence.n_fixed = sequence.n_published * kPage;
-  }
+  const size_t first = sequence.pages.size();
   while (sequence.pages.size() < pages_for(n_tokens)) {
     auto page = co_await take_page();
     if (!page) {
       trim(index);
       co_return std::unexpected(std::move(page.error()));
     }
-    hold(sequence, *page);
+    sequence.pages.push_back(hold(*page));
   }
   if (first < sequence.pages.size()) co_return set_pages(index, first);
   co_return {};
@@ -207,17 +196,13 @@ Result<void> TextCache::publish(uint32_t index) {
     prefixes_.unpin(sequence.node);
     sequence.node = node;
     ++sequence.n_published;
-    sequence.n_fixed = std::max(sequence.n_fixed, sequence.n_published * kPage);
     const auto theirs = prefixes_.page(node);
     if (!theirs) {
       pool_.share(sequence.pages[i]);
       prefixes_.come_back(node, sequence.pages[i]);
     } else if (*theirs != sequence.pages[i]) {
       // Another text has come to the same page meanwhile; one is enough.
-      pool_.share(*theirs);
-      if (n_users_[*theirs]++ == 0) ++n_in_use_;
-      let_go(sequence.pages[i]);
-      sequence.pages[i] = *theirs;
+      let_go(std::exchange(sequence.pages[i], hold_too(*theirs)));
       changed = std::min<size_t>(changed, i);
     }
   }
@@ -233,8 +218,6 @@ Result<void> TextCache::keep(uint32_t index) {
   if (n_whole < sequence.tokens.size()) {
     node = prefixes_.add(sequence.node, std::span(sequence.tokens).subspan(n_whole),
                          sequence.pages[sequence.n_published]);
-    if (prefixes_.page(node) == sequence.pages[sequence.n_published])
-      sequence.n_fixed = static_cast<uint32_t>(sequence.tokens.size());
   }
   if (!recurrent_ || node == Prefixes::kRoot || prefixes_.state(node)) return {};
   prefixes_.pin(node);
@@ -242,32 +225,6 @@ Result<void> TextCache::keep(uint32_t index) {
   prefixes_.unpin(node);
   if (!slot) return {};
   return executor_.save_state(index, *slot);
-}
-
-Task<Result<void>> TextCache::rewind(uint32_t index, uint32_t n_tokens) {
-  Sequence& sequence = sequences_[index];
-  if (n_tokens < sequence.tokens.size()) {
-    if (recurrent_) {
-      std::vector<int32_t> text = std::move(sequence.tokens);
-      text.resize(n_tokens);
-      forget(index);
-      co_return co_await begin(index, std::move(text));
-    }
-    sequence.tokens.resize(n_tokens);
-    trim(index);
-    sequence.tail_is_shared = n_tokens % kPage != 0 && n_tokens < sequence.n_fixed;
-    while (sequence.n_published * kPage > n_tokens) {
-      const NodeId parent = prefixes_.parent(sequence.node);
-      prefixes_.pin(parent);
-      prefixes_.unpin(sequence.node);
-      sequence.node = parent;
-      --sequence.n_published;
-    }
-    sequence.n_fixed = std::min(sequence.n_fixed, n_tokens);
-    co_return {};
-  }
-  trim(index);
-  co_return {};
 }
 
 Result<void> TextCache::end(uint32_t index) {

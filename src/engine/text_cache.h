@@ -59,10 +59,8 @@ class TextCache {
   void append(uint32_t sequence, std::span<const int32_t> tokens);
   // Lets other texts go on with its whole pages, from now on.
   base::Result<void> publish(uint32_t sequence);
-  // Lets them, and a rewind, go on from just here: publishes, and keeps a copy of recurrent states.
+  // Lets them go on from just here: publishes, and keeps a copy of recurrent states.
   base::Result<void> keep(uint32_t sequence);
-  // Keeps the first n_tokens, or fewer where a recurrent state goes back only so far.
-  base::Task<base::Result<void>> rewind(uint32_t sequence, uint32_t n_tokens);
   // The text has ended: what the sequence holds is kept for others, and the sequence is empty.
   base::Result<void> end(uint32_t sequence);
   // The same, but nothing more of it is kept.
@@ -81,16 +79,13 @@ class TextCache {
     std::vector<uint32_t> pages;
     Prefixes::NodeId node = Prefixes::kRoot;  // of the last of its pages that others may use
     uint32_t n_published = 0;                 // pages up to that
-    // Tokens before this lie in pages of which others may have that much: a write before it has to
-    // go to a copy.
-    uint32_t n_fixed = 0;
-    bool tail_is_shared = false;  // the last page has tokens of others behind this one's
     uint32_t branch = 0;
   };
 
   // A page that the caller owns; what is kept of ended texts goes for it, from the oldest on.
   base::Task<base::Result<uint32_t>> take_page();
-  void hold(Sequence& sequence, uint32_t page);  // the sequence becomes an owner
+  uint32_t hold(uint32_t page);      // a sequence has it, which is its owner; gives the page
+  uint32_t hold_too(uint32_t page);  // the same beside other owners
   void let_go(uint32_t page);
   base::Task<base::Result<void>> begin_pinned(uint32_t index, const std::vector<int32_t>& text,
                                               const Prefixes::Found& found);

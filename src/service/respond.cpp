@@ -95,9 +95,13 @@ Task<Result<Reply>> respond(LoadedModel& model, Prepared prepared, OnEvent on_ev
   co_return reply;
 }
 
+Result<Reply> run(LoadedModel& model, Prepared prepared, const OnEvent& on_event) {
+  return base::run_until(respond(model, std::move(prepared), on_event), [&] { model.poll(); });
+}
+
 Result<Reply> run(LoadedModel& model, Request request, const OnEvent& on_event) {
   PUNA_TRY(Prepared prepared, prepare(model, std::move(request)));
-  return base::run_until(respond(model, std::move(prepared), on_event), [&] { model.poll(); });
+  return run(model, std::move(prepared), on_event);
 }
 
 }  // namespace puna::service

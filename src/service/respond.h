@@ -13,7 +13,9 @@ namespace puna::service {
 // Runs a request, beside others that run; the model outlives the task. Errors: those of
 // engine::Scheduler::generate().
 base::Task<base::Result<Reply>> respond(LoadedModel& model, Prepared prepared, OnEvent on_event);
-// Prepares and runs it, blocking. Errors: those of prepare() too.
+// The same, blocking.
+base::Result<Reply> run(LoadedModel& model, Prepared prepared, const OnEvent& on_event);
+// Prepares it before. Errors: those of prepare() too.
 base::Result<Reply> run(LoadedModel& model, Request request, const OnEvent& on_event);
 
 }  // namespace puna::service

@@ -11,6 +11,10 @@ namespace puna::kernels {
 
 constexpr uint32_t kMaxStepTokens = 512;  // the largest batch class
 constexpr uint32_t kPageTokens = 32;      // tokens per KV page
+// Pages that hold so many tokens.
+constexpr uint64_t pages_for(uint64_t n_tokens) {
+  return (n_tokens + kPageTokens - 1) / kPageTokens;
+}
 
 // Word offsets.
 constexpr uint32_t kStepTokenCount = 0;   // n_tokens
