@@ -10,6 +10,7 @@
 #include <memory>
 #include <sstream>
 
+#include "cli/bench_parallel.h"
 #include "cli/bench_types.h"
 #include "cli/command.h"
 #include "cli/measured.h"
@@ -26,21 +27,26 @@ using base::Json;
 using base::Result;
 
 constexpr uint32_t kMaxTokens = 1 << 24;  // above the context of any model
+constexpr uint32_t kMaxTexts = 4096;      // at once
 
 using Ceilings = std::optional<kernels::Ceilings>;
 
 struct Flags {
   ModelFlags model;
   std::string synthetic;
-  uint32_t n_prompt = 512;
-  uint32_t n_decode = 128;
+  std::optional<uint32_t> prompt, decode;
   std::vector<uint32_t> depths = {0};
+  std::vector<uint32_t> parallel;  // numbers of texts at once; none: one text alone
+  uint32_t n_shared = 0;
   uint32_t repeats = 5;
   std::string sampling = "greedy";
   bool kernels = false;
   std::string types;
   std::string shape = "14336x4096";
   bool json = false;
+
+  uint32_t n_prompt() const { return prompt.value_or(parallel.empty() ? 512 : 128); }
+  uint32_t n_decode() const { return decode.value_or(parallel.empty() ? 128 : 64); }
 };
 
 // What decodes choose their tokens by.
@@ -120,15 +126,10 @@ Result<Measured> measure_all(const Flags& flags, service::LoadedModel& model) {
     PUNA_TRY(out.ceilings, engine::bench_ceilings(*model.engine));
   }
   for (uint32_t depth : flags.depths) {
-    if (flags.n_prompt > 0) PUNA_TRY(add(Kind::kPrefill, flags.n_prompt, depth));
-    if (flags.n_decode > 0) PUNA_TRY(add(Kind::kDecode, flags.n_decode, depth));
+    if (flags.n_prompt() > 0) PUNA_TRY(add(Kind::kPrefill, flags.n_prompt(), depth));
+    if (flags.n_decode() > 0) PUNA_TRY(add(Kind::kDecode, flags.n_decode(), depth));
   }
   return out;
-}
-
-double median(const std::vector<double>& sorted) {
-  const size_t n = sorted.size();
-  return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
 // Weight bytes one token reads: everything, but of the embedding table only what the output layer
@@ -219,16 +220,12 @@ Json to_json(const engine::Placement& placement) {
   return out;
 }
 
-Json to_json(const service::LoadedModel& model, const std::vector<Row>& rows,
-             const std::string& sampling, double load_ms, double first_token_ms) {
-  const engine::Engine& engine = *model.engine;
+Json to_json(const engine::Engine& engine, const std::vector<Row>& rows) {
   const double weight_bytes = static_cast<double>(bytes_per_token(engine.file()));
   Json results = Json::array();
   for (const Row& row : rows) {
-    Json rate = Json::object();
-    rate.set("min", row.tokens_per_s.front())
-        .set("median", median(row.tokens_per_s))
-        .set("max", row.tokens_per_s.back());
+    Json rate = rate_json(row.tokens_per_s);
+    const double median = rate.find("median")->number();
     Json r = Json::object();
     r.set("phase", row.phase)
         .set("tokens", row.tokens)
@@ -238,9 +235,15 @@ Json to_json(const service::LoadedModel& model, const std::vector<Row>& rows,
         std::string_view(row.phase) == "decode"
             ? row.tokens
             : (row.tokens + kernels::kMaxStepTokens - 1) / kernels::kMaxStepTokens;
-    r.set("weight_gb_per_s", weight_bytes * passes / row.tokens * median(row.tokens_per_s) / 1e9);
+    r.set("weight_gb_per_s", weight_bytes * passes / row.tokens * median / 1e9);
     results.push(std::move(r));
   }
+  return results;
+}
+
+Json to_json(const service::LoadedModel& model, Json results, const std::string& sampling,
+             double load_ms, double first_token_ms) {
+  const engine::Engine& engine = *model.engine;
   const plan::MemoryUse use = engine.memory();
   Json memory = Json::object();
   memory.set("weights_bytes", use.weights).set("kv_bytes", use.kv).set("arena_bytes", use.arena);
@@ -261,20 +264,25 @@ Json to_json(const service::LoadedModel& model, const std::vector<Row>& rows,
   return out;
 }
 
-void print_table(const service::LoadedModel& model, const Json& report) {
-  print_out("{} on {} (kv {}, {}, {:.2f} bits per weight, sampling {})\n",
-            base::printable(model.name), model.device_name, name(model.engine->options().kv_type),
-            name(model.engine->options().numerics), report.find("bits_per_weight")->number(),
-            report.find("sampling")->string());
+void print_phases(const Json& results) {
   print_out("{:<8} {:>6} {:>6} {:>10} {:>10} {:>10} {:>9}\n", "phase", "tokens", "depth",
             "min tok/s", "median", "max", "GB/s");
-  for (const Json& r : report.find("results")->items()) {
+  for (const Json& r : results.items()) {
     const Json& rate = *r.find("tokens_per_s");
     print_out("{:<8} {:>6} {:>6} {:>10.1f} {:>10.1f} {:>10.1f} {:>9.1f}\n",
               r.find("phase")->string(), r.find("tokens")->integer(), r.find("depth")->integer(),
               rate.find("min")->number(), rate.find("median")->number(), rate.find("max")->number(),
               r.find("weight_gb_per_s")->number());
   }
+}
+
+void print_table(const service::LoadedModel& model, const Json& report, bool parallel) {
+  print_out("{} on {} (kv {}, {}, {:.2f} bits per weight, sampling {})\n",
+            base::printable(model.name), model.device_name, name(model.engine->options().kv_type),
+            name(model.engine->options().numerics), report.find("bits_per_weight")->number(),
+            report.find("sampling")->string());
+  const Json& results = *report.find("results");
+  parallel ? print_parallel(results) : print_phases(results);
   const plan::MemoryUse use = model.engine->memory();
   print_out(
       "memory: weights {}, kv {}, arena {}, staging {}, host peak {}; load {:.0f} ms, first token "
@@ -284,6 +292,31 @@ void print_table(const service::LoadedModel& model, const Json& report) {
       report.find("first_token_ms")->number());
 }
 
+// Errors: kUsage for what does not go together.
+Result<void> check(const Flags& flags) {
+  if (flags.model.model.empty() == flags.synthetic.empty())
+    return base::fail(base::ErrorCode::kUsage, "Give --model, --synthetic SHAPE:TYPE or --types.");
+  if (flags.n_prompt() == 0 && flags.n_decode() == 0)
+    return base::fail(base::ErrorCode::kUsage, "With -p 0 and -n 0 there is nothing to measure.");
+  if (flags.parallel.empty()) {
+    if (flags.n_shared > 0)
+      return base::fail(base::ErrorCode::kUsage, "--shared-prefix is of --parallel.");
+    return {};
+  }
+  if (flags.n_prompt() == 0)
+    return base::fail(base::ErrorCode::kUsage, "--parallel needs prompts; -p 0 leaves them out.");
+  if (flags.n_shared > flags.n_prompt()) {
+    return base::fail(base::ErrorCode::kUsage,
+                      fmt::format("--shared-prefix {} is more than the prompt, which has {} (-p).",
+                                  flags.n_shared, flags.n_prompt()));
+  }
+  if (flags.kernels || flags.sampling == "host" || flags.depths != std::vector<uint32_t>{0}) {
+    return base::fail(base::ErrorCode::kUsage,
+                      "--parallel goes with neither --kernels, --depth nor --sampling host.");
+  }
+  return {};
+}
+
 Result<int> run(const Flags& flags) {
   if (!flags.types.empty()) {
     if (!flags.model.model.empty() || !flags.synthetic.empty())
@@ -291,17 +324,16 @@ Result<int> run(const Flags& flags) {
                         "--types measures one product and takes no model.");
     return bench_types(flags.model, flags.types, flags.shape, flags.json);
   }
-  if (flags.model.model.empty() == flags.synthetic.empty()) {
-    return base::fail(base::ErrorCode::kUsage, "Give --model, --synthetic SHAPE:TYPE or --types.");
-  }
-  if (flags.n_prompt == 0 && flags.n_decode == 0)
-    return base::fail(base::ErrorCode::kUsage, "With -p 0 and -n 0 there is nothing to measure.");
+  PUNA_TRY(check(flags));
   catch_interrupts();
   ProgressBar bar;
   PUNA_TRY(service::OpenOptions options, open_options(flags.model, {}, bar));
+  const bool parallel = !flags.parallel.empty();
+  if (parallel) options.engine.n_sequences = std::ranges::max(flags.parallel);
   if (!options.engine.context) {
-    options.engine.context = *std::max_element(flags.depths.begin(), flags.depths.end()) +
-                             std::max({flags.n_prompt, flags.n_decode, 1u}) + 1;
+    const uint32_t most = parallel ? flags.n_prompt() + flags.n_decode()
+                                   : std::max({flags.n_prompt(), flags.n_decode(), 1u});
+    options.engine.context = std::ranges::max(flags.depths) + most + 2;
   }
   const base::Timer load;
   service::LoadedModel model;
@@ -317,14 +349,26 @@ Result<int> run(const Flags& flags) {
   const base::Timer first;
   PUNA_TRY(base::run_until(service::time_phase(model, {}), [&] { model.poll(); }));
   const double first_token_ms = first.ms();
-  PUNA_TRY(const Measured measured, measure_all(flags, model));
-  Json report = to_json(model, measured.rows, flags.sampling, load_ms, first_token_ms);
+  Measured measured;
+  Json results;
+  if (parallel) {
+    service::Together what;
+    what.n_prompt = flags.n_prompt();
+    what.n_answer = flags.n_decode();
+    what.n_shared = flags.n_shared;
+    what.sampling = sampling_of(flags);
+    PUNA_TRY(results, bench_parallel(model, flags.parallel, what, flags.repeats));
+  } else {
+    PUNA_TRY(measured, measure_all(flags, model));
+    results = to_json(*model.engine, measured.rows);
+  }
+  Json report = to_json(model, std::move(results), flags.sampling, load_ms, first_token_ms);
   if (measured.ceilings) report.set("ceilings", ceilings_json(*measured.ceilings));
   if (flags.kernels) report.set("steps", to_json(measured.steps, measured.ceilings));
   if (flags.json) {
     print_json(report);
   } else {
-    print_table(model, report);
+    print_table(model, report, parallel);
     print(measured.steps, measured.ceilings);
   }
   return 0;
@@ -341,12 +385,17 @@ Action add_bench(CLI::App& app) {
       "SHAPE:TYPE with random weights, no file needed; TYPE is a mix (q4_k_m) or pure:TYPE. "
       "Shapes: " +
           models::synthetic_shapes()));
-  add_number(app, "-p,--prompt", flags->n_prompt, {0, kMaxTokens},
-             "Tokens of the prefill; 0 leaves it out");
-  add_number(app, "-n,--decode", flags->n_decode, {0, kMaxTokens},
-             "Tokens to decode; 0 leaves it out");
+  add_number(app, "-p,--prompt", flags->prompt, {0, kMaxTokens},
+             "Tokens of the prefill; 0 leaves it out; without it 512, with --parallel 128");
+  add_number(app, "-n,--decode", flags->decode, {0, kMaxTokens},
+             "Tokens to decode; 0 leaves it out; without it 128, with --parallel 64");
   add_numbers(app, "-d,--depth", flags->depths, {0, kMaxTokens},
               "Tokens already in the cache, separated by commas");
+  add_numbers(app, "--parallel", flags->parallel, {1, kMaxTexts},
+              "Measure so many texts at once, each with a prompt of -p tokens and an answer of -n; "
+              "several numbers separated by commas");
+  add_number(app, "--shared-prefix", flags->n_shared, {0, kMaxTokens},
+             "Of --parallel: so many tokens of each prompt are the same in all");
   add_number(app, "-r,--repeats", flags->repeats, {1, 1000},
              "Repeats; the report has minimum, median and maximum");
   app.add_option("--sampling", flags->sampling,

@@ -38,8 +38,13 @@ using ChainIds = std::array<uint32_t, kMaxChain * kernels::kMaxBatch>;  // [step
 // Of the buffer that logits come back by, and what is kept of a text, piece after piece.
 constexpr uint64_t kLeastReadbackBytes = uint64_t{1} << 20;
 
+// Outputs whose logits are read back at once.
+uint32_t logits_rows(const plan::GpuPlan& plan) {
+  return std::min(plan.head_rows(), plan::kHeadRows);
+}
+
 uint64_t readback_bytes(const plan::GpuPlan& plan, uint32_t n_out) {
-  return std::max(kLeastReadbackBytes, plan.head_rows() * uint64_t{n_out} * sizeof(float));
+  return std::max(kLeastReadbackBytes, logits_rows(plan) * uint64_t{n_out} * sizeof(float));
 }
 
 class GpuExecutor : public Executor {
@@ -75,7 +80,7 @@ class GpuExecutor : public Executor {
     const kernels::StepShape shape = writer_.shape_of(step);
     PUNA_CO_TRY(writer_.step(step, shape));
     list_.clear();
-    program_->record(Part::kBody, program_->class_for(Part::kBody, step.n_tokens()), shape, list_);
+    program_->record(Part::kBody, shape, list_);
     if (step.output_rows.empty()) {
       PUNA_CO_TRY(const gpu::SubmitId submitted, device_.submit(list_));
       // The device has the next step while it is at this one, and no more: a prompt that is not
@@ -85,13 +90,12 @@ class GpuExecutor : public Executor {
       co_return {};
     }
     // The first group of outputs rides with the body; the head runs again for each further one.
-    const uint32_t at_once = program_->plan().head_rows();
+    const uint32_t at_once = logits_rows(program_->plan());
     for (size_t first = 0; first < step.output_rows.size(); first += at_once) {
       const auto n =
           static_cast<uint32_t>(std::min<size_t>(at_once, step.output_rows.size() - first));
       PUNA_CO_TRY(writer_.outputs(std::span(step.output_rows).subspan(first, n)));
-      program_->record(Part::kHead, program_->class_for(Part::kHead, n),
-                       {.n_tokens = step.n_tokens(), .n_outputs = n}, list_);
+      program_->record(Part::kHead, {.n_tokens = step.n_tokens(), .n_outputs = n}, list_);
       const uint64_t bytes = n * uint64_t{n_out_} * sizeof(float);
       list_.copy(program_->buffer(program_->plan().logits), program_->plan().logits.offset,
                  logits_readback_, 0, bytes);
@@ -339,7 +343,7 @@ class GpuExecutor : public Executor {
     }
     const kernels::StepShape shape = writer_.shape_of(step);
     PUNA_TRY(writer_.step(step, shape));
-    program_->record(Part::kBody, program_->class_for(Part::kBody, step.n_tokens()), shape, list_);
+    program_->record(Part::kBody, shape, list_);
     return submit();
   }
 
@@ -353,10 +357,8 @@ class GpuExecutor : public Executor {
     }
     for (uint32_t i = 0; i < slot.n_steps; ++i) {
       const kernels::StepShape shape = writer_.shape_of(step);
-      const size_t head = program_->class_for(Part::kHead, shape.n_outputs);
-      program_->record(Part::kBody, program_->class_for(Part::kBody, shape.n_tokens), shape, list_);
-      program_->record(Part::kHead, head, shape, list_);
-      program_->record(Part::kSample, head, shape, list_);
+      for (const Part part : {Part::kBody, Part::kHead, Part::kSample})
+        program_->record(part, shape, list_);
       step = plan::next_step(step);
     }
     list_.copy(program_->buffer(program_->plan().ids), program_->plan().ids.offset, slot.readback,
@@ -418,8 +420,9 @@ Result<plan::GpuPlan> plan_for_gpu(const plan::Graph& graph, plan::CacheConfig c
                                    const GpuOptions& options, const gpu::DeviceInfo& device) {
   if (!graph.states.empty()) cache.n_snapshots += chain_snapshots(cache);
   std::vector<uint32_t> classes = decode_classes(options.max_batch);
-  const uint32_t head_rows =
-      options.many_outputs || graph.embeds ? plan::kHeadRows : classes.back();
+  const uint32_t head_rows = options.many_outputs || graph.embeds
+                                 ? std::max(plan::kHeadRows, classes.back())
+                                 : classes.back();
   classes.push_back(kernels::kMaxStepTokens);  // the prefill chunk
   return plan::plan_gpu(graph, cache, device,
                         {options.numerics, std::move(classes), options.profile, head_rows});

@@ -15,7 +15,9 @@ using Part = plan::GpuProgram::Part;
 kernels::AttentionSplits GpuStepWriter::splits_of(const plan::Step& step) const {
   const uint32_t n_kv =
       static_cast<uint32_t>(*std::max_element(step.positions.begin(), step.positions.end())) + 1;
-  const auto& body = program_.plan().body[program_.class_for(Part::kBody, step.n_tokens())];
+  const kernels::StepShape shape{.n_tokens = step.n_tokens(),
+                                 .n_outputs = static_cast<uint32_t>(step.output_rows.size())};
+  const auto& body = program_.plan().body[program_.class_for(Part::kBody, shape)];
   return kernels::attention_splits(body.max_splits, n_kv);
 }
 
@@ -38,7 +40,9 @@ Result<void> GpuStepWriter::header(const plan::Step& step, const kernels::StepSh
   header[kernels::kStepSplitTokens] = splits.split_tokens;
   const uint32_t next_rows = std::clamp(shape.n_outputs, 1u, kernels::kMaxBatch);
   header[kernels::kStepSplitLimit] =
-      program_.plan().body[program_.class_for(Part::kBody, next_rows)].max_splits;
+      program_.plan()
+          .body[program_.class_for(Part::kBody, {.n_tokens = next_rows, .n_outputs = next_rows})]
+          .max_splits;
   return words(0, header);
 }
 

@@ -117,12 +117,11 @@ Result<StepTimes> time_kernels(gpu::Device& device, const GpuProgram& program,
   gpu::CommandList whole;
   for (const Part part : {Part::kBody, Part::kHead, Part::kSample}) {
     const uint32_t rows = part == Part::kBody ? shape.n_tokens : shape.n_outputs;
-    const size_t index = program.class_for(part, rows);
     const auto& parts = program.classes(part);
     gpu::CommandList list;
-    program.record(part, index, shape, list);
+    program.record(part, shape, list);
     size_t command = 0;
-    for (const kernels::KernelCall& call : parts[index].calls) {
+    for (const kernels::KernelCall& call : parts[program.class_for(part, shape)].calls) {
       // Grids with a zero are left out of the list.
       if (workgroups(call.x, shape) == 0 || workgroups(call.y, shape) == 0 ||
           workgroups(call.z, shape) == 0) {

@@ -11,6 +11,7 @@
 #include "kernels/elementwise/binary.h"
 #include "kernels/embed/embed.h"
 #include "kernels/norm/norm.h"
+#include "kernels/sample/sample.h"
 
 namespace puna::plan {
 
@@ -32,10 +33,10 @@ uint64_t heads_scratch_bytes(const Graph& graph, const HeadsOp& op, uint32_t row
 }
 
 // Scratch each op wants on the CPU.
-std::vector<uint64_t> scratch_bytes(const Graph& graph, int n_threads) {
+std::vector<uint64_t> scratch_bytes(const Graph& graph, uint32_t head_rows, int n_threads) {
   std::vector<uint64_t> out;
   for (size_t i = 0; i < graph.ops.size(); ++i) {
-    const uint32_t rows = i < graph.head_begin ? kernels::kMaxStepTokens : kHeadRows;
+    const uint32_t rows = i < graph.head_begin ? kernels::kMaxStepTokens : head_rows;
     uint64_t bytes = 0;
     if (const auto* product = std::get_if<MatmulOp>(&graph.ops[i])) {
       bytes = kernels::matmul_cpu_scratch_bytes(graph.values[product->x].columns,
@@ -75,8 +76,10 @@ Result<std::unique_ptr<CpuProgram>> CpuProgram::create(Graph graph, CpuWeights w
                                                        const CacheConfig& cache,
                                                        base::ThreadPool& pool) {
   auto program = std::make_unique<CpuProgram>();
-  program->plan_ =
-      plan_arena(graph, kernels::kMaxStepTokens, kHeadRows, scratch_bytes(graph, pool.n_threads()));
+  const uint32_t head_rows = std::clamp(cache.n_sequences, kHeadRows, kernels::kMaxBatch);
+  program->head_rows_ = head_rows;
+  program->plan_ = plan_arena(graph, kernels::kMaxStepTokens, head_rows,
+                              scratch_bytes(graph, head_rows, pool.n_threads()));
   for (const KvSpec& spec : graph.kv) {
     if (kernels::is_block(cache.type) && spec.head_dim % 32 != 0) {
       return base::fail(
@@ -383,8 +386,8 @@ void CpuProgram::run(const Step& step, std::span<const uint32_t> pages, std::spa
   };
   for (runner.op_index = 0; runner.op_index < graph_.head_begin; ++runner.op_index) run_op();
   if (!graph_.hands_over.empty()) return hand_over(step.n_tokens(), logits);
-  for (size_t first = 0; first < step.output_rows.size(); first += kHeadRows) {
-    const size_t n = std::min<size_t>(kHeadRows, step.output_rows.size() - first);
+  for (size_t first = 0; first < step.output_rows.size(); first += head_rows_) {
+    const size_t n = std::min<size_t>(head_rows_, step.output_rows.size() - first);
     runner.outputs = std::span(step.output_rows).subspan(first, n);
     for (runner.op_index = graph_.head_begin; runner.op_index < graph_.ops.size();
          ++runner.op_index) {

@@ -76,6 +76,7 @@ class CpuProgram {
   CacheConfig cache_;
   base::ThreadPool* pool_ = nullptr;
   ArenaPlan plan_;
+  uint32_t head_rows_ = kHeadRows;  // outputs of one run of the head
   std::vector<Layer> layers_;
   std::vector<State> states_;  // by StateId
   Bytes arena_;

@@ -23,7 +23,7 @@ struct GpuPlanOptions {
       1,
       kernels::kMaxStepTokens};  // rows of each batch class, rising; the last is the prefill chunk
   const kernels::Profile* profile = nullptr;  // of the device; null: portable defaults
-  uint32_t head_rows = kHeadRows;             // outputs of the largest head, at most kHeadRows
+  uint32_t head_rows = kHeadRows;             // outputs of the largest head
 };
 
 // Small constants, filled once at load.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "kernels/matmul/matmul.h"
 
 namespace puna::plan {
 
@@ -83,17 +84,20 @@ Task<Result<void>> GpuProgram::compiled() {
   co_return {};
 }
 
-size_t GpuProgram::class_for(Part part, uint32_t rows) const {
+size_t GpuProgram::class_for(Part part, const kernels::StepShape& shape) const {
   const auto& list = classes(part);
-  size_t i = 0;
-  while (i + 1 < list.size() && list[i].max_rows < rows) ++i;
-  PUNA_CHECK(rows <= list[i].max_rows);
-  return i;
+  const uint32_t rows = part == Part::kBody ? shape.n_tokens : shape.n_outputs;
+  const bool mixed = part == Part::kBody && shape.n_outputs < shape.n_tokens;
+  const auto takes = [&](const GpuPlan::BatchClass& c) {
+    return rows <= c.max_rows && (!mixed || c.max_rows <= kernels::kMatvecRows);
+  };
+  const auto found = std::find_if(list.begin(), list.end() - 1, takes);
+  PUNA_CHECK(rows <= found->max_rows);
+  return static_cast<size_t>(found - list.begin());
 }
 
-void GpuProgram::record(Part part, size_t index, const kernels::StepShape& shape,
-                        gpu::CommandList& list) const {
-  for (const Dispatch& d : dispatches_[static_cast<size_t>(part)][index]) {
+void GpuProgram::record(Part part, const kernels::StepShape& shape, gpu::CommandList& list) const {
+  for (const Dispatch& d : dispatches_[static_cast<size_t>(part)][class_for(part, shape)]) {
     list.dispatch(d.pipeline, d.bind_group, kernels::workgroups(d.x, shape),
                   kernels::workgroups(d.y, shape), kernels::workgroups(d.z, shape));
   }

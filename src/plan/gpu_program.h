@@ -34,11 +34,12 @@ class GpuProgram {
   gpu::BufferId buffer(const kernels::Slice& slice) const { return buffers_[slice.buffer]; }
 
   const std::vector<GpuPlan::BatchClass>& classes(Part part) const;
-  // The smallest class of a part that takes `rows` rows.
-  size_t class_for(Part part, uint32_t rows) const;
-  // Appends the dispatches of one class.
-  void record(Part part, size_t index, const kernels::StepShape& shape,
-              gpu::CommandList& list) const;
+  // The class of a part for a step: the smallest that takes its rows. Bodies of more than
+  // kernels::kMatvecRows, but the last, are for steps in which every row has an output: texts that
+  // are written, which share no keys.
+  size_t class_for(Part part, const kernels::StepShape& shape) const;
+  // Appends the dispatches of that class.
+  void record(Part part, const kernels::StepShape& shape, gpu::CommandList& list) const;
 
  private:
   struct Dispatch {

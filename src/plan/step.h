@@ -40,7 +40,8 @@ struct MemoryUse {
   uint64_t staging = 0;  // on the way from and to the host; the ring of the load is freed after it
 };
 
-// The most rows of outputs that one run of a head takes; longer lists run it again.
+// Rows of outputs that one run of a head takes where the batch does not ask for more; longer lists
+// run it again.
 constexpr uint32_t kHeadRows = 16;
 
 }  // namespace puna::plan

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "base/clock.h"
 
 namespace puna::service {
@@ -26,6 +27,77 @@ Task<Result<void>> fill(engine::Engine& engine, uint32_t sequence, const Phase& 
   PUNA_CO_TRY(cache.keep(sequence));
   co_return co_await engine.executor().rest();
 }
+
+// Texts that go on together when all have come so far.
+class Gathering {
+ public:
+  Gathering(LoadedModel& model, const Together& what) : model_(model), what_(what) {}
+
+  // Writes all texts, n_tokens each. They begin together, and when each has its first token they
+  // go on together.
+  Task<Result<void>> write(uint32_t n_tokens) {
+    std::vector<std::shared_ptr<engine::Control>> controls;
+    Result<void> outcome;
+    uint32_t n_left = what_.n_texts, n_first = 0;
+    co_await base::await_callback<bool>([&](const std::function<void(bool)>& done) {
+      const auto release = [&] {
+        for (const auto& control : controls) control->hold = false;
+        model_.scheduler->wake();
+      };
+      const auto ended = [&, done](Result<engine::GenerateStats> stats) {
+        if (stats) n_evaluated += stats->n_prompt;
+        if (!stats) outcome = std::unexpected(std::move(stats.error()));
+        if (--n_left > 0) return;
+        end_ms = timer_.ms();
+        done(true);
+      };
+      for (uint32_t i = 0; i < what_.n_texts; ++i) {
+        controls.push_back(std::make_shared<engine::Control>());
+        controls.back()->hold = true;
+      }
+      for (uint32_t i = 0; i < what_.n_texts; ++i) {
+        engine::GenerateOptions options;
+        options.sampling = what_.sampling;
+        options.max_tokens = n_tokens;
+        options.ignore_end = true;
+        options.control = controls[i];
+        const auto on_token = [&, i, release, n = 0u](int32_t) mutable {
+          if (n++ > 0) return true;
+          controls[i]->hold = n_tokens > 1;
+          if (++n_first < what_.n_texts) return true;
+          first_ms = timer_.ms();
+          release();
+          return true;
+        };
+        base::deliver<Result<engine::GenerateStats>>(
+            model_.scheduler->generate(prompt(i), options, {}, on_token), ended);
+      }
+      timer_ = {};
+      release();
+    });
+    co_return outcome;
+  }
+
+  uint32_t n_evaluated = 0;  // tokens of prompts
+  double first_ms = 0;       // until all had their first token
+  double end_ms = 0;         // until all were written
+
+ private:
+  std::vector<int32_t> prompt(uint32_t text) const {
+    const engine::Engine& engine = *model_.engine;
+    std::vector<int32_t> out = engine::bench_text(engine, what_.salt, what_.n_shared);
+    // Far from all others.
+    const uint32_t from = (what_.salt + text + 1) * (what_.n_prompt + 1);
+    const std::vector<int32_t> own =
+        engine::bench_text(engine, from, what_.n_prompt - what_.n_shared);
+    out.insert(out.end(), own.begin(), own.end());
+    return out;
+  }
+
+  LoadedModel& model_;
+  Together what_;
+  base::Timer timer_;
+};
 
 }  // namespace
 
@@ -59,6 +131,22 @@ Task<Result<engine::StepTimes>> time_step(LoadedModel& model, Phase phase) {
   };
   PUNA_CO_TRY(co_await model.scheduler->alone(phase.depth + phase.n_tokens, job));
   co_return times;
+}
+
+Task<Result<TogetherTimes>> time_together(LoadedModel& model, Together what) {
+  PUNA_CHECK(what.n_shared <= what.n_prompt && what.n_texts > 0);
+  TogetherTimes out;
+  Gathering prompts(model, what);
+  PUNA_CO_TRY(co_await prompts.write(1));
+  out.prompt_ms = prompts.first_ms;
+  out.n_prompt_tokens = prompts.n_evaluated;
+  if (what.n_answer == 0) co_return out;
+  // Again, and this time the prompts are known.
+  Gathering answers(model, what);
+  PUNA_CO_TRY(co_await answers.write(what.n_answer + 1));
+  out.answer_ms = answers.end_ms - answers.first_ms;
+  out.n_answer_tokens = what.n_texts * what.n_answer;
+  co_return out;
 }
 
 }  // namespace puna::service

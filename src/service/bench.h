@@ -21,6 +21,24 @@ struct Phase {
 // Milliseconds that the phase takes. What lies before it is evaluated first, once for all phases of
 // that depth. Errors: kInvalidArgument for what is longer than the context; those of the engine.
 base::Task<base::Result<double>> time_phase(LoadedModel& model, Phase phase);
+// Several texts at once, through the scheduler: their prompts are evaluated, then all are answered.
+struct Together {
+  uint32_t n_texts = 1;
+  uint32_t n_prompt = 128;  // tokens of each prompt
+  uint32_t n_shared = 0;    // of these the same in all of them, from the beginning
+  uint32_t n_answer = 64;   // tokens of each answer
+  uint32_t salt = 0;        // prompts of another salt share nothing
+  kernels::SamplingParams sampling = {.temperature = 0};
+};
+struct TogetherTimes {
+  double prompt_ms = 0;          // until each text has its first token
+  uint32_t n_prompt_tokens = 0;  // evaluated in this time; fewer than asked for where texts share
+  double answer_ms = 0;          // while all texts are written
+  uint32_t n_answer_tokens = 0;  // chosen in this time
+};
+// Errors: kInvalidArgument for texts that do not fit the context; those of the engine.
+base::Task<base::Result<TogetherTimes>> time_together(LoadedModel& model, Together what);
+
 // Where the time of a step of phase.n_tokens goes.
 base::Task<base::Result<engine::StepTimes>> time_step(LoadedModel& model, Phase phase);
 

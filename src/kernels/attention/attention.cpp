@@ -17,8 +17,8 @@ namespace puna::kernels {
 namespace {
 
 // Batch classes up to this many rows decode: one workgroup a row reads all of its keys, which pays
-// while rows share no keys.
-constexpr uint32_t kDecodeRows = 16;
+// while rows share no keys. Those above kMatvecRows have steps of nothing else.
+constexpr uint32_t kDecodeRows = 128;
 
 // Names in profiles.
 constexpr std::string_view kDecodeRole = "attention_decode", kPrefillRole = "attention_prefill";

@@ -8,10 +8,10 @@
 @group(0) @binding(B_HISTORY) var<storage, read_write> history: array<u32>;
 @group(0) @binding(B_IDS) var<storage, read_write> ids: array<u32>;
 
-const LANES = WG / MAX_ROWS;  // of an output
+const LANES = WG / ROWS;  // of an output
 
 var<workgroup> best: array<vec2<u32>, WG>;
-var<workgroup> seen: array<u32, MAX_ROWS>;
+var<workgroup> seen: array<u32, ROWS>;
 
 fn better(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
   return select(a, b, b.x > a.x || (b.x == a.x && b.y < a.y));
@@ -48,7 +48,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
   storageBarrier();
   if (lane == 0u && output < n_outputs) {
     let choice = best[local].y;
-    ids[chosen % CHOSEN_STEPS * MAX_ROWS + output] = choice;
+    ids[chosen % CHOSEN_STEPS * IDS_STRIDE + output] = choice;
     let id = select(choice, 0u, choice == NO_TOKEN);  // what runs on until the host hears of it
     step[STEP_TOKENS + output] = id;
     step[STEP_POSITIONS + output] = next;
@@ -60,7 +60,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
   }
   if (local == 0u) {
     var most = 0u;
-    for (var i = 0u; i < MAX_ROWS; i++) { most = max(most, seen[i]); }
+    for (var i = 0u; i < ROWS; i++) { most = max(most, seen[i]); }
     let wanted = select((most + SPLIT_TOKENS - 1u) / SPLIT_TOKENS, 1u, most <= WHOLE_TOKENS);
     step[STEP_SPLIT_COUNT] = min(wanted, max(step[STEP_SPLIT_LIMIT], 1u));
     step[STEP_TOKEN_COUNT] = n_outputs;

@@ -71,6 +71,11 @@ uint64_t sample_scratch_bytes(const SampleArgs& args) { return scratch_of(args).
 
 base::Result<void> sample(const gpu::DeviceInfo&, const SampleArgs& args,
                           std::vector<KernelCall>& out) {
+  if (args.max_rows == 0 || args.max_rows > kMaxBatch) {
+    return base::fail(base::ErrorCode::kInvalidArgument,
+                      fmt::format("{} would choose for {} rows; 1 to {} are possible.", args.label,
+                                  args.max_rows, kMaxBatch));
+  }
   if (args.vocab == 0 || args.vocab > kMaxVocab) {
     return base::fail(base::ErrorCode::kInvalidArgument,
                       fmt::format("{} would choose among {} tokens; 1 to {} are possible.",
@@ -125,7 +130,8 @@ base::Result<void> sample(const gpu::DeviceInfo&, const SampleArgs& args,
       .arena("B_IDS", args.ids)
       .number("PARTS", chunks)
       .number("CONTEXT", args.context)
-      .number("MAX_ROWS", kMaxBatch)
+      .number("ROWS", std::bit_ceil(args.max_rows))
+      .number("IDS_STRIDE", kMaxBatch)
       .number("NO_TOKEN", static_cast<uint32_t>(kNoToken))
       .number("CHOSEN_STEPS", kChosenSteps)
       .number("WG", kWorkgroup)

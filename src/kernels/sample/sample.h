@@ -17,7 +17,7 @@
 
 namespace puna::kernels {
 
-constexpr uint32_t kMaxBatch = 16;    // rows of the largest decode class
+constexpr uint32_t kMaxBatch = 128;   // rows of the largest decode class
 constexpr uint32_t kChosenSteps = 8;  // steps whose ids are kept, so that they are read together
 constexpr uint32_t kMaxVocab = 1u << 19;  // that sums of the cut have room for
 
@@ -41,10 +41,10 @@ struct SampleArgs {
   Slice scratch = {};   // of sample_scratch_bytes()
   uint32_t vocab = 0;
   uint32_t context = 0;
-  uint32_t max_rows = 1;
+  uint32_t max_rows = 1;  // of the class, at most kMaxBatch
 };
 uint64_t sample_scratch_bytes(const SampleArgs& args);
-// Errors: kInvalidArgument for a vocabulary of more than kMaxVocab tokens.
+// Errors: kInvalidArgument for a vocabulary of more than kMaxVocab tokens, or too many rows.
 base::Result<void> sample(const gpu::DeviceInfo& device, const SampleArgs& args,
                           std::vector<KernelCall>& out);
 
