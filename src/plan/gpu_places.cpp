@@ -66,6 +66,10 @@ Result<void> GpuPlaces::place_weights() {
   Allocator weights(plan_, "weights", shard_bytes());
   for (const WeightSpec& spec : graph_.weights) {
     kernels::GpuWeight weight{spec.type, spec.rows, spec.columns, {}};
+    if (spec.rows == 0) {  // another part of a split model has it
+      plan_.weights.push_back(std::move(weight));
+      continue;
+    }
     // The most rows one binding holds, in whole groups.
     const auto bytes = [&](uint32_t rows) {
       return quant::plane_layout(spec.type, rows, spec.columns).bytes;
