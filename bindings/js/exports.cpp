@@ -433,7 +433,7 @@ Task<Result<std::optional<Json>>> save(uint32_t request, Json body) {
   PUNA_CO_TRY(const int64_t file, body.get_integer("file"));
   PUNA_CO_TRY(const std::string model, body.get_string("model"));
   const auto sink = page_sink(static_cast<uint32_t>(file), g_controls[request]->cancel);
-  PUNA_CO_TRY(co_await loaded->scheduler->alone(0, [&](uint32_t) {
+  PUNA_CO_TRY(co_await loaded->scheduler->alone({}, [&](engine::Scheduler::Sequences) {
     return loaded->engine->save(std::move(ids), static_cast<uint32_t>(first), model, *sink);
   }));
   co_return Json::object();
@@ -456,9 +456,10 @@ Task<Result<std::optional<Json>>> restore(uint32_t, Json body) {
     PUNA_CO_TRY(const bool at_once, item.get_bool("at_once"));
     const auto piece = part_source(static_cast<uint32_t>(part), "a saved text",
                                    static_cast<uint64_t>(size), at_once);
-    const auto restored = co_await loaded->scheduler->alone(0, [&](uint32_t sequence) {
-      return loaded->engine->restore(sequence, ids, model, *piece);
-    });
+    const auto restored = co_await loaded->scheduler->alone(
+        std::vector<uint32_t>(1, 0), [&](engine::Scheduler::Sequences sequences) {
+          return loaded->engine->restore(sequences[0], ids, model, *piece);
+        });
     if (!restored) {
       out.set("error", error_json(restored.error()));
       break;

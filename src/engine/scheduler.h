@@ -63,10 +63,12 @@ class Scheduler {
                                                    OnToken on_token);
 
   // Something else that uses the engine, between two steps and beside none: embeddings, logits,
-  // saving and restoring. It gets a sequence that is empty, and whatever it leaves there is
-  // forgotten. n_tokens: what it evaluates at once, for which texts give way where need be.
-  using Job = std::function<base::Task<base::Result<void>>(uint32_t sequence)>;
-  base::Task<base::Result<void>> alone(uint32_t n_tokens, Job job);
+  // saving and restoring. It gets an empty sequence for each text that it evaluates, n_tokens at
+  // most of each, for which others give way where need be; whatever it leaves there is forgotten.
+  // Errors: kInvalidArgument for more texts than the engine has sequences; those of the job.
+  using Sequences = std::span<const uint32_t>;
+  using Job = std::function<base::Task<base::Result<void>>(Sequences sequences)>;
+  base::Task<base::Result<void>> alone(std::vector<uint32_t> n_tokens, Job job);
 
   // After something was changed in the control of a text.
   void wake();
@@ -80,7 +82,7 @@ class Scheduler {
   struct Batch;
   using TextPtr = std::shared_ptr<Text>;
   struct Waiting {
-    uint32_t n_tokens = 0;
+    std::vector<uint32_t> n_tokens;  // by text
     Job job;
     std::function<void(base::Result<void>)> done;
   };
@@ -95,6 +97,7 @@ class Scheduler {
   base::Task<bool> admit();
   TextPtr next_waiting() const;  // null: none whose reader is there
   std::optional<uint32_t> free_sequence() const;
+  uint32_t n_free_sequences() const;
   bool has_room(const Text& text) const;
   bool may_begin(const Text& text) const;
   // Ends a text for now: what is evaluated of it stays as long as it may.

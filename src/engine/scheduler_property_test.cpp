@@ -126,7 +126,7 @@ void run_at_random(const Setup& setup, uint32_t seed, bool may_fail) {
     if (below(50) == 0) {
       ++n_jobs;
       base::deliver<base::Result<void>>(
-          fixture.scheduler->alone(40,
+          fixture.scheduler->alone({40},
                                    [&](uint32_t sequence) -> base::Task<base::Result<void>> {
                                      CHECK(fixture.model->cache().n_tokens(sequence) == 0);
                                      co_return co_await fixture.model->prefill(sequence,
