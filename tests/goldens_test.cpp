@@ -175,7 +175,8 @@ void check_classifier(std::unique_ptr<gpu::Device> device) {
   const auto together = embed({2, 0, 1}, texts);
   for (size_t i = 0; i < texts.size(); ++i) {
     CAPTURE(i);
-    CHECK(nmse(together[i], embed({0}, {texts[i]})[0]) < 1e-12);
+    // Other kernels for other numbers of rows: f32 sums in another order.
+    CHECK(nmse(together[i], embed({0}, {texts[i]})[0]) < 1e-10);
   }
   CHECK(nmse(together[1], together[0]) > 1e-6);
 }
