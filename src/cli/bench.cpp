@@ -117,7 +117,7 @@ Result<Measured> measure_all(const Flags& flags, service::LoadedModel& model) {
     return {};
   };
   if (flags.kernels) {
-    PUNA_TRY(out.ceilings, engine::bench_ceilings(*model.engine));
+    PUNA_TRY(out.ceilings, service::ceilings(model));
   }
   for (uint32_t depth : flags.depths) {
     if (flags.n_prompt > 0) PUNA_TRY(add(Kind::kPrefill, flags.n_prompt, depth));

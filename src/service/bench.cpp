@@ -61,4 +61,8 @@ Task<Result<engine::StepTimes>> time_step(LoadedModel& model, Phase phase) {
   co_return times;
 }
 
+Result<kernels::Ceilings> ceilings(LoadedModel& model) {
+  return engine::bench_ceilings(*model.engine);
+}
+
 }  // namespace puna::service

@@ -23,5 +23,7 @@ struct Phase {
 base::Task<base::Result<double>> time_phase(LoadedModel& model, Phase phase);
 // Where the time of a step of phase.n_tokens goes.
 base::Task<base::Result<engine::StepTimes>> time_step(LoadedModel& model, Phase phase);
+// What the device can do at most (of a model on two devices the GPU). Blocks.
+base::Result<kernels::Ceilings> ceilings(LoadedModel& model);
 
 }  // namespace puna::service

@@ -1,6 +1,6 @@
 // What a model remembers of texts, and how that is kept where it outlives the engine: the front of
-// engine/engine.h and engine/saved_prefix.h. All of it on the thread of the engine, as jobs of a
-// host (host.h).
+// engine/engine.h and engine/saved_prefix.h. All of it on the thread of the engine: in jobs of a
+// host (host.h), or where there is no other thread.
 #pragma once
 
 #include <cstdint>
