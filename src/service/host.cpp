@@ -34,7 +34,7 @@ Result<std::unique_ptr<Answer>> Host::post(Prepared prepared, OnReady on_ready) 
   return std::unexpected(refusal());
 }
 
-void Host::begin(std::shared_ptr<Channel> channel, Prepared prepared) {
+void Host::begin(const std::shared_ptr<Channel>& channel, Prepared prepared) {
   channels_.insert(channel);
   if (stopping_) channel->control().cancel = true;
   const auto on_piece = [this, channel](Piece piece) {
@@ -65,7 +65,7 @@ void Host::note(const base::Error& error) {
   if (error.code == base::ErrorCode::kDeviceLost) status_.device_lost = true;
 }
 
-void Host::drain(std::function<void()> drained) {
+void Host::drain(const std::function<void()>& drained) {
   const auto last = [this, drained] {
     if (drained) drained_.push_back(drained);
     settle();

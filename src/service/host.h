@@ -63,11 +63,11 @@ class Host {
   template <class T>
   using Job = std::function<base::Task<base::Result<T>>(LoadedModel& model)>;
   template <class T>
-  void post_job(Job<T> job, std::function<void(base::Result<T>)> done);
+  void post_job(Job<T> job, const std::function<void(base::Result<T>)>& done);
 
   // Any thread. Nothing more is taken; `drained` is called, on the engine's thread or here, once
   // all that is under way has ended. A text that nobody reads does not: stop() is for that.
-  void drain(std::function<void()> drained = {});
+  void drain(const std::function<void()>& drained = {});
   // Nothing more is taken; what is under way ends as cancelled.
   virtual void stop() = 0;
 
@@ -92,10 +92,11 @@ class Host {
  private:
   base::Error refusal() const;
   void take_in();
-  void begin(std::shared_ptr<Channel> channel, Prepared prepared);
+  void begin(const std::shared_ptr<Channel>& channel, Prepared prepared);
   void end(const std::shared_ptr<Channel>& channel, base::Result<engine::GenerateStats> result);
   template <class T>
-  void run_job(std::shared_ptr<const Job<T>> job, std::function<void(base::Result<T>)> done);
+  void run_job(const std::shared_ptr<const Job<T>>& job,
+               const std::function<void(base::Result<T>)>& done);
   // After a text or a job: tells who waits for all of them.
   void settle();
   void note(const base::Error& error);
@@ -117,14 +118,15 @@ class Host {
 };
 
 template <class T>
-void Host::post_job(Job<T> job, std::function<void(base::Result<T>)> done) {
+void Host::post_job(Job<T> job, const std::function<void(base::Result<T>)>& done) {
   auto shared = std::make_shared<const Job<T>>(std::move(job));
   if (!inbox_->post([this, shared, done] { run_job<T>(shared, done); }))
     done(std::unexpected(refusal()));
 }
 
 template <class T>
-void Host::run_job(std::shared_ptr<const Job<T>> job, std::function<void(base::Result<T>)> done) {
+void Host::run_job(const std::shared_ptr<const Job<T>>& job,
+                   const std::function<void(base::Result<T>)>& done) {
   if (stopping_) return done(std::unexpected(refusal()));
   ++n_jobs_;
   // The task may refer to what the job has captured, so that stays as long.

@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <future>
-#include <latch>
 #include <random>
 #include <semaphore>
 
