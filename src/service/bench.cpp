@@ -48,6 +48,10 @@ Task<Result<double>> time_phase(LoadedModel& model, Phase phase) {
   co_return ms;
 }
 
+Result<kernels::Ceilings> ceilings(LoadedModel& model) {
+  return engine::bench_ceilings(*model.engine);
+}
+
 Task<Result<engine::StepTimes>> time_step(LoadedModel& model, Phase phase) {
   engine::StepTimes times;
   engine::Engine& engine = *model.engine;
@@ -59,10 +63,6 @@ Task<Result<engine::StepTimes>> time_step(LoadedModel& model, Phase phase) {
   };
   PUNA_CO_TRY(co_await model.scheduler->alone(phase.depth + phase.n_tokens, job));
   co_return times;
-}
-
-Result<kernels::Ceilings> ceilings(LoadedModel& model) {
-  return engine::bench_ceilings(*model.engine);
 }
 
 }  // namespace puna::service

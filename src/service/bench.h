@@ -18,12 +18,13 @@ struct Phase {
   engine::ChooseOn where = engine::ChooseOn::kDevice;     // as well
 };
 
+// What the device can do at most (of a model on two devices the GPU). Blocks.
+base::Result<kernels::Ceilings> ceilings(LoadedModel& model);
+
 // Milliseconds that the phase takes. What lies before it is evaluated first, once for all phases of
 // that depth. Errors: kInvalidArgument for what is longer than the context; those of the engine.
 base::Task<base::Result<double>> time_phase(LoadedModel& model, Phase phase);
 // Where the time of a step of phase.n_tokens goes.
 base::Task<base::Result<engine::StepTimes>> time_step(LoadedModel& model, Phase phase);
-// What the device can do at most (of a model on two devices the GPU). Blocks.
-base::Result<kernels::Ceilings> ceilings(LoadedModel& model);
 
 }  // namespace puna::service
