@@ -107,6 +107,36 @@ TEST_CASE("who waits for a text that does not come can give up in time") {
   CHECK(read_all(**answer).size() == 3);
 }
 
+TEST_CASE("a device that never waits is interrupted after a step, for a post and for a cancel") {
+  std::binary_semaphore far_enough{0}, posted{0};
+  uint32_t n_steps = 0;
+  const auto at_step_20 = [&] {
+    if (++n_steps == 20) {
+      far_enough.release();
+      posted.acquire();
+    }
+    return false;
+  };
+  HostThread host(
+      fake_model({.context = 4096, .n_pages = 256, .at_once = true, .fails = at_step_20}).model,
+      {.n_queued = 10'000});
+  const auto long_one = host.post(asks(prompt(5, 1), 4000));
+  far_enough.acquire();
+  uint64_t n_then = 0;
+  std::unique_ptr<Answer> short_one = *host.post(asks(prompt(5, 2), 1), [&] {
+    n_then = host.status().n_generated_tokens;
+    (*long_one)->cancel();
+  });
+  posted.release();
+  CHECK(read_all(*short_one).size() == 1);
+  const auto tokens = read_all(**long_one);
+  // A token of each of 20 steps, one of each text with the step after that, and one that the cancel
+  // finds under way.
+  CHECK(n_then <= 22);
+  CHECK(tokens.size() <= 23);
+  CHECK(tokens == continued(prompt(5, 1), tokens.size()));
+}
+
 TEST_CASE("a text cancelled before its first step has no tokens") {
   HostThread host(fake_model().model);
   Blocker blocker(host);

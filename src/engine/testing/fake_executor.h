@@ -23,6 +23,7 @@ class FakeExecutor : public Executor {
     bool recurrent = false;
     std::function<bool()> fails = {};                  // asked before each step; null: never
     base::ErrorCode error = base::ErrorCode::kDevice;  // of a step that fails
+    bool at_once = false;                              // steps never wait, as on the CPU
   };
   explicit FakeExecutor(Options options)
       : options_(std::move(options)),
@@ -126,8 +127,10 @@ class FakeExecutor : public Executor {
   };
 
   base::Task<base::Result<void>> begin(const plan::Step& step) {
-    co_await base::await_callback<bool>(
-        [&](std::function<void(bool)> done) { late_.push_back(std::move(done)); });
+    if (!options_.at_once) {
+      co_await base::await_callback<bool>(
+          [&](std::function<void(bool)> done) { late_.push_back(std::move(done)); });
+    }
     if (options_.fails && options_.fails())
       co_return base::fail(options_.error, "The device failed.");
     PUNA_CHECK(step.n_tokens() <= kernels::kMaxStepTokens);

@@ -22,6 +22,7 @@ struct FakeSetup {
   uint32_t n_sequences = 8;
   uint32_t context = 256;
   uint32_t n_pages = 64;
+  bool at_once = false;
   std::function<bool()> fails = {};
   base::ErrorCode error = base::ErrorCode::kDevice;
 };
@@ -30,8 +31,12 @@ inline FakeModel fake_model(const FakeSetup& setup = {}) {
   cache.n_sequences = setup.n_sequences;
   cache.pages_per_sequence = setup.context / kernels::kPageTokens;
   cache.n_pages = setup.n_pages;
-  auto executor = std::make_unique<engine::test::FakeExecutor>(engine::test::FakeExecutor::Options{
-      .cache = cache, .vocab = kVocab, .fails = setup.fails, .error = setup.error});
+  auto executor = std::make_unique<engine::test::FakeExecutor>(
+      engine::test::FakeExecutor::Options{.cache = cache,
+                                          .vocab = kVocab,
+                                          .fails = setup.fails,
+                                          .error = setup.error,
+                                          .at_once = setup.at_once});
   FakeModel out;
   out.device = executor.get();
   models::Config config;
