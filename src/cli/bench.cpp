@@ -123,7 +123,7 @@ Result<Measured> measure_all(const Flags& flags, service::LoadedModel& model) {
     return {};
   };
   if (flags.kernels) {
-    PUNA_TRY(out.ceilings, engine::bench_ceilings(*model.engine));
+    PUNA_TRY(out.ceilings, service::ceilings(model));
   }
   for (uint32_t depth : flags.depths) {
     if (flags.n_prompt() > 0) PUNA_TRY(add(Kind::kPrefill, flags.n_prompt(), depth));
@@ -136,7 +136,7 @@ Result<Measured> measure_all(const Flags& flags, service::LoadedModel& model) {
 Result<Measured> steps_of_parallel(const Flags& flags, service::LoadedModel& model) {
   Measured out;
   if (!flags.kernels) return out;
-  PUNA_TRY(out.ceilings, engine::bench_ceilings(*model.engine));
+  PUNA_TRY(out.ceilings, service::ceilings(model));
   for (const uint32_t n_texts : flags.parallel) {
     service::Phase phase{.kind = service::Phase::Kind::kDecode, .depth = flags.n_prompt()};
     phase.n_texts = n_texts;

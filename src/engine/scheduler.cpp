@@ -153,6 +153,7 @@ void Scheduler::wake() {
 
 Task<bool> Scheduler::drive() {
   while (!waiting_.empty() || !running_.empty() || !jobs_.empty()) {
+    if (intake_.take_in) intake_.take_in();
     const uint64_t seen = n_wakes_;
     drop_cancelled();
     co_await run_jobs();
@@ -279,7 +280,7 @@ bool Scheduler::is_held(const Text& text) {
 }
 
 bool Scheduler::has_work_waiting() const {
-  if (!jobs_.empty()) return true;
+  if (!jobs_.empty() || (intake_.pending && intake_.pending())) return true;
   const TextPtr next = next_waiting();
   if (next && may_begin(*next)) return true;
   return std::ranges::any_of(waiting_, [](const TextPtr& text) {

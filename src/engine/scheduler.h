@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -72,6 +73,17 @@ class Scheduler {
 
   // After something was changed in the control of a text.
   void wake();
+  // Whether nothing goes on before one of the calls above: there is nothing to do, or the readers
+  // of all texts are behind.
+  bool is_idle() const { return !driving_ || wake_; }
+
+  // What comes from other threads. A chain of steps ends when some is `pending`, which is asked
+  // after every step; between two steps it is taken in, by calls of the above.
+  struct Intake {
+    std::function<bool()> pending;
+    std::function<void()> take_in;
+  };
+  void set_intake(Intake intake) { intake_ = std::move(intake); }
 
   // For reports.
   uint32_t n_running() const { return static_cast<uint32_t>(running_.size()); }
@@ -119,6 +131,7 @@ class Scheduler {
   void finish(const TextPtr& text, base::Result<void> result);
 
   Engine& engine_;
+  Intake intake_;
   std::list<TextPtr> waiting_, running_;  // running: the next prompt to be read is first
   std::list<Waiting> jobs_;
   std::vector<bool> in_use_;  // by sequence

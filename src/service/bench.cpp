@@ -122,6 +122,10 @@ Task<Result<double>> time_phase(LoadedModel& model, Phase phase) {
   co_return ms;
 }
 
+Result<kernels::Ceilings> ceilings(LoadedModel& model) {
+  return engine::bench_ceilings(*model.engine);
+}
+
 Task<Result<engine::StepTimes>> time_step(LoadedModel& model, Phase phase) {
   engine::StepTimes times;
   engine::Engine& engine = *model.engine;

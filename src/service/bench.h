@@ -19,6 +19,9 @@ struct Phase {
   engine::ChooseOn where = engine::ChooseOn::kDevice;     // as well
 };
 
+// What the device can do at most (of a model on two devices the GPU). Blocks.
+base::Result<kernels::Ceilings> ceilings(LoadedModel& model);
+
 // Milliseconds that the phase takes. What lies before it is evaluated first, once for all phases of
 // that depth. Errors: kInvalidArgument for what is longer than the context; those of the engine.
 base::Task<base::Result<double>> time_phase(LoadedModel& model, Phase phase);
