@@ -35,8 +35,9 @@
 // (value_offset) it is what enters the products.
 //
 // A weight is a * code + b with f32 a and b per unit or half unit. Float types are simply
-// [column][16 rows]. Types whose codes name entries of a grid (iq1, iq2, iq3), and q4f32_1, keep
-// their rows as in the file, one after the other, and are read by TypeInfo::read_units.
+// [column][16 rows]. Types that are in no list below (those whose codes name entries of a grid,
+// iq1, iq2, iq3, and q4f32_1) keep their rows as in the file, one after the other, and are read by
+// TypeInfo::read_units.
 #pragma once
 
 #include <array>
@@ -74,22 +75,6 @@ constexpr bool is_lookup(quant::Type type) {
   return type == quant::Type::kIQ4_NL || type == quant::Type::kIQ4_XS ||
          type == quant::Type::kMXFP4 || type == quant::Type::kNVFP4;
 }
-constexpr bool keeps_file_rows(quant::Type type) {
-  switch (type) {
-    case quant::Type::kIQ1_S:
-    case quant::Type::kIQ1_M:
-    case quant::Type::kIQ2_XXS:
-    case quant::Type::kIQ2_XS:
-    case quant::Type::kIQ2_S:
-    case quant::Type::kIQ3_XXS:
-    case quant::Type::kIQ3_S:
-    case quant::Type::kQ4F32_1:
-      return true;
-    default:
-      return false;
-  }
-}
-
 constexpr PackedFormat packed_format(quant::Type type) {
   switch (type) {
     case quant::Type::kQ4_0:
@@ -166,6 +151,11 @@ bool with_type(Types<kTypes...>, quant::Type type, const Run& run) {
 template <quant::Type... kTypes>
 constexpr bool contains(Types<kTypes...>, quant::Type type) {
   return ((type == kTypes) || ...);
+}
+// Of all other block types a group holds rows as in the file.
+constexpr bool keeps_file_rows(quant::Type type) {
+  return !is_float(type) && !contains(SmallBlocks(), type) && !contains(KBlocks(), type) &&
+         !contains(OtherBlocks(), type);
 }
 template <class Run>
 bool with_packed_type(quant::Type type, const Run& run) {
