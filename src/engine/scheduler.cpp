@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 #include <utility>
 
 #include "base/clock.h"
@@ -55,22 +55,22 @@ struct Scheduler::Text {
   }
 
   // Takes one chosen token.
-  void take(int32_t id) {
+  void take(const kernels::Chosen& one) {
     if (!std::exchange(chosen, true)) {
       stats.prompt_ms = timer.ms();
       timer = {};
     }
     if (cancelled()) return;
     ended = true;  // unless nothing of this holds
-    const bool end = std::find(end_tokens.begin(), end_tokens.end(), id) != end_tokens.end();
+    const bool end = std::ranges::find(end_tokens, one.id) != end_tokens.end();
     if (end && !options.ignore_end) {
       stats.stop = StopReason::kEnd;
       return;
     }
-    tokens.push_back(id);
+    tokens.push_back(one.id);
     ++stats.n_generated;
     --n_steps;
-    if (!on_token(id)) {
+    if (!on_token(one)) {
       stats.stop = StopReason::kStopped;
     } else if (n_steps == 0) {
       const bool asked = options.max_tokens == stats.n_generated;
@@ -321,8 +321,12 @@ size_t Scheduler::next_stop(const Text& text, size_t from) const {
 
 uint32_t Scheduler::n_steps_of(const Batch& batch) const {
   if (batch.n_prompt_tokens > 0) return 1;
-  uint32_t n = std::numeric_limits<uint32_t>::max();
-  for (const TextPtr& text : batch.texts) n = std::min(n, text->n_steps);
+  std::optional<uint32_t> least;
+  for (size_t i = 0; i < batch.rows.size(); ++i) {
+    const uint32_t left = batch.texts[i]->n_steps;
+    if (!batch.rows[i].once()) least = std::min(least.value_or(left), left);
+  }
+  const uint32_t n = least.value_or(1);
   // What ended texts have left is not given up for steps that may never come.
   const auto free = static_cast<uint32_t>(engine_.cache().n_free() / batch.texts.size());
   return std::min(n, std::max(free * kPage, kLeastSteps));
@@ -336,8 +340,9 @@ Task<bool> Scheduler::step() {
     const auto fits = [&](uint32_t steps) {
       uint32_t n = 0;
       for (const BatchRow& row : batch.rows) {
-        const auto more = static_cast<uint32_t>(row.tokens.size()) + steps - 1;
-        n += engine_.cache().n_wanted(row.sequence, more);
+        const uint32_t further = row.once() ? 0 : steps - 1;
+        n += engine_.cache().n_wanted(row.sequence,
+                                      static_cast<uint32_t>(row.tokens.size()) + further);
       }
       return n <= engine_.cache().n_available();
     };
@@ -357,27 +362,29 @@ Task<bool> Scheduler::step() {
 }
 
 Task<bool> Scheduler::run(Batch& batch, uint32_t n_steps) {
-  std::vector<TextPtr> choosing;
+  std::vector<TextPtr> choosing, going_on;
   for (size_t i = 0; i < batch.rows.size(); ++i) {
-    if (batch.rows[i].chooses) choosing.push_back(batch.texts[i]);
+    if (!batch.rows[i].chooses) continue;
+    choosing.push_back(batch.texts[i]);
+    if (!batch.rows[i].once()) going_on.push_back(batch.texts[i]);
   }
   const base::Timer timer;
   uint32_t n_done = 0;
   std::vector<TextPtr> undecided;
-  const auto done =
-      co_await engine_.decode(std::move(batch.rows), n_steps, [&](std::span<const int32_t> ids) {
-        ++n_done;
-        bool goes_on = true;
-        for (size_t i = 0; i < choosing.size(); ++i) {
-          if (ids[i] == kernels::kNoToken) {
-            undecided.push_back(choosing[i]);
-          } else {
-            choosing[i]->take(ids[i]);
-          }
-          goes_on = goes_on && !choosing[i]->ended && !is_held(*choosing[i]);
-        }
-        return goes_on && undecided.empty() && !has_work_waiting();
-      });
+  const auto on_step = [&](std::span<const kernels::Chosen> chosen) {
+    const std::vector<TextPtr>& texts = n_done++ == 0 ? choosing : going_on;
+    bool goes_on = true;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      if (chosen[i].id == kernels::kNoToken) {
+        undecided.push_back(texts[i]);
+      } else {
+        texts[i]->take(chosen[i]);
+      }
+      goes_on = goes_on && !texts[i]->ended && !is_held(*texts[i]);
+    }
+    return goes_on && undecided.empty() && !has_work_waiting();
+  };
+  const auto done = co_await engine_.decode(std::move(batch.rows), n_steps, on_step);
   if (!done) {
     for (const TextPtr& text : batch.texts) finish(text, done);
     co_return false;

@@ -35,7 +35,7 @@ struct GenerateOptions {
 };
 
 // Called for each token as it is chosen (end tokens too, unless they end the text); false stops.
-using OnToken = std::function<bool(int32_t id)>;
+using OnToken = std::function<bool(const kernels::Chosen& chosen)>;
 
 struct GenerateStats {
   uint32_t n_prompt = 0;  // tokens of the prompt that were evaluated now

@@ -87,8 +87,8 @@ void begin(Fixture& fixture, Text& text, uint32_t n_tokens) {
   options.control = text.control;
   base::deliver<base::Result<GenerateStats>>(
       fixture.scheduler->generate(text.prompt, options, {},
-                                  [&text](int32_t id) {
-                                    text.tokens.push_back(id);
+                                  [&text](const kernels::Chosen& chosen) {
+                                    text.tokens.push_back(chosen.id);
                                     return true;
                                   }),
       [&text](base::Result<GenerateStats> result) { text.result = std::move(result); });

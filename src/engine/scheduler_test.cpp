@@ -47,8 +47,8 @@ void begin(Scheduler& scheduler, std::vector<int32_t> tokens, engine::GenerateOp
            Text& text, std::function<void(size_t)> at_token = {}) {
   base::deliver<base::Result<engine::GenerateStats>>(
       scheduler.generate(std::move(tokens), std::move(options), {},
-                         [&text, at_token = std::move(at_token)](int32_t id) {
-                           text.tokens.push_back(id);
+                         [&text, at_token = std::move(at_token)](const kernels::Chosen& chosen) {
+                           text.tokens.push_back(chosen.id);
                            if (at_token) at_token(text.tokens.size());
                            return true;
                          }),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kernels/common/step.h"
@@ -19,8 +20,9 @@ struct Step {
   uint32_t n_tokens() const { return static_cast<uint32_t>(tokens.size()); }
 };
 
-// The step after `step` of a decode: row i is the token chosen after output row i, not known yet.
-Step next_step(const Step& step);
+// The step after `step` of a decode: row i is the token chosen after row output_rows[i] of `step`,
+// not known yet.
+Step next_step(const Step& step, std::span<const uint32_t> output_rows);
 
 // The size of the cache, fixed at load.
 struct CacheConfig {

@@ -26,9 +26,9 @@ class Listener {
   }
 
   // False when a stop string has been completed.
-  bool hear(int32_t token, Reply& reply) {
-    reply.tokens.push_back(token);
-    show(token, filter_.push(text_of(token)), reply);
+  bool hear(const kernels::Chosen& chosen, Reply& reply) {
+    reply.tokens.push_back(chosen.id);
+    show(chosen, filter_.push(text_of(chosen.id)), reply);
     return !filter_.stopped();
   }
 
@@ -36,10 +36,10 @@ class Listener {
     if (!filter_.stopped()) {
       std::string rest = filter_.push(decoder_ ? decoder_->finish() : std::string());
       if (!filter_.stopped()) rest += filter_.finish();
-      if (!rest.empty()) show(-1, rest, reply);
+      if (!rest.empty()) show({}, rest, reply);
     }
     if (!parser_) return;
-    emit(-1, parser_->finish());
+    emit({}, parser_->finish());
     reply.parsed = parser_->reply();
     reply.text = reply.parsed.content;
   }
@@ -53,17 +53,27 @@ class Listener {
     return style_->reads_token(mark) ? text + mark : text;
   }
 
-  void show(int32_t token, const std::string& text, Reply& reply) {
-    if (parser_) return emit(token, parser_->feed(text));
+  // chosen: the token that brings this; none at the end.
+  void show(const kernels::Chosen& chosen, const std::string& text, Reply& reply) {
+    if (parser_) return emit(chosen, parser_->feed(text));
     reply.text += text;
-    if (on_event_) on_event_({token, text});
+    if (on_event_) on_event_(with_probabilities({chosen.id, text}, chosen));
   }
 
-  void emit(int32_t token, const std::vector<chat::ReplyEvent>& events) {
+  void emit(const kernels::Chosen& chosen, const std::vector<chat::ReplyEvent>& parts) {
     if (!on_event_) return;
-    if (events.empty() && token >= 0) on_event_({token, {}});
-    for (const chat::ReplyEvent& event : events)
-      on_event_({token, event.text, event.kind, event.call});
+    std::vector<Event> events;
+    for (const chat::ReplyEvent& part : parts)
+      events.push_back({chosen.id, part.text, part.kind, part.call});
+    if (events.empty() && chosen.id != kernels::kNoToken) events.push_back({chosen.id, {}});
+    for (size_t i = 0; i < events.size(); ++i)
+      on_event_(i == 0 ? with_probabilities(std::move(events[i]), chosen) : events[i]);
+  }
+
+  static Event with_probabilities(Event event, const kernels::Chosen& chosen) {
+    event.logprob = chosen.logprob;
+    event.top = chosen.top;
+    return event;
   }
 
   const tokenizer::Tokenizer* tokenizer_;
@@ -90,7 +100,7 @@ Task<Result<Reply>> respond(LoadedModel& model, Prepared prepared, OnEvent on_ev
   PUNA_CO_TRY(reply.stats,
               co_await model.scheduler->generate(
                   std::move(prepared.tokens), std::move(options), std::move(end_tokens),
-                  [&](int32_t token) { return listener.hear(token, reply); }));
+                  [&](const kernels::Chosen& chosen) { return listener.hear(chosen, reply); }));
   listener.finish(reply);
   co_return reply;
 }

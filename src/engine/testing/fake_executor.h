@@ -55,14 +55,26 @@ class FakeExecutor : public Executor {
     co_return {};
   }
   base::Task<base::Result<void>> decode(plan::Step step, std::vector<OutputSampling> outputs,
-                                        uint32_t n_steps, OnIds on_ids) override {
+                                        uint32_t n_steps, OnChosen on_chosen) override {
     PUNA_CHECK(outputs.size() == step.output_rows.size());
+    // Any number of steps will do.
+    if (std::ranges::any_of(outputs, &OutputSampling::once))
+      n_steps = std::min<uint32_t>(n_steps, 1 + n_tokens_ % 4);
     for (uint32_t i = 0; i < n_steps; ++i) {
       PUNA_CO_TRY(co_await begin(step));
-      const std::vector<int32_t> ids = evaluate(step);
-      if (!on_ids(ids)) break;
-      step = plan::next_step(step);
-      step.tokens = ids;
+      const std::vector<kernels::Chosen> chosen = evaluate(step);
+      if (!on_chosen(chosen)) break;
+      std::vector<uint32_t> rows;
+      std::vector<int32_t> tokens;
+      for (size_t r = 0; r < outputs.size(); ++r) {
+        if (outputs[r].once) continue;
+        rows.push_back(step.output_rows[r]);
+        tokens.push_back(chosen[r].id);
+      }
+      if (rows.empty()) break;
+      std::erase_if(outputs, [](const OutputSampling& output) { return output.once; });
+      step = plan::next_step(step, rows);
+      step.tokens = std::move(tokens);
     }
     co_return {};
   }
@@ -141,7 +153,7 @@ class FakeExecutor : public Executor {
     return pages_[table_[at]][position % kernels::kPageTokens];
   }
 
-  std::vector<int32_t> evaluate(const plan::Step& step) {
+  std::vector<kernels::Chosen> evaluate(const plan::Step& step) {
     for (uint32_t t = 0; t < step.n_tokens(); ++t) {
       const auto position = static_cast<uint32_t>(step.positions[t]);
       slot(step.sequences[t], position) = step.tokens[t];
@@ -151,7 +163,7 @@ class FakeExecutor : public Executor {
       PUNA_CHECK(state.n == position);
       state.take(step.tokens[t]);
     }
-    std::vector<int32_t> ids;
+    std::vector<kernels::Chosen> out;
     for (const uint32_t row : step.output_rows) {
       const uint32_t sequence = step.sequences[row];
       State state;
@@ -159,9 +171,9 @@ class FakeExecutor : public Executor {
         state.take(slot(sequence, static_cast<uint32_t>(i)));
       // Both have to be right.
       if (options_.recurrent && state.hash != live_[sequence].hash) state.hash = 0;
-      ids.push_back(state.next(options_.vocab));
+      out.emplace_back().id = state.next(options_.vocab);
     }
-    return ids;
+    return out;
   }
 
   Options options_;

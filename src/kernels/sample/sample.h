@@ -3,8 +3,8 @@
 //   scan     bias and penalties, keys, the largest key of each group of ids
 //   cut      the threshold of top-k and top-p; left out when no row has one (StepShape::cuts)
 //   draw     the best score of each chunk of ids
-//   advance  the best of all is the id: ids[step[kStepChoices] % kChosenSteps][i], the next step's
-//            row i, and part of the history
+//   advance  the best of all is the id: ids[step[kStepChoices] % kChosenSteps][i]; of the first
+//            step[kStepGoOnCount] outputs also the next step's row i, and part of the history
 // ids are those of the step's outputs, in their order, kNoToken where nothing can be chosen; then
 // the next step goes on with token 0. The logits are overwritten.
 #pragma once

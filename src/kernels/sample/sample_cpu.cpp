@@ -121,4 +121,12 @@ int32_t CpuSampler::sample(const SamplingParams& params, std::span<const float> 
   return best_id;
 }
 
+Chosen CpuSampler::choose(const SamplingParams& params, std::span<const float> logits,
+                          std::span<const int32_t> text, uint32_t position) {
+  Chosen chosen;
+  chosen.id = sample(params, logits, text, position);
+  if (params.n_probs > 0 && chosen.id != kNoToken) add_logprobs(logits, params.n_probs, chosen);
+  return chosen;
+}
+
 }  // namespace puna::kernels

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/sample/chosen.h"
 #include "kernels/sample/sampling.h"
 
 namespace puna::kernels {
@@ -18,6 +19,10 @@ class CpuSampler {
   // params.repeat_last tokens of that. Ids of text and bias lie within the vocabulary.
   int32_t sample(const SamplingParams& params, std::span<const float> logits,
                  std::span<const int32_t> text, uint32_t position);
+
+  // The same with the probabilities that params.n_probs asks for.
+  Chosen choose(const SamplingParams& params, std::span<const float> logits,
+                std::span<const int32_t> text, uint32_t position);
 
  private:
   void make_keys(const SamplingParams& params, const SampleRow& row, std::span<const float> logits,

@@ -184,17 +184,22 @@ TEST_CASE("draws of the GPU follow the softmax: chi-square over 10,000 draws") {
   CHECK(chi2 < 20.52);  // 5 degrees of freedom, p = 0.001
 }
 
-TEST_CASE("a choice makes the next step: one row an output, in its place, with the host's splits") {
+TEST_CASE(
+    "a choice makes the next step: one row an output that goes on, in its place, with the host's "
+    "splits") {
   const auto gpu = test::GpuHarness::open();
   if (!gpu) return;
   const uint32_t vocab = 300;
   for (const uint32_t limit : {1u, 4u, 64u}) {
     for (const uint32_t position : {0u, 116u, 117u, 300u}) {
+      const uint32_t n_go_on = position == 116 ? 2 : 3;
+      const uint32_t ahead = n_go_on == 3 ? 12 : 7;  // what the one that sees most sees next
       // Rows of two prompts and a decode; the last row of each is an output.
       std::vector<uint32_t> step(kStepWords, 77);
       step[kStepTokenCount] = 7;
       step[kStepOutputCount] = 3;
       step[kStepSplitLimit] = limit;
+      step[kStepGoOnCount] = n_go_on;
       const uint32_t n_chosen = position;
       step[kStepChoices] = n_chosen;
       const uint32_t rows[] = {2, 3, 6}, sequences[] = {4, 1, 0};
@@ -226,8 +231,8 @@ TEST_CASE("a choice makes the next step: one row an output, in its place, with t
       gpu->run(calls, {.n_tokens = 7, .n_outputs = 3});
 
       std::vector<uint32_t> want = step;
-      want[kStepTokenCount] = 3;
-      for (uint32_t i = 0; i < 3; ++i) {
+      want[kStepTokenCount] = want[kStepOutputCount] = n_go_on;
+      for (uint32_t i = 0; i < n_go_on; ++i) {
         want[kStepTokens + i] = 100 * i + 5;
         want[kStepPositions + i] = position + 5 * i + 1;
         want[kStepSequences + i] = sequences[i];
@@ -235,7 +240,7 @@ TEST_CASE("a choice makes the next step: one row an output, in its place, with t
         history[sequences[i] * kContext + position + 5 * i + 1] = 100 * i + 5;
       }
       want[kStepChoices] = n_chosen + 1;
-      want[kStepSplitCount] = attention_splits(limit, position + 12).n_splits;
+      want[kStepSplitCount] = attention_splits(limit, position + ahead).n_splits;
       CHECK(gpu->read<uint32_t>(args.step) == want);
       CHECK(gpu->read<uint32_t>(args.history) == history);
       const auto ids = gpu->read<uint32_t>(args.ids);

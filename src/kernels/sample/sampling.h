@@ -34,6 +34,7 @@ namespace puna::kernels {
 
 constexpr int32_t kNoToken = -1;
 constexpr uint32_t kMaxLogitBias = 1024;  // tokens with a bias in one request
+constexpr uint32_t kMaxProbs = 128;       // tokens whose probabilities a request may ask for
 
 // What parameters may be.
 struct Bounds {
@@ -53,12 +54,15 @@ struct SamplingParams {
   uint32_t repeat_last = 64;       // how many tokens the three look back; 0 = none
   std::vector<std::pair<int32_t, float>> logit_bias = {};  // (id, value), each id once
   uint64_t seed = 0;
+  uint32_t n_probs = 0;  // the most probable tokens that are reported (chosen.h); 0 = none
 
   bool greedy() const { return temperature == 0.0f; }
   bool penalized() const {
     return repeat_last > 0 &&
            (repeat_penalty != 1.0f || presence_penalty != 0.0f || frequency_penalty != 0.0f);
   }
+  // Whether the token is chosen from logits that come to the host, whatever the device.
+  bool on_host() const { return n_probs > 0; }
 };
 // Errors: kInvalidArgument naming the parameter, its value and its range.
 base::Result<void> check(const SamplingParams& params);
