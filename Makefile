@@ -45,6 +45,9 @@ check:
 	cmake --preset dev
 	cmake --build --preset dev -j $(JOBS) --target unit_tests
 	ctest --preset dev -j $(JOBS) -L unit
+	cmake --preset tsan
+	cmake --build --preset tsan -j $(JOBS) --target thread_tests
+	ctest --preset tsan -L threads
 	tools/fuzz $(FUZZ_SECONDS)
 
 bench: setup

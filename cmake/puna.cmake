@@ -7,6 +7,13 @@ function(puna_unit_test test program)
   add_dependencies(unit_tests ${program})
 endfunction()
 
+# Builds the programs of the tests with the label threads, which `make check` runs with ThreadSanitizer too.
+add_custom_target(thread_tests)
+function(puna_thread_test test program)
+  set_property(TEST ${PUNA_TEST_PREFIX}${test} APPEND PROPERTY LABELS threads)
+  add_dependencies(thread_tests ${program})
+endfunction()
+
 # puna_room(NAME SOURCES ... [DEPS rooms and libraries it may use] [PRIVATE libraries] [TESTS files] [WGSL files])
 # Makes the static library puna_NAME and, where TESTS are given, the test program puna_NAME_test, which links nothing above the room.
 # WGSL files are embedded as text under their path below src/.

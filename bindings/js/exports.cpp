@@ -25,8 +25,9 @@
 #include "page_source.h"
 #include "service/bench.h"
 #include "service/embed.h"
+#include "service/host_here.h"
+#include "service/kept.h"
 #include "service/model.h"
-#include "service/respond.h"
 
 // page.js
 extern "C" {
@@ -52,9 +53,20 @@ using base::Task;
 constexpr double kTurnMs = 100;
 // Between two reports of progress.
 constexpr double kProgressMs = 50;
+// Tokens of a text that is written on while its reader is behind.
+constexpr size_t kQueued = 16;
 
-std::optional<service::LoadedModel> g_model;
+// A text that is being written, and whether its reader is behind.
+struct Text {
+  std::unique_ptr<service::Answer> answer;
+  std::function<void(const service::Event&)> tell;
+  std::function<void(bool)> done;  // all of it has been told
+  bool behind = false;
+};
+
+std::unique_ptr<service::HostHere> g_host;
 std::map<uint32_t, std::shared_ptr<service::Control>> g_controls;  // by request
+std::map<uint32_t, Text> g_texts;                                  // by request
 std::map<uint32_t, std::function<void()>> g_resume;
 uint32_t g_last_resume = 0;
 
@@ -86,9 +98,32 @@ void start(uint32_t request, Task<Result<std::optional<Json>>> task) {
                                              });
 }
 
-Result<service::LoadedModel*> model() {
-  if (g_model) return &*g_model;
+Result<service::Host*> host() {
+  if (g_host) return g_host.get();
   return fail(ErrorCode::kInvalidArgument, "No model is loaded.");
+}
+
+// A job of the host.
+template <class T>
+Task<Result<T>> on_engine(service::Host& host, service::Host::Job<T> job) {
+  co_return co_await base::await_callback<Result<T>>([&](std::function<void(Result<T>)> done) {
+    host.post_job<T>(std::move(job), std::move(done));
+  });
+}
+
+// Tells what has come of a text, while its reader keeps up. What a cancelled text still has waits
+// for nobody.
+void read(uint32_t request) {
+  const auto found = g_texts.find(request);
+  if (found == g_texts.end()) return;
+  Text& text = found->second;
+  const std::atomic<bool>& cancelled = g_controls[request]->cancel;
+  while (!text.behind || cancelled) {
+    const auto event = text.answer->next();
+    if (!event) break;
+    text.tell(*event);
+  }
+  if (text.answer->ended()) std::exchange(text.done, nullptr)(true);
 }
 
 void give_way(std::function<void()> resume) {
@@ -268,9 +303,12 @@ Task<Result<std::optional<Json>>> load(uint32_t request, Json options) {
   engine.embeddings = !config.causal || config.pooling.has_value();
   PUNA_CO_TRY(OpenedDevice device, co_await open_device(request, options, engine.numerics));
   const std::string why = device.use.why;
-  PUNA_CO_TRY(g_model, co_await service::load(name, std::move(file), std::move(device.use),
-                                              std::move(engine)));
-  co_return describe(*g_model, why, device.self_test, timer.ms());
+  PUNA_CO_TRY(
+      service::LoadedModel model,
+      co_await service::load(name, std::move(file), std::move(device.use), std::move(engine)));
+  g_host = std::make_unique<service::HostHere>(std::move(model), give_way,
+                                               service::HostOptions{.n_queued = kQueued});
+  co_return describe(g_host->model(), why, device.self_test, timer.ms());
 }
 
 // --- using
@@ -284,44 +322,56 @@ api::openai::ChunkHead head_of(const service::LoadedModel& loaded, const std::st
 
 // Both kinds of completion: their chunks are events, but the last, which is the answer.
 template <class Stream>
-Task<Result<std::optional<Json>>> complete(uint32_t request, service::LoadedModel& loaded,
+Task<Result<std::optional<Json>>> complete(uint32_t request, service::Host& host,
                                            api::openai::Completion completion, Stream stream) {
   completion.request.control = g_controls[request];
-  PUNA_CO_TRY(service::Prepared prepared, service::prepare(loaded, std::move(completion.request)));
-  PUNA_CO_TRY(
-      const service::Reply reply,
-      co_await service::respond(loaded, std::move(prepared), [&](const service::Event& event) {
-        if (auto chunk = stream.next(event)) tell(request, *chunk);
-      }));
-  co_return stream.last(reply);
+  PUNA_CO_TRY(service::Prepared prepared,
+              service::prepare(host.model(), std::move(completion.request)));
+  Text text;
+  text.tell = [&](const service::Event& event) {
+    if (auto chunk = stream.next(event)) tell(request, *chunk);
+  };
+  PUNA_CO_TRY(text.answer, host.post(std::move(prepared), [request] { read(request); }));
+  service::Answer& answer = *text.answer;
+  co_await base::await_callback<bool>([&](std::function<void(bool)> done) {
+    text.done = std::move(done);
+    g_texts[request] = std::move(text);
+  });
+  Result<service::Reply> reply = answer.reply();
+  g_texts.erase(request);
+  if (!reply) co_return std::unexpected(std::move(reply.error()));
+  co_return stream.last(*reply);
 }
 
 Task<Result<std::optional<Json>>> chat(uint32_t request, Json body) {
-  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(service::Host * host, page::host());
   PUNA_CO_TRY(api::openai::Completion completion, api::openai::parse_chat(body));
-  api::openai::ChatStream stream(head_of(*loaded, completion.model, "chatcmpl"));
+  api::openai::ChatStream stream(head_of(host->model(), completion.model, "chatcmpl"));
   tell(request, stream.first());
-  co_return co_await complete(request, *loaded, std::move(completion), std::move(stream));
+  co_return co_await complete(request, *host, std::move(completion), std::move(stream));
 }
 
 Task<Result<std::optional<Json>>> text(uint32_t request, Json body) {
-  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(service::Host * host, page::host());
   PUNA_CO_TRY(api::openai::Completion completion, api::openai::parse_completion(body));
-  api::openai::TextStream stream(head_of(*loaded, completion.model, "cmpl"),
+  api::openai::TextStream stream(head_of(host->model(), completion.model, "cmpl"),
                                  completion.return_tokens);
-  co_return co_await complete(request, *loaded, std::move(completion), std::move(stream));
+  co_return co_await complete(request, *host, std::move(completion), std::move(stream));
 }
 
 Task<Result<std::optional<Json>>> embed(uint32_t, Json body) {
-  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(service::Host * host, page::host());
   PUNA_CO_TRY(api::openai::Embeddings input, api::openai::parse_embeddings(body));
   if (!input.texts.empty()) {
-    PUNA_CO_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(*loaded));
+    PUNA_CO_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(host->model()));
     for (const std::string& one : input.texts) input.tokens.push_back(tokenizer->encode(one));
   }
   uint64_t n_tokens = 0;
   for (const std::vector<int32_t>& tokens : input.tokens) n_tokens += tokens.size();
-  PUNA_CO_TRY(const auto embeddings, co_await service::embed(*loaded, std::move(input.tokens)));
+  PUNA_CO_TRY(const auto embeddings, co_await on_engine<std::vector<std::vector<float>>>(
+                                         *host, [&](service::LoadedModel& model) {
+                                           return service::embed(model, std::move(input.tokens));
+                                         }));
   Json data = Json::array();
   for (const std::vector<float>& values : embeddings) {
     Json row = Json::array();
@@ -332,15 +382,15 @@ Task<Result<std::optional<Json>>> embed(uint32_t, Json body) {
   }
   Json out = Json::object();
   out.set("object", "list").set("data", std::move(data));
-  out.set("model", input.model.empty() ? loaded->name : input.model);
+  out.set("model", input.model.empty() ? host->model().name : input.model);
   co_return out.set("usage",
                     Json::object().set("prompt_tokens", n_tokens).set("total_tokens", n_tokens));
 }
 
 // {text, special}
 Task<Result<std::optional<Json>>> tokenize(uint32_t, Json body) {
-  PUNA_CO_TRY(service::LoadedModel * loaded, model());
-  PUNA_CO_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(*loaded));
+  PUNA_CO_TRY(service::Host * host, page::host());
+  PUNA_CO_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(host->model()));
   PUNA_CO_TRY(const std::string input, body.get_string("text"));
   PUNA_CO_TRY(const bool special, body.get_bool("special"));
   co_return ids_json(tokenizer->encode(input, {special, special}));
@@ -353,8 +403,8 @@ Result<std::vector<int32_t>> ids_of(const Json& body) {
 
 // {tokens}: the bytes of the text.
 Task<Result<std::optional<Json>>> detokenize(uint32_t request, Json body) {
-  PUNA_CO_TRY(service::LoadedModel * loaded, model());
-  PUNA_CO_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(*loaded));
+  PUNA_CO_TRY(service::Host * host, page::host());
+  PUNA_CO_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(host->model()));
   PUNA_CO_TRY(const std::vector<int32_t> ids, ids_of(body));
   const std::string bytes = tokenizer->decode(ids, /*special=*/true);
   puna_page_answer_bytes(request, bytes.data(), bytes.size());
@@ -363,16 +413,19 @@ Task<Result<std::optional<Json>>> detokenize(uint32_t request, Json body) {
 
 // {tokens}: float32 [n_tokens, vocab].
 Task<Result<std::optional<Json>>> logits(uint32_t request, Json body) {
-  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(service::Host * host, page::host());
   PUNA_CO_TRY(std::vector<int32_t> ids, ids_of(body));
-  PUNA_CO_TRY(const std::vector<float> out, co_await service::logits(*loaded, std::move(ids)));
+  PUNA_CO_TRY(const std::vector<float> out,
+              co_await on_engine<std::vector<float>>(*host, [&](service::LoadedModel& model) {
+                return service::logits(model, std::move(ids));
+              }));
   puna_page_answer_bytes(request, out.data(), out.size() * sizeof(float));
   co_return std::nullopt;
 }
 
 // {phase: "prefill" or "decode", tokens, depth}: milliseconds that `tokens` take behind `depth`.
 Task<Result<std::optional<Json>>> bench(uint32_t, Json body) {
-  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(service::Host * host, page::host());
   PUNA_CO_TRY(const std::string phase, body.get_string("phase"));
   PUNA_CO_TRY(const int64_t tokens, body.get_integer("tokens"));
   PUNA_CO_TRY(const int64_t depth, body.get_integer("depth"));
@@ -380,10 +433,11 @@ Task<Result<std::optional<Json>>> bench(uint32_t, Json body) {
     co_return fail(ErrorCode::kInvalidArgument,
                    fmt::format("{} tokens behind {} cannot be measured.", tokens, depth));
   using Kind = service::Phase::Kind;
-  PUNA_CO_TRY(const double ms,
-              co_await service::time_phase(
-                  *loaded, {phase == "prefill" ? Kind::kPrefill : Kind::kDecode,
-                            static_cast<uint32_t>(tokens), static_cast<uint32_t>(depth)}));
+  const service::Phase measured = {phase == "prefill" ? Kind::kPrefill : Kind::kDecode,
+                                   static_cast<uint32_t>(tokens), static_cast<uint32_t>(depth)};
+  PUNA_CO_TRY(const double ms, co_await on_engine<double>(*host, [&](service::LoadedModel& model) {
+                return service::time_phase(model, measured);
+              }));
   co_return Json::object().set("ms", ms);
 }
 
@@ -391,31 +445,32 @@ Task<Result<std::optional<Json>>> bench(uint32_t, Json body) {
 
 // {model}: what pieces have to have in common.
 Task<Result<std::optional<Json>>> identity(uint32_t, Json body) {
-  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(service::Host * host, page::host());
   PUNA_CO_TRY(const std::string model, body.get_string("model"));
-  co_return loaded->engine->identity(model);
+  co_return service::identity(host->model(), model);
 }
 
 // {kind: "chat" or "complete", request}: the tokens of its prompt, and how many the cache holds.
 Task<Result<std::optional<Json>>> prompt(uint32_t, Json body) {
-  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(service::Host * host, page::host());
   PUNA_CO_TRY(const std::string kind, body.get_string("kind"));
   const Json* request = body.find("request");
   const Json& asked = request == nullptr ? body : *request;
   PUNA_CO_TRY(const api::openai::Completion completion, kind == "chat"
                                                             ? api::openai::parse_chat(asked)
                                                             : api::openai::parse_completion(asked));
-  PUNA_CO_TRY(const service::Prepared prepared, service::prepare(*loaded, completion.request));
+  PUNA_CO_TRY(const service::Prepared prepared,
+              service::prepare(host->model(), completion.request));
   co_return Json::object()
       .set("tokens", ids_json(prepared.tokens))
-      .set("n_cached", loaded->engine->cache().n_known(prepared.tokens));
+      .set("n_cached", service::n_known(host->model(), prepared.tokens));
 }
 
 // The texts that the cache holds, and where their pieces may end.
 Task<Result<std::optional<Json>>> texts(uint32_t, Json) {
-  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(service::Host * host, page::host());
   Json out = Json::array();
-  for (const engine::Engine::KeptText& text : loaded->engine->kept_texts()) {
+  for (const engine::Engine::KeptText& text : service::kept_texts(host->model())) {
     Json ends = Json::array();
     for (const uint32_t end : text.ends) ends.push(end);
     Json one = Json::object();
@@ -427,14 +482,14 @@ Task<Result<std::optional<Json>>> texts(uint32_t, Json) {
 // {tokens, first, model, file}: writes the piece of a text from `first` to its end to an open file
 // of the page.
 Task<Result<std::optional<Json>>> save(uint32_t request, Json body) {
-  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(service::Host * host, page::host());
   PUNA_CO_TRY(std::vector<int32_t> ids, ids_of(body));
   PUNA_CO_TRY(const int64_t first, body.get_integer("first"));
   PUNA_CO_TRY(const int64_t file, body.get_integer("file"));
   PUNA_CO_TRY(const std::string model, body.get_string("model"));
   const auto sink = page_sink(static_cast<uint32_t>(file), g_controls[request]->cancel);
-  PUNA_CO_TRY(co_await loaded->scheduler->alone(0, [&](uint32_t) {
-    return loaded->engine->save(std::move(ids), static_cast<uint32_t>(first), model, *sink);
+  PUNA_CO_TRY(co_await on_engine<void>(*host, [&](service::LoadedModel& loaded) {
+    return service::save(loaded, std::move(ids), static_cast<uint32_t>(first), model, *sink);
   }));
   co_return Json::object();
 }
@@ -442,7 +497,7 @@ Task<Result<std::optional<Json>>> save(uint32_t request, Json body) {
 // {tokens, model, pieces: [{part, size, at_once}]}: takes up pieces of a text, which follow each
 // other; those after one that fails are left.
 Task<Result<std::optional<Json>>> restore(uint32_t, Json body) {
-  PUNA_CO_TRY(service::LoadedModel * loaded, model());
+  PUNA_CO_TRY(service::Host * host, page::host());
   PUNA_CO_TRY(const std::vector<int32_t> ids, ids_of(body));
   PUNA_CO_TRY(const std::string model, body.get_string("model"));
   const Json* list = body.find("pieces");
@@ -456,8 +511,8 @@ Task<Result<std::optional<Json>>> restore(uint32_t, Json body) {
     PUNA_CO_TRY(const bool at_once, item.get_bool("at_once"));
     const auto piece = part_source(static_cast<uint32_t>(part), "a saved text",
                                    static_cast<uint64_t>(size), at_once);
-    const auto restored = co_await loaded->scheduler->alone(0, [&](uint32_t sequence) {
-      return loaded->engine->restore(sequence, ids, model, *piece);
+    const auto restored = co_await on_engine<void>(*host, [&](service::LoadedModel& loaded) {
+      return service::restore(loaded, ids, model, *piece);
     });
     if (!restored) {
       out.set("error", error_json(restored.error()));
@@ -465,7 +520,7 @@ Task<Result<std::optional<Json>>> restore(uint32_t, Json body) {
     }
     ++n_pieces;
   }
-  out.set("n_cached", loaded->engine->cache().n_known(ids)).set("n_pieces", n_pieces);
+  out.set("n_cached", service::n_known(host->model(), ids)).set("n_pieces", n_pieces);
   co_return out;
 }
 
@@ -512,20 +567,23 @@ EMSCRIPTEN_KEEPALIVE void puna_send(uint32_t request, char* operation, char* jso
 }
 // A request that is over is passed over.
 EMSCRIPTEN_KEEPALIVE void puna_cancel(uint32_t request) {
-  const auto found = g_controls.find(request);
-  if (found == g_controls.end()) return;
-  found->second->cancel = true;
-  if (g_model) g_model->scheduler->wake();
+  const auto control = g_controls.find(request);
+  if (control == g_controls.end()) return;
+  control->second->cancel = true;
+  const auto text = g_texts.find(request);
+  if (text == g_texts.end()) return;
+  text->second.answer->cancel();
+  read(request);
 }
 // Whether the reader of the answer is behind. A request that is over is passed over.
 EMSCRIPTEN_KEEPALIVE void puna_hold(uint32_t request, int on) {
-  const auto found = g_controls.find(request);
-  if (found == g_controls.end()) return;
-  found->second->hold = on != 0;
-  if (g_model) g_model->scheduler->wake();
+  const auto text = g_texts.find(request);
+  if (text == g_texts.end()) return;
+  text->second.behind = on != 0;
+  if (on == 0) read(request);
 }
 // Only while no request is under way.
-EMSCRIPTEN_KEEPALIVE void puna_close() { g_model.reset(); }
+EMSCRIPTEN_KEEPALIVE void puna_close() { g_host.reset(); }
 EMSCRIPTEN_KEEPALIVE void puna_page_resume(uint32_t resume) {
   const auto found = g_resume.find(resume);
   if (found == g_resume.end()) return;

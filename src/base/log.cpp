@@ -1,6 +1,8 @@
 #include "base/log.h"
 
+#include <atomic>
 #include <cstdio>
+#include <mutex>
 
 #include "base/printable.h"
 
@@ -8,8 +10,9 @@ namespace puna::base {
 namespace {
 
 struct State {
+  std::mutex mutex;  // of the sink
   LogSink sink = log_to_stderr;
-  LogLevel lowest = LogLevel::kWarning;
+  std::atomic<LogLevel> lowest = LogLevel::kWarning;
 };
 
 State& state() {
@@ -22,10 +25,16 @@ State& state() {
 void log_to_stderr(LogLevel, std::string_view text) {
   std::fprintf(stderr, "%s\n", printable(text, Keep::kLines).c_str());
 }
-void set_log_sink(LogSink sink, LogLevel lowest) { state() = {std::move(sink), lowest}; }
+void set_log_sink(LogSink sink, LogLevel lowest) {
+  const std::lock_guard lock(state().mutex);
+  state().sink = std::move(sink);
+  state().lowest = lowest;
+}
 bool log_enabled(LogLevel level) { return level >= state().lowest; }
 void log(LogLevel level, std::string_view text) {
-  if (log_enabled(level)) state().sink(level, text);
+  if (!log_enabled(level)) return;
+  const std::lock_guard lock(state().mutex);
+  state().sink(level, text);
 }
 
 }  // namespace puna::base

@@ -1,5 +1,5 @@
 // The log sink: library rooms say things here and never print. Text goes to stderr unless a program
-// sets another sink.
+// sets another sink. Any thread may log: the sink has one line at a time, as a whole.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,8 +17,7 @@ using LogSink = std::function<void(LogLevel, std::string_view)>;
 
 // The sink at the start: a line on stderr, safe for terminals.
 void log_to_stderr(LogLevel level, std::string_view text);
-// Replaces the sink and the lowest level that reaches it. Set once at start, before other threads
-// log.
+// Replaces the sink and the lowest level that reaches it. A sink logs nothing itself.
 void set_log_sink(LogSink sink, LogLevel lowest);
 bool log_enabled(LogLevel level);
 void log(LogLevel level, std::string_view text);

@@ -123,11 +123,27 @@ Result<Measured> measure_all(const Flags& flags, service::LoadedModel& model) {
     return {};
   };
   if (flags.kernels) {
-    PUNA_TRY(out.ceilings, engine::bench_ceilings(*model.engine));
+    PUNA_TRY(out.ceilings, service::ceilings(model));
   }
   for (uint32_t depth : flags.depths) {
     if (flags.n_prompt() > 0) PUNA_TRY(add(Kind::kPrefill, flags.n_prompt(), depth));
     if (flags.n_decode() > 0) PUNA_TRY(add(Kind::kDecode, flags.n_decode(), depth));
+  }
+  return out;
+}
+
+// With --kernels: where a step goes in which so many texts are written, behind their prompts.
+Result<Measured> steps_of_parallel(const Flags& flags, service::LoadedModel& model) {
+  Measured out;
+  if (!flags.kernels) return out;
+  PUNA_TRY(out.ceilings, service::ceilings(model));
+  for (const uint32_t n_texts : flags.parallel) {
+    service::Phase phase{.kind = service::Phase::Kind::kDecode, .depth = flags.n_prompt()};
+    phase.n_texts = n_texts;
+    phase.sampling = sampling_of(flags);
+    PUNA_TRY(engine::StepTimes times,
+             base::run_until(service::time_step(model, phase), [&] { model.poll(); }));
+    out.steps.push_back({"decode", n_texts, phase.depth, std::move(times)});
   }
   return out;
 }
@@ -310,9 +326,9 @@ Result<void> check(const Flags& flags) {
                       fmt::format("--shared-prefix {} is more than the prompt, which has {} (-p).",
                                   flags.n_shared, flags.n_prompt()));
   }
-  if (flags.kernels || flags.sampling == "host" || flags.depths != std::vector<uint32_t>{0}) {
+  if (flags.sampling == "host" || flags.depths != std::vector<uint32_t>{0}) {
     return base::fail(base::ErrorCode::kUsage,
-                      "--parallel goes with neither --kernels, --depth nor --sampling host.");
+                      "--parallel goes with neither --depth nor --sampling host.");
   }
   return {};
 }
@@ -358,6 +374,7 @@ Result<int> run(const Flags& flags) {
     what.n_shared = flags.n_shared;
     what.sampling = sampling_of(flags);
     PUNA_TRY(results, bench_parallel(model, flags.parallel, what, flags.repeats));
+    PUNA_TRY(measured, steps_of_parallel(flags, model));
   } else {
     PUNA_TRY(measured, measure_all(flags, model));
     results = to_json(*model.engine, measured.rows);

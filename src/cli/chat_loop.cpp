@@ -51,8 +51,12 @@ struct Turn {
 
 class Chat {
  public:
-  Chat(service::LoadedModel& model, const ChatSettings& settings)
-      : model_(model), settings_(settings), request_(settings.request), system_(settings.system) {}
+  Chat(service::HostThread& host, const ChatSettings& settings)
+      : host_(host),
+        model_(host.model()),
+        settings_(settings),
+        request_(settings.request),
+        system_(settings.system) {}
 
   // A line that begins with "/". False ends the chat.
   bool command(const std::string& line) {
@@ -86,7 +90,7 @@ class Chat {
       return refuse(message, prepared->tokens.size());
     ReplyPrinter printer(settings_.hides_thinking);
     Result<service::Reply> reply =
-        prepared ? service::run(model_, *std::move(prepared),
+        prepared ? service::run(host_, *std::move(prepared),
                                 [&](const service::Event& event) { printer.show(event); })
                  : std::unexpected(std::move(prepared.error()));
     printer.end_thinking();
@@ -185,7 +189,8 @@ class Chat {
     unasked_.reset();
   }
 
-  service::LoadedModel& model_;
+  service::HostThread& host_;
+  const service::LoadedModel& model_;
   const ChatSettings& settings_;
   service::Request request_;
   std::string system_;
@@ -195,8 +200,8 @@ class Chat {
 
 }  // namespace
 
-Result<int> chat_loop(service::LoadedModel& model, const ChatSettings& settings) {
-  Chat chat(model, settings);
+Result<int> chat_loop(service::HostThread& host, const ChatSettings& settings) {
+  Chat chat(host, settings);
   if (settings.request.think != service::Think::kDefault) {
     PUNA_TRY(chat.try_think(settings.request.think));
   }

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "service/respond.h"
+#include "service/host_thread.h"
 
 namespace puna::cli {
 
@@ -20,6 +20,6 @@ struct ChatSettings {
 // Returns the exit code. An answer that fails is reported and the chat goes on. Errors:
 // kUnsupported where the request asks for a way of thinking that the model's template has no switch
 // for.
-base::Result<int> chat_loop(service::LoadedModel& model, const ChatSettings& settings);
+base::Result<int> chat_loop(service::HostThread& host, const ChatSettings& settings);
 
 }  // namespace puna::cli

@@ -23,6 +23,9 @@ using models::Pooling;
 constexpr Pooling kPoolings[] = {Pooling::kNone, Pooling::kMean, Pooling::kCls, Pooling::kLast,
                                  Pooling::kRank};
 
+// Short texts are evaluated so many at once.
+constexpr uint32_t kTextsOfStep = 64;
+
 struct Flags {
   ModelFlags model;
   std::string tokens;
@@ -73,6 +76,7 @@ base::Result<int> run(const Flags& flags) {
   PUNA_TRY(service::OpenOptions options,
            open_options(flags.model, {kernels::Numerics::kExact, kernels::KvType::kF32}, bar));
   options.engine.embeddings = true;
+  options.engine.n_sequences = kTextsOfStep;
   for (const Pooling p : kPoolings) {
     if (name(p) == flags.pooling) options.engine.pooling = p;
   }

@@ -20,7 +20,7 @@
 #include "cli/reply_printer.h"
 #include "cli/template_file.h"
 #include "cli/usage.h"
-#include "service/respond.h"
+#include "service/host_thread.h"
 
 namespace puna::cli {
 namespace {
@@ -99,7 +99,8 @@ void print_stats(const service::LoadedModel& model, const engine::GenerateStats&
       name(s.stop));
 }
 
-base::Result<int> answer(const Flags& flags, service::LoadedModel& model, double load_ms) {
+base::Result<int> answer(const Flags& flags, service::HostThread& host, double load_ms) {
+  const service::LoadedModel& model = host.model();
   service::Request request = make_request(flags);
   if (flags.tokens) {
     PUNA_TRY(request.tokens, parse_ids("--tokens", *flags.tokens));
@@ -118,7 +119,7 @@ base::Result<int> answer(const Flags& flags, service::LoadedModel& model, double
     // Nobody reads the rest; what became of the results is said at the end.
     if (std::ferror(stdout) != 0) interrupted() = true;
   };
-  auto answered = service::run(model, request, show);
+  auto answered = service::run(host, request, show);
   printer.end_thinking();
   PUNA_TRY(const service::Reply reply, std::move(answered));
   if (flags.output_tokens) print_out("{}", fmt::join(reply.tokens, " "));
@@ -203,18 +204,20 @@ base::Result<int> run(Flags flags) {
         base::ErrorCode::kUnsupported,
         fmt::format("The model {} has no chat template; it takes no --think.", model.name));
   }
-  if (!chat) return answer(flags, model, load_ms);
+  service::HostThread host(std::move(model));
+  if (!chat) return answer(flags, host, load_ms);
+  const service::LoadedModel& loaded = host.model();
   print_err("{} on {}, context {} tokens. Ctrl-C stops an answer, Ctrl-D or /bye ends, /? helps.\n",
-            base::printable(model.name), model.device_name, model.context());
+            base::printable(loaded.name), loaded.device_name, loaded.context());
   ChatSettings settings;
   settings.request = make_request(flags);
   settings.system = flags.system;
-  settings.raw = flags.raw || !model.chat_template;
+  settings.raw = flags.raw || !loaded.chat_template;
   settings.hides_thinking = flags.hides_thinking;
   settings.on_stats = [&](const engine::GenerateStats& s) {
-    if (flags.stats) print_stats(model, s, load_ms);
+    if (flags.stats) print_stats(loaded, s, load_ms);
   };
-  return chat_loop(model, settings);
+  return chat_loop(host, settings);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ std::string bar_of(uint64_t done, uint64_t total) {
 
 std::atomic<bool>& interrupted() { return g_control.cancel; }
 
-std::shared_ptr<const service::Control> interrupt_control() {
+std::shared_ptr<service::Control> interrupt_control() {
   return {std::shared_ptr<void>(), &g_control};
 }
 

@@ -18,7 +18,7 @@ namespace puna::cli {
 std::atomic<bool>& interrupted();
 void catch_interrupts();
 // Of a request that ends when interrupted() is set.
-std::shared_ptr<const service::Control> interrupt_control();
+std::shared_ptr<service::Control> interrupt_control();
 // Waits until stdin has something to read, or has ended. False: a signal came first, or before.
 bool wait_for_input();
 // Whether SIGTERM came: Ctrl-C ends an answer of a chat, this the chat.

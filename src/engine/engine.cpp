@@ -9,7 +9,6 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "engine/no_numbers.h"
-#include "engine/pooling.h"
 #include "kernels/sample/sample.h"
 #include "kernels/sample/sample_cpu.h"
 
@@ -46,19 +45,6 @@ Result<uint32_t> choose_context(const models::Config& config, const EngineOption
   return *asked;
 }
 
-// Adds tokens of a sequence, the first at position `first`.
-void add_rows(plan::Step& step, uint32_t sequence, std::span<const int32_t> tokens, size_t first) {
-  step.tokens.insert(step.tokens.end(), tokens.begin(), tokens.end());
-  for (size_t i = 0; i < tokens.size(); ++i)
-    step.positions.push_back(static_cast<int32_t>(first + i));
-  step.sequences.insert(step.sequences.end(), tokens.size(), sequence);
-}
-plan::Step make_step(uint32_t sequence, std::span<const int32_t> tokens, size_t first) {
-  plan::Step step;
-  add_rows(step, sequence, tokens, first);
-  return step;
-}
-
 // A first guess of what a token of a prompt takes, before there is a measured one: of a page, that
 // it is as slow as is usual there; of a CPU, by its multiplications; a GPU is taken for fast.
 double guess_ms_per_token(const formats::ModelFile& file, const EngineOptions& options, bool gpu,
@@ -71,9 +57,13 @@ double guess_ms_per_token(const formats::ModelFile& file, const EngineOptions& o
   return n / (kMultiplicationsPerMs * std::max(n_threads, 1));
 }
 
-// Pages for what texts may take together.
+// Pages for what texts may take together. Those to embed are evaluated a step at a time.
 Result<uint32_t> choose_pages(uint32_t context, const EngineOptions& options) {
-  const uint64_t tokens = options.cache_tokens.value_or(uint64_t{context} * options.n_sequences);
+  const uint64_t most = uint64_t{context} * options.n_sequences;
+  const uint64_t of_step = std::max(context, kernels::kMaxStepTokens) +
+                           uint64_t{options.n_sequences} * kernels::kPageTokens;
+  const uint64_t tokens =
+      options.cache_tokens.value_or(options.embeddings ? std::min(most, of_step) : most);
   if (tokens < context) {
     return base::fail(
         ErrorCode::kInvalidArgument,
@@ -231,7 +221,7 @@ Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps,
   std::vector<OutputSampling> outputs;
   for (const BatchRow& row : rows) {
     const std::span<const int32_t> cached = cache_->tokens(row.sequence);
-    add_rows(step, row.sequence, row.tokens, cached.size());
+    step.add(row.sequence, row.tokens, cache_->n_tokens(row.sequence));
     const size_t end = cached.size() + row.tokens.size() + (row.once() ? 0 : n_steps - 1);
     if (auto room = co_await cache_->make_room(row.sequence, static_cast<uint32_t>(end)); !room) {
       trim();
@@ -295,7 +285,9 @@ Task<Result<void>> Engine::prefill(uint32_t sequence, std::vector<int32_t> token
     const auto part = left.first(std::min<size_t>(kernels::kMaxStepTokens, left.size()));
     const uint32_t from = cache_->n_tokens(sequence);
     PUNA_CO_TRY(co_await cache_->make_room(sequence, from + static_cast<uint32_t>(part.size())));
-    PUNA_CO_TRY(co_await executor_->run(make_step(sequence, part, from), {}));
+    plan::Step step;
+    step.add(sequence, part, from);
+    PUNA_CO_TRY(co_await executor_->run(std::move(step), {}));
     cache_->append(sequence, part);
     left = left.subspan(part.size());
   }
@@ -334,7 +326,8 @@ Task<Result<void>> Engine::logits_behind(uint32_t sequence, std::vector<int32_t>
   }
   PUNA_CHECK(out.size() == tokens.size() * vocab_);
   PUNA_CO_TRY(co_await cache_->make_room(sequence, from + static_cast<uint32_t>(tokens.size())));
-  plan::Step step = make_step(sequence, tokens, from);
+  plan::Step step;
+  step.add(sequence, tokens, from);
   for (uint32_t row = 0; row < tokens.size(); ++row) step.output_rows.push_back(row);
   PUNA_CO_TRY(co_await executor_->run(std::move(step), out));
   for (size_t row = 0; row < tokens.size(); ++row) {
@@ -344,49 +337,6 @@ Task<Result<void>> Engine::logits_behind(uint32_t sequence, std::vector<int32_t>
   }
   cache_->append(sequence, tokens);
   co_return {};
-}
-
-Task<Result<std::vector<float>>> Engine::embed(uint32_t sequence, std::vector<int32_t> tokens) {
-  PUNA_CHECK(options_.embeddings);
-  PUNA_CO_TRY(check_tokens(tokens));
-  const auto n_tokens = static_cast<uint32_t>(tokens.size());
-  if (n_tokens == 0 || n_tokens > context_) {
-    co_return base::fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("A text of {} tokens is given, but 1 to {} (the context) are expected.",
-                    n_tokens, context_));
-  }
-  if (!config_.causal && n_tokens > kernels::kMaxStepTokens) {
-    co_return base::fail(
-        ErrorCode::kUnsupported,
-        fmt::format("A text of {} tokens is given; this model sees a text as a whole, and up to {} "
-                    "tokens of it are supported.",
-                    n_tokens, kernels::kMaxStepTokens));
-  }
-  PUNA_CO_TRY(co_await cache_->make_room(sequence, n_tokens));
-  const Span wanted = rows_of(pooling_, config_.causal, n_tokens);
-  std::vector<float> rows(size_t{wanted.end - wanted.begin} * n_out_);
-  Result<void> done;
-  for (uint32_t from = 0; done && from < n_tokens; from += kernels::kMaxStepTokens) {
-    const uint32_t n = std::min(kernels::kMaxStepTokens, n_tokens - from);
-    plan::Step step = make_step(sequence, std::span(tokens).subspan(from, n), from);
-    const uint32_t begin = std::max(wanted.begin, from), end = std::min(wanted.end, from + n);
-    for (uint32_t t = begin; t < end; ++t) step.output_rows.push_back(t - from);
-    const auto out = step.output_rows.empty()
-                         ? std::span<float>()
-                         : std::span(rows).subspan(size_t{begin - wanted.begin} * n_out_,
-                                                   step.output_rows.size() * n_out_);
-    done = co_await executor_->run(std::move(step), out);
-  }
-  cache_->forget(sequence);
-  PUNA_CO_TRY(std::move(done));
-  const auto bad = std::ranges::find_if(rows, [](float v) { return !std::isfinite(v); });
-  if (bad != rows.end()) {
-    const auto row = static_cast<uint32_t>((bad - rows.begin()) / n_out_);
-    co_return std::unexpected(co_await no_numbers(
-        fmt::format("The embedding at position {} holds {}", wanted.begin + row, *bad)));
-  }
-  co_return pooled(pooling_, std::move(rows), n_out_);
 }
 
 }  // namespace puna::engine

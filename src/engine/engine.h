@@ -114,11 +114,14 @@ class Engine {
   base::Task<base::Result<void>> logits_behind(uint32_t sequence, std::vector<int32_t> tokens,
                                                std::span<float> out);
 
-  // The embedding of a text, evaluated afresh from position 0 in an empty sequence: [n_out()], or
-  // [tokens, n_out()] when pooling() is kNone. Only of an engine loaded for embeddings. Errors: as
-  // logits(); kUnsupported for a text longer than one step of a model whose tokens see all others.
-  base::Task<base::Result<std::vector<float>>> embed(uint32_t sequence,
-                                                     std::vector<int32_t> tokens);
+  // The embeddings of texts, each evaluated afresh from position 0 in an empty sequence of its own,
+  // several in one step as far as they fit: [n_out()] each, or [tokens, n_out()] when pooling() is
+  // kNone. Only of an engine loaded for embeddings. Errors: as logits(), with the text's number
+  // (the first has first_number); kUnsupported for a text longer than one step of a model whose
+  // tokens see all others.
+  base::Task<base::Result<std::vector<std::vector<float>>>> embed(
+      std::vector<uint32_t> sequences, std::vector<std::vector<int32_t>> texts,
+      size_t first_number = 1);
   models::Pooling pooling() const { return pooling_; }
   uint32_t n_out() const { return n_out_; }
 
@@ -189,6 +192,7 @@ class Engine {
   // be chosen.
   base::Task<base::Error> no_numbers(std::string what) const;
   base::Task<base::Error> no_choice_at(size_t position) const;
+  base::Result<void> check_embedded(std::span<const int32_t> text) const;
   base::Task<base::Result<void>> take_up(uint32_t sequence, const PieceHead& head, uint64_t at,
                                          io::ByteSource& source);
 

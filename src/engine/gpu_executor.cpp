@@ -46,13 +46,15 @@ using ChainIds = std::array<uint32_t, kMaxChain * kernels::kMaxBatch>;  // [step
 // Of the buffer that logits come back by, and what is kept of a text, piece after piece.
 constexpr uint64_t kLeastReadbackBytes = uint64_t{1} << 20;
 
-// Outputs whose logits are read back at once.
-uint32_t logits_rows(const plan::GpuPlan& plan) {
-  return std::min(plan.head_rows(), plan::kHeadRows);
+// Outputs whose logits, or embeddings, are read back at once.
+uint32_t readback_rows(const plan::GpuPlan& plan, uint32_t n_out) {
+  constexpr uint32_t kManyFloats = 1 << 21;
+  return std::min(plan.head_rows(), std::max(plan::kHeadRows, kManyFloats / n_out));
 }
 
 uint64_t readback_bytes(const plan::GpuPlan& plan, uint32_t n_out) {
-  return std::max(kLeastReadbackBytes, logits_rows(plan) * uint64_t{n_out} * sizeof(float));
+  return std::max(kLeastReadbackBytes,
+                  readback_rows(plan, n_out) * uint64_t{n_out} * sizeof(float));
 }
 
 class GpuExecutor : public Executor {
@@ -98,7 +100,7 @@ class GpuExecutor : public Executor {
       co_return {};
     }
     // The first group of outputs rides with the body; the head runs again for each further one.
-    const uint32_t at_once = logits_rows(program_->plan());
+    const uint32_t at_once = readback_rows(program_->plan(), n_out_);
     for (size_t first = 0; first < step.output_rows.size(); first += at_once) {
       const auto n =
           static_cast<uint32_t>(std::min<size_t>(at_once, step.output_rows.size() - first));
@@ -285,7 +287,7 @@ class GpuExecutor : public Executor {
   // How many steps a decode has in which some outputs are chosen once.
   uint32_t steps_with(const OutputOrder& order) const {
     const size_t n_on_host = order.of.size() - order.n_on_device;
-    if (order.n_go_on == 0 || n_on_host > logits_rows(program_->plan())) return 1;
+    if (order.n_go_on == 0 || n_on_host > readback_rows(program_->plan(), n_out_)) return 1;
     if (step_ms_ == 0) return 2;  // not known yet
     const double for_device = std::ceil(kBetweenCallsMs / step_ms_);
     const double for_host = 1 + std::round(host_ms_ / step_ms_);
@@ -320,7 +322,7 @@ class GpuExecutor : public Executor {
   Task<Result<std::vector<kernels::Chosen>>> choose_on_host(
       const OutputOrder& order, std::span<const OutputSampling> outputs) {
     std::vector<kernels::Chosen> out;
-    const size_t at_once = logits_rows(program_->plan());
+    const size_t at_once = readback_rows(program_->plan(), n_out_);
     for (size_t first = order.n_on_device; first < outputs.size(); first += at_once) {
       const size_t n = std::min(at_once, outputs.size() - first);
       if (first > order.n_on_device) {
@@ -405,8 +407,8 @@ class GpuExecutor : public Executor {
       program_->record(Part::kHead, shape, list_);
       if (slot.first + i == 0) {
         shape.n_outputs = order.n_on_device;
-        n_on_host =
-            std::min<size_t>(order.of.size() - order.n_on_device, logits_rows(program_->plan()));
+        n_on_host = std::min<size_t>(order.of.size() - order.n_on_device,
+                                     readback_rows(program_->plan(), n_out_));
         if (n_on_host > 0) copy_logits(order.n_on_device, n_on_host);
       }
       if (shape.n_outputs > 0) program_->record(Part::kSample, shape, list_);
@@ -460,10 +462,10 @@ Result<plan::GpuPlan> plan_for_gpu(const plan::Graph& graph, plan::CacheConfig c
                                    const GpuOptions& options, const gpu::DeviceInfo& device) {
   if (!graph.states.empty()) cache.n_snapshots += chain_snapshots(cache);
   std::vector<uint32_t> classes = decode_classes(options.max_batch);
-  const uint32_t head_rows = options.many_outputs || graph.embeds
-                                 ? std::max(plan::kHeadRows, classes.back())
-                                 : classes.back();
-  classes.push_back(kernels::kMaxStepTokens);  // the prefill chunk
+  uint32_t head_rows = classes.back();
+  if (options.many_outputs) head_rows = std::max(head_rows, plan::kHeadRows);
+  if (graph.embeds) head_rows = kernels::kMaxStepTokens;  // their rows are narrow
+  classes.push_back(kernels::kMaxStepTokens);             // the prefill chunk
   return plan::plan_gpu(graph, cache, device,
                         {options.numerics, std::move(classes), options.profile, head_rows});
 }

@@ -48,12 +48,12 @@ TEST_CASE("logits and embeddings that are no numbers are refused, with the posit
   options.embeddings = true;
   options.pooling = models::Pooling::kNone;
   const auto embeds = test::load(test::damaged({}, "token_embd.weight", 5 * 64, NAN), cpu, options);
-  CHECK(base::run_until(embeds->embed(0, {1, 2, 3}), [] {}).has_value());
-  const auto bad = base::run_until(embeds->embed(0, {1, 2, 5, 3}), [] {});
+  CHECK(base::run_until(embeds->embed({0}, {{1, 2, 3}}), [] {}).has_value());
+  const auto bad = base::run_until(embeds->embed({0}, {{1, 2, 5, 3}}), [] {});
   REQUIRE(!bad.has_value());
   test::says(bad.error(), "The embedding at position ");
   test::says(bad.error(), "token_embd.weight");
-  CHECK(base::run_until(embeds->embed(0, {1, 2, 3}), [] {}).has_value());
+  CHECK(base::run_until(embeds->embed({0}, {{1, 2, 3}}), [] {}).has_value());
 }
 
 TEST_CASE("weights are not looked through once that is called off, and a read that fails says so") {

@@ -164,12 +164,12 @@ TEST_CASE("a source or a sink that fails is told of, and the text is computed") 
   Scheduler scheduler(*engine);
   for (int fail_at = 0; fail_at < 6; ++fail_at) {
     const auto source = io::failing(io::from_memory("piece", std::span(saved.pieces[0])), fail_at);
-    const auto done = base::run_until(scheduler.alone(0,
-                                                      [&](uint32_t sequence) {
-                                                        return engine->restore(sequence, saved.text,
-                                                                               kModel, *source);
-                                                      }),
-                                      [] {});
+    const auto done = base::run_until(
+        scheduler.alone({0},
+                        [&](Scheduler::Sequences sequences) {
+                          return engine->restore(sequences[0], saved.text, kModel, *source);
+                        }),
+        [] {});
     CHECK(done.error().code == ErrorCode::kIo);
     CHECK(engine->cache().prefixes().n_nodes() == 0);
   }
@@ -235,11 +235,12 @@ TEST_CASE("a text that comes while another one is taken up waits for that") {
   LateSource late(saved.pieces[0]);
   std::optional<base::Result<void>> restored;
   std::optional<base::Result<engine::GenerateStats>> written;
-  base::deliver<base::Result<void>>(
-      scheduler.alone(
-          0,
-          [&](uint32_t sequence) { return engine->restore(sequence, saved.text, kModel, late); }),
-      [&](base::Result<void> r) { restored = std::move(r); });
+  base::deliver<base::Result<void>>(scheduler.alone({0},
+                                                    [&](Scheduler::Sequences sequences) {
+                                                      return engine->restore(
+                                                          sequences[0], saved.text, kModel, late);
+                                                    }),
+                                    [&](base::Result<void> r) { restored = std::move(r); });
   engine::GenerateOptions options;
   options.max_tokens = 5;
   base::deliver<base::Result<engine::GenerateStats>>(

@@ -128,10 +128,15 @@ Task<Result<GenerateStats>> Scheduler::generate(std::vector<int32_t> prompt,
       });
 }
 
-Task<Result<void>> Scheduler::alone(uint32_t n_tokens, Job job) {
+Task<Result<void>> Scheduler::alone(std::vector<uint32_t> n_tokens, Job job) {
+  if (n_tokens.size() > in_use_.size()) {
+    co_return base::fail(ErrorCode::kInvalidArgument,
+                         fmt::format("{} texts at once are asked for; the engine has room for {}.",
+                                     n_tokens.size(), in_use_.size()));
+  }
   co_return co_await base::await_callback<Result<void>>(
       [&](std::function<void(Result<void>)> done) {
-        jobs_.push_back({n_tokens, std::move(job), std::move(done)});
+        jobs_.push_back({std::move(n_tokens), std::move(job), std::move(done)});
         start();
       });
 }
@@ -148,6 +153,7 @@ void Scheduler::wake() {
 
 Task<bool> Scheduler::drive() {
   while (!waiting_.empty() || !running_.empty() || !jobs_.empty()) {
+    if (intake_.take_in) intake_.take_in();
     const uint64_t seen = n_wakes_;
     drop_cancelled();
     co_await run_jobs();
@@ -176,14 +182,23 @@ Task<bool> Scheduler::run_jobs() {
   while (!jobs_.empty()) {
     const Waiting next = std::move(jobs_.front());
     jobs_.pop_front();
-    const uint64_t n_pages = kernels::pages_for(next.n_tokens);
-    while (!running_.empty() && (!free_sequence() || engine_.cache().n_available() < n_pages))
+    const size_t n_texts = next.n_tokens.size();
+    uint64_t n_pages = 0;
+    for (const uint32_t n : next.n_tokens) n_pages += kernels::pages_for(n);
+    while (!running_.empty() &&
+           (n_free_sequences() < n_texts || engine_.cache().n_available() < n_pages)) {
       give_way(youngest());
-    const auto sequence = free_sequence();
-    in_use_[*sequence] = true;
-    auto done = co_await next.job(*sequence);
-    engine_.cache().forget(*sequence);
-    in_use_[*sequence] = false;
+    }
+    std::vector<uint32_t> sequences;
+    while (sequences.size() < n_texts) {
+      sequences.push_back(*free_sequence());
+      in_use_[sequences.back()] = true;
+    }
+    auto done = co_await next.job(sequences);
+    for (const uint32_t sequence : sequences) {
+      engine_.cache().forget(sequence);
+      in_use_[sequence] = false;
+    }
     next.done(std::move(done));
   }
   co_return true;
@@ -193,6 +208,10 @@ std::optional<uint32_t> Scheduler::free_sequence() const {
   const auto found = std::ranges::find(in_use_, false);
   if (found == in_use_.end()) return {};
   return static_cast<uint32_t>(found - in_use_.begin());
+}
+
+uint32_t Scheduler::n_free_sequences() const {
+  return static_cast<uint32_t>(std::ranges::count(in_use_, false));
 }
 
 bool Scheduler::has_room(const Text& text) const {
@@ -261,7 +280,7 @@ bool Scheduler::is_held(const Text& text) {
 }
 
 bool Scheduler::has_work_waiting() const {
-  if (!jobs_.empty()) return true;
+  if (!jobs_.empty() || (intake_.pending && intake_.pending())) return true;
   const TextPtr next = next_waiting();
   if (next && may_begin(*next)) return true;
   return std::ranges::any_of(waiting_, [](const TextPtr& text) {

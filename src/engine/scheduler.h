@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -63,13 +64,26 @@ class Scheduler {
                                                    OnToken on_token);
 
   // Something else that uses the engine, between two steps and beside none: embeddings, logits,
-  // saving and restoring. It gets a sequence that is empty, and whatever it leaves there is
-  // forgotten. n_tokens: what it evaluates at once, for which texts give way where need be.
-  using Job = std::function<base::Task<base::Result<void>>(uint32_t sequence)>;
-  base::Task<base::Result<void>> alone(uint32_t n_tokens, Job job);
+  // saving and restoring. It gets an empty sequence for each text that it evaluates, n_tokens at
+  // most of each, for which others give way where need be; whatever it leaves there is forgotten.
+  // Errors: kInvalidArgument for more texts than the engine has sequences; those of the job.
+  using Sequences = std::span<const uint32_t>;
+  using Job = std::function<base::Task<base::Result<void>>(Sequences sequences)>;
+  base::Task<base::Result<void>> alone(std::vector<uint32_t> n_tokens, Job job);
 
   // After something was changed in the control of a text.
   void wake();
+  // Whether nothing goes on before one of the calls above: there is nothing to do, or the readers
+  // of all texts are behind.
+  bool is_idle() const { return !driving_ || wake_; }
+
+  // What comes from other threads. A chain of steps ends when some is `pending`, which is asked
+  // after every step; between two steps it is taken in, by calls of the above.
+  struct Intake {
+    std::function<bool()> pending;
+    std::function<void()> take_in;
+  };
+  void set_intake(Intake intake) { intake_ = std::move(intake); }
 
   // For reports.
   uint32_t n_running() const { return static_cast<uint32_t>(running_.size()); }
@@ -80,7 +94,7 @@ class Scheduler {
   struct Batch;
   using TextPtr = std::shared_ptr<Text>;
   struct Waiting {
-    uint32_t n_tokens = 0;
+    std::vector<uint32_t> n_tokens;  // by text
     Job job;
     std::function<void(base::Result<void>)> done;
   };
@@ -95,6 +109,7 @@ class Scheduler {
   base::Task<bool> admit();
   TextPtr next_waiting() const;  // null: none whose reader is there
   std::optional<uint32_t> free_sequence() const;
+  uint32_t n_free_sequences() const;
   bool has_room(const Text& text) const;
   bool may_begin(const Text& text) const;
   // Ends a text for now: what is evaluated of it stays as long as it may.
@@ -116,6 +131,7 @@ class Scheduler {
   void finish(const TextPtr& text, base::Result<void> result);
 
   Engine& engine_;
+  Intake intake_;
   std::list<TextPtr> waiting_, running_;  // running: the next prompt to be read is first
   std::list<Waiting> jobs_;
   std::vector<bool> in_use_;  // by sequence

@@ -126,12 +126,16 @@ void run_at_random(const Setup& setup, uint32_t seed, bool may_fail) {
     if (below(50) == 0) {
       ++n_jobs;
       base::deliver<base::Result<void>>(
-          fixture.scheduler->alone(40,
-                                   [&](uint32_t sequence) -> base::Task<base::Result<void>> {
-                                     CHECK(fixture.model->cache().n_tokens(sequence) == 0);
-                                     co_return co_await fixture.model->prefill(sequence,
-                                                                               prompt(40, 9));
-                                   }),
+          // Of two texts at once, where there are two sequences.
+          fixture.scheduler->alone(
+              std::vector<uint32_t>(std::min<size_t>(2, fixture.model->cache().n_sequences()), 20),
+              [&](Scheduler::Sequences sequences) -> base::Task<base::Result<void>> {
+                for (const uint32_t sequence : sequences) {
+                  CHECK(fixture.model->cache().n_tokens(sequence) == 0);
+                  PUNA_CO_TRY(co_await fixture.model->prefill(sequence, prompt(20, 9)));
+                }
+                co_return {};
+              }),
           [&](base::Result<void> done) {
             ++n_jobs_done;
             CHECK((may_fail || done.has_value()));

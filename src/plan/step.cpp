@@ -2,6 +2,12 @@
 
 namespace puna::plan {
 
+void Step::add(uint32_t sequence, std::span<const int32_t> more, uint32_t first) {
+  tokens.insert(tokens.end(), more.begin(), more.end());
+  for (uint32_t i = 0; i < more.size(); ++i) positions.push_back(static_cast<int32_t>(first + i));
+  sequences.insert(sequences.end(), more.size(), sequence);
+}
+
 Step next_step(const Step& step, std::span<const uint32_t> output_rows) {
   Step next;
   next.tokens.resize(output_rows.size());

@@ -18,6 +18,8 @@ struct Step {
   // Of a graph that takes over values: these, one after the other, [n_tokens, columns] each.
   std::vector<float> handed;
   uint32_t n_tokens() const { return static_cast<uint32_t>(tokens.size()); }
+  // Adds tokens of a sequence, the first at position `first`.
+  void add(uint32_t sequence, std::span<const int32_t> more, uint32_t first);
 };
 
 // The step after `step` of a decode: row i is the token chosen after row output_rows[i] of `step`,

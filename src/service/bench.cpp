@@ -104,7 +104,8 @@ class Gathering {
 Task<Result<double>> time_phase(LoadedModel& model, Phase phase) {
   double ms = 0;
   engine::Engine& engine = *model.engine;
-  const auto job = [&](uint32_t sequence) -> Task<Result<void>> {
+  const auto job = [&](engine::Scheduler::Sequences sequences) -> Task<Result<void>> {
+    const uint32_t sequence = sequences[0];
     PUNA_CO_TRY(co_await fill(engine, sequence, phase));
     const base::Timer timer;
     if (phase.kind == Phase::Kind::kPrefill) {
@@ -116,20 +117,26 @@ Task<Result<double>> time_phase(LoadedModel& model, Phase phase) {
     ms = timer.ms();
     co_return {};
   };
-  PUNA_CO_TRY(co_await model.scheduler->alone(phase.depth + phase.n_tokens, job));
+  PUNA_CO_TRY(
+      co_await model.scheduler->alone(std::vector<uint32_t>(1, phase.depth + phase.n_tokens), job));
   co_return ms;
+}
+
+Result<kernels::Ceilings> ceilings(LoadedModel& model) {
+  return engine::bench_ceilings(*model.engine);
 }
 
 Task<Result<engine::StepTimes>> time_step(LoadedModel& model, Phase phase) {
   engine::StepTimes times;
   engine::Engine& engine = *model.engine;
-  const auto job = [&](uint32_t sequence) -> Task<Result<void>> {
-    PUNA_CO_TRY(co_await fill(engine, sequence, phase));
-    PUNA_CO_TRY(times,
-                co_await engine::bench_step(engine, sequence, phase.n_tokens, phase.sampling));
+  const auto job = [&](engine::Scheduler::Sequences sequences) -> Task<Result<void>> {
+    for (const uint32_t sequence : sequences) PUNA_CO_TRY(co_await fill(engine, sequence, phase));
+    PUNA_CO_TRY(times, co_await engine::bench_step(engine, {sequences.begin(), sequences.end()},
+                                                   phase.n_tokens, phase.sampling));
     co_return {};
   };
-  PUNA_CO_TRY(co_await model.scheduler->alone(phase.depth + phase.n_tokens, job));
+  std::vector<uint32_t> lengths(phase.n_texts, phase.depth + phase.n_tokens);
+  PUNA_CO_TRY(co_await model.scheduler->alone(std::move(lengths), job));
   co_return times;
 }
 

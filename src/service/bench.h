@@ -14,9 +14,13 @@ struct Phase {
   enum class Kind : uint8_t { kPrefill, kDecode } kind = Kind::kPrefill;
   uint32_t n_tokens = 1;
   uint32_t depth = 0;                                     // tokens before them
+  uint32_t n_texts = 1;                                   // of time_step(): as many such rows
   kernels::SamplingParams sampling = {.temperature = 0};  // of a decode
   engine::ChooseOn where = engine::ChooseOn::kDevice;     // as well
 };
+
+// What the device can do at most (of a model on two devices the GPU). Blocks.
+base::Result<kernels::Ceilings> ceilings(LoadedModel& model);
 
 // Milliseconds that the phase takes. What lies before it is evaluated first, once for all phases of
 // that depth. Errors: kInvalidArgument for what is longer than the context; those of the engine.
@@ -39,7 +43,7 @@ struct TogetherTimes {
 // Errors: kInvalidArgument for texts that do not fit the context; those of the engine.
 base::Task<base::Result<TogetherTimes>> time_together(LoadedModel& model, Together what);
 
-// Where the time of a step of phase.n_tokens goes.
+// Where the time of a step of phase.n_tokens of each text goes.
 base::Task<base::Result<engine::StepTimes>> time_step(LoadedModel& model, Phase phase);
 
 }  // namespace puna::service

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -39,7 +38,9 @@ struct Request {
   std::optional<uint32_t> max_tokens;
   std::vector<std::string> stop;  // the text ends before the first of these
   bool ignore_end = false;
-  std::shared_ptr<const Control> control;  // null: nobody stops it
+  // Whoever sets cancel in it stops the text; hold belongs to the host (host.h). Null: nobody else
+  // does.
+  std::shared_ptr<Control> control;
 };
 
 // A token may bring several events: the end of the thinking and the first of the text, say.
@@ -47,7 +48,7 @@ struct Event {
   using Kind = chat::ReplyEvent::Kind;
 
   int32_t token = -1;
-  std::string_view text;  // what became complete with this token; may be empty
+  std::string text;  // what became complete with this token; may be empty
   Kind kind = Kind::kContent;
   size_t call = 0;  // of the tool call that the text is of; calls come when they are complete
   // Of the token, where the request asks for them (SamplingParams::n_probs); in its first event.

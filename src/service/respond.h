@@ -1,21 +1,28 @@
-// Answers requests: ids become a stream of events. Text only appears here in whole UTF-8 characters
-// and never includes a stop string.
+// Writes the text of a request on the thread of the engine: ids become pieces of text, in whole
+// UTF-8 characters and without stop strings. Who reads them need not be that thread
+// (reply_reader.h); host.h brings both together.
 #pragma once
+
+#include <functional>
+#include <string>
 
 #include "base/result.h"
 #include "base/task.h"
+#include "kernels/sample/chosen.h"
 #include "service/model.h"
 #include "service/prepare.h"
-#include "service/request.h"
 
 namespace puna::service {
 
+struct Piece {
+  kernels::Chosen chosen;  // kernels::kNoToken: what was left at the end
+  std::string text;        // what became complete with the token; may be empty
+};
+using OnPiece = std::function<void(Piece)>;
+
 // Runs a request, beside others that run; the model outlives the task. Errors: those of
 // engine::Scheduler::generate().
-base::Task<base::Result<Reply>> respond(LoadedModel& model, Prepared prepared, OnEvent on_event);
-// The same, blocking.
-base::Result<Reply> run(LoadedModel& model, Prepared prepared, const OnEvent& on_event);
-// Prepares it before. Errors: those of prepare() too.
-base::Result<Reply> run(LoadedModel& model, Request request, const OnEvent& on_event);
+base::Task<base::Result<engine::GenerateStats>> respond(LoadedModel& model, Prepared prepared,
+                                                        OnPiece on_piece);
 
 }  // namespace puna::service

@@ -1,13 +1,12 @@
 // Requests with tools, on a model that writes one text: its embeddings are the rows of the unit
 // matrix, its layer adds nothing, and its output matrix puts behind each token the next of a
 // script.
-#include "service/respond.h"
-
 #include <doctest/doctest.h>
 
 #include <cstring>
 
 #include "io/byte_source.h"
+#include "service/host_thread.h"
 #include "service/model.h"
 
 namespace puna::service {
@@ -114,11 +113,11 @@ base::Json weather_tool() {
 }
 
 TEST_CASE("a call of an offered tool comes out as events and in the reply") {
-  LoadedModel model = loaded();
+  HostThread host(loaded());
   Request request = ask();
   request.tools = weather_tool();
   std::vector<chat::ReplyEvent> events;
-  const auto reply = run(model, request, [&](const Event& event) {
+  const auto reply = run(host, request, [&](const Event& event) {
     if (!event.text.empty()) events.push_back({event.kind, event.call, std::string(event.text)});
   });
   REQUIRE_MESSAGE(reply.has_value(), reply.error().text());
@@ -131,36 +130,36 @@ TEST_CASE("a call of an offered tool comes out as events and in the reply") {
                                                 {Kind::kArguments, 0, call.arguments}});
 
   // Said again, the call is shown to the template with its arguments as an object.
-  request.messages.push_back(assistant_message(model, *reply));
+  request.messages.push_back(assistant_message(host.model(), *reply));
   request.messages.push_back({.role = "user", .content = "And now?"});
-  const auto again = run(model, request, {});
+  const auto again = run(host, request, {});
   REQUIRE_MESSAGE(again.has_value(), again.error().text());
   // a, <tool_call> and <|go|>: of "Rome", written without its quotes, no byte has a token.
   CHECK(again->stats.n_prompt + again->stats.n_cached == 3);
 }
 
 TEST_CASE("without tools what looks like a call is text") {
-  LoadedModel model = loaded();
-  const auto reply = run(model, ask(), {});
+  HostThread host(loaded());
+  const auto reply = run(host, ask(), {});
   REQUIRE_MESSAGE(reply.has_value(), reply.error().text());
   CHECK(reply->text.starts_with("Sure.<tool_call>"));
   CHECK(reply->parsed.tool_calls.empty());
 }
 
 TEST_CASE("tools are refused where the template shows none, and when they are no list") {
-  LoadedModel model = loaded("<tool_call>{{ messages[0].content }}<|go|>");
+  HostThread host(loaded("<tool_call>{{ messages[0].content }}<|go|>"));
   Request request = ask();
   request.tools = weather_tool();
-  const auto refused = run(model, request, {});
+  const auto refused = run(host, request, {});
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().message ==
         "The chat template of scripted shows the model no tools; leave them out.");
   request.tools = "weather";
-  const auto wrong = run(model, request, {});
+  const auto wrong = run(host, request, {});
   REQUIRE_FALSE(wrong.has_value());
   CHECK(wrong.error().message == "The tools are of type string, but a list is expected.");
   request.tools = base::Json::array();
-  CHECK(run(model, request, {}).has_value());
+  CHECK(run(host, request, {}).has_value());
 }
 
 }  // namespace

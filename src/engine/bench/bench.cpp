@@ -59,17 +59,15 @@ Task<Result<void>> bench_decode(Engine& engine, uint32_t sequence, uint32_t n_to
   co_return {};
 }
 
-Task<Result<StepTimes>> bench_step(Engine& engine, uint32_t sequence, uint32_t n_tokens,
-                                   kernels::SamplingParams sampling) {
-  const uint32_t first = engine.cache().n_tokens(sequence);
-  PUNA_CO_TRY(co_await engine.cache().make_room(sequence, first + n_tokens));
+Task<Result<StepTimes>> bench_step(Engine& engine, std::vector<uint32_t> sequences,
+                                   uint32_t n_tokens, kernels::SamplingParams sampling) {
   plan::Step step;
-  for (uint32_t i = 0; i < n_tokens; ++i) {
-    step.tokens.push_back(1);
-    step.positions.push_back(static_cast<int32_t>(first + i));
-    step.sequences.push_back(sequence);
+  for (const uint32_t sequence : sequences) {
+    const uint32_t first = engine.cache().n_tokens(sequence);
+    PUNA_CO_TRY(co_await engine.cache().make_room(sequence, first + n_tokens));
+    step.add(sequence, std::vector<int32_t>(n_tokens, 1), first);
+    step.output_rows.push_back(step.n_tokens() - 1);
   }
-  step.output_rows = {n_tokens - 1};
   co_return engine.executor().time_step(step, sampling);
 }
 

@@ -23,10 +23,10 @@ base::Task<base::Result<void>> bench_prefill(Engine& engine, uint32_t sequence, 
 // Decodes n tokens.
 base::Task<base::Result<void>> bench_decode(Engine& engine, uint32_t sequence, uint32_t n_tokens,
                                             kernels::SamplingParams sampling, ChooseOn where);
-// Where the time of a step of n_tokens goes; the sequence must be forgotten afterwards. Blocks
-// while it measures.
-base::Task<base::Result<StepTimes>> bench_step(Engine& engine, uint32_t sequence, uint32_t n_tokens,
-                                               kernels::SamplingParams sampling);
+// Where the time of a step of n_tokens of each of these sequences goes; they must be forgotten
+// afterwards. Blocks while it measures.
+base::Task<base::Result<StepTimes>> bench_step(Engine& engine, std::vector<uint32_t> sequences,
+                                               uint32_t n_tokens, kernels::SamplingParams sampling);
 // What the device can do at most (of a model on two devices the GPU). Blocks.
 base::Result<kernels::Ceilings> bench_ceilings(Engine& engine);
 

@@ -21,7 +21,9 @@ class FakeExecutor : public Executor {
     plan::CacheConfig cache;
     uint32_t vocab = 1000;
     bool recurrent = false;
-    std::function<bool()> fails;  // asked before each step; null: never
+    std::function<bool()> fails = {};                  // asked before each step; null: never
+    base::ErrorCode error = base::ErrorCode::kDevice;  // of a step that fails
+    bool at_once = false;                              // steps never wait, as on the CPU
   };
   explicit FakeExecutor(Options options)
       : options_(std::move(options)),
@@ -137,10 +139,12 @@ class FakeExecutor : public Executor {
   };
 
   base::Task<base::Result<void>> begin(const plan::Step& step) {
-    co_await base::await_callback<bool>(
-        [&](std::function<void(bool)> done) { late_.push_back(std::move(done)); });
+    if (!options_.at_once) {
+      co_await base::await_callback<bool>(
+          [&](std::function<void(bool)> done) { late_.push_back(std::move(done)); });
+    }
     if (options_.fails && options_.fails())
-      co_return base::fail(base::ErrorCode::kDevice, "The device failed.");
+      co_return base::fail(options_.error, "The device failed.");
     PUNA_CHECK(step.n_tokens() <= kernels::kMaxStepTokens);
     most_rows_ = std::max(most_rows_, step.n_tokens());
     n_tokens_ += step.n_tokens();

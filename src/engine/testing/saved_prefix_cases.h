@@ -112,10 +112,12 @@ inline Restored restore(Engine& engine, Scheduler& scheduler, std::vector<int32_
   Restored out;
   for (const Piece& piece : pieces) {
     const auto source = io::from_memory("piece", std::span(piece));
-    const auto done = base::run_until(
-        scheduler.alone(
-            0, [&](uint32_t sequence) { return engine.restore(sequence, text, model, *source); }),
-        [&] { engine.poll(); });
+    const auto done =
+        base::run_until(scheduler.alone({0},
+                                        [&](Scheduler::Sequences sequences) {
+                                          return engine.restore(sequences[0], text, model, *source);
+                                        }),
+                        [&] { engine.poll(); });
     if (!done) {
       out.error = done.error();
       break;

@@ -1,7 +1,7 @@
 // Many rows of x times W in tiles by matrix units (subgroup matrices): f16 operands in workgroup memory, sums in f32.
 // SG_M x SG_N subgroups, each FRAGMENTS_M x FRAGMENTS_N products of MATRIX_M x MATRIX_N x MATRIX_K. K goes by STEP_UNITS units (32) at a
 // time; SG_K such sets of subgroups take a part of them each, and their sums are joined at the end: more subgroups at work where
-// there are few tiles. What the next step needs is requested before this step's products.
+// there are few tiles. SPLITS workgroups may share K, too. What the next step needs is requested before this step's products.
 // x comes as f16 from halve.wgsl; a weight is decoded as its type defines it, then rounded to f16.
 // The text is Tint's; naga has another form of the same, which wgpu-native cannot enable.
 #include "common/step.wgsl"
@@ -10,9 +10,16 @@
 @group(0) @binding(B_W) var<storage, read> weights: array<vec4<u32>>;
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
 @group(0) @binding(B_X16) var<storage, read_write> x16: array<vec4<u32>>;
+#if SPLITS == 1
 @group(0) @binding(B_Y) var<storage, read_write> y: array<f32>;
+#endif
 #include "matmul/tile_rows.wgsl"
+#if SPLITS == 1
 #include "matmul/epilogue.wgsl"
+#else
+// What each of the workgroups that share K leaves, for gemm_splits.wgsl: [split][X16_ROWS][ROWS].
+@group(0) @binding(B_PARTIALS) var<storage, read_write> partials: array<f32>;
+#endif
 
 const LANES = u32(SUBGROUP_MAX);
 const SUBGROUPS_OF_TILE = SG_M * SG_N;
@@ -70,6 +77,13 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let m_part = subgroup % SG_M * (FRAGMENTS_M * MATRIX_M);
   let n_part = subgroup / SG_M % SG_N * (FRAGMENTS_N * MATRIX_N);
   let k_part = subgroup / SUBGROUPS_OF_TILE * (VECS / SG_K);
+#if SPLITS > 1
+  let begin = wid.z * (UNITS / SPLITS);
+  let end = begin + UNITS / SPLITS;
+#else
+  const begin = 0u;
+  const end = UNITS;
+#endif
 #for i in 0..FRAGMENTS_M
 #for j in 0..FRAGMENTS_N
   var acc_##i##_##j = subgroup_matrix_result<f32, MATRIX_N, MATRIX_M>();
@@ -81,16 +95,17 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let vec = local % VECS;
 #for p in 0..X_PASSES
   let x_row_##p = X_OF(min(m_first + row + p * ROWS_OF_PASS, m_count - 1u)) * X_VECS;
-  var x_##p = x16[x_row_##p + VEC_OF(vec)];
+  var x_##p = x16[x_row_##p + VEC_OF(begin * 4u + vec)];
 #endfor
 #if WEIGHT_FLOAT
 #for p in 0..W_PASSES
   let w_row_##p = PLANE_ROWS + W_ROW(min(n_first + row + p * ROWS_OF_PASS, ROWS - 1u)) * X_VECS;
-  var w_##p = weights[w_row_##p + VEC_OF(vec)];
+  var w_##p = weights[w_row_##p + VEC_OF(begin * 4u + vec)];
 #endfor
 #else
-  let unit = local % STEP_UNITS;
-  let unit_row = local / STEP_UNITS;
+  // Four rows of a unit lie together; and so neighbours store to different banks.
+  let unit = local / 4u % STEP_UNITS;
+  let unit_row = local / (4u * STEP_UNITS) * 4u + local % 4u;
 #for p in 0..W_PASSES
 #ifdef SLOTS
   let w_at_##p = W_ROW(min(n_first + unit_row + p * (WG / STEP_UNITS), ROWS - 1u));
@@ -100,12 +115,12 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let w_group_##p = min((n_first + unit_row + p * (WG / STEP_UNITS)) / 4u, (ROWS - 1u) / 4u);
   let w_row_##p = (unit_row + p * (WG / STEP_UNITS)) % 4u;
 #endif
-  var group_##p = load_group(w_group_##p, UNIT_OF(unit));
-  var w_##p = load_raw(w_group_##p, w_row_##p, UNIT_OF(unit));
+  var group_##p = load_group(w_group_##p, UNIT_OF(begin + unit));
+  var w_##p = load_raw(w_group_##p, w_row_##p, UNIT_OF(begin + unit));
 #endfor
 #endif
 
-  for (var first = 0u; first < UNITS; first += STEP_UNITS) {
+  for (var first = begin; first < end; first += STEP_UNITS) {
 #for p in 0..X_PASSES
     tile_x[(row + p * ROWS_OF_PASS) * STRIDE + vec] = KEPT(first, x_##p);
 #endfor
@@ -165,6 +180,9 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     let m = m_first + m_part + i * MATRIX_M + e / MATRIX_N;
     let column = e % MATRIX_N;
     let n = n_first + n_part + j * MATRIX_N + column;
+#if SPLITS > 1
+    if (m < m_count && n < ROWS) { partials[(wid.z * X16_ROWS + m) * ROWS + n] = sum_at(mine + e); }
+#else
     if (m < m_count && n < ROWS) {
       let scale = bitcast<f32>((127u + x16[X16_ROWS * X_VECS + X_OF(m)].x) << 23u);
 #ifdef GATE
@@ -174,6 +192,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
       finish(Y_OF(m), n, sum_at(mine + e) * scale);
 #endif
     }
+#endif
   }
   workgroupBarrier();
 #endfor

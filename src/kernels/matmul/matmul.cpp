@@ -15,10 +15,11 @@
 namespace puna::kernels {
 namespace {
 
-constexpr uint32_t kManyRows = 16384;        // of a weight
-constexpr uint32_t kHalveWorkgroup = 256;    // halve.wgsl
-constexpr uint32_t kQuantizeWorkgroup = 64;  // quantize.wgsl
-constexpr uint32_t kTileColumns = 64;        // gemm.wgsl: weight rows of a tile
+constexpr uint32_t kManyRows = 16384;            // of a weight
+constexpr uint32_t kFewest = 8, kFewRows = 128;  // of x, for few_rows()
+constexpr uint32_t kHalveWorkgroup = 256;        // halve.wgsl
+constexpr uint32_t kQuantizeWorkgroup = 64;      // quantize.wgsl
+constexpr uint32_t kTileColumns = 64;            // gemm.wgsl: weight rows of a tile
 constexpr uint64_t kBytesOfUnit = 48;     // int8 activations: 32 codes and a vec4 of scale and sums
 constexpr uint32_t kOwnBytesOfUnit = 40;  // the same in workgroup memory
 constexpr uint32_t kTileBytesOfUnit = 48;  // gemm_int8.wgsl: codes and at most a vec4
@@ -118,14 +119,18 @@ uint32_t columns_of(const MatmulArgs& args, const GpuWeight::Chunk& chunk) {
   return args.parts ? part_rows(args) : chunk.n_rows;
 }
 
-// What both templates of a chunk share: weight, step, epilogue.
-Describe describe_chunk(const MatmulArgs& args, const GpuWeight::Chunk& chunk,
-                        std::string_view kernel) {
+// What all templates of a chunk share: weight and step.
+Describe describe_weight(const MatmulArgs& args, const GpuWeight::Chunk& chunk,
+                         std::string_view kernel) {
   Describe call(args.label, kernel);
   call.constant("B_W", chunk.slice).constant("B_STEP", args.step);
   for (auto& [name, value] : weight_defines(args.weight.type, chunk.n_rows, args.weight.cols))
     call.text(name, value);
   call.text("ROW_COUNT", args.rows == Rows::kTokens ? "STEP_TOKEN_COUNT" : "STEP_OUTPUT_COUNT");
+  return call;
+}
+
+void describe_epilogue(const MatmulArgs& args, const GpuWeight::Chunk& chunk, Describe& call) {
   uint32_t first = is_gated(args.epilogue) ? chunk.first_row / 2 : chunk.first_row;
   if (args.parts) first = 0;
   call.text("Y_STRIDE", fmt::format("{}u", args.y_stride))
@@ -155,6 +160,13 @@ Describe describe_chunk(const MatmulArgs& args, const GpuWeight::Chunk& chunk,
   if (args.scale != 1.0f) call.real("PRODUCT_SCALE", args.scale);
   if (args.bias)
     call.constant("B_BIAS", *args.bias).text("BIAS_FIRST", fmt::format("{}u", chunk.first_row));
+}
+
+// The weight and what happens to its products.
+Describe describe_chunk(const MatmulArgs& args, const GpuWeight::Chunk& chunk,
+                        std::string_view kernel) {
+  Describe call = describe_weight(args, chunk, kernel);
+  describe_epilogue(args, chunk, call);
   describe_parts(args, chunk, call);
   return call;
 }
@@ -184,8 +196,12 @@ void bind_x(const MatmulArgs& args, bool from_scratch, Describe& call) {
 }
 
 // x as f16, with the powers of two behind it.
+uint64_t x16_bytes(const MatmulArgs& args) {
+  return (x_rows(args) * (uint64_t{units(args)} * 64 + 16) + 255) / 256 * 256;
+}
 void bind_x16(const MatmulArgs& args, Describe& call) {
-  call.arena("B_X16", args.scratch).text("X16_ROWS", fmt::format("{}u", x_rows(args)));
+  const Slice place{args.scratch.buffer, args.scratch.offset, x16_bytes(args)};
+  call.arena("B_X16", place).text("X16_ROWS", fmt::format("{}u", x_rows(args)));
 }
 
 void halve(const MatmulArgs& args, std::vector<KernelCall>& out) {
@@ -292,26 +308,61 @@ MatrixTile tile_of(const gpu::DeviceInfo& device, const MatrixTuning& t) {
           .workgroup = t.subgroups_m * t.subgroups_n * t.subgroups_k * device.subgroup_max};
 }
 
+// Behind x as f16, for the largest chunk.
+uint64_t partials_bytes(const MatmulArgs& args, const MatrixTuning& tuning) {
+  if (tuning.n_splits == 1) return 0;
+  uint64_t rows = 0;
+  for (const GpuWeight::Chunk& chunk : args.weight.chunks)
+    rows = std::max<uint64_t>(rows, chunk.n_rows);
+  return tuning.n_splits * x_rows(args) * rows * sizeof(float);
+}
+Slice partials_of(const MatmulArgs& args, const MatrixTuning& tuning) {
+  return {args.scratch.buffer, args.scratch.offset + x16_bytes(args), partials_bytes(args, tuning)};
+}
+
+void describe_splits(const MatmulArgs& args, const MatrixTuning& tuning,
+                     const GpuWeight::Chunk& chunk, std::vector<KernelCall>& out) {
+  constexpr uint32_t kWorkgroup = 128;
+  Describe call(args.label + " (sums)", "matmul/gemm_splits.wgsl");
+  call.constant("B_STEP", args.step);
+  bind_x16(args, call);
+  call.arena("B_PARTIALS", partials_of(args, tuning)).arena("B_Y", args.y);
+  describe_epilogue(args, chunk, call);
+  call.text("ROWS", fmt::format("{}u", chunk.n_rows))
+      .text("UNITS", fmt::format("{}u", units(args)));
+  call.number("SPLITS", tuning.n_splits).number("WG", kWorkgroup);
+  const uint32_t n = is_gated(args.epilogue) ? chunk.n_rows / 2 : chunk.n_rows;
+  call.grid({Extent::kOne, div_up(n, kWorkgroup), 1}, {extent_of(args.rows)}).add_to(out);
+}
+
 void describe_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args,
                      const MatrixTuning& tuning, const GpuWeight::Chunk& chunk,
                      std::vector<KernelCall>& out) {
   const MatrixTile tile = tile_of(device, tuning);
   const uint32_t x_items = tile.m * tuning.step_units * 4;
   const uint32_t w_items = tile.n * tuning.step_units * (is_float(args.weight.type) ? 4 : 1);
-  Describe call = describe_chunk(args, chunk, "matmul/gemm_matrix.wgsl");
+  const bool splits = tuning.n_splits > 1;
+  Describe call = splits ? describe_weight(args, chunk, "matmul/gemm_matrix.wgsl")
+                         : describe_chunk(args, chunk, "matmul/gemm_matrix.wgsl");
   bind_x16(args, call);
-  call.arena("B_Y", args.y);
+  if (splits) {
+    call.arena("B_PARTIALS", partials_of(args, tuning));
+  } else {
+    call.arena("B_Y", args.y);
+  }
   call.number("SG_M", tuning.subgroups_m).number("SG_N", tuning.subgroups_n);
   call.number("FRAGMENTS_M", tuning.fragments_m).number("FRAGMENTS_N", tuning.fragments_n);
   call.number("SG_K", tuning.subgroups_k).number("STEP_UNITS", tuning.step_units);
   call.number("X_PASSES", x_items / tile.workgroup).number("W_PASSES", w_items / tile.workgroup);
+  call.number("SPLITS", tuning.n_splits);
   const auto [y, z] = tile_grid(args, tile.m);
   const GridDim n_tiles{Extent::kOne, div_up(columns_of(args, chunk), tile.n), 1};
   if (args.parts) {
     call.grid(n_tiles, y, z).add_to(out);
   } else {
-    call.grid(y, n_tiles).add_to(out);
+    call.grid(y, n_tiles, {Extent::kOne, tuning.n_splits, 1}).add_to(out);
   }
+  if (splits) describe_splits(args, tuning, chunk, out);
 }
 
 // Bytes of workgroup memory of gemm_matrix.wgsl.
@@ -323,21 +374,44 @@ uint32_t matrix_workgroup_bytes(const gpu::DeviceInfo& device, const MatrixTunin
 
 // Matrix units serve a product when they take f16 in whole units, and subgroups have one size.
 bool has_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args) {
-  return args.numerics == Numerics::kFast && args.max_rows > kMatvecRows && device.f16 &&
-         device.matrix.k >= 8 && 32 % device.matrix.k == 0 && device.matrix.n % 8 == 0 &&
-         device.subgroup_min > 0 && device.subgroup_min == device.subgroup_max &&
-         fits_f16(args.weight.type);
+  return args.numerics == Numerics::kFast && args.max_rows > (args.parts ? kMatvecRows : 1) &&
+         device.f16 && device.matrix.k >= 8 && 32 % device.matrix.k == 0 &&
+         device.matrix.n % 8 == 0 && device.subgroup_min > 0 &&
+         device.subgroup_min == device.subgroup_max && fits_f16(args.weight.type);
 }
 
 // The tile can be filled in whole passes of the workgroup, and the device can hold it.
 bool suits(const gpu::DeviceInfo& device, const MatmulArgs& args, const MatrixTuning& t) {
   const MatrixTile tile = tile_of(device, t);
   const uint32_t w_items = tile.n * t.step_units * (is_float(args.weight.type) ? 4 : 1);
-  return tile.workgroup % (t.step_units * 4) == 0 &&
-         tile.m * t.step_units * 4 % tile.workgroup == 0 && w_items % tile.workgroup == 0 &&
+  const bool splits_fit =
+      t.n_splits == 1 || (!args.parts && units(args) % (t.n_splits * t.step_units) == 0);
+  return splits_fit && tile.m * t.step_units * 4 % tile.workgroup == 0 &&
+         tile.workgroup % (t.step_units * 4) == 0 && w_items % tile.workgroup == 0 &&
          t.step_units * 32 % (device.matrix.k * t.subgroups_k) == 0 &&
          tile.workgroup <= device.limits.max_workgroup_invocations &&
          matrix_workgroup_bytes(device, t) <= device.limits.max_workgroup_bytes;
+}
+
+// Few rows, of texts that are written: all of them in one tile, so that each weight is read and
+// decoded once. What counts is that enough of the weight is on its way: many subgroups, along K
+// too, and workgroups that share K where there are few tiles. H100, step of an 8B in q4_0 with 16,
+// 32, 64 and 128 rows, ms: 9.0, 11.3, 14.7 and 19.5; in the tiles of prefill - (10.5 as
+// mat-vecs), 17.9, 19.5 and 20.7; with one subgroup or two a workgroup 12.1 and 22.3, with f16
+// arithmetic for the decoding no better.
+std::optional<MatrixTuning> few_rows(const gpu::DeviceInfo& device, const MatmulArgs& args) {
+  if (!has_matrix(device, args)) return std::nullopt;
+  constexpr uint32_t kMostSplits = 16;
+  const uint32_t enough = args.max_rows <= 32 ? 700 : args.max_rows <= 64 ? 350 : 190;
+  const uint32_t fragments = div_up(args.max_rows, device.matrix.m);
+  MatrixTuning t{1, 2, 4, fragments, 2, 4};
+  if (fragments > 4) t = {2, 4, 1, div_up(fragments, 2), 2, 2};
+  const uint32_t tiles = div_up(args.weight.rows, tile_of(device, t).n);
+  const auto steps_of = [&](uint32_t n_splits) { return units(args) / (n_splits * t.step_units); };
+  while (tiles * t.n_splits < enough && t.n_splits < kMostSplits && steps_of(t.n_splits) >= 4)
+    t.n_splits *= 2;
+  while (t.n_splits > 1 && !suits(device, args, t)) t.n_splits /= 2;
+  return suits(device, args, t) ? std::optional(t) : std::nullopt;
 }
 
 constexpr MatrixTuning kLarge = {2, 2, 1, 4, 4, 1}, kTwoSets = {2, 2, 2, 4, 4, 2},
@@ -350,6 +424,10 @@ constexpr MatrixTuning kLarge = {2, 2, 1, 4, 4, 1}, kTwoSets = {2, 2, 2, 4, 4, 2
 // 203 / 197, f16 198 / 213; 6144 x 4096 (192) q4_0 172 / 168, q8_0 162 / 171, f16 170 / 183;
 // 4096 x 14336 (128) q4_0 125 / 236. 2048 x 2048 (64) 100 with either, 170 by small tiles.
 std::optional<MatrixTuning> default_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args) {
+  if (!args.parts && args.max_rows > kFewest && args.max_rows <= kFewRows) {
+    if (const auto few = few_rows(device, args)) return few;
+  }
+  if (args.max_rows <= kMatvecRows) return std::nullopt;
   constexpr uint32_t kFew = 88, kEnough = 160, kMany = 600;
   const std::vector<MatrixTuning> fitting = matrix_tiles(device, args);
   if (fitting.empty()) return std::nullopt;
@@ -531,8 +609,7 @@ MatmulTuning chosen_tuning(const gpu::DeviceInfo& device, const MatmulArgs& args
 uint64_t matmul_scratch_bytes(const gpu::DeviceInfo&, const MatmulArgs& args,
                               const MatmulTuning& tuning) {
   if (!needs_scratch(args, tuning)) return 0;
-  if (uses_matrix(tuning))
-    return (x_rows(args) * (uint64_t{units(args)} * 64 + 16) + 255) / 256 * 256;
+  if (uses_matrix(tuning)) return x16_bytes(args) + partials_bytes(args, tuning.matrix);
   return (x_rows(args) * units(args) * kBytesOfUnit + 255) / 256 * 256;
 }
 

@@ -24,8 +24,8 @@ using namespace puna::kernels;
 namespace {
 
 constexpr uint64_t kColdBytes = 512u << 20;  // of distinct weights in a measurement
-constexpr double kEnoughMs = 60;
-constexpr int kTries = 4;
+constexpr double kEnoughMs = 60, kEnoughMsOfSweep = 6;
+constexpr int kTries = 4, kTriesOfSweep = 2;
 
 std::vector<std::string> split(std::string_view list, char by) {
   std::vector<std::string> parts;
@@ -114,8 +114,9 @@ std::string name_of(const MatmulTuning& tuning) {
   }
   if (tuning.kernel == MatmulKernel::kMatrix) {
     const MatrixTuning& t = tuning.matrix;
-    return fmt::format("matrix subgroups {}x{}x{} fragments {}x{} step {}", t.subgroups_m,
-                       t.subgroups_n, t.subgroups_k, t.fragments_m, t.fragments_n, t.step_units);
+    return fmt::format("matrix subgroups {}x{}x{} fragments {}x{} step {} splits {}", t.subgroups_m,
+                       t.subgroups_n, t.subgroups_k, t.fragments_m, t.fragments_n, t.step_units,
+                       t.n_splits);
   }
   const MatvecTuning& m = tuning.matvec;
   return fmt::format("matvec wg {} lanes {} groups {} columns {}{}{}", m.workgroup, m.lanes,
@@ -139,6 +140,28 @@ std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArg
   for (Candidate& candidate : out) candidate.name += " (default)";
   if (!sweep) return out;
   MatmulTuning tuning = default_tuning(device, args);
+  // Few rows: all of them in a tile, which many sets of subgroups share along K.
+  if (args.max_rows <= 128 && !matrix_tiles(device, args).empty()) {
+    const uint32_t m = (args.max_rows + device.matrix.m - 1) / device.matrix.m;
+    MatmulTuning few = tuning;
+    few.kernel = MatmulKernel::kMatrix;
+    for (const uint32_t subgroups_m : {1u, 2u, 4u}) {
+      if (m % subgroups_m != 0 || m / subgroups_m > 4) continue;
+      for (const auto& [subgroups_n, fragments_n] :
+           {std::array{1u, 1u}, {1u, 2u}, {1u, 4u}, {2u, 1u}, {2u, 2u}, {4u, 1u}, {4u, 2u}}) {
+        for (const uint32_t subgroups_k : {1u, 2u, 4u, 8u}) {
+          for (const uint32_t step_units : {1u, 2u, 4u, 8u}) {
+            for (const uint32_t n_splits : {1u, 4u}) {
+              few.matrix = {subgroups_m, subgroups_n, subgroups_k, m / subgroups_m,
+                            fragments_n, step_units,  n_splits};
+              const uint32_t subgroups = subgroups_m * subgroups_n * subgroups_k;
+              if (subgroups >= 4 && tuning_fits(device, args, few)) add(few);
+            }
+          }
+        }
+      }
+    }
+  }
   if (tuning.kernel == MatmulKernel::kMatrix) {
     // Subgroups by fragments; one or two sets of subgroups along K.
     for (const auto& [subgroups_m, subgroups_n, fragments_m, fragments_n] :
@@ -146,8 +169,6 @@ std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArg
           {2u, 4u, 4u, 4u},
           {4u, 2u, 4u, 4u},
           {4u, 2u, 2u, 4u},
-          {2u, 4u, 4u, 2u},
-          {1u, 4u, 4u, 4u},
           {2u, 2u, 4u, 2u},
           {2u, 2u, 2u, 2u}}) {
       for (uint32_t subgroups_k : {1u, 2u}) {
@@ -223,7 +244,10 @@ void measure(bench::GpuBench& gpu, const Options& options, quant::Type type, con
   args.y = buffer(uint64_t{n_rows} * shape.rows * 4);
   MatmulTuning any = default_tuning(gpu.info(), args);
   any.matvec.own_int8 = false;
-  args.scratch = buffer(std::max<uint64_t>(256, matmul_scratch_bytes(gpu.info(), args, any)));
+  MatmulTuning matrix = any;
+  matrix.kernel = MatmulKernel::kMatrix;
+  args.scratch = buffer(std::max({uint64_t{256}, matmul_scratch_bytes(gpu.info(), args, any),
+                                  matmul_scratch_bytes(gpu.info(), args, matrix)}));
 
   double best = 1e30;
   std::string best_name;
@@ -242,7 +266,9 @@ void measure(bench::GpuBench& gpu, const Options& options, quant::Type type, con
     };
     gpu::CommandList list;
     if (!record(list)) continue;
-    const double us = gpu.pass_us(list, kEnoughMs, kTries) / static_cast<double>(copies.size());
+    const double us = gpu.pass_us(list, options.sweep ? kEnoughMsOfSweep : kEnoughMs,
+                                  options.sweep ? kTriesOfSweep : kTries) /
+                      static_cast<double>(copies.size());
     gpu.drop_groups();
     const double flops = 2.0 * n_rows * shape.rows * shape.cols;
     fmt::print("{:5} {:>6}x{:<6} rows {:<4} {:8.1f} us {:8.1f} GB/s {:7.2f} TFLOPS  {}\n",

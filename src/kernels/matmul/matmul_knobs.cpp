@@ -27,10 +27,11 @@ constexpr Knob<T> kGemmInt8Knobs[] = {
 constexpr Knob<T> kMatrixKnobs[] = {
     make_knob<&T::matrix, &MatrixTuning::subgroups_m, T>("subgroups_m", 1, 2, 4),
     make_knob<&T::matrix, &MatrixTuning::subgroups_n, T>("subgroups_n", 1, 2, 4),
-    make_knob<&T::matrix, &MatrixTuning::subgroups_k, T>("subgroups_k", 1, 2),
+    make_knob<&T::matrix, &MatrixTuning::subgroups_k, T>("subgroups_k", 1, 2, 4, 8),
     make_knob<&T::matrix, &MatrixTuning::fragments_m, T>("fragments_m", 1, 2, 4),
     make_knob<&T::matrix, &MatrixTuning::fragments_n, T>("fragments_n", 1, 2, 4),
-    make_knob<&T::matrix, &MatrixTuning::step_units, T>("step_units", 1, 2),
+    make_knob<&T::matrix, &MatrixTuning::step_units, T>("step_units", 1, 2, 4, 8),
+    make_knob<&T::matrix, &MatrixTuning::n_splits, T>("n_splits", 1, 2, 4, 8, 16),
 };
 
 constexpr std::string_view kMatvec = "matvec", kGemm = "gemm", kGemmInt8 = "gemm_int8",

@@ -22,9 +22,10 @@ constexpr uint32_t kChosenSteps = 8;  // steps whose ids are kept, so that they 
 constexpr uint32_t kMaxVocab = 1u << 19;  // that sums of the cut have room for
 
 // Layout of the sampling buffer: SampleRow[kMaxBatch], by output, then pairs (id, f32 value)
-// [kMaxBatch, kMaxLogitBias].
-constexpr uint64_t kSamplingBytes =
-    kMaxBatch * (sizeof(SampleRow) + uint64_t{kMaxLogitBias} * 2 * sizeof(uint32_t));
+// [max_rows, kMaxLogitBias].
+constexpr uint64_t sampling_bytes(uint32_t max_rows) {
+  return kMaxBatch * sizeof(SampleRow) + uint64_t{max_rows} * kMaxLogitBias * 2 * sizeof(uint32_t);
+}
 // Its words from the start, for these outputs (at most kMaxBatch), as far as they are used.
 std::vector<uint32_t> sampling_words(std::span<const SamplingParams> outputs);
 // Whether a step that samples by these has StepShape::cuts.
@@ -33,7 +34,7 @@ bool cuts(std::span<const SamplingParams> outputs, uint32_t vocab);
 struct SampleArgs {
   std::string label;
   Slice step = {};
-  Slice sampling = {};  // of kSamplingBytes
+  Slice sampling = {};  // of sampling_bytes()
   Slice history = {};   // u32 [n_sequences, context]: tokens by sequence and position; read within
                         // the windows of penalties
   Slice logits = {};    // [n_outputs, vocab] f32

@@ -29,7 +29,7 @@ class Choice {
     args_.max_rows = n;
     args_.step = gpu.upload(std::vector<uint32_t>(kStepWords));
     std::vector<uint32_t> words = sampling_words(params_);
-    words.resize(kSamplingBytes / sizeof(uint32_t));
+    words.resize(sampling_bytes(kMaxBatch) / sizeof(uint32_t));
     args_.sampling = gpu.upload(words);
     args_.history = gpu.upload(std::vector<uint32_t>(size_t{n} * kContext));
     args_.logits = gpu.upload(std::vector<float>(size_t{n} * vocab));
@@ -213,7 +213,7 @@ TEST_CASE(
       SamplingParams greedy;
       greedy.temperature = 0;
       std::vector<uint32_t> words = sampling_words(std::vector<SamplingParams>(3, greedy));
-      words.resize(kSamplingBytes / sizeof(uint32_t));
+      words.resize(sampling_bytes(kMaxBatch) / sizeof(uint32_t));
       std::vector<uint32_t> history(size_t{5} * kContext, 9);
       SampleArgs args;
       args.label = "sample";

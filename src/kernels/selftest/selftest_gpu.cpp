@@ -354,7 +354,7 @@ class GpuBackend : public SelftestBackend {
       std::ranges::copy(texts[i], history.begin() + ptrdiff_t(size_t{i} * a.context));
     }
     std::vector<uint32_t> words = sampling_words(params);
-    words.resize(kSamplingBytes / sizeof(uint32_t));
+    words.resize(sampling_bytes(kMaxBatch) / sizeof(uint32_t));
     PUNA_TRY(a.step, bench.upload(std::span<const uint32_t>(step)));
     PUNA_TRY(a.sampling, bench.upload(std::span<const uint32_t>(words)));
     PUNA_TRY(a.history, bench.upload(std::span<const uint32_t>(history)));

@@ -1,0 +1,47 @@
+#include "service/host_thread.h"
+
+#include <utility>
+
+namespace puna::service {
+
+using base::Result;
+
+HostThread::HostThread(LoadedModel model, HostOptions options)
+    : Host(std::move(model), options), thread_([this] { run(); }) {}
+
+HostThread::~HostThread() { stop(); }
+
+void HostThread::stop() {
+  cancel_all();
+  const std::lock_guard lock(join_mutex_);
+  if (thread_.joinable()) thread_.join();
+}
+
+void HostThread::run() {
+  while (!is_over()) {
+    if (is_idle()) {
+      inbox().wait();
+    } else {
+      poll();
+    }
+    turn();
+  }
+}
+
+Result<Reply> run(HostThread& host, Prepared prepared, const OnEvent& on_event) {
+  PUNA_TRY(const std::unique_ptr<Answer> answer, host.post(std::move(prepared)));
+  for (;;) {
+    while (const auto event = answer->next()) {
+      if (on_event) on_event(*event);
+    }
+    if (answer->ended()) return answer->reply();
+    answer->wait();
+  }
+}
+
+Result<Reply> run(HostThread& host, Request request, const OnEvent& on_event) {
+  PUNA_TRY(Prepared prepared, prepare(host.model(), std::move(request)));
+  return run(host, std::move(prepared), on_event);
+}
+
+}  // namespace puna::service

@@ -1,0 +1,34 @@
+// ReplyReader: reads the pieces of a text (respond.h) as what they mean: the answer, the thinking
+// before it, calls of tools. On the thread of whoever wants to know.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "chat/parsers.h"
+#include "service/prepare.h"
+#include "service/request.h"
+#include "service/respond.h"
+
+namespace puna::service {
+
+class ReplyReader {
+ public:
+  explicit ReplyReader(const Prepared& prepared);
+
+  // Adds to `events` what a piece brings; a piece with a token brings one event at least.
+  void read(const Piece& piece, std::deque<Event>& events);
+  // Behind the last piece: what is left, and all of it.
+  Reply finish(const engine::GenerateStats& stats, std::deque<Event>& events);
+
+ private:
+  // chosen: the token that brings the parts; none at the end.
+  void add(const kernels::Chosen& chosen, std::vector<chat::ReplyEvent> parts,
+           std::deque<Event>& events);
+
+  std::unique_ptr<chat::ReplyParser> parser_;  // null: the text is the answer as it stands
+  Reply reply_;
+};
+
+}  // namespace puna::service
