@@ -9,6 +9,7 @@
 
 #include "engine/scheduler.h"
 #include "engine/testing/forwarding_device.h"
+#include "engine/testing/test_filter.h"
 #include "models/testing/tiny_model.h"
 
 using namespace puna;
@@ -115,11 +116,21 @@ std::vector<kernels::SamplingParams> kinds() {
   return out;
 }
 
+// Half of the vocabulary.
+std::shared_ptr<engine::TokenFilter> odd() {
+  return std::make_shared<engine::test::TestFilter>(engine::test::TestFilter::Rules{
+      .vocab = kVocab,
+      .allows = [](std::span<const int32_t>, int32_t id) { return id % 2 == 1; },
+      .forces = {}});
+}
+
 std::vector<int32_t> generate(Engine& engine, std::vector<int32_t> tokens,
-                              const kernels::SamplingParams& sampling, uint32_t n) {
+                              const kernels::SamplingParams& sampling, uint32_t n,
+                              std::shared_ptr<engine::TokenFilter> filter = {}) {
   std::vector<int32_t> text;
   engine::GenerateOptions options;
   options.sampling = sampling;
+  options.filter = std::move(filter);
   options.max_tokens = n;
   engine.cache().forget(0);
   run(engine, engine::Scheduler(engine).generate(std::move(tokens), options, {},
@@ -237,7 +248,7 @@ TEST_CASE("sequences decoded together, each by its own parameters, get the text 
   }
 }
 
-TEST_CASE("what the host chooses is what the device does, and keeps the others in chains") {
+TEST_CASE("what is chosen once is what it is alone, by host or device, and so are the others") {
   auto device = open_gpu();
   if (!device) return;
   const auto alone = load(open_gpu());
@@ -250,6 +261,7 @@ TEST_CASE("what the host chooses is what the device does, and keeps the others i
     engine::GenerateOptions options;
     options.sampling = kinds()[i];
     if (i % 2 == 0) options.sampling.n_probs = 2;
+    if (i == 1) options.filter = odd();
     options.max_tokens = kTokens;
     base::deliver<base::Result<engine::GenerateStats>>(
         scheduler.generate(prompt(5 + 30 * i, i), options, {},
@@ -267,7 +279,9 @@ TEST_CASE("what the host chooses is what the device does, and keeps the others i
   while (n_ended < 4) engine->poll();
   for (uint32_t i = 0; i < 4; ++i) {
     CAPTURE(i);
-    CHECK(texts[i] == generate(*alone, prompt(5 + 30 * i, i), kinds()[i], kTokens));
+    const auto filter = i == 1 ? odd() : nullptr;
+    CHECK(texts[i] == generate(*alone, prompt(5 + 30 * i, i), kinds()[i], kTokens, filter));
+    for (const int32_t id : texts[1]) CHECK(id % 2 == 1);
   }
 }
 

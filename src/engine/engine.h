@@ -21,6 +21,7 @@
 #include "engine/saved_prefix.h"
 #include "engine/step_budget.h"
 #include "engine/text_cache.h"
+#include "engine/token_filter.h"
 #include "formats/model_file.h"
 #include "gpu/device.h"
 #include "io/byte_sink.h"
@@ -65,10 +66,11 @@ struct BatchRow {
   uint32_t sequence = 0;
   std::vector<int32_t> tokens;  // after what the cache holds of the sequence; at least one
   kernels::SamplingParams sampling;
-  bool chooses = true;  // a token after these
+  bool chooses = true;            // a token after these
+  TokenFilter* filter = nullptr;  // which the token has to pass; outlives the decode
 
   // Whether the token is chosen in the first step of several only (executor.h).
-  bool once() const { return sampling.on_host(); }
+  bool once() const { return filter || sampling.on_host(); }
 };
 
 class Engine {

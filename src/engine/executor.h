@@ -40,6 +40,9 @@ struct OutputSampling {
   // Chosen in the first step only: what comes next depends on what the host makes of the token.
   // Holds of all that the host chooses (SamplingParams::on_host()).
   bool once = false;
+  // A bit for each token that may be chosen, as TokenFilter::allowed() has them; empty: all may.
+  // Lives until the first step has been chosen for.
+  std::span<const uint32_t> allowed = {};
 };
 // Called with what one step chose, one for each output that the step has, in their order; false
 // stops the chain.

@@ -334,8 +334,8 @@ class GpuExecutor : public Executor {
       PUNA_CO_TRY(co_await logits_read_.done());
       for (size_t i = first; i < first + n; ++i) {
         const auto logits = std::span(host_logits_).subspan((i - first) * n_out_, n_out_);
-        out.push_back(
-            sampler_.choose(outputs[i].params, logits, outputs[i].text, order.positions[i]));
+        out.push_back(sampler_.choose(outputs[i].params, logits, outputs[i].text,
+                                      order.positions[i], outputs[i].allowed));
       }
     }
     co_return out;

@@ -4,6 +4,7 @@
 // choice and agree to the last bit.
 //
 // From the logits of the token at position n of a sequence:
+//   0. the filter, if the text has one:  ids without a bit (sample.h) are forbidden, l = -inf.
 //   1. logit bias:  l += bias[id]; -inf forbids the token.
 //   2. penalties, for ids among the `repeat_last` tokens before n (c times): l = l > 0 ? l / repeat
 //      : l * repeat, then l -= c * frequency + presence.
@@ -78,8 +79,9 @@ struct SampleRow {
   uint32_t window;  // repeat_last; 0 without penalties
   uint32_t n_bias;
   uint32_t seed_low, seed_high;
-  uint32_t zero;  // always 0; see opaque() in scan.wgsl
-  uint32_t unused[3];
+  uint32_t zero;      // always 0; see opaque() in scan.wgsl
+  uint32_t filtered;  // 1: only the ids that have a bit
+  uint32_t unused[2];
   // Whether a threshold has to be searched for.
   bool cuts(uint32_t vocab) const {
     return scale != 0 && ((top_k > 0 && top_k < vocab) || top_p > 0);

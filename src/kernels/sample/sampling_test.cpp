@@ -83,6 +83,7 @@ TEST_CASE("arithmetic.wgsl has the words of SampleRow where they are") {
   word("ROW_SEED_LOW", offsetof(SampleRow, seed_low));
   word("ROW_SEED_HIGH", offsetof(SampleRow, seed_high));
   word("ROW_ZERO", offsetof(SampleRow, zero));
+  word("ROW_FILTERED", offsetof(SampleRow, filtered));
 }
 
 TEST_CASE("Philox gives the words that its authors publish") {
