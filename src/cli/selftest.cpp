@@ -30,8 +30,6 @@ base::Result<int> run(const Flags& flags) {
   PUNA_TRY(const service::OpenOptions options, open_options(flags.model, {}, bar));
   PUNA_TRY(service::DeviceUse use, service::open_device(options));
   base::ThreadPool pool(options.engine.n_threads);
-  const auto backend =
-      use.device ? kernels::selftest_gpu(*use.device) : kernels::selftest_cpu(pool);
   kernels::SelftestOptions test;
   test.filter = flags.filter;
   test.cancel = &interrupted();
@@ -44,7 +42,7 @@ base::Result<int> run(const Flags& flags) {
       std::fflush(stdout);
     };
   }
-  PUNA_TRY(const auto results, kernels::selftest(*backend, test));
+  PUNA_TRY(const auto results, kernels::selftest({pool, use.device.get()}, test));
   size_t n_passed = 0;
   Json rows = Json::array();
   for (const kernels::SelftestResult& r : results) {

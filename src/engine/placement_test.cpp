@@ -3,10 +3,13 @@
 
 #include <algorithm>
 
+#include "base/task.h"
 #include "doctest/doctest.h"
+#include "formats/open.h"
 #include "models/models.h"
 #include "models/testing/tiny_model.h"
 #include "models/testing/tiny_recurrent.h"
+#include "plan/gpu_plan.h"
 #include "plan/split.h"
 
 namespace puna::engine {
@@ -59,6 +62,23 @@ TEST_CASE("recurrent layers take their states with them") {
     for (size_t i = 0; i < graph.states.size(); ++i) {
       CHECK((parts.first.states[i].n == 0) != (parts.rest.states[i].n == 0));
     }
+  }
+}
+
+TEST_CASE("matrices of experts and of heads take no place in the part that has none of them") {
+  for (const char* name : {"small_qwen3moe-bf16", "small_deepseek3-bf16"}) {
+    CAPTURE(name);
+    const auto file = base::run_until(
+        formats::open_model(std::string("tests/goldens/") + name, {.map = false}), [] {});
+    REQUIRE_MESSAGE(file.has_value(), file.error().text());
+    const plan::Graph graph = graph_of(*file);
+    const plan::Graph rest = plan::split(graph, 1).rest;
+    plan::CacheConfig cache;
+    cache.n_pages = cache.pages_per_sequence = 1;
+    const auto plan = plan::plan_gpu(rest, cache, {}, {});
+    REQUIRE_MESSAGE(plan.has_value(), plan.error().text());
+    for (size_t i = 0; i < rest.weights.size(); ++i)
+      CHECK(plan->weights[i].chunks.empty() == (rest.weights[i].rows == 0));
   }
 }
 

@@ -6,21 +6,13 @@
 #include <span>
 #include <vector>
 
-#include "base/pages.h"
 #include "base/result.h"
 #include "base/thread_pool.h"
-#include "kernels/matmul/cpu_matrix.h"
+#include "plan/cpu_memory.h"
 #include "plan/graph.h"
-#include "plan/memory.h"
 #include "plan/step.h"
 
 namespace puna::plan {
-
-struct CpuWeights {
-  base::Pages memory;                        // of the packed matrices
-  std::vector<kernels::CpuMatrix> matrices;  // by WeightId
-  std::vector<std::vector<float>> vectors;   // by VectorId
-};
 
 class CpuProgram {
  public:
@@ -45,42 +37,18 @@ class CpuProgram {
   // A snapshot of one recurrent state.
   std::span<std::byte> saved_state(StateId state, uint32_t snapshot);
 
-  const CpuWeights& weights() const { return weights_; }
-  MemoryUse memory() const { return memory_; }
+  const CpuWeights& weights() const { return memory_.weights; }
+  MemoryUse memory() const { return memory_.use; }
   const Graph& graph() const { return graph_; }
 
  private:
-  struct Free {
-    void operator()(std::byte* p) const;
-  };
-  using Bytes = std::unique_ptr<std::byte[], Free>;
-  struct Layer {
-    kernels::KvLayout layout;
-    Bytes k, v;
-  };
-  struct State {
-    size_t n = 0;       // floats of a slot
-    Bytes live, saved;  // [n_sequences, n], [n_snapshots, n]
-    float* slot(uint32_t sequence) const {
-      return reinterpret_cast<float*>(live.get()) + sequence * n;
-    }
-    float* snapshot(uint32_t i) const { return reinterpret_cast<float*>(saved.get()) + i * n; }
-  };
-  struct Runner;
-
   void hand_over(uint32_t n_tokens, std::span<float> out) const;
-  static base::Result<Bytes> allocate(uint64_t bytes, const char* what);
 
   Graph graph_;
-  CpuWeights weights_;
   CacheConfig cache_;
   base::ThreadPool* pool_ = nullptr;
-  ArenaPlan plan_;
+  CpuMemory memory_;
   uint32_t head_rows_ = kHeadRows;  // outputs of one run of the head
-  std::vector<Layer> layers_;
-  std::vector<State> states_;  // by StateId
-  Bytes arena_;
-  MemoryUse memory_;
 };
 
 }  // namespace puna::plan

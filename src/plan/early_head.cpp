@@ -5,19 +5,6 @@
 namespace puna::plan {
 namespace {
 
-template <class T, class... Types>
-constexpr bool kIsOneOf = (std::is_same_v<T, Types> || ...);
-
-// A row of the result is made of the same row of what the op reads, wherever it stands.
-bool keeps_rows_apart(const Op& op) {
-  return std::visit(
-      []<class T>(const T&) {
-        return kIsOneOf<T, NormOp, NormPartsOp, MatmulOp, AddOp, ScaleOp, SoftcapOp, GluOp, MoeOp,
-                        MultiplyOp, GateOp>;
-      },
-      op);
-}
-
 // By value: ops [begin, end) read or write it.
 std::vector<bool> used(const Graph& graph, size_t begin, size_t end) {
   std::vector<bool> out(graph.values.size());
@@ -37,25 +24,6 @@ bool needs_only_hidden(const Graph& graph, size_t begin, size_t gather) {
   return true;
 }
 
-// Makes an op that keeps rows apart use `to` where it used `from`.
-struct Rename {
-  ValueId from, to;
-
-  void operator()(NormOp& op) const { change(op.x, op.residual, op.y); }
-  void operator()(NormPartsOp& op) const { change(op.x, op.y); }
-  void operator()(ScaleOp& op) const { change(op.y); }
-  void operator()(SoftcapOp& op) const { change(op.y); }
-  void operator()(GluOp& op) const { change(op.gate_up, op.y); }
-  void operator()(MoeOp& op) const { change(op.logits, op.x, op.y); }
-  template <class Other>
-  void operator()(Other& op) const {
-    if constexpr (kIsOneOf<Other, MatmulOp, AddOp, MultiplyOp, GateOp>) change(op.x, op.y);
-  }
-
- private:
-  void change(auto&... values) const { ((values = values == from ? to : values), ...); }
-};
-
 }  // namespace
 
 Graph begin_head_early(Graph graph) {
@@ -68,7 +36,7 @@ Graph begin_head_early(Graph graph) {
   }
   const ValueId outputs = std::get<GatherOp>(graph.ops[gather]).y;
   for (size_t i = begin; i < gather; ++i) {
-    std::visit(Rename{graph.hidden, outputs}, graph.ops[i]);
+    rename(graph.ops[i], graph.hidden, outputs);
     for (ValueId v : writes(graph.ops[i])) graph.values[v].rows = Rows::kOutputs;
   }
   const auto first = graph.ops.begin();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "plan/memory.h"
 #include "quant/planes.h"
 
@@ -17,12 +18,6 @@ namespace {
 
 constexpr uint64_t kShardBytes =
     uint64_t{1} << 30;  // weights and cache are gathered into buffers of about this size
-
-bool same(const std::optional<kernels::RopeParams>& a,
-          const std::optional<kernels::RopeParams>& b) {
-  if (!a || !b) return a.has_value() == b.has_value();
-  return *a == *b;
-}
 
 }  // namespace
 
@@ -71,6 +66,10 @@ Result<void> GpuPlaces::place_weights() {
   Allocator weights(plan_, "weights", shard_bytes());
   for (const WeightSpec& spec : graph_.weights) {
     kernels::GpuWeight weight{spec.type, spec.rows, spec.columns, {}};
+    if (spec.rows == 0) {  // another part of a split model has it
+      plan_.weights.push_back(std::move(weight));
+      continue;
+    }
     // The most rows one binding holds, in whole groups.
     const auto bytes = [&](uint32_t rows) {
       return quant::plane_layout(spec.type, rows, spec.columns).bytes;
@@ -140,55 +139,28 @@ Result<void> GpuPlaces::place_states() {
 void GpuPlaces::place_constants() {
   Allocator allocator(plan_, "constants", shard_bytes());
   for (const Op& op : graph_.ops) {
-    if (const auto* norm = std::get_if<NormOp>(&op)) {
-      if (norm->gamma) add_constant(allocator, {*norm->gamma}, {});
-      if (norm->post_gamma) add_constant(allocator, {*norm->post_gamma}, {});
-      if (norm->scale) add_constant(allocator, {*norm->scale}, {});
-    } else if (const auto* parts = std::get_if<NormPartsOp>(&op)) {
-      if (parts->gamma) add_constant(allocator, {*parts->gamma}, {});
-      if (parts->beta) add_constant(allocator, {*parts->beta}, {});
-    } else if (const auto* scale = std::get_if<ScaleOp>(&op)) {
-      if (scale->by) add_constant(allocator, {*scale->by}, {});
-    } else if (const auto* product = std::get_if<MatmulOp>(&op)) {
-      if (product->bias) add_constant(allocator, {*product->bias}, {});
-    } else if (const auto* rope = std::get_if<RopeOp>(&op)) {
-      if (rope->q_norm) add_constant(allocator, norms_of(*rope), {});
-      if (rope->rope.n_rot > 0) add_constant(allocator, factors(*rope), rope->rope);
-    } else if (const auto* attention = std::get_if<AttentionOp>(&op)) {
-      if (attention->sinks) add_constant(allocator, {*attention->sinks}, {});
-    } else if (const auto* latent = std::get_if<LatentOp>(&op)) {
-      add_constant(allocator, {latent->gamma}, {});
-      add_constant(allocator, {}, latent->shape.rope);
-    } else if (const auto* moe = std::get_if<MoeOp>(&op)) {
-      for (const auto& v : {moe->selection_bias, moe->gate_up_bias, moe->down_bias}) {
-        if (v) add_constant(allocator, {*v}, {});
-      }
+    for (Constant& constant : constants(op)) {
+      if (find(constant)) continue;
+      uint64_t bytes = 0;
+      for (VectorId v : constant.vectors) bytes += graph_.vectors[v].n * sizeof(float);
+      if (constant.table) bytes = uint64_t{constant.table->n_rot} * sizeof(uint32_t);
+      const Slice slice = allocator.take(bytes);
+      plan_.memory.weights += slice.bytes;
+      plan_.constants.push_back({std::move(constant), slice});
     }
-    std::visit(
-        [&](const auto& o) {
-          if constexpr (requires { constants_of(o); }) add_constant(allocator, constants_of(o), {});
-        },
-        op);
   }
 }
 
-void GpuPlaces::add_constant(Allocator& allocator, std::vector<VectorId> vectors,
-                             std::optional<kernels::RopeParams> table) {
-  if (find_constant(vectors, table)) return;
-  uint64_t bytes = 0;
-  for (VectorId v : vectors) bytes += graph_.vectors[v].n * sizeof(float);
-  if (table) bytes = uint64_t{table->n_rot} * sizeof(uint32_t);
-  const Slice slice = allocator.take(bytes);
-  plan_.memory.weights += slice.bytes;
-  plan_.constants.push_back({slice, std::move(vectors), table});
+Slice GpuPlaces::constant(const Constant& constant) const {
+  const ConstantSpec* placed = find(constant);
+  PUNA_CHECK(placed);  // an op's constants() says what its lower() asks for
+  return placed->slice;
 }
 
-const ConstantSpec* GpuPlaces::find_constant(
-    const std::vector<VectorId>& vectors, const std::optional<kernels::RopeParams>& table) const {
-  for (const ConstantSpec& c : plan_.constants) {
-    if (c.vectors == vectors && same(c.table, table)) return &c;
-  }
-  return nullptr;
+const ConstantSpec* GpuPlaces::find(const Constant& constant) const {
+  const auto found = std::ranges::find_if(
+      plan_.constants, [&](const ConstantSpec& placed) { return placed == constant; });
+  return found != plan_.constants.end() ? &*found : nullptr;
 }
 
 }  // namespace puna::plan

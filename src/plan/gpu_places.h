@@ -2,29 +2,10 @@
 // lowers ops onto these places.
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "base/result.h"
 #include "plan/gpu_plan.h"
 
 namespace puna::plan {
-
-// The vectors that a kernel reads as one slice.
-inline std::vector<VectorId> constants_of(const ConvOp& op) {
-  return op.bias ? std::vector{op.weights, *op.bias} : std::vector{op.weights};
-}
-inline std::vector<VectorId> constants_of(const SsdOp& op) { return {op.a, op.d, op.dt_bias}; }
-inline std::vector<VectorId> constants_of(const DeltaOp& op) { return {op.a, op.dt_bias}; }
-inline std::vector<VectorId> constants_of(const GroupNormOp& op) { return {op.gamma}; }
-// Of q heads and, where there are any, k heads.
-inline std::vector<VectorId> norms_of(const RopeOp& op) {
-  return op.k_norm ? std::vector<VectorId>{*op.q_norm, *op.k_norm}
-                   : std::vector<VectorId>{*op.q_norm};
-}
-inline std::vector<VectorId> factors(const RopeOp& op) {
-  return op.freq_factors ? std::vector<VectorId>{*op.freq_factors} : std::vector<VectorId>{};
-}
 
 class GpuPlaces {
  public:
@@ -36,13 +17,8 @@ class GpuPlaces {
   // Errors: kUnsupported and kOutOfMemory where something exceeds the device's limits.
   base::Result<void> place();
 
-  const GpuPlan::Kv& layer(uint32_t layer) const { return plan_.kv[layer]; }
-  kernels::Slice vector(VectorId id) const { return constant({id}); }
-  // What place() made of an op's vectors or of its rope.
-  kernels::Slice constant(const std::vector<VectorId>& vectors,
-                          const std::optional<kernels::RopeParams>& table = {}) const {
-    return find_constant(vectors, table)->slice;
-  }
+  // Where place() put one of the ops' constants.
+  kernels::Slice constant(const Constant& constant) const;
 
  private:
   class Allocator;
@@ -53,10 +29,7 @@ class GpuPlaces {
   base::Result<void> place_cache();
   base::Result<void> place_states();
   void place_constants();
-  void add_constant(Allocator& allocator, std::vector<VectorId> vectors,
-                    std::optional<kernels::RopeParams> table);
-  const ConstantSpec* find_constant(const std::vector<VectorId>& vectors,
-                                    const std::optional<kernels::RopeParams>& table) const;
+  const ConstantSpec* find(const Constant& constant) const;
 
   const Graph& graph_;
   const CacheConfig& cache_;

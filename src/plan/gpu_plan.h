@@ -26,12 +26,9 @@ struct GpuPlanOptions {
   uint32_t head_rows = kHeadRows;             // outputs of the largest head
 };
 
-// Small constants, filled once at load.
-struct ConstantSpec {
+// A constant of the graph's ops and its place, filled once at load.
+struct ConstantSpec : Constant {
   kernels::Slice slice;
-  std::vector<VectorId> vectors;  // laid out one after the other, f32
-  std::optional<kernels::RopeParams>
-      table;  // or a rope table; `vectors` then holds the frequency factors, if any
 };
 
 struct GpuPlan {

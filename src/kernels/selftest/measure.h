@@ -1,6 +1,8 @@
-// What the cases of the self-test share: seeded inputs and the distance from a reference.
+// What the cases of the self-test share: seeded inputs, the distance from a reference and its
+// limits.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <random>
 #include <span>
@@ -25,5 +27,20 @@ inline double nmse(std::span<const float> x, std::span<const float> reference) {
   }
   return error == 0 ? 0 : error / power;
 }
+
+// The share of words that differ: 0 when all are the same.
+template <class T>
+double different(const std::vector<T>& x, const std::vector<T>& reference) {
+  size_t n = 0;
+  for (size_t i = 0; i < reference.size(); ++i)
+    n += std::bit_cast<uint32_t>(x[i]) != std::bit_cast<uint32_t>(reference[i]);
+  return static_cast<double>(n) / static_cast<double>(reference.size());
+}
+
+// Limits of the normalised mean squared error; their reasons are in docs/numerics.md.
+constexpr double kF32Limit = 1e-10;  // f32 sums in another order
+constexpr double kInt8Limit = 1e-4;  // int8 activations against exact ones
+constexpr double kF16Limit = 1e-6;   // f16 operands of matrix units
+constexpr double kBf16Limit = 1e-5;  // activations rounded to bf16
 
 }  // namespace puna::kernels

@@ -1,6 +1,16 @@
 #include "kernels/testing/every_operation.h"
 
-#include "kernels/selftest/operations.h"
+#include "kernels/conv2d/conv2d.h"
+#include "kernels/copy/copy.h"
+#include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/unary.h"
+#include "kernels/hadamard/hadamard.h"
+#include "kernels/image/image.h"
+#include "kernels/mrope/mrope.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/rows/rows.h"
+#include "kernels/softmax/softmax.h"
+#include "kernels/sort/sort.h"
 
 namespace puna::kernels::test {
 namespace {

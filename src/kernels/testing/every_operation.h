@@ -1,5 +1,5 @@
-// Calls of every variant of the single operations (selftest/operations.h), for every_call.h and the
-// test that they expand.
+// Calls of every variant of the single operations (those that no weight and no state belongs to),
+// for every_call.h and the test that they expand.
 #pragma once
 
 #include "kernels/common/call.h"

@@ -8,8 +8,7 @@ namespace puna::kernels::test {
 
 inline void check_operation_cpu(std::string_view role) {
   base::ThreadPool pool(2);
-  const auto device = operations_cpu(pool);
-  for_every_variant([&] { check_operation(*device, role); });
+  for_every_variant([&] { check_operation({pool}, role); });
 }
 
 }  // namespace puna::kernels::test

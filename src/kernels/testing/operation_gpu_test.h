@@ -7,10 +7,11 @@
 namespace puna::kernels::test {
 
 inline void check_operation_gpu(std::string_view role) {
+  base::ThreadPool pool(1);
   for (const Features features : {Features::kAll, Features::kBaseline}) {
     const auto gpu = GpuHarness::open(features);
     if (!gpu) return;
-    check_operation(*operations_gpu(gpu->device()), role);
+    check_operation({pool, &gpu->device()}, role);
   }
 }
 

@@ -5,21 +5,22 @@
 
 #include <string>
 
-#include "kernels/selftest/operations_cases.h"
+#include "kernels/selftest/check.h"
 
 namespace puna::kernels::test {
 
-inline void check_operation(Operations& device, std::string_view role) {
+inline void check_operation(CheckedDevice device, std::string_view role) {
   int n = 0;
   const auto wanted = [&](std::string_view of, std::string_view) { return of == role; };
-  const auto record = [&](std::string_view, std::string_view type, std::string shape, double nmse,
-                          double limit) -> base::Result<void> {
-    INFO(std::string(type) << ", " << shape);
+  const auto record = [&](const std::string&, const std::string& type, const std::string& shape,
+                          double nmse, double limit) -> base::Result<void> {
+    INFO(type << ", " << shape);
     CHECK(nmse <= limit);
     ++n;
     return {};
   };
-  const auto result = OperationCases(device, wanted, record).run();
+  Check check(device, wanted, record);
+  const auto result = check_all(check);
   REQUIRE_MESSAGE(result, result.error().text());
   CHECK(n > 0);
 }

@@ -1,0 +1,41 @@
+// AttentionOp: the role of kernels/attention/attention.h.
+#pragma once
+
+#include "kernels/attention/attention.h"
+#include "plan/ops/contract.h"
+#include "plan/ops/rope.h"
+
+namespace puna::plan {
+
+struct AttentionOp {
+  std::string label;
+  uint32_t layer;
+  ValueId q;
+  ValueId out;
+  float scale = 1.0f;
+  float softcap = 0.0f;
+  uint32_t window = 0;
+  bool causal = true;
+  std::optional<VectorId> sinks = {};  // [n_heads]
+  uint32_t v_dim = 0;                  // 0 = the cache's head_dim
+  // The op right before, when q comes from it: a step of one row may do its work here.
+  std::optional<RopeOp> append = {};
+
+  static void values(auto& op, auto&& use) {
+    use(op.q, Use::kRead);
+    if (op.append) use(op.append->qkv, Use::kRead);
+    use(op.out, Use::kWrite);
+  }
+  std::vector<Constant> constants() const;
+  uint64_t gpu_scratch_bytes(const GpuLowering& at) const;
+  uint64_t cpu_scratch_bytes(const Graph& graph, uint32_t rows, int n_threads) const;
+  base::Result<void> lower(const GpuLowering& at, std::vector<kernels::KernelCall>& calls) const;
+  void run(const CpuRun& at) const;
+};
+
+// In this batch class attention does what the rope op before it would.
+bool appends(const GpuLowering& at, const AttentionOp& op);
+// Parts of the keys that every attention of the graph takes in this batch class.
+uint32_t attention_max_splits(const GpuLowering& at);
+
+}  // namespace puna::plan

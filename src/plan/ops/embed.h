@@ -1,0 +1,23 @@
+// EmbedOp: the role of kernels/embed/embed.h.
+#pragma once
+
+#include "kernels/embed/embed.h"
+#include "plan/ops/contract.h"
+
+namespace puna::plan {
+
+struct EmbedOp {
+  static constexpr const char* label = "embed";
+  WeightId weight;
+  ValueId out;
+  float scale = 1.0f;
+  kernels::EmbedRow row = kernels::EmbedRow::kToken;
+  bool add = false;
+
+  static void values(auto& op, auto&& use) { use(op.out, op.add ? Use::kUpdate : Use::kWrite); }
+  std::vector<WeightId> weights() const { return {weight}; }
+  base::Result<void> lower(const GpuLowering& at, std::vector<kernels::KernelCall>& calls) const;
+  void run(const CpuRun& at) const;
+};
+
+}  // namespace puna::plan

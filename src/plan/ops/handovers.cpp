@@ -1,0 +1,67 @@
+#include "plan/ops/handovers.h"
+
+#include <algorithm>
+
+#include "plan/gpu_lowering.h"
+
+namespace puna::plan {
+
+using kernels::XForm;
+
+namespace {
+
+// Through the norm after the product, to all the products after that, if they agree on a form.
+void hand_through_norm(const GpuLowering& at, const MatmulOp& op, Handovers& out) {
+  const std::vector<Op>& ops = at.graph.ops;
+  const ValueId y = *op.y_norm->y;
+  std::optional<XForm> form;
+  size_t end = at.op + 2;
+  for (; end < ops.size(); ++end) {
+    const auto* reader = std::get_if<MatmulOp>(&ops[end]);
+    if (!reader || !reader->x_norm || reader->x_norm->y != y) break;
+    const auto taken =
+        kernels::matmul_takes(at.device, matmul_args(at.of(end), *reader), /*normed=*/true);
+    if (!taken || (form && *form != *taken)) return;
+    form = taken;
+  }
+  if (!form || handed_slice(at, y, *form).bytes > at.arena.values[y].bytes ||
+      !kernels::matmul_hands(at.device, matmul_args(at, op), *form, /*normed=*/true)) {
+    return;
+  }
+  out.given[at.op] = form;
+  std::fill(out.taken.begin() + static_cast<ptrdiff_t>(at.op + 2),
+            out.taken.begin() + static_cast<ptrdiff_t>(end), form);
+}
+
+// To the next product, in the place of y.
+void hand_bytes(const GpuLowering& at, const MatmulOp& op, Handovers& out) {
+  constexpr XForm kBytes = XForm::kInt8;
+  const GpuLowering next = at.of(at.op + 1);
+  const auto& reader = std::get<MatmulOp>(at.graph.ops[next.op]);
+  if (kernels::matmul_takes(at.device, matmul_args(next, reader), /*normed=*/false) == kBytes &&
+      kernels::matmul_hands(at.device, matmul_args(at, op), kBytes, /*normed=*/false)) {
+    out.given[at.op] = out.taken[next.op] = kBytes;
+  }
+}
+
+}  // namespace
+
+Handovers handovers(const GpuLowering& at) {
+  const std::vector<Op>& ops = at.graph.ops;
+  Handovers out;
+  out.taken.resize(ops.size());
+  out.given.resize(ops.size());
+  for (size_t i = 0; i + 1 < ops.size(); ++i) {
+    const auto* product = std::get_if<MatmulOp>(&ops[i]);
+    if (product && product->y_norm) hand_through_norm(at.of(i), *product, out);
+    if (product && product->feeds_next) hand_bytes(at.of(i), *product, out);
+  }
+  return out;
+}
+
+kernels::Slice handed_slice(const GpuLowering& at, ValueId id, XForm form) {
+  return {at.plan.arena.buffer, at.arena.values[id].offset,
+          kernels::matmul_handover_bytes(at.columns(id), at.max_rows, form)};
+}
+
+}  // namespace puna::plan
