@@ -45,7 +45,7 @@ class CpuExecutor : public Executor {
       for (size_t r = 0; r < outputs.size(); ++r) {
         chosen[r] = sampler_.choose(outputs[r].params, std::span(logits).subspan(r * vocab, vocab),
                                     outputs[r].text, static_cast<uint32_t>(step.positions[r]),
-                                    outputs[r].allowed);
+                                    outputs[r].allowed, outputs[r].state);
         outputs[r].text.push_back(chosen[r].id);
         step.tokens[r] = chosen[r].id;
       }

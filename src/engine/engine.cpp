@@ -231,7 +231,8 @@ Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps,
     step.output_rows.push_back(step.n_tokens() - 1);
     OutputSampling& output = outputs.emplace_back(OutputSampling{row.sampling, {}, row.once()});
     if (row.filter) output.allowed = row.filter->allowed().value_or(std::span<const uint32_t>());
-    if (!row.sampling.penalized()) continue;
+    output.state = row.state;
+    if (row.sampling.looks_back() == 0) continue;
     output.text.assign(cached.begin(), cached.end());
     output.text.insert(output.text.end(), row.tokens.begin(), row.tokens.end());
   }

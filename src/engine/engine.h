@@ -66,8 +66,10 @@ struct BatchRow {
   uint32_t sequence = 0;
   std::vector<int32_t> tokens;  // after what the cache holds of the sequence; at least one
   kernels::SamplingParams sampling;
-  bool chooses = true;            // a token after these
-  TokenFilter* filter = nullptr;  // which the token has to pass; outlives the decode
+  bool chooses = true;  // a token after these
+  // Both outlive the decode: what the token has to pass, and what the text's sampler remembers.
+  TokenFilter* filter = nullptr;
+  kernels::SamplerState* state = nullptr;
 
   // Whether the token is chosen in the first step of several only (executor.h).
   bool once() const { return filter || sampling.on_host(); }

@@ -35,7 +35,8 @@ struct LoadHooks {
 // How the token after an output row is chosen.
 struct OutputSampling {
   kernels::SamplingParams params;
-  // The sequence up to and with the row's own token, or at least what penalties look back on.
+  // The sequence up to and with the row's own token, or at least its last
+  // params.looks_back() tokens.
   std::vector<int32_t> text;
   // Chosen in the first step only: what comes next depends on what the host makes of the token.
   // Holds of all that the host chooses (SamplingParams::on_host()).
@@ -43,6 +44,7 @@ struct OutputSampling {
   // A bit for each token that may be chosen, as TokenFilter::allowed() has them; empty: all may.
   // Lives until the first step has been chosen for.
   std::span<const uint32_t> allowed = {};
+  kernels::SamplerState* state = nullptr;  // of the text, for the host; outlives the decode
 };
 // Called with what one step chose, one for each output that the step has, in their order; false
 // stops the chain.

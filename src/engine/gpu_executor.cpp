@@ -335,7 +335,7 @@ class GpuExecutor : public Executor {
       for (size_t i = first; i < first + n; ++i) {
         const auto logits = std::span(host_logits_).subspan((i - first) * n_out_, n_out_);
         out.push_back(sampler_.choose(outputs[i].params, logits, outputs[i].text,
-                                      order.positions[i], outputs[i].allowed));
+                                      order.positions[i], outputs[i].allowed, outputs[i].state));
       }
     }
     co_return out;

@@ -46,6 +46,7 @@ struct Scheduler::Text {
   bool chosen = false;   // the first token
   bool ended = false;
   std::optional<base::Error> error;  // that ended it
+  kernels::SamplerState sampler;
   GenerateStats stats;
   base::Timer timer;
 
@@ -352,7 +353,10 @@ Scheduler::Batch Scheduler::choose_rows() {
     row.tokens.assign(tokens.begin(), tokens.end());
     row.sampling = text->options.sampling;
     row.chooses = n == left(*text).size() && text->n_steps > 0;
-    if (row.chooses) row.filter = text->options.filter.get();
+    if (row.chooses) {
+      row.filter = text->options.filter.get();
+      row.state = &text->sampler;
+    }
     batch.texts.push_back(text);
   };
   for (const TextPtr& text : running_) {

@@ -194,6 +194,50 @@ TEST_CASE("a text whose reader is behind pauses, and keeps nobody waiting") {
   CHECK(stopped.tokens == std::vector<int32_t>(want.begin(), want.begin() + 5));
 }
 
+// The text that the host chooses by the logits of a fresh evaluation for each token; of those that
+// may not follow, -inf.
+std::vector<int32_t> by_host(
+    std::vector<int32_t> text, const engine::GenerateOptions& options,
+    const std::function<bool(std::span<const int32_t>, int32_t)>& allows = {}) {
+  constexpr uint32_t kVocab = 96;
+  const auto engine = load(1);
+  kernels::CpuSampler sampler;
+  kernels::SamplerState state;
+  std::vector<int32_t> out;
+  while (out.size() < *options.max_tokens) {
+    std::vector<float> logits(text.size() * kVocab);
+    REQUIRE(base::run_until(engine->logits(0, text, logits), [] {}));
+    const auto last = std::span(logits).last(kVocab);
+    for (uint32_t id = 0; id < kVocab && allows; ++id) {
+      if (!allows(out, static_cast<int32_t>(id))) last[id] = -INFINITY;
+    }
+    out.push_back(sampler.sample(options.sampling, last, text, static_cast<uint32_t>(text.size()),
+                                 {}, &state));
+    text.push_back(out.back());
+  }
+  return out;
+}
+
+TEST_CASE(
+    "every sampler chooses from a text what it chooses from its logits, and mu is the text's") {
+  const auto engine = load(4);
+  Scheduler scheduler(*engine);
+  std::vector<engine::GenerateOptions> options(4, drawn(1, 25));
+  options[0].sampling.dry = {.multiplier = 2, .base = 2, .allowed_length = 1, .last = 50};
+  options[0].sampling.temperature = 0;
+  options[1].sampling.mirostat = {.version = 2, .tau = 2, .eta = 0.5f};
+  options[2].sampling.xtc_probability = 0.5f;
+  options[2].sampling.typical_p = 0.9f;
+  options[2].sampling.dynatemp_range = 0.7f;
+  options[3].sampling.mirostat = {.version = 1, .tau = 3, .eta = 0.3f};
+  std::vector<Text> texts(4);
+  for (size_t i = 0; i < 4; ++i) begin(scheduler, prompt(20 + 9 * i, i), options[i], texts[i]);
+  for (size_t i = 0; i < 4; ++i) {
+    CAPTURE(i);
+    CHECK(texts[i].tokens == by_host(prompt(20 + 9 * i, i), options[i]));
+  }
+}
+
 TEST_CASE("one of 16 texts passes a filter, and the others are as without it") {
   constexpr size_t kTexts = 16;
   constexpr uint32_t kVocab = 96, kTokens = 12;
@@ -213,19 +257,5 @@ TEST_CASE("one of 16 texts passes a filter, and the others are as without it") {
     REQUIRE((texts[i].result && texts[i].result->has_value()));
     if (i != 5) CHECK(texts[i].tokens == alone(prompt_of(i), drawn(i, kTokens)).tokens);
   }
-  // The host's choice by the same logits, those of even ids out of the way.
-  std::vector<int32_t> text = prompt_of(5), want;
-  std::vector<float> logits(text.size() * kVocab);
-  kernels::CpuSampler sampler;
-  const auto host = load(1);
-  for (uint32_t n = 0; n < kTokens; ++n) {
-    logits.resize(text.size() * kVocab);
-    REQUIRE(base::run_until(host->logits(0, text, logits), [] {}));
-    auto last = std::span(logits).last(kVocab);
-    for (size_t id = 0; id < kVocab; id += 2) last[id] = -INFINITY;
-    want.push_back(
-        sampler.sample(drawn(5, 0).sampling, last, text, static_cast<uint32_t>(text.size())));
-    text.push_back(want.back());
-  }
-  CHECK(texts[5].tokens == want);
+  CHECK(texts[5].tokens == by_host(prompt_of(5), drawn(5, kTokens), half));
 }
