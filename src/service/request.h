@@ -36,7 +36,8 @@ struct Request {
   base::Json tools{};
   kernels::SamplingParams sampling;
   std::optional<uint32_t> max_tokens;
-  std::vector<std::string> stop;  // the text ends before the first of these
+  std::vector<std::string> stop;    // the text ends before the first of these
+  std::vector<std::string> banned;  // the text holds none of these (banned_strings.h)
   bool ignore_end = false;
   // Whoever sets cancel in it stops the text; hold belongs to the host (host.h). Null: nobody else
   // does.

@@ -51,6 +51,7 @@ Task<Result<engine::GenerateStats>> respond(LoadedModel& model, Prepared prepare
   options.max_tokens = prepared.request.max_tokens;
   options.ignore_end = prepared.request.ignore_end;
   options.control = prepared.request.control;
+  options.filter = prepared.filter;
 
   Decoder decoder(model, prepared);
   std::vector<int32_t> end_tokens;
