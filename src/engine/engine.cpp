@@ -137,11 +137,12 @@ Result<void> Engine::check_batch(std::span<const BatchRow> rows, uint32_t n_step
     if (!row.chooses && n_steps > 1)
       return refuse(fmt::format("Sequence {} chooses no token for a second step.", row.sequence));
     n_tokens += row.tokens.size();
-    const size_t end = cache_->n_tokens(row.sequence) + row.tokens.size() + n_steps;
-    if (n_steps == 0 || end - 1 > context_) {
+    const uint32_t n_own = row.once() ? std::min(n_steps, 1u) : n_steps;
+    const size_t end = cache_->n_tokens(row.sequence) + row.tokens.size() + n_own;
+    if (n_own == 0 || end - 1 > context_) {
       return refuse(
           fmt::format("Sequence {} would have {} tokens after {} steps, but the context holds {}.",
-                      row.sequence, end, n_steps, context_));
+                      row.sequence, end, n_own, context_));
     }
   }
   if (n_tokens <= kernels::kMaxStepTokens) return {};
@@ -149,7 +150,8 @@ Result<void> Engine::check_batch(std::span<const BatchRow> rows, uint32_t n_step
                             kernels::kMaxStepTokens));
 }
 
-Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps, OnIds on_ids) {
+Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps,
+                                  OnChosen on_chosen) {
   PUNA_CO_TRY(check_batch(rows, n_steps));
   const auto trim = [&] {
     for (const BatchRow& row : rows) cache_->trim(row.sequence);
@@ -159,24 +161,27 @@ Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps, 
   for (const BatchRow& row : rows) {
     const std::span<const int32_t> cached = cache_->tokens(row.sequence);
     step.add(row.sequence, row.tokens, cache_->n_tokens(row.sequence));
-    const size_t end = cached.size() + row.tokens.size() + n_steps - 1;
+    const size_t end = cached.size() + row.tokens.size() + (row.once() ? 0 : n_steps - 1);
     if (auto room = co_await cache_->make_room(row.sequence, static_cast<uint32_t>(end)); !room) {
       trim();
       co_return room;
     }
     if (!row.chooses) continue;
     step.output_rows.push_back(step.n_tokens() - 1);
-    OutputSampling& output = outputs.emplace_back(OutputSampling{row.sampling, {}});
+    OutputSampling& output = outputs.emplace_back(OutputSampling{row.sampling, {}, row.once()});
+    if (row.filter) output.allowed = row.filter->allowed().value_or(std::span<const uint32_t>());
     if (!row.sampling.penalized()) continue;
     output.text.assign(cached.begin(), cached.end());
     output.text.insert(output.text.end(), row.tokens.begin(), row.tokens.end());
   }
-  const auto evaluated = [&](std::span<const int32_t> ids) {
-    size_t next = 0;
+  const auto evaluated = [&](std::span<const kernels::Chosen> chosen) {
     for (BatchRow& row : rows) {
+      if (row.tokens.empty()) continue;  // it was chosen once
       cache_->append(row.sequence, row.tokens);
       row.tokens.clear();
-      if (row.chooses) row.tokens = {ids[next++]};
+      if (!row.chooses) continue;
+      if (!row.once()) row.tokens = {chosen.front().id};
+      chosen = chosen.subspan(1);
     }
   };
   Result<void> done;
@@ -184,12 +189,13 @@ Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps, 
     done = co_await executor_->run(std::move(step), {});
     if (done) evaluated({});
   } else {
-    done = co_await executor_->decode(
-        std::move(step), std::move(outputs), n_steps, [&](std::span<const int32_t> ids) {
-          evaluated(ids);
-          const bool decided = std::ranges::find(ids, kernels::kNoToken) == ids.end();
-          return on_ids(ids) && decided;
-        });
+    const auto on_step = [&](std::span<const kernels::Chosen> chosen) {
+      evaluated(chosen);
+      const bool decided = std::ranges::none_of(
+          chosen, [](const kernels::Chosen& c) { return c.id == kernels::kNoToken; });
+      return on_chosen(chosen) && decided;
+    };
+    done = co_await executor_->decode(std::move(step), std::move(outputs), n_steps, on_step);
   }
   trim();
   co_return done;

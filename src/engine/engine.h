@@ -21,6 +21,7 @@
 #include "engine/saved_prefix.h"
 #include "engine/step_budget.h"
 #include "engine/text_cache.h"
+#include "engine/token_filter.h"
 #include "formats/model_file.h"
 #include "gpu/device.h"
 #include "io/byte_sink.h"
@@ -65,7 +66,11 @@ struct BatchRow {
   uint32_t sequence = 0;
   std::vector<int32_t> tokens;  // after what the cache holds of the sequence; at least one
   kernels::SamplingParams sampling;
-  bool chooses = true;  // a token after these
+  bool chooses = true;            // a token after these
+  TokenFilter* filter = nullptr;  // which the token has to pass; outlives the decode
+
+  // Whether the token is chosen in the first step of several only (executor.h).
+  bool once() const { return filter || sampling.on_host(); }
 };
 
 class Engine {
@@ -133,14 +138,16 @@ class Engine {
 
   // One sequence or several (scheduler.h says which, and when): evaluates the tokens of all rows in
   // one step (together at most kernels::kMaxStepTokens), chooses a token for each row that wants
-  // one by its own parameters, and goes on with n_steps - 1 steps of one token a row. on_ids gets
-  // the ids of each step, by row that chooses; false ends it. The last ids are in no cache: they
-  // are the next call's tokens. An id of kernels::kNoToken, which ends it too, is of a row for
-  // which none can be chosen; no_choice() says why. Errors: kInvalidArgument for no rows or too
+  // one by its own parameters, and goes on with up to n_steps - 1 steps of one token a row, without
+  // the rows that are chosen once (executor.h says how many steps then). on_chosen gets what each
+  // step chose, by row that it has; false ends it. The last ids of a row are in no cache: they are
+  // the next call's tokens. An id of kernels::kNoToken, which ends it too, is of a row for which
+  // none can be chosen; no_choice() says why. Errors: kInvalidArgument for no rows or too
   // many that choose (kernels::kMaxBatch), a sequence twice, several steps with a row that does not
   // choose, parameters out of range, unknown ids and texts beyond the context; kOutOfMemory as of
   // TextCache::make_room(); those of the device.
-  base::Task<base::Result<void>> decode(std::vector<BatchRow> rows, uint32_t n_steps, OnIds on_ids);
+  base::Task<base::Result<void>> decode(std::vector<BatchRow> rows, uint32_t n_steps,
+                                        OnChosen on_chosen);
   // The error for a row of decode() that got kernels::kNoToken (no_numbers.h); the sequence is
   // empty then.
   base::Task<base::Error> no_choice(uint32_t sequence);

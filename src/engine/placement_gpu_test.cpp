@@ -85,12 +85,13 @@ std::vector<int32_t> greedy(Engine& engine, const std::vector<int32_t>& tokens, 
   engine::GenerateOptions options;
   options.sampling.temperature = 0;
   options.max_tokens = n;
-  const auto stats = base::run_until(engine::Scheduler(engine).generate(tokens, options, {},
-                                                                        [&](int32_t id) {
-                                                                          text.push_back(id);
-                                                                          return true;
-                                                                        }),
-                                     [&] { engine.poll(); });
+  const auto stats =
+      base::run_until(engine::Scheduler(engine).generate(tokens, options, {},
+                                                         [&](const kernels::Chosen& chosen) {
+                                                           text.push_back(chosen.id);
+                                                           return true;
+                                                         }),
+                      [&] { engine.poll(); });
   REQUIRE_MESSAGE(stats.has_value(), stats.error().text());
   return text;
 }

@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
+#include "engine/testing/test_filter.h"
+#include "kernels/sample/sample_cpu.h"
 #include "models/testing/tiny_model.h"
 
 using namespace puna;
@@ -47,8 +51,8 @@ void begin(Scheduler& scheduler, std::vector<int32_t> tokens, engine::GenerateOp
            Text& text, std::function<void(size_t)> at_token = {}) {
   base::deliver<base::Result<engine::GenerateStats>>(
       scheduler.generate(std::move(tokens), std::move(options), {},
-                         [&text, at_token = std::move(at_token)](int32_t id) {
-                           text.tokens.push_back(id);
+                         [&text, at_token = std::move(at_token)](const kernels::Chosen& chosen) {
+                           text.tokens.push_back(chosen.id);
                            if (at_token) at_token(text.tokens.size());
                            return true;
                          }),
@@ -188,4 +192,40 @@ TEST_CASE("a text whose reader is behind pauses, and keeps nobody waiting") {
   scheduler.wake();
   CHECK((*stopped.result)->stop == engine::StopReason::kCancelled);
   CHECK(stopped.tokens == std::vector<int32_t>(want.begin(), want.begin() + 5));
+}
+
+TEST_CASE("one of 16 texts passes a filter, and the others are as without it") {
+  constexpr size_t kTexts = 16;
+  constexpr uint32_t kVocab = 96, kTokens = 12;
+  const auto half = [](std::span<const int32_t>, int32_t id) { return id % 2 == 1; };
+  const engine::test::TestFilter::Rules rules{.vocab = kVocab, .allows = half, .forces = {}};
+  const auto engine = load(kTexts);
+  Scheduler scheduler(*engine);
+  std::vector<Text> texts(kTexts);
+  const auto prompt_of = [](size_t i) { return prompt(3 + 4 * i, i); };
+  for (size_t i = 0; i < kTexts; ++i) {
+    engine::GenerateOptions options = drawn(i, kTokens);
+    if (i == 5) options.filter = std::make_shared<engine::test::TestFilter>(rules);
+    begin(scheduler, prompt_of(i), options, texts[i]);
+  }
+  for (size_t i = 0; i < kTexts; ++i) {
+    CAPTURE(i);
+    REQUIRE((texts[i].result && texts[i].result->has_value()));
+    if (i != 5) CHECK(texts[i].tokens == alone(prompt_of(i), drawn(i, kTokens)).tokens);
+  }
+  // The host's choice by the same logits, those of even ids out of the way.
+  std::vector<int32_t> text = prompt_of(5), want;
+  std::vector<float> logits(text.size() * kVocab);
+  kernels::CpuSampler sampler;
+  const auto host = load(1);
+  for (uint32_t n = 0; n < kTokens; ++n) {
+    logits.resize(text.size() * kVocab);
+    REQUIRE(base::run_until(host->logits(0, text, logits), [] {}));
+    auto last = std::span(logits).last(kVocab);
+    for (size_t id = 0; id < kVocab; id += 2) last[id] = -INFINITY;
+    want.push_back(
+        sampler.sample(drawn(5, 0).sampling, last, text, static_cast<uint32_t>(text.size())));
+    text.push_back(want.back());
+  }
+  CHECK(texts[5].tokens == want);
 }

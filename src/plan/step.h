@@ -22,8 +22,9 @@ struct Step {
   void add(uint32_t sequence, std::span<const int32_t> more, uint32_t first);
 };
 
-// The step after `step` of a decode: row i is the token chosen after output row i, not known yet.
-Step next_step(const Step& step);
+// The step after `step` of a decode: row i is the token chosen after row output_rows[i] of `step`,
+// not known yet.
+Step next_step(const Step& step, std::span<const uint32_t> output_rows);
 
 // The size of the cache, fixed at load.
 struct CacheConfig {

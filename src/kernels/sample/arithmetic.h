@@ -12,6 +12,7 @@
 
 namespace puna::kernels::sampling {
 
+constexpr uint32_t kKeyNan = 0;  // and of nothing else
 constexpr uint32_t kKeyNegativeInfinity = 0x007fffff;
 constexpr uint32_t kKeyPositiveInfinity = 0xff800000;
 constexpr float kFar = 1e30f;  // a distance beyond all others

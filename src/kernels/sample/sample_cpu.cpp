@@ -59,6 +59,14 @@ void CpuSampler::make_keys(const SamplingParams& params, const SampleRow& row,
   }
 }
 
+void CpuSampler::forbid(std::span<const uint32_t> allowed) {
+  if (allowed.empty()) return;
+  for (size_t id = 0; id < keys_.size(); ++id) {
+    const bool may = allowed[id / 32] >> id % 32 & 1;
+    if (!may && keys_[id] != kKeyNan) keys_[id] = kKeyNegativeInfinity;
+  }
+}
+
 uint32_t CpuSampler::threshold(const SampleRow& row, uint32_t top) {
   uint32_t lowest = 0;
   if (row.cuts(static_cast<uint32_t>(keys_.size()))) {
@@ -92,9 +100,11 @@ bool can_choose(std::span<const float> logits) {
 }
 
 int32_t CpuSampler::sample(const SamplingParams& params, std::span<const float> logits,
-                           std::span<const int32_t> text, uint32_t position) {
+                           std::span<const int32_t> text, uint32_t position,
+                           std::span<const uint32_t> allowed) {
   const SampleRow row = sample_row(params);
   make_keys(params, row, logits, text);
+  forbid(allowed);
   uint32_t least = ~0u, top = 0;
   for (const uint32_t key : keys_) {
     least = std::min(least, key);
@@ -119,6 +129,15 @@ int32_t CpuSampler::sample(const SamplingParams& params, std::span<const float> 
     }
   }
   return best_id;
+}
+
+Chosen CpuSampler::choose(const SamplingParams& params, std::span<const float> logits,
+                          std::span<const int32_t> text, uint32_t position,
+                          std::span<const uint32_t> allowed) {
+  Chosen chosen;
+  chosen.id = sample(params, logits, text, position, allowed);
+  if (params.n_probs > 0 && chosen.id != kNoToken) add_logprobs(logits, params.n_probs, chosen);
+  return chosen;
 }
 
 }  // namespace puna::kernels

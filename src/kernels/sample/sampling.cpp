@@ -58,6 +58,12 @@ base::Result<void> check(const SamplingParams& params) {
   PUNA_TRY(in_range("The repeat penalty", params.repeat_penalty, kRepeatPenalty));
   PUNA_TRY(in_range("The presence penalty", params.presence_penalty, kPenalty));
   PUNA_TRY(in_range("The frequency penalty", params.frequency_penalty, kPenalty));
+  if (params.n_probs > kMaxProbs) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("The probabilities of {} tokens are asked for, but at most {} "
+                                  "are given.",
+                                  params.n_probs, kMaxProbs));
+  }
   return check_bias(params.logit_bias);
 }
 

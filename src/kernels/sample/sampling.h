@@ -4,6 +4,7 @@
 // choice and agree to the last bit.
 //
 // From the logits of the token at position n of a sequence:
+//   0. the filter, if the text has one:  ids without a bit (sample.h) are forbidden, l = -inf.
 //   1. logit bias:  l += bias[id]; -inf forbids the token.
 //   2. penalties, for ids among the `repeat_last` tokens before n (c times): l = l > 0 ? l / repeat
 //      : l * repeat, then l -= c * frequency + presence.
@@ -34,6 +35,7 @@ namespace puna::kernels {
 
 constexpr int32_t kNoToken = -1;
 constexpr uint32_t kMaxLogitBias = 1024;  // tokens with a bias in one request
+constexpr uint32_t kMaxProbs = 128;       // tokens whose probabilities a request may ask for
 
 // What parameters may be.
 struct Bounds {
@@ -53,12 +55,15 @@ struct SamplingParams {
   uint32_t repeat_last = 64;       // how many tokens the three look back; 0 = none
   std::vector<std::pair<int32_t, float>> logit_bias = {};  // (id, value), each id once
   uint64_t seed = 0;
+  uint32_t n_probs = 0;  // the most probable tokens that are reported (chosen.h); 0 = none
 
   bool greedy() const { return temperature == 0.0f; }
   bool penalized() const {
     return repeat_last > 0 &&
            (repeat_penalty != 1.0f || presence_penalty != 0.0f || frequency_penalty != 0.0f);
   }
+  // Whether the token is chosen from logits that come to the host, whatever the device.
+  bool on_host() const { return n_probs > 0; }
 };
 // Errors: kInvalidArgument naming the parameter, its value and its range.
 base::Result<void> check(const SamplingParams& params);
@@ -74,8 +79,9 @@ struct SampleRow {
   uint32_t window;  // repeat_last; 0 without penalties
   uint32_t n_bias;
   uint32_t seed_low, seed_high;
-  uint32_t zero;  // always 0; see opaque() in scan.wgsl
-  uint32_t unused[3];
+  uint32_t zero;      // always 0; see opaque() in scan.wgsl
+  uint32_t filtered;  // 1: only the ids that have a bit
+  uint32_t unused[2];
   // Whether a threshold has to be searched for.
   bool cuts(uint32_t vocab) const {
     return scale != 0 && ((top_k > 0 && top_k < vocab) || top_p > 0);

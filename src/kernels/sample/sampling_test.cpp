@@ -39,6 +39,12 @@ TEST_CASE("parameters outside their range are refused with the value and the ran
   CHECK(refusal(many) == "1025 tokens have a logit bias, but at most 1024 can have one.");
 }
 
+TEST_CASE("more probabilities than are given are refused") {
+  CHECK(refusal({.n_probs = kMaxProbs}).empty());
+  CHECK(refusal({.n_probs = 129}) ==
+        "The probabilities of 129 tokens are asked for, but at most 128 are given.");
+}
+
 TEST_CASE("what is off is off in the row that devices read") {
   SamplingParams off;
   off.top_k = 0;
@@ -77,6 +83,7 @@ TEST_CASE("arithmetic.wgsl has the words of SampleRow where they are") {
   word("ROW_SEED_LOW", offsetof(SampleRow, seed_low));
   word("ROW_SEED_HIGH", offsetof(SampleRow, seed_high));
   word("ROW_ZERO", offsetof(SampleRow, zero));
+  word("ROW_FILTERED", offsetof(SampleRow, filtered));
 }
 
 TEST_CASE("Philox gives the words that its authors publish") {
