@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "engine/blueprint.h"
 #include "engine/no_numbers.h"
 #include "kernels/sample/sample.h"
 #include "kernels/sample/sample_cpu.h"
@@ -19,31 +20,6 @@ using base::Result;
 using base::Task;
 
 namespace {
-
-constexpr uint32_t kDefaultContext = 8192;
-
-// Copies of recurrent states that are kept, for each text that may be written at once.
-constexpr uint32_t kStatesEach = 4;
-
-// The context to plan for: as asked, else kDefaultContext or what is wanted, up to the trained one.
-Result<uint32_t> choose_context(const models::Config& config, const EngineOptions& options) {
-  const std::optional<uint32_t>& asked = options.context;
-  if (!asked) {
-    const uint32_t usual = config.usual_context > 0 ? config.usual_context : kDefaultContext;
-    return std::min(config.context,
-                    std::max(std::min(kDefaultContext, usual), options.wanted_context));
-  }
-  if (*asked == 0) return config.context;
-  if (*asked > config.context) {
-    return base::fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format(
-            "A context of {} tokens is asked for, but the model was trained with {}; --ctx 0 "
-            "takes all of them.",
-            *asked, config.context));
-  }
-  return *asked;
-}
 
 // A first guess of what a token of a prompt takes, before there is a measured one: of a page, that
 // it is as slow as is usual there; of a CPU, by its multiplications; a GPU is taken for fast.
@@ -57,75 +33,38 @@ double guess_ms_per_token(const formats::ModelFile& file, const EngineOptions& o
   return n / (kMultiplicationsPerMs * std::max(n_threads, 1));
 }
 
-// Pages for what texts may take together. Those to embed are evaluated a step at a time.
-Result<uint32_t> choose_pages(uint32_t context, const EngineOptions& options) {
-  const uint64_t most = uint64_t{context} * options.n_sequences;
-  const uint64_t of_step = std::max(context, kernels::kMaxStepTokens) +
-                           uint64_t{options.n_sequences} * kernels::kPageTokens;
-  const uint64_t tokens =
-      options.cache_tokens.value_or(options.embeddings ? std::min(most, of_step) : most);
-  if (tokens < context) {
-    return base::fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("A cache of {} tokens is asked for, but one text may have {} (the context).",
-                    tokens, context));
-  }
-  const uint64_t pages = kernels::pages_for(tokens);
-  if (pages <= UINT32_MAX) return static_cast<uint32_t>(pages);
-  return base::fail(ErrorCode::kInvalidArgument,
-                    fmt::format("A cache of {} tokens is asked for; that is too many.", tokens));
-}
-
 }  // namespace
 
 Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
                                                    std::shared_ptr<gpu::Device> device,
                                                    EngineOptions options) {
+  PUNA_CO_TRY(Blueprint blueprint, make_blueprint(file, options));
   auto engine = std::unique_ptr<Engine>(new Engine());
-  PUNA_CO_TRY_CONTEXT(engine->config_, models::read_config(file),
-                      fmt::format("While loading {}", file.name));
-  PUNA_CO_TRY(engine->context_, choose_context(engine->config_, options));
-  engine->config_.planned_context = engine->context_;
-  engine->pooling_ = models::pooling_of(engine->config_, options.pooling);
-  PUNA_CO_TRY_CONTEXT(plan::Graph graph,
-                      options.embeddings
-                          ? models::build_embeddings(file, engine->config_, engine->pooling_)
-                          : models::build(file, engine->config_),
-                      fmt::format("While loading {}", file.name));
-  if (graph.embeds && !options.embeddings) {
-    co_return base::fail(
-        ErrorCode::kUnsupported,
-        fmt::format("The model {} gives embeddings, no text; puna embed computes them.",
-                    file.name));
-  }
-  engine->vocab_ = graph.vocab;
-  engine->n_out_ = graph.n_out();
-
-  plan::CacheConfig cache;
-  cache.type = options.kv_type;
-  cache.n_sequences = options.n_sequences;
-  cache.pages_per_sequence = static_cast<uint32_t>(kernels::pages_for(engine->context_));
-  PUNA_CO_TRY(cache.n_pages, choose_pages(engine->context_, options));
-  engine->recurrent_ = !graph.states.empty();
-  if (engine->recurrent_) cache.n_snapshots = kStatesEach * options.n_sequences;
+  engine->config_ = std::move(blueprint.config);
+  engine->context_ = blueprint.context;
+  engine->pooling_ = blueprint.pooling;
+  engine->recurrent_ = blueprint.recurrent;
+  engine->vocab_ = blueprint.graph.vocab;
+  engine->n_out_ = blueprint.graph.n_out();
   engine->file_ = std::move(file);
   engine->options_ = options;
-
   engine->device_ = std::move(device);
-  PlaceOptions place_options;
-  place_options.gpu_layers = options.gpu_layers;
-  place_options.n_threads = options.n_threads;
-  place_options.threads = options.threads;
-  place_options.cpu = {options.numerics, options.lock_memory, options.give_way};
-  place_options.gpu = {options.numerics, options.n_sequences, options.all_logits, options.chain_ms,
-                       engine->options_.profile.get()};
-  PUNA_CO_TRY(Placed placed, co_await place(engine->file_, std::move(graph), cache, place_options,
-                                            engine->device_.get(), options.hooks));
+  PUNA_CO_TRY(Placed placed,
+              co_await place(engine->file_, std::move(blueprint.graph), blueprint.cache,
+                             place_options(options), engine->device_.get(), options.hooks));
   engine->pool_ = std::move(placed.pool);
   engine->executor_ = std::move(placed.executor);
   engine->placement_ = std::move(placed.placement);
-  engine->begin(cache);
+  engine->begin(blueprint.cache);
   co_return engine;
+}
+
+Result<Placement> Engine::forecast(const formats::ModelFile& file, const EngineOptions& options,
+                                   const gpu::DeviceInfo* device,
+                                   std::optional<uint64_t> gpu_bytes) {
+  PUNA_TRY(Blueprint blueprint, make_blueprint(file, options));
+  return engine::forecast(std::move(blueprint.graph), blueprint.cache, place_options(options),
+                          device, gpu_bytes);
 }
 
 std::unique_ptr<Engine> Engine::around(std::unique_ptr<Executor> executor, models::Config config,

@@ -84,6 +84,15 @@ class Engine {
                                                                 std::shared_ptr<gpu::Device> device,
                                                                 EngineOptions options);
 
+  // What loading would take on which device, without it: `device` as of load(). With gpu_bytes and
+  // no options.gpu_layers as many layers go to the GPU as fit in so much of its memory. Weights
+  // that stay where they lie in a mapped file are counted too. Errors: those of load() that need no
+  // device; kOutOfMemory where gpu_bytes hold no layer.
+  static base::Result<Placement> forecast(const formats::ModelFile& file,
+                                          const EngineOptions& options,
+                                          const gpu::DeviceInfo* device,
+                                          std::optional<uint64_t> gpu_bytes = {});
+
   // An engine around an executor that was loaded otherwise. options.n_sequences and the context are
   // those of `cache`.
   static std::unique_ptr<Engine> around(std::unique_ptr<Executor> executor, models::Config config,

@@ -42,6 +42,9 @@ struct MemoryUse {
   uint64_t kv = 0;       // with recurrent states and their snapshots
   uint64_t arena = 0;    // activations, and what holds the state of a step
   uint64_t staging = 0;  // on the way from and to the host; the ring of the load is freed after it
+
+  uint64_t total() const { return weights + kv + arena + staging; }
+  bool operator==(const MemoryUse&) const = default;
 };
 
 // Rows of outputs that one run of a head takes where the batch does not ask for more; longer lists
