@@ -115,8 +115,8 @@ struct Golden {
     options.max_tokens = static_cast<uint32_t>(n);
     const auto stats =
         base::run_until(engine::Scheduler(*engine).generate(prompt, options, /*end_tokens=*/{},
-                                                            [&](int32_t id) {
-                                                              text.push_back(id);
+                                                            [&](const kernels::Chosen& chosen) {
+                                                              text.push_back(chosen.id);
                                                               return true;
                                                             }),
                         [&] { engine->poll(); });

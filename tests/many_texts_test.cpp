@@ -97,8 +97,8 @@ void write_all(Loaded& on, std::vector<Text>& texts) {
     options.sampling.temperature = 0;
     options.max_tokens = text.n_tokens;
     options.control = control;
-    const auto on_token = [&, control](int32_t id) {
-      text.tokens.push_back(id);
+    const auto on_token = [&, control](const kernels::Chosen& chosen) {
+      text.tokens.push_back(chosen.id);
       if (text.tokens.size() == text.cancelled_at) control->cancel = true;
       ++n_written;
       begin_those_that_arrived();

@@ -53,8 +53,8 @@ Text generate(engine::Engine& engine, engine::Scheduler& scheduler, std::vector<
   engine::GenerateOptions options;
   options.sampling.temperature = 0;
   auto stats = base::run_until(scheduler.generate(std::move(tokens), options, {},
-                                                  [&](int32_t id) {
-                                                    text.tokens.push_back(id);
+                                                  [&](const kernels::Chosen& chosen) {
+                                                    text.tokens.push_back(chosen.id);
                                                     return text.tokens.size() < n;
                                                   }),
                                [&] { engine.poll(); });

@@ -32,21 +32,24 @@ class CpuExecutor : public Executor {
   }
 
   Task<Result<void>> decode(plan::Step step, std::vector<OutputSampling> outputs, uint32_t n_steps,
-                            OnIds on_ids) override {
+                            OnChosen on_chosen) override {
     const uint32_t vocab = program_->graph().vocab;
     std::vector<float> logits(outputs.size() * vocab);
-    std::vector<int32_t> ids(outputs.size());
+    std::vector<kernels::Chosen> chosen(outputs.size());
+    // A call costs nothing here.
+    if (std::ranges::any_of(outputs, &OutputSampling::once)) n_steps = 1;
     base::Timer since_rest;
     for (uint32_t i = 0; i < n_steps; ++i) {
       program_->run(step, pages_, logits);
-      step = plan::next_step(step);
+      step = plan::next_step(step, step.output_rows);
       for (size_t r = 0; r < outputs.size(); ++r) {
-        ids[r] = sampler_.sample(outputs[r].params, std::span(logits).subspan(r * vocab, vocab),
-                                 outputs[r].text, static_cast<uint32_t>(step.positions[r]));
-        outputs[r].text.push_back(ids[r]);
+        chosen[r] = sampler_.choose(outputs[r].params, std::span(logits).subspan(r * vocab, vocab),
+                                    outputs[r].text, static_cast<uint32_t>(step.positions[r]),
+                                    outputs[r].allowed, outputs[r].state);
+        outputs[r].text.push_back(chosen[r].id);
+        step.tokens[r] = chosen[r].id;
       }
-      step.tokens = ids;
-      if (!on_ids(ids)) break;
+      if (!on_chosen(chosen)) break;
       if (since_rest.ms() < kTurnMs) continue;
       PUNA_CO_TRY(co_await rest());
       since_rest = {};

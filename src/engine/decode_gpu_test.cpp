@@ -9,6 +9,7 @@
 
 #include "engine/scheduler.h"
 #include "engine/testing/forwarding_device.h"
+#include "engine/testing/test_filter.h"
 #include "models/testing/tiny_model.h"
 
 using namespace puna;
@@ -115,17 +116,37 @@ std::vector<kernels::SamplingParams> kinds() {
   return out;
 }
 
+// Those of which some come to the host.
+std::vector<kernels::SamplingParams> once_kinds() {
+  std::vector<kernels::SamplingParams> out = kinds();
+  out[0].n_probs = out[2].n_probs = 2;
+  out[2].mirostat = {.version = 2, .tau = 4, .eta = 0.5f};
+  out[2].dry = {.multiplier = 1, .base = 1.5f, .allowed_length = 1, .last = 100};
+  return out;
+}
+
+// Half of the vocabulary.
+std::shared_ptr<engine::TokenFilter> odd() {
+  return std::make_shared<engine::test::TestFilter>(engine::test::TestFilter::Rules{
+      .vocab = kVocab,
+      .allows = [](std::span<const int32_t>, int32_t id) { return id % 2 == 1; },
+      .forces = {}});
+}
+
 std::vector<int32_t> generate(Engine& engine, std::vector<int32_t> tokens,
-                              const kernels::SamplingParams& sampling, uint32_t n) {
+                              const kernels::SamplingParams& sampling, uint32_t n,
+                              std::shared_ptr<engine::TokenFilter> filter = {}) {
   std::vector<int32_t> text;
   engine::GenerateOptions options;
   options.sampling = sampling;
+  options.filter = std::move(filter);
   options.max_tokens = n;
   engine.cache().forget(0);
-  run(engine, engine::Scheduler(engine).generate(std::move(tokens), options, {}, [&](int32_t id) {
-    text.push_back(id);
-    return true;
-  }));
+  run(engine, engine::Scheduler(engine).generate(std::move(tokens), options, {},
+                                                 [&](const kernels::Chosen& chosen) {
+                                                   text.push_back(chosen.id);
+                                                   return true;
+                                                 }));
   REQUIRE(text.size() == n);
   return text;
 }
@@ -136,10 +157,11 @@ std::vector<int32_t> generate_by_steps(Engine& engine, std::vector<int32_t> toke
   std::vector<int32_t> text;
   engine.cache().forget(0);
   for (uint32_t i = 0; i < n; ++i) {
-    run(engine, engine.decode({{0, tokens, sampling}}, 1, [&](std::span<const int32_t> ids) {
-      tokens = {ids[0]};
-      return true;
-    }));
+    run(engine,
+        engine.decode({{0, tokens, sampling}}, 1, [&](std::span<const kernels::Chosen> chosen) {
+          tokens = {chosen[0].id};
+          return true;
+        }));
     text.push_back(tokens[0]);
   }
   return text;
@@ -179,11 +201,11 @@ TEST_CASE("what runs on after an end token is dropped, and the next request does
   engine::GenerateOptions options;
   options.sampling = sampling;
   engine->cache().forget(0);
-  run(*engine,
-      engine::Scheduler(*engine).generate(prompt(30), options, {whole[25]}, [&](int32_t id) {
-        text.push_back(id);
-        return true;
-      }));
+  run(*engine, engine::Scheduler(*engine).generate(prompt(30), options, {whole[25]},
+                                                   [&](const kernels::Chosen& chosen) {
+                                                     text.push_back(chosen.id);
+                                                     return true;
+                                                   }));
   const auto end = std::find(whole.begin(), whole.end(), whole[25]);
   CHECK(text == std::vector<int32_t>(whole.begin(), end));
   // Going on from what is kept gives what would have come.
@@ -193,10 +215,11 @@ TEST_CASE("what runs on after an end token is dropped, and the next request does
   CHECK(engine->cache().n_known(more) == more.size() - 1);
   std::vector<int32_t> rest;
   options.max_tokens = 10;
-  run(*engine, engine::Scheduler(*engine).generate(more, options, {}, [&](int32_t id) {
-    rest.push_back(id);
-    return true;
-  }));
+  run(*engine,
+      engine::Scheduler(*engine).generate(more, options, {}, [&](const kernels::Chosen& chosen) {
+        rest.push_back(chosen.id);
+        return true;
+      }));
   CHECK(rest == std::vector<int32_t>(end + 1, end + 11));
 }
 
@@ -216,21 +239,57 @@ TEST_CASE("sequences decoded together, each by its own parameters, get the text 
   for (Engine* engine : {together.get(), cpu.get()}) {
     // All prompts in one step, then chains; then a step with fewer rows, as when a text has ended.
     std::vector<std::vector<int32_t>> texts(4);
-    run(*engine, engine->decode(rows, kTokens - 4, [&](std::span<const int32_t> ids) {
-      for (size_t i = 0; i < 4; ++i) texts[i].push_back(ids[i]);
+    run(*engine, engine->decode(rows, kTokens - 4, [&](std::span<const kernels::Chosen> chosen) {
+      for (size_t i = 0; i < 4; ++i) texts[i].push_back(chosen[i].id);
       return true;
     }));
     std::vector<engine::BatchRow> two = {{3, {texts[0].back()}, rows[0].sampling},
                                          {1, {texts[2].back()}, rows[2].sampling}};
-    run(*engine, engine->decode(two, 4, [&](std::span<const int32_t> ids) {
-      texts[0].push_back(ids[0]);
-      texts[2].push_back(ids[1]);
+    run(*engine, engine->decode(two, 4, [&](std::span<const kernels::Chosen> chosen) {
+      texts[0].push_back(chosen[0].id);
+      texts[2].push_back(chosen[1].id);
       return true;
     }));
     CHECK(texts[0] == want[0]);
     CHECK(texts[2] == want[2]);
     for (const size_t i : {1u, 3u})
       CHECK(texts[i] == std::vector<int32_t>(want[i].begin(), want[i].end() - 4));
+  }
+}
+
+TEST_CASE("what is chosen once is what it is alone, by host or device, and so are the others") {
+  auto device = open_gpu();
+  if (!device) return;
+  const auto alone = load(open_gpu());
+  const auto engine = load(std::move(device), 4);
+  constexpr uint32_t kTokens = 20;
+  engine::Scheduler scheduler(*engine);
+  std::vector<std::vector<int32_t>> texts(4);
+  size_t n_ended = 0;
+  for (uint32_t i = 0; i < 4; ++i) {
+    engine::GenerateOptions options;
+    options.sampling = once_kinds()[i];
+    if (i == 1) options.filter = odd();
+    options.max_tokens = kTokens;
+    base::deliver<base::Result<engine::GenerateStats>>(
+        scheduler.generate(prompt(5 + 30 * i, i), options, {},
+                           [&, i](const kernels::Chosen& chosen) {
+                             texts[i].push_back(chosen.id);
+                             CHECK(chosen.logprob.has_value() == (i % 2 == 0));
+                             CHECK(chosen.top.size() == (i % 2 == 0 ? 2 : 0));
+                             return true;
+                           }),
+        [&](const base::Result<engine::GenerateStats>& done) {
+          CHECK(done.has_value());
+          ++n_ended;
+        });
+  }
+  while (n_ended < 4) engine->poll();
+  for (uint32_t i = 0; i < 4; ++i) {
+    CAPTURE(i);
+    const auto filter = i == 1 ? odd() : nullptr;
+    CHECK(texts[i] == generate(*alone, prompt(5 + 30 * i, i), once_kinds()[i], kTokens, filter));
+    for (const int32_t id : texts[1]) CHECK(id % 2 == 1);
   }
 }
 
@@ -242,15 +301,15 @@ TEST_CASE("a prompt may join a step in which other sequences decode") {
   const auto a = generate(*alone, prompt(20, 1), kinds()[1], 12);
   const auto b = generate(*alone, prompt(50, 2), kinds()[2], 6);
   std::vector<int32_t> got_a, got_b;
-  run(*engine,
-      engine->decode({{0, prompt(20, 1), kinds()[1]}}, 6, [&](std::span<const int32_t> ids) {
-        got_a.push_back(ids[0]);
-        return true;
-      }));
+  run(*engine, engine->decode({{0, prompt(20, 1), kinds()[1]}}, 6,
+                              [&](std::span<const kernels::Chosen> chosen) {
+                                got_a.push_back(chosen[0].id);
+                                return true;
+                              }));
   run(*engine, engine->decode({{0, {got_a.back()}, kinds()[1]}, {1, prompt(50, 2), kinds()[2]}}, 6,
-                              [&](std::span<const int32_t> ids) {
-                                got_a.push_back(ids[0]);
-                                got_b.push_back(ids[1]);
+                              [&](std::span<const kernels::Chosen> chosen) {
+                                got_a.push_back(chosen[0].id);
+                                got_b.push_back(chosen[1].id);
                                 return true;
                               }));
   CHECK(got_a == a);
@@ -271,11 +330,12 @@ TEST_CASE("device memory is allocated at load and stays as it is over 2,000 toke
   engine::GenerateOptions options;
   options.sampling = kinds()[2];
   options.max_tokens = 2000;
-  run(*engine, engine::Scheduler(*engine).generate(prompt(100), options, {}, [&](int32_t) {
-    ++n;
-    if (n % 100 == 0) CHECK(counts.bytes() == bytes);
-    return true;
-  }));
+  run(*engine,
+      engine::Scheduler(*engine).generate(prompt(100), options, {}, [&](const kernels::Chosen&) {
+        ++n;
+        if (n % 100 == 0) CHECK(counts.bytes() == bytes);
+        return true;
+      }));
   CHECK(n == 2000);
   CHECK(counts.n_created() == created);
 }

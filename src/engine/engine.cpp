@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "engine/blueprint.h"
 #include "engine/no_numbers.h"
 #include "kernels/sample/sample.h"
 #include "kernels/sample/sample_cpu.h"
@@ -19,31 +20,6 @@ using base::Result;
 using base::Task;
 
 namespace {
-
-constexpr uint32_t kDefaultContext = 8192;
-
-// Copies of recurrent states that are kept, for each text that may be written at once.
-constexpr uint32_t kStatesEach = 4;
-
-// The context to plan for: as asked, else kDefaultContext or what is wanted, up to the trained one.
-Result<uint32_t> choose_context(const models::Config& config, const EngineOptions& options) {
-  const std::optional<uint32_t>& asked = options.context;
-  if (!asked) {
-    const uint32_t usual = config.usual_context > 0 ? config.usual_context : kDefaultContext;
-    return std::min(config.context,
-                    std::max(std::min(kDefaultContext, usual), options.wanted_context));
-  }
-  if (*asked == 0) return config.context;
-  if (*asked > config.context) {
-    return base::fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format(
-            "A context of {} tokens is asked for, but the model was trained with {}; --ctx 0 "
-            "takes all of them.",
-            *asked, config.context));
-  }
-  return *asked;
-}
 
 // A first guess of what a token of a prompt takes, before there is a measured one: of a page, that
 // it is as slow as is usual there; of a CPU, by its multiplications; a GPU is taken for fast.
@@ -57,75 +33,38 @@ double guess_ms_per_token(const formats::ModelFile& file, const EngineOptions& o
   return n / (kMultiplicationsPerMs * std::max(n_threads, 1));
 }
 
-// Pages for what texts may take together. Those to embed are evaluated a step at a time.
-Result<uint32_t> choose_pages(uint32_t context, const EngineOptions& options) {
-  const uint64_t most = uint64_t{context} * options.n_sequences;
-  const uint64_t of_step = std::max(context, kernels::kMaxStepTokens) +
-                           uint64_t{options.n_sequences} * kernels::kPageTokens;
-  const uint64_t tokens =
-      options.cache_tokens.value_or(options.embeddings ? std::min(most, of_step) : most);
-  if (tokens < context) {
-    return base::fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("A cache of {} tokens is asked for, but one text may have {} (the context).",
-                    tokens, context));
-  }
-  const uint64_t pages = kernels::pages_for(tokens);
-  if (pages <= UINT32_MAX) return static_cast<uint32_t>(pages);
-  return base::fail(ErrorCode::kInvalidArgument,
-                    fmt::format("A cache of {} tokens is asked for; that is too many.", tokens));
-}
-
 }  // namespace
 
 Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
                                                    std::shared_ptr<gpu::Device> device,
                                                    EngineOptions options) {
+  PUNA_CO_TRY(Blueprint blueprint, make_blueprint(file, options));
   auto engine = std::unique_ptr<Engine>(new Engine());
-  PUNA_CO_TRY_CONTEXT(engine->config_, models::read_config(file),
-                      fmt::format("While loading {}", file.name));
-  PUNA_CO_TRY(engine->context_, choose_context(engine->config_, options));
-  engine->config_.planned_context = engine->context_;
-  engine->pooling_ = models::pooling_of(engine->config_, options.pooling);
-  PUNA_CO_TRY_CONTEXT(plan::Graph graph,
-                      options.embeddings
-                          ? models::build_embeddings(file, engine->config_, engine->pooling_)
-                          : models::build(file, engine->config_),
-                      fmt::format("While loading {}", file.name));
-  if (graph.embeds && !options.embeddings) {
-    co_return base::fail(
-        ErrorCode::kUnsupported,
-        fmt::format("The model {} gives embeddings, no text; puna embed computes them.",
-                    file.name));
-  }
-  engine->vocab_ = graph.vocab;
-  engine->n_out_ = graph.n_out();
-
-  plan::CacheConfig cache;
-  cache.type = options.kv_type;
-  cache.n_sequences = options.n_sequences;
-  cache.pages_per_sequence = static_cast<uint32_t>(kernels::pages_for(engine->context_));
-  PUNA_CO_TRY(cache.n_pages, choose_pages(engine->context_, options));
-  engine->recurrent_ = !graph.states.empty();
-  if (engine->recurrent_) cache.n_snapshots = kStatesEach * options.n_sequences;
+  engine->config_ = std::move(blueprint.config);
+  engine->context_ = blueprint.context;
+  engine->pooling_ = blueprint.pooling;
+  engine->recurrent_ = blueprint.recurrent;
+  engine->vocab_ = blueprint.graph.vocab;
+  engine->n_out_ = blueprint.graph.n_out();
   engine->file_ = std::move(file);
   engine->options_ = options;
-
   engine->device_ = std::move(device);
-  PlaceOptions place_options;
-  place_options.gpu_layers = options.gpu_layers;
-  place_options.n_threads = options.n_threads;
-  place_options.threads = options.threads;
-  place_options.cpu = {options.numerics, options.lock_memory, options.give_way};
-  place_options.gpu = {options.numerics, options.n_sequences, options.all_logits, options.chain_ms,
-                       engine->options_.profile.get()};
-  PUNA_CO_TRY(Placed placed, co_await place(engine->file_, std::move(graph), cache, place_options,
-                                            engine->device_.get(), options.hooks));
+  PUNA_CO_TRY(Placed placed,
+              co_await place(engine->file_, std::move(blueprint.graph), blueprint.cache,
+                             place_options(options), engine->device_.get(), options.hooks));
   engine->pool_ = std::move(placed.pool);
   engine->executor_ = std::move(placed.executor);
   engine->placement_ = std::move(placed.placement);
-  engine->begin(cache);
+  engine->begin(blueprint.cache);
   co_return engine;
+}
+
+Result<Placement> Engine::forecast(const formats::ModelFile& file, const EngineOptions& options,
+                                   const gpu::DeviceInfo* device,
+                                   std::optional<uint64_t> gpu_bytes) {
+  PUNA_TRY(Blueprint blueprint, make_blueprint(file, options));
+  return engine::forecast(std::move(blueprint.graph), blueprint.cache, place_options(options),
+                          device, gpu_bytes);
 }
 
 std::unique_ptr<Engine> Engine::around(std::unique_ptr<Executor> executor, models::Config config,
@@ -198,11 +137,12 @@ Result<void> Engine::check_batch(std::span<const BatchRow> rows, uint32_t n_step
     if (!row.chooses && n_steps > 1)
       return refuse(fmt::format("Sequence {} chooses no token for a second step.", row.sequence));
     n_tokens += row.tokens.size();
-    const size_t end = cache_->n_tokens(row.sequence) + row.tokens.size() + n_steps;
-    if (n_steps == 0 || end - 1 > context_) {
+    const uint32_t n_own = row.once() ? std::min(n_steps, 1u) : n_steps;
+    const size_t end = cache_->n_tokens(row.sequence) + row.tokens.size() + n_own;
+    if (n_own == 0 || end - 1 > context_) {
       return refuse(
           fmt::format("Sequence {} would have {} tokens after {} steps, but the context holds {}.",
-                      row.sequence, end, n_steps, context_));
+                      row.sequence, end, n_own, context_));
     }
   }
   if (n_tokens <= kernels::kMaxStepTokens) return {};
@@ -210,7 +150,8 @@ Result<void> Engine::check_batch(std::span<const BatchRow> rows, uint32_t n_step
                             kernels::kMaxStepTokens));
 }
 
-Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps, OnIds on_ids) {
+Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps,
+                                  OnChosen on_chosen) {
   PUNA_CO_TRY(check_batch(rows, n_steps));
   const auto trim = [&] {
     for (const BatchRow& row : rows) cache_->trim(row.sequence);
@@ -220,24 +161,28 @@ Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps, 
   for (const BatchRow& row : rows) {
     const std::span<const int32_t> cached = cache_->tokens(row.sequence);
     step.add(row.sequence, row.tokens, cache_->n_tokens(row.sequence));
-    const size_t end = cached.size() + row.tokens.size() + n_steps - 1;
+    const size_t end = cached.size() + row.tokens.size() + (row.once() ? 0 : n_steps - 1);
     if (auto room = co_await cache_->make_room(row.sequence, static_cast<uint32_t>(end)); !room) {
       trim();
       co_return room;
     }
     if (!row.chooses) continue;
     step.output_rows.push_back(step.n_tokens() - 1);
-    OutputSampling& output = outputs.emplace_back(OutputSampling{row.sampling, {}});
-    if (!row.sampling.penalized()) continue;
+    OutputSampling& output = outputs.emplace_back(OutputSampling{row.sampling, {}, row.once()});
+    if (row.filter) output.allowed = row.filter->allowed().value_or(std::span<const uint32_t>());
+    output.state = row.state;
+    if (row.sampling.looks_back() == 0) continue;
     output.text.assign(cached.begin(), cached.end());
     output.text.insert(output.text.end(), row.tokens.begin(), row.tokens.end());
   }
-  const auto evaluated = [&](std::span<const int32_t> ids) {
-    size_t next = 0;
+  const auto evaluated = [&](std::span<const kernels::Chosen> chosen) {
     for (BatchRow& row : rows) {
+      if (row.tokens.empty()) continue;  // it was chosen once
       cache_->append(row.sequence, row.tokens);
       row.tokens.clear();
-      if (row.chooses) row.tokens = {ids[next++]};
+      if (!row.chooses) continue;
+      if (!row.once()) row.tokens = {chosen.front().id};
+      chosen = chosen.subspan(1);
     }
   };
   Result<void> done;
@@ -245,12 +190,13 @@ Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps, 
     done = co_await executor_->run(std::move(step), {});
     if (done) evaluated({});
   } else {
-    done = co_await executor_->decode(
-        std::move(step), std::move(outputs), n_steps, [&](std::span<const int32_t> ids) {
-          evaluated(ids);
-          const bool decided = std::ranges::find(ids, kernels::kNoToken) == ids.end();
-          return on_ids(ids) && decided;
-        });
+    const auto on_step = [&](std::span<const kernels::Chosen> chosen) {
+      evaluated(chosen);
+      const bool decided = std::ranges::none_of(
+          chosen, [](const kernels::Chosen& c) { return c.id == kernels::kNoToken; });
+      return on_chosen(chosen) && decided;
+    };
+    done = co_await executor_->decode(std::move(step), std::move(outputs), n_steps, on_step);
   }
   trim();
   co_return done;

@@ -21,6 +21,7 @@
 #include "engine/saved_prefix.h"
 #include "engine/step_budget.h"
 #include "engine/text_cache.h"
+#include "engine/token_filter.h"
 #include "formats/model_file.h"
 #include "gpu/device.h"
 #include "io/byte_sink.h"
@@ -66,6 +67,12 @@ struct BatchRow {
   std::vector<int32_t> tokens;  // after what the cache holds of the sequence; at least one
   kernels::SamplingParams sampling;
   bool chooses = true;  // a token after these
+  // Both outlive the decode: what the token has to pass, and what the text's sampler remembers.
+  TokenFilter* filter = nullptr;
+  kernels::SamplerState* state = nullptr;
+
+  // Whether the token is chosen in the first step of several only (executor.h).
+  bool once() const { return filter || sampling.on_host(); }
 };
 
 class Engine {
@@ -76,6 +83,15 @@ class Engine {
   static base::Task<base::Result<std::unique_ptr<Engine>>> load(formats::ModelFile file,
                                                                 std::shared_ptr<gpu::Device> device,
                                                                 EngineOptions options);
+
+  // What loading would take on which device, without it: `device` as of load(). With gpu_bytes and
+  // no options.gpu_layers as many layers go to the GPU as fit in so much of its memory. Weights
+  // that stay where they lie in a mapped file are counted too. Errors: those of load() that need no
+  // device; kOutOfMemory where gpu_bytes hold no layer.
+  static base::Result<Placement> forecast(const formats::ModelFile& file,
+                                          const EngineOptions& options,
+                                          const gpu::DeviceInfo* device,
+                                          std::optional<uint64_t> gpu_bytes = {});
 
   // An engine around an executor that was loaded otherwise. options.n_sequences and the context are
   // those of `cache`.
@@ -124,14 +140,16 @@ class Engine {
 
   // One sequence or several (scheduler.h says which, and when): evaluates the tokens of all rows in
   // one step (together at most kernels::kMaxStepTokens), chooses a token for each row that wants
-  // one by its own parameters, and goes on with n_steps - 1 steps of one token a row. on_ids gets
-  // the ids of each step, by row that chooses; false ends it. The last ids are in no cache: they
-  // are the next call's tokens. An id of kernels::kNoToken, which ends it too, is of a row for
-  // which none can be chosen; no_choice() says why. Errors: kInvalidArgument for no rows or too
+  // one by its own parameters, and goes on with up to n_steps - 1 steps of one token a row, without
+  // the rows that are chosen once (executor.h says how many steps then). on_chosen gets what each
+  // step chose, by row that it has; false ends it. The last ids of a row are in no cache: they are
+  // the next call's tokens. An id of kernels::kNoToken, which ends it too, is of a row for which
+  // none can be chosen; no_choice() says why. Errors: kInvalidArgument for no rows or too
   // many that choose (kernels::kMaxBatch), a sequence twice, several steps with a row that does not
   // choose, parameters out of range, unknown ids and texts beyond the context; kOutOfMemory as of
   // TextCache::make_room(); those of the device.
-  base::Task<base::Result<void>> decode(std::vector<BatchRow> rows, uint32_t n_steps, OnIds on_ids);
+  base::Task<base::Result<void>> decode(std::vector<BatchRow> rows, uint32_t n_steps,
+                                        OnChosen on_chosen);
   // The error for a row of decode() that got kernels::kNoToken (no_numbers.h); the sequence is
   // empty then.
   base::Task<base::Error> no_choice(uint32_t sequence);

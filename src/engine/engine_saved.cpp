@@ -89,8 +89,8 @@ Json Engine::identity(const std::string& model) const {
   Json states = Json::array();
   for (const uint64_t bytes : kept.states) states.push(bytes);
   std::string on = device_ ? device_->info().name : "cpu";
-  if (placement_.gpu_layers > 0 && placement_.gpu_layers < placement_.n_layers)
-    on += fmt::format(" ({} of {} layers)", placement_.gpu_layers, placement_.n_layers);
+  if (placement_.stages.size() > 1)
+    on += fmt::format(" ({} of {} layers)", placement_.layers_on(true), placement_.n_layers);
   Json out = Json::object();
   out.set("engine", PUNA_VERSION).set("model", model).set("architecture", config_.architecture);
   out.set("device", on)

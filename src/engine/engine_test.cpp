@@ -44,8 +44,8 @@ base::Result<Text> generate(Engine& engine, std::vector<int32_t> tokens,
   Text text;
   PUNA_TRY(text.stats, base::run_until(engine::Scheduler(engine).generate(
                                            std::move(tokens), std::move(options), std::move(end),
-                                           [&](int32_t id) {
-                                             text.tokens.push_back(id);
+                                           [&](const kernels::Chosen& chosen) {
+                                             text.tokens.push_back(chosen.id);
                                              return true;
                                            }),
                                        [] {}));

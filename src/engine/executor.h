@@ -15,6 +15,7 @@
 #include "engine/kernel_times.h"
 #include "formats/model_file.h"
 #include "gpu/device.h"
+#include "kernels/sample/chosen.h"
 #include "kernels/sample/sampling.h"
 #include "plan/gpu_plan.h"
 #include "plan/graph.h"
@@ -34,11 +35,20 @@ struct LoadHooks {
 // How the token after an output row is chosen.
 struct OutputSampling {
   kernels::SamplingParams params;
-  // The sequence up to and with the row's own token, or at least what penalties look back on.
+  // The sequence up to and with the row's own token, or at least its last
+  // params.looks_back() tokens.
   std::vector<int32_t> text;
+  // Chosen in the first step only: what comes next depends on what the host makes of the token.
+  // Holds of all that the host chooses (SamplingParams::on_host()).
+  bool once = false;
+  // A bit for each token that may be chosen, as TokenFilter::allowed() has them; empty: all may.
+  // Lives until the first step has been chosen for.
+  std::span<const uint32_t> allowed = {};
+  kernels::SamplerState* state = nullptr;  // of the text, for the host; outlives the decode
 };
-// Called with the ids of one step, one per output; false stops the chain.
-using OnIds = std::function<bool(std::span<const int32_t> ids)>;
+// Called with what one step chose, one for each output that the step has, in their order; false
+// stops the chain.
+using OnChosen = std::function<bool(std::span<const kernels::Chosen> chosen)>;
 
 // Gives way to what else runs on this thread: calls `resume` once, from its event loop.
 using GiveWay = std::function<void(std::function<void()> resume)>;
@@ -56,12 +66,14 @@ class Executor {
   virtual base::Task<base::Result<void>> run(plan::Step step, std::span<float> logits) = 0;
 
   // With a graph that gives logits: runs `first` and chooses a token after each of its output rows
-  // (1 to kernels::kMaxBatch, of different sequences); each further step has one row an output, the
-  // token that the step before chose. Ends after n_steps or when on_ids returns false; steps
-  // already under way are dropped.
+  // (1 to kernels::kMaxBatch, of different sequences); each further step has one row for each
+  // output that is not chosen once, the token that the step before chose. Ends after n_steps or
+  // when on_chosen returns false; steps already under way are dropped. Where outputs are chosen
+  // once, it ends after a few steps, which those wait for at most: as many as the device is to be
+  // kept at work with until the next call, and one at least.
   virtual base::Task<base::Result<void>> decode(plan::Step first,
                                                 std::vector<OutputSampling> outputs,
-                                                uint32_t n_steps, OnIds on_ids) = 0;
+                                                uint32_t n_steps, OnChosen on_chosen) = 0;
 
   // A pause after steps: ends when they have run on the device, and when what else runs on this
   // thread has had its turn.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -15,8 +16,12 @@
 #include "engine/executor.h"
 #include "engine/gpu_kept.h"
 #include "engine/gpu_loader.h"
+#include "engine/gpu_pending_read.h"
 #include "engine/gpu_step_writer.h"
+#include "engine/gpu_undo.h"
+#include "engine/output_order.h"
 #include "kernels/sample/sample.h"
+#include "kernels/sample/sample_cpu.h"
 #include "plan/gpu_program.h"
 
 namespace puna::engine {
@@ -33,6 +38,9 @@ using Part = plan::GpuProgram::Part;
 // person would notice.
 constexpr size_t kInFlight = 2;
 constexpr uint32_t kMaxChain = kernels::kChosenSteps;
+// From the end of a decode in which outputs are chosen once until the next one is under way, a GPU
+// has nothing to do: a round trip of 0.1 to 0.2 ms. After steps of so long that is a twentieth.
+constexpr double kBetweenCallsMs = 3;
 using ChainIds = std::array<uint32_t, kMaxChain * kernels::kMaxBatch>;  // [step % kMaxChain][row]
 
 // Of the buffer that logits come back by, and what is kept of a text, piece after piece.
@@ -111,15 +119,18 @@ class GpuExecutor : public Executor {
   }
 
   Task<Result<void>> decode(plan::Step step, std::vector<OutputSampling> outputs, uint32_t n_steps,
-                            OnIds on_ids) override {
-    const size_t rows = outputs.size();
-    PUNA_CHECK(rows >= 1 && rows <= kernels::kMaxBatch && rows == step.output_rows.size());
-    PUNA_CO_TRY(writer_.sampling(step, outputs));
-    PUNA_CO_TRY(writer_.step(step, writer_.shape_of(step)));
+                            OnChosen on_chosen) override {
+    PUNA_CHECK(!outputs.empty() && outputs.size() <= kernels::kMaxBatch &&
+               outputs.size() == step.output_rows.size());
+    const OutputOrder order(step, outputs);
+    if (order.once()) n_steps = std::min(n_steps, steps_with(order));
+    PUNA_CO_TRY(writer_.sampling(step, std::span(outputs).first(order.n_on_device)));
+    PUNA_CO_TRY(writer_.step(step, writer_.shape_of(step), order.n_go_on));
     PUNA_CO_TRY(writer_.outputs(step.output_rows));
 
     size_t submitted = 0, delivered = 0;  // chains
-    Undo undo(step);
+    Undo undo(step, std::span(step.output_rows).first(order.n_go_on));
+    const bool reads = step.n_tokens() > outputs.size();  // a prompt
     uint32_t n_chain = 1, first = 0;
     std::optional<base::Error> error;
     bool stopped = false;
@@ -131,31 +142,44 @@ class GpuExecutor : public Executor {
         slot.n_steps = std::min(n_chain, n_steps);
         first += slot.n_steps;
         n_steps -= slot.n_steps;
-        if (auto ok = submit_chain(slot, submitted % kInFlight, step); !ok) {
+        if (auto ok = submit_chain(slot, submitted % kInFlight, step, order); !ok) {
           error = std::move(ok.error());
           stopped = true;
         } else {
           ++submitted;
         }
+        // While the others have their steps, the host is at what is chosen once.
+        if (order.once()) n_chain = kMaxChain;
         continue;
       }
       const size_t chain = delivered % kInFlight;
       Slot& slot = slots_[delivered++ % kInFlight];
       if (!stopped) undo.begin(chain);
-      if (auto ok = co_await finished(slot); !ok && !error) error = std::move(ok.error());
-      if (error) stopped = true;
+      if (auto ok = co_await slot.read.done(); !ok && !error) error = std::move(ok.error());
       const double ms_per_step = since_last.ms() / slot.n_steps;
       since_last = {};
-      n_chain = static_cast<uint32_t>(
-          std::clamp(chain_ms_ / std::max(ms_per_step, 0.01), 1.0,
-                     static_cast<double>(std::min(kMaxChain, 2 * slot.n_steps))));
+      std::vector<kernels::Chosen> by_host;
+      if (slot.first == 0 && order.on_host()) {
+        auto chosen = co_await choose_on_host(order, outputs);
+        if (!chosen && !error) error = std::move(chosen.error());
+        if (chosen) by_host = *std::move(chosen);
+      }
+      if (error) stopped = true;
+      if (!reads) step_ms_ = ms_per_step;
+      if (!order.once()) {
+        n_chain = static_cast<uint32_t>(
+            std::clamp(chain_ms_ / std::max(ms_per_step, 0.01), 1.0,
+                       static_cast<double>(std::min(kMaxChain, 2 * slot.n_steps))));
+      }
       for (uint32_t i = 0; i < slot.n_steps && !stopped; ++i) {
-        std::array<int32_t, kernels::kMaxBatch> ids{};
-        for (size_t r = 0; r < rows; ++r)
-          ids[r] =
-              static_cast<int32_t>(slot.ids[(slot.first + i) % kMaxChain * kernels::kMaxBatch + r]);
-        stopped = !on_ids(std::span(ids).first(rows));  // overrun is dropped
-        undo.ran(std::span(ids).first(rows));
+        const std::vector<kernels::Chosen> chosen = chosen_by_device(slot, i, order);
+        if (slot.first + i == 0 && order.once()) {
+          stopped = !on_chosen(order.of_caller(chosen, by_host));
+          host_ms_ = since_last.ms();
+        } else {
+          stopped = !on_chosen(chosen);  // overrun is dropped
+        }
+        undo.ran(chosen);
         if (stopped) undo.wanted = i + 1 < slot.n_steps || delivered < submitted;
       }
     }
@@ -257,46 +281,65 @@ class GpuExecutor : public Executor {
     gpu::BufferId readback;
     uint32_t first = 0, n_steps = 0;  // of the decode's steps
     ChainIds ids{};
-    std::optional<Result<void>> result;
-    gpu::ReadDone waiter;
+    PendingRead read;
   };
 
-  // What the steps of the chain under delivery were given, to run them again from the state at the
-  // chain's start: recurrent states have moved on in the steps that are dropped.
-  struct Undo {
-    struct Row {
-      uint32_t sequence = 0;
-      int32_t position = 0;        // at the chain's start
-      std::vector<int32_t> given;  // to the steps since then
-      std::vector<int32_t> next;   // what the next step is given
-    };
-    explicit Undo(const plan::Step& first) {
-      for (uint32_t output : first.output_rows) {
-        Row& row = rows.emplace_back();
-        row.sequence = first.sequences[output];
-        for (uint32_t t = 0; t < first.n_tokens(); ++t) {
-          if (first.sequences[t] != row.sequence) continue;
-          if (row.next.empty()) row.position = first.positions[t];
-          row.next.push_back(first.tokens[t]);
-        }
-      }
-    }
-    void begin(size_t chain_slot) {
-      chain = chain_slot;
-      for (Row& row : rows) row.position += static_cast<int32_t>(row.given.size());
-      for (Row& row : rows) row.given.clear();
-    }
-    void ran(std::span<const int32_t> ids) {
-      for (size_t i = 0; i < rows.size(); ++i) {
-        rows[i].given.insert(rows[i].given.end(), rows[i].next.begin(), rows[i].next.end());
-        rows[i].next = {ids[i]};
-      }
-    }
+  // How many steps a decode has in which some outputs are chosen once.
+  uint32_t steps_with(const OutputOrder& order) const {
+    const size_t n_on_host = order.of.size() - order.n_on_device;
+    if (order.n_go_on == 0 || n_on_host > readback_rows(program_->plan(), n_out_)) return 1;
+    if (step_ms_ == 0) return 2;  // not known yet
+    const double for_device = std::ceil(kBetweenCallsMs / step_ms_);
+    const double for_host = 1 + std::round(host_ms_ / step_ms_);
+    return static_cast<uint32_t>(
+        std::min(std::max(for_device, for_host), static_cast<double>(kMaxChain)));
+  }
 
-    std::vector<Row> rows;  // by output
-    size_t chain = 0;       // the slot that has its snapshots
-    bool wanted = false;
-  };
+  // Of step i of a chain, the outputs whose token the device chooses.
+  static std::vector<kernels::Chosen> chosen_by_device(const Slot& slot, uint32_t i,
+                                                       const OutputOrder& order) {
+    const uint32_t n = slot.first + i == 0 ? order.n_on_device : order.n_go_on;
+    const auto ids =
+        std::span(slot.ids).subspan((slot.first + i) % kMaxChain * size_t{kernels::kMaxBatch}, n);
+    std::vector<kernels::Chosen> out(n);
+    for (uint32_t r = 0; r < n; ++r) out[r].id = static_cast<int32_t>(ids[r]);
+    return out;
+  }
+
+  // The logits of outputs of the last step, from `first` on, on their way to host_logits_.
+  void copy_logits(size_t first, size_t n) {
+    const uint64_t row_bytes = n_out_ * sizeof(float);
+    const kernels::Slice& logits = program_->plan().logits;
+    list_.copy(program_->buffer(logits), logits.offset + first * row_bytes, logits_readback_, 0,
+               n * row_bytes);
+  }
+  void read_logits(size_t n) {
+    host_logits_.resize(n * n_out_);
+    logits_read_.start(device_, logits_readback_, std::as_writable_bytes(std::span(host_logits_)));
+  }
+  // Where the host chooses, after the first step, whose chain brings the first of these logits; a
+  // step with more is the only one, so that they are still there.
+  Task<Result<std::vector<kernels::Chosen>>> choose_on_host(
+      const OutputOrder& order, std::span<const OutputSampling> outputs) {
+    std::vector<kernels::Chosen> out;
+    const size_t at_once = readback_rows(program_->plan(), n_out_);
+    for (size_t first = order.n_on_device; first < outputs.size(); first += at_once) {
+      const size_t n = std::min(at_once, outputs.size() - first);
+      if (first > order.n_on_device) {
+        list_.clear();
+        copy_logits(first, n);
+        PUNA_CO_TRY(submit());
+        read_logits(n);
+      }
+      PUNA_CO_TRY(co_await logits_read_.done());
+      for (size_t i = first; i < first + n; ++i) {
+        const auto logits = std::span(host_logits_).subspan((i - first) * n_out_, n_out_);
+        out.push_back(sampler_.choose(outputs[i].params, logits, outputs[i].text,
+                                      order.positions[i], outputs[i].allowed, outputs[i].state));
+      }
+    }
+    co_return out;
+  }
 
   Task<Result<void>> done(gpu::SubmitId submitted) {
     co_return co_await base::await_callback<Result<void>>(
@@ -351,41 +394,32 @@ class GpuExecutor : public Executor {
 
   // The GPU makes each step from the one before (sample/advance.wgsl); `step` follows with all but
   // the tokens, because grids depend on the rows and positions.
-  Result<void> submit_chain(Slot& slot, size_t chain, plan::Step& step) {
+  Result<void> submit_chain(Slot& slot, size_t chain, plan::Step& step, const OutputOrder& order) {
     list_.clear();
-    for (const uint32_t row : step.output_rows) {
+    for (const uint32_t row : std::span(step.output_rows).first(order.n_go_on)) {
       const uint32_t s = step.sequences[row];
       if (has_state()) copy_state(s, chain_snapshot(chain, s), /*restore=*/false);
     }
+    size_t n_on_host = 0;  // of the outputs whose logits come with the chain
     for (uint32_t i = 0; i < slot.n_steps; ++i) {
-      const kernels::StepShape shape = writer_.shape_of(step);
-      for (const Part part : {Part::kBody, Part::kHead, Part::kSample})
-        program_->record(part, shape, list_);
-      step = plan::next_step(step);
+      kernels::StepShape shape = writer_.shape_of(step);
+      program_->record(Part::kBody, shape, list_);
+      program_->record(Part::kHead, shape, list_);
+      if (slot.first + i == 0) {
+        shape.n_outputs = order.n_on_device;
+        n_on_host = std::min<size_t>(order.of.size() - order.n_on_device,
+                                     readback_rows(program_->plan(), n_out_));
+        if (n_on_host > 0) copy_logits(order.n_on_device, n_on_host);
+      }
+      if (shape.n_outputs > 0) program_->record(Part::kSample, shape, list_);
+      step = plan::next_step(step, std::span(step.output_rows).first(order.n_go_on));
     }
     list_.copy(program_->buffer(program_->plan().ids), program_->plan().ids.offset, slot.readback,
                0, sizeof(slot.ids));
     PUNA_TRY(device_.submit(list_));
-    slot.result.reset();
-    slot.waiter = nullptr;
-    device_.read_back(slot.readback, 0, std::as_writable_bytes(std::span(slot.ids)),
-                      [&slot](Result<void> result) {
-                        if (slot.waiter) {
-                          std::exchange(slot.waiter, nullptr)(std::move(result));
-                        } else {
-                          slot.result = std::move(result);
-                        }
-                      });
+    slot.read.start(device_, slot.readback, std::as_writable_bytes(std::span(slot.ids)));
+    if (n_on_host > 0) read_logits(n_on_host);
     return {};
-  }
-  Task<Result<void>> finished(Slot& slot) {
-    co_return co_await base::await_callback<Result<void>>([&](gpu::ReadDone done) {
-      if (slot.result) {
-        done(*std::exchange(slot.result, std::nullopt));
-      } else {
-        slot.waiter = std::move(done);
-      }
-    });
   }
 
   gpu::Device& device_;
@@ -398,6 +432,12 @@ class GpuExecutor : public Executor {
   std::optional<gpu::SubmitId> last_submit_;  // of steps without outputs
   gpu::BufferId logits_readback_;
   std::array<Slot, kInFlight> slots_;
+  // Of outputs whose token the host chooses.
+  kernels::CpuSampler sampler_;
+  std::vector<float> host_logits_;
+  PendingRead logits_read_;
+  double step_ms_ = 0;  // of the last decode without a prompt; 0: not known yet
+  double host_ms_ = 0;  // what the host took for outputs that are chosen once
 };
 
 // Rows of the classes that decode: one, and powers of two up to the batch.

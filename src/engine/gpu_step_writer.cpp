@@ -31,14 +31,16 @@ Result<void> GpuStepWriter::words(uint32_t first, std::span<const uint32_t> word
                               std::as_bytes(words));
 }
 
-Result<void> GpuStepWriter::header(const plan::Step& step, const kernels::StepShape& shape) {
+Result<void> GpuStepWriter::header(const plan::Step& step, const kernels::StepShape& shape,
+                                   uint32_t n_go_on) {
   const kernels::AttentionSplits splits = splits_of(step);
-  std::array<uint32_t, kernels::kStepChoices + 1> header{};
+  std::array<uint32_t, kernels::kStepGoOnCount + 1> header{};
   header[kernels::kStepTokenCount] = step.n_tokens();
   header[kernels::kStepOutputCount] = std::min(shape.n_outputs, program_.plan().head_rows());
   header[kernels::kStepSplitCount] = splits.n_splits;
   header[kernels::kStepSplitTokens] = splits.split_tokens;
-  const uint32_t next_rows = std::clamp(shape.n_outputs, 1u, kernels::kMaxBatch);
+  header[kernels::kStepGoOnCount] = n_go_on;
+  const uint32_t next_rows = std::max(n_go_on, 1u);
   header[kernels::kStepSplitLimit] =
       program_.plan()
           .body[program_.class_for(Part::kBody, {.n_tokens = next_rows, .n_outputs = next_rows})]
@@ -46,8 +48,9 @@ Result<void> GpuStepWriter::header(const plan::Step& step, const kernels::StepSh
   return words(0, header);
 }
 
-Result<void> GpuStepWriter::step(const plan::Step& step, const kernels::StepShape& shape) {
-  PUNA_TRY(header(step, shape));
+Result<void> GpuStepWriter::step(const plan::Step& step, const kernels::StepShape& shape,
+                                 uint32_t n_go_on) {
+  PUNA_TRY(header(step, shape, n_go_on));
   const auto unsigned_words = [](const std::vector<int32_t>& v) {
     return std::span(reinterpret_cast<const uint32_t*>(v.data()), v.size());
   };
@@ -78,10 +81,10 @@ Result<void> GpuStepWriter::outputs(std::span<const uint32_t> rows) {
 }
 
 Result<void> GpuStepWriter::sampling(const plan::Step& step,
-                                     const std::vector<OutputSampling>& outputs) {
-  std::vector<kernels::SamplingParams> params;
+                                     std::span<const OutputSampling> outputs) {
+  std::vector<kernels::DeviceSampling> rows;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    params.push_back(outputs[i].params);
+    rows.push_back({outputs[i].params, outputs[i].allowed});
     if (!outputs[i].params.penalized()) continue;
     const uint32_t row = step.output_rows[i];
     const auto end = static_cast<size_t>(step.positions[row]) + 1;
@@ -91,10 +94,12 @@ Result<void> GpuStepWriter::sampling(const plan::Step& step,
         (uint64_t{step.sequences[row]} * context_ + end - n) * sizeof(uint32_t),
         std::as_bytes(std::span(outputs[i].text).last(n))));
   }
-  cuts_ = kernels::cuts(params, n_out_);
-  const std::vector<uint32_t> sampling = kernels::sampling_words(params);
-  return device_.write_buffer(program_.buffer(program_.plan().sampling), 0,
-                              std::as_bytes(std::span(sampling)));
+  cuts_ = kernels::cuts(rows, n_out_);
+  for (const kernels::SamplingPart& part : kernels::sampling_parts(rows, n_out_)) {
+    PUNA_TRY(device_.write_buffer(program_.buffer(program_.plan().sampling), part.offset_bytes,
+                                  std::as_bytes(std::span(part.words))));
+  }
+  return {};
 }
 
 }  // namespace puna::engine

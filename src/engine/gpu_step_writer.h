@@ -23,15 +23,19 @@ class GpuStepWriter {
   kernels::StepShape shape_of(const plan::Step& step) const;
 
   // Errors of all: those of the device.
-  base::Result<void> step(const plan::Step& step, const kernels::StepShape& shape);
+  // n_go_on: of how many outputs, the first ones, the device makes the next step.
+  base::Result<void> step(const plan::Step& step, const kernels::StepShape& shape,
+                          uint32_t n_go_on = 0);
   base::Result<void> outputs(std::span<const uint32_t> rows);
   // The parameters of each output, and in the history what penalties look back on.
-  base::Result<void> sampling(const plan::Step& step, const std::vector<OutputSampling>& outputs);
+  // outputs: the first ones of the step, whose tokens the device chooses.
+  base::Result<void> sampling(const plan::Step& step, std::span<const OutputSampling> outputs);
 
  private:
   kernels::AttentionSplits splits_of(const plan::Step& step) const;
   base::Result<void> words(uint32_t first, std::span<const uint32_t> words);
-  base::Result<void> header(const plan::Step& step, const kernels::StepShape& shape);
+  base::Result<void> header(const plan::Step& step, const kernels::StepShape& shape,
+                            uint32_t n_go_on);
   base::Result<void> inputs(const plan::Step& step);
 
   gpu::Device& device_;

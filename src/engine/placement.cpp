@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/split_executor.h"
+#include "plan/cpu_program.h"
 #include "plan/fuse.h"
 #include "plan/gpu_plan.h"
 #include "plan/split.h"
@@ -65,7 +66,7 @@ class Placer {
     make_pool();
     PUNA_CO_TRY(out_.executor, co_await load_cpu(file_, plan::fuse(graph_), cache_, options_.cpu,
                                                  *out_.pool, hooks_));
-    out_.placement.cpu = out_.executor->memory();
+    out_.placement.stages = {{false, 0, out_.placement.n_layers, out_.executor->memory()}};
     co_return {};
   }
 
@@ -79,8 +80,7 @@ class Placer {
     }
     PUNA_CO_TRY(out_.executor, co_await load_gpu(file_, plan::fuse(graph_), cache_, options_.gpu,
                                                  *device_, hooks_));
-    out_.placement.gpu_layers = out_.placement.n_layers;
-    out_.placement.gpu = out_.executor->memory();
+    out_.placement.stages = {{true, 0, out_.placement.n_layers, out_.executor->memory()}};
     co_return {};
   }
 
@@ -93,9 +93,8 @@ class Placer {
                                              options_.gpu, *device_, hooks_));
     PUNA_CO_TRY(auto first, co_await load_cpu(file_, plan::fuse(std::move(parts.first)), cache_,
                                               options_.cpu, *out_.pool, hooks_));
-    out_.placement.gpu_layers = out_.placement.n_layers - layer;
-    out_.placement.cpu = first->memory();
-    out_.placement.gpu = rest->memory();
+    out_.placement.stages = {{false, 0, layer, first->memory()},
+                             {true, layer, out_.placement.n_layers - layer, rest->memory()}};
     out_.executor = join(std::move(first), std::move(rest), handed);
     co_return {};
   }
@@ -147,18 +146,99 @@ class Placer {
   Placed out_;
 };
 
+// What load_gpu and load_cpu would take.
+Result<plan::MemoryUse> on_gpu(const plan::Graph& graph, const plan::CacheConfig& cache,
+                               const PlaceOptions& options, const gpu::DeviceInfo& device) {
+  PUNA_TRY(const plan::GpuPlan plan, plan_for_gpu(graph, cache, options.gpu, device));
+  plan::MemoryUse use = plan.memory;
+  use.staging = gpu_staging_bytes(plan, graph.n_out());
+  return use;
+}
+plan::MemoryUse on_cpu(const plan::Graph& graph, const plan::CacheConfig& cache,
+                       const PlaceOptions& options) {
+  const int n_threads = options.threads         ? options.threads->n_threads()
+                        : options.n_threads > 0 ? options.n_threads
+                                                : base::n_physical_cores();
+  return plan::CpuProgram::memory_of(graph, cache, n_threads);
+}
+
+// The stages with the layers from `layer` on on the GPU.
+Result<std::vector<Stage>> stages_from(uint32_t layer, const plan::Graph& graph,
+                                       const plan::CacheConfig& cache, const PlaceOptions& options,
+                                       const gpu::DeviceInfo& device) {
+  const uint32_t n = plan::n_layers(graph);
+  if (layer == n) return {{{false, 0, n, on_cpu(plan::fuse(graph), cache, options)}}};
+  plan::Graph rest = graph;
+  std::vector<Stage> out;
+  if (layer > 0) {
+    plan::Split parts = plan::split(graph, layer);
+    out.push_back({false, 0, layer, on_cpu(plan::fuse(std::move(parts.first)), cache, options)});
+    rest = std::move(parts.rest);
+  }
+  PUNA_TRY(const plan::MemoryUse gpu, on_gpu(plan::fuse(std::move(rest)), cache, options, device));
+  out.push_back({true, layer, n - layer, gpu});
+  return out;
+}
+
 }  // namespace
 
+uint32_t Placement::layers_on(bool gpu) const {
+  uint32_t n = 0;
+  for (const Stage& stage : stages) n += stage.on_gpu == gpu ? stage.n_layers : 0;
+  return n;
+}
+
+plan::MemoryUse Placement::memory_on(bool gpu) const {
+  plan::MemoryUse sum;
+  for (const Stage& stage : stages) {
+    if (stage.on_gpu != gpu) continue;
+    sum.weights += stage.memory.weights;
+    sum.kv += stage.memory.kv;
+    sum.arena += stage.memory.arena;
+    sum.staging += stage.memory.staging;
+  }
+  return sum;
+}
+
+Result<Placement> forecast(plan::Graph graph, plan::CacheConfig cache, const PlaceOptions& options,
+                           const gpu::DeviceInfo* device, std::optional<uint64_t> gpu_bytes) {
+  Placement out;
+  out.n_layers = plan::n_layers(graph);
+  if (!device) {
+    out.stages = {{false, 0, out.n_layers, on_cpu(plan::fuse(graph), cache, options)}};
+    return out;
+  }
+  if (options.gpu_layers || !gpu_bytes) {
+    uint32_t layer = 0;
+    if (options.gpu_layers) {
+      PUNA_TRY(layer, first_gpu_layer(graph, *options.gpu_layers));
+      out.why = fmt::format("--gpu-layers {}", *options.gpu_layers);
+    }
+    PUNA_TRY(out.stages, stages_from(layer, graph, cache, options, *device));
+    return out;
+  }
+  std::vector<uint32_t> layers = plan::cuts(graph);
+  layers.insert(layers.begin(), 0);
+  for (const uint32_t layer : layers) {
+    PUNA_TRY(out.stages, stages_from(layer, graph, cache, options, *device));
+    const uint64_t wanted = out.memory_on(true).total();
+    if (wanted <= *gpu_bytes) return out;
+    out.why = fmt::format("no more fits: {} MiB are wanted of {}", wanted >> 20, *gpu_bytes >> 20);
+  }
+  return base::fail(ErrorCode::kOutOfMemory,
+                    fmt::format("Not even the last layer fits {} MiB of the GPU's memory; {}.",
+                                *gpu_bytes >> 20, out.why));
+}
+
 std::string describe(const Placement& placement, const std::string& gpu) {
-  const uint32_t on_cpu = placement.n_layers - placement.gpu_layers;
-  if (on_cpu == 0 || placement.gpu_layers == 0) return "";
+  if (placement.stages.size() < 2) return "";
+  const plan::MemoryUse on_gpu = placement.memory_on(true), on_cpu = placement.memory_on(false);
   const auto mib = [](uint64_t bytes) { return (bytes + (1 << 20) - 1) >> 20; };
   return fmt::format(
       "{} of {} layers and the output layer are on {} ({} MiB of weights, {} MiB of cache), the "
       "embedding and the first {} on the CPU ({} MiB, {} MiB): {}",
-      placement.gpu_layers, placement.n_layers, gpu, mib(placement.gpu.weights),
-      mib(placement.gpu.kv), on_cpu, mib(placement.cpu.weights), mib(placement.cpu.kv),
-      placement.why);
+      placement.layers_on(true), placement.n_layers, gpu, mib(on_gpu.weights), mib(on_gpu.kv),
+      placement.layers_on(false), mib(on_cpu.weights), mib(on_cpu.kv), placement.why);
 }
 
 Result<uint32_t> first_gpu_layer(const plan::Graph& graph, uint32_t gpu_layers) {

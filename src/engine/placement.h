@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/task.h"
@@ -13,11 +14,21 @@
 
 namespace puna::engine {
 
+// Neighbouring layers on one device. The first stage has the embedding, the last the output layer.
+struct Stage {
+  bool on_gpu = false;
+  uint32_t first_layer = 0;
+  uint32_t n_layers = 0;
+  plan::MemoryUse memory;
+};
+
 struct Placement {
   uint32_t n_layers = 0;
-  uint32_t gpu_layers = 0;  // the last ones
-  std::string why;          // "--gpu-layers 3", "the device has memory for no more: ..."
-  plan::MemoryUse cpu, gpu;
+  std::vector<Stage> stages;  // in the order of layers
+  std::string why;            // "--gpu-layers 3", "the device has memory for no more: ..."
+
+  uint32_t layers_on(bool gpu) const;
+  plan::MemoryUse memory_on(bool gpu) const;
 };
 
 // "1 of 2 layers and the output layer on NVIDIA H200 (3 MiB of weights, 1 MiB of cache), ...";
@@ -47,5 +58,10 @@ base::Result<uint32_t> first_gpu_layer(const plan::Graph& graph, uint32_t gpu_la
 base::Task<base::Result<Placed>> place(const formats::ModelFile& file, plan::Graph graph,
                                        plan::CacheConfig cache, PlaceOptions options,
                                        gpu::Device* device, LoadHooks hooks);
+
+// What place() would give, without loading; see Engine::forecast().
+base::Result<Placement> forecast(plan::Graph graph, plan::CacheConfig cache,
+                                 const PlaceOptions& options, const gpu::DeviceInfo* device,
+                                 std::optional<uint64_t> gpu_bytes);
 
 }  // namespace puna::engine

@@ -85,12 +85,13 @@ std::vector<int32_t> greedy(Engine& engine, const std::vector<int32_t>& tokens, 
   engine::GenerateOptions options;
   options.sampling.temperature = 0;
   options.max_tokens = n;
-  const auto stats = base::run_until(engine::Scheduler(engine).generate(tokens, options, {},
-                                                                        [&](int32_t id) {
-                                                                          text.push_back(id);
-                                                                          return true;
-                                                                        }),
-                                     [&] { engine.poll(); });
+  const auto stats =
+      base::run_until(engine::Scheduler(engine).generate(tokens, options, {},
+                                                         [&](const kernels::Chosen& chosen) {
+                                                           text.push_back(chosen.id);
+                                                           return true;
+                                                         }),
+                      [&] { engine.poll(); });
   REQUIRE_MESSAGE(stats.has_value(), stats.error().text());
   return text;
 }
@@ -125,9 +126,14 @@ TEST_CASE("a model split over GPU and CPU gives what the CPU gives alone") {
     };
     auto split = load(model(), std::move(device), 1);
     REQUIRE_MESSAGE(split.has_value(), split.error().text());
-    CHECK((*split)->placement().gpu_layers == 1);
-    CHECK((*split)->placement().cpu.weights > 0);
-    CHECK((*split)->placement().gpu.weights > 0);
+    const engine::Placement& placement = (*split)->placement();
+    CHECK(placement.layers_on(true) == 1);
+    const auto told = Engine::forecast(model(), (*split)->options(), &(*split)->device()->info());
+    REQUIRE_MESSAGE(told.has_value(), told.error().text());
+    for (const bool gpu : {false, true}) {
+      CHECK(placement.memory_on(gpu).weights > 0);
+      CHECK(placement.memory_on(gpu) == told->memory_on(gpu));
+    }
     auto cpu = load(model(), nullptr, {});
     check_equal(**split, **cpu);
   }
@@ -140,7 +146,7 @@ TEST_CASE("as many layers go to the GPU as it has memory for, and the placement 
   if (!device) return;
   auto whole = load(model(), std::move(device), {});
   REQUIRE_MESSAGE(whole.has_value(), whole.error().text());
-  CHECK((*whole)->placement().gpu_layers == kLayers);
+  CHECK((*whole)->placement().layers_on(true) == kLayers);
   const plan::MemoryUse all = (*whole)->memory();
   auto cpu = load(model(), nullptr, {});
 
@@ -150,8 +156,8 @@ TEST_CASE("as many layers go to the GPU as it has memory for, and the placement 
   auto split = load(model(), std::make_unique<SmallDevice>(open_gpu(), limit), {});
   REQUIRE_MESSAGE(split.has_value(), split.error().text());
   const engine::Placement& placement = (*split)->placement();
-  CHECK(placement.gpu_layers >= 1);
-  CHECK(placement.gpu_layers < kLayers);
+  CHECK(placement.layers_on(true) >= 1);
+  CHECK(placement.layers_on(true) < kLayers);
   CHECK(placement.why.find("no more fits") != std::string::npos);
   CHECK(describe(placement, "X").find("of 4 layers and the output layer are on X") !=
         std::string::npos);

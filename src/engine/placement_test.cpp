@@ -5,6 +5,7 @@
 
 #include "base/task.h"
 #include "doctest/doctest.h"
+#include "engine/engine.h"
 #include "formats/open.h"
 #include "models/models.h"
 #include "models/testing/tiny_model.h"
@@ -105,4 +106,57 @@ TEST_CASE("a number of layers is checked against the model") {
 }
 
 }  // namespace
+TEST_CASE("what a model takes is known before it is loaded") {
+  fixtures::TinyShape shape;
+  shape.n_layers = 4;
+  for (const bool recurrent : {false, true}) {
+    CAPTURE(recurrent);
+    shape.architecture = recurrent ? "qwen35" : "llama";
+    const auto file = [&] {
+      return recurrent ? fixtures::tiny_recurrent_model(shape) : fixtures::tiny_model(shape);
+    };
+    EngineOptions options;
+    options.n_threads = 2;
+    options.n_sequences = 20;
+    options.cache_tokens = 1000;
+    const auto told = Engine::forecast(file(), options, nullptr);
+    REQUIRE_MESSAGE(told.has_value(), told.error().text());
+    const auto engine = base::run_until(Engine::load(file(), nullptr, options), [] {});
+    REQUIRE_MESSAGE(engine.has_value(), engine.error().text());
+    REQUIRE(told->stages.size() == 1);
+    CHECK(told->stages[0].n_layers == told->n_layers);
+    CHECK(told->stages[0].memory == (*engine)->memory());
+    CHECK(told->stages[0].memory.weights > 0);
+  }
+}
+
+TEST_CASE("as many layers go to the GPU as fit in what may be taken of it") {
+  fixtures::TinyShape shape;
+  shape.n_layers = 4;
+  const formats::ModelFile file = fixtures::tiny_model(shape);
+  EngineOptions options;
+  const gpu::DeviceInfo device;
+  const auto all = Engine::forecast(file, options, &device);
+  REQUIRE_MESSAGE(all.has_value(), all.error().text());
+  CHECK(all->layers_on(true) == 4);
+  const uint64_t whole = all->memory_on(true).total();
+  const auto fits = Engine::forecast(file, options, &device, whole);
+  REQUIRE_MESSAGE(fits.has_value(), fits.error().text());
+  CHECK(fits->stages.size() == 1);
+  const auto fewer = Engine::forecast(file, options, &device, whole - 1);
+  REQUIRE_MESSAGE(fewer.has_value(), fewer.error().text());
+  REQUIRE(fewer->stages.size() == 2);
+  CHECK(fewer->layers_on(true) == 3);
+  CHECK(fewer->layers_on(false) == 1);
+  CHECK(fewer->memory_on(true).total() < whole);
+  CHECK(fewer->memory_on(false).weights > 0);
+  const auto none = Engine::forecast(file, options, &device, 1000);
+  REQUIRE(!none.has_value());
+  CHECK(none.error().code == base::ErrorCode::kOutOfMemory);
+  options.gpu_layers = 1;
+  CHECK(Engine::forecast(file, options, &device)->layers_on(true) == 1);
+  options.gpu_layers = 9;
+  CHECK(Engine::forecast(file, options, &device).error().code == base::ErrorCode::kInvalidArgument);
+}
+
 }  // namespace puna::engine

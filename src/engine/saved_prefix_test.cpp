@@ -244,7 +244,7 @@ TEST_CASE("a text that comes while another one is taken up waits for that") {
   engine::GenerateOptions options;
   options.max_tokens = 5;
   base::deliver<base::Result<engine::GenerateStats>>(
-      scheduler.generate(prompt(20, 4), options, {}, [](int32_t) { return true; }),
+      scheduler.generate(prompt(20, 4), options, {}, [](const kernels::Chosen&) { return true; }),
       [&](base::Result<engine::GenerateStats> r) { written = std::move(r); });
   int steps = 0;
   while (!restored && late.step()) {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 #include <utility>
 
 #include "base/clock.h"
@@ -45,6 +45,8 @@ struct Scheduler::Text {
   bool begun = false;    // it had a sequence before
   bool chosen = false;   // the first token
   bool ended = false;
+  std::optional<base::Error> error;  // that ended it
+  kernels::SamplerState sampler;
   GenerateStats stats;
   base::Timer timer;
 
@@ -54,30 +56,61 @@ struct Scheduler::Text {
     return ended = true;
   }
 
-  // Takes one chosen token.
-  void take(int32_t id) {
+  // Takes one chosen token, and what the filter forces after it.
+  void take(const kernels::Chosen& one) {
     if (!std::exchange(chosen, true)) {
       stats.prompt_ms = timer.ms();
       timer = {};
     }
     if (cancelled()) return;
-    ended = true;  // unless nothing of this holds
-    const bool end = std::find(end_tokens.begin(), end_tokens.end(), id) != end_tokens.end();
-    if (end && !options.ignore_end) {
-      stats.stop = StopReason::kEnd;
-      return;
+    add(one);
+    if (!ended) follow_filter();
+  }
+
+  // Adds what the filter forces, until there is a choice.
+  void follow_filter() {
+    TokenFilter* filter = options.filter.get();
+    if (!filter) return;
+    while (!ended && !filter->done()) {
+      const std::vector<int32_t> forced = filter->forced();
+      if (forced.empty()) break;
+      for (const int32_t id : forced) {
+        if (!ended) add({.id = id, .logprob = {}, .top = {}});
+      }
     }
-    tokens.push_back(id);
+    if (ended) return;
+    if (filter->done()) return end(StopReason::kEnd);
+    if (allows_any(filter->allowed())) return;
+    end(StopReason::kEnd);
+    if (filter->may_end()) return;
+    error.emplace(ErrorCode::kInvalidArgument,
+                  fmt::format("The filter of the text allows no token at position {}, where the "
+                              "text may not end.",
+                              tokens.size()));
+  }
+
+  Result<void> outcome() const {
+    if (error) return std::unexpected(*error);
+    return {};
+  }
+
+ private:
+  void end(StopReason reason) {
+    stats.stop = reason;
+    ended = true;
+  }
+
+  void add(const kernels::Chosen& one) {
+    const bool is_end = std::ranges::find(end_tokens, one.id) != end_tokens.end();
+    if (is_end && !options.ignore_end) return end(StopReason::kEnd);
+    tokens.push_back(one.id);
+    if (options.filter) options.filter->take(one.id);
     ++stats.n_generated;
     --n_steps;
-    if (!on_token(id)) {
-      stats.stop = StopReason::kStopped;
-    } else if (n_steps == 0) {
-      const bool asked = options.max_tokens == stats.n_generated;
-      stats.stop = asked ? StopReason::kLength : StopReason::kContext;
-    } else {
-      ended = false;
-    }
+    if (!on_token(one)) return end(StopReason::kStopped);
+    if (n_steps > 0) return;
+    const bool asked = options.max_tokens == stats.n_generated;
+    end(asked ? StopReason::kLength : StopReason::kContext);
   }
 };
 
@@ -90,9 +123,20 @@ struct Scheduler::Batch {
 
 Scheduler::Scheduler(Engine& engine) : engine_(engine), in_use_(engine.cache().n_sequences()) {}
 
+Result<void> Scheduler::check_filter(TokenFilter& filter) const {
+  const auto allowed = filter.allowed();
+  const uint32_t vocab = engine_.config().vocab;
+  if (!allowed || allowed->size() == filter_words(vocab)) return {};
+  return base::fail(ErrorCode::kInvalidArgument,
+                    fmt::format("The filter of the text has bits for {} tokens, but the vocabulary "
+                                "has {}.",
+                                32 * allowed->size(), vocab));
+}
+
 Result<void> Scheduler::check(const Text& text) const {
   PUNA_TRY(engine_.check_sampling(text.options.sampling));
   PUNA_TRY(engine_.check_tokens(text.tokens));
+  if (text.options.filter) PUNA_TRY(check_filter(*text.options.filter));
   if (text.tokens.empty())
     return base::fail(ErrorCode::kInvalidArgument, "The prompt has no tokens.");
   if (text.tokens.size() < engine_.context()) return {};
@@ -239,11 +283,18 @@ Task<bool> Scheduler::admit() {
     if (!may_begin(*text)) break;
     const auto sequence = free_sequence();
     std::erase(waiting_, text);
+    const bool again = std::exchange(text->begun, true);
+    if (!again) {
+      text->timer = {};
+      if (text->n_steps > 0) text->follow_filter();
+      if (text->ended) {
+        finish(text, text->outcome());
+        continue;
+      }
+    }
     running_.push_back(text);
     in_use_[*sequence] = true;
     text->sequence = *sequence;
-    const bool again = std::exchange(text->begun, true);
-    if (!again) text->timer = {};
     // All but the last token: what comes after that is chosen.
     auto begun =
         co_await engine_.cache().begin(*sequence, {text->tokens.begin(), text->tokens.end() - 1});
@@ -252,8 +303,9 @@ Task<bool> Scheduler::admit() {
       continue;
     }
     if (!again) {
-      text->stats.n_cached = engine_.cache().n_tokens(*sequence);
-      text->stats.n_prompt = static_cast<uint32_t>(text->n_prompt) - text->stats.n_cached;
+      const auto n_prompt = static_cast<uint32_t>(text->n_prompt);
+      text->stats.n_cached = std::min(engine_.cache().n_tokens(*sequence), n_prompt);
+      text->stats.n_prompt = n_prompt - text->stats.n_cached;
     }
     admitted = true;
   }
@@ -301,6 +353,10 @@ Scheduler::Batch Scheduler::choose_rows() {
     row.tokens.assign(tokens.begin(), tokens.end());
     row.sampling = text->options.sampling;
     row.chooses = n == left(*text).size() && text->n_steps > 0;
+    if (row.chooses) {
+      row.filter = text->options.filter.get();
+      row.state = &text->sampler;
+    }
     batch.texts.push_back(text);
   };
   for (const TextPtr& text : running_) {
@@ -340,8 +396,12 @@ size_t Scheduler::next_stop(const Text& text, size_t from) const {
 
 uint32_t Scheduler::n_steps_of(const Batch& batch) const {
   if (batch.n_prompt_tokens > 0) return 1;
-  uint32_t n = std::numeric_limits<uint32_t>::max();
-  for (const TextPtr& text : batch.texts) n = std::min(n, text->n_steps);
+  std::optional<uint32_t> least;
+  for (size_t i = 0; i < batch.rows.size(); ++i) {
+    const uint32_t left = batch.texts[i]->n_steps;
+    if (!batch.rows[i].once()) least = std::min(least.value_or(left), left);
+  }
+  const uint32_t n = least.value_or(1);
   // What ended texts have left is not given up for steps that may never come.
   const auto free = static_cast<uint32_t>(engine_.cache().n_free() / batch.texts.size());
   return std::min(n, std::max(free * kPage, kLeastSteps));
@@ -355,8 +415,9 @@ Task<bool> Scheduler::step() {
     const auto fits = [&](uint32_t steps) {
       uint32_t n = 0;
       for (const BatchRow& row : batch.rows) {
-        const auto more = static_cast<uint32_t>(row.tokens.size()) + steps - 1;
-        n += engine_.cache().n_wanted(row.sequence, more);
+        const uint32_t further = row.once() ? 0 : steps - 1;
+        n += engine_.cache().n_wanted(row.sequence,
+                                      static_cast<uint32_t>(row.tokens.size()) + further);
       }
       return n <= engine_.cache().n_available();
     };
@@ -376,27 +437,29 @@ Task<bool> Scheduler::step() {
 }
 
 Task<bool> Scheduler::run(Batch& batch, uint32_t n_steps) {
-  std::vector<TextPtr> choosing;
+  std::vector<TextPtr> choosing, going_on;
   for (size_t i = 0; i < batch.rows.size(); ++i) {
-    if (batch.rows[i].chooses) choosing.push_back(batch.texts[i]);
+    if (!batch.rows[i].chooses) continue;
+    choosing.push_back(batch.texts[i]);
+    if (!batch.rows[i].once()) going_on.push_back(batch.texts[i]);
   }
   const base::Timer timer;
   uint32_t n_done = 0;
   std::vector<TextPtr> undecided;
-  const auto done =
-      co_await engine_.decode(std::move(batch.rows), n_steps, [&](std::span<const int32_t> ids) {
-        ++n_done;
-        bool goes_on = true;
-        for (size_t i = 0; i < choosing.size(); ++i) {
-          if (ids[i] == kernels::kNoToken) {
-            undecided.push_back(choosing[i]);
-          } else {
-            choosing[i]->take(ids[i]);
-          }
-          goes_on = goes_on && !choosing[i]->ended && !is_held(*choosing[i]);
-        }
-        return goes_on && undecided.empty() && !has_work_waiting();
-      });
+  const auto on_step = [&](std::span<const kernels::Chosen> chosen) {
+    const std::vector<TextPtr>& texts = n_done++ == 0 ? choosing : going_on;
+    bool goes_on = true;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      if (chosen[i].id == kernels::kNoToken) {
+        undecided.push_back(texts[i]);
+      } else {
+        texts[i]->take(chosen[i]);
+      }
+      goes_on = goes_on && !texts[i]->ended && !is_held(*texts[i]);
+    }
+    return goes_on && undecided.empty() && !has_work_waiting();
+  };
+  const auto done = co_await engine_.decode(std::move(batch.rows), n_steps, on_step);
   if (!done) {
     for (const TextPtr& text : batch.texts) finish(text, done);
     co_return false;
@@ -410,9 +473,12 @@ Task<bool> Scheduler::run(Batch& batch, uint32_t n_steps) {
         co_return false;
       }
     }
-    // A GPU may still be at what chooses nothing; the next step that does takes as long as both.
-    unread_tokens_ += batch.n_prompt_tokens;
-    unread_ms_ += timer.ms();
+    // A few tokens, such as those that a filter forces, say nothing beside what else is in the
+    // step. A GPU may still be at what chooses nothing; the next step that does takes as long as
+    // both.
+    const bool tells = batch.n_prompt_tokens >= StepBudget::kLeast || choosing.empty();
+    unread_tokens_ += tells ? batch.n_prompt_tokens : 0;
+    unread_ms_ += tells ? timer.ms() : 0;
     if (!choosing.empty() || !engine_.device() || engine_.options().turn_ms > 0) {
       engine_.budget().read(std::exchange(unread_tokens_, 0), std::exchange(unread_ms_, 0));
     }
@@ -424,7 +490,7 @@ Task<bool> Scheduler::run(Batch& batch, uint32_t n_steps) {
     if (auto kept = settle(*text); !kept) {
       finish(text, std::move(kept));
     } else if (text->ended) {
-      finish(text, {});
+      finish(text, text->outcome());
     }
   }
   co_return true;

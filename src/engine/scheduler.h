@@ -33,10 +33,11 @@ struct GenerateOptions {
   std::optional<uint32_t> max_tokens;  // none = until the end token or the context is full
   bool ignore_end = false;             // go on after an end token
   std::shared_ptr<const Control> control;
+  std::shared_ptr<TokenFilter> filter;  // of this text alone; null: any token may come next
 };
 
 // Called for each token as it is chosen (end tokens too, unless they end the text); false stops.
-using OnToken = std::function<bool(int32_t id)>;
+using OnToken = std::function<bool(const kernels::Chosen& chosen)>;
 
 struct GenerateStats {
   uint32_t n_prompt = 0;  // tokens of the prompt that were evaluated now
@@ -54,10 +55,11 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   // Writes on from `prompt`; waits while there is no sequence or no room for it. What the cache
-  // holds of its beginning is not evaluated again. on_token sees each new token. Errors:
-  // kInvalidArgument when the prompt is empty, holds unknown ids, or leaves no room in the context
-  // (both numbers named), or parameters are out of range; those of no_numbers.h; those of the
-  // device.
+  // holds of its beginning is not evaluated again. on_token sees each new token; those that the
+  // filter forces without probabilities. Errors: kInvalidArgument when the prompt is empty, holds
+  // unknown ids, or leaves no room in the context (both numbers named), parameters are out of
+  // range, the filter is of another vocabulary or allows nothing; those of no_numbers.h; those of
+  // the device.
   base::Task<base::Result<GenerateStats>> generate(std::vector<int32_t> prompt,
                                                    GenerateOptions options,
                                                    std::vector<int32_t> end_tokens,
@@ -100,6 +102,7 @@ class Scheduler {
   };
 
   base::Result<void> check(const Text& text) const;
+  base::Result<void> check_filter(TokenFilter& filter) const;
   void start();
   // Runs while there is something to do.
   base::Task<bool> drive();

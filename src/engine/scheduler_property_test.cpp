@@ -6,6 +6,7 @@
 
 #include "engine/scheduler.h"
 #include "engine/testing/fake_executor.h"
+#include "engine/testing/test_filter.h"
 
 using namespace puna;
 using engine::Control;
@@ -15,6 +16,7 @@ using engine::GenerateStats;
 using engine::Scheduler;
 using engine::StopReason;
 using engine::test::FakeExecutor;
+using engine::test::TestFilter;
 
 namespace {
 
@@ -65,17 +67,64 @@ std::vector<int32_t> prompt(size_t n, uint32_t seed) {
   return out;
 }
 
-std::vector<int32_t> continued(std::vector<int32_t> text, size_t n) {
+// What follows a text, up to n tokens; nothing passes the filter in the end where it allows
+// nothing.
+std::vector<int32_t> continued(std::vector<int32_t> text, size_t n,
+                               const TestFilter::Rules& rules = {}) {
   std::vector<int32_t> out;
-  for (size_t i = 0; i < n; ++i) {
-    out.push_back(FakeExecutor::next(text, kVocab));
-    text.push_back(out.back());
+  TestFilter filter(rules);
+  const auto add = [&](int32_t id) {
+    out.push_back(id);
+    text.push_back(id);
+    filter.take(id);
+  };
+  while (out.size() < n && !filter.done()) {
+    for (const int32_t id : filter.forced()) {
+      if (out.size() < n) add(id);
+    }
+    if (out.size() >= n || filter.done()) break;
+    const auto allowed = filter.allowed().value_or(std::span<const uint32_t>());
+    const int32_t id = FakeExecutor::next(text, kVocab, allowed);
+    if (id == kernels::kNoToken) break;
+    add(id);
   }
   return out;
 }
 
+// One of several filters, or none: half of the vocabulary, in turns; forced runs, at the beginning
+// too; an end; nothing at all after a while, where the text may end and where it may not.
+std::optional<TestFilter::Rules> rules_of(uint32_t kind) {
+  TestFilter::Rules rules{.vocab = kVocab, .allows = {}, .forces = {}};
+  const auto half = [](std::span<const int32_t> text, int32_t id) {
+    return static_cast<size_t>(id) % 2 == text.size() % 2;
+  };
+  const auto run = [](std::span<const int32_t> text) {
+    std::vector<int32_t> ids;
+    for (int32_t i = 0; i < 6 && text.size() % 9 == 0; ++i) ids.push_back(100 + i);
+    return ids;
+  };
+  switch (kind) {
+    case 0:
+      rules.allows = half;
+      break;
+    case 1:
+      rules.forces = run;
+      rules.most = 21;
+      break;
+    case 2:
+    case 3:
+      rules.allows = [](std::span<const int32_t> text, int32_t) { return text.size() < 5; };
+      rules.complete = kind == 2 ? 5 : SIZE_MAX;
+      break;
+    default:
+      return {};
+  }
+  return rules;
+}
+
 struct Text {
   std::vector<int32_t> prompt, tokens;
+  std::optional<TestFilter::Rules> rules;
   std::shared_ptr<Control> control = std::make_shared<Control>();
   std::optional<base::Result<GenerateStats>> result;
 };
@@ -85,10 +134,11 @@ void begin(Fixture& fixture, Text& text, uint32_t n_tokens) {
   options.sampling.temperature = 0;
   options.max_tokens = n_tokens;
   options.control = text.control;
+  if (text.rules) options.filter = std::make_shared<TestFilter>(*text.rules);
   base::deliver<base::Result<GenerateStats>>(
       fixture.scheduler->generate(text.prompt, options, {},
-                                  [&text](int32_t id) {
-                                    text.tokens.push_back(id);
+                                  [&text](const kernels::Chosen& chosen) {
+                                    text.tokens.push_back(chosen.id);
                                     return true;
                                   }),
       [&text](base::Result<GenerateStats> result) { text.result = std::move(result); });
@@ -115,6 +165,7 @@ void run_at_random(const Setup& setup, uint32_t seed, bool may_fail) {
     if (texts.size() < kTexts && below(4) == 0) {
       Text& text = texts.emplace_back();
       text.prompt = prompt(1 + below(setup.context - 20), below(3));
+      text.rules = rules_of(below(10));
       begin(fixture, text, below(12) == 0 ? 0 : 1 + below(40));
     }
     if (!texts.empty() && below(8) == 0) {
@@ -156,8 +207,15 @@ void run_at_random(const Setup& setup, uint32_t seed, bool may_fail) {
   CHECK(n_jobs_done == n_jobs);
   size_t n_failed = 0;
   for (const Text& text : texts) {
-    const auto expected = continued(text.prompt, text.tokens.size());
+    const auto expected =
+        continued(text.prompt, text.tokens.size(), text.rules.value_or(TestFilter::Rules()));
     REQUIRE(text.tokens == expected);
+    if (!text.result->has_value() &&
+        text.result->error().code == base::ErrorCode::kInvalidArgument) {
+      CHECK(text.tokens.size() == 5);
+      CHECK((text.rules && !text.rules->forces && text.rules->complete == SIZE_MAX));
+      continue;
+    }
     if (!text.result->has_value()) {
       CHECK(text.result->error().code == base::ErrorCode::kDevice);
       ++n_failed;
@@ -165,6 +223,10 @@ void run_at_random(const Setup& setup, uint32_t seed, bool may_fail) {
     }
     const GenerateStats& stats = **text.result;
     CHECK(stats.n_generated == text.tokens.size());
+    if (text.rules && text.rules->most == text.tokens.size())
+      CHECK((stats.stop == StopReason::kEnd || stats.stop == StopReason::kLength));
+    // All of it was forced: nothing had to be read.
+    if (text.rules && text.rules->forces && stats.n_generated <= 6) continue;
     CHECK(stats.n_prompt + stats.n_cached ==
           (text.control->cancel && stats.n_prompt == 0 ? stats.n_cached : text.prompt.size()));
     if (!text.control->cancel) CHECK(stats.stop != StopReason::kCancelled);
@@ -264,4 +326,39 @@ TEST_CASE("while texts are written, prompts are read in pieces that fit beside t
   CHECK_FALSE(long_one.result);
   fixture.finish();
   CHECK(long_one.tokens == continued(long_one.prompt, 1));
+}
+
+TEST_CASE("what a filter forces is read in one step, and what it allows is asked for before each") {
+  Fixture fixture({.n_sequences = 2});
+  Text text;
+  text.prompt = prompt(10, 1);
+  text.rules = {.vocab = kVocab, .allows = {}, .forces = {}};
+  text.rules->forces = [](std::span<const int32_t> written) {
+    return written.size() == 2 ? prompt(40, 7) : std::vector<int32_t>();
+  };
+  begin(fixture, text, 50);
+  int n_steps = 0;
+  while (fixture.device->pump()) ++n_steps;
+  CHECK(text.tokens == continued(text.prompt, 50, *text.rules));
+  CHECK(text.tokens.size() == 50);
+  CHECK(n_steps == 2 + 8);  // two tokens before the forced ones, eight behind
+}
+
+TEST_CASE("a filter that allows nothing, or is of another vocabulary, is an error of its text") {
+  Fixture fixture({.n_sequences = 3});
+  Text nothing, other, free;
+  nothing.prompt = other.prompt = free.prompt = prompt(10, 1);
+  nothing.rules = {.vocab = kVocab, .allows = {}, .forces = {}};
+  nothing.rules->allows = [](std::span<const int32_t> text, int32_t) { return text.size() < 3; };
+  other.rules = {.vocab = 500, .allows = {}, .forces = {}};
+  other.rules->allows = [](std::span<const int32_t>, int32_t) { return true; };
+  for (Text* text : {&nothing, &other, &free}) begin(fixture, *text, 20);
+  fixture.finish();
+  CHECK(nothing.tokens.size() == 3);
+  CHECK(nothing.result->error().message ==
+        "The filter of the text allows no token at position 13, where the text may not end.");
+  CHECK(other.result->error().message ==
+        "The filter of the text has bits for 512 tokens, but the vocabulary has 1000.");
+  CHECK(free.tokens == continued(free.prompt, 20));
+  check_nothing_is_held(fixture);
 }

@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+
+#include "engine/testing/test_filter.h"
+#include "kernels/sample/sample_cpu.h"
 #include "models/testing/tiny_model.h"
 
 using namespace puna;
@@ -47,8 +51,8 @@ void begin(Scheduler& scheduler, std::vector<int32_t> tokens, engine::GenerateOp
            Text& text, std::function<void(size_t)> at_token = {}) {
   base::deliver<base::Result<engine::GenerateStats>>(
       scheduler.generate(std::move(tokens), std::move(options), {},
-                         [&text, at_token = std::move(at_token)](int32_t id) {
-                           text.tokens.push_back(id);
+                         [&text, at_token = std::move(at_token)](const kernels::Chosen& chosen) {
+                           text.tokens.push_back(chosen.id);
                            if (at_token) at_token(text.tokens.size());
                            return true;
                          }),
@@ -188,4 +192,70 @@ TEST_CASE("a text whose reader is behind pauses, and keeps nobody waiting") {
   scheduler.wake();
   CHECK((*stopped.result)->stop == engine::StopReason::kCancelled);
   CHECK(stopped.tokens == std::vector<int32_t>(want.begin(), want.begin() + 5));
+}
+
+// The text that the host chooses by the logits of a fresh evaluation for each token; of those that
+// may not follow, -inf.
+std::vector<int32_t> by_host(
+    std::vector<int32_t> text, const engine::GenerateOptions& options,
+    const std::function<bool(std::span<const int32_t>, int32_t)>& allows = {}) {
+  constexpr uint32_t kVocab = 96;
+  const auto engine = load(1);
+  kernels::CpuSampler sampler;
+  kernels::SamplerState state;
+  std::vector<int32_t> out;
+  while (out.size() < *options.max_tokens) {
+    std::vector<float> logits(text.size() * kVocab);
+    REQUIRE(base::run_until(engine->logits(0, text, logits), [] {}));
+    const auto last = std::span(logits).last(kVocab);
+    for (uint32_t id = 0; id < kVocab && allows; ++id) {
+      if (!allows(out, static_cast<int32_t>(id))) last[id] = -INFINITY;
+    }
+    out.push_back(sampler.sample(options.sampling, last, text, static_cast<uint32_t>(text.size()),
+                                 {}, &state));
+    text.push_back(out.back());
+  }
+  return out;
+}
+
+TEST_CASE(
+    "every sampler chooses from a text what it chooses from its logits, and mu is the text's") {
+  const auto engine = load(4);
+  Scheduler scheduler(*engine);
+  std::vector<engine::GenerateOptions> options(4, drawn(1, 25));
+  options[0].sampling.dry = {.multiplier = 2, .base = 2, .allowed_length = 1, .last = 50};
+  options[0].sampling.temperature = 0;
+  options[1].sampling.mirostat = {.version = 2, .tau = 2, .eta = 0.5f};
+  options[2].sampling.xtc_probability = 0.5f;
+  options[2].sampling.typical_p = 0.9f;
+  options[2].sampling.dynatemp_range = 0.7f;
+  options[3].sampling.mirostat = {.version = 1, .tau = 3, .eta = 0.3f};
+  std::vector<Text> texts(4);
+  for (size_t i = 0; i < 4; ++i) begin(scheduler, prompt(20 + 9 * i, i), options[i], texts[i]);
+  for (size_t i = 0; i < 4; ++i) {
+    CAPTURE(i);
+    CHECK(texts[i].tokens == by_host(prompt(20 + 9 * i, i), options[i]));
+  }
+}
+
+TEST_CASE("one of 16 texts passes a filter, and the others are as without it") {
+  constexpr size_t kTexts = 16;
+  constexpr uint32_t kVocab = 96, kTokens = 12;
+  const auto half = [](std::span<const int32_t>, int32_t id) { return id % 2 == 1; };
+  const engine::test::TestFilter::Rules rules{.vocab = kVocab, .allows = half, .forces = {}};
+  const auto engine = load(kTexts);
+  Scheduler scheduler(*engine);
+  std::vector<Text> texts(kTexts);
+  const auto prompt_of = [](size_t i) { return prompt(3 + 4 * i, i); };
+  for (size_t i = 0; i < kTexts; ++i) {
+    engine::GenerateOptions options = drawn(i, kTokens);
+    if (i == 5) options.filter = std::make_shared<engine::test::TestFilter>(rules);
+    begin(scheduler, prompt_of(i), options, texts[i]);
+  }
+  for (size_t i = 0; i < kTexts; ++i) {
+    CAPTURE(i);
+    REQUIRE((texts[i].result && texts[i].result->has_value()));
+    if (i != 5) CHECK(texts[i].tokens == alone(prompt_of(i), drawn(i, kTokens)).tokens);
+  }
+  CHECK(texts[5].tokens == by_host(prompt_of(5), drawn(5, kTokens), half));
 }

@@ -1,5 +1,6 @@
 #include "engine/split_executor.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace puna::engine {
@@ -23,17 +24,17 @@ class SplitExecutor : public Executor {
 
   // A step at a time: the first layers need the id that the rest chose.
   Task<Result<void>> decode(plan::Step step, std::vector<OutputSampling> outputs, uint32_t n_steps,
-                            OnIds on_ids) override {
+                            OnChosen on_chosen) override {
+    if (std::ranges::any_of(outputs, &OutputSampling::once)) n_steps = 1;
     for (uint32_t i = 0; i < n_steps; ++i) {
       PUNA_CO_TRY(co_await run_first(step));
-      plan::Step next = plan::next_step(step);
+      plan::Step next = plan::next_step(step, step.output_rows);
       bool goes_on = false;
-      PUNA_CO_TRY(
-          co_await rest_->decode(std::move(step), outputs, 1, [&](std::span<const int32_t> ids) {
-            next.tokens.assign(ids.begin(), ids.end());
-            goes_on = on_ids(ids);
-            return goes_on;
-          }));
+      const auto on_step = [&](std::span<const kernels::Chosen> chosen) {
+        std::ranges::transform(chosen, next.tokens.begin(), &kernels::Chosen::id);
+        return goes_on = on_chosen(chosen);
+      };
+      PUNA_CO_TRY(co_await rest_->decode(std::move(step), outputs, 1, on_step));
       if (!goes_on) break;
       for (size_t r = 0; r < outputs.size(); ++r) outputs[r].text.push_back(next.tokens[r]);
       step = std::move(next);

@@ -32,9 +32,21 @@ Result<CpuMemory::Bytes> allocate(uint64_t bytes, const char* what) {
 
 void CpuMemory::Free::operator()(std::byte* p) const { ::operator delete[](p, kAlignment); }
 
+MemoryUse CpuMemory::cache_use(const Graph& graph, const CacheConfig& cache) {
+  MemoryUse use;
+  for (const KvSpec& spec : graph.kv) {
+    const kernels::KvLayout layout{cache.type, cache.n_pages, spec.n_kv_heads, spec.head_dim};
+    use.kv += (spec.v_in_k ? 1 : 2) * layout.bytes();
+  }
+  for (const StateSpec& spec : graph.states)
+    use.kv += (uint64_t{cache.n_sequences} + cache.n_snapshots) * spec.n * sizeof(float);
+  return use;
+}
+
 Result<CpuMemory> CpuMemory::create(const Graph& graph, CpuWeights weights,
                                     const CacheConfig& cache, ArenaPlan plan) {
   CpuMemory out;
+  out.use = cache_use(graph, cache);
   for (const KvSpec& spec : graph.kv) {
     if (kernels::is_block(cache.type) && spec.head_dim % 32 != 0) {
       return base::fail(
@@ -49,7 +61,6 @@ Result<CpuMemory> CpuMemory::create(const Graph& graph, CpuWeights weights,
     if (!spec.v_in_k) {
       PUNA_TRY(layer.v, allocate(layer.layout.bytes(), "KV cache"));
     }
-    out.use.kv += (spec.v_in_k ? 1 : 2) * layer.layout.bytes();
     out.layers.push_back(std::move(layer));
   }
   for (const StateSpec& spec : graph.states) {
@@ -58,7 +69,6 @@ Result<CpuMemory> CpuMemory::create(const Graph& graph, CpuWeights weights,
     const uint64_t bytes = spec.n * sizeof(float);
     PUNA_TRY(state.live, allocate(cache.n_sequences * bytes, "recurrent state"));
     PUNA_TRY(state.saved, allocate(cache.n_snapshots * bytes, "recurrent state"));
-    out.use.kv += (cache.n_sequences + cache.n_snapshots) * bytes;
     out.states.push_back(std::move(state));
   }
   PUNA_TRY(out.arena, allocate(plan.bytes, "activations"));

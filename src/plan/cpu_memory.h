@@ -28,6 +28,9 @@ struct CpuMemory {
   static base::Result<CpuMemory> create(const Graph& graph, CpuWeights weights,
                                         const CacheConfig& cache, ArenaPlan plan);
 
+  // The bytes of cache and recurrent states.
+  static MemoryUse cache_use(const Graph& graph, const CacheConfig& cache);
+
   float* value(ValueId id) const {
     return reinterpret_cast<float*>(arena.get() + plan.values[id].offset);
   }

@@ -24,16 +24,35 @@ std::vector<uint64_t> scratch_bytes(const Graph& graph, uint32_t head_rows, int 
   return out;
 }
 
+uint32_t head_rows_of(const CacheConfig& cache) {
+  return std::clamp(cache.n_sequences, kHeadRows, kernels::kMaxBatch);
+}
+
+ArenaPlan arena_of(const Graph& graph, const CacheConfig& cache, int n_threads) {
+  const uint32_t head_rows = head_rows_of(cache);
+  return plan_arena(graph, kernels::kMaxStepTokens, head_rows,
+                    scratch_bytes(graph, head_rows, n_threads));
+}
+
 }  // namespace
+
+MemoryUse CpuProgram::memory_of(const Graph& graph, const CacheConfig& cache, int n_threads) {
+  MemoryUse use = CpuMemory::cache_use(graph, cache);
+  use.arena = arena_of(graph, cache, n_threads).bytes;
+  for (const WeightSpec& spec : graph.weights) {
+    if (spec.rows > 0)
+      use.weights += kernels::CpuMatrix::packed_bytes(spec.type, spec.rows, spec.columns);
+  }
+  for (const VectorSpec& spec : graph.vectors) use.weights += uint64_t{spec.n} * sizeof(float);
+  return use;
+}
 
 Result<std::unique_ptr<CpuProgram>> CpuProgram::create(Graph graph, CpuWeights weights,
                                                        const CacheConfig& cache,
                                                        base::ThreadPool& pool) {
   auto program = std::make_unique<CpuProgram>();
-  const uint32_t head_rows = std::clamp(cache.n_sequences, kHeadRows, kernels::kMaxBatch);
-  program->head_rows_ = head_rows;
-  ArenaPlan plan = plan_arena(graph, kernels::kMaxStepTokens, head_rows,
-                              scratch_bytes(graph, head_rows, pool.n_threads()));
+  program->head_rows_ = head_rows_of(cache);
+  ArenaPlan plan = arena_of(graph, cache, pool.n_threads());
   PUNA_TRY(program->memory_, CpuMemory::create(graph, std::move(weights), cache, std::move(plan)));
   program->graph_ = std::move(graph);
   program->cache_ = cache;

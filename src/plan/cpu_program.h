@@ -16,6 +16,8 @@ namespace puna::plan {
 
 class CpuProgram {
  public:
+  // What create() would take, without it.
+  static MemoryUse memory_of(const Graph& graph, const CacheConfig& cache, int n_threads);
   // `pool` outlives the program. Errors: kOutOfMemory naming the cache or the arena and its size.
   static base::Result<std::unique_ptr<CpuProgram>> create(Graph graph, CpuWeights weights,
                                                           const CacheConfig& cache,

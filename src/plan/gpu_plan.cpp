@@ -53,7 +53,8 @@ class Planner {
         "pages", uint64_t{cache_.n_sequences} * cache_.pages_per_sequence * sizeof(uint32_t));
     plan_.ids = buffer("ids", kernels::kChosenSteps * kernels::kMaxBatch * sizeof(uint32_t));
     plan_.sampling = buffer(
-        "sampling", kernels::sampling_bytes(std::min(options_.head_rows, kernels::kMaxBatch)));
+        "sampling",
+        kernels::sampling_bytes(graph_.vocab, std::min(options_.head_rows, kernels::kMaxBatch)));
     plan_.history =
         buffer("history", uint64_t{cache_.n_sequences} * cache_.context() * sizeof(uint32_t));
     if (const auto [routes, groups] = routes_bytes(graph_, options_.classes); routes > 0) {

@@ -8,10 +8,10 @@ void Step::add(uint32_t sequence, std::span<const int32_t> more, uint32_t first)
   sequences.insert(sequences.end(), more.size(), sequence);
 }
 
-Step next_step(const Step& step) {
+Step next_step(const Step& step, std::span<const uint32_t> output_rows) {
   Step next;
-  next.tokens.resize(step.output_rows.size());
-  for (uint32_t row : step.output_rows) {
+  next.tokens.resize(output_rows.size());
+  for (const uint32_t row : output_rows) {
     next.output_rows.push_back(static_cast<uint32_t>(next.positions.size()));
     next.positions.push_back(step.positions[row] + 1);
     next.sequences.push_back(step.sequences[row]);

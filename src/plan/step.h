@@ -22,8 +22,9 @@ struct Step {
   void add(uint32_t sequence, std::span<const int32_t> more, uint32_t first);
 };
 
-// The step after `step` of a decode: row i is the token chosen after output row i, not known yet.
-Step next_step(const Step& step);
+// The step after `step` of a decode: row i is the token chosen after row output_rows[i] of `step`,
+// not known yet.
+Step next_step(const Step& step, std::span<const uint32_t> output_rows);
 
 // The size of the cache, fixed at load.
 struct CacheConfig {
@@ -41,6 +42,9 @@ struct MemoryUse {
   uint64_t kv = 0;       // with recurrent states and their snapshots
   uint64_t arena = 0;    // activations, and what holds the state of a step
   uint64_t staging = 0;  // on the way from and to the host; the ring of the load is freed after it
+
+  uint64_t total() const { return weights + kv + arena + staging; }
+  bool operator==(const MemoryUse&) const = default;
 };
 
 // Rows of outputs that one run of a head takes where the batch does not ask for more; longer lists

@@ -61,7 +61,7 @@ class Gathering {
         options.max_tokens = n_tokens;
         options.ignore_end = true;
         options.control = controls[i];
-        const auto on_token = [&, i, release, n = 0u](int32_t) mutable {
+        const auto on_token = [&, i, release, n = 0u](const kernels::Chosen&) mutable {
           if (n++ > 0) return true;
           controls[i]->hold = n_tokens > 1;
           if (++n_first < what_.n_texts) return true;

@@ -38,7 +38,7 @@ void Host::begin(const std::shared_ptr<Channel>& channel, Prepared prepared) {
   channels_.insert(channel);
   if (stopping_) channel->control().cancel = true;
   const auto on_piece = [this, channel](Piece piece) {
-    if (piece.token >= 0) ++n_generated_;
+    if (piece.chosen.id != kernels::kNoToken) ++n_generated_;
     channel->push(std::move(piece));
   };
   base::deliver<Result<engine::GenerateStats>>(

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "service/banned_strings.h"
+
 namespace puna::service {
 
 using base::ErrorCode;
@@ -89,6 +91,11 @@ Result<Prepared> prepare(const LoadedModel& model, Request request) {
   Prepared out;
   out.request = std::move(request);
   Request& asked = out.request;
+  if (!asked.banned.empty()) {
+    PUNA_TRY(const tokenizer::Tokenizer* tokenizer, tokenizer_of(model));
+    PUNA_TRY(out.filter, BannedStrings::create(*tokenizer, model.engine->config().vocab,
+                                               std::exchange(asked.banned, {})));
+  }
   if (!asked.tokens.empty()) {
     out.tokens = std::exchange(asked.tokens, {});
     return out;

@@ -13,15 +13,16 @@
 namespace puna::service {
 
 struct Prepared {
-  Request request;                          // without its messages and prompt
-  std::vector<int32_t> tokens;              // what it begins with
-  const chat::ReplyStyle* style = nullptr;  // how the answer is to be read; null: as it is
-  bool thinking_open = false;               // the prompt has begun the thinking already
+  Request request;                              // without its messages and prompt
+  std::vector<int32_t> tokens;                  // what it begins with
+  const chat::ReplyStyle* style = nullptr;      // how the answer is to be read; null: as it is
+  bool thinking_open = false;                   // the prompt has begun the thinking already
+  std::shared_ptr<engine::TokenFilter> filter;  // what its tokens have to pass; null: nothing
 };
 
 // Errors: kInvalidArgument (tools that are no list, what a template refuses), kUnsupported
 // (messages for a model without a template, thinking for one without that switch, tools for one
-// that is shown none, texts for one without a vocabulary).
+// that is shown none, texts for one without a vocabulary), those of banned_strings.h.
 base::Result<Prepared> prepare(const LoadedModel& model, Request request);
 
 // What the model answered, as the message that the next request begins with: with its tool calls,

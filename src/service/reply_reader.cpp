@@ -12,15 +12,17 @@ ReplyReader::ReplyReader(const Prepared& prepared) {
 }
 
 void ReplyReader::read(const Piece& piece, std::deque<Event>& events) {
-  if (piece.token >= 0) reply_.tokens.push_back(piece.token);
-  if (parser_) return add(piece.token, parser_->feed(piece.text), events);
+  const kernels::Chosen& chosen = piece.chosen;
+  if (chosen.id != kernels::kNoToken) reply_.tokens.push_back(chosen.id);
+  if (parser_) return add(chosen, parser_->feed(piece.text), events);
   reply_.text += piece.text;
-  events.push_back({piece.token, piece.text});
+  events.push_back(
+      {.token = chosen.id, .text = piece.text, .logprob = chosen.logprob, .top = chosen.top});
 }
 
 Reply ReplyReader::finish(const engine::GenerateStats& stats, std::deque<Event>& events) {
   if (parser_) {
-    add(-1, parser_->finish(), events);
+    add({}, parser_->finish(), events);
     reply_.parsed = parser_->reply();
     reply_.text = reply_.parsed.content;
   }
@@ -28,11 +30,15 @@ Reply ReplyReader::finish(const engine::GenerateStats& stats, std::deque<Event>&
   return std::move(reply_);
 }
 
-void ReplyReader::add(int32_t token, std::vector<chat::ReplyEvent> parts,
+void ReplyReader::add(const kernels::Chosen& chosen, std::vector<chat::ReplyEvent> parts,
                       std::deque<Event>& events) {
-  if (parts.empty() && token >= 0) events.push_back({token, {}});
+  if (parts.empty() && chosen.id != kernels::kNoToken) parts.emplace_back();
+  const size_t first = events.size();
   for (chat::ReplyEvent& part : parts)
-    events.push_back({token, std::move(part.text), part.kind, part.call});
+    events.push_back({chosen.id, std::move(part.text), part.kind, part.call});
+  if (parts.empty()) return;
+  events[first].logprob = chosen.logprob;
+  events[first].top = chosen.top;
 }
 
 }  // namespace puna::service

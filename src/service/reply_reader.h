@@ -23,7 +23,9 @@ class ReplyReader {
   Reply finish(const engine::GenerateStats& stats, std::deque<Event>& events);
 
  private:
-  void add(int32_t token, std::vector<chat::ReplyEvent> parts, std::deque<Event>& events);
+  // chosen: the token that brings the parts; none at the end.
+  void add(const kernels::Chosen& chosen, std::vector<chat::ReplyEvent> parts,
+           std::deque<Event>& events);
 
   std::unique_ptr<chat::ReplyParser> parser_;  // null: the text is the answer as it stands
   Reply reply_;

@@ -13,6 +13,7 @@
 #include "chat/messages.h"
 #include "chat/reply.h"
 #include "engine/scheduler.h"
+#include "kernels/sample/chosen.h"
 #include "kernels/sample/sampling.h"
 
 namespace puna::service {
@@ -35,7 +36,8 @@ struct Request {
   base::Json tools{};
   kernels::SamplingParams sampling;
   std::optional<uint32_t> max_tokens;
-  std::vector<std::string> stop;  // the text ends before the first of these
+  std::vector<std::string> stop;    // the text ends before the first of these
+  std::vector<std::string> banned;  // the text holds none of these (banned_strings.h)
   bool ignore_end = false;
   // Whoever sets cancel in it stops the text; hold belongs to the host (host.h). Null: nobody else
   // does.
@@ -50,6 +52,9 @@ struct Event {
   std::string text;  // what became complete with this token; may be empty
   Kind kind = Kind::kContent;
   size_t call = 0;  // of the tool call that the text is of; calls come when they are complete
+  // Of the token, where the request asks for them (SamplingParams::n_probs); in its first event.
+  std::optional<float> logprob = {};
+  std::vector<kernels::TokenLogprob> top = {};
 };
 using OnEvent = std::function<void(const Event&)>;
 

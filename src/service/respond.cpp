@@ -51,17 +51,19 @@ Task<Result<engine::GenerateStats>> respond(LoadedModel& model, Prepared prepare
   options.max_tokens = prepared.request.max_tokens;
   options.ignore_end = prepared.request.ignore_end;
   options.control = prepared.request.control;
+  options.filter = prepared.filter;
 
   Decoder decoder(model, prepared);
   std::vector<int32_t> end_tokens;
   if (model.tokenizer) end_tokens = model.tokenizer->vocabulary().end_tokens;
-  PUNA_CO_TRY(const engine::GenerateStats stats,
-              co_await model.scheduler->generate(std::move(prepared.tokens), std::move(options),
-                                                 std::move(end_tokens), [&](int32_t token) {
-                                                   on_piece({token, decoder.push(token)});
-                                                   return !decoder.stopped();
-                                                 }));
-  if (std::string rest = decoder.finish(); !rest.empty()) on_piece({-1, std::move(rest)});
+  PUNA_CO_TRY(
+      const engine::GenerateStats stats,
+      co_await model.scheduler->generate(std::move(prepared.tokens), std::move(options),
+                                         std::move(end_tokens), [&](const kernels::Chosen& chosen) {
+                                           on_piece({chosen, decoder.push(chosen.id)});
+                                           return !decoder.stopped();
+                                         }));
+  if (std::string rest = decoder.finish(); !rest.empty()) on_piece({{}, std::move(rest)});
   co_return stats;
 }
 

@@ -3,20 +3,20 @@
 // (reply_reader.h); host.h brings both together.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 
 #include "base/result.h"
 #include "base/task.h"
+#include "kernels/sample/chosen.h"
 #include "service/model.h"
 #include "service/prepare.h"
 
 namespace puna::service {
 
 struct Piece {
-  int32_t token = -1;  // none: what was left at the end
-  std::string text;    // what became complete with the token; may be empty
+  kernels::Chosen chosen;  // kernels::kNoToken: what was left at the end
+  std::string text;        // what became complete with the token; may be empty
 };
 using OnPiece = std::function<void(Piece)>;
 

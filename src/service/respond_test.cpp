@@ -146,6 +146,40 @@ TEST_CASE("without tools what looks like a call is text") {
   CHECK(reply->parsed.tool_calls.empty());
 }
 
+TEST_CASE("the first event of a token brings its probabilities, where they are asked for") {
+  HostThread host(loaded());
+  Request request = ask();
+  request.tools = weather_tool();
+  request.sampling.n_probs = 3;
+  std::vector<int32_t> tokens;
+  const auto reply = run(host, request, [&](const Event& event) {
+    if (event.token < 0) return;
+    const bool first = tokens.empty() || tokens.back() != event.token;
+    CHECK(event.logprob.has_value() == first);
+    CHECK(event.top.size() == (first ? 3 : 0));
+    // The text is greedy.
+    if (first) CHECK(event.top[0] == kernels::TokenLogprob{event.token, *event.logprob});
+    tokens.push_back(event.token);
+  });
+  REQUIRE_MESSAGE(reply.has_value(), reply.error().text());
+  CHECK(reply->text == "Sure.");
+  CHECK(tokens.size() >= reply->tokens.size());
+}
+
+TEST_CASE("a banned string is not in the reply") {
+  HostThread host(loaded());
+  Request request = ask();
+  request.banned = {"ur"};
+  request.max_tokens = 5;
+  const auto reply = run(host, request, {});
+  REQUIRE_MESSAGE(reply.has_value(), reply.error().text());
+  CHECK_FALSE(reply->tokens.empty());
+  CHECK(reply->text.find("ur") == std::string::npos);
+  request.banned = {""};
+  CHECK(run(host, request, {}).error().message ==
+        "A banned string has 0 bytes, but 1 to 256 are expected.");
+}
+
 TEST_CASE("tools are refused where the template shows none, and when they are no list") {
   HostThread host(loaded("<tool_call>{{ messages[0].content }}<|go|>"));
   Request request = ask();

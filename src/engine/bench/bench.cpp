@@ -37,7 +37,7 @@ Task<Result<void>> bench_prefill(Engine& engine, uint32_t sequence, uint32_t n_t
   std::vector<BatchRow> rows = {
       {sequence, {left.begin(), left.end()}, {.temperature = 0}, /*chooses=*/true}};
   co_return co_await engine.decode(std::move(rows), 1,
-                                   [](std::span<const int32_t>) { return true; });
+                                   [](std::span<const kernels::Chosen>) { return true; });
 }
 
 Task<Result<void>> bench_decode(Engine& engine, uint32_t sequence, uint32_t n_tokens,
@@ -45,7 +45,7 @@ Task<Result<void>> bench_decode(Engine& engine, uint32_t sequence, uint32_t n_to
   if (where == ChooseOn::kDevice) {
     std::vector<BatchRow> rows = {{sequence, {1}, std::move(sampling), /*chooses=*/true}};
     co_return co_await engine.decode(std::move(rows), n_tokens,
-                                     [](std::span<const int32_t>) { return true; });
+                                     [](std::span<const kernels::Chosen>) { return true; });
   }
   std::vector<float> logits(engine.config().vocab);
   kernels::CpuSampler sampler;

@@ -32,11 +32,12 @@ class FakeExecutor : public Executor {
         live_(options_.cache.n_sequences),
         saved_(options_.cache.n_snapshots) {}
 
-  // What comes after a text.
-  static int32_t next(std::span<const int32_t> text, uint32_t vocab) {
+  // What comes after a text; of what is allowed, the next id.
+  static int32_t next(std::span<const int32_t> text, uint32_t vocab,
+                      std::span<const uint32_t> allowed = {}) {
     State state;
     for (const int32_t id : text) state.take(id);
-    return state.next(vocab);
+    return state.next(vocab, allowed);
   }
 
   // Lets the step that waits go on; false when none does.
@@ -53,18 +54,30 @@ class FakeExecutor : public Executor {
   base::Task<base::Result<void>> run(plan::Step step, std::span<float>) override {
     PUNA_CHECK(step.output_rows.empty());
     PUNA_CO_TRY(co_await begin(step));
-    evaluate(step);
+    evaluate(step, {});
     co_return {};
   }
   base::Task<base::Result<void>> decode(plan::Step step, std::vector<OutputSampling> outputs,
-                                        uint32_t n_steps, OnIds on_ids) override {
+                                        uint32_t n_steps, OnChosen on_chosen) override {
     PUNA_CHECK(outputs.size() == step.output_rows.size());
+    // Any number of steps will do.
+    if (std::ranges::any_of(outputs, &OutputSampling::once))
+      n_steps = std::min<uint32_t>(n_steps, 1 + n_tokens_ % 4);
     for (uint32_t i = 0; i < n_steps; ++i) {
       PUNA_CO_TRY(co_await begin(step));
-      const std::vector<int32_t> ids = evaluate(step);
-      if (!on_ids(ids)) break;
-      step = plan::next_step(step);
-      step.tokens = ids;
+      const std::vector<kernels::Chosen> chosen = evaluate(step, outputs);
+      if (!on_chosen(chosen)) break;
+      std::vector<uint32_t> rows;
+      std::vector<int32_t> tokens;
+      for (size_t r = 0; r < outputs.size(); ++r) {
+        if (outputs[r].once) continue;
+        rows.push_back(step.output_rows[r]);
+        tokens.push_back(chosen[r].id);
+      }
+      if (rows.empty()) break;
+      std::erase_if(outputs, [](const OutputSampling& output) { return output.once; });
+      step = plan::next_step(step, rows);
+      step.tokens = std::move(tokens);
     }
     co_return {};
   }
@@ -123,7 +136,13 @@ class FakeExecutor : public Executor {
       hash ^= hash >> 29;
       ++n;
     }
-    int32_t next(uint32_t vocab) const { return static_cast<int32_t>((hash >> 7) % vocab); }
+    int32_t next(uint32_t vocab, std::span<const uint32_t> allowed) const {
+      auto id = static_cast<uint32_t>((hash >> 7) % vocab);
+      for (uint32_t i = 0; i < vocab && !allowed.empty(); ++i, id = (id + 1) % vocab) {
+        if (allowed[id / 32] >> id % 32 & 1) return static_cast<int32_t>(id);
+      }
+      return allowed.empty() ? static_cast<int32_t>(id) : kernels::kNoToken;
+    }
   };
 
   base::Task<base::Result<void>> begin(const plan::Step& step) {
@@ -145,7 +164,8 @@ class FakeExecutor : public Executor {
     return pages_[table_[at]][position % kernels::kPageTokens];
   }
 
-  std::vector<int32_t> evaluate(const plan::Step& step) {
+  std::vector<kernels::Chosen> evaluate(const plan::Step& step,
+                                        std::span<const OutputSampling> outputs) {
     for (uint32_t t = 0; t < step.n_tokens(); ++t) {
       const auto position = static_cast<uint32_t>(step.positions[t]);
       slot(step.sequences[t], position) = step.tokens[t];
@@ -155,17 +175,18 @@ class FakeExecutor : public Executor {
       PUNA_CHECK(state.n == position);
       state.take(step.tokens[t]);
     }
-    std::vector<int32_t> ids;
-    for (const uint32_t row : step.output_rows) {
+    std::vector<kernels::Chosen> out;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const uint32_t row = step.output_rows[i];
       const uint32_t sequence = step.sequences[row];
       State state;
-      for (int32_t i = 0; i <= step.positions[row]; ++i)
-        state.take(slot(sequence, static_cast<uint32_t>(i)));
+      for (int32_t p = 0; p <= step.positions[row]; ++p)
+        state.take(slot(sequence, static_cast<uint32_t>(p)));
       // Both have to be right.
       if (options_.recurrent && state.hash != live_[sequence].hash) state.hash = 0;
-      ids.push_back(state.next(options_.vocab));
+      out.emplace_back().id = state.next(options_.vocab, outputs[i].allowed);
     }
-    return ids;
+    return out;
   }
 
   Options options_;

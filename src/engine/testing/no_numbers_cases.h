@@ -45,10 +45,11 @@ inline Decoded decode(Engine& engine, float temperature, uint32_t n_sequences = 
   std::optional<uint32_t> undecided;
   const auto done =
       base::run_until(engine.decode(std::move(rows), 20,
-                                    [&](std::span<const int32_t> ids) {
-                                      const auto none = std::ranges::find(ids, kernels::kNoToken);
-                                      if (none != ids.end()) {
-                                        undecided = static_cast<uint32_t>(none - ids.begin());
+                                    [&](std::span<const kernels::Chosen> chosen) {
+                                      const auto none = std::ranges::find(chosen, kernels::kNoToken,
+                                                                          &kernels::Chosen::id);
+                                      if (none != chosen.end()) {
+                                        undecided = static_cast<uint32_t>(none - chosen.begin());
                                       } else {
                                         ++n;
                                       }

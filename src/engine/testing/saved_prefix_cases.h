@@ -59,8 +59,8 @@ inline Text generate(Engine& engine, Scheduler& scheduler, std::vector<int32_t> 
   options.sampling.seed = 7;
   options.max_tokens = n;
   auto stats = base::run_until(scheduler.generate(std::move(tokens), options, {},
-                                                  [&](int32_t id) {
-                                                    text.tokens.push_back(id);
+                                                  [&](const kernels::Chosen& chosen) {
+                                                    text.tokens.push_back(chosen.id);
                                                     return true;
                                                   }),
                                [&] { engine.poll(); });

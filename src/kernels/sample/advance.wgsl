@@ -1,6 +1,6 @@
 // Last step of a choice (sample.h): the best part of each output is its id, and the step buffer becomes the next step: row i is the token
-// of output i, one position further in the sequence that the output's row was of. The splits of attention follow the row that sees most,
-// as attention_splits() on the host has it.
+// of output i, one position further in the sequence that the output's row was of. Only the first outputs go on, as many as the step says; of
+// the others only the ids count. The splits of attention follow the row that sees most, as attention_splits() on the host has it.
 #include "common/step.wgsl"
 
 @group(0) @binding(B_STEP) var<storage, read_write> step: array<u32>;
@@ -22,6 +22,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
   let output = local / LANES;
   let lane = local % LANES;
   let n_outputs = step[STEP_OUTPUT_COUNT];
+  let n_go_on = min(step[STEP_GO_ON_COUNT], n_outputs);
   var mine = vec2<u32>(0u, 0xffffffffu);
   if (output < n_outputs) {
     for (var i = lane; i < PARTS; i += LANES) {
@@ -40,15 +41,17 @@ fn main(@builtin(local_invocation_index) local: u32) {
   let next = step[STEP_POSITIONS + row] + 1u;
   let sequence = step[STEP_SEQUENCES + row];
   if (lane == 0u) {
-    seen[output] = select(0u, next + 1u, output < n_outputs);
+    seen[output] = select(0u, next + 1u, output < n_go_on);
   }
   let chosen = step[STEP_CHOICES];
   // Everything is read before anything is written.
   workgroupBarrier();
   storageBarrier();
+  let choice = best[local].y;
   if (lane == 0u && output < n_outputs) {
-    let choice = best[local].y;
     ids[chosen % CHOSEN_STEPS * IDS_STRIDE + output] = choice;
+  }
+  if (lane == 0u && output < n_go_on) {
     let id = select(choice, 0u, choice == NO_TOKEN);  // what runs on until the host hears of it
     step[STEP_TOKENS + output] = id;
     step[STEP_POSITIONS + output] = next;
@@ -63,7 +66,8 @@ fn main(@builtin(local_invocation_index) local: u32) {
     for (var i = 0u; i < ROWS; i++) { most = max(most, seen[i]); }
     let wanted = select((most + SPLIT_TOKENS - 1u) / SPLIT_TOKENS, 1u, most <= WHOLE_TOKENS);
     step[STEP_SPLIT_COUNT] = min(wanted, max(step[STEP_SPLIT_LIMIT], 1u));
-    step[STEP_TOKEN_COUNT] = n_outputs;
+    step[STEP_TOKEN_COUNT] = n_go_on;
+    step[STEP_OUTPUT_COUNT] = n_go_on;
     step[STEP_CHOICES] = chosen + 1u;
   }
 }

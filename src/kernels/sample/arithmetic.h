@@ -12,6 +12,7 @@
 
 namespace puna::kernels::sampling {
 
+constexpr uint32_t kKeyNan = 0;  // and of nothing else
 constexpr uint32_t kKeyNegativeInfinity = 0x007fffff;
 constexpr uint32_t kKeyPositiveInfinity = 0xff800000;
 constexpr float kFar = 1e30f;  // a distance beyond all others
@@ -123,9 +124,14 @@ inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> c, uint32_t key0, 
   return c;
 }
 // The words of tokens id, id + 1, id + 2, id + 3 (id a multiple of 4) for the token at `position`.
-inline std::array<uint32_t, 4> noise_words(uint32_t id, uint32_t position, uint32_t seed_low,
-                                           uint32_t seed_high) {
-  return philox({id / 4, position, 0, 0}, seed_low, seed_high);
+inline std::array<uint32_t, 4> noise_words(uint32_t id, uint32_t position, uint64_t seed) {
+  return philox({id / 4, position, 0, 0}, static_cast<uint32_t>(seed),
+                static_cast<uint32_t>(seed >> 32));
+}
+// Whether XTC comes into play for the token at `position`: a word of its own.
+inline uint32_t chance_word(uint32_t position, uint64_t seed) {
+  return philox({0, position, 1, 0}, static_cast<uint32_t>(seed),
+                static_cast<uint32_t>(seed >> 32))[0];
 }
 
 // log2 of the unnormalised probability plus the noise, in units of 2^-24; the largest is drawn.

@@ -21,6 +21,7 @@ const ROW_BIAS_COUNT = 9u;
 const ROW_SEED_LOW = 10u;
 const ROW_SEED_HIGH = 11u;
 const ROW_ZERO = 12u;
+const ROW_FILTERED = 13u;
 
 fn mul_high(a: u32, b: u32) -> u32 {
   let a0 = a & 0xffffu;

@@ -23,6 +23,10 @@ uint32_t group_ids(uint32_t vocab) {
   return ids;
 }
 
+// Of an output behind the parameters of all: its pairs of id and bias, then its bits.
+constexpr uint64_t kBiasWords = uint64_t{kMaxLogitBias} * 2;
+uint64_t extra_words(uint32_t vocab) { return kBiasWords + div_up(vocab, 32); }
+
 // Parts of the scratch.
 struct Scratch {
   Slice maxima, cuts, parts;
@@ -46,25 +50,39 @@ Scratch scratch_of(const SampleArgs& args) {
 
 }  // namespace
 
-std::vector<uint32_t> sampling_words(std::span<const SamplingParams> outputs) {
-  constexpr size_t kRowWords = sizeof(SampleRow) / sizeof(uint32_t);
-  std::vector<uint32_t> words(kMaxBatch * kRowWords);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const SampleRow row = sample_row(outputs[i]);
-    std::memcpy(&words[i * kRowWords], &row, sizeof row);
-    if (row.n_bias == 0) continue;
-    words.resize(kMaxBatch * kRowWords + i * kMaxLogitBias * 2);
-    for (const auto& [id, value] : outputs[i].logit_bias) {
-      words.push_back(static_cast<uint32_t>(id));
-      words.push_back(std::bit_cast<uint32_t>(value));
-    }
-  }
-  return words;
+uint64_t sampling_bytes(uint32_t vocab, uint32_t max_rows) {
+  return kMaxBatch * sizeof(SampleRow) + max_rows * extra_words(vocab) * sizeof(uint32_t);
 }
 
-bool cuts(std::span<const SamplingParams> outputs, uint32_t vocab) {
+std::vector<SamplingPart> sampling_parts(std::span<const DeviceSampling> outputs, uint32_t vocab) {
+  constexpr size_t kRowWords = sizeof(SampleRow) / sizeof(uint32_t);
+  std::vector<SamplingPart> parts(1);
+  parts[0].words.resize(outputs.size() * kRowWords);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const DeviceSampling& output = outputs[i];
+    SampleRow row = sample_row(output.params);
+    row.filtered = !output.allowed.empty();
+    std::memcpy(&parts[0].words[i * kRowWords], &row, sizeof row);
+    const uint64_t pairs =
+        kMaxBatch * sizeof(SampleRow) + i * extra_words(vocab) * sizeof(uint32_t);
+    if (row.n_bias > 0) {
+      std::vector<uint32_t>& words = parts.emplace_back(SamplingPart{pairs, {}}).words;
+      for (const auto& [id, value] : output.params.logit_bias) {
+        words.push_back(static_cast<uint32_t>(id));
+        words.push_back(std::bit_cast<uint32_t>(value));
+      }
+    }
+    if (row.filtered) {
+      parts.push_back(
+          {pairs + kBiasWords * sizeof(uint32_t), {output.allowed.begin(), output.allowed.end()}});
+    }
+  }
+  return parts;
+}
+
+bool cuts(std::span<const DeviceSampling> outputs, uint32_t vocab) {
   return std::ranges::any_of(
-      outputs, [&](const SamplingParams& params) { return sample_row(params).cuts(vocab); });
+      outputs, [&](const DeviceSampling& output) { return sample_row(output.params).cuts(vocab); });
 }
 
 uint64_t sample_scratch_bytes(const SampleArgs& args) { return scratch_of(args).bytes; }

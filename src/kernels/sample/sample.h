@@ -3,8 +3,8 @@
 //   scan     bias and penalties, keys, the largest key of each group of ids
 //   cut      the threshold of top-k and top-p; left out when no row has one (StepShape::cuts)
 //   draw     the best score of each chunk of ids
-//   advance  the best of all is the id: ids[step[kStepChoices] % kChosenSteps][i], the next step's
-//            row i, and part of the history
+//   advance  the best of all is the id: ids[step[kStepChoices] % kChosenSteps][i]; of the first
+//            step[kStepGoOnCount] outputs also the next step's row i, and part of the history
 // ids are those of the step's outputs, in their order, kNoToken where nothing can be chosen; then
 // the next step goes on with token 0. The logits are overwritten.
 #pragma once
@@ -21,15 +21,22 @@ constexpr uint32_t kMaxBatch = 128;   // rows of the largest decode class
 constexpr uint32_t kChosenSteps = 8;  // steps whose ids are kept, so that they are read together
 constexpr uint32_t kMaxVocab = 1u << 19;  // that sums of the cut have room for
 
-// Layout of the sampling buffer: SampleRow[kMaxBatch], by output, then pairs (id, f32 value)
-// [max_rows, kMaxLogitBias].
-constexpr uint64_t sampling_bytes(uint32_t max_rows) {
-  return kMaxBatch * sizeof(SampleRow) + uint64_t{max_rows} * kMaxLogitBias * 2 * sizeof(uint32_t);
-}
-// Its words from the start, for these outputs (at most kMaxBatch), as far as they are used.
-std::vector<uint32_t> sampling_words(std::span<const SamplingParams> outputs);
+// How an output is chosen on the device.
+struct DeviceSampling {
+  SamplingParams params;                   // not on_host()
+  std::span<const uint32_t> allowed = {};  // a bit for each id, lowest bits first; empty: all
+};
+// The sampling buffer: SampleRow[kMaxBatch], by output; then of each of max_rows outputs pairs
+// (id, f32 value) [kMaxLogitBias] and bits of ids [ceil(vocab / 32)] words.
+uint64_t sampling_bytes(uint32_t vocab, uint32_t max_rows);
+// What is to be written into it for these outputs.
+struct SamplingPart {
+  uint64_t offset_bytes = 0;
+  std::vector<uint32_t> words;
+};
+std::vector<SamplingPart> sampling_parts(std::span<const DeviceSampling> outputs, uint32_t vocab);
 // Whether a step that samples by these has StepShape::cuts.
-bool cuts(std::span<const SamplingParams> outputs, uint32_t vocab);
+bool cuts(std::span<const DeviceSampling> outputs, uint32_t vocab);
 
 struct SampleArgs {
   std::string label;

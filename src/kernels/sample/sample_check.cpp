@@ -36,8 +36,12 @@ Result<void> sample_on_gpu(gpu::Device& device, std::span<const SamplingParams> 
     step[kStepSequences + i] = step[kStepOutputRows + i] = i;
     std::ranges::copy(texts[i], history.begin() + ptrdiff_t(size_t{i} * a.context));
   }
-  std::vector<uint32_t> words = sampling_words(params);
-  words.resize(sampling_bytes(kMaxBatch) / sizeof(uint32_t));
+  std::vector<DeviceSampling> outputs;
+  for (const SamplingParams& p : params) outputs.push_back({p});
+  std::vector<uint32_t> words(static_cast<size_t>(sampling_bytes(a.vocab, n_rows)) /
+                              sizeof(uint32_t));
+  for (const SamplingPart& part : sampling_parts(outputs, a.vocab))
+    std::ranges::copy(part.words, words.begin() + ptrdiff_t(part.offset_bytes / 4));
   PUNA_TRY(a.step, bench.upload(std::span<const uint32_t>(step)));
   PUNA_TRY(a.sampling, bench.upload(std::span<const uint32_t>(words)));
   PUNA_TRY(a.history, bench.upload(std::span<const uint32_t>(history)));
@@ -47,7 +51,7 @@ Result<void> sample_on_gpu(gpu::Device& device, std::span<const SamplingParams> 
   std::vector<KernelCall> calls;
   PUNA_TRY(kernels::sample(bench.info(), a, calls));
   PUNA_TRY(
-      bench.run(calls, {.n_tokens = n_rows, .n_outputs = n_rows, .cuts = cuts(params, a.vocab)}));
+      bench.run(calls, {.n_tokens = n_rows, .n_outputs = n_rows, .cuts = cuts(outputs, a.vocab)}));
   return bench.read(a.ids, ids.data(), n_rows);
 }
 

@@ -1,85 +1,16 @@
 #include "kernels/sample/sample_cpu.h"
 
 #include <algorithm>
-#include <functional>
+#include <cmath>
 
 #include "kernels/sample/arithmetic.h"
+#include "kernels/sample/dry.h"
+#include "kernels/sample/mirostat.h"
+#include "kernels/sample/surprises.h"
 
 namespace puna::kernels {
 
 using namespace sampling;
-
-namespace {
-
-constexpr float kNoWeight = 19;  // further below the top a weight is 0
-
-// The smallest key of the fewest largest that reach `wanted`; keys fall.
-uint32_t cut_by_weight(std::span<const uint32_t> keys, uint32_t top, uint32_t top_p) {
-  uint64_t total = 0;
-  for (uint32_t key : keys) total += weight(key, top);
-  const uint64_t wanted =
-      std::max<uint64_t>((total >> 32) * top_p + (((total & 0xffffffff) * top_p) >> 32), 1);
-  uint64_t sum = 0;
-  for (uint32_t key : keys) {
-    sum += weight(key, top);
-    if (sum >= wanted) return key;
-  }
-  return keys.back();
-}
-
-}  // namespace
-
-void CpuSampler::make_keys(const SamplingParams& params, const SampleRow& row,
-                           std::span<const float> logits, std::span<const int32_t> text) {
-  keys_.resize(logits.size());
-  for (size_t i = 0; i < logits.size(); ++i) keys_[i] = order_key(logits[i]);
-  if (row.window == 0 && row.n_bias == 0) return;
-  // (id, count) of recent tokens and (id, bias), merged by sorting.
-  const size_t n = std::min<size_t>(text.size(), row.window);
-  std::vector<int32_t> recent(text.end() - static_cast<ptrdiff_t>(n), text.end());
-  std::sort(recent.begin(), recent.end());
-  auto bias = params.logit_bias;
-  for (int32_t id : recent) bias.emplace_back(id, 0.0f);
-  std::sort(bias.begin(), bias.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (size_t i = 0; i < bias.size();) {
-    const int32_t id = bias[i].first;
-    float sum = 0;
-    for (; i < bias.size() && bias[i].first == id; ++i) sum += bias[i].second;
-    uint32_t& key = keys_[static_cast<size_t>(id)];
-    if (std::isnan(logits[static_cast<size_t>(id)])) continue;
-    if (sum == -INFINITY) {
-      key = kKeyNegativeInfinity;
-      continue;
-    }
-    const auto [first, last] = std::equal_range(recent.begin(), recent.end(), id);
-    float l = logits[static_cast<size_t>(id)] + sum;
-    if (first != last) l = penalized(l, static_cast<uint32_t>(last - first), row);
-    key = order_key(l);
-  }
-}
-
-uint32_t CpuSampler::threshold(const SampleRow& row, uint32_t top) {
-  uint32_t lowest = 0;
-  if (row.cuts(static_cast<uint32_t>(keys_.size()))) {
-    kept_ = keys_;
-    if (row.top_k > 0 && row.top_k < kept_.size()) {
-      const auto last = kept_.begin() + static_cast<ptrdiff_t>(row.top_k - 1);
-      std::nth_element(kept_.begin(), last, kept_.end(), std::greater<>());
-      lowest = *last;
-      std::erase_if(kept_, [&](uint32_t key) { return key < lowest; });
-    }
-    if (row.top_p > 0) {
-      const uint32_t weightless = std::min(top, order_key(value_of(top) - kNoWeight));
-      std::erase_if(kept_, [&](uint32_t key) { return key < weightless; });
-      std::sort(kept_.begin(), kept_.end(), std::greater<>());
-      lowest = std::max(lowest, cut_by_weight(kept_, top, row.top_p));
-    }
-  }
-  if (row.log_min_p != -INFINITY)
-    lowest = std::max(lowest, order_key(value_of(top) + row.log_min_p));
-  return lowest;
-}
 
 bool can_choose(std::span<const float> logits) {
   uint32_t least = ~0u, largest = 0;
@@ -91,34 +22,177 @@ bool can_choose(std::span<const float> logits) {
   return sampling::can_choose(least, largest);
 }
 
-int32_t CpuSampler::sample(const SamplingParams& params, std::span<const float> logits,
-                           std::span<const int32_t> text, uint32_t position) {
-  const SampleRow row = sample_row(params);
-  make_keys(params, row, logits, text);
-  uint32_t least = ~0u, top = 0;
-  for (const uint32_t key : keys_) {
-    least = std::min(least, key);
-    top = std::max(top, key);
+void CpuSampler::make_keys(const SamplingParams& params, std::span<const float> logits,
+                           std::span<const uint32_t> allowed) {
+  keys_.resize(logits.size());
+  for (size_t i = 0; i < logits.size(); ++i) keys_[i] = order_key(logits[i]);
+  cut_ = false;
+  lowest_ = 0;
+  highest_ = ~0u;
+  for (const auto& [id, bias] : params.logit_bias) {
+    uint32_t& key = keys_[static_cast<size_t>(id)];
+    if (key == kKeyNan) continue;
+    key = bias == -INFINITY ? kKeyNegativeInfinity
+                            : order_key(logits[static_cast<size_t>(id)] + bias);
   }
-  if (!sampling::can_choose(least, top)) return kNoToken;
-  if (row.scale == 0)
-    return static_cast<int32_t>(std::find(keys_.begin(), keys_.end(), top) - keys_.begin());
-  const uint32_t lowest = threshold(row, top);
+  for (size_t id = 0; id < keys_.size() && !allowed.empty(); ++id) {
+    const bool may = allowed[id / 32] >> id % 32 & 1;
+    if (!may && keys_[id] != kKeyNan) keys_[id] = kKeyNegativeInfinity;
+  }
+}
+
+void CpuSampler::penalize(const SamplingParams& params, std::span<const int32_t> text) {
+  const SampleRow row = sample_row(params);
+  const auto last = text.last(std::min<size_t>(text.size(), row.window));
+  std::vector<int32_t> recent(last.begin(), last.end());
+  std::ranges::sort(recent);
+  for (auto id = recent.begin(); id != recent.end();) {
+    const auto end = std::upper_bound(id, recent.end(), *id);
+    uint32_t& key = keys_[static_cast<size_t>(*id)];
+    if (key > kKeyNegativeInfinity)
+      key = order_key(penalized(value_of(key), static_cast<uint32_t>(end - id), row));
+    id = end;
+  }
+}
+
+void CpuSampler::lower_repetitions(const SamplingParams& params, std::span<const int32_t> text) {
+  for (const auto& [id, penalty] : dry_penalties(params.dry, text)) {
+    uint32_t& key = keys_[static_cast<size_t>(id)];
+    if (key > kKeyNegativeInfinity) key = order_key(value_of(key) - penalty);
+  }
+}
+
+Keys& CpuSampler::kept() {
+  if (std::exchange(cut_, true)) return kept_;
+  kept_ = keys_;
+  return kept_;
+}
+
+void CpuSampler::settle() {
+  if (!std::exchange(cut_, false)) return;
+  for (uint32_t& key : keys_) {
+    if (key < lowest_ || key > highest_) key = kKeyNegativeInfinity;
+  }
+  lowest_ = 0;
+  highest_ = ~0u;
+}
+
+void CpuSampler::cut(Sampler stage, const SamplingParams& params, uint32_t position) {
+  if (stage == Sampler::kTopNSigma) settle();  // the sums go by id
+  Keys& keys = kept();
+  switch (stage) {
+    case Sampler::kTopNSigma:
+      keep_above(keys, -deviations(keys, params.top_n_sigma));
+      break;
+    case Sampler::kTopK:
+      keep_top_k(keys, params.top_k);
+      break;
+    case Sampler::kTypicalP:
+      keep_typical(keys, fraction_q32(params.typical_p));
+      break;
+    case Sampler::kTopP:
+      keep_top_p(keys, fraction_q32(params.top_p));
+      break;
+    case Sampler::kMinP:
+      keep_above(keys, static_cast<float>(std::log(double{params.min_p})));
+      break;
+    default: {  // XTC
+      const uint32_t word = chance_word(position, params.seed);
+      if (params.xtc_probability < 1 && word >= fraction_q32(params.xtc_probability)) return;
+      drop_top_choices(keys, fraction_q32(params.xtc_threshold));
+    }
+  }
+  lowest_ = std::ranges::min(kept_);
+  highest_ = std::ranges::max(kept_);
+}
+
+float CpuSampler::temperature(const SamplingParams& params) {
+  if (params.dynatemp_range == 0) return params.temperature;
+  const Surprises surprises(kept());
+  if (surprises.most_entropy == 0) return params.temperature;  // one token
+  return dynamic_temperature(params, surprises);
+}
+
+void CpuSampler::divide(float temperature) {
+  constexpr float kMost = 3e38f, kMostInverse = 1e30f;  // all stays finite
+  settle();
+  const float inverse = std::min(1 / temperature, kMostInverse);
+  for (uint32_t& key : keys_) {
+    if (key > kKeyNegativeInfinity)
+      key = order_key(std::clamp(value_of(key) * inverse, -kMost, kMost));
+  }
+}
+
+int32_t CpuSampler::draw(float scale, uint64_t seed, uint32_t position) const {
+  uint32_t top = 0;
+  for (const uint32_t key : keys_) {
+    if (key <= highest_) top = std::max(top, key);
+  }
+  if (scale == 0) return static_cast<int32_t>(std::ranges::find(keys_, top) - keys_.begin());
   int32_t best_id = -1, best_score = 0;
   for (uint32_t first = 0; first < keys_.size(); first += 4) {
     const size_t n = std::min<size_t>(4, keys_.size() - first);
     const auto four = std::span(keys_).subspan(first, n);
-    if (std::ranges::none_of(four, [&](uint32_t key) { return key >= lowest; })) continue;
-    const auto words = noise_words(first, position, row.seed_low, row.seed_high);
+    const auto stays = [&](uint32_t key) { return key >= lowest_ && key <= highest_; };
+    if (std::ranges::none_of(four, stays)) continue;
+    const auto words = noise_words(first, position, seed);
     for (size_t i = 0; i < n; ++i) {
-      if (four[i] < lowest) continue;
-      const int32_t points = score(distance(four[i], top), row.scale, words[i]);
+      if (!stays(four[i])) continue;
+      const int32_t points = score(distance(four[i], top), scale, words[i]);
       if (best_id >= 0 && points <= best_score) continue;
       best_id = static_cast<int32_t>(first + i);
       best_score = points;
     }
   }
   return best_id;
+}
+
+int32_t CpuSampler::sample(const SamplingParams& params, std::span<const float> logits,
+                           std::span<const int32_t> text, uint32_t position,
+                           std::span<const uint32_t> allowed, SamplerState* state) {
+  make_keys(params, logits, allowed);
+  const auto undecided = [&] {
+    const auto [least, largest] = std::ranges::minmax(keys_);
+    return !sampling::can_choose(least, largest);
+  };
+  if (undecided()) return kNoToken;
+  float scale = score_scale(1);
+  const std::vector<Sampler> stages = params.stages();
+  for (const Sampler stage : stages) {
+    if (stage == Sampler::kPenalties || stage == Sampler::kDry) {
+      settle();
+      stage == Sampler::kDry ? lower_repetitions(params, text) : penalize(params, text);
+      if (undecided()) return kNoToken;
+    } else if (stage != Sampler::kTemperature) {
+      cut(stage, params, position);
+    } else if (const float t = temperature(params); t == 0) {
+      return draw(0, params.seed, position);  // one token is left, whatever comes next
+    } else if (stage == stages.back() && params.mirostat.version == 0) {
+      scale = score_scale(t);
+    } else {
+      divide(t);
+    }
+  }
+  if (params.mirostat.version == 0) return draw(scale, params.seed, position);
+  const float mu =
+      state && state->mirostat_mu ? *state->mirostat_mu : mirostat_begin(params.mirostat);
+  mirostat_cut(params.mirostat, mu, static_cast<uint32_t>(keys_.size()), kept());
+  lowest_ = std::ranges::min(kept_);
+  highest_ = std::ranges::max(kept_);
+  const int32_t id = draw(scale, params.seed, position);
+  if (state) {
+    state->mirostat_mu = mirostat_next(params.mirostat, mu, kept_, keys_[static_cast<size_t>(id)]);
+  }
+  return id;
+}
+
+Chosen CpuSampler::choose(const SamplingParams& params, std::span<const float> logits,
+                          std::span<const int32_t> text, uint32_t position,
+                          std::span<const uint32_t> allowed, SamplerState* state) {
+  Chosen chosen;
+  chosen.id = sample(params, logits, text, position, allowed, state);
+  if (params.n_probs > 0 && chosen.id != kNoToken) add_logprobs(logits, params.n_probs, chosen);
+  return chosen;
 }
 
 }  // namespace puna::kernels

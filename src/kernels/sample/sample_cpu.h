@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "kernels/sample/chosen.h"
+#include "kernels/sample/cuts.h"
 #include "kernels/sample/sampling.h"
 
 namespace puna::kernels {
@@ -15,17 +17,38 @@ bool can_choose(std::span<const float> logits);
 class CpuSampler {
  public:
   // The token at `position`. logits [vocab]; `text` is the sequence before it, or at least the last
-  // params.repeat_last tokens of that. Ids of text and bias lie within the vocabulary.
+  // params.looks_back() tokens of that; `allowed` has a bit for each id, lowest bits first, or is
+  // empty: all are. `state`, of the text, moves on; null: as at its beginning. Ids of text and bias
+  // lie within the vocabulary.
   int32_t sample(const SamplingParams& params, std::span<const float> logits,
-                 std::span<const int32_t> text, uint32_t position);
+                 std::span<const int32_t> text, uint32_t position,
+                 std::span<const uint32_t> allowed = {}, SamplerState* state = nullptr);
+  // The same with the probabilities that params.n_probs asks for.
+  Chosen choose(const SamplingParams& params, std::span<const float> logits,
+                std::span<const int32_t> text, uint32_t position,
+                std::span<const uint32_t> allowed = {}, SamplerState* state = nullptr);
 
  private:
-  void make_keys(const SamplingParams& params, const SampleRow& row, std::span<const float> logits,
-                 std::span<const int32_t> text);
-  uint32_t threshold(const SampleRow& row, uint32_t top);
+  // The logits with bias, and what the filter forbids.
+  void make_keys(const SamplingParams& params, std::span<const float> logits,
+                 std::span<const uint32_t> allowed);
+  void penalize(const SamplingParams& params, std::span<const int32_t> text);
+  void lower_repetitions(const SamplingParams& params, std::span<const int32_t> text);
+  void cut(Sampler stage, const SamplingParams& params, uint32_t position);
+  // By how much l is divided; 0: the largest stays.
+  float temperature(const SamplingParams& params);
+  void divide(float temperature);
+
+  // The keys that are left, in any order, for stages that drop some.
+  sampling::Keys& kept();
+  // Brings what was dropped into the keys by id, before l changes.
+  void settle();
+  int32_t draw(float scale, uint64_t seed, uint32_t position) const;
 
   std::vector<uint32_t> keys_;  // by id
-  std::vector<uint32_t> kept_;  // keys that stay, for the cuts
+  sampling::Keys kept_;         // where something was cut
+  bool cut_ = false;
+  uint32_t lowest_ = 0, highest_ = ~0u;  // keys of what is left
 };
 
 }  // namespace puna::kernels

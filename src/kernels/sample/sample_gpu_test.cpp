@@ -17,20 +17,30 @@ namespace {
 
 constexpr uint32_t kContext = 512;
 
+// The whole sampling buffer.
+std::vector<uint32_t> sampling_words(std::span<const DeviceSampling> outputs, uint32_t vocab) {
+  const auto n = static_cast<uint32_t>(outputs.size());
+  std::vector<uint32_t> words(sampling_bytes(vocab, n) / sizeof(uint32_t));
+  for (const SamplingPart& part : sampling_parts(outputs, vocab))
+    std::ranges::copy(part.words, words.begin() + static_cast<ptrdiff_t>(part.offset_bytes / 4));
+  return words;
+}
+
 // A step of up to 16 outputs whose tokens are chosen again and again.
 class Choice {
  public:
-  Choice(test::GpuHarness& gpu, uint32_t vocab, std::vector<SamplingParams> params)
-      : gpu_(gpu), params_(std::move(params)) {
+  // allowed: bits of ids, of every third row; empty: all ids.
+  Choice(test::GpuHarness& gpu, uint32_t vocab, std::vector<SamplingParams> params,
+         std::vector<uint32_t> allowed = {})
+      : gpu_(gpu), params_(std::move(params)), allowed_(std::move(allowed)) {
+    for (const SamplingParams& p : params_) outputs_.push_back({p, allowed_of(outputs_.size())});
     const auto n = static_cast<uint32_t>(params_.size());
     args_.label = "sample";
     args_.vocab = vocab;
     args_.context = kContext;
     args_.max_rows = n;
     args_.step = gpu.upload(std::vector<uint32_t>(kStepWords));
-    std::vector<uint32_t> words = sampling_words(params_);
-    words.resize(sampling_bytes(kMaxBatch) / sizeof(uint32_t));
-    args_.sampling = gpu.upload(words);
+    args_.sampling = gpu.upload(sampling_words(outputs_, vocab));
     args_.history = gpu.upload(std::vector<uint32_t>(size_t{n} * kContext));
     args_.logits = gpu.upload(std::vector<float>(size_t{n} * vocab));
     args_.ids = gpu.output(kChosenSteps * kMaxBatch * sizeof(uint32_t));
@@ -54,7 +64,7 @@ class Choice {
     gpu_.write(args_.step, std::as_bytes(std::span(step)));
     gpu_.write(args_.history, std::as_bytes(std::span(history)));
     gpu_.write(args_.logits, std::as_bytes(std::span(logits)));
-    gpu_.run(calls_, {.n_tokens = n, .n_outputs = n, .cuts = cuts(params_, args_.vocab)});
+    gpu_.run(calls_, {.n_tokens = n, .n_outputs = n, .cuts = cuts(outputs_, args_.vocab)});
     auto ids = gpu_.read<int32_t>(args_.ids);
     ids.resize(n);
     return ids;
@@ -63,16 +73,22 @@ class Choice {
                            const std::vector<std::vector<int32_t>>& texts) {
     std::vector<int32_t> ids;
     for (size_t i = 0; i < params_.size(); ++i) {
-      ids.push_back(sampler_.sample(params_[i],
-                                    std::span(logits).subspan(i * args_.vocab, args_.vocab),
-                                    texts[i], static_cast<uint32_t>(texts[i].size())));
+      ids.push_back(
+          sampler_.sample(params_[i], std::span(logits).subspan(i * args_.vocab, args_.vocab),
+                          texts[i], static_cast<uint32_t>(texts[i].size()), allowed_of(i)));
     }
     return ids;
   }
 
  private:
+  std::span<const uint32_t> allowed_of(size_t row) const {
+    return row % 3 == 0 ? std::span(allowed_) : std::span<const uint32_t>();
+  }
+
   test::GpuHarness& gpu_;
   std::vector<SamplingParams> params_;
+  std::vector<uint32_t> allowed_;
+  std::vector<DeviceSampling> outputs_;
   SampleArgs args_;
   std::vector<KernelCall> calls_;
   CpuSampler sampler_;
@@ -108,6 +124,31 @@ TEST_CASE("draws at any vocabulary size are those of the CPU") {
   if (!gpu) return;
   for (const uint32_t vocab : {1u, 2u, 3u, 127u, 129u, 1023u, 1025u, 49153u, 262144u, 300001u})
     compare(*gpu, vocab, 32, vocab % 2 == 0 ? 2.0f : 6.0f);
+}
+
+TEST_CASE("a filter forbids on the GPU what it forbids on the CPU, row by row") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  for (const uint32_t vocab : {1u, 33u, 1025u, 49153u}) {
+    CAPTURE(vocab);
+    for (const bool none : {false, true}) {
+      std::vector<uint32_t> allowed((vocab + 31) / 32);
+      for (uint32_t id = 0; id < vocab && !none; ++id)
+        allowed[id / 32] |= static_cast<uint32_t>(id * 2654435761u >> 31) << id % 32;
+      Choice choice(*gpu, vocab, test::sampling_cases(vocab), allowed);
+      for (uint32_t draw = 0; draw < 8; ++draw) {
+        const auto logits = test::normal(size_t{16} * vocab, draw + vocab, 4.0f);
+        const std::vector<std::vector<int32_t>> texts(16, test::sampling_text(vocab, 100, draw));
+        const auto ids = choice.gpu(logits, texts);
+        REQUIRE(ids == choice.cpu(logits, texts));
+        for (size_t row = 0; row < 16; row += 3) {
+          const auto id = static_cast<uint32_t>(ids[row]);
+          CHECK((ids[row] == kNoToken || (allowed[id / 32] >> id % 32 & 1) == 1));
+          if (none) CHECK(ids[row] == kNoToken);
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("equal logits, NaN and infinities are chosen from as on the CPU") {
@@ -184,17 +225,22 @@ TEST_CASE("draws of the GPU follow the softmax: chi-square over 10,000 draws") {
   CHECK(chi2 < 20.52);  // 5 degrees of freedom, p = 0.001
 }
 
-TEST_CASE("a choice makes the next step: one row an output, in its place, with the host's splits") {
+TEST_CASE(
+    "a choice makes the next step: one row an output that goes on, in its place, with the host's "
+    "splits") {
   const auto gpu = test::GpuHarness::open();
   if (!gpu) return;
   const uint32_t vocab = 300;
   for (const uint32_t limit : {1u, 4u, 64u}) {
     for (const uint32_t position : {0u, 116u, 117u, 300u}) {
+      const uint32_t n_go_on = position == 116 ? 2 : 3;
+      const uint32_t ahead = n_go_on == 3 ? 12 : 7;  // what the one that sees most sees next
       // Rows of two prompts and a decode; the last row of each is an output.
       std::vector<uint32_t> step(kStepWords, 77);
       step[kStepTokenCount] = 7;
       step[kStepOutputCount] = 3;
       step[kStepSplitLimit] = limit;
+      step[kStepGoOnCount] = n_go_on;
       const uint32_t n_chosen = position;
       step[kStepChoices] = n_chosen;
       const uint32_t rows[] = {2, 3, 6}, sequences[] = {4, 1, 0};
@@ -207,8 +253,8 @@ TEST_CASE("a choice makes the next step: one row an output, in its place, with t
       for (uint32_t i = 0; i < 3; ++i) logits[i * vocab + 100 * i + 5] = 1;
       SamplingParams greedy;
       greedy.temperature = 0;
-      std::vector<uint32_t> words = sampling_words(std::vector<SamplingParams>(3, greedy));
-      words.resize(sampling_bytes(kMaxBatch) / sizeof(uint32_t));
+      const std::vector<uint32_t> words =
+          sampling_words(std::vector<DeviceSampling>(3, {greedy}), vocab);
       std::vector<uint32_t> history(size_t{5} * kContext, 9);
       SampleArgs args;
       args.label = "sample";
@@ -226,8 +272,8 @@ TEST_CASE("a choice makes the next step: one row an output, in its place, with t
       gpu->run(calls, {.n_tokens = 7, .n_outputs = 3});
 
       std::vector<uint32_t> want = step;
-      want[kStepTokenCount] = 3;
-      for (uint32_t i = 0; i < 3; ++i) {
+      want[kStepTokenCount] = want[kStepOutputCount] = n_go_on;
+      for (uint32_t i = 0; i < n_go_on; ++i) {
         want[kStepTokens + i] = 100 * i + 5;
         want[kStepPositions + i] = position + 5 * i + 1;
         want[kStepSequences + i] = sequences[i];
@@ -235,7 +281,7 @@ TEST_CASE("a choice makes the next step: one row an output, in its place, with t
         history[sequences[i] * kContext + position + 5 * i + 1] = 100 * i + 5;
       }
       want[kStepChoices] = n_chosen + 1;
-      want[kStepSplitCount] = attention_splits(limit, position + 12).n_splits;
+      want[kStepSplitCount] = attention_splits(limit, position + ahead).n_splits;
       CHECK(gpu->read<uint32_t>(args.step) == want);
       CHECK(gpu->read<uint32_t>(args.history) == history);
       const auto ids = gpu->read<uint32_t>(args.ids);

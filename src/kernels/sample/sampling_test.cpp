@@ -39,6 +39,73 @@ TEST_CASE("parameters outside their range are refused with the value and the ran
   CHECK(refusal(many) == "1025 tokens have a logit bias, but at most 1024 can have one.");
 }
 
+TEST_CASE("every sampler's parameters have a range, and the refusal names them") {
+  CHECK(refusal({.typical_p = 2}) == "typical-p is 2, but 0 to 1 is expected.");
+  CHECK(refusal({.top_n_sigma = -1}) == "top-n-sigma is -1, but 0 to 100 is expected.");
+  CHECK(refusal({.xtc_probability = 1.5f}) ==
+        "The XTC probability is 1.5, but 0 to 1 is expected.");
+  CHECK(refusal({.xtc_threshold = NAN}) == "The XTC threshold is nan, but 0 to 1 is expected.");
+  CHECK(refusal({.dynatemp_range = -1}) ==
+        "The dynamic temperature range is -1, but 0 to 100 is expected.");
+  CHECK(refusal({.dynatemp_exponent = 101}) ==
+        "The dynamic temperature exponent is 101, but 0 to 100 is expected.");
+  CHECK(refusal({.dry = {.multiplier = -1}}) ==
+        "The DRY multiplier is -1, but 0 to 100 is expected.");
+  CHECK(refusal({.dry = {.base = 0.5f}}) == "The DRY base is 0.5, but 1 to 100 is expected.");
+  CHECK(refusal({.dry = {.breakers = {{1}, {}}}}) == "A DRY sequence breaker has no tokens.");
+  CHECK(refusal({.dry = {.breakers = std::vector<std::vector<int32_t>>(257, {1, 2})}}) ==
+        "There are 257 DRY sequence breakers of up to 2 tokens, but at most 256 of up to 256 are "
+        "expected.");
+  CHECK(refusal({.mirostat = {.version = 3}}) ==
+        "The version of mirostat is 3, but 0 (off), 1 or 2 is expected.");
+  CHECK(refusal({.mirostat = {.tau = -1}}) == "The mirostat tau is -1, but 0 to 100 is expected.");
+  CHECK(refusal({.mirostat = {.eta = 11}}) == "The mirostat eta is 11, but 0 to 10 is expected.");
+  CHECK(refusal({.samplers = {Sampler::kTopK, Sampler::kXtc, Sampler::kTopK}}) ==
+        "The sampler top_k is in the order more than once.");
+}
+
+TEST_CASE("samplers have llama.cpp's names") {
+  std::string order;
+  for (const Sampler sampler : usual_samplers()) {
+    order += std::string(name(sampler)) + ";";
+    CHECK(sampler_named(name(sampler)) == sampler);
+  }
+  CHECK(order == "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature;");
+  CHECK_FALSE(sampler_named("top-k"));
+}
+
+TEST_CASE("what GPUs do themselves in their order stays there, all else comes to the host") {
+  const auto on_host = [](auto change) {
+    SamplingParams params;
+    change(params);
+    return params.on_host();
+  };
+  using P = SamplingParams;
+  using enum Sampler;
+  CHECK_FALSE(on_host([](P&) {}));
+  CHECK_FALSE(on_host([](P& p) { p.temperature = 0, p.repeat_penalty = 1.5f; }));
+  CHECK_FALSE(on_host([](P& p) { p.samplers = {kTopP, kTemperature}; }));
+  CHECK_FALSE(on_host([](P& p) { p.samplers = {kXtc, kTopK, kDry, kMinP}; }));  // two are off
+  CHECK(on_host([](P& p) { p.samplers = {kTopP, kTopK, kTemperature}; }));
+  CHECK_FALSE(on_host([](P& p) { p.top_k = 0, p.samplers = {kTopP, kTopK, kTemperature}; }));
+  CHECK(on_host([](P& p) { p.samplers = {kTemperature, kTopK}; }));
+  CHECK(on_host([](P& p) { p.n_probs = 1; }));
+  CHECK(on_host([](P& p) { p.typical_p = 0.9f; }));
+  CHECK_FALSE(on_host([](P& p) { p.typical_p = 0.9f, p.samplers = {kTopK}; }));
+  CHECK(on_host([](P& p) { p.top_n_sigma = 1; }));
+  CHECK(on_host([](P& p) { p.xtc_probability = 0.5f; }));
+  CHECK_FALSE(on_host([](P& p) { p.xtc_probability = 0.5f, p.xtc_threshold = 0.6f; }));
+  CHECK(on_host([](P& p) { p.dry.multiplier = 0.8f; }));
+  CHECK(on_host([](P& p) { p.dynatemp_range = 0.5f; }));
+  CHECK(on_host([](P& p) { p.mirostat.version = 1; }));
+}
+
+TEST_CASE("more probabilities than are given are refused") {
+  CHECK(refusal({.n_probs = kMaxProbs}).empty());
+  CHECK(refusal({.n_probs = 129}) ==
+        "The probabilities of 129 tokens are asked for, but at most 128 are given.");
+}
+
 TEST_CASE("what is off is off in the row that devices read") {
   SamplingParams off;
   off.top_k = 0;
@@ -77,6 +144,7 @@ TEST_CASE("arithmetic.wgsl has the words of SampleRow where they are") {
   word("ROW_SEED_LOW", offsetof(SampleRow, seed_low));
   word("ROW_SEED_HIGH", offsetof(SampleRow, seed_high));
   word("ROW_ZERO", offsetof(SampleRow, zero));
+  word("ROW_FILTERED", offsetof(SampleRow, filtered));
 }
 
 TEST_CASE("Philox gives the words that its authors publish") {

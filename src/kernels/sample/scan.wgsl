@@ -1,4 +1,4 @@
-// First step of a choice (sample.h): bias and penalties, then keys (arithmetic.wgsl) in the logits' place, and the largest key of each
+// First step of a choice (sample.h): filter, bias and penalties, then keys (arithmetic.wgsl) in the logits' place, and the largest key of each
 // group of GROUP ids, so that later steps can pass over most groups; KEY_NAN_SEEN stands above all where a group has a NaN. A workgroup has CHUNK = 4 WG ids, an invocation 4 in a row.
 #include "common/step.wgsl"
 #include "sample/arithmetic.wgsl"
@@ -27,6 +27,15 @@ fn opaque(row: u32, value: f32) -> f32 {
   return bitcast<f32>(bitcast<u32>(value) ^ parameter(row, ROW_ZERO));
 }
 
+// What the sampling buffer has of a row behind the parameters of all: pairs of id and bias, then bits of ids.
+const MASK_WORDS = (VOCAB + 31u) / 32u;
+fn extras(row: u32) -> u32 {
+  return ROW_WORDS * MAX_ROWS + row * (2u * MAX_BIAS + MASK_WORDS);
+}
+fn forbidden(row: u32, id: u32) -> bool {
+  return (sampling[extras(row) + 2u * MAX_BIAS + id / 32u] & (1u << (id % 32u))) == 0u;
+}
+
 fn adjusted_key(row: u32, bits: u32, bias: f32, count: u32) -> u32 {
   if ((bits & 0x7fffffffu) > 0x7f800000u) {
     return 0u;
@@ -49,6 +58,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let window = parameter(row, ROW_WINDOW);
   let n_bias = parameter(row, ROW_BIAS_COUNT);
   let adjusted = window > 0u || n_bias > 0u;
+  let filtered = parameter(row, ROW_FILTERED) != 0u;
   if (adjusted) {
     for (var i = local; i < CHUNK; i += WG) {
       atomicStore(&counts[i], 0u);
@@ -65,7 +75,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       }
     }
     for (var i = local; i < n_bias; i += WG) {
-      let pair = ROW_WORDS * MAX_ROWS + 2u * (row * MAX_BIAS + i);
+      let pair = extras(row) + 2u * i;
       let at = sampling[pair] - first;
       if (at < CHUNK) {
         biases[at] = bitcast<f32>(sampling[pair + 1u]);
@@ -82,6 +92,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         key = adjusted_key(row, logits[at], biases[i], atomicLoad(&counts[i]));
       } else {
         key = order_key(logits[at]);
+      }
+      if (filtered && key != KEY_NAN && forbidden(row, first + i)) {
+        key = KEY_NEGATIVE_INFINITY;
       }
       logits[at] = key;
       largest = max(largest, select(key, KEY_NAN_SEEN, key == KEY_NAN));

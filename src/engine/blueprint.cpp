@@ -1,0 +1,97 @@
+#include "engine/blueprint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace puna::engine {
+
+using base::ErrorCode;
+using base::Result;
+
+namespace {
+
+constexpr uint32_t kDefaultContext = 8192;
+
+// Copies of recurrent states that are kept, for each text that may be written at once.
+constexpr uint32_t kStatesEach = 4;
+
+// The context to plan for: as asked, else kDefaultContext or what is wanted, up to the trained one.
+Result<uint32_t> choose_context(const models::Config& config, const EngineOptions& options) {
+  const std::optional<uint32_t>& asked = options.context;
+  if (!asked) {
+    const uint32_t usual = config.usual_context > 0 ? config.usual_context : kDefaultContext;
+    return std::min(config.context,
+                    std::max(std::min(kDefaultContext, usual), options.wanted_context));
+  }
+  if (*asked == 0) return config.context;
+  if (*asked > config.context) {
+    return base::fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format(
+            "A context of {} tokens is asked for, but the model was trained with {}; --ctx 0 "
+            "takes all of them.",
+            *asked, config.context));
+  }
+  return *asked;
+}
+
+// Pages for what texts may take together. Those to embed are evaluated a step at a time.
+Result<uint32_t> choose_pages(uint32_t context, const EngineOptions& options) {
+  const uint64_t most = uint64_t{context} * options.n_sequences;
+  const uint64_t of_step = std::max(context, kernels::kMaxStepTokens) +
+                           uint64_t{options.n_sequences} * kernels::kPageTokens;
+  const uint64_t tokens =
+      options.cache_tokens.value_or(options.embeddings ? std::min(most, of_step) : most);
+  if (tokens < context) {
+    return base::fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("A cache of {} tokens is asked for, but one text may have {} (the context).",
+                    tokens, context));
+  }
+  const uint64_t pages = kernels::pages_for(tokens);
+  if (pages <= UINT32_MAX) return static_cast<uint32_t>(pages);
+  return base::fail(ErrorCode::kInvalidArgument,
+                    fmt::format("A cache of {} tokens is asked for; that is too many.", tokens));
+}
+
+}  // namespace
+
+Result<Blueprint> make_blueprint(const formats::ModelFile& file, const EngineOptions& options) {
+  const std::string loading = fmt::format("While loading {}", file.name);
+  Blueprint out;
+  PUNA_TRY_CONTEXT(out.config, models::read_config(file), loading);
+  PUNA_TRY(out.context, choose_context(out.config, options));
+  out.config.planned_context = out.context;
+  out.pooling = models::pooling_of(out.config, options.pooling);
+  PUNA_TRY_CONTEXT(out.graph,
+                   options.embeddings ? models::build_embeddings(file, out.config, out.pooling)
+                                      : models::build(file, out.config),
+                   loading);
+  if (out.graph.embeds && !options.embeddings) {
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("The model {} gives embeddings, no text; puna embed computes them.",
+                    file.name));
+  }
+  out.recurrent = !out.graph.states.empty();
+  out.cache.type = options.kv_type;
+  out.cache.n_sequences = options.n_sequences;
+  out.cache.pages_per_sequence = static_cast<uint32_t>(kernels::pages_for(out.context));
+  PUNA_TRY(out.cache.n_pages, choose_pages(out.context, options));
+  if (out.recurrent) out.cache.n_snapshots = kStatesEach * options.n_sequences;
+  return out;
+}
+
+PlaceOptions place_options(const EngineOptions& options) {
+  PlaceOptions out;
+  out.gpu_layers = options.gpu_layers;
+  out.n_threads = options.n_threads;
+  out.threads = options.threads;
+  out.cpu = {options.numerics, options.lock_memory, options.give_way};
+  out.gpu = {options.numerics, options.n_sequences, options.all_logits, options.chain_ms,
+             options.profile.get()};
+  return out;
+}
+
+}  // namespace puna::engine
