@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,6 +12,8 @@
 #include "base/half.h"
 
 namespace puna::quant {
+
+struct TypePlanes;  // planes.h
 
 static_assert(std::endian::native == std::endian::little, "block layouts are little-endian");
 
@@ -40,6 +43,9 @@ inline uint16_t to_finite_f16(float x) {
   if (!(x == x)) return 0;
   return base::f32_to_f16(std::clamp(x, -65504.0f, 65504.0f));
 }
+
+// Of the power of two at or below |x|; far below all for 0.
+inline int scale_exponent(float x) { return x == 0 ? -100 : std::ilogb(x); }
 
 // 1 / x, or 0 where that is not finite: an all-zero block has scale 0.
 inline float safe_inverse(float x) {

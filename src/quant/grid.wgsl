@@ -1,4 +1,4 @@
-// Of the codebook types. Plane grid (grid_words() in planes.cpp) holds an entry a word; signs lie as in plane h1: bit 8b + j is that of
+// Of the codebook types. Plane grid (planes_builder.h) holds an entry a word; signs lie as in plane h1: bit 8b + j is that of
 // element 4j + b.
 fn grid(entry: u32) -> u32 { return weights[PLANE_GRID + (entry >> 2u)][entry & 3u]; }
 

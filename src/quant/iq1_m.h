@@ -11,6 +11,7 @@ namespace puna::quant {
 struct BlockIQ1_M {
   static constexpr size_t kElements = 256;
   static constexpr uint8_t kMaxCode = 9;
+  static TypePlanes planes();
   uint8_t qs[32];      // low 8 bits of the entry of elements 8i .. 8i + 7
   uint8_t qh[16];      // nibble i: top three bits of entry i, bit 3: down
   uint16_t scales[4];  // group j at bits 3 (j % 4) of word j / 4; bits 12 .. 15 of word i are bits
@@ -19,5 +20,8 @@ struct BlockIQ1_M {
 static_assert(sizeof(BlockIQ1_M) == 56);
 
 void read_unit(const BlockIQ1_M& block, uint32_t u, UnitCodes& out);
+
+// For random blocks: the scale, about x.
+void set_scale(float x, BlockIQ1_M& block);
 
 }  // namespace puna::quant

@@ -1,6 +1,7 @@
 #include "quant/iq1_s.h"
 
 #include "quant/grids.h"
+#include "quant/planes_builder.h"
 
 namespace puna::quant {
 
@@ -19,6 +20,18 @@ void read_unit(const BlockIQ1_S& block, uint32_t u, UnitCodes& out) {
   }
   const uint32_t scale = 2 * (word >> 12 & 7) + 1;
   set_scale(base::f16_to_f32(block.d) * static_cast<float>(scale) * 0.125f, out);
+}
+
+TypePlanes BlockIQ1_S::planes() {
+  PlanesBuilder b(256, "repack/grids.wgsl");
+  b.row_plane("ix", 8);
+  b.row_plane("qh", 4);
+  b.group_plane("d4", 2, 16);
+  b.field("d4", 0, 16);
+  b.words("ix", 0, 8);
+  b.words("qh", 0, 4);
+  b.grid(iq1_words());
+  return b.take();
 }
 
 }  // namespace puna::quant

@@ -11,6 +11,8 @@ namespace puna::quant {
 struct BlockIQ1_S {
   static constexpr size_t kElements = 256;
   static constexpr uint8_t kMaxCode = 9;
+  static constexpr uint16_t kHalves[] = {0};  // where f16 fields lie
+  static TypePlanes planes();
   uint16_t d;      // f16
   uint8_t qs[32];  // low 8 bits of the entry of elements 8i .. 8i + 7
   uint16_t qh[8];  // by group: top three bits of entry l at 3l, scale at 12, bit 15: down

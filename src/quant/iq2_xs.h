@@ -11,6 +11,8 @@ namespace puna::quant {
 struct BlockIQ2_XS {
   static constexpr size_t kElements = 256;
   static constexpr uint8_t kMaxCode = 43;
+  static constexpr uint16_t kHalves[] = {0};  // where f16 fields lie
+  static TypePlanes planes();
   uint16_t d;         // f16
   uint16_t qs[32];    // entry of elements 8i .. 8i + 7 in 9 bits, their signs in 7 (even_signs)
   uint8_t scales[8];  // group j in nibble j

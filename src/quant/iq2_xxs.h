@@ -11,6 +11,8 @@ namespace puna::quant {
 struct BlockIQ2_XXS {
   static constexpr size_t kElements = 256;
   static constexpr uint8_t kMaxCode = 43;
+  static constexpr uint16_t kHalves[] = {0};  // where f16 fields lie
+  static TypePlanes planes();
   uint16_t d;      // f16
   uint8_t qs[64];  // 8 bytes for each group: four entries, then a word with the signs of 8 elements
                    // in 7 bits at 7l (even_signs), and the scale at 28

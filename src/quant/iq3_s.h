@@ -11,6 +11,8 @@ namespace puna::quant {
 struct BlockIQ3_S {
   static constexpr size_t kElements = 256;
   static constexpr uint8_t kMaxCode = 15;
+  static constexpr uint16_t kHalves[] = {0};  // where f16 fields lie
+  static TypePlanes planes();
   uint16_t d;         // f16
   uint8_t qs[64];     // low 8 bits of the entry of elements 4i .. 4i + 3
   uint8_t qh[8];      // bit i % 8 of byte i / 8: the ninth bit of entry i

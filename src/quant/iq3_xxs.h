@@ -11,6 +11,8 @@ namespace puna::quant {
 struct BlockIQ3_XXS {
   static constexpr size_t kElements = 256;
   static constexpr uint8_t kMaxCode = 62;
+  static constexpr uint16_t kHalves[] = {0};  // where f16 fields lie
+  static TypePlanes planes();
   uint16_t d;         // f16
   uint8_t qs[64];     // entry of elements 4i .. 4i + 3
   uint8_t signs[32];  // a word for each group: signs of 8 elements in 7 bits at 7l (even_signs),

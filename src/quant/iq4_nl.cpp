@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "quant/planes_builder.h"
+
 namespace puna::quant {
 
 void read_unit(const BlockIQ4_NL& block, uint32_t, UnitCodes& out) {
@@ -59,5 +61,7 @@ void encode(const float* in, BlockIQ4_NL& block) {
         static_cast<uint8_t>(nearest(in[j] * inverse) | nearest(in[j + 16] * inverse) << 4);
   }
 }
+
+TypePlanes BlockIQ4_NL::planes() { return lookup_planes("s4", 16); }
 
 }  // namespace puna::quant

@@ -13,6 +13,8 @@ constexpr int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
 struct BlockIQ4_NL {
   static constexpr size_t kElements = 32;
   static constexpr uint8_t kMaxCode = 127;
+  static constexpr uint16_t kHalves[] = {0};  // where f16 fields lie
+  static TypePlanes planes();
   uint16_t d;      // f16
   uint8_t qs[16];  // byte j: element j in the low nibble, j + 16 in the high
 };

@@ -10,6 +10,8 @@ namespace puna::quant {
 struct BlockIQ4_XS {
   static constexpr size_t kElements = 256;
   static constexpr uint8_t kMaxCode = 127;
+  static constexpr uint16_t kHalves[] = {0};  // where f16 fields lie
+  static TypePlanes planes();
   uint16_t d;           // f16
   uint16_t scales_h;    // top two bits of group b's scale at bits 2b
   uint8_t scales_l[4];  // low four bits of group b's in nibble b

@@ -1,6 +1,9 @@
 #include "quant/mxfp4.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "quant/planes_builder.h"
 
 namespace puna::quant {
 
@@ -53,6 +56,12 @@ void encode(const float* in, BlockMXFP4& block) {
     block.qs[j] =
         static_cast<uint8_t>(nearest(in[j] * inverse) | nearest(in[j + 16] * inverse) << 4);
   }
+}
+
+TypePlanes BlockMXFP4::planes() { return lookup_planes("e4", 8); }
+
+void set_scale(float x, BlockMXFP4& block) {
+  block.e = static_cast<uint8_t>(std::clamp(scale_exponent(x) + 128, 2, 250));
 }
 
 }  // namespace puna::quant

@@ -14,6 +14,7 @@ constexpr int8_t kFp4Values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -
 struct BlockMXFP4 {
   static constexpr size_t kElements = 32;
   static constexpr uint8_t kMaxCode = 12;
+  static TypePlanes planes();
   uint8_t e;       // exponent, e8m0
   uint8_t qs[16];  // byte j: element j in the low nibble, j + 16 in the high
 };
@@ -26,5 +27,8 @@ inline float mxfp4_scale(uint32_t e) {
 
 void read_unit(const BlockMXFP4& block, uint32_t u, UnitCodes& out);
 void encode(const float* in, BlockMXFP4& block);
+
+// For random blocks: the scale, about x.
+void set_scale(float x, BlockMXFP4& block);
 
 }  // namespace puna::quant

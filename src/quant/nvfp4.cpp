@@ -1,6 +1,9 @@
 #include "quant/nvfp4.h"
 
+#include <algorithm>
+
 #include "quant/mxfp4.h"
+#include "quant/planes_builder.h"
 
 namespace puna::quant {
 
@@ -22,6 +25,21 @@ void read_unit(const BlockNVFP4& block, uint32_t u, UnitCodes& out) {
     }
     out.scale[h] = nvfp4_scale(block.d[2 * u + h]);
   }
+}
+
+TypePlanes BlockNVFP4::planes() {
+  PlanesBuilder b(64, "repack/lookup.wgsl");
+  b.row_plane("b4", 8);
+  b.group_plane("s8", 4, 32);
+  b.words("s8", 0, 1);
+  for (uint32_t s = 0; s < 4; ++s) b.bits_of_nibbles(16 * s, 8);
+  return b.take();
+}
+
+void set_scale(float x, BlockNVFP4& block) {
+  // The block's own bits for the mantissa; the eighth is ignored.
+  const int field = std::clamp(scale_exponent(x) + 8, 0, 15);
+  for (uint8_t& d : block.d) d = static_cast<uint8_t>((d & 0x87) | field << 3);
 }
 
 }  // namespace puna::quant

@@ -11,6 +11,7 @@ namespace puna::quant {
 struct BlockNVFP4 {
   static constexpr size_t kElements = 64;
   static constexpr uint8_t kMaxCode = 12;
+  static TypePlanes planes();
   uint8_t d[4];    // ue4m3 by group: the top bit is ignored, 127 is 0
   uint8_t qs[32];  // byte 8s + j: element 16s + j in the low nibble, 16s + 8 + j in the high
 };
@@ -19,5 +20,8 @@ static_assert(sizeof(BlockNVFP4) == 36);
 // Half the value of a byte of d.
 float nvfp4_scale(uint32_t bits);
 void read_unit(const BlockNVFP4& block, uint32_t u, UnitCodes& out);
+
+// For random blocks: the scale, about x.
+void set_scale(float x, BlockNVFP4& block);
 
 }  // namespace puna::quant

@@ -1,6 +1,6 @@
 // Planes: how a weight matrix lies in GPU memory. The bits of the file's blocks, regrouped so that
 // kernels read them in aligned 16-byte vectors; no bit is added or lost (docs/weight-layout.md
-// shows each type). Read next: q4_0.wgsl, then planes.cpp.
+// shows each type). Read next: q4_0.wgsl, then planes_builder.h and q4_k.cpp.
 //
 // A unit is 32 consecutive weights of one row, a group is four consecutive rows. Planes are stored
 // one after the other, each starting at a multiple of 256 bytes. There are two kinds:
@@ -47,10 +47,13 @@ struct TypePlanes {
   std::vector<Plane> planes;
   std::vector<BitField> fields;
   // Of the codebook types: the grid, which lies behind the planes (planes.wgsl reads it as plane
-  // "grid"). A word is an entry, see grid_words() in planes.cpp.
+  // "grid"). A word is an entry, see planes_builder.h.
   std::vector<uint32_t> grid;
   uint32_t block_elements =
       0;  // elements of a row per plane block: the type's block, kUnit for f32, f16 and bf16
+  // The template that fills the planes from the file: "repack/k_quants.wgsl", of src/kernels, or
+  // the type's own "quant/q1_0_repack.wgsl".
+  std::string_view repack;
 };
 const TypePlanes& planes_of(Type type);
 

@@ -10,6 +10,8 @@ namespace puna::quant {
 struct BlockQ1_0 {
   static constexpr size_t kElements = 128;
   static constexpr uint8_t kMaxCode = 1;
+  static constexpr uint16_t kHalves[] = {0};  // where f16 fields lie
+  static TypePlanes planes();
   uint16_t d;      // f16
   uint8_t qs[16];  // bit e % 8 of byte e / 8: element e
 };

@@ -1,5 +1,6 @@
 #include "quant/q2_k.h"
 
+#include "quant/planes_builder.h"
 #include "quant/search.h"
 
 namespace puna::quant {
@@ -28,6 +29,17 @@ void encode(const float* in, BlockQ2_K& block) {
     uint8_t& byte = block.qs[e / 128 * 32 + e % 32];
     byte = static_cast<uint8_t>(byte | (fit.q[e] << (e % 128 / 32 * 2)));
   }
+}
+
+TypePlanes BlockQ2_K::planes() {
+  PlanesBuilder b(256, "repack/k_quants.wgsl");
+  b.row_plane("q2", 16);
+  b.group_plane("sc", 16, 128);  // the 16 bytes of scales and mins, as in the file
+  b.group_plane("dm4", 4, 32);
+  for (uint32_t w = 0; w < 4; ++w) b.field("sc", 32 * w, 32);
+  b.pairs_of_k();
+  b.field("dm4", 0, 32);
+  return b.take();
 }
 
 }  // namespace puna::quant

@@ -8,6 +8,8 @@ namespace puna::quant {
 
 struct BlockQ2_K {
   static constexpr size_t kElements = 256;
+  static constexpr uint16_t kHalves[] = {80, 82};  // where f16 fields lie
+  static TypePlanes planes();
   uint8_t scales[16];  // group j: scale in the low nibble, min in the high
   uint8_t qs[64];      // half n: bits 2s of byte 32n + l are element 128n + 32s + l
   uint16_t d;          // f16

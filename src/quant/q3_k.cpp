@@ -1,5 +1,6 @@
 #include "quant/q3_k.h"
 
+#include "quant/planes_builder.h"
 #include "quant/search.h"
 
 namespace puna::quant {
@@ -38,6 +39,30 @@ void encode(const float* in, BlockQ3_K& block) {
     low = static_cast<uint8_t>(low | (q & 3) << (e % 128 / 32 * 2));
     high = static_cast<uint8_t>(high | (q >> 2) << (e / 32));
   }
+}
+
+TypePlanes BlockQ3_K::planes() {
+  PlanesBuilder b(256, "repack/k_quants.wgsl");
+  b.row_plane("q2", 16);
+  b.group_plane("h1", 32, 32);
+  // Three vec4, a row each component: low nibbles of scales 0..7, of 8..15, then the top two bits
+  // of all.
+  b.group_plane("sc", 12, 32);
+  b.group_plane("d4", 2, 16);
+  for (uint32_t l = 0; l < 32; ++l) {
+    for (uint32_t bit = 0; bit < 8; ++bit)
+      b.field("h1", h1_bit(bit / 4 * 128 + bit % 4 * 32 + l), 1);
+  }
+  b.pairs_of_k();
+  for (uint32_t j = 0; j < 8; ++j) {
+    b.field("sc", 4 * j, 4);
+    b.field("sc", 128 + 4 * j, 4);
+  }
+  for (uint32_t j = 0; j < 4; ++j) {
+    for (uint32_t pair = 0; pair < 4; ++pair) b.field("sc", 256 + 2 * (4 * pair + j), 2);
+  }
+  b.field("d4", 0, 16);
+  return b.take();
 }
 
 }  // namespace puna::quant

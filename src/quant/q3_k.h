@@ -8,6 +8,8 @@ namespace puna::quant {
 
 struct BlockQ3_K {
   static constexpr size_t kElements = 256;
+  static constexpr uint16_t kHalves[] = {108};  // where f16 fields lie
+  static TypePlanes planes();
   uint8_t hmask[32];   // bit 4n + s of byte l: third bit of element 128n + 32s + l
   uint8_t qs[64];      // low two bits, as in q2_k
   uint8_t scales[12];  // group j: low four bits in byte j mod 8 (nibble j / 8), top two in byte 8 +

@@ -1,5 +1,6 @@
 #include "quant/q4_0.h"
 
+#include "quant/planes_builder.h"
 #include "quant/search.h"
 
 namespace puna::quant {
@@ -21,5 +22,7 @@ void encode(const float* in, BlockQ4_0& block) {
     block.qs[j] = static_cast<uint8_t>(low | (high << 4));
   }
 }
+
+TypePlanes BlockQ4_0::planes() { return legacy_planes(/*has_min=*/false, /*has_high=*/false); }
 
 }  // namespace puna::quant

@@ -8,6 +8,8 @@ namespace puna::quant {
 
 struct BlockQ4_0 {
   static constexpr size_t kElements = 32;
+  static constexpr uint16_t kHalves[] = {0};  // where f16 fields lie
+  static TypePlanes planes();
   uint16_t d;      // f16
   uint8_t qs[16];  // byte j: element j in the low nibble, j + 16 in the high
 };

@@ -1,5 +1,6 @@
 #include "quant/q4_1.h"
 
+#include "quant/planes_builder.h"
 #include "quant/search.h"
 
 namespace puna::quant {
@@ -25,5 +26,7 @@ void encode(const float* in, BlockQ4_1& block) {
     block.qs[j] = static_cast<uint8_t>(low | (high << 4));
   }
 }
+
+TypePlanes BlockQ4_1::planes() { return legacy_planes(/*has_min=*/true, /*has_high=*/false); }
 
 }  // namespace puna::quant

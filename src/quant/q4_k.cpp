@@ -1,6 +1,7 @@
 #include "quant/q4_k.h"
 
 #include "quant/k_scales.h"
+#include "quant/planes_builder.h"
 #include "quant/search.h"
 
 namespace puna::quant {
@@ -28,6 +29,16 @@ void encode(const float* in, BlockQ4_K& block) {
     const int e = i / 32 * 64 + i % 32;
     block.qs[i] = static_cast<uint8_t>(fit.q[e] | (fit.q[e + 32] << 4));
   }
+}
+
+TypePlanes BlockQ4_K::planes() {
+  PlanesBuilder b(256, "repack/k_quants.wgsl");
+  b.row_plane("q4", 32);
+  b.group_plane("hd", 16, 128);
+  b.field("hd", 0, 32);
+  b.scale_mins();
+  b.nibbles_of_k();
+  return b.take();
 }
 
 }  // namespace puna::quant

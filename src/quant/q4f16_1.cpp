@@ -1,5 +1,6 @@
 #include "quant/q4f16_1.h"
 
+#include "quant/planes_builder.h"
 #include "quant/q4_0.h"
 
 namespace puna::quant {
@@ -36,5 +37,11 @@ void q4_0_of_q4f16_1(const std::byte* in, std::byte* out, size_t n) {
     store_block(same, out, i);
   }
 }
+
+TypePlanes BlockQ4F32_1::planes() { return mlc_planes("f4", 32); }
+
+void set_scale(float x, BlockQ4F32_1& block) { block.d = x; }
+
+TypePlanes BlockQ4F16_1::planes() { return mlc_planes("s4", 16); }
 
 }  // namespace puna::quant

@@ -12,6 +12,8 @@ namespace puna::quant {
 struct BlockQ4F16_1 {
   static constexpr size_t kElements = 32;
   static constexpr uint8_t kMaxCode = 8;
+  static constexpr uint16_t kHalves[] = {0};  // where f16 fields lie
+  static TypePlanes planes();
   uint16_t d;      // f16
   uint8_t qs[16];  // byte j: element 2j in the low nibble, 2j + 1 in the high
 };
@@ -20,6 +22,7 @@ static_assert(sizeof(BlockQ4F16_1) == 18);
 struct BlockQ4F32_1 {
   static constexpr size_t kElements = 32;
   static constexpr uint8_t kMaxCode = 8;
+  static TypePlanes planes();
   float d;
   uint8_t qs[16];
 };
@@ -31,5 +34,8 @@ void read_unit(const BlockQ4F32_1& block, uint32_t u, UnitCodes& out);
 // The same values as q4_0, whose codes run the other way: s * (q - 7) = -s * ((15 - q) - 8). `n`
 // elements, whole blocks.
 void q4_0_of_q4f16_1(const std::byte* in, std::byte* out, size_t n);
+
+// For random blocks: the scale, about x.
+void set_scale(float x, BlockQ4F32_1& block);
 
 }  // namespace puna::quant

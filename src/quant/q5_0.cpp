@@ -1,5 +1,6 @@
 #include "quant/q5_0.h"
 
+#include "quant/planes_builder.h"
 #include "quant/search.h"
 
 namespace puna::quant {
@@ -28,5 +29,7 @@ void encode(const float* in, BlockQ5_0& block) {
   }
   std::memcpy(block.qh, &high, 4);
 }
+
+TypePlanes BlockQ5_0::planes() { return legacy_planes(/*has_min=*/false, /*has_high=*/true); }
 
 }  // namespace puna::quant

@@ -8,6 +8,8 @@ namespace puna::quant {
 
 struct BlockQ5_0 {
   static constexpr size_t kElements = 32;
+  static constexpr uint16_t kHalves[] = {0};  // where f16 fields lie
+  static TypePlanes planes();
   uint16_t d;      // f16
   uint8_t qh[4];   // bit j of the 32: fifth bit of element j
   uint8_t qs[16];  // byte j: low four bits of element j in the low nibble, of j + 16 in the high

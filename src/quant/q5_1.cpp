@@ -1,5 +1,6 @@
 #include "quant/q5_1.h"
 
+#include "quant/planes_builder.h"
 #include "quant/search.h"
 
 namespace puna::quant {
@@ -32,5 +33,7 @@ void encode(const float* in, BlockQ5_1& block) {
   }
   std::memcpy(block.qh, &high, 4);
 }
+
+TypePlanes BlockQ5_1::planes() { return legacy_planes(/*has_min=*/true, /*has_high=*/true); }
 
 }  // namespace puna::quant

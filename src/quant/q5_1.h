@@ -8,6 +8,8 @@ namespace puna::quant {
 
 struct BlockQ5_1 {
   static constexpr size_t kElements = 32;
+  static constexpr uint16_t kHalves[] = {0, 2};  // where f16 fields lie
+  static TypePlanes planes();
   uint16_t d;      // f16
   uint16_t m;      // f16
   uint8_t qh[4];   // bit j of the 32: fifth bit of element j

@@ -1,6 +1,7 @@
 #include "quant/q5_k.h"
 
 #include "quant/k_scales.h"
+#include "quant/planes_builder.h"
 #include "quant/search.h"
 
 namespace puna::quant {
@@ -36,6 +37,20 @@ void encode(const float* in, BlockQ5_K& block) {
     uint8_t& high = block.qh[e % 32];
     high = static_cast<uint8_t>(high | (fit.q[e] >> 4) << (e / 32));
   }
+}
+
+TypePlanes BlockQ5_K::planes() {
+  PlanesBuilder b(256, "repack/k_quants.wgsl");
+  b.row_plane("q4", 32);
+  b.group_plane("h1", 32, 32);
+  b.group_plane("hd", 16, 128);
+  b.field("hd", 0, 32);
+  b.scale_mins();
+  for (uint32_t l = 0; l < 32; ++l) {
+    for (uint32_t j = 0; j < 8; ++j) b.field("h1", h1_bit(32 * j + l), 1);
+  }
+  b.nibbles_of_k();
+  return b.take();
 }
 
 }  // namespace puna::quant

@@ -8,6 +8,8 @@ namespace puna::quant {
 
 struct BlockQ5_K {
   static constexpr size_t kElements = 256;
+  static constexpr uint16_t kHalves[] = {0, 2};  // where f16 fields lie
+  static TypePlanes planes();
   uint16_t d;          // f16
   uint16_t dmin;       // f16
   uint8_t scales[12];  // 8 scales and 8 mins of 6 bits: k_scales.h

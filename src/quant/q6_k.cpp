@@ -1,5 +1,6 @@
 #include "quant/q6_k.h"
 
+#include "quant/planes_builder.h"
 #include "quant/search.h"
 
 namespace puna::quant {
@@ -32,6 +33,23 @@ void encode(const float* in, BlockQ6_K& block) {
     low = static_cast<uint8_t>(low | (q & 15) << (e % 128 / 64 * 4));
     high = static_cast<uint8_t>(high | (q >> 4) << (e % 128 / 32 * 2));
   }
+}
+
+TypePlanes BlockQ6_K::planes() {
+  PlanesBuilder b(256, "repack/k_quants.wgsl");
+  b.row_plane("q4", 32);
+  b.row_plane("q2", 16);
+  b.group_plane("sc", 16, 128);
+  b.group_plane("d4", 2, 16);
+  for (uint32_t byte = 0; byte < 128; ++byte) {
+    const uint32_t e = byte / 64 * 128 + byte % 64;
+    b.field("q4", q4_bit(e), 4);
+    b.field("q4", q4_bit(e + 64), 4);
+  }
+  b.pairs_of_k();
+  for (uint32_t w = 0; w < 4; ++w) b.field("sc", 32 * w, 32);
+  b.field("d4", 0, 16);
+  return b.take();
 }
 
 }  // namespace puna::quant

@@ -8,6 +8,8 @@ namespace puna::quant {
 
 struct BlockQ6_K {
   static constexpr size_t kElements = 256;
+  static constexpr uint16_t kHalves[] = {208};  // where f16 fields lie
+  static TypePlanes planes();
   uint8_t ql[128];    // half n: byte 64n + l: low four bits of 128n + l (low nibble), 128n + 64 + l
                       // (high), l in 0..63
   uint8_t qh[64];     // half n: bits 2s of byte 32n + l: top two bits of element 128n + 32s + l

@@ -8,6 +8,8 @@ namespace puna::quant {
 
 struct BlockQ8_0 {
   static constexpr size_t kElements = 32;
+  static constexpr uint16_t kHalves[] = {0};  // where f16 fields lie
+  static TypePlanes planes();
   uint16_t d;  // f16
   int8_t qs[32];
 };

@@ -69,15 +69,31 @@ void read_row_units(const std::byte* row, uint32_t first, uint32_t n, UnitCodes*
 }
 
 template <class Block>
+void set_block_scale(float x, std::byte* at) {
+  Block block = load_block<Block>(at, 0);
+  set_scale(x, block);
+  store_block(block, at, 0);
+}
+
+template <class Block>
 constexpr TypeInfo row(Type type, std::string_view name, uint32_t gguf_id) {
-  TypeInfo info{type,    name,    gguf_id, Block::kElements, sizeof(Block), decode_blocks<Block>,
-                nullptr, nullptr, 0};
+  TypeInfo info{};
+  info.type = type;
+  info.name = name;
+  info.gguf_id = gguf_id;
+  info.block_elements = Block::kElements;
+  info.block_bytes = sizeof(Block);
+  info.decode = decode_blocks<Block>;
+  info.planes = Block::planes;
   if constexpr (requires(Block block) { encode(static_cast<const float*>(nullptr), block); })
     info.encode = encode_blocks<Block>;
   if constexpr (kReadByUnits<Block>) {
     info.read_units = read_row_units<Block>;
     info.max_code = Block::kMaxCode;
   }
+  if constexpr (requires { Block::kHalves; }) info.halves = Block::kHalves;
+  if constexpr (requires(Block block) { set_scale(0.0f, block); })
+    info.set_scale = set_block_scale<Block>;
   return info;
 }
 

@@ -1,5 +1,6 @@
 // The table of weight types: block geometry, plain decode and encode of each. One file set per type
-// (q4_k.h .cpp .wgsl); a new type is those files and one row in quant.cpp.
+// (q4_k.h .cpp .wgsl); a new type is those files, a name here and one row in quant.cpp
+// (docs/adding-a-weight-type.md).
 #pragma once
 
 #include <cstddef>
@@ -46,6 +47,7 @@ inline constexpr size_t kTypeCount = static_cast<size_t>(Type::kQ4F32_1) + 1;
 inline constexpr uint32_t kNoGgufId = 0xffffffffu;
 
 struct UnitCodes;
+struct TypePlanes;
 
 struct TypeInfo {
   Type type;
@@ -62,6 +64,12 @@ struct TypeInfo {
   // scales (unit.h): out[0], out[step], .. ; nullptr for the types that are bit fields only.
   void (*read_units)(const std::byte* row, uint32_t first, uint32_t n, UnitCodes* out, size_t step);
   uint8_t max_code;  // of read_units: no code is larger in size
+  // How a matrix of the type lies in GPU memory (planes.h).
+  TypePlanes (*planes)();
+  // For random blocks: byte offsets of the f16 fields, and what puts a scale of about x where no
+  // f16 holds it, or nullptr.
+  std::span<const uint16_t> halves;
+  void (*set_scale)(float x, std::byte* block);
 
   double bits_per_weight() const { return 8.0 * block_bytes / block_elements; }
 };

@@ -13,28 +13,11 @@ namespace puna::quant {
 // Where the high bytes of a block's f16 (or f32) fields lie; their top exponent bit is cleared, so
 // that scales are finite.
 inline std::vector<uint32_t> half_bytes(const TypeInfo& type) {
-  switch (type.type) {
-    case Type::kQ4_1:
-    case Type::kQ5_1:
-    case Type::kQ4_K:
-    case Type::kQ5_K:
-      return {1, 3};
-    case Type::kQ2_K:
-      return {81, 83};
-    case Type::kQ3_K:
-    case Type::kQ6_K:
-    case Type::kIQ1_M:
-    case Type::kTQ1_0:
-    case Type::kTQ2_0:
-      return {type.block_bytes - 1};
-    case Type::kQ4F32_1:
-      return {3};
-    case Type::kMXFP4:
-    case Type::kNVFP4:
-      return {};
-    default:
-      return {1};
-  }
+  if (type.type == Type::kIQ1_M) return {type.block_bytes - 1};
+  if (type.type == Type::kQ4F32_1) return {3};
+  std::vector<uint32_t> out;
+  for (const uint16_t offset : type.halves) out.push_back(offset + 1u);
+  return out;
 }
 
 // Bytes are the top ones of a 64-bit linear congruential generator (Knuth's MMIX constants) that

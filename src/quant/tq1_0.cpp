@@ -1,5 +1,6 @@
 #include "quant/tq1_0.h"
 
+#include "quant/planes_builder.h"
 #include "quant/tq2_0.h"
 
 namespace puna::quant {
@@ -41,6 +42,17 @@ void encode(const float* in, BlockTQ1_0& block) {
   for (uint32_t i = 0; i < 52; ++i) {
     (i < 48 ? block.qs[i] : block.qh[i - 48]) = static_cast<uint8_t>((number[i] * 256 + 242) / 243);
   }
+}
+
+TypePlanes BlockTQ1_0::planes() {
+  PlanesBuilder b(256, "quant/tq1_0_repack.wgsl");
+  b.row_plane("t5", 12);
+  b.group_plane("t4", 4, 32);
+  b.group_plane("d4", 2, 16);
+  b.words("t5", 0, 12);
+  b.words("t4", 0, 1);
+  b.field("d4", 0, 16);
+  return b.take();
 }
 
 }  // namespace puna::quant

@@ -10,6 +10,8 @@ namespace puna::quant {
 struct BlockTQ1_0 {
   static constexpr size_t kElements = 256;
   static constexpr uint8_t kMaxCode = 1;
+  static constexpr uint16_t kHalves[] = {52};  // where f16 fields lie
+  static TypePlanes planes();
   uint8_t qs[48];  // digit t of byte b < 32: element 32t + b; of byte 32 + b: element 160 + 16t + b
   uint8_t qh[4];   // digit t < 4 of byte b: element 240 + 4t + b
   uint16_t d;      // f16

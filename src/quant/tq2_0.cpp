@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "quant/planes_builder.h"
+
 namespace puna::quant {
 
 Ternary to_ternary(const float* in) {
@@ -31,6 +33,15 @@ void encode(const float* in, BlockTQ2_0& block) {
     uint8_t& byte = block.qs[e / 128 * 32 + e % 32];
     byte = static_cast<uint8_t>(byte | ternary.t[e] << (e % 128 / 32 * 2));
   }
+}
+
+TypePlanes BlockTQ2_0::planes() {
+  PlanesBuilder b(256, "repack/k_quants.wgsl");
+  b.row_plane("q2", 16);
+  b.group_plane("d4", 2, 16);
+  b.pairs_of_k();
+  b.field("d4", 0, 16);
+  return b.take();
 }
 
 }  // namespace puna::quant

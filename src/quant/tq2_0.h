@@ -10,6 +10,8 @@ namespace puna::quant {
 struct BlockTQ2_0 {
   static constexpr size_t kElements = 256;
   static constexpr uint8_t kMaxCode = 2;
+  static constexpr uint16_t kHalves[] = {64};  // where f16 fields lie
+  static TypePlanes planes();
   uint8_t qs[64];  // bits 2s of byte 32n + l: element 128n + 32s + l
   uint16_t d;      // f16
 };

@@ -154,7 +154,7 @@ fn weights_of(q : Unit) -> array<vec4<f32>, 8> {
 // Activations as the products read them. Includer: COLS, UNITS, and X_STRIDE where rows of x are further apart. B_X binds them as f32,
 // B_X8 as the scratch of X8_ROWS rows that quantize.wgsl writes:
 //   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and what
-//   a norm needs to know of the unit (handover.wgsl). x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the
+//   a norm needs to know of the unit (matvec_handover.wgsl). x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the
 //   rows lie innermost instead, for tiles: [unit][half][row], then [unit][row]. With X_PLANES == 2 a row of x is two rows here, side by
 //   side: its bytes, and those of what their rounding left. Products of both are added up.
 

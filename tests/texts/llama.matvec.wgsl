@@ -4,7 +4,7 @@ enable f16;
 // float weights, one 16-byte vector) each; sums then go across the team. With B_X: products in f32. Otherwise in int8, with x as bytes
 // from scratch (B_X8) or made of B_X by the workgroup itself (X_PROLOGUE), which may also make x from what an RMS norm reads: x * gamma as
 // bytes, and the inverse of the root mean square on the sums, where it commutes with all else (B_GAMMA, EPS). With X_SQUARES a product
-// before has done all but that last (handover.wgsl), and with B_NEXT this one does it for those after.
+// before has done all but that last (matvec_handover.wgsl), and with B_NEXT this one does it for those after.
 // Formula of a unit of row r: y[r] += s * sum(q * x) + m * sum(x), s and m once or for each half of the unit (quant/planes.wgsl).
 // The step buffer and the KV cache as kernels read them; step.h describes both, step_test.cpp keeps the numbers equal.
 const MAX_STEP_TOKENS = 512u;
@@ -150,7 +150,7 @@ fn weights_of(q : Unit) -> array<vec4<f32>, 8> {
 // Activations as the products read them. Includer: COLS, UNITS, and X_STRIDE where rows of x are further apart. B_X binds them as f32,
 // B_X8 as the scratch of X8_ROWS rows that quantize.wgsl writes:
 //   [row][half][unit] vec4: 16 signed bytes each, then [row][unit] vec4<f32>: scale, scale * sum of the first and second half, and what
-//   a norm needs to know of the unit (handover.wgsl). x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the
+//   a norm needs to know of the unit (matvec_handover.wgsl). x[i] is nearly scale * byte[i], where scale = max |x| / 127. With X8_BY_UNIT the
 //   rows lie innermost instead, for tiles: [unit][half][row], then [unit][row]. With X_PLANES == 2 a row of x is two rows here, side by
 //   side: its bytes, and those of what their rounding left. Products of both are added up.
 

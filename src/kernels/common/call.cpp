@@ -9,6 +9,8 @@
 #include "base/embedded.h"
 #include "gpu/wgsl/wgsl_preprocessor.h"
 #include "kernels/common/beside.h"
+#include "kernels/common/weight_defines.h"
+#include "quant/planes.h"
 
 std::span<const puna::base::EmbeddedFile> puna_kernels_wgsl();  // made by puna_embed
 
@@ -33,6 +35,30 @@ void add_device_defines(const gpu::DeviceInfo& device,
   add("DIALECT_TINT", device.dialect == gpu::Dialect::kTint);
 }
 
+// Includes `file` of the weight type whose define is given.
+template <class File>
+std::string include_by_type(const File& file) {
+  std::string text;
+  for (const quant::TypeInfo& type : quant::types()) {
+    text +=
+        fmt::format("#ifdef {}\n#include \"{}\"\n#endif\n", weight_define(type.type), file(type));
+  }
+  return text;
+}
+
+// quant/types.wgsl: what reads weights of the type.
+std::string_view decoders() {
+  static const std::string kText = include_by_type(
+      [](const quant::TypeInfo& type) { return fmt::format("quant/{}.wgsl", type.name); });
+  return kText;
+}
+// repack/types.wgsl: what takes the file's blocks of the type apart.
+std::string_view repackers() {
+  static const std::string kText = include_by_type(
+      [](const quant::TypeInfo& type) { return quant::planes_of(type.type).repack; });
+  return kText;
+}
+
 }  // namespace
 
 uint32_t workgroups(const GridDim& dim, const StepShape& shape) {
@@ -46,6 +72,8 @@ uint32_t workgroups(const GridDim& dim, const StepShape& shape) {
 }
 
 std::string_view wgsl_source(std::string_view path) {
+  if (path == "quant/types.wgsl") return decoders();
+  if (path == "repack/types.wgsl") return repackers();
   constexpr std::string_view kRoom = "kernels/";
   for (const base::EmbeddedFile& file : puna_kernels_wgsl()) {
     if (file.name == path) return file.text;

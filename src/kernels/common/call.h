@@ -76,8 +76,9 @@ struct KernelCall {
   std::vector<Beside> beside = {};
 };
 
-// The text of a template by its path under src/kernels or src/quant ("quant/q4_0.wgsl");
-// nullopt-like empty when unknown.
+// The text of a template by its path under src/kernels or src/quant ("quant/q4_0.wgsl"), or made
+// from the table of weight types ("quant/types.wgsl", "repack/types.wgsl": the file of the type
+// whose WEIGHT_<TYPE> is defined); empty when unknown.
 std::string_view wgsl_source(std::string_view path);
 // Expands the template of a call for a device: header, defines, includes. Errors: kInternal with
 // file and line.

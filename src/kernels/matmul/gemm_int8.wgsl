@@ -15,7 +15,7 @@
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
 @group(0) @binding(B_Y) var<storage, read_write> y: array<f32>;
 #include "matmul/activations.wgsl"
-#include "matmul/tile_rows.wgsl"
+#include "matmul/gemm_rows.wgsl"
 #include "matmul/epilogue.wgsl"
 
 const SET = 8u * TN;

@@ -2,7 +2,7 @@
 // SG_M x SG_N subgroups, each FRAGMENTS_M x FRAGMENTS_N products of MATRIX_M x MATRIX_N x MATRIX_K. K goes by STEP_UNITS units (32) at a
 // time; SG_K such sets of subgroups take a part of them each, and their sums are joined at the end: more subgroups at work where
 // there are few tiles. SPLITS workgroups may share K, too. What the next step needs is requested before this step's products.
-// x comes as f16 from halve.wgsl; a weight is decoded as its type defines it, then rounded to f16.
+// x comes as f16 from x_as_f16.wgsl; a weight is decoded as its type defines it, then rounded to f16.
 // The text is Tint's; naga has another form of the same, which wgpu-native cannot enable.
 #include "common/step.wgsl"
 #include "quant/planes.wgsl"
@@ -13,7 +13,7 @@
 #if SPLITS == 1
 @group(0) @binding(B_Y) var<storage, read_write> y: array<f32>;
 #endif
-#include "matmul/tile_rows.wgsl"
+#include "matmul/gemm_rows.wgsl"
 #if SPLITS == 1
 #include "matmul/epilogue.wgsl"
 #else

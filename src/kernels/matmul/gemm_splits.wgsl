@@ -18,7 +18,7 @@ fn sum_of(m: u32, n: u32) -> f32 {
 @compute @workgroup_size(WG)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let m = id.y;
-  // Rows of x were divided by a power of two where f16 asked for it (halve.wgsl).
+  // Rows of x were divided by a power of two where f16 asked for it (x_as_f16.wgsl).
   let scale = bitcast<f32>((127u + x16[X16_ROWS * (UNITS * 4u) + m].x) << 23u);
 #ifdef GATE
   // Groups of four: gate, up, gate, up.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kManyRows = 16384;            // of a weight
 constexpr uint32_t kFewest = 8, kFewRows = 128;  // of x, for few_rows()
-constexpr uint32_t kHalveWorkgroup = 256;        // halve.wgsl
+constexpr uint32_t kHalveWorkgroup = 256;        // x_as_f16.wgsl
 constexpr uint32_t kQuantizeWorkgroup = 64;      // quantize.wgsl
 constexpr uint32_t kTileColumns = 64;            // gemm.wgsl: weight rows of a tile
 constexpr uint64_t kBytesOfUnit = 48;     // int8 activations: 32 codes and a vec4 of scale and sums
@@ -49,7 +49,7 @@ bool sums_by_subgroup(const gpu::DeviceInfo& device, const MatvecTuning& tuning)
   return device.subgroups && device.subgroup_min > 0 && tuning.lanes >= device.subgroup_max;
 }
 
-// own_bytes.wgsl takes the norm's squares along where it works by subgroups.
+// matvec_quantize.wgsl takes the norm's squares along where it works by subgroups.
 bool makes_norm(const gpu::DeviceInfo& device, const MatmulTuning& tuning) {
   return tuning.kernel == MatmulKernel::kMatvec && tuning.matvec.own_int8 && device.subgroups &&
          device.subgroup_min >= 8;
@@ -205,7 +205,7 @@ void bind_x16(const MatmulArgs& args, Describe& call) {
 }
 
 void halve(const MatmulArgs& args, std::vector<KernelCall>& out) {
-  Describe call(args.label + " (x as f16)", "matmul/halve.wgsl");
+  Describe call(args.label + " (x as f16)", "matmul/x_as_f16.wgsl");
   call.constant("B_STEP", args.step);
   bind_plain_x(args, call);
   bind_x16(args, call);

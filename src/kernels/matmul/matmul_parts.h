@@ -16,7 +16,7 @@ uint32_t x_slots(const MatmulArgs& args);
 uint32_t k_slots(const MatmulArgs& args);
 
 base::Result<void> check_parts(const MatmulArgs& args);
-// Bindings and defines of parts.wgsl for a chunk; nothing without parts.
+// Bindings and defines of matmul_parts.wgsl for a chunk; nothing without parts.
 void describe_parts(const MatmulArgs& args, const GpuWeight::Chunk& chunk, Describe& call);
 
 // Grids of x by tiles of `tile_m` rows (y and z), and of a mat-vec of `columns` rows (z).

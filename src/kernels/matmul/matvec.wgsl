@@ -3,7 +3,7 @@
 // float weights, one 16-byte vector) each; sums then go across the team. With B_X: products in f32. Otherwise in int8, with x as bytes
 // from scratch (B_X8) or made of B_X by the workgroup itself (X_PROLOGUE), which may also make x from what an RMS norm reads: x * gamma as
 // bytes, and the inverse of the root mean square on the sums, where it commutes with all else (B_GAMMA, EPS). With X_SQUARES a product
-// before has done all but that last (handover.wgsl), and with B_NEXT this one does it for those after.
+// before has done all but that last (matvec_handover.wgsl), and with B_NEXT this one does it for those after.
 // Formula of a unit of row r: y[r] += s * sum(q * x) + m * sum(x), s and m once or for each half of the unit (quant/planes.wgsl).
 #include "common/step.wgsl"
 #include "quant/planes.wgsl"
@@ -28,7 +28,7 @@
 #endif
 #include "matmul/activations.wgsl"
 #ifdef SLOTS
-#include "matmul/parts.wgsl"
+#include "matmul/matmul_parts.wgsl"
 #endif
 #ifdef SUM_SLOTS
 // K goes through all slots of a row: unit u is unit u % UNITS of slot u / UNITS.
@@ -52,7 +52,7 @@ var<workgroup> slot_groups: array<u32, SLOTS>;  // first group of each slot's pa
 #include "matmul/epilogue.wgsl"
 #if SUBGROUPS && SUBGROUP_MIN >= 8
 #define EIGHTHS 1
-#include "matmul/eighths.wgsl"
+#include "matmul/quantize_unit.wgsl"
 #else
 #define EIGHTHS 0
 #endif
@@ -197,7 +197,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #endfor
 #endif
 #ifdef X_PROLOGUE
-#include "matmul/own_bytes.wgsl"
+#include "matmul/matvec_quantize.wgsl"
   workgroupBarrier();
 #endif
 
@@ -277,7 +277,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   }
 #ifdef B_NEXT
   workgroupBarrier();
-#include "matmul/handover.wgsl"
+#include "matmul/matvec_handover.wgsl"
 #endif
 }
 

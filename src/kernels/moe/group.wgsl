@@ -1,5 +1,5 @@
 // Sorts the pairs of a step (row * CHOSEN + slot) by expert and cuts them into tiles of at most TILE rows of one expert, for the tiled
-// products (matmul/parts.wgsl says how it lies). One workgroup; the order of an expert's pairs is open and of no effect.
+// products (matmul/matmul_parts.wgsl says how it lies). One workgroup; the order of an expert's pairs is open and of no effect.
 #include "common/step.wgsl"
 
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;

@@ -72,21 +72,7 @@ fn ordered_bits(word: u32) -> u32 {
   return h1_bits(nibbles * spread, 0u) | h1_bits(more * spread, 4u);
 }
 
-#if defined(WEIGHT_F32) || defined(WEIGHT_F16) || defined(WEIGHT_BF16)
-#include "repack/floats.wgsl"
-#elif defined(WEIGHT_IQ4_NL) || defined(WEIGHT_IQ4_XS) || defined(WEIGHT_MXFP4) || defined(WEIGHT_NVFP4)
-#include "repack/lookup.wgsl"
-#elif defined(WEIGHT_IQ2_XXS) || defined(WEIGHT_IQ2_XS) || defined(WEIGHT_IQ2_S)
-#include "repack/grids.wgsl"
-#elif defined(WEIGHT_IQ3_XXS) || defined(WEIGHT_IQ3_S) || defined(WEIGHT_IQ1_S) || defined(WEIGHT_IQ1_M)
-#include "repack/grids.wgsl"
-#elif defined(WEIGHT_TQ1_0) || defined(WEIGHT_Q1_0)
-#include "repack/few_bits.wgsl"
-#elif BLOCK_UNITS == 1
-#include "repack/legacy.wgsl"
-#else
-#include "repack/k_quants.wgsl"
-#endif
+#include "repack/types.wgsl"
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {

@@ -1,7 +1,7 @@
 // Which rows of x, y and W the rows of a tile stand for.
 #ifdef SLOTS
 #define TILES 1
-#include "matmul/parts.wgsl"
+#include "matmul/matmul_parts.wgsl"
 #define X_OF(m) x_row(pair_at(m, tile_rows.part))
 #define Y_OF(m) pair_at(m, tile_rows.part)
 #define W_ROW(n) (n + first_row)
