@@ -38,6 +38,7 @@ struct Flags {
   std::vector<uint32_t> depths = {0};
   std::vector<uint32_t> parallel;  // numbers of texts at once; none: one text alone
   uint32_t n_shared = 0;
+  bool beside_filtered = false;
   uint32_t repeats = 5;
   std::string sampling = "greedy";
   bool kernels = false;
@@ -318,6 +319,8 @@ Result<void> check(const Flags& flags) {
   if (flags.parallel.empty()) {
     if (flags.n_shared > 0)
       return base::fail(base::ErrorCode::kUsage, "--shared-prefix is of --parallel.");
+    if (flags.beside_filtered)
+      return base::fail(base::ErrorCode::kUsage, "--beside-filtered is of --parallel.");
     return {};
   }
   if (flags.n_prompt() == 0)
@@ -346,7 +349,8 @@ Result<int> run(const Flags& flags) {
   ProgressBar bar;
   PUNA_TRY(service::OpenOptions options, open_options(flags.model, {}, bar));
   const bool parallel = !flags.parallel.empty();
-  if (parallel) options.engine.n_sequences = std::ranges::max(flags.parallel);
+  if (parallel)
+    options.engine.n_sequences = std::ranges::max(flags.parallel) + flags.beside_filtered;
   if (!options.engine.context) {
     const uint32_t most = parallel ? flags.n_prompt() + flags.n_decode()
                                    : std::max({flags.n_prompt(), flags.n_decode(), 1u});
@@ -373,6 +377,7 @@ Result<int> run(const Flags& flags) {
     what.n_prompt = flags.n_prompt();
     what.n_answer = flags.n_decode();
     what.n_shared = flags.n_shared;
+    what.beside_filtered = flags.beside_filtered;
     what.sampling = sampling_of(flags);
     PUNA_TRY(results, bench_parallel(model, flags.parallel, what, flags.repeats));
     PUNA_TRY(measured, steps_of_parallel(flags, model));
@@ -414,6 +419,9 @@ Action add_bench(CLI::App& app) {
               "several numbers separated by commas");
   add_number(app, "--shared-prefix", flags->n_shared, {0, kMaxTokens},
              "Of --parallel: so many tokens of each prompt are the same in all");
+  app.add_flag("--beside-filtered", flags->beside_filtered,
+               "Of --parallel: one more text is written beside them, which may hold half of the "
+               "vocabulary only and is not counted");
   add_number(app, "-r,--repeats", flags->repeats, {1, 1000},
              "Repeats; the report has minimum, median and maximum");
   app.add_option("--sampling", flags->sampling,

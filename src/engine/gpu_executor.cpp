@@ -39,8 +39,10 @@ using Part = plan::GpuProgram::Part;
 constexpr size_t kInFlight = 2;
 constexpr uint32_t kMaxChain = kernels::kChosenSteps;
 // From the end of a decode in which outputs are chosen once until the next one is under way, a GPU
-// has nothing to do: a round trip of 0.1 to 0.2 ms. After steps of so long that is a twentieth.
-constexpr double kBetweenCallsMs = 3;
+// has nothing to do: a round trip of ids and commands of about so long, and what the host takes
+// between, which is measured. Its steps take so many times as long as the pause.
+constexpr double kRoundTripMs = 0.1, kMostPauseMs = 1;
+constexpr double kPauses = 19;
 using ChainIds = std::array<uint32_t, kMaxChain * kernels::kMaxBatch>;  // [step % kMaxChain][row]
 
 // Of the buffer that logits come back by, and what is kept of a text, piece after piece.
@@ -148,8 +150,11 @@ class GpuExecutor : public Executor {
         } else {
           ++submitted;
         }
-        // While the others have their steps, the host is at what is chosen once.
-        if (order.once()) n_chain = kMaxChain;
+        if (order.once()) {
+          // While the others have their steps, the host is at what is chosen once.
+          n_chain = kMaxChain;
+          if (first == 1 && since_once_) pause_ms_ = std::min(since_once_->ms(), kMostPauseMs);
+        }
         continue;
       }
       const size_t chain = delivered % kInFlight;
@@ -185,6 +190,8 @@ class GpuExecutor : public Executor {
     }
     if (error) co_return std::unexpected(*std::move(error));
     if (undo.wanted) PUNA_CO_TRY(run_again(undo));
+    since_once_.reset();
+    if (order.once()) since_once_.emplace();
     co_return {};
   }
 
@@ -289,7 +296,7 @@ class GpuExecutor : public Executor {
     const size_t n_on_host = order.of.size() - order.n_on_device;
     if (order.n_go_on == 0 || n_on_host > readback_rows(program_->plan(), n_out_)) return 1;
     if (step_ms_ == 0) return 2;  // not known yet
-    const double for_device = std::ceil(kBetweenCallsMs / step_ms_);
+    const double for_device = std::ceil(kPauses * (kRoundTripMs + pause_ms_) / step_ms_);
     const double for_host = 1 + std::round(host_ms_ / step_ms_);
     return static_cast<uint32_t>(
         std::min(std::max(for_device, for_host), static_cast<double>(kMaxChain)));
@@ -436,8 +443,10 @@ class GpuExecutor : public Executor {
   kernels::CpuSampler sampler_;
   std::vector<float> host_logits_;
   PendingRead logits_read_;
-  double step_ms_ = 0;  // of the last decode without a prompt; 0: not known yet
-  double host_ms_ = 0;  // what the host took for outputs that are chosen once
+  double step_ms_ = 0;   // of the last decode without a prompt; 0: not known yet
+  double host_ms_ = 0;   // what the host took for outputs that are chosen once
+  double pause_ms_ = 0;  // between two calls with such outputs
+  std::optional<base::Timer> since_once_;
 };
 
 // Rows of the classes that decode: one, and powers of two up to the batch.

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "engine/bench/half_filter.h"
 
 namespace puna::service {
 
@@ -34,40 +35,48 @@ class Gathering {
   Gathering(LoadedModel& model, const Together& what) : model_(model), what_(what) {}
 
   // Writes all texts, n_tokens each. They begin together, and when each has its first token they
-  // go on together.
-  Task<Result<void>> write(uint32_t n_tokens) {
+  // go on together. `filtered`: beside one more, which passes a filter.
+  Task<Result<void>> write(uint32_t n_tokens, bool filtered) {
     std::vector<std::shared_ptr<engine::Control>> controls;
     Result<void> outcome;
-    uint32_t n_left = what_.n_texts, n_first = 0;
+    const uint32_t n_all = what_.n_texts + filtered;
+    uint32_t n_left = what_.n_texts, n_first = 0, n_under_way = n_all;
     co_await base::await_callback<bool>([&](const std::function<void(bool)>& done) {
       const auto release = [&] {
         for (const auto& control : controls) control->hold = false;
         model_.scheduler->wake();
       };
-      const auto ended = [&, done](Result<engine::GenerateStats> stats) {
-        if (stats) n_evaluated += stats->n_prompt;
-        if (!stats) outcome = std::unexpected(std::move(stats.error()));
-        if (--n_left > 0) return;
-        end_ms = timer_.ms();
-        done(true);
-      };
-      for (uint32_t i = 0; i < what_.n_texts; ++i) {
+      for (uint32_t i = 0; i < n_all; ++i) {
         controls.push_back(std::make_shared<engine::Control>());
         controls.back()->hold = true;
       }
-      for (uint32_t i = 0; i < what_.n_texts; ++i) {
+      for (uint32_t i = 0; i < n_all; ++i) {
+        const bool counts = i < what_.n_texts;
         engine::GenerateOptions options;
         options.sampling = what_.sampling;
         options.max_tokens = n_tokens;
+        if (!counts) {
+          options.filter = std::make_shared<engine::HalfFilter>(model_.engine->config().vocab);
+        }
         options.ignore_end = true;
         options.control = controls[i];
         const auto on_token = [&, i, release, n = 0u](const kernels::Chosen&) mutable {
           if (n++ > 0) return true;
           controls[i]->hold = n_tokens > 1;
-          if (++n_first < what_.n_texts) return true;
+          if (++n_first < n_all) return true;
           first_ms = timer_.ms();
           release();
           return true;
+        };
+        const auto ended = [&, done, counts](Result<engine::GenerateStats> stats) {
+          if (counts && --n_left == 0) {
+            end_ms = timer_.ms();
+            controls.back()->cancel = true;  // only one that is filtered still goes on
+            model_.scheduler->wake();
+          }
+          if (stats) n_evaluated += stats->n_prompt;
+          if (!stats) outcome = std::unexpected(std::move(stats.error()));
+          if (--n_under_way == 0) done(true);
         };
         base::deliver<Result<engine::GenerateStats>>(
             model_.scheduler->generate(prompt(i), options, {}, on_token), ended);
@@ -144,13 +153,13 @@ Task<Result<TogetherTimes>> time_together(LoadedModel& model, Together what) {
   PUNA_CHECK(what.n_shared <= what.n_prompt && what.n_texts > 0);
   TogetherTimes out;
   Gathering prompts(model, what);
-  PUNA_CO_TRY(co_await prompts.write(1));
+  PUNA_CO_TRY(co_await prompts.write(1, /*filtered=*/false));
   out.prompt_ms = prompts.first_ms;
   out.n_prompt_tokens = prompts.n_evaluated;
   if (what.n_answer == 0) co_return out;
   // Again, and this time the prompts are known.
   Gathering answers(model, what);
-  PUNA_CO_TRY(co_await answers.write(what.n_answer + 1));
+  PUNA_CO_TRY(co_await answers.write(what.n_answer + 1, what.beside_filtered));
   out.answer_ms = answers.end_ms - answers.first_ms;
   out.n_answer_tokens = what.n_texts * what.n_answer;
   co_return out;

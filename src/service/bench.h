@@ -32,6 +32,9 @@ struct Together {
   uint32_t n_shared = 0;    // of these the same in all of them, from the beginning
   uint32_t n_answer = 64;   // tokens of each answer
   uint32_t salt = 0;        // prompts of another salt share nothing
+  // Another text is written beside them, behind a filter that allows half of the vocabulary. It is
+  // not counted, and ends with them.
+  bool beside_filtered = false;
   kernels::SamplingParams sampling = {.temperature = 0};
 };
 struct TogetherTimes {

@@ -62,6 +62,16 @@ void CpuSampler::lower_repetitions(const SamplingParams& params, std::span<const
   }
 }
 
+bool CpuSampler::can_choose() {
+  uint32_t least = ~0u, top = 0;
+  for (const uint32_t key : keys_) {
+    least = std::min(least, key);
+    top = std::max(top, key);
+  }
+  top_ = top;
+  return sampling::can_choose(least, top);
+}
+
 Keys& CpuSampler::kept() {
   if (std::exchange(cut_, true)) return kept_;
   kept_ = keys_;
@@ -124,16 +134,14 @@ void CpuSampler::divide(float temperature) {
 }
 
 int32_t CpuSampler::draw(float scale, uint64_t seed, uint32_t position) const {
-  uint32_t top = 0;
-  for (const uint32_t key : keys_) {
-    if (key <= highest_) top = std::max(top, key);
-  }
+  const uint32_t top = std::min(top_, highest_);
   if (scale == 0) return static_cast<int32_t>(std::ranges::find(keys_, top) - keys_.begin());
+  const uint32_t lowest = lowest_, range = highest_ - lowest_;
+  const auto stays = [&](uint32_t key) { return key - lowest <= range; };
   int32_t best_id = -1, best_score = 0;
   for (uint32_t first = 0; first < keys_.size(); first += 4) {
     const size_t n = std::min<size_t>(4, keys_.size() - first);
     const auto four = std::span(keys_).subspan(first, n);
-    const auto stays = [&](uint32_t key) { return key >= lowest_ && key <= highest_; };
     if (std::ranges::none_of(four, stays)) continue;
     const auto words = noise_words(first, position, seed);
     for (size_t i = 0; i < n; ++i) {
@@ -151,18 +159,14 @@ int32_t CpuSampler::sample(const SamplingParams& params, std::span<const float> 
                            std::span<const int32_t> text, uint32_t position,
                            std::span<const uint32_t> allowed, SamplerState* state) {
   make_keys(params, logits, allowed);
-  const auto undecided = [&] {
-    const auto [least, largest] = std::ranges::minmax(keys_);
-    return !sampling::can_choose(least, largest);
-  };
-  if (undecided()) return kNoToken;
+  if (!can_choose()) return kNoToken;
   float scale = score_scale(1);
   const std::vector<Sampler> stages = params.stages();
   for (const Sampler stage : stages) {
     if (stage == Sampler::kPenalties || stage == Sampler::kDry) {
       settle();
       stage == Sampler::kDry ? lower_repetitions(params, text) : penalize(params, text);
-      if (undecided()) return kNoToken;
+      if (!can_choose()) return kNoToken;
     } else if (stage != Sampler::kTemperature) {
       cut(stage, params, position);
     } else if (const float t = temperature(params); t == 0) {
@@ -171,6 +175,7 @@ int32_t CpuSampler::sample(const SamplingParams& params, std::span<const float> 
       scale = score_scale(t);
     } else {
       divide(t);
+      if (!can_choose()) return kNoToken;
     }
   }
   if (params.mirostat.version == 0) return draw(scale, params.seed, position);

@@ -32,6 +32,8 @@ class CpuSampler {
   // The logits with bias, and what the filter forbids.
   void make_keys(const SamplingParams& params, std::span<const float> logits,
                  std::span<const uint32_t> allowed);
+  // Whether a token can be chosen by the keys as they are; finds the largest.
+  bool can_choose();
   void penalize(const SamplingParams& params, std::span<const int32_t> text);
   void lower_repetitions(const SamplingParams& params, std::span<const int32_t> text);
   void cut(Sampler stage, const SamplingParams& params, uint32_t position);
@@ -49,6 +51,7 @@ class CpuSampler {
   sampling::Keys kept_;         // where something was cut
   bool cut_ = false;
   uint32_t lowest_ = 0, highest_ = ~0u;  // keys of what is left
+  uint32_t top_ = 0;                     // the largest by id, whatever was dropped
 };
 
 }  // namespace puna::kernels

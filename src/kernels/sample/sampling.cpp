@@ -167,6 +167,16 @@ std::vector<Sampler> SamplingParams::stages() const {
   };
   std::vector<Sampler> out;
   std::ranges::copy_if(samplers, std::back_inserter(out), changes);
+  if (!greedy()) return out;
+  // The largest stays through these, and it is all that counts where nothing else follows.
+  const auto keeps_largest = [](Sampler stage) {
+    return stage == Sampler::kTopNSigma || stage == Sampler::kTopK || stage == Sampler::kTopP ||
+           stage == Sampler::kMinP;
+  };
+  const auto end = std::find_if(out.rbegin(), out.rend(), [&](Sampler stage) {
+    return !keeps_largest(stage) && stage != Sampler::kTemperature;
+  });
+  out.erase(std::remove_if(end.base(), out.end(), keeps_largest), out.end());
   return out;
 }
 

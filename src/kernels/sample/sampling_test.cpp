@@ -90,6 +90,11 @@ TEST_CASE("what GPUs do themselves in their order stays there, all else comes to
   CHECK_FALSE(on_host([](P& p) { p.top_k = 0, p.samplers = {kTopP, kTopK, kTemperature}; }));
   CHECK(on_host([](P& p) { p.samplers = {kTemperature, kTopK}; }));
   CHECK(on_host([](P& p) { p.n_probs = 1; }));
+  // At temperature 0 only what changes the largest counts.
+  CHECK_FALSE(on_host([](P& p) { p.temperature = 0, p.top_n_sigma = 1; }));
+  CHECK_FALSE(on_host([](P& p) { p.temperature = 0, p.samplers = {kTemperature, kMinP, kTopK}; }));
+  CHECK(on_host([](P& p) { p.temperature = 0, p.top_n_sigma = 1, p.xtc_probability = 1; }));
+  CHECK(on_host([](P& p) { p.temperature = 0, p.samplers = {kTopK, kTypicalP}, p.typical_p = 0; }));
   CHECK(on_host([](P& p) { p.typical_p = 0.9f; }));
   CHECK_FALSE(on_host([](P& p) { p.typical_p = 0.9f, p.samplers = {kTopK}; }));
   CHECK(on_host([](P& p) { p.top_n_sigma = 1; }));

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <numeric>
 #include <random>
 #include <set>
 
@@ -131,9 +130,6 @@ TEST_CASE("mirostat brings the surprise of a text near what is asked for") {
   std::vector<float> logits(2000);
   for (size_t i = 0; i < logits.size(); ++i)
     logits[i] = -1.1f * static_cast<float>(std::log(static_cast<double>(i) + 1));  // Zipf's law
-  std::vector<double> p(logits.size());
-  double total = 0;
-  for (const float l : logits) total += std::exp(l);
   for (const uint32_t version : {1u, 2u}) {
     for (const float tau : {2.0f, 4.0f}) {
       CAPTURE(version);
