@@ -1,5 +1,5 @@
-// The GPU form of matmul.h: picks a template for the batch class and describes its calls, one for
-// each chunk of the weight.
+// The GPU form of matmul.h: describes the calls of a product, one for each chunk of the weight.
+// matmul_defaults.cpp says which template and numbers it gets.
 #include "kernels/matmul/matmul.h"
 
 #include <algorithm>
@@ -7,74 +7,14 @@
 #include "kernels/common/describe.h"
 #include "kernels/common/step.h"
 #include "kernels/common/weight_defines.h"
-#include "kernels/matmul/matmul_gpu.h"
-#include "kernels/matmul/matmul_parts.h"
-#include "kernels/profile/profile.h"
-#include "quant/planes.h"
+#include "kernels/matmul/matmul_limits.h"
 
 namespace puna::kernels {
 namespace {
 
-constexpr uint32_t kManyRows = 16384;            // of a weight
-constexpr uint32_t kFewest = 8, kFewRows = 128;  // of x, for few_rows()
-constexpr uint32_t kHalveWorkgroup = 256;        // x_as_f16.wgsl
-constexpr uint32_t kQuantizeWorkgroup = 64;      // quantize.wgsl
-constexpr uint32_t kTileColumns = 64;            // gemm.wgsl: weight rows of a tile
-constexpr uint64_t kBytesOfUnit = 48;     // int8 activations: 32 codes and a vec4 of scale and sums
-constexpr uint32_t kOwnBytesOfUnit = 40;  // the same in workgroup memory
-constexpr uint32_t kTileBytesOfUnit = 48;  // gemm_int8.wgsl: codes and at most a vec4
-
-bool is_float(quant::Type type) { return quant::info(type).block_elements == 1; }
-bool may_use_int8(const MatmulArgs& args) {
-  return args.numerics == Numerics::kFast && !is_float(args.weight.type);
-}
-bool uses_int8(const MatmulArgs& args, const MatmulTuning& tuning) {
-  return tuning.int8 && may_use_int8(args);
-}
-uint32_t planes(const MatmulArgs& args) {
-  return args.max_rows <= kMatvecRows && !args.parts ? args.x_planes : 1;
-}
-uint32_t units(const MatmulArgs& args) { return div_up(args.weight.cols, quant::kUnit); }
-// f32 and bf16 weights keep a range or precision that f16 has not.
-bool fits_f16(quant::Type type) { return type != quant::Type::kF32 && type != quant::Type::kBf16; }
-bool uses_matrix(const MatmulTuning& tuning) { return tuning.kernel == MatmulKernel::kMatrix; }
-bool needs_scratch(const MatmulArgs& args, const MatmulTuning& tuning) {
-  if (uses_matrix(tuning)) return true;
-  return uses_int8(args, tuning) && !args.handed &&
-         !(tuning.kernel == MatmulKernel::kMatvec && tuning.matvec.own_int8);
-}
-
-// Subgroups sum a team when it is made of whole ones; matvec.wgsl decides by the same rule.
-bool sums_by_subgroup(const gpu::DeviceInfo& device, const MatvecTuning& tuning) {
-  return device.subgroups && device.subgroup_min > 0 && tuning.lanes >= device.subgroup_max;
-}
-
-// matvec_quantize.wgsl takes the norm's squares along where it works by subgroups.
-bool makes_norm(const gpu::DeviceInfo& device, const MatmulTuning& tuning) {
-  return tuning.kernel == MatmulKernel::kMatvec && tuning.matvec.own_int8 && device.subgroups &&
-         device.subgroup_min >= 8;
-}
-
-// Outputs of a workgroup.
-uint32_t outputs_of(const MatmulArgs& args, const MatvecTuning& tuning) {
-  const uint32_t groups = tuning.workgroup / tuning.lanes * tuning.groups;
-  return groups * (is_gated(args.epilogue) ? quant::kGroupRows / 2 : quant::kGroupRows);
-}
-
-uint32_t matvec_workgroup_bytes(const gpu::DeviceInfo& device, const MatmulArgs& args,
-                                const MatvecTuning& tuning) {
-  const uint32_t parts =
-      sums_by_subgroup(device, tuning) ? tuning.workgroup / device.subgroup_min : tuning.workgroup;
-  // The bytes of x and, for a norm, the sums of squares.
-  const uint32_t own = tuning.own_int8
-                           ? units(args) * k_slots(args) * planes(args) * kOwnBytesOfUnit +
-                                 tuning.workgroup / std::max(8u, device.subgroup_min) * 4
-                       : args.handed ? tuning.workgroup / std::max(8u, device.subgroup_min) * 4
-                                     : 0;
-  const uint32_t finished =
-      args.hands ? outputs_of(args, tuning) * tuning.columns * uint32_t{sizeof(float)} : 0;
-  return parts * tuning.groups * tuning.columns * 16 + own + finished;
-}
+constexpr uint32_t kHalveWorkgroup = 256;    // x_as_f16.wgsl
+constexpr uint32_t kQuantizeWorkgroup = 64;  // quantize.wgsl
+constexpr uint64_t kBytesOfUnit = 48;  // int8 activations: 32 codes and a vec4 of scale and sums
 
 base::Result<void> check(const MatmulArgs& args) {
   const auto refuse = [&](std::string why) {
@@ -263,7 +203,7 @@ base::Result<void> describe_matvec(const gpu::DeviceInfo& device, const MatmulAr
   if (int8 && tuning.own_int8) call.flag("X_PROLOGUE");
   if (int8 && planes(args) > 1) call.number("X_PLANES", planes(args));
   call.number("WG", tuning.workgroup).number("LANES", tuning.lanes);
-  const bool whole_rows = is_float(args.weight.type) && k_slots(args) == 1;
+  const bool whole_rows = is_float_type(args.weight.type) && k_slots(args) == 1;
   call.number("PREFETCH", tuning.prefetch && (int8 || whole_rows));
   call.number("TEAM_GROUPS", tuning.groups).number("COLUMNS", tuning.columns);
   const uint32_t limit = device.limits.max_workgroups_per_dimension;
@@ -291,21 +231,6 @@ void describe_gemm(const MatmulArgs& args, const GemmTuning& tuning, bool int8,
   const auto [y, z] = tile_grid(args, 8 * tuning.rows);
   const uint32_t tile_n = int8 ? 8 * tuning.teams : kTileColumns;
   call.grid({Extent::kOne, div_up(columns_of(args, chunk), tile_n), 1}, y, z).add_to(out);
-}
-
-// Bytes of workgroup memory of gemm_int8.wgsl.
-uint32_t gemm_workgroup_bytes(const GemmTuning& t) {
-  return t.sets * t.step_units * 8 * (t.rows + t.teams) * kTileBytesOfUnit;
-}
-
-struct MatrixTile {
-  uint32_t m = 0, n = 0;  // rows of x and of the weight
-  uint32_t workgroup = 0;
-};
-MatrixTile tile_of(const gpu::DeviceInfo& device, const MatrixTuning& t) {
-  return {.m = t.subgroups_m * t.fragments_m * device.matrix.m,
-          .n = t.subgroups_n * t.fragments_n * device.matrix.n,
-          .workgroup = t.subgroups_m * t.subgroups_n * t.subgroups_k * device.subgroup_max};
 }
 
 // Behind x as f16, for the largest chunk.
@@ -340,7 +265,7 @@ void describe_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args,
                      std::vector<KernelCall>& out) {
   const MatrixTile tile = tile_of(device, tuning);
   const uint32_t x_items = tile.m * tuning.step_units * 4;
-  const uint32_t w_items = tile.n * tuning.step_units * (is_float(args.weight.type) ? 4 : 1);
+  const uint32_t w_items = tile.n * tuning.step_units * (is_float_type(args.weight.type) ? 4 : 1);
   const bool splits = tuning.n_splits > 1;
   Describe call = splits ? describe_weight(args, chunk, "matmul/gemm_matrix.wgsl")
                          : describe_chunk(args, chunk, "matmul/gemm_matrix.wgsl");
@@ -365,246 +290,7 @@ void describe_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args,
   if (splits) describe_splits(args, tuning, chunk, out);
 }
 
-// Bytes of workgroup memory of gemm_matrix.wgsl.
-uint32_t matrix_workgroup_bytes(const gpu::DeviceInfo& device, const MatrixTuning& t) {
-  const MatrixTile tile = tile_of(device, t);
-  return (tile.m + tile.n) * (t.step_units * 4 + 1) * 16 +
-         t.subgroups_m * t.subgroups_n * t.subgroups_k * device.matrix.m * device.matrix.n * 4;
-}
-
-// Matrix units serve a product when they take f16 in whole units, and subgroups have one size.
-bool has_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args) {
-  return args.numerics == Numerics::kFast && args.max_rows > (args.parts ? kMatvecRows : 1) &&
-         device.f16 && device.matrix.k >= 8 && 32 % device.matrix.k == 0 &&
-         device.matrix.n % 8 == 0 && device.subgroup_min > 0 &&
-         device.subgroup_min == device.subgroup_max && fits_f16(args.weight.type);
-}
-
-// The tile can be filled in whole passes of the workgroup, and the device can hold it.
-bool suits(const gpu::DeviceInfo& device, const MatmulArgs& args, const MatrixTuning& t) {
-  const MatrixTile tile = tile_of(device, t);
-  const uint32_t w_items = tile.n * t.step_units * (is_float(args.weight.type) ? 4 : 1);
-  const bool splits_fit =
-      t.n_splits == 1 || (!args.parts && units(args) % (t.n_splits * t.step_units) == 0);
-  return splits_fit && tile.m * t.step_units * 4 % tile.workgroup == 0 &&
-         tile.workgroup % (t.step_units * 4) == 0 && w_items % tile.workgroup == 0 &&
-         t.step_units * 32 % (device.matrix.k * t.subgroups_k) == 0 &&
-         tile.workgroup <= device.limits.max_workgroup_invocations &&
-         matrix_workgroup_bytes(device, t) <= device.limits.max_workgroup_bytes;
-}
-
-// Few rows, of texts that are written: all of them in one tile, so that each weight is read and
-// decoded once. What counts is that enough of the weight is on its way: many subgroups, along K
-// too, and workgroups that share K where there are few tiles. H100, step of an 8B in q4_0 with 16,
-// 32, 64 and 128 rows, ms: 9.0, 11.3, 14.7 and 19.5; in the tiles of prefill - (10.5 as
-// mat-vecs), 17.9, 19.5 and 20.7; with one subgroup or two a workgroup 12.1 and 22.3, with f16
-// arithmetic for the decoding no better.
-std::optional<MatrixTuning> few_rows(const gpu::DeviceInfo& device, const MatmulArgs& args) {
-  if (!has_matrix(device, args)) return std::nullopt;
-  constexpr uint32_t kMostSplits = 16;
-  const uint32_t enough = args.max_rows <= 32 ? 700 : args.max_rows <= 64 ? 350 : 190;
-  const uint32_t fragments = div_up(args.max_rows, device.matrix.m);
-  MatrixTuning t{1, 2, 4, fragments, 2, 4};
-  if (fragments > 4) t = {2, 4, 1, div_up(fragments, 2), 2, 2};
-  const uint32_t tiles = div_up(args.weight.rows, tile_of(device, t).n);
-  const auto steps_of = [&](uint32_t n_splits) { return units(args) / (n_splits * t.step_units); };
-  while (tiles * t.n_splits < enough && t.n_splits < kMostSplits && steps_of(t.n_splits) >= 4)
-    t.n_splits *= 2;
-  while (t.n_splits > 1 && !suits(device, args, t)) t.n_splits /= 2;
-  return suits(device, args, t) ? std::optional(t) : std::nullopt;
-}
-
-constexpr MatrixTuning kLarge = {2, 2, 1, 4, 4, 1}, kTwoSets = {2, 2, 2, 4, 4, 2},
-                       kSmall = {2, 2, 1, 2, 2, 2}, kSmallest = {2, 2, 1, 2, 2, 1};
-
-// Large tiles by two sets of subgroups along K; where they are too few to fill a GPU, small ones.
-// One set is a little faster in between, unless weights of a byte or more have so little to be
-// decoded that more loads in flight are worth more. H200, 512 rows, TFLOPS, one set / two sets:
-// 28672 x 4096 (896 tiles) q4_0 198 / 226, q8_0 191 / 231, f16 203 / 247; 16384 x 2048 (512) q4_0
-// 203 / 197, f16 198 / 213; 6144 x 4096 (192) q4_0 172 / 168, q8_0 162 / 171, f16 170 / 183;
-// 4096 x 14336 (128) q4_0 125 / 236. 2048 x 2048 (64) 100 with either, 170 by small tiles.
-std::optional<MatrixTuning> default_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args) {
-  if (!args.parts && args.max_rows > kFewest && args.max_rows <= kFewRows) {
-    if (const auto few = few_rows(device, args)) return few;
-  }
-  if (args.max_rows <= kMatvecRows) return std::nullopt;
-  constexpr uint32_t kFew = 88, kEnough = 160, kMany = 600;
-  const std::vector<MatrixTuning> fitting = matrix_tiles(device, args);
-  if (fitting.empty()) return std::nullopt;
-  if (args.parts && args.parts->routes) return fitting.front();
-  const MatrixTile large = tile_of(device, kLarge);
-  const uint32_t tiles = div_up(work_rows(args), large.n) * div_up(args.max_rows, large.m);
-  const bool one_set =
-      tiles >= kEnough && tiles < kMany && quant::info(args.weight.type).bits_per_weight() < 8;
-  const auto pays = [&](const MatrixTuning& t) {
-    const bool is_large = t.fragments_m == kLarge.fragments_m;
-    return tiles < kFew ? !is_large : t.subgroups_k == 1 || !one_set;
-  };
-  const auto best = std::find_if(fitting.begin(), fitting.end(), pays);
-  return best == fitting.end() ? std::nullopt : std::optional(*best);
-}
-
-// Sets of invocations that share K where there are few tiles, so that a GPU has enough in flight;
-// where there are very few, smaller ones and more units between barriers. H200, q4_0, us with one,
-// two and four sets: 28672 x 4096 by 64 rows (448 tiles) 224, 234 and 261; 3072 x 2048 by 512 (384)
-// 108, 93 and 108; 6144 x 4096 by 64 (96) 125, 77 and 68; 4096 x 4096 by 64 (64) 125, 82 and 69,
-// with the smaller ones 44.
-GemmTuning default_gemm(const gpu::DeviceInfo& device, const MatmulArgs& args, bool int8) {
-  constexpr uint32_t kEnough = 430, kFew = 160, kVeryFew = 88;
-  if (args.parts && args.parts->routes) {
-    const uint32_t rows = matmul_tile_rows(args.max_rows, args.parts->n_parts, args.parts->n_slots);
-    return {.rows = rows / 8};
-  }
-  // Larger tiles are longer, unrolled text, from which a software adapter gains nothing. Of f32
-  // tiles, f16 weights of 4096 x 4096 and 14336 x 4096, TFLOPS with four rows an invocation and
-  // with eight: by 512 rows 31.9 and 32.3, 18.9 and 25.6; by 64 rows 11.3 and 25.8, 4.3 and 14.9.
-  if (!int8 || device.slow_compiler) return {.rows = 4};
-  GemmTuning tuning;
-  if (args.max_rows <= 32) tuning.rows = 4;
-  const uint32_t tiles = div_up(work_rows(args), kTileColumns) * div_up(args.max_rows, 64);
-  if (tiles < kVeryFew) {
-    tuning = {.rows = 4, .step_units = 2, .sets = 4};
-  } else if (tiles < kFew) {
-    tuning.sets = 4;
-  } else if (tiles < kEnough || tuning.rows == 4) {
-    tuning.sets = 2;
-  }
-  while (gemm_workgroup_bytes(tuning) > device.limits.max_workgroup_bytes) {
-    // Two sets of one unit are faster than one of two (67 and 88 us in the last case).
-    (tuning.sets == 2 && tuning.step_units == 2 ? tuning.step_units : tuning.sets) /= 2;
-  }
-  return tuning;
-}
-
 }  // namespace
-
-std::vector<MatrixTuning> matrix_tiles(const gpu::DeviceInfo& device, const MatmulArgs& args) {
-  std::vector<MatrixTuning> fitting;
-  if (!has_matrix(device, args)) return fitting;
-  if (args.parts && args.parts->routes) {
-    // As many rows as the list of tiles goes by.
-    const uint32_t rows = matmul_tile_rows(args.max_rows, args.parts->n_parts, args.parts->n_slots);
-    const uint32_t fragments = rows / (2 * device.matrix.m);
-    for (const uint32_t step_units : {2u, 1u}) {
-      const MatrixTuning tuning{2, 2, 1, fragments, 2, step_units};
-      if (fragments > 0 && suits(device, args, tuning)) fitting.push_back(tuning);
-    }
-    return fitting;
-  }
-  for (const MatrixTuning& tuning : {kTwoSets, kLarge, kSmall, kSmallest}) {
-    if (suits(device, args, tuning)) fitting.push_back(tuning);
-  }
-  return fitting;
-}
-
-MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& args) {
-  MatmulTuning tuning;
-  tuning.int8 =
-      may_use_int8(args) &&
-      (args.profile == nullptr || args.profile->activations(args.max_rows) == Activations::kInt8);
-  if (const auto matrix = default_matrix(device, args)) {
-    tuning.kernel = MatmulKernel::kMatrix;
-    tuning.matrix = *matrix;
-    return tuning;
-  }
-  if (args.max_rows > kMatvecRows) {
-    tuning.kernel = MatmulKernel::kGemm;
-    tuning.gemm = default_gemm(device, args, uses_int8(args, tuning));
-    return tuning;
-  }
-  const bool software = device.type == gpu::AdapterType::kSoftware;
-  MatvecTuning& matvec = tuning.matvec;
-  matvec.columns = args.parts ? 1 : std::min(args.max_rows, software ? 4u : 8u);
-  const uint32_t n_rows = work_rows(args);
-  const uint32_t n_units = units(args) * k_slots(args);
-  matvec.own_int8 = tuning.int8 && args.max_rows == 1;
-  // The text is compiled in up to ten times as long (llvmpipe, rows of 1536 q4_k: 3.1 and 0.3 s).
-  matvec.prefetch = matvec.own_int8 && !device.slow_compiler;
-  // Slots whose part lies in another chunk are passed over, so nothing is known of the next turn.
-  if (k_slots(args) > 1 && args.weight.chunks.size() > 1) matvec.prefetch = false;
-  const uint32_t subgroup = device.subgroups ? std::max(device.subgroup_max, 32u) : 32u;
-  if (matvec.own_int8 && !software) {
-    // Large workgroups, so that x is made bytes by few of them; long teams where there are few
-    // rows, so that enough loads are in flight. H200, 8B q4_0: 468 tok/s, with workgroups of 128 to
-    // 256 343 to 423.
-    matvec.workgroup = std::min(512u, device.limits.max_workgroup_invocations);
-    matvec.lanes = n_rows >= kManyRows ? subgroup : 2 * subgroup;
-    // More lanes than units would be idle.
-    while (matvec.lanes > subgroup && matvec.lanes >= 2 * n_units) matvec.lanes /= 2;
-  } else if (is_float(args.weight.type) && args.max_rows == 1 && !software) {
-    // One long team: rows are wide, and x is read once for it. H200, f16 4096 x 14336: 31 us, with
-    // teams of 64 36 us, of 32 57 us.
-    const uint32_t vectors =
-        n_units * quant::kUnit * (args.weight.type == quant::Type::kF32 ? 4 : 2) / 16;
-    matvec.workgroup = std::min(256u, device.limits.max_workgroup_invocations);
-    while (matvec.workgroup > 2 * subgroup && matvec.workgroup >= 2 * vectors)
-      matvec.workgroup /= 2;
-    matvec.lanes = matvec.workgroup;
-    matvec.prefetch = true;
-  } else {
-    // Many workgroups first, so that all cores have some; then more weight rows in each, so that x
-    // is read less often.
-    constexpr uint32_t kEnough = 512;
-    if (args.max_rows == 1 && n_rows >= 16 * kEnough) matvec.workgroup = 256;
-    for (matvec.lanes = matvec.workgroup; matvec.lanes > subgroup; matvec.lanes /= 2) {
-      const uint32_t rows = matvec.workgroup / matvec.lanes * quant::kGroupRows;
-      const bool idle = !is_float(args.weight.type) && matvec.lanes >= 2 * n_units;
-      if (!idle && n_rows / (2 * rows) < kEnough) break;
-    }
-  }
-  // Gated pairs need two groups in a workgroup.
-  if (is_gated(args.epilogue) && matvec.lanes == matvec.workgroup) matvec.groups = 2;
-  if (matvec_workgroup_bytes(device, args, matvec) > device.limits.max_workgroup_bytes)
-    matvec.own_int8 = false;
-  // Without whole subgroups every invocation keeps its sums in workgroup memory.
-  while (matvec_workgroup_bytes(device, args, matvec) > device.limits.max_workgroup_bytes &&
-         matvec.columns > 1) {
-    matvec.columns /= 2;
-  }
-  return tuning;
-}
-
-// A tuning as what is handed in and on needs it: bytes leave in whole units.
-MatmulTuning suited(const MatmulArgs& args, MatmulTuning tuning) {
-  MatvecTuning& matvec = tuning.matvec;
-  if (args.handed) matvec.own_int8 = false;
-  while (args.hands && args.hands->form == XForm::kInt8 &&
-         outputs_of(args, matvec) % quant::kUnit != 0) {
-    matvec.groups *= 2;
-  }
-  return tuning;
-}
-
-bool tuning_fits(const gpu::DeviceInfo& device, const MatmulArgs& args,
-                 const MatmulTuning& tuning) {
-  const gpu::Limits& limits = device.limits;
-  if (tuning.kernel == MatmulKernel::kMatrix)
-    return has_matrix(device, args) && suits(device, args, tuning.matrix);
-  if (tuning.kernel == MatmulKernel::kGemm) {
-    // The f32 form has one shape of workgroup, which every device takes.
-    if (!uses_int8(args, tuning)) return true;
-    const GemmTuning& t = tuning.gemm;
-    return 8 * t.teams * t.sets <= limits.max_workgroup_invocations &&
-           gemm_workgroup_bytes(t) <= limits.max_workgroup_bytes;
-  }
-  const MatvecTuning& t = tuning.matvec;
-  const bool odd = t.lanes == 0 || t.workgroup % t.lanes != 0;
-  return !odd && t.workgroup <= limits.max_workgroup_invocations &&
-         (!is_gated(args.epilogue) || t.workgroup / t.lanes * t.groups % 2 == 0) &&
-         matvec_workgroup_bytes(device, args, t) <= limits.max_workgroup_bytes;
-}
-
-MatmulTuning chosen_tuning(const gpu::DeviceInfo& device, const MatmulArgs& args) {
-  const MatmulTuning portable = suited(args, default_tuning(device, args));
-  // Products of several matrices are not tuned.
-  if (args.profile == nullptr || args.parts) return portable;
-  const std::string_view role = matmul_role(args, portable);
-  const KnobValues* values = args.profile->find(matmul_key(args, role));
-  MatmulTuning tuned = portable;
-  if (values == nullptr || !write_knobs(matmul_knobs(role), *values, tuned)) return portable;
-  tuned = suited(args, tuned);
-  return tuning_fits(device, args, tuned) ? tuned : portable;
-}
 
 uint64_t matmul_scratch_bytes(const gpu::DeviceInfo&, const MatmulArgs& args,
                               const MatmulTuning& tuning) {
@@ -714,7 +400,7 @@ std::vector<MatmulVariant> matmul_variants() {
   std::vector<MatmulVariant> variants;
   for (const quant::TypeInfo& type : quant::types()) {
     for (const Numerics numerics : {Numerics::kExact, Numerics::kFast}) {
-      if (numerics == Numerics::kFast && is_float(type.type)) continue;  // the same as exact
+      if (numerics == Numerics::kFast && is_float_type(type.type)) continue;  // the same as exact
       for (uint32_t max_rows : {1u, 2u, 4u, 8u, 16u, 32u, 512u}) {
         variants.push_back({fmt::format("{} {} x{}", type.name,
                                         numerics == Numerics::kExact ? "exact" : "fast", max_rows),
