@@ -156,7 +156,9 @@ TEST_CASE("a chain of steps ends for what is posted meanwhile") {
   // The step under way, that which reads the prompt, and what the event loop has beside them.
   CHECK(n_turns <= 5);
   CHECK_FALSE((*first)->ended());
+  (*first)->cancel();
   page.finish();
+  CHECK(page.host().status().n_pages_in_use == 0);
 }
 
 TEST_CASE("a job runs between two steps, and its answer is delivered") {
