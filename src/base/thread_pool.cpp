@@ -168,8 +168,12 @@ struct ThreadPool::State {
   }
 };
 
+int ThreadPool::n_threads_of(int asked) {
+  return std::min(asked > 0 ? asked : n_physical_cores(), kMaxThreads);
+}
+
 ThreadPool::ThreadPool(int n_threads) : state_(std::make_unique<State>()) {
-  const int n = std::min(n_threads > 0 ? n_threads : n_physical_cores(), kMaxThreads);
+  const int n = n_threads_of(n_threads);
   for (int i = 1; i < n; ++i) {
     State::Worker& worker = state_->workers.emplace_back();
     worker.thread = std::thread([state = state_.get(), &worker, i] {

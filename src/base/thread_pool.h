@@ -17,6 +17,8 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int n_threads() const;
+  // Those of a pool for which so many are asked.
+  static int n_threads_of(int asked);
 
   // Calls body(begin, end) on disjoint ranges that cover [0, n_items), in chunks of at least
   // `grain` items taken as threads become free, and returns when all are done. One caller at a

@@ -18,6 +18,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/usage.h"
+#include "kernels/sample/sample.h"
 #include "models/synthetic.h"
 
 namespace puna::cli {
@@ -69,7 +70,7 @@ struct Row {
   const char* phase;
   uint32_t tokens;
   uint32_t depth;
-  std::vector<double> tokens_per_s;  // sorted
+  std::vector<double> tokens_per_s;
 };
 
 // Peak resident memory of this process in bytes; 0 where it is not known.
@@ -97,7 +98,6 @@ Result<Row> measure(service::LoadedModel& model, const service::Phase& phase, ui
              base::run_until(service::time_phase(model, phase), [&] { model.poll(); }));
     if (warm) row.tokens_per_s.push_back(phase.n_tokens * 1000.0 / ms);
   }
-  std::sort(row.tokens_per_s.begin(), row.tokens_per_s.end());
   return row;
 }
 
@@ -329,6 +329,11 @@ Result<void> check(const Flags& flags) {
     return base::fail(base::ErrorCode::kUsage,
                       fmt::format("--shared-prefix {} is more than the prompt, which has {} (-p).",
                                   flags.n_shared, flags.n_prompt()));
+  }
+  if (flags.kernels && std::ranges::max(flags.parallel) > kernels::kMaxBatch) {
+    return base::fail(
+        base::ErrorCode::kUsage,
+        fmt::format("--kernels measures one step, of up to {} texts.", kernels::kMaxBatch));
   }
   if (flags.sampling == "host" || flags.depths != std::vector<uint32_t>{0}) {
     return base::fail(base::ErrorCode::kUsage,

@@ -156,9 +156,8 @@ Result<plan::MemoryUse> on_gpu(const plan::Graph& graph, const plan::CacheConfig
 }
 plan::MemoryUse on_cpu(const plan::Graph& graph, const plan::CacheConfig& cache,
                        const PlaceOptions& options) {
-  const int n_threads = options.threads         ? options.threads->n_threads()
-                        : options.n_threads > 0 ? options.n_threads
-                                                : base::n_physical_cores();
+  const int n_threads = options.threads ? options.threads->n_threads()
+                                        : base::ThreadPool::n_threads_of(options.n_threads);
   return plan::CpuProgram::memory_of(graph, cache, n_threads);
 }
 

@@ -23,6 +23,21 @@ bool is_made_by_readers(const GpuLowering& at, const NormOp& norm) {
   return n > 0;
 }
 
+// What the GPU's call and the CPU's are given alike; `at` says where values and vectors lie.
+template <class Args>
+Args operands(const NormOp& op, const auto& at) {
+  Args args;
+  args.x = at.value(op.x);
+  args.post_gamma = at.vector(op.post_gamma);
+  args.residual = at.value(op.residual);
+  args.scale = at.vector(op.scale);
+  args.gamma = at.vector(op.gamma);
+  args.y = at.value(op.y);
+  args.n = at.columns(op.x);
+  args.eps = op.eps;
+  return args;
+}
+
 }  // namespace
 
 std::vector<Constant> NormOp::constants() const {
@@ -36,32 +51,16 @@ std::vector<Constant> NormOp::constants() const {
 Result<void> NormOp::lower(const GpuLowering& at, std::vector<KernelCall>& calls) const {
   const bool is_made_before = at.op > 0 && at.handovers.given[at.op - 1];
   if (is_made_before || is_made_by_readers(at, *this)) return {};
-  kernels::NormArgs args;
+  auto args = operands<kernels::NormArgs>(*this, at);
   args.label = label;
   args.step = at.plan.step;
-  args.x = at.value(x);
-  args.post_gamma = at.vector(post_gamma);
-  args.residual = at.value(residual);
-  args.scale = at.vector(scale);
-  args.gamma = at.vector(gamma);
-  args.y = at.value(y);
-  args.n = at.columns(x);
-  args.eps = eps;
   args.rows = at.rows(x);
   return kernels::rms_norm(at.device, args, calls);
 }
 
 void NormOp::run(const CpuRun& at) const {
-  kernels::NormCpuArgs args;
-  args.x = at.value(x);
-  args.post_gamma = at.vector(post_gamma);
-  args.residual = at.value(residual);
-  args.scale = at.vector(scale);
-  args.gamma = at.vector(gamma);
-  args.y = at.value(y);
+  auto args = operands<kernels::NormCpuArgs>(*this, at);
   args.n_rows = at.n_rows(x);
-  args.n = at.columns(x);
-  args.eps = eps;
   kernels::rms_norm_cpu(at.pool, args);
 }
 
