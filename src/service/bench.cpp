@@ -140,8 +140,9 @@ Task<Result<engine::StepTimes>> time_step(LoadedModel& model, Phase phase) {
   engine::Engine& engine = *model.engine;
   const auto job = [&](engine::Scheduler::Sequences sequences) -> Task<Result<void>> {
     for (const uint32_t sequence : sequences) PUNA_CO_TRY(co_await fill(engine, sequence, phase));
-    PUNA_CO_TRY(times, co_await engine::bench_step(engine, {sequences.begin(), sequences.end()},
-                                                   phase.n_tokens, phase.sampling));
+    std::vector<uint32_t> own(sequences.begin(), sequences.end());
+    PUNA_CO_TRY(
+        times, co_await engine::bench_step(engine, std::move(own), phase.n_tokens, phase.sampling));
     co_return {};
   };
   std::vector<uint32_t> lengths(phase.n_texts, phase.depth + phase.n_tokens);
