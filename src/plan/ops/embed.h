@@ -7,6 +7,8 @@
 namespace puna::plan {
 
 struct EmbedOp {
+  // The same for all of them, under the name that it has in other ops.
+  // NOLINTNEXTLINE(readability-identifier-naming)
   static constexpr const char* label = "embed";
   WeightId weight;
   ValueId out;

@@ -7,6 +7,8 @@
 namespace puna::plan {
 
 struct GatherOp {
+  // The same for all of them, under the name that it has in other ops.
+  // NOLINTNEXTLINE(readability-identifier-naming)
   static constexpr const char* label = "outputs";
   ValueId x;  // rows of tokens
   ValueId y;  // rows of outputs
