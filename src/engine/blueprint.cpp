@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "kernels/sample/sample.h"
+
 namespace puna::engine {
 
 using base::ErrorCode;
@@ -89,8 +91,10 @@ PlaceOptions place_options(const EngineOptions& options) {
   out.n_threads = options.n_threads;
   out.threads = options.threads;
   out.cpu = {options.numerics, options.lock_memory, options.give_way};
-  out.gpu = {options.numerics, options.n_sequences, options.all_logits, options.chain_ms,
-             options.profile.get()};
+  const uint64_t max_batch = uint64_t{options.n_sequences} * (1 + uint64_t{options.n_drafts});
+  out.gpu = {options.numerics,
+             static_cast<uint32_t>(std::min<uint64_t>(max_batch, kernels::kMaxBatch)),
+             options.all_logits, options.chain_ms, options.profile.get()};
   return out;
 }
 

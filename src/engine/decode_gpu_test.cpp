@@ -67,7 +67,8 @@ std::unique_ptr<CountingDevice> open_gpu(bool baseline = false) {
 
 // Null device: the CPU.
 std::unique_ptr<Engine> load(std::unique_ptr<gpu::Device> device, uint32_t n_sequences = 1,
-                             double chain_ms = kLongestChains, uint32_t context = 256) {
+                             double chain_ms = kLongestChains, uint32_t context = 256,
+                             uint32_t n_drafts = 0) {
   fixtures::TinyShape shape;
   shape.n_layers = 1;
   shape.vocab = kVocab;
@@ -78,6 +79,7 @@ std::unique_ptr<Engine> load(std::unique_ptr<gpu::Device> device, uint32_t n_seq
   options.n_threads = 2;
   options.n_sequences = n_sequences;
   options.chain_ms = chain_ms;
+  options.n_drafts = n_drafts;
   auto engine = base::run_until(
       Engine::load(fixtures::tiny_model(shape), std::move(device), std::move(options)), [] {});
   REQUIRE_MESSAGE(engine.has_value(), engine.error().text());
@@ -314,6 +316,60 @@ TEST_CASE("a prompt may join a step in which other sequences decode") {
                               }));
   CHECK(got_a == a);
   CHECK(got_b == b);
+}
+
+TEST_CASE("drafts change how many steps a text takes, and nothing of the text") {
+  auto device = open_gpu();
+  if (!device) return;
+  const auto alone = load(open_gpu());
+  constexpr uint32_t kTokens = 24, kDrafts = 5;
+  const auto gpu = load(std::move(device), 2, kLongestChains, 256, kDrafts);
+  const auto cpu = load(nullptr, 2, kLongestChains, 256, kDrafts);
+  std::vector<kernels::SamplingParams> params = kinds();
+  params.push_back(once_kinds()[0]);
+  for (size_t kind = 0; kind <= params.size(); ++kind) {
+    CAPTURE(kind);
+    const bool filtered = kind == params.size();
+    const kernels::SamplingParams sampling = params[filtered ? 1 : kind];
+    const auto want =
+        generate(*alone, prompt(30), sampling, kTokens + kDrafts, filtered ? odd() : nullptr);
+    const auto beside = generate(*alone, prompt(12, 1), kinds()[1], kTokens);
+    for (Engine* engine : {gpu.get(), cpu.get()}) {
+      // Every third draft is wrong, and with the filter one that it does not let pass.
+      const auto filter = filtered ? odd() : nullptr;
+      std::vector<int32_t> text, other, next = prompt(30), other_next = prompt(12, 1);
+      uint32_t n_steps = 0;
+      for (uint32_t sequence = 0; sequence < 2; ++sequence) engine->cache().forget(sequence);
+      for (; text.size() < kTokens; ++n_steps) {
+        std::vector<int32_t> drafts;
+        for (size_t i = 0; i < kDrafts; ++i) {
+          const size_t at = text.size() + i;
+          drafts.push_back(at % 3 == 2 ? (want[at] + (filtered ? 1 : 2)) % 1000 : want[at]);
+        }
+        engine::BatchRow row{0, next, sampling};
+        row.filter = filter.get();
+        row.drafts = drafts;
+        std::vector<engine::BatchRow> rows = {row, {1, other_next, kinds()[1]}};
+        run(*engine, engine->decode(rows, 1, [&](std::span<const kernels::Chosen> chosen) {
+          size_t n = 0;  // drafts that stand
+          for (;; ++n) {
+            text.push_back(chosen[n].id);
+            if (filter) filter->take(text.back());
+            if (n == kDrafts || text.back() != drafts[n]) break;
+          }
+          REQUIRE(chosen.size() == n + 2);
+          next = {text.back()};
+          other_next = {chosen.back().id};
+          other.push_back(other_next[0]);
+          return true;
+        }));
+        CHECK(engine->cache().n_tokens(0) == 30 + text.size() - 1);
+      }
+      CHECK(n_steps < kTokens / 2);
+      CHECK(text == std::vector<int32_t>(want.begin(), want.begin() + text.size()));
+      CHECK(other == std::vector<int32_t>(beside.begin(), beside.begin() + other.size()));
+    }
+  }
 }
 
 TEST_CASE("device memory is allocated at load and stays as it is over 2,000 tokens") {

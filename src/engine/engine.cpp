@@ -62,9 +62,9 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
 Result<Placement> Engine::forecast(const formats::ModelFile& file, const EngineOptions& options,
                                    const gpu::DeviceInfo* device,
                                    std::optional<uint64_t> gpu_bytes) {
-  PUNA_TRY(Blueprint blueprint, make_blueprint(file, options));
-  return engine::forecast(std::move(blueprint.graph), blueprint.cache, place_options(options),
-                          device, gpu_bytes);
+  PUNA_TRY(const Blueprint blueprint, make_blueprint(file, options));
+  return engine::forecast(blueprint.graph, blueprint.cache, place_options(options), device,
+                          gpu_bytes);
 }
 
 std::unique_ptr<Engine> Engine::around(std::unique_ptr<Executor> executor, models::Config config,
@@ -108,98 +108,6 @@ Result<void> Engine::check_sampling(const kernels::SamplingParams& sampling) con
                     vocab_ - 1));
   }
   return {};
-}
-
-Result<void> Engine::check_batch(std::span<const BatchRow> rows, uint32_t n_steps) const {
-  const auto refuse = [](std::string why) {
-    return base::fail(ErrorCode::kInvalidArgument, std::move(why));
-  };
-  const auto n_choices = static_cast<size_t>(
-      std::ranges::count_if(rows, [](const BatchRow& row) { return row.chooses; }));
-  if (rows.empty() || n_choices > kernels::kMaxBatch) {
-    return refuse(fmt::format("A batch has {} rows, {} of which choose a token, but 1 to {} can.",
-                              rows.size(), n_choices, kernels::kMaxBatch));
-  }
-  size_t n_tokens = 0;
-  std::vector<bool> taken(cache_->n_sequences());
-  for (const BatchRow& row : rows) {
-    PUNA_TRY(check_sampling(row.sampling));
-    PUNA_TRY(check_tokens(row.tokens));
-    if (row.sequence >= taken.size()) {
-      return refuse(fmt::format("There is no sequence {}; the engine was loaded with {}.",
-                                row.sequence, taken.size()));
-    }
-    if (taken[row.sequence])
-      return refuse(fmt::format("Sequence {} is in a batch twice.", row.sequence));
-    taken[row.sequence] = true;
-    if (row.tokens.empty())
-      return refuse(fmt::format("Sequence {} goes on with no tokens.", row.sequence));
-    if (!row.chooses && n_steps > 1)
-      return refuse(fmt::format("Sequence {} chooses no token for a second step.", row.sequence));
-    n_tokens += row.tokens.size();
-    const uint32_t n_own = row.once() ? std::min(n_steps, 1u) : n_steps;
-    const size_t end = cache_->n_tokens(row.sequence) + row.tokens.size() + n_own;
-    if (n_own == 0 || end - 1 > context_) {
-      return refuse(
-          fmt::format("Sequence {} would have {} tokens after {} steps, but the context holds {}.",
-                      row.sequence, end, n_own, context_));
-    }
-  }
-  if (n_tokens <= kernels::kMaxStepTokens) return {};
-  return refuse(fmt::format("A batch has {} tokens, but a step takes at most {}.", n_tokens,
-                            kernels::kMaxStepTokens));
-}
-
-Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps,
-                                  OnChosen on_chosen) {
-  PUNA_CO_TRY(check_batch(rows, n_steps));
-  const auto trim = [&] {
-    for (const BatchRow& row : rows) cache_->trim(row.sequence);
-  };
-  plan::Step step;
-  std::vector<OutputSampling> outputs;
-  for (const BatchRow& row : rows) {
-    const std::span<const int32_t> cached = cache_->tokens(row.sequence);
-    step.add(row.sequence, row.tokens, cache_->n_tokens(row.sequence));
-    const size_t end = cached.size() + row.tokens.size() + (row.once() ? 0 : n_steps - 1);
-    if (auto room = co_await cache_->make_room(row.sequence, static_cast<uint32_t>(end)); !room) {
-      trim();
-      co_return room;
-    }
-    if (!row.chooses) continue;
-    step.output_rows.push_back(step.n_tokens() - 1);
-    OutputSampling& output = outputs.emplace_back(OutputSampling{row.sampling, {}, row.once()});
-    if (row.filter) output.allowed = row.filter->allowed().value_or(std::span<const uint32_t>());
-    output.state = row.state;
-    if (row.sampling.looks_back() == 0) continue;
-    output.text.assign(cached.begin(), cached.end());
-    output.text.insert(output.text.end(), row.tokens.begin(), row.tokens.end());
-  }
-  const auto evaluated = [&](std::span<const kernels::Chosen> chosen) {
-    for (BatchRow& row : rows) {
-      if (row.tokens.empty()) continue;  // it was chosen once
-      cache_->append(row.sequence, row.tokens);
-      row.tokens.clear();
-      if (!row.chooses) continue;
-      if (!row.once()) row.tokens = {chosen.front().id};
-      chosen = chosen.subspan(1);
-    }
-  };
-  Result<void> done;
-  if (outputs.empty()) {
-    done = co_await executor_->run(std::move(step), {});
-    if (done) evaluated({});
-  } else {
-    const auto on_step = [&](std::span<const kernels::Chosen> chosen) {
-      evaluated(chosen);
-      const bool decided = std::ranges::none_of(
-          chosen, [](const kernels::Chosen& c) { return c.id == kernels::kNoToken; });
-      return on_chosen(chosen) && decided;
-    };
-    done = co_await executor_->decode(std::move(step), std::move(outputs), n_steps, on_step);
-  }
-  trim();
-  co_return done;
 }
 
 Task<base::Error> Engine::no_choice(uint32_t sequence) {

@@ -44,6 +44,7 @@ struct EngineOptions {
   std::shared_ptr<base::ThreadPool> threads;  // lent to it instead; several engines may share them
   bool lock_memory = false;                   // CPU device: weights are kept from being swapped out
   uint32_t n_sequences = 1;                   // how many texts may be written at once
+  uint32_t n_drafts = 0;                      // that a row of decode() may have at most
   std::optional<uint64_t> cache_tokens;       // of all texts together; none = a context for each
   uint64_t host_cache_bytes = 0;              // host memory for what leaves the cache
   bool all_logits = false;                    // load for logits(), which is slow otherwise on a GPU
@@ -70,9 +71,14 @@ struct BatchRow {
   // Both outlive the decode: what the token has to pass, and what the text's sampler remembers.
   TokenFilter* filter = nullptr;
   kernels::SamplerState* state = nullptr;
+  // Guesses of what comes after `tokens`, evaluated in the same step: a token is chosen after each,
+  // and a guess stands as long as it is the token that was chosen in its place (speculative
+  // decoding, Leviathan et al. 2023). Choices depend on seed, position and what is before them
+  // only, so the text is the same as without, at any temperature.
+  std::vector<int32_t> drafts = {};
 
   // Whether the token is chosen in the first step of several only (executor.h).
-  bool once() const { return filter || sampling.on_host(); }
+  bool once() const { return filter || sampling.on_host() || !drafts.empty(); }
 };
 
 class Engine {
@@ -142,11 +148,13 @@ class Engine {
   // one step (together at most kernels::kMaxStepTokens), chooses a token for each row that wants
   // one by its own parameters, and goes on with up to n_steps - 1 steps of one token a row, without
   // the rows that are chosen once (executor.h says how many steps then). on_chosen gets what each
-  // step chose, by row that it has; false ends it. The last ids of a row are in no cache: they are
-  // the next call's tokens. An id of kernels::kNoToken, which ends it too, is of a row for which
-  // none can be chosen; no_choice() says why. Errors: kInvalidArgument for no rows or too
-  // many that choose (kernels::kMaxBatch), a sequence twice, several steps with a row that does not
-  // choose, parameters out of range, unknown ids and texts beyond the context; kOutOfMemory as of
+  // step chose, by row that it has, of one with drafts a token for each draft that stands and one
+  // more; false ends it. The last id of a row is in no cache: it is the next call's token. An id of
+  // kernels::kNoToken, which ends it too, is of a row for which none can be chosen; no_choice()
+  // says why. Errors: kInvalidArgument for no rows or too many that choose (kernels::kMaxBatch), a
+  // sequence twice, several steps with a row that does not choose, parameters out of range, unknown
+  // ids, texts beyond the context and drafts for mirostat, which remembers what it chose;
+  // kUnsupported for drafts with recurrent states, which cannot be taken back; kOutOfMemory as of
   // TextCache::make_room(); those of the device.
   base::Task<base::Result<void>> decode(std::vector<BatchRow> rows, uint32_t n_steps,
                                         OnChosen on_chosen);
@@ -201,6 +209,7 @@ class Engine {
 
   void begin(const plan::CacheConfig& cache);
   base::Result<void> check_batch(std::span<const BatchRow> rows, uint32_t n_steps) const;
+  base::Result<void> check_drafts(const BatchRow& row) const;
   // The errors for values that are no numbers (no_numbers.h), and for logits by which no token can
   // be chosen.
   base::Task<base::Error> no_numbers(std::string what) const;

@@ -1,10 +1,12 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "engine/scheduler.h"
 #include "gpu/null/null.h"
 #include "models/testing/tiny_model.h"
+#include "models/testing/tiny_recurrent.h"
 
 using namespace puna;
 using engine::Engine;
@@ -161,6 +163,37 @@ TEST_CASE("impossible requests are refused with both numbers") {
   CHECK(refused.error().message ==
         "A context of 257 tokens is asked for, but the model was trained with 256; --ctx 0 takes "
         "all of them.");
+}
+
+TEST_CASE("drafts that cannot be tried are refused, and why") {
+  const auto refused = [](Engine& engine, const std::function<void(engine::BatchRow&)>& change) {
+    engine::BatchRow row{0, prompt(4), greedy(1).sampling};
+    row.drafts = {1, 2, 3};
+    change(row);
+    const auto done = base::run_until(engine.decode({row}, 1, [](auto) { return true; }), [] {});
+    return done ? "" : done.error().message;
+  };
+  engine::EngineOptions options;
+  options.n_drafts = 3;
+  const auto engine = load("llama", options);
+  CHECK(refused(*engine, [](engine::BatchRow&) {}).empty());
+  CHECK(refused(*engine, [](engine::BatchRow& row) { row.drafts.resize(4); }) ==
+        "Sequence 0 has 4 drafts; the engine was loaded for 3 at most.");
+  CHECK(refused(*engine, [](engine::BatchRow& row) { row.drafts[1] = 96; }) ==
+        "Token id 96 is outside the vocabulary (0 to 95).");
+  CHECK(refused(*engine, [](engine::BatchRow& row) { row.chooses = false; }) ==
+        "Sequence 0 has drafts, but chooses no token.");
+  CHECK(refused(*engine, [](engine::BatchRow& row) { row.sampling.mirostat.version = 2; }) ==
+        "Sequence 0 has drafts, but mirostat goes by all that was chosen before.");
+
+  fixtures::TinyShape shape;
+  shape.architecture = "qwen35";
+  const auto recurrent =
+      base::run_until(Engine::load(fixtures::tiny_recurrent_model(shape), nullptr, options), [] {});
+  REQUIRE(recurrent.has_value());
+  CHECK(refused(**recurrent, [](engine::BatchRow&) {}) ==
+        "Sequence 0 has drafts, but the model has recurrent states, which cannot be taken back to "
+        "before a draft that is wrong.");
 }
 
 TEST_CASE("a read that fails while loading names the tensor") {

@@ -66,11 +66,11 @@ class Executor {
   virtual base::Task<base::Result<void>> run(plan::Step step, std::span<float> logits) = 0;
 
   // With a graph that gives logits: runs `first` and chooses a token after each of its output rows
-  // (1 to kernels::kMaxBatch, of different sequences); each further step has one row for each
-  // output that is not chosen once, the token that the step before chose. Ends after n_steps or
-  // when on_chosen returns false; steps already under way are dropped. Where outputs are chosen
-  // once, it ends after a few steps, which those wait for at most: as many as the device is to be
-  // kept at work with until the next call, and one at least.
+  // (1 to kernels::kMaxBatch); each further step has one row for each output that is not chosen
+  // once, the token that the step before chose: these are of different sequences. Ends after
+  // n_steps or when on_chosen returns false; steps already under way are dropped. Where outputs are
+  // chosen once, it ends after a few steps, which those wait for at most: as many as the device is
+  // to be kept at work with until the next call, and one at least.
   virtual base::Task<base::Result<void>> decode(plan::Step first,
                                                 std::vector<OutputSampling> outputs,
                                                 uint32_t n_steps, OnChosen on_chosen) = 0;

@@ -199,8 +199,9 @@ plan::MemoryUse Placement::memory_on(bool gpu) const {
   return sum;
 }
 
-Result<Placement> forecast(plan::Graph graph, plan::CacheConfig cache, const PlaceOptions& options,
-                           const gpu::DeviceInfo* device, std::optional<uint64_t> gpu_bytes) {
+Result<Placement> forecast(const plan::Graph& graph, const plan::CacheConfig& cache,
+                           const PlaceOptions& options, const gpu::DeviceInfo* device,
+                           std::optional<uint64_t> gpu_bytes) {
   Placement out;
   out.n_layers = plan::n_layers(graph);
   if (!device) {
@@ -218,12 +219,24 @@ Result<Placement> forecast(plan::Graph graph, plan::CacheConfig cache, const Pla
   }
   std::vector<uint32_t> layers = plan::cuts(graph);
   layers.insert(layers.begin(), 0);
-  for (const uint32_t layer : layers) {
-    PUNA_TRY(out.stages, stages_from(layer, graph, cache, options, *device));
-    const uint64_t wanted = out.memory_on(true).total();
-    if (wanted <= *gpu_bytes) return out;
-    out.why = fmt::format("no more fits: {} MiB are wanted of {}", wanted >> 20, *gpu_bytes >> 20);
+  // The fewer layers, the less they take: the first of `layers` from which on all fit.
+  size_t first = 0, end = layers.size();
+  while (first < end) {
+    const size_t middle = (first + end) / 2;
+    PUNA_TRY(std::vector<Stage> stages,
+             stages_from(layers[middle], graph, cache, options, *device));
+    Placement tried{.n_layers = out.n_layers, .stages = std::move(stages), .why = {}};
+    const uint64_t wanted = tried.memory_on(true).total();
+    if (wanted <= *gpu_bytes) {
+      out.stages = std::move(tried.stages);
+      end = middle;
+    } else {
+      out.why =
+          fmt::format("no more fits: {} MiB are wanted of {}", wanted >> 20, *gpu_bytes >> 20);
+      first = middle + 1;
+    }
   }
+  if (first < layers.size()) return out;
   return base::fail(ErrorCode::kOutOfMemory,
                     fmt::format("Not even the last layer fits {} MiB of the GPU's memory; {}.",
                                 *gpu_bytes >> 20, out.why));

@@ -60,7 +60,7 @@ base::Task<base::Result<Placed>> place(const formats::ModelFile& file, plan::Gra
                                        gpu::Device* device, LoadHooks hooks);
 
 // What place() would give, without loading; see Engine::forecast().
-base::Result<Placement> forecast(plan::Graph graph, plan::CacheConfig cache,
+base::Result<Placement> forecast(const plan::Graph& graph, const plan::CacheConfig& cache,
                                  const PlaceOptions& options, const gpu::DeviceInfo* device,
                                  std::optional<uint64_t> gpu_bytes);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/clock.h"
@@ -44,6 +45,10 @@ struct Scheduler::Text {
   uint32_t n_steps = 0;  // tokens that are still to be chosen
   bool begun = false;    // it had a sequence before
   bool chosen = false;   // the first token
+  // Another text is reading the same beginning, up to this many tokens: it is worth waiting for.
+  std::weak_ptr<Text> ahead;
+  size_t n_shared = 0;
+  std::set<size_t> branches;  // where texts that wait for this one part from it
   bool ended = false;
   std::optional<base::Error> error;  // that ended it
   kernels::SamplerState sampler;
@@ -265,9 +270,34 @@ bool Scheduler::has_room(const Text& text) const {
   return cache.n_wanted(text.tokens) + running_.size() <= cache.n_available();
 }
 
+// Texts that come together and begin alike, as answers to one prompt or chats with one system
+// prompt do, read their beginning once. Only an older text is waited for, so that the wait ends.
+void Scheduler::look_ahead(const TextPtr& text) const {
+  if (is_behind(*text)) return;
+  text->ahead.reset();
+  const std::span<const int32_t> tokens(text->tokens);
+  size_t n_known = engine_.cache().n_known(tokens);
+  for (const TextPtr& other : running_) {
+    if (other->order > text->order || other->chosen) continue;
+    const auto parts = std::ranges::mismatch(tokens.first(tokens.size() - 1), other->tokens);
+    const size_t n_alike = static_cast<size_t>(parts.in1 - tokens.begin()) / kPage * kPage;
+    if (n_alike < n_known + kPage || engine_.cache().n_tokens(other->sequence) >= n_alike) continue;
+    n_known = n_alike;
+    text->ahead = other;
+    text->n_shared = n_alike;
+  }
+  if (const TextPtr ahead = text->ahead.lock()) ahead->branches.insert(text->n_shared);
+}
+
+bool Scheduler::is_behind(const Text& text) const {
+  const TextPtr ahead = text.ahead.lock();
+  return ahead && !is_held(*ahead) && std::ranges::find(running_, ahead) != running_.end() &&
+         engine_.cache().n_tokens(ahead->sequence) < text.n_shared;
+}
+
 Scheduler::TextPtr Scheduler::next_waiting() const {
-  const auto found =
-      std::ranges::find_if(waiting_, [&](const TextPtr& text) { return !is_held(*text); });
+  const auto found = std::ranges::find_if(
+      waiting_, [&](const TextPtr& text) { return !is_held(*text) && !is_behind(*text); });
   return found == waiting_.end() ? nullptr : *found;
 }
 
@@ -278,6 +308,8 @@ bool Scheduler::may_begin(const Text& text) const {
 Task<bool> Scheduler::admit() {
   bool admitted = false;
   while (const TextPtr text = next_waiting()) {
+    look_ahead(text);
+    if (is_behind(*text)) continue;
     // What nobody reads does not keep others waiting.
     while (!may_begin(*text) && is_held(*youngest())) give_way(youngest());
     if (!may_begin(*text)) break;
@@ -391,7 +423,8 @@ size_t Scheduler::next_stop(const Text& text, size_t from) const {
         (text.tokens.size() - 1) / kPage * kPage}) {
     if (at > from) stop = std::min(stop, at);
   }
-  return stop;
+  const auto branch = text.branches.upper_bound(from);
+  return branch == text.branches.end() ? stop : std::min(stop, *branch);
 }
 
 uint32_t Scheduler::n_steps_of(const Batch& batch) const {

@@ -110,7 +110,11 @@ class Scheduler {
   base::Task<bool> run_jobs();
   // Gives sequences to the texts that wait, in order, as long as there is room. False: to none.
   base::Task<bool> admit();
-  TextPtr next_waiting() const;  // null: none whose reader is there
+  // The next that could begin if there were room; null: none whose reader is there.
+  TextPtr next_waiting() const;
+  // Finds the running text whose beginning `text` shares and should wait for.
+  void look_ahead(const TextPtr& text) const;
+  bool is_behind(const Text& text) const;
   std::optional<uint32_t> free_sequence() const;
   uint32_t n_free_sequences() const;
   bool has_room(const Text& text) const;

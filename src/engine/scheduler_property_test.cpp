@@ -304,6 +304,52 @@ TEST_CASE("texts that run at once share the pages of a beginning") {
   check_nothing_is_held(fixture);
 }
 
+TEST_CASE("texts that come at the same moment and begin alike read the beginning once") {
+  for (const bool recurrent : {false, true}) {
+    CAPTURE(recurrent);
+    Fixture fixture({.n_sequences = 6, .context = 2048, .n_pages = 400, .recurrent = recurrent});
+    const std::vector<int32_t> system = prompt(1000, 5), longer = prompt(1400, 5);
+    std::deque<Text> texts;
+    for (uint32_t i = 0; i < 6; ++i) {
+      Text& text = texts.emplace_back();
+      text.prompt = i < 4 ? system : longer;
+      if (i == 3) text.prompt = prompt(700, 6);  // begins otherwise, and waits for nobody
+      const auto own = prompt(20, 40 + i);
+      text.prompt.insert(text.prompt.end(), own.begin(), own.end());
+      begin(fixture, text, 10);
+    }
+    fixture.finish();
+    for (const Text& text : texts) CHECK(text.tokens == continued(text.prompt, 10));
+    // The two beginnings and what the longer ones go on with, less than a page where they part,
+    // and of each text its own end and answer.
+    const uint64_t beginnings = 1000 + 400 + 700;
+    CHECK(fixture.device->n_tokens() < beginnings + 6 * (20 + 10 + kernels::kPageTokens));
+    check_nothing_is_held(fixture);
+  }
+}
+
+TEST_CASE("a text does not wait for one with the same beginning that is held or cancelled") {
+  Fixture fixture({.n_sequences = 3, .context = 2048, .n_pages = 200});
+  Text held, behind, cancelled, also_behind;
+  held.prompt = behind.prompt = prompt(1500, 1);
+  cancelled.prompt = also_behind.prompt = prompt(1500, 2);
+  for (Text* text : {&held, &behind, &cancelled, &also_behind}) begin(fixture, *text, 5);
+  fixture.device->pump();
+  held.control->hold = true;
+  cancelled.control->cancel = true;
+  fixture.scheduler->wake();
+  while (fixture.device->pump()) {
+  }
+  CHECK_FALSE(held.result);
+  CHECK(behind.tokens == continued(behind.prompt, 5));
+  CHECK(also_behind.tokens == continued(also_behind.prompt, 5));
+  held.control->hold = false;
+  fixture.scheduler->wake();
+  fixture.finish();
+  CHECK(held.tokens == continued(held.prompt, 5));
+  check_nothing_is_held(fixture);
+}
+
 TEST_CASE("while texts are written, prompts are read in pieces that fit beside them") {
   Fixture fixture({.n_sequences = 4, .context = 4096, .n_pages = 256});
   Text first, long_one, short_one;

@@ -24,7 +24,7 @@ SamplingParams plain(float temperature = 1) {
   return p;
 }
 
-std::vector<float> logs(std::vector<double> probabilities) {
+std::vector<float> logs(const std::vector<double>& probabilities) {
   std::vector<float> out;
   for (const double p : probabilities) out.push_back(static_cast<float>(std::log(p)));
   return out;
