@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/sample/sample.h"
+#include "plan/media.h"
 
 namespace puna::engine {
 
@@ -75,6 +76,9 @@ Result<Blueprint> make_blueprint(const formats::ModelFile& file, const EngineOpt
         ErrorCode::kUnsupported,
         fmt::format("The model {} gives embeddings, no text; puna embed computes them.",
                     file.name));
+  }
+  if (options.media) {
+    PUNA_TRY_CONTEXT(out.graph, plan::take_media(std::move(out.graph)), loading);
   }
   out.recurrent = !out.graph.states.empty();
   out.cache.type = options.kv_type;

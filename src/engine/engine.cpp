@@ -98,6 +98,29 @@ Result<void> Engine::check_tokens(std::span<const int32_t> tokens) const {
   return {};
 }
 
+Result<void> Engine::check_tokens(std::span<const int32_t> tokens, size_t first,
+                                  std::span<const Prompt::Span> media) const {
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens[i] >= 0 || !span_at(media, first + i)) PUNA_TRY(check_tokens(tokens.subspan(i, 1)));
+  }
+  return {};
+}
+
+Result<void> Engine::check_prompt(const Prompt& prompt) const {
+  for (const Prompt::Span& span : prompt.spans()) {
+    if (!options_.media) {
+      return base::fail(ErrorCode::kUnsupported,
+                        "The prompt has media, but the model was loaded for text alone.");
+    }
+    if (span.media->rows.size() == size_t{span.media->n_rows} * config_.hidden) continue;
+    return base::fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("The media at token {} has {} rows of {} values, but the model reads {}.",
+                    span.first, span.media->n_rows, span.media->hidden(), config_.hidden));
+  }
+  return check_tokens(prompt.tokens(), 0, prompt.spans());
+}
+
 Result<void> Engine::check_sampling(const kernels::SamplingParams& sampling) const {
   PUNA_TRY(check(sampling));
   for (const auto& [id, bias] : sampling.logit_bias) {

@@ -18,6 +18,7 @@
 #include "base/thread_pool.h"
 #include "engine/executor.h"
 #include "engine/placement.h"
+#include "engine/prompt.h"
 #include "engine/saved_prefix.h"
 #include "engine/step_budget.h"
 #include "engine/text_cache.h"
@@ -48,6 +49,7 @@ struct EngineOptions {
   std::optional<uint64_t> cache_tokens;       // of all texts together; none = a context for each
   uint64_t host_cache_bytes = 0;              // host memory for what leaves the cache
   bool all_logits = false;                    // load for logits(), which is slow otherwise on a GPU
+  bool media = false;                         // prompts may have spans of media
   bool embeddings = false;                    // load for embed(): without the output layer
   std::optional<models::Pooling> pooling;     // of embed(); none = as the file says
   double chain_ms = kChainMs;                 // 0: the ids of each step are read back by themselves
@@ -71,6 +73,7 @@ struct BatchRow {
   // Both outlive the decode: what the token has to pass, and what the text's sampler remembers.
   TokenFilter* filter = nullptr;
   kernels::SamplerState* state = nullptr;
+  std::span<const Prompt::Span> media = {};  // of the sequence; outlive the decode too
   // Guesses of what comes after `tokens`, evaluated in the same step: a token is chosen after each,
   // and a guess stands as long as it is the token that was chosen in its place (speculative
   // decoding, Leviathan et al. 2023). Choices depend on seed, position and what is before them
@@ -165,8 +168,11 @@ class Engine {
   // Errors: as decode.
   base::Task<base::Result<void>> prefill(uint32_t sequence, std::vector<int32_t> tokens);
 
-  // kInvalidArgument for ids outside the vocabulary, and for parameters out of range.
+  // kInvalidArgument for ids outside the vocabulary, for media whose rows are not as wide as the
+  // model's, and for parameters out of range; kUnsupported for media where the engine was loaded
+  // without.
   base::Result<void> check_tokens(std::span<const int32_t> tokens) const;
+  base::Result<void> check_prompt(const Prompt& prompt) const;
   base::Result<void> check_sampling(const kernels::SamplingParams& sampling) const;
   // Whether texts go on only where a recurrent state is kept.
   bool recurrent() const { return recurrent_; }
@@ -210,6 +216,9 @@ class Engine {
   void begin(const plan::CacheConfig& cache);
   base::Result<void> check_batch(std::span<const BatchRow> rows, uint32_t n_steps) const;
   base::Result<void> check_drafts(const BatchRow& row) const;
+  // Of tokens from `first` on in a text with these spans.
+  base::Result<void> check_tokens(std::span<const int32_t> tokens, size_t first,
+                                  std::span<const Prompt::Span> media) const;
   // The errors for values that are no numbers (no_numbers.h), and for logits by which no token can
   // be chosen.
   base::Task<base::Error> no_numbers(std::string what) const;

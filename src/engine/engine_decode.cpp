@@ -28,6 +28,7 @@ struct FirstStep {
   void add(BatchRow& row, std::span<const int32_t> cached) {
     const auto first = static_cast<uint32_t>(cached.size());
     step.add(row.sequence, row.tokens, first);
+    add_media(row, first);
     if (!row.chooses) return;
     std::vector<int32_t> text;
     if (row.sampling.looks_back() > 0) {
@@ -60,6 +61,20 @@ struct FirstStep {
   }
 
  private:
+  // The rows of the step's last tokens that are media.
+  void add_media(const BatchRow& row, size_t first) {
+    const auto tokens = std::span(step.tokens).last(row.tokens.size());
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      if (tokens[i] >= 0) continue;
+      const Prompt::Span& span = *span_at(row.media, first + i);
+      const size_t width = span.media->hidden();
+      const auto values =
+          std::span(span.media->rows).subspan((first + i - span.first) * width, width);
+      tokens[i] = -1 - static_cast<int32_t>(step.media.size() / width);
+      step.media.insert(step.media.end(), values.begin(), values.end());
+    }
+  }
+
   // Whether a draft may come next and leaves a choice behind it; then the filter has taken it.
   static bool lets_pass(TokenFilter& filter, std::span<const uint32_t> allowed, int32_t draft) {
     const auto id = static_cast<uint32_t>(draft);
@@ -94,7 +109,6 @@ Result<void> Engine::check_batch(std::span<const BatchRow> rows, uint32_t n_step
   std::vector<bool> taken(cache_->n_sequences());
   for (const BatchRow& row : rows) {
     PUNA_TRY(check_sampling(row.sampling));
-    PUNA_TRY(check_tokens(row.tokens));
     if (row.sequence >= taken.size()) {
       return refuse(fmt::format("There is no sequence {}; the engine was loaded with {}.",
                                 row.sequence, taken.size()));
@@ -102,6 +116,7 @@ Result<void> Engine::check_batch(std::span<const BatchRow> rows, uint32_t n_step
     if (taken[row.sequence])
       return refuse(fmt::format("Sequence {} is in a batch twice.", row.sequence));
     taken[row.sequence] = true;
+    PUNA_TRY(check_tokens(row.tokens, cache_->n_tokens(row.sequence), row.media));
     if (row.tokens.empty())
       return refuse(fmt::format("Sequence {} goes on with no tokens.", row.sequence));
     if (!row.chooses && n_steps > 1)

@@ -155,7 +155,10 @@ Task<Result<void>> Engine::restore(uint32_t sequence, std::vector<int32_t> text,
                                    io::ByteSource& source) {
   PUNA_CO_TRY(const PieceHead head, co_await read_head(source));
   PUNA_CO_TRY(check_identity(head.identity, identity(model)));
-  PUNA_CO_TRY(check_tokens(head.tokens));
+  // Media are ids below zero, of which nothing else is known here.
+  for (const int32_t& id : head.tokens) {
+    if (id >= 0) PUNA_CO_TRY(check_tokens(std::span(&id, 1)));
+  }
   const bool begins_text =
       text.size() >= head.end() && std::equal(head.tokens.begin(), head.tokens.end(), text.begin());
   const std::vector<int32_t> before(head.tokens.begin(), head.tokens.begin() + head.first);

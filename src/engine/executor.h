@@ -36,7 +36,7 @@ struct LoadHooks {
 struct OutputSampling {
   kernels::SamplingParams params;
   // The sequence up to and with the row's own token, or at least its last
-  // params.looks_back() tokens.
+  // params.looks_back() tokens. Those below zero are media, which are no token that could repeat.
   std::vector<int32_t> text;
   // Chosen in the first step only: what comes next depends on what the host makes of the token.
   // Holds of all that the host chooses (SamplingParams::on_host()).

@@ -57,6 +57,11 @@ Result<void> GpuStepWriter::step(const plan::Step& step, const kernels::StepShap
   PUNA_TRY(words(kernels::kStepTokens, unsigned_words(step.tokens)));
   PUNA_TRY(words(kernels::kStepPositions, unsigned_words(step.positions)));
   PUNA_TRY(words(kernels::kStepSequences, step.sequences));
+  // Layers behind the embedding, on a device of their own, have no place for it.
+  if (const auto& media = program_.plan().media; media && !step.media.empty()) {
+    PUNA_TRY(
+        device_.write_buffer(program_.buffer(*media), 0, std::as_bytes(std::span(step.media))));
+  }
   return inputs(step);
 }
 

@@ -33,7 +33,8 @@ constexpr uint32_t kStateInterval = 512;
 }  // namespace
 
 struct Scheduler::Text {
-  std::vector<int32_t> tokens;  // the prompt and what has been written
+  std::vector<int32_t> tokens;      // the prompt and what has been written
+  std::vector<Prompt::Span> media;  // in the prompt
   GenerateOptions options;
   std::vector<int32_t> end_tokens;
   OnToken on_token;
@@ -140,7 +141,6 @@ Result<void> Scheduler::check_filter(TokenFilter& filter) const {
 
 Result<void> Scheduler::check(const Text& text) const {
   PUNA_TRY(engine_.check_sampling(text.options.sampling));
-  PUNA_TRY(engine_.check_tokens(text.tokens));
   if (text.options.filter) PUNA_TRY(check_filter(*text.options.filter));
   if (text.tokens.empty())
     return base::fail(ErrorCode::kInvalidArgument, "The prompt has no tokens.");
@@ -156,11 +156,12 @@ Result<void> Scheduler::check(const Text& text) const {
                       : ""));
 }
 
-Task<Result<GenerateStats>> Scheduler::generate(std::vector<int32_t> prompt,
-                                                GenerateOptions options,
+Task<Result<GenerateStats>> Scheduler::generate(Prompt prompt, GenerateOptions options,
                                                 std::vector<int32_t> end_tokens, OnToken on_token) {
   auto text = std::make_shared<Text>();
-  text->tokens = std::move(prompt);
+  PUNA_CO_TRY(engine_.check_prompt(prompt));
+  text->tokens = prompt.tokens();
+  text->media = prompt.spans();
   text->n_prompt = text->tokens.size();
   text->options = std::move(options);
   text->end_tokens = std::move(end_tokens);
@@ -383,6 +384,7 @@ Scheduler::Batch Scheduler::choose_rows() {
     BatchRow& row = batch.rows.emplace_back();
     row.sequence = text->sequence;
     row.tokens.assign(tokens.begin(), tokens.end());
+    row.media = text->media;
     row.sampling = text->options.sampling;
     row.chooses = n == left(*text).size() && text->n_steps > 0;
     if (row.chooses) {

@@ -60,8 +60,7 @@ class Scheduler {
   // unknown ids, or leaves no room in the context (both numbers named), parameters are out of
   // range, the filter is of another vocabulary or allows nothing; those of no_numbers.h; those of
   // the device.
-  base::Task<base::Result<GenerateStats>> generate(std::vector<int32_t> prompt,
-                                                   GenerateOptions options,
+  base::Task<base::Result<GenerateStats>> generate(Prompt prompt, GenerateOptions options,
                                                    std::vector<int32_t> end_tokens,
                                                    OnToken on_token);
 

@@ -109,6 +109,7 @@ void CpuProgram::run(const Step& step, std::span<const uint32_t> pages, std::spa
             {step.n_tokens(), step.positions.data(), step.sequences.data(), pages.data(),
              cache_.pages_per_sequence},
             step.tokens,
+            step.media,
             {}};
   const auto run_ops = [&](size_t begin, size_t end) {
     for (at.op = begin; at.op < end; ++at.op) {

@@ -18,6 +18,7 @@ struct CpuRun {
   base::ThreadPool& pool;
   kernels::CpuStep step;
   std::span<const int32_t> tokens;
+  std::span<const float> media;       // of tokens below zero
   std::span<const uint32_t> outputs;  // rows picked by the gather
   size_t op = 0;                      // the number in the graph of what runs
 

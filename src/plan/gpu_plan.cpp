@@ -7,6 +7,7 @@
 #include "kernels/sample/sample.h"
 #include "plan/gpu_lowering.h"
 #include "plan/gpu_places.h"
+#include "plan/media.h"
 #include "plan/memory.h"
 
 namespace puna::plan {
@@ -60,6 +61,9 @@ class Planner {
     if (const auto [routes, groups] = routes_bytes(graph_, options_.classes); routes > 0) {
       plan_.routes = buffer("routes", routes);
       plan_.groups = buffer("groups", groups);
+    }
+    if (const auto columns = media_columns(graph_)) {
+      plan_.media = buffer("media", uint64_t{options_.classes.back()} * *columns * sizeof(float));
     }
     plan_.arena = buffer("arena", 0);
 

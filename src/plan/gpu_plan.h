@@ -62,6 +62,7 @@ struct GpuPlan {
     uint32_t columns = 0;
   };
   std::vector<Input> inputs;  // what the graph takes over, written by the host before a step
+  std::optional<kernels::Slice> media;  // of a graph that takes media: Step::media
   kernels::Slice step, pages, sampling, history, arena, logits, ids;
   kernels::Slice routes, groups;   // of experts, for one layer after the other
   std::vector<BatchClass> body;    // by class, rows of tokens

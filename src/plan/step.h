@@ -15,6 +15,9 @@ struct Step {
   std::vector<int32_t> positions;     // absolute, in its sequence
   std::vector<uint32_t> sequences;    // rows of the page table
   std::vector<uint32_t> output_rows;  // rows whose logits are wanted
+  // Rows in place of embeddings, [any, hidden]: a token below zero, -1 - i, stands for row i. Only
+  // of a graph that takes media.
+  std::vector<float> media;
   // Of a graph that takes over values: these, one after the other, [n_tokens, columns] each.
   std::vector<float> handed;
   uint32_t n_tokens() const { return static_cast<uint32_t>(tokens.size()); }

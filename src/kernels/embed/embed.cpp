@@ -18,7 +18,14 @@ base::Result<void> embed(const gpu::DeviceInfo&, const EmbedArgs& args,
     call.text("FIRST_ROW", fmt::format("{}u", chunk.first_row)).real("SCALE", args.scale);
     static constexpr const char* kRows[] = {"step[STEP_TOKENS + t]", "step[STEP_POSITIONS + t]",
                                             "0u"};
-    call.text("TABLE_ROW", kRows[static_cast<size_t>(args.row)]).number("ADD", args.add);
+    const bool clamped = args.row == EmbedRow::kToken && args.of_media == EmbedMedia::kFirst;
+    call.text("TABLE_ROW", clamped ? "u32(max(bitcast<i32>(step[STEP_TOKENS + t]), 0))"
+                                   : kRows[static_cast<size_t>(args.row)]);
+    call.number("ADD", args.add);
+    if (args.of_media == EmbedMedia::kRows) {
+      call.number("MEDIA_ROWS", 1);
+      call.constant("B_MEDIA", *args.media);
+    }
     call.grid({Extent::kOne, div_up(args.weight.cols, 32 * kWorkgroup), 1}, {Extent::kTokens})
         .add_to(out);
   }

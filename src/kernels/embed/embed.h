@@ -1,11 +1,14 @@
 // Looks up rows of a table: x[t, :] = scale * W[row[t], :], or added to x. The row of t is its
-// token, its position, or 0.
-//   W    [vocab, hidden]     any weight type
-//   x    [n_tokens, hidden]  f32
+// token, its position, or 0. Tokens below zero stand for media: x[t, :] = media[-1 - token[t], :]
+// where that is given, else row 0.
+//   W      [vocab, hidden]     any weight type
+//   x      [n_tokens, hidden]  f32
+//   media  [any, hidden]       f32
 // Tokens and positions are valid: the engine checks them. (With W in several chunks each chunk
 // writes the rows it holds.)
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -17,6 +20,9 @@ namespace puna::kernels {
 
 enum class EmbedRow : uint8_t { kToken, kPosition, kFirst };
 
+// What tokens below zero get.
+enum class EmbedMedia : uint8_t { kNone, kRows, kFirst };  // kNone: there are no such tokens
+
 struct EmbedArgs {
   std::string label;
   GpuWeight weight;
@@ -25,6 +31,8 @@ struct EmbedArgs {
   float scale = 1.0f;
   EmbedRow row = EmbedRow::kToken;
   bool add = false;
+  EmbedMedia of_media = EmbedMedia::kNone;
+  std::optional<Slice> media = {};  // for kRows
 };
 base::Result<void> embed(const gpu::DeviceInfo& device, const EmbedArgs& args,
                          std::vector<KernelCall>& out);
@@ -36,6 +44,7 @@ struct EmbedCpuArgs {
   float* x = nullptr;  // [n_tokens, cols]
   float scale = 1.0f;
   bool add = false;
+  const float* media = nullptr;  // null: such tokens get row 0
 };
 void embed_cpu(base::ThreadPool& pool, const EmbedCpuArgs& args);
 

@@ -1,4 +1,5 @@
 // Embedding lookup on the CPU: rows are decoded one by one, tokens spread over the pool.
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -12,8 +13,13 @@ void embed_cpu(base::ThreadPool& pool, const EmbedCpuArgs& args) {
     std::vector<float> decoded(args.add ? cols : 0);
     for (uint64_t t = begin; t < end; ++t) {
       float* x = args.x + t * cols;
-      const uint32_t row = args.rows ? static_cast<uint32_t>(args.rows[t]) : 0;
-      args.weight->decode_row(row, args.add ? decoded.data() : x);
+      const int32_t row = args.rows ? args.rows[t] : 0;
+      if (row < 0 && args.media) {
+        std::copy_n(args.media + size_t{cols} * static_cast<size_t>(-1 - int64_t{row}), cols, x);
+        continue;
+      }
+      args.weight->decode_row(static_cast<uint32_t>(std::max(row, 0)),
+                              args.add ? decoded.data() : x);
       for (size_t i = 0; i < cols; ++i)
         x[i] = args.add ? x[i] + args.scale * decoded[i] : x[i] * args.scale;
     }

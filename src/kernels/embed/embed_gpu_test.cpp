@@ -95,3 +95,33 @@ TEST_CASE("gpu: rows of positions and the first row are added to what is there")
     }
   }
 }
+
+TEST_CASE("gpu: ids below zero give rows of media, or row 0 where there are none") {
+  for (const test::Features features : {test::Features::kAll, test::Features::kBaseline}) {
+    const auto gpu = test::GpuHarness::open(features);
+    if (!gpu) return;
+    constexpr uint32_t kRows = 22, kCols = 45;
+    const std::vector<float> table = test::normal(size_t{kRows} * kCols, 1);
+    const std::vector<float> media = test::normal(size_t{3} * kCols, 2);
+    const std::vector<int32_t> tokens = {3, -1, -3, 21, -2, 0};
+    const auto n = static_cast<uint32_t>(tokens.size());
+    for (const EmbedMedia of_media : {EmbedMedia::kRows, EmbedMedia::kFirst}) {
+      EmbedArgs args;
+      args.label = "embed";
+      args.weight = test::upload_weight(*gpu, quant::Type::kF32, kRows, kCols,
+                                        std::as_bytes(std::span(table)), /*chunk_rows=*/8);
+      args.step = gpu->step(n, std::vector<uint32_t>(tokens.begin(), tokens.end()));
+      args.x = gpu->output(tokens.size() * kCols * 4);
+      args.scale = 2;
+      args.of_media = of_media;
+      args.media = gpu->upload(media);
+      std::vector<KernelCall> calls;
+      REQUIRE(embed(gpu->info(), args, calls));
+      gpu->run(calls, {.n_tokens = n});
+      std::vector<float> expected(tokens.size() * kCols);
+      const float* const rows = of_media == EmbedMedia::kRows ? media.data() : nullptr;
+      embed_ref(table.data(), kCols, tokens.data(), n, 2, expected.data(), false, rows);
+      CHECK(gpu->read<float>(args.x) == expected);
+    }
+  }
+}

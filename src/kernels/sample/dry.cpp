@@ -61,7 +61,8 @@ std::vector<std::pair<int32_t, float>> dry_penalties(const DryParams& params,
   }
   std::vector<std::pair<int32_t, float>> out;
   for (const auto& [id, length] : longest) {
-    if (std::ranges::find(params.breakers, std::vector<int32_t>(1, id)) == params.breakers.end())
+    if (id >= 0 &&
+        std::ranges::find(params.breakers, std::vector<int32_t>(1, id)) == params.breakers.end())
       out.emplace_back(id, penalty(params, length));
   }
   return out;

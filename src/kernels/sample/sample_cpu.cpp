@@ -45,6 +45,7 @@ void CpuSampler::penalize(const SamplingParams& params, std::span<const int32_t>
   const SampleRow row = sample_row(params);
   const auto last = text.last(std::min<size_t>(text.size(), row.window));
   std::vector<int32_t> recent(last.begin(), last.end());
+  std::erase_if(recent, [](int32_t id) { return id < 0; });
   std::ranges::sort(recent);
   for (auto id = recent.begin(); id != recent.end();) {
     const auto end = std::upper_bound(id, recent.end(), *id);

@@ -15,6 +15,7 @@ struct EmbedOp {
   float scale = 1.0f;
   kernels::EmbedRow row = kernels::EmbedRow::kToken;
   bool add = false;
+  kernels::EmbedMedia of_media = kernels::EmbedMedia::kNone;
 
   static void values(auto& op, auto&& use) { use(op.out, op.add ? Use::kUpdate : Use::kWrite); }
   std::vector<WeightId> weights() const { return {weight}; }
