@@ -1,0 +1,82 @@
+#include "api/errors.h"
+
+namespace puna::api {
+
+using base::ErrorCode;
+using base::Json;
+
+namespace {
+
+// "invalid_request_error", ...; OpenAI, llama-server and Anthropic share most of these words.
+std::string_view type_of(Dialect dialect, int status) {
+  const bool anthropic = dialect == Dialect::kAnthropic;
+  switch (status) {
+    case 401:
+      return "authentication_error";
+    case 403:
+      return "permission_error";
+    case 404:
+      return "not_found_error";
+    case 413:
+      return anthropic ? "request_too_large" : "invalid_request_error";
+    case 429:
+      return "rate_limit_error";
+    case 501:
+      return anthropic ? "api_error" : "not_supported_error";
+    case 503:
+      return anthropic ? "overloaded_error" : "unavailable_error";
+    default:
+      if (status >= 500) return anthropic ? "api_error" : "server_error";
+      return "invalid_request_error";
+  }
+}
+
+}  // namespace
+
+int status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kUsage:
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kCorrupt:
+    case ErrorCode::kUnsupported:
+      return 400;
+    case ErrorCode::kNotFound:
+      return 404;
+    case ErrorCode::kCancelled:
+      return 499;
+    case ErrorCode::kOutOfMemory:
+    case ErrorCode::kDeviceLost:
+      return 503;
+    case ErrorCode::kIo:
+    case ErrorCode::kNetwork:
+    case ErrorCode::kDevice:
+    case ErrorCode::kInternal:
+      return 500;
+  }
+  return 500;
+}
+
+Json error_body(Dialect dialect, int status, std::string_view message) {
+  Json inner = Json::object();
+  const std::string_view type = type_of(dialect, status);
+  switch (dialect) {
+    case Dialect::kOpenAi:
+      inner.set("message", message).set("type", type).set("param", nullptr).set("code", status);
+      break;
+    case Dialect::kLlama:
+      inner.set("code", status).set("message", message).set("type", type);
+      break;
+    case Dialect::kAnthropic:
+      inner.set("type", type).set("message", message);
+      return Json::object().set("type", "error").set("error", std::move(inner));
+    case Dialect::kOllama:
+      return Json::object().set("error", message);
+  }
+  return Json::object().set("error", std::move(inner));
+}
+
+Json error_body(Dialect dialect, const base::Error& error) {
+  return error_body(dialect, status_of(error.code), error.text());
+}
+
+}  // namespace puna::api

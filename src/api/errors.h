@@ -1,0 +1,26 @@
+// How errors leave: a status, and a body in the form that clients of a dialect read.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace puna::api {
+
+enum class Dialect : uint8_t { kOpenAi, kAnthropic, kOllama, kLlama };
+
+// 400 for what the request says, 404, 499 for a client that has left, 500, 503.
+int status_of(base::ErrorCode code);
+
+// The body for an error with a status:
+//   kOpenAi     {"error": {"message", "type", "param": null, "code"}}
+//   kLlama      {"error": {"code": status, "message", "type"}}
+//   kAnthropic  {"type": "error", "error": {"type", "message"}}
+//   kOllama     {"error": message}
+base::Json error_body(Dialect dialect, int status, std::string_view message);
+// With the context that the error crossed.
+base::Json error_body(Dialect dialect, const base::Error& error);
+
+}  // namespace puna::api

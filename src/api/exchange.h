@@ -1,0 +1,103 @@
+// Exchange: what an endpoint makes of one request from outside, as data. No sockets: a server or a
+// page carries the bytes (server/routes.cpp lists the endpoints). Read next: model_source.h,
+// fields.h, and openai/chat.h as an example.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "api/errors.h"
+#include "api/model_source.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "base/task.h"
+#include "service/model.h"
+#include "service/request.h"
+
+namespace puna::api {
+
+struct HttpRequest {
+  std::string method;                                        // "POST"
+  std::string path;                                          // without the query, percent-decoded
+  std::vector<std::pair<std::string, std::string>> query;    // decoded, in their order
+  std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
+  std::string body;
+  std::vector<std::string> path_values;  // of the {…} in the route's path, in their order
+
+  // The first of that name; null when there is none.
+  const std::string* query_value(std::string_view name) const;
+  const std::string* header(std::string_view name) const;
+};
+
+struct HttpReply {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers = {};
+
+  static HttpReply json(const base::Json& body, int status = 200) {
+    return {status, "application/json", body.dump()};
+  }
+};
+
+// Writes what texts bring in the form of a dialect, as frames of a stream or as one body. A stream
+// is begin(), then next() for every event and end() behind the last of each text, in any order of
+// texts, then finish(); fail() may come in place of anything after begin() and ends it. One thread
+// at a time.
+class Writer {
+ public:
+  virtual ~Writer() = default;
+
+  virtual std::string_view content_type() const { return "text/event-stream"; }
+  virtual std::string begin() { return {}; }
+  virtual std::string next(size_t text, const service::Event& event) = 0;
+  virtual std::string end(size_t text, const service::Reply& reply) = 0;
+  virtual std::string finish() = 0;
+  virtual std::string fail(const base::Error& error) = 0;
+  // Shows a client that the connection lives while there is nothing to say.
+  virtual std::string ping() { return ": ping\n\n"; }
+
+  // In place of a stream: all texts as one body.
+  virtual HttpReply whole(std::vector<service::Reply> replies) = 0;
+};
+
+// Texts to be written, beside each other.
+struct Texts {
+  std::vector<service::Request> requests;
+  std::unique_ptr<Writer> writer;
+  bool stream = false;
+  std::optional<int> ping_seconds = {};  // of this stream; 0: never; none: as the server does
+};
+
+// Work on the thread of the engine, between two steps (service::Host::post_job).
+struct Job {
+  std::function<base::Task<base::Result<HttpReply>>(service::LoadedModel& model)> run;
+};
+
+using Exchange = std::variant<HttpReply, Texts, Job>;
+
+// What an endpoint is called with.
+struct Call {
+  const HttpRequest& http;
+  const base::Json& body;    // null where there is none
+  const ServedModel* model;  // of the route, where it names one (routes.h); else null
+  const ModelSource& models;
+};
+
+// On any thread but the engine's; pure but for what it reads of the model. Errors become a reply in
+// the dialect's form (errors.h).
+using Endpoint = base::Result<Exchange> (*)(const Call& call);
+
+// "data: {…}\n\n", with "event: name\n" before it where there is a name.
+std::string sse(const base::Json& data, std::string_view event = {});
+// One JSON document and a line feed.
+std::string ndjson(const base::Json& data);
+
+}  // namespace puna::api

@@ -1,0 +1,82 @@
+// The fields of a request's body as a table: what they are called, what they may be and what they
+// do. One table for each endpoint, of parts that endpoints share; it says what is read, what is
+// refused and what is passed over, and documentation and descriptions of the interface are made of
+// it.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace puna::api {
+
+struct Field {
+  enum class Kind : uint8_t {
+    kText,
+    kFlag,
+    kNumber,   // from `least` to `most`
+    kInteger,  // likewise
+    kTexts,    // a list of texts; a single text is a list of one
+    kList,
+    kObject,
+    kAny,
+  };
+  enum class Effect : uint8_t {
+    kMeant,
+    kNone,     // read by nobody: it changes nothing here
+    kRefused,  // its effect cannot be given: 400 by name, unless it is null or `harmless`
+  };
+
+  std::string_view name;
+  Kind kind = Kind::kAny;
+  // A sentence for the documentation; of a refused field the reason.
+  std::string_view about;
+  double least = std::numeric_limits<double>::lowest();
+  double most = std::numeric_limits<double>::max();
+  Effect effect = Effect::kMeant;
+  // As JSON: the value of a refused field that asks for nothing; empty: none.
+  std::string_view harmless = {};
+};
+
+// Tables side by side.
+using FieldTables = std::initializer_list<std::span<const Field>>;
+
+// A body whose fields were checked against tables. A field that is null counts as not given. The
+// reads are of fields of the tables, of the kind that stands there.
+class Body {
+ public:
+  // Unknown fields are passed over with a line in the log. The JSON outlives this. Errors:
+  // kInvalidArgument when the body is no object, and for a field that is not what its row says,
+  // with its name, what stands there and what may; kUnsupported for refused ones.
+  static base::Result<Body> read(const base::Json& json, FieldTables tables);
+
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  // Null when it is not given.
+  const base::Json* find(std::string_view name) const;
+  std::optional<std::string> text(std::string_view name) const;
+  std::optional<bool> flag(std::string_view name) const;
+  std::optional<double> number(std::string_view name) const;
+  std::optional<int64_t> integer(std::string_view name) const;
+  std::vector<std::string> texts(std::string_view name) const;
+
+ private:
+  explicit Body(const base::Json& json) : json_(&json) {}
+
+  const base::Json* json_;
+};
+
+// "The field "seed" is "x" (string), but has to be ...".
+std::unexpected<base::Error> refuse_field(std::string_view name, const base::Json& value,
+                                          std::string_view wanted);
+// Token ids. Errors: kInvalidArgument naming `field`.
+base::Result<std::vector<int32_t>> token_ids(std::string_view field, const base::Json& value);
+
+}  // namespace puna::api
