@@ -4,7 +4,7 @@
 
 #include "api/llama/tokens.h"
 #include "api/openai/models.h"
-#include "service/host_thread.h"
+#include "service/host_here.h"
 #include "service/testing/fake_model.h"
 
 using namespace puna;
@@ -25,7 +25,7 @@ ServedModel served_model(service::Host& host) {
 
 // A model without a vocabulary, under two names.
 struct Served {
-  service::HostThread host{service::test::fake_model().model};
+  service::HostHere host{service::test::fake_model().model, [](const std::function<void()>&) {}};
   ServedModel model = served_model(host);
   OneModel source{model};
 
