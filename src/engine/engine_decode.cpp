@@ -35,15 +35,15 @@ struct FirstStep {
       text.assign(cached.begin(), cached.end());
       text.insert(text.end(), row.tokens.begin(), row.tokens.end());
     }
+    const bool goes_on = row.filter && !row.drafts.empty();  // the filter, and comes back
     uint32_t n_taken = 0;
     for (size_t i = 0;; ++i) {
       OutputSampling output{row.sampling, text, row.once()};
       output.state = row.state;
       if (row.filter) output.allowed = row.filter->allowed().value_or(std::span<const uint32_t>());
-      if (i < row.drafts.size() && row.filter) {
-        const auto& kept = bits.emplace_back(output.allowed.begin(), output.allowed.end());
-        output.allowed = kept;
-        if (lets_pass(*row.filter, kept, row.drafts[i])) {
+      if (goes_on) output.allowed = bits.emplace_back(output.allowed.begin(), output.allowed.end());
+      if (goes_on && i < row.drafts.size()) {
+        if (lets_pass(*row.filter, output.allowed, row.drafts[i])) {
           ++n_taken;
         } else {
           row.drafts.resize(i);

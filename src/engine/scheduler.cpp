@@ -283,6 +283,8 @@ bool Scheduler::has_room(const Text& text) const {
 void Scheduler::look_ahead(const TextPtr& text) const {
   if (is_behind(*text)) return;
   text->ahead.reset();
+  // Nobody reads in most steps, and the beginning need not be looked up in each.
+  if (std::ranges::all_of(running_, [](const TextPtr& other) { return other->chosen; })) return;
   const std::span<const int32_t> tokens(text->tokens);
   size_t n_known = engine_.cache().n_known(tokens);
   for (const TextPtr& other : running_) {

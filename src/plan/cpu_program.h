@@ -28,9 +28,9 @@ class CpuProgram {
   struct Pages {
     std::span<const uint32_t> all, window = {};
   };
-  // Runs the step. Logits [output_rows, n_out], or of a
-  // graph that hands over values these, one after the other, [n_tokens, columns] each. op_us,
-  // unless empty, gets the microseconds of each op of the graph.
+  // Runs the step. Logits [output_rows, n_out], or of a graph that hands over values these, one
+  // after the other, [n_tokens, columns] each. op_us, unless empty, gets the microseconds of each
+  // op of the graph.
   void run(const Step& step, const Pages& pages, std::span<float> logits,
            std::span<double> op_us = {});
 

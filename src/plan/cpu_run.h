@@ -17,8 +17,8 @@ struct CpuRun {
   const CpuMemory& memory;
   base::ThreadPool& pool;
   kernels::CpuStep step;
-  const uint32_t* window_pages =
-      nullptr;  // the page table of layers with windows; null: the step's
+  // The page table of layers with windows; null: the step's.
+  const uint32_t* window_pages = nullptr;
   std::span<const int32_t> tokens;
   std::span<const float> media;       // of tokens below zero
   std::span<const uint32_t> outputs;  // rows picked by the gather

@@ -1,6 +1,7 @@
 // Filters for tests: half of the vocabulary, or any set; forced runs after some tokens; an end.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -40,13 +41,20 @@ class TestFilter : public TokenFilter {
   void take(int32_t id) override {
     PUNA_CHECK(!rules_.allows || rules_.allows(text_, id));
     text_.push_back(id);
+    forget_bits();
   }
-  void undo(uint32_t n) override { text_.resize(text_.size() - n); }
+  void undo(uint32_t n) override {
+    text_.resize(text_.size() - n);
+    forget_bits();
+  }
   std::unique_ptr<TokenFilter> fork() const override { return std::make_unique<TestFilter>(*this); }
   bool may_end() const override { return text_.size() >= rules_.complete; }
   bool done() const override { return text_.size() >= rules_.most; }
 
  private:
+  // Who still reads what allowed() gave before is let choose nothing.
+  void forget_bits() { std::ranges::fill(bits_, 0u); }
+
   Rules rules_;
   std::vector<int32_t> text_;  // that was taken
   std::vector<uint32_t> bits_;
