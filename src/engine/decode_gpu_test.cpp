@@ -330,7 +330,7 @@ TEST_CASE("drafts change how many steps a text takes, and nothing of the text") 
   for (size_t kind = 0; kind <= params.size(); ++kind) {
     CAPTURE(kind);
     const bool filtered = kind == params.size();
-    const kernels::SamplingParams sampling = params[filtered ? 1 : kind];
+    const kernels::SamplingParams& sampling = params[filtered ? 1 : kind];
     const auto want =
         generate(*alone, prompt(30), sampling, kTokens + kDrafts, filtered ? odd() : nullptr);
     const auto beside = generate(*alone, prompt(12, 1), kinds()[1], kTokens);
