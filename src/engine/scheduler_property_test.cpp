@@ -389,8 +389,9 @@ TEST_CASE("what lies behind windows goes first, and a text goes on where its las
   // end.
   std::vector<int32_t> chat = prompt(2000, 1);
   ask(chat);
-  CHECK(fixture.model->cache().n_free() == 0);
+  CHECK(fixture.model->cache().windows().n_free() == 0);
   CHECK(fixture.model->cache().prefixes().n_nodes() == 63);  // the other layers have all of it
+  CHECK(fixture.model->cache().n_free() == 300 - 63);
   for (uint32_t turn = 0; turn < 5; ++turn) {
     const auto answer = continued(chat, 10);
     chat.insert(chat.end(), answer.begin(), answer.end());
@@ -404,6 +405,59 @@ TEST_CASE("what lies behind windows goes first, and a text goes on where its las
   other.push_back(7);
   CHECK(ask(other).n_cached == 0);
   CHECK(ask(other).n_cached >= 400);
+  check_nothing_is_held(fixture);
+}
+
+TEST_CASE("a long text gives up what lies behind its own windows before the ends of others") {
+  constexpr uint32_t kWindow = 64;
+  Fixture fixture({.n_sequences = 2,
+                   .context = 4096,
+                   .n_pages = 600,
+                   .n_window_pages = engine::n_window_pages_at_once(kWindow) + 12,
+                   .window = kWindow});
+  const auto ask = [&](const std::vector<int32_t>& tokens) {
+    Text text;
+    text.prompt = tokens;
+    begin(fixture, text, 10);
+    fixture.finish();
+    CHECK(text.tokens == continued(tokens, 10));
+    return (**text.result).n_cached;
+  };
+  // Three chats, then a text that alone has far more pages than there are.
+  for (uint32_t chat = 1; chat <= 3; ++chat) ask(prompt(300, chat));
+  ask(prompt(3000, 9));
+  for (uint32_t chat = 1; chat <= 3; ++chat) {
+    std::vector<int32_t> next = prompt(300, chat);
+    const auto answer = continued(next, 10);
+    next.insert(next.end(), answer.begin(), answer.end());
+    CHECK(ask(next) == next.size() - 1);
+  }
+  check_nothing_is_held(fixture);
+}
+
+TEST_CASE(
+    "where texts part, the second one computes the window that is gone, and the third has it") {
+  constexpr uint32_t kWindow = 64;
+  Fixture fixture({.n_sequences = 2,
+                   .context = 4096,
+                   .n_pages = 600,
+                   .n_window_pages = engine::n_window_pages_at_once(kWindow) + 8,
+                   .window = kWindow});
+  const std::vector<int32_t> system = prompt(650, 1);
+  const auto ask = [&](uint32_t seed) {
+    Text text;
+    text.prompt = system;
+    const auto own = prompt(1500, seed);
+    text.prompt.insert(text.prompt.end(), own.begin(), own.end());
+    begin(fixture, text, 10);
+    fixture.finish();
+    CHECK(text.tokens == continued(text.prompt, 10));
+    return (**text.result).n_cached;
+  };
+  CHECK(ask(20) == 0);
+  CHECK(ask(31) == 0);
+  CHECK(ask(42) == 640);
+  CHECK(ask(53) == 640);
   check_nothing_is_held(fixture);
 }
 
