@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <set>
 
 #include "engine/scheduler.h"
 #include "engine/testing/fake_executor.h"
@@ -153,7 +154,20 @@ void check_nothing_is_held(Fixture& fixture) {
   CHECK(fixture.scheduler->n_running() == 0);
   CHECK(fixture.scheduler->n_waiting() == 0);
   CHECK(cache.n_available() == cache.n_pages());
-  if (const auto& windows = cache.windows(); windows.apart()) CHECK(windows.n_needed() == 0);
+  const engine::WindowSlots& windows = cache.windows();
+  CHECK(windows.n_needed() == 0);
+  // Every page is free or has a node, and every slot is free or has such a page.
+  std::set<uint32_t> pages, slots;
+  for (const auto end : cache.prefixes().ends()) {
+    for (const auto node : cache.prefixes().path(end)) {
+      const auto page = cache.prefixes().page(node);
+      if (!page) continue;
+      pages.insert(*page);
+      if (const auto slot = windows.slot(*page)) slots.insert(*slot);
+    }
+  }
+  CHECK(cache.n_free() + pages.size() == cache.n_pages());
+  CHECK(windows.n_free() + slots.size() == windows.n_slots());
 }
 
 // Texts by the dozen: their beginnings from a few, of any length that fits.
@@ -269,10 +283,39 @@ TEST_CASE("any texts, held and cancelled in any order, end with the tokens they 
   }
 }
 
+TEST_CASE("texts of many windows that run at once have those of what they need, and no more") {
+  for (uint32_t seed = 0; seed < 6; ++seed) {
+    for (const uint32_t window : {40u, 128u}) {
+      CAPTURE(window);
+      const uint32_t least = engine::n_window_pages_at_once(window);
+      for (const uint32_t n_window_pages : {least, least + 10, 3 * least}) {
+        CAPTURE(n_window_pages);
+        const Setup setup{.n_sequences = 4,
+                          .context = 1536,
+                          .n_pages = 120,
+                          .n_window_pages = n_window_pages,
+                          .window = window};
+        run_at_random(setup, seed, false);
+        Setup with_host = setup;
+        with_host.n_pages = 60;
+        with_host.host_cache_bytes = 20'000;
+        run_at_random(with_host, seed, false);
+      }
+    }
+  }
+}
+
 TEST_CASE("a device that fails now and then takes the texts of that step with it, and no more") {
   for (uint32_t seed = 0; seed < 10; ++seed) {
     std::mt19937 random(seed);
-    run_at_random({.n_pages = 24, .fails = [&] { return random() % 40 == 0; }}, seed, true);
+    const auto fails = [&] { return random() % 40 == 0; };
+    run_at_random({.n_pages = 24, .fails = fails}, seed, true);
+    run_at_random({.n_pages = 24,
+                   .n_window_pages = 9,
+                   .window = 64,
+                   .host_cache_bytes = 4000,
+                   .fails = fails},
+                  seed, true);
   }
 }
 
