@@ -133,6 +133,40 @@ TEST_CASE("a text goes on only where the pages of its last window are there, all
   CHECK(pool.windows().n_free() == 8);
 }
 
+TEST_CASE("whatever is gone of windows, a text goes on at its end or at the last page where it can") {
+  constexpr uint32_t kPages = 6, kTokens = kPages * kPage;
+  for (const uint32_t window : {1u, 20u, 32u, 33u, 70u, 500u}) {
+    CAPTURE(window);
+    KvPool pool(kPages, kPages);
+    Prefixes prefixes(pool, {.window = window});
+    const auto path = prefixes.path(add(prefixes, pool, text(kTokens)));
+    for (uint32_t mask = 0; mask < 1u << kPages; ++mask) {
+      CAPTURE(mask);
+      const auto is_there = [&](uint32_t page) { return (mask >> page & 1) != 0; };
+      for (uint32_t i = 0; i < kPages; ++i) {
+        const uint32_t page = *prefixes.page(path[i]);
+        if (is_there(i)) {
+          REQUIRE(pool.windows().give(page));
+        } else {
+          pool.windows().drop(page);
+        }
+      }
+      // The next token, at n, sees tokens from n + 1 - window on, and lies in a page with others.
+      const auto can_go_on = [&](uint32_t n) {
+        for (uint32_t at = n + 1 > window ? n + 1 - window : 0; at < n; ++at) {
+          if (!is_there(at / kPage)) return false;
+        }
+        return n % kPage == 0 || is_there(n / kPage);
+      };
+      for (uint32_t n = 1; n <= kTokens; n += 5) {
+        uint32_t expected = n;
+        while (expected > 0 && !can_go_on(expected)) expected = (expected - 1) / kPage * kPage;
+        REQUIRE(prefixes.find(text(n)).total() == expected);
+      }
+    }
+  }
+}
+
 TEST_CASE("recurrent states need their windows beside them") {
   KvPool pool(10, 8);
   Prefixes prefixes(pool, {.recurrent = true, .window = 32, .n_states = 2});
