@@ -133,7 +133,8 @@ TEST_CASE("a text goes on only where the pages of its last window are there, all
   CHECK(pool.windows().n_free() == 8);
 }
 
-TEST_CASE("whatever is gone of windows, a text goes on at its end or at the last page where it can") {
+TEST_CASE(
+    "whatever is gone of windows, a text goes on at its end or at the last page where it can") {
   constexpr uint32_t kPages = 6, kTokens = kPages * kPage;
   for (const uint32_t window : {1u, 20u, 32u, 33u, 70u, 500u}) {
     CAPTURE(window);
