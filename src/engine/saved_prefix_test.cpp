@@ -65,6 +65,14 @@ TEST_CASE("a text goes on in another engine, by attention, in a window, by recur
   }
 }
 
+TEST_CASE("pages come back from host memory as they were") {
+  for (const char* architecture : {"llama", "gemma3", "gemma4"}) {
+    CAPTURE(architecture);
+    check_comes_back([&](const EngineOptions& options) { return load_cpu(architecture, options); },
+                     exact());
+  }
+}
+
 TEST_CASE("a text goes on from every type of cache") {
   for (const auto type : {kernels::KvType::kF16, kernels::KvType::kQ8_0, kernels::KvType::kQ4_0}) {
     CAPTURE(kernels::name(type));
