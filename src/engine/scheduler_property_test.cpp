@@ -504,6 +504,35 @@ TEST_CASE(
   check_nothing_is_held(fixture);
 }
 
+TEST_CASE(
+    "where texts need all pages of windows, the next one is told so, and nothing goes for it") {
+  Fixture fixture({.n_sequences = 2, .n_pages = 16, .n_window_pages = 4, .window = 64});
+  engine::TextCache& cache = fixture.model->cache();
+  const auto prefill = [&](uint32_t sequence, size_t n) {
+    std::optional<base::Result<void>> out;
+    base::deliver<base::Result<void>>(fixture.model->prefill(sequence, prompt(n, sequence)),
+                                      [&](base::Result<void> done) { out = std::move(done); });
+    fixture.finish();
+    return *out;
+  };
+  REQUIRE(prefill(1, 100));
+  REQUIRE(cache.end(1));
+  REQUIRE(prefill(0, 96));
+  CHECK(cache.windows().n_needed() == 2);
+  const uint32_t n_free = cache.n_free(), n_nodes = cache.prefixes().n_nodes();
+  const auto refused = prefill(1, 128);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == base::ErrorCode::kOutOfMemory);
+  CHECK(refused.error().message ==
+        "The cache is full: the texts under way need all of its 4 pages of layers with windows.");
+  CHECK(cache.n_tokens(1) == 0);
+  CHECK(cache.n_free() == n_free);
+  CHECK(cache.prefixes().n_nodes() == n_nodes);
+  REQUIRE(prefill(1, 64));
+  for (const uint32_t sequence : {0u, 1u}) cache.forget(sequence);
+  check_nothing_is_held(fixture);
+}
+
 TEST_CASE("while texts are written, prompts are read in pieces that fit beside them") {
   Fixture fixture({.n_sequences = 4, .context = 4096, .n_pages = 256});
   Text first, long_one, short_one;

@@ -112,15 +112,21 @@ Result<void> TextCache::set_pages(uint32_t sequence, size_t first) const {
 }
 
 Task<Result<uint32_t>> TextCache::take_page(bool with_window) {
+  // Before anything is given up for it.
+  if (with_window && n_window_available() == 0) {
+    co_return base::fail(
+        ErrorCode::kOutOfMemory,
+        fmt::format("The cache is full: the texts under way need all of its {} pages of layers "
+                    "with windows.",
+                    pool_.windows().n_slots()));
+  }
   for (;;) {
     if (const auto page = pool_.take()) {
-      if (!with_window || pool_.windows().give(*page)) co_return *page;
-      pool_.release(*page);
-      co_return base::fail(
-          ErrorCode::kOutOfMemory,
-          fmt::format("The cache is full: the texts under way need all of its {} pages of layers "
-                      "with windows.",
-                      pool_.windows().n_slots()));
+      if (with_window) {
+        const bool given = pool_.windows().give(*page);
+        PUNA_CHECK(given);
+      }
+      co_return *page;
     }
     const auto oldest = prefixes_.oldest();
     if (!oldest) {
