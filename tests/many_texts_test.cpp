@@ -217,6 +217,42 @@ void check_shared_prefix(Loaded& on) {
   CHECK(before - on.engine->cache().n_free() <= 1);
 }
 
+// Where layers with windows have few pages, texts give up those behind their windows, and nothing
+// else: the other layers keep all of them, and each goes on where it ended.
+void check_windows_go_first(Loaded& on, Loaded& alone) {
+  const engine::TextCache& cache = on.engine->cache();
+  std::mt19937 random(11);
+  const uint32_t vocab = on.engine->config().vocab;
+  // A text, the answer to it and a question behind that.
+  const auto ask = [&](std::vector<int32_t> text, uint32_t n_known) {
+    std::vector<Text> one(1), expected(1);
+    one[0].prompt = expected[0].prompt = text;
+    one[0].n_tokens = expected[0].n_tokens = 10;
+    write_all(on, one);
+    write_all(alone, expected);
+    CHECK(one[0].tokens == expected[0].tokens);
+    CHECK(one[0].stats->n_cached == n_known);
+    text.insert(text.end(), one[0].tokens.begin(), one[0].tokens.end());
+    text.push_back(5);
+    return text;
+  };
+  std::vector<std::vector<int32_t>> texts;
+  for (uint32_t i = 0; i < 6; ++i) texts.push_back(ask(random_tokens(random, 200, vocab), 0));
+  CHECK(cache.windows().n_free() == 0);
+  CHECK(cache.n_free() == cache.n_pages() - 6 * 7);
+  uint32_t n_without = 0;
+  for (const std::vector<int32_t>& text : texts) {
+    const auto found = cache.prefixes().find(text);
+    REQUIRE(found.total() == 209);
+    CHECK(cache.prefixes().has_window(found.part));
+    const auto path = cache.prefixes().path(found.node);
+    CHECK(path.size() == 6);
+    for (const auto node : path) n_without += cache.prefixes().has_window(node) ? 0 : 1;
+  }
+  CHECK(n_without == 6 * 7 - cache.windows().n_slots());
+  for (const std::vector<int32_t>& text : texts) ask(text, 209);
+}
+
 constexpr uint32_t kTexts = 32;
 // Memory that 32 such texts have to share.
 uint64_t tight(const Loaded& on) { return on.engine->context() + 6 * kernels::kPageTokens; }
@@ -236,6 +272,7 @@ void check_all(const Model& model, const Open& device) {
   // Layers with windows have pages for little more than what one text needs at once.
   Loaded few_windows(model, device(), kTexts, {}, 700);
   REQUIRE(few_windows.engine->cache().windows().apart());
+  check_windows_go_first(few_windows, alone);
   check_texts(few_windows, alone, 4);
   check_chat(few_windows);
 }

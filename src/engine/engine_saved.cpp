@@ -77,6 +77,24 @@ class PartReader {
   std::vector<std::byte> buffer_;
 };
 
+// What is saved stays where it is while room is made for pages that come back from host memory.
+class Pinned {
+ public:
+  Pinned(Prefixes& prefixes, std::vector<Prefixes::NodeId> nodes)
+      : prefixes_(prefixes), nodes_(std::move(nodes)) {
+    for (const Prefixes::NodeId node : nodes_) prefixes_.pin(node);
+  }
+  ~Pinned() {
+    for (const Prefixes::NodeId node : nodes_) prefixes_.unpin(node);
+  }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+
+ private:
+  Prefixes& prefixes_;
+  std::vector<Prefixes::NodeId> nodes_;
+};
+
 // The nodes that hold the pages of tokens [0, end) of a text, where `end` may lie in the last one.
 std::vector<Prefixes::NodeId> nodes_of(const Prefixes& prefixes, std::span<const int32_t> text) {
   const Prefixes::Found found = prefixes.find(text);
@@ -99,7 +117,8 @@ Json Engine::identity(const std::string& model) const {
   out.set("device", on)
       .set("numerics", options_.numerics == kernels::Numerics::kExact ? "exact" : "fast");
   out.set("kv_type", kernels::name(options_.kv_type)).set("page_tokens", kernels::kPageTokens);
-  return out.set("page_bytes", page_bytes(kept)).set("state_bytes", std::move(states));
+  // Without what layers with windows have where that is apart: it lies elsewhere in a page then.
+  return out.set("page_bytes", kept.page).set("state_bytes", std::move(states));
 }
 
 std::vector<Engine::KeptText> Engine::kept_texts() const {
@@ -136,6 +155,7 @@ Task<Result<void>> Engine::save(std::vector<int32_t> text, uint32_t first, std::
                    fmt::format("Tokens {} to {} of a text of which {} are known are no piece.",
                                first, end, prefixes.find(text).total()));
   }
+  const Pinned pinned(prefixes, nodes);
   PUNA_CO_TRY(sink.write(head_bytes({identity(model), first, text})));
   const KeptBytes kept = executor_->kept_bytes();
   std::vector<std::byte> buffer(static_cast<size_t>(most_at_once(kept)));

@@ -34,6 +34,7 @@ Prefixes::NodeId add(Prefixes& prefixes, KvPool& pool, const Tokens& tokens) {
   for (size_t from = 0; from < tokens.size(); from += kPage) {
     const auto page = pool.take();
     REQUIRE(page);
+    REQUIRE(pool.windows().give(*page));
     const size_t n = std::min<size_t>(kPage, tokens.size() - from);
     node = prefixes.add(node, std::span(tokens).subspan(from, n), *page);
     pool.release(*page);
@@ -105,6 +106,96 @@ TEST_CASE("the page that was used longest ago goes first, ends of texts before t
   prefixes.leave(*prefixes.oldest());
   CHECK(prefixes.n_nodes() == 0);
   CHECK(pool.n_free() == 10);
+}
+
+TEST_CASE("a text goes on only where the pages of its last window are there, all of them") {
+  KvPool pool(10, 8);
+  Prefixes prefixes(pool, {.window = 64});
+  const auto end = add(prefixes, pool, text(192));
+  CHECK(prefixes.find(text(126)).total() == 126);
+  // Without tokens 32 to 63: the window before token 127 begins at 64, that before 126 at 63.
+  const auto second = prefixes.path(end)[1];
+  pool.windows().drop(*prefixes.page(second));
+  CHECK_FALSE(prefixes.has_window(second));
+  CHECK(prefixes.find(text(200)).total() == 192);
+  CHECK(prefixes.find(text(127)).total() == 127);
+  CHECK(prefixes.find(text(126)).total() == kPage);
+  CHECK(prefixes.find(text(126)).part == Prefixes::kRoot);
+  CHECK(prefixes.find(text(126)).n_alike == 126);  // the other layers have all of it
+  CHECK(prefixes.find(text(40)).total() == kPage);
+  CHECK(prefixes.find(text(20)).total() == 20);
+  // Nor from the middle of a page that has none.
+  pool.windows().drop(*prefixes.page(end));
+  CHECK(prefixes.find(text(192)).total() == 160);
+  CHECK(prefixes.find(text(170)).total() == 160);
+  CHECK(pool.windows().n_free() == 4);
+  prefixes.forget(prefixes.path(end)[0]);
+  CHECK(pool.windows().n_free() == 8);
+}
+
+TEST_CASE(
+    "whatever is gone of windows, a text goes on at its end or at the last page where it can") {
+  constexpr uint32_t kPages = 6, kTokens = kPages * kPage;
+  for (const uint32_t window : {1u, 20u, 32u, 33u, 70u, 500u}) {
+    CAPTURE(window);
+    KvPool pool(kPages, kPages);
+    Prefixes prefixes(pool, {.window = window});
+    const auto path = prefixes.path(add(prefixes, pool, text(kTokens)));
+    for (uint32_t mask = 0; mask < 1u << kPages; ++mask) {
+      CAPTURE(mask);
+      const auto is_there = [&](uint32_t page) { return (mask >> page & 1) != 0; };
+      for (uint32_t i = 0; i < kPages; ++i) {
+        const uint32_t page = *prefixes.page(path[i]);
+        if (is_there(i)) {
+          REQUIRE(pool.windows().give(page));
+        } else {
+          pool.windows().drop(page);
+        }
+      }
+      // The next token, at n, sees tokens from n + 1 - window on, and lies in a page with others.
+      const auto can_go_on = [&](uint32_t n) {
+        for (uint32_t at = n + 1 > window ? n + 1 - window : 0; at < n; ++at) {
+          if (!is_there(at / kPage)) return false;
+        }
+        return n % kPage == 0 || is_there(n / kPage);
+      };
+      for (uint32_t n = 1; n <= kTokens; n += 5) {
+        uint32_t expected = n;
+        while (expected > 0 && !can_go_on(expected)) expected = (expected - 1) / kPage * kPage;
+        REQUIRE(prefixes.find(text(n)).total() == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("recurrent states need their windows beside them") {
+  KvPool pool(10, 8);
+  Prefixes prefixes(pool, {.recurrent = true, .window = 32, .n_states = 2});
+  const auto end = add(prefixes, pool, text(100));
+  const auto whole = prefixes.parent(end);
+  REQUIRE(prefixes.keep_state(end));
+  REQUIRE(prefixes.keep_state(whole));
+  CHECK(prefixes.find(text(120)).total() == 100);
+  pool.windows().drop(*prefixes.page(end));
+  CHECK(prefixes.find(text(120)).total() == 96);
+  pool.windows().drop(*prefixes.page(whole));
+  CHECK(prefixes.find(text(120)).total() == 0);
+}
+
+TEST_CASE("in host memory a page has what it had of windows, or goes without") {
+  KvPool pool(4, 2);
+  constexpr size_t kBytes = 100;
+  Prefixes prefixes(pool, {.window = 32, .host_bytes = 4 * kBytes});
+  const auto end = add(prefixes, pool, text(64));
+  pool.windows().drop(*prefixes.page(prefixes.parent(end)));
+  prefixes.leave(end, std::vector<std::byte>(kBytes));
+  prefixes.leave(prefixes.parent(end), std::vector<std::byte>(kBytes));
+  CHECK(pool.n_free() == 4);
+  CHECK(pool.windows().n_free() == 2);
+  CHECK(prefixes.has_window(end));
+  CHECK_FALSE(prefixes.has_window(prefixes.parent(end)));
+  CHECK(prefixes.find(text(80)).total() == 64);
+  CHECK(prefixes.find(text(32)).total() == 0);
 }
 
 TEST_CASE("pages go to host memory while there is room, and come back") {

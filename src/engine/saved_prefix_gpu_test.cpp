@@ -43,6 +43,20 @@ TEST_CASE("a text goes on where a model is on two devices") {
   }
 }
 
+TEST_CASE("pages come back from host memory as they were, on a GPU and on two devices") {
+  if (!open_gpu()) return;
+  for (const bool split : {false, true}) {
+    CAPTURE(split);
+    EngineOptions options = exact();
+    if (split) options.gpu_layers = 1;
+    for (const char* architecture : {"llama", "gemma3"}) {
+      CAPTURE(architecture);
+      check_comes_back(
+          [&](const EngineOptions& with) { return load(architecture, open_gpu(), with); }, options);
+    }
+  }
+}
+
 TEST_CASE("what one device has saved is not taken up by another one") {
   if (!open_gpu()) return;
   const auto cpu = load("llama", nullptr, exact());

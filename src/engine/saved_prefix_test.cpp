@@ -65,6 +65,14 @@ TEST_CASE("a text goes on in another engine, by attention, in a window, by recur
   }
 }
 
+TEST_CASE("pages come back from host memory as they were") {
+  for (const char* architecture : {"llama", "gemma3", "gemma4"}) {
+    CAPTURE(architecture);
+    check_comes_back([&](const EngineOptions& options) { return load_cpu(architecture, options); },
+                     exact());
+  }
+}
+
 TEST_CASE("a text goes on from every type of cache") {
   for (const auto type : {kernels::KvType::kF16, kernels::KvType::kQ8_0, kernels::KvType::kQ4_0}) {
     CAPTURE(kernels::name(type));
@@ -97,6 +105,48 @@ TEST_CASE("pieces end at whole pages, and texts with one beginning share those o
   const auto restored = restore(*later, other, a, {of_a.pieces[1]});
   REQUIRE_MESSAGE(!restored.error, restored.error->text());
   CHECK(restored.n_known == 512);
+}
+
+TEST_CASE("with windows apart, what is there as a whole is saved, for engines with such pages") {
+  EngineOptions apart = exact();
+  apart.window_cache_tokens = 600;
+  const auto engine = load_cpu("gemma3", apart);
+  REQUIRE(engine->cache().windows().apart());
+  Scheduler scheduler(*engine);
+  std::vector<int32_t> text = prompt(300);
+  const auto written = generate(*engine, scheduler, text, 30).tokens;
+  text.insert(text.end(), written.begin(), written.end());
+  const std::vector<Piece> pieces = save_all(*engine, prompt(300)).pieces;
+  REQUIRE(pieces.size() == 2);
+  const auto answer = generate(*engine, scheduler, text, 20).tokens;
+
+  const auto later = load_cpu("gemma3", apart);
+  Scheduler other(*later);
+  const auto restored = restore(*later, other, text, pieces);
+  REQUIRE_MESSAGE(!restored.error, restored.error->text());
+  CHECK(restored.n_known == 320);
+  CHECK(generate(*later, other, text, 20).tokens == answer);
+
+  // Where all layers share pages these lie in another order.
+  const auto as_one = load_cpu("gemma3");
+  Scheduler third(*as_one);
+  const auto refused = restore(*as_one, third, text, pieces);
+  REQUIRE(refused.error);
+  CHECK(refused.error->message.find("\"page_bytes\"") != std::string::npos);
+  CHECK(generate(*as_one, third, text, 20).tokens == answer);
+
+  // Of a longer text what lies behind its windows is gone.
+  const std::vector<int32_t> longer = prompt(700, 5);
+  generate(*engine, scheduler, longer, 5);
+  Piece piece;
+  const auto sink = io::to_memory(piece);
+  const auto saved =
+      base::run_until(engine->save({longer.begin(), longer.begin() + 672}, 0, kModel, *sink),
+                      [&] { engine->poll(); });
+  REQUIRE_FALSE(saved);
+  CHECK(saved.error().code == ErrorCode::kUnsupported);
+  CHECK(saved.error().message.find("layers with windows") != std::string::npos);
+  CHECK(engine->cache().n_available() == engine->cache().n_pages());
 }
 
 TEST_CASE("a piece that is cut anywhere, or has one wrong bit, is refused") {

@@ -447,7 +447,9 @@ uint32_t Scheduler::n_steps_of(const Batch& batch) const {
   }
   const uint32_t n = least.value_or(1);
   // What ended texts have left is not given up for steps that may never come.
-  const auto free = static_cast<uint32_t>(engine_.cache().n_free() / batch.texts.size());
+  const TextCache& cache = engine_.cache();
+  const auto free =
+      static_cast<uint32_t>(std::min(cache.n_free(), cache.n_window_free()) / batch.texts.size());
   return std::min(n, std::max(free * kPage, kLeastSteps));
 }
 

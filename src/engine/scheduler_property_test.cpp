@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <set>
 
 #include "engine/scheduler.h"
 #include "engine/testing/fake_executor.h"
@@ -153,7 +154,20 @@ void check_nothing_is_held(Fixture& fixture) {
   CHECK(fixture.scheduler->n_running() == 0);
   CHECK(fixture.scheduler->n_waiting() == 0);
   CHECK(cache.n_available() == cache.n_pages());
-  if (const auto& windows = cache.windows(); windows.apart()) CHECK(windows.n_needed() == 0);
+  const engine::WindowSlots& windows = cache.windows();
+  CHECK(windows.n_needed() == 0);
+  // Every page is free or has a node, and every slot is free or has such a page.
+  std::set<uint32_t> pages, slots;
+  for (const auto end : cache.prefixes().ends()) {
+    for (const auto node : cache.prefixes().path(end)) {
+      const auto page = cache.prefixes().page(node);
+      if (!page) continue;
+      pages.insert(*page);
+      if (const auto slot = windows.slot(*page)) slots.insert(*slot);
+    }
+  }
+  CHECK(cache.n_free() + pages.size() == cache.n_pages());
+  CHECK(windows.n_free() + slots.size() == windows.n_slots());
 }
 
 // Texts by the dozen: their beginnings from a few, of any length that fits.
@@ -269,10 +283,39 @@ TEST_CASE("any texts, held and cancelled in any order, end with the tokens they 
   }
 }
 
+TEST_CASE("texts of many windows that run at once have those of what they need, and no more") {
+  for (uint32_t seed = 0; seed < 6; ++seed) {
+    for (const uint32_t window : {40u, 128u}) {
+      CAPTURE(window);
+      const uint32_t least = engine::n_window_pages_at_once(window);
+      for (const uint32_t n_window_pages : {least, least + 10, 3 * least}) {
+        CAPTURE(n_window_pages);
+        const Setup setup{.n_sequences = 4,
+                          .context = 1536,
+                          .n_pages = 120,
+                          .n_window_pages = n_window_pages,
+                          .window = window};
+        run_at_random(setup, seed, false);
+        Setup with_host = setup;
+        with_host.n_pages = 60;
+        with_host.host_cache_bytes = 20'000;
+        run_at_random(with_host, seed, false);
+      }
+    }
+  }
+}
+
 TEST_CASE("a device that fails now and then takes the texts of that step with it, and no more") {
   for (uint32_t seed = 0; seed < 10; ++seed) {
     std::mt19937 random(seed);
-    run_at_random({.n_pages = 24, .fails = [&] { return random() % 40 == 0; }}, seed, true);
+    const auto fails = [&] { return random() % 40 == 0; };
+    run_at_random({.n_pages = 24, .fails = fails}, seed, true);
+    run_at_random({.n_pages = 24,
+                   .n_window_pages = 9,
+                   .window = 64,
+                   .host_cache_bytes = 4000,
+                   .fails = fails},
+                  seed, true);
   }
 }
 
@@ -389,8 +432,9 @@ TEST_CASE("what lies behind windows goes first, and a text goes on where its las
   // end.
   std::vector<int32_t> chat = prompt(2000, 1);
   ask(chat);
-  CHECK(fixture.model->cache().n_free() == 0);
+  CHECK(fixture.model->cache().windows().n_free() == 0);
   CHECK(fixture.model->cache().prefixes().n_nodes() == 63);  // the other layers have all of it
+  CHECK(fixture.model->cache().n_free() == 300 - 63);
   for (uint32_t turn = 0; turn < 5; ++turn) {
     const auto answer = continued(chat, 10);
     chat.insert(chat.end(), answer.begin(), answer.end());
@@ -404,6 +448,88 @@ TEST_CASE("what lies behind windows goes first, and a text goes on where its las
   other.push_back(7);
   CHECK(ask(other).n_cached == 0);
   CHECK(ask(other).n_cached >= 400);
+  check_nothing_is_held(fixture);
+}
+
+TEST_CASE("a long text gives up what lies behind its own windows before the ends of others") {
+  constexpr uint32_t kWindow = 64;
+  Fixture fixture({.n_sequences = 2,
+                   .context = 4096,
+                   .n_pages = 600,
+                   .n_window_pages = engine::n_window_pages_at_once(kWindow) + 12,
+                   .window = kWindow});
+  const auto ask = [&](const std::vector<int32_t>& tokens) {
+    Text text;
+    text.prompt = tokens;
+    begin(fixture, text, 10);
+    fixture.finish();
+    CHECK(text.tokens == continued(tokens, 10));
+    return (**text.result).n_cached;
+  };
+  // Three chats, then a text that alone has far more pages than there are.
+  for (uint32_t chat = 1; chat <= 3; ++chat) ask(prompt(300, chat));
+  ask(prompt(3000, 9));
+  for (uint32_t chat = 1; chat <= 3; ++chat) {
+    std::vector<int32_t> next = prompt(300, chat);
+    const auto answer = continued(next, 10);
+    next.insert(next.end(), answer.begin(), answer.end());
+    CHECK(ask(next) == next.size() - 1);
+  }
+  check_nothing_is_held(fixture);
+}
+
+TEST_CASE(
+    "where texts part, the second one computes the window that is gone, and the third has it") {
+  constexpr uint32_t kWindow = 64;
+  Fixture fixture({.n_sequences = 2,
+                   .context = 4096,
+                   .n_pages = 600,
+                   .n_window_pages = engine::n_window_pages_at_once(kWindow) + 8,
+                   .window = kWindow});
+  const std::vector<int32_t> system = prompt(650, 1);
+  const auto ask = [&](uint32_t seed) {
+    Text text;
+    text.prompt = system;
+    const auto own = prompt(1500, seed);
+    text.prompt.insert(text.prompt.end(), own.begin(), own.end());
+    begin(fixture, text, 10);
+    fixture.finish();
+    CHECK(text.tokens == continued(text.prompt, 10));
+    return (**text.result).n_cached;
+  };
+  CHECK(ask(20) == 0);
+  CHECK(ask(31) == 0);
+  CHECK(ask(42) == 640);
+  CHECK(ask(53) == 640);
+  check_nothing_is_held(fixture);
+}
+
+TEST_CASE(
+    "where texts need all pages of windows, the next one is told so, and nothing goes for it") {
+  Fixture fixture({.n_sequences = 2, .n_pages = 16, .n_window_pages = 4, .window = 64});
+  engine::TextCache& cache = fixture.model->cache();
+  const auto prefill = [&](uint32_t sequence, size_t n) {
+    std::optional<base::Result<void>> out;
+    base::deliver<base::Result<void>>(fixture.model->prefill(sequence, prompt(n, sequence)),
+                                      [&](base::Result<void> done) { out = std::move(done); });
+    fixture.finish();
+    return *out;
+  };
+  REQUIRE(prefill(1, 100));
+  REQUIRE(cache.end(1));
+  REQUIRE(prefill(0, 96));
+  CHECK(cache.windows().n_needed() == 2);
+  const uint32_t n_free = cache.n_free(), n_nodes = cache.prefixes().n_nodes();
+  const auto refused = prefill(1, 128);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == base::ErrorCode::kOutOfMemory);
+  CHECK(refused.error().message ==
+        "The cache is full: the texts under way need all of its 4 pages of layers with windows.");
+  CHECK(cache.n_tokens(1) == 0);
+  CHECK(cache.n_free() == n_free);
+  CHECK(cache.prefixes().n_nodes() == n_nodes);
+  REQUIRE(prefill(1, 64));
+  for (const uint32_t sequence : {0u, 1u}) cache.forget(sequence);
   check_nothing_is_held(fixture);
 }
 

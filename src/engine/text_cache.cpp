@@ -13,6 +13,7 @@ using base::ErrorCode;
 using base::Result;
 using base::Task;
 using NodeId = Prefixes::NodeId;
+using Why = WindowSlots::Why;
 
 namespace {
 
@@ -58,30 +59,42 @@ void TextCache::replace_page(Sequence& sequence, size_t index, uint32_t page) {
   pool_.share(page);
   hold(page);
   WindowSlots& windows = pool_.windows();
-  if (index >= sequence.first_seen && windows.has(page)) {
-    windows.need(page);
-    windows.unneed(before);
-  } else if (index >= sequence.first_seen) {
+  if (!windows.has(page) && windows.has(before)) {
+    // What others have lost, they have again, also where this text has passed it by now.
     windows.move(before, page);
+  } else if (index >= sequence.first_seen) {
+    windows.need(page);
+    windows.unneed(before, Why::kPassed);
+  } else if (windows.has(page)) {
+    windows.need(page);
+    windows.unneed(page, why_passed(sequence, index));
   }
   let_go(before);
+}
+
+// The window before the place where others part from a text is worth more than what it passes
+// alone.
+Why TextCache::why_passed(const Sequence& sequence, size_t index) const {
+  const uint32_t branch = sequence.branch;
+  const bool shared = index >= first_page_seen(branch, window_) && index < branch / kPage;
+  return shared ? Why::kGoesOn : Why::kPassed;
 }
 
 void TextCache::drop_last_page(Sequence& sequence) {
   const uint32_t page = sequence.pages.back();
   sequence.pages.pop_back();
-  if (sequence.pages.size() >= sequence.first_seen) pool_.windows().unneed(page);
+  if (sequence.pages.size() >= sequence.first_seen) pool_.windows().unneed(page, Why::kGoesOn);
   let_go(page);
-}
-
-uint32_t TextCache::n_free() const {
-  const WindowSlots& windows = pool_.windows();
-  return windows.apart() ? std::min(pool_.n_free(), windows.n_free()) : pool_.n_free();
 }
 
 uint32_t TextCache::n_window_available() const {
   const WindowSlots& windows = pool_.windows();
   return windows.apart() ? windows.n_slots() - windows.n_needed() : UINT32_MAX / 2;
+}
+
+uint32_t TextCache::n_window_free() const {
+  const WindowSlots& windows = pool_.windows();
+  return windows.apart() ? windows.n_free() + windows.n_passed() : UINT32_MAX / 2;
 }
 
 uint32_t TextCache::n_window_wanted(size_t n_tokens) const {
@@ -99,15 +112,21 @@ Result<void> TextCache::set_pages(uint32_t sequence, size_t first) const {
 }
 
 Task<Result<uint32_t>> TextCache::take_page(bool with_window) {
+  // Before anything is given up for it.
+  if (with_window && n_window_available() == 0) {
+    co_return base::fail(
+        ErrorCode::kOutOfMemory,
+        fmt::format("The cache is full: the texts under way need all of its {} pages of layers "
+                    "with windows.",
+                    pool_.windows().n_slots()));
+  }
   for (;;) {
     if (const auto page = pool_.take()) {
-      if (!with_window || pool_.windows().give(*page)) co_return *page;
-      pool_.release(*page);
-      co_return base::fail(
-          ErrorCode::kOutOfMemory,
-          fmt::format("The cache is full: the texts under way need all of its {} pages of layers "
-                      "with windows.",
-                      pool_.windows().n_slots()));
+      if (with_window) {
+        const bool given = pool_.windows().give(*page);
+        PUNA_CHECK(given);
+      }
+      co_return *page;
     }
     const auto oldest = prefixes_.oldest();
     if (!oldest) {
@@ -171,7 +190,7 @@ Task<Result<void>> TextCache::begin(uint32_t index, std::vector<int32_t> text) {
     }
     for (const uint32_t page : needed) pool_.windows().need(page);
     auto begun = co_await begin_pinned(index, text, found);
-    for (const uint32_t page : needed) pool_.windows().unneed(page);
+    for (const uint32_t page : needed) pool_.windows().unneed(page, Why::kGoesOn);
     for (const NodeId node : way) prefixes_.unpin(node);
     if (begun) co_return begun;
     forget(index);
@@ -200,9 +219,13 @@ Task<Result<void>> TextCache::begin_pinned(uint32_t index, const std::vector<int
       // Nobody else writes behind these tokens.
       add_shared_page(sequence, theirs);
     } else {
-      PUNA_CO_TRY(const uint32_t mine, co_await take_page());
-      add_page(sequence, mine);
-      PUNA_CO_TRY(executor_.copy_page(place_of(theirs), place_of(mine)));
+      // What was just brought back must not lose its slot to the copy.
+      pool_.windows().need(theirs);
+      auto mine = co_await take_page();
+      pool_.windows().unneed(theirs, Why::kGoesOn);
+      if (!mine) co_return std::unexpected(std::move(mine.error()));
+      add_page(sequence, *mine);
+      PUNA_CO_TRY(executor_.copy_page(place_of(theirs), place_of(*mine)));
     }
   }
   const NodeId last = found.part != Prefixes::kRoot ? found.part : found.node;
@@ -245,8 +268,10 @@ void TextCache::append(uint32_t index, std::span<const int32_t> tokens) {
   sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
   PUNA_CHECK(pages_for(sequence.tokens.size()) <= sequence.pages.size());
   const uint32_t first_seen = first_page_seen(n_tokens(index), window_);
-  for (; sequence.first_seen < first_seen; ++sequence.first_seen)
-    pool_.windows().unneed(sequence.pages[sequence.first_seen]);
+  for (; sequence.first_seen < first_seen; ++sequence.first_seen) {
+    const uint32_t i = sequence.first_seen;
+    pool_.windows().unneed(sequence.pages[i], why_passed(sequence, i));
+  }
 }
 
 Result<void> TextCache::publish(uint32_t index) {

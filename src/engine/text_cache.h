@@ -31,11 +31,14 @@ class TextCache {
   uint32_t n_tokens(uint32_t sequence) const {
     return static_cast<uint32_t>(sequences_[sequence].tokens.size());
   }
-  // Pages that running texts do not have, and that they could get.
+  // Pages that running texts do not have, and that they could get; of these, those with nothing of
+  // ended texts in them.
   uint32_t n_available() const { return pool_.n_pages() - n_in_use_; }
-  uint32_t n_free() const;
+  uint32_t n_free() const { return pool_.n_free(); }
   // The same of pages of layers with windows, where they are apart; else more than anybody wants.
+  // Those that texts have passed hold nothing that is missed, so they count as free.
   uint32_t n_window_available() const;
+  uint32_t n_window_free() const;
   uint32_t n_pages() const { return pool_.n_pages(); }
   // Pages that a text which is about to begin would have, but for those that running texts have
   // already; that a sequence needs for so many tokens more.
@@ -51,8 +54,8 @@ class TextCache {
   // Gives an empty sequence what is known of the beginning of a text: pages that it shares with
   // other texts, and a copy of the one in which they part. Errors: those of the device.
   base::Task<base::Result<void>> begin(uint32_t sequence, std::vector<int32_t> text);
-  // Where a recurrent state would pay for texts like the one that began: others share that much of
-  // it. 0: nowhere.
+  // Where a recurrent state, or the window before it, would pay for texts like the one that began:
+  // others share that much of it. 0: nowhere.
   uint32_t branch(uint32_t sequence) const { return sequences_[sequence].branch; }
 
   // Makes room for n_tokens in all, in pages that this sequence may write. Errors:
@@ -87,7 +90,7 @@ class TextCache {
     Prefixes::NodeId node = Prefixes::kRoot;  // of the last of its pages that others may use
     uint32_t n_published = 0;                 // pages up to that
     uint32_t first_seen = 0;                  // pages before it lie behind all windows
-    uint32_t branch = 0;
+    uint32_t branch = 0;                      // see branch()
   };
 
   // A page that the caller owns, also of layers with windows where that is asked for; what is kept
@@ -99,6 +102,8 @@ class TextCache {
   // A page of a sequence is another one with the same content.
   void replace_page(Sequence& sequence, size_t index, uint32_t page);
   void drop_last_page(Sequence& sequence);
+  // Of a page that a sequence has passed.
+  WindowSlots::Why why_passed(const Sequence& sequence, size_t index) const;
   void hold(uint32_t page);
   void let_go(uint32_t page);
   base::Task<base::Result<void>> begin_pinned(uint32_t index, const std::vector<int32_t>& text,

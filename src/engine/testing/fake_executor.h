@@ -97,6 +97,7 @@ class FakeExecutor : public Executor {
   }
   base::Result<void> copy_page(PagePlace from, PagePlace to) override {
     PUNA_CHECK(from.all != to.all);
+    PUNA_CHECK(from.window.has_value() == !window_pages_.empty());
     pages_[to.all] = pages_[from.all];
     if (!window_pages_.empty()) window_pages_[*to.window] = window_pages_[*from.window];
     return {};

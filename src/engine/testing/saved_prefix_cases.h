@@ -1,4 +1,4 @@
-// Tests of saved prefixes that hold on every device.
+// Tests of saved prefixes, and of pages in host memory, that hold on every device.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -156,6 +156,34 @@ inline void check_goes_on(const std::function<std::unique_ptr<Engine>()>& load_e
   const auto anew = load_engine();
   Scheduler reader(*anew);
   CHECK(generate(*anew, reader, text, 40).tokens == wanted.tokens);
+}
+
+// Texts whose pages go to host memory, and come back when they go on, are those of an engine with
+// memory for all; also where layers with windows have few pages.
+inline void check_comes_back(
+    const std::function<std::unique_ptr<Engine>(const EngineOptions&)>& load_engine,
+    EngineOptions options) {
+  const auto with_room = load_engine(options);
+  options.host_cache_bytes = 64 << 20;
+  options.window_cache_tokens = 600;
+  const auto engine = load_engine(options);
+  Scheduler scheduler(*engine), other(*with_room);
+  const auto ask = [&](std::vector<int32_t>& text, uint32_t n_known) {
+    const Text written = generate(*engine, scheduler, text, 20);
+    CHECK(written.tokens == generate(*with_room, other, text, 20).tokens);
+    CHECK(written.stats.n_cached == n_known);
+    text.insert(text.end(), written.tokens.begin(), written.tokens.end());
+    text.push_back(5);
+  };
+  std::vector<int32_t> first = prompt(300, 1), second = prompt(800, 2), third = prompt(500, 3);
+  ask(first, 0);
+  ask(second, 0);
+  ask(third, 0);
+  CHECK(engine->cache().prefixes().host_bytes() > 0);
+  ask(first, 300 + 19);
+  ask(second, 800 + 19);
+  ask(first, 321 + 19);
+  ask(third, 500 + 19);
 }
 
 }  // namespace puna::engine::test
