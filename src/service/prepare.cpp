@@ -159,6 +159,31 @@ Result<Rendered> render_messages(const LoadedModel& model, const Request& reques
   return Rendered{std::move(text), open};
 }
 
+// What a request begins with.
+struct Beginning {
+  std::vector<int32_t> tokens;
+  const chat::ReplyStyle* style = nullptr;
+  bool thinking_open = false;
+};
+Result<Beginning> beginning_of(const LoadedModel& model, const Request& request) {
+  Beginning out;
+  if (!request.tokens.empty()) {
+    out.tokens = request.tokens;
+  } else if (request.messages.empty()) {
+    PUNA_TRY_CONTEXT(const tokenizer::Tokenizer* tokenizer, tokenizer_of(model),
+                     "While reading the prompt; token ids need no vocabulary");
+    out.tokens = tokenizer->encode(request.prompt);
+    // The empty text is continued too, where the model knows how texts begin.
+    const std::optional<int32_t> bos = tokenizer->vocabulary().bos;
+    if (out.tokens.empty() && bos) out.tokens.push_back(*bos);
+  } else {
+    PUNA_TRY(const Rendered rendered, render_messages(model, request, &out.style));
+    out.tokens = framed(*model.tokenizer, rendered.text);
+    out.thinking_open = rendered.thinking_open;
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<Prepared> prepare(const LoadedModel& model, Request request) {
@@ -171,24 +196,20 @@ Result<Prepared> prepare(const LoadedModel& model, Request request) {
     PUNA_TRY(out.filter, BannedStrings::create(*tokenizer, model.engine->config().vocab,
                                                std::exchange(asked.banned, {})));
   }
-  if (!asked.tokens.empty()) {
-    out.tokens = std::exchange(asked.tokens, {});
-  } else if (asked.messages.empty()) {
-    PUNA_TRY_CONTEXT(const tokenizer::Tokenizer* tokenizer, tokenizer_of(model),
-                     "While reading the prompt; token ids need no vocabulary");
-    out.tokens = tokenizer->encode(asked.prompt);
-    // The empty text is continued too, where the model knows how texts begin.
-    const std::optional<int32_t> bos = tokenizer->vocabulary().bos;
-    if (out.tokens.empty() && bos) out.tokens.push_back(*bos);
-    asked.prompt.clear();
-  } else {
-    PUNA_TRY(const Rendered rendered, render_messages(model, asked, &out.style));
-    out.tokens = framed(*model.tokenizer, rendered.text);
-    out.thinking_open = rendered.thinking_open;
-    asked.messages.clear();
-  }
+  PUNA_TRY(Beginning beginning, beginning_of(model, asked));
+  out.tokens = std::move(beginning.tokens);
+  out.style = beginning.style;
+  out.thinking_open = beginning.thinking_open;
+  asked.messages.clear();
+  asked.prompt.clear();
+  asked.tokens.clear();
   PUNA_TRY(model.engine->check_prompt(out.tokens));
   return out;
+}
+
+Result<std::vector<int32_t>> prompt_tokens(const LoadedModel& model, const Request& request) {
+  PUNA_TRY(Beginning beginning, beginning_of(model, request));
+  return std::move(beginning.tokens);
 }
 
 Result<std::string> render_prompt(const LoadedModel& model, const Request& request) {

@@ -26,6 +26,10 @@ struct Prepared {
 // tools for one that is shown none, texts for one without a vocabulary), those of banned_strings.h.
 base::Result<Prepared> prepare(const LoadedModel& model, Request request);
 
+// The tokens that a request begins with, also where they are more than the context has room for.
+// Errors: as above.
+base::Result<std::vector<int32_t>> prompt_tokens(const LoadedModel& model, const Request& request);
+
 // The text that the template makes of the messages of a request. Errors: as above.
 base::Result<std::string> render_prompt(const LoadedModel& model, const Request& request);
 
