@@ -5,7 +5,7 @@
 #include "api/anthropic/count_tokens.h"
 #include "api/anthropic/request.h"
 #include "api/sampling.h"
-#include "api/testing/served.h"
+#include "api/testing/talks.h"
 
 using namespace puna;
 using namespace puna::api;
@@ -25,8 +25,8 @@ Json weather() {
       "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}])");
 }
 
-service::Request request_of(Served& served, const Json& body) {
-  return std::move(served.texts(anthropic::messages, body).requests.front());
+service::Request request_of(Talks& served, const Json& body) {
+  return served.request(anthropic::messages, body);
 }
 
 struct Frame {
@@ -47,7 +47,7 @@ std::vector<Frame> frames_of(std::string_view text) {
 }
 
 // The frames of a stream between message_start and message_stop, each on a line.
-std::string streamed(Served& served, const std::vector<service::Event>& events,
+std::string streamed(Talks& served, const std::vector<service::Event>& events,
                      const service::Reply& reply) {
   const Texts texts = served.texts(anthropic::messages, with(hi(), "stream", true));
   CHECK(texts.stream);
@@ -56,10 +56,10 @@ std::string streamed(Served& served, const std::vector<service::Event>& events,
   const auto begin = frames_of(writer.begin());
   REQUIRE(begin.size() == 1);
   CHECK(begin[0].event == "message_start");
-  CHECK(at(begin[0].data, "message/content") == Json::array());
-  CHECK(at(begin[0].data, "message/stop_reason").is_null());
-  CHECK(at(begin[0].data, "message/usage/output_tokens") == Json(0));
-  CHECK(at(begin[0].data, "message/id").string().starts_with("msg_"));
+  CHECK(at(begin[0].data, "message", "content") == Json::array());
+  CHECK(at(begin[0].data, "message", "stop_reason").is_null());
+  CHECK(at(begin[0].data, "message", "usage", "output_tokens") == Json(0));
+  CHECK(at(begin[0].data, "message", "id").string().starts_with("msg_"));
   std::string text;
   for (const service::Event& event : events) text += writer.next(0, event);
   text += writer.end(0, reply);
@@ -96,12 +96,6 @@ std::string ended(std::string_view reason, std::string_view sequence = "null") {
          "\n";
 }
 
-service::Reply reply_of(std::string text) {
-  service::Reply reply;
-  reply.text = std::move(text);
-  reply.stats = {.n_prompt = 6, .n_cached = 4, .n_generated = 5};
-  return reply;
-}
 const chat::ToolCall kCall = {"", "weather", R"({"city": "Rome"})"};
 
 constexpr std::string_view kTextBlock = R"({"type":"text","text":""})";
@@ -113,7 +107,7 @@ constexpr std::string_view kSignature = R"({"type":"signature_delta","signature"
 }  // namespace
 
 TEST_CASE("a message request says all that a request may say") {
-  Served served;
+  Talks served;
   const service::Request request = request_of(served, json(R"({
       "model": "scripted", "max_tokens": 7, "temperature": 0.5, "top_p": 0.25, "top_k": 3,
       "min_p": 0.5, "seed": 9, "stop_sequences": ["x", "y"], "metadata": {"user_id": "u"},
@@ -136,7 +130,7 @@ TEST_CASE("a message request says all that a request may say") {
 }
 
 TEST_CASE("a round of tools becomes calls and messages of the role tool") {
-  Served served;
+  Talks served;
   const service::Request request = request_of(served, with(saying(R"([
           {"role": "user", "content": [{"type": "text", "text": "In Rome"},
                                        {"type": "text", "text": "and Oslo?"}]},
@@ -159,9 +153,9 @@ TEST_CASE("a round of tools becomes calls and messages of the role tool") {
   CHECK(called.role == "assistant");
   CHECK(called.content == "Wait.");
   CHECK(at(called.fields, "reasoning_content") == Json("Hm"));
-  CHECK(at(called.fields, "tool_calls/0") == json(R"({"id": "t1", "type": "function",
+  CHECK(at(called.fields, "tool_calls", 0) == json(R"({"id": "t1", "type": "function",
                  "function": {"name": "weather", "arguments": "{\"city\":\"Rome\"}"}})"));
-  CHECK(at(called.fields, "tool_calls/1/id") == Json("t2"));
+  CHECK(at(called.fields, "tool_calls", 1, "id") == Json("t2"));
   CHECK(request.messages[2].role == "tool");
   CHECK(request.messages[2].content == "cold");
   CHECK(request.messages[2].fields == json(R"({"tool_call_id": "t2", "name": "weather"})"));
@@ -175,7 +169,7 @@ TEST_CASE("a round of tools becomes calls and messages of the role tool") {
 
 TEST_CASE(
     "tools are offered unless tool_choice is none, and arguments stream where a tool says so") {
-  Served served;
+  Talks served;
   const Json body = with(hi(), "tools", weather());
   const auto choosing = [&](std::string_view choice) {
     return with(body, "tool_choice", json(choice));
@@ -189,8 +183,8 @@ TEST_CASE(
     CHECK(error.message.starts_with("The field \"tool_choice\" is not supported: "));
   }
   const Json tools = weather();
-  const Json& tool = at(tools, "0");
-  const auto offering = [&](std::string_view key, Json value) {
+  const Json& tool = at(tools, 0);
+  const auto offering = [&](const char* key, Json value) {
     return with(hi(), "tools", Json::array().push(with(tool, key, std::move(value))));
   };
   CHECK(request_of(served, offering("eager_input_streaming", true)).stream_arguments);
@@ -202,8 +196,8 @@ TEST_CASE(
 
 TEST_CASE(
     "thinking is switched where the model has a switch, and refused where it does not think") {
-  Served thinks, plain(kPlain);
-  const auto think = [](Served& served, std::string_view fields) {
+  Talks thinks, plain(kPlain);
+  const auto think = [](Talks& served, std::string_view fields) {
     Json body = hi();
     const Json more = json(fields);
     for (const auto& [key, value] : more.members()) body.set(key, value);
@@ -226,7 +220,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a last message of the assistant is continued, but not its calls") {
-  Served served;
+  Talks served;
   const service::Request request = request_of(served, saying(R"([
       {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Well"}])"));
   CHECK(request.continue_last);
@@ -240,16 +234,15 @@ TEST_CASE("a last message of the assistant is continued, but not its calls") {
 }
 
 TEST_CASE("every row of the table of messages is refused by its name where it is wrong") {
-  Served served;
-  check_refusals(served, anthropic::messages, hi(), anthropic::message_fields());
-  check_refusals(served, anthropic::messages, with(hi(), "min_p", 0.5), sampling_fields());
+  Talks served;
+  check_fields(served, anthropic::messages, hi(), {anthropic::message_fields(), sampling_fields()});
   for (const char* path : {"thinking", "output_config", "tool_choice"})
     CHECK(served.error(anthropic::messages, with(hi(), path, 1)).message.find(path) !=
           std::string::npos);
 }
 
 TEST_CASE("what a body may not say is refused with its name and the message's number") {
-  Served served;
+  Talks served;
   const auto refused = [&](const Json& body) {
     const base::Error error = served.error(anthropic::messages, body);
     CHECK(status_of(error.code) == 400);
@@ -300,6 +293,8 @@ TEST_CASE("what a body may not say is refused with its name and the message's nu
   CHECK(block("assistant", R"({"type": "tool_use", "name": "x", "input": {}})")
             .starts_with("The field \"id\" is null, "));
   CHECK(block("assistant", R"({"type": "thinking"})").starts_with("The field \"thinking\" is "));
+  CHECK(refused(with(hi(), "stop_sequences", json(R"(["x", ""])")))
+            .starts_with("The field \"stop_sequences\" has a text of 0 bytes, "));
   CHECK(refused(with(hi(), "system", 1)).starts_with("The field \"system\" is 1, "));
   CHECK(refused(with(hi(), "system", json(R"([{"type": "image"}])")))
             .starts_with("A block of type \"image\" is not supported in \"system\""));
@@ -322,7 +317,7 @@ TEST_CASE("what a body may not say is refused with its name and the message's nu
 }
 
 TEST_CASE("a stream is blocks of thinking, text and calls, in the order in which they come") {
-  Served served;
+  Talks served;
   service::Reply reply = reply_of("Sure.");
   reply.parsed.tool_calls = {kCall, kCall};
   const std::string frames = streamed(served,
@@ -351,7 +346,7 @@ TEST_CASE("a stream is blocks of thinking, text and calls, in the order in which
 }
 
 TEST_CASE("what was taken for a call ends its block, and goes on as text") {
-  Served served;
+  Talks served;
   const std::string frames = streamed(served,
                                       {{3, "weather", Kind::kCallBegin, 0},
                                        {3, "{oh", Kind::kArguments, 0},
@@ -368,7 +363,7 @@ TEST_CASE("what was taken for a call ends its block, and goes on as text") {
 }
 
 TEST_CASE("a message says why it ended") {
-  Served served;
+  Talks served;
   service::Reply reply = reply_of("");
   CHECK(streamed(served, {}, reply) == ended("end_turn"));
   reply.stats.stop = engine::StopReason::kLength;
@@ -383,7 +378,7 @@ TEST_CASE("a message says why it ended") {
 }
 
 TEST_CASE("a stream has pings, and errors in Anthropic's shape") {
-  Served served;
+  Talks served;
   const Texts texts = served.texts(anthropic::messages, hi());
   CHECK_FALSE(texts.stream);
   CHECK(texts.writer->ping() == "event: ping\ndata: {\"type\":\"ping\"}\n\n");
@@ -393,7 +388,7 @@ TEST_CASE("a stream has pings, and errors in Anthropic's shape") {
 }
 
 TEST_CASE("a message as a whole has its blocks, the arguments of calls as objects, and the usage") {
-  Served served;
+  Talks served;
   service::Reply reply = reply_of("Sure.");
   reply.parsed.reasoning = "Hm";
   reply.parsed.tool_calls = {kCall, kCall};
@@ -403,17 +398,17 @@ TEST_CASE("a message as a whole has its blocks, the arguments of calls as object
   const Json body = json(http.body);
   CHECK(at(body, "type") == Json("message"));
   CHECK(at(body, "role") == Json("assistant"));
-  CHECK(at(body, "model") == Json("scripted"));
+  CHECK(at(body, "model") == Json("fake"));
   CHECK(at(body, "stop_reason") == Json("tool_use"));
   CHECK(at(body, "stop_sequence").is_null());
   CHECK(at(body, "usage") == json(R"({"input_tokens": 6, "cache_creation_input_tokens": 0,
                                       "cache_read_input_tokens": 4, "output_tokens": 5})"));
   CHECK(at(body, "content").items().size() == 4);
-  CHECK(at(body, "content/0") ==
+  CHECK(at(body, "content", 0) ==
         json(R"({"type": "thinking", "thinking": "Hm", "signature": ""})"));
-  CHECK(at(body, "content/1") == json(R"({"type": "text", "text": "Sure."})"));
-  CHECK(at(body, "content/2/input") == json(R"({"city": "Rome"})"));
-  CHECK(at(body, "content/2/id") != at(body, "content/3/id"));
+  CHECK(at(body, "content", 1) == json(R"({"type": "text", "text": "Sure."})"));
+  CHECK(at(body, "content", 2, "input") == json(R"({"city": "Rome"})"));
+  CHECK(at(body, "content", 2, "id") != at(body, "content", 3, "id"));
 
   // The answer can be sent back as it came.
   Json messages = at(hi(), "messages");
@@ -428,13 +423,13 @@ TEST_CASE("a message as a whole has its blocks, the arguments of calls as object
 }
 
 TEST_CASE("tokens are counted by the template, without max_tokens and beyond the context") {
-  Served served;
+  Talks served;
   const auto count = [&](std::string content) {
     Json body = saying("[]");
     Json message = Json::object();
     message.set("role", "user").set("content", std::move(content));
     body.set("messages", Json::array().push(std::move(message))).set("max_tokens", Json());
-    return json(served.reply(anthropic::count_tokens, body).body);
+    return served.reply(anthropic::count_tokens, body);
   };
   CHECK(count("aaa") == json(R"({"input_tokens": 4})"));
   CHECK(count(std::string(100, 'a')) == json(R"({"input_tokens": 101})"));

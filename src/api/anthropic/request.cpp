@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/answer_fields.h"
 #include "api/anthropic/conversation.h"
 #include "api/sampling.h"
 #include "chat/parsers.h"
@@ -19,14 +20,6 @@ using service::Think;
 namespace {
 
 using Kind = Field::Kind;
-
-constexpr Field refused(std::string_view name, std::string_view why,
-                        std::string_view harmless = {}) {
-  return {.name = name, .about = why, .effect = Field::Effect::kRefused, .harmless = harmless};
-}
-constexpr Field passed_over(std::string_view name, std::string_view about) {
-  return {.name = name, .about = about, .effect = Field::Effect::kNone};
-}
 
 constexpr std::string_view kUnbound = "answers cannot be bound to a format or schema yet.";
 
@@ -82,11 +75,6 @@ constexpr Field kOutputConfig[] = {
     refused("format", kUnbound),
     passed_over("task_budget", "max_tokens bounds the answer."),
 };
-
-std::unexpected<base::Error> cannot(std::string_view field, std::string_view why) {
-  return base::fail(ErrorCode::kUnsupported,
-                    fmt::format("The field \"{}\" is not supported: {}.", field, why));
-}
 
 // A tool as OpenAI's dialect and chat templates have it.
 Result<Json> read_tool(const Json& json, bool& eager) {
@@ -217,7 +205,8 @@ Result<MessageRequest> read_message_request(const Json& json, const service::Loa
   PUNA_TRY(out.request, read_prompt(body, model));
   out.request.max_tokens = static_cast<uint32_t>(*max_tokens);
   out.request.stop = body.texts("stop_sequences");
-  PUNA_TRY(out.request.sampling, read_sampling(body));
+  PUNA_TRY(check_stops("stop_sequences", out.request.stop));
+  PUNA_TRY(out.request.sampling, read_sampling(body, model));
   out.stream = body.flag("stream").value_or(false);
   return out;
 }

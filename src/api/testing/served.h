@@ -1,10 +1,9 @@
-// A served model for tests of endpoints, what they make of a body, and what their tables refuse.
+// A served model for tests of endpoints, and reads of what they give. Its host runs nothing: a test
+// hands writers what a model would have brought.
 #pragma once
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,147 +12,132 @@
 #include "api/exchange.h"
 #include "api/fields.h"
 #include "service/host_here.h"
+#include "service/testing/fake_model.h"
 #include "service/testing/scripted_model.h"
 
 namespace puna::api::test {
 
-// Shows tools, the switch and the levels of thinking, and what messages say: a token for each "a".
-constexpr const char* kTalks =
-    "{% for t in tools or [] %}a{% endfor %}{% if enable_thinking %}a{% endif %}"
-    "{% if reasoning_effort == 'high' %}aa{% endif %}"
-    "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>"
-    "{% endfor %}{% endfor %}{% if add_generation_prompt %}<|go|>{% endif %}";
-// Shows what messages say and nothing else; its models neither think nor call.
-constexpr const char* kPlain =
-    "{% for m in messages %}{{ m.content }}{% endfor %}{% if add_generation_prompt %}<|go|>"
-    "{% endif %}";
-
-inline ServedModel served_model(service::Host& host) {
-  ServedModel out;
-  out.id = "scripted";
-  out.aliases = {"other:1b", "scripted"};
-  out.created = 86400;
-  out.digest = "0123abcd";
-  out.file_bytes = 1234;
-  out.host = &host;
-  return out;
-}
-
-// Under two names.
+// "fake" and "Other:1b".
 struct Served {
-  explicit Served(const char* chat_template = kTalks)
-      : Served(service::test::scripted_model(chat_template)) {}
-  explicit Served(service::LoadedModel loaded)
-      : host(std::move(loaded), [](const std::function<void()>&) {}),
-        model(served_model(host)),
-        source(model) {}
+  // Without a vocabulary; service::test::scripted_model() has one.
+  explicit Served(service::LoadedModel loaded = service::test::fake_model().model)
+      : host(std::move(loaded), [](const std::function<void()>&) {}), source(named(host)) {
+    source.acquire("", [this](base::Result<ModelLease> lease) { model = *std::move(lease); });
+  }
 
-  base::Result<Exchange> ask(Endpoint endpoint, const base::Json& body) {
+  base::Result<Exchange> ask(Endpoint endpoint, std::string_view body,
+                             std::vector<std::string> path_values = {}) {
+    const base::Json json = body.empty() ? base::Json() : *base::Json::parse(body);
     HttpRequest http;
-    return endpoint({http, body, &model, source});
+    http.path_values = std::move(path_values);
+    return endpoint({http, json, model.get(), source});
   }
-  Texts texts(Endpoint endpoint, const base::Json& body) {
-    auto exchange = ask(endpoint, body);
-    REQUIRE_MESSAGE(exchange.has_value(), exchange.error().text());
-    return std::get<Texts>(*std::move(exchange));
-  }
-  HttpReply reply(Endpoint endpoint, const base::Json& body) {
-    auto exchange = ask(endpoint, body);
-    REQUIRE_MESSAGE(exchange.has_value(), exchange.error().text());
-    return std::get<HttpReply>(*std::move(exchange));
-  }
-  base::Error error(Endpoint endpoint, const base::Json& body) {
-    auto exchange = ask(endpoint, body);
-    REQUIRE_MESSAGE(!exchange.has_value(), body.dump());
-    return exchange.error();
+
+  static ServedModel named(service::Host& host) {
+    ServedModel out;
+    out.id = "fake";
+    out.aliases = {"fake", "Other:1b"};
+    out.created = 7;
+    out.host = &host;
+    return out;
   }
 
   service::HostHere host;
-  ServedModel model;
   OneModel source;
+  ModelLease model;
 };
 
-inline base::Json json(std::string_view text) {
-  auto out = base::Json::parse(text);
-  REQUIRE_MESSAGE(out.has_value(), text);
-  return *std::move(out);
+inline Texts texts_of(base::Result<Exchange> exchange) {
+  REQUIRE_MESSAGE(exchange.has_value(), exchange.error().text());
+  REQUIRE(std::holds_alternative<Texts>(*exchange));
+  return std::get<Texts>(*std::move(exchange));
+}
+inline base::Json body_of(const HttpReply& reply) {
+  const auto json = base::Json::parse(reply.body);
+  REQUIRE_MESSAGE(json.has_value(), reply.body);
+  return *json;
+}
+inline base::Json body_of(const base::Result<Exchange>& exchange) {
+  REQUIRE_MESSAGE(exchange.has_value(), exchange.error().text());
+  REQUIRE(std::holds_alternative<HttpReply>(*exchange));
+  return body_of(std::get<HttpReply>(*exchange));
 }
 
-// The member at a path of keys and numbers: "message/content/0".
-inline const base::Json& at(const base::Json& json, std::string_view path) {
-  const base::Json* here = &json;
-  while (!path.empty()) {
-    const size_t end = std::min(path.find('/'), path.size());
-    const std::string key(path.substr(0, end));
-    path.remove_prefix(std::min(end + 1, path.size()));
-    if (here->is_array()) {
-      const size_t i = std::stoul(key);
-      REQUIRE_MESSAGE(i < here->items().size(), key << " of " << json.dump());
-      here = &here->items()[i];
-    } else {
-      here = here->find(key);
-      REQUIRE_MESSAGE(here != nullptr, key << " of " << json.dump());
-    }
-  }
-  return *here;
-}
-
-// `body` with another value in a member at a path of keys.
-inline base::Json with(base::Json body, std::string_view path, base::Json value) {
-  const size_t end = path.find('/');
-  const std::string key(path.substr(0, end));
-  if (end == std::string_view::npos) return body.set(key, std::move(value));
-  const base::Json* inner = body.find(key);
-  return body.set(
-      key, with(inner ? *inner : base::Json::object(), path.substr(end + 1), std::move(value)));
-}
-
-// What a row refuses: values of other types, and beyond its range. Without null, which is nowhere
-// an error.
-inline std::vector<base::Json> wrong_values(const Field& field) {
-  using base::Json;
-  using Kind = Field::Kind;
-  std::vector<Json> out;
-  if (field.effect == Field::Effect::kNone) return out;
-  if (field.effect == Field::Effect::kRefused) {
-    for (const Json& value : {Json("x"), Json(true), Json(7), Json::object().set("type", "x")}) {
-      if (value.dump() != field.harmless) out.push_back(value);
-    }
-    return out;
-  }
-  const auto add_unless = [&](bool possible, Json value) {
-    if (!possible) out.push_back(std::move(value));
-  };
-  const Kind kind = field.kind;
-  if (kind == Kind::kAny) return out;
-  add_unless(kind == Kind::kText || kind == Kind::kTexts, "x");
-  add_unless(kind == Kind::kFlag, true);
-  add_unless(kind == Kind::kNumber || kind == Kind::kInteger, 1);
-  add_unless(kind == Kind::kNumber, 0.5);
-  add_unless(kind == Kind::kList, Json::array().push(1));
-  add_unless(kind == Kind::kObject, Json::object());
-  if (kind != Kind::kNumber && kind != Kind::kInteger) return out;
-  constexpr double kExact = 1e15;  // beyond it a neighbour is the same number
-  for (const double beyond : {field.least - 1, field.most + 1}) {
-    if (beyond < -kExact || beyond > kExact) continue;
-    out.push_back(kind == Kind::kNumber ? Json(beyond) : Json(static_cast<int64_t>(beyond)));
+// What stands behind "data: " of each frame.
+inline std::vector<base::Json> chunks_of(const std::string& frames) {
+  std::vector<base::Json> out;
+  constexpr std::string_view kData = "data: ";
+  for (size_t at = 0; at < frames.size();) {
+    REQUIRE(frames.compare(at, kData.size(), kData) == 0);
+    const size_t end = frames.find("\n\n", at);
+    REQUIRE(end != std::string::npos);
+    const std::string text = frames.substr(at + kData.size(), end - at - kData.size());
+    out.push_back(text == "[DONE]" ? base::Json("[DONE]") : *base::Json::parse(text));
+    at = end + 2;
   }
   return out;
 }
 
-// Every row of a table, in place of what a body that is served has at a path ("options/"), is
-// refused by its name where it is wrong.
-inline void check_refusals(Served& served, Endpoint endpoint, const base::Json& body,
-                           std::span<const Field> table, std::string_view path = "") {
-  for (const Field& field : table) {
-    for (const base::Json& value : wrong_values(field)) {
-      const auto asked = with(body, std::string(path) + std::string(field.name), value);
-      CAPTURE(asked.dump());
-      const auto exchange = served.ask(endpoint, asked);
-      CHECK_FALSE(exchange.has_value());
-      if (exchange) continue;
-      CHECK(status_of(exchange.error().code) == 400);
-      CHECK(exchange.error().message.find(field.name) != std::string::npos);
+// By keys and, in lists, indices: at(json, "choices", 0, "delta").
+inline const base::Json& at(const base::Json& json) { return json; }
+template <class... More>
+const base::Json& at(const base::Json& json, int index, More... more);
+template <class... More>
+const base::Json& at(const base::Json& json, const char* key, More... more) {
+  const base::Json* value = json.find(key);
+  REQUIRE_MESSAGE(value != nullptr, key << " of " << json.dump());
+  return at(*value, more...);
+}
+template <class... More>
+const base::Json& at(const base::Json& json, int index, More... more) {
+  REQUIRE_MESSAGE(json.is_array(), json.dump());
+  REQUIRE(static_cast<size_t>(index) < json.items().size());
+  return at(json.items()[static_cast<size_t>(index)], more...);
+}
+
+inline service::Reply reply_of(std::string text,
+                               engine::StopReason stop = engine::StopReason::kEnd) {
+  service::Reply reply;
+  reply.text = std::move(text);
+  reply.stats = {.n_prompt = 6, .n_cached = 4, .n_generated = 5, .prompt_ms = 60, .decode_ms = 40};
+  reply.stats.stop = stop;
+  return reply;
+}
+
+// Whatever stands in a field is refused by name unless its row allows it, numbers out of range too.
+// `body` is a request of the endpoint that is fine.
+inline void check_fields(Served& served, Endpoint endpoint, const base::Json& body,
+                         FieldTables tables) {
+  const auto refusal = [&](const Field& field, base::Json value) {
+    base::Json changed = body;
+    changed.set(std::string(field.name), std::move(value));
+    const auto exchange = served.ask(endpoint, changed.dump());
+    CAPTURE(changed.dump());
+    REQUIRE_FALSE(exchange.has_value());
+    CHECK(status_of(exchange.error().code) == 400);
+    CHECK(exchange.error().message.find("\"" + std::string(field.name) + "\"") !=
+          std::string::npos);
+  };
+  for (const std::span<const Field> table : tables) {
+    for (const Field& field : table) {
+      using Kind = Field::Kind;
+      if (field.effect == Field::Effect::kNone) continue;
+      if (field.effect == Field::Effect::kRefused) {
+        refusal(field, "x");
+        if (field.harmless.empty()) continue;
+        base::Json changed = body;
+        changed.set(std::string(field.name), *base::Json::parse(field.harmless));
+        CHECK_MESSAGE(served.ask(endpoint, changed.dump()).has_value(), field.name);
+        continue;
+      }
+      if (field.kind == Kind::kAny) continue;
+      refusal(field, field.kind == Kind::kText || field.kind == Kind::kTexts ? base::Json(1)
+                                                                             : base::Json("x"));
+      if (field.kind != Kind::kNumber && field.kind != Kind::kInteger) continue;
+      if (field.kind == Kind::kInteger) refusal(field, 0.5);
+      for (const double beyond : {field.least - 1, field.most + 1}) {
+        if (beyond > -1e15 && beyond < 1e15) refusal(field, static_cast<int64_t>(beyond));
+      }
     }
   }
 }

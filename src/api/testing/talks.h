@@ -1,0 +1,51 @@
+// A served model with a vocabulary and a template, for tests of endpoints whose bodies are JSON
+// values.
+#pragma once
+
+#include "api/testing/served.h"
+
+namespace puna::api::test {
+
+// Shows tools, the switch and the levels of thinking, and what messages say: a token for each "a".
+constexpr const char* kTalks =
+    "{% for t in tools or [] %}a{% endfor %}{% if enable_thinking %}a{% endif %}"
+    "{% if reasoning_effort == 'high' %}aa{% endif %}"
+    "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>"
+    "{% endfor %}{% endfor %}{% if add_generation_prompt %}<|go|>{% endif %}";
+// Shows what messages say and nothing else; its models neither think nor call.
+constexpr const char* kPlain =
+    "{% for m in messages %}{{ m.content }}{% endfor %}{% if add_generation_prompt %}<|go|>"
+    "{% endif %}";
+
+struct Talks : Served {
+  explicit Talks(const char* chat_template = kTalks)
+      : Served(service::test::scripted_model(chat_template)) {}
+
+  Texts texts(Endpoint endpoint, const base::Json& body) {
+    return texts_of(ask(endpoint, body.dump()));
+  }
+  service::Request request(Endpoint endpoint, const base::Json& body) {
+    Texts all = texts(endpoint, body);
+    REQUIRE(all.requests.size() == 1);
+    return std::move(all.requests.front());
+  }
+  base::Json reply(Endpoint endpoint, const base::Json& body) {
+    return body_of(ask(endpoint, body.dump()));
+  }
+  base::Error error(Endpoint endpoint, const base::Json& body) {
+    auto exchange = ask(endpoint, body.dump());
+    REQUIRE_MESSAGE(!exchange.has_value(), body.dump());
+    return exchange.error();
+  }
+};
+
+inline base::Json json(std::string_view text) {
+  auto out = base::Json::parse(text);
+  REQUIRE_MESSAGE(out.has_value(), text);
+  return *std::move(out);
+}
+inline base::Json with(base::Json body, std::string key, base::Json value) {
+  return body.set(std::move(key), std::move(value));
+}
+
+}  // namespace puna::api::test
