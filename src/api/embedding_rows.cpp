@@ -19,6 +19,15 @@ std::optional<HttpReply> no_embeddings(Dialect dialect, const service::LoadedMod
       501);
 }
 
+Result<void> check_pooling(const service::LoadedModel& model) {
+  const models::Pooling pooling = model.engine->pooling();
+  if (pooling != models::Pooling::kNone && pooling != models::Pooling::kRank) return {};
+  return base::fail(
+      base::ErrorCode::kInvalidArgument,
+      fmt::format("The model {} gives {}, no embedding of a text.", model.name,
+                  pooling == models::Pooling::kNone ? "a row for each token" : "scores"));
+}
+
 Result<Inputs> inputs_of(const Prompts& prompts, const service::LoadedModel& model) {
   Inputs out;
   for (const Prompt& prompt : prompts.list) {

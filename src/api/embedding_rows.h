@@ -18,6 +18,9 @@ constexpr size_t kMaxInputs = 2048;  // texts of one request
 // Why a model gives none, as a reply of status 501 in the dialect; none: it does.
 std::optional<HttpReply> no_embeddings(Dialect dialect, const service::LoadedModel& model);
 
+// Errors: kInvalidArgument for a model that gives something else than one row for each text.
+base::Result<void> check_pooling(const service::LoadedModel& model);
+
 struct Inputs {
   std::vector<std::vector<int32_t>> tokens;
   uint64_t n_tokens = 0;

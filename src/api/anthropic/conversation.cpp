@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "api/answer_fields.h"
 #include "api/fields.h"
 
 namespace puna::api::anthropic {
@@ -16,11 +17,9 @@ using base::Result;
 namespace {
 
 using Kind = Field::Kind;
-using Effect = Field::Effect;
 
-constexpr Field kMark = {.name = "cache_control",
-                         .about = "What is known of a prompt is never evaluated again.",
-                         .effect = Effect::kNone};
+constexpr Field kMark =
+    passed_over("cache_control", "What is known of a prompt is never evaluated again.");
 
 constexpr Field kMessage[] = {
     {"role", Kind::kText, "user or assistant."},
@@ -29,13 +28,13 @@ constexpr Field kMessage[] = {
 constexpr Field kText[] = {
     {"type", Kind::kText, "text"},
     {"text", Kind::kText, "The text."},
-    {.name = "citations", .about = "Where the text comes from.", .effect = Effect::kNone},
+    passed_over("citations", "Where the text comes from."),
     kMark,
 };
 constexpr Field kThinking[] = {
     {"type", Kind::kText, "thinking"},
     {"thinking", Kind::kText, "What the model thought."},
-    {.name = "signature", .about = "Thinking is not signed here.", .effect = Effect::kNone},
+    passed_over("signature", "Thinking is not signed here."),
     kMark,
 };
 constexpr Field kToolUse[] = {
@@ -43,7 +42,7 @@ constexpr Field kToolUse[] = {
     {"id", Kind::kText, "Of the call; its result has it too."},
     {"name", Kind::kText, "Of the tool."},
     {"input", Kind::kObject, "The arguments."},
-    {.name = "caller", .about = "The model calls.", .effect = Effect::kNone},
+    passed_over("caller", "The model calls."),
     kMark,
 };
 constexpr Field kToolResult[] = {

@@ -1,7 +1,5 @@
 #include "api/openai/embeddings.h"
 
-#include <fmt/format.h>
-
 #include "api/answer_fields.h"
 #include "service/embed.h"
 
@@ -25,15 +23,6 @@ constexpr Field kFields[] = {
     refused("dimensions", "embeddings have the model's own size."),
     passed_over("user", "Who asks."),
 };
-
-Result<void> check_pooling(const service::LoadedModel& model) {
-  const models::Pooling pooling = model.engine->pooling();
-  if (pooling != models::Pooling::kNone && pooling != models::Pooling::kRank) return {};
-  return base::fail(
-      base::ErrorCode::kInvalidArgument,
-      fmt::format("The model {} gives {}, no embedding of a text.", model.name,
-                  pooling == models::Pooling::kNone ? "a row for each token" : "scores"));
-}
 
 Task<Result<HttpReply>> run(service::LoadedModel& model, Embeddings asked, std::string id) {
   PUNA_CO_TRY(auto rows, co_await service::embed(model, asked.inputs.tokens));

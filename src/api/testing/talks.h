@@ -2,6 +2,13 @@
 // values.
 #pragma once
 
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "api/testing/served.h"
 
 namespace puna::api::test {
@@ -46,6 +53,28 @@ inline base::Json json(std::string_view text) {
 }
 inline base::Json with(base::Json body, std::string key, base::Json value) {
   return body.set(std::move(key), std::move(value));
+}
+
+// What stands on each line.
+inline std::vector<base::Json> lines_of(std::string_view text) {
+  std::vector<base::Json> out;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    REQUIRE(end != std::string_view::npos);
+    out.push_back(json(text.substr(0, end)));
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
+// The rows of a table that another one, which is looked at first, has no rows for.
+inline std::vector<Field> rows_beside(std::span<const Field> table, std::span<const Field> first) {
+  std::vector<Field> out;
+  for (const Field& field : table) {
+    const auto same = [&](const Field& other) { return other.name == field.name; };
+    if (std::ranges::none_of(first, same)) out.push_back(field);
+  }
+  return out;
 }
 
 }  // namespace puna::api::test
