@@ -105,9 +105,10 @@ Result<void> read_messages(const Json& messages, const service::LoadedModel& mod
                            service::Request& request) {
   PUNA_TRY(const chat::Template* chat_template, service::template_of(model));
   const std::string_view reasoning = chat::reply_style(chat_template->source()).reasoning_member;
-  for (const Json& message : messages.items()) {
-    PUNA_TRY_CONTEXT(request.messages.emplace_back(), read_message(message, reasoning),
-                     fmt::format("While reading message {}", request.messages.size() - 1));
+  for (const Json& each : messages.items()) {
+    PUNA_TRY_CONTEXT(chat::Message message, read_message(each, reasoning),
+                     fmt::format("While reading message {}", request.messages.size()));
+    request.messages.push_back(std::move(message));
   }
   const chat::Message& last = request.messages.back();
   request.continue_last = last.role == "assistant" && !last.fields.find("tool_calls");

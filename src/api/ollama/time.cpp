@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -21,6 +20,26 @@ struct Unit {
 constexpr Unit kUnits[] = {{"ns", 1e-9}, {"us", 1e-6}, {"µs", 1e-6}, {"μs", 1e-6},
                            {"ms", 1e-3}, {"s", 1},     {"m", 60},    {"h", 3600}};
 
+// Digits with a point in front, within or behind them or none, from the beginning of `text`.
+std::optional<double> take_decimal(std::string_view& text) {
+  double digits = 0, scale = 1;
+  bool any = false, point = false;
+  while (!text.empty()) {
+    const char c = text.front();
+    if (c >= '0' && c <= '9') {
+      digits = digits * 10 + (c - '0');
+      if (point) scale *= 10;
+      any = true;
+    } else if (c == '.' && !point) {
+      point = true;
+    } else {
+      break;
+    }
+    text.remove_prefix(1);
+  }
+  return any ? std::optional(digits / scale) : std::nullopt;
+}
+
 // Source: Go's package time, ParseDuration.
 std::optional<double> duration_of(std::string_view text) {
   const bool negative = text.starts_with('-');
@@ -29,19 +48,15 @@ std::optional<double> duration_of(std::string_view text) {
   if (text.empty()) return {};
   double sum = 0;
   while (!text.empty()) {
-    double number = 0;
-    const auto [end, error] =
-        std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-    const bool digits = (text[0] >= '0' && text[0] <= '9') || text[0] == '.';
-    if (error != std::errc() || !digits) return {};
-    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    const auto number = take_decimal(text);
+    if (!number) return {};
     const Unit* unit = nullptr;
     for (const Unit& each : kUnits) {
       if (!unit && text.starts_with(each.name)) unit = &each;
     }
     if (!unit) return {};
     text.remove_prefix(unit->name.size());
-    sum += number * unit->seconds;
+    sum += *number * unit->seconds;
   }
   return negative ? -sum : sum;
 }
