@@ -362,6 +362,49 @@ TEST_CASE("what was taken for a call ends its block, and goes on as text") {
             piece(2, kSignature) + stopped(2) + ended("end_turn"));
 }
 
+TEST_CASE("whatever a parser gives becomes blocks that are opened and closed in turn") {
+  Talks served;
+  const Json tools = served.request(anthropic::messages, with(hi(), "tools", weather())).tools;
+  for (const char* answer : kAnswers) {
+    for (size_t cut = 0; cut <= std::string_view(answer).size(); ++cut) {
+      for (const bool eager : {false, true}) {
+        CAPTURE(answer);
+        CAPTURE(cut);
+        const Parsed parts = parsed("hermes", tools, eager, answer, cut);
+        const Texts texts = served.texts(anthropic::messages, hi());
+        std::string frames;
+        for (const service::Event& event : parts.events) frames += texts.writer->next(0, event);
+        frames += texts.writer->end(0, parts.reply);
+        int index = -1;
+        bool open = false;
+        std::string text, thinking;
+        std::vector<std::string> arguments;
+        for (const Frame& frame : frames_of(frames)) {
+          if (frame.event == "message_delta") continue;
+          const bool starts = frame.event == "content_block_start";
+          CHECK(open != starts);
+          if (starts) ++index;
+          CHECK(at(frame.data, "index") == Json(index));
+          open = frame.event != "content_block_stop";
+          if (starts && at(frame.data, "content_block", "type") == Json("tool_use"))
+            arguments.emplace_back();
+          if (frame.event != "content_block_delta") continue;
+          const Json& delta = at(frame.data, "delta");
+          if (const Json* more = delta.find("text")) text += more->string();
+          if (const Json* more = delta.find("thinking")) thinking += more->string();
+          if (const Json* more = delta.find("partial_json")) arguments.back() += more->string();
+        }
+        CHECK_FALSE(open);
+        CHECK(text == parts.reply.text);
+        CHECK(thinking == parts.reply.parsed.reasoning);
+        const auto& calls = parts.reply.parsed.tool_calls;
+        REQUIRE((arguments.size() == calls.size() || (eager && arguments.size() > calls.size())));
+        for (size_t i = 0; i < calls.size(); ++i) CHECK(arguments[i] == calls[i].arguments);
+      }
+    }
+  }
+}
+
 TEST_CASE("a message says why it ended") {
   Talks served;
   service::Reply reply = reply_of("");

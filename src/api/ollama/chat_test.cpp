@@ -302,6 +302,34 @@ TEST_CASE("what was taken for a call is not written as one") {
         line(said("weather{oh")) + line(thought("Hm")) + ended("length"));
 }
 
+TEST_CASE("whatever a parser gives becomes lines that add up to the answer") {
+  Talks served;
+  for (const char* answer : kAnswers) {
+    for (size_t cut = 0; cut <= std::string_view(answer).size(); ++cut) {
+      CAPTURE(answer);
+      CAPTURE(cut);
+      const Parsed parts = parsed("hermes", weather(), /*stream_arguments=*/false, answer, cut);
+      const Texts texts = served.texts(ollama::chat, hi());
+      std::string written;
+      for (const service::Event& event : parts.events) written += texts.writer->next(0, event);
+      written += texts.writer->end(0, parts.reply);
+      std::string text, thinking;
+      Json calls = Json::array();
+      for (const Json& each : lines_of(written)) {
+        text += at(each, "message", "content").string();
+        if (const Json* more = at(each, "message").find("thinking")) thinking += more->string();
+        const Json* called = at(each, "message").find("tool_calls");
+        if (called) calls.push(at(*called, 0));
+      }
+      CHECK(text == parts.reply.text);
+      CHECK(thinking == parts.reply.parsed.reasoning);
+      const Json whole = body_of(texts.writer->whole({parts.reply}));
+      const Json* all = at(whole, "message").find("tool_calls");
+      CHECK(calls == (all ? *all : Json::array()));
+    }
+  }
+}
+
 TEST_CASE("a chat as a whole has its message, with the arguments of calls as objects") {
   Talks served;
   service::Reply reply = reply_of("Hello.", engine::StopReason::kContext);

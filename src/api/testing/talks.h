@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/testing/served.h"
+#include "chat/parsers.h"
 
 namespace puna::api::test {
 
@@ -66,6 +67,39 @@ inline std::vector<base::Json> lines_of(std::string_view text) {
   }
   return out;
 }
+
+// What the parser of a family (chat/parsers.h) gives for a text that comes in two parts.
+struct Parsed {
+  std::vector<service::Event> events;
+  service::Reply reply;
+};
+inline Parsed parsed(const char* style, const base::Json& tools, bool stream_arguments,
+                     std::string_view text, size_t cut) {
+  const auto found = std::ranges::find(chat::reply_styles(), style, &chat::ReplyStyle::name);
+  REQUIRE(found != chat::reply_styles().end());
+  const auto parser = found->make_parser({.tools = tools, .stream_arguments = stream_arguments});
+  Parsed out;
+  const auto add = [&](std::vector<chat::ReplyEvent> events) {
+    for (chat::ReplyEvent& each : events)
+      out.events.push_back({3, std::move(each.text), each.kind, each.call});
+  };
+  add(parser->feed(text.substr(0, cut)));
+  add(parser->feed(text.substr(cut)));
+  add(parser->finish());
+  out.reply.parsed = parser->reply();
+  out.reply.text = out.reply.parsed.content;
+  return out;
+}
+// Answers of the style "hermes": thinking, text, calls, and what looks like calls and is none.
+constexpr const char* kAnswers[] = {
+    "<think>Hm</think>Sure.<tool_call>{\"name\": \"weather\", \"arguments\": {\"city\": \"Rome\"}}"
+    "</tool_call>\n<tool_call>{\"name\": \"weather\", \"arguments\": {}}</tool_call>",
+    "<tool_call>{\"name\": \"weather\", \"arguments\": {\"city\": </tool_call> Well.",
+    "Sure.<tool_call>{\"name\": \"weather\", \"arguments\": {}}</tool_call>"
+    "<tool_call>{\"name\": \"weather\", \"arguments\": {oh",
+    "<think>Hm",
+    "",
+};
 
 // The rows of a table that another one, which is looked at first, has no rows for.
 inline std::vector<Field> rows_beside(std::span<const Field> table, std::span<const Field> first) {
