@@ -187,7 +187,7 @@ Result<Completion> read_completion(const Body& body, const service::LoadedModel&
   return out;
 }
 
-Exchange complete(const Call& call, Completion completion,
+Exchange complete(const Call& call, const Completion& completion,
                   std::vector<std::vector<int32_t>> prompts, bool one) {
   const tokenizer::Tokenizer* tokenizer = call.model->loaded().tokenizer.get();
   std::vector<service::Request> requests;
@@ -214,13 +214,13 @@ Result<Exchange> completion(const Call& call) {
   const service::LoadedModel& model = call.model->loaded();
   PUNA_TRY(const Body body,
            Body::read(call.body, {kPrompt, kFields, answer_fields(), sampling_fields()}));
-  PUNA_TRY(Completion completion, read_completion(body, model));
+  PUNA_TRY(const Completion completion, read_completion(body, model));
   PUNA_TRY(const Prompts prompts, read_prompts("prompt", body.find("prompt"), model, kMaxPrompts));
   std::vector<std::vector<int32_t>> tokens;
   for (const Prompt& prompt : prompts.list) {
     PUNA_TRY(tokens.emplace_back(), tokens_of(prompt, model));
   }
-  return complete(call, std::move(completion), std::move(tokens), prompts.one);
+  return complete(call, completion, std::move(tokens), prompts.one);
 }
 
 }  // namespace puna::api::llama

@@ -23,7 +23,7 @@ struct Completion {
 base::Result<Completion> read_completion(const Body& body, const service::LoadedModel& model);
 
 // The answers to prompts of token ids; `one`: a single one is no list.
-Exchange complete(const Call& call, Completion completion,
+Exchange complete(const Call& call, const Completion& completion,
                   std::vector<std::vector<int32_t>> prompts, bool one);
 
 // Errors: those of the fields and of read_prompts().

@@ -78,7 +78,7 @@ Result<Exchange> infill(const Call& call) {
   const service::LoadedModel& model = call.model->loaded();
   PUNA_TRY(const Body body, Body::read(call.body, {kFields, completion_fields(), answer_fields(),
                                                    sampling_fields()}));
-  PUNA_TRY(Completion completion, read_completion(body, model));
+  PUNA_TRY(const Completion completion, read_completion(body, model));
   PUNA_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(model));
   const auto fim = fim_tokens(model);
   if (!fim) {
@@ -102,7 +102,7 @@ Result<Exchange> infill(const Call& call) {
   prompt.add(body.text("prompt").value_or(""));
   std::vector<std::vector<int32_t>> prompts;
   prompts.push_back(prompt.take());
-  return complete(call, std::move(completion), std::move(prompts), /*one=*/true);
+  return complete(call, completion, std::move(prompts), /*one=*/true);
 }
 
 }  // namespace puna::api::llama
