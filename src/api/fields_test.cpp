@@ -3,6 +3,10 @@
 #include <doctest/doctest.h>
 
 #include "api/answer_fields.h"
+#include "api/llama/completion.h"
+#include "api/llama/embeddings.h"
+#include "api/llama/infill.h"
+#include "api/llama/rerank.h"
 #include "api/openai/chat_request.h"
 #include "api/openai/completions.h"
 #include "api/openai/embeddings.h"
@@ -103,6 +107,10 @@ TEST_CASE("each row of a table takes what it says and refuses all else by name")
   check_rows(kFields);
   check_rows(sampling_fields());
   check_rows(answer_fields());
+  check_rows(llama::completion_fields());
+  check_rows(llama::embedding_fields());
+  check_rows(llama::infill_fields());
+  check_rows(llama::rerank_fields());
   check_rows(openai::chat_fields());
   check_rows(openai::completion_fields());
   check_rows(openai::embedding_fields());

@@ -104,7 +104,10 @@ service::Request with_prompt(service::Request request, Prompt prompt) {
 Result<std::vector<int32_t>> tokens_of(const Prompt& prompt, const service::LoadedModel& model) {
   if (!prompt.text) return prompt.tokens;
   PUNA_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(model));
-  return tokenizer->encode(*prompt.text);
+  std::vector<int32_t> out = tokenizer->encode(*prompt.text);
+  const std::optional<int32_t> bos = tokenizer->vocabulary().bos;
+  if (out.empty() && bos) out.push_back(*bos);
+  return out;
 }
 
 std::string text_of(const Prompt& prompt, const service::LoadedModel& model) {

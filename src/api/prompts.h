@@ -32,7 +32,8 @@ base::Result<Prompts> read_prompts(std::string_view field, const base::Json* val
 
 // The request with a prompt in it.
 service::Request with_prompt(service::Request request, Prompt prompt);
-// The ids of a prompt. Errors: those of tokenizer_of() where it is a text.
+// The ids of a prompt; of the empty text what texts begin with, if anything. Errors: those of
+// tokenizer_of() where it is a text.
 base::Result<std::vector<int32_t>> tokens_of(const Prompt& prompt,
                                              const service::LoadedModel& model);
 // The text of a prompt; of ids, what they are the tokens of.

@@ -255,8 +255,8 @@ void take(const std::optional<U>& value, T& to) {
 }  // namespace
 
 std::span<const Field> sampling_fields() {
-  static const std::vector<Field> fields = all_fields();
-  return fields;
+  static const std::vector<Field> kAll = all_fields();
+  return kAll;
 }
 
 Result<SamplingParams> read_sampling(const Body& body, const service::LoadedModel& model) {

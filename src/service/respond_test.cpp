@@ -1,6 +1,7 @@
 // Requests with tools, on a model that writes one text (testing/scripted_model.h).
 #include <doctest/doctest.h>
 
+#include "service/embed.h"
 #include "service/host_thread.h"
 #include "service/testing/scripted_model.h"
 
@@ -171,6 +172,17 @@ TEST_CASE("a prompt that is too long is refused before the engine has it") {
   request.tokens.assign(test::kWide, 0);
   CHECK(prepare(host.model(), request).error().message ==
         "The prompt has 64 tokens, but the context holds 64 and needs room for an answer.");
+}
+
+TEST_CASE("texts have an embedding each, also where a step has room for one of them") {
+  engine::EngineOptions options;
+  options.embeddings = true;
+  options.pooling = models::Pooling::kLast;
+  LoadedModel model = scripted_model(test::kTemplate, std::move(options));
+  const auto rows = base::run_until(embed(model, {{8}, {8, 8}, {0}}), [&] { model.poll(); });
+  REQUIRE_MESSAGE(rows.has_value(), rows.error().text());
+  REQUIRE(rows->size() == 3);
+  for (const std::vector<float>& row : *rows) CHECK(row.size() == test::kWide);
 }
 
 }  // namespace

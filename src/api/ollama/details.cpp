@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "api/llama/fim.h"
 #include "api/ollama/time.h"
 #include "api/openai/models.h"
 #include "chat/parsers.h"
@@ -55,6 +56,7 @@ Json capabilities_json(const service::LoadedModel& model) {
   Json out = Json::array();
   if (model.engine->options().embeddings) return out.push("embedding");
   out.push("completion");
+  if (llama::fim_tokens(model)) out.push("insert");
   if (model.abilities.tools) out.push("tools");
   const bool thinks =
       model.abilities.thinking ||

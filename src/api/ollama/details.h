@@ -16,7 +16,7 @@ std::string tagged(std::string_view name);
 //  embedding_length}
 base::Json details_json(const service::LoadedModel& model);
 
-// "completion", "tools", "thinking", or "embedding".
+// "completion", "insert", "tools", "thinking", or "embedding".
 base::Json capabilities_json(const service::LoadedModel& model);
 
 uint64_t n_parameters(const service::LoadedModel& model);

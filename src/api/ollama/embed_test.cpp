@@ -11,14 +11,8 @@ namespace {
 
 service::LoadedModel embedding_model() {
   engine::EngineOptions options;
-  options.n_threads = 1;
   options.embeddings = true;
-  auto model = base::run_until(
-      service::load("scripted", service::test::scripted(service::test::kTemplate),
-                    {.device = nullptr, .name = "CPU", .why = "test"}, std::move(options)),
-      [] {});
-  REQUIRE_MESSAGE(model.has_value(), model.error().text());
-  return *std::move(model);
+  return service::test::scripted_model(kTalks, std::move(options));
 }
 
 // Runs jobs by a second model of the same weights.

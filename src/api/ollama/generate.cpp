@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/answer_fields.h"
+#include "api/llama/fim.h"
 #include "api/ollama/asked.h"
 #include "api/ollama/writer.h"
 
@@ -23,7 +24,7 @@ constexpr Field kFields[] = {
     {"prompt", Kind::kText, "What is answered or, with raw, continued; none: loads the model."},
     {"system", Kind::kText, "What the model is told before."},
     {"raw", Kind::kFlag, "The prompt is continued as it stands."},
-    refused("suffix", "gaps between two texts cannot be filled yet.", "\"\""),
+    {"suffix", Kind::kText, "What stands behind the answer, where the prompt stands before it."},
     refused("template", "prompts are made by the model's own template.", "\"\""),
     refused("context", "earlier texts are sent as messages to /api/chat.", "[]"),
     refused("images", "images cannot be read yet.", "[]"),
@@ -37,6 +38,27 @@ bool has_beside_raw(const Json& body) {
     if (value && !value->is_null() && *value != Json("") && *value != Json::array()) return true;
   }
   return false;
+}
+
+// A prompt at whose end the model writes what stands between two texts.
+Result<std::vector<int32_t>> infill_tokens(std::string_view before, std::string_view behind,
+                                           std::string_view name,
+                                           const service::LoadedModel& model) {
+  PUNA_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(model));
+  const auto fim = llama::fim_tokens(model);
+  if (!fim) return does_not_support(name, "insert");
+  std::vector<int32_t> out;
+  const tokenizer::Vocabulary& vocabulary = tokenizer->vocabulary();
+  if (vocabulary.add_bos && vocabulary.bos) out.push_back(*vocabulary.bos);
+  const auto add = [&](int32_t mark, std::string_view text) {
+    out.push_back(mark);
+    const auto ids = tokenizer->encode(text, {.add_special = false, .parse_special = false});
+    out.insert(out.end(), ids.begin(), ids.end());
+  };
+  add(fim->prefix, before);
+  add(fim->suffix, behind);
+  add(fim->middle, "");
+  return out;
 }
 
 class GenerateWriter final : public LineWriter {
@@ -77,13 +99,22 @@ Result<Exchange> generate(const Call& call) {
   PUNA_TRY(const Body body, read_body(call.body, {kFields, asked_fields()}));
   PUNA_TRY(Asked asked, read_asked(body, model));
   std::string prompt = body.text("prompt").value_or("");
-  if (prompt.empty()) return loaded_reply(asked, Json::object().set("response", ""));
+  const std::string suffix = body.text("suffix").value_or("");
+  if (prompt.empty() && suffix.empty())
+    return loaded_reply(asked, Json::object().set("response", ""));
   if (model.engine->options().embeddings) return does_not_support(asked.model, "generate");
   std::string system = body.text("system").value_or("");
   const bool no_template = !model.chat_template && !model.template_error;
   if (no_template && !system.empty()) return does_not_support(asked.model, "system");
   service::Request& request = asked.request;
-  if (no_template || body.flag("raw").value_or(false)) {
+  if (!suffix.empty()) {
+    if (!system.empty()) {
+      return base::fail(ErrorCode::kInvalidArgument,
+                        "The field \"system\" has no place beside \"suffix\".");
+    }
+    PUNA_TRY(request.tokens, infill_tokens(prompt, suffix, asked.model, model));
+    request.think = service::Think::kDefault;
+  } else if (no_template || body.flag("raw").value_or(false)) {
     request.prompt = std::move(prompt);
     request.think = service::Think::kDefault;
   } else {

@@ -1,6 +1,7 @@
 #include "api/ollama/generate.h"
 
 #include "api/ollama/asked.h"
+#include "api/ollama/details.h"
 #include "api/testing/talks.h"
 
 using namespace puna;
@@ -47,6 +48,26 @@ TEST_CASE("a model without a template continues prompts, and is told nothing bef
   CHECK(std::get<Texts>(*request).requests[0].prompt == "Hi");
   CHECK(served.ask(ollama::generate, with(hi(), "system", "x").dump()).error().message ==
         "\"fake\" does not support system");
+}
+
+TEST_CASE("a suffix is what stands behind the answer, for models that know how to") {
+  Json body = with(with(hi(), "prompt", "a"), "suffix", "aa");
+  Talks cannot;
+  CHECK(cannot.error(ollama::generate, body).message == "\"fake\" does not support insert");
+  formats::ModelFile file = service::test::scripted(kTalks);
+  file.vocabulary.tokens[10] = "<|fim_prefix|>";
+  file.vocabulary.tokens[11] = "<|fim_suffix|>";
+  file.vocabulary.tokens[12] = "<|fim_middle|>";
+  Served served(service::test::loaded_cpu(std::move(file)));
+  const auto tokens_of = [&](const Json& asked) {
+    return texts_of(served.ask(ollama::generate, asked.dump())).requests.at(0).tokens;
+  };
+  CHECK(tokens_of(body) == std::vector<int32_t>{10, 8, 11, 8, 8, 12});
+  CHECK(tokens_of(with(body, "prompt", "")) == std::vector<int32_t>{10, 11, 8, 8, 12});
+  CHECK(ollama::capabilities_json(served.model->loaded()).dump() ==
+        R"(["completion","insert","tools","thinking"])");
+  CHECK(served.ask(ollama::generate, with(body, "system", "x").dump()).error().message ==
+        "The field \"system\" has no place beside \"suffix\".");
 }
 
 TEST_CASE("every row of the tables of completions is refused by its name where it is wrong") {

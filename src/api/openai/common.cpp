@@ -72,7 +72,7 @@ std::string CompletionWriter::end_frame(size_t text, Json chunk,
 }
 
 std::string CompletionWriter::finish() {
-  const std::string done = "data: [DONE]\n\n";
+  std::string done = "data: [DONE]\n\n";
   if (!include_usage_) return done;
   Json last = head_.around(object_, Json::array());
   last.set("usage", usage_json(totals_.stats())).set("timings", timings_json(totals_.stats()));

@@ -92,15 +92,20 @@ inline formats::ModelFile scripted(const std::string& chat_template) {
   return file;
 }
 
-inline LoadedModel scripted_model(const std::string& chat_template = kTemplate) {
-  engine::EngineOptions options;
+// A file on the CPU.
+inline LoadedModel loaded_cpu(formats::ModelFile file, engine::EngineOptions options = {}) {
   options.n_threads = 1;
   auto model =
-      base::run_until(load("scripted", scripted(chat_template),
+      base::run_until(load("scripted", std::move(file),
                            {.device = nullptr, .name = "CPU", .why = "test"}, std::move(options)),
                       [] {});
   REQUIRE_MESSAGE(model.has_value(), model.error().text());
   return *std::move(model);
+}
+
+inline LoadedModel scripted_model(const std::string& chat_template = kTemplate,
+                                  engine::EngineOptions options = {}) {
+  return loaded_cpu(scripted(chat_template), std::move(options));
 }
 
 }  // namespace puna::service::test
