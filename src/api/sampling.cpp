@@ -241,10 +241,9 @@ Result<void> read_samplers(const Json& value, SamplingParams& out) {
 
 // A float as the number that it was read from: 0.1, not 0.10000000149.
 Json shortest(float value) {
-  const std::string text = fmt::format("{}", value);
-  double out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
+  // The standard library of Emscripten reads no reals from text.
+  const auto read = Json::parse(fmt::format("{}", value));
+  return read && read->is_number() ? read->number() : double{value};
 }
 
 template <class T, class U>
