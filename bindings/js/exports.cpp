@@ -5,14 +5,13 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <ctime>
 #include <map>
-#include <random>
 #include <utility>
 
 #include "api/fields.h"
-#include "api/openai/request.h"
-#include "api/openai/stream.h"
+#include "api/openai/chat.h"
+#include "api/openai/completions.h"
+#include "api/openai/embeddings.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/device_check.h"
@@ -313,23 +312,39 @@ Task<Result<std::optional<Json>>> load(uint32_t request, Json options) {
 
 // --- using
 
-api::openai::ChunkHead head_of(const service::LoadedModel& loaded, const std::string& model,
-                               std::string_view kind) {
-  static std::mt19937_64 random(std::random_device{}());
-  return {fmt::format("{}-{:016x}", kind, random()), model.empty() ? loaded.name : model,
-          static_cast<int64_t>(std::time(nullptr))};
+// The name that a client calls the model by, which answers repeat.
+std::string model_name(const service::LoadedModel& loaded, const Json& body) {
+  const Json* name = body.find("model");
+  return name != nullptr && name->is_string() ? name->string() : loaded.name;
+}
+
+// Of a chat or a text completion: one answer, whose calls come when they are complete, since a
+// page that has taken one in cannot give it back.
+Result<service::Request> only_request(api::AnswerFields answer) {
+  if (answer.n != 1)
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("The field \"n\" is {}, but a page gives one answer.", answer.n));
+  answer.request.stream_arguments = false;
+  return std::move(answer.request);
+}
+Result<service::Request> only_request(api::openai::Completion completion) {
+  if (completion.prompts.list.size() != 1)
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("The field \"prompt\" has {} prompts, but a page answers one.",
+                            completion.prompts.list.size()));
+  PUNA_TRY(service::Request request, only_request(std::move(completion.answer)));
+  return api::with_prompt(std::move(request), std::move(completion.prompts.list.front()));
 }
 
 // Both kinds of completion: their chunks are events, but the last, which is the answer.
-template <class Stream>
+template <class Chunks>
 Task<Result<std::optional<Json>>> complete(uint32_t request, service::Host& host,
-                                           api::openai::Completion completion, Stream stream) {
-  completion.request.control = g_controls[request];
-  PUNA_CO_TRY(service::Prepared prepared,
-              service::prepare(host.model(), std::move(completion.request)));
+                                           service::Request asked, Chunks chunks) {
+  asked.control = g_controls[request];
+  PUNA_CO_TRY(service::Prepared prepared, service::prepare(host.model(), std::move(asked)));
   Text text;
   text.tell = [&](const service::Event& event) {
-    if (auto chunk = stream.next(event)) tell(request, *chunk);
+    if (auto chunk = chunks.next(event)) tell(request, *chunk);
   };
   PUNA_CO_TRY(text.answer, host.post(std::move(prepared), [request] { read(request); }));
   service::Answer& answer = *text.answer;
@@ -340,51 +355,46 @@ Task<Result<std::optional<Json>>> complete(uint32_t request, service::Host& host
   Result<service::Reply> reply = answer.reply();
   g_texts.erase(request);
   if (!reply) co_return std::unexpected(std::move(reply.error()));
-  co_return stream.last(*reply);
+  Json last = chunks.last(*reply);
+  last.set("usage", api::openai::usage_json(reply->stats));
+  co_return last.set("timings", api::openai::timings_json(reply->stats));
 }
 
 Task<Result<std::optional<Json>>> chat(uint32_t request, Json body) {
   PUNA_CO_TRY(service::Host * host, page::host());
-  PUNA_CO_TRY(api::openai::Completion completion, api::openai::parse_chat(body));
-  api::openai::ChatStream stream(head_of(host->model(), completion.model, "chatcmpl"));
-  tell(request, stream.first());
-  co_return co_await complete(request, *host, std::move(completion), std::move(stream));
+  const service::LoadedModel& model = host->model();
+  PUNA_CO_TRY(api::openai::Chat chat, api::openai::read_chat(body, model));
+  PUNA_CO_TRY(service::Request asked, only_request(std::move(chat.answer)));
+  api::openai::ChatChunks chunks(api::openai::new_head("chatcmpl", model_name(model, body)),
+                                 /*index=*/0, chat.form, model.tokenizer.get());
+  tell(request, chunks.first());
+  co_return co_await complete(request, *host, std::move(asked), std::move(chunks));
 }
 
 Task<Result<std::optional<Json>>> text(uint32_t request, Json body) {
   PUNA_CO_TRY(service::Host * host, page::host());
-  PUNA_CO_TRY(api::openai::Completion completion, api::openai::parse_completion(body));
-  api::openai::TextStream stream(head_of(host->model(), completion.model, "cmpl"),
-                                 completion.return_tokens);
-  co_return co_await complete(request, *host, std::move(completion), std::move(stream));
+  const service::LoadedModel& model = host->model();
+  PUNA_CO_TRY(api::openai::Completion completion, api::openai::read_completion(body, model));
+  const std::string shown =
+      completion.form.echo ? api::text_of(completion.prompts.list.front(), model) : "";
+  const api::openai::CompletionForm form = completion.form;
+  PUNA_CO_TRY(service::Request asked, only_request(std::move(completion)));
+  api::openai::CompletionChunks chunks(api::openai::new_head("cmpl", model_name(model, body)),
+                                       /*index=*/0, form, shown, model.tokenizer.get());
+  if (const auto first = chunks.first()) tell(request, *first);
+  co_return co_await complete(request, *host, std::move(asked), std::move(chunks));
 }
 
 Task<Result<std::optional<Json>>> embed(uint32_t, Json body) {
   PUNA_CO_TRY(service::Host * host, page::host());
-  PUNA_CO_TRY(api::openai::Embeddings input, api::openai::parse_embeddings(body));
-  if (!input.texts.empty()) {
-    PUNA_CO_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(host->model()));
-    for (const std::string& one : input.texts) input.tokens.push_back(tokenizer->encode(one));
-  }
-  uint64_t n_tokens = 0;
-  for (const std::vector<int32_t>& tokens : input.tokens) n_tokens += tokens.size();
-  PUNA_CO_TRY(const auto embeddings, co_await on_engine<std::vector<std::vector<float>>>(
-                                         *host, [&](service::LoadedModel& model) {
-                                           return service::embed(model, std::move(input.tokens));
-                                         }));
-  Json data = Json::array();
-  for (const std::vector<float>& values : embeddings) {
-    Json row = Json::array();
-    for (const float v : values) row.push(double{v});
-    Json one = Json::object();
-    one.set("object", "embedding").set("index", static_cast<uint64_t>(data.items().size()));
-    data.push(one.set("embedding", std::move(row)));
-  }
-  Json out = Json::object();
-  out.set("object", "list").set("data", std::move(data));
-  out.set("model", input.model.empty() ? host->model().name : input.model);
-  co_return out.set("usage",
-                    Json::object().set("prompt_tokens", n_tokens).set("total_tokens", n_tokens));
+  PUNA_CO_TRY(api::openai::Embeddings asked, api::openai::read_embeddings(body, host->model()));
+  // A page gets what the model computes, as it always has.
+  if (body.find("embd_normalize") == nullptr) asked.norm = -1;
+  PUNA_CO_TRY(auto rows, co_await on_engine<std::vector<std::vector<float>>>(
+                             *host, [&](service::LoadedModel& model) {
+                               return service::embed(model, asked.inputs.tokens);
+                             }));
+  co_return api::openai::embeddings_json(asked, std::move(rows), model_name(host->model(), body));
 }
 
 // {text, special}
@@ -450,17 +460,24 @@ Task<Result<std::optional<Json>>> identity(uint32_t, Json body) {
   co_return service::identity(host->model(), model);
 }
 
+Result<service::Request> request_of(const service::LoadedModel& model, const std::string& kind,
+                                    const Json& body) {
+  if (kind == "chat") {
+    PUNA_TRY(api::openai::Chat chat, api::openai::read_chat(body, model));
+    return only_request(std::move(chat.answer));
+  }
+  PUNA_TRY(api::openai::Completion completion, api::openai::read_completion(body, model));
+  return only_request(std::move(completion));
+}
+
 // {kind: "chat" or "complete", request}: the tokens of its prompt, and how many the cache holds.
 Task<Result<std::optional<Json>>> prompt(uint32_t, Json body) {
   PUNA_CO_TRY(service::Host * host, page::host());
   PUNA_CO_TRY(const std::string kind, body.get_string("kind"));
   const Json* request = body.find("request");
   const Json& asked = request == nullptr ? body : *request;
-  PUNA_CO_TRY(const api::openai::Completion completion, kind == "chat"
-                                                            ? api::openai::parse_chat(asked)
-                                                            : api::openai::parse_completion(asked));
-  PUNA_CO_TRY(const service::Prepared prepared,
-              service::prepare(host->model(), completion.request));
+  PUNA_CO_TRY(service::Request wanted, request_of(host->model(), kind, asked));
+  PUNA_CO_TRY(const service::Prepared prepared, service::prepare(host->model(), std::move(wanted)));
   co_return Json::object()
       .set("tokens", ids_json(prepared.tokens))
       .set("n_cached", service::n_known(host->model(), prepared.tokens));

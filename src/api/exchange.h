@@ -56,12 +56,15 @@ class Writer {
   virtual ~Writer() = default;
 
   virtual std::string_view content_type() const { return "text/event-stream"; }
+  // Further headers of a stream; whole() has them in its reply.
+  virtual std::vector<std::pair<std::string, std::string>> headers() const { return {}; }
   virtual std::string begin() { return {}; }
   virtual std::string next(size_t text, const service::Event& event) = 0;
   virtual std::string end(size_t text, const service::Reply& reply) = 0;
   virtual std::string finish() = 0;
   virtual std::string fail(const base::Error& error) = 0;
-  // Shows a client that the connection lives while there is nothing to say.
+  // Shows a client that the connection lives while there is nothing to say; empty: this dialect
+  // has no way to.
   virtual std::string ping() { return ": ping\n\n"; }
 
   // In place of a stream: all texts as one body.

@@ -46,7 +46,7 @@ struct Field {
   std::string_view harmless = {};
 };
 
-// Tables side by side.
+// Tables side by side; where several have a row of a name, the first counts.
 using FieldTables = std::initializer_list<std::span<const Field>>;
 
 // A body whose fields were checked against tables. A field that is null counts as not given. The

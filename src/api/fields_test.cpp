@@ -2,6 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include "api/answer_fields.h"
+#include "api/llama/completion.h"
+#include "api/llama/embeddings.h"
+#include "api/llama/infill.h"
+#include "api/llama/rerank.h"
+#include "api/openai/chat_request.h"
+#include "api/openai/completions.h"
+#include "api/openai/embeddings.h"
 #include "api/sampling.h"
 
 using namespace puna;
@@ -98,6 +106,14 @@ void check_rows(std::span<const Field> table) {
 TEST_CASE("each row of a table takes what it says and refuses all else by name") {
   check_rows(kFields);
   check_rows(sampling_fields());
+  check_rows(answer_fields());
+  check_rows(llama::completion_fields());
+  check_rows(llama::embedding_fields());
+  check_rows(llama::infill_fields());
+  check_rows(llama::rerank_fields());
+  check_rows(openai::chat_fields());
+  check_rows(openai::completion_fields());
+  check_rows(openai::embedding_fields());
 }
 
 TEST_CASE("what is read is what stands there, and what is not given or null is missing") {
@@ -118,36 +134,4 @@ TEST_CASE("what is read is what stands there, and what is not given or null is m
         "The field \"much\" is 2.5, but has to be a number from 0 to 2.");
   CHECK(error_of(one("later", 2), {kFields}).message ==
         "The field \"later\" is not supported: not yet.");
-}
-
-TEST_CASE("sampling has the values of the fields, and the engine's own where there are none") {
-  const auto read = [](std::string_view text) {
-    const Json json = *Json::parse(text);
-    const auto body = Body::read(json, {sampling_fields()});
-    REQUIRE_MESSAGE(body.has_value(), body.error().text());
-    return read_sampling(*body);
-  };
-  const auto plain = read("{}");
-  REQUIRE(plain.has_value());
-  CHECK(plain->temperature == kernels::SamplingParams().temperature);
-  CHECK(plain->seed != read(R"({"seed": -1})")->seed);
-  const auto all = read(R"({"temperature": 0.5, "dynatemp_range": 0.25, "typical_p": 0.9,
-      "xtc_probability": 0.1, "top_n_sigma": -1, "dry_multiplier": 2, "dry_penalty_last_n": 7,
-      "mirostat": 2, "mirostat_tau": 4, "seed": 5, "samplers": "kt",
-      "logit_bias": [[5, 1.5], ["7", false]]})");
-  REQUIRE_MESSAGE(all.has_value(), all.error().text());
-  CHECK(all->dynatemp_range == 0.25f);
-  CHECK(all->top_n_sigma == 0);
-  CHECK(all->dry.last == 7);
-  CHECK(all->mirostat.version == 2);
-  CHECK(all->seed == 5);
-  CHECK(all->samplers == std::vector{kernels::Sampler::kTopK, kernels::Sampler::kTemperature});
-  REQUIRE(all->logit_bias.size() == 2);
-  CHECK(all->logit_bias[1].second == -std::numeric_limits<float>::infinity());
-  for (const char* wrong :
-       {R"({"samplers": "kk"})", R"({"samplers": ["top_k", "none"]})", R"({"samplers": 1})",
-        R"({"logit_bias": {"x": 1}})", R"({"logit_bias": [[1, true]]})",
-        R"({"logit_bias": [[1, 1], [1, 2]]})"}) {
-    CHECK_MESSAGE(read(wrong).error().code == ErrorCode::kInvalidArgument, wrong);
-  }
 }

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <random>
 
 namespace puna::api {
@@ -18,6 +20,8 @@ using Kind = Field::Kind;
 using Effect = Field::Effect;
 
 constexpr double kCounts = UINT32_MAX;
+// In the order of kernels::Sampler.
+constexpr std::string_view kLetters = "edskypmxt";
 
 constexpr Field number(std::string_view name, kernels::Bounds bounds, std::string_view about) {
   return {name, Kind::kNumber, about, bounds.lowest, bounds.highest};
@@ -66,21 +70,35 @@ constexpr Field kOthers[] = {
     number("dry_base", kernels::kDryBase, "DRY grows by this with each token of a repetition."),
     count("dry_allowed_length", "Repetitions up to this length cost nothing."),
     count("dry_penalty_last_n", "Tokens that DRY looks back; 0 = none."),
-    {.name = "dry_sequence_breakers",
-     .about = "texts that end a repetition cannot be given yet.",
-     .effect = Effect::kRefused,
-     .harmless = "[]"},
+    {"dry_sequence_breakers", Kind::kTexts, "Texts over which no repetition reaches for DRY."},
     count("mirostat", "Version of Mirostat in place of the stages before the temperature; 0 = off.",
           2),
     number("mirostat_tau", kernels::kTau, "Bits of surprise that Mirostat aims at."),
     number("mirostat_eta", kernels::kEta, "How fast Mirostat gets there."),
     {"seed", Kind::kInteger, "Of the draws; -1 and none: drawn."},
-    {"logit_bias", Kind::kAny, "{\"id\": added, …} or [[id, added or false], …]."},
+    {"logit_bias", Kind::kAny,
+     "{\"id or text\": added, …} or [[id or text, added], …]; false in place of a number: never."},
     {"samplers", Kind::kAny, "The stages in their order, by names or as letters of \"edskypmxt\"."},
-    {.name = "n_probs",
-     .about = "probabilities are not given out yet.",
+    count("n_probs", "The probabilities of so many of the most probable tokens; 0 = none.",
+          kernels::kMaxProbs),
+    {.name = "min_keep",
+     .about = "the stages of sampling keep what their definitions say; 0 is possible.",
      .effect = Effect::kRefused,
      .harmless = "0"},
+    {.name = "adaptive_target",
+     .about = "there is no such stage of sampling; -1 is possible.",
+     .effect = Effect::kRefused,
+     .harmless = "-1"},
+    {.name = "adaptive_decay",
+     .about = "Of a stage of sampling that there is not.",
+     .effect = Effect::kNone},
+    {.name = "post_sampling_probs",
+     .about = "probabilities are those of the model, before any stage.",
+     .effect = Effect::kRefused,
+     .harmless = "false"},
+    {.name = "backend_sampling",
+     .about = "The device chooses tokens wherever it can.",
+     .effect = Effect::kNone},
 };
 
 // Both parts as one table.
@@ -91,49 +109,111 @@ std::vector<Field> all_fields() {
   return out;
 }
 
-std::optional<int32_t> id_of(const Json& value) {
-  if (value.is_integer() && value.integer() >= 0 && value.integer() <= INT32_MAX)
-    return static_cast<int32_t>(value.integer());
-  if (!value.is_string()) return {};
-  const std::string& text = value.string();
+// The ids of a text inside of others.
+Result<std::vector<int32_t>> ids_of(std::string_view field, const std::string& text,
+                                    const service::LoadedModel& model) {
+  PUNA_TRY_CONTEXT(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(model),
+                   fmt::format("While reading texts of the field \"{}\"", field));
+  return tokenizer->encode(text, {.add_special = false, .parse_special = false});
+}
+
+std::optional<int32_t> id_of(const std::string& text) {
   int32_t id = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
   if (error != std::errc() || end != text.data() + text.size() || id < 0) return {};
   return id;
 }
 
-Result<void> read_logit_bias(const Json& value, SamplingParams& out) {
-  const auto wrong = [&] {
-    return refuse_field("logit_bias", value,
-                        "an object of token ids and numbers, or a list of such pairs");
-  };
-  const auto add = [&](const Json& token, const Json& bias) {
-    const auto id = id_of(token);
+class LogitBias {
+ public:
+  LogitBias(const Json& value, const service::LoadedModel& model) : value_(value), model_(model) {}
+
+  Result<std::vector<std::pair<int32_t, float>>> read() {
+    if (value_.is_object()) {
+      for (const auto& [key, bias] : value_.members()) {
+        if (const auto id = id_of(key)) {
+          PUNA_TRY(add(*id, bias));
+        } else {
+          PUNA_TRY(add_text(key, bias));
+        }
+      }
+      return std::move(out_);
+    }
+    if (!value_.is_array()) return wrong();
+    for (const Json& pair : value_.items()) {
+      if (!pair.is_array() || pair.items().size() != 2) return wrong();
+      const Json& token = pair.items()[0];
+      const Json& bias = pair.items()[1];
+      if (token.is_string()) {
+        PUNA_TRY(add_text(token.string(), bias));
+      } else if (token.is_integer() && token.integer() >= 0 && token.integer() <= INT32_MAX) {
+        PUNA_TRY(add(static_cast<int32_t>(token.integer()), bias));
+      } else {
+        return wrong();
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  std::unexpected<base::Error> wrong() const {
+    return refuse_field("logit_bias", value_,
+                        "an object of tokens (ids or texts) and what is added (a number, or false "
+                        "for never), or a list of such pairs, each token once");
+  }
+  Result<void> add(int32_t id, const Json& bias) {
     const bool never = bias == Json(false);
-    if (!id || (!bias.is_number() && !never)) return false;
+    if (!bias.is_number() && !never) return wrong();
     const float added = never ? -INFINITY : static_cast<float>(bias.number());
-    const auto known = std::ranges::find(out.logit_bias, *id, &std::pair<int32_t, float>::first);
-    if (known != out.logit_bias.end()) return false;
-    out.logit_bias.emplace_back(*id, added);
-    return true;
-  };
-  if (value.is_object()) {
-    for (const auto& [key, bias] : value.members()) {
-      if (!add(Json(key), bias)) return wrong();
+    const auto known = std::ranges::find(out_, id, &std::pair<int32_t, float>::first);
+    if (known == out_.end()) {
+      out_.emplace_back(id, added);
+    } else if (known->second != added) {
+      return wrong();
     }
     return {};
   }
-  if (!value.is_array()) return wrong();
-  for (const Json& pair : value.items()) {
-    if (!pair.is_array() || pair.items().size() != 2 || !add(pair.items()[0], pair.items()[1]))
-      return wrong();
+  // All tokens of the text.
+  Result<void> add_text(const std::string& text, const Json& bias) {
+    PUNA_TRY(const std::vector<int32_t> ids, ids_of("logit_bias", text, model_));
+    for (const int32_t id : ids) PUNA_TRY(add(id, bias));
+    return {};
   }
-  return {};
+
+  const Json& value_;
+  const service::LoadedModel& model_;
+  std::vector<std::pair<int32_t, float>> out_;
+};
+
+// Breakers as they stand in a text: the tokens that the tokenizer makes of each, and the one token
+// that is all of it, which differs where tokenizers put a space in front of texts.
+Result<std::vector<std::vector<int32_t>>> read_breakers(const std::vector<std::string>& texts,
+                                                        const service::LoadedModel& model) {
+  std::vector<std::vector<int32_t>> out;
+  const auto add = [&](std::vector<int32_t> ids) {
+    if (!ids.empty() && std::ranges::find(out, ids) == out.end()) out.push_back(std::move(ids));
+  };
+  if (texts.empty()) return out;
+  if (texts.size() > kernels::kMaxDryBreakers) {
+    return base::fail(
+        base::ErrorCode::kInvalidArgument,
+        fmt::format("The field \"dry_sequence_breakers\" has {} texts, but at most {} "
+                    "are possible.",
+                    texts.size(), kernels::kMaxDryBreakers));
+  }
+  for (const std::string& text : texts) {
+    PUNA_TRY(std::vector<int32_t> ids, ids_of("dry_sequence_breakers", text, model));
+    add(std::move(ids));
+  }
+  const tokenizer::Tokenizer& tokenizer = *model.tokenizer;
+  if (!tokenizer.adds_space()) return out;
+  for (int32_t id = 0; id < tokenizer.n_tokens(); ++id) {
+    if (std::ranges::find(texts, tokenizer.bytes(id)) != texts.end()) add({id});
+  }
+  return out;
 }
 
 Result<void> read_samplers(const Json& value, SamplingParams& out) {
-  // In the order of kernels::Sampler.
-  constexpr std::string_view kLetters = "edskypmxt";
   const auto wrong = [&] {
     return refuse_field("samplers", value,
                         "a list of stages (\"top_k\", \"temperature\", …), each once, or letters "
@@ -159,6 +239,13 @@ Result<void> read_samplers(const Json& value, SamplingParams& out) {
   return {};
 }
 
+// A float as the number that it was read from: 0.1, not 0.10000000149.
+Json shortest(float value) {
+  // The standard library of Emscripten reads no reals from text.
+  const auto read = Json::parse(fmt::format("{}", value));
+  return read && read->is_number() ? read->number() : double{value};
+}
+
 template <class T, class U>
 void take(const std::optional<U>& value, T& to) {
   if (value) to = static_cast<T>(*value);
@@ -167,11 +254,11 @@ void take(const std::optional<U>& value, T& to) {
 }  // namespace
 
 std::span<const Field> sampling_fields() {
-  static const std::vector<Field> fields = all_fields();
-  return fields;
+  static const std::vector<Field> kAll = all_fields();
+  return kAll;
 }
 
-Result<SamplingParams> read_sampling(const Body& body) {
+Result<SamplingParams> read_sampling(const Body& body, const service::LoadedModel& model) {
   SamplingParams out;
   for (const NumberField& each : kNumbers) take(body.number(each.field.name), out.*each.value);
   take(body.integer("top_k"), out.top_k);
@@ -182,15 +269,47 @@ Result<SamplingParams> read_sampling(const Body& body) {
   take(body.number("dry_base"), out.dry.base);
   take(body.integer("dry_allowed_length"), out.dry.allowed_length);
   take(body.integer("dry_penalty_last_n"), out.dry.last);
+  if (body.has("dry_sequence_breakers")) {
+    PUNA_TRY(out.dry.breakers, read_breakers(body.texts("dry_sequence_breakers"), model));
+  } else if (out.dry.multiplier > 0 && model.tokenizer) {
+    PUNA_TRY(out.dry.breakers, read_breakers({"\n", ":", "\"", "*"}, model));
+  }
   take(body.integer("mirostat"), out.mirostat.version);
   take(body.number("mirostat_tau"), out.mirostat.tau);
   take(body.number("mirostat_eta"), out.mirostat.eta);
   const auto seed = body.integer("seed");
   out.seed = seed && *seed != -1 ? static_cast<uint64_t>(*seed) : std::random_device()();
-  if (const Json* bias = body.find("logit_bias")) PUNA_TRY(read_logit_bias(*bias, out));
+  take(body.integer("n_probs"), out.n_probs);
+  if (const Json* bias = body.find("logit_bias")) {
+    PUNA_TRY(out.logit_bias, LogitBias(*bias, model).read());
+  }
   if (const Json* samplers = body.find("samplers")) PUNA_TRY(read_samplers(*samplers, out));
-  PUNA_TRY(kernels::check(out));
+  PUNA_TRY(model.engine->check_sampling(out));
   return out;
+}
+
+Json sampling_json(const SamplingParams& params) {
+  Json out = Json::object();
+  out.set("seed", static_cast<int64_t>(params.seed)).set("top_k", params.top_k);
+  for (const NumberField& each : kNumbers)
+    out.set(std::string(each.field.name), shortest(params.*each.value));
+  out.set("top_n_sigma", params.top_n_sigma > 0 ? shortest(params.top_n_sigma) : Json(-1));
+  out.set("repeat_last_n", params.repeat_last);
+  out.set("dry_multiplier", shortest(params.dry.multiplier));
+  out.set("dry_base", shortest(params.dry.base));
+  out.set("dry_allowed_length", params.dry.allowed_length);
+  out.set("dry_penalty_last_n", params.dry.last);
+  out.set("mirostat", params.mirostat.version).set("mirostat_tau", shortest(params.mirostat.tau));
+  out.set("mirostat_eta", shortest(params.mirostat.eta)).set("n_probs", params.n_probs);
+  Json bias = Json::array();
+  for (const auto& [id, added] : params.logit_bias) {
+    Json one = Json::object();
+    bias.push(one.set("token", id).set("bias", std::isinf(added) ? Json(false) : shortest(added)));
+  }
+  out.set("logit_bias", std::move(bias));
+  Json samplers = Json::array();
+  for (const kernels::Sampler stage : params.samplers) samplers.push(kernels::name(stage));
+  return out.set("samplers", std::move(samplers));
 }
 
 }  // namespace puna::api

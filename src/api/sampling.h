@@ -5,15 +5,22 @@
 #include <span>
 
 #include "api/fields.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "kernels/sample/sampling.h"
+#include "service/model.h"
 
 namespace puna::api {
 
 std::span<const Field> sampling_fields();
 
 // Of a body that was read by these fields; without a seed one is drawn. Errors: kInvalidArgument
-// for what a row cannot say: logit_bias, samplers, and a number of mirostat between its versions.
-base::Result<kernels::SamplingParams> read_sampling(const Body& body);
+// for what a row cannot say (logit_bias, samplers), and tokens outside the vocabulary; kUnsupported
+// for texts (logit_bias, dry_sequence_breakers) where the model has no vocabulary.
+base::Result<kernels::SamplingParams> read_sampling(const Body& body,
+                                                    const service::LoadedModel& model);
+
+// The parameters under the names of the fields.
+base::Json sampling_json(const kernels::SamplingParams& params);
 
 }  // namespace puna::api

@@ -120,7 +120,18 @@ Result<void> Engine::check_prompt(const Prompt& prompt) const {
         fmt::format("The media at token {} has {} rows of {} values, but the model reads {}.",
                     span.first, span.media->n_rows, span.media->hidden(), config_.hidden));
   }
-  return check_tokens(prompt.tokens(), 0, prompt.spans());
+  PUNA_TRY(check_tokens(prompt.tokens(), 0, prompt.spans()));
+  const size_t n_tokens = prompt.tokens().size();
+  if (n_tokens == 0) return base::fail(ErrorCode::kInvalidArgument, "The prompt has no tokens.");
+  if (n_tokens < context_) return {};
+  return base::fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("The prompt has {} tokens, but the context holds {} and needs room for an "
+                  "answer{}.",
+                  n_tokens, context_,
+                  context_ < config_.context
+                      ? fmt::format("; the model was trained with a context of {}", config_.context)
+                      : ""));
 }
 
 Result<void> Engine::check_sampling(const kernels::SamplingParams& sampling) const {

@@ -171,9 +171,9 @@ class Engine {
   // Errors: as decode.
   base::Task<base::Result<void>> prefill(uint32_t sequence, std::vector<int32_t> tokens);
 
-  // kInvalidArgument for ids outside the vocabulary, for media whose rows are not as wide as the
-  // model's, and for parameters out of range; kUnsupported for media where the engine was loaded
-  // without.
+  // kInvalidArgument for ids outside the vocabulary; for a prompt that is empty or leaves no room
+  // in the context (both numbers named), and media whose rows are not as wide as the model's; and
+  // for parameters out of range. kUnsupported for media where the engine was loaded without.
   base::Result<void> check_tokens(std::span<const int32_t> tokens) const;
   base::Result<void> check_prompt(const Prompt& prompt) const;
   base::Result<void> check_sampling(const kernels::SamplingParams& sampling) const;

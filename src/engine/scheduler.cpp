@@ -141,19 +141,7 @@ Result<void> Scheduler::check_filter(TokenFilter& filter) const {
 
 Result<void> Scheduler::check(const Text& text) const {
   PUNA_TRY(engine_.check_sampling(text.options.sampling));
-  if (text.options.filter) PUNA_TRY(check_filter(*text.options.filter));
-  if (text.tokens.empty())
-    return base::fail(ErrorCode::kInvalidArgument, "The prompt has no tokens.");
-  if (text.tokens.size() < engine_.context()) return {};
-  const uint32_t trained = engine_.config().context;
-  return base::fail(
-      ErrorCode::kInvalidArgument,
-      fmt::format("The prompt has {} tokens, but the context holds {} and needs room for an "
-                  "answer{}.",
-                  text.tokens.size(), engine_.context(),
-                  engine_.context() < trained
-                      ? fmt::format("; the model was trained with a context of {}", trained)
-                      : ""));
+  return text.options.filter ? check_filter(*text.options.filter) : Result<void>();
 }
 
 Task<Result<GenerateStats>> Scheduler::generate(Prompt prompt, GenerateOptions options,

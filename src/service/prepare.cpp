@@ -37,7 +37,9 @@ std::vector<chat::Message> with_objects(std::vector<chat::Message> messages) {
   return messages;
 }
 
-Result<std::string> render(const LoadedModel& model, const Request& request) {
+Result<std::string> render(const LoadedModel& model, const std::vector<chat::Message>& messages,
+                           bool to_be_answered, const Request& request) {
+  PUNA_TRY(const chat::Template* chat_template, template_of(model));
   const tokenizer::Vocabulary& vocabulary = model.tokenizer->vocabulary();
   const auto text_of = [&](std::optional<int32_t> id) {
     return id ? model.tokenizer->bytes(*id, /*special=*/true) : std::string();
@@ -46,10 +48,67 @@ Result<std::string> render(const LoadedModel& model, const Request& request) {
   extra.set("bos_token", text_of(vocabulary.bos)).set("eos_token", text_of(vocabulary.eos));
   if (!request.tools.is_null()) extra.set("tools", request.tools);
   set_thinking(extra, request.think);
-  auto text = chat::render_chat(*model.chat_template, with_objects(request.messages), true, extra);
+  if (request.variables.is_object()) {
+    for (const auto& [name, value] : request.variables.members()) extra.set(name, value);
+  }
+  auto text = chat::render_chat(*chat_template, with_objects(messages), to_be_answered, extra);
   // A few templates join the text of the arguments instead.
-  if (!text) text = chat::render_chat(*model.chat_template, request.messages, true, extra);
+  if (!text) text = chat::render_chat(*chat_template, messages, to_be_answered, extra);
   return text;
+}
+
+// A prompt, and whether the answer goes on with thinking.
+struct Rendered {
+  std::string text;
+  bool thinking_open = false;
+};
+
+// Stands where the last message is to be continued; characters of the private use areas, which
+// templates leave alone.
+constexpr std::string_view kEndMark = "\uE0F1\uF8F2\uE0F3";
+
+// Puts the mark behind the text of a message, or its thinking where it has nothing else; none: it
+// has neither.
+enum class Marked { kNothing, kText, kThinking };
+Marked mark_end(chat::Message& message, std::string_view reasoning_member) {
+  if (!message.content.empty()) {
+    message.content += kEndMark;
+    return Marked::kText;
+  }
+  const base::Json* reasoning = message.fields.find(reasoning_member);
+  if (!reasoning || !reasoning->is_string() || reasoning->string().empty()) return Marked::kNothing;
+  message.fields.set(std::string(reasoning_member), reasoning->string() + std::string(kEndMark));
+  return Marked::kThinking;
+}
+
+// A prompt that ends inside the last message.
+Result<Rendered> render_continued(const LoadedModel& model, const Request& request,
+                                  const chat::ReplyStyle& style) {
+  std::vector<chat::Message> messages = request.messages;
+  if (messages.back().role != "assistant") {
+    return base::fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("The last message is of \"{}\", but only one of the assistant can "
+                    "be continued.",
+                    messages.back().role));
+  }
+  const Marked marked = mark_end(messages.back(), style.reasoning_member);
+  if (marked == Marked::kNothing) {
+    messages.pop_back();
+    PUNA_TRY(std::string text, render(model, messages, /*to_be_answered=*/true, request));
+    const bool open = style.opens_thinking(text);
+    return Rendered{std::move(text), open};
+  }
+  PUNA_TRY(std::string text, render(model, messages, /*to_be_answered=*/false, request));
+  const size_t end = text.rfind(kEndMark);
+  if (end == std::string::npos) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("The chat template of {} leaves the end of the last message out, "
+                                  "so it cannot be continued.",
+                                  model.name));
+  }
+  text.resize(end);
+  return Rendered{std::move(text), marked == Marked::kThinking};
 }
 
 // Tools that the template does not show to the model cannot be called.
@@ -85,36 +144,77 @@ std::vector<int32_t> framed(const tokenizer::Tokenizer& tokenizer, const std::st
   return ids;
 }
 
+// `style` (may be null) becomes the model's.
+Result<Rendered> render_messages(const LoadedModel& model, const Request& request,
+                                 const chat::ReplyStyle** style) {
+  PUNA_TRY_CONTEXT(tokenizer_of(model), "While reading the prompt; token ids need no vocabulary");
+  PUNA_TRY(const chat::Template* chat_template, template_of(model));
+  PUNA_TRY(check_tools(model, request));
+  PUNA_TRY(check_switch(model, request.think));
+  const chat::ReplyStyle& own = chat::reply_style(chat_template->source());
+  if (style) *style = &own;
+  if (request.continue_last) return render_continued(model, request, own);
+  PUNA_TRY(std::string text, render(model, request.messages, /*to_be_answered=*/true, request));
+  const bool open = own.opens_thinking(text);
+  return Rendered{std::move(text), open};
+}
+
+// What a request begins with.
+struct Beginning {
+  std::vector<int32_t> tokens;
+  const chat::ReplyStyle* style = nullptr;
+  bool thinking_open = false;
+};
+Result<Beginning> beginning_of(const LoadedModel& model, const Request& request) {
+  Beginning out;
+  if (!request.tokens.empty()) {
+    out.tokens = request.tokens;
+  } else if (request.messages.empty()) {
+    PUNA_TRY_CONTEXT(const tokenizer::Tokenizer* tokenizer, tokenizer_of(model),
+                     "While reading the prompt; token ids need no vocabulary");
+    out.tokens = tokenizer->encode(request.prompt);
+    // The empty text is continued too, where the model knows how texts begin.
+    const std::optional<int32_t> bos = tokenizer->vocabulary().bos;
+    if (out.tokens.empty() && bos) out.tokens.push_back(*bos);
+  } else {
+    PUNA_TRY(const Rendered rendered, render_messages(model, request, &out.style));
+    out.tokens = framed(*model.tokenizer, rendered.text);
+    out.thinking_open = rendered.thinking_open;
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<Prepared> prepare(const LoadedModel& model, Request request) {
   Prepared out;
   out.request = std::move(request);
   Request& asked = out.request;
+  PUNA_TRY(model.engine->check_sampling(asked.sampling));
   if (!asked.banned.empty()) {
     PUNA_TRY(const tokenizer::Tokenizer* tokenizer, tokenizer_of(model));
     PUNA_TRY(out.filter, BannedStrings::create(*tokenizer, model.engine->config().vocab,
                                                std::exchange(asked.banned, {})));
   }
-  if (!asked.tokens.empty()) {
-    out.tokens = std::exchange(asked.tokens, {});
-    return out;
-  }
-  PUNA_TRY_CONTEXT(tokenizer_of(model), "While reading the prompt; token ids need no vocabulary");
-  if (asked.messages.empty()) {
-    out.tokens = model.tokenizer->encode(asked.prompt);
-    asked.prompt.clear();
-    return out;
-  }
-  PUNA_TRY(const chat::Template* chat_template, template_of(model));
-  PUNA_TRY(check_tools(model, asked));
-  PUNA_TRY(check_switch(model, asked.think));
-  PUNA_TRY(const std::string text, render(model, asked));
-  out.tokens = framed(*model.tokenizer, text);
-  out.style = &chat::reply_style(chat_template->source());
-  out.thinking_open = out.style->opens_thinking(text);
+  PUNA_TRY(Beginning beginning, beginning_of(model, asked));
+  out.tokens = std::move(beginning.tokens);
+  out.style = beginning.style;
+  out.thinking_open = beginning.thinking_open;
   asked.messages.clear();
+  asked.prompt.clear();
+  asked.tokens.clear();
+  PUNA_TRY(model.engine->check_prompt(out.tokens));
   return out;
+}
+
+Result<std::vector<int32_t>> prompt_tokens(const LoadedModel& model, const Request& request) {
+  PUNA_TRY(Beginning beginning, beginning_of(model, request));
+  return std::move(beginning.tokens);
+}
+
+Result<std::string> render_prompt(const LoadedModel& model, const Request& request) {
+  PUNA_TRY(Rendered rendered, render_messages(model, request, nullptr));
+  return std::move(rendered.text);
 }
 
 chat::Message assistant_message(const LoadedModel& model, const Reply& reply) {

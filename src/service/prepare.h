@@ -20,10 +20,18 @@ struct Prepared {
   std::shared_ptr<engine::TokenFilter> filter;  // what its tokens have to pass; null: nothing
 };
 
-// Errors: kInvalidArgument (tools that are no list, what a template refuses), kUnsupported
-// (messages for a model without a template, thinking for one without that switch, tools for one
-// that is shown none, texts for one without a vocabulary), those of banned_strings.h.
+// Errors: kInvalidArgument (tools that are no list, what a template refuses, a last message that
+// cannot be continued, and what engine::Engine::check_prompt() and check_sampling() refuse),
+// kUnsupported (messages for a model without a template, thinking for one without that switch,
+// tools for one that is shown none, texts for one without a vocabulary), those of banned_strings.h.
 base::Result<Prepared> prepare(const LoadedModel& model, Request request);
+
+// The tokens that a request begins with, also where they are more than the context has room for.
+// Errors: as above.
+base::Result<std::vector<int32_t>> prompt_tokens(const LoadedModel& model, const Request& request);
+
+// The text that the template makes of the messages of a request. Errors: as above.
+base::Result<std::string> render_prompt(const LoadedModel& model, const Request& request);
 
 // What the model answered, as the message that the next request begins with: with its tool calls,
 // and its thinking in the member that the model's template knows, which leaves out of the prompt

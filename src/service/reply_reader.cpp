@@ -8,12 +8,14 @@ ReplyReader::ReplyReader(const Prepared& prepared) {
   if (!prepared.style) return;
   parser_ = prepared.style->make_parser({.tools = prepared.request.tools,
                                          .thinking_open = prepared.thinking_open,
-                                         .stream_arguments = false});
+                                         .stream_arguments = prepared.request.stream_arguments});
 }
 
 void ReplyReader::read(const Piece& piece, std::deque<Event>& events) {
   const kernels::Chosen& chosen = piece.chosen;
   if (chosen.id != kernels::kNoToken) reply_.tokens.push_back(chosen.id);
+  if (chosen.logprob) reply_.chosen.push_back(chosen);
+  if (!piece.stop_text.empty()) reply_.stop_text = piece.stop_text;
   if (parser_) return add(chosen, parser_->feed(piece.text), events);
   reply_.text += piece.text;
   events.push_back(

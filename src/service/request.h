@@ -34,6 +34,14 @@ struct Request {
   // For messages: the tools that the model may call, as the OpenAI interface lists them; an array,
   // or null for none.
   base::Json tools{};
+  // For messages: further variables of the template; an object, or null for none.
+  base::Json variables{};
+  // For messages: the last one, which is the assistant's, is not over: the answer goes on behind
+  // its text (or its thinking, where it has nothing else), and holds only what is new.
+  bool continue_last = false;
+  // The arguments of calls come while they are written, and Event::Kind::kCallDrop may come: for
+  // readers that can take a call back. Else a call comes when it is complete and valid.
+  bool stream_arguments = false;
   kernels::SamplingParams sampling;
   std::optional<uint32_t> max_tokens;
   std::vector<std::string> stop;    // the text ends before the first of these
@@ -51,7 +59,7 @@ struct Event {
   int32_t token = -1;
   std::string text;  // what became complete with this token; may be empty
   Kind kind = Kind::kContent;
-  size_t call = 0;  // of the tool call that the text is of; calls come when they are complete
+  size_t call = 0;  // of the tool call that the text is of
   // Of the token, where the request asks for them (SamplingParams::n_probs); in its first event.
   std::optional<float> logprob = {};
   std::vector<kernels::TokenLogprob> top = {};
@@ -62,6 +70,9 @@ struct Reply {
   std::string text;          // the answer
   chat::ParsedReply parsed;  // of messages: the answer again, and the thinking before it
   std::vector<int32_t> tokens;
+  // With their probabilities; empty where the request does not ask for them.
+  std::vector<kernels::Chosen> chosen;
+  std::string stop_text;  // the one of Request::stop that the text ended before; empty: none
   engine::GenerateStats stats;
 };
 

@@ -19,6 +19,7 @@ class Decoder {
 
   std::string push(int32_t token) { return filter_.push(text_of(token)); }
   bool stopped() const { return filter_.stopped(); }
+  const std::string& stop_text() const { return filter_.stop_text(); }
   // What is left at the end.
   std::string finish() {
     if (filter_.stopped()) return {};
@@ -60,10 +61,15 @@ Task<Result<engine::GenerateStats>> respond(LoadedModel& model, Prepared prepare
       const engine::GenerateStats stats,
       co_await model.scheduler->generate(std::move(prepared.tokens), std::move(options),
                                          std::move(end_tokens), [&](const kernels::Chosen& chosen) {
-                                           on_piece({chosen, decoder.push(chosen.id)});
+                                           std::string text = decoder.push(chosen.id);
+                                           on_piece({chosen, std::move(text), decoder.stop_text()});
                                            return !decoder.stopped();
                                          }));
-  if (std::string rest = decoder.finish(); !rest.empty()) on_piece({{}, std::move(rest)});
+  // The stop string may be complete only now, where no more bytes of a character come.
+  const bool stopped = decoder.stopped();
+  std::string rest = decoder.finish();
+  if (!rest.empty() || decoder.stopped() != stopped)
+    on_piece({{}, std::move(rest), decoder.stop_text()});
   co_return stats;
 }
 

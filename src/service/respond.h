@@ -15,8 +15,9 @@
 namespace puna::service {
 
 struct Piece {
-  kernels::Chosen chosen;  // kernels::kNoToken: what was left at the end
-  std::string text;        // what became complete with the token; may be empty
+  kernels::Chosen chosen;      // kernels::kNoToken: what was left at the end
+  std::string text;            // what became complete with the token; may be empty
+  std::string stop_text = {};  // of the last piece: the stop string that the text ended before
 };
 using OnPiece = std::function<void(Piece)>;
 

@@ -1,104 +1,14 @@
-// Requests with tools, on a model that writes one text: its embeddings are the rows of the unit
-// matrix, its layer adds nothing, and its output matrix puts behind each token the next of a
-// script.
+// Requests with tools, on a model that writes one text (testing/scripted_model.h).
 #include <doctest/doctest.h>
 
-#include <cstring>
-
-#include "io/byte_source.h"
+#include "service/embed.h"
 #include "service/host_thread.h"
-#include "service/model.h"
+#include "service/testing/scripted_model.h"
 
 namespace puna::service {
 namespace {
 
-constexpr uint32_t kWide = 64;  // tokens, and columns
-constexpr const char* kTokens[] = {"<|go|>",
-                                   "<|end|>",
-                                   "Sure.",
-                                   "<tool_call>",
-                                   R"({"name":"weather",)",
-                                   R"("arguments":{"city":)",
-                                   R"("Rome"}})",
-                                   "</tool_call>",
-                                   "a"};
-constexpr uint32_t kScript[] = {0, 2, 3, 4, 5, 6, 7, 1};
-
-constexpr const char* kTemplate =
-    "{% for t in tools or [] %}a{% endfor %}{% for m in messages %}"
-    "{% for c in m.tool_calls or [] %}<tool_call>{{ c.function.arguments.city }}{% endfor %}"
-    "{% endfor %}<|go|>";
-
-formats::ModelFile scripted(const std::string& chat_template) {
-  formats::ModelFile file;
-  file.name = "scripted";
-  std::vector<float> weights;
-  const auto matrix = [&](const std::string& name, uint64_t rows, uint64_t columns) {
-    formats::Tensor t;
-    t.name = name;
-    t.shape = {rows, columns};
-    t.offset = weights.size() * sizeof(float);
-    t.bytes = rows * columns * sizeof(float);
-    file.tensors.push_back(t);
-    const size_t begin = weights.size();
-    weights.resize(begin + rows * columns);
-    return begin;
-  };
-  const auto norm = [&](const std::string& name) {
-    const size_t begin = matrix(name, 1, kWide);
-    file.tensors.back().shape = {kWide};
-    std::fill_n(weights.begin() + static_cast<ptrdiff_t>(begin), kWide, 1.0f);
-  };
-  const size_t embedding = matrix("token_embd.weight", kWide, kWide);
-  for (size_t i = 0; i < kWide; ++i) weights[embedding + i * kWide + i] = 1.0f;
-  const size_t output = matrix("output.weight", kWide, kWide);
-  for (size_t i = 0; i + 1 < std::size(kScript); ++i)
-    weights[output + kScript[i + 1] * kWide + kScript[i]] = 1.0f;
-  for (const char* name : {"output_norm.weight", "blk.0.attn_norm.weight", "blk.0.ffn_norm.weight"})
-    norm(name);
-  for (const char* name :
-       {"attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"})
-    matrix("blk.0." + std::string(name) + ".weight", kWide, kWide);
-
-  const auto set = [&](const std::string& key, formats::Value value) {
-    file.metadata.emplace_back(key, std::move(value));
-  };
-  set("general.architecture", std::string("llama"));
-  set("llama.block_count", uint64_t{1});
-  for (const char* key : {"embedding_length", "feed_forward_length", "context_length"})
-    set(std::string("llama.") + key, uint64_t{kWide});
-  set("llama.attention.head_count", uint64_t{4});
-  set("llama.attention.layer_norm_rms_epsilon", 1e-5);
-  set("tokenizer.chat_template", chat_template);
-
-  tokenizer::Vocabulary& v = file.vocabulary;
-  v.model = "gpt2";
-  v.pre = "gpt-2";
-  for (uint32_t i = 0; i < kWide; ++i) {
-    const bool named = i < std::size(kTokens);
-    v.tokens.push_back(named ? kTokens[i] : "<|" + std::to_string(i) + "|>");
-    v.types.push_back(named && i > 1 ? tokenizer::TokenType::kNormal
-                                     : tokenizer::TokenType::kControl);
-  }
-  v.eos = 1;
-  v.end_tokens = {1};
-  std::vector<std::byte> bytes(weights.size() * sizeof(float));
-  std::memcpy(bytes.data(), weights.data(), bytes.size());
-  file.sources.push_back(io::from_memory("scripted weights", std::move(bytes)));
-  file.index();
-  return file;
-}
-
-LoadedModel loaded(const std::string& chat_template = kTemplate) {
-  engine::EngineOptions options;
-  options.n_threads = 1;
-  auto model =
-      base::run_until(load("scripted", scripted(chat_template),
-                           {.device = nullptr, .name = "CPU", .why = "test"}, std::move(options)),
-                      [] {});
-  REQUIRE_MESSAGE(model.has_value(), model.error().text());
-  return *std::move(model);
-}
+using test::scripted_model;
 
 Request ask() {
   Request request;
@@ -113,7 +23,7 @@ base::Json weather_tool() {
 }
 
 TEST_CASE("a call of an offered tool comes out as events and in the reply") {
-  HostThread host(loaded());
+  HostThread host(scripted_model());
   Request request = ask();
   request.tools = weather_tool();
   std::vector<chat::ReplyEvent> events;
@@ -139,7 +49,7 @@ TEST_CASE("a call of an offered tool comes out as events and in the reply") {
 }
 
 TEST_CASE("without tools what looks like a call is text") {
-  HostThread host(loaded());
+  HostThread host(scripted_model());
   const auto reply = run(host, ask(), {});
   REQUIRE_MESSAGE(reply.has_value(), reply.error().text());
   CHECK(reply->text.starts_with("Sure.<tool_call>"));
@@ -147,7 +57,7 @@ TEST_CASE("without tools what looks like a call is text") {
 }
 
 TEST_CASE("the first event of a token brings its probabilities, where they are asked for") {
-  HostThread host(loaded());
+  HostThread host(scripted_model());
   Request request = ask();
   request.tools = weather_tool();
   request.sampling.n_probs = 3;
@@ -167,7 +77,7 @@ TEST_CASE("the first event of a token brings its probabilities, where they are a
 }
 
 TEST_CASE("a banned string is not in the reply") {
-  HostThread host(loaded());
+  HostThread host(scripted_model());
   Request request = ask();
   request.banned = {"ur"};
   request.max_tokens = 5;
@@ -181,7 +91,7 @@ TEST_CASE("a banned string is not in the reply") {
 }
 
 TEST_CASE("tools are refused where the template shows none, and when they are no list") {
-  HostThread host(loaded("<tool_call>{{ messages[0].content }}<|go|>"));
+  HostThread host(scripted_model("<tool_call>{{ messages[0].content }}<|go|>"));
   Request request = ask();
   request.tools = weather_tool();
   const auto refused = run(host, request, {});
@@ -194,6 +104,85 @@ TEST_CASE("tools are refused where the template shows none, and when they are no
   CHECK(wrong.error().message == "The tools are of type string, but a list is expected.");
   request.tools = base::Json::array();
   CHECK(run(host, request, {}).has_value());
+}
+
+TEST_CASE("a reply names the stop text that it ended before") {
+  HostThread host(scripted_model());
+  Request request = ask();
+  request.stop = {"no", "{\"name"};
+  const auto reply = run(host, request, {});
+  REQUIRE_MESSAGE(reply.has_value(), reply.error().text());
+  CHECK(reply->stop_text == "{\"name");
+  CHECK(reply->text == "Sure.<tool_call>");
+  request.stop = {"no"};
+  CHECK(run(host, request, {})->stop_text.empty());
+}
+
+TEST_CASE("a reply of no tokens is empty, and the prompt is evaluated") {
+  HostThread host(scripted_model());
+  Request request = ask();
+  request.max_tokens = 0;
+  const auto reply = run(host, request, {});
+  REQUIRE_MESSAGE(reply.has_value(), reply.error().text());
+  CHECK(reply->tokens.empty());
+  CHECK(reply->text.empty());
+  CHECK(reply->stats.stop == engine::StopReason::kLength);
+  CHECK(reply->stats.n_prompt == 1);
+}
+
+TEST_CASE("arguments come while they are written, where they are asked for so") {
+  HostThread host(scripted_model());
+  Request request = ask();
+  request.tools = weather_tool();
+  request.stream_arguments = true;
+  size_t n_pieces = 0;
+  std::string arguments;
+  const auto reply = run(host, request, [&](const Event& event) {
+    if (event.kind != Event::Kind::kArguments) return;
+    ++n_pieces;
+    arguments += event.text;
+  });
+  REQUIRE_MESSAGE(reply.has_value(), reply.error().text());
+  CHECK(n_pieces > 1);
+  CHECK(arguments == reply->parsed.tool_calls.at(0).arguments);
+}
+
+TEST_CASE("the last message of the assistant is continued") {
+  constexpr const char* kSaid =
+      "{% for m in messages %}{{ m.content }}<|end|>{% endfor %}"
+      "{% if add_generation_prompt %}<|go|>{% endif %}";
+  HostThread host(scripted_model(kSaid));
+  Request request = ask();
+  request.continue_last = true;
+  CHECK(run(host, request, {}).error().message ==
+        "The last message is of \"user\", but only one of the assistant can be continued.");
+  request.messages.push_back({.role = "assistant", .content = "a<|end|> a"});
+  CHECK(*render_prompt(host.model(), request) == "Weather in Rome?<|end|>a<|end|> a");
+  const auto prepared = prepare(host.model(), request);
+  REQUIRE_MESSAGE(prepared.has_value(), prepared.error().text());
+  // What is known of the text is an end, a, another end and a.
+  CHECK(prepared->tokens.back() == 8);
+  request.messages.back().content.clear();
+  CHECK(*render_prompt(host.model(), request) == "Weather in Rome?<|end|><|go|>");
+}
+
+TEST_CASE("a prompt that is too long is refused before the engine has it") {
+  HostThread host(scripted_model());
+  Request request;
+  request.tokens.assign(test::kWide, 0);
+  CHECK(prepare(host.model(), request).error().message ==
+        "The prompt has 64 tokens, but the context holds 64 and needs room for an answer.");
+}
+
+TEST_CASE("texts have an embedding each, also where a step has room for one of them") {
+  engine::EngineOptions options;
+  options.embeddings = true;
+  options.pooling = models::Pooling::kLast;
+  LoadedModel model = scripted_model(test::kTemplate, std::move(options));
+  const auto rows = base::run_until(embed(model, {{8}, {8, 8}, {0}}), [&] { model.poll(); });
+  REQUIRE_MESSAGE(rows.has_value(), rows.error().text());
+  REQUIRE(rows->size() == 3);
+  for (const std::vector<float>& row : *rows) CHECK(row.size() == test::kWide);
 }
 
 }  // namespace

@@ -9,7 +9,10 @@ std::string StopFilter::push(std::string_view text) {
   held_ += text;
   size_t cut = std::string::npos;
   for (const std::string& stop : stops_) {
-    if (!stop.empty()) cut = std::min(cut, held_.find(stop));
+    const size_t at = stop.empty() ? std::string::npos : held_.find(stop);
+    if (at >= cut) continue;
+    cut = at;
+    stop_text_ = stop;
   }
   if (cut != std::string::npos) {
     stopped_ = true;

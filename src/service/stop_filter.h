@@ -16,10 +16,13 @@ class StopFilter {
   // What is left at the end.
   std::string finish();
   bool stopped() const { return stopped_; }
+  // Which one it was: of those that begin first the first in the list. Empty before.
+  const std::string& stop_text() const { return stop_text_; }
 
  private:
   std::vector<std::string> stops_;
   std::string held_;
+  std::string stop_text_;
   bool stopped_ = false;
 };
 

@@ -2,116 +2,172 @@
 
 #include <fmt/format.h>
 
-#include <ctime>
-#include <random>
+#include <algorithm>
 
-#include "api/openai/request.h"
-#include "api/openai/stream.h"
+#include "api/probabilities.h"
+#include "service/prepare.h"
 
 namespace puna::api::openai {
 
 using base::Json;
 using base::Result;
+using service::Event;
 using service::Reply;
 
 namespace {
 
-std::string random_id(std::string_view prefix) {
-  std::random_device random;
-  return fmt::format("{}-{:08x}{:08x}{:08x}", prefix, random(), random(), random());
-}
-
-ChunkHead head_of(const Call& call, std::string_view prefix) {
-  return {random_id(prefix), call.model->id, static_cast<int64_t>(std::time(nullptr))};
-}
-
-// Of both kinds: the chunks, at last one with the usage where it is asked for, and [DONE].
-template <class Stream>
-class CompletionWriter : public Writer {
+class ChatWriter final : public CompletionWriter {
  public:
-  CompletionWriter(Stream stream, ChunkHead head, bool include_usage)
-      : stream_(std::move(stream)), head_(std::move(head)), include_usage_(include_usage) {}
+  ChatWriter(const Head& head, const Chat& chat, const tokenizer::Tokenizer* tokenizer)
+      : CompletionWriter(head, chat.answer.n, chat.include_usage) {
+    for (size_t i = 0; i < chat.answer.n; ++i) texts_.emplace_back(head, i, chat.form, tokenizer);
+  }
 
-  std::string next(size_t, const service::Event& event) override {
-    const auto chunk = stream_.next(event);
+  std::string begin() override {
+    std::string out;
+    for (const ChatChunks& text : texts_) out += sse(text.first());
+    return out;
+  }
+  std::string next(size_t text, const Event& event) override {
+    const auto chunk = texts_[text].next(event);
     return chunk ? sse(*chunk) : std::string();
   }
-  std::string end(size_t, const Reply& reply) override {
-    const Json last = stream_.last(reply, /*usage=*/false);
-    std::string out = sse(last);
-    if (!include_usage_) return out;
-    Json usage = Json::object();
-    usage.set("id", head_.id).set("object", *last.find("object")).set("created", head_.created);
-    usage.set("model", head_.model).set("choices", Json::array());
-    return out + sse(usage.set("usage", usage_json(reply.stats)));
+  std::string end(size_t text, const Reply& reply) override {
+    return end_frame(text, texts_[text].last(reply), reply.stats);
   }
-  std::string finish() override { return "data: [DONE]\n\n"; }
-  std::string fail(const base::Error& error) override {
-    return sse(error_body(Dialect::kOpenAi, error));
+  HttpReply whole(std::vector<Reply> replies) override {
+    Json choices = Json::array();
+    for (size_t i = 0; i < replies.size(); ++i) choices.push(texts_[i].choice(replies[i]));
+    return answer("chat.completion", std::move(choices), replies);
   }
-
- protected:
-  // An answer as a whole around its one choice.
-  HttpReply answer(std::string_view object, Json choice, const Reply& reply) const {
-    choice.set("index", 0).set("logprobs", nullptr).set("finish_reason", finish_reason(reply));
-    Json out = Json::object();
-    out.set("id", head_.id).set("object", object).set("created", head_.created);
-    out.set("model", head_.model).set("choices", Json::array().push(std::move(choice)));
-    out.set("usage", usage_json(reply.stats)).set("timings", timings_json(reply.stats));
-    return HttpReply::json(out);
-  }
-
-  Stream stream_;
 
  private:
-  ChunkHead head_;
-  bool include_usage_;
+  std::vector<ChatChunks> texts_;
 };
-
-class ChatWriter final : public CompletionWriter<ChatStream> {
- public:
-  using CompletionWriter::CompletionWriter;
-
-  std::string begin() override { return sse(stream_.first()); }
-  HttpReply whole(std::vector<Reply> replies) override {
-    const Reply& reply = replies.front();
-    return answer("chat.completion", Json::object().set("message", stream_.message(reply)), reply);
-  }
-};
-
-class TextWriter final : public CompletionWriter<TextStream> {
- public:
-  using CompletionWriter::CompletionWriter;
-
-  HttpReply whole(std::vector<Reply> replies) override {
-    const Reply& reply = replies.front();
-    return answer("text_completion", Json::object().set("text", reply.text), reply);
-  }
-};
-
-Exchange texts_of(Completion completion, std::unique_ptr<Writer> writer) {
-  Texts out;
-  out.stream = completion.stream;
-  out.writer = std::move(writer);
-  out.requests.push_back(std::move(completion.request));
-  return out;
-}
 
 }  // namespace
 
-Result<Exchange> chat_completions(const Call& call) {
-  PUNA_TRY(Completion completion, parse_chat(call.body));
-  const ChunkHead head = head_of(call, "chatcmpl");
-  auto writer = std::make_unique<ChatWriter>(ChatStream(head), head, completion.include_usage);
-  return texts_of(std::move(completion), std::move(writer));
+Json ChatChunks::chunk(Json delta, std::optional<std::string_view> finish) {
+  Json choice = Json::object();
+  choice.set("index", static_cast<uint64_t>(index_)).set("delta", std::move(delta));
+  if (form_.top_logprobs) {
+    const bool news = !probabilities_.is_null();
+    choice.set("logprobs",
+               news ? Json::object().set("content", std::exchange(probabilities_, {})) : Json());
+  }
+  choice.set("finish_reason", finish ? Json(*finish) : Json());
+  return head_.around("chat.completion.chunk", Json::array().push(std::move(choice)));
 }
 
-Result<Exchange> completions(const Call& call) {
-  PUNA_TRY(Completion completion, parse_completion(call.body));
-  const ChunkHead head = head_of(call, "cmpl");
-  auto writer = std::make_unique<TextWriter>(TextStream(head, completion.return_tokens), head,
-                                             completion.include_usage);
-  return texts_of(std::move(completion), std::move(writer));
+Json ChatChunks::first() const {
+  Json choice = Json::object();
+  choice.set("index", static_cast<uint64_t>(index_))
+      .set("delta", Json::object().set("role", "assistant").set("content", nullptr))
+      .set("finish_reason", nullptr);
+  return head_.around("chat.completion.chunk", Json::array().push(std::move(choice)));
+}
+
+std::optional<Json> ChatChunks::next(const Event& event) {
+  using Kind = Event::Kind;
+  if (const auto chosen = chosen_of(event); chosen && form_.top_logprobs)
+    probabilities_.push(chosen_json(tokenizer_, *chosen, *form_.top_logprobs));
+  if (event.kind == Kind::kCallDrop) {
+    first_call_ = n_calls_ - std::min(event.call, n_calls_);
+    return {};
+  }
+  if (event.text.empty()) return {};
+  const size_t index = first_call_ + event.call;
+  const auto call = [&](Json function) -> std::optional<Json> {
+    if (form_.one_call && index > 0) return {};
+    Json one = Json::object();
+    one.set("index", static_cast<uint64_t>(index));
+    if (event.kind == Kind::kCallBegin) one.set("id", call_id(index)).set("type", "function");
+    one.set("function", std::move(function));
+    return chunk(Json::object().set("tool_calls", Json::array().push(std::move(one))));
+  };
+  switch (event.kind) {
+    case Kind::kContent:
+      return chunk(Json::object().set("content", event.text));
+    case Kind::kReasoning:
+      return chunk(Json::object().set("reasoning_content", event.text));
+    case Kind::kCallBegin:
+      n_calls_ = index + 1;
+      return call(Json::object().set("name", event.text).set("arguments", ""));
+    case Kind::kArguments:
+      return call(Json::object().set("arguments", event.text));
+    case Kind::kCallId:  // clients get ids of our own, which are never missing
+    case Kind::kCallDrop:
+      return {};
+  }
+  return {};
+}
+
+// Nine letters and digits, which is what the strictest templates take back.
+std::string ChatChunks::call_id(size_t call) const {
+  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
+  uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
+  for (const char c : fmt::format("{}/{}/{}", head_.id, index_, call))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  std::string out;
+  for (int i = 0; i < 9; ++i, hash /= kDigits.size()) out += kDigits[hash % kDigits.size()];
+  return out;
+}
+
+Json ChatChunks::message(const Reply& reply) const {
+  Json out = Json::object();
+  out.set("role", "assistant").set("content", reply.text);
+  if (!reply.parsed.reasoning.empty()) out.set("reasoning_content", reply.parsed.reasoning);
+  if (reply.parsed.tool_calls.empty()) return out;
+  Json calls = Json::array();
+  for (const chat::ToolCall& call : reply.parsed.tool_calls) {
+    if (form_.one_call && !calls.items().empty()) break;
+    Json function = Json::object();
+    function.set("name", call.name).set("arguments", call.arguments);
+    Json one = Json::object();
+    one.set("id", call_id(calls.items().size())).set("type", "function");
+    calls.push(one.set("function", std::move(function)));
+  }
+  if (reply.text.empty()) out.set("content", nullptr);
+  return out.set("tool_calls", std::move(calls));
+}
+
+Json ChatChunks::last(const Reply& reply) { return chunk(Json::object(), finish_reason(reply)); }
+
+Json ChatChunks::choice(const Reply& reply) const {
+  Json logprobs;
+  if (form_.top_logprobs) {
+    Json content = Json::array();
+    for (const kernels::Chosen& chosen : reply.chosen)
+      content.push(chosen_json(tokenizer_, chosen, *form_.top_logprobs));
+    logprobs.set("content", std::move(content));
+  }
+  Json out = Json::object();
+  out.set("index", static_cast<uint64_t>(index_)).set("message", message(reply));
+  return out.set("logprobs", std::move(logprobs)).set("finish_reason", finish_reason(reply));
+}
+
+Result<Exchange> chat_completions(const Call& call) {
+  const service::LoadedModel& model = call.model->loaded();
+  PUNA_TRY(Chat chat, read_chat(call.body, model));
+  Texts out;
+  out.stream = chat.answer.stream;
+  out.ping_seconds = chat.answer.ping_seconds;
+  out.writer = std::make_unique<ChatWriter>(new_head("chatcmpl", call.model->id), chat,
+                                            model.tokenizer.get());
+  std::vector<service::Request> requests;
+  requests.push_back(std::move(chat.answer.request));
+  out.requests = repeated(std::move(requests), chat.answer.n);
+  return out;
+}
+
+Result<Exchange> chat_input_tokens(const Call& call) {
+  const service::LoadedModel& model = call.model->loaded();
+  PUNA_TRY(Chat chat, read_chat(call.body, model));
+  PUNA_TRY(const service::Prepared prepared,
+           service::prepare(model, std::move(chat.answer.request)));
+  Json out = Json::object();
+  out.set("object", "response.input_tokens");
+  return HttpReply::json(out.set("input_tokens", static_cast<uint64_t>(prepared.tokens.size())));
 }
 
 }  // namespace puna::api::openai

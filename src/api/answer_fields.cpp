@@ -1,0 +1,130 @@
+#include "api/answer_fields.h"
+
+#include <fmt/format.h>
+
+#include "api/sampling.h"
+
+namespace puna::api {
+
+using base::ErrorCode;
+using base::Result;
+
+namespace {
+
+using Kind = Field::Kind;
+
+constexpr std::string_view kUnbound = "answers cannot be bound to a format, schema or grammar yet.";
+constexpr double kLongest = UINT32_MAX;
+
+constexpr Field kFields[] = {
+    {"model", Kind::kText, "A name of the model; none: the one that is served."},
+    {"stream", Kind::kFlag, "The answer comes in pieces, as it is written."},
+    {"n", Kind::kInteger, "Answers to each prompt.", 1, kMaxAnswers},
+    {"n_cmpl", Kind::kInteger, "The same as n.", 1, kMaxAnswers},
+    {"max_tokens", Kind::kInteger, "Tokens at most; -1: as many as the context has room for.", -1,
+     kLongest},
+    {"max_completion_tokens", Kind::kInteger, "The same as max_tokens.", -1, kLongest},
+    {"n_predict", Kind::kInteger, "The same as max_tokens.", -1, kLongest},
+    {"stop", Kind::kTexts, "The answer ends before the first of these."},
+    {"ignore_eos", Kind::kFlag, "Goes on where the model would end."},
+    {"sse_ping_interval", Kind::kInteger,
+     "Seconds between signs of life in a stream; 0: none; -1: as the server does.", -1, 3600},
+    refused("grammar", kUnbound, "\"\""),
+    refused("grammar_lazy", kUnbound, "false"),
+    refused("grammar_triggers", kUnbound, "[]"),
+    refused("preserved_tokens", kUnbound, "[]"),
+    refused("json_schema", kUnbound),
+    refused("response_format", kUnbound, R"({"type":"text"})"),
+    refused("lora", "adapters cannot be chosen by a request yet.", "[]"),
+    refused("speculative", "drafts are no matter of a request."),
+    refused("t_max_predict_ms", "an answer ends by its tokens, not by time.", "0"),
+    refused("n_indent", "lines are not ended by their indentation.", "0"),
+    passed_over("user", "Who asks."),
+    passed_over("safety_identifier", "Who asks."),
+    passed_over("metadata", "What the client remembers of a request."),
+    passed_over("store", "Nothing is stored."),
+    passed_over("service_tier", "There is one."),
+    passed_over("cache_prompt", "What is known of a prompt is never evaluated again."),
+    passed_over("prompt_cache_key", "Prompts are known again by what they say."),
+    passed_over("prompt_cache_retention", "What is known stays as long as there is room."),
+    passed_over("n_cache_reuse", "What is known of a prompt is its beginning."),
+    passed_over("n_keep", "A full context ends the answer; nothing of it is dropped."),
+    passed_over("n_discard", "A full context ends the answer; nothing of it is dropped."),
+    passed_over("id_slot", "Prompts are known again wherever they were evaluated."),
+    passed_over("timings_per_token", "Timings come with the end of an answer."),
+    passed_over("return_progress", "How far a prompt is evaluated is not told."),
+    passed_over("verbose", "Answers have what their dialect says."),
+};
+
+// SplitMix64 (Steele et al. 2014): seeds next to each other give unlike ones.
+uint64_t mixed(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+std::unexpected<base::Error> cannot(std::string_view field, std::string_view why) {
+  return base::fail(ErrorCode::kUnsupported,
+                    fmt::format("The field \"{}\" is not supported: {}.", field, why));
+}
+
+Result<void> check_stops(std::string_view field, const std::vector<std::string>& stops) {
+  if (stops.size() > kMaxStops) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("The field \"{}\" has {} texts, but at most {} are possible.",
+                                  field, stops.size(), kMaxStops));
+  }
+  for (const std::string& stop : stops) {
+    if (!stop.empty() && stop.size() <= kMaxStopBytes) continue;
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("The field \"{}\" has a text of {} bytes, but they have to have "
+                                  "from 1 to {}.",
+                                  field, stop.size(), kMaxStopBytes));
+  }
+  return {};
+}
+
+std::span<const Field> answer_fields() { return kFields; }
+
+Result<AnswerFields> read_answer_fields(const Body& body, const service::LoadedModel& model) {
+  if (model.engine->options().embeddings) {
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("The model {} was loaded for embeddings; it gives no text.", model.name));
+  }
+  AnswerFields out;
+  out.stream = body.flag("stream").value_or(false);
+  const auto n = body.integer("n");
+  out.n = static_cast<uint32_t>((n ? n : body.integer("n_cmpl")).value_or(1));
+  service::Request& request = out.request;
+  for (const char* name : {"max_completion_tokens", "max_tokens", "n_predict"}) {
+    const auto most = body.integer(name);
+    if (!most) continue;
+    if (*most >= 0) request.max_tokens = static_cast<uint32_t>(*most);
+    break;
+  }
+  request.stop = body.texts("stop");
+  PUNA_TRY(check_stops("stop", request.stop));
+  request.ignore_end = body.flag("ignore_eos").value_or(false);
+  PUNA_TRY(request.sampling, read_sampling(body, model));
+  const auto ping = body.integer("sse_ping_interval");
+  if (ping && *ping >= 0) out.ping_seconds = static_cast<int>(*ping);
+  return out;
+}
+
+std::vector<service::Request> repeated(std::vector<service::Request> requests, uint32_t n) {
+  std::vector<service::Request> out;
+  for (service::Request& request : requests) {
+    const uint64_t seed = request.sampling.seed;
+    for (uint32_t i = 1; i < n; ++i) {
+      out.push_back(request);
+      out.back().sampling.seed = mixed(seed + i * 0x9E3779B97F4A7C15);
+    }
+    out.insert(out.end() - (n - 1), std::move(request));
+  }
+  return out;
+}
+
+}  // namespace puna::api

@@ -1,0 +1,226 @@
+#include "api/anthropic/conversation.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "api/answer_fields.h"
+#include "api/fields.h"
+
+namespace puna::api::anthropic {
+
+using base::ErrorCode;
+using base::Json;
+using base::Result;
+
+namespace {
+
+using Kind = Field::Kind;
+
+constexpr Field kMark =
+    passed_over("cache_control", "What is known of a prompt is never evaluated again.");
+
+constexpr Field kMessage[] = {
+    {"role", Kind::kText, "user or assistant."},
+    {"content", Kind::kAny, "A text or a list of blocks."},
+};
+constexpr Field kText[] = {
+    {"type", Kind::kText, "text"},
+    {"text", Kind::kText, "The text."},
+    passed_over("citations", "Where the text comes from."),
+    kMark,
+};
+constexpr Field kThinking[] = {
+    {"type", Kind::kText, "thinking"},
+    {"thinking", Kind::kText, "What the model thought."},
+    passed_over("signature", "Thinking is not signed here."),
+    kMark,
+};
+constexpr Field kToolUse[] = {
+    {"type", Kind::kText, "tool_use"},
+    {"id", Kind::kText, "Of the call; its result has it too."},
+    {"name", Kind::kText, "Of the tool."},
+    {"input", Kind::kObject, "The arguments."},
+    passed_over("caller", "The model calls."),
+    kMark,
+};
+constexpr Field kToolResult[] = {
+    {"type", Kind::kText, "tool_result"},
+    {"tool_use_id", Kind::kText, "The call that this is the result of."},
+    {"content", Kind::kAny, "A text or blocks of text; none: the tool gives nothing."},
+    {"is_error", Kind::kFlag, "The tool has failed; the text then says so."},
+    kMark,
+};
+
+Result<std::string> required(const Body& body, std::string_view name) {
+  auto text = body.text(name);
+  if (!text) return refuse_field(name, Json(), "a text");
+  return *std::move(text);
+}
+
+Result<std::string_view> type_of(const Json& block) {
+  if (!block.is_object()) return refuse_field("content", block, "a text or a list of blocks");
+  const Json* type = block.find("type");
+  if (!type || !type->is_string()) return refuse_field("type", type ? *type : Json(), "a text");
+  return std::string_view(type->string());
+}
+
+std::unexpected<base::Error> unknown_block(std::string_view type, std::string_view where,
+                                           std::string_view possible) {
+  return base::fail(ErrorCode::kUnsupported,
+                    fmt::format("A block of type \"{}\" is not supported in {}; possible are {}.",
+                                type, where, possible));
+}
+
+void join(std::string& text, std::string_view more) {
+  if (!text.empty() && !more.empty()) text += '\n';
+  text += more;
+}
+
+// What may stand where only text can be read: a text, or blocks of text.
+Result<std::string> read_text(std::string_view field, const Json& value) {
+  if (value.is_string()) return value.string();
+  if (!value.is_array()) return refuse_field(field, value, "a text or a list of blocks of text");
+  std::string out;
+  for (const Json& block : value.items()) {
+    PUNA_TRY(const std::string_view type, type_of(block));
+    if (type != "text") return unknown_block(type, fmt::format("\"{}\"", field), "text");
+    PUNA_TRY(const Body body, Body::read(block, {kText}));
+    PUNA_TRY(const std::string text, required(body, "text"));
+    join(out, text);
+  }
+  return out;
+}
+
+class Conversation {
+ public:
+  explicit Conversation(std::string_view reasoning_member) : reasoning_member_(reasoning_member) {}
+
+  Result<void> add_system(const Json& system) {
+    PUNA_TRY(std::string text, read_text("system", system));
+    if (!text.empty()) messages_.push_back({.role = "system", .content = std::move(text)});
+    return {};
+  }
+
+  Result<void> add(const Json& json) {
+    if (!json.is_object()) return refuse_field("messages", json, "a list of objects");
+    PUNA_TRY(const Body body, Body::read(json, {kMessage}));
+    PUNA_TRY(const std::string role, required(body, "role"));
+    const bool user = role == "user";
+    if (!user && role != "assistant") return refuse_field("role", role, "user or assistant");
+    const Json* content = body.find("content");
+    if (content && content->is_string()) {
+      join(last_of(role).content, content->string());
+      return {};
+    }
+    // An answer may have been empty, so the assistant's list may.
+    if (!content || !content->is_array() || (user && content->items().empty())) {
+      return refuse_field("content", content ? *content : Json(),
+                          "a text or a list of at least one block");
+    }
+    if (!user) last_of(role);
+    for (const Json& block : content->items()) {
+      PUNA_TRY(user ? add_user_block(block) : add_assistant_block(block));
+    }
+    return {};
+  }
+
+  std::vector<chat::Message> take() { return std::move(messages_); }
+
+ private:
+  // The message at the end, which is of `role`.
+  chat::Message& last_of(std::string_view role) {
+    if (messages_.empty() || messages_.back().role != role)
+      messages_.push_back({.role = std::string(role)});
+    return messages_.back();
+  }
+
+  Result<void> add_user_block(const Json& block) {
+    PUNA_TRY(const std::string_view type, type_of(block));
+    if (type == "tool_result") return add_result(block);
+    if (type != "text") return unknown_block(type, "a message of the user", "text, tool_result");
+    PUNA_TRY(const Body body, Body::read(block, {kText}));
+    PUNA_TRY(const std::string text, required(body, "text"));
+    join(last_of("user").content, text);
+    return {};
+  }
+
+  Result<void> add_result(const Json& block) {
+    PUNA_TRY(const Body body, Body::read(block, {kToolResult}));
+    chat::Message out{.role = "tool"};
+    PUNA_TRY(const std::string id, required(body, "tool_use_id"));
+    if (const Json* content = body.find("content")) {
+      PUNA_TRY(out.content, read_text("content", *content));
+    }
+    // Templates have no place for it.
+    if (body.flag("is_error").value_or(false)) out.content = "Error: " + out.content;
+    out.fields.set("tool_call_id", id);
+    for (const auto& [call, name] : names_) {
+      if (call == id) out.fields.set("name", name);
+    }
+    messages_.push_back(std::move(out));
+    return {};
+  }
+
+  Result<void> add_assistant_block(const Json& block) {
+    PUNA_TRY(const std::string_view type, type_of(block));
+    chat::Message& message = messages_.back();
+    if (type == "text") {
+      PUNA_TRY(const Body body, Body::read(block, {kText}));
+      PUNA_TRY(const std::string text, required(body, "text"));
+      join(message.content, text);
+    } else if (type == "thinking") {
+      PUNA_TRY(const Body body, Body::read(block, {kThinking}));
+      PUNA_TRY(const std::string text, required(body, "thinking"));
+      const Json* before = message.fields.find(reasoning_member_);
+      std::string all = before ? before->string() : "";
+      join(all, text);
+      message.fields.set(reasoning_member_, std::move(all));
+    } else if (type == "tool_use") {
+      return add_call(block, message);
+    } else if (type != "redacted_thinking") {
+      return unknown_block(type, "a message of the assistant",
+                           "text, thinking, redacted_thinking, tool_use");
+    }
+    return {};
+  }
+
+  Result<void> add_call(const Json& block, chat::Message& message) {
+    PUNA_TRY(const Body body, Body::read(block, {kToolUse}));
+    PUNA_TRY(const std::string id, required(body, "id"));
+    PUNA_TRY(const std::string name, required(body, "name"));
+    const Json* input = body.find("input");
+    if (!input) return refuse_field("input", Json(), "an object");
+    names_.emplace_back(id, name);
+    Json function = Json::object(), call = Json::object();
+    function.set("name", name).set("arguments", input->dump());
+    call.set("id", id).set("type", "function").set("function", std::move(function));
+    const Json* before = message.fields.find("tool_calls");
+    Json calls = before ? *before : Json::array();
+    message.fields.set("tool_calls", calls.push(std::move(call)));
+    return {};
+  }
+
+  const std::string reasoning_member_;
+  std::vector<chat::Message> messages_;
+  std::vector<std::pair<std::string, std::string>> names_;  // of the tools, by the ids of calls
+};
+
+}  // namespace
+
+Result<std::vector<chat::Message>> read_conversation(const Json* system, const Json* messages,
+                                                     std::string_view reasoning_member) {
+  Conversation out(reasoning_member);
+  if (system) PUNA_TRY(out.add_system(*system));
+  if (!messages || !messages->is_array() || messages->items().empty()) {
+    return refuse_field("messages", messages ? *messages : Json(),
+                        "a list of at least one message");
+  }
+  for (size_t i = 0; i < messages->items().size(); ++i) {
+    PUNA_TRY_CONTEXT(out.add(messages->items()[i]), fmt::format("While reading message {}", i));
+  }
+  return out.take();
+}
+
+}  // namespace puna::api::anthropic

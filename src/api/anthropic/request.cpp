@@ -1,0 +1,219 @@
+#include "api/anthropic/request.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "api/answer_fields.h"
+#include "api/anthropic/conversation.h"
+#include "api/sampling.h"
+#include "chat/parsers.h"
+
+namespace puna::api::anthropic {
+
+using base::ErrorCode;
+using base::Json;
+using base::Result;
+using service::Think;
+
+namespace {
+
+using Kind = Field::Kind;
+
+constexpr std::string_view kUnbound = "answers cannot be bound to a format or schema yet.";
+
+constexpr Field kFields[] = {
+    {"model", Kind::kText, "A name of the model; none: the one that is served."},
+    {"messages", Kind::kList, "The conversation: {role, content}, content a text or blocks."},
+    {"system", Kind::kAny, "A text, or blocks of text."},
+    {"max_tokens", Kind::kInteger, "Tokens of thinking and answer at most. Required.", 0,
+     UINT32_MAX},
+    {"stream", Kind::kFlag, "The answer comes in pieces, as it is written."},
+    {"stop_sequences", Kind::kTexts, "The answer ends before the first of these."},
+    {"temperature", Kind::kNumber, "How freely tokens are drawn; 0 = greedy.", 0, 1},
+    {"tools", Kind::kList, "What the model may call: {name, description, input_schema}."},
+    {"tool_choice", Kind::kObject, "{type}: auto or none."},
+    {"thinking", Kind::kObject,
+     "{type}: enabled, disabled, or adaptive, which leaves it to the model."},
+    {"output_config", Kind::kObject, "{effort}: how much the model thinks."},
+    refused("output_format", kUnbound),
+    refused("mcp_servers", "this server calls no others.", "[]"),
+    refused("n_probs", "this dialect has no place for probabilities.", "0"),
+    passed_over("metadata", "Who asks."),
+    passed_over("cache_control", "What is known of a prompt is never evaluated again."),
+    passed_over("service_tier", "There is one."),
+    passed_over("inference_geo", "The model runs here."),
+    passed_over("container", "There is none."),
+    passed_over("context_management", "The client has the conversation."),
+};
+constexpr Field kTool[] = {
+    {"type", Kind::kText, "custom, or none."},
+    {"name", Kind::kText, "What the model calls it by."},
+    {"description", Kind::kText, "What it does."},
+    {"input_schema", Kind::kObject, "JSON schema of its arguments."},
+    {"eager_input_streaming", Kind::kFlag,
+     "Arguments come while they are written, before it is known that they are valid."},
+    refused("strict", kUnbound, "false"),
+    refused("defer_loading", "the model sees all tools.", "false"),
+    passed_over("input_examples", "Templates show schemas only."),
+    passed_over("allowed_callers", "The model calls."),
+    passed_over("cache_control", "What is known of a prompt is never evaluated again."),
+};
+constexpr Field kToolChoice[] = {
+    {"type", Kind::kText, "auto or none."},
+    {"name", Kind::kText, "Of the tool to be called."},
+    refused("disable_parallel_tool_use", "models call as their templates have it.", "false"),
+};
+constexpr Field kThinking[] = {
+    {"type", Kind::kText, "enabled, disabled or adaptive."},
+    passed_over("budget_tokens", "max_tokens bounds thinking and answer together."),
+    passed_over("display", "Thinking is shown as it is."),
+};
+constexpr Field kOutputConfig[] = {
+    {"effort", Kind::kText, "low, medium, high, xhigh or max."},
+    refused("format", kUnbound),
+    passed_over("task_budget", "max_tokens bounds the answer."),
+};
+
+// A tool as OpenAI's dialect and chat templates have it.
+Result<Json> read_tool(const Json& json, bool& eager) {
+  if (!json.is_object()) return refuse_field("tools", json, "a list of objects");
+  const Json* type = json.find("type");
+  if (type && type->is_string() && *type != Json("custom")) {
+    return cannot("tools", fmt::format("tools of the type \"{}\" are not here; the client's own "
+                                       "(\"custom\") are possible",
+                                       type->string()));
+  }
+  PUNA_TRY(const Body body, Body::read(json, {kTool}));
+  Json function = Json::object();
+  const auto name = body.text("name");
+  if (!name || name->empty()) return refuse_field("name", name ? Json(*name) : Json(), "a name");
+  function.set("name", *name);
+  if (auto description = body.text("description"))
+    function.set("description", *std::move(description));
+  const Json* schema = body.find("input_schema");
+  if (!schema) return refuse_field("input_schema", Json(), "an object");
+  function.set("parameters", *schema);
+  eager |= body.flag("eager_input_streaming").value_or(false);
+  return Json::object().set("type", "function").set("function", std::move(function));
+}
+
+// Whether the model may call.
+Result<bool> read_tool_choice(const Body& body) {
+  const Json* choice = body.find("tool_choice");
+  if (!choice) return true;
+  PUNA_TRY(const Body inner, Body::read(*choice, {kToolChoice}));
+  const auto type = inner.text("type");
+  if (type == "auto") return true;
+  if (type == "none") return false;
+  if (type == "any" || type == "tool") {
+    return cannot("tool_choice",
+                  fmt::format("a call cannot be forced yet (\"{}\"); \"auto\" and \"none\" are "
+                              "possible",
+                              *type));
+  }
+  return refuse_field("type", type ? Json(*type) : Json(), "auto, none, any or tool");
+}
+
+Result<void> read_tools(const Body& body, service::Request& request) {
+  PUNA_TRY(const bool may_call, read_tool_choice(body));
+  const Json* list = body.find("tools");
+  if (!list) return {};
+  Json tools = Json::array();
+  for (const Json& each : list->items()) {
+    PUNA_TRY_CONTEXT(Json tool, read_tool(each, request.stream_arguments),
+                     fmt::format("While reading tool {}", tools.items().size()));
+    tools.push(std::move(tool));
+  }
+  if (may_call && !tools.items().empty()) request.tools = std::move(tools);
+  return {};
+}
+
+// How much the model thinks where it may; kDefault: the request does not say.
+Result<Think> read_effort(const Body& body) {
+  const Json* config = body.find("output_config");
+  if (!config) return Think::kDefault;
+  PUNA_TRY(const Body inner, Body::read(*config, {kOutputConfig}));
+  const auto effort = inner.text("effort");
+  if (!effort) return Think::kDefault;
+  constexpr std::pair<std::string_view, Think> kEfforts[] = {{"low", Think::kLow},
+                                                             {"medium", Think::kMedium},
+                                                             {"high", Think::kHigh},
+                                                             {"xhigh", Think::kHigh},
+                                                             {"max", Think::kHigh}};
+  for (const auto& [name, think] : kEfforts) {
+    if (*effort == name) return think;
+  }
+  return refuse_field("effort", *effort, "low, medium, high, xhigh or max");
+}
+
+Result<Think> read_thinking(const Body& body, const service::LoadedModel& model,
+                            const chat::ReplyStyle& style) {
+  // An effort is of the answer as a whole, so that it says nothing where there are no levels.
+  PUNA_TRY(Think effort, read_effort(body));
+  if (!model.abilities.thinking_levels) effort = Think::kDefault;
+  const Json* thinking = body.find("thinking");
+  if (!thinking) return effort;
+  PUNA_TRY(const Body inner, Body::read(*thinking, {kThinking}));
+  const auto type = inner.text("type");
+  if (type == "adaptive") return effort;
+  if (type == "disabled") return model.abilities.thinking ? Think::kOff : Think::kDefault;
+  if (type != "enabled") {
+    return refuse_field("type", type ? Json(*type) : Json(), "enabled, disabled or adaptive");
+  }
+  if (effort != Think::kDefault) return effort;
+  if (model.abilities.thinking) return Think::kOn;
+  // Without a switch a model that thinks always does.
+  if (!style.thinking.empty()) return Think::kDefault;
+  return cannot("thinking", fmt::format("the model {} does not think", model.name));
+}
+
+Result<service::Request> read_prompt(const Body& body, const service::LoadedModel& model) {
+  PUNA_TRY(const chat::Template* chat_template, service::template_of(model));
+  const chat::ReplyStyle& style = chat::reply_style(chat_template->source());
+  service::Request out;
+  PUNA_TRY(out.messages,
+           read_conversation(body.find("system"), body.find("messages"), style.reasoning_member));
+  const chat::Message& last = out.messages.back();
+  if (last.role == "assistant") {
+    if (last.fields.find("tool_calls")) {
+      return base::fail(ErrorCode::kInvalidArgument,
+                        "The last of the \"messages\" calls tools; their results have to follow.");
+    }
+    out.continue_last = true;
+  }
+  PUNA_TRY(read_tools(body, out));
+  PUNA_TRY(out.think, read_thinking(body, model, style));
+  return out;
+}
+
+}  // namespace
+
+std::span<const Field> message_fields() { return kFields; }
+
+Result<MessageRequest> read_message_request(const Json& json, const service::LoadedModel& model) {
+  PUNA_TRY(const Body body, Body::read(json, {kFields, sampling_fields()}));
+  if (model.engine->options().embeddings) {
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("The model {} was loaded for embeddings; it gives no text.", model.name));
+  }
+  const auto max_tokens = body.integer("max_tokens");
+  if (!max_tokens) return refuse_field("max_tokens", Json(), "a whole number from 0 on");
+  MessageRequest out;
+  PUNA_TRY(out.request, read_prompt(body, model));
+  out.request.max_tokens = static_cast<uint32_t>(*max_tokens);
+  out.request.stop = body.texts("stop_sequences");
+  PUNA_TRY(check_stops("stop_sequences", out.request.stop));
+  PUNA_TRY(out.request.sampling, read_sampling(body, model));
+  out.stream = body.flag("stream").value_or(false);
+  return out;
+}
+
+Result<service::Request> read_counted_request(const Json& json, const service::LoadedModel& model) {
+  PUNA_TRY(const Body body, Body::read(json, {kFields, sampling_fields()}));
+  return read_prompt(body, model);
+}
+
+}  // namespace puna::api::anthropic

@@ -1,0 +1,55 @@
+#include "api/llama/props.h"
+
+#include "api/build_info.h"
+#include "api/llama/settings.h"
+#include "api/openai/models.h"
+#include "api/probabilities.h"
+
+namespace puna::api::llama {
+
+using base::Json;
+using base::Result;
+
+namespace {
+
+void set_template(Json& out, const service::LoadedModel& model) {
+  if (!model.chat_template) return;
+  out.set("chat_template", model.chat_template->source());
+  const service::Abilities& abilities = model.abilities;
+  Json caps = Json::object();
+  caps.set("supports_tools", abilities.tools).set("supports_tool_calls", abilities.tools);
+  caps.set("supports_reasoning_effort", abilities.thinking_levels);
+  caps.set("supports_string_content", true).set("supports_typed_content", false);
+  out.set("chat_template_caps", std::move(caps));
+}
+
+}  // namespace
+
+Result<Exchange> props(const Call& call) {
+  const service::LoadedModel& model = call.model->loaded();
+  Json defaults = Json::object();
+  defaults.set("params", settings_json({}, /*stream=*/false)).set("n_ctx", model.context());
+  Json out = Json::object();
+  out.set("default_generation_settings", std::move(defaults));
+  out.set("total_slots", call.model->n_texts).set("model_alias", call.model->id);
+  out.set("model_path", call.model->path).set("model_ftype", openai::file_type(model));
+  Json modalities = Json::object();
+  modalities.set("vision", false).set("video", false).set("audio", false);
+  out.set("modalities", std::move(modalities));
+  set_template(out, model);
+  const auto text = [&](auto member) {
+    const auto id = model.tokenizer ? model.tokenizer->vocabulary().*member : std::nullopt;
+    return id ? token_text(model.tokenizer.get(), *id) : std::string();
+  };
+  out.set("bos_token", text(&tokenizer::Vocabulary::bos));
+  out.set("eos_token", text(&tokenizer::Vocabulary::eos));
+  out.set("build_info", build_info());
+  return HttpReply::json(out.set("is_sleeping", false));
+}
+
+Result<Exchange> change_props(const Call&) {
+  return HttpReply::json(
+      error_body(Dialect::kLlama, 501, "Properties of a served model cannot be changed."), 501);
+}
+
+}  // namespace puna::api::llama

@@ -1,0 +1,23 @@
+#include "api/llama/props.h"
+
+#include "api/testing/served.h"
+
+using namespace puna;
+using namespace puna::api;
+using namespace puna::api::test;
+using base::Json;
+
+TEST_CASE("the properties of a model are what it has") {
+  Served served(service::test::scripted_model());
+  const Json body = body_of(served.ask(llama::props, ""));
+  CHECK(at(body, "default_generation_settings", "n_ctx") == Json(64));
+  CHECK(at(body, "default_generation_settings", "params", "top_k") == Json(40));
+  CHECK(at(body, "total_slots") == Json(1));
+  CHECK(at(body, "model_alias") == Json("fake"));
+  CHECK(at(body, "chat_template") == Json(service::test::kTemplate));
+  CHECK(at(body, "chat_template_caps", "supports_tools") == Json(true));
+  CHECK(at(body, "eos_token") == Json("<|end|>"));
+  CHECK(at(body, "bos_token") == Json(""));
+  CHECK(at(body, "modalities", "vision") == Json(false));
+  CHECK(std::get<HttpReply>(*served.ask(llama::change_props, "{}")).status == 501);
+}

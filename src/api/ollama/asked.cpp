@@ -1,0 +1,186 @@
+#include "api/ollama/asked.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "api/answer_fields.h"
+#include "api/ollama/options.h"
+#include "api/ollama/time.h"
+#include "chat/parsers.h"
+#include "service/prepare.h"
+
+namespace puna::api::ollama {
+
+using base::ErrorCode;
+using base::Json;
+using base::Result;
+using service::Think;
+
+namespace {
+
+using Kind = Field::Kind;
+
+constexpr double kMostTop = 20;
+
+constexpr Field kFields[] = {
+    {"model", Kind::kText, "A name of the model. Required."},
+    {"stream", Kind::kFlag, "The answer comes in pieces, as it is written; true where not given."},
+    {"options", Kind::kObject, "How tokens are chosen, and how long the answer may be."},
+    {"think", Kind::kAny, "Whether the model thinks, or how much: low, medium, high, max."},
+    {"keep_alive", Kind::kAny,
+     "How long the model stays, in seconds or as a duration; the one of a process always stays."},
+    {"truncate", Kind::kFlag,
+     "Of a prompt that is too long the oldest turns are left out; false where not given."},
+    {"logprobs", Kind::kFlag, "How probable each token is."},
+    {"top_logprobs", Kind::kInteger, "And so many of the most probable ones.", 0, kMostTop},
+    refused("format", "answers cannot be bound to a format or schema yet.", "\"\""),
+    refused("_debug_render_only", "the prompt is not shown.", "false"),
+    passed_over("shift", "A full context ends the answer."),
+};
+
+// What a model does of its own accord is asked for by nothing.
+Result<Think> read_think(const Json& think, std::string_view name,
+                         const service::LoadedModel& model) {
+  const service::Abilities& can = model.abilities;
+  if (think == Json(false)) return can.thinking ? Think::kOff : Think::kDefault;
+  const bool always =
+      model.chat_template && !chat::reply_style(model.chat_template->source()).thinking.empty();
+  if (think == Json(true)) {
+    if (can.thinking) return Think::kOn;
+    if (always) return Think::kDefault;
+    return does_not_support(name, "thinking");
+  }
+  constexpr std::pair<std::string_view, Think> kLevels[] = {{"low", Think::kLow},
+                                                            {"medium", Think::kMedium},
+                                                            {"high", Think::kHigh},
+                                                            {"max", Think::kHigh}};
+  for (const auto& [level, value] : kLevels) {
+    if (think != Json(level)) continue;
+    if (can.thinking_levels) return value;
+    if (!can.thinking && !always) return does_not_support(name, "thinking");
+    return base::fail(ErrorCode::kUnsupported,
+                      fmt::format("think value \"{}\" is not supported for this model", level));
+  }
+  return refuse_field("think", think, "true, false, low, medium, high or max");
+}
+
+Result<void> read_probabilities(const Body& body, Asked& out) {
+  if (!body.flag("logprobs").value_or(false)) return {};
+  out.top_logprobs = static_cast<uint32_t>(body.integer("top_logprobs").value_or(0));
+  // Those of the chosen tokens come with the most probable ones, of which there is one at least.
+  out.request.sampling.n_probs = std::max(*out.top_logprobs, 1u);
+  return {};
+}
+
+std::unexpected<base::Error> too_long(size_t n_tokens, uint32_t room) {
+  return base::fail(ErrorCode::kInvalidArgument,
+                    fmt::format("The prompt has {} tokens, which leaves no room for an answer in "
+                                "the {} tokens that it may have.",
+                                n_tokens, room));
+}
+
+// Where turns begin that may be left out: at messages of the user, and in front of all others. The
+// last is where the last turn begins.
+std::vector<size_t> turns_of(const std::vector<chat::Message>& messages) {
+  std::vector<size_t> out;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const std::string& role = messages[i].role;
+    if (role == "user" || (out.empty() && role != "system")) out.push_back(i);
+  }
+  return out;
+}
+
+// All but what stands before `first`, where what is of the system stays.
+std::vector<chat::Message> from(const std::vector<chat::Message>& messages, size_t first) {
+  std::vector<chat::Message> out;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (i >= first || messages[i].role == "system") out.push_back(messages[i]);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::unexpected<base::Error> does_not_support(std::string_view model, std::string_view what) {
+  return base::fail(ErrorCode::kUnsupported,
+                    fmt::format("\"{}\" does not support {}", model, what));
+}
+
+Result<Body> read_body(const Json& json, FieldTables tables) {
+  const auto wrong = [](std::string_view text) {
+    return base::fail(ErrorCode::kInvalidArgument, std::string(text));
+  };
+  if (json.is_null()) return wrong("missing request body");
+  const Json* top = json.find("top_logprobs");
+  if (top && top->is_integer() && (top->number() < 0 || top->number() > kMostTop))
+    return wrong("top_logprobs must be between 0 and 20");
+  PUNA_TRY(Body body, Body::read(json, tables));
+  if (body.text("model").value_or("").empty()) return wrong("model is required");
+  return body;
+}
+
+std::span<const Field> asked_fields() { return kFields; }
+
+Result<Asked> read_asked(const Body& body, const service::LoadedModel& model) {
+  Asked out;
+  out.model = *body.text("model");
+  out.stream = body.flag("stream").value_or(true);
+  out.truncate = body.flag("truncate").value_or(false);
+  PUNA_TRY_CONTEXT(Options options, read_options(body.find("options"), model),
+                   "While reading the options");
+  service::Request& request = out.request;
+  request.sampling = std::move(options.sampling);
+  request.max_tokens = options.max_tokens;
+  request.stop = std::move(options.stop);
+  out.num_ctx = options.num_ctx;
+  if (const Json* think = body.find("think")) {
+    PUNA_TRY(request.think, read_think(*think, out.model, model));
+  }
+  if (const Json* keep_alive = body.find("keep_alive")) {
+    PUNA_TRY(const double seconds, read_keep_alive(*keep_alive));
+    out.unload = seconds == 0;
+  }
+  PUNA_TRY(read_probabilities(body, out));
+  return out;
+}
+
+Result<uint32_t> fit(Asked& asked, const service::LoadedModel& model) {
+  const bool narrowed = asked.num_ctx && *asked.num_ctx < model.context();
+  // What is too long for the model itself is refused where it is prepared.
+  if (!narrowed && !asked.truncate) return 0;
+  const uint32_t room = narrowed ? *asked.num_ctx : model.context();
+  service::Request& request = asked.request;
+  const auto count = [&]() -> Result<uint32_t> {
+    PUNA_TRY(const std::vector<int32_t> tokens, service::prompt_tokens(model, request));
+    return static_cast<uint32_t>(tokens.size());
+  };
+  PUNA_TRY(uint32_t n, count());
+  const uint32_t n_before = n;
+  const std::vector<size_t> turns = turns_of(request.messages);
+  if (n >= room && (!asked.truncate || turns.size() < 2)) return too_long(n, room);
+  if (n >= room) {
+    const std::vector<chat::Message> all = std::move(request.messages);
+    // By halves: the fewest turns that are enough, of which the last cannot be one.
+    size_t enough = turns.size() - 1, least = 1;
+    while (least < enough) {
+      const size_t middle = (least + enough) / 2;
+      request.messages = from(all, turns[middle]);
+      PUNA_TRY(n, count());
+      if (n < room) {
+        enough = middle;
+      } else {
+        least = middle + 1;
+      }
+    }
+    request.messages = from(all, turns[enough]);
+    PUNA_TRY(n, count());
+    if (n >= room) return too_long(n, room);
+  }
+  if (narrowed) request.max_tokens = std::min(request.max_tokens.value_or(UINT32_MAX), room - n);
+  return n_before - n;
+}
+
+}  // namespace puna::api::ollama

@@ -1,0 +1,48 @@
+#include "api/ollama/models.h"
+
+#include "api/ollama/details.h"
+
+namespace puna::api::ollama {
+
+using base::Json;
+using base::Result;
+
+namespace {
+
+// Of a model that stays: far away, but so that clients can still add to it.
+constexpr const char* kNever = "2200-01-01T00:00:00Z";
+
+Json models_json(Json list) { return Json::object().set("models", std::move(list)); }
+
+}  // namespace
+
+Result<Exchange> tags(const Call& call) {
+  Json list = Json::array();
+  for (const ModelLease& model : call.models.loaded()) {
+    const service::LoadedModel& loaded = model->loaded();
+    for (const std::string& alias : model->aliases) {
+      const std::string name = tagged(alias);
+      Json one = Json::object().set("name", name).set("model", name);
+      one.set("modified_at", modified_at(*model)).set("size", model->file_bytes);
+      one.set("digest", model->digest).set("details", details_json(loaded));
+      list.push(one.set("capabilities", capabilities_json(loaded)));
+    }
+  }
+  return HttpReply::json(models_json(std::move(list)));
+}
+
+Result<Exchange> ps(const Call& call) {
+  Json list = Json::array();
+  for (const ModelLease& model : call.models.loaded()) {
+    const service::LoadedModel& loaded = model->loaded();
+    const std::string name = tagged(model->id);
+    Json one = Json::object().set("name", name).set("model", name);
+    one.set("size", loaded.engine->memory().total()).set("digest", model->digest);
+    one.set("details", details_json(loaded)).set("expires_at", kNever);
+    one.set("size_vram", loaded.engine->placement().memory_on(/*gpu=*/true).total());
+    list.push(one.set("context_length", loaded.context()));
+  }
+  return HttpReply::json(models_json(std::move(list)));
+}
+
+}  // namespace puna::api::ollama

@@ -1,0 +1,21 @@
+#include "api/ollama/version.h"
+
+namespace puna::api::ollama {
+
+namespace {
+
+// Clients compare it with versions of Ollama to know what they may ask, so it is that of the
+// interface which these endpoints follow.
+constexpr const char* kInterface = "0.32.0";
+
+}  // namespace
+
+base::Result<Exchange> root(const Call&) {
+  return HttpReply{200, "text/plain; charset=utf-8", "Ollama is running"};
+}
+
+base::Result<Exchange> version(const Call&) {
+  return HttpReply::json(base::Json::object().set("version", kInterface));
+}
+
+}  // namespace puna::api::ollama

@@ -1,0 +1,13 @@
+// GET / and /api/version. Source: Ollama's API documentation, "Version".
+#pragma once
+
+#include "api/exchange.h"
+
+namespace puna::api::ollama {
+
+// "Ollama is running", by which clients know that somebody speaks their dialect.
+base::Result<Exchange> root(const Call& call);
+// {version}: of the interface.
+base::Result<Exchange> version(const Call& call);
+
+}  // namespace puna::api::ollama

@@ -1,0 +1,239 @@
+#include "api/openai/chat_request.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "api/sampling.h"
+#include "chat/parsers.h"
+
+namespace puna::api::openai {
+
+using base::ErrorCode;
+using base::Json;
+using base::Result;
+using service::Think;
+
+namespace {
+
+using Kind = Field::Kind;
+
+constexpr uint32_t kMostTop = 20;  // as OpenAI has it
+
+constexpr Field kFields[] = {
+    {"messages", Kind::kList, "The conversation: {role, content, …}."},
+    {"stream_options", Kind::kObject, "{include_usage}: a last chunk has the usage."},
+    {"logprobs", Kind::kFlag, "Tokens come with their probabilities."},
+    {"top_logprobs", Kind::kInteger, "With logprobs: so many of the most probable tokens too.", 0,
+     kMostTop},
+    {"tools", Kind::kList, "What the model may call: {type: \"function\", function: {name, …}}."},
+    {"tool_choice", Kind::kAny, "\"auto\" or \"none\"."},
+    {"parallel_tool_calls", Kind::kFlag, "false: of several calls only the first is given."},
+    {"reasoning_effort", Kind::kText, "none, minimal, low, medium or high."},
+    {"reasoning_format", Kind::kText, "auto or deepseek: thinking comes as reasoning_content."},
+    {"chat_template_kwargs", Kind::kObject, "Variables of the template, enable_thinking too."},
+    {"add_generation_prompt", Kind::kFlag, "true, unless the last message is continued."},
+    {"continue_final_message", Kind::kFlag, "Whether the last message is continued."},
+    refused("functions", "tools have their place."),
+    refused("function_call", "tool_choice has its place.", "\"auto\""),
+    refused("audio", "answers are text."),
+    refused("modalities", "answers are text.", R"(["text"])"),
+    refused("web_search_options", "nothing is searched for."),
+    refused("reasoning_budget_tokens", "thinking has no limit of its own yet.", "-1"),
+    refused("thinking_budget_tokens", "thinking has no limit of its own yet.", "-1"),
+    refused("reasoning_control", "thinking cannot be ended from outside yet.", "false"),
+    refused("parse_tool_calls", "calls are always read; leave the tools out.", "true"),
+    passed_over("reasoning_budget_message", "Of a limit that there is not."),
+    passed_over("prediction", "What is predicted makes nothing faster here."),
+    passed_over("verbosity", "There is no such switch in templates."),
+};
+constexpr Field kStreamOptions[] = {
+    {"include_usage", Kind::kFlag, "A last chunk has the usage."},
+    passed_over("include_obfuscation", "Chunks are as long as they are."),
+};
+
+// A content of parts becomes one text; only parts of text are possible.
+Result<std::string> text_of_parts(const Json& parts) {
+  std::string out;
+  for (const Json& part : parts.items()) {
+    const Json* type = part.find("type");
+    const Json* text = part.find("text");
+    if (type == nullptr || *type != Json("text") || text == nullptr || !text->is_string())
+      return cannot("messages", "of the parts of a message only texts can be read");
+    out += text->string();
+  }
+  return out;
+}
+
+class MessageReader {
+ public:
+  explicit MessageReader(const service::LoadedModel& model) {
+    if (model.chat_template) source_ = model.chat_template->source();
+    if (!source_.empty()) reasoning_member_ = chat::reply_style(source_).reasoning_member;
+  }
+
+  Result<chat::Message> read(const Json& json) const {
+    if (!json.is_object()) return refuse_field("messages", json, "a list of objects");
+    chat::Message out;
+    PUNA_TRY(out.role, json.get_string("role"));
+    // What newer interfaces call the system's; templates that know the name get it.
+    if (out.role == "developer" && source_.find("developer") == std::string_view::npos)
+      out.role = "system";
+    for (const auto& [key, value] : json.members()) {
+      if (key == "role") continue;
+      if (key == "content") {
+        PUNA_TRY(out.content, read_content(value));
+      } else if (key == "reasoning_content") {
+        out.fields.set(std::string(reasoning_member_), value);
+      } else {
+        out.fields.set(key, value);
+      }
+    }
+    return out;
+  }
+
+ private:
+  static Result<std::string> read_content(const Json& value) {
+    if (value.is_null()) return std::string();
+    if (value.is_string()) return value.string();
+    if (value.is_array()) return text_of_parts(value);
+    return refuse_field("content", value, "a text or a list of parts");
+  }
+
+  std::string_view source_;
+  std::string_view reasoning_member_ = "reasoning_content";
+};
+
+Result<void> read_messages(const Body& body, const service::LoadedModel& model,
+                           service::Request& request) {
+  const Json* messages = body.find("messages");
+  if (messages == nullptr || messages->items().empty()) {
+    return refuse_field("messages", messages == nullptr ? Json() : *messages,
+                        "a list of at least one message");
+  }
+  const MessageReader reader(model);
+  for (const Json& message : messages->items()) {
+    PUNA_TRY_CONTEXT(request.messages.emplace_back(), reader.read(message),
+                     fmt::format("While reading message {}", request.messages.size() - 1));
+  }
+  return {};
+}
+
+// Whether the last message is to be continued.
+Result<bool> read_continuation(const Body& body, const chat::Message& last) {
+  const auto asked = body.flag("continue_final_message");
+  const bool calls = last.fields.find("tool_calls") != nullptr;
+  const bool goes_on = asked.value_or(last.role == "assistant" && !calls);
+  const auto begins = body.flag("add_generation_prompt");
+  if (asked.value_or(false) && begins.value_or(false)) {
+    return base::fail(
+        ErrorCode::kInvalidArgument,
+        "The fields \"continue_final_message\" and \"add_generation_prompt\" are both "
+        "true, but a message cannot be continued and a new one begun.");
+  }
+  if (!goes_on && !begins.value_or(true))
+    return cannot("add_generation_prompt", "an answer begins with it; only true is possible");
+  return goes_on;
+}
+
+Result<void> check_tool(const Json& tool) {
+  const Json* type = tool.find("type");
+  if (type && type->is_string() && *type != Json("function"))
+    return cannot("tools", fmt::format("there is no tool of the type \"{}\"", type->string()));
+  const Json* function = tool.find("function");
+  const Json* name = function ? function->find("name") : nullptr;
+  if (name && name->is_string() && !name->string().empty()) return {};
+  return refuse_field("tools", tool, "{\"type\": \"function\", \"function\": {\"name\", …}}");
+}
+
+Result<void> read_tools(const Body& body, service::Request& request) {
+  const Json* choice = body.find("tool_choice");
+  const bool none = choice != nullptr && *choice == Json("none");
+  if (choice != nullptr && !none && *choice != Json("auto")) {
+    if (*choice == Json("required") || choice->is_object()) {
+      return cannot("tool_choice",
+                    "a call cannot be forced yet; \"auto\" and \"none\" are possible");
+    }
+    return refuse_field("tool_choice", *choice, "\"auto\" or \"none\"");
+  }
+  const Json* tools = body.find("tools");
+  if (tools == nullptr) return {};
+  for (const Json& tool : tools->items()) PUNA_TRY(check_tool(tool));
+  if (!none && !tools->items().empty()) request.tools = *tools;
+  return {};
+}
+
+Result<void> read_thinking(const Body& body, service::Request& request) {
+  const auto format = body.text("reasoning_format");
+  if (format && *format != "auto" && *format != "deepseek")
+    return cannot("reasoning_format", "thinking comes as reasoning_content (auto, deepseek)");
+  if (const Json* arguments = body.find("chat_template_kwargs")) {
+    for (const auto& [name, value] : arguments->members()) {
+      if (name != "enable_thinking") {
+        request.variables.set(name, value);
+      } else if (value.is_bool()) {
+        request.think = value.boolean() ? Think::kOn : Think::kOff;
+      } else {
+        return refuse_field("chat_template_kwargs.enable_thinking", value, "true or false");
+      }
+    }
+  }
+  const auto effort = body.text("reasoning_effort");
+  if (!effort) return {};
+  constexpr std::pair<std::string_view, Think> kEfforts[] = {{"none", Think::kOff},
+                                                             {"minimal", Think::kLow},
+                                                             {"low", Think::kLow},
+                                                             {"medium", Think::kMedium},
+                                                             {"high", Think::kHigh}};
+  for (const auto& [name, think] : kEfforts) {
+    if (*effort != name) continue;
+    request.think = think;
+    return {};
+  }
+  return refuse_field("reasoning_effort", *effort, "none, minimal, low, medium or high");
+}
+
+Result<void> read_logprobs(const Body& body, Chat& out) {
+  const auto top = body.integer("top_logprobs");
+  if (body.flag("logprobs").value_or(false)) {
+    out.form.top_logprobs = static_cast<uint32_t>(top.value_or(0));
+    // The token itself comes with the first that are asked for.
+    out.answer.request.sampling.n_probs = std::max(1u, *out.form.top_logprobs);
+  } else if (top.value_or(0) > 0) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      "The field \"top_logprobs\" is given, but \"logprobs\" is not true.");
+  } else if (const uint32_t n = out.answer.request.sampling.n_probs; n > 0) {
+    out.form.top_logprobs = n;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const Field> chat_fields() { return kFields; }
+
+Result<bool> read_include_usage(const Body& body) {
+  const Json* options = body.find("stream_options");
+  if (!options) return false;
+  PUNA_TRY(const Body inner, Body::read(*options, {kStreamOptions}));
+  return inner.flag("include_usage").value_or(false);
+}
+
+Result<Chat> read_chat(const Json& json, const service::LoadedModel& model) {
+  PUNA_TRY(const Body body, Body::read(json, {kFields, answer_fields(), sampling_fields()}));
+  Chat out;
+  PUNA_TRY(out.answer, read_answer_fields(body, model));
+  service::Request& request = out.answer.request;
+  PUNA_TRY(read_messages(body, model, request));
+  PUNA_TRY(request.continue_last, read_continuation(body, request.messages.back()));
+  PUNA_TRY(read_tools(body, request));
+  PUNA_TRY(read_thinking(body, request));
+  PUNA_TRY(read_logprobs(body, out));
+  out.form.one_call = !body.flag("parallel_tool_calls").value_or(true);
+  PUNA_TRY(out.include_usage, read_include_usage(body));
+  request.stream_arguments = out.answer.stream;
+  return out;
+}
+
+}  // namespace puna::api::openai

@@ -1,0 +1,39 @@
+// The body of a chat completion as a request. What Puna cannot do is refused by name.
+// Source: OpenAI API reference, "Chat"; llama.cpp's server for what it adds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "api/answer_fields.h"
+#include "api/fields.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "service/model.h"
+
+namespace puna::api::openai {
+
+// How an answer is written.
+struct ChatForm {
+  std::optional<uint32_t> top_logprobs;  // none: without probabilities
+  bool one_call = false;                 // of several calls the first
+};
+struct Chat {
+  AnswerFields answer;  // with the request as a whole
+  ChatForm form;
+  bool include_usage = false;  // stream_options.include_usage
+};
+
+// The rows beside answer_fields() and sampling_fields().
+std::span<const Field> chat_fields();
+
+// A last message of the assistant that calls no tool is continued, unless continue_final_message is
+// false. Errors: kInvalidArgument naming the field and what stands there; kUnsupported for fields
+// whose effect Puna cannot give.
+base::Result<Chat> read_chat(const base::Json& body, const service::LoadedModel& model);
+
+// {include_usage} of stream_options. Errors: those of its fields.
+base::Result<bool> read_include_usage(const Body& body);
+
+}  // namespace puna::api::openai

@@ -1,0 +1,94 @@
+#include "api/openai/common.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <random>
+
+#include "api/build_info.h"
+
+namespace puna::api::openai {
+
+using base::Json;
+using service::Reply;
+
+Json Head::around(std::string_view object, Json choices) const {
+  Json out = Json::object();
+  out.set("id", id).set("object", object).set("created", created).set("model", model);
+  return out.set("system_fingerprint", build_info()).set("choices", std::move(choices));
+}
+
+Head new_head(std::string_view prefix, std::string model) {
+  std::random_device random;
+  return {fmt::format("{}-{:08x}{:08x}{:08x}", prefix, random(), random(), random()),
+          std::move(model), static_cast<int64_t>(std::time(nullptr))};
+}
+
+Json usage_json(const engine::GenerateStats& stats) {
+  const uint32_t n_prompt = stats.n_prompt + stats.n_cached;
+  Json out = Json::object();
+  out.set("prompt_tokens", n_prompt).set("completion_tokens", stats.n_generated);
+  out.set("total_tokens", n_prompt + stats.n_generated);
+  return out.set("prompt_tokens_details", Json::object().set("cached_tokens", stats.n_cached));
+}
+
+Json timings_json(const engine::GenerateStats& stats) {
+  const auto ratio = [](double a, double b) { return b > 0 ? a / b : 0.0; };
+  const uint32_t n_decoded = stats.n_generated > 0 ? stats.n_generated - 1 : 0;
+  Json out = Json::object();
+  out.set("cache_n", stats.n_cached).set("prompt_n", stats.n_prompt);
+  out.set("prompt_ms", stats.prompt_ms);
+  out.set("prompt_per_token_ms", ratio(stats.prompt_ms, stats.n_prompt));
+  out.set("prompt_per_second", ratio(stats.n_prompt * 1000.0, stats.prompt_ms));
+  out.set("predicted_n", stats.n_generated).set("predicted_ms", stats.decode_ms);
+  out.set("predicted_per_token_ms", ratio(stats.decode_ms, n_decoded));
+  return out.set("predicted_per_second", ratio(n_decoded * 1000.0, stats.decode_ms));
+}
+
+std::string_view finish_reason(const Reply& reply) {
+  if (!reply.parsed.tool_calls.empty()) return "tool_calls";
+  const bool cut = reply.stats.stop == engine::StopReason::kLength ||
+                   reply.stats.stop == engine::StopReason::kContext;
+  return cut ? "length" : "stop";
+}
+
+void Totals::add(size_t text, const engine::GenerateStats& stats) {
+  if (text % n_answers_ == 0) {
+    stats_.n_prompt += stats.n_prompt;
+    stats_.n_cached += stats.n_cached;
+  }
+  stats_.n_generated += stats.n_generated;
+  stats_.prompt_ms = std::max(stats_.prompt_ms, stats.prompt_ms);
+  stats_.decode_ms = std::max(stats_.decode_ms, stats.decode_ms);
+}
+
+std::string CompletionWriter::end_frame(size_t text, Json chunk,
+                                        const engine::GenerateStats& stats) {
+  totals_.add(text, stats);
+  object_ = chunk.find("object")->string();
+  if (!include_usage_) chunk.set("timings", timings_json(stats));
+  return sse(chunk);
+}
+
+std::string CompletionWriter::finish() {
+  std::string done = "data: [DONE]\n\n";
+  if (!include_usage_) return done;
+  Json last = head_.around(object_, Json::array());
+  last.set("usage", usage_json(totals_.stats())).set("timings", timings_json(totals_.stats()));
+  return sse(last) + done;
+}
+
+std::string CompletionWriter::fail(const base::Error& error) {
+  return sse(error_body(Dialect::kOpenAi, error));
+}
+
+HttpReply CompletionWriter::answer(std::string_view object, Json choices,
+                                   const std::vector<Reply>& replies) {
+  for (size_t i = 0; i < replies.size(); ++i) totals_.add(i, replies[i].stats);
+  Json out = head_.around(object, std::move(choices));
+  out.set("usage", usage_json(totals_.stats())).set("timings", timings_json(totals_.stats()));
+  return HttpReply::json(out);
+}
+
+}  // namespace puna::api::openai

@@ -1,0 +1,73 @@
+// What chat and text completions have in common: the head of answers, usage, timings, reasons to
+// finish, and the writer of a stream's frames.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/exchange.h"
+
+namespace puna::api::openai {
+
+struct Head {
+  std::string id;       // of the answer, the same in all chunks
+  std::string model;    // as answers call it
+  int64_t created = 0;  // seconds since 1970
+
+  // {id, object, created, model, system_fingerprint, choices}
+  base::Json around(std::string_view object, base::Json choices) const;
+};
+// With a new id: "chatcmpl-…".
+Head new_head(std::string_view prefix, std::string model);
+
+// {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details}
+base::Json usage_json(const engine::GenerateStats& stats);
+// {cache_n, prompt_n, prompt_ms, prompt_per_token_ms, prompt_per_second, predicted_n, …}. The first
+// token counts to the prompt.
+base::Json timings_json(const engine::GenerateStats& stats);
+// "stop", "length" or "tool_calls". What there is of a cancelled answer has stopped.
+std::string_view finish_reason(const service::Reply& reply);
+
+// Texts that were written beside each other as one: n answers to each prompt, whose tokens count
+// once.
+class Totals {
+ public:
+  explicit Totals(uint32_t n_answers) : n_answers_(n_answers) {}
+  void add(size_t text, const engine::GenerateStats& stats);
+  const engine::GenerateStats& stats() const { return stats_; }
+
+ private:
+  const uint32_t n_answers_;
+  engine::GenerateStats stats_;
+};
+
+// The frames of both kinds of stream behind their chunks: what is counted comes with the last one
+// before [DONE], which is one of its own where the usage is asked for.
+class CompletionWriter : public Writer {
+ public:
+  CompletionWriter(Head head, uint32_t n_answers, bool include_usage)
+      : head_(std::move(head)), totals_(n_answers), include_usage_(include_usage) {}
+
+  std::string finish() override;
+  std::string fail(const base::Error& error) override;
+
+ protected:
+  // The frame of the chunk that ends a text.
+  std::string end_frame(size_t text, base::Json chunk, const engine::GenerateStats& stats);
+  // All answers as one body.
+  HttpReply answer(std::string_view object, base::Json choices,
+                   const std::vector<service::Reply>& replies);
+
+  const Head& head() const { return head_; }
+
+ private:
+  Head head_;
+  Totals totals_;
+  bool include_usage_;
+  std::string object_;  // of the chunks
+};
+
+}  // namespace puna::api::openai

@@ -1,0 +1,73 @@
+#include "api/openai/embeddings.h"
+
+#include "api/answer_fields.h"
+#include "service/embed.h"
+
+namespace puna::api::openai {
+
+using base::Json;
+using base::Result;
+using base::Task;
+
+namespace {
+
+using Kind = Field::Kind;
+
+constexpr Field kFields[] = {
+    {"input", Kind::kAny, "A text, token ids, both mixed, or a list of such."},
+    {"model", Kind::kText, "A name of the model."},
+    {"encoding_format", Kind::kText, "float, or base64 (of little-endian floats)."},
+    {"embd_normalize", Kind::kInteger,
+     "The norm by which embeddings are divided: -1: none, 0: the largest value, 2: Euclid's.", -1,
+     64},
+    refused("dimensions", "embeddings have the model's own size."),
+    passed_over("user", "Who asks."),
+};
+
+Task<Result<HttpReply>> run(service::LoadedModel& model, Embeddings asked, std::string id) {
+  PUNA_CO_TRY(auto rows, co_await service::embed(model, asked.inputs.tokens));
+  co_return HttpReply::json(embeddings_json(asked, std::move(rows), id));
+}
+
+}  // namespace
+
+std::span<const Field> embedding_fields() { return kFields; }
+
+Result<Embeddings> read_embeddings(const Json& json, const service::LoadedModel& model) {
+  PUNA_TRY(const Body body, Body::read(json, {kFields}));
+  Embeddings out;
+  PUNA_TRY(const Prompts prompts, read_prompts("input", body.find("input"), model, kMaxInputs));
+  PUNA_TRY(out.inputs, inputs_of(prompts, model));
+  const std::string encoding = body.text("encoding_format").value_or("float");
+  if (encoding != "float" && encoding != "base64")
+    return refuse_field("encoding_format", encoding, "float or base64");
+  if (encoding == "base64") out.encoding = Encoding::kBase64;
+  out.norm = static_cast<int>(body.integer("embd_normalize").value_or(2));
+  return out;
+}
+
+Json embeddings_json(const Embeddings& asked, std::vector<std::vector<float>> rows,
+                     std::string_view model) {
+  Json data = Json::array();
+  for (std::vector<float>& row : rows) {
+    normalize(row, asked.norm);
+    data.push(embedding_json(data.items().size(), row, asked.encoding));
+  }
+  Json usage = Json::object();
+  usage.set("prompt_tokens", asked.inputs.n_tokens).set("total_tokens", asked.inputs.n_tokens);
+  Json out = Json::object();
+  out.set("object", "list").set("data", std::move(data)).set("model", model);
+  return out.set("usage", std::move(usage));
+}
+
+Result<Exchange> embeddings(const Call& call) {
+  const service::LoadedModel& model = call.model->loaded();
+  PUNA_TRY(Embeddings asked, read_embeddings(call.body, model));
+  if (auto none = no_embeddings(Dialect::kOpenAi, model)) return *std::move(none);
+  PUNA_TRY(check_pooling(model));
+  return Job{[asked = std::move(asked), id = call.model->id](service::LoadedModel& loaded) {
+    return run(loaded, asked, id);
+  }};
+}
+
+}  // namespace puna::api::openai

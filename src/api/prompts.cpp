@@ -1,0 +1,118 @@
+#include "api/prompts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "api/fields.h"
+
+namespace puna::api {
+
+using base::ErrorCode;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr std::string_view kWanted =
+    "a text, a list of token ids, a list of both, or a list of such prompts";
+
+Result<std::vector<int32_t>> mixed(std::string_view field, const Json& parts,
+                                   const service::LoadedModel& model) {
+  PUNA_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(model));
+  std::vector<int32_t> out;
+  bool first = true;
+  for (const Json& part : parts.items()) {
+    if (part.is_string()) {
+      const auto ids = tokenizer->encode(part.string(), {.add_special = first});
+      out.insert(out.end(), ids.begin(), ids.end());
+    } else {
+      PUNA_TRY(const std::vector<int32_t> id, token_ids(field, Json::array().push(part)));
+      out.push_back(id.front());
+    }
+    first = false;
+  }
+  return out;
+}
+
+bool is_number(const Json& value) { return value.is_number(); }
+
+// Of one prompt.
+Result<Prompt> read_one(std::string_view field, const Json& value,
+                        const service::LoadedModel& model) {
+  Prompt out;
+  if (value.is_string()) {
+    PUNA_TRY_CONTEXT(service::tokenizer_of(model),
+                     "While reading the prompt; token ids need no vocabulary");
+    out.text = value.string();
+    return out;
+  }
+  if (value.is_object()) {
+    const Json* media = value.find("multimodal_data");
+    if (media && !(media->is_array() && media->items().empty())) {
+      return base::fail(
+          ErrorCode::kUnsupported,
+          fmt::format("The field \"{}\" has media, which cannot be read yet.", field));
+    }
+    const Json* text = value.find("prompt_string");
+    if (!text || !text->is_string()) return refuse_field(field, value, kWanted);
+    return read_one(field, *text, model);
+  }
+  if (!value.is_array() || value.items().empty()) return refuse_field(field, value, kWanted);
+  if (std::ranges::any_of(value.items(), &Json::is_string)) {
+    PUNA_TRY(out.tokens, mixed(field, value, model));
+  } else {
+    PUNA_TRY(out.tokens, token_ids(field, value));
+  }
+  PUNA_TRY_CONTEXT(model.engine->check_tokens(out.tokens),
+                   fmt::format("While reading the field \"{}\"", field));
+  return out;
+}
+
+}  // namespace
+
+Result<Prompts> read_prompts(std::string_view field, const Json* value,
+                             const service::LoadedModel& model, size_t most) {
+  Prompts out;
+  if (!value) return refuse_field(field, Json(), kWanted);
+  // A list with a number in it is one prompt.
+  out.one = !value->is_array() || std::ranges::any_of(value->items(), is_number);
+  if (out.one) {
+    PUNA_TRY(out.list.emplace_back(), read_one(field, *value, model));
+    return out;
+  }
+  const size_t n = value->items().size();
+  if (n == 0) return refuse_field(field, *value, kWanted);
+  if (n > most) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("The field \"{}\" has {} prompts, but at most {} are possible.",
+                                  field, n, most));
+  }
+  for (const Json& each : value->items()) {
+    PUNA_TRY(out.list.emplace_back(), read_one(field, each, model));
+  }
+  return out;
+}
+
+service::Request with_prompt(service::Request request, Prompt prompt) {
+  if (prompt.text) request.prompt = *std::move(prompt.text);
+  request.tokens = std::move(prompt.tokens);
+  return request;
+}
+
+Result<std::vector<int32_t>> tokens_of(const Prompt& prompt, const service::LoadedModel& model) {
+  if (!prompt.text) return prompt.tokens;
+  PUNA_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(model));
+  std::vector<int32_t> out = tokenizer->encode(*prompt.text);
+  const std::optional<int32_t> bos = tokenizer->vocabulary().bos;
+  if (out.empty() && bos) out.push_back(*bos);
+  return out;
+}
+
+std::string text_of(const Prompt& prompt, const service::LoadedModel& model) {
+  if (prompt.text) return *prompt.text;
+  return model.tokenizer ? model.tokenizer->decode(prompt.tokens, /*special=*/true) : std::string();
+}
+
+}  // namespace puna::api
