@@ -22,10 +22,13 @@ namespace {
 struct Model {
   const char* name;
   bool golden;  // in tests/goldens; otherwise the name of an architecture
+  bool windows = false;
 };
 // Plain attention, windows, mamba2 beside attention, gated delta beside attention.
-constexpr Model kModels[] = {
-    {"llama-q4_0.gguf", true}, {"gemma3-q8_0.gguf", true}, {"falcon-h1", false}, {"qwen35", false}};
+constexpr Model kModels[] = {{"llama-q4_0.gguf", true},
+                             {"gemma3-q8_0.gguf", true, true},
+                             {"falcon-h1", false},
+                             {"qwen35", false}};
 
 formats::ModelFile open(const Model& model) {
   if (!model.golden) {
@@ -43,13 +46,14 @@ formats::ModelFile open(const Model& model) {
 
 struct Loaded {
   Loaded(const Model& model, std::unique_ptr<gpu::Device> device, uint32_t n_sequences,
-         std::optional<uint64_t> cache_tokens = {}) {
+         std::optional<uint64_t> cache_tokens = {}, std::optional<uint64_t> window_tokens = {}) {
     engine::EngineOptions options;
     options.numerics = kernels::Numerics::kExact;
     options.kv_type = kernels::KvType::kF32;
     options.n_threads = 2;
     options.n_sequences = n_sequences;
     options.cache_tokens = cache_tokens;
+    options.window_cache_tokens = window_tokens;
     options.context = 0;
     gpu::Device* on = device.get();
     auto done = base::run_until(engine::Engine::load(open(model), std::move(device), options), [&] {
@@ -228,6 +232,12 @@ void check_all(const Model& model, const Open& device) {
   for (const uint32_t seed : {1u, 2u}) check_texts(together, alone, seed);
   Loaded short_of_memory(model, device(), kTexts, tight(alone));
   check_texts(short_of_memory, alone, 3);
+  if (!model.windows) return;
+  // Layers with windows have pages for little more than what one text needs at once.
+  Loaded few_windows(model, device(), kTexts, {}, 700);
+  REQUIRE(few_windows.engine->cache().windows().apart());
+  check_texts(few_windows, alone, 4);
+  check_chat(few_windows);
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 // What llama-batched-bench measures, over the public interface of an installed libllama: for where
 // the program itself is not packaged (Debian's llama.cpp-tools). Prints one JSON line for each
-// number of texts, with that program's names: pl, speed_pp, speed_tg (tokens a second of all texts).
+// number of texts, with that program's names: pl, speed_pp, speed_tg (tokens a second of all
+// texts).
 //
-// usage: llama_batched -m MODEL.gguf -npp P -ntg N -npl 1,2,4 -t THREADS [further flags are passed over]
-// build: c++ -O2 -std=c++17 llama_batched.cpp -lllama -lggml -lggml-base -o llama_batched
+// usage: llama_batched -m MODEL.gguf -npp P -ntg N -npl 1,2,4 -t THREADS [further flags are passed
+// over] build: c++ -O2 -std=c++17 llama_batched.cpp -lllama -lggml -lggml-base -o llama_batched
 #include <llama.h>
 
 #include <chrono>

@@ -10,7 +10,7 @@
 #include <random>
 #include <utility>
 
-#include "api/openai/fields.h"
+#include "api/fields.h"
 #include "api/openai/request.h"
 #include "api/openai/stream.h"
 #include "base/clock.h"
@@ -398,7 +398,7 @@ Task<Result<std::optional<Json>>> tokenize(uint32_t, Json body) {
 
 Result<std::vector<int32_t>> ids_of(const Json& body) {
   const Json* list = body.find("tokens");
-  return api::openai::token_ids("tokens", list == nullptr ? Json() : *list);
+  return api::token_ids("tokens", list == nullptr ? Json() : *list);
 }
 
 // {tokens}: the bytes of the text.

@@ -8,7 +8,6 @@
 namespace puna::api {
 namespace {
 
-// Names are compared without case; "model" and "model:latest" are the same.
 bool same_name(std::string_view a, std::string_view b) {
   const auto bare = [](std::string_view name) {
     constexpr std::string_view kLatest = ":latest";
@@ -20,14 +19,16 @@ bool same_name(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+bool ServedModel::answers_to(std::string_view name) const {
+  return std::ranges::any_of(aliases,
+                             [&](const std::string& each) { return same_name(each, name); });
+}
+
 OneModel::OneModel(ServedModel model)
     : model_(std::make_shared<const ServedModel>(std::move(model))) {}
 
 void OneModel::acquire(std::string_view name, std::function<void(base::Result<ModelLease>)> done) {
-  const bool known = name.empty() || std::ranges::any_of(model_->aliases, [&](const auto& alias) {
-                       return same_name(name, alias);
-                     });
-  if (known) return done(model_);
+  if (name.empty() || model_->answers_to(name)) return done(model_);
   done(base::fail(
       base::ErrorCode::kNotFound,
       fmt::format("The model \"{}\" is not served here; there is \"{}\".", name, model_->id)));

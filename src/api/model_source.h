@@ -28,6 +28,8 @@ struct ServedModel {
   service::Host* host = nullptr;
 
   const service::LoadedModel& loaded() const { return host->model(); }
+  // Names are compared without case, and ":latest" behind one says nothing.
+  bool answers_to(std::string_view name) const;
 };
 
 // A model that stays while somebody has this.

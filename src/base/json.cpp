@@ -13,7 +13,8 @@ namespace puna::base {
 // Builds a Json from the library's events, so that depth is bounded and nothing is held twice.
 class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  JsonBuilder(std::string_view text, int max_depth) : text_(text), max_depth_(max_depth) {}
+  JsonBuilder(std::string_view text, int max_depth, bool strict)
+      : text_(text), max_depth_(max_depth), strict_(strict) {}
 
   bool null() override { return put(Json()); }
   bool boolean(bool v) override { return put(Json(v)); }
@@ -66,7 +67,7 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
   bool close() {
     Json v = std::move(open_.back());
-    if (v.is_object()) drop_repeated(members(v));
+    if (v.is_object() && !drop_repeated(members(v))) return false;
     open_.pop_back();
     keys_.pop_back();
     return put(std::move(v));
@@ -75,9 +76,10 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
   static Json::Object& members(Json& object) { return std::get<Json::Object>(object.value_); }
 
   // Of members with the same key the last value stays, in the place of the first. Vocabularies are
-  // objects of 260,000 members, so keys are sorted, not searched for one by one.
-  static void drop_repeated(Json::Object& members) {
-    if (members.size() < 2) return;
+  // objects of 260,000 members, so keys are sorted, not searched for one by one. False: strictly
+  // there may be none.
+  bool drop_repeated(Json::Object& members) {
+    if (members.size() < 2) return true;
     std::vector<size_t> order(members.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -93,16 +95,23 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
       members[order[first]].second = std::move(members[order[i]].second);
       repeated.push_back(order[i]);
     }
-    if (repeated.empty()) return;
+    if (repeated.empty()) return true;
+    if (strict_) {
+      error_ = fmt::format("The JSON text has the key \"{}\" twice in an object.",
+                           members[repeated.front()].first);
+      return false;
+    }
     std::sort(repeated.begin(), repeated.end());
     size_t index = 0;
     std::erase_if(members, [&](const Json::Member&) {
       return std::binary_search(repeated.begin(), repeated.end(), index++);
     });
+    return true;
   }
 
   std::string_view text_;
   int max_depth_;
+  bool strict_;
   Json root_;
   std::vector<Json> open_;
   std::vector<std::string> keys_;
@@ -165,12 +174,23 @@ Json::Value Json::from_unsigned(uint64_t v) {
   return static_cast<double>(v);
 }
 
-Result<Json> Json::parse(std::string_view text, int max_depth) {
-  JsonBuilder builder(text, max_depth);
+namespace {
+
+Result<Json> parse_with(JsonBuilder builder, std::string_view text) {
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) {
     return fail(ErrorCode::kCorrupt, builder.error());
   }
   return builder.take();
+}
+
+}  // namespace
+
+Result<Json> Json::parse(std::string_view text, int max_depth) {
+  return parse_with({text, max_depth, /*strict=*/false}, text);
+}
+
+Result<Json> Json::parse_strictly(std::string_view text, int max_depth) {
+  return parse_with({text, max_depth, /*strict=*/true}, text);
 }
 
 std::string Json::dump(int indent) const {

@@ -41,6 +41,9 @@ class Json {
   // Errors: kCorrupt with line and column when the text is not one JSON document or nests deeper
   // than max_depth.
   static Result<Json> parse(std::string_view text, int max_depth = 100);
+  // The same for what strangers send: a key that is repeated in an object is an error too. Without
+  // this the last value stays.
+  static Result<Json> parse_strictly(std::string_view text, int max_depth = 100);
   // One line when indent is 0. Invalid UTF-8 is written as U+FFFD; NaN and infinities as null.
   std::string dump(int indent = 0) const;
 

@@ -52,3 +52,13 @@ TEST_CASE("checked getters say what stands there instead") {
   CHECK(v->get_bool("missing").error().message ==
         "The member \"missing\" is missing (true or false is expected).");
 }
+
+TEST_CASE("strictly no key may be repeated, nor a number be beyond what numbers hold") {
+  CHECK(Json::parse(R"({"a": 1, "a": 2})")->find("a")->integer() == 2);
+  CHECK(Json::parse_strictly(R"({"a": {"b": 1, "c": 2, "b": 1}})").error().message ==
+        "The JSON text has the key \"b\" twice in an object.");
+  CHECK(Json::parse_strictly(R"([{"a": 1}, {"a": 2}])").has_value());
+  for (const char* text :
+       {"1e999", "NaN", "{\"a\": -1e999}", R"(["\ud800"])", "\"\xff\"", "01", "[1,]"})
+    CHECK_FALSE(Json::parse_strictly(text).has_value());
+}

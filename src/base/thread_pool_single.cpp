@@ -9,6 +9,7 @@ struct ThreadPool::State {};
 ThreadPool::ThreadPool(int) {}
 ThreadPool::~ThreadPool() = default;
 int ThreadPool::n_threads() const { return 1; }
+int ThreadPool::n_threads_of(int) { return 1; }
 
 void ThreadPool::run(uint32_t n_items, uint32_t,
                      const std::function<void(uint32_t begin, uint32_t end)>& body) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/window_slots.h"
 #include "kernels/sample/sample.h"
 #include "plan/media.h"
 
@@ -58,6 +59,26 @@ Result<uint32_t> choose_pages(uint32_t context, const EngineOptions& options) {
                     fmt::format("A cache of {} tokens is asked for; that is too many.", tokens));
 }
 
+// Pages of layers with windows: none of their own where they would not be much fewer. In a page
+// texts are kept whole.
+Result<uint32_t> choose_window_pages(uint32_t window, uint32_t n_pages,
+                                     const EngineOptions& options) {
+  if (window == 0 || options.turn_ms > 0 || options.embeddings) return 0;
+  const uint64_t least = n_window_pages_at_once(window);
+  uint64_t pages = least * options.n_sequences + kernels::pages_for(kDefaultContext);
+  if (options.window_cache_tokens) {
+    pages = kernels::pages_for(*options.window_cache_tokens);
+    if (pages < least) {
+      return base::fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("A cache of {} tokens is asked for layers with windows, but one "
+                      "text may need {}.",
+                      *options.window_cache_tokens, least * kernels::kPageTokens));
+    }
+  }
+  return pages < n_pages ? static_cast<uint32_t>(pages) : 0;
+}
+
 }  // namespace
 
 Result<Blueprint> make_blueprint(const formats::ModelFile& file, const EngineOptions& options) {
@@ -85,6 +106,10 @@ Result<Blueprint> make_blueprint(const formats::ModelFile& file, const EngineOpt
   out.cache.n_sequences = options.n_sequences;
   out.cache.pages_per_sequence = static_cast<uint32_t>(kernels::pages_for(out.context));
   PUNA_TRY(out.cache.n_pages, choose_pages(out.context, options));
+  uint32_t window = 0;
+  for (const plan::KvSpec& layer : out.graph.kv) window = std::max(window, layer.window);
+  PUNA_TRY(out.cache.n_window_pages, choose_window_pages(window, out.cache.n_pages, options));
+  if (out.cache.n_window_pages > 0) out.window = window;
   if (out.recurrent) out.cache.n_snapshots = kStatesEach * options.n_sequences;
   return out;
 }

@@ -24,10 +24,11 @@ class CpuExecutor : public Executor {
       : program_(std::move(program)),
         cache_(cache),
         pages_(size_t{cache.n_sequences} * cache.pages_per_sequence),
+        window_pages_(cache.n_window_pages > 0 ? pages_.size() : 0),
         give_way_(std::move(give_way)) {}
 
   Task<Result<void>> run(plan::Step step, std::span<float> logits) override {
-    program_->run(step, pages_, logits);
+    program_->run(step, tables(), logits);
     co_return {};
   }
 
@@ -40,7 +41,7 @@ class CpuExecutor : public Executor {
     if (std::ranges::any_of(outputs, &OutputSampling::once)) n_steps = 1;
     base::Timer since_rest;
     for (uint32_t i = 0; i < n_steps; ++i) {
-      program_->run(step, pages_, logits);
+      program_->run(step, tables(), logits);
       step = plan::next_step(step, step.output_rows);
       for (size_t r = 0; r < outputs.size(); ++r) {
         chosen[r] = sampler_.choose(outputs[r].params, std::span(logits).subspan(r * vocab, vocab),
@@ -64,14 +65,15 @@ class CpuExecutor : public Executor {
     co_return {};
   }
 
-  Result<void> set_pages(uint32_t sequence, uint32_t first,
-                         std::span<const uint32_t> pages) override {
+  Result<void> set_pages(uint32_t sequence, uint32_t first, std::span<const uint32_t> pages,
+                         std::span<const uint32_t> window_pages) override {
     const size_t at = size_t{sequence} * cache_.pages_per_sequence + first;
-    std::copy(pages.begin(), pages.end(), pages_.begin() + static_cast<ptrdiff_t>(at));
+    std::ranges::copy(pages, pages_.begin() + static_cast<ptrdiff_t>(at));
+    std::ranges::copy(window_pages, window_pages_.begin() + static_cast<ptrdiff_t>(at));
     return {};
   }
-  Result<void> copy_page(uint32_t from, uint32_t to) override {
-    const auto source = program_->page(from), target = program_->page(to);
+  Result<void> copy_page(PagePlace from, PagePlace to) override {
+    const auto source = parts(from), target = parts(to);
     for (size_t i = 0; i < source.size(); ++i)
       std::copy(source[i].begin(), source[i].end(), target[i].begin());
     return {};
@@ -88,20 +90,21 @@ class CpuExecutor : public Executor {
 
   KeptBytes kept_bytes() const override {
     KeptBytes out;
-    for (const std::span<std::byte> part : program_->page(0)) out.page += part.size();
+    for (const std::span<std::byte> part : program_->page(0, false)) out.page += part.size();
+    for (const std::span<std::byte> part : program_->page(0, true)) out.window += part.size();
     for (const plan::StateSpec& state : program_->graph().states)
       out.states.push_back(state.n * sizeof(float));
     return out;
   }
-  Task<Result<void>> read_page(uint32_t page, std::span<std::byte> out) override {
-    for (const std::span<std::byte> part : program_->page(page)) {
+  Task<Result<void>> read_page(PagePlace page, std::span<std::byte> out) override {
+    for (const std::span<std::byte> part : parts(page)) {
       std::copy(part.begin(), part.end(), out.begin());
       out = out.subspan(part.size());
     }
     co_return {};
   }
-  Result<void> write_page(uint32_t page, std::span<const std::byte> bytes) override {
-    for (const std::span<std::byte> part : program_->page(page)) {
+  Result<void> write_page(PagePlace page, std::span<const std::byte> bytes) override {
+    for (const std::span<std::byte> part : parts(page)) {
       std::copy_n(bytes.begin(), part.size(), part.begin());
       bytes = bytes.subspan(part.size());
     }
@@ -126,16 +129,25 @@ class CpuExecutor : public Executor {
     if (!graph.hands_over.empty()) n = 0;
     for (plan::ValueId v : graph.hands_over) n += size_t{step.n_tokens()} * graph.values[v].columns;
     std::vector<float> logits(n);
-    return time_kernels(*program_, step, pages_, logits);
+    return time_kernels(*program_, step, tables(), logits);
   }
 
   plan::MemoryUse memory() const override { return program_->memory(); }
   void poll() override {}
 
  private:
+  plan::CpuProgram::Pages tables() const { return {pages_, window_pages_}; }
+  std::vector<std::span<std::byte>> parts(PagePlace page) {
+    std::vector<std::span<std::byte>> out = program_->page(page.all, false);
+    if (!page.window) return out;
+    const auto of_windows = program_->page(*page.window, true);
+    out.insert(out.end(), of_windows.begin(), of_windows.end());
+    return out;
+  }
+
   std::unique_ptr<plan::CpuProgram> program_;
   plan::CacheConfig cache_;
-  std::vector<uint32_t> pages_;
+  std::vector<uint32_t> pages_, window_pages_;  // the page tables
   GiveWay give_way_;
   kernels::CpuSampler sampler_;
 };

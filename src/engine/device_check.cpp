@@ -46,7 +46,7 @@ plan::Step step_of(uint32_t first, uint32_t n) {
 // The logits of a prompt and of one step after it.
 Task<Result<std::vector<float>>> logits_of(Executor& executor, uint32_t vocab) {
   const std::vector<uint32_t> pages = {0, 1};
-  PUNA_CO_TRY(executor.set_pages(0, 0, pages));
+  PUNA_CO_TRY(executor.set_pages(0, 0, pages, {}));
   std::vector<float> out(size_t{kPromptTokens + 1} * vocab);
   const std::span<float> all = out;
   PUNA_CO_TRY(

@@ -44,6 +44,7 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
   engine->context_ = blueprint.context;
   engine->pooling_ = blueprint.pooling;
   engine->recurrent_ = blueprint.recurrent;
+  engine->window_ = blueprint.window;
   engine->vocab_ = blueprint.graph.vocab;
   engine->n_out_ = blueprint.graph.n_out();
   engine->file_ = std::move(file);
@@ -69,7 +70,7 @@ Result<Placement> Engine::forecast(const formats::ModelFile& file, const EngineO
 
 std::unique_ptr<Engine> Engine::around(std::unique_ptr<Executor> executor, models::Config config,
                                        plan::CacheConfig cache, bool recurrent,
-                                       EngineOptions options) {
+                                       EngineOptions options, uint32_t window) {
   auto engine = std::unique_ptr<Engine>(new Engine());
   engine->context_ = cache.context();
   engine->vocab_ = engine->n_out_ = config.vocab;
@@ -77,13 +78,14 @@ std::unique_ptr<Engine> Engine::around(std::unique_ptr<Executor> executor, model
   engine->options_ = std::move(options);
   engine->options_.n_sequences = cache.n_sequences;
   engine->recurrent_ = recurrent;
+  engine->window_ = window;
   engine->executor_ = std::move(executor);
   engine->begin(cache);
   return engine;
 }
 
 void Engine::begin(const plan::CacheConfig& cache) {
-  cache_.emplace(cache, recurrent_, options_.host_cache_bytes, *executor_);
+  cache_.emplace(cache, recurrent_, window_, options_.host_cache_bytes, *executor_);
   budget_.emplace(guess_ms_per_token(file_, options_, device_ != nullptr, n_threads()));
 }
 

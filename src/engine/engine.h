@@ -47,12 +47,15 @@ struct EngineOptions {
   uint32_t n_sequences = 1;                   // how many texts may be written at once
   uint32_t n_drafts = 0;                      // that a row of decode() may have at most
   std::optional<uint64_t> cache_tokens;       // of all texts together; none = a context for each
-  uint64_t host_cache_bytes = 0;              // host memory for what leaves the cache
-  bool all_logits = false;                    // load for logits(), which is slow otherwise on a GPU
-  bool media = false;                         // prompts may have spans of media
-  bool embeddings = false;                    // load for embed(): without the output layer
-  std::optional<models::Pooling> pooling;     // of embed(); none = as the file says
-  double chain_ms = kChainMs;                 // 0: the ids of each step are read back by themselves
+  // Of layers with windows, where these have fewer pages than the others; none = as many, or what
+  // all texts need at once and some more.
+  std::optional<uint64_t> window_cache_tokens;
+  uint64_t host_cache_bytes = 0;           // host memory for what leaves the cache
+  bool all_logits = false;                 // load for logits(), which is slow otherwise on a GPU
+  bool media = false;                      // prompts may have spans of media
+  bool embeddings = false;                 // load for embed(): without the output layer
+  std::optional<models::Pooling> pooling;  // of embed(); none = as the file says
+  double chain_ms = kChainMs;              // 0: the ids of each step are read back by themselves
   std::shared_ptr<const kernels::Profile> profile;  // of the GPU; null: portable defaults
   LoadHooks hooks;
   // What a step with prompts may take, in milliseconds, while other texts are written: this, or
@@ -103,10 +106,10 @@ class Engine {
                                           std::optional<uint64_t> gpu_bytes = {});
 
   // An engine around an executor that was loaded otherwise. options.n_sequences and the context are
-  // those of `cache`.
+  // those of `cache`; `window`: of its layers with windows.
   static std::unique_ptr<Engine> around(std::unique_ptr<Executor> executor, models::Config config,
                                         plan::CacheConfig cache, bool recurrent,
-                                        EngineOptions options);
+                                        EngineOptions options, uint32_t window = 0);
 
   const models::Config& config() const { return config_; }
   const formats::ModelFile& file() const { return file_; }
@@ -234,6 +237,7 @@ class Engine {
   uint32_t vocab_ = 0;
   uint32_t n_out_ = 0;  // of a row of outputs: the vocabulary, or the size of an embedding
   bool recurrent_ = false;
+  uint32_t window_ = 0;  // of layers whose pages are apart
   models::Pooling pooling_ = models::Pooling::kLast;
   std::shared_ptr<base::ThreadPool> pool_;
   std::shared_ptr<gpu::Device> device_;

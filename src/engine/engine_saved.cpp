@@ -26,15 +26,18 @@ struct Pages {
         end(static_cast<uint32_t>(kernels::pages_for(end_token))) {}
 };
 
+// Of a page, with what layers with windows have of it.
+uint64_t page_bytes(const KeptBytes& kept) { return kept.page + kept.window; }
+
 // Bytes behind the head.
 uint64_t body_bytes(const KeptBytes& kept, const Pages& pages, bool with_states) {
-  uint64_t bytes = (pages.end - pages.first) * (kept.page + kCrcBytes);
+  uint64_t bytes = (pages.end - pages.first) * (page_bytes(kept) + kCrcBytes);
   for (const uint64_t state : kept.states) bytes += with_states ? state + kCrcBytes : 0;
   return bytes;
 }
 
 uint64_t most_at_once(const KeptBytes& kept) {
-  uint64_t most = kept.page;
+  uint64_t most = page_bytes(kept);
   for (const uint64_t state : kept.states) most = std::max(most, state);
   return most;
 }
@@ -96,7 +99,7 @@ Json Engine::identity(const std::string& model) const {
   out.set("device", on)
       .set("numerics", options_.numerics == kernels::Numerics::kExact ? "exact" : "fast");
   out.set("kv_type", kernels::name(options_.kv_type)).set("page_tokens", kernels::kPageTokens);
-  return out.set("page_bytes", kept.page).set("state_bytes", std::move(states));
+  return out.set("page_bytes", page_bytes(kept)).set("state_bytes", std::move(states));
 }
 
 std::vector<Engine::KeptText> Engine::kept_texts() const {
@@ -137,10 +140,16 @@ Task<Result<void>> Engine::save(std::vector<int32_t> text, uint32_t first, std::
   const KeptBytes kept = executor_->kept_bytes();
   std::vector<std::byte> buffer(static_cast<size_t>(most_at_once(kept)));
   const Pages pages(first, end);
-  const auto page = std::span(buffer).first(static_cast<size_t>(kept.page));
+  const auto page = std::span(buffer).first(static_cast<size_t>(page_bytes(kept)));
   for (uint32_t i = pages.first; i < pages.end; ++i) {
+    if (!prefixes.has_window(nodes[i])) {
+      co_return fail(ErrorCode::kUnsupported,
+                     fmt::format("Of token {} the cache has no more what layers with windows need; "
+                                 "only texts that are there as a whole can be saved.",
+                                 i * kernels::kPageTokens));
+    }
     PUNA_CO_TRY(const uint32_t resident, co_await cache_->resident_page(nodes[i]));
-    PUNA_CO_TRY(co_await executor_->read_page(resident, page));
+    PUNA_CO_TRY(co_await executor_->read_page(cache_->place_of(resident), page));
     PUNA_CO_TRY(write_checked(sink, page));
   }
   for (size_t i = 0; i < kept.states.size(); ++i) {
@@ -189,8 +198,8 @@ Task<Result<void>> Engine::take_up(uint32_t sequence, const PieceHead& head, uin
   PUNA_CO_TRY(co_await cache_->make_room(sequence, head.end()));
   const Pages pages(head.first, head.end());
   for (uint32_t i = pages.first; i < pages.end; ++i) {
-    PUNA_CO_TRY(const std::span<const std::byte> page, co_await parts.next(kept.page));
-    PUNA_CO_TRY(executor_->write_page(cache_->pages(sequence)[i], page));
+    PUNA_CO_TRY(const std::span<const std::byte> page, co_await parts.next(page_bytes(kept)));
+    PUNA_CO_TRY(executor_->write_page(cache_->place_of(cache_->pages(sequence)[i]), page));
   }
   std::vector<std::vector<std::byte>> states;
   for (const uint64_t bytes : kept.states) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -53,8 +54,16 @@ using OnChosen = std::function<bool(std::span<const kernels::Chosen> chosen)>;
 // Gives way to what else runs on this thread: calls `resume` once, from its event loop.
 using GiveWay = std::function<void(std::function<void()> resume)>;
 
+// Where a page lies: in the caches of all layers, or where those with windows have pages of their
+// own (CacheConfig::n_window_pages), of the others and of these.
+struct PagePlace {
+  uint32_t all = 0;
+  std::optional<uint32_t> window = {};
+};
+
 struct KeptBytes {
-  uint64_t page = 0;             // of one page
+  uint64_t page = 0;             // of one page, without those of windows where they are apart
+  uint64_t window = 0;           // of these
   std::vector<uint64_t> states;  // of one snapshot, by state
 };
 
@@ -79,11 +88,14 @@ class Executor {
   // thread has had its turn.
   virtual base::Task<base::Result<void>> rest() = 0;
 
-  // The physical pages of a sequence, from its logical page `first` on.
+  // The physical pages of a sequence, from its logical page `first` on; window_pages are as many,
+  // or empty where layers with windows have none of their own. What lies behind a window may name
+  // any page.
   virtual base::Result<void> set_pages(uint32_t sequence, uint32_t first,
-                                       std::span<const uint32_t> pages) = 0;
+                                       std::span<const uint32_t> pages,
+                                       std::span<const uint32_t> window_pages) = 0;
   // Copies keys and values of a page to another one.
-  virtual base::Result<void> copy_page(uint32_t from, uint32_t to) = 0;
+  virtual base::Result<void> copy_page(PagePlace from, PagePlace to) = 0;
 
   // Copies the recurrent state of a sequence to a snapshot (below CacheConfig::n_snapshots as
   // loaded), or back.
@@ -95,8 +107,10 @@ class Executor {
   // bytes are those of this device, cache type and numerics. Reads are not run beside run(), or
   // another read; what was written is seen by steps that come later.
   virtual KeptBytes kept_bytes() const = 0;
-  virtual base::Task<base::Result<void>> read_page(uint32_t page, std::span<std::byte> out) = 0;
-  virtual base::Result<void> write_page(uint32_t page, std::span<const std::byte> bytes) = 0;
+  // Of a page: first what all layers, or those without windows have of it, then what those with
+  // windows have, if its place names that.
+  virtual base::Task<base::Result<void>> read_page(PagePlace page, std::span<std::byte> out) = 0;
+  virtual base::Result<void> write_page(PagePlace page, std::span<const std::byte> bytes) = 0;
   virtual base::Task<base::Result<void>> read_state(uint32_t snapshot, size_t state,
                                                     std::span<std::byte> out) = 0;
   virtual base::Result<void> write_state(uint32_t snapshot, size_t state,

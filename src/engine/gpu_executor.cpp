@@ -200,15 +200,18 @@ class GpuExecutor : public Executor {
     co_return co_await done(*std::exchange(last_submit_, std::nullopt));
   }
 
-  Result<void> set_pages(uint32_t sequence, uint32_t first,
-                         std::span<const uint32_t> pages) override {
+  Result<void> set_pages(uint32_t sequence, uint32_t first, std::span<const uint32_t> pages,
+                         std::span<const uint32_t> window_pages) override {
     const uint64_t at = uint64_t{sequence} * cache_.pages_per_sequence + first;
-    return device_.write_buffer(program_->buffer(program_->plan().pages), at * sizeof(uint32_t),
-                                std::as_bytes(pages));
+    PUNA_TRY(device_.write_buffer(program_->buffer(program_->plan().pages), at * sizeof(uint32_t),
+                                  std::as_bytes(pages)));
+    if (window_pages.empty()) return {};
+    return device_.write_buffer(program_->buffer(*program_->plan().window_pages),
+                                at * sizeof(uint32_t), std::as_bytes(window_pages));
   }
 
   // By way of the arena, which holds nothing between steps: WebGPU copies between buffers only.
-  Result<void> copy_page(uint32_t from, uint32_t to) override {
+  Result<void> copy_page(PagePlace from, PagePlace to) override {
     const kernels::Slice& arena = program_->plan().arena;
     const gpu::BufferId between = program_->buffer(arena);
     const std::vector<GpuRange> source = page_ranges(*program_, from);
@@ -237,15 +240,20 @@ class GpuExecutor : public Executor {
 
   KeptBytes kept_bytes() const override {
     KeptBytes out;
-    for (const GpuRange& range : page_ranges(*program_, 0)) out.page += range.bytes;
+    for (const GpuRange& range : page_ranges(*program_, {.all = 0})) out.page += range.bytes;
+    if (cache_.n_window_pages > 0) {
+      for (const GpuRange& range : page_ranges(*program_, {.all = 0, .window = 0}))
+        out.window += range.bytes;
+      out.window -= out.page;
+    }
     for (const plan::GpuPlan::State& s : program_->plan().states)
       out.states.push_back(s.slot_bytes);
     return out;
   }
-  Task<Result<void>> read_page(uint32_t page, std::span<std::byte> out) override {
+  Task<Result<void>> read_page(PagePlace page, std::span<std::byte> out) override {
     co_return co_await read_kept(page_ranges(*program_, page), out);
   }
-  Result<void> write_page(uint32_t page, std::span<const std::byte> bytes) override {
+  Result<void> write_page(PagePlace page, std::span<const std::byte> bytes) override {
     for (const GpuRange& range : page_ranges(*program_, page)) {
       const auto n = static_cast<size_t>(range.bytes);
       PUNA_TRY(device_.write_buffer(range.buffer, range.offset, bytes.first(n)));

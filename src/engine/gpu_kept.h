@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "base/task.h"
+#include "engine/executor.h"
 #include "gpu/device.h"
 #include "plan/gpu_program.h"
 
@@ -20,7 +21,7 @@ struct GpuRange {
 };
 
 // A page, in the order of Executor::read_page().
-std::vector<GpuRange> page_ranges(const plan::GpuProgram& program, uint32_t page);
+std::vector<GpuRange> page_ranges(const plan::GpuProgram& program, PagePlace page);
 GpuRange saved_range(const plan::GpuProgram& program, uint32_t snapshot, size_t state);
 
 // The first bytes of a kReadback buffer, once all that was submitted has run.

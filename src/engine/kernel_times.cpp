@@ -162,7 +162,7 @@ double fraction_of_read(const StepTimes& times, const kernels::Ceilings& ceiling
 }
 
 StepTimes time_kernels(plan::CpuProgram& program, const plan::Step& step,
-                       std::span<const uint32_t> pages, std::span<float> logits) {
+                       const plan::CpuProgram::Pages& pages, std::span<float> logits) {
   const plan::Graph& graph = program.graph();
   std::vector<double> best(graph.ops.size(), 1e30), op_us(graph.ops.size());
   StepTimes times;

@@ -45,6 +45,6 @@ base::Result<StepTimes> time_kernels(gpu::Device& device, const plan::GpuProgram
 
 // CPU: the ops of whole steps, each timed; logits [output_rows, vocab] are overwritten.
 StepTimes time_kernels(plan::CpuProgram& program, const plan::Step& step,
-                       std::span<const uint32_t> pages, std::span<float> logits);
+                       const plan::CpuProgram::Pages& pages, std::span<float> logits);
 
 }  // namespace puna::engine

@@ -4,7 +4,8 @@
 
 namespace puna::engine {
 
-KvPool::KvPool(uint32_t n_pages) : n_owners_(n_pages) {
+KvPool::KvPool(uint32_t n_pages, uint32_t n_window_pages)
+    : n_owners_(n_pages), windows_(n_pages, n_window_pages) {
   for (uint32_t page = n_pages; page > 0; --page) free_.push_back(page - 1);
 }
 
@@ -23,7 +24,9 @@ void KvPool::share(uint32_t page) {
 
 void KvPool::release(uint32_t page) {
   PUNA_CHECK(n_owners_[page] > 0);
-  if (--n_owners_[page] == 0) free_.push_back(page);
+  if (--n_owners_[page] > 0) return;
+  windows_.drop(page);
+  free_.push_back(page);
 }
 
 }  // namespace puna::engine

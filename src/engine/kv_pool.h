@@ -7,11 +7,14 @@
 #include <optional>
 #include <vector>
 
+#include "engine/window_slots.h"
+
 namespace puna::engine {
 
 class KvPool {
  public:
-  explicit KvPool(uint32_t n_pages);
+  // n_window_pages: of layers with windows, as CacheConfig has them.
+  explicit KvPool(uint32_t n_pages, uint32_t n_window_pages = 0);
 
   // A free page, with one owner; none when all have one.
   std::optional<uint32_t> take();
@@ -20,6 +23,8 @@ class KvPool {
   // One owner less; without any the page is free.
   void release(uint32_t page);
 
+  WindowSlots& windows() { return windows_; }
+  const WindowSlots& windows() const { return windows_; }
   uint32_t n_owners(uint32_t page) const { return n_owners_[page]; }
   uint32_t n_free() const { return static_cast<uint32_t>(free_.size()); }
   uint32_t n_pages() const { return static_cast<uint32_t>(n_owners_.size()); }
@@ -27,6 +32,7 @@ class KvPool {
  private:
   std::vector<uint32_t> free_;      // used from the back; at first the lowest page is last
   std::vector<uint32_t> n_owners_;  // by page
+  WindowSlots windows_;
 };
 
 }  // namespace puna::engine

@@ -159,4 +159,27 @@ TEST_CASE("as many layers go to the GPU as fit in what may be taken of it") {
   CHECK(Engine::forecast(file, options, &device).error().code == base::ErrorCode::kInvalidArgument);
 }
 
+TEST_CASE(
+    "layers with windows have fewer pages where a context is long, and as many as one text needs") {
+  fixtures::TinyShape shape;
+  shape.architecture = "gemma3";
+  shape.context = 65536;
+  const formats::ModelFile file = fixtures::tiny_model(shape);
+  const auto kv_of = [&](uint32_t context, std::optional<uint64_t> window_tokens) {
+    engine::EngineOptions options;
+    options.context = context;
+    options.window_cache_tokens = window_tokens;
+    const auto told = Engine::forecast(file, options, nullptr);
+    REQUIRE_MESSAGE(told.has_value(), told.error().text());
+    return told->memory_on(false).kv;
+  };
+  CHECK(kv_of(8192, {}) == 2 * kv_of(4096, {}));  // nothing would be saved
+  CHECK(kv_of(65536, {}) < 8 * kv_of(8192, {}) * 2 / 3);
+  CHECK(kv_of(65536, 1024) < kv_of(65536, {}));
+  engine::EngineOptions options;
+  options.window_cache_tokens = 32;
+  CHECK(Engine::forecast(file, options, nullptr).error().message.find("layers with windows") !=
+        std::string::npos);
+}
+
 }  // namespace puna::engine

@@ -66,7 +66,7 @@ std::pair<Prefixes::NodeId, uint32_t> Prefixes::closest(NodeId parent,
 Prefixes::Found Prefixes::find(std::span<const int32_t> text) const {
   Found found;
   NodeId node = kRoot;
-  uint32_t n = 0;
+  uint32_t n = 0, n_run = 0;
   for (;;) {
     const auto rest = text.subspan(n);
     if (options_.recurrent) {
@@ -74,7 +74,8 @@ Prefixes::Found Prefixes::find(std::span<const int32_t> text) const {
       for (size_t k = std::min<size_t>(rest.size(), kernels::kPageTokens - 1); k > 0; --k) {
         const auto at = place(node, rest.first(k));
         if (at == nodes_[node].children.end() || tokens(*at).size() != k ||
-            !is_beginning(tokens(*at), rest) || !nodes_[*at].state) {
+            !is_beginning(tokens(*at), rest) || !nodes_[*at].state || !has_window(*at) ||
+            !sees_window(n + static_cast<uint32_t>(k), n_run)) {
           continue;
         }
         found.node = node;
@@ -88,14 +89,26 @@ Prefixes::Found Prefixes::find(std::span<const int32_t> text) const {
     found.n_alike = n + n_same;
     if (n_same < kernels::kPageTokens) {
       if (options_.recurrent || n_same == 0) return found;
-      found.part = child;
-      found.n_part = n_same;
+      if (has_window(child) && sees_window(n + n_same, n_run))
+        found = {node, n, child, n_same, found.n_alike};
       return found;
     }
     node = child;
     n += n_same;
-    if (!options_.recurrent || nodes_[node].state) found = {node, n, kRoot, 0, n};
+    n_run = has_window(node) ? n_run + 1 : 0;
+    if ((!options_.recurrent || nodes_[node].state) && sees_window(n, n_run))
+      found = {node, n, kRoot, 0, n};
   }
+}
+
+bool Prefixes::has_window(NodeId node) const {
+  const Node& n = nodes_[node];
+  return n.page ? pool_.windows().has(*n.page) : n.keeps_window;
+}
+
+bool Prefixes::sees_window(uint32_t n_tokens, uint32_t n_run) const {
+  if (!pool_.windows().apart()) return true;
+  return n_tokens / kernels::kPageTokens <= n_run + first_page_seen(n_tokens, options_.window);
 }
 
 Prefixes::NodeId Prefixes::new_node() {
@@ -210,10 +223,12 @@ void Prefixes::leave(NodeId id, std::vector<std::byte> bytes) {
     forget(may_go_.begin()->second);
   if (bytes.empty() || host_bytes_ + bytes.size() > options_.host_bytes) return forget(id);
   host_bytes_ += bytes.size();
+  const bool keeps_window = has_window(id);
   pool_.release(*nodes_[id].page);
   change(id, [&](Node& node) {
     node.page.reset();
     node.bytes = std::move(bytes);
+    node.keeps_window = keeps_window;
   });
   change(nodes_[id].parent, [](Node& node) { --node.n_resident; });
 }

@@ -5,7 +5,9 @@
 // RadixAttention's (Zheng et al. 2024); nodes are pages here, so there is nothing to split.
 //
 // A recurrent state cannot be taken back to an earlier position. Models that have some go on only
-// behind nodes that keep a copy of it, in one of n_states slots.
+// behind nodes that keep a copy of it, in one of n_states slots. Where layers with windows have
+// pages of their own (window_slots.h), a text goes on only behind nodes whose last window has all
+// of its pages there.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +29,7 @@ class Prefixes {
 
   struct Options {
     bool recurrent = false;
+    uint32_t window = 0;      // tokens; of layers whose pages are apart
     uint32_t n_states = 0;    // slots for copies of recurrent states
     uint64_t host_bytes = 0;  // that pages may take in host memory after they have left the device
   };
@@ -53,6 +56,8 @@ class Prefixes {
   NodeId parent(NodeId node) const { return nodes_[node].parent; }
   // None while the page is in host memory.
   std::optional<uint32_t> page(NodeId node) const { return nodes_[node].page; }
+  // Whether it has what layers with windows need, on the device or in host memory.
+  bool has_window(NodeId node) const;
   // From the root, without it.
   std::vector<NodeId> path(NodeId node) const;
   // The nodes that nothing follows: the ends of texts.
@@ -91,6 +96,7 @@ class Prefixes {
     std::vector<int32_t> tokens;
     std::optional<uint32_t> page;
     std::vector<std::byte> bytes;  // of a page that has left the device
+    bool keeps_window = false;     // what layers with windows have is among the bytes
     std::optional<uint32_t> state;
     uint32_t n_pins = 0;
     uint32_t n_resident = 0;  // children with a page
@@ -108,6 +114,9 @@ class Prefixes {
   std::vector<NodeId>::const_iterator place(NodeId parent, std::span<const int32_t> tokens) const;
   // The child that begins with the most of these tokens, and how many.
   std::pair<NodeId, uint32_t> closest(NodeId parent, std::span<const int32_t> tokens) const;
+  // Whether a text can go on after n_tokens, the last n_run whole pages of which have what layers
+  // with windows need.
+  bool sees_window(uint32_t n_tokens, uint32_t n_run) const;
   NodeId new_node();
   void drop_state(NodeId id);
 

@@ -234,9 +234,14 @@ Task<bool> Scheduler::run_jobs() {
     jobs_.pop_front();
     const size_t n_texts = next.n_tokens.size();
     uint64_t n_pages = 0;
-    for (const uint32_t n : next.n_tokens) n_pages += kernels::pages_for(n);
-    while (!running_.empty() &&
-           (n_free_sequences() < n_texts || engine_.cache().n_available() < n_pages)) {
+    uint64_t n_window_pages = 0;
+    const TextCache& cache = engine_.cache();
+    for (const uint32_t n : next.n_tokens) {
+      n_pages += kernels::pages_for(n);
+      n_window_pages += cache.n_window_wanted(n);
+    }
+    while (!running_.empty() && (n_free_sequences() < n_texts || cache.n_available() < n_pages ||
+                                 cache.n_window_available() < n_window_pages)) {
       give_way(youngest());
     }
     std::vector<uint32_t> sequences;
@@ -268,7 +273,9 @@ bool Scheduler::has_room(const Text& text) const {
   if (running_.empty()) return true;  // the cache holds a whole context
   // A page for each of the others to go on.
   const TextCache& cache = engine_.cache();
-  return cache.n_wanted(text.tokens) + running_.size() <= cache.n_available();
+  return cache.n_wanted(text.tokens) + running_.size() <= cache.n_available() &&
+         cache.n_window_wanted(text.tokens.size() + 1) + running_.size() <=
+             cache.n_window_available();
 }
 
 // Texts that come together and begin alike, as answers to one prompt or chats with one system
@@ -454,7 +461,7 @@ Task<bool> Scheduler::step() {
         n += engine_.cache().n_wanted(row.sequence,
                                       static_cast<uint32_t>(row.tokens.size()) + further);
       }
-      return n <= engine_.cache().n_available();
+      return n <= engine_.cache().n_available() && n <= engine_.cache().n_window_available();
     };
     if (fits(n_steps)) break;
     n_steps = 1;

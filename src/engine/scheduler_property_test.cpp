@@ -27,6 +27,8 @@ struct Setup {
   uint32_t context = 256;
   uint32_t n_pages = 64;
   bool recurrent = false;
+  uint32_t n_window_pages = 0;
+  uint32_t window = 0;
   uint64_t host_cache_bytes = 0;
   std::function<bool()> fails = {};
 };
@@ -37,16 +39,18 @@ struct Fixture {
     cache.n_sequences = setup.n_sequences;
     cache.pages_per_sequence = setup.context / kernels::kPageTokens;
     cache.n_pages = setup.n_pages;
+    cache.n_window_pages = setup.n_window_pages;
     cache.n_snapshots = setup.recurrent ? 2 * setup.n_sequences : 0;
     auto fake = std::make_unique<FakeExecutor>(
-        FakeExecutor::Options{cache, kVocab, setup.recurrent, setup.fails});
+        FakeExecutor::Options{cache, kVocab, setup.recurrent, setup.window, setup.fails});
     device = fake.get();
     models::Config config;
     config.vocab = kVocab;
     config.context = setup.context;
     engine::EngineOptions options;
     options.host_cache_bytes = setup.host_cache_bytes;
-    model = Engine::around(std::move(fake), std::move(config), cache, setup.recurrent, options);
+    model = Engine::around(std::move(fake), std::move(config), cache, setup.recurrent, options,
+                           setup.window);
     scheduler.emplace(*model);
   }
   // Steps until nothing is under way.
@@ -149,6 +153,7 @@ void check_nothing_is_held(Fixture& fixture) {
   CHECK(fixture.scheduler->n_running() == 0);
   CHECK(fixture.scheduler->n_waiting() == 0);
   CHECK(cache.n_available() == cache.n_pages());
+  if (const auto& windows = cache.windows(); windows.apart()) CHECK(windows.n_needed() == 0);
 }
 
 // Texts by the dozen: their beginnings from a few, of any length that fits.
@@ -217,7 +222,8 @@ void run_at_random(const Setup& setup, uint32_t seed, bool may_fail) {
       continue;
     }
     if (!text.result->has_value()) {
-      CHECK(text.result->error().code == base::ErrorCode::kDevice);
+      CHECK_MESSAGE(text.result->error().code == base::ErrorCode::kDevice,
+                    text.result->error().text());
       ++n_failed;
       continue;
     }
@@ -246,6 +252,19 @@ TEST_CASE("any texts, held and cancelled in any order, end with the tokens they 
       run_at_random({.n_pages = 16, .recurrent = recurrent}, seed, false);
       run_at_random({.n_pages = 8, .recurrent = recurrent}, seed, false);
       run_at_random({.n_pages = 12, .recurrent = recurrent, .host_cache_bytes = 4000}, seed, false);
+      // Layers with windows have fewer pages than texts have tokens, or just those of one text.
+      for (const uint32_t window : {1u, 30u, 64u, 100u}) {
+        CAPTURE(window);
+        run_at_random(
+            {.n_pages = 64, .recurrent = recurrent, .n_window_pages = 20, .window = window}, seed,
+            false);
+        run_at_random({.n_pages = 24,
+                       .recurrent = recurrent,
+                       .n_window_pages = 9,
+                       .window = window,
+                       .host_cache_bytes = 4000},
+                      seed, false);
+      }
     }
   }
 }
@@ -347,6 +366,44 @@ TEST_CASE("a text does not wait for one with the same beginning that is held or 
   fixture.scheduler->wake();
   fixture.finish();
   CHECK(held.tokens == continued(held.prompt, 5));
+  check_nothing_is_held(fixture);
+}
+
+TEST_CASE("what lies behind windows goes first, and a text goes on where its last window is") {
+  constexpr uint32_t kWindow = 64;
+  // Of layers with windows: what one text needs at once, and four pages more.
+  Fixture fixture({.n_sequences = 2,
+                   .context = 4096,
+                   .n_pages = 300,
+                   .n_window_pages = engine::n_window_pages_at_once(kWindow) + 4,
+                   .window = kWindow});
+  const auto ask = [&](const std::vector<int32_t>& tokens) {
+    Text text;
+    text.prompt = tokens;
+    begin(fixture, text, 10);
+    fixture.finish();
+    CHECK(text.tokens == continued(tokens, 10));
+    return **text.result;
+  };
+  // A long text goes through, though it has far more pages than that, and a chat goes on at its
+  // end.
+  std::vector<int32_t> chat = prompt(2000, 1);
+  ask(chat);
+  CHECK(fixture.model->cache().n_free() == 0);
+  CHECK(fixture.model->cache().prefixes().n_nodes() == 63);  // the other layers have all of it
+  for (uint32_t turn = 0; turn < 5; ++turn) {
+    const auto answer = continued(chat, 10);
+    chat.insert(chat.end(), answer.begin(), answer.end());
+    const size_t n_known = chat.size() - 1;
+    const auto message = prompt(20, 100 + turn);
+    chat.insert(chat.end(), message.begin(), message.end());
+    CHECK(ask(chat).n_cached == n_known);
+  }
+  // One that parts from it early has to read from the beginning: windows before it are gone.
+  std::vector<int32_t> other(chat.begin(), chat.begin() + 400);
+  other.push_back(7);
+  CHECK(ask(other).n_cached == 0);
+  CHECK(ask(other).n_cached >= 400);
   check_nothing_is_held(fixture);
 }
 

@@ -42,12 +42,12 @@ class SplitExecutor : public Executor {
     co_return {};
   }
 
-  Result<void> set_pages(uint32_t sequence, uint32_t first,
-                         std::span<const uint32_t> pages) override {
-    PUNA_TRY(first_->set_pages(sequence, first, pages));
-    return rest_->set_pages(sequence, first, pages);
+  Result<void> set_pages(uint32_t sequence, uint32_t first, std::span<const uint32_t> pages,
+                         std::span<const uint32_t> window_pages) override {
+    PUNA_TRY(first_->set_pages(sequence, first, pages, window_pages));
+    return rest_->set_pages(sequence, first, pages, window_pages);
   }
-  Result<void> copy_page(uint32_t from, uint32_t to) override {
+  Result<void> copy_page(PagePlace from, PagePlace to) override {
     PUNA_TRY(first_->copy_page(from, to));
     return rest_->copy_page(from, to);
   }
@@ -65,16 +65,17 @@ class SplitExecutor : public Executor {
     KeptBytes out = of_first_;
     const KeptBytes rest = rest_->kept_bytes();
     out.page += rest.page;
+    out.window += rest.window;
     for (size_t i = 0; i < rest.states.size(); ++i) out.states[i] += rest.states[i];
     return out;
   }
-  Task<Result<void>> read_page(uint32_t page, std::span<std::byte> out) override {
-    const auto n = static_cast<size_t>(of_first_.page);
+  Task<Result<void>> read_page(PagePlace page, std::span<std::byte> out) override {
+    const size_t n = bytes_of_first(page);
     PUNA_CO_TRY(co_await first_->read_page(page, out.first(n)));
     co_return co_await rest_->read_page(page, out.subspan(n));
   }
-  Result<void> write_page(uint32_t page, std::span<const std::byte> bytes) override {
-    const auto n = static_cast<size_t>(of_first_.page);
+  Result<void> write_page(PagePlace page, std::span<const std::byte> bytes) override {
+    const size_t n = bytes_of_first(page);
     PUNA_TRY(first_->write_page(page, bytes.first(n)));
     return rest_->write_page(page, bytes.subspan(n));
   }
@@ -123,6 +124,9 @@ class SplitExecutor : public Executor {
     co_return {};
   }
 
+  size_t bytes_of_first(PagePlace page) const {
+    return static_cast<size_t>(of_first_.page + (page.window ? of_first_.window : 0));
+  }
   Executor& with_state(size_t state) { return of_first_.states[state] > 0 ? *first_ : *rest_; }
 
   std::unique_ptr<Executor> first_, rest_;

@@ -22,24 +22,19 @@ uint32_t pages_for(size_t n_tokens) { return static_cast<uint32_t>(kernels::page
 
 }  // namespace
 
-TextCache::TextCache(const plan::CacheConfig& config, bool recurrent, uint64_t host_bytes,
-                     Executor& executor)
+TextCache::TextCache(const plan::CacheConfig& config, bool recurrent, uint32_t window,
+                     uint64_t host_bytes, Executor& executor)
     : executor_(executor),
       context_(config.context()),
       recurrent_(recurrent),
-      pool_(config.n_pages),
-      prefixes_(pool_, {recurrent, config.n_snapshots, host_bytes}),
+      window_(window),
+      pool_(config.n_pages, config.n_window_pages),
+      prefixes_(pool_, {recurrent, window, config.n_snapshots, host_bytes}),
       sequences_(config.n_sequences),
       n_users_(config.n_pages) {}
 
-uint32_t TextCache::hold(uint32_t page) {
+void TextCache::hold(uint32_t page) {
   if (n_users_[page]++ == 0) ++n_in_use_;
-  return page;
-}
-
-uint32_t TextCache::hold_too(uint32_t page) {
-  pool_.share(page);
-  return hold(page);
 }
 
 void TextCache::let_go(uint32_t page) {
@@ -47,14 +42,73 @@ void TextCache::let_go(uint32_t page) {
   pool_.release(page);
 }
 
-Result<void> TextCache::set_pages(uint32_t sequence, size_t first) const {
-  const std::span<const uint32_t> pages = this->pages(sequence);
-  return executor_.set_pages(sequence, static_cast<uint32_t>(first), pages.subspan(first));
+void TextCache::add_page(Sequence& sequence, uint32_t page) {
+  hold(page);
+  if (sequence.pages.size() >= sequence.first_seen) pool_.windows().need(page);
+  sequence.pages.push_back(page);
 }
 
-Task<Result<uint32_t>> TextCache::take_page() {
+void TextCache::add_shared_page(Sequence& sequence, uint32_t page) {
+  pool_.share(page);
+  add_page(sequence, page);
+}
+
+void TextCache::replace_page(Sequence& sequence, size_t index, uint32_t page) {
+  const uint32_t before = std::exchange(sequence.pages[index], page);
+  pool_.share(page);
+  hold(page);
+  WindowSlots& windows = pool_.windows();
+  if (index >= sequence.first_seen && windows.has(page)) {
+    windows.need(page);
+    windows.unneed(before);
+  } else if (index >= sequence.first_seen) {
+    windows.move(before, page);
+  }
+  let_go(before);
+}
+
+void TextCache::drop_last_page(Sequence& sequence) {
+  const uint32_t page = sequence.pages.back();
+  sequence.pages.pop_back();
+  if (sequence.pages.size() >= sequence.first_seen) pool_.windows().unneed(page);
+  let_go(page);
+}
+
+uint32_t TextCache::n_free() const {
+  const WindowSlots& windows = pool_.windows();
+  return windows.apart() ? std::min(pool_.n_free(), windows.n_free()) : pool_.n_free();
+}
+
+uint32_t TextCache::n_window_available() const {
+  const WindowSlots& windows = pool_.windows();
+  return windows.apart() ? windows.n_slots() - windows.n_needed() : UINT32_MAX / 2;
+}
+
+uint32_t TextCache::n_window_wanted(size_t n_tokens) const {
+  if (!pool_.windows().apart()) return 0;
+  return std::min(pages_for(n_tokens), n_window_pages_at_once(window_));
+}
+
+Result<void> TextCache::set_pages(uint32_t sequence, size_t first) const {
+  const std::span<const uint32_t> pages = this->pages(sequence).subspan(first);
+  std::vector<uint32_t> windows;
+  if (pool_.windows().apart()) {
+    for (const uint32_t page : pages) windows.push_back(pool_.windows().slot(page).value_or(0));
+  }
+  return executor_.set_pages(sequence, static_cast<uint32_t>(first), pages, windows);
+}
+
+Task<Result<uint32_t>> TextCache::take_page(bool with_window) {
   for (;;) {
-    if (const auto page = pool_.take()) co_return *page;
+    if (const auto page = pool_.take()) {
+      if (!with_window || pool_.windows().give(*page)) co_return *page;
+      pool_.release(*page);
+      co_return base::fail(
+          ErrorCode::kOutOfMemory,
+          fmt::format("The cache is full: the texts under way need all of its {} pages of layers "
+                      "with windows.",
+                      pool_.windows().n_slots()));
+    }
     const auto oldest = prefixes_.oldest();
     if (!oldest) {
       co_return base::fail(
@@ -65,8 +119,10 @@ Task<Result<uint32_t>> TextCache::take_page() {
     }
     std::vector<std::byte> bytes;
     if (prefixes_.keeps_bytes()) {
-      bytes.resize(static_cast<size_t>(executor_.kept_bytes().page));
-      PUNA_CO_TRY(co_await executor_.read_page(*prefixes_.page(*oldest), bytes));
+      const PagePlace place = place_of(*prefixes_.page(*oldest));
+      const KeptBytes kept = executor_.kept_bytes();
+      bytes.resize(static_cast<size_t>(kept.page + (place.window ? kept.window : 0)));
+      PUNA_CO_TRY(co_await executor_.read_page(place, bytes));
     }
     prefixes_.leave(*oldest, std::move(bytes));
   }
@@ -74,8 +130,8 @@ Task<Result<uint32_t>> TextCache::take_page() {
 
 Task<Result<uint32_t>> TextCache::resident_page(NodeId node) {
   if (const auto page = prefixes_.page(node)) co_return *page;
-  PUNA_CO_TRY(const uint32_t page, co_await take_page());
-  PUNA_CO_TRY(executor_.write_page(page, prefixes_.come_back(node, page)));
+  PUNA_CO_TRY(const uint32_t page, co_await take_page(prefixes_.has_window(node)));
+  PUNA_CO_TRY(executor_.write_page(place_of(page), prefixes_.come_back(node, page)));
   co_return page;
 }
 
@@ -107,7 +163,15 @@ Task<Result<void>> TextCache::begin(uint32_t index, std::vector<int32_t> text) {
     std::vector<NodeId> way = prefixes_.path(found.node);
     if (found.part != Prefixes::kRoot) way.push_back(found.part);
     for (const NodeId node : way) prefixes_.pin(node);
+    // What layers with windows have of it must not go either.
+    std::vector<uint32_t> needed;
+    const uint32_t first_seen = first_page_seen(found.total(), window_);
+    for (size_t i = first_seen; i < way.size(); ++i) {
+      if (const auto page = prefixes_.page(way[i])) needed.push_back(*page);
+    }
+    for (const uint32_t page : needed) pool_.windows().need(page);
     auto begun = co_await begin_pinned(index, text, found);
+    for (const uint32_t page : needed) pool_.windows().unneed(page);
     for (const NodeId node : way) prefixes_.unpin(node);
     if (begun) co_return begun;
     forget(index);
@@ -121,9 +185,10 @@ Task<Result<void>> TextCache::begin(uint32_t index, std::vector<int32_t> text) {
 Task<Result<void>> TextCache::begin_pinned(uint32_t index, const std::vector<int32_t>& text,
                                            const Prefixes::Found& found) {
   Sequence& sequence = sequences_[index];
+  sequence.first_seen = first_page_seen(found.total(), window_);
   for (const NodeId node : prefixes_.path(found.node)) {
     PUNA_CO_TRY(const uint32_t page, co_await resident_page(node));
-    sequence.pages.push_back(hold_too(page));
+    add_shared_page(sequence, page);
   }
   prefixes_.pin(found.node);
   sequence.node = found.node;
@@ -133,11 +198,11 @@ Task<Result<void>> TextCache::begin_pinned(uint32_t index, const std::vector<int
     const bool to_its_end = found.n_part == prefixes_.tokens(found.part).size();
     if (to_its_end && pool_.n_owners(theirs) == 1) {
       // Nobody else writes behind these tokens.
-      sequence.pages.push_back(hold_too(theirs));
+      add_shared_page(sequence, theirs);
     } else {
       PUNA_CO_TRY(const uint32_t mine, co_await take_page());
-      sequence.pages.push_back(hold(mine));
-      PUNA_CO_TRY(executor_.copy_page(theirs, mine));
+      add_page(sequence, mine);
+      PUNA_CO_TRY(executor_.copy_page(place_of(theirs), place_of(mine)));
     }
   }
   const NodeId last = found.part != Prefixes::kRoot ? found.part : found.node;
@@ -164,7 +229,7 @@ Task<Result<void>> TextCache::make_room(uint32_t index, uint32_t n_tokens) {
       trim(index);
       co_return std::unexpected(std::move(page.error()));
     }
-    sequence.pages.push_back(hold(*page));
+    add_page(sequence, *page);
   }
   if (first < sequence.pages.size()) co_return set_pages(index, first);
   co_return {};
@@ -172,16 +237,16 @@ Task<Result<void>> TextCache::make_room(uint32_t index, uint32_t n_tokens) {
 
 void TextCache::trim(uint32_t index) {
   Sequence& sequence = sequences_[index];
-  while (sequence.pages.size() > pages_for(sequence.tokens.size())) {
-    let_go(sequence.pages.back());
-    sequence.pages.pop_back();
-  }
+  while (sequence.pages.size() > pages_for(sequence.tokens.size())) drop_last_page(sequence);
 }
 
 void TextCache::append(uint32_t index, std::span<const int32_t> tokens) {
   Sequence& sequence = sequences_[index];
   sequence.tokens.insert(sequence.tokens.end(), tokens.begin(), tokens.end());
   PUNA_CHECK(pages_for(sequence.tokens.size()) <= sequence.pages.size());
+  const uint32_t first_seen = first_page_seen(n_tokens(index), window_);
+  for (; sequence.first_seen < first_seen; ++sequence.first_seen)
+    pool_.windows().unneed(sequence.pages[sequence.first_seen]);
 }
 
 Result<void> TextCache::publish(uint32_t index) {
@@ -202,7 +267,7 @@ Result<void> TextCache::publish(uint32_t index) {
       prefixes_.come_back(node, sequence.pages[i]);
     } else if (*theirs != sequence.pages[i]) {
       // Another text has come to the same page meanwhile; one is enough.
-      let_go(std::exchange(sequence.pages[i], hold_too(*theirs)));
+      replace_page(sequence, i, *theirs);
       changed = std::min<size_t>(changed, i);
     }
   }
@@ -237,7 +302,7 @@ Result<void> TextCache::end(uint32_t index) {
 void TextCache::forget(uint32_t index) {
   Sequence& sequence = sequences_[index];
   prefixes_.unpin(sequence.node);
-  for (const uint32_t page : sequence.pages) let_go(page);
+  while (!sequence.pages.empty()) drop_last_page(sequence);
   sequence = {};
 }
 

@@ -20,8 +20,9 @@ namespace puna::engine {
 
 class TextCache {
  public:
-  // `recurrent`: the model has states of config.n_snapshots. host_bytes: as of Prefixes::Options.
-  TextCache(const plan::CacheConfig& config, bool recurrent, uint64_t host_bytes,
+  // `recurrent`: the model has states of config.n_snapshots. `window`: of its layers with windows,
+  // the widest. host_bytes: as of Prefixes::Options.
+  TextCache(const plan::CacheConfig& config, bool recurrent, uint32_t window, uint64_t host_bytes,
             Executor& executor);
 
   uint32_t n_sequences() const { return static_cast<uint32_t>(sequences_.size()); }
@@ -32,13 +33,18 @@ class TextCache {
   }
   // Pages that running texts do not have, and that they could get.
   uint32_t n_available() const { return pool_.n_pages() - n_in_use_; }
-  uint32_t n_free() const { return pool_.n_free(); }
+  uint32_t n_free() const;
+  // The same of pages of layers with windows, where they are apart; else more than anybody wants.
+  uint32_t n_window_available() const;
   uint32_t n_pages() const { return pool_.n_pages(); }
   // Pages that a text which is about to begin would have, but for those that running texts have
   // already; that a sequence needs for so many tokens more.
   uint32_t n_wanted(std::span<const int32_t> text) const;
   uint32_t n_wanted(uint32_t sequence, uint32_t n_more) const;
+  // At most, of pages of layers with windows: that a text of so many tokens needs at once.
+  uint32_t n_window_wanted(size_t n_tokens) const;
   const Prefixes& prefixes() const { return prefixes_; }
+  const WindowSlots& windows() const { return pool_.windows(); }
 
   // Of a text that would begin now: how many of its tokens, but for the last, are known.
   uint32_t n_known(std::span<const int32_t> text) const;
@@ -68,6 +74,7 @@ class TextCache {
 
   // The pages that a sequence has, in the order of its tokens; some may hold none yet.
   std::span<const uint32_t> pages(uint32_t sequence) const { return sequences_[sequence].pages; }
+  PagePlace place_of(uint32_t page) const { return {page, pool_.windows().slot(page)}; }
   // The page of a node, on the device: brought back if need be. Errors: kOutOfMemory.
   base::Task<base::Result<uint32_t>> resident_page(Prefixes::NodeId node);
   // For what fills pages and states by itself (saved_prefix.h).
@@ -79,13 +86,20 @@ class TextCache {
     std::vector<uint32_t> pages;
     Prefixes::NodeId node = Prefixes::kRoot;  // of the last of its pages that others may use
     uint32_t n_published = 0;                 // pages up to that
+    uint32_t first_seen = 0;                  // pages before it lie behind all windows
     uint32_t branch = 0;
   };
 
-  // A page that the caller owns; what is kept of ended texts goes for it, from the oldest on.
-  base::Task<base::Result<uint32_t>> take_page();
-  uint32_t hold(uint32_t page);      // a sequence has it, which is its owner; gives the page
-  uint32_t hold_too(uint32_t page);  // the same beside other owners
+  // A page that the caller owns, also of layers with windows where that is asked for; what is kept
+  // of ended texts goes for it, from the oldest on.
+  base::Task<base::Result<uint32_t>> take_page(bool with_window = true);
+  // A sequence has a page more, at its end, which it owns; the same beside other owners.
+  void add_page(Sequence& sequence, uint32_t page);
+  void add_shared_page(Sequence& sequence, uint32_t page);
+  // A page of a sequence is another one with the same content.
+  void replace_page(Sequence& sequence, size_t index, uint32_t page);
+  void drop_last_page(Sequence& sequence);
+  void hold(uint32_t page);
   void let_go(uint32_t page);
   base::Task<base::Result<void>> begin_pinned(uint32_t index, const std::vector<int32_t>& text,
                                               const Prefixes::Found& found);
@@ -94,6 +108,7 @@ class TextCache {
   Executor& executor_;
   uint32_t context_;
   bool recurrent_;
+  uint32_t window_;
   KvPool pool_;
   Prefixes prefixes_;
   std::vector<Sequence> sequences_;

@@ -327,7 +327,11 @@ Value Builder::attention(Value qkv, const AttentionSpec& spec) {
   if (error_) return out;
   const uint32_t layer = spec.keys_of.value_or(spec.layer);
   if (graph_.kv.size() <= layer) graph_.kv.resize(layer + 1);
-  graph_.kv[layer] = {spec.n_kv_heads, spec.head_dim};
+  // Where layers of both kinds read the keys, all of them are needed.
+  const bool all = spec.keys_of && (spec.window == 0 || graph_.kv[layer].window == 0);
+  const uint32_t window =
+      spec.keys_of ? std::max(spec.window, graph_.kv[layer].window) : spec.window;
+  graph_.kv[layer] = {spec.n_kv_heads, spec.head_dim, false, all ? 0 : window};
   graph_.ops.emplace_back(RopeOp{fmt::format("blk.{}.rope", spec.layer), layer, qkv.id, q.id,
                                  q_norm, k_norm, factors, spec.norm_eps, spec.rope, spec.v_norm,
                                  /*appends=*/!spec.keys_of});

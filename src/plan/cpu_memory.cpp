@@ -35,7 +35,8 @@ void CpuMemory::Free::operator()(std::byte* p) const { ::operator delete[](p, kA
 MemoryUse CpuMemory::cache_use(const Graph& graph, const CacheConfig& cache) {
   MemoryUse use;
   for (const KvSpec& spec : graph.kv) {
-    const kernels::KvLayout layout{cache.type, cache.n_pages, spec.n_kv_heads, spec.head_dim};
+    const kernels::KvLayout layout{cache.type, cache.pages_of(spec.window), spec.n_kv_heads,
+                                   spec.head_dim};
     use.kv += (spec.v_in_k ? 1 : 2) * layout.bytes();
   }
   for (const StateSpec& spec : graph.states)
@@ -56,7 +57,7 @@ Result<CpuMemory> CpuMemory::create(const Graph& graph, CpuWeights weights,
                       spec.head_dim, name(cache.type)));
     }
     Layer layer;
-    layer.layout = {cache.type, cache.n_pages, spec.n_kv_heads, spec.head_dim};
+    layer.layout = {cache.type, cache.pages_of(spec.window), spec.n_kv_heads, spec.head_dim};
     PUNA_TRY(layer.k, allocate(layer.layout.bytes(), "KV cache"));
     if (!spec.v_in_k) {
       PUNA_TRY(layer.v, allocate(layer.layout.bytes(), "KV cache"));

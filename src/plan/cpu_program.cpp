@@ -70,9 +70,11 @@ void CpuProgram::restore_state(uint32_t snapshot, uint32_t sequence) {
     std::memcpy(s.slot(sequence), s.snapshot(snapshot), s.n * sizeof(float));
 }
 
-std::vector<std::span<std::byte>> CpuProgram::page(uint32_t index) {
+std::vector<std::span<std::byte>> CpuProgram::page(uint32_t index, bool of_windows) {
   std::vector<std::span<std::byte>> out;
-  for (const CpuMemory::Layer& layer : memory_.layers) {
+  for (size_t i = 0; i < memory_.layers.size(); ++i) {
+    const CpuMemory::Layer& layer = memory_.layers[i];
+    if (cache_.by_window(graph_.kv[i].window) != of_windows) continue;
     for (const CpuMemory::Bytes* slice : {&layer.k, &layer.v}) {
       if (!*slice) continue;  // values that are part of the keys
       for (const auto& [offset, bytes] : layer.layout.page(index))
@@ -97,7 +99,7 @@ void CpuProgram::hand_over(uint32_t n_tokens, std::span<float> out) const {
   PUNA_CHECK(out.empty());
 }
 
-void CpuProgram::run(const Step& step, std::span<const uint32_t> pages, std::span<float> logits,
+void CpuProgram::run(const Step& step, const Pages& pages, std::span<float> logits,
                      std::span<double> op_us) {
   PUNA_CHECK(step.n_tokens() <= kernels::kMaxStepTokens);
   PUNA_CHECK(graph_.takes_over.empty());
@@ -106,8 +108,9 @@ void CpuProgram::run(const Step& step, std::span<const uint32_t> pages, std::spa
   CpuRun at{graph_,
             memory_,
             *pool_,
-            {step.n_tokens(), step.positions.data(), step.sequences.data(), pages.data(),
+            {step.n_tokens(), step.positions.data(), step.sequences.data(), pages.all.data(),
              cache_.pages_per_sequence},
+            pages.window.empty() ? nullptr : pages.window.data(),
             step.tokens,
             step.media,
             {}};

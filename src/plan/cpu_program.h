@@ -23,10 +23,15 @@ class CpuProgram {
                                                           const CacheConfig& cache,
                                                           base::ThreadPool& pool);
 
-  // Runs the step. pages [n_sequences, pages_per_sequence]; logits [output_rows, n_out], or of a
+  // Page tables, [n_sequences, pages_per_sequence] each; that of layers with windows is empty where
+  // there are no pages of their own.
+  struct Pages {
+    std::span<const uint32_t> all, window = {};
+  };
+  // Runs the step. Logits [output_rows, n_out], or of a
   // graph that hands over values these, one after the other, [n_tokens, columns] each. op_us,
   // unless empty, gets the microseconds of each op of the graph.
-  void run(const Step& step, std::span<const uint32_t> pages, std::span<float> logits,
+  void run(const Step& step, const Pages& pages, std::span<float> logits,
            std::span<double> op_us = {});
 
   // Copies the recurrent state of a sequence to a snapshot (below CacheConfig::n_snapshots), or
@@ -34,8 +39,9 @@ class CpuProgram {
   void save_state(uint32_t sequence, uint32_t snapshot);
   void restore_state(uint32_t snapshot, uint32_t sequence);
 
-  // What lies in memory of a page of the cache: by layer keys, then values, each with its scales.
-  std::vector<std::span<std::byte>> page(uint32_t index);
+  // What lies in memory of a page of the cache: by layer keys, then values, each with its scales;
+  // of the layers with windows where they have pages of their own, or of the others.
+  std::vector<std::span<std::byte>> page(uint32_t index, bool of_windows);
   // A snapshot of one recurrent state.
   std::span<std::byte> saved_state(StateId state, uint32_t snapshot);
 

@@ -17,10 +17,19 @@ struct CpuRun {
   const CpuMemory& memory;
   base::ThreadPool& pool;
   kernels::CpuStep step;
+  const uint32_t* window_pages =
+      nullptr;  // the page table of layers with windows; null: the step's
   std::span<const int32_t> tokens;
   std::span<const float> media;       // of tokens below zero
   std::span<const uint32_t> outputs;  // rows picked by the gather
   size_t op = 0;                      // the number in the graph of what runs
+
+  // The step as a layer of the cache has it: with its page table.
+  kernels::CpuStep step_of(uint32_t layer) const {
+    kernels::CpuStep out = step;
+    if (window_pages && graph.kv[layer].window > 0) out.pages = window_pages;
+    return out;
+  }
 
   float* value(ValueId id) const { return memory.value(id); }
   float* value(const std::optional<ValueId>& id) const { return id ? value(*id) : nullptr; }

@@ -45,6 +45,11 @@ struct GpuLowering {
   kernels::Slice whole(ValueId id) const { return place(arena.values[id]); }
   kernels::Slice scratch() const { return place(arena.scratch[op]); }
 
+  // The page table of a layer of the cache.
+  kernels::Slice pages(uint32_t layer) const {
+    return cache.by_window(graph.kv[layer].window) ? *plan.window_pages : plan.pages;
+  }
+
   kernels::Slice constant(const Constant& constant) const { return places.constant(constant); }
   kernels::Slice vector(VectorId id) const { return constant({{id}}); }
   std::optional<kernels::Slice> vector(const std::optional<VectorId>& id) const;

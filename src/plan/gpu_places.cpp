@@ -97,17 +97,18 @@ Result<void> GpuPlaces::place_weights() {
 Result<void> GpuPlaces::place_cache() {
   Allocator kv(plan_, "kv", shard_bytes());
   for (const KvSpec& spec : graph_.kv) {
-    const kernels::KvLayout layout{cache_.type, cache_.n_pages, spec.n_kv_heads, spec.head_dim};
+    const kernels::KvLayout layout{cache_.type, cache_.pages_of(spec.window), spec.n_kv_heads,
+                                   spec.head_dim};
     if (layout.bytes() > binding_limit()) {
       return base::fail(
           ErrorCode::kOutOfMemory,
           fmt::format("The cache of one layer needs {} MiB for {} tokens, but this device binds "
                       "at most {} MiB; "
                       "a smaller --ctx or a smaller --kv-type fits.",
-                      layout.bytes() >> 20, uint64_t{cache_.n_pages} * kernels::kPageTokens,
+                      layout.bytes() >> 20, uint64_t{layout.n_pages} * kernels::kPageTokens,
                       binding_limit() >> 20));
     }
-    GpuPlan::Kv layer{layout, kv.take(layout.bytes()), {}};
+    GpuPlan::Kv layer{layout, kv.take(layout.bytes()), {}, cache_.by_window(spec.window)};
     layer.v = spec.v_in_k ? layer.k : kv.take(layout.bytes());
     plan_.memory.kv += layer.k.bytes + (spec.v_in_k ? 0 : layer.v.bytes);
     plan_.kv.push_back(layer);

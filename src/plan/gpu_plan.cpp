@@ -52,6 +52,7 @@ class Planner {
     plan_.step = buffer("step", kernels::kStepWords * sizeof(uint32_t));
     plan_.pages = buffer(
         "pages", uint64_t{cache_.n_sequences} * cache_.pages_per_sequence * sizeof(uint32_t));
+    if (cache_.n_window_pages > 0) plan_.window_pages = buffer("window pages", plan_.pages.bytes);
     plan_.ids = buffer("ids", kernels::kChosenSteps * kernels::kMaxBatch * sizeof(uint32_t));
     plan_.sampling = buffer(
         "sampling",

@@ -54,7 +54,8 @@ struct GpuPlan {
   std::vector<State> states;  // by StateId
   struct Kv {
     kernels::KvLayout layout;
-    kernels::Slice k, v;  // the same slice where values are part of the keys
+    kernels::Slice k, v;     // the same slice where values are part of the keys
+    bool by_window = false;  // its pages are those of windows
   };
   std::vector<Kv> kv;  // by layer
   struct Input {
@@ -62,7 +63,8 @@ struct GpuPlan {
     uint32_t columns = 0;
   };
   std::vector<Input> inputs;  // what the graph takes over, written by the host before a step
-  std::optional<kernels::Slice> media;  // of a graph that takes media: Step::media
+  std::optional<kernels::Slice> media;         // of a graph that takes media: Step::media
+  std::optional<kernels::Slice> window_pages;  // the page table of layers with windows
   kernels::Slice step, pages, sampling, history, arena, logits, ids;
   kernels::Slice routes, groups;   // of experts, for one layer after the other
   std::vector<BatchClass> body;    // by class, rows of tokens

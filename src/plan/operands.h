@@ -73,6 +73,7 @@ struct KvSpec {
   uint32_t n_kv_heads = 0;
   uint32_t head_dim = 0;
   bool v_in_k = false;  // values are part of the keys: there is no V
+  uint32_t window = 0;  // who reads the layer sees so many positions at most; 0 = all
 };
 
 // What a kernel reads as one slice of constants: vectors, one after the other in f32, or the table

@@ -32,11 +32,16 @@ Step next_step(const Step& step, std::span<const uint32_t> output_rows);
 // The size of the cache, fixed at load.
 struct CacheConfig {
   kernels::KvType type = kernels::KvType::kF16;
-  uint32_t n_pages = 0;             // of kernels::kPageTokens tokens, shared by all sequences
+  uint32_t n_pages = 0;  // of kernels::kPageTokens tokens, shared by all sequences
+  // Of layers with a window, which then have a page table of their own; 0: they share the other.
+  uint32_t n_window_pages = 0;
   uint32_t n_sequences = 1;         // rows of the page table
   uint32_t pages_per_sequence = 0;  // columns of the page table
   uint32_t n_snapshots = 0;         // copies of a sequence's recurrent state that may be kept
   uint32_t context() const { return pages_per_sequence * kernels::kPageTokens; }
+  // Whether a layer, whose readers see `window` positions (0: all), has the pages of windows.
+  bool by_window(uint32_t window) const { return window > 0 && n_window_pages > 0; }
+  uint32_t pages_of(uint32_t window) const { return by_window(window) ? n_window_pages : n_pages; }
 };
 
 // Bytes on the device, for reports. All of it is allocated at load.

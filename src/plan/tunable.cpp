@@ -41,7 +41,8 @@ kernels::AttentionArgs shape_of(const AttentionOp& op, const Graph& graph, const
                                 const GpuPlanOptions& options) {
   kernels::AttentionArgs args;
   args.label = op.label;
-  args.kv = {cache.type, cache.n_pages, graph.kv[op.layer].n_kv_heads, graph.kv[op.layer].head_dim};
+  const KvSpec& kv = graph.kv[op.layer];
+  args.kv = {cache.type, cache.pages_of(kv.window), kv.n_kv_heads, kv.head_dim};
   args.n_heads = graph.n_heads;
   args.scale = op.scale;
   args.causal = op.causal;

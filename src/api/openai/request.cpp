@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <random>
+#include <string_view>
+#include <utility>
 
-#include "api/openai/fields.h"
+#include "api/fields.h"
+#include "api/sampling.h"
 
 namespace puna::api::openai {
 
@@ -16,104 +17,89 @@ using service::Think;
 
 namespace {
 
-constexpr double kMost = 3e38;  // a float
+using Kind = Field::Kind;
+using Effect = Field::Effect;
+
+constexpr Field refused(std::string_view name, std::string_view why,
+                        std::string_view harmless = {}) {
+  return {.name = name, .about = why, .effect = Effect::kRefused, .harmless = harmless};
+}
+constexpr Field passed_over(std::string_view name, std::string_view about) {
+  return {.name = name, .about = about, .effect = Effect::kNone};
+}
+
+constexpr std::string_view kOneAnswer = "a request gets one answer yet.";
+constexpr std::string_view kNoProbabilities = "probabilities are not given out yet.";
+constexpr std::string_view kUnbound = "answers cannot be bound to a format, schema or grammar yet.";
+
+// Of chats and completions.
+constexpr Field kCommon[] = {
+    {"model", Kind::kText, "A name of the model; none: the one that is served."},
+    {"stream", Kind::kFlag, "The answer comes in chunks."},
+    {"stream_options", Kind::kObject, "{include_usage}: a last chunk has the usage."},
+    {"max_tokens", Kind::kInteger, "Tokens at most; -1: as many as the context has room for.", -1,
+     UINT32_MAX},
+    {"max_completion_tokens", Kind::kInteger, "The same, under its newer name.", -1, UINT32_MAX},
+    {"stop", Kind::kTexts, "The answer ends before the first of these."},
+    {"ignore_eos", Kind::kFlag, "Goes on where the model would end."},
+    refused("n", kOneAnswer, "1"),
+    refused("best_of", kOneAnswer, "1"),
+    refused("logprobs", kNoProbabilities, "false"),
+    refused("top_logprobs", kNoProbabilities),
+    refused("grammar", kUnbound, "\"\""),
+    refused("json_schema", kUnbound),
+    refused("response_format", kUnbound, R"({"type":"text"})"),
+    passed_over("user", "Who asks."),
+    passed_over("metadata", "What the client remembers of a request."),
+    passed_over("store", "Nothing is stored."),
+    passed_over("cache_prompt", "What is known of a prompt is never evaluated again."),
+};
+constexpr Field kChat[] = {
+    {"messages", Kind::kList, "The conversation: {role, content, …}."},
+    {"tools", Kind::kList, "What the model may call."},
+    {"tool_choice", Kind::kAny, "\"auto\" or \"none\"."},
+    {"parallel_tool_calls", Kind::kFlag, "Models call as their templates have it."},
+    {"reasoning_effort", Kind::kText, "none, minimal, low, medium or high."},
+    {"chat_template_kwargs", Kind::kObject, "{enable_thinking}"},
+};
+constexpr Field kCompletion[] = {
+    {"prompt", Kind::kAny, "A text or token ids."},
+    {"return_tokens", Kind::kFlag, "Chunks have the ids of their tokens."},
+};
+constexpr Field kEmbeddings[] = {
+    {"input", Kind::kAny, "A text, texts, token ids, or lists of these."},
+    {"model", Kind::kText, "A name of the model."},
+    refused("encoding_format", "embeddings are given as lists of numbers (\"float\").",
+            "\"float\""),
+    refused("dimensions", "embeddings have the model's own size."),
+    passed_over("user", "Who asks."),
+};
+constexpr Field kStreamOptions[] = {
+    {"include_usage", Kind::kFlag, "A last chunk has the usage."},
+};
+constexpr Field kTemplateArguments[] = {
+    {"enable_thinking", Kind::kFlag, "Whether the model thinks before it answers."},
+};
 
 std::unexpected<base::Error> cannot(std::string_view field, std::string_view why) {
   return base::fail(ErrorCode::kUnsupported,
                     fmt::format("The field \"{}\" is not supported: {}.", field, why));
 }
 
-template <class T, class U>
-void take(const std::optional<U>& value, T& to) {
-  if (value) to = static_cast<T>(*value);
-}
-
-// {"50256": -100, ...}
-Result<void> read_logit_bias(Fields& fields, kernels::SamplingParams& sampling) {
-  constexpr std::string_view kName = "logit_bias";
-  const Json* value = fields.find(kName);
-  if (value == nullptr) return {};
-  const auto wrong = [&] {
-    return refuse_field(kName, *value, "an object of token ids and numbers");
-  };
-  if (!value->is_object()) return wrong();
-  for (const auto& [key, bias] : value->members()) {
-    int32_t id = 0;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
-    if (error != std::errc() || end != key.data() + key.size() || id < 0 || !bias.is_number())
-      return wrong();
-    sampling.logit_bias.emplace_back(id, static_cast<float>(bias.number()));
-  }
-  return {};
-}
-
-// Ranges that sampling itself checks are left to it.
-Result<void> read_sampling(Fields& fields, kernels::SamplingParams& sampling) {
-  PUNA_TRY(const auto temperature, fields.number("temperature", -kMost, kMost));
-  PUNA_TRY(const auto top_p, fields.number("top_p", -kMost, kMost));
-  PUNA_TRY(const auto min_p, fields.number("min_p", -kMost, kMost));
-  PUNA_TRY(const auto top_k, fields.integer("top_k", 0, UINT32_MAX));
-  PUNA_TRY(const auto presence, fields.number("presence_penalty", -kMost, kMost));
-  PUNA_TRY(const auto frequency, fields.number("frequency_penalty", -kMost, kMost));
-  PUNA_TRY(const auto repeat, fields.number("repeat_penalty", -kMost, kMost));
-  PUNA_TRY(const auto repeat_last, fields.integer("repeat_last_n", 0, UINT32_MAX));
-  PUNA_TRY(const auto seed, fields.integer("seed", INT64_MIN, INT64_MAX));
-  take(temperature, sampling.temperature);
-  take(top_p, sampling.top_p);
-  take(min_p, sampling.min_p);
-  take(top_k, sampling.top_k);
-  take(presence, sampling.presence_penalty);
-  take(frequency, sampling.frequency_penalty);
-  take(repeat, sampling.repeat_penalty);
-  take(repeat_last, sampling.repeat_last);
-  sampling.seed = seed ? static_cast<uint64_t>(*seed) : std::random_device()();
-  PUNA_TRY(read_logit_bias(fields, sampling));
-  return kernels::check(sampling);
-}
-
-// What neither a chat nor a completion can have here.
-Result<void> refuse_what_is_missing(Fields& fields) {
-  PUNA_TRY(const auto n, fields.integer("n", 1, 128));
-  if (n.value_or(1) != 1) return cannot("n", "a request gets one answer");
-  PUNA_TRY(const auto best_of, fields.integer("best_of", 1, 128));
-  if (best_of.value_or(1) != 1) return cannot("best_of", "a request gets one answer");
-  if (const Json* logprobs = fields.find("logprobs");
-      logprobs != nullptr && *logprobs != Json(false))
-    return cannot("logprobs", "probabilities are not given out");
-  if (fields.find("top_logprobs") != nullptr)
-    return cannot("top_logprobs", "probabilities are not given out");
-  if (fields.find("grammar") != nullptr || fields.find("json_schema") != nullptr)
-    return cannot("grammar", "answers cannot be bound to a grammar or schema yet");
-  if (const Json* format = fields.find("response_format")) {
-    const Json* type = format->find("type");
-    if (type == nullptr || *type != Json("text"))
-      return cannot("response_format", "answers cannot be bound to a format yet");
-  }
-  return {};
-}
-
-Result<void> read_common(Fields& fields, Completion& out) {
-  PUNA_TRY(const auto model, fields.text("model"));
-  PUNA_TRY(const auto stream, fields.flag("stream"));
-  out.model = model.value_or("");
-  out.stream = stream.value_or(false);
-  if (const Json* options = fields.find("stream_options")) {
-    PUNA_TRY(Fields inner, Fields::of(*options));
-    PUNA_TRY(const auto usage, inner.flag("include_usage"));
-    out.include_usage = usage.value_or(false);
-    inner.log_unknown();
+Result<void> read_common(const Body& body, Completion& out) {
+  out.model = body.text("model").value_or("");
+  out.stream = body.flag("stream").value_or(false);
+  if (const Json* options = body.find("stream_options")) {
+    PUNA_TRY(const Body inner, Body::read(*options, {kStreamOptions}));
+    out.include_usage = inner.flag("include_usage").value_or(false);
   }
   service::Request& request = out.request;
-  PUNA_TRY(const auto most, fields.integer("max_tokens", -1, UINT32_MAX));
-  PUNA_TRY(const auto newer, fields.integer("max_completion_tokens", -1, UINT32_MAX));
-  const auto max_tokens = newer ? newer : most;
+  const auto newer = body.integer("max_completion_tokens");
+  const auto max_tokens = newer ? newer : body.integer("max_tokens");
   if (max_tokens && *max_tokens >= 0) request.max_tokens = static_cast<uint32_t>(*max_tokens);
-  PUNA_TRY(request.stop, fields.texts("stop"));
-  PUNA_TRY(const auto ignore_end, fields.flag("ignore_eos"));
-  request.ignore_end = ignore_end.value_or(false);
-  PUNA_TRY(read_sampling(fields, request.sampling));
-  PUNA_TRY(refuse_what_is_missing(fields));
-  for (const char* name : {"user", "metadata", "store", "cache_prompt"}) fields.pass_over(name);
+  request.stop = body.texts("stop");
+  request.ignore_end = body.flag("ignore_eos").value_or(false);
+  PUNA_TRY(request.sampling, read_sampling(body));
   return {};
 }
 
@@ -149,9 +135,9 @@ Result<chat::Message> read_message(const Json& json) {
   return out;
 }
 
-Result<void> read_messages(Fields& fields, service::Request& request) {
-  const Json* messages = fields.find("messages");
-  if (messages == nullptr || !messages->is_array() || messages->items().empty()) {
+Result<void> read_messages(const Body& body, service::Request& request) {
+  const Json* messages = body.find("messages");
+  if (messages == nullptr || messages->items().empty()) {
     return refuse_field("messages", messages == nullptr ? Json() : *messages,
                         "a list of at least one message");
   }
@@ -162,58 +148,53 @@ Result<void> read_messages(Fields& fields, service::Request& request) {
   return {};
 }
 
-Result<void> read_tools(Fields& fields, service::Request& request) {
-  const Json* tools = fields.find("tools");
-  if (tools != nullptr && !tools->is_array()) return refuse_field("tools", *tools, "a list");
-  const Json* choice = fields.find("tool_choice");
+Result<void> read_tools(const Body& body, service::Request& request) {
+  const Json* choice = body.find("tool_choice");
   const bool none = choice != nullptr && *choice == Json("none");
   if (choice != nullptr && !none && *choice != Json("auto"))
     return cannot("tool_choice", "a call cannot be forced yet; \"auto\" and \"none\" are possible");
-  PUNA_TRY(fields.flag("parallel_tool_calls"));
+  const Json* tools = body.find("tools");
   if (tools != nullptr && !none) request.tools = *tools;
   return {};
 }
 
-Result<void> read_thinking(Fields& fields, service::Request& request) {
-  if (const Json* kwargs = fields.find("chat_template_kwargs")) {
-    PUNA_TRY(Fields inner, Fields::of(*kwargs));
-    PUNA_TRY(const auto on, inner.flag("enable_thinking"));
+Result<void> read_thinking(const Body& body, service::Request& request) {
+  if (const Json* arguments = body.find("chat_template_kwargs")) {
+    PUNA_TRY(const Body inner, Body::read(*arguments, {kTemplateArguments}));
+    const auto on = inner.flag("enable_thinking");
     if (on) request.think = *on ? Think::kOn : Think::kOff;
-    inner.log_unknown();
   }
-  PUNA_TRY(const auto effort, fields.text("reasoning_effort"));
+  const auto effort = body.text("reasoning_effort");
   if (!effort) return {};
-  if (*effort == "none") {
-    request.think = Think::kOff;
-  } else if (*effort == "minimal" || *effort == "low") {
-    request.think = Think::kLow;
-  } else if (*effort == "medium") {
-    request.think = Think::kMedium;
-  } else if (*effort == "high") {
-    request.think = Think::kHigh;
-  } else {
-    return refuse_field("reasoning_effort", *effort, "none, minimal, low, medium or high");
+  constexpr std::pair<std::string_view, Think> kEfforts[] = {{"none", Think::kOff},
+                                                             {"minimal", Think::kLow},
+                                                             {"low", Think::kLow},
+                                                             {"medium", Think::kMedium},
+                                                             {"high", Think::kHigh}};
+  for (const auto& [name, think] : kEfforts) {
+    if (*effort != name) continue;
+    request.think = think;
+    return {};
   }
-  return {};
+  return refuse_field("reasoning_effort", *effort, "none, minimal, low, medium or high");
 }
 
 }  // namespace
 
-Result<Completion> parse_chat(const Json& body) {
-  PUNA_TRY(Fields fields, Fields::of(body));
+Result<Completion> parse_chat(const Json& json) {
+  PUNA_TRY(const Body body, Body::read(json, {kCommon, kChat, sampling_fields()}));
   Completion out;
-  PUNA_TRY(read_messages(fields, out.request));
-  PUNA_TRY(read_common(fields, out));
-  PUNA_TRY(read_tools(fields, out.request));
-  PUNA_TRY(read_thinking(fields, out.request));
-  fields.log_unknown();
+  PUNA_TRY(read_messages(body, out.request));
+  PUNA_TRY(read_common(body, out));
+  PUNA_TRY(read_tools(body, out.request));
+  PUNA_TRY(read_thinking(body, out.request));
   return out;
 }
 
-Result<Completion> parse_completion(const Json& body) {
-  PUNA_TRY(Fields fields, Fields::of(body));
+Result<Completion> parse_completion(const Json& json) {
+  PUNA_TRY(const Body body, Body::read(json, {kCommon, kCompletion, sampling_fields()}));
   Completion out;
-  const Json* prompt = fields.find("prompt");
+  const Json* prompt = body.find("prompt");
   if (prompt != nullptr && prompt->is_string()) {
     out.request.prompt = prompt->string();
   } else if (prompt != nullptr && prompt->is_array()) {
@@ -222,39 +203,39 @@ Result<Completion> parse_completion(const Json& body) {
     return refuse_field("prompt", prompt == nullptr ? Json() : *prompt,
                         "a text or a list of token ids");
   }
-  PUNA_TRY(const auto tokens, fields.flag("return_tokens"));
-  out.return_tokens = tokens.value_or(false);
-  PUNA_TRY(read_common(fields, out));
-  fields.log_unknown();
+  out.return_tokens = body.flag("return_tokens").value_or(false);
+  PUNA_TRY(read_common(body, out));
   return out;
 }
 
-Result<Embeddings> parse_embeddings(const Json& body) {
-  PUNA_TRY(Fields fields, Fields::of(body));
+Result<Embeddings> parse_embeddings(const Json& json) {
+  PUNA_TRY(const Body body, Body::read(json, {kEmbeddings}));
   Embeddings out;
-  PUNA_TRY(const auto model, fields.text("model"));
-  out.model = model.value_or("");
-  PUNA_TRY(const auto format, fields.text("encoding_format"));
-  if (format.value_or("float") != "float")
-    return cannot("encoding_format", "embeddings are given as lists of numbers (\"float\")");
-  if (fields.find("dimensions") != nullptr)
-    return cannot("dimensions", "embeddings have the model's own size");
-  const Json* input = fields.find("input");
-  if (input == nullptr) return refuse_field("input", Json(), "a text, texts or token ids");
-  if (input->is_array() && !input->items().empty() && !input->items()[0].is_string()) {
-    if (input->items()[0].is_array()) {
-      for (const Json& item : input->items()) {
-        PUNA_TRY(out.tokens.emplace_back(), token_ids("input", item));
-      }
-    } else {
-      PUNA_TRY(out.tokens.emplace_back(), token_ids("input", *input));
-    }
-  } else {
-    PUNA_TRY(out.texts, fields.texts("input"));
-    if (out.texts.empty()) return refuse_field("input", *input, "at least one text");
+  out.model = body.text("model").value_or("");
+  const Json* input = body.find("input");
+  const auto wrong = [&] {
+    return refuse_field("input", input == nullptr ? Json() : *input,
+                        "a text, texts or token ids, at least one");
+  };
+  if (input == nullptr) return wrong();
+  if (input->is_string()) {
+    out.texts = {input->string()};
+    return out;
   }
-  fields.pass_over("user");
-  fields.log_unknown();
+  if (!input->is_array() || input->items().empty()) return wrong();
+  const Json& first = input->items().front();
+  if (!first.is_string() && !first.is_array()) {
+    PUNA_TRY(out.tokens.emplace_back(), token_ids("input", *input));
+    return out;
+  }
+  for (const Json& item : input->items()) {
+    if (first.is_string() != item.is_string()) return wrong();
+    if (item.is_string()) {
+      out.texts.push_back(item.string());
+    } else {
+      PUNA_TRY(out.tokens.emplace_back(), token_ids("input", item));
+    }
+  }
   return out;
 }
 

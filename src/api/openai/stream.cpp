@@ -19,10 +19,11 @@ Json base_chunk(const ChunkHead& head, std::string_view object, Json choice) {
   return out;
 }
 
-void set_end(Json& chunk, const Reply& reply, Json choice) {
+void set_end(Json& chunk, const Reply& reply, Json choice, bool usage) {
   choice.set("finish_reason", finish_reason(reply));
   chunk.set("choices", Json::array().push(std::move(choice)));
-  chunk.set("usage", usage_json(reply.stats)).set("timings", timings_json(reply.stats));
+  if (usage) chunk.set("usage", usage_json(reply.stats));
+  chunk.set("timings", timings_json(reply.stats));
 }
 
 }  // namespace
@@ -72,8 +73,7 @@ std::optional<Json> ChatStream::next(const Event& event) {
   const auto call = [&](Json function) {
     Json one = Json::object();
     one.set("index", static_cast<uint64_t>(event.call));
-    if (event.kind == Kind::kCallBegin)
-      one.set("id", fmt::format("{}-call-{}", head_.id, event.call)).set("type", "function");
+    if (event.kind == Kind::kCallBegin) one.set("id", call_id(event.call)).set("type", "function");
     one.set("function", std::move(function));
     return chunk(Json::object().set("tool_calls", Json::array().push(std::move(one))));
   };
@@ -93,11 +93,32 @@ std::optional<Json> ChatStream::next(const Event& event) {
   return std::nullopt;
 }
 
-Json ChatStream::last(const Reply& reply) const {
+std::string ChatStream::call_id(size_t call) const {
+  return fmt::format("{}-call-{}", head_.id, call);
+}
+
+Json ChatStream::message(const Reply& reply) const {
+  Json out = Json::object();
+  out.set("role", "assistant").set("content", reply.text);
+  if (!reply.parsed.reasoning.empty()) out.set("reasoning_content", reply.parsed.reasoning);
+  if (reply.parsed.tool_calls.empty()) return out;
+  Json calls = Json::array();
+  for (const chat::ToolCall& call : reply.parsed.tool_calls) {
+    Json function = Json::object();
+    function.set("name", call.name).set("arguments", call.arguments);
+    Json one = Json::object();
+    one.set("id", call_id(calls.items().size())).set("type", "function");
+    calls.push(one.set("function", std::move(function)));
+  }
+  if (reply.text.empty()) out.set("content", nullptr);
+  return out.set("tool_calls", std::move(calls));
+}
+
+Json ChatStream::last(const Reply& reply, bool usage) const {
   Json out = chunk(Json::object());
   Json choice = Json::object();
   choice.set("index", 0).set("delta", Json::object());
-  set_end(out, reply, std::move(choice));
+  set_end(out, reply, std::move(choice), usage);
   return out;
 }
 
@@ -115,11 +136,11 @@ std::optional<Json> TextStream::next(const Event& event) const {
   return out;
 }
 
-Json TextStream::last(const Reply& reply) const {
+Json TextStream::last(const Reply& reply, bool usage) const {
   Json out = chunk("");
   Json choice = Json::object();
   choice.set("index", 0).set("text", "");
-  set_end(out, reply, std::move(choice));
+  set_end(out, reply, std::move(choice), usage);
   return out;
 }
 

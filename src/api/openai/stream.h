@@ -26,11 +26,14 @@ class ChatStream {
   base::Json first() const;
   // delta {content}, {reasoning_content} or {tool_calls}; nothing for an event without news.
   std::optional<base::Json> next(const service::Event& event);
-  // An empty delta with finish_reason, usage and timings.
-  base::Json last(const service::Reply& reply) const;
+  // An empty delta with finish_reason and timings, and usage too.
+  base::Json last(const service::Reply& reply, bool usage = true) const;
+  // In place of chunks: {role, content, reasoning_content, tool_calls}.
+  base::Json message(const service::Reply& reply) const;
 
  private:
   base::Json chunk(base::Json delta) const;
+  std::string call_id(size_t call) const;
 
   ChunkHead head_;
 };
@@ -41,7 +44,7 @@ class TextStream {
   TextStream(ChunkHead head, bool tokens) : head_(std::move(head)), tokens_(tokens) {}
 
   std::optional<base::Json> next(const service::Event& event) const;
-  base::Json last(const service::Reply& reply) const;
+  base::Json last(const service::Reply& reply, bool usage = true) const;
 
  private:
   base::Json chunk(std::string_view text) const;

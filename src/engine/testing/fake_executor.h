@@ -21,14 +21,17 @@ class FakeExecutor : public Executor {
     plan::CacheConfig cache;
     uint32_t vocab = 1000;
     bool recurrent = false;
-    std::function<bool()> fails = {};                  // asked before each step; null: never
+    uint32_t window = 0;               // of what layers with windows see, whose pages are apart
+    std::function<bool()> fails = {};  // asked before each step; null: never
     base::ErrorCode error = base::ErrorCode::kDevice;  // of a step that fails
     bool at_once = false;                              // steps never wait, as on the CPU
   };
   explicit FakeExecutor(Options options)
       : options_(std::move(options)),
         pages_(options_.cache.n_pages, std::vector<int32_t>(kernels::kPageTokens, -1)),
+        window_pages_(options_.cache.n_window_pages, pages_.front()),
         table_(size_t{options_.cache.n_sequences} * options_.cache.pages_per_sequence),
+        window_table_(table_.size()),
         live_(options_.cache.n_sequences),
         saved_(options_.cache.n_snapshots) {}
 
@@ -83,16 +86,19 @@ class FakeExecutor : public Executor {
   }
   base::Task<base::Result<void>> rest() override { co_return {}; }
 
-  base::Result<void> set_pages(uint32_t sequence, uint32_t first,
-                               std::span<const uint32_t> pages) override {
+  base::Result<void> set_pages(uint32_t sequence, uint32_t first, std::span<const uint32_t> pages,
+                               std::span<const uint32_t> window_pages) override {
     const size_t at = size_t{sequence} * options_.cache.pages_per_sequence + first;
     PUNA_CHECK(first + pages.size() <= options_.cache.pages_per_sequence);
+    PUNA_CHECK(window_pages.size() == (window_pages_.empty() ? 0 : pages.size()));
     std::ranges::copy(pages, table_.begin() + static_cast<ptrdiff_t>(at));
+    std::ranges::copy(window_pages, window_table_.begin() + static_cast<ptrdiff_t>(at));
     return {};
   }
-  base::Result<void> copy_page(uint32_t from, uint32_t to) override {
-    PUNA_CHECK(from != to);
-    pages_[to] = pages_[from];
+  base::Result<void> copy_page(PagePlace from, PagePlace to) override {
+    PUNA_CHECK(from.all != to.all);
+    pages_[to.all] = pages_[from.all];
+    if (!window_pages_.empty()) window_pages_[*to.window] = window_pages_[*from.window];
     return {};
   }
   base::Result<void> save_state(uint32_t sequence, uint32_t snapshot) override {
@@ -104,14 +110,25 @@ class FakeExecutor : public Executor {
     return {};
   }
   KeptBytes kept_bytes() const override {
-    return {.page = kernels::kPageTokens * sizeof(int32_t), .states = {}};
+    constexpr uint64_t kBytes = kernels::kPageTokens * sizeof(int32_t);
+    return {.page = kBytes, .window = window_pages_.empty() ? 0 : kBytes, .states = {}};
   }
-  base::Task<base::Result<void>> read_page(uint32_t page, std::span<std::byte> out) override {
-    std::ranges::copy(std::as_bytes(std::span(pages_[page])), out.begin());
+  base::Task<base::Result<void>> read_page(PagePlace page, std::span<std::byte> out) override {
+    const auto all = std::as_bytes(std::span(pages_[page.all]));
+    std::ranges::copy(all, out.begin());
+    if (page.window) {
+      std::ranges::copy(std::as_bytes(std::span(window_pages_[*page.window])),
+                        out.subspan(all.size()).begin());
+    }
     co_return {};
   }
-  base::Result<void> write_page(uint32_t page, std::span<const std::byte> bytes) override {
-    std::ranges::copy(bytes, std::as_writable_bytes(std::span(pages_[page])).begin());
+  base::Result<void> write_page(PagePlace page, std::span<const std::byte> bytes) override {
+    const auto all = std::as_writable_bytes(std::span(pages_[page.all]));
+    std::ranges::copy(bytes.first(all.size()), all.begin());
+    if (page.window) {
+      std::ranges::copy(bytes.subspan(all.size()),
+                        std::as_writable_bytes(std::span(window_pages_[*page.window])).begin());
+    }
     return {};
   }
   base::Task<base::Result<void>> read_state(uint32_t, size_t, std::span<std::byte>) override {
@@ -163,12 +180,18 @@ class FakeExecutor : public Executor {
         size_t{sequence} * options_.cache.pages_per_sequence + position / kernels::kPageTokens;
     return pages_[table_[at]][position % kernels::kPageTokens];
   }
+  int32_t& window_slot(uint32_t sequence, uint32_t position) {
+    const size_t at =
+        size_t{sequence} * options_.cache.pages_per_sequence + position / kernels::kPageTokens;
+    return window_pages_[window_table_[at]][position % kernels::kPageTokens];
+  }
 
   std::vector<kernels::Chosen> evaluate(const plan::Step& step,
                                         std::span<const OutputSampling> outputs) {
     for (uint32_t t = 0; t < step.n_tokens(); ++t) {
       const auto position = static_cast<uint32_t>(step.positions[t]);
       slot(step.sequences[t], position) = step.tokens[t];
+      if (!window_pages_.empty()) window_slot(step.sequences[t], position) = step.tokens[t];
       if (!options_.recurrent) continue;
       State& state = live_[step.sequences[t]];
       if (position == 0) state = {};
@@ -182,6 +205,13 @@ class FakeExecutor : public Executor {
       State state;
       for (int32_t p = 0; p <= step.positions[row]; ++p)
         state.take(slot(sequence, static_cast<uint32_t>(p)));
+      // Layers with windows have to see the same, as far as they see.
+      const int32_t last = step.positions[row];
+      for (int32_t p = last; !window_pages_.empty() && p >= 0; --p) {
+        if (last - p >= static_cast<int32_t>(options_.window)) break;
+        const auto position = static_cast<uint32_t>(p);
+        if (window_slot(sequence, position) != slot(sequence, position)) state.hash = 0;
+      }
       // Both have to be right.
       if (options_.recurrent && state.hash != live_[sequence].hash) state.hash = 0;
       out.emplace_back().id = state.next(options_.vocab, outputs[i].allowed);
@@ -190,8 +220,8 @@ class FakeExecutor : public Executor {
   }
 
   Options options_;
-  std::vector<std::vector<int32_t>> pages_;  // by page: the tokens in it
-  std::vector<uint32_t> table_;
+  std::vector<std::vector<int32_t>> pages_, window_pages_;  // by page: the tokens in it
+  std::vector<uint32_t> table_, window_table_;
   std::vector<State> live_, saved_;
   std::deque<std::function<void(bool)>> late_;
   uint64_t n_tokens_ = 0;

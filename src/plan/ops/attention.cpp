@@ -17,7 +17,7 @@ kernels::AttentionArgs attention_args(const GpuLowering& at, const AttentionOp& 
   kernels::AttentionArgs args;
   args.label = op.label;
   args.step = at.plan.step;
-  args.pages = at.plan.pages;
+  args.pages = at.pages(op.layer);
   args.q = at.value(op.q);
   if (op.append) {
     args.append = {at.value(op.append->qkv), head_norms(at, *op.append), turns(at, *op.append),
@@ -82,7 +82,7 @@ Result<void> AttentionOp::lower(const GpuLowering& at, std::vector<KernelCall>& 
 void AttentionOp::run(const CpuRun& at) const {
   const CpuMemory::Layer& cache = at.memory.layers[layer];
   kernels::AttentionCpuArgs args;
-  args.step = at.step;
+  args.step = at.step_of(layer);
   args.q = at.value(q);
   args.k_cache = cache.k.get();
   args.v_cache = at.graph.kv[layer].v_in_k ? args.k_cache : cache.v.get();

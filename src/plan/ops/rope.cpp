@@ -49,7 +49,7 @@ Result<void> RopeOp::lower(const GpuLowering& at, std::vector<KernelCall>& calls
   kernels::RopeArgs args;
   args.label = label;
   args.step = at.plan.step;
-  args.pages = at.plan.pages;
+  args.pages = at.pages(layer);
   args.qkv = at.value(qkv);
   args.head_norms = head_norms(at, *this);
   args.table = turns(at, *this);
@@ -69,7 +69,7 @@ Result<void> RopeOp::lower(const GpuLowering& at, std::vector<KernelCall>& calls
 void RopeOp::run(const CpuRun& at) const {
   const CpuMemory::Layer& cache = at.memory.layers[layer];
   kernels::RopeCpuArgs args;
-  args.step = at.step;
+  args.step = at.step_of(layer);
   args.qkv = at.value(qkv);
   args.q_norm = at.vector(q_norm);
   args.k_norm = at.vector(k_norm);

@@ -1,0 +1,153 @@
+#include "api/fields.h"
+
+#include <doctest/doctest.h>
+
+#include "api/sampling.h"
+
+using namespace puna;
+using namespace puna::api;
+using base::ErrorCode;
+using base::Json;
+using Kind = Field::Kind;
+using Effect = Field::Effect;
+
+namespace {
+
+constexpr Field kFields[] = {
+    {"name", Kind::kText, ""},
+    {"on", Kind::kFlag, ""},
+    {"much", Kind::kNumber, "", 0, 2},
+    {"many", Kind::kInteger, "", -1, 10},
+    {"ends", Kind::kTexts, ""},
+    {"list", Kind::kList, ""},
+    {"object", Kind::kObject, ""},
+    {"any", Kind::kAny, ""},
+    {.name = "nothing", .about = "", .effect = Effect::kNone},
+    {.name = "later", .about = "not yet.", .effect = Effect::kRefused, .harmless = "1"},
+};
+
+base::Error error_of(const Json& json, FieldTables tables) {
+  const auto body = Body::read(json, tables);
+  REQUIRE_MESSAGE(!body.has_value(), json.dump());
+  return body.error();
+}
+
+Json one(std::string_view name, Json value) {
+  return Json::object().set(std::string(name), std::move(value));
+}
+
+Json number_field(const Field& field, double value) {
+  if (field.kind == Kind::kNumber) return one(field.name, value);
+  return one(field.name, static_cast<int64_t>(value));
+}
+
+// Of every kind of JSON.
+const Json kValues[] = {Json("x"),     Json(true), Json(1), Json(0.5), Json::array().push(1),
+                        Json::object()};
+
+bool may_be(const Field& field, const Json& value) {
+  switch (field.kind) {
+    case Kind::kText:
+      return value.is_string();
+    case Kind::kFlag:
+      return value.is_bool();
+    case Kind::kNumber:
+      return value.is_number();
+    case Kind::kInteger:
+      return value.is_integer();
+    case Kind::kTexts:
+      return value.is_string();
+    case Kind::kList:
+      return value.is_array();
+    case Kind::kObject:
+      return value.is_object();
+    case Kind::kAny:
+      return true;
+  }
+  return false;
+}
+
+// Whatever stands in a field is taken or refused as its row says, with its name.
+void check_rows(std::span<const Field> table) {
+  for (const Field& field : table) {
+    CAPTURE(field.name);
+    CHECK(Body::read(one(field.name, Json()), {table}).has_value());
+    for (const Json& value : kValues) {
+      CAPTURE(value.dump());
+      const auto body = Body::read(one(field.name, value), {table});
+      const bool refused = field.effect == Effect::kRefused && value.dump() != field.harmless;
+      const bool expected = !refused && (field.effect != Effect::kMeant || may_be(field, value));
+      // Ranges are looked at below.
+      if (expected && value.is_number() && !body) continue;
+      CHECK(body.has_value() == expected);
+      if (body) continue;
+      CHECK(body.error().message.find(std::string(field.name)) != std::string::npos);
+      CHECK(body.error().code == (refused ? ErrorCode::kUnsupported : ErrorCode::kInvalidArgument));
+    }
+    if (field.effect != Effect::kMeant) continue;
+    if (field.kind != Kind::kNumber && field.kind != Kind::kInteger) continue;
+    for (const double beyond : {field.least - 1, field.most + 1}) {
+      if (beyond < -1e15 || beyond > 1e15) continue;
+      CHECK(error_of(number_field(field, beyond), {table}).code == ErrorCode::kInvalidArgument);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("each row of a table takes what it says and refuses all else by name") {
+  check_rows(kFields);
+  check_rows(sampling_fields());
+}
+
+TEST_CASE("what is read is what stands there, and what is not given or null is missing") {
+  const Json json = *Json::parse(R"({"name": "a", "on": false, "much": 2, "many": -1, "ends": "x",
+                                     "list": null, "unheard_of": 1})");
+  const auto body = Body::read(json, {kFields});
+  REQUIRE(body.has_value());
+  CHECK(body->text("name") == "a");
+  CHECK(body->flag("on") == false);
+  CHECK(body->number("much") == 2);
+  CHECK(body->integer("many") == -1);
+  CHECK(body->texts("ends") == std::vector<std::string>{"x"});
+  CHECK_FALSE(body->has("list"));
+  CHECK_FALSE(body->has("object"));
+  CHECK(error_of(Json::array(), {kFields}).message ==
+        "The request has to be a JSON object; it is of type array.");
+  CHECK(error_of(one("much", 2.5), {kFields}).message ==
+        "The field \"much\" is 2.5, but has to be a number from 0 to 2.");
+  CHECK(error_of(one("later", 2), {kFields}).message ==
+        "The field \"later\" is not supported: not yet.");
+}
+
+TEST_CASE("sampling has the values of the fields, and the engine's own where there are none") {
+  const auto read = [](std::string_view text) {
+    const Json json = *Json::parse(text);
+    const auto body = Body::read(json, {sampling_fields()});
+    REQUIRE_MESSAGE(body.has_value(), body.error().text());
+    return read_sampling(*body);
+  };
+  const auto plain = read("{}");
+  REQUIRE(plain.has_value());
+  CHECK(plain->temperature == kernels::SamplingParams().temperature);
+  CHECK(plain->seed != read(R"({"seed": -1})")->seed);
+  const auto all = read(R"({"temperature": 0.5, "dynatemp_range": 0.25, "typical_p": 0.9,
+      "xtc_probability": 0.1, "top_n_sigma": -1, "dry_multiplier": 2, "dry_penalty_last_n": 7,
+      "mirostat": 2, "mirostat_tau": 4, "seed": 5, "samplers": "kt",
+      "logit_bias": [[5, 1.5], ["7", false]]})");
+  REQUIRE_MESSAGE(all.has_value(), all.error().text());
+  CHECK(all->dynatemp_range == 0.25f);
+  CHECK(all->top_n_sigma == 0);
+  CHECK(all->dry.last == 7);
+  CHECK(all->mirostat.version == 2);
+  CHECK(all->seed == 5);
+  CHECK(all->samplers == std::vector{kernels::Sampler::kTopK, kernels::Sampler::kTemperature});
+  REQUIRE(all->logit_bias.size() == 2);
+  CHECK(all->logit_bias[1].second == -std::numeric_limits<float>::infinity());
+  for (const char* wrong :
+       {R"({"samplers": "kk"})", R"({"samplers": ["top_k", "none"]})", R"({"samplers": 1})",
+        R"({"logit_bias": {"x": 1}})", R"({"logit_bias": [[1, true]]})",
+        R"({"logit_bias": [[1, 1], [1, 2]]})"}) {
+    CHECK_MESSAGE(read(wrong).error().code == ErrorCode::kInvalidArgument, wrong);
+  }
+}
