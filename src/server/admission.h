@@ -1,5 +1,5 @@
-// Which texts a model is given, and when: as many as it writes at once and a few that wait in it, so
-// that those behind them can be taken from each client in turn.
+// Which texts a model is given, and when: as many as it writes at once and a few that wait in it,
+// so that those behind them can be taken from each client in turn.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ class Admission {
   Admission();
   ~Admission();
 
-  // `granted` is called once, here or on the thread of whoever leaves a place, when the model may be
-  // given the text; never after the place was dropped. It does not block.
+  // `granted` is called once, here or on the thread of whoever leaves a place, when the model may
+  // be given the text; never after the place was dropped. It does not block.
   std::shared_ptr<Place> ask(const api::ServedModel& model, const std::string& client,
                              std::function<void()> granted);
 

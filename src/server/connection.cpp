@@ -47,8 +47,8 @@ class BeastConnection final : public Connection,
                               public Responder,
                               public std::enable_shared_from_this<BeastConnection> {
  public:
-  BeastConnection(std::unique_ptr<Stream> stream, Peer peer, Handler& handler,
-                  const Limits& limits, std::function<void()> closed)
+  BeastConnection(std::unique_ptr<Stream> stream, Peer peer, Handler& handler, const Limits& limits,
+                  std::function<void()> closed)
       : stream_(std::move(stream)),
         peer_(std::move(peer)),
         handler_(handler),
@@ -175,13 +175,14 @@ class BeastConnection final : public Connection,
       incoming_ = Incoming{};
       incoming_.peer = peer_;
       keep_alive_ = http_1_0_ = head_only_ = chunked_ = false;
-      deadline(limits_.header, [this] { refuse(408, "The request's header has not come in time."); });
+      deadline(limits_.header,
+               [this] { refuse(408, "The request's header has not come in time."); });
     }
     boost::system::error_code error;
     in_.erase(0, parser_->put(boost::asio::buffer(in_), error));
     if (error == http::error::header_limit) {
-      refuse(431, fmt::format("The request's header is longer than {} bytes.",
-                              limits_.header_bytes));
+      refuse(431,
+             fmt::format("The request's header is longer than {} bytes.", limits_.header_bytes));
       return false;
     }
     if (error && error != http::error::need_more) {
@@ -214,7 +215,8 @@ class BeastConnection final : public Connection,
       if (!refusal) refusal = error_reply(incoming_.dialect, status, message);
     };
     if (request.header("transfer-encoding") && !parser_->chunked()) {
-      refusal = error_reply(incoming_.dialect, 501, "The only Transfer-Encoding that is known is \"chunked\".");
+      refusal = error_reply(incoming_.dialect, 501,
+                            "The only Transfer-Encoding that is known is \"chunked\".");
       return refuse(*std::move(refusal)), false;
     }
     if (expect && lower(*expect) != "100-continue")
@@ -293,7 +295,8 @@ class BeastConnection final : public Connection,
                    [self = shared_from_this(), call = std::move(call)] { call(); });
   }
   void set_body_deadline() {
-    const milliseconds left = limits_.timeout - milliseconds(static_cast<int64_t>(since_body_.ms()));
+    const milliseconds left =
+        limits_.timeout - milliseconds(static_cast<int64_t>(since_body_.ms()));
     deadline(std::clamp(left, milliseconds(0), limits_.body_pause),
              [this] { refuse(408, "The request's body has not come in time."); });
   }
@@ -305,10 +308,12 @@ class BeastConnection final : public Connection,
   }
 
   std::string head_of(const HttpReply& reply) const {
-    const auto reason = http::obsolete_reason(http::int_to_status(static_cast<unsigned>(reply.status)));
+    const auto reason =
+        http::obsolete_reason(http::int_to_status(static_cast<unsigned>(reply.status)));
     std::string out = fmt::format("HTTP/1.1 {} {}\r\n", reply.status, std::string_view(reason));
     add_header(out, "Server", "puna");
-    add_header(out, "Date", fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(std::time(nullptr))));
+    add_header(out, "Date",
+               fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(std::time(nullptr))));
     if (!reply.content_type.empty()) add_header(out, "Content-Type", reply.content_type);
     for (const auto& [name, value] : reply.headers) add_header(out, name, value);
     for (const auto& [name, value] : reply_headers_) add_header(out, name, value);

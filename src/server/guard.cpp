@@ -8,8 +8,8 @@ namespace puna::server {
 namespace {
 
 bool is_loopback_name(std::string_view host) {
-  const bool is_ipv4 = host.starts_with("127.") &&
-                       host.find_first_not_of("0123456789.") == std::string_view::npos;
+  const bool is_ipv4 =
+      host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string_view::npos;
   return host == "localhost" || host.ends_with(".localhost") || host == "::1" || is_ipv4;
 }
 
@@ -43,9 +43,7 @@ bool Guard::knows_host(const Incoming& incoming) const {
   if (!header) return incoming.http_1_0;
   const std::string host = host_of(*header);
   if (is_loopback_name(host) || host == lower(incoming.peer.local)) return true;
-  const auto is_it = [&](std::string_view name) {
-    return name == "*" || host_of(name) == host;
-  };
+  const auto is_it = [&](std::string_view name) { return name == "*" || host_of(name) == host; };
   return std::ranges::any_of(options_.hosts, is_it) ||
          std::ranges::any_of(options_.listen, [&](const Address& address) {
            return !address.is_unix() && address.host != "*" && host_of(address.host) == host;
@@ -80,8 +78,7 @@ Guard::Origin Guard::origin_of(const api::HttpRequest& request) const {
   if (host && !authority.empty() && lower(authority) == lower(*host)) return Origin::kAllowed;
   const bool named = std::ranges::any_of(options_.origins, [&](const std::string& allowed) {
     if (allowed == "*") return true;
-    if (allowed == "localhost")
-      return !authority.empty() && is_loopback_name(host_of(authority));
+    if (allowed == "localhost") return !authority.empty() && is_loopback_name(host_of(authority));
     return lower(allowed) == lower(*origin);
   });
   return named ? Origin::kAllowed : Origin::kForeign;

@@ -22,7 +22,7 @@ namespace puna::server {
 class Histogram {
  public:
   // Upper bounds in seconds.
-  static constexpr std::array kBounds = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
+  static constexpr std::array kBounds = {0.005, 0.01, 0.025, 0.05, 0.1,  0.25, 0.5,
                                          1.0,   2.5,  5.0,   10.0, 30.0, 60.0};
 
   void add(double seconds);

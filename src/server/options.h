@@ -28,7 +28,7 @@ struct Limits {
   size_t body_bytes = 64 << 20;                  // --max-body
   std::chrono::milliseconds body_pause{30'000};  // between two pieces of a body
   std::chrono::milliseconds idle{75'000};        // a connection without a request
-  std::chrono::milliseconds timeout{3600'000};   // of a whole body, and of a write that stands still
+  std::chrono::milliseconds timeout{3600'000};  // of a whole body, and of a write that stands still
 };
 
 struct Options {

@@ -17,8 +17,7 @@ constexpr size_t kLongestPath = 200;  // of which more says nothing
 
 void RequestLog::write(const Incoming& incoming, const RequestOutcome& outcome) {
   const double ms = std::round(incoming.since_head.ms() * 10) / 10;
-  const std::string& whole_path =
-      incoming.http.path.empty() ? incoming.target : incoming.http.path;
+  const std::string& whole_path = incoming.http.path.empty() ? incoming.target : incoming.http.path;
   const std::string_view path = std::string_view(whole_path).substr(0, kLongestPath);
   if (base::log_enabled(base::LogLevel::kInfo)) {
     std::string tokens;
@@ -27,8 +26,7 @@ void RequestLog::write(const Incoming& incoming, const RequestOutcome& outcome) 
                            outcome.n_cached.value_or(0), *outcome.n_generated);
     }
     base::log_info("{} {} {} {} ms{} [{}]", base::printable(incoming.http.method),
-                   base::printable(path), outcome.status, ms, tokens,
-                   base::printable(incoming.id));
+                   base::printable(path), outcome.status, ms, tokens, base::printable(incoming.id));
   }
   if (!on_request_) return;
   base::Json line = base::Json::object();

@@ -4,6 +4,10 @@
 #include <array>
 #include <optional>
 
+#include "api/llama/tokens.h"
+#include "api/openai/chat.h"
+#include "api/openai/models.h"
+
 namespace puna::server {
 namespace {
 
@@ -15,6 +19,16 @@ constexpr std::array kRoutes = {
     Route{"GET", "/livez", Dialect::kLlama, Own::kLive, ModelName::kNone, Key::kPublic},
     Route{"GET", "/metrics", Dialect::kLlama, Own::kMetrics},
     Route{"GET", "/v1/loads", Dialect::kLlama, Own::kLoads},
+    Route{"GET", "/v1/models", Dialect::kOpenAi, api::openai::models},
+    Route{"GET", "/models", Dialect::kOpenAi, api::openai::models},
+    Route{"GET", "/v1/models/{id...}", Dialect::kOpenAi, api::openai::model},
+    Route{"POST", "/v1/chat/completions", Dialect::kOpenAi, api::openai::chat_completions,
+          ModelName::kBody},
+    Route{"POST", "/chat/completions", Dialect::kOpenAi, api::openai::chat_completions,
+          ModelName::kBody},
+    Route{"POST", "/v1/completions", Dialect::kOpenAi, api::openai::completions, ModelName::kBody},
+    Route{"POST", "/tokenize", Dialect::kLlama, api::llama::tokenize, ModelName::kBody},
+    Route{"POST", "/detokenize", Dialect::kLlama, api::llama::detokenize, ModelName::kBody},
 };
 
 // The values of the {…} when a path is of a pattern.

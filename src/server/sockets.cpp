@@ -8,6 +8,7 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl.hpp>
@@ -105,11 +106,10 @@ class AsioStream final : public Stream {
     pieces_ = std::move(pieces);
     std::vector<asio::const_buffer> buffers;
     for (const std::string& piece : pieces_) buffers.emplace_back(asio::buffer(piece));
-    asio::async_write(carrier_, buffers,
-                      [this, done = std::move(done)](error_code error, size_t) {
-                        pieces_.clear();
-                        done(!error);
-                      });
+    asio::async_write(carrier_, buffers, [this, done = std::move(done)](error_code error, size_t) {
+      pieces_.clear();
+      done(!error);
+    });
   }
   void after(Timer which, milliseconds time, std::function<void()> call) override {
     const auto index = static_cast<size_t>(which);
@@ -173,7 +173,8 @@ void tune(asio::local::stream_protocol::socket&) {}
 
 bool is_out_of_resources(const error_code& error) {
   return error == asio::error::no_descriptors || error == asio::error::no_buffer_space ||
-         error == asio::error::no_memory || error == boost::system::errc::too_many_files_open_in_system;
+         error == asio::error::no_memory ||
+         error == boost::system::errc::too_many_files_open_in_system;
 }
 
 }  // namespace
@@ -184,7 +185,7 @@ struct Sockets::State {
   std::array<std::shared_ptr<Loop>, kThreads> loops;
   std::optional<asio::ssl::context> tls;
   std::vector<Address> addresses;
-  std::vector<std::string> unix_paths;                // to be removed
+  std::vector<std::string> unix_paths;                 // to be removed
   std::vector<std::function<void()>> close_acceptors;  // on the first loop
   std::atomic<uint64_t> n_accepted = 0;
   std::atomic<uint32_t> n_connections = 0;
@@ -247,8 +248,8 @@ Result<void> Sockets::State::listen_tcp(const Address& address) {
     auto endpoint = entry.endpoint();
     endpoint.port(port);  // the same for all addresses of a name, if it is free
     auto acceptor = std::make_shared<asio::ip::tcp::acceptor>(loops[0]->io);
-    const auto result = listen_on<asio::ip::tcp>(acceptor, endpoint,
-                                                 fmt::format("{}:{}", address.host, port));
+    const auto result =
+        listen_on<asio::ip::tcp>(acceptor, endpoint, fmt::format("{}:{}", address.host, port));
     // A name may have addresses that this machine has not (::1 without IPv6).
     if (!result) {
       last = result.error();

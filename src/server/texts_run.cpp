@@ -31,12 +31,13 @@ TextsRun::~TextsRun() = default;
 void TextsRun::start() {
   for (size_t i = 0; i < plan_.prepared.size(); ++i) texts_.push_back(std::make_unique<Text>());
   for (size_t i = 0; i < texts_.size(); ++i) {
-    texts_[i]->place = core_->admission.ask(
-        *plan_.model, incoming_.client, [weak = weak_from_this(), responder = responder_, i] {
-          responder->post([weak, i] {
-            if (const auto self = weak.lock()) self->begin_text(i);
-          });
-        });
+    texts_[i]->place = core_->admission.ask(*plan_.model, incoming_.client,
+                                            [weak = weak_from_this(), responder = responder_, i] {
+                                              responder->post([weak, i] {
+                                                if (const auto self = weak.lock())
+                                                  self->begin_text(i);
+                                              });
+                                            });
   }
   if (texts_.empty()) finish();
 }

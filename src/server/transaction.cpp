@@ -43,7 +43,7 @@ void Transaction::read() {
   if (left_) return;
   const api::HttpRequest& http = incoming_.http;
   if (!http.body.empty() && http.method != "GET" && http.method != "HEAD") {
-    auto body = Json::parse(http.body, /*max_depth=*/100, Json::Repeated::kRefused);
+    auto body = Json::parse_strictly(http.body);
     if (!body) return answer(body.error());
     body_ = *std::move(body);
   }
@@ -82,18 +82,17 @@ Result<std::string> Transaction::model_name() const {
 void Transaction::call(const api::ModelLease& model) {
   if (left_) return;
   const auto endpoint = std::get<api::Endpoint>(incoming_.route->handler);
-  Result<api::Exchange> exchange =
-      endpoint({.http = incoming_.http,
-                .body = body_,
-                .model = model.get(),
-                .models = *core_->models.load()});
+  Result<api::Exchange> exchange = endpoint({.http = incoming_.http,
+                                             .body = body_,
+                                             .model = model.get(),
+                                             .models = *core_->models.load()});
   if (!exchange) return answer(exchange.error());
   if (auto* reply = std::get_if<api::HttpReply>(&*exchange)) return answer(std::move(*reply));
   if (!model) {
-    return answer(base::Error{ErrorCode::kInternal,
-                              fmt::format("The route {} names no model for what it asks.",
-                                          incoming_.route->path),
-                              {}});
+    return answer(base::Error{
+        ErrorCode::kInternal,
+        fmt::format("The route {} names no model for what it asks.", incoming_.route->path),
+        {}});
   }
   if (auto* job = std::get_if<api::Job>(&*exchange)) return run_job(std::move(*job), model);
   prepare(std::move(std::get<api::Texts>(*exchange)), model);
@@ -107,8 +106,7 @@ void Transaction::run_job(api::Job job, const api::ModelLease& model) {
   });
   // The model stays until the job has ended, and is given back on another thread than its own.
   model->host->post_job<api::HttpReply>(
-      std::move(job.run),
-      [self = shared_from_this(), model](Result<api::HttpReply> reply) mutable {
+      std::move(job.run), [self = shared_from_this(), model](Result<api::HttpReply> reply) mutable {
         self->responder_->post([self, model = std::move(model), reply = std::move(reply)] {
           if (reply) return self->answer(*reply);
           self->answer(reply.error());
@@ -121,9 +119,10 @@ void Transaction::prepare(api::Texts texts, const api::ModelLease& model) {
   TextsRun::Plan plan;
   plan.count = std::make_shared<TextsCount>(core_->n_texts, n);
   if (core_->n_texts > core_->options.queue) {
-    return answer(busy(incoming_.dialect,
-                       fmt::format("{} texts wait or run already, which is the most; try again later.",
-                                   core_->n_texts - n)));
+    return answer(
+        busy(incoming_.dialect,
+             fmt::format("{} texts wait or run already, which is the most; try again later.",
+                         core_->n_texts - n)));
   }
   for (service::Request& request : texts.requests) {
     if (left_) return;
@@ -146,14 +145,13 @@ void Transaction::run(TextsRun::Plan plan) {
   if (left_) return left();
   costs_ = true;
   outcome_.model = plan.model->id;
-  run_ = std::make_shared<TextsRun>(
-      core_, incoming_, responder_, std::move(plan),
-      [this](const TextsRun::Totals& totals, int status) {
-        outcome_.n_prompt = totals.n_prompt;
-        outcome_.n_cached = totals.n_cached;
-        outcome_.n_generated = totals.n_generated;
-        end(status);
-      });
+  run_ = std::make_shared<TextsRun>(core_, incoming_, responder_, std::move(plan),
+                                    [this](const TextsRun::Totals& totals, int status) {
+                                      outcome_.n_prompt = totals.n_prompt;
+                                      outcome_.n_cached = totals.n_cached;
+                                      outcome_.n_generated = totals.n_generated;
+                                      end(status);
+                                    });
   run_->start();
 }
 

@@ -1,6 +1,6 @@
 // One request from when it has come until it is answered: on a request thread it is read, its model
-// found, its endpoint called and its texts prepared; then its texts are carried (texts_run.h) on the
-// thread of its connection.
+// found, its endpoint called and its texts prepared; then its texts are carried (texts_run.h) on
+// the thread of its connection.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,7 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   // On the thread of the connection, where it is answered.
   static void start(std::shared_ptr<Core> core, Incoming incoming,
                     std::shared_ptr<Responder> responder);
-  Transaction(std::shared_ptr<Core> core, Incoming incoming,
-              std::shared_ptr<Responder> responder);
+  Transaction(std::shared_ptr<Core> core, Incoming incoming, std::shared_ptr<Responder> responder);
   ~Transaction() override;
 
   // Work:
