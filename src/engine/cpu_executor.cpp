@@ -69,6 +69,7 @@ class CpuExecutor : public Executor {
                          std::span<const uint32_t> window_pages) override {
     const size_t at = size_t{sequence} * cache_.pages_per_sequence + first;
     std::ranges::copy(pages, pages_.begin() + static_cast<ptrdiff_t>(at));
+    if (window_pages.empty()) return {};
     std::ranges::copy(window_pages, window_pages_.begin() + static_cast<ptrdiff_t>(at));
     return {};
   }
