@@ -96,9 +96,9 @@ Result<std::unique_ptr<server::Server>> listen(const ServeFlags& flags) {
   if (flags.hosts.empty() && !flags.port) {
     server::Options both = options;
     both.listen.push_back({both.listen.front().host, kOllamaPort});
-    if (auto listening = server::Server::listen(std::move(both))) return listening;
+    if (auto listening = server::Server::listen(both)) return listening;
   }
-  return server::Server::listen(std::move(options));
+  return server::Server::listen(options);
 }
 
 Result<int> run(ServeFlags& flags) {

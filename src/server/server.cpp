@@ -26,7 +26,7 @@ Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Server::~Server() { stop(); }
 
-base::Result<std::unique_ptr<Server>> Server::listen(Options options) {
+base::Result<std::unique_ptr<Server>> Server::listen(const Options& options) {
   auto impl = std::make_unique<Impl>(options);
   PUNA_TRY(impl->sockets.listen());
   return std::unique_ptr<Server>(new Server(std::move(impl)));

@@ -15,7 +15,7 @@ namespace puna::server {
 class Server {
  public:
   // From now on clients are told that a model is being loaded. Errors: those of Sockets::listen().
-  static base::Result<std::unique_ptr<Server>> listen(Options options);
+  static base::Result<std::unique_ptr<Server>> listen(const Options& options);
   ~Server();  // stop()
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

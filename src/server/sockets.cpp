@@ -200,10 +200,10 @@ struct Sockets::State {
   Result<void> listen_tcp(const Address& address);
   Result<void> listen_unix(const Address& address);
   template <class Protocol>
-  Result<void> listen_on(std::shared_ptr<typename Protocol::acceptor> acceptor,
+  Result<void> listen_on(const std::shared_ptr<typename Protocol::acceptor>& acceptor,
                          const typename Protocol::endpoint& endpoint, const std::string& name);
   template <class Protocol>
-  void accept(std::shared_ptr<typename Protocol::acceptor> acceptor, bool out_of_resources);
+  void accept(const std::shared_ptr<typename Protocol::acceptor>& acceptor, bool out_of_resources);
   template <class ProtocolSocket>
   void take(const std::shared_ptr<Loop>& loop, ProtocolSocket socket);
   void add(const std::shared_ptr<Loop>& loop, std::unique_ptr<Stream> stream, Peer peer);
@@ -279,7 +279,7 @@ Result<void> Sockets::State::listen_unix(const Address& address) {
 }
 
 template <class Protocol>
-Result<void> Sockets::State::listen_on(std::shared_ptr<typename Protocol::acceptor> acceptor,
+Result<void> Sockets::State::listen_on(const std::shared_ptr<typename Protocol::acceptor>& acceptor,
                                        const typename Protocol::endpoint& endpoint,
                                        const std::string& name) {
   error_code error;
@@ -305,7 +305,7 @@ Result<void> Sockets::State::listen_on(std::shared_ptr<typename Protocol::accept
 }
 
 template <class Protocol>
-void Sockets::State::accept(std::shared_ptr<typename Protocol::acceptor> acceptor,
+void Sockets::State::accept(const std::shared_ptr<typename Protocol::acceptor>& acceptor,
                             bool out_of_resources) {
   const auto loop = loops[n_accepted++ % kThreads];
   acceptor->async_accept(loop->io, [this, acceptor, loop, out_of_resources](

@@ -59,8 +59,9 @@ std::optional<Target> parse_target(std::string_view text) {
   out.path = *whole;
   const auto add_segment = [&](std::string_view part) {
     auto segment = decoded(part, /*in_query=*/false);
-    if (segment) out.segments.push_back(*std::move(segment));
-    return segment.has_value();
+    if (!segment) return false;
+    out.segments.push_back(*std::move(segment));
+    return true;
   };
   if (!split(path.substr(path.starts_with('/') ? 1 : 0), '/', add_segment)) return {};
   if (question == std::string_view::npos) return out;

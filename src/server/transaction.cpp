@@ -106,7 +106,8 @@ void Transaction::run_job(api::Job job, const api::ModelLease& model) {
   });
   // The model stays until the job has ended, and is given back on another thread than its own.
   model->host->post_job<api::HttpReply>(
-      std::move(job.run), [self = shared_from_this(), model](Result<api::HttpReply> reply) mutable {
+      std::move(job.run), [self = shared_from_this(),
+                           model = api::ModelLease(model)](Result<api::HttpReply> reply) mutable {
         self->responder_->post([self, model = std::move(model), reply = std::move(reply)] {
           if (reply) return self->answer(*reply);
           self->answer(reply.error());
