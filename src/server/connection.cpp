@@ -60,6 +60,10 @@ class BeastConnection final : public Connection,
   void stop_work() override {
     if (const auto work = work_) work->stop();
   }
+  void wind_down() override {
+    keep_alive_ = false;
+    if (phase_ == Phase::kHead && !parser_ && in_.empty()) end_connection();
+  }
   void close() override {
     if (phase_ == Phase::kClosed) return;
     phase_ = Phase::kClosed;
@@ -83,7 +87,11 @@ class BeastConnection final : public Connection,
     if (has_body && !head_only_) queue(std::move(reply.body));
     end_request();
   }
-  void begin(HttpReply head, milliseconds ping) override {
+  void ping_every(milliseconds time) override {
+    ping_ = time;
+    wait_for_quiet();
+  }
+  void begin(HttpReply head) override {
     if (phase_ != Phase::kWork) return;
     chunked_ = !http_1_0_;
     if (http_1_0_) keep_alive_ = false;
@@ -92,10 +100,8 @@ class BeastConnection final : public Connection,
     add_header(text, "Cache-Control", "no-cache");
     add_header(text, "X-Accel-Buffering", "no");  // of proxies
     queue(std::move(text += "\r\n"));
-    ping_ = ping;
     write(std::move(head.body));
     flush();
-    wait_for_quiet();
   }
   void write(std::string piece) override {
     if (phase_ != Phase::kWork || piece.empty() || head_only_) return;
@@ -301,9 +307,10 @@ class BeastConnection final : public Connection,
              [this] { refuse(408, "The request's body has not come in time."); });
   }
   void wait_for_quiet() {
-    if (ping_.count() == 0) return;
+    if (ping_.count() == 0 || phase_ != Phase::kWork) return;
     stream_->after(Stream::Timer::kPing, ping_, [self = shared_from_this()] {
       if (const auto work = self->work_) work->quiet();
+      self->wait_for_quiet();
     });
   }
 

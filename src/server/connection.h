@@ -19,6 +19,8 @@ class Connection {
   virtual void start() = 0;
   // Work::stop() for what is being answered.
   virtual void stop_work() = 0;
+  // Closes it when the request is answered that is under way, or now where there is none.
+  virtual void wind_down() = 0;
   // At once.
   virtual void close() = 0;
 };

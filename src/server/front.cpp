@@ -1,9 +1,12 @@
 #include "server/front.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <random>
+#include <utility>
 
 #include "server/sockets.h"
 #include "server/target.h"
@@ -83,7 +86,7 @@ std::optional<HttpReply> Front::check_origin(Incoming& incoming) const {
 
 std::optional<HttpReply> Front::find_route(Incoming& incoming) const {
   api::HttpRequest& http = incoming.http;
-  Match match = server::find_route(routes(), http.method, std::exchange(http.path_values, {}));
+  Match match = server::find_route(routes_, http.method, std::exchange(http.path_values, {}));
   if (!match.route && match.allow.empty()) {
     return error_reply(incoming.dialect, 404, fmt::format("There is nothing at {}.", http.path));
   }
@@ -162,23 +165,53 @@ HttpReply Front::answer(Own own) const {
       out.headers.emplace_back("Process-Start-Time-Unix", std::to_string(core_->metrics.started()));
       return out;
     }
-    case Own::kLoads: {
-      Json loads = Json::array();
-      for (const api::ModelLease& model : models()) {
-        const service::HostStatus status = model->host->status();
-        Json one = Json::object();
-        one.set("model", model->id)
-            .set("running", status.n_running)
-            .set("waiting", status.n_waiting);
-        one.set("pages", status.n_pages).set("pages_in_use", status.n_pages_in_use);
-        loads.push(std::move(one));
-      }
-      Json out = Json::object();
-      out.set("queued", core_->admission.n_waiting()).set("loads", std::move(loads));
-      return HttpReply::json(out);
-    }
+    case Own::kLoads:
+      return loads();
   }
   return error_reply(api::Dialect::kLlama, 500, "This route has no answer.");
+}
+
+// As SGLang has it, whose workers gateways ask for their load; each model is a "rank". What no model
+// was given yet waits for the first.
+HttpReply Front::loads() const {
+  Json list = Json::array();
+  int64_t n_models = 0, n_running = 0, n_waiting = 0, n_used = 0;
+  double usage = 0;
+  int64_t n_queued = core_->admission.n_waiting();
+  for (const api::ModelLease& model : models()) {
+    const service::HostStatus status = model->host->status();
+    const int64_t waiting = status.n_waiting + std::exchange(n_queued, 0);
+    const int64_t used = int64_t{status.n_pages_in_use} * status.page_tokens;
+    const int64_t most = int64_t{status.n_pages} * status.page_tokens;
+    const double share = most == 0 ? 0.0 : static_cast<double>(used) / static_cast<double>(most);
+    list.push(Json::object()
+                  .set("dp_rank", n_models++)
+                  .set("model", model->id)
+                  .set("num_running_reqs", status.n_running)
+                  .set("num_waiting_reqs", waiting)
+                  .set("num_total_reqs", status.n_running + waiting)
+                  .set("num_used_tokens", used)
+                  .set("max_total_num_tokens", most)
+                  .set("token_usage", share)
+                  .set("max_running_requests", model->n_texts));
+    n_running += status.n_running;
+    n_waiting += waiting;
+    n_used += used;
+    usage += share;
+  }
+  Json all = Json::object();
+  all.set("total_running_reqs", n_running)
+      .set("total_waiting_reqs", n_waiting)
+      .set("total_reqs", n_running + n_waiting)
+      .set("total_used_tokens", n_used)
+      .set("avg_token_usage", n_models == 0 ? 0.0 : usage / static_cast<double>(n_models));
+  const std::string now = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  return HttpReply::json(Json::object()
+                             .set("timestamp", now)
+                             .set("version", "puna")
+                             .set("dp_rank_count", n_models)
+                             .set("loads", std::move(list))
+                             .set("aggregate", std::move(all)));
 }
 
 void Front::handle(Incoming incoming, std::shared_ptr<Responder> responder) {

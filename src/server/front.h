@@ -4,6 +4,8 @@
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "server/core.h"
 #include "server/wire.h"
@@ -14,7 +16,8 @@ class Sockets;
 
 class Front final : public Handler {
  public:
-  explicit Front(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+  Front(std::shared_ptr<Core> core, std::span<const Route> routes)
+      : core_(std::move(core)), routes_(routes) {}
 
   // For what metrics say of connections; null: not listening.
   void set_sockets(const Sockets* sockets) { sockets_ = sockets; }
@@ -33,8 +36,10 @@ class Front final : public Handler {
   std::optional<api::HttpReply> check_readiness(const Incoming& incoming) const;
   api::HttpReply answer(Own own) const;
   std::vector<api::ModelLease> models() const;
+  api::HttpReply loads() const;
 
   const std::shared_ptr<Core> core_;
+  const std::span<const Route> routes_;
   const Sockets* sockets_ = nullptr;
 };
 

@@ -207,6 +207,8 @@ struct Sockets::State {
   template <class ProtocolSocket>
   void take(const std::shared_ptr<Loop>& loop, ProtocolSocket socket);
   void add(const std::shared_ptr<Loop>& loop, std::unique_ptr<Stream> stream, Peer peer);
+  // On their threads.
+  void for_each(void (Connection::*call)());
 };
 
 Result<void> Sockets::State::read_certificates() {
@@ -367,6 +369,16 @@ void Sockets::State::add(const std::shared_ptr<Loop>& loop, std::unique_ptr<Stre
   connection->start();
 }
 
+void Sockets::State::for_each(void (Connection::*call)()) {
+  for (const auto& loop : loops) {
+    loop->post([loop = loop.get(), call] {
+      // The call may close it.
+      const auto connections = loop->connections;
+      for (const auto& connection : connections) ((*connection).*call)();
+    });
+  }
+}
+
 Sockets::Sockets(const Options& options, Handler& handler)
     : state_(std::make_unique<State>(options, handler)) {}
 
@@ -393,15 +405,9 @@ void Sockets::stop_accepting() {
   });
 }
 
-void Sockets::stop_work() {
-  for (const auto& loop : state_->loops) {
-    loop->post([loop = loop.get()] {
-      // One that ends its work may be closed by that.
-      const auto connections = loop->connections;
-      for (const auto& connection : connections) connection->stop_work();
-    });
-  }
-}
+void Sockets::stop_work() { state_->for_each(&Connection::stop_work); }
+
+void Sockets::wind_down() { state_->for_each(&Connection::wind_down); }
 
 void Sockets::stop() {
   if (std::exchange(state_->stopped, true)) return;

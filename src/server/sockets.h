@@ -28,6 +28,8 @@ class Sockets {
   void stop_accepting();
   // Work::stop() of whatever is being answered.
   void stop_work();
+  // Connection::wind_down() of all.
+  void wind_down();
   // Closes all; afterwards nothing is called any more.
   void stop();
 

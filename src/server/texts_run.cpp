@@ -29,6 +29,7 @@ TextsRun::TextsRun(std::shared_ptr<Core> core, const Incoming& incoming,
 TextsRun::~TextsRun() = default;
 
 void TextsRun::start() {
+  if (plan_.stream) responder_->ping_every(plan_.ping);
   for (size_t i = 0; i < plan_.prepared.size(); ++i) texts_.push_back(std::make_unique<Text>());
   for (size_t i = 0; i < texts_.size(); ++i) {
     texts_[i]->place = core_->admission.ask(*plan_.model, incoming_.client,
@@ -63,7 +64,8 @@ void TextsRun::begin_text(size_t index) {
 }
 
 void TextsRun::go_on() {
-  if (over_) return;
+  // A sign may come behind the last event, when the replies are on their way already.
+  if (over_ || n_ended_ == texts_.size()) return;
   const auto self = shared_from_this();  // whatever is written may end it
   std::string out;
   for (size_t i = 0; i < texts_.size(); ++i) {
@@ -72,7 +74,6 @@ void TextsRun::go_on() {
     if (over_) return;
   }
   const bool all = n_ended_ == texts_.size();
-  if (all && plan_.stream) out += plan_.writer->finish();
   if (!out.empty()) responder_->write(std::move(out));
   if (over_) return;
   for (const auto& text : texts_) {
@@ -129,12 +130,12 @@ void TextsRun::begin_stream() {
   if (std::exchange(begun_, true)) return;
   responder_->begin({.status = 200,
                      .content_type = std::string(plan_.writer->content_type()),
-                     .body = plan_.writer->begin()},
-                    plan_.ping);
+                     .body = plan_.writer->begin()});
 }
 
 void TextsRun::ping() {
-  if (over_ || !begun_) return;
+  if (over_) return;
+  begin_stream();
   // A reader that is behind has enough to read.
   if (responder_->n_waiting() == 0) responder_->write(plan_.writer->ping());
 }
@@ -142,6 +143,7 @@ void TextsRun::ping() {
 void TextsRun::finish() {
   if (plan_.stream) {
     begin_stream();
+    responder_->write(plan_.writer->finish());
     end(200);
     responder_->finish();
     return;

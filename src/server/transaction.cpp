@@ -40,7 +40,6 @@ Transaction::Transaction(std::shared_ptr<Core> core, Incoming incoming,
 Transaction::~Transaction() { core_->pending.end(); }
 
 void Transaction::read() {
-  if (left_) return;
   const api::HttpRequest& http = incoming_.http;
   if (!http.body.empty() && http.method != "GET" && http.method != "HEAD") {
     auto body = Json::parse_strictly(http.body);
@@ -80,7 +79,6 @@ Result<std::string> Transaction::model_name() const {
 }
 
 void Transaction::call(const api::ModelLease& model) {
-  if (left_) return;
   const auto endpoint = std::get<api::Endpoint>(incoming_.route->handler);
   Result<api::Exchange> exchange = endpoint({.http = incoming_.http,
                                              .body = body_,
@@ -99,6 +97,7 @@ void Transaction::call(const api::ModelLease& model) {
 }
 
 void Transaction::run_job(api::Job job, const api::ModelLease& model) {
+  if (left_) return give_up();
   responder_->post([self = shared_from_this(), id = model->id] {
     self->outcome_.model = id;
     self->costs_ = true;
@@ -126,7 +125,7 @@ void Transaction::prepare(api::Texts texts, const api::ModelLease& model) {
                          core_->n_texts - n)));
   }
   for (service::Request& request : texts.requests) {
-    if (left_) return;
+    if (left_) return give_up();
     auto prepared = service::prepare(model->loaded(), std::move(request));
     if (!prepared) return answer(prepared.error());
     plan.prepared.push_back(*std::move(prepared));
@@ -143,8 +142,8 @@ void Transaction::prepare(api::Texts texts, const api::ModelLease& model) {
 
 void Transaction::run(TextsRun::Plan plan) {
   if (over_) return;
-  if (left_) return left();
   costs_ = true;
+  if (left_) return left();
   outcome_.model = plan.model->id;
   run_ = std::make_shared<TextsRun>(core_, incoming_, responder_, std::move(plan),
                                     [this](const TextsRun::Totals& totals, int status) {
@@ -163,6 +162,13 @@ void Transaction::answer(api::HttpReply reply) {
     const int status = shared->status;
     self->end(status);
     self->responder_->send(std::move(*shared));
+  });
+}
+
+void Transaction::give_up() {
+  responder_->post([self = shared_from_this()] {
+    self->costs_ = true;
+    self->left();
   });
 }
 

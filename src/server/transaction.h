@@ -44,6 +44,7 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   // Any thread: the end of it.
   void answer(api::HttpReply reply);
   void answer(const base::Error& error) { answer(error_reply(incoming_.dialect, error)); }
+  void give_up();  // for a client that has left
   // On the thread of the connection:
   void run(TextsRun::Plan plan);
   void end(int status);

@@ -65,9 +65,12 @@ class Responder {
   virtual void post(std::function<void()> call) = 0;
   virtual void set_work(std::shared_ptr<Work> work) = 0;
 
+  // Work::quiet() whenever nothing was written for so long; 0: never.
+  virtual void ping_every(std::chrono::milliseconds time) = 0;
+
   virtual void send(api::HttpReply reply) = 0;  // all of it
   // A stream: the reply's body is its first piece.
-  virtual void begin(api::HttpReply head, std::chrono::milliseconds ping) = 0;
+  virtual void begin(api::HttpReply head) = 0;
   virtual void write(std::string piece) = 0;
   virtual void finish() = 0;
   // Nothing is sent: for a client that has left.
