@@ -171,8 +171,8 @@ HttpReply Front::answer(Own own) const {
   return error_reply(api::Dialect::kLlama, 500, "This route has no answer.");
 }
 
-// As SGLang has it, whose workers gateways ask for their load; each model is a "rank". What no model
-// was given yet waits for the first.
+// As SGLang has it, whose workers gateways ask for their load; each model is a "rank". What no
+// model was given yet waits for the first.
 HttpReply Front::loads() const {
   Json list = Json::array();
   int64_t n_models = 0, n_running = 0, n_waiting = 0, n_used = 0;

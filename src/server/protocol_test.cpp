@@ -1,11 +1,12 @@
 // What comes in over sockets, and what is answered at once. Nothing here depends on how long
 // anything takes.
-#include "server/server.h"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 
+#include <fstream>
+
+#include "server/server.h"
 #include "server/testing/fixture.h"
 
 namespace puna::server {
@@ -34,8 +35,9 @@ TEST_CASE("a path with values, a query and a body reach the endpoint decoded") {
   CHECK(reply.header("Content-Type") == "application/json");
   CHECK(reply.body == R"({"path":"/v1/things/a/b c","values":["a/b c"],)"
                       R"("query":{"x":"1&2","y":"a b","z":""},"body":null,"model":null})");
-  CHECK(at.ask(post("/v1/echo", R"({"model":"fake","a":[1]})")).body ==
-        R"({"path":"/v1/echo","values":[],"query":{},"body":{"model":"fake","a":[1]},"model":"fake"})");
+  CHECK(
+      at.ask(post("/v1/echo", R"({"model":"fake","a":[1]})")).body ==
+      R"({"path":"/v1/echo","values":[],"query":{},"body":{"model":"fake","a":[1]},"model":"fake"})");
   CHECK(at.ask(get("/v1/models/org/fake")).status == 200);
   CHECK(at.ask(get("/v1/models/org%2Ffake")).status == 200);
   CHECK(at.ask(get("http://localhost/v1/things/1")).status == 200);
@@ -103,7 +105,9 @@ TEST_CASE("a connection goes on, and requests that come together are answered in
   for (int i = 0; i < 3; ++i) CHECK(client.ask(get("/livez")).status == 200);
   std::string all;
   for (int i = 0; i < 200; ++i)
-    all += i % 3 == 0 ? get("/livez") : i % 3 == 1 ? post("/v1/echo", fmt::format("[{}]", i)) : get("/no");
+    all += i % 3 == 0   ? get("/livez")
+           : i % 3 == 1 ? post("/v1/echo", fmt::format("[{}]", i))
+                        : get("/no");
   client.say(all);
   for (int i = 0; i < 200; ++i) {
     const Reply reply = client.read();
@@ -140,8 +144,9 @@ TEST_CASE("bodies come in pieces") {
   CHECK(client.ended());
   // Nobody wants the body of what is refused.
   Client second = at.client();
-  CHECK(second.ask("POST /no HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
-                   "Expect: 100-continue\r\n\r\n")
+  CHECK(second
+            .ask("POST /no HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
+                 "Expect: 100-continue\r\n\r\n")
             .status == 404);
   Client third = at.client();
   CHECK(third.ask(post("/no", "[1,2]")).status == 404);
@@ -167,7 +172,8 @@ TEST_CASE("what is too long or too slow is refused") {
   std::string chunks;
   for (int i = 0; i < 30; ++i) chunks += "64\r\n" + std::string(100, ' ') + "\r\n";
   CHECK(at.ask(head + "Transfer-Encoding: chunked\r\n\r\n" + chunks).status == 413);
-  CHECK(at.ask(head + "Transfer-Encoding: chunked\r\n\r\n" + std::string(40'000, '0')).status == 400);
+  CHECK(at.ask(head + "Transfer-Encoding: chunked\r\n\r\n" + std::string(40'000, '0')).status ==
+        400);
   CHECK(at.ask("GARBAGE\r\n\r\n").status == 400);
 
   CHECK(at.ask("GET /livez HT").status == 408);
@@ -184,8 +190,7 @@ TEST_CASE("bodies that never end, and connections without requests, come to an e
   const Fixture at(options);
   Client client = at.client();
   client.say("POST /v1/echo HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
-  while (client.say("1\r\n \r\n"))
-    std::this_thread::sleep_for(milliseconds(1));
+  while (client.say("1\r\n \r\n")) std::this_thread::sleep_for(milliseconds(1));
   CHECK(at.client().ended());
 }
 
@@ -194,8 +199,9 @@ TEST_CASE("keys are asked for where they are needed") {
   options.api_keys = {"secret", "other"};
   const Fixture at(options);
   CHECK(at.ask(get("/health")).status == 200);
-  for (const char* header : {"", "Authorization: Bearer wrong\r\n", "Authorization: Bearer secre\r\n",
-                             "Authorization: Basic secret\r\n", "X-Api-Key: \r\n"}) {
+  for (const char* header :
+       {"", "Authorization: Bearer wrong\r\n", "Authorization: Bearer secre\r\n",
+        "Authorization: Basic secret\r\n", "X-Api-Key: \r\n"}) {
     const Reply reply = at.ask(get("/v1/things/1", header));
     CHECK(reply.status == 401);
     CHECK(error_type(reply) == "authentication_error");
@@ -216,7 +222,8 @@ TEST_CASE("pages of others are kept out") {
   for (const char* host : {"localhost", "localhost:1", "127.0.0.1:80", "[::1]:80", "LOCALHOST",
                            "models.example:443", "a.localhost"})
     CHECK(status_of_host(host) == 200);
-  for (const char* host : {"evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "192.168.1.1"})
+  for (const char* host :
+       {"evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "192.168.1.1"})
     CHECK(status_of_host(host) == 403);
   CHECK(at.ask("GET /livez HTTP/1.1\r\n\r\n").status == 403);
 
@@ -224,7 +231,8 @@ TEST_CASE("pages of others are kept out") {
   const auto from = [&](const std::string& origin) {
     return at.ask(post("/change", "{}", json + "Origin: " + origin + "\r\n"));
   };
-  for (const char* origin : {"http://localhost:5173", "http://127.0.0.1", "https://app.example", "http://localhost"}) {
+  for (const char* origin :
+       {"http://localhost:5173", "http://127.0.0.1", "https://app.example", "http://localhost"}) {
     const Reply reply = from(origin);
     CHECK(reply.status == 200);
     CHECK(reply.header("Access-Control-Allow-Origin") == origin);
@@ -312,6 +320,42 @@ TEST_CASE("a Unix socket is listened on, beside a port") {
     CHECK_FALSE(Server::listen(other));
   }
   CHECK(::access(path.c_str(), F_OK) != 0);
+}
+
+// Sanitizers keep what was freed.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kKeepsFreed = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool kKeepsFreed = true;
+#else
+constexpr bool kKeepsFreed = false;
+#endif
+#else
+constexpr bool kKeepsFreed = false;
+#endif
+
+// Of this process, which has both ends.
+size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  size_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+TEST_CASE("a connection on which nothing happens takes little memory, whatever was asked before") {
+  const Fixture at;
+  std::vector<Client> clients;
+  const size_t before = resident_bytes();
+  constexpr size_t kClients = 300;
+  const std::string body = "\"" + std::string(100'000, 'x') + "\"";
+  for (size_t i = 0; i < kClients; ++i) {
+    clients.push_back(at.client());
+    CHECK(clients.back().ask(post("/refuse", body)).status == 400);
+  }
+  const size_t after = resident_bytes();
+  const size_t each = after < before ? 0 : (after - before) / kClients;
+  CHECK((kKeepsFreed || each <= 32 << 10));
 }
 
 TEST_CASE("without descriptors for more, connections wait") {

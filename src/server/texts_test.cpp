@@ -64,7 +64,8 @@ TEST_CASE("HTTP/1.0 has streams that end with the connection") {
 TEST_CASE("a text that its model refuses is an error, not an empty stream") {
   const Fixture at;
   for (const char* stream : {"0", "1"}) {
-    const Reply reply = at.ask(post("/write", fmt::format(R"({{"prompt":1000,"stream":{}}})", stream)));
+    const Reply reply =
+        at.ask(post("/write", fmt::format(R"({{"prompt":1000,"stream":{}}})", stream)));
     CHECK(reply.status == 400);
     CHECK(reply.body.find("1000") != std::string::npos);
   }
@@ -165,8 +166,7 @@ TEST_CASE("with as many texts as there may be, more are refused until some have 
   at.close_gate();
   Client client = at.client();
   client.say(post("/write", R"({"n":3})"));
-  wait_until([&] { return at.host.status().n_running + at.host.status().n_waiting > 0 ||
-                          at.ask(post("/write", R"({"n":3})")).status == 503; });
+  wait_until([&] { return at.host.status().n_running + at.host.status().n_waiting > 0; });
   const Reply reply = at.ask(post("/write", "{}"));
   CHECK(reply.status == 503);
   CHECK_FALSE(reply.header("Retry-After").empty());
@@ -203,8 +203,9 @@ TEST_CASE("many connections take few threads, and get what each would alone") {
   std::vector<Client> clients;
   for (uint32_t i = 0; i < 200; ++i) clients.push_back(at.client());
   for (uint32_t i = 0; i < 200; ++i)
-    clients[i].say(post("/write", fmt::format(R"({{"prompt":{},"seed":{},"n_tokens":{},"stream":{}}})",
-                                              5 + i % 50, i, 5 + i % 7, i % 2)));
+    clients[i].say(
+        post("/write", fmt::format(R"({{"prompt":{},"seed":{},"n_tokens":{},"stream":{}}})",
+                                   5 + i % 50, i, 5 + i % 7, i % 2)));
   for (uint32_t i = 0; i < 200; ++i) {
     const std::string body = clients[i].read().body;
     CHECK(body == (i % 2 ? stream_of(5 + i % 50, i, 5 + i % 7)
@@ -242,11 +243,12 @@ TEST_CASE("metrics and loads say what goes on") {
   at.ask(post("/write", R"({"prompt":40,"n_tokens":20})"));
   at.ask(post("/write", R"({"prompt":40,"n_tokens":20})"));
   const std::string text = at.ask(get("/metrics")).body;
-  for (const char* line : {"llamacpp:tokens_predicted_total 40\n", "llamacpp:requests_processing 0\n",
-                           "puna:texts_total{model=\"fake\"} 2\n", "puna:kv_pages{model=\"fake\"} 64\n",
-                           "puna:first_token_seconds_count{model=\"fake\"} 2\n",
-                           "puna:token_gap_seconds_count{model=\"fake\"} 38\n",
-                           "puna:http_requests_total{method=\"POST\",route=\"/write\",status=\"200\"} 2\n"})
+  for (const char* line :
+       {"llamacpp:tokens_predicted_total 40\n", "llamacpp:requests_processing 0\n",
+        "puna:texts_total{model=\"fake\"} 2\n", "puna:kv_pages{model=\"fake\"} 64\n",
+        "puna:first_token_seconds_count{model=\"fake\"} 2\n",
+        "puna:token_gap_seconds_count{model=\"fake\"} 38\n",
+        "puna:http_requests_total{method=\"POST\",route=\"/write\",status=\"200\"} 2\n"})
     CHECK_MESSAGE(text.find(line) != std::string::npos, line);
   CHECK(text.find("puna:prefix_hit_tokens_total{model=\"fake\"} 0\n") == std::string::npos);
   const auto loads = base::Json::parse(at.ask(get("/v1/loads")).body);
@@ -269,8 +271,9 @@ TEST_CASE("clients that ask, read a little and leave at random leave nothing beh
         Client client = at.client();
         const uint32_t n_prompt = 1 + below(100), seed = below(3), n_tokens = 1 + below(60);
         const bool stream = below(2) == 0;
-        client.say(post("/write", fmt::format(R"({{"prompt":{},"seed":{},"n_tokens":{},"stream":{}}})",
-                                              n_prompt, seed, n_tokens, stream ? 1 : 0)));
+        client.say(
+            post("/write", fmt::format(R"({{"prompt":{},"seed":{},"n_tokens":{},"stream":{}}})",
+                                       n_prompt, seed, n_tokens, stream ? 1 : 0)));
         const uint32_t how = below(5);
         if (how == 0) client.reset();
         if (how == 1) continue;

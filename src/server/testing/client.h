@@ -93,7 +93,8 @@ class Client {
   // Up to the text, which is taken too; empty: it did not come.
   std::string until(std::string_view text) {
     for (;;) {
-      if (const size_t at = came_.find(text); at != std::string::npos) return take(at + text.size());
+      if (const size_t at = came_.find(text); at != std::string::npos)
+        return take(at + text.size());
       if (!more()) return {};
     }
   }
@@ -124,7 +125,8 @@ class Client {
   Reply read(bool to_head = false) {
     Reply out = read_head();
     if (out.header("Transfer-Encoding") == "chunked") {
-      for (std::string chunk = read_chunk(); !chunk.empty(); chunk = read_chunk()) out.body += chunk;
+      for (std::string chunk = read_chunk(); !chunk.empty(); chunk = read_chunk())
+        out.body += chunk;
     } else if (!to_head) {
       const size_t n = std::stoul("0" + out.header("Content-Length"));
       while (came_.size() < n && more()) {
@@ -152,19 +154,22 @@ class Client {
 };
 
 inline std::string get(std::string_view path, std::string_view headers = "") {
-  return std::string("GET ").append(path).append(" HTTP/1.1\r\nHost: localhost\r\n").append(headers) +
+  return std::string("GET ")
+             .append(path)
+             .append(" HTTP/1.1\r\nHost: localhost\r\n")
+             .append(headers) +
          "\r\n";
 }
 inline std::string post(std::string_view path, std::string_view body,
                         std::string_view headers = "") {
   return std::string("POST ")
-             .append(path)
-             .append(" HTTP/1.1\r\nHost: localhost\r\nContent-Length: ")
-             .append(std::to_string(body.size()))
-             .append("\r\n")
-             .append(headers)
-             .append("\r\n")
-             .append(body);
+      .append(path)
+      .append(" HTTP/1.1\r\nHost: localhost\r\nContent-Length: ")
+      .append(std::to_string(body.size()))
+      .append("\r\n")
+      .append(headers)
+      .append("\r\n")
+      .append(body);
 }
 
 }  // namespace puna::server::test

@@ -120,8 +120,7 @@ class Fixture {
  public:
   explicit Fixture(const Options& options = quick(), const service::test::FakeSetup& setup = {},
                    service::HostOptions host_options = {})
-      : host(with_gate(setup, this), host_options),
-        models(served(host, setup.n_sequences)) {
+      : host(with_gate(setup, this), host_options), models(served(host, setup.n_sequences)) {
     auto listening = Server::listen(options, kTestRoutes);
     REQUIRE_MESSAGE(listening.has_value(), (listening ? "" : listening.error().text()));
     server_ = *std::move(listening);
@@ -138,7 +137,10 @@ class Fixture {
   Reply ask(std::string_view text) const { return client().ask(text); }
 
   // While it is closed, no step of the engine begins.
-  void close_gate() { gate_.lock(); closed_ = true; }
+  void close_gate() {
+    gate_.lock();
+    closed_ = true;
+  }
   void open_gate() {
     if (std::exchange(closed_, false)) gate_.unlock();
   }
