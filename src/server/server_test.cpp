@@ -163,9 +163,10 @@ Options small_options() {
 }
 
 struct Running {
-  explicit Running(Options options = small_options(), const service::test::FakeSetup& setup = {})
+  explicit Running(const Options& options = small_options(),
+                   const service::test::FakeSetup& setup = {})
       : host(fake_model(setup).model), source(served(host)) {
-    auto listening = Server::listen(std::move(options));
+    auto listening = Server::listen(options);
     REQUIRE_MESSAGE(listening.has_value(), listening.error().text());
     server = *std::move(listening);
     server->serve(source);

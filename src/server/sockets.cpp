@@ -171,6 +171,15 @@ void tune(asio::ip::tcp::socket& socket) {
 }
 void tune(asio::local::stream_protocol::socket&) {}
 
+// A socket that listens, and the pause that it makes when nothing more can be accepted.
+template <class Protocol>
+struct Door {
+  typename Protocol::acceptor acceptor;
+  asio::steady_timer pause;
+
+  explicit Door(asio::io_context& io) : acceptor(io), pause(io) {}
+};
+
 bool is_out_of_resources(const error_code& error) {
   return error == asio::error::no_descriptors || error == asio::error::no_buffer_space ||
          error == asio::error::no_memory ||
@@ -200,10 +209,10 @@ struct Sockets::State {
   Result<void> listen_tcp(const Address& address);
   Result<void> listen_unix(const Address& address);
   template <class Protocol>
-  Result<void> listen_on(const std::shared_ptr<typename Protocol::acceptor>& acceptor,
+  Result<void> listen_on(const std::shared_ptr<Door<Protocol>>& door,
                          const typename Protocol::endpoint& endpoint, const std::string& name);
   template <class Protocol>
-  void accept(const std::shared_ptr<typename Protocol::acceptor>& acceptor, bool out_of_resources);
+  void accept(const std::shared_ptr<Door<Protocol>>& door, bool out_of_resources);
   template <class ProtocolSocket>
   void take(const std::shared_ptr<Loop>& loop, ProtocolSocket socket);
   void add(const std::shared_ptr<Loop>& loop, std::unique_ptr<Stream> stream, Peer peer);
@@ -249,16 +258,16 @@ Result<void> Sockets::State::listen_tcp(const Address& address) {
   for (const auto& entry : found) {
     auto endpoint = entry.endpoint();
     endpoint.port(port);  // the same for all addresses of a name, if it is free
-    auto acceptor = std::make_shared<asio::ip::tcp::acceptor>(loops[0]->io);
+    auto door = std::make_shared<Door<asio::ip::tcp>>(loops[0]->io);
     const auto result =
-        listen_on<asio::ip::tcp>(acceptor, endpoint, fmt::format("{}:{}", address.host, port));
+        listen_on<asio::ip::tcp>(door, endpoint, fmt::format("{}:{}", address.host, port));
     // A name may have addresses that this machine has not (::1 without IPv6).
     if (!result) {
       last = result.error();
       continue;
     }
     one = true;
-    const auto bound = acceptor->local_endpoint(error);
+    const auto bound = door->acceptor.local_endpoint(error);
     port = bound.port();
     addresses.push_back({bound.address().to_string(), port});
   }
@@ -273,57 +282,56 @@ Result<void> Sockets::State::listen_unix(const Address& address) {
   error_code error;
   probe.connect(endpoint, error);
   if (error == asio::error::connection_refused) ::unlink(address.host.c_str());
-  auto acceptor = std::make_shared<asio::local::stream_protocol::acceptor>(loops[0]->io);
-  PUNA_TRY(listen_on<asio::local::stream_protocol>(acceptor, endpoint, address.host));
+  auto door = std::make_shared<Door<asio::local::stream_protocol>>(loops[0]->io);
+  PUNA_TRY(listen_on<asio::local::stream_protocol>(door, endpoint, address.host));
   unix_paths.push_back(address.host);
   addresses.push_back({address.host, 0});
   return {};
 }
 
 template <class Protocol>
-Result<void> Sockets::State::listen_on(const std::shared_ptr<typename Protocol::acceptor>& acceptor,
+Result<void> Sockets::State::listen_on(const std::shared_ptr<Door<Protocol>>& door,
                                        const typename Protocol::endpoint& endpoint,
                                        const std::string& name) {
   error_code error;
-  acceptor->open(endpoint.protocol(), error);
+  door->acceptor.open(endpoint.protocol(), error);
   if constexpr (std::is_same_v<Protocol, asio::ip::tcp>) {
-    if (!error) acceptor->set_option(asio::socket_base::reuse_address(true), error);
+    if (!error) door->acceptor.set_option(asio::socket_base::reuse_address(true), error);
     if (!error && endpoint.protocol() == asio::ip::tcp::v6())
-      acceptor->set_option(asio::ip::v6_only(endpoint.address().to_v6().is_loopback()), error);
+      door->acceptor.set_option(asio::ip::v6_only(endpoint.address().to_v6().is_loopback()), error);
     using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
-    if (!error && options.reuse_port) acceptor->set_option(ReusePort(true), error);
+    if (!error && options.reuse_port) door->acceptor.set_option(ReusePort(true), error);
   }
-  if (!error) acceptor->bind(endpoint, error);
-  if (!error) acceptor->listen(asio::socket_base::max_listen_connections, error);
+  if (!error) door->acceptor.bind(endpoint, error);
+  if (!error) door->acceptor.listen(asio::socket_base::max_listen_connections, error);
   if (error)
     return base::fail(ErrorCode::kIo,
                       fmt::format("Nothing can listen on {} ({}).", name, error.message()));
-  close_acceptors.push_back([acceptor] {
+  close_acceptors.push_back([door] {
     error_code ignored;
-    acceptor->close(ignored);
+    door->acceptor.close(ignored);
   });
-  loops[0]->post([this, acceptor] { accept<Protocol>(acceptor, /*out_of_resources=*/false); });
+  loops[0]->post([this, door] { accept<Protocol>(door, /*out_of_resources=*/false); });
   return {};
 }
 
 template <class Protocol>
-void Sockets::State::accept(const std::shared_ptr<typename Protocol::acceptor>& acceptor,
-                            bool out_of_resources) {
+void Sockets::State::accept(const std::shared_ptr<Door<Protocol>>& door, bool out_of_resources) {
   const auto loop = loops[n_accepted++ % kThreads];
-  acceptor->async_accept(loop->io, [this, acceptor, loop, out_of_resources](
-                                       error_code error, typename Protocol::socket socket) {
-    if (error == asio::error::operation_aborted || !acceptor->is_open()) return;
+  door->acceptor.async_accept(loop->io, [this, door, loop, out_of_resources](
+                                            error_code error, typename Protocol::socket socket) {
+    if (error == asio::error::operation_aborted || !door->acceptor.is_open()) return;
     if (is_out_of_resources(error)) {
       if (!out_of_resources)
         base::log_warning("No more connections are accepted for now ({}).", error.message());
-      auto timer = std::make_shared<asio::steady_timer>(loops[0]->io, kAcceptPause);
-      timer->async_wait([this, acceptor, timer](error_code) {
-        if (acceptor->is_open()) accept<Protocol>(acceptor, /*out_of_resources=*/true);
+      door->pause.expires_after(kAcceptPause);
+      door->pause.async_wait([this, door](error_code) {
+        if (door->acceptor.is_open()) accept<Protocol>(door, /*out_of_resources=*/true);
       });
       return;
     }
     if (!error) take(loop, std::move(socket));
-    accept<Protocol>(acceptor, /*out_of_resources=*/false);
+    accept<Protocol>(door, /*out_of_resources=*/false);
   });
 }
 
