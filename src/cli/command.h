@@ -38,6 +38,7 @@ Action add_pull(CLI::App& app);
 Action add_quantize(CLI::App& app);
 Action add_run(CLI::App& app);
 Action add_selftest(CLI::App& app);
+Action add_serve(CLI::App& app);
 Action add_tokenize(CLI::App& app);
 Action add_tune(CLI::App& app);
 

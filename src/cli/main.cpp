@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/serve_flags.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
 
@@ -123,8 +124,13 @@ int main(int argc, char** argv) {
   const auto picked = [&]() -> const CLI::App& {
     return app.get_subcommands().empty() ? app : *app.get_subcommands().front();
   };
+  // The parser takes words from the back.
+  std::vector<std::string> spelled(words.begin(), words.end());
+  if (!words.empty() && std::string_view(words.front()) == "serve")
+    std::ranges::transform(spelled, spelled.begin(), spell_serve_flag);
+  std::ranges::reverse(spelled);
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(spelled));
   } catch (const CLI::CallForHelp&) {
     return act([&]() -> base::Result<int> {
       write_raw(stdout, app.help());  // of the command, once one is named

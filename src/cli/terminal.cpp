@@ -76,6 +76,13 @@ bool wait_for_input() {
   return false;
 }
 
+void wait_for_signal() {
+  while (!interrupted()) {
+    pollfd end{g_wake[0], POLLIN, 0};
+    (void)poll(&end, 1, -1);
+  }
+}
+
 void ProgressBar::update(std::string_view what, uint64_t done_bytes, uint64_t total_bytes) {
   if (isatty(STDERR_FILENO) == 0) return;
   const bool new_phase = what != what_;

@@ -21,6 +21,8 @@ void catch_interrupts();
 std::shared_ptr<service::Control> interrupt_control();
 // Waits until stdin has something to read, or has ended. False: a signal came first, or before.
 bool wait_for_input();
+// Waits until a signal has come.
+void wait_for_signal();
 // Whether SIGTERM came: Ctrl-C ends an answer of a chat, this the chat.
 bool terminated();
 constexpr int kInterruptedExit = 130;

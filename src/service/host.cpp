@@ -111,6 +111,7 @@ void Host::publish() {
   status_.n_jobs = n_jobs_;
   status_.n_held = static_cast<uint32_t>(held);
   status_.n_pages = cache.n_pages();
+  status_.page_tokens = kernels::kPageTokens;
   status_.n_pages_in_use = cache.n_pages() - cache.n_available();
   status_.n_pages_free = cache.n_free();
 }

@@ -1,0 +1,46 @@
+// The first look at a request, when its head has come: whether it is let in, what it is for, and
+// the answers that need no model.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "server/core.h"
+#include "server/wire.h"
+
+namespace puna::server {
+
+class Sockets;
+
+class Front final : public Handler {
+ public:
+  Front(std::shared_ptr<Core> core, std::span<const Route> routes)
+      : core_(std::move(core)), routes_(routes) {}
+
+  // For what metrics say of connections; null: not listening.
+  void set_sockets(const Sockets* sockets) { sockets_ = sockets; }
+
+  // Handler:
+  std::optional<api::HttpReply> check(Incoming& incoming) override;
+  void handle(Incoming incoming, std::shared_ptr<Responder> responder) override;
+  void refused(const Incoming& incoming, int status) override;
+
+ private:
+  // In this order; a reply refuses the request.
+  std::optional<api::HttpReply> read_target(Incoming& incoming) const;
+  std::optional<api::HttpReply> check_origin(Incoming& incoming) const;
+  std::optional<api::HttpReply> find_route(Incoming& incoming) const;
+  std::optional<api::HttpReply> check_rights(Incoming& incoming) const;
+  std::optional<api::HttpReply> check_readiness(const Incoming& incoming) const;
+  api::HttpReply answer(Own own) const;
+  std::vector<api::ModelLease> models() const;
+  api::HttpReply loads() const;
+
+  const std::shared_ptr<Core> core_;
+  const std::span<const Route> routes_;
+  const Sockets* sockets_ = nullptr;
+};
+
+}  // namespace puna::server

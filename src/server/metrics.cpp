@@ -1,0 +1,197 @@
+#include "server/metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace puna::server {
+namespace {
+
+// A value of a label, as the text format escapes it.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+class Page {
+ public:
+  explicit Page(std::string& out) : out_(out) {}
+
+  void head(std::string_view name, std::string_view type, std::string_view help) {
+    fmt::format_to(std::back_inserter(out_), "# HELP {0} {2}\n# TYPE {0} {1}\n", name, type, help);
+  }
+  template <class Value>
+  void value(std::string_view name, std::string_view labels, Value value) {
+    if (labels.empty()) {
+      fmt::format_to(std::back_inserter(out_), "{} {}\n", name, value);
+    } else {
+      fmt::format_to(std::back_inserter(out_), "{}{{{}}} {}\n", name, labels, value);
+    }
+  }
+  template <class Value>
+  void one(std::string_view name, std::string_view type, std::string_view help, Value v) {
+    head(name, type, help);
+    value(name, "", v);
+  }
+
+ private:
+  std::string& out_;
+};
+
+double seconds(uint64_t us) { return static_cast<double>(us) / 1e6; }
+uint64_t us_of(double ms) { return static_cast<uint64_t>(std::max(0.0, ms) * 1e3); }
+
+}  // namespace
+
+void Histogram::add(double value) {
+  const auto bucket = std::ranges::lower_bound(kBounds, value) - kBounds.begin();
+  ++counts_[static_cast<size_t>(bucket)];
+  sum_us_ += us_of(value * 1e3);
+}
+
+void Histogram::write(std::string& out, std::string_view name, std::string_view labels) const {
+  uint64_t count = 0;
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    count += counts_[i];
+    const std::string bound = i < kBounds.size() ? fmt::format("{}", kBounds[i]) : "+Inf";
+    fmt::format_to(std::back_inserter(out), "{}_bucket{{{},le=\"{}\"}} {}\n", name, labels, bound,
+                   count);
+  }
+  fmt::format_to(std::back_inserter(out), "{0}_sum{{{1}}} {2}\n{0}_count{{{1}}} {3}\n", name,
+                 labels, seconds(sum_us_), count);
+}
+
+void ModelMetrics::add(const service::Reply& reply, bool cancelled) {
+  const auto& stats = reply.stats;
+  ++n_texts;
+  if (cancelled) ++n_cancelled;
+  n_prompt += stats.n_prompt;
+  n_cached += stats.n_cached;
+  n_generated += stats.n_generated;
+  n_decoded += stats.n_generated > 0 ? stats.n_generated - 1 : 0;
+  prompt_us += us_of(stats.prompt_ms);
+  decode_us += us_of(stats.decode_ms);
+  const uint64_t n_tokens = uint64_t{stats.n_prompt} + stats.n_cached + stats.n_generated;
+  uint64_t most = most_tokens;
+  while (most < n_tokens && !most_tokens.compare_exchange_weak(most, n_tokens)) {
+  }
+}
+
+ModelMetrics& Metrics::of(const std::string& model) {
+  const std::lock_guard lock(mutex_);
+  auto& out = models_[model];
+  if (!out) out = std::make_unique<ModelMetrics>();
+  return *out;
+}
+
+void Metrics::count_request(std::string_view method, std::string_view route, int status) {
+  const std::lock_guard lock(mutex_);
+  ++requests_[{fmt::format("method=\"{}\",route=\"{}\"", escaped(method), escaped(route)), status}];
+}
+
+std::string Metrics::text(const Now& now) {
+  const std::lock_guard lock(mutex_);
+  uint64_t n_prompt = 0, n_cached = 0, n_generated = 0, n_decoded = 0, prompt_us = 0, decode_us = 0,
+           most = 0;
+  for (const auto& [id, model] : models_) {
+    n_prompt += model->n_prompt;
+    n_cached += model->n_cached;
+    n_generated += model->n_generated;
+    n_decoded += model->n_decoded;
+    prompt_us += model->prompt_us;
+    decode_us += model->decode_us;
+    most = std::max<uint64_t>(most, model->most_tokens);
+  }
+  std::vector<std::pair<std::string, service::HostStatus>> hosts;
+  uint32_t n_running = 0, n_waiting = now.n_waiting;
+  for (const auto& model : now.models) {
+    hosts.emplace_back(fmt::format("model=\"{}\"", escaped(model->id)), model->host->status());
+    n_running += hosts.back().second.n_running;
+    n_waiting += hosts.back().second.n_waiting;
+  }
+  const auto rate = [](uint64_t n, uint64_t us) {
+    return us == 0 ? 0.0 : static_cast<double>(n) / seconds(us);
+  };
+
+  std::string out;
+  Page page(out);
+  // Those of llama-server, under its names, of all models together.
+  page.one("llamacpp:prompt_tokens_total", "counter", "Prompt tokens evaluated.", n_prompt);
+  page.one("llamacpp:prompt_tokens_cached_total", "counter", "Prompt tokens known before.",
+           n_cached);
+  page.one("llamacpp:prompt_seconds_total", "counter", "Time spent on prompts.",
+           seconds(prompt_us));
+  page.one("llamacpp:tokens_predicted_total", "counter", "Tokens written.", n_generated);
+  page.one("llamacpp:tokens_predicted_seconds_total", "counter", "Time spent on writing.",
+           seconds(decode_us));
+  page.one("llamacpp:n_tokens_max", "counter", "Most tokens of one text.", most);
+  page.one("llamacpp:prompt_tokens_seconds", "gauge",
+           "Prompt tokens per second since the last time this was asked.",
+           rate(n_prompt - last_prompt_, prompt_us - last_prompt_us_));
+  page.one("llamacpp:predicted_tokens_seconds", "gauge",
+           "Tokens written per second since the last time this was asked.",
+           rate(n_decoded - last_decoded_, decode_us - last_decode_us_));
+  page.one("llamacpp:requests_processing", "gauge", "Texts that are written.", n_running);
+  page.one("llamacpp:requests_deferred", "gauge", "Texts that wait.", n_waiting);
+  last_prompt_ = n_prompt;
+  last_prompt_us_ = prompt_us;
+  last_decoded_ = n_decoded;
+  last_decode_us_ = decode_us;
+
+  // Our own.
+  page.one("puna:connections", "gauge", "Open connections.", now.n_connections);
+  page.one("puna:requests_unread", "gauge", "Requests that no thread has taken up.", now.n_unread);
+  page.one("puna:texts_queued", "gauge", "Texts that no model was given yet.", now.n_waiting);
+  page.head("puna:http_requests_total", "counter", "Requests that were answered.");
+  for (const auto& [key, count] : requests_)
+    page.value("puna:http_requests_total", fmt::format("{},status=\"{}\"", key.first, key.second),
+               count);
+  const auto gauge = [&](std::string_view name, std::string_view help, auto of) {
+    page.head(name, "gauge", help);
+    for (const auto& [labels, status] : hosts) page.value(name, labels, of(status));
+  };
+  using Status = service::HostStatus;
+  gauge("puna:texts_running", "Texts that have a sequence.",
+        [](const Status& status) { return status.n_running; });
+  gauge("puna:texts_waiting", "Texts that a model was given, and that have no sequence.",
+        [](const Status& status) { return status.n_waiting; });
+  gauge("puna:texts_held", "Texts whose readers are behind.",
+        [](const Status& status) { return status.n_held; });
+  gauge("puna:kv_pages", "Pages of the KV cache.",
+        [](const Status& status) { return status.n_pages; });
+  gauge("puna:kv_pages_in_use", "Pages of texts that are written.",
+        [](const Status& status) { return status.n_pages_in_use; });
+  gauge("puna:kv_pages_free", "Pages with nothing in them.",
+        [](const Status& status) { return status.n_pages_free; });
+  const auto counter = [&](std::string_view name, std::string_view help, auto member) {
+    page.head(name, "counter", help);
+    for (const auto& [id, model] : models_)
+      page.value(name, fmt::format("model=\"{}\"", escaped(id)), ((*model).*member).load());
+  };
+  counter("puna:texts_total", "Texts that have ended.", &ModelMetrics::n_texts);
+  counter("puna:texts_cancelled_total", "Texts that were given up.", &ModelMetrics::n_cancelled);
+  counter("puna:prefix_hit_tokens_total", "Prompt tokens known before.", &ModelMetrics::n_cached);
+  counter("puna:prefix_miss_tokens_total", "Prompt tokens evaluated.", &ModelMetrics::n_prompt);
+  const auto histogram = [&](std::string_view name, std::string_view help, auto member) {
+    page.head(name, "histogram", help);
+    for (const auto& [id, model] : models_)
+      ((*model).*member).write(out, name, fmt::format("model=\"{}\"", escaped(id)));
+  };
+  histogram("puna:queue_seconds", "From a request until a model was given its text.",
+            &ModelMetrics::queue_time);
+  histogram("puna:first_token_seconds", "From a request to its first token.",
+            &ModelMetrics::first_token);
+  histogram("puna:token_gap_seconds", "Between two tokens of a text.", &ModelMetrics::token_gap);
+  return out;
+}
+
+}  // namespace puna::server

@@ -1,0 +1,62 @@
+// What a server is told before it listens.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace puna::server {
+
+// An IP address or a name and a port (0: any that is free), or the path of a Unix socket, which
+// ends in ".sock" and has no port.
+struct Address {
+  std::string host = "127.0.0.1";
+  uint16_t port = 8080;
+
+  bool is_unix() const { return host.ends_with(".sock"); }
+};
+
+// What a client may take, before anybody looks at what it says.
+struct Limits {
+  size_t header_bytes = 16 << 10;
+  std::chrono::milliseconds header{10'000};      // from its first byte to its last
+  size_t body_bytes = 64 << 20;                  // --max-body
+  std::chrono::milliseconds body_pause{30'000};  // between two pieces of a body
+  std::chrono::milliseconds idle{75'000};        // a connection without a request
+  std::chrono::milliseconds timeout{3600'000};  // of a whole body, and of a write that stands still
+};
+
+struct Options {
+  std::vector<Address> listen = {Address{}};
+  bool reuse_port = false;
+  // PEM files; both or none.
+  std::string certificate_file, key_file;
+  // In front of every path, such as "/llm"; empty: none.
+  std::string api_prefix;
+
+  uint32_t n_threads = 0;  // that read requests (--threads-http); 0: as many as there are cores
+  uint32_t queue = 512;    // texts that wait or run; requests that wait to be read
+  Limits limits;
+  std::chrono::milliseconds ping{30'000};  // of streams in which nothing happens; 0: never
+
+  std::vector<std::string> api_keys;  // empty: everybody is let in
+  // Names that a Host header may have besides loopback and what is listened on; "*": any.
+  std::vector<std::string> hosts;
+  // Origins whose pages may read answers: "localhost" (loopback at any port), "*", or origins as
+  // browsers write them.
+  std::vector<std::string> origins = {"localhost"};
+  std::string cors_methods = "GET, POST, DELETE, OPTIONS";
+  std::string cors_headers;  // empty: those that a browser asks for
+  bool cors_credentials = false;
+
+  bool metrics = true;
+  // Gets a line for each request as JSON, besides the one in the log; any thread, one at a time.
+  std::function<void(const base::Json&)> on_request;
+};
+
+}  // namespace puna::server

@@ -1,0 +1,63 @@
+#include "server/server.h"
+
+#include <thread>
+#include <utility>
+
+#include "base/clock.h"
+#include "server/core.h"
+#include "server/front.h"
+#include "server/sockets.h"
+
+namespace puna::server {
+
+using std::chrono::milliseconds;
+
+class Server::Impl {
+ public:
+  Impl(const Options& options, std::span<const Route> routes)
+      : core(std::make_shared<Core>(options)), front(core, routes), sockets(core->options, front) {
+    front.set_sockets(&sockets);
+  }
+
+  const std::shared_ptr<Core> core;
+  Front front;
+  Sockets sockets;
+};
+
+Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Server::~Server() { stop(); }
+
+base::Result<std::unique_ptr<Server>> Server::listen(const Options& options,
+                                                     std::span<const Route> routes) {
+  auto impl = std::make_unique<Impl>(options, routes);
+  PUNA_TRY(impl->sockets.listen());
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+const std::vector<Address>& Server::addresses() const { return impl_->sockets.addresses(); }
+
+void Server::serve(api::ModelSource& models) { impl_->core->models = &models; }
+
+void Server::drain(milliseconds time) {
+  // Those who are told to end have so long to be told, and clients to read the last of it.
+  constexpr milliseconds kToEnd{2'000};
+  constexpr milliseconds kBetweenLooks{5};
+  impl_->core->draining = true;
+  impl_->sockets.stop_accepting();
+  if (!impl_->core->pending.wait(time)) {
+    impl_->sockets.stop_work();
+    impl_->core->pending.wait(kToEnd);
+  }
+  impl_->sockets.wind_down();
+  for (base::Timer timer; impl_->sockets.n_connections() > 0 && timer.ms() < kToEnd.count();)
+    std::this_thread::sleep_for(kBetweenLooks);
+}
+
+void Server::stop() {
+  impl_->core->draining = true;
+  impl_->sockets.stop();
+  impl_->core->pool.stop();
+}
+
+}  // namespace puna::server

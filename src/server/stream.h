@@ -1,0 +1,38 @@
+// The bytes of one connection, whatever carries them: TCP, a Unix socket, TLS (sockets.cpp).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace puna::server {
+
+// All but post() on the connection's thread, where everything is called back too, never from within
+// the call. What is passed keeps its captures until it was called or given up.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+
+  // One at a time; `into` stays. 0: the other side has ended, or is gone.
+  virtual void read(std::span<char> into, std::function<void(size_t n)> done) = 0;
+  // One at a time: all of it, in order. False: the other side is gone.
+  virtual void write(std::vector<std::string> pieces, std::function<void(bool ok)> done) = 0;
+
+  enum class Timer { kDeadline, kPing, kWrite };
+  // In place of what the timer was set to before; null: nothing.
+  virtual void after(Timer timer, std::chrono::milliseconds time, std::function<void()> call) = 0;
+
+  // Any thread: called on the connection's, or never, once the server has ended.
+  virtual void post(std::function<void()> call) = 0;
+
+  // Tells the other side that no more comes.
+  virtual void end_writing(std::shared_ptr<void> keep) = 0;
+  // Gives up whatever is under way. `keep` lives until that is done.
+  virtual void close(std::shared_ptr<void> keep) = 0;
+};
+
+}  // namespace puna::server

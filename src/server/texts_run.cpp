@@ -1,0 +1,196 @@
+#include "server/texts_run.h"
+
+#include <utility>
+
+#include "base/clock.h"
+
+namespace puna::server {
+
+using base::Result;
+
+struct TextsRun::Text {
+  std::shared_ptr<Admission::Place> place;
+  std::unique_ptr<service::Answer> answer;  // from when its model was given it until its end
+  std::optional<service::Reply> reply;
+  // A sign that there is something to read is on its way.
+  std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);
+  std::optional<base::Timer> since_token;
+};
+
+TextsRun::TextsRun(std::shared_ptr<Core> core, const Incoming& incoming,
+                   std::shared_ptr<Responder> responder, Plan plan, OnEnd on_end)
+    : core_(std::move(core)),
+      incoming_(incoming),
+      responder_(std::move(responder)),
+      plan_(std::move(plan)),
+      on_end_(std::move(on_end)),
+      metrics_(core_->metrics.of(plan_.model->id)) {}
+
+TextsRun::~TextsRun() = default;
+
+void TextsRun::start() {
+  if (plan_.stream) responder_->ping_every(plan_.ping);
+  for (size_t i = 0; i < plan_.prepared.size(); ++i) texts_.push_back(std::make_unique<Text>());
+  for (size_t i = 0; i < texts_.size(); ++i) {
+    texts_[i]->place = core_->admission.ask(*plan_.model, incoming_.client,
+                                            [weak = weak_from_this(), responder = responder_, i] {
+                                              responder->post([weak, i] {
+                                                if (const auto self = weak.lock())
+                                                  self->begin_text(i);
+                                              });
+                                            });
+  }
+  if (texts_.empty()) finish();
+}
+
+void TextsRun::begin_text(size_t index) {
+  if (over_) return;
+  Text& text = *texts_[index];
+  metrics_.queue_time.add(incoming_.since_head.ms() / 1e3);
+  // On the thread of the engine, which must not be the one that has it last.
+  const auto on_ready = [weak = weak_from_this(), told = text.told,
+                         responder = std::weak_ptr(responder_)] {
+    if (told->exchange(true)) return;
+    const auto to = responder.lock();
+    if (!to) return;
+    to->post([weak, told] {
+      *told = false;
+      if (const auto self = weak.lock()) self->go_on();
+    });
+  };
+  auto answer = plan_.model->host->post(std::move(plan_.prepared[index]), on_ready);
+  if (!answer) return fail(answer.error());
+  text.answer = *std::move(answer);
+}
+
+void TextsRun::go_on() {
+  // A sign may come behind the last event, when the replies are on their way already.
+  if (over_ || n_ended_ == texts_.size()) return;
+  const auto self = shared_from_this();  // whatever is written may end it
+  std::string out;
+  for (size_t i = 0; i < texts_.size(); ++i) {
+    if (!texts_[i]->answer) continue;
+    if (read(i, out)) ++n_ended_;
+    if (over_) return;
+  }
+  const bool all = n_ended_ == texts_.size();
+  if (!out.empty()) responder_->write(std::move(out));
+  if (over_) return;
+  for (const auto& text : texts_) {
+    if (text->answer) text->place->set_behind(is_full({}));
+  }
+  if (all) finish();
+}
+
+bool TextsRun::read(size_t index, std::string& out) {
+  Text& text = *texts_[index];
+  while (!plan_.stream || !is_full(out)) {
+    const auto event = text.answer->next();
+    if (!event) break;
+    if (event->token >= 0) note_token(text);
+    if (!plan_.stream) continue;
+    begin_stream();
+    out += plan_.writer->next(index, *event);
+  }
+  if (!text.answer->ended()) return false;
+  Result<service::Reply> reply = text.answer->reply();
+  text.answer.reset();
+  text.place.reset();
+  if (!reply) {
+    if (begun_) responder_->write(std::exchange(out, {}));
+    fail(reply.error());
+    return false;
+  }
+  totals_.n_prompt += reply->stats.n_prompt;
+  totals_.n_cached += reply->stats.n_cached;
+  totals_.n_generated += reply->stats.n_generated;
+  metrics_.add(*reply, /*cancelled=*/false);
+  if (plan_.stream) {
+    begin_stream();
+    out += plan_.writer->end(index, *reply);
+  }
+  text.reply = *std::move(reply);
+  return true;
+}
+
+void TextsRun::note_token(Text& text) {
+  if (text.since_token) {
+    metrics_.token_gap.add(text.since_token->ms() / 1e3);
+  } else {
+    metrics_.first_token.add(incoming_.since_head.ms() / 1e3);
+  }
+  text.since_token.emplace();
+}
+
+bool TextsRun::is_full(const std::string& out) const {
+  return responder_->n_waiting() + out.size() >= Responder::kMostWaiting;
+}
+
+void TextsRun::begin_stream() {
+  if (std::exchange(begun_, true)) return;
+  responder_->begin({.status = 200,
+                     .content_type = std::string(plan_.writer->content_type()),
+                     .body = plan_.writer->begin()});
+}
+
+void TextsRun::ping() {
+  if (over_) return;
+  begin_stream();
+  // A reader that is behind has enough to read.
+  if (responder_->n_waiting() == 0) responder_->write(plan_.writer->ping());
+}
+
+void TextsRun::finish() {
+  if (plan_.stream) {
+    begin_stream();
+    responder_->write(plan_.writer->finish());
+    end(200);
+    responder_->finish();
+    return;
+  }
+  // A long reply takes its time to be written out, in which the streams of others go on.
+  core_->pool.go_on([self = shared_from_this()] {
+    std::vector<service::Reply> replies;
+    for (const auto& text : self->texts_) replies.push_back(*std::move(text->reply));
+    auto reply = std::make_shared<api::HttpReply>(self->plan_.writer->whole(std::move(replies)));
+    self->responder_->post([self, reply] {
+      if (self->over_) return;
+      self->end(reply->status);
+      self->responder_->send(std::move(*reply));
+    });
+  });
+}
+
+void TextsRun::drop() {
+  if (over_) return;
+  end(499);
+}
+
+void TextsRun::fail(const base::Error& error) {
+  if (over_) return;
+  api::HttpReply reply = error_reply(incoming_.dialect, error);
+  end(begun_ ? 200 : reply.status);
+  if (!begun_) return responder_->send(std::move(reply));
+  responder_->write(plan_.writer->fail(error));
+  responder_->finish();
+}
+
+void TextsRun::end(int status) {
+  over_ = true;
+  release();
+  on_end_(totals_, status);
+}
+
+void TextsRun::release() {
+  for (const auto& text : texts_) {
+    if (text->place && !text->reply) {
+      ++metrics_.n_texts;
+      ++metrics_.n_cancelled;
+    }
+    text->answer.reset();
+    text->place.reset();
+  }
+  plan_.count.reset();
+}
+
+}  // namespace puna::server

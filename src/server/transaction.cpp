@@ -1,0 +1,210 @@
+#include "server/transaction.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace puna::server {
+
+using base::ErrorCode;
+using base::Json;
+using base::Result;
+
+namespace {
+
+const std::string kRetryAfter = "5";  // seconds
+
+api::HttpReply busy(api::Dialect dialect, std::string_view message) {
+  api::HttpReply out = error_reply(dialect, 503, message);
+  out.headers.emplace_back("Retry-After", kRetryAfter);
+  return out;
+}
+
+}  // namespace
+
+void Transaction::start(std::shared_ptr<Core> core, Incoming incoming,
+                        std::shared_ptr<Responder> responder) {
+  const auto self =
+      std::make_shared<Transaction>(std::move(core), std::move(incoming), std::move(responder));
+  self->responder_->set_work(self);
+  if (self->core_->pool.post(self->incoming_.client, [self] { self->read(); })) return;
+  self->answer(busy(self->incoming_.dialect, "Too many requests wait already; try again later."));
+}
+
+Transaction::Transaction(std::shared_ptr<Core> core, Incoming incoming,
+                         std::shared_ptr<Responder> responder)
+    : core_(std::move(core)), incoming_(std::move(incoming)), responder_(std::move(responder)) {
+  core_->pending.begin();
+}
+
+Transaction::~Transaction() { core_->pending.end(); }
+
+void Transaction::read() {
+  const api::HttpRequest& http = incoming_.http;
+  if (!http.body.empty() && http.method != "GET" && http.method != "HEAD") {
+    auto body = Json::parse_strictly(http.body);
+    if (!body) return answer(body.error());
+    body_ = *std::move(body);
+  }
+  if (incoming_.route->model == ModelName::kNone) return call(nullptr);
+  const auto name = model_name();
+  if (!name) return answer(name.error());
+  core_->models.load()->acquire(*name, [self = shared_from_this()](Result<api::ModelLease> model) {
+    if (!model) return self->answer(model.error());
+    // It may have been loaded, which ends on another thread.
+    self->core_->pool.go_on([self, model = *std::move(model)] { self->call(model); });
+  });
+}
+
+Result<std::string> Transaction::model_name() const {
+  switch (incoming_.route->model) {
+    case ModelName::kPath:
+      return incoming_.http.path_values.at(0);
+    case ModelName::kQuery: {
+      const std::string* value = incoming_.http.query_value("model");
+      return value ? *value : std::string();
+    }
+    case ModelName::kBody: {
+      const Json* value = body_.find("model");
+      if (!value || value->is_null()) return std::string();
+      if (value->is_string()) return value->string();
+      return base::fail(ErrorCode::kInvalidArgument,
+                        fmt::format("The field \"model\" is of type {}, but has to be a string.",
+                                    value->type_name()));
+    }
+    case ModelName::kNone:
+      break;
+  }
+  return std::string();
+}
+
+void Transaction::call(const api::ModelLease& model) {
+  const auto endpoint = std::get<api::Endpoint>(incoming_.route->handler);
+  Result<api::Exchange> exchange = endpoint({.http = incoming_.http,
+                                             .body = body_,
+                                             .model = model.get(),
+                                             .models = *core_->models.load()});
+  if (!exchange) return answer(exchange.error());
+  if (auto* reply = std::get_if<api::HttpReply>(&*exchange)) return answer(std::move(*reply));
+  if (!model) {
+    return answer(base::Error{
+        ErrorCode::kInternal,
+        fmt::format("The route {} names no model for what it asks.", incoming_.route->path),
+        {}});
+  }
+  if (auto* job = std::get_if<api::Job>(&*exchange)) return run_job(std::move(*job), model);
+  prepare(std::move(std::get<api::Texts>(*exchange)), model);
+}
+
+void Transaction::run_job(api::Job job, const api::ModelLease& model) {
+  if (left_) return give_up();
+  responder_->post([self = shared_from_this(), id = model->id] {
+    self->outcome_.model = id;
+    self->costs_ = true;
+    if (self->left_) self->left();
+  });
+  // The model stays until the job has ended, and is given back on another thread than its own.
+  model->host->post_job<api::HttpReply>(
+      std::move(job.run), [self = shared_from_this(),
+                           model = api::ModelLease(model)](Result<api::HttpReply> reply) mutable {
+        self->responder_->post([self, model = std::move(model), reply = std::move(reply)] {
+          if (reply) return self->answer(*reply);
+          self->answer(reply.error());
+        });
+      });
+}
+
+void Transaction::prepare(api::Texts texts, const api::ModelLease& model) {
+  const auto n = static_cast<uint32_t>(texts.requests.size());
+  TextsRun::Plan plan;
+  plan.count = std::make_shared<TextsCount>(core_->n_texts, n);
+  if (core_->n_texts > core_->options.queue) {
+    return answer(
+        busy(incoming_.dialect,
+             fmt::format("{} texts wait or run already, which is the most; try again later.",
+                         core_->n_texts - n)));
+  }
+  for (service::Request& request : texts.requests) {
+    if (left_) return give_up();
+    auto prepared = service::prepare(model->loaded(), std::move(request));
+    if (!prepared) return answer(prepared.error());
+    plan.prepared.push_back(*std::move(prepared));
+  }
+  plan.model = model;
+  plan.writer = std::move(texts.writer);
+  plan.stream = texts.stream;
+  plan.ping = core_->options.ping;
+  if (texts.ping_seconds) plan.ping = std::chrono::seconds(*texts.ping_seconds);
+  // std::function wants what can be copied.
+  auto shared = std::make_shared<TextsRun::Plan>(std::move(plan));
+  responder_->post([self = shared_from_this(), shared] { self->run(std::move(*shared)); });
+}
+
+void Transaction::run(TextsRun::Plan plan) {
+  if (over_) return;
+  costs_ = true;
+  if (left_) return left();
+  outcome_.model = plan.model->id;
+  run_ = std::make_shared<TextsRun>(core_, incoming_, responder_, std::move(plan),
+                                    [this](const TextsRun::Totals& totals, int status) {
+                                      outcome_.n_prompt = totals.n_prompt;
+                                      outcome_.n_cached = totals.n_cached;
+                                      outcome_.n_generated = totals.n_generated;
+                                      end(status);
+                                    });
+  run_->start();
+}
+
+void Transaction::answer(api::HttpReply reply) {
+  auto shared = std::make_shared<api::HttpReply>(std::move(reply));
+  responder_->post([self = shared_from_this(), shared] {
+    if (self->over_) return;
+    const int status = shared->status;
+    self->end(status);
+    self->responder_->send(std::move(*shared));
+  });
+}
+
+void Transaction::give_up() {
+  responder_->post([self = shared_from_this()] {
+    self->costs_ = true;
+    self->left();
+  });
+}
+
+void Transaction::end(int status) {
+  if (std::exchange(over_, true)) return;
+  outcome_.status = status;
+  core_->log.write(incoming_, outcome_);
+  core_->metrics.count_request(incoming_.http.method, incoming_.route->path, status);
+}
+
+void Transaction::left() {
+  left_ = true;
+  if (over_ || !costs_) return;
+  if (run_) {
+    run_->drop();
+  } else {
+    end(499);
+  }
+  responder_->give_up();
+}
+
+void Transaction::room() {
+  if (run_) run_->go_on();
+}
+
+void Transaction::quiet() {
+  if (run_) run_->ping();
+}
+
+void Transaction::stop() {
+  if (over_) return;
+  const base::Error error{ErrorCode::kCancelled, "The server is being shut down.", {}};
+  if (run_) return run_->fail(error);
+  left_ = true;  // what goes on elsewhere stops where it can
+  end(503);
+  responder_->send(error_reply(incoming_.dialect, error));
+}
+
+}  // namespace puna::server

@@ -1,0 +1,65 @@
+// One request from when it has come until it is answered: on a request thread it is read, its model
+// found, its endpoint called and its texts prepared; then its texts are carried (texts_run.h) on
+// the thread of its connection.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/exchange.h"
+#include "server/core.h"
+#include "server/request_log.h"
+#include "server/texts_run.h"
+#include "server/wire.h"
+#include "service/prepare.h"
+
+namespace puna::server {
+
+class Transaction final : public Work, public std::enable_shared_from_this<Transaction> {
+ public:
+  // On the thread of the connection, where it is answered.
+  static void start(std::shared_ptr<Core> core, Incoming incoming,
+                    std::shared_ptr<Responder> responder);
+  Transaction(std::shared_ptr<Core> core, Incoming incoming, std::shared_ptr<Responder> responder);
+  ~Transaction() override;
+
+  // Work:
+  void left() override;
+  void room() override;
+  void quiet() override;
+  void stop() override;
+
+ private:
+  // On a request thread, one after the other:
+  void read();
+  void call(const api::ModelLease& model);
+  void prepare(api::Texts texts, const api::ModelLease& model);
+  void run_job(api::Job job, const api::ModelLease& model);
+  // The name in the request; empty where there is none. Errors: kInvalidArgument for no text.
+  base::Result<std::string> model_name() const;
+
+  // Any thread: the end of it.
+  void answer(api::HttpReply reply);
+  void answer(const base::Error& error) { answer(error_reply(incoming_.dialect, error)); }
+  void give_up();  // for a client that has left
+  // On the thread of the connection:
+  void run(TextsRun::Plan plan);
+  void end(int status);
+
+  const std::shared_ptr<Core> core_;
+  const Incoming incoming_;
+  const std::shared_ptr<Responder> responder_;
+  base::Json body_;
+  std::atomic<bool> left_ = false;
+
+  // Of the connection's thread:
+  std::shared_ptr<TextsRun> run_;  // once its texts are prepared
+  RequestOutcome outcome_;
+  bool costs_ = false;  // what is under way is of no use without a reader
+  bool over_ = false;
+};
+
+}  // namespace puna::server
