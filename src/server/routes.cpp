@@ -4,31 +4,104 @@
 #include <array>
 #include <optional>
 
+#include "api/anthropic/count_tokens.h"
+#include "api/anthropic/messages.h"
+#include "api/llama/apply_template.h"
+#include "api/llama/completion.h"
+#include "api/llama/embeddings.h"
+#include "api/llama/infill.h"
+#include "api/llama/props.h"
+#include "api/llama/rerank.h"
+#include "api/llama/slots.h"
 #include "api/llama/tokens.h"
+#include "api/ollama/chat.h"
+#include "api/ollama/embed.h"
+#include "api/ollama/generate.h"
+#include "api/ollama/models.h"
+#include "api/ollama/not_here.h"
+#include "api/ollama/show.h"
+#include "api/ollama/version.h"
 #include "api/openai/chat.h"
+#include "api/openai/completions.h"
+#include "api/openai/embeddings.h"
 #include "api/openai/models.h"
 
 namespace puna::server {
 namespace {
 
 using api::Dialect;
+namespace anthropic = api::anthropic;
+namespace llama = api::llama;
+namespace ollama = api::ollama;
+namespace openai = api::openai;
+
+constexpr auto kQuery = ModelName::kQuery;
+constexpr auto kBody = ModelName::kBody;
 
 constexpr std::array kRoutes = {
+    // What the server says of itself.
     Route{"GET", "/health", Dialect::kLlama, Own::kHealth, ModelName::kNone, Key::kPublic},
     Route{"GET", "/v1/health", Dialect::kLlama, Own::kHealth, ModelName::kNone, Key::kPublic},
     Route{"GET", "/livez", Dialect::kLlama, Own::kLive, ModelName::kNone, Key::kPublic},
     Route{"GET", "/metrics", Dialect::kLlama, Own::kMetrics},
     Route{"GET", "/v1/loads", Dialect::kLlama, Own::kLoads},
-    Route{"GET", "/v1/models", Dialect::kOpenAi, api::openai::models},
-    Route{"GET", "/models", Dialect::kOpenAi, api::openai::models},
-    Route{"GET", "/v1/models/{id...}", Dialect::kOpenAi, api::openai::model},
-    Route{"POST", "/v1/chat/completions", Dialect::kOpenAi, api::openai::chat_completions,
-          ModelName::kBody},
-    Route{"POST", "/chat/completions", Dialect::kOpenAi, api::openai::chat_completions,
-          ModelName::kBody},
-    Route{"POST", "/v1/completions", Dialect::kOpenAi, api::openai::completions, ModelName::kBody},
-    Route{"POST", "/tokenize", Dialect::kLlama, api::llama::tokenize, ModelName::kBody},
-    Route{"POST", "/detokenize", Dialect::kLlama, api::llama::detokenize, ModelName::kBody},
+
+    // OpenAI's interface.
+    Route{"GET", "/v1/models", Dialect::kOpenAi, openai::models},
+    Route{"GET", "/models", Dialect::kOpenAi, openai::models},
+    Route{"GET", "/v1/models/{id...}", Dialect::kOpenAi, openai::model},
+    Route{"POST", "/v1/chat/completions", Dialect::kOpenAi, openai::chat_completions, kBody},
+    Route{"POST", "/chat/completions", Dialect::kOpenAi, openai::chat_completions, kBody},
+    Route{"POST", "/v1/chat/completions/input_tokens", Dialect::kOpenAi, openai::chat_input_tokens,
+          kBody},
+    Route{"POST", "/chat/completions/input_tokens", Dialect::kOpenAi, openai::chat_input_tokens,
+          kBody},
+    Route{"POST", "/v1/completions", Dialect::kOpenAi, openai::completions, kBody},
+    Route{"POST", "/v1/embeddings", Dialect::kOpenAi, openai::embeddings, kBody},
+
+    // Anthropic's.
+    Route{"POST", "/v1/messages", Dialect::kAnthropic, anthropic::messages, kBody},
+    Route{"POST", "/v1/messages/count_tokens", Dialect::kAnthropic, anthropic::count_tokens, kBody},
+
+    // llama.cpp's.
+    Route{"POST", "/completion", Dialect::kLlama, llama::completion, kBody},
+    Route{"POST", "/completions", Dialect::kLlama, llama::completion, kBody},
+    Route{"POST", "/infill", Dialect::kLlama, llama::infill, kBody},
+    Route{"POST", "/embedding", Dialect::kLlama, llama::embeddings, kBody},
+    Route{"POST", "/embeddings", Dialect::kLlama, llama::embeddings, kBody},
+    Route{"POST", "/rerank", Dialect::kLlama, llama::rerank, kBody},
+    Route{"POST", "/reranking", Dialect::kLlama, llama::rerank, kBody},
+    Route{"POST", "/v1/rerank", Dialect::kLlama, llama::rerank, kBody},
+    Route{"POST", "/v1/reranking", Dialect::kLlama, llama::rerank, kBody},
+    Route{"POST", "/tokenize", Dialect::kLlama, llama::tokenize, kBody},
+    Route{"POST", "/detokenize", Dialect::kLlama, llama::detokenize, kBody},
+    Route{"POST", "/apply-template", Dialect::kLlama, llama::apply_template, kBody},
+    Route{"GET", "/props", Dialect::kLlama, llama::props, kQuery},
+    Route{"POST", "/props", Dialect::kLlama, llama::change_props, kBody, Key::kNeeded,
+          Effect::kChanges},
+    Route{"GET", "/slots", Dialect::kLlama, llama::slots, kQuery},
+    Route{"POST", "/slots/{id}", Dialect::kLlama, llama::change_slot, kBody, Key::kNeeded,
+          Effect::kChanges},
+
+    // Ollama's.
+    Route{"GET", "/", Dialect::kOllama, ollama::root, ModelName::kNone, Key::kPublic},
+    Route{"GET", "/api/version", Dialect::kOllama, ollama::version},
+    Route{"GET", "/api/tags", Dialect::kOllama, ollama::tags},
+    Route{"GET", "/api/ps", Dialect::kOllama, ollama::ps},
+    Route{"POST", "/api/chat", Dialect::kOllama, ollama::chat, kBody},
+    Route{"POST", "/api/generate", Dialect::kOllama, ollama::generate, kBody},
+    Route{"POST", "/api/embed", Dialect::kOllama, ollama::embed, kBody},
+    Route{"POST", "/api/embeddings", Dialect::kOllama, ollama::old_embed, kBody},
+    Route{"POST", "/api/show", Dialect::kOllama, ollama::show, kBody},
+    Route{"POST", "/api/create", Dialect::kOllama, ollama::not_here},
+    Route{"POST", "/api/copy", Dialect::kOllama, ollama::not_here},
+    Route{"POST", "/api/pull", Dialect::kOllama, ollama::not_here},
+    Route{"POST", "/api/push", Dialect::kOllama, ollama::not_here},
+    Route{"DELETE", "/api/delete", Dialect::kOllama, ollama::not_here},
+    Route{"GET", "/api/blobs/{digest}", Dialect::kOllama, ollama::not_here},
+    Route{"POST", "/api/blobs/{digest}", Dialect::kOllama, ollama::not_here},
+    Route{"POST", "/api/me", Dialect::kOllama, ollama::not_here},
+    Route{"POST", "/api/signout", Dialect::kOllama, ollama::not_here},
 };
 
 // The values of the {…} when a path is of a pattern.
