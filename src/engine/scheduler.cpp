@@ -493,7 +493,11 @@ Task<bool> Scheduler::run(Batch& batch, uint32_t n_steps) {
     }
     return goes_on && undecided.empty() && !has_work_waiting();
   };
+  const size_t n_rows = batch.rows.size();
+  steps_.begin(engine_.budget().expected_ms(batch.n_prompt_tokens, n_steps));
   const auto done = co_await engine_.decode(std::move(batch.rows), n_steps, on_step);
+  steps_.end(std::max(n_done, 1U),
+             n_rows + uint64_t{going_on.size()} * (n_done > 0 ? n_done - 1 : 0));
   if (!done) {
     for (const TextPtr& text : batch.texts) finish(text, done);
     co_return false;

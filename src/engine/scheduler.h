@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "engine/engine.h"
+#include "engine/step_watch.h"
 
 namespace puna::engine {
 
@@ -86,7 +87,8 @@ class Scheduler {
   };
   void set_intake(Intake intake) { intake_ = std::move(intake); }
 
-  // For reports.
+  // For reports. steps(): from any thread.
+  const StepWatch& steps() const { return steps_; }
   uint32_t n_running() const { return static_cast<uint32_t>(running_.size()); }
   uint32_t n_waiting() const { return static_cast<uint32_t>(waiting_.size()); }
 
@@ -145,6 +147,7 @@ class Scheduler {
   uint64_t n_wakes_ = 0;
   uint32_t unread_tokens_ = 0;  // of prompts, whose time is not known yet
   double unread_ms_ = 0;
+  StepWatch steps_;
   bool driving_ = false;
   std::function<void(bool)> wake_;  // set while all texts are held
 };

@@ -17,6 +17,10 @@ class StepBudget {
   void read(uint32_t n_tokens, double ms);
   void decoded(double ms);
   double decode_ms() const { return decode_ms_; }
+  // What steps should take, with so many tokens of prompts in them; 0: not known yet.
+  double expected_ms(uint32_t n_tokens, uint32_t n_steps) const {
+    return decode_ms_ == 0 ? 0 : n_tokens * ms_per_token_ + n_steps * decode_ms_;
+  }
 
   static constexpr uint32_t kLeast = 8;
 

@@ -28,6 +28,7 @@ TEST_CASE("a step takes what runs in its time, from what earlier steps took") {
 TEST_CASE("the time of a decode step is followed") {
   StepBudget budget(1);
   CHECK(budget.decode_ms() == 0);
+  CHECK(budget.expected_ms(100, 1) == 0);
   budget.decoded(10);
   CHECK(budget.decode_ms() == 10);
   budget.decoded(1000);

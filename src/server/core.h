@@ -14,6 +14,7 @@
 #include "server/options.h"
 #include "server/request_log.h"
 #include "server/request_pool.h"
+#include "server/reuse_log.h"
 
 namespace puna::server {
 
@@ -29,6 +30,7 @@ struct Core {
   RequestLog log;
   Metrics metrics;
   Admission admission;
+  ReuseLog reuse;
   // Null while it is being loaded.
   std::atomic<api::ModelSource*> models = nullptr;
   std::atomic<bool> draining = false;

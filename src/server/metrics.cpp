@@ -113,10 +113,13 @@ std::string Metrics::text(const Now& now) {
   }
   std::vector<std::pair<std::string, service::HostStatus>> hosts;
   uint32_t n_running = 0, n_waiting = now.n_waiting;
+  uint64_t n_steps = 0, n_in_steps = 0;
   for (const auto& model : now.models) {
     hosts.emplace_back(fmt::format("model=\"{}\"", escaped(model->id)), model->host->status());
     n_running += hosts.back().second.n_running;
     n_waiting += hosts.back().second.n_waiting;
+    n_steps += hosts.back().second.steps.n_steps;
+    n_in_steps += hosts.back().second.steps.n_texts;
   }
   const auto rate = [](uint64_t n, uint64_t us) {
     return us == 0 ? 0.0 : static_cast<double>(n) / seconds(us);
@@ -134,6 +137,9 @@ std::string Metrics::text(const Now& now) {
   page.one("llamacpp:tokens_predicted_seconds_total", "counter", "Time spent on writing.",
            seconds(decode_us));
   page.one("llamacpp:n_tokens_max", "counter", "Most tokens of one text.", most);
+  page.one("llamacpp:n_decode_total", "counter", "Steps of the engine.", n_steps);
+  page.one("llamacpp:n_busy_slots_per_decode", "gauge", "Texts in a step, on average.",
+           n_steps == 0 ? 0.0 : static_cast<double>(n_in_steps) / static_cast<double>(n_steps));
   page.one("llamacpp:prompt_tokens_seconds", "gauge",
            "Prompt tokens per second since the last time this was asked.",
            rate(n_prompt - last_prompt_, prompt_us - last_prompt_us_));
@@ -181,6 +187,8 @@ std::string Metrics::text(const Now& now) {
   counter("puna:texts_cancelled_total", "Texts that were given up.", &ModelMetrics::n_cancelled);
   counter("puna:prefix_hit_tokens_total", "Prompt tokens known before.", &ModelMetrics::n_cached);
   counter("puna:prefix_miss_tokens_total", "Prompt tokens evaluated.", &ModelMetrics::n_prompt);
+  counter("puna:steps_overdue_total", "Steps that took ten times what they should have.",
+          &ModelMetrics::n_overdue);
   const auto histogram = [&](std::string_view name, std::string_view help, auto member) {
     page.head(name, "histogram", help);
     for (const auto& [id, model] : models_)

@@ -42,6 +42,7 @@ struct ModelMetrics {
   std::atomic<uint64_t> n_prompt = 0, n_cached = 0, n_generated = 0;
   std::atomic<uint64_t> prompt_us = 0, decode_us = 0;
   std::atomic<uint64_t> most_tokens = 0;  // of one text
+  std::atomic<uint64_t> n_overdue = 0;    // steps (watchdog.h)
   // Tokens behind the first of a text, which decode_us is the time of.
   std::atomic<uint64_t> n_decoded = 0;
 

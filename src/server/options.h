@@ -55,6 +55,7 @@ struct Options {
   bool cors_credentials = false;
 
   bool metrics = true;
+  bool keep_nonces = false;  // service::Request::keep_nonces of all requests
   // Gets a line for each request as JSON, besides the one in the log; any thread, one at a time.
   std::function<void(const base::Json&)> on_request;
 };

@@ -1,5 +1,6 @@
 #include "server/server.h"
 
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "server/core.h"
 #include "server/front.h"
 #include "server/sockets.h"
+#include "server/watchdog.h"
 
 namespace puna::server {
 
@@ -22,6 +24,8 @@ class Server::Impl {
   const std::shared_ptr<Core> core;
   Front front;
   Sockets sockets;
+  // Not beyond the models.
+  std::optional<Watchdog> watchdog;
 };
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -37,7 +41,10 @@ base::Result<std::unique_ptr<Server>> Server::listen(const Options& options,
 
 const std::vector<Address>& Server::addresses() const { return impl_->sockets.addresses(); }
 
-void Server::serve(api::ModelSource& models) { impl_->core->models = &models; }
+void Server::serve(api::ModelSource& models) {
+  impl_->core->models = &models;
+  impl_->watchdog.emplace([&models] { return models.loaded(); }, impl_->core->metrics);
+}
 
 void Server::drain(milliseconds time) {
   // Those who are told to end have so long to be told, and clients to read the last of it.
@@ -55,6 +62,7 @@ void Server::drain(milliseconds time) {
 }
 
 void Server::stop() {
+  impl_->watchdog.reset();
   impl_->core->draining = true;
   impl_->sockets.stop();
   impl_->core->pool.stop();

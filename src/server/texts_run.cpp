@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/printable.h"
 
 namespace puna::server {
 
@@ -30,6 +32,7 @@ TextsRun::~TextsRun() = default;
 
 void TextsRun::start() {
   if (plan_.stream) responder_->ping_every(plan_.ping);
+  if (plan_.prepared.size() == 1) prompt_ = plan_.prepared.front().tokens;
   for (size_t i = 0; i < plan_.prepared.size(); ++i) texts_.push_back(std::make_unique<Text>());
   for (size_t i = 0; i < texts_.size(); ++i) {
     texts_[i]->place = core_->admission.ask(*plan_.model, incoming_.client,
@@ -177,8 +180,17 @@ void TextsRun::fail(const base::Error& error) {
 
 void TextsRun::end(int status) {
   over_ = true;
+  note_reuse();
   release();
   on_end_(totals_, status);
+}
+
+void TextsRun::note_reuse() {
+  if (prompt_.empty() || totals_.n_prompt + totals_.n_cached == 0) return;
+  const auto said = core_->reuse.note(incoming_.client, std::move(prompt_),
+                                      static_cast<uint32_t>(totals_.n_cached),
+                                      plan_.model->loaded().tokenizer.get());
+  if (said) base::log_info("{}: {} [{}]", plan_.model->id, *said, base::printable(incoming_.id));
 }
 
 void TextsRun::release() {

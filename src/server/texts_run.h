@@ -74,6 +74,8 @@ class TextsRun : public std::enable_shared_from_this<TextsRun> {
   void end(int status);
   // Ends all texts.
   void release();
+  // Says so where less of the prompt was known than of the one before.
+  void note_reuse();
 
   const std::shared_ptr<Core> core_;
   const Incoming& incoming_;
@@ -86,6 +88,7 @@ class TextsRun : public std::enable_shared_from_this<TextsRun> {
   bool begun_ = false;  // the stream
   bool over_ = false;
   Totals totals_;
+  std::vector<int32_t> prompt_;  // of the only text
 };
 
 }  // namespace puna::server

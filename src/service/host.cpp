@@ -123,6 +123,7 @@ HostStatus Host::status() const {
     out = status_;
   }
   out.n_generated_tokens = n_generated_;
+  out.steps = model_.scheduler->steps().look();
   out.closed = inbox_->closed();
   return out;
 }

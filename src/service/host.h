@@ -40,9 +40,10 @@ struct HostStatus {
   // Pages of the cache: of running texts; with nothing in them. What is known of ended texts has
   // the rest.
   uint32_t n_pages = 0, n_pages_in_use = 0, n_pages_free = 0;
-  uint32_t page_tokens = 0;  // that a page holds
-  bool closed = false;       // no more is taken
-  bool device_lost = false;  // what is posted ends with that error
+  uint32_t page_tokens = 0;       // that a page holds
+  engine::StepWatch::Look steps;  // as of now
+  bool closed = false;            // no more is taken
+  bool device_lost = false;       // what is posted ends with that error
 };
 
 class Host {

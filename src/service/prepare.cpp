@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "chat/nonces.h"
 #include "service/banned_strings.h"
 
 namespace puna::service {
@@ -37,8 +38,9 @@ std::vector<chat::Message> with_objects(std::vector<chat::Message> messages) {
   return messages;
 }
 
-Result<std::string> render(const LoadedModel& model, const std::vector<chat::Message>& messages,
+Result<std::string> render(const LoadedModel& model, std::vector<chat::Message> messages,
                            bool to_be_answered, const Request& request) {
+  if (!request.keep_nonces) chat::make_nonces_equal(messages);
   PUNA_TRY(const chat::Template* chat_template, template_of(model));
   const tokenizer::Vocabulary& vocabulary = model.tokenizer->vocabulary();
   const auto text_of = [&](std::optional<int32_t> id) {

@@ -39,6 +39,9 @@ struct Request {
   // For messages: the last one, which is the assistant's, is not over: the answer goes on behind
   // its text (or its thinking, where it has nothing else), and holds only what is new.
   bool continue_last = false;
+  // For messages: what agents change in them from request to request stays as it is
+  // (chat/nonces.h).
+  bool keep_nonces = false;
   // The arguments of calls come while they are written, and Event::Kind::kCallDrop may come: for
   // readers that can take a call back. Else a call comes when it is complete and valid.
   bool stream_arguments = false;

@@ -1,0 +1,378 @@
+#!/usr/bin/env python3
+"""Asks a server as the public clients do: openai, anthropic and ollama from PyPI; prints what each of them got as a table.
+
+usage: tests/server/clients.py PUNA MODEL [EMBEDDING_MODEL]
+
+Starts `PUNA serve` with MODEL, a file whose template has tools, on a free port, and one more with EMBEDDING_MODEL where there is one. Needs
+the clients: python3 -m venv V; V/bin/pip install openai anthropic ollama. Exit code 1 if an answer is not what the client's own types say.
+"""
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+import traceback
+
+import anthropic
+import ollama
+import openai
+
+MESSAGES = [{"role": "user", "content": "Say hello to the sky."}]
+PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+TOOL = {"type": "function", "function": {"name": "weather", "description": "The weather of a city.", "parameters": PARAMETERS}}
+CASES = []
+
+
+def case(client, what):
+    def add(function):
+        CASES.append((client, what, function))
+        return function
+    return add
+
+
+class Server:
+    """A server of one model on a port of its own, ended by its id."""
+
+    def __init__(self, puna, model, *flags):
+        self.process = subprocess.Popen([puna, "serve", "--model", model, "--port", "0", "--device", "cpu", *flags],
+                                        stderr=subprocess.PIPE, text=True)
+        said = []
+        for line in self.process.stderr:
+            said.append(line)
+            if served := re.search(r"served on (http://\S+)", line):
+                self.url = served.group(1)
+                break
+        else:
+            raise RuntimeError("".join(said))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(60)
+
+
+def open_ai(url):
+    return openai.OpenAI(base_url=url + "/v1", api_key="none", max_retries=0, timeout=120)
+
+
+def anthropic_of(url):
+    return anthropic.Anthropic(base_url=url, api_key="none", max_retries=0, timeout=120)
+
+
+def refused(kind, call, text=""):
+    try:
+        call()
+    except kind as error:
+        assert text in str(error), str(error)
+    else:
+        raise AssertionError(f"no {kind.__name__}")
+
+
+def ended_early(stream, url):
+    """Leaves a stream after three pieces; the server must not write on."""
+    for i, _ in enumerate(stream):
+        if i == 3:
+            break
+    stream.close() if hasattr(stream, "close") else stream.response.close()
+    http = openai.OpenAI(base_url=url, api_key="none")
+    for _ in range(100):
+        if http.get("/v1/loads", cast_to=object)["aggregate"]["total_running_reqs"] == 0:
+            return
+        time.sleep(0.05)
+    raise AssertionError("a text goes on that nobody reads")
+
+
+# OpenAI
+
+@case("openai", "chat")
+def _(url):
+    got = open_ai(url).chat.completions.create(model="", messages=MESSAGES, max_tokens=8)
+    choice = got.choices[0]
+    assert choice.message.role == "assistant" and choice.message.content and choice.finish_reason in ("stop", "length")
+    assert got.usage.completion_tokens <= 8 and got.usage.total_tokens == got.usage.prompt_tokens + got.usage.completion_tokens
+    assert got.usage.prompt_tokens_details.cached_tokens >= 0
+
+
+@case("openai", "chat, stream")
+def _(url):
+    whole = open_ai(url).chat.completions.create(model="", messages=MESSAGES, max_tokens=8, temperature=0).choices[0].message.content
+    chunks = list(open_ai(url).chat.completions.create(model="", messages=MESSAGES, max_tokens=8, temperature=0, stream=True,
+                                                       stream_options={"include_usage": True}))
+    assert "".join(c.choices[0].delta.content or "" for c in chunks if c.choices) == whole
+    assert chunks[0].choices[0].delta.role == "assistant" and chunks[-1].usage.completion_tokens == 8
+    assert len({c.id for c in chunks}) == 1
+
+
+@case("openai", "tools: auto")
+def _(url):
+    got = open_ai(url).chat.completions.create(model="", messages=MESSAGES, max_tokens=8, tools=[TOOL], tool_choice="auto")
+    assert got.choices[0].finish_reason in ("stop", "length", "tool_calls")
+
+
+@case("openai", "tools: none")
+def _(url):
+    got = open_ai(url).chat.completions.create(model="", messages=MESSAGES, max_tokens=8, tools=[TOOL], tool_choice="none")
+    assert not got.choices[0].message.tool_calls
+
+
+@case("openai", "tools: required and by name are refused by name (masks come later)")
+def _(url):
+    for choice in ("required", {"type": "function", "function": {"name": "weather"}}):
+        refused(openai.BadRequestError, lambda choice=choice: open_ai(url).chat.completions.create(
+            model="", messages=MESSAGES, tools=[TOOL], tool_choice=choice), "tool_choice")
+
+
+@case("openai", "answers of tools as messages")
+def _(url):
+    call = {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Bern"}'}}
+    got = open_ai(url).chat.completions.create(model="", max_tokens=4, tools=[TOOL], messages=MESSAGES + [
+        {"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": "call_1", "content": "Sun."}])
+    assert got.choices[0].finish_reason
+
+
+@case("openai", "schema is refused by name (masks come later)")
+def _(url):
+    schema = {"type": "json_schema", "json_schema": {"name": "a", "schema": PARAMETERS}}
+    refused(openai.BadRequestError, lambda: open_ai(url).chat.completions.create(model="", messages=MESSAGES, response_format=schema),
+            "response_format")
+
+
+@case("openai", "logprobs")
+def _(url):
+    got = open_ai(url).chat.completions.create(model="", messages=MESSAGES, max_tokens=4, logprobs=True, top_logprobs=3, temperature=0)
+    tokens = got.choices[0].logprobs.content
+    assert len(tokens) == got.usage.completion_tokens and all(len(t.top_logprobs) == 3 for t in tokens)
+    assert all(t.logprob == t.top_logprobs[0].logprob for t in tokens)
+
+
+@case("openai", "n")
+def _(url):
+    got = open_ai(url).chat.completions.create(model="", messages=MESSAGES, max_tokens=4, n=3, seed=1, temperature=1)
+    assert [c.index for c in got.choices] == [0, 1, 2]
+
+
+@case("openai", "completions, with echo, with logprobs")
+def _(url):
+    client = open_ai(url)
+    assert client.completions.create(model="", prompt="The sky is", max_tokens=4, echo=True).choices[0].text.startswith("The sky is")
+    tokens = client.completions.create(model="", prompt="The sky is", max_tokens=4, logprobs=2).choices[0].logprobs
+    assert len(tokens.tokens) == len(tokens.token_logprobs) == 4
+
+
+@case("openai", "stop texts")
+def _(url):
+    got = open_ai(url).completions.create(model="", prompt="1, 2, 3, 4, 5, 6,", max_tokens=20, temperature=0, stop=[","])
+    assert "," not in got.choices[0].text and got.choices[0].finish_reason == "stop"
+
+
+@case("openai", "responses")
+def _(url):
+    got = open_ai(url).responses.create(model="", input="Say hello.", max_output_tokens=8)
+    assert got.status in ("completed", "incomplete") and got.output_text and got.usage.output_tokens <= 8
+
+
+@case("openai", "responses, stream")
+def _(url):
+    with open_ai(url).responses.stream(model="", input="Say hello.", max_output_tokens=8, temperature=0) as stream:
+        events = list(stream)
+        final = stream.get_final_response()
+    assert events[0].type == "response.created" and events[-1].type in ("response.completed", "response.incomplete")
+    assert "".join(e.delta for e in events if e.type == "response.output_text.delta") == final.output_text
+    assert [e.sequence_number for e in events] == sorted(e.sequence_number for e in events)
+
+
+@case("openai", "models")
+def _(url):
+    listed = open_ai(url).models.list().data
+    assert len(listed) == 1 and open_ai(url).models.retrieve(listed[0].id).id == listed[0].id
+
+
+@case("openai", "errors")
+def _(url):
+    client = open_ai(url)
+    refused(openai.NotFoundError, lambda: client.chat.completions.create(model="nobody", messages=MESSAGES), "nobody")
+    refused(openai.BadRequestError, lambda: client.chat.completions.create(model="", messages=[]), "messages")
+    refused(openai.BadRequestError, lambda: client.chat.completions.create(model="", messages=[{"content": "a"}]), "role")
+    refused(openai.BadRequestError, lambda: client.chat.completions.create(model="", messages=MESSAGES, temperature=-1), "temperature")
+    refused(openai.BadRequestError, lambda: client.completions.create(model="", prompt="long " * 3000), "2048")
+
+
+@case("openai", "a client that leaves")
+def _(url):
+    ended_early(open_ai(url).chat.completions.create(model="", messages=MESSAGES, max_tokens=1000, stream=True,
+                                                     extra_body={"ignore_eos": True}), url)
+
+
+@case("openai", "embeddings")
+def _(url, embedding_url):
+    client = open_ai(embedding_url)
+    one = client.embeddings.create(model="", input="Hello", encoding_format="float").data[0].embedding
+    several = client.embeddings.create(model="", input=["Hello", "sky"])  # base64 by default
+    assert [d.index for d in several.data] == [0, 1] and len(several.data[1].embedding) == len(one)
+    assert max(abs(a - b) for a, b in zip(one, several.data[0].embedding)) < 1e-5
+
+
+# Anthropic
+
+CLAUDE_TOOL = {"name": "weather", "description": "The weather of a city.", "input_schema": PARAMETERS}
+
+
+@case("anthropic", "messages")
+def _(url):
+    got = anthropic_of(url).messages.create(model=name_of(url), max_tokens=8, messages=MESSAGES, system="Be brief.")
+    assert got.type == "message" and got.id.startswith("msg_") and got.content[0].type == "text" and got.usage.output_tokens <= 8
+    assert got.stop_reason in ("end_turn", "max_tokens")
+
+
+@case("anthropic", "messages, stream")
+def _(url):
+    with anthropic_of(url).messages.stream(model=name_of(url), max_tokens=8, messages=MESSAGES, extra_body={"temperature": 0}) as stream:
+        text = "".join(stream.text_stream)
+        final = stream.get_final_message()
+    assert final.content[0].text == text and final.usage.output_tokens <= 8
+
+
+@case("anthropic", "stop sequences name themselves")
+def _(url):
+    got = anthropic_of(url).messages.create(model=name_of(url), max_tokens=40, extra_body={"temperature": 0}, stop_sequences=["e", "a", "o", "i"], messages=MESSAGES)
+    assert got.stop_reason == "stop_sequence" and got.stop_sequence in "eaoi", got
+
+
+@case("anthropic", "tools: auto and none; any and by name are refused by name (masks come later)")
+def _(url):
+    client = anthropic_of(url)
+    for choice in ({"type": "auto"}, {"type": "none"}):
+        assert client.messages.create(model=name_of(url), max_tokens=4, messages=MESSAGES, tools=[CLAUDE_TOOL], tool_choice=choice).stop_reason
+    for choice in ({"type": "any"}, {"type": "tool", "name": "weather"}):
+        refused(anthropic.BadRequestError, lambda choice=choice: client.messages.create(
+            model=name_of(url), max_tokens=4, messages=MESSAGES, tools=[CLAUDE_TOOL], tool_choice=choice), "tool_choice")
+
+
+@case("anthropic", "results of tools as blocks")
+def _(url):
+    got = anthropic_of(url).messages.create(model=name_of(url), max_tokens=4, tools=[CLAUDE_TOOL], messages=MESSAGES + [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Bern"}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "Sun."}]}])
+    assert got.stop_reason
+
+
+@case("anthropic", "count_tokens")
+def _(url):
+    client = anthropic_of(url)
+    n = client.messages.count_tokens(model=name_of(url), messages=MESSAGES).input_tokens
+    used = client.messages.create(model=name_of(url), max_tokens=1, messages=MESSAGES).usage
+    assert n == used.input_tokens + used.cache_read_input_tokens
+
+
+@case("anthropic", "errors")
+def _(url):
+    client = anthropic_of(url)
+    refused(anthropic.BadRequestError, lambda: client.messages.create(model=name_of(url), max_tokens=4, messages=[]), "messages")
+    refused(anthropic.BadRequestError, lambda: client.messages.create(model=name_of(url), max_tokens=-4, messages=MESSAGES), "invalid_request_error")
+
+
+@case("anthropic", "a client that leaves")
+def _(url):
+    ended_early(anthropic_of(url).messages.create(model=name_of(url), max_tokens=1000, messages=MESSAGES, stream=True), url)
+
+
+# Ollama
+
+@case("ollama", "chat")
+def _(url):
+    got = ollama.Client(url).chat(model=name_of(url), messages=MESSAGES, options={"num_predict": 8})
+    assert got.message.role == "assistant" and got.message.content and got.done and got.eval_count <= 8 and got.total_duration > 0
+
+
+@case("ollama", "chat, stream")
+def _(url):
+    options = {"num_predict": 8, "temperature": 0}
+    whole = ollama.Client(url).chat(model=name_of(url), messages=MESSAGES, options=options).message.content
+    parts = list(ollama.Client(url).chat(model=name_of(url), messages=MESSAGES, options=options, stream=True))
+    assert "".join(p.message.content or "" for p in parts) == whole and parts[-1].done and not parts[0].done
+
+
+@case("ollama", "generate")
+def _(url):
+    got = ollama.Client(url).generate(model=name_of(url), prompt="The sky is", options={"num_predict": 4}, raw=True)
+    assert got.response and got.done_reason in ("stop", "length")
+
+
+@case("ollama", "tools")
+def _(url):
+    assert ollama.Client(url).chat(model=name_of(url), messages=MESSAGES, tools=[TOOL], options={"num_predict": 4}).done
+
+
+@case("ollama", "format is refused by name (masks come later)")
+def _(url):
+    refused(ollama.ResponseError, lambda: ollama.Client(url).chat(model=name_of(url), messages=MESSAGES, format="json"), "format")
+
+
+@case("ollama", "logprobs")
+def _(url):
+    got = ollama.Client(url).generate(model=name_of(url), prompt="The sky", options={"num_predict": 4}, logprobs=True, top_logprobs=2)
+    assert len(got.logprobs) == got.eval_count and len(got.logprobs[0].top_logprobs) == 2
+
+
+@case("ollama", "list, ps, show")
+def _(url):
+    client = ollama.Client(url)
+    assert len(client.list().models) == 1 and len(client.ps().models) == 1
+    assert "completion" in client.show(name_of(url)).capabilities
+
+
+@case("ollama", "errors")
+def _(url):
+    refused(ollama.ResponseError, lambda: ollama.Client(url).chat(model="nobody", messages=MESSAGES), "nobody")
+    refused(ollama.ResponseError, lambda: ollama.Client(url).pull("nobody"), "not supported")
+
+
+@case("ollama", "a client that leaves")
+def _(url):
+    ended_early(ollama.Client(url).chat(model=name_of(url), messages=MESSAGES, stream=True), url)
+
+
+@case("ollama", "embed")
+def _(url, embedding_url):
+    got = ollama.Client(embedding_url).embed(model=name_of(embedding_url), input=["Hello", "sky"])
+    assert len(got.embeddings) == 2 and got.prompt_eval_count > 0
+
+
+def name_of(url):
+    return open_ai(url).models.list().data[0].id
+
+
+def main():
+    if len(sys.argv) not in (3, 4):
+        print(__doc__, file=sys.stderr)
+        return 2
+    puna, model, *embedding = sys.argv[1:]
+    failed = 0
+    with Server(puna, model, "-c", "8192", "--ctx", "2048") as server:
+        embedding_server = Server(puna, embedding[0]) if embedding else None
+        try:
+            for client, what, function in CASES:
+                arguments = [server.url]
+                if function.__code__.co_argcount == 2:
+                    if not embedding_server:
+                        print(f"| {client} | {what} | SKIPPED: no embedding model was given |")
+                        continue
+                    arguments.append(embedding_server.url)
+                try:
+                    function(*arguments)
+                    print(f"| {client} | {what} | as it should be |", flush=True)
+                except Exception as error:
+                    failed += 1
+                    print(f"| {client} | {what} | FAILED: {json.dumps(str(error) or traceback.format_exc(limit=-1))[:300]} |", flush=True)
+        finally:
+            if embedding_server:
+                embedding_server.__exit__()
+    print(f"{len(CASES) - failed} of {len(CASES)} as they should be", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
