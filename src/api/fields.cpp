@@ -34,6 +34,23 @@ std::string range_of(const Field& field) {
   return to ? fmt::format(" up to {}", field.most) : "";
 }
 
+// "float, base64 or int8" of "float|base64|int8".
+std::string spelled(std::string_view values) {
+  std::string out;
+  for (size_t at = 0; at <= values.size();) {
+    const size_t end = std::min(values.find('|', at), values.size());
+    if (at > 0) out += end == values.size() ? " or " : ", ";
+    out += values.substr(at, end - at);
+    at = end + 1;
+  }
+  return out;
+}
+bool is_one_of(std::string_view values, std::string_view value) {
+  const std::string all = fmt::format("|{}|", values);
+  return value.find('|') == std::string_view::npos &&
+         all.find(fmt::format("|{}|", value)) != std::string::npos;
+}
+
 bool is_texts(const Json& value) {
   return value.is_string() ||
          (value.is_array() && std::ranges::all_of(value.items(), &Json::is_string));
@@ -47,7 +64,9 @@ Result<void> check(const Field& field, const Json& value) {
   };
   switch (field.kind) {
     case Kind::kText:
-      return wanted(value.is_string(), "a text");
+      if (field.values.empty()) return wanted(value.is_string(), "a text");
+      return wanted(value.is_string() && is_one_of(field.values, value.string()),
+                    spelled(field.values));
     case Kind::kFlag:
       return wanted(value.is_bool(), "true or false");
     case Kind::kNumber:
