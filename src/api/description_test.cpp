@@ -83,7 +83,7 @@ const Description& described(std::string_view name) {
 TEST_CASE("answers are as they are described") {
   Talks talks;
   constexpr const char* kMessages = R"("messages":[{"role":"user","content":"a"}])";
-  const std::pair<const char*, std::string> kCases[] = {
+  const std::pair<const char*, std::string> cases[] = {
       {"ModelList", ""},
       {"OneModel", ""},
       {"ChatCompletion", fmt::format("{{{}}}", kMessages)},
@@ -109,7 +109,7 @@ TEST_CASE("answers are as they are described") {
       {"Generated", R"({"model":"fake","prompt":"a","stream":false,"logprobs":true})"},
       {"Shown", R"({"model":"fake","verbose":true})"},
   };
-  for (const auto& [name, body] : kCases) {
+  for (const auto& [name, body] : cases) {
     CAPTURE(name);
     CAPTURE(body);
     const Description& about = described(name);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/log.h"
 
@@ -24,6 +25,13 @@ const Field* find_field(FieldTables tables, std::string_view name) {
 
 bool within(const Field& field, double value) {
   return value >= field.least && value <= field.most;
+}
+
+// 4.0 is one too, which is how some clients write them.
+bool is_whole(const Json& value) {
+  constexpr double kExact = 9007199254740992;  // 2^53
+  return value.is_integer() || (value.is_number() && std::fabs(value.number()) <= kExact &&
+                                value.number() == std::trunc(value.number()));
 }
 
 std::string range_of(const Field& field) {
@@ -73,7 +81,7 @@ Result<void> check(const Field& field, const Json& value) {
       return wanted(value.is_number() && within(field, value.number()),
                     "a number" + range_of(field));
     case Kind::kInteger:
-      return wanted(value.is_integer() && within(field, value.number()),
+      return wanted(is_whole(value) && within(field, value.number()),
                     "a whole number" + range_of(field));
     case Kind::kTexts:
       return wanted(is_texts(value), "a text or a list of texts");
@@ -139,7 +147,8 @@ std::optional<double> Body::number(std::string_view name) const {
 }
 std::optional<int64_t> Body::integer(std::string_view name) const {
   const Json* value = find(name);
-  return value ? std::optional(value->integer()) : std::nullopt;
+  if (!value) return {};
+  return value->is_integer() ? value->integer() : static_cast<int64_t>(value->number());
 }
 
 std::vector<std::string> Body::texts(std::string_view name) const {

@@ -128,6 +128,8 @@ TEST_CASE("what is read is what stands there, and what is not given or null is m
   CHECK(body->number("much") == 2);
   CHECK(body->integer("many") == -1);
   CHECK(body->texts("ends") == std::vector<std::string>{"x"});
+  CHECK(Body::read(one("many", 4.0), {kFields})->integer("many") == 4);
+  CHECK_FALSE(Body::read(one("many", 4.5), {kFields}).has_value());
   CHECK_FALSE(body->has("list"));
   CHECK_FALSE(body->has("object"));
   CHECK(error_of(Json::array(), {kFields}).message ==

@@ -21,7 +21,7 @@ struct Prompt {
 // Of a field with a prompt or a list of such (shape.h).
 constexpr std::string_view kPromptsShape =
     R"(["string", {"prompt_string": "string"},
-        [["integer", "string", {"prompt_string": "string"}, [["integer", "string"]]]]])";
+        ["+", ["integer", "string", {"prompt_string": "string"}, ["+", ["integer", "string"]]]]])";
 struct Prompts {
   std::vector<Prompt> list;  // at least one
   bool one = false;          // it did not come as a list of prompts

@@ -30,7 +30,8 @@ Json schema_of_text(std::string_view text) {
   Json parts = parts_of(values ? text.substr(1) : text);
   const bool one = parts.items().size() == 1;
   const char* key = values ? one ? "const" : "enum" : "type";
-  return out.set(key, one ? parts.items().front() : std::move(parts));
+  if (one) return out.set(key, parts.items().front());
+  return out.set(key, std::move(parts));
 }
 
 Json schema_of_json(const Json& shape) {
@@ -38,8 +39,12 @@ Json schema_of_json(const Json& shape) {
   Json out = Json::object();
   if (shape.is_array()) {
     PUNA_CHECK(!shape.items().empty());
-    if (shape.items().size() == 1)
-      return out.set("type", "array").set("items", schema_of_json(shape.items().front()));
+    const bool some = shape.items().front() == Json("+");
+    PUNA_CHECK(!some || shape.items().size() == 2);
+    if (some || shape.items().size() == 1) {
+      out.set("type", "array").set("items", schema_of_json(shape.items().back()));
+      return some ? out.set("minItems", 1) : out;
+    }
     Json any = Json::array();
     for (const Json& each : shape.items()) any.push(schema_of_json(each));
     return out.set("anyOf", std::move(any));

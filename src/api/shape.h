@@ -5,6 +5,7 @@
 //   "#Name"                   what is described elsewhere under this name
 //   {"a": …, "b?": …}         an object; b may be missing; "*" stands for all other members
 //   […]                       a list of such items
+//   ["+", …]                  likewise, at least one
 //   […, …]                    one of several
 #pragma once
 

@@ -13,6 +13,7 @@ TEST_CASE("shapes are short forms of JSON schemas") {
       {R"("=a|b c")", R"({"enum":["a","b c"]})"},
       {R"("#Usage")", R"({"$ref":"#/components/schemas/Usage"})"},
       {R"(["integer"])", R"({"type":"array","items":{"type":"integer"}})"},
+      {R"(["+","integer"])", R"({"type":"array","items":{"type":"integer"},"minItems":1})"},
       {R"(["integer",["null"]])",
        R"({"anyOf":[{"type":"integer"},{"type":"array","items":{"type":"null"}}]})"},
       {"{}", R"({"type":"object"})"},

@@ -61,7 +61,7 @@ constexpr Field kFields[] = {
     Field{"messages", Kind::kList, "The conversation: {role, content}, content a text or blocks."}
         .needed()
         .shaped(
-            R"([{"role": "=user|assistant", "content": ["string", [{
+            R"(["+", {"role": "=user|assistant", "content": ["string", [{
                  "type": "=text|thinking|redacted_thinking|tool_use|tool_result"}]]}])"),
     Field{"system", Kind::kAny, "A text, or blocks of text."}.shaped(
         R"(["string", [{"type": "=text", "text": "string"}]])"),

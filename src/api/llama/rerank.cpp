@@ -21,10 +21,10 @@ using Kind = Field::Kind;
 
 constexpr Field kFields[] = {
     Field{"query", Kind::kText, "The question."}.needed(),
-    Field{"documents", Kind::kList, "The texts."}.shaped(R"(["string"])"),
+    Field{"documents", Kind::kList, "The texts."}.shaped(R"(["+", "string"])"),
     Field{"texts", Kind::kList,
           "The same; answers then have the form of text-embeddings-inference."}
-        .shaped(R"(["string"])"),
+        .shaped(R"(["+", "string"])"),
     {"top_n", Kind::kInteger, "So many of the best; all by default.", 1, kMaxInputs},
     Field{"return_documents", Kind::kFlag, "With the documents."}.or_else("false"),
     Field{"return_text", Kind::kFlag, "With the texts."}.or_else("false"),

@@ -28,7 +28,7 @@ constexpr Field kStreamOptions[] = {
 
 constexpr Field kFields[] = {
     Field{"messages", Kind::kList, "The conversation: {role, content, …}."}.needed().shaped(
-        R"([{"role": "string", "content?": ["string", "null", [{"type": "=text", "text": "string"}]],
+        R"(["+", {"role": "string", "content?": ["string", "null", [{"type": "=text", "text": "string"}]],
              "reasoning_content?": "any", "tool_calls?": "any", "tool_call_id?": "any"}])"),
     Field{"stream_options", Kind::kObject, "What a stream has besides."}.with(stream_option_fields),
     Field{"logprobs", Kind::kFlag, "Tokens come with their probabilities."}.or_else("false"),
