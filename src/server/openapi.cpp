@@ -183,10 +183,10 @@ Json content(std::string_view media_type, Json schema) {
 Json answer_json(const Description& about) {
   Json media = content(about.media_type, reference("schemas", about.name));
   if (about.frames != Frames::kNone) {
-    Json frames = Json::object().set("schema", Json::object().set("type", "string"));
-    frames.set("x-puna-frame", reference("schemas", fmt::format("{}Frame", about.name)));
+    // A schema would be of the stream as a whole, of which there is nothing to say.
+    const Json frame = reference("schemas", fmt::format("{}Frame", about.name));
     media.set(about.frames == Frames::kSse ? "text/event-stream" : "application/x-ndjson",
-              std::move(frames));
+              Json::object().set("x-puna-frame", frame));
   }
   return Json::object().set("description", "What was asked for.").set("content", std::move(media));
 }

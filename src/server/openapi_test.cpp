@@ -104,6 +104,10 @@ TEST_CASE("fields are described with all that their rows say") {
   // The row of Ollama comes before that of sampling.
   CHECK(*members.find("repeat_last_n")->find("anyOf")->items()[0].find("minimum") == Json(-1));
   CHECK(members.find("top_k") != nullptr);
+  const Json& answers = *document.find("paths")->find("/api/chat")->find("post")->find("responses");
+  CHECK(answers.find("200")->find("content")->find("application/x-ndjson")->dump() ==
+        R"({"x-puna-frame":{"$ref":"#/components/schemas/ChatFrame"}})");
+  CHECK(answers.find("401")->dump() == R"({"$ref":"#/components/responses/Ollama401"})");
 }
 
 TEST_CASE("the description is answered without a key, while no model is there") {
