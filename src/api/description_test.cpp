@@ -89,6 +89,8 @@ TEST_CASE("answers are as they are described") {
       {"ChatCompletion", fmt::format("{{{}}}", kMessages)},
       {"ChatCompletion", fmt::format(R"({{{},"logprobs":true,"n":2}})", kMessages)},
       {"ChatInputTokens", fmt::format("{{{}}}", kMessages)},
+      {"Response", R"({"input":"a"})"},
+      {"ResponseInputTokens", R"({"input":"a"})"},
       {"Completion", R"({"prompt":"a","logprobs":2,"return_tokens":true})"},
       {"Message", fmt::format(R"({{{},"max_tokens":3}})", kMessages)},
       {"MessageTokens", fmt::format("{{{}}}", kMessages)},
@@ -132,13 +134,15 @@ TEST_CASE("streams are as they are described") {
       R"({"stream":true,"messages":[{"role":"user","content":"a"}],"logprobs":true,)"
       R"("stream_options":{"include_usage":true},"prompt":"a","max_tokens":3,"model":"fake"})",
       R"({"stream":true,"messages":[{"role":"user","content":"a"}],)"
-      R"("prompt":"a","max_tokens":3,"model":"fake","n_probs":0})"};
+      R"("prompt":"a","max_tokens":3,"model":"fake","n_probs":0})",
+      R"({"stream":true,"input":"a"})"};
   size_t n = 0;
-  for (const char* name : {"ChatCompletion", "Message", "TextCompletion", "Chat", "Generated"}) {
+  for (const char* name :
+       {"ChatCompletion", "Response", "Message", "TextCompletion", "Chat", "Generated"}) {
     CAPTURE(name);
     const Description& about = described(name);
-    const bool openai = about.name == "ChatCompletion";
-    Texts texts = texts_of(talks.ask(about.endpoint, kBodies[openai ? 0 : 1]));
+    const size_t which = about.name == "ChatCompletion" ? 0 : about.name == "Response" ? 2 : 1;
+    Texts texts = texts_of(talks.ask(about.endpoint, kBodies[which]));
     std::string out = texts.writer->begin();
     out +=
         texts.writer->next(0, {.token = 2, .text = "Sure.", .logprob = -0.5f, .top = {{2, -0.5f}}});

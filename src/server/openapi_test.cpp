@@ -94,7 +94,7 @@ TEST_CASE("fields are described with all that their rows say") {
         R"({"anyOf":[{"type":"integer","minimum":1,"maximum":16},{"type":"null"}],)"
         R"("description":"Answers to each prompt.","default":1})");
   CHECK(field("temperature").find("default")->number() == doctest::Approx(0.8));
-  CHECK(field("reasoning_effort").find("anyOf")->items()[0].find("enum")->items().size() == 5);
+  CHECK(field("reasoning_effort").find("anyOf")->items()[0].find("enum")->items().size() == 7);
   CHECK(*field("user").find("x-puna-effect") == Json("none"));
   CHECK(field("user").find("type") == nullptr);
   CHECK(*field("grammar").find("x-puna-effect") == Json("refused"));

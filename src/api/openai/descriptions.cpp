@@ -6,6 +6,8 @@
 #include "api/openai/completions.h"
 #include "api/openai/embeddings.h"
 #include "api/openai/models.h"
+#include "api/openai/response_request.h"
+#include "api/openai/responses.h"
 #include "api/sampling.h"
 
 namespace puna::api::openai {
@@ -88,6 +90,24 @@ constexpr Description kRows[] = {
        "choices": [{"text": "string", "index": "integer",
          "logprobs": ["#TextProbabilities", "null"], "finish_reason": "string|null"}],
        "tokens?": ["integer"], "usage?": "#Usage", "timings?": "#Timings"})"},
+    {.endpoint = responses,
+     .name = "Response",
+     .summary = "Answers a conversation with items; nothing is stored.",
+     .body = {response_fields, answer_fields, sampling_fields},
+     .answer = R"({"id": "string", "object": "=response", "created_at": "integer",
+       "status": "=completed|incomplete", "completed_at": "integer|null", "error": "null",
+       "incomplete_details": "object|null", "model": "string",
+       "output": [{"type": "=message|reasoning|function_call", "id": "string"}],
+       "usage": {"input_tokens": "integer", "input_tokens_details": {"*": "integer"},
+         "output_tokens": "integer", "output_tokens_details": {"*": "integer"},
+         "total_tokens": "integer"}})",
+     .frames = Frames::kSse,
+     .frame = R"({"type": "string", "sequence_number": "integer"})"},
+    {.endpoint = response_input_tokens,
+     .name = "ResponseInputTokens",
+     .summary = "Counts the tokens of a conversation of items.",
+     .body = {response_fields, answer_fields, sampling_fields},
+     .answer = R"({"object": "=response.input_tokens", "input_tokens": "integer"})"},
     {.endpoint = embeddings,
      .name = "Embeddings",
      .summary = "Gives the embeddings of texts.",
