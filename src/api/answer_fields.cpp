@@ -18,17 +18,19 @@ constexpr double kLongest = UINT32_MAX;
 
 constexpr Field kFields[] = {
     {"model", Kind::kText, "A name of the model; none: the one that is served."},
-    {"stream", Kind::kFlag, "The answer comes in pieces, as it is written."},
-    {"n", Kind::kInteger, "Answers to each prompt.", 1, kMaxAnswers},
+    Field{"stream", Kind::kFlag, "The answer comes in pieces, as it is written."}.or_else("false"),
+    Field{"n", Kind::kInteger, "Answers to each prompt.", 1, kMaxAnswers}.or_else("1"),
     {"n_cmpl", Kind::kInteger, "The same as n.", 1, kMaxAnswers},
-    {"max_tokens", Kind::kInteger, "Tokens at most; -1: as many as the context has room for.", -1,
-     kLongest},
+    Field{"max_tokens", Kind::kInteger, "Tokens at most; -1: as many as the context has room for.",
+          -1, kLongest}
+        .or_else("-1"),
     {"max_completion_tokens", Kind::kInteger, "The same as max_tokens.", -1, kLongest},
     {"n_predict", Kind::kInteger, "The same as max_tokens.", -1, kLongest},
     {"stop", Kind::kTexts, "The answer ends before the first of these."},
-    {"ignore_eos", Kind::kFlag, "Goes on where the model would end."},
-    {"sse_ping_interval", Kind::kInteger,
-     "Seconds between signs of life in a stream; 0: none; -1: as the server does.", -1, 3600},
+    Field{"ignore_eos", Kind::kFlag, "Goes on where the model would end."}.or_else("false"),
+    Field{"sse_ping_interval", Kind::kInteger,
+          "Seconds between signs of life in a stream; 0: none; -1: as the server does.", -1, 3600}
+        .or_else("-1"),
     refused("grammar", kUnbound, "\"\""),
     refused("grammar_lazy", kUnbound, "false"),
     refused("grammar_triggers", kUnbound, "[]"),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/log.h"
 
@@ -26,12 +27,36 @@ bool within(const Field& field, double value) {
   return value >= field.least && value <= field.most;
 }
 
+// 4.0 is one too, which is how some clients write them.
+bool is_whole(const Json& value) {
+  constexpr double kExact = 9007199254740992;  // 2^53
+  return value.is_integer() || (value.is_number() && std::fabs(value.number()) <= kExact &&
+                                value.number() == std::trunc(value.number()));
+}
+
 std::string range_of(const Field& field) {
   const bool from = field.least > std::numeric_limits<double>::lowest();
   const bool to = field.most < std::numeric_limits<double>::max();
   if (from && to) return fmt::format(" from {} to {}", field.least, field.most);
   if (from) return fmt::format(" from {} on", field.least);
   return to ? fmt::format(" up to {}", field.most) : "";
+}
+
+// "float, base64 or int8" of "float|base64|int8".
+std::string spelled(std::string_view values) {
+  std::string out;
+  for (size_t at = 0; at <= values.size();) {
+    const size_t end = std::min(values.find('|', at), values.size());
+    if (at > 0) out += end == values.size() ? " or " : ", ";
+    out += values.substr(at, end - at);
+    at = end + 1;
+  }
+  return out;
+}
+bool is_one_of(std::string_view values, std::string_view value) {
+  const std::string all = fmt::format("|{}|", values);
+  return value.find('|') == std::string_view::npos &&
+         all.find(fmt::format("|{}|", value)) != std::string::npos;
 }
 
 bool is_texts(const Json& value) {
@@ -47,14 +72,16 @@ Result<void> check(const Field& field, const Json& value) {
   };
   switch (field.kind) {
     case Kind::kText:
-      return wanted(value.is_string(), "a text");
+      if (field.values.empty()) return wanted(value.is_string(), "a text");
+      return wanted(value.is_string() && is_one_of(field.values, value.string()),
+                    spelled(field.values));
     case Kind::kFlag:
       return wanted(value.is_bool(), "true or false");
     case Kind::kNumber:
       return wanted(value.is_number() && within(field, value.number()),
                     "a number" + range_of(field));
     case Kind::kInteger:
-      return wanted(value.is_integer() && within(field, value.number()),
+      return wanted(is_whole(value) && within(field, value.number()),
                     "a whole number" + range_of(field));
     case Kind::kTexts:
       return wanted(is_texts(value), "a text or a list of texts");
@@ -120,7 +147,8 @@ std::optional<double> Body::number(std::string_view name) const {
 }
 std::optional<int64_t> Body::integer(std::string_view name) const {
   const Json* value = find(name);
-  return value ? std::optional(value->integer()) : std::nullopt;
+  if (!value) return {};
+  return value->is_integer() ? value->integer() : static_cast<int64_t>(value->number());
 }
 
 std::vector<std::string> Body::texts(std::string_view name) const {

@@ -18,6 +18,9 @@
 
 namespace puna::api {
 
+struct Field;
+using FieldTable = std::span<const Field> (*)();
+
 struct Field {
   enum class Kind : uint8_t {
     kText,
@@ -44,6 +47,42 @@ struct Field {
   Effect effect = Effect::kMeant;
   // As JSON: the value of a refused field that asks for nothing; empty: none.
   std::string_view harmless = {};
+  // Of a kText: all that it may be, "float|base64"; empty: any.
+  std::string_view values = {};
+
+  // The rest is read by descriptions only. As JSON: what holds where it is not given, unless the
+  // model or the server says otherwise; empty: it goes without.
+  std::string_view initial = {};
+  bool required = false;
+  // What its kind does not say (shape.h).
+  std::string_view shape = {};
+  FieldTable inner = nullptr;  // the members of a kObject, or of each item of a kList
+
+  constexpr Field one_of(std::string_view texts) const {
+    Field out = *this;
+    out.values = texts;
+    return out;
+  }
+  constexpr Field or_else(std::string_view json) const {
+    Field out = *this;
+    out.initial = json;
+    return out;
+  }
+  constexpr Field needed() const {
+    Field out = *this;
+    out.required = true;
+    return out;
+  }
+  constexpr Field shaped(std::string_view json) const {
+    Field out = *this;
+    out.shape = json;
+    return out;
+  }
+  constexpr Field with(FieldTable members) const {
+    Field out = *this;
+    out.inner = members;
+    return out;
+  }
 };
 
 // Tables side by side; where several have a row of a name, the first counts.

@@ -1,6 +1,7 @@
 #include "api/fields.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "api/answer_fields.h"
 #include "api/llama/completion.h"
@@ -30,6 +31,7 @@ constexpr Field kFields[] = {
     {"list", Kind::kList, ""},
     {"object", Kind::kObject, ""},
     {"any", Kind::kAny, ""},
+    Field{"side", Kind::kText, ""}.one_of("left|right|up or down"),
     {.name = "nothing", .about = "", .effect = Effect::kNone},
     {.name = "later", .about = "not yet.", .effect = Effect::kRefused, .harmless = "1"},
 };
@@ -56,7 +58,7 @@ const Json kValues[] = {Json("x"),     Json(true), Json(1), Json(0.5), Json::arr
 bool may_be(const Field& field, const Json& value) {
   switch (field.kind) {
     case Kind::kText:
-      return value.is_string();
+      return value.is_string() && field.values.empty();  // "x" is none of any
     case Kind::kFlag:
       return value.is_bool();
     case Kind::kNumber:
@@ -126,12 +128,21 @@ TEST_CASE("what is read is what stands there, and what is not given or null is m
   CHECK(body->number("much") == 2);
   CHECK(body->integer("many") == -1);
   CHECK(body->texts("ends") == std::vector<std::string>{"x"});
+  CHECK(Body::read(one("many", 4.0), {kFields})->integer("many") == 4);
+  CHECK_FALSE(Body::read(one("many", 4.5), {kFields}).has_value());
   CHECK_FALSE(body->has("list"));
   CHECK_FALSE(body->has("object"));
   CHECK(error_of(Json::array(), {kFields}).message ==
         "The request has to be a JSON object; it is of type array.");
   CHECK(error_of(one("much", 2.5), {kFields}).message ==
         "The field \"much\" is 2.5, but has to be a number from 0 to 2.");
+  for (const char* side : {"lef", "left|right", "", "|"}) {
+    CHECK(error_of(one("side", side), {kFields}).message ==
+          fmt::format("The field \"side\" is \"{}\", but has to be left, right or up or down.",
+                      side));
+  }
+  for (const char* side : {"left", "right", "up or down"})
+    CHECK(Body::read(one("side", side), {kFields}).has_value());
   CHECK(error_of(one("later", 2), {kFields}).message ==
         "The field \"later\" is not supported: not yet.");
 }

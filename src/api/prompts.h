@@ -18,6 +18,10 @@ struct Prompt {
   std::optional<std::string> text;  // as it came; none: ids, or a mixture of both
   std::vector<int32_t> tokens;      // where there is no text
 };
+// Of a field with a prompt or a list of such (shape.h).
+constexpr std::string_view kPromptsShape =
+    R"(["string", {"prompt_string": "string"},
+        ["+", ["integer", "string", {"prompt_string": "string"}, ["+", ["integer", "string"]]]]])";
 struct Prompts {
   std::vector<Prompt> list;  // at least one
   bool one = false;          // it did not come as a list of prompts

@@ -70,15 +70,20 @@ constexpr Field kOthers[] = {
     number("dry_base", kernels::kDryBase, "DRY grows by this with each token of a repetition."),
     count("dry_allowed_length", "Repetitions up to this length cost nothing."),
     count("dry_penalty_last_n", "Tokens that DRY looks back; 0 = none."),
-    {"dry_sequence_breakers", Kind::kTexts, "Texts over which no repetition reaches for DRY."},
+    Field{"dry_sequence_breakers", Kind::kTexts, "Texts over which no repetition reaches for DRY."}
+        .or_else(R"(["\n", ":", "\"", "*"])"),
     count("mirostat", "Version of Mirostat in place of the stages before the temperature; 0 = off.",
           2),
     number("mirostat_tau", kernels::kTau, "Bits of surprise that Mirostat aims at."),
     number("mirostat_eta", kernels::kEta, "How fast Mirostat gets there."),
     {"seed", Kind::kInteger, "Of the draws; -1 and none: drawn."},
-    {"logit_bias", Kind::kAny,
-     "{\"id or text\": added, …} or [[id or text, added], …]; false in place of a number: never."},
-    {"samplers", Kind::kAny, "The stages in their order, by names or as letters of \"edskypmxt\"."},
+    Field{"logit_bias", Kind::kAny,
+          "{\"id or text\": added, …} or [[id or text, added], …]; false in place of a number: "
+          "never."}
+        .shaped(R"([{"*": "number|boolean"}, [["number|string|boolean"]]])"),
+    Field{"samplers", Kind::kAny,
+          "The stages in their order, by names or as letters of \"edskypmxt\"."}
+        .shaped(R"(["string", ["string"]])"),
     count("n_probs", "The probabilities of so many of the most probable tokens; 0 = none.",
           kernels::kMaxProbs),
     {.name = "min_keep",
@@ -101,13 +106,22 @@ constexpr Field kOthers[] = {
      .effect = Effect::kNone},
 };
 
-// Both parts as one table.
-std::vector<Field> all_fields() {
-  std::vector<Field> out;
-  for (const NumberField& each : kNumbers) out.push_back(each.field);
-  out.insert(out.end(), std::begin(kOthers), std::end(kOthers));
-  return out;
-}
+// Both parts as one table, with what holds where they are not given.
+struct AllFields {
+  std::vector<Field> rows;
+  std::vector<std::string> initials;
+
+  AllFields() {
+    for (const NumberField& each : kNumbers) rows.push_back(each.field);
+    rows.insert(rows.end(), std::begin(kOthers), std::end(kOthers));
+    const Json defaults = sampling_json({});
+    initials.reserve(rows.size());  // rows refer to them
+    for (Field& row : rows) {
+      const Json* initial = row.name == "seed" ? nullptr : defaults.find(row.name);
+      if (initial && row.initial.empty()) row.initial = initials.emplace_back(initial->dump());
+    }
+  }
+};
 
 // The ids of a text inside of others.
 Result<std::vector<int32_t>> ids_of(std::string_view field, const std::string& text,
@@ -254,8 +268,8 @@ void take(const std::optional<U>& value, T& to) {
 }  // namespace
 
 std::span<const Field> sampling_fields() {
-  static const std::vector<Field> kAll = all_fields();
-  return kAll;
+  static const AllFields kAll;
+  return kAll.rows;
 }
 
 Result<SamplingParams> read_sampling(const Body& body, const service::LoadedModel& model) {

@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "server/openapi.h"
 #include "server/sockets.h"
 #include "server/target.h"
 #include "server/transaction.h"
@@ -48,6 +49,11 @@ bool take_prefix(std::string_view prefix, Target& target) {
 
 }  // namespace
 
+Front::Front(std::shared_ptr<Core> core, std::span<const Route> routes)
+    : core_(std::move(core)),
+      routes_(routes),
+      openapi_(openapi(routes, core_->options.api_prefix).dump()) {}
+
 std::optional<HttpReply> Front::check(Incoming& incoming) {
   incoming.id = request_id(incoming.http);
   incoming.reply_headers.emplace_back("X-Request-Id", incoming.id);
@@ -61,7 +67,10 @@ std::optional<HttpReply> Front::check(Incoming& incoming) {
 
 std::optional<HttpReply> Front::read_target(Incoming& incoming) const {
   auto target = parse_target(incoming.target);
-  if (!target) return error_reply(incoming.dialect, 400, "The request's path cannot be read.");
+  if (!target) {
+    incoming.dialect = dialect_of(incoming.target);
+    return error_reply(incoming.dialect, 400, "The request's path cannot be read.");
+  }
   const bool ours = take_prefix(core_->options.api_prefix, *target);
   incoming.http.path = target->path;
   incoming.http.query = std::move(target->query);
@@ -167,6 +176,8 @@ HttpReply Front::answer(Own own) const {
     }
     case Own::kLoads:
       return loads();
+    case Own::kOpenApi:
+      return {.body = openapi_};
   }
   return error_reply(api::Dialect::kLlama, 500, "This route has no answer.");
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "server/core.h"
@@ -16,8 +17,7 @@ class Sockets;
 
 class Front final : public Handler {
  public:
-  Front(std::shared_ptr<Core> core, std::span<const Route> routes)
-      : core_(std::move(core)), routes_(routes) {}
+  Front(std::shared_ptr<Core> core, std::span<const Route> routes);
 
   // For what metrics say of connections; null: not listening.
   void set_sockets(const Sockets* sockets) { sockets_ = sockets; }
@@ -40,6 +40,7 @@ class Front final : public Handler {
 
   const std::shared_ptr<Core> core_;
   const std::span<const Route> routes_;
+  const std::string openapi_;
   const Sockets* sockets_ = nullptr;
 };
 

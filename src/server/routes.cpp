@@ -46,6 +46,7 @@ constexpr std::array kRoutes = {
     Route{"GET", "/livez", Dialect::kLlama, Own::kLive, ModelName::kNone, Key::kPublic},
     Route{"GET", "/metrics", Dialect::kLlama, Own::kMetrics},
     Route{"GET", "/v1/loads", Dialect::kLlama, Own::kLoads},
+    Route{"GET", "/openapi.json", Dialect::kLlama, Own::kOpenApi, ModelName::kNone, Key::kPublic},
 
     // OpenAI's interface.
     Route{"GET", "/v1/models", Dialect::kOpenAi, openai::models},

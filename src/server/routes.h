@@ -20,7 +20,7 @@ enum class Key : uint8_t { kNeeded, kPublic };
 enum class Effect : uint8_t { kReads, kChanges };  // whether something stays changed afterwards
 
 // Answered by the server itself, without a request thread (status.h).
-enum class Own : uint8_t { kHealth, kLive, kMetrics, kLoads };
+enum class Own : uint8_t { kHealth, kLive, kMetrics, kLoads, kOpenApi };
 
 struct Route {
   std::string_view method;  // GET stands for HEAD too

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -23,20 +24,60 @@ using Kind = Field::Kind;
 
 constexpr std::string_view kUnbound = "answers cannot be bound to a format or schema yet.";
 
+constexpr Field kTool[] = {
+    Field{"type", Kind::kText, "There is one."}.one_of("custom").or_else("\"custom\""),
+    Field{"name", Kind::kText, "What the model calls it by."}.needed(),
+    {"description", Kind::kText, "What it does."},
+    Field{"input_schema", Kind::kObject, "JSON schema of its arguments."}.needed(),
+    Field{"eager_input_streaming", Kind::kFlag,
+          "Arguments come while they are written, before it is known that they are valid."}
+        .or_else("false"),
+    refused("strict", kUnbound, "false"),
+    refused("defer_loading", "the model sees all tools.", "false"),
+    passed_over("input_examples", "Templates show schemas only."),
+    passed_over("allowed_callers", "The model calls."),
+    passed_over("cache_control", "What is known of a prompt is never evaluated again."),
+};
+constexpr Field kToolChoice[] = {
+    Field{"type", Kind::kText, "auto or none."}.needed(),
+    {"name", Kind::kText, "Of the tool to be called."},
+    refused("disable_parallel_tool_use", "models call as their templates have it.", "false"),
+};
+constexpr Field kThinking[] = {
+    Field{"type", Kind::kText, "adaptive: as the model does."}.needed().one_of(
+        "enabled|disabled|adaptive"),
+    passed_over("budget_tokens", "max_tokens bounds thinking and answer together."),
+    passed_over("display", "Thinking is shown as it is."),
+};
+constexpr Field kOutputConfig[] = {
+    Field{"effort", Kind::kText, "How much the model thinks, where it knows levels."}.one_of(
+        "low|medium|high|xhigh|max"),
+    refused("format", kUnbound),
+    passed_over("task_budget", "max_tokens bounds the answer."),
+};
+
 constexpr Field kFields[] = {
     {"model", Kind::kText, "A name of the model; none: the one that is served."},
-    {"messages", Kind::kList, "The conversation: {role, content}, content a text or blocks."},
-    {"system", Kind::kAny, "A text, or blocks of text."},
-    {"max_tokens", Kind::kInteger, "Tokens of thinking and answer at most. Required.", 0,
-     UINT32_MAX},
-    {"stream", Kind::kFlag, "The answer comes in pieces, as it is written."},
+    Field{"messages", Kind::kList, "The conversation: {role, content}, content a text or blocks."}
+        .needed()
+        .shaped(
+            R"(["+", {"role": "=user|assistant", "content": ["string", [{
+                 "type": "=text|thinking|redacted_thinking|tool_use|tool_result"}]]}])"),
+    Field{"system", Kind::kAny, "A text, or blocks of text."}.shaped(
+        R"(["string", [{"type": "=text", "text": "string"}]])"),
+    Field{"max_tokens", Kind::kInteger, "Tokens of thinking and answer at most.", 0, UINT32_MAX}
+        .needed(),
+    Field{"stream", Kind::kFlag, "The answer comes in pieces, as it is written."}.or_else("false"),
     {"stop_sequences", Kind::kTexts, "The answer ends before the first of these."},
-    {"temperature", Kind::kNumber, "How freely tokens are drawn; 0 = greedy.", 0, 1},
-    {"tools", Kind::kList, "What the model may call: {name, description, input_schema}."},
-    {"tool_choice", Kind::kObject, "{type}: auto or none."},
-    {"thinking", Kind::kObject,
-     "{type}: enabled, disabled, or adaptive, which leaves it to the model."},
-    {"output_config", Kind::kObject, "{effort}: how much the model thinks."},
+    Field{"temperature", Kind::kNumber, "How freely tokens are drawn; 0 = greedy.", 0, 1},
+    Field{"tools", Kind::kList, "What the model may call."}.with(
+        [] { return std::span<const Field>(kTool); }),
+    Field{"tool_choice", Kind::kObject, "Whether the model may call."}.with(
+        [] { return std::span<const Field>(kToolChoice); }),
+    Field{"thinking", Kind::kObject, "Whether the model thinks."}.with(
+        [] { return std::span<const Field>(kThinking); }),
+    Field{"output_config", Kind::kObject, "How much the model thinks."}.with(
+        [] { return std::span<const Field>(kOutputConfig); }),
     refused("output_format", kUnbound),
     refused("mcp_servers", "this server calls no others.", "[]"),
     refused("n_probs", "this dialect has no place for probabilities.", "0"),
@@ -47,33 +88,9 @@ constexpr Field kFields[] = {
     passed_over("container", "There is none."),
     passed_over("context_management", "The client has the conversation."),
 };
-constexpr Field kTool[] = {
-    {"type", Kind::kText, "custom, or none."},
-    {"name", Kind::kText, "What the model calls it by."},
-    {"description", Kind::kText, "What it does."},
-    {"input_schema", Kind::kObject, "JSON schema of its arguments."},
-    {"eager_input_streaming", Kind::kFlag,
-     "Arguments come while they are written, before it is known that they are valid."},
-    refused("strict", kUnbound, "false"),
-    refused("defer_loading", "the model sees all tools.", "false"),
-    passed_over("input_examples", "Templates show schemas only."),
-    passed_over("allowed_callers", "The model calls."),
-    passed_over("cache_control", "What is known of a prompt is never evaluated again."),
-};
-constexpr Field kToolChoice[] = {
-    {"type", Kind::kText, "auto or none."},
-    {"name", Kind::kText, "Of the tool to be called."},
-    refused("disable_parallel_tool_use", "models call as their templates have it.", "false"),
-};
-constexpr Field kThinking[] = {
-    {"type", Kind::kText, "enabled, disabled or adaptive."},
-    passed_over("budget_tokens", "max_tokens bounds thinking and answer together."),
-    passed_over("display", "Thinking is shown as it is."),
-};
-constexpr Field kOutputConfig[] = {
-    {"effort", Kind::kText, "low, medium, high, xhigh or max."},
-    refused("format", kUnbound),
-    passed_over("task_budget", "max_tokens bounds the answer."),
+// Of a body that is only counted.
+constexpr Field kCounted[] = {
+    {"max_tokens", Kind::kInteger, "Need not be there: nothing is written.", 0, UINT32_MAX},
 };
 
 // A tool as OpenAI's dialect and chat templates have it.
@@ -142,10 +159,7 @@ Result<Think> read_effort(const Body& body) {
                                                              {"high", Think::kHigh},
                                                              {"xhigh", Think::kHigh},
                                                              {"max", Think::kHigh}};
-  for (const auto& [name, think] : kEfforts) {
-    if (*effort == name) return think;
-  }
-  return refuse_field("effort", *effort, "low, medium, high, xhigh or max");
+  return std::ranges::find(kEfforts, *effort, &std::pair<std::string_view, Think>::first)->second;
 }
 
 Result<Think> read_thinking(const Body& body, const service::LoadedModel& model,
@@ -159,9 +173,7 @@ Result<Think> read_thinking(const Body& body, const service::LoadedModel& model,
   const auto type = inner.text("type");
   if (type == "adaptive") return effort;
   if (type == "disabled") return model.abilities.thinking ? Think::kOff : Think::kDefault;
-  if (type != "enabled") {
-    return refuse_field("type", type ? Json(*type) : Json(), "enabled, disabled or adaptive");
-  }
+  if (!type) return refuse_field("type", Json(), "enabled, disabled or adaptive");
   if (effort != Think::kDefault) return effort;
   if (model.abilities.thinking) return Think::kOn;
   // Without a switch a model that thinks always does.
@@ -190,6 +202,7 @@ Result<service::Request> read_prompt(const Body& body, const service::LoadedMode
 
 }  // namespace
 
+std::span<const Field> counted_fields() { return kCounted; }
 std::span<const Field> message_fields() { return kFields; }
 
 Result<MessageRequest> read_message_request(const Json& json, const service::LoadedModel& model) {
@@ -212,7 +225,7 @@ Result<MessageRequest> read_message_request(const Json& json, const service::Loa
 }
 
 Result<service::Request> read_counted_request(const Json& json, const service::LoadedModel& model) {
-  PUNA_TRY(const Body body, Body::read(json, {kFields, sampling_fields()}));
+  PUNA_TRY(const Body body, Body::read(json, {kCounted, kFields, sampling_fields()}));
   return read_prompt(body, model);
 }
 

@@ -21,6 +21,8 @@ struct MessageRequest {
 
 // The rows beside sampling_fields(), before which they come.
 std::span<const Field> message_fields();
+// Those that come before both where tokens are counted.
+std::span<const Field> counted_fields();
 
 // A last message of the assistant that calls no tool is continued. Errors: kInvalidArgument naming
 // the field and what stands there, where max_tokens is missing too; kUnsupported for fields whose

@@ -23,12 +23,16 @@ namespace {
 using Kind = Field::Kind;
 
 constexpr Field kFields[] = {
-    {"return_tokens", Kind::kFlag, "The ids of an answer come too; in a stream they always do."},
+    Field{"return_tokens", Kind::kFlag,
+          "The ids of an answer come too; in a stream they always do."}
+        .or_else("false"),
     {"response_fields", Kind::kTexts,
      "What answers have: names, of members of members with slashes; none: all."},
 };
 constexpr Field kPrompt[] = {
-    {"prompt", Kind::kAny, "A text, token ids, both mixed, or a list of such."},
+    Field{"prompt", Kind::kAny, "A text, token ids, both mixed, or a list of such."}
+        .needed()
+        .shaped(kPromptsShape),
 };
 
 // {"a/b": …} becomes {"b": …}; what there is not is left out.
@@ -177,6 +181,7 @@ class CompletionWriter final : public Writer {
 
 }  // namespace
 
+std::span<const Field> prompt_fields() { return kPrompt; }
 std::span<const Field> completion_fields() { return kFields; }
 
 Result<Completion> read_completion(const Body& body, const service::LoadedModel& model) {

@@ -11,6 +11,7 @@
 
 namespace puna::api::llama {
 
+std::span<const Field> prompt_fields();
 // The rows beside answer_fields() and sampling_fields(), without the prompt.
 std::span<const Field> completion_fields();
 

@@ -16,11 +16,13 @@ namespace {
 using Kind = Field::Kind;
 
 constexpr Field kFields[] = {
-    {"content", Kind::kAny, "A text, token ids, both mixed, or a list of such."},
-    {"input", Kind::kAny, "The same as content."},
-    {"embd_normalize", Kind::kInteger,
-     "The norm by which embeddings are divided: -1: none, 0: the largest value, 2: Euclid's.", -1,
-     64},
+    Field{"content", Kind::kAny, "A text, token ids, both mixed, or a list of such."}.shaped(
+        kPromptsShape),
+    Field{"input", Kind::kAny, "The same as content."}.shaped(kPromptsShape),
+    Field{"embd_normalize", Kind::kInteger,
+          "The norm by which embeddings are divided: -1: none, 0: the largest value, 2: Euclid's.",
+          -1, 64}
+        .or_else("2"),
     {"model", Kind::kText, "A name of the model."},
 };
 

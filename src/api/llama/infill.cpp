@@ -16,9 +16,10 @@ namespace {
 using Kind = Field::Kind;
 
 constexpr Field kFields[] = {
-    {"input_prefix", Kind::kText, "What stands before."},
-    {"input_suffix", Kind::kText, "What stands behind."},
-    {"input_extra", Kind::kList, "Other files: {filename, text}."},
+    Field{"input_prefix", Kind::kText, "What stands before."}.needed(),
+    Field{"input_suffix", Kind::kText, "What stands behind."}.needed(),
+    Field{"input_extra", Kind::kList, "Other files."}.shaped(
+        R"([{"filename?": "string", "text": "string"}])"),
     {"prompt", Kind::kText, "The beginning of what is wanted."},
 };
 

@@ -20,12 +20,14 @@ namespace {
 using Kind = Field::Kind;
 
 constexpr Field kFields[] = {
-    {"query", Kind::kText, "The question."},
-    {"documents", Kind::kList, "The texts."},
-    {"texts", Kind::kList, "The same; answers then have the form of text-embeddings-inference."},
+    Field{"query", Kind::kText, "The question."}.needed(),
+    Field{"documents", Kind::kList, "The texts."}.shaped(R"(["+", "string"])"),
+    Field{"texts", Kind::kList,
+          "The same; answers then have the form of text-embeddings-inference."}
+        .shaped(R"(["+", "string"])"),
     {"top_n", Kind::kInteger, "So many of the best; all by default.", 1, kMaxInputs},
-    {"return_documents", Kind::kFlag, "With the texts."},
-    {"return_text", Kind::kFlag, "With the texts."},
+    Field{"return_documents", Kind::kFlag, "With the documents."}.or_else("false"),
+    Field{"return_text", Kind::kFlag, "With the texts."}.or_else("false"),
     {"model", Kind::kText, "A name of the model."},
     passed_over("raw_scores", "Scores are always as the model gives them."),
     passed_over("truncate", "Nothing is cut; what is too long is refused."),

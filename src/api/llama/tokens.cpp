@@ -14,14 +14,17 @@ namespace {
 using Kind = Field::Kind;
 
 constexpr Field kTokenizeFields[] = {
-    {"content", Kind::kText, "The text."},
-    {"add_special", Kind::kFlag, "Adds the tokens that the model's texts begin and end with."},
-    {"parse_special", Kind::kFlag, "Reads the names of special tokens as these; true by default."},
-    {"with_pieces", Kind::kFlag, "Gives {id, piece} for each token in place of its id."},
+    Field{"content", Kind::kText, "The text."}.needed(),
+    Field{"add_special", Kind::kFlag, "Adds the tokens that the model's texts begin and end with."}
+        .or_else("false"),
+    Field{"parse_special", Kind::kFlag, "Reads the names of special tokens as these."}.or_else(
+        "true"),
+    Field{"with_pieces", Kind::kFlag, "Gives {id, piece} for each token in place of its id."}
+        .or_else("false"),
     {"model", Kind::kText, "A name of the model."},
 };
 constexpr Field kDetokenizeFields[] = {
-    {"tokens", Kind::kList, "The ids."},
+    Field{"tokens", Kind::kList, "The ids."}.needed().shaped(R"(["integer"])"),
     {"model", Kind::kText, "A name of the model."},
 };
 
@@ -35,6 +38,9 @@ Json piece_json(const std::string& bytes) {
 }
 
 }  // namespace
+
+std::span<const Field> tokenize_fields() { return kTokenizeFields; }
+std::span<const Field> detokenize_fields() { return kDetokenizeFields; }
 
 Result<Exchange> tokenize(const Call& call) {
   PUNA_TRY(const Body body, Body::read(call.body, {kTokenizeFields}));

@@ -2,9 +2,15 @@
 // behind it.
 #pragma once
 
+#include <span>
+
 #include "api/exchange.h"
+#include "api/fields.h"
 
 namespace puna::api::llama {
+
+std::span<const Field> tokenize_fields();
+std::span<const Field> detokenize_fields();
 
 // {content, add_special, parse_special, with_pieces}: {tokens}. Errors: those of the fields;
 // kUnsupported for a model without a vocabulary.

@@ -26,16 +26,22 @@ using Kind = Field::Kind;
 constexpr double kMostTop = 20;
 
 constexpr Field kFields[] = {
-    {"model", Kind::kText, "A name of the model. Required."},
-    {"stream", Kind::kFlag, "The answer comes in pieces, as it is written; true where not given."},
-    {"options", Kind::kObject, "How tokens are chosen, and how long the answer may be."},
-    {"think", Kind::kAny, "Whether the model thinks, or how much: low, medium, high, max."},
-    {"keep_alive", Kind::kAny,
-     "How long the model stays, in seconds or as a duration; the one of a process always stays."},
-    {"truncate", Kind::kFlag,
-     "Of a prompt that is too long the oldest turns are left out; false where not given."},
-    {"logprobs", Kind::kFlag, "How probable each token is."},
-    {"top_logprobs", Kind::kInteger, "And so many of the most probable ones.", 0, kMostTop},
+    Field{"model", Kind::kText, "A name of the model."}.needed(),
+    Field{"stream", Kind::kFlag, "The answer comes in pieces, as it is written."}.or_else("true"),
+    Field{"options", Kind::kObject, "How tokens are chosen, and how long the answer may be."}.with(
+        all_option_fields),
+    Field{"think", Kind::kAny, "Whether the model thinks, or how much."}.shaped(
+        R"(["boolean", "=low|medium|high|max"])"),
+    Field{"keep_alive", Kind::kAny,
+          "How long the model stays, in seconds or as a duration; the one of a process always "
+          "stays."}
+        .shaped(R"("number|string")"),
+    Field{"truncate", Kind::kFlag,
+          "Of a prompt that is too long the oldest turns are left out, and the answer says so."}
+        .or_else("false"),
+    Field{"logprobs", Kind::kFlag, "How probable each token is."}.or_else("false"),
+    Field{"top_logprobs", Kind::kInteger, "And so many of the most probable ones.", 0, kMostTop}
+        .or_else("0"),
     refused("format", "answers cannot be bound to a format or schema yet.", "\"\""),
     refused("_debug_render_only", "the prompt is not shown.", "false"),
     passed_over("shift", "A full context ends the answer."),

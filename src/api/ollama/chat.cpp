@@ -22,29 +22,33 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr Field kFields[] = {
-    {"messages", Kind::kList, "The conversation: {role, content, …}; none: loads the model."},
-    {"tools", Kind::kList, "What the model may call, as OpenAI's interface lists it."},
+constexpr Field kFunction[] = {
+    Field{"name", Kind::kText, "Of the tool."}.needed(),
+    {"arguments", Kind::kObject, "By their names."},
+    passed_over("index", "Calls stand in their order."),
+    passed_over("description", "Of the tool."),
+};
+constexpr Field kCall[] = {
+    {"id", Kind::kText, "Of the call."},
+    Field{"function", Kind::kObject, "What is called."}.needed().with(
+        [] { return std::span<const Field>(kFunction); }),
+    passed_over("type", "There is one."),
 };
 constexpr Field kMessage[] = {
-    {"role", Kind::kText, "system, user, assistant or tool."},
+    Field{"role", Kind::kText, "system, user, assistant or tool."}.needed(),
     {"content", Kind::kText, "The text."},
     {"thinking", Kind::kText, "What the model thought before it."},
-    {"tool_calls", Kind::kList, "What the model called: {id, function: {name, arguments}}."},
+    Field{"tool_calls", Kind::kList, "What the model called."}.with(
+        [] { return std::span<const Field>(kCall); }),
     {"tool_name", Kind::kText, "Of a result: the tool."},
     {"tool_call_id", Kind::kText, "Of a result: the call."},
     refused("images", "images cannot be read yet.", "[]"),
 };
-constexpr Field kCall[] = {
-    {"id", Kind::kText, "Of the call."},
-    {"function", Kind::kObject, "{name, arguments}"},
-    passed_over("type", "There is one."),
-};
-constexpr Field kFunction[] = {
-    {"name", Kind::kText, "Of the tool."},
-    {"arguments", Kind::kObject, "By their names."},
-    passed_over("index", "Calls stand in their order."),
-    passed_over("description", "Of the tool."),
+constexpr Field kFields[] = {
+    Field{"messages", Kind::kList, "The conversation; none: loads the model."}.with(
+        [] { return std::span<const Field>(kMessage); }),
+    Field{"tools", Kind::kList, "What the model may call, as OpenAI's interface lists it."}.shaped(
+        R"([{"type?": "any", "function": {"name": "string"}}])"),
 };
 
 // As OpenAI's dialect and chat templates have it.

@@ -25,16 +25,20 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr Field kModel = {"model", Kind::kText, "A name of the model. Required."};
-constexpr Field kKeepAlive = {
-    "keep_alive", Kind::kAny,
-    "How long the model stays, in seconds or as a duration; the one of a process always stays."};
+constexpr Field kModel = Field{"model", Kind::kText, "A name of the model."}.needed();
+constexpr Field kKeepAlive =
+    Field{"keep_alive", Kind::kAny,
+          "How long the model stays, in seconds or as a duration; the one of a process always "
+          "stays."}
+        .shaped(R"("number|string")");
 constexpr Field kOptions = passed_over("options", "There is nothing to choose.");
 
 constexpr Field kFields[] = {
     kModel,
-    {"input", Kind::kAny, "A text or a list of texts; none: loads the model."},
-    {"truncate", Kind::kFlag, "Texts that are too long are cut; true where not given."},
+    Field{"input", Kind::kAny, "A text or a list of texts; none: loads the model."}.shaped(
+        R"(["string", ["string"]])"),
+    Field{"truncate", Kind::kFlag, "Texts that are too long are cut, and the answer says so."}
+        .or_else("true"),
     {"dimensions", Kind::kInteger, "So many of the first numbers of each embedding.", 1,
      UINT32_MAX},
     kKeepAlive,

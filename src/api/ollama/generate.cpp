@@ -23,7 +23,7 @@ using Kind = Field::Kind;
 constexpr Field kFields[] = {
     {"prompt", Kind::kText, "What is answered or, with raw, continued; none: loads the model."},
     {"system", Kind::kText, "What the model is told before."},
-    {"raw", Kind::kFlag, "The prompt is continued as it stands."},
+    Field{"raw", Kind::kFlag, "The prompt is continued as it stands."}.or_else("false"),
     {"suffix", Kind::kText, "What stands behind the answer, where the prompt stands before it."},
     refused("template", "prompts are made by the model's own template.", "\"\""),
     refused("context", "earlier texts are sent as messages to /api/chat.", "[]"),

@@ -20,12 +20,20 @@ using Kind = Field::Kind;
 constexpr std::string_view kOfLoading = "Nothing in a request loads a model again.";
 
 constexpr Field kFields[] = {
-    {"num_predict", Kind::kInteger, "Tokens at most; -1 and -2: as many as there is room for.", -2,
-     UINT32_MAX},
+    Field{"num_predict", Kind::kInteger, "Tokens at most; -1 and -2: as many as there is room for.",
+          -2, UINT32_MAX}
+        .or_else("-1"),
     {"num_ctx", Kind::kInteger, "Tokens of prompt and answer at most.", 1, UINT32_MAX},
     {"stop", Kind::kTexts, "The answer ends before the first of these."},
-    {"repeat_last_n", Kind::kInteger,
-     "Tokens that the penalties look back; 0 = none, -1 = the context.", -1, UINT32_MAX},
+    Field{"repeat_last_n", Kind::kInteger,
+          "Tokens that the penalties look back; 0 = none, -1 = the context.", -1, UINT32_MAX}
+        .or_else("64"),
+    Field{"top_p", Kind::kNumber, "The most probable tokens of this sum; 1 = off.",
+          kernels::kProbability.lowest, kernels::kProbability.highest}
+        .or_else("0.9"),
+    Field{"min_p", Kind::kNumber, "Tokens this probable beside the first; 0 = off.",
+          kernels::kProbability.lowest, kernels::kProbability.highest}
+        .or_else("0"),
     passed_over("num_keep", "A full context ends the answer; nothing of it is dropped."),
     passed_over("penalize_newline", "A line feed is a token as others are."),
     passed_over("tfs_z", "There is no such stage of sampling."),
@@ -107,6 +115,18 @@ Result<Json> checked(const Json& options, uint32_t context) {
 }  // namespace
 
 std::span<const Field> option_fields() { return kFields; }
+
+std::span<const Field> all_option_fields() {
+  static const std::vector<Field> kAll = [] {
+    std::vector<Field> out(std::begin(kFields), std::end(kFields));
+    for (const Field& field : sampling_fields()) {
+      if (std::ranges::find(kFields, field.name, &Field::name) == std::end(kFields))
+        out.push_back(field);
+    }
+    return out;
+  }();
+  return kAll;
+}
 
 Result<Options> read_options(const Json* options, const service::LoadedModel& model) {
   PUNA_TRY(const Json json, checked(options ? *options : Json::object(), model.context()));

@@ -25,6 +25,8 @@ struct Options {
 
 // The rows beside sampling_fields(), before which they come.
 std::span<const Field> option_fields();
+// With those of sampling.
+std::span<const Field> all_option_fields();
 
 // Of `options` (null: none are given). Unlike the other dialects', top_p is 0.9 and min_p 0 where
 // they are not given. Numbers without a fraction are whole ones, however they are written. Errors:

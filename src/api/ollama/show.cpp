@@ -19,7 +19,7 @@ constexpr size_t kShortList = 5;
 constexpr Field kFields[] = {
     {"model", Kind::kText, "A name of the model. Required, or the next."},
     {"name", Kind::kText, "The same as model."},
-    {"verbose", Kind::kFlag, "With long lists, and the tensors."},
+    Field{"verbose", Kind::kFlag, "With long lists, and the tensors."}.or_else("false"),
     passed_over("system", "Models have none of their own."),
     passed_over("template", "What the model has is shown."),
     passed_over("options", "Models have none of their own."),

@@ -21,17 +21,33 @@ using Kind = Field::Kind;
 
 constexpr uint32_t kMostTop = 20;  // as OpenAI has it
 
+constexpr Field kStreamOptions[] = {
+    Field{"include_usage", Kind::kFlag, "A last chunk has the usage."}.or_else("false"),
+    passed_over("include_obfuscation", "Chunks are as long as they are."),
+};
+
 constexpr Field kFields[] = {
-    {"messages", Kind::kList, "The conversation: {role, content, …}."},
-    {"stream_options", Kind::kObject, "{include_usage}: a last chunk has the usage."},
-    {"logprobs", Kind::kFlag, "Tokens come with their probabilities."},
-    {"top_logprobs", Kind::kInteger, "With logprobs: so many of the most probable tokens too.", 0,
-     kMostTop},
-    {"tools", Kind::kList, "What the model may call: {type: \"function\", function: {name, …}}."},
-    {"tool_choice", Kind::kAny, "\"auto\" or \"none\"."},
-    {"parallel_tool_calls", Kind::kFlag, "false: of several calls only the first is given."},
-    {"reasoning_effort", Kind::kText, "none, minimal, low, medium, high, xhigh or max."},
-    {"reasoning_format", Kind::kText, "auto or deepseek: thinking comes as reasoning_content."},
+    Field{"messages", Kind::kList, "The conversation: {role, content, …}."}.needed().shaped(
+        R"(["+", {"role": "string", "content?": ["string", "null", [{"type": "=text", "text": "string"}]],
+             "reasoning_content?": "any", "tool_calls?": "any", "tool_call_id?": "any"}])"),
+    Field{"stream_options", Kind::kObject, "What a stream has besides."}.with(stream_option_fields),
+    Field{"logprobs", Kind::kFlag, "Tokens come with their probabilities."}.or_else("false"),
+    Field{"top_logprobs", Kind::kInteger, "With logprobs: so many of the most probable tokens too.",
+          0, kMostTop}
+        .or_else("0"),
+    Field{"tools", Kind::kList,
+          "What the model may call: {type: \"function\", function: {name, …}}."}
+        .shaped(R"([{"type?": "=function", "function": {"name": "string"}}])"),
+    Field{"tool_choice", Kind::kAny, "\"auto\" or \"none\"."}
+        .or_else("\"auto\"")
+        .shaped(R"("=auto|none")"),
+    Field{"parallel_tool_calls", Kind::kFlag, "false: of several calls only the first is given."}
+        .or_else("true"),
+    Field{"reasoning_effort", Kind::kText, "How much the model thinks."}.one_of(
+        "none|minimal|low|medium|high|xhigh|max"),
+    Field{"reasoning_format", Kind::kText, "Thinking comes as reasoning_content."}
+        .one_of("auto|deepseek")
+        .or_else("\"auto\""),
     {"chat_template_kwargs", Kind::kObject, "Variables of the template, enable_thinking too."},
     {"add_generation_prompt", Kind::kFlag, "true, unless the last message is continued."},
     {"continue_final_message", Kind::kFlag, "Whether the last message is continued."},
@@ -47,10 +63,6 @@ constexpr Field kFields[] = {
     passed_over("reasoning_budget_message", "Of a limit that there is not."),
     passed_over("prediction", "What is predicted makes nothing faster here."),
     passed_over("verbosity", "There is no such switch in templates."),
-};
-constexpr Field kStreamOptions[] = {
-    {"include_usage", Kind::kFlag, "A last chunk has the usage."},
-    passed_over("include_obfuscation", "Chunks are as long as they are."),
 };
 
 // A content of parts becomes one text; only parts of text are possible.
@@ -152,9 +164,6 @@ Result<void> read_tools(const Body& body, service::Request& request) {
 }
 
 Result<void> read_thinking(const Body& body, service::Request& request) {
-  const auto format = body.text("reasoning_format");
-  if (format && *format != "auto" && *format != "deepseek")
-    return cannot("reasoning_format", "thinking comes as reasoning_content (auto, deepseek)");
   PUNA_TRY(read_variables(body, request));
   if (const auto effort = body.text("reasoning_effort")) {
     PUNA_TRY(request.think, read_effort("reasoning_effort", *effort));
@@ -179,6 +188,7 @@ Result<void> read_logprobs(const Body& body, Chat& out) {
 
 }  // namespace
 
+std::span<const Field> stream_option_fields() { return kStreamOptions; }
 std::span<const Field> chat_fields() { return kFields; }
 
 TemplateNames template_names(const service::LoadedModel& model) {

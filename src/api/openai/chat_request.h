@@ -27,6 +27,8 @@ struct Chat {
   bool include_usage = false;  // stream_options.include_usage
 };
 
+// Of the field stream_options.
+std::span<const Field> stream_option_fields();
 // The rows beside answer_fields() and sampling_fields().
 std::span<const Field> chat_fields();
 

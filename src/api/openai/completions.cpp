@@ -20,12 +20,14 @@ namespace {
 using Kind = Field::Kind;
 
 constexpr Field kFields[] = {
-    {"prompt", Kind::kAny, "A text, token ids, both mixed, or a list of such."},
-    {"stream_options", Kind::kObject, "{include_usage}: a last chunk has the usage."},
+    Field{"prompt", Kind::kAny, "A text, token ids, both mixed, or a list of such."}
+        .needed()
+        .shaped(kPromptsShape),
+    Field{"stream_options", Kind::kObject, "What a stream has besides."}.with(stream_option_fields),
     {"logprobs", Kind::kInteger, "The probabilities of so many of the most probable tokens.", 0,
      kernels::kMaxProbs},
-    {"echo", Kind::kFlag, "The answer comes behind its prompt."},
-    {"return_tokens", Kind::kFlag, "The ids of the tokens come too."},
+    Field{"echo", Kind::kFlag, "The answer comes behind its prompt."}.or_else("false"),
+    Field{"return_tokens", Kind::kFlag, "The ids of the tokens come too."}.or_else("false"),
     {"best_of", Kind::kInteger, "As many as n: all that are written are given.", 1, kMaxAnswers},
     refused("suffix", "/infill writes between two texts.", "\"\""),
 };

@@ -14,12 +14,16 @@ namespace {
 using Kind = Field::Kind;
 
 constexpr Field kFields[] = {
-    {"input", Kind::kAny, "A text, token ids, both mixed, or a list of such."},
+    Field{"input", Kind::kAny, "A text, token ids, both mixed, or a list of such."}.needed().shaped(
+        kPromptsShape),
     {"model", Kind::kText, "A name of the model."},
-    {"encoding_format", Kind::kText, "float, or base64 (of little-endian floats)."},
-    {"embd_normalize", Kind::kInteger,
-     "The norm by which embeddings are divided: -1: none, 0: the largest value, 2: Euclid's.", -1,
-     64},
+    Field{"encoding_format", Kind::kText, "Numbers, or their bytes as little-endian floats."}
+        .one_of("float|base64")
+        .or_else("\"float\""),
+    Field{"embd_normalize", Kind::kInteger,
+          "The norm by which embeddings are divided: -1: none, 0: the largest value, 2: Euclid's.",
+          -1, 64}
+        .or_else("2"),
     refused("dimensions", "embeddings have the model's own size."),
     passed_over("user", "Who asks."),
 };
@@ -38,10 +42,7 @@ Result<Embeddings> read_embeddings(const Json& json, const service::LoadedModel&
   Embeddings out;
   PUNA_TRY(const Prompts prompts, read_prompts("input", body.find("input"), model, kMaxInputs));
   PUNA_TRY(out.inputs, inputs_of(prompts, model));
-  const std::string encoding = body.text("encoding_format").value_or("float");
-  if (encoding != "float" && encoding != "base64")
-    return refuse_field("encoding_format", encoding, "float or base64");
-  if (encoding == "base64") out.encoding = Encoding::kBase64;
+  if (body.text("encoding_format") == "base64") out.encoding = Encoding::kBase64;
   out.norm = static_cast<int>(body.integer("embd_normalize").value_or(2));
   return out;
 }

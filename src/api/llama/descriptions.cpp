@@ -1,0 +1,115 @@
+// What there is to say of the endpoints of llama.cpp's dialect.
+#include "api/answer_fields.h"
+#include "api/description.h"
+#include "api/llama/apply_template.h"
+#include "api/llama/completion.h"
+#include "api/llama/embeddings.h"
+#include "api/llama/infill.h"
+#include "api/llama/props.h"
+#include "api/llama/rerank.h"
+#include "api/llama/slots.h"
+#include "api/llama/tokens.h"
+#include "api/openai/chat_request.h"
+#include "api/sampling.h"
+
+namespace puna::api::llama {
+
+namespace {
+
+using Kind = Field::Kind;
+
+constexpr Field kSlotsQuery[] = {
+    {"fail_on_no_slot", Kind::kText, "1: status 503 when all are busy."},
+};
+constexpr Field kSlotQuery[] = {
+    Field{"action", Kind::kText, "What is done."}.needed().one_of("save|restore|erase"),
+};
+
+// With response_fields any of the members may be missing, and "stop" be the texts of the settings.
+constexpr NamedShape kShapes[] = {
+    {"WrittenText", R"({"index?": "integer", "content?": "string", "tokens?": ["integer"],
+      "id_slot?": "integer", "stop?": ["boolean", ["string"]], "model?": "string",
+      "tokens_predicted?": "integer", "tokens_evaluated?": "integer",
+      "generation_settings?": "object", "prompt?": "string", "has_new_line?": "boolean",
+      "truncated?": "boolean", "stop_type?": "=none|eos|limit|word", "stopping_word?": "string",
+      "tokens_cached?": "integer", "timings?": "#Timings",
+      "completion_probabilities?": ["#TokenProbability"]})"},
+};
+
+constexpr Description kRows[] = {
+    {.endpoint = completion,
+     .name = "TextCompletion",
+     .summary = "Continues texts; several prompts are answered by a list.",
+     .body = {prompt_fields, completion_fields, answer_fields, sampling_fields},
+     .answer = R"(["#WrittenText", ["#WrittenText"]])",
+     .frames = Frames::kSse,
+     .frame = R"("#WrittenText")"},
+    {.endpoint = infill,
+     .name = "Infill",
+     .summary = "Writes what stands between two texts.",
+     .body = {infill_fields, completion_fields, answer_fields, sampling_fields},
+     .answer = R"(["#WrittenText", ["#WrittenText"]])",
+     .frames = Frames::kSse,
+     .frame = R"("#WrittenText")"},
+    {.endpoint = embeddings,
+     .name = "EmbeddingRows",
+     .summary = "Gives the embeddings of texts, or of each of their tokens.",
+     .body = {embedding_fields},
+     .answer = R"([{"index": "integer", "embedding": [["number"]]}])",
+     .may_lack = true},
+    {.endpoint = rerank,
+     .name = "Ranking",
+     .summary = "Tells how well texts fit a question, the best first.",
+     .body = {rerank_fields},
+     .answer = R"([{"model": "string", "object": "=list",
+         "usage": {"prompt_tokens": "integer", "total_tokens": "integer"},
+         "results": [{"index": "integer", "relevance_score": "number",
+           "document?": {"text": "string"}}]},
+       [{"index": "integer", "score": "number", "text?": "string"}]])",
+     .may_lack = true},
+    {.endpoint = tokenize,
+     .name = "Tokens",
+     .summary = "Gives the tokens of a text.",
+     .body = {tokenize_fields},
+     .answer = R"({"tokens": [["integer", {"id": "integer", "piece": ["string", ["integer"]]}]]})"},
+    {.endpoint = detokenize,
+     .name = "Detokenized",
+     .summary = "Gives the text of tokens.",
+     .body = {detokenize_fields},
+     .answer = R"({"content": "string"})"},
+    {.endpoint = apply_template,
+     .name = "RenderedPrompt",
+     .summary = "Gives the text that the template makes of a conversation.",
+     .body = {openai::chat_fields, answer_fields, sampling_fields},
+     .answer = R"({"prompt": "string"})"},
+    {.endpoint = props,
+     .name = "Props",
+     .summary = "Tells of the model and what holds where requests say nothing.",
+     .answer = R"({"default_generation_settings": {"params": "object", "n_ctx": "integer"},
+       "total_slots": "integer", "model_alias": "string", "model_path": "string",
+       "model_ftype": "string", "modalities": {"*": "boolean"}, "chat_template?": "string",
+       "chat_template_caps?": {"*": "boolean"}, "bos_token": "string", "eos_token": "string",
+       "build_info": "string", "is_sleeping": "boolean"})"},
+    {.endpoint = change_props,
+     .name = "ChangedProps",
+     .summary = "Is not possible here.",
+     .may_lack = true},
+    {.endpoint = slots,
+     .name = "Slots",
+     .summary = "Tells how many texts are being written.",
+     .answer = R"([{"id": "integer", "n_ctx": "integer", "speculative": "boolean",
+       "is_processing": "boolean"}])",
+     .query = [] { return std::span<const Field>(kSlotsQuery); }},
+    {.endpoint = change_slot,
+     .name = "ChangedSlot",
+     .summary = "Saves, restores or erases what is known of a text.",
+     .answer = R"("object")",
+     .query = [] { return std::span<const Field>(kSlotQuery); },
+     .may_lack = true},
+};
+
+}  // namespace
+
+Descriptions descriptions() { return {kRows, kShapes}; }
+
+}  // namespace puna::api::llama
