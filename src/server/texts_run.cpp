@@ -130,14 +130,17 @@ void TextsRun::begin_stream() {
   if (std::exchange(begun_, true)) return;
   responder_->begin({.status = 200,
                      .content_type = std::string(plan_.writer->content_type()),
-                     .body = plan_.writer->begin()});
+                     .body = plan_.writer->begin(),
+                     .headers = plan_.writer->headers()});
 }
 
 void TextsRun::ping() {
   if (over_) return;
+  std::string text = plan_.writer->ping();
+  if (text.empty()) return;
   begin_stream();
   // A reader that is behind has enough to read.
-  if (responder_->n_waiting() == 0) responder_->write(plan_.writer->ping());
+  if (responder_->n_waiting() == 0) responder_->write(std::move(text));
 }
 
 void TextsRun::finish() {
