@@ -14,6 +14,7 @@
 #include "server/options.h"
 #include "server/request_log.h"
 #include "server/request_pool.h"
+#include "server/stream_store.h"
 
 namespace puna::server {
 
@@ -22,6 +23,7 @@ struct Core {
       : options(the_options),
         guard(options),
         log(options.on_request),
+        streams(options.streams),
         pool(options.n_threads, options.queue) {}
 
   const Options options;
@@ -29,6 +31,7 @@ struct Core {
   RequestLog log;
   Metrics metrics;
   Admission admission;
+  StreamStore streams;
   // Null while it is being loaded.
   std::atomic<api::ModelSource*> models = nullptr;
   std::atomic<bool> draining = false;

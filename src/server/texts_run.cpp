@@ -104,7 +104,7 @@ bool TextsRun::read(size_t index, std::string& out) {
   totals_.n_prompt += reply->stats.n_prompt;
   totals_.n_cached += reply->stats.n_cached;
   totals_.n_generated += reply->stats.n_generated;
-  metrics_.add(*reply, /*cancelled=*/false);
+  metrics_.add(*reply, reply->stats.stop == engine::StopReason::kCancelled);
   if (plan_.stream) {
     begin_stream();
     out += plan_.writer->end(index, *reply);
@@ -167,6 +167,18 @@ void TextsRun::finish() {
 void TextsRun::drop() {
   if (over_) return;
   end(499);
+}
+
+void TextsRun::cancel() {
+  if (over_) return;
+  for (const auto& text : texts_) {
+    // One that its model was not given has no end that could be written.
+    if (!text->answer && !text->reply)
+      return fail({base::ErrorCode::kInvalidArgument, "The request was cancelled.", {}});
+  }
+  for (const auto& text : texts_) {
+    if (text->answer) text->answer->cancel();
+  }
 }
 
 void TextsRun::fail(const base::Error& error) {

@@ -112,6 +112,10 @@ constexpr std::array kTestRoutes = {
     Route{"POST", "/write", Dialect::kOpenAi, write_texts, ModelName::kBody},
     Route{"POST", "/job", Dialect::kOpenAi, job, ModelName::kBody},
     Route{"POST", "/refuse", Dialect::kOpenAi, refuse},
+    Route{"GET", "/v1/stream", Dialect::kLlama, Streams::kRead},
+    Route{"DELETE", "/v1/stream", Dialect::kLlama, Streams::kStop, ModelName::kNone, Key::kNeeded,
+          Effect::kChanges},
+    Route{"POST", "/v1/streams/lookup", Dialect::kLlama, Streams::kLookup},
 };
 
 inline Options quick() {
