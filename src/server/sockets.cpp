@@ -424,7 +424,7 @@ void Sockets::every(milliseconds time, std::function<void()> call) {
   };
   state_->loops[0]->post([state = state_.get(), time, call = std::move(call)] {
     const auto clock = std::make_shared<Clock>(state->loops[0]->io, time, call);
-    state->close_acceptors.push_back([clock] {
+    state->close_acceptors.emplace_back([clock] {
       clock->over = true;
       clock->timer.cancel();
     });
