@@ -15,6 +15,7 @@
 #include "server/request_log.h"
 #include "server/request_pool.h"
 #include "server/reuse_log.h"
+#include "server/stream_store.h"
 
 namespace puna::server {
 
@@ -23,6 +24,7 @@ struct Core {
       : options(the_options),
         guard(options),
         log(options.on_request),
+        streams(options.streams),
         pool(options.n_threads, options.queue) {}
 
   const Options options;
@@ -31,6 +33,7 @@ struct Core {
   Metrics metrics;
   Admission admission;
   ReuseLog reuse;
+  StreamStore streams;
   // Null while it is being loaded.
   std::atomic<api::ModelSource*> models = nullptr;
   std::atomic<bool> draining = false;

@@ -134,6 +134,7 @@ std::optional<HttpReply> Front::check_rights(Incoming& incoming) const {
     return error_reply(incoming.dialect, 415,
                        "The Content-Type of a page's request has to be application/json.");
   }
+  incoming.key = key.value_or(0);
   incoming.client = key.value_or(0) > 0 && core_->options.api_keys.size() > 1
                         ? fmt::format("key {}", *key)
                         : fmt::format("connection {}", incoming.peer.id);

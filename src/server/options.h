@@ -31,6 +31,15 @@ struct Limits {
   std::chrono::milliseconds timeout{3600'000};  // of a whole body, and of a write that stands still
 };
 
+// Streams that clients may read on in after they were cut off (stream_store.h).
+struct StreamOptions {
+  size_t ring_bytes = 4 << 20;              // the last of each
+  std::chrono::milliseconds kept{300'000};  // after the last byte
+  uint32_t most = 256;                      // that have ended; the oldest go first
+  size_t most_bytes = 256 << 20;            // of all
+  std::function<std::chrono::steady_clock::time_point()> now = {};  // for tests; null: the clock
+};
+
 struct Options {
   std::vector<Address> listen = {Address{}};
   bool reuse_port = false;
@@ -43,6 +52,8 @@ struct Options {
   uint32_t queue = 512;    // texts that wait or run; requests that wait to be read
   Limits limits;
   std::chrono::milliseconds ping{30'000};  // of streams in which nothing happens; 0: never
+
+  StreamOptions streams;
 
   std::vector<std::string> api_keys;  // empty: everybody is let in
   // Names that a Host header may have besides loopback and what is listened on; "*": any.

@@ -91,6 +91,11 @@ constexpr std::array kRoutes = {
     Route{"POST", "/slots/{id}", Dialect::kLlama, llama::change_slot, kBody, Key::kNeeded,
           Effect::kChanges},
 
+    Route{"GET", "/v1/stream", Dialect::kLlama, Streams::kRead},
+    Route{"DELETE", "/v1/stream", Dialect::kLlama, Streams::kStop, ModelName::kNone, Key::kNeeded,
+          Effect::kChanges},
+    Route{"POST", "/v1/streams/lookup", Dialect::kLlama, Streams::kLookup},
+
     // Ollama's.
     Route{"GET", "/", Dialect::kOllama, ollama::root, ModelName::kNone, Key::kPublic},
     Route{"GET", "/api/version", Dialect::kOllama, ollama::version},

@@ -22,12 +22,15 @@ enum class Effect : uint8_t { kReads, kChanges };  // whether something stays ch
 // Answered by the server itself, without a request thread (status.h).
 enum class Own : uint8_t { kHealth, kLive, kMetrics, kLoads, kOpenApi };
 
+// Of streams that are kept for clients that were cut off (stream_store.h).
+enum class Streams : uint8_t { kRead, kStop, kLookup };
+
 struct Route {
   std::string_view method;  // GET stands for HEAD too
   // "{id}" is one segment, "{id...}" one or more, to the end.
   std::string_view path;
   api::Dialect dialect = api::Dialect::kOpenAi;  // of errors
-  std::variant<api::Endpoint, Own> handler;
+  std::variant<api::Endpoint, Own, Streams> handler;
   ModelName model = ModelName::kNone;
   Key key = Key::kNeeded;
   Effect effect = Effect::kReads;

@@ -1,5 +1,6 @@
 #include "server/server.h"
 
+#include <algorithm>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -19,6 +20,9 @@ class Server::Impl {
   Impl(const Options& options, std::span<const Route> routes)
       : core(std::make_shared<Core>(options)), front(core, routes), sockets(core->options, front) {
     front.set_sockets(&sockets);
+    constexpr milliseconds kSeldom{60'000};
+    sockets.every(std::min(kSeldom, core->options.streams.kept / 5 + milliseconds(1)),
+                  [core = core] { core->streams.sweep(); });
   }
 
   const std::shared_ptr<Core> core;
@@ -52,8 +56,10 @@ void Server::drain(milliseconds time) {
   constexpr milliseconds kBetweenLooks{5};
   impl_->core->draining = true;
   impl_->sockets.stop_accepting();
+  impl_->core->streams.stop_unread();
   if (!impl_->core->pending.wait(time)) {
     impl_->sockets.stop_work();
+    impl_->core->streams.shut_down();
     impl_->core->pending.wait(kToEnd);
   }
   impl_->sockets.wind_down();
@@ -66,6 +72,7 @@ void Server::stop() {
   impl_->core->draining = true;
   impl_->sockets.stop();
   impl_->core->pool.stop();
+  impl_->core->streams.clear();
 }
 
 }  // namespace puna::server

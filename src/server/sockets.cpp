@@ -403,6 +403,35 @@ Result<void> Sockets::listen() {
   return {};
 }
 
+void Sockets::every(milliseconds time, std::function<void()> call) {
+  // Waits anew from within; the timer goes with the last wait.
+  struct Clock : std::enable_shared_from_this<Clock> {
+    asio::steady_timer timer;
+    milliseconds time;
+    std::function<void()> call;
+    bool over = false;
+
+    Clock(asio::io_context& io, milliseconds the_time, std::function<void()> the_call)
+        : timer(io), time(the_time), call(std::move(the_call)) {}
+    void wait() {
+      timer.expires_after(time);
+      timer.async_wait([self = shared_from_this()](error_code error) {
+        if (error || self->over) return;
+        self->call();
+        self->wait();
+      });
+    }
+  };
+  state_->loops[0]->post([state = state_.get(), time, call = std::move(call)] {
+    const auto clock = std::make_shared<Clock>(state->loops[0]->io, time, call);
+    state->close_acceptors.emplace_back([clock] {
+      clock->over = true;
+      clock->timer.cancel();
+    });
+    clock->wait();
+  });
+}
+
 const std::vector<Address>& Sockets::addresses() const { return state_->addresses; }
 
 uint32_t Sockets::n_connections() const { return state_->n_connections; }

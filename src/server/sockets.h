@@ -2,6 +2,8 @@
 // OpenSSL; known to sockets.cpp only).
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -21,6 +23,8 @@ class Sockets {
   // Errors: kIo naming the address that cannot be listened on; kNotFound and kInvalidArgument for
   // certificates.
   base::Result<void> listen();
+  // Calls, on a socket thread, again and again until nothing is accepted any more. Once.
+  void every(std::chrono::milliseconds time, std::function<void()> call);
   // With the ports that the system has chosen.
   const std::vector<Address>& addresses() const;
   // Any thread:

@@ -107,7 +107,7 @@ bool TextsRun::read(size_t index, std::string& out) {
   totals_.n_prompt += reply->stats.n_prompt;
   totals_.n_cached += reply->stats.n_cached;
   totals_.n_generated += reply->stats.n_generated;
-  metrics_.add(*reply, /*cancelled=*/false);
+  metrics_.add(*reply, reply->stats.stop == engine::StopReason::kCancelled);
   if (plan_.stream) {
     begin_stream();
     out += plan_.writer->end(index, *reply);
@@ -133,14 +133,17 @@ void TextsRun::begin_stream() {
   if (std::exchange(begun_, true)) return;
   responder_->begin({.status = 200,
                      .content_type = std::string(plan_.writer->content_type()),
-                     .body = plan_.writer->begin()});
+                     .body = plan_.writer->begin(),
+                     .headers = plan_.writer->headers()});
 }
 
 void TextsRun::ping() {
   if (over_) return;
+  std::string text = plan_.writer->ping();
+  if (text.empty()) return;
   begin_stream();
   // A reader that is behind has enough to read.
-  if (responder_->n_waiting() == 0) responder_->write(plan_.writer->ping());
+  if (responder_->n_waiting() == 0) responder_->write(std::move(text));
 }
 
 void TextsRun::finish() {
@@ -167,6 +170,18 @@ void TextsRun::finish() {
 void TextsRun::drop() {
   if (over_) return;
   end(499);
+}
+
+void TextsRun::cancel() {
+  if (over_) return;
+  for (const auto& text : texts_) {
+    // One that its model was not given has no end that could be written.
+    if (!text->answer && !text->reply)
+      return fail({base::ErrorCode::kInvalidArgument, "The request was cancelled.", {}});
+  }
+  for (const auto& text : texts_) {
+    if (text->answer) text->answer->cancel();
+  }
 }
 
 void TextsRun::fail(const base::Error& error) {

@@ -59,6 +59,8 @@ class TextsRun : public std::enable_shared_from_this<TextsRun> {
   void ping();
   // Its client has left.
   void drop();
+  // It ends with what there is of it.
+  void cancel();
   void fail(const base::Error& error);
 
  private:

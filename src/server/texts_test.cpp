@@ -42,6 +42,7 @@ TEST_CASE("texts come whole or as a stream") {
   const Reply stream = client.ask(post("/write", R"({"prompt":9,"n_tokens":20,"stream":1})"));
   CHECK(stream.header("Content-Type") == "text/event-stream");
   CHECK(stream.header("X-Accel-Buffering") == "no");
+  CHECK(stream.header("X-Pad") == "0");
   CHECK(stream.body == stream_of(9, 1, 20));
   const Reply two = client.ask(post("/write", R"({"n":2,"stream":1})"));
   CHECK(two.body.find("/1 ") != std::string::npos);
@@ -99,6 +100,21 @@ TEST_CASE("a stream in which nothing happens has pings, before its first token t
   for (int i = 0; i < 3; ++i) CHECK(client.read_chunk() == ".");
   at.open_gate();
   CHECK_FALSE(client.until("(3)").empty());
+}
+
+TEST_CASE("where a dialect has no pings nothing is sent before the first token") {
+  Options options = quick();
+  options.ping = milliseconds(1);
+  Fixture at(options);
+  at.close_gate();
+  Client client = at.client();
+  client.say(post("/write", R"({"stream":1,"pings":0})"));
+  wait_until([&] { return at.host.status().n_running + at.host.status().n_waiting > 0; });
+  std::this_thread::sleep_for(milliseconds(20));
+  char byte = 0;
+  CHECK(::recv(client.fd(), &byte, 1, MSG_DONTWAIT | MSG_PEEK) < 0);
+  at.open_gate();
+  CHECK(client.read().body == stream_of(5, 1, 3));
 }
 
 TEST_CASE("a slow reader has its text held, and nobody else waits for that") {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace puna::server {
@@ -13,6 +15,7 @@ using base::Result;
 namespace {
 
 const std::string kRetryAfter = "5";  // seconds
+constexpr size_t kMostLookups = 1000;
 
 api::HttpReply busy(api::Dialect dialect, std::string_view message) {
   api::HttpReply out = error_reply(dialect, 503, message);
@@ -46,6 +49,8 @@ void Transaction::read() {
     if (!body) return answer(body.error());
     body_ = *std::move(body);
   }
+  if (const auto* streams = std::get_if<Streams>(&incoming_.route->handler))
+    return answer(*streams);
   if (incoming_.route->model == ModelName::kNone) return call(nullptr);
   const auto name = model_name();
   if (!name) return answer(name.error());
@@ -114,6 +119,18 @@ void Transaction::run_job(api::Job job, const api::ModelLease& model) {
       });
 }
 
+Result<void> Transaction::keep_stream() {
+  const std::string* name = incoming_.http.header("x-conversation-id");
+  if (!name || name->empty()) return {};
+  if (name->size() > StreamStore::kLongestName) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("The X-Conversation-Id has {} bytes; {} are the most.",
+                                  name->size(), StreamStore::kLongestName));
+  }
+  kept_ = core_->streams.open({incoming_.key, *name}, responder_);
+  return {};
+}
+
 void Transaction::prepare(api::Texts texts, const api::ModelLease& model) {
   const auto n = static_cast<uint32_t>(texts.requests.size());
   TextsRun::Plan plan;
@@ -124,8 +141,11 @@ void Transaction::prepare(api::Texts texts, const api::ModelLease& model) {
              fmt::format("{} texts wait or run already, which is the most; try again later.",
                          core_->n_texts - n)));
   }
+  if (texts.stream) {
+    if (auto kept = keep_stream(); !kept) return answer(kept.error());
+  }
   for (service::Request& request : texts.requests) {
-    if (left_) return give_up();
+    if (left_ && !kept_) return give_up();
     request.keep_nonces = core_->options.keep_nonces;
     auto prepared = service::prepare(model->loaded(), std::move(request));
     if (!prepared) return answer(prepared.error());
@@ -142,21 +162,107 @@ void Transaction::prepare(api::Texts texts, const api::ModelLease& model) {
 }
 
 void Transaction::run(TextsRun::Plan plan) {
-  if (over_) return;
+  if (over_) {
+    if (kept_) core_->streams.forget(kept_);
+    return;
+  }
   costs_ = true;
-  if (left_) return left();
   outcome_.model = plan.model->id;
-  run_ = std::make_shared<TextsRun>(core_, incoming_, responder_, std::move(plan),
-                                    [this](const TextsRun::Totals& totals, int status) {
-                                      outcome_.n_prompt = totals.n_prompt;
-                                      outcome_.n_cached = totals.n_cached;
-                                      outcome_.n_generated = totals.n_generated;
-                                      end(status);
-                                    });
+  if (kept_) return run_kept(std::move(plan));
+  if (left_) return left();
+  run_ = std::make_shared<TextsRun>(
+      core_, incoming_, responder_, std::move(plan),
+      [this](const TextsRun::Totals& totals, int status) { end(totals, status); });
   run_->start();
 }
 
+// The stream has the texts, and the client is its first reader.
+void Transaction::run_kept(TextsRun::Plan plan) {
+  const auto run = std::make_shared<TextsRun>(
+      core_, incoming_, kept_, std::move(plan),
+      [self = shared_from_this()](const TextsRun::Totals& totals, int status) {
+        self->end(totals, status);
+      });
+  kept_->set_run(run);
+  run->start();
+  core_->streams.show(kept_);
+  if (kept_->stopped()) run->cancel();
+  if (left_) return left();
+  read_stream(kept_, 0);
+}
+
+void Transaction::read_stream(std::shared_ptr<KeptStream> stream, uint64_t from) {
+  // Of a text of its own, that has told how it ended.
+  const bool own = stream == kept_;
+  reader_ =
+      std::make_shared<StreamReader>(std::move(stream), responder_, from, [this, own](int status) {
+        if (!own) end(status);
+      });
+  reader_->start();
+}
+
+void Transaction::answer(Streams what) {
+  const auto refuse = [this](int status, std::string_view message) {
+    answer(error_reply(incoming_.dialect, status, message));
+  };
+  if (what == Streams::kLookup) {
+    const Json* ids = body_.find("conversation_ids");
+    const auto is_text = [](const Json& id) { return id.is_string(); };
+    if (!ids || !ids->is_array() || !std::ranges::all_of(ids->items(), is_text))
+      return refuse(400, "The field \"conversation_ids\" has to be a list of strings.");
+    if (ids->items().size() > kMostLookups) {
+      return refuse(400, fmt::format("\"conversation_ids\" lists {} of them; {} are the most.",
+                                     ids->items().size(), kMostLookups));
+    }
+    Json list = Json::array();
+    for (const Json& id : ids->items()) {
+      const auto stream = core_->streams.find({incoming_.key, id.string()});
+      if (!stream) continue;
+      const KeptStream::Status status = stream->status();
+      list.push(Json::object()
+                    .set("conversation_id", id.string())
+                    .set("is_done", status.done)
+                    .set("total_bytes", status.n_bytes)
+                    .set("started_at", int64_t{status.started})
+                    .set("completed_at", int64_t{status.completed}));
+    }
+    return answer(api::HttpReply::json(list));
+  }
+  const std::string* id = incoming_.http.query_value("conv_id");
+  if (!id || id->empty()) return refuse(400, "The query has no \"conv_id\".");
+  if (what == Streams::kStop) {
+    core_->streams.stop({incoming_.key, *id});
+    return answer(api::HttpReply{.status = 204, .content_type = "", .body = ""});
+  }
+  uint64_t from = 0;
+  if (const std::string* text = incoming_.http.query_value("from")) {
+    const char* last = text->data() + text->size();
+    const auto [end, error] = std::from_chars(text->data(), last, from);
+    if (error != std::errc() || end != last)
+      return refuse(400,
+                    fmt::format("\"from\" is \"{}\", but has to be a number of bytes.", *text));
+  }
+  const auto stream = core_->streams.find({incoming_.key, *id});
+  if (!stream) return refuse(404, "There is no stream of this conversation.");
+  const KeptStream::Status status = stream->status();
+  if (from < status.first || from > status.n_bytes) {
+    return refuse(400, fmt::format("Of this stream bytes {} to {} are there, so that it cannot be "
+                                   "read from {} on.",
+                                   status.first, status.n_bytes, from));
+  }
+  responder_->post([self = shared_from_this(), stream, from] {
+    self->costs_ = true;
+    if (self->left_) return self->left();
+    if (self->incoming_.http.method != "HEAD") return self->read_stream(stream, from);
+    const auto head = stream->head();
+    self->end(200);
+    self->responder_->begin(head ? head->reply : api::HttpReply{.content_type = "", .body = ""});
+    self->responder_->finish();
+  });
+}
+
 void Transaction::answer(api::HttpReply reply) {
+  if (kept_) core_->streams.forget(kept_);
   auto shared = std::make_shared<api::HttpReply>(std::move(reply));
   responder_->post([self = shared_from_this(), shared] {
     if (self->over_) return;
@@ -173,6 +279,13 @@ void Transaction::give_up() {
   });
 }
 
+void Transaction::end(const TextsRun::Totals& totals, int status) {
+  outcome_.n_prompt = totals.n_prompt;
+  outcome_.n_cached = totals.n_cached;
+  outcome_.n_generated = totals.n_generated;
+  end(status);
+}
+
 void Transaction::end(int status) {
   if (std::exchange(over_, true)) return;
   outcome_.status = status;
@@ -182,10 +295,14 @@ void Transaction::end(int status) {
 
 void Transaction::left() {
   left_ = true;
+  if (const auto reader = std::exchange(reader_, nullptr)) {
+    reader->leave();
+    return responder_->give_up();
+  }
   if (over_ || !costs_) return;
   if (run_) {
     run_->drop();
-  } else {
+  } else if (!kept_) {
     end(499);
   }
   responder_->give_up();
@@ -193,14 +310,17 @@ void Transaction::left() {
 
 void Transaction::room() {
   if (run_) run_->go_on();
+  if (reader_) reader_->go_on();
 }
 
 void Transaction::quiet() {
   if (run_) run_->ping();
+  if (reader_) reader_->quiet();
 }
 
 void Transaction::stop() {
-  if (over_) return;
+  // What is read ends with its text.
+  if (over_ || reader_) return;
   const base::Error error{ErrorCode::kCancelled, "The server is being shut down.", {}};
   if (run_) return run_->fail(error);
   left_ = true;  // what goes on elsewhere stops where it can

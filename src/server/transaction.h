@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "api/exchange.h"
 #include "server/core.h"
 #include "server/request_log.h"
+#include "server/stream_reader.h"
 #include "server/texts_run.h"
 #include "server/wire.h"
 #include "service/prepare.h"
@@ -38,6 +40,7 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   void call(const api::ModelLease& model);
   void prepare(api::Texts texts, const api::ModelLease& model);
   void run_job(api::Job job, const api::ModelLease& model);
+  void answer(Streams what);
   // The name in the request; empty where there is none. Errors: kInvalidArgument for no text.
   base::Result<std::string> model_name() const;
 
@@ -45,8 +48,13 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   void answer(api::HttpReply reply);
   void answer(const base::Error& error) { answer(error_reply(incoming_.dialect, error)); }
   void give_up();  // for a client that has left
+  // Where the request is for a stream that is to outlive its client. Errors: kInvalidArgument.
+  base::Result<void> keep_stream();
   // On the thread of the connection:
   void run(TextsRun::Plan plan);
+  void run_kept(TextsRun::Plan plan);
+  void read_stream(std::shared_ptr<KeptStream> stream, uint64_t from);
+  void end(const TextsRun::Totals& totals, int status);
   void end(int status);
 
   const std::shared_ptr<Core> core_;
@@ -54,9 +62,11 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   const std::shared_ptr<Responder> responder_;
   base::Json body_;
   std::atomic<bool> left_ = false;
+  std::shared_ptr<KeptStream> kept_;  // where its texts go on without its client
 
   // Of the connection's thread:
-  std::shared_ptr<TextsRun> run_;  // once its texts are prepared
+  std::shared_ptr<TextsRun> run_;         // once its texts are prepared, unless they are kept
+  std::shared_ptr<StreamReader> reader_;  // of a stream that is kept
   RequestOutcome outcome_;
   bool costs_ = false;  // what is under way is of no use without a reader
   bool over_ = false;

@@ -39,6 +39,7 @@ struct Incoming {
   api::Dialect dialect = api::Dialect::kLlama;  // of errors
   std::string id;                               // X-Request-Id
   std::string client;                           // whose turn it takes: a key, an address, a socket
+  size_t key = 0;                               // the number of its key; 0: none is asked for
   // Go with the reply, whichever it is.
   std::vector<std::pair<std::string, std::string>> reply_headers;
   bool close = false;  // the connection ends with the reply

@@ -20,12 +20,16 @@ namespace puna::server::test {
 
 using base::Json;
 
-// {"prompt": tokens of it, "seed", "n_tokens", "n", "stream", "pad"}: each token as a frame of its
-// own, " 17" behind `pad` hyphens; the frames of the second text begin with its number.
+// {"prompt": tokens of it, "seed", "n_tokens", "n", "stream", "pad", "pings"}: each token as a
+// frame of its own, " 17" behind `pad` hyphens; the frames of the second text begin with its
+// number.
 class TokenWriter final : public api::Writer {
  public:
-  explicit TokenWriter(size_t pad) : pad_(pad, '-') {}
+  TokenWriter(size_t pad, bool pings) : pad_(pad, '-'), ping_(pings ? "." : "") {}
 
+  std::vector<std::pair<std::string, std::string>> headers() const override {
+    return {{"X-Pad", std::to_string(pad_.size())}};
+  }
   std::string begin() override { return "<"; }
   std::string next(size_t text, const service::Event& event) override {
     return fmt::format("{}{} {}", pad_, text > 0 ? fmt::format("/{}", text) : "", event.token);
@@ -35,7 +39,7 @@ class TokenWriter final : public api::Writer {
   }
   std::string finish() override { return ">"; }
   std::string fail(const base::Error& error) override { return "failed: " + error.text(); }
-  std::string ping() override { return "."; }
+  std::string ping() override { return ping_; }
   api::HttpReply whole(std::vector<service::Reply> replies) override {
     Json out = Json::array();
     for (const auto& reply : replies) {
@@ -47,7 +51,7 @@ class TokenWriter final : public api::Writer {
   }
 
  private:
-  const std::string pad_;
+  const std::string pad_, ping_;
 };
 
 inline int64_t number(const Json& body, std::string_view name, int64_t otherwise) {
@@ -67,7 +71,8 @@ inline base::Result<api::Exchange> write_texts(const api::Call& call) {
     out.requests.push_back(std::move(request));
   }
   out.stream = number(call.body, "stream", 0) != 0;
-  out.writer = std::make_unique<TokenWriter>(static_cast<size_t>(number(call.body, "pad", 0)));
+  out.writer = std::make_unique<TokenWriter>(static_cast<size_t>(number(call.body, "pad", 0)),
+                                             number(call.body, "pings", 1) != 0);
   return out;
 }
 inline base::Result<api::Exchange> echo(const api::Call& call) {
@@ -107,6 +112,10 @@ constexpr std::array kTestRoutes = {
     Route{"POST", "/write", Dialect::kOpenAi, write_texts, ModelName::kBody},
     Route{"POST", "/job", Dialect::kOpenAi, job, ModelName::kBody},
     Route{"POST", "/refuse", Dialect::kOpenAi, refuse},
+    Route{"GET", "/v1/stream", Dialect::kLlama, Streams::kRead},
+    Route{"DELETE", "/v1/stream", Dialect::kLlama, Streams::kStop, ModelName::kNone, Key::kNeeded,
+          Effect::kChanges},
+    Route{"POST", "/v1/streams/lookup", Dialect::kLlama, Streams::kLookup},
 };
 
 inline Options quick() {
