@@ -42,7 +42,8 @@ Result<Embeddings> read_embeddings(const Json& json, const service::LoadedModel&
   if (encoding != "float" && encoding != "base64")
     return refuse_field("encoding_format", encoding, "float or base64");
   if (encoding == "base64") out.encoding = Encoding::kBase64;
-  out.norm = static_cast<int>(body.integer("embd_normalize").value_or(2));
+  out.norm =
+      static_cast<int>(body.integer("embd_normalize").value_or(model.defaults.embedding_norm));
   return out;
 }
 
