@@ -86,13 +86,14 @@ class Chat {
     unasked_.reset();
     take(message);
     Result<service::Prepared> prepared = service::prepare(model_, request_);
-    if (prepared && prepared->tokens.size() >= model_.context())
-      return refuse(message, prepared->tokens.size());
+    if (!prepared) {
+      const auto tokens = service::prompt_tokens(model_, request_);
+      if (tokens && tokens->size() >= model_.context()) return refuse(message, tokens->size());
+      return print_error(prepared.error().text());
+    }
     ReplyPrinter printer(settings_.hides_thinking);
-    Result<service::Reply> reply =
-        prepared ? service::run(host_, *std::move(prepared),
-                                [&](const service::Event& event) { printer.show(event); })
-                 : std::unexpected(std::move(prepared.error()));
+    Result<service::Reply> reply = service::run(
+        host_, *std::move(prepared), [&](const service::Event& event) { printer.show(event); });
     printer.end_thinking();
     ++request_.sampling.seed;  // the same question may get another answer
     print_out("\n");
@@ -112,7 +113,7 @@ class Chat {
     service::Request request = request_;
     request.messages = {{"user", "Hello", {}}};
     request.think = think;
-    PUNA_TRY(service::prepare(model_, request));
+    PUNA_TRY(service::prompt_tokens(model_, request));
     return {};
   }
 
@@ -158,8 +159,8 @@ class Chat {
     while (!turns_.empty() && !fits) {
       turns_.pop_front();
       take(message.value_or(""));
-      const auto prompt = service::prepare(model_, request_);
-      fits = prompt && prompt->tokens.size() <= model_.context() / 2;
+      const auto prompt = service::prompt_tokens(model_, request_);
+      fits = prompt && prompt->size() <= model_.context() / 2;
     }
     print_out("{} of {} turns are forgotten.\n", before - turns_.size(), before);
     if (message) say(*message);

@@ -162,12 +162,11 @@ Result<Exchange> chat_completions(const Call& call) {
 
 Result<Exchange> chat_input_tokens(const Call& call) {
   const service::LoadedModel& model = call.model->loaded();
-  PUNA_TRY(Chat chat, read_chat(call.body, model));
-  PUNA_TRY(const service::Prepared prepared,
-           service::prepare(model, std::move(chat.answer.request)));
+  PUNA_TRY(const Chat chat, read_chat(call.body, model));
+  PUNA_TRY(const std::vector<int32_t> tokens, service::prompt_tokens(model, chat.answer.request));
   Json out = Json::object();
   out.set("object", "response.input_tokens");
-  return HttpReply::json(out.set("input_tokens", static_cast<uint64_t>(prepared.tokens.size())));
+  return HttpReply::json(out.set("input_tokens", tokens.size()));
 }
 
 }  // namespace puna::api::openai
