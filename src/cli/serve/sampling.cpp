@@ -18,8 +18,6 @@ using kernels::Bounds;
 using kernels::SamplingParams;
 using service::Defaults;
 
-constexpr Range<uint32_t> kLooksBack = kCounts;
-
 // `field` is the default's name in requests.
 template <class T>
 Flag setting(const std::string& names, std::string_view field, Range<T> range,
@@ -49,7 +47,7 @@ Flag setting_in(const std::string& names, std::string_view field, Range<T> range
 template <uint32_t SamplingParams::* kMember>
 Flag count(const std::string& names, std::string_view field, const std::string& help) {
   return setting<uint32_t>(
-      names, field, kLooksBack, help,
+      names, field, kCounts, help,
       +[](Defaults& defaults) -> uint32_t& { return defaults.request.sampling.*kMember; });
 }
 
@@ -216,7 +214,7 @@ std::vector<Flag> rows() {
       "--dry-allowed-length", "dry_allowed_length", kCounts,
       "Repetitions up to this length cost nothing; default: 2"));
   out.push_back(setting_in<kDry, &kernels::DryParams::last, uint32_t>(
-      "--dry-penalty-last-n", "dry_penalty_last_n", kLooksBack,
+      "--dry-penalty-last-n", "dry_penalty_last_n", kCounts,
       "Tokens that DRY looks back; default: 64"));
   out.push_back(breakers());
   out.push_back(setting<&SamplingParams::dynatemp_range>(
