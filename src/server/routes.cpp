@@ -25,6 +25,7 @@
 #include "api/openai/completions.h"
 #include "api/openai/embeddings.h"
 #include "api/openai/models.h"
+#include "api/openai/responses.h"
 
 namespace puna::server {
 namespace {
@@ -55,6 +56,12 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/chat/completions/input_tokens", Dialect::kOpenAi, openai::chat_input_tokens,
           kBody},
     Route{"POST", "/chat/completions/input_tokens", Dialect::kOpenAi, openai::chat_input_tokens,
+          kBody},
+    Route{"POST", "/v1/responses", Dialect::kOpenAi, openai::responses, kBody},
+    Route{"POST", "/responses", Dialect::kOpenAi, openai::responses, kBody},
+    Route{"POST", "/v1/responses/input_tokens", Dialect::kOpenAi, openai::response_input_tokens,
+          kBody},
+    Route{"POST", "/responses/input_tokens", Dialect::kOpenAi, openai::response_input_tokens,
           kBody},
     Route{"POST", "/v1/completions", Dialect::kOpenAi, openai::completions, kBody},
     Route{"POST", "/v1/embeddings", Dialect::kOpenAi, openai::embeddings, kBody},

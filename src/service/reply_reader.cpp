@@ -3,6 +3,24 @@
 #include <utility>
 
 namespace puna::service {
+namespace {
+
+Part part_of(Event::Kind kind) {
+  switch (kind) {
+    case Event::Kind::kReasoning:
+      return Part::kReasoning;
+    case Event::Kind::kContent:
+    case Event::Kind::kCallDrop:  // its text follows as content
+      return Part::kContent;
+    case Event::Kind::kCallBegin:
+    case Event::Kind::kArguments:
+    case Event::Kind::kCallId:
+      return Part::kCall;
+  }
+  return Part::kContent;
+}
+
+}  // namespace
 
 ReplyReader::ReplyReader(const Prepared& prepared) {
   if (!prepared.style) return;
@@ -18,6 +36,7 @@ void ReplyReader::read(const Piece& piece, std::deque<Event>& events) {
   if (!piece.stop_text.empty()) reply_.stop_text = piece.stop_text;
   if (parser_) return add(chosen, parser_->feed(piece.text), events);
   reply_.text += piece.text;
+  if (!piece.text.empty()) reply_.parts.resize(reply_.tokens.size(), Part::kContent);
   events.push_back(
       {.token = chosen.id, .text = piece.text, .logprob = chosen.logprob, .top = chosen.top});
 }
@@ -34,6 +53,7 @@ Reply ReplyReader::finish(const engine::GenerateStats& stats, std::deque<Event>&
 
 void ReplyReader::add(const kernels::Chosen& chosen, std::vector<chat::ReplyEvent> parts,
                       std::deque<Event>& events) {
+  place(parts);
   if (parts.empty() && chosen.id != kernels::kNoToken) parts.emplace_back();
   const size_t first = events.size();
   for (chat::ReplyEvent& part : parts)
@@ -41,6 +61,18 @@ void ReplyReader::add(const kernels::Chosen& chosen, std::vector<chat::ReplyEven
   if (parts.empty()) return;
   events[first].logprob = chosen.logprob;
   events[first].top = chosen.top;
+}
+
+void ReplyReader::place(const std::vector<chat::ReplyEvent>& parts) {
+  const size_t n_tokens = reply_.tokens.size();
+  if (!parts.empty()) {
+    reply_.parts.resize(n_tokens, part_of(parts.front().kind));
+    part_ = part_of(parts.back().kind);
+  } else if (part_ != Part::kContent) {
+    // Text that waits for more, or the mark behind a part. Within the content it may be the mark
+    // before another part, which the next event tells.
+    reply_.parts.resize(n_tokens, part_);
+  }
 }
 
 }  // namespace puna::service

@@ -27,7 +27,11 @@ class ReplyReader {
   void add(const kernels::Chosen& chosen, std::vector<chat::ReplyEvent> parts,
            std::deque<Event>& events);
 
+  // Says what the last tokens are of, as far as the events that they bring tell it.
+  void place(const std::vector<chat::ReplyEvent>& parts);
+
   std::unique_ptr<chat::ReplyParser> parser_;  // null: the text is the answer as it stands
+  Part part_ = Part::kContent;                 // of the last event
   Reply reply_;
 };
 

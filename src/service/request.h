@@ -66,10 +66,15 @@ struct Event {
 };
 using OnEvent = std::function<void(const Event&)>;
 
+// What a token of an answer is of.
+enum class Part : uint8_t { kReasoning, kContent, kCall };
+
 struct Reply {
   std::string text;          // the answer
   chat::ParsedReply parsed;  // of messages: the answer again, and the thinking before it
   std::vector<int32_t> tokens;
+  // Of each token, up to the last that anything came of. Marks count to what they open or close.
+  std::vector<Part> parts;
   // With their probabilities; empty where the request does not ask for them.
   std::vector<kernels::Chosen> chosen;
   std::string stop_text;  // the one of Request::stop that the text ended before; empty: none

@@ -1,8 +1,13 @@
 // Requests with tools, on a model that writes one text (testing/scripted_model.h).
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <deque>
+
+#include "chat/parsers.h"
 #include "service/embed.h"
 #include "service/host_thread.h"
+#include "service/reply_reader.h"
 #include "service/testing/scripted_model.h"
 
 namespace puna::service {
@@ -145,6 +150,37 @@ TEST_CASE("arguments come while they are written, where they are asked for so") 
   REQUIRE_MESSAGE(reply.has_value(), reply.error().text());
   CHECK(n_pieces > 1);
   CHECK(arguments == reply->parsed.tool_calls.at(0).arguments);
+}
+
+TEST_CASE("a reply says what each of its tokens is of") {
+  const auto style = std::ranges::find(chat::reply_styles(), "hermes", &chat::ReplyStyle::name);
+  REQUIRE(style != chat::reply_styles().end());
+  for (const bool eager : {false, true}) {
+    Prepared prepared;
+    prepared.style = &*style;
+    prepared.request.tools = weather_tool();
+    prepared.request.stream_arguments = eager;
+    ReplyReader reader(prepared);
+    std::deque<Event> events;
+    std::string parts;
+    const auto read = [&](std::initializer_list<const char*> pieces) {
+      for (const char* piece : pieces)
+        reader.read({{.id = 7, .logprob = {}, .top = {}}, piece}, events);
+    };
+    read({"<thi", "nk>", "Hm", " <", "/think>", "\n", "Sure", ".<tool", "_ca", "n", "<tool_call>"});
+    read({R"({"name": "weather", "argu)", R"(ments": {}})", "</tool_call>", "", ""});
+    const Reply reply = reader.finish({}, events);
+    CHECK(reply.text == "Sure.<tool_can");
+    CHECK(reply.parsed.tool_calls.size() == 1);
+    for (const Part part : reply.parts) parts += "rct"[static_cast<size_t>(part)];
+    CHECK(parts == "rrrrrrcccctttttt");
+  }
+  ReplyReader plain({});
+  std::deque<Event> events;
+  plain.read({{.id = 7, .logprob = {}, .top = {}}, ""}, events);
+  plain.read({{.id = 7, .logprob = {}, .top = {}}, "Sure."}, events);
+  plain.read({{.id = 7, .logprob = {}, .top = {}}, ""}, events);
+  CHECK(plain.finish({}, events).parts == std::vector<Part>{Part::kContent, Part::kContent});
 }
 
 TEST_CASE("the last message of the assistant is continued") {

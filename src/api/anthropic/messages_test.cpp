@@ -29,23 +29,6 @@ service::Request request_of(Talks& served, const Json& body) {
   return served.request(anthropic::messages, body);
 }
 
-struct Frame {
-  std::string event;
-  Json data;
-};
-std::vector<Frame> frames_of(std::string_view text) {
-  std::vector<Frame> out;
-  while (!text.empty()) {
-    REQUIRE(text.starts_with("event: "));
-    const size_t data = text.find("\ndata: "), end = text.find("\n\n");
-    REQUIRE(end != std::string_view::npos);
-    out.push_back(
-        {std::string(text.substr(7, data - 7)), json(text.substr(data + 7, end - data - 7))});
-    text.remove_prefix(end + 2);
-  }
-  return out;
-}
-
 // The frames of a stream between message_start and message_stop, each on a line.
 std::string streamed(Talks& served, const std::vector<service::Event>& events,
                      const service::Reply& reply) {

@@ -78,7 +78,7 @@ std::optional<Json> ChatChunks::next(const Event& event) {
   if (event.text.empty()) return {};
   const size_t index = first_call_ + event.call;
   const auto call = [&](Json function) -> std::optional<Json> {
-    if (form_.one_call && index > 0) return {};
+    if (form_.one_call && event.call > 0) return {};
     Json one = Json::object();
     one.set("index", static_cast<uint64_t>(index));
     if (event.kind == Kind::kCallBegin) one.set("id", call_id(index)).set("type", "function");
@@ -102,15 +102,8 @@ std::optional<Json> ChatChunks::next(const Event& event) {
   return {};
 }
 
-// Nine letters and digits, which is what the strictest templates take back.
 std::string ChatChunks::call_id(size_t call) const {
-  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
-  uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
-  for (const char c : fmt::format("{}/{}/{}", head_.id, index_, call))
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-  std::string out;
-  for (int i = 0; i < 9; ++i, hash /= kDigits.size()) out += kDigits[hash % kDigits.size()];
-  return out;
+  return short_call_id(fmt::format("{}/{}/{}", head_.id, index_, call));
 }
 
 Json ChatChunks::message(const Reply& reply) const {

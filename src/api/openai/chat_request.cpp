@@ -30,7 +30,7 @@ constexpr Field kFields[] = {
     {"tools", Kind::kList, "What the model may call: {type: \"function\", function: {name, …}}."},
     {"tool_choice", Kind::kAny, "\"auto\" or \"none\"."},
     {"parallel_tool_calls", Kind::kFlag, "false: of several calls only the first is given."},
-    {"reasoning_effort", Kind::kText, "none, minimal, low, medium or high."},
+    {"reasoning_effort", Kind::kText, "none, minimal, low, medium, high, xhigh or max."},
     {"reasoning_format", Kind::kText, "auto or deepseek: thinking comes as reasoning_content."},
     {"chat_template_kwargs", Kind::kObject, "Variables of the template, enable_thinking too."},
     {"add_generation_prompt", Kind::kFlag, "true, unless the last message is continued."},
@@ -66,44 +66,30 @@ Result<std::string> text_of_parts(const Json& parts) {
   return out;
 }
 
-class MessageReader {
- public:
-  explicit MessageReader(const service::LoadedModel& model) {
-    if (model.chat_template) source_ = model.chat_template->source();
-    if (!source_.empty()) reasoning_member_ = chat::reply_style(source_).reasoning_member;
-  }
+Result<std::string> read_content(const Json& value) {
+  if (value.is_null()) return std::string();
+  if (value.is_string()) return value.string();
+  if (value.is_array()) return text_of_parts(value);
+  return refuse_field("content", value, "a text or a list of parts");
+}
 
-  Result<chat::Message> read(const Json& json) const {
-    if (!json.is_object()) return refuse_field("messages", json, "a list of objects");
-    chat::Message out;
-    PUNA_TRY(out.role, json.get_string("role"));
-    // What newer interfaces call the system's; templates that know the name get it.
-    if (out.role == "developer" && source_.find("developer") == std::string_view::npos)
-      out.role = "system";
-    for (const auto& [key, value] : json.members()) {
-      if (key == "role") continue;
-      if (key == "content") {
-        PUNA_TRY(out.content, read_content(value));
-      } else if (key == "reasoning_content") {
-        out.fields.set(std::string(reasoning_member_), value);
-      } else {
-        out.fields.set(key, value);
-      }
+Result<chat::Message> read_message(const Json& json, const TemplateNames& names) {
+  if (!json.is_object()) return refuse_field("messages", json, "a list of objects");
+  chat::Message out;
+  PUNA_TRY(out.role, json.get_string("role"));
+  if (out.role == "developer") out.role = names.developer;
+  for (const auto& [key, value] : json.members()) {
+    if (key == "role") continue;
+    if (key == "content") {
+      PUNA_TRY(out.content, read_content(value));
+    } else if (key == "reasoning_content") {
+      out.fields.set(std::string(names.reasoning), value);
+    } else {
+      out.fields.set(key, value);
     }
-    return out;
   }
-
- private:
-  static Result<std::string> read_content(const Json& value) {
-    if (value.is_null()) return std::string();
-    if (value.is_string()) return value.string();
-    if (value.is_array()) return text_of_parts(value);
-    return refuse_field("content", value, "a text or a list of parts");
-  }
-
-  std::string_view source_;
-  std::string_view reasoning_member_ = "reasoning_content";
-};
+  return out;
+}
 
 Result<void> read_messages(const Body& body, const service::LoadedModel& model,
                            service::Request& request) {
@@ -112,10 +98,11 @@ Result<void> read_messages(const Body& body, const service::LoadedModel& model,
     return refuse_field("messages", messages == nullptr ? Json() : *messages,
                         "a list of at least one message");
   }
-  const MessageReader reader(model);
-  for (const Json& message : messages->items()) {
-    PUNA_TRY_CONTEXT(request.messages.emplace_back(), reader.read(message),
+  const TemplateNames names = template_names(model);
+  for (const Json& json : messages->items()) {
+    PUNA_TRY_CONTEXT(chat::Message message, read_message(json, names),
                      fmt::format("While reading message {}", request.messages.size()));
+    request.messages.push_back(std::move(message));
   }
   return {};
 }
@@ -170,30 +157,11 @@ Result<void> read_thinking(const Body& body, service::Request& request) {
   const auto format = body.text("reasoning_format");
   if (format && *format != "auto" && *format != "deepseek")
     return cannot("reasoning_format", "thinking comes as reasoning_content (auto, deepseek)");
-  if (const Json* arguments = body.find("chat_template_kwargs")) {
-    for (const auto& [name, value] : arguments->members()) {
-      if (name != "enable_thinking") {
-        request.variables.set(name, value);
-      } else if (value.is_bool()) {
-        request.think = value.boolean() ? Think::kOn : Think::kOff;
-      } else {
-        return refuse_field("chat_template_kwargs.enable_thinking", value, "true or false");
-      }
-    }
+  PUNA_TRY(read_variables(body, request));
+  if (const auto effort = body.text("reasoning_effort")) {
+    PUNA_TRY(request.think, read_effort("reasoning_effort", *effort));
   }
-  const auto effort = body.text("reasoning_effort");
-  if (!effort) return {};
-  constexpr std::pair<std::string_view, Think> kEfforts[] = {{"none", Think::kOff},
-                                                             {"minimal", Think::kLow},
-                                                             {"low", Think::kLow},
-                                                             {"medium", Think::kMedium},
-                                                             {"high", Think::kHigh}};
-  for (const auto& [name, think] : kEfforts) {
-    if (*effort != name) continue;
-    request.think = think;
-    return {};
-  }
-  return refuse_field("reasoning_effort", *effort, "none, minimal, low, medium or high");
+  return {};
 }
 
 Result<void> read_logprobs(const Body& body, Chat& out) {
@@ -214,6 +182,42 @@ Result<void> read_logprobs(const Body& body, Chat& out) {
 }  // namespace
 
 std::span<const Field> chat_fields() { return kFields; }
+
+TemplateNames template_names(const service::LoadedModel& model) {
+  TemplateNames out;
+  if (!model.chat_template) return out;
+  const std::string_view source = model.chat_template->source();
+  if (source.empty()) return out;
+  out.reasoning = chat::reply_style(source).reasoning_member;
+  if (source.find("developer") != std::string_view::npos) out.developer = "developer";
+  return out;
+}
+
+Result<void> read_variables(const Body& body, service::Request& request) {
+  const Json* variables = body.find("chat_template_kwargs");
+  if (!variables) return {};
+  for (const auto& [name, value] : variables->members()) {
+    if (name != "enable_thinking") {
+      request.variables.set(name, value);
+    } else if (value.is_bool()) {
+      request.think = value.boolean() ? Think::kOn : Think::kOff;
+    } else {
+      return refuse_field("chat_template_kwargs.enable_thinking", value, "true or false");
+    }
+  }
+  return {};
+}
+
+Result<Think> read_effort(std::string_view field, const std::string& effort) {
+  constexpr std::pair<std::string_view, Think> kThinks[] = {
+      {"none", Think::kOff},      {"minimal", Think::kLow}, {"low", Think::kLow},
+      {"medium", Think::kMedium}, {"high", Think::kHigh},   {"xhigh", Think::kHigh},
+      {"max", Think::kHigh}};
+  for (const auto& [name, think] : kThinks) {
+    if (effort == name) return think;
+  }
+  return refuse_field(field, effort, kEfforts);
+}
 
 Result<bool> read_include_usage(const Body& body) {
   const Json* options = body.find("stream_options");

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "api/answer_fields.h"
 #include "api/fields.h"
@@ -32,6 +34,21 @@ std::span<const Field> chat_fields();
 // false. Errors: kInvalidArgument naming the field and what stands there; kUnsupported for fields
 // whose effect Puna cannot give.
 base::Result<Chat> read_chat(const base::Json& body, const service::LoadedModel& model);
+
+// What the model's template calls things that interfaces name otherwise.
+struct TemplateNames {
+  std::string_view developer = "system";             // the role of a developer's messages
+  std::string_view reasoning = "reasoning_content";  // the member of earlier thinking
+};
+TemplateNames template_names(const service::LoadedModel& model);
+
+// Puts the variables of the field chat_template_kwargs into a request. Errors: kInvalidArgument for
+// an enable_thinking that is no flag.
+base::Result<void> read_variables(const Body& body, service::Request& request);
+
+constexpr std::string_view kEfforts = "none, minimal, low, medium, high, xhigh or max";
+// One of kEfforts. Errors: kInvalidArgument naming the field.
+base::Result<service::Think> read_effort(std::string_view field, const std::string& effort);
 
 // {include_usage} of stream_options. Errors: those of its fields.
 base::Result<bool> read_include_usage(const Body& body);

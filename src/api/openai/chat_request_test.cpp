@@ -98,7 +98,9 @@ TEST_CASE("wrong fields of a chat request are named") {
       {R"({})", "\"messages\" is null"},
       {R"({"messages": [{"content": "Hi"}]})", "role"},
       {R"({"messages": [{"role": "user", "content": 5}]})", "\"content\" is 5"},
-      {R"({"messages": ["Hi"]})", "list of objects"}};
+      {R"({"messages": ["Hi"]})", "list of objects. - While reading message 0"},
+      {R"({"messages": [{"role": "user"}, {"role": "user", "content": 5}]})",
+       "While reading message 1"}};
   for (const auto& [text, part] : cases)
     CHECK_MESSAGE(chat_error(text).text().find(part) != std::string::npos, chat_error(text).text());
   const std::pair<const char*, const char*> fields[] = {

@@ -148,6 +148,9 @@ TEST_CASE("of several calls only the first is streamed where one is asked for") 
   CHECK_FALSE(texts.writer->next(0, {3, "look", Kind::kCallBegin, 0}).empty());
   CHECK(texts.writer->next(0, {3, "go", Kind::kCallBegin, 1}).empty());
   CHECK(texts.writer->next(0, {3, "{}", Kind::kArguments, 1}).empty());
+  // One that was none does not count.
+  CHECK(texts.writer->next(0, {3, "", Kind::kCallDrop, 0}).empty());
+  CHECK_FALSE(texts.writer->next(0, {3, "go", Kind::kCallBegin, 0}).empty());
 }
 
 TEST_CASE("several answers have numbers, and their prompt counts once") {

@@ -19,10 +19,23 @@ Json Head::around(std::string_view object, Json choices) const {
   return out.set("system_fingerprint", build_info()).set("choices", std::move(choices));
 }
 
-Head new_head(std::string_view prefix, std::string model) {
+std::string new_digits() {
   std::random_device random;
-  return {fmt::format("{}-{:08x}{:08x}{:08x}", prefix, random(), random(), random()),
-          std::move(model), static_cast<int64_t>(std::time(nullptr))};
+  return fmt::format("{:08x}{:08x}{:08x}", random(), random(), random());
+}
+
+Head new_head(std::string_view prefix, std::string model) {
+  return {fmt::format("{}-{}", prefix, new_digits()), std::move(model),
+          static_cast<int64_t>(std::time(nullptr))};
+}
+
+std::string short_call_id(std::string_view key) {
+  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
+  uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
+  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  std::string out;
+  for (int i = 0; i < 9; ++i, hash /= kDigits.size()) out += kDigits[hash % kDigits.size()];
+  return out;
 }
 
 Json usage_json(const engine::GenerateStats& stats) {
@@ -46,11 +59,14 @@ Json timings_json(const engine::GenerateStats& stats) {
   return out.set("predicted_per_second", ratio(n_decoded * 1000.0, stats.decode_ms));
 }
 
+bool is_cut(const Reply& reply) {
+  return reply.stats.stop == engine::StopReason::kLength ||
+         reply.stats.stop == engine::StopReason::kContext;
+}
+
 std::string_view finish_reason(const Reply& reply) {
   if (!reply.parsed.tool_calls.empty()) return "tool_calls";
-  const bool cut = reply.stats.stop == engine::StopReason::kLength ||
-                   reply.stats.stop == engine::StopReason::kContext;
-  return cut ? "length" : "stop";
+  return is_cut(reply) ? "length" : "stop";
 }
 
 void Totals::add(size_t text, const engine::GenerateStats& stats) {

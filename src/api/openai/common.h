@@ -20,14 +20,21 @@ struct Head {
   // {id, object, created, model, system_fingerprint, choices}
   base::Json around(std::string_view object, base::Json choices) const;
 };
+// Twenty-four hexadecimal digits that no other answer has.
+std::string new_digits();
 // With a new id: "chatcmpl-…".
 Head new_head(std::string_view prefix, std::string model);
+// The id of the call that `key` names, the same for the same: nine letters and digits, which is
+// what the strictest templates take back.
+std::string short_call_id(std::string_view key);
 
 // {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details}
 base::Json usage_json(const engine::GenerateStats& stats);
 // {cache_n, prompt_n, prompt_ms, prompt_per_token_ms, prompt_per_second, predicted_n, …}. The first
 // token counts to the prompt.
 base::Json timings_json(const engine::GenerateStats& stats);
+// Whether an answer ends because there was no room for more of it.
+bool is_cut(const service::Reply& reply);
 // "stop", "length" or "tool_calls". What there is of a cancelled answer has stopped.
 std::string_view finish_reason(const service::Reply& reply);
 

@@ -80,6 +80,7 @@ inline std::vector<base::Json> chunks_of(const std::string& frames) {
 
 // By keys and, in lists, indices: at(json, "choices", 0, "delta").
 inline const base::Json& at(const base::Json& json) { return json; }
+const base::Json& at(base::Json&& json) = delete;  // it would be gone
 template <class... More>
 const base::Json& at(const base::Json& json, int index, More... more);
 template <class... More>

@@ -69,6 +69,24 @@ inline std::vector<base::Json> lines_of(std::string_view text) {
   return out;
 }
 
+// A stream whose frames have names.
+struct Frame {
+  std::string event;
+  base::Json data;
+};
+inline std::vector<Frame> frames_of(std::string_view text) {
+  std::vector<Frame> out;
+  while (!text.empty()) {
+    REQUIRE(text.starts_with("event: "));
+    const size_t data = text.find("\ndata: "), end = text.find("\n\n");
+    REQUIRE(end != std::string_view::npos);
+    out.push_back(
+        {std::string(text.substr(7, data - 7)), json(text.substr(data + 7, end - data - 7))});
+    text.remove_prefix(end + 2);
+  }
+  return out;
+}
+
 // What the parser of a family (chat/parsers.h) gives for a text that comes in two parts.
 struct Parsed {
   std::vector<service::Event> events;
