@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "api/sampling.h"
 
 namespace puna::api {
@@ -101,15 +103,18 @@ Result<AnswerFields> read_answer_fields(const Body& body, const service::LoadedM
   const auto n = body.integer("n");
   out.n = static_cast<uint32_t>((n ? n : body.integer("n_cmpl")).value_or(1));
   service::Request& request = out.request;
+  request = model.defaults.request;
   for (const char* name : {"max_completion_tokens", "max_tokens", "n_predict"}) {
     const auto most = body.integer(name);
     if (!most) continue;
-    if (*most >= 0) request.max_tokens = static_cast<uint32_t>(*most);
+    if (*most >= 0)
+      request.max_tokens =
+          static_cast<uint32_t>(std::min<int64_t>(*most, request.max_tokens.value_or(UINT32_MAX)));
     break;
   }
   request.stop = body.texts("stop");
   PUNA_TRY(check_stops("stop", request.stop));
-  request.ignore_end = body.flag("ignore_eos").value_or(false);
+  request.ignore_end = body.flag("ignore_eos").value_or(request.ignore_end);
   PUNA_TRY(request.sampling, read_sampling(body, model));
   const auto ping = body.integer("sse_ping_interval");
   if (ping && *ping >= 0) out.ping_seconds = static_cast<int>(*ping);

@@ -227,16 +227,18 @@ Result<std::vector<std::vector<int32_t>>> read_breakers(const std::vector<std::s
   return out;
 }
 
-Result<void> read_samplers(const Json& value, SamplingParams& out) {
+}  // namespace
+
+Result<std::vector<kernels::Sampler>> read_samplers(const Json& value) {
   const auto wrong = [&] {
     return refuse_field("samplers", value,
                         "a list of stages (\"top_k\", \"temperature\", …), each once, or letters "
                         "of \"edskypmxt\"");
   };
-  out.samplers.clear();
+  std::vector<kernels::Sampler> out;
   const auto add = [&](std::optional<kernels::Sampler> stage) {
-    if (!stage || out.has(*stage)) return false;
-    out.samplers.push_back(*stage);
+    if (!stage || std::ranges::find(out, *stage) != out.end()) return false;
+    out.push_back(*stage);
     return true;
   };
   if (value.is_string()) {
@@ -244,14 +246,16 @@ Result<void> read_samplers(const Json& value, SamplingParams& out) {
       const size_t at = kLetters.find(c);
       if (at == std::string_view::npos || !add(static_cast<kernels::Sampler>(at))) return wrong();
     }
-    return {};
+    return out;
   }
   if (!value.is_array()) return wrong();
   for (const Json& name : value.items()) {
     if (!name.is_string() || !add(kernels::sampler_named(name.string()))) return wrong();
   }
-  return {};
+  return out;
 }
+
+namespace {
 
 // A float as the number that it was read from: 0.1, not 0.10000000149.
 Json shortest(float value) {
@@ -273,7 +277,8 @@ std::span<const Field> sampling_fields() {
 }
 
 Result<SamplingParams> read_sampling(const Body& body, const service::LoadedModel& model) {
-  SamplingParams out;
+  const service::Defaults& defaults = model.defaults;
+  SamplingParams out = defaults.request.sampling;
   for (const NumberField& each : kNumbers) take(body.number(each.field.name), out.*each.value);
   take(body.integer("top_k"), out.top_k);
   if (const auto sigmas = body.number("top_n_sigma"))
@@ -286,18 +291,21 @@ Result<SamplingParams> read_sampling(const Body& body, const service::LoadedMode
   if (body.has("dry_sequence_breakers")) {
     PUNA_TRY(out.dry.breakers, read_breakers(body.texts("dry_sequence_breakers"), model));
   } else if (out.dry.multiplier > 0 && model.tokenizer) {
-    PUNA_TRY(out.dry.breakers, read_breakers({"\n", ":", "\"", "*"}, model));
+    PUNA_TRY(out.dry.breakers, read_breakers(defaults.dry_breakers, model));
   }
   take(body.integer("mirostat"), out.mirostat.version);
   take(body.number("mirostat_tau"), out.mirostat.tau);
   take(body.number("mirostat_eta"), out.mirostat.eta);
-  const auto seed = body.integer("seed");
-  out.seed = seed && *seed != -1 ? static_cast<uint64_t>(*seed) : std::random_device()();
+  out.seed = defaults.seed ? *defaults.seed : std::random_device()();
+  if (const auto seed = body.integer("seed"))
+    out.seed = *seed != -1 ? static_cast<uint64_t>(*seed) : std::random_device()();
   take(body.integer("n_probs"), out.n_probs);
   if (const Json* bias = body.find("logit_bias")) {
     PUNA_TRY(out.logit_bias, LogitBias(*bias, model).read());
   }
-  if (const Json* samplers = body.find("samplers")) PUNA_TRY(read_samplers(*samplers, out));
+  if (const Json* samplers = body.find("samplers")) {
+    PUNA_TRY(out.samplers, read_samplers(*samplers));
+  }
   PUNA_TRY(model.engine->check_sampling(out));
   return out;
 }

@@ -81,3 +81,22 @@ TEST_CASE("parameters are written under the names of their fields, as they were 
   CHECK(json.find("samplers")->dump() == R"(["top_k","temperature"])");
   CHECK(json.find("logit_bias")->dump() == R"([{"token":5,"bias":false}])");
 }
+
+TEST_CASE("what a body does not say is as the model's defaults have it") {
+  service::LoadedModel model = service::test::fake_model().model;
+  model.defaults.request.sampling.temperature = 0.25f;
+  model.defaults.request.sampling.top_k = 3;
+  model.defaults.seed = 11;
+  const auto plain = read(model, "{}");
+  REQUIRE(plain.has_value());
+  CHECK(plain->temperature == 0.25f);
+  CHECK(plain->top_k == 3);
+  CHECK(plain->seed == 11);
+  const auto said = read(model, R"({"temperature": 1, "seed": 5})");
+  REQUIRE(said.has_value());
+  CHECK(said->temperature == 1);
+  CHECK(said->top_k == 3);
+  CHECK(said->seed == 5);
+  // -1 asks for a seed that is drawn.
+  CHECK(read(model, R"({"seed": -1})")->seed != 11);
+}

@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -22,6 +24,9 @@ struct Command {
   std::string_view summary;
   std::string_view example;  // shown below the options
   Action (*add)(CLI::App& app);
+  // The words behind its name as its options are called where they have other names too; null: they
+  // have none. Errors: kUsage for words that it refuses.
+  base::Result<std::vector<std::string>> (*spell)(std::vector<std::string> words) = nullptr;
 };
 
 std::span<const Command> commands();
@@ -41,5 +46,10 @@ Action add_selftest(CLI::App& app);
 Action add_serve(CLI::App& app);
 Action add_tokenize(CLI::App& app);
 Action add_tune(CLI::App& app);
+
+base::Result<std::vector<std::string>> spell_serve(std::vector<std::string> words);
+
+// What puna devices prints; the value is the exit code.
+base::Result<int> print_devices(bool json);
 
 }  // namespace puna::cli

@@ -7,7 +7,7 @@ constexpr Command kCommands[] = {
     {"run", "Answer a prompt, or chat on the terminal",
      "puna run smollm2 \"Why is the sky blue?\" --temp 0 -n 64", add_run},
     {"serve", "Serve a model over HTTP, for many clients at once",
-     "puna serve --model smollm2 --port 8080", add_serve},
+     "puna serve --model smollm2 --port 8080", add_serve, spell_serve},
     {"pull", "Fetch a model of the catalogue into the store", "puna pull smollm2", add_pull},
     {"logits", "Write the logits of every position of a token list",
      "puna logits --model model.gguf --tokens 1,2,3 --output x.npy --device cpu", add_logits},

@@ -76,7 +76,9 @@ Json cpu_json(bool chosen, const std::string& why) {
   return out;
 }
 
-base::Result<int> run(bool json) {
+}  // namespace
+
+base::Result<int> print_devices(bool json) {
   std::vector<gpu::native::Adapter> adapters;
   if (auto found = gpu::native::adapters()) {
     adapters = *std::move(found);
@@ -113,12 +115,10 @@ base::Result<int> run(bool json) {
   return 0;
 }
 
-}  // namespace
-
 Action add_devices(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
   app.add_flag("--json", *json, "Print one JSON document");
-  return [json] { return run(*json); };
+  return [json] { return print_devices(*json); };
 }
 
 }  // namespace puna::cli

@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "cli/serve_flags.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
 
@@ -93,6 +92,15 @@ std::string refuse_names(std::span<char* const> words) {
   return {};
 }
 
+// All words, as the options of the command are called.
+base::Result<std::vector<std::string>> spell(std::span<char* const> words) {
+  std::vector<std::string> out(words.begin(), words.end());
+  const auto command = std::ranges::find_if(
+      commands(), [&](const Command& each) { return !out.empty() && each.name == out.front(); });
+  if (command == commands().end() || !command->spell) return out;
+  return command->spell(std::move(out));
+}
+
 // Runs what was asked for; the value is the exit code. Results that were lost are an error, however
 // well the command went.
 int act(const Action& action) {
@@ -124,13 +132,11 @@ int main(int argc, char** argv) {
   const auto picked = [&]() -> const CLI::App& {
     return app.get_subcommands().empty() ? app : *app.get_subcommands().front();
   };
-  // The parser takes words from the back.
-  std::vector<std::string> spelled(words.begin(), words.end());
-  if (!words.empty() && std::string_view(words.front()) == "serve")
-    std::ranges::transform(spelled, spelled.begin(), spell_serve_flag);
-  std::ranges::reverse(spelled);
+  auto spelled = spell(words);
+  if (!spelled) return fail_usage(spelled.error().text(), words.front() + std::string());
+  std::ranges::reverse(*spelled);  // the parser takes words from the back
   try {
-    app.parse(std::move(spelled));
+    app.parse(*std::move(spelled));
   } catch (const CLI::CallForHelp&) {
     return act([&]() -> base::Result<int> {
       write_raw(stdout, app.help());  // of the command, once one is named

@@ -22,6 +22,19 @@ namespace {
 
 constexpr size_t kLongestId = 128;
 
+// Routes that whoever runs the server switches on and off.
+struct Switch {
+  std::string_view method, path;
+  bool Options::* on;
+  std::string_view flag;
+};
+constexpr Switch kSwitches[] = {
+    {"GET", "/metrics", &Options::metrics, "--metrics"},
+    {"GET", "/slots", &Options::slots, "--slots"},
+    {"POST", "/slots/{id}", &Options::slots, "--slots"},
+    {"POST", "/props", &Options::props, "--props"},
+};
+
 // A client's own, where it is one that a log can show; else a random one.
 std::string request_id(const api::HttpRequest& request) {
   const std::string* given = request.header("x-request-id");
@@ -61,6 +74,7 @@ std::optional<HttpReply> Front::check(Incoming& incoming) {
   if (auto reply = check_origin(incoming)) return reply;
   if (auto reply = find_route(incoming)) return reply;
   if (auto reply = check_rights(incoming)) return reply;
+  if (auto reply = check_switches(incoming)) return reply;
   if (const auto* own = std::get_if<Own>(&incoming.route->handler)) return answer(*own);
   return check_readiness(incoming);
 }
@@ -141,6 +155,17 @@ std::optional<HttpReply> Front::check_rights(Incoming& incoming) const {
   return {};
 }
 
+std::optional<HttpReply> Front::check_switches(const Incoming& incoming) const {
+  for (const Switch& each : kSwitches) {
+    if (incoming.route->method != each.method || incoming.route->path != each.path) continue;
+    if (core_->options.*each.on) return {};
+    return error_reply(
+        incoming.dialect, 501,
+        fmt::format("{} {} is off; {} turns it on.", each.method, each.path, each.flag));
+  }
+  return {};
+}
+
 std::optional<HttpReply> Front::check_readiness(const Incoming& incoming) const {
   if (core_->draining) {
     HttpReply out = error_reply(incoming.dialect, 503, "The server is being shut down.");
@@ -165,8 +190,6 @@ HttpReply Front::answer(Own own) const {
     case Own::kLive:
       return HttpReply::json(Json::object().set("status", "ok"));
     case Own::kMetrics: {
-      if (!core_->options.metrics)
-        return error_reply(api::Dialect::kLlama, 501, "Metrics are off; --metrics turns them on.");
       HttpReply out{.status = 200, .content_type = "text/plain; version=0.0.4", .body = ""};
       out.body = core_->metrics.text({.n_connections = sockets_ ? sockets_->n_connections() : 0,
                                       .n_unread = static_cast<uint32_t>(core_->pool.n_waiting()),

@@ -34,6 +34,7 @@ class Front final : public Handler {
   std::optional<api::HttpReply> find_route(Incoming& incoming) const;
   std::optional<api::HttpReply> check_rights(Incoming& incoming) const;
   std::optional<api::HttpReply> check_readiness(const Incoming& incoming) const;
+  std::optional<api::HttpReply> check_switches(const Incoming& incoming) const;
   api::HttpReply answer(Own own) const;
   std::vector<api::ModelLease> models() const;
   api::HttpReply loads() const;

@@ -65,8 +65,10 @@ struct Options {
   std::string cors_headers;  // empty: those that a browser asks for
   bool cors_credentials = false;
 
+  // What is answered with 501 where it is off: /metrics, /slots, and changes of /props.
   bool metrics = true;
-  bool keep_nonces = false;  // service::Request::keep_nonces of all requests
+  bool slots = true;
+  bool props = false;
   // Gets a line for each request as JSON, besides the one in the log; any thread, one at a time.
   std::function<void(const base::Json&)> on_request;
 };

@@ -274,6 +274,28 @@ TEST_CASE("metrics and loads say what goes on") {
   CHECK(first.find("max_total_num_tokens")->integer() == 64 * 32);
 }
 
+TEST_CASE("what is switched off is answered by 501, which names the flag") {
+  const auto ask = [](const Options& options, std::string_view text) {
+    auto server = Server::listen(options);
+    REQUIRE(server.has_value());
+    const Reply reply = Client((*server)->addresses().at(0).port).ask(text);
+    // What is on waits for a model, which this server has none of.
+    CHECK((reply.status == 501 || reply.status == 503 || reply.status == 200));
+    return reply.status == 501 ? reply.body : std::string();
+  };
+  Options off = quick(), on = quick();
+  off.metrics = off.slots = false;
+  on.props = true;
+  CHECK(ask(off, get("/metrics")).find("--metrics turns it on") != std::string::npos);
+  CHECK(ask(off, get("/slots")).find("--slots turns it on") != std::string::npos);
+  CHECK(ask(off, post("/slots/0?action=erase", "{}")).find("--slots") != std::string::npos);
+  CHECK(ask(off, post("/props", "{}")).find("--props turns it on") != std::string::npos);
+  CHECK(ask(on, get("/metrics")).empty());
+  CHECK(ask(on, get("/slots")).empty());
+  CHECK(ask(on, post("/props", "{}")).empty());
+  CHECK(ask(off, get("/props")).empty());
+}
+
 // What ThreadSanitizer runs over.
 TEST_CASE("clients that ask, read a little and leave at random leave nothing behind") {
   const Fixture at(quick(), {.n_sequences = 4, .context = 4096, .n_pages = 300}, {.n_queued = 8});

@@ -146,7 +146,6 @@ void Transaction::prepare(api::Texts texts, const api::ModelLease& model) {
   }
   for (service::Request& request : texts.requests) {
     if (left_ && !kept_) return give_up();
-    request.keep_nonces = core_->options.keep_nonces;
     auto prepared = service::prepare(model->loaded(), std::move(request));
     if (!prepared) return answer(prepared.error());
     plan.prepared.push_back(*std::move(prepared));

@@ -47,8 +47,7 @@ void take_template(const ModelFile& file, LoadedModel& model) {
   if (source && source->empty()) return;
   auto parsed = source ? chat::Template::parse(*source) : std::unexpected(source.error());
   if (parsed) {
-    model.chat_template = *std::move(parsed);
-    model.abilities = find_abilities(*model.chat_template);
+    use_template(model, *std::move(parsed));
   } else {
     model.template_error = std::move(parsed.error());
   }
@@ -80,12 +79,19 @@ Result<const chat::Template*> template_of(const LoadedModel& model) {
       fmt::format("The model {} has no chat template; it completes text only.", model.name));
 }
 
+void use_template(LoadedModel& model, chat::Template chat_template) {
+  model.chat_template = std::move(chat_template);
+  model.template_error.reset();
+  model.abilities = find_abilities(*model.chat_template);
+}
+
 Task<Result<LoadedModel>> load(std::string name, ModelFile file, DeviceUse use,
                                engine::EngineOptions options) {
   LoadedModel model;
   model.name = std::move(name);
   take_tokenizer(file, model);
   take_template(file, model);
+  model.defaults = defaults_of(file);
   model.device_name = use.name;
   base::log_info("Device: {} ({})", use.name, use.why);
   PUNA_CO_TRY(model.engine, co_await engine::Engine::load(std::move(file), std::move(use.device),

@@ -13,6 +13,7 @@
 #include "engine/scheduler.h"
 #include "formats/model_file.h"
 #include "service/abilities.h"
+#include "service/defaults.h"
 #include "tokenizer/tokenizer.h"
 
 namespace puna::service {
@@ -29,6 +30,7 @@ struct LoadedModel {
   std::optional<chat::Template> chat_template;
   std::optional<base::Error> template_error;
   Abilities abilities;  // of the template
+  Defaults defaults;    // of requests
 
   uint32_t context() const { return engine->context(); }
   // Lets waiting tasks go on; for base::run_until.
@@ -40,6 +42,9 @@ base::Result<const tokenizer::Tokenizer*> tokenizer_of(const LoadedModel& model)
 
 // The model's chat template. Errors: kUnsupported when there is none, those of Template::parse.
 base::Result<const chat::Template*> template_of(const LoadedModel& model);
+
+// Puts a template in the place of the model's.
+void use_template(LoadedModel& model, chat::Template chat_template);
 
 // The tokenizer of a file, whose vocabulary it takes. Errors: kUnsupported, kCorrupt.
 base::Result<std::unique_ptr<tokenizer::Tokenizer>> open_tokenizer(formats::ModelFile& file);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "chat/nonces.h"
 #include "service/banned_strings.h"
 
@@ -192,6 +194,8 @@ Result<Prepared> prepare(const LoadedModel& model, Request request) {
   Prepared out;
   out.request = std::move(request);
   Request& asked = out.request;
+  if (const auto most = model.defaults.request.max_tokens)
+    asked.max_tokens = std::min(asked.max_tokens.value_or(*most), *most);
   PUNA_TRY(model.engine->check_sampling(asked.sampling));
   if (!asked.banned.empty()) {
     PUNA_TRY(const tokenizer::Tokenizer* tokenizer, tokenizer_of(model));

@@ -167,11 +167,12 @@ Result<Think> read_thinking(const Body& body, const service::LoadedModel& model,
   // An effort is of the answer as a whole, so that it says nothing where there are no levels.
   PUNA_TRY(Think effort, read_effort(body));
   if (!model.abilities.thinking_levels) effort = Think::kDefault;
+  const Think not_said = effort != Think::kDefault ? effort : model.defaults.request.think;
   const Json* thinking = body.find("thinking");
-  if (!thinking) return effort;
+  if (!thinking) return not_said;
   PUNA_TRY(const Body inner, Body::read(*thinking, {kThinking}));
   const auto type = inner.text("type");
-  if (type == "adaptive") return effort;
+  if (type == "adaptive") return not_said;
   if (type == "disabled") return model.abilities.thinking ? Think::kOff : Think::kDefault;
   if (!type) return refuse_field("type", Json(), "enabled, disabled or adaptive");
   if (effort != Think::kDefault) return effort;
@@ -184,7 +185,7 @@ Result<Think> read_thinking(const Body& body, const service::LoadedModel& model,
 Result<service::Request> read_prompt(const Body& body, const service::LoadedModel& model) {
   PUNA_TRY(const chat::Template* chat_template, service::template_of(model));
   const chat::ReplyStyle& style = chat::reply_style(chat_template->source());
-  service::Request out;
+  service::Request out = model.defaults.request;
   PUNA_TRY(out.messages,
            read_conversation(body.find("system"), body.find("messages"), style.reasoning_member));
   const chat::Message& last = out.messages.back();
@@ -193,7 +194,7 @@ Result<service::Request> read_prompt(const Body& body, const service::LoadedMode
       return base::fail(ErrorCode::kInvalidArgument,
                         "The last of the \"messages\" calls tools; their results have to follow.");
     }
-    out.continue_last = true;
+    out.continue_last = model.defaults.continues_last;
   }
   PUNA_TRY(read_tools(body, out));
   PUNA_TRY(out.think, read_thinking(body, model, style));

@@ -65,7 +65,8 @@ Result<Exchange> embeddings(const Call& call) {
         base::ErrorCode::kInvalidArgument,
         fmt::format("The model {} gives scores, no embeddings; ask /rerank.", model.name));
   }
-  const auto norm = static_cast<int>(body.integer("embd_normalize").value_or(2));
+  const auto norm =
+      static_cast<int>(body.integer("embd_normalize").value_or(model.defaults.embedding_norm));
   return Job{[inputs = std::move(inputs), norm](service::LoadedModel& loaded) {
     return run(loaded, inputs, norm);
   }};

@@ -1,6 +1,7 @@
 #include "api/llama/props.h"
 
 #include "api/build_info.h"
+#include "api/fields.h"
 #include "api/llama/settings.h"
 #include "api/openai/models.h"
 #include "api/probabilities.h"
@@ -11,6 +12,8 @@ using base::Json;
 using base::Result;
 
 namespace {
+
+constexpr Field kChanges[] = {{"model", Field::Kind::kText, "A name of the model."}};
 
 void set_template(Json& out, const service::LoadedModel& model) {
   if (!model.chat_template) return;
@@ -28,7 +31,8 @@ void set_template(Json& out, const service::LoadedModel& model) {
 Result<Exchange> props(const Call& call) {
   const service::LoadedModel& model = call.model->loaded();
   Json defaults = Json::object();
-  defaults.set("params", settings_json({}, /*stream=*/false)).set("n_ctx", model.context());
+  defaults.set("params", settings_json(model.defaults.request, /*stream=*/false))
+      .set("n_ctx", model.context());
   Json out = Json::object();
   out.set("default_generation_settings", std::move(defaults));
   out.set("total_slots", call.model->n_texts).set("model_alias", call.model->id);
@@ -47,9 +51,10 @@ Result<Exchange> props(const Call& call) {
   return HttpReply::json(out.set("is_sleeping", false));
 }
 
-Result<Exchange> change_props(const Call&) {
-  return HttpReply::json(
-      error_body(Dialect::kLlama, 501, "Properties of a served model cannot be changed."), 501);
+Result<Exchange> change_props(const Call& call) {
+  // What stands there is named in the log, as is every field that nobody knows.
+  if (!call.body.is_null()) PUNA_TRY(Body::read(call.body, {kChanges}));
+  return HttpReply::json(Json::object().set("success", true));
 }
 
 }  // namespace puna::api::llama

@@ -10,7 +10,7 @@ namespace puna::api::llama {
 //  model
 // has of it. What the server around it has switched on is not in it.
 base::Result<Exchange> props(const Call& call);
-// 501: nothing of it can be changed.
+// {success}: nothing of it can be changed, as there.
 base::Result<Exchange> change_props(const Call& call);
 
 }  // namespace puna::api::llama

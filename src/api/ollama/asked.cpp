@@ -138,8 +138,9 @@ Result<Asked> read_asked(const Body& body, const service::LoadedModel& model) {
   PUNA_TRY_CONTEXT(Options options, read_options(body.find("options"), model),
                    "While reading the options");
   service::Request& request = out.request;
+  request = model.defaults.request;
   request.sampling = std::move(options.sampling);
-  request.max_tokens = options.max_tokens;
+  if (options.max_tokens) request.max_tokens = options.max_tokens;
   request.stop = std::move(options.stop);
   out.num_ctx = options.num_ctx;
   if (const Json* think = body.find("think")) {

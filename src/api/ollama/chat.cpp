@@ -115,7 +115,8 @@ Result<void> read_messages(const Json& messages, const service::LoadedModel& mod
     request.messages.push_back(std::move(message));
   }
   const chat::Message& last = request.messages.back();
-  request.continue_last = last.role == "assistant" && !last.fields.find("tool_calls");
+  request.continue_last =
+      model.defaults.continues_last && last.role == "assistant" && !last.fields.find("tool_calls");
   return {};
 }
 

@@ -133,8 +133,11 @@ Result<Options> read_options(const Json* options, const service::LoadedModel& mo
   PUNA_TRY(const Body body, Body::read(json, {kFields, sampling_fields()}));
   Options out;
   PUNA_TRY(out.sampling, read_sampling(body, model));
-  if (!body.has("top_p")) out.sampling.top_p = 0.9f;
-  if (!body.has("min_p")) out.sampling.min_p = 0;
+  const auto says = [&](std::string_view field) {
+    return body.has(field) || model.defaults.named.contains(field);
+  };
+  if (!says("top_p")) out.sampling.top_p = 0.9f;
+  if (!says("min_p")) out.sampling.min_p = 0;
   const auto num_predict = body.integer("num_predict");
   if (num_predict && *num_predict >= 0) out.max_tokens = static_cast<uint32_t>(*num_predict);
   if (const auto num_ctx = body.integer("num_ctx")) out.num_ctx = static_cast<uint32_t>(*num_ctx);

@@ -29,9 +29,9 @@ std::span<const Field> option_fields();
 std::span<const Field> all_option_fields();
 
 // Of `options` (null: none are given). Unlike the other dialects', top_p is 0.9 and min_p 0 where
-// they are not given. Numbers without a fraction are whole ones, however they are written. Errors:
-// kInvalidArgument `option "seed" must be of type integer`, and for values out of their range;
-// those of read_sampling().
+// neither they nor the model's defaults are given. Numbers without a fraction are whole ones,
+// however they are written. Errors: kInvalidArgument `option "seed" must be of type integer`, and
+// for values out of their range; those of read_sampling().
 base::Result<Options> read_options(const base::Json* options, const service::LoadedModel& model);
 
 }  // namespace puna::api::ollama

@@ -120,10 +120,12 @@ Result<void> read_messages(const Body& body, const service::LoadedModel& model,
 }
 
 // Whether the last message is to be continued.
-Result<bool> read_continuation(const Body& body, const chat::Message& last) {
+Result<bool> read_continuation(const Body& body, const service::LoadedModel& model,
+                               const chat::Message& last) {
   const auto asked = body.flag("continue_final_message");
   const bool calls = last.fields.find("tool_calls") != nullptr;
-  const bool goes_on = asked.value_or(last.role == "assistant" && !calls);
+  const bool goes_on =
+      asked.value_or(model.defaults.continues_last && last.role == "assistant" && !calls);
   const auto begins = body.flag("add_generation_prompt");
   if (asked.value_or(false) && begins.value_or(false)) {
     return base::fail(
@@ -240,7 +242,7 @@ Result<Chat> read_chat(const Json& json, const service::LoadedModel& model) {
   PUNA_TRY(out.answer, read_answer_fields(body, model));
   service::Request& request = out.answer.request;
   PUNA_TRY(read_messages(body, model, request));
-  PUNA_TRY(request.continue_last, read_continuation(body, request.messages.back()));
+  PUNA_TRY(request.continue_last, read_continuation(body, model, request.messages.back()));
   PUNA_TRY(read_tools(body, request));
   PUNA_TRY(read_thinking(body, request));
   PUNA_TRY(read_logprobs(body, out));

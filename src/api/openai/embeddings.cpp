@@ -43,7 +43,8 @@ Result<Embeddings> read_embeddings(const Json& json, const service::LoadedModel&
   PUNA_TRY(const Prompts prompts, read_prompts("input", body.find("input"), model, kMaxInputs));
   PUNA_TRY(out.inputs, inputs_of(prompts, model));
   if (body.text("encoding_format") == "base64") out.encoding = Encoding::kBase64;
-  out.norm = static_cast<int>(body.integer("embd_normalize").value_or(2));
+  out.norm =
+      static_cast<int>(body.integer("embd_normalize").value_or(model.defaults.embedding_norm));
   return out;
 }
 

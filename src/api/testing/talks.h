@@ -28,6 +28,7 @@ constexpr const char* kPlain =
 struct Talks : Served {
   explicit Talks(const char* chat_template = kTalks)
       : Served(service::test::scripted_model(chat_template)) {}
+  explicit Talks(service::LoadedModel loaded) : Served(std::move(loaded)) {}
 
   Texts texts(Endpoint endpoint, const base::Json& body) {
     return texts_of(ask(endpoint, body.dump()));

@@ -1,0 +1,132 @@
+#include "cli/serve/flags.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/serve/table.h"
+
+namespace puna::cli {
+
+using base::ErrorCode;
+using base::Result;
+using serve::Flag;
+
+namespace {
+
+// Spellings that the parser does not know, and what it is told in their place.
+std::map<std::string, std::string, std::less<>> spellings() {
+  std::map<std::string, std::string, std::less<>> out;
+  for (const serve::Group& group : serve::groups()) {
+    for (const Flag& flag : group.flags) {
+      for (const std::string& each : serve::parts_of(flag.also)) {
+        const size_t equals = each.find('=');
+        out.emplace(each.substr(0, equals),
+                    equals == std::string::npos ? flag.name() : each.substr(equals + 1));
+      }
+    }
+  }
+  return out;
+}
+
+// All names that the parser knows.
+std::vector<std::string> names_of(const Flag& flag) {
+  std::vector<std::string> out = serve::parts_of(flag.names);
+  for (std::string& name : out) {
+    if (name.starts_with('!')) name.erase(0, 1);
+  }
+  return out;
+}
+
+const Flag* find_flag(std::string_view name) {
+  for (const serve::Group& group : serve::groups()) {
+    for (const Flag& flag : group.flags) {
+      const std::vector<std::string> names = names_of(flag);
+      if (std::ranges::find(names, name) != names.end()) return &flag;
+    }
+  }
+  return nullptr;
+}
+
+void add(CLI::App& app, const Flag& flag, const char* group, GivenFlags& given,
+         const std::shared_ptr<ServeFlags>& scratch) {
+  const auto take = [&flag, &given, scratch](const std::string& value) {
+    if (value.empty())
+      throw CLI::ValidationError(fmt::format("{} is \"\", but a value is expected.", flag.name()));
+    if (const auto taken = flag.read(*scratch, flag.name(), value); !taken)
+      throw CLI::ValidationError(taken.error().text());  // the parser's way; main() catches it
+    given.emplace_back(&flag, value);
+  };
+  CLI::Option* option = nullptr;
+  if (flag.type.empty()) {
+    option = app.add_flag_function(
+        flag.names,
+        [take, &flag](std::int64_t sum) {
+          // Once for each spelling.
+          if (sum == 0)
+            throw CLI::ValidationError(fmt::format("{} is given both ways", flag.name()));
+          take(sum > 0 ? "on" : "off");
+        },
+        flag.help);
+  } else {
+    option = app.add_option(
+        flag.names,
+        [take](const CLI::results_t& values) {
+          std::ranges::for_each(values, take);
+          return true;
+        },
+        flag.help);
+    option->type_name(flag.type);
+    if (flag.repeats) {
+      option->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false);
+    } else {
+      option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    }
+  }
+  option->group(group);
+}
+
+}  // namespace
+
+void add_serve_flags(CLI::App& app, GivenFlags& given) {
+  // Readers are pure but for what they are given: this is where values are tried.
+  const auto scratch = std::make_shared<ServeFlags>();
+  for (const serve::Group& group : serve::groups()) {
+    for (const Flag& flag : group.flags) add(app, flag, group.title, given, scratch);
+  }
+}
+
+Result<std::vector<std::string>> spell_serve(std::vector<std::string> words) {
+  static const auto kSpellings = spellings();
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::string& word = words[i];
+    if (word == "--") break;
+    if (word.size() < 2 || word[0] != '-') continue;
+    const size_t equals = std::min(word.find('='), word.size());
+    std::string name = word.substr(0, equals);
+    // llama-server takes both.
+    if (name.starts_with("--")) std::ranges::replace(name, '_', '-');
+    if (const auto other = kSpellings.find(name); other != kSpellings.end()) name = other->second;
+    const Flag* flag = find_flag(name.substr(0, name.find('=')));
+    if (!flag) {
+      const std::string refused = serve::refusal(name);
+      if (!refused.empty()) return base::fail(ErrorCode::kUsage, refused);
+    }
+    word = name + word.substr(equals);
+    if (const size_t at = word.find('='); flag && flag->type.empty() && at != std::string::npos) {
+      PUNA_TRY(const bool on, serve::truth(word.substr(0, at), word.substr(at + 1)));
+      word = word.substr(0, at) + (on ? "=true" : "=false");
+    }
+    const bool followed =
+        i + 1 < words.size() && (words[i + 1] == "-" || !words[i + 1].starts_with('-'));
+    if (flag && flag->bare && word.find('=') == std::string::npos && !followed)
+      word += fmt::format("={}", flag->bare);
+  }
+  return words;
+}
+
+}  // namespace puna::cli

@@ -1,0 +1,87 @@
+// The flags of puna serve. They have the names of llama-server's where they mean the same, so that
+// one can switch by renaming the program; what has a meaning there and none here is taken with a
+// line, or refused, by name. Each also comes from the environment: PUNA_ and its name, then
+// llama-server's variable, then Ollama's; a flag comes before all of them. Read next: table.h.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "chat/template.h"
+#include "cli/model_flags.h"
+#include "server/options.h"
+#include "service/defaults.h"
+
+namespace CLI {
+class App;
+}
+
+namespace puna::cli {
+
+namespace serve {
+struct Flag;
+}
+
+struct ServeFlags {
+  // Listening:
+  server::Options server;
+  std::vector<std::string> hosts;  // to listen on
+  std::optional<uint16_t> port;
+  bool no_auth = false;
+  std::chrono::seconds drain{30};
+
+  // The model, and the room for texts:
+  ModelFlags model;
+  std::vector<std::string> aliases, tags;
+  bool offline = false;
+  bool embeddings = false;
+  std::optional<models::Pooling> pooling;
+  uint32_t n_parallel = 16;             // texts that are written at once
+  std::optional<uint64_t> pool_tokens;  // of the cache, of all texts together
+  bool splits_pool = false;             // a text may have no more than its share of them
+  std::optional<uint32_t> share;        // that each text is promised; none: nothing is
+  uint64_t cache_ram_mib = 8192;
+  double step_ms = 100;
+
+  // What requests mean where they say nothing; each is told the model's own defaults, in this
+  // order.
+  std::vector<std::function<void(service::Defaults&)>> defaults;
+  std::optional<service::Think> think;
+  std::optional<service::Think> effort;
+  std::optional<chat::Template> chat_template;
+
+  // What is written:
+  struct Log {
+    int verbosity = 3;  // as llama-server has it: 1 errors, 2 warnings, 3 information, 4 all
+    bool disabled = false;
+    bool timestamps = false;
+    bool prefix = false;  // with the level
+    std::string file;     // a path besides stderr; empty: none
+  };
+  Log log;
+  std::string log_jsonl;  // a path, or "-", which is stdout; empty: none
+  bool lists_devices = false;
+
+  std::vector<std::string> notes;  // lines about flags without effect, and foreign variables
+};
+
+// What stands on a command line, values that were found to be fine.
+using GivenFlags = std::vector<std::pair<const serve::Flag*, std::string>>;
+
+// Declares them. `given` outlives the parse.
+void add_serve_flags(CLI::App& app, GivenFlags& given);
+
+// After the parse: what the environment says of flags that were not given, then those that were.
+// Errors: kUsage naming the variable.
+base::Result<ServeFlags> read_serve_flags(const GivenFlags& given);
+
+// From now on what is logged goes where the flags say. Errors: kIo where a file cannot be written.
+base::Result<void> open_log(const ServeFlags::Log& log);
+
+}  // namespace puna::cli

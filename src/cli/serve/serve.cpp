@@ -1,0 +1,227 @@
+// puna serve: a model behind HTTP, for many clients at once.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <utility>
+
+#include "api/model_source.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/model_flags.h"
+#include "cli/output.h"
+#include "cli/serve/flags.h"
+#include "server/server.h"
+#include "service/host_thread.h"
+
+namespace puna::cli {
+namespace {
+
+using base::ErrorCode;
+using base::Result;
+
+constexpr uint16_t kPort = 8080;
+constexpr uint16_t kOllamaPort = 11434;
+
+bool is_loopback(const server::Address& address) {
+  return address.is_unix() || address.host == "localhost" || address.host == "::1" ||
+         address.host.starts_with("127.");
+}
+
+std::string text_of(const server::Address& address, bool tls) {
+  if (address.is_unix()) return address.host;
+  const bool v6 = address.host.find(':') != std::string::npos;
+  return fmt::format("http{}://{}{}{}:{}", tls ? "s" : "", v6 ? "[" : "", address.host,
+                     v6 ? "]" : "", address.port);
+}
+
+// What was asked for; the second port of those who asked for none is tried later.
+Result<std::vector<server::Address>> addresses_of(const ServeFlags& flags) {
+  std::vector<server::Address> out;
+  std::vector<std::string> hosts = flags.hosts;
+  if (hosts.empty()) hosts = {"127.0.0.1"};
+  for (const std::string& host : hosts) out.push_back({host, flags.port.value_or(kPort)});
+  const bool open = std::ranges::all_of(out, is_loopback);
+  if (open || flags.no_auth || !flags.server.api_keys.empty()) return out;
+  return base::fail(ErrorCode::kUsage,
+                    "--host listens beyond this machine, so --api-key is needed, or --no-auth.");
+}
+
+// "models/Tiny-q4_0.gguf" is "Tiny-q4_0", and the folder "models/Tiny/" is "Tiny": no client is
+// told where it lies.
+std::string name_of_path(std::string model) {
+  while (model.size() > 1 && model.ends_with('/')) model.pop_back();
+  const std::filesystem::path path(model);
+  return (path.extension() == ".gguf" ? path.stem() : path.filename()).string();
+}
+
+api::ServedModel served_model(const ServeFlags& flags, service::Host& host) {
+  api::ServedModel out;
+  out.aliases = flags.aliases;
+  out.aliases.push_back(name_of_path(flags.model.model));
+  std::ranges::sort(out.aliases);
+  out.aliases.erase(std::ranges::unique(out.aliases).begin(), out.aliases.end());
+  if (flags.aliases.empty()) {
+    out.id = out.aliases.front();
+  } else {
+    out.id = *std::ranges::min_element(flags.aliases);
+  }
+  out.tags = flags.tags;
+  out.created = static_cast<int64_t>(std::time(nullptr));
+  const formats::ModelFile& file = host.model().engine->file();
+  for (const auto& source : file.sources) out.file_bytes += source->size();
+  if (!file.paths.empty()) out.path = file.paths.front();
+  out.n_texts = flags.n_parallel;
+  out.host = &host;
+  return out;
+}
+
+// A number that files have under the name of their architecture; 0: this one has none.
+uint64_t number_of(const formats::ModelFile& file, std::string_view key) {
+  const std::string architecture = file.get_string("general.architecture", "").value_or("");
+  return file.get_uint(fmt::format("{}.{}", architecture, key), 0).value_or(0);
+}
+
+// How many tokens all texts may have together, and how many each of them: where --ctx does not say
+// it, all there are or a share of them, up to what the model was trained with.
+void set_room(const ServeFlags& flags, const formats::ModelFile& file,
+              engine::EngineOptions& options) {
+  options.cache_tokens = flags.pool_tokens;
+  std::optional<uint64_t> room = flags.pool_tokens;
+  if (room && flags.splits_pool) room = std::max<uint64_t>(*room / flags.n_parallel, 1);
+  if (flags.share) {
+    room = flags.share;
+    if (!flags.pool_tokens) options.cache_tokens = *room * flags.n_parallel;
+  }
+  if (!room) return;
+  const uint64_t trained = number_of(file, "context_length");
+  if (trained > 0) room = std::min(*room, trained);
+  const bool bounds = flags.splits_pool || flags.share;
+  const uint32_t own = options.context.value_or(0);
+  if (own == 0 || bounds)
+    options.context = static_cast<uint32_t>(own == 0 ? *room : std::min<uint64_t>(own, *room));
+}
+
+// Thinking as the flags have it, as far as the model's template has switches for it.
+service::Think think_of(const ServeFlags& flags, const service::LoadedModel& model) {
+  using service::Think;
+  Think wanted = flags.effort.value_or(Think::kDefault);
+  if (wanted == Think::kDefault || flags.think == Think::kOff)
+    wanted = flags.think.value_or(Think::kDefault);
+  if (wanted == Think::kDefault) return wanted;
+  const bool level = wanted > Think::kOn;
+  if (level ? model.abilities.thinking_levels : model.abilities.thinking) return wanted;
+  base::log_warning("The chat template of {} has no switch for {}, so the flag has no effect.",
+                    model.name, level ? "how much the model thinks" : "thinking");
+  return level && model.abilities.thinking ? Think::kOn : Think::kDefault;
+}
+
+Result<service::LoadedModel> load(ServeFlags& flags) {
+  ProgressBar bar;
+  PUNA_TRY(service::OpenOptions options, open_options(flags.model, {}, bar));
+  options.pull = !flags.offline;
+  options.engine.n_sequences = flags.n_parallel;
+  options.engine.host_cache_bytes = flags.cache_ram_mib << 20;
+  options.engine.step_ms = flags.step_ms;
+  PUNA_TRY(formats::ModelFile file, service::open_file(options));
+  set_room(flags, file, options.engine);
+  // A file that says how embeddings are made is of a model that gives nothing else.
+  options.engine.embeddings = flags.embeddings || number_of(file, "pooling_type") > 0;
+  options.engine.pooling = flags.pooling;
+  if (flags.pooling && !options.engine.embeddings)
+    base::log_warning("--pooling has no effect: the model is loaded to give text.");
+  PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));
+  model.name = name_of_path(flags.model.model);
+  if (flags.chat_template) service::use_template(model, *std::move(flags.chat_template));
+  for (const auto& change : flags.defaults) change(model.defaults);
+  model.defaults.request.think = think_of(flags, model);
+  PUNA_TRY_CONTEXT(model.engine->check_sampling(model.defaults.request.sampling),
+                   "While checking the flags against the model");
+  return model;
+}
+
+Result<void> open_request_log(const std::string& path, std::ofstream& file,
+                              server::Options& options) {
+  if (path.empty()) return {};
+  if (path == "-") {
+    options.on_request = [](const base::Json& line) {
+      write_raw(stdout, line.dump() + "\n");
+      std::fflush(stdout);
+    };
+    return {};
+  }
+  file.open(path, std::ios::app);
+  if (!file)
+    return base::fail(ErrorCode::kIo, fmt::format("The log \"{}\" cannot be written.", path));
+  options.on_request = [&file](const base::Json& line) { file << line.dump() << std::endl; };
+  return {};
+}
+
+// What several flags together may not say.
+Result<void> check(const ServeFlags& flags) {
+  const auto wrong = [](std::string_view text) {
+    return base::fail(ErrorCode::kUsage, std::string(text));
+  };
+  if (flags.model.model.empty()) return wrong("--model is missing: which model is to be served?");
+  if (flags.server.certificate_file.empty() != flags.server.key_file.empty())
+    return wrong("--ssl-cert-file and --ssl-key-file belong together; one of them is missing.");
+  return {};
+}
+
+// Where nobody asked for a port, on that of Ollama too, if it is free.
+Result<std::unique_ptr<server::Server>> listen(const ServeFlags& flags) {
+  server::Options options = flags.server;
+  PUNA_TRY(options.listen, addresses_of(flags));
+  if (flags.hosts.empty() && !flags.port) {
+    server::Options both = options;
+    both.listen.push_back({both.listen.front().host, kOllamaPort});
+    if (auto listening = server::Server::listen(both)) return listening;
+  }
+  return server::Server::listen(options);
+}
+
+Result<int> run(ServeFlags& flags) {
+  catch_interrupts();
+  if (flags.lists_devices) return print_devices(/*json=*/false);
+  PUNA_TRY(check(flags));
+  std::ofstream requests;
+  PUNA_TRY(open_request_log(flags.log_jsonl, requests, flags.server));
+  PUNA_TRY(addresses_of(flags));
+  PUNA_TRY(open_log(flags.log));
+  for (const std::string& note : flags.notes) print_err("{}\n", note);
+  // A port that is taken is told of before the model is read.
+  PUNA_TRY(const auto server, listen(flags));
+  PUNA_TRY(service::LoadedModel model, load(flags));
+  service::HostThread host(std::move(model));
+  api::OneModel source(served_model(flags, host));
+  server->serve(source);
+  const bool tls = !flags.server.certificate_file.empty();
+  for (const server::Address& address : server->addresses())
+    base::log_info("{} is served on {}", source.loaded().front()->id, text_of(address, tls));
+  wait_for_signal();
+  base::log_info("Ending; what is under way has {} s.", flags.drain.count());
+  server->drain(flags.drain);
+  host.stop();
+  return 0;
+}
+
+}  // namespace
+
+Action add_serve(CLI::App& app) {
+  app.set_version_flag("--version", PUNA_VERSION, "Print the version");
+  const auto given = std::make_shared<GivenFlags>();
+  add_serve_flags(app, *given);
+  return [given]() -> Result<int> {
+    PUNA_TRY(ServeFlags flags, read_serve_flags(*given));
+    return run(flags);
+  };
+}
+
+}  // namespace puna::cli

@@ -1,0 +1,40 @@
+// What requests mean where they say nothing: Puna's own values, before which those of the model's
+// file come, and before these what whoever runs a server has asked for (cli/serve/).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "formats/model_file.h"
+#include "kernels/sample/sampling.h"
+#include "service/request.h"
+
+namespace puna::service {
+
+struct Defaults {
+  // What a request begins as. The seed is in `seed`, and its max_tokens is the most that any
+  // request gets.
+  Request request;
+  std::optional<uint64_t> seed;  // none: drawn for each request
+  std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
+  // The fields of sampling ("top_p") that are not Puna's own values: dialects with other values of
+  // their own leave these as they are.
+  std::set<std::string, std::less<>> named;
+  bool continues_last = true;  // a last message of the assistant is continued
+  int embedding_norm = 2;      // by which embeddings are divided; below 0: by none
+};
+
+// Puna's own, and before them what the file says (general.sampling.*, as llama.cpp writes them). A
+// value that cannot be used is left out with a warning.
+Defaults defaults_of(const formats::ModelFile& file);
+
+// "top_k;temperature" as stages, each once; none: there is another name, or one twice.
+std::optional<std::vector<kernels::Sampler>> samplers_named(std::string_view names);
+
+}  // namespace puna::service

@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""Starts `puna serve` with many flags and variables: what is refused, what is said of flags without effect, what comes first, and what a
+server with such flags answers. A server that was started is ended by its id.
+
+usage: tests/cli/serve_test.py PUNA
+"""
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from tiny_gguf import F32, STRING, U32, Gguf
+
+GOLDENS = Path(__file__).resolve().parent.parent / "goldens"
+MODEL = str(GOLDENS / "llama-q4_0.gguf")
+PUNA = str(Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/puna").resolve())
+FOREIGN = ("PUNA_", "LLAMA_", "OLLAMA_")
+SECONDS = 60  # for anything to happen
+
+
+class Server:
+    """A server on a port that is free; `ask` gives status and body."""
+
+    def __init__(self, process, log):
+        self.process, self.log = process, log
+        end = time.monotonic() + SECONDS
+        while not (found := re.search(r"is served on http://127\.0\.0\.1:(\d+)", self.said())):
+            if process.poll() is not None or time.monotonic() > end:
+                raise AssertionError(f"no server: {self.said()}")
+            time.sleep(0.05)
+        self.port = int(found.group(1))
+
+    def said(self):
+        return Path(self.log).read_text()
+
+    def ask(self, path, body=None, headers=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data, headers or {})
+        try:
+            with urllib.request.urlopen(request, timeout=SECONDS) as reply:
+                return reply.status, json.loads(reply.read())
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read())
+
+
+class Serve(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = Path(cls.folder.name)
+        sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+        cls.env = {**clean, "PUNA_HOME": str(cls.path / "home"), "ASAN_OPTIONS": sanitizer}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def run_serve(self, *args, **variables):
+        return subprocess.run([PUNA, "serve", *map(str, args)], stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd=self.path,
+                              env={**self.env, **variables}, timeout=SECONDS)
+
+    @contextlib.contextmanager
+    def server(self, *args, **variables):
+        log = self.path / "log"
+        with open(log, "w") as file:
+            process = subprocess.Popen([PUNA, "serve", "--device", "cpu", "--port", "0", *map(str, args)], stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.PIPE, stderr=file, text=True, cwd=self.path, env={**self.env, **variables})
+        try:
+            yield Server(process, log)
+            process.send_signal(signal.SIGTERM)
+            self.out = process.communicate(timeout=SECONDS)[0]
+            self.assertEqual(process.returncode, 0, log.read_text())
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            process.stdout.close()
+
+    def check_fails(self, code, said, *args, lines=1, **variables):
+        """The command fails with `code` and a last line on stderr that holds every piece of `said`; the lines are given."""
+        with self.subTest(args=args, variables=variables):
+            done = self.run_serve(*args, **variables)
+            self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+            found = done.stderr.splitlines()
+            self.assertEqual(len(found), lines, done.stderr)
+            self.assertTrue(found[-1].startswith("error: "), done.stderr)
+            for piece in [said] if isinstance(said, str) else said:
+                self.assertIn(piece, found[-1])
+            return found[:-1]
+
+    def test_what_is_missing_or_open(self):
+        self.check_fails(2, "--model")
+        for host in ["0.0.0.0", "127.0.0.1,0.0.0.0", "::"]:
+            self.check_fails(2, ["--api-key", "--no-auth"], "--model", "no.gguf", "--host", host, "--port", 0)
+        self.check_fails(2, ["--ssl-cert-file", "--ssl-key-file"], "--model", "no.gguf", "--ssl-key-file", "key.pem")
+        self.check_fails(1, "no.gguf", "--model", "./no.gguf", "--host", "0.0.0.0", "--no-auth", "--port", 0)
+        self.check_fails(1, "nowhere/log", "--model", "./no.gguf", "--log-file", "nowhere/log")
+        self.check_fails(1, "nowhere/log", "--model", "./no.gguf", "--log-jsonl", "nowhere/log")
+        self.check_fails(1, "smollm2", "--model", "smollm2", "--offline", "--port", 0)
+
+    def test_a_port_that_is_taken_is_told_of_before_the_model_is_read(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = str(taken.getsockname()[1])
+            self.check_fails(1, port, "--model", "./no.gguf", "--port", port)
+
+    def test_flags_that_are_refused(self):
+        for flag in ["--lora", "--model-draft", "-md", "--spec-draft-n-max", "--mmproj", "--grammar", "-j", "-hf", "--hf-repo", "--model-url",
+                     "--models-dir", "--path", "--tools", "--fit-target", "--gpu-layers-draft"]:
+            self.check_fails(2, [flag, "not supported yet", "puna serve --help"], "--model", MODEL, flag, "x")
+        for flag in ["--rpc", "-ot", "-cmoe", "-ncmoe", "--override-kv", "--control-vector-layer-range", "--rope-freq-base", "--yarn-ext-factor",
+                     "-ts", "--mcp-servers-json", "--docker-repo", "--fim-qwen-7b-default"]:
+            self.check_fails(2, [flag, "not supported"], "--model", MODEL, flag, "1", "2")
+        for flag in ["--context-shift", "--ui", "--webui", "--agent", "--no-cache-prompt", "--skip-chat-parsing", "--no-kv-offload"]:
+            self.check_fails(2, ["not supported yet"], "--model", MODEL, flag)
+        self.check_fails(2, ["--draft-max", "removed"], "--model", MODEL, "--draft-max", "4")
+        self.check_fails(2, ["--split-mode", '"row"', "layer"], "--model", MODEL, "-sm", "row")
+        self.check_fails(2, ["--spec-type", '"draft-mtp"', "none"], "--model", MODEL, "--spec-type", "draft-mtp")
+        self.check_fails(2, ['unknown option "--prot"', '"--port"'], "--model", MODEL, "--prot", "1")
+
+    def test_values_that_are_wrong(self):
+        for option, value in [("--parallel", "0"), ("-np", "x"), ("--device", "CUDA0"), ("--cache-type-k", "q5_1"), ("--numerics", "sloppy"),
+                              ("--gpu-layers", "some"), ("--api-prefix", "llm"), ("--samplers", "top_k;nothing"), ("--sampler-seq", "kk"),
+                              ("--logit-bias", "5"), ("--logit-bias", "x+1"), ("--logit-bias", "5+inf"), ("--reasoning", "maybe"),
+                              ("--reasoning-effort", "huge"), ("--reasoning-format", "none"), ("--chat-template", "llama3"),
+                              ("--chat-template", "{% nonsense %}"), ("--chat-template-file", "no-such-file"), ("--chat-template-kwargs", "[1]"),
+                              ("--chat-template-kwargs", "{"), ("--pooling", "max"), ("--load-mode", "dio"), ("--verbosity", "-1"),
+                              ("--metrics", "perhaps"), ("--host", ","), ("--reasoning-budget", "100"), ("--api-key-file", "no-such-file")]:
+            self.check_fails(2, value, "--model", MODEL, f"{option}={value}")
+        self.check_fails(2, "chatml", "--model", MODEL, "--chat-template", "llama3")
+        self.check_fails(2, ["--slots", "both ways"], "--model", MODEL, "--slots", "--no-slots")
+        self.check_fails(2, ["q8_0", "f16"], "--model", MODEL, "-ctk", "q8_0", "-ctv", "f16")
+        self.check_fails(1, ["99999"], "--model", MODEL, "--device", "cpu", "--port", 0, "--log-disable", "--logit-bias", "99999+1")
+
+    def test_flags_without_effect_have_a_line_each(self):
+        model = ["--model", "./no.gguf", "--port", 0]
+        said = self.check_fails(1, "no.gguf", *model, "-fa", "on", "-b", "2048", "-ub", "512", "-cb", "--no-warmup", "--keep", "-1", "--no-webui",
+                                "-sm", "layer", lines=9)
+        for name, line in zip(["--split-mode", "--flash-attn"], said):
+            self.assertTrue(any(name in each and "no effect" in each for each in said), said)
+        said = self.check_fails(1, "no.gguf", *model, "-nocb", "-fa", "off", "--no-jinja", lines=4)
+        self.assertTrue(all(line.startswith("warning: ") for line in said), said)
+        said = self.check_fails(1, "no.gguf", *model, LLAMA_ARG_FLASH_ATTN="on", OLLAMA_NOPRUNE="1", OLLAMA_MODELS="/x", LLAMA_ARG_NOTHING="1", lines=3)
+        self.assertIn("LLAMA_ARG_FLASH_ATTN has no effect", said[0])
+        self.assertEqual(said[1], "LLAMA_ARG_NOTHING, OLLAMA_MODELS, OLLAMA_NOPRUNE have no effect here.")
+
+    def test_the_environment_comes_behind_flags_and_puna_before_others(self):
+        port = ["--port", 0]
+        said = self.check_fails(1, "llama.gguf", *port, LLAMA_ARG_MODEL="./llama.gguf", lines=2)
+        self.assertEqual(said, ["--model is taken from LLAMA_ARG_MODEL."])
+        self.check_fails(1, "puna.gguf", *port, LLAMA_ARG_MODEL="./llama.gguf", PUNA_MODEL="./puna.gguf")
+        self.check_fails(1, "flag.gguf", *port, "--model", "./flag.gguf", LLAMA_ARG_MODEL="./llama.gguf", PUNA_MODEL="./puna.gguf")
+        self.check_fails(1, "llama.gguf", *port, LLAMA_ARG_MODEL="./llama.gguf", PUNA_MODEL="", lines=2)
+        # A flag beside a variable that is wrong.
+        self.check_fails(2, ["LLAMA_ARG_CTX_SIZE", '"many"'], *port, "--model", "./no.gguf", LLAMA_ARG_CTX_SIZE="many")
+        self.check_fails(1, "no.gguf", *port, "--model", "./no.gguf", "-c", "512", LLAMA_ARG_CTX_SIZE="many")
+        self.check_fails(2, ["LLAMA_ARG_RPC", "not supported"], *port, "--model", "./no.gguf", LLAMA_ARG_RPC="host:1")
+        self.check_fails(2, ["OLLAMA_HOST", '"x"'], "--model", "./no.gguf", OLLAMA_HOST="127.0.0.1:x")
+        said = self.check_fails(1, "no.gguf", *port, "--model", "./no.gguf", LLAMA_ARG_NO_MMAP="anything", OLLAMA_NUM_PARALLEL="3", lines=3)
+        self.assertEqual(said, ["--mmap is taken from LLAMA_ARG_NO_MMAP.", "--parallel is taken from OLLAMA_NUM_PARALLEL."])
+
+    def test_what_requests_mean_where_they_say_nothing(self):
+        file = Gguf(MODEL)
+        file.set("general.sampling.temp", F32, 0.5)
+        file.set("general.sampling.top_k", U32, 9)
+        file.set("tokenizer.chat_template", STRING, "{{ messages[0].content }}")
+        model = file.save(self.path / "own.gguf")
+        (self.path / "template").write_text("{{ word }}: {{ messages[0].content }}")
+        flags = ["--model", model, "--temp", "0.25", "-n", "5", "--seed", "7", "--ignore-eos", "--chat-template-file", "template",
+                 "--chat-template-kwargs", '{"word": "Say"}', "--no-slots", "--props", "--log-jsonl", "-np", "2", "-l", "70-inf", "--samplers",
+                 "top_k;temperature", "--parallel", "3"]
+        with self.server(*flags) as server:
+            status, props = server.ask("/props")
+            params = props["default_generation_settings"]["params"]
+            self.assertEqual((params["temperature"], params["top_k"], params["n_predict"]), (0.25, 9, 5))
+            self.assertEqual((params["samplers"], params["logit_bias"]), (["top_k", "temperature"], [{"token": 70, "bias": False}]))
+            self.assertEqual(props["total_slots"], 3)
+            self.assertEqual(server.ask("/props", {}), (200, {"success": True}))
+            self.assertEqual(server.ask("/slots")[0], 501)
+            chat = {"messages": [{"role": "user", "content": "Hi"}]}
+            self.assertEqual(server.ask("/apply-template", chat)[1]["prompt"], "Say: Hi")
+            for path, body, text in [("/completion", {"prompt": "Hi", "n_predict": 50}, lambda reply: reply["content"]),
+                                     ("/v1/chat/completions", {**chat, "max_tokens": 50}, lambda reply: reply["choices"][0]["message"]["content"]),
+                                     ("/v1/messages", {**chat, "max_tokens": 50}, lambda reply: reply["content"][0]["text"]),
+                                     ("/api/chat", {**chat, "model": "own", "stream": False}, lambda reply: reply["message"]["content"])]:
+                replies = [server.ask(path, body) for _ in range(2)]
+                self.assertEqual([status for status, _ in replies], [200, 200], replies)
+                # The same seed.
+                self.assertEqual(text(replies[0][1]), text(replies[1][1]))
+            tokens = server.ask("/completion", {"prompt": "Hi", "n_predict": 50})[1]["tokens_predicted"]
+            self.assertEqual(tokens, 5)
+            self.assertEqual(server.ask("/completion", {"prompt": "Hi", "n_predict": 2})[1]["tokens_predicted"], 2)
+            said = server.said()
+        self.assertIn("POST /completion 200", said)
+        self.assertIn("/completion", {json.loads(line)["path"] for line in self.out.splitlines()})
+
+    def test_how_much_room_a_text_has(self):
+        model = Gguf(MODEL)
+        model.set("llama.context_length", U32, 4096)
+        path = model.save(self.path / "room.gguf")
+        for flags, context in [(["-c", "65536", "-np", "4"], 4096), (["-c", "65536", "-np", "4", "-no-kvu"], 4096), (["-c", "1024", "-np", "4"], 1024), (["-c", "1024", "-np", "4", "-no-kvu"], 256), (["--ctx", "128"], 128),
+                               (["-np", "2", "--kv-unified-per-slot", "512"], 512)]:
+            with self.subTest(flags=flags), self.server("--model", path, *flags) as server:
+                self.assertEqual(server.ask("/props")[1]["default_generation_settings"]["n_ctx"], context)
+
+    def test_a_quiet_server_that_wants_a_key(self):
+        (self.path / "keys").write_text("# a comment\none\ntwo\n")
+        log = self.path / "server.log"
+        with self.server("--model", MODEL, "--api-key-file", "keys", "--log-file", log, "--log-prefix", "--log-timestamps",
+                         "--no-metrics", "--alias", "b,a") as server:
+            self.assertEqual(server.ask("/v1/models")[0], 401)
+            key = {"Authorization": "Bearer two"}
+            status, models = server.ask("/v1/models", headers=key)
+            self.assertEqual((status, models["data"][0]["id"]), (200, "a"))
+            self.assertEqual(server.ask("/metrics", headers=key)[0], 501)
+            self.assertEqual(server.ask("/props", {}, headers=key)[0], 501)
+        self.assertRegex(log.read_text(), r"(?m)^\d{4}-\d\d-\d\dT[\d:.]+Z I GET /v1/models 401 ")
+
+    def test_embeddings(self):
+        with self.server("--model", MODEL, "--embeddings", "--pooling", "mean", "--embd-normalize", "-1") as server:
+            status, reply = server.ask("/v1/embeddings", {"input": "Hi"})
+            self.assertEqual(status, 200, reply)
+            size = sum(x * x for x in reply["data"][0]["embedding"])
+            self.assertNotAlmostEqual(size, 1, places=3)
+            size = sum(x * x for x in server.ask("/v1/embeddings", {"input": "Hi", "embd_normalize": 2})[1]["data"][0]["embedding"])
+            self.assertAlmostEqual(size, 1, places=3)
+            self.assertEqual(server.ask("/completion", {"prompt": "Hi"})[0], 400)
+
+    def test_errors_tell_no_path(self):
+        with self.server("--model", MODEL) as server:
+            status, reply = server.ask("/v1/embeddings", {"input": "Hi"})
+            self.assertEqual(status, 501)
+            self.assertIn("llama-q4_0", reply["error"]["message"])
+            self.assertNotIn("/", reply["error"]["message"])
+            self.assertEqual(server.ask("/v1/models")[1]["data"][0]["id"], "llama-q4_0")
+
+    def test_what_is_printed_in_place_of_a_server(self):
+        done = self.run_serve("--version")
+        self.assertRegex(done.stdout, r"^puna \d+\.\d+\.\d+\n$")
+        done = self.run_serve("--list-devices")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("cpu", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
