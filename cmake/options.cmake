@@ -25,6 +25,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   target_compile_options(puna_options INTERFACE -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 
+# GCC 12.2 may build a vector of values before they are computed where it vectorizes code that is no loop (superwords): service/embed.cpp was
+# seen to give a result that was never set. The rooms go without, but for those whose results are all compared with those of plain code.
+add_library(puna_no_slp INTERFACE)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(puna_no_slp INTERFACE -fno-tree-slp-vectorize)
+endif()
+
 # Clang forgets what the library's headers say of warnings in themselves once they are precompiled, and clang-tidy does so at any time
 # (std::stable_sort of libstdc++ 12).
 if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND NOT EMSCRIPTEN)

@@ -48,6 +48,34 @@ constexpr std::array kOwn = {
       "components": "object"})"},
 };
 
+constexpr Field kStreamQuery[] = {
+    Field{"conv_id", Field::Kind::kText, "The X-Conversation-Id of its request."}.needed(),
+    {"from", Field::Kind::kInteger, "The byte of the stream to begin with.", 0},
+};
+constexpr Field kLookupBody[] = {
+    Field{.name = "conversation_ids",
+          .kind = Field::Kind::kList,
+          .about = "Those that are asked for.",
+          .required = true,
+          .shape = R"(["string"])"},
+};
+// In the order of Streams.
+constexpr std::array kStreams = {
+    Description{.name = "Stream",
+                .summary = "Reads a stream that goes on without its client, from any byte on.",
+                .answer = R"("string")",
+                .query = [] { return std::span<const Field>(kStreamQuery); },
+                .media_type = "text/event-stream"},
+    Description{.name = "StoppedStream",
+                .summary = "Stops a stream, and forgets it.",
+                .query = [] { return std::span<const Field>(kStreamQuery).first(1); }},
+    Description{.name = "Streams",
+                .summary = "Tells of streams that are under way or not forgotten yet.",
+                .body = {[] { return std::span<const Field>(kLookupBody); }},
+                .answer = R"([{"conversation_id": "string", "is_done": "boolean",
+      "total_bytes": "integer", "started_at": "integer", "completed_at": "integer"}])"},
+};
+
 struct DialectWords {
   std::string_view name, tag, error;  // error: a shape
 };
@@ -70,7 +98,7 @@ constexpr Status kStatuses[] = {
     {400, "The request is not what its fields allow, or asks for what is not supported."},
     {401, "The server has keys, and the request none of them."},
     {403, "The Host is no name of the server, or the Origin not allowed."},
-    {404, "There is no such model."},
+    {404, "There is no such model, or stream."},
     {405, "The path has no such method; Allow lists those it has."},
     {408, "The request took too long to arrive."},
     {413, "The body is too long."},
@@ -86,7 +114,8 @@ bool may_give(int status, const Route& route, const Description& about) {
     case 401:
       return route.key == Key::kNeeded;
     case 404:
-      return route.model != ModelName::kNone || route.path.find('{') != std::string_view::npos;
+      return route.model != ModelName::kNone || route.path.find('{') != std::string_view::npos ||
+             about.query;
     case 408:
     case 413:
     case 415:
@@ -257,7 +286,11 @@ Json operation_json(const Route& route, const Description& about) {
                 .set("content", content("application/json", reference("schemas", name))));
   }
   Json responses = Json::object();
-  if (!about.answer.empty()) responses.set("200", answer_json(about));
+  if (!about.answer.empty()) {
+    responses.set("200", answer_json(about));
+  } else if (!about.may_lack) {
+    responses.set("204", Json::object().set("description", "It is done."));
+  }
   for (const Status& status : kStatuses) {
     if (!may_give(status.number, route, about)) continue;
     responses.set(fmt::to_string(status.number),
@@ -302,6 +335,8 @@ Json components_json(Json schemas) {
 
 const Description* description_of(const Route& route) {
   if (const auto* own = std::get_if<Own>(&route.handler)) return &kOwn[static_cast<size_t>(*own)];
+  if (const auto* streams = std::get_if<Streams>(&route.handler))
+    return &kStreams[static_cast<size_t>(*streams)];
   return api::find_description(std::get<api::Endpoint>(route.handler));
 }
 

@@ -24,8 +24,7 @@ size_t n_of_step(const std::vector<std::vector<int32_t>>& texts, size_t first, s
   return n;
 }
 
-// Those texts in one job; the first of them has first_number in messages. A coroutine of its own:
-// with the job inside the loop of embed() GCC 12 gives, at -O3, a result that was never set.
+// Those texts in one job; the first of them has first_number in messages.
 Task<Result<Rows>> embed_together(LoadedModel& model, std::vector<std::vector<int32_t>> texts,
                                   size_t first_number) {
   Rows out;
@@ -49,10 +48,9 @@ Task<Result<std::vector<std::vector<float>>>> embed(LoadedModel& model,
                          fmt::format("The model {} gives text, no embeddings.", model.name));
   }
   Rows out;
-  // Counted apart from the rows: where the loop goes by out.size(), GCC 12 gives from -O2 on a
-  // result that was never set, once there is more than one turn (without -ftree-pre it does not).
-  for (size_t first = 0, n = 0; first < texts.size(); first += n) {
-    n = n_of_step(texts, first, model.engine->options().n_sequences);
+  while (out.size() < texts.size()) {
+    const size_t first = out.size();
+    const size_t n = n_of_step(texts, first, model.engine->options().n_sequences);
     const auto begin = texts.begin() + static_cast<ptrdiff_t>(first);
     std::vector<std::vector<int32_t>> some(begin, begin + static_cast<ptrdiff_t>(n));
     PUNA_CO_TRY(Rows rows, co_await embed_together(model, std::move(some), first + 1));

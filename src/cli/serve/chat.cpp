@@ -105,6 +105,12 @@ std::vector<Flag> rows() {
       with(value("--chat-template-kwargs", "JSON",
                  "Variables of the template where a request does not set them", read_variables),
            "LLAMA_ARG_CHAT_TEMPLATE_KWARGS"));
+  out.push_back(on_off("--keep-nonces",
+                       "What agents change in their first lines with each request stays as it is",
+                       [](ServeFlags& flags, bool on) {
+                         flags.defaults.emplace_back(
+                             [on](Defaults& defaults) { defaults.request.keep_nonces = on; });
+                       }));
   out.push_back(with(on_off("--prefill-assistant,!--no-prefill-assistant",
                             "A last message of the assistant is continued; the default",
                             [](ServeFlags& flags, bool on) {
