@@ -195,7 +195,8 @@ base::Result<int> run(const Flags& flags) {
       service::measure_perplexity(model, std::move(tokens), pool, std::move(options)),
       [&] { model.poll(); });
   if (line_is_open) print_err("\n");
-  PUNA_TRY(const PerplexityStatistics statistics, std::move(measured));
+  if (!measured) return std::unexpected(std::move(measured.error()));
+  const PerplexityStatistics& statistics = *measured;
   if (sink) PUNA_TRY(sink->finish());
   if (flags.json) {
     print_json(model, n_chunks, statistics);

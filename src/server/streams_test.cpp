@@ -108,7 +108,7 @@ TEST_CASE("several readers get the same, live, with the pings that were sent") {
   CHECK(at.ask(get("/v1/stream?conv_id=c", "")).status == 200);
   Client head = at.client();
   head.say("HEAD /v1/stream?conv_id=c HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  CHECK(head.read(/*to_head=*/false).header("Content-Type") == "text/event-stream");
+  CHECK(head.read_head().header("Content-Type") == "text/event-stream");
 }
 
 TEST_CASE("only a stop ends a text that goes on alone, with what there is of it") {

@@ -178,7 +178,7 @@ def _(url):
 def _(url):
     with open_ai(url).responses.stream(model="", input="Say hello.", max_output_tokens=8, temperature=0) as stream:
         events = list(stream)
-        final = stream.get_final_response()
+    final = events[-1].response
     assert events[0].type == "response.created" and events[-1].type in ("response.completed", "response.incomplete")
     assert "".join(e.delta for e in events if e.type == "response.output_text.delta") == final.output_text
     assert [e.sequence_number for e in events] == sorted(e.sequence_number for e in events)

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -59,7 +60,11 @@ inline int64_t number(const Json& body, std::string_view name, int64_t otherwise
   return value ? value->integer() : otherwise;
 }
 
+// Requests for texts that were read, of all servers.
+inline std::atomic<uint32_t> n_write_calls = 0;
+
 inline base::Result<api::Exchange> write_texts(const api::Call& call) {
+  ++n_write_calls;
   api::Texts out;
   for (int64_t i = 0; i < number(call.body, "n", 1); ++i) {
     service::Request request;
