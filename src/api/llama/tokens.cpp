@@ -30,7 +30,7 @@ constexpr Field kDetokenizeFields[] = {
 
 // A text, or the bytes of a piece that is none by itself.
 Json piece_json(const std::string& bytes) {
-  const Json text(bytes);
+  Json text(bytes);
   if (const auto same = Json::parse(text.dump()); same && *same == text) return text;
   Json out = Json::array();
   for (const char c : bytes) out.push(static_cast<unsigned char>(c));

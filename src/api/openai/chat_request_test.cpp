@@ -14,10 +14,10 @@ using base::Json;
 namespace {
 
 base::Result<Chat> read(std::string_view text) {
-  static const service::LoadedModel model = service::test::fake_model().model;
+  static const service::LoadedModel kModel = service::test::fake_model().model;
   const auto json = Json::parse(text);
   REQUIRE_MESSAGE(json.has_value(), json.error().text());
-  return read_chat(*json, model);
+  return read_chat(*json, kModel);
 }
 base::Error chat_error(std::string_view text) {
   const auto chat = read(text);

@@ -143,9 +143,9 @@ TEST_CASE("items become messages, and what the assistant did in one turn is one 
     {"type": "message", "role": "user", "content": "Thanks"}, {"role": "user", "content": "!"}])")) ==
       Lines{
           "user: Weather?",
-          R"(assistant: Let me see. {"reasoning_content":"Hm","tool_calls":[)"
-          R"({"id":"abc123def","type":"function","function":{"name":"weather","arguments":"{\"city\": \"Rome\"}"}},)"
-          R"({"id":"call_x","type":"function","function":{"name":"time","arguments":"{}"}}]})",
+          std::string(R"(assistant: Let me see. {"reasoning_content":"Hm","tool_calls":[)") +
+              R"({"id":"abc123def","type":"function","function":{"name":"weather","arguments":"{\"city\": \"Rome\"}"}},)" +
+              R"({"id":"call_x","type":"function","function":{"name":"time","arguments":"{}"}}]})",
           R"(tool: Noon {"tool_call_id":"call_x","name":"time"})",
           R"(tool: Sunny {"tool_call_id":"abc123def","name":"weather"})",
           "assistant: Sunny.\nAt noon. {\"reasoning_content\":\"Short\\nLong\"}",
