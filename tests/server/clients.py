@@ -3,7 +3,7 @@
 
 usage: tests/server/clients.py PUNA MODEL [EMBEDDING_MODEL]
 
-Starts `PUNA serve` with MODEL, a file whose template has tools, on a free port, and one more with EMBEDDING_MODEL where there is one. Needs
+Starts `PUNA serve` with MODEL, and a template that has tools (tools.jinja), on a free port, and one more with EMBEDDING_MODEL where there is one. Needs
 the clients: python3 -m venv V; V/bin/pip install openai anthropic ollama. Exit code 1 if an answer is not what the client's own types say.
 """
 import json
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 import traceback
+from pathlib import Path
 
 import anthropic
 import ollama
@@ -351,7 +352,8 @@ def main():
         return 2
     puna, model, *embedding = sys.argv[1:]
     failed = 0
-    with Server(puna, model, "-c", "8192", "--ctx", "2048") as server:
+    template = Path(__file__).with_name("tools.jinja")
+    with Server(puna, model, "-c", "8192", "--ctx", "2048", "--chat-template-file", str(template)) as server:
         embedding_server = Server(puna, embedding[0]) if embedding else None
         try:
             for client, what, function in CASES:
