@@ -25,8 +25,9 @@ bool is_alphanumeric(char c) {
 void make_equal(std::string& text, const Nonce& nonce) {
   for (size_t line = 0; line < text.size();) {
     size_t end = std::min(text.find('\n', line), text.size());
-    const size_t key = text.find(nonce.key, line);
-    if (text.compare(line, nonce.line.size(), nonce.line) == 0 && key < end) {
+    const bool begins = text.compare(line, nonce.line.size(), nonce.line) == 0;
+    const size_t key = begins ? text.find(nonce.key, line) : end;
+    if (key < end) {
       const size_t first = key + nonce.key.size();
       size_t last = first;
       while (last < end && is_alphanumeric(text[last])) ++last;

@@ -16,10 +16,10 @@ using service::Reply;
 
 namespace {
 
-class ChatWriter final : public CompletionWriter {
+class ChatWriter final : public ChunkWriter<ChatChunks> {
  public:
   ChatWriter(const Head& head, const Chat& chat, const tokenizer::Tokenizer* tokenizer)
-      : CompletionWriter(head, chat.answer.n, chat.include_usage) {
+      : ChunkWriter(head, chat.answer.n, chat.include_usage, "chat.completion") {
     for (size_t i = 0; i < chat.answer.n; ++i) texts_.emplace_back(head, i, chat.form, tokenizer);
   }
 
@@ -28,21 +28,6 @@ class ChatWriter final : public CompletionWriter {
     for (const ChatChunks& text : texts_) out += sse(text.first());
     return out;
   }
-  std::string next(size_t text, const Event& event) override {
-    const auto chunk = texts_[text].next(event);
-    return chunk ? sse(*chunk) : std::string();
-  }
-  std::string end(size_t text, const Reply& reply) override {
-    return end_frame(text, texts_[text].last(reply), reply.stats);
-  }
-  HttpReply whole(std::vector<Reply> replies) override {
-    Json choices = Json::array();
-    for (size_t i = 0; i < replies.size(); ++i) choices.push(texts_[i].choice(replies[i]));
-    return answer("chat.completion", std::move(choices), replies);
-  }
-
- private:
-  std::vector<ChatChunks> texts_;
 };
 
 }  // namespace

@@ -68,13 +68,40 @@ class CompletionWriter : public Writer {
   HttpReply answer(std::string_view object, base::Json choices,
                    const std::vector<service::Reply>& replies);
 
-  const Head& head() const { return head_; }
-
  private:
   Head head_;
   Totals totals_;
   bool include_usage_;
   std::string object_;  // of the chunks
+};
+
+// What chats and completions have in common behind their first chunks: each text has chunks of its
+// own, with next(), last() and choice() as ChatChunks has them.
+template <class Chunks>
+class ChunkWriter : public CompletionWriter {
+ public:
+  // object: what all answers as one body are.
+  ChunkWriter(Head head, uint32_t n_answers, bool include_usage, std::string_view object)
+      : CompletionWriter(std::move(head), n_answers, include_usage), whole_object_(object) {}
+
+  std::string next(size_t text, const service::Event& event) final {
+    const auto chunk = texts_[text].next(event);
+    return chunk ? sse(*chunk) : std::string();
+  }
+  std::string end(size_t text, const service::Reply& reply) final {
+    return end_frame(text, texts_[text].last(reply), reply.stats);
+  }
+  HttpReply whole(std::vector<service::Reply> replies) final {
+    base::Json choices = base::Json::array();
+    for (size_t i = 0; i < replies.size(); ++i) choices.push(texts_[i].choice(replies[i]));
+    return answer(whole_object_, std::move(choices), replies);
+  }
+
+ protected:
+  std::vector<Chunks> texts_;
+
+ private:
+  const std::string_view whole_object_;
 };
 
 }  // namespace puna::api::openai

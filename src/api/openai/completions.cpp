@@ -32,10 +32,10 @@ constexpr Field kFields[] = {
     refused("suffix", "/infill writes between two texts.", "\"\""),
 };
 
-class TextWriter final : public CompletionWriter {
+class TextWriter final : public ChunkWriter<CompletionChunks> {
  public:
   TextWriter(const Head& head, const Completion& completion, const service::LoadedModel& model)
-      : CompletionWriter(head, completion.answer.n, completion.include_usage) {
+      : ChunkWriter(head, completion.answer.n, completion.include_usage, "text_completion") {
     for (const Prompt& prompt : completion.prompts.list) {
       const std::string shown = completion.form.echo ? text_of(prompt, model) : std::string();
       for (size_t i = 0; i < completion.answer.n; ++i)
@@ -50,21 +50,6 @@ class TextWriter final : public CompletionWriter {
     }
     return out;
   }
-  std::string next(size_t text, const Event& event) override {
-    const auto chunk = texts_[text].next(event);
-    return chunk ? sse(*chunk) : std::string();
-  }
-  std::string end(size_t text, const Reply& reply) override {
-    return end_frame(text, texts_[text].last(reply), reply.stats);
-  }
-  HttpReply whole(std::vector<Reply> replies) override {
-    Json choices = Json::array();
-    for (size_t i = 0; i < replies.size(); ++i) choices.push(texts_[i].choice(replies[i]));
-    return answer("text_completion", std::move(choices), replies);
-  }
-
- private:
-  std::vector<CompletionChunks> texts_;
 };
 
 // Of a text that may end inside of one.
