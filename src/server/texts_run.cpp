@@ -70,19 +70,23 @@ void TextsRun::go_on() {
   // A sign may come behind the last event, when the replies are on their way already.
   if (over_ || n_ended_ == texts_.size()) return;
   const auto self = shared_from_this();  // whatever is written may end it
-  std::string out;
-  for (size_t i = 0; i < texts_.size(); ++i) {
-    if (!texts_[i]->answer) continue;
-    if (read(i, out)) ++n_ended_;
+  bool is_short = false;
+  // A client that has room again says so, a stream that is kept always has some.
+  do {
+    std::string out;
+    for (size_t i = 0; i < texts_.size(); ++i) {
+      if (!texts_[i]->answer) continue;
+      if (read(i, out)) ++n_ended_;
+      if (over_) return;
+    }
+    is_short = is_full(out);
+    if (!out.empty()) responder_->write(std::move(out));
     if (over_) return;
-  }
-  const bool all = n_ended_ == texts_.size();
-  if (!out.empty()) responder_->write(std::move(out));
-  if (over_) return;
+  } while (is_short && !is_full({}));
   for (const auto& text : texts_) {
     if (text->answer) text->place->set_behind(is_full({}));
   }
-  if (all) finish();
+  if (n_ended_ == texts_.size()) finish();
 }
 
 bool TextsRun::read(size_t index, std::string& out) {
