@@ -30,9 +30,11 @@ weights (`models.py`), without those marked slow. This file is written by `resul
 the reasons in `classes.tsv`.
 
 A test that asks for a model by a name that no flag gave gets 404 (docs/from-llama-server.md, "Unknown model").
-Where it passes as soon as the model is called that too, it counts as "{name}"; else as what it fails at then.
+Where it passes as soon as the model is called that too, it counts as "{name}"; else as what it fails at
+then.
 
-Most tests stop at their first failure, so one that is counted under another reason may hide a further one.
+Most tests stop at their first failure, so one that is counted under one reason may hide another. A test that
+expects an error may pass because what it asks for is not there.
 """
 
 
