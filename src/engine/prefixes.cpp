@@ -32,11 +32,14 @@ void Prefixes::change(NodeId id, F&& f) {
   }
   may_leave_.erase({nodes_[id].used, id});
   may_go_.erase({nodes_[id].used, id});
+  once_.erase({nodes_[id].used, id});
   f(nodes_[id]);
   const Node& node = nodes_[id];
   if (node.n_pins > 0) return;
   if (node.page && node.n_resident == 0) may_leave_.insert({node.used, id});
   if (!node.bytes.empty() && node.children.empty()) may_go_.insert({node.used, id});
+  const bool unused = node.tokens.empty();
+  if (!unused && !node.came_back && node.children.empty()) once_.insert({node.used, id});
 }
 
 std::vector<Prefixes::NodeId>::const_iterator Prefixes::place(
@@ -150,6 +153,7 @@ Prefixes::NodeId Prefixes::add(NodeId parent, std::span<const int32_t> tokens, u
     node.tokens.assign(tokens.begin(), tokens.end());
     node.page = page;
     node.used = ++clock_;
+    node.n_ended_before = n_ended_;
     node.depth = nodes_[parent].depth + 1;
   });
   return id;
@@ -181,10 +185,22 @@ void Prefixes::unpin(NodeId node) {
   change(node, [](Node& n) { --n.n_pins; });
 }
 
-void Prefixes::touch(NodeId node) {
+void Prefixes::touch(NodeId node, bool came_back) {
   ++clock_;
-  for (; node != kRoot; node = nodes_[node].parent)
-    change(node, [this](Node& n) { n.used = clock_; });
+  for (; node != kRoot; node = nodes_[node].parent) {
+    change(node, [&](Node& n) {
+      n.used = clock_;
+      n.n_ended_before = n_ended_;
+      n.came_back |= came_back;
+    });
+  }
+}
+
+void Prefixes::come_back_to(NodeId node) { touch(node, /*came_back=*/true); }
+
+void Prefixes::end_text(NodeId node) {
+  ++n_ended_;
+  touch(node, /*came_back=*/false);
 }
 
 std::optional<uint32_t> Prefixes::keep_state(NodeId node) {
@@ -210,6 +226,13 @@ void Prefixes::drop_state(NodeId id) {
   if (!node.state) return;
   state_owner_[*node.state] = kRoot;
   node.state.reset();
+}
+
+std::optional<Prefixes::NodeId> Prefixes::stale() const {
+  if (once_.empty()) return {};
+  const NodeId id = once_.begin()->second;
+  if (n_ended_ - nodes_[id].n_ended_before < options_.patience) return {};
+  return id;
 }
 
 std::optional<Prefixes::NodeId> Prefixes::oldest() const {

@@ -85,12 +85,42 @@ TEST_CASE("a page that grows takes the place of its beginning, and what is known
   prefixes.unpin(longer);
 }
 
+TEST_CASE("a text that nobody comes back to is stale after so many others, from its end on") {
+  KvPool pool(30);
+  Prefixes prefixes(pool, {.patience = 2});
+  const auto end = [&](int32_t first) {
+    const auto node = add(prefixes, pool, text(64, first));
+    prefixes.end_text(node);
+    return node;
+  };
+  const auto a = end(0), b = end(1000);
+  prefixes.come_back_to(a);
+  end(2000);
+  CHECK_FALSE(prefixes.stale());
+  const auto d = end(3000);
+  CHECK(prefixes.stale() == b);  // though a was used before it was
+  prefixes.pin(b);
+  CHECK_FALSE(prefixes.stale());
+  prefixes.unpin(b);
+  prefixes.forget(b);
+  CHECK(prefixes.stale() == prefixes.find(text(64, 1000)).node);
+  prefixes.forget(*prefixes.stale());
+  CHECK_FALSE(prefixes.stale());
+  // Whoever is used again has its time again, but is not come back to by that.
+  for (int i = 0; i < 2; ++i) prefixes.end_text(d);
+  CHECK(prefixes.stale() == prefixes.find(text(64, 2000)).node);
+  for (int i = 0; i < 9; ++i) end(100 * i + 10000);
+  while (prefixes.stale()) prefixes.forget(*prefixes.stale());
+  CHECK(prefixes.n_nodes() == 2 + 2 * 2);
+  CHECK(prefixes.find(text(64)).total() == 64);
+}
+
 TEST_CASE("the page that was used longest ago goes first, ends of texts before their beginnings") {
   KvPool pool(10);
   Prefixes prefixes(pool, {});
   const auto a = add(prefixes, pool, text(64));
   const auto b = add(prefixes, pool, text(64, 1000));
-  prefixes.touch(a);
+  prefixes.end_text(a);
   CHECK(prefixes.oldest() == b);
   prefixes.leave(b);
   CHECK(prefixes.find(text(64, 1000)).total() == kPage);
@@ -246,7 +276,7 @@ TEST_CASE("with recurrent states a text goes on only behind one, and the oldest 
   // Pages that are not whole stay beside longer ones for their states.
   const auto longer = add(prefixes, pool, text(96));
   CHECK(prefixes.find(text(90)).total() == 80);
-  prefixes.touch(first);
+  prefixes.end_text(first);
   CHECK(prefixes.keep_state(longer) == 1u);  // of the page that was not whole, which is gone
   CHECK(prefixes.find(text(90)).total() == kPage);
   CHECK(prefixes.find(text(96)).total() == 96);
