@@ -115,6 +115,24 @@ TEST_CASE("a text that nobody comes back to is stale after so many others, from 
   CHECK(prefixes.find(text(64)).total() == 64);
 }
 
+TEST_CASE("copies are of what is come back to, and of the rest while texts do come back") {
+  KvPool pool(300);
+  Prefixes prefixes(pool, {.host_bytes = 1000});
+  const auto node = [&](int32_t first) { return add(prefixes, pool, text(32, first)); };
+  const auto a = node(0), b = node(1000);
+  CHECK(prefixes.keeps_bytes(a));
+  prefixes.come_back_to(a);
+  for (int i = 0; i < 60; ++i) prefixes.come_back_to(Prefixes::kRoot);
+  CHECK(prefixes.keeps_bytes(a));
+  CHECK_FALSE(prefixes.keeps_bytes(b));
+  for (int i = 0; i < 4; ++i) prefixes.come_back_to(a);
+  CHECK_FALSE(prefixes.keeps_bytes(b));
+  for (int i = 0; i < 3; ++i) prefixes.come_back_to(node(2000 + 100 * i));
+  CHECK(prefixes.keeps_bytes(b));
+  Prefixes none(pool, {});
+  CHECK_FALSE(none.keeps_bytes(add(none, pool, text(32))));
+}
+
 TEST_CASE("the page that was used longest ago goes first, ends of texts before their beginnings") {
   KvPool pool(10);
   Prefixes prefixes(pool, {});
