@@ -299,4 +299,33 @@ void Prefixes::forget(NodeId id) {
   unused_.push_back(id);
 }
 
+void Prefixes::forget_end(std::span<const int32_t> text, uint32_t first) {
+  std::vector<NodeId> way;
+  for (NodeId node = kRoot; node != kRoot || way.empty();) {
+    // With recurrent states several pages that are not whole may lie beside the next one.
+    const auto rest = text.subspan(way.size() * kernels::kPageTokens);
+    NodeId next = kRoot;
+    std::vector<NodeId> parts;
+    for (const NodeId child : nodes_[node].children) {
+      if (!is_beginning(tokens(child), rest)) continue;
+      if (nodes_[child].whole()) {
+        next = child;
+      } else {
+        parts.push_back(child);
+      }
+    }
+    for (const NodeId part : parts) {
+      if (way.size() * kernels::kPageTokens >= first && nodes_[part].n_pins == 0) forget(part);
+    }
+    if (next == kRoot) break;
+    way.push_back(node = next);
+  }
+  while (!way.empty() && (way.size() - 1) * kernels::kPageTokens >= first) {
+    const Node& last = nodes_[way.back()];
+    if (last.n_pins > 0 || !last.children.empty()) return;
+    forget(way.back());
+    way.pop_back();
+  }
+}
+
 }  // namespace puna::engine

@@ -96,6 +96,9 @@ class Prefixes {
   std::vector<std::byte> come_back(NodeId node, uint32_t page);
   // Forgets a node and all behind it, none of which is pinned.
   void forget(NodeId node);
+  // Forgets the end of a text, page by page, as long as nothing goes on behind it and no running
+  // text needs it; pages that begin before token `first` stay.
+  void forget_end(std::span<const int32_t> text, uint32_t first);
 
   uint32_t n_nodes() const { return static_cast<uint32_t>(nodes_.size() - unused_.size()) - 1; }
   uint64_t host_bytes() const { return host_bytes_; }
