@@ -97,6 +97,7 @@ class CpuExecutor : public Executor {
       out.states.push_back(state.n * sizeof(float));
     return out;
   }
+  bool grows_with_use() const override { return true; }
   Task<Result<void>> read_page(PagePlace page, std::span<std::byte> out) override {
     for (const std::span<std::byte> part : parts(page)) {
       std::copy(part.begin(), part.end(), out.begin());

@@ -107,6 +107,8 @@ class Executor {
   // bytes are those of this device, cache type and numerics. Reads are not run beside run(), or
   // another read; what was written is seen by steps that come later.
   virtual KeptBytes kept_bytes() const = 0;
+  // Whether pages take memory from when they are first written, not from when they are planned.
+  virtual bool grows_with_use() const = 0;
   // Of a page: first what all layers, or those without windows have of it, then what those with
   // windows have, if its place names that.
   virtual base::Task<base::Result<void>> read_page(PagePlace page, std::span<std::byte> out) = 0;

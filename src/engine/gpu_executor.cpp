@@ -238,6 +238,7 @@ class GpuExecutor : public Executor {
     return submit();
   }
 
+  bool grows_with_use() const override { return false; }
   KeptBytes kept_bytes() const override {
     KeptBytes out;
     for (const GpuRange& range : page_ranges(*program_, {.all = 0})) out.page += range.bytes;

@@ -1,5 +1,7 @@
 #include "engine/kv_pool.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace puna::engine {
@@ -13,6 +15,7 @@ std::optional<uint32_t> KvPool::take() {
   if (free_.empty()) return {};
   const uint32_t page = free_.back();
   free_.pop_back();
+  n_used_ = std::max(n_used_, page + 1);
   n_owners_[page] = 1;
   return page;
 }

@@ -16,8 +16,10 @@ class KvPool {
   // n_window_pages: of layers with windows, as CacheConfig has them.
   explicit KvPool(uint32_t n_pages, uint32_t n_window_pages = 0);
 
-  // A free page, with one owner; none when all have one.
+  // A free page, with one owner; none when all have one. One that was in use before comes first.
   std::optional<uint32_t> take();
+  // Whether take() would give one that was in use before.
+  bool has_used() const { return !free_.empty() && free_.back() < n_used_; }
   // One more owner of a page that has one.
   void share(uint32_t page);
   // One owner less; without any the page is free.
@@ -32,6 +34,7 @@ class KvPool {
  private:
   std::vector<uint32_t> free_;      // used from the back; at first the lowest page is last
   std::vector<uint32_t> n_owners_;  // by page
+  uint32_t n_used_ = 0;             // pages that were ever in use: the lowest
   WindowSlots windows_;
 };
 

@@ -16,7 +16,10 @@ TEST_CASE("pages are handed out from the lowest, and come back when the last own
   pool.release(0);
   CHECK(pool.n_owners(0) == 0);
   CHECK(pool.n_free() == 2);
+  CHECK(pool.has_used());
   CHECK(pool.take() == 0u);
+  CHECK_FALSE(pool.has_used());
   CHECK(pool.take() == 2u);
   CHECK_FALSE(pool.take().has_value());
+  CHECK_FALSE(pool.has_used());
 }

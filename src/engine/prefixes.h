@@ -1,8 +1,9 @@
 // Prefixes: what the cache holds of texts, running and ended, as a tree. A node is a page of the
 // cache and the tokens whose keys and values it has; the path to it spells the beginning of a text,
 // and texts with one beginning share its pages. What no running text needs stays until its page is
-// wanted: the one that was used longest ago goes first, of a text the end. The idea is
-// RadixAttention's (Zheng et al. 2024); nodes are pages here, so there is nothing to split.
+// wanted: the one that was used longest ago goes first, of a text the end, and before all others
+// those of texts that nobody came back to for many texts. The idea is RadixAttention's (Zheng et
+// al. 2024); nodes are pages here, so there is nothing to split.
 //
 // A recurrent state cannot be taken back to an earlier position. Models that have some go on only
 // behind nodes that keep a copy of it, in one of n_states slots. Where layers with windows have
@@ -32,6 +33,8 @@ class Prefixes {
     uint32_t window = 0;      // tokens; of layers whose pages are apart
     uint32_t n_states = 0;    // slots for copies of recurrent states
     uint64_t host_bytes = 0;  // that pages may take in host memory after they have left the device
+    uint32_t patience =
+        UINT32_MAX;  // a text is stale when so many ended since, and nobody came back
   };
   Prefixes(KvPool& pool, Options options);  // which outlives it
 
@@ -66,8 +69,10 @@ class Prefixes {
   // A pinned node stays, and with it the path to it, if the pages of that are on the device.
   void pin(NodeId node);
   void unpin(NodeId node);
-  // The path to it was used now.
-  void touch(NodeId node);
+  // A text begins with the path to it.
+  void come_back_to(NodeId node);
+  // A text has ended, with the path to it.
+  void end_text(NodeId node);
 
   // The slot of the state after a node's tokens; none where there is none.
   std::optional<uint32_t> state(NodeId node) const { return nodes_[node].state; }
@@ -76,16 +81,24 @@ class Prefixes {
   // slots.
   std::optional<uint32_t> keep_state(NodeId node);
 
+  // The end of a text that so many have ended after that nobody is expected to come back to it any
+  // more, as nobody has so far: worth neither a copy nor memory that was not in use before.
+  std::optional<NodeId> stale() const;
   // The node whose page has to go next; none when running texts need all.
   std::optional<NodeId> oldest() const;
   // Its page leaves the device. With bytes of it (as many as all pages have) the node stays, in
   // host memory, for as long as it fits; without, it and all behind it are forgotten.
   void leave(NodeId node, std::vector<std::byte> bytes = {});
-  bool keeps_bytes() const { return options_.host_bytes > 0; }
+  // Whether a copy of its page pays: a text has begun with it before, or texts of late have begun
+  // where others ended that nobody had come back to yet.
+  bool keeps_bytes(NodeId node) const;
   // Takes over a page that the caller owns for a node in host memory; gives what to write to it.
   std::vector<std::byte> come_back(NodeId node, uint32_t page);
   // Forgets a node and all behind it, none of which is pinned.
   void forget(NodeId node);
+  // Forgets the end of a text, page by page, as long as nothing goes on behind it and no running
+  // text needs it; pages that begin before token `first` stay.
+  void forget_end(std::span<const int32_t> text, uint32_t first);
 
   uint32_t n_nodes() const { return static_cast<uint32_t>(nodes_.size() - unused_.size()) - 1; }
   uint64_t host_bytes() const { return host_bytes_; }
@@ -101,12 +114,16 @@ class Prefixes {
     uint32_t n_pins = 0;
     uint32_t n_resident = 0;  // children with a page
     uint64_t used = 0;
+    uint64_t n_ended_before = 0;   // texts, when it was used
+    bool came_back = false;        // a text has begun with it
     uint32_t depth = 0;            // pages from the root
     std::vector<NodeId> children;  // by their tokens
     bool whole() const;
   };
   using ByAge = std::set<std::pair<uint64_t, NodeId>>;
 
+  // The path to it was used now. True: some of it is come back to for the first time.
+  bool touch(NodeId node, bool came_back);
   // Changes a node; the lists by age follow.
   template <class F>
   void change(NodeId id, F&& f);
@@ -126,9 +143,13 @@ class Prefixes {
   std::vector<NodeId> unused_;
   ByAge may_leave_;                  // with a page, nothing on the device behind it, not pinned
   ByAge may_go_;                     // in host memory, nothing behind it, not pinned
+  ByAge once_;                       // nothing behind it, not pinned, nobody came back to it
   std::vector<NodeId> state_owner_;  // by slot; kRoot: free
   uint64_t host_bytes_ = 0;
   uint64_t clock_ = 0;
+  uint64_t n_ended_ = 0;  // texts
+  // Share of the texts that go on with what nobody had come back to, the last ones counting most.
+  double comes_back_ = 0.25;
 };
 
 }  // namespace puna::engine

@@ -69,6 +69,9 @@ class SplitExecutor : public Executor {
     for (size_t i = 0; i < rest.states.size(); ++i) out.states[i] += rest.states[i];
     return out;
   }
+  bool grows_with_use() const override {
+    return first_->grows_with_use() || rest_->grows_with_use();
+  }
   Task<Result<void>> read_page(PagePlace page, std::span<std::byte> out) override {
     const size_t n = bytes_of_first(page);
     PUNA_CO_TRY(co_await first_->read_page(page, out.first(n)));

@@ -19,6 +19,9 @@ namespace {
 
 constexpr uint32_t kPage = kernels::kPageTokens;
 
+// Texts that may end until one that nobody came back to gives up its pages before others do.
+uint32_t patience_with(uint32_t n_sequences) { return std::max<uint32_t>(64, 4 * n_sequences); }
+
 uint32_t pages_for(size_t n_tokens) { return static_cast<uint32_t>(kernels::pages_for(n_tokens)); }
 
 }  // namespace
@@ -30,7 +33,8 @@ TextCache::TextCache(const plan::CacheConfig& config, bool recurrent, uint32_t w
       recurrent_(recurrent),
       window_(window),
       pool_(config.n_pages, config.n_window_pages),
-      prefixes_(pool_, {recurrent, window, config.n_snapshots, host_bytes}),
+      prefixes_(pool_, {recurrent, window, config.n_snapshots, host_bytes,
+                        patience_with(config.n_sequences)}),
       sequences_(config.n_sequences),
       n_users_(config.n_pages) {}
 
@@ -120,6 +124,12 @@ Task<Result<uint32_t>> TextCache::take_page(bool with_window) {
                     "with windows.",
                     pool_.windows().n_slots()));
   }
+  const bool wants_more = pool_.n_free() == 0 || executor_.grows_with_use();
+  while (wants_more && !pool_.has_used()) {
+    const auto stale = prefixes_.stale();
+    if (!stale) break;
+    prefixes_.forget(*stale);
+  }
   for (;;) {
     if (const auto page = pool_.take()) {
       if (with_window) {
@@ -137,7 +147,7 @@ Task<Result<uint32_t>> TextCache::take_page(bool with_window) {
                       pool_.n_pages(), kPage));
     }
     std::vector<std::byte> bytes;
-    if (prefixes_.keeps_bytes()) {
+    if (prefixes_.keeps_bytes(*oldest)) {
       const PagePlace place = place_of(*prefixes_.page(*oldest));
       const KeptBytes kept = executor_.kept_bytes();
       bytes.resize(static_cast<size_t>(kept.page + (place.window ? kept.window : 0)));
@@ -231,7 +241,9 @@ Task<Result<void>> TextCache::begin_pinned(uint32_t index, const std::vector<int
   const NodeId last = found.part != Prefixes::kRoot ? found.part : found.node;
   if (recurrent_ && last != Prefixes::kRoot)
     PUNA_CO_TRY(executor_.restore_state(*prefixes_.state(last), index));
-  prefixes_.touch(last);
+  // Where a text parts from another one, the other one is not come back to.
+  const bool parts = last != found.node && found.n_part < prefixes_.tokens(last).size();
+  prefixes_.come_back_to(parts ? found.node : last);
   sequence.tokens.assign(text.begin(), text.begin() + found.total());
   sequence.branch = found.n_alike / kPage * kPage;
   if (sequence.branch <= sequence.tokens.size()) sequence.branch = 0;
@@ -319,7 +331,7 @@ Result<void> TextCache::keep(uint32_t index) {
 
 Result<void> TextCache::end(uint32_t index) {
   auto kept = keep(index);
-  prefixes_.touch(sequences_[index].node);
+  prefixes_.end_text(sequences_[index].node);
   forget(index);
   return kept;
 }

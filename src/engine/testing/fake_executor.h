@@ -114,6 +114,7 @@ class FakeExecutor : public Executor {
     constexpr uint64_t kBytes = kernels::kPageTokens * sizeof(int32_t);
     return {.page = kBytes, .window = window_pages_.empty() ? 0 : kBytes, .states = {}};
   }
+  bool grows_with_use() const override { return true; }
   base::Task<base::Result<void>> read_page(PagePlace page, std::span<std::byte> out) override {
     const auto all = std::as_bytes(std::span(pages_[page.all]));
     std::ranges::copy(all, out.begin());
