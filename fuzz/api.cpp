@@ -185,6 +185,7 @@ struct Served {
     api::ServedModel out;
     out.id = "fake";
     out.aliases = {"fake"};
+    out.slot_folder = "nowhere";  // jobs are not run
     out.host = &host;
     return out;
   }

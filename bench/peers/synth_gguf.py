@@ -50,15 +50,19 @@ else:
     writer.add_tokenizer_model("no_vocab")
 
 noise = (np.random.default_rng(0).standard_normal(1 << 24, dtype=np.float32) * 0.02).astype(np.float16)
+if args.type == "f16":
+    kind, per_block, blocks = None, 1, noise
+else:
+    kind = gguf.GGMLQuantizationType[args.type.upper()]
+    per_block, block_bytes = gguf.GGML_QUANT_SIZES[kind]
+    blocks = gguf.quants.quantize(noise.astype(np.float32).reshape(-1, per_block), kind).reshape(-1, block_bytes)
 
 
 def matrix(name, rows, columns):
-    values = np.resize(noise, rows * columns).reshape(rows, columns)
-    if args.type == "f16":
-        writer.add_tensor(name, values)
-        return
-    kind = gguf.GGMLQuantizationType[args.type.upper()]
-    writer.add_tensor(name, gguf.quants.quantize(values.astype(np.float32), kind), raw_dtype=kind)
+    # The same noise over and over, quantized once.
+    n = rows * columns // per_block
+    values = np.resize(blocks, (n, *blocks.shape[1:])).reshape(rows, -1)
+    writer.add_tensor(name, values, raw_dtype=kind)
 
 
 def norm(name, n):

@@ -35,6 +35,11 @@ constexpr Field kFields[] = {
     Field{"sse_ping_interval", Kind::kInteger,
           "Seconds between signs of life in a stream; 0: none; -1: as the server does.", -1, 3600}
         .or_else("-1"),
+    Field{"id_slot", Kind::kInteger,
+          "The slot that the texts are written in, one after the other, when those before them "
+          "have left it; -1: any.",
+          -1, kMostSlots - 1}
+        .or_else("-1"),
     refused("grammar", kUnbound, "\"\""),
     refused("grammar_lazy", kUnbound, "false"),
     refused("grammar_triggers", kUnbound, "[]"),
@@ -55,7 +60,6 @@ constexpr Field kFields[] = {
     passed_over("n_cache_reuse", "What is known of a prompt is its beginning."),
     passed_over("n_keep", "A full context ends the answer; nothing of it is dropped."),
     passed_over("n_discard", "A full context ends the answer; nothing of it is dropped."),
-    passed_over("id_slot", "Prompts are known again wherever they were evaluated."),
     passed_over("timings_per_token", "Timings come with the end of an answer."),
     passed_over("return_progress", "How far a prompt is evaluated is not told."),
     passed_over("verbose", "Answers have what their dialect says."),
@@ -125,6 +129,8 @@ Result<AnswerFields> read_answer_fields(const Body& body, const service::LoadedM
   request.reuse = body.flag("cache_prompt").value_or(request.reuse);
   request.ignore_end = body.flag("ignore_eos").value_or(request.ignore_end);
   PUNA_TRY(request.sampling, read_sampling(body, model));
+  const auto slot = body.integer("id_slot");
+  if (slot && *slot >= 0) out.slot = static_cast<uint32_t>(*slot);
   const auto ping = body.integer("sse_ping_interval");
   if (ping && *ping >= 0) out.ping_seconds = static_cast<int>(*ping);
   return out;

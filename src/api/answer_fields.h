@@ -16,6 +16,7 @@ namespace puna::api {
 
 constexpr uint32_t kMaxAnswers = 16;   // of one prompt
 constexpr uint32_t kMaxPrompts = 256;  // of one request
+constexpr uint32_t kMostSlots = 256;   // of any server
 constexpr size_t kMaxStops = 64;       // texts that end an answer
 constexpr size_t kMaxStopBytes = 512;  // of one
 
@@ -45,7 +46,8 @@ struct AnswerFields {
   service::Request request;  // sampling, length and ends; what is answered is not in it
   uint32_t n = 1;            // answers to each prompt
   bool stream = false;
-  std::optional<int> ping_seconds;  // as Texts has it
+  std::optional<int> ping_seconds;  // these as Texts has them
+  std::optional<uint32_t> slot;
 };
 // Errors: those of the fields; kUnsupported for a model that was loaded for embeddings.
 base::Result<AnswerFields> read_answer_fields(const Body& body, const service::LoadedModel& model);

@@ -59,6 +59,8 @@ class Writer {
   // Further headers of a stream; whole() has them in its reply.
   virtual std::vector<std::pair<std::string, std::string>> headers() const { return {}; }
   virtual std::string begin() { return {}; }
+  // The slot of a text (slot_table.h); before any next() or end() of it, unless it has none yet.
+  virtual void set_slot(size_t /*text*/, uint32_t /*slot*/) {}
   virtual std::string next(size_t text, const service::Event& event) = 0;
   virtual std::string end(size_t text, const service::Reply& reply) = 0;
   virtual std::string finish() = 0;
@@ -77,6 +79,7 @@ struct Texts {
   std::unique_ptr<Writer> writer;
   bool stream = false;
   std::optional<int> ping_seconds = {};  // of this stream; 0: never; none: as the server does
+  std::optional<uint32_t> slot = {};     // that they are written in, in turn; none: any
 };
 
 // Work on the thread of the engine, between two steps (service::Host::post_job).

@@ -24,8 +24,10 @@ bool ServedModel::answers_to(std::string_view name) const {
                              [&](const std::string& each) { return same_name(each, name); });
 }
 
-OneModel::OneModel(ServedModel model)
-    : model_(std::make_shared<const ServedModel>(std::move(model))) {}
+OneModel::OneModel(ServedModel model) {
+  model.slots = std::make_shared<SlotTable>(model.n_texts);
+  model_ = std::make_shared<const ServedModel>(std::move(model));
+}
 
 void OneModel::acquire(std::string_view name, std::function<void(base::Result<ModelLease>)> done) {
   if (name.empty() || model_->answers_to(name)) return done(model_);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/slot_table.h"
 #include "base/result.h"
 #include "service/host.h"
 #include "service/model.h"
@@ -20,12 +21,15 @@ struct ServedModel {
   std::string id;                    // as answers call it: the first of its names in sorted order
   std::vector<std::string> aliases;  // all names it answers to, sorted
   std::vector<std::string> tags;
-  int64_t created = 0;      // seconds since 1970
-  std::string path;         // of its file; never shown in an error
-  std::string digest;       // SHA-256 of its file as hex digits; empty when it is not known
-  uint64_t file_bytes = 0;  // of all its files
-  uint32_t n_texts = 1;     // that are written at once (slots)
+  int64_t created = 0;           // seconds since 1970
+  std::string path;              // of its file; never shown in an error
+  std::string digest;            // SHA-256 of its file as hex digits; empty when it is not known
+  uint64_t file_bytes = 0;       // of all its files
+  uint32_t n_texts = 1;          // that are written at once (slots)
+  std::string slot_folder = {};  // where texts are saved; empty: nowhere
   service::Host* host = nullptr;
+  // Of n_texts; whoever offers the model makes it.
+  std::shared_ptr<SlotTable> slots = {};
 
   const service::LoadedModel& loaded() const { return host->model(); }
   // Names are compared without case, and ":latest" behind one says nothing.

@@ -191,8 +191,9 @@ Task<Result<void>> Engine::restore(uint32_t sequence, std::vector<int32_t> text,
   const bool begins_text =
       text.size() >= head.end() && std::equal(head.tokens.begin(), head.tokens.end(), text.begin());
   const std::vector<int32_t> before(head.tokens.begin(), head.tokens.begin() + head.first);
-  if (!begins_text || cache_->prefixes().find(before).total() != head.first ||
-      head.end() > context_ || (recurrent_ && head.first > 0)) {
+  if (head.tokens.empty() || !begins_text ||
+      cache_->prefixes().find(before).total() != head.first || head.end() > context_ ||
+      (recurrent_ && head.first > 0)) {
     co_return fail(ErrorCode::kInvalidArgument,
                    fmt::format("The piece of tokens {} to {} does not go on with this text.",
                                head.first, head.end()));

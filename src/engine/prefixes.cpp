@@ -13,6 +13,10 @@ uint32_t n_common(std::span<const int32_t> a, std::span<const int32_t> b) {
   return static_cast<uint32_t>(ends.in1 - a.begin());
 }
 
+// Weight of the newest text in comes_back_, and from when on copies pay whose texts may never be
+// come back to: a copy costs about a tenth of what it spares, and holds the steps up meanwhile.
+constexpr double kNewest = 1.0 / 32, kPays = 1.0 / 16;
+
 bool is_beginning(std::span<const int32_t> start, std::span<const int32_t> of) {
   return start.size() <= of.size() && n_common(start, of) == start.size();
 }
@@ -185,18 +189,28 @@ void Prefixes::unpin(NodeId node) {
   change(node, [](Node& n) { --n.n_pins; });
 }
 
-void Prefixes::touch(NodeId node, bool came_back) {
+bool Prefixes::touch(NodeId node, bool came_back) {
   ++clock_;
+  bool first = false;
   for (; node != kRoot; node = nodes_[node].parent) {
     change(node, [&](Node& n) {
       n.used = clock_;
       n.n_ended_before = n_ended_;
+      first |= came_back && !n.came_back;
       n.came_back |= came_back;
     });
   }
+  return first;
 }
 
-void Prefixes::come_back_to(NodeId node) { touch(node, /*came_back=*/true); }
+void Prefixes::come_back_to(NodeId node) {
+  const bool first = touch(node, /*came_back=*/true);
+  comes_back_ += kNewest * ((first ? 1 : 0) - comes_back_);
+}
+
+bool Prefixes::keeps_bytes(NodeId node) const {
+  return options_.host_bytes > 0 && (nodes_[node].came_back || comes_back_ >= kPays);
+}
 
 void Prefixes::end_text(NodeId node) {
   ++n_ended_;
@@ -283,6 +297,35 @@ void Prefixes::forget(NodeId id) {
     if (resident) --node.n_resident;
   });
   unused_.push_back(id);
+}
+
+void Prefixes::forget_end(std::span<const int32_t> text, uint32_t first) {
+  std::vector<NodeId> way;
+  for (NodeId node = kRoot; node != kRoot || way.empty();) {
+    // With recurrent states several pages that are not whole may lie beside the next one.
+    const auto rest = text.subspan(way.size() * kernels::kPageTokens);
+    NodeId next = kRoot;
+    std::vector<NodeId> parts;
+    for (const NodeId child : nodes_[node].children) {
+      if (!is_beginning(tokens(child), rest)) continue;
+      if (nodes_[child].whole()) {
+        next = child;
+      } else {
+        parts.push_back(child);
+      }
+    }
+    for (const NodeId part : parts) {
+      if (way.size() * kernels::kPageTokens >= first && nodes_[part].n_pins == 0) forget(part);
+    }
+    if (next == kRoot) break;
+    way.push_back(node = next);
+  }
+  while (!way.empty() && (way.size() - 1) * kernels::kPageTokens >= first) {
+    const Node& last = nodes_[way.back()];
+    if (last.n_pins > 0 || !last.children.empty()) return;
+    forget(way.back());
+    way.pop_back();
+  }
 }
 
 }  // namespace puna::engine

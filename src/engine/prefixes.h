@@ -89,11 +89,16 @@ class Prefixes {
   // Its page leaves the device. With bytes of it (as many as all pages have) the node stays, in
   // host memory, for as long as it fits; without, it and all behind it are forgotten.
   void leave(NodeId node, std::vector<std::byte> bytes = {});
-  bool keeps_bytes() const { return options_.host_bytes > 0; }
+  // Whether a copy of its page pays: a text has begun with it before, or texts of late have begun
+  // where others ended that nobody had come back to yet.
+  bool keeps_bytes(NodeId node) const;
   // Takes over a page that the caller owns for a node in host memory; gives what to write to it.
   std::vector<std::byte> come_back(NodeId node, uint32_t page);
   // Forgets a node and all behind it, none of which is pinned.
   void forget(NodeId node);
+  // Forgets the end of a text, page by page, as long as nothing goes on behind it and no running
+  // text needs it; pages that begin before token `first` stay.
+  void forget_end(std::span<const int32_t> text, uint32_t first);
 
   uint32_t n_nodes() const { return static_cast<uint32_t>(nodes_.size() - unused_.size()) - 1; }
   uint64_t host_bytes() const { return host_bytes_; }
@@ -117,8 +122,8 @@ class Prefixes {
   };
   using ByAge = std::set<std::pair<uint64_t, NodeId>>;
 
-  // The path to it was used now.
-  void touch(NodeId node, bool came_back);
+  // The path to it was used now. True: some of it is come back to for the first time.
+  bool touch(NodeId node, bool came_back);
   // Changes a node; the lists by age follow.
   template <class F>
   void change(NodeId id, F&& f);
@@ -143,6 +148,8 @@ class Prefixes {
   uint64_t host_bytes_ = 0;
   uint64_t clock_ = 0;
   uint64_t n_ended_ = 0;  // texts
+  // Share of the texts that go on with what nobody had come back to, the last ones counting most.
+  double comes_back_ = 0.25;
 };
 
 }  // namespace puna::engine

@@ -115,6 +115,24 @@ TEST_CASE("a text that nobody comes back to is stale after so many others, from 
   CHECK(prefixes.find(text(64)).total() == 64);
 }
 
+TEST_CASE("copies are of what is come back to, and of the rest while texts do come back") {
+  KvPool pool(300);
+  Prefixes prefixes(pool, {.host_bytes = 1000});
+  const auto node = [&](int32_t first) { return add(prefixes, pool, text(32, first)); };
+  const auto a = node(0), b = node(1000);
+  CHECK(prefixes.keeps_bytes(a));
+  prefixes.come_back_to(a);
+  for (int i = 0; i < 60; ++i) prefixes.come_back_to(Prefixes::kRoot);
+  CHECK(prefixes.keeps_bytes(a));
+  CHECK_FALSE(prefixes.keeps_bytes(b));
+  for (int i = 0; i < 4; ++i) prefixes.come_back_to(a);
+  CHECK_FALSE(prefixes.keeps_bytes(b));
+  for (int i = 0; i < 3; ++i) prefixes.come_back_to(node(2000 + 100 * i));
+  CHECK(prefixes.keeps_bytes(b));
+  Prefixes none(pool, {});
+  CHECK_FALSE(none.keeps_bytes(add(none, pool, text(32))));
+}
+
 TEST_CASE("the page that was used longest ago goes first, ends of texts before their beginnings") {
   KvPool pool(10);
   Prefixes prefixes(pool, {});
@@ -255,6 +273,63 @@ TEST_CASE("pages go to host memory while there is room, and come back") {
   prefixes.leave(found.node, std::vector<std::byte>(3 * kBytes));
   CHECK(prefixes.n_nodes() == 1);
   CHECK(end != Prefixes::kRoot);
+}
+
+TEST_CASE("the end of a text is forgotten, but for what others have of it") {
+  KvPool pool(20);
+  Prefixes prefixes(pool, {});
+  const Tokens other = text(40) + text(50, 1000);
+  add(prefixes, pool, text(100));
+  add(prefixes, pool, other);
+  REQUIRE(prefixes.n_nodes() == 6);
+  // Its first page goes on elsewhere.
+  prefixes.forget_end(text(101), 0);
+  CHECK(prefixes.find(text(101)).total() == 40);
+  CHECK(prefixes.find(text(101)).n_tokens == kPage);
+  CHECK(prefixes.find(other).total() == 90);
+  CHECK(prefixes.n_nodes() == 3);
+  prefixes.forget_end(other, 0);
+  CHECK(prefixes.n_nodes() == 0);
+  CHECK(pool.n_free() == 20);
+
+  // Pages that begin before a token stay, and so does what running texts need.
+  const auto end = add(prefixes, pool, text(100));
+  prefixes.forget_end(text(100), 64);
+  CHECK(prefixes.find(text(100)).total() == 64);
+  CHECK(add(prefixes, pool, text(70)) != end);
+  const auto second = prefixes.path(prefixes.find(text(64)).node).back();
+  prefixes.pin(second);
+  prefixes.forget_end(text(100), 0);
+  CHECK(prefixes.find(text(100)).total() == 64);
+  prefixes.unpin(second);
+  // A text that goes on behind it keeps all of it.
+  prefixes.forget_end(text(50), 0);
+  CHECK(prefixes.find(text(100)).total() == 64);
+  prefixes.forget_end(text(64), 0);
+  CHECK(prefixes.n_nodes() == 0);
+  CHECK(pool.n_free() == 20);
+}
+
+TEST_CASE("the end of a text is forgotten in host memory and with its states") {
+  KvPool pool(20);
+  constexpr size_t kBytes = 100;
+  Prefixes hosted(pool, {.host_bytes = 4 * kBytes});
+  hosted.leave(add(hosted, pool, text(64)), std::vector<std::byte>(kBytes));
+  hosted.forget_end(text(64), 0);
+  CHECK(hosted.n_nodes() == 0);
+  CHECK(hosted.host_bytes() == 0);
+
+  Prefixes recurrent(pool, {.recurrent = true, .n_states = 2});
+  const auto end = add(recurrent, pool, text(80)), longer = add(recurrent, pool, text(96));
+  REQUIRE(recurrent.keep_state(end));
+  REQUIRE(recurrent.keep_state(longer));
+  // The page that is not whole lies beside the one that goes on.
+  recurrent.forget_end(text(80), 0);
+  CHECK(recurrent.find(text(90)).total() == 0);
+  CHECK(recurrent.find(text(96)).total() == 96);
+  recurrent.forget_end(text(96), 0);
+  CHECK(recurrent.n_nodes() == 0);
+  CHECK(pool.n_free() == 20);
 }
 
 TEST_CASE("with recurrent states a text goes on only behind one, and the oldest state goes first") {

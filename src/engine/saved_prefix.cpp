@@ -76,7 +76,8 @@ Task<Result<PieceHead>> read_head(io::ByteSource& source) {
                                fixed.version, kPieceVersion));
   }
   const uint64_t n_tokens_bytes = uint64_t{fixed.end} * sizeof(int32_t);
-  if (fixed.first >= fixed.end || fixed.n_identity > kMostIdentityBytes ||
+  const bool holds_some = fixed.first < fixed.end || fixed.end == 0;
+  if (!holds_some || fixed.n_identity > kMostIdentityBytes ||
       sizeof(fixed) + fixed.n_identity + n_tokens_bytes > source.size())
     co_return cut();
   std::string identity(fixed.n_identity, '\0');

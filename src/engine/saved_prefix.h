@@ -9,6 +9,7 @@
 //   pages of the cache, from the one with token `first` to the one with token `end - 1`, and
 //   behind each its CRC-32: keys and values as Executor::read_page() gives them
 //   the recurrent states after `end` tokens, where there are any, and behind each its CRC-32
+// With `end` 0 it is the head alone: of no text, which nothing is taken up from.
 #pragma once
 
 #include <cstddef>

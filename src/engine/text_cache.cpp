@@ -147,7 +147,7 @@ Task<Result<uint32_t>> TextCache::take_page(bool with_window) {
                       pool_.n_pages(), kPage));
     }
     std::vector<std::byte> bytes;
-    if (prefixes_.keeps_bytes()) {
+    if (prefixes_.keeps_bytes(*oldest)) {
       const PagePlace place = place_of(*prefixes_.page(*oldest));
       const KeptBytes kept = executor_.kept_bytes();
       bytes.resize(static_cast<size_t>(kept.page + (place.window ? kept.window : 0)));

@@ -74,6 +74,11 @@ class TextCache {
   base::Result<void> end(uint32_t sequence);
   // The same, but nothing more of it is kept.
   void forget(uint32_t sequence);
+  // Of a text that has ended: its end is known no more, from about token `first` on, but for what
+  // other texts have in common with it. Not beside begin() and its like.
+  void forget_text(std::span<const int32_t> text, uint32_t first) {
+    prefixes_.forget_end(text, first);
+  }
 
   // The pages that a sequence has, in the order of its tokens; some may hold none yet.
   std::span<const uint32_t> pages(uint32_t sequence) const { return sequences_[sequence].pages; }

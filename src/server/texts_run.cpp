@@ -11,6 +11,7 @@ namespace puna::server {
 using base::Result;
 
 struct TextsRun::Text {
+  std::shared_ptr<api::SlotTable::Use> slot;  // until its end
   std::shared_ptr<Admission::Place> place;
   std::unique_ptr<service::Answer> answer;  // from when its model was given it until its end
   std::optional<service::Reply> reply;
@@ -35,15 +36,30 @@ void TextsRun::start() {
   if (plan_.prepared.size() == 1) prompt_ = plan_.prepared.front().tokens;
   for (size_t i = 0; i < plan_.prepared.size(); ++i) texts_.push_back(std::make_unique<Text>());
   for (size_t i = 0; i < texts_.size(); ++i) {
-    texts_[i]->place = core_->admission.ask(*plan_.model, incoming_.client,
-                                            [weak = weak_from_this(), responder = responder_, i] {
-                                              responder->post([weak, i] {
-                                                if (const auto self = weak.lock())
-                                                  self->begin_text(i);
-                                              });
-                                            });
+    if (!plan_.slot) {
+      texts_[i]->slot = plan_.model->slots->any();
+      ask_place(i);
+      continue;
+    }
+    // Who waits for a slot keeps no place from others.
+    texts_[i]->slot =
+        plan_.model->slots->take(*plan_.slot, [weak = weak_from_this(), responder = responder_, i] {
+          responder->post([weak, i] {
+            if (const auto self = weak.lock()) self->ask_place(i);
+          });
+        });
   }
   if (texts_.empty()) finish();
+}
+
+void TextsRun::ask_place(size_t index) {
+  if (over_) return;
+  texts_[index]->place = core_->admission.ask(
+      *plan_.model, incoming_.client, [weak = weak_from_this(), responder = responder_, index] {
+        responder->post([weak, index] {
+          if (const auto self = weak.lock()) self->begin_text(index);
+        });
+      });
 }
 
 void TextsRun::begin_text(size_t index) {
@@ -61,6 +77,8 @@ void TextsRun::begin_text(size_t index) {
       if (const auto self = weak.lock()) self->go_on();
     });
   };
+  const service::Prepared& prepared = plan_.prepared[index];
+  text.slot->begin(prepared.tokens, prepared.request, plan_.stream);
   auto answer = plan_.model->host->post(std::move(plan_.prepared[index]), on_ready);
   if (!answer) return fail(answer.error());
   text.answer = *std::move(answer);
@@ -91,10 +109,12 @@ void TextsRun::go_on() {
 
 bool TextsRun::read(size_t index, std::string& out) {
   Text& text = *texts_[index];
+  if (const auto slot = text.slot->slot()) plan_.writer->set_slot(index, *slot);
   while (!plan_.stream || !is_full(out)) {
     const auto event = text.answer->next();
     if (!event) break;
     if (event->token >= 0) note_token(text);
+    text.slot->note(*event);
     if (!plan_.stream) continue;
     begin_stream();
     out += plan_.writer->next(index, *event);
@@ -103,6 +123,8 @@ bool TextsRun::read(size_t index, std::string& out) {
   Result<service::Reply> reply = text.answer->reply();
   text.answer.reset();
   text.place.reset();
+  if (reply) text.slot->end(*reply);
+  text.slot.reset();
   if (!reply) {
     if (begun_) responder_->write(std::exchange(out, {}));
     fail(reply.error());
@@ -214,12 +236,13 @@ void TextsRun::note_reuse() {
 
 void TextsRun::release() {
   for (const auto& text : texts_) {
-    if (text->place && !text->reply) {
+    if (text->slot && !text->reply) {
       ++metrics_.n_texts;
       ++metrics_.n_cancelled;
     }
     text->answer.reset();
     text->place.reset();
+    text->slot.reset();
   }
   plan_.count.reset();
 }

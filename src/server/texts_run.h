@@ -40,6 +40,7 @@ class TextsRun : public std::enable_shared_from_this<TextsRun> {
     api::ModelLease model;
     std::shared_ptr<TextsCount> count;
     bool stream = false;
+    std::optional<uint32_t> slot = {};  // that the texts wait for; none: any
     std::chrono::milliseconds ping{};
   };
   struct Totals {
@@ -66,6 +67,7 @@ class TextsRun : public std::enable_shared_from_this<TextsRun> {
  private:
   struct Text;
 
+  void ask_place(size_t index);
   void begin_text(size_t index);
   // What a text brings, as frames; true: it has ended.
   bool read(size_t index, std::string& out);

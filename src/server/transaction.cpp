@@ -141,6 +141,12 @@ void Transaction::prepare(api::Texts texts, const api::ModelLease& model) {
              fmt::format("{} texts wait or run already, which is the most; try again later.",
                          core_->n_texts - n)));
   }
+  if (texts.slot && *texts.slot >= model->slots->n_slots()) {
+    return answer(base::Error{ErrorCode::kInvalidArgument,
+                              fmt::format("The field \"id_slot\" is {}, but the slots are 0 to {}.",
+                                          *texts.slot, model->slots->n_slots() - 1),
+                              {}});
+  }
   if (texts.stream) {
     if (auto kept = keep_stream(); !kept) return answer(kept.error());
   }
@@ -153,6 +159,7 @@ void Transaction::prepare(api::Texts texts, const api::ModelLease& model) {
   plan.model = model;
   plan.writer = std::move(texts.writer);
   plan.stream = texts.stream;
+  plan.slot = texts.slot;
   plan.ping = core_->options.ping;
   if (texts.ping_seconds) plan.ping = std::chrono::seconds(*texts.ping_seconds);
   // std::function wants what can be copied.

@@ -29,5 +29,18 @@ base::Task<base::Result<void>> save(LoadedModel& model, std::vector<int32_t> tex
                                     std::string name, io::ByteSink& sink);
 base::Task<base::Result<void>> restore(LoadedModel& model, std::vector<int32_t> text,
                                        std::string name, io::ByteSource& source);
+// Writes as much of a text's beginning as is known as one piece, and gives how many tokens that is;
+// of none there is only the head of a piece. Errors: as engine::Engine::save(), those of the sink.
+base::Task<base::Result<uint32_t>> save_known(LoadedModel& model, std::vector<int32_t> text,
+                                              std::string name, io::ByteSink& sink);
+// Takes up a piece that save_known() has written, and gives the tokens of it. Errors: as restore().
+base::Task<base::Result<std::vector<int32_t>>> restore_known(LoadedModel& model, std::string name,
+                                                             io::ByteSource& source);
+// The end of a text is known no more, from about token `first` on, but for what other texts need.
+base::Task<base::Result<void>> forget(LoadedModel& model, std::vector<int32_t> text,
+                                      uint32_t first);
+// Whose weights a model has, for `name`: its name, and a CRC-32 of its files' sizes and of samples
+// of their bytes. Errors: those of the files.
+base::Task<base::Result<std::string>> fingerprint(const LoadedModel& model);
 
 }  // namespace puna::service

@@ -108,6 +108,7 @@ class Serve(unittest.TestCase):
         self.check_fails(1, "nowhere/log", "--model", "./no.gguf", "--log-file", "nowhere/log")
         self.check_fails(1, "nowhere/log", "--model", "./no.gguf", "--log-jsonl", "nowhere/log")
         self.check_fails(1, "smollm2", "--model", "smollm2", "--offline", "--port", 0)
+        self.check_fails(2, ["--slot-save-path", "nowhere"], "--model", "no.gguf", "--slot-save-path", "nowhere")
 
     def test_a_port_that_is_taken_is_told_of_before_the_model_is_read(self):
         with socket.socket() as taken:
@@ -288,6 +289,37 @@ class Serve(unittest.TestCase):
             size = sum(x * x for x in server.ask("/v1/embeddings", {"input": "Hi", "embd_normalize": 2})[1]["data"][0]["embedding"])
             self.assertAlmostEqual(size, 1, places=3)
             self.assertEqual(server.ask("/completion", {"prompt": "Hi"})[0], 400)
+
+    def test_a_slot_that_is_saved_goes_on_after_a_restart(self):
+        folder = self.path / "slots"
+        folder.mkdir()
+        flags = ["--model", MODEL, "--slot-save-path", folder]
+        body = {"prompt": "To be or not to be", "n_predict": 8, "temperature": 0, "id_slot": 3, "return_tokens": True}
+        with self.server(*flags) as server:
+            status, first = server.ask("/completion", body)
+            self.assertEqual((status, first["id_slot"]), (200, 3), first)
+            status, saved = server.ask("/slots/3?action=save", {"filename": "talk.bin"})
+            self.assertEqual(status, 200, saved)
+            self.assertEqual(saved["n_saved"], first["tokens_evaluated"] + 7)
+            self.assertEqual(saved["n_written"], (folder / "talk.bin").stat().st_size)
+            self.assertEqual([path.name for path in folder.iterdir()], ["talk.bin"])
+        with self.server(*flags) as server:
+            status, restored = server.ask("/slots/0?action=restore", {"filename": "talk.bin"})
+            self.assertEqual((status, restored.get("n_restored")), (200, saved["n_saved"]), restored)
+            again = server.ask("/completion", {**body, "id_slot": -1})[1]
+            self.assertEqual((again["tokens"], again["id_slot"]), (first["tokens"], 0))
+            self.assertEqual(again["timings"]["cache_n"], first["tokens_evaluated"] - 1)
+            self.assertEqual(server.ask("/slots/0?action=erase", {})[0], 200)
+            self.assertEqual(server.ask("/completion", body)[1]["timings"]["cache_n"], 0)
+            (folder / "cut").write_bytes((folder / "talk.bin").read_bytes()[:-1])
+            for name in ["cut", "none", "../slots/talk.bin"]:
+                status, reply = server.ask("/slots/0?action=restore", {"filename": name})
+                self.assertEqual(status, 400, reply)
+                self.assertNotIn(str(folder), reply["error"]["message"])
+        other = str(GOLDENS / "llama-f16.gguf")  # the same shapes
+        with self.server("--model", other, "--slot-save-path", folder) as server:
+            status, reply = server.ask("/slots/0?action=restore", {"filename": "talk.bin"})
+            self.assertEqual(status, 400, reply)
 
     def test_errors_tell_no_path(self):
         with self.server("--model", MODEL) as server:

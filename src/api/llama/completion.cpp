@@ -97,7 +97,7 @@ class Chunks {
     Json out = Json::object();
     out.set("index", static_cast<uint64_t>(index_)).set("content", event.text);
     out.set("tokens", std::exchange(tokens_, Json::array())).set("stop", false);
-    out.set("id_slot", kNoSlot).set("tokens_predicted", n_predicted_);
+    out.set("id_slot", slot_).set("tokens_predicted", n_predicted_);
     out.set("tokens_evaluated", static_cast<uint64_t>(n_prompt_));
     if (!probabilities_.items().empty())
       out.set("completion_probabilities", std::exchange(probabilities_, Json::array()));
@@ -118,16 +118,15 @@ class Chunks {
     return full(reply, reply.text, std::move(tokens), std::move(probabilities));
   }
 
- private:
-  // Which of several texts one is has no meaning here.
-  static constexpr int kNoSlot = -1;
+  void set_slot(uint32_t slot) { slot_ = slot; }
 
+ private:
   Json full(const Reply& reply, std::string_view content, Json tokens, Json probabilities) const {
     const engine::GenerateStats& stats = reply.stats;
     const uint32_t n_prompt = stats.n_prompt + stats.n_cached;
     Json out = Json::object();
     out.set("index", static_cast<uint64_t>(index_)).set("content", content);
-    out.set("tokens", std::move(tokens)).set("id_slot", kNoSlot).set("stop", true);
+    out.set("tokens", std::move(tokens)).set("id_slot", slot_).set("stop", true);
     out.set("model", model_).set("tokens_predicted", stats.n_generated);
     out.set("tokens_evaluated", n_prompt).set("generation_settings", settings_);
     out.set("prompt", prompt_).set("has_new_line", reply.text.find('\n') != std::string::npos);
@@ -148,6 +147,7 @@ class Chunks {
   bool return_tokens_;
   std::vector<std::string> fields_;
   const tokenizer::Tokenizer* tokenizer_;
+  int64_t slot_ = -1;  // none
   uint64_t n_predicted_ = 0;
   Json tokens_ = Json::array(), probabilities_ = Json::array();  // that no chunk has told of yet
 };
@@ -156,6 +156,7 @@ class CompletionWriter final : public Writer {
  public:
   CompletionWriter(std::vector<Chunks> texts, bool one) : texts_(std::move(texts)), one_(one) {}
 
+  void set_slot(size_t text, uint32_t slot) override { texts_[text].set_slot(slot); }
   std::string next(size_t text, const Event& event) override {
     const auto chunk = texts_[text].next(event);
     return chunk ? sse(*chunk) : std::string();
@@ -203,6 +204,7 @@ Exchange complete(const Call& call, const Completion& completion,
   Texts out;
   out.stream = completion.answer.stream;
   out.ping_seconds = completion.answer.ping_seconds;
+  out.slot = completion.answer.slot;
   out.requests = repeated(std::move(requests), completion.answer.n);
   std::vector<Chunks> chunks;
   for (const service::Request& request : out.requests) {

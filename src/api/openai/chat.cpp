@@ -131,6 +131,7 @@ Result<Exchange> chat_completions(const Call& call) {
   Texts out;
   out.stream = chat.answer.stream;
   out.ping_seconds = chat.answer.ping_seconds;
+  out.slot = chat.answer.slot;
   out.writer = std::make_unique<ChatWriter>(new_head("chatcmpl", call.model->id), chat,
                                             model.tokenizer.get());
   std::vector<service::Request> requests;

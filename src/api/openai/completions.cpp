@@ -152,6 +152,7 @@ Result<Exchange> completions(const Call& call) {
   Texts out;
   out.stream = completion.answer.stream;
   out.ping_seconds = completion.answer.ping_seconds;
+  out.slot = completion.answer.slot;
   out.writer = std::make_unique<TextWriter>(new_head("cmpl", call.model->id), completion, model);
   std::vector<service::Request> requests;
   for (Prompt& prompt : completion.prompts.list)

@@ -130,6 +130,7 @@ Result<Exchange> responses(const Call& call) {
   Texts out;
   out.stream = read.answer.stream;
   out.ping_seconds = read.answer.ping_seconds;
+  out.slot = read.answer.slot;
   out.writer =
       std::make_unique<ResponseWriter>(call.model->id, std::move(read.form), model.tokenizer.get());
   out.requests.push_back(std::move(read.answer.request));

@@ -30,6 +30,10 @@ std::vector<Flag> rows() {
   out.push_back(
       with(on_off("--slots,!--no-slots", "/slots is answered; the default", route(&Options::slots)),
            "LLAMA_ARG_ENDPOINT_SLOTS"));
+  out.push_back(
+      with(text("--slot-save-path", "PATH", "The folder where texts of slots are saved",
+                [](ServeFlags& flags, std::string path) { flags.slot_folder = std::move(path); }),
+           "LLAMA_ARG_SLOT_SAVE_PATH"));
   out.push_back(with(on_off("--props", "POST /props is answered; nothing can be changed by it",
                             route(&Options::props)),
                      "LLAMA_ARG_ENDPOINT_PROPS"));

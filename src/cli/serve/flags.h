@@ -58,6 +58,8 @@ struct ServeFlags {
   std::optional<service::Think> effort;
   std::optional<chat::Template> chat_template;
 
+  std::string slot_folder;  // where texts of slots are saved; empty: nowhere
+
   // What is written:
   struct Log {
     int verbosity = 3;  // as llama-server has it: 1 errors, 2 warnings, 3 information, 4 all

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "api/answer_fields.h"
 #include "cli/serve/table.h"
 #include "cli/usage.h"
 #include "gpu/devices.h"
@@ -23,7 +24,7 @@ std::function<void(ServeFlags&, bool)> model_switch(bool ModelFlags::* to, bool 
 
 Result<void> read_parallel(ServeFlags& flags, std::string_view option, std::string_view value) {
   constexpr uint32_t kUsual = 16;
-  PUNA_TRY(const int n, parse_number<int>(option, value, {-1, 256}));
+  PUNA_TRY(const int n, parse_number<int>(option, value, {-1, api::kMostSlots}));
   if (n == 0) {
     return base::fail(
         ErrorCode::kUsage,

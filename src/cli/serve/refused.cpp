@@ -32,7 +32,6 @@ constexpr Row kRows[] = {
     {"--grammar,--grammar-file,--json-schema,-j,--json-schema-file,-jf", Why::kNotYet},
     {"--hf-repo,-hf,-hfr,--hf-file,-hff,--hf-token,-hft,--model-url,-mu", Why::kNotYet,
      "LLAMA_ARG_HF_REPO,LLAMA_ARG_HF_FILE,LLAMA_ARG_MODEL_URL"},
-    {"--slot-save-path", Why::kNotYet, "LLAMA_ARG_SLOT_SAVE_PATH"},
     {"--models-dir,--models-preset", Why::kNotYet, "LLAMA_ARG_MODELS_DIR,LLAMA_ARG_MODELS_PRESET"},
     {"--path,--ui-config,--webui-config,--ui-config-file,--webui-config-file", Why::kNotYet,
      "LLAMA_ARG_STATIC_PATH,LLAMA_ARG_UI_CONFIG,LLAMA_ARG_UI_CONFIG_FILE"},

@@ -19,6 +19,7 @@
 #include "cli/output.h"
 #include "cli/serve/flags.h"
 #include "cli/terminal.h"
+#include "io/byte_source.h"
 #include "server/server.h"
 #include "service/host_thread.h"
 
@@ -80,6 +81,7 @@ api::ServedModel served_model(const ServeFlags& flags, service::Host& host) {
   for (const auto& source : file.sources) out.file_bytes += source->size();
   if (!file.paths.empty()) out.path = file.paths.front();
   out.n_texts = flags.n_parallel;
+  out.slot_folder = flags.slot_folder;
   out.host = &host;
   return out;
 }
@@ -175,6 +177,8 @@ Result<void> check(const ServeFlags& flags) {
   if (flags.model.model.empty()) return wrong("--model is missing: which model is to be served?");
   if (flags.server.certificate_file.empty() != flags.server.key_file.empty())
     return wrong("--ssl-cert-file and --ssl-key-file belong together; one of them is missing.");
+  if (!flags.slot_folder.empty() && !io::is_folder(flags.slot_folder))
+    return wrong(fmt::format("--slot-save-path is \"{}\", which is no folder.", flags.slot_folder));
   return {};
 }
 

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/llama/completion.h"
+#include "api/llama/slots.h"
 #include "api/model_source.h"
 #include "server/server.h"
 #include "server/testing/client.h"
@@ -117,6 +119,10 @@ constexpr std::array kTestRoutes = {
     Route{"POST", "/write", Dialect::kOpenAi, write_texts, ModelName::kBody},
     Route{"POST", "/job", Dialect::kOpenAi, job, ModelName::kBody},
     Route{"POST", "/refuse", Dialect::kOpenAi, refuse},
+    Route{"POST", "/completion", Dialect::kLlama, api::llama::completion, ModelName::kBody},
+    Route{"GET", "/slots", Dialect::kLlama, api::llama::slots, ModelName::kQuery},
+    Route{"POST", "/slots/{id}", Dialect::kLlama, api::llama::change_slot, ModelName::kBody,
+          Key::kNeeded, Effect::kChanges},
     Route{"GET", "/v1/stream", Dialect::kLlama, Streams::kRead},
     Route{"DELETE", "/v1/stream", Dialect::kLlama, Streams::kStop, ModelName::kNone, Key::kNeeded,
           Effect::kChanges},
@@ -133,8 +139,9 @@ inline Options quick() {
 class Fixture {
  public:
   explicit Fixture(const Options& options = quick(), const service::test::FakeSetup& setup = {},
-                   service::HostOptions host_options = {})
-      : host(with_gate(setup, this), host_options), models(served(host, setup.n_sequences)) {
+                   service::HostOptions host_options = {}, const std::string& slot_folder = "")
+      : host(with_gate(setup, this), host_options),
+        models(served(host, setup.n_sequences, slot_folder)) {
     auto listening = Server::listen(options, kTestRoutes);
     REQUIRE_MESSAGE(listening.has_value(), (listening ? "" : listening.error().text()));
     server_ = *std::move(listening);
@@ -179,11 +186,13 @@ class Fixture {
     };
     return std::move(service::test::fake_model(setup).model);
   }
-  static api::ServedModel served(service::Host& host, uint32_t n_texts) {
+  static api::ServedModel served(service::Host& host, uint32_t n_texts,
+                                 const std::string& slot_folder) {
     api::ServedModel out;
     out.id = "fake";
     out.aliases = {"fake", "org/fake"};
     out.n_texts = n_texts;
+    out.slot_folder = slot_folder;
     out.host = &host;
     return out;
   }
