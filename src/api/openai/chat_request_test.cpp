@@ -153,7 +153,7 @@ TEST_CASE("wrong fields of a chat request are named") {
       {R"("chat_template_kwargs": {"enable_thinking": 1})", "enable_thinking"},
       {R"("add_generation_prompt": true, "continue_final_message": true)",
        "\"continue_final_message\""},
-      {R"("reasoning_format": "none")", "\"reasoning_format\""},
+      {R"("reasoning_format": "some")", "\"reasoning_format\""},
       {R"("reasoning_effort": "some")", "\"reasoning_effort\""}};
   for (const auto& [text, part] : fields) {
     const base::Error error = chat_error(hello(text));
