@@ -29,6 +29,8 @@ constexpr Field kFields[] = {
     {"max_completion_tokens", Kind::kInteger, "The same as max_tokens.", -1, kLongest},
     {"n_predict", Kind::kInteger, "The same as max_tokens.", -1, kLongest},
     {"stop", Kind::kTexts, "The answer ends before the first of these."},
+    Field{"cache_prompt", Kind::kFlag, "What is known of the prompt is not evaluated again."}
+        .or_else("true"),
     Field{"ignore_eos", Kind::kFlag, "Goes on where the model would end."}.or_else("false"),
     Field{"sse_ping_interval", Kind::kInteger,
           "Seconds between signs of life in a stream; 0: none; -1: as the server does.", -1, 3600}
@@ -53,7 +55,6 @@ constexpr Field kFields[] = {
     passed_over("metadata", "What the client remembers of a request."),
     passed_over("store", "Nothing is stored."),
     passed_over("service_tier", "There is one."),
-    passed_over("cache_prompt", "What is known of a prompt is never evaluated again."),
     passed_over("prompt_cache_key", "Prompts are known again by what they say."),
     passed_over("prompt_cache_retention", "What is known stays as long as there is room."),
     passed_over("n_cache_reuse", "What is known of a prompt is its beginning."),
@@ -94,6 +95,14 @@ Result<void> check_stops(std::string_view field, const std::vector<std::string>&
   return {};
 }
 
+Result<std::vector<std::string>> read_stops(std::string_view field, const Body& body,
+                                            const service::LoadedModel& model) {
+  std::vector<std::string> stops = body.texts(field);
+  if (stops.empty()) stops = model.defaults.request.stop;
+  PUNA_TRY(check_stops(field, stops));
+  return stops;
+}
+
 std::span<const Field> answer_fields() { return kFields; }
 
 Result<AnswerFields> read_answer_fields(const Body& body, const service::LoadedModel& model) {
@@ -116,8 +125,8 @@ Result<AnswerFields> read_answer_fields(const Body& body, const service::LoadedM
           static_cast<uint32_t>(std::min<int64_t>(*most, request.max_tokens.value_or(UINT32_MAX)));
     break;
   }
-  request.stop = body.texts("stop");
-  PUNA_TRY(check_stops("stop", request.stop));
+  PUNA_TRY(request.stop, read_stops("stop", body, model));
+  request.reuse = body.flag("cache_prompt").value_or(request.reuse);
   request.ignore_end = body.flag("ignore_eos").value_or(request.ignore_end);
   PUNA_TRY(request.sampling, read_sampling(body, model));
   const auto slot = body.integer("id_slot");

@@ -34,6 +34,11 @@ std::unexpected<base::Error> cannot(std::string_view field, std::string_view why
 // kInvalidArgument naming the field, where there are too many, or one is empty or too long.
 base::Result<void> check_stops(std::string_view field, const std::vector<std::string>& stops);
 
+// The texts that end an answer; those of the server where a request has none. Errors: those of
+// check_stops().
+base::Result<std::vector<std::string>> read_stops(std::string_view field, const Body& body,
+                                                  const service::LoadedModel& model);
+
 // To be read with sampling_fields().
 std::span<const Field> answer_fields();
 

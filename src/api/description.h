@@ -30,6 +30,7 @@ struct Description {
   std::string_view frame = {};
   FieldTable query = nullptr;
   bool may_lack = false;  // 501: the model, or this server, cannot
+  bool never = false;     // all that it gives is an error
   std::string_view media_type = "application/json";
 };
 struct NamedShape {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+
 namespace puna::chat {
 namespace {
 
@@ -40,6 +42,15 @@ Result<std::string> render_chat(const Template& chat_template, const std::vector
   context.set("messages", std::move(list));
   context.set("add_generation_prompt", add_generation_prompt);
   return chat_template.render(context, limits);
+}
+
+std::string short_call_id(std::string_view key) {
+  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
+  uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
+  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  std::string out;
+  for (int i = 0; i < 9; ++i, hash /= kDigits.size()) out += kDigits[hash % kDigits.size()];
+  return out;
 }
 
 }  // namespace puna::chat

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -27,5 +28,8 @@ base::Result<std::string> render_chat(const Template& chat_template,
                                       const std::vector<Message>& messages,
                                       bool add_generation_prompt, const base::Json& extra = {},
                                       const Limits& limits = {});
+
+// Nine letters and digits, always the same for a key: an id of a call that every template takes.
+std::string short_call_id(std::string_view key);
 
 }  // namespace puna::chat

@@ -29,6 +29,9 @@ constexpr Words kGraniteTokens = {"<think>", "</think>", "<|tool_call|>", "<tool
 constexpr Words kPhi4Tokens = {"<|tool_call|>", "<|/tool_call|>", "<think>", "</think>"};
 constexpr Words kLlama3Tokens = {"<|python_tag|>"};
 
+// Stands for the thinking between its marks.
+constexpr std::string_view kBetween = "…";
+
 constexpr std::string_view kThinkTags = "<think>…</think>";
 
 // The last is what models get that show no sign of another.
@@ -43,7 +46,7 @@ constexpr ReplyStyle kStyles[] = {
      make_deepseek},
     {"mistral", "Mistral, Ministral 3, Devstral, Magistral", "[THINK]…[/THINK]",
      R"([TOOL_CALLS]f[ARGS]{…}, or [TOOL_CALLS][{"name": …, "arguments": {…}}])", kMistralTokens,
-     "[THINK]", make_mistral},
+     "[THINK]", make_mistral, "reasoning_content", /*short_ids=*/true},
     {"lfm2", "LFM2, LFM2.5", kThinkTags, R"(<|tool_call_start|>[f(a="x", b=1)]<|tool_call_end|>)",
      kLfm2Tokens, "<think>", make_lfm2},
     {"qwen-xml", "Qwen3-Coder, Qwen3.5", kThinkTags,
@@ -104,6 +107,15 @@ constexpr Sign kSigns[] = {
 };
 
 }  // namespace
+
+std::string ReplyStyle::thinking_begins() const {
+  return std::string(thinking.substr(0, thinking.find(kBetween)));
+}
+
+std::string ReplyStyle::thinking_ends() const {
+  const size_t at = thinking.find(kBetween);
+  return std::string(at == thinking.npos ? "" : thinking.substr(at + kBetween.size()));
+}
 
 bool ReplyStyle::reads_token(std::string_view text) const {
   return std::ranges::find(tokens, text) != tokens.end();

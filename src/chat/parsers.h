@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "chat/reply.h"
@@ -13,7 +14,7 @@ namespace puna::chat {
 struct ReplyStyle {
   std::string_view name;      // "hermes"
   std::string_view families;  // for people
-  std::string_view thinking;  // how thinking is marked; empty: not at all
+  std::string_view thinking;  // its marks with "…" between them; empty: it is not marked
   std::string_view calls;     // how a call is written; empty: not at all
   // Control tokens that the parser reads; their text must be in what it is fed. No others may be.
   std::span<const std::string_view> tokens;
@@ -23,6 +24,12 @@ struct ReplyStyle {
   // The member of a message in which the family's templates look for earlier thinking.
   std::string_view reasoning_member = "reasoning_content";
 
+  // The templates refuse ids of calls that are not nine letters and digits.
+  bool short_ids = false;
+
+  // The marks around thinking; empty: it is not marked.
+  std::string thinking_begins() const;
+  std::string thinking_ends() const;
   bool reads_token(std::string_view text) const;
   // Whether a prompt ends inside of a thinking section, as templates that open one make it.
   bool opens_thinking(std::string_view prompt) const;

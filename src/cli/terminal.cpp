@@ -20,16 +20,26 @@ constexpr double kShowEveryMs = 100;
 
 service::Control g_control;  // its cancel is what interrupted() gives
 std::atomic<bool> g_terminated{false};
+std::atomic<bool> g_hung_up{false};
 
 // Wakes who waits for a key: a signal between a look at the flag and the wait would be missed.
 int g_wake[2] = {-1, -1};
 
-void on_interrupt(int signal) {
-  if (signal == SIGTERM) g_terminated = true;
-  if (g_control.cancel.exchange(true)) std::_Exit(kInterruptedExit);
+void wake() {
   const int error = errno;
   [[maybe_unused]] const ssize_t written = write(g_wake[1], "", 1);
   errno = error;
+}
+
+void on_interrupt(int signal) {
+  if (signal == SIGTERM) g_terminated = true;
+  if (g_control.cancel.exchange(true)) std::_Exit(kInterruptedExit);
+  wake();
+}
+
+void on_hangup(int) {
+  g_hung_up = true;
+  wake();
 }
 
 std::string clock_text(double seconds) {
@@ -76,11 +86,23 @@ bool wait_for_input() {
   return false;
 }
 
-void wait_for_signal() {
-  while (!interrupted()) {
+Signal wait_for_signal() {
+  for (;;) {
+    if (interrupted()) return Signal::kEnd;
+    if (g_hung_up.exchange(false)) return Signal::kHangup;
     pollfd end{g_wake[0], POLLIN, 0};
     (void)poll(&end, 1, -1);
+    char bytes[16];
+    while (end.revents != 0 && read(g_wake[0], bytes, sizeof(bytes)) > 0) {
+    }
   }
+}
+
+void catch_hangups() {
+  struct sigaction action = {};
+  action.sa_handler = on_hangup;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGHUP, &action, nullptr);
 }
 
 void ProgressBar::update(std::string_view what, uint64_t done_bytes, uint64_t total_bytes) {

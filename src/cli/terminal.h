@@ -21,8 +21,11 @@ void catch_interrupts();
 std::shared_ptr<service::Control> interrupt_control();
 // Waits until stdin has something to read, or has ended. False: a signal came first, or before.
 bool wait_for_input();
-// Waits until a signal has come.
-void wait_for_signal();
+// Waits until a signal has come: one that ends the process, or, after catch_hangups(), SIGHUP,
+// which does not.
+enum class Signal : uint8_t { kEnd, kHangup };
+Signal wait_for_signal();
+void catch_hangups();
 // Whether SIGTERM came: Ctrl-C ends an answer of a chat, this the chat.
 bool terminated();
 constexpr int kInterruptedExit = 130;

@@ -261,7 +261,9 @@ bool Scheduler::has_room(const Text& text) const {
   if (running_.empty()) return true;  // the cache holds a whole context
   // A page for each of the others to go on.
   const TextCache& cache = engine_.cache();
-  return cache.n_wanted(text.tokens) + running_.size() <= cache.n_available() &&
+  const size_t n_all = text.tokens.size() / kPage + 1;
+  const size_t n_wanted = begins_afresh(text) ? n_all : cache.n_wanted(text.tokens);
+  return n_wanted + running_.size() <= cache.n_available() &&
          cache.n_window_wanted(text.tokens.size() + 1) + running_.size() <=
              cache.n_window_available();
 }
@@ -269,7 +271,7 @@ bool Scheduler::has_room(const Text& text) const {
 // Texts that come together and begin alike, as answers to one prompt or chats with one system
 // prompt do, read their beginning once. Only an older text is waited for, so that the wait ends.
 void Scheduler::look_ahead(const TextPtr& text) const {
-  if (is_behind(*text)) return;
+  if (is_behind(*text) || begins_afresh(*text)) return;
   text->ahead.reset();
   // Nobody reads in most steps, and the beginning need not be looked up in each.
   if (std::ranges::all_of(running_, [](const TextPtr& other) { return other->chosen; })) return;
@@ -299,6 +301,9 @@ Scheduler::TextPtr Scheduler::next_waiting() const {
   return found == waiting_.end() ? nullptr : *found;
 }
 
+// What it has evaluated itself is not evaluated again when it had to give way.
+bool Scheduler::begins_afresh(const Text& text) { return !text.options.reuse && !text.begun; }
+
 bool Scheduler::may_begin(const Text& text) const {
   return free_sequence() && running_.size() < kernels::kMaxBatch && has_room(text);
 }
@@ -313,6 +318,7 @@ Task<bool> Scheduler::admit() {
     if (!may_begin(*text)) break;
     const auto sequence = free_sequence();
     std::erase(waiting_, text);
+    const bool afresh = begins_afresh(*text);
     const bool again = std::exchange(text->begun, true);
     if (!again) {
       text->timer = {};
@@ -326,8 +332,9 @@ Task<bool> Scheduler::admit() {
     in_use_[*sequence] = true;
     text->sequence = *sequence;
     // All but the last token: what comes after that is chosen.
-    auto begun =
-        co_await engine_.cache().begin(*sequence, {text->tokens.begin(), text->tokens.end() - 1});
+    std::vector<int32_t> beginning;
+    if (!afresh) beginning.assign(text->tokens.begin(), text->tokens.end() - 1);
+    auto begun = co_await engine_.cache().begin(*sequence, std::move(beginning));
     if (!begun) {
       finish(text, std::move(begun));
       continue;

@@ -33,6 +33,7 @@ struct GenerateOptions {
   kernels::SamplingParams sampling;
   std::optional<uint32_t> max_tokens;  // none = until the end token or the context is full
   bool ignore_end = false;             // go on after an end token
+  bool reuse = true;                   // what the cache holds of the prompt is not evaluated again
   std::shared_ptr<const Control> control;
   std::shared_ptr<TokenFilter> filter;  // of this text alone; null: any token may come next
 };
@@ -120,6 +121,7 @@ class Scheduler {
   uint32_t n_free_sequences() const;
   bool has_room(const Text& text) const;
   bool may_begin(const Text& text) const;
+  static bool begins_afresh(const Text& text);
   // Ends a text for now: what is evaluated of it stays as long as it may.
   void give_way(const TextPtr& text);
   // The text that gives way first: one whose reader is behind, else the youngest.

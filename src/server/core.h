@@ -28,7 +28,7 @@ struct Core {
         pool(options.n_threads, options.queue) {}
 
   const Options options;
-  const Guard guard;
+  Guard guard;
   RequestLog log;
   Metrics metrics;
   Admission admission;

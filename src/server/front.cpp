@@ -60,6 +60,13 @@ bool take_prefix(std::string_view prefix, Target& target) {
   return true;
 }
 
+// The page of llama-server asks at its start, and takes this for an answer.
+HttpReply tools_off() {
+  Json error = Json::object();
+  error.set("code", 403).set("message", "this feature is disabled").set("type", "feature_disabled");
+  return HttpReply::json(Json::object().set("error", std::move(error)), 403);
+}
+
 }  // namespace
 
 Front::Front(std::shared_ptr<Core> core, std::span<const Route> routes)
@@ -149,7 +156,7 @@ std::optional<HttpReply> Front::check_rights(Incoming& incoming) const {
                        "The Content-Type of a page's request has to be application/json.");
   }
   incoming.key = key.value_or(0);
-  incoming.client = key.value_or(0) > 0 && core_->options.api_keys.size() > 1
+  incoming.client = key.value_or(0) > 0 && core_->guard.has_several_keys()
                         ? fmt::format("key {}", *key)
                         : fmt::format("connection {}", incoming.peer.id);
   return {};
@@ -202,6 +209,10 @@ HttpReply Front::answer(Own own) const {
       return loads();
     case Own::kOpenApi:
       return {.body = openapi_};
+    case Own::kTools:
+      return tools_off();
+    case Own::kSounds:
+      return error_reply(api::Dialect::kOpenAi, 501, "Sounds are not supported by this server.");
   }
   return error_reply(api::Dialect::kLlama, 500, "This route has no answer.");
 }

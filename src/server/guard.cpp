@@ -50,8 +50,24 @@ bool Guard::knows_host(const Incoming& incoming) const {
          });
 }
 
+void Guard::set_keys(const std::vector<std::string>& keys) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Key> next;
+  for (const std::string& text : keys) {
+    const auto known = std::ranges::find(keys_, text, &Key::text);
+    next.push_back({text, known == keys_.end() ? n_numbers_++ : known->number});
+  }
+  keys_ = std::move(next);
+}
+
+bool Guard::has_several_keys() const {
+  const std::lock_guard lock(mutex_);
+  return keys_.size() > 1;
+}
+
 std::optional<size_t> Guard::key_of(const api::HttpRequest& request) const {
-  if (options_.api_keys.empty()) return 0;
+  const std::lock_guard lock(mutex_);
+  if (keys_.empty()) return 0;
   std::string_view given;
   if (const std::string* header = request.header("authorization")) {
     constexpr std::string_view kBearer = "bearer ";
@@ -61,8 +77,8 @@ std::optional<size_t> Guard::key_of(const api::HttpRequest& request) const {
   if (const std::string* header = request.header("x-api-key"); header && given.empty())
     given = *header;
   std::optional<size_t> found;
-  for (size_t i = 0; i < options_.api_keys.size(); ++i) {
-    if (same_key(given, options_.api_keys[i]) && !given.empty()) found = i;
+  for (const Key& key : keys_) {
+    if (same_key(given, key.text) && !given.empty()) found = key.number;
   }
   return found;
 }

@@ -1,6 +1,7 @@
 // Who may ask for what: keys, names of hosts, origins of pages.
 #pragma once
 
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +16,13 @@ namespace puna::server {
 
 class Guard {
  public:
-  explicit Guard(const Options& options) : options_(options) {}
+  explicit Guard(const Options& options) : options_(options) { set_keys(options_.api_keys); }
+
+  // Any thread. From now on these are the keys; none: everybody is let in. Keys that were there
+  // keep their numbers, and nobody gets that of one that is gone.
+  void set_keys(const std::vector<std::string>& keys);
+  // Whether there are several.
+  bool has_several_keys() const;
 
   // Whether the Host header is one that a page of somebody else cannot have: a name that was
   // rebound to this machine is none of ours.
@@ -38,7 +45,15 @@ class Guard {
   api::HttpReply preflight(const api::HttpRequest& request) const;
 
  private:
+  struct Key {
+    std::string text;
+    size_t number = 0;
+  };
+
   Options options_;
+  mutable std::mutex mutex_;  // of what follows
+  std::vector<Key> keys_;
+  size_t n_numbers_ = 0;
 };
 
 // Whether a browser sends it: others have neither of these headers.

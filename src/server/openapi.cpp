@@ -46,6 +46,12 @@ constexpr std::array kOwn = {
                 .summary = "Describes the interface: this document.",
                 .answer = R"({"openapi": "string", "info": "object", "paths": "object",
       "components": "object"})"},
+    Description{.name = "Tools",
+                .summary = "The server has no tools of its own: status 403.",
+                .never = true},
+    Description{.name = "Transcription",
+                .summary = "Sounds are not read by this server.",
+                .may_lack = true},
 };
 
 constexpr Field kStreamQuery[] = {
@@ -97,7 +103,7 @@ struct Status {
 constexpr Status kStatuses[] = {
     {400, "The request is not what its fields allow, or asks for what is not supported."},
     {401, "The server has keys, and the request none of them."},
-    {403, "The Host is no name of the server, or the Origin not allowed."},
+    {403, "The Host is no name of the server, the Origin not allowed, or what is asked for off."},
     {404, "There is no such model, or stream."},
     {405, "The path has no such method; Allow lists those it has."},
     {408, "The request took too long to arrive."},
@@ -288,7 +294,7 @@ Json operation_json(const Route& route, const Description& about) {
   Json responses = Json::object();
   if (!about.answer.empty()) {
     responses.set("200", answer_json(about));
-  } else if (!about.may_lack) {
+  } else if (!about.may_lack && !about.never) {
     responses.set("204", Json::object().set("description", "It is done."));
   }
   for (const Status& status : kStatuses) {

@@ -10,6 +10,7 @@
 #include "api/llama/completion.h"
 #include "api/llama/embeddings.h"
 #include "api/llama/infill.h"
+#include "api/llama/lora.h"
 #include "api/llama/props.h"
 #include "api/llama/rerank.h"
 #include "api/llama/slots.h"
@@ -66,6 +67,8 @@ constexpr std::array kRoutes = {
           kBody},
     Route{"POST", "/v1/completions", Dialect::kOpenAi, openai::completions, kBody},
     Route{"POST", "/v1/embeddings", Dialect::kOpenAi, openai::embeddings, kBody},
+    Route{"POST", "/v1/audio/transcriptions", Dialect::kOpenAi, Own::kSounds},
+    Route{"POST", "/audio/transcriptions", Dialect::kOpenAi, Own::kSounds},
 
     // Anthropic's.
     Route{"POST", "/v1/messages", Dialect::kAnthropic, anthropic::messages, kBody},
@@ -90,6 +93,11 @@ constexpr std::array kRoutes = {
     Route{"GET", "/slots", Dialect::kLlama, llama::slots, kQuery},
     Route{"POST", "/slots/{id}", Dialect::kLlama, llama::change_slot, kBody, Key::kNeeded,
           Effect::kChanges},
+    Route{"GET", "/lora-adapters", Dialect::kLlama, llama::lora_adapters, kQuery},
+    Route{"POST", "/lora-adapters", Dialect::kLlama, llama::change_lora_adapters, kQuery,
+          Key::kNeeded, Effect::kChanges},
+    Route{"GET", "/tools", Dialect::kLlama, Own::kTools},
+    Route{"POST", "/tools", Dialect::kLlama, Own::kTools},
 
     Route{"GET", "/v1/stream", Dialect::kLlama, Streams::kRead},
     Route{"DELETE", "/v1/stream", Dialect::kLlama, Streams::kStop, ModelName::kNone, Key::kNeeded,

@@ -19,8 +19,9 @@ enum class ModelName : uint8_t { kNone, kBody, kQuery, kPath };
 enum class Key : uint8_t { kNeeded, kPublic };
 enum class Effect : uint8_t { kReads, kChanges };  // whether something stays changed afterwards
 
-// Answered by the server itself, without a request thread (status.h).
-enum class Own : uint8_t { kHealth, kLive, kMetrics, kLoads, kOpenApi };
+// Answered by the server itself, from the head of a request (front.h). kTools and kSounds are what
+// clients look for and this server does not have.
+enum class Own : uint8_t { kHealth, kLive, kMetrics, kLoads, kOpenApi, kTools, kSounds };
 
 // Of streams that are kept for clients that were cut off (stream_store.h).
 enum class Streams : uint8_t { kRead, kStop, kLookup };

@@ -50,6 +50,8 @@ void Server::serve(api::ModelSource& models) {
   impl_->watchdog.emplace([&models] { return models.loaded(); }, impl_->core->metrics);
 }
 
+void Server::set_keys(const std::vector<std::string>& keys) { impl_->core->guard.set_keys(keys); }
+
 void Server::drain(milliseconds time) {
   // Those who are told to end have so long to be told, and clients to read the last of it.
   constexpr milliseconds kToEnd{2'000};

@@ -29,6 +29,9 @@ class Server {
   // Answers by these models, which outlive the server or its stop().
   void serve(api::ModelSource& models);
 
+  // The keys that clients have to give from now on, in place of those of the options.
+  void set_keys(const std::vector<std::string>& keys);
+
   // No more is accepted; what is under way has so long to end, then it is told so. Returns when all
   // has ended and is sent.
   void drain(std::chrono::milliseconds time);

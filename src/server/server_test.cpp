@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/json.h"
+#include "server/guard.h"
 #include "service/host_thread.h"
 #include "service/testing/fake_model.h"
 
@@ -260,6 +261,22 @@ TEST_CASE("what is wrong with a request is said by its status, in the form of it
   CHECK(running.is_idle());
 }
 
+TEST_CASE("what clients look for and is not here has its status, whatever the body is") {
+  Running at;
+  const Reply tools = at.ask(request("GET", "/tools"));
+  CHECK(tools.status == 403);
+  CHECK(*tools.json().find("error")->find("type") == Json("feature_disabled"));
+  CHECK(at.ask(request("POST", "/tools", R"({"tool":"read_file"})")).status == 403);
+  const std::string parts =
+      "--x\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nRIFF\r\n--x--\r\n";
+  const Reply sound = at.ask(request("POST", "/v1/audio/transcriptions", parts,
+                                     "Content-Type: multipart/form-data; boundary=x\r\n"));
+  CHECK(sound.status == 501);
+  CHECK(*sound.json().find("error")->find("type") == Json("not_supported_error"));
+  CHECK(at.ask(request("GET", "/lora-adapters")).body == "[]");
+  CHECK(at.ask(request("POST", "/lora-adapters", R"([{"id":0,"scale":1}])")).status == 400);
+}
+
 TEST_CASE("who may not ask is refused: without a key, by another name, from a foreign page") {
   Options options = small_options();
   options.api_keys = {"one", "two"};
@@ -284,6 +301,34 @@ TEST_CASE("who may not ask is refused: without a key, by another name, from a fo
   CHECK(near.has("Access-Control-Allow-Origin: http://localhost:5173"));
   CHECK(from("http://localhost:5173", "X-Api-Key: one\r\nContent-Type: text/plain\r\n").status ==
         415);
+}
+
+TEST_CASE("keys are changed while the server runs, and nobody gets the number of another") {
+  Options options = small_options();
+  options.api_keys = {"one", "two"};
+  Running at(options);
+  const auto status = [&](std::string_view key) {
+    return at.ask(request("GET", "/v1/models", "", fmt::format("X-Api-Key: {}\r\n", key))).status;
+  };
+  CHECK(status("one") == 200);
+  at.server->set_keys({"three", "two"});
+  CHECK(status("one") == 401);
+  CHECK(status("two") == 200);
+  CHECK(status("three") == 200);
+
+  Guard guard(options);
+  const auto number = [&](const char* key) {
+    api::HttpRequest http;
+    http.headers.emplace_back("x-api-key", key);
+    return guard.key_of(http);
+  };
+  CHECK(number("two") == 1u);
+  guard.set_keys({"three", "two"});
+  CHECK(number("two") == 1u);
+  CHECK(number("three") == 2u);
+  guard.set_keys({"one"});
+  CHECK(number("one") == 3u);
+  CHECK_FALSE(number("two").has_value());
 }
 
 TEST_CASE("texts are what they are alone, as a whole and as streams, on one connection") {

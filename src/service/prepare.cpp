@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "chat/nonces.h"
 #include "service/banned_strings.h"
+#include "service/thinking_budget.h"
 
 namespace puna::service {
 
@@ -40,10 +42,37 @@ std::vector<chat::Message> with_objects(std::vector<chat::Message> messages) {
   return messages;
 }
 
+// The ids of calls as templates take them that refuse all but nine letters and digits. Clients of
+// other dialects, and of other servers before, have longer ones.
+void shorten_ids(std::vector<chat::Message>& messages) {
+  const auto shorten = [](base::Json& object, const char* member) {
+    const base::Json* id = object.find(member);
+    if (!id || !id->is_string()) return;
+    const std::string& text = id->string();
+    const auto fits = [](unsigned char c) { return c < 0x80 && std::isalnum(c) != 0; };
+    if (text.size() == 9 && std::ranges::all_of(text, fits)) return;
+    object.set(member, chat::short_call_id(text));
+  };
+  for (chat::Message& message : messages) {
+    if (!message.fields.is_object()) continue;
+    shorten(message.fields, "tool_call_id");
+    const base::Json* calls = message.fields.find("tool_calls");
+    if (!calls || !calls->is_array()) continue;
+    base::Json out = base::Json::array();
+    for (const base::Json& each : calls->items()) {
+      base::Json call = each;
+      if (call.is_object()) shorten(call, "id");
+      out.push(std::move(call));
+    }
+    message.fields.set("tool_calls", std::move(out));
+  }
+}
+
 Result<std::string> render(const LoadedModel& model, std::vector<chat::Message> messages,
                            bool to_be_answered, const Request& request) {
   if (!request.keep_nonces) chat::make_nonces_equal(messages);
   PUNA_TRY(const chat::Template* chat_template, template_of(model));
+  if (chat::reply_style(chat_template->source()).short_ids) shorten_ids(messages);
   const tokenizer::Vocabulary& vocabulary = model.tokenizer->vocabulary();
   const auto text_of = [&](std::optional<int32_t> id) {
     return id ? model.tokenizer->bytes(*id, /*special=*/true) : std::string();
@@ -206,6 +235,13 @@ Result<Prepared> prepare(const LoadedModel& model, Request request) {
   out.tokens = std::move(beginning.tokens);
   out.style = beginning.style;
   out.thinking_open = beginning.thinking_open;
+  if (asked.max_thinking && out.style && !out.style->thinking.empty()) {
+    const ThinkingBudget::Options budget{.n_tokens = *asked.max_thinking,
+                                         .message = asked.thinking_message,
+                                         .open = out.thinking_open};
+    PUNA_TRY(out.filter,
+             ThinkingBudget::create(*model.tokenizer, *out.style, budget, std::move(out.filter)));
+  }
   asked.messages.clear();
   asked.prompt.clear();
   asked.tokens.clear();

@@ -23,7 +23,11 @@ Part part_of(Event::Kind kind) {
 }  // namespace
 
 ReplyReader::ReplyReader(const Prepared& prepared) {
-  if (!prepared.style) return;
+  if (!prepared.style || prepared.request.verbatim) return;
+  thinking_ = prepared.request.thinking;
+  if (prepared.style->thinking.empty()) thinking_ = Thinking::kApart;
+  thinking_begins_ = prepared.style->thinking_begins() + "\n";
+  thinking_ends_ = "\n" + prepared.style->thinking_ends() + "\n\n";
   parser_ = prepared.style->make_parser({.tools = prepared.request.tools,
                                          .thinking_open = prepared.thinking_open,
                                          .stream_arguments = prepared.request.stream_arguments});
@@ -43,8 +47,14 @@ void ReplyReader::read(const Piece& piece, std::deque<Event>& events) {
 
 Reply ReplyReader::finish(const engine::GenerateStats& stats, std::deque<Event>& events) {
   if (parser_) {
-    add({}, parser_->finish(), events);
+    std::vector<chat::ReplyEvent> parts = parser_->finish();
+    // The model has ended: so has its thinking.
+    if (stats.stop == engine::StopReason::kEnd && thinking_ != Thinking::kApart)
+      parts.emplace_back();
+    add({}, std::move(parts), events);
     reply_.parsed = parser_->reply();
+    if (thinking_ != Thinking::kApart) reply_.parsed.content = std::move(content_);
+    if (thinking_ == Thinking::kInContent) reply_.parsed.reasoning.clear();
     reply_.text = reply_.parsed.content;
   }
   reply_.stats = stats;
@@ -53,6 +63,7 @@ Reply ReplyReader::finish(const engine::GenerateStats& stats, std::deque<Event>&
 
 void ReplyReader::add(const kernels::Chosen& chosen, std::vector<chat::ReplyEvent> parts,
                       std::deque<Event>& events) {
+  parts = with_thinking(std::move(parts));
   place(parts);
   if (parts.empty() && chosen.id != kernels::kNoToken) parts.emplace_back();
   const size_t first = events.size();
@@ -61,6 +72,32 @@ void ReplyReader::add(const kernels::Chosen& chosen, std::vector<chat::ReplyEven
   if (parts.empty()) return;
   events[first].logprob = chosen.logprob;
   events[first].top = chosen.top;
+}
+
+std::vector<chat::ReplyEvent> ReplyReader::with_thinking(std::vector<chat::ReplyEvent> parts) {
+  if (thinking_ == Thinking::kApart) return parts;
+  using Kind = Event::Kind;
+  std::vector<chat::ReplyEvent> out;
+  const auto write = [&](std::string text) {
+    content_ += text;
+    out.push_back({.kind = Kind::kContent, .text = std::move(text)});
+  };
+  for (chat::ReplyEvent& part : parts) {
+    if (part.kind == Kind::kReasoning) {
+      std::string text = (thinks_ ? "" : thinking_begins_) + part.text;
+      if (thinking_ == Thinking::kBoth) out.push_back(std::move(part));
+      write(std::move(text));
+      thinks_ = true;
+      continue;
+    }
+    if (std::exchange(thinks_, false)) write(thinking_ends_);
+    if (part.kind == Kind::kContent) {
+      if (!part.text.empty()) write(std::move(part.text));
+    } else {
+      out.push_back(std::move(part));
+    }
+  }
+  return out;
 }
 
 void ReplyReader::place(const std::vector<chat::ReplyEvent>& parts) {

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "chat/parsers.h"
@@ -26,12 +27,18 @@ class ReplyReader {
   // chosen: the token that brings the parts; none at the end.
   void add(const kernels::Chosen& chosen, std::vector<chat::ReplyEvent> parts,
            std::deque<Event>& events);
+  // Puts thinking into the text, where the request wants it there.
+  std::vector<chat::ReplyEvent> with_thinking(std::vector<chat::ReplyEvent> parts);
 
   // Says what the last tokens are of, as far as the events that they bring tell it.
   void place(const std::vector<chat::ReplyEvent>& parts);
 
   std::unique_ptr<chat::ReplyParser> parser_;  // null: the text is the answer as it stands
-  Part part_ = Part::kContent;                 // of the last event
+  Thinking thinking_ = Thinking::kApart;
+  std::string thinking_begins_, thinking_ends_;  // in the text
+  bool thinks_ = false;                          // the text is between these
+  std::string content_;                          // with thinking in it
+  Part part_ = Part::kContent;                   // of the last event
   Reply reply_;
 };
 

@@ -21,6 +21,13 @@ namespace puna::service {
 // Whether and how much a model thinks before it answers, where its template has a switch for it.
 enum class Think { kDefault, kOff, kOn, kLow, kMedium, kHigh };
 
+// Where the thinking before an answer is.
+enum class Thinking : uint8_t {
+  kApart,      // beside its text
+  kInContent,  // in its text, between the marks of the model
+  kBoth,
+};
+
 using engine::Control;
 
 struct Request {
@@ -45,6 +52,14 @@ struct Request {
   // The arguments of calls come while they are written, and Event::Kind::kCallDrop may come: for
   // readers that can take a call back. Else a call comes when it is complete and valid.
   bool stream_arguments = false;
+  // For messages: where thinking goes; how many tokens of it there may be, and what is written
+  // before its end where there would be more.
+  Thinking thinking = Thinking::kApart;
+  std::optional<uint32_t> max_thinking;
+  std::string thinking_message;
+  bool verbatim = false;  // for messages: the answer is as it was written, with thinking and calls
+  bool special = false;   // control tokens are written out
+  bool reuse = true;      // what is known of the prompt is not evaluated again
   kernels::SamplingParams sampling;
   std::optional<uint32_t> max_tokens;
   std::vector<std::string> stop;    // the text ends before the first of these

@@ -13,8 +13,11 @@ namespace {
 class Decoder {
  public:
   Decoder(const LoadedModel& model, const Prepared& prepared)
-      : tokenizer_(model.tokenizer.get()), style_(prepared.style), filter_(prepared.request.stop) {
-    if (tokenizer_) decoder_.emplace(*tokenizer_);
+      : tokenizer_(model.tokenizer.get()),
+        style_(prepared.style),
+        special_(prepared.request.special),
+        filter_(prepared.request.stop) {
+    if (tokenizer_) decoder_.emplace(*tokenizer_, special_);
   }
 
   std::string push(int32_t token) { return filter_.push(text_of(token)); }
@@ -32,13 +35,14 @@ class Decoder {
   std::string text_of(int32_t token) {
     if (!decoder_) return {};
     std::string text = decoder_->push(token);
-    if (!style_ || !tokenizer_->bytes(token).empty()) return text;
+    if (!style_ || special_ || !tokenizer_->bytes(token).empty()) return text;
     const std::string mark = tokenizer_->bytes(token, /*special=*/true);
     return style_->reads_token(mark) ? text + mark : text;
   }
 
   const tokenizer::Tokenizer* tokenizer_;
   const chat::ReplyStyle* style_;
+  bool special_;
   std::optional<tokenizer::StreamDecoder> decoder_;
   StopFilter filter_;
 };
@@ -51,6 +55,7 @@ Task<Result<engine::GenerateStats>> respond(LoadedModel& model, Prepared prepare
   options.sampling = prepared.request.sampling;
   options.max_tokens = prepared.request.max_tokens;
   options.ignore_end = prepared.request.ignore_end;
+  options.reuse = prepared.request.reuse;
   options.control = prepared.request.control;
   options.filter = prepared.filter;
 

@@ -9,6 +9,7 @@
 #include "service/host_thread.h"
 #include "service/reply_reader.h"
 #include "service/testing/scripted_model.h"
+#include "service/thinking_budget.h"
 
 namespace puna::service {
 namespace {
@@ -181,6 +182,132 @@ TEST_CASE("a reply says what each of its tokens is of") {
   plain.read({{.id = 7, .logprob = {}, .top = {}}, "Sure."}, events);
   plain.read({{.id = 7, .logprob = {}, .top = {}}, ""}, events);
   CHECK(plain.finish({}, events).parts == std::vector<Part>{Part::kContent, Part::kContent});
+}
+
+TEST_CASE("thinking is where it was asked for: apart, in the text, or both") {
+  const auto style = std::ranges::find(chat::reply_styles(), "hermes", &chat::ReplyStyle::name);
+  REQUIRE(style != chat::reply_styles().end());
+  struct Case {
+    Thinking thinking;
+    const char *reasoning, *text;
+  };
+  constexpr const char* kWhole = "<think>\nHm\n</think>\n\nSure.";
+  for (const Case& each :
+       {Case{Thinking::kApart, "Hm", "Sure."}, Case{Thinking::kInContent, "", kWhole},
+        Case{Thinking::kBoth, "Hm", kWhole}}) {
+    Prepared prepared;
+    prepared.style = &*style;
+    prepared.request.thinking = each.thinking;
+    ReplyReader reader(prepared);
+    std::deque<Event> events;
+    for (const char* piece : {"<think>", "H", "m", "</think>", "\n\n", "Su", "re."})
+      reader.read({{.id = 7, .logprob = {}, .top = {}}, piece}, events);
+    const Reply reply = reader.finish({}, events);
+    CHECK(reply.parsed.reasoning == each.reasoning);
+    CHECK(reply.text == each.text);
+    std::string reasoning, text;
+    for (const Event& event : events)
+      (event.kind == Event::Kind::kReasoning ? reasoning : text) += event.text;
+    CHECK(reasoning == each.reasoning);
+    CHECK(text == each.text);
+  }
+  // Thinking that the end of the text cuts has no mark behind it, unless the model has ended.
+  for (const bool ended : {false, true}) {
+    Prepared prepared;
+    prepared.style = &*style;
+    prepared.request.thinking = Thinking::kInContent;
+    ReplyReader reader(prepared);
+    std::deque<Event> events;
+    reader.read({{.id = 7, .logprob = {}, .top = {}}, "<think>Hm"}, events);
+    engine::GenerateStats stats;
+    stats.stop = ended ? engine::StopReason::kEnd : engine::StopReason::kLength;
+    CHECK(reader.finish(stats, events).text ==
+          (ended ? "<think>\nHm\n</think>\n\n" : "<think>\nHm"));
+  }
+}
+
+TEST_CASE("an answer comes as it was written, where that is asked for") {
+  HostThread host(scripted_model());
+  Request request = ask();
+  request.tools = weather_tool();
+  request.verbatim = true;
+  const auto reply = run(host, request, {});
+  REQUIRE_MESSAGE(reply.has_value(), reply.error().text());
+  CHECK(reply->text ==
+        R"(Sure.<tool_call>{"name":"weather","arguments":{"city":"Rome"}}</tool_call>)");
+  CHECK(reply->parsed.tool_calls.empty());
+}
+
+TEST_CASE("control tokens are written out where that is asked for") {
+  HostThread host(scripted_model());
+  Request request;
+  request.tokens = {8};
+  request.sampling.temperature = 0;
+  request.sampling.logit_bias = {{30, 100.0f}};
+  request.max_tokens = 2;
+  CHECK(run(host, request, {})->text.empty());
+  request.special = true;
+  CHECK(run(host, request, {})->text == "<|30|><|30|>");
+}
+
+TEST_CASE("a prompt is evaluated again where its request wants that") {
+  HostThread host(scripted_model());
+  Request request;
+  request.tokens.assign(40, 8);
+  request.max_tokens = 1;
+  CHECK(run(host, request, {})->stats.n_prompt == 40);
+  CHECK(run(host, request, {})->stats.n_cached > 0);
+  request.reuse = false;
+  const auto again = run(host, request, {});
+  CHECK(again->stats.n_cached == 0);
+  CHECK(again->stats.n_prompt == 40);
+  request.reuse = true;
+  CHECK(run(host, request, {})->stats.n_cached > 0);
+}
+
+TEST_CASE("thinking is ended when its tokens are used up") {
+  formats::ModelFile file = test::scripted("{{ messages[0].content }}<think>");
+  file.vocabulary.tokens[20] = "<think>";
+  file.vocabulary.tokens[21] = "</think>";
+  HostThread host(test::loaded_cpu(std::move(file)));
+  Request request = ask();
+  request.sampling.logit_bias = {{8, 100.0f}};
+  request.max_tokens = 6;
+  request.max_thinking = 2;
+  const auto reply = run(host, request, {});
+  REQUIRE_MESSAGE(reply.has_value(), reply.error().text());
+  CHECK(reply->tokens == std::vector<int32_t>{8, 8, 21, 8, 8, 8});
+  CHECK(reply->parsed.reasoning == "aa");
+  CHECK(reply->text == "aaa");
+  request.thinking_message = std::string(kMaxThinkingMessage + 1, 'a');
+  CHECK_FALSE(run(host, request, {}).has_value());
+}
+
+TEST_CASE("ids of calls become such as strict templates take") {
+  constexpr const char* kIds =
+      "{% for m in messages %}{% for c in m.tool_calls or [] %}[TOOL_CALLS]{{ c.id }}{% endfor %}"
+      "{% if m.tool_call_id %}={{ m.tool_call_id }}{% endif %}{% endfor %}<|go|>";
+  const auto prompt = [&](std::string_view id, const char* chat_template) {
+    HostThread host(scripted_model(chat_template));
+    Request request = ask();
+    base::Json call = base::Json::object();
+    call.set("id", id).set("type", "function");
+    chat::Message calls{.role = "assistant"}, result{.role = "tool", .content = "Sunny."};
+    calls.fields = base::Json::object().set("tool_calls", base::Json::array().push(call));
+    result.fields = base::Json::object().set("tool_call_id", id);
+    request.messages.push_back(std::move(calls));
+    request.messages.push_back(std::move(result));
+    const auto text = render_prompt(host.model(), request);
+    REQUIRE_MESSAGE(text.has_value(), text.error().text());
+    return *text;
+  };
+  const std::string kLong = "toolu_01A09q90qw90lq917835lq9";
+  const std::string made = chat::short_call_id(kLong);
+  CHECK(made.size() == 9);
+  CHECK(prompt(kLong, kIds) == "[TOOL_CALLS]" + made + "=" + made + "<|go|>");
+  CHECK(prompt("abcDEF123", kIds) == "[TOOL_CALLS]abcDEF123=abcDEF123<|go|>");
+  // Others have them as they are.
+  CHECK(prompt(kLong, "{{ messages[1].tool_calls[0].id }}") == kLong);
 }
 
 TEST_CASE("the last message of the assistant is continued") {

@@ -124,7 +124,7 @@ class Serve(unittest.TestCase):
         for flag in ["--rpc", "-ot", "-cmoe", "-ncmoe", "--override-kv", "--control-vector-layer-range", "--rope-freq-base", "--yarn-ext-factor",
                      "-ts", "--mcp-servers-json", "--docker-repo", "--fim-qwen-7b-default"]:
             self.check_fails(2, [flag, "not supported"], "--model", MODEL, flag, "1", "2")
-        for flag in ["--context-shift", "--ui", "--webui", "--agent", "--no-cache-prompt", "--skip-chat-parsing", "--no-kv-offload"]:
+        for flag in ["--context-shift", "--ui", "--webui", "--agent", "--no-kv-offload"]:
             self.check_fails(2, ["not supported yet"], "--model", MODEL, flag)
         self.check_fails(2, ["--draft-max", "removed"], "--model", MODEL, "--draft-max", "4")
         self.check_fails(2, ["--split-mode", '"row"', "layer"], "--model", MODEL, "-sm", "row")
@@ -135,12 +135,12 @@ class Serve(unittest.TestCase):
         for option, value in [("--parallel", "0"), ("-np", "x"), ("--device", "CUDA0"), ("--cache-type-k", "q5_1"), ("--numerics", "sloppy"),
                               ("--gpu-layers", "some"), ("--api-prefix", "llm"), ("--samplers", "top_k;nothing"), ("--sampler-seq", "kk"),
                               ("--logit-bias", "5"), ("--logit-bias", "x+1"), ("--logit-bias", "5+inf"), ("--reasoning", "maybe"),
-                              ("--reasoning-effort", "huge"), ("--reasoning-format", "none"), ("--chat-template", "llama3"),
+                              ("--reasoning-effort", "huge"), ("--reasoning-format", "some"), ("--chat-template", "llama9"),
                               ("--chat-template", "{% nonsense %}"), ("--chat-template-file", "no-such-file"), ("--chat-template-kwargs", "[1]"),
                               ("--chat-template-kwargs", "{"), ("--pooling", "max"), ("--load-mode", "dio"), ("--verbosity", "-1"),
-                              ("--metrics", "perhaps"), ("--host", ","), ("--reasoning-budget", "100"), ("--api-key-file", "no-such-file")]:
+                              ("--metrics", "perhaps"), ("--host", ","), ("--reasoning-budget", "-2"), ("--log-colors", "red"), ("--api-key-file", "no-such-file")]:
             self.check_fails(2, value, "--model", MODEL, f"{option}={value}")
-        self.check_fails(2, "chatml", "--model", MODEL, "--chat-template", "llama3")
+        self.check_fails(2, ["chatml", "llama3", "zephyr"], "--model", MODEL, "--chat-template", "llama9")
         self.check_fails(2, ["--slots", "both ways"], "--model", MODEL, "--slots", "--no-slots")
         self.check_fails(2, ["q8_0", "f16"], "--model", MODEL, "-ctk", "q8_0", "-ctv", "f16")
         self.check_fails(1, ["99999"], "--model", MODEL, "--device", "cpu", "--port", 0, "--log-disable", "--logit-bias", "99999+1")
@@ -229,6 +229,57 @@ class Serve(unittest.TestCase):
             self.assertEqual(server.ask("/metrics", headers=key)[0], 501)
             self.assertEqual(server.ask("/props", {}, headers=key)[0], 501)
         self.assertRegex(log.read_text(), r"(?m)^\d{4}-\d\d-\d\dT[\d:.]+Z I GET /v1/models 401 ")
+
+    def test_keys_are_read_again_after_a_hangup(self):
+        keys = self.path / "changing"
+        keys.write_text("one\n")
+        with self.server("--model", MODEL, "--api-key-file", keys, "--api-key", "always") as server:
+            def status(key):
+                return server.ask("/v1/models", headers={"X-Api-Key": key})[0]
+
+            def hang_up(said):
+                server.process.send_signal(signal.SIGHUP)
+                end = time.monotonic() + SECONDS
+                while said not in server.said():
+                    self.assertLess(time.monotonic(), end, server.said())
+                    time.sleep(0.02)
+
+            self.assertEqual([status(key) for key in ["one", "two", "always"]], [200, 401, 200])
+            keys.write_text("two\nthree\n")
+            hang_up("2 keys were read again")
+            self.assertEqual([status(key) for key in ["one", "two", "three", "always"]], [401, 200, 200, 200])
+            keys.write_text("# none\n")
+            hang_up("stay as they were")
+            self.assertEqual([status(key) for key in ["one", "two", "three", "always"]], [401, 200, 200, 200])
+
+    def test_templates_by_name_and_how_answers_are_written(self):
+        file = Gguf(MODEL)
+        file.set("tokenizer.chat_template", STRING, "{{ messages[0].content }}")
+        model = file.save(self.path / "named.gguf")
+        chat = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 6, "temperature": 0}
+        with self.server("--model", model, "--chat-template", "phi3", "-r", "no such text", "--no-cache-prompt", "--log-colors", "on",
+                         "--log-prefix") as server:
+            self.assertEqual(server.ask("/apply-template", chat)[1]["prompt"], "<|user|>\nHi<|end|>\n<|assistant|>\n")
+            params = server.ask("/props")[1]["default_generation_settings"]["params"]
+            self.assertEqual(params["stop"], ["no such text"])
+            text = server.ask("/v1/chat/completions", chat)[1]["choices"][0]["message"]["content"]
+            again = server.ask("/v1/chat/completions", chat)[1]
+            self.assertEqual(again["choices"][0]["message"]["content"], text)
+            self.assertEqual(again["usage"]["prompt_tokens_details"]["cached_tokens"], 0)
+            self.assertGreater(server.ask("/v1/chat/completions", {**chat, "cache_prompt": True})[1]["usage"]["prompt_tokens_details"]["cached_tokens"], 0)
+            reply = server.ask("/v1/chat/completions", {**chat, "stop": text[1]})[1]
+            self.assertEqual(reply["choices"][0]["message"]["content"], text[:text.index(text[1])])
+        with self.server("--model", model, "--reverse-prompt", text[1]) as server:
+            # The template is the file's own here, so that only the end of the answer is looked at.
+            for path, body in [("/completion", {"prompt": "Hi", "n_predict": 6, "temperature": 0}), ("/v1/chat/completions", chat)]:
+                reply = server.ask(path, body)[1]
+                said = reply["content"] if "content" in reply else reply["choices"][0]["message"]["content"]
+                self.assertNotIn(text[1], said)
+        switched = "{{ messages[0].content }}{% if preserve_thinking %}P{% endif %}{% if clear_thinking %}C{% endif %}{{ word }}"
+        (self.path / "switched").write_text(switched)
+        for flags, prompt in [(["--reasoning-preserve"], "HiPw"), (["--no-reasoning-preserve"], "HiCw")]:
+            with self.server("--model", model, "--chat-template-file", "switched", "--chat-template-kwargs", '{"word": "w"}', *flags) as server:
+                self.assertEqual(server.ask("/apply-template", chat)[1]["prompt"], prompt)
 
     def test_embeddings(self):
         with self.server("--model", MODEL, "--embeddings", "--pooling", "mean", "--embd-normalize", "-1") as server:

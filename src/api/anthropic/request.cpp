@@ -218,8 +218,7 @@ Result<MessageRequest> read_message_request(const Json& json, const service::Loa
   MessageRequest out;
   PUNA_TRY(out.request, read_prompt(body, model));
   out.request.max_tokens = static_cast<uint32_t>(*max_tokens);
-  out.request.stop = body.texts("stop_sequences");
-  PUNA_TRY(check_stops("stop_sequences", out.request.stop));
+  PUNA_TRY(out.request.stop, read_stops("stop_sequences", body, model));
   PUNA_TRY(out.request.sampling, read_sampling(body, model));
   out.stream = body.flag("stream").value_or(false);
   return out;

@@ -5,6 +5,7 @@
 #include "api/llama/completion.h"
 #include "api/llama/embeddings.h"
 #include "api/llama/infill.h"
+#include "api/llama/lora.h"
 #include "api/llama/props.h"
 #include "api/llama/rerank.h"
 #include "api/llama/slots.h"
@@ -94,6 +95,14 @@ constexpr Description kRows[] = {
      .name = "ChangedProps",
      .summary = "Is not possible here.",
      .may_lack = true},
+    {.endpoint = lora_adapters,
+     .name = "Adapters",
+     .summary = "Lists the adapters (LoRA) of the model; there are none yet.",
+     .answer = R"([{"id": "integer", "path": "string", "scale": "number"}])"},
+    {.endpoint = change_lora_adapters,
+     .name = "ChangedAdapters",
+     .summary = "Takes a list of {id, scale}, which has to be empty: there are no adapters yet.",
+     .answer = R"({"success": "boolean"})"},
     {.endpoint = slots,
      .name = "Slots",
      .summary = "Tells of the texts that are being written, or were last, by slot.",

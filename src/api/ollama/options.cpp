@@ -141,8 +141,7 @@ Result<Options> read_options(const Json* options, const service::LoadedModel& mo
   const auto num_predict = body.integer("num_predict");
   if (num_predict && *num_predict >= 0) out.max_tokens = static_cast<uint32_t>(*num_predict);
   if (const auto num_ctx = body.integer("num_ctx")) out.num_ctx = static_cast<uint32_t>(*num_ctx);
-  out.stop = body.texts("stop");
-  PUNA_TRY(check_stops("stop", out.stop));
+  PUNA_TRY(out.stop, read_stops("stop", body, model));
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/probabilities.h"
+#include "chat/messages.h"
 #include "service/prepare.h"
 
 namespace puna::api::openai {
@@ -88,7 +89,7 @@ std::optional<Json> ChatChunks::next(const Event& event) {
 }
 
 std::string ChatChunks::call_id(size_t call) const {
-  return short_call_id(fmt::format("{}/{}/{}", head_.id, index_, call));
+  return chat::short_call_id(fmt::format("{}/{}/{}", head_.id, index_, call));
 }
 
 Json ChatChunks::message(const Reply& reply) const {

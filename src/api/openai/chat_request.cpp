@@ -21,6 +21,7 @@ namespace {
 using Kind = Field::Kind;
 
 constexpr uint32_t kMostTop = 20;  // as OpenAI has it
+constexpr double kMostThinking = UINT32_MAX;
 
 constexpr Field kStreamOptions[] = {
     Field{"include_usage", Kind::kFlag, "A last chunk has the usage."}.or_else("false"),
@@ -46,9 +47,17 @@ constexpr Field kFields[] = {
         .or_else("true"),
     Field{"reasoning_effort", Kind::kText, "How much the model thinks."}.one_of(
         "none|minimal|low|medium|high|xhigh|max"),
-    Field{"reasoning_format", Kind::kText, "Thinking comes as reasoning_content."}
-        .one_of("auto|deepseek")
+    Field{"reasoning_format", Kind::kText,
+          "Thinking comes as reasoning_content; none: in the content, between its marks; "
+          "deepseek-legacy: both."}
+        .one_of("auto|none|deepseek|deepseek-legacy")
         .or_else("\"auto\""),
+    Field{"reasoning_budget_tokens", Kind::kInteger,
+          "Tokens of thinking at most, behind which it is ended; -1: no limit.", -1, kMostThinking}
+        .or_else("-1"),
+    {"thinking_budget_tokens", Kind::kInteger, "The same as reasoning_budget_tokens.", -1,
+     kMostThinking},
+    {"reasoning_budget_message", Kind::kText, "What is written where thinking is ended."},
     {"chat_template_kwargs", Kind::kObject, "Variables of the template, enable_thinking too."},
     {"add_generation_prompt", Kind::kFlag, "true, unless the last message is continued."},
     {"continue_final_message", Kind::kFlag, "Whether the last message is continued."},
@@ -57,11 +66,8 @@ constexpr Field kFields[] = {
     refused("audio", "answers are text."),
     refused("modalities", "answers are text.", R"(["text"])"),
     refused("web_search_options", "nothing is searched for."),
-    refused("reasoning_budget_tokens", "thinking has no limit of its own yet.", "-1"),
-    refused("thinking_budget_tokens", "thinking has no limit of its own yet.", "-1"),
     refused("reasoning_control", "thinking cannot be ended from outside yet.", "false"),
     refused("parse_tool_calls", "calls are always read; leave the tools out.", "true"),
-    passed_over("reasoning_budget_message", "Of a limit that there is not."),
     passed_over("prediction", "What is predicted makes nothing faster here."),
     passed_over("verbosity", "There is no such switch in templates."),
 };
@@ -150,8 +156,14 @@ Result<void> check_tool(const Json& tool) {
     return cannot("tools", fmt::format("there is no tool of the type \"{}\"", type->string()));
   const Json* function = tool.find("function");
   const Json* name = function ? function->find("name") : nullptr;
-  if (name && name->is_string() && !name->string().empty()) return {};
-  return refuse_field("tools", tool, "{\"type\": \"function\", \"function\": {\"name\", …}}");
+  if (!name || !name->is_string() || name->string().empty()) {
+    return refuse_field("tools", tool, "{\"type\": \"function\", \"function\": {\"name\", …}}");
+  }
+  // Null and false ask for nothing.
+  const Json* strict = function->find("strict");
+  if (!strict || strict->is_null() || *strict == Json(false)) return {};
+  if (!strict->is_bool()) return refuse_field("strict", *strict, "true or false");
+  return cannot("strict", "arguments cannot be bound to their schema yet; false is possible");
 }
 
 Result<void> read_tools(const Body& body, service::Request& request) {
@@ -176,6 +188,16 @@ Result<void> read_thinking(const Body& body, service::Request& request) {
   if (const auto effort = body.text("reasoning_effort")) {
     PUNA_TRY(request.think, read_effort("reasoning_effort", *effort));
   }
+  if (const auto format = body.text("reasoning_format"))
+    request.thinking = *thinking_format(*format);
+  for (const char* name : {"thinking_budget_tokens", "reasoning_budget_tokens"}) {
+    const auto most = body.integer(name);
+    if (!most) continue;
+    request.max_thinking.reset();
+    if (*most >= 0) request.max_thinking = static_cast<uint32_t>(*most);
+  }
+  if (auto message = body.text("reasoning_budget_message"))
+    request.thinking_message = *std::move(message);
   return {};
 }
 
@@ -220,6 +242,19 @@ Result<void> read_variables(const Body& body, service::Request& request) {
     } else {
       return refuse_field("chat_template_kwargs.enable_thinking", value, "true or false");
     }
+  }
+  return {};
+}
+
+std::optional<service::Thinking> thinking_format(std::string_view name) {
+  using service::Thinking;
+  constexpr std::pair<std::string_view, Thinking> kFormats[] = {
+      {"auto", Thinking::kApart},
+      {"none", Thinking::kInContent},
+      {"deepseek", Thinking::kApart},
+      {"deepseek-legacy", Thinking::kBoth}};
+  for (const auto& [each, thinking] : kFormats) {
+    if (each == name) return thinking;
   }
   return {};
 }

@@ -52,6 +52,9 @@ constexpr std::string_view kEfforts = "none, minimal, low, medium, high, xhigh o
 // One of kEfforts. Errors: kInvalidArgument naming the field.
 base::Result<service::Think> read_effort(std::string_view field, const std::string& effort);
 
+// What "auto", "none", "deepseek" and "deepseek-legacy" mean; none for other words.
+std::optional<service::Thinking> thinking_format(std::string_view name);
+
 // {include_usage} of stream_options. Errors: those of its fields.
 base::Result<bool> read_include_usage(const Body& body);
 

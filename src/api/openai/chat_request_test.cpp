@@ -38,7 +38,8 @@ TEST_CASE("a chat request brings its messages and settings") {
                  {"role": "assistant", "content": null, "tool_calls": [{"id": "x"}]}],
     "temperature": 0.5, "top_p": 0.9, "top_k": 7, "min_p": 0, "seed": 11, "max_tokens": 3, "max_completion_tokens": 4,
     "stop": "END", "presence_penalty": 0.1, "frequency_penalty": 0.2, "repeat_penalty": 1.1, "repeat_last_n": 9,
-    "logit_bias": {"5": -100, "6": 1.5}, "tools": [{"type": "function", "function": {"name": "f"}}],
+    "logit_bias": {"5": -100, "6": 1.5},
+    "tools": [{"type": "function", "function": {"name": "f", "strict": false}}],
     "ignore_eos": true, "n": 3, "parallel_tool_calls": false, "sse_ping_interval": 2,
     "chat_template_kwargs": {"enable_thinking": false, "style": "short"}, "user": "someone", "unheard_of": 1})");
   REQUIRE_MESSAGE(chat.has_value(), chat.error().text());
@@ -92,6 +93,29 @@ TEST_CASE("what a chat request leaves out has the values of puna run") {
   CHECK_FALSE(read(hello(R"("max_tokens": -1)"))->answer.request.max_tokens.has_value());
 }
 
+TEST_CASE("where thinking goes, how much of it there may be, and whether prompts are known again") {
+  using service::Thinking;
+  const auto request = [](std::string_view more) {
+    const auto chat = read(hello(more));
+    REQUIRE_MESSAGE(chat.has_value(), chat.error().text());
+    return chat->answer.request;
+  };
+  const service::Request usual = request(R"("seed": 1)");
+  CHECK(usual.thinking == Thinking::kApart);
+  CHECK_FALSE(usual.max_thinking.has_value());
+  CHECK(usual.reuse);
+  CHECK(request(R"("reasoning_format": "none")").thinking == Thinking::kInContent);
+  CHECK(request(R"("reasoning_format": "deepseek-legacy")").thinking == Thinking::kBoth);
+  CHECK(request(R"("reasoning_format": "deepseek")").thinking == Thinking::kApart);
+  const service::Request bounded =
+      request(R"("reasoning_budget_tokens": 7, "reasoning_budget_message": "Enough.")");
+  CHECK(bounded.max_thinking == 7u);
+  CHECK(bounded.thinking_message == "Enough.");
+  CHECK(request(R"("thinking_budget_tokens": 0)").max_thinking == 0u);
+  CHECK_FALSE(request(R"("reasoning_budget_tokens": -1)").max_thinking.has_value());
+  CHECK_FALSE(request(R"("cache_prompt": false)").reuse);
+}
+
 TEST_CASE("wrong fields of a chat request are named") {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"messages": []})", "\"messages\" is []"},
@@ -122,12 +146,14 @@ TEST_CASE("wrong fields of a chat request are named") {
       {R"("tools": {})", "\"tools\""},
       {R"("tools": [{}])", "\"tools\""},
       {R"("tools": [{"type": "function", "function": {"name": ""}}])", "\"tools\""},
+      {R"("tools": [{"type": "function", "function": {"name": "f", "strict": 1}}])",
+       "\"strict\" is 1"},
       {R"("tool_choice": 5)", "\"tool_choice\" is 5"},
       {R"("tool_choice": "some")", "\"tool_choice\""},
       {R"("chat_template_kwargs": {"enable_thinking": 1})", "enable_thinking"},
       {R"("add_generation_prompt": true, "continue_final_message": true)",
        "\"continue_final_message\""},
-      {R"("reasoning_format": "none")", "\"reasoning_format\""},
+      {R"("reasoning_format": "some")", "\"reasoning_format\""},
       {R"("reasoning_effort": "some")", "\"reasoning_effort\""}};
   for (const auto& [text, part] : fields) {
     const base::Error error = chat_error(hello(text));
@@ -142,6 +168,8 @@ TEST_CASE("what Puna cannot do is refused by name") {
            {R"("tool_choice": "required")", "\"tool_choice\""},
            {R"("tool_choice": {"type": "function", "function": {"name": "f"}})", "\"tool_choice\""},
            {R"("tools": [{"type": "web_search"}])", "\"tools\""},
+           {R"("tools": [{"type": "function", "function": {"name": "f", "strict": true}}])",
+            "\"strict\""},
            {R"("add_generation_prompt": false)", "\"add_generation_prompt\""},
            {R"("grammar": "root ::= x")", "\"grammar\""}}) {
     const base::Error error = chat_error(hello(text));

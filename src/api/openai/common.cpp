@@ -29,15 +29,6 @@ Head new_head(std::string_view prefix, std::string model) {
           static_cast<int64_t>(std::time(nullptr))};
 }
 
-std::string short_call_id(std::string_view key) {
-  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
-  uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
-  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-  std::string out;
-  for (int i = 0; i < 9; ++i, hash /= kDigits.size()) out += kDigits[hash % kDigits.size()];
-  return out;
-}
-
 Json usage_json(const engine::GenerateStats& stats) {
   const uint32_t n_prompt = stats.n_prompt + stats.n_cached;
   Json out = Json::object();

@@ -24,10 +24,6 @@ struct Head {
 std::string new_digits();
 // With a new id: "chatcmpl-…".
 Head new_head(std::string_view prefix, std::string model);
-// The id of the call that `key` names, the same for the same: nine letters and digits, which is
-// what the strictest templates take back.
-std::string short_call_id(std::string_view key);
-
 // {prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details}
 base::Json usage_json(const engine::GenerateStats& stats);
 // {cache_n, prompt_n, prompt_ms, prompt_per_token_ms, prompt_per_second, predicted_n, …}. The first

@@ -7,6 +7,7 @@
 #include "api/exchange.h"
 #include "api/openai/common.h"
 #include "api/probabilities.h"
+#include "chat/messages.h"
 
 namespace puna::api::openai {
 
@@ -65,7 +66,7 @@ Json call_item(const ItemPlace& place, std::string_view status, std::string_view
                std::string_view arguments) {
   Json out = Json::object();
   out.set("id", id_at("fc", place)).set("type", "function_call").set("status", status);
-  out.set("call_id", "call_" + short_call_id(fmt::format("{}/{}", place.key, place.index)));
+  out.set("call_id", "call_" + chat::short_call_id(fmt::format("{}/{}", place.key, place.index)));
   return out.set("name", name).set("arguments", arguments);
 }
 

@@ -67,6 +67,17 @@ std::vector<Flag> rows() {
       on_off("--log-prefix,!--no-log-prefix", "Lines of the log begin with a letter of their level",
              [](ServeFlags& flags, bool on) { flags.log.prefix = on; }),
       "LLAMA_ARG_LOG_PREFIX"));
+  Flag colors = choice("--log-colors", {"on", "off", "auto"},
+                       "Lines of the log have colours: on, off or auto; default: auto, on a "
+                       "terminal",
+                       [](ServeFlags& flags, std::string_view value) {
+                         using Colors = ServeFlags::Log::Colors;
+                         flags.log.colors = value == "on"    ? Colors::kOn
+                                            : value == "off" ? Colors::kOff
+                                                             : Colors::kAuto;
+                       });
+  colors.bare = "on";
+  out.push_back(with(std::move(colors), "LLAMA_ARG_LOG_COLORS"));
   out.push_back(on_off("--list-devices", "Prints the devices and ends",
                        [](ServeFlags& flags, bool on) { flags.lists_devices = on; }));
   return out;

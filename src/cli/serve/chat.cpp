@@ -3,9 +3,12 @@
 
 #include <array>
 
+#include "api/openai/chat_request.h"
 #include "base/json.h"
+#include "chat/built_in.h"
 #include "cli/serve/table.h"
 #include "cli/template_file.h"
+#include "service/thinking_budget.h"
 
 namespace puna::cli::serve {
 namespace {
@@ -15,17 +18,6 @@ using base::Json;
 using base::Result;
 using service::Defaults;
 using service::Think;
-
-// Templates that a model may be given by name.
-struct BuiltIn {
-  std::string_view name, source;
-};
-constexpr BuiltIn kBuiltIn[] = {
-    {"chatml",
-     "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + "
-     "'<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' "
-     "}}{% endif %}"},
-};
 
 constexpr std::pair<std::string_view, Think> kEfforts[] = {
     {"default", Think::kDefault}, {"none", Think::kOff},      {"minimal", Think::kLow},
@@ -42,10 +34,9 @@ std::unexpected<base::Error> wrong_template(std::string_view option, std::string
 Result<void> read_named(ServeFlags& flags, std::string_view option, std::string_view value) {
   std::string_view source;
   std::vector<std::string> names;
-  for (const BuiltIn& each : kBuiltIn) {
+  for (const chat::BuiltInTemplate& each : chat::built_in_templates())
     names.emplace_back(each.name);
-    if (each.name == value) source = each.source;
-  }
+  if (const auto* built_in = chat::find_built_in(value)) source = built_in->source;
   if (value.contains("{{") || value.contains("{%")) source = value;
   if (source.empty()) return not_one_of(option, value, names);
   auto parsed = chat::Template::parse(std::string(source));
@@ -59,6 +50,12 @@ Result<void> read_file(ServeFlags& flags, std::string_view option, std::string_v
   if (!parsed) return wrong_template(option, value, parsed.error());
   flags.chat_template = *std::move(parsed);
   return {};
+}
+
+void add_variables(Defaults& defaults, const Json& variables) {
+  Json& all = defaults.request.variables;
+  if (!all.is_object()) all = Json::object();
+  for (const auto& [name, value] : variables.members()) all.set(name, value);
 }
 
 Result<void> read_variables(ServeFlags& flags, std::string_view option, std::string_view value) {
@@ -77,7 +74,7 @@ Result<void> read_variables(ServeFlags& flags, std::string_view option, std::str
     }
   }
   flags.defaults.emplace_back(
-      [variables](Defaults& defaults) { defaults.request.variables = variables; });
+      [variables](Defaults& defaults) { add_variables(defaults, variables); });
   return {};
 }
 
@@ -92,12 +89,32 @@ void set_effort(ServeFlags& flags, std::string_view value) {
   }
 }
 
+Result<void> read_message(ServeFlags& flags, std::string_view option, std::string_view value) {
+  if (value.size() > service::kMaxThinkingMessage) {
+    return base::fail(ErrorCode::kUsage, fmt::format("{} has {} bytes; {} are the most.", option,
+                                                     value.size(), service::kMaxThinkingMessage));
+  }
+  flags.defaults.emplace_back([text = std::string(value)](Defaults& defaults) {
+    defaults.request.thinking_message = text;
+  });
+  return {};
+}
+
+// By the names that templates have for it: Qwen's, and GLM's for the opposite.
+void set_preserved(ServeFlags& flags, bool on) {
+  const Json variables = Json::object().set("preserve_thinking", on).set("clear_thinking", !on);
+  flags.defaults.emplace_back(
+      [variables](Defaults& defaults) { add_variables(defaults, variables); });
+}
+
 std::vector<Flag> rows() {
   std::vector<Flag> out;
-  out.push_back(
-      with(value("--chat-template", "TEXT",
-                 "In place of the model's template: chatml, or a template (Jinja)", read_named),
-           "LLAMA_ARG_CHAT_TEMPLATE"));
+  out.push_back(with(
+      value("--chat-template", "TEXT",
+            "In place of the model's template: a name (chatml, llama3, gemma, ...; a wrong one "
+            "lists them), or a template (Jinja)",
+            read_named),
+      "LLAMA_ARG_CHAT_TEMPLATE"));
   out.push_back(with(value("--chat-template-file", "PATH",
                            "The same from a file, which comes before the above", read_file),
                      "LLAMA_ARG_CHAT_TEMPLATE_FILE"));
@@ -130,16 +147,43 @@ std::vector<Flag> rows() {
                             "minimal, low, medium, high, xhigh or max",
                             set_effort),
                      "LLAMA_ARG_REASONING_EFFORT"));
-  out.push_back(with(choice("--reasoning-format", {"auto", "deepseek"},
-                            "auto and deepseek: thinking comes apart from the answer",
-                            [](ServeFlags&, std::string_view) {}),
-                     "LLAMA_ARG_THINK"));
-  out.push_back(with(number<int>("--reasoning-budget", {-1, 0},
-                                 "Tokens of thinking: -1, the default: no limit, 0 = none",
-                                 [](ServeFlags& flags, int n) {
-                                   if (n == 0) flags.think = Think::kOff;
-                                 }),
-                     "LLAMA_ARG_THINK_BUDGET"));
+  out.push_back(
+      with(choice("--reasoning-format", {"auto", "none", "deepseek", "deepseek-legacy"},
+                  "Where thinking goes: auto and deepseek = apart from the answer, none = in its "
+                  "text, between marks, deepseek-legacy = both",
+                  [](ServeFlags& flags, std::string_view value) {
+                    const service::Thinking thinking = *api::openai::thinking_format(value);
+                    flags.defaults.emplace_back(
+                        [thinking](Defaults& defaults) { defaults.request.thinking = thinking; });
+                  }),
+           "LLAMA_ARG_THINK"));
+  out.push_back(
+      with(number<int64_t>("--reasoning-budget", {-1, UINT32_MAX},
+                           "Tokens of thinking at most, behind which it is ended; 0 = none, -1, "
+                           "the default: no limit",
+                           [](ServeFlags& flags, int64_t n) {
+                             flags.defaults.emplace_back([n](Defaults& defaults) {
+                               defaults.request.max_thinking.reset();
+                               if (n >= 0) defaults.request.max_thinking = static_cast<uint32_t>(n);
+                             });
+                           }),
+           "LLAMA_ARG_THINK_BUDGET"));
+  out.push_back(with(value("--reasoning-budget-message", "TEXT",
+                           "What is written where thinking is ended", read_message),
+                     "LLAMA_ARG_THINK_BUDGET_MESSAGE"));
+  out.push_back(
+      with(on_off("--reasoning-preserve,!--no-reasoning-preserve",
+                  "The thinking of all earlier answers is read again, or of none but the last, by "
+                  "templates with a switch for it; default: as the template has it",
+                  set_preserved),
+           "LLAMA_ARG_REASONING_PRESERVE"));
+  out.push_back(with(on_off("--skip-chat-parsing,!--no-skip-chat-parsing",
+                            "Answers of chats come as they were written, thinking and calls too",
+                            [](ServeFlags& flags, bool on) {
+                              flags.defaults.emplace_back(
+                                  [on](Defaults& defaults) { defaults.request.verbatim = on; });
+                            }),
+                     "LLAMA_ARG_SKIP_CHAT_PARSING"));
   return out;
 }
 

@@ -34,6 +34,8 @@ struct ServeFlags {
   std::vector<std::string> hosts;  // to listen on
   std::optional<uint16_t> port;
   bool no_auth = false;
+  std::string key_file;           // read again after SIGHUP; empty: none
+  std::vector<std::string> keys;  // that did not come from it
   std::chrono::seconds drain{30};
 
   // The model, and the room for texts:
@@ -63,8 +65,10 @@ struct ServeFlags {
     int verbosity = 3;  // as llama-server has it: 1 errors, 2 warnings, 3 information, 4 all
     bool disabled = false;
     bool timestamps = false;
-    bool prefix = false;  // with the level
-    std::string file;     // a path besides stderr; empty: none
+    bool prefix = false;                               // with the level
+    enum class Colors : uint8_t { kAuto, kOn, kOff };  // kAuto: where stderr is a terminal
+    Colors colors = Colors::kAuto;
+    std::string file;  // a path besides stderr; empty: none
   };
   Log log;
   std::string log_jsonl;  // a path, or "-", which is stdout; empty: none
@@ -82,6 +86,10 @@ void add_serve_flags(CLI::App& app, GivenFlags& given);
 // After the parse: what the environment says of flags that were not given, then those that were.
 // Errors: kUsage naming the variable.
 base::Result<ServeFlags> read_serve_flags(const GivenFlags& given);
+
+// The keys of a file, one a line; # begins a comment. Errors: kIo for a file that cannot be read,
+// or has none.
+base::Result<std::vector<std::string>> read_keys(const std::string& path);
 
 // From now on what is logged goes where the flags say. Errors: kIo where a file cannot be written.
 base::Result<void> open_log(const ServeFlags::Log& log);

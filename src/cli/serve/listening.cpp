@@ -22,19 +22,13 @@ std::function<void(ServeFlags&, bool)> server_switch(bool Options::* to) {
 }
 
 Result<void> read_key_file(ServeFlags& flags, std::string_view option, std::string_view value) {
-  std::ifstream file{std::string(value)};
-  const auto wrong = [&](std::string_view what) {
-    return base::fail(ErrorCode::kUsage, fmt::format("{} is \"{}\", {}.", option, value, what));
-  };
-  if (!file) return wrong("a file that cannot be read");
-  size_t n = 0;
-  for (std::string line; std::getline(file, line);) {
-    while (line.ends_with('\r') || line.ends_with(' ')) line.pop_back();
-    if (line.empty() || line.starts_with('#')) continue;
-    flags.server.api_keys.push_back(line);
-    ++n;
+  auto keys = read_keys(std::string(value));
+  if (!keys) {
+    return base::fail(ErrorCode::kUsage,
+                      fmt::format("{} is \"{}\": {}", option, value, keys.error().text()));
   }
-  if (file.bad() || n == 0) return wrong("a file without keys");
+  flags.key_file = value;
+  for (std::string& key : *keys) flags.server.api_keys.push_back(std::move(key));
   return {};
 }
 
@@ -67,12 +61,16 @@ std::vector<Flag> rows() {
                      "LLAMA_ARG_API_PREFIX"));
   out.push_back(with(texts("--api-key", "KEY", "Keys, one of which a client has to give",
                            [](ServeFlags& flags, auto keys) {
-                             for (std::string& key : keys)
+                             for (std::string& key : keys) {
+                               flags.keys.push_back(key);
                                flags.server.api_keys.push_back(std::move(key));
+                             }
                            }),
                      "LLAMA_API_KEY"));
   out.push_back(with(value("--api-key-file", "PATH",
-                           "A file of keys, one a line; # begins a comment", read_key_file),
+                           "A file of keys, one a line; # begins a comment; SIGHUP has it "
+                           "read again",
+                           read_key_file),
                      "LLAMA_ARG_API_KEY_FILE"));
   out.push_back(on_off("--no-auth", "Listens beyond this machine without asking for a key",
                        [](ServeFlags& flags, bool on) { flags.no_auth = on; }));
@@ -148,3 +146,19 @@ std::span<const Flag> listening_flags() {
 }
 
 }  // namespace puna::cli::serve
+
+namespace puna::cli {
+
+base::Result<std::vector<std::string>> read_keys(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return base::fail(base::ErrorCode::kIo, "The file cannot be read.");
+  std::vector<std::string> keys;
+  for (std::string line; std::getline(file, line);) {
+    while (line.ends_with('\r') || line.ends_with(' ')) line.pop_back();
+    if (!line.empty() && !line.starts_with('#')) keys.push_back(line);
+  }
+  if (file.bad() || keys.empty()) return base::fail(base::ErrorCode::kIo, "The file has no keys.");
+  return keys;
+}
+
+}  // namespace puna::cli

@@ -3,8 +3,11 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 
@@ -31,6 +34,19 @@ std::string line_of(const ServeFlags::Log& log, LogLevel level, std::string_view
   return out + base::printable(text, base::Keep::kLines);
 }
 
+// With the colour of its level, for a terminal.
+std::string colored(LogLevel level, const std::string& line) {
+  constexpr std::string_view kColors[] = {"\033[2m", "", "\033[33m"};
+  const std::string_view color = kColors[static_cast<size_t>(level)];
+  return color.empty() ? line : fmt::format("{}{}\033[0m", color, line);
+}
+
+bool has_colors(const ServeFlags::Log& log) {
+  using Colors = ServeFlags::Log::Colors;
+  if (log.colors != Colors::kAuto) return log.colors == Colors::kOn;
+  return isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
+}
+
 }  // namespace
 
 base::Result<void> open_log(const ServeFlags::Log& log) {
@@ -52,9 +68,13 @@ base::Result<void> open_log(const ServeFlags::Log& log) {
     }
   }
   base::set_log_sink(
-      [log, file](LogLevel level, std::string_view text) {
+      [log, file, colors = has_colors(log)](LogLevel level, std::string_view text) {
         const std::string line = line_of(log, level, text);
-        base::log_to_stderr(level, line);
+        if (colors) {
+          std::fprintf(stderr, "%s\n", colored(level, line).c_str());
+        } else {
+          base::log_to_stderr(level, line);
+        }
         if (file) *file << line << std::endl;
       },
       lowest);

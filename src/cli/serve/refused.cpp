@@ -37,9 +37,7 @@ constexpr Row kRows[] = {
      "LLAMA_ARG_STATIC_PATH,LLAMA_ARG_UI_CONFIG,LLAMA_ARG_UI_CONFIG_FILE"},
     {"--tools", Why::kNotYet, "LLAMA_ARG_TOOLS"},
     {"--fit-target,-fitt,--fit-ctx,-fitc", Why::kNotYet, "LLAMA_ARG_FIT_TARGET,LLAMA_ARG_FIT_CTX"},
-    {"--reasoning-budget-message,--reasoning-preserve,--no-reasoning-preserve", Why::kNotYet,
-     "LLAMA_ARG_THINK_BUDGET_MESSAGE,LLAMA_ARG_REASONING_PRESERVE"},
-    {"--reverse-prompt,-r,--special,-sp,--spm-infill,--check-tensors,--log-prompts-dir,"
+    {"--spm-infill,--check-tensors,--log-prompts-dir,"
      "--cache-list,-cl,--completion-bash",
      Why::kNotYet},
     // They would change what a model computes, or open doors.

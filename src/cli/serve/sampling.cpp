@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "api/answer_fields.h"
 #include "base/json.h"
 #include "cli/serve/table.h"
 
@@ -150,6 +151,36 @@ std::vector<Flag> rows() {
       on_off("--ignore-eos", "Goes on where the model would end", [](ServeFlags& flags, bool on) {
         flags.defaults.emplace_back([on](Defaults& defaults) { defaults.request.ignore_end = on; });
       }));
+  Flag stop = value(
+      "-r,--reverse-prompt", "TEXT",
+      "A text before which answers end where a request names none; may be given several times",
+      [](ServeFlags& flags, std::string_view option, std::string_view text) -> Result<void> {
+        if (text.size() > api::kMaxStopBytes) {
+          return base::fail(ErrorCode::kUsage,
+                            fmt::format("{} has {} bytes; {} are the most.", option, text.size(),
+                                        api::kMaxStopBytes));
+        }
+        flags.defaults.emplace_back([text = std::string(text)](Defaults& defaults) {
+          defaults.request.stop.push_back(text);
+        });
+        return {};
+      });
+  stop.repeats = true;
+  out.push_back(std::move(stop));
+  out.push_back(with(on_off("--special", "Control tokens are written out in answers",
+                            [](ServeFlags& flags, bool on) {
+                              flags.defaults.emplace_back(
+                                  [on](Defaults& defaults) { defaults.request.special = on; });
+                            }),
+                     nullptr, "-sp"));
+  out.push_back(with(on_off("--cache-prompt,!--no-cache-prompt",
+                            "What is known of a prompt is not evaluated again, unless a request "
+                            "wants it; the default",
+                            [](ServeFlags& flags, bool on) {
+                              flags.defaults.emplace_back(
+                                  [on](Defaults& defaults) { defaults.request.reuse = on; });
+                            }),
+                     "LLAMA_ARG_CACHE_PROMPT"));
   out.push_back(with(setting<&SamplingParams::temperature>(
                          "--temp", "temperature", kernels::kTemperature,
                          "Temperature; 0 = greedy; default: the model's, or 0.8"),

@@ -18,6 +18,7 @@
 #include "cli/model_flags.h"
 #include "cli/output.h"
 #include "cli/serve/flags.h"
+#include "cli/terminal.h"
 #include "io/byte_source.h"
 #include "server/server.h"
 #include "service/host_thread.h"
@@ -113,7 +114,9 @@ service::Think think_of(const ServeFlags& flags, const service::LoadedModel& mod
   Think wanted = flags.effort.value_or(Think::kDefault);
   if (wanted == Think::kDefault || flags.think == Think::kOff)
     wanted = flags.think.value_or(Think::kDefault);
-  if (wanted == Think::kDefault) return wanted;
+  // No room for thinking: what has a switch is told so.
+  const bool none = model.defaults.request.max_thinking == 0u && model.abilities.thinking;
+  if (wanted == Think::kDefault) return none ? Think::kOff : wanted;
   const bool level = wanted > Think::kOn;
   if (level ? model.abilities.thinking_levels : model.abilities.thinking) return wanted;
   base::log_warning("The chat template of {} has no switch for {}, so the flag has no effect.",
@@ -187,8 +190,22 @@ Result<std::unique_ptr<server::Server>> listen(const ServeFlags& flags) {
   return server::Server::listen(options);
 }
 
+// Where the file cannot be read now, the keys stay that were read before.
+void read_keys_again(const ServeFlags& flags, server::Server& server) {
+  auto keys = read_keys(flags.key_file);
+  if (!keys) {
+    return base::log_warning("The keys of --api-key-file stay as they were: {}",
+                             keys.error().text());
+  }
+  const size_t n_read = keys->size();
+  keys->insert(keys->end(), flags.keys.begin(), flags.keys.end());
+  server.set_keys(*keys);
+  base::log_info("{} keys were read again from --api-key-file.", n_read);
+}
+
 Result<int> run(ServeFlags& flags) {
   catch_interrupts();
+  if (!flags.key_file.empty()) catch_hangups();
   if (flags.lists_devices) return print_devices(/*json=*/false);
   PUNA_TRY(check(flags));
   std::ofstream requests;
@@ -205,7 +222,7 @@ Result<int> run(ServeFlags& flags) {
   const bool tls = !flags.server.certificate_file.empty();
   for (const server::Address& address : server->addresses())
     base::log_info("{} is served on {}", source.loaded().front()->id, text_of(address, tls));
-  wait_for_signal();
+  while (wait_for_signal() == Signal::kHangup) read_keys_again(flags, *server);
   base::log_info("Ending; what is under way has {} s.", flags.drain.count());
   server->drain(flags.drain);
   host.stop();

@@ -1,0 +1,92 @@
+#include "service/thinking_budget.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace puna::service {
+
+using base::Result;
+
+Result<std::shared_ptr<ThinkingBudget>> ThinkingBudget::create(
+    const tokenizer::Tokenizer& tokenizer, const chat::ReplyStyle& style, const Options& options,
+    std::shared_ptr<engine::TokenFilter> inner) {
+  if (tokenizer.decodes_in_context()) {
+    return base::fail(base::ErrorCode::kUnsupported,
+                      "The text of this model's tokens depends on those around them; its thinking "
+                      "cannot be limited.");
+  }
+  if (options.message.size() > kMaxThinkingMessage) {
+    return base::fail(
+        base::ErrorCode::kInvalidArgument,
+        fmt::format("The message at the end of thinking has {} bytes; {} are the most.",
+                    options.message.size(), kMaxThinkingMessage));
+  }
+  auto rules = std::make_shared<Rules>();
+  rules->tokenizer = &tokenizer;
+  rules->open = style.thinking_begins();
+  rules->close = style.thinking_ends();
+  rules->n_tokens = options.n_tokens;
+  rules->end = tokenizer.encode(options.message + rules->close, {.add_special = false});
+  if (rules->end.empty()) {
+    return base::fail(base::ErrorCode::kUnsupported,
+                      fmt::format("The vocabulary cannot write \"{}\", so that thinking cannot be "
+                                  "ended.",
+                                  rules->close));
+  }
+  std::shared_ptr<ThinkingBudget> out(new ThinkingBudget(std::move(rules), std::move(inner)));
+  out->states_.push_back({.phase = options.open ? Phase::kThinking : Phase::kBefore});
+  return out;
+}
+
+std::optional<std::span<const uint32_t>> ThinkingBudget::allowed() {
+  return inner_ ? inner_->allowed() : std::nullopt;
+}
+
+std::vector<int32_t> ThinkingBudget::forced() {
+  const State& now = states_.back();
+  if (now.phase == Phase::kThinking && now.n_thought >= rules_->n_tokens)
+    return {rules_->end.begin() + now.n_forced, rules_->end.end()};
+  return inner_ ? inner_->forced() : std::vector<int32_t>();
+}
+
+void ThinkingBudget::take(int32_t id) {
+  if (inner_) inner_->take(id);
+  State next = states_.back();
+  text_ += rules_->tokenizer->bytes(id, /*special=*/true);
+  next.n_bytes = text_.size();
+  if (next.phase == Phase::kThinking) {
+    if (next.n_thought >= rules_->n_tokens) {
+      // Whatever its tokens are in text, the thinking is over behind them.
+      if (++next.n_forced == rules_->end.size()) next.phase = Phase::kEnded;
+    } else {
+      ++next.n_thought;
+    }
+  }
+  if (next.phase != Phase::kEnded) {
+    const std::string& mark = next.phase == Phase::kBefore ? rules_->open : rules_->close;
+    const size_t at = text_.find(mark, next.from);
+    if (at != std::string::npos) {
+      next.phase = next.phase == Phase::kBefore ? Phase::kThinking : Phase::kEnded;
+      next.from = at + mark.size();
+    } else if (text_.size() >= mark.size()) {
+      next.from = std::max(next.from, text_.size() - mark.size() + 1);
+    }
+  }
+  states_.push_back(next);
+}
+
+void ThinkingBudget::undo(uint32_t n) {
+  if (inner_) inner_->undo(n);
+  states_.resize(states_.size() - n);
+  text_.resize(states_.back().n_bytes);
+}
+
+std::unique_ptr<engine::TokenFilter> ThinkingBudget::fork() const {
+  auto out = std::make_unique<ThinkingBudget>(*this);
+  if (inner_) out->inner_ = inner_->fork();
+  return out;
+}
+
+}  // namespace puna::service

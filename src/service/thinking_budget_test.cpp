@@ -1,0 +1,98 @@
+#include "service/thinking_budget.h"
+
+#include <doctest/doctest.h>
+
+#include "service/testing/scripted_model.h"
+
+using namespace puna;
+using service::ThinkingBudget;
+using Ids = std::vector<int32_t>;
+
+namespace {
+
+constexpr int32_t kOpen = 20, kClose = 21, kA = 8, kOther = 2;  // of the scripted model
+
+// Thinking between two control tokens.
+std::shared_ptr<ThinkingBudget> budget(const ThinkingBudget::Options& options) {
+  static const service::LoadedModel kModel = service::test::scripted_model();
+  chat::ReplyStyle style = chat::reply_style("");
+  style.thinking = "<|20|>…<|21|>";
+  auto made = ThinkingBudget::create(*kModel.tokenizer, style, options, nullptr);
+  REQUIRE_MESSAGE(made.has_value(), made.error().text());
+  return *made;
+}
+
+}  // namespace
+
+TEST_CASE("thinking is ended behind its last token, with the message before the mark") {
+  const auto filter = budget({.n_tokens = 2, .message = "a"});
+  for (const int32_t id : {kA, kOpen, kOther}) {
+    CHECK(filter->forced().empty());
+    filter->take(id);
+  }
+  CHECK(filter->forced().empty());
+  filter->take(kA);
+  CHECK(filter->forced() == Ids{kA, kClose});
+  filter->take(kA);
+  CHECK(filter->forced() == Ids{kClose});
+  filter->take(kClose);
+  for (int i = 0; i < 5; ++i) {
+    CHECK(filter->forced().empty());
+    filter->take(kOther);
+  }
+  CHECK_FALSE(filter->allowed().has_value());
+}
+
+TEST_CASE("thinking that ends by itself is let be, and none is waited for that never begins") {
+  const auto ends = budget({.n_tokens = 3});
+  for (const int32_t id : {kOpen, kA, kClose, kA, kA, kA, kA}) {
+    ends->take(id);
+    CHECK(ends->forced().empty());
+  }
+  const auto never = budget({.n_tokens = 0});
+  for (int i = 0; i < 5; ++i) {
+    never->take(kA);
+    CHECK(never->forced().empty());
+  }
+  never->take(kOpen);
+  CHECK(never->forced() == Ids{kClose});
+}
+
+TEST_CASE("thinking that the prompt has begun counts from the first token on") {
+  CHECK(budget({.n_tokens = 0, .open = true})->forced() == Ids{kClose});
+  const auto filter = budget({.n_tokens = 1, .open = true});
+  CHECK(filter->forced().empty());
+  filter->take(kA);
+  CHECK(filter->forced() == Ids{kClose});
+}
+
+TEST_CASE("tokens are taken back, and a fork goes its own way") {
+  const auto filter = budget({.n_tokens = 2});
+  filter->take(kOpen);
+  filter->take(kA);
+  const auto fork = filter->fork();
+  filter->take(kA);
+  CHECK(filter->forced() == Ids{kClose});
+  CHECK(fork->forced().empty());
+  filter->undo(2);
+  CHECK(filter->forced().empty());
+  filter->take(kA);
+  filter->take(kA);
+  CHECK(filter->forced() == Ids{kClose});
+  fork->take(kClose);
+  fork->take(kA);
+  CHECK(fork->forced().empty());
+}
+
+TEST_CASE("a message that is too long, and a mark without tokens, are refused") {
+  static const service::LoadedModel kModel = service::test::scripted_model();
+  const auto error_of = [&](size_t n_bytes) {
+    const auto made = ThinkingBudget::create(*kModel.tokenizer, chat::reply_style("<think>"),
+                                             {.message = std::string(n_bytes, 'x')}, nullptr);
+    REQUIRE_FALSE(made.has_value());
+    return made.error().code;
+  };
+  CHECK(error_of(service::kMaxThinkingMessage + 1) == base::ErrorCode::kInvalidArgument);
+  // Neither has a token.
+  CHECK(error_of(1) == base::ErrorCode::kUnsupported);
+}
