@@ -20,6 +20,7 @@ bool same_name(std::string_view a, std::string_view b) {
 }  // namespace
 
 bool ServedModel::answers_to(std::string_view name) const {
+  if (!file_name.empty() && same_name(file_name, name)) return true;
   return std::ranges::any_of(aliases,
                              [&](const std::string& each) { return same_name(each, name); });
 }

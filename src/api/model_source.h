@@ -19,8 +19,9 @@ namespace puna::api {
 // What does not change while a model is served.
 struct ServedModel {
   std::string id;                    // as answers call it: the first of its names in sorted order
-  std::vector<std::string> aliases;  // all names it answers to, sorted
+  std::vector<std::string> aliases;  // that it is served by, sorted
   std::vector<std::string> tags;
+  std::string file_name;         // without folder and ending: a name it answers to as well
   int64_t created = 0;           // seconds since 1970
   std::string path;              // of its file; never shown in an error
   std::string digest;            // SHA-256 of its file as hex digits; empty when it is not known

@@ -225,6 +225,7 @@ class Serve(unittest.TestCase):
             key = {"Authorization": "Bearer two"}
             status, models = server.ask("/v1/models", headers=key)
             self.assertEqual((status, models["data"][0]["id"]), (200, "a"))
+            self.assertEqual(models["data"][0]["aliases"], ["a", "b"])
             self.assertEqual(server.ask("/metrics", headers=key)[0], 501)
             self.assertEqual(server.ask("/props", {}, headers=key)[0], 501)
         self.assertRegex(log.read_text(), r"(?m)^\d{4}-\d\d-\d\dT[\d:.]+Z I GET /v1/models 401 ")

@@ -27,7 +27,8 @@ constexpr Field kFields[] = {
           "The ids of an answer come too; in a stream they always do."}
         .or_else("false"),
     {"response_fields", Kind::kTexts,
-     "What answers have: names, of members of members with slashes; none: all."},
+     "What answers have: names, of members of members with slashes (under the same name); none: "
+     "all."},
 };
 constexpr Field kPrompt[] = {
     Field{"prompt", Kind::kAny, "A text, token ids, both mixed, or a list of such."}
@@ -35,21 +36,19 @@ constexpr Field kPrompt[] = {
         .shaped(kPromptsShape),
 };
 
-// {"a/b": …} becomes {"b": …}; what there is not is left out.
+// Those members of members that "a/b" names, under that name; what there is not is left out.
 Json picked(const Json& json, const std::vector<std::string>& fields) {
   if (fields.empty()) return json;
   Json out = Json::object();
   for (const std::string& field : fields) {
     const Json* value = &json;
     size_t at = 0;
-    std::string name;
     while (value && at <= field.size()) {
       const size_t end = std::min(field.find('/', at), field.size());
-      name = field.substr(at, end - at);
-      value = value->find(name);
+      value = value->find(field.substr(at, end - at));
       at = end + 1;
     }
-    if (value) out.set(name, *value);
+    if (value) out.set(field, *value);
   }
   return out;
 }

@@ -40,6 +40,7 @@ TEST_CASE("a whole completion has its text, why it ended and what it was written
   CHECK(at(settings, "seed") == Json(5));
   CHECK(at(settings, "stop").dump() == R"(["END"])");
   CHECK(at(settings, "top_k") == Json(40));
+  CHECK(at(settings, "adaptive_target") == Json(-1));
   CHECK(at(body, "timings", "cache_n") == Json(4));
   body.set("generation_settings", nullptr).set("timings", nullptr);
   CHECK(body.dump() ==
@@ -94,7 +95,8 @@ TEST_CASE("several prompts and answers come as a list") {
   Texts texts = texts_of(served.ask(llama::completion, R"({"prompt": [[1], [2]], "response_fields":
           ["content", "index", "generation_settings/n_predict", "generation_settings/none"]})"));
   CHECK(body_of(texts.writer->whole({reply_of("a"), reply_of("b")})).dump() ==
-        R"([{"content":"a","index":0,"n_predict":-1},{"content":"b","index":1,"n_predict":-1}])");
+        R"([{"content":"a","index":0,"generation_settings/n_predict":-1},)"
+        R"({"content":"b","index":1,"generation_settings/n_predict":-1}])");
   Texts listed = texts_of(served.ask(llama::completion, R"({"prompt": [[1]]})"));
   CHECK(body_of(listed.writer->whole({reply_of("a")})).is_array());
   Texts two = texts_of(served.ask(llama::completion, R"({"prompt": [1], "n_cmpl": 2})"));

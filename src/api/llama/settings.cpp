@@ -13,6 +13,8 @@ Json settings_json(const service::Request& request, bool stream) {
   Json stops = Json::array();
   for (const std::string& stop : request.stop) stops.push(stop);
   out.set("stop", std::move(stops)).set("ignore_eos", request.ignore_end);
+  // Of a stage of sampling that there is not: it is off.
+  out.set("adaptive_target", -1).set("adaptive_decay", 0.9);
   return out.set("stream", stream);
 }
 

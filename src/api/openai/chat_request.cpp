@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -127,7 +128,8 @@ Result<void> read_messages(const Body& body, const service::LoadedModel& model,
 
 // Whether the last message is to be continued.
 Result<bool> read_continuation(const Body& body, const service::LoadedModel& model,
-                               const chat::Message& last) {
+                               std::span<const chat::Message> messages) {
+  const chat::Message& last = messages.back();
   const auto asked = body.flag("continue_final_message");
   const bool calls = last.fields.find("tool_calls") != nullptr;
   const bool goes_on =
@@ -141,6 +143,10 @@ Result<bool> read_continuation(const Body& body, const service::LoadedModel& mod
   }
   if (!goes_on && !begins.value_or(true))
     return cannot("add_generation_prompt", "an answer begins with it; only true is possible");
+  if (goes_on && messages.size() > 1 && messages[messages.size() - 2].role == "assistant") {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      "The last two messages are of the assistant, but only one can be continued.");
+  }
   return goes_on;
 }
 
@@ -277,7 +283,7 @@ Result<Chat> read_chat(const Json& json, const service::LoadedModel& model) {
   PUNA_TRY(out.answer, read_answer_fields(body, model));
   service::Request& request = out.answer.request;
   PUNA_TRY(read_messages(body, model, request));
-  PUNA_TRY(request.continue_last, read_continuation(body, model, request.messages.back()));
+  PUNA_TRY(request.continue_last, read_continuation(body, model, request.messages));
   PUNA_TRY(read_tools(body, request));
   PUNA_TRY(read_thinking(body, request));
   PUNA_TRY(read_logprobs(body, out));

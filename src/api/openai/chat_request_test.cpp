@@ -201,6 +201,12 @@ TEST_CASE("a last message of the assistant is continued unless the request says 
   CHECK_FALSE(goes_on(kSaid, R"(, "continue_final_message": false)"));
   CHECK_FALSE(goes_on(R"({"role": "assistant", "tool_calls": []})", ""));
   CHECK_FALSE(goes_on(R"({"role": "user", "content": "We"})", ""));
+  const auto two = [&](std::string_view more) {
+    return read(fmt::format(R"({{"messages": [{}, {}]{}}})", kSaid, kSaid, more));
+  };
+  REQUIRE_FALSE(two("").has_value());
+  CHECK(two("").error().code == ErrorCode::kInvalidArgument);
+  CHECK(two(R"(, "continue_final_message": false)").has_value());
 }
 
 TEST_CASE("probabilities are asked for by logprobs, and by n_probs") {

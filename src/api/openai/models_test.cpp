@@ -16,7 +16,9 @@ TEST_CASE("models are listed, and found by any of their names") {
   CHECK(at(body, "data", 0, "architecture", "input_modalities").dump() == R"(["text"])");
   CHECK(at(body, "models", 0, "model") == Json("fake"));
   CHECK(at(body, "models", 0, "capabilities", 0) == Json("completion"));
-  for (const char* name : {"fake", "FAKE:latest", "other:1b"})
+  // Its file's name is one too, but no alias.
+  CHECK(at(body, "data", 0, "aliases").dump() == R"(["fake","Other:1b"])");
+  for (const char* name : {"fake", "FAKE:latest", "other:1b", "fake-q8_0"})
     CHECK(at(body_of(served.ask(openai::model, "", {name})), "object") == Json("model"));
   CHECK(served.ask(openai::model, "", {"none"}).error().code == base::ErrorCode::kNotFound);
   bool found = true;

@@ -37,6 +37,7 @@ struct Served {
     ServedModel out;
     out.id = "fake";
     out.aliases = {"fake", "Other:1b"};
+    out.file_name = "fake-q8_0";
     out.created = 7;
     out.host = &host;
     return out;

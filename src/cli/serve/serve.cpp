@@ -66,15 +66,11 @@ std::string name_of_path(std::string model) {
 
 api::ServedModel served_model(const ServeFlags& flags, service::Host& host) {
   api::ServedModel out;
-  out.aliases = flags.aliases;
-  out.aliases.push_back(name_of_path(flags.model.model));
+  out.file_name = name_of_path(flags.model.model);
+  out.aliases = flags.aliases.empty() ? std::vector{out.file_name} : flags.aliases;
   std::ranges::sort(out.aliases);
   out.aliases.erase(std::ranges::unique(out.aliases).begin(), out.aliases.end());
-  if (flags.aliases.empty()) {
-    out.id = out.aliases.front();
-  } else {
-    out.id = *std::ranges::min_element(flags.aliases);
-  }
+  out.id = out.aliases.front();
   out.tags = flags.tags;
   out.created = static_cast<int64_t>(std::time(nullptr));
   const formats::ModelFile& file = host.model().engine->file();
