@@ -301,13 +301,13 @@ TEST_CASE("ids of calls become such as strict templates take") {
     REQUIRE_MESSAGE(text.has_value(), text.error().text());
     return *text;
   };
-  const std::string kLong = "toolu_01A09q90qw90lq917835lq9";
-  const std::string made = chat::short_call_id(kLong);
+  const std::string long_id = "toolu_01A09q90qw90lq917835lq9";
+  const std::string made = chat::short_call_id(long_id);
   CHECK(made.size() == 9);
-  CHECK(prompt(kLong, kIds) == "[TOOL_CALLS]" + made + "=" + made + "<|go|>");
+  CHECK(prompt(long_id, kIds) == "[TOOL_CALLS]" + made + "=" + made + "<|go|>");
   CHECK(prompt("abcDEF123", kIds) == "[TOOL_CALLS]abcDEF123=abcDEF123<|go|>");
   // Others have them as they are.
-  CHECK(prompt(kLong, "{{ messages[1].tool_calls[0].id }}") == kLong);
+  CHECK(prompt(long_id, "{{ messages[1].tool_calls[0].id }}") == long_id);
 }
 
 TEST_CASE("the last message of the assistant is continued") {
