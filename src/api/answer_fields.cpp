@@ -105,6 +105,14 @@ Result<std::vector<std::string>> read_stops(std::string_view field, const Body& 
 
 std::span<const Field> answer_fields() { return kFields; }
 
+Texts texts_of(const AnswerFields& answer) {
+  Texts out;
+  out.stream = answer.stream;
+  out.ping_seconds = answer.ping_seconds;
+  out.slot = answer.slot;
+  return out;
+}
+
 Result<AnswerFields> read_answer_fields(const Body& body, const service::LoadedModel& model) {
   if (model.engine->options().embeddings) {
     return base::fail(
@@ -129,8 +137,7 @@ Result<AnswerFields> read_answer_fields(const Body& body, const service::LoadedM
   request.reuse = body.flag("cache_prompt").value_or(request.reuse);
   request.ignore_end = body.flag("ignore_eos").value_or(request.ignore_end);
   PUNA_TRY(request.sampling, read_sampling(body, model));
-  const auto slot = body.integer("id_slot");
-  if (slot && *slot >= 0) out.slot = static_cast<uint32_t>(*slot);
+  if (const auto slot = body.integer("id_slot")) out.slot = number_or_none(*slot);
   const auto ping = body.integer("sse_ping_interval");
   if (ping && *ping >= 0) out.ping_seconds = static_cast<int>(*ping);
   return out;

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "api/exchange.h"
 #include "api/fields.h"
 #include "base/result.h"
 #include "service/model.h"
@@ -34,6 +35,12 @@ std::unexpected<base::Error> cannot(std::string_view field, std::string_view why
 // kInvalidArgument naming the field, where there are too many, or one is empty or too long.
 base::Result<void> check_stops(std::string_view field, const std::vector<std::string>& stops);
 
+// A number as fields and flags have it, where those below 0 stand for none.
+constexpr std::optional<uint32_t> number_or_none(int64_t n) {
+  if (n < 0) return {};
+  return static_cast<uint32_t>(n);
+}
+
 // The texts that end an answer; those of the server where a request has none. Errors: those of
 // check_stops().
 base::Result<std::vector<std::string>> read_stops(std::string_view field, const Body& body,
@@ -49,6 +56,8 @@ struct AnswerFields {
   std::optional<int> ping_seconds;  // these as Texts has them
   std::optional<uint32_t> slot;
 };
+// What is to be answered so, as yet without requests and writer.
+Texts texts_of(const AnswerFields& answer);
 // Errors: those of the fields; kUnsupported for a model that was loaded for embeddings.
 base::Result<AnswerFields> read_answer_fields(const Body& body, const service::LoadedModel& model);
 

@@ -42,8 +42,8 @@ void Prefixes::change(NodeId id, F&& f) {
   if (node.n_pins > 0) return;
   if (node.page && node.n_resident == 0) may_leave_.insert({node.used, id});
   if (!node.bytes.empty() && node.children.empty()) may_go_.insert({node.used, id});
-  const bool unused = node.tokens.empty();
-  if (!unused && !node.came_back && node.children.empty()) once_.insert({node.used, id});
+  const bool forgotten = node.tokens.empty();
+  if (!forgotten && !node.came_back && node.children.empty()) once_.insert({node.used, id});
 }
 
 std::vector<Prefixes::NodeId>::const_iterator Prefixes::place(

@@ -33,8 +33,7 @@ class Prefixes {
     uint32_t window = 0;      // tokens; of layers whose pages are apart
     uint32_t n_states = 0;    // slots for copies of recurrent states
     uint64_t host_bytes = 0;  // that pages may take in host memory after they have left the device
-    uint32_t patience =
-        UINT32_MAX;  // a text is stale when so many ended since, and nobody came back
+    uint32_t patience = UINT32_MAX;  // texts after whose end one is stale
   };
   Prefixes(KvPool& pool, Options options);  // which outlives it
 

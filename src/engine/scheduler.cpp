@@ -262,8 +262,8 @@ bool Scheduler::has_room(const Text& text) const {
   if (running_.empty()) return true;  // the cache holds a whole context
   // A page for each of the others to go on.
   const TextCache& cache = engine_.cache();
-  const size_t n_all = text.tokens.size() / kPage + 1;
-  const size_t n_wanted = begins_afresh(text) ? n_all : cache.n_wanted(text.tokens);
+  const uint64_t n_wanted = begins_afresh(text) ? kernels::pages_for(text.tokens.size() + 1)
+                                                : cache.n_wanted(text.tokens);
   return n_wanted + running_.size() <= cache.n_available() &&
          cache.n_window_wanted(text.tokens.size() + 1) + running_.size() <=
              cache.n_window_available();

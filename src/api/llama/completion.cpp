@@ -200,10 +200,7 @@ Exchange complete(const Call& call, const Completion& completion,
     requests.push_back(completion.answer.request);
     requests.back().tokens = std::move(prompt);
   }
-  Texts out;
-  out.stream = completion.answer.stream;
-  out.ping_seconds = completion.answer.ping_seconds;
-  out.slot = completion.answer.slot;
+  Texts out = texts_of(completion.answer);
   out.requests = repeated(std::move(requests), completion.answer.n);
   std::vector<Chunks> chunks;
   for (const service::Request& request : out.requests) {

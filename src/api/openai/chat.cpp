@@ -128,10 +128,7 @@ Json ChatChunks::choice(const Reply& reply) const {
 Result<Exchange> chat_completions(const Call& call) {
   const service::LoadedModel& model = call.model->loaded();
   PUNA_TRY(Chat chat, read_chat(call.body, model));
-  Texts out;
-  out.stream = chat.answer.stream;
-  out.ping_seconds = chat.answer.ping_seconds;
-  out.slot = chat.answer.slot;
+  Texts out = texts_of(chat.answer);
   out.writer = std::make_unique<ChatWriter>(new_head("chatcmpl", call.model->id), chat,
                                             model.tokenizer.get());
   std::vector<service::Request> requests;

@@ -192,9 +192,7 @@ Result<void> read_thinking(const Body& body, service::Request& request) {
     request.thinking = *thinking_format(*format);
   for (const char* name : {"thinking_budget_tokens", "reasoning_budget_tokens"}) {
     const auto most = body.integer(name);
-    if (!most) continue;
-    request.max_thinking.reset();
-    if (*most >= 0) request.max_thinking = static_cast<uint32_t>(*most);
+    if (most) request.max_thinking = number_or_none(*most);
   }
   if (auto message = body.text("reasoning_budget_message"))
     request.thinking_message = *std::move(message);

@@ -149,10 +149,7 @@ Json CompletionChunks::choice(const Reply& reply) {
 Result<Exchange> completions(const Call& call) {
   const service::LoadedModel& model = call.model->loaded();
   PUNA_TRY(Completion completion, read_completion(call.body, model));
-  Texts out;
-  out.stream = completion.answer.stream;
-  out.ping_seconds = completion.answer.ping_seconds;
-  out.slot = completion.answer.slot;
+  Texts out = texts_of(completion.answer);
   out.writer = std::make_unique<TextWriter>(new_head("cmpl", call.model->id), completion, model);
   std::vector<service::Request> requests;
   for (Prompt& prompt : completion.prompts.list)

@@ -127,10 +127,7 @@ class ResponseWriter final : public Writer {
 Result<Exchange> responses(const Call& call) {
   const service::LoadedModel& model = call.model->loaded();
   PUNA_TRY(ResponseRequest read, read_response_request(call.body, model));
-  Texts out;
-  out.stream = read.answer.stream;
-  out.ping_seconds = read.answer.ping_seconds;
-  out.slot = read.answer.slot;
+  Texts out = texts_of(read.answer);
   out.writer =
       std::make_unique<ResponseWriter>(call.model->id, std::move(read.form), model.tokenizer.get());
   out.requests.push_back(std::move(read.answer.request));

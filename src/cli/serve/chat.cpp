@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "api/answer_fields.h"
 #include "api/openai/chat_request.h"
 #include "base/json.h"
 #include "chat/built_in.h"
@@ -32,13 +33,14 @@ std::unexpected<base::Error> wrong_template(std::string_view option, std::string
 
 // A name, or the template itself.
 Result<void> read_named(ServeFlags& flags, std::string_view option, std::string_view value) {
-  std::string_view source;
-  std::vector<std::string> names;
-  for (const chat::BuiltInTemplate& each : chat::built_in_templates())
-    names.emplace_back(each.name);
-  if (const auto* built_in = chat::find_built_in(value)) source = built_in->source;
-  if (value.contains("{{") || value.contains("{%")) source = value;
-  if (source.empty()) return not_one_of(option, value, names);
+  const auto* const built_in = chat::find_built_in(value);
+  if (!built_in && !value.contains("{{") && !value.contains("{%")) {
+    std::vector<std::string> names;
+    for (const chat::BuiltInTemplate& each : chat::built_in_templates())
+      names.emplace_back(each.name);
+    return not_one_of(option, value, names);
+  }
+  const std::string_view source = built_in ? built_in->source : value;
   auto parsed = chat::Template::parse(std::string(source));
   if (!parsed) return wrong_template(option, value, parsed.error());
   flags.chat_template = *std::move(parsed);
@@ -163,8 +165,7 @@ std::vector<Flag> rows() {
                            "the default: no limit",
                            [](ServeFlags& flags, int64_t n) {
                              flags.defaults.emplace_back([n](Defaults& defaults) {
-                               defaults.request.max_thinking.reset();
-                               if (n >= 0) defaults.request.max_thinking = static_cast<uint32_t>(n);
+                               defaults.request.max_thinking = api::number_or_none(n);
                              });
                            }),
            "LLAMA_ARG_THINK_BUDGET"));

@@ -134,8 +134,7 @@ std::vector<Flag> rows() {
                            "default: no limit",
                            [](ServeFlags& flags, int64_t n) {
                              flags.defaults.emplace_back([n](Defaults& defaults) {
-                               defaults.request.max_tokens.reset();
-                               if (n >= 0) defaults.request.max_tokens = static_cast<uint32_t>(n);
+                               defaults.request.max_tokens = api::number_or_none(n);
                              });
                            }),
            "LLAMA_ARG_N_PREDICT", "--predict"));
