@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import random
+import shlex
 import signal
 import socket
 import subprocess
@@ -33,6 +34,24 @@ def split_flags():
     given = sys.argv[1:]
     at = given.index("--") if "--" in given else len(given)
     return given[:at], given[at + 1:]
+
+
+def add_sides(parser):
+    parser.add_argument("--puna", action="append", default=[], help="the program, and flags of its own")
+    parser.add_argument("--peer", action="append", default=[], help="a command, and flags of its own")
+    parser.add_argument("--output", help="a file for the figures as JSON")
+
+
+def sides(args):
+    """Who is measured: names and commands."""
+    ours = [("puna", [command[0], "serve", *command[1:]]) for command in map(shlex.split, args.puna)]
+    return ours + [("peer", shlex.split(command)) for command in args.peer]
+
+
+def save(args, report):
+    if args.output:
+        with open(args.output, "w", encoding="utf-8") as file:
+            json.dump(report, file, indent=1)
 
 
 def free_port():
@@ -102,7 +121,7 @@ class Reply:
     """What came: times of the pieces in seconds from when the request was sent, and the bytes."""
 
     def __init__(self):
-        self.pieces, self.data, self.whole = [], b"", False
+        self.began, self.pieces, self.data, self.whole = time.perf_counter(), [], b"", False
 
     @property
     def status(self):
@@ -129,12 +148,12 @@ class Reply:
                 yield json.loads(text)
 
 
-async def ask(port, path, body, mark=b'"content":"', cut_after=None):
-    """Sends a request on a connection of its own and reads its reply. `mark`: what each piece of text has and nothing else.
-    `cut_after`: seconds, after which the client leaves."""
+async def ask(port, path, body, cut_after=None, reply=None):
+    """Sends a request on a connection of its own and reads its reply, into `reply` where somebody looks on. `cut_after`: seconds, after which the
+    client leaves."""
+    mark = b'"content":"'  # what each piece of a text has and nothing else
     data = json.dumps(body).encode()
-    reply = Reply()
-    began = time.perf_counter()
+    reply = reply or Reply()
     writer = None
 
     async def talk():
@@ -142,22 +161,20 @@ async def ask(port, path, body, mark=b'"content":"', cut_after=None):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n"
                      f"Content-Length: {len(data)}\r\n\r\n".encode() + data)
-        parts = []
         while part := await reader.read(65536):
-            now = time.perf_counter() - began
-            parts.append(part)
-            reply.pieces += [now] * part.count(mark)
-            reply.data = part if len(parts) == 1 else reply.data
-        reply.data, reply.whole = b"".join(parts), True
+            reply.pieces += [time.perf_counter() - reply.began] * part.count(mark)
+            reply.data += part
+        reply.whole = True
 
     try:
         await (talk() if cut_after is None else asyncio.wait_for(talk(), cut_after))
     except (asyncio.TimeoutError, ConnectionError):
         pass
-    if writer:
-        if not reply.whole and random.random() < 0.5:
+    finally:
+        if writer and not reply.whole and random.random() < 0.5:
             writer.transport.abort()
-        writer.close()
+        if writer:
+            writer.close()
     return reply
 
 
