@@ -125,6 +125,7 @@ struct Scheduler::Batch {
   std::vector<TextPtr> texts;  // by row
   std::vector<BatchRow> rows;
   uint32_t n_prompt_tokens = 0;  // of rows that read on in a prompt
+  uint32_t n_decoded = 0;        // rows that only decode
 };
 
 Scheduler::Scheduler(Engine& engine) : engine_(engine), in_use_(engine.cache().n_sequences()) {}
@@ -400,6 +401,7 @@ Scheduler::Batch Scheduler::choose_rows() {
   for (const TextPtr& text : running_) {
     if (!is_held(*text) && text->chosen && left(*text).size() == 1) add(text, 1);
   }
+  batch.n_decoded = static_cast<uint32_t>(batch.rows.size());
   // Prompts, and what texts that gave way have to read again.
   const EngineOptions& options = engine_.options();
   double ms = options.turn_ms > 0 ? options.turn_ms : engine_.device() ? 0 : kAloneMs;
@@ -522,10 +524,14 @@ Task<bool> Scheduler::run(Batch& batch, uint32_t n_steps) {
     // step. A GPU may still be at what chooses nothing; the next step that does takes as long as
     // both.
     const bool tells = batch.n_prompt_tokens >= StepBudget::kLeast || choosing.empty();
-    unread_tokens_ += tells ? batch.n_prompt_tokens : 0;
-    unread_ms_ += tells ? timer.ms() : 0;
+    if (tells) {
+      unread_tokens_ += batch.n_prompt_tokens;
+      unread_ms_ += engine_.budget().prompt_ms(timer.ms(), batch.n_decoded);
+      unread_beside_ += batch.n_decoded;
+    }
     if (!choosing.empty() || !engine_.device() || engine_.options().turn_ms > 0) {
-      engine_.budget().read(std::exchange(unread_tokens_, 0), std::exchange(unread_ms_, 0));
+      engine_.budget().read(std::exchange(unread_tokens_, 0), std::exchange(unread_ms_, 0),
+                            std::exchange(unread_beside_, 0));
     }
   }
   for (const TextPtr& text : undecided)

@@ -149,6 +149,7 @@ class Scheduler {
   uint64_t n_wakes_ = 0;
   uint32_t unread_tokens_ = 0;  // of prompts, whose time is not known yet
   double unread_ms_ = 0;
+  uint32_t unread_beside_ = 0;  // tokens that were decoded beside them
   StepWatch steps_;
   bool driving_ = false;
   std::function<void(bool)> wake_;  // set while all texts are held

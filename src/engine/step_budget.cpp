@@ -22,8 +22,18 @@ uint32_t StepBudget::tokens(double ms) const {
   return std::max(static_cast<uint32_t>(fit) / kLeast * kLeast, kLeast);
 }
 
-void StepBudget::read(uint32_t n_tokens, double ms) {
-  if (n_tokens > 0) ms_per_token_ = moved(ms_per_token_, ms / n_tokens);
+double StepBudget::prompt_ms(double ms, uint32_t n_beside) const {
+  // What a decode step takes may be known from when more texts were under way.
+  return n_beside == 0 ? ms : std::max(ms - decode_ms_, ms / 2);
+}
+
+void StepBudget::read(uint32_t n_tokens, double ms, uint32_t n_beside) {
+  if (n_tokens == 0) return;
+  const double measured = ms / n_tokens;
+  // A few tokens beside many others say no more than that they cost no more. Were their time taken
+  // for that of the step, the next ones would be fewer still, and prompts would starve.
+  if (n_beside > n_tokens && measured > ms_per_token_) return;
+  ms_per_token_ = moved(ms_per_token_, measured);
 }
 
 void StepBudget::decoded(double ms) { decode_ms_ = moved(decode_ms_, ms); }

@@ -13,9 +13,12 @@ class StepBudget {
 
   // Tokens that take about so long; 0: as many as a step can have. At least kLeast.
   uint32_t tokens(double ms) const;
-  // A step with tokens of prompts, or a decode step without, took so long.
-  void read(uint32_t n_tokens, double ms);
+  // Steps with tokens of prompts took so long, in which so many tokens beside were only decoded; a
+  // decode step without.
+  void read(uint32_t n_tokens, double ms, uint32_t n_beside = 0);
   void decoded(double ms);
+  // Of the time of such a step, what its tokens of prompts took.
+  double prompt_ms(double ms, uint32_t n_beside) const;
   double decode_ms() const { return decode_ms_; }
   // What steps should take, with so many tokens of prompts in them; 0: not known yet.
   double expected_ms(uint32_t n_tokens, uint32_t n_steps) const {

@@ -25,6 +25,22 @@ TEST_CASE("a step takes what runs in its time, from what earlier steps took") {
   CHECK(budget.tokens(2) == 192);
 }
 
+TEST_CASE("what is decoded beside prompts does not make them dear") {
+  StepBudget budget(1);
+  CHECK(budget.prompt_ms(50, 0) == 50);
+  CHECK(budget.prompt_ms(50, 8) == 50);
+  budget.decoded(40);
+  CHECK(budget.prompt_ms(50, 8) == 25);
+  CHECK(budget.prompt_ms(100, 8) == 60);
+  // Few tokens beside many others: no dearer, but perhaps cheaper.
+  budget.read(8, 400, 128);
+  CHECK(budget.tokens(100) == 96);
+  budget.read(8, 4, 128);
+  CHECK(budget.tokens(75) == 96);
+  budget.read(128, 256, 128);
+  CHECK(budget.tokens(200) == 96);
+}
+
 TEST_CASE("the time of a decode step is followed") {
   StepBudget budget(1);
   CHECK(budget.decode_ms() == 0);
