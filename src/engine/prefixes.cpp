@@ -314,18 +314,35 @@ void Prefixes::forget_end(std::span<const int32_t> text, uint32_t first) {
         parts.push_back(child);
       }
     }
-    for (const NodeId part : parts) {
-      if (way.size() * kernels::kPageTokens >= first && nodes_[part].n_pins == 0) forget(part);
-    }
+    for (const NodeId part : parts) keep_first(part, way.size() * kernels::kPageTokens, first);
     if (next == kRoot) break;
     way.push_back(node = next);
   }
-  while (!way.empty() && (way.size() - 1) * kernels::kPageTokens >= first) {
-    const Node& last = nodes_[way.back()];
-    if (last.n_pins > 0 || !last.children.empty()) return;
-    forget(way.back());
+  while (!way.empty() && keep_first(way.back(), (way.size() - 1) * kernels::kPageTokens, first)) {
     way.pop_back();
   }
+}
+
+bool Prefixes::keep_first(NodeId id, size_t begin, size_t first) {
+  const Node& node = nodes_[id];
+  if (node.n_pins > 0 || !node.children.empty() || begin + node.tokens.size() <= first)
+    return false;
+  if (begin >= first) {
+    forget(id);
+    return true;
+  }
+  // A state is of all tokens of its page; bytes in host memory are no page that could be added.
+  if (options_.recurrent || !node.page) return false;
+  const NodeId parent = node.parent;
+  const size_t n_tokens = first - begin;
+  const uint32_t page = *node.page;
+  const std::vector<int32_t> kept(node.tokens.begin(),
+                                  node.tokens.begin() + static_cast<ptrdiff_t>(n_tokens));
+  pool_.share(page);
+  forget(id);
+  add(parent, kept, page);
+  pool_.release(page);
+  return false;
 }
 
 }  // namespace puna::engine

@@ -96,7 +96,8 @@ class Prefixes {
   // Forgets a node and all behind it, none of which is pinned.
   void forget(NodeId node);
   // Forgets the end of a text, page by page, as long as nothing goes on behind it and no running
-  // text needs it; pages that begin before token `first` stay.
+  // text needs it. What is before token `first` stays, with recurrent states or
+  // in host memory all of the page that it is in.
   void forget_end(std::span<const int32_t> text, uint32_t first);
 
   uint32_t n_nodes() const { return static_cast<uint32_t>(nodes_.size() - unused_.size()) - 1; }
@@ -133,6 +134,9 @@ class Prefixes {
   // Whether a text can go on after n_tokens, the last n_run whole pages of which have what layers
   // with windows need.
   bool sees_window(uint32_t n_tokens, uint32_t n_run) const;
+  // Of a page that begins with token `begin` of a text and that nobody needs, only what is before
+  // token `first` stays. Whether nothing does, so that the page is gone.
+  bool keep_first(NodeId id, size_t begin, size_t first);
   NodeId new_node();
   void drop_state(NodeId id);
 

@@ -292,7 +292,7 @@ TEST_CASE("the end of a text is forgotten, but for what others have of it") {
   CHECK(prefixes.n_nodes() == 0);
   CHECK(pool.n_free() == 20);
 
-  // Pages that begin before a token stay, and so does what running texts need.
+  // What is before a token stays, and so does what running texts need.
   const auto end = add(prefixes, pool, text(100));
   prefixes.forget_end(text(100), 64);
   CHECK(prefixes.find(text(100)).total() == 64);
@@ -308,6 +308,34 @@ TEST_CASE("the end of a text is forgotten, but for what others have of it") {
   prefixes.forget_end(text(64), 0);
   CHECK(prefixes.n_nodes() == 0);
   CHECK(pool.n_free() == 20);
+}
+
+TEST_CASE("a page of two texts is forgotten with the shorter, when the longer was before") {
+  for (const size_t longer : {60u, 64u, 70u}) {
+    CAPTURE(longer);
+    KvPool pool(20);
+    Prefixes prefixes(pool, {});
+    add(prefixes, pool, text(50));
+    add(prefixes, pool, text(longer));
+    prefixes.forget_end(text(longer), 50);
+    CHECK(prefixes.find(text(longer)).total() == 50);
+    prefixes.forget_end(text(50), 50);
+    CHECK(prefixes.find(text(longer)).total() == 50);
+    prefixes.forget_end(text(50), 0);
+    CHECK(prefixes.n_nodes() == 0);
+    CHECK(pool.n_free() == 20);
+  }
+  // Another text has the same beginning of the page.
+  KvPool pool(20);
+  Prefixes prefixes(pool, {});
+  const Tokens other = text(50) + text(5, 1000);
+  add(prefixes, pool, text(60));
+  add(prefixes, pool, other);
+  prefixes.forget_end(text(60), 50);
+  CHECK(prefixes.n_nodes() == 2);
+  CHECK(prefixes.find(text(60)).total() == 50);
+  CHECK(prefixes.find(other).total() == 55);
+  CHECK(pool.n_free() == 18);
 }
 
 TEST_CASE("the end of a text is forgotten in host memory and with its states") {

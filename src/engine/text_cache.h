@@ -74,8 +74,8 @@ class TextCache {
   base::Result<void> end(uint32_t sequence);
   // The same, but nothing more of it is kept.
   void forget(uint32_t sequence);
-  // Of a text that has ended: its end is known no more, from about token `first` on, but for what
-  // other texts have in common with it. Not beside begin() and its like.
+  // Of a text that has ended: its end is known no more, from token `first` on, but for what other
+  // texts have in common with it (Prefixes::forget_end). Not beside begin() and its like.
   void forget_text(std::span<const int32_t> text, uint32_t first) {
     prefixes_.forget_end(text, first);
   }

@@ -36,7 +36,8 @@ base::Task<base::Result<uint32_t>> save_known(LoadedModel& model, std::vector<in
 // Takes up a piece that save_known() has written, and gives the tokens of it. Errors: as restore().
 base::Task<base::Result<std::vector<int32_t>>> restore_known(LoadedModel& model, std::string name,
                                                              io::ByteSource& source);
-// The end of a text is known no more, from about token `first` on, but for what other texts need.
+// The end of a text is known no more, from token `first` on, but for what other texts need
+// (engine::Prefixes::forget_end).
 base::Task<base::Result<void>> forget(LoadedModel& model, std::vector<int32_t> text,
                                       uint32_t first);
 // Whose weights a model has, for `name`: its name, and a CRC-32 of its files' sizes and of samples

@@ -309,4 +309,14 @@ TEST_CASE("the text of a slot is erased, but for what other slots have of it") {
   CHECK(at(erase(1), "n_erased") == Json(45));
   CHECK(model.n_known(prompt(40)) == 0);
   CHECK(at(erase(1), "n_erased") == Json(0));
+
+  // One goes on where the other ends, in the same page.
+  model.write(0, prompt(40));
+  std::vector<int32_t> longer = model.text(0);
+  longer.insert(longer.end(), {1, 2, 3});
+  model.write(1, longer);
+  erase(1);
+  CHECK(model.n_known(longer) == 45);
+  erase(0);
+  CHECK(model.n_known(longer) == 0);
 }
