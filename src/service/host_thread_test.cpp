@@ -275,7 +275,7 @@ TEST_CASE("threads that post, read, cancel and drop at random leave nothing behi
       const auto read = [&](uint32_t n) {
         while (tokens.size() < n && !answer->ended()) {
           answer->wait();
-          if (const auto event = answer->next()) tokens.push_back(event->token);
+          if (const auto event = next_written(*answer)) tokens.push_back(event->token);
         }
       };
       const uint32_t how = below(6);
