@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "api/sampling.h"
 
@@ -40,6 +41,15 @@ constexpr Field kFields[] = {
           "have left it; -1: any.",
           -1, kMostSlots - 1}
         .or_else("-1"),
+    Field{"return_progress", Kind::kFlag,
+          "A stream tells how far the prompt is read: prompt_progress."}
+        .or_else("false"),
+    Field{"timings_per_token", Kind::kFlag, "Each piece of a stream has the timings so far."}
+        .or_else("false"),
+    Field{"verbose", Kind::kFlag,
+          "Chats and /v1/completions: __verbose of an answer is the same as /completion has it, "
+          "with the prompt as the model reads it."}
+        .or_else("false"),
     refused("grammar", kUnbound, "\"\""),
     refused("grammar_lazy", kUnbound, "false"),
     refused("grammar_triggers", kUnbound, "[]"),
@@ -60,9 +70,6 @@ constexpr Field kFields[] = {
     passed_over("n_cache_reuse", "What is known of a prompt is its beginning."),
     passed_over("n_keep", "A full context ends the answer; nothing of it is dropped."),
     passed_over("n_discard", "A full context ends the answer; nothing of it is dropped."),
-    passed_over("timings_per_token", "Timings come with the end of an answer."),
-    passed_over("return_progress", "How far a prompt is evaluated is not told."),
-    passed_over("verbose", "Answers have what their dialect says."),
 };
 
 // SplitMix64 (Steele et al. 2014): seeds next to each other give unlike ones.
@@ -70,6 +77,16 @@ uint64_t mixed(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
   return x ^ (x >> 31);
+}
+
+// What would end the text is not chosen, as llama-server has it.
+Result<void> forbid_ends(kernels::SamplingParams& sampling, const service::LoadedModel& model) {
+  if (!model.tokenizer) return {};
+  for (const int32_t id : model.tokenizer->vocabulary().end_tokens) {
+    std::erase_if(sampling.logit_bias, [&](const auto& bias) { return bias.first == id; });
+    sampling.logit_bias.emplace_back(id, -std::numeric_limits<float>::infinity());
+  }
+  return model.engine->check_sampling(sampling);
 }
 
 }  // namespace
@@ -124,19 +141,19 @@ Result<AnswerFields> read_answer_fields(const Body& body, const service::LoadedM
   const auto n = body.integer("n");
   out.n = static_cast<uint32_t>((n ? n : body.integer("n_cmpl")).value_or(1));
   service::Request& request = out.request;
+  out.reports = read_reports(body, model.defaults.verbose);
   request = model.defaults.request;
   for (const char* name : {"max_completion_tokens", "max_tokens", "n_predict"}) {
     const auto most = body.integer(name);
     if (!most) continue;
-    if (*most >= 0)
-      request.max_tokens =
-          static_cast<uint32_t>(std::min<int64_t>(*most, request.max_tokens.value_or(UINT32_MAX)));
+    if (*most >= 0) request.max_tokens = static_cast<uint32_t>(*most);
     break;
   }
   PUNA_TRY(request.stop, read_stops("stop", body, model));
   request.reuse = body.flag("cache_prompt").value_or(request.reuse);
   request.ignore_end = body.flag("ignore_eos").value_or(request.ignore_end);
   PUNA_TRY(request.sampling, read_sampling(body, model));
+  if (request.ignore_end) PUNA_TRY(forbid_ends(request.sampling, model));
   if (const auto slot = body.integer("id_slot")) out.slot = number_or_none(*slot);
   const auto ping = body.integer("sse_ping_interval");
   if (ping && *ping >= 0) out.ping_seconds = static_cast<int>(*ping);

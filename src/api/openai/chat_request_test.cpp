@@ -170,7 +170,6 @@ TEST_CASE("what Puna cannot do is refused by name") {
            {R"("tools": [{"type": "web_search"}])", "\"tools\""},
            {R"("tools": [{"type": "function", "function": {"name": "f", "strict": true}}])",
             "\"strict\""},
-           {R"("add_generation_prompt": false)", "\"add_generation_prompt\""},
            {R"("grammar": "root ::= x")", "\"grammar\""}}) {
     const base::Error error = chat_error(hello(text));
     CHECK_MESSAGE(error.code == ErrorCode::kUnsupported, text);
