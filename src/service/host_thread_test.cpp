@@ -16,6 +16,7 @@ using engine::StopReason;
 using test::asks;
 using test::continued;
 using test::fake_model;
+using test::next_written;
 using test::prompt;
 using test::read_all;
 
