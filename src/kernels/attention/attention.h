@@ -94,6 +94,8 @@ struct AttentionCpuArgs {
   float softcap = 0.0f;
   uint32_t window = 0;
   std::byte* scratch = nullptr;  // attention_cpu_scratch_bytes(), 64-byte aligned
+  // Exact: a row's result does not depend on the rows beside it, nor on the number of threads.
+  Numerics numerics = Numerics::kFast;
 };
 uint64_t attention_cpu_scratch_bytes(int n_threads, uint32_t n_heads, uint32_t head_dim,
                                      uint32_t max_rows);

@@ -96,6 +96,7 @@ void AttentionOp::run(const CpuRun& at) const {
   args.causal = causal;
   args.sinks = at.vector(sinks);
   args.scratch = at.scratch();
+  args.numerics = at.memory.weights.numerics;
   kernels::attention_cpu(at.pool, args);
 }
 
