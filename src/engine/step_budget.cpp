@@ -14,8 +14,8 @@ double moved(double before, double measured) {
   return measured > before ? std::min(measured, 4 * before) : (before + measured) / 2;
 }
 
-// A wait may be that much longer than expected, and is forgotten over some dozens of steps.
-constexpr double kMostBeyond = 2, kForgets = 0.03;
+// A wait may be that much longer than expected, and is forgotten over a hundred steps or so.
+constexpr double kMostBeyond = 2, kForgets = 0.01;
 
 }  // namespace
 
