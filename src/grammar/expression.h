@@ -102,6 +102,7 @@ class Expressions {
     kRepeat,      // a, least to most times
     kCounted,     // the same, where some repetitions are behind; see derivative.h
   };
+  static constexpr uint32_t kNone = 0, kSeveral = kUnbounded;  // where ids of nodes stand
   struct Node {
     Kind kind = Kind::kNothing;
     bool nullable = false;   // of kCounted: not said here
@@ -109,16 +110,18 @@ class Expressions {
     uint8_t steps = 0;       // a bit for each CounterStep of the kCounted in it
     uint32_t a = 0, b = 0;
     uint32_t least = 0, most = 0;
-    uint32_t counted = 0;  // the kRepeat that the kCounted in it count: none, an id or kSeveral
-    CounterStep step{};    // of kCounted
+    uint32_t counted = kNone;  // the kRepeat that the kCounted in it come from; kSeveral
+    CounterStep step{};        // of kCounted
   };
-  static constexpr uint32_t kSeveral = kUnbounded;
 
   Expression add(Node node, std::span<const uint32_t> parts = {});
-  Expression counted(uint32_t repeat, CounterStep step);
+  Expression pair(Expression first, Expression rest);
+  Expression counted(Expression repeated, CounterStep step);
   Expression many(Kind kind, std::vector<uint32_t>& parts);
   Expression trie(std::span<const std::string> texts, size_t at);
-  Expression encoded(std::span<const tokenizer::CharSet::Range> ranges, uint32_t tail);
+  Expression encoded(std::span<const tokenizer::CharSet::Range> ranges, uint32_t tail,
+                     uint8_t mark);
+  static void take_over(Node& node, const Node& part);
   std::span<const uint32_t> parts(const Node& node) const {
     return std::span(parts_).subspan(node.a, node.b - node.a);
   }
@@ -128,7 +131,8 @@ class Expressions {
   std::vector<Node> nodes_;
   std::vector<uint32_t> parts_;
   std::vector<ByteSet> sets_;
-  std::vector<uint32_t> table_;  // of ids by hash, kSeveral: free
+  std::vector<uint64_t> hashes_;  // of nodes_
+  std::vector<uint32_t> table_;   // of ids by hash, kSeveral: free
 };
 
 }  // namespace puna::grammar

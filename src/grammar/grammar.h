@@ -77,14 +77,15 @@ class Builder {
   // limit's name.
   base::Result<std::shared_ptr<const Grammar>> build(Symbol start) &&;
 
+  struct Parts;  // see builder_parts.h
+
  private:
-  struct Parts;
   std::unique_ptr<Parts> parts_;
 };
 
 // Whether a text fits as a whole, and whether one can that begins with it. Byte by byte, without a
 // vocabulary: for tests and tools.
-bool accepts(const Grammar& grammar, std::string_view text);
-bool accepts_prefix(const Grammar& grammar, std::string_view text);
+bool accepts(const std::shared_ptr<const Grammar>& grammar, std::string_view text);
+bool accepts_prefix(const std::shared_ptr<const Grammar>& grammar, std::string_view text);
 
 }  // namespace puna::grammar
