@@ -28,7 +28,7 @@ class SchemaDocument {
   // nothing is; kUnsupported for what is outside of the document.
   base::Result<const base::Json*> resolve(const base::Json& from, std::string_view ref);
 
-  // Where a value of the document stands, as in "#/properties/a".
+  // Where a value of the document stands, as in "#/properties/a"; "#" for one of none.
   std::string path_of(const base::Json& value) const;
 
  private:

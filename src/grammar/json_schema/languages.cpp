@@ -5,7 +5,6 @@
 #include <array>
 #include <vector>
 
-#include "grammar/derivative.h"
 #include "grammar/lexeme.h"
 
 namespace puna::grammar {
@@ -26,11 +25,35 @@ constexpr std::string_view kShortMeant = "\"\\/\b\f\n\r\t";
 
 }  // namespace
 
-Expression Languages::any() { return e_.repeat(e_.any_character(), 0, kUnbounded); }
+Languages::Languages(Expressions& expressions, const Limits& limits, const Deadline& deadline)
+    : e_(expressions),
+      limits_(limits),
+      deadline_(deadline),
+      derivatives_(expressions),
+      any_(e_.repeat(e_.any_character(), 0, kUnbounded)),
+      any_json_(any_json()) {
+  for (uint32_t byte = 0; byte < written_.size(); ++byte) {
+    const char c = static_cast<char>(byte);
+    const size_t short_at = kShortMeant.find(c);
+    std::vector<Expression> ways;
+    if (byte >= ' ' && c != '"' && c != '\\') {
+      ways.push_back(e_.literal(std::string_view(&c, 1)));
+    } else if (short_at != std::string_view::npos) {
+      ways.push_back(e_.literal(fmt::format("\\{}", kShortEscapes[short_at])));
+    }
+    if (byte < ' ') {
+      const std::string digits = fmt::format("{:02x}", byte);
+      const char upper = fmt::format("{:X}", byte % 16)[0];
+      ways.push_back(e_.sequence({e_.literal("\\u00"), e_.literal(digits.substr(0, 1)),
+                                  e_.bytes(set_of(std::string{digits[1], upper}))}));
+    }
+    written_[byte] = e_.choice(ways);
+  }
+}
 
 Expression Languages::both(Expression a, Expression b) {
-  if (a == any()) return b;
-  if (b == any()) return a;
+  if (a == any_) return b;
+  if (b == any_) return a;
   return e_.both(a, b);
 }
 
@@ -38,15 +61,15 @@ base::Result<bool> Languages::is_nothing(Expression of) {
   if (e_.is_nothing(of)) return true;
   if (e_.nullable(of)) return false;
   if (const auto known = nothings_.find(of.id); known != nothings_.end()) return known->second;
-  PUNA_TRY(const Lexeme lexeme, Lexeme::compile(e_, of, "", limits_, deadline_));
+  PUNA_TRY(const Lexeme lexeme, Lexeme::compile(derivatives_, of, "", limits_, deadline_));
   nothings_.emplace(of.id, lexeme.matches_nothing());
   return lexeme.matches_nothing();
 }
 
 bool Languages::contains(Expression of, std::string_view text) {
-  Derivatives derivatives(e_, kUnbounded);
-  for (const char c : text) of = derivatives.derive(of, static_cast<uint8_t>(c), {});
-  return derivatives.nullable(of, {});
+  derivatives_.count_from(kUnbounded);
+  for (const char c : text) of = derivatives_.derive(of, static_cast<uint8_t>(c), {});
+  return derivatives_.nullable(of, {});
 }
 
 // Half of a pair of \u escapes means nothing, so none is written.
@@ -74,28 +97,7 @@ Expression Languages::any_json() {
 
 Expression Languages::as_json(Expression of) {
   const Expression quote = e_.literal("\"");
-  if (of == any()) return e_.sequence({quote, any_json(), quote});
-  std::array<Expression, 256> written;
-  for (uint32_t byte = 0; byte < written.size(); ++byte) {
-    const char c = static_cast<char>(byte);
-    const size_t short_at = kShortMeant.find(c);
-    std::vector<Expression> ways;
-    if (byte >= ' ' && c != '"' && c != '\\') {
-      ways.push_back(e_.literal(std::string_view(&c, 1)));
-    } else {
-      if (short_at != std::string_view::npos) {
-        ways.push_back(e_.literal(fmt::format("\\{}", kShortEscapes[short_at])));
-      }
-      if (byte < ' ') {
-        const std::string digits = fmt::format("{:02x}", byte);
-        const char upper = fmt::format("{:X}", byte % 16)[0];
-        ways.push_back(e_.sequence({e_.literal("\\u00"), e_.literal(digits.substr(0, 1)),
-                                    e_.bytes(set_of(std::string{digits[1], upper}))}));
-      }
-    }
-    written[byte] = e_.choice(ways);
-  }
-  return e_.sequence({quote, e_.substitute(of, written), quote});
+  return e_.sequence({quote, of == any_ ? any_json_ : e_.substitute(of, written_), quote});
 }
 
 }  // namespace puna::grammar

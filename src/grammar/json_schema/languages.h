@@ -2,11 +2,12 @@
 // are about the characters that a JSON text means; as_json() is how those are written.
 #pragma once
 
-#include <optional>
+#include <array>
 #include <string_view>
 #include <unordered_map>
 
 #include "base/result.h"
+#include "grammar/derivative.h"
 #include "grammar/expression.h"
 #include "grammar/limits.h"
 
@@ -14,11 +15,10 @@ namespace puna::grammar {
 
 class Languages {
  public:
-  Languages(Expressions& expressions, const Limits& limits, const Deadline& deadline)
-      : e_(expressions), limits_(limits), deadline_(deadline) {}
+  Languages(Expressions& expressions, const Limits& limits, const Deadline& deadline);
 
   Expressions& expressions() { return e_; }
-  Expression any();  // all texts of UTF-8
+  Expression any() const { return any_; }  // all texts of UTF-8
   Expression both(Expression a, Expression b);
   Expression without(Expression a, Expression b) { return both(a, e_.complement(b)); }
 
@@ -37,6 +37,9 @@ class Languages {
   Expressions& e_;
   const Limits& limits_;
   const Deadline& deadline_;
+  Derivatives derivatives_;
+  Expression any_, any_json_;
+  std::array<Expression, 256> written_;  // how a byte of a text is written
   std::unordered_map<uint32_t, bool> nothings_;
 };
 

@@ -184,6 +184,36 @@ Numerals Numerals::compared(const Decimal& bound, bool less, bool equal, bool gr
   return both(out, all());
 }
 
+// Whole numbers as a tree of their digits; the others one by one.
+Numerals Numerals::listed(std::span<const Decimal> numbers) {
+  Numerals whole;
+  const uint32_t start = whole.add(false);
+  const uint32_t point = whole.add(false);
+  const uint32_t zeros = whole.add(true);
+  for (const uint32_t from : {point, zeros}) whole.link(from, 0, 0, zeros);
+  const auto add = [&](std::string_view text) {
+    uint32_t at = start;
+    for (const char c : text) {
+      const uint32_t symbol = c == '-' ? kMinus : static_cast<uint32_t>(c - '0');
+      if (whole.states_[at].next[symbol] == 0) whole.link(at, symbol, symbol, whole.add(false));
+      at = whole.states_[at].next[symbol];
+    }
+    whole.states_[at].accepts = true;
+    whole.link(at, kPoint, kPoint, point);
+  };
+  Numerals others;
+  for (const Decimal& number : numbers) {
+    if (!number.fraction.empty()) {
+      others = either(others, compared(number, false, true, false));
+      continue;
+    }
+    add(fmt::format("{}{}", number.negative ? "-" : "", number.whole));
+    if (number.is_zero()) add("-0");
+  }
+  whole.minimize();
+  return either(whole, others);
+}
+
 std::optional<Numerals> Numerals::multiples_of(const Decimal& step) {
   // step = modulus * 10^-scale, or modulus * 10^zeros: so many zeros end what is a multiple.
   std::string digits = step.whole + step.fraction;
@@ -290,14 +320,19 @@ Numerals Numerals::product(const Numerals& a, const Numerals& b, Accepts accepts
 }
 
 Numerals Numerals::both(const Numerals& a, const Numerals& b) {
+  if (a == b || b == all()) return a;
+  if (a == all()) return b;
   return product(a, b, std::logical_and<bool>());
 }
 
 Numerals Numerals::either(const Numerals& a, const Numerals& b) {
+  if (a == b || b.is_none()) return a;
+  if (a.is_none()) return b;
   return product(a, b, std::logical_or<bool>());
 }
 
 Numerals Numerals::without(const Numerals& a, const Numerals& b) {
+  if (b.is_none()) return a;
   return product(a, b, [](bool x, bool y) { return x && !y; });
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ class Numerals {
   // Nothing for a step of more than kMostSteps without its powers of ten in front and behind.
   static constexpr uint32_t kMostSteps = 2000;
   static std::optional<Numerals> multiples_of(const Decimal& step);
+  // What is one of these numbers.
+  static Numerals listed(std::span<const Decimal> numbers);
 
   static Numerals both(const Numerals& a, const Numerals& b);
   static Numerals either(const Numerals& a, const Numerals& b);

@@ -64,7 +64,8 @@ Result<void> SchemaReader::read_any_of(const Json& schema, bool closed, ValueSet
     if (!joined) return at(schema, std::move(joined.error()));
     return {};
   };
-  for (const ValueSet* part : parts) PUNA_TRY(join(*part));
+  auto joined = algebra_.join(any, parts);
+  if (!joined) return at(schema, std::move(joined.error()));
   if (has_unevaluated_) {
     if (parts.size() > kMostSeen) {
       return refuse(schema, fmt::format("\"anyOf\" of more than {} schemas is not supported in a "

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "grammar/json_schema/reader.h"
 
@@ -10,6 +11,22 @@ namespace puna::grammar {
 using base::ErrorCode;
 using base::Json;
 using base::Result;
+
+namespace {
+
+bool has_any(const Json& schema, std::span<const std::string_view> keys) {
+  return std::ranges::any_of(keys,
+                             [&](std::string_view key) { return schema.find(key) != nullptr; });
+}
+
+constexpr std::string_view kArrayKeys[] = {"items",       "prefixItems", "additionalItems",
+                                           "minItems",    "maxItems",    "contains",
+                                           "minContains", "maxContains", "uniqueItems"};
+constexpr std::string_view kObjectKeys[] = {
+    "properties", "patternProperties", "additionalProperties", "propertyNames",
+    "required",   "minProperties",     "maxProperties"};
+
+}  // namespace
 
 Result<std::vector<std::string>> SchemaReader::names_at(const Json& list) {
   std::vector<std::string> out;
@@ -26,6 +43,7 @@ Result<std::vector<std::string>> SchemaReader::names_at(const Json& list) {
 }
 
 Result<void> SchemaReader::read_arrays(const Json& schema, ValueSet& set) {
+  if (!has_any(schema, kArrayKeys)) return {};
   const bool strict = options_.strict;
   ArrayShape shape;
   // A list of schemas as `items` is what prefixItems is since 2020-12, and additionalItems then
@@ -78,6 +96,7 @@ Result<void> SchemaReader::read_arrays(const Json& schema, ValueSet& set) {
 }
 
 Result<void> SchemaReader::read_objects(const Json& schema, ValueSet& set) {
+  if (!has_any(schema, kObjectKeys)) return {};
   const bool strict = options_.strict;
   ObjectShape shape;
   PUNA_TRY(const Json* properties, map_at(schema, "properties"));

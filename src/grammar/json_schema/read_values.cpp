@@ -53,23 +53,11 @@ Result<void> SchemaReader::read_type(const Json& schema, ValueSet& set) {
 
 Result<void> SchemaReader::read_enum(const Json& schema, ValueSet& set) {
   if (const Json* value = schema.find("const")) {
-    PUNA_TRY(algebra_.meet(set, algebra_.of_value(*value)));
+    PUNA_TRY(algebra_.meet(set, algebra_.of_values({value, 1})));
   }
   PUNA_TRY(const Json* list, list_at(schema, "enum"));
   if (list == nullptr) return {};
-  ValueSet out = algebra_.none();
-  std::vector<std::string> texts;
-  for (const Json& value : list->items()) {
-    PUNA_TRY(deadline_.check());
-    if (value.is_string()) {
-      texts.push_back(value.string());
-      continue;
-    }
-    auto joined = algebra_.join(out, algebra_.of_value(value));
-    if (!joined) return at(schema, std::move(joined.error()));
-  }
-  out.strings = languages_.expressions().literals(std::move(texts));
-  return algebra_.meet(set, out);
+  return algebra_.meet(set, algebra_.of_values(list->items()));
 }
 
 Result<std::optional<std::vector<Json>>> SchemaReader::listed_values(TermId id) {

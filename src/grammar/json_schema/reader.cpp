@@ -73,7 +73,7 @@ Result<ValueSet> SchemaReader::compute(TermId id) {
     case Term::Kind::kSchema:
       return read(*term.json, term.closed);
     case Term::Kind::kValue:
-      return algebra_.of_value(*term.json);
+      return algebra_.of_values({term.json, 1});
     case Term::Kind::kEvery: {
       PUNA_TRY(const ValueSet* first, values(term.parts.front()));
       ValueSet out = *first;

@@ -86,49 +86,76 @@ ValueSet Algebra::all() {
   return out;
 }
 
-ValueSet Algebra::of_value(const base::Json& value) {
-  ValueSet out;
-  if (value.is_null()) {
-    out.null = true;
-  } else if (value.is_bool()) {
-    (value.boolean() ? out.yes : out.no) = true;
-  } else if (value.is_number()) {
-    // A number of too many digits is none that is ever written.
-    if (const auto decimal = Decimal::of(value)) {
-      out.numbers = Numerals::compared(*decimal, false, true, false);
-    }
-  } else if (value.is_string()) {
-    out.strings = languages_.expressions().literal(value.string());
-  } else if (value.is_array()) {
-    ArrayShape shape;
-    shape.least = shape.most = value.items().size();
-    for (uint64_t i = 0; i < shape.most; ++i) {
-      shape.items.push_back({i, i + 1, terms_.value(value.items()[i])});
-    }
-    out.arrays.push_back(std::move(shape));
-  } else {
-    ObjectShape shape;
-    shape.least = shape.most = value.members().size();
-    for (const auto& [name, inner] : value.members()) {
-      shape.members.push_back({{name, {}, {}}, terms_.value(inner)});
-      shape.needed.push_back({{name, {}, {}}, Terms::kAll});
-    }
-    out.objects.push_back(std::move(shape));
+ArrayShape Algebra::shape_of_array(const base::Json& value) {
+  ArrayShape shape;
+  shape.least = shape.most = value.items().size();
+  for (uint64_t i = 0; i < shape.most; ++i) {
+    shape.items.push_back({i, i + 1, terms_.value(value.items()[i])});
   }
+  return shape;
+}
+
+ObjectShape Algebra::shape_of_object(const base::Json& value) {
+  ObjectShape shape;
+  shape.least = shape.most = value.members().size();
+  for (const auto& [name, inner] : value.members()) {
+    shape.members.push_back({{name, {}, {}}, terms_.value(inner)});
+    shape.needed.push_back({{name, {}, {}}, Terms::kAll});
+  }
+  return shape;
+}
+
+ValueSet Algebra::of_values(std::span<const base::Json> values) {
+  ValueSet out;
+  std::vector<Decimal> numbers;
+  std::vector<std::string> texts;
+  for (const base::Json& value : values) {
+    if (value.is_null()) {
+      out.null = true;
+    } else if (value.is_bool()) {
+      (value.boolean() ? out.yes : out.no) = true;
+    } else if (value.is_number()) {
+      // A number of too many digits is none that is ever written.
+      if (auto decimal = Decimal::of(value)) numbers.push_back(*std::move(decimal));
+    } else if (value.is_string()) {
+      texts.push_back(value.string());
+    } else if (value.is_array()) {
+      out.arrays.push_back(shape_of_array(value));
+    } else {
+      out.objects.push_back(shape_of_object(value));
+    }
+  }
+  out.numbers = Numerals::listed(numbers);
+  out.strings = languages_.expressions().literals(std::move(texts));
   return out;
 }
 
-Result<void> Algebra::join(ValueSet& a, const ValueSet& b) {
-  a.null |= b.null;
-  a.no |= b.no;
-  a.yes |= b.yes;
-  a.numbers = Numerals::either(a.numbers, b.numbers);
-  a.strings = languages_.expressions().choice({a.strings, b.strings});
-  if (b.strings == languages_.any()) a.strings = b.strings;
-  a.strings_in_part |= b.strings_in_part;
-  add_missing(a.arrays, b.arrays);
-  add_missing(a.objects, b.objects);
-  if (std::max(a.arrays.size(), a.objects.size()) > kMostShapes) return too_many();
+Result<void> Algebra::join(ValueSet& a, std::span<const ValueSet* const> others) {
+  std::vector<Expression> strings{a.strings};
+  std::vector<Numerals> numbers{a.numbers};
+  for (const ValueSet* b : others) {
+    a.null |= b->null;
+    a.no |= b->no;
+    a.yes |= b->yes;
+    a.strings_in_part |= b->strings_in_part;
+    strings.push_back(b->strings);
+    numbers.push_back(b->numbers);
+    add_missing(a.arrays, b->arrays);
+    add_missing(a.objects, b->objects);
+    if (std::max(a.arrays.size(), a.objects.size()) > kMostShapes) return too_many();
+  }
+  a.strings = std::ranges::find(strings, languages_.any()) == strings.end()
+                  ? languages_.expressions().choice(strings)
+                  : languages_.any();
+  // By twos, so that what is joined is of a size.
+  while (numbers.size() > 1) {
+    for (size_t i = 0; i + 1 < numbers.size(); i += 2) {
+      numbers[i / 2] = Numerals::either(numbers[i], numbers[i + 1]);
+    }
+    if (numbers.size() % 2 == 1) numbers[numbers.size() / 2] = numbers.back();
+    numbers.resize((numbers.size() + 1) / 2, Numerals::none());
+  }
+  a.numbers = std::move(numbers.front());
   return {};
 }
 

@@ -1,6 +1,9 @@
 // Joining, meeting and taking away: the algebra of value sets. Nothing here looks into a term.
 #pragma once
 
+#include <array>
+#include <span>
+
 #include "grammar/json_schema/languages.h"
 #include "grammar/json_schema/terms.h"
 #include "grammar/json_schema/value_set.h"
@@ -16,15 +19,19 @@ class Algebra {
 
   ValueSet all();
   ValueSet none() { return {}; }
-  ValueSet of_value(const base::Json& value);
+  // One of these values.
+  ValueSet of_values(std::span<const base::Json> values);
 
   // a becomes what either admits, or both do. Errors: kInvalidArgument for too many shapes.
-  base::Result<void> join(ValueSet& a, const ValueSet& b);
+  base::Result<void> join(ValueSet& a, const ValueSet& b) { return join(a, std::array{&b}); }
+  base::Result<void> join(ValueSet& a, std::span<const ValueSet* const> others);
   base::Result<void> meet(ValueSet& a, const ValueSet& b);
   // Errors: the same; kUnsupported for what cannot be taken away.
   base::Result<ValueSet> complement(const ValueSet& of);
 
  private:
+  ArrayShape shape_of_array(const base::Json& value);
+  ObjectShape shape_of_object(const base::Json& value);
   base::Result<void> complement_into(const ArrayShape& shape, std::vector<ArrayShape>& out);
   void complement_into(const ObjectShape& shape, std::vector<ObjectShape>& out);
 

@@ -73,10 +73,13 @@ Result<Symbol> RuleWriter::body(const ValueSet& set) {
   if (set.no) words.emplace_back("false");
   if (set.yes) words.emplace_back("true");
   if (!words.empty()) ways.push_back(builder_.lexeme(e_.literals(std::move(words))));
-  const std::string path = reader_.path_of(writing_);
-  if (!set.numbers.is_none()) ways.push_back(builder_.lexeme(set.numbers.expression(e_), path));
+  if (!set.numbers.is_none()) ways.push_back(builder_.lexeme(set.numbers.expression(e_)));
   if (!e_.is_nothing(set.strings)) {
-    ways.push_back(builder_.lexeme(reader_.languages().as_json(set.strings), path));
+    Languages& languages = reader_.languages();
+    // Only what a schema says of strings may be over a limit, which an error then tells of.
+    const bool any = set.strings == languages.any();
+    ways.push_back(builder_.lexeme(languages.as_json(set.strings),
+                                   any ? std::string() : reader_.path_of(writing_)));
   }
   for (const ArrayShape& shape : set.arrays) {
     PUNA_TRY(const Symbol way, array(shape));
