@@ -63,6 +63,39 @@ void Numerals::link(uint32_t from, uint32_t low, uint32_t high, uint32_t to) {
   for (uint32_t symbol = low; symbol <= high; ++symbol) states_[from].next[symbol] = to;
 }
 
+template <class Accepts>
+Numerals Numerals::product(const Numerals& a, const Numerals& b, Accepts accepts) {
+  Numerals out;
+  out.too_large_ = a.too_large_ || b.too_large_;
+  if (out.too_large_) return out;
+  std::vector<std::pair<uint32_t, uint32_t>> pairs{{0, 0}};
+  std::unordered_map<uint64_t, uint32_t> known{{0, 0}};
+  const auto state_of = [&](uint32_t x, uint32_t y) {
+    const auto [place, is_new] =
+        known.emplace(uint64_t{x} << 32 | y, static_cast<uint32_t>(pairs.size()));
+    if (is_new) {
+      pairs.emplace_back(x, y);
+      out.add(accepts(a.states_[x].accepts, b.states_[y].accepts));
+    }
+    return place->second;
+  };
+  state_of(a.is_none() ? 0 : 1, b.is_none() ? 0 : 1);
+  for (uint32_t at = 1; at < pairs.size(); ++at) {
+    if (pairs.size() > kMostStates) {
+      out = Numerals();
+      out.too_large_ = true;
+      return out;
+    }
+    const auto [x, y] = pairs[at];
+    for (uint32_t symbol = 0; symbol < kSymbols; ++symbol) {
+      const uint32_t to = state_of(a.states_[x].next[symbol], b.states_[y].next[symbol]);
+      out.states_[at].next[symbol] = to;
+    }
+  }
+  out.minimize();
+  return out;
+}
+
 const Numerals& Numerals::none() {
   static const Numerals out;
   return out;
@@ -181,7 +214,7 @@ Numerals Numerals::compared(const Decimal& bound, bool less, bool equal, bool gr
     // -0 is 0, so it is less than the bound only where that is not 0.
     out.compare_at(minus, zero, {less, bound.is_zero() ? equal : less, less});
   }
-  return both(out, all());
+  return product(out, all(), std::logical_and<bool>());
 }
 
 // Whole numbers as a tree of their digits; the others one by one.
@@ -283,40 +316,7 @@ std::optional<Numerals> Numerals::multiples_of(const Decimal& step) {
       }
     }
   }
-  return both(out, all());
-}
-
-template <class Accepts>
-Numerals Numerals::product(const Numerals& a, const Numerals& b, Accepts accepts) {
-  Numerals out;
-  out.too_large_ = a.too_large_ || b.too_large_;
-  if (out.too_large_) return out;
-  std::vector<std::pair<uint32_t, uint32_t>> pairs{{0, 0}};
-  std::unordered_map<uint64_t, uint32_t> known{{0, 0}};
-  const auto state_of = [&](uint32_t x, uint32_t y) {
-    const auto [place, is_new] =
-        known.emplace(uint64_t{x} << 32 | y, static_cast<uint32_t>(pairs.size()));
-    if (is_new) {
-      pairs.emplace_back(x, y);
-      out.add(accepts(a.states_[x].accepts, b.states_[y].accepts));
-    }
-    return place->second;
-  };
-  state_of(a.is_none() ? 0 : 1, b.is_none() ? 0 : 1);
-  for (uint32_t at = 1; at < pairs.size(); ++at) {
-    if (pairs.size() > kMostStates) {
-      out = Numerals();
-      out.too_large_ = true;
-      return out;
-    }
-    const auto [x, y] = pairs[at];
-    for (uint32_t symbol = 0; symbol < kSymbols; ++symbol) {
-      const uint32_t to = state_of(a.states_[x].next[symbol], b.states_[y].next[symbol]);
-      out.states_[at].next[symbol] = to;
-    }
-  }
-  out.minimize();
-  return out;
+  return product(out, all(), std::logical_and<bool>());
 }
 
 Numerals Numerals::both(const Numerals& a, const Numerals& b) {
