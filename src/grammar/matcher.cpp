@@ -111,6 +111,7 @@ void Matcher::take(int32_t id) {
     return;
   }
   reading_.join(n_frames);
+  reading_.settle();
 }
 
 void Matcher::undo(uint32_t n) {
@@ -130,7 +131,7 @@ bool Matcher::may_end() const {
   return end_ == End::kEnded || (end_ == End::kOpen && reading_.complete());
 }
 
-bool Matcher::done() const { return end_ != End::kOpen || !reading_.goes_on(); }
+bool Matcher::done() const { return end_ != End::kOpen || reading_.runs().empty(); }
 
 // The byte that has to come next, if there is one.
 std::optional<uint8_t> Matcher::only_byte() const {
@@ -151,9 +152,10 @@ std::vector<int32_t> Matcher::forced() {
   while (text.size() < kMostForced) {
     const auto byte = only_byte();
     if (!byte || !reading_.push(*byte)) break;
+    reading_.settle();
     text.push_back(static_cast<char>(*byte));
   }
-  const bool over = !reading_.goes_on();
+  const bool over = reading_.runs().empty();
   reading_.pop_to(n_frames);
   if (text.empty()) return {};
   const GrammarVocabulary& vocabulary = masks_->vocabulary();

@@ -28,26 +28,29 @@ class Reading {
   // Keeps the last frame and those before `n_frames`; the way back then skips what was between.
   void join(uint32_t n_frames);
 
-  // Of the last frame: the lexemes that are under way or may begin, and whether the text fits as
-  // it is.
+  // Finds what may begin behind the last frame, where lexemes may end; this is left until it is
+  // asked for. Then complete() tells whether the text fits as it is, and runs() are the lexemes
+  // that are under way or may begin.
+  void settle();
   std::span<const LexemeRun> runs() const { return std::span(runs_).subspan(frames_.back().runs); }
   bool complete() const { return frames_.back().complete; }
-  // Whether any byte may come next.
-  bool goes_on() const { return !runs().empty(); }
   size_t size_bytes() const;
 
  private:
   struct Frame {
     uint32_t runs = 0;       // where they begin
     uint32_t n_columns = 0;  // of the chart
-    bool complete = false;
+    bool settled = false;
+    bool complete = false;  // known once it is settled
   };
+  bool may_begin(uint8_t byte) const;
   void begin_lexemes(uint32_t column);
 
   Chart chart_;
   std::vector<Frame> frames_;
+  // Of a frame that is not settled they may have ended; then all go on.
   std::vector<LexemeRun> runs_;
-  std::vector<LexemeRun> ended_;  // of one step
+  std::vector<LexemeRun> ended_;  // of one frame
 };
 
 }  // namespace puna::grammar
