@@ -1,5 +1,7 @@
 // JSON schemas from hostile bytes: compiling ends with a grammar or with an error that says why; no
 // way to write a text of the grammar leads to where nothing fits, and what is complete is JSON.
+#include "grammar/json_schema/json_schema.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -7,7 +9,6 @@
 
 #include "base/check.h"
 #include "base/json.h"
-#include "grammar/json_schema/json_schema.h"
 #include "grammar/reading.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -30,9 +30,8 @@ TEST_CASE("docs/structured-output.md says what the tables say") {
     std::ifstream in(path, std::ios::binary);
     kept.assign(std::istreambuf_iterator<char>(in), {});
   }
-  const std::string text =
-      with_table(with_table(kept, "keywords", keywords_as_markdown()), "formats",
-                 formats_as_markdown());
+  const std::string text = with_table(with_table(kept, "keywords", keywords_as_markdown()),
+                                      "formats", formats_as_markdown());
   if (std::getenv("PUNA_RENEW_TEXTS")) {
     std::ofstream(path, std::ios::binary) << text;
     kept = text;

@@ -32,9 +32,15 @@ Result<void> SchemaReader::read_refs(const Json& schema, bool closed, ValueSet& 
     }
     PUNA_TRY(const Json* target, document_.resolve(schema, ref->string()));
     PUNA_TRY(const ValueSet* other, beside(*target, closed));
-    auto met = algebra_.meet(set, *other);
-    if (!met) return at(schema, std::move(met.error()));
+    PUNA_TRY(meet(schema, set, *other));
   }
+  return {};
+}
+
+Result<void> SchemaReader::join(const Json& where, ValueSet& a,
+                                std::span<const ValueSet* const> others) {
+  auto joined = algebra_.join(a, others);
+  if (!joined) return at(where, std::move(joined.error()));
   return {};
 }
 
@@ -43,8 +49,7 @@ Result<void> SchemaReader::read_all_of(const Json& schema, ValueSet& set) {
   if (list == nullptr) return {};
   for (const Json& part : list->items()) {
     PUNA_TRY(const ValueSet* other, beside(part));
-    auto met = algebra_.meet(set, *other);
-    if (!met) return at(schema, std::move(met.error()));
+    PUNA_TRY(meet(schema, set, *other));
   }
   return {};
 }
@@ -59,13 +64,7 @@ Result<void> SchemaReader::read_any_of(const Json& schema, bool closed, ValueSet
     parts.push_back(other);
   }
   ValueSet any = algebra_.none();
-  const auto join = [&](const ValueSet& one) -> Result<void> {
-    auto joined = algebra_.join(any, one);
-    if (!joined) return at(schema, std::move(joined.error()));
-    return {};
-  };
-  auto joined = algebra_.join(any, parts);
-  if (!joined) return at(schema, std::move(joined.error()));
+  PUNA_TRY(join(schema, any, parts));
   if (has_unevaluated_) {
     if (parts.size() > kMostSeen) {
       return refuse(schema, fmt::format("\"anyOf\" of more than {} schemas is not supported in a "
@@ -77,15 +76,12 @@ Result<void> SchemaReader::read_any_of(const Json& schema, bool closed, ValueSet
       ValueSet every = algebra_.all();
       for (size_t i = 0; i < parts.size(); ++i) {
         if ((chosen >> i & 1) == 0) continue;
-        auto met = algebra_.meet(every, *parts[i]);
-        if (!met) return at(schema, std::move(met.error()));
+        PUNA_TRY(meet(schema, every, *parts[i]));
       }
-      PUNA_TRY(join(every));
+      PUNA_TRY(join(schema, any, std::array<const ValueSet*, 1>{&every}));
     }
   }
-  auto met = algebra_.meet(set, any);
-  if (!met) return at(schema, std::move(met.error()));
-  return {};
+  return meet(schema, set, any);
 }
 
 Result<void> SchemaReader::read_one_of(const Json& schema, bool closed, ValueSet& set) {
@@ -103,8 +99,7 @@ Result<void> SchemaReader::read_one_of(const Json& schema, bool closed, ValueSet
   for (const ValueSet* part : parts) {
     PUNA_TRY(deadline_.check());
     ValueSet one = set;
-    auto met = algebra_.meet(one, *part);
-    if (!met) return at(schema, std::move(met.error()));
+    PUNA_TRY(meet(schema, one, *part));
     within.push_back(std::move(one));
   }
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -113,15 +108,12 @@ Result<void> SchemaReader::read_one_of(const Json& schema, bool closed, ValueSet
     for (size_t j = 0; j < parts.size(); ++j) {
       if (i == j) continue;
       ValueSet common = within[i];
-      auto met = algebra_.meet(common, *parts[j]);
-      if (!met) return at(schema, std::move(met.error()));
+      PUNA_TRY(meet(schema, common, *parts[j]));
       if (surely_empty(common, kDepthOfDisjoint)) continue;
       PUNA_TRY(const ValueSet others, all_but(list->items()[j], *parts[j]));
-      met = algebra_.meet(one, others);
-      if (!met) return at(schema, std::move(met.error()));
+      PUNA_TRY(meet(schema, one, others));
     }
-    auto joined = algebra_.join(out, one);
-    if (!joined) return at(schema, std::move(joined.error()));
+    PUNA_TRY(join(schema, out, std::array<const ValueSet*, 1>{&one}));
   }
   set = std::move(out);
   return {};
@@ -132,9 +124,7 @@ Result<void> SchemaReader::read_not(const Json& schema, ValueSet& set) {
   if (inner == nullptr) return {};
   PUNA_TRY(const ValueSet* other, beside(*inner));
   PUNA_TRY(ValueSet rest, all_but(*inner, *other));
-  auto met = algebra_.meet(set, rest);
-  if (!met) return at(schema, std::move(met.error()));
-  return {};
+  return meet(schema, set, rest);
 }
 
 Result<void> SchemaReader::read_if(const Json& schema, ValueSet& set) {
@@ -146,33 +136,29 @@ Result<void> SchemaReader::read_if(const Json& schema, ValueSet& set) {
   PUNA_TRY(const ValueSet* yes, beside(*condition));
   ValueSet fulfilled = *yes;
   PUNA_TRY(ValueSet failed, all_but(*condition, *yes));
-  const auto meet = [&](ValueSet& a, const Json* part) -> Result<void> {
+  const auto go_on = [&](ValueSet& a, const Json* part) -> Result<void> {
     if (part == nullptr) return {};
     PUNA_TRY(const ValueSet* other, beside(*part));
-    auto met = algebra_.meet(a, *other);
-    if (!met) return at(schema, std::move(met.error()));
-    return {};
+    return meet(schema, a, *other);
   };
-  PUNA_TRY(meet(fulfilled, then));
-  PUNA_TRY(meet(failed, otherwise));
-  auto joined = algebra_.join(fulfilled, failed);
-  if (joined) joined = algebra_.meet(set, fulfilled);
-  if (!joined) return at(schema, std::move(joined.error()));
-  return {};
+  PUNA_TRY(go_on(fulfilled, then));
+  PUNA_TRY(go_on(failed, otherwise));
+  PUNA_TRY(join(schema, fulfilled, std::array<const ValueSet*, 1>{&failed}));
+  return meet(schema, set, fulfilled);
 }
 
 // Objects that have the property are of `then`; others, and what is no object, are as they are.
-Result<void> SchemaReader::meet_if_present(std::string_view name, const ValueSet& then,
-                                           ValueSet& set) {
+Result<void> SchemaReader::meet_if_present(const Json& where, std::string_view name,
+                                           const ValueSet& then, ValueSet& set) {
   const Names names{std::string(name), {}, {}};
   ValueSet without = algebra_.all();
   without.objects.front().members.push_back({names, Terms::kNone});
   ValueSet with = algebra_.none();
   with.objects.emplace_back();
   with.objects.front().needed.push_back({names, Terms::kAll});
-  PUNA_TRY(algebra_.meet(with, then));
-  PUNA_TRY(algebra_.join(without, with));
-  return algebra_.meet(set, without);
+  PUNA_TRY(meet(where, with, then));
+  PUNA_TRY(join(where, without, std::array<const ValueSet*, 1>{&with}));
+  return meet(where, set, without);
 }
 
 Result<void> SchemaReader::read_dependents(const Json& schema, ValueSet& set) {
@@ -191,8 +177,7 @@ Result<void> SchemaReader::read_dependents(const Json& schema, ValueSet& set) {
         PUNA_TRY(const ValueSet* other, beside(value));
         then = *other;
       }
-      auto met = meet_if_present(name, then, set);
-      if (!met) return at(schema, std::move(met.error()));
+      PUNA_TRY(meet_if_present(schema, name, then, set));
     }
   }
   return {};

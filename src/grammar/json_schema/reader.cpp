@@ -175,20 +175,33 @@ bool SchemaReader::surely_empty(TermId term, int depth) {
 bool SchemaReader::surely_empty(const ValueSet& set, int depth) {
   if (set.null || set.no || set.yes || !set.numbers.is_none()) return false;
   if (!languages_.is_nothing(set.strings).value_or(false)) return false;
-  for (const ArrayShape& shape : set.arrays) {
-    const bool empty = depth > 0 && std::ranges::any_of(shape.items, [&](const auto& items) {
-                         return items.from < shape.least && surely_empty(items.term, depth - 1);
-                       });
-    if (!empty) return false;
-  }
-  for (const ObjectShape& shape : set.objects) {
-    const bool empty =
-        depth > 0 && std::ranges::any_of(shape.needed, [&](const auto& needed) {
-          return needed.names.one && surely_empty(member_term(shape, *needed.names.one), depth - 1);
-        });
-    if (!empty) return false;
-  }
-  return true;
+  const auto empty = [&](const auto& shape) { return surely_empty(shape, depth); };
+  return std::ranges::all_of(set.arrays, empty) && std::ranges::all_of(set.objects, empty);
+}
+
+bool SchemaReader::surely_empty(const ArrayShape& shape, int depth) {
+  return depth > 0 && std::ranges::any_of(shape.items, [&](const ArrayShape::Items& items) {
+           return items.from < shape.least && surely_empty(items.term, depth - 1);
+         });
+}
+
+bool SchemaReader::surely_empty(const ObjectShape& shape, int depth) {
+  return depth > 0 && std::ranges::any_of(shape.needed, [&](const ObjectShape::Member& needed) {
+           return needed.names.one &&
+                  surely_empty(member_term(shape, *needed.names.one), depth - 1);
+         });
+}
+
+Result<void> SchemaReader::meet(const Json& where, ValueSet& a, const ValueSet& b) {
+  auto met = algebra_.meet(a, b);
+  if (!met) return at(where, std::move(met.error()));
+  PUNA_TRY(deadline_.check());
+  // What nothing fulfils is left out before it is met with more.
+  static constexpr size_t kMany = 4;
+  const auto empty = [&](const auto& shape) { return surely_empty(shape, /*depth=*/1); };
+  if (a.objects.size() > kMany) std::erase_if(a.objects, empty);
+  if (a.arrays.size() > kMany) std::erase_if(a.arrays, empty);
+  return {};
 }
 
 TermId SchemaReader::member_term(const ObjectShape& shape, std::string_view name) {
@@ -213,7 +226,7 @@ std::string SchemaReader::path_of(TermId id) const {
 
 bool SchemaReader::has_name(const Names& names, std::string_view name) {
   if (names.one) return *names.one == name;
-  if (names.all_but) return std::ranges::find(*names.all_but, name) == names.all_but->end();
+  if (names.all_but) return !std::ranges::binary_search(*names.all_but, name);
   return languages_.contains(names.many, name);
 }
 
@@ -223,6 +236,7 @@ Names SchemaReader::all_names_but(std::vector<std::string> names,
   Names out{std::nullopt, languages_.any(), std::nullopt};
   if (!names.empty()) out.many = languages_.without(out.many, e.literals(names));
   for (const Expression pattern : patterns) out.many = languages_.without(out.many, pattern);
+  std::ranges::sort(names);
   if (patterns.empty()) out.all_but = std::move(names);
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,8 @@ class SchemaReader {
   base::Result<const ValueSet*> values(TermId term);
   // Whether certainly no value is admitted; looked into `depth` levels deep.
   bool surely_empty(const ValueSet& set, int depth);
+  bool surely_empty(const ArrayShape& shape, int depth);
+  bool surely_empty(const ObjectShape& shape, int depth);
   bool surely_empty(TermId term, int depth);
   bool has_name(const Names& names, std::string_view name);
   // All that is said of the property `name`.
@@ -64,7 +67,8 @@ class SchemaReader {
   Result<void> read_not(const Json& schema, ValueSet& set);
   Result<void> read_dependents(const Json& schema, ValueSet& set);
   Result<void> read_unevaluated(const Json& schema, ValueSet& set);
-  Result<void> meet_if_present(std::string_view name, const ValueSet& then, ValueSet& set);
+  Result<void> meet_if_present(const Json& where, std::string_view name, const ValueSet& then,
+                               ValueSet& set);
   // The names that no schema looked at.
   Names unseen(const ObjectShape& shape);
   Names all_names_but(std::vector<std::string> names, std::span<const Expression> patterns);
@@ -88,6 +92,9 @@ class SchemaReader {
   // The value set of a schema about the same value, and what is not in it.
   Result<const ValueSet*> beside(const Json& schema, bool closed = false);
   Result<ValueSet> all_but(const Json& where, const ValueSet& set);
+  // As of the algebra, with the place in errors.
+  Result<void> meet(const Json& where, ValueSet& a, const ValueSet& b);
+  Result<void> join(const Json& where, ValueSet& a, std::span<const ValueSet* const> others);
 
   SchemaDocument& document_;
   Languages& languages_;

@@ -12,6 +12,10 @@ namespace {
 
 template <class T>
 void add_missing(std::vector<T>& to, const std::vector<T>& from) {
+  if (to.empty()) {
+    to = from;
+    return;
+  }
   for (const T& each : from) {
     if (std::ranges::find(to, each) == to.end()) to.push_back(each);
   }

@@ -1,7 +1,6 @@
 // Joining, meeting and taking away: the algebra of value sets. Nothing here looks into a term.
 #pragma once
 
-#include <array>
 #include <span>
 
 #include "grammar/json_schema/languages.h"
@@ -23,7 +22,6 @@ class Algebra {
   ValueSet of_values(std::span<const base::Json> values);
 
   // a becomes what either admits, or both do. Errors: kInvalidArgument for too many shapes.
-  base::Result<void> join(ValueSet& a, const ValueSet& b) { return join(a, std::array{&b}); }
   base::Result<void> join(ValueSet& a, std::span<const ValueSet* const> others);
   base::Result<void> meet(ValueSet& a, const ValueSet& b);
   // Errors: the same; kUnsupported for what cannot be taken away.

@@ -25,7 +25,7 @@ using TermId = uint32_t;
 struct Names {
   std::optional<std::string> one{};
   Expression many{};
-  // Where `many` are all names but some that are known one by one: these.
+  // Where `many` are all names but some that are known one by one: these, sorted.
   std::optional<std::vector<std::string>> all_but{};
   bool operator==(const Names&) const = default;
 };

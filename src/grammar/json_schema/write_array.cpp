@@ -1,5 +1,7 @@
 // Arrays as rules. Without counts of items, stretches of items of one term are repetitions; with
 // counts, an automaton over what was counted so far.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -14,7 +16,8 @@ using base::Result;
 
 namespace {
 constexpr size_t kMostUniqueValues = 8;
-}
+constexpr size_t kMostCounts = 6;
+}  // namespace
 
 TermId RuleWriter::item_term(const ArrayShape& shape, uint64_t index) {
   std::vector<TermId> parts;
@@ -103,6 +106,11 @@ Result<Symbol> RuleWriter::counted_array(const ArrayShape& shape) {
     uint32_t taken = 0;
     auto operator<=>(const State&) const = default;
   };
+  if (shape.counts.size() > kMostCounts) {
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("{}: more than {} \"contains\" are not supported for one array.",
+                            reader_.path_of(writing_), kMostCounts));
+  }
   const bool unique = shape.unique && shape.most > 1;
   std::vector<TermId> choices{Terms::kAll};
   if (unique) {

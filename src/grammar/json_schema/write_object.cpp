@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "grammar/json_schema/writer.h"
 
@@ -26,6 +27,7 @@ struct RuleWriter::Object {
   struct Named {
     std::string name;
     bool required = false;
+    std::vector<TermId> terms;
     std::vector<Way> ways;
   };
   struct Others {
@@ -35,6 +37,7 @@ struct RuleWriter::Object {
 
   const ObjectShape& shape;
   std::vector<Named> named{};
+  std::unordered_map<std::string, size_t> index{};  // of named, by name
   std::vector<Others> others{};
   std::vector<const ObjectShape::Member*> needs{};  // that no name fulfils alone
   uint64_t most_counted = 1;                        // more properties than these are not told apart
@@ -68,11 +71,9 @@ Result<void> RuleWriter::find_names(Object& object) {
       if (std::ranges::none_of(sets, same)) sets.push_back(&names);
       return;
     }
-    auto known = std::ranges::find(object.named, *names.one, &Object::Named::name);
-    if (known == object.named.end()) {
-      known = object.named.insert(known, Object::Named{*names.one, false, {}});
-    }
-    known->required |= required;
+    const auto [known, is_new] = object.index.emplace(*names.one, object.named.size());
+    if (is_new) object.named.push_back({*names.one, false, {}, {}});
+    object.named[known->second].required |= required;
   };
   for (const auto& member : shape.members) look_at(member.names, false);
   for (const auto& needed : shape.needed) {
@@ -97,10 +98,21 @@ Result<void> RuleWriter::find_names(Object& object) {
     std::erase_if(ways, [](const Object::Way& way) { return way.term == Terms::kNone; });
     return ways;
   };
+  for (const auto* list : {&shape.members, &shape.needed}) {
+    for (const ObjectShape::Member& member : *list) {
+      if (member.names.one) {
+        object.named[object.index.at(*member.names.one)].terms.push_back(member.term);
+      } else if (list == &shape.members) {
+        for (Object::Named& named : object.named) {
+          if (reader.has_name(member.names, named.name)) named.terms.push_back(member.term);
+        }
+      }
+    }
+  }
   std::vector<std::string> names;
   for (Object::Named& named : object.named) {
     names.push_back(named.name);
-    named.ways = ways_of(reader.member_term(shape, named.name),
+    named.ways = ways_of(reader.terms().every(named.terms),
                          [&](const Names& set) { return reader.has_name(set, named.name); });
   }
   // What other names there are, by the sets that they are in.
