@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "chat/nonces.h"
+#include "service/both_filters.h"
 #include "service/banned_strings.h"
 #include "service/thinking_budget.h"
 
@@ -235,6 +236,11 @@ Result<Prepared> prepare(const LoadedModel& model, Request request) {
   out.tokens = std::move(beginning.tokens);
   out.style = beginning.style;
   out.thinking_open = beginning.thinking_open;
+  if (asked.form) {
+    PUNA_TRY_CONTEXT(tokenizer_of(model), "While binding the answer");
+    PUNA_TRY(auto form, model.forms->filter(*asked.form, out.style, out.thinking_open));
+    out.filter = both(std::move(form), std::move(out.filter));
+  }
   if (asked.max_thinking && out.style && !out.style->thinking.empty()) {
     const ThinkingBudget::Options budget{.n_tokens = *asked.max_thinking,
                                          .message = asked.thinking_message,
