@@ -47,18 +47,22 @@ const Limits& Builder::limits() const { return parts_->limits; }
 const Deadline& Builder::deadline() const { return parts_->deadline; }
 Expressions& Builder::expressions() { return parts_->expressions; }
 
+Symbol Builder::Parts::lexeme(Expression expression, std::string_view name) {
+  const auto [at, is_new] =
+      lexeme_of.try_emplace(expression.id, static_cast<uint32_t>(lexemes.size()));
+  if (!is_new) return {lexemes[at->second].node};
+  Node node;
+  node.kind = Kind::kLexeme;
+  node.lexeme = at->second;
+  const Symbol out = add(std::move(node));
+  lexemes.push_back({expression, std::string(name), out.id});
+  return out;
+}
+
 Symbol Builder::lexeme(Expression expression, std::string_view name) {
   if (expression == expressions().empty()) return empty();
   if (expression == expressions().nothing()) return nothing();
-  const auto [at, is_new] =
-      parts_->lexeme_of.try_emplace(expression.id, static_cast<uint32_t>(parts_->lexemes.size()));
-  if (!is_new) return {parts_->lexemes[at->second].node};
-  Parts::Node node;
-  node.kind = Kind::kLexeme;
-  node.lexeme = at->second;
-  const Symbol out = parts_->add(std::move(node));
-  parts_->lexemes.push_back({expression, std::string(name), out.id});
-  return out;
+  return parts_->lexeme(expression, name);
 }
 
 Symbol Builder::literal(std::string_view bytes) { return lexeme(expressions().literal(bytes)); }

@@ -33,6 +33,7 @@ struct Builder::Parts {
   explicit Parts(const Limits& of) : limits(of), deadline(of) {}
 
   Symbol add(Node node);
+  Symbol lexeme(Expression expression, std::string_view name);
   Symbol add(Kind kind, std::span<const Symbol> of);  // a sequence or a choice
 
   Limits limits;

@@ -59,16 +59,42 @@ class GrammarCompiler {
 
   base::Result<void> compile_lexemes() {
     Derivatives derivatives(parts_.expressions);
-    lexeme_ids_.assign(parts_.lexemes.size(), Grammar::kNothing);
-    for (const uint32_t id : reached_) {
-      if (node(id).kind != Parts::Kind::kLexeme) continue;
-      const Parts::LexemeName& named = parts_.lexemes[node(id).lexeme];
-      PUNA_TRY(Lexeme lexeme, Lexeme::compile(derivatives, named.expression, named.name,
-                                              parts_.limits, parts_.deadline));
-      lexeme_ids_[node(id).lexeme] = static_cast<uint32_t>(out_.lexemes_.size());
-      out_.lexemes_.push_back({std::move(lexeme), {}, {}});
+    // Those that are taken apart add others behind.
+    for (size_t i = 0; i < reached_.size(); ++i) {
+      if (node(reached_[i]).kind != Parts::Kind::kLexeme) continue;
+      const uint32_t index = node(reached_[i]).lexeme;
+      const Parts::LexemeName named = parts_.lexemes[index];
+      bool too_many_states = false;
+      auto lexeme = Lexeme::compile(derivatives, named.expression, named.name, parts_.limits,
+                                    parts_.deadline, too_many_states);
+      if (!lexeme && too_many_states && take_apart(reached_[i], named)) continue;
+      if (!lexeme) return std::unexpected(std::move(lexeme.error()));
+      lexeme_ids_.resize(parts_.lexemes.size(), Grammar::kNothing);
+      lexeme_ids_[index] = static_cast<uint32_t>(out_.lexemes_.size());
+      out_.lexemes_.push_back({*std::move(lexeme), {}, {}});
     }
     return {};
+  }
+
+  // A lexeme whose automaton is too large becomes rules over its parts: all ways through it are
+  // then followed beside each other, instead of having a state for each set of ways.
+  bool take_apart(uint32_t id, const Parts::LexemeName& named) {
+    using Split = Expressions::Split;
+    const Split split = parts_.expressions.split(named.expression);
+    if (split.kind == Split::Kind::kWhole) return false;
+    std::vector<uint32_t> inner;
+    for (const Expression part : split.parts) {
+      inner.push_back(parts_.lexeme(part, named.name).id);
+      reached_.push_back(inner.back());
+    }
+    Parts::Node& at = parts_.nodes[id];
+    at.kind = split.kind == Split::Kind::kSequence ? Parts::Kind::kSequence
+              : split.kind == Split::Kind::kChoice ? Parts::Kind::kChoice
+                                                   : Parts::Kind::kRepeat;
+    at.parts = std::move(inner);
+    at.least = split.least;
+    at.most = split.most;
+    return true;
   }
 
   const Lexeme& lexeme_of(uint32_t id) const {
@@ -278,7 +304,7 @@ class GrammarCompiler {
 
   Parts& parts_;
   Grammar out_;
-  std::vector<uint32_t> reached_;
+  std::vector<uint32_t> reached_;     // may hold a node twice
   std::vector<uint32_t> lexeme_ids_;  // in out_, by the index in parts_
   std::vector<bool> nullable_, productive_;
   std::vector<uint32_t> rule_ids_;    // by node

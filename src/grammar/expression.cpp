@@ -381,6 +381,37 @@ Expression Expressions::repeat(Expression part, uint32_t least, uint32_t most) {
   return add(node);
 }
 
+Expressions::Split Expressions::split(Expression e) {
+  const Node node = nodes_[e.id];
+  Split out;
+  switch (node.kind) {
+    case Kind::kSequence: {
+      std::vector<Expression> all;
+      Expression rest = e;
+      for (; nodes_[rest.id].kind == Kind::kSequence; rest = {nodes_[rest.id].b})
+        all.push_back({nodes_[rest.id].a});
+      all.push_back(rest);
+      const std::span<const Expression> both(all);
+      out.kind = Split::Kind::kSequence;
+      out.parts = {sequence(both.first(both.size() / 2)), sequence(both.subspan(both.size() / 2))};
+      break;
+    }
+    case Kind::kChoice:
+      out.kind = Split::Kind::kChoice;
+      for (const uint32_t part : parts(node)) out.parts.push_back({part});
+      break;
+    case Kind::kRepeat:
+      out.kind = Split::Kind::kRepeat;
+      out.parts.push_back({node.a});
+      out.least = node.least;
+      out.most = node.most;
+      break;
+    default:
+      break;
+  }
+  return out;
+}
+
 Expression Expressions::counted(Expression repeated, CounterStep step) {
   const Node inner = nodes_[repeated.id];
   PUNA_CHECK(inner.kind == Kind::kRepeat);

@@ -106,6 +106,14 @@ class Expressions {
   // Whether the empty text matches.
   bool nullable(Expression e) const { return nodes_[e.id].nullable; }
   size_t n_nodes() const { return nodes_.size(); }
+  // What an expression is made of, where rules can be made of the same.
+  struct Split {
+    enum class Kind : uint8_t { kWhole, kSequence, kChoice, kRepeat };
+    Kind kind = Kind::kWhole;         // kWhole: it cannot be taken apart
+    std::vector<Expression> parts{};  // two of a sequence, each half of it
+    uint32_t least = 0, most = 0;
+  };
+  Split split(Expression e);
 
  private:
   friend class Derivatives;

@@ -12,8 +12,8 @@ namespace puna::grammar {
 
 namespace {
 
-// Fewer repetitions are states: a counter is dearer than so few of them.
-constexpr uint32_t kLeastCounted = 16;
+// So many repetitions are states: a counter is dearer than so few of them.
+constexpr uint32_t kMostUncounted = 4;
 // A state with fewer edges than this keeps only those.
 constexpr size_t kMostSparse = 4;
 
@@ -203,15 +203,17 @@ class LexemeCompiler {
 };
 
 base::Result<Lexeme> Lexeme::compile(Derivatives& derivatives, Expression of, std::string_view name,
-                                     const Limits& limits, const Deadline& deadline) {
+                                     const Limits& limits, const Deadline& deadline,
+                                     bool& too_many_states) {
+  too_many_states = false;
   const Survey survey = derivatives.survey(of);
   // Counters for all that is repeated often, for the largest only, for none. With intersections a
   // counter does not tell which texts can still be completed.
   std::vector<uint32_t> attempts;
-  if (!survey.has_logic && !survey.counts.empty() && survey.counts.back() > kLeastCounted) {
-    attempts.push_back(kLeastCounted);
+  if (!survey.has_logic && !survey.counts.empty() && survey.counts.back() > kMostUncounted) {
+    attempts.push_back(kMostUncounted);
     const auto largest = std::ranges::lower_bound(survey.counts, survey.counts.back());
-    if (largest != survey.counts.begin() && *std::prev(largest) > kLeastCounted)
+    if (largest != survey.counts.begin() && *std::prev(largest) > kMostUncounted)
       attempts.push_back(*std::prev(largest));
   }
   attempts.push_back(kUnbounded);
@@ -226,6 +228,7 @@ base::Result<Lexeme> Lexeme::compile(Derivatives& derivatives, Expression of, st
         continue;
       case LexemeCompiler::Failure::kStates:
         if (counted_from != kUnbounded) continue;
+        too_many_states = true;
         return over_limit(fmt::format("The states of {} are", what), limits.lexeme_states,
                           "lexeme_states");
       case LexemeCompiler::Failure::kNodes:

@@ -48,10 +48,11 @@ class Lexeme {
   };
 
   // Explores all states. `name` is said in errors, if it is not empty.
-  // Errors: kInvalidArgument that names a limit. A lexeme that nothing matches has a dead start.
+  // Errors: kInvalidArgument that names a limit; too_many_states is set if it is that of states. A
+  // lexeme that nothing matches has a dead start.
   static base::Result<Lexeme> compile(Derivatives& derivatives, Expression of,
                                       std::string_view name, const Limits& limits,
-                                      const Deadline& deadline);
+                                      const Deadline& deadline, bool& too_many_states);
 
   bool nullable() const { return nullable_; }
   bool matches_nothing() const { return !nullable_ && !matches_some_; }

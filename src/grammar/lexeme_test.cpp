@@ -126,7 +126,8 @@ bool accepts(const Lexeme& lexeme, std::string_view text) {
 Lexeme compiled(Expressions& e, Expression of) {
   Derivatives derivatives(e);
   const Limits limits{.compile_ms = 0};
-  auto lexeme = Lexeme::compile(derivatives, of, "it", limits, Deadline(limits));
+  bool too_many = false;
+  auto lexeme = Lexeme::compile(derivatives, of, "it", limits, Deadline(limits), too_many);
   REQUIRE_MESSAGE(lexeme.has_value(), lexeme.error().text());
   return *std::move(lexeme);
 }
@@ -142,8 +143,9 @@ TEST_CASE("The automaton of an expression accepts what the expression matches") 
     const Pair pair = pairs.random(rng, 4);
     Derivatives derivatives(e);
     const Limits limits{.lexeme_states = 2000, .compile_ms = 0};
+    bool too_many = false;
     const auto lexeme =
-        Lexeme::compile(derivatives, pair.expression, "it", limits, Deadline(limits));
+        Lexeme::compile(derivatives, pair.expression, "it", limits, Deadline(limits), too_many);
     if (!lexeme) {
       CHECK(lexeme.error().message.find("lexeme_states") != std::string::npos);
       continue;
@@ -283,8 +285,11 @@ TEST_CASE("More states than the limit are refused by its name") {
   const Expression of =
       e.sequence({e.repeat(any, 0, kUnbounded), e.literal("a"), e.repeat(any, 13, 13)});
   const Limits limits{.compile_ms = 0};
-  const auto lexeme = Lexeme::compile(derivatives, of, "rule \"x\"", limits, Deadline(limits));
+  bool too_many = false;
+  const auto lexeme =
+      Lexeme::compile(derivatives, of, "rule \"x\"", limits, Deadline(limits), too_many);
   REQUIRE_FALSE(lexeme.has_value());
+  CHECK(too_many);
   CHECK(lexeme.error().code == base::ErrorCode::kInvalidArgument);
   CHECK(lexeme.error().message ==
         "The states of rule \"x\" are more than 4096, which is the limit lexeme_states.");

@@ -1,6 +1,7 @@
 #include "grammar/masks.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace puna::grammar {
 
@@ -10,6 +11,8 @@ namespace {
 constexpr uint32_t kManyBytes = 64;
 // More such states than this are made as they are met.
 constexpr uint32_t kMostWarmed = 16;
+// For sorting by numbers that are near each other.
+constexpr uint32_t kMostBuckets = 65536;
 
 // Where a walk is, if the count at its beginning is not known: which counts lead here.
 struct Walker {
@@ -99,6 +102,22 @@ void walk(const GrammarVocabulary& vocabulary, const Grammar::LexemeUse& use, Wa
 
 }  // namespace
 
+// Nearly all tokens have bounds, and these are few numbers near each other.
+void LexemeMask::sort_bounds(std::vector<Bound>& bounds) {
+  if (bounds.empty()) return;
+  const auto [low, high] = std::ranges::minmax(bounds, {}, &Bound::at);
+  if (high.at - low.at > kMostBuckets) {
+    std::ranges::sort(bounds, {}, &Bound::at);
+    return;
+  }
+  std::vector<uint32_t> ends(high.at - low.at + 2, 0);
+  for (const Bound& bound : bounds) ++ends[bound.at - low.at + 1];
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  std::vector<Bound> sorted(bounds.size());
+  for (const Bound& bound : bounds) sorted[ends[bound.at - low.at]++] = bound;
+  bounds = std::move(sorted);
+}
+
 LexemeMask::LexemeMask(const GrammarVocabulary& vocabulary, const Grammar::LexemeUse& use,
                        uint32_t state) {
   bits_.assign(vocabulary.n_words(), 0);
@@ -119,8 +138,9 @@ LexemeMask::LexemeMask(const GrammarVocabulary& vocabulary, const Grammar::Lexem
   } else {
     walk(vocabulary, use, PlainWalker{state}, inside, behind);
   }
-  std::ranges::sort(at_most_, {}, &Bound::at);
-  std::ranges::sort(at_least_, std::ranges::greater(), &Bound::at);
+  sort_bounds(at_most_);
+  sort_bounds(at_least_);
+  std::ranges::reverse(at_least_);
   after_ = TokenTrie(std::move(rests));
   // A list is smaller and quicker where the tokens are few.
   if (n_inside * 4 < bits_.size() && at_most_.empty() && at_least_.empty()) {

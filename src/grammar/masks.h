@@ -32,7 +32,7 @@ class LexemeMask {
   struct Bound {
     uint32_t at, id;
   };
-  void gather(const GrammarVocabulary& vocabulary, const Grammar::LexemeUse& use, uint32_t state);
+  static void sort_bounds(std::vector<Bound>& bounds);
 
   std::vector<uint32_t> bits_;   // of all that are inside for some count; none where they are few:
   std::vector<uint32_t> ids_;    // then these
