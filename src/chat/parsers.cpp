@@ -38,8 +38,7 @@ constexpr std::string_view kThinkTags = "<think>…</think>";
 constexpr ReplyStyle kStyles[] = {
     {"gpt-oss", "gpt-oss", "<|channel|>analysis<|message|>…<|end|>",
      "<|channel|>commentary to=functions.f<|message|>{…}<|call|>", kHarmonyTokens, "", make_gpt_oss,
-     "thinking", "<|channel|>final<|message|>",
-     "<|start|>assistant<|channel|>final<|message|>"},
+     "thinking", "<|channel|>final<|message|>", "<|start|>assistant<|channel|>final<|message|>"},
     {"gemma4", "Gemma 4", "<|channel>thought…<channel|>", "<|tool_call>call:f{a:1}<tool_call|>",
      kGemma4Tokens, "<|channel>thought", make_gemma4},
     {"deepseek", "DeepSeek R1, V3, V3.1, and the models distilled from R1", kThinkTags,

@@ -37,7 +37,8 @@ Result<std::shared_ptr<engine::TokenFilter>> AnswerForms::filter(const AnswerFor
   PUNA_TRY(std::shared_ptr<grammar::Masks> masks, this->masks());
   std::shared_ptr<const grammar::Grammar> grammar = known(form);
   if (!grammar) {
-    // Outside of the lock: a second request for the same form compiles it too, and waits for nobody.
+    // Outside of the lock: a second request for the same form compiles it too, and waits for
+    // nobody.
     PUNA_TRY(grammar, compiled(form));
     keep(form, grammar);
   }

@@ -69,8 +69,8 @@ TEST_CASE("an answer keeps to its form from its first token to its last") {
 TEST_CASE("forms are schemas, grammars and regular expressions") {
   const auto schema = filter({.kind = Kind::kSchema, .text = R"({"const": {"name": "weather"}})"});
   CHECK(allowed(*schema) == Ids{});  // no token is a brace alone
-  CHECK(allowed(*filter({.kind = Kind::kGrammar, .text = R"(root ::= "a" root | "<tool_call>")"})) ==
-        Ids{kCall, kA});
+  CHECK(allowed(*filter({.kind = Kind::kGrammar,
+                         .text = R"(root ::= "a" root | "<tool_call>")"})) == Ids{kCall, kA});
   const auto refused = [](const AnswerForm& form) {
     const auto made = model().forms->filter(form, nullptr, false);
     REQUIRE_FALSE(made.has_value());
@@ -118,7 +118,8 @@ TEST_CASE("thinking that the prompt has begun ends before the form begins") {
 }
 
 TEST_CASE("marks of a family stand before the answer, with thinking and without") {
-  const chat::ReplyStyle framed = style("<|30|><|31|>…<|21|>", "<|30|><|32|>", "<|33|><|30|><|32|>");
+  const chat::ReplyStyle framed =
+      style("<|30|><|31|>…<|21|>", "<|30|><|32|>", "<|33|><|30|><|32|>");
   const auto text = filter(kTwoA, &framed);
   CHECK(text->forced() == Ids{30});
   CHECK(allowed(*text) == Ids{30});

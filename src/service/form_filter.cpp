@@ -20,8 +20,7 @@ bool has(std::span<const uint32_t> bits, int32_t id) {
 
 AnswerFrame frame_of(const chat::ReplyStyle& style, const tokenizer::Tokenizer& tokenizer) {
   const auto ids = [&](const std::string& text) {
-    return text.empty() ? std::vector<int32_t>()
-                        : tokenizer.encode(text, {.add_special = false});
+    return text.empty() ? std::vector<int32_t>() : tokenizer.encode(text, {.add_special = false});
   };
   return {.think_open = ids(style.thinking_begins()),
           .think_close = style.thinking_ends(),
@@ -59,8 +58,7 @@ FormFilter::FormFilter(const FormFilter& other)
       states_(other.states_) {}
 
 FormFilter::State FormFilter::begin_answer(State state, bool behind) const {
-  const std::vector<int32_t>& marks =
-      behind ? rules_->frame.begins_behind : rules_->frame.begins;
+  const std::vector<int32_t>& marks = behind ? rules_->frame.begins_behind : rules_->frame.begins;
   state.phase = marks.empty() ? Phase::kBound : behind ? Phase::kBehind : Phase::kBefore;
   state.begun = {};
   state.n_marked = 0;
@@ -85,8 +83,8 @@ std::array<int32_t, 2> FormFilter::next_of_marks() const {
 }
 
 bool FormFilter::may_be_bound() const {
-  return now().phase == Phase::kBound || (now().phase == Phase::kBefore && now().n_marked == 0 &&
-                                          rules_->frame.begins.empty());
+  return now().phase == Phase::kBound ||
+         (now().phase == Phase::kBefore && now().n_marked == 0 && rules_->frame.begins.empty());
 }
 
 std::optional<std::span<const uint32_t>> FormFilter::allowed() {

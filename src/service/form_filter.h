@@ -53,9 +53,9 @@ class FormFilter : public engine::TokenFilter {
     Phase phase = Phase::kBound;
     std::array<bool, 2> begun = {};  // which of marks() are being written, where n_marked > 0
     uint32_t n_marked = 0;           // tokens of them
-    size_t n_bytes = 0;     // of the thinking
-    size_t from = 0;        // where the thinking is searched for its end
-    bool matched = false;   // the matcher has taken the token
+    size_t n_bytes = 0;              // of the thinking
+    size_t from = 0;                 // where the thinking is searched for its end
+    bool matched = false;            // the matcher has taken the token
   };
   // Marks that may stand where the text is, and where it is behind them.
   struct Marks {

@@ -61,7 +61,9 @@ base::Result<bool> Languages::is_nothing(Expression of) {
   if (e_.is_nothing(of)) return true;
   if (e_.nullable(of)) return false;
   if (const auto known = nothings_.find(of.id); known != nothings_.end()) return known->second;
-  PUNA_TRY(const Lexeme lexeme, Lexeme::compile(derivatives_, of, "", limits_, deadline_));
+  bool too_many_states = false;
+  PUNA_TRY(const Lexeme lexeme,
+           Lexeme::compile(derivatives_, of, "", limits_, deadline_, too_many_states));
   nothings_.emplace(of.id, lexeme.matches_nothing());
   return lexeme.matches_nothing();
 }
