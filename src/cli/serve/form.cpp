@@ -48,8 +48,9 @@ std::vector<Flag> rows() {
                       "Answers are JSON that this schema admits; "
                       "{} admits all",
                       read_schema));
-  out.push_back(value("-jf,--json-schema-file", "PATH", "The same from a file",
-                      from_file("JSON schema", read_schema)));
+  out.push_back(with(value("--json-schema-file", "PATH", "The same from a file",
+                           from_file("JSON schema", read_schema)),
+                     nullptr, "-jf"));
   return out;
 }
 
