@@ -191,6 +191,7 @@ class Worker:
 
 def keyword_of(error):
     """What an error names: the last name in quotes, or its first words."""
+    error = re.sub(r"\[[\d:]+\] \S+ ", "", error)
     quoted = re.findall(r'"([$A-Za-z]+)"', error)
     return quoted[0] if quoted else " ".join(error.split()[1:6])
 

@@ -258,7 +258,8 @@ std::optional<Numerals> Numerals::multiples_of(const Decimal& step) {
     ++zeros;
   }
   if (digits.empty() || digits.size() > 6) return std::nullopt;
-  const auto modulus = static_cast<uint32_t>(std::stoul(digits));
+  uint32_t modulus = 0;
+  for (const char digit : digits) modulus = modulus * 10 + static_cast<uint32_t>(digit - '0');
   if (modulus > kMostSteps || modulus * (zeros + scale + 2) > kMostStates) return std::nullopt;
   // What is read so far is, with `shift` digits still to come before the place of the step, a
   // number whose remainder is kept. With zeros, the last digits are put off until it is known that
