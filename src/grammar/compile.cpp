@@ -301,6 +301,15 @@ class GrammarCompiler {
       for (const uint64_t word : use.follow.words()) put(word);
       use.lexeme.for_each_word(put);
     }
+    uint64_t& all = out_.fingerprint_;
+    const auto put = [&](uint64_t value) { all = mix(all, value, 0x9E3779B97F4A7C15); };
+    for (const Grammar::LexemeUse& use : out_.lexemes_) put(use.fingerprint[0]);
+    for (const uint32_t start : out_.starts_) put(start);
+    for (const Grammar::Slot& slot : out_.slots_) {
+      put(uint64_t{slot.rule} << 32 | slot.code);
+      put(uint64_t{slot.least} << 32 | slot.most);
+      put(static_cast<uint64_t>(slot.kind) * 2 + (slot.nullable ? 1 : 0));
+    }
   }
 
   Parts& parts_;

@@ -182,8 +182,7 @@ class RegexParser {
 
   base::Result<Anchored> choice(uint32_t depth) {
     if (depth > limits_.depth)
-      return over_limit(fmt::format("{} The groups in groups are", place()), limits_.depth,
-                        "depth");
+      return over_limit(fmt::format("{}The groups in groups are", place()), limits_.depth, "depth");
     const Flags outside = flags_;
     std::vector<std::array<Expression, 4>> branches;
     do {
