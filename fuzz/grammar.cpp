@@ -22,7 +22,9 @@ using namespace puna::grammar;
 std::shared_ptr<const GrammarVocabulary> vocabulary() {
   std::vector<std::string> texts;
   for (int byte = 0; byte < 256; ++byte) texts.emplace_back(1, static_cast<char>(byte));
-  for (const char* text : {"ab", "aaa", "\": ", "}}", ", \"", "abc\"", "\n\n", " \t ", "\xC3\xA9a"})
+  for (const char* text : {"ab", "aaa", "\": ", "}}", ", \"", "abc\"", "\n\n", " \t ",
+                           "\xC3\xA9"
+                           "a"})
     texts.emplace_back(text);
   texts.emplace_back();
   const auto end = static_cast<int32_t>(texts.size() - 1);

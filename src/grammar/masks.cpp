@@ -12,6 +12,8 @@ namespace {
 constexpr uint32_t kManyBytes = 64;
 // More such states than this are made as they are met.
 constexpr uint32_t kMostWarmed = 16;
+// States of a lexeme whose loops are looked for: where there are more, it is a list of texts.
+constexpr uint32_t kMostLoops = 4096;
 // For sorting by numbers that are near each other.
 constexpr uint32_t kMostBuckets = 65536;
 
@@ -115,19 +117,24 @@ void walk(const GrammarVocabulary& vocabulary, const Grammar::LexemeUse& use, Wa
   const TokenTrie& trie = vocabulary.trie();
   const Lexeme& lexeme = use.lexeme;
   std::vector<Walker> path(trie.max_depth() + 1, start);
-  std::vector<std::optional<Loop>> loops(lexeme.n_states());
+  // Of states that were met; only those with many bytes are worth it.
+  std::vector<std::optional<Loop>> loops(std::min(lexeme.n_states(), kMostLoops));
+  const auto loop_at = [&](uint32_t state) {
+    if (state >= loops.size() || lexeme.state(state).n_bytes < kManyBytes) return Loop();
+    if (!loops[state]) loops[state] = loop_of(lexeme, state);
+    return *loops[state];
+  };
   const uint32_t n = trie.n_nodes();
   for (uint32_t i = 0; i < n;) {
     const TokenTrie::Node& node = trie.node(i);
     Walker at = path[node.depth];
-    std::optional<Loop>& loop = loops[at.state];
-    if (!loop) loop = loop_of(lexeme, at.state);
+    const Loop loop = loop_at(at.state);
     // All of a subtree that leaves the state as it is, where no lexeme ends in it.
-    if ((trie.groups(i) & ~loop->groups) == 0 && at.may_loop(lexeme, loop->counts)) {
+    if ((trie.groups(i) & ~loop.groups) == 0 && at.may_loop(lexeme, loop.counts)) {
       for (uint32_t token = trie.tokens_begin(i); token < trie.tokens_below_end(i); ++token) {
         const uint32_t id = trie.id(token);
         Walker end = at;
-        if (!loop->counts ||
+        if (!loop.counts ||
             end.loop(lexeme, static_cast<uint32_t>(vocabulary.text(id).size()) - node.depth))
           inside(id, end);
       }

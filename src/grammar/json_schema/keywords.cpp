@@ -94,7 +94,8 @@ constexpr Keyword kKeywords[] = {
     {"contentSchema", kAnnotates, kSchema, ""},
 
     {"id", kAnnotates, kNothing, "Of draft 4; `$id` is its name since."},
-    {"discriminator", kAnnotates, kNothing, "Of OpenAPI; the schemas of `oneOf` say it themselves."},
+    {"discriminator", kAnnotates, kNothing,
+     "Of OpenAPI; the schemas of `oneOf` say it themselves."},
     {"example", kAnnotates, kNothing, "Of OpenAPI."},
     {"externalDocs", kAnnotates, kNothing, "Of OpenAPI."},
 
