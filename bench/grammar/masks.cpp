@@ -1,6 +1,6 @@
 // What grammars cost with the vocabulary of a GGUF file, on one thread. compare.py runs it beside
 // other libraries.
-//   puna_grammar_bench FILE.gguf CASES.json
+//   puna_grammar_bench FILE.gguf CASES.json [TOKENS.json]
 // CASES: [{"name", "kind": "gbnf" or "regex", "grammar", "texts": [...]}]. Each text is cut into
 // tokens by the model's tokenizer; a mask is made before each.
 // Writes {"n_tokens", "vocabulary_ms", "vocabulary_mib", "cases": [{"name", "compile_ms",
@@ -119,7 +119,37 @@ base::Result<base::Json> measure(const base::Json& row, const tokenizer::Tokeniz
   return out;
 }
 
-base::Result<base::Json> run(const char* model, const char* cases) {
+base::Json ids_of(const tokenizer::Tokenizer& tokenizer, const base::Json& texts) {
+  base::Json out = base::Json::array();
+  for (const base::Json& text : texts.items()) {
+    base::Json ids = base::Json::array();
+    for (const int32_t id :
+         tokenizer.encode(text.string(), {.add_special = false, .parse_special = false}))
+      ids.push(id);
+    out.push(std::move(ids));
+  }
+  return out;
+}
+
+void write_tokens(const char* path, const tokenizer::Tokenizer& tokenizer,
+                  const grammar::GrammarVocabulary& vocabulary, const base::Json& rows) {
+  base::Json out = base::Json::object(), tokens = base::Json::array(), end = base::Json::array();
+  for (uint32_t id = 0; id < vocabulary.n_tokens(); ++id) {
+    std::string hex;
+    for (const char c : vocabulary.text(id)) hex += fmt::format("{:02x}", static_cast<uint8_t>(c));
+    tokens.push(hex);
+  }
+  for (const int32_t id : vocabulary.end_tokens()) end.push(id);
+  base::Json cases = base::Json::object();
+  for (const base::Json& row : rows.items())
+    cases.set(row.find("name")->string(), ids_of(tokenizer, *row.find("texts")));
+  out.set("tokens", std::move(tokens));
+  out.set("end", std::move(end));
+  out.set("cases", std::move(cases));
+  std::ofstream(path) << out.dump();
+}
+
+base::Result<base::Json> run(const char* model, const char* cases, const char* tokens) {
   PUNA_TRY(formats::ModelFile file, base::run_until(formats::open_model(model), [] {}));
   PUNA_TRY(const auto tokenizer, tokenizer::Tokenizer::create(std::move(file.vocabulary)));
   const double start = now_us();
@@ -130,6 +160,7 @@ base::Result<base::Json> run(const char* model, const char* cases) {
   out.set("vocabulary_mib", static_cast<double>(vocabulary->size_bytes()) / (1 << 20));
   out.set("trie_nodes", vocabulary->trie().n_nodes());
   PUNA_TRY(const base::Json rows, base::Json::parse(read_file(cases)));
+  if (tokens != nullptr) write_tokens(tokens, *tokenizer, *vocabulary, rows);
   base::Json results = base::Json::array();
   for (const base::Json& row : rows.items()) {
     PUNA_TRY(base::Json result, measure(row, *tokenizer, vocabulary));
@@ -140,11 +171,11 @@ base::Result<base::Json> run(const char* model, const char* cases) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    fmt::print(stderr, "usage: puna_grammar_bench FILE.gguf CASES.json\n");
+  if (argc < 3 || argc > 4) {
+    fmt::print(stderr, "usage: puna_grammar_bench FILE.gguf CASES.json [TOKENS.json]\n");
     return 2;
   }
-  const auto out = run(argv[1], argv[2]);
+  const auto out = run(argv[1], argv[2], argc > 3 ? argv[3] : nullptr);
   if (!out) {
     fmt::print(stderr, "error: {}\n", out.error().text());
     return 1;

@@ -7,7 +7,8 @@ usage: pip install jsonschema==4.26.0
 
 Each schema is put together at random of all keywords that are kept, and tried with values that are like it. A value may be written with its properties
 in any order; one has to be accepted if the value is valid, and none otherwise. A schema that Puna refuses is counted by what the error says; one that
-it says no value fulfils has to have no valid value here. Prints each difference; exit code 1 if there is any.
+it says no value fulfils has to have no valid value here. Texts that the grammar leads to at random have to be valid too. Prints each difference; exit
+code 1 if there is any.
 """
 import collections
 import json
@@ -26,6 +27,7 @@ TEXTS = ["", "a", "b", "ab", "ba", "aab", "é", "x\ny", "2024-02-29", "2023-02-2
 NUMBERS = [0, 1, 2, 3, 5, 10, -1, -4, 0.5, 1.5, 2.25, -0.5, 12]
 PATTERNS = ["^a", "b$", "a", "^.$", "^[ab]*$", "^a?b?$"]
 VALUES_A_SCHEMA = 25
+SAMPLES_A_SCHEMA = 5
 
 
 def value(rng, depth=2):
@@ -161,6 +163,22 @@ def main():
                 differences += 1
             refused[re.sub(r"^#[^:]*: |\d+", "", message)[:90]] += 1
             continue
+        answer = puna.ask(schema, [], SAMPLES_A_SCHEMA)
+        if "dead_end" in answer:
+            print(f"{json.dumps(schema)}\n    dead end: {answer['dead_end']}")
+            differences += 1
+        for sample in answer["samples"]:
+            # Names may repeat among properties that the schema does not name; what is meant then depends on the reader.
+            repeated = []
+            instance = json.loads(sample, object_pairs_hook=lambda pairs: repeated.append(len(dict(pairs)) < len(pairs)) or dict(pairs))
+            if any(repeated):
+                seen["samples that repeat a name"] += 1
+                continue
+            valid = validator.is_valid(instance)
+            seen["samples"] += 1
+            if not valid:
+                print(f"{json.dumps(schema)}\n    not valid, but led to: {sample}")
+                differences += 1
         for (_, instance, valid), result in zip(tests, outcome):
             seen[f"{'valid' if valid else 'invalid'}, {'as expected' if result == 'right' else 'not as expected'}"] += 1
             if result != "right":

@@ -92,13 +92,16 @@ class Puna:
     def __init__(self):
         self.process = subprocess.Popen([CASES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
 
-    def accepts(self, schema, texts):
-        self.process.stdin.write(json.dumps({"schema": schema, "texts": texts}) + "\n")
+    def ask(self, schema, texts, samples=0):
+        self.process.stdin.write(json.dumps({"schema": schema, "texts": texts, "samples": samples}) + "\n")
         self.process.stdin.flush()
         answer = json.loads(self.process.stdout.readline())
         if "error" in answer:
             raise ValueError(answer["error"])
-        return answer["accepts"]
+        return answer
+
+    def accepts(self, schema, texts):
+        return self.ask(schema, texts)["accepts"]
 
 
 class XGrammar:
@@ -191,6 +194,7 @@ class Worker:
 
 def keyword_of(error):
     """What an error names: the last name in quotes, or its first words."""
+    error = re.sub(r"\[[\d:]+\] \S+ ", "", error)
     quoted = re.findall(r'"([$A-Za-z]+)"', error)
     return quoted[0] if quoted else " ".join(error.split()[1:6])
 

@@ -8,10 +8,16 @@ namespace puna::grammar {
 
 namespace {
 
-size_t hash(uint32_t slot, uint32_t origin, uint32_t count) {
+size_t place(uint32_t slot, uint32_t origin, uint32_t count) {
   uint64_t out = (uint64_t{slot} << 32 | origin) * 0x9E3779B97F4A7C15;
   out = (out ^ out >> 32 ^ count) * 0xC2B2AE3D27D4EB4F;
   return static_cast<size_t>(out >> 20);
+}
+
+uint64_t mix(uint64_t a, uint64_t b) {
+  uint64_t out = (a ^ b >> 32 ^ b << 32) * 0x9E3779B97F4A7C15;
+  out = (out ^ out >> 29 ^ b) * 0xC2B2AE3D27D4EB4F;
+  return out ^ out >> 32;
 }
 
 }  // namespace
@@ -52,8 +58,8 @@ std::span<const Chart::Item> Chart::items(uint32_t column) const {
 }
 
 void Chart::begin_column() {
-  columns_.push_back(
-      {static_cast<uint32_t>(items_.size()), static_cast<uint32_t>(lexemes_.size()), false});
+  columns_.push_back({static_cast<uint32_t>(items_.size()), static_cast<uint32_t>(lexemes_.size()),
+                      false, grammar_->fingerprint()});
   ++turn_;
   n_in_table_ = 0;
 }
@@ -63,6 +69,10 @@ void Chart::finish_column() {
   for (size_t i = columns_.back().items; i < items_.size(); ++i) {
     const Item item = items_[i];
     const Grammar::Slot& slot = grammar_->slot(item.slot);
+    // The order in which items were found does not count.
+    const bool is_here = item.origin + 1 == columns_.size();
+    columns_.back().hash +=
+        mix(is_here ? 0 : columns_[item.origin].hash, uint64_t{item.slot} << 32 | item.count);
     switch (slot.kind) {
       case Grammar::Kind::kEnd:
         complete_rule(slot.rule, item.origin);
@@ -120,7 +130,7 @@ void Chart::advance(const Item& item) {
 
 void Chart::add(Item item) {
   if ((n_in_table_ + 1) * 2 > table_.size()) grow_table();
-  size_t at = hash(item.slot, item.origin, item.count) & (table_.size() - 1);
+  size_t at = place(item.slot, item.origin, item.count) & (table_.size() - 1);
   while (table_[at].turn == turn_) {
     if (items_[table_[at].item] == item) return;
     at = (at + 1) & (table_.size() - 1);
@@ -133,7 +143,7 @@ void Chart::add(Item item) {
 void Chart::grow_table() {
   table_.assign(table_.size() * 2, Entry());
   for (size_t i = columns_.back().items; i < items_.size(); ++i) {
-    size_t at = hash(items_[i].slot, items_[i].origin, items_[i].count) & (table_.size() - 1);
+    size_t at = place(items_[i].slot, items_[i].origin, items_[i].count) & (table_.size() - 1);
     while (table_[at].turn == turn_) at = (at + 1) & (table_.size() - 1);
     table_[at] = {turn_, static_cast<uint32_t>(i)};
   }

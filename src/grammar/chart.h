@@ -39,6 +39,9 @@ class Chart {
   std::span<const uint32_t> lexemes(uint32_t column) const;
   // Whether the text up to a column fits as a whole.
   bool complete(uint32_t column) const { return columns_[column].complete; }
+  // Of all that may follow a column: columns of equal hashes allow the same texts behind them, in
+  // any text of any equal grammar.
+  uint64_t hash(uint32_t column) const { return columns_[column].hash; }
   size_t size_bytes() const;
 
  private:
@@ -51,6 +54,7 @@ class Chart {
   struct Column {
     uint32_t items = 0, lexemes = 0;  // where they begin
     bool complete = false;
+    uint64_t hash = 0;
   };
   // Things that were seen in this column, without clearing for the next.
   struct Marks {

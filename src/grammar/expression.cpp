@@ -79,7 +79,7 @@ Expression Expressions::add(Node node, std::span<const uint32_t> inside) {
     hash = mix(hash, uint64_t{node.counted} << 2 | static_cast<uint64_t>(node.step));
   }
   if (nodes_.size() * 2 >= table_.size()) grow_table();
-  size_t at = hash & (table_.size() - 1);
+  auto at = static_cast<size_t>(hash & (table_.size() - 1));
   while (table_[at] != kSeveral) {
     if (same(table_[at], node, inside)) return {table_[at]};
     at = (at + 1) & (table_.size() - 1);
@@ -99,7 +99,7 @@ Expression Expressions::add(Node node, std::span<const uint32_t> inside) {
 void Expressions::grow_table() {
   table_.assign(table_.size() * 2, kSeveral);
   for (uint32_t id = 0; id < nodes_.size(); ++id) {
-    size_t at = hashes_[id] & (table_.size() - 1);
+    auto at = static_cast<size_t>(hashes_[id] & (table_.size() - 1));
     while (table_[at] != kSeveral) at = (at + 1) & (table_.size() - 1);
     table_[at] = id;
   }

@@ -162,7 +162,7 @@ class GbnfParser {
     }
     if (eat("(")) {
       if (depth >= limits_.depth)
-        return over_limit(fmt::format("{} The parentheses in parentheses are",
+        return over_limit(fmt::format("{}The parentheses in parentheses are",
                                       error_at(text_, begin, "").error().message),
                           limits_.depth, "depth");
       PUNA_TRY(const uint32_t inner, choice(depth + 1));
@@ -202,7 +202,7 @@ class GbnfParser {
       }
       if (n == limits_.depth)
         return over_limit(
-            fmt::format("{} The counts of counts are", error_at(text_, at_, "").error().message),
+            fmt::format("{}The counts of counts are", error_at(text_, at_, "").error().message),
             limits_.depth, "depth");
       node.parts = {part};
       part = add(std::move(node));

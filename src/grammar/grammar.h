@@ -31,8 +31,8 @@ struct Symbol {
   bool operator==(const Symbol&) const = default;
 };
 
-// A grammar that can be matched. Does not change as far as anyone sees, so texts and threads may
-// share one; the automata of its lexemes are made as they are needed, under a lock of their own.
+// A grammar that can be matched; see rules.h. It does not change, so texts and threads may share
+// one.
 class Grammar;
 
 class Builder {

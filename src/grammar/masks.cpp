@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace puna::grammar {
 
@@ -11,6 +12,8 @@ namespace {
 constexpr uint32_t kManyBytes = 64;
 // More such states than this are made as they are met.
 constexpr uint32_t kMostWarmed = 16;
+// States of a lexeme whose loops are looked for: where there are more, it is a list of texts.
+constexpr uint32_t kMostLoops = 4096;
 // For sorting by numbers that are near each other.
 constexpr uint32_t kMostBuckets = 65536;
 
@@ -46,6 +49,18 @@ struct Walker {
       return at.accept != Lexeme::Accept::kNever;
     return enough(at.least) && counts.least <= counts.most;
   }
+  // Whether bytes that leave the state as it is may be taken together: no lexeme ends among them.
+  bool may_loop(const Lexeme& lexeme, bool counts) const {
+    return lexeme.state(state).accept == Lexeme::Accept::kNever && (relative || !counts);
+  }
+  // Takes n bytes that count.
+  bool loop(const Lexeme& lexeme, uint32_t n) {
+    const uint32_t most = lexeme.state(state).most;
+    if (most - count < n) return false;
+    if (most != kUnbounded) counts.most = std::min(counts.most, most - count - n);
+    count += n;
+    return counts.least <= counts.most;
+  }
 
  private:
   bool enough(uint32_t least) {
@@ -68,7 +83,33 @@ struct PlainWalker {
   bool accept(const Lexeme& lexeme) const {
     return lexeme.state(state).accept != Lexeme::Accept::kNever;
   }
+  bool may_loop(const Lexeme& lexeme, bool) const { return !accept(lexeme); }
+  bool loop(const Lexeme&, uint32_t) const { return true; }
 };
+
+// Bytes that leave a state as it is, as groups, and how they count.
+struct Loop {
+  uint64_t groups = 0;
+  bool counts = false;
+};
+
+Loop loop_of(const Lexeme& lexeme, uint32_t state) {
+  Loop out;
+  std::array<uint64_t, 2> broken{};  // by whether the byte counts
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    const Lexeme::Edge edge = lexeme.edge(state, static_cast<uint8_t>(byte));
+    const bool counts = edge.counter_step() == CounterStep::kNext;
+    const uint64_t group = uint64_t{1} << kByteGroups[byte];
+    const bool stays = edge.to == state && edge.counter_step() != CounterStep::kFirst &&
+                       edge.needs_enough == 0 && (counts || edge.needs_more == 0);
+    if (!stays || counts) broken[0] |= group;
+    if (!stays || !counts) broken[1] |= group;
+  }
+  static constexpr uint64_t kAll = ~uint64_t{0} >> (63 - kByteGroups[255]);
+  out.counts = (~broken[0] & kAll) == 0;
+  out.groups = ~broken[out.counts ? 1 : 0] & kAll;
+  return out;
+}
 
 template <class Walker>
 void walk(const GrammarVocabulary& vocabulary, const Grammar::LexemeUse& use, Walker start,
@@ -76,10 +117,30 @@ void walk(const GrammarVocabulary& vocabulary, const Grammar::LexemeUse& use, Wa
   const TokenTrie& trie = vocabulary.trie();
   const Lexeme& lexeme = use.lexeme;
   std::vector<Walker> path(trie.max_depth() + 1, start);
+  // Of states that were met; only those with many bytes are worth it.
+  std::vector<std::optional<Loop>> loops(std::min(lexeme.n_states(), kMostLoops));
+  const auto loop_at = [&](uint32_t state) {
+    if (state >= loops.size() || lexeme.state(state).n_bytes < kManyBytes) return Loop();
+    if (!loops[state]) loops[state] = loop_of(lexeme, state);
+    return *loops[state];
+  };
   const uint32_t n = trie.n_nodes();
   for (uint32_t i = 0; i < n;) {
     const TokenTrie::Node& node = trie.node(i);
     Walker at = path[node.depth];
+    const Loop loop = loop_at(at.state);
+    // All of a subtree that leaves the state as it is, where no lexeme ends in it.
+    if ((trie.groups(i) & ~loop.groups) == 0 && at.may_loop(lexeme, loop.counts)) {
+      for (uint32_t token = trie.tokens_begin(i); token < trie.tokens_below_end(i); ++token) {
+        const uint32_t id = trie.id(token);
+        Walker end = at;
+        if (!loop.counts ||
+            end.loop(lexeme, static_cast<uint32_t>(vocabulary.text(id).size()) - node.depth))
+          inside(id, end);
+      }
+      i = node.end;
+      continue;
+    }
     if (!at.step(lexeme, node.byte)) {
       i = node.end;
       continue;
@@ -196,8 +257,27 @@ std::shared_ptr<const LexemeMask> Masks::get(const Grammar::LexemeUse& use, uint
   return made;
 }
 
-// The half that was not used for longest goes.
+Masks::Ids Masks::find_behind(const BehindKey& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = behind_.find(key);
+  return known == behind_.end() ? nullptr : known->second;
+}
+
+Masks::Ids Masks::keep_behind(const BehindKey& key, std::vector<uint32_t> ids) {
+  auto made = std::make_shared<const std::vector<uint32_t>>(std::move(ids));
+  const std::lock_guard lock(mutex_);
+  if (behind_.try_emplace(key, made).second) {
+    bytes_ += sizeof(key) + made->size() * sizeof(uint32_t);
+    if (bytes_ > most_bytes_) make_room();
+  }
+  return made;
+}
+
+// What depends on a text goes, and the half of the rest that was not used for longest.
 void Masks::make_room() {
+  for (const auto& [key, ids] : behind_) bytes_ -= sizeof(key) + ids->size() * sizeof(uint32_t);
+  behind_.clear();
+  if (entries_.empty()) return;
   std::vector<uint64_t> used;
   for (const auto& [key, entry] : entries_) used.push_back(entry.used);
   const auto middle = used.begin() + static_cast<ptrdiff_t>(used.size() / 2);

@@ -52,6 +52,16 @@ class Masks {
 
   const GrammarVocabulary& vocabulary() const { return *vocabulary_; }
   std::shared_ptr<const LexemeMask> get(const Grammar::LexemeUse& use, uint32_t state);
+  // Which tokens of LexemeMask::after() may follow, by what they depend on.
+  struct BehindKey {
+    std::array<uint64_t, 2> lexeme{};
+    uint32_t state = 0, count = 0;
+    uint64_t column = 0;  // Chart::hash of the column at which the lexeme ends
+    bool operator==(const BehindKey&) const = default;
+  };
+  using Ids = std::shared_ptr<const std::vector<uint32_t>>;
+  Ids find_behind(const BehindKey& key) const;  // null where it is not known
+  Ids keep_behind(const BehindKey& key, std::vector<uint32_t> ids);
   // Makes the masks of those states that are dear and likely: in which a text may go on for long.
   void warm(const Grammar& grammar);
   size_t size_bytes() const;
@@ -66,6 +76,10 @@ class Masks {
     size_t operator()(const Key& key) const {
       return static_cast<size_t>((key.lexeme[0] + key.state) * 0x9E3779B97F4A7C15);
     }
+    size_t operator()(const BehindKey& key) const {
+      return static_cast<size_t>((key.column ^ (key.lexeme[0] + key.state + key.count)) *
+                                 0x9E3779B97F4A7C15);
+    }
   };
   struct Entry {
     std::shared_ptr<const LexemeMask> mask;
@@ -78,7 +92,8 @@ class Masks {
   // Guards what follows.
   mutable std::mutex mutex_;
   std::unordered_map<Key, Entry, Hash> entries_;
-  size_t bytes_ = 0;
+  std::unordered_map<BehindKey, Ids, Hash> behind_;
+  size_t bytes_ = 0;  // of both
   uint64_t clock_ = 0;
 };
 

@@ -11,6 +11,8 @@ namespace {
 
 // Forced text is looked for this far ahead.
 constexpr size_t kMostForced = 1024;
+// Trees of as many bytes take longer to go through than to look up.
+constexpr uint32_t kLeastKept = 64;
 
 auto order(const LexemeRun& run) {
   return std::tuple(run.lexeme, run.place.state, run.place.count, run.column);
@@ -55,20 +57,36 @@ void Matcher::add_runs(std::span<uint32_t> bits) {
     size_t end = i + 1;
     while (end < runs_.size() && same_place(runs_[end], runs_[i])) ++end;
     const LexemePlace place = runs_[i].place;
-    const auto mask = masks_->get(grammar_->lexeme(runs_[i].lexeme), place.state);
+    const Grammar::LexemeUse& use = grammar_->lexeme(runs_[i].lexeme);
+    const auto mask = masks_->get(use, place.state);
     mask->add_inside(place.count, bits);
     if (!mask->after().empty()) {
       const uint32_t n_frames = reading_.n_frames();
       reading_.push_ended(std::span(runs_).subspan(i, end - i));
-      add_behind(mask->after(), place.count, bits);
+      add_behind(use, place, mask->after(), bits);
       reading_.pop_to(n_frames);
     }
     i = end;
   }
 }
 
-// The tokens of a tree that the reading lets pass.
-void Matcher::add_behind(const TokenTrie& trie, uint32_t count, std::span<uint32_t> bits) {
+// The tokens of a tree that the reading lets pass. Those of large trees are kept for when the same
+// may follow again.
+void Matcher::add_behind(const Grammar::LexemeUse& use, LexemePlace place, const TokenTrie& trie,
+                         std::span<uint32_t> bits) {
+  const auto add = [&](const std::vector<uint32_t>& ids) {
+    for (const uint32_t id : ids) bits[id / 32] |= 1u << id % 32;
+  };
+  if (trie.n_nodes() < kLeastKept) return add(ids_behind(trie, place.count));
+  const Masks::BehindKey key{use.fingerprint, place.state, trie.has_counts() ? place.count : 0,
+                             reading_.column_hash()};
+  auto known = masks_->find_behind(key);
+  if (!known) known = masks_->keep_behind(key, ids_behind(trie, place.count));
+  add(*known);
+}
+
+std::vector<uint32_t> Matcher::ids_behind(const TokenTrie& trie, uint32_t count) {
+  std::vector<uint32_t> out;
   const uint32_t n_frames = reading_.n_frames();
   for (uint32_t i = 0; i < trie.n_nodes();) {
     const TokenTrie::Node& node = trie.node(i);
@@ -78,12 +96,12 @@ void Matcher::add_behind(const TokenTrie& trie, uint32_t count, std::span<uint32
       continue;
     }
     for (uint32_t token = trie.tokens_begin(i); token < trie.tokens_end(i); ++token) {
-      if (trie.has_counts() && !trie.counts(token).contains(count)) continue;
-      bits[trie.id(token) / 32] |= 1u << trie.id(token) % 32;
+      if (!trie.has_counts() || trie.counts(token).contains(count)) out.push_back(trie.id(token));
     }
     ++i;
   }
   reading_.pop_to(n_frames);
+  return out;
 }
 
 void Matcher::take(int32_t id) {

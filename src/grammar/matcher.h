@@ -43,7 +43,9 @@ class Matcher {
     End end;            // before it
   };
   void add_runs(std::span<uint32_t> bits);
-  void add_behind(const TokenTrie& trie, uint32_t count, std::span<uint32_t> bits);
+  void add_behind(const Grammar::LexemeUse& use, LexemePlace place, const TokenTrie& trie,
+                  std::span<uint32_t> bits);
+  std::vector<uint32_t> ids_behind(const TokenTrie& trie, uint32_t count);
   std::optional<uint8_t> only_byte() const;
 
   std::shared_ptr<const Grammar> grammar_;

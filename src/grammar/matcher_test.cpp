@@ -206,7 +206,7 @@ std::vector<int32_t> ids_of(std::span<const uint32_t> bits, uint32_t n_tokens) {
 TEST_CASE("A grammar accepts what its rules derive, ambiguous and recursive ones too") {
   std::mt19937 rng(5);
   uint32_t n_grammars = 0, n_accepted = 0, n_refused = 0;
-  for (uint32_t seed = 0; seed < 300; ++seed) {
+  for (uint32_t seed = 0; seed < 220; ++seed) {
     RandomGrammar random(seed);
     if (!random.grammar) continue;
     ++n_grammars;
@@ -220,7 +220,7 @@ TEST_CASE("A grammar accepts what its rules derive, ambiguous and recursive ones
         CHECK(accepts_prefix(random.grammar, text.substr(0, n)));
     }
   }
-  CHECK(n_grammars > 150);
+  CHECK(n_grammars > 100);
   CHECK(n_accepted > 300);
   CHECK(n_refused > 300);
 }
@@ -229,7 +229,7 @@ TEST_CASE("A mask has each token that bytes let pass and no other, on every path
   const auto vocabulary = small_vocabulary();
   const uint32_t n = vocabulary->n_tokens();
   uint32_t n_masks = 0, n_ends = 0;
-  for (uint32_t seed = 0; seed < 200; ++seed) {
+  for (uint32_t seed = 0; seed < 120; ++seed) {
     const RandomGrammar random(seed);
     if (!random.grammar) continue;
     // A cache so small that masks are thrown away.
@@ -264,14 +264,67 @@ TEST_CASE("A mask has each token that bytes let pass and no other, on every path
       text += vocabulary->text(static_cast<uint32_t>(id));
     }
   }
-  CHECK(n_masks > 1000);
-  CHECK(n_ends > 20);
+  CHECK(n_masks > 600);
+  CHECK(n_ends > 15);
+}
+
+TEST_CASE("Masks inside strings are right at every count of characters") {
+  std::mt19937 rng(9);
+  std::vector<std::string> texts;
+  static constexpr std::string_view kPieces[] = {
+      "a", "bc", "\xC3\xA9", "\xE6\x97\xA5", "\\",   "\"",      ",",
+      " ", "0",  "Z",        "\n",           "\xC3", "\x97\xA5"};
+  for (int i = 0; i < 240; ++i) {
+    std::string text;
+    for (size_t n = 1 + rng() % 5; n > 0; --n)
+      text += kPieces[rng() % (i % 2 == 0 ? 4 : std::size(kPieces))];
+    texts.push_back(text);
+  }
+  texts.emplace_back();
+  const auto vocabulary = std::make_shared<const GrammarVocabulary>(
+      texts, std::vector<int32_t>{static_cast<int32_t>(texts.size() - 1)}, nullptr);
+  for (const auto& [least, most] :
+       {std::pair(0u, kUnbounded), {0u, 7u}, {3u, 9u}, {6u, 6u}, {5u, kUnbounded}, {0u, 40u}}) {
+    Builder builder{Limits{.compile_ms = 0}};
+    Expressions& e = builder.expressions();
+    tokenizer::CharSet special;
+    for (const char32_t c : {U'"', U'\\'}) special.add(tokenizer::CharSet(c, c));
+    special.negate();
+    const Expression unit =
+        e.choice({e.characters(special), e.sequence({e.literal("\\"), e.any_character()})});
+    const Expression string =
+        e.sequence({e.literal("\""), e.repeat(unit, least, most), e.literal("\"")});
+    const Symbol item = builder.lexeme(string);
+    auto grammar = std::move(builder).build(builder.sequence(
+        {item, builder.repeat(builder.sequence({builder.literal(","), item}), 0, kUnbounded)}));
+    REQUIRE(grammar.has_value());
+    const auto masks = std::make_shared<Masks>(vocabulary);
+    masks->warm(**grammar);
+    for (int run = 0; run < 3; ++run) {
+      Matcher matcher(*grammar, masks);
+      std::string text;
+      for (int step = 0; step < 12; ++step) {
+        const auto bits = matcher.allowed();
+        std::vector<int32_t> ids;
+        for (uint32_t id = 0; id + 1 < vocabulary->n_tokens(); ++id) {
+          const std::string token(vocabulary->text(id));
+          CHECK_MESSAGE(allows(bits, id) == accepts_prefix(*grammar, text + token),
+                        most << ": " << text << " + " << token);
+          if (allows(bits, id)) ids.push_back(static_cast<int32_t>(id));
+        }
+        if (ids.empty()) break;
+        const int32_t id = ids[rng() % ids.size()];
+        matcher.take(id);
+        text += vocabulary->text(static_cast<uint32_t>(id));
+      }
+    }
+  }
 }
 
 TEST_CASE("Undo and fork lead to the same masks as the way there") {
   const auto vocabulary = small_vocabulary();
   const uint32_t n = vocabulary->n_tokens();
-  for (uint32_t seed = 0; seed < 120; ++seed) {
+  for (uint32_t seed = 0; seed < 80; ++seed) {
     const RandomGrammar random(seed);
     if (!random.grammar) continue;
     const auto masks = std::make_shared<Masks>(vocabulary);

@@ -34,6 +34,8 @@ class Reading {
   void settle();
   std::span<const LexemeRun> runs() const { return std::span(runs_).subspan(frames_.back().runs); }
   bool complete() const { return frames_.back().complete; }
+  // See Chart::hash; of the last column.
+  uint64_t column_hash() const { return chart_.hash(chart_.n_columns() - 1); }
   size_t size_bytes() const;
 
  private:

@@ -7,90 +7,18 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "grammar/regex_tables.h"
 
 namespace puna::grammar {
 
 namespace {
 
 using tokenizer::CharSet;
+using namespace regex_tables;
 
 // What matches, by whether it has to begin where the text begins, and to end where that ends.
 struct Anchored {
   std::array<std::array<Expression, 2>, 2> of{};
-};
-
-CharSet set_of(std::initializer_list<CharSet::Range> ranges) {
-  CharSet out;
-  for (const auto& range : ranges) out.add(CharSet(range.low, range.high));
-  return out;
-}
-
-CharSet negated(CharSet set) {
-  set.negate();
-  return set;
-}
-
-CharSet digits() { return set_of({{'0', '9'}}); }
-CharSet word() { return set_of({{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}); }
-CharSet white_space() {
-  return set_of({{'\t', '\r'},
-                 {' ', ' '},
-                 {0xA0, 0xA0},
-                 {0x1680, 0x1680},
-                 {0x2000, 0x200A},
-                 {0x2028, 0x2029},
-                 {0x202F, 0x202F},
-                 {0x205F, 0x205F},
-                 {0x3000, 0x3000},
-                 {0xFEFF, 0xFEFF}});
-}
-CharSet line_ends() { return set_of({{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}); }
-
-// Escapes of one letter that stand for a class.
-struct ClassRow {
-  char letter;
-  CharSet (*set)();
-  bool negated;
-};
-constexpr ClassRow kClasses[] = {{'d', digits, false},      {'D', digits, true},
-                                 {'w', word, false},        {'W', word, true},
-                                 {'s', white_space, false}, {'S', white_space, true}};
-
-struct CharacterRow {
-  char letter;
-  char32_t character;
-};
-constexpr CharacterRow kCharacters[] = {{'t', '\t'}, {'n', '\n'}, {'r', '\r'}, {'f', '\f'},
-                                        {'v', '\v'}, {'a', '\a'}, {'e', 0x1B}};
-
-// What begins so is known and refused.
-struct RefusedRow {
-  std::string_view begin;
-  const char* name;
-};
-constexpr RefusedRow kRefused[] = {
-    {"(?=", "Look-ahead (?="},
-    {"(?!", "Look-ahead (?!"},
-    {"(?<=", "Look-behind (?<="},
-    {"(?<!", "Look-behind (?<!"},
-    {"(?>", "An atomic group (?>"},
-    {"(?P=", "A back-reference (?P="},
-    {"(?P>", "A subexpression call (?P>"},
-    {"(?&", "A subexpression call (?&"},
-    {"(?R", "A subexpression call (?R"},
-    {"(?#", "A comment (?#"},
-    {"(?|", "A branch reset (?|"},
-    {"(?(", "A conditional (?("},
-    {"(*", "A verb (*"},
-    {"\\b", "A word boundary \\b"},
-    {"\\B", "A word boundary \\B"},
-    {"\\k", "A back-reference \\k"},
-    {"\\g", "A back-reference \\g"},
-    {"\\G", "The anchor \\G"},
-    {"\\K", "The reset \\K"},
-    {"\\X", "A grapheme \\X"},
-    {"\\R", "The line end \\R"},
-    {"\\Q", "The quotation \\Q"},
 };
 
 class RegexParser {
@@ -182,8 +110,7 @@ class RegexParser {
 
   base::Result<Anchored> choice(uint32_t depth) {
     if (depth > limits_.depth)
-      return over_limit(fmt::format("{} The groups in groups are", place()), limits_.depth,
-                        "depth");
+      return over_limit(fmt::format("{}The groups in groups are", place()), limits_.depth, "depth");
     const Flags outside = flags_;
     std::vector<std::array<Expression, 4>> branches;
     do {
@@ -209,9 +136,8 @@ class RegexParser {
       if (e_.n_nodes() > limits_.expressions)
         return over_limit("The expressions of the grammar have", limits_.expressions,
                           "expressions");
-      const size_t begin = at_;
       PUNA_TRY(Anchored part, atom(depth));
-      PUNA_TRY(part, counts(part, begin));
+      PUNA_TRY(part, counts(part));
       parts.push_back(part);
     }
     // From the end, so that no part is taken apart again.
@@ -220,7 +146,7 @@ class RegexParser {
     return out;
   }
 
-  base::Result<Anchored> counts(Anchored part, size_t begin) {
+  base::Result<Anchored> counts(Anchored part) {
     uint32_t least = 0, most = 0;
     const size_t at = at_;
     if (eat("*")) {
@@ -246,7 +172,6 @@ class RegexParser {
       return part;
     }
     at_ = at;
-    (void)begin;
     return refuse("A repeated anchor");
   }
 
@@ -514,8 +439,7 @@ class RegexParser {
     const bool negate = eat("^");
     if (sees("]")) return refuse("An empty class, which some read as one that holds a bracket,");
     CharSet out;
-    const auto ended = [&] { return !more(); };
-    while (!ended() && text_[at_] != ']') {
+    while (more() && text_[at_] != ']') {
       if (sees("[:")) {
         PUNA_TRY(const CharSet named, posix_class());
         out.add(named);

@@ -58,6 +58,12 @@ TokenTrie::TokenTrie(std::vector<Token> tokens) {
   }
   for (const uint32_t node : path) nodes_[node].end = static_cast<uint32_t>(nodes_.size());
   nodes_.push_back({0, static_cast<uint32_t>(ids_.size()), 0, 0});
+  groups_.resize(n_nodes());
+  for (uint32_t i = n_nodes(); i-- > 0;) {
+    groups_[i] = uint64_t{1} << kByteGroups[nodes_[i].byte];
+    for (uint32_t child = i + 1; child < nodes_[i].end; child = nodes_[child].end)
+      groups_[i] |= groups_[child];
+  }
 }
 
 }  // namespace puna::grammar

@@ -135,8 +135,8 @@ std::vector<Format> make_formats() {
 }  // namespace
 
 std::span<const Format> formats() {
-  static const std::vector<Format> rows = make_formats();
-  return rows;
+  static const std::vector<Format> kFormats = make_formats();
+  return kFormats;
 }
 
 const Format* find_format(std::string_view name) {

@@ -94,6 +94,10 @@ constexpr Keyword kKeywords[] = {
     {"contentSchema", kAnnotates, kSchema, ""},
 
     {"id", kAnnotates, kNothing, "Of draft 4; `$id` is its name since."},
+    {"discriminator", kAnnotates, kNothing,
+     "Of OpenAPI; the schemas of `oneOf` say it themselves."},
+    {"example", kAnnotates, kNothing, "Of OpenAPI."},
+    {"externalDocs", kAnnotates, kNothing, "Of OpenAPI."},
 
     {"extends", kRefused, kNothing, "Of draft 3; `allOf` is its name since."},
     {"disallow", kRefused, kNothing, "Of draft 3; `not` is its name since."},

@@ -62,10 +62,12 @@ base::Result<bool> Languages::is_nothing(Expression of) {
   if (e_.nullable(of)) return false;
   if (const auto known = nothings_.find(of.id); known != nothings_.end()) return known->second;
   bool too_many_states = false;
-  PUNA_TRY(const Lexeme lexeme,
-           Lexeme::compile(derivatives_, of, "", limits_, deadline_, too_many_states));
-  nothings_.emplace(of.id, lexeme.matches_nothing());
-  return lexeme.matches_nothing();
+  const auto lexeme = Lexeme::compile(derivatives_, of, "", limits_, deadline_, too_many_states);
+  // What has so many states is not looked through; the grammar may be made of its parts.
+  if (!lexeme && !too_many_states) return std::unexpected(lexeme.error());
+  const bool nothing = lexeme && lexeme->matches_nothing();
+  nothings_.emplace(of.id, nothing);
+  return nothing;
 }
 
 bool Languages::contains(Expression of, std::string_view text) {

@@ -22,7 +22,7 @@ class Languages {
   Expression both(Expression a, Expression b);
   Expression without(Expression a, Expression b) { return both(a, e_.complement(b)); }
 
-  // Whether no text matches. Errors: kInvalidArgument that names the limit on states.
+  // Whether certainly no text matches. Errors: kInvalidArgument that names a limit.
   base::Result<bool> is_nothing(Expression of);
   // Whether a text does.
   bool contains(Expression of, std::string_view text);

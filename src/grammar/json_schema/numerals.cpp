@@ -97,13 +97,13 @@ Numerals Numerals::product(const Numerals& a, const Numerals& b, Accepts accepts
 }
 
 const Numerals& Numerals::none() {
-  static const Numerals out;
-  return out;
+  static const Numerals kNone;
+  return kNone;
 }
 
 const Numerals& Numerals::all() {
-  static const Numerals out = spelled(Spelling::kAny);
-  return out;
+  static const Numerals kAll = spelled(Spelling::kAny);
+  return kAll;
 }
 
 // -?(0|[1-9][0-9]*)(\.[0-9]+)? and what is narrower.
@@ -141,8 +141,8 @@ Numerals Numerals::spelled(Spelling spelling) {
 }
 
 const Numerals& Numerals::integers() {
-  static const Numerals out = *multiples_of({false, "1", ""});
-  return out;
+  static const Numerals kIntegers = *multiples_of({false, "1", ""});
+  return kIntegers;
 }
 
 // From `from` on, the digits of a number are compared with those of `bound`, whose sign does not
@@ -258,7 +258,8 @@ std::optional<Numerals> Numerals::multiples_of(const Decimal& step) {
     ++zeros;
   }
   if (digits.empty() || digits.size() > 6) return std::nullopt;
-  const auto modulus = static_cast<uint32_t>(std::stoul(digits));
+  uint32_t modulus = 0;
+  for (const char digit : digits) modulus = modulus * 10 + static_cast<uint32_t>(digit - '0');
   if (modulus > kMostSteps || modulus * (zeros + scale + 2) > kMostStates) return std::nullopt;
   // What is read so far is, with `shift` digits still to come before the place of the step, a
   // number whose remainder is kept. With zeros, the last digits are put off until it is known that
@@ -411,13 +412,13 @@ bool Numerals::is_finite() const {
 }
 
 Expression Numerals::expression(Expressions& expressions) const {
-  static const Numerals plain = spelled(Spelling::kInteger);
-  static const Numerals shortest = spelled(Spelling::kShortest);
-  static const Numerals unsigned_0 = spelled(Spelling::kUnsigned0);
-  Numerals written = both(*this, plain);
+  static const Numerals kPlain = spelled(Spelling::kInteger);
+  static const Numerals kShortest = spelled(Spelling::kShortest);
+  static const Numerals kUnsigned0 = spelled(Spelling::kUnsigned0);
+  Numerals written = both(*this, kPlain);
   if (!without(*this, integers()).is_none()) {
-    written = both(*this, shortest);
-    if (!written.is_finite()) written = both(*this, unsigned_0);
+    written = both(*this, kShortest);
+    if (!written.is_finite()) written = both(*this, kUnsigned0);
   }
   std::vector<AutomatonState> states(written.states_.size());
   for (size_t i = 0; i < states.size(); ++i) {
