@@ -216,6 +216,9 @@ TEST_CASE("a template cannot grow or nest without end") {
             .find("larger than 1048576 bytes") != std::string::npos);
   CHECK(refusal("{{ define \"a\" }}{{ template \"a\" . }}{{ end }}{{ template \"a\" . }}")
             .find("more than 20 templates call each other") != std::string::npos);
+  std::string variables;
+  for (int i = 0; i <= 1000; ++i) variables += "{{ $x := 1 }}";
+  CHECK(refusal(variables).find("more than 1000 variables") != std::string::npos);
   // A long chain of else if is none of these.
   std::string chain = "{{ if false }}";
   for (int i = 0; i < 30; ++i) chain += "{{ else if eq .Prompt \"" + std::to_string(i) + "\" }}x";

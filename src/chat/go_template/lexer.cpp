@@ -274,10 +274,6 @@ class Lexer {
 
 }  // namespace
 
-std::unexpected<base::Error> fail_at(int line, ErrorCode code, std::string_view what) {
-  return base::fail(code, fmt::format("Line {}: {}.", line, what));
-}
-
 Result<std::vector<Token>> tokenize(std::string_view source) { return Lexer(source).run(); }
 
 }  // namespace puna::chat::go_template

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include "base/printable.h"
@@ -387,9 +389,11 @@ class Parser {
       out.integer = static_cast<int64_t>(minus ? 0 - value : value);
       return {};
     }
-    const auto real = std::from_chars(text.data(), last, out.number);
-    const bool is_real = text.find_first_of(".eE") != std::string::npos;
-    if (!is_real || real.ec != std::errc() || real.ptr != last) {
+    char* end = nullptr;
+    out.number = std::strtod(text.c_str(), &end);
+    const bool is_real = text.find_first_of(".eE") != std::string::npos &&
+                         text.find_first_not_of("0123456789.eE+-") == std::string::npos;
+    if (!is_real || end != last || !std::isfinite(out.number)) {
       return fail(now().line, fmt::format("\"{}\" is no number", base::printable(written)));
     }
     if (minus) out.number = -out.number;
@@ -403,76 +407,7 @@ class Parser {
   Source out_;
 };
 
-bool mentions(const Pipeline* pipeline, std::string_view field);
-
-bool mentions(const Operand& operand, std::string_view field) {
-  const auto same = [&](const std::string& name) {
-    return std::ranges::equal(name, field, [](char a, char b) {
-      return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b;
-    });
-  };
-  return std::ranges::any_of(operand.fields, same) || mentions(operand.pipeline.get(), field);
-}
-
-bool mentions(const Pipeline* pipeline, std::string_view field) {
-  return pipeline && std::ranges::any_of(pipeline->commands, [&](const Command& command) {
-           return std::ranges::any_of(
-               command, [&](const Operand& operand) { return mentions(operand, field); });
-         });
-}
-
-bool mentions(const Nodes& nodes, std::string_view field) {
-  return std::ranges::any_of(nodes, [&](const Node& node) {
-    return mentions(node.pipeline.get(), field) || mentions(node.body, field) ||
-           mentions(node.otherwise, field);
-  });
-}
-
-// Drops what is behind the word .Response; false: there is none. $.Response is none, for ollama.
-bool cut_pipeline(Pipeline& pipeline) {
-  for (size_t i = 0; i < pipeline.commands.size(); ++i) {
-    Command& command = pipeline.commands[i];
-    const auto cuts = [](Operand& operand) {
-      if (operand.kind == Operand::Kind::kPipeline) return cut_pipeline(*operand.pipeline);
-      return operand.kind == Operand::Kind::kDot &&
-             std::ranges::find(operand.fields, "Response") != operand.fields.end();
-    };
-    const auto found = std::ranges::find_if(command, cuts);
-    if (found == command.end()) continue;
-    command.erase(found + 1, command.end());
-    pipeline.commands.erase(pipeline.commands.begin() + static_cast<ptrdiff_t>(i) + 1,
-                            pipeline.commands.end());
-    return true;
-  }
-  return false;
-}
-
 }  // namespace
-
-bool Source::mentions(std::string_view field) const {
-  return go_template::mentions(main, field) || std::ranges::any_of(named, [&](const auto& each) {
-           return go_template::mentions(each.second, field);
-         });
-}
-
-bool cut_behind_response(Nodes& nodes) {
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    Node& node = nodes[i];
-    bool cut = false;
-    if (node.kind == Node::Kind::kAction) {
-      cut = cut_pipeline(*node.pipeline);
-    } else if (cut_behind_response(node.body)) {
-      cut = true;
-      node.otherwise.clear();
-    } else {
-      cut = cut_behind_response(node.otherwise);
-    }
-    if (!cut) continue;
-    nodes.erase(nodes.begin() + static_cast<ptrdiff_t>(i) + 1, nodes.end());
-    return true;
-  }
-  return false;
-}
 
 Result<Source> parse(std::string_view source) {
   PUNA_TRY(std::vector<Token> tokens, tokenize(source));

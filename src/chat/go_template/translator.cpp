@@ -23,7 +23,8 @@ namespace {
 
 // Named templates are put where they are called, so a few could grow without end.
 constexpr size_t kMaxBytes = size_t{1} << 20;
-constexpr int kMaxCalls = 20;  // of named templates, one in another
+constexpr int kMaxCalls = 20;           // of named templates, one in another
+constexpr size_t kMaxVariables = 1000;  // seen from one place; they are looked up one by one
 
 constexpr std::string_view kThinking =
     "think=enable_thinking, thinking=thinking, level=reasoning_effort";
@@ -69,6 +70,10 @@ class Translator {
     return fail_at(line, ErrorCode::kInvalidArgument, what);
   }
 
+  std::unexpected<base::Error> unsupported(int line, std::string_view what) const {
+    return fail_at(line, ErrorCode::kUnsupported, fmt::format("{} is not supported", what));
+  }
+
   // A name that no other Jinja variable has.
   std::string fresh(std::string_view base) {
     std::string name;
@@ -109,6 +114,8 @@ class Translator {
       case Node::Kind::kTemplate:
         return write_call(node, place);
       case Node::Kind::kBreak:
+        // There it ends the else alone, for which Jinja has no word.
+        if (in_else_) return unsupported(node.line, "break in the else of a range");
         tag("break");
         return {};
       case Node::Kind::kContinue:
@@ -132,7 +139,7 @@ class Translator {
     PUNA_TRY(Value value, evaluate(*node.pipeline, place));
     const bool with = node.kind == Node::Kind::kWith;
     if (with && value.type == Type::kMixed)
-      return fail_at(node.line, ErrorCode::kUnsupported, "with of values of several types");
+      return unsupported(node.line, "with of values of several types");
     if (value.type == Type::kNil) {  // never true
       PUNA_TRY(body(node.otherwise, place.dot, place.root));
       variables_.resize(n_variables);
@@ -173,7 +180,7 @@ class Translator {
     const size_t n_variables = variables_.size();
     PUNA_TRY(const Value over, pipeline_value(*node.pipeline, place));
     const Items items = items_of(over.type);
-    if (over.type == Type::kNil) return body(node.otherwise, place.dot, place.root);
+    if (over.type == Type::kNil) return write_else(node, place);
     if (items.item == Type::kNil)
       return fail(node.line, fmt::format("range cannot go over {}", name(over.type)));
     const Value key{.code = fresh("key"), .type = items.key};
@@ -186,13 +193,22 @@ class Translator {
       const Value& value = names.size() == 2 && i == 0 ? key : dot;
       PUNA_TRY(set_variable(*node.pipeline, names[i], value));
     }
+    const bool in_else = std::exchange(in_else_, false);
     PUNA_TRY(body(node.body, dot, place.root));
+    in_else_ = in_else;
     variables_.resize(n_variables);
     if (!node.otherwise.empty()) {
       tag("else");
-      PUNA_TRY(body(node.otherwise, place.dot, place.root));
+      PUNA_TRY(write_else(node, place));
     }
     tag("endfor");
+    return {};
+  }
+
+  Result<void> write_else(const Node& range, const Place& place) {
+    const bool in_else = std::exchange(in_else_, true);
+    PUNA_TRY(body(range.otherwise, place.dot, place.root));
+    in_else_ = in_else;
     return {};
   }
 
@@ -242,6 +258,10 @@ class Translator {
 
   Result<void> set_variable(const Pipeline& pipeline, const std::string& name, const Value& value) {
     if (pipeline.declares) {
+      if (variables_.size() == kMaxVariables) {
+        return fail_at(pipeline.line, ErrorCode::kUnsupported,
+                       fmt::format("more than {} variables are set", kMaxVariables));
+      }
       // What is set again, maybe from inside of a loop, has to be a member of a namespace.
       const bool is_set_again = assigned_.contains(name);
       const std::string code = (is_set_again ? "vars." : "") + fresh(name);
@@ -314,7 +334,7 @@ class Translator {
                      .text = operand.text};
       case Kind::kInteger:
         if (operand.integer == INT64_MIN)
-          return fail_at(operand.line, ErrorCode::kUnsupported, "an integer is too small");
+          return unsupported(operand.line, "an integer as small as that");
         return Value{
             .code = fmt::format("({})", operand.integer), .type = Type::kInteger, .literal = true};
       case Kind::kFloat:
@@ -362,6 +382,7 @@ class Translator {
   std::vector<Variable> variables_;
   std::string out_;
   int n_names_ = 0, n_calls_ = 0;
+  bool in_else_ = false;  // of a range, and in no other since
 };
 
 // How a conversation is rendered: at once by a template that has .Messages, turn by turn by

@@ -256,7 +256,7 @@ Result<Value> go_slice(Evaluator& evaluator, const Value& input, const Arguments
   if (input.is_string())
     return evaluator.text(
         input.string().substr(static_cast<size_t>(first), static_cast<size_t>(last - first)));
-  if (input.is_undefined()) return Value::list({});
+  if (input.is_undefined()) return Value();
   return Value::list({input.items().begin() + first, input.items().begin() + last});
 }
 
