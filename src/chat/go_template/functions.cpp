@@ -29,7 +29,9 @@ struct Call {
   }
 };
 
-Value bracketed(std::string code, Type type) { return {.code = "(" + code + ")", .type = type}; }
+Value bracketed(std::string_view code, Type type) {
+  return {.code = fmt::format("({})", code), .type = type};
+}
 
 // ---- and, or, not
 
@@ -40,7 +42,7 @@ Result<Value> choice(const Call& call) {
     code += fmt::format(" {} {}", call.name, call.arguments[i].code);
     if (call.arguments[i].type != type) type = Type::kMixed;
   }
-  return bracketed(std::move(code), type);
+  return bracketed(code, type);
 }
 
 Result<Value> negation(const Call& call) {
@@ -71,7 +73,7 @@ Result<Value> equality(const Call& call) {
     if (i > 1) code += " or ";
     code += fmt::format("{} == {}", call.arguments[0].code, call.arguments[i].code);
   }
-  return bracketed(std::move(code), Type::kBool);
+  return bracketed(code, Type::kBool);
 }
 
 Result<Value> comparison(const Call& call) {
@@ -176,7 +178,7 @@ Result<Value> formatted(const Call& call) {
   }
   if (next != call.arguments.size()) return call.fail("has more values than verbs");
   if (!text.empty() || code.empty()) put(quoted(text));
-  return bracketed(std::move(code), Type::kString);
+  return bracketed(code, Type::kString);
 }
 
 // print and println. Go puts a space between two values of which neither is a string.
@@ -194,7 +196,7 @@ Result<Value> joined(const Call& call) {
     code += " ~ " + piece;
   }
   if (line) code += " ~ '\\n'";
-  return bracketed(std::move(code), Type::kString);
+  return bracketed(code, Type::kString);
 }
 
 Result<Value> typescript(const Call& call) {

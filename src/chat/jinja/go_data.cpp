@@ -225,7 +225,7 @@ Result<Value> property(const Value& value) {
 }
 
 Result<Value> properties_in_order(const Value& value) {
-  PUNA_TRY(const Value all, properties_as_written(value));
+  PUNA_TRY(Value all, properties_as_written(value));
   if (!all.is_dict()) return all;
   Entries entries = all.dict().entries;
   if (std::ranges::all_of(entries, [](const auto& each) { return each.first.is_string(); }))
