@@ -1,5 +1,7 @@
 #include "api/reports.h"
 
+#include <algorithm>
+
 namespace puna::api {
 
 Reports read_reports(const Body& body, bool verbose) {
@@ -18,13 +20,13 @@ void RunningStats::note(const service::Event& event) {
   if (event.prompt) {
     stats_.n_cached = event.prompt->n_cached;
     stats_.n_prompt = event.prompt->n_read - event.prompt->n_cached;
-    stats_.prompt_ms = event.prompt->ms;
+    if (stats_.n_prompt > 0) stats_.prompt_ms = event.prompt->ms;
   }
   // What is left at the end comes with no token.
   if (event.token < 0) return;
-  if (stats_.n_generated == 0) stats_.prompt_ms = event.ms;
+  if (stats_.n_generated == 0) stats_.prompt_ms = std::max(stats_.prompt_ms, event.ms);
   stats_.n_generated = event.n_tokens;
-  stats_.decode_ms = event.ms - stats_.prompt_ms;
+  stats_.decode_ms = std::max(stats_.decode_ms, event.ms - stats_.prompt_ms);
 }
 
 }  // namespace puna::api

@@ -76,7 +76,6 @@ class Chunks {
     // A model without a vocabulary brings tokens only.
     if (event.text.empty() && (text_.tokenizer() || event.token < 0)) return {};
     Json out = piece(event.text);
-    if (reports_.timings) out.set("timings", openai::timings_json(stats_.stats()));
     if (!probabilities_.items().empty())
       out.set("completion_probabilities", std::exchange(probabilities_, Json::array()));
     return out;
@@ -96,13 +95,15 @@ class Chunks {
   }
 
  private:
-  // With the tokens that no piece has told of.
+  // With the tokens that no piece has told of yet.
   Json piece(std::string_view content) {
     Json out = Json::object();
     out.set("index", static_cast<uint64_t>(text_.index())).set("content", content);
     out.set("tokens", std::exchange(tokens_, Json::array())).set("stop", false);
     out.set("id_slot", text_.slot()).set("tokens_predicted", stats_.stats().n_generated);
-    return out.set("tokens_evaluated", text_.n_prompt());
+    out.set("tokens_evaluated", text_.n_prompt());
+    if (reports_.timings) out.set("timings", openai::timings_json(stats_.stats()));
+    return out;
   }
 
   WrittenText text_;

@@ -140,19 +140,27 @@ TEST_CASE("the text of a conversation is given") {
 
 TEST_CASE("pieces of a completion tell of its prompt and its timings, where they are asked to") {
   Served served;
-  Texts texts = texts_of(served.ask(
+  Texts texts = texts_of(
+      served.ask(llama::completion, R"({"prompt": [1], "stream": true, "return_progress": true})"));
+  CHECK(texts.writer->next(0, prompt_event(7)) ==
+        "data: {\"index\":0,\"content\":\"\",\"tokens\":[],\"stop\":false,\"id_slot\":-1,"
+        "\"tokens_predicted\":0,\"tokens_evaluated\":1,\"prompt_progress\":{\"total\":10,"
+        "\"cache\":4,\"processed\":7,\"time_ms\":73}}\n\n");
+  texts = texts_of(served.ask(
       llama::completion,
       R"({"prompt": [1], "stream": true, "return_progress": true, "timings_per_token": true})"));
-  std::string frames = texts.writer->next(0, prompt_event(7));
+  std::string frames = texts.writer->next(0, prompt_event(4));
+  frames += texts.writer->next(0, prompt_event(10));
   frames += texts.writer->next(0, token_event(8, "", 1, 200));
   const auto chunks = chunks_of(frames);
-  CHECK(chunks[0].dump() ==
-        R"({"index":0,"content":"","tokens":[],"stop":false,"id_slot":-1,"tokens_predicted":0,)"
-        R"("tokens_evaluated":1,"prompt_progress":{"total":10,"cache":4,"processed":7,)"
-        R"("time_ms":73}})");
-  CHECK(at(chunks[1], "tokens").dump() == "[8]");
-  CHECK(at(chunks[1], "timings", "prompt_ms").number() == doctest::Approx(200));
-  CHECK(at(chunks[1], "timings", "predicted_n") == Json(1));
+  // Nothing was evaluated when it began.
+  CHECK(at(chunks[0], "timings", "prompt_n") == Json(0));
+  CHECK(at(chunks[0], "timings", "prompt_ms").number() == 0);
+  CHECK(at(chunks[1], "timings", "prompt_n") == Json(6));
+  CHECK(at(chunks[1], "timings", "prompt_ms").number() == doctest::Approx(105));
+  CHECK(at(chunks[2], "tokens").dump() == "[8]");
+  CHECK(at(chunks[2], "timings", "prompt_ms").number() == doctest::Approx(200));
+  CHECK(at(chunks[2], "timings", "predicted_n") == Json(1));
 }
 
 TEST_CASE("a text that is to go on has no token that would end it") {

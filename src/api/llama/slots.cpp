@@ -39,9 +39,10 @@ void add_task(Json& out, const SlotTable::Task& task, bool goes_on) {
   out.set("n_prompt_tokens_cache", task.n_cached);
   Json next = Json::object();
   next.set("has_next_token", goes_on).set("has_new_line", task.has_new_line);
-  const auto most = task.request.max_tokens;
+  // What has ended has nothing left to write.
+  const auto most = goes_on ? task.request.max_tokens : std::nullopt;
   next.set("n_remain", most ? Json(*most - std::min(*most, task.n_decoded)) : Json(-1));
-  next.set("n_decoded", task.n_decoded);
+  next.set("n_decoded", goes_on ? task.n_decoded : 0);
   out.set("next_token", Json::array().push(std::move(next)));
 }
 

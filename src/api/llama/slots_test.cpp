@@ -131,7 +131,8 @@ TEST_CASE("slots tell whether they are busy, and of their texts") {
   CHECK(at(slot, "n_prompt_tokens_processed") == Json(6));
   CHECK(at(slot, "n_prompt_tokens_cache") == Json(4));
   CHECK(at(slot, "next_token", 0, "has_next_token") == Json(false));
-  CHECK(at(slot, "next_token", 0, "n_decoded") == Json(5));
+  CHECK(at(slot, "next_token", 0, "n_remain") == Json(-1));
+  CHECK(at(slot, "next_token", 0, "n_decoded") == Json(0));
 }
 
 TEST_CASE("where all slots are busy, who asks may be told so") {
