@@ -186,7 +186,7 @@ class Serve(unittest.TestCase):
             status, props = server.ask("/props")
             params = props["default_generation_settings"]["params"]
             self.assertEqual((params["temperature"], params["top_k"], params["n_predict"]), (0.25, 9, 5))
-            self.assertEqual((params["samplers"], params["logit_bias"]), (["top_k", "temperature"], [{"token": 70, "bias": False}]))
+            self.assertEqual((params["samplers"], params["logit_bias"]), (["top_k", "temperature"], [{"token": 70, "bias": None}]))
             self.assertEqual(props["total_slots"], 3)
             self.assertEqual(server.ask("/props", {}), (200, {"success": True}))
             self.assertEqual(server.ask("/slots")[0], 501)
@@ -200,9 +200,11 @@ class Serve(unittest.TestCase):
                 self.assertEqual([status for status, _ in replies], [200, 200], replies)
                 # The same seed.
                 self.assertEqual(text(replies[0][1]), text(replies[1][1]))
-            tokens = server.ask("/completion", {"prompt": "Hi", "n_predict": 50})[1]["tokens_predicted"]
-            self.assertEqual(tokens, 5)
-            self.assertEqual(server.ask("/completion", {"prompt": "Hi", "n_predict": 2})[1]["tokens_predicted"], 2)
+            for own, tokens in [({}, 5), ({"n_predict": 50}, 50), ({"n_predict": 2}, 2)]:
+                self.assertEqual(server.ask("/completion", {"prompt": "Hi", **own})[1]["tokens_predicted"], tokens)
+            chats = "/v1/chat/completions"
+            self.assertNotIn("__verbose", server.ask(chats, chat)[1])
+            self.assertEqual(server.ask(chats, {**chat, "verbose": True})[1]["__verbose"]["prompt"].split("Say: ")[-1], "Hi")
             said = server.said()
         self.assertIn("POST /completion 200", said)
         self.assertIn("/completion", {json.loads(line)["path"] for line in self.out.splitlines()})
