@@ -479,7 +479,7 @@ TEST_CASE(
     if (asked) body.set("return_progress", true).set("timings_per_token", true);
     const Texts texts = served.texts(openai::responses, body);
     Writer& writer = *texts.writer;
-    const std::string begun = writer.begin();
+    CHECK_FALSE(writer.begin().empty());
     const std::string progress = writer.next(0, prompt_event(7));
     CHECK(progress.empty() != asked);
     if (asked) {
