@@ -252,42 +252,43 @@ class GrammarCompiler {
       set |= by;
       changed |= !(set == before);
     };
-    while (changed) {
-      changed = false;
-      PUNA_TRY(parts_.deadline.check());
-      // From the end of each right side, so that what follows is known.
+    // A right side from its end, so that what is behind each slot is known.
+    const auto pass = [&](size_t side, bool follows) {
+      const size_t begin = out_.starts_[side];
+      const size_t end =
+          side + 1 < out_.starts_.size() ? out_.starts_[side + 1] : out_.slots_.size();
+      const uint32_t rule = out_.slots_[begin].rule;
       ByteSet behind;
       bool to_end = true;
-      for (size_t i = out_.slots_.size(); i-- > 0;) {
+      for (size_t i = end; i-- > begin;) {
         const Grammar::Slot& slot = out_.slots_[i];
-        if (slot.kind == Grammar::Kind::kEnd || slot.kind == Grammar::Kind::kRepeat) {
-          behind = ByteSet();
-          to_end = true;
-          if (slot.kind == Grammar::Kind::kEnd) continue;
-          if (slot.most > 1) behind = first_of(slot.code);
+        if (slot.kind == Grammar::Kind::kEnd) continue;
+        if (slot.kind == Grammar::Kind::kRepeat && slot.most > 1) behind = first_of(slot.code);
+        if (follows) {
+          ByteSet next = behind;
+          if (to_end) next |= follow[rule];
+          grow(follow_of(slot.code), next);
         }
-        ByteSet next = behind;
-        if (to_end) next |= follow[slot.rule];
-        grow(follow_of(slot.code), next);
         if (slot.nullable) {
           behind |= first_of(slot.code);
         } else {
           behind = first_of(slot.code);
           to_end = false;
         }
-        // Only the first slot of a right side needs this; for others it changes nothing.
-        if (is_start(static_cast<uint32_t>(i))) grow(first[slot.rule], behind);
+      }
+      if (!follows) grow(first[rule], behind);
+    };
+    // What is first in a rule comes from rules that are found after it, what follows it from those
+    // before: against and along their order, long chains of rules take few passes.
+    const size_t n_sides = out_.starts_.size();
+    for (const bool follows : {false, true}) {
+      for (changed = true; changed;) {
+        changed = false;
+        PUNA_TRY(parts_.deadline.check());
+        for (size_t i = 0; i < n_sides; ++i) pass(follows ? i : n_sides - 1 - i, follows);
       }
     }
     return {};
-  }
-
-  bool is_start(uint32_t slot) {
-    if (start_slots_.empty()) {
-      start_slots_.assign(out_.slots_.size(), false);
-      for (const uint32_t start : out_.starts_) start_slots_[start] = true;
-    }
-    return start_slots_[slot];
   }
 
   void fingerprint() {
@@ -319,7 +320,6 @@ class GrammarCompiler {
   std::vector<uint32_t> rule_ids_;    // by node
   std::vector<uint32_t> rule_nodes_;  // by rule
   uint32_t start_node_ = 0;
-  std::vector<bool> start_slots_;
 };
 
 base::Result<std::shared_ptr<const Grammar>> compile(Parts& parts, Symbol start) {

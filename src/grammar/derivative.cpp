@@ -55,6 +55,11 @@ uint32_t Derivatives::derive(uint32_t id) {
     case Kind::kComplement:
       out = e_.complement({derive(node.a)}).id;
       break;
+    case Kind::kAutomaton:
+      for (const AutomatonState::Edge& edge : e_.states_[node.a].next) {
+        if (edge.bytes.contains(byte_)) out = edge.to;
+      }
+      break;
     case Kind::kRepeat:
     case Kind::kCounted:
       out = derive_repeat(id);
@@ -135,6 +140,9 @@ ByteSet Derivatives::first_bytes(Expression of) const {
         return out;
       case Kind::kComplement:
         return ByteSet::range(0, 255);
+      case Kind::kAutomaton:
+        for (const AutomatonState::Edge& edge : e_.states_[node.a].next) out |= edge.bytes;
+        return out;
     }
   }
 }
@@ -224,6 +232,13 @@ Survey Derivatives::survey(Expression of) {
         break;
       case Kind::kComplement:
         visit(node.a);
+        break;
+      case Kind::kAutomaton:
+        for (const AutomatonState::Edge& edge : e_.states_[node.a].next) {
+          // Thousands of edges have few sets.
+          if (std::ranges::find(sets, edge.bytes) == sets.end()) sets.push_back(edge.bytes);
+          visit(edge.to);
+        }
         break;
       default:
         break;

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "tokenizer/regex/char_set.h"
@@ -44,6 +45,17 @@ inline constexpr uint32_t kUnbounded = 0xFFFFFFFF;  // as a number of repetition
 struct Expression {
   uint32_t id = 0;
   bool operator==(const Expression&) const = default;
+};
+
+// A state of an automaton that is given as such: where each byte leads; the sets of the edges have
+// no byte in common, and a byte of none leads nowhere.
+struct AutomatonState {
+  struct Edge {
+    ByteSet bytes;
+    uint32_t to = 0;
+  };
+  bool accepts = false;
+  std::vector<Edge> next{};
 };
 
 // What becomes of the counter of a text as it takes one byte more: it stays, is one more, or is 1.
@@ -84,6 +96,12 @@ class Expressions {
   // Every text of bytes that `part` does not match, texts that are no UTF-8 too: use it in both().
   Expression complement(Expression part);
 
+  // What such an automaton accepts from the state `start` on.
+  Expression automaton(std::span<const AutomatonState> states, uint32_t start);
+  // `part` with each byte as the texts of an expression. No such text, of any byte, is empty or the
+  // beginning of another, so that what complements leave can be told from what is written.
+  Expression substitute(Expression part, std::span<const Expression, 256> with);
+
   bool is_nothing(Expression e) const { return e.id == 0; }
   // Whether the empty text matches.
   bool nullable(Expression e) const { return nodes_[e.id].nullable; }
@@ -108,6 +126,7 @@ class Expressions {
     kBoth,        // what all of these match
     kComplement,  // what a does not match
     kRepeat,      // a, least to most times
+    kAutomaton,   // from states_[a] on
     kCounted,     // the same, where some repetitions are behind; see derivative.h
   };
   static constexpr uint32_t kNone = 0, kSeveral = kUnbounded;  // where ids of nodes stand
@@ -139,8 +158,10 @@ class Expressions {
   std::vector<Node> nodes_;
   std::vector<uint32_t> parts_;
   std::vector<ByteSet> sets_;
-  std::vector<uint64_t> hashes_;  // of nodes_
-  std::vector<uint32_t> table_;   // of ids by hash, kSeveral: free
+  std::vector<AutomatonState> states_;                  // `to`: ids of nodes
+  std::unordered_map<std::string, uint32_t> automata_;  // node of the first state, by what it is of
+  std::vector<uint64_t> hashes_;                        // of nodes_
+  std::vector<uint32_t> table_;                         // of ids by hash, kSeveral: free
 };
 
 }  // namespace puna::grammar
