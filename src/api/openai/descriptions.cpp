@@ -56,7 +56,7 @@ constexpr NamedShape kShapes[] = {
       "instructions": "string|null", "max_output_tokens": "integer|null",
       "metadata": {"*": "string"}, "parallel_tool_calls": "boolean", "temperature": "number",
       "top_p": "number", "top_logprobs": "integer", "tool_choice": "=auto|none",
-      "tools": ["object"], "text": {"format": {"type": "=text"}},
+      "tools": ["object"], "text": {"format": {"type": "=text|json_object|json_schema"}},
       "reasoning": {"effort": "string|null", "summary": "null"}, "truncation": "=disabled",
       "store": "boolean", "background": "boolean", "previous_response_id": "null"})"},
     {"ResponseEvent", R"([

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/answer_form.h"
 #include "api/openai/chat_request.h"
 #include "api/openai/response_input.h"
 #include "api/sampling.h"
@@ -20,7 +21,6 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr std::string_view kUnbound = "answers cannot be bound to a format or schema yet.";
 constexpr std::string_view kNotStored = "nothing is stored; the input has the whole conversation.";
 constexpr uint32_t kMostTop = 20;  // as OpenAI has it
 
@@ -44,7 +44,9 @@ constexpr Field kReasoning[] = {
     passed_over("context", "Templates say which thinking is read again."),
 };
 constexpr Field kText[] = {
-    refused("format", kUnbound, R"({"type":"text"})"),
+    Field{"format", Kind::kObject,
+          "What the answer is: text, any JSON object, or JSON of a schema."}
+        .with(format_fields),
     passed_over("verbosity", "There is no such switch in templates."),
 };
 
@@ -97,7 +99,7 @@ constexpr Field kFields[] = {
     Field{"parallel_tool_calls", Kind::kFlag, "false: of several calls only the first is given."}
         .or_else("true"),
     Field{"reasoning", Kind::kObject, "How much the model thinks."}.with(reasoning_fields),
-    Field{"text", Kind::kObject, "Of what form texts are."}.with(text_fields),
+    Field{"text", Kind::kObject, "What the answer is."}.with(text_fields),
     Field{"include", Kind::kTexts, "message.output_text.logprobs: texts have probabilities."}
         .or_else("[]")
         .shaped(R"([["#ResponseIncluded"], "#ResponseIncluded"])"),
@@ -225,7 +227,10 @@ Result<Json> settings_of(const Body& body, const ResponseRequest& read, Json eff
   out.set("top_logprobs", read.form.top_logprobs.value_or(0));
   out.set("tool_choice", said(body, "tool_choice", "auto"));
   out.set("tools", said(body, "tools", Json::array()));
-  out.set("text", Json::object().set("format", Json::object().set("type", "text")));
+  const Json* text = body.find("text");
+  const Json* format = text ? text->find("format") : nullptr;
+  const Json free = Json::object().set("type", "text");
+  out.set("text", Json::object().set("format", format && format->is_object() ? *format : free));
   out.set("reasoning", Json::object().set("effort", std::move(effort)).set("summary", nullptr));
   out.set("truncation", "disabled").set("store", false).set("background", false);
   return out.set("previous_response_id", nullptr);
@@ -257,7 +262,13 @@ Result<ResponseRequest> read_response_request(const Json& json, const service::L
   }
   PUNA_TRY(read_tools(body, request));
   PUNA_TRY(Json effort, read_reasoning(body, request));
-  if (const Json* text = body.find("text")) PUNA_TRY(Body::read(*text, {kText}));
+  if (const Json* text = body.find("text")) {
+    PUNA_TRY(const Body inner, Body::read(*text, {kText}));
+    if (const Json* format = inner.find("format")) {
+      PUNA_TRY(auto form, read_format("format", *format));
+      if (form) request.form = std::move(form);
+    }
+  }
   PUNA_TRY(read_logprobs(body, out));
   out.form.one_call = !body.flag("parallel_tool_calls").value_or(true);
   // A text that was first sent as a call would come without its probabilities.

@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/form_flags.h"
 #include "cli/model_flags.h"
 #include "cli/output.h"
 #include "cli/serve/flags.h"
@@ -169,6 +170,10 @@ Result<service::LoadedModel> load(ServeFlags& flags) {
   if (flags.shifts)
     model.defaults.request.shift.emplace().n_keep = api::number_or_none(flags.n_keep.value_or(0));
   model.defaults.request.think = think_of(flags, model);
+  if (model.defaults.request.form) {
+    PUNA_TRY_CONTEXT(check_form(model, *model.defaults.request.form),
+                     "While reading the form that answers have");
+  }
   PUNA_TRY_CONTEXT(model.engine->check_sampling(model.defaults.request.sampling),
                    "While checking the flags against the model");
   return model;
