@@ -42,6 +42,14 @@ constexpr Field kFields[] = {
           "have left it; -1: any.",
           -1, kMostSlots - 1}
         .or_else("-1"),
+    Field{"n_keep", Kind::kInteger,
+          "Of --context-shift, without which a full context ends the answer: tokens at the "
+          "beginning that stay; -1: the prompt.",
+          -1, kLongest}
+        .or_else("0"),
+    Field{"n_discard", Kind::kInteger,
+          "Of --context-shift: tokens behind these that go; 0: half of them.", 0, kLongest}
+        .or_else("0"),
     {"grammar", Kind::kText, "The answer is what this grammar (GBNF) matches."},
     {"json_schema", Kind::kAny, "The answer is JSON that this schema admits."},
     Field{"response_format", Kind::kObject,
@@ -62,8 +70,6 @@ constexpr Field kFields[] = {
     passed_over("prompt_cache_key", "Prompts are known again by what they say."),
     passed_over("prompt_cache_retention", "What is known stays as long as there is room."),
     passed_over("n_cache_reuse", "What is known of a prompt is its beginning."),
-    passed_over("n_keep", "A full context ends the answer; nothing of it is dropped."),
-    passed_over("n_discard", "A full context ends the answer; nothing of it is dropped."),
     passed_over("timings_per_token", "Timings come with the end of an answer."),
     passed_over("return_progress", "How far a prompt is evaluated is not told."),
     passed_over("verbose", "Answers have what their dialect says."),
@@ -141,6 +147,11 @@ Result<AnswerFields> read_answer_fields(const Body& body, const service::LoadedM
   request.reuse = body.flag("cache_prompt").value_or(request.reuse);
   request.ignore_end = body.flag("ignore_eos").value_or(request.ignore_end);
   PUNA_TRY(request.sampling, read_sampling(body, model));
+  if (request.shift) {
+    if (const auto n = body.integer("n_keep")) request.shift->n_keep = number_or_none(*n);
+    if (const auto n = body.integer("n_discard"))
+      request.shift->n_discard = static_cast<uint32_t>(*n);
+  }
   PUNA_TRY(auto form, read_form(body));
   if (form) request.form = std::move(form);
   if (const auto slot = body.integer("id_slot")) out.slot = number_or_none(*slot);
