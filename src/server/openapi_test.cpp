@@ -99,8 +99,8 @@ TEST_CASE("fields are described with all that their rows say") {
   CHECK(field("reasoning_effort").find("anyOf")->items()[0].find("enum")->items().size() == 7);
   CHECK(*field("user").find("x-puna-effect") == Json("none"));
   CHECK(field("user").find("type") == nullptr);
-  CHECK(*field("grammar").find("x-puna-effect") == Json("refused"));
-  CHECK(*field("grammar").find("enum") == *Json::parse(R"([null,""])"));
+  CHECK(*field("lora").find("x-puna-effect") == Json("refused"));
+  CHECK(*field("lora").find("enum") == *Json::parse(R"([null,[]])"));
   const Json& options = *look_up(document, "#/components/schemas/ChatRequest/properties/options");
   const Json& members = *options.find("anyOf")->items()[0].find("properties");
   // The row of Ollama comes before that of sampling.
