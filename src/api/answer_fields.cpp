@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "api/answer_form.h"
 #include "api/sampling.h"
@@ -50,6 +51,15 @@ constexpr Field kFields[] = {
     Field{"n_discard", Kind::kInteger,
           "Of --context-shift: tokens behind these that go; 0: half of them.", 0, kLongest}
         .or_else("0"),
+    Field{"return_progress", Kind::kFlag,
+          "A stream tells how far the prompt is read: prompt_progress."}
+        .or_else("false"),
+    Field{"timings_per_token", Kind::kFlag, "Each piece of a stream has the timings so far."}
+        .or_else("false"),
+    Field{"verbose", Kind::kFlag,
+          "Chats and /v1/completions: __verbose of an answer is the same as /completion has it, "
+          "with the prompt as the model reads it."}
+        .or_else("false"),
     {"grammar", Kind::kText, "The answer is what this grammar (GBNF) matches."},
     {"json_schema", Kind::kAny, "The answer is JSON that this schema admits."},
     Field{"response_format", Kind::kObject,
@@ -70,9 +80,6 @@ constexpr Field kFields[] = {
     passed_over("prompt_cache_key", "Prompts are known again by what they say."),
     passed_over("prompt_cache_retention", "What is known stays as long as there is room."),
     passed_over("n_cache_reuse", "What is known of a prompt is its beginning."),
-    passed_over("timings_per_token", "Timings come with the end of an answer."),
-    passed_over("return_progress", "How far a prompt is evaluated is not told."),
-    passed_over("verbose", "Answers have what their dialect says."),
 };
 
 // SplitMix64 (Steele et al. 2014): seeds next to each other give unlike ones.
@@ -80,6 +87,16 @@ uint64_t mixed(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
   x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
   return x ^ (x >> 31);
+}
+
+// What would end the text is not chosen, as llama-server has it.
+Result<void> forbid_ends(kernels::SamplingParams& sampling, const service::LoadedModel& model) {
+  if (!model.tokenizer) return {};
+  for (const int32_t id : model.tokenizer->vocabulary().end_tokens) {
+    std::erase_if(sampling.logit_bias, [&](const auto& bias) { return bias.first == id; });
+    sampling.logit_bias.emplace_back(id, -std::numeric_limits<float>::infinity());
+  }
+  return model.engine->check_sampling(sampling);
 }
 
 }  // namespace
@@ -134,13 +151,12 @@ Result<AnswerFields> read_answer_fields(const Body& body, const service::LoadedM
   const auto n = body.integer("n");
   out.n = static_cast<uint32_t>((n ? n : body.integer("n_cmpl")).value_or(1));
   service::Request& request = out.request;
+  out.reports = read_reports(body, model.defaults.verbose);
   request = model.defaults.request;
   for (const char* name : {"max_completion_tokens", "max_tokens", "n_predict"}) {
     const auto most = body.integer(name);
     if (!most) continue;
-    if (*most >= 0)
-      request.max_tokens =
-          static_cast<uint32_t>(std::min<int64_t>(*most, request.max_tokens.value_or(UINT32_MAX)));
+    if (*most >= 0) request.max_tokens = static_cast<uint32_t>(*most);
     break;
   }
   PUNA_TRY(request.stop, read_stops("stop", body, model));
@@ -152,6 +168,7 @@ Result<AnswerFields> read_answer_fields(const Body& body, const service::LoadedM
     if (const auto n = body.integer("n_discard"))
       request.shift->n_discard = static_cast<uint32_t>(*n);
   }
+  if (request.ignore_end) PUNA_TRY(forbid_ends(request.sampling, model));
   PUNA_TRY(auto form, read_form(body));
   if (form) request.form = std::move(form);
   if (const auto slot = body.integer("id_slot")) out.slot = number_or_none(*slot);

@@ -9,6 +9,7 @@
 
 #include "api/exchange.h"
 #include "api/fields.h"
+#include "api/reports.h"
 #include "base/result.h"
 #include "service/model.h"
 #include "service/request.h"
@@ -53,6 +54,7 @@ struct AnswerFields {
   service::Request request;  // sampling, length and ends; what is answered is not in it
   uint32_t n = 1;            // answers to each prompt
   bool stream = false;
+  Reports reports;
   std::optional<int> ping_seconds;  // these as Texts has them
   std::optional<uint32_t> slot;
 };

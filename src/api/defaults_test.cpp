@@ -67,19 +67,21 @@ TEST_CASE("every dialect begins with the model's defaults") {
   CHECK_FALSE(served.request(llama::completion, said).ignore_end);
 }
 
-TEST_CASE("no answer is longer than the defaults allow") {
+TEST_CASE("answers are as long as the defaults allow, unless a request says how long") {
   Talks served = talks([](Defaults& defaults) { defaults.request.max_tokens = 5; });
   const auto longest = [&](Endpoint endpoint, const Json& body) {
     auto prepared = service::prepare(served.host.model(), served.request(endpoint, body));
     REQUIRE_MESSAGE(prepared.has_value(), prepared.error().text());
     return prepared->request.max_tokens;
   };
-  for (const Asked& asked : all()) CHECK(longest(asked.endpoint, asked.body) == 5);
+  for (const Asked& asked : all()) {
+    const Json* own = asked.body.find("max_tokens");
+    CHECK(longest(asked.endpoint, asked.body) == (own ? own->number() : 5));
+  }
   const Json prompt = json(R"({"prompt": "aaa"})");
   CHECK(longest(llama::completion, with(prompt, "n_predict", 2)) == 2);
   CHECK(longest(llama::completion, with(prompt, "n_predict", -1)) == 5);
-  // Answers tell what holds.
-  CHECK(served.request(llama::completion, with(prompt, "n_predict", 9)).max_tokens == 5);
+  CHECK(longest(llama::completion, with(prompt, "n_predict", 9)) == 9);
 }
 
 TEST_CASE("chats think, and continue, as the defaults have it") {
@@ -107,4 +109,17 @@ TEST_CASE("chats think, and continue, as the defaults have it") {
   const Json style = json(R"({"style": "long", "more": 1})");
   CHECK(served.request(asked[0].endpoint, with(asked[0].body, "chat_template_kwargs", style))
             .variables == style);
+}
+
+TEST_CASE("answers are verbose where a server is, unless a request says otherwise") {
+  Talks served = talks([](Defaults& defaults) { defaults.verbose = true; });
+  const auto verbose = [&](const char* more) {
+    const Json body =
+        json(R"({"messages": [{"role": "user", "content": "aaa"}])" + std::string(more) + "}");
+    Texts texts = served.texts(openai::chat_completions, body);
+    set_prompts(served, texts);
+    return body_of(texts.writer->whole({reply_of("")})).find("__verbose") != nullptr;
+  };
+  CHECK(verbose(""));
+  CHECK_FALSE(verbose(R"(, "verbose": false)"));
 }

@@ -76,7 +76,12 @@ Json error_body(Dialect dialect, int status, std::string_view message) {
 }
 
 Json error_body(Dialect dialect, const base::Error& error) {
-  return error_body(dialect, status_of(error.code), error.text());
+  Json out = error_body(dialect, status_of(error.code), error.text());
+  if (!error.excess || (dialect != Dialect::kOpenAi && dialect != Dialect::kLlama)) return out;
+  Json inner = *out.find("error");
+  inner.set("type", "exceed_context_size_error");
+  inner.set("n_prompt_tokens", error.excess->n).set("n_ctx", error.excess->n_room);
+  return out.set("error", std::move(inner));
 }
 
 }  // namespace puna::api

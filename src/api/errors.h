@@ -20,7 +20,8 @@ int status_of(base::ErrorCode code);
 //   kAnthropic  {"type": "error", "error": {"type", "message"}}
 //   kOllama     {"error": message}
 base::Json error_body(Dialect dialect, int status, std::string_view message);
-// With the context that the error crossed.
+// With the context that the error crossed. Where a prompt does not fit the context, kOpenAi and
+// kLlama have the type "exceed_context_size_error", n_prompt_tokens and n_ctx.
 base::Json error_body(Dialect dialect, const base::Error& error);
 
 }  // namespace puna::api

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "service/model.h"
+#include "service/prepare.h"
 #include "service/request.h"
 
 namespace puna::api {
@@ -49,8 +51,9 @@ struct HttpReply {
 
 // Writes what texts bring in the form of a dialect, as frames of a stream or as one body. A stream
 // is begin(), then next() for every event and end() behind the last of each text, in any order of
-// texts, then finish(); fail() may come in place of anything after begin() and ends it. One thread
-// at a time.
+// texts, then finish(); fail() may come in place of anything after begin() and ends it. Events that
+// tell of a prompt may come before begin(), whose frames then are before theirs. One thread at a
+// time.
 class Writer {
  public:
   virtual ~Writer() = default;
@@ -59,6 +62,8 @@ class Writer {
   // Further headers of a stream; whole() has them in its reply.
   virtual std::vector<std::pair<std::string, std::string>> headers() const { return {}; }
   virtual std::string begin() { return {}; }
+  // What a text is written from; before anything else of a stream or a whole.
+  virtual void set_prompt(size_t /*text*/, const service::Prepared& /*prepared*/) {}
   // The slot of a text (slot_table.h); before any next() or end() of it, unless it has none yet.
   virtual void set_slot(size_t /*text*/, uint32_t /*slot*/) {}
   virtual std::string next(size_t text, const service::Event& event) = 0;
@@ -85,6 +90,7 @@ struct Texts {
 // Work on the thread of the engine, between two steps (service::Host::post_job).
 struct Job {
   std::function<base::Task<base::Result<HttpReply>>(service::LoadedModel& model)> run;
+  uint64_t n_tokens = 0;  // that it evaluates
 };
 
 using Exchange = std::variant<HttpReply, Texts, Job>;

@@ -36,6 +36,22 @@ Result<std::vector<int32_t>> mixed(std::string_view field, const Json& parts,
   return out;
 }
 
+// The parts of a content become one text.
+Result<std::string> text_of_content(std::string_view field, const Json& parts) {
+  constexpr std::string_view kParts =
+      "with \"content\" a list of parts {\"type\": \"text\", \"text\": …}";
+  if (!parts.is_array() || parts.items().empty()) return refuse_field(field, parts, kParts);
+  std::string out;
+  for (const Json& part : parts.items()) {
+    const Json* type = part.find("type");
+    const Json* text = part.find("text");
+    if (!type || *type != Json("text") || !text || !text->is_string())
+      return refuse_field(field, part, kParts);
+    out += text->string();
+  }
+  return out;
+}
+
 bool is_number(const Json& value) { return value.is_number(); }
 
 // Of one prompt.
@@ -49,6 +65,10 @@ Result<Prompt> read_one(std::string_view field, const Json& value,
     return out;
   }
   if (value.is_object()) {
+    if (const Json* content = value.find("content")) {
+      PUNA_TRY(std::string text, text_of_content(field, *content));
+      return read_one(field, Json(std::move(text)), model);
+    }
     const Json* media = value.find("multimodal_data");
     if (media && !(media->is_array() && media->items().empty())) {
       return base::fail(

@@ -20,15 +20,17 @@ struct Prompt {
 };
 // Of a field with a prompt or a list of such (shape.h).
 constexpr std::string_view kPromptsShape =
-    R"(["string", {"prompt_string": "string"},
-        ["+", ["integer", "string", {"prompt_string": "string"}, ["+", ["integer", "string"]]]]])";
+    R"(["string", {"prompt_string": "string"}, {"content": [{"type": "=text", "text": "string"}]},
+        ["+", ["integer", "string", {"prompt_string": "string"},
+          {"content": [{"type": "=text", "text": "string"}]}, ["+", ["integer", "string"]]]]])";
 struct Prompts {
   std::vector<Prompt> list;  // at least one
   bool one = false;          // it did not come as a list of prompts
 };
 
 // A text; a list of ids; a list of ids and texts, which is one prompt: only a text at its beginning
-// gets what texts begin with; {"prompt_string": text}; or a list of such. Errors: kInvalidArgument
+// gets what texts begin with; {"prompt_string": text}; {"content": parts} as messages have it, of
+// texts; or a list of such. Errors: kInvalidArgument
 // naming the field, for nothing, ids outside the vocabulary, and more than `most`; kUnsupported for
 // media, and for texts where the model has no vocabulary.
 base::Result<Prompts> read_prompts(std::string_view field, const base::Json* value,

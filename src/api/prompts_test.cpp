@@ -19,6 +19,11 @@ TEST_CASE("a prompt is a text, ids or both, and several are a list of such") {
   CHECK(read(R"("aa")")->one);
   CHECK(read(R"("aa")")->list[0].text == "aa");
   CHECK(read(R"({"prompt_string": "aa"})")->list[0].text == "aa");
+  const auto content = read(R"({"content": [{"type": "text", "text": "a "},
+                                            {"type": "text", "text": "a"}]})");
+  REQUIRE(content.has_value());
+  CHECK(content->one);
+  CHECK(content->list[0].text == "a a");
   CHECK(read("[1, 2]")->list[0].tokens == std::vector<int32_t>{1, 2});
   CHECK(read(R"(["aa", 2, "a"])")->list[0].tokens == std::vector<int32_t>{8, 8, 2, 8});
   const auto several = read(R"(["a", [1, "a"], {"prompt_string": "", "multimodal_data": []}])");
@@ -31,7 +36,10 @@ TEST_CASE("a prompt is a text, ids or both, and several are a list of such") {
   CHECK_FALSE(read("[[1]]")->one);
   for (const char* wrong :
        {"[]", "[[]]", "1", "true", "[1.5]", "[-1]", "[64]", "[[64]]", R"([1, true])",
-        R"(["a", null])", R"({})", R"({"prompt_string": 1})", R"(["a", "a", "a", "a"])"}) {
+        R"(["a", null])", R"({"content": "a"})", R"({"content": []})",
+        R"({"content": [{"type": "image_url", "image_url": {"url": "a"}}]})",
+        R"({"content": [{"type": "text"}]})", R"(["a", {"content": [1]}])", R"({})",
+        R"({"prompt_string": 1})", R"(["a", "a", "a", "a"])"}) {
     const auto prompts = read(wrong);
     REQUIRE_MESSAGE(!prompts.has_value(), wrong);
     CHECK(prompts.error().code == ErrorCode::kInvalidArgument);

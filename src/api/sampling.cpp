@@ -326,7 +326,7 @@ Json sampling_json(const SamplingParams& params) {
   Json bias = Json::array();
   for (const auto& [id, added] : params.logit_bias) {
     Json one = Json::object();
-    bias.push(one.set("token", id).set("bias", std::isinf(added) ? Json(false) : shortest(added)));
+    bias.push(one.set("token", id).set("bias", std::isinf(added) ? Json() : shortest(added)));
   }
   out.set("logit_bias", std::move(bias));
   Json samplers = Json::array();

@@ -79,7 +79,7 @@ TEST_CASE("parameters are written under the names of their fields, as they were 
   CHECK(*json.find("top_p") == Json(0.1));
   CHECK(*json.find("top_n_sigma") == Json(-1));
   CHECK(json.find("samplers")->dump() == R"(["top_k","temperature"])");
-  CHECK(json.find("logit_bias")->dump() == R"([{"token":5,"bias":false}])");
+  CHECK(json.find("logit_bias")->dump() == R"([{"token":5,"bias":null}])");
 }
 
 TEST_CASE("what a body does not say is as the model's defaults have it") {

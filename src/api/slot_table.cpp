@@ -115,11 +115,17 @@ void SlotTable::Use::begin(std::vector<int32_t> prompt, const service::Request& 
 void SlotTable::Use::note(const service::Event& event) {
   const std::lock_guard lock(table_->mutex_);
   if (!text_) return;
-  if (event.token >= 0) {
-    text_->tokens.push_back(event.token);
-    ++text_->task.n_decoded;
+  Task& task = text_->task;
+  if (event.prompt) {
+    task.n_cached = event.prompt->n_cached;
+    task.n_evaluated = event.prompt->n_read - task.n_cached;
   }
-  if (event.text.find('\n') != std::string::npos) text_->task.has_new_line = true;
+  // A token may bring several events.
+  if (event.token >= 0 && event.n_tokens > task.n_decoded) {
+    text_->tokens.push_back(event.token);
+    task.n_decoded = event.n_tokens;
+  }
+  if (event.text.find('\n') != std::string::npos) task.has_new_line = true;
 }
 
 void SlotTable::Use::end(const service::Reply& reply) {

@@ -28,7 +28,7 @@ class SlotTable : public std::enable_shared_from_this<SlotTable> {
     bool stream = false;
     uint32_t n_decoded = 0;
     bool has_new_line = false;
-    // Of the prompt; told when it has ended.
+    // Of the prompt.
     uint32_t n_evaluated = 0, n_cached = 0;
   };
   // Of a slot.
@@ -58,7 +58,8 @@ class SlotTable : public std::enable_shared_from_this<SlotTable> {
     // A text begins: in the slot that was taken, else in the free one whose text it goes on with,
     // else in the free one that was used longest ago.
     void begin(std::vector<int32_t> prompt, const service::Request& request, bool stream);
-    // A token of it was read, if it is none below 0, and what came with it.
+    // What was read of it: a token, if it is none below 0, and what came with it, or how far its
+    // prompt is evaluated.
     void note(const service::Event& event);
     void end(const service::Reply& reply);
     // The slot is free. Idempotent.

@@ -71,7 +71,15 @@ TEST_CASE("a slot tells of its text while it is written and afterwards") {
   request.stop = {"END"};
   use->begin(tokens(0, 10), request, true);
   CHECK(use->slot() == 0);
-  use->note({.token = 5, .text = "a", .kind = service::Event::Kind::kContent});
+  service::Event read;
+  read.prompt = {.n_tokens = 10, .n_cached = 4, .n_read = 7, .ms = 1};
+  use->note(read);
+  CHECK(table->look()[0].task.n_cached == 4);
+  CHECK(table->look()[0].task.n_evaluated == 3);
+  CHECK(table->look()[0].task.n_decoded == 0);
+  // One token in two events.
+  for (const char* text : {"a", "b"})
+    use->note({.token = 5, .text = text, .kind = service::Event::Kind::kContent, .n_tokens = 1});
   use->note({.token = -1, .text = "\n", .kind = service::Event::Kind::kContent});
   SlotTable::Look look = table->look()[0];
   CHECK(look.busy);
@@ -100,7 +108,7 @@ TEST_CASE("a text that is given up leaves its slot with what was read of it") {
   const auto table = std::make_shared<SlotTable>(1);
   auto use = table->any();
   use->begin({1, 2}, {}, false);
-  use->note({.token = 3, .text = "", .kind = service::Event::Kind::kContent});
+  use->note({.token = 3, .text = "", .kind = service::Event::Kind::kContent, .n_tokens = 1});
   use.reset();
   CHECK_FALSE(table->look()[0].busy);
   CHECK(table->try_take(0)->tokens() == Tokens{1, 2, 3});

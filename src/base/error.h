@@ -2,6 +2,8 @@
 // it crossed. Read next: result.h.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,10 +32,18 @@ std::string_view name(ErrorCode code);
 // One line that says what the code means, for documentation and fallbacks.
 std::string_view error_meaning(ErrorCode code);
 
+// Of something that is larger than there is room for.
+struct Excess {
+  uint64_t n = 0;       // how large it is
+  uint64_t n_room = 0;  // what there is room for
+};
+
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;               // full sentence, present tense, with the offending value
   std::vector<std::string> context;  // "While ..." lines, innermost first
+  // Tokens, of a text that does not fit the context of its model.
+  std::optional<Excess> excess = {};
 
   // The message and its context on one line, joined by " - ".
   std::string text() const;

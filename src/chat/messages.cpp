@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <ctime>
 
 namespace puna::chat {
 namespace {
@@ -22,6 +23,14 @@ Result<void> merge(Json& to, const Json& from, std::string_view what) {
   return {};
 }
 
+std::string day_as(const char* format, int64_t now_s) {
+  const auto now = now_s >= 0 ? static_cast<std::time_t>(now_s) : std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char buffer[64];
+  return {buffer, std::strftime(buffer, sizeof buffer, format, &local)};
+}
+
 }  // namespace
 
 Result<std::string> render_chat(const Template& chat_template, const std::vector<Message>& messages,
@@ -38,6 +47,8 @@ Result<std::string> render_chat(const Template& chat_template, const std::vector
   Json context = Json::object();
   context.set("tools", Json());
   context.set("documents", Json());
+  context.set("date_string", day_as("%d %b %Y", limits.now_s));
+  context.set("datetime", day_as("%b %d %Y", limits.now_s));
   PUNA_TRY(merge(context, extra, "The further variables of a chat template"));
   context.set("messages", std::move(list));
   context.set("add_generation_prompt", add_generation_prompt);

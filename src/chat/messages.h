@@ -22,8 +22,9 @@ struct Message {
 
 // The prompt for `messages`. `extra` (an object, or null for none) adds variables: bos_token,
 // eos_token, tools, enable_thinking ... As in transformers, `tools` and `documents` are None when
-// they are not given. Errors: those of Template::render; kInvalidArgument when `extra` or `fields`
-// are no objects.
+// they are not given; as in llama.cpp, `date_string` is today ("26 Nov 2026") and `datetime` too
+// ("Nov 26 2026"), without which templates tell the model of a day long past. Errors: those of
+// Template::render; kInvalidArgument when `extra` or `fields` are no objects.
 base::Result<std::string> render_chat(const Template& chat_template,
                                       const std::vector<Message>& messages,
                                       bool add_generation_prompt, const base::Json& extra = {},

@@ -146,7 +146,7 @@ Result<void> Engine::check_prompt(const Prompt& prompt) const {
   const size_t n_tokens = prompt.tokens().size();
   if (n_tokens == 0) return base::fail(ErrorCode::kInvalidArgument, "The prompt has no tokens.");
   if (n_tokens < context_) return {};
-  return base::fail(
+  auto error = base::fail(
       ErrorCode::kInvalidArgument,
       fmt::format("The prompt has {} tokens, but the context holds {} and needs room for an "
                   "answer{}.",
@@ -154,6 +154,8 @@ Result<void> Engine::check_prompt(const Prompt& prompt) const {
                   context_ < config_.context
                       ? fmt::format("; the model was trained with a context of {}", config_.context)
                       : ""));
+  error.error().excess = base::Excess{.n = n_tokens, .n_room = context_};
+  return error;
 }
 
 Result<void> Engine::check_sampling(const kernels::SamplingParams& sampling) const {

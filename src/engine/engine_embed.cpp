@@ -36,18 +36,22 @@ struct Piece {
 
 Result<void> Engine::check_embedded(std::span<const int32_t> text) const {
   PUNA_TRY(check_tokens(text));
-  if (text.empty() || text.size() > context_) {
-    return base::fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("A text of {} tokens is given, but 1 to {} (the context) are expected.",
-                    text.size(), context_));
+  if (text.empty()) return base::fail(ErrorCode::kInvalidArgument, "A text has no tokens.");
+  const auto too_large = [&](ErrorCode code, size_t n_room, std::string why) {
+    auto error = base::fail(
+        code, fmt::format("A text of {} tokens is too large: {}.", text.size(), std::move(why)));
+    error.error().excess = base::Excess{.n = text.size(), .n_room = n_room};
+    return error;
+  };
+  if (text.size() > context_) {
+    return too_large(ErrorCode::kInvalidArgument, context_,
+                     fmt::format("the context holds {}", context_));
   }
   if (config_.causal || text.size() <= kernels::kMaxStepTokens) return {};
-  return base::fail(
-      ErrorCode::kUnsupported,
-      fmt::format("A text of {} tokens is given; this model sees a text as a whole, and up to {} "
-                  "tokens of it are supported.",
-                  text.size(), kernels::kMaxStepTokens));
+  return too_large(ErrorCode::kUnsupported, kernels::kMaxStepTokens,
+                   fmt::format("this model sees a text as a whole, and up to {} tokens of it are "
+                               "supported",
+                               kernels::kMaxStepTokens));
 }
 
 Task<Result<std::vector<std::vector<float>>>> Engine::embed(std::vector<uint32_t> sequences,

@@ -56,6 +56,7 @@ struct Scheduler::Text {
   bool ended = false;
   std::optional<base::Error> error;  // that ended it
   kernels::SamplerState sampler;
+  std::optional<uint32_t> n_told;  // of the prompt, that is read
   GenerateStats stats;
   base::Timer timer;
 
@@ -68,12 +69,24 @@ struct Scheduler::Text {
   // Takes one chosen token, and what the filter forces after it.
   void take(const kernels::Chosen& one) {
     if (!std::exchange(chosen, true)) {
+      tell(n_prompt);
       stats.prompt_ms = timer.ms();
       timer = {};
     }
     if (cancelled()) return;
     add(one);
     if (!ended) follow_filter();
+  }
+
+  // That so many of its tokens are evaluated. What is evaluated again is no news.
+  void tell(size_t n_evaluated) {
+    const auto n_read = static_cast<uint32_t>(std::min(n_evaluated, n_prompt));
+    if (!options.on_prompt || n_told >= n_read) return;
+    n_told = n_read;
+    options.on_prompt({.n_tokens = static_cast<uint32_t>(n_prompt),
+                       .n_cached = stats.n_cached,
+                       .n_read = n_read,
+                       .ms = timer.ms()});
   }
 
   // Adds what the filter forces, until there is a choice.
@@ -267,6 +280,8 @@ Task<bool> Scheduler::run_jobs() {
       in_use_[sequences.back()] = true;
     }
     auto done = co_await next.job(sequences);
+    // What evaluates texts is about as many steps as it has cut them into: one.
+    if (n_texts > 0) steps_.end(1, n_texts);
     for (const uint32_t sequence : sequences) {
       engine_.cache().forget(sequence);
       in_use_[sequence] = false;
@@ -373,6 +388,7 @@ Task<bool> Scheduler::admit() {
       const auto n_prompt = static_cast<uint32_t>(text->n_prompt);
       text->stats.n_cached = std::min(engine_.cache().n_tokens(*sequence), n_prompt);
       text->stats.n_prompt = n_prompt - text->stats.n_cached;
+      text->tell(text->stats.n_cached);
     }
     admitted = true;
   }
@@ -587,6 +603,7 @@ Task<bool> Scheduler::run(Batch& batch, uint32_t n_steps) {
 Result<void> Scheduler::settle(Text& text) {
   TextCache& cache = engine_.cache();
   const size_t n = cache.n_tokens(text.sequence);
+  text.tell(n);
   if (n >= text.tokens.size() && text.n_steps == 0 && !text.ended) {
     text.stats.stop = StopReason::kLength;  // nothing is to be written
     text.ended = true;

@@ -38,6 +38,14 @@ struct Shift {
   std::optional<uint32_t> context = {};  // of this text, where it is not the engine's
 };
 
+// How far the prompt of a text is read.
+struct PromptProgress {
+  uint32_t n_tokens = 0;  // of the prompt
+  uint32_t n_cached = 0;  // of these, those that the cache held
+  uint32_t n_read = 0;    // of these, those and what was evaluated since
+  double ms = 0;          // since the text had a sequence
+};
+
 struct GenerateOptions {
   kernels::SamplingParams sampling;
   std::optional<uint32_t> max_tokens;  // none = until the end token or the context is full
@@ -48,6 +56,9 @@ struct GenerateOptions {
   bool reuse = true;  // what the cache holds of the prompt is not evaluated again
   std::shared_ptr<const Control> control;
   std::shared_ptr<TokenFilter> filter;  // of this text alone; null: any token may come next
+  // Called when the text has a sequence, whenever more of its prompt is read, and at the end of it
+  // before its first token; null: nobody is told.
+  std::function<void(const PromptProgress& progress)> on_prompt = {};
 };
 
 // Called for each token as it is chosen (end tokens too, unless they end the text); false stops.

@@ -259,3 +259,27 @@ TEST_CASE("one of 16 texts passes a filter, and the others are as without it") {
   }
   CHECK(texts[5].tokens == by_host(prompt_of(5), drawn(5, kTokens), half));
 }
+
+TEST_CASE("whoever wants to know is told how far a prompt is read, once each") {
+  const auto engine = load(2);
+  Scheduler scheduler(*engine);
+  for (const uint32_t n_cached : {0U, 99U}) {
+    std::vector<engine::PromptProgress> told;
+    engine::GenerateOptions options = drawn(2, 4);
+    options.on_prompt = [&](const engine::PromptProgress& progress) { told.push_back(progress); };
+    Text text;
+    begin(scheduler, prompt(100), std::move(options), text,
+          [&](size_t) { CHECK(told.back().n_read == 100); });
+    REQUIRE(text.result.has_value());
+    REQUIRE(told.size() >= (n_cached == 0 ? 3 : 2));
+    for (size_t i = 0; i < told.size(); ++i) {
+      CHECK(told[i].n_tokens == 100);
+      CHECK(told[i].n_cached == n_cached);
+      if (i == 0) continue;
+      CHECK(told[i].n_read > told[i - 1].n_read);
+      CHECK(told[i].ms >= told[i - 1].ms);
+    }
+    CHECK(told[0].n_read == n_cached);
+    CHECK(told.back().n_read == 100);
+  }
+}

@@ -86,6 +86,11 @@ void ModelMetrics::add(const service::Reply& reply, bool cancelled) {
   }
 }
 
+void ModelMetrics::add_embedded(uint64_t n_tokens, double ms) {
+  n_embedded += n_tokens;
+  prompt_us += us_of(ms);
+}
+
 ModelMetrics& Metrics::of(const std::string& model) {
   const std::lock_guard lock(mutex_);
   auto& out = models_[model];
@@ -103,7 +108,7 @@ std::string Metrics::text(const Now& now) {
   uint64_t n_prompt = 0, n_cached = 0, n_generated = 0, n_decoded = 0, prompt_us = 0, decode_us = 0,
            most = 0;
   for (const auto& [id, model] : models_) {
-    n_prompt += model->n_prompt;
+    n_prompt += model->n_prompt + model->n_embedded;
     n_cached += model->n_cached;
     n_generated += model->n_generated;
     n_decoded += model->n_decoded;

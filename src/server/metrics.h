@@ -40,13 +40,15 @@ struct ModelMetrics {
   Histogram token_gap;    // between two tokens of a text
   std::atomic<uint64_t> n_texts = 0, n_cancelled = 0;  // that have ended
   std::atomic<uint64_t> n_prompt = 0, n_cached = 0, n_generated = 0;
-  std::atomic<uint64_t> prompt_us = 0, decode_us = 0;
-  std::atomic<uint64_t> most_tokens = 0;  // of one text
-  std::atomic<uint64_t> n_overdue = 0;    // steps (watchdog.h)
+  std::atomic<uint64_t> n_embedded = 0;  // tokens of texts that nothing is written behind
+  std::atomic<uint64_t> prompt_us = 0, decode_us = 0;  // the former of n_embedded too
+  std::atomic<uint64_t> most_tokens = 0;               // of one text
+  std::atomic<uint64_t> n_overdue = 0;                 // steps (watchdog.h)
   // Tokens behind the first of a text, which decode_us is the time of.
   std::atomic<uint64_t> n_decoded = 0;
 
   void add(const service::Reply& reply, bool cancelled);
+  void add_embedded(uint64_t n_tokens, double ms);
 };
 
 class Metrics {

@@ -360,7 +360,7 @@ Json openapi(std::span<const Route> routes, std::string_view prefix) {
     paths.set(path, std::move(methods));
     if (!schemas.find(about->name)) add_schemas(*about, schemas);
   }
-  Json info = Json::object().set("title", "Puna").set("version", api::build_info());
+  Json info = Json::object().set("title", "Puna").set("version", api::version());
   Json out = Json::object().set("openapi", "3.1.0").set("info", std::move(info));
   const Json server = Json::object().set("url", prefix.empty() ? "/" : prefix);
   out.set("servers", Json::array().push(server));

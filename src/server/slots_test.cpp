@@ -79,6 +79,20 @@ TEST_CASE("a text is written in the slot that it names, or goes on where its beg
   wait_until([&] { return at.at_rest(); });
 }
 
+TEST_CASE("while a text is written its slot tells what was evaluated of its prompt") {
+  const Fixture at(quick(), some_slots(2));
+  at.ask(post("/completion", text(1, 0)));
+  Client client = at.client();
+  client.say(post("/completion", text(1, 0, 20000, /*stream=*/true)));
+  CHECK(client.read_head().status == 200);
+  client.read_chunk();
+  const Json slot = slot_at(at, 0);
+  CHECK(*slot.find("is_processing") == Json(true));
+  CHECK(number_of(slot, "n_prompt_tokens") == 40);
+  CHECK(number_of(slot, "n_prompt_tokens_cache") == 39);
+  CHECK(number_of(slot, "n_prompt_tokens_processed") == 1);
+}
+
 TEST_CASE("texts for one slot are written one after the other, and keep no room from others") {
   Fixture at(quick(), some_slots(2));
   at.close_gate();

@@ -18,6 +18,7 @@ struct TextsRun::Text {
   // A sign that there is something to read is on its way.
   std::shared_ptr<std::atomic<bool>> told = std::make_shared<std::atomic<bool>>(false);
   std::optional<base::Timer> since_token;
+  uint32_t n_tokens = 0;  // that were read
 };
 
 TextsRun::TextsRun(std::shared_ptr<Core> core, const Incoming& incoming,
@@ -113,11 +114,19 @@ bool TextsRun::read(size_t index, std::string& out) {
   while (!plan_.stream || !is_full(out)) {
     const auto event = text.answer->next();
     if (!event) break;
-    if (event->token >= 0) note_token(text);
+    // A token may bring several events.
+    if (event->n_tokens > text.n_tokens) {
+      text.n_tokens = event->n_tokens;
+      note_token(text);
+    }
     text.slot->note(*event);
     if (!plan_.stream) continue;
+    const std::string frames = plan_.writer->next(index, *event);
+    // A prompt that fails further on has a status of its own, where nobody wants to know how far it
+    // is read.
+    if (frames.empty() && event->prompt) continue;
     begin_stream();
-    out += plan_.writer->next(index, *event);
+    out += frames;
   }
   if (!text.answer->ended()) return false;
   Result<service::Reply> reply = text.answer->reply();

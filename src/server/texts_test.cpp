@@ -260,9 +260,12 @@ TEST_CASE("metrics and loads say what goes on") {
   const Fixture at;
   at.ask(post("/write", R"({"prompt":40,"n_tokens":20})"));
   at.ask(post("/write", R"({"prompt":40,"n_tokens":20})"));
+  at.ask(post("/job", "{}"));
   const std::string text = at.ask(get("/metrics")).body;
   for (const char* line :
-       {"llamacpp:tokens_predicted_total 40\n", "llamacpp:requests_processing 0\n",
+       {"llamacpp:tokens_predicted_total 40\n",
+        // 40 of the first text, what the second does not share of them, and those of the job.
+        "llamacpp:prompt_tokens_total 48\n", "llamacpp:requests_processing 0\n",
         "puna:texts_total{model=\"fake\"} 2\n", "puna:kv_pages{model=\"fake\"} 64\n",
         "puna:first_token_seconds_count{model=\"fake\"} 2\n",
         "puna:token_gap_seconds_count{model=\"fake\"} 38\n",

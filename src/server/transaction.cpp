@@ -6,6 +6,9 @@
 #include <charconv>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/task.h"
+
 namespace puna::server {
 
 using base::ErrorCode;
@@ -108,6 +111,15 @@ void Transaction::run_job(api::Job job, const api::ModelLease& model) {
     self->costs_ = true;
     if (self->left_) self->left();
   });
+  if (const uint64_t n = job.n_tokens; n > 0) {
+    job.run = [run = std::move(job.run), n, &metrics = core_->metrics.of(model->id)](
+                  service::LoadedModel& loaded) -> base::Task<Result<api::HttpReply>> {
+      const base::Timer timer;
+      auto reply = co_await run(loaded);
+      if (reply) metrics.add_embedded(n, timer.ms());
+      co_return reply;
+    };
+  }
   // The model stays until the job has ended, and is given back on another thread than its own.
   model->host->post_job<api::HttpReply>(
       std::move(job.run), [self = shared_from_this(),
@@ -154,6 +166,7 @@ void Transaction::prepare(api::Texts texts, const api::ModelLease& model) {
     if (left_ && !kept_) return give_up();
     auto prepared = service::prepare(model->loaded(), std::move(request));
     if (!prepared) return answer(prepared.error());
+    texts.writer->set_prompt(plan.prepared.size(), *prepared);
     plan.prepared.push_back(*std::move(prepared));
   }
   plan.model = model;

@@ -20,7 +20,11 @@ std::optional<Event> Answer::next() {
   while (events_.empty() && !reply_) {
     const Channel::Taken taken = channel_->take();
     if (taken.released) inbox_->knock();
-    if (taken.piece) {
+    if (taken.progress) {
+      Event event;
+      event.prompt = taken.progress;
+      events_.push_back(std::move(event));
+    } else if (taken.piece) {
       reader_.read(*taken.piece, events_);
     } else if (const auto* result = channel_->result()) {
       if (*result) {

@@ -29,17 +29,20 @@ class Channel {
 
   // The engine's side. Holds the text when there is no more room.
   void push(Piece piece);
+  // Of what its reader has not taken yet the first and the last stay.
+  void push(const engine::PromptProgress& progress);
   void end(base::Result<engine::GenerateStats> result);
 
   // The reader's side.
   struct Taken {
+    std::optional<engine::PromptProgress> progress;  // comes before all pieces
     std::optional<Piece> piece;
     bool released = false;  // the text was held and goes on
   };
   Taken take();
-  // How it ended; none while pieces are left, or to come.
+  // How it ended; none while something is left, or to come.
   const base::Result<engine::GenerateStats>* result();
-  // Until there is a piece or the end; false: not in time.
+  // Until there is something to take or the end; false: not in time.
   bool wait(std::optional<std::chrono::milliseconds> timeout);
   // Nobody reads any more: what is left goes. True: the text was under way, and is cancelled.
   bool abandon();
@@ -47,13 +50,14 @@ class Channel {
   engine::Control& control() { return *control_; }
 
  private:
-  bool is_ready() const { return !pieces_.empty() || result_; }
+  bool is_ready() const { return !progress_.empty() || !pieces_.empty() || result_; }
 
   const size_t room_;
   const std::shared_ptr<engine::Control> control_;
   const OnReady on_ready_;
   std::mutex mutex_;
   std::condition_variable ready_;
+  std::deque<engine::PromptProgress> progress_;
   std::deque<Piece> pieces_;
   std::optional<base::Result<engine::GenerateStats>> result_;
   bool abandoned_ = false;

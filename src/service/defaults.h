@@ -18,8 +18,7 @@
 namespace puna::service {
 
 struct Defaults {
-  // What a request begins as. The seed is in `seed`, and its max_tokens is the most that any
-  // request gets.
+  // What a request begins as. The seed is in `seed`.
   Request request;
   std::optional<uint64_t> seed;  // none: drawn for each request
   std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
@@ -28,6 +27,7 @@ struct Defaults {
   std::set<std::string, std::less<>> named;
   bool continues_last = true;  // a last message of the assistant is continued
   bool suffix_first = false;   // of a text to be written in between, before the prefix
+  bool verbose = false;        // answers have all that there is to say of them (api/reports.h)
   int embedding_norm = 2;      // by which embeddings are divided; below 0: by none
 };
 

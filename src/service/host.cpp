@@ -42,7 +42,8 @@ void Host::begin(const std::shared_ptr<Channel>& channel, Prepared prepared) {
     channel->push(std::move(piece));
   };
   base::deliver<Result<engine::GenerateStats>>(
-      respond(model_, std::move(prepared), on_piece),
+      respond(model_, std::move(prepared), on_piece,
+              [channel](const engine::PromptProgress& progress) { channel->push(progress); }),
       [this, channel](Result<engine::GenerateStats> result) { end(channel, std::move(result)); });
 }
 

@@ -13,6 +13,7 @@ namespace {
 using engine::StopReason;
 using test::asks;
 using test::continued;
+using test::next_written;
 using test::prompt;
 using test::read_what_came;
 
@@ -77,10 +78,10 @@ TEST_CASE("a text goes no further than its reader's queue has room, and on when 
   CHECK(read_what_came(**other) == continued(prompt(9, 2), 4));
 
   std::vector<int32_t> tokens;
-  for (int i = 0; i < 2; ++i) tokens.push_back((*answer)->next()->token);
+  for (int i = 0; i < 2; ++i) tokens.push_back(next_written(**answer)->token);
   page.finish();
   CHECK(page.host().status().n_generated_tokens == 10);  // held until half is read
-  tokens.push_back((*answer)->next()->token);
+  tokens.push_back(next_written(**answer)->token);
   page.finish();
   CHECK(page.host().status().n_generated_tokens == 13);
   while (!(*answer)->ended()) {
@@ -149,7 +150,7 @@ TEST_CASE("a chain of steps ends for what is posted meanwhile") {
   const auto second = page.host().post(asks(prompt(5, 2), 1));
   size_t n_turns = 0;
   while (!(*second)->ended()) {
-    (*second)->next();
+    (void)read_what_came(**second);
     REQUIRE(page.turn());
     ++n_turns;
   }
@@ -214,6 +215,35 @@ TEST_CASE("a stopped host ends what it has, and takes no more") {
     CHECK(answer->reply()->stats.stop == StopReason::kCancelled);
   }
   CHECK(page.host().status().n_waiting + page.host().status().n_running == 0);
+}
+
+TEST_CASE("a reader is told how far the prompt is read, before the first token") {
+  Page page;
+  const auto first = page.host().post(asks(prompt(100, 1), 3));
+  page.finish();
+  CHECK(read_what_came(**first).size() == 3);
+  const auto answer = page.host().post(asks(prompt(100, 1), 3));
+  page.finish();
+  std::vector<engine::PromptProgress> told;
+  std::vector<uint32_t> n_tokens;
+  while (const auto event = (*answer)->next()) {
+    if (event->prompt) {
+      CHECK(n_tokens.empty());
+      CHECK(event->token < 0);
+      told.push_back(*event->prompt);
+    } else {
+      n_tokens.push_back(event->n_tokens);
+    }
+  }
+  CHECK(n_tokens == std::vector<uint32_t>{1, 2, 3});
+  // What nobody has taken is told by its first and its last.
+  REQUIRE(told.size() == 2);
+  CHECK(told[0].n_tokens == 100);
+  CHECK(told[0].n_cached > 0);
+  CHECK(told[0].n_read == told[0].n_cached);
+  CHECK(told[1].n_cached == told[0].n_cached);
+  CHECK(told[1].n_read == 100);
+  CHECK((*answer)->reply()->stats.n_cached == told[0].n_cached);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ using engine::StopReason;
 using test::asks;
 using test::continued;
 using test::fake_model;
+using test::next_written;
 using test::prompt;
 using test::read_all;
 
@@ -275,7 +276,7 @@ TEST_CASE("threads that post, read, cancel and drop at random leave nothing behi
       const auto read = [&](uint32_t n) {
         while (tokens.size() < n && !answer->ended()) {
           answer->wait();
-          if (const auto event = answer->next()) tokens.push_back(event->token);
+          if (const auto event = next_written(*answer)) tokens.push_back(event->token);
         }
       };
       const uint32_t how = below(6);

@@ -188,7 +188,7 @@ Result<Rendered> render_messages(const LoadedModel& model, const Request& reques
   const chat::ReplyStyle& own = chat::reply_style(chat_template->source());
   if (style) *style = &own;
   if (request.continue_last) return render_continued(model, request, own);
-  PUNA_TRY(std::string text, render(model, request.messages, /*to_be_answered=*/true, request));
+  PUNA_TRY(std::string text, render(model, request.messages, request.begins_answer, request));
   const bool open = own.opens_thinking(text);
   return Rendered{std::move(text), open};
 }
@@ -230,8 +230,6 @@ Result<Prepared> prepare(const LoadedModel& model, Request request) {
   Prepared out;
   out.request = std::move(request);
   Request& asked = out.request;
-  if (const auto most = model.defaults.request.max_tokens)
-    asked.max_tokens = std::min(asked.max_tokens.value_or(*most), *most);
   PUNA_TRY(model.engine->check_sampling(asked.sampling));
   if (!asked.banned.empty()) {
     PUNA_TRY(const tokenizer::Tokenizer* tokenizer, tokenizer_of(model));

@@ -38,7 +38,20 @@ void ReplyReader::read(const Piece& piece, std::deque<Event>& events) {
   if (chosen.id != kernels::kNoToken) reply_.tokens.push_back(chosen.id);
   if (chosen.logprob) reply_.chosen.push_back(chosen);
   if (!piece.stop_text.empty()) reply_.stop_text = piece.stop_text;
-  if (parser_) return add(chosen, parser_->feed(piece.text), events);
+  const size_t first = events.size();
+  if (parser_) {
+    add(chosen, parser_->feed(piece.text), events);
+  } else {
+    add_as_it_is(piece, events);
+  }
+  for (size_t i = first; i < events.size(); ++i) {
+    events[i].n_tokens = static_cast<uint32_t>(reply_.tokens.size());
+    events[i].ms = piece.ms;
+  }
+}
+
+void ReplyReader::add_as_it_is(const Piece& piece, std::deque<Event>& events) {
+  const kernels::Chosen& chosen = piece.chosen;
   reply_.text += piece.text;
   if (!piece.text.empty()) reply_.parts.resize(reply_.tokens.size(), Part::kContent);
   events.push_back(

@@ -24,6 +24,8 @@ class ReplyReader {
   Reply finish(const engine::GenerateStats& stats, std::deque<Event>& events);
 
  private:
+  // Where there is no parser.
+  void add_as_it_is(const Piece& piece, std::deque<Event>& events);
   // chosen: the token that brings the parts; none at the end.
   void add(const kernels::Chosen& chosen, std::vector<chat::ReplyEvent> parts,
            std::deque<Event>& events);

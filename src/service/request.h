@@ -56,6 +56,8 @@ struct Request {
   // For messages: the last one, which is the assistant's, is not over: the answer goes on behind
   // its text (or its thinking, where it has nothing else), and holds only what is new.
   bool continue_last = false;
+  // For messages that are not continued: the prompt ends with what answers begin with.
+  bool begins_answer = true;
   // For messages: what agents change in them from request to request stays as it is
   // (chat/nonces.h).
   bool keep_nonces = false;
@@ -85,7 +87,8 @@ struct Request {
   std::shared_ptr<Control> control;
 };
 
-// A token may bring several events: the end of the thinking and the first of the text, say.
+// A token may bring several events: the end of the thinking and the first of the text, say. Before
+// the first token some may tell how far the prompt is read; they bring nothing else.
 struct Event {
   using Kind = chat::ReplyEvent::Kind;
 
@@ -96,6 +99,11 @@ struct Event {
   // Of the token, where the request asks for them (SamplingParams::n_probs); in its first event.
   std::optional<float> logprob = {};
   std::vector<kernels::TokenLogprob> top = {};
+  std::optional<engine::PromptProgress> prompt = {};
+  // Tokens of the answer so far, and the time since the text had a sequence; 0 of what is left at
+  // the end.
+  uint32_t n_tokens = 0;
+  double ms = 0;
 };
 using OnEvent = std::function<void(const Event&)>;
 

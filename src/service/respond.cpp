@@ -1,5 +1,8 @@
 #include "service/respond.h"
 
+#include <utility>
+
+#include "base/clock.h"
 #include "service/stop_filter.h"
 
 namespace puna::service {
@@ -49,8 +52,8 @@ class Decoder {
 
 }  // namespace
 
-Task<Result<engine::GenerateStats>> respond(LoadedModel& model, Prepared prepared,
-                                            OnPiece on_piece) {
+Task<Result<engine::GenerateStats>> respond(LoadedModel& model, Prepared prepared, OnPiece on_piece,
+                                            OnPrompt on_prompt) {
   engine::GenerateOptions options;
   options.sampling = prepared.request.sampling;
   options.max_tokens = prepared.request.max_tokens;
@@ -59,18 +62,24 @@ Task<Result<engine::GenerateStats>> respond(LoadedModel& model, Prepared prepare
   options.reuse = prepared.request.reuse;
   options.control = prepared.request.control;
   options.filter = prepared.filter;
+  base::Timer timer;
+  bool begun = false;
+  options.on_prompt = [&](const engine::PromptProgress& progress) {
+    if (!std::exchange(begun, true)) timer = {};
+    if (on_prompt) on_prompt(progress);
+  };
 
   Decoder decoder(model, prepared);
   std::vector<int32_t> end_tokens;
   if (model.tokenizer) end_tokens = model.tokenizer->vocabulary().end_tokens;
-  PUNA_CO_TRY(
-      const engine::GenerateStats stats,
-      co_await model.scheduler->generate(std::move(prepared.tokens), std::move(options),
-                                         std::move(end_tokens), [&](const kernels::Chosen& chosen) {
-                                           std::string text = decoder.push(chosen.id);
-                                           on_piece({chosen, std::move(text), decoder.stop_text()});
-                                           return !decoder.stopped();
-                                         }));
+  PUNA_CO_TRY(const engine::GenerateStats stats,
+              co_await model.scheduler->generate(
+                  std::move(prepared.tokens), std::move(options), std::move(end_tokens),
+                  [&](const kernels::Chosen& chosen) {
+                    std::string text = decoder.push(chosen.id);
+                    on_piece({chosen, std::move(text), decoder.stop_text(), timer.ms()});
+                    return !decoder.stopped();
+                  }));
   // The stop string may be complete only now, where no more bytes of a character come.
   const bool stopped = decoder.stopped();
   std::string rest = decoder.finish();

@@ -60,14 +60,21 @@ class MessagesWriter final : public Writer {
  public:
   explicit MessagesWriter(std::string model) : model_(std::move(model)) {}
 
+  void set_prompt(size_t, const service::Prepared& prepared) override {
+    begun_.stats.n_prompt = static_cast<uint32_t>(prepared.tokens.size());
+  }
+
   std::string begin() override {
-    // How long the prompt is and what is known of it comes with the end.
-    return frame(Json::object()
-                     .set("type", "message_start")
-                     .set("message", message(Reply(), Json::array())));
+    return frame(
+        Json::object().set("type", "message_start").set("message", message(begun_, Json::array())));
   }
 
   std::string next(size_t, const Event& event) override {
+    if (event.prompt) {
+      begun_.stats.n_cached = event.prompt->n_cached;
+      begun_.stats.n_prompt = event.prompt->n_tokens - event.prompt->n_cached;
+      return {};
+    }
     if (event.text.empty() && event.kind != Event::Kind::kCallBegin &&
         event.kind != Event::Kind::kCallDrop)
       return {};
@@ -164,6 +171,7 @@ class MessagesWriter final : public Writer {
 
   const std::string id_ = random_digits();
   const std::string model_;
+  Reply begun_;  // what is known of the prompt when the stream begins
   Open open_ = Open::kNothing;
   uint32_t index_ = 0;  // of the block that is open, or of the next
 };

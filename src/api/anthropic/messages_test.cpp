@@ -485,3 +485,23 @@ TEST_CASE("tokens are counted by the template, without max_tokens and beyond the
   CHECK(served.error(anthropic::count_tokens, json("{}")).message.find("messages") !=
         std::string::npos);
 }
+
+TEST_CASE("a stream begins with what is known of its prompt") {
+  Talks served;
+  const auto usage = [&](bool begun) {
+    Texts texts =
+        served.texts(anthropic::messages,
+                     with(saying(R"([{"role": "user", "content": "aaa"}])"), "stream", true));
+    set_prompts(served, texts);
+    if (begun) CHECK(texts.writer->next(0, prompt_event(4)).empty());
+    const auto frames = frames_of(texts.writer->begin());
+    return at(frames[0].data, "message", "usage").dump();
+  };
+  // A ping may begin it before anything is read.
+  CHECK(usage(false) ==
+        R"({"input_tokens":4,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,)"
+        R"("output_tokens":0})");
+  CHECK(usage(true) ==
+        R"({"input_tokens":6,"cache_creation_input_tokens":0,"cache_read_input_tokens":4,)"
+        R"("output_tokens":0})");
+}

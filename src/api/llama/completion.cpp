@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/llama/settings.h"
+#include "api/llama/written_text.h"
 #include "api/openai/common.h"
 #include "api/probabilities.h"
 #include "api/prompts.h"
@@ -53,110 +53,71 @@ Json picked(const Json& json, const std::vector<std::string>& fields) {
   return out;
 }
 
-std::string_view stop_type(const Reply& reply) {
-  using engine::StopReason;
-  if (!reply.stop_text.empty()) return "word";
-  switch (reply.stats.stop) {
-    case StopReason::kEnd:
-      return "eos";
-    case StopReason::kLength:
-    case StopReason::kContext:
-      return "limit";
-    case StopReason::kStopped:
-    case StopReason::kCancelled:
-      return "none";
-  }
-  return "none";
-}
-
 // One answer.
 class Chunks {
  public:
-  Chunks(size_t index, std::string model, const service::Request& request, std::string prompt,
-         const Completion& completion, const tokenizer::Tokenizer* tokenizer)
-      : index_(index),
-        model_(std::move(model)),
-        prompt_(std::move(prompt)),
-        n_prompt_(request.tokens.size()),
-        n_probs_(request.sampling.n_probs),
-        settings_(settings_json(request, completion.answer.stream)),
+  Chunks(WrittenText text, const Completion& completion)
+      : text_(std::move(text)),
         return_tokens_(completion.return_tokens),
-        fields_(completion.response_fields),
-        tokenizer_(tokenizer) {}
+        reports_(completion.answer.reports),
+        fields_(completion.response_fields) {}
+
+  WrittenText& text() { return text_; }
 
   std::optional<Json> next(const Event& event) {
-    if (event.token >= 0) {
-      ++n_predicted_;
-      tokens_.push(event.token);
+    stats_.note(event);
+    if (event.prompt) {
+      if (!reports_.progress) return {};
+      return piece("").set("prompt_progress", progress_json(*event.prompt));
     }
+    if (event.token >= 0) tokens_.push(event.token);
     if (const auto chosen = chosen_of(event))
-      probabilities_.push(chosen_json(tokenizer_, *chosen, n_probs_));
+      probabilities_.push(chosen_json(text_.tokenizer(), *chosen, text_.n_probs()));
     // A model without a vocabulary brings tokens only.
-    if (event.text.empty() && (tokenizer_ || event.token < 0)) return {};
-    Json out = Json::object();
-    out.set("index", static_cast<uint64_t>(index_)).set("content", event.text);
-    out.set("tokens", std::exchange(tokens_, Json::array())).set("stop", false);
-    out.set("id_slot", slot_).set("tokens_predicted", n_predicted_);
-    out.set("tokens_evaluated", static_cast<uint64_t>(n_prompt_));
+    if (event.text.empty() && (text_.tokenizer() || event.token < 0)) return {};
+    Json out = piece(event.text);
+    if (reports_.timings) out.set("timings", openai::timings_json(stats_.stats()));
     if (!probabilities_.items().empty())
       out.set("completion_probabilities", std::exchange(probabilities_, Json::array()));
     return out;
   }
 
   Json last(const Reply& reply) {
-    return full(reply, "", std::move(tokens_), std::move(probabilities_));
+    return picked(text_.json(reply, "", std::move(tokens_), std::move(probabilities_)), fields_);
   }
 
-  Json whole(const Reply& reply) {
-    Json tokens = Json::array(), probabilities = Json::array();
+  Json whole(const Reply& reply) const {
+    Json tokens = Json::array();
     if (return_tokens_) {
       for (const int32_t id : reply.tokens) tokens.push(id);
     }
-    for (const kernels::Chosen& chosen : reply.chosen)
-      probabilities.push(chosen_json(tokenizer_, chosen, n_probs_));
-    return full(reply, reply.text, std::move(tokens), std::move(probabilities));
+    return picked(text_.json(reply, reply.text, std::move(tokens), text_.probabilities(reply)),
+                  fields_);
   }
-
-  void set_slot(uint32_t slot) { slot_ = slot; }
 
  private:
-  Json full(const Reply& reply, std::string_view content, Json tokens, Json probabilities) const {
-    const engine::GenerateStats& stats = reply.stats;
-    const uint32_t n_prompt = stats.n_prompt + stats.n_cached;
+  // With the tokens that no piece has told of.
+  Json piece(std::string_view content) {
     Json out = Json::object();
-    out.set("index", static_cast<uint64_t>(index_)).set("content", content);
-    out.set("tokens", std::move(tokens)).set("id_slot", slot_).set("stop", true);
-    out.set("model", model_).set("tokens_predicted", stats.n_generated);
-    out.set("tokens_evaluated", n_prompt).set("generation_settings", settings_);
-    out.set("prompt", prompt_).set("has_new_line", reply.text.find('\n') != std::string::npos);
-    out.set("truncated", stats.stop == engine::StopReason::kContext || stats.n_discarded > 0);
-    out.set("stop_type", stop_type(reply)).set("stopping_word", reply.stop_text);
-    // The last token is in no cache.
-    out.set("tokens_cached",
-            n_prompt + stats.n_generated - stats.n_discarded - std::min(stats.n_generated, 1u));
-    out.set("timings", openai::timings_json(stats));
-    if (n_probs_ > 0) out.set("completion_probabilities", std::move(probabilities));
-    return picked(out, fields_);
+    out.set("index", static_cast<uint64_t>(text_.index())).set("content", content);
+    out.set("tokens", std::exchange(tokens_, Json::array())).set("stop", false);
+    out.set("id_slot", text_.slot()).set("tokens_predicted", stats_.stats().n_generated);
+    return out.set("tokens_evaluated", text_.n_prompt());
   }
 
-  size_t index_;
-  std::string model_, prompt_;
-  size_t n_prompt_;
-  uint32_t n_probs_;
-  Json settings_;
+  WrittenText text_;
   bool return_tokens_;
+  Reports reports_;
   std::vector<std::string> fields_;
-  const tokenizer::Tokenizer* tokenizer_;
-  int64_t slot_ = -1;  // none
-  uint64_t n_predicted_ = 0;
-  Json tokens_ = Json::array(), probabilities_ = Json::array();  // that no chunk has told of yet
+  RunningStats stats_;
+  Json tokens_ = Json::array(), probabilities_ = Json::array();  // that no piece has told of yet
 };
 
 class CompletionWriter final : public Writer {
  public:
   CompletionWriter(std::vector<Chunks> texts, bool one) : texts_(std::move(texts)), one_(one) {}
 
-  void set_slot(size_t text, uint32_t slot) override { texts_[text].set_slot(slot); }
+  void set_slot(size_t text, uint32_t slot) override { texts_[text].text().set_slot(slot); }
   std::string next(size_t text, const Event& event) override {
     const auto chunk = texts_[text].next(event);
     return chunk ? sse(*chunk) : std::string();
@@ -195,7 +156,6 @@ Result<Completion> read_completion(const Body& body, const service::LoadedModel&
 
 Exchange complete(const Call& call, const Completion& completion,
                   std::vector<std::vector<int32_t>> prompts, bool one) {
-  const tokenizer::Tokenizer* tokenizer = call.model->loaded().tokenizer.get();
   std::vector<service::Request> requests;
   for (std::vector<int32_t>& prompt : prompts) {
     requests.push_back(completion.answer.request);
@@ -205,9 +165,11 @@ Exchange complete(const Call& call, const Completion& completion,
   out.requests = repeated(std::move(requests), completion.answer.n);
   std::vector<Chunks> chunks;
   for (const service::Request& request : out.requests) {
-    chunks.emplace_back(chunks.size(), call.model->id, request,
-                        tokenizer ? tokenizer->decode(request.tokens, /*special=*/true) : "",
-                        completion, tokenizer);
+    WrittenText::Form form{.index = chunks.size(),
+                           .model = call.model->id,
+                           .stream = out.stream,
+                           .tokenizer = call.model->loaded().tokenizer.get()};
+    chunks.emplace_back(WrittenText(std::move(form), request.tokens, request), completion);
   }
   one = one && chunks.size() == 1;
   out.writer = std::make_unique<CompletionWriter>(std::move(chunks), one);

@@ -95,8 +95,13 @@ TEST_CASE("a stream has pieces with their tokens and the whole at its end, witho
       texts_of(served.ask(llama::completion, R"({"prompt": "a", "stream": true, "n_probs": 1})"));
   Writer& writer = *texts.writer;
   CHECK(writer.begin().empty());
-  CHECK(writer.next(0, {.token = 8, .text = "", .logprob = -0.5f, .top = {{8, -0.5f}}}).empty());
-  const auto chunks = chunks_of(writer.next(0, {.token = 8, .text = "aa", .logprob = -1.0f}));
+  CHECK(writer.next(0, prompt_event(4)).empty());
+  service::Event first = token_event(8, "", 1, 5), second = token_event(8, "aa", 2, 6);
+  first.logprob = -0.5f;
+  first.top = {{8, -0.5f}};
+  second.logprob = -1.0f;
+  CHECK(writer.next(0, first).empty());
+  const auto chunks = chunks_of(writer.next(0, second));
   CHECK(chunks[0].dump() ==
         R"({"index":0,"content":"aa","tokens":[8,8],"stop":false,"id_slot":-1,)"
         R"("tokens_predicted":2,"tokens_evaluated":1,"completion_probabilities":[)"
@@ -143,5 +148,58 @@ TEST_CASE("the text of a conversation is given") {
   CHECK(prompt(R"({"messages": [{"role": "user", "content": "Hi"}],
                    "tools": [{"type": "function", "function": {"name": "f"}}]})") ==
         R"({"prompt":"a<|go|>"})");
+  Served begun(service::test::scripted_model("{% if add_generation_prompt %}<|go|>{% endif %}"));
+  const auto begins = [&](const char* begin) {
+    return body_of(begun.ask(llama::apply_template,
+                             fmt::format(R"({{"messages": [{{"role": "user", "content": "Hi"}}],
+                                           "add_generation_prompt": {}}})",
+                                         begin)))
+        .dump();
+  };
+  CHECK(begins("true") == R"({"prompt":"<|go|>"})");
+  CHECK(begins("false") == R"({"prompt":""})");
   CHECK_FALSE(served.ask(llama::apply_template, R"({"messages": []})").has_value());
+}
+
+TEST_CASE("pieces of a completion tell of its prompt and its timings, where they are asked to") {
+  Served served;
+  Texts texts = texts_of(served.ask(
+      llama::completion,
+      R"({"prompt": [1], "stream": true, "return_progress": true, "timings_per_token": true})"));
+  std::string frames = texts.writer->next(0, prompt_event(7));
+  frames += texts.writer->next(0, token_event(8, "", 1, 200));
+  const auto chunks = chunks_of(frames);
+  CHECK(chunks[0].dump() ==
+        R"({"index":0,"content":"","tokens":[],"stop":false,"id_slot":-1,"tokens_predicted":0,)"
+        R"("tokens_evaluated":1,"prompt_progress":{"total":10,"cache":4,"processed":7,)"
+        R"("time_ms":73}})");
+  CHECK(at(chunks[1], "tokens").dump() == "[8]");
+  CHECK(at(chunks[1], "timings", "prompt_ms").number() == doctest::Approx(200));
+  CHECK(at(chunks[1], "timings", "predicted_n") == Json(1));
+}
+
+TEST_CASE("a text that is to go on has no token that would end it") {
+  Served served(service::test::scripted_model());
+  const auto bias = [&](const char* more) {
+    const Texts texts =
+        texts_of(served.ask(llama::completion, R"({"prompt": "a")" + std::string(more) + "}"));
+    return at(body_of(texts.writer->whole({reply_of("")})), "generation_settings", "logit_bias")
+        .dump();
+  };
+  CHECK(bias("") == "[]");
+  CHECK(bias(R"(, "ignore_eos": true)") == R"([{"token":1,"bias":null}])");
+  CHECK(bias(R"(, "ignore_eos": true, "logit_bias": [[1, 5], [2, 0.5]])") ==
+        R"([{"token":2,"bias":0.5},{"token":1,"bias":null}])");
+}
+
+TEST_CASE("the prompt is told as it is read, with the space before it") {
+  formats::ModelFile file = service::test::scripted(service::test::kTemplate);
+  file.vocabulary.model = "llama";
+  file.vocabulary.tokens[8] = "\u2581a";
+  file.vocabulary.scores.assign(file.vocabulary.tokens.size(), 0);
+  file.vocabulary.unk = 2;
+  Served served(service::test::loaded_cpu(std::move(file)));
+  const Texts texts = texts_of(served.ask(llama::completion, R"({"prompt": [0, 8]})"));
+  const Json body = body_of(texts.writer->whole({reply_of("")}));
+  CHECK(at(body, "prompt").string() == "<|go|> a");
 }

@@ -43,7 +43,7 @@ constexpr NamedShape kShapes[] = {
       "generation_settings?": "#Settings", "prompt?": "string", "has_new_line?": "boolean",
       "truncated?": "boolean", "stop_type?": "=none|eos|limit|word", "stopping_word?": "string",
       "tokens_cached?": "integer", "timings?": "#Timings",
-      "completion_probabilities?": ["#TokenProbability"]})"},
+      "prompt_progress?": "#PromptProgress", "completion_probabilities?": ["#TokenProbability"]})"},
 };
 
 constexpr Description kRows[] = {

@@ -67,9 +67,10 @@ Result<Exchange> embeddings(const Call& call) {
   }
   const auto norm =
       static_cast<int>(body.integer("embd_normalize").value_or(model.defaults.embedding_norm));
-  return Job{[inputs = std::move(inputs), norm](service::LoadedModel& loaded) {
-    return run(loaded, inputs, norm);
-  }};
+  const uint64_t n_tokens = inputs.n_tokens;
+  return Job{.run = [inputs = std::move(inputs),
+                     norm](service::LoadedModel& loaded) { return run(loaded, inputs, norm); },
+             .n_tokens = n_tokens};
 }
 
 }  // namespace puna::api::llama

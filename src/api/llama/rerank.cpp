@@ -151,9 +151,10 @@ Result<Exchange> rerank(const Call& call) {
     PUNA_TRY(pairs.emplace_back(), pair_tokens(model, *query, text));
     ranking.n_tokens += pairs.back().size();
   }
-  return Job{[pairs = std::move(pairs), ranking](service::LoadedModel& loaded) {
-    return run(loaded, pairs, ranking);
-  }};
+  const uint64_t n_tokens = ranking.n_tokens;
+  return Job{.run = [pairs = std::move(pairs),
+                     ranking](service::LoadedModel& loaded) { return run(loaded, pairs, ranking); },
+             .n_tokens = n_tokens};
 }
 
 }  // namespace puna::api::llama

@@ -112,7 +112,7 @@ TEST_CASE("slots tell whether they are busy, and of their texts") {
   service::Request request;
   request.max_tokens = 9;
   use->begin({1, 2, 3}, request, true);
-  use->note({.token = 5, .text = "\n", .kind = service::Event::Kind::kContent});
+  use->note({.token = 5, .text = "\n", .kind = service::Event::Kind::kContent, .n_tokens = 1});
   Json slot = at(body_of(served.ask(llama::slots, "")).items()[0]);
   CHECK(at(slot, "params", "n_predict") == Json(9));
   CHECK(at(slot, "params", "stream") == Json(true));

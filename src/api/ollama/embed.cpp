@@ -56,6 +56,12 @@ struct Inputs {
   std::vector<std::vector<int32_t>> tokens;
   uint32_t n_truncated = 0;
   size_t dimensions = SIZE_MAX;
+
+  uint64_t n_tokens() const {
+    uint64_t n = 0;
+    for (const auto& text : tokens) n += text.size();
+    return n;
+  }
 };
 
 Result<std::vector<std::string>> read_texts(const Json* input) {
@@ -133,17 +139,15 @@ Json row_json(const std::vector<float>& row) {
 HttpReply embed_reply(const Inputs& inputs, std::vector<std::vector<float>> rows,
                       const base::Timer& timer) {
   Json list = Json::array();
-  size_t n_tokens = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     rows[i].resize(std::min(rows[i].size(), inputs.dimensions));
     normalize(rows[i], /*norm=*/2);
     list.push(row_json(rows[i]));
-    n_tokens += inputs.tokens[i].size();
   }
   Json out = Json::object();
   out.set("model", inputs.model).set("embeddings", std::move(list));
   out.set("total_duration", ns_of(timer.ms())).set("load_duration", 0);
-  HttpReply http = HttpReply::json(out.set("prompt_eval_count", n_tokens));
+  HttpReply http = HttpReply::json(out.set("prompt_eval_count", inputs.n_tokens()));
   if (inputs.n_truncated > 0)
     http.headers.emplace_back("X-Puna-Truncated", fmt::to_string(inputs.n_truncated));
   return http;
@@ -178,9 +182,10 @@ Result<Exchange> embed(const Call& call) {
   PUNA_TRY(read_tokens(texts, model, body.flag("truncate").value_or(true), inputs));
   if (const auto dimensions = body.integer("dimensions"))
     inputs.dimensions = static_cast<size_t>(*dimensions);
-  return Job{[inputs = std::move(inputs), timer](service::LoadedModel& loaded) {
-    return run(loaded, inputs, timer);
-  }};
+  const uint64_t n_tokens = inputs.n_tokens();
+  return Job{.run = [inputs = std::move(inputs),
+                     timer](service::LoadedModel& loaded) { return run(loaded, inputs, timer); },
+             .n_tokens = n_tokens};
 }
 
 Result<Exchange> old_embed(const Call& call) {
@@ -193,9 +198,10 @@ Result<Exchange> old_embed(const Call& call) {
   PUNA_TRY(check_pooling(model));
   Inputs inputs;
   PUNA_TRY(read_tokens({prompt}, model, /*truncate=*/true, inputs));
-  return Job{[inputs = std::move(inputs)](service::LoadedModel& loaded) {
-    return run_old(loaded, inputs);
-  }};
+  const uint64_t n_tokens = inputs.n_tokens();
+  return Job{.run = [inputs = std::move(inputs)](
+                        service::LoadedModel& loaded) { return run_old(loaded, inputs); },
+             .n_tokens = n_tokens};
 }
 
 }  // namespace puna::api::ollama

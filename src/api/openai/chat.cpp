@@ -22,7 +22,7 @@ class ChatWriter final : public ChunkWriter<ChatChunks> {
   // listed: for as long as its texts are written; may be null.
   ChatWriter(const Head& head, const Chat& chat, const tokenizer::Tokenizer* tokenizer,
              std::unique_ptr<Running::Listed> listed)
-      : ChunkWriter(head, chat.answer.n, chat.include_usage, "chat.completion"),
+      : ChunkWriter(head, chat.answer, chat.include_usage, "chat.completion", tokenizer),
         listed_(std::move(listed)) {
     for (size_t i = 0; i < chat.answer.n; ++i) texts_.emplace_back(head, i, chat.form, tokenizer);
   }
@@ -63,7 +63,9 @@ Json ChatChunks::chunk(Json delta, std::optional<std::string_view> finish) {
                news ? Json::object().set("content", std::exchange(probabilities_, {})) : Json());
   }
   choice.set("finish_reason", finish ? Json(*finish) : Json());
-  return head_.around("chat.completion.chunk", Json::array().push(std::move(choice)));
+  Json out = head_.around("chat.completion.chunk", Json::array().push(std::move(choice)));
+  if (form_.reports.timings) out.set("timings", timings_json(stats_.stats()));
+  return out;
 }
 
 Json ChatChunks::first() const {
@@ -76,6 +78,11 @@ Json ChatChunks::first() const {
 
 std::optional<Json> ChatChunks::next(const Event& event) {
   using Kind = Event::Kind;
+  stats_.note(event);
+  if (event.prompt) {
+    if (!form_.reports.progress) return {};
+    return chunk(Json::object()).set("prompt_progress", progress_json(*event.prompt));
+  }
   if (const auto chosen = chosen_of(event); chosen && form_.top_logprobs)
     probabilities_.push(chosen_json(tokenizer_, *chosen, *form_.top_logprobs));
   if (event.kind == Kind::kCallDrop) {

@@ -24,7 +24,8 @@ class ChatChunks {
 
   // delta {role: "assistant", content: null}
   base::Json first() const;
-  // delta {content}, {reasoning_content} or {tool_calls}; nothing for an event without news.
+  // delta {content}, {reasoning_content} or {tool_calls}; {} beside prompt_progress; nothing for an
+  // event without news.
   std::optional<base::Json> next(const service::Event& event);
   // An empty delta with finish_reason.
   base::Json last(const service::Reply& reply);
@@ -40,8 +41,9 @@ class ChatChunks {
   size_t index_;
   ChatForm form_;
   const tokenizer::Tokenizer* tokenizer_;
-  size_t n_calls_ = 0;        // that the client knows of
-  size_t first_call_ = 0;     // what the client calls the parser's call 0
+  size_t n_calls_ = 0;     // that the client knows of
+  size_t first_call_ = 0;  // what the client calls the parser's call 0
+  RunningStats stats_;
   base::Json probabilities_;  // of tokens that no chunk has told of yet: a list, or null
 };
 

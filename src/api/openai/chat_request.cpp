@@ -62,7 +62,9 @@ constexpr Field kFields[] = {
           "The thinking may be ended while it is written, at /v1/chat/completions/control."}
         .or_else("false"),
     {"chat_template_kwargs", Kind::kObject, "Variables of the template, enable_thinking too."},
-    {"add_generation_prompt", Kind::kFlag, "true, unless the last message is continued."},
+    Field{"add_generation_prompt", Kind::kFlag,
+          "The prompt ends with what answers begin with, unless the last message is continued."}
+        .or_else("true"),
     {"continue_final_message", Kind::kFlag, "Whether the last message is continued."},
     refused("functions", "tools have their place."),
     refused("function_call", "tool_choice has its place.", "\"auto\""),
@@ -128,9 +130,10 @@ Result<void> read_messages(const Body& body, const service::LoadedModel& model,
   return {};
 }
 
-// Whether the last message is to be continued.
-Result<bool> read_continuation(const Body& body, const service::LoadedModel& model,
-                               std::span<const chat::Message> messages) {
+// Where the answer begins: in the last message, behind what answers begin with, or without that.
+Result<void> read_beginning(const Body& body, const service::LoadedModel& model,
+                            service::Request& request) {
+  const std::span<const chat::Message> messages = request.messages;
   const chat::Message& last = messages.back();
   const auto asked = body.flag("continue_final_message");
   const bool calls = last.fields.find("tool_calls") != nullptr;
@@ -143,13 +146,13 @@ Result<bool> read_continuation(const Body& body, const service::LoadedModel& mod
         "The fields \"continue_final_message\" and \"add_generation_prompt\" are both "
         "true, but a message cannot be continued and a new one begun.");
   }
-  if (!goes_on && !begins.value_or(true))
-    return cannot("add_generation_prompt", "an answer begins with it; only true is possible");
   if (goes_on && messages.size() > 1 && messages[messages.size() - 2].role == "assistant") {
     return base::fail(ErrorCode::kInvalidArgument,
                       "The last two messages are of the assistant, but only one can be continued.");
   }
-  return goes_on;
+  request.continue_last = goes_on;
+  request.begins_answer = begins.value_or(true);
+  return {};
 }
 
 Result<void> check_tool(const Json& tool) {
@@ -281,9 +284,10 @@ Result<Chat> read_chat(const Json& json, const service::LoadedModel& model) {
   PUNA_TRY(const Body body, Body::read(json, {kFields, answer_fields(), sampling_fields()}));
   Chat out;
   PUNA_TRY(out.answer, read_answer_fields(body, model));
+  out.form.reports = out.answer.reports;
   service::Request& request = out.answer.request;
   PUNA_TRY(read_messages(body, model, request));
-  PUNA_TRY(request.continue_last, read_continuation(body, model, request.messages));
+  PUNA_TRY(read_beginning(body, model, request));
   PUNA_TRY(read_tools(body, request));
   PUNA_TRY(read_thinking(body, request));
   out.controlled = body.flag("reasoning_control").value_or(false);

@@ -20,6 +20,7 @@ namespace puna::api::openai {
 struct ChatForm {
   std::optional<uint32_t> top_logprobs;  // none: without probabilities
   bool one_call = false;                 // of several calls the first
+  Reports reports;
 };
 struct Chat {
   AnswerFields answer;  // with the request as a whole

@@ -168,8 +168,7 @@ TEST_CASE("what Puna cannot do is refused by name") {
            {R"("tool_choice": {"type": "function", "function": {"name": "f"}})", "\"tool_choice\""},
            {R"("tools": [{"type": "web_search"}])", "\"tools\""},
            {R"("tools": [{"type": "function", "function": {"name": "f", "strict": true}}])",
-            "\"strict\""},
-           {R"("add_generation_prompt": false)", "\"add_generation_prompt\""}}) {
+            "\"strict\""}}) {
     const base::Error error = chat_error(hello(text));
     CHECK_MESSAGE(error.code == ErrorCode::kUnsupported, text);
     CHECK_MESSAGE(error.text().find(field) != std::string::npos, error.text());

@@ -63,7 +63,7 @@ TEST_CASE("a streamed chat is a role, what comes, a reason, the usage if asked f
       CHECK(at(chunks[i], "id") == at(chunks[0], "id"));
       CHECK(at(chunks[i], "object") == Json("chat.completion.chunk"));
       CHECK(at(chunks[i], "model") == Json("fake"));
-      CHECK(at(chunks[i], "system_fingerprint").string().starts_with("puna-"));
+      CHECK(at(chunks[i], "system_fingerprint").string().starts_with("b"));
     }
     const auto failed = chunks_of(writer.fail({base::ErrorCode::kDeviceLost, "Gone.", {}}));
     CHECK(at(failed[0], "error", "message") == Json("Gone."));
@@ -208,4 +208,60 @@ TEST_CASE("the tokens of a chat are counted without an answer") {
   Served served(service::test::scripted_model());
   CHECK(body_of(served.ask(openai::chat_input_tokens, hi(""))).dump() ==
         R"({"object":"response.input_tokens","input_tokens":1})");
+}
+
+TEST_CASE(
+    "a stream tells how far its prompt is read, and its timings so far, where it is asked to") {
+  Served served;
+  for (const bool asked : {false, true}) {
+    Texts texts =
+        stream_of(served, asked ? R"(, "return_progress": true, "timings_per_token": true)" : "");
+    Writer& writer = *texts.writer;
+    CHECK(writer.next(0, prompt_event(4)).empty() != asked);
+    std::string frames = writer.next(0, prompt_event(10));
+    frames += writer.next(0, token_event(3, "", 1, 105));
+    frames += writer.next(0, token_event(3, "Hi", 3, 240));
+    const auto chunks = chunks_of(frames);
+    CHECK(at(chunks.back(), "choices", 0, "delta", "content") == Json("Hi"));
+    CHECK((chunks.back().find("timings") != nullptr) == asked);
+    if (!asked) continue;
+    REQUIRE(chunks.size() == 2);
+    CHECK(at(chunks[0], "choices", 0, "delta") == Json::object());
+    CHECK(at(chunks[0], "prompt_progress").dump() ==
+          R"({"total":10,"cache":4,"processed":10,"time_ms":105})");
+    const Json& timings = at(chunks[1], "timings");
+    CHECK(at(timings, "cache_n") == Json(4));
+    CHECK(at(timings, "prompt_n") == Json(6));
+    CHECK(at(timings, "predicted_n") == Json(3));
+    CHECK(at(timings, "predicted_ms").number() == doctest::Approx(135));
+  }
+}
+
+TEST_CASE(
+    "a verbose chat has its answer in llama.cpp's form beside, with the prompt as it is read") {
+  Served served(
+      service::test::scripted_model("{% for m in messages %}{{ m.content }}{% endfor %}<|go|>"));
+  const std::string aa = R"({"messages": [{"role": "user", "content": "aa"}])";
+  for (const bool stream : {false, true}) {
+    for (const bool verbose : {false, true}) {
+      std::string body = aa + R"(, "seed": 5, "n_probs": 1)";
+      if (stream) body += R"(, "stream": true)";
+      if (verbose) body += R"(, "verbose": true)";
+      Texts texts = texts_of(served.ask(openai::chat_completions, body + "}"));
+      set_prompts(served, texts);
+      texts.writer->set_slot(0, 2);
+      const service::Reply reply = reply_of("Sure.");
+      const Json last = stream ? chunks_of(texts.writer->end(0, reply))[0]
+                               : body_of(texts.writer->whole({reply}));
+      REQUIRE((last.find("__verbose") != nullptr) == verbose);
+      if (!verbose) continue;
+      const Json& written = at(last, "__verbose");
+      CHECK(at(written, "prompt") == Json("aa<|go|>"));
+      CHECK(at(written, "content") == Json("Sure."));
+      CHECK(at(written, "id_slot") == Json(2));
+      CHECK(at(written, "tokens_predicted") == Json(5));
+      CHECK(at(written, "generation_settings", "seed") == Json(5));
+      CHECK(at(written, "generation_settings", "stream") == Json(stream));
+    }
+  }
 }

@@ -70,11 +70,27 @@ void Totals::add(size_t text, const engine::GenerateStats& stats) {
   stats_.decode_ms = std::max(stats_.decode_ms, stats.decode_ms);
 }
 
-std::string CompletionWriter::end_frame(size_t text, Json chunk,
-                                        const engine::GenerateStats& stats) {
-  totals_.add(text, stats);
+void CompletionWriter::set_prompt(size_t text, const service::Prepared& prepared) {
+  if (!verbose_) return;
+  llama::WrittenText::Form form{
+      .index = text, .model = head_.model, .stream = stream_, .tokenizer = tokenizer_};
+  written_.try_emplace(text, std::move(form), prepared.tokens, prepared.request);
+}
+
+void CompletionWriter::set_slot(size_t text, uint32_t slot) {
+  if (const auto found = written_.find(text); found != written_.end()) found->second.set_slot(slot);
+}
+
+void CompletionWriter::set_written(Json& out, size_t text, const Reply& reply) const {
+  const auto found = written_.find(text);
+  if (found != written_.end()) out.set("__verbose", found->second.json(reply));
+}
+
+std::string CompletionWriter::end_frame(size_t text, Json chunk, const Reply& reply) {
+  totals_.add(text, reply.stats);
   object_ = chunk.find("object")->string();
-  if (!include_usage_) chunk.set("timings", timings_json(stats));
+  if (!include_usage_) chunk.set("timings", timings_json(reply.stats));
+  set_written(chunk, text, reply);
   return sse(chunk);
 }
 
@@ -95,6 +111,8 @@ HttpReply CompletionWriter::answer(std::string_view object, Json choices,
   for (size_t i = 0; i < replies.size(); ++i) totals_.add(i, replies[i].stats);
   Json out = head_.around(object, std::move(choices));
   out.set("usage", usage_json(totals_.stats())).set("timings", timings_json(totals_.stats()));
+  // There is one place for all of them.
+  set_written(out, 0, replies.front());
   return HttpReply::json(out);
 }
 

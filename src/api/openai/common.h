@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "api/answer_fields.h"
 #include "api/exchange.h"
+#include "api/llama/written_text.h"
 
 namespace puna::api::openai {
 
@@ -51,24 +54,38 @@ class Totals {
 // before [DONE], which is one of its own where the usage is asked for.
 class CompletionWriter : public Writer {
  public:
-  CompletionWriter(Head head, uint32_t n_answers, bool include_usage)
-      : head_(std::move(head)), totals_(n_answers), include_usage_(include_usage) {}
+  // tokenizer: of the model; may be null.
+  CompletionWriter(Head head, const AnswerFields& answer, bool include_usage,
+                   const tokenizer::Tokenizer* tokenizer)
+      : head_(std::move(head)),
+        totals_(answer.n),
+        include_usage_(include_usage),
+        verbose_(answer.reports.verbose),
+        stream_(answer.stream),
+        tokenizer_(tokenizer) {}
 
+  void set_prompt(size_t text, const service::Prepared& prepared) override;
+  void set_slot(size_t text, uint32_t slot) override;
   std::string finish() override;
   std::string fail(const base::Error& error) override;
 
  protected:
   // The frame of the chunk that ends a text.
-  std::string end_frame(size_t text, base::Json chunk, const engine::GenerateStats& stats);
+  std::string end_frame(size_t text, base::Json chunk, const service::Reply& reply);
   // All answers as one body.
   HttpReply answer(std::string_view object, base::Json choices,
                    const std::vector<service::Reply>& replies);
 
  private:
+  // A text as llama.cpp's server has it, where the request is verbose.
+  void set_written(base::Json& out, size_t text, const service::Reply& reply) const;
+
   Head head_;
   Totals totals_;
-  bool include_usage_;
-  std::string object_;  // of the chunks
+  bool include_usage_, verbose_, stream_;
+  const tokenizer::Tokenizer* tokenizer_;
+  std::map<size_t, llama::WrittenText> written_;  // by text, where verbose
+  std::string object_;                            // of the chunks
 };
 
 // What chats and completions have in common behind their first chunks: each text has chunks of its
@@ -77,15 +94,17 @@ template <class Chunks>
 class ChunkWriter : public CompletionWriter {
  public:
   // object: what all answers as one body are.
-  ChunkWriter(Head head, uint32_t n_answers, bool include_usage, std::string_view object)
-      : CompletionWriter(std::move(head), n_answers, include_usage), whole_object_(object) {}
+  ChunkWriter(Head head, const AnswerFields& answer, bool include_usage, std::string_view object,
+              const tokenizer::Tokenizer* tokenizer)
+      : CompletionWriter(std::move(head), answer, include_usage, tokenizer),
+        whole_object_(object) {}
 
   std::string next(size_t text, const service::Event& event) final {
     const auto chunk = texts_[text].next(event);
     return chunk ? sse(*chunk) : std::string();
   }
   std::string end(size_t text, const service::Reply& reply) final {
-    return end_frame(text, texts_[text].last(reply), reply.stats);
+    return end_frame(text, texts_[text].last(reply), reply);
   }
   HttpReply whole(std::vector<service::Reply> replies) final {
     base::Json choices = base::Json::array();

@@ -35,7 +35,8 @@ constexpr Field kFields[] = {
 class TextWriter final : public ChunkWriter<CompletionChunks> {
  public:
   TextWriter(const Head& head, const Completion& completion, const service::LoadedModel& model)
-      : ChunkWriter(head, completion.answer.n, completion.include_usage, "text_completion") {
+      : ChunkWriter(head, completion.answer, completion.include_usage, "text_completion",
+                    model.tokenizer.get()) {
     for (const Prompt& prompt : completion.prompts.list) {
       const std::string shown = completion.form.echo ? text_of(prompt, model) : std::string();
       for (size_t i = 0; i < completion.answer.n; ++i)
@@ -66,6 +67,7 @@ Result<Completion> read_completion(const Json& json, const service::LoadedModel&
   PUNA_TRY(const Body body, Body::read(json, {kFields, answer_fields(), sampling_fields()}));
   Completion out;
   PUNA_TRY(out.answer, read_answer_fields(body, model));
+  out.form.reports = out.answer.reports;
   PUNA_TRY(out.prompts, read_prompts("prompt", body.find("prompt"), model, kMaxPrompts));
   out.form.return_tokens = body.flag("return_tokens").value_or(false);
   out.form.echo = body.flag("echo").value_or(false);
@@ -112,7 +114,9 @@ Json CompletionChunks::chunk(std::string_view text, std::optional<std::string_vi
   choice.set("text", text).set("index", static_cast<uint64_t>(index_));
   choice.set("logprobs", form_.logprobs && !untold_.empty() ? logprobs_json() : Json());
   choice.set("finish_reason", finish ? Json(*finish) : Json());
-  return head_.around("text_completion", Json::array().push(std::move(choice)));
+  Json out = head_.around("text_completion", Json::array().push(std::move(choice)));
+  if (form_.reports.timings) out.set("timings", timings_json(stats_.stats()));
+  return out;
 }
 
 std::optional<Json> CompletionChunks::first() {
@@ -121,6 +125,11 @@ std::optional<Json> CompletionChunks::first() {
 }
 
 std::optional<Json> CompletionChunks::next(const Event& event) {
+  stats_.note(event);
+  if (event.prompt) {
+    if (!form_.reports.progress) return {};
+    return chunk("").set("prompt_progress", progress_json(*event.prompt));
+  }
   if (auto chosen = chosen_of(event); chosen && form_.logprobs)
     untold_.push_back(*std::move(chosen));
   const bool token = form_.return_tokens && event.token >= 0;

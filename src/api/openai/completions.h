@@ -18,6 +18,7 @@ struct CompletionForm {
   std::optional<uint32_t> logprobs;  // of so many of the most probable tokens; none: without
   bool return_tokens = false;        // with the ids of its tokens
   bool echo = false;                 // behind its prompt
+  Reports reports;
 };
 struct Completion {
   AnswerFields answer;  // without a prompt
@@ -64,6 +65,7 @@ class CompletionChunks {
   CompletionForm form_;
   std::string prompt_;
   const tokenizer::Tokenizer* tokenizer_;
+  RunningStats stats_;
   std::vector<kernels::Chosen> untold_;
   size_t offset_ = 0;  // characters before the first of them
 };

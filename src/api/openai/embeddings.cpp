@@ -67,9 +67,10 @@ Result<Exchange> embeddings(const Call& call) {
   PUNA_TRY(Embeddings asked, read_embeddings(call.body, model));
   if (auto none = no_embeddings(Dialect::kOpenAi, model)) return *std::move(none);
   PUNA_TRY(check_pooling(model));
-  return Job{[asked = std::move(asked), id = call.model->id](service::LoadedModel& loaded) {
-    return run(loaded, asked, id);
-  }};
+  const uint64_t n_tokens = asked.inputs.n_tokens;
+  return Job{.run = [asked = std::move(asked), id = call.model->id](
+                        service::LoadedModel& loaded) { return run(loaded, asked, id); },
+             .n_tokens = n_tokens};
 }
 
 }  // namespace puna::api::openai

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "api/exchange.h"
 #include "api/openai/common.h"
@@ -87,6 +88,7 @@ void ItemStream::note_probabilities(const Event& event) {
 
 std::string ItemStream::next(const Event& event) {
   using Kind = Event::Kind;
+  stats_.note(event);
   note_probabilities(event);
   if (event.kind == Kind::kCallDrop) return drop_calls(event.call);
   if (event.text.empty()) return {};
@@ -150,14 +152,17 @@ std::string ItemStream::open(Open kind, std::string name) {
 
 std::string ItemStream::piece(const std::string& text) {
   text_ += text;
-  if (open_ == Open::kCall) {
-    return frame("response.function_call_arguments.delta", at_item().set("delta", text));
-  }
+  const auto delta = [&](std::string_view type, Json fields) {
+    if (form_.reports.timings) fields.set("timings", timings_json(stats_.stats()));
+    return frame(type, fields);
+  };
+  if (open_ == Open::kCall)
+    return delta("response.function_call_arguments.delta", at_item().set("delta", text));
   if (open_ == Open::kReasoning)
-    return frame("response.reasoning_text.delta", at_part().set("delta", text));
+    return delta("response.reasoning_text.delta", at_part().set("delta", text));
   const Json news = std::exchange(pending_, Json::array());
   for (const Json& each : news.items()) logprobs_.push(each);
-  return frame("response.output_text.delta", at_part().set("delta", text).set("logprobs", news));
+  return delta("response.output_text.delta", at_part().set("delta", text).set("logprobs", news));
 }
 
 std::string ItemStream::close(std::string_view status) {

@@ -78,6 +78,7 @@ class ItemStream {
   const std::string key_;
   const ResponseForm form_;
   const tokenizer::Tokenizer* const tokenizer_;
+  RunningStats stats_;
   uint64_t n_events_ = 0;
   base::Json::Array items_;
   std::vector<size_t> calls_;  // which items the calls are that the parser counts

@@ -124,6 +124,7 @@ constexpr Field kFields[] = {
     passed_over("max_tool_calls", "Of tools that servers run; there are none here."),
     passed_over("prompt_cache_options", "What is known of a prompt is never evaluated again."),
     passed_over("image", "There are none."),
+    passed_over("verbose", "A response has what OpenAI says."),
     passed_over("access_programs", "There are none."),
 };
 
@@ -244,9 +245,10 @@ Result<ResponseRequest> read_response_request(const Json& json, const service::L
   PUNA_TRY(const Body body, Body::read(json, {kFields, answer_fields(), sampling_fields()}));
   ResponseRequest out;
   PUNA_TRY(out.answer, read_answer_fields(body, model));
+  out.form.reports = out.answer.reports;
   service::Request& request = out.answer.request;
   if (const auto most = body.integer("max_output_tokens")) {
-    request.max_tokens.reset();
+    request.max_tokens = model.defaults.request.max_tokens;
     if (*most >= 0) request.max_tokens = static_cast<uint32_t>(*most);
   }
   PUNA_TRY(request.messages, read_response_input(body.text("instructions"), body.find("input"),

@@ -18,7 +18,8 @@ namespace puna::api::openai {
 struct ResponseForm {
   std::optional<uint32_t> top_logprobs;  // none: without probabilities
   bool one_call = false;                 // of several calls the first
-  base::Json settings;                   // what the answer says again of the request: an object
+  Reports reports;
+  base::Json settings;  // what the answer says again of the request: an object
 };
 struct ResponseRequest {
   AnswerFields answer;  // with the request as a whole

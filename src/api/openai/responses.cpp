@@ -49,12 +49,19 @@ class ResponseWriter final : public Writer {
     std::string out = items_.frame("response.created", begun);
     return out + items_.frame("response.in_progress", begun);
   }
-  std::string next(size_t, const Event& event) override { return items_.next(event); }
+  std::string next(size_t, const Event& event) override {
+    if (!event.prompt || !form_.reports.progress) return items_.next(event);
+    Json out = Json::object().set("response", response("in_progress", Json::array()));
+    return items_.frame("response.in_progress",
+                        out.set("prompt_progress", progress_json(*event.prompt)));
+  }
   std::string end(size_t, const Reply& reply) override {
     const std::string_view status = status_of(reply);
     std::string out = items_.finish(status);
-    return out + items_.frame(status == "completed" ? "response.completed" : "response.incomplete",
-                              Json::object().set("response", answered(items_.items(), reply)));
+    Json last = Json::object().set("response", answered(items_.items(), reply));
+    if (form_.reports.timings) last.set("timings", timings_json(reply.stats));
+    return out +
+           items_.frame(status == "completed" ? "response.completed" : "response.incomplete", last);
   }
   std::string finish() override { return {}; }
 

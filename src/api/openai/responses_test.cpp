@@ -470,3 +470,30 @@ TEST_CASE("the tokens of a response's input are counted, also beyond the context
   CHECK(count("aaa") == R"({"object":"response.input_tokens","input_tokens":4})");
   CHECK(count(std::string(100, 'a')) == R"({"object":"response.input_tokens","input_tokens":101})");
 }
+
+TEST_CASE(
+    "a response tells how far its input is read, and its timings so far, where it is asked to") {
+  Talks served;
+  for (const bool asked : {false, true}) {
+    Json body = json(R"({"input": "Hi", "stream": true})");
+    if (asked) body.set("return_progress", true).set("timings_per_token", true);
+    const Texts texts = served.texts(openai::responses, body);
+    Writer& writer = *texts.writer;
+    const std::string begun = writer.begin();
+    const std::string progress = writer.next(0, prompt_event(7));
+    CHECK(progress.empty() != asked);
+    if (asked) {
+      const Json event = frames_of(progress)[0].data;
+      CHECK(at(event, "type") == Json("response.in_progress"));
+      CHECK(at(event, "response", "status") == Json("in_progress"));
+      CHECK(at(event, "prompt_progress").dump() ==
+            R"({"total":10,"cache":4,"processed":7,"time_ms":73})");
+    }
+    const Json piece = frames_of(writer.next(0, token_event(3, "Hi", 1, 100))).back().data;
+    CHECK(at(piece, "type") == Json("response.output_text.delta"));
+    const Json last = frames_of(writer.end(0, reply_of("Hi"))).back().data;
+    CHECK(at(last, "type") == Json("response.completed"));
+    CHECK((piece.find("timings") != nullptr) == asked);
+    CHECK((last.find("timings") != nullptr) == asked);
+  }
+}

@@ -48,6 +48,28 @@ struct Served {
   ModelLease model;
 };
 
+// A prompt of ten tokens, four of which were known, is read so far.
+inline service::Event prompt_event(uint32_t n_read) {
+  service::Event out;
+  out.prompt = {.n_tokens = 10, .n_cached = 4, .n_read = n_read, .ms = n_read * 10.5};
+  return out;
+}
+// The n-th token of an answer, after so much time.
+inline service::Event token_event(int32_t token, std::string text, uint32_t n, double ms) {
+  service::Event out{.token = token, .text = std::move(text)};
+  out.n_tokens = n;
+  out.ms = ms;
+  return out;
+}
+// Tells the writer of texts what they are written from, as a server does.
+inline void set_prompts(Served& served, Texts& texts) {
+  for (size_t i = 0; i < texts.requests.size(); ++i) {
+    const auto prepared = service::prepare(served.model->loaded(), texts.requests[i]);
+    REQUIRE_MESSAGE(prepared.has_value(), prepared.error().text());
+    texts.writer->set_prompt(i, *prepared);
+  }
+}
+
 inline Texts texts_of(base::Result<Exchange> exchange) {
   REQUIRE_MESSAGE(exchange.has_value(), exchange.error().text());
   REQUIRE(std::holds_alternative<Texts>(*exchange));

@@ -43,9 +43,14 @@ std::vector<Flag> rows() {
                      read_jsonl);
   jsonl.bare = "-";
   out.push_back(with(std::move(jsonl), "LLAMA_ARG_LOG_JSONL", "--no-log-jsonl=--log-jsonl=off"));
-  out.push_back(with(on_off("-v,--verbose", "Logs all that there is",
+  out.push_back(with(on_off("-v,--verbose",
+                            "Logs all that there is, and requests are verbose unless they say "
+                            "otherwise",
                             [](ServeFlags& flags, bool on) {
-                              if (on) flags.log.verbosity = kAll;
+                              if (!on) return;
+                              flags.log.verbosity = kAll;
+                              flags.defaults.emplace_back(
+                                  [](service::Defaults& defaults) { defaults.verbose = true; });
                             }),
                      nullptr, "--log-verbose"));
   out.push_back(with(number<int>("--verbosity", {0, kAll},

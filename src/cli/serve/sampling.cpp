@@ -130,7 +130,7 @@ std::vector<Flag> rows() {
   std::vector<Flag> out;
   out.push_back(
       with(number<int64_t>("-n,--n-predict", {-1, kCounts.highest},
-                           "Tokens of an answer at most, whatever a request says; -1, the "
+                           "Tokens of an answer at most, unless a request says so; -1, the "
                            "default: no limit",
                            [](ServeFlags& flags, int64_t n) {
                              flags.defaults.emplace_back([n](Defaults& defaults) {

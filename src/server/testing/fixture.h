@@ -35,6 +35,7 @@ class TokenWriter final : public api::Writer {
   }
   std::string begin() override { return "<"; }
   std::string next(size_t text, const service::Event& event) override {
+    if (event.prompt) return {};
     return fmt::format("{}{} {}", pad_, text > 0 ? fmt::format("/{}", text) : "", event.token);
   }
   std::string end(size_t, const service::Reply& reply) override {
@@ -93,9 +94,10 @@ inline base::Result<api::Exchange> echo(const api::Call& call) {
   return api::HttpReply::json(out);
 }
 inline base::Result<api::Exchange> job(const api::Call&) {
-  return api::Job{[](service::LoadedModel& model) -> base::Task<base::Result<api::HttpReply>> {
+  const auto run = [](service::LoadedModel& model) -> base::Task<base::Result<api::HttpReply>> {
     co_return api::HttpReply::json(Json::object().set("job", model.name));
-  }};
+  };
+  return api::Job{.run = run, .n_tokens = 7};
 }
 inline base::Result<api::Exchange> refuse(const api::Call&) {
   return base::fail(base::ErrorCode::kInvalidArgument,

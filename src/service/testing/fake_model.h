@@ -74,10 +74,16 @@ inline Prepared asks(std::vector<int32_t> tokens, uint32_t n_answer) {
   return out;
 }
 
+// The next event that tells nothing of the prompt.
+inline std::optional<Event> next_written(Answer& answer) {
+  auto event = answer.next();
+  while (event && event->prompt) event = answer.next();
+  return event;
+}
 // Whatever has come; the tokens of it.
 inline std::vector<int32_t> read_what_came(Answer& answer) {
   std::vector<int32_t> out;
-  while (const auto event = answer.next()) out.push_back(event->token);
+  while (const auto event = next_written(answer)) out.push_back(event->token);
   return out;
 }
 // All of it, where a thread writes.
