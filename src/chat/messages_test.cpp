@@ -49,12 +49,12 @@ TEST_CASE("fields and variables that are no objects are refused") {
   CHECK_FALSE(render_chat(*chat, {}, true, base::Json("x")).has_value());
 }
 
-}  // namespace
-}  // namespace puna::chat
-
 TEST_CASE("templates are told what day it is") {
   const auto chat = Template::parse("{{ date_string }}, {{ datetime }}");
   // Noon in Greenwich: the same day in most places.
   const Limits limits{.now_s = 1764158400};
   CHECK(render_chat(*chat, {}, true, {}, limits).value() == "26 Nov 2025, Nov 26 2025");
 }
+
+}  // namespace
+}  // namespace puna::chat

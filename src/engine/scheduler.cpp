@@ -471,8 +471,9 @@ Scheduler::Batch Scheduler::choose_rows() {
 size_t Scheduler::next_stop(const Text& text, size_t from) const {
   size_t stop = text.tokens.size();
   if (!engine_.recurrent()) return stop;
-  const size_t interval =
-      std::max<size_t>(kernels::pages_for(engine_.options().state_interval), 1) * kPage;
+  const size_t interval = static_cast<size_t>(std::max<uint64_t>(
+                              kernels::pages_for(engine_.options().state_interval), 1)) *
+                          kPage;
   for (const size_t at :
        {size_t{engine_.cache().branch(text.sequence)}, (from / interval + 1) * interval,
         (text.tokens.size() - 1) / kPage * kPage}) {
