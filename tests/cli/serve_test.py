@@ -118,7 +118,7 @@ class Serve(unittest.TestCase):
             self.check_fails(1, port, "--model", "./no.gguf", "--port", port)
 
     def test_flags_that_are_refused(self):
-        for flag in ["--lora", "--model-draft", "-md", "--spec-draft-n-max", "--mmproj", "--grammar", "-j", "-hf", "--hf-repo", "--model-url",
+        for flag in ["--lora", "--model-draft", "-md", "--spec-draft-n-max", "--mmproj", "-hf", "--hf-repo", "--model-url",
                      "--models-dir", "--path", "--tools", "--gpu-layers-draft"]:
             self.check_fails(2, [flag, "not supported yet", "puna serve --help"], "--model", MODEL, flag, "x")
         for flag in ["--rpc", "-ot", "-cmoe", "-ncmoe", "--override-kv", "--control-vector-layer-range", "--rope-freq-base", "--yarn-ext-factor",
@@ -190,7 +190,7 @@ class Serve(unittest.TestCase):
             status, props = server.ask("/props")
             params = props["default_generation_settings"]["params"]
             self.assertEqual((params["temperature"], params["top_k"], params["n_predict"]), (0.25, 9, 5))
-            self.assertEqual((params["samplers"], params["logit_bias"]), (["top_k", "temperature"], [{"token": 70, "bias": False}]))
+            self.assertEqual((params["samplers"], params["logit_bias"]), (["top_k", "temperature"], [{"token": 70, "bias": None}]))
             self.assertEqual(props["total_slots"], 3)
             self.assertEqual(server.ask("/props", {}), (200, {"success": True}))
             self.assertEqual(server.ask("/slots")[0], 501)

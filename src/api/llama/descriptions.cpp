@@ -33,7 +33,7 @@ constexpr NamedShape kShapes[] = {
       "dry_multiplier": "number", "dry_base": "number", "dry_allowed_length": "integer",
       "dry_penalty_last_n": "integer", "mirostat": "integer", "mirostat_tau": "number",
       "mirostat_eta": "number", "n_probs": "integer",
-      "logit_bias": [{"token": "integer", "bias": ["number", "boolean"]}],
+      "logit_bias": [{"token": "integer", "bias": "number|null"}],
       "samplers": ["string"], "n_predict": "integer", "max_tokens": "integer",
       "stop": ["string"], "ignore_eos": "boolean", "adaptive_target": "number",
       "adaptive_decay": "number", "stream": "boolean", "*": "number"})"},
