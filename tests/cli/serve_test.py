@@ -204,9 +204,8 @@ class Serve(unittest.TestCase):
                 self.assertEqual([status for status, _ in replies], [200, 200], replies)
                 # The same seed.
                 self.assertEqual(text(replies[0][1]), text(replies[1][1]))
-            tokens = server.ask("/completion", {"prompt": "Hi", "n_predict": 50})[1]["tokens_predicted"]
-            self.assertEqual(tokens, 5)
-            self.assertEqual(server.ask("/completion", {"prompt": "Hi", "n_predict": 2})[1]["tokens_predicted"], 2)
+            for own, wanted in [({}, 5), ({"n_predict": 2}, 2), ({"n_predict": 50}, 50)]:
+                self.assertEqual(server.ask("/completion", {"prompt": "Hi", **own})[1]["tokens_predicted"], wanted)
             said = server.said()
         self.assertIn("POST /completion 200", said)
         self.assertIn("/completion", {json.loads(line)["path"] for line in self.out.splitlines()})
