@@ -360,10 +360,18 @@ Task<Result<std::optional<Json>>> complete(uint32_t request, service::Host& host
   co_return last.set("timings", api::openai::timings_json(reply->stats));
 }
 
+// A page has no door for who would end the thinking of a chat by its id.
+Result<api::openai::Chat> read_chat(const Json& body, const service::LoadedModel& model) {
+  PUNA_TRY(api::openai::Chat chat, api::openai::read_chat(body, model));
+  if (chat.controlled)
+    return api::cannot("reasoning_control", "thinking cannot be ended from outside in a page");
+  return chat;
+}
+
 Task<Result<std::optional<Json>>> chat(uint32_t request, Json body) {
   PUNA_CO_TRY(service::Host * host, page::host());
   const service::LoadedModel& model = host->model();
-  PUNA_CO_TRY(api::openai::Chat chat, api::openai::read_chat(body, model));
+  PUNA_CO_TRY(api::openai::Chat chat, read_chat(body, model));
   PUNA_CO_TRY(service::Request asked, only_request(std::move(chat.answer)));
   api::openai::ChatChunks chunks(api::openai::new_head("chatcmpl", model_name(model, body)),
                                  /*index=*/0, chat.form, model.tokenizer.get());
@@ -463,7 +471,7 @@ Task<Result<std::optional<Json>>> identity(uint32_t, Json body) {
 Result<service::Request> request_of(const service::LoadedModel& model, const std::string& kind,
                                     const Json& body) {
   if (kind == "chat") {
-    PUNA_TRY(api::openai::Chat chat, api::openai::read_chat(body, model));
+    PUNA_TRY(api::openai::Chat chat, read_chat(body, model));
     return only_request(std::move(chat.answer));
   }
   PUNA_TRY(api::openai::Completion completion, api::openai::read_completion(body, model));

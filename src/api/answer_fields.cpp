@@ -43,6 +43,14 @@ constexpr Field kFields[] = {
           "have left it; -1: any.",
           -1, kMostSlots - 1}
         .or_else("-1"),
+    Field{"n_keep", Kind::kInteger,
+          "Of --context-shift, without which a full context ends the answer: tokens at the "
+          "beginning that stay; -1: the prompt.",
+          -1, kLongest}
+        .or_else("0"),
+    Field{"n_discard", Kind::kInteger,
+          "Of --context-shift: tokens behind these that go; 0: half of them.", 0, kLongest}
+        .or_else("0"),
     Field{"return_progress", Kind::kFlag,
           "A stream tells how far the prompt is read: prompt_progress."}
         .or_else("false"),
@@ -72,8 +80,6 @@ constexpr Field kFields[] = {
     passed_over("prompt_cache_key", "Prompts are known again by what they say."),
     passed_over("prompt_cache_retention", "What is known stays as long as there is room."),
     passed_over("n_cache_reuse", "What is known of a prompt is its beginning."),
-    passed_over("n_keep", "A full context ends the answer; nothing of it is dropped."),
-    passed_over("n_discard", "A full context ends the answer; nothing of it is dropped."),
 };
 
 // SplitMix64 (Steele et al. 2014): seeds next to each other give unlike ones.
@@ -157,6 +163,11 @@ Result<AnswerFields> read_answer_fields(const Body& body, const service::LoadedM
   request.reuse = body.flag("cache_prompt").value_or(request.reuse);
   request.ignore_end = body.flag("ignore_eos").value_or(request.ignore_end);
   PUNA_TRY(request.sampling, read_sampling(body, model));
+  if (request.shift) {
+    if (const auto n = body.integer("n_keep")) request.shift->n_keep = number_or_none(*n);
+    if (const auto n = body.integer("n_discard"))
+      request.shift->n_discard = static_cast<uint32_t>(*n);
+  }
   if (request.ignore_end) PUNA_TRY(forbid_ends(request.sampling, model));
   PUNA_TRY(auto form, read_form(body));
   if (form) request.form = std::move(form);

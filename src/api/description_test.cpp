@@ -89,6 +89,7 @@ TEST_CASE("answers are as they are described") {
       {"ChatCompletion", fmt::format("{{{}}}", kMessages)},
       {"ChatCompletion", fmt::format(R"({{{},"logprobs":true,"n":2}})", kMessages)},
       {"ChatInputTokens", fmt::format("{{{}}}", kMessages)},
+      {"ChatControl", R"({"id":"x","action":"reasoning_end"})"},
       {"Response", R"({"input":"a"})"},
       {"ResponseInputTokens", R"({"input":"a"})"},
       {"Completion", R"({"prompt":"a","logprobs":2,"return_tokens":true})"},
@@ -174,10 +175,11 @@ TEST_CASE("a body without a required field is refused by its name") {
         Json body = Json::object();
         for (const Field& other : rows_of(about.body)) {
           if (!other.required || other.name == field.name) continue;
+          const std::string_view value = other.values.substr(0, other.values.find('|'));
           body.set(std::string(other.name), other.kind == Field::Kind::kInteger ? Json(1)
                                             : other.kind == Field::Kind::kList
                                                 ? json(R"([{"role":"user","content":"a"}])")
-                                                : Json("a"));
+                                                : Json(value.empty() ? "a" : value));
         }
         const auto exchange = talks.ask(about.endpoint, body.dump());
         REQUIRE_FALSE(exchange.has_value());

@@ -27,6 +27,7 @@ bool ServedModel::answers_to(std::string_view name) const {
 
 OneModel::OneModel(ServedModel model) {
   model.slots = std::make_shared<SlotTable>(model.n_texts);
+  model.running = std::make_shared<Running>();
   model_ = std::make_shared<const ServedModel>(std::move(model));
 }
 

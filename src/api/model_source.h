@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/running.h"
 #include "api/slot_table.h"
 #include "base/result.h"
 #include "service/host.h"
@@ -29,8 +30,9 @@ struct ServedModel {
   uint32_t n_texts = 1;          // that are written at once (slots)
   std::string slot_folder = {};  // where texts are saved; empty: nowhere
   service::Host* host = nullptr;
-  // Of n_texts; whoever offers the model makes it.
+  // Whoever offers the model makes these; slots: of n_texts.
   std::shared_ptr<SlotTable> slots = {};
+  std::shared_ptr<Running> running = {};
 
   const service::LoadedModel& loaded() const { return host->model(); }
   // Names are compared without case, and ":latest" behind one says nothing.

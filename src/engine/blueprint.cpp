@@ -17,9 +17,6 @@ namespace {
 
 constexpr uint32_t kDefaultContext = 8192;
 
-// Copies of recurrent states that are kept, for each text that may be written at once.
-constexpr uint32_t kStatesEach = 4;
-
 // The context to plan for: as asked, else kDefaultContext or what is wanted, up to the trained one.
 Result<uint32_t> choose_context(const models::Config& config, const EngineOptions& options) {
   const std::optional<uint32_t>& asked = options.context;
@@ -110,13 +107,14 @@ Result<Blueprint> make_blueprint(const formats::ModelFile& file, const EngineOpt
   for (const plan::KvSpec& layer : out.graph.kv) window = std::max(window, layer.window);
   PUNA_TRY(out.cache.n_window_pages, choose_window_pages(window, out.cache.n_pages, options));
   if (out.cache.n_window_pages > 0) out.window = window;
-  if (out.recurrent) out.cache.n_snapshots = kStatesEach * options.n_sequences;
+  if (out.recurrent) out.cache.n_snapshots = options.states_each * options.n_sequences;
   return out;
 }
 
 PlaceOptions place_options(const EngineOptions& options) {
   PlaceOptions out;
   out.gpu_layers = options.gpu_layers;
+  out.fit = options.fit;
   out.n_threads = options.n_threads;
   out.threads = options.threads;
   out.cpu = {options.numerics, options.lock_memory, options.give_way};

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "engine/blueprint.h"
 #include "engine/no_numbers.h"
 #include "kernels/sample/sample.h"
@@ -33,26 +34,47 @@ double guess_ms_per_token(const formats::ModelFile& file, const EngineOptions& o
   return n / (kMultiplicationsPerMs * std::max(n_threads, 1));
 }
 
+// Places what `blueprint` says. Where that may have a shorter context, it becomes the first of
+// half, a quarter, ... of it with which the device has room for all layers, if any has.
+Task<Result<Placed>> place_fitting(const formats::ModelFile& file, Blueprint& blueprint,
+                                   EngineOptions options, gpu::Device* device) {
+  const std::optional<uint32_t> least = options.fit.least_context;
+  const bool shortens = least && device && !options.context && !options.gpu_layers;
+  while (shortens && blueprint.context > *least) {
+    PlaceOptions whole = place_options(options);
+    whole.fit.layers = false;
+    auto placed =
+        co_await place(file, blueprint.graph, blueprint.cache, whole, device, options.hooks);
+    if (placed || placed.error().code != ErrorCode::kOutOfMemory) co_return placed;
+    options.context = std::max(*least, blueprint.context / 2);
+    base::log_info("The context becomes {} tokens, where {} do not fit: {}", *options.context,
+                   blueprint.context, placed.error().text());
+    PUNA_CO_TRY(blueprint, make_blueprint(file, options));
+  }
+  co_return co_await place(file, std::move(blueprint.graph), blueprint.cache,
+                           place_options(options), device, options.hooks);
+}
+
 }  // namespace
 
 Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
                                                    std::shared_ptr<gpu::Device> device,
                                                    EngineOptions options) {
+  if (options.check_weights) PUNA_CO_TRY(co_await check_weights(file, options.hooks.cancel));
   PUNA_CO_TRY(Blueprint blueprint, make_blueprint(file, options));
   auto engine = std::unique_ptr<Engine>(new Engine());
-  engine->config_ = std::move(blueprint.config);
-  engine->context_ = blueprint.context;
-  engine->pooling_ = blueprint.pooling;
-  engine->recurrent_ = blueprint.recurrent;
-  engine->window_ = blueprint.window;
   engine->vocab_ = blueprint.graph.vocab;
   engine->n_out_ = blueprint.graph.n_out();
   engine->file_ = std::move(file);
   engine->options_ = options;
   engine->device_ = std::move(device);
   PUNA_CO_TRY(Placed placed,
-              co_await place(engine->file_, std::move(blueprint.graph), blueprint.cache,
-                             place_options(options), engine->device_.get(), options.hooks));
+              co_await place_fitting(engine->file_, blueprint, options, engine->device_.get()));
+  engine->config_ = std::move(blueprint.config);
+  engine->context_ = blueprint.context;
+  engine->pooling_ = blueprint.pooling;
+  engine->recurrent_ = blueprint.recurrent;
+  engine->window_ = blueprint.window;
   engine->pool_ = std::move(placed.pool);
   engine->executor_ = std::move(placed.executor);
   engine->placement_ = std::move(placed.placement);

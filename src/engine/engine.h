@@ -41,6 +41,8 @@ struct EngineOptions {
   kernels::KvType kv_type = kernels::KvType::kF16;
   kernels::Numerics numerics = kernels::Numerics::kFast;
   std::optional<uint32_t> gpu_layers;         // the last ones go to the GPU; none = as many as fit
+  Fit fit;                                    // of these
+  bool check_weights = false;                 // that all are numbers, before they are loaded
   int n_threads = 0;                          // CPU device: 0 = one per physical core
   std::shared_ptr<base::ThreadPool> threads;  // lent to it instead; several engines may share them
   bool lock_memory = false;                   // CPU device: weights are kept from being swapped out
@@ -50,6 +52,10 @@ struct EngineOptions {
   // Of layers with windows, where these have fewer pages than the others; none = as many, or what
   // all texts need at once and some more.
   std::optional<uint64_t> window_cache_tokens;
+  // Of recurrent states: copies that are kept for each text that may be written at once, and tokens
+  // of a long prompt between two of them, in whole pages.
+  uint32_t states_each = 4;
+  uint32_t state_interval = 512;
   uint64_t host_cache_bytes = 0;           // host memory for what leaves the cache
   bool all_logits = false;                 // load for logits(), which is slow otherwise on a GPU
   bool media = false;                      // prompts may have spans of media
@@ -91,7 +97,7 @@ class Engine {
  public:
   // Loads onto `device`, or onto the CPU when it is null. Errors: those of the model's build;
   // kInvalidArgument for a context above the trained one, or more than the cache; kOutOfMemory
-  // saying what does not fit.
+  // saying what does not fit; those of check_weights() (no_numbers.h), where that is asked for.
   static base::Task<base::Result<std::unique_ptr<Engine>>> load(formats::ModelFile file,
                                                                 std::shared_ptr<gpu::Device> device,
                                                                 EngineOptions options);

@@ -48,37 +48,35 @@ Task<Result<std::optional<Found>>> find(const formats::ModelFile& file,
   co_return std::nullopt;
 }
 
-// What is wrong with the weights, or what else may have been.
-Task<Result<base::Error>> cause(const formats::ModelFile& file, bool widest,
-                                const std::atomic<bool>* cancel) {
+}  // namespace
+
+Task<Result<void>> check_weights(const formats::ModelFile& file, const std::atomic<bool>* cancel) {
   for (const formats::Tensor& tensor : file.tensors) {
     if (tensor.unknown_type) continue;
     if (cancel && *cancel) co_return base::fail(ErrorCode::kCancelled, "Looking was interrupted.");
     PUNA_CO_TRY_CONTEXT(const std::optional<Found> found, co_await find(file, tensor),
                         fmt::format("While reading tensor \"{}\"", tensor.name));
     if (!found) continue;
-    co_return base::Error{
+    co_return base::fail(
         ErrorCode::kCorrupt,
         fmt::format("Tensor \"{}\" of {} holds {} at row {}, column {}; the file is damaged or was "
                     "converted from weights that are.",
                     tensor.name, file.name, found->value, found->index / tensor.columns(),
-                    found->index % tensor.columns()),
-        {}};
+                    found->index % tensor.columns()));
   }
-  co_return base::Error{
+  co_return {};
+}
+
+Task<base::Error> explain_no_numbers(const formats::ModelFile& file, std::string what, bool widest,
+                                     const std::atomic<bool>* cancel) {
+  auto checked = co_await check_weights(file, cancel);
+  base::Error error{
       ErrorCode::kUnsupported,
       widest ? "All weights are numbers, so values left the range of f32 in the computation."
              : "All weights are numbers, so values left their range in the computation; --numerics "
                "exact and --kv-type f32 have the widest.",
       {}};
-}
-
-}  // namespace
-
-Task<base::Error> explain_no_numbers(const formats::ModelFile& file, std::string what, bool widest,
-                                     const std::atomic<bool>* cancel) {
-  auto found = co_await cause(file, widest, cancel);
-  base::Error error = found ? *std::move(found) : std::move(found.error());
+  if (!checked) error = std::move(checked.error());
   error.message = fmt::format("{}. {}", what, error.message);
   co_return error;
 }

@@ -56,6 +56,22 @@ TEST_CASE("logits and embeddings that are no numbers are refused, with the posit
   CHECK(base::run_until(embeds->embed({0}, {{1, 2, 3}}), [] {}).has_value());
 }
 
+TEST_CASE("damaged weights are found before anything is loaded, where that is asked for") {
+  EngineOptions options;
+  options.check_weights = true;
+  const auto load = [&](formats::ModelFile file) {
+    return base::run_until(Engine::load(std::move(file), nullptr, options), [] {});
+  };
+  CHECK(load(test::damaged({}, "blk.0.attn_norm.weight", 0, 1)).has_value());
+  for (const float value : {NAN, -INFINITY}) {
+    const auto refused = load(test::damaged({}, "blk.1.ffn_down.weight", 96 * 5 + 3, value));
+    REQUIRE(!refused.has_value());
+    CHECK(refused.error().code == base::ErrorCode::kCorrupt);
+    test::says(refused.error(), "\"blk.1.ffn_down.weight\"");
+    test::says(refused.error(), "row 5, column 3");
+  }
+}
+
 TEST_CASE("weights are not looked through once that is called off, and a read that fails says so") {
   const std::atomic<bool> cancel = true;
   auto file = test::damaged({}, "output_norm.weight", 3, NAN);

@@ -19,6 +19,9 @@ using base::ErrorCode;
 using base::Result;
 using base::Task;
 
+// Memory that is only asked for, in pieces that every device gives (WebGPU's maxBufferSize).
+constexpr uint64_t kSparePiece = uint64_t{256} << 20;
+
 uint32_t n_handed(const plan::Graph& graph) {
   uint32_t n = 0;
   for (plan::ValueId v : graph.hands_over) n += graph.values[v].columns;
@@ -52,8 +55,9 @@ class Placer {
       if (layer > 0 && layer < n) PUNA_CO_TRY(co_await on_both(layer));
       co_return std::move(out_);
     }
-    auto whole = co_await all_on_gpu();
-    if (!whole && whole.error().code == ErrorCode::kOutOfMemory) {
+    Result<void> whole = check_spare();
+    if (whole) whole = co_await all_on_gpu();
+    if (!whole && options_.fit.layers && whole.error().code == ErrorCode::kOutOfMemory) {
       PUNA_CO_TRY(co_await what_fits(std::move(whole.error())));
       co_return std::move(out_);
     }
@@ -115,7 +119,17 @@ class Placer {
     co_return std::unexpected(std::move(refused));
   }
 
-  // Whether the device has memory for a graph's plan, found by asking for it.
+  // What is to be left to others is not known to be there without asking.
+  Result<void> check_spare() {
+    if (options_.fit.spare_bytes == 0 || buffers_fit(graph_)) return {};
+    return base::fail(ErrorCode::kOutOfMemory,
+                      fmt::format("The memory of {} has no room for the whole model and {} MiB "
+                                  "beside it.",
+                                  device_->info().name, options_.fit.spare_bytes >> 20));
+  }
+
+  // Whether the device has memory for a graph's plan, and what is to be left, found by asking for
+  // it.
   bool buffers_fit(plan::Graph graph) {
     graph = plan::fuse(std::move(graph));
     const auto planned = plan_for_gpu(graph, cache_, options_.gpu, device_->info());
@@ -128,6 +142,11 @@ class Placer {
     };
     bool fits = ask(gpu_staging_bytes(*planned, graph.n_out()));
     for (const plan::GpuPlan::Buffer& b : planned->buffers) fits = fits && ask(b.bytes);
+    for (uint64_t left = options_.fit.spare_bytes; fits && left > 0;) {
+      const uint64_t bytes = std::min(left, kSparePiece);
+      fits = ask((bytes + 3) / 4 * 4);
+      left -= bytes;
+    }
     for (gpu::BufferId buffer : buffers) device_->destroy_buffer(buffer);
     return fits;
   }

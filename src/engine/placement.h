@@ -41,8 +41,18 @@ struct Placed {
   Placement placement;
 };
 
+// What is done where a GPU has no room for a whole model, and no number of layers is asked for.
+struct Fit {
+  bool layers = true;        // the first ones go to the CPU; else it is an error
+  uint64_t spare_bytes = 0;  // of the GPU's memory that are left to others
+  // Before any layer goes to the CPU, a context that was not asked for becomes shorter, down to
+  // this; none: it stays.
+  std::optional<uint32_t> least_context = {};
+};
+
 struct PlaceOptions {
   std::optional<uint32_t> gpu_layers;  // none = as many as fit
+  Fit fit = {};                        // but for the context, which is planned for before
   int n_threads = 0;
   std::shared_ptr<base::ThreadPool> threads;  // null: n_threads of its own
   CpuOptions cpu;

@@ -56,8 +56,8 @@ fixtures::TinyShape shape_of(const char* architecture, uint32_t n_layers = 2) {
 
 base::Result<std::unique_ptr<Engine>> load(formats::ModelFile file,
                                            std::unique_ptr<gpu::Device> device,
-                                           std::optional<uint32_t> gpu_layers) {
-  engine::EngineOptions options;
+                                           std::optional<uint32_t> gpu_layers,
+                                           engine::EngineOptions options = {}) {
   options.numerics = kernels::Numerics::kExact;
   options.kv_type = kernels::KvType::kF32;
   options.n_threads = 2;
@@ -166,4 +166,51 @@ TEST_CASE("as many layers go to the GPU as it has memory for, and the placement 
   const auto refused = load(model(), std::make_unique<SmallDevice>(open_gpu(), all.arena / 2), {});
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().code == base::ErrorCode::kOutOfMemory);
+
+  // Where nothing is to go to the CPU it is an error.
+  engine::EngineOptions whole_only;
+  whole_only.fit.layers = false;
+  const auto cannot =
+      load(model(), std::make_unique<SmallDevice>(open_gpu(), limit), {}, whole_only);
+  REQUIRE_FALSE(cannot.has_value());
+  CHECK(cannot.error().code == base::ErrorCode::kOutOfMemory);
+}
+
+TEST_CASE("memory is left free where that is asked for, and contexts give way before layers") {
+  constexpr uint32_t kLayers = 4;
+  const auto model = [] {
+    fixtures::TinyShape shape = shape_of("llama", kLayers);
+    shape.context = 4096;
+    return fixtures::tiny_model(shape);
+  };
+  auto device = open_gpu();
+  if (!device) return;
+  engine::EngineOptions options;
+  options.n_sequences = 4;
+  auto whole = load(model(), std::move(device), {}, options);
+  REQUIRE_MESSAGE(whole.has_value(), whole.error().text());
+  CHECK((*whole)->context() == 4096);
+  const plan::MemoryUse all = (*whole)->memory();
+  // Room for all, the ring of the load, and a bit.
+  const uint64_t enough = all.total() + (uint64_t{16} << 20);
+  const auto loaded = [&](uint64_t limit) {
+    auto engine = load(model(), std::make_unique<SmallDevice>(open_gpu(), limit), {}, options);
+    REQUIRE_MESSAGE(engine.has_value(), engine.error().text());
+    return *std::move(engine);
+  };
+  CHECK(loaded(enough)->placement().layers_on(true) == kLayers);
+  options.fit.spare_bytes = uint64_t{16} << 20;
+  const auto spared = loaded(enough - (uint64_t{1} << 20));
+  CHECK(spared->placement().layers_on(true) < kLayers);
+  CHECK(spared->placement().why.find("16 MiB beside it") != std::string::npos);
+
+  options.fit.least_context = 1024;
+  const auto shorter = loaded(enough - all.kv / 4);
+  CHECK(shorter->placement().layers_on(true) == kLayers);
+  CHECK(shorter->context() == 2048);
+  options.fit.least_context = 3000;
+  CHECK(loaded(enough - all.kv / 4)->context() == 3000);
+  // What was asked for stays.
+  options.context = 4096;
+  CHECK(loaded(enough - all.kv / 4)->context() == 4096);
 }

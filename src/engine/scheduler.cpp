@@ -30,9 +30,6 @@ constexpr double kOfWait = 0.95;
 // Steps that texts have room for when they begin a chain, where there is memory for no more.
 constexpr uint32_t kLeastSteps = 64;
 
-// Recurrent states are kept so often while a long prompt is read.
-constexpr uint32_t kStateInterval = 512;
-
 }  // namespace
 
 struct Scheduler::Text {
@@ -46,7 +43,10 @@ struct Scheduler::Text {
   uint64_t order = 0;   // of those that came before it
   size_t n_prompt = 0;  // tokens of the prompt
   uint32_t sequence = 0;
+  size_t context = 0;    // tokens that it may have
   uint32_t n_steps = 0;  // tokens that are still to be chosen
+  uint32_t n_after = 0;  // and after these, when the context is full
+  bool shifted = false;  // its tokens are others than those of its sequence
   bool begun = false;    // it had a sequence before
   bool chosen = false;   // the first token
   // Another text is reading the same beginning, up to this many tokens: it is worth waiting for.
@@ -122,6 +122,23 @@ struct Scheduler::Text {
     ended = true;
   }
 
+  // Drops what Shift says, and goes on in the room that it gives.
+  void shift() {
+    const size_t keep = std::min<size_t>(
+        options.shift->n_keep.value_or(static_cast<uint32_t>(n_prompt)), context * 3 / 4);
+    const size_t behind = tokens.size() - keep;
+    // A text has at least one token.
+    const size_t most = keep == 0 ? behind - 1 : behind;
+    const size_t wanted = options.shift->n_discard > 0 ? options.shift->n_discard : behind / 2;
+    const auto n = static_cast<uint32_t>(std::clamp<size_t>(wanted, 1, most));
+    const auto first = tokens.begin() + static_cast<ptrdiff_t>(keep);
+    tokens.erase(first, first + n);
+    stats.n_discarded += n;
+    n_steps = std::min(n, n_after);
+    n_after -= n_steps;
+    shifted = true;
+  }
+
   void add(const kernels::Chosen& one) {
     const bool is_end = std::ranges::find(end_tokens, one.id) != end_tokens.end();
     if (is_end && !options.ignore_end) return end(StopReason::kEnd);
@@ -131,6 +148,7 @@ struct Scheduler::Text {
     --n_steps;
     if (!on_token(one)) return end(StopReason::kStopped);
     if (n_steps > 0) return;
+    if (n_after > 0) return shift();
     const bool asked = options.max_tokens == stats.n_generated;
     end(asked ? StopReason::kLength : StopReason::kContext);
   }
@@ -173,8 +191,15 @@ Task<Result<GenerateStats>> Scheduler::generate(Prompt prompt, GenerateOptions o
   text->on_token = std::move(on_token);
   text->order = ++clock_;
   PUNA_CO_TRY(check(*text));
-  const auto room = static_cast<uint32_t>(engine_.context() - text->n_prompt);
-  text->n_steps = std::min(room, text->options.max_tokens.value_or(room));
+  const std::optional<Shift>& shift = text->options.shift;
+  text->context = engine_.context();
+  if (shift && shift->context) text->context = std::min<size_t>(text->context, *shift->context);
+  const auto room = static_cast<uint32_t>(text->context - std::min(text->context, text->n_prompt));
+  const bool shifts = shift && room > 0 && text->media.empty();
+  const uint32_t usual = shifts ? room + static_cast<uint32_t>(text->context) : room;
+  const uint32_t most = text->options.max_tokens.value_or(usual);
+  text->n_steps = std::min(room, most);
+  if (shifts) text->n_after = most - text->n_steps;
   co_return co_await base::await_callback<Result<GenerateStats>>(
       [&](std::function<void(Result<GenerateStats>)> done) {
         text->done = std::move(done);
@@ -310,7 +335,8 @@ void Scheduler::look_ahead(const TextPtr& text) const {
 
 bool Scheduler::is_behind(const Text& text) const {
   const TextPtr ahead = text.ahead.lock();
-  return ahead && !is_held(*ahead) && std::ranges::find(running_, ahead) != running_.end() &&
+  return ahead && !ahead->chosen && !is_held(*ahead) &&
+         std::ranges::find(running_, ahead) != running_.end() &&
          engine_.cache().n_tokens(ahead->sequence) < text.n_shared;
 }
 
@@ -445,8 +471,11 @@ Scheduler::Batch Scheduler::choose_rows() {
 size_t Scheduler::next_stop(const Text& text, size_t from) const {
   size_t stop = text.tokens.size();
   if (!engine_.recurrent()) return stop;
+  const size_t interval = static_cast<size_t>(std::max<uint64_t>(
+                              kernels::pages_for(engine_.options().state_interval), 1)) *
+                          kPage;
   for (const size_t at :
-       {size_t{engine_.cache().branch(text.sequence)}, (from / kStateInterval + 1) * kStateInterval,
+       {size_t{engine_.cache().branch(text.sequence)}, (from / interval + 1) * interval,
         (text.tokens.size() - 1) / kPage * kPage}) {
     if (at > from) stop = std::min(stop, at);
   }
@@ -517,7 +546,7 @@ Task<bool> Scheduler::run(Batch& batch, uint32_t n_steps) {
       } else {
         texts[i]->take(chosen[i]);
       }
-      goes_on = goes_on && !texts[i]->ended && !is_held(*texts[i]);
+      goes_on = goes_on && !texts[i]->ended && !texts[i]->shifted && !is_held(*texts[i]);
     }
     return goes_on && undecided.empty() && !has_work_waiting();
   };
@@ -557,6 +586,11 @@ Task<bool> Scheduler::run(Batch& batch, uint32_t n_steps) {
     finish(text, std::unexpected(co_await engine_.no_choice(text->sequence)));
   for (const TextPtr& text : batch.texts) {
     if (std::ranges::find(undecided, text) != undecided.end()) continue;
+    if (std::exchange(text->shifted, false) && !text->ended) {
+      // What it goes on with is begun again.
+      give_way(text);
+      continue;
+    }
     if (auto kept = settle(*text); !kept) {
       finish(text, std::move(kept));
     } else if (text->ended) {

@@ -29,6 +29,15 @@ struct Control {
   std::atomic<bool> hold = false;  // its reader is behind: no more of it is written
 };
 
+// What happens where the context of a text is full, in place of its end: of what is behind its
+// first tokens the oldest go, and it goes on behind the rest, which is evaluated again in its new
+// place.
+struct Shift {
+  std::optional<uint32_t> n_keep = 0;  // of the first; none: the prompt. At most 3/4 of the context
+  uint32_t n_discard = 0;              // of those behind them; 0: half
+  std::optional<uint32_t> context = {};  // of this text, where it is not the engine's
+};
+
 // How far the prompt of a text is read.
 struct PromptProgress {
   uint32_t n_tokens = 0;  // of the prompt
@@ -41,7 +50,10 @@ struct GenerateOptions {
   kernels::SamplingParams sampling;
   std::optional<uint32_t> max_tokens;  // none = until the end token or the context is full
   bool ignore_end = false;             // go on after an end token
-  bool reuse = true;                   // what the cache holds of the prompt is not evaluated again
+  // None: a full context ends the text. Without max_tokens one more context of tokens is written,
+  // so that a text ends at all. Texts with media are never shifted.
+  std::optional<Shift> shift = {};
+  bool reuse = true;  // what the cache holds of the prompt is not evaluated again
   std::shared_ptr<const Control> control;
   std::shared_ptr<TokenFilter> filter;  // of this text alone; null: any token may come next
   // Called when the text has a sequence, whenever more of its prompt is read, and at the end of it
@@ -56,8 +68,9 @@ struct GenerateStats {
   uint32_t n_prompt = 0;  // tokens of the prompt that were evaluated now
   uint32_t n_cached = 0;  // tokens of the prompt that the cache already held
   uint32_t n_generated = 0;
-  double prompt_ms = 0;  // from when it had a sequence until the first token was chosen
-  double decode_ms = 0;  // after that
+  uint32_t n_discarded = 0;  // tokens that went where the context was full
+  double prompt_ms = 0;      // from when it had a sequence until the first token was chosen
+  double decode_ms = 0;      // after that
   StopReason stop = StopReason::kEnd;
 };
 

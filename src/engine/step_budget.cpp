@@ -14,8 +14,10 @@ double moved(double before, double measured) {
   return measured > before ? std::min(measured, 4 * before) : (before + measured) / 2;
 }
 
-// A wait may be that much longer than expected, and is forgotten over a hundred steps or so.
-constexpr double kMostBeyond = 2, kForgets = 0.01;
+// How far beyond what was expected all but one in a hundred steps of late stayed, at most twice: a
+// step beyond it moves the bound up, each other one a hundredth of that down (a stochastic
+// quantile, Robbins and Monro 1951). One long step, such as the first of a kind, says little.
+constexpr double kMostBeyond = 2, kShareBeyond = 0.01, kMove = 0.1;
 
 }  // namespace
 
@@ -37,8 +39,9 @@ void StepBudget::read(uint32_t n_tokens, double ms, uint32_t n_beside) {
   // for that of the step, the next ones would be fewer still, and prompts would starve.
   if (n_beside > n_tokens && measured > ms_per_token_) return;
   if (is_known_) {
-    beyond_ -= kForgets * (beyond_ - 1);
-    beyond_ = std::max(beyond_, std::min(measured / ms_per_token_, kMostBeyond));
+    const bool is_beyond = measured > beyond_ * ms_per_token_;
+    beyond_ += kMove * (is_beyond ? 1 - kShareBeyond : -kShareBeyond);
+    beyond_ = std::clamp(beyond_, 1.0, kMostBeyond);
   }
   is_known_ = true;
   ms_per_token_ = moved(ms_per_token_, measured);

@@ -87,23 +87,32 @@ class Pairs {
     switch (below(10)) {
       case 0:
       case 1:
-      case 2:
-        return sequence(random(rng, depth - 1), random(rng, depth - 1));
+      case 2: {
+        const Pair b = random(rng, depth - 1);
+        return sequence(random(rng, depth - 1), b);
+      }
       case 3:
-      case 4:
-        return choice(random(rng, depth - 1), random(rng, depth - 1));
-      case 5:
-        return both(random(rng, depth - 1), random(rng, depth - 1), below(2) == 0);
-      case 6:
-        return repeat(random(rng, depth - 1), below(2), kUnbounded);
+      case 4: {
+        const Pair b = random(rng, depth - 1);
+        return choice(random(rng, depth - 1), b);
+      }
+      case 5: {
+        const bool negate = below(2) == 0;
+        const Pair b = random(rng, depth - 1);
+        return both(random(rng, depth - 1), b, negate);
+      }
+      case 6: {
+        const uint32_t least = below(2);
+        return repeat(random(rng, depth - 1), least, kUnbounded);
+      }
       case 7: {
-        const uint32_t least = below(3);
-        return repeat(random(rng, depth - 1), least, least + below(3));
+        const uint32_t least = below(3), most = least + below(3);
+        return repeat(random(rng, depth - 1), least, most);
       }
       case 8: {
         // Enough to be counted.
-        const uint32_t least = below(20);
-        return repeat(random(rng, 1), least, std::max(least, 17 + below(6)));
+        const uint32_t least = below(20), most = std::max(least, 17 + below(6));
+        return repeat(random(rng, 1), least, most);
       }
       default:
         return repeat(random(rng, depth - 1), 0, 1);

@@ -24,6 +24,7 @@ struct Walker {
   bool relative = false;  // the former
   CountBounds counts;
 
+  const CountBounds& bounds() const { return counts; }
   bool step(const Lexeme& lexeme, uint8_t byte) {
     const Lexeme::Edge edge = lexeme.edge(state, byte);
     if (edge.to == Lexeme::kDead) return false;
@@ -50,14 +51,14 @@ struct Walker {
     return enough(at.least) && counts.least <= counts.most;
   }
   // Whether bytes that leave the state as it is may be taken together: no lexeme ends among them.
-  bool may_loop(const Lexeme& lexeme, bool counts) const {
-    return lexeme.state(state).accept == Lexeme::Accept::kNever && (relative || !counts);
+  bool may_loop(const Lexeme& lexeme) const {
+    return lexeme.state(state).accept == Lexeme::Accept::kNever;
   }
   // Takes n bytes that count.
   bool loop(const Lexeme& lexeme, uint32_t n) {
     const uint32_t most = lexeme.state(state).most;
     if (most - count < n) return false;
-    if (most != kUnbounded) counts.most = std::min(counts.most, most - count - n);
+    if (relative && most != kUnbounded) counts.most = std::min(counts.most, most - count - n);
     count += n;
     return counts.least <= counts.most;
   }
@@ -74,7 +75,7 @@ struct Walker {
 // The same for a lexeme without counters.
 struct PlainWalker {
   uint32_t state = 0;
-  static constexpr CountBounds counts{};
+  static CountBounds bounds() { return {}; }
 
   bool step(const Lexeme& lexeme, uint8_t byte) {
     state = lexeme.edge(state, byte).to;
@@ -83,7 +84,7 @@ struct PlainWalker {
   bool accept(const Lexeme& lexeme) const {
     return lexeme.state(state).accept != Lexeme::Accept::kNever;
   }
-  bool may_loop(const Lexeme& lexeme, bool) const { return !accept(lexeme); }
+  bool may_loop(const Lexeme& lexeme) const { return !accept(lexeme); }
   bool loop(const Lexeme&, uint32_t) const { return true; }
 };
 
@@ -130,13 +131,11 @@ void walk(const GrammarVocabulary& vocabulary, const Grammar::LexemeUse& use, Wa
     Walker at = path[node.depth];
     const Loop loop = loop_at(at.state);
     // All of a subtree that leaves the state as it is, where no lexeme ends in it.
-    if ((trie.groups(i) & ~loop.groups) == 0 && at.may_loop(lexeme, loop.counts)) {
+    if ((trie.groups(i) & ~loop.groups) == 0 && at.may_loop(lexeme)) {
       for (uint32_t token = trie.tokens_begin(i); token < trie.tokens_below_end(i); ++token) {
-        const uint32_t id = trie.id(token);
         Walker end = at;
-        if (!loop.counts ||
-            end.loop(lexeme, static_cast<uint32_t>(vocabulary.text(id).size()) - node.depth))
-          inside(id, end);
+        if (!loop.counts || end.loop(lexeme, trie.length(token) - node.depth))
+          inside(trie.id(token), end);
       }
       i = node.end;
       continue;
@@ -154,7 +153,7 @@ void walk(const GrammarVocabulary& vocabulary, const Grammar::LexemeUse& use, Wa
         if (!use.follow.contains(trie.node(child).byte)) continue;
         for (uint32_t token = trie.tokens_begin(child); token < trie.tokens_below_end(child);
              ++token)
-          behind(trie.id(token), node.depth + 1u, at.counts);
+          behind(trie.id(token), node.depth + 1u, at.bounds());
       }
     }
     ++i;
@@ -187,8 +186,9 @@ LexemeMask::LexemeMask(const GrammarVocabulary& vocabulary, const Grammar::Lexem
   const auto inside = [&](uint32_t id, const auto& at) {
     bits_[id / 32] |= 1u << id % 32;
     ++n_inside;
-    if (at.counts.most != kUnbounded) at_most_.push_back({at.counts.most, id});
-    if (at.counts.least != 0) at_least_.push_back({at.counts.least, id});
+    const CountBounds counts = at.bounds();
+    if (counts.most != kUnbounded) at_most_.push_back({counts.most, id});
+    if (counts.least != 0) at_least_.push_back({counts.least, id});
   };
   const auto behind = [&](uint32_t id, uint32_t from, const CountBounds& counts) {
     rests.push_back({vocabulary.text(id).substr(from), id, counts});

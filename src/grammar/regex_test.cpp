@@ -158,8 +158,8 @@ TEST_CASE("What is no regular expression, or is not carried out, is an error tha
 TEST_CASE("Any cut of an expression is an expression or an error") {
   const std::string all =
       "^(?<a>[^\\x00-\\u{10ffff}a-z\\]]{2,3}?|(?i:\\p{L}+)|[[:alpha:]-]*\\uD83D\\uDE00)$|.\\/\\cZ";
-  for (size_t from = 0; from < all.size(); ++from) {
-    for (size_t size = 0; size <= all.size() - from; ++size) {
+  for (size_t from = 0; from < all.size(); from += 3) {
+    for (size_t size = 0; size <= all.size() - from; size += 2) {
       const auto grammar = regex_grammar(all.substr(from, size), kNoHurry);
       if (!grammar) CHECK_FALSE(grammar.error().message.empty());
     }

@@ -52,6 +52,7 @@ TokenTrie::TokenTrie(std::vector<Token> tokens) {
                         static_cast<uint8_t>(token.text[i])});
     }
     ids_.push_back(token.id);
+    lengths_.push_back(static_cast<uint16_t>(token.text.size()));
     if (has_counts) counts_.push_back(token.counts);
     max_depth_ = std::max(max_depth_, static_cast<uint32_t>(token.text.size()));
     last = token.text;

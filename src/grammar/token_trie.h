@@ -66,11 +66,13 @@ class TokenTrie {
   // The groups of the bytes of a node and of all below it, a bit each.
   uint64_t groups(uint32_t i) const { return groups_[i]; }
   uint32_t id(uint32_t token) const { return ids_[token]; }
+  uint32_t length(uint32_t token) const { return lengths_[token]; }  // bytes of its text
   // Of all tokens, where any has bounds.
   bool has_counts() const { return !counts_.empty(); }
   const CountBounds& counts(uint32_t token) const { return counts_[token]; }
   size_t size_bytes() const {
-    return nodes_.size() * (sizeof(Node) + sizeof(uint64_t)) + ids_.size() * sizeof(uint32_t) +
+    return nodes_.size() * (sizeof(Node) + sizeof(uint64_t)) +
+           ids_.size() * (sizeof(uint32_t) + sizeof(uint16_t)) +
            counts_.size() * sizeof(CountBounds);
   }
 
@@ -78,6 +80,7 @@ class TokenTrie {
   std::vector<Node> nodes_;       // and one more, behind the last
   std::vector<uint64_t> groups_;  // of nodes
   std::vector<uint32_t> ids_;
+  std::vector<uint16_t> lengths_;  // by token, as ids_
   std::vector<CountBounds> counts_;
   uint32_t max_depth_ = 0;
 };

@@ -70,9 +70,7 @@ HttpReply tools_off() {
 }  // namespace
 
 Front::Front(std::shared_ptr<Core> core, std::span<const Route> routes)
-    : core_(std::move(core)),
-      routes_(routes),
-      openapi_(openapi(routes, core_->options.api_prefix).dump()) {}
+    : core_(std::move(core)), routes_(routes) {}
 
 std::optional<HttpReply> Front::check(Incoming& incoming) {
   incoming.id = request_id(incoming.http);
@@ -208,6 +206,8 @@ HttpReply Front::answer(Own own) const {
     case Own::kLoads:
       return loads();
     case Own::kOpenApi:
+      std::call_once(openapi_made_,
+                     [this] { openapi_ = openapi(routes_, core_->options.api_prefix).dump(); });
       return {.body = openapi_};
     case Own::kTools:
       return tools_off();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,7 +42,9 @@ class Front final : public Handler {
 
   const std::shared_ptr<Core> core_;
   const std::span<const Route> routes_;
-  const std::string openapi_;
+  // Few ask for it, and no start waits for it: the first who does has it made.
+  mutable std::once_flag openapi_made_;
+  mutable std::string openapi_;
   const Sockets* sockets_ = nullptr;
 };
 

@@ -5,6 +5,8 @@
 
 #include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "server/front.h"
 
@@ -98,7 +100,7 @@ TEST_CASE("fields are described with all that their rows say") {
   CHECK(*field("user").find("x-puna-effect") == Json("none"));
   CHECK(field("user").find("type") == nullptr);
   CHECK(*field("lora").find("x-puna-effect") == Json("refused"));
-  CHECK(*field("lora").find("enum") == *Json::parse("[null,[]]"));
+  CHECK(*field("lora").find("enum") == *Json::parse(R"([null,[]])"));
   const Json& options = *look_up(document, "#/components/schemas/ChatRequest/properties/options");
   const Json& members = *options.find("anyOf")->items()[0].find("properties");
   // The row of Ollama comes before that of sampling.
@@ -117,6 +119,26 @@ TEST_CASE("the description is answered without a key, while no model is there") 
   const auto json = Json::parse(reply->body);
   REQUIRE(json.has_value());
   CHECK(*json->find("openapi") == Json("3.1.0"));
+}
+
+TEST_CASE("many who ask for the description at once get the same, which is made for the first") {
+  auto core = std::make_shared<Core>(Options{});
+  Front front(core, routes());
+  std::vector<std::string> bodies(8);
+  {
+    std::vector<std::jthread> clients;
+    for (std::string& body : bodies) {
+      clients.emplace_back([&] {
+        Incoming incoming;
+        incoming.http.method = "GET";
+        incoming.target = "/openapi.json";
+        incoming.peer.is_unix = true;
+        if (auto reply = front.check(incoming)) body = std::move(reply->body);
+      });
+    }
+  }
+  const std::string expected = openapi(routes(), "").dump();
+  for (const std::string& body : bodies) CHECK(body == expected);
 }
 
 TEST_CASE("what a path cannot be read from is refused in the form of its dialect") {

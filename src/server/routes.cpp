@@ -24,6 +24,7 @@
 #include "api/ollama/version.h"
 #include "api/openai/chat.h"
 #include "api/openai/completions.h"
+#include "api/openai/control.h"
 #include "api/openai/embeddings.h"
 #include "api/openai/models.h"
 #include "api/openai/responses.h"
@@ -59,6 +60,7 @@ constexpr std::array kRoutes = {
           kBody},
     Route{"POST", "/chat/completions/input_tokens", Dialect::kOpenAi, openai::chat_input_tokens,
           kBody},
+    Route{"POST", "/v1/chat/completions/control", Dialect::kOpenAi, openai::control_chat, kBody},
     Route{"POST", "/v1/responses", Dialect::kOpenAi, openai::responses, kBody},
     Route{"POST", "/responses", Dialect::kOpenAi, openai::responses, kBody},
     Route{"POST", "/v1/responses/input_tokens", Dialect::kOpenAi, openai::response_input_tokens,

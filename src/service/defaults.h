@@ -26,6 +26,7 @@ struct Defaults {
   // their own leave these as they are.
   std::set<std::string, std::less<>> named;
   bool continues_last = true;  // a last message of the assistant is continued
+  bool suffix_first = false;   // of a text to be written in between, before the prefix
   bool verbose = false;        // answers have all that there is to say of them (api/reports.h)
   int embedding_norm = 2;      // by which embeddings are divided; below 0: by none
 };

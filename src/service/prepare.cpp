@@ -218,6 +218,12 @@ Result<Beginning> beginning_of(const LoadedModel& model, const Request& request)
   return out;
 }
 
+bool begins_with_bos(const LoadedModel& model, const std::vector<int32_t>& tokens) {
+  if (!model.tokenizer || tokens.empty()) return false;
+  const std::optional<int32_t> bos = model.tokenizer->vocabulary().bos;
+  return bos && tokens.front() == *bos;
+}
+
 }  // namespace
 
 Result<Prepared> prepare(const LoadedModel& model, Request request) {
@@ -244,13 +250,20 @@ Result<Prepared> prepare(const LoadedModel& model, Request request) {
     PUNA_TRY(auto form, model.forms->filter(*asked.form, out.style, out.thinking_open));
     out.filter = both(std::move(form), std::move(out.filter));
   }
-  if (asked.max_thinking && out.style && !out.style->thinking.empty()) {
-    const ThinkingBudget::Options budget{.n_tokens = *asked.max_thinking,
+  const bool thinks = out.style && !out.style->thinking.empty();
+  // What there can be no room for bounds nothing.
+  const uint32_t context = asked.shift ? UINT32_MAX : model.engine->context();
+  const uint32_t room = std::min(asked.max_tokens.value_or(UINT32_MAX), context);
+  if (thinks && (asked.thinking_control || asked.max_thinking.value_or(room) < room)) {
+    const ThinkingBudget::Options budget{.n_tokens = asked.max_thinking.value_or(UINT32_MAX),
                                          .message = asked.thinking_message,
-                                         .open = out.thinking_open};
+                                         .open = out.thinking_open,
+                                         .control = asked.thinking_control};
     PUNA_TRY(out.filter,
              ThinkingBudget::create(*model.tokenizer, *out.style, budget, std::move(out.filter)));
   }
+  if (asked.shift && asked.shift->n_keep.value_or(0) > 0 && begins_with_bos(model, out.tokens))
+    ++*asked.shift->n_keep;
   asked.messages.clear();
   asked.prompt.clear();
   asked.tokens.clear();

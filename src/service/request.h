@@ -15,6 +15,7 @@
 #include "engine/scheduler.h"
 #include "kernels/sample/chosen.h"
 #include "kernels/sample/sampling.h"
+#include "service/thinking_control.h"
 
 namespace puna::service {
 
@@ -68,6 +69,8 @@ struct Request {
   Thinking thinking = Thinking::kApart;
   std::optional<uint32_t> max_thinking;
   std::string thinking_message;
+  // Whoever sets `end` in it ends the thinking. Null: nobody does.
+  std::shared_ptr<ThinkingControl> thinking_control;
   bool verbatim = false;  // for messages: the answer is as it was written, with thinking and calls
   bool special = false;   // control tokens are written out
   bool reuse = true;      // what is known of the prompt is not evaluated again
@@ -77,6 +80,8 @@ struct Request {
   std::vector<std::string> stop;    // the text ends before the first of these
   std::vector<std::string> banned;  // the text holds none of these (banned_strings.h)
   bool ignore_end = false;
+  // Where the context is full; none: the text ends. Of its n_keep BOS is not one.
+  std::optional<engine::Shift> shift;
   // Whoever sets cancel in it stops the text; hold belongs to the host (host.h). Null: nobody else
   // does.
   std::shared_ptr<Control> control;

@@ -58,6 +58,7 @@ Task<Result<engine::GenerateStats>> respond(LoadedModel& model, Prepared prepare
   options.sampling = prepared.request.sampling;
   options.max_tokens = prepared.request.max_tokens;
   options.ignore_end = prepared.request.ignore_end;
+  options.shift = prepared.request.shift;
   options.reuse = prepared.request.reuse;
   options.control = prepared.request.control;
   options.filter = prepared.filter;

@@ -283,6 +283,40 @@ TEST_CASE("thinking is ended when its tokens are used up") {
   CHECK_FALSE(run(host, request, {}).has_value());
 }
 
+TEST_CASE("thinking is ended by whoever has its control, and a budget beyond all room is none") {
+  formats::ModelFile file = test::scripted("{{ messages[0].content }}<think>");
+  file.vocabulary.tokens[20] = "<think>";
+  file.vocabulary.tokens[21] = "</think>";
+  HostThread host(test::loaded_cpu(std::move(file)));
+  Request request = ask();
+  request.sampling.logit_bias = {{8, 100.0f}};
+  request.max_tokens = 6;
+  request.max_thinking = 6;
+  CHECK(prepare(host.model(), request)->filter == nullptr);
+  request.thinking_control = std::make_shared<ThinkingControl>();
+  request.thinking_control->end = true;
+  const auto reply = run(host, request, {});
+  REQUIRE_MESSAGE(reply.has_value(), reply.error().text());
+  CHECK(reply->tokens == std::vector<int32_t>{21, 8, 8, 8, 8, 8});
+  CHECK(request.thinking_control->phase == ThinkingControl::Phase::kAnswering);
+}
+
+TEST_CASE("of the tokens that stay where a context is full BOS is not counted") {
+  formats::ModelFile file = test::scripted(test::kTemplate);
+  file.vocabulary.bos = 0;
+  HostThread host(test::loaded_cpu(std::move(file)));
+  const auto kept = [&](std::vector<int32_t> tokens, std::optional<uint32_t> n_keep) {
+    Request request;
+    request.tokens = std::move(tokens);
+    request.shift.emplace().n_keep = n_keep;
+    return prepare(host.model(), request)->request.shift->n_keep;
+  };
+  CHECK(kept({0, 8, 8}, 2) == 3u);
+  CHECK(kept({8, 8, 8}, 2) == 2u);
+  CHECK(kept({0, 8, 8}, 0) == 0u);
+  CHECK_FALSE(kept({0, 8, 8}, {}).has_value());
+}
+
 TEST_CASE("ids of calls become such as strict templates take") {
   constexpr const char* kIds =
       "{% for m in messages %}{% for c in m.tool_calls or [] %}[TOOL_CALLS]{{ c.id }}{% endfor %}"

@@ -1,6 +1,6 @@
-// ThinkingBudget: a filter that ends the thinking of an answer after so many tokens. It lets
-// everything pass; when the tokens are used up, a message and the mark behind thinking are what
-// comes next.
+// ThinkingBudget: a filter that ends the thinking of an answer after so many tokens, or when it is
+// told to. It lets everything pass; when the tokens are used up, a message and the mark behind
+// thinking are what comes next.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "chat/parsers.h"
 #include "engine/token_filter.h"
+#include "service/thinking_control.h"
 #include "tokenizer/tokenizer.h"
 
 namespace puna::service {
@@ -24,6 +25,8 @@ class ThinkingBudget : public engine::TokenFilter {
     uint32_t n_tokens = 0;     // of thinking at most, the marks not counted
     std::string message = {};  // stands before the mark that ends it
     bool open = false;         // the prompt has begun the thinking already
+    // Who else may end it; null: nobody.
+    std::shared_ptr<ThinkingControl> control = nullptr;
   };
   // style: of the model, which marks its thinking; inner: what the text has to pass besides, or
   // null. Errors: kInvalidArgument for a message that is too long; kUnsupported where the text of a
@@ -47,10 +50,13 @@ class ThinkingBudget : public engine::TokenFilter {
     std::string open, close;
     uint32_t n_tokens = 0;
     std::vector<int32_t> end;  // the message and the mark
+    std::shared_ptr<ThinkingControl> control;
   };
   // What there was behind each token.
   struct State {
     Phase phase = Phase::kBefore;
+    bool ending = false;  // the thinking: what is forced comes next
+    bool speaks = false;  // before any thinking there is text that is not the beginning of its mark
     uint32_t n_thought = 0;
     uint32_t n_forced = 0;  // tokens of Rules::end
     size_t n_bytes = 0;     // of the text
@@ -59,6 +65,10 @@ class ThinkingBudget : public engine::TokenFilter {
   explicit ThinkingBudget(std::shared_ptr<const Rules> rules,
                           std::shared_ptr<engine::TokenFilter> inner)
       : rules_(std::move(rules)), inner_(std::move(inner)) {}
+  // Whether thinking that is under way is to be over.
+  bool is_to_end(const State& state) const;
+  // Says of the last state what others may see.
+  void show() const;
 
   std::shared_ptr<const Rules> rules_;
   std::shared_ptr<engine::TokenFilter> inner_;

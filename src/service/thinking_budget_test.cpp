@@ -66,6 +66,44 @@ TEST_CASE("thinking that the prompt has begun counts from the first token on") {
   CHECK(filter->forced() == Ids{kClose});
 }
 
+TEST_CASE("whoever ends thinking sees where the text is, and it ends behind the next token") {
+  using Phase = service::ThinkingControl::Phase;
+  const auto control = std::make_shared<service::ThinkingControl>();
+  CHECK(control->phase == Phase::kNever);
+  const auto filter = budget({.n_tokens = UINT32_MAX, .message = "a", .control = control});
+  CHECK(control->phase == Phase::kNotBegun);
+  filter->take(kOpen);
+  CHECK(control->phase == Phase::kThinking);
+  control->end = true;
+  CHECK(filter->forced().empty());
+  filter->take(kOther);
+  CHECK(filter->forced() == Ids{kA, kClose});
+  filter->take(kA);
+  CHECK(control->phase == Phase::kThinking);
+  filter->take(kClose);
+  CHECK(control->phase == Phase::kAnswering);
+  CHECK(filter->forced().empty());
+  filter->undo(2);
+  CHECK(control->phase == Phase::kThinking);
+  CHECK(filter->forced() == Ids{kA, kClose});
+}
+
+TEST_CASE("thinking that is ended before it begins ends at once; a text that only speaks is seen") {
+  using Phase = service::ThinkingControl::Phase;
+  const auto control = std::make_shared<service::ThinkingControl>();
+  const auto filter = budget({.n_tokens = UINT32_MAX, .control = control});
+  control->end = true;
+  filter->take(kOpen);
+  CHECK(filter->forced() == Ids{kClose});
+  const auto speaks = std::make_shared<service::ThinkingControl>();
+  const auto other = budget({.n_tokens = UINT32_MAX, .control = speaks});
+  other->take(kA);
+  CHECK(speaks->phase == Phase::kAnswering);
+  const auto open = std::make_shared<service::ThinkingControl>();
+  budget({.n_tokens = UINT32_MAX, .open = true, .control = open});
+  CHECK(open->phase == Phase::kThinking);
+}
+
 TEST_CASE("tokens are taken back, and a fork goes its own way") {
   const auto filter = budget({.n_tokens = 2});
   filter->take(kOpen);

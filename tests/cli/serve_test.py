@@ -118,14 +118,17 @@ class Serve(unittest.TestCase):
             self.check_fails(1, port, "--model", "./no.gguf", "--port", port)
 
     def test_flags_that_are_refused(self):
-        for flag in ["--lora", "--model-draft", "-md", "--spec-draft-n-max", "--mmproj", "--grammar", "-j", "-hf", "--hf-repo", "--model-url",
-                     "--models-dir", "--path", "--tools", "--fit-target", "--gpu-layers-draft"]:
+        for flag in ["--lora", "--model-draft", "-md", "--spec-draft-n-max", "--mmproj", "-hf", "--hf-repo", "--model-url",
+                     "--models-dir", "--path", "--tools", "--gpu-layers-draft"]:
             self.check_fails(2, [flag, "not supported yet", "puna serve --help"], "--model", MODEL, flag, "x")
         for flag in ["--rpc", "-ot", "-cmoe", "-ncmoe", "--override-kv", "--control-vector-layer-range", "--rope-freq-base", "--yarn-ext-factor",
                      "-ts", "--mcp-servers-json", "--docker-repo", "--fim-qwen-7b-default"]:
             self.check_fails(2, [flag, "not supported"], "--model", MODEL, flag, "1", "2")
-        for flag in ["--context-shift", "--ui", "--webui", "--agent", "--no-kv-offload"]:
+        for flag in ["--ui", "--webui", "--agent"]:
             self.check_fails(2, ["not supported yet"], "--model", MODEL, flag)
+        # Where layers go to a GPU their cache does.
+        for flags in [["-nkvo"], ["-nkvo", "-ngl", "4"], ["--no-kv-offload", "--device", "gpu"]]:
+            self.check_fails(2, ["--no-kv-offload", "where the layer is"], "--model", MODEL, *flags)
         self.check_fails(2, ["--draft-max", "removed"], "--model", MODEL, "--draft-max", "4")
         self.check_fails(2, ["--split-mode", '"row"', "layer"], "--model", MODEL, "-sm", "row")
         self.check_fails(2, ["--spec-type", '"draft-mtp"', "none"], "--model", MODEL, "--spec-type", "draft-mtp")
@@ -138,7 +141,8 @@ class Serve(unittest.TestCase):
                               ("--reasoning-effort", "huge"), ("--reasoning-format", "some"), ("--chat-template", "llama9"),
                               ("--chat-template", "{% nonsense %}"), ("--chat-template-file", "no-such-file"), ("--chat-template-kwargs", "[1]"),
                               ("--chat-template-kwargs", "{"), ("--pooling", "max"), ("--load-mode", "dio"), ("--verbosity", "-1"),
-                              ("--metrics", "perhaps"), ("--host", ","), ("--reasoning-budget", "-2"), ("--log-colors", "red"), ("--api-key-file", "no-such-file")]:
+                              ("--metrics", "perhaps"), ("--fit", "maybe"), ("--fit-target", "512,512"), ("--fit-ctx", "0"), ("--ctx-checkpoints", "5000"),
+                              ("--checkpoint-min-step", "-1"), ("--keep", "-2"), ("--host", ","), ("--reasoning-budget", "-2"), ("--log-colors", "red"), ("--api-key-file", "no-such-file")]:
             self.check_fails(2, value, "--model", MODEL, f"{option}={value}")
         self.check_fails(2, ["chatml", "llama3", "zephyr"], "--model", MODEL, "--chat-template", "llama9")
         self.check_fails(2, ["--slots", "both ways"], "--model", MODEL, "--slots", "--no-slots")
@@ -147,7 +151,7 @@ class Serve(unittest.TestCase):
 
     def test_flags_without_effect_have_a_line_each(self):
         model = ["--model", "./no.gguf", "--port", 0]
-        said = self.check_fails(1, "no.gguf", *model, "-fa", "on", "-b", "2048", "-ub", "512", "-cb", "--no-warmup", "--keep", "-1", "--no-webui",
+        said = self.check_fails(1, "no.gguf", *model, "-fa", "on", "-b", "2048", "-ub", "512", "-cb", "--no-warmup", "--keep-alive", "-1", "--no-webui",
                                 "-sm", "layer", lines=9)
         for name, line in zip(["--split-mode", "--flash-attn"], said):
             self.assertTrue(any(name in each and "no effect" in each for each in said), said)
@@ -217,6 +221,45 @@ class Serve(unittest.TestCase):
                                (["-np", "2", "--kv-unified-per-slot", "512"], 512)]:
             with self.subTest(flags=flags), self.server("--model", path, *flags) as server:
                 self.assertEqual(server.ask("/props")[1]["default_generation_settings"]["n_ctx"], context)
+
+    def test_memory_that_is_asked_for_and_none_of_a_gpu(self):
+        flags = ["-nkvo", "--fit", "off", "--fit-target", "256", "--fit-ctx", "512", "-ctxcp", "8", "-cms", "64", "--keep", "4", "--check-tensors"]
+        with self.server("--model", MODEL, *flags) as server:
+            self.assertEqual(server.ask("/completion", {"prompt": "Hi", "n_predict": 3})[0], 200)
+            for flag in ["--fit-target", "--fit-ctx", "--ctx-checkpoints", "--checkpoint-min-step", "--keep"]:
+                self.assertIn(f"{flag} has no effect", server.said())
+
+    def test_weights_that_are_no_numbers_are_looked_for(self):
+        file = Gguf(MODEL)
+        data = bytearray(file.tensor_data)
+        offset = next(offset for name, _, _, offset in file.tensors if name == "blk.1.ffn_down.weight")
+        data[offset + 2:offset + 18] = b"\xff" * 16  # the codes of its first block, of q4_0
+        file.tensor_data = bytes(data)
+        with self.server("--model", file.save(self.path / "whole.gguf"), "--check-tensors"):
+            pass
+        data[offset:offset + 2] = b"\x00\x7e"  # the scale: NaN
+        file.tensor_data = bytes(data)
+        damaged = file.save(self.path / "damaged.gguf")
+        self.check_fails(1, ['"blk.1.ffn_down.weight"', "nan at row 0, column 0"], "--model", damaged, "--device", "cpu", "--port", 0,
+                         "--check-tensors", "--log-disable")
+        with self.server("--model", damaged):
+            pass
+
+    def test_a_full_context_ends_a_text_or_is_shifted(self):
+        body = {"prompt": "To be or not to be", "n_predict": 150, "temperature": 0, "ignore_eos": True}
+        with self.server("--model", MODEL, "--ctx", "64") as server:
+            cut = server.ask("/completion", body)[1]
+            self.assertEqual((cut["truncated"], cut["stop_type"]), (True, "limit"))
+            self.assertLess(cut["tokens_predicted"], 64)
+            asked = {"model": "llama-q4_0", "prompt": "Hi", "stream": False, "raw": True, "options": {"num_predict": 150, "temperature": 0}}
+            self.assertLess(server.ask("/api/generate", asked)[1]["eval_count"], 64)
+            self.assertEqual(server.ask("/api/generate", {**asked, "shift": True})[1]["eval_count"], 150)
+        with self.server("--model", MODEL, "--ctx", "64", "--context-shift", "--keep", "-1") as server:
+            reply = server.ask("/completion", body)[1]
+            self.assertEqual((reply["truncated"], reply["tokens_predicted"]), (True, 150))
+            self.assertTrue(reply["content"].startswith(cut["content"]))
+            endless = server.ask("/completion", {**body, "n_predict": -1})[1]
+            self.assertEqual(endless["tokens_predicted"], cut["tokens_predicted"] + 64)
 
     def test_a_quiet_server_that_wants_a_key(self):
         (self.path / "keys").write_text("# a comment\none\ntwo\n")

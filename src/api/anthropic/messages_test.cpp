@@ -202,6 +202,25 @@ TEST_CASE(
         "The field \"thinking\" is not supported: the model scripted does not think.");
 }
 
+TEST_CASE("the tokens of thinking are bounded where thinking is asked for with a budget") {
+  Talks served;
+  const auto most = [&](std::string_view thinking) {
+    return request_of(served, with(hi(), "thinking", json(thinking))).max_thinking;
+  };
+  CHECK(most(R"({"type": "enabled", "budget_tokens": 1})") == 1u);
+  CHECK(most(R"({"type": "adaptive", "budget_tokens": 2000})") == 2000u);
+  CHECK_FALSE(most(R"({"type": "disabled", "budget_tokens": 2000})").has_value());
+  CHECK_FALSE(most(R"({"type": "enabled"})").has_value());
+  for (const char* wrong : {"0", "-1", "1e10", "1.5", "\"all\""}) {
+    const std::string thinking =
+        std::string(R"({"type": "enabled", "budget_tokens": )") + wrong + "}";
+    const base::Error error =
+        served.error(anthropic::messages, with(hi(), "thinking", json(thinking)));
+    CHECK(error.code == base::ErrorCode::kInvalidArgument);
+    CHECK(error.message.find("\"budget_tokens\"") != std::string::npos);
+  }
+}
+
 TEST_CASE("a last message of the assistant is continued, but not its calls") {
   Talks served;
   const service::Request request = request_of(served, saying(R"([

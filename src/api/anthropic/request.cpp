@@ -47,7 +47,9 @@ constexpr Field kToolChoice[] = {
 constexpr Field kThinking[] = {
     Field{"type", Kind::kText, "adaptive: as the model does."}.needed().one_of(
         "enabled|disabled|adaptive"),
-    passed_over("budget_tokens", "max_tokens bounds thinking and answer together."),
+    Field{"budget_tokens", Kind::kInteger,
+          "Tokens of thinking at most, behind which it is ended, unless it is disabled.", 1,
+          UINT32_MAX},
     passed_over("display", "Thinking is shown as it is."),
 };
 constexpr Field kFormat[] = {
@@ -170,8 +172,9 @@ Result<Think> read_effort(const Body& body) {
   return std::ranges::find(kEfforts, *effort, &std::pair<std::string_view, Think>::first)->second;
 }
 
+// Whether and how much the model thinks. `budget`: the tokens of it, where they are bounded.
 Result<Think> read_thinking(const Body& body, const service::LoadedModel& model,
-                            const chat::ReplyStyle& style) {
+                            const chat::ReplyStyle& style, std::optional<uint32_t>& budget) {
   // An effort is of the answer as a whole, so that it says nothing where there are no levels.
   PUNA_TRY(Think effort, read_effort(body));
   if (!model.abilities.thinking_levels) effort = Think::kDefault;
@@ -180,6 +183,8 @@ Result<Think> read_thinking(const Body& body, const service::LoadedModel& model,
   if (!thinking) return not_said;
   PUNA_TRY(const Body inner, Body::read(*thinking, {kThinking}));
   const auto type = inner.text("type");
+  if (const auto most = inner.integer("budget_tokens"); most && type != "disabled")
+    budget = static_cast<uint32_t>(*most);
   if (type == "adaptive") return not_said;
   if (type == "disabled") return model.abilities.thinking ? Think::kOff : Think::kDefault;
   if (!type) return refuse_field("type", Json(), "enabled, disabled or adaptive");
@@ -226,7 +231,7 @@ Result<service::Request> read_prompt(const Body& body, const service::LoadedMode
     out.continue_last = model.defaults.continues_last;
   }
   PUNA_TRY(read_tools(body, out));
-  PUNA_TRY(out.think, read_thinking(body, model, style));
+  PUNA_TRY(out.think, read_thinking(body, model, style, out.max_thinking));
   PUNA_TRY(auto form, read_output_format(body));
   if (form) out.form = std::move(form);
   return out;

@@ -50,6 +50,29 @@ TEST_CASE("a whole completion has its text, why it ended and what it was written
         R"("stopping_word":"END","tokens_cached":14,"timings":null})");
 }
 
+TEST_CASE("what stays and goes where a context is full is read where the server shifts") {
+  Served usual;
+  const auto shift = [](Served& served, const char* body) {
+    return texts_of(served.ask(llama::completion, body)).requests.at(0).shift;
+  };
+  constexpr const char* kBody = R"({"prompt": [1], "n_keep": 7, "n_discard": 2})";
+  CHECK_FALSE(shift(usual, kBody).has_value());
+  service::LoadedModel model = service::test::fake_model().model;
+  model.defaults.request.shift.emplace().n_keep = 3;
+  Served shifts(std::move(model));
+  CHECK(shift(shifts, R"({"prompt": [1]})")->n_keep == 3u);
+  CHECK(shift(shifts, kBody)->n_keep == 7u);
+  CHECK(shift(shifts, kBody)->n_discard == 2);
+  CHECK_FALSE(shift(shifts, R"({"prompt": [1], "n_keep": -1})")->n_keep.has_value());
+  // Of what has gone the answer says so.
+  Texts texts = texts_of(shifts.ask(llama::completion, kBody));
+  service::Reply reply = stopped_reply();
+  reply.stats.n_discarded = 3;
+  const Json body = body_of(texts.writer->whole({reply}));
+  CHECK(at(body, "truncated") == Json(true));
+  CHECK(at(body, "tokens_cached") == Json(11));
+}
+
 TEST_CASE("a completion ends by its end, a limit, a word, or nothing of these") {
   Served served;
   using engine::StopReason;

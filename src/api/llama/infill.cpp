@@ -95,10 +95,14 @@ Result<Exchange> infill(const Call& call) {
   PromptWriter prompt(*tokenizer, *fim);
   const Json* files = body.find("input_extra");
   if (files && !files->items().empty()) PUNA_TRY(prompt.add_files(*files));
-  prompt.add(fim->prefix);
-  prompt.add(*body.text("input_prefix"));
-  prompt.add(fim->suffix);
-  prompt.add(*body.text("input_suffix"));
+  const auto add_part = [&](int32_t mark, const char* name) {
+    prompt.add(mark);
+    prompt.add(*body.text(name));
+  };
+  const bool suffix_first = model.defaults.suffix_first;
+  if (suffix_first) add_part(fim->suffix, "input_suffix");
+  add_part(fim->prefix, "input_prefix");
+  if (!suffix_first) add_part(fim->suffix, "input_suffix");
   prompt.add(fim->middle);
   prompt.add(body.text("prompt").value_or(""));
   std::vector<std::vector<int32_t>> prompts;

@@ -45,6 +45,15 @@ TEST_CASE("what stands between two texts is asked for by the tokens of the model
         std::vector<int32_t>{13, 14, 8, 8, 14, 8, 10, 11, 12});
 }
 
+TEST_CASE("the suffix comes before the prefix where that is asked for") {
+  service::LoadedModel model = fim_model(/*files=*/false);
+  model.defaults.suffix_first = true;
+  Served served(std::move(model));
+  CHECK(tokens_of(served, R"({"input_prefix": "a", "input_suffix": "aa", "prompt": "a",
+                              "input_extra": [{"text": "a"}]})") ==
+        std::vector<int32_t>{8, 11, 8, 8, 10, 8, 12, 8});
+}
+
 TEST_CASE("an infill that cannot be is refused") {
   Served plain(service::test::scripted_model());
   CHECK(plain.ask(llama::infill, R"({"input_prefix": "a", "input_suffix": "a"})").error().code ==

@@ -56,10 +56,11 @@ Json WrittenText::json(const Reply& reply, std::string_view content, Json tokens
   out.set("model", form_.model).set("tokens_predicted", stats.n_generated);
   out.set("tokens_evaluated", n_prompt).set("generation_settings", settings_);
   out.set("prompt", prompt_).set("has_new_line", reply.text.find('\n') != std::string::npos);
-  out.set("truncated", stats.stop == engine::StopReason::kContext);
+  out.set("truncated", stats.stop == engine::StopReason::kContext || stats.n_discarded > 0);
   out.set("stop_type", stop_type(reply)).set("stopping_word", reply.stop_text);
   // The last token is in no cache.
-  out.set("tokens_cached", n_prompt + stats.n_generated - std::min(stats.n_generated, 1u));
+  out.set("tokens_cached",
+          n_prompt + stats.n_generated - stats.n_discarded - std::min(stats.n_generated, 1u));
   out.set("timings", openai::timings_json(stats));
   if (n_probs_ > 0) out.set("completion_probabilities", std::move(probabilities));
   return out;

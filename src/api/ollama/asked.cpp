@@ -40,13 +40,15 @@ constexpr Field kFields[] = {
     Field{"truncate", Kind::kFlag,
           "Of a prompt that is too long the oldest turns are left out, and the answer says so."}
         .or_else("false"),
+    {"shift", Kind::kFlag,
+     "Where the context is full, the older half of what is behind num_keep tokens goes, and the "
+     "answer goes on; else it ends. Where it is not given: as the server was started."},
     Field{"logprobs", Kind::kFlag, "How probable each token is."}.or_else("false"),
     Field{"top_logprobs", Kind::kInteger, "And so many of the most probable ones.", 0, kMostTop}
         .or_else("0"),
     Field{"format", Kind::kAny, "\"json\": the answer is a JSON object; a schema: what it admits."}
         .shaped(R"(["string", "object"])"),
     refused("_debug_render_only", "the prompt is not shown.", "false"),
-    passed_over("shift", "A full context ends the answer."),
 };
 
 // The empty text is what clients send that ask for nothing.
@@ -152,6 +154,11 @@ Result<Asked> read_asked(const Body& body, const service::LoadedModel& model) {
   request.sampling = std::move(options.sampling);
   if (options.max_tokens) request.max_tokens = options.max_tokens;
   request.stop = std::move(options.stop);
+  if (const auto shift = body.flag("shift")) {
+    if (!*shift) request.shift.reset();
+    if (*shift && !request.shift) request.shift.emplace();
+  }
+  if (request.shift && options.num_keep) request.shift->n_keep = number_or_none(*options.num_keep);
   out.num_ctx = options.num_ctx;
   if (const Json* think = body.find("think")) {
     PUNA_TRY(request.think, read_think(*think, out.model, model));
@@ -200,7 +207,11 @@ Result<uint32_t> fit(Asked& asked, const service::LoadedModel& model) {
     PUNA_TRY(n, count());
     if (n >= room) return too_long(n, room);
   }
-  if (narrowed) request.max_tokens = std::min(request.max_tokens.value_or(UINT32_MAX), room - n);
+  if (narrowed && request.shift) {
+    request.shift->context = room;
+  } else if (narrowed) {
+    request.max_tokens = std::min(request.max_tokens.value_or(UINT32_MAX), room - n);
+  }
   return n_before - n;
 }
 

@@ -399,6 +399,31 @@ TEST_CASE("num_ctx bounds prompt and answer, and a prompt that is too long is re
         "have.");
 }
 
+TEST_CASE("a full context is shifted where a request or the server says so") {
+  Talks served;
+  const auto shift = [&](Json body) { return served.request(ollama::chat, body).shift; };
+  CHECK_FALSE(shift(hi()).has_value());
+  const Json shifting = with(hi(), "shift", true);
+  REQUIRE(shift(shifting).has_value());
+  CHECK(shift(shifting)->n_keep == 0u);
+  CHECK_FALSE(shift(shifting)->context.has_value());
+  const auto kept = [&](int n) {
+    return shift(with(shifting, "options", Json::object().set("num_keep", n)))->n_keep;
+  };
+  CHECK(kept(5) == 5u);
+  CHECK_FALSE(kept(-1).has_value());
+  Json narrow = with(turns("u", 9), "shift", true);
+  narrow.set("options", json(R"({"num_ctx": 16})"));
+  CHECK(shift(narrow)->context == 16u);
+  CHECK_FALSE(served.request(ollama::chat, narrow).max_tokens.has_value());
+
+  service::LoadedModel model = service::test::scripted_model(kTalks);
+  model.defaults.request.shift.emplace().n_keep = 3;
+  Talks shifts(std::move(model));
+  CHECK(shifts.request(ollama::chat, hi()).shift->n_keep == 3u);
+  CHECK_FALSE(shifts.request(ollama::chat, with(hi(), "shift", false)).shift.has_value());
+}
+
 TEST_CASE("with truncate the oldest turns are left out, never what is of the system, nor tools") {
   Talks served;
   const auto left = [&](std::string_view roles, size_t n_tokens, std::string* header = nullptr) {

@@ -25,6 +25,9 @@ constexpr Field kFields[] = {
         .or_else("-1"),
     {"num_ctx", Kind::kInteger, "Tokens of prompt and answer at most.", 1, UINT32_MAX},
     {"stop", Kind::kTexts, "The answer ends before the first of these."},
+    Field{"num_keep", Kind::kInteger,
+          "Of shift: tokens at the beginning that stay; -1: the prompt.", -1, UINT32_MAX}
+        .or_else("0"),
     Field{"repeat_last_n", Kind::kInteger,
           "Tokens that the penalties look back; 0 = none, -1 = the context.", -1, UINT32_MAX}
         .or_else("64"),
@@ -34,7 +37,6 @@ constexpr Field kFields[] = {
     Field{"min_p", Kind::kNumber, "Tokens this probable beside the first; 0 = off.",
           kernels::kProbability.lowest, kernels::kProbability.highest}
         .or_else("0"),
-    passed_over("num_keep", "A full context ends the answer; nothing of it is dropped."),
     passed_over("penalize_newline", "A line feed is a token as others are."),
     passed_over("tfs_z", "There is no such stage of sampling."),
     passed_over("draft_num_predict", "Drafts are no matter of a request."),
@@ -140,6 +142,7 @@ Result<Options> read_options(const Json* options, const service::LoadedModel& mo
   if (!says("min_p")) out.sampling.min_p = 0;
   const auto num_predict = body.integer("num_predict");
   if (num_predict && *num_predict >= 0) out.max_tokens = static_cast<uint32_t>(*num_predict);
+  out.num_keep = body.integer("num_keep");
   if (const auto num_ctx = body.integer("num_ctx")) out.num_ctx = static_cast<uint32_t>(*num_ctx);
   PUNA_TRY(out.stop, read_stops("stop", body, model));
   return out;

@@ -20,6 +20,7 @@ struct Options {
   kernels::SamplingParams sampling;
   std::optional<uint32_t> max_tokens;  // num_predict
   std::optional<uint32_t> num_ctx;  // tokens of prompt and answer; nothing is loaded again for it
+  std::optional<int64_t> num_keep;
   std::vector<std::string> stop;
 };
 

@@ -19,8 +19,11 @@ namespace {
 
 class ChatWriter final : public ChunkWriter<ChatChunks> {
  public:
-  ChatWriter(const Head& head, const Chat& chat, const tokenizer::Tokenizer* tokenizer)
-      : ChunkWriter(head, chat.answer, chat.include_usage, "chat.completion", tokenizer) {
+  // listed: for as long as its texts are written; may be null.
+  ChatWriter(const Head& head, const Chat& chat, const tokenizer::Tokenizer* tokenizer,
+             std::unique_ptr<Running::Listed> listed)
+      : ChunkWriter(head, chat.answer, chat.include_usage, "chat.completion", tokenizer),
+        listed_(std::move(listed)) {
     for (size_t i = 0; i < chat.answer.n; ++i) texts_.emplace_back(head, i, chat.form, tokenizer);
   }
 
@@ -29,7 +32,25 @@ class ChatWriter final : public ChunkWriter<ChatChunks> {
     for (const ChatChunks& text : texts_) out += sse(text.first());
     return out;
   }
+  std::string finish() override {
+    listed_.reset();
+    return ChunkWriter::finish();
+  }
+
+ private:
+  std::unique_ptr<Running::Listed> listed_;
 };
+
+// Has the thinking of each text ended by whoever knows the id.
+std::unique_ptr<Running::Listed> list_running(Running& running, const std::string& id,
+                                              std::vector<service::Request>& requests) {
+  Running::Controls controls;
+  for (service::Request& request : requests) {
+    request.thinking_control = std::make_shared<service::ThinkingControl>();
+    controls.push_back(request.thinking_control);
+  }
+  return running.add(id, std::move(controls));
+}
 
 }  // namespace
 
@@ -136,11 +157,13 @@ Result<Exchange> chat_completions(const Call& call) {
   const service::LoadedModel& model = call.model->loaded();
   PUNA_TRY(Chat chat, read_chat(call.body, model));
   Texts out = texts_of(chat.answer);
-  out.writer = std::make_unique<ChatWriter>(new_head("chatcmpl", call.model->id), chat,
-                                            model.tokenizer.get());
   std::vector<service::Request> requests;
   requests.push_back(std::move(chat.answer.request));
   out.requests = repeated(std::move(requests), chat.answer.n);
+  const Head head = new_head("chatcmpl", call.model->id);
+  std::unique_ptr<Running::Listed> listed;
+  if (chat.controlled) listed = list_running(*call.model->running, head.id, out.requests);
+  out.writer = std::make_unique<ChatWriter>(head, chat, model.tokenizer.get(), std::move(listed));
   return out;
 }
 

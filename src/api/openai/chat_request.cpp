@@ -58,6 +58,9 @@ constexpr Field kFields[] = {
     {"thinking_budget_tokens", Kind::kInteger, "The same as reasoning_budget_tokens.", -1,
      kMostThinking},
     {"reasoning_budget_message", Kind::kText, "What is written where thinking is ended."},
+    Field{"reasoning_control", Kind::kFlag,
+          "The thinking may be ended while it is written, at /v1/chat/completions/control."}
+        .or_else("false"),
     {"chat_template_kwargs", Kind::kObject, "Variables of the template, enable_thinking too."},
     Field{"add_generation_prompt", Kind::kFlag,
           "The prompt ends with what answers begin with, unless the last message is continued."}
@@ -68,7 +71,6 @@ constexpr Field kFields[] = {
     refused("audio", "answers are text."),
     refused("modalities", "answers are text.", R"(["text"])"),
     refused("web_search_options", "nothing is searched for."),
-    refused("reasoning_control", "thinking cannot be ended from outside yet.", "false"),
     refused("parse_tool_calls", "calls are always read; leave the tools out.", "true"),
     passed_over("prediction", "What is predicted makes nothing faster here."),
     passed_over("verbosity", "There is no such switch in templates."),
@@ -288,6 +290,7 @@ Result<Chat> read_chat(const Json& json, const service::LoadedModel& model) {
   PUNA_TRY(read_beginning(body, model, request));
   PUNA_TRY(read_tools(body, request));
   PUNA_TRY(read_thinking(body, request));
+  out.controlled = body.flag("reasoning_control").value_or(false);
   PUNA_TRY(read_logprobs(body, out));
   out.form.one_call = !body.flag("parallel_tool_calls").value_or(true);
   PUNA_TRY(out.include_usage, read_include_usage(body));

@@ -26,6 +26,7 @@ struct Chat {
   AnswerFields answer;  // with the request as a whole
   ChatForm form;
   bool include_usage = false;  // stream_options.include_usage
+  bool controlled = false;     // its thinking may be ended from outside
 };
 
 // Of the field stream_options.

@@ -24,6 +24,25 @@ using Kind = Field::Kind;
 constexpr std::string_view kNotStored = "nothing is stored; the input has the whole conversation.";
 constexpr uint32_t kMostTop = 20;  // as OpenAI has it
 
+constexpr Field kTool[] = {
+    Field{"type", Kind::kText, "There is one."}.needed().one_of("function"),
+    Field{"name", Kind::kText, "What the model calls it by."}.needed(),
+    {"description", Kind::kText, "What it does."},
+    {"parameters", Kind::kObject, "JSON schema of its arguments."},
+    refused("strict", "arguments cannot be bound to their schema yet; false is possible.", "false"),
+    refused("defer_loading", "the model sees all tools.", "false"),
+    refused("async", "the model waits for outputs.", "false"),
+    passed_over("output_schema", "Templates show the arguments only."),
+    passed_over("allowed_callers", "The model calls."),
+};
+constexpr Field kReasoning[] = {
+    Field{"effort", Kind::kText, "How much the model thinks."}.one_of(
+        "none|minimal|low|medium|high|xhigh|max"),
+    refused("mode", "a model thinks in one way.", "\"standard\""),
+    passed_over("summary", "Thinking comes as it is."),
+    passed_over("generate_summary", "Thinking comes as it is."),
+    passed_over("context", "Templates say which thinking is read again."),
+};
 constexpr Field kText[] = {
     Field{"format", Kind::kObject,
           "What the answer is: text, any JSON object, or JSON of a schema."}
@@ -31,24 +50,66 @@ constexpr Field kText[] = {
     passed_over("verbosity", "There is no such switch in templates."),
 };
 
+std::span<const Field> tool_fields() { return kTool; }
+std::span<const Field> reasoning_fields() { return kReasoning; }
+std::span<const Field> text_fields() { return kText; }
+
+constexpr std::string_view kLogprobs = "message.output_text.logprobs";
+// Of items that there are none of; and of thinking, which comes as it is.
+constexpr std::string_view kIncluded[] = {
+    kLogprobs,
+    "reasoning.encrypted_content",
+    "file_search_call.results",
+    "web_search_call.results",
+    "web_search_call.action.sources",
+    "message.input_image.image_url",
+    "computer_call_output.output.image_url",
+    "code_interpreter_call.outputs",
+};
+
 constexpr Field kFields[] = {
-    {"input", Kind::kAny,
-     "A text of the user, or items: messages, function_call, function_call_output, reasoning."},
+    Field{"input", Kind::kAny,
+          "A text of the user, or items: messages, function_call, function_call_output, "
+          "reasoning."}
+        .needed()
+        .shaped(R"(["string", ["+", [
+          {"type?": ["=message", "null"], "role": "=user|system|developer",
+           "content": ["string", ["+", "#ResponsePart"]]},
+          {"type?": ["=message", "null"], "role": "=assistant",
+           "content": ["string", ["#ResponsePart"]]},
+          {"type": "=function_call", "call_id": "string", "name": "string",
+           "arguments": "string"},
+          {"type": "=function_call_output", "call_id": "string",
+           "output": ["string", ["#ResponsePart"]]},
+          {"type": "=reasoning",
+           "content?": [[{"type": "=reasoning_text", "text": "string"}], "null"],
+           "summary?": [[{"type": "=summary_text", "text": "string"}], "null"]}]]])"),
     {"instructions", Kind::kText, "A text of the system before all."},
-    {"max_output_tokens", Kind::kInteger,
-     "Tokens of thinking and answer at most; -1: as many as the context has room for.", -1,
-     UINT32_MAX},
-    {"tools", Kind::kList, "What the model may call: {type: \"function\", name, parameters, …}."},
-    {"tool_choice", Kind::kAny, "\"auto\" or \"none\"."},
-    {"parallel_tool_calls", Kind::kFlag, "false: of several calls only the first is given."},
-    {"reasoning", Kind::kObject, "{effort}: how much the model thinks."},
-    Field{"text", Kind::kObject, "What the answer is."}.with(
-        [] { return std::span<const Field>(kText); }),
-    {"include", Kind::kTexts, "message.output_text.logprobs: texts have probabilities."},
-    {"top_logprobs", Kind::kInteger,
-     "Texts have probabilities, of so many of the most probable tokens too.", 0, kMostTop},
-    {"chat_template_kwargs", Kind::kObject, "Variables of the template, enable_thinking too."},
-    {"metadata", Kind::kObject, "Texts that the answer has again."},
+    Field{"max_output_tokens", Kind::kInteger,
+          "Tokens of thinking and answer at most; -1: as many as the context has room for.", -1,
+          UINT32_MAX}
+        .or_else("-1"),
+    Field{"tools", Kind::kList,
+          "What the model may call: {type: \"function\", name, parameters, …}."}
+        .with(tool_fields)
+        .or_else("[]"),
+    Field{"tool_choice", Kind::kAny, "\"auto\" or \"none\"."}
+        .or_else("\"auto\"")
+        .shaped(R"("=auto|none")"),
+    Field{"parallel_tool_calls", Kind::kFlag, "false: of several calls only the first is given."}
+        .or_else("true"),
+    Field{"reasoning", Kind::kObject, "How much the model thinks."}.with(reasoning_fields),
+    Field{"text", Kind::kObject, "What the answer is."}.with(text_fields),
+    Field{"include", Kind::kTexts, "message.output_text.logprobs: texts have probabilities."}
+        .or_else("[]")
+        .shaped(R"([["#ResponseIncluded"], "#ResponseIncluded"])"),
+    Field{"top_logprobs", Kind::kInteger,
+          "Texts have probabilities, of so many of the most probable tokens too.", 0, kMostTop}
+        .or_else("0"),
+    Field{"chat_template_kwargs", Kind::kObject, "Variables of the template, enable_thinking too."}
+        .or_else("{}"),
+    Field{"metadata", Kind::kObject, "Texts that the answer has again."}.or_else("{}").shaped(
+        R"({"*": "string"})"),
     refused("previous_response_id", kNotStored),
     refused("conversation", kNotStored),
     refused("prompt", "there are no stored prompts."),
@@ -65,37 +126,6 @@ constexpr Field kFields[] = {
     passed_over("image", "There are none."),
     passed_over("verbose", "A response has what OpenAI says."),
     passed_over("access_programs", "There are none."),
-};
-constexpr Field kTool[] = {
-    {"type", Kind::kText, "function"},
-    {"name", Kind::kText, "What the model calls it by."},
-    {"description", Kind::kText, "What it does."},
-    {"parameters", Kind::kObject, "JSON schema of its arguments."},
-    refused("strict", "arguments cannot be bound to their schema yet; false is possible.", "false"),
-    refused("defer_loading", "the model sees all tools.", "false"),
-    refused("async", "the model waits for outputs.", "false"),
-    passed_over("output_schema", "Templates show the arguments only."),
-    passed_over("allowed_callers", "The model calls."),
-};
-constexpr Field kReasoning[] = {
-    {"effort", Kind::kText, kEfforts},
-    refused("mode", "a model thinks in one way.", "\"standard\""),
-    passed_over("summary", "Thinking comes as it is."),
-    passed_over("generate_summary", "Thinking comes as it is."),
-    passed_over("context", "Templates say which thinking is read again."),
-};
-
-constexpr std::string_view kLogprobs = "message.output_text.logprobs";
-// Of items that there are none of; and of thinking, which comes as it is.
-constexpr std::string_view kIncluded[] = {
-    kLogprobs,
-    "reasoning.encrypted_content",
-    "file_search_call.results",
-    "web_search_call.results",
-    "web_search_call.action.sources",
-    "message.input_image.image_url",
-    "computer_call_output.output.image_url",
-    "code_interpreter_call.outputs",
 };
 
 // A tool as chat templates have it.

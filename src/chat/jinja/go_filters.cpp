@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <ctime>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -257,7 +258,9 @@ Result<Value> go_slice(Evaluator& evaluator, const Value& input, const Arguments
     return evaluator.text(
         input.string().substr(static_cast<size_t>(first), static_cast<size_t>(last - first)));
   if (input.is_undefined()) return Value();
-  return Value::list({input.items().begin() + first, input.items().begin() + last});
+  const auto items = std::span(input.items())
+                         .subspan(static_cast<size_t>(first), static_cast<size_t>(last - first));
+  return Value::list({items.begin(), items.end()});
 }
 
 // ---- Functions of ollama

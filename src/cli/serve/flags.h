@@ -50,6 +50,12 @@ struct ServeFlags {
   std::optional<uint32_t> share;        // that each text is promised; none: nothing is
   uint64_t cache_ram_mib = 8192;
   double step_ms = 100;
+  engine::Fit fit;
+  bool kv_on_cpu = false;  // is asked for
+  bool check_weights = false;
+  bool shifts = false;            // where the context of a text is full
+  std::optional<int64_t> n_keep;  // of its first tokens then; below 0: the prompt
+  std::optional<uint32_t> states_each, state_interval;  // of recurrent states
 
   // What requests mean where they say nothing; each is told the model's own defaults, in this
   // order.

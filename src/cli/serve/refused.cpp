@@ -35,10 +35,7 @@ constexpr Row kRows[] = {
     {"--path,--ui-config,--webui-config,--ui-config-file,--webui-config-file", Why::kNotYet,
      "LLAMA_ARG_STATIC_PATH,LLAMA_ARG_UI_CONFIG,LLAMA_ARG_UI_CONFIG_FILE"},
     {"--tools", Why::kNotYet, "LLAMA_ARG_TOOLS"},
-    {"--fit-target,-fitt,--fit-ctx,-fitc", Why::kNotYet, "LLAMA_ARG_FIT_TARGET,LLAMA_ARG_FIT_CTX"},
-    {"--spm-infill,--check-tensors,--log-prompts-dir,"
-     "--cache-list,-cl,--completion-bash",
-     Why::kNotYet},
+    {"--log-prompts-dir,--cache-list,-cl,--completion-bash", Why::kNotYet},
     // They would change what a model computes, or open doors.
     {"--rpc", Why::kNever, "LLAMA_ARG_RPC"},
     {"--override-tensor,-ot,--override-kv,--cpu-moe,-cmoe,--n-cpu-moe,-ncmoe,--n-cpu-ffn,-ncffn,"

@@ -274,6 +274,11 @@ std::vector<Flag> rows() {
                     read_bias);
   bias.repeats = true;
   out.push_back(std::move(bias));
+  out.push_back(on_off("--spm-infill", "/infill gives the model the suffix before the prefix",
+                       [](ServeFlags& flags, bool on) {
+                         flags.defaults.emplace_back(
+                             [on](Defaults& defaults) { defaults.suffix_first = on; });
+                       }));
   out.push_back(number<int>(
       "--embd-normalize", {-1, 64},
       "Norm by which embeddings are divided; -1 = none, 0 = the largest value; default: 2",

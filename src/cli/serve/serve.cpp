@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "api/answer_fields.h"
 #include "api/model_source.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -125,6 +126,24 @@ service::Think think_of(const ServeFlags& flags, const service::LoadedModel& mod
   return level && model.abilities.thinking ? Think::kOn : Think::kDefault;
 }
 
+// Flags about what this model, on this device, does not have.
+void say_what_has_no_effect(const ServeFlags& flags, const engine::EngineOptions& options,
+                            const engine::Engine& engine) {
+  const auto say = [](std::string_view flag, std::string_view why) {
+    base::log_warning("{} has no effect: {}.", flag, why);
+  };
+  if (!engine.device() && flags.fit.spare_bytes > 0)
+    say("--fit-target", "the model is not on a GPU");
+  if (!engine.device() && flags.fit.least_context) say("--fit-ctx", "the model is not on a GPU");
+  if (engine.device() && flags.fit.least_context && options.context)
+    say("--fit-ctx", "the context was asked for");
+  // Requests of Ollama's dialect may ask for a shift themselves.
+  if (flags.n_keep && !flags.shifts) say("--keep", "a full context ends a text");
+  if (engine.recurrent()) return;
+  if (flags.states_each) say("--ctx-checkpoints", "the model has no recurrent states");
+  if (flags.state_interval) say("--checkpoint-min-step", "the model has no recurrent states");
+}
+
 Result<service::LoadedModel> load(ServeFlags& flags) {
   ProgressBar bar;
   PUNA_TRY(service::OpenOptions options, open_options(flags.model, {}, bar));
@@ -132,6 +151,10 @@ Result<service::LoadedModel> load(ServeFlags& flags) {
   options.engine.n_sequences = flags.n_parallel;
   options.engine.host_cache_bytes = flags.cache_ram_mib << 20;
   options.engine.step_ms = flags.step_ms;
+  options.engine.fit = flags.fit;
+  options.engine.check_weights = flags.check_weights;
+  if (flags.states_each) options.engine.states_each = *flags.states_each;
+  if (flags.state_interval) options.engine.state_interval = *flags.state_interval;
   PUNA_TRY(formats::ModelFile file, service::open_file(options));
   set_room(flags, file, options.engine);
   // A file that says how embeddings are made is of a model that gives nothing else.
@@ -141,8 +164,11 @@ Result<service::LoadedModel> load(ServeFlags& flags) {
     base::log_warning("--pooling has no effect: the model is loaded to give text.");
   PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));
   model.name = name_of_path(flags.model.model);
+  say_what_has_no_effect(flags, options.engine, *model.engine);
   if (flags.chat_template) service::use_template(model, *std::move(flags.chat_template));
   for (const auto& change : flags.defaults) change(model.defaults);
+  if (flags.shifts)
+    model.defaults.request.shift.emplace().n_keep = api::number_or_none(flags.n_keep.value_or(0));
   model.defaults.request.think = think_of(flags, model);
   if (model.defaults.request.form) {
     PUNA_TRY_CONTEXT(check_form(model, *model.defaults.request.form),
@@ -178,6 +204,10 @@ Result<void> check(const ServeFlags& flags) {
   if (flags.model.model.empty()) return wrong("--model is missing: which model is to be served?");
   if (flags.server.certificate_file.empty() != flags.server.key_file.empty())
     return wrong("--ssl-cert-file and --ssl-key-file belong together; one of them is missing.");
+  if (flags.kv_on_cpu && flags.model.device != "cpu" && flags.model.gpu_layers != 0u)
+    return wrong(
+        "--no-kv-offload is not supported where layers go to a GPU: the cache of a layer lies "
+        "where the layer is; --device cpu keeps both on the CPU.");
   if (!flags.slot_folder.empty() && !io::is_folder(flags.slot_folder))
     return wrong(fmt::format("--slot-save-path is \"{}\", which is no folder.", flags.slot_folder));
   return {};

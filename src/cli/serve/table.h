@@ -43,6 +43,7 @@ std::span<const Group> groups();
 
 std::span<const Flag> listening_flags();
 std::span<const Flag> model_flags();
+std::span<const Flag> memory_flags();
 std::span<const Flag> sampling_flags();
 std::span<const Flag> chat_flags();
 std::span<const Flag> form_flags();

@@ -345,7 +345,7 @@ void Numerals::minimize() {
       uint64_t hash = 0;
       for (const uint32_t part : signature)
         hash = (hash ^ part) * 0x9E3779B97F4A7C15u + (hash >> 29);
-      return hash;
+      return static_cast<size_t>(hash);
     }
   };
   std::vector<uint32_t> classes(states_.size());

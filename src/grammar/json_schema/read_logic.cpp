@@ -40,7 +40,7 @@ Result<void> SchemaReader::read_refs(const Json& schema, bool closed, ValueSet& 
 Result<void> SchemaReader::join(const Json& where, ValueSet& a,
                                 std::span<const ValueSet* const> others) {
   auto joined = algebra_.join(a, others);
-  if (!joined) return at(where, std::move(joined.error()));
+  if (!joined) return at(where, joined.error());
   return {};
 }
 

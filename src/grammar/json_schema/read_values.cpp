@@ -161,7 +161,7 @@ Result<Names> SchemaReader::pattern_names(const Json& where, std::string_view pa
   if (known == patterns_.end()) {
     auto found =
         regex_expression(languages_.expressions(), pattern, RegexFit::kPart, options_.limits);
-    if (!found) return at(where, std::move(found.error()));
+    if (!found) return at(where, found.error());
     known = patterns_.emplace(pattern, languages_.both(languages_.any(), *found)).first;
   }
   return Names{std::nullopt, known->second, std::nullopt};

@@ -160,7 +160,7 @@ Result<const ValueSet*> SchemaReader::beside(const Json& schema, bool closed) {
 
 Result<ValueSet> SchemaReader::all_but(const Json& where, const ValueSet& set) {
   auto out = algebra_.complement(set);
-  if (!out) return at(where, std::move(out.error()));
+  if (!out) return at(where, out.error());
   return out;
 }
 
@@ -194,7 +194,7 @@ bool SchemaReader::surely_empty(const ObjectShape& shape, int depth) {
 
 Result<void> SchemaReader::meet(const Json& where, ValueSet& a, const ValueSet& b) {
   auto met = algebra_.meet(a, b);
-  if (!met) return at(where, std::move(met.error()));
+  if (!met) return at(where, met.error());
   PUNA_TRY(deadline_.check());
   // What nothing fulfils is left out before it is met with more.
   static constexpr size_t kMany = 4;
@@ -259,7 +259,7 @@ std::unexpected<Error> SchemaReader::refuse(const Json& where, std::string_view 
   return fail(code, fmt::format("{}: {}.", document_.path_of(where), what));
 }
 
-std::unexpected<Error> SchemaReader::at(const Json& where, Error error) const {
+std::unexpected<Error> SchemaReader::at(const Json& where, const Error& error) const {
   std::string_view what = error.message;
   if (what.ends_with('.')) what.remove_suffix(1);
   return refuse(where, what, error.code);

@@ -87,7 +87,7 @@ class SchemaReader {
   std::unexpected<base::Error> refuse(const Json& where, std::string_view what,
                                       base::ErrorCode code = base::ErrorCode::kUnsupported) const;
   // The same for an error of what is below `where`, which says what, but not where.
-  std::unexpected<base::Error> at(const Json& where, base::Error error) const;
+  std::unexpected<base::Error> at(const Json& where, const base::Error& error) const;
 
   // The value set of a schema about the same value, and what is not in it.
   Result<const ValueSet*> beside(const Json& schema, bool closed = false);

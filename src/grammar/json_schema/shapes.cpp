@@ -94,7 +94,7 @@ ArrayShape Algebra::shape_of_array(const base::Json& value) {
   ArrayShape shape;
   shape.least = shape.most = value.items().size();
   for (uint64_t i = 0; i < shape.most; ++i) {
-    shape.items.push_back({i, i + 1, terms_.value(value.items()[i])});
+    shape.items.push_back({i, i + 1, terms_.value(value.items()[static_cast<size_t>(i)])});
   }
   return shape;
 }
