@@ -77,6 +77,7 @@ struct Text {
   uint32_t cancelled_at = 0;  // tokens of it; 0: never
 
   std::vector<int32_t> tokens;
+  std::vector<float> logprobs;  // of the tokens, where the device is the CPU
   std::optional<engine::GenerateStats> stats;
 };
 
@@ -101,8 +102,10 @@ void write_all(Loaded& on, std::vector<Text>& texts) {
     options.sampling.temperature = 0;
     options.max_tokens = text.n_tokens;
     options.control = control;
+    if (!on.engine->device()) options.sampling.n_probs = 1;
     const auto on_token = [&, control](const kernels::Chosen& chosen) {
       text.tokens.push_back(chosen.id);
+      if (chosen.logprob) text.logprobs.push_back(*chosen.logprob);
       if (text.tokens.size() == text.cancelled_at) control->cancel = true;
       ++n_written;
       begin_those_that_arrived();
@@ -174,6 +177,9 @@ void check_texts(Loaded& together, Loaded& alone, uint32_t seed) {
     REQUIRE(texts[i].tokens.size() == n);
     one[0].tokens.resize(n);
     CHECK(texts[i].tokens == one[0].tokens);
+    if (together.engine->device()) continue;
+    one[0].logprobs.resize(n);
+    CHECK(texts[i].logprobs == one[0].logprobs);  // to the last bit: docs/numerics.md
   }
 }
 

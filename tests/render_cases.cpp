@@ -1,12 +1,14 @@
 // Renders chat templates for tools/compare_templates.py.
 // usage: puna_render_cases CASES.json    ([{"template": name, "context": {...}}, ...] beside the
-//   templates' sources: {"templates": {name: source}, "cases": [...], "now_s": Unix time})
+//   templates' sources: {"templates": {name: source}, "cases": [...], "now_s": Unix time}; with
+//   "go": true the sources are Go templates, and are translated first)
 // Writes one JSON array: {"expected": text} or {"fails": true, "error": message} for each case.
 #include <cstdio>
 #include <fstream>
 #include <map>
 #include <sstream>
 
+#include "chat/go_template.h"
 #include "chat/template.h"
 
 namespace puna {
@@ -14,6 +16,12 @@ namespace {
 
 base::Json failure(const base::Error& error) {
   return base::Json::object().set("fails", true).set("error", error.text());
+}
+
+base::Result<chat::Template> parse(const std::string& source, bool is_go) {
+  if (!is_go) return chat::Template::parse(source);
+  PUNA_TRY(std::string jinja, chat::from_go_template(source));
+  return chat::Template::parse(std::move(jinja));
 }
 
 base::Json outcome(const base::Result<chat::Template>& parsed, const base::Json& context,
@@ -33,9 +41,11 @@ int run(const char* path) {
     std::fprintf(stderr, "error: %s: %s\n", path, input.error().text().c_str());
     return 1;
   }
+  const base::Json* go = input->find("go");
+  const bool is_go = go && *go == base::Json(true);
   std::map<std::string, base::Result<chat::Template>> templates;
   for (const auto& [name, source] : input->find("templates")->members())
-    templates.emplace(name, chat::Template::parse(source.string()));
+    templates.emplace(name, parse(source.string(), is_go));
   base::Json out = base::Json::array();
   for (const base::Json& each : input->find("cases")->items()) {
     out.push(outcome(templates.at(each.find("template")->string()), *each.find("context"),

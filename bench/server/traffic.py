@@ -144,8 +144,13 @@ class Reply:
         """The JSON of a stream, server-sent or by lines."""
         for line in self.body.decode("utf-8", "replace").splitlines():
             text = line[6:] if line.startswith("data: ") else line
-            if text.startswith("{"):
+            if text.startswith("{") and text.endswith("}"):  # a stream that was cut off ends anywhere
                 yield json.loads(text)
+
+    def texts(self):
+        """Of a chat's stream, the text of each piece."""
+        found = (choice["delta"].get("content") for event in self.events() for choice in event.get("choices") or [])
+        return [text for text in found if text is not None]
 
 
 async def ask(port, path, body, cut_after=None, reply=None):

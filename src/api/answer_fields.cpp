@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "api/answer_form.h"
 #include "api/sampling.h"
 
 namespace puna::api {
@@ -15,7 +16,8 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr std::string_view kUnbound = "answers cannot be bound to a format, schema or grammar yet.";
+constexpr std::string_view kNotLazy =
+    "a grammar holds from the answer's first token on; triggers for it are not here yet.";
 constexpr double kLongest = UINT32_MAX;
 
 constexpr Field kFields[] = {
@@ -40,12 +42,14 @@ constexpr Field kFields[] = {
           "have left it; -1: any.",
           -1, kMostSlots - 1}
         .or_else("-1"),
-    refused("grammar", kUnbound, "\"\""),
-    refused("grammar_lazy", kUnbound, "false"),
-    refused("grammar_triggers", kUnbound, "[]"),
-    refused("preserved_tokens", kUnbound, "[]"),
-    refused("json_schema", kUnbound),
-    refused("response_format", kUnbound, R"({"type":"text"})"),
+    {"grammar", Kind::kText, "The answer is what this grammar (GBNF) matches."},
+    {"json_schema", Kind::kAny, "The answer is JSON that this schema admits."},
+    Field{"response_format", Kind::kObject,
+          "text: the answer is free. Else it is JSON, of a schema."}
+        .with(format_fields),
+    refused("grammar_lazy", kNotLazy, "false"),
+    refused("grammar_triggers", kNotLazy, "[]"),
+    refused("preserved_tokens", kNotLazy, "[]"),
     refused("lora", "adapters cannot be chosen by a request yet.", "[]"),
     refused("speculative", "drafts are no matter of a request."),
     refused("t_max_predict_ms", "an answer ends by its tokens, not by time.", "0"),
@@ -137,6 +141,8 @@ Result<AnswerFields> read_answer_fields(const Body& body, const service::LoadedM
   request.reuse = body.flag("cache_prompt").value_or(request.reuse);
   request.ignore_end = body.flag("ignore_eos").value_or(request.ignore_end);
   PUNA_TRY(request.sampling, read_sampling(body, model));
+  PUNA_TRY(auto form, read_form(body));
+  if (form) request.form = std::move(form);
   if (const auto slot = body.integer("id_slot")) out.slot = number_or_none(*slot);
   const auto ping = body.integer("sse_ping_interval");
   if (ping && *ping >= 0) out.ping_seconds = static_cast<int>(*ping);

@@ -38,7 +38,7 @@ constexpr std::string_view kThinkTags = "<think>…</think>";
 constexpr ReplyStyle kStyles[] = {
     {"gpt-oss", "gpt-oss", "<|channel|>analysis<|message|>…<|end|>",
      "<|channel|>commentary to=functions.f<|message|>{…}<|call|>", kHarmonyTokens, "", make_gpt_oss,
-     "thinking"},
+     "thinking", "<|channel|>final<|message|>", "<|start|>assistant<|channel|>final<|message|>"},
     {"gemma4", "Gemma 4", "<|channel>thought…<channel|>", "<|tool_call>call:f{a:1}<tool_call|>",
      kGemma4Tokens, "<|channel>thought", make_gemma4},
     {"deepseek", "DeepSeek R1, V3, V3.1, and the models distilled from R1", kThinkTags,
@@ -46,7 +46,7 @@ constexpr ReplyStyle kStyles[] = {
      make_deepseek},
     {"mistral", "Mistral, Ministral 3, Devstral, Magistral", "[THINK]…[/THINK]",
      R"([TOOL_CALLS]f[ARGS]{…}, or [TOOL_CALLS][{"name": …, "arguments": {…}}])", kMistralTokens,
-     "[THINK]", make_mistral, "reasoning_content", /*short_ids=*/true},
+     "[THINK]", make_mistral, "reasoning_content", "", "", /*short_ids=*/true},
     {"lfm2", "LFM2, LFM2.5", kThinkTags, R"(<|tool_call_start|>[f(a="x", b=1)]<|tool_call_end|>)",
      kLfm2Tokens, "<think>", make_lfm2},
     {"qwen-xml", "Qwen3-Coder, Qwen3.5", kThinkTags,

@@ -24,6 +24,9 @@ struct ReplyStyle {
   // The member of a message in which the family's templates look for earlier thinking.
   std::string_view reasoning_member = "reasoning_content";
 
+  // Marks before the text of an answer, and before one behind thinking; empty: none.
+  std::string_view answer_begins = {}, answer_begins_behind = {};
+
   // The templates refuse ids of calls that are not nine letters and digits.
   bool short_ids = false;
 

@@ -84,7 +84,6 @@ std::string refuse_names(std::span<char* const> words) {
   for (const std::string_view word : words) {
     if (word == "--") break;
     const std::string_view name = word.substr(0, word.find('='));
-    if (is_planned_flag(name)) return fmt::format("{} is not supported yet", name);
     // The parser would take the next word for the value.
     if (word.starts_with("--") && name.size() + 1 == word.size())
       return fmt::format("{} has no value", word);

@@ -14,6 +14,7 @@
 
 #include "cli/chat_loop.h"
 #include "cli/command.h"
+#include "cli/form_flags.h"
 #include "cli/model_flags.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -35,6 +36,8 @@ struct Flags {
   std::optional<uint64_t> seed;
   std::optional<int64_t> max_tokens;
   std::vector<std::string> stop;
+  FormFlags form;
+  std::optional<service::AnswerForm> answer_form;  // that these flags say
   bool raw = false;
   std::optional<std::string> template_path;  // a file whose template stands in place of the model's
   bool stats = false;
@@ -62,6 +65,7 @@ service::Request make_request(const Flags& flags) {
   if (flags.max_tokens.value_or(kNoEnd) != kNoEnd)
     request.max_tokens = static_cast<uint32_t>(*flags.max_tokens);
   request.stop = flags.stop;
+  request.form = flags.answer_form;
   request.ignore_end = flags.ignore_end;
   for (const auto& [name, think] : kThink) {
     if (flags.think == name) request.think = think;
@@ -181,6 +185,7 @@ base::Result<int> run(Flags flags) {
   }
   const bool chat = !flags.prompt && !flags.tokens && stdin_is_terminal() && stdout_is_terminal();
   PUNA_TRY(check(flags, chat));
+  PUNA_TRY(flags.answer_form, read_form(flags.form));
   std::optional<chat::Template> own_template;
   if (flags.template_path) {
     PUNA_TRY(own_template, read_template(*flags.template_path));
@@ -194,6 +199,7 @@ base::Result<int> run(Flags flags) {
   bar.clear();
   if (own_template) model.chat_template = std::move(own_template);
   if (!flags.raw && !flags.tokens) PUNA_TRY(check_template(model));
+  if (flags.answer_form) PUNA_TRY(check_form(model, *flags.answer_form));
   if (!flags.system.empty() && !model.chat_template) {
     return base::fail(
         base::ErrorCode::kUnsupported,
@@ -260,6 +266,7 @@ Action add_run(CLI::App& app) {
   not_empty(app.add_option("--stop", flags->stop,
                            "End the text before this string; may be given several times")
                 ->allow_extra_args(false));
+  add_form_flags(app, flags->form);
   not_empty(app.add_option("--tokens", flags->tokens,
                            "Prompt as token ids, separated by commas; nothing is added"));
   app.add_flag("--raw", flags->raw, "Complete the prompt as plain text, without the chat template");

@@ -10,7 +10,6 @@ namespace puna::cli {
 namespace {
 
 constexpr std::string_view kPlannedCommands[] = {"create", "ps", "show", "stop"};
-constexpr std::string_view kPlannedFlags[] = {"--format"};
 
 // Letters to insert, remove or change to make one of the other (Levenshtein).
 size_t distance(std::string_view a, std::string_view b) {
@@ -52,10 +51,6 @@ std::string unknown(std::string_view what, std::string_view wrong,
 
 bool is_planned_command(std::string_view name) {
   return std::ranges::find(kPlannedCommands, name) != std::end(kPlannedCommands);
-}
-
-bool is_planned_flag(std::string_view name) {
-  return std::ranges::find(kPlannedFlags, name) != std::end(kPlannedFlags);
 }
 
 }  // namespace puna::cli

@@ -30,6 +30,5 @@ base::Result<T> as_usage(base::Result<T> result) {
 // Commands and flags that are planned: a script that uses one is told so, and not that it is a
 // typing error. They are in no help text.
 bool is_planned_command(std::string_view name);
-bool is_planned_flag(std::string_view name);  // "--format"
 
 }  // namespace puna::cli

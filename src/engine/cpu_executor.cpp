@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "base/clock.h"
 #include "engine/cpu_loader.h"
@@ -20,9 +21,12 @@ constexpr double kTurnMs = 10;
 
 class CpuExecutor : public Executor {
  public:
-  CpuExecutor(std::unique_ptr<plan::CpuProgram> program, plan::CacheConfig cache, GiveWay give_way)
+  CpuExecutor(std::unique_ptr<plan::CpuProgram> program, plan::CacheConfig cache,
+              base::ThreadPool& pool, GiveWay give_way)
       : program_(std::move(program)),
         cache_(cache),
+        pool_(pool),
+        samplers_(static_cast<size_t>(pool.n_threads())),
         pages_(size_t{cache.n_sequences} * cache.pages_per_sequence),
         window_pages_(cache.n_window_pages > 0 ? pages_.size() : 0),
         give_way_(std::move(give_way)) {}
@@ -35,18 +39,25 @@ class CpuExecutor : public Executor {
   Task<Result<void>> decode(plan::Step step, std::vector<OutputSampling> outputs, uint32_t n_steps,
                             OnChosen on_chosen) override {
     const uint32_t vocab = program_->graph().vocab;
-    std::vector<float> logits(outputs.size() * vocab);
+    logits_.resize(outputs.size() * vocab);
     std::vector<kernels::Chosen> chosen(outputs.size());
     // A call costs nothing here.
     if (std::ranges::any_of(outputs, &OutputSampling::once)) n_steps = 1;
     base::Timer since_rest;
     for (uint32_t i = 0; i < n_steps; ++i) {
-      program_->run(step, tables(), logits);
+      program_->run(step, tables(), logits_);
       step = plan::next_step(step, step.output_rows);
+      const auto choose = [&](uint32_t begin, uint32_t end) {
+        kernels::CpuSampler& sampler = samplers_[static_cast<size_t>(base::thread_index())];
+        for (uint32_t r = begin; r < end; ++r) {
+          chosen[r] = sampler.choose(outputs[r].params,
+                                     std::span(logits_).subspan(size_t{r} * vocab, vocab),
+                                     outputs[r].text, static_cast<uint32_t>(step.positions[r]),
+                                     outputs[r].allowed, outputs[r].state);
+        }
+      };
+      pool_.run(static_cast<uint32_t>(outputs.size()), 1, std::ref(choose));
       for (size_t r = 0; r < outputs.size(); ++r) {
-        chosen[r] = sampler_.choose(outputs[r].params, std::span(logits).subspan(r * vocab, vocab),
-                                    outputs[r].text, static_cast<uint32_t>(step.positions[r]),
-                                    outputs[r].allowed, outputs[r].state);
         outputs[r].text.push_back(chosen[r].id);
         step.tokens[r] = chosen[r].id;
       }
@@ -149,9 +160,11 @@ class CpuExecutor : public Executor {
 
   std::unique_ptr<plan::CpuProgram> program_;
   plan::CacheConfig cache_;
+  base::ThreadPool& pool_;
+  std::vector<kernels::CpuSampler> samplers_;   // one a thread
   std::vector<uint32_t> pages_, window_pages_;  // the page tables
   GiveWay give_way_;
-  kernels::CpuSampler sampler_;
+  std::vector<float> logits_;  // of the last step
 };
 
 }  // namespace
@@ -164,7 +177,8 @@ Task<Result<std::unique_ptr<Executor>>> load_cpu(const formats::ModelFile& file,
       co_await load_cpu_weights(file, graph, options.numerics, options.lock_memory, pool, hooks));
   PUNA_CO_TRY(auto program,
               plan::CpuProgram::create(std::move(graph), std::move(weights), cache, pool));
-  co_return std::make_unique<CpuExecutor>(std::move(program), cache, std::move(options.give_way));
+  co_return std::make_unique<CpuExecutor>(std::move(program), cache, pool,
+                                          std::move(options.give_way));
 }
 
 }  // namespace puna::engine

@@ -34,7 +34,9 @@ class CpuLoader {
  public:
   CpuLoader(const ModelFile& file, const plan::Graph& graph, kernels::Numerics numerics,
             base::ThreadPool& pool, const LoadHooks& hooks)
-      : file_(file), graph_(graph), numerics_(numerics), pool_(pool), hooks_(hooks) {}
+      : file_(file), graph_(graph), pool_(pool), hooks_(hooks) {
+    out_.numerics = numerics;
+  }
 
   Task<Result<plan::CpuWeights>> run(bool lock) {
     PUNA_CO_TRY(place_matrices());
@@ -90,7 +92,7 @@ class CpuLoader {
         continue;
       }
       PUNA_TRY_CONTEXT(CpuMatrix matrix,
-                       CpuMatrix::create(spec.type, spec.rows, spec.columns, numerics_, place),
+                       CpuMatrix::create(spec.type, spec.rows, spec.columns, out_.numerics, place),
                        fmt::format("While making room for \"{}\"", spec.label));
       place += static_cast<size_t>(matrix.bytes());
       out_.matrices.push_back(std::move(matrix));
@@ -182,7 +184,7 @@ class CpuLoader {
 
   const ModelFile& file_;
   const plan::Graph& graph_;
-  kernels::Numerics numerics_;
+
   base::ThreadPool& pool_;
   const LoadHooks& hooks_;
   plan::CpuWeights out_;

@@ -15,15 +15,28 @@ using Part = plan::GpuProgram::Part;
 kernels::AttentionSplits GpuStepWriter::splits_of(const plan::Step& step) const {
   const uint32_t n_kv =
       static_cast<uint32_t>(*std::max_element(step.positions.begin(), step.positions.end())) + 1;
+  return kernels::attention_splits(limits_of(step).splits, n_kv);
+}
+
+plan::AttentionLimits GpuStepWriter::limits_of(const plan::Step& step) const {
   const kernels::StepShape shape{.n_tokens = step.n_tokens(),
                                  .n_outputs = static_cast<uint32_t>(step.output_rows.size())};
-  const auto& body = program_.plan().body[program_.class_for(Part::kBody, shape)];
-  return kernels::attention_splits(body.max_splits, n_kv);
+  return program_.plan().body[program_.class_for(Part::kBody, shape)].attention;
+}
+
+uint32_t GpuStepWriter::singles_of(const plan::Step& step) const {
+  const uint32_t most = std::min(limits_of(step).singles, step.n_tokens());
+  const auto is_single = [&](uint32_t row) {
+    return row + 1 == step.n_tokens() || step.sequences[row + 1] != step.sequences[row];
+  };
+  uint32_t n = 0;
+  while (n < most && is_single(n)) ++n;
+  return n;
 }
 
 kernels::StepShape GpuStepWriter::shape_of(const plan::Step& step) const {
   return {step.n_tokens(), static_cast<uint32_t>(step.output_rows.size()), splits_of(step).n_splits,
-          cuts_};
+          cuts_, singles_of(step)};
 }
 
 Result<void> GpuStepWriter::words(uint32_t first, std::span<const uint32_t> words) {
@@ -34,17 +47,18 @@ Result<void> GpuStepWriter::words(uint32_t first, std::span<const uint32_t> word
 Result<void> GpuStepWriter::header(const plan::Step& step, const kernels::StepShape& shape,
                                    uint32_t n_go_on) {
   const kernels::AttentionSplits splits = splits_of(step);
-  std::array<uint32_t, kernels::kStepGoOnCount + 1> header{};
+  std::array<uint32_t, kernels::kStepSingleCount + 1> header{};
   header[kernels::kStepTokenCount] = step.n_tokens();
   header[kernels::kStepOutputCount] = std::min(shape.n_outputs, program_.plan().head_rows());
   header[kernels::kStepSplitCount] = splits.n_splits;
   header[kernels::kStepSplitTokens] = splits.split_tokens;
   header[kernels::kStepGoOnCount] = n_go_on;
+  header[kernels::kStepSingleCount] = shape.n_singles;
   const uint32_t next_rows = std::max(n_go_on, 1u);
   header[kernels::kStepSplitLimit] =
       program_.plan()
           .body[program_.class_for(Part::kBody, {.n_tokens = next_rows, .n_outputs = next_rows})]
-          .max_splits;
+          .attention.splits;
   return words(0, header);
 }
 

@@ -33,6 +33,8 @@ class GpuStepWriter {
 
  private:
   kernels::AttentionSplits splits_of(const plan::Step& step) const;
+  uint32_t singles_of(const plan::Step& step) const;
+  plan::AttentionLimits limits_of(const plan::Step& step) const;
   base::Result<void> words(uint32_t first, std::span<const uint32_t> words);
   base::Result<void> header(const plan::Step& step, const kernels::StepShape& shape,
                             uint32_t n_go_on);

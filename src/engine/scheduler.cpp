@@ -24,6 +24,9 @@ constexpr uint32_t kPage = kernels::kPageTokens;
 // cancel, waits for it.
 constexpr double kAloneMs = 1000;
 
+// Of the time that a stream may wait, what a step takes; then its results have to reach the reader.
+constexpr double kOfWait = 0.95;
+
 // Steps that texts have room for when they begin a chain, where there is memory for no more.
 constexpr uint32_t kLeastSteps = 64;
 
@@ -406,7 +409,7 @@ Scheduler::Batch Scheduler::choose_rows() {
   const EngineOptions& options = engine_.options();
   double ms = options.turn_ms > 0 ? options.turn_ms : engine_.device() ? 0 : kAloneMs;
   const double decode_ms = engine_.budget().decode_ms();
-  if (!batch.rows.empty()) ms = std::max(options.step_ms, 2 * decode_ms) - decode_ms;
+  if (!batch.rows.empty()) ms = kOfWait * std::max(options.step_ms, 2 * decode_ms) - decode_ms;
   size_t budget =
       std::min<size_t>(engine_.budget().tokens(ms), kernels::kMaxStepTokens - batch.rows.size());
   for (const TextPtr& text : running_) {

@@ -14,11 +14,14 @@ double moved(double before, double measured) {
   return measured > before ? std::min(measured, 4 * before) : (before + measured) / 2;
 }
 
+// A wait may be that much longer than expected, and is forgotten over a hundred steps or so.
+constexpr double kMostBeyond = 2, kForgets = 0.01;
+
 }  // namespace
 
 uint32_t StepBudget::tokens(double ms) const {
   if (ms <= 0 || ms_per_token_ <= 0) return kernels::kMaxStepTokens;
-  const double fit = std::min(ms / ms_per_token_, double{kernels::kMaxStepTokens});
+  const double fit = std::min(ms / (beyond_ * ms_per_token_), double{kernels::kMaxStepTokens});
   return std::max(static_cast<uint32_t>(fit) / kLeast * kLeast, kLeast);
 }
 
@@ -33,6 +36,11 @@ void StepBudget::read(uint32_t n_tokens, double ms, uint32_t n_beside) {
   // A few tokens beside many others say no more than that they cost no more. Were their time taken
   // for that of the step, the next ones would be fewer still, and prompts would starve.
   if (n_beside > n_tokens && measured > ms_per_token_) return;
+  if (is_known_) {
+    beyond_ -= kForgets * (beyond_ - 1);
+    beyond_ = std::max(beyond_, std::min(measured / ms_per_token_, kMostBeyond));
+  }
+  is_known_ = true;
   ms_per_token_ = moved(ms_per_token_, measured);
 }
 

@@ -11,7 +11,8 @@ class StepBudget {
   // A first guess of what a token of a prompt takes.
   explicit StepBudget(double ms_per_token) : ms_per_token_(ms_per_token) {}
 
-  // Tokens that take about so long; 0: as many as a step can have. At least kLeast.
+  // Tokens that take so long at most, by how far steps of late went beyond what was expected of
+  // them; 0: as many as a step can have. At least kLeast.
   uint32_t tokens(double ms) const;
   // Steps with tokens of prompts took so long, in which so many tokens beside were only decoded; a
   // decode step without.
@@ -30,6 +31,8 @@ class StepBudget {
  private:
   double ms_per_token_;
   double decode_ms_ = 0;
+  bool is_known_ = false;  // what a token takes, by a step and not by a guess
+  double beyond_ = 1;      // what steps took of what was expected, the most of late
 };
 
 }  // namespace puna::engine

@@ -17,9 +17,10 @@
 namespace puna::plan {
 
 struct CpuWeights {
-  base::Pages memory;                        // of the packed matrices
-  std::vector<kernels::CpuMatrix> matrices;  // by WeightId
-  std::vector<std::vector<float>> vectors;   // by VectorId
+  base::Pages memory;                                     // of the packed matrices
+  std::vector<kernels::CpuMatrix> matrices;               // by WeightId
+  std::vector<std::vector<float>> vectors;                // by VectorId
+  kernels::Numerics numerics = kernels::Numerics::kFast;  // as the matrices were packed for
 };
 
 struct CpuMemory {

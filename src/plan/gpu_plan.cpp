@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "kernels/sample/sample.h"
 #include "plan/gpu_lowering.h"
@@ -81,7 +82,7 @@ class Planner {
     for (uint32_t rows : options_.classes) {
       begin_class(rows);
       PUNA_TRY(GpuPlan::BatchClass body, lower(0, graph_.head_begin));
-      body.max_splits = attention_max_splits(at(0));
+      body.attention = attention_limits(at(0));
       plan_.body.push_back(std::move(body));
     }
     for (uint32_t rows : head_classes()) {
@@ -89,7 +90,7 @@ class Planner {
       PUNA_TRY(GpuPlan::BatchClass head, lower(graph_.head_begin, graph_.ops.size()));
       plan_.head.push_back(std::move(head));
       if (graph_.embeds) continue;
-      GpuPlan::BatchClass sample{rows, 1, {}};
+      GpuPlan::BatchClass sample{rows, {}, {}};
       PUNA_TRY(kernels::sample(device_, sample_args(), sample.calls));
       plan_.sample.push_back(std::move(sample));
     }
@@ -102,7 +103,7 @@ class Planner {
   }
   // The calls of ops [begin, end).
   Result<GpuPlan::BatchClass> lower(size_t begin, size_t end) {
-    GpuPlan::BatchClass out{rows_, 1, {}};
+    GpuPlan::BatchClass out{rows_, {}, {}};
     for (size_t i = begin; i < end; ++i) {
       PUNA_TRY(
           std::visit([&](const auto& op) { return op.lower(at(i), out.calls); }, graph_.ops[i]));
@@ -168,8 +169,9 @@ class Planner {
 };
 
 std::string describe(const kernels::GridDim& dim) {
-  static constexpr const char* kNames[] = {"",       "tokens",    "outputs",
-                                           "splits", "if split ", "if cut"};
+  static constexpr const char* kNames[] = {"",          "tokens", "outputs", "splits",
+                                           "if split ", "if cut", "singles", "others"};
+  static_assert(std::size(kNames) == static_cast<size_t>(kernels::Extent::kOthers) + 1);
   const char* name = kNames[static_cast<size_t>(dim.extent)];
   if (dim.extent == kernels::Extent::kOne)
     return fmt::format("{}", (dim.mul + dim.div - 1) / dim.div);

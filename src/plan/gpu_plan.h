@@ -38,7 +38,7 @@ struct GpuPlan {
   };
   struct BatchClass {
     uint32_t max_rows = 1;
-    uint32_t max_splits = 1;  // of attention
+    AttentionLimits attention;  // of a body
     std::vector<kernels::KernelCall> calls;
   };
 

@@ -97,6 +97,9 @@ Task<Result<LoadedModel>> load(std::string name, ModelFile file, DeviceUse use,
   PUNA_CO_TRY(model.engine, co_await engine::Engine::load(std::move(file), std::move(use.device),
                                                           std::move(options)));
   model.scheduler = std::make_unique<engine::Scheduler>(*model.engine);
+  if (model.tokenizer) {
+    model.forms = std::make_unique<AnswerForms>(*model.tokenizer, model.engine->config().vocab);
+  }
   const std::string placed = describe(model.engine->placement(), model.device_name);
   if (!placed.empty()) {
     base::log_warning("{}", placed);

@@ -13,6 +13,7 @@
 #include "engine/scheduler.h"
 #include "formats/model_file.h"
 #include "service/abilities.h"
+#include "service/answer_form.h"
 #include "service/defaults.h"
 #include "tokenizer/tokenizer.h"
 
@@ -29,8 +30,9 @@ struct LoadedModel {
   // None for base models, and for one that cannot be parsed; template_error says why.
   std::optional<chat::Template> chat_template;
   std::optional<base::Error> template_error;
-  Abilities abilities;  // of the template
-  Defaults defaults;    // of requests
+  std::unique_ptr<AnswerForms> forms;  // null without a tokenizer
+  Abilities abilities;                 // of the template
+  Defaults defaults;                   // of requests
 
   uint32_t context() const { return engine->context(); }
   // Lets waiting tasks go on; for base::run_until.

@@ -7,6 +7,7 @@
 
 #include "chat/nonces.h"
 #include "service/banned_strings.h"
+#include "service/both_filters.h"
 #include "service/thinking_budget.h"
 
 namespace puna::service {
@@ -235,6 +236,16 @@ Result<Prepared> prepare(const LoadedModel& model, Request request) {
   out.tokens = std::move(beginning.tokens);
   out.style = beginning.style;
   out.thinking_open = beginning.thinking_open;
+  if (asked.form) {
+    if (asked.tools.is_array() && !asked.tools.items().empty()) {
+      return base::fail(ErrorCode::kUnsupported,
+                        "An answer cannot be bound to a form where the model may call tools yet; "
+                        "leave the tools out, or say that none may be called.");
+    }
+    PUNA_TRY_CONTEXT(tokenizer_of(model), "While binding the answer");
+    PUNA_TRY(auto form, model.forms->filter(*asked.form, out.style, out.thinking_open));
+    out.filter = both(std::move(form), std::move(out.filter));
+  }
   if (asked.max_thinking && out.style && !out.style->thinking.empty()) {
     const ThinkingBudget::Options budget{.n_tokens = *asked.max_thinking,
                                          .message = asked.thinking_message,

@@ -28,6 +28,15 @@ enum class Thinking : uint8_t {
   kBoth,
 };
 
+// What an answer has to be, to the last byte. The thinking before it is free.
+struct AnswerForm {
+  enum class Kind : uint8_t { kSchema, kGrammar, kRegex };
+  Kind kind = Kind::kSchema;
+  std::string text;     // a JSON schema as JSON, a grammar as GBNF, a regular expression
+  bool strict = false;  // of a schema: as grammar::JsonSchemaOptions has it
+  bool operator==(const AnswerForm&) const = default;
+};
+
 using engine::Control;
 
 struct Request {
@@ -62,6 +71,7 @@ struct Request {
   bool reuse = true;      // what is known of the prompt is not evaluated again
   kernels::SamplingParams sampling;
   std::optional<uint32_t> max_tokens;
+  std::optional<AnswerForm> form;
   std::vector<std::string> stop;    // the text ends before the first of these
   std::vector<std::string> banned;  // the text holds none of these (banned_strings.h)
   bool ignore_end = false;

@@ -76,10 +76,6 @@ class Usage(unittest.TestCase):
     def test_what_is_not_there_yet(self):
         for command in ["show", "ps", "stop", "create"]:
             self.check_fails(2, [command, "not supported yet"], command, "--model", MODEL)
-        for flag in ["--format", "--format=json"]:
-            self.check_fails(2, [flag.split("=")[0], "not supported yet"], "run", MODEL, "Hi", flag)
-        for command in ["logits", "bench", "inspect"]:
-            self.check_fails(2, ["--format", "not supported yet"], command, "--format")
         for kind in ["iq2_xxs", "IQ3_M", "mxfp4", "pure:tq1_0"]:
             self.check_fails(2, [kind.removeprefix("pure:"), "not supported yet"], "quantize", MODEL, "out.gguf", kind)
 
@@ -94,7 +90,6 @@ class Usage(unittest.TestCase):
             done = self.run_puna(command, "--help")
             self.assertEqual((done.returncode, done.stderr), (0, ""), command)
             self.assertIn(f"Example: puna {command}", done.stdout)
-            self.assertNotIn("--format", done.stdout)
         self.assertRegex(self.run_puna("--version").stdout, r"^puna \d+\.\d+\.\d+\n$")
 
     def test_values_of_flags(self):

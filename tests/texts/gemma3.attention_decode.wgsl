@@ -21,6 +21,7 @@ const STEP_SPLIT_TOKENS = 3u;
 const STEP_SPLIT_LIMIT = 4u;
 const STEP_CHOICES = 5u;
 const STEP_GO_ON_COUNT = 6u;
+const STEP_SINGLE_COUNT = 7u;
 const STEP_TOKENS = 16u;
 const STEP_POSITIONS = 528u;
 const STEP_SEQUENCES = 1040u;

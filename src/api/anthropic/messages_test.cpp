@@ -295,7 +295,11 @@ TEST_CASE("what a body may not say is refused with its name and the message's nu
   CHECK(refused(with(hi(), "output_config", json(R"({"effort": "some"})")))
             .starts_with("The field \"effort\" is \"some\", "));
   CHECK(refused(with(hi(), "output_config", json(R"({"format": {}})")))
-            .starts_with("The field \"format\" is not supported: "));
+            .starts_with("The field \"type\" is null"));
+  const char* format = R"({"type": "json_schema", "schema": {"const": 1}})";
+  CHECK(refused(with(with(hi(), "output_format", json(format)), "output_config",
+                     json(std::string(R"({"format": )") + format + "}")))
+            .find("output_format") != std::string::npos);
   CHECK(refused(Json::array()).starts_with("The request has to be a JSON object"));
 }
 

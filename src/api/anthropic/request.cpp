@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/answer_fields.h"
+#include "api/answer_form.h"
 #include "api/anthropic/conversation.h"
 #include "api/sampling.h"
 #include "chat/parsers.h"
@@ -22,7 +23,7 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr std::string_view kUnbound = "answers cannot be bound to a format or schema yet.";
+constexpr std::string_view kUnbound = "arguments cannot be bound to their schema yet.";
 
 constexpr Field kTool[] = {
     Field{"type", Kind::kText, "There is one."}.one_of("custom").or_else("\"custom\""),
@@ -49,10 +50,16 @@ constexpr Field kThinking[] = {
     passed_over("budget_tokens", "max_tokens bounds thinking and answer together."),
     passed_over("display", "Thinking is shown as it is."),
 };
+constexpr Field kFormat[] = {
+    Field{"type", Kind::kText, "The answer is JSON of the schema."}.needed().one_of("json_schema"),
+    Field{"schema", Kind::kObject, "The schema."}.needed(),
+    {"name", Kind::kText, "What it is called; nobody here asks."},
+};
 constexpr Field kOutputConfig[] = {
     Field{"effort", Kind::kText, "How much the model thinks, where it knows levels."}.one_of(
         "low|medium|high|xhigh|max"),
-    refused("format", kUnbound),
+    Field{"format", Kind::kObject, "What the answer is."}.with(
+        [] { return std::span<const Field>(kFormat); }),
     passed_over("task_budget", "max_tokens bounds the answer."),
 };
 
@@ -76,9 +83,10 @@ constexpr Field kFields[] = {
         [] { return std::span<const Field>(kToolChoice); }),
     Field{"thinking", Kind::kObject, "Whether the model thinks."}.with(
         [] { return std::span<const Field>(kThinking); }),
-    Field{"output_config", Kind::kObject, "How much the model thinks."}.with(
-        [] { return std::span<const Field>(kOutputConfig); }),
-    refused("output_format", kUnbound),
+    Field{"output_config", Kind::kObject, "How much the model thinks, and what the answer is."}
+        .with([] { return std::span<const Field>(kOutputConfig); }),
+    Field{"output_format", Kind::kObject, "The same as output_config.format."}.with(
+        [] { return std::span<const Field>(kFormat); }),
     refused("mcp_servers", "this server calls no others.", "[]"),
     refused("n_probs", "this dialect has no place for probabilities.", "0"),
     passed_over("metadata", "Who asks."),
@@ -182,6 +190,27 @@ Result<Think> read_thinking(const Body& body, const service::LoadedModel& model,
   return cannot("thinking", fmt::format("the model {} does not think", model.name));
 }
 
+// The form of the answer, which two fields may say, the older one being output_format.
+Result<std::optional<service::AnswerForm>> read_output_format(const Body& body) {
+  const Json* config = body.find("output_config");
+  const Json* format = config ? config->find("format") : nullptr;
+  if (format && format->is_null()) format = nullptr;
+  const Json* older = body.find("output_format");
+  if (format && older) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      "The fields \"output_format\" and \"output_config\" both say what the answer "
+                      "is; one of them may.");
+  }
+  if (!format) format = older;
+  if (!format) return std::nullopt;
+  PUNA_TRY(const Body inner, Body::read(*format, {kFormat}));
+  const auto type = inner.text("type");
+  if (!type) return refuse_field("type", Json(), "json_schema");
+  const Json* schema = inner.find("schema");
+  if (!schema) return refuse_field("schema", Json(), "an object");
+  return of_schema(*schema, /*strict=*/false);
+}
+
 Result<service::Request> read_prompt(const Body& body, const service::LoadedModel& model) {
   PUNA_TRY(const chat::Template* chat_template, service::template_of(model));
   const chat::ReplyStyle& style = chat::reply_style(chat_template->source());
@@ -198,6 +227,8 @@ Result<service::Request> read_prompt(const Body& body, const service::LoadedMode
   }
   PUNA_TRY(read_tools(body, out));
   PUNA_TRY(out.think, read_thinking(body, model, style));
+  PUNA_TRY(auto form, read_output_format(body));
+  if (form) out.form = std::move(form);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/answer_fields.h"
+#include "api/answer_form.h"
 #include "api/ollama/options.h"
 #include "api/ollama/time.h"
 #include "chat/parsers.h"
@@ -42,10 +43,19 @@ constexpr Field kFields[] = {
     Field{"logprobs", Kind::kFlag, "How probable each token is."}.or_else("false"),
     Field{"top_logprobs", Kind::kInteger, "And so many of the most probable ones.", 0, kMostTop}
         .or_else("0"),
-    refused("format", "answers cannot be bound to a format or schema yet.", "\"\""),
+    Field{"format", Kind::kAny, "\"json\": the answer is a JSON object; a schema: what it admits."}
+        .shaped(R"(["string", "object"])"),
     refused("_debug_render_only", "the prompt is not shown.", "false"),
     passed_over("shift", "A full context ends the answer."),
 };
+
+// The empty text is what clients send that ask for nothing.
+Result<std::optional<service::AnswerForm>> read_form_of(const Json& format) {
+  if (format == Json("")) return std::nullopt;
+  if (format == Json("json")) return any_object();
+  if (format.is_object()) return of_schema(format, /*strict=*/false);
+  return refuse_field("format", format, "\"json\" or a JSON schema");
+}
 
 // What a model does of its own accord is asked for by nothing.
 Result<Think> read_think(const Json& think, std::string_view name,
@@ -149,6 +159,10 @@ Result<Asked> read_asked(const Body& body, const service::LoadedModel& model) {
   if (const Json* keep_alive = body.find("keep_alive")) {
     PUNA_TRY(const double seconds, read_keep_alive(*keep_alive));
     out.unload = seconds == 0;
+  }
+  if (const Json* format = body.find("format")) {
+    PUNA_TRY(auto form, read_form_of(*format));
+    if (form) request.form = std::move(form);
   }
   PUNA_TRY(read_probabilities(body, out));
   return out;

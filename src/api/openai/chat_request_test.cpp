@@ -164,14 +164,12 @@ TEST_CASE("wrong fields of a chat request are named") {
 
 TEST_CASE("what Puna cannot do is refused by name") {
   for (const auto& [text, field] : std::initializer_list<std::pair<const char*, const char*>>{
-           {R"("response_format": {"type": "json_object"})", "\"response_format\""},
            {R"("tool_choice": "required")", "\"tool_choice\""},
            {R"("tool_choice": {"type": "function", "function": {"name": "f"}})", "\"tool_choice\""},
            {R"("tools": [{"type": "web_search"}])", "\"tools\""},
            {R"("tools": [{"type": "function", "function": {"name": "f", "strict": true}}])",
             "\"strict\""},
-           {R"("add_generation_prompt": false)", "\"add_generation_prompt\""},
-           {R"("grammar": "root ::= x")", "\"grammar\""}}) {
+           {R"("add_generation_prompt": false)", "\"add_generation_prompt\""}}) {
     const base::Error error = chat_error(hello(text));
     CHECK_MESSAGE(error.code == ErrorCode::kUnsupported, text);
     CHECK_MESSAGE(error.text().find(field) != std::string::npos, error.text());

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/answer_form.h"
 #include "api/openai/chat_request.h"
 #include "api/openai/response_input.h"
 #include "api/sampling.h"
@@ -20,9 +21,15 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr std::string_view kUnbound = "answers cannot be bound to a format or schema yet.";
 constexpr std::string_view kNotStored = "nothing is stored; the input has the whole conversation.";
 constexpr uint32_t kMostTop = 20;  // as OpenAI has it
+
+constexpr Field kText[] = {
+    Field{"format", Kind::kObject,
+          "What the answer is: text, any JSON object, or JSON of a schema."}
+        .with(format_fields),
+    passed_over("verbosity", "There is no such switch in templates."),
+};
 
 constexpr Field kFields[] = {
     {"input", Kind::kAny,
@@ -35,7 +42,8 @@ constexpr Field kFields[] = {
     {"tool_choice", Kind::kAny, "\"auto\" or \"none\"."},
     {"parallel_tool_calls", Kind::kFlag, "false: of several calls only the first is given."},
     {"reasoning", Kind::kObject, "{effort}: how much the model thinks."},
-    {"text", Kind::kObject, "{format}: {type: \"text\"}."},
+    Field{"text", Kind::kObject, "What the answer is."}.with(
+        [] { return std::span<const Field>(kText); }),
     {"include", Kind::kTexts, "message.output_text.logprobs: texts have probabilities."},
     {"top_logprobs", Kind::kInteger,
      "Texts have probabilities, of so many of the most probable tokens too.", 0, kMostTop},
@@ -74,10 +82,6 @@ constexpr Field kReasoning[] = {
     passed_over("summary", "Thinking comes as it is."),
     passed_over("generate_summary", "Thinking comes as it is."),
     passed_over("context", "Templates say which thinking is read again."),
-};
-constexpr Field kText[] = {
-    refused("format", kUnbound, R"({"type":"text"})"),
-    passed_over("verbosity", "There is no such switch in templates."),
 };
 
 constexpr std::string_view kLogprobs = "message.output_text.logprobs";
@@ -193,7 +197,10 @@ Result<Json> settings_of(const Body& body, const ResponseRequest& read, Json eff
   out.set("top_logprobs", read.form.top_logprobs.value_or(0));
   out.set("tool_choice", said(body, "tool_choice", "auto"));
   out.set("tools", said(body, "tools", Json::array()));
-  out.set("text", Json::object().set("format", Json::object().set("type", "text")));
+  const Json* text = body.find("text");
+  const Json* format = text ? text->find("format") : nullptr;
+  const Json free = Json::object().set("type", "text");
+  out.set("text", Json::object().set("format", format && format->is_object() ? *format : free));
   out.set("reasoning", Json::object().set("effort", std::move(effort)).set("summary", nullptr));
   out.set("truncation", "disabled").set("store", false).set("background", false);
   return out.set("previous_response_id", nullptr);
@@ -225,7 +232,13 @@ Result<ResponseRequest> read_response_request(const Json& json, const service::L
   }
   PUNA_TRY(read_tools(body, request));
   PUNA_TRY(Json effort, read_reasoning(body, request));
-  if (const Json* text = body.find("text")) PUNA_TRY(Body::read(*text, {kText}));
+  if (const Json* text = body.find("text")) {
+    PUNA_TRY(const Body inner, Body::read(*text, {kText}));
+    if (const Json* format = inner.find("format")) {
+      PUNA_TRY(auto form, read_format("format", *format));
+      if (form) request.form = std::move(form);
+    }
+  }
   PUNA_TRY(read_logprobs(body, out));
   out.form.one_call = !body.flag("parallel_tool_calls").value_or(true);
   // A text that was first sent as a call would come without its probabilities.

@@ -347,12 +347,8 @@ TEST_CASE("what a body may not say is refused with its name and the item's numbe
         "The field \"effort\" is \"some\", but has to be none, minimal, low, medium, high, xhigh "
         "or max.");
   CHECK(field("reasoning", R"({"mode": "pro"})").starts_with("The field \"mode\" is not "));
-  for (const char* format :
-       {R"({"type": "json_object"})", R"({"type": "json_schema", "name": "x", "schema": {}})"}) {
-    CHECK(field("text", fmt::format(R"({{"format": {}}})", format)) ==
-          "The field \"format\" is not supported: answers cannot be bound to a format or schema "
-          "yet.");
-  }
+  CHECK(field("text", R"({"format": {"type": "json_schema", "name": "x"}})")
+            .starts_with("The field \"format\" is of the type json_schema, but has no \"schema\""));
   CHECK(
       field("truncation", R"("auto")").starts_with("The field \"truncation\" is not supported: "));
   CHECK(field("background", "true").starts_with("The field \"background\" is not supported: "));

@@ -24,5 +24,6 @@ std::span<const Filter> number_filters();
 std::span<const Filter> html_filters();
 std::span<const Filter> sequence_filters();
 std::span<const Filter> grouping_filters();
+std::span<const Filter> go_filters();  // what translated Go templates call (chat/go_template.h)
 
 }  // namespace puna::chat::jinja

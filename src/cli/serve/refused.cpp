@@ -29,7 +29,6 @@ constexpr Row kRows[] = {
      "--media-path",
      Why::kNotYet,
      "LLAMA_ARG_MMPROJ,LLAMA_ARG_MMPROJ_URL,LLAMA_ARG_IMAGE_*,LLAMA_ARG_MTMD_*,LLAMA_ARG_VIDEO_*"},
-    {"--grammar,--grammar-file,--json-schema,-j,--json-schema-file,-jf", Why::kNotYet},
     {"--hf-repo,-hf,-hfr,--hf-file,-hff,--hf-token,-hft,--model-url,-mu", Why::kNotYet,
      "LLAMA_ARG_HF_REPO,LLAMA_ARG_HF_FILE,LLAMA_ARG_MODEL_URL"},
     {"--models-dir,--models-preset", Why::kNotYet, "LLAMA_ARG_MODELS_DIR,LLAMA_ARG_MODELS_PRESET"},

@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/form_flags.h"
 #include "cli/model_flags.h"
 #include "cli/output.h"
 #include "cli/serve/flags.h"
@@ -143,6 +144,10 @@ Result<service::LoadedModel> load(ServeFlags& flags) {
   if (flags.chat_template) service::use_template(model, *std::move(flags.chat_template));
   for (const auto& change : flags.defaults) change(model.defaults);
   model.defaults.request.think = think_of(flags, model);
+  if (model.defaults.request.form) {
+    PUNA_TRY_CONTEXT(check_form(model, *model.defaults.request.form),
+                     "While reading the form that answers have");
+  }
   PUNA_TRY_CONTEXT(model.engine->check_sampling(model.defaults.request.sampling),
                    "While checking the flags against the model");
   return model;

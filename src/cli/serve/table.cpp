@@ -17,10 +17,13 @@ std::string Flag::name() const {
 }
 
 std::span<const Group> groups() {
-  static const std::array kGroups = {
-      Group{"Listening", listening_flags()},           Group{"Model", model_flags()},
-      Group{"Defaults of requests", sampling_flags()}, Group{"Chats", chat_flags()},
-      Group{"Routes and logs", answer_flags()},        Group{"", effectless_flags()}};
+  static const std::array kGroups = {Group{"Listening", listening_flags()},
+                                     Group{"Model", model_flags()},
+                                     Group{"Defaults of requests", sampling_flags()},
+                                     Group{"Chats", chat_flags()},
+                                     Group{"Forms of answers", form_flags()},
+                                     Group{"Routes and logs", answer_flags()},
+                                     Group{"", effectless_flags()}};
   return kGroups;
 }
 

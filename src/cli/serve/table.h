@@ -45,6 +45,7 @@ std::span<const Flag> listening_flags();
 std::span<const Flag> model_flags();
 std::span<const Flag> sampling_flags();
 std::span<const Flag> chat_flags();
+std::span<const Flag> form_flags();
 std::span<const Flag> answer_flags();  // routes, and what is written
 // llama-server's that say what is always so here, or nothing here; they are in no help text.
 std::span<const Flag> effectless_flags();

@@ -65,6 +65,16 @@ bool decodes(const AttentionArgs& args) {
   return args.max_rows <= (args.causal ? kDecodeRows : 1u);
 }
 
+// The decode of the singles of a class of prompts, if it has any.
+std::optional<AttentionArgs> singles_of(const AttentionArgs& args) {
+  if (decodes(args) || !args.causal || args.max_singles == 0) return {};
+  AttentionArgs out = args;
+  out.max_rows = std::min(args.max_singles, kDecodeRows);
+  out.label += ".singles";
+  out.append.reset();
+  return out;
+}
+
 bool lanes_shuffle(const gpu::DeviceInfo& device, const AttentionDecodeTuning& t) {
   return device.subgroups && device.subgroup_min >= t.lanes;
 }
@@ -183,7 +193,7 @@ uint32_t combine_workgroup(const gpu::DeviceInfo& device, uint32_t head_vectors)
 }
 
 void decode(const gpu::DeviceInfo& device, const AttentionArgs& args,
-            const AttentionDecodeTuning& t, std::vector<KernelCall>& out) {
+            const AttentionDecodeTuning& t, Extent rows, std::vector<KernelCall>& out) {
   const uint32_t max_splits = splits_of(args, t);
   Describe call = described(args, args.label, "attention/attention_decode.wgsl");
   bind_operands(call, args);
@@ -198,14 +208,13 @@ void decode(const gpu::DeviceInfo& device, const AttentionArgs& args,
       .number("KEYS", t.keys)
       .number("MERGED", t.merged);
   const uint32_t chunks = div_up(args.n_heads / args.kv.n_kv_heads, t.heads);
-  call.grid({Extent::kOne, args.kv.n_kv_heads * chunks, 1}, {Extent::kSplits}, {Extent::kTokens})
-      .add_to(out);
+  call.grid({Extent::kOne, args.kv.n_kv_heads * chunks, 1}, {Extent::kSplits}, {rows}).add_to(out);
 
   Describe combine = described(args, args.label + ".combine", "attention/attention_combine.wgsl");
   combine.arena("B_OUT", args.out).arena("B_SCRATCH", args.scratch);
   combine.number("MAX_ROWS", args.max_rows).number("MAX_SPLITS", max_splits);
   combine.number("WG", combine_workgroup(device, v_dim_of(args) / 4));
-  combine.grid({Extent::kOne, args.n_heads, 1}, {Extent::kTokens}, {Extent::kIfSplit}).add_to(out);
+  combine.grid({Extent::kOne, args.n_heads, 1}, {rows}, {Extent::kIfSplit}).add_to(out);
 }
 
 void prefill(const gpu::DeviceInfo& device, const AttentionArgs& args,
@@ -216,7 +225,7 @@ void prefill(const gpu::DeviceInfo& device, const AttentionArgs& args,
   call.number("COLUMNS_SHUFFLE", columns_shuffle(device, t));
   const bool halves = may_halve(device, args);
   call.number("HALVES", halves).number("Q_STAYS", q_stays(device, args, t));
-  call.grid({Extent::kOne, args.n_heads, 1}, {Extent::kTokens, 1, t.rows * t.row_groups})
+  call.grid({Extent::kOne, args.n_heads, 1}, {Extent::kOthers, 1, t.rows * t.row_groups})
       .add_to(out);
 }
 
@@ -262,7 +271,7 @@ void matrix_prefill(const gpu::DeviceInfo& device, const AttentionArgs& args,
   call.number("SUBGROUP_COUNT", t.subgroups).number("KEYS", t.keys);
   call.number("K_PASSES", t.keys * (args.kv.head_dim / 8) / workgroup)
       .number("V_PASSES", t.keys * (v_dim_of(args) / 8) / workgroup);
-  call.grid({Extent::kOne, args.n_heads, 1}, {Extent::kTokens, 1, t.subgroups * device.matrix.m})
+  call.grid({Extent::kOne, args.n_heads, 1}, {Extent::kOthers, 1, t.subgroups * device.matrix.m})
       .add_to(out);
 }
 
@@ -273,7 +282,13 @@ AttentionSplits attention_splits(uint32_t max_splits, uint32_t n_kv) {
   return {std::clamp(wanted, 1u, std::max(1u, max_splits)), kSplitTokens};
 }
 
+uint32_t attention_max_singles(const AttentionArgs& args) {
+  const auto singles = singles_of(args);
+  return singles ? singles->max_rows : 0;
+}
+
 uint32_t attention_max_splits(const gpu::DeviceInfo& device, const AttentionArgs& args) {
+  if (const auto singles = singles_of(args)) return attention_max_splits(device, *singles);
   if (!decodes(args)) return 1;
   return splits_of(args, decode_tuning(device, args));
 }
@@ -291,6 +306,7 @@ bool attention_appends(const gpu::DeviceInfo& device, const AttentionArgs& args)
 }
 
 uint64_t attention_scratch_bytes(const gpu::DeviceInfo& device, const AttentionArgs& args) {
+  if (const auto singles = singles_of(args)) return attention_scratch_bytes(device, *singles);
   if (!decodes(args)) return 0;
   // For each row, head and split: the sums, and a vector with their maximum and divisor.
   return uint64_t{args.max_rows} * args.n_heads * attention_max_splits(device, args) *
@@ -402,9 +418,10 @@ std::span<const Knob<AttentionTuning>> attention_knobs(std::string_view role) {
 
 void attention_tuned(const gpu::DeviceInfo& device, const AttentionArgs& args,
                      const AttentionTuning& tuning, std::vector<KernelCall>& out) {
-  if (decodes(args)) {
-    decode(device, args, tuning.decode, out);
-  } else if (tuning.matrix) {
+  if (decodes(args)) return decode(device, args, tuning.decode, Extent::kTokens, out);
+  if (const auto singles = singles_of(args))
+    decode(device, *singles, decode_tuning(device, *singles), Extent::kSingles, out);
+  if (tuning.matrix) {
     matrix_prefill(device, args, *tuning.matrix, out);
   } else {
     prefill(device, args, tuning.prefill, out);

@@ -50,9 +50,13 @@ struct AttentionArgs {
   std::optional<Slice> sinks = {};  // [n_heads] f32
   bool causal = true;               // false: without a window
   float scale = 1.0f;
-  float softcap = 0.0f;                  // 0 = none
-  uint32_t window = 0;                   // 0 = none
-  uint32_t max_rows = 1;                 // rows of the batch class
+  float softcap = 0.0f;   // 0 = none
+  uint32_t window = 0;    // 0 = none
+  uint32_t max_rows = 1;  // rows of the batch class
+  // In a class of prompts: up to so many first rows of a step are taken as in a decode
+  // (StepShape::n_singles), instead of one after the other by the workgroup of their tile. Without
+  // `causal` none are.
+  uint32_t max_singles = 0;
   Numerics numerics = Numerics::kExact;  // fast: f16 operands of matrix units allowed
   const Profile* profile = nullptr;      // of the device (profile/profile.h)
 };
@@ -69,9 +73,11 @@ constexpr uint32_t kSplitTokens = 64;
 constexpr uint32_t kWholeTokens = 128;
 // For rows that see at most n_kv positions; max_splits of attention_max_splits().
 AttentionSplits attention_splits(uint32_t max_splits, uint32_t n_kv);
-// The most splits a decode step may use (n_splits in StepShape stays at or below it; 1 for prefill
-// classes).
+// The most splits that rows of a decode and singles may use (n_splits in StepShape stays at or
+// below it; 1 for prefill classes without singles).
 uint32_t attention_max_splits(const gpu::DeviceInfo& device, const AttentionArgs& args);
+// The most singles of a step (StepShape::n_singles).
+uint32_t attention_max_singles(const AttentionArgs& args);
 // Whether attention of these arguments has an args.append and can do that work of a rope_append()
 // before it (the slices may be empty).
 bool attention_appends(const gpu::DeviceInfo& device, const AttentionArgs& args);
@@ -94,6 +100,8 @@ struct AttentionCpuArgs {
   float softcap = 0.0f;
   uint32_t window = 0;
   std::byte* scratch = nullptr;  // attention_cpu_scratch_bytes(), 64-byte aligned
+  // Exact: a row's result does not depend on the rows beside it, nor on the number of threads.
+  Numerics numerics = Numerics::kFast;
 };
 uint64_t attention_cpu_scratch_bytes(int n_threads, uint32_t n_heads, uint32_t head_dim,
                                      uint32_t max_rows);

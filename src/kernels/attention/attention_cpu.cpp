@@ -1,5 +1,6 @@
 // Attention on the CPU: prompts in tiles of query rows, single tokens by kv head and, when heads
-// alone do not fill the threads, by pieces of the keys, whose results are merged afterwards.
+// alone do not fill the threads, by pieces of the keys, whose results are merged afterwards. Tiles
+// add up in another order than single tokens do, so in exact numerics a single token is a tile too.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -39,7 +40,13 @@ void cut_into_tiles(AttentionJob& job) {
   job.starts[job.n_tiles] = step.n_tokens;
 }
 
-bool all_single(const AttentionJob& job) { return job.n_tiles == job.args.step.n_tokens; }
+// Whether a tile is a single token and taken as such.
+bool is_single(const AttentionJob& job, uint32_t tile) {
+  return job.args.numerics == Numerics::kFast && job.starts[tile + 1] - job.starts[tile] == 1;
+}
+bool all_single(const AttentionJob& job) {
+  return job.args.numerics == Numerics::kFast && job.n_tiles == job.args.step.n_tokens;
+}
 
 uint32_t choose_splits(const AttentionJob& job, uint32_t n_threads) {
   const uint32_t items = job.n_tiles * job.args.kv.n_kv_heads;
@@ -83,7 +90,7 @@ void run_item(const AttentionJob& job, uint32_t item, float* work) {
   const uint32_t kv_head = item / job.n_splits % n_kv;
   const uint32_t tile = job.n_tiles - 1 - item / job.n_splits / n_kv;
   const uint32_t begin = job.starts[tile];
-  if (!all_single(job)) return attention_tile(job, begin, job.starts[tile + 1], kv_head, work);
+  if (!is_single(job, tile)) return attention_tile(job, begin, job.starts[tile + 1], kv_head, work);
   const KeyRange keys = key_range(job.args, begin);
   // Whole pages a piece, so that no two pieces convert the same page.
   const uint32_t pages = keys.end / kPageTokens - keys.first / kPageTokens + 1;
@@ -127,11 +134,13 @@ void attention_cpu(base::ThreadPool& pool, const AttentionCpuArgs& args) {
     for (uint32_t item = begin; item < end; ++item) run_item(job, item, work);
   };
   pool.run(job.n_tiles * args.kv.n_kv_heads * job.n_splits, 1, std::ref(items));
-  if (!all_single(job)) return;
   const auto heads = [&](uint32_t begin, uint32_t end) {
-    for (uint32_t i = begin; i < end; ++i) merge(job, i / args.n_heads, i % args.n_heads);
+    for (uint32_t i = begin; i < end; ++i) {
+      const uint32_t tile = i / args.n_heads;
+      if (is_single(job, tile)) merge(job, job.starts[tile], i % args.n_heads);
+    }
   };
-  pool.run(args.step.n_tokens * args.n_heads, 64, std::ref(heads));
+  pool.run(job.n_tiles * args.n_heads, 64, std::ref(heads));
 }
 
 }  // namespace puna::kernels

@@ -31,6 +31,36 @@ std::vector<int32_t> from(int32_t first, int32_t n) {
   return positions;
 }
 
+// Exact rows are the same bits whatever else is in the step, and by any number of threads.
+void check_alone(AttentionCpuArgs args, int n_threads) {
+  args.numerics = Numerics::kExact;
+  const CpuStep all = args.step;
+  const size_t n_in = size_t{args.n_heads} * args.kv.head_dim;
+  const size_t n_out = size_t{args.n_heads} * (args.v_dim != 0 ? args.v_dim : args.kv.head_dim);
+  const float* const q = args.q;
+  const auto run = [&](int threads, CpuStep step, uint32_t first) {
+    std::vector<float> out(step.n_tokens * n_out, NAN);
+    base::ThreadPool pool(threads);
+    std::vector<std::byte> scratch(
+        attention_cpu_scratch_bytes(threads, args.n_heads, args.kv.head_dim, step.n_tokens) + 64);
+    args.scratch = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
+    args.step = step;
+    args.q = q + first * n_in;
+    args.out = out.data();
+    attention_cpu(pool, args);
+    return out;
+  };
+  const std::vector<float> together = run(n_threads, all, 0);
+  for (uint32_t t = 0; t < all.n_tokens; t += 9) {
+    CpuStep one = all;
+    one.n_tokens = 1;
+    one.positions += t;
+    one.sequences += t;
+    const std::vector<float> alone = run(3, one, t);
+    CHECK(std::ranges::equal(alone, std::span(together).subspan(t * n_out, n_out)));
+  }
+}
+
 void check(Case c, double limit = 1e-10) {
   const uint32_t n_tokens = static_cast<uint32_t>(c.positions.size());
   c.sequences.resize(n_tokens, 0);
@@ -101,6 +131,7 @@ void check(Case c, double limit = 1e-10) {
   CHECK(test::nmse(out, expected) <= limit);
   CHECK(std::all_of(args.scratch + bytes, scratch.data() + scratch.size(),
                     [](std::byte b) { return b == std::byte{0xff}; }));
+  if (c.causal) check_alone(args, c.n_threads);
 }
 
 TEST_CASE("one token attends to any number of keys, whole or split over threads") {

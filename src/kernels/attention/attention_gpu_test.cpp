@@ -24,6 +24,7 @@ struct AttentionCase {
   float q_scale = 1, kv_scale = 1;
   uint32_t max_rows = 1;
   uint32_t n_splits = 1;
+  uint32_t n_singles = 0, max_singles = 0;
   std::vector<int32_t> positions = {0};
   std::vector<uint32_t> sequences = {0};
   uint32_t pages = 4;  // of a sequence, at least
@@ -85,6 +86,7 @@ Errors run(const AttentionCase& c, test::Features features) {
   if (!gpu) return {};
   test::TestStep step(c.positions, c.sequences, c.pages);
   step.n_splits = c.n_splits;
+  step.n_singles = c.n_singles;
   const Caches caches(c, step);
   const uint32_t n_heads = c.group * c.n_kv_heads;
   const std::vector<float> q =
@@ -110,6 +112,7 @@ Errors run(const AttentionCase& c, test::Features features) {
   args.softcap = c.softcap;
   args.window = c.window;
   args.max_rows = c.max_rows;
+  args.max_singles = c.max_singles;
   args.numerics = c.numerics;
   gpu::DeviceInfo device = gpu->info();
   if (c.workgroup_bytes != 0)
@@ -121,7 +124,10 @@ Errors run(const AttentionCase& c, test::Features features) {
   std::vector<KernelCall> calls;
   const auto described = attention(device, args, calls);
   REQUIRE_MESSAGE(described, described.error().text());
-  gpu->run(calls, {.n_tokens = step.n_tokens(), .n_outputs = 1, .n_splits = c.n_splits});
+  gpu->run(calls, {.n_tokens = step.n_tokens(),
+                   .n_outputs = 1,
+                   .n_splits = c.n_splits,
+                   .n_singles = c.n_singles});
   const std::vector<float> got = gpu->read<float>(args.out);
 
   std::vector<float> want(got.size());
@@ -324,6 +330,26 @@ TEST_CASE("prefill attention on the GPU keeps the rows of several sequences apar
     c.positions[i] = static_cast<int32_t>(i / 3);
   }
   check(c);
+}
+
+TEST_CASE("texts that are written beside a prompt attend as in a decode on the GPU") {
+  for (const KvType type : {KvType::kF32, KvType::kQ8_0}) {
+    AttentionCase c = prefill(64, type, 10, 70);
+    const std::vector<int32_t> positions = {5, 300, 64, 0, 299};
+    for (uint32_t i = 0; i < positions.size(); ++i) {
+      c.positions[i] = positions[i];
+      c.sequences[i] = i + 1;
+    }
+    c.window = type == KvType::kQ8_0 ? 33 : 0;
+    c.max_singles = 16;
+    for (const uint32_t n_singles : {5u, 2u, 0u}) {
+      c.n_singles = n_singles;
+      for (const uint32_t n_splits : {1u, 4u}) {
+        c.n_splits = n_splits;
+        check(c);
+      }
+    }
+  }
 }
 
 TEST_CASE("sinks take part in the softmax on the GPU") {

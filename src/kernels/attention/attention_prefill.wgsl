@@ -103,7 +103,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
   let head = workgroup.x;
   let kv_head = head / GROUP_HEADS;
   // The tiles with the most keys start first.
-  let tile_begin = (workgroups.y - 1u - workgroup.y) * TILE_ROWS;
+  let tile_begin = step[STEP_SINGLE_COUNT] + (workgroups.y - 1u - workgroup.y) * TILE_ROWS;
   let tile_end = min(tile_begin + TILE_ROWS, step[STEP_TOKEN_COUNT]);
   let row_group = local / COLUMNS;
   let column = local % COLUMNS;

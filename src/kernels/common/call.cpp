@@ -67,6 +67,8 @@ uint32_t workgroups(const GridDim& dim, const StepShape& shape) {
   if (dim.extent == Extent::kOutputs) extent = shape.n_outputs;
   if (dim.extent == Extent::kSplits) extent = shape.n_splits;
   if (dim.extent == Extent::kIfSplit) extent = shape.n_splits > 1 ? 1 : 0;
+  if (dim.extent == Extent::kSingles) extent = shape.n_singles;
+  if (dim.extent == Extent::kOthers) extent = shape.n_tokens - shape.n_singles;
   if (dim.extent == Extent::kIfCut) extent = shape.cuts ? 1 : 0;
   return static_cast<uint32_t>((extent * dim.mul + dim.div - 1) / dim.div + dim.add);
 }

@@ -26,7 +26,17 @@ struct Slice {
 
 // What a grid dimension follows at replay. kIfSplit: 1 when the step has several attention splits,
 // else 0, which leaves the dispatch out. kIfCut: the same for steps that choose with a threshold.
-enum class Extent : uint8_t { kOne, kTokens, kOutputs, kSplits, kIfSplit, kIfCut };
+// kSingles and kOthers: the rows before n_singles, and those from there on.
+enum class Extent : uint8_t {
+  kOne,
+  kTokens,
+  kOutputs,
+  kSplits,
+  kIfSplit,
+  kIfCut,
+  kSingles,
+  kOthers
+};
 
 // Workgroups of one dimension: ceil(extent * mul / div) + add.
 struct GridDim {
@@ -42,6 +52,9 @@ struct StepShape {
   uint32_t n_outputs = 1;  // rows whose logits are wanted
   uint32_t n_splits = 1;   // attention splits over the KV length
   bool cuts = false;       // some output is chosen by top-k or top-p (sample/sample.h)
+  // In a class of prompts: first rows that are the only ones of their sequences, texts that are
+  // written beside the prompts. Their attention is that of a decode.
+  uint32_t n_singles = 0;
 };
 uint32_t workgroups(const GridDim& dim, const StepShape& shape);
 

@@ -25,7 +25,9 @@ constexpr uint32_t kStepSplitLimit =
     4;  // the most splits of steps that advance makes (sample/sample.h)
 constexpr uint32_t kStepChoices = 5;    // how often advance has run since the host wrote the step
 constexpr uint32_t kStepGoOnCount = 6;  // outputs, the first ones, of which advance makes a step
-constexpr uint32_t kStepTokens = 16;    // token id of each row
+// The first rows of a step of prompts, each the only one of its sequence (StepShape::n_singles).
+constexpr uint32_t kStepSingleCount = 7;
+constexpr uint32_t kStepTokens = 16;  // token id of each row
 // Absolute position of each row in its sequence.
 constexpr uint32_t kStepPositions = kStepTokens + kMaxStepTokens;
 // Row of the page table of each row.

@@ -135,6 +135,17 @@ void check(const Case& c, const std::vector<float>& x, double limit,
   CHECK(std::all_of(end, scratch.data() + scratch.size(),
                     [](std::byte b) { return b == std::byte{0xff}; }));
 
+  // Exact rows are the same bits whatever rows are beside them.
+  for (uint32_t t = 0; c.numerics == Numerics::kExact && t < c.n_rows; t += 3) {
+    std::vector<float> alone = before;
+    MatmulCpuArgs one = args;
+    one.x = x.data() + size_t{t} * c.cols;
+    one.y = alone.data() + size_t{t} * stride;
+    one.n_rows = 1;
+    matmul_cpu(pool, one);
+    CHECK(std::equal(one.y, one.y + stride, y.data() + size_t{t} * stride));
+  }
+
   // The same x again, already quantized in scratch.
   std::vector<float> again = before;
   args.y = again.data();

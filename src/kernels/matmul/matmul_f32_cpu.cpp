@@ -105,38 +105,64 @@ HWY_INLINE const float* load_panel(const MatmulJob& job, uint32_t group, uint32_
   return buffer;
 }
 
-// Adds n_cols columns for kRows activation rows to sums [kRows][16]. Few rows split the columns
-// over kChains sums each, so that one addition need not wait for the last.
-template <int kRows, int kChains>
-HWY_INLINE void tile(const float* x, size_t x_stride, const float* panel, uint32_t n_cols,
+// Sums that the columns of a product are dealt out to, so that one addition need not wait for the
+// last: as many for every number of rows, since a row's result must not depend on the rows beside
+// it. One row has four sums under way, in one slice or over several.
+constexpr int kChains = kSlices < 4 ? static_cast<int>(4 / kSlices) : 1;
+// Rows that read a weight together: 24 sums of 32 registers, or 12 of 16.
+constexpr int kRowsAtOnce = 6;
+
+// Adds n_cols columns of slices [v, v + kWide) for kRows activation rows to sums [kRows][16].
+template <int kRows, int kWide>
+HWY_INLINE void tile(const float* x, size_t x_stride, const float* panel, uint32_t n_cols, size_t v,
                      float* sums) {
-  for (size_t v = 0; v < kSlices; ++v) {
-    VF f[kRows * kChains];
-    for (int t = 0; t < kRows; ++t) {
-      f[t] = hn::Load(DF(), sums + t * kGroupRows + v * kLanes);
-      for (int c = 1; c < kChains; ++c) f[c * kRows + t] = hn::Zero(DF());
-    }
-    const float* w = panel + v * kLanes;
-    uint32_t k = 0;
-    for (; k + kChains <= n_cols; k += kChains) {
-      for (int c = 0; c < kChains; ++c) {
-        const VF weight = hn::Load(DF(), w + (k + static_cast<uint32_t>(c)) * kGroupRows);
-        for (int t = 0; t < kRows; ++t) {
-          const float value = x[static_cast<size_t>(t) * x_stride + k + static_cast<uint32_t>(c)];
-          f[c * kRows + t] = hn::MulAdd(weight, hn::Set(DF(), value), f[c * kRows + t]);
-        }
-      }
-    }
-    for (; k < n_cols; ++k) {
-      const VF weight = hn::Load(DF(), w + k * kGroupRows);
-      for (int t = 0; t < kRows; ++t)
-        f[t] = hn::MulAdd(weight, hn::Set(DF(), x[static_cast<size_t>(t) * x_stride + k]), f[t]);
-    }
-    for (int t = 0; t < kRows; ++t) {
-      for (int c = 1; c < kChains; ++c) f[t] = hn::Add(f[t], f[c * kRows + t]);
-      hn::Store(f[t], DF(), sums + t * kGroupRows + v * kLanes);
+  const float* w = panel + v * kLanes;
+  const auto value = [&](int t, uint32_t k) {
+    return hn::Set(DF(), x[static_cast<size_t>(t) * x_stride + k]);
+  };
+  const auto weight = [&](uint32_t k, int s) {
+    return hn::Load(DF(), w + size_t{k} * kGroupRows + static_cast<size_t>(s) * kLanes);
+  };
+  VF f[kChains][kWide][kRows];
+  for (int t = 0; t < kRows; ++t) {
+    for (int s = 0; s < kWide; ++s) {
+      f[0][s][t] = hn::Load(
+          DF(), sums + static_cast<size_t>(t) * kGroupRows + (v + static_cast<size_t>(s)) * kLanes);
+      for (int c = 1; c < kChains; ++c) f[c][s][t] = hn::Zero(DF());
     }
   }
+  uint32_t k = 0;
+  for (; k + kChains <= n_cols; k += kChains) {
+    for (int c = 0; c < kChains; ++c) {
+      const uint32_t at = k + static_cast<uint32_t>(c);
+      for (int s = 0; s < kWide; ++s) {
+        const VF factor = weight(at, s);
+        for (int t = 0; t < kRows; ++t) f[c][s][t] = hn::MulAdd(factor, value(t, at), f[c][s][t]);
+      }
+    }
+  }
+  for (; k < n_cols; ++k) {
+    for (int s = 0; s < kWide; ++s) {
+      const VF factor = weight(k, s);
+      for (int t = 0; t < kRows; ++t) f[0][s][t] = hn::MulAdd(factor, value(t, k), f[0][s][t]);
+    }
+  }
+  for (int t = 0; t < kRows; ++t) {
+    for (int s = 0; s < kWide; ++s) {
+      for (int c = 1; c < kChains; ++c) f[0][s][t] = hn::Add(f[0][s][t], f[c][s][t]);
+      hn::Store(f[0][s][t], DF(),
+                sums + static_cast<size_t>(t) * kGroupRows + (v + static_cast<size_t>(s)) * kLanes);
+    }
+  }
+}
+
+// The same of all slices: side by side where the rows leave registers for it.
+template <int kRows>
+HWY_INLINE void tile_of(const float* x, size_t x_stride, const float* panel, uint32_t n_cols,
+                        float* sums) {
+  constexpr int kWide = kRows == 1 ? static_cast<int>(kSlices) : 1;
+  for (size_t v = 0; v < kSlices; v += kWide)
+    tile<kRows, kWide>(x, x_stride, panel, n_cols, v, sums);
 }
 
 void f32_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
@@ -151,11 +177,11 @@ void f32_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
       const size_t stride = job.args.x_stride;
       const float* x = job.args.x + first * stride + col;
       uint32_t t = 0;
-      for (; t + 8 <= n; t += 8)
-        tile<8, 1>(x + t * stride, stride, panel, n_cols, sums + t * kGroupRows);
-      for (; t + 4 <= n; t += 4)
-        tile<4, 2>(x + t * stride, stride, panel, n_cols, sums + t * kGroupRows);
-      for (; t < n; ++t) tile<1, 4>(x + t * stride, stride, panel, n_cols, sums + t * kGroupRows);
+      for (; t + kRowsAtOnce <= n; t += kRowsAtOnce)
+        tile_of<kRowsAtOnce>(x + t * stride, stride, panel, n_cols, sums + t * kGroupRows);
+      for (; t + 3 <= n; t += 3)
+        tile_of<3>(x + t * stride, stride, panel, n_cols, sums + t * kGroupRows);
+      for (; t < n; ++t) tile_of<1>(x + t * stride, stride, panel, n_cols, sums + t * kGroupRows);
     }
     write_group(job, group, first, n, sums);
   }

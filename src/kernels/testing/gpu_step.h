@@ -20,6 +20,7 @@ struct TestStep {
   uint32_t n_pages = 1;  // of the cache: every logical page has one of its own, in shuffled order
   uint32_t n_splits = 1;
   uint32_t split_tokens = kPageTokens;
+  uint32_t n_singles = 0;
 
   // at_least: pages of each sequence, so that cases of different lengths share their WGSL.
   TestStep(std::vector<int32_t> row_positions, std::vector<uint32_t> row_sequences,
@@ -45,6 +46,7 @@ struct TestStep {
     words[kStepTokenCount] = words[kStepOutputCount] = n_tokens();
     words[kStepSplitCount] = n_splits;
     words[kStepSplitTokens] = split_tokens;
+    words[kStepSingleCount] = n_singles;
     std::copy(positions.begin(), positions.end(), words.begin() + kStepPositions);
     std::copy(sequences.begin(), sequences.end(), words.begin() + kStepSequences);
     return words;

@@ -37,6 +37,7 @@ kernels::AttentionArgs attention_args(const GpuLowering& at, const AttentionOp& 
   args.v_dim = op.v_dim;
   args.sinks = at.vector(op.sinks);
   args.max_rows = at.max_rows;
+  args.max_singles = at.cache.n_sequences > 1 ? at.cache.n_sequences : 0;
   args.numerics = at.options.numerics;
   args.profile = at.options.profile;
   return args;
@@ -48,16 +49,18 @@ bool appends(const GpuLowering& at, const AttentionOp& op) {
   return kernels::attention_appends(at.device, attention_args(at, op));
 }
 
-uint32_t attention_max_splits(const GpuLowering& at) {
-  std::optional<uint32_t> most;
+AttentionLimits attention_limits(const GpuLowering& at) {
+  std::optional<AttentionLimits> out;
   for (size_t i = 0; i < at.graph.ops.size(); ++i) {
-    if (const auto* op = std::get_if<AttentionOp>(&at.graph.ops[i])) {
-      const uint32_t splits =
-          kernels::attention_max_splits(at.device, attention_args(at.of(i), *op));
-      most = std::min(most.value_or(splits), splits);
-    }
+    const auto* op = std::get_if<AttentionOp>(&at.graph.ops[i]);
+    if (op == nullptr) continue;
+    const kernels::AttentionArgs args = attention_args(at.of(i), *op);
+    const AttentionLimits own = {kernels::attention_max_splits(at.device, args),
+                                 kernels::attention_max_singles(args)};
+    if (!out) out = own;
+    *out = {std::min(out->splits, own.splits), std::min(out->singles, own.singles)};
   }
-  return most.value_or(1);
+  return out.value_or(AttentionLimits{});
 }
 
 std::vector<Constant> AttentionOp::constants() const {
@@ -96,6 +99,7 @@ void AttentionOp::run(const CpuRun& at) const {
   args.causal = causal;
   args.sinks = at.vector(sinks);
   args.scratch = at.scratch();
+  args.numerics = at.memory.weights.numerics;
   kernels::attention_cpu(at.pool, args);
 }
 

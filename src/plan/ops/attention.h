@@ -35,7 +35,11 @@ struct AttentionOp {
 
 // In this batch class attention does what the rope op before it would.
 bool appends(const GpuLowering& at, const AttentionOp& op);
-// Parts of the keys that every attention of the graph takes in this batch class.
-uint32_t attention_max_splits(const GpuLowering& at);
+// What every attention of the graph takes in this batch class: parts of the keys, and rows beside
+// those of prompts (kernels::StepShape).
+struct AttentionLimits {
+  uint32_t splits = 1, singles = 0;
+};
+AttentionLimits attention_limits(const GpuLowering& at);
 
 }  // namespace puna::plan

@@ -1,0 +1,22 @@
+// GBNF, the grammar format of llama.cpp, as a front end. Rules may be recursive on either side.
+// Source: grammars/README.md of llama.cpp. Terminals that are tokens (<think>, <[1000]>) are
+// refused by name.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/result.h"
+#include "grammar/grammar.h"
+#include "grammar/limits.h"
+
+namespace puna::grammar {
+
+// The grammar of the texts that the rule "root" matches.
+// Errors: kInvalidArgument with line and column for what is no grammar, a rule that is not defined
+// or defined twice, a grammar without root or one that no text fits; kUnsupported for what is
+// refused; limits by name.
+base::Result<std::shared_ptr<const Grammar>> gbnf_grammar(std::string_view text,
+                                                          const Limits& limits = {});
+
+}  // namespace puna::grammar

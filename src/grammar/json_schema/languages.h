@@ -1,0 +1,46 @@
+// Sets of texts as expressions: what schemas say of strings and of the names of properties. They
+// are about the characters that a JSON text means; as_json() is how those are written.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <unordered_map>
+
+#include "base/result.h"
+#include "grammar/derivative.h"
+#include "grammar/expression.h"
+#include "grammar/limits.h"
+
+namespace puna::grammar {
+
+class Languages {
+ public:
+  Languages(Expressions& expressions, const Limits& limits, const Deadline& deadline);
+
+  Expressions& expressions() { return e_; }
+  Expression any() const { return any_; }  // all texts of UTF-8
+  Expression both(Expression a, Expression b);
+  Expression without(Expression a, Expression b) { return both(a, e_.complement(b)); }
+
+  // Whether certainly no text matches. Errors: kInvalidArgument that names a limit.
+  base::Result<bool> is_nothing(Expression of);
+  // Whether a text does.
+  bool contains(Expression of, std::string_view text);
+
+  // The texts of JSON that mean one of `of`, with their quotes. Escaped is what has to be, unless
+  // any string will do, of which anything may be escaped.
+  Expression as_json(Expression of);
+
+ private:
+  Expression any_json();
+
+  Expressions& e_;
+  const Limits& limits_;
+  const Deadline& deadline_;
+  Derivatives derivatives_;
+  Expression any_, any_json_;
+  std::array<Expression, 256> written_;  // how a byte of a text is written
+  std::unordered_map<uint32_t, bool> nothings_;
+};
+
+}  // namespace puna::grammar

@@ -1,0 +1,48 @@
+// What a grammar may cost. Every limit can be set; an error that comes of one names it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace puna::grammar {
+
+struct Limits {
+  size_t text_bytes = 64 * 1024;     // of a schema, a grammar or an expression
+  uint32_t depth = 64;               // of what stands inside of something
+  uint32_t rules = 10'000;           // of a grammar, with those that front ends make
+  uint32_t lexeme_states = 4'096;    // of the automaton of one lexeme
+  uint32_t expressions = 1'000'000;  // nodes of the expressions of a grammar
+  uint32_t compile_ms = 50;          // from the text to a grammar that can be matched; 0: no limit
+};
+
+// The time that is left to compile; made where compiling begins.
+class Deadline {
+ public:
+  explicit Deadline(const Limits& limits)
+      : ms_(limits.compile_ms), start_(std::chrono::steady_clock::now()) {}
+  bool over() const {
+    return ms_ != 0 && std::chrono::steady_clock::now() - start_ > std::chrono::milliseconds(ms_);
+  }
+  // Errors: kInvalidArgument that names the limit.
+  base::Result<void> check() const;
+
+ private:
+  uint32_t ms_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+// "Line 3, column 7: WHAT" for the byte `at` of `text`, which may be its end; columns count
+// characters. kInvalidArgument unless `code` says otherwise.
+std::unexpected<base::Error> error_at(std::string_view text, size_t at, std::string_view what,
+                                      base::ErrorCode code = base::ErrorCode::kInvalidArgument);
+
+// "WHAT more than 10000, which is the limit rules.", where WHAT is such as "The rules are".
+std::unexpected<base::Error> over_limit(std::string_view what, uint64_t most,
+                                        std::string_view limit);
+
+}  // namespace puna::grammar

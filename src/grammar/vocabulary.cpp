@@ -1,0 +1,84 @@
+#include "grammar/vocabulary.h"
+
+#include <algorithm>
+
+namespace puna::grammar {
+
+base::Result<std::shared_ptr<const GrammarVocabulary>> GrammarVocabulary::create(
+    const tokenizer::Tokenizer& tokenizer) {
+  if (tokenizer.decodes_in_context()) {
+    return base::fail(base::ErrorCode::kUnsupported,
+                      "The text of this model's tokens depends on those around them, so no grammar "
+                      "can be kept to.");
+  }
+  const tokenizer::Vocabulary& vocabulary = tokenizer.vocabulary();
+  std::vector<std::string> texts(vocabulary.tokens.size());
+  for (size_t id = 0; id < texts.size(); ++id) {
+    const auto type =
+        vocabulary.types.empty() ? tokenizer::TokenType::kNormal : vocabulary.types[id];
+    if (type == tokenizer::TokenType::kControl || type == tokenizer::TokenType::kUnknown ||
+        type == tokenizer::TokenType::kUnused)
+      continue;
+    texts[id] = tokenizer.bytes(static_cast<int32_t>(id));
+  }
+  for (const int32_t id : vocabulary.end_tokens) {
+    if (id >= 0 && static_cast<size_t>(id) < texts.size()) texts[static_cast<size_t>(id)].clear();
+  }
+  return std::make_shared<const GrammarVocabulary>(
+      texts, vocabulary.end_tokens, [&tokenizer](std::string_view text) {
+        return tokenizer.encode(text, {.add_special = false, .parse_special = false});
+      });
+}
+
+GrammarVocabulary::GrammarVocabulary(const std::vector<std::string>& texts,
+                                     std::vector<int32_t> end_tokens, Encode encode)
+    : end_tokens_(std::move(end_tokens)), encode_(std::move(encode)) {
+  std::erase_if(end_tokens_,
+                [&](int32_t id) { return id < 0 || static_cast<size_t>(id) >= texts.size(); });
+  size_t n_bytes = 0;
+  for (const std::string& text : texts) n_bytes += text.size();
+  bytes_.reserve(n_bytes);
+  offsets_.push_back(0);
+  for (const std::string& text : texts) {
+    bytes_ += text;
+    offsets_.push_back(static_cast<uint32_t>(bytes_.size()));
+  }
+  std::vector<TokenTrie::Token> tokens;
+  tokens.reserve(texts.size());
+  for (uint32_t id = 0; id < texts.size(); ++id) {
+    if (!texts[id].empty()) tokens.push_back({text(id), id, {}});
+  }
+  trie_ = TokenTrie(std::move(tokens));
+}
+
+bool GrammarVocabulary::is_end(int32_t id) const {
+  return std::ranges::find(end_tokens_, id) != end_tokens_.end();
+}
+
+std::vector<int32_t> GrammarVocabulary::encode(std::string_view text) const {
+  if (!encode_) return {};
+  std::vector<int32_t> ids = encode_(text);
+  size_t at = 0;
+  for (const int32_t id : ids) {
+    if (id < 0 || static_cast<uint32_t>(id) >= n_tokens()) return {};
+    const std::string_view part = this->text(static_cast<uint32_t>(id));
+    if (part.empty() || text.substr(at, part.size()) != part) return {};
+    at += part.size();
+  }
+  if (at != text.size()) return {};
+  return ids;
+}
+
+bool GrammarVocabulary::longer_token(std::string_view text) const {
+  uint32_t begin = 0, end = trie_.n_nodes();
+  for (const char c : text) {
+    while (begin < end && trie_.node(begin).byte != static_cast<uint8_t>(c))
+      begin = trie_.node(begin).end;
+    if (begin >= end) return false;
+    end = trie_.node(begin).end;
+    ++begin;
+  }
+  return begin < end;
+}
+
+}  // namespace puna::grammar
