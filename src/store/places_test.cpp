@@ -115,7 +115,7 @@ TEST_CASE("llama.cpp's cache names what its manifests name, and the rest by file
 
 TEST_CASE("a folder of models has files, split models, projectors and weights") {
   TestFolder folder;
-  const std::string root = folder.path();
+  const std::string& root = folder.path();
   put(root + "/one model (1).gguf");
   put(root + "/split/big-00001-of-00002.gguf");
   put(root + "/split/big-00002-of-00002.gguf");
