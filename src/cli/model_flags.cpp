@@ -107,12 +107,18 @@ Result<service::OpenOptions> open_options(const ModelFlags& flags, const Default
   o.engine.hooks.on_progress = [&bar](uint64_t done, uint64_t total) {
     bar.update("loading", done, total);
   };
-  o.pull_options.cancel = &interrupted();
-  o.pull_options.progress = [&bar](const store::Progress& p) {
+  o.pull_options = transfer_options(bar);
+  return o;
+}
+
+store::PullOptions transfer_options(ProgressBar& bar) {
+  store::PullOptions options;
+  options.cancel = &interrupted();
+  options.progress = [&bar](const store::Progress& p) {
     bar.update(p.source.empty() ? std::string(p.phase) : fmt::format("{} ({})", p.phase, p.source),
                p.done_bytes, p.total_bytes);
   };
-  return o;
+  return options;
 }
 
 Result<std::vector<int32_t>> parse_ids(std::string_view option, std::string_view text) {

@@ -56,6 +56,9 @@ struct Defaults {
 base::Result<service::OpenOptions> open_options(const ModelFlags& flags, const Defaults& defaults,
                                                 ProgressBar& bar);
 
+// Of what goes over the network: a progress bar on a terminal and Ctrl-C as cancel.
+store::PullOptions transfer_options(ProgressBar& bar);
+
 // "1,2,3" or "1 2 3" as ids. Errors: kUsage naming the option and the piece that is no number.
 base::Result<std::vector<int32_t>> parse_ids(std::string_view option, std::string_view text);
 // `text`, or all of standard input, bytes unchanged, where that is "-". Errors: kCancelled.

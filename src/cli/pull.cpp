@@ -1,4 +1,4 @@
-// puna pull: fetches a model of the catalogue.
+// puna pull: fetches a model into the store.
 
 #include <fmt/format.h>
 
@@ -13,22 +13,26 @@
 namespace puna::cli {
 namespace {
 
-base::Result<int> run(const std::string& model) {
+struct Flags {
+  std::string model;
+  std::string as;
+  bool insecure = false;
+};
+
+base::Result<int> run(const Flags& flags) {
   catch_interrupts();
   ProgressBar bar;
-  ModelFlags flags;
-  flags.model = model;
-  PUNA_TRY(const service::OpenOptions options, open_options(flags, {}, bar));
-  PUNA_TRY(const store::Resolved found, store::resolve(model));
-  if (!found.entry) {
-    return base::fail(base::ErrorCode::kUsage,
-                      fmt::format("\"{}\" is here already ({}); only catalogue models are pulled.",
-                                  model, found.path));
+  PUNA_TRY(const store::Store store, store::Store::of_environment());
+  if (const auto name = store.named(flags.model)) {
+    if (const store::CatalogueEntry* entry = store::find(store::catalogue(), *name)) {
+      print_err("{} ({}), {}\nLicence: {}\n", entry->title, entry->file_type,
+                human_bytes(entry->bytes), entry->license);
+    }
   }
-  print_err("{} ({}), {}\nLicence: {}\n", found.entry->title, found.entry->file_type,
-            human_bytes(found.entry->bytes), found.entry->license);
-  PUNA_TRY(const std::string root, store::default_root());
-  PUNA_TRY(const std::string path, store::Store(root).pull(model, options.pull_options));
+  store::PullOptions options = transfer_options(bar);
+  options.insecure = flags.insecure;
+  options.as = flags.as;
+  PUNA_TRY(const std::string path, store.pull(flags.model, options));
   bar.clear();
   write_text(stdout, path + "\n");
   return 0;
@@ -37,10 +41,15 @@ base::Result<int> run(const std::string& model) {
 }  // namespace
 
 Action add_pull(CLI::App& app) {
-  auto model = std::make_shared<std::string>();
-  not_empty(
-      app.add_option("MODEL", *model, "A catalogue name: smollm2, gemma3:270m-base")->required());
-  return [model] { return run(*model); };
+  auto flags = std::make_shared<Flags>();
+  not_empty(app.add_option("MODEL", flags->model,
+                           "A catalogue name (smollm2, gemma3:270m-base), hf.co/USER/REPO:QUANT, "
+                           "[HOST/]NAMESPACE/MODEL:TAG of a registry, or the https address of a "
+                           "GGUF file")
+                ->required());
+  not_empty(app.add_option("--as", flags->as, "Store it under this name"));
+  app.add_flag("--insecure", flags->insecure, "Allow plain http; a registry is asked by it");
+  return [flags] { return run(*flags); };
 }
 
 }  // namespace puna::cli

@@ -59,8 +59,8 @@ Result<std::string> find_model(const OpenOptions& options) {
   }
   if (found.entry)
     base::log_info("Pulling {}; licence: {}", found.entry->title, found.entry->license);
-  PUNA_TRY(const std::string root, store::default_root());
-  return store::Store(root).pull(options.model, options.pull_options);
+  PUNA_TRY(const store::Store store, store::Store::of_environment());
+  return store.pull(options.model, options.pull_options);
 }
 
 Result<ModelFile> open_file(const OpenOptions& options) {

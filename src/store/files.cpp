@@ -2,10 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -87,8 +87,11 @@ Result<void> make_folders(const std::string& path) {
 }
 
 Result<void> write_text(const std::string& path, std::string_view text) {
-  PUNA_TRY(make_folders(std::filesystem::path(path).parent_path().string()));
-  const std::string aside = fmt::format("{}-{}", path, ::getpid());
+  static std::atomic<unsigned> n_written{0};
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  PUNA_TRY(make_folders(folder));
+  const std::string aside =
+      fmt::format("{}/{}{}-{}", folder, kAsidePrefix, ::getpid(), n_written.fetch_add(1));
   const auto write = [&]() -> Result<void> {
     PUNA_TRY(OutputFile file, OutputFile::open(aside, OutputFile::Mode::kTruncate));
     PUNA_TRY(file.write(std::as_bytes(std::span(text))));
@@ -112,6 +115,24 @@ int64_t file_bytes(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? int64_t{info.st_size} : -1;
 }
 
+int64_t file_modified_s(const std::string& path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) == 0 ? int64_t{info.st_mtime} : 0;
+}
+
+Result<void> check_space(const std::string& folder, std::string_view what, uint64_t bytes) {
+  constexpr double kMegabyte = 1e6;
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(folder, error);
+  if (error || space.available >= bytes) return {};
+  return fail(
+      ErrorCode::kIo,
+      fmt::format("The disk of {} has {:.0f} MB free, but {} needs {:.0f} MB; free some space, or "
+                  "set PUNA_HOME to a folder on another disk.",
+                  folder, static_cast<double>(space.available) / kMegabyte, what,
+                  static_cast<double>(bytes) / kMegabyte));
+}
+
 Result<OutputFile> OutputFile::open(const std::string& path, Mode mode) {
   const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (mode == Mode::kAppend ? O_APPEND : O_TRUNC);
   Fd fd(::open(path.c_str(), flags, 0644));
@@ -132,35 +153,6 @@ Result<void> OutputFile::write(std::span<const std::byte> bytes) {
 Result<void> OutputFile::sync() {
   if (::fsync(fd_.get()) != 0) return failed("write", path_);
   return {};
-}
-
-Result<FileLock> FileLock::take(const std::string& path) {
-  while (true) {
-    Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-    if (!fd) return failed("write", path);
-    if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-      if (errno != EWOULDBLOCK) return failed("lock", path);
-      const Result<std::string> holder = read_text(path, 100);
-      return fail(ErrorCode::kIo,
-                  fmt::format("Process {} is pulling this model now; wait until it is done.",
-                              holder && !holder->empty() ? *holder : "?"));
-    }
-    // The holder before us may have removed the file between our open and our lock: then the name
-    // is another file now.
-    struct stat locked{}, named{};
-    if (::fstat(fd.get(), &locked) != 0 || ::stat(path.c_str(), &named) != 0 ||
-        locked.st_ino != named.st_ino)
-      continue;
-    const std::string pid = fmt::format("{}", ::getpid());
-    if (::ftruncate(fd.get(), 0) != 0 || ::pwrite(fd.get(), pid.data(), pid.size(), 0) < 0) {
-      return failed("write", path);
-    }
-    return FileLock(std::move(fd), path);
-  }
-}
-
-FileLock::~FileLock() {
-  if (fd_) remove_file(path_);
 }
 
 }  // namespace puna::store

@@ -1,8 +1,7 @@
-// Small file operations of the store, with errors that say what to do: whole small files, files
-// written piece by piece, and a lock between processes.
+// Small file operations of the store, with errors that say what to do: whole small files, and files
+// written piece by piece.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -35,6 +34,8 @@ base::Error system_error(std::string_view what, const std::string& path, int err
 
 // Errors: kNotFound, kIo, kCorrupt when the file has more than `max_bytes`.
 base::Result<std::string> read_text(const std::string& path, uint64_t max_bytes);
+// What write_text() leaves where the process dies in it begins so; no name of a model does.
+inline constexpr std::string_view kAsidePrefix = ".aside-";
 // Writes aside, syncs, then renames: after a crash the old or the new text is there. Makes the
 // folders above.
 base::Result<void> write_text(const std::string& path, std::string_view text);
@@ -43,6 +44,10 @@ base::Result<void> rename_file(const std::string& from, const std::string& to);
 void remove_file(const std::string& path);  // no error when it is not there
 // The size of a regular file; -1 for anything else.
 int64_t file_bytes(const std::string& path);
+// When it was last written, Unix time; 0 when that cannot be told.
+int64_t file_modified_s(const std::string& path);
+// Errors: kIo, when the disk of `folder` has fewer bytes free; `what` says what needs them.
+base::Result<void> check_space(const std::string& folder, std::string_view what, uint64_t bytes);
 
 class OutputFile {
  public:
@@ -63,20 +68,5 @@ class OutputFile {
 base::Result<void> read_pieces(
     const std::string& path,
     const std::function<base::Result<void>(std::span<const std::byte>)>& each);
-
-// Held by one process (and one caller in it) at a time; freed also when the process dies.
-class FileLock {
- public:
-  // Errors: kIo, also when another holds it (the message has its process id).
-  static base::Result<FileLock> take(const std::string& path);
-  FileLock(FileLock&&) = default;
-  FileLock& operator=(FileLock&&) = delete;
-  ~FileLock();
-
- private:
-  FileLock(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
-  Fd fd_;
-  std::string path_;
-};
 
 }  // namespace puna::store

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/json.h"
+#include "store/files.h"
 
 namespace puna::store {
 namespace {
@@ -14,13 +16,10 @@ using base::fail;
 using base::Json;
 using base::Result;
 
-constexpr std::string_view kManifestType = "application/vnd.docker.distribution.manifest.v2+json";
-constexpr std::string_view kDigestPrefix = "sha256:";
-
 Json layer_json(const Layer& layer) {
   Json json = Json::object();
   json.set("mediaType", layer.media_type);
-  json.set("digest", std::string(kDigestPrefix) + layer.sha256);
+  json.set("digest", layer.digest.text());
   json.set("size", layer.bytes);
   return json;
 }
@@ -30,15 +29,12 @@ Result<Layer> read_layer(const Json& json) {
   PUNA_TRY(layer.media_type, json.get_string("mediaType"));
   PUNA_TRY(const std::string digest, json.get_string("digest"));
   PUNA_TRY(const int64_t size, json.get_integer("size"));
-  const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-  if (!digest.starts_with(kDigestPrefix) || digest.size() != kDigestPrefix.size() + 64 ||
-      !std::ranges::all_of(digest.substr(kDigestPrefix.size()), is_hex)) {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("The digest \"{}\" is not \"sha256:\" and 64 hex digits.", digest));
-  }
-  if (size < 0)
-    return fail(ErrorCode::kCorrupt, fmt::format("The size {} of a layer is negative.", size));
-  layer.sha256 = digest.substr(kDigestPrefix.size());
+  Result<Digest> parsed = Digest::parse(digest);
+  if (!parsed) return fail(ErrorCode::kCorrupt, std::move(parsed.error().message));
+  constexpr int64_t kMaxBytes = int64_t{1} << 48;  // 256 TB: so that sums of layers do not overflow
+  if (size < 0 || size > kMaxBytes)
+    return fail(ErrorCode::kCorrupt, fmt::format("The size {} of a layer is out of range.", size));
+  layer.digest = *parsed;
   layer.bytes = static_cast<uint64_t>(size);
   return layer;
 }
@@ -48,6 +44,28 @@ Result<Layer> read_layer(const Json& json) {
 const Layer* Manifest::find(std::string_view media_type) const {
   const auto found = std::ranges::find(layers, media_type, &Layer::media_type);
   return found == layers.end() ? nullptr : &*found;
+}
+
+std::vector<Layer> Manifest::all(std::string_view media_type) const {
+  std::vector<Layer> found;
+  std::ranges::copy_if(layers, std::back_inserter(found),
+                       [&](const Layer& layer) { return layer.media_type == media_type; });
+  return found;
+}
+
+std::vector<Layer> Manifest::blobs() const {
+  std::vector<Layer> found = {config};
+  for (const Layer& layer : layers) {
+    if (std::ranges::find(found, layer.digest, &Layer::digest) == found.end())
+      found.push_back(layer);
+  }
+  return found;
+}
+
+uint64_t Manifest::bytes() const {
+  uint64_t sum = 0;
+  for (const Layer& layer : layers) sum += layer.bytes;
+  return sum;
 }
 
 std::string write_manifest(const Manifest& manifest) {
@@ -74,6 +92,13 @@ Result<Manifest> read_manifest(std::string_view text) {
     PUNA_TRY(Layer read, read_layer(layer));
     manifest.layers.push_back(std::move(read));
   }
+  return manifest;
+}
+
+Result<Manifest> load_manifest(const std::string& path) {
+  PUNA_TRY(const std::string text, read_text(path, kMaxManifestBytes));
+  PUNA_TRY_CONTEXT(Manifest manifest, read_manifest(text),
+                   fmt::format("While reading the manifest {}", path));
   return manifest;
 }
 

@@ -8,16 +8,20 @@
 #include <vector>
 
 #include "base/result.h"
+#include "store/digest.h"
 
 namespace puna::store {
 
+inline constexpr std::string_view kManifestType =
+    "application/vnd.docker.distribution.manifest.v2+json";
 inline constexpr std::string_view kConfigType = "application/vnd.docker.container.image.v1+json";
 inline constexpr std::string_view kModelType = "application/vnd.ollama.image.model";
+inline constexpr std::string_view kProjectorType = "application/vnd.ollama.image.projector";
 inline constexpr std::string_view kLicenseType = "application/vnd.ollama.image.license";
 
 struct Layer {
   std::string media_type{};
-  std::string sha256{};  // 64 lower-case hex digits
+  Digest digest{};
   uint64_t bytes = 0;
 };
 
@@ -26,10 +30,19 @@ struct Manifest {
   std::vector<Layer> layers;
 
   const Layer* find(std::string_view media_type) const;  // the first of that type, or nullptr
+  // Of all of that type: more than one for the parts of a split model.
+  std::vector<Layer> all(std::string_view media_type) const;
+  std::vector<Layer> blobs() const;  // the config and all layers, each digest once
+  uint64_t bytes() const;            // of all layers
 };
+
+// A registry sends no more either.
+inline constexpr uint64_t kMaxManifestBytes = 4 << 20;
 
 std::string write_manifest(const Manifest& manifest);
 // Errors: kCorrupt, naming what is wrong.
 base::Result<Manifest> read_manifest(std::string_view text);
+// The same of a file. Errors: also kNotFound, kIo.
+base::Result<Manifest> load_manifest(const std::string& path);
 
 }  // namespace puna::store

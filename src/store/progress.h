@@ -2,6 +2,7 @@
 // getting a file.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -17,14 +18,22 @@ class Reporter {
   Reporter(const PullOptions& options, std::string name)
       : options_(options), name_(std::move(name)) {}
 
-  // Starts a phase; its total is `total_bytes`.
-  void phase(std::string_view phase, std::string_view source, uint64_t total_bytes) {
-    now_ = {.phase = phase, .source = source, .done_bytes = 0, .total_bytes = total_bytes};
+  // Starts a phase; its total is `total_bytes`. `source` is held as it is, not copied. The phase
+  // that is on already goes on: bytes that were told stay told.
+  void phase(std::string_view phase, std::string_view source, const Digest& digest,
+             uint64_t total_bytes) {
+    const bool on = now_.phase == phase && now_.digest == digest && now_.total_bytes == total_bytes;
+    now_ = {.phase = phase,
+            .source = source,
+            .digest = digest,
+            .done_bytes = on ? now_.done_bytes : 0,
+            .total_bytes = total_bytes};
     tell();
   }
   // Errors: kCancelled.
   base::Result<void> at(uint64_t done_bytes) {
-    now_.done_bytes = done_bytes;
+    // What has to be fetched again does not take back what was told.
+    now_.done_bytes = std::max(now_.done_bytes, std::min(done_bytes, now_.total_bytes));
     if (done_bytes >= now_.total_bytes || std::chrono::steady_clock::now() - told_ >= kInterval)
       tell();
     return go_on();
@@ -32,9 +41,9 @@ class Reporter {
   base::Result<void> go_on() const {
     const bool cancelled = options_.cancel && options_.cancel->load(std::memory_order_relaxed);
     if (!cancelled) return {};
-    return base::fail(base::ErrorCode::kCancelled, "The pull of " + name_ + " was cancelled.");
+    return base::fail(base::ErrorCode::kCancelled, "The work on " + name_ + " was cancelled.");
   }
-  const std::atomic<bool>* cancel() const { return options_.cancel; }
+  const PullOptions& options() const { return options_; }
 
  private:
   static constexpr std::chrono::milliseconds kInterval{100};

