@@ -134,10 +134,12 @@ ByteSet Derivatives::first_bytes(Expression of) const {
       case Kind::kCounted:
         out |= first_bytes({node.a});
         return out;
-      case Kind::kBoth:
-        out = ByteSet::range(0, 255);
-        for (const uint32_t part : e_.parts(node)) out &= first_bytes({part});
+      case Kind::kBoth: {
+        ByteSet of_all = ByteSet::range(0, 255);
+        for (const uint32_t part : e_.parts(node)) of_all &= first_bytes({part});
+        out |= of_all;
         return out;
+      }
       case Kind::kComplement:
         return ByteSet::range(0, 255);
       case Kind::kAutomaton:

@@ -88,18 +88,18 @@ class Pairs {
       case 0:
       case 1:
       case 2: {
-        const Pair b = random(rng, depth - 1);
-        return sequence(random(rng, depth - 1), b);
+        const Pair a = random(rng, depth - 1);
+        return sequence(a, random(rng, depth - 1));
       }
       case 3:
       case 4: {
-        const Pair b = random(rng, depth - 1);
-        return choice(random(rng, depth - 1), b);
+        const Pair a = random(rng, depth - 1);
+        return choice(a, random(rng, depth - 1));
       }
       case 5: {
         const bool negate = below(2) == 0;
-        const Pair b = random(rng, depth - 1);
-        return both(random(rng, depth - 1), b, negate);
+        const Pair a = random(rng, depth - 1);
+        return both(a, random(rng, depth - 1), negate);
       }
       case 6: {
         const uint32_t least = below(2);
@@ -197,6 +197,20 @@ TEST_CASE("No state of an intersection is a dead end") {
   at = lexeme.step(at, 'b');
   CHECK(at.state != Lexeme::kDead);
   CHECK(lexeme.step(at, 'b').state == Lexeme::kDead);
+}
+
+TEST_CASE("An intersection behind what may be empty may begin with either") {
+  Expressions e;
+  const auto of = [&](const char* set) {
+    ByteSet out;
+    for (const char* c = set; *c != 0; ++c) out.add(static_cast<uint8_t>(*c));
+    return e.bytes(out);
+  };
+  const Expression cb = e.repeat(e.sequence({of("c"), of("b")}), 2, 3);
+  const Expression rest = e.without(e.repeat(of("a"), 0, 1), cb);
+  const Lexeme lexeme = compiled(e, e.repeat(e.sequence({e.repeat(of("abc"), 0, 1), rest}), 0, 1));
+  for (const char* text : {"", "a", "b", "c", "aa", "ba"}) CHECK(accepts(lexeme, text));
+  for (const char* text : {"ab", "bb", "baa"}) CHECK_FALSE(accepts(lexeme, text));
 }
 
 TEST_CASE("Characters are their UTF-8 and nothing else") {

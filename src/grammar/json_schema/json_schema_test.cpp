@@ -266,6 +266,8 @@ TEST_CASE("schemas are put together as logic has it") {
        {"[\"a\"]", "[1,\"a\"]"},
        {"[]", "[1]"}},
       {R"({"not": {"pattern": "^a"}, "type": "string"})", {"\"b\"", "\"\""}, {"\"ab\""}},
+      // What is left of all strings is UTF-8.
+      {R"({"not": {"pattern": "^a+$"}})", {"\"b\"", "\"\u00e9\""}, {"\"a\"", "\"\xe9\""}},
       {R"({"not": {"multipleOf": 5}, "type": "integer"})", {"4", "-7"}, {"0", "10", "-5"}},
       {R"({"if": {"properties": {"c": {"const": "US"}}}, "then": {"required": ["zip"]},
            "else": {"required": ["code"]}, "properties": {"c": {"type": "string"}},

@@ -19,8 +19,8 @@ class Languages {
 
   Expressions& expressions() { return e_; }
   Expression any() const { return any_; }  // all texts of UTF-8
+  // Of two sets of such texts; a complement, which has other bytes too, is none.
   Expression both(Expression a, Expression b);
-  Expression without(Expression a, Expression b) { return both(a, e_.complement(b)); }
 
   // Whether certainly no text matches. Errors: kInvalidArgument that names a limit.
   base::Result<bool> is_nothing(Expression of);

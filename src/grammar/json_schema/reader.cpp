@@ -234,8 +234,8 @@ Names SchemaReader::all_names_but(std::vector<std::string> names,
                                   std::span<const Expression> patterns) {
   Expressions& e = languages_.expressions();
   Names out{std::nullopt, languages_.any(), std::nullopt};
-  if (!names.empty()) out.many = languages_.without(out.many, e.literals(names));
-  for (const Expression pattern : patterns) out.many = languages_.without(out.many, pattern);
+  if (!names.empty()) out.many = e.without(out.many, e.literals(names));
+  for (const Expression pattern : patterns) out.many = e.without(out.many, pattern);
   std::ranges::sort(names);
   if (patterns.empty()) out.all_but = std::move(names);
   return out;

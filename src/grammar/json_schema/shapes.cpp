@@ -184,8 +184,9 @@ Result<ValueSet> Algebra::complement(const ValueSet& of) {
   out.no = !of.no;
   out.yes = !of.yes;
   out.numbers = Numerals::without(Numerals::all(), of.numbers);
-  out.strings = of.strings == languages_.any() ? languages_.expressions().nothing()
-                                               : languages_.without(languages_.any(), of.strings);
+  out.strings = of.strings == languages_.any()
+                    ? languages_.expressions().nothing()
+                    : languages_.expressions().without(languages_.any(), of.strings);
   out.arrays.emplace_back();
   for (const ArrayShape& shape : of.arrays) {
     std::vector<ArrayShape> rest;

@@ -123,7 +123,7 @@ Result<void> RuleWriter::find_names(Object& object) {
   Languages& languages = reader.languages();
   std::vector<Part> parts{{languages.any(), {}}};
   if (!names.empty()) {
-    parts.front().names = languages.without(languages.any(), e_.literals(std::move(names)));
+    parts.front().names = e_.without(languages.any(), e_.literals(std::move(names)));
   }
   for (const Names* set : sets) {
     const bool is_rest =
@@ -137,7 +137,7 @@ Result<void> RuleWriter::find_names(Object& object) {
       PUNA_TRY(const bool none_inside, languages.is_nothing(inside.names));
       if (!none_inside) split.push_back(std::move(inside));
       if (is_rest) continue;
-      part.names = languages.without(part.names, set->many);
+      part.names = e_.without(part.names, set->many);
       PUNA_TRY(const bool none_outside, languages.is_nothing(part.names));
       if (!none_outside) split.push_back(std::move(part));
     }
