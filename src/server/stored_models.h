@@ -12,7 +12,7 @@
 
 namespace puna::server {
 
-class StoredModels final : public api::StoreSource {
+class StoredModels : public api::StoreSource {
  public:
   // `n_threads`: to quantize with; 0: one per physical core.
   explicit StoredModels(store::Store store, int n_threads = 0)

@@ -70,9 +70,9 @@ TEST_CASE("a model is made of what a request says, listed, shown and deleted") {
   const auto shown = all.models.show("ME/new");
   REQUIRE(shown.has_value());
   CHECK(shown->license == "Free.");
-  CHECK(shown->modelfile.contains("FROM me/new:latest\n"));
+  CHECK(shown->modelfile.contains("FROM ME/new:latest\n"));
   CHECK(!shown->modelfile.contains(all.folder.path()));
-  CHECK(shown->parameters.contains("temperature                    0.5\n"));
+  CHECK(shown->parameters.contains("temperature                    0.5"));
   CHECK(shown->parser == "qwen3");
   CHECK(shown->messages.dump() == R"([{"role":"user","content":"Hi"}])");
   CHECK(shown->model.card.family == "llama");
