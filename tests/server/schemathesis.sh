@@ -25,7 +25,9 @@ not_a_server_error.expected-statuses = ["2xx", "3xx", "4xx", 501]
 positive_data_acceptance.enabled = false
 TOML
 
-build/release/puna serve --model "$model" --port 0 --device cpu -np 4 --api-key "$key" "$@" > "$log" 2>&1 &
+# Models are made and deleted, too: in a store of this run alone. What asks other servers is left out.
+rm -rf "$home/store"
+HOME=$home/store PUNA_HOME=$home/store build/release/puna serve --model "$model" --port 0 --device cpu -np 4 --api-key "$key" "$@" > "$log" 2>&1 &
 server=$!
 trap 'kill $server 2> /dev/null || true' EXIT
 for _ in $(seq 300); do
@@ -41,6 +43,6 @@ export PUNA_MODEL
 status=0
 cd "$home"
 bin/schemathesis --config-file "$config" run "$address/openapi.json" --header "Authorization: Bearer $key" --workers 1 --max-examples 50 \
-  --max-time "$seconds" --request-timeout 30 --continue-on-failure --seed "${PUNA_SEED:-1}" || status=$?
+  --exclude-path-regex '^/api/(pull|push)$' --max-time "$seconds" --request-timeout 30 --continue-on-failure --seed "${PUNA_SEED:-1}" || status=$?
 kill -0 $server 2> /dev/null || { tail -n 20 "$log" >&2; echo "error: the server has ended; see $log" >&2; status=1; }
 exit $status
