@@ -115,6 +115,13 @@ void print_all(const ShownModel& model, bool verbose) {
 }
 
 Result<int> run(const Flags& flags) {
+  if (flags.modelfile + flags.parameters + flags.chat_template + flags.system + flags.license +
+          flags.json >
+      1) {
+    return base::fail(base::ErrorCode::kUsage,
+                      "Of --modelfile, --parameters, --template, --system, --license and --json "
+                      "one may be given.");
+  }
   PUNA_TRY(const ShownModel model, service::show_model(flags.model));
   if (flags.json) {
     PUNA_TRY(const Json json, shown_json(model, flags.verbose));
@@ -147,18 +154,12 @@ Action add_show(CLI::App& app) {
   not_empty(
       app.add_option("MODEL", flags->model, "A model of this machine, a .gguf path or a folder")
           ->required());
-  CLI::Option* const parts[] = {
-      app.add_flag("--modelfile", flags->modelfile, "Print its Modelfile alone"),
-      app.add_flag("--parameters", flags->parameters, "Print its parameters alone"),
-      app.add_flag("--template", flags->chat_template, "Print its chat template alone"),
-      app.add_flag("--system", flags->system, "Print its system message alone"),
-      app.add_flag("--license", flags->license, "Print its licence alone"),
-      app.add_flag("--json", flags->json, "Print one JSON document")};
-  for (CLI::Option* one : parts) {
-    for (CLI::Option* other : parts) {
-      if (one != other) one->excludes(other);
-    }
-  }
+  app.add_flag("--modelfile", flags->modelfile, "Print its Modelfile alone");
+  app.add_flag("--parameters", flags->parameters, "Print its parameters alone");
+  app.add_flag("--template", flags->chat_template, "Print its chat template alone");
+  app.add_flag("--system", flags->system, "Print its system message alone");
+  app.add_flag("--license", flags->license, "Print its licence alone");
+  app.add_flag("--json", flags->json, "Print one JSON document");
   app.add_flag("-v,--verbose", flags->verbose, "With all metadata and tensors");
   return [flags] { return run(*flags); };
 }
