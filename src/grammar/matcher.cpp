@@ -78,8 +78,9 @@ void Matcher::add_behind(const Grammar::LexemeUse& use, LexemePlace place, const
     for (const uint32_t id : ids) bits[id / 32] |= 1u << id % 32;
   };
   if (trie.n_nodes() < kLeastKept) return add(ids_behind(trie, place.count));
-  const Masks::BehindKey key{use.fingerprint, place.state, trie.has_counts() ? place.count : 0,
-                             reading_.column_hash()};
+  // Counts that are far from all bounds are as one.
+  const uint32_t count = trie.common_counts().contains(place.count) ? kUnbounded : place.count;
+  const Masks::BehindKey key{use.fingerprint, place.state, count, reading_.column_hash()};
   auto known = masks_->find_behind(key);
   if (!known) known = masks_->keep_behind(key, ids_behind(trie, place.count));
   add(*known);
