@@ -8,7 +8,7 @@ type a value is of, since xgrammar takes what says nothing for an object.
 
 usage: pip install xgrammar==0.2.8 llguidance==1.9.1 jsonschema==4.26.0
        cmake --preset bench && cmake --build --preset bench --target puna_grammar_bench puna_schema_masks
-       bench/grammar/compare_masks.py FILE.gguf [SCHEMAS] [SEED] [--examples N] [--build FOLDER]
+       bench/grammar/compare_masks.py FILE.gguf [SCHEMAS] [SEED] [--examples N] [--minutes N] [--build FOLDER]
 """
 import argparse
 import collections
@@ -17,6 +17,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import llguidance
@@ -259,6 +260,7 @@ def main():
     parser.add_argument("schemas", nargs="?", type=int, default=300)
     parser.add_argument("seed", nargs="?", type=int, default=1)
     parser.add_argument("--examples", type=int, default=0, help="of each kind of difference")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="after which no other schema is begun")
     parser.add_argument("--build", default=ROOT / "build" / "bench", type=Path)
     args = parser.parse_args()
     programs = args.build / "src" / "grammar"
@@ -273,7 +275,8 @@ def main():
         others = [OfXGrammar(tokens, known["end"], bits), OfLLGuidance(tokens, known["end"], bits)]
         rng = random.Random(args.seed)
         seen, refused, examples = collections.Counter(), collections.Counter(), collections.defaultdict(list)
-        while seen["schemas"] < args.schemas:
+        end = time.monotonic() + 60 * args.minutes
+        while seen["schemas"] < args.schemas and time.monotonic() < end:
             schema = Maker(rng).document()
             seen["schemas made"] += 1
             takers = []
