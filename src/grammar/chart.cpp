@@ -145,11 +145,10 @@ void Chart::keep_waiting() {
   for (size_t i = columns_.back().items; i < items_.size(); ++i) {
     const Item& item = items_[i];
     const uint64_t place = uint64_t{item.slot} << 32 | item.count;
-    const Grammar::Slot& slot = grammar_->slot(item.slot);
     if (item.origin + 1 == columns_.size()) {
       columns_.back().hash += mix(0, place);
-    } else if (ends_rule(slot)) {
-      const Begun last = last_of({slot.rule, item.origin});
+    } else if (ends_rule(item.slot)) {
+      const Begun last = last_of({grammar_->slot(item.slot).rule, item.origin});
       columns_.back().hash += mix(mix(columns_[last.origin].hash, last.rule), place);
     } else {
       columns_.back().hash += mix(columns_[item.origin].hash, place);
@@ -158,8 +157,9 @@ void Chart::keep_waiting() {
 }
 
 // Whether what a slot waits for is the last of its rule.
-bool Chart::ends_rule(const Grammar::Slot& slot) const {
-  return slot.kind == Grammar::Kind::kRule && (&slot)[1].kind == Grammar::Kind::kEnd;
+bool Chart::ends_rule(uint32_t slot) const {
+  return grammar_->slot(slot).kind == Grammar::Kind::kRule &&
+         grammar_->slot(slot + 1).kind == Grammar::Kind::kEnd;
 }
 
 // Where one rule ends another ends too, if it was the last part of that and nothing else waits for
@@ -181,7 +181,7 @@ Chart::Begun Chart::last_of(Begun ended) {
       if (!is_only) break;
       waits = &item;
     }
-    if (waits == nullptr || !is_only || !ends_rule(grammar_->slot(waits->slot))) break;
+    if (waits == nullptr || !is_only || !ends_rule(waits->slot)) break;
     const auto at = static_cast<size_t>(waits - items_.data());
     if (last_of_[at].rule != Grammar::kNothing) {
       ended = last_of_[at];

@@ -89,7 +89,7 @@ class Chart {
   void predict(const Grammar::Slot& slot);
   void complete_rule(uint32_t rule, uint32_t origin);
   void advance_waiting(uint32_t column, uint32_t code);
-  bool ends_rule(const Grammar::Slot& slot) const;
+  bool ends_rule(uint32_t slot) const;
   Begun last_of(Begun ended);
   std::span<const Item> may_wait(uint32_t column, uint32_t code) const;
   std::span<const Item> items(uint32_t column) const;
