@@ -69,8 +69,19 @@ void shorten_ids(std::vector<chat::Message>& messages) {
   }
 }
 
+// Puts before a conversation what the model's defaults have there.
+void add_defaults(const Defaults& defaults, std::vector<chat::Message>& messages) {
+  const bool has_system = !messages.empty() && (messages.front().role == "system" ||
+                                                messages.front().role == "developer");
+  messages.insert(messages.begin() + (has_system ? 1 : 0), defaults.messages.begin(),
+                  defaults.messages.end());
+  if (!has_system && !defaults.system.empty())
+    messages.insert(messages.begin(), {.role = "system", .content = defaults.system});
+}
+
 Result<std::string> render(const LoadedModel& model, std::vector<chat::Message> messages,
                            bool to_be_answered, const Request& request) {
+  add_defaults(model.defaults, messages);
   if (!request.keep_nonces) chat::make_nonces_equal(messages);
   PUNA_TRY(const chat::Template* chat_template, template_of(model));
   if (chat::reply_style(chat_template->source()).short_ids) shorten_ids(messages);
