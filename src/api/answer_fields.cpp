@@ -63,9 +63,10 @@ constexpr Field kFields[] = {
     Field{"response_format", Kind::kObject,
           "text: the answer is free. Else it is JSON, of a schema."}
         .with(format_fields),
-    Field{"grammar_lazy", Kind::kFlag,
-          "The grammar holds from where one of grammar_triggers stands in the answer; what is before "
-          "is free."}
+    Field{
+        "grammar_lazy", Kind::kFlag,
+        "The grammar holds from where one of grammar_triggers stands in the answer; what is before "
+        "is free."}
         .or_else("false"),
     Field{"grammar_triggers", Kind::kList, "With grammar_lazy: what the free part ends at."}
         .with(trigger_fields)

@@ -34,8 +34,9 @@ constexpr Field kFormat[] = {
 };
 
 constexpr Field kTrigger[] = {
-    Field{"type", Kind::kAny, "As llama.cpp numbers them: 0 token, 1 word, 2 pattern, "
-                              "3 pattern_full, which matches the answer up to there."}
+    Field{"type", Kind::kAny,
+          "As llama.cpp numbers them: 0 token, 1 word, 2 pattern, "
+          "3 pattern_full, which matches the answer up to there."}
         .needed()
         .shaped(R"("=token|word|pattern|pattern_full")"),
     {"value", Kind::kText, "The text of a token, a word, or a regular expression."},

@@ -23,8 +23,9 @@ service::AnswerForm of_schema(const base::Json& schema, bool strict);
 // the answer is free. preserved: see read_preserved(). Errors: those of the fields;
 // kInvalidArgument where two of them are given, for a response_format without its schema, and where
 // triggers and a grammar do not come together.
-base::Result<std::optional<service::AnswerForm>> read_form(
-    const Body& body, const service::LoadedModel& model, std::span<const std::string> preserved);
+base::Result<std::optional<service::AnswerForm>> read_form(const Body& body,
+                                                           const service::LoadedModel& model,
+                                                           std::span<const std::string> preserved);
 // The members of a trigger.
 std::span<const Field> trigger_fields();
 

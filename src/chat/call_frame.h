@@ -1,10 +1,10 @@
-// How the calls of a family are written, as data that a grammar is made of: what its parser reads is
-// what an answer that is bound to calls may be. Each frame stands beside its parser in parsers/;
+// How the calls of a family are written, as data that a grammar is made of: what its parser reads
+// is what an answer that is bound to calls may be. Each frame stands beside its parser in parsers/;
 // service makes the grammar.
 //
-// In the texts of a frame @name stands for the name of a tool, @arguments for its arguments, @id for
-// an id of nine letters and digits. A space behind punctuation may be left out; a line end may be
-// left out, or be a space, or have indentation behind it.
+// In the texts of a frame @name stands for the name of a tool, @arguments for its arguments, @id
+// for an id of nine letters and digits. A space behind punctuation may be left out; a line end may
+// be left out, or be a space, or have indentation behind it.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ struct CallFrame {
   // Texts that end a call for the parser, wherever they stand in its arguments.
   std::span<const std::string_view> ends{};
   std::string_view names = "[^\"\\\\<>{}()\\s]+";  // a regular expression: what tools may be called
-  std::string_view behind_thinking{};  // between thinking and a call
-  bool thinks_anywhere = false;        // else only as the first thing of a reply
+  std::string_view behind_thinking{};              // between thinking and a call
+  bool thinks_anywhere = false;                    // else only as the first thing of a reply
   // A reply is messages, any of which may be thinking; each ends at any of `ends`.
   bool has_messages = false;
 };

@@ -37,8 +37,9 @@ constexpr std::string_view kThinkTags = "<think>…</think>";
 // The last is what models get that show no sign of another.
 constexpr ReplyStyle kStyles[] = {
     {"gpt-oss", "gpt-oss", "<|channel|>analysis<|message|>…<|end|>",
-     "<|channel|>commentary to=functions.f<|message|>{…}<|call|>", kHarmonyTokens, "", make_gpt_oss, &kGptOssFrame,
-     "thinking", "<|channel|>final<|message|>", "<|start|>assistant<|channel|>final<|message|>"},
+     "<|channel|>commentary to=functions.f<|message|>{…}<|call|>", kHarmonyTokens, "", make_gpt_oss,
+     &kGptOssFrame, "thinking", "<|channel|>final<|message|>",
+     "<|start|>assistant<|channel|>final<|message|>"},
     {"gemma4", "Gemma 4", "<|channel>thought…<channel|>", "<|tool_call>call:f{a:1}<tool_call|>",
      kGemma4Tokens, "<|channel>thought", make_gemma4, &kGemma4Frame},
     {"deepseek", "DeepSeek R1, V3, V3.1, and the models distilled from R1", kThinkTags,

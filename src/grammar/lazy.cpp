@@ -79,8 +79,8 @@ Expression with_controls(Expressions& expressions, Expression marked, std::strin
     const char c = static_cast<char>(byte);
     with[byte] = expressions.literal(std::string_view(&c, 1));
     if (bytes.find(c) != std::string_view::npos)
-      with[byte] = expressions.sequence(
-          {expressions.optional(expressions.literal(kControl)), with[byte]});
+      with[byte] =
+          expressions.sequence({expressions.optional(expressions.literal(kControl)), with[byte]});
   }
   return expressions.substitute(marked, with);
 }

@@ -25,7 +25,8 @@ std::shared_ptr<const Grammar> lazy(std::string_view gbnf, std::vector<Trigger> 
 
 TEST_CASE("a text is free until a trigger stands in it") {
   const auto grammar = lazy(R"(root ::= "<call>" [a-z]+ "</call>")", {{Kind::kText, "<call>"}});
-  for (const char* text : {"", "Well, <cal", "no call", "a <call>ab</call>", "\xC3", "<<call>x</call>"})
+  for (const char* text :
+       {"", "Well, <cal", "no call", "a <call>ab</call>", "\xC3", "<<call>x</call>"})
     CHECK_MESSAGE(accepts(grammar, text), text);
   for (const char* text : {"a <call>", "<call>1", "<call>ab</call> more", "<call>ab</call><call>"})
     CHECK_MESSAGE(!accepts(grammar, text), text);
@@ -50,8 +51,9 @@ TEST_CASE("a control token may stand where a literal has its mark") {
       lazy(R"(root ::= "<call>a</call>")", {{Kind::kText, "<call>"}}, {"<call>", "</call>"});
   CHECK(accepts(grammar, "Hm \xFF<call>a\xFF</call>"));
   CHECK(accepts(grammar, "<call>a</call>"));
-  CHECK_FALSE(accepts_prefix(grammar, "\xFF<call>\xFF"
-                                      "a"));
+  CHECK_FALSE(accepts_prefix(grammar,
+                             "\xFF<call>\xFF"
+                             "a"));
 }
 
 }  // namespace puna::grammar

@@ -57,8 +57,8 @@ Result<std::shared_ptr<engine::TokenFilter>> AnswerForms::filter(const AnswerFor
 
 Result<std::shared_ptr<engine::TokenFilter>> AnswerForms::filter(const CallRules& rules) {
   PUNA_TRY(std::shared_ptr<grammar::Masks> masks, this->masks());
-  PUNA_TRY(auto grammar, this->grammar(json_of(rules).dump(),
-                                       [&] { return compile_calls(rules, tokenizer_); }));
+  PUNA_TRY(auto grammar,
+           this->grammar(json_of(rules).dump(), [&] { return compile_calls(rules, tokenizer_); }));
   return std::make_shared<FormFilter>(
       tokenizer_, vocab_, AnswerFrame{}, /*thinking_open=*/false,
       std::make_unique<grammar::Matcher>(std::move(grammar), std::move(masks)));

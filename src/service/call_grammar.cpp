@@ -129,9 +129,7 @@ class CallGrammar {
     if (frame_.has_messages) ends.insert(ends.end(), frame_.ends.begin(), frame_.ends.end());
     return builder_.lexeme(grammar::lacking(e_, ends));
   }
-  Symbol whole_thought() {
-    return builder_.sequence({thought(), builder_.literal(closing_)});
-  }
+  Symbol whole_thought() { return builder_.sequence({thought(), builder_.literal(closing_)}); }
   Symbol begin_thought() {
     return builder_.sequence({space_, builder_.lexeme(found(style_.thinking_begins()))});
   }
@@ -250,8 +248,8 @@ Expression CallGrammar::fixed(std::string_view text, bool plain_first) {
     } else if (text.starts_with('\n')) {
       n = 1;
       const Expression blanks = e_.repeat(e_.literal(" "), 0, kMostIndentation);
-      parts.push_back(e_.choice({e_.empty(), e_.literal(" "),
-                                 e_.sequence({e_.literal("\n"), blanks})}));
+      parts.push_back(
+          e_.choice({e_.empty(), e_.literal(" "), e_.sequence({e_.literal("\n"), blanks})}));
     } else {
       n = 1;
       parts.push_back(e_.literal(text.substr(0, 1)));
@@ -342,10 +340,9 @@ Result<Symbol> CallGrammar::bound() {
   const auto goes_on = [](const CallSection& each) { return !each.to_end; };
   std::vector<Symbol> before{sections(/*plain_first=*/false, any)};
   if (!rules_.choice.one_call) {
-    const Symbol more =
-        builder_.sequence({sections(/*plain_first=*/false, goes_on), space_});
-    before.front() = builder_.sequence(
-        {builder_.repeat(more, 0, grammar::kUnbounded), before.front()});
+    const Symbol more = builder_.sequence({sections(/*plain_first=*/false, goes_on), space_});
+    before.front() =
+        builder_.sequence({builder_.repeat(more, 0, grammar::kUnbounded), before.front()});
   }
   std::vector<Symbol> behind{builder_.sequence({lexeme(frame_.behind_thinking), before.front()})};
   if (rules_.form && !rules_.choice.required) {
@@ -377,23 +374,29 @@ Result<Symbol> CallGrammar::free() {
   } else if (thinks) {
     grammar::ByteSet space;
     for (const char c : kSpace) space.add(static_cast<uint8_t>(c));
-    first.push_back(
-        e_.sequence({e_.repeat(e_.bytes(space), 0, grammar::kUnbounded), opening}));
+    first.push_back(e_.sequence({e_.repeat(e_.bytes(space), 0, grammar::kUnbounded), opening}));
   }
-  const Symbol text = builder_.lexeme(
-      e_.both(grammar::free_of(e_, e_.choice(anywhere)),
-              grammar::not_beginning(e_, e_.choice(first))),
-      "free text");
+  const Symbol text = builder_.lexeme(e_.both(grammar::free_of(e_, e_.choice(anywhere)),
+                                              grammar::not_beginning(e_, e_.choice(first))),
+                                      "free text");
 
   // Thinking that is not over may end the text.
   const Symbol thinking = frame_.thinks_anywhere
                               ? builder_.sequence({builder_.lexeme(opening), whole_thought()})
                               : builder_.nothing();
   const bool one = rules_.choice.one_call;
-  const auto amid = [one](const CallSection& each) { return !each.at_start && !each.to_end && !one; };
-  const auto last = [one](const CallSection& each) { return !each.at_start && (each.to_end || one); };
-  const auto start = [one](const CallSection& each) { return each.at_start && !each.to_end && !one; };
-  const auto only = [one](const CallSection& each) { return each.at_start && (each.to_end || one); };
+  const auto amid = [one](const CallSection& each) {
+    return !each.at_start && !each.to_end && !one;
+  };
+  const auto last = [one](const CallSection& each) {
+    return !each.at_start && (each.to_end || one);
+  };
+  const auto start = [one](const CallSection& each) {
+    return each.at_start && !each.to_end && !one;
+  };
+  const auto only = [one](const CallSection& each) {
+    return each.at_start && (each.to_end || one);
+  };
   const Symbol section_then_text =
       builder_.sequence({builder_.choice({sections(/*plain_first=*/true, amid), thinking}), text});
   const Symbol head = builder_.choice(
@@ -406,8 +409,7 @@ Result<Symbol> CallGrammar::free() {
                           builder_.choice(ends)}),
        builder_.sequence({space_, sections(/*plain_first=*/false, only)})});
   if (!thinks || (frame_.thinks_anywhere && !rules_.thinking_open)) return body;
-  const Symbol inside =
-      builder_.choice({thought(), builder_.sequence({whole_thought(), body})});
+  const Symbol inside = builder_.choice({thought(), builder_.sequence({whole_thought(), body})});
   if (rules_.thinking_open) return inside;
   return builder_.choice({body, builder_.sequence({begin_thought(), inside})});
 }
@@ -431,8 +433,8 @@ Result<Symbol> write_form(grammar::Builder& builder, const AnswerForm& form) {
     PUNA_TRY(bound, grammar::write_gbnf(builder, form.text, form.controls));
   } else {
     PUNA_TRY(const Expression regex,
-             grammar::regex_expression(builder.expressions(), form.text,
-                                       grammar::RegexFit::kWhole, builder.limits()));
+             grammar::regex_expression(builder.expressions(), form.text, grammar::RegexFit::kWhole,
+                                       builder.limits()));
     bound = builder.lexeme(regex);
   }
   if (form.triggers.empty()) return bound;

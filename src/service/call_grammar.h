@@ -18,8 +18,8 @@ struct CallRules {
   const chat::ReplyStyle& style;  // with a frame
   const base::Json& tools;        // a list, as the OpenAI interface has it
   const ToolChoice& choice;
-  const std::optional<AnswerForm>& form;  // what an answer without calls is; none: it is free
-  bool thinking_open = false;             // the prompt has begun the thinking already
+  const std::optional<AnswerForm>& form;       // what an answer without calls is; none: it is free
+  bool thinking_open = false;                  // the prompt has begun the thinking already
   std::optional<grammar::Limits> limits = {};  // none: so much for each tool
 };
 

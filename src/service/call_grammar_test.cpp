@@ -102,16 +102,21 @@ void check_calls(const chat::ParsedReply& reply, const ToolChoice& choice) {
 
 TEST_CASE("what is allowed is read as calls of tools that there are, with fitting arguments") {
   std::mt19937 random(30);
+  size_t n_styles = 0;
   for (const chat::ReplyStyle* style : calling_styles()) {
+    ++n_styles;
     size_t n_calls = 0, n_ended = 0;
     for (const bool controls : {true, false}) {
       const auto tokenizer = test::tokenizer_for(*style, controls);
       AnswerForms forms(*tokenizer, static_cast<uint32_t>(tokenizer->n_tokens()));
-      for (const Case& each : kCases) {
+      for (size_t i = 0; i < std::size(kCases); ++i) {
+        // Each style has some of the cases with control tokens and some without.
+        if ((i + n_styles + (controls ? 1 : 0)) % 2 != 0) continue;
+        const Case& each = kCases[i];
         const bool thinking_open = !style->think_open.empty() && random() % 2 == 0;
         std::optional<AnswerForm> form;
         if (each.has_form) form = AnswerForm{.kind = AnswerForm::Kind::kRegex, .text = "[0-9]{2}"};
-        for (int i = 0; i < 3; ++i) {
+        for (int n = 0; n < 4; ++n) {
           const auto filter = filter_of(forms, {.style = *style,
                                                 .tools = tools(),
                                                 .choice = each.choice,
@@ -139,8 +144,8 @@ TEST_CASE("what is allowed is read as calls of tools that there are, with fittin
       }
     }
     CAPTURE(style->name);
-    CHECK(n_ended > 20);
-    CHECK(n_calls > 10);
+    CHECK(n_ended > 12);
+    CHECK(n_calls > 5);
   }
 }
 
@@ -176,12 +181,14 @@ TEST_CASE("an answer is free until it calls, and calls as its request says") {
   const auto required = hermes({.required = true}, tools());
   CHECK(grammar::accepts(required, now + now));
   CHECK(grammar::accepts(required, "<think>Hm</think>\n\n" + now + "\n" + now));
-  for (const std::string& text : {std::string(), std::string("Sure."), "Sure. " + now, now + "Done"})
+  for (const std::string& text :
+       {std::string(), std::string("Sure."), "Sure. " + now, now + "Done"})
     CHECK_MESSAGE(!grammar::accepts(required, text), text);
   const auto named = hermes({.required = true, .one_call = true, .names = {"set"}}, tools());
   CHECK_FALSE(grammar::accepts_prefix(named, "<tool_call>{\"name\": \"n"));
   CHECK(grammar::accepts_prefix(named, "<tool_call>{\"name\": \"set\""));
-  const auto formed = hermes({}, tools(), AnswerForm{.kind = AnswerForm::Kind::kRegex, .text = "a+"});
+  const auto formed =
+      hermes({}, tools(), AnswerForm{.kind = AnswerForm::Kind::kRegex, .text = "a+"});
   CHECK(grammar::accepts(formed, "aaa"));
   CHECK(grammar::accepts(formed, now));
   CHECK_FALSE(grammar::accepts_prefix(formed, "aaa<"));

@@ -225,8 +225,7 @@ bool begins_with_bos(const LoadedModel& model, const std::vector<int32_t>& token
 }
 
 // What the calls and the form of the answer bind it to; null: nothing.
-Result<std::shared_ptr<engine::TokenFilter>> form_of(const LoadedModel& model,
-                                                     const Request& asked,
+Result<std::shared_ptr<engine::TokenFilter>> form_of(const LoadedModel& model, const Request& asked,
                                                      const chat::ReplyStyle* style,
                                                      bool thinking_open) {
   const bool offers = style && asked.tools.is_array() && !asked.tools.items().empty();
@@ -235,9 +234,9 @@ Result<std::shared_ptr<engine::TokenFilter>> form_of(const LoadedModel& model,
                       "A call is required, but there are no tools that could be called.");
   }
   if (asked.tool_choice.required && !style->frame) {
-    return base::fail(ErrorCode::kUnsupported,
-                      fmt::format("It is not known how {} writes calls, so none can be required.",
-                                  model.name));
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("It is not known how {} writes calls, so none can be required.", model.name));
   }
   const bool calls = offers && style->frame;
   const bool needed = asked.form || asked.tool_choice.required;

@@ -46,8 +46,8 @@ struct AnswerForm {
 // Which tools an answer calls. A call that has begun is always whole, names one of them, and its
 // arguments fit the schema of its parameters.
 struct ToolChoice {
-  bool required = false;          // it is at least one call; else it may be none
-  bool one_call = false;          // it ends behind its first call
+  bool required = false;             // it is at least one call; else it may be none
+  bool one_call = false;             // it ends behind its first call
   std::vector<std::string> names{};  // only these are called; empty: any
 };
 
@@ -88,7 +88,7 @@ struct Request {
   bool verbatim = false;  // for messages: the answer is as it was written, with thinking and calls
   bool special = false;   // control tokens are written out
   std::vector<std::string> preserved{};  // the marks of those that are written out in any case
-  bool reuse = true;      // what is known of the prompt is not evaluated again
+  bool reuse = true;                     // what is known of the prompt is not evaluated again
   kernels::SamplingParams sampling;
   std::optional<uint32_t> max_tokens;
   // Where tools may be called the answer is calls or of the form.

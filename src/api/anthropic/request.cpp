@@ -142,8 +142,7 @@ Result<ToolUse> read_choice(const Body& body) {
   if (!type) return refuse_field("type", Json(), "auto, none, any or tool");
   out.may_call = type != "none";
   out.choice.required = type == "any" || type == "tool";
-  out.choice.one_call =
-      type == "tool" || inner.flag("disable_parallel_tool_use").value_or(false);
+  out.choice.one_call = type == "tool" || inner.flag("disable_parallel_tool_use").value_or(false);
   const auto name = inner.text("name");
   if (type == "tool" && name.value_or("").empty())
     return refuse_field("name", name ? Json(*name) : Json(), "the name of a tool");

@@ -273,7 +273,8 @@ Result<bool> read_include_usage(const Body& body) {
 }
 
 Result<Chat> read_chat(const Json& json, const service::LoadedModel& model) {
-  PUNA_TRY(const Body body, Body::read(json, {kFields, tool_choice_fields(), answer_fields(), sampling_fields()}));
+  PUNA_TRY(const Body body,
+           Body::read(json, {kFields, tool_choice_fields(), answer_fields(), sampling_fields()}));
   Chat out;
   PUNA_TRY(out.answer, read_answer_fields(body, model));
   out.form.reports = out.answer.reports;

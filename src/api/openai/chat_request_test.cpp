@@ -189,7 +189,8 @@ TEST_CASE("a choice of tools is required calls, one of a name, or some of the to
   const auto choice = [](std::string_view text) {
     const auto chat = read(hello(std::string(R"("tools": [
         {"type": "function", "function": {"name": "f", "strict": true}},
-        {"type": "function", "function": {"name": "g"}}], )") + std::string(text)));
+        {"type": "function", "function": {"name": "g"}}], )") +
+                                 std::string(text)));
     REQUIRE_MESSAGE(chat.has_value(), chat.error().text());
     CHECK(chat->answer.request.tools.items().size() == 2);
     return chat->answer.request.tool_choice;

@@ -236,7 +236,8 @@ Result<Json> settings_of(const Body& body, const ResponseRequest& read, Json eff
 std::span<const Field> response_fields() { return kFields; }
 
 Result<ResponseRequest> read_response_request(const Json& json, const service::LoadedModel& model) {
-  PUNA_TRY(const Body body, Body::read(json, {kFields, tool_choice_fields(), answer_fields(), sampling_fields()}));
+  PUNA_TRY(const Body body,
+           Body::read(json, {kFields, tool_choice_fields(), answer_fields(), sampling_fields()}));
   ResponseRequest out;
   PUNA_TRY(out.answer, read_answer_fields(body, model));
   out.form.reports = out.answer.reports;

@@ -10,8 +10,8 @@
 
 #include "api/openai/responses.h"
 #include "api/sampling.h"
-#include "api/tool_choice.h"
 #include "api/testing/talks.h"
+#include "api/tool_choice.h"
 
 using namespace puna;
 using namespace puna::api;

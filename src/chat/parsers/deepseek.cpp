@@ -68,7 +68,8 @@ class Reader final : public CallReader {
 };
 
 constexpr std::string_view kFenced[] = {
-    "<｜tool▁call▁begin｜>function<｜tool▁sep｜>@name\n```json\n@arguments\n```<｜tool▁call▁end｜>"};
+    "<｜tool▁call▁begin｜>function<｜tool▁sep｜>@name\n```json\n@arguments\n```<"
+    "｜tool▁call▁end｜>"};
 constexpr std::string_view kBare[] = {
     "<｜tool▁call▁begin｜>@name<｜tool▁sep｜>@arguments<｜tool▁call▁end｜>"};
 constexpr CallSection kSections[] = {{.open = "<｜tool▁calls▁begin｜>",

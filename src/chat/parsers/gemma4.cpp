@@ -37,7 +37,7 @@ const CallFrame kGemma4Frame{.arguments = CallFrame::Arguments::kGemma,
                              .trigger = R"(<\|tool_call>)",
                              .ends = kEnds,
                              .names = "[A-Za-z_][A-Za-z0-9_.-]*",
-    .thinks_anywhere = true};
+                             .thinks_anywhere = true};
 
 std::unique_ptr<ReplyParser> make_gemma4(const ParserOptions& options) {
   static const Syntax kSyntax{.think_open = "<|channel>thought",

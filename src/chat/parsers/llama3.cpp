@@ -88,11 +88,7 @@ class TagReader final : public CallReader {
 constexpr std::string_view kCalls[] = {"{\"name\": \"@name\", \"parameters\": @arguments}"};
 constexpr CallSection kSections[] = {
     {.calls = kCalls, .between = "; ", .several = true, .at_start = true},
-    {.open = "<|python_tag|>",
-     .calls = kCalls,
-     .between = "; ",
-     .several = true,
-     .to_end = true}};
+    {.open = "<|python_tag|>", .calls = kCalls, .between = "; ", .several = true, .to_end = true}};
 
 }  // namespace
 

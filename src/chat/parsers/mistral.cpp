@@ -75,7 +75,7 @@ constexpr CallSection kSections[] = {
 const CallFrame kMistralFrame{.sections = kSections,
                               .trigger = R"(\[TOOL_CALLS\])",
                               .names = "[A-Za-z0-9_.:/-]{1,150}",
-    .thinks_anywhere = true};
+                              .thinks_anywhere = true};
 
 std::unique_ptr<ReplyParser> make_mistral(const ParserOptions& options) {
   static const Syntax kSyntax{.think_open = "[THINK]",

@@ -118,8 +118,8 @@ base::Result<Expression> Languages::avoiding(Expression of, std::span<const std:
     for (uint32_t byte = 0; byte < kept.size(); ++byte) {
       const char c = static_cast<char>(byte);
       const auto begins = [&](const std::string& text) { return text.front() == c; };
-      kept[byte] = std::ranges::any_of(texts, begins) ? e_.nothing()
-                                                      : e_.literal(std::string_view(&c, 1));
+      kept[byte] =
+          std::ranges::any_of(texts, begins) ? e_.nothing() : e_.literal(std::string_view(&c, 1));
     }
     out = e_.substitute(of, kept);
   }

@@ -34,8 +34,7 @@ Expression byte_of(Expressions& e, std::string_view members) {
 }
 
 Expression words(Expressions& e) {
-  return e.sequence(
-      {byte_that(e, is_letter), e.repeat(byte_that(e, goes_on), 0, kUnbounded)});
+  return e.sequence({byte_that(e, is_letter), e.repeat(byte_that(e, goes_on), 0, kUnbounded)});
 }
 
 // Names that stand in a tag as they are.
@@ -62,8 +61,7 @@ bool is_word(std::string_view name) {
 
 Expression RuleWriter::key(const Brackets& brackets, const std::string& name) {
   const Form form = brackets.arguments ? brackets.arguments->form : Form::kObject;
-  if (form == Form::kKeywords)
-    return is_word(name) ? e_.literal(name + "=") : e_.nothing();
+  if (form == Form::kKeywords) return is_word(name) ? e_.literal(name + "=") : e_.nothing();
   if (form == Form::kTags)
     return fits_tag(name) ? e_.literal(fmt::format("<parameter={}>\n", name)) : e_.nothing();
   std::string text = base::Json(name).dump();

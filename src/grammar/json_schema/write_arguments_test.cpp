@@ -60,7 +60,8 @@ TEST_CASE("texts between quotes of their own stand as they are") {
   ArgumentNotation notation;
   notation.values = {.quote = "<q>", .ends = {"<end>"}};
   check(kSchema, notation,
-        {"{city:<q>Ro\"me\n<q>}", "{city: <q><q>, days: 3}", "{city:<q><q>,more:{<q>a b<q>:<q>c<q>}}"},
+        {"{city:<q>Ro\"me\n<q>}", "{city: <q><q>, days: 3}",
+         "{city:<q><q>,more:{<q>a b<q>:<q>c<q>}}"},
         {"{city:\"Rome\"}", "{\"city\":<q><q>}", "{city:<q><end><q>}"});
 }
 
@@ -71,7 +72,11 @@ TEST_CASE("between tags a text is bare, and nothing that would be read as someth
   notation.reading = [](std::string_view name) -> TextReading {
     if (name == "city") return {.text = true, .null = true};
     if (name == "days") return {.number = true};
-    return {.by_looks = true, .null = true, .boolean = true, .number = true, .array = true,
+    return {.by_looks = true,
+            .null = true,
+            .boolean = true,
+            .number = true,
+            .array = true,
             .object = true};
   };
   check(kSchema, notation,

@@ -169,10 +169,11 @@ Result<void> RuleWriter::write_named(Object& object) {
       PUNA_TRY(unwritable, languages.is_nothing(written));
     }
     if (unwritable && named.required) {
-      return fail(ErrorCode::kUnsupported,
-                  fmt::format("{}: the property \"{}\" is required, but calls of this model have no "
-                              "way to write its name.",
-                              reader_.path_of(writing_), named.name));
+      return fail(
+          ErrorCode::kUnsupported,
+          fmt::format("{}: the property \"{}\" is required, but calls of this model have no "
+                      "way to write its name.",
+                      reader_.path_of(writing_), named.name));
     }
     if (unwritable) continue;
     std::vector<std::vector<Symbol>> next(object.n_states());
@@ -189,9 +190,9 @@ Result<void> RuleWriter::write_named(Object& object) {
         if (!first && !object.written[state]) continue;
         const auto to = object.after(state, way.needs);
         if (!to) continue;
-        next[*to].push_back(
-            first ? builder_.sequence({name, value})
-                  : builder_.sequence({*object.written[state], object.brackets.comma, name, value}));
+        next[*to].push_back(first ? builder_.sequence({name, value})
+                                  : builder_.sequence({*object.written[state],
+                                                       object.brackets.comma, name, value}));
       }
     }
     if (named.required) object.may_be_empty = false;

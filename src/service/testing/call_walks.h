@@ -16,8 +16,9 @@
 
 namespace puna::service::test {
 
-constexpr const char* kPieces[] = {"{\"", "\": ", "\", \"", "\"}", "}}", "</", "ab", "\n\n", "<|",
-                                   "call", "name\"", " {", "[{", "}]", "=\"", "to=", "tool", "\n</parameter>"};
+constexpr const char* kPieces[] = {"{\"", "\": ", "\", \"", "\"}",  "}}",     "</",
+                                   "ab",  "\n\n", "<|",     "call", "name\"", " {",
+                                   "[{",  "}]",   "=\"",    "to=",  "tool",   "\n</parameter>"};
 
 // controls: the marks are control tokens, as most families have them; else texts like others.
 inline std::unique_ptr<tokenizer::Tokenizer> tokenizer_for(const chat::ReplyStyle& style,
