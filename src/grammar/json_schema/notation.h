@@ -18,8 +18,7 @@ struct Notation {
   std::string quote{};
   // No value holds any of these texts: they would end what the value stands in.
   std::vector<std::string> ends{};
-  // Numbers have at most 40 digits before the point and 2 of an exponent, so that every reader can
-  // hold them.
+  // Numbers have at most 40 digits before the point, so that every reader can hold them.
   bool short_numbers = false;
 };
 

@@ -9,10 +9,6 @@
 
 namespace puna::grammar {
 
-namespace {
-constexpr uint32_t kMostOfExponent = 2;  // digits of one that is short
-}
-
 std::optional<Decimal> Decimal::of(const base::Json& number) {
   std::string text;
   if (number.is_integer()) {
@@ -467,8 +463,8 @@ Expression Numerals::expression(Expressions& expressions, bool is_short) const {
     for (const char c : members) bytes.add(static_cast<uint8_t>(c));
     return expressions.bytes(bytes);
   };
-  const Expression digits =
-      expressions.repeat(set("0123456789"), 1, is_short ? kMostOfExponent : kUnbounded);
+  // More would soon be a number that a double, and so most readers of JSON, cannot hold.
+  const Expression digits = expressions.repeat(set("0123456789"), 1, 2);
   return expressions.sequence({out, expressions.optional(expressions.sequence(
                                         {set("eE"), expressions.optional(set("+-")), digits}))});
 }

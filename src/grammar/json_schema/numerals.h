@@ -53,7 +53,7 @@ class Numerals {
 
   // How such numbers are written: integers without a point, a finite set without zeros at the end,
   // all numbers with exponents too, and 0 without a sign.
-  // is_short: with at most 40 digits before the point and 2 of an exponent.
+  // is_short: with at most 40 digits before the point.
   Expression expression(Expressions& expressions, bool is_short = false) const;
 
  private:
