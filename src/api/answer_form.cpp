@@ -38,7 +38,7 @@ constexpr Field kTrigger[] = {
           "As llama.cpp numbers them: 0 token, 1 word, 2 pattern, "
           "3 pattern_full, which matches the answer up to there."}
         .needed()
-        .shaped(R"("=token|word|pattern|pattern_full")"),
+        .shaped(R"(["integer", "=token|word|pattern|pattern_full"])"),
     {"value", Kind::kText, "The text of a token, a word, or a regular expression."},
     {"token", Kind::kInteger, "Of a token without a value: its id.", 0, UINT32_MAX},
 };
