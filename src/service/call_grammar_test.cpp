@@ -102,16 +102,16 @@ void check_calls(const chat::ParsedReply& reply, const ToolChoice& choice) {
 
 TEST_CASE("what is allowed is read as calls of tools that there are, with fitting arguments") {
   std::mt19937 random(30);
-  size_t n_styles = 0;
+  size_t n_styles = 0, n_calls = 0;
   for (const chat::ReplyStyle* style : calling_styles()) {
     ++n_styles;
-    size_t n_calls = 0, n_ended = 0;
+    size_t n_ended = 0;
     for (const bool controls : {true, false}) {
       const auto tokenizer = test::tokenizer_for(*style, controls);
       AnswerForms forms(*tokenizer, static_cast<uint32_t>(tokenizer->n_tokens()));
       for (size_t i = 0; i < std::size(kCases); ++i) {
         // Each style has some of the cases with control tokens and some without.
-        if ((i + n_styles + (controls ? 1 : 0)) % 2 != 0) continue;
+        if ((i + n_styles + (controls ? 2 : 0)) % 4 != 0) continue;
         const Case& each = kCases[i];
         const bool thinking_open = !style->think_open.empty() && random() % 2 == 0;
         std::optional<AnswerForm> form;
@@ -144,9 +144,9 @@ TEST_CASE("what is allowed is read as calls of tools that there are, with fittin
       }
     }
     CAPTURE(style->name);
-    CHECK(n_ended > 12);
-    CHECK(n_calls > 5);
+    CHECK(n_ended > 4);
   }
+  CHECK(n_calls > 50);
 }
 
 // Of the style "hermes", whose marks are characters here.
