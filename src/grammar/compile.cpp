@@ -19,7 +19,7 @@ uint64_t mix(uint64_t hash, uint64_t value, uint64_t factor) {
 
 class GrammarCompiler {
  public:
-  explicit GrammarCompiler(Parts& parts) : parts_(parts) {}
+  explicit GrammarCompiler(Parts& parts) : parts_(parts) { out_.limits_ = parts.limits; }
 
   base::Result<std::shared_ptr<const Grammar>> compile(Symbol start) {
     PUNA_TRY(reach(start.id));

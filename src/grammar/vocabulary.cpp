@@ -4,6 +4,26 @@
 
 namespace puna::grammar {
 
+namespace {
+
+// The tokens of a text that follows another. Some tokenizers put a space before a text, which is
+// none of its own: there it stands before a line end, whose tokens are taken off again.
+std::vector<int32_t> encode_behind(const tokenizer::Tokenizer& tokenizer, std::string_view text) {
+  static constexpr tokenizer::EncodeOptions kPlain{.add_special = false, .parse_special = false};
+  static constexpr std::string_view kLineEnd = "\n";
+  if (tokenizer.vocabulary().space_prefix == tokenizer::SpacePrefix::kNever)
+    return tokenizer.encode(text, kPlain);
+  const std::vector<int32_t> before = tokenizer.encode(kLineEnd, kPlain);
+  std::vector<int32_t> ids = tokenizer.encode(std::string(kLineEnd).append(text), kPlain);
+  // Where a token reaches over the line end, nothing is known of the text alone.
+  if (ids.size() < before.size() || !std::equal(before.begin(), before.end(), ids.begin()))
+    return {};
+  ids.erase(ids.begin(), ids.begin() + static_cast<ptrdiff_t>(before.size()));
+  return ids;
+}
+
+}  // namespace
+
 base::Result<std::shared_ptr<const GrammarVocabulary>> GrammarVocabulary::create(
     const tokenizer::Tokenizer& tokenizer) {
   if (tokenizer.decodes_in_context()) {
@@ -27,9 +47,8 @@ base::Result<std::shared_ptr<const GrammarVocabulary>> GrammarVocabulary::create
     if (id >= 0 && static_cast<size_t>(id) < texts.size()) texts[static_cast<size_t>(id)].clear();
   }
   return std::make_shared<const GrammarVocabulary>(
-      texts, vocabulary.end_tokens, [&tokenizer](std::string_view text) {
-        return tokenizer.encode(text, {.add_special = false, .parse_special = false});
-      });
+      texts, vocabulary.end_tokens,
+      [&tokenizer](std::string_view text) { return encode_behind(tokenizer, text); });
 }
 
 GrammarVocabulary::GrammarVocabulary(const std::vector<std::string>& texts,

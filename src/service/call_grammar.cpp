@@ -24,7 +24,7 @@ using grammar::Symbol;
 
 namespace {
 
-constexpr uint32_t kMs = 2'000, kMsATool = 50, kRulesATool = 2'000;
+constexpr uint32_t kMs = 500, kMsATool = 50, kRulesATool = 2'000;
 constexpr uint32_t kMostIndentation = 20, kMostSpace = 8;
 constexpr std::string_view kSpace = " \t\r\n";
 
