@@ -25,6 +25,11 @@ class GrammarCompiler {
     PUNA_TRY(reach(start.id));
     PUNA_TRY(compile_lexemes());
     find_nullable_and_productive();
+    for (const Parts::Need& need : parts_.needs) {
+      const bool used = std::ranges::find(reached_, need.node) != reached_.end();
+      if (used && !productive_[need.node])
+        return base::fail(base::ErrorCode::kInvalidArgument, need.what);
+    }
     if (!productive_[start.id]) {
       return base::fail(base::ErrorCode::kInvalidArgument, "No text at all fits the grammar.");
     }
