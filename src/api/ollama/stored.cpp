@@ -138,20 +138,20 @@ std::span<const Field> transfer_fields() { return kTransfer; }
 std::span<const Field> create_fields() { return kCreate; }
 
 Result<Exchange> copy(const Call& call) {
-  PUNA_TRY(StoreSource* const store, store_of(call));
   PUNA_TRY(const Body body, read(call, kCopy));
   const std::string source = body.text("source").value_or("");
   const std::string destination = body.text("destination").value_or("");
   if (source.empty()) return wrong("source is required");
   if (destination.empty()) return wrong("destination is required");
+  PUNA_TRY(StoreSource* const store, store_of(call));
   PUNA_TRY(or_not_found(store->copy(source, destination), source));
   return empty(200);
 }
 
 Result<Exchange> remove(const Call& call) {
-  PUNA_TRY(StoreSource* const store, store_of(call));
   PUNA_TRY(const Body body, read(call, kDelete));
   PUNA_TRY(const std::string name, name_of(body));
+  PUNA_TRY(StoreSource* const store, store_of(call));
   PUNA_TRY(or_not_found(store->remove(name), name));
   return empty(200);
 }
