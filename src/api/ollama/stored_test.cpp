@@ -226,7 +226,8 @@ TEST_CASE("what is wrong with a request to make a model is said") {
 TEST_CASE("without a store there is nothing to change") {
   Served served;
   for (const Endpoint endpoint : {ollama::copy, ollama::remove, ollama::pull, ollama::create}) {
-    const auto exchange = served.ask(endpoint, R"({"model": "a"})");
+    const auto exchange =
+        served.ask(endpoint, R"({"model": "a", "source": "a", "destination": "b"})");
     REQUIRE_FALSE(exchange.has_value());
     CHECK(exchange.error().message == "this server keeps no models");
   }
