@@ -199,6 +199,7 @@ class Download {
     checksums_[chunk] = value;
     PUNA_TRY(file_->set_entry(chunk, {.bytes = done_[chunk], .checksum = value}));
     hasher_->add(chunk, std::nullopt);
+    file_->begin_sync(chunks_[chunk].first, chunks_[chunk].bytes);
     return {};
   }
 

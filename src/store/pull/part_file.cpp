@@ -132,6 +132,12 @@ Result<void> PartFile::write(uint64_t offset, std::span<const std::byte> bytes) 
   return {};
 }
 
+void PartFile::begin_sync(uint64_t offset, uint64_t bytes) const {
+  // What goes wrong is told by finish().
+  (void)::sync_file_range(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
+                          SYNC_FILE_RANGE_WRITE);
+}
+
 Result<void> PartFile::read_pieces(
     uint64_t offset, uint64_t bytes,
     const std::function<void(std::span<const std::byte> piece)>& each) const {

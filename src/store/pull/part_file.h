@@ -43,6 +43,8 @@ class PartFile {
   base::Result<void> drop_entries();
 
   base::Result<void> write(uint64_t offset, std::span<const std::byte> bytes);
+  // Has the disk begin with what was written there, so that finish() waits for little.
+  void begin_sync(uint64_t offset, uint64_t bytes) const;
   // In order. Errors: kIo, also where the file ends before.
   base::Result<void> read_pieces(
       uint64_t offset, uint64_t bytes,
