@@ -376,6 +376,8 @@ void Manager::Shared::obey(const Order& order) {
     answer(refuse->ticket, std::unexpected(refuse->error));
   } else if (const auto* change = std::get_if<Changed>(&order)) {
     calls_.emplace_back([change = *change] { write_log(change); });
+    // What is on its way is told of when it is there.
+    if (change->state == State::kUnloading || change->state == State::kFallingAsleep) return;
     tell({.id = change->id,
           .state = state_of(change->state),
           .error = change->failed ? api::without_paths(change->why) : std::string()});

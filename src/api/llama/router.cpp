@@ -59,7 +59,7 @@ Result<std::optional<HttpReply>> router_props(const Call& call) {
   Json defaults = Json::object();
   defaults.set("params", Json::object()).set("n_ctx", 0);
   Json out = Json::object();
-  out.set("role", "router").set("max_instances", control->most_loaded());
+  out.set("role", "router").set("max_instances", uint64_t{control->most_loaded()});
   out.set("models_autoload", control->autoload()).set("model_alias", "").set("model_path", "none");
   out.set("default_generation_settings", std::move(defaults));
   return HttpReply::json(out.set("build_info", build_info()));
