@@ -6,7 +6,6 @@
 #include <utility>
 
 namespace puna::api {
-
 bool same_name(std::string_view a, std::string_view b) {
   const auto bare = [](std::string_view name) {
     constexpr std::string_view kLatest = ":latest";

@@ -18,6 +18,9 @@
 
 namespace puna::api {
 
+// Names are compared without case, and ":latest" behind one says nothing.
+bool same_name(std::string_view a, std::string_view b);
+
 // What does not change while a model is served.
 struct ServedModel {
   std::string id;                    // as answers call it: the first of its names in sorted order
@@ -36,7 +39,6 @@ struct ServedModel {
   std::shared_ptr<Running> running = {};
 
   const service::LoadedModel& loaded() const { return host->model(); }
-  // Names are compared as same_name() does.
   bool answers_to(std::string_view name) const;
   // What requests for it share, of which whoever offers the model makes one.
   void make_shared_parts();
@@ -119,9 +121,6 @@ class ModelSource {
 
 // Of all models that a source knows.
 std::vector<ModelStatus> list_models(const ModelSource& source);
-
-// Whether two names mean one model: without case, and without ":latest".
-bool same_name(std::string_view a, std::string_view b);
 
 // The one model of a process.
 class OneModel final : public ModelSource {

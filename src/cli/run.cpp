@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <random>
@@ -26,12 +27,19 @@
 namespace puna::cli {
 namespace {
 
+// Whether a flag was given, and how its value becomes that of a request.
+struct Given {
+  const CLI::Option* option;
+  std::function<void(kernels::SamplingParams& to)> set;
+};
+
 struct Flags {
   ModelFlags model;
   std::optional<std::string> prompt;
   std::string system;
   std::optional<std::string> tokens;
-  kernels::SamplingParams sampling;
+  kernels::SamplingParams sampling;  // before what is not given is as the model has it
+  std::vector<Given> given;
   std::vector<std::string> logit_bias;  // ID=V
   std::optional<uint64_t> seed;
   std::optional<int64_t> max_tokens;
@@ -58,13 +66,19 @@ constexpr std::pair<const char*, service::Think> kThink[] = {{"true", service::T
                                                              {"medium", service::Think::kMedium},
                                                              {"high", service::Think::kHigh}};
 
-service::Request make_request(const Flags& flags) {
-  service::Request request;
-  request.sampling = flags.sampling;
-  request.sampling.seed = flags.seed ? *flags.seed : std::random_device{}();
+// What flags do not say is as the model has it.
+service::Request make_request(const Flags& flags, const service::Defaults& defaults) {
+  service::Request request = defaults.request;
+  for (const Given& flag : flags.given) {
+    if (flag.option->count() > 0) flag.set(request.sampling);
+  }
+  request.sampling.logit_bias = flags.sampling.logit_bias;
+  const std::optional<uint64_t> seed = flags.seed ? flags.seed : defaults.seed;
+  request.sampling.seed = seed ? *seed : std::random_device{}();
+  if (flags.max_tokens) request.max_tokens.reset();
   if (flags.max_tokens.value_or(kNoEnd) != kNoEnd)
     request.max_tokens = static_cast<uint32_t>(*flags.max_tokens);
-  request.stop = flags.stop;
+  if (!flags.stop.empty()) request.stop = flags.stop;
   request.form = flags.answer_form;
   request.ignore_end = flags.ignore_end;
   for (const auto& [name, think] : kThink) {
@@ -105,7 +119,7 @@ void print_stats(const service::LoadedModel& model, const engine::GenerateStats&
 
 base::Result<int> answer(const Flags& flags, service::HostThread& host, double load_ms) {
   const service::LoadedModel& model = host.model();
-  service::Request request = make_request(flags);
+  service::Request request = make_request(flags, model.defaults);
   if (flags.tokens) {
     PUNA_TRY(request.tokens, parse_ids("--tokens", *flags.tokens));
   } else {
@@ -197,7 +211,7 @@ base::Result<int> run(Flags flags) {
   PUNA_TRY(service::LoadedModel model, service::open(options));
   const double load_ms = load.ms();
   bar.clear();
-  if (own_template) model.chat_template = std::move(own_template);
+  if (own_template) service::use_template(model, *std::move(own_template));
   if (!flags.raw && !flags.tokens) PUNA_TRY(check_template(model));
   if (flags.answer_form) PUNA_TRY(check_form(model, *flags.answer_form));
   if (!flags.system.empty() && !model.chat_template) {
@@ -216,7 +230,7 @@ base::Result<int> run(Flags flags) {
   print_err("{} on {}, context {} tokens. Ctrl-C stops an answer, Ctrl-D or /bye ends, /? helps.\n",
             base::printable(loaded.name), loaded.device_name, loaded.context());
   ChatSettings settings;
-  settings.request = make_request(flags);
+  settings.request = make_request(flags, loaded.defaults);
   settings.system = flags.system;
   settings.raw = flags.raw || !loaded.chat_template;
   settings.hides_thinking = flags.hides_thinking;
@@ -236,22 +250,30 @@ Action add_run(CLI::App& app) {
   add_number(app, "-n,--max-tokens", flags->max_tokens, {kNoEnd, kCounts.highest},
              "At most this many tokens; 0 reads the prompt and writes none; -1, the default: until "
              "the end or the context is full");
-  kernels::SamplingParams& sampling = flags->sampling;
-  add_number(app, "--temp", sampling.temperature, range(kernels::kTemperature),
-             "Temperature; 0 always takes the likeliest token");
-  add_number(app, "--top-k", sampling.top_k, kCounts, "Keep the k likeliest tokens; 0 = all");
-  add_number(app, "--top-p", sampling.top_p, range(kernels::kProbability),
-             "Keep the likeliest tokens up to this probability; 1 = all");
-  add_number(app, "--min-p", sampling.min_p, range(kernels::kProbability),
-             "Drop tokens below this share of the likeliest; 0 = none");
-  add_number(app, "--repeat-penalty", sampling.repeat_penalty, range(kernels::kRepeatPenalty),
-             "Penalty on recent tokens; 1 = none");
-  add_number(app, "--presence-penalty", sampling.presence_penalty, range(kernels::kPenalty),
-             "Lower the logits of recent tokens by this; 0 = none");
-  add_number(app, "--frequency-penalty", sampling.frequency_penalty, range(kernels::kPenalty),
-             "Lower the logits of recent tokens by this each time they occur; 0 = none");
-  add_number(app, "--repeat-last", sampling.repeat_last, kCounts,
-             "How many tokens the three penalties look back on; 0 = none");
+  // `flags` outlives what it holds.
+  const auto add_sampling = [&app, flags = flags.get()](const char* name, auto member, auto bounds,
+                                                        const char* about) {
+    add_number(app, name, flags->sampling.*member, bounds, about);
+    flags->given.push_back({app.get_option(name), [flags, member](kernels::SamplingParams& to) {
+                              to.*member = flags->sampling.*member;
+                            }});
+  };
+  using kernels::SamplingParams;
+  add_sampling("--temp", &SamplingParams::temperature, range(kernels::kTemperature),
+               "Temperature; 0 always takes the likeliest token");
+  add_sampling("--top-k", &SamplingParams::top_k, kCounts, "Keep the k likeliest tokens; 0 = all");
+  add_sampling("--top-p", &SamplingParams::top_p, range(kernels::kProbability),
+               "Keep the likeliest tokens up to this probability; 1 = all");
+  add_sampling("--min-p", &SamplingParams::min_p, range(kernels::kProbability),
+               "Drop tokens below this share of the likeliest; 0 = none");
+  add_sampling("--repeat-penalty", &SamplingParams::repeat_penalty, range(kernels::kRepeatPenalty),
+               "Penalty on recent tokens; 1 = none");
+  add_sampling("--presence-penalty", &SamplingParams::presence_penalty, range(kernels::kPenalty),
+               "Lower the logits of recent tokens by this; 0 = none");
+  add_sampling("--frequency-penalty", &SamplingParams::frequency_penalty, range(kernels::kPenalty),
+               "Lower the logits of recent tokens by this each time they occur; 0 = none");
+  add_sampling("--repeat-last", &SamplingParams::repeat_last, kCounts,
+               "How many tokens the three penalties look back on; 0 = none");
   not_empty(app.add_option("--logit-bias", flags->logit_bias,
                            "ID=V adds V to the logit of token ID, ID=-inf forbids it; may be given "
                            "several times")

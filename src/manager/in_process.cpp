@@ -130,6 +130,8 @@ Result<std::unique_ptr<Instance>> InProcess::load(const Entry& entry, Order orde
     if (!step.change(options.engine)) continue;
     if (refused)
       base::log_warning("{}: {} It is tried with {}.", entry.id, refused->text(), step.said);
+    // What the store keeps beside the file is found by its name.
+    if (!entry.stored_as.empty()) options.model = entry.stored_as;
     auto model = service::open(std::move(file), options);
     if (!model && model.error().code == ErrorCode::kOutOfMemory) {
       if (!refused) refused = std::move(model.error());

@@ -20,7 +20,9 @@ struct Entry {
   std::string id{};
   std::vector<std::string> aliases{};  // that it answers to, sorted; `id` is one of them
   std::vector<std::string> tags{};
-  std::string path{};       // of its file or folder
+  std::string path{};  // of its file or folder
+  std::string
+      stored_as{};  // its name in the store, with what is kept beside it; empty: it has none
   std::string file_name{};  // without folder and ending
   std::string digest{};     // SHA-256 as hex digits; empty: not known
   std::string source{};     // who keeps it: "puna", "ollama", "preset", ...

@@ -39,6 +39,7 @@ std::vector<Entry> entries_of(std::span<const store::StoredModel> models) {
     Entry entry{.id = id, .aliases = {id}, .path = model.path};
     // Blobs are called by their digests, which are no names.
     if (model.origin == store::Origin::kFolder) entry.file_name = stem_of(model.path);
+    if (model.origin != store::Origin::kFolder) entry.stored_as = model.name.full();
     if (model.digest) entry.digest = model.digest->hex();
     entry.source = store::origin_name(model.origin);
     entry.created = model.modified_s;

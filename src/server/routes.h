@@ -27,12 +27,15 @@ enum class Own : uint8_t { kHealth, kLive, kMetrics, kLoads, kOpenApi, kTools, k
 // kModels: what becomes of models (model_events.h).
 enum class Streams : uint8_t { kRead, kStop, kLookup, kModels };
 
+// Whose body goes somewhere else as it comes (upload.h).
+enum class Uploads : uint8_t { kBlob };
+
 struct Route {
   std::string_view method;  // GET stands for HEAD too
   // "{id}" is one segment, "{id...}" one or more, to the end.
   std::string_view path;
   api::Dialect dialect = api::Dialect::kOpenAi;  // of errors
-  std::variant<api::Endpoint, Own, Streams> handler;
+  std::variant<api::Endpoint, Own, Streams, Uploads> handler;
   ModelName model = ModelName::kNone;
   Key key = Key::kNeeded;
   Effect effect = Effect::kReads;

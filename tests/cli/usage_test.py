@@ -74,7 +74,7 @@ class Usage(unittest.TestCase):
         self.check_fails(2, "--temp", "run", MODEL, "Hi", "--temp")
 
     def test_what_is_not_there_yet(self):
-        for command in ["show", "ps", "stop", "create"]:
+        for command in ["ps", "stop"]:
             self.check_fails(2, [command, "not supported yet"], command, "--model", MODEL)
         for kind in ["iq2_xxs", "IQ3_M", "mxfp4", "pure:tq1_0"]:
             self.check_fails(2, [kind.removeprefix("pure:"), "not supported yet"], "quantize", MODEL, "out.gguf", kind)
@@ -84,7 +84,7 @@ class Usage(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         commands = [line.split()[0] for line in done.stdout.split("Subcommands:")[1].splitlines() if line.startswith("  ")]
         self.assertIn("run", commands)
-        for planned in ["show", "create"]:
+        for planned in ["ps", "stop"]:
             self.assertNotIn(planned, commands)
         for command in commands:
             done = self.run_puna(command, "--help")

@@ -11,18 +11,13 @@
 #include "base/log.h"
 #include "cli/form_flags.h"
 #include "cli/model_flags.h"
+#include "service/model_card.h"
 
 namespace puna::cli::serve {
 
 using base::Result;
 
 namespace {
-
-// A number that files have under the name of their architecture; 0: this one has none.
-uint64_t number_of(const formats::ModelFile& file, std::string_view key) {
-  const std::string architecture = file.get_string("general.architecture", "").value_or("");
-  return file.get_uint(fmt::format("{}.{}", architecture, key), 0).value_or(0);
-}
 
 // How many tokens all texts may have together, and how many each of them: where --ctx does not say
 // it, all there are or a share of them, up to what the model was trained with.
@@ -36,7 +31,7 @@ void set_room(const ServeFlags& flags, const formats::ModelFile& file,
     if (!flags.pool_tokens) options.cache_tokens = *room * flags.n_parallel;
   }
   if (!room) return;
-  const uint64_t trained = number_of(file, "context_length");
+  const uint64_t trained = service::number_of(file, "context_length");
   if (trained > 0) room = std::min(*room, trained);
   const bool bounds = flags.splits_pool || flags.share;
   const uint32_t own = options.context.value_or(0);
@@ -96,6 +91,11 @@ Result<service::OpenOptions> options_of(const ServeFlags& flags, ProgressBar& ba
   options.engine.check_weights = flags.check_weights;
   if (flags.states_each) options.engine.states_each = *flags.states_each;
   if (flags.state_interval) options.engine.state_interval = *flags.state_interval;
+  options.change_defaults = [changes = flags.defaults, shifts = flags.shifts,
+                             n_keep = flags.n_keep.value_or(0)](service::Defaults& defaults) {
+    for (const auto& change : changes) change(defaults);
+    if (shifts) defaults.request.shift.emplace().n_keep = api::number_or_none(n_keep);
+  };
   return options;
 }
 
@@ -103,7 +103,7 @@ void fit_to_file(const ServeFlags& flags, const formats::ModelFile& file,
                  engine::EngineOptions& options) {
   set_room(flags, file, options);
   // A file that says how embeddings are made is of a model that gives nothing else.
-  options.embeddings = flags.embeddings || number_of(file, "pooling_type") > 0;
+  options.embeddings = flags.embeddings || service::number_of(file, "pooling_type") > 0;
   options.pooling = flags.pooling;
 }
 
@@ -115,9 +115,6 @@ Result<void> finish(const ServeFlags& flags, service::LoadedModel& model) {
     PUNA_TRY(chat::Template chat_template, chat::Template::parse(flags.chat_template));
     service::use_template(model, std::move(chat_template));
   }
-  for (const auto& change : flags.defaults) change(model.defaults);
-  if (flags.shifts)
-    model.defaults.request.shift.emplace().n_keep = api::number_or_none(flags.n_keep.value_or(0));
   model.defaults.request.think = think_of(flags, model);
   if (model.defaults.request.form) {
     PUNA_TRY_CONTEXT(check_form(model, *model.defaults.request.form),

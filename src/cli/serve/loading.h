@@ -17,13 +17,13 @@ namespace puna::cli::serve {
 // told where it lies.
 std::string name_of_path(std::string model);
 
-// `bar` outlives the load. Errors: kUsage.
+// With what requests mean where they say nothing. `bar` outlives the load. Errors: kUsage.
 base::Result<service::OpenOptions> options_of(const ServeFlags& flags, ProgressBar& bar);
 // What depends on the file: room, and whether it is of a model for embeddings.
 void fit_to_file(const ServeFlags& flags, const formats::ModelFile& file,
                  engine::EngineOptions& options);
-// Once it is loaded: template, defaults of requests, and what is said of flags that have no effect
-// on it. Errors: those of a form or of sampling that this model cannot have.
+// Once it is loaded: template, thinking, and what is said of flags that have no effect on it.
+// Errors: those of a form or of sampling that this model cannot have.
 base::Result<void> finish(const ServeFlags& flags, service::LoadedModel& model);
 
 // All of it for the one model that the flags name. Errors: those of loading.

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "api/model_source.h"
@@ -21,6 +22,7 @@
 #include "cli/terminal.h"
 #include "io/byte_source.h"
 #include "server/server.h"
+#include "server/stored_models.h"
 #include "service/host_thread.h"
 
 namespace puna::cli {
@@ -119,13 +121,20 @@ void read_keys_again(const ServeFlags& flags, server::Server& server) {
 // Where its models are, until it is told to end.
 void keep_serving(const ServeFlags& flags, server::Server& server, api::ModelSource& models,
                   std::string_view what) {
-  server.serve(models);
+  std::optional<server::StoredModels> stored;
+  if (auto store = store::Store::of_environment()) {
+    stored.emplace(*std::move(store), flags.model.threads.value_or(0));
+  } else {
+    base::log_warning("No models are kept: {}", store.error().text());
+  }
+  server.serve(models, stored ? &*stored : nullptr);
   const bool tls = !flags.server.certificate_file.empty();
   for (const server::Address& address : server.addresses())
     base::log_info("{} is served on {}", what, text_of(address, tls));
   while (wait_for_signal() == Signal::kHangup) read_keys_again(flags, server);
   base::log_info("Ending; what is under way has {} s.", flags.drain.count());
   server.drain(flags.drain);
+  server.stop();
 }
 
 Result<int> run(ServeFlags& flags, const GivenFlags& given) {
@@ -148,7 +157,6 @@ Result<int> run(ServeFlags& flags, const GivenFlags& given) {
     PUNA_TRY(const auto models, serve::manage(flags, given));
     keep_serving(flags, *server, *models, "Each of them");
     models->stop();
-    server->stop();
     return 0;
   }
   PUNA_TRY(service::LoadedModel model, serve::load(flags));
