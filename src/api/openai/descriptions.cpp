@@ -88,8 +88,11 @@ constexpr NamedShape kShapes[] = {
        "arguments": "string"}])"},
     {"Model", R"({"id": "string", "object": "=model", "created": "integer", "owned_by": "string",
       "aliases": ["string"], "tags": ["string"],
+      "status?": {"value": "=unloaded|downloading|loading|loaded|sleeping", "args": ["string"],
+        "preset?": "string", "failed?": "boolean", "error?": "string"},
+      "source?": "string", "can_remove?": "boolean",
       "architecture": {"input_modalities": ["string"], "output_modalities": ["string"]},
-      "meta": {"vocab_type": "integer", "n_vocab": "integer", "n_ctx": "integer",
+      "meta?": {"vocab_type": "integer", "n_vocab": "integer", "n_ctx": "integer",
         "n_ctx_train": "integer", "n_embd": "integer", "n_params": "integer", "size": "integer",
         "ftype": "string|null"}})"},
 };
@@ -97,7 +100,8 @@ constexpr NamedShape kShapes[] = {
 constexpr Description kRows[] = {
     {.endpoint = models,
      .name = "ModelList",
-     .summary = "Lists the models, in OpenAI's form and in that of llama.cpp's server.",
+     .summary = "Lists the models: all in OpenAI's form, those that are loaded also in that of "
+                "Ollama, as llama.cpp's server does.",
      .answer = R"({"models": [{"name": "string", "model": "string", "modified_at": "string",
        "size": "integer", "digest": "string", "type": "=model", "description": "string",
        "tags": ["string"], "capabilities": ["=completion|embedding"], "parameters": "string",
