@@ -179,7 +179,7 @@ class BodyWriter {
 struct Served {
   explicit Served(service::LoadedModel loaded)
       : host(std::move(loaded), [](const std::function<void()>&) {}), source(named(host)) {
-    source.acquire("", [this](base::Result<api::ModelLease> lease) { model = *std::move(lease); });
+    source.acquire({}, [this](base::Result<api::ModelLease> lease) { model = *std::move(lease); });
   }
   static api::ServedModel named(service::Host& host) {
     api::ServedModel out;

@@ -31,7 +31,30 @@ std::string_view type_of(Dialect dialect, int status) {
   }
 }
 
+bool is_of_path(char c) {
+  return static_cast<unsigned char>(c) > ' ' && c != '"' && c != '\'' && c != ',' && c != ';' &&
+         c != ')' && c != ':';
+}
+
 }  // namespace
+
+std::string without_paths(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const bool begins = text[i] == '/' && (i == 0 || !is_of_path(text[i - 1]));
+    if (!begins) {
+      out += text[i++];
+      continue;
+    }
+    size_t end = i;
+    while (end < text.size() && is_of_path(text[end])) ++end;
+    std::string_view path = text.substr(i, end - i);
+    i = end;
+    const size_t last = path.find_last_of('/', path.find_last_not_of('/'));
+    out += last == 0 || last == std::string_view::npos ? path : path.substr(last + 1);
+  }
+  return out;
+}
 
 int status_of(ErrorCode code) {
   switch (code) {

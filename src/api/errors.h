@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/error.h"
@@ -23,5 +24,9 @@ base::Json error_body(Dialect dialect, int status, std::string_view message);
 // With the context that the error crossed. Where a prompt does not fit the context, kOpenAi and
 // kLlama have the type "exceed_context_size_error", n_prompt_tokens and n_ctx.
 base::Json error_body(Dialect dialect, const base::Error& error);
+
+// The text with absolute paths become their last part: whose machine it is and how it is laid out
+// is nobody's business, which file it was may be.
+std::string without_paths(std::string_view text);
 
 }  // namespace puna::api

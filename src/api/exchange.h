@@ -120,6 +120,10 @@ struct Call {
 // the dialect's form (errors.h).
 using Endpoint = base::Result<Exchange> (*)(const Call& call);
 
+// What answers a request that names a model before the model is looked for, which may load it; an
+// empty one: nothing yet. `call.model` is null.
+using Before = base::Result<std::optional<HttpReply>> (*)(const Call& call);
+
 // "data: {…}\n\n", with "event: name\n" before it where there is a name.
 std::string sse(const base::Json& data, std::string_view event = {});
 // One JSON document and a line feed.

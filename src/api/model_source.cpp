@@ -15,23 +15,61 @@ bool same_name(std::string_view a, std::string_view b) {
   return std::ranges::equal(bare(a), bare(b), {}, lower, lower);
 }
 
+std::string_view name_of(ModelState state) {
+  switch (state) {
+    case ModelState::kUnloaded:
+      return "unloaded";
+    case ModelState::kDownloading:
+      return "downloading";
+    case ModelState::kLoading:
+      return "loading";
+    case ModelState::kLoaded:
+      return "loaded";
+    case ModelState::kSleeping:
+      break;
+  }
+  return "sleeping";
+}
+
+std::vector<ModelStatus> list_models(const ModelSource& source) {
+  if (ModelControl* control = source.control()) return control->list();
+  std::vector<ModelStatus> out;
+  for (ModelLease& model : source.loaded()) {
+    ModelStatus one{.id = model->id, .aliases = model->aliases, .tags = model->tags};
+    one.created = model->created;
+    one.digest = model->digest;
+    one.model = std::move(model);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
 bool ServedModel::answers_to(std::string_view name) const {
   if (!file_name.empty() && same_name(file_name, name)) return true;
   return std::ranges::any_of(aliases,
                              [&](const std::string& each) { return same_name(each, name); });
 }
 
+void ServedModel::make_shared_parts() {
+  slots = std::make_shared<SlotTable>(n_texts);
+  running = std::make_shared<Running>();
+}
+
 OneModel::OneModel(ServedModel model) {
-  model.slots = std::make_shared<SlotTable>(model.n_texts);
-  model.running = std::make_shared<Running>();
+  model.make_shared_parts();
   model_ = std::make_shared<const ServedModel>(std::move(model));
 }
 
-void OneModel::acquire(std::string_view name, std::function<void(base::Result<ModelLease>)> done) {
-  if (name.empty() || model_->answers_to(name)) return done(model_);
-  done(base::fail(
-      base::ErrorCode::kNotFound,
-      fmt::format("The model \"{}\" is not served here; there is \"{}\".", name, model_->id)));
+std::shared_ptr<void> OneModel::acquire(const ModelWish& wish,
+                                        std::function<void(base::Result<ModelLease>)> done) {
+  if (wish.name.empty() || model_->answers_to(wish.name)) {
+    done(model_);
+  } else {
+    done(base::fail(base::ErrorCode::kNotFound,
+                    fmt::format("The model \"{}\" is not served here; there is \"{}\".", wish.name,
+                                model_->id)));
+  }
+  return nullptr;
 }
 
 }  // namespace puna::api

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,36 +34,101 @@ struct ServedModel {
   uint32_t n_texts = 1;          // that are written at once (slots)
   std::string slot_folder = {};  // where texts are saved; empty: nowhere
   service::Host* host = nullptr;
-  // Whoever offers the model makes these; slots: of n_texts.
+  // Made by make_shared_parts().
   std::shared_ptr<SlotTable> slots = {};
   std::shared_ptr<Running> running = {};
 
   const service::LoadedModel& loaded() const { return host->model(); }
   bool answers_to(std::string_view name) const;
+  // What requests for it share, of which whoever offers the model makes one.
+  void make_shared_parts();
 };
 
 // A model that stays while somebody has this.
 using ModelLease = std::shared_ptr<const ServedModel>;
 
+// How a request wants a model.
+struct ModelWish {
+  std::string name{};                  // any of its names; empty: the only one
+  std::optional<bool> autoload{};      // where it is not loaded; none: as the server was started
+  bool use = true;                     // false: it is only looked at, which keeps it no longer
+  std::optional<double> keep_alive{};  // seconds that it is to stay afterwards; below 0: for ever,
+                                       // 0: it goes when it is idle; none: as is usual
+};
+
+enum class ModelState : uint8_t { kUnloaded, kDownloading, kLoading, kLoaded, kSleeping };
+// "unloaded", "downloading", ...
+std::string_view name_of(ModelState state);
+
+// What is known of a model, whether it is loaded or not.
+struct ModelStatus {
+  std::string id{};
+  std::vector<std::string> aliases{}, tags{};
+  ModelState state = ModelState::kLoaded;
+  std::string error{};   // why it could not be loaded the last time; empty: it could
+  int64_t created = 0;   // seconds since 1970
+  std::string digest{};  // as ServedModel has it
+  std::string source{};  // who keeps it: "puna", "ollama", "preset"; empty: nobody says
+  std::string preset{};  // what is set for it alone, as lines "flag = value"
+  ModelLease model{};    // where it is loaded
+  std::optional<double> seconds_left{};  // until it goes, if nobody comes; none: it stays
+  uint64_t n_loads = 0, n_evictions = 0;
+};
+
+// Something has become of a model.
+struct ModelEvent {
+  std::string id{};  // empty: the list of models is another
+  ModelState state = ModelState::kUnloaded;
+  std::string error{};  // why loading failed; empty: it did not
+};
+
+// Models that come and go. Any thread.
+class ModelControl {
+ public:
+  virtual ~ModelControl() = default;
+
+  // By id, those that are known.
+  virtual std::vector<ModelStatus> list() const = 0;
+  // Looks at which there are now; reads files.
+  virtual void renew() = 0;
+  // Begins to load a model, by any of its names. Errors: kNotFound; kInvalidArgument for one that
+  // is loaded, or being loaded.
+  virtual base::Result<void> load(std::string_view name) = 0;
+  // It goes when it is idle. Errors: kNotFound; kInvalidArgument for one that is not loaded.
+  virtual base::Result<void> unload(std::string_view name) = 0;
+  // `told` is called, on any thread, until the handle is dropped.
+  virtual std::shared_ptr<void> listen(std::function<void(const ModelEvent&)> told) = 0;
+  // How many may be loaded at once; 0: as many as fit.
+  virtual size_t most_loaded() const = 0;
+  virtual bool autoload() const = 0;
+};
+
 class ModelSource {
  public:
   virtual ~ModelSource() = default;
 
-  // Finds a model by any of its names, loading it if need be; an empty name is the only model,
-  // where there is one. `done` is called once, on any thread, before or after this returns. Errors:
-  // kNotFound for a name that no model has; those of loading.
-  virtual void acquire(std::string_view name,
-                       std::function<void(base::Result<ModelLease>)> done) = 0;
+  // Finds a model, loading it if need be. `done` is called once, on any thread, before or after
+  // this returns; who drops the handle waits no longer, and then it may never be. Errors: kNotFound
+  // for a name that no model has; kInvalidArgument for none where there are several, and for a
+  // model that is not to be loaded; kOutOfMemory where too many wait; those of loading.
+  virtual std::shared_ptr<void> acquire(const ModelWish& wish,
+                                        std::function<void(base::Result<ModelLease>)> done) = 0;
   // Those that are loaded, by id.
   virtual std::vector<ModelLease> loaded() const = 0;
+  // Null: models do not come and go.
+  virtual ModelControl* control() const { return nullptr; }
 };
+
+// Of all models that a source knows.
+std::vector<ModelStatus> list_models(const ModelSource& source);
 
 // The one model of a process.
 class OneModel final : public ModelSource {
  public:
   explicit OneModel(ServedModel model);
 
-  void acquire(std::string_view name, std::function<void(base::Result<ModelLease>)> done) override;
+  std::shared_ptr<void> acquire(const ModelWish& wish,
+                                std::function<void(base::Result<ModelLease>)> done) override;
   std::vector<ModelLease> loaded() const override { return {model_}; }
 
  private:

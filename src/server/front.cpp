@@ -187,6 +187,12 @@ std::vector<api::ModelLease> Front::models() const {
   return source ? source->loaded() : std::vector<api::ModelLease>();
 }
 
+std::vector<api::ModelStatus> Front::known_models() const {
+  const api::ModelSource* source = core_->models.load();
+  const api::ModelControl* control = source ? source->control() : nullptr;
+  return control ? control->list() : std::vector<api::ModelStatus>();
+}
+
 HttpReply Front::answer(Own own) const {
   switch (own) {
     case Own::kHealth:
@@ -200,7 +206,8 @@ HttpReply Front::answer(Own own) const {
       out.body = core_->metrics.text({.n_connections = sockets_ ? sockets_->n_connections() : 0,
                                       .n_unread = static_cast<uint32_t>(core_->pool.n_waiting()),
                                       .n_waiting = core_->admission.n_waiting(),
-                                      .models = models()});
+                                      .models = models(),
+                                      .known = known_models()});
       out.headers.emplace_back("Process-Start-Time-Unix", std::to_string(core_->metrics.started()));
       return out;
     }

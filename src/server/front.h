@@ -40,6 +40,8 @@ class Front final : public Handler {
   std::optional<api::HttpReply> check_switches(const Incoming& incoming) const;
   api::HttpReply answer(Own own) const;
   std::vector<api::ModelLease> models() const;
+  // All that there are, where they come and go.
+  std::vector<api::ModelStatus> known_models() const;
   api::HttpReply loads() const;
 
   const std::shared_ptr<Core> core_;

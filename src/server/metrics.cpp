@@ -194,6 +194,22 @@ std::string Metrics::text(const Now& now) {
   counter("puna:prefix_miss_tokens_total", "Prompt tokens evaluated.", &ModelMetrics::n_prompt);
   counter("puna:steps_overdue_total", "Steps that took ten times what they should have.",
           &ModelMetrics::n_overdue);
+  if (!now.known.empty()) {
+    const auto each_model = [&](std::string_view name, std::string_view type, std::string_view help,
+                                auto of) {
+      page.head(name, type, help);
+      for (const api::ModelStatus& model : now.known)
+        page.value(name, fmt::format("model=\"{}\"", escaped(model.id)), of(model));
+    };
+    using Known = api::ModelStatus;
+    each_model("puna:model_loaded", "gauge", "1: it is loaded, 0: it is not.",
+               [](const Known& model) { return model.state == api::ModelState::kLoaded ? 1 : 0; });
+    each_model("puna:model_loads_total", "counter", "How often a model was loaded.",
+               [](const Known& model) { return model.n_loads; });
+    each_model("puna:model_evictions_total", "counter",
+               "How often a model has gone since another needed its room.",
+               [](const Known& model) { return model.n_evictions; });
+  }
   const auto histogram = [&](std::string_view name, std::string_view help, auto member) {
     page.head(name, "histogram", help);
     for (const auto& [id, model] : models_)

@@ -63,6 +63,7 @@ class Metrics {
     uint32_t n_unread = 0;   // requests that no thread has taken up
     uint32_t n_waiting = 0;  // texts that no model was given
     std::vector<api::ModelLease> models;
+    std::vector<api::ModelStatus> known;  // where models come and go
   };
   std::string text(const Now& now);
 

@@ -80,6 +80,11 @@ constexpr std::array kStreams = {
                 .body = {[] { return std::span<const Field>(kLookupBody); }},
                 .answer = R"([{"conversation_id": "string", "is_done": "boolean",
       "total_bytes": "integer", "started_at": "integer", "completed_at": "integer"}])"},
+    Description{.name = "ModelEvents",
+                .summary = "Tells what becomes of models, as a stream without an end.",
+                .answer = R"("string")",
+                .may_lack = true,
+                .media_type = "text/event-stream"},
 };
 
 // In the order of Uploads.

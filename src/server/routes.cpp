@@ -13,8 +13,10 @@
 #include "api/llama/lora.h"
 #include "api/llama/props.h"
 #include "api/llama/rerank.h"
+#include "api/llama/router.h"
 #include "api/llama/slots.h"
 #include "api/llama/tokens.h"
+#include "api/ollama/asked.h"
 #include "api/ollama/chat.h"
 #include "api/ollama/embed.h"
 #include "api/ollama/generate.h"
@@ -90,7 +92,13 @@ constexpr std::array kRoutes = {
     Route{"POST", "/tokenize", Dialect::kLlama, llama::tokenize, kBody},
     Route{"POST", "/detokenize", Dialect::kLlama, llama::detokenize, kBody},
     Route{"POST", "/apply-template", Dialect::kLlama, llama::apply_template, kBody},
-    Route{"GET", "/props", Dialect::kLlama, llama::props, kQuery},
+    Route{"POST", "/models/load", Dialect::kLlama, llama::load_model, ModelName::kNone,
+          Key::kNeeded, Effect::kChanges},
+    Route{"POST", "/models/unload", Dialect::kLlama, llama::unload_model, ModelName::kNone,
+          Key::kNeeded, Effect::kChanges},
+    Route{"GET", "/models/sse", Dialect::kLlama, Streams::kModels},
+    Route{"GET", "/props", Dialect::kLlama, llama::props, kQuery, Key::kNeeded, Effect::kReads,
+          llama::router_props},
     Route{"POST", "/props", Dialect::kLlama, llama::change_props, kBody, Key::kNeeded,
           Effect::kChanges},
     Route{"GET", "/slots", Dialect::kLlama, llama::slots, kQuery},
@@ -112,8 +120,10 @@ constexpr std::array kRoutes = {
     Route{"GET", "/api/version", Dialect::kOllama, ollama::version},
     Route{"GET", "/api/tags", Dialect::kOllama, ollama::tags},
     Route{"GET", "/api/ps", Dialect::kOllama, ollama::ps},
-    Route{"POST", "/api/chat", Dialect::kOllama, ollama::chat, kBody},
-    Route{"POST", "/api/generate", Dialect::kOllama, ollama::generate, kBody},
+    Route{"POST", "/api/chat", Dialect::kOllama, ollama::chat, kBody, Key::kNeeded, Effect::kReads,
+          ollama::unload},
+    Route{"POST", "/api/generate", Dialect::kOllama, ollama::generate, kBody, Key::kNeeded,
+          Effect::kReads, ollama::unload},
     Route{"POST", "/api/embed", Dialect::kOllama, ollama::embed, kBody},
     Route{"POST", "/api/embeddings", Dialect::kOllama, ollama::old_embed, kBody},
     Route{"POST", "/api/show", Dialect::kOllama, ollama::show},

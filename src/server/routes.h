@@ -24,7 +24,8 @@ enum class Effect : uint8_t { kReads, kChanges };  // whether something stays ch
 enum class Own : uint8_t { kHealth, kLive, kMetrics, kLoads, kOpenApi, kTools, kSounds };
 
 // Of streams that are kept for clients that were cut off (stream_store.h).
-enum class Streams : uint8_t { kRead, kStop, kLookup };
+// kModels: what becomes of models (model_events.h).
+enum class Streams : uint8_t { kRead, kStop, kLookup, kModels };
 
 // Whose body goes somewhere else as it comes (upload.h).
 enum class Uploads : uint8_t { kBlob };
@@ -38,6 +39,8 @@ struct Route {
   ModelName model = ModelName::kNone;
   Key key = Key::kNeeded;
   Effect effect = Effect::kReads;
+  // Asked before the model is looked for: what needs none. Null: nothing does.
+  api::Before before = nullptr;
 };
 
 std::span<const Route> routes();

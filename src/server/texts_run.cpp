@@ -190,10 +190,11 @@ void TextsRun::finish() {
     return;
   }
   // A long reply takes its time to be written out, in which the streams of others go on.
-  core_->pool.go_on([self = shared_from_this()] {
+  core_->pool.go_on([self = shared_from_this(), model = plan_.model,
+                     writer = std::shared_ptr<api::Writer>(std::move(plan_.writer))] {
     std::vector<service::Reply> replies;
     for (const auto& text : self->texts_) replies.push_back(*std::move(text->reply));
-    auto reply = std::make_shared<api::HttpReply>(self->plan_.writer->whole(std::move(replies)));
+    auto reply = std::make_shared<api::HttpReply>(writer->whole(std::move(replies)));
     self->responder_->post([self, reply] {
       if (self->over_) return;
       self->end(reply->status);
@@ -222,9 +223,10 @@ void TextsRun::cancel() {
 void TextsRun::fail(const base::Error& error) {
   if (over_) return;
   api::HttpReply reply = error_reply(incoming_.dialect, error);
+  std::string last = begun_ ? plan_.writer->fail(error) : std::string();
   end(begun_ ? 200 : reply.status);
   if (!begun_) return responder_->send(std::move(reply));
-  responder_->write(plan_.writer->fail(error));
+  responder_->write(std::move(last));
   responder_->finish();
 }
 
@@ -233,13 +235,18 @@ void TextsRun::end(int status) {
   note_reuse();
   release();
   on_end_(totals_, status);
+  // The connection may keep this for long; the model need not stay for it.
+  plan_.writer.reset();
+  plan_.model.reset();
 }
 
 void TextsRun::note_reuse() {
   if (prompt_.empty() || totals_.n_prompt + totals_.n_cached == 0) return;
-  const auto said = core_->reuse.note(incoming_.client, std::move(prompt_),
-                                      static_cast<uint32_t>(totals_.n_cached),
-                                      plan_.model->loaded().tokenizer.get());
+  // Tokens of different models have nothing to do with each other.
+  const std::string client = incoming_.client + " of " + plan_.model->id;
+  const auto said =
+      core_->reuse.note(client, std::move(prompt_), static_cast<uint32_t>(totals_.n_cached),
+                        plan_.model->loaded().tokenizer.get());
   if (said) base::log_info("{}: {} [{}]", plan_.model->id, *said, base::printable(incoming_.id));
 }
 

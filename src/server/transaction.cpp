@@ -6,6 +6,7 @@
 #include <charconv>
 #include <utility>
 
+#include "api/ollama/time.h"
 #include "base/clock.h"
 #include "base/task.h"
 #include "server/upload.h"
@@ -57,13 +58,64 @@ void Transaction::read() {
     return answer(*streams);
   if (std::holds_alternative<Uploads>(incoming_.route->handler)) return end_upload();
   if (incoming_.route->model == ModelName::kNone) return call(nullptr);
-  const auto name = model_name();
-  if (!name) return answer(name.error());
-  core_->models.load()->acquire(*name, [self = shared_from_this()](Result<api::ModelLease> model) {
-    if (!model) return self->answer(model.error());
-    // It may have been loaded, which ends on another thread.
-    self->core_->pool.go_on([self, model = *std::move(model)] { self->call(model); });
+  if (const api::Before before = incoming_.route->before) {
+    auto reply = before(call_of(nullptr));
+    if (!reply) return answer(reply.error());
+    if (*reply) return answer(**std::move(reply));
+  }
+  find_model();
+}
+
+void Transaction::find_model() {
+  const auto wish = model_wish();
+  if (!wish) return answer(wish.error());
+  auto waiting = core_->models.load()->acquire(
+      *wish, [self = shared_from_this()](Result<api::ModelLease> model) {
+        self->has_model_ = true;
+        if (!model) return self->answer(model.error());
+        // It may have been loaded, which ends on another thread.
+        self->core_->pool.go_on([self, model = *std::move(model)] { self->call(model); });
+      });
+  if (!waiting || has_model_) return;
+  responder_->post([self = shared_from_this(), waiting = std::move(waiting)]() mutable {
+    self->wait_for_model(std::move(waiting));
   });
+}
+
+void Transaction::wait_for_model(std::shared_ptr<void> waiting) {
+  if (has_model_ || over_) return;
+  waiting_ = std::move(waiting);
+  costs_ = true;
+  if (left_) left();
+}
+
+Result<api::ModelWish> Transaction::model_wish() const {
+  api::ModelWish out;
+  PUNA_TRY(out.name, model_name());
+  out.use = incoming_.http.method != "GET" && incoming_.http.method != "HEAD";
+  if (const std::string* autoload = incoming_.http.query_value("autoload")) {
+    const bool on = *autoload == "true" || *autoload == "1";
+    if (!on && *autoload != "false" && *autoload != "0") {
+      return base::fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("\"autoload\" is \"{}\", but has to be true or false.", *autoload));
+    }
+    out.autoload = on;
+  }
+  const Json* keep_alive =
+      incoming_.dialect == api::Dialect::kOllama ? body_.find("keep_alive") : nullptr;
+  if (keep_alive && !keep_alive->is_null()) {
+    PUNA_TRY(out.keep_alive, api::ollama::read_keep_alive(*keep_alive));
+  }
+  return out;
+}
+
+api::Call Transaction::call_of(const api::ServedModel* model) const {
+  return {.http = incoming_.http,
+          .body = body_,
+          .model = model,
+          .models = *core_->models.load(),
+          .store = core_->store.load()};
 }
 
 Result<std::string> Transaction::model_name() const {
@@ -90,11 +142,7 @@ Result<std::string> Transaction::model_name() const {
 
 void Transaction::call(const api::ModelLease& model) {
   const auto endpoint = std::get<api::Endpoint>(incoming_.route->handler);
-  Result<api::Exchange> exchange = endpoint({.http = incoming_.http,
-                                             .body = body_,
-                                             .model = model.get(),
-                                             .models = *core_->models.load(),
-                                             .store = core_->store.load()});
+  Result<api::Exchange> exchange = endpoint(call_of(model.get()));
   if (!exchange) return answer(exchange.error());
   if (auto* reply = std::get_if<api::HttpReply>(&*exchange)) return answer(std::move(*reply));
   if (auto* work = std::get_if<api::LongWork>(&*exchange)) return run_long(std::move(*work));
@@ -305,6 +353,11 @@ void Transaction::answer(Streams what) {
     }
     return answer(api::HttpReply::json(list));
   }
+  if (what == Streams::kModels) {
+    if (!core_->models.load()->control())
+      return refuse(501, "This server has one model, which stays.");
+    return responder_->post([self = shared_from_this()] { self->watch_models(); });
+  }
   const std::string* id = incoming_.http.query_value("conv_id");
   if (!id || id->empty()) return refuse(400, "The query has no \"conv_id\".");
   if (what == Streams::kStop) {
@@ -336,6 +389,15 @@ void Transaction::answer(Streams what) {
     self->responder_->begin(head ? head->reply : api::HttpReply{.content_type = "", .body = ""});
     self->responder_->finish();
   });
+}
+
+void Transaction::watch_models() {
+  if (over_) return;
+  costs_ = true;
+  if (left_) return left();
+  end(200);
+  events_ = std::make_shared<ModelEvents>(*core_, responder_);
+  events_->start(incoming_.http.method == "HEAD");
 }
 
 void Transaction::answer(api::HttpReply reply) {
@@ -372,6 +434,11 @@ void Transaction::end(int status) {
 
 void Transaction::left() {
   left_ = true;
+  waiting_.reset();
+  if (const auto events = std::exchange(events_, nullptr)) {
+    events->leave();
+    return responder_->give_up();
+  }
   if (const auto reader = std::exchange(reader_, nullptr)) {
     reader->leave();
     return responder_->give_up();
@@ -393,14 +460,17 @@ void Transaction::room() {
 void Transaction::quiet() {
   if (run_) run_->ping();
   if (reader_) reader_->quiet();
+  if (events_) events_->quiet();
 }
 
 void Transaction::stop() {
+  if (events_) return events_->finish();
   // What is read ends with its text.
   if (over_ || reader_) return;
   const base::Error error{ErrorCode::kCancelled, "The server is being shut down.", {}};
   if (run_) return run_->fail(error);
   left_ = true;  // what goes on elsewhere stops where it can
+  waiting_.reset();
   if (begun_) return end_long(std::unexpected(error), {}, /*stream=*/true);
   end(503);
   responder_->send(error_reply(incoming_.dialect, error));

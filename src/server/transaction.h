@@ -12,6 +12,7 @@
 
 #include "api/exchange.h"
 #include "server/core.h"
+#include "server/model_events.h"
 #include "server/request_log.h"
 #include "server/stream_reader.h"
 #include "server/texts_run.h"
@@ -37,14 +38,18 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
  private:
   // On a request thread, one after the other:
   void read();
+  void find_model();
   void call(const api::ModelLease& model);
   void prepare(api::Texts texts, const api::ModelLease& model);
   void run_job(api::Job job, const api::ModelLease& model);
   void run_long(api::LongWork work);
   void end_upload();
   void answer(Streams what);
+  api::Call call_of(const api::ServedModel* model) const;
   // The name in the request; empty where there is none. Errors: kInvalidArgument for no text.
   base::Result<std::string> model_name() const;
+  // How the request wants its model. Errors: kInvalidArgument naming the field.
+  base::Result<api::ModelWish> model_wish() const;
 
   // Any thread: the end of it.
   void answer(api::HttpReply reply);
@@ -53,6 +58,8 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   // Where the request is for a stream that is to outlive its client. Errors: kInvalidArgument.
   base::Result<void> keep_stream();
   // On the thread of the connection:
+  void wait_for_model(std::shared_ptr<void> waiting);
+  void watch_models();
   void run(TextsRun::Plan plan);
   void run_kept(TextsRun::Plan plan);
   void write_line(std::string line);
@@ -66,11 +73,14 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   const std::shared_ptr<Responder> responder_;
   base::Json body_;
   std::atomic<bool> left_ = false;
-  std::shared_ptr<KeptStream> kept_;  // where its texts go on without its client
+  std::atomic<bool> has_model_ = false;  // or knows that there is none
+  std::shared_ptr<KeptStream> kept_;     // where its texts go on without its client
 
   // Of the connection's thread:
   std::shared_ptr<TextsRun> run_;         // once its texts are prepared, unless they are kept
   std::shared_ptr<StreamReader> reader_;  // of a stream that is kept
+  std::shared_ptr<void> waiting_;         // for its model
+  std::shared_ptr<ModelEvents> events_;   // where it watches models
   RequestOutcome outcome_;
   bool begun_ = false;  // the stream of a work
   bool costs_ = false;  // what is under way is of no use without a reader

@@ -29,6 +29,12 @@ void Sha256::add(std::span<const std::byte> bytes) {
   PUNA_CHECK(EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size()) == 1);
 }
 
+Sha256 Sha256::copy() const {
+  Sha256 other;
+  PUNA_CHECK(EVP_MD_CTX_copy_ex(other.state_->context.get(), state_->context.get()) == 1);
+  return other;
+}
+
 Digest Sha256::finish() {
   std::array<uint8_t, 32> digest{};
   PUNA_CHECK(EVP_DigestFinal_ex(state_->context.get(), digest.data(), nullptr) == 1);

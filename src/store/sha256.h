@@ -23,7 +23,8 @@ class Sha256 {
   ~Sha256();
 
   void add(std::span<const std::byte> bytes);
-  Digest finish();  // of all that was added; the object is used up
+  Sha256 copy() const;  // of the same bytes, to be gone on with apart
+  Digest finish();      // of all that was added; the object is used up
 
  private:
   struct State;

@@ -64,6 +64,12 @@ void Sha256::add(std::span<const std::byte> bytes) {
   }
 }
 
+Sha256 Sha256::copy() const {
+  Sha256 other;
+  *other.state_ = *state_;
+  return other;
+}
+
 Digest Sha256::finish() {
   const uint64_t n_bits = state_->n_bytes * 8;
   const auto put = [&](uint8_t byte) { add(std::array{std::byte{byte}}); };

@@ -100,7 +100,9 @@ class Serve(unittest.TestCase):
             return found[:-1]
 
     def test_what_is_missing_or_open(self):
-        self.check_fails(2, "--model")
+        self.check_fails(2, "--model", "--alias", "x")
+        self.check_fails(2, ["--models-dir", "nowhere"], "--models-dir", "nowhere", "--port", 0)
+        self.check_fails(1, "nowhere", "--models-preset", "nowhere", "--port", 0)
         for host in ["0.0.0.0", "127.0.0.1,0.0.0.0", "::"]:
             self.check_fails(2, ["--api-key", "--no-auth"], "--model", "no.gguf", "--host", host, "--port", 0)
         self.check_fails(2, ["--ssl-cert-file", "--ssl-key-file"], "--model", "no.gguf", "--ssl-key-file", "key.pem")
@@ -119,7 +121,7 @@ class Serve(unittest.TestCase):
 
     def test_flags_that_are_refused(self):
         for flag in ["--lora", "--model-draft", "-md", "--spec-draft-n-max", "--mmproj", "-hf", "--hf-repo", "--model-url",
-                     "--models-dir", "--path", "--tools", "--gpu-layers-draft"]:
+                     "--path", "--tools", "--gpu-layers-draft"]:
             self.check_fails(2, [flag, "not supported yet", "puna serve --help"], "--model", MODEL, flag, "x")
         for flag in ["--rpc", "-ot", "-cmoe", "-ncmoe", "--override-kv", "--control-vector-layer-range", "--rope-freq-base", "--yarn-ext-factor",
                      "-ts", "--mcp-servers-json", "--docker-repo", "--fim-qwen-7b-default"]:
@@ -142,7 +144,7 @@ class Serve(unittest.TestCase):
                               ("--chat-template", "{% nonsense %}"), ("--chat-template-file", "no-such-file"), ("--chat-template-kwargs", "[1]"),
                               ("--chat-template-kwargs", "{"), ("--pooling", "max"), ("--load-mode", "dio"), ("--verbosity", "-1"),
                               ("--metrics", "perhaps"), ("--fit", "maybe"), ("--fit-target", "512,512"), ("--fit-ctx", "0"), ("--ctx-checkpoints", "5000"),
-                              ("--checkpoint-min-step", "-1"), ("--keep", "-2"), ("--host", ","), ("--reasoning-budget", "-2"), ("--log-colors", "red"), ("--api-key-file", "no-such-file")]:
+                              ("--checkpoint-min-step", "-1"), ("--keep", "-2"), ("--host", ","), ("--reasoning-budget", "-2"), ("--log-colors", "red"), ("--keep-alive", "soon"), ("--models-max", "-1"), ("--sleep-idle-seconds", "x"), ("--api-key-file", "no-such-file")]:
             self.check_fails(2, value, "--model", MODEL, f"{option}={value}")
         self.check_fails(2, ["chatml", "llama3", "zephyr"], "--model", MODEL, "--chat-template", "llama9")
         self.check_fails(2, ["--slots", "both ways"], "--model", MODEL, "--slots", "--no-slots")

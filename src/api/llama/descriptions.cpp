@@ -8,10 +8,12 @@
 #include "api/llama/lora.h"
 #include "api/llama/props.h"
 #include "api/llama/rerank.h"
+#include "api/llama/router.h"
 #include "api/llama/slots.h"
 #include "api/llama/tokens.h"
 #include "api/openai/chat_request.h"
 #include "api/sampling.h"
+#include "api/tool_choice.h"
 
 namespace puna::api::llama {
 
@@ -90,16 +92,30 @@ constexpr Description kRows[] = {
     {.endpoint = apply_template,
      .name = "RenderedPrompt",
      .summary = "Gives the text that the template makes of a conversation.",
-     .body = {openai::chat_fields, answer_fields, sampling_fields},
+     .body = {openai::chat_fields, tool_choice_fields, answer_fields, sampling_fields},
      .answer = R"({"prompt": "string"})"},
     {.endpoint = props,
      .name = "Props",
      .summary = "Tells of the model and what holds where requests say nothing.",
-     .answer = R"({"default_generation_settings": {"params": "#Settings", "n_ctx": "integer"},
+     .answer = R"([{"default_generation_settings": {"params": "#Settings", "n_ctx": "integer"},
        "total_slots": "integer", "model_alias": "string", "model_path": "string",
        "model_ftype": "string", "modalities": {"*": "boolean"}, "chat_template?": "string",
        "chat_template_caps?": {"*": "boolean"}, "bos_token": "string", "eos_token": "string",
-       "build_info": "string", "is_sleeping": "boolean"})"},
+       "build_info": "string", "is_sleeping": "boolean"},
+       {"role": "=router", "max_instances": "integer", "models_autoload": "boolean",
+       "model_alias": "string", "model_path": "string",
+       "default_generation_settings": {"params": "object", "n_ctx": "integer"},
+       "build_info": "string"}])"},
+    {.endpoint = load_model,
+     .name = "LoadedModel",
+     .summary = "Begins to load a model, where the server has several.",
+     .body = {router_fields},
+     .answer = R"({"success": "boolean"})"},
+    {.endpoint = unload_model,
+     .name = "UnloadedModel",
+     .summary = "Has a model go when it is idle, where the server has several.",
+     .body = {router_fields},
+     .answer = R"({"success": "boolean"})"},
     {.endpoint = change_props,
      .name = "ChangedProps",
      .summary = "Changes nothing, and says so where it is not switched off.",

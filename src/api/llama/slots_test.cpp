@@ -167,7 +167,7 @@ TEST_CASE("what is to be done with a slot is checked before anything is done") {
   ServedModel model = Served::named(served.host);
   model.slot_folder = "/tmp";
   OneModel source(std::move(model));
-  source.acquire("", [&](base::Result<ModelLease> lease) { served.model = *std::move(lease); });
+  source.acquire({}, [&](base::Result<ModelLease> lease) { served.model = *std::move(lease); });
   for (const std::string& name :
        {std::string(R"("")"), std::string(R"(".")"), std::string(R"("..")"),
         std::string(R"("../a")"), std::string(R"("/etc/a")"), std::string(R"("a/b")"),

@@ -10,6 +10,7 @@
 #include "api/answer_form.h"
 #include "api/ollama/options.h"
 #include "api/ollama/time.h"
+#include "api/ollama/writer.h"
 #include "chat/parsers.h"
 #include "service/prepare.h"
 
@@ -125,6 +126,36 @@ std::vector<chat::Message> from(const std::vector<chat::Message>& messages, size
 std::unexpected<base::Error> does_not_support(std::string_view model, std::string_view what) {
   return base::fail(ErrorCode::kUnsupported,
                     fmt::format("\"{}\" does not support {}", model, what));
+}
+
+Result<std::optional<HttpReply>> unload(const Call& call) {
+  ModelControl* const control = call.models.control();
+  const Json* keep_alive = call.body.find("keep_alive");
+  const Json* model = call.body.find("model");
+  if (!control || !keep_alive || !model || !model->is_string()) return std::nullopt;
+  const auto is_empty = [&](const char* name) {
+    const Json* value = call.body.find(name);
+    return !value || value->is_null() || *value == Json("") || *value == Json::array();
+  };
+  if (!is_empty("prompt") || !is_empty("messages") || !is_empty("suffix")) return std::nullopt;
+  PUNA_TRY(const double seconds, read_keep_alive(*keep_alive));
+  if (seconds != 0) return std::nullopt;
+  const auto done = control->unload(model->string());
+  // Whoever wants a model to be gone has it so.
+  if (!done && done.error().code != ErrorCode::kInvalidArgument)
+    return std::unexpected(done.error());
+  Asked asked;
+  asked.model = model->string();
+  asked.unload = true;
+  const Json* stream = call.body.find("stream");
+  asked.stream = !stream || *stream != Json(false);
+  Json rest = Json::object();
+  if (call.http.path == "/api/chat") {
+    rest.set("message", Json::object().set("role", "assistant").set("content", ""));
+  } else {
+    rest.set("response", "");
+  }
+  return loaded_reply(asked, rest);
 }
 
 Result<Body> read_body(const Json& json, FieldTables tables) {

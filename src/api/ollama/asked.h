@@ -35,6 +35,11 @@ struct Asked {
 // Errors: those of the fields; kUnsupported for what the model cannot do: thinking, levels of it.
 base::Result<Asked> read_asked(const Body& body, const service::LoadedModel& model);
 
+// A Before (exchange.h): where a request of a chat or a completion has nothing to be answered and
+// keep_alive 0, its model goes when it is idle, and is not loaded for that. Errors: those of
+// ModelControl::unload() but for one that is not loaded; those of the fields.
+base::Result<std::optional<HttpReply>> unload(const Call& call);
+
 // `"x" does not support chat`.
 std::unexpected<base::Error> does_not_support(std::string_view model, std::string_view what);
 

@@ -1,11 +1,14 @@
 #include "api/ollama/models.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "api/ollama/details.h"
+#include "api/ollama/time.h"
 
 namespace puna::api::ollama {
 
@@ -16,6 +19,13 @@ namespace {
 
 // Of a model that stays: far away, but so that clients can still add to it.
 constexpr const char* kNever = "2200-01-01T00:00:00Z";
+
+std::string expires_at(const ModelStatus& model) {
+  if (!model.seconds_left) return kNever;
+  const std::chrono::duration<double> left(*model.seconds_left);
+  return timestamp(std::chrono::system_clock::now() +
+                   std::chrono::duration_cast<std::chrono::milliseconds>(left));
+}
 
 Json models_json(Json list) { return Json::object().set("models", std::move(list)); }
 
@@ -53,12 +63,18 @@ Result<Exchange> tags(const Call& call) {
 
 Result<Exchange> ps(const Call& call) {
   Json list = Json::array();
-  for (const ModelLease& model : call.models.loaded()) {
-    const service::LoadedModel& loaded = model->loaded();
-    const std::string name = tagged(model->id);
+  std::vector<ModelStatus> models = list_models(call.models);
+  std::erase_if(models, [](const ModelStatus& model) { return !model.model; });
+  // Those that stay longest first.
+  std::ranges::stable_sort(models, std::greater(), [](const ModelStatus& model) {
+    return model.seconds_left.value_or(std::numeric_limits<double>::infinity());
+  });
+  for (const ModelStatus& model : models) {
+    const service::LoadedModel& loaded = model.model->loaded();
+    const std::string name = tagged(model.id);
     Json one = Json::object().set("name", name).set("model", name);
-    one.set("size", loaded.engine->memory().total()).set("digest", model->digest);
-    one.set("details", details_json(loaded)).set("expires_at", kNever);
+    one.set("size", loaded.engine->memory().total()).set("digest", model.digest);
+    one.set("details", details_json(loaded)).set("expires_at", expires_at(model));
     one.set("size_vram", loaded.engine->placement().memory_on(/*gpu=*/true).total());
     list.push(one.set("context_length", loaded.context()));
   }

@@ -149,9 +149,9 @@ Result<Exchange> copy(const Call& call) {
 }
 
 Result<Exchange> remove(const Call& call) {
-  PUNA_TRY(StoreSource* const store, store_of(call));
   PUNA_TRY(const Body body, read(call, kDelete));
   PUNA_TRY(const std::string name, name_of(body));
+  PUNA_TRY(StoreSource* const store, store_of(call));
   PUNA_TRY(or_not_found(store->remove(name), name));
   return empty(200);
 }

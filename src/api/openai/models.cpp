@@ -48,15 +48,29 @@ std::string_view ability(const ServedModel& model) {
   return model.loaded().engine->options().embeddings ? "embedding" : "completion";
 }
 
-Json model_json(const ServedModel& model) {
+// As llama.cpp's server has it where it has several models.
+Json status_json(const ModelStatus& model) {
+  Json out = Json::object();
+  out.set("value", name_of(model.state)).set("args", Json::array());
+  if (!model.preset.empty()) out.set("preset", model.preset);
+  if (!model.error.empty()) out.set("failed", true).set("error", model.error);
+  return out;
+}
+
+// `managed`: it is one of those that come and go.
+Json model_json(const ModelStatus& model, bool managed) {
   Json out = Json::object();
   out.set("id", model.id).set("object", "model").set("created", model.created);
   out.set("owned_by", "puna").set("aliases", names(model.aliases)).set("tags", names(model.tags));
+  if (managed) {
+    out.set("status", status_json(model)).set("source", model.source);
+    out.set("can_remove", model.source == "puna");
+  }
   Json architecture = Json::object();
   architecture.set("input_modalities", Json::array().push("text"))
       .set("output_modalities", Json::array().push("text"));
   out.set("architecture", std::move(architecture));
-  return out.set("meta", meta_json(model));
+  return model.model ? out.set("meta", meta_json(*model.model)) : out;
 }
 
 // As Ollama lists models, which is what llama.cpp's server gives in the same answer.
@@ -83,9 +97,11 @@ std::string file_type(const service::LoadedModel& model) {
 
 Result<Exchange> models(const Call& call) {
   Json brief = Json::array(), data = Json::array();
-  for (const ModelLease& model : call.models.loaded()) {
-    brief.push(short_json(*model));
-    data.push(model_json(*model));
+  ModelControl* const control = call.models.control();
+  if (control) control->renew();
+  for (const ModelStatus& model : list_models(call.models)) {
+    if (model.model) brief.push(short_json(*model.model));
+    data.push(model_json(model, control != nullptr));
   }
   Json out = Json::object();
   out.set("models", std::move(brief)).set("object", "list");
@@ -94,8 +110,12 @@ Result<Exchange> models(const Call& call) {
 
 Result<Exchange> model(const Call& call) {
   const std::string& id = call.http.path_values.front();
-  for (const ModelLease& model : call.models.loaded()) {
-    if (model->answers_to(id)) return HttpReply::json(model_json(*model));
+  const bool managed = call.models.control() != nullptr;
+  for (const ModelStatus& model : list_models(call.models)) {
+    const bool is_it = model.model && model.model->answers_to(id);
+    if (is_it || std::ranges::any_of(
+                     model.aliases, [&](const std::string& alias) { return same_name(alias, id); }))
+      return HttpReply::json(model_json(model, managed));
   }
   return base::fail(base::ErrorCode::kNotFound, fmt::format("There is no model \"{}\" here.", id));
 }

@@ -22,7 +22,7 @@ TEST_CASE("models are listed, and found by any of their names") {
     CHECK(at(body_of(served.ask(openai::model, "", {name})), "object") == Json("model"));
   CHECK(served.ask(openai::model, "", {"none"}).error().code == base::ErrorCode::kNotFound);
   bool found = true;
-  served.source.acquire("none", [&](const base::Result<ModelLease>& lease) {
+  served.source.acquire({.name = "none"}, [&](const base::Result<ModelLease>& lease) {
     found = lease.has_value();
     CHECK(lease.error().message == "The model \"none\" is not served here; there is \"fake\".");
   });

@@ -22,7 +22,7 @@ struct Served {
   // Without a vocabulary; service::test::scripted_model() has one.
   explicit Served(service::LoadedModel loaded = service::test::fake_model().model)
       : host(std::move(loaded), [](const std::function<void()>&) {}), source(named(host)) {
-    source.acquire("", [this](base::Result<ModelLease> lease) { model = *std::move(lease); });
+    source.acquire({}, [this](base::Result<ModelLease> lease) { model = *std::move(lease); });
   }
 
   base::Result<Exchange> ask(Endpoint endpoint, std::string_view body,

@@ -43,14 +43,14 @@ Result<void> read_named(ServeFlags& flags, std::string_view option, std::string_
   const std::string_view source = built_in ? built_in->source : value;
   auto parsed = chat::Template::parse(std::string(source));
   if (!parsed) return wrong_template(option, value, parsed.error());
-  flags.chat_template = *std::move(parsed);
+  flags.chat_template = parsed->source();
   return {};
 }
 
 Result<void> read_file(ServeFlags& flags, std::string_view option, std::string_view value) {
   auto parsed = read_template(std::string(value));
   if (!parsed) return wrong_template(option, value, parsed.error());
-  flags.chat_template = *std::move(parsed);
+  flags.chat_template = parsed->source();
   return {};
 }
 

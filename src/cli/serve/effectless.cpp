@@ -65,11 +65,6 @@ constexpr Row kRows[] = {
      "--no-mmproj=--no-mmproj-auto"},
     {"--mmproj-offload,!--no-mmproj-offload", Takes::kNothing, "LLAMA_ARG_MMPROJ_OFFLOAD"},
     {"--adaptive-decay", Takes::kValue},
-    // The one model of a process always stays.
-    {"--keep-alive", Takes::kValue},
-    {"--models-max", Takes::kValue, "LLAMA_ARG_MODELS_MAX"},
-    {"--models-autoload,!--no-models-autoload", Takes::kNothing, "LLAMA_ARG_MODELS_AUTOLOAD"},
-    {"--sleep-idle-seconds", Takes::kValue, nullptr, "", "-1"},
     // What asks for nothing that Puna could not give.
     {"--spec-type", Takes::kValue, "LLAMA_ARG_SPEC_TYPE", "", "none"},
     {"--adaptive-target", Takes::kValue, nullptr, "", "-1,-1.0,-1.00"},

@@ -137,4 +137,12 @@ Result<ServeFlags> read_serve_flags(const GivenFlags& given) {
   return out;
 }
 
+Result<ServeFlags> read_model_flags(const GivenFlags& given, const GivenFlags& preset) {
+  GivenFlags all = preset;
+  all.insert(all.end(), given.begin(), given.end());
+  PUNA_TRY(ServeFlags out, read_serve_flags(all));
+  out.notes.clear();  // they were said at the start
+  return out;
+}
+
 }  // namespace puna::cli

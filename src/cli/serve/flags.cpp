@@ -129,4 +129,36 @@ Result<std::vector<std::string>> spell_serve(std::vector<std::string> words) {
   return words;
 }
 
+namespace serve {
+
+Result<std::pair<const Flag*, std::string>> given_flag(std::string_view key,
+                                                       std::string_view value) {
+  const auto try_word =
+      [&](const std::string& word) -> Result<std::optional<std::pair<const Flag*, std::string>>> {
+    PUNA_TRY(const std::vector<std::string> spelled, spell_serve({word}));
+    const size_t equals = spelled.front().find('=');
+    const std::string name = spelled.front().substr(0, equals);
+    const Flag* const flag = find_flag(name);
+    if (!flag || equals == std::string::npos) return std::nullopt;
+    std::string given = spelled.front().substr(equals + 1);
+    if (flag->type.empty()) {
+      const bool negated = flag->names.contains(",!" + name);
+      given = (given == "true") != negated ? "on" : "off";
+    }
+    return std::pair{flag, std::move(given)};
+  };
+  for (const char* hyphens : {"--", "-"}) {
+    PUNA_TRY(auto found, try_word(fmt::format("{}{}={}", hyphens, key, value)));
+    if (found) return *std::move(found);
+  }
+  for (const Group& group : groups()) {
+    for (const Flag& flag : group.flags) {
+      if (flag.llama && flag.llama == key) return std::pair{&flag, std::string(value)};
+    }
+  }
+  return base::fail(ErrorCode::kUsage, fmt::format("there is no flag \"{}\"", key));
+}
+
+}  // namespace serve
+
 }  // namespace puna::cli

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "chat/template.h"
 #include "cli/model_flags.h"
 #include "server/options.h"
 #include "service/defaults.h"
@@ -62,9 +61,21 @@ struct ServeFlags {
   std::vector<std::function<void(service::Defaults&)>> defaults;
   std::optional<service::Think> think;
   std::optional<service::Think> effort;
-  std::optional<chat::Template> chat_template;
+  std::string chat_template;  // Jinja, in place of the model's; empty: that
 
   std::string slot_folder;  // where texts of slots are saved; empty: nowhere
+
+  // Where no model is named: all that there are, as they are asked for.
+  struct Many {
+    std::string folder;                 // of further models; empty: none
+    std::string presets;                // a file of what is set for some alone; empty: none
+    uint32_t most = 0;                  // that are loaded at once; 0: as many as fit
+    bool autoload = true;               // when they are asked for
+    std::optional<double> sleep_after;  // seconds without a request; none: never
+    double keep_alive = 300;            // seconds; below 0: for ever
+    std::vector<std::string> given;     // which of these flags there were
+  };
+  Many many;
 
   // What is written:
   struct Log {
@@ -92,6 +103,10 @@ void add_serve_flags(CLI::App& app, GivenFlags& given);
 // After the parse: what the environment says of flags that were not given, then those that were.
 // Errors: kUsage naming the variable.
 base::Result<ServeFlags> read_serve_flags(const GivenFlags& given);
+
+// The flags of a model among several: what the environment says, then `preset`, which is in the
+// order in which it counts, then `given`. Errors: as above.
+base::Result<ServeFlags> read_model_flags(const GivenFlags& given, const GivenFlags& preset);
 
 // The keys of a file, one a line; # begins a comment. Errors: kIo for a file that cannot be read,
 // or has none.

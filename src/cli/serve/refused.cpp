@@ -31,7 +31,6 @@ constexpr Row kRows[] = {
      "LLAMA_ARG_MMPROJ,LLAMA_ARG_MMPROJ_URL,LLAMA_ARG_IMAGE_*,LLAMA_ARG_MTMD_*,LLAMA_ARG_VIDEO_*"},
     {"--hf-repo,-hf,-hfr,--hf-file,-hff,--hf-token,-hft,--model-url,-mu", Why::kNotYet,
      "LLAMA_ARG_HF_REPO,LLAMA_ARG_HF_FILE,LLAMA_ARG_MODEL_URL"},
-    {"--models-dir,--models-preset", Why::kNotYet, "LLAMA_ARG_MODELS_DIR,LLAMA_ARG_MODELS_PRESET"},
     {"--path,--ui-config,--webui-config,--ui-config-file,--webui-config-file", Why::kNotYet,
      "LLAMA_ARG_STATIC_PATH,LLAMA_ARG_UI_CONFIG,LLAMA_ARG_UI_CONFIG_FILE"},
     {"--tools", Why::kNotYet, "LLAMA_ARG_TOOLS"},

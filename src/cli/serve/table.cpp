@@ -19,6 +19,7 @@ std::string Flag::name() const {
 std::span<const Group> groups() {
   static const std::array kGroups = {Group{"Listening", listening_flags()},
                                      Group{"Model", model_flags()},
+                                     Group{"Several models", many_flags()},
                                      Group{"Memory", memory_flags()},
                                      Group{"Defaults of requests", sampling_flags()},
                                      Group{"Chats", chat_flags()},

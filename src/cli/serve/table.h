@@ -43,6 +43,7 @@ std::span<const Group> groups();
 
 std::span<const Flag> listening_flags();
 std::span<const Flag> model_flags();
+std::span<const Flag> many_flags();
 std::span<const Flag> memory_flags();
 std::span<const Flag> sampling_flags();
 std::span<const Flag> chat_flags();
@@ -50,6 +51,12 @@ std::span<const Flag> form_flags();
 std::span<const Flag> answer_flags();  // routes, and what is written
 // llama-server's that say what is always so here, or nothing here; they are in no help text.
 std::span<const Flag> effectless_flags();
+
+// A flag as a file of presets has it: by any of its names without hyphens before them, or by one of
+// its variables; with the value that it would have on a command line. Errors: kUsage for a name
+// that no flag has, or one that is refused; what its reader says of the value.
+base::Result<std::pair<const Flag*, std::string>> given_flag(std::string_view key,
+                                                             std::string_view value);
 
 // Those that are refused, and why; empty: the flag or variable is not one of them.
 std::string refusal(std::string_view flag);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -28,6 +29,7 @@ constexpr int kMaxStarts = 3;      // of a file that is another each time
 constexpr int kMaxDiffering = 16;  // chunks, each of which costs a look at the whole
 constexpr int kMaxRefusals = 2;
 constexpr int kPollMs = 100;
+constexpr std::chrono::milliseconds kPause{10};
 
 // Some chunks in a row, while they are fetched.
 struct Part {
@@ -52,8 +54,7 @@ class Download {
       : source_(std::move(source)), path_(std::move(path)), reporter_(reporter) {
     chunks_ = source_.chunks.empty() ? even_chunks(source_.bytes) : source_.chunks;
     done_.resize(chunks_.size());
-    digests_.resize(chunks_.size());
-    n_damaged_.resize(chunks_.size());
+    checksums_.resize(chunks_.size());
   }
 
   Result<Digest> run() {
@@ -74,13 +75,26 @@ class Download {
   }
 
  private:
-  // Fills the file, and once more where its digest says that something is wrong in it.
+  // Fills the file, and looks for what is wrong in it where its digest says that something is.
   Result<Digest> fetch() {
     start_over();
     PUNA_TRY(take_held());
     PUNA_TRY(pass());
     Digest digest = hasher_->whole();
-    if (!source_.digest || *source_.digest == digest) return digest;
+    const auto is_right = [&] { return !source_.digest || *source_.digest == digest; };
+    for (int n_mended = 0; !is_right(); ++n_mended) {
+      PUNA_TRY(const bool any_wrong, drop_wrong_chunks());
+      if (!any_wrong) break;
+      if (n_mended == kMaxTries) {
+        return fail(ErrorCode::kCorrupt,
+                    fmt::format("{} gives other bytes than it says it has, each time it is asked.",
+                                source_.url));
+      }
+      start_over();
+      PUNA_TRY(pass());
+      digest = hasher_->whole();
+    }
+    if (is_right()) return digest;
     comparing_ = true;
     std::ranges::fill(done_, 0);
     have_ = 0;
@@ -97,22 +111,50 @@ class Download {
     pool_.clear();
     parts_.clear();
     todo_.clear();
-    for (size_t i = 0; i < chunks_.size(); ++i) {
-      if (done_[i] < chunks_[i].bytes) todo_.push_back(i);
-    }
     hasher_.emplace(*file_, chunks_);
+    for (size_t i = 0; i < chunks_.size(); ++i) {
+      if (done_[i] < chunks_[i].bytes) {
+        todo_.push_back(i);
+      } else if (!comparing_) {
+        hasher_->add(i, std::nullopt);
+      }
+    }
+  }
+
+  void drop(size_t chunk) {
+    have_ -= done_[chunk];
+    done_[chunk] = 0;
+    partial_.erase(chunk);
   }
 
   // Drops all that came: the file on the server is another now.
   Result<void> forget() {
-    std::ranges::fill(done_, 0);
-    have_ = 0;
+    for (size_t i = 0; i < chunks_.size(); ++i) drop(i);
     PUNA_TRY(file_->drop_entries());
     start_over();
     return {};
   }
 
-  // What an earlier download left and is as it was written.
+  // Drops the chunks that are not what the server says that they are, where it says so. False: none
+  // is known to be wrong.
+  Result<bool> drop_wrong_chunks() {
+    if (chunks_.empty() || !chunks_[0].known) return false;
+    reporter_.phase("verifying", "", *source_.digest, source_.bytes);
+    bool any = false;
+    for (size_t i = 0; i < chunks_.size(); ++i) {
+      const auto& [first, bytes, known] = chunks_[i];
+      Sha256 hash;
+      PUNA_TRY(file_->read_pieces(first, bytes, [&](auto piece) { hash.add(piece); }));
+      PUNA_TRY(reporter_.at(first + bytes));
+      if (!known || hash.finish() == *known) continue;
+      any = true;
+      drop(i);
+      PUNA_TRY(file_->set_entry(i, {}));
+    }
+    return any;
+  }
+
+  // What an earlier download left. Complete chunks are checked when the whole comes to them.
   Result<void> take_held() {
     const Digest url = sha256_of(source_.url);
     if (file_->source() == url) {
@@ -123,43 +165,50 @@ class Download {
     todo_.clear();
     for (size_t i = 0; i < chunks_.size(); ++i) {
       PUNA_TRY(const PartEntry entry, file_->entry(i));
-      if (entry.bytes == chunks_[i].bytes) {
-        digests_[i] = entry.digest;
-        complete(i, entry.bytes);
+      if (entry.bytes > 0 && entry.bytes <= chunks_[i].bytes) done_[i] = entry.bytes;
+      have_ += done_[i];
+      if (done_[i] == chunks_[i].bytes) {
+        checksums_[i] = entry.checksum;
+        hasher_->add(i, entry.checksum);
         continue;
       }
       todo_.push_back(i);
-      if (entry.bytes == 0 || entry.bytes > chunks_[i].bytes) continue;
-      PUNA_TRY(const Digest found, digest_of(i, entry.bytes));
-      if (found != entry.digest) continue;
-      done_[i] = entry.bytes;
-      have_ += entry.bytes;
+      if (done_[i] == 0) continue;
+      Xxh3& checksum = partial_[i];
+      PUNA_TRY(file_->read_pieces(chunks_[i].first, entry.bytes,
+                                  [&](auto piece) { checksum.add(piece); }));
+      if (checksum.value() != entry.checksum) drop(i);
     }
     return reporter_.at(have_);
   }
 
-  void complete(size_t chunk, uint64_t bytes) {
-    done_[chunk] += bytes;
-    have_ += bytes;
-    if (done_[chunk] == chunks_[chunk].bytes)
-      hasher_->add(chunk, chunks_[chunk].known ? chunks_[chunk].known : digests_[chunk]);
-  }
-
-  Result<Digest> digest_of(size_t chunk, uint64_t bytes) const {
-    std::vector<std::byte> held(bytes);
-    PUNA_TRY(file_->read(chunks_[chunk].first, held));
-    Sha256 hash;
-    hash.add(held);
-    return hash.finish();
+  // Takes bytes of a chunk that are in the file now, and no more than it lacks.
+  Result<void> take(size_t chunk, std::span<const std::byte> bytes) {
+    Xxh3& checksum = partial_[chunk];
+    checksum.add(bytes);
+    done_[chunk] += bytes.size();
+    have_ += bytes.size();
+    if (done_[chunk] < chunks_[chunk].bytes) return {};
+    const Checksum value = checksum.value();
+    partial_.erase(chunk);
+    if (comparing_) {
+      differs_ = differs_ || checksums_[chunk] != value;
+      checksums_[chunk] = value;
+      return {};
+    }
+    checksums_[chunk] = value;
+    PUNA_TRY(file_->set_entry(chunk, {.bytes = done_[chunk], .checksum = value}));
+    hasher_->add(chunk, std::nullopt);
+    file_->begin_sync(chunks_[chunk].first, chunks_[chunk].bytes);
+    return {};
   }
 
   // Notes how far the chunks are that are not complete.
   Result<void> keep() {
     if (comparing_) return {};  // the entries are those of the first pass, and complete
-    for (size_t i = 0; i < chunks_.size(); ++i) {
-      if (done_[i] == 0 || digests_[i]) continue;
-      PUNA_TRY(const Digest digest, digest_of(i, done_[i]));
-      PUNA_TRY(file_->set_entry(i, {done_[i], digest}));
+    for (const auto& [chunk, checksum] : partial_) {
+      if (done_[chunk] == 0) continue;
+      PUNA_TRY(file_->set_entry(chunk, {.bytes = done_[chunk], .checksum = checksum.value()}));
     }
     return {};
   }
@@ -168,14 +217,15 @@ class Download {
   Result<void> pass() {
     int n_starts = 1;
     while (true) {
-      PUNA_TRY(look_at_hashed());
-      if (found_) return {};
+      PUNA_TRY(drop_damaged());
       if (todo_.empty() && parts_.empty() && hasher_->idle()) return {};
       start_parts();
       if (pool_.running() > 0) {
         pool_.wait(kPollMs);
+      } else if (!hasher_->idle()) {
+        hasher_->wait_for_idle(kPause);
       } else {
-        PUNA_TRY(wait_for(std::chrono::milliseconds(10), reporter_));
+        PUNA_TRY(wait_for(kPause, reporter_));
       }
       if (changed_) {
         changed_ = false;
@@ -186,50 +236,37 @@ class Download {
         PUNA_TRY(forget());
       }
       if (failure_) return std::unexpected(*std::move(failure_));
+      if (differs_) {
+        PUNA_TRY(look_at_whole());
+        if (found_) return {};
+      }
       PUNA_TRY(reporter_.at(have_));
     }
   }
 
-  Result<void> look_at_hashed() {
-    PUNA_TRY(const std::vector<Hasher::Hashed> hashed, hasher_->take());
-    bool differs = false;
-    for (const Hasher::Hashed& each : hashed) {
-      const size_t i = each.chunk;
-      if (comparing_) {
-        differs = differs || digests_[i] != each.digest;
-        digests_[i] = each.digest;
-        continue;
-      }
-      if (each.as_expected) {
-        digests_[i] = each.digest;
-        PUNA_TRY(file_->set_entry(i, {chunks_[i].bytes, each.digest}));
-        continue;
-      }
-      // Damaged on the disk since it was written, or not what the server says that it is.
-      digests_[i] = std::nullopt;
-      have_ -= done_[i];
-      done_[i] = 0;
+  // What is no more as it was written, on the disk of an earlier download, is to be fetched.
+  Result<void> drop_damaged() {
+    PUNA_TRY(const std::vector<size_t> damaged, hasher_->take_damaged());
+    for (const size_t i : damaged) {
+      drop(i);
+      PUNA_TRY(file_->set_entry(i, {}));
       todo_.push_front(i);
-      if (++n_damaged_[i] >= kMaxTries) {
-        return fail(ErrorCode::kCorrupt,
-                    fmt::format("{} gives other bytes than it says it has, each time it is asked.",
-                                source_.url));
-      }
     }
-    if (!differs) return {};
+    return {};
+  }
+
+  // Two answers differ; whether the later one is right only the whole tells.
+  Result<void> look_at_whole() {
+    differs_ = false;
     if (++n_differing_ > (whole_ ? kMaxStarts : kMaxDiffering)) {
       return fail(ErrorCode::kCorrupt,
                   fmt::format("{} gives other bytes each time it is asked.", source_.url));
     }
-    // Two answers differ; whether the later one is right only the whole tells.
     start_over();
     reporter_.phase("verifying", "", *source_.digest, source_.bytes);
     Sha256 whole;
-    std::vector<std::byte> piece;
     for (const Chunk& chunk : chunks_) {
-      piece.resize(chunk.bytes);
-      PUNA_TRY(file_->read(chunk.first, piece));
-      whole.add(piece);
+      PUNA_TRY(file_->read_pieces(chunk.first, chunk.bytes, [&](auto piece) { whole.add(piece); }));
       PUNA_TRY(reporter_.at(chunk.first + chunk.bytes));
     }
     found_ = whole.finish() == *source_.digest;
@@ -281,8 +318,11 @@ class Download {
                             .authorization = source_.authorization,
                             .cancel = reporter_.options().cancel};
     if (whole_) {  // from the first byte to the last, whatever was there
-      std::ranges::fill(done_, 0);
-      have_ = part.pos = part.chunk = 0;
+      if (have_ > 0) {
+        for (size_t i = 0; i < chunks_.size(); ++i) drop(i);
+        hasher_.emplace(*file_, chunks_);
+      }
+      part.pos = part.chunk = 0;
       part.end = source_.bytes;
       todo_.clear();
     } else {
@@ -316,7 +356,7 @@ class Download {
       return no_part("does not answer with the range asked for");
     } else if (!whole_) {
       whole_ = true;  // it knows no ranges: all comes in one answer
-      if (part.pos != 0) {
+      if (have_ > 0) {
         changed_ = true;
         return no_part("knows no ranges");
       }
@@ -336,13 +376,13 @@ class Download {
     }
     PUNA_TRY(file_->write(part.pos, piece));
     part.got += piece.size();
-    for (uint64_t left = piece.size(); left > 0;) {
-      const uint64_t n = std::min(left, chunks_[part.chunk].bytes - done_[part.chunk]);
-      const bool full = done_[part.chunk] + n == chunks_[part.chunk].bytes;
-      complete(part.chunk, n);
-      if (full) ++part.chunk;
+    while (!piece.empty()) {
+      const size_t n = static_cast<size_t>(
+          std::min<uint64_t>(piece.size(), chunks_[part.chunk].bytes - done_[part.chunk]));
+      PUNA_TRY(take(part.chunk, piece.first(n)));
+      if (done_[part.chunk] == chunks_[part.chunk].bytes) ++part.chunk;
       part.pos += n;
-      left -= n;
+      piece = piece.subspan(n);
     }
     return reporter_.at(have_);
   }
@@ -405,22 +445,23 @@ class Download {
   Reporter& reporter_;
   std::optional<PartFile> file_;
   std::vector<Chunk> chunks_;
-  std::vector<uint64_t> done_;                  // bytes of each chunk that have come
-  std::vector<std::optional<Digest>> digests_;  // of the complete ones, once computed
-  std::deque<size_t> todo_;                     // chunks in no part yet
+  std::vector<uint64_t> done_;       // bytes of each chunk that have come
+  std::vector<Checksum> checksums_;  // of the complete ones
+  std::map<size_t, Xxh3> partial_;   // of what has come of the others
+  std::deque<size_t> todo_;          // chunks in no part yet
   std::vector<std::unique_ptr<Part>> parts_;
   std::optional<Hasher> hasher_;
   io::HttpPool pool_;
   uint64_t have_ = 0;
   std::string etag_;
   size_t limit_ = kMaxParts;
-  std::vector<int> n_damaged_;  // of each chunk
   int n_differing_ = 0;
   int n_refused_ = 0;
   bool ranged_ = false;     // the server knows ranges
   bool whole_ = false;      // it knows none
   bool changed_ = false;    // all that came is void
   bool comparing_ = false;  // the second pass
+  bool differs_ = false;    // from the first
   bool found_ = false;      // which made the whole right
   std::optional<base::Error> failure_;
 };

@@ -21,7 +21,8 @@ struct BlobSource {
   std::string label{};             // for the progress: "Hugging Face", a host
   std::optional<Digest> digest{};  // none: what comes is believed
   uint64_t bytes = 0;
-  // With digests, where the server tells them; in order and without gaps. Empty: pieces of 4 MiB.
+  // With digests, where the server tells them, which are looked at when the whole is wrong; in
+  // order and without gaps. Empty: pieces of 4 MiB.
   std::vector<Chunk> chunks{};
   std::string authorization{};
   // Another value of that header, once the server refused (401, 403). Null: none.
@@ -31,10 +32,11 @@ struct BlobSource {
 
 // Makes the file `part` of exactly what the source has, and returns its SHA-256. What comes counts
 // only in an answer of 206 with the range asked for and the entity tag of the others, or in one of
-// 200 from a server that knows no ranges. Where the digest of the whole is wrong, each chunk is
-// fetched once more and compared, until it is right. On failure `part` keeps what is known to be
-// whole; bytes whose digest is wrong do not stay. Errors: kNotFound, kNetwork, kCorrupt (size,
-// digest, or a file that changes on the server), kInvalidArgument (the URL), kCancelled, kIo.
+// 200 from a server that knows no ranges. Where the digest of the whole is wrong, the chunks whose
+// own is wrong are fetched again; where none is known to be, each is, and compared, until the whole
+// is right. On failure `part` keeps what has come, with its checksums; a whole whose digest is
+// wrong does not stay. Errors: kNotFound, kNetwork, kCorrupt (size, digest, or a file that changes
+// on the server), kInvalidArgument (the URL), kCancelled, kIo.
 base::Result<Digest> download(BlobSource source, const std::string& part, Reporter& reporter);
 
 // Size and entity tag of what a URL names. Errors: as download(); kUnsupported when the server does

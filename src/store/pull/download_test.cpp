@@ -204,10 +204,28 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(server.sent_bytes() == body.size() + 3 * kPiece);
   // A server that keeps giving them is given up.
   remove_file(part);
-  from.chunks[2].known = sha256_of("other");
+  set([&](const TestRequest& request) {
+    std::string wrong = body;
+    wrong[7 * kPiece] ^= 1;
+    return TestServer::serve_file({.body = wrong}, request);
+  });
+  const uint64_t before = server.sent_bytes();
   const auto failed = get(from);
   REQUIRE(!failed.has_value());
   CHECK(failed.error().code == base::ErrorCode::kCorrupt);
+  CHECK(server.sent_bytes() == before + body.size() + kMaxTries * 3 * kPiece);
+  CHECK(folder.files().empty());
+  // Where the whole is right, what was said of its chunks is not asked.
+  server.set({.body = body});
+  from.chunks[2].known = sha256_of("other");
+  REQUIRE(get(from).has_value());
+  CHECK(is_there());
+  // Where it is wrong, and no chunk is, the chunks are compared as if nothing was said of them.
+  remove_file(part);
+  from.chunks[2].known = sha256_of(std::string_view(body).substr(6 * kPiece, 3 * kPiece));
+  from.digest = sha256_of("another");
+  CHECK(get(from).error().code == base::ErrorCode::kCorrupt);
+  CHECK(folder.files().empty());
 }
 
 TEST_CASE_FIXTURE(Fixture, "a file with the wrong digest is refused and not kept") {
@@ -271,6 +289,24 @@ TEST_CASE_FIXTURE(Fixture, "what was brought before is kept, checked, and gone o
     REQUIRE(file->write(100, std::as_bytes(std::span("other", 5))).has_value());
     REQUIRE(get().has_value());
     CHECK(server.sent_bytes() - before <= body.size() - kept + 4 * kPiece);
+  }
+  SUBCASE("a chunk whose entry is torn is asked for again") {
+    auto file = PartFile::open(part, body.size(), 6);
+    REQUIRE(file->set_entry(1, {.bytes = 4 * kPiece, .checksum = {.low = 1, .high = 2}}));
+    REQUIRE(get().has_value());
+    CHECK(server.sent_bytes() - before <= body.size() - kept + 4 * kPiece);
+  }
+  SUBCASE("a server that knows ranges no more gives all, also where the beginning is missing") {
+    auto file = PartFile::open(part, body.size(), 6);
+    REQUIRE(file->set_entry(0, {}));
+    server.set({.body = body, .ranges = false});
+    REQUIRE(get().has_value());
+  }
+  SUBCASE("a part file of another format is dropped") {
+    auto file = PartFile::open(part, body.size(), 6);
+    REQUIRE(file->write(body.size() + 7, std::as_bytes(std::span("1", 1))));
+    REQUIRE(get().has_value());
+    CHECK(server.sent_bytes() - before == body.size());
   }
   SUBCASE("of another file all is asked for") {
     server.set({.body = body, .etag = "\"v2\""});

@@ -1,6 +1,5 @@
 #include "store/pull/hasher.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -9,16 +8,8 @@ namespace puna::store {
 
 using base::Result;
 
-namespace {
-
-constexpr size_t kPieceBytes = 1 << 20;
-
-}  // namespace
-
 Hasher::Hasher(const PartFile& file, const std::vector<Chunk>& chunks)
-    : file_(file), chunks_(chunks), good_(chunks.size()), buffer_(kPieceBytes), thread_([this] {
-        run();
-      }) {}
+    : file_(file), chunks_(chunks), added_(chunks.size()), thread_([this] { run(); }) {}
 
 Hasher::~Hasher() {
   {
@@ -29,23 +20,29 @@ Hasher::~Hasher() {
   thread_.join();
 }
 
-void Hasher::add(size_t chunk, std::optional<Digest> expected) {
+void Hasher::add(size_t chunk, std::optional<Checksum> expected) {
   {
     const std::lock_guard lock(mutex_);
-    wanted_.push_back({chunk, expected});
+    added_[chunk] = {.there = true, .expected = expected};
+    if (chunk != front_) return;  // the thread comes to it, or waits for another
   }
   changed_.notify_all();
 }
 
-Result<std::vector<Hasher::Hashed>> Hasher::take() {
+Result<std::vector<size_t>> Hasher::take_damaged() {
   const std::lock_guard lock(mutex_);
   if (error_) return std::unexpected(*error_);
-  return std::exchange(hashed_, {});
+  return std::exchange(damaged_, {});
 }
 
 bool Hasher::idle() const {
   const std::lock_guard lock(mutex_);
-  return wanted_.empty() && !busy_ && hashed_.empty() && !error_;
+  return is_idle();
+}
+
+void Hasher::wait_for_idle(std::chrono::milliseconds at_most) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, at_most, [&] { return !has_next() || error_; });
 }
 
 Digest Hasher::whole() {
@@ -56,41 +53,38 @@ Digest Hasher::whole() {
 void Hasher::run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return stop_ || !wanted_.empty(); });
+    changed_.wait(lock, [&] { return stop_ || has_next(); });
     if (stop_) return;
-    const Wanted wanted = wanted_.front();
-    wanted_.pop_front();
-    busy_ = true;
+    const std::optional<Checksum> expected = added_[front_].expected;
     lock.unlock();
-    Result<void> done = hash(wanted);
+    Result<bool> as_expected = hash(chunks_[front_], expected);
     lock.lock();
-    busy_ = false;
-    if (!done) error_ = std::move(done.error());
+    if (!as_expected) {
+      error_ = std::move(as_expected.error());
+      changed_.notify_all();
+      return;
+    }
+    if (*as_expected) {
+      ++front_;
+    } else {
+      added_[front_].there = false;
+      damaged_.push_back(front_);
+    }
+    if (!has_next()) changed_.notify_all();
   }
 }
 
-Result<void> Hasher::feed(size_t chunk, Sha256& hash) {
-  const auto& [first, bytes, known] = chunks_[chunk];
-  for (uint64_t done = 0; done < bytes;) {
-    const std::span piece = std::span(buffer_).first(
-        static_cast<size_t>(std::min<uint64_t>(buffer_.size(), bytes - done)));
-    PUNA_TRY(file_.read(first + done, piece));
-    hash.add(piece);
-    done += piece.size();
-  }
-  return {};
-}
-
-Result<void> Hasher::hash(const Wanted& wanted) {
-  Sha256 hash;
-  PUNA_TRY(feed(wanted.chunk, hash));
-  Hashed hashed{.chunk = wanted.chunk, .digest = hash.finish()};
-  hashed.as_expected = !wanted.expected || *wanted.expected == hashed.digest;
-  good_[wanted.chunk] = hashed.as_expected;
-  for (; front_ < chunks_.size() && good_[front_]; ++front_) PUNA_TRY(feed(front_, whole_));
-  const std::lock_guard lock(mutex_);
-  hashed_.push_back(hashed);
-  return {};
+Result<bool> Hasher::hash(const Chunk& chunk, const std::optional<Checksum>& expected) {
+  std::optional<Sha256> before;
+  Xxh3 checksum;
+  if (expected) before = whole_.copy();
+  PUNA_TRY(file_.read_pieces(chunk.first, chunk.bytes, [&](auto piece) {
+    whole_.add(piece);
+    if (expected) checksum.add(piece);
+  }));
+  if (!expected || checksum.value() == *expected) return true;
+  whole_ = *std::move(before);
+  return false;
 }
 
 }  // namespace puna::store

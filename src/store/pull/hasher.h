@@ -1,10 +1,10 @@
-// Computes the SHA-256 of chunks of a part file, and of the whole in their order, on a thread of
-// its own while the rest is still under way.
+// Computes the SHA-256 of a part file in the order of its chunks, on a thread of its own while the
+// rest is still under way.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -28,43 +28,39 @@ class Hasher {
   Hasher(const PartFile& file, const std::vector<Chunk>& chunks);
   ~Hasher();  // waits for the chunk it is at
 
-  // The chunk is in the file. `expected`: its digest, which decides whether it is taken into the
-  // whole.
-  void add(size_t chunk, std::optional<Digest> expected);
-
-  struct Hashed {
-    size_t chunk = 0;
-    Digest digest{};
-    bool as_expected = true;
-  };
-  // What was computed since the last call. Errors: kIo.
-  base::Result<std::vector<Hashed>> take();
-  bool idle() const;  // nothing left to compute, nor to take
-  // Of all chunks, once each was added and taken.
+  // All of the chunk is in the file. With `expected`, that is only taken on trust: the chunk counts
+  // when its bytes have this checksum, and is damaged otherwise.
+  void add(size_t chunk, std::optional<Checksum> expected);
+  // The chunks that were found damaged since the last call, each to be added again. Errors: kIo.
+  base::Result<std::vector<size_t>> take_damaged();
+  // Nothing to compute until another chunk is added, and nothing to take.
+  bool idle() const;
+  void wait_for_idle(std::chrono::milliseconds at_most) const;
+  // SHA-256 of all chunks, once each was added and it is idle.
   Digest whole();
 
  private:
-  struct Wanted {
-    size_t chunk;
-    std::optional<Digest> expected;
+  struct Added {
+    bool there = false;
+    std::optional<Checksum> expected{};
   };
+  bool has_next() const { return front_ < added_.size() && added_[front_].there; }
+  bool is_idle() const { return !has_next() && damaged_.empty() && !error_; }
   void run();
-  base::Result<void> hash(const Wanted& wanted);
-  base::Result<void> feed(size_t chunk, Sha256& hash);
+  // Takes the chunk into the whole; false, and nothing is taken, when it is not as expected.
+  base::Result<bool> hash(const Chunk& chunk, const std::optional<Checksum>& expected);
 
   const PartFile& file_;
   const std::vector<Chunk>& chunks_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Wanted> wanted_;
-  std::vector<Hashed> hashed_;
+  mutable std::condition_variable changed_;
+  std::vector<Added> added_;  // of each chunk
+  size_t front_ = 0;          // chunks before it are in whole_
+  std::vector<size_t> damaged_;
   std::optional<base::Error> error_;
-  bool busy_ = false, stop_ = false;
-  // Of the thread alone, until it is idle.
+  bool stop_ = false;
+  // Of the thread alone, until all is in it.
   Sha256 whole_;
-  std::vector<bool> good_;
-  std::vector<std::byte> buffer_;
-  size_t front_ = 0;  // chunks before it are in whole_
   std::thread thread_;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -17,9 +18,11 @@ using base::fail;
 using base::Result;
 
 constexpr size_t kHeadBytes = 512;
-constexpr size_t kEntryBytes = 40;
-constexpr std::array<char, 8> kMagic = {'P', 'U', 'N', 'A', 'P', 'A', 'R', '1'};
+constexpr size_t kEntryBytes = 24;
+constexpr std::array<char, 8> kMagic = {'P', 'U', 'N', 'A', 'P', 'A', 'R', '2'};
 constexpr size_t kMaxEtagBytes = 400;
+// What was read stays in the processor's cache until it is hashed.
+constexpr size_t kPieceBytes = 256 << 10;
 
 // As it lies in the file. All processes that share a store run on one machine, so numbers are in
 // its own byte order.
@@ -34,7 +37,7 @@ static_assert(sizeof(Head) <= kHeadBytes);
 
 struct Entry {
   uint64_t bytes = 0;
-  std::array<uint8_t, 32> digest{};
+  uint64_t checksum_low = 0, checksum_high = 0;
 };
 static_assert(sizeof(Entry) == kEntryBytes);
 
@@ -100,11 +103,15 @@ Result<PartEntry> PartFile::entry(size_t chunk) const {
   Entry entry;
   PUNA_TRY(const bool there,
            read_struct(fd_.get(), path_, total_ + kHeadBytes + chunk * kEntryBytes, entry));
-  return there ? PartEntry{entry.bytes, Digest(entry.digest)} : PartEntry{};
+  if (!there) return PartEntry{};
+  return PartEntry{.bytes = entry.bytes,
+                   .checksum = {.low = entry.checksum_low, .high = entry.checksum_high}};
 }
 
 Result<void> PartFile::set_entry(size_t chunk, const PartEntry& entry) {
-  const Entry stored{.bytes = entry.bytes, .digest = entry.digest.bytes()};
+  const Entry stored{.bytes = entry.bytes,
+                     .checksum_low = entry.checksum.low,
+                     .checksum_high = entry.checksum.high};
   return write(total_ + kHeadBytes + chunk * kEntryBytes, std::as_bytes(std::span(&stored, 1)));
 }
 
@@ -125,14 +132,31 @@ Result<void> PartFile::write(uint64_t offset, std::span<const std::byte> bytes) 
   return {};
 }
 
-Result<void> PartFile::read(uint64_t offset, std::span<std::byte> bytes) const {
-  PUNA_TRY(const bool there, read_at(fd_.get(), path_, offset, bytes));
-  if (there) return {};
-  return fail(ErrorCode::kIo, fmt::format("Cannot read {}: It ends too early.", path_));
+void PartFile::begin_sync(uint64_t offset, uint64_t bytes) const {
+  // What goes wrong is told by finish().
+  (void)::sync_file_range(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
+                          SYNC_FILE_RANGE_WRITE);
+}
+
+Result<void> PartFile::read_pieces(
+    uint64_t offset, uint64_t bytes,
+    const std::function<void(std::span<const std::byte> piece)>& each) const {
+  std::vector<std::byte> buffer(static_cast<size_t>(std::min<uint64_t>(kPieceBytes, bytes)));
+  while (bytes > 0) {
+    const std::span piece =
+        std::span(buffer).first(static_cast<size_t>(std::min<uint64_t>(buffer.size(), bytes)));
+    PUNA_TRY(const bool there, read_at(fd_.get(), path_, offset, piece));
+    if (!there)
+      return fail(ErrorCode::kIo, fmt::format("Cannot read {}: It ends too early.", path_));
+    each(piece);
+    offset += piece.size();
+    bytes -= piece.size();
+  }
+  return {};
 }
 
 Result<void> PartFile::finish() {
-  if (::ftruncate(fd_.get(), static_cast<off_t>(total_)) != 0 || ::fsync(fd_.get()) != 0)
+  if (::ftruncate(fd_.get(), static_cast<off_t>(total_)) != 0 || ::fdatasync(fd_.get()) != 0)
     return std::unexpected(system_error("write", path_, errno));
   return {};
 }

@@ -3,27 +3,28 @@
 //
 //   [0, total)          bytes of the file, as far as they have come
 //   [total, +512)       head: magic, total, number of chunks, where from, entity tag
-//   [total+512, ...)    an entry a chunk: bytes from its beginning that have come, and their
-//   SHA-256
+//   [total+512, ...)    an entry a chunk: bytes from its beginning that have come, their checksum
 //
-// An entry is believed only when the bytes on the disk have its SHA-256: nothing here needs to be
-// written in order.
+// An entry is believed only when the bytes on the disk have its checksum: nothing here needs to be
+// written in order. Whether they are the right bytes the SHA-256 of the whole decides at the end.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
 #include "base/result.h"
 #include "store/digest.h"
 #include "store/files.h"
+#include "store/pull/checksum.h"
 
 namespace puna::store {
 
 struct PartEntry {
   uint64_t bytes = 0;
-  Digest digest{};
+  Checksum checksum{};
 };
 
 class PartFile {
@@ -42,8 +43,12 @@ class PartFile {
   base::Result<void> drop_entries();
 
   base::Result<void> write(uint64_t offset, std::span<const std::byte> bytes);
-  // All of the span. Errors: kIo, also where the file ends before.
-  base::Result<void> read(uint64_t offset, std::span<std::byte> bytes) const;
+  // Has the disk begin with what was written there, so that finish() waits for little.
+  void begin_sync(uint64_t offset, uint64_t bytes) const;
+  // In order. Errors: kIo, also where the file ends before.
+  base::Result<void> read_pieces(
+      uint64_t offset, uint64_t bytes,
+      const std::function<void(std::span<const std::byte> piece)>& each) const;
   // The bytes alone, on the disk.
   base::Result<void> finish();
 

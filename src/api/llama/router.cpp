@@ -1,0 +1,68 @@
+#include "api/llama/router.h"
+
+#include <string>
+
+#include "api/build_info.h"
+
+namespace puna::api::llama {
+
+using base::ErrorCode;
+using base::Json;
+using base::Result;
+
+namespace {
+
+constexpr Field kFields[] = {
+    Field{"model", Field::Kind::kText, "A name of the model."}.needed(),
+};
+
+struct Asked {
+  ModelControl& control;
+  std::string model;
+};
+
+Result<Asked> read(const Call& call) {
+  PUNA_TRY(const Body body, Body::read(call.body, {kFields}));
+  std::string model = body.text("model").value_or("");
+  if (model.empty()) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      "The field \"model\" is missing: which model is meant?");
+  }
+  ModelControl* const control = call.models.control();
+  if (!control)
+    return base::fail(ErrorCode::kUnsupported, "This server has one model, which stays.");
+  return Asked{*control, std::move(model)};
+}
+
+HttpReply success() { return HttpReply::json(Json::object().set("success", true)); }
+
+}  // namespace
+
+std::span<const Field> router_fields() { return kFields; }
+
+Result<Exchange> load_model(const Call& call) {
+  PUNA_TRY(const Asked asked, read(call));
+  PUNA_TRY(asked.control.load(asked.model));
+  return success();
+}
+
+Result<Exchange> unload_model(const Call& call) {
+  PUNA_TRY(const Asked asked, read(call));
+  PUNA_TRY(asked.control.unload(asked.model));
+  return success();
+}
+
+Result<std::optional<HttpReply>> router_props(const Call& call) {
+  const ModelControl* const control = call.models.control();
+  const std::string* name = call.http.query_value("model");
+  if (!control || (name && !name->empty())) return std::nullopt;
+  Json defaults = Json::object();
+  defaults.set("params", Json::object()).set("n_ctx", 0);
+  Json out = Json::object();
+  out.set("role", "router").set("max_instances", uint64_t{control->most_loaded()});
+  out.set("models_autoload", control->autoload()).set("model_alias", "").set("model_path", "none");
+  out.set("default_generation_settings", std::move(defaults));
+  return HttpReply::json(out.set("build_info", build_info()));
+}
+
+}  // namespace puna::api::llama

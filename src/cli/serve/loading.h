@@ -1,0 +1,33 @@
+// How a model is loaded that flags describe: what there is to say to the engine, and what requests
+// mean where they say nothing.
+#pragma once
+
+#include <string>
+
+#include "api/model_source.h"
+#include "base/result.h"
+#include "cli/serve/flags.h"
+#include "cli/terminal.h"
+#include "formats/model_file.h"
+#include "service/open.h"
+
+namespace puna::cli::serve {
+
+// "models/Tiny-q4_0.gguf" is "Tiny-q4_0", and the folder "models/Tiny/" is "Tiny": no client is
+// told where it lies.
+std::string name_of_path(std::string model);
+
+// With what requests mean where they say nothing. `bar` outlives the load. Errors: kUsage.
+base::Result<service::OpenOptions> options_of(const ServeFlags& flags, ProgressBar& bar);
+// What depends on the file: room, and whether it is of a model for embeddings.
+void fit_to_file(const ServeFlags& flags, const formats::ModelFile& file,
+                 engine::EngineOptions& options);
+// Once it is loaded: template, thinking, and what is said of flags that have no effect on it.
+// Errors: those of a form or of sampling that this model cannot have.
+base::Result<void> finish(const ServeFlags& flags, service::LoadedModel& model);
+
+// All of it for the one model that the flags name. Errors: those of loading.
+base::Result<service::LoadedModel> load(const ServeFlags& flags);
+api::ServedModel served_model(const ServeFlags& flags, service::Host& host);
+
+}  // namespace puna::cli::serve

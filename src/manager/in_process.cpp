@@ -1,0 +1,150 @@
+#include "manager/in_process.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "manager/remembered.h"
+#include "service/host_thread.h"
+
+namespace puna::manager {
+
+using base::ErrorCode;
+using base::Result;
+
+namespace {
+
+// Short, and long enough for a few turns of a chat.
+constexpr uint32_t kShortContext = 2048;
+
+Footprint footprint_of(const engine::Placement& placement, const std::string& gpu) {
+  Footprint out;
+  if (const uint64_t bytes = placement.memory_on(/*gpu=*/false).total(); bytes > 0)
+    out[std::string(kHost)] = bytes;
+  if (const uint64_t bytes = placement.memory_on(/*gpu=*/true).total(); bytes > 0) out[gpu] = bytes;
+  return out;
+}
+
+class HostedInstance final : public Instance {
+ public:
+  HostedInstance(const Entry& entry, const Recipe& recipe, service::LoadedModel model)
+      : name_(fmt::format("{} {}", entry.path, entry.digest)),
+        most_remembered_(model.engine->options().host_cache_bytes),
+        host_(std::move(model)) {
+    const engine::Engine& engine = *host_.model().engine;
+    held_ = footprint_of(engine.placement(), engine.device() ? engine.device()->info().name : "");
+    served_.id = entry.id;
+    served_.aliases = entry.aliases;
+    served_.tags = entry.tags;
+    served_.file_name = entry.file_name;
+    served_.created = entry.created;
+    served_.path = entry.path;
+    served_.digest = entry.digest;
+    for (const auto& source : engine.file().sources) served_.file_bytes += source->size();
+    served_.n_texts = recipe.n_texts;
+    served_.slot_folder = recipe.slot_folder;
+    served_.host = &host_;
+    served_.make_shared_parts();
+  }
+
+  const api::ServedModel& served() const override { return served_; }
+  Footprint held() const override { return held_; }
+  std::unique_ptr<Memories> remember() override {
+    return manager::remember(host_, name_, most_remembered_);
+  }
+  void recall(const Memories& memories) { manager::recall(host_, name_, memories); }
+  void stop() override { host_.stop(); }
+
+ private:
+  const std::string name_;  // whose weights have computed what it remembers
+  const uint64_t most_remembered_;
+  service::HostThread host_;
+  Footprint held_;
+  api::ServedModel served_;
+};
+
+// What is tried one after the other where memory is refused, with what is said of it.
+struct Step {
+  const char* said;
+  bool (*change)(engine::EngineOptions& options);  // false: it was asked for otherwise
+};
+constexpr Step kSteps[] = {
+    {"", [](engine::EngineOptions&) { return true; }},
+    {"a shorter context",
+     [](engine::EngineOptions& options) {
+       if (options.context || options.cache_tokens) return false;
+       options.context = kShortContext;
+       return true;
+     }},
+    {"no layers on the GPU",
+     [](engine::EngineOptions& options) {
+       if (options.gpu_layers) return false;
+       options.gpu_layers = 0;
+       return true;
+     }},
+};
+
+}  // namespace
+
+Result<const InProcess::Device*> InProcess::device_of(const service::OpenOptions& options) {
+  std::string asked = options.device + (options.gpu_baseline ? " baseline" : "");
+  if (options.engine.gpu_layers == 0u) asked = "cpu";
+  const auto known = devices_.find(asked);
+  if (known != devices_.end()) return &known->second;
+  PUNA_TRY(const service::DeviceUse use, service::open_device(options));
+  Device device;
+  device.is_gpu = use.device != nullptr;
+  if (use.device) device.info = use.device->info();
+  return &devices_.emplace(std::move(asked), std::move(device)).first->second;
+}
+
+Result<Footprint> InProcess::measure(const Entry& entry) {
+  PUNA_TRY(Recipe recipe, recipe_of_(entry));
+  recipe.options.model = entry.path;
+  PUNA_TRY(const formats::ModelFile file, service::open_file(recipe.options));
+  if (recipe.fit) recipe.fit(file, recipe.options.engine);
+  PUNA_TRY(const Device* device, device_of(recipe.options));
+  PUNA_TRY_CONTEXT(const engine::Placement placement,
+                   engine::Engine::forecast(file, recipe.options.engine,
+                                            device->is_gpu ? &device->info : nullptr),
+                   fmt::format("While planning {}", entry.id));
+  return footprint_of(placement, device->info.name);
+}
+
+Result<std::unique_ptr<Instance>> InProcess::load(const Entry& entry, Order order) {
+  std::optional<base::Error> refused;
+  for (const Step& step : kSteps) {
+    if (refused && !order.step_down) break;
+    PUNA_TRY(Recipe recipe, recipe_of_(entry));
+    service::OpenOptions& options = recipe.options;
+    options.model = entry.path;
+    options.engine.hooks.cancel = order.cancel;
+    PUNA_TRY(formats::ModelFile file, service::open_file(options));
+    if (recipe.fit) recipe.fit(file, options.engine);
+    // Others may go before layers do.
+    if (!order.step_down) options.engine.fit.layers = false;
+    if (!step.change(options.engine)) continue;
+    if (refused)
+      base::log_warning("{}: {} It is tried with {}.", entry.id, refused->text(), step.said);
+    // What the store keeps beside the file is found by its name.
+    if (!entry.stored_as.empty()) options.model = entry.stored_as;
+    auto model = service::open(std::move(file), options);
+    if (!model && model.error().code == ErrorCode::kOutOfMemory) {
+      if (!refused) refused = std::move(model.error());
+      continue;
+    }
+    if (!model) return std::unexpected(std::move(model.error()));
+    model->name = entry.id;
+    if (recipe.finish) PUNA_TRY(recipe.finish(*model));
+    auto instance = std::make_unique<HostedInstance>(entry, recipe, *std::move(model));
+    if (order.memories) instance->recall(*order.memories);
+    return instance;
+  }
+  return std::unexpected(*std::move(refused));
+}
+
+}  // namespace puna::manager

@@ -1,0 +1,50 @@
+// Models that run in this process: each has its engine, a device of its own on the GPU that they
+// share, and a thread (service/host_thread.h). Read next: remembered.h.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "formats/model_file.h"
+#include "manager/instance.h"
+#include "service/open.h"
+
+namespace puna::manager {
+
+// How a model is loaded.
+struct Recipe {
+  service::OpenOptions options{};  // but for the model
+  // Changes the engine's to what the file is: how much room texts have.
+  std::function<void(const formats::ModelFile& file, engine::EngineOptions& options)> fit{};
+  // What requests mean where they say nothing, and the like. Errors end the load.
+  std::function<base::Result<void>(service::LoadedModel& model)> finish{};
+  uint32_t n_texts = 1;  // that are written at once
+  std::string slot_folder{};
+};
+
+class InProcess final : public Loader {
+ public:
+  using RecipeOf = std::function<base::Result<Recipe>(const Entry& entry)>;
+  explicit InProcess(RecipeOf recipe_of) : recipe_of_(std::move(recipe_of)) {}
+
+  base::Result<Footprint> measure(const Entry& entry) override;
+  // With step_down, where memory is refused, once more with a shorter context, and once more on
+  // the CPU, as far as these were not asked for.
+  base::Result<std::unique_ptr<Instance>> load(const Entry& entry, Order order) override;
+
+ private:
+  // What --device means; the null device is the CPU.
+  struct Device {
+    bool is_gpu = false;
+    gpu::DeviceInfo info{};
+  };
+  base::Result<const Device*> device_of(const service::OpenOptions& options);
+
+  const RecipeOf recipe_of_;
+  std::map<std::string, Device> devices_;  // by what was asked for
+};
+
+}  // namespace puna::manager

@@ -1,0 +1,76 @@
+// Instance: a model that is loaded and answers requests. Loader: where instances come from. This is
+// the seam between the manager and where models run: in_process.h has them in this process; one
+// that starts a process for each would be another Loader. Read next: manager.h.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/model_source.h"
+#include "base/result.h"
+#include "manager/registry.h"
+
+namespace puna::manager {
+
+// A model that may be loaded.
+struct Entry {
+  std::string id{};
+  std::vector<std::string> aliases{};  // that it answers to, sorted; `id` is one of them
+  std::vector<std::string> tags{};
+  std::string path{};  // of its file or folder
+  std::string
+      stored_as{};  // its name in the store, with what is kept beside it; empty: it has none
+  std::string file_name{};  // without folder and ending
+  std::string digest{};     // SHA-256 as hex digits; empty: not known
+  std::string source{};     // who keeps it: "puna", "ollama", "preset", ...
+  std::string preset{};     // what is set for it alone, as lines
+  int64_t created = 0;      // seconds since 1970
+  bool load_at_start = false;
+
+  bool answers_to(std::string_view name) const;
+  // Whether it would be loaded from the same file in the same way.
+  bool same_model(const Entry& other) const {
+    return path == other.path && digest == other.digest && preset == other.preset;
+  }
+};
+
+// What an instance has left behind that was put to sleep: what is known of texts.
+class Memories {
+ public:
+  virtual ~Memories() = default;
+  virtual uint64_t bytes() const = 0;
+};
+
+class Instance {
+ public:
+  virtual ~Instance() = default;  // waits for its end, and frees its memory
+
+  virtual const api::ServedModel& served() const = 0;
+  virtual Footprint held() const = 0;
+  // For Loader::load(), when nobody uses it any more; null: there is nothing to keep.
+  virtual std::unique_ptr<Memories> remember() { return nullptr; }
+  // Ends what is under way; nothing is answered afterwards.
+  virtual void stop() = 0;
+};
+
+class Loader {
+ public:
+  virtual ~Loader() = default;
+
+  struct Order {
+    bool step_down = false;  // as registry.h has it
+    const std::atomic<bool>* cancel = nullptr;
+    std::unique_ptr<Memories> memories{};  // of when it was put to sleep; null: none
+  };
+
+  // Both on one thread, one after the other, which they keep for as long as they take.
+  // What it would take. Errors: those of reading its file.
+  virtual base::Result<Footprint> measure(const Entry& entry) = 0;
+  // Errors: those of loading; kOutOfMemory where memory was refused; kCancelled.
+  virtual base::Result<std::unique_ptr<Instance>> load(const Entry& entry, Order order) = 0;
+};
+
+}  // namespace puna::manager

@@ -1,0 +1,65 @@
+// Manager: the source of many models, which are loaded when they are asked for and go when others
+// need their room. It gives the registry (registry.h) a clock and two threads: one loads, one frees
+// and looks at the clock. Read next: registry.h for the rules, instance.h for what is loaded.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/model_source.h"
+#include "manager/instance.h"
+#include "manager/registry.h"
+
+namespace puna::manager {
+
+struct Options {
+  Limits limits{};
+  bool autoload = true;  // where a request does not say
+  // Which models there are now. On any thread, one call at a time.
+  std::function<base::Result<std::vector<Entry>>()> entries{};
+  // Milliseconds since some moment; for tests. Null: the steady clock.
+  std::function<Time()> now{};
+};
+
+class Manager final : public api::ModelSource, public api::ModelControl {
+ public:
+  // Begins to load what is to be loaded at the start.
+  Manager(Options options, std::shared_ptr<Loader> loader);
+  ~Manager() override;  // stop()
+  Manager(const Manager&) = delete;
+  Manager& operator=(const Manager&) = delete;
+
+  // Nothing is loaded any more, who waits is told so, and what is under way ends. Leases may live
+  // on; what they are of answers no more.
+  void stop();
+
+  // api::ModelSource:
+  std::shared_ptr<void> acquire(const api::ModelWish& wish,
+                                std::function<void(base::Result<api::ModelLease>)> done) override;
+  std::vector<api::ModelLease> loaded() const override;
+  api::ModelControl* control() const override;
+
+  // api::ModelControl:
+  std::vector<api::ModelStatus> list() const override;
+  void renew() override;
+  base::Result<void> load(std::string_view name) override;
+  base::Result<void> unload(std::string_view name) override;
+  std::shared_ptr<void> listen(std::function<void(const api::ModelEvent&)> told) override;
+  size_t most_loaded() const override;
+  bool autoload() const override;
+
+  // Has the clock looked at again; for tests, which have their own.
+  void look_at_clock();
+
+ private:
+  class Shared;
+  const std::shared_ptr<Shared> shared_;  // leases have it too
+};
+
+// The id of an entry that differs from `name` in the fewest letters; empty: all differ in many.
+std::string nearest(std::string_view name, const std::vector<Entry>& entries);
+
+}  // namespace puna::manager
