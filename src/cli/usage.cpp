@@ -9,7 +9,7 @@
 namespace puna::cli {
 namespace {
 
-constexpr std::string_view kPlannedCommands[] = {"create", "ps", "show", "stop"};
+constexpr std::string_view kPlannedCommands[] = {"create", "show"};
 
 // Letters to insert, remove or change to make one of the other (Levenshtein).
 size_t distance(std::string_view a, std::string_view b) {
