@@ -48,7 +48,6 @@ Result<std::optional<AnswerForm>> read_format(std::string_view field, const Json
   PUNA_TRY(const Body body, Body::read(format, {kFormat}));
   const auto type = body.text("type");
   if (!type) return refuse_field("type", Json(), "text, json_object or json_schema");
-  if (type == "text") return std::nullopt;
   const Json* schema = body.find("schema");
   bool strict = body.flag("strict").value_or(false);
   if (const Json* named = body.find("json_schema")) {
@@ -56,6 +55,7 @@ Result<std::optional<AnswerForm>> read_format(std::string_view field, const Json
     if (const Json* own = inner.find("schema")) schema = own;
     strict = strict || inner.flag("strict").value_or(false);
   }
+  if (type == "text") return std::nullopt;
   if (schema) return of_schema(*schema, strict);
   if (type == "json_object") return any_object();
   return base::fail(ErrorCode::kInvalidArgument, "The field \"" + std::string(field) +

@@ -61,6 +61,9 @@ TEST_CASE("what does not say what an answer is, or says it twice, is refused by 
   CHECK(refused(R"({"response_format": {"type": "json_schema"}})").find("schema") !=
         std::string::npos);
   CHECK(refused(R"({"response_format": "json"})").find("response_format") != std::string::npos);
+  // What a text would not need is checked all the same.
+  CHECK(refused(R"({"response_format": {"type": "text", "json_schema": {"strict": {}}}})")
+            .find("strict") != std::string::npos);
   CHECK(refused(R"({"grammar": 1})").find("grammar") != std::string::npos);
   CHECK(refused(R"({"grammar": "root ::= \"a\"", "json_schema": {}})").find("json_schema") !=
         std::string::npos);

@@ -112,6 +112,7 @@ Result<Body> Body::read(const Json& json, FieldTables tables) {
         ErrorCode::kInvalidArgument,
         fmt::format("The request has to be a JSON object; it is of type {}.", json.type_name()));
   }
+  Body out;
   for (const auto& [name, value] : json.members()) {
     if (value.is_null()) continue;
     const Field* field = find_field(tables, name);
@@ -123,14 +124,15 @@ Result<Body> Body::read(const Json& json, FieldTables tables) {
                         fmt::format("The field \"{}\" is not supported: {}", name, field->about));
     } else if (field->effect == Field::Effect::kMeant) {
       PUNA_TRY(check(*field, value));
+      out.members_.push_back({name, &value});
     }
   }
-  return Body(json);
+  return out;
 }
 
 const Json* Body::find(std::string_view name) const {
-  const Json* value = json_->find(name);
-  return value == nullptr || value->is_null() ? nullptr : value;
+  const auto found = std::ranges::find(members_, name, &Member::name);
+  return found == members_.end() ? nullptr : found->value;
 }
 
 std::optional<std::string> Body::text(std::string_view name) const {

@@ -98,7 +98,7 @@ class Body {
   static base::Result<Body> read(const base::Json& json, FieldTables tables);
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  // Null when it is not given.
+  // Null when it is not given, or has no effect: only what was checked is there.
   const base::Json* find(std::string_view name) const;
   std::optional<std::string> text(std::string_view name) const;
   std::optional<bool> flag(std::string_view name) const;
@@ -107,9 +107,11 @@ class Body {
   std::vector<std::string> texts(std::string_view name) const;
 
  private:
-  explicit Body(const base::Json& json) : json_(&json) {}
-
-  const base::Json* json_;
+  struct Member {
+    std::string_view name;
+    const base::Json* value = nullptr;
+  };
+  std::vector<Member> members_;
 };
 
 // "The field "seed" is "x" (string), but has to be ...".

@@ -132,6 +132,8 @@ TEST_CASE("what is read is what stands there, and what is not given or null is m
   CHECK_FALSE(Body::read(one("many", 4.5), {kFields}).has_value());
   CHECK_FALSE(body->has("list"));
   CHECK_FALSE(body->has("object"));
+  // Nothing has been checked of what has no effect, so nothing is read of it.
+  CHECK_FALSE(body->has("unheard_of"));
   CHECK(error_of(Json::array(), {kFields}).message ==
         "The request has to be a JSON object; it is of type array.");
   CHECK(error_of(one("much", 2.5), {kFields}).message ==

@@ -22,7 +22,7 @@ base::Result<double> pass_us(Device& device, const CommandList& list, double eno
   CommandList longer;
   double best = 1e30;
   int passes = 2;
-  for (int i = 0; i <= tries; ++i) {
+  for (int i = -1; i <= tries; ++i) {
     longer.clear();
     for (int pass = 0; pass < passes; ++pass) {
       for (const Command& c : list.commands())
@@ -31,7 +31,7 @@ base::Result<double> pass_us(Device& device, const CommandList& list, double eno
     PUNA_TRY(const double ms, second_submit_ms(device, longer));
     const double us = ms * 1000 / passes;
     if (i > 0) best = std::min(best, us);
-    // The first try warms up and finds how many passes fill the time.
+    // The first use of a pipeline may compile it; the second says how many passes fill the time.
     if (i == 0) passes = std::clamp(static_cast<int>(enough_ms * 1000 / std::max(us, 1.0)), 2, 200);
   }
   return best;

@@ -439,7 +439,8 @@ Expression Numerals::expression(Expressions& expressions) const {
     for (const char c : members) bytes.add(static_cast<uint8_t>(c));
     return expressions.bytes(bytes);
   };
-  const Expression digits = expressions.repeat(set("0123456789"), 1, kUnbounded);
+  // More would soon be a number that a double, and so most readers of JSON, cannot hold.
+  const Expression digits = expressions.repeat(set("0123456789"), 1, 2);
   return expressions.sequence({out, expressions.optional(expressions.sequence(
                                         {set("eE"), expressions.optional(set("+-")), digits}))});
 }

@@ -7,15 +7,14 @@
 namespace puna::kernels {
 namespace {
 
-constexpr uint32_t kManyRows = 16384;            // of a weight
-constexpr uint32_t kFewest = 8, kFewRows = 128;  // of x, for few_rows()
+constexpr uint32_t kManyRows = 16384;  // of a weight
+constexpr uint32_t kFewRows = 128;     // of x, for few_rows(), which takes more than a mat-vec
 
 // Few rows, of texts that are written: all of them in one tile, so that each weight is read and
 // decoded once. What counts is that enough of the weight is on its way: many subgroups, along K
-// too, and workgroups that share K where there are few tiles. H100, step of an 8B in q4_0 with 16,
-// 32, 64 and 128 rows, ms: 9.0, 11.3, 14.7 and 19.5; in the tiles of prefill - (10.5 as
-// mat-vecs), 17.9, 19.5 and 20.7; with one subgroup or two a workgroup 12.1 and 22.3, with f16
-// arithmetic for the decoding no better.
+// too, and workgroups that share K where there are few tiles. H100, step of an 8B in q4_0 with 32,
+// 64 and 128 rows, ms: 11.3, 14.7 and 19.5; in the tiles of prefill 17.9, 19.5 and 20.7. With 16
+// rows they take 8.9 ms on an H200, where mat-vecs take 8.0.
 std::optional<MatrixTuning> few_rows(const gpu::DeviceInfo& device, const MatmulArgs& args) {
   if (!has_matrix(device, args)) return std::nullopt;
   constexpr uint32_t kMostSplits = 16;
@@ -41,10 +40,10 @@ constexpr MatrixTuning kLarge = {2, 2, 1, 4, 4, 1}, kTwoSets = {2, 2, 2, 4, 4, 2
 // 203 / 197, f16 198 / 213; 6144 x 4096 (192) q4_0 172 / 168, q8_0 162 / 171, f16 170 / 183;
 // 4096 x 14336 (128) q4_0 125 / 236. 2048 x 2048 (64) 100 with either, 170 by small tiles.
 std::optional<MatrixTuning> default_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args) {
-  if (!args.parts && args.max_rows > kFewest && args.max_rows <= kFewRows) {
+  if (args.max_rows <= kMatvecRows) return std::nullopt;
+  if (!args.parts && args.max_rows <= kFewRows) {
     if (const auto few = few_rows(device, args)) return few;
   }
-  if (args.max_rows <= kMatvecRows) return std::nullopt;
   constexpr uint32_t kFew = 88, kEnough = 160, kMany = 600;
   const std::vector<MatrixTuning> fitting = matrix_tiles(device, args);
   if (fitting.empty()) return std::nullopt;
@@ -169,6 +168,10 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
       if (!idle && n_rows / (2 * rows) < kEnough) break;
     }
   }
+  // H200, step of an 8B in q4_0 with 4, 8 and 16 rows, ms: 3.8, 5.6 and 8.3 with workgroups of 128,
+  // 3.8, 5.2 and 8.0 with 256; teams of two groups 4.2 and 7.3, all 16 rows in one pass 10.4.
+  if (tuning.int8 && args.max_rows > 1 && !args.parts && !software && device.subgroups)
+    matvec.workgroup = std::min(2 * matvec.workgroup, device.limits.max_workgroup_invocations);
   // Gated pairs need two groups in a workgroup.
   if (is_gated(args.epilogue) && matvec.lanes == matvec.workgroup) matvec.groups = 2;
   if (matvec_workgroup_bytes(device, args, matvec) > device.limits.max_workgroup_bytes)
@@ -181,26 +184,30 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
   return tuning;
 }
 
-// A tuning as what is handed in and on needs it: bytes leave in whole units.
-MatmulTuning suited(const MatmulArgs& args, MatmulTuning tuning) {
+// A tuning as what is handed in and on needs it: bytes leave in whole units. With many rows of x
+// more groups of a team would be more sums in registers than there is room for (gate and up of an
+// 8B with 8 rows 66 us, by larger workgroups 53).
+MatmulTuning suited(const gpu::DeviceInfo& device, const MatmulArgs& args, MatmulTuning tuning) {
   MatvecTuning& matvec = tuning.matvec;
   if (args.handed) matvec.own_int8 = false;
+  const uint32_t largest = std::min(512u, device.limits.max_workgroup_invocations);
   while (args.hands && args.hands->form == XForm::kInt8 &&
          outputs_of(args, matvec) % quant::kUnit != 0) {
-    matvec.groups *= 2;
+    const bool larger = args.max_rows > 1 && 2 * matvec.workgroup <= largest;
+    (larger ? matvec.workgroup : matvec.groups) *= 2;
   }
   return tuning;
 }
 
 MatmulTuning chosen_tuning(const gpu::DeviceInfo& device, const MatmulArgs& args) {
-  const MatmulTuning portable = suited(args, default_tuning(device, args));
+  const MatmulTuning portable = suited(device, args, default_tuning(device, args));
   // Products of several matrices are not tuned.
   if (args.profile == nullptr || args.parts) return portable;
   const std::string_view role = matmul_role(args, portable);
   const KnobValues* values = args.profile->find(matmul_key(args, role));
   MatmulTuning tuned = portable;
   if (values == nullptr || !write_knobs(matmul_knobs(role), *values, tuned)) return portable;
-  tuned = suited(args, tuned);
+  tuned = suited(device, args, tuned);
   return tuning_fits(device, args, tuned) ? tuned : portable;
 }
 

@@ -57,7 +57,7 @@ MatmulTuning default_tuning(const gpu::DeviceInfo& device, const MatmulArgs& arg
 // All tiles of matrix units that the device allows for the class; none where it has none.
 std::vector<MatrixTuning> matrix_tiles(const gpu::DeviceInfo& device, const MatmulArgs& args);
 // A tuning as args.handed and args.hands need it.
-MatmulTuning suited(const MatmulArgs& args, MatmulTuning tuning);
+MatmulTuning suited(const gpu::DeviceInfo& device, const MatmulArgs& args, MatmulTuning tuning);
 // The default, or what args.profile has for this product, if the device can run it.
 MatmulTuning chosen_tuning(const gpu::DeviceInfo& device, const MatmulArgs& args);
 // Whether the device can run a tuning, by its limits and the templates' rules.
