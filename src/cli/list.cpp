@@ -95,7 +95,8 @@ base::Result<int> run(const Flags& flags) {
 Action add_list(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   app.add_option("PREFIX", flags->prefix, "Only models whose name begins so");
-  not_empty(app.add_option("--models-dir", flags->folders, "Look in this folder, too"));
+  not_empty(app.add_option("--models-dir", flags->folders, "Look in this folder, too"))
+      ->allow_extra_args(false);
   app.add_flag("--json", flags->json, "Print one JSON document");
   return [flags] { return run(*flags); };
 }

@@ -8,9 +8,7 @@
 #include <cstring>
 
 #include "cli/terminal.h"
-#include "io/http/addresses.h"
 #include "io/http/http_client.h"
-#include "io/http/urls.h"
 
 namespace puna::cli {
 
@@ -46,9 +44,12 @@ base::Error error_of(const io::HttpHead& head, const ServerAddress& server) {
 }
 
 // What proxies are not asked for.
-bool is_this_machine(const std::string& url) {
-  const std::string host = io::host_name(url);
-  return host == "localhost" || io::reach_of_text(host) == io::Reach::kMachine;
+bool is_this_machine(std::string_view url) {
+  url.remove_prefix(url.find("://") + 3);
+  const std::string_view host =
+      url.substr(0, url.starts_with('[') ? url.find(']') + 1 : url.find_first_of(":/"));
+  const bool is_number = host.find_first_not_of("0123456789.") == std::string_view::npos;
+  return host == "localhost" || host == "[::1]" || (is_number && host.starts_with("127."));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/template_file.h"
 #include "cli/terminal.h"
+#include "cli/word_wrap.h"
 
 namespace puna::cli {
 
@@ -85,8 +86,10 @@ Result<std::optional<Client>> pick_server(const RunFlags& flags) {
     const std::string why = !answers ? answers.error().text()
                             : !has   ? has.error().text()
                                      : "it does not have the model.";
-    print_err("The server at {} ({}) is not used: {}\n", base::printable(address.text()),
-              address.from, base::printable(why));
+    const std::string line =
+        fmt::format("The server at {} ({}) is not used: {}\n", base::printable(address.text()),
+                    address.from, base::printable(why));
+    write_raw(stderr, wrapped(stderr, line));
   }
   return std::nullopt;
 }
