@@ -53,11 +53,12 @@ std::vector<CommandFacts> command_facts(const CLI::App& app) {
                        .summary = std::string(command.summary),
                        .example = std::string(command.example),
                        .options = {}};
-    for (const CLI::Option* option : sub->get_options()) {
-      if (!option->get_group().empty()) facts.options.push_back(facts_of(*option));
+    for (const bool arguments : {true, false}) {
+      for (const CLI::Option* option : sub->get_options()) {
+        if (!option->get_group().empty() && option->get_positional() == arguments)
+          facts.options.push_back(facts_of(*option));
+      }
     }
-    std::ranges::stable_partition(facts.options,
-                                  [](const OptionFacts& each) { return !each.argument.empty(); });
     out.push_back(std::move(facts));
   }
   return out;
