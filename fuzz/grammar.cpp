@@ -1,6 +1,6 @@
 // Grammars from hostile bytes: the first byte picks the front end, the second how a text goes on;
 // the rest is a regular expression or GBNF. Whatever it is, it is an error or a grammar, and then a
-// mask has just the tokens with which a text that fits can go on.
+// mask has just the tokens with which a text that fits can go on, or none and the name of a limit.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                       .rules = 10'000,
                       .lexeme_states = 500,
                       .expressions = 100'000,
-                      .compile_ms = 1000};
+                      .compile_ms = 1000,
+                      .mask_steps = 200'000};
   const std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
   const auto grammar = data[0] % 2 == 0 ? gbnf_grammar(text, limits) : regex_grammar(text, limits);
   if (!grammar) {
@@ -54,6 +55,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string written;
   for (int step = 0; step < 8; ++step) {
     const auto bits = matcher.allowed();
+    if (matcher.error()) {
+      PUNA_CHECK(std::ranges::none_of(bits, [](uint32_t word) { return word != 0; }));
+      PUNA_CHECK(!matcher.may_end() && !matcher.done());
+      break;
+    }
     std::vector<int32_t> allowed;
     for (uint32_t id = 0; id < kTokens->n_tokens(); ++id) {
       const bool is_end = kTokens->is_end(static_cast<int32_t>(id));

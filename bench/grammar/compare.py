@@ -79,9 +79,18 @@ class LLGuidance:
 
             def __init__(self):
                 self.tokens = [text or b"<special_%d>" % i for i, text in enumerate(tokens)]
+                self.ids = {text: i for i, text in enumerate(tokens) if text}
+                self.longest = max(map(len, self.ids))
 
             def __call__(self, text):
-                return []
+                """By the longest token: what is forced is cut into tokens, and its masks are wrong without any."""
+                text = text.encode() if isinstance(text, str) else text
+                out, at = [], 0
+                while at < len(text):
+                    n = next(n for n in range(self.longest, 0, -1) if text[at : at + n] in self.ids)
+                    out.append(self.ids[text[at : at + n]])
+                    at += n
+                return out
 
         start = now_us()
         self.tokenizer = llguidance.LLTokenizer(llguidance.TokenizerWrapper(Wrapped()), n_vocab=len(tokens))

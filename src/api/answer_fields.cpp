@@ -17,8 +17,6 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr std::string_view kNotLazy =
-    "a grammar holds from the answer's first token on; triggers for it are not here yet.";
 constexpr double kLongest = UINT32_MAX;
 
 constexpr Field kFields[] = {
@@ -65,9 +63,17 @@ constexpr Field kFields[] = {
     Field{"response_format", Kind::kObject,
           "text: the answer is free. Else it is JSON, of a schema."}
         .with(format_fields),
-    refused("grammar_lazy", kNotLazy, "false"),
-    refused("grammar_triggers", kNotLazy, "[]"),
-    refused("preserved_tokens", kNotLazy, "[]"),
+    Field{
+        "grammar_lazy", Kind::kFlag,
+        "The grammar holds from where one of grammar_triggers stands in the answer; what is before "
+        "is free."}
+        .or_else("false"),
+    Field{"grammar_triggers", Kind::kList, "With grammar_lazy: what the free part ends at."}
+        .with(trigger_fields)
+        .or_else("[]"),
+    Field{"preserved_tokens", Kind::kTexts,
+          "Control tokens whose text is part of the answer, and which a grammar may write."}
+        .or_else("[]"),
     refused("lora", "adapters cannot be chosen by a request yet.", "[]"),
     refused("speculative", "drafts are no matter of a request."),
     refused("t_max_predict_ms", "an answer ends by its tokens, not by time.", "0"),
@@ -169,7 +175,8 @@ Result<AnswerFields> read_answer_fields(const Body& body, const service::LoadedM
       request.shift->n_discard = static_cast<uint32_t>(*n);
   }
   if (request.ignore_end) PUNA_TRY(forbid_ends(request.sampling, model));
-  PUNA_TRY(auto form, read_form(body));
+  PUNA_TRY(request.preserved, read_preserved(body, model));
+  PUNA_TRY(auto form, read_form(body, model, request.preserved));
   if (form) request.form = std::move(form);
   if (const auto slot = body.integer("id_slot")) out.slot = number_or_none(*slot);
   const auto ping = body.integer("sse_ping_interval");

@@ -4,12 +4,18 @@
 
 #include "api/answer_fields.h"
 #include "api/sampling.h"
+#include "service/testing/scripted_model.h"
 
 using namespace puna;
 using base::Json;
 using Kind = service::AnswerForm::Kind;
 
 namespace {
+
+const service::LoadedModel& model() {
+  static const service::LoadedModel kModel = service::test::scripted_model();
+  return kModel;
+}
 
 base::Result<std::optional<service::AnswerForm>> form(const std::string& text) {
   static std::vector<Json> kept;  // bodies outlive what is read of them
@@ -18,7 +24,9 @@ base::Result<std::optional<service::AnswerForm>> form(const std::string& text) {
   kept.push_back(*json);
   auto body = api::Body::read(kept.back(), {api::answer_fields(), api::sampling_fields()});
   if (!body) return std::unexpected(body.error());
-  return api::read_form(*body);
+  auto preserved = api::read_preserved(*body, model());
+  REQUIRE(preserved.has_value());
+  return api::read_form(*body, model(), *preserved);
 }
 
 service::AnswerForm bound(const std::string& text) {
@@ -67,4 +75,33 @@ TEST_CASE("what does not say what an answer is, or says it twice, is refused by 
   CHECK(refused(R"({"grammar": 1})").find("grammar") != std::string::npos);
   CHECK(refused(R"({"grammar": "root ::= \"a\"", "json_schema": {}})").find("json_schema") !=
         std::string::npos);
+}
+
+TEST_CASE("a grammar that waits for triggers has some, of the kinds that llama.cpp numbers") {
+  using Trigger = grammar::Trigger;
+  const auto lazy = bound(R"({"grammar": "root ::= \"a\"", "grammar_lazy": true,
+      "preserved_tokens": ["<|20|>", "<tool_call>", "none such"], "grammar_triggers": [
+      {"type": 0, "value": "<|20|>", "token": 20}, {"type": "token", "token": 3},
+      {"type": 1, "value": "a"}, {"type": "pattern", "value": "[a-z]"}, {"type": 3, "value": ".*"}]})");
+  CHECK(lazy.triggers == std::vector<Trigger>{{Trigger::Kind::kText, "<|20|>"},
+                                              {Trigger::Kind::kText, "<tool_call>"},
+                                              {Trigger::Kind::kText, "a"},
+                                              {Trigger::Kind::kPattern, "[a-z]"},
+                                              {Trigger::Kind::kPatternFull, ".*"}});
+  CHECK(lazy.controls == std::vector<std::string>{"<|20|>"});
+  CHECK(bound(R"({"grammar": "root ::= \"a\"", "grammar_triggers": [{"type": 1, "value": "a"}]})")
+            .triggers.empty());
+  const auto refused = [](const std::string& rest) {
+    const auto read = form(R"({"grammar_lazy": true, )" + rest + "}");
+    REQUIRE_MESSAGE(!read.has_value(), rest);
+    return read.error().text();
+  };
+  CHECK(refused(R"("json_schema": {})").find("\"grammar\"") != std::string::npos);
+  const std::string grammar = R"("grammar": "root ::= \"a\"")";
+  CHECK(refused(grammar).find("grammar_triggers") != std::string::npos);
+  for (const char* trigger : {R"({"type": 4, "value": "a"})", R"({"type": 1})", R"({"value": "a"})",
+                              R"({"type": 0, "token": 99999})", "1"}) {
+    CAPTURE(trigger);
+    CHECK_FALSE(refused(grammar + R"(, "grammar_triggers": [)" + trigger + "]").empty());
+  }
 }

@@ -3,6 +3,7 @@
 // fields.h, and openai/chat.h as an example.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,7 @@
 
 #include "api/errors.h"
 #include "api/model_source.h"
+#include "api/store_source.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "base/task.h"
@@ -93,7 +95,17 @@ struct Job {
   uint64_t n_tokens = 0;  // that it evaluates
 };
 
-using Exchange = std::variant<HttpReply, Texts, Job>;
+// Work that takes long and needs no model: on a thread of its own, until its client leaves. Each of
+// its lines is written as it comes, or the last alone.
+struct LongWork {
+  // `write`: any line, of the working thread. Its errors are the end of it.
+  std::function<base::Result<void>(const std::function<void(const base::Json& line)>& write,
+                                   const std::atomic<bool>& cancelled)>
+      run;
+  bool stream = true;
+};
+
+using Exchange = std::variant<HttpReply, Texts, Job, LongWork>;
 
 // What an endpoint is called with.
 struct Call {
@@ -101,6 +113,7 @@ struct Call {
   const base::Json& body;    // null where there is none
   const ServedModel* model;  // of the route, where it names one (routes.h); else null
   const ModelSource& models;
+  StoreSource* store = nullptr;  // null: there is none
 };
 
 // On any thread but the engine's; pure but for what it reads of the model. Errors become a reply in

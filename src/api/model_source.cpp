@@ -6,8 +6,6 @@
 #include <utility>
 
 namespace puna::api {
-namespace {
-
 bool same_name(std::string_view a, std::string_view b) {
   const auto bare = [](std::string_view name) {
     constexpr std::string_view kLatest = ":latest";
@@ -16,8 +14,6 @@ bool same_name(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::ranges::equal(bare(a), bare(b), {}, lower, lower);
 }
-
-}  // namespace
 
 bool ServedModel::answers_to(std::string_view name) const {
   if (!file_name.empty() && same_name(file_name, name)) return true;

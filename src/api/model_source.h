@@ -17,6 +17,9 @@
 
 namespace puna::api {
 
+// Names are compared without case, and ":latest" behind one says nothing.
+bool same_name(std::string_view a, std::string_view b);
+
 // What does not change while a model is served.
 struct ServedModel {
   std::string id;                    // as answers call it: the first of its names in sorted order
@@ -35,7 +38,6 @@ struct ServedModel {
   std::shared_ptr<Running> running = {};
 
   const service::LoadedModel& loaded() const { return host->model(); }
-  // Names are compared without case, and ":latest" behind one says nothing.
   bool answers_to(std::string_view name) const;
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "chat/call_frame.h"
 #include "chat/reply.h"
 
 namespace puna::chat {
@@ -20,6 +21,7 @@ struct ReplyStyle {
   std::span<const std::string_view> tokens;
   std::string_view think_open;  // empty: a prompt never ends inside of thinking
   std::unique_ptr<ReplyParser> (*make_parser)(const ParserOptions& options);
+  const CallFrame* frame = nullptr;  // how its calls are written; null: it has none
 
   // The member of a message in which the family's templates look for earlier thinking.
   std::string_view reasoning_member = "reasoning_content";

@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/write_model.h"
 #include "io/output_file.h"
+#include "service/quantize_type.h"
 
 namespace puna::cli {
 namespace {
@@ -25,7 +26,7 @@ struct Flags {
 base::Result<int> run(const Flags& flags) {
   formats::QuantizeOptions options;
   if (!flags.type.empty()) {
-    PUNA_TRY(options, parse_type(flags.type));
+    PUNA_TRY(options, service::parse_type(flags.type));
   }
   PUNA_TRY(const io::OutputPlace place, io::find_output(flags.output, {}));
   std::error_code ignored;
@@ -53,7 +54,7 @@ Action add_convert(CLI::App& app) {
       "--type", flags->type,
       "What most matrices become (default: what they are; MLC's q4f16_1 becomes q4_0, which holds "
       "the same values): " +
-          writable_mixes()));
+          service::writable_mixes()));
   app.add_flag("--force", flags->force, "Replace OUT where it exists");
   add_thread_flags(app, flags->model);
   return [flags] { return run(*flags); };

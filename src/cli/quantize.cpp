@@ -7,6 +7,7 @@
 #include "cli/model_flags.h"
 #include "cli/options.h"
 #include "cli/write_model.h"
+#include "service/quantize_type.h"
 
 namespace puna::cli {
 namespace {
@@ -18,7 +19,7 @@ struct Flags {
 };
 
 base::Result<int> run(const Flags& flags) {
-  PUNA_TRY(const formats::QuantizeOptions options, parse_type(flags.type));
+  PUNA_TRY(const formats::QuantizeOptions options, service::parse_type(flags.type));
   PUNA_TRY(write_model(flags.model, options, flags.output));
   return 0;
 }
@@ -33,9 +34,9 @@ Action add_quantize(CLI::App& app) {
   not_empty(
       app.add_option("OUT", flags->output, "The GGUF file to write; replaced when it is complete")
           ->required());
-  app.add_option(
-         "TYPE", flags->type,
-         "What most matrices become, or pure:TYPE for one type throughout: " + writable_mixes())
+  app.add_option("TYPE", flags->type,
+                 "What most matrices become, or pure:TYPE for one type throughout: " +
+                     service::writable_mixes())
       ->required();
   add_thread_flags(app, flags->model);
   return [flags] { return run(*flags); };

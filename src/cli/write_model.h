@@ -2,19 +2,12 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "base/result.h"
 #include "cli/model_flags.h"
 #include "formats/quantize.h"
 
 namespace puna::cli {
-
-// Names of the mixes that can be written, for help texts.
-std::string writable_mixes();
-
-// "q4_k_m", "pure:q4_k". Errors: kUsage.
-base::Result<formats::QuantizeOptions> parse_type(std::string_view text);
 
 // Writes a model to `output`, by the rules of io/output_file.h, and prints a line of what it is (on
 // stderr where the output is stdout). Errors: those of opening the model and the output; kIo when

@@ -105,6 +105,8 @@ struct Scheduler::Text {
     if (allows_any(filter->allowed())) return;
     end(StopReason::kEnd);
     if (filter->may_end()) return;
+    error = filter->error();
+    if (error) return;
     error.emplace(ErrorCode::kInvalidArgument,
                   fmt::format("The filter of the text allows no token at position {}, where the "
                               "text may not end.",

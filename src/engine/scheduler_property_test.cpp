@@ -575,17 +575,21 @@ TEST_CASE("what a filter forces is read in one step, and what it allows is asked
 
 TEST_CASE("a filter that allows nothing, or is of another vocabulary, is an error of its text") {
   Fixture fixture({.n_sequences = 3});
-  Text nothing, other, free;
-  nothing.prompt = other.prompt = free.prompt = prompt(10, 1);
+  Text nothing, why, other, free;
+  nothing.prompt = why.prompt = other.prompt = free.prompt = prompt(10, 1);
   nothing.rules = {.vocab = kVocab, .allows = {}, .forces = {}};
   nothing.rules->allows = [](std::span<const int32_t> text, int32_t) { return text.size() < 3; };
+  why.rules = nothing.rules;
+  why.rules->error.emplace(base::ErrorCode::kInvalidArgument, "That is too much.");
   other.rules = {.vocab = 500, .allows = {}, .forces = {}};
   other.rules->allows = [](std::span<const int32_t>, int32_t) { return true; };
-  for (Text* text : {&nothing, &other, &free}) begin(fixture, *text, 20);
+  for (Text* text : {&nothing, &why, &other, &free}) begin(fixture, *text, 20);
   fixture.finish();
   CHECK(nothing.tokens.size() == 3);
   CHECK(nothing.result->error().message ==
         "The filter of the text allows no token at position 13, where the text may not end.");
+  CHECK(why.tokens.size() == 3);
+  CHECK(why.result->error().message == "That is too much.");
   CHECK(other.result->error().message ==
         "The filter of the text has bits for 512 tokens, but the vocabulary has 1000.");
   CHECK(free.tokens == continued(free.prompt, 20));

@@ -10,10 +10,12 @@
 #include <span>
 #include <vector>
 
+#include "base/error.h"
+
 namespace puna::engine {
 
-// On the thread of the engine. Nothing here fails: what cannot be filtered by is refused where a
-// filter is made.
+// On the thread of the engine. What cannot be filtered by is refused where a filter is made; where
+// it is known only later, nothing is allowed any more.
 class TokenFilter {
  public:
   virtual ~TokenFilter() = default;
@@ -33,6 +35,9 @@ class TokenFilter {
   // Whether the text is complete as it is, and whether nothing may follow it.
   virtual bool may_end() const = 0;
   virtual bool done() const = 0;
+  // Where nothing is allowed and the text may not end: the error of the text, if there is more to
+  // say than that.
+  virtual std::optional<base::Error> error() const { return {}; }
 };
 
 // Words of the bits of a vocabulary.

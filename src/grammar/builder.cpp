@@ -102,6 +102,10 @@ void Builder::define(Symbol declared, Symbol body) {
   node.parts.push_back(body.id);
 }
 
+void Builder::need(Symbol part, std::string_view what) {
+  parts_->needs.push_back({part.id, std::string(what)});
+}
+
 base::Result<std::shared_ptr<const Grammar>> Builder::build(Symbol start) && {
   return compile(*parts_, start);
 }

@@ -30,6 +30,11 @@ struct Builder::Parts {
     uint32_t node = 0;
   };
 
+  struct Need {
+    uint32_t node = 0;
+    std::string what;
+  };
+
   explicit Parts(const Limits& of) : limits(of), deadline(of) {}
 
   Symbol add(Node node);
@@ -41,6 +46,7 @@ struct Builder::Parts {
   Expressions expressions;
   std::vector<Node> nodes;
   std::vector<LexemeName> lexemes;
+  std::vector<Need> needs;
   std::unordered_map<uint32_t, uint32_t> lexeme_of;  // by the id of the expression
 };
 

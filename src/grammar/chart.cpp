@@ -1,12 +1,16 @@
 #include "grammar/chart.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/check.h"
 
 namespace puna::grammar {
 
 namespace {
+
+// Larger columns are sorted by what their items wait for.
+constexpr size_t kMostScanned = 32;
 
 size_t place(uint32_t slot, uint32_t origin, uint32_t count) {
   uint64_t out = (uint64_t{slot} << 32 | origin) * 0x9E3779B97F4A7C15;
@@ -34,15 +38,43 @@ Chart::Chart(std::shared_ptr<const Grammar> grammar) : grammar_(std::move(gramma
   finish_column();
 }
 
-void Chart::add_column(std::span<const LexemeRun> ended) {
+bool Chart::add_column(std::span<const LexemeRun> ended) {
+  const uint32_t n_before = n_columns();
   begin_column();
   for (const LexemeRun& run : ended) advance_waiting(run.column, Grammar::lexeme_code(run.lexeme));
-  finish_column();
+  if (finish_column()) return true;
+  truncate(n_before);
+  return false;
+}
+
+bool Chart::within_limits() {
+  if (n_steps_ > grammar_->limits().mask_steps) over_ = Over::kSteps;
+  if (items_.size() * (sizeof(Item) + sizeof(Begun)) > grammar_->limits().chart_bytes)
+    over_ = Over::kBytes;
+  return over_ == Over::kNone;
+}
+
+std::optional<base::Error> Chart::over_limit() const {
+  const Limits& limits = grammar_->limits();
+  switch (over_) {
+    case Over::kNone:
+      return {};
+    case Over::kSteps:
+      return grammar::over_limit("The grammar has so many readings of the text that its steps are",
+                                 limits.mask_steps, "mask_steps")
+          .error();
+    case Over::kBytes:
+      return grammar::over_limit("The bytes of the readings of the text are", limits.chart_bytes,
+                                 "chart_bytes")
+          .error();
+  }
+  return {};
 }
 
 void Chart::truncate(uint32_t n_columns) {
   if (n_columns == columns_.size()) return;
   items_.resize(columns_[n_columns].items);
+  last_of_.resize(std::min(last_of_.size(), items_.size()));
   lexemes_.resize(columns_[n_columns].lexemes);
   columns_.resize(n_columns);
 }
@@ -64,15 +96,13 @@ void Chart::begin_column() {
   n_in_table_ = 0;
 }
 
-// Every item may add more behind it.
-void Chart::finish_column() {
+// Every item may add more behind it. False where that is above a limit.
+bool Chart::finish_column() {
   for (size_t i = columns_.back().items; i < items_.size(); ++i) {
+    ++n_steps_;
+    if (!within_limits()) return false;
     const Item item = items_[i];
     const Grammar::Slot& slot = grammar_->slot(item.slot);
-    // The order in which items were found does not count.
-    const bool is_here = item.origin + 1 == columns_.size();
-    columns_.back().hash +=
-        mix(is_here ? 0 : columns_[item.origin].hash, uint64_t{item.slot} << 32 | item.count);
     switch (slot.kind) {
       case Grammar::Kind::kEnd:
         complete_rule(slot.rule, item.origin);
@@ -88,6 +118,81 @@ void Chart::finish_column() {
         break;
     }
   }
+  keep_waiting();
+  return true;
+}
+
+// Items that wait for nothing have done what they can. The list of n items of a rule that calls
+// itself at its end has n of them at each end of an item.
+void Chart::keep_waiting() {
+  const auto begin = items_.begin() + columns_.back().items;
+  items_.erase(
+      std::remove_if(begin, items_.end(),
+                     [&](const Item& item) {
+                       const Grammar::Slot& slot = grammar_->slot(item.slot);
+                       return slot.kind == Grammar::Kind::kEnd ||
+                              (slot.kind == Grammar::Kind::kRepeat && item.count >= slot.most);
+                     }),
+      items_.end());
+  if (items_.size() - columns_.back().items > kMostScanned) {
+    const auto first = items_.begin() + columns_.back().items;
+    std::sort(first, items_.end(), [&](const Item& a, const Item& b) {
+      return grammar_->slot(a.slot).code < grammar_->slot(b.slot).code;
+    });
+  }
+  last_of_.resize(items_.size());
+  // The order in which items were found does not count.
+  for (size_t i = columns_.back().items; i < items_.size(); ++i) {
+    const Item& item = items_[i];
+    const uint64_t place = uint64_t{item.slot} << 32 | item.count;
+    if (item.origin + 1 == columns_.size()) {
+      columns_.back().hash += mix(0, place);
+    } else if (ends_rule(item.slot)) {
+      const Begun last = last_of({grammar_->slot(item.slot).rule, item.origin});
+      columns_.back().hash += mix(mix(columns_[last.origin].hash, last.rule), place);
+    } else {
+      columns_.back().hash += mix(columns_[item.origin].hash, place);
+    }
+  }
+}
+
+// Whether what a slot waits for is the last of its rule.
+bool Chart::ends_rule(uint32_t slot) const {
+  return grammar_->slot(slot).kind == Grammar::Kind::kRule &&
+         grammar_->slot(slot + 1).kind == Grammar::Kind::kEnd;
+}
+
+// Where one rule ends another ends too, if it was the last part of that and nothing else waits for
+// it: the last rule that ends so. It may be one of those before it, which is right as well.
+Chart::Begun Chart::last_of(Begun ended) {
+  // Rules of one column may go in circles.
+  static constexpr uint32_t kMostHere = 16;
+  path_.clear();
+  for (uint32_t n_here = 0; n_here < kMostHere;) {
+    if (ended.rule == grammar_->start() && ended.origin == 0) break;
+    const uint32_t code = Grammar::rule_code(ended.rule);
+    const auto all = may_wait(ended.origin, code);
+    const Item* waits = nullptr;
+    bool is_only = true;
+    for (const Item& item : all) {
+      ++n_steps_;
+      if (grammar_->slot(item.slot).code != code) continue;
+      is_only = waits == nullptr;
+      if (!is_only) break;
+      waits = &item;
+    }
+    if (waits == nullptr || !is_only || !ends_rule(waits->slot)) break;
+    const auto at = static_cast<size_t>(waits - items_.data());
+    if (last_of_[at].rule != Grammar::kNothing) {
+      ended = last_of_[at];
+      break;
+    }
+    path_.push_back(at);
+    n_here = waits->origin == ended.origin ? n_here + 1 : 0;
+    ended = {grammar_->slot(waits->slot).rule, waits->origin};
+  }
+  for (const size_t at : path_) last_of_[at] = ended;
+  return ended;
 }
 
 void Chart::predict(const Grammar::Slot& slot) {
@@ -106,17 +211,29 @@ void Chart::predict(const Grammar::Slot& slot) {
 void Chart::complete_rule(uint32_t rule, uint32_t origin) {
   // Where it matched the empty text, those that wait for it went on as they were added.
   if (origin + 1 == columns_.size()) return;
-  if (rule == grammar_->start() && origin == 0) columns_.back().complete = true;
-  advance_waiting(origin, Grammar::rule_code(rule));
+  const Begun last = last_of({rule, origin});
+  if (last.rule == grammar_->start() && last.origin == 0) columns_.back().complete = true;
+  advance_waiting(last.origin, Grammar::rule_code(last.rule));
 }
 
 void Chart::advance_waiting(uint32_t column, uint32_t code) {
   // The column is an earlier one; adding moves items in memory.
-  const size_t begin = columns_[column].items;
-  const size_t end = columns_[column + 1].items;
+  const auto all = may_wait(column, code);
+  const auto begin = static_cast<size_t>(all.data() - items_.data());
+  const size_t end = begin + all.size();
+  n_steps_ += all.size();
   for (size_t i = begin; i < end; ++i) {
     if (grammar_->slot(items_[i].slot).code == code) advance(Item(items_[i]));
   }
+}
+
+// Items of an earlier column, with all that wait for the code.
+std::span<const Chart::Item> Chart::may_wait(uint32_t column, uint32_t code) const {
+  const auto all = items(column);
+  if (all.size() <= kMostScanned) return all;
+  const auto code_of = [&](const Item& item) { return grammar_->slot(item.slot).code; };
+  const auto found = std::ranges::equal_range(all, code, {}, code_of);
+  return {found.begin(), found.end()};
 }
 
 void Chart::advance(const Item& item) {
@@ -150,8 +267,9 @@ void Chart::grow_table() {
 }
 
 size_t Chart::size_bytes() const {
-  return items_.capacity() * sizeof(Item) + lexemes_.capacity() * sizeof(uint32_t) +
-         columns_.capacity() * sizeof(Column) + table_.capacity() * sizeof(Entry);
+  return items_.capacity() * sizeof(Item) + last_of_.capacity() * sizeof(Begun) +
+         lexemes_.capacity() * sizeof(uint32_t) + columns_.capacity() * sizeof(Column) +
+         table_.capacity() * sizeof(Entry);
 }
 
 }  // namespace puna::grammar

@@ -19,12 +19,17 @@ uint64_t mix(uint64_t hash, uint64_t value, uint64_t factor) {
 
 class GrammarCompiler {
  public:
-  explicit GrammarCompiler(Parts& parts) : parts_(parts) {}
+  explicit GrammarCompiler(Parts& parts) : parts_(parts) { out_.limits_ = parts.limits; }
 
   base::Result<std::shared_ptr<const Grammar>> compile(Symbol start) {
     PUNA_TRY(reach(start.id));
     PUNA_TRY(compile_lexemes());
     find_nullable_and_productive();
+    for (const Parts::Need& need : parts_.needs) {
+      const bool used = std::ranges::find(reached_, need.node) != reached_.end();
+      if (used && !productive_[need.node])
+        return base::fail(base::ErrorCode::kInvalidArgument, need.what);
+    }
     if (!productive_[start.id]) {
       return base::fail(base::ErrorCode::kInvalidArgument, "No text at all fits the grammar.");
     }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "grammar/gbnf_tree.h"
+#include "grammar/vocabulary.h"
 
 namespace puna::grammar {
 
@@ -21,9 +22,9 @@ constexpr uint32_t kLargeCount = 16;
 
 class GbnfCompiler {
  public:
-  GbnfCompiler(const GbnfTree& tree, const Limits& limits) : tree_(tree), builder_(limits) {}
+  GbnfCompiler(const GbnfTree& tree, Builder& builder) : tree_(tree), builder_(builder) {}
 
-  base::Result<std::shared_ptr<const Grammar>> compile() {
+  base::Result<Symbol> compile() {
     measure();
     symbols_.resize(tree_.rules.size());
     expressions_.resize(tree_.rules.size());
@@ -38,7 +39,7 @@ class GbnfCompiler {
                           "expressions");
       PUNA_TRY(builder_.deadline().check());
     }
-    return std::move(builder_).build(start);
+    return start;
   }
 
  private:
@@ -217,7 +218,7 @@ class GbnfCompiler {
   }
 
   const GbnfTree& tree_;
-  Builder builder_;
+  Builder& builder_;
   std::vector<Size> sizes_;  // of nodes
   std::vector<Size> rule_sizes_;
   std::vector<std::optional<Symbol>> symbols_;          // of rules
@@ -225,12 +226,53 @@ class GbnfCompiler {
   std::vector<uint32_t> open_;                          // rules that are declared only
 };
 
+// A literal with a mark in it becomes what stands before, the mark or its token, and the rest.
+void allow_controls(GbnfTree& tree, std::span<const std::string> controls) {
+  const auto add = [&](GbnfTree::Node node) {
+    tree.nodes.push_back(std::move(node));
+    return static_cast<uint32_t>(tree.nodes.size() - 1);
+  };
+  const auto literal = [&](std::string bytes) {
+    return add({.kind = Kind::kLiteral, .bytes = std::move(bytes)});
+  };
+  // What is added is looked at too.
+  for (size_t i = 0; i < tree.nodes.size(); ++i) {
+    if (tree.nodes[i].kind != Kind::kLiteral || tree.nodes[i].bytes.starts_with(kControl)) continue;
+    const std::string bytes = tree.nodes[i].bytes;
+    for (const std::string& mark : controls) {
+      const size_t at = mark.empty() ? bytes.npos : bytes.find(mark);
+      if (at == bytes.npos || bytes == mark) {
+        if (at == bytes.npos) continue;
+        const uint32_t token = literal(std::string(kControl) + mark);
+        // In two halves, so that it is not found again.
+        const uint32_t plain =
+            add({.kind = Kind::kSequence,
+                 .parts = {literal(mark.substr(0, 1)), literal(mark.substr(1))}});
+        tree.nodes[i] = {.kind = Kind::kChoice, .parts = {token, plain}};
+      } else {
+        const uint32_t before = literal(bytes.substr(0, at)), inside = literal(mark);
+        const uint32_t behind = literal(bytes.substr(at + mark.size()));
+        tree.nodes[i] = {.kind = Kind::kSequence, .parts = {before, inside, behind}};
+      }
+      break;
+    }
+  }
+}
+
 }  // namespace
+
+base::Result<Symbol> write_gbnf(Builder& builder, std::string_view text,
+                                std::span<const std::string> controls) {
+  PUNA_TRY(GbnfTree tree, parse_gbnf(text, builder.limits()));
+  if (!controls.empty()) allow_controls(tree, controls);
+  return GbnfCompiler(tree, builder).compile();
+}
 
 base::Result<std::shared_ptr<const Grammar>> gbnf_grammar(std::string_view text,
                                                           const Limits& limits) {
-  PUNA_TRY(const GbnfTree tree, parse_gbnf(text, limits));
-  return GbnfCompiler(tree, limits).compile();
+  Builder builder(limits);
+  PUNA_TRY(const Symbol start, write_gbnf(builder, text));
+  return std::move(builder).build(start);
 }
 
 }  // namespace puna::grammar

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -18,5 +20,10 @@ namespace puna::grammar {
 // refused; limits by name.
 base::Result<std::shared_ptr<const Grammar>> gbnf_grammar(std::string_view text,
                                                           const Limits& limits = {});
+
+// The same as a rule of a grammar that has more in it. `controls`: marks of control tokens, which
+// may be written as the token wherever a literal has them.
+base::Result<Symbol> write_gbnf(Builder& builder, std::string_view text,
+                                std::span<const std::string> controls = {});
 
 }  // namespace puna::grammar

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/utf8.h"
+#include "grammar/cursor.h"
 #include "grammar/gbnf_tree.h"
 
 namespace puna::grammar {
@@ -18,19 +19,12 @@ bool is_name(char c) {
          c == '_';
 }
 
-class GbnfParser {
+class GbnfParser : Cursor {
  public:
-  GbnfParser(std::string_view text, const Limits& limits) : text_(text), limits_(limits) {}
+  GbnfParser(std::string_view text, const Limits& limits) : Cursor(text, "grammar", limits) {}
 
   base::Result<GbnfTree> parse() {
-    if (text_.size() > limits_.text_bytes)
-      return over_limit("The bytes of the grammar are", limits_.text_bytes, "text_bytes");
-    for (size_t at = 0; at < text_.size();) {
-      const base::Utf8Unit unit = base::utf8_next(text_, at);
-      if (unit.code_point == base::kInvalidCodePoint)
-        return error_at(text_, at, "The grammar is not valid UTF-8.");
-      at += unit.bytes;
-    }
+    PUNA_TRY(check_text());
     skip_space(/*lines=*/true);
     while (more()) PUNA_TRY(rule());
     for (const GbnfTree::Rule& rule : out_.rules) {
@@ -45,17 +39,6 @@ class GbnfParser {
   }
 
  private:
-  bool more() const { return at_ < text_.size(); }
-  bool sees(std::string_view what) const { return text_.substr(at_).starts_with(what); }
-  bool eat(std::string_view what) {
-    if (!sees(what)) return false;
-    at_ += what.size();
-    return true;
-  }
-  std::unexpected<base::Error> fail(std::string_view what) const {
-    return error_at(text_, at_, what);
-  }
-
   // Also comments. Without `lines`, up to the end of the line.
   void skip_space(bool lines) {
     for (; more(); ++at_) {
@@ -211,28 +194,24 @@ class GbnfParser {
 
   base::Result<void> braces(GbnfTree::Node& node) {
     const size_t begin = at_++;
-    const auto number = [&](uint32_t& out) -> base::Result<bool> {
+    const auto bound = [&](uint32_t& out) -> base::Result<bool> {
       skip_space(/*lines=*/false);
       const size_t from = at_;
-      uint64_t value = 0;
-      while (more() && text_[at_] >= '0' && text_[at_] <= '9')
-        value =
-            std::min<uint64_t>(value * 10 + static_cast<uint64_t>(text_[at_++] - '0'), kUnbounded);
-      if (value >= kUnbounded) {
+      const auto value = number();
+      if (value && *value >= kUnbounded) {
         at_ = from;
         return fail("A count is less than 4294967295.");
       }
-      if (at_ != from) out = static_cast<uint32_t>(value);
-      const bool found = at_ != from;
+      if (value) out = static_cast<uint32_t>(*value);
       skip_space(/*lines=*/false);
-      return found;
+      return value.has_value();
     };
-    PUNA_TRY(const bool has_least, number(node.least));
+    PUNA_TRY(const bool has_least, bound(node.least));
     node.most = node.least;
     bool has_most = false;
     if (eat(",")) {
       node.most = kUnbounded;
-      PUNA_TRY(has_most, number(node.most));
+      PUNA_TRY(has_most, bound(node.most));
     }
     if (!eat("}") || (!has_least && !has_most)) {
       at_ = begin;
@@ -324,9 +303,6 @@ class GbnfParser {
     return static_cast<char32_t>(value);
   }
 
-  std::string_view text_;
-  const Limits& limits_;
-  size_t at_ = 0;
   GbnfTree out_;
   std::unordered_map<std::string, uint32_t> rules_;
 };

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <chrono>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -170,10 +170,9 @@ TEST_CASE("Grammars that grow without end are refused in time or are matched") {
   for (int i = 0; i < 6000; ++i) optional += " \"a\"?";
   for (const std::string& text : {doubling, choices, chain, optional}) {
     const Limits limits;  // with its time
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     const auto grammar = gbnf_grammar(text, limits);
-    const auto spent = std::chrono::steady_clock::now() - start;
-    CHECK(spent < std::chrono::seconds(2));
+    CHECK(std::clock() - start < 2 * CLOCKS_PER_SEC);
     if (!grammar) {
       CHECK(grammar.error().message.find("which is the limit") != std::string::npos);
       continue;

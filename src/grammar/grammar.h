@@ -71,6 +71,9 @@ class Builder {
   Symbol declare(std::string_view name);
   void define(Symbol declared, Symbol body);
 
+  // An error where no text matches `part`, which is used by others; `what` is what it says.
+  void need(Symbol part, std::string_view what);
+
   // The grammar of the texts that `start` matches.
   // Errors, all kInvalidArgument: a rule that is declared only; a grammar that no text matches;
   // more rules, states of a lexeme, nodes of expressions or time than the limits say, each with the

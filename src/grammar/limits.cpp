@@ -2,9 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <ctime>
+
 #include "base/utf8.h"
 
 namespace puna::grammar {
+
+int64_t Deadline::thread_us() {
+  // Emscripten answers with its steady clock.
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return int64_t{time.tv_sec} * 1'000'000 + time.tv_nsec / 1000;
+}
 
 base::Result<void> Deadline::check() const {
   if (over()) return over_limit("Compiling the grammar takes", ms_, "compile_ms");

@@ -12,6 +12,8 @@ namespace {
 constexpr uint32_t kManyBytes = 64;
 // More such states than this are made as they are met.
 constexpr uint32_t kMostWarmed = 16;
+// Loops of fewer bytes are rare in tokens.
+constexpr uint32_t kLeastLoop = 8;
 // States of a lexeme whose loops are looked for: where there are more, it is a list of texts.
 constexpr uint32_t kMostLoops = 4096;
 // For sorting by numbers that are near each other.
@@ -50,11 +52,10 @@ struct Walker {
       return at.accept != Lexeme::Accept::kNever;
     return enough(at.least) && counts.least <= counts.most;
   }
-  // Whether bytes that leave the state as it is may be taken together: no lexeme ends among them.
-  bool may_loop(const Lexeme& lexeme) const {
+  bool never_ends(const Lexeme& lexeme) const {
     return lexeme.state(state).accept == Lexeme::Accept::kNever;
   }
-  // Takes n bytes that count.
+  // Takes n bytes or characters that count.
   bool loop(const Lexeme& lexeme, uint32_t n) {
     const uint32_t most = lexeme.state(state).most;
     if (most - count < n) return false;
@@ -84,31 +85,86 @@ struct PlainWalker {
   bool accept(const Lexeme& lexeme) const {
     return lexeme.state(state).accept != Lexeme::Accept::kNever;
   }
-  bool may_loop(const Lexeme& lexeme) const { return !accept(lexeme); }
+  bool never_ends(const Lexeme& lexeme) const { return !accept(lexeme); }
   bool loop(const Lexeme&, uint32_t) const { return true; }
 };
 
-// Bytes that leave a state as it is, as groups, and how they count.
+// Groups that leave a state as it is, and how they count.
 struct Loop {
   uint64_t groups = 0;
   bool counts = false;
 };
 
-Loop loop_of(const Lexeme& lexeme, uint32_t state) {
-  Loop out;
-  std::array<uint64_t, 2> broken{};  // by whether the byte counts
-  for (uint32_t byte = 0; byte < 256; ++byte) {
-    const Lexeme::Edge edge = lexeme.edge(state, static_cast<uint8_t>(byte));
-    const bool counts = edge.counter_step() == CounterStep::kNext;
-    const uint64_t group = uint64_t{1} << kByteGroups[byte];
-    const bool stays = edge.to == state && edge.counter_step() != CounterStep::kFirst &&
-                       edge.needs_enough == 0 && (counts || edge.needs_more == 0);
-    if (!stays || counts) broken[0] |= group;
-    if (!stays || !counts) broken[1] |= group;
+// How a byte or a character leaves a state as it is, a bit each.
+enum Stay : uint8_t { kStaysNot = 0, kStays = 1, kCounts = 2 };
+
+Stay stay_of(Lexeme::Edge edge) {
+  if (edge.to == Lexeme::kDead || edge.needs_enough != 0) return kStaysNot;
+  if (edge.counter_step() == CounterStep::kNext) return kCounts;
+  return edge.counter_step() == CounterStep::kSame && edge.needs_more == 0 ? kStays : kStaysNot;
+}
+
+// Whether n more bytes of a character lead to a state, whatever they are, and nothing ends at them.
+bool leads_to(const Lexeme& lexeme, uint32_t from, uint8_t low, uint8_t high, uint32_t n,
+              uint32_t to) {
+  if (n == 0) return from == to;
+  if (lexeme.state(from).accept != Lexeme::Accept::kNever) return false;
+  const uint32_t next = lexeme.edge(from, low).to;
+  for (uint32_t byte = low; byte <= high; ++byte) {
+    const Lexeme::Edge edge = lexeme.edge(from, static_cast<uint8_t>(byte));
+    if (edge.to != next || stay_of(edge) != kStays) return false;
   }
-  static constexpr uint64_t kAll = ~uint64_t{0} >> (63 - kByteGroups[255]);
+  return leads_to(lexeme, next, 0x80, 0xBF, n - 1, to);
+}
+
+uint8_t stay_of_characters(const Lexeme& lexeme, uint32_t state) {
+  uint8_t out = kStays | kCounts;
+  for (const Utf8Lead& lead : kUtf8Leads) {
+    uint32_t known = Lexeme::kDead;  // to lead back
+    for (uint32_t byte = lead.first; byte <= lead.last; ++byte) {
+      const Lexeme::Edge edge = lexeme.edge(state, static_cast<uint8_t>(byte));
+      out &= stay_of(edge);
+      if (out == kStaysNot) return out;
+      if (edge.to == known) continue;
+      if (!leads_to(lexeme, edge.to, lead.low, lead.high, lead.n_following, state))
+        return kStaysNot;
+      known = edge.to;
+    }
+  }
+  return out;
+}
+
+Loop loop_of(const Lexeme& lexeme, uint32_t state) {
+  std::array<uint64_t, 2> broken{};  // by whether the byte counts
+  const auto meet = [&](uint64_t group, uint8_t stay) {
+    if ((stay & kStays) == 0) broken[0] |= group;
+    if ((stay & kCounts) == 0) broken[1] |= group;
+  };
+  const auto stay_at = [&](uint32_t byte) {
+    const Lexeme::Edge edge = lexeme.edge(state, static_cast<uint8_t>(byte));
+    return edge.to == state ? stay_of(edge) : kStaysNot;
+  };
+  for (uint32_t byte = 0; byte < 128; ++byte)
+    meet(uint64_t{1} << kAsciiGroups[byte], stay_at(byte));
+  meet(kCharacters, stay_of_characters(lexeme, state));
+  // How often they count depends on how many they are.
+  uint8_t all = kStays;
+  for (uint32_t byte = 128; byte < 256; ++byte) all &= stay_at(byte);
+  meet(kBroken, all);
+  constexpr uint64_t kAll = kAscii | kCharacters | kBroken;
+  Loop out;
   out.counts = (~broken[0] & kAll) == 0;
   out.groups = ~broken[out.counts ? 1 : 0] & kAll;
+  return out;
+}
+
+// Groups that a set of bytes has a part in.
+uint64_t groups_of(const ByteSet& set) {
+  uint64_t out = 0;
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    if (!set.contains(static_cast<uint8_t>(byte))) continue;
+    out |= byte < 128 ? uint64_t{1} << kAsciiGroups[byte] : kCharacters | kBroken;
+  }
   return out;
 }
 
@@ -118,23 +174,27 @@ void walk(const GrammarVocabulary& vocabulary, const Grammar::LexemeUse& use, Wa
   const TokenTrie& trie = vocabulary.trie();
   const Lexeme& lexeme = use.lexeme;
   std::vector<Walker> path(trie.max_depth() + 1, start);
-  // Of states that were met; only those with many bytes are worth it.
+  // Of states that were met; only those with several bytes are worth it.
   std::vector<std::optional<Loop>> loops(std::min(lexeme.n_states(), kMostLoops));
   const auto loop_at = [&](uint32_t state) {
-    if (state >= loops.size() || lexeme.state(state).n_bytes < kManyBytes) return Loop();
+    if (state >= loops.size() || lexeme.state(state).n_bytes < kLeastLoop) return Loop();
     if (!loops[state]) loops[state] = loop_of(lexeme, state);
     return *loops[state];
   };
+  const uint64_t ends = groups_of(use.follow);
+  std::vector<uint16_t> begun(trie.max_depth() + 1);  // see TokenTrie::characters
   const uint32_t n = trie.n_nodes();
   for (uint32_t i = 0; i < n;) {
     const TokenTrie::Node& node = trie.node(i);
     Walker at = path[node.depth];
     const Loop loop = loop_at(at.state);
+    const uint64_t groups = trie.groups(i);
     // All of a subtree that leaves the state as it is, where no lexeme ends in it.
-    if ((trie.groups(i) & ~loop.groups) == 0 && at.may_loop(lexeme)) {
+    if ((groups & ~loop.groups) == 0 && node.begins &&
+        ((groups & ends) == 0 || at.never_ends(lexeme))) {
       for (uint32_t token = trie.tokens_begin(i); token < trie.tokens_below_end(i); ++token) {
         Walker end = at;
-        if (!loop.counts || end.loop(lexeme, trie.length(token) - node.depth))
+        if (!loop.counts || end.loop(lexeme, trie.characters(token) - begun[node.depth]))
           inside(trie.id(token), end);
       }
       i = node.end;
@@ -145,6 +205,7 @@ void walk(const GrammarVocabulary& vocabulary, const Grammar::LexemeUse& use, Wa
       continue;
     }
     path[node.depth + 1] = at;
+    begun[node.depth + 1] = static_cast<uint16_t>(begun[node.depth] + (node.begins ? 1 : 0));
     for (uint32_t token = trie.tokens_begin(i); token < trie.tokens_end(i); ++token)
       inside(trie.id(token), at);
     if (node.end > i + 1 && at.accept(lexeme)) {

@@ -30,7 +30,8 @@ Matcher::Matcher(std::shared_ptr<const Grammar> grammar, std::shared_ptr<Masks> 
 std::span<const uint32_t> Matcher::allowed() {
   if (bits_known_) return bits_;
   bits_known_ = true;
-  const bool open = end_ == End::kOpen;
+  reading_.start_steps();
+  const bool open = end_ == End::kOpen && !reading_.over_limit();
   runs_.clear();
   if (open) runs_.assign(reading_.runs().begin(), reading_.runs().end());
   std::ranges::sort(runs_, {}, order);
@@ -41,13 +42,20 @@ std::span<const uint32_t> Matcher::allowed() {
       std::ranges::equal(runs_, bits_of_, {}, order, order))
     return bits_;
   bits_.assign(masks_->vocabulary().n_words(), 0);
+  bits_of_ = runs_;
+  bits_complete_ = complete;
   add_runs(bits_);
+  if (reading_.over_limit()) {
+    // What is known of the mask is not all of it.
+    std::ranges::fill(bits_, 0);
+    bits_of_.clear();
+    bits_complete_ = false;
+    return bits_;
+  }
   if (complete) {
     for (const int32_t id : masks_->vocabulary().end_tokens())
       bits_[static_cast<size_t>(id) / 32] |= 1u << id % 32;
   }
-  bits_of_ = runs_;
-  bits_complete_ = complete;
   return bits_;
 }
 
@@ -78,10 +86,15 @@ void Matcher::add_behind(const Grammar::LexemeUse& use, LexemePlace place, const
     for (const uint32_t id : ids) bits[id / 32] |= 1u << id % 32;
   };
   if (trie.n_nodes() < kLeastKept) return add(ids_behind(trie, place.count));
-  const Masks::BehindKey key{use.fingerprint, place.state, trie.has_counts() ? place.count : 0,
-                             reading_.column_hash()};
+  // Counts that are far from all bounds are as one.
+  const uint32_t count = trie.common_counts().contains(place.count) ? kUnbounded : place.count;
+  const Masks::BehindKey key{use.fingerprint, place.state, count, reading_.column_hash()};
   auto known = masks_->find_behind(key);
-  if (!known) known = masks_->keep_behind(key, ids_behind(trie, place.count));
+  if (!known) {
+    std::vector<uint32_t> ids = ids_behind(trie, place.count);
+    if (reading_.over_limit()) return;
+    known = masks_->keep_behind(key, std::move(ids));
+  }
   add(*known);
 }
 
@@ -92,6 +105,7 @@ std::vector<uint32_t> Matcher::ids_behind(const TokenTrie& trie, uint32_t count)
     const TokenTrie::Node& node = trie.node(i);
     reading_.pop_to(n_frames + node.depth);
     if (!reading_.push(node.byte)) {
+      if (reading_.over_limit()) break;
       i = node.end;
       continue;
     }
@@ -106,7 +120,9 @@ std::vector<uint32_t> Matcher::ids_behind(const TokenTrie& trie, uint32_t count)
 
 void Matcher::take(int32_t id) {
   bits_known_ = false;
-  taken_.push_back({reading_.n_frames(), end_});
+  const bool over_limit = reading_.over_limit().has_value();
+  taken_.push_back({reading_.n_frames(), end_, over_limit});
+  if (over_limit) return;
   if (end_ != End::kOpen) {
     end_ = End::kLost;
     return;
@@ -120,12 +136,13 @@ void Matcher::take(int32_t id) {
   const std::string_view text =
       known ? vocabulary.text(static_cast<uint32_t>(id)) : std::string_view();
   const uint32_t n_frames = reading_.n_frames();
+  reading_.start_steps();
   bool fits = !text.empty();
   for (size_t i = 0; fits && i < text.size(); ++i)
     fits = reading_.push(static_cast<uint8_t>(text[i]));
   if (!fits) {
     reading_.pop_to(n_frames);
-    end_ = End::kLost;
+    if (!reading_.over_limit()) end_ = End::kLost;
     return;
   }
   reading_.join(n_frames);
@@ -139,6 +156,7 @@ void Matcher::undo(uint32_t n) {
   taken_.resize(taken_.size() - n);
   reading_.pop_to(to.n_frames);
   end_ = to.end;
+  if (!to.over_limit) reading_.forget_limit();
   bits_known_ = false;
   bits_.clear();
 }
@@ -146,10 +164,13 @@ void Matcher::undo(uint32_t n) {
 std::unique_ptr<Matcher> Matcher::fork() const { return std::make_unique<Matcher>(*this); }
 
 bool Matcher::may_end() const {
-  return end_ == End::kEnded || (end_ == End::kOpen && reading_.complete());
+  return end_ == End::kEnded ||
+         (end_ == End::kOpen && reading_.complete() && !reading_.over_limit());
 }
 
-bool Matcher::done() const { return end_ != End::kOpen || reading_.runs().empty(); }
+bool Matcher::done() const {
+  return end_ != End::kOpen || (reading_.runs().empty() && !reading_.over_limit());
+}
 
 // The byte that has to come next, if there is one.
 std::optional<uint8_t> Matcher::only_byte() const {
@@ -164,8 +185,9 @@ std::optional<uint8_t> Matcher::only_byte() const {
 }
 
 std::vector<int32_t> Matcher::forced() {
-  if (end_ != End::kOpen) return {};
+  if (end_ != End::kOpen || reading_.over_limit()) return {};
   const uint32_t n_frames = reading_.n_frames();
+  reading_.start_steps();
   std::string text;
   while (text.size() < kMostForced) {
     const auto byte = only_byte();
@@ -175,6 +197,11 @@ std::vector<int32_t> Matcher::forced() {
   }
   const bool over = reading_.runs().empty();
   reading_.pop_to(n_frames);
+  if (reading_.over_limit()) {
+    // That is too far ahead; a mask asks for less.
+    reading_.forget_limit();
+    return {};
+  }
   if (text.empty()) return {};
   const GrammarVocabulary& vocabulary = masks_->vocabulary();
   std::vector<int32_t> ids = vocabulary.encode(text);

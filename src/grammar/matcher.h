@@ -32,6 +32,9 @@ class Matcher {
   // Whether the text fits as it is; whether nothing may follow it, but an end token.
   bool may_end() const;
   bool done() const;
+  // Why nothing is allowed, where that is not for what the grammar says: a limit of it that the
+  // text has come to. The text may not end then.
+  std::optional<base::Error> error() const { return reading_.over_limit(); }
 
   uint32_t n_taken() const { return static_cast<uint32_t>(taken_.size()); }
   size_t size_bytes() const;
@@ -41,6 +44,7 @@ class Matcher {
   struct Taken {
     uint32_t n_frames;  // of the reading before it
     End end;            // before it
+    bool over_limit;    // likewise
   };
   void add_runs(std::span<uint32_t> bits);
   void add_behind(const Grammar::LexemeUse& use, LexemePlace place, const TokenTrie& trie,

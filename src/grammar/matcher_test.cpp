@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tokenizer/test_vocabulary.h"
+
 using namespace puna;
 using namespace puna::grammar;
 
@@ -427,4 +429,33 @@ TEST_CASE("What has to come next is forced, as far as no longer token leaves a c
   CHECK(matcher.forced().empty());
   CHECK(matcher.done());
   CHECK(text_of(ids_of(matcher.allowed(), vocabulary->n_tokens())) == "|");
+}
+
+TEST_CASE("What is forced has no space that the tokenizer puts before a text") {
+  for (const auto prefix :
+       {tokenizer::SpacePrefix::kAlways, tokenizer::SpacePrefix::kUnlessSpace,
+        tokenizer::SpacePrefix::kFirstUnlessSpace, tokenizer::SpacePrefix::kNever}) {
+    CAPTURE(static_cast<int>(prefix));
+    tokenizer::Vocabulary from =
+        tokenizer::sentencepiece_vocabulary({"\u2581{", "name", "na", "me", "\":", "\u2581", "{",
+                                             "\"", "n", "a", "m", "e", ":", "1", "}"});
+    from.space_prefix = prefix;
+    const auto tokenizer = tokenizer::Tokenizer::create(std::move(from));
+    REQUIRE_MESSAGE(tokenizer.has_value(), tokenizer.error().text());
+    const auto vocabulary = GrammarVocabulary::create(**tokenizer);
+    REQUIRE(vocabulary.has_value());
+    Builder builder;
+    auto grammar = std::move(builder).build(builder.literal("{\"name\":1}"));
+    REQUIRE(grammar.has_value());
+    const Matcher start(*grammar, std::make_shared<Masks>(*vocabulary));
+    const auto matcher = start.fork();
+    std::string text;
+    for (const int32_t id : matcher->forced()) {
+      REQUIRE(allows(matcher->allowed(), static_cast<uint32_t>(id)));
+      matcher->take(id);
+      text += std::string((*vocabulary)->text(static_cast<uint32_t>(id))) + "|";
+    }
+    CHECK(text == "{|\"|name|\":|1|}|");
+    CHECK(matcher->done());
+  }
 }

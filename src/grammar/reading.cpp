@@ -54,18 +54,25 @@ void Reading::settle() {
                                return !grammar().lexeme(run.lexeme).lexeme.goes_on(run.place);
                              }),
               runs_.end());
-  const uint32_t column = chart_.n_columns();
-  chart_.add_column(ended_);
-  begin_lexemes(column);
-  frames_.back() = {frames_.back().runs, column + 1, /*settled=*/true, chart_.complete(column)};
+  add_column(ended_);
+}
+
+// Settles the last frame by the lexemes that ended there.
+void Reading::add_column(std::span<const LexemeRun> ended) {
+  Frame& frame = frames_.back();
+  frame.settled = true;
+  if (!chart_.add_column(ended)) {
+    runs_.resize(frame.runs);
+    return;
+  }
+  frame.n_columns = chart_.n_columns();
+  frame.complete = chart_.complete(frame.n_columns - 1);
+  begin_lexemes(frame.n_columns - 1);
 }
 
 void Reading::push_ended(std::span<const LexemeRun> ended) {
-  const uint32_t column = chart_.n_columns();
-  chart_.add_column(ended);
-  frames_.push_back(
-      {static_cast<uint32_t>(runs_.size()), column + 1, /*settled=*/true, chart_.complete(column)});
-  begin_lexemes(column);
+  frames_.push_back({static_cast<uint32_t>(runs_.size()), chart_.n_columns(), true, false});
+  add_column(ended);
 }
 
 void Reading::pop_to(uint32_t n_frames) {
@@ -95,6 +102,7 @@ namespace {
 
 bool push_all(Reading& reading, std::string_view text) {
   for (const char c : text) {
+    reading.start_steps();
     if (!reading.push(static_cast<uint8_t>(c))) return false;
     reading.join(1);
   }

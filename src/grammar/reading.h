@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,12 +22,19 @@ class Reading {
 
   // Adds a frame behind one byte more; false, and no frame, where no text that fits begins so.
   bool push(uint8_t byte);
-  // Adds a frame as if all these lexemes of the last one ended there; none goes on.
+  // Adds a frame as if all these lexemes of the last one ended there; none goes on. Where that is
+  // above a limit, nothing may follow it.
   void push_ended(std::span<const LexemeRun> ended);
   // Takes frames away from the end.
   void pop_to(uint32_t n_frames);
   // Keeps the last frame and those before `n_frames`; the way back then skips what was between.
   void join(uint32_t n_frames);
+
+  // From here on as many steps are allowed as Limits::mask_steps says.
+  void start_steps() { chart_.start_steps(); }
+  // The limit that was come to, since when nothing is true of what may follow: nothing does.
+  std::optional<base::Error> over_limit() const { return chart_.over_limit(); }
+  void forget_limit() { chart_.forget_limit(); }
 
   // Finds what may begin behind the last frame, where lexemes may end; this is left until it is
   // asked for. Then complete() tells whether the text fits as it is, and runs() are the lexemes
@@ -46,6 +54,7 @@ class Reading {
     bool complete = false;  // known once it is settled
   };
   bool may_begin(uint8_t byte) const;
+  void add_column(std::span<const LexemeRun> ended);
   void begin_lexemes(uint32_t column);
 
   Chart chart_;

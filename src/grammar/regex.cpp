@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "grammar/cursor.h"
 #include "grammar/regex_tables.h"
 
 namespace puna::grammar {
@@ -21,21 +22,13 @@ struct Anchored {
   std::array<std::array<Expression, 2>, 2> of{};
 };
 
-class RegexParser {
+class RegexParser : Cursor {
  public:
   RegexParser(Expressions& expressions, std::string_view text, const Limits& limits)
-      : e_(expressions), text_(text), limits_(limits) {}
+      : Cursor(text, "regular expression", limits), e_(expressions) {}
 
   base::Result<Expression> parse(RegexFit fit) {
-    if (text_.size() > limits_.text_bytes)
-      return over_limit("The bytes of the regular expression are", limits_.text_bytes,
-                        "text_bytes");
-    for (size_t at = 0; at < text_.size();) {
-      const base::Utf8Unit unit = base::utf8_next(text_, at);
-      if (unit.code_point == base::kInvalidCodePoint)
-        return error_at(text_, at, "The regular expression is not valid UTF-8.");
-      at += unit.bytes;
-    }
+    PUNA_TRY(check_text());
     PUNA_TRY(const Anchored all, choice(0));
     if (at_ < text_.size()) return fail("A \")\" without a \"(\" before it.");
     const Expression any = e_.repeat(e_.any_character(), 0, kUnbounded);
@@ -59,16 +52,6 @@ class RegexParser {
     bool dot_all = false;
   };
 
-  bool more() const { return at_ < text_.size(); }
-  bool sees(std::string_view what) const { return text_.substr(at_).starts_with(what); }
-  bool eat(std::string_view what) {
-    if (!sees(what)) return false;
-    at_ += what.size();
-    return true;
-  }
-  std::unexpected<base::Error> fail(std::string_view what) const {
-    return error_at(text_, at_, what);
-  }
   std::unexpected<base::Error> refuse(std::string_view what) const {
     return error_at(text_, at_, fmt::format("{} is not carried out.", what),
                     base::ErrorCode::kUnsupported);
@@ -188,14 +171,6 @@ class RegexParser {
   // {m}, {m,} or {m,n}; false where the brace is a character.
   base::Result<bool> braces(uint32_t& least, uint32_t& most) {
     const size_t begin = at_++;
-    const auto number = [&]() -> std::optional<uint64_t> {
-      const size_t from = at_;
-      uint64_t value = 0;
-      while (more() && text_[at_] >= '0' && text_[at_] <= '9')
-        value =
-            std::min<uint64_t>(value * 10 + static_cast<uint64_t>(text_[at_++] - '0'), kUnbounded);
-      return at_ == from ? std::nullopt : std::optional(value);
-    };
     const auto low = number();
     std::optional<uint64_t> high = low;
     if (eat(",")) {
@@ -491,9 +466,6 @@ class RegexParser {
   }
 
   Expressions& e_;
-  std::string_view text_;
-  const Limits& limits_;
-  size_t at_ = 0;
   Flags flags_;
 };
 

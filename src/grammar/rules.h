@@ -52,6 +52,7 @@ class Grammar {
   uint32_t n_rules() const { return static_cast<uint32_t>(rules_.size()); }
   uint32_t n_lexemes() const { return static_cast<uint32_t>(lexemes_.size()); }
   uint32_t start() const { return start_; }
+  const Limits& limits() const { return limits_; }
   // Equal grammars have equal ones.
   uint64_t fingerprint() const { return fingerprint_; }
   size_t size_bytes() const;
@@ -63,6 +64,7 @@ class Grammar {
   std::vector<Rule> rules_;
   std::vector<LexemeUse> lexemes_;
   uint32_t start_ = 0;
+  Limits limits_;
   uint64_t fingerprint_ = 0;
 };
 

@@ -52,16 +52,53 @@ TokenTrie::TokenTrie(std::vector<Token> tokens) {
                         static_cast<uint8_t>(token.text[i])});
     }
     ids_.push_back(token.id);
-    lengths_.push_back(static_cast<uint16_t>(token.text.size()));
     if (has_counts) counts_.push_back(token.counts);
+    common_counts_.least = std::max(common_counts_.least, token.counts.least);
+    common_counts_.most = std::min(common_counts_.most, token.counts.most);
     max_depth_ = std::max(max_depth_, static_cast<uint32_t>(token.text.size()));
     last = token.text;
   }
   for (const uint32_t node : path) nodes_[node].end = static_cast<uint32_t>(nodes_.size());
-  nodes_.push_back({0, static_cast<uint32_t>(ids_.size()), 0, 0});
+  nodes_.push_back({0, static_cast<uint32_t>(ids_.size()), 0, 0, false});
+  find_groups();
+}
+
+void TokenTrie::find_groups() {
+  struct Place {
+    uint8_t low = 0, high = 0;  // of the next byte
+    uint8_t n_left = 0;         // of the bytes of a character
+    uint16_t n_begun = 0;
+  };
+  std::vector<Place> path(max_depth_ + 1);  // behind each byte
+  characters_.resize(ids_.size());
   groups_.resize(n_nodes());
+  for (uint32_t i = 0; i < n_nodes(); ++i) {
+    Node& node = nodes_[i];
+    Place at = path[node.depth];
+    uint64_t groups = kCharacters;
+    if (at.n_left > 0 && at.low <= node.byte && node.byte <= at.high) {
+      at = {0x80, 0xBF, static_cast<uint8_t>(at.n_left - 1), at.n_begun};
+    } else {
+      node.begins = true;
+      const bool is_cut = at.n_left > 0;  // what was before is no character then
+      const auto lead = std::ranges::find_if(kUtf8Leads, [&](const Utf8Lead& of) {
+        return of.first <= node.byte && node.byte <= of.last;
+      });
+      const auto n_begun = static_cast<uint16_t>(at.n_begun + 1);
+      at = {0, 0, 0, n_begun};
+      if (lead != kUtf8Leads.end()) {
+        at = {lead->low, lead->high, lead->n_following, n_begun};
+      } else {
+        groups = node.byte < 128 ? uint64_t{1} << kAsciiGroups[node.byte] : kBroken;
+      }
+      if (is_cut) groups |= kBroken;
+    }
+    path[node.depth + 1] = at;
+    groups_[i] = groups;
+    for (uint32_t token = tokens_begin(i); token < tokens_end(i); ++token)
+      characters_[token] = at.n_begun;
+  }
   for (uint32_t i = n_nodes(); i-- > 0;) {
-    groups_[i] = uint64_t{1} << kByteGroups[nodes_[i].byte];
     for (uint32_t child = i + 1; child < nodes_[i].end; child = nodes_[child].end)
       groups_[i] |= groups_[child];
   }

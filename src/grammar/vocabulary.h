@@ -16,12 +16,16 @@
 
 namespace puna::grammar {
 
+// Stands before the mark of a control token, such as <tool_call>, where a grammar is to write the
+// token itself. It is a byte of no UTF-8, so no characters are taken for control tokens.
+inline constexpr std::string_view kControl = "\xFF";
+
 class GrammarVocabulary {
  public:
   using Encode = std::function<std::vector<int32_t>(std::string_view)>;
 
-  // Control tokens have no text, so no grammar allows them; end tokens may follow a text that fits
-  // as it is. The tokenizer has to stay.
+  // The text of a control token is kControl and its mark; end tokens have none and may follow a
+  // text that fits as it is. The tokenizer has to stay.
   // Errors: kUnsupported where the text of a token depends on those around it.
   static base::Result<std::shared_ptr<const GrammarVocabulary>> create(
       const tokenizer::Tokenizer& tokenizer);
@@ -49,6 +53,9 @@ class GrammarVocabulary {
   }
 
  private:
+  // The token with the longest text that `text` begins with; -1 where there is none.
+  int32_t longest_token(std::string_view text) const;
+
   std::string bytes_;
   std::vector<uint32_t> offsets_;  // by id, and the end
   std::vector<int32_t> end_tokens_;

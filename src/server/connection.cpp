@@ -70,6 +70,7 @@ class BeastConnection final : public Connection,
     for (const auto timer : {Stream::Timer::kDeadline, Stream::Timer::kPing, Stream::Timer::kWrite})
       stream_->after(timer, {}, nullptr);
     out_.clear();
+    incoming_.sink.reset();
     stream_->close(shared_from_this());
     if (const auto work = std::exchange(work_, nullptr)) work->left();
     std::exchange(on_closed_, nullptr)();
@@ -136,7 +137,7 @@ class BeastConnection final : public Connection,
   }
 
   void read_more() {
-    if (reading_ || ended_ || phase_ == Phase::kEnding) return;
+    if (reading_ || ended_ || full_sink_ || phase_ == Phase::kEnding) return;
     if (phase_ != Phase::kBody && in_.size() >= kReadAhead) return;
     reading_ = true;
     const size_t wanted = phase_ == Phase::kBody ? kBodyRead : kSmallRead;
@@ -156,7 +157,7 @@ class BeastConnection final : public Connection,
       if (const auto work = work_) work->left();
     } else {
       in_.append(read_into_.data(), n);
-      if (phase_ == Phase::kBody) set_body_deadline();
+      if (phase_ == Phase::kBody && !full_sink_) set_body_deadline();
     }
     advance();
   }
@@ -213,6 +214,12 @@ class BeastConnection final : public Connection,
     incoming_.since_head = {};
     auto refusal = handler_.check(incoming_);
     if (incoming_.close) keep_alive_ = false;
+    if (!refusal) {
+      const auto room = [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->stream_->post([self] { self->go_on_reading(); });
+      };
+      refusal = handler_.open_sink(incoming_, room);
+    }
 
     const bool has_body = !parser_->is_done();
     const uint64_t length = parser_->content_length().value_or(0);
@@ -227,7 +234,7 @@ class BeastConnection final : public Connection,
     }
     if (expect && lower(*expect) != "100-continue")
       refuse_with(417, fmt::format("The expectation \"{}\" is not known.", *expect));
-    if (length > limits_.body_bytes) refuse_with(413, too_long());
+    if (length > limits_.body_bytes && !incoming_.sink) refuse_with(413, too_long());
     if (refusal && has_body && (expect || parser_->chunked() || length > kSwallowed))
       return refuse(*std::move(refusal)), false;
     refusal_ = std::move(refusal);
@@ -245,11 +252,13 @@ class BeastConnection final : public Connection,
 
   bool parse_body() {
     boost::system::error_code error;
-    while (!in_.empty() && !parser_->is_done() && !error) {
+    while (!in_.empty() && !parser_->is_done() && !error && !full_sink_) {
       const size_t n = parser_->put(boost::asio::buffer(in_), error);
       in_.erase(0, n);
+      if (incoming_.sink && !pass_on()) return false;
       if (parser_->get().body().size() > limits_.body_bytes) return refuse(413, too_long()), false;
     }
+    if (full_sink_) return false;
     // What is left of it then is the beginning of a line, before a chunk or behind the last one.
     const bool endless = in_.size() > limits_.header_bytes && !parser_->is_done();
     if ((error && error != http::error::need_more) || endless) {
@@ -260,6 +269,29 @@ class BeastConnection final : public Connection,
     if (parser_->is_done()) return take_body();
     if (ended_) close();
     return false;
+  }
+
+  // What has come of the body goes to its sink. False: it failed.
+  bool pass_on() {
+    std::string piece = std::exchange(parser_->get().body(), {});
+    if (piece.empty()) return true;
+    switch (incoming_.sink->put(std::move(piece))) {
+      case BodySink::Taken::kMore:
+        break;
+      case BodySink::Taken::kWait:
+        full_sink_ = true;
+        stream_->after(Stream::Timer::kDeadline, {}, nullptr);
+        break;
+      case BodySink::Taken::kFailed:
+        refuse(error_reply(incoming_.dialect, incoming_.sink->failure()));
+        return false;
+    }
+    return true;
+  }
+  void go_on_reading() {
+    if (phase_ != Phase::kBody || !std::exchange(full_sink_, false)) return;
+    set_body_deadline();
+    advance();
   }
 
   // The request is complete.
@@ -285,6 +317,8 @@ class BeastConnection final : public Connection,
     reply_headers_ = std::move(incoming_.reply_headers);
     stream_->after(Stream::Timer::kDeadline, {}, nullptr);
     parser_.reset();
+    incoming_.sink.reset();
+    full_sink_ = false;
     keep_alive_ = false;
     phase_ = Phase::kWork;
     send(std::move(reply));
@@ -301,8 +335,10 @@ class BeastConnection final : public Connection,
                    [self = shared_from_this(), call = std::move(call)] { call(); });
   }
   void set_body_deadline() {
+    // What a sink takes may be as long as there is room for, and takes its time.
     const milliseconds left =
-        limits_.timeout - milliseconds(static_cast<int64_t>(since_body_.ms()));
+        incoming_.sink ? limits_.body_pause
+                       : limits_.timeout - milliseconds(static_cast<int64_t>(since_body_.ms()));
     deadline(std::clamp(left, milliseconds(0), limits_.body_pause),
              [this] { refuse(408, "The request's body has not come in time."); });
   }
@@ -408,6 +444,7 @@ class BeastConnection final : public Connection,
   Incoming incoming_;
   std::optional<HttpReply> refusal_;  // once its body is there
   base::Timer since_body_;
+  bool full_sink_ = false;  // the sink of its body has no room
   std::shared_ptr<Work> work_;
   std::vector<std::pair<std::string, std::string>> reply_headers_;
   bool keep_alive_ = false, http_1_0_ = false, head_only_ = false, chunked_ = false;

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "api/model_source.h"
+#include "api/store_source.h"
 #include "server/admission.h"
 #include "server/guard.h"
 #include "server/metrics.h"
@@ -16,6 +17,7 @@
 #include "server/request_pool.h"
 #include "server/reuse_log.h"
 #include "server/stream_store.h"
+#include "server/work_threads.h"
 
 namespace puna::server {
 
@@ -36,6 +38,7 @@ struct Core {
   StreamStore streams;
   // Null while it is being loaded.
   std::atomic<api::ModelSource*> models = nullptr;
+  std::atomic<api::StoreSource*> store = nullptr;  // null: there is none
   std::atomic<bool> draining = false;
   std::atomic<uint32_t> n_texts = 0;  // that wait or run, of all models
 
@@ -63,6 +66,7 @@ struct Core {
   };
   Pending pending;
 
+  WorkThreads works;
   RequestPool pool;  // last: what waits in it refers to the rest
 };
 

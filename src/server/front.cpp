@@ -12,6 +12,7 @@
 #include "server/sockets.h"
 #include "server/target.h"
 #include "server/transaction.h"
+#include "server/upload.h"
 
 namespace puna::server {
 
@@ -258,6 +259,20 @@ HttpReply Front::loads() const {
                              .set("dp_rank_count", n_models)
                              .set("loads", std::move(list))
                              .set("aggregate", std::move(all)));
+}
+
+std::optional<HttpReply> Front::open_sink(Incoming& incoming, std::function<void()> room) {
+  if (!std::holds_alternative<Uploads>(incoming.route->handler)) return {};
+  api::StoreSource* const store = core_->store.load();
+  if (!store) return error_reply(incoming.dialect, 501, "this server keeps no models");
+  // What is no digest is not waited for.
+  if (const auto there = store->has_blob(incoming.http.path_values.at(0)); !there)
+    return error_reply(incoming.dialect, there.error());
+  incoming.sink = Upload::start(*core_, *store, incoming, std::move(room));
+  if (incoming.sink) return {};
+  HttpReply out = error_reply(incoming.dialect, 503, kTooManyWorks);
+  out.headers.emplace_back("Retry-After", "5");
+  return out;
 }
 
 void Front::handle(Incoming incoming, std::shared_ptr<Responder> responder) {

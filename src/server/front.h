@@ -2,6 +2,7 @@
 // the answers that need no model.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,6 +26,7 @@ class Front final : public Handler {
 
   // Handler:
   std::optional<api::HttpReply> check(Incoming& incoming) override;
+  std::optional<api::HttpReply> open_sink(Incoming& incoming, std::function<void()> room) override;
   void handle(Incoming incoming, std::shared_ptr<Responder> responder) override;
   void refused(const Incoming& incoming, int status) override;
 

@@ -82,6 +82,15 @@ constexpr std::array kStreams = {
       "total_bytes": "integer", "started_at": "integer", "completed_at": "integer"}])"},
 };
 
+// In the order of Uploads.
+constexpr std::array kUploads = {
+    Description{.name = "SentBlob",
+                .summary = "Takes a blob, of any length that the disk has room for: 201, or 200 "
+                           "where it is there already. Its SHA-256 has to be the digest.",
+                .answer = R"("string")",
+                .media_type = "text/plain"},
+};
+
 struct DialectWords {
   std::string_view name, tag, error;  // error: a shape
 };
@@ -343,6 +352,8 @@ const Description* description_of(const Route& route) {
   if (const auto* own = std::get_if<Own>(&route.handler)) return &kOwn[static_cast<size_t>(*own)];
   if (const auto* streams = std::get_if<Streams>(&route.handler))
     return &kStreams[static_cast<size_t>(*streams)];
+  if (const auto* uploads = std::get_if<Uploads>(&route.handler))
+    return &kUploads[static_cast<size_t>(*uploads)];
   return api::find_description(std::get<api::Endpoint>(route.handler));
 }
 

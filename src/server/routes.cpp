@@ -21,6 +21,7 @@
 #include "api/ollama/models.h"
 #include "api/ollama/not_here.h"
 #include "api/ollama/show.h"
+#include "api/ollama/stored.h"
 #include "api/ollama/version.h"
 #include "api/openai/chat.h"
 #include "api/openai/completions.h"
@@ -115,14 +116,20 @@ constexpr std::array kRoutes = {
     Route{"POST", "/api/generate", Dialect::kOllama, ollama::generate, kBody},
     Route{"POST", "/api/embed", Dialect::kOllama, ollama::embed, kBody},
     Route{"POST", "/api/embeddings", Dialect::kOllama, ollama::old_embed, kBody},
-    Route{"POST", "/api/show", Dialect::kOllama, ollama::show, kBody},
-    Route{"POST", "/api/create", Dialect::kOllama, ollama::not_here},
-    Route{"POST", "/api/copy", Dialect::kOllama, ollama::not_here},
-    Route{"POST", "/api/pull", Dialect::kOllama, ollama::not_here},
-    Route{"POST", "/api/push", Dialect::kOllama, ollama::not_here},
-    Route{"DELETE", "/api/delete", Dialect::kOllama, ollama::not_here},
-    Route{"GET", "/api/blobs/{digest}", Dialect::kOllama, ollama::not_here},
-    Route{"POST", "/api/blobs/{digest}", Dialect::kOllama, ollama::not_here},
+    Route{"POST", "/api/show", Dialect::kOllama, ollama::show},
+    Route{"POST", "/api/create", Dialect::kOllama, ollama::create, ModelName::kNone, Key::kNeeded,
+          Effect::kChanges},
+    Route{"POST", "/api/copy", Dialect::kOllama, ollama::copy, ModelName::kNone, Key::kNeeded,
+          Effect::kChanges},
+    Route{"POST", "/api/pull", Dialect::kOllama, ollama::pull, ModelName::kNone, Key::kNeeded,
+          Effect::kChanges},
+    Route{"POST", "/api/push", Dialect::kOllama, ollama::push, ModelName::kNone, Key::kNeeded,
+          Effect::kChanges},
+    Route{"DELETE", "/api/delete", Dialect::kOllama, ollama::remove, ModelName::kNone, Key::kNeeded,
+          Effect::kChanges},
+    Route{"GET", "/api/blobs/{digest}", Dialect::kOllama, ollama::blob},
+    Route{"POST", "/api/blobs/{digest}", Dialect::kOllama, Uploads::kBlob, ModelName::kNone,
+          Key::kNeeded, Effect::kChanges},
     Route{"POST", "/api/me", Dialect::kOllama, ollama::not_here},
     Route{"POST", "/api/signout", Dialect::kOllama, ollama::not_here},
 };

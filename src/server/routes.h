@@ -26,12 +26,15 @@ enum class Own : uint8_t { kHealth, kLive, kMetrics, kLoads, kOpenApi, kTools, k
 // Of streams that are kept for clients that were cut off (stream_store.h).
 enum class Streams : uint8_t { kRead, kStop, kLookup };
 
+// Whose body goes somewhere else as it comes (upload.h).
+enum class Uploads : uint8_t { kBlob };
+
 struct Route {
   std::string_view method;  // GET stands for HEAD too
   // "{id}" is one segment, "{id...}" one or more, to the end.
   std::string_view path;
   api::Dialect dialect = api::Dialect::kOpenAi;  // of errors
-  std::variant<api::Endpoint, Own, Streams> handler;
+  std::variant<api::Endpoint, Own, Streams, Uploads> handler;
   ModelName model = ModelName::kNone;
   Key key = Key::kNeeded;
   Effect effect = Effect::kReads;

@@ -45,7 +45,8 @@ base::Result<std::unique_ptr<Server>> Server::listen(const Options& options,
 
 const std::vector<Address>& Server::addresses() const { return impl_->sockets.addresses(); }
 
-void Server::serve(api::ModelSource& models) {
+void Server::serve(api::ModelSource& models, api::StoreSource* store) {
+  impl_->core->store = store;
   impl_->core->models = &models;
   impl_->watchdog.emplace([&models] { return models.loaded(); }, impl_->core->metrics);
 }
@@ -73,6 +74,7 @@ void Server::stop() {
   impl_->watchdog.reset();
   impl_->core->draining = true;
   impl_->sockets.stop();
+  impl_->core->works.stop();
   impl_->core->pool.stop();
   impl_->core->streams.clear();
 }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/task.h"
+#include "server/upload.h"
 
 namespace puna::server {
 
@@ -54,6 +55,7 @@ void Transaction::read() {
   }
   if (const auto* streams = std::get_if<Streams>(&incoming_.route->handler))
     return answer(*streams);
+  if (std::holds_alternative<Uploads>(incoming_.route->handler)) return end_upload();
   if (incoming_.route->model == ModelName::kNone) return call(nullptr);
   const auto name = model_name();
   if (!name) return answer(name.error());
@@ -91,9 +93,11 @@ void Transaction::call(const api::ModelLease& model) {
   Result<api::Exchange> exchange = endpoint({.http = incoming_.http,
                                              .body = body_,
                                              .model = model.get(),
-                                             .models = *core_->models.load()});
+                                             .models = *core_->models.load(),
+                                             .store = core_->store.load()});
   if (!exchange) return answer(exchange.error());
   if (auto* reply = std::get_if<api::HttpReply>(&*exchange)) return answer(std::move(*reply));
+  if (auto* work = std::get_if<api::LongWork>(&*exchange)) return run_long(std::move(*work));
   if (!model) {
     return answer(base::Error{
         ErrorCode::kInternal,
@@ -129,6 +133,60 @@ void Transaction::run_job(api::Job job, const api::ModelLease& model) {
           self->answer(reply.error());
         });
       });
+}
+
+void Transaction::run_long(api::LongWork work) {
+  if (left_) return give_up();
+  const auto self = shared_from_this();
+  const bool started = core_->works.start(
+      std::shared_ptr<std::atomic<bool>>(self, &left_), [self, work = std::move(work)] {
+        Json last = Json::object();
+        const auto write = [&](const Json& line) {
+          last = line;
+          if (!work.stream) return;
+          self->responder_->post([self, text = api::ndjson(line)] { self->write_line(text); });
+        };
+        const Result<void> done = work.run(write, self->left_);
+        self->responder_->post(
+            [self, done, last, stream = work.stream] { self->end_long(done, last, stream); });
+      });
+  if (!started) return answer(busy(incoming_.dialect, kTooManyWorks));
+  responder_->post([self] {
+    self->costs_ = true;
+    if (self->left_) self->left();
+  });
+}
+
+void Transaction::write_line(std::string line) {
+  if (over_) return;
+  if (!std::exchange(begun_, true)) {
+    return responder_->begin(
+        {.status = 200, .content_type = "application/x-ndjson", .body = std::move(line)});
+  }
+  // Of lines that a client does not read it would have no use later.
+  if (responder_->n_waiting() < Responder::kMostWaiting) responder_->write(std::move(line));
+}
+
+void Transaction::end_long(const Result<void>& done, const Json& last, bool stream) {
+  if (over_) return;
+  if (!done && !begun_) return answer(done.error());
+  if (!stream) return answer(api::HttpReply::json(last));
+  if (!done) {
+    const api::HttpReply error = error_reply(incoming_.dialect, done.error());
+    responder_->write(error.body + "\n");
+  } else if (!begun_) {
+    write_line({});
+  }
+  end(200);
+  responder_->finish();
+}
+
+// Its bytes have all come; what is left is to see that they are the ones.
+void Transaction::end_upload() {
+  static_cast<Upload&>(*incoming_.sink).finish([self = shared_from_this()](Result<int> status) {
+    if (!status) return self->answer(status.error());
+    self->answer(api::HttpReply{.status = *status, .content_type = "", .body = ""});
+  });
 }
 
 Result<void> Transaction::keep_stream() {
@@ -343,6 +401,7 @@ void Transaction::stop() {
   const base::Error error{ErrorCode::kCancelled, "The server is being shut down.", {}};
   if (run_) return run_->fail(error);
   left_ = true;  // what goes on elsewhere stops where it can
+  if (begun_) return end_long(std::unexpected(error), {}, /*stream=*/true);
   end(503);
   responder_->send(error_reply(incoming_.dialect, error));
 }

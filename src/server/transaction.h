@@ -40,6 +40,8 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   void call(const api::ModelLease& model);
   void prepare(api::Texts texts, const api::ModelLease& model);
   void run_job(api::Job job, const api::ModelLease& model);
+  void run_long(api::LongWork work);
+  void end_upload();
   void answer(Streams what);
   // The name in the request; empty where there is none. Errors: kInvalidArgument for no text.
   base::Result<std::string> model_name() const;
@@ -53,6 +55,8 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   // On the thread of the connection:
   void run(TextsRun::Plan plan);
   void run_kept(TextsRun::Plan plan);
+  void write_line(std::string line);
+  void end_long(const base::Result<void>& done, const base::Json& last, bool stream);
   void read_stream(std::shared_ptr<KeptStream> stream, uint64_t from);
   void end(const TextsRun::Totals& totals, int status);
   void end(int status);
@@ -68,6 +72,7 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   std::shared_ptr<TextsRun> run_;         // once its texts are prepared, unless they are kept
   std::shared_ptr<StreamReader> reader_;  // of a stream that is kept
   RequestOutcome outcome_;
+  bool begun_ = false;  // the stream of a work
   bool costs_ = false;  // what is under way is of no use without a reader
   bool over_ = false;
 };

@@ -28,9 +28,22 @@ struct Peer {
   bool is_unix = false;
 };
 
+// Takes the body of a request as it comes, in place of Incoming::http. On the connection's thread.
+class BodySink {
+ public:
+  virtual ~BodySink() = default;
+  enum class Taken : uint8_t {
+    kMore,
+    kWait,    // there is no room until it says so
+    kFailed,  // the rest is of no use: failure() says why
+  };
+  virtual Taken put(std::string piece) = 0;
+  virtual base::Error failure() = 0;
+};
+
 struct Incoming {
-  api::HttpRequest http;
-  std::string target;  // of the request line, as it came
+  api::HttpRequest http;  // without its body where a sink has it
+  std::string target;     // of the request line, as it came
   bool http_1_0 = false;
   Peer peer;
 
@@ -43,6 +56,7 @@ struct Incoming {
   // Go with the reply, whichever it is.
   std::vector<std::pair<std::string, std::string>> reply_headers;
   bool close = false;  // the connection ends with the reply
+  std::shared_ptr<BodySink> sink;
   base::Timer since_head;
 };
 
@@ -90,6 +104,12 @@ class Handler {
   // The head has come. A reply here ends the request: its body is of no interest. On a socket
   // thread, like the rest: nothing may take long.
   virtual std::optional<api::HttpReply> check(Incoming& incoming) = 0;
+  // What takes the body of a request that was let in, of any length; null: it is kept. `room`: any
+  // thread, once a BodySink that said so waits no more. A reply refuses the request.
+  virtual std::optional<api::HttpReply> open_sink(Incoming& /*incoming*/,
+                                                  std::function<void()> /*room*/) {
+    return {};
+  }
   // All has come.
   virtual void handle(Incoming incoming, std::shared_ptr<Responder> responder) = 0;
   // The connection itself has answered.

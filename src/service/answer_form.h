@@ -2,6 +2,7 @@
 // once and kept; each text gets a filter of its own. Any thread may ask.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,7 @@
 #include "engine/token_filter.h"
 #include "grammar/grammar.h"
 #include "grammar/masks.h"
+#include "service/call_grammar.h"
 #include "service/request.h"
 #include "tokenizer/tokenizer.h"
 
@@ -30,15 +32,20 @@ class AnswerForms {
   base::Result<std::shared_ptr<engine::TokenFilter>> filter(const AnswerForm& form,
                                                             const chat::ReplyStyle* style,
                                                             bool thinking_open);
+  // An answer to messages that may call tools. Errors: the same, in the parameters of a tool with
+  // its name; kUnsupported where calls are required that the style does not have, and for a tool
+  // whose name it cannot write.
+  base::Result<std::shared_ptr<engine::TokenFilter>> filter(const CallRules& rules);
 
  private:
   struct Kept {
-    AnswerForm form;
+    std::string key;  // what it is of
     std::shared_ptr<const grammar::Grammar> grammar;
   };
+  using Compiled = base::Result<std::shared_ptr<const grammar::Grammar>>;
   base::Result<std::shared_ptr<grammar::Masks>> masks();
-  std::shared_ptr<const grammar::Grammar> known(const AnswerForm& form);
-  void keep(const AnswerForm& form, std::shared_ptr<const grammar::Grammar> grammar);
+  // The grammar that is kept under the key, or that `compile` gives.
+  Compiled grammar(std::string key, const std::function<Compiled()>& compile);
 
   const tokenizer::Tokenizer& tokenizer_;
   uint32_t vocab_;

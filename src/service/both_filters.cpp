@@ -39,6 +39,10 @@ class BothFilters : public TokenFilter {
   }
   bool may_end() const override { return first_->may_end() && second_->may_end(); }
   bool done() const override { return first_->done() || second_->done(); }
+  std::optional<base::Error> error() const override {
+    std::optional<base::Error> out = first_->error();
+    return out ? out : second_->error();
+  }
 
  private:
   std::shared_ptr<TokenFilter> first_, second_;

@@ -1,5 +1,6 @@
 // What requests mean where they say nothing: Puna's own values, before which those of the model's
-// file come, and before these what whoever runs a server has asked for (cli/serve/).
+// file come, before these what whoever runs a server has asked for (cli/serve/), and before all of
+// them what the Modelfile of a stored model says (modelfile.h).
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,10 @@ struct Defaults {
   // What a request begins as. The seed is in `seed`.
   Request request;
   std::optional<uint64_t> seed;  // none: drawn for each request
+  // Of conversations: what the model is told where they begin with no system message, and what
+  // stands between that and their first message.
+  std::string system;
+  std::vector<chat::Message> messages;
   std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
   // The fields of sampling ("top_p") that are not Puna's own values: dialects with other values of
   // their own leave these as they are.

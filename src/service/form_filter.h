@@ -39,6 +39,7 @@ class FormFilter : public engine::TokenFilter {
   std::unique_ptr<engine::TokenFilter> fork() const override;
   bool may_end() const override { return now().phase == Phase::kBound && matcher_->may_end(); }
   bool done() const override { return now().phase == Phase::kBound && matcher_->done(); }
+  std::optional<base::Error> error() const override { return matcher_->error(); }
 
  private:
   // Before the answer either thinking or the answer's marks begin; behind thinking only the latter.

@@ -2,11 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "base/log.h"
 #include "formats/open.h"
 #include "gpu/devices.h"
 #include "gpu/native/native.h"
+#include "service/model_card.h"
+#include "service/modelfile.h"
 #include "service/profiles.h"
+#include "store/parts.h"
 
 namespace puna::service {
 
@@ -39,6 +45,20 @@ Result<Picked> pick(const OpenOptions& options) {
   if (!picked.choice.warning.empty()) base::log_warning("{}", picked.choice.warning);
   if (picked.choice.adapter) picked.adapter = std::move(adapters[*picked.choice.adapter]);
   return picked;
+}
+
+// What the store keeps beside a model that is opened by its name; none where the file is another.
+std::optional<store::Modelfile> modelfile_of(const std::string& name, const ModelFile& file) {
+  const Result<store::Resolved> found = store::resolve(name);
+  if (!found || !found->stored || std::ranges::find(file.paths, found->path) == file.paths.end())
+    return std::nullopt;
+  const Result<store::ModelParts> parts = store::parts_of(*found->stored);
+  Result<store::Modelfile> modelfile =
+      parts ? store::modelfile_of(*parts) : std::unexpected(parts.error());
+  if (modelfile) return *std::move(modelfile);
+  base::log_warning("What is stored beside the weights of {} is not used: {}", name,
+                    modelfile.error().text());
+  return std::nullopt;
 }
 
 template <class T>
@@ -104,7 +124,10 @@ Result<LoadedModel> open(const OpenOptions& options) {
   return open(std::move(file), options);
 }
 
-Result<LoadedModel> open(ModelFile file, const OpenOptions& options) {
+Result<LoadedModel> open(ModelFile file, const OpenOptions& asked) {
+  const std::optional<store::Modelfile> modelfile = modelfile_of(asked.model, file);
+  OpenOptions options = asked;
+  if (modelfile) apply(*modelfile, number_of(file, "context_length"), options.engine);
   PUNA_TRY(DeviceUse use, open_device(options));
   gpu::Device* driver = use.device.get();
   if (!driver && options.engine.gpu_layers.value_or(0) > 0) {
@@ -114,10 +137,14 @@ Result<LoadedModel> open(ModelFile file, const OpenOptions& options) {
   }
   engine::EngineOptions engine = options.engine;
   if (driver) engine.profile = profile_for(*driver, engine.numerics);
-  return base::run_until(load(options.model, std::move(file), std::move(use), std::move(engine)),
-                         [driver] {
-                           if (driver) driver->poll();
-                         });
+  PUNA_TRY(LoadedModel model,
+           base::run_until(load(options.model, std::move(file), std::move(use), std::move(engine)),
+                           [driver] {
+                             if (driver) driver->poll();
+                           }));
+  if (options.change_defaults) options.change_defaults(model.defaults);
+  if (modelfile) apply(*modelfile, model);
+  return model;
 }
 
 }  // namespace puna::service

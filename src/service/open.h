@@ -1,6 +1,7 @@
 // Opens a model for use: finds it by name, picks the device and loads it (model.h).
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -17,6 +18,9 @@ struct OpenOptions {
   bool pull = true;             // fetch a catalogue model that is not in the store yet
   engine::EngineOptions engine;
   store::PullOptions pull_options;
+  // Told the defaults of requests, with what the model's file says, before those of its Modelfile
+  // take their place; null: nothing is asked for.
+  std::function<void(Defaults&)> change_defaults;
 };
 
 // A path for a model name, pulled when needed. Errors: those of store::Store.
@@ -31,7 +35,8 @@ base::Result<gpu::DeviceInfo> describe_device(const OpenOptions& options);
 // The device that --device means, opened.
 base::Result<DeviceUse> open_device(const OpenOptions& options);
 
-// Errors: those of finding, parsing, choosing a device and loading, with context.
+// Where it is a stored model, with what its Modelfile says (modelfile.h). Errors: those of finding,
+// parsing, choosing a device and loading, with context.
 base::Result<LoadedModel> open(const OpenOptions& options);
 // The same for a model file made elsewhere (synthetic weights); it may lack a vocabulary.
 base::Result<LoadedModel> open(formats::ModelFile file, const OpenOptions& options);

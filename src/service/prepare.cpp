@@ -69,8 +69,19 @@ void shorten_ids(std::vector<chat::Message>& messages) {
   }
 }
 
+// Puts before a conversation what the model's defaults have there.
+void add_defaults(const Defaults& defaults, std::vector<chat::Message>& messages) {
+  const bool has_system = !messages.empty() && (messages.front().role == "system" ||
+                                                messages.front().role == "developer");
+  messages.insert(messages.begin() + (has_system ? 1 : 0), defaults.messages.begin(),
+                  defaults.messages.end());
+  if (!has_system && !defaults.system.empty())
+    messages.insert(messages.begin(), {.role = "system", .content = defaults.system});
+}
+
 Result<std::string> render(const LoadedModel& model, std::vector<chat::Message> messages,
                            bool to_be_answered, const Request& request) {
+  add_defaults(model.defaults, messages);
   if (!request.keep_nonces) chat::make_nonces_equal(messages);
   PUNA_TRY(const chat::Template* chat_template, template_of(model));
   if (chat::reply_style(chat_template->source()).short_ids) shorten_ids(messages);
@@ -224,6 +235,40 @@ bool begins_with_bos(const LoadedModel& model, const std::vector<int32_t>& token
   return bos && tokens.front() == *bos;
 }
 
+// What the calls and the form of the answer bind it to; null: nothing.
+Result<std::shared_ptr<engine::TokenFilter>> form_of(const LoadedModel& model, const Request& asked,
+                                                     const chat::ReplyStyle* style,
+                                                     bool thinking_open) {
+  const bool offers = style && asked.tools.is_array() && !asked.tools.items().empty();
+  if (asked.tool_choice.required && !offers) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      "A call is required, but there are no tools that could be called.");
+  }
+  if (asked.tool_choice.required && !style->frame) {
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("It is not known how {} writes calls, so none can be required.", model.name));
+  }
+  const bool calls = offers && style->frame;
+  const bool needed = asked.form || asked.tool_choice.required;
+  if (!calls && !asked.form) return nullptr;
+  PUNA_TRY_CONTEXT(const tokenizer::Tokenizer* tokenizer, tokenizer_of(model),
+                   "While binding the answer");
+  // Where texts cannot be bound, what a model calls is for its parser to judge.
+  if (!needed && tokenizer->decodes_in_context()) return nullptr;
+  if (!calls) return model.forms->filter(*asked.form, style, thinking_open);
+  if (asked.form && !asked.form->triggers.empty()) {
+    return base::fail(ErrorCode::kUnsupported,
+                      "A grammar that waits for triggers cannot be kept to beside tools, whose "
+                      "calls are bound to their schemas already; leave one of them out.");
+  }
+  return model.forms->filter({.style = *style,
+                              .tools = asked.tools,
+                              .choice = asked.tool_choice,
+                              .form = asked.form,
+                              .thinking_open = thinking_open});
+}
+
 }  // namespace
 
 Result<Prepared> prepare(const LoadedModel& model, Request request) {
@@ -240,16 +285,8 @@ Result<Prepared> prepare(const LoadedModel& model, Request request) {
   out.tokens = std::move(beginning.tokens);
   out.style = beginning.style;
   out.thinking_open = beginning.thinking_open;
-  if (asked.form) {
-    if (asked.tools.is_array() && !asked.tools.items().empty()) {
-      return base::fail(ErrorCode::kUnsupported,
-                        "An answer cannot be bound to a form where the model may call tools yet; "
-                        "leave the tools out, or say that none may be called.");
-    }
-    PUNA_TRY_CONTEXT(tokenizer_of(model), "While binding the answer");
-    PUNA_TRY(auto form, model.forms->filter(*asked.form, out.style, out.thinking_open));
-    out.filter = both(std::move(form), std::move(out.filter));
-  }
+  PUNA_TRY(auto form, form_of(model, asked, out.style, out.thinking_open));
+  out.filter = both(std::move(form), std::move(out.filter));
   const bool thinks = out.style && !out.style->thinking.empty();
   // What there can be no room for bounds nothing.
   const uint32_t context = asked.shift ? UINT32_MAX : model.engine->context();

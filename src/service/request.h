@@ -13,6 +13,7 @@
 #include "chat/messages.h"
 #include "chat/reply.h"
 #include "engine/scheduler.h"
+#include "grammar/lazy.h"
 #include "kernels/sample/chosen.h"
 #include "kernels/sample/sampling.h"
 #include "service/thinking_control.h"
@@ -35,7 +36,19 @@ struct AnswerForm {
   Kind kind = Kind::kSchema;
   std::string text;     // a JSON schema as JSON, a grammar as GBNF, a regular expression
   bool strict = false;  // of a schema: as grammar::JsonSchemaOptions has it
+  // Not empty: the answer is free until one of them stands in it (grammar/lazy.h).
+  std::vector<grammar::Trigger> triggers{};
+  // Of a grammar: marks of control tokens, which may be written as the token.
+  std::vector<std::string> controls{};
   bool operator==(const AnswerForm&) const = default;
+};
+
+// Which tools an answer calls. A call that has begun is always whole, names one of them, and its
+// arguments fit the schema of its parameters.
+struct ToolChoice {
+  bool required = false;             // it is at least one call; else it may be none
+  bool one_call = false;             // it ends behind its first call
+  std::vector<std::string> names{};  // only these are called; empty: any
 };
 
 using engine::Control;
@@ -51,6 +64,7 @@ struct Request {
   // For messages: the tools that the model may call, as the OpenAI interface lists them; an array,
   // or null for none.
   base::Json tools{};
+  ToolChoice tool_choice{};
   // For messages: further variables of the template; an object, or null for none.
   base::Json variables{};
   // For messages: the last one, which is the assistant's, is not over: the answer goes on behind
@@ -73,9 +87,11 @@ struct Request {
   std::shared_ptr<ThinkingControl> thinking_control;
   bool verbatim = false;  // for messages: the answer is as it was written, with thinking and calls
   bool special = false;   // control tokens are written out
-  bool reuse = true;      // what is known of the prompt is not evaluated again
+  std::vector<std::string> preserved{};  // the marks of those that are written out in any case
+  bool reuse = true;                     // what is known of the prompt is not evaluated again
   kernels::SamplingParams sampling;
   std::optional<uint32_t> max_tokens;
+  // Where tools may be called the answer is calls or of the form.
   std::optional<AnswerForm> form;
   std::vector<std::string> stop;    // the text ends before the first of these
   std::vector<std::string> banned;  // the text holds none of these (banned_strings.h)

@@ -1,5 +1,6 @@
 #include "service/respond.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -19,6 +20,7 @@ class Decoder {
       : tokenizer_(model.tokenizer.get()),
         style_(prepared.style),
         special_(prepared.request.special),
+        preserved_(prepared.request.preserved),
         filter_(prepared.request.stop) {
     if (tokenizer_) decoder_.emplace(*tokenizer_, special_);
   }
@@ -38,14 +40,18 @@ class Decoder {
   std::string text_of(int32_t token) {
     if (!decoder_) return {};
     std::string text = decoder_->push(token);
-    if (!style_ || special_ || !tokenizer_->bytes(token).empty()) return text;
+    const bool none_read = !style_ && preserved_.empty();
+    if (none_read || special_ || !tokenizer_->bytes(token).empty()) return text;
     const std::string mark = tokenizer_->bytes(token, /*special=*/true);
-    return style_->reads_token(mark) ? text + mark : text;
+    const bool is_read = (style_ && style_->reads_token(mark)) ||
+                         std::ranges::find(preserved_, mark) != preserved_.end();
+    return is_read ? text + mark : text;
   }
 
   const tokenizer::Tokenizer* tokenizer_;
   const chat::ReplyStyle* style_;
   bool special_;
+  std::vector<std::string> preserved_;
   std::optional<tokenizer::StreamDecoder> decoder_;
   StopFilter filter_;
 };

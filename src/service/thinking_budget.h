@@ -42,6 +42,9 @@ class ThinkingBudget : public engine::TokenFilter {
   std::unique_ptr<engine::TokenFilter> fork() const override;
   bool may_end() const override { return !inner_ || inner_->may_end(); }
   bool done() const override { return inner_ && inner_->done(); }
+  std::optional<base::Error> error() const override {
+    return inner_ ? inner_->error() : std::nullopt;
+  }
 
  private:
   enum class Phase : uint8_t { kBefore, kThinking, kEnded };

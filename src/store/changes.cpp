@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/log.h"
+#include "formats/gguf_split.h"
 #include "store/files.h"
 #include "store/sha256.h"
 
@@ -88,6 +89,25 @@ Result<StoredText> put_text(const Layout& layout, std::string_view media_type,
   return StoredText{layer, std::move(lock)};
 }
 
+Result<void> link_parts(const Layout& layout, const Manifest& manifest) {
+  const std::vector<Layer> parts = manifest.all(kModelType);
+  if (parts.size() < 2) return {};
+  const std::string folder = layout.path(Layout::Kind::kSplit, parts[0].digest);
+  PUNA_TRY(make_folders(folder));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string link = formats::split_path(folder + "/model", static_cast<uint32_t>(i + 1),
+                                                 static_cast<uint32_t>(parts.size()));
+    const fs::path target =
+        fs::path("../../blobs") / fs::path(layout.blob(parts[i].digest)).filename();
+    std::error_code error;
+    if (fs::read_symlink(link, error) == target) continue;
+    remove_file(link);
+    fs::create_symlink(target, link, error);
+    if (error) return std::unexpected(system_error("make the link", link, error.value()));
+  }
+  return {};
+}
+
 Result<std::set<Digest>> used_digests(const Layout& layout) {
   std::set<Digest> used;
   for (const ManifestFile& file : layout.manifests()) {
@@ -122,7 +142,7 @@ std::vector<Leftover> leftovers(const Layout& layout, const std::set<Digest>& us
     std::error_code error;
     const bool is_folder = fs::is_directory(path, error);
     if (name.starts_with(kAsidePrefix)) {
-      found.push_back({.path = path});
+      found.push_back({.path = path, .is_folder = is_folder});
     } else if (digest && suffix == ".lock") {
       found.push_back({.path = path, .lock = path});
     } else if (digest && (!suffix.empty() || !used.contains(*digest))) {

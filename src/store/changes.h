@@ -27,6 +27,10 @@ struct StoredText {
 base::Result<StoredText> put_text(const Layout& layout, std::string_view media_type,
                                   std::string_view text);
 
+// Gives the parts of a split model, which are found by their names, links that have such.
+// Errors: kIo.
+base::Result<void> link_parts(const Layout& layout, const Manifest& manifest);
+
 // Errors: kIo.
 base::Result<void> remove_manifest(const Layout& layout, const ManifestFile& file);
 

@@ -68,6 +68,15 @@ Result<void> read_pieces(const std::string& path,
   }
 }
 
+Result<bool> begins_with(const std::string& path, std::string_view bytes) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) return failed("open", path);
+  std::string found(bytes.size(), '\0');
+  const ssize_t n = ::pread(fd.get(), found.data(), found.size(), 0);
+  if (n < 0) return failed("read", path);
+  return found.substr(0, static_cast<size_t>(n)) == bytes;
+}
+
 Result<std::string> read_text(const std::string& path, uint64_t max_bytes) {
   std::string text;
   PUNA_TRY(read_pieces(path, [&](std::span<const std::byte> piece) -> Result<void> {
@@ -86,12 +95,15 @@ Result<void> make_folders(const std::string& path) {
   return {};
 }
 
+std::string aside_path(const std::string& folder) {
+  static std::atomic<unsigned> n_made{0};
+  return fmt::format("{}/{}{}-{}", folder, kAsidePrefix, ::getpid(), n_made.fetch_add(1));
+}
+
 Result<void> write_text(const std::string& path, std::string_view text) {
-  static std::atomic<unsigned> n_written{0};
   const std::string folder = std::filesystem::path(path).parent_path().string();
   PUNA_TRY(make_folders(folder));
-  const std::string aside =
-      fmt::format("{}/{}{}-{}", folder, kAsidePrefix, ::getpid(), n_written.fetch_add(1));
+  const std::string aside = aside_path(folder);
   const auto write = [&]() -> Result<void> {
     PUNA_TRY(OutputFile file, OutputFile::open(aside, OutputFile::Mode::kTruncate));
     PUNA_TRY(file.write(std::as_bytes(std::span(text))));

@@ -36,6 +36,8 @@ base::Error system_error(std::string_view what, const std::string& path, int err
 base::Result<std::string> read_text(const std::string& path, uint64_t max_bytes);
 // What write_text() leaves where the process dies in it begins so; no name of a model does.
 inline constexpr std::string_view kAsidePrefix = ".aside-";
+// A path in `folder` for a file in the making, another each time.
+std::string aside_path(const std::string& folder);
 // Writes aside, syncs, then renames: after a crash the old or the new text is there. Makes the
 // folders above.
 base::Result<void> write_text(const std::string& path, std::string_view text);
@@ -46,6 +48,8 @@ void remove_file(const std::string& path);  // no error when it is not there
 int64_t file_bytes(const std::string& path);
 // When it was last written, Unix time; 0 when that cannot be told.
 int64_t file_modified_s(const std::string& path);
+// Whether a file's first bytes are these. Errors: kNotFound, kIo.
+base::Result<bool> begins_with(const std::string& path, std::string_view bytes);
 // Errors: kIo, when the disk of `folder` has fewer bytes free; `what` says what needs them.
 base::Result<void> check_space(const std::string& folder, std::string_view what, uint64_t bytes);
 

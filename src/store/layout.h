@@ -32,6 +32,8 @@ class Layout {
  public:
   explicit Layout(std::string models) : models_(std::move(models)) {}
 
+  const std::string& models() const { return models_; }  // the folder of all this
+
   enum class Kind { kBlob, kPart, kLock, kWheelFolder, kWheelFile, kSplit };
   // The one place where a digest becomes a path.
   std::string path(Kind kind, const Digest& digest) const;

@@ -68,6 +68,27 @@ uint64_t Manifest::bytes() const {
   return sum;
 }
 
+std::string write_config(const ConfigFields& fields, const std::vector<Layer>& layers) {
+  Json diffs = Json::array();
+  for (const Layer& layer : layers) diffs.push(layer.digest.text());
+  Json rootfs = Json::object();
+  rootfs.set("type", "layers").set("diff_ids", std::move(diffs));
+  Json config = Json::object();
+  config.set("model_format", "gguf");
+  config.set("model_family", fields.family);
+  config.set("model_families", Json(Json::Array{Json(fields.family)}));
+  config.set("model_type", fields.parameters);
+  config.set("file_type", fields.file_type);
+  const auto set_known = [&](const char* key, std::string_view value) {
+    if (!value.empty()) config.set(key, value);
+  };
+  set_known("renderer", fields.renderer);
+  set_known("parser", fields.parser);
+  set_known("requires", fields.minimal_version);
+  config.set("architecture", "amd64").set("os", "linux").set("rootfs", std::move(rootfs));
+  return config.dump();
+}
+
 std::string write_manifest(const Manifest& manifest) {
   Json layers = Json::array();
   for (const Layer& layer : manifest.layers) layers.push(layer_json(layer));

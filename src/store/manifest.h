@@ -17,6 +17,10 @@ inline constexpr std::string_view kManifestType =
 inline constexpr std::string_view kConfigType = "application/vnd.docker.container.image.v1+json";
 inline constexpr std::string_view kModelType = "application/vnd.ollama.image.model";
 inline constexpr std::string_view kProjectorType = "application/vnd.ollama.image.projector";
+inline constexpr std::string_view kTemplateType = "application/vnd.ollama.image.template";
+inline constexpr std::string_view kSystemType = "application/vnd.ollama.image.system";
+inline constexpr std::string_view kParametersType = "application/vnd.ollama.image.params";
+inline constexpr std::string_view kMessagesType = "application/vnd.ollama.image.messages";
 inline constexpr std::string_view kLicenseType = "application/vnd.ollama.image.license";
 
 struct Layer {
@@ -35,6 +39,14 @@ struct Manifest {
   std::vector<Layer> blobs() const;  // the config and all layers, each digest once
   uint64_t bytes() const;            // of all layers
 };
+
+// What the config of a model says of it; empty where nothing is to be said.
+struct ConfigFields {
+  std::string_view family{}, parameters{}, file_type{};  // "llama", "361.82M", "Q4_K_M"
+  std::string_view renderer{}, parser{}, minimal_version{};
+};
+// The config as ollama writes it, so that either program's list shows the same.
+std::string write_config(const ConfigFields& fields, const std::vector<Layer>& layers);
 
 // A registry sends no more either.
 inline constexpr uint64_t kMaxManifestBytes = 4 << 20;

@@ -271,7 +271,7 @@ Result<std::string> write_modelfile(const Modelfile& modelfile) {
   return out;
 }
 
-Result<std::string> show_modelfile(const ModelParts& parts) {
+Result<Modelfile> modelfile_of(const ModelParts& parts) {
   Modelfile file{.from = parts.model_paths,
                  .chat_template = parts.chat_template,
                  .system = parts.system,
@@ -290,6 +290,11 @@ Result<std::string> show_modelfile(const ModelParts& parts) {
       file.messages.push_back({.role = std::move(role), .content = std::move(content)});
     }
   }
+  return file;
+}
+
+Result<std::string> show_modelfile(const ModelParts& parts) {
+  PUNA_TRY(const Modelfile file, modelfile_of(parts));
   PUNA_TRY(const std::string text, write_modelfile(file));
   // A name of another store could hold a line feed, behind which commands would follow.
   return fmt::format(

@@ -62,9 +62,12 @@ struct ModelParts {
   std::string minimal_version{}, renderer{}, parser{};  // of the config
 };
 
+// The same as a Modelfile. What is unknown here of another store's parts is as it is there. Errors:
+// kCorrupt for layers that are no JSON of their kind.
+base::Result<Modelfile> modelfile_of(const ModelParts& parts);
+
 // The Modelfile of a model that is there, as `show --modelfile` prints it: a comment on how to
-// build on it, then its parts. What is unknown here of another store's parts is written as it is.
-// Errors: kCorrupt for layers that are no JSON of their kind; those of write_modelfile().
+// build on it, then its parts. Errors: those of modelfile_of() and write_modelfile().
 base::Result<std::string> show_modelfile(const ModelParts& parts);
 
 // ollama's names of renderers and parsers, and the style of replies (chat/parsers.h) that each is.

@@ -60,8 +60,11 @@ size_t distance(std::string_view a, std::string_view b) {
 }
 
 Resolved found(const StoredModel& model, const CatalogueEntry* entry) {
-  return {
-      .path = model.path, .name = model.name.text(), .projector = model.projector, .entry = entry};
+  return {.path = model.path,
+          .name = model.name.text(),
+          .projector = model.projector,
+          .entry = entry,
+          .stored = model};
 }
 
 }  // namespace
@@ -105,7 +108,7 @@ Result<ModelName> Store::named(std::string_view text) const {
   PUNA_TRY(ModelName name, parse_name(text));
   if (!is_bare(text)) return name;
   ModelName ours{std::string(kPunaHost), std::string(kCatalogueSpace), name.model, name.tag};
-  return find(entries_, ours) ? std::move(ours) : std::move(name);
+  return store::find(entries_, ours) ? std::move(ours) : std::move(name);
 }
 
 // What Puna's own store has by that name.
@@ -122,6 +125,38 @@ Result<StoredModel> Store::own(std::string_view text) const {
   }
   if (damaged) return std::unexpected(*std::move(damaged));
   return fail(ErrorCode::kNotFound, fmt::format("The store has no model \"{}\".", wanted.text()));
+}
+
+// What another place has by that name.
+std::optional<StoredModel> Store::elsewhere(std::string_view text, const ModelName& wanted) const {
+  for (const Place& place : others_) {
+    std::vector<StoredModel> models = models_in(place);
+    for (const ModelName& meant : meanings(text, wanted)) {
+      const auto model = std::ranges::find(models, meant, &StoredModel::name);
+      if (model != models.end()) return std::move(*model);
+    }
+  }
+  return std::nullopt;
+}
+
+std::unexpected<base::Error> Store::only_read(const StoredModel& model,
+                                              std::string_view instead) const {
+  const std::string folder = model.store.empty() ? model.path : model.store;
+  return fail(ErrorCode::kUnsupported,
+              fmt::format("{} lies in {} ({}), which Puna only reads; {}.", model.name.text(),
+                          folder, origin_name(model.origin), instead));
+}
+
+Result<StoredModel> Store::find(std::string_view name) const {
+  PUNA_TRY(const ModelName wanted, named(name));
+  Result<StoredModel> stored = own(name);
+  if (stored || stored.error().code != ErrorCode::kNotFound) return stored;
+  const bool of_catalogue = store::find(entries_, wanted) != nullptr;
+  if (!of_catalogue) {
+    if (auto model = elsewhere(name, wanted)) return *std::move(model);
+    if (file_bytes(layout_.manifest(wanted)) < 0) return std::unexpected(unknown(name));
+  }
+  return stored;
 }
 
 base::Error Store::unknown(std::string_view name) const {
@@ -158,24 +193,21 @@ Result<Resolved> Store::resolve(std::string_view name) const {
                             name, catalogue_names()));
   }
   PUNA_TRY(const ModelName wanted, named(name));
-  const CatalogueEntry* entry = find(entries_, wanted);
+  const CatalogueEntry* entry = store::find(entries_, wanted);
   const Result<StoredModel> stored = own(name);
   if (stored) return found(*stored, entry);
   if (stored.error().code == ErrorCode::kUnsupported) return std::unexpected(stored.error());
-  for (const Place& place : others_) {
-    if (entry) break;  // the catalogue's model of that name is another than, say, ollama's
-    const std::vector<StoredModel> models = models_in(place);
-    for (const ModelName& meant : meanings(name, wanted)) {
-      const auto model = std::ranges::find(models, meant, &StoredModel::name);
-      if (model != models.end()) return found(*model, nullptr);
-    }
+  // The catalogue's model of that name is another than, say, ollama's.
+  if (!entry) {
+    if (const auto model = elsewhere(name, wanted)) return found(*model, nullptr);
   }
   // "a/b/c" is a path that is not there; "hf.co/b/c" is a name.
   const bool has_registry = std::ranges::count(name, '/') == 2 &&
                             wanted.host.find_first_of(".:") != std::string::npos &&
                             lower_case(wanted.host) != kPunaHost;
   if (entry || has_registry) {  // a damaged one is pulled again
-    return Resolved{.path = {}, .name = wanted.text(), .projector = {}, .entry = entry};
+    return Resolved{
+        .path = {}, .name = wanted.text(), .projector = {}, .entry = entry, .stored = {}};
   }
   if (stored.error().code != ErrorCode::kNotFound ||
       file_bytes(layout_.manifest(wanted)) >= 0)  // of which a blob is missing
@@ -199,25 +231,26 @@ Result<void> Store::remove(std::string_view name) const {
     const std::string path = layout_.manifest(meant);
     if (file_bytes(path) >= 0) return remove_manifest(layout_, {meant, path});
   }
-  for (const Place& place : others_) {
-    const std::vector<StoredModel> models = models_in(place);
-    for (const ModelName& meant : meanings(name, wanted)) {
-      if (std::ranges::find(models, meant, &StoredModel::name) == models.end()) continue;
-      return fail(ErrorCode::kUnsupported,
-                  fmt::format("{} lies in {} ({}), which Puna only reads; delete it there.",
-                              meant.text(), place.path, origin_name(place.origin)));
-    }
-  }
+  if (const auto model = elsewhere(name, wanted)) return only_read(*model, "delete it there");
   return fail(ErrorCode::kNotFound, fmt::format("The store has no model \"{}\".", wanted.text()));
 }
 
+Result<ModelName> Store::free_name(std::string_view text) const {
+  PUNA_TRY(ModelName name, named(text));
+  if (!store::find(entries_, name)) return name;
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{} is a name of the catalogue; take another.", name.text()));
+}
+
 Result<void> Store::copy(std::string_view from, std::string_view to) const {
-  PUNA_TRY(const StoredModel model, own(from));
-  PUNA_TRY(const ModelName name, named(to));
-  if (find(entries_, name)) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} is a name of the catalogue; take another.", name.text()));
+  PUNA_TRY(const ModelName name, free_name(to));
+  Result<StoredModel> found = own(from);
+  if (!found && found.error().code == ErrorCode::kNotFound) {
+    PUNA_TRY(const ModelName wanted, named(from));
+    if (const auto model = elsewhere(from, wanted))
+      return only_read(*model, "`puna create` makes a model of it");
   }
+  PUNA_TRY(const StoredModel model, std::move(found));
   PUNA_TRY(layout_.prepare());
   PUNA_TRY(const std::string text, read_text(layout_.manifest(model.name), kMaxManifestBytes));
   return put_manifest(layout_, name, text);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@ struct Resolved {
   std::string name{};       // "model:tag"; empty for a plain path
   std::string projector{};  // what makes tokens of images, beside the model; empty for none
   const CatalogueEntry* entry = nullptr;  // set for catalogue models
+  std::optional<StoredModel> stored{};    // what is kept by that name; none for a path
 
   bool needs_pull() const { return path.empty(); }
 };
@@ -94,6 +96,10 @@ class Store {
   // for a damaged manifest.
   base::Result<Resolved> resolve(std::string_view name) const;
 
+  // What is kept by that name, in Puna's store or in another place; never a path. Errors:
+  // kInvalidArgument for what is no name; kNotFound, naming what is near; kCorrupt.
+  base::Result<StoredModel> find(std::string_view name) const;
+
   // Fetches a model and returns the path of what is to be opened: a catalogue model by its name,
   // hf.co/USER/REPO:QUANT from Hugging Face, an https address of a GGUF file, else a name from its
   // registry. What is there already is read through: where its SHA-256 is wrong, a warning says so
@@ -133,9 +139,14 @@ class Store {
   // The name that `text` means: that of the catalogue where it has such a model, else as
   // parse_name(). Errors: those of parse_name().
   base::Result<ModelName> named(std::string_view text) const;
+  // The same for a model that is to be made. Errors: also kInvalidArgument for a name of the
+  // catalogue.
+  base::Result<ModelName> free_name(std::string_view text) const;
 
  private:
   base::Result<StoredModel> own(std::string_view text) const;
+  std::optional<StoredModel> elsewhere(std::string_view text, const ModelName& wanted) const;
+  std::unexpected<base::Error> only_read(const StoredModel& model, std::string_view instead) const;
   base::Error unknown(std::string_view name) const;
   std::string catalogue_names() const;  // for messages
 

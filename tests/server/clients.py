@@ -119,11 +119,35 @@ def _(url):
     assert not got.choices[0].message.tool_calls
 
 
-@case("openai", "tools: required and by name are refused by name (masks come later)")
+@case("openai", "tools: required, by name and one at a time are calls that fit their schema")
 def _(url):
     for choice in ("required", {"type": "function", "function": {"name": "weather"}}):
-        refused(openai.BadRequestError, lambda choice=choice: open_ai(url).chat.completions.create(
-            model="", messages=MESSAGES, tools=[TOOL], tool_choice=choice), "tool_choice")
+        got = open_ai(url).chat.completions.create(
+            model="", messages=MESSAGES, tools=[BOUND_TOOL], tool_choice=choice, parallel_tool_calls=False).choices[0]
+        assert got.finish_reason == "tool_calls" and len(got.message.tool_calls) == 1, got
+        function = got.message.tool_calls[0].function
+        assert function.name == "weather" and json.loads(function.arguments)["city"] in ("Bern", "Rome"), got
+    cut = open_ai(url).chat.completions.create(model="", messages=MESSAGES, tools=[BOUND_TOOL], tool_choice="required", max_tokens=3)
+    assert cut.choices[0].finish_reason == "length" and not cut.choices[0].message.tool_calls, cut
+    refused(openai.BadRequestError, lambda: open_ai(url).chat.completions.create(
+        model="", messages=MESSAGES, tools=[TOOL], tool_choice={"type": "function", "function": {"name": "none"}}), "tool_choice")
+    bad = {"type": "function", "function": {"name": "bad", "parameters": {"type": "object", "properties": {"a": {"type": "thing"}}}}}
+    refused(openai.BadRequestError, lambda: open_ai(url).chat.completions.create(model="", messages=MESSAGES, tools=[bad]), "#/properties/a")
+
+
+@case("openai", "tools and a form: a call or what the schema admits")
+def _(url):
+    form = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"enum": ["yes", "no"]}}}
+    got = open_ai(url).chat.completions.create(model="", messages=MESSAGES, tools=[BOUND_TOOL], response_format=form, parallel_tool_calls=False).choices[0]
+    assert got.message.tool_calls or json.loads(got.message.content) in ("yes", "no"), got
+
+
+@case("openai", "responses: required calls")
+def _(url):
+    tool = {"type": "function", **BOUND_TOOL["function"], "strict": True}
+    got = open_ai(url).responses.create(model="", input="Hi", tools=[tool], tool_choice="required", parallel_tool_calls=False)
+    calls = [item for item in got.output if item.type == "function_call"]
+    assert len(calls) == 1 and json.loads(calls[0].arguments)["city"] in ("Bern", "Rome"), got
 
 
 @case("openai", "answers of tools as messages")
@@ -218,6 +242,8 @@ def _(url, embedding_url):
 
 # Anthropic
 
+BOUND_TOOL = {"type": "function", "function": {"name": "weather", "parameters": {
+    "type": "object", "properties": {"city": {"enum": ["Bern", "Rome"]}}, "required": ["city"], "additionalProperties": False}}}
 CLAUDE_TOOL = {"name": "weather", "description": "The weather of a city.", "input_schema": PARAMETERS}
 
 
@@ -242,14 +268,16 @@ def _(url):
     assert got.stop_reason == "stop_sequence" and got.stop_sequence in "eaoi", got
 
 
-@case("anthropic", "tools: auto and none; any and by name are refused by name (masks come later)")
+@case("anthropic", "tools: auto, none, any and by name")
 def _(url):
     client = anthropic_of(url)
     for choice in ({"type": "auto"}, {"type": "none"}):
         assert client.messages.create(model=name_of(url), max_tokens=4, messages=MESSAGES, tools=[CLAUDE_TOOL], tool_choice=choice).stop_reason
-    for choice in ({"type": "any"}, {"type": "tool", "name": "weather"}):
-        refused(anthropic.BadRequestError, lambda choice=choice: client.messages.create(
-            model=name_of(url), max_tokens=4, messages=MESSAGES, tools=[CLAUDE_TOOL], tool_choice=choice), "tool_choice")
+    bound = {"name": "weather", "input_schema": BOUND_TOOL["function"]["parameters"]}
+    for choice in ({"type": "any", "disable_parallel_tool_use": True}, {"type": "tool", "name": "weather"}):
+        got = client.messages.create(model=name_of(url), max_tokens=200, messages=MESSAGES, tools=[bound], tool_choice=choice)
+        calls = [block for block in got.content if block.type == "tool_use"]
+        assert got.stop_reason == "tool_use" and len(calls) == 1 and calls[0].input["city"] in ("Bern", "Rome"), got
 
 
 @case("anthropic", "results of tools as blocks")

@@ -28,13 +28,13 @@ Json usage_json(const engine::GenerateStats& stats) {
 
 std::string_view stop_reason(const Reply& reply) {
   using engine::StopReason;
-  if (!reply.parsed.tool_calls.empty()) return "tool_use";
-  if (!reply.stop_text.empty()) return "stop_sequence";
   const StopReason stop = reply.stats.stop;
   // What there is of a cancelled answer has been cut off too.
   const bool cut =
       stop == StopReason::kLength || stop == StopReason::kContext || stop == StopReason::kCancelled;
-  return cut ? "max_tokens" : "end_turn";
+  if (cut) return "max_tokens";
+  if (!reply.parsed.tool_calls.empty()) return "tool_use";
+  return reply.stop_text.empty() ? "end_turn" : "stop_sequence";
 }
 
 Json set_stop(Json out, const Reply& reply) {

@@ -160,11 +160,23 @@ TEST_CASE(
   CHECK(request_of(served, choosing(R"({"type": "none"})")).tools.is_null());
   CHECK(request_of(served, choosing(R"({"type": "auto", "disable_parallel_tool_use": false})"))
             .tools.is_array());
-  for (const char* forced : {R"({"type": "any"})", R"({"type": "tool", "name": "weather"})"}) {
-    const base::Error error = served.error(anthropic::messages, choosing(forced));
-    CHECK(error.code == ErrorCode::kUnsupported);
-    CHECK(error.message.starts_with("The field \"tool_choice\" is not supported: "));
-  }
+  const auto choice = [&](std::string_view text) {
+    return request_of(served, choosing(text)).tool_choice;
+  };
+  CHECK_FALSE(choice(R"({"type": "auto"})").required);
+  CHECK(choice(R"({"type": "auto", "disable_parallel_tool_use": true})").one_call);
+  CHECK(choice(R"({"type": "any"})").required);
+  CHECK_FALSE(choice(R"({"type": "any"})").one_call);
+  const service::ToolChoice named = choice(R"({"type": "tool", "name": "weather"})");
+  CHECK(named.required);
+  CHECK(named.one_call);
+  CHECK(named.names == std::vector<std::string>{"weather"});
+  const auto wrong = [&](std::string_view text) {
+    return served.error(anthropic::messages, choosing(text)).message;
+  };
+  CHECK(wrong(R"({"type": "tool"})").starts_with("The field \"name\" is null"));
+  CHECK(wrong(R"({"type": "tool", "name": "x"})") ==
+        "The field \"tool_choice\" names \"x\", which is none of the tools.");
   const Json tools = weather();
   const Json& tool = at(tools, 0);
   const auto offering = [&](const char* key, Json value) {
@@ -172,6 +184,8 @@ TEST_CASE(
   };
   CHECK(request_of(served, offering("eager_input_streaming", true)).stream_arguments);
   CHECK(request_of(served, offering("type", "custom")).tools.is_array());
+  const service::Request strict = request_of(served, offering("strict", true));
+  CHECK(at(strict.tools, 0, "function", "strict") == Json(true));
   CHECK(served.error(anthropic::messages, offering("type", "web_search_20250305")).text() ==
         "The field \"tools\" is not supported: tools of the type \"web_search_20250305\" are not "
         "here; the client's own (\"custom\") are possible. - While reading tool 0");
@@ -305,8 +319,8 @@ TEST_CASE("what a body may not say is refused with its name and the message's nu
         "The field \"input_schema\" is null, but has to be an object. - While reading tool 0");
   CHECK(refused(with(hi(), "tools", json(R"([{"name": "", "input_schema": {}}])")))
             .starts_with("The field \"name\" is \"\", "));
-  CHECK(refused(with(hi(), "tools", json(R"([{"name": "x", "input_schema": {}, "strict": true}])")))
-            .starts_with("The field \"strict\" is not supported: "));
+  CHECK(refused(with(hi(), "tools", json(R"([{"name": "x", "input_schema": {}, "strict": 1}])")))
+            .starts_with("The field \"strict\" is 1, "));
   CHECK(refused(with(hi(), "tool_choice", json(R"({"type": "all"})"))) ==
         "The field \"type\" is \"all\", but has to be auto, none, any or tool.");
   CHECK(refused(with(hi(), "thinking", json(R"({"type": "on"})"))) ==

@@ -10,6 +10,7 @@
 #include "api/answer_form.h"
 #include "api/anthropic/conversation.h"
 #include "api/sampling.h"
+#include "api/tool_choice.h"
 #include "chat/parsers.h"
 
 namespace puna::api::anthropic {
@@ -23,8 +24,6 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr std::string_view kUnbound = "arguments cannot be bound to their schema yet.";
-
 constexpr Field kTool[] = {
     Field{"type", Kind::kText, "There is one."}.one_of("custom").or_else("\"custom\""),
     Field{"name", Kind::kText, "What the model calls it by."}.needed(),
@@ -33,16 +32,22 @@ constexpr Field kTool[] = {
     Field{"eager_input_streaming", Kind::kFlag,
           "Arguments come while they are written, before it is known that they are valid."}
         .or_else("false"),
-    refused("strict", kUnbound, "false"),
+    Field{"strict", Kind::kFlag, "Arguments have no members but those that the schema names."}
+        .or_else("false"),
     refused("defer_loading", "the model sees all tools.", "false"),
     passed_over("input_examples", "Templates show schemas only."),
     passed_over("allowed_callers", "The model calls."),
     passed_over("cache_control", "What is known of a prompt is never evaluated again."),
 };
 constexpr Field kToolChoice[] = {
-    Field{"type", Kind::kText, "auto or none."}.needed(),
+    Field{"type", Kind::kText,
+          "auto: the model may call. any: it calls at least once. tool: it calls the tool of the "
+          "name, once. none: there are no tools."}
+        .needed()
+        .one_of("auto|none|any|tool"),
     {"name", Kind::kText, "Of the tool to be called."},
-    refused("disable_parallel_tool_use", "models call as their templates have it.", "false"),
+    Field{"disable_parallel_tool_use", Kind::kFlag, "The answer ends behind its first call."}
+        .or_else("false"),
 };
 constexpr Field kThinking[] = {
     Field{"type", Kind::kText, "adaptive: as the model does."}.needed().one_of(
@@ -122,38 +127,42 @@ Result<Json> read_tool(const Json& json, bool& eager) {
   const Json* schema = body.find("input_schema");
   if (!schema) return refuse_field("input_schema", Json(), "an object");
   function.set("parameters", *schema);
+  if (body.flag("strict").value_or(false)) function.set("strict", true);
   eager |= body.flag("eager_input_streaming").value_or(false);
   return Json::object().set("type", "function").set("function", std::move(function));
 }
 
-// Whether the model may call.
-Result<bool> read_tool_choice(const Body& body) {
+// Whether and which tools the model calls.
+Result<ToolUse> read_choice(const Body& body) {
+  ToolUse out;
   const Json* choice = body.find("tool_choice");
-  if (!choice) return true;
+  if (!choice) return out;
   PUNA_TRY(const Body inner, Body::read(*choice, {kToolChoice}));
   const auto type = inner.text("type");
-  if (type == "auto") return true;
-  if (type == "none") return false;
-  if (type == "any" || type == "tool") {
-    return cannot("tool_choice",
-                  fmt::format("a call cannot be forced yet (\"{}\"); \"auto\" and \"none\" are "
-                              "possible",
-                              *type));
-  }
-  return refuse_field("type", type ? Json(*type) : Json(), "auto, none, any or tool");
+  if (!type) return refuse_field("type", Json(), "auto, none, any or tool");
+  out.may_call = type != "none";
+  out.choice.required = type == "any" || type == "tool";
+  out.choice.one_call = type == "tool" || inner.flag("disable_parallel_tool_use").value_or(false);
+  const auto name = inner.text("name");
+  if (type == "tool" && name.value_or("").empty())
+    return refuse_field("name", name ? Json(*name) : Json(), "the name of a tool");
+  if (type == "tool") out.choice.names.push_back(*name);
+  return out;
 }
 
 Result<void> read_tools(const Body& body, service::Request& request) {
-  PUNA_TRY(const bool may_call, read_tool_choice(body));
+  PUNA_TRY(const ToolUse use, read_choice(body));
+  request.tool_choice = use.choice;
   const Json* list = body.find("tools");
-  if (!list) return {};
+  const Json none = Json::array();
   Json tools = Json::array();
-  for (const Json& each : list->items()) {
+  for (const Json& each : (list ? *list : none).items()) {
     PUNA_TRY_CONTEXT(Json tool, read_tool(each, request.stream_arguments),
                      fmt::format("While reading tool {}", tools.items().size()));
     tools.push(std::move(tool));
   }
-  if (may_call && !tools.items().empty()) request.tools = std::move(tools);
+  PUNA_TRY(check_names(use.choice, tools));
+  if (use.may_call && !tools.items().empty()) request.tools = std::move(tools);
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include "api/llama/tokens.h"
 #include "api/openai/chat_request.h"
 #include "api/sampling.h"
+#include "api/tool_choice.h"
 
 namespace puna::api::llama {
 
@@ -90,7 +91,7 @@ constexpr Description kRows[] = {
     {.endpoint = apply_template,
      .name = "RenderedPrompt",
      .summary = "Gives the text that the template makes of a conversation.",
-     .body = {openai::chat_fields, answer_fields, sampling_fields},
+     .body = {openai::chat_fields, tool_choice_fields, answer_fields, sampling_fields},
      .answer = R"({"prompt": "string"})"},
     {.endpoint = props,
      .name = "Props",

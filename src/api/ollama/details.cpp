@@ -1,24 +1,12 @@
 #include "api/ollama/details.h"
 
-#include <fmt/format.h>
-
 #include "api/llama/fim.h"
 #include "api/ollama/time.h"
-#include "api/openai/models.h"
 #include "chat/parsers.h"
 
 namespace puna::api::ollama {
 
 using base::Json;
-
-namespace {
-
-// The pairs of a GGUF file are known as they stand in it.
-std::string_view format_of(const formats::ModelFile& file) {
-  return file.stored_metadata.empty() ? "safetensors" : "gguf";
-}
-
-}  // namespace
 
 std::string tagged(std::string_view name) {
   const size_t slash = name.rfind('/');
@@ -26,30 +14,31 @@ std::string tagged(std::string_view name) {
   return std::string(name) + (last.find(':') == std::string_view::npos ? ":latest" : "");
 }
 
-uint64_t n_parameters(const service::LoadedModel& model) {
-  uint64_t out = 0;
-  for (const formats::Tensor& tensor : model.engine->file().tensors)
-    out += tensor.rows() * tensor.columns();
-  return out;
-}
-
-std::string parameter_size(uint64_t n_parameters) {
-  const auto n = static_cast<double>(n_parameters);
-  if (n >= 1e9) return fmt::format("{:.1f}B", n / 1e9);
-  if (n >= 1e6) return fmt::format("{:.2f}M", n / 1e6);
-  return n >= 1e3 ? fmt::format("{:.0f}K", n / 1e3) : fmt::to_string(n_parameters);
+Json details_json(const service::ModelCard& card) {
+  Json out = Json::object();
+  out.set("parent_model", "").set("format", card.format);
+  out.set("family", card.family).set("families", Json::array().push(card.family));
+  out.set("parameter_size", service::parameter_size(card.n_parameters));
+  out.set("quantization_level", card.file_type.empty() ? "unknown" : card.file_type);
+  return out.set("context_length", card.context).set("embedding_length", card.embedding);
 }
 
 Json details_json(const service::LoadedModel& model) {
   const models::Config& config = model.engine->config();
-  const std::string type = openai::file_type(model);
-  Json out = Json::object();
-  out.set("parent_model", "").set("format", format_of(model.engine->file()));
-  out.set("family", config.architecture);
-  out.set("families", Json::array().push(config.architecture));
-  out.set("parameter_size", parameter_size(n_parameters(model)));
-  out.set("quantization_level", type.empty() ? "unknown" : type);
-  return out.set("context_length", config.context).set("embedding_length", config.hidden);
+  const formats::ModelFile& file = model.engine->file();
+  return details_json({.format = service::format_of(file),
+                       .family = config.architecture,
+                       .n_parameters = service::n_parameters(file),
+                       .file_type = service::file_type_of(file),
+                       .context = config.context,
+                       .embedding = config.hidden,
+                       .capabilities = {}});
+}
+
+Json capabilities_json(const service::ModelCard& card) {
+  Json out = Json::array();
+  for (const std::string& each : card.capabilities) out.push(each);
+  return out;
 }
 
 Json capabilities_json(const service::LoadedModel& model) {
@@ -65,8 +54,8 @@ Json capabilities_json(const service::LoadedModel& model) {
   return out;
 }
 
-std::string modified_at(const ServedModel& model) {
-  return timestamp(std::chrono::system_clock::time_point(std::chrono::seconds(model.created)));
+std::string modified_at(int64_t unix_s) {
+  return timestamp(std::chrono::system_clock::time_point(std::chrono::seconds(unix_s)));
 }
 
 }  // namespace puna::api::ollama

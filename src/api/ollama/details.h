@@ -6,6 +6,7 @@
 
 #include "api/model_source.h"
 #include "base/json.h"
+#include "service/model_card.h"
 
 namespace puna::api::ollama {
 
@@ -15,15 +16,13 @@ std::string tagged(std::string_view name);
 // {parent_model, format, family, families, parameter_size, quantization_level, context_length,
 //  embedding_length}
 base::Json details_json(const service::LoadedModel& model);
+base::Json details_json(const service::ModelCard& card);
 
 // "completion", "insert", "tools", "thinking", or "embedding".
 base::Json capabilities_json(const service::LoadedModel& model);
+base::Json capabilities_json(const service::ModelCard& card);
 
-uint64_t n_parameters(const service::LoadedModel& model);
-// "361.82M", "3.2B".
-std::string parameter_size(uint64_t n_parameters);
-
-// When the model was made.
-std::string modified_at(const ServedModel& model);
+// When a model was made, from seconds since 1970.
+std::string modified_at(int64_t unix_s);
 
 }  // namespace puna::api::ollama

@@ -1,5 +1,10 @@
 #include "api/ollama/models.h"
 
+#include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
+
 #include "api/ollama/details.h"
 
 namespace puna::api::ollama {
@@ -16,17 +21,32 @@ Json models_json(Json list) { return Json::object().set("models", std::move(list
 
 }  // namespace
 
+// Those that are loaded by other names than the store has them by come first.
 Result<Exchange> tags(const Call& call) {
+  std::vector<StoredModel> stored;
+  if (call.store) {
+    PUNA_TRY(stored, call.store->list());
+  }
+  std::ranges::stable_sort(stored, std::greater{}, &StoredModel::modified_s);
   Json list = Json::array();
   for (const ModelLease& model : call.models.loaded()) {
     const service::LoadedModel& loaded = model->loaded();
     for (const std::string& alias : model->aliases) {
       const std::string name = tagged(alias);
+      if (std::ranges::any_of(stored,
+                              [&](const StoredModel& each) { return same_name(each.name, name); }))
+        continue;
       Json one = Json::object().set("name", name).set("model", name);
-      one.set("modified_at", modified_at(*model)).set("size", model->file_bytes);
+      one.set("modified_at", modified_at(model->created)).set("size", model->file_bytes);
       one.set("digest", model->digest).set("details", details_json(loaded));
       list.push(one.set("capabilities", capabilities_json(loaded)));
     }
+  }
+  for (const StoredModel& model : stored) {
+    Json one = Json::object().set("name", model.name).set("model", model.name);
+    one.set("modified_at", modified_at(model.modified_s)).set("size", model.bytes);
+    one.set("digest", model.digest).set("details", details_json(model.card));
+    list.push(one.set("capabilities", capabilities_json(model.card)));
   }
   return HttpReply::json(models_json(std::move(list)));
 }

@@ -6,7 +6,8 @@
 
 namespace puna::api::ollama {
 
-// Each name of each model.
+// Each model of the store, the latest first, and before them what is served from elsewhere, by each
+// of its names.
 base::Result<Exchange> tags(const Call& call);
 // Each model that is loaded, with the memory that it takes.
 base::Result<Exchange> ps(const Call& call);

@@ -29,13 +29,6 @@ TEST_CASE("every name of a model is listed with its tag") {
   CHECK(ollama::tagged("a:b/c") == "a:b/c:latest");
 }
 
-TEST_CASE("sizes are told as people do") {
-  CHECK(ollama::parameter_size(999) == "999");
-  CHECK(ollama::parameter_size(37'000) == "37K");
-  CHECK(ollama::parameter_size(361'821'120) == "361.82M");
-  CHECK(ollama::parameter_size(3'212'749'888) == "3.2B");
-}
-
 TEST_CASE("what runs has its memory and its context") {
   Talks served;
   const Json body = body_of(served.ask(ollama::ps, ""));

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "api/answer_fields.h"
 #include "api/ollama/details.h"
+#include "service/model_json.h"
 
 namespace puna::api::ollama {
 
+using base::ErrorCode;
 using base::Json;
 using base::Result;
 
@@ -14,58 +18,48 @@ namespace {
 
 using Kind = Field::Kind;
 
-constexpr size_t kShortList = 5;
-
 constexpr Field kFields[] = {
     {"model", Kind::kText, "A name of the model. Required, or the next."},
     {"name", Kind::kText, "The same as model."},
     Field{"verbose", Kind::kFlag, "With long lists, and the tensors."}.or_else("false"),
-    passed_over("system", "Models have none of their own."),
+    passed_over("system", "What the model has is shown."),
     passed_over("template", "What the model has is shown."),
-    passed_over("options", "Models have none of their own."),
+    passed_over("options", "What the model has is shown."),
 };
 
-template <class T>
-concept List = requires(const T& v) {
-  typename T::value_type;
-  v.size();
-} && !std::same_as<T, std::string>;
-
-Json value_json(const formats::Value& value, bool verbose) {
-  return std::visit(
-      [&]<class T>(const T& v) -> Json {
-        if constexpr (std::same_as<T, formats::ListOfLists>) {
-          if (!verbose) return nullptr;
-          Json out = Json::array();
-          for (const formats::Value& list : v.lists) out.push(value_json(list, verbose));
-          return out;
-        } else if constexpr (List<T>) {
-          if (!verbose && v.size() > kShortList) return nullptr;
-          Json out = Json::array();
-          for (const auto& item : v) out.push(Json(static_cast<typename T::value_type>(item)));
-          return out;
-        } else {
-          return v;
-        }
-      },
-      value);
+// {model_info, tensors with `verbose`, capabilities, modified_at}
+void set_file(Json& out, const formats::ModelFile& file, Json capabilities, int64_t modified_s,
+              bool verbose) {
+  out.set("model_info", service::metadata_json(file, verbose));
+  if (verbose) out.set("tensors", service::tensors_json(file));
+  out.set("capabilities", std::move(capabilities)).set("modified_at", modified_at(modified_s));
 }
 
-Json model_info(const service::LoadedModel& model, bool verbose) {
+Json stored_json(const ShownModel& shown, bool verbose) {
   Json out = Json::object();
-  for (const auto& [key, value] : model.engine->file().metadata)
-    out.set(key, value_json(value, verbose));
-  return out.set("general.parameter_count", n_parameters(model));
+  out.set("license", shown.license).set("modelfile", shown.modelfile);
+  out.set("parameters", shown.parameters).set("template", shown.chat_template);
+  out.set("system", shown.system).set("details", details_json(shown.model.card));
+  const auto set_known = [&](const char* name, const std::string& value) {
+    if (!value.empty()) out.set(name, value);
+  };
+  set_known("renderer", shown.renderer);
+  set_known("parser", shown.parser);
+  set_known("requires", shown.minimal_version);
+  if (!shown.messages.is_null()) out.set("messages", shown.messages);
+  set_file(out, shown.file, capabilities_json(shown.model.card), shown.model.modified_s, verbose);
+  return out;
 }
 
-Json tensors_json(const formats::ModelFile& file) {
-  Json out = Json::array();
-  for (const formats::Tensor& tensor : file.tensors) {
-    Json shape = Json::array();
-    for (const uint64_t n : tensor.shape) shape.push(n);
-    Json one = Json::object().set("name", tensor.name).set("type", tensor.type_name());
-    out.push(one.set("shape", std::move(shape)));
-  }
+Json served_json(const ServedModel& served, bool verbose) {
+  const service::LoadedModel& model = served.loaded();
+  const formats::ModelFile& file = model.engine->file();
+  Json out = Json::object();
+  out.set("license", file.get_string("general.license", "").value_or(""));
+  out.set("modelfile", fmt::format("FROM {}\n", tagged(served.id))).set("parameters", "");
+  out.set("template", model.chat_template ? model.chat_template->source() : "");
+  out.set("system", model.defaults.system).set("details", details_json(model));
+  set_file(out, file, capabilities_json(model), served.created, verbose);
   return out;
 }
 
@@ -75,24 +69,21 @@ std::span<const Field> show_fields() { return kFields; }
 
 Result<Exchange> show(const Call& call) {
   PUNA_TRY(const Body body, Body::read(call.body, {kFields}));
-  const ServedModel& served = *call.model;
-  const service::LoadedModel& model = served.loaded();
   const std::string name = body.text("model").value_or(body.text("name").value_or(""));
-  if (name.empty()) return base::fail(base::ErrorCode::kInvalidArgument, "model is required");
-  if (!served.answers_to(name)) {
-    return base::fail(base::ErrorCode::kNotFound, fmt::format("model '{}' not found", name));
-  }
+  if (name.empty()) return base::fail(ErrorCode::kInvalidArgument, "model is required");
   const bool verbose = body.flag("verbose").value_or(false);
-  const formats::ModelFile& file = model.engine->file();
-  Json out = Json::object();
-  out.set("license", file.get_string("general.license", "").value_or(""));
-  out.set("modelfile", fmt::format("FROM {}\n", tagged(served.id))).set("parameters", "");
-  out.set("template", model.chat_template ? model.chat_template->source() : "");
-  out.set("system", "").set("details", details_json(model));
-  out.set("model_info", model_info(model, verbose));
-  if (verbose) out.set("tensors", tensors_json(file));
-  out.set("capabilities", capabilities_json(model)).set("modified_at", modified_at(served));
-  return HttpReply::json(out);
+  if (call.store) {
+    const Result<ShownModel> shown = call.store->show(name);
+    if (shown) return HttpReply::json(stored_json(*shown, verbose));
+    // What is served need not be of the store, nor its name one that a model there may have.
+    const ErrorCode code = shown.error().code;
+    if (code != ErrorCode::kNotFound && code != ErrorCode::kInvalidArgument)
+      return std::unexpected(shown.error());
+  }
+  for (const ModelLease& model : call.models.loaded()) {
+    if (model->answers_to(name)) return HttpReply::json(served_json(*model, verbose));
+  }
+  return base::fail(ErrorCode::kNotFound, fmt::format("model '{}' not found", name));
 }
 
 }  // namespace puna::api::ollama

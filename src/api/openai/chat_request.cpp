@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/sampling.h"
+#include "api/tool_choice.h"
 #include "chat/parsers.h"
 
 namespace puna::api::openai {
@@ -40,11 +41,6 @@ constexpr Field kFields[] = {
     Field{"tools", Kind::kList,
           "What the model may call: {type: \"function\", function: {name, …}}."}
         .shaped(R"([{"type?": "=function", "function": {"name": "string"}}])"),
-    Field{"tool_choice", Kind::kAny, "\"auto\" or \"none\"."}
-        .or_else("\"auto\"")
-        .shaped(R"("=auto|none")"),
-    Field{"parallel_tool_calls", Kind::kFlag, "false: of several calls only the first is given."}
-        .or_else("true"),
     Field{"reasoning_effort", Kind::kText, "How much the model thinks."}.one_of(
         "none|minimal|low|medium|high|xhigh|max"),
     Field{"reasoning_format", Kind::kText,
@@ -164,27 +160,23 @@ Result<void> check_tool(const Json& tool) {
   if (!name || !name->is_string() || name->string().empty()) {
     return refuse_field("tools", tool, "{\"type\": \"function\", \"function\": {\"name\", …}}");
   }
-  // Null and false ask for nothing.
   const Json* strict = function->find("strict");
-  if (!strict || strict->is_null() || *strict == Json(false)) return {};
-  if (!strict->is_bool()) return refuse_field("strict", *strict, "true or false");
-  return cannot("strict", "arguments cannot be bound to their schema yet; false is possible");
+  if (strict && !strict->is_null() && !strict->is_bool())
+    return refuse_field("strict", *strict, "true or false");
+  const Json* parameters = function->find("parameters");
+  if (parameters && !parameters->is_null() && !parameters->is_object())
+    return refuse_field("parameters", *parameters, "a JSON schema, which is an object");
+  return {};
 }
 
 Result<void> read_tools(const Body& body, service::Request& request) {
-  const Json* choice = body.find("tool_choice");
-  const bool none = choice != nullptr && *choice == Json("none");
-  if (choice != nullptr && !none && *choice != Json("auto")) {
-    if (*choice == Json("required") || choice->is_object()) {
-      return cannot("tool_choice",
-                    "a call cannot be forced yet; \"auto\" and \"none\" are possible");
-    }
-    return refuse_field("tool_choice", *choice, "\"auto\" or \"none\"");
-  }
+  PUNA_TRY(const ToolUse use, read_tool_choice(body));
+  request.tool_choice = use.choice;
   const Json* tools = body.find("tools");
-  if (tools == nullptr) return {};
-  for (const Json& tool : tools->items()) PUNA_TRY(check_tool(tool));
-  if (!none && !tools->items().empty()) request.tools = *tools;
+  const Json none = Json::array();
+  for (const Json& tool : (tools ? *tools : none).items()) PUNA_TRY(check_tool(tool));
+  PUNA_TRY(check_names(use.choice, tools ? *tools : none));
+  if (tools && use.may_call && !tools->items().empty()) request.tools = *tools;
   return {};
 }
 
@@ -281,7 +273,8 @@ Result<bool> read_include_usage(const Body& body) {
 }
 
 Result<Chat> read_chat(const Json& json, const service::LoadedModel& model) {
-  PUNA_TRY(const Body body, Body::read(json, {kFields, answer_fields(), sampling_fields()}));
+  PUNA_TRY(const Body body,
+           Body::read(json, {kFields, tool_choice_fields(), answer_fields(), sampling_fields()}));
   Chat out;
   PUNA_TRY(out.answer, read_answer_fields(body, model));
   out.form.reports = out.answer.reports;
@@ -292,7 +285,7 @@ Result<Chat> read_chat(const Json& json, const service::LoadedModel& model) {
   PUNA_TRY(read_thinking(body, request));
   out.controlled = body.flag("reasoning_control").value_or(false);
   PUNA_TRY(read_logprobs(body, out));
-  out.form.one_call = !body.flag("parallel_tool_calls").value_or(true);
+  out.form.one_call = request.tool_choice.one_call;
   PUNA_TRY(out.include_usage, read_include_usage(body));
   request.stream_arguments = out.answer.stream;
   return out;

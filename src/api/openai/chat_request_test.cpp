@@ -150,6 +150,9 @@ TEST_CASE("wrong fields of a chat request are named") {
        "\"strict\" is 1"},
       {R"("tool_choice": 5)", "\"tool_choice\" is 5"},
       {R"("tool_choice": "some")", "\"tool_choice\""},
+      {R"("tool_choice": {"type": "function"})", "\"tool_choice\""},
+      {R"("tool_choice": {"type": "function", "function": {"name": "f"}})",
+       "names \"f\", which is none of the tools"},
       {R"("chat_template_kwargs": {"enable_thinking": 1})", "enable_thinking"},
       {R"("add_generation_prompt": true, "continue_final_message": true)",
        "\"continue_final_message\""},
@@ -164,11 +167,8 @@ TEST_CASE("wrong fields of a chat request are named") {
 
 TEST_CASE("what Puna cannot do is refused by name") {
   for (const auto& [text, field] : std::initializer_list<std::pair<const char*, const char*>>{
-           {R"("tool_choice": "required")", "\"tool_choice\""},
-           {R"("tool_choice": {"type": "function", "function": {"name": "f"}})", "\"tool_choice\""},
-           {R"("tools": [{"type": "web_search"}])", "\"tools\""},
-           {R"("tools": [{"type": "function", "function": {"name": "f", "strict": true}}])",
-            "\"strict\""}}) {
+           {R"("tool_choice": {"type": "custom", "custom": {"name": "f"}})", "\"tool_choice\""},
+           {R"("tools": [{"type": "web_search"}])", "\"tools\""}}) {
     const base::Error error = chat_error(hello(text));
     CHECK_MESSAGE(error.code == ErrorCode::kUnsupported, text);
     CHECK_MESSAGE(error.text().find(field) != std::string::npos, error.text());
@@ -183,6 +183,31 @@ TEST_CASE("tools are left out where none may be called") {
       R"("tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "none")"));
   REQUIRE(chat.has_value());
   CHECK(chat->answer.request.tools.is_null());
+}
+
+TEST_CASE("a choice of tools is required calls, one of a name, or some of the tools") {
+  const auto choice = [](std::string_view text) {
+    const auto chat = read(hello(std::string(R"("tools": [
+        {"type": "function", "function": {"name": "f", "strict": true}},
+        {"type": "function", "function": {"name": "g"}}], )") +
+                                 std::string(text)));
+    REQUIRE_MESSAGE(chat.has_value(), chat.error().text());
+    CHECK(chat->answer.request.tools.items().size() == 2);
+    return chat->answer.request.tool_choice;
+  };
+  CHECK_FALSE(choice(R"("tool_choice": "auto")").required);
+  CHECK(choice(R"("tool_choice": "required")").required);
+  CHECK_FALSE(choice(R"("tool_choice": "required")").one_call);
+  CHECK(choice(R"("tool_choice": "required", "parallel_tool_calls": false)").one_call);
+  const service::ToolChoice named =
+      choice(R"("tool_choice": {"type": "function", "function": {"name": "g"}})");
+  CHECK(named.required);
+  CHECK(named.one_call);
+  CHECK(named.names == std::vector<std::string>{"g"});
+  const service::ToolChoice some = choice(R"("tool_choice": {"type": "allowed_tools",
+      "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "f"}}]}})");
+  CHECK_FALSE(some.required);
+  CHECK(some.names == std::vector<std::string>{"f"});
 }
 
 TEST_CASE("a last message of the assistant is continued unless the request says otherwise") {

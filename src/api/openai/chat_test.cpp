@@ -2,6 +2,7 @@
 
 #include "api/sampling.h"
 #include "api/testing/served.h"
+#include "api/tool_choice.h"
 
 using namespace puna;
 using namespace puna::api;
@@ -24,7 +25,7 @@ Texts stream_of(Served& served, std::string_view more = "") {
 TEST_CASE("every field of a chat is checked, and refused by name") {
   Served served;
   check_fields(served, openai::chat_completions, *Json::parse(hi("")),
-               {openai::chat_fields(), answer_fields(), sampling_fields()});
+               {openai::chat_fields(), tool_choice_fields(), answer_fields(), sampling_fields()});
 }
 
 TEST_CASE("a streamed chat is a role, what comes, a reason, the usage if asked for, and [DONE]") {
@@ -111,6 +112,8 @@ TEST_CASE("answers finish for reasons that clients know") {
   service::Reply calls = reply_of("");
   calls.parsed.tool_calls.push_back({.name = "look"});
   CHECK(openai::finish_reason(calls) == "tool_calls");
+  calls.stats.stop = StopReason::kLength;
+  CHECK(openai::finish_reason(calls) == "length");
 }
 
 TEST_CASE("calls stream piece by piece: their name first, then their arguments") {

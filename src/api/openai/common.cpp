@@ -56,8 +56,8 @@ bool is_cut(const Reply& reply) {
 }
 
 std::string_view finish_reason(const Reply& reply) {
-  if (!reply.parsed.tool_calls.empty()) return "tool_calls";
-  return is_cut(reply) ? "length" : "stop";
+  if (is_cut(reply)) return "length";  // perhaps in the midst of a further call
+  return reply.parsed.tool_calls.empty() ? "stop" : "tool_calls";
 }
 
 void Totals::add(size_t text, const engine::GenerateStats& stats) {

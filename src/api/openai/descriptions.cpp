@@ -10,6 +10,7 @@
 #include "api/openai/response_request.h"
 #include "api/openai/responses.h"
 #include "api/sampling.h"
+#include "api/tool_choice.h"
 
 namespace puna::api::openai {
 
@@ -57,7 +58,7 @@ constexpr NamedShape kShapes[] = {
       "model": "string", "output": ["#ResponseItem"], "usage": ["#ResponseUsage", "null"],
       "instructions": "string|null", "max_output_tokens": "integer|null",
       "metadata": {"*": "string"}, "parallel_tool_calls": "boolean", "temperature": "number",
-      "top_p": "number", "top_logprobs": "integer", "tool_choice": "=auto|none",
+      "top_p": "number", "top_logprobs": "integer", "tool_choice": ["=auto|none|required", "object"],
       "tools": ["object"], "text": {"format": {"type": "=text|json_object|json_schema"}},
       "reasoning": {"effort": "string|null", "summary": "null"}, "truncation": "=disabled",
       "store": "boolean", "background": "boolean", "previous_response_id": "null"})"},
@@ -110,7 +111,7 @@ constexpr Description kRows[] = {
     {.endpoint = chat_completions,
      .name = "ChatCompletion",
      .summary = "Answers a conversation.",
-     .body = {chat_fields, answer_fields, sampling_fields},
+     .body = {chat_fields, tool_choice_fields, answer_fields, sampling_fields},
      .answer = R"({"id": "string", "object": "=chat.completion", "created": "integer",
        "model": "string", "system_fingerprint": "string",
        "choices": [{"index": "integer",
@@ -134,7 +135,7 @@ constexpr Description kRows[] = {
     {.endpoint = chat_input_tokens,
      .name = "ChatInputTokens",
      .summary = "Counts the tokens of a conversation.",
-     .body = {chat_fields, answer_fields, sampling_fields},
+     .body = {chat_fields, tool_choice_fields, answer_fields, sampling_fields},
      .answer = R"({"object": "=response.input_tokens", "input_tokens": "integer"})"},
     {.endpoint = control_chat,
      .name = "ChatControl",
@@ -161,14 +162,14 @@ constexpr Description kRows[] = {
     {.endpoint = responses,
      .name = "Response",
      .summary = "Answers a conversation with items; nothing is stored.",
-     .body = {response_fields, answer_fields, sampling_fields},
+     .body = {response_fields, tool_choice_fields, answer_fields, sampling_fields},
      .answer = R"("#ResponseObject")",
      .frames = Frames::kSse,
      .frame = R"("#ResponseEvent")"},
     {.endpoint = response_input_tokens,
      .name = "ResponseInputTokens",
      .summary = "Counts the tokens of a conversation of items.",
-     .body = {response_fields, answer_fields, sampling_fields},
+     .body = {response_fields, tool_choice_fields, answer_fields, sampling_fields},
      .answer = R"({"object": "=response.input_tokens", "input_tokens": "integer"})"},
     {.endpoint = embeddings,
      .name = "Embeddings",

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "quant/mix.h"
+#include "service/model_card.h"
 
 namespace puna::api::openai {
 
@@ -78,13 +78,7 @@ Json short_json(const ServedModel& model) {
 }  // namespace
 
 std::string file_type(const service::LoadedModel& model) {
-  const auto number = model.engine->file().get_uint("general.file_type");
-  if (!number) return {};
-  const auto found = std::ranges::find(quant::mixes(), *number, &quant::Mix::gguf_file_type);
-  if (found == quant::mixes().end()) return {};
-  std::string out(found->name);
-  for (char& c : out) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
-  return out;
+  return service::file_type_of(model.engine->file());
 }
 
 Result<Exchange> models(const Call& call) {

@@ -10,6 +10,7 @@
 #include "api/openai/chat_request.h"
 #include "api/openai/response_input.h"
 #include "api/sampling.h"
+#include "api/tool_choice.h"
 
 namespace puna::api::openai {
 
@@ -29,7 +30,8 @@ constexpr Field kTool[] = {
     Field{"name", Kind::kText, "What the model calls it by."}.needed(),
     {"description", Kind::kText, "What it does."},
     {"parameters", Kind::kObject, "JSON schema of its arguments."},
-    refused("strict", "arguments cannot be bound to their schema yet; false is possible.", "false"),
+    Field{"strict", Kind::kFlag, "Arguments have no members but those that the schema names."}
+        .or_else("false"),
     refused("defer_loading", "the model sees all tools.", "false"),
     refused("async", "the model waits for outputs.", "false"),
     passed_over("output_schema", "Templates show the arguments only."),
@@ -93,11 +95,6 @@ constexpr Field kFields[] = {
           "What the model may call: {type: \"function\", name, parameters, …}."}
         .with(tool_fields)
         .or_else("[]"),
-    Field{"tool_choice", Kind::kAny, "\"auto\" or \"none\"."}
-        .or_else("\"auto\"")
-        .shaped(R"("=auto|none")"),
-    Field{"parallel_tool_calls", Kind::kFlag, "false: of several calls only the first is given."}
-        .or_else("true"),
     Field{"reasoning", Kind::kObject, "How much the model thinks."}.with(reasoning_fields),
     Field{"text", Kind::kObject, "What the answer is."}.with(text_fields),
     Field{"include", Kind::kTexts, "message.output_text.logprobs: texts have probabilities."}
@@ -147,26 +144,23 @@ Result<Json> read_tool(const Json& json) {
   for (const char* key : {"description", "parameters"}) {
     if (const Json* value = body.find(key)) function.set(key, *value);
   }
+  if (body.flag("strict").value_or(false)) function.set("strict", true);
   return Json::object().set("type", "function").set("function", std::move(function));
 }
 
 Result<void> read_tools(const Body& body, service::Request& request) {
-  const Json* choice = body.find("tool_choice");
-  const bool none = choice && *choice == Json("none");
-  if (choice && !none && *choice != Json("auto")) {
-    if (*choice != Json("required") && !choice->is_object())
-      return refuse_field("tool_choice", *choice, "\"auto\" or \"none\"");
-    return cannot("tool_choice", "a call cannot be forced yet; \"auto\" and \"none\" are possible");
-  }
+  PUNA_TRY(const ToolUse use, read_tool_choice(body));
+  request.tool_choice = use.choice;
   const Json* list = body.find("tools");
-  if (!list) return {};
+  const Json none = Json::array();
   Json tools = Json::array();
-  for (const Json& each : list->items()) {
+  for (const Json& each : (list ? *list : none).items()) {
     PUNA_TRY_CONTEXT(Json tool, read_tool(each),
                      fmt::format("While reading tool {}", tools.items().size()));
     tools.push(std::move(tool));
   }
-  if (!none && !tools.items().empty()) request.tools = std::move(tools);
+  PUNA_TRY(check_names(use.choice, tools));
+  if (use.may_call && !tools.items().empty()) request.tools = std::move(tools);
   return {};
 }
 
@@ -242,7 +236,8 @@ Result<Json> settings_of(const Body& body, const ResponseRequest& read, Json eff
 std::span<const Field> response_fields() { return kFields; }
 
 Result<ResponseRequest> read_response_request(const Json& json, const service::LoadedModel& model) {
-  PUNA_TRY(const Body body, Body::read(json, {kFields, answer_fields(), sampling_fields()}));
+  PUNA_TRY(const Body body,
+           Body::read(json, {kFields, tool_choice_fields(), answer_fields(), sampling_fields()}));
   ResponseRequest out;
   PUNA_TRY(out.answer, read_answer_fields(body, model));
   out.form.reports = out.answer.reports;
@@ -272,7 +267,7 @@ Result<ResponseRequest> read_response_request(const Json& json, const service::L
     }
   }
   PUNA_TRY(read_logprobs(body, out));
-  out.form.one_call = !body.flag("parallel_tool_calls").value_or(true);
+  out.form.one_call = request.tool_choice.one_call;
   // A text that was first sent as a call would come without its probabilities.
   request.stream_arguments = out.answer.stream && !out.form.top_logprobs;
   PUNA_TRY(out.form.settings, settings_of(body, out, std::move(effort)));

@@ -11,6 +11,7 @@
 #include "api/openai/responses.h"
 #include "api/sampling.h"
 #include "api/testing/talks.h"
+#include "api/tool_choice.h"
 
 using namespace puna;
 using namespace puna::api;
@@ -43,7 +44,8 @@ using Lines = std::vector<std::string>;
 TEST_CASE("every field of a response is checked, and refused by name") {
   Talks served;
   const std::vector<Field> answer = rows_beside(answer_fields(), response_fields());
-  check_fields(served, responses, hi(), {response_fields(), answer, sampling_fields()});
+  check_fields(served, responses, hi(),
+               {response_fields(), tool_choice_fields(), answer, sampling_fields()});
   check_fields(served, response_input_tokens, hi(), {response_fields()});
 }
 
@@ -239,6 +241,31 @@ TEST_CASE("tools are left out where none may be called, and checked all the same
         "The field \"name\" is null, but has to be a name. - While reading tool 0");
 }
 
+TEST_CASE("a choice of tools is required calls, one of a name, or some of the tools") {
+  Talks served;
+  const Json body = json(R"({"input": "Hi", "tools": [
+      {"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": true},
+      {"type": "function", "name": "g", "parameters": {"type": "object"}}]})");
+  const auto choice = [&](std::string_view text) {
+    return served.request(responses, with(body, "tool_choice", json(text))).tool_choice;
+  };
+  CHECK_FALSE(choice(R"("auto")").required);
+  CHECK(choice(R"("required")").required);
+  const service::ToolChoice named = choice(R"({"type": "function", "name": "g"})");
+  CHECK(named.required);
+  CHECK(named.one_call);
+  CHECK(named.names == std::vector<std::string>{"g"});
+  const service::ToolChoice some = choice(R"({"type": "allowed_tools", "mode": "required",
+      "tools": [{"type": "function", "name": "g"}]})");
+  CHECK(some.required);
+  CHECK_FALSE(some.one_call);
+  CHECK(some.names == std::vector<std::string>{"g"});
+  const service::Request request = served.request(responses, body);
+  CHECK(at(request.tools, 0, "function", "strict") == Json(true));
+  CHECK(at(request.tools, 1, "function").find("strict") == nullptr);
+  CHECK(served.request(responses, with(body, "parallel_tool_calls", false)).tool_choice.one_call);
+}
+
 TEST_CASE("what a body may not say is refused with its name and the item's number") {
   Talks served;
   const auto refused = [&](const Json& body) {
@@ -335,13 +362,14 @@ TEST_CASE("what a body may not say is refused with its name and the item's numbe
   }
   CHECK(field("tools", R"([{"type": "function", "name": "f", "parameters": []}])")
             .starts_with("The field \"parameters\" is [], "));
-  CHECK(field("tools", R"([{"type": "function", "name": "f", "strict": true}])")
-            .starts_with("The field \"strict\" is not supported: "));
-  for (const char* choice :
-       {R"("required")", R"({"type": "function", "name": "f"})",
-        R"({"type": "allowed_tools", "mode": "auto", "tools": []})", R"({"type": "mcp"})"}) {
-    CHECK(field("tool_choice", choice).starts_with("The field \"tool_choice\" is not supported: "));
-  }
+  CHECK(field("tools", R"([{"type": "function", "name": "f", "strict": 1}])")
+            .starts_with("The field \"strict\" is 1, "));
+  CHECK(field("tool_choice", R"({"type": "function", "name": "f"})") ==
+        "The field \"tool_choice\" names \"f\", which is none of the tools.");
+  CHECK(field("tool_choice", R"({"type": "allowed_tools", "mode": "auto", "tools": []})")
+            .starts_with("The field \"tool_choice\" is {"));
+  CHECK(field("tool_choice", R"({"type": "mcp"})")
+            .starts_with("The field \"tool_choice\" is not supported: "));
   CHECK(field("tool_choice", R"("some")").starts_with("The field \"tool_choice\" is \"some\", "));
   CHECK(field("reasoning", R"({"effort": "some"})") ==
         "The field \"effort\" is \"some\", but has to be none, minimal, low, medium, high, xhigh "

@@ -67,7 +67,27 @@ class Reader final : public CallReader {
   bool fenced_ = false;
 };
 
+constexpr std::string_view kFenced[] = {
+    "<｜tool▁call▁begin｜>function<｜tool▁sep｜>@name\n```json\n@arguments\n```<"
+    "｜tool▁call▁end｜>"};
+constexpr std::string_view kBare[] = {
+    "<｜tool▁call▁begin｜>@name<｜tool▁sep｜>@arguments<｜tool▁call▁end｜>"};
+constexpr CallSection kSections[] = {{.open = "<｜tool▁calls▁begin｜>",
+                                      .close = "<｜tool▁calls▁end｜>",
+                                      .calls = kFenced,
+                                      .between = "\n",
+                                      .several = true},
+                                     {.open = "<｜tool▁calls▁begin｜>",
+                                      .close = "<｜tool▁calls▁end｜>",
+                                      .calls = kBare,
+                                      .between = "\n",
+                                      .several = true}};
+
 }  // namespace
+
+const CallFrame kDeepSeekFrame{.sections = kSections,
+                               .trigger = "<｜tool▁calls▁begin｜>|<｜tool▁call▁begin｜>",
+                               .names = "[A-Za-z0-9_.:/-]{1,200}"};
 
 std::unique_ptr<ReplyParser> make_deepseek(const ParserOptions& options) {
   static const Syntax kSyntax{.think_open = "<think>",

@@ -3,11 +3,15 @@
 
 #include <memory>
 
+#include "chat/call_frame.h"
 #include "chat/parsers/section_parser.h"
 
 namespace puna::chat {
 
 using MakeParser = std::unique_ptr<ReplyParser> (*)(const ParserOptions&);
+
+extern const CallFrame kHermesFrame, kQwenXmlFrame, kLlama3Frame, kMistralFrame, kGraniteFrame,
+    kPhi4Frame, kDeepSeekFrame, kLfm2Frame, kOlmo3Frame, kGemma4Frame, kGptOssFrame;
 
 std::unique_ptr<ReplyParser> make_plain(const ParserOptions& options);
 std::unique_ptr<ReplyParser> make_think(const ParserOptions& options);

@@ -26,7 +26,18 @@ class Reader final : public WholeReader {
   }
 };
 
+constexpr std::string_view kCalls[] = {"<|tool_call>call:@name@arguments<tool_call|>"};
+constexpr CallSection kSections[] = {{.calls = kCalls, .several = true}};
+constexpr std::string_view kEnds[] = {"<tool_call|>"};
+
 }  // namespace
+
+const CallFrame kGemma4Frame{.arguments = CallFrame::Arguments::kGemma,
+                             .sections = kSections,
+                             .trigger = R"(<\|tool_call>)",
+                             .ends = kEnds,
+                             .names = "[A-Za-z_][A-Za-z0-9_.-]*",
+                             .thinks_anywhere = true};
 
 std::unique_ptr<ReplyParser> make_gemma4(const ParserOptions& options) {
   static const Syntax kSyntax{.think_open = "<|channel>thought",

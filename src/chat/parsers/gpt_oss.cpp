@@ -138,7 +138,28 @@ class GptOss final : public ByteParser {
   std::string section_;  // of a call, its header included
 };
 
+// A call ends the answer: its end is a token that ends texts.
+constexpr std::string_view kCalls[] = {
+    "<|channel|>commentary to=functions.@name <|constrain|>json<|message|>@arguments",
+    "<|channel|>commentary to=functions.@name<|message|>@arguments",
+    "<|start|>assistant to=functions.@name<|channel|>commentary "
+    "<|constrain|>json<|message|>@arguments"};
+constexpr std::string_view kFirst[] = {
+    " to=functions.@name<|channel|>commentary <|constrain|>json<|message|>@arguments"};
+constexpr CallSection kSections[] = {{.calls = kCalls, .to_end = true},
+                                     {.calls = kFirst, .at_start = true, .to_end = true}};
+constexpr std::string_view kEndMarks[] = {"<|end|>", "<|return|>", "<|call|>", kStart, kChannel};
+
 }  // namespace
+
+const CallFrame kGptOssFrame{
+    .sections = kSections,
+    .trigger = R"((<\|start\|>|<\|channel\|>)([^<]|<[^|]|<\|(start|channel|constrain)\|>)*to=)",
+    .start_trigger = R"([ \t\r\n]*to=)",
+    .ends = kEndMarks,
+    .names = "[A-Za-z0-9_.:/-]{1,200}",
+    .behind_thinking = "<|start|>assistant",
+    .has_messages = true};
 
 std::unique_ptr<ReplyParser> make_gpt_oss(const ParserOptions& options) {
   return std::make_unique<GptOss>(options);

@@ -28,7 +28,13 @@ class Reader final : public CallReader {
   size_t matched_ = 0;  // bytes of the closing marker
 };
 
+constexpr std::string_view kCalls[] = {
+    "<tool_call>\n{\"name\": \"@name\", \"arguments\": @arguments}\n</tool_call>"};
+constexpr CallSection kSections[] = {{.calls = kCalls, .between = "\n", .several = true}};
+
 }  // namespace
+
+const CallFrame kHermesFrame{.sections = kSections, .trigger = "<tool_call>"};
 
 std::unique_ptr<ReplyParser> make_hermes(const ParserOptions& options) {
   static const Syntax kSyntax{.think_open = "<think>",

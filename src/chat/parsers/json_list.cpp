@@ -16,7 +16,29 @@ class Reader final : public CallReader {
 
 std::unique_ptr<CallReader> make_reader(const CallContext&) { return std::make_unique<Reader>(); }
 
+constexpr std::string_view kCalls[] = {"{\"name\": \"@name\", \"arguments\": @arguments}"};
+constexpr CallSection kGraniteSections[] = {
+    {.open = "<|tool_call|>[", .close = "]", .calls = kCalls, .between = ", ", .several = true},
+    {.open = "<tool_call>[", .close = "]", .calls = kCalls, .between = ", ", .several = true}};
+constexpr CallSection kPhi4Sections[] = {{.open = "<|tool_call|>[",
+                                          .close = "]<|/tool_call|>",
+                                          .calls = kCalls,
+                                          .between = ", ",
+                                          .several = true},
+                                         {.open = "functools[",
+                                          .close = "]",
+                                          .calls = kCalls,
+                                          .between = ", ",
+                                          .several = true,
+                                          .at_start = true}};
+
 }  // namespace
+
+const CallFrame kGraniteFrame{.sections = kGraniteSections,
+                              .trigger = R"(<\|tool_call\|>|<tool_call>)"};
+const CallFrame kPhi4Frame{.sections = kPhi4Sections,
+                           .trigger = R"(<\|tool_call\|>)",
+                           .start_trigger = R"(functools[ \t\r\n]*[\[{])"};
 
 std::unique_ptr<ReplyParser> make_granite(const ParserOptions& options) {
   static const Syntax kSyntax{.think_open = "<think>",

@@ -85,7 +85,18 @@ class TagReader final : public CallReader {
   const Json& tools_;
 };
 
+constexpr std::string_view kCalls[] = {"{\"name\": \"@name\", \"parameters\": @arguments}"};
+constexpr CallSection kSections[] = {
+    {.calls = kCalls, .between = "; ", .several = true, .at_start = true},
+    {.open = "<|python_tag|>", .calls = kCalls, .between = "; ", .several = true, .to_end = true}};
+
 }  // namespace
+
+// JSON that names no tool is an answer.
+const CallFrame kLlama3Frame{
+    .sections = kSections,
+    .trigger = R"(<\|python_tag\|>)",
+    .start_trigger = R"=([; \t\r\n]*\{[ \t\r\n]*"name"[ \t\r\n]*:[ \t\r\n]*"(@name)")="};
 
 std::unique_ptr<ReplyParser> make_llama3(const ParserOptions& options) {
   static const Syntax kSyntax{

@@ -61,7 +61,21 @@ class Reader final : public CallReader {
   ArgumentsReader arguments_;
 };
 
+constexpr std::string_view kNamed[] = {"[TOOL_CALLS]@name[ARGS]@arguments",
+                                       "[TOOL_CALLS]@name[CALL_ID]@id[ARGS]@arguments"};
+constexpr std::string_view kListed[] = {
+    "{\"name\": \"@name\", \"arguments\": @arguments}",
+    "{\"name\": \"@name\", \"arguments\": @arguments, \"id\": \"@id\"}"};
+constexpr CallSection kSections[] = {
+    {.calls = kNamed, .several = true},
+    {.open = "[TOOL_CALLS][", .close = "]", .calls = kListed, .between = ", ", .several = true}};
+
 }  // namespace
+
+const CallFrame kMistralFrame{.sections = kSections,
+                              .trigger = R"(\[TOOL_CALLS\])",
+                              .names = "[A-Za-z0-9_.:/-]{1,150}",
+                              .thinks_anywhere = true};
 
 std::unique_ptr<ReplyParser> make_mistral(const ParserOptions& options) {
   static const Syntax kSyntax{.think_open = "[THINK]",

@@ -42,7 +42,32 @@ class Reader final : public WholeReader {
   const Json& tools_;
 };
 
+constexpr std::string_view kCalls[] = {"@name@arguments"};
+constexpr CallSection kLfm2Sections[] = {{.open = "<|tool_call_start|>[",
+                                          .close = "]<|tool_call_end|>",
+                                          .calls = kCalls,
+                                          .between = ", ",
+                                          .several = true}};
+constexpr std::string_view kLfm2Ends[] = {"<|tool_call_end|>"};
+constexpr CallSection kOlmo3Sections[] = {{.open = "<function_calls>\n",
+                                           .close = "\n</function_calls>",
+                                           .calls = kCalls,
+                                           .between = "\n",
+                                           .several = true}};
+constexpr std::string_view kOlmo3Ends[] = {"</function_calls>"};
+
 }  // namespace
+
+const CallFrame kLfm2Frame{.arguments = CallFrame::Arguments::kPython,
+                           .sections = kLfm2Sections,
+                           .trigger = R"(<\|tool_call_start\|>)",
+                           .ends = kLfm2Ends,
+                           .names = "[A-Za-z_][A-Za-z0-9_.-]*"};
+const CallFrame kOlmo3Frame{.arguments = CallFrame::Arguments::kPython,
+                            .sections = kOlmo3Sections,
+                            .trigger = "<function_calls>",
+                            .ends = kOlmo3Ends,
+                            .names = "[A-Za-z_][A-Za-z0-9_.-]*"};
 
 std::optional<Json> python_arguments(LiteralReader& reader, const Json* properties) {
   Json out = Json::object();

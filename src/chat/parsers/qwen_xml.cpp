@@ -1,6 +1,7 @@
 // <tool_call><function=name><parameter=key>value</parameter>...</function></tool_call>: Qwen3-Coder
 // and Qwen3.5. A value is bare text; the tool's schema says what it is meant to be.
 #include <algorithm>
+#include <cmath>
 
 #include "chat/parsers/families.h"
 
@@ -14,6 +15,7 @@ constexpr std::string_view kFunctionEnd = "</function>";
 constexpr std::string_view kParameter = "<parameter=";
 constexpr std::string_view kParameterEnd = "</parameter>";
 
+// The types that a schema names; none where a value may be of others.
 void collect_types(const Json& schema, std::vector<std::string>& types) {
   const Json* type = schema.find("type");
   if (type && type->is_string()) types.push_back(type->string());
@@ -26,14 +28,19 @@ void collect_types(const Json& schema, std::vector<std::string>& types) {
     const Json* choices = schema.find(key);
     if (!choices || !choices->is_array()) continue;
     for (const Json& each : choices->items()) {
-      const Json* own = each.find("type");
-      if (own && own->is_string()) types.push_back(own->string());
+      const size_t n_before = types.size();
+      if (each.is_object()) collect_types(each, types);
+      if (types.size() > n_before) continue;
+      types.clear();  // one of them may be of any type
+      return;
     }
   }
 }
 
 bool is_of(const Json& value, const std::string& type) {
   if (type == "number") return value.is_number();
+  // One that is too large for an integer is read as a number.
+  if (type == "integer" && value.is_number()) return value.number() == std::floor(value.number());
   return type == value.type_name();
 }
 
@@ -112,7 +119,34 @@ class Reader final : public WholeReader {
   const Json& tools_;
 };
 
+constexpr std::string_view kTagged[] = {
+    "<tool_call>\n<function=@name>\n@arguments\n</function>\n</tool_call>"};
+constexpr std::string_view kBare[] = {"<function=@name>\n@arguments\n</function>"};
+constexpr CallSection kSections[] = {{.calls = kTagged, .between = "\n", .several = true},
+                                     {.calls = kBare, .between = "\n", .several = true}};
+constexpr std::string_view kEnds[] = {kParameterEnd, kFunctionEnd, "</tool_call>"};
+
 }  // namespace
+
+const CallFrame kQwenXmlFrame{.arguments = CallFrame::Arguments::kTags,
+                              .sections = kSections,
+                              .trigger = "<tool_call>|<function=",
+                              .ends = kEnds};
+
+TaggedValue tagged_value(const Json* schema) {
+  std::vector<std::string> types;
+  if (schema) collect_types(*schema, types);
+  const auto has = [&](std::string_view type) {
+    return types.empty() || std::ranges::find(types, type) != types.end();
+  };
+  return {.text = !types.empty() && has("string"),
+          .by_looks = types.empty(),
+          .null = has("null"),
+          .boolean = has("boolean") && (types.empty() || !has("string")),
+          .number = (has("number") || has("integer")) && (types.empty() || !has("string")),
+          .array = has("array") && (types.empty() || !has("string")),
+          .object = has("object") && (types.empty() || !has("string"))};
+}
 
 std::unique_ptr<ReplyParser> make_qwen_xml(const ParserOptions& options) {
   static const Syntax kSyntax{

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "chat/call_frame.h"
+
 namespace puna::chat {
 namespace {
 
@@ -186,11 +188,6 @@ void SectionParser::end() {
   }
 }
 
-const base::Json& function_of(const base::Json& tool) {
-  const base::Json* inner = tool.find("function");
-  return inner && inner->is_object() ? *inner : tool;
-}
-
 const base::Json* find_tool(const base::Json& tools, std::string_view name) {
   if (!tools.is_array()) return nullptr;
   for (const base::Json& tool : tools.items()) {
@@ -202,6 +199,11 @@ const base::Json* find_tool(const base::Json& tools, std::string_view name) {
 }
 
 }  // namespace
+
+const base::Json& function_of(const base::Json& tool) {
+  const base::Json* inner = tool.find("function");
+  return inner && inner->is_object() ? *inner : tool;
+}
 
 std::unique_ptr<ReplyParser> make_section_parser(const Syntax& syntax,
                                                  const ParserOptions& options) {

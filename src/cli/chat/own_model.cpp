@@ -18,11 +18,10 @@ using base::ErrorCode;
 using base::Json;
 using base::Result;
 
-Result<std::unique_ptr<OwnModel>> OwnModel::open(Open open, const std::string& name,
-                                                 service::Request base) {
+Result<std::unique_ptr<OwnModel>> OwnModel::open(Open open, const std::string& name, Begin begin) {
   const base::Timer timer;
   PUNA_TRY(service::LoadedModel model, open(name));
-  std::unique_ptr<OwnModel> out(new OwnModel(std::move(open), std::move(base)));
+  std::unique_ptr<OwnModel> out(new OwnModel(std::move(open), std::move(begin)));
   out->take(std::move(model), name);
   out->load_ms_ = timer.ms();
   return out;
@@ -30,6 +29,7 @@ Result<std::unique_ptr<OwnModel>> OwnModel::open(Open open, const std::string& n
 
 void OwnModel::take(service::LoadedModel model, const std::string& name) {
   asked_name_ = name;
+  base_ = begin_(model.defaults);
   model.defaults.request = base_;
   // Options are read as of Ollama's dialect, whose own values stand behind those of the flags.
   model.defaults.named.insert({"top_p", "min_p"});
@@ -106,7 +106,8 @@ Result<Json> OwnModel::show() {
   Json out = Json::object();
   out.set("license", file.get_string("general.license", "").value_or(""));
   out.set("modelfile", fmt::format("FROM {}\n", asked_name_)).set("parameters", "");
-  out.set("template", has_template() ? model().chat_template->source() : "").set("system", "");
+  out.set("template", has_template() ? model().chat_template->source() : "")
+      .set("system", model().defaults.system);
   out.set("details", api::ollama::details_json(model()));
   return out.set("capabilities", api::ollama::capabilities_json(model()));
 }

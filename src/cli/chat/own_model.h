@@ -15,9 +15,12 @@ class OwnModel final : public ChatModel {
   // Loads a model by its name.
   using Open = std::function<base::Result<service::LoadedModel>(const std::string& name)>;
 
-  // `base`: what every request begins as. Errors: those of `open`.
+  // What every request begins as, with what a model brings.
+  using Begin = std::function<service::Request(const service::Defaults& defaults)>;
+
+  // Errors: those of `open`.
   static base::Result<std::unique_ptr<OwnModel>> open(Open open, const std::string& name,
-                                                      service::Request base);
+                                                      Begin begin);
 
   std::string name() const override { return model().name; }
   std::string where() const override { return model().device_name; }
@@ -39,13 +42,14 @@ class OwnModel final : public ChatModel {
   base::Result<ChatAnswer> answer(std::vector<int32_t> tokens, const OnPiece& on_piece);
 
  private:
-  OwnModel(Open open, service::Request base) : open_(std::move(open)), base_(std::move(base)) {}
+  OwnModel(Open open, Begin begin) : open_(std::move(open)), begin_(std::move(begin)) {}
 
   void take(service::LoadedModel model, const std::string& name);
   base::Result<service::Request> request(const Asked& asked, const ChatSettings& settings) const;
   base::Result<ChatAnswer> run(service::Prepared prepared, const OnPiece& on_piece);
 
   const Open open_;
+  const Begin begin_;
   service::Request base_;
   std::string asked_name_;  // the name that it was opened by
   std::unique_ptr<service::HostThread> host_;

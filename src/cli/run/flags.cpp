@@ -33,16 +33,28 @@ constexpr std::pair<const char*, service::Think> kThink[] = {{"true", service::T
                                                              {"medium", service::Think::kMedium},
                                                              {"high", service::Think::kHigh}};
 
+using kernels::SamplingParams;
+
+template <auto kMember>
+void copy(const SamplingParams& from, SamplingParams& to) {
+  to.*kMember = from.*kMember;
+}
+
 // Options of sampling, and the fields of requests that they are.
-constexpr std::pair<const char*, const char*> kSampling[] = {
-    {"--temp", "temperature"},
-    {"--top-k", "top_k"},
-    {"--top-p", "top_p"},
-    {"--min-p", "min_p"},
-    {"--repeat-penalty", "repeat_penalty"},
-    {"--presence-penalty", "presence_penalty"},
-    {"--frequency-penalty", "frequency_penalty"},
-    {"--repeat-last", "repeat_last_n"},
+struct SamplingOption {
+  const char* option;
+  const char* field;
+  void (*set)(const SamplingParams& from, SamplingParams& to);
+};
+constexpr SamplingOption kSampling[] = {
+    {"--temp", "temperature", copy<&SamplingParams::temperature>},
+    {"--top-k", "top_k", copy<&SamplingParams::top_k>},
+    {"--top-p", "top_p", copy<&SamplingParams::top_p>},
+    {"--min-p", "min_p", copy<&SamplingParams::min_p>},
+    {"--repeat-penalty", "repeat_penalty", copy<&SamplingParams::repeat_penalty>},
+    {"--presence-penalty", "presence_penalty", copy<&SamplingParams::presence_penalty>},
+    {"--frequency-penalty", "frequency_penalty", copy<&SamplingParams::frequency_penalty>},
+    {"--repeat-last", "repeat_last_n", copy<&SamplingParams::repeat_last>},
 };
 
 // What only a model in this process can do: it is about devices, names files, or no request of a
@@ -117,13 +129,18 @@ service::Think think_of(const RunFlags& flags) {
   return service::Think::kDefault;
 }
 
-service::Request request_of(const RunFlags& flags) {
-  service::Request request;
-  request.sampling = flags.sampling;
-  request.sampling.seed = flags.seed ? *flags.seed : std::random_device{}();
+service::Request request_of(const RunFlags& flags, const service::Defaults& defaults) {
+  service::Request request = defaults.request;
+  for (const SamplingOption& each : kSampling) {
+    if (is_given(flags, each.option)) each.set(flags.sampling, request.sampling);
+  }
+  request.sampling.logit_bias = flags.sampling.logit_bias;
+  const std::optional<uint64_t> seed = flags.seed ? flags.seed : defaults.seed;
+  request.sampling.seed = seed ? *seed : std::random_device{}();
+  if (flags.max_tokens) request.max_tokens.reset();
   if (flags.max_tokens.value_or(kNoEnd) != kNoEnd)
     request.max_tokens = static_cast<uint32_t>(*flags.max_tokens);
-  request.stop = flags.stop;
+  if (!flags.stop.empty()) request.stop = flags.stop;
   request.ignore_end = flags.ignore_end;
   request.control = interrupt_control();
   return request;
@@ -132,7 +149,7 @@ service::Request request_of(const RunFlags& flags) {
 Json options_of(const RunFlags& flags) {
   Json out = Json::object();
   const Json all = api::sampling_json(flags.sampling);
-  for (const auto& [option, field] : kSampling) {
+  for (const auto& [option, field, set] : kSampling) {
     const Json* value = all.find(field);
     if (value && is_given(flags, option)) out.set(field, *value);
   }
@@ -171,7 +188,7 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
   add_number(app, "-n,--max-tokens", flags.max_tokens, {kNoEnd, kCounts.highest},
              "At most this many tokens; 0 reads the prompt and writes none; -1, the default: until "
              "the end or the context is full");
-  kernels::SamplingParams& sampling = flags.sampling;
+  SamplingParams& sampling = flags.sampling;
   add_number(app, "--temp", sampling.temperature, range(kernels::kTemperature),
              "Temperature; 0 always takes the likeliest token");
   add_number(app, "--top-k", sampling.top_k, kCounts, "Keep the k likeliest tokens; 0 = all");

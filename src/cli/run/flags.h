@@ -10,6 +10,7 @@
 #include "cli/form_flags.h"
 #include "cli/model_flags.h"
 #include "kernels/sample/sampling.h"
+#include "service/defaults.h"
 
 namespace puna::cli {
 
@@ -45,8 +46,8 @@ void add_run_flags(CLI::App& app, RunFlags& flags);
 // asked yet. Errors: kUsage.
 base::Result<void> check(RunFlags& flags, bool chat);
 
-// What a request begins as in this process.
-service::Request request_of(const RunFlags& flags);
+// What a request begins as in this process; what flags do not say is as the model has it.
+service::Request request_of(const RunFlags& flags, const service::Defaults& defaults);
 // The same as options of Ollama's dialect: what the command line says, and no more.
 base::Json options_of(const RunFlags& flags);
 service::Think think_of(const RunFlags& flags);

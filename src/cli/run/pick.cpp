@@ -113,7 +113,10 @@ Result<std::unique_ptr<OwnModel>> open_own(const RunFlags& flags,
     if (chats) PUNA_TRY(check_template(model));
     return model;
   };
-  PUNA_TRY(auto out, OwnModel::open(std::move(open), flags.model.model, request_of(flags)));
+  PUNA_TRY(auto out, OwnModel::open(std::move(open), flags.model.model,
+                                    [flags](const service::Defaults& defaults) {
+                                      return request_of(flags, defaults);
+                                    }));
   if (form) PUNA_TRY(check_form(out->model(), *form));
   const char* needs_template = !flags.system.empty()  ? "--system"
                                : !flags.think.empty() ? "--think"

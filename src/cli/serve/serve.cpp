@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "api/answer_fields.h"
@@ -23,7 +24,9 @@
 #include "cli/terminal.h"
 #include "io/byte_source.h"
 #include "server/server.h"
+#include "server/stored_models.h"
 #include "service/host_thread.h"
+#include "service/model_card.h"
 
 namespace puna::cli {
 namespace {
@@ -84,12 +87,6 @@ api::ServedModel served_model(const ServeFlags& flags, service::Host& host) {
   return out;
 }
 
-// A number that files have under the name of their architecture; 0: this one has none.
-uint64_t number_of(const formats::ModelFile& file, std::string_view key) {
-  const std::string architecture = file.get_string("general.architecture", "").value_or("");
-  return file.get_uint(fmt::format("{}.{}", architecture, key), 0).value_or(0);
-}
-
 // How many tokens all texts may have together, and how many each of them: where --ctx does not say
 // it, all there are or a share of them, up to what the model was trained with.
 void set_room(const ServeFlags& flags, const formats::ModelFile& file,
@@ -102,7 +99,7 @@ void set_room(const ServeFlags& flags, const formats::ModelFile& file,
     if (!flags.pool_tokens) options.cache_tokens = *room * flags.n_parallel;
   }
   if (!room) return;
-  const uint64_t trained = number_of(file, "context_length");
+  const uint64_t trained = service::number_of(file, "context_length");
   if (trained > 0) room = std::min(*room, trained);
   const bool bounds = flags.splits_pool || flags.share;
   const uint32_t own = options.context.value_or(0);
@@ -158,17 +155,19 @@ Result<service::LoadedModel> load(ServeFlags& flags) {
   PUNA_TRY(formats::ModelFile file, service::open_file(options));
   set_room(flags, file, options.engine);
   // A file that says how embeddings are made is of a model that gives nothing else.
-  options.engine.embeddings = flags.embeddings || number_of(file, "pooling_type") > 0;
+  options.engine.embeddings = flags.embeddings || service::number_of(file, "pooling_type") > 0;
   options.engine.pooling = flags.pooling;
   if (flags.pooling && !options.engine.embeddings)
     base::log_warning("--pooling has no effect: the model is loaded to give text.");
+  options.change_defaults = [&flags](service::Defaults& defaults) {
+    for (const auto& change : flags.defaults) change(defaults);
+    if (flags.shifts)
+      defaults.request.shift.emplace().n_keep = api::number_or_none(flags.n_keep.value_or(0));
+  };
   PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));
   model.name = name_of_path(flags.model.model);
   say_what_has_no_effect(flags, options.engine, *model.engine);
   if (flags.chat_template) service::use_template(model, *std::move(flags.chat_template));
-  for (const auto& change : flags.defaults) change(model.defaults);
-  if (flags.shifts)
-    model.defaults.request.shift.emplace().n_keep = api::number_or_none(flags.n_keep.value_or(0));
   model.defaults.request.think = think_of(flags, model);
   if (model.defaults.request.form) {
     PUNA_TRY_CONTEXT(check_form(model, *model.defaults.request.form),
@@ -253,7 +252,13 @@ Result<int> run(ServeFlags& flags) {
   PUNA_TRY(service::LoadedModel model, load(flags));
   service::HostThread host(std::move(model));
   api::OneModel source(served_model(flags, host));
-  server->serve(source);
+  std::optional<server::StoredModels> stored;
+  if (auto store = store::Store::of_environment()) {
+    stored.emplace(*std::move(store), flags.model.threads.value_or(0));
+  } else {
+    base::log_warning("No models are kept: {}", store.error().text());
+  }
+  server->serve(source, stored ? &*stored : nullptr);
   const bool tls = !flags.server.certificate_file.empty();
   for (const server::Address& address : server->addresses())
     base::log_info("{} is served on {}", source.loaded().front()->id, text_of(address, tls));

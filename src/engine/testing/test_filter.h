@@ -24,6 +24,7 @@ class TestFilter : public TokenFilter {
     std::function<std::vector<int32_t>(std::span<const int32_t> text)> forces;
     size_t complete = SIZE_MAX;  // tokens, from which on the text may end
     size_t most = SIZE_MAX;      // tokens, after which it has to
+    std::optional<base::Error> error = {};
   };
   explicit TestFilter(Rules rules) : rules_(std::move(rules)) {}
 
@@ -50,6 +51,7 @@ class TestFilter : public TokenFilter {
   std::unique_ptr<TokenFilter> fork() const override { return std::make_unique<TestFilter>(*this); }
   bool may_end() const override { return text_.size() >= rules_.complete; }
   bool done() const override { return text_.size() >= rules_.most; }
+  std::optional<base::Error> error() const override { return rules_.error; }
 
  private:
   // Who still reads what allowed() gave before is let choose nothing.

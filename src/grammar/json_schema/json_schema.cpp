@@ -27,15 +27,32 @@ Result<std::shared_ptr<const Grammar>> compile_json_schema_text(std::string_view
 Result<std::shared_ptr<const Grammar>> compile_json_schema(const Json& schema,
                                                            const JsonSchemaOptions& options) {
   Builder builder(options.limits);
-  PUNA_TRY(SchemaDocument document, SchemaDocument::read(schema));
-  Languages languages(builder.expressions(), options.limits, builder.deadline());
-  SchemaReader reader(document, languages, options, builder.deadline());
-  RuleWriter writer(builder, reader);
-  const TermId root = reader.terms().schema(schema, options.strict);
-  PUNA_TRY(const Symbol start, writer.write(root));
+  PUNA_TRY(const Symbol start, SchemaRules(builder).write(schema, options));
   PUNA_TRY_CONTEXT(auto grammar, std::move(builder).build(start),
                    "While making the grammar of a JSON schema");
   return grammar;
+}
+
+SchemaRules::SchemaRules(Builder& builder)
+    : builder_(builder),
+      languages_(std::make_unique<Languages>(builder.expressions(), builder.limits(),
+                                             builder.deadline())) {}
+SchemaRules::~SchemaRules() = default;
+
+Result<Symbol> SchemaRules::write(const Json& schema, const JsonSchemaOptions& options,
+                                  const Notation& notation) {
+  PUNA_TRY(SchemaDocument document, SchemaDocument::read(schema));
+  SchemaReader reader(document, *languages_, options, builder_.deadline());
+  return RuleWriter(builder_, reader, notation)
+      .write(reader.terms().schema(schema, options.strict));
+}
+
+Result<Symbol> SchemaRules::write_arguments(const Json& schema, const JsonSchemaOptions& options,
+                                            const ArgumentNotation& notation) {
+  PUNA_TRY(SchemaDocument document, SchemaDocument::read(schema));
+  SchemaReader reader(document, *languages_, options, builder_.deadline());
+  return RuleWriter(builder_, reader, notation.values)
+      .write_arguments(reader.terms().schema(schema, options.strict), notation);
 }
 
 }  // namespace puna::grammar

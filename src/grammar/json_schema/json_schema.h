@@ -12,8 +12,11 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "grammar/grammar.h"
+#include "grammar/json_schema/notation.h"
 
 namespace puna::grammar {
+
+class Languages;
 
 struct JsonSchemaOptions {
   // An object has no properties but those its schema names, unless the schema says otherwise with
@@ -30,5 +33,28 @@ base::Result<std::shared_ptr<const Grammar>> compile_json_schema_text(
 // The same of a schema that is read already; the limits on bytes and depth are its reader's.
 base::Result<std::shared_ptr<const Grammar>> compile_json_schema(
     const base::Json& schema, const JsonSchemaOptions& options = {});
+
+// Schemas as rules of a grammar that has more in it, whose limits hold instead of those of the
+// options.
+class SchemaRules {
+ public:
+  explicit SchemaRules(Builder& builder);  // which outlives this
+  ~SchemaRules();
+  SchemaRules(const SchemaRules&) = delete;
+  SchemaRules& operator=(const SchemaRules&) = delete;
+
+  // The values that a schema admits. Errors: as above, but that no value fits is found when the
+  // grammar is built.
+  base::Result<Symbol> write(const base::Json& schema, const JsonSchemaOptions& options,
+                             const Notation& notation = {});
+  // The objects among them as the arguments of a call. Errors: the same; kUnsupported for a
+  // property that is required and whose name cannot be written so.
+  base::Result<Symbol> write_arguments(const base::Json& schema, const JsonSchemaOptions& options,
+                                       const ArgumentNotation& notation);
+
+ private:
+  Builder& builder_;
+  std::unique_ptr<Languages> languages_;
+};
 
 }  // namespace puna::grammar

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
+#include "grammar/lazy.h"
 #include "grammar/lexeme.h"
 
 namespace puna::grammar {
@@ -97,6 +99,32 @@ Expression Languages::any_json() {
        unicode({first, hex, hex, hex}), unicode({d, below_pairs, hex, hex}),
        e_.sequence({high, low})});
   return e_.repeat(one, 0, kUnbounded);
+}
+
+base::Result<Expression> Languages::avoiding(Expression of, std::span<const std::string> texts) {
+  if (texts.empty()) return of;
+  if (!std::ranges::equal(avoided_, texts)) {
+    avoided_.assign(texts.begin(), texts.end());
+    without_avoided_.clear();
+  }
+  if (const auto known = without_avoided_.find(of.id); known != without_avoided_.end())
+    return known->second;
+  Expression out = e_.both(of, lacking(e_, texts));
+  bool too_many_states = false;
+  const auto lexeme = Lexeme::compile(derivatives_, out, "", limits_, deadline_, too_many_states);
+  if (!lexeme && !too_many_states) return std::unexpected(lexeme.error());
+  if (!lexeme) {
+    std::array<Expression, 256> kept;
+    for (uint32_t byte = 0; byte < kept.size(); ++byte) {
+      const char c = static_cast<char>(byte);
+      const auto begins = [&](const std::string& text) { return text.front() == c; };
+      kept[byte] =
+          std::ranges::any_of(texts, begins) ? e_.nothing() : e_.literal(std::string_view(&c, 1));
+    }
+    out = e_.substitute(of, kept);
+  }
+  without_avoided_.emplace(of.id, out);
+  return out;
 }
 
 Expression Languages::as_json(Expression of) {

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <array>
+#include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "base/result.h"
 #include "grammar/derivative.h"
@@ -30,10 +33,12 @@ class Languages {
   // The texts of JSON that mean one of `of`, with their quotes. Escaped is what has to be, unless
   // any string will do, of which anything may be escaped.
   Expression as_json(Expression of);
+  // Those of `of` that hold none of these texts. Where counts would make it too many states, those
+  // that have not even one of their first bytes. Errors: kInvalidArgument that names a limit.
+  base::Result<Expression> avoiding(Expression of, std::span<const std::string> texts);
 
  private:
   Expression any_json();
-
   Expressions& e_;
   const Limits& limits_;
   const Deadline& deadline_;
@@ -41,6 +46,9 @@ class Languages {
   Expression any_, any_json_;
   std::array<Expression, 256> written_;  // how a byte of a text is written
   std::unordered_map<uint32_t, bool> nothings_;
+  // What avoiding() gave for these texts.
+  std::vector<std::string> avoided_;
+  std::unordered_map<uint32_t, Expression> without_avoided_;
 };
 
 }  // namespace puna::grammar

@@ -411,7 +411,27 @@ bool Numerals::is_finite() const {
   return true;
 }
 
-Expression Numerals::expression(Expressions& expressions) const {
+// Those with few digits before the point.
+Numerals Numerals::short_ones() {
+  static constexpr uint32_t kMostDigits = 40;
+  Numerals out;
+  const uint32_t start = out.add(false);
+  const uint32_t minus = out.add(false);
+  const uint32_t fraction = out.add(true);
+  out.link(start, kMinus, kMinus, minus);
+  out.link(fraction, 0, 9, fraction);
+  std::vector<uint32_t> from{start, minus};
+  for (uint32_t n = 0; n < kMostDigits; ++n) {
+    const uint32_t digit = out.add(true);
+    for (const uint32_t before : from) out.link(before, 0, 9, digit);
+    out.link(digit, kPoint, kPoint, fraction);
+    from = {digit};
+  }
+  out.minimize();
+  return out;
+}
+
+Expression Numerals::expression(Expressions& expressions, bool is_short) const {
   static const Numerals kPlain = spelled(Spelling::kInteger);
   static const Numerals kShortest = spelled(Spelling::kShortest);
   static const Numerals kUnsigned0 = spelled(Spelling::kUnsigned0);
@@ -419,6 +439,10 @@ Expression Numerals::expression(Expressions& expressions) const {
   if (!without(*this, integers()).is_none()) {
     written = both(*this, kShortest);
     if (!written.is_finite()) written = both(*this, kUnsigned0);
+  }
+  if (is_short && !written.is_finite()) {
+    static const Numerals kShort = short_ones();
+    written = both(written, kShort);
   }
   std::vector<AutomatonState> states(written.states_.size());
   for (size_t i = 0; i < states.size(); ++i) {

@@ -53,7 +53,8 @@ class Numerals {
 
   // How such numbers are written: integers without a point, a finite set without zeros at the end,
   // all numbers with exponents too, and 0 without a sign.
-  Expression expression(Expressions& expressions) const;
+  // is_short: with at most 40 digits before the point.
+  Expression expression(Expressions& expressions, bool is_short = false) const;
 
  private:
   static constexpr uint32_t kMinus = 10, kPoint = 11, kSymbols = 12;  // below: digits
@@ -71,6 +72,7 @@ class Numerals {
   void minimize();
   bool is_finite() const;
   static Numerals spelled(Spelling spelling);
+  static Numerals short_ones();
   template <class Accepts>
   static Numerals product(const Numerals& a, const Numerals& b, Accepts accepts);
 

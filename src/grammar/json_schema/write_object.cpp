@@ -36,6 +36,7 @@ struct RuleWriter::Object {
   };
 
   const ObjectShape& shape;
+  const Brackets& brackets;
   std::vector<Named> named{};
   std::unordered_map<std::string, size_t> index{};  // of named, by name
   std::vector<Others> others{};
@@ -158,27 +159,40 @@ Result<void> RuleWriter::find_names(Object& object) {
   return {};
 }
 
-void RuleWriter::write_named(Object& object) {
-  const Expression colon = e_.sequence({e_.literal(":"), space_});
+Result<void> RuleWriter::write_named(Object& object) {
   for (const Object::Named& named : object.named) {
+    Languages& languages = reader_.languages();
+    PUNA_TRY(const Expression written,
+             languages.avoiding(key(object.brackets, named.name), notation_.ends));
+    bool unwritable = e_.is_nothing(written);
+    if (!notation_.ends.empty()) {
+      PUNA_TRY(unwritable, languages.is_nothing(written));
+    }
+    if (unwritable && named.required) {
+      return fail(
+          ErrorCode::kUnsupported,
+          fmt::format("{}: the property \"{}\" is required, but calls of this model have no "
+                      "way to write its name.",
+                      reader_.path_of(writing_), named.name));
+    }
+    if (unwritable) continue;
     std::vector<std::vector<Symbol>> next(object.n_states());
     if (!named.required) {
       for (uint32_t state = 0; state < next.size(); ++state) {
         if (object.written[state]) next[state].push_back(*object.written[state]);
       }
     }
-    const Symbol key =
-        builder_.lexeme(e_.sequence({e_.literal(base::Json(named.name).dump()), colon}));
+    const Symbol name = builder_.lexeme(written);
     for (const Object::Way& way : named.ways) {
+      PUNA_TRY(const Symbol value, content(object.brackets, way.term, named.name));
       for (uint32_t state = 0; state < next.size(); ++state) {
         const bool first = state == 0 && object.may_be_empty;
         if (!first && !object.written[state]) continue;
         const auto to = object.after(state, way.needs);
         if (!to) continue;
-        const Symbol content = value(way.term);
-        next[*to].push_back(
-            first ? builder_.sequence({key, content})
-                  : builder_.sequence({*object.written[state], comma_, key, content}));
+        next[*to].push_back(first ? builder_.sequence({name, value})
+                                  : builder_.sequence({*object.written[state],
+                                                       object.brackets.comma, name, value}));
       }
     }
     if (named.required) object.may_be_empty = false;
@@ -187,11 +201,11 @@ void RuleWriter::write_named(Object& object) {
       if (!next[state].empty()) object.written[state] = rule(std::move(next[state]));
     }
   }
+  return {};
 }
 
-void RuleWriter::write_others(Object& object) {
-  if (object.others.empty()) return;
-  const Expression colon = e_.sequence({e_.literal(":"), space_});
+Result<void> RuleWriter::write_others(Object& object) {
+  if (object.others.empty()) return {};
   std::vector<Symbol> rules;
   std::vector<std::vector<Symbol>> ways(object.n_states());
   for (uint32_t state = 0; state < ways.size(); ++state) {
@@ -199,16 +213,17 @@ void RuleWriter::write_others(Object& object) {
     if (object.written[state]) ways[state].push_back(*object.written[state]);
   }
   for (const Object::Others& others : object.others) {
-    const Symbol key = builder_.lexeme(
-        e_.sequence({reader_.languages().as_json(others.names), colon}), reader_.path_of(writing_));
+    PUNA_TRY(const Symbol name,
+             lexeme(key(object.brackets, others.names), reader_.path_of(writing_)));
     for (const Object::Way& way : others.ways) {
-      const Symbol property = builder_.sequence({key, value(way.term)});
+      PUNA_TRY(const Symbol value, content(object.brackets, way.term, {}));
+      const Symbol property = builder_.sequence({name, value});
       for (uint32_t state = 0; state < ways.size(); ++state) {
         const auto to = object.after(state, way.needs);
         if (!to) continue;
         if (state == 0 && object.may_be_empty) ways[*to].push_back(property);
         if (state != 0) {
-          ways[*to].push_back(builder_.sequence({rules[state], comma_, property}));
+          ways[*to].push_back(builder_.sequence({rules[state], object.brackets.comma, property}));
         }
       }
     }
@@ -217,14 +232,15 @@ void RuleWriter::write_others(Object& object) {
     builder_.define(rules[state], builder_.choice(ways[state]));
     object.written[state] = rules[state];
   }
+  return {};
 }
 
-Result<Symbol> RuleWriter::object(const ObjectShape& shape) {
-  Object object{.shape = shape};
+Result<Symbol> RuleWriter::object(const ObjectShape& shape, const Brackets& brackets) {
+  Object object{.shape = shape, .brackets = brackets};
   PUNA_TRY(find_names(object));
   if (shape.most == 0) {
     const bool possible = shape.least == 0 && shape.needed.empty();
-    return possible ? empty_object_ : builder_.nothing();
+    return possible ? brackets.empty : builder_.nothing();
   }
   object.most_counted = shape.most == kEndless ? std::max<uint64_t>(shape.least, 1) : shape.most;
   // Of so many properties not all can be counted to.
@@ -238,15 +254,15 @@ Result<Symbol> RuleWriter::object(const ObjectShape& shape) {
     return too_many_rules();
   }
   object.written.assign(object.n_states(), std::nullopt);
-  write_named(object);
-  write_others(object);
+  PUNA_TRY(write_named(object));
+  PUNA_TRY(write_others(object));
   std::vector<Symbol> ways;
   const uint32_t all = (1u << object.needs.size()) - 1;
   for (uint64_t count = std::max<uint64_t>(shape.least, 1); count <= object.most_counted; ++count) {
     const auto& written = object.written[object.state_of(count, all)];
-    if (written) ways.push_back(builder_.sequence({open_object_, *written, close_object_}));
+    if (written) ways.push_back(builder_.sequence({brackets.open, *written, brackets.close}));
   }
-  if (shape.least == 0 && all == 0 && object.may_be_empty) ways.push_back(empty_object_);
+  if (shape.least == 0 && all == 0 && object.may_be_empty) ways.push_back(brackets.empty);
   return builder_.choice(ways);
 }
 

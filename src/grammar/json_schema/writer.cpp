@@ -10,8 +10,8 @@ namespace {
 constexpr uint32_t kMostIndentation = 20;
 }
 
-RuleWriter::RuleWriter(Builder& builder, SchemaReader& reader)
-    : builder_(builder), reader_(reader), e_(builder.expressions()) {
+RuleWriter::RuleWriter(Builder& builder, SchemaReader& reader, const Notation& notation)
+    : builder_(builder), reader_(reader), e_(builder.expressions()), notation_(notation) {
   ByteSet blanks;
   blanks.add(' ');
   blanks.add('\t');
@@ -25,9 +25,10 @@ RuleWriter::RuleWriter(Builder& builder, SchemaReader& reader)
   open_array_ = lexeme({e_.literal("["), gap_});
   close_array_ = lexeme({gap_, e_.literal("]")});
   empty_array_ = lexeme({e_.literal("["), gap_, e_.literal("]")});
-  open_object_ = lexeme({e_.literal("{"), gap_});
-  close_object_ = lexeme({gap_, e_.literal("}")});
-  empty_object_ = lexeme({e_.literal("{"), gap_, e_.literal("}")});
+  braces_.open = lexeme({e_.literal("{"), gap_});
+  braces_.close = lexeme({gap_, e_.literal("}")});
+  braces_.empty = lexeme({e_.literal("{"), gap_, e_.literal("}")});
+  braces_.comma = comma_;
 }
 
 Symbol RuleWriter::value(TermId term) {
@@ -52,8 +53,24 @@ std::unexpected<base::Error> RuleWriter::too_many_rules() const {
   return error;
 }
 
+Result<Symbol> RuleWriter::lexeme(Expression text, std::string_view name) {
+  PUNA_TRY(const Expression kept, reader_.languages().avoiding(text, notation_.ends));
+  return builder_.lexeme(kept, name);
+}
+
+// Texts of these characters as values.
+Expression RuleWriter::written(Expression texts) {
+  if (notation_.quote.empty()) return reader_.languages().as_json(texts);
+  return e_.sequence({e_.literal(notation_.quote), texts, e_.literal(notation_.quote)});
+}
+
 Result<Symbol> RuleWriter::write(TermId term) {
   const Symbol out = value(term);
+  PUNA_TRY(write_open());
+  return out;
+}
+
+Result<void> RuleWriter::write_open() {
   while (!open_.empty()) {
     writing_ = open_.back();
     open_.pop_back();
@@ -63,30 +80,32 @@ Result<Symbol> RuleWriter::write(TermId term) {
     PUNA_TRY(const Symbol made, body(*set));
     builder_.define(rules_.at(writing_), made);
   }
-  return out;
+  return {};
 }
 
 Result<Symbol> RuleWriter::body(const ValueSet& set) {
   std::vector<Symbol> ways;
   std::vector<std::string> words;
-  if (set.null) words.emplace_back("null");
-  if (set.no) words.emplace_back("false");
-  if (set.yes) words.emplace_back("true");
+  if (set.null) words.push_back(notation_.null);
+  if (set.no) words.push_back(notation_.no);
+  if (set.yes) words.push_back(notation_.yes);
   if (!words.empty()) ways.push_back(builder_.lexeme(e_.literals(std::move(words))));
-  if (!set.numbers.is_none()) ways.push_back(builder_.lexeme(set.numbers.expression(e_)));
+  if (!set.numbers.is_none())
+    ways.push_back(builder_.lexeme(set.numbers.expression(e_, notation_.short_numbers)));
   if (!e_.is_nothing(set.strings)) {
     Languages& languages = reader_.languages();
     // Only what a schema says of strings may be over a limit, which an error then tells of.
     const bool any = set.strings == languages.any();
-    ways.push_back(builder_.lexeme(languages.as_json(set.strings),
-                                   any ? std::string() : reader_.path_of(writing_)));
+    PUNA_TRY(const Symbol text,
+             lexeme(written(set.strings), any ? std::string() : reader_.path_of(writing_)));
+    ways.push_back(text);
   }
   for (const ArrayShape& shape : set.arrays) {
     PUNA_TRY(const Symbol way, array(shape));
     ways.push_back(way);
   }
   for (const ObjectShape& shape : set.objects) {
-    PUNA_TRY(const Symbol way, object(shape));
+    PUNA_TRY(const Symbol way, object(shape, braces_));
     ways.push_back(way);
   }
   return builder_.choice(ways);

@@ -14,6 +14,8 @@
 #include "api/llama/completion.h"
 #include "api/llama/slots.h"
 #include "api/model_source.h"
+#include "api/ollama/models.h"
+#include "api/ollama/stored.h"
 #include "server/server.h"
 #include "server/testing/client.h"
 #include "service/host_thread.h"
@@ -125,6 +127,11 @@ constexpr std::array kTestRoutes = {
     Route{"GET", "/slots", Dialect::kLlama, api::llama::slots, ModelName::kQuery},
     Route{"POST", "/slots/{id}", Dialect::kLlama, api::llama::change_slot, ModelName::kBody,
           Key::kNeeded, Effect::kChanges},
+    Route{"GET", "/api/tags", Dialect::kOllama, api::ollama::tags},
+    Route{"POST", "/api/copy", Dialect::kOllama, api::ollama::copy},
+    Route{"POST", "/api/pull", Dialect::kOllama, api::ollama::pull},
+    Route{"GET", "/api/blobs/{digest}", Dialect::kOllama, api::ollama::blob},
+    Route{"POST", "/api/blobs/{digest}", Dialect::kOllama, Uploads::kBlob},
     Route{"GET", "/v1/stream", Dialect::kLlama, Streams::kRead},
     Route{"DELETE", "/v1/stream", Dialect::kLlama, Streams::kStop, ModelName::kNone, Key::kNeeded,
           Effect::kChanges},

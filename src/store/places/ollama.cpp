@@ -37,7 +37,7 @@ Result<StoredModel> stored_model(const Layout& layout, const ManifestFile& file,
   PUNA_TRY(const std::string text, read_text(file.path, kMaxManifestBytes));
   PUNA_TRY_CONTEXT(const Manifest manifest, read_manifest(text),
                    fmt::format("While reading the manifest {}", file.path));
-  StoredModel model{.name = file.name, .origin = origin};
+  StoredModel model{.name = file.name, .origin = origin, .store = layout.models()};
   const std::vector<Layer> parts = manifest.all(kModelType);
   if (parts.empty())
     return fail(ErrorCode::kCorrupt,

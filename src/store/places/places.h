@@ -26,8 +26,9 @@ struct Place {
 struct StoredModel {
   ModelName name{};
   Origin origin = Origin::kPuna;
-  std::string path{};              // GGUF (the first of a split one) or folder of weights
-  std::string projector{};         // beside the model; empty for none
+  std::string path{};       // GGUF (the first of a split one) or folder of weights
+  std::string projector{};  // beside the model; empty for none
+  std::string store{};      // the folder of ollama's layout that it is kept in; empty: in none
   std::optional<Digest> digest{};  // of the manifest, where there is one
   uint64_t bytes = 0;
   int64_t modified_s = 0;  // Unix time

@@ -3,12 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
-#include "base/json.h"
 #include "base/log.h"
-#include "formats/gguf_split.h"
 #include "store/changes.h"
 #include "store/files.h"
 #include "store/locks.h"
@@ -18,10 +14,8 @@
 namespace puna::store {
 namespace {
 
-namespace fs = std::filesystem;
 using base::ErrorCode;
 using base::fail;
-using base::Json;
 using base::Result;
 
 // Whether the blob is there, to the last bit. Errors: kIo, kCancelled.
@@ -42,26 +36,6 @@ Result<FileLock> lock_blob(const Layout& layout, const Layer& layer, Reporter& r
     return reporter.at(
         PartFile::done_bytes(layout.path(Layout::Kind::kPart, layer.digest), layer.bytes));
   });
-}
-
-// The parts of a split model are found by their names: links to the blobs have such.
-Result<void> link_parts(const Layout& layout, const Manifest& manifest) {
-  const std::vector<Layer> parts = manifest.all(kModelType);
-  if (parts.size() < 2) return {};
-  const std::string folder = layout.path(Layout::Kind::kSplit, parts[0].digest);
-  PUNA_TRY(make_folders(folder));
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const std::string link = formats::split_path(folder + "/model", static_cast<uint32_t>(i + 1),
-                                                 static_cast<uint32_t>(parts.size()));
-    const fs::path target =
-        fs::path("../../blobs") / fs::path(layout.blob(parts[i].digest)).filename();
-    std::error_code error;
-    if (fs::read_symlink(link, error) == target) continue;
-    remove_file(link);
-    fs::create_symlink(target, link, error);
-    if (error) return std::unexpected(system_error("make the link", link, error.value()));
-  }
-  return {};
 }
 
 Result<std::string> opened_path(const Layout& layout, const ModelName& name) {
@@ -156,28 +130,11 @@ WantedBlob wanted_download(std::string_view media_type, BlobSource source) {
           }};
 }
 
-std::string config_text(const ConfigFields& fields, const std::vector<WantedBlob>& layers) {
-  Json diffs = Json::array();
-  for (const WantedBlob& blob : layers) diffs.push(blob.layer.digest.text());
-  Json rootfs = Json::object();
-  rootfs.set("type", "layers");
-  rootfs.set("diff_ids", std::move(diffs));
-  Json config = Json::object();
-  config.set("model_format", "gguf");
-  config.set("model_family", fields.family);
-  config.set("model_families", Json(Json::Array{Json(fields.family)}));
-  config.set("model_type", fields.parameters);
-  config.set("file_type", fields.file_type);
-  config.set("architecture", "amd64");
-  config.set("os", "linux");
-  config.set("rootfs", std::move(rootfs));
-  return config.dump();
-}
-
 PullPlan plan_of(ModelName name, const ConfigFields& fields, std::vector<WantedBlob> layers) {
-  WantedBlob config = wanted_text(kConfigType, config_text(fields, layers));
-  Manifest manifest{.config = config.layer, .layers = {}};
+  Manifest manifest;
   for (const WantedBlob& blob : layers) manifest.layers.push_back(blob.layer);
+  WantedBlob config = wanted_text(kConfigType, write_config(fields, manifest.layers));
+  manifest.config = config.layer;
   PullPlan plan{.name = std::move(name), .manifest = write_manifest(manifest)};
   plan.blobs = std::move(layers);
   plan.blobs.push_back(std::move(config));

@@ -34,12 +34,6 @@ base::Result<std::string> carry_out(const Layout& layout, const PullPlan& plan, 
 WantedBlob wanted_text(std::string_view media_type, std::string text);
 WantedBlob wanted_download(std::string_view media_type, BlobSource source);
 
-// The config layer as ollama writes it, so that either program's list shows the same.
-struct ConfigFields {
-  std::string_view family{}, parameters{}, file_type{};
-};
-std::string config_text(const ConfigFields& fields, const std::vector<WantedBlob>& layers);
-
 // A plan of the layers and a config of these fields; the manifest is written of them.
 PullPlan plan_of(ModelName name, const ConfigFields& fields, std::vector<WantedBlob> layers);
 

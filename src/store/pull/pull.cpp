@@ -155,7 +155,7 @@ Result<std::string> Store::pull(std::string_view text, const PullOptions& option
   const bool by_url = is_url(text);
   const std::string url(by_url ? text : "");
   PUNA_TRY(ModelName name, by_url ? name_of_url(url) : named(text));
-  const CatalogueEntry* entry = find(entries_, name);
+  const CatalogueEntry* entry = store::find(entries_, name);
   Reporter reporter(options, name.text());
   PUNA_TRY(layout_.check_version());
   const ModelName asked = name;

@@ -1,0 +1,118 @@
+// Arguments of calls as keywords, between tags and in other notations of values.
+#include <doctest/doctest.h>
+
+#include "grammar/json_schema/json_schema.h"
+
+namespace puna::grammar {
+namespace {
+
+using Form = ArgumentNotation::Form;
+
+base::Result<std::shared_ptr<const Grammar>> grammar_of(const char* schema,
+                                                        const ArgumentNotation& notation) {
+  const auto json = base::Json::parse(schema);
+  REQUIRE_MESSAGE(json.has_value(), schema);
+  Builder builder({.compile_ms = 0});
+  PUNA_TRY(const Symbol start, SchemaRules(builder).write_arguments(*json, {}, notation));
+  builder.need(start, "No object fits.");
+  return std::move(builder).build(start);
+}
+
+void check(const char* schema, const ArgumentNotation& notation,
+           std::initializer_list<const char*> valid, std::initializer_list<const char*> invalid) {
+  CAPTURE(schema);
+  const auto grammar = grammar_of(schema, notation);
+  REQUIRE_MESSAGE(grammar.has_value(), grammar.error().text());
+  for (const char* text : valid) CHECK_MESSAGE(accepts(*grammar, text), text);
+  for (const char* text : invalid) CHECK_MESSAGE(!accepts(*grammar, text), text);
+}
+
+std::string refused(const char* schema, const ArgumentNotation& notation) {
+  const auto grammar = grammar_of(schema, notation);
+  REQUIRE_FALSE(grammar.has_value());
+  return grammar.error().message;
+}
+
+constexpr const char* kSchema = R"({"type": "object", "required": ["city"], "properties": {
+    "city": {"type": "string"}, "days": {"type": "integer"}, "on": {"type": ["boolean", "null"]},
+    "more": {"type": "object", "additionalProperties": {"type": "string"}}},
+    "additionalProperties": false})";
+
+}  // namespace
+
+TEST_CASE("arguments as keywords have Python's words and no mark that ends them") {
+  ArgumentNotation notation;
+  notation.form = Form::kKeywords;
+  notation.values = {.null = "None", .no = "False", .yes = "True", .ends = {"</calls>"}};
+  check(kSchema, notation,
+        {R"((city="Rome"))", R"((city="a</b", days=3, on=True))", R"((city="", on=None))",
+         R"((city="x", more={"a b": "c"}))"},
+        {"()", R"(("Rome"))", R"((city='Rome'))", R"((city="a</calls>"))", R"((city="", on=true))",
+         R"((days=3, city=""))", R"((city="", other=1))"});
+  check(R"({"type": "object", "properties": {"a b": {}, "c": {"type": "null"}}})", notation,
+        {"()", "(c=None)", "(other=1)"}, {R"(("a b"=1))", "(a b=1)", "(1=1)"});
+  CHECK(refused(R"({"type": "object", "required": ["a b"]})", notation) ==
+        "#: the property \"a b\" is required, but calls of this model have no way to write its "
+        "name.");
+}
+
+TEST_CASE("texts between quotes of their own stand as they are") {
+  ArgumentNotation notation;
+  notation.values = {.quote = "<q>", .ends = {"<end>"}};
+  check(kSchema, notation,
+        {"{city:<q>Ro\"me\n<q>}", "{city: <q><q>, days: 3}",
+         "{city:<q><q>,more:{<q>a b<q>:<q>c<q>}}"},
+        {"{city:\"Rome\"}", "{\"city\":<q><q>}", "{city:<q><end><q>}"});
+}
+
+TEST_CASE("between tags a text is bare, and nothing that would be read as something else") {
+  ArgumentNotation notation;
+  notation.form = Form::kTags;
+  notation.values.ends = {"</parameter>", "</call>"};
+  notation.reading = [](std::string_view name) -> TextReading {
+    if (name == "city") return {.text = true, .null = true};
+    if (name == "days") return {.number = true};
+    return {.by_looks = true,
+            .null = true,
+            .boolean = true,
+            .number = true,
+            .array = true,
+            .object = true};
+  };
+  check(kSchema, notation,
+        {"<parameter=city>\nRome \"x\"\n</parameter>",
+         "<parameter=city>\n</p>5\n</parameter>\n<parameter=days>\n5\n</parameter>",
+         "<parameter=city>\n\n</parameter><parameter=more>\n{\"a\": \"b\"}\n</parameter>"},
+        {"", "<parameter=city>\nnull\n</parameter>", "<parameter=city>\na</call>\n</parameter>",
+         "<parameter=days>\n5\n</parameter>", "<parameter=city>Rome</parameter>"});
+  check(R"({"type": "object", "properties": {"any": {}}})", notation,
+        {"", "<parameter=any>\nword\n</parameter>", "<parameter=any>\n5\n</parameter>",
+         "<parameter=any>\ntruely\n</parameter>", "<parameter=b>\nx\n</parameter>"},
+        {"<parameter=any>\n 5\n</parameter>", "<parameter=any>\n{a\n</parameter>",
+         "<parameter=any>\ntrue \n</parameter>", "<parameter=a>b>\nx\n</parameter>"});
+}
+
+TEST_CASE("numbers of arguments are short, and a length is kept beside marks") {
+  ArgumentNotation notation;
+  notation.values.short_numbers = true;
+  notation.values.ends = {"<end>"};
+  const std::string digits(40, '7');
+  const std::string fits = "{\"n\":" + digits + "." + digits + digits + "e-99}";
+  const std::string long_one = "{\"n\":" + digits + "7}", far_one = "{\"n\":1e100}";
+  check(R"({"type": "object", "properties": {"n": {"type": "number"}}})", notation,
+        {fits.c_str(), "{\"n\":-0.5}"}, {long_one.c_str(), far_one.c_str()});
+  check(R"({"type": "object", "properties": {"s": {"type": "string", "maxLength": 3}}})", notation,
+        {"{\"s\":\"<en\"}"}, {"{\"s\":\"abcd\"}"});
+  // So long a text with marks to be told apart has too many states, so it goes without "<".
+  check(R"({"type": "object", "properties": {"s": {"type": "string", "maxLength": 3000}}})",
+        notation, {"{\"s\":\"end>\"}"}, {"{\"s\":\"<end>\"}"});
+}
+
+TEST_CASE("arguments are objects") {
+  check(R"({})", {}, {"{}", R"({"a": 1})"}, {"1", "[]"});
+  check(R"({"type": ["object", "null"], "maxProperties": 0})", {}, {"{}"}, {"null"});
+  CHECK(refused(R"({"type": "string"})", {}) == "No object fits.");
+  CHECK(refused(R"({"properties": {"a": {"type": "thing"}}})", {}).starts_with("#/properties/a: "));
+}
+
+}  // namespace puna::grammar

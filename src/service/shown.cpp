@@ -1,0 +1,67 @@
+#include "service/shown.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "formats/open.h"
+#include "store/parts.h"
+
+namespace puna::service {
+
+using base::ErrorCode;
+using base::Json;
+using base::Result;
+
+namespace {
+
+Result<ShownModel> show(std::string name, const std::string& path, store::ModelParts parts) {
+  ShownModel out{.name = std::move(name), .parts = std::move(parts)};
+  PUNA_TRY(out.modelfile, store::modelfile_of(out.parts));
+  PUNA_TRY_CONTEXT(out.file, base::run_until(formats::open_model(path), [] {}),
+                   fmt::format("While opening {}", path));
+  const std::string own = out.file.get_string("tokenizer.chat_template", "").value_or("");
+  out.chat_template = out.modelfile.chat_template.value_or(own);
+  const Result<chat::Template> parsed = out.modelfile.chat_template
+                                            ? any_template(*out.modelfile.chat_template)
+                                            : chat::Template::parse(own);
+  const bool has_template = !out.chat_template.empty() && parsed.has_value();
+  out.card = card_of(out.file, has_template ? &*parsed : nullptr);
+  return out;
+}
+
+}  // namespace
+
+Result<ShownModel> show_stored(const store::StoredModel& model) {
+  PUNA_TRY(store::ModelParts parts, store::parts_of(model));
+  PUNA_TRY(ShownModel out, show(model.name.text(), model.path, std::move(parts)));
+  out.stored = model;
+  return out;
+}
+
+Result<ShownModel> show_model(std::string_view name) {
+  PUNA_TRY(const store::Resolved found, store::resolve(name));
+  if (found.needs_pull()) {
+    return base::fail(ErrorCode::kNotFound,
+                      fmt::format("The model {} is not in the store; `puna pull {}` fetches it.",
+                                  found.name, name));
+  }
+  if (found.stored) return show_stored(*found.stored);
+  return show(std::string(name), found.path,
+              {.name = std::string(name), .model_paths = {found.path}});
+}
+
+std::string parameters_text(const Json& parameters) {
+  std::string out;
+  if (!parameters.is_object()) return out;
+  for (const auto& [name, value] : parameters.members()) {
+    const std::vector<Json> values =
+        value.is_array() ? std::vector<Json>(value.items().begin(), value.items().end())
+                         : std::vector<Json>{value};
+    for (const Json& each : values) out += fmt::format("{:<30} {}\n", name, each.dump());
+  }
+  if (!out.empty()) out.pop_back();
+  return out;
+}
+
+}  // namespace puna::service
