@@ -32,6 +32,7 @@ struct Command {
 std::span<const Command> commands();
 
 Action add_bench(CLI::App& app);
+Action add_completions(CLI::App& app);
 Action add_convert(CLI::App& app);
 Action add_copy(CLI::App& app);
 Action add_create(CLI::App& app);
@@ -39,9 +40,12 @@ Action add_detokenize(CLI::App& app);
 Action add_devices(CLI::App& app);
 Action add_embed(CLI::App& app);
 Action add_inspect(CLI::App& app);
+Action add_launch(CLI::App& app);
 Action add_list(CLI::App& app);
 Action add_logits(CLI::App& app);
+Action add_man(CLI::App& app);
 Action add_perplexity(CLI::App& app);
+Action add_ps(CLI::App& app);
 Action add_pull(CLI::App& app);
 Action add_push(CLI::App& app);
 Action add_quantize(CLI::App& app);
@@ -49,6 +53,7 @@ Action add_remove(CLI::App& app);
 Action add_run(CLI::App& app);
 Action add_selftest(CLI::App& app);
 Action add_serve(CLI::App& app);
+Action add_stop(CLI::App& app);
 Action add_show(CLI::App& app);
 Action add_tokenize(CLI::App& app);
 Action add_tune(CLI::App& app);

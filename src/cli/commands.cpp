@@ -18,6 +18,10 @@ constexpr Command kCommands[] = {
      "puna show smollm2 --modelfile", add_show},
     {"create", "Make a model from a Modelfile", "puna create brief -f Modelfile --quantize q4_k_m",
      add_create},
+    {"ps", "List the models that a running server has loaded", "puna ps --json", add_ps},
+    {"stop", "Have a running server unload a model", "puna stop smollm2", add_stop},
+    {"launch", "Start a coding agent that uses the models of a running server",
+     "puna launch claude --model qwen3 -- --verbose", add_launch},
     {"cp", "Give a stored model a second name", "puna cp smollm2 localhost:5000/me/smollm2",
      add_copy},
     {"rm", "Delete models of the store", "puna rm smollm2", add_remove},
@@ -46,6 +50,10 @@ constexpr Command kCommands[] = {
      "puna convert Qwen3-0.6B qwen3.gguf --type q8_0", add_convert},
     {"tune", "Find faster settings for a model's kernels on a GPU, and keep them",
      "puna tune --synthetic llama3.1-8b:q4_k_m --device gpu --budget 120", add_tune},
+    {"completions", "Print what completes command lines in a shell",
+     "puna completions bash > ~/.local/share/bash-completion/completions/puna", add_completions},
+    {"man", "Print the manual page of the program or of a command", "puna man run | man -l -",
+     add_man},
 };
 
 }  // namespace

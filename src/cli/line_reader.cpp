@@ -1,16 +1,21 @@
 #include "cli/line_reader.h"
 
+#include <fcntl.h>
 #include <histedit.h>
-#include <langinfo.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <clocale>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 #include "base/utf8.h"
+#include "cli/chat/editor.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
+#include "cli/word_wrap.h"
 #include "store/store.h"
 
 namespace puna::cli {
@@ -29,15 +34,27 @@ std::string history_file() {
   std::string path = *root + "/history";
   const auto status = std::filesystem::status(path, ignored);
   const bool usable = !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
-  return usable ? path : std::string();
+  if (!usable) return {};
+  // Nobody else may read what was asked, from the first line on.
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (file < 0) return {};
+  (void)fchmod(file, S_IRUSR | S_IWUSR);
+  close(file);
+  return path;
+}
+
+bool is_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value && *value && std::string_view(value) != "0" && std::string_view(value) != "false";
 }
 
 }  // namespace
 
-LineReader::LineReader() : history_(history_init()), file_(history_file()) {
-  // Models read UTF-8, whatever the terminal's language is set to.
-  std::setlocale(LC_CTYPE, "");
-  if (std::string_view(nl_langinfo(CODESET)) != "UTF-8") std::setlocale(LC_CTYPE, "C.UTF-8");
+LineReader::LineReader()
+    : history_(history_init()),
+      keeps_history_(!is_set("PUNA_NOHISTORY") && !is_set("OLLAMA_NOHISTORY")) {
+  if (keeps_history_) file_ = history_file();
+  use_utf8();
   edit_ = el_init("puna", stdin, stdout, stderr);
   HistEvent event;
   ::history(history_, &event, H_SETSIZE, kHistoryLines);
@@ -49,6 +66,8 @@ LineReader::LineReader() : history_(history_init()), file_(history_file()) {
   el_set(edit_, EL_GETCFN, read_key);
   el_set(edit_, EL_HIST, ::history, history_);
   el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+  el_set(edit_, EL_ADDFN, "puna-editor", "Write the line in an editor", open_editor);
+  el_set(edit_, EL_BIND, "^G", "puna-editor", nullptr);
   if (!file_.empty()) ::history(history_, &event, H_LOAD, file_.c_str());
 }
 
@@ -59,16 +78,52 @@ LineReader::~LineReader() {
 
 std::optional<std::string> LineReader::line(const char* shown) {
   prompt_ = shown;
+  edited_.reset();
   int n = 0;
   const char* text = el_gets(edit_, &n);
+  if (edited_) {
+    write_text(stdout, *edited_ + "\n");
+    return std::exchange(edited_, std::nullopt);
+  }
   if (!text || n <= 0) return std::nullopt;
-  // Saved at once, so that a closed terminal loses nothing.
-  HistEvent event;
-  if (n > 1) ::history(history_, &event, H_ENTER, text);
-  if (n > 1 && !file_.empty()) ::history(history_, &event, H_SAVE, file_.c_str());
+  if (n > 1) remember(text);
   std::string out(text, static_cast<size_t>(n));
   if (!out.empty() && out.back() == '\n') out.pop_back();
   return out;
+}
+
+// Saved at once, so that a closed terminal loses nothing.
+void LineReader::remember(const char* line) {
+  if (!keeps_history_) return;
+  HistEvent event;
+  ::history(history_, &event, H_ENTER, line);
+  if (file_.empty()) file_ = history_file();
+  if (!file_.empty()) ::history(history_, &event, H_SAVE, file_.c_str());
+}
+
+unsigned char LineReader::open_editor(editline* edit, int /*key*/) {
+  LineReader* self = nullptr;
+  el_get(edit, EL_CLIENTDATA, &self);
+  const LineInfo* line = el_line(edit);
+  const std::string before(line->buffer, line->lastchar);
+  el_set(edit, EL_PREP_TERM, 0);  // the editor finds the terminal as programs do
+  const base::Result<std::string> text = edit_text(before);
+  el_set(edit, EL_PREP_TERM, 1);
+  if (!text) {
+    print_err("\n");
+    print_error(text.error().text());
+    return CC_REDISPLAY;
+  }
+  if (text->find('\n') != std::string::npos) {
+    self->edited_ = *text;
+    return CC_NEWLINE;
+  }
+  const LineInfoW* characters = el_wline(edit);
+  const auto n = static_cast<int>(characters->lastchar - characters->buffer);
+  el_cursor(edit, static_cast<int>(characters->lastchar - characters->cursor));
+  el_deletestr(edit, n);
+  if (!text->empty()) el_insertstr(edit, text->c_str());
+  return CC_REDISPLAY;
 }
 
 // What is no UTF-8, as a letter of a terminal in Latin-1 or half a character, must not take the key

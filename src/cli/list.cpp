@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/table.h"
 #include "cli/terminal.h"
 #include "store/store.h"
 
@@ -50,20 +51,20 @@ std::string day(int64_t unix_s) {
   return fmt::format("{:%Y-%m-%d %H:%M}", local);
 }
 
-void print_table(const std::vector<StoredModel>& models) {
-  size_t width = 4;
-  for (const StoredModel& model : models) width = std::max(width, model.name.text().size());
-  print_out("{:<{}}  {:<{}}  {:>8}  {:<16}  FROM\n", "NAME", width, "ID", kShortIdDigits, "SIZE",
-            "MODIFIED");
+constexpr Column kColumns[] = {{"NAME"}, {"ID"}, {"SIZE", /*right=*/true}, {"MODIFIED"}, {"FROM"}};
+
+void print_models(const std::vector<StoredModel>& models) {
+  std::vector<std::vector<std::string>> rows;
   for (const StoredModel& model : models) {
-    const std::string id = model.digest ? model.digest->hex().substr(0, kShortIdDigits) : "-";
     const std::string from =
         model.origin == store::Origin::kPuna
             ? std::string(store::origin_name(model.origin))
             : fmt::format("{} ({})", store::origin_name(model.origin), model.path);
-    print_out("{:<{}}  {:<{}}  {:>8}  {:<16}  {}\n", model.name.text(), width, id, kShortIdDigits,
-              human_bytes(model.bytes), day(model.modified_s), base::printable(from));
+    rows.push_back({base::printable(model.name.text()),
+                    model.digest ? model.digest->hex().substr(0, kShortIdDigits) : "-",
+                    human_bytes(model.bytes), day(model.modified_s), base::printable(from)});
   }
+  print_table(kColumns, rows);
 }
 
 base::Result<int> run(const Flags& flags) {
@@ -78,7 +79,7 @@ base::Result<int> run(const Flags& flags) {
     return !store::lower_case(model.name.text()).starts_with(prefix);
   });
   if (!flags.json) {
-    print_table(models);
+    print_models(models);
     return 0;
   }
   Json list = Json::array();
@@ -94,7 +95,8 @@ base::Result<int> run(const Flags& flags) {
 Action add_list(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   app.add_option("PREFIX", flags->prefix, "Only models whose name begins so");
-  not_empty(app.add_option("--models-dir", flags->folders, "Look in this folder, too"));
+  not_empty(app.add_option("--models-dir", flags->folders, "Look in this folder, too"))
+      ->allow_extra_args(false);
   app.add_flag("--json", flags->json, "Print one JSON document");
   return [flags] { return run(*flags); };
 }

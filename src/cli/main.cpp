@@ -76,8 +76,6 @@ std::string refuse_names(std::span<char* const> words) {
   if (words.empty()) return "No command is given";
   const std::string_view command = words.front();
   if (!is_flag(command)) {
-    if (is_planned_command(command))
-      return fmt::format("the command \"{}\" is not supported yet", command);
     const std::vector<std::string> names = command_names();
     if (std::ranges::find(names, command) == names.end()) return unknown("command", command, names);
   }

@@ -45,4 +45,11 @@ CLI::Option* not_empty(CLI::Option* option) {
       [](const std::string& text) { return std::string(text.empty() ? "it is empty" : ""); }, ""));
 }
 
+void add_host_flag(CLI::App& app, std::string& host) {
+  not_empty(app.add_option("--host", host,
+                           "The running server to ask: an address, HOST:PORT or the path of a Unix "
+                           "socket; default: PUNA_HOST, OLLAMA_HOST, or what answers on this "
+                           "machine at port 8080 or 11434"));
+}
+
 }  // namespace puna::cli

@@ -51,6 +51,9 @@ void add_value(
 // Refuses an empty path, name or list: that comes of a variable that is not set.
 CLI::Option* not_empty(CLI::Option* option);
 
+// --host: the server that is asked.
+void add_host_flag(CLI::App& app, std::string& host);
+
 template <class T>
 OptionTexts number_texts(const std::string& names, const std::string& help, Range<T> range) {
   return {.names = names,

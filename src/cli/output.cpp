@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "cli/word_wrap.h"
+
 namespace puna::cli {
 
 void open_closed_streams() {
@@ -24,7 +26,8 @@ void write_raw(std::FILE* to, std::string_view text) {
 }
 
 void print_error(std::string_view text) {
-  print_err("error: {}\n", base::printable(text, base::Keep::kLines));
+  const std::string line = fmt::format("error: {}\n", base::printable(text, base::Keep::kLines));
+  write_raw(stderr, wrapped(stderr, line));
 }
 
 void print_json(const base::Json& json) {

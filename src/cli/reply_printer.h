@@ -1,21 +1,31 @@
 // Prints a reply while it is written: the answer on stdout, what the model thinks before it on
-// stderr, grey where that is a terminal.
+// stderr, grey where that is a terminal with colours; lines of a terminal are broken between words.
 #pragma once
 
-#include "service/request.h"
+#include <string_view>
+
+#include "cli/word_wrap.h"
 
 namespace puna::cli {
 
 class ReplyPrinter {
  public:
-  explicit ReplyPrinter(bool hides_thinking) : hides_thinking_(hides_thinking) {}
+  struct Options {
+    bool hides_thinking = false;
+    bool wraps = true;  // on terminals
+  };
+  explicit ReplyPrinter(Options options);
 
-  void show(const service::Event& event);
-  // Also at the end of a reply that is nothing but thinking.
-  void end_thinking();
+  // A piece of the answer, or of the thinking.
+  void show(std::string_view text, bool thinking);
+  // Also at the end of a reply that is nothing but thinking. What was held back is printed.
+  void end();
 
  private:
-  const bool hides_thinking_;
+  void end_thinking();
+
+  const Options options_;
+  WordWrap answer_, thoughts_;
   bool thinking_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,6 +22,7 @@ constexpr double kShowEveryMs = 100;
 service::Control g_control;  // its cancel is what interrupted() gives
 std::atomic<bool> g_terminated{false};
 std::atomic<bool> g_hung_up{false};
+std::atomic<bool> g_keeps_running{false};
 
 // Wakes who waits for a key: a signal between a look at the flag and the wait would be missed.
 int g_wake[2] = {-1, -1};
@@ -33,7 +35,8 @@ void wake() {
 
 void on_interrupt(int signal) {
   if (signal == SIGTERM) g_terminated = true;
-  if (g_control.cancel.exchange(true)) std::_Exit(kInterruptedExit);
+  const bool again = g_control.cancel.exchange(true);
+  if (again && (signal == SIGTERM || !g_keeps_running)) std::_Exit(kInterruptedExit);
   wake();
 }
 
@@ -47,6 +50,20 @@ std::string clock_text(double seconds) {
   const auto s = static_cast<int>(std::lround(seconds));
   if (s >= 3600) return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
   return fmt::format("{}:{:02}", s / 60, s % 60);
+}
+
+constexpr const char* kClearLine = "\x1b[K";
+
+// The line of a bar, whose parts are left out from the end until it fits the terminal: one that
+// wraps could not be written over.
+std::string fitting(const std::string& first, std::initializer_list<std::string> parts) {
+  const size_t columns = columns_of(stderr);
+  std::string line = first;
+  for (const std::string& part : parts) {
+    if (columns > 0 && line.size() + part.size() >= columns) break;
+    line += part;
+  }
+  return columns > 0 ? line.substr(0, columns - 1) : line;
 }
 
 std::string bar_of(uint64_t done, uint64_t total) {
@@ -64,6 +81,8 @@ std::shared_ptr<service::Control> interrupt_control() {
 }
 
 bool terminated() { return g_terminated; }
+
+void keep_running() { g_keeps_running = true; }
 
 void catch_interrupts() {
   if (pipe2(g_wake, O_NONBLOCK | O_CLOEXEC) != 0) g_wake[0] = g_wake[1] = -1;
@@ -120,10 +139,17 @@ void ProgressBar::update(std::string_view what, uint64_t done_bytes, uint64_t to
   const double rate = seconds > 0 ? static_cast<double>(done_bytes - first_bytes_) / seconds : 0;
   const double fraction =
       total_bytes > 0 ? static_cast<double>(done_bytes) / static_cast<double>(total_bytes) : 0;
-  print_err("\r{} [{}] {:3.0f}% {} of {}, {}/s, {} left\x1b[K", what_,
-            bar_of(done_bytes, total_bytes), fraction * 100, human_bytes(done_bytes),
-            human_bytes(total_bytes), human_bytes(static_cast<uint64_t>(rate)),
-            clock_text(rate > 0 ? static_cast<double>(total_bytes - done_bytes) / rate : 1e9));
+  const double left_s = rate > 0 ? static_cast<double>(total_bytes - done_bytes) / rate : 1e9;
+  const std::string percent = fmt::format(" {:3.0f}%", fraction * 100);
+  const std::string bar = fmt::format(" [{}]", bar_of(done_bytes, total_bytes));
+  const size_t columns = columns_of(stderr);
+  const bool narrow = columns > 0 && what_.size() + bar.size() + percent.size() >= columns;
+  print_err("\r{}{}",
+            fitting(what_ + (narrow ? "" : bar) + percent,
+                    {fmt::format(" {} of {}", human_bytes(done_bytes), human_bytes(total_bytes)),
+                     fmt::format(", {}/s", human_bytes(static_cast<uint64_t>(rate))),
+                     fmt::format(", {} left", clock_text(left_s))}),
+            kClearLine);
   std::fflush(stderr);
   visible_ = true;
   shown_ = {};
@@ -131,19 +157,35 @@ void ProgressBar::update(std::string_view what, uint64_t done_bytes, uint64_t to
 
 void ProgressBar::count(std::string_view what, uint64_t done, uint64_t total) {
   if (isatty(STDERR_FILENO) == 0) return;
-  print_err("\r[{}] {} of {}  {}\x1b[K", bar_of(done, total), done, total, what);
+  print_err("\r{}{}",
+            fitting(fmt::format("[{}]", bar_of(done, total)),
+                    {fmt::format(" {} of {}", done, total), fmt::format("  {}", what)}),
+            kClearLine);
   std::fflush(stderr);
   visible_ = true;
 }
 
 void ProgressBar::clear() {
-  if (visible_) print_err("\r\x1b[K");
+  if (visible_) print_err("\r{}", kClearLine);
   visible_ = false;
 }
 
 bool stdin_is_terminal() { return isatty(STDIN_FILENO) != 0; }
 bool stdout_is_terminal() { return isatty(STDOUT_FILENO) != 0; }
 bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
+
+size_t columns_of(std::FILE* stream) {
+  winsize size{};
+  if (isatty(fileno(stream)) == 0 || ioctl(fileno(stream), TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
+
+bool shows_colours(std::FILE* stream) {
+  const char* none = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  const bool dumb = !term || !*term || std::string_view(term) == "dumb";
+  return isatty(fileno(stream)) != 0 && !(none && *none) && !dumb;
+}
 
 std::string human_bytes(uint64_t bytes) {
   constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};

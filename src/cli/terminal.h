@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,6 +31,8 @@ void catch_hangups();
 // Whether SIGTERM came: Ctrl-C ends an answer of a chat, this the chat.
 bool terminated();
 constexpr int kInterruptedExit = 130;
+// From now on Ctrl-C only sets interrupted(), however often it is pressed: of a chat.
+void keep_running();
 
 // A bar with bytes, rate and remaining time on stderr; silent unless stderr is a terminal.
 class ProgressBar {
@@ -50,6 +54,10 @@ class ProgressBar {
 bool stdin_is_terminal();
 bool stdout_is_terminal();
 bool stderr_is_terminal();
+// Its width in characters; 0: it is no terminal, or does not say.
+size_t columns_of(std::FILE* stream);
+// Whether it shows colours: a terminal, unless NO_COLOR is set or TERM is dumb.
+bool shows_colours(std::FILE* stream);
 
 // "1.5 GB", "640 kB"
 std::string human_bytes(uint64_t bytes);

@@ -9,8 +9,6 @@
 namespace puna::cli {
 namespace {
 
-constexpr std::string_view kPlannedCommands[] = {"ps", "stop"};
-
 // Letters to insert, remove or change to make one of the other (Levenshtein).
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
@@ -47,10 +45,6 @@ std::string unknown(std::string_view what, std::string_view wrong,
   if (const auto near = nearest(wrong, names))
     return fmt::format("unknown {} \"{}\"; did you mean \"{}\"?", what, wrong, *near);
   return fmt::format("unknown {} \"{}\"", what, wrong);
-}
-
-bool is_planned_command(std::string_view name) {
-  return std::ranges::find(kPlannedCommands, name) != std::end(kPlannedCommands);
 }
 
 }  // namespace puna::cli

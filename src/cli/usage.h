@@ -1,5 +1,4 @@
-// What is said about a wrong command line: names that do not exist, with the nearest that does, and
-// names that do not exist yet.
+// What is said about a wrong command line: names that do not exist, with the nearest that does.
 #pragma once
 
 #include <optional>
@@ -26,9 +25,5 @@ base::Result<T> as_usage(base::Result<T> result) {
     result.error().code = base::ErrorCode::kUsage;
   return result;
 }
-
-// Commands and flags that are planned: a script that uses one is told so, and not that it is a
-// typing error. They are in no help text.
-bool is_planned_command(std::string_view name);
 
 }  // namespace puna::cli

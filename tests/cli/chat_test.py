@@ -7,24 +7,21 @@ The model is a tiny one with random weights, given a chat template and a long co
 conversation gives the same text (--temp 0), and an answer goes on for many seconds unless it is stopped.
 """
 import os
-import pty
 import re
-import select
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
-import termios
-import time
 import unittest
 from pathlib import Path
 
+from pseudo_terminal import PATIENCE_S, Terminal
 from tiny_gguf import STRING, U32, Gguf
 
 MODEL = Path(__file__).resolve().parent.parent / "goldens/llama-q4_0.gguf"
 PUNA = str(Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/puna").resolve())
 TEMPLATE = "{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}[answer]"
-PATIENCE_S = 60  # how long an answer may take to appear on a busy machine; nothing waits that long when all is well
 
 
 # Thinking is opened by the prompt unless it is switched off; earlier thinking is left out.
@@ -36,72 +33,6 @@ def total(stats):
     return int(stats["prompt_tokens"]) + int(stats["cached_tokens"])
 
 
-class Terminal:
-    """A program on a pseudo-terminal; what it writes to the terminal, stderr included, is collected."""
-
-    def __init__(self, args, env):
-        self.master, slave = pty.openpty()
-        self.process = subprocess.Popen(args, stdin=slave, stdout=slave, stderr=slave, env=env, start_new_session=True,
-                                        preexec_fn=lambda: __import__("fcntl").ioctl(0, termios.TIOCSCTTY, 0))
-        os.close(slave)
-        self.seen = ""
-        self.read = 0  # characters of `seen` that were waited for already
-
-    def more(self):
-        """Reads what is there; False at the end."""
-        try:
-            data = os.read(self.master, 65536)
-        except OSError:  # Linux: the other end is closed
-            return False
-        self.seen += data.decode("latin-1")
-        return bool(data)
-
-    def wait_for(self, pattern):
-        """The match of `pattern` in what came after the last match."""
-        end = time.monotonic() + PATIENCE_S
-        while True:
-            found = re.compile(pattern, re.S).search(self.seen, self.read)
-            if found:
-                self.read = found.end()
-                return found
-            if not select.select([self.master], [], [], max(0, end - time.monotonic()))[0] or not self.more():
-                raise AssertionError(f"{pattern!r} does not come: {self.seen[self.read:][-500:]!r}")
-
-    def wait_for_prompt(self):
-        """The prompt appears a moment before the line editor takes the terminal over; keys in between are the kernel's."""
-        self.wait_for(">>> ")
-        end = time.monotonic() + PATIENCE_S
-        while termios.tcgetattr(self.master)[3] & termios.ICANON:
-            if time.monotonic() > end:
-                raise AssertionError("the prompt takes no keys")
-            time.sleep(0.001)
-
-    def type(self, keys):
-        os.write(self.master, keys if isinstance(keys, bytes) else keys.encode())
-
-    def say(self, line):
-        """The answer to a line: what stands between its echo and the line of --stats, and the numbers there."""
-        self.type(line + "\r")
-        self.wait_for(re.escape(line.encode().decode("latin-1")) + r"\r*\n")
-        start = self.read
-        stats = self.wait_for(r'device="[^\n]*stop=(\w+)\r\n')
-        numbers = dict(re.findall(r"(\w+)=([\d.]+)", stats.group()))
-        self.wait_for_prompt()
-        return self.seen[start : stats.start()], {**numbers, "stop": stats.group(1)}
-
-    def code(self):
-        end = time.monotonic() + PATIENCE_S
-        while select.select([self.master], [], [], max(0, end - time.monotonic()))[0] and self.more():
-            pass
-        return self.process.wait(timeout=PATIENCE_S)
-
-    def close(self):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        os.close(self.master)
-
-
 class Chat(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -111,16 +42,18 @@ class Chat(unittest.TestCase):
         model.set("tokenizer.chat_template", STRING, TEMPLATE)
         model.set("llama.context_length", U32, 200000)
         self.model = model.save(self.home / "chat.gguf")
-        self.env = {**os.environ, "PUNA_HOME": str(self.home), "TERM": "xterm"}
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("PUNA_", "OLLAMA_", "NO_COLOR"))}
+        self.env = {**clean, "PUNA_HOME": str(self.home), "TERM": "xterm"}
 
-    def start(self, *args):
-        terminal = Terminal([PUNA, "run", self.model, "--temp", "0", "--device", "cpu", "--threads", "1", "--stats", *args], self.env)
+    def start(self, *args, columns=0):
+        terminal = Terminal([PUNA, "run", self.model, "--temp", "0", "--device", "cpu", "--threads", "1", "--stats", *args], self.env,
+                            columns)
         self.addCleanup(terminal.close)
         return terminal
 
-    def chat(self, *args):
-        terminal = self.start(*args)
-        terminal.wait_for(r"context \d+ tokens.*Ctrl-D")
+    def chat(self, *args, columns=0):
+        terminal = self.start(*args, columns=columns)
+        terminal.wait_for(r"context\s\d+\stokens.*Ctrl-D")
         terminal.wait_for_prompt()
         return terminal
 
@@ -157,6 +90,7 @@ class Chat(unittest.TestCase):
         chat.wait_for("stop=")
         chat.wait_for_prompt()
         chat.type("half a li\x03")  # Ctrl-C drops the line
+        chat.wait_for("Ctrl-D or /bye")
         chat.wait_for_prompt()
         _, stats = chat.say("two")
         chat.type('"""first\r')
@@ -174,8 +108,9 @@ class Chat(unittest.TestCase):
         chat.wait_for_prompt()
         chat.type("\x04")
         self.assertEqual(chat.code(), 0)
-        history = (self.home / "history").read_text()
-        self.assertIn("zero", history)
+        history = self.home / "history"
+        self.assertIn("zero", history.read_text())
+        self.assertEqual(stat.S_IMODE(history.stat().st_mode), 0o600)
         # The next chat knows the lines of this one.
         chat = self.chat("-n", "2")
         chat.type("\x1b[A")
@@ -301,11 +236,121 @@ class Chat(unittest.TestCase):
         chat.type("x" * 4000 + "\r")
         chat.wait_for("stop=")
 
+    def command(self, chat, line, said=""):
+        """What a command prints."""
+        chat.type(line + "\r")
+        chat.wait_for(re.escape(line) + r"\r*\n")
+        start = chat.read
+        if said:
+            chat.wait_for(said)
+        chat.wait_for_prompt()
+        return chat.seen[start : chat.read - len(">>> ")]
+
+    def test_parameters_bind_what_follows(self):
+        chat = self.chat("--ignore-eos", "-n", "4")
+        self.command(chat, "/set parameter num_predict 7", "Set num_predict to 7")
+        self.assertEqual(chat.say("hello")[1]["generated_tokens"], "7")
+        for wrong, said in (("temperature hot", "invalid float"), ("top_k -1", "0 to 4294967295"), ("tempo 1", "unknown parameter 'tempo'")):
+            self.command(chat, f"/set parameter {wrong}", f"error: [^\n]*{said}")
+        self.assertEqual(chat.say("hello")[1]["generated_tokens"], "7")
+        self.assertRegex(self.command(chat, "/show parameters"), r"num_predict +7")
+        self.assertRegex(self.command(chat, "/set parameter"), r"(?s)min_p +0 to 1.*temperature +0 to 100")
+        self.command(chat, "/set parameter num_ctx 64", "Set num_ctx")
+        chat.type("x" * 300 + "\r")
+        chat.wait_for("error: [^\n]*64 tokens")
+
+    def test_what_a_chat_shows(self):
+        chat = self.chat("-n", "2")
+        info = self.command(chat, "/show info")
+        for said in ("architecture +llama", "context length +200000", "embedding length +64", "answered by +CPU", "can do +completion"):
+            self.assertRegex(info, said)
+        self.assertIn("[answer]", self.command(chat, "/show template"))
+        self.assertIn("no system message", self.command(chat, "/show system"))
+        chat.type('/set system """Be brief.\r')
+        chat.wait_for(r"\.\.\. ")
+        chat.type('And kind."""\r')
+        chat.wait_for("system message is set")
+        chat.wait_for_prompt()
+        self.assertIn("Be brief.\r\nAnd kind.", self.command(chat, "/show system"))
+        self.command(chat, "/show nonsense", "Unknown subject nonsense")
+        self.command(chat, "/sett", "did you mean /set")
+        self.assertIn("Ctrl-G", self.command(chat, "/? shortcuts"))
+        self.command(chat, "/save mine", "error: /save .*server")
+        self.command(chat, "/load no-such-model", "error: ")
+        self.command(chat, f"/load {self.model}", "answers now")
+        self.assertEqual(chat.say("hello")[1]["generated_tokens"], "2")
+
+    def test_answers_of_a_chat_are_json_where_it_is_set(self):
+        chat = self.chat("-n", "40")
+        self.command(chat, "/set format json", "Answers are JSON")
+        self.assertRegex(chat.say("hello")[0], r"\A\s*\{")
+        self.command(chat, "/set format no-such-file", "error: .*no-such-file")
+        self.command(chat, "/set noformat")
+        self.assertNotRegex(chat.say("hello")[0], r"\A\s*\{")
+        self.command(chat, "/set verbose")
+        chat.type("hello\r")
+        chat.wait_for(r"total duration: +[\d.]+m?s.*prompt eval count: +\d+ token.*eval rate: +[\d.]+ tokens/s.*stop=")
+        chat.wait_for_prompt()
+        self.command(chat, "/set quiet")
+        self.assertNotIn("duration", chat.say("hello")[0])
+
+    def test_an_editor_writes_the_message(self):
+        editor = self.home / "editor"
+        editor.write_text('#!/bin/sh\ncat "$1" > "$1.was"; mv "$1.was" "$PUNA_HOME/was"; printf "$EDITED" > "$1"\n')
+        editor.chmod(0o700)
+        self.env |= {"EDITOR": str(editor), "EDITED": "one line"}
+        chat = self.chat("-n", "2")
+        chat.type("halb f\u00fc\x07")
+        chat.wait_for("one line")
+        chat.type("!\r")
+        chat.wait_for("!\r*\n.*stop=")
+        chat.wait_for_prompt()
+        self.assertEqual((self.home / "was").read_text(), "halb f\u00fc\n")
+        chat.type("\x04")
+        self.assertEqual(chat.code(), 0)
+        self.env |= {"EDITED": "two\\nlines\\n"}
+        chat = self.chat("-n", "2")
+        chat.type("\x07")
+        chat.wait_for("two\r\nlines\r\n.*stop=")
+        chat.wait_for_prompt()
+        self.env |= {"EDITOR": "false"}
+        chat = self.chat("-n", "2")
+        chat.type("kept\x07")
+        chat.wait_for("error: The editor")
+        chat.type("\r")
+        chat.wait_for("stop=")
+
+    def test_lines_are_remembered_unless_that_is_off(self):
+        history = self.home / "history"
+        chat = self.chat("-n", "2")
+        self.command(chat, "/set nohistory")
+        chat.say("a secret")
+        self.assertNotIn("a", history.read_text().split("nohistory")[1])
+        self.command(chat, "/set history")
+        chat.say("no secret")
+        self.assertIn(r"no\040secret", history.read_text())
+        for variable in ("PUNA_NOHISTORY", "OLLAMA_NOHISTORY"):
+            history.unlink(missing_ok=True)
+            self.env[variable] = "1"
+            self.chat("-n", "2").say("hello")
+            del self.env[variable]
+            self.assertFalse(history.exists())
+
+    def test_a_narrow_terminal_without_colours(self):
+        self.env |= {"NO_COLOR": "1", "LC_ALL": "C"}
+        chat = self.chat("-n", "60", "--ignore-eos", columns=40)
+        for line in self.command(chat, "/?").split("\r\n"):
+            self.assertLessEqual(len(line), 40, line)
+        self.model = self.thinking_model()
+        chat = self.chat("-n", "4", "--ignore-eos", columns=40)
+        self.assertNotIn("\x1b[90m", chat.say("hello")[0])
+
     def test_ctrl_c_stops_an_answer_and_the_chat_goes_on(self):
         chat = self.chat("--ctx", "0", "--ignore-eos")
         chat.type("go\r")
         chat.wait_for("go\r*\n.{20}")
         chat.type("\x03")
+        chat.process.send_signal(signal.SIGINT)  # pressed twice
         stopped = chat.wait_for(r"generated_tokens=(\d+).*stop=(\w+)\r\n")
         self.assertEqual(stopped.group(2), "cancelled")
         self.assertLess(int(stopped.group(1)), 190000)

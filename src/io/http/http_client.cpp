@@ -236,6 +236,8 @@ Result<void> Transfer::prepare() {
   set(CURLOPT_NOPROGRESS, 0L);
   set(CURLOPT_XFERINFOFUNCTION, &on_progress);
   set(CURLOPT_XFERINFODATA, this);
+  if (!request_.unix_socket.empty()) set(CURLOPT_UNIX_SOCKET_PATH, request_.unix_socket.c_str());
+  if (request_.direct) set(CURLOPT_PROXY, "");
   set(CURLOPT_OPENSOCKETFUNCTION, &on_socket);
   set(CURLOPT_OPENSOCKETDATA, this);
   if (request_.method == "HEAD") {

@@ -1,0 +1,13 @@
+# Run by `cmake --install`: has the program write its manual pages and completions. puna: the program; man, data: folders below the prefix.
+set(prefix $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX})
+execute_process(COMMAND ${puna} man --output ${prefix}/${man}/man1 COMMAND_ERROR_IS_FATAL ANY)
+foreach(place bash=bash-completion/completions/puna zsh=zsh/site-functions/_puna fish=fish/vendor_completions.d/puna.fish)
+  string(REPLACE "=" ";" place ${place})
+  list(GET place 0 shell)
+  list(GET place 1 file)
+  set(file ${prefix}/${data}/${file})
+  get_filename_component(folder ${file} DIRECTORY)
+  file(MAKE_DIRECTORY ${folder})
+  execute_process(COMMAND ${puna} completions ${shell} OUTPUT_FILE ${file} COMMAND_ERROR_IS_FATAL ANY)
+  message(STATUS "Installing: ${file}")
+endforeach()
