@@ -66,7 +66,7 @@ class Usage(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("error: ", done.stderr)
         for command, what in [("run", "MODEL"), ("pull", "MODEL"), ("push", "MODEL"), ("rm", "MODEL"), ("cp", "FROM"), ("stop", "MODEL"), ("launch", "PROGRAM"), ("completions", "SHELL"), ("inspect", "MODEL"), ("logits", "--model"),
-                              ("tokenize", "--model"), ("detokenize", "--model"), ("quantize", "IN"), ("bench", "--model"), ("serve", "--model")]:
+                              ("tokenize", "--model"), ("detokenize", "--model"), ("quantize", "IN"), ("bench", "--model")]:
             self.check_fails(2, what, command)
         self.check_fails(2, "--tokens", "logits", "--model", MODEL, "--output", "x.npy")
         self.check_fails(2, "--output", "logits", "--model", MODEL, "--tokens", "1")

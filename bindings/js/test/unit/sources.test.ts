@@ -53,7 +53,7 @@ test('what is no source is refused', async () => {
 
 test('the catalogue is that of the native program', () => {
   const text = fs.readFileSync('../../src/store/catalogue.cpp', 'utf8').replace(/"\s*\n\s*"/g, '');
-  const entries = [...text.matchAll(/\.model = "(.*?)"[^]*?\.tag = "(.*?)"[^]*?\.title = "(.*?)"[^]*?\.family = "(.*?)"[^]*?\.parameters = "(.*?)"[^]*?\.file_type = "(.*?)"[^]*?\.sha256 = "(.*?)"[^]*?\.bytes = (\d+)[^]*?\.url = "(.*?)"/g)];
+  const entries = [...text.matchAll(/\.model = "(.*?)"[^]*?\.tag = "(.*?)"[^]*?\.title = "(.*?)"[^]*?\.family = "(.*?)"[^]*?\.parameters = "(.*?)"[^]*?\.file_type = "(.*?)"[^]*?\.digest =\s*digest_literal\("(.*?)"\)[^]*?\.bytes = (\d+)[^]*?\.url = "(.*?)"/g)];
   const native = entries.map(([, model, tag, title, family, parameters, fileType, sha256, bytes, url]) => {
     return { name: `${model}:${tag}`, title, family, parameters, fileType, sha256, bytes: Number(bytes), url };
   });
