@@ -28,6 +28,17 @@ bool is_name(std::string_view text) {
   return parse_name(text).has_value() && !text.ends_with(".gguf");
 }
 
+// Whether a MODEL argument is a path. A folder without weights that is called as a model is may be
+// there by chance, in whatever folder a command is given.
+bool is_path(std::string_view text) {
+  if (!exists(text)) return false;
+  std::error_code error;
+  const fs::path path(text);
+  return !is_name(text) || !fs::is_directory(path, error) ||
+         exists((path / "config.json").string()) ||
+         exists((path / "mlc-chat-config.json").string());
+}
+
 // The names that a text may mean, in the order of search. What only has a model and a tag may also
 // be of the catalogue, or the name of a file.
 std::vector<ModelName> meanings(std::string_view text, const ModelName& name) {
@@ -77,7 +88,7 @@ Result<std::string> default_root() {
 }
 
 Result<Resolved> resolve(std::string_view name) {
-  if (exists(name)) return Resolved{.path = std::string(name)};
+  if (is_path(name)) return Resolved{.path = std::string(name)};
   // What is no name is not looked for in a store.
   if (!is_name(name)) return Store("").resolve(name);
   PUNA_TRY(const Store store, Store::of_environment());
@@ -185,7 +196,7 @@ base::Error Store::unknown(std::string_view name) const {
 }
 
 Result<Resolved> Store::resolve(std::string_view name) const {
-  if (exists(name)) return Resolved{.path = std::string(name)};
+  if (is_path(name)) return Resolved{.path = std::string(name)};
   if (!is_name(name)) {
     return fail(ErrorCode::kNotFound,
                 fmt::format("There is no file or folder \"{}\", and it is no model name; the "
@@ -212,6 +223,7 @@ Result<Resolved> Store::resolve(std::string_view name) const {
   if (stored.error().code != ErrorCode::kNotFound ||
       file_bytes(layout_.manifest(wanted)) >= 0)  // of which a blob is missing
     return std::unexpected(stored.error());
+  if (exists(name)) return Resolved{.path = std::string(name)};  // whoever opens it says what lacks
   return std::unexpected(unknown(name));
 }
 

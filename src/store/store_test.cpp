@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "base/log.h"
@@ -207,6 +209,21 @@ TEST_CASE_FIXTURE(Fixture, "names are looked up as path, then catalogue, then st
   }
   CHECK(store.resolve("tinny").error().message.find("did you mean \"tiny\"?") != std::string::npos);
   CHECK(store.resolve("mine:v2").error().message.find("\"Mine:v1\"?") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a folder hides no model of its name unless it has weights") {
+  namespace fs = std::filesystem;
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  fs::create_directories("brief");
+  // The error of what opens it is the better one.
+  CHECK(store.resolve("brief")->path == "brief");
+  put_model(layout, "brief", "body");
+  CHECK(store.resolve("brief")->path == layout.blob(sha256_of("body")));
+  CHECK(store.resolve("./brief")->path == "./brief");
+  std::ofstream("brief/config.json") << "{}";
+  CHECK(store.resolve("brief")->path == "brief");
+  fs::current_path(before);
 }
 
 TEST_CASE_FIXTURE(
