@@ -121,6 +121,7 @@ bool TextsRun::read(size_t index, std::string& out) {
     }
     text.slot->note(*event);
     if (!plan_.stream) continue;
+    open_stream();
     const std::string frames = plan_.writer->next(index, *event);
     // A prompt that fails further on has a status of its own, where nobody wants to know how far it
     // is read.
@@ -164,11 +165,16 @@ bool TextsRun::is_full(const std::string& out) const {
   return responder_->n_waiting() + out.size() >= Responder::kMostWaiting;
 }
 
+void TextsRun::open_stream() {
+  if (!opening_) opening_ = plan_.writer->begin();
+}
+
 void TextsRun::begin_stream() {
   if (std::exchange(begun_, true)) return;
+  open_stream();
   responder_->begin({.status = 200,
                      .content_type = std::string(plan_.writer->content_type()),
-                     .body = plan_.writer->begin(),
+                     .body = *std::move(opening_),
                      .headers = plan_.writer->headers()});
 }
 

@@ -72,6 +72,7 @@ class TextsRun : public std::enable_shared_from_this<TextsRun> {
   // What a text brings, as frames; true: it has ended.
   bool read(size_t index, std::string& out);
   void note_token(Text& text);
+  void open_stream();
   void begin_stream();
   bool is_full(const std::string& out) const;
   void finish();
@@ -89,6 +90,8 @@ class TextsRun : public std::enable_shared_from_this<TextsRun> {
   ModelMetrics& metrics_;
   std::vector<std::unique_ptr<Text>> texts_;
   size_t n_ended_ = 0;
+  // What the stream begins with, before anything else is asked of the writer, which numbers it.
+  std::optional<std::string> opening_;
   bool begun_ = false;  // the stream
   bool over_ = false;
   Totals totals_;

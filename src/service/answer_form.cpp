@@ -35,7 +35,10 @@ Json json_of(const CallRules& rules) {
   Json names = Json::array();
   for (const std::string& name : rules.choice.names) names.push(name);
   Json out = Json::array();
-  out.push(std::string(rules.style.name)).push(rules.tools).push(rules.choice.required);
+  out.push(std::string(rules.style.name))
+      .push(!rules.style.thinking.empty())
+      .push(rules.tools)
+      .push(rules.choice.required);
   out.push(rules.choice.one_call).push(std::move(names)).push(rules.thinking_open);
   return out.push(rules.form ? json_of(*rules.form) : Json());
 }

@@ -249,5 +249,35 @@ TEST_CASE("a model with known calls may be made to call, others and those withou
         "The chat template of scripted shows the model no tools; leave them out.");
 }
 
+TEST_CASE("a style without thinking has another grammar") {
+  chat::ReplyStyle style = chat::reply_style("<tool_call>");
+  const auto tokenizer = test::tokenizer_for(style, /*controls=*/false);
+  AnswerForms forms(*tokenizer, static_cast<uint32_t>(tokenizer->n_tokens()));
+  const ToolChoice required{.required = true};
+  const std::optional<AnswerForm> no_form;
+  const auto writes = [&](const std::string& text) {
+    const auto filter = filter_of(forms, {.style = style,
+                                          .tools = tools(),
+                                          .choice = required,
+                                          .form = no_form,
+                                          .limits = grammar::Limits{.compile_ms = 0}});
+    return std::ranges::all_of(text, [&](char byte) {
+      const auto bits = *filter->allowed();
+      for (int32_t id = 0; id < tokenizer->n_tokens(); ++id) {
+        const auto at = static_cast<size_t>(id);
+        const bool fits = tokenizer->bytes(id) == std::string(1, byte);
+        if (!fits || (bits[at / 32] >> at % 32 & 1) == 0) continue;
+        filter->take(id);
+        return true;
+      }
+      return false;
+    });
+  };
+  CHECK(writes("<th"));
+  style.thinking = {};
+  CHECK_FALSE(writes("<th"));
+  CHECK(writes("<to"));
+}
+
 }  // namespace
 }  // namespace puna::service

@@ -239,6 +239,13 @@ bool begins_with_bos(const LoadedModel& model, const std::vector<int32_t>& token
 Result<std::shared_ptr<engine::TokenFilter>> form_of(const LoadedModel& model, const Request& asked,
                                                      const chat::ReplyStyle* style,
                                                      bool thinking_open) {
+  // Thinking that was switched off is no part of a bound answer.
+  std::optional<chat::ReplyStyle> silent;
+  if (style && asked.think == Think::kOff && !thinking_open) {
+    silent = *style;
+    silent->thinking = {};
+    style = &*silent;
+  }
   const bool offers = style && asked.tools.is_array() && !asked.tools.items().empty();
   if (asked.tool_choice.required && !offers) {
     return base::fail(ErrorCode::kInvalidArgument,

@@ -158,11 +158,16 @@ def _(url):
     assert got.choices[0].finish_reason
 
 
-@case("openai", "schema is refused by name (masks come later)")
+@case("openai", "schema: an answer fits it, and a bad one is refused by its place")
 def _(url):
-    schema = {"type": "json_schema", "json_schema": {"name": "a", "schema": PARAMETERS}}
-    refused(openai.BadRequestError, lambda: open_ai(url).chat.completions.create(model="", messages=MESSAGES, response_format=schema),
-            "response_format")
+    schema = {"type": "json_schema", "json_schema": {"name": "a", "schema": {**PARAMETERS, "additionalProperties": False}}}
+    got = open_ai(url).chat.completions.create(model="", messages=MESSAGES, response_format=schema, max_tokens=400, temperature=0)
+    if got.choices[0].finish_reason == "stop":
+        assert set(json.loads(got.choices[0].message.content)) == {"city"}
+    else:
+        assert got.choices[0].message.content.startswith("{")
+    schema["json_schema"]["schema"] = {"type": "strin"}
+    refused(openai.BadRequestError, lambda: open_ai(url).chat.completions.create(model="", messages=MESSAGES, response_format=schema), "strin")
 
 
 @case("openai", "logprobs")
@@ -275,7 +280,7 @@ def _(url):
         assert client.messages.create(model=name_of(url), max_tokens=4, messages=MESSAGES, tools=[CLAUDE_TOOL], tool_choice=choice).stop_reason
     bound = {"name": "weather", "input_schema": BOUND_TOOL["function"]["parameters"]}
     for choice in ({"type": "any", "disable_parallel_tool_use": True}, {"type": "tool", "name": "weather"}):
-        got = client.messages.create(model=name_of(url), max_tokens=200, messages=MESSAGES, tools=[bound], tool_choice=choice)
+        got = client.messages.create(model=name_of(url), max_tokens=200, messages=MESSAGES, tools=[bound], tool_choice=choice, thinking={"type": "disabled"})
         calls = [block for block in got.content if block.type == "tool_use"]
         assert got.stop_reason == "tool_use" and len(calls) == 1 and calls[0].input["city"] in ("Bern", "Rome"), got
 
@@ -335,9 +340,12 @@ def _(url):
     assert ollama.Client(url).chat(model=name_of(url), messages=MESSAGES, tools=[TOOL], options={"num_predict": 4}).done
 
 
-@case("ollama", "format is refused by name (masks come later)")
+@case("ollama", "format: an answer is JSON, and a bad schema is refused by its place")
 def _(url):
-    refused(ollama.ResponseError, lambda: ollama.Client(url).chat(model=name_of(url), messages=MESSAGES, format="json"), "format")
+    client, name = ollama.Client(url), name_of(url)
+    got = client.chat(model=name, messages=MESSAGES, format="json", options={"num_predict": 200, "temperature": 0})
+    assert got.done_reason == "length" or isinstance(json.loads(got.message.content), dict)
+    refused(ollama.ResponseError, lambda: client.chat(model=name, messages=MESSAGES, format={"type": "strin"}), "strin")
 
 
 @case("ollama", "logprobs")
@@ -356,7 +364,7 @@ def _(url):
 @case("ollama", "errors")
 def _(url):
     refused(ollama.ResponseError, lambda: ollama.Client(url).chat(model="nobody", messages=MESSAGES), "nobody")
-    refused(ollama.ResponseError, lambda: ollama.Client(url).pull("nobody"), "not supported")
+    refused(ollama.ResponseError, lambda: ollama.Client(url).pull("no body"), "no body")
 
 
 @case("ollama", "a client that leaves")

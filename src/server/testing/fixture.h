@@ -35,8 +35,12 @@ class TokenWriter final : public api::Writer {
   std::vector<std::pair<std::string, std::string>> headers() const override {
     return {{"X-Pad", std::to_string(pad_.size())}};
   }
-  std::string begin() override { return "<"; }
+  std::string begin() override {
+    begun_ = true;
+    return "<";
+  }
   std::string next(size_t text, const service::Event& event) override {
+    if (!begun_) return "[next() before begin()]";
     if (event.prompt) return {};
     return fmt::format("{}{} {}", pad_, text > 0 ? fmt::format("/{}", text) : "", event.token);
   }
@@ -58,6 +62,7 @@ class TokenWriter final : public api::Writer {
 
  private:
   const std::string pad_, ping_;
+  bool begun_ = false;
 };
 
 inline int64_t number(const Json& body, std::string_view name, int64_t otherwise) {
