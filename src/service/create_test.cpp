@@ -143,8 +143,8 @@ TEST_CASE("a model is made of blobs, by the names of their files") {
   CreateRequest request{.name = "sent", .files = {{"any-name", digest}}};
   REQUIRE(place.make(request));
   CHECK(place.shown("sent").stored->path == place.store.layout().blob(digest));
-  for (const std::string name :
-       {"../a.gguf", "/a", ".a", "a/b", "", std::string(300, 'a').c_str()}) {
+  for (const std::string& name : {std::string("../a.gguf"), std::string("/a"), std::string(".a"),
+                                  std::string("a/b"), std::string(), std::string(300, 'a')}) {
     CAPTURE(name);
     request.files = {{name, digest}};
     CHECK(place.make(request).error().code == ErrorCode::kInvalidArgument);
