@@ -18,6 +18,13 @@
 #include "cli/word_wrap.h"
 #include "store/store.h"
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/lsan_interface.h>
+#define PUNA_LEAKS 1
+#endif
+#endif
+
 namespace puna::cli {
 namespace {
 
@@ -66,7 +73,13 @@ LineReader::LineReader()
   el_set(edit_, EL_GETCFN, read_key);
   el_set(edit_, EL_HIST, ::history, history_);
   el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
-  el_set(edit_, EL_ADDFN, "puna-editor", "Write the line in an editor", open_editor);
+  {
+#ifdef PUNA_LEAKS
+    // libedit copies both texts and never frees them.
+    const __lsan::ScopedDisabler not_ours;
+#endif
+    el_set(edit_, EL_ADDFN, "puna-editor", "Write the line in an editor", open_editor);
+  }
   el_set(edit_, EL_BIND, "^G", "puna-editor", nullptr);
   if (!file_.empty()) ::history(history_, &event, H_LOAD, file_.c_str());
 }
