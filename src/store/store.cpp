@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/edit_distance.h"
 #include "store/changes.h"
 #include "store/files.h"
 #include "store/manifest.h"
@@ -52,22 +53,6 @@ std::vector<ModelName> meanings(std::string_view text, const ModelName& name) {
   add(kPunaHost, kCatalogueSpace);
   add(kPunaHost, kFilesSpace);
   return names;
-}
-
-// Letters to insert, remove or change to make one of the other (Levenshtein).
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j < row.size(); ++j) row[j] = j;
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
 }
 
 Resolved found(const StoredModel& model, const CatalogueEntry* entry) {
@@ -175,11 +160,11 @@ base::Error Store::unknown(std::string_view name) const {
       fmt::format("There is no file, catalogue model or stored model \"{}\"", name.substr(0, 300));
   const Result<std::vector<StoredModel>> models = list();
   std::string near;
-  size_t least = std::max<size_t>(2, name.size() / 3) + 1;  // a third of the letters may be wrong
+  size_t least = base::most_mistakes(name) + 1;
   const auto look_at = [&](const ModelName& known) {
     const std::string shown =
         known.tag == kDefaultTag ? known.text().substr(0, known.text().rfind(':')) : known.text();
-    const size_t d = distance(lower_case(name), lower_case(shown));
+    const size_t d = base::edit_distance(lower_case(name), lower_case(shown));
     if (d >= least) return;
     least = d;
     near = shown;
