@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/model_facts.h"
 #include "api/running.h"
 #include "api/slot_table.h"
 #include "base/result.h"
@@ -21,7 +23,20 @@ namespace puna::api {
 // Names are compared without case, and ":latest" behind one says nothing.
 bool same_name(std::string_view a, std::string_view b);
 
-// What does not change while a model is served.
+// A model that runs in another process, which answers requests for it over HTTP. Any thread.
+class RemoteModel {
+ public:
+  virtual ~RemoteModel() = default;
+  // The path of the Unix socket on which it answers.
+  virtual const std::string& socket() const = 0;
+  virtual const ModelFacts& facts() const = 0;
+  // What its file says. Errors: those of opening it.
+  virtual base::Result<formats::ModelFile> read_file() const = 0;
+  // As it was last told of, which is about a second ago.
+  virtual service::HostStatus status() const = 0;
+};
+
+// What does not change while a model is served. It has a host, or runs elsewhere.
 struct ServedModel {
   std::string id;                    // as answers call it: the first of its names in sorted order
   std::vector<std::string> aliases;  // that it is served by, sorted
@@ -33,12 +48,16 @@ struct ServedModel {
   uint64_t file_bytes = 0;       // of all its files
   uint32_t n_texts = 1;          // that are written at once (slots)
   std::string slot_folder = {};  // where texts are saved; empty: nowhere
-  service::Host* host = nullptr;
+  service::Host* host = nullptr;  // null: it is `remote`
+  std::shared_ptr<const RemoteModel> remote = {};
   // Made by make_shared_parts().
   std::shared_ptr<SlotTable> slots = {};
   std::shared_ptr<Running> running = {};
 
+  // Of one that has a host.
   const service::LoadedModel& loaded() const { return host->model(); }
+  ModelFacts facts() const { return host ? facts_of(host->model()) : remote->facts(); }
+  service::HostStatus status() const { return host ? host->status() : remote->status(); }
   bool answers_to(std::string_view name) const;
   // What requests for it share, of which whoever offers the model makes one.
   void make_shared_parts();
@@ -73,6 +92,7 @@ struct ModelStatus {
   ModelLease model{};    // where it is loaded
   std::optional<double> seconds_left{};  // until it goes, if nobody comes; none: it stays
   uint64_t n_loads = 0, n_evictions = 0;
+  std::map<std::string, uint64_t, std::less<>> held{};  // bytes, by device ("host", a GPU's name)
 };
 
 // Something has become of a model.
@@ -115,6 +135,8 @@ class ModelSource {
                                         std::function<void(base::Result<ModelLease>)> done) = 0;
   // Those that are loaded, by id.
   virtual std::vector<ModelLease> loaded() const = 0;
+  // Whether its models run in other processes: then nothing but their names is read of requests.
+  virtual bool is_remote() const { return false; }
   // Null: models do not come and go.
   virtual ModelControl* control() const { return nullptr; }
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/commit.h"
 #include "base/pages.h"
 
 namespace puna::base {
@@ -12,6 +13,9 @@ namespace {
 constexpr std::align_val_t kAlignment{64};
 
 }  // namespace
+
+// They are: zeros are written.
+void commit_pages_at_once() {}
 
 Pages::~Pages() {
   if (data_) ::operator delete[](data_, kAlignment);

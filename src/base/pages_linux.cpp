@@ -2,18 +2,32 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
 
+#include "base/commit.h"
 #include "base/pages.h"
 
 namespace puna::base {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
+std::atomic<bool> g_at_once{false};
+
+// False: the system has no more. One that cannot do this (before Linux 5.14) takes it later.
+bool take_now(void* address, size_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+  return ::madvise(address, bytes, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
+#else
+  return address != nullptr || bytes == 0;
+#endif
+}
 
 }  // namespace
+
+void commit_pages_at_once() { g_at_once = true; }
 
 Pages::~Pages() {
   if (data_) ::munmap(data_, bytes_);
@@ -35,6 +49,10 @@ Result<Pages> Pages::allocate(uint64_t bytes) {
   pages.bytes_ = static_cast<size_t>(bytes);
   // Advice only: a system without huge pages refuses it, and nothing changes.
   if (pages.bytes_ >= kHugePage) ::madvise(address, pages.bytes_, MADV_HUGEPAGE);
+  if (g_at_once && !take_now(address, pages.bytes_)) {
+    return fail(ErrorCode::kOutOfMemory,
+                fmt::format("The system has no {} MiB of memory left.", bytes >> 20));
+  }
   return pages;
 }
 

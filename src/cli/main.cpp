@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/serve/child.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
 
@@ -124,6 +125,7 @@ int main(int argc, char** argv) {
     entries.push_back({sub, command.add(*sub)});
   }
   if (argc < 2) write_raw(stderr, app.help());
+  if (argc > 1 && argv[1] == kChildCommand) return act(run_child);
   const std::span words(argv + 1, static_cast<size_t>(std::max(argc - 1, 0)));
   if (const std::string wrong = refuse_names(words); !wrong.empty()) return fail_usage(wrong, "");
   const auto picked = [&]() -> const CLI::App& {

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
+#include "cli/serve/child.h"
 
 namespace puna::cli {
 
@@ -12,6 +13,10 @@ Action add_serve(CLI::App& app) {
     return base::fail(base::ErrorCode::kUsage,
                       "This build has no server: it was made without PUNA_HTTP.");
   };
+}
+
+base::Result<int> run_child() {
+  return base::fail(base::ErrorCode::kUsage, "This build has no server.");
 }
 
 base::Result<std::vector<std::string>> spell_serve(std::vector<std::string> words) { return words; }

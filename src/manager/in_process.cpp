@@ -102,7 +102,7 @@ Result<const InProcess::Device*> InProcess::device_of(const service::OpenOptions
   return &devices_.emplace(std::move(asked), std::move(device)).first->second;
 }
 
-Result<Footprint> InProcess::measure(const Entry& entry) {
+Result<Footprint> InProcess::measure(const Entry& entry, const std::atomic<bool>&) {
   PUNA_TRY(Recipe recipe, recipe_of_(entry));
   recipe.options.model = entry.path;
   PUNA_TRY(const formats::ModelFile file, service::open_file(recipe.options));

@@ -1,5 +1,6 @@
 // Models that run in this process: each has its engine, a device of its own on the GPU that they
-// share, and a thread (service/host_thread.h). Read next: remembered.h.
+// share, and a thread (service/host_thread.h). A child process (children.h) has one. Read next:
+// remembered.h.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ class InProcess final : public Loader {
   using RecipeOf = std::function<base::Result<Recipe>(const Entry& entry)>;
   explicit InProcess(RecipeOf recipe_of) : recipe_of_(std::move(recipe_of)) {}
 
-  base::Result<Footprint> measure(const Entry& entry) override;
+  base::Result<Footprint> measure(const Entry& entry, const std::atomic<bool>& cancel) override;
   // With step_down, where memory is refused, once more with a shorter context, and once more on
   // the CPU, as far as these were not asked for.
   base::Result<std::unique_ptr<Instance>> load(const Entry& entry, Order order) override;

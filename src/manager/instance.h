@@ -1,10 +1,11 @@
 // Instance: a model that is loaded and answers requests. Loader: where instances come from. This is
-// the seam between the manager and where models run: in_process.h has them in this process; one
-// that starts a process for each would be another Loader. Read next: manager.h.
+// the seam between the manager and where models run: children.h starts a process for each, in which
+// in_process.h has it. Read next: manager.h.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,11 +55,16 @@ class Instance {
   virtual std::unique_ptr<Memories> remember() { return nullptr; }
   // Ends what is under way; nothing is answered afterwards.
   virtual void stop() = 0;
+  // `told` is called once if it ends by itself: on any thread, or from within where it has ended
+  // before.
+  virtual void when_died(std::function<void(const base::Error& error)> /*told*/) {}
 };
 
 class Loader {
  public:
   virtual ~Loader() = default;
+  // Whether its models run in other processes.
+  virtual bool is_remote() const { return false; }
 
   struct Order {
     bool step_down = false;  // as registry.h has it
@@ -67,8 +73,8 @@ class Loader {
   };
 
   // Both on one thread, one after the other, which they keep for as long as they take.
-  // What it would take. Errors: those of reading its file.
-  virtual base::Result<Footprint> measure(const Entry& entry) = 0;
+  // What it would take. Errors: those of reading its file; kCancelled.
+  virtual base::Result<Footprint> measure(const Entry& entry, const std::atomic<bool>& cancel) = 0;
   // Errors: those of loading; kOutOfMemory where memory was refused; kCancelled.
   virtual base::Result<std::unique_ptr<Instance>> load(const Entry& entry, Order order) = 0;
 };

@@ -90,6 +90,7 @@ class Manager::Shared : public std::enable_shared_from_this<Shared> {
   void renew();
 
   const Options& options() const { return options_; }
+  bool is_remote() const { return loader_->is_remote(); }
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -128,6 +129,8 @@ class Manager::Shared : public std::enable_shared_from_this<Shared> {
   void load_one(const std::string& id, bool step_down, Lock& lock);
   void run_frees();
   void free_one(const std::string& id, Lock& lock);
+  // An instance of a model has ended by itself.
+  void died(const std::string& id, const Instance* which, const base::Error& error);
 
   const Options options_;
   const std::shared_ptr<Loader> loader_;
@@ -140,6 +143,7 @@ class Manager::Shared : public std::enable_shared_from_this<Shared> {
   std::vector<std::weak_ptr<Listener>> listeners_;
   std::deque<Work> loads_;
   std::deque<std::string> frees_;
+  std::vector<std::shared_ptr<Instance>> dead_;  // not destroyed yet
   std::atomic<bool> cancel_ = false;  // of the load under way
   // What is to be called without the mutex, in this order, by one thread at a time.
   std::deque<std::function<void()>> calls_;
@@ -297,6 +301,7 @@ std::vector<api::ModelStatus> Manager::Shared::list() {
     if (look->left != kForever) one.seconds_left = static_cast<double>(look->left.count()) / 1e3;
     one.n_loads = look->n_loads;
     one.n_evictions = look->n_evictions;
+    for (const auto& [device, bytes] : look->held) one.held.emplace(device, bytes);
     out.push_back(std::move(one));
   }
   return out;
@@ -359,6 +364,7 @@ void Manager::Shared::go_on(Lock& lock) {
 
 void Manager::Shared::obey(const Order& order) {
   if (const auto* measure = std::get_if<Measure>(&order)) {
+    cancel_ = stopped_;
     loads_.emplace_back(*measure);
   } else if (const auto* load = std::get_if<Load>(&order)) {
     cancel_ = stopped_;
@@ -449,7 +455,7 @@ void Manager::Shared::run_loads() {
     const std::string& id = std::get<Measure>(work).id;
     const Entry entry = known_.at(id).entry;
     lock.unlock();
-    Result<Footprint> need = loader_->measure(entry);
+    Result<Footprint> need = loader_->measure(entry, cancel_);
     lock.lock();
     if (need) {
       registry_.measured(id, *std::move(need), now());
@@ -472,8 +478,15 @@ void Manager::Shared::load_one(const std::string& id, bool step_down, Lock& lock
   lock.lock();
   if (instance) {
     known.instance = *std::move(instance);
-    const Footprint held = known.instance->held();
-    registry_.ready(id, held, now());
+    const std::shared_ptr<Instance> loaded = known.instance;
+    registry_.ready(id, loaded->held(), now());
+    go_on(lock);
+    lock.unlock();
+    loaded->when_died([weak = weak_from_this(), id, which = loaded.get()](const base::Error& error) {
+      if (const auto self = weak.lock()) self->died(id, which, error);
+    });
+    lock.lock();
+    return;
   } else {
     registry_.broken(id, std::move(instance.error()), now());
   }
@@ -483,6 +496,13 @@ void Manager::Shared::load_one(const std::string& id, bool step_down, Lock& lock
 void Manager::Shared::run_frees() {
   Lock lock(mutex_);
   while (!stopped_) {
+    if (!dead_.empty()) {
+      std::vector<std::shared_ptr<Instance>> dead = std::exchange(dead_, {});
+      lock.unlock();
+      dead.clear();
+      lock.lock();
+      continue;
+    }
     if (!frees_.empty()) {
       const std::string id = std::move(frees_.front());
       frees_.pop_front();
@@ -500,6 +520,17 @@ void Manager::Shared::run_frees() {
     registry_.tick(now());
     go_on(lock);
   }
+}
+
+void Manager::Shared::died(const std::string& id, const Instance* which, const base::Error& error) {
+  Lock lock(mutex_);
+  const auto known = known_.find(id);
+  if (known == known_.end() || known->second.instance.get() != which) return;
+  // Not here: it waits for the thread that tells of its end.
+  dead_.push_back(std::move(known->second.instance));
+  known->second.instance = nullptr;
+  registry_.died(id, error, now());
+  go_on(lock);
 }
 
 void Manager::Shared::free_one(const std::string& id, Lock& lock) {
@@ -536,6 +567,7 @@ std::shared_ptr<void> Manager::acquire(const api::ModelWish& wish,
 }
 
 std::vector<ModelLease> Manager::loaded() const { return shared_->loaded(); }
+bool Manager::is_remote() const { return shared_->is_remote(); }
 // What can be done with a source is done with its models, not with itself.
 api::ModelControl* Manager::control() const { return const_cast<Manager*>(this); }
 

@@ -40,6 +40,7 @@ class Manager final : public api::ModelSource, public api::ModelControl {
   std::shared_ptr<void> acquire(const api::ModelWish& wish,
                                 std::function<void(base::Result<api::ModelLease>)> done) override;
   std::vector<api::ModelLease> loaded() const override;
+  bool is_remote() const override;
   api::ModelControl* control() const override;
 
   // api::ModelControl:

@@ -61,7 +61,7 @@ class FakeLoader final : public Loader {
  public:
   explicit FakeLoader(uint64_t room) : room_(room) {}
 
-  Result<Footprint> measure(const Entry& entry) override {
+  Result<Footprint> measure(const Entry& entry, const std::atomic<bool>&) override {
     const std::lock_guard lock(mutex_);
     if (unreadable_ == entry.id) return base::fail(ErrorCode::kCorrupt, "It is no model.");
     return Footprint{{"gpu", size_of(entry)}};

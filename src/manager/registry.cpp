@@ -138,7 +138,6 @@ void Registry::ready(const std::string& id, Footprint held, Time now) {
   model.wish.reset();
   model.asked.reset();
   model.error.reset();
-  model.n_failures = 0;
   ++model.n_loads;
   apply(entry, Event::kReady, now);
   advance(now);
@@ -159,13 +158,24 @@ void Registry::broken(const std::string& id, base::Error error, Time now) {
       return advance(now);
     }
   }
-  fail(entry, std::move(error), now);
+  fail(entry, Event::kBroken, std::move(error), now);
+  advance(now);
+}
+
+void Registry::died(const std::string& id, base::Error error, Time now) {
+  const auto found = models_.find(id);
+  if (found == models_.end() || found->second.state != State::kLoaded) return;
+  Model& model = found->second;
+  model.held.clear();
+  if (now >= model.loaded_at + limits_.longest_pause) model.n_failures = 0;
+  fail(*found, Event::kDied, std::move(error), now);
   advance(now);
 }
 
 void Registry::freed(const std::string& id, Time now) {
   Entry& entry = *models_.find(id);
   entry.second.held.clear();
+  entry.second.n_failures = 0;  // it has gone as it should
   apply(entry, Event::kFreed, now);
   advance(now);
 }
@@ -272,7 +282,7 @@ void Registry::grant(uint64_t ticket, Time now) {
   orders_.emplace_back(Grant{ticket, id});
 }
 
-void Registry::fail(Entry& entry, base::Error error, Time now) {
+void Registry::fail(Entry& entry, Event event, base::Error error, Time now) {
   Model& model = entry.second;
   model.error = std::move(error);
   model.asked.reset();
@@ -281,7 +291,7 @@ void Registry::fail(Entry& entry, base::Error error, Time now) {
   for (uint32_t i = 0; i < model.n_failures && pause < limits_.longest_pause; ++i) pause *= 2;
   ++model.n_failures;
   model.retry_at = now + std::min(pause, limits_.longest_pause);
-  apply(entry, Event::kBroken, now, model.error->text());
+  apply(entry, event, now, model.error->text());
 }
 
 void Registry::advance(Time now) {

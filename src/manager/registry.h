@@ -114,6 +114,9 @@ class Registry {
   // when some of these have gone. kCancelled after StopLoad: it is unloaded.
   void broken(const std::string& id, base::Error error, Time now);
   void freed(const std::string& id, Time now);
+  // A loaded one has ended by itself. It is loaded again after a pause, as after a load that fails;
+  // one that had been loaded for as long as the longest pause counts as fine until then.
+  void died(const std::string& id, base::Error error, Time now);
 
   // Lets time pass; to be called at next_time() at the latest.
   void tick(Time now) { advance(now); }
@@ -175,7 +178,7 @@ class Registry {
   void serve(Entry& entry, Time now);
   void refuse_all(Model& model, const base::Error& error);
   void grant(uint64_t ticket, Time now);
-  void fail(Entry& entry, base::Error error, Time now);
+  void fail(Entry& entry, Event event, base::Error error, Time now);
   // Goes on as far as it can.
   void advance(Time now);
   void end_idle(Time now);

@@ -16,6 +16,7 @@ constexpr Row kTable[] = {
     {kLoading, Event::kStopped, kUnloaded, Action::kNothing},
     {kLoaded, Event::kGo, kUnloading, Action::kFree},
     {kLoaded, Event::kSleep, kFallingAsleep, Action::kFree},
+    {kLoaded, Event::kDied, kFailed, Action::kRefuse},
     {kUnloading, Event::kFreed, kUnloaded, Action::kNothing},
     {kFallingAsleep, Event::kFreed, kSleeping, Action::kNothing},
     {kSleeping, Event::kGo, kUnloaded, Action::kNothing},

@@ -31,6 +31,7 @@ enum class Event : uint8_t {
   kGo,      // it is idle, and its room is wanted or its time is over
   kSleep,   // it is idle for as long as models stay awake
   kFreed,   // its memory is free
+  kDied,    // it has ended by itself
   kForget,  // it has slept for as long as it is kept
 };
 

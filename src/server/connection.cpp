@@ -78,13 +78,17 @@ class BeastConnection final : public Connection,
 
   // Responder:
   void post(std::function<void()> call) override { stream_->post(std::move(call)); }
+  void connect(const std::string& path,
+               std::function<void(base::Result<std::unique_ptr<Stream>>)> done) override {
+    stream_->connect(path, std::move(done));
+  }
   void set_work(std::shared_ptr<Work> work) override { work_ = std::move(work); }
   void send(HttpReply reply) override {
     if (phase_ != Phase::kWork) return;
     std::string head = head_of(reply);
     const bool has_body = reply.status != 204;
     if (has_body) add_header(head, "Content-Length", std::to_string(reply.body.size()));
-    queue(std::move(head += "\r\n"));
+    queue(std::move(head += std::exchange(trailers_, {}) + "\r\n"));
     if (has_body && !head_only_) queue(std::move(reply.body));
     end_request();
   }
@@ -115,9 +119,12 @@ class BeastConnection final : public Connection,
     wait_for_quiet();
     flush();
   }
+  void add_trailer(std::string name, std::string value) override {
+    add_header(trailers_, name, value);
+  }
   void finish() override {
     if (phase_ != Phase::kWork) return;
-    if (chunked_ && !head_only_) queue("0\r\n\r\n");
+    if (chunked_ && !head_only_) queue("0\r\n" + std::exchange(trailers_, {}) + "\r\n");
     end_request();
   }
   void give_up() override { close(); }
@@ -182,6 +189,7 @@ class BeastConnection final : public Connection,
       incoming_ = Incoming{};
       incoming_.peer = peer_;
       keep_alive_ = http_1_0_ = head_only_ = chunked_ = false;
+      trailers_.clear();
       deadline(limits_.header,
                [this] { refuse(408, "The request's header has not come in time."); });
     }
@@ -447,6 +455,7 @@ class BeastConnection final : public Connection,
   bool full_sink_ = false;  // the sink of its body has no room
   std::shared_ptr<Work> work_;
   std::vector<std::pair<std::string, std::string>> reply_headers_;
+  std::string trailers_;
   bool keep_alive_ = false, http_1_0_ = false, head_only_ = false, chunked_ = false;
   milliseconds ping_{};
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 
 #include "api/model_source.h"
@@ -16,6 +17,7 @@
 #include "server/request_log.h"
 #include "server/request_pool.h"
 #include "server/reuse_log.h"
+#include "server/routes.h"
 #include "server/stream_store.h"
 #include "server/work_threads.h"
 
@@ -25,7 +27,7 @@ struct Core {
   explicit Core(const Options& the_options)
       : options(the_options),
         guard(options),
-        log(options.on_request),
+        log(options.on_request, options.behind_server),
         streams(options.streams),
         pool(options.n_threads, options.queue) {}
 
@@ -39,6 +41,8 @@ struct Core {
   // Null while it is being loaded.
   std::atomic<api::ModelSource*> models = nullptr;
   std::atomic<api::StoreSource*> store = nullptr;  // null: there is none
+  // What the server says of itself (front.h).
+  std::function<api::HttpReply(Own own)> answer;
   std::atomic<bool> draining = false;
   std::atomic<uint32_t> n_texts = 0;  // that wait or run, of all models
 

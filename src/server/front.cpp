@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "server/forward.h"
 #include "server/openapi.h"
 #include "server/sockets.h"
 #include "server/target.h"
@@ -71,7 +72,9 @@ HttpReply tools_off() {
 }  // namespace
 
 Front::Front(std::shared_ptr<Core> core, std::span<const Route> routes)
-    : core_(std::move(core)), routes_(routes) {}
+    : core_(std::move(core)), routes_(routes) {
+  core_->answer = [this](Own own) { return answer(own); };
+}
 
 std::optional<HttpReply> Front::check(Incoming& incoming) {
   incoming.id = request_id(incoming.http);
@@ -81,7 +84,11 @@ std::optional<HttpReply> Front::check(Incoming& incoming) {
   if (auto reply = find_route(incoming)) return reply;
   if (auto reply = check_rights(incoming)) return reply;
   if (auto reply = check_switches(incoming)) return reply;
-  if (const auto* own = std::get_if<Own>(&incoming.route->handler)) return answer(*own);
+  const auto* own = std::get_if<Own>(&incoming.route->handler);
+  // What is asked of one model is asked of whoever runs it.
+  const bool of_model = incoming.route->model == ModelName::kQuery &&
+                        incoming.http.query_value("model") != nullptr;
+  if (own && !of_model) return answer(*own);
   return check_readiness(incoming);
 }
 
@@ -155,6 +162,11 @@ std::optional<HttpReply> Front::check_rights(Incoming& incoming) const {
                        "The Content-Type of a page's request has to be application/json.");
   }
   incoming.key = key.value_or(0);
+  const std::string* const whose = http.header(kClientHeader);
+  if (core_->options.behind_server && whose) {
+    incoming.client = *whose;
+    return {};
+  }
   incoming.client = key.value_or(0) > 0 && core_->guard.has_several_keys()
                         ? fmt::format("key {}", *key)
                         : fmt::format("connection {}", incoming.peer.id);
@@ -233,7 +245,7 @@ HttpReply Front::loads() const {
   double usage = 0;
   int64_t n_queued = core_->admission.n_waiting();
   for (const api::ModelLease& model : models()) {
-    const service::HostStatus status = model->host->status();
+    const service::HostStatus status = model->status();
     const int64_t waiting = status.n_waiting + std::exchange(n_queued, 0);
     const int64_t used = int64_t{status.n_pages_in_use} * status.page_tokens;
     const int64_t most = int64_t{status.n_pages} * status.page_tokens;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "server/texts_run.h"
+#include "server/run.h"
 
 namespace puna::server {
 
@@ -26,6 +26,15 @@ void KeptStream::post(std::function<void()> call) {
     return owner_;
   }();
   if (owner) owner->post(std::move(call));
+}
+
+void KeptStream::connect(const std::string& path,
+                         std::function<void(base::Result<std::unique_ptr<Stream>>)> done) {
+  const std::shared_ptr<Responder> owner = [&] {
+    const std::lock_guard lock(mutex_);
+    return owner_;
+  }();
+  if (owner) owner->connect(path, std::move(done));
 }
 
 void KeptStream::ping_every(std::chrono::milliseconds time) {
@@ -87,7 +96,7 @@ void KeptStream::finish() { end(/*cut=*/false); }
 void KeptStream::give_up() { end(/*cut=*/true); }
 
 void KeptStream::end(bool cut) {
-  std::shared_ptr<TextsRun> run;
+  std::shared_ptr<Run> run;
   std::shared_ptr<Responder> owner;
   {
     const std::lock_guard lock(mutex_);
@@ -118,14 +127,14 @@ void KeptStream::shrink(size_t most) {
   while (!blocks_.empty() && blocks_.size() * kBlock > most) drop_first();
 }
 
-void KeptStream::set_run(std::shared_ptr<TextsRun> run) {
+void KeptStream::set_run(std::shared_ptr<Run> run) {
   const std::lock_guard lock(mutex_);
   if (!status_.done) run_ = std::move(run);
 }
 
-void KeptStream::to_run(std::function<void(TextsRun& run)> call) {
+void KeptStream::to_run(std::function<void(Run& run)> call) {
   post([self = shared_from_this(), call = std::move(call)] {
-    const std::shared_ptr<TextsRun> run = [&] {
+    const std::shared_ptr<Run> run = [&] {
       const std::lock_guard lock(self->mutex_);
       return self->run_;
     }();
@@ -138,21 +147,21 @@ void KeptStream::stop() {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
   }
-  to_run([](TextsRun& run) { run.cancel(); });
+  to_run([](Run& run) { run.cancel(); });
 }
 
 void KeptStream::shut_down() {
-  to_run([](TextsRun& run) {
+  to_run([](Run& run) {
     run.fail({base::ErrorCode::kCancelled, "The server is being shut down.", {}});
   });
 }
 
 void KeptStream::quiet() {
-  to_run([](TextsRun& run) { run.ping(); });
+  to_run([](Run& run) { run.ping(); });
 }
 
 void KeptStream::abandon() {
-  const std::shared_ptr<TextsRun> run = [&] {
+  const std::shared_ptr<Run> run = [&] {
     const std::lock_guard lock(mutex_);
     return std::exchange(run_, nullptr);
   }();

@@ -20,7 +20,7 @@
 
 namespace puna::server {
 
-class TextsRun;
+class Run;
 
 class KeptStream final : public Responder, public std::enable_shared_from_this<KeptStream> {
  public:
@@ -38,6 +38,8 @@ class KeptStream final : public Responder, public std::enable_shared_from_this<K
 
   // Responder, for the text. It never waits for a reader.
   void post(std::function<void()> call) override;
+  void connect(const std::string& path,
+               std::function<void(base::Result<std::unique_ptr<Stream>>)> done) override;
   void set_work(std::shared_ptr<Work>) override {}
   void ping_every(std::chrono::milliseconds time) override;
   void send(api::HttpReply reply) override;
@@ -49,7 +51,7 @@ class KeptStream final : public Responder, public std::enable_shared_from_this<K
 
   // The rest: any thread.
   // Keeps what carries the text until that has ended.
-  void set_run(std::shared_ptr<TextsRun> run);
+  void set_run(std::shared_ptr<Run> run);
   // Ends the text with what there is of it, also one that is still being prepared.
   void stop();
   // Ends it with an error: the server has no more time.
@@ -101,7 +103,7 @@ class KeptStream final : public Responder, public std::enable_shared_from_this<K
   };
 
   // On the thread of the text, unless that has ended.
-  void to_run(std::function<void(TextsRun& run)> call);
+  void to_run(std::function<void(Run& run)> call);
   void tell();  // under the lock, as drop_first()
   void drop_first();
   void end(bool cut);
@@ -116,7 +118,7 @@ class KeptStream final : public Responder, public std::enable_shared_from_this<K
   bool cut_ = false, stopped_ = false;
   std::chrono::milliseconds ping_{};
   std::vector<std::weak_ptr<Listener>> listeners_;
-  std::shared_ptr<TextsRun> run_;
+  std::shared_ptr<Run> run_;
 };
 
 }  // namespace puna::server

@@ -70,25 +70,20 @@ void Histogram::write(std::string& out, std::string_view name, std::string_view 
                  labels, seconds(sum_us_), count);
 }
 
-void ModelMetrics::add(const service::Reply& reply, bool cancelled) {
-  const auto& stats = reply.stats;
-  ++n_texts;
-  if (cancelled) ++n_cancelled;
-  n_prompt += stats.n_prompt;
-  n_cached += stats.n_cached;
-  n_generated += stats.n_generated;
-  n_decoded += stats.n_generated > 0 ? stats.n_generated - 1 : 0;
-  prompt_us += us_of(stats.prompt_ms);
-  decode_us += us_of(stats.decode_ms);
-  const uint64_t n_tokens = uint64_t{stats.n_prompt} + stats.n_cached + stats.n_generated;
+void ModelMetrics::add(const Totals& totals) {
+  n_texts += totals.n_texts;
+  n_cancelled += totals.n_cancelled;
+  n_prompt += totals.n_prompt;
+  n_cached += totals.n_cached;
+  n_generated += totals.n_generated;
+  n_decoded += totals.n_decoded;
+  n_embedded += totals.n_embedded;
+  prompt_us += totals.prompt_us;
+  decode_us += totals.decode_us;
   uint64_t most = most_tokens;
-  while (most < n_tokens && !most_tokens.compare_exchange_weak(most, n_tokens)) {
+  while (most < totals.most_tokens &&
+         !most_tokens.compare_exchange_weak(most, totals.most_tokens)) {
   }
-}
-
-void ModelMetrics::add_embedded(uint64_t n_tokens, double ms) {
-  n_embedded += n_tokens;
-  prompt_us += us_of(ms);
 }
 
 ModelMetrics& Metrics::of(const std::string& model) {
@@ -120,7 +115,7 @@ std::string Metrics::text(const Now& now) {
   uint32_t n_running = 0, n_waiting = now.n_waiting;
   uint64_t n_steps = 0, n_in_steps = 0;
   for (const auto& model : now.models) {
-    hosts.emplace_back(fmt::format("model=\"{}\"", escaped(model->id)), model->host->status());
+    hosts.emplace_back(fmt::format("model=\"{}\"", escaped(model->id)), model->status());
     n_running += hosts.back().second.n_running;
     n_waiting += hosts.back().second.n_waiting;
     n_steps += hosts.back().second.steps.n_steps;
@@ -209,6 +204,14 @@ std::string Metrics::text(const Now& now) {
     each_model("puna:model_evictions_total", "counter",
                "How often a model has gone since another needed its room.",
                [](const Known& model) { return model.n_evictions; });
+    page.head("puna:model_memory_bytes", "gauge", "What a loaded model takes, by device.");
+    for (const Known& model : now.known) {
+      for (const auto& [device, bytes] : model.held) {
+        page.value("puna:model_memory_bytes",
+                   fmt::format("model=\"{}\",device=\"{}\"", escaped(model.id), escaped(device)),
+                   bytes);
+      }
+    }
   }
   const auto histogram = [&](std::string_view name, std::string_view help, auto member) {
     page.head(name, "histogram", help);

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "api/model_source.h"
-#include "service/request.h"
+#include "server/run.h"
 
 namespace puna::server {
 
@@ -47,8 +47,7 @@ struct ModelMetrics {
   // Tokens behind the first of a text, which decode_us is the time of.
   std::atomic<uint64_t> n_decoded = 0;
 
-  void add(const service::Reply& reply, bool cancelled);
-  void add_embedded(uint64_t n_tokens, double ms);
+  void add(const Totals& totals);
 };
 
 class Metrics {

@@ -126,16 +126,26 @@ constexpr Status kStatuses[] = {
     {431, "The head is too long."},
     {500, "The server has failed."},
     {501, "The model, or this server, cannot do it."},
+    {502, "The process that runs the model, or a registry, has not answered."},
     {503, "A model is loaded, too many wait already, or the server is being shut down."},
 };
+// Whether its body names a model that need not be there.
+bool names_model(const Description& about) {
+  return std::ranges::any_of(api::rows_of(about.body), [](const Field& field) {
+    return field.name == "model" || field.name == "name" || field.name == "source";
+  });
+}
+
 bool may_give(int status, const Route& route, const Description& about) {
   const bool reads = about.body.front() != nullptr;
   switch (status) {
     case 401:
       return route.key == Key::kNeeded;
     case 404:
-      return route.model != ModelName::kNone || route.path.find('{') != std::string_view::npos ||
+      return names_model(about) || route.model != ModelName::kNone || route.path.find('{') != std::string_view::npos ||
              about.query;
+    case 502:
+      return reads || route.model != ModelName::kNone;
     case 408:
     case 413:
     case 415:

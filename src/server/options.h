@@ -65,6 +65,10 @@ struct Options {
   std::string cors_headers;  // empty: those that a browser asks for
   bool cors_credentials = false;
 
+  // Its only client is another server of ours, over a Unix socket, which has let requests in and
+  // says whose turns they take. It is told what each has cost (run.h), and logs them itself.
+  bool behind_server = false;
+
   // What is answered with 501 where it is off: /metrics, /slots, and changes of /props.
   bool metrics = true;
   bool slots = true;

@@ -16,6 +16,7 @@ constexpr size_t kLongestPath = 200;  // of which more says nothing
 }  // namespace
 
 void RequestLog::write(const Incoming& incoming, const RequestOutcome& outcome) {
+  if (silent_) return;
   const double ms = std::round(incoming.since_head.ms() * 10) / 10;
   const std::string& whole_path = incoming.http.path.empty() ? incoming.target : incoming.http.path;
   const std::string_view path = std::string_view(whole_path).substr(0, kLongestPath);

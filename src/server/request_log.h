@@ -21,14 +21,16 @@ struct RequestOutcome {
 
 class RequestLog {
  public:
-  explicit RequestLog(std::function<void(const base::Json&)> on_request)
-      : on_request_(std::move(on_request)) {}
+  // `silent`: whoever has asked for others writes the lines.
+  RequestLog(std::function<void(const base::Json&)> on_request, bool silent)
+      : on_request_(std::move(on_request)), silent_(silent) {}
 
   // Any thread.
   void write(const Incoming& incoming, const RequestOutcome& outcome);
 
  private:
   const std::function<void(const base::Json&)> on_request_;
+  const bool silent_;
   std::mutex mutex_;
 };
 

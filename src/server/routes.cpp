@@ -49,7 +49,7 @@ constexpr std::array kRoutes = {
     Route{"GET", "/health", Dialect::kLlama, Own::kHealth, ModelName::kNone, Key::kPublic},
     Route{"GET", "/v1/health", Dialect::kLlama, Own::kHealth, ModelName::kNone, Key::kPublic},
     Route{"GET", "/livez", Dialect::kLlama, Own::kLive, ModelName::kNone, Key::kPublic},
-    Route{"GET", "/metrics", Dialect::kLlama, Own::kMetrics},
+    Route{"GET", "/metrics", Dialect::kLlama, Own::kMetrics, kQuery},
     Route{"GET", "/v1/loads", Dialect::kLlama, Own::kLoads},
     Route{"GET", "/openapi.json", Dialect::kLlama, Own::kOpenApi, ModelName::kNone, Key::kPublic},
 

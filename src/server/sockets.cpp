@@ -126,6 +126,8 @@ class AsioStream final : public Stream {
     });
   }
   void post(std::function<void()> call) override { loop_->post(std::move(call)); }
+  void connect(const std::string& path,
+               std::function<void(Result<std::unique_ptr<Stream>>)> done) override;
   void end_writing(std::shared_ptr<void> keep) override { end_sending(carrier_, std::move(keep)); }
   void close(std::shared_ptr<void> keep) override {
     disconnect(carrier_);
@@ -140,6 +142,29 @@ class AsioStream final : public Stream {
   std::array<uint64_t, 3> turns_{};
   std::vector<std::string> pieces_;
 };
+
+bool is_out_of_resources(const error_code& error) {
+  return error == asio::error::no_descriptors || error == asio::error::no_buffer_space ||
+         error == asio::error::no_memory ||
+         error == boost::system::errc::too_many_files_open_in_system;
+}
+
+template <class Carrier>
+void AsioStream<Carrier>::connect(const std::string& path,
+                                  std::function<void(Result<std::unique_ptr<Stream>>)> done) {
+  const auto socket = std::make_shared<asio::local::stream_protocol::socket>(loop_->io);
+  const auto call = [loop = loop_, socket, done = std::move(done)](error_code error) {
+    if (!error) return done(std::make_unique<AsioStream<Socket>>(loop, Socket(std::move(*socket))));
+    const bool full = is_out_of_resources(error);
+    done(base::fail(full ? ErrorCode::kOutOfMemory : ErrorCode::kNetwork,
+                    fmt::format("The process that runs the model cannot be reached ({}).",
+                                error.message())));
+  };
+  error_code error;
+  socket->open(asio::local::stream_protocol(), error);
+  if (error) return asio::post(loop_->io, [call, error] { call(error); });
+  socket->async_connect(asio::local::stream_protocol::endpoint(path), call);
+}
 
 std::string text_of(const asio::ip::address& address) {
   if (address.is_v6() && address.to_v6().is_v4_mapped())
@@ -179,12 +204,6 @@ struct Door {
 
   explicit Door(asio::io_context& io) : acceptor(io), pause(io) {}
 };
-
-bool is_out_of_resources(const error_code& error) {
-  return error == asio::error::no_descriptors || error == asio::error::no_buffer_space ||
-         error == asio::error::no_memory ||
-         error == boost::system::errc::too_many_files_open_in_system;
-}
 
 }  // namespace
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+
 namespace puna::server {
 
 // All but post() on the connection's thread, where everything is called back too, never from within
@@ -28,6 +30,10 @@ class Stream {
 
   // Any thread: called on the connection's, or never, once the server has ended.
   virtual void post(std::function<void()> call) = 0;
+  // A stream to a Unix socket, on the same thread, where `done` is called. Errors: kNetwork where
+  // nobody listens there; kOutOfMemory where the process has no descriptors left.
+  virtual void connect(const std::string& path,
+                       std::function<void(base::Result<std::unique_ptr<Stream>>)> done) = 0;
 
   // Tells the other side that no more comes.
   virtual void end_writing(std::shared_ptr<void> keep) = 0;

@@ -140,10 +140,9 @@ bool TextsRun::read(size_t index, std::string& out) {
     fail(reply.error());
     return false;
   }
-  totals_.n_prompt += reply->stats.n_prompt;
-  totals_.n_cached += reply->stats.n_cached;
-  totals_.n_generated += reply->stats.n_generated;
-  metrics_.add(*reply, reply->stats.stop == engine::StopReason::kCancelled);
+  const Totals totals = totals_of(*reply);
+  totals_.add(totals);
+  metrics_.add(totals);
   if (plan_.stream) {
     begin_stream();
     out += plan_.writer->end(index, *reply);
@@ -240,6 +239,8 @@ void TextsRun::end(int status) {
   over_ = true;
   note_reuse();
   release();
+  if (core_->options.behind_server)
+    responder_->add_trailer(std::string(kTotalsHeader), to_text(totals_));
   on_end_(totals_, status);
   // The connection may keep this for long; the model need not stay for it.
   plan_.writer.reset();
@@ -259,8 +260,9 @@ void TextsRun::note_reuse() {
 void TextsRun::release() {
   for (const auto& text : texts_) {
     if (text->slot && !text->reply) {
-      ++metrics_.n_texts;
-      ++metrics_.n_cancelled;
+      const Totals cancelled{.n_texts = 1, .n_cancelled = 1};
+      totals_.add(cancelled);
+      metrics_.add(cancelled);
     }
     text->answer.reset();
     text->place.reset();

@@ -13,6 +13,7 @@
 
 #include "api/exchange.h"
 #include "server/core.h"
+#include "server/run.h"
 #include "server/wire.h"
 #include "service/answer.h"
 #include "service/prepare.h"
@@ -32,7 +33,7 @@ class TextsCount {
   const uint32_t n_;
 };
 
-class TextsRun : public std::enable_shared_from_this<TextsRun> {
+class TextsRun final : public Run, public std::enable_shared_from_this<TextsRun> {
  public:
   struct Plan {
     std::vector<service::Prepared> prepared;
@@ -43,26 +44,18 @@ class TextsRun : public std::enable_shared_from_this<TextsRun> {
     std::optional<uint32_t> slot = {};  // that the texts wait for; none: any
     std::chrono::milliseconds ping{};
   };
-  struct Totals {
-    uint64_t n_prompt = 0, n_cached = 0, n_generated = 0;
-  };
-  // Called once, with the status of the reply, before its end is sent; 499: there is none.
-  using OnEnd = std::function<void(const Totals& totals, int status)>;
-
   // incoming and what on_end uses outlive it.
   TextsRun(std::shared_ptr<Core> core, const Incoming& incoming,
            std::shared_ptr<Responder> responder, Plan plan, OnEnd on_end);
-  ~TextsRun();
+  ~TextsRun() override;
 
-  void start();
-  // Reads what has come, as far as the client has room for it.
-  void go_on();
-  void ping();
-  // Its client has left.
-  void drop();
-  // It ends with what there is of it.
-  void cancel();
-  void fail(const base::Error& error);
+  // Run:
+  void start() override;
+  void go_on() override;
+  void ping() override;
+  void drop() override;
+  void cancel() override;
+  void fail(const base::Error& error) override;
 
  private:
   struct Text;

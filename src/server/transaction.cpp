@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
 #include "api/ollama/time.h"
+#include "api/outline.h"
 #include "base/clock.h"
 #include "base/task.h"
+#include "server/forward.h"
 #include "server/upload.h"
 
 namespace puna::server {
@@ -50,7 +53,7 @@ Transaction::~Transaction() { core_->pending.end(); }
 void Transaction::read() {
   const api::HttpRequest& http = incoming_.http;
   if (!http.body.empty() && http.method != "GET" && http.method != "HEAD") {
-    auto body = Json::parse_strictly(http.body);
+    auto body = read_body();
     if (!body) return answer(body.error());
     body_ = *std::move(body);
   }
@@ -64,6 +67,16 @@ void Transaction::read() {
     if (*reply) return answer(**std::move(reply));
   }
   find_model();
+}
+
+Result<Json> Transaction::read_body() const {
+  // Who wants which model for how long, and what is asked before a model is looked for.
+  constexpr std::array<std::string_view, 6> kNeeded = {"model",    "keep_alive", "stream",
+                                                       "messages", "prompt",     "suffix"};
+  const std::string& body = incoming_.http.body;
+  const bool elsewhere =
+      incoming_.route->model != ModelName::kNone && core_->models.load()->is_remote();
+  return elsewhere ? api::outline(body, kNeeded) : Json::parse_strictly(body);
 }
 
 void Transaction::find_model() {
@@ -141,6 +154,9 @@ Result<std::string> Transaction::model_name() const {
 }
 
 void Transaction::call(const api::ModelLease& model) {
+  if (model && !model->host) return forward(model);
+  if (const auto* own = std::get_if<Own>(&incoming_.route->handler))
+    return answer(core_->answer(*own));
   const auto endpoint = std::get<api::Endpoint>(incoming_.route->handler);
   Result<api::Exchange> exchange = endpoint(call_of(model.get()));
   if (!exchange) return answer(exchange.error());
@@ -164,11 +180,15 @@ void Transaction::run_job(api::Job job, const api::ModelLease& model) {
     if (self->left_) self->left();
   });
   if (const uint64_t n = job.n_tokens; n > 0) {
-    job.run = [run = std::move(job.run), n, &metrics = core_->metrics.of(model->id)](
+    job.run = [run = std::move(job.run), n, tells = core_->options.behind_server,
+               &metrics = core_->metrics.of(model->id)](
                   service::LoadedModel& loaded) -> base::Task<Result<api::HttpReply>> {
       const base::Timer timer;
       auto reply = co_await run(loaded);
-      if (reply) metrics.add_embedded(n, timer.ms());
+      if (!reply) co_return reply;
+      const Totals totals = totals_of_embedded(n, timer.ms());
+      metrics.add(totals);
+      if (tells) reply->headers.emplace_back(kTotalsHeader, to_text(totals));
       co_return reply;
     };
   }
@@ -181,6 +201,32 @@ void Transaction::run_job(api::Job job, const api::ModelLease& model) {
           self->answer(reply.error());
         });
       });
+}
+
+void Transaction::forward(const api::ModelLease& model) {
+  const std::shared_ptr<TextsCount> count = count_texts(1);
+  if (!count) return;
+  const Json* stream = body_.find("stream");
+  if (stream && *stream == Json(true)) {
+    if (auto kept = keep_stream(); !kept) return answer(kept.error());
+  }
+  if (left_ && !kept_) return give_up();
+  responder_->post([self = shared_from_this(), model = model, count]() mutable {
+    const std::string id = model->id;
+    self->run(id, [&](std::shared_ptr<Responder> responder, OnEnd on_end) {
+      return std::make_shared<Forward>(self->core_, self->incoming_, std::move(responder),
+                                       std::move(model), std::move(count), std::move(on_end));
+    });
+  });
+}
+
+std::shared_ptr<TextsCount> Transaction::count_texts(uint32_t n) {
+  auto out = std::make_shared<TextsCount>(core_->n_texts, n);
+  if (core_->n_texts <= core_->options.queue) return out;
+  answer(busy(incoming_.dialect,
+              fmt::format("{} texts wait or run already, which is the most; try again later.",
+                          core_->n_texts - n)));
+  return nullptr;
 }
 
 void Transaction::run_long(api::LongWork work) {
@@ -252,13 +298,8 @@ Result<void> Transaction::keep_stream() {
 void Transaction::prepare(api::Texts texts, const api::ModelLease& model) {
   const auto n = static_cast<uint32_t>(texts.requests.size());
   TextsRun::Plan plan;
-  plan.count = std::make_shared<TextsCount>(core_->n_texts, n);
-  if (core_->n_texts > core_->options.queue) {
-    return answer(
-        busy(incoming_.dialect,
-             fmt::format("{} texts wait or run already, which is the most; try again later.",
-                         core_->n_texts - n)));
-  }
+  plan.count = count_texts(n);
+  if (!plan.count) return;
   if (texts.slot && *texts.slot >= model->slots->n_slots()) {
     return answer(base::Error{ErrorCode::kInvalidArgument,
                               fmt::format("The field \"id_slot\" is {}, but the slots are 0 to {}.",
@@ -283,29 +324,32 @@ void Transaction::prepare(api::Texts texts, const api::ModelLease& model) {
   if (texts.ping_seconds) plan.ping = std::chrono::seconds(*texts.ping_seconds);
   // std::function wants what can be copied.
   auto shared = std::make_shared<TextsRun::Plan>(std::move(plan));
-  responder_->post([self = shared_from_this(), shared] { self->run(std::move(*shared)); });
+  responder_->post([self = shared_from_this(), shared] {
+    const std::string id = shared->model->id;
+    self->run(id, [&](std::shared_ptr<Responder> responder, OnEnd on_end) {
+      return std::make_shared<TextsRun>(self->core_, self->incoming_, std::move(responder),
+                                        std::move(*shared), std::move(on_end));
+    });
+  });
 }
 
-void Transaction::run(TextsRun::Plan plan) {
+void Transaction::run(const std::string& model, const MakeRun& make) {
   if (over_) {
     if (kept_) core_->streams.forget(kept_);
     return;
   }
   costs_ = true;
-  outcome_.model = plan.model->id;
-  if (kept_) return run_kept(std::move(plan));
+  outcome_.model = model;
+  if (kept_) return run_kept(make);
   if (left_) return left();
-  run_ = std::make_shared<TextsRun>(
-      core_, incoming_, responder_, std::move(plan),
-      [this](const TextsRun::Totals& totals, int status) { end(totals, status); });
+  run_ = make(responder_, [this](const Totals& totals, int status) { end(totals, status); });
   run_->start();
 }
 
 // The stream has the texts, and the client is its first reader.
-void Transaction::run_kept(TextsRun::Plan plan) {
-  const auto run = std::make_shared<TextsRun>(
-      core_, incoming_, kept_, std::move(plan),
-      [self = shared_from_this()](const TextsRun::Totals& totals, int status) {
+void Transaction::run_kept(const MakeRun& make) {
+  const auto run =
+      make(kept_, [self = shared_from_this()](const Totals& totals, int status) {
         self->end(totals, status);
       });
   kept_->set_run(run);
@@ -418,10 +462,13 @@ void Transaction::give_up() {
   });
 }
 
-void Transaction::end(const TextsRun::Totals& totals, int status) {
-  outcome_.n_prompt = totals.n_prompt;
-  outcome_.n_cached = totals.n_cached;
-  outcome_.n_generated = totals.n_generated;
+void Transaction::end(const Totals& totals, int status) {
+  // What was asked of a model and wrote no text has no counts.
+  if (totals.n_texts > 0) {
+    outcome_.n_prompt = totals.n_prompt;
+    outcome_.n_cached = totals.n_cached;
+    outcome_.n_generated = totals.n_generated;
+  }
   end(status);
 }
 

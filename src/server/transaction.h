@@ -14,6 +14,7 @@
 #include "server/core.h"
 #include "server/model_events.h"
 #include "server/request_log.h"
+#include "server/run.h"
 #include "server/stream_reader.h"
 #include "server/texts_run.h"
 #include "server/wire.h"
@@ -42,6 +43,7 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   void call(const api::ModelLease& model);
   void prepare(api::Texts texts, const api::ModelLease& model);
   void run_job(api::Job job, const api::ModelLease& model);
+  void forward(const api::ModelLease& model);
   void run_long(api::LongWork work);
   void end_upload();
   void answer(Streams what);
@@ -57,15 +59,20 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   void give_up();  // for a client that has left
   // Where the request is for a stream that is to outlive its client. Errors: kInvalidArgument.
   base::Result<void> keep_stream();
+  // Of a request of so many texts. Null: it was answered, since too many wait.
+  std::shared_ptr<TextsCount> count_texts(uint32_t n);
+  // Of its body, what is needed here. Errors: kCorrupt.
+  base::Result<base::Json> read_body() const;
   // On the thread of the connection:
   void wait_for_model(std::shared_ptr<void> waiting);
   void watch_models();
-  void run(TextsRun::Plan plan);
-  void run_kept(TextsRun::Plan plan);
+  using MakeRun = std::function<std::shared_ptr<Run>(std::shared_ptr<Responder>, OnEnd)>;
+  void run(const std::string& model, const MakeRun& make);
+  void run_kept(const MakeRun& make);
   void write_line(std::string line);
   void end_long(const base::Result<void>& done, const base::Json& last, bool stream);
   void read_stream(std::shared_ptr<KeptStream> stream, uint64_t from);
-  void end(const TextsRun::Totals& totals, int status);
+  void end(const Totals& totals, int status);
   void end(int status);
 
   const std::shared_ptr<Core> core_;
@@ -77,7 +84,7 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   std::shared_ptr<KeptStream> kept_;     // where its texts go on without its client
 
   // Of the connection's thread:
-  std::shared_ptr<TextsRun> run_;         // once its texts are prepared, unless they are kept
+  std::shared_ptr<Run> run_;         // once its texts are prepared, unless they are kept
   std::shared_ptr<StreamReader> reader_;  // of a stream that is kept
   std::shared_ptr<void> waiting_;         // for its model
   std::shared_ptr<ModelEvents> events_;   // where it watches models

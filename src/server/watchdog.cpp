@@ -35,6 +35,7 @@ void Watchdog::watch(const std::stop_token& stop) {
     stopped_.wait_for(lock, stop, kBetweenLooks, [] { return false; });
     if (stop.stop_requested()) return;
     for (const api::ModelLease& model : models_()) {
+      if (!model->host) continue;  // the process that runs it has a watchdog of its own
       const auto said = overdue_.look(model->id, model->host->status().steps);
       if (!said) continue;
       ++metrics_.of(model->id).n_overdue;

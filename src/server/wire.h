@@ -16,6 +16,7 @@
 #include "api/exchange.h"
 #include "base/clock.h"
 #include "server/routes.h"
+#include "server/stream.h"
 
 namespace puna::server {
 
@@ -78,6 +79,9 @@ class Responder {
 
   // Any thread: calls on the thread of the connection, or never, after the server has ended.
   virtual void post(std::function<void()> call) = 0;
+  // Stream::connect() on that thread, also once the client has left.
+  virtual void connect(const std::string& path,
+                       std::function<void(base::Result<std::unique_ptr<Stream>>)> done) = 0;
   virtual void set_work(std::shared_ptr<Work> work) = 0;
 
   // Work::quiet() whenever nothing was written for so long; 0: never.
@@ -87,6 +91,8 @@ class Responder {
   // A stream: the reply's body is its first piece.
   virtual void begin(api::HttpReply head) = 0;
   virtual void write(std::string piece) = 0;
+  // A header of a whole reply; of a stream one behind its last piece.
+  virtual void add_trailer(std::string /*name*/, std::string /*value*/) {}
   virtual void finish() = 0;
   // Nothing is sent: for a client that has left.
   virtual void give_up() = 0;

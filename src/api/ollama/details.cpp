@@ -1,8 +1,7 @@
 #include "api/ollama/details.h"
 
-#include "api/llama/fim.h"
+#include "api/model_facts.h"
 #include "api/ollama/time.h"
-#include "chat/parsers.h"
 
 namespace puna::api::ollama {
 
@@ -23,17 +22,7 @@ Json details_json(const service::ModelCard& card) {
   return out.set("context_length", card.context).set("embedding_length", card.embedding);
 }
 
-Json details_json(const service::LoadedModel& model) {
-  const models::Config& config = model.engine->config();
-  const formats::ModelFile& file = model.engine->file();
-  return details_json({.format = service::format_of(file),
-                       .family = config.architecture,
-                       .n_parameters = service::n_parameters(file),
-                       .file_type = service::file_type_of(file),
-                       .context = config.context,
-                       .embedding = config.hidden,
-                       .capabilities = {}});
-}
+Json details_json(const service::LoadedModel& model) { return details_json(facts_of(model).card); }
 
 Json capabilities_json(const service::ModelCard& card) {
   Json out = Json::array();
@@ -42,16 +31,7 @@ Json capabilities_json(const service::ModelCard& card) {
 }
 
 Json capabilities_json(const service::LoadedModel& model) {
-  Json out = Json::array();
-  if (model.engine->options().embeddings) return out.push("embedding");
-  out.push("completion");
-  if (llama::fim_tokens(model)) out.push("insert");
-  if (model.abilities.tools) out.push("tools");
-  const bool thinks =
-      model.abilities.thinking ||
-      (model.chat_template && !chat::reply_style(model.chat_template->source()).thinking.empty());
-  if (thinks) out.push("thinking");
-  return out;
+  return capabilities_json(facts_of(model).card);
 }
 
 std::string modified_at(int64_t unix_s) {

@@ -40,7 +40,7 @@ Result<Exchange> tags(const Call& call) {
   std::ranges::stable_sort(stored, std::greater{}, &StoredModel::modified_s);
   Json list = Json::array();
   for (const ModelLease& model : call.models.loaded()) {
-    const service::LoadedModel& loaded = model->loaded();
+    const service::ModelCard card = model->facts().card;
     for (const std::string& alias : model->aliases) {
       const std::string name = tagged(alias);
       if (std::ranges::any_of(stored,
@@ -48,8 +48,8 @@ Result<Exchange> tags(const Call& call) {
         continue;
       Json one = Json::object().set("name", name).set("model", name);
       one.set("modified_at", modified_at(model->created)).set("size", model->file_bytes);
-      one.set("digest", model->digest).set("details", details_json(loaded));
-      list.push(one.set("capabilities", capabilities_json(loaded)));
+      one.set("digest", model->digest).set("details", details_json(card));
+      list.push(one.set("capabilities", capabilities_json(card)));
     }
   }
   for (const StoredModel& model : stored) {
@@ -70,13 +70,13 @@ Result<Exchange> ps(const Call& call) {
     return model.seconds_left.value_or(std::numeric_limits<double>::infinity());
   });
   for (const ModelStatus& model : models) {
-    const service::LoadedModel& loaded = model.model->loaded();
+    const ModelFacts facts = model.model->facts();
     const std::string name = tagged(model.id);
     Json one = Json::object().set("name", name).set("model", name);
-    one.set("size", loaded.engine->memory().total()).set("digest", model.digest);
-    one.set("details", details_json(loaded)).set("expires_at", expires_at(model));
-    one.set("size_vram", loaded.engine->placement().memory_on(/*gpu=*/true).total());
-    list.push(one.set("context_length", loaded.context()));
+    one.set("size", facts.memory_bytes).set("digest", model.digest);
+    one.set("details", details_json(facts.card)).set("expires_at", expires_at(model));
+    one.set("size_vram", facts.gpu_bytes);
+    list.push(one.set("context_length", facts.context));
   }
   return HttpReply::json(models_json(std::move(list)));
 }

@@ -51,16 +51,30 @@ Json stored_json(const ShownModel& shown, bool verbose) {
   return out;
 }
 
-Json served_json(const ServedModel& served, bool verbose) {
-  const service::LoadedModel& model = served.loaded();
-  const formats::ModelFile& file = model.engine->file();
+// `chat_template` and `system`: those that are in use.
+Json served_json(const ServedModel& served, const formats::ModelFile& file,
+                 std::string_view chat_template, std::string_view system, bool verbose) {
+  const ModelFacts facts = served.facts();
   Json out = Json::object();
   out.set("license", file.get_string("general.license", "").value_or(""));
   out.set("modelfile", fmt::format("FROM {}\n", tagged(served.id))).set("parameters", "");
-  out.set("template", model.chat_template ? model.chat_template->source() : "");
-  out.set("system", model.defaults.system).set("details", details_json(model));
-  set_file(out, file, capabilities_json(model), served.created, verbose);
+  out.set("template", chat_template).set("system", system);
+  out.set("details", details_json(facts.card));
+  set_file(out, file, capabilities_json(facts.card), served.created, verbose);
   return out;
+}
+
+Result<Json> served_json(const ServedModel& served, bool verbose) {
+  if (served.host) {
+    const service::LoadedModel& model = served.loaded();
+    return served_json(served, model.engine->file(),
+                       model.chat_template ? model.chat_template->source() : "",
+                       model.defaults.system, verbose);
+  }
+  // The process that runs it is not asked for what its file says.
+  PUNA_TRY(const formats::ModelFile file, served.remote->read_file());
+  const std::string chat_template = file.get_string("tokenizer.chat_template", "").value_or("");
+  return served_json(served, file, chat_template, "", verbose);
 }
 
 }  // namespace
@@ -81,7 +95,9 @@ Result<Exchange> show(const Call& call) {
       return std::unexpected(shown.error());
   }
   for (const ModelLease& model : call.models.loaded()) {
-    if (model->answers_to(name)) return HttpReply::json(served_json(*model, verbose));
+    if (!model->answers_to(name)) continue;
+    PUNA_TRY(const Json out, served_json(*model, verbose));
+    return HttpReply::json(out);
   }
   return base::fail(ErrorCode::kNotFound, fmt::format("model '{}' not found", name));
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "service/model_card.h"
 
@@ -20,32 +19,14 @@ Json names(const std::vector<std::string>& list) {
   return out;
 }
 
-// As llama.cpp numbers the kinds of vocabularies; 0: none.
-int vocab_type(const service::LoadedModel& model) {
-  constexpr std::array<std::pair<std::string_view, int>, 5> kTypes = {
-      {{"llama", 1}, {"gemma4", 1}, {"gpt2", 2}, {"bert", 3}, {"t5", 4}}};
-  if (!model.tokenizer) return 0;
-  const std::string_view name = model.tokenizer->vocabulary().model;
-  const auto found = std::ranges::find(kTypes, name, &std::pair<std::string_view, int>::first);
-  return found == kTypes.end() ? 2 : found->second;
-}
-
-Json meta_json(const ServedModel& model) {
-  const service::LoadedModel& loaded = model.loaded();
-  const models::Config& config = loaded.engine->config();
-  uint64_t n_parameters = 0;
-  for (const formats::Tensor& tensor : loaded.engine->file().tensors)
-    n_parameters += tensor.rows() * tensor.columns();
+Json meta_json(const ServedModel& model, const ModelFacts& facts) {
+  const service::ModelCard& card = facts.card;
   Json out = Json::object();
-  out.set("vocab_type", vocab_type(loaded)).set("n_vocab", config.vocab);
-  out.set("n_ctx", loaded.context()).set("n_ctx_train", config.context);
-  out.set("n_embd", config.hidden).set("n_params", n_parameters).set("size", model.file_bytes);
-  const std::string type = file_type(loaded);
-  return out.set("ftype", type.empty() ? Json() : Json(type));
-}
-
-std::string_view ability(const ServedModel& model) {
-  return model.loaded().engine->options().embeddings ? "embedding" : "completion";
+  out.set("vocab_type", facts.vocab_type).set("n_vocab", facts.n_vocab);
+  out.set("n_ctx", facts.context).set("n_ctx_train", card.context);
+  out.set("n_embd", card.embedding).set("n_params", card.n_parameters);
+  out.set("size", model.file_bytes);
+  return out.set("ftype", card.file_type.empty() ? Json() : Json(card.file_type));
 }
 
 // As llama.cpp's server has it where it has several models.
@@ -70,22 +51,22 @@ Json model_json(const ModelStatus& model, bool managed) {
   architecture.set("input_modalities", Json::array().push("text"))
       .set("output_modalities", Json::array().push("text"));
   out.set("architecture", std::move(architecture));
-  return model.model ? out.set("meta", meta_json(*model.model)) : out;
+  return model.model ? out.set("meta", meta_json(*model.model, model.model->facts())) : out;
 }
 
 // As Ollama lists models, which is what llama.cpp's server gives in the same answer.
 Json short_json(const ServedModel& model) {
-  const service::LoadedModel& loaded = model.loaded();
+  const ModelFacts facts = model.facts();
   Json details = Json::object();
   details.set("parent_model", "").set("format", "gguf");
-  details.set("family", loaded.engine->config().architecture);
-  details.set("families", Json::array().push(loaded.engine->config().architecture));
-  details.set("parameter_size", "").set("quantization_level", file_type(loaded));
+  details.set("family", facts.card.family);
+  details.set("families", Json::array().push(facts.card.family));
+  details.set("parameter_size", "").set("quantization_level", facts.card.file_type);
   Json out = Json::object();
   out.set("name", model.id).set("model", model.id).set("modified_at", "");
   out.set("size", model.file_bytes).set("digest", model.digest).set("type", "model");
   out.set("description", "").set("tags", names(model.tags));
-  out.set("capabilities", Json::array().push(ability(model)));
+  out.set("capabilities", Json::array().push(facts.embeddings ? "embedding" : "completion"));
   return out.set("parameters", "").set("details", std::move(details));
 }
 

@@ -42,16 +42,6 @@ std::vector<std::string> names_of(const Flag& flag) {
   return out;
 }
 
-const Flag* find_flag(std::string_view name) {
-  for (const serve::Group& group : serve::groups()) {
-    for (const Flag& flag : group.flags) {
-      const std::vector<std::string> names = names_of(flag);
-      if (std::ranges::find(names, name) != names.end()) return &flag;
-    }
-  }
-  return nullptr;
-}
-
 void add(CLI::App& app, const Flag& flag, const char* group, GivenFlags& given,
          const std::shared_ptr<ServeFlags>& scratch) {
   const auto take = [&flag, &given, scratch](const std::string& value) {
@@ -111,7 +101,7 @@ Result<std::vector<std::string>> spell_serve(std::vector<std::string> words) {
     // llama-server takes both.
     if (name.starts_with("--")) std::ranges::replace(name, '_', '-');
     if (const auto other = kSpellings.find(name); other != kSpellings.end()) name = other->second;
-    const Flag* flag = find_flag(name.substr(0, name.find('=')));
+    const Flag* flag = serve::find_flag(name.substr(0, name.find('=')));
     if (!flag) {
       const std::string refused = serve::refusal(name);
       if (!refused.empty()) return base::fail(ErrorCode::kUsage, refused);
@@ -130,6 +120,16 @@ Result<std::vector<std::string>> spell_serve(std::vector<std::string> words) {
 }
 
 namespace serve {
+
+const Flag* find_flag(std::string_view name) {
+  for (const serve::Group& group : serve::groups()) {
+    for (const Flag& flag : group.flags) {
+      const std::vector<std::string> names = names_of(flag);
+      if (std::ranges::find(names, name) != names.end()) return &flag;
+    }
+  }
+  return nullptr;
+}
 
 Result<std::pair<const Flag*, std::string>> given_flag(std::string_view key,
                                                        std::string_view value) {

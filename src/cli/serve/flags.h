@@ -73,6 +73,7 @@ struct ServeFlags {
     bool autoload = true;               // when they are asked for
     std::optional<double> sleep_after;  // seconds without a request; none: never
     double keep_alive = 300;            // seconds; below 0: for ever
+    double load_timeout = 300;          // seconds in which a load gets no further; below 0: any
     std::vector<std::string> given;     // which of these flags there were
   };
   Many many;

@@ -1,6 +1,7 @@
 #include "cli/serve/many.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +9,12 @@
 
 #include "base/log.h"
 #include "cli/output.h"
+#include "cli/serve/child.h"
 #include "cli/serve/loading.h"
 #include "cli/serve/presets.h"
+#include "cli/serve/recipe.h"
 #include "io/byte_source.h"
-#include "manager/in_process.h"
+#include "manager/children.h"
 #include "manager/shelf.h"
 #include "store/store.h"
 
@@ -94,28 +97,19 @@ Result<std::vector<Entry>> entries_now(const Setup& setup) {
   return out;
 }
 
-Result<manager::Recipe> recipe_of(const Setup& setup, const Entry& entry) {
-  PUNA_TRY(ServeFlags read, read_model_flags(setup.given, setup.preset_of(entry.id)));
-  const auto flags = std::make_shared<const ServeFlags>(std::move(read));
-  manager::Recipe out;
-  ProgressBar nowhere;
-  PUNA_TRY(out.options, options_of(*flags, nowhere));
-  out.options.pull = false;
-  out.options.pull_options = {};
-  out.options.engine.hooks = {};
-  out.fit = [flags](const formats::ModelFile& file, engine::EngineOptions& options) {
-    fit_to_file(*flags, file, options);
-  };
-  out.finish = [flags](service::LoadedModel& model) { return finish(*flags, model); };
-  out.n_texts = flags->n_parallel;
-  out.slot_folder = flags->slot_folder;
-  return out;
-}
-
 manager::Milliseconds milliseconds(double seconds) {
   constexpr double kMost = 1e9;
   if (seconds < 0 || seconds >= kMost) return manager::kForever;
   return manager::Milliseconds(std::llround(seconds * 1e3));
+}
+
+// A request that another process answers takes two of them.
+void allow_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0)
+    base::log_warning("No more than {} descriptors may be open at once.", limit.rlim_cur);
 }
 
 }  // namespace
@@ -145,9 +139,15 @@ Result<std::unique_ptr<manager::Manager>> manage(const ServeFlags& flags, GivenF
   options.autoload = flags.many.autoload;
   options.entries = [setup] { return entries_now(*setup); };
   base::log_info("{} models are here: GET /v1/models lists them.", entries.size());
-  return std::make_unique<manager::Manager>(
-      std::move(options), std::make_shared<manager::InProcess>(
-                              [setup](const Entry& entry) { return recipe_of(*setup, entry); }));
+  allow_descriptors();
+  manager::Child::Program program{.arguments = {"puna", std::string(kChildCommand)}};
+  program.stall = milliseconds(flags.many.load_timeout);
+  PUNA_TRY(auto children, manager::Children::make(program, [setup](const Entry& entry) {
+    base::Json extra = base::Json::object();
+    extra.set("given", to_json(setup->given));
+    return extra.set("preset", to_json(setup->preset_of(entry.id)));
+  }));
+  return std::make_unique<manager::Manager>(std::move(options), std::move(children));
 }
 
 }  // namespace puna::cli::serve

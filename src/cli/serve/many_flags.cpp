@@ -83,6 +83,17 @@ std::vector<Flag> rows() {
               if (seconds >= 0) flags.many.sleep_after = seconds;
               return {};
             }));
+  out.push_back(value(
+      "--load-timeout", "TIME",
+      "A model that is being loaded is given up when it gets no further for so long; -1 = never; "
+      "default: 5m",
+      [](ServeFlags& flags, std::string_view option, std::string_view value) -> Result<void> {
+        PUNA_TRY(flags.many.load_timeout, read_seconds(option, value));
+        if (flags.many.load_timeout != 0) return {};
+        return base::fail(ErrorCode::kUsage,
+                          fmt::format("{} is \"{}\", in which no model can be loaded.", option, value));
+      }));
+  out.back().ollama = "OLLAMA_LOAD_TIMEOUT";
   for (Flag& flag : out) flag = noted(std::move(flag));
   return out;
 }

@@ -52,6 +52,9 @@ std::span<const Flag> answer_flags();  // routes, and what is written
 // llama-server's that say what is always so here, or nothing here; they are in no help text.
 std::span<const Flag> effectless_flags();
 
+// By any of its names, with its hyphens; null: there is none.
+const Flag* find_flag(std::string_view name);
+
 // A flag as a file of presets has it: by any of its names without hyphens before them, or by one of
 // its variables; with the value that it would have on a command line. Errors: kUsage for a name
 // that no flag has, or one that is refused; what its reader says of the value.
