@@ -1,8 +1,9 @@
 // What the page may load and run (Content-Security-Policy). The build adds the hash of its start script; `puna serve` sends the
 // result as a header and adds frame-ancestors, which pages cannot say of themselves.
-import type { KitConfig } from '@sveltejs/kit';
+import type { sveltekit } from '@sveltejs/kit/vite';
 
-type Policy = NonNullable<NonNullable<KitConfig['csp']>['directives']>;
+type Options = NonNullable<Parameters<typeof sveltekit>[0]>;
+type Policy = NonNullable<NonNullable<Options['csp']>['directives']>;
 
 export const policy = {
   'default-src': ['none'],
