@@ -78,6 +78,14 @@ class World {
     obey();
     return true;
   }
+  // One that is loaded ends by itself; false: it is not.
+  bool die(const std::string& id, const Error& error) {
+    if (registry_.look(id, now)->state != State::kLoaded) return false;
+    state_.erase(id);
+    registry_.died(id, error, now);
+    obey();
+    return true;
+  }
   bool end_free() {
     if (freeing_.empty()) return false;
     const std::string id = *freeing_.begin();
@@ -501,6 +509,38 @@ TEST_CASE("all who wait are told of a load that fails, and it is not tried again
   world.settle();
   CHECK(world.loaded("a"));
   CHECK_FALSE(two.registry.look("a", world.now)->failed);
+}
+
+TEST_CASE("a model that dies is loaded again after a pause, which grows unless it lives for long") {
+  Two two;
+  World& world = two.world;
+  const Error error{ErrorCode::kNetwork, "It has died.", {}};
+  for (const int pause : {1, 2, 4, 8, 16, 32, 60, 60}) {
+    world.want("a");
+    world.settle();
+    REQUIRE(world.loaded("a"));
+    REQUIRE(world.die("a", error));
+    CHECK(two.registry.look("a", world.now)->failed);
+    CHECK(two.registry.held().empty());
+    world.release(0);  // whoever had it
+    const size_t n_errors = world.errors.size();
+    world.pass(Milliseconds(pause * 1000 - 1));
+    world.want("a");
+    CHECK(world.errors.size() == n_errors + 1);
+    CHECK(world.waiting_.empty());
+    world.pass(1ms);
+  }
+  world.want("a");
+  world.settle();
+  world.pass(60s);
+  REQUIRE(world.die("a", error));
+  world.release(0);
+  world.pass(1s);
+  world.want("a");
+  CHECK(world.waiting_.size() == 1);
+  world.settle();
+  CHECK(world.loaded("a"));
+  two.registry.died("none", error, world.now);  // which is no longer known
 }
 
 TEST_CASE("memory that is refused is memory that others have") {

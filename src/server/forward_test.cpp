@@ -1,0 +1,232 @@
+// Requests whose model runs behind another server, which here is in the same process.
+#include "server/forward.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "server/testing/fixture.h"
+
+using namespace puna;
+using namespace puna::server;
+using namespace puna::server::test;
+
+namespace {
+
+class Elsewhere final : public api::RemoteModel {
+ public:
+  explicit Elsewhere(std::string socket) : socket_(std::move(socket)) {}
+  const std::string& socket() const override { return socket_; }
+  const api::ModelFacts& facts() const override { return facts_; }
+  service::HostStatus status() const override { return {}; }
+  base::Result<formats::ModelFile> read_file() const override {
+    return base::fail(base::ErrorCode::kNotFound, "There is no file.");
+  }
+
+ private:
+  const std::string socket_;
+  const api::ModelFacts facts_;
+};
+
+class Source final : public api::ModelSource {
+ public:
+  explicit Source(const std::string& socket) {
+    api::ServedModel model;
+    model.id = "fake";
+    model.aliases = {"fake"};
+    model.remote = std::make_shared<Elsewhere>(socket);
+    model_ = std::make_shared<const api::ServedModel>(std::move(model));
+  }
+  std::shared_ptr<void> acquire(const api::ModelWish& wish,
+                                std::function<void(base::Result<api::ModelLease>)> done) override {
+    if (wish.name == "none") {
+      done(base::fail(base::ErrorCode::kNotFound, "There is no model \"none\"."));
+    } else {
+      done(model_);
+    }
+    return nullptr;
+  }
+  std::vector<api::ModelLease> loaded() const override { return {model_}; }
+  bool is_remote() const override { return true; }
+  long n_leases() const { return model_.use_count() - 1; }
+
+ private:
+  api::ModelLease model_;
+};
+
+struct Two {
+  std::string folder = [] {
+    std::string path = std::filesystem::temp_directory_path() / "puna-forward-XXXXXX";
+    REQUIRE(::mkdtemp(path.data()));
+    return path;
+  }();
+  const std::string socket = folder + "/model.sock";
+  Options behind() const {
+    Options out = quick();
+    out.listen = {{socket, 0}};
+    out.behind_server = true;
+    return out;
+  }
+  std::unique_ptr<Fixture> model;
+  Source source{socket};
+  std::unique_ptr<Server> server;
+
+  explicit Two(const Options& options = quick())
+      : model(std::make_unique<Fixture>(behind())) {
+    auto listening = Server::listen(options, kTestRoutes);
+    REQUIRE(listening.has_value());
+    server = *std::move(listening);
+    server->serve(source);
+  }
+  ~Two() {
+    server->stop();
+    model.reset();
+    std::filesystem::remove_all(folder);
+  }
+
+  Client client() const { return Client(server->addresses().at(0).port); }
+  Reply ask(std::string_view text) const { return client().ask(text); }
+};
+
+}  // namespace
+
+TEST_CASE("a request is answered by the server that has its model, as if by that") {
+  const Two two;
+  const Reply whole = two.ask(post("/write", R"({"model":"fake","seed":3,"n":2})"));
+  const Reply there = Client(two.socket).ask(post("/write", R"({"seed":3,"n":2})"));
+  CHECK(whole.status == 200);
+  CHECK(whole.body == there.body);
+  CHECK(whole.header("x-puna-totals") == "");
+  CHECK_FALSE(there.header("x-puna-totals").empty());
+  const Reply stream = two.ask(post("/write", R"({"stream":1,"seed":5,"n_tokens":9,"pad":3})"));
+  CHECK(stream.status == 200);
+  CHECK(stream.header("x-pad") == "3");
+  CHECK(stream.body == stream_of(5, 5, 9, 3));
+  const Reply echo = two.ask(post("/v1/echo?a=%2F%20b&c", R"({"x":[1,2],"model":"fake"})"));
+  const auto said = *base::Json::parse(echo.body);
+  CHECK(said.find("query")->dump() == R"({"a":"/ b","c":""})");
+  CHECK(said.find("body")->dump() == R"({"x":[1,2],"model":"fake"})");
+  CHECK(two.ask(get("/slots?model=fake")).status == 200);
+  // Long ones too, both ways.
+  const std::string pad(300'000, 'p');
+  const Reply longer = two.ask(post("/v1/echo", "{\"pad\":\"" + pad + "\"}"));
+  CHECK(longer.body.find(pad) != std::string::npos);
+  CHECK(two.ask(post("/write", R"({"stream":1,"n_tokens":7,"pad":200000})")).body ==
+        stream_of(5, 1, 7, 200'000));
+  wait_until([&] { return two.source.n_leases() == 0 && two.model->at_rest(); });
+}
+
+TEST_CASE("what each request has cost is counted where it came in") {
+  const Two two;
+  two.ask(post("/write", R"({"seed":3,"n":2})"));
+  two.ask(post("/write", R"({"stream":1,"seed":4,"n_tokens":4})"));
+  two.ask(post("/job", "{}"));
+  const std::string page = two.ask(get("/metrics")).body;
+  for (const char* line : {"puna:texts_total{model=\"fake\"} 3\n",
+                           "llamacpp:tokens_predicted_total 10\n",
+                           "llamacpp:prompt_tokens_total 22\n"})
+    CHECK_MESSAGE(page.find(line) != std::string::npos, line << page);
+}
+
+TEST_CASE("errors of the other server are passed on, and what names no model does not get there") {
+  const Two two;
+  CHECK(two.ask(post("/v1/echo", R"({"model":"none"})")).status == 404);
+  CHECK(two.ask(post("/v1/echo", R"({"model":7})")).status == 400);
+  CHECK(two.ask(post("/v1/echo", R"({"model":"fake",)")).status == 400);
+  // What nobody has to know here is found out there.
+  CHECK(two.ask(post("/v1/echo", R"({"model":"fake","a":1,"a":2})")).status == 400);
+  CHECK(two.ask(post("/v1/echo", R"({"model":"fake","a":tru})")).status == 400);
+  const Reply stops = two.ask(post("/slots/77?action=erase", R"({"model":"fake"})"));
+  CHECK(stops.status == 400);
+}
+
+TEST_CASE("a client that leaves takes its text with it") {
+  const Two two;
+  two.model->close_gate();
+  {
+    Client client = two.client();
+    client.say(post("/write", R"({"stream":1,"n_tokens":50})"));
+    wait_until([&] { return two.source.n_leases() == 1; });
+  }
+  wait_until([&] { return two.source.n_leases() == 0; });
+  two.model->open_gate();
+  wait_until([&] { return two.model->at_rest(); });
+}
+
+TEST_CASE("where the other server ends, its clients are told so in the shape of their dialect") {
+  Two two;
+  two.model->close_gate();
+  Client chat = two.client(), message = two.client();
+  chat.say(post("/write", R"({"n_tokens":50})"));
+  message.say(post("/v1/messages", "{}"));
+  wait_until([&] { return two.source.n_leases() >= 1; });
+  std::thread ending([&] { two.model->server().stop(); });
+  const Reply reply = chat.read();
+  CHECK(reply.status == 502);
+  CHECK(reply.body.find("The process that runs the model") != std::string::npos);
+  two.model->open_gate();
+  ending.join();
+  CHECK(two.ask(post("/v1/messages", "{}")).status == 502);
+  CHECK(two.ask(post("/api/echo", "{}")).body.starts_with("{\"error\":\""));
+  wait_until([&] { return two.source.n_leases() == 0; });
+}
+
+TEST_CASE("a stream that breaks off ends with an error behind its last whole frame") {
+  Two two;
+  // A server by hand, that says half of a frame.
+  two.model.reset();
+  const int door = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  two.socket.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  REQUIRE(::bind(door, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+  REQUIRE(::listen(door, 4) == 0);
+  for (const auto& [path, type, whole, rest, last] :
+       {std::tuple{"/write", "text/event-stream", "data: 1\n\n", "data: {\"cho", "data: {\"error\""},
+        std::tuple{"/v1/messages", "text/event-stream", "event: a\ndata: 1\n\n", "event: b\n",
+                   "event: error\ndata: {"},
+        std::tuple{"/api/echo", "application/x-ndjson", "{\"a\":1}\n", "{\"b\"", "{\"error\":"}}) {
+    Client client = two.client();
+    client.say(post(path, "{}"));
+    const int other = ::accept(door, nullptr, nullptr);
+    const std::string body = std::string(whole) + rest;
+    const std::string text = fmt::format(
+        "HTTP/1.1 200 OK\r\nContent-Type: {}\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{}\r\n",
+        type, body.size(), body);
+    CHECK(::send(other, text.data(), text.size(), MSG_NOSIGNAL) ==
+          static_cast<ssize_t>(text.size()));
+    ::close(other);
+    const Reply reply = client.read();
+    CHECK(reply.status == 200);
+    CHECK_MESSAGE(reply.body.starts_with(std::string(whole) + last), reply.body);
+    CHECK(reply.body.find(rest) == std::string::npos);
+  }
+  // And what is no HTTP at all.
+  Client client = two.client();
+  client.say(post("/write", "{}"));
+  const int other = ::accept(door, nullptr, nullptr);
+  CHECK(::send(other, "no\r\n\r\n", 6, MSG_NOSIGNAL) == 6);
+  CHECK(client.read().status == 502);
+  ::close(other);
+  ::close(door);
+}
+
+TEST_CASE("a stream that is kept goes on without its client, wherever its model runs") {
+  const Two two;
+  two.model->close_gate();
+  {
+    Client client = two.client();
+    client.say(
+        "POST /completion HTTP/1.1\r\nHost: localhost\r\nX-Conversation-Id: talk\r\n"
+        "Content-Length: 85\r\n\r\n"
+        "{\"prompt\":[1,2,3],\"n_predict\":6,\"ignore_eos\":true,\"return_tokens\":true,\"stream\":true}");
+    wait_until([&] { return two.source.n_leases() == 1; });
+  }
+  two.model->open_gate();
+  wait_until([&] { return two.source.n_leases() == 0; });
+  const Reply kept = two.ask(get("/v1/stream?conv_id=talk"));
+  CHECK(kept.status == 200);
+  CHECK(kept.body.find("\"stop\":true") != std::string::npos);
+}
