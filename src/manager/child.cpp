@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -209,7 +210,8 @@ Result<Json> Child::ask(const Json& word, std::string_view answer,
       return base::fail(ErrorCode::kCancelled,
                         fmt::format("The model \"{}\" is no longer wanted.", state_->name));
     }
-    const auto stalled = Clock::now() - state_->heard;
+    const auto stalled =
+        std::chrono::duration_cast<milliseconds>(Clock::now() - state_->heard);
     if (stalled >= state_->program.stall) {
       state_->is_to_end = true;
       state_->process->kill();

@@ -176,10 +176,10 @@ void Manager::Shared::stop() {
     go_on(lock);
   }
   changed_.notify_all();
+  for (const auto& each : instances) each->stop();
   for (std::thread* each : {&loading_, &freeing_}) {
     if (each->joinable()) each->join();
   }
-  for (const auto& each : instances) each->stop();
 }
 
 void Manager::Shared::renew() {
@@ -478,13 +478,14 @@ void Manager::Shared::load_one(const std::string& id, bool step_down, Lock& lock
   lock.lock();
   if (instance) {
     known.instance = *std::move(instance);
-    const std::shared_ptr<Instance> loaded = known.instance;
+    std::shared_ptr<Instance> loaded = known.instance;
     registry_.ready(id, loaded->held(), now());
     go_on(lock);
     lock.unlock();
     loaded->when_died([weak = weak_from_this(), id, which = loaded.get()](const base::Error& error) {
       if (const auto self = weak.lock()) self->died(id, which, error);
     });
+    loaded.reset();
     lock.lock();
     return;
   } else {
@@ -525,7 +526,7 @@ void Manager::Shared::run_frees() {
 void Manager::Shared::died(const std::string& id, const Instance* which, const base::Error& error) {
   Lock lock(mutex_);
   const auto known = known_.find(id);
-  if (known == known_.end() || known->second.instance.get() != which) return;
+  if (stopped_ || known == known_.end() || known->second.instance.get() != which) return;
   // Not here: it waits for the thread that tells of its end.
   dead_.push_back(std::move(known->second.instance));
   known->second.instance = nullptr;

@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 namespace puna::manager {
 

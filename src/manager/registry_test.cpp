@@ -273,6 +273,9 @@ TEST_CASE("whatever happens, nothing in use is freed, memory suffices, and all a
         case 7:
           if (below(4) == 0) world.unload(id);
           break;
+        case 10:
+          if (below(4) == 0) world.die(id, Error{ErrorCode::kNetwork, "It has died.", {}});
+          break;
         case 8:
           world.pass(Milliseconds(below(2) == 0 ? 10 : 1500));
           break;

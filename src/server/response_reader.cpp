@@ -15,23 +15,23 @@ constexpr uint32_t kMostHeader = 64 << 10;
 }  // namespace
 
 struct ResponseReader::Parser {
-  http::response_parser<http::string_body> http;
+  http::response_parser<http::string_body> beast;
 };
 
 ResponseReader::ResponseReader(bool head_only) : parser_(std::make_unique<Parser>()) {
-  parser_->http.eager(true);
-  parser_->http.header_limit(kMostHeader);
-  parser_->http.body_limit(boost::none);
-  parser_->http.skip(head_only);
+  parser_->beast.eager(true);
+  parser_->beast.header_limit(kMostHeader);
+  parser_->beast.body_limit(boost::none);
+  parser_->beast.skip(head_only);
 }
 
 ResponseReader::~ResponseReader() = default;
 
 bool ResponseReader::put(std::string_view bytes) {
   in_ += bytes;
-  while (!in_.empty() && !parser_->http.is_done()) {
+  while (!in_.empty() && !parser_->beast.is_done()) {
     boost::system::error_code error;
-    const size_t n = parser_->http.put(boost::asio::buffer(in_), error);
+    const size_t n = parser_->beast.put(boost::asio::buffer(in_), error);
     in_.erase(0, n);
     if (error == http::error::need_more) return true;
     if (error) return false;
@@ -40,14 +40,14 @@ bool ResponseReader::put(std::string_view bytes) {
   return true;
 }
 
-bool ResponseReader::has_head() const { return parser_->http.is_header_done(); }
-bool ResponseReader::done() const { return parser_->http.is_done(); }
-int ResponseReader::status() const { return static_cast<int>(parser_->http.get().result_int()); }
-bool ResponseReader::is_stream() const { return parser_->http.chunked(); }
+bool ResponseReader::has_head() const { return parser_->beast.is_header_done(); }
+bool ResponseReader::done() const { return parser_->beast.is_done(); }
+int ResponseReader::status() const { return static_cast<int>(parser_->beast.get().result_int()); }
+bool ResponseReader::is_stream() const { return parser_->beast.chunked(); }
 
 std::vector<std::pair<std::string, std::string>> ResponseReader::headers() const {
   std::vector<std::pair<std::string, std::string>> out;
-  for (const auto& field : parser_->http.get()) {
+  for (const auto& field : parser_->beast.get()) {
     std::string name(field.name_string());
     for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
     out.emplace_back(std::move(name), std::string(field.value()));
@@ -55,6 +55,6 @@ std::vector<std::pair<std::string, std::string>> ResponseReader::headers() const
   return out;
 }
 
-std::string ResponseReader::take_body() { return std::exchange(parser_->http.get().body(), {}); }
+std::string ResponseReader::take_body() { return std::exchange(parser_->beast.get().body(), {}); }
 
 }  // namespace puna::server

@@ -6,8 +6,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
@@ -40,7 +42,7 @@ using manager::Footprint;
 
 namespace {
 
-constexpr uint64_t kMib = 1 << 20;
+constexpr double kMib = 1 << 20;
 
 // Bytes of memory that this process has; 0: nobody says.
 uint64_t resident_bytes() {
@@ -256,15 +258,15 @@ class ChildProcess {
   std::optional<std::jthread> tells_;
 };
 
-// As the parent reads them (manager/child.cpp). Its own verbosity says what is shown of them.
-void log_for_parent() {
+// As the parent reads them (manager/child.cpp).
+void log_for_parent(base::LogLevel lowest) {
   base::set_log_sink(
       [](base::LogLevel level, std::string_view text) {
         constexpr std::array kLetters = {'D', 'I', 'W'};
         std::fprintf(stderr, "%c %.*s\n", kLetters[static_cast<size_t>(level)],
                      static_cast<int>(text.size()), text.data());
       },
-      base::LogLevel::kDebug);
+      lowest);
 }
 
 }  // namespace
@@ -272,11 +274,13 @@ void log_for_parent() {
 Result<int> run_child() {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   Words words;
-  log_for_parent();
+  log_for_parent(base::LogLevel::kInfo);
   PUNA_TRY(const Json line, Orders::first());
   PUNA_TRY(manager::Hello hello, manager::read_hello(line));
   // It may have ended before it was to be told of.
   if (::getppid() != hello.parent) return 0;
+  const Json* const debug = hello.extra.find("debug");
+  if (debug && *debug == Json(true)) log_for_parent(base::LogLevel::kDebug);
   const Json none = Json::array();
   const auto flags_of = [&](const char* name) {
     const Json* const list = hello.extra.find(name);
