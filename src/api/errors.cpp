@@ -70,9 +70,8 @@ int status_of(ErrorCode code) {
     case ErrorCode::kOutOfMemory:
     case ErrorCode::kDeviceLost:
       return 503;
-    case ErrorCode::kNetwork:
-      return 502;
     case ErrorCode::kIo:
+    case ErrorCode::kNetwork:
     case ErrorCode::kDevice:
     case ErrorCode::kInternal:
       return 500;

@@ -12,8 +12,7 @@ namespace puna::api {
 
 enum class Dialect : uint8_t { kOpenAi, kAnthropic, kOllama, kLlama };
 
-// 400 for what the request says, 404, 499 for a client that has left, 500, 502 for others that
-// answers are asked of, 503.
+// 400 for what the request says, 404, 499 for a client that has left, 500, 503.
 int status_of(base::ErrorCode code);
 
 // The body for an error with a status:

@@ -64,6 +64,12 @@ uint64_t n_events_in(std::string_view frames) {
 
 }  // namespace
 
+api::HttpReply elsewhere_reply(api::Dialect dialect, const base::Error& error) {
+  if (error.code != ErrorCode::kNetwork) return error_reply(dialect, error);
+  return api::HttpReply::json(api::elsewhere_error_body(dialect, error),
+                              api::elsewhere_status_of(error.code));
+}
+
 Forward::Forward(std::shared_ptr<Core> core, const Incoming& incoming,
                  std::shared_ptr<Responder> responder, api::ModelLease model,
                  std::shared_ptr<TextsCount> count, OnEnd on_end)
@@ -197,7 +203,7 @@ void Forward::fail(const base::Error& error) {
   if (over_) return;
   const Totals lost{.n_texts = 1, .n_cancelled = 1};
   if (!begun_) {
-    api::HttpReply reply = error_reply(incoming_.dialect, error);
+    api::HttpReply reply = elsewhere_reply(incoming_.dialect, error);
     end(lost, reply.status);
     return responder_->send(std::move(reply));
   }

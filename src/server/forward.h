@@ -25,6 +25,10 @@ namespace puna::server {
 // Whose turn a request takes; of Options::behind_server alone.
 inline constexpr std::string_view kClientHeader = "x-puna-client";
 
+// The reply to a request whose model, which is elsewhere, cannot answer: 502 where its process has
+// ended. kCancelled is 503, as in error_reply().
+api::HttpReply elsewhere_reply(api::Dialect dialect, const base::Error& error);
+
 class Forward final : public Run, public std::enable_shared_from_this<Forward> {
  public:
   // incoming and what on_end uses outlive it.

@@ -85,7 +85,8 @@ void Transaction::find_model() {
   auto waiting = core_->models.load()->acquire(
       *wish, [self = shared_from_this()](Result<api::ModelLease> model) {
         self->has_model_ = true;
-        if (!model) return self->answer(model.error());
+        if (!model)
+          return self->answer(elsewhere_reply(self->incoming_.dialect, model.error()));
         // It may have been loaded, which ends on another thread.
         self->core_->pool.go_on([self, model = *std::move(model)] { self->call(model); });
       });
