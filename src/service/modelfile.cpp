@@ -150,6 +150,10 @@ void apply(const store::Modelfile& modelfile, uint64_t trained, engine::EngineOp
   if (!options.context && context > 0) {
     const uint64_t most = trained > 0 ? std::min<uint64_t>(trained, UINT32_MAX) : UINT32_MAX;
     options.context = static_cast<uint32_t>(std::min(static_cast<uint64_t>(context), most));
+    // Whoever says how much all texts may have says how much one may; without that it is a default,
+    // and one text may have all of it.
+    if (options.cache_tokens)
+      options.cache_tokens = std::max<uint64_t>(*options.cache_tokens, *options.context);
   }
   constexpr int64_t kMostThreads = 1024;
   const int64_t threads = whole_parameter(modelfile, "num_thread", 0);

@@ -19,14 +19,17 @@ namespace {
 // all of them may have; one alone may have the whole context. A context for each would be memory that
 // most models of a server never use.
 constexpr uint64_t kTokensEach = 2048;
+// What an engine gives a text at most where nobody asks for a context.
+constexpr uint64_t kUsualContext = 8192;
 
 void fit_among_others(const ServeFlags& flags, const formats::ModelFile& file,
                       engine::EngineOptions& options) {
   fit_to_file(flags, file, options);
   if (options.cache_tokens || options.embeddings) return;
-  uint64_t context = service::number_of(file, "context_length");
-  if (options.context.value_or(0) > 0) context = *options.context;
-  if (context == 0) return;
+  const uint64_t trained = service::number_of(file, "context_length");
+  if (trained == 0) return;
+  uint64_t context = std::min(trained, kUsualContext);
+  if (options.context) context = *options.context > 0 ? *options.context : trained;
   const uint64_t all = context * options.n_sequences;
   options.cache_tokens = std::min(all, std::max(context, kTokensEach * options.n_sequences));
 }
