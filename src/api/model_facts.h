@@ -15,8 +15,8 @@ struct ModelFacts {
   service::ModelCard card{};
   int vocab_type = 0;  // as llama.cpp numbers the kinds of vocabularies; 0: none
   uint64_t n_vocab = 0;
-  uint64_t context = 0;     // tokens that a text may have
-  bool embeddings = false;  // it was loaded to give nothing else
+  uint64_t context = 0;                      // tokens that a text may have
+  bool embeddings = false;                   // it was loaded to give nothing else
   uint64_t memory_bytes = 0, gpu_bytes = 0;  // of all devices; of the GPU
 };
 ModelFacts facts_of(const service::LoadedModel& model);

@@ -41,13 +41,13 @@ struct ServedModel {
   std::string id;                    // as answers call it: the first of its names in sorted order
   std::vector<std::string> aliases;  // that it is served by, sorted
   std::vector<std::string> tags;
-  std::string file_name;         // without folder and ending: a name it answers to as well
-  int64_t created = 0;           // seconds since 1970
-  std::string path;              // of its file; never shown in an error
-  std::string digest;            // SHA-256 of its file as hex digits; empty when it is not known
-  uint64_t file_bytes = 0;       // of all its files
-  uint32_t n_texts = 1;          // that are written at once (slots)
-  std::string slot_folder = {};  // where texts are saved; empty: nowhere
+  std::string file_name;          // without folder and ending: a name it answers to as well
+  int64_t created = 0;            // seconds since 1970
+  std::string path;               // of its file; never shown in an error
+  std::string digest;             // SHA-256 of its file as hex digits; empty when it is not known
+  uint64_t file_bytes = 0;        // of all its files
+  uint32_t n_texts = 1;           // that are written at once (slots)
+  std::string slot_folder = {};   // where texts are saved; empty: nowhere
   service::Host* host = nullptr;  // null: it is `remote`
   std::shared_ptr<const RemoteModel> remote = {};
   // Made by make_shared_parts().

@@ -1,5 +1,5 @@
-// Some of the members of a JSON object, where the rest is for somebody else to read: nothing else is
-// parsed, so that a body of many megabytes costs a walk over its bytes.
+// Some of the members of a JSON object, where the rest is for somebody else to read: nothing else
+// is parsed, so that a body of many megabytes costs a walk over its bytes.
 #pragma once
 
 #include <cstddef>

@@ -19,7 +19,7 @@ Json elsewhere_error_body(Dialect dialect, const base::Error& error) {
 
 std::string stream_failure(Dialect dialect, std::string_view content_type, bool is_response,
                            uint64_t n_events, const base::Error& error) {
-  if (content_type.starts_with("application/x-ndjson")) 
+  if (content_type.starts_with("application/x-ndjson"))
     return ndjson(elsewhere_error_body(dialect, error));
   if (is_response) {
     Json event = Json::object();

@@ -75,8 +75,7 @@ struct Child::State {
 void Child::State::watch() {
   LineCutter words_of({.most_bytes = kLongestWord}), lines_of({kLongestLine, kLinesASecond});
   const auto hear_piece = [&](std::string_view piece) {
-    words_of.put(
-        piece, Clock::now(), [&](std::string_view line) { hear(line); }, [](uint64_t) {});
+    words_of.put(piece, Clock::now(), [&](std::string_view line) { hear(line); }, [](uint64_t) {});
   };
   const auto log_piece = [&](std::string_view piece) {
     const auto line_came = [&](std::string_view line) {
@@ -113,8 +112,7 @@ void Child::State::watch() {
   }
 }
 
-bool Child::State::read(int from,
-                        const std::function<void(std::string_view piece)>& take) const {
+bool Child::State::read(int from, const std::function<void(std::string_view piece)>& take) const {
   std::array<char, 16 << 10> bytes;
   const ssize_t n = ::read(from, bytes.data(), bytes.size());
   if (n < 0) return errno == EAGAIN || errno == EINTR;
@@ -153,7 +151,8 @@ void Child::State::end() {
 }
 
 base::Error Child::State::death() const {
-  std::string text = fmt::format("The process that runs the model \"{}\" has ended: {}", name, *ended);
+  std::string text =
+      fmt::format("The process that runs the model \"{}\" has ended: {}", name, *ended);
   if (!last_line.empty()) text += fmt::format(" It said last: \"{}\"", last_line);
   return {ErrorCode::kNetwork, std::move(text), {}};
 }
@@ -181,8 +180,11 @@ Child::~Child() {
     }
   }
   // Whoever is told of its end may be the last who has it.
-  if (state_->thread.get_id() == std::this_thread::get_id()) return state_->thread.detach();
-  state_->thread.join();
+  if (state_->thread.get_id() == std::this_thread::get_id()) {
+    state_->thread.detach();
+  } else {
+    state_->thread.join();
+  }
 }
 
 bool Child::tell(const Json& word) { return state_->process->write(word.dump() + "\n"); }
@@ -210,8 +212,7 @@ Result<Json> Child::ask(const Json& word, std::string_view answer,
       return base::fail(ErrorCode::kCancelled,
                         fmt::format("The model \"{}\" is no longer wanted.", state_->name));
     }
-    const auto stalled =
-        std::chrono::duration_cast<milliseconds>(Clock::now() - state_->heard);
+    const auto stalled = std::chrono::duration_cast<milliseconds>(Clock::now() - state_->heard);
     if (stalled >= state_->program.stall) {
       state_->is_to_end = true;
       state_->process->kill();

@@ -1,5 +1,5 @@
-// Child: a process that runs one model, as the one that has started it sees it: words to and from it
-// (child_words.h), its log, and its end. Any thread. Read next: children.h.
+// Child: a process that runs one model, as the one that has started it sees it: words to and from
+// it (child_words.h), its log, and its end. Any thread. Read next: children.h.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,8 @@ class Child {
     std::chrono::milliseconds stall{300'000}, grace{5'000};
   };
   // `name`: in the log, where its lines go. Errors: kIo where nothing can be started.
-  static base::Result<std::unique_ptr<Child>> start(const Program& program, const std::string& name);
+  static base::Result<std::unique_ptr<Child>> start(const Program& program,
+                                                    const std::string& name);
   // Asks it to end, and has it ended after a while.
   ~Child();
   Child(const Child&) = delete;
@@ -34,8 +35,8 @@ class Child {
 
   // A word that has no answer. False: it has ended.
   bool tell(const base::Json& word);
-  // Says a word and waits for its answer, whose "is" is `answer`. Errors: what it says in its place;
-  // kNetwork where it ends, or stalls; kCancelled. Afterwards it is of no use any more.
+  // Says a word and waits for its answer, whose "is" is `answer`. Errors: what it says in its
+  // place; kNetwork where it ends, or stalls; kCancelled. Afterwards it is of no use any more.
   base::Result<base::Json> ask(const base::Json& word, std::string_view answer,
                                const std::atomic<bool>* cancel);
 

@@ -120,10 +120,10 @@ Json to_json(const base::Error& error) {
 
 base::Error read_error(const Json& json) {
   constexpr std::array kCodes = {
-      ErrorCode::kUsage,       ErrorCode::kInvalidArgument, ErrorCode::kNotFound,
-      ErrorCode::kCorrupt,     ErrorCode::kUnsupported,     ErrorCode::kOutOfMemory,
-      ErrorCode::kIo,          ErrorCode::kNetwork,         ErrorCode::kDevice,
-      ErrorCode::kDeviceLost,  ErrorCode::kCancelled,       ErrorCode::kInternal};
+      ErrorCode::kUsage,      ErrorCode::kInvalidArgument, ErrorCode::kNotFound,
+      ErrorCode::kCorrupt,    ErrorCode::kUnsupported,     ErrorCode::kOutOfMemory,
+      ErrorCode::kIo,         ErrorCode::kNetwork,         ErrorCode::kDevice,
+      ErrorCode::kDeviceLost, ErrorCode::kCancelled,       ErrorCode::kInternal};
   base::Error out;
   out.message = json.get_string("message").value_or("It does not say why.");
   const std::string name = json.get_string("code").value_or("");
@@ -144,7 +144,8 @@ Json to_json(const service::HostStatus& status) {
 service::HostStatus read_status(const Json& json) {
   service::HostStatus out;
   for (const auto& each : kSmall)
-    out.*each.value = static_cast<uint32_t>(std::min<uint64_t>(count_in(json, each.name), UINT32_MAX));
+    out.*each.value =
+        static_cast<uint32_t>(std::min<uint64_t>(count_in(json, each.name), UINT32_MAX));
   for (const auto& each : kLarge) out.*each.value = count_in(json, each.name);
   out.steps.n_steps = count_in(json, "steps");
   out.steps.n_texts = count_in(json, "texts_in_steps");

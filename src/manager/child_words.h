@@ -1,5 +1,5 @@
-// What a server and the process that it has started for a model (child.h) say to each other: JSON, a
-// line a word, on the stdin and the stdout of the child.
+// What a server and the process that it has started for a model (child.h) say to each other: JSON,
+// a line a word, on the stdin and the stdout of the child.
 //   to it:    {"hello": {"entry", "socket", "parent", "extra"}}, then any of
 //             {"do": "measure"}, {"do": "load", "step_down": false}, {"do": "sleep"}
 //   of it:    {"is": "measured", "bytes": {"host": 1}}

@@ -1,6 +1,7 @@
-// Children: a process for each model, which its crash takes with it and nothing else. It is the same
-// program, listens on a Unix socket in a folder that only this user may look into, and ends with this
-// process. Requests go to it over HTTP (server/forward.h). Read next: child.h, child_words.h.
+// Children: a process for each model, which its crash takes with it and nothing else. It is the
+// same program, listens on a Unix socket in a folder that only this user may look into, and ends
+// with this process. Requests go to it over HTTP (server/forward.h). Read next: child.h,
+// child_words.h.
 #pragma once
 
 #include <atomic>

@@ -111,12 +111,12 @@ TEST_CASE("a load that gets no further is given up, and one that does is not") {
   const base::Error error = error_of_load(*hung);
   CHECK(error.code == ErrorCode::kNetwork);
   CHECK(error.message.find("--load-timeout") != std::string::npos);
-  const auto slow = children(
-      good("for i in 1 2 3 4 5 6 7 8; do sleep 0.2; echo \"{\\\"is\\\":\\\"loading\\\",\\\"done\\\":$i}\"; done;"),
-      1200ms);
+  const auto slow = children(good("for i in 1 2 3 4 5 6 7 8; do sleep 0.2; echo "
+                                  "\"{\\\"is\\\":\\\"loading\\\",\\\"done\\\":$i}\"; done;"),
+                             1200ms);
   CHECK(slow->load(entry("one"), {}).has_value());
-  const auto stuck = children(
-      good("while sleep 0.05; do echo '{\"is\":\"loading\",\"done\":1}'; done;"), 300ms);
+  const auto stuck =
+      children(good("while sleep 0.05; do echo '{\"is\":\"loading\",\"done\":1}'; done;"), 300ms);
   CHECK(error_of_load(*stuck).code == ErrorCode::kNetwork);
 }
 
@@ -147,7 +147,8 @@ TEST_CASE("a process that ends while it loads says how, and its last words") {
 
 TEST_CASE("what a process says is wrong arrives with its code") {
   const auto fails = children(
-      "read hello; read order; echo '{\"is\":\"failed\",\"code\":\"out_of_memory\",\"message\":\"No "
+      "read hello; read order; echo "
+      "'{\"is\":\"failed\",\"code\":\"out_of_memory\",\"message\":\"No "
       "room.\"}'; read order");
   const base::Error error = error_of_load(*fails);
   CHECK(error.code == ErrorCode::kOutOfMemory);
@@ -222,8 +223,9 @@ TEST_CASE("a manager shows a process that has died, and starts another after a p
   std::atomic<int> n_granted = 0;
   std::vector<std::shared_ptr<void>> waiting;
   const auto ask = [&] {
-    waiting.push_back(manager.acquire(
-        {.name = "one"}, [&](const Result<api::ModelLease>& lease) { n_granted += lease ? 1 : 0; }));
+    waiting.push_back(manager.acquire({.name = "one"}, [&](const Result<api::ModelLease>& lease) {
+      n_granted += lease ? 1 : 0;
+    }));
   };
   ask();
   wait_until([&] { return n_granted == 1; });
@@ -236,9 +238,10 @@ TEST_CASE("a manager shows a process that has died, and starts another after a p
   CHECK(one().error.find("by the signal 9") != std::string::npos);
   CHECK(one().held.empty());
   std::promise<std::string> refused;
-  const auto too_early = manager.acquire({.name = "one"}, [&](const Result<api::ModelLease>& lease) {
-    refused.set_value(lease ? "" : lease.error().text());
-  });
+  const auto too_early =
+      manager.acquire({.name = "one"}, [&](const Result<api::ModelLease>& lease) {
+        refused.set_value(lease ? "" : lease.error().text());
+      });
   CHECK(refused.get_future().get().find("It is tried again in 1 s") != std::string::npos);
   wait_until([&] {
     ask();
@@ -285,7 +288,7 @@ TEST_CASE("a folder of sockets is nobody else's, and what was left behind goes")
   {
     const auto living = SocketFolder::make_in(parent);
     REQUIRE(living.has_value());
-    struct stat about {};
+    struct stat about{};
     REQUIRE(::stat((*living)->path().c_str(), &about) == 0);
     CHECK((about.st_mode & 0777) == 0700);
     const std::string dead = parent + "/puna-models-abcdef";

@@ -15,8 +15,8 @@ namespace puna::manager {
 class LineCutter {
  public:
   struct Limits {
-    size_t most_bytes = 4096;        // of a line; the rest of it is dropped
-    uint32_t most_lines = 0;         // in a second; 0: any number
+    size_t most_bytes = 4096;  // of a line; the rest of it is dropped
+    uint32_t most_lines = 0;   // in a second; 0: any number
     std::chrono::milliseconds second{1000};
   };
   using Clock = std::chrono::steady_clock;

@@ -144,7 +144,7 @@ class Manager::Shared : public std::enable_shared_from_this<Shared> {
   std::deque<Work> loads_;
   std::deque<std::string> frees_;
   std::vector<std::shared_ptr<Instance>> dead_;  // not destroyed yet
-  std::atomic<bool> cancel_ = false;  // of the load under way
+  std::atomic<bool> cancel_ = false;             // of the load under way
   // What is to be called without the mutex, in this order, by one thread at a time.
   std::deque<std::function<void()>> calls_;
   bool calling_ = false;
@@ -482,9 +482,10 @@ void Manager::Shared::load_one(const std::string& id, bool step_down, Lock& lock
     registry_.ready(id, loaded->held(), now());
     go_on(lock);
     lock.unlock();
-    loaded->when_died([weak = weak_from_this(), id, which = loaded.get()](const base::Error& error) {
-      if (const auto self = weak.lock()) self->died(id, which, error);
-    });
+    loaded->when_died(
+        [weak = weak_from_this(), id, which = loaded.get()](const base::Error& error) {
+          if (const auto self = weak.lock()) self->died(id, which, error);
+        });
     loaded.reset();
     lock.lock();
     return;

@@ -39,7 +39,7 @@ void sweep(const std::string& parent) {
   for (fs::directory_iterator each(parent, error), end; !error && each != end;
        each.increment(error)) {
     const std::string path = each->path().string();
-    struct stat about {};
+    struct stat about{};
     if (!each->path().filename().string().starts_with(kPrefix)) continue;
     if (::lstat(path.c_str(), &about) != 0 || !S_ISDIR(about.st_mode) ||
         about.st_uid != ::geteuid())
@@ -67,13 +67,13 @@ Result<std::unique_ptr<SocketFolder>> SocketFolder::make_in(const std::string& p
   sweep(parent);
   std::string path = fmt::format("{}/{}XXXXXX", parent, kPrefix);
   if (path.size() + kLongestName >= sizeof(sockaddr_un{}.sun_path)) {
-    return base::fail(ErrorCode::kIo,
-                      fmt::format("The folder {} has a name that is too long for sockets.", parent));
+    return base::fail(
+        ErrorCode::kIo,
+        fmt::format("The folder {} has a name that is too long for sockets.", parent));
   }
   const auto refused = [&] {
-    return base::fail(ErrorCode::kIo,
-                      fmt::format("No folder for sockets can be made in {}: {}.", parent,
-                                  std::generic_category().message(errno)));
+    return base::fail(ErrorCode::kIo, fmt::format("No folder for sockets can be made in {}: {}.",
+                                                  parent, std::generic_category().message(errno)));
   };
   if (!::mkdtemp(path.data())) return refused();
   const int lock =

@@ -17,14 +17,25 @@ namespace {
 constexpr size_t kRead = 64 << 10;
 
 // Of a request: what is between the client and this server, and what this one sets itself.
-constexpr std::array<std::string_view, 16> kNotAsked = {
-    "authorization",     "connection",   "content-length", "cookie",  "expect",
-    "host",              "keep-alive",   "origin",         "te",      "transfer-encoding",
-    "upgrade",           "x-api-key",    "x-conversation-id", kClientHeader,
-    "x-request-id",      "proxy-authorization"};
+constexpr std::array<std::string_view, 16> kNotAsked = {"authorization",
+                                                        "connection",
+                                                        "content-length",
+                                                        "cookie",
+                                                        "expect",
+                                                        "host",
+                                                        "keep-alive",
+                                                        "origin",
+                                                        "te",
+                                                        "transfer-encoding",
+                                                        "upgrade",
+                                                        "x-api-key",
+                                                        "x-conversation-id",
+                                                        kClientHeader,
+                                                        "x-request-id",
+                                                        "proxy-authorization"};
 // Of a reply: what every reply of this server has.
 constexpr std::array<std::string_view, 9> kNotAnswered = {
-    "cache-control", "connection",        "content-length", "content-type", "date",
+    "cache-control", "connection",        "content-length",    "content-type", "date",
     "server",        "transfer-encoding", "x-accel-buffering", "x-request-id"};
 
 template <size_t n>
@@ -193,8 +204,7 @@ void Forward::drop() {
 
 void Forward::cancel() {
   if (over_) return;
-  if (!begun_)
-    return fail({ErrorCode::kInvalidArgument, "The request was cancelled.", {}});
+  if (!begun_) return fail({ErrorCode::kInvalidArgument, "The request was cancelled.", {}});
   end({.n_texts = 1, .n_cancelled = 1}, 200);
   responder_->finish();
 }

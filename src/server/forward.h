@@ -1,6 +1,6 @@
-// Forward: a request whose model runs in another process (api::RemoteModel). It goes there as it is,
-// over a Unix socket, and what comes back goes to the client as it comes. Where that process ends in
-// the middle, its clients are told so in the shape of their dialect. On the thread of the
+// Forward: a request whose model runs in another process (api::RemoteModel). It goes there as it
+// is, over a Unix socket, and what comes back goes to the client as it comes. Where that process
+// ends in the middle, its clients are told so in the shape of their dialect. On the thread of the
 // connection.
 #pragma once
 
@@ -71,7 +71,7 @@ class Forward final : public Run, public std::enable_shared_from_this<Forward> {
   ResponseReader reader_;
   std::vector<char> read_into_;
   std::string content_type_;
-  std::string partial_;   // the beginning of a frame whose end has not come
+  std::string partial_;    // the beginning of a frame whose end has not come
   uint64_t n_events_ = 0;  // of a response, whose events are numbered
   bool reading_ = false;
   bool begun_ = false;  // the stream

@@ -73,8 +73,7 @@ struct Two {
   Source source{socket};
   std::unique_ptr<Server> server;
 
-  explicit Two(const Options& options = quick())
-      : model(std::make_unique<Fixture>(behind())) {
+  explicit Two(const Options& options = quick()) : model(std::make_unique<Fixture>(behind())) {
     auto listening = Server::listen(options, kTestRoutes);
     REQUIRE(listening.has_value());
     server = *std::move(listening);
@@ -124,9 +123,9 @@ TEST_CASE("what each request has cost is counted where it came in") {
   two.ask(post("/write", R"({"stream":1,"seed":4,"n_tokens":4})"));
   two.ask(post("/job", "{}"));
   const std::string page = two.ask(get("/metrics")).body;
-  for (const char* line : {"puna:texts_total{model=\"fake\"} 3\n",
-                           "llamacpp:tokens_predicted_total 10\n",
-                           "llamacpp:prompt_tokens_total 22\n"})
+  for (const char* line :
+       {"puna:texts_total{model=\"fake\"} 3\n", "llamacpp:tokens_predicted_total 10\n",
+        "llamacpp:prompt_tokens_total 22\n"})
     CHECK_MESSAGE(page.find(line) != std::string::npos, line << page);
 }
 
@@ -184,7 +183,8 @@ TEST_CASE("a stream that breaks off ends with an error behind its last whole fra
   REQUIRE(::bind(door, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
   REQUIRE(::listen(door, 4) == 0);
   for (const auto& [path, type, whole, rest, last] :
-       {std::tuple{"/write", "text/event-stream", "data: 1\n\n", "data: {\"cho", "data: {\"error\""},
+       {std::tuple{"/write", "text/event-stream", "data: 1\n\n", "data: {\"cho",
+                   "data: {\"error\""},
         std::tuple{"/v1/messages", "text/event-stream", "event: a\ndata: 1\n\n", "event: b\n",
                    "event: error\ndata: {"},
         std::tuple{"/api/echo", "application/x-ndjson", "{\"a\":1}\n", "{\"b\"", "{\"error\":"}}) {
@@ -221,7 +221,8 @@ TEST_CASE("a stream that is kept goes on without its client, wherever its model 
     client.say(
         "POST /completion HTTP/1.1\r\nHost: localhost\r\nX-Conversation-Id: talk\r\n"
         "Content-Length: 85\r\n\r\n"
-        "{\"prompt\":[1,2,3],\"n_predict\":6,\"ignore_eos\":true,\"return_tokens\":true,\"stream\":true}");
+        "{\"prompt\":[1,2,3],\"n_predict\":6,\"ignore_eos\":true,\"return_tokens\":true,\"stream\":"
+        "true}");
     wait_until([&] { return two.source.n_leases() == 1; });
   }
   two.model->open_gate();

@@ -86,8 +86,8 @@ std::optional<HttpReply> Front::check(Incoming& incoming) {
   if (auto reply = check_switches(incoming)) return reply;
   const auto* own = std::get_if<Own>(&incoming.route->handler);
   // What is asked of one model is asked of whoever runs it.
-  const bool of_model = incoming.route->model == ModelName::kQuery &&
-                        incoming.http.query_value("model") != nullptr;
+  const bool of_model =
+      incoming.route->model == ModelName::kQuery && incoming.http.query_value("model") != nullptr;
   if (own && !of_model) return answer(*own);
   return check_readiness(incoming);
 }

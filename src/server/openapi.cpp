@@ -142,8 +142,8 @@ bool may_give(int status, const Route& route, const Description& about) {
     case 401:
       return route.key == Key::kNeeded;
     case 404:
-      return names_model(about) || route.model != ModelName::kNone || route.path.find('{') != std::string_view::npos ||
-             about.query;
+      return names_model(about) || route.model != ModelName::kNone ||
+             route.path.find('{') != std::string_view::npos || about.query;
     case 502:
       return reads || route.model != ModelName::kNone;
     case 408:

@@ -17,9 +17,9 @@ namespace puna::server {
 struct Totals {
   uint64_t n_prompt = 0, n_cached = 0, n_generated = 0;
   uint64_t n_texts = 0, n_cancelled = 0;
-  uint64_t n_decoded = 0;    // tokens behind the first of each text
-  uint64_t n_embedded = 0;   // tokens of texts that nothing is written behind
-  uint64_t most_tokens = 0;  // of one text
+  uint64_t n_decoded = 0;                 // tokens behind the first of each text
+  uint64_t n_embedded = 0;                // tokens of texts that nothing is written behind
+  uint64_t most_tokens = 0;               // of one text
   uint64_t prompt_us = 0, decode_us = 0;  // the former of n_embedded too
 
   void add(const Totals& more);

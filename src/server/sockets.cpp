@@ -156,9 +156,9 @@ void AsioStream<Carrier>::connect(const std::string& path,
   const auto call = [loop = loop_, socket, done = std::move(done)](error_code error) {
     if (!error) return done(std::make_unique<AsioStream<Socket>>(loop, Socket(std::move(*socket))));
     const bool full = is_out_of_resources(error);
-    done(base::fail(full ? ErrorCode::kOutOfMemory : ErrorCode::kNetwork,
-                    fmt::format("The process that runs the model cannot be reached ({}).",
-                                error.message())));
+    done(base::fail(
+        full ? ErrorCode::kOutOfMemory : ErrorCode::kNetwork,
+        fmt::format("The process that runs the model cannot be reached ({}).", error.message())));
   };
   error_code error;
   socket->open(asio::local::stream_protocol(), error);

@@ -85,8 +85,7 @@ void Transaction::find_model() {
   auto waiting = core_->models.load()->acquire(
       *wish, [self = shared_from_this()](Result<api::ModelLease> model) {
         self->has_model_ = true;
-        if (!model)
-          return self->answer(elsewhere_reply(self->incoming_.dialect, model.error()));
+        if (!model) return self->answer(elsewhere_reply(self->incoming_.dialect, model.error()));
         // It may have been loaded, which ends on another thread.
         self->core_->pool.go_on([self, model = *std::move(model)] { self->call(model); });
       });
@@ -349,10 +348,9 @@ void Transaction::run(const std::string& model, const MakeRun& make) {
 
 // The stream has the texts, and the client is its first reader.
 void Transaction::run_kept(const MakeRun& make) {
-  const auto run =
-      make(kept_, [self = shared_from_this()](const Totals& totals, int status) {
-        self->end(totals, status);
-      });
+  const auto run = make(kept_, [self = shared_from_this()](const Totals& totals, int status) {
+    self->end(totals, status);
+  });
   kept_->set_run(run);
   run->start();
   core_->streams.show(kept_);

@@ -84,7 +84,7 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   std::shared_ptr<KeptStream> kept_;     // where its texts go on without its client
 
   // Of the connection's thread:
-  std::shared_ptr<Run> run_;         // once its texts are prepared, unless they are kept
+  std::shared_ptr<Run> run_;              // once its texts are prepared, unless they are kept
   std::shared_ptr<StreamReader> reader_;  // of a stream that is kept
   std::shared_ptr<void> waiting_;         // for its model
   std::shared_ptr<ModelEvents> events_;   // where it watches models

@@ -143,11 +143,11 @@ Result<std::unique_ptr<manager::Manager>> manage(const ServeFlags& flags, GivenF
   manager::Child::Program program{.arguments = {"puna", std::string(kChildCommand)}};
   program.stall = milliseconds(flags.many.load_timeout);
   PUNA_TRY(auto children, manager::Children::make(program, [setup](const Entry& entry) {
-    base::Json extra = base::Json::object();
-    extra.set("given", to_json(setup->given));
-    extra.set("debug", base::log_enabled(base::LogLevel::kDebug));
-    return extra.set("preset", to_json(setup->preset_of(entry.id)));
-  }));
+             base::Json extra = base::Json::object();
+             extra.set("given", to_json(setup->given));
+             extra.set("debug", base::log_enabled(base::LogLevel::kDebug));
+             return extra.set("preset", to_json(setup->preset_of(entry.id)));
+           }));
   return std::make_unique<manager::Manager>(std::move(options), std::move(children));
 }
 

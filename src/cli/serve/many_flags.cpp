@@ -90,8 +90,9 @@ std::vector<Flag> rows() {
       [](ServeFlags& flags, std::string_view option, std::string_view value) -> Result<void> {
         PUNA_TRY(flags.many.load_timeout, read_seconds(option, value));
         if (flags.many.load_timeout != 0) return {};
-        return base::fail(ErrorCode::kUsage,
-                          fmt::format("{} is \"{}\", in which no model can be loaded.", option, value));
+        return base::fail(
+            ErrorCode::kUsage,
+            fmt::format("{} is \"{}\", in which no model can be loaded.", option, value));
       }));
   out.back().ollama = "OLLAMA_LOAD_TIMEOUT";
   for (Flag& flag : out) flag = noted(std::move(flag));

@@ -16,8 +16,8 @@ using base::Result;
 namespace {
 
 // Tokens that each of the texts has room for that are written at once, where nobody says how many
-// all of them may have; one alone may have the whole context. A context for each would be memory that
-// most models of a server never use.
+// all of them may have; one alone may have the whole context. A context for each would be memory
+// that most models of a server never use.
 constexpr uint64_t kTokensEach = 2048;
 // What an engine gives a text at most where nobody asks for a context.
 constexpr uint64_t kUsualContext = 8192;
@@ -62,7 +62,8 @@ Json to_json(const GivenFlags& given) {
 
 Result<GivenFlags> read_given(const Json& json) {
   const auto wrong = [] {
-    return base::fail(base::ErrorCode::kInvalidArgument, "What is told of flags is no list of them.");
+    return base::fail(base::ErrorCode::kInvalidArgument,
+                      "What is told of flags is no list of them.");
   };
   if (!json.is_array()) return wrong();
   GivenFlags out;

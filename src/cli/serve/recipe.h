@@ -1,6 +1,6 @@
-// How a model among several is loaded and served: what the command line says of all of them, and what
-// is set for it alone. It is read where a server lists its models, and again in the process that runs
-// one (child.cpp).
+// How a model among several is loaded and served: what the command line says of all of them, and
+// what is set for it alone. It is read where a server lists its models, and again in the process
+// that runs one (child.cpp).
 #pragma once
 
 #include "base/json.h"
