@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
-#include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -16,6 +15,11 @@
 #include <cstring>
 #include <system_error>
 #include <utility>
+
+// The header of glibc 2.36 does not say that these are functions of C.
+extern "C" {
+#include <sys/pidfd.h>
+}
 
 namespace puna::manager {
 
