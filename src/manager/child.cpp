@@ -34,7 +34,6 @@ constexpr uint32_t kLinesASecond = 100;
 
 // As the child writes them: a letter of the level, a space, the text; others come from libraries.
 void write_log(const std::string& name, std::string_view line) {
-  if (line.empty()) return;
   const bool marked = line.size() > 2 && line[1] == ' ';
   if (marked && line[0] == 'D') return base::log_debug("{}: {}", name, line.substr(2));
   if (marked && line[0] == 'W') return base::log_warning("{}: {}", name, line.substr(2));
@@ -79,6 +78,7 @@ void Child::State::watch() {
   };
   const auto log_piece = [&](std::string_view piece) {
     const auto line_came = [&](std::string_view line) {
+      if (line.empty()) return;
       {
         const std::lock_guard lock(mutex);
         last_line = line;

@@ -66,8 +66,9 @@ class World {
     if (stopped_.erase(id) > 0 && !error) error = Error{ErrorCode::kCancelled, "Stopped.", {}};
     if (error) {
       if (!measures) state_.erase(id);
-      asked_.erase(id);
       registry_.broken(id, *error, now);
+      // Where others have to go first, or it was asked for again meanwhile, it still is.
+      if (registry_.look(id, now)->failed) asked_.erase(id);
     } else if (measures) {
       registry_.measured(id, {{"gpu", sizes_.at(id)}}, now);
     } else {
@@ -82,6 +83,7 @@ class World {
   bool die(const std::string& id, const Error& error) {
     if (registry_.look(id, now)->state != State::kLoaded) return false;
     state_.erase(id);
+    asked_.erase(id);
     registry_.died(id, error, now);
     obey();
     return true;
@@ -227,10 +229,12 @@ TEST_CASE("every state is left again, and every row is of a state that can be") 
             return other.state == row.state && other.event == row.event;
           }) == 1);
     CHECK(std::ranges::any_of(table(), [&](const Row& other) { return other.state == row.next; }));
-    // Memory is taken by loading alone, and given back by what frees it or by a load that ends.
+    // Memory is taken by loading alone, and given back by what frees it, by a load that ends, or by
+    // a process that does.
     if (!holds_memory(row.state)) CHECK(holds_memory(row.next) == (row.action == Action::kLoad));
     if (holds_memory(row.state) && !holds_memory(row.next))
-      CHECK((row.event == Event::kFreed || row.state == State::kLoading));
+      CHECK((row.event == Event::kFreed || row.event == Event::kDied ||
+             row.state == State::kLoading));
   }
   CHECK_FALSE(row_of(State::kLoading, Event::kGo).has_value());
   CHECK_FALSE(row_of(State::kDownloading, Event::kRoom).has_value());
