@@ -16,6 +16,7 @@ constexpr std::align_val_t kAlignment{64};
 
 // They are: zeros are written.
 void commit_pages_at_once() {}
+bool commit(std::byte*, size_t) { return true; }
 
 Pages::~Pages() {
   if (data_) ::operator delete[](data_, kAlignment);

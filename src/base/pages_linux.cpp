@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -29,6 +30,14 @@ bool take_now(void* address, size_t bytes) {
 
 void commit_pages_at_once() { g_at_once = true; }
 
+bool commit(std::byte* data, size_t bytes) {
+  if (!g_at_once || bytes == 0) return true;
+  // Whole pages are taken; those at the ends may have neighbours in them.
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t before = reinterpret_cast<uintptr_t>(data) % page;
+  return take_now(data - before, before + bytes);
+}
+
 Pages::~Pages() {
   if (data_) ::munmap(data_, bytes_);
 }
@@ -49,7 +58,7 @@ Result<Pages> Pages::allocate(uint64_t bytes) {
   pages.bytes_ = static_cast<size_t>(bytes);
   // Advice only: a system without huge pages refuses it, and nothing changes.
   if (pages.bytes_ >= kHugePage) ::madvise(address, pages.bytes_, MADV_HUGEPAGE);
-  if (g_at_once && !take_now(address, pages.bytes_)) {
+  if (!commit(pages.data_, pages.bytes_)) {
     return fail(ErrorCode::kOutOfMemory,
                 fmt::format("The system has no {} MiB of memory left.", bytes >> 20));
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <new>
 
+#include "base/commit.h"
+
 namespace puna::plan {
 
 using base::ErrorCode;
@@ -19,7 +21,7 @@ Result<CpuMemory::Bytes> allocate(uint64_t bytes, const char* what) {
   if (bytes <= SIZE_MAX / 2)
     memory.reset(new (kAlignment, std::nothrow)
                      std::byte[std::max<size_t>(static_cast<size_t>(bytes), 1)]);
-  if (!memory) {
+  if (!memory || !base::commit(memory.get(), static_cast<size_t>(bytes))) {
     return base::fail(
         ErrorCode::kOutOfMemory,
         fmt::format("There is no memory for the {} ({} MiB); a smaller --ctx needs less.", what,

@@ -168,7 +168,10 @@ class Fixture {
 
   Server& server() { return *server_; }
   uint16_t port() const { return server_->addresses().at(0).port; }
-  Client client() const { return Client(port()); }
+  Client client() const {
+    const auto& address = server_->addresses().at(0);
+    return address.port > 0 ? Client(address.port) : Client(address.host);
+  }
   Reply ask(std::string_view text) const { return client().ask(text); }
 
   // While it is closed, no step of the engine begins.
