@@ -64,7 +64,7 @@ TEST_CASE("a suffix is what stands behind the answer, for models that know how t
   };
   CHECK(tokens_of(body) == std::vector<int32_t>{10, 8, 11, 8, 8, 12});
   CHECK(tokens_of(with(body, "prompt", "")) == std::vector<int32_t>{10, 11, 8, 8, 12});
-  CHECK(ollama::capabilities_json(served.model->loaded()).dump() ==
+  CHECK(ollama::capabilities_json(ollama::card_of(served.model->loaded())).dump() ==
         R"(["completion","insert","tools","thinking"])");
   CHECK(served.ask(ollama::generate, with(body, "system", "x").dump()).error().message ==
         "The field \"system\" has no place beside \"suffix\".");

@@ -93,8 +93,7 @@ Result<service::OpenOptions> options_of(const ServeFlags& flags, ProgressBar& ba
   if (flags.state_interval) options.engine.state_interval = *flags.state_interval;
   for (const auto& change : flags.defaults) change(options.defaults);
   if (flags.shifts) {
-    options.defaults.request.shift.emplace().n_keep =
-        api::number_or_none(flags.n_keep.value_or(0));
+    options.defaults.request.shift.emplace().n_keep = api::number_or_none(flags.n_keep.value_or(0));
   }
   return options;
 }
