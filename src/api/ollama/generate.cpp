@@ -97,7 +97,7 @@ Result<Exchange> generate(const Call& call) {
                       "raw mode does not support template, system, or context");
   }
   PUNA_TRY(const Body body, read_body(call.body, {kFields, asked_fields()}));
-  PUNA_TRY(Asked asked, read_asked(body, model));
+  PUNA_TRY(Asked asked, read_asked(body, call));
   std::string prompt = body.text("prompt").value_or("");
   const std::string suffix = body.text("suffix").value_or("");
   if (prompt.empty() && suffix.empty())
