@@ -292,7 +292,9 @@ class Chat(unittest.TestCase):
         shown = json.loads(subprocess.run([PUNA, "show", "me/mine", "--json"], env=self.env, capture_output=True, text=True, check=True).stdout)
         self.assertEqual(shown["system"], "Be brief.")
         self.assertEqual(shown["parameters"], {"temperature": 0, "num_predict": 2, "top_k": 3})
-        self.assertEqual(shown["messages"], [{"role": "user", "content": "hello"}, {"role": "assistant", "content": answer.strip()}])
+        asked, answered = shown["messages"]
+        self.assertEqual((asked, answered["role"]), ({"role": "user", "content": "hello"}, "assistant"))
+        self.assertEqual(json.dumps(answered["content"])[1:-1], answer.strip())  # which is printed without control characters
 
         self.model = "me/mine"
         again = self.chat()

@@ -33,7 +33,8 @@ struct Asked {
   std::optional<uint32_t> top_logprobs;  // none: without probabilities
   double load_ms = 0;                    // that it has waited for the model
 };
-// `call` has its model. Errors: those of the fields; kUnsupported for what the model cannot do: thinking, levels of it.
+// `call` has its model. Errors: those of the fields; kUnsupported for what the model cannot do:
+// thinking, levels of it.
 base::Result<Asked> read_asked(const Body& body, const Call& call);
 
 // A Before (exchange.h): where a request of a chat or a completion has nothing to be answered and
