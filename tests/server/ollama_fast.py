@@ -17,8 +17,7 @@ import traceback
 import urllib.error
 import urllib.request
 
-DIFFERS = {"generate-history": "there is no `context`; /api/chat has messages",
-           "context-long-input": "a prompt beyond num_ctx is refused with both numbers; it is cut with \"truncate\": true"}
+DIFFERS = {"context-long-input": "a prompt beyond num_ctx is refused with both numbers; it is cut with \"truncate\": true"}
 GREEDY = {"temperature": 0, "seed": 123}
 SKY = "why is the sky blue? answer in one sentence"
 
@@ -79,7 +78,7 @@ def said(line):
 
 def api_generate(server, model):
     for stream in (True, False):
-        check_answer(generate(server, model, stream=stream), lambda line: line["response"])  # theirs has `context`, too
+        check_answer(generate(server, model, stream=stream), lambda line: line["response"], ["context"])
     running = [each for each in server.ask("/api/ps")[0]["models"] if model in each["name"]]
     check(running, "the model is not in /api/ps")
     check_members(running[0], ["model", "size", "digest", "expires_at"], "/api/ps")
