@@ -180,18 +180,18 @@ class Serve(unittest.TestCase):
 
     def test_what_requests_mean_where_they_say_nothing(self):
         file = Gguf(MODEL)
-        file.set("general.sampling.temp", F32, 0.5)
+        file.set("general.sampling.temp", F32, 0.5)  # comes before --temp
         file.set("general.sampling.top_k", U32, 9)
         file.set("tokenizer.chat_template", STRING, "{{ messages[0].content }}")
         model = file.save(self.path / "own.gguf")
         (self.path / "template").write_text("{{ word }}: {{ messages[0].content }}")
-        flags = ["--model", model, "--temp", "0.25", "-n", "5", "--seed", "7", "--ignore-eos", "--chat-template-file", "template",
+        flags = ["--model", model, "--temp", "0.25", "--min-p", "0.25", "-n", "5", "--seed", "7", "--ignore-eos", "--chat-template-file", "template",
                  "--chat-template-kwargs", '{"word": "Say"}', "--no-slots", "--props", "--log-jsonl", "-np", "2", "-l", "70-inf", "--samplers",
                  "top_k;temperature", "--parallel", "3"]
         with self.server(*flags) as server:
             status, props = server.ask("/props")
             params = props["default_generation_settings"]["params"]
-            self.assertEqual((params["temperature"], params["top_k"], params["n_predict"]), (0.25, 9, 5))
+            self.assertEqual((params["temperature"], params["top_k"], params["n_predict"], params["min_p"]), (0.5, 9, 5, 0.25))
             self.assertEqual((params["samplers"], params["logit_bias"]), (["top_k", "temperature"], [{"token": 70, "bias": None}]))
             self.assertEqual(props["total_slots"], 3)
             self.assertEqual(server.ask("/props", {}), (200, {"success": True}))

@@ -56,8 +56,8 @@ struct ServeFlags {
   std::optional<int64_t> n_keep;  // of its first tokens then; below 0: the prompt
   std::optional<uint32_t> states_each, state_interval;  // of recurrent states
 
-  // What requests mean where they say nothing; each is told the model's own defaults, in this
-  // order.
+  // What requests mean where neither they nor the model say it; each changes Puna's own values, in
+  // this order.
   std::vector<std::function<void(service::Defaults&)>> defaults;
   std::optional<service::Think> think;
   std::optional<service::Think> effort;
