@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/check.h"
 #include "server/page/policies.h"
 #include "server/routes.h"
 #include "server/target.h"
@@ -23,13 +24,13 @@ using api::HttpRequest;
 std::string zipped(std::string_view text) {
   constexpr int kGzipOnly = 16 + MAX_WBITS;
   z_stream stream{};
-  REQUIRE(::deflateInit2(&stream, 9, Z_DEFLATED, kGzipOnly, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+  PUNA_CHECK(::deflateInit2(&stream, 9, Z_DEFLATED, kGzipOnly, 8, Z_DEFAULT_STRATEGY) == Z_OK);
   std::string out(::deflateBound(&stream, text.size()), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
   stream.avail_in = static_cast<uInt>(text.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
   stream.avail_out = static_cast<uInt>(out.size());
-  REQUIRE(::deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  PUNA_CHECK(::deflate(&stream, Z_FINISH) == Z_STREAM_END);
   out.resize(stream.total_out);
   ::deflateEnd(&stream);
   return out;

@@ -14,9 +14,10 @@ constexpr Policy kPolicies[] = {
     // what it stores, nor the network. All that it needs stands in the file.
     {"/sandbox",
      "sandbox allow-scripts; default-src 'none'; "
-     "script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
-     "img-src data: blob:; media-src data: blob:; font-src data:; connect-src 'none'; "
-     "webrtc 'block'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"},
+     "script-src 'unsafe-inline' 'unsafe-eval' blob:; style-src 'unsafe-inline'; "
+     "img-src data: blob:; media-src data: blob:; font-src data:; worker-src blob:; "
+     "connect-src 'none'; frame-src 'none'; object-src 'none'; base-uri 'none'; "
+     "form-action 'none'; frame-ancestors 'self'"},
     // The worker of the tab's own engine, which fetches models from where their users say.
     {"/puna/",
      "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' https:; "
