@@ -83,8 +83,8 @@ std::string_view name_of(Coding coding) {
 
 std::optional<Coding> choose_coding(const std::string* header, std::span<const Coding> there) {
   const Weights weights = weights_of(header ? *header : std::string_view());
-  const auto best = std::ranges::max_element(
-      there, {}, [&](Coding coding) { return weights.of(coding); });
+  const auto best =
+      std::ranges::max_element(there, {}, [&](Coding coding) { return weights.of(coding); });
   if (best == there.end() || weights.of(*best) == 0) return {};
   return *best;
 }

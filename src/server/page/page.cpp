@@ -51,8 +51,8 @@ void add_headers(const PageFile& file, bool at_root, HttpReply& out) {
   auto& headers = out.headers;
   headers.emplace_back("Cache-Control",
                        file.immutable ? "public, max-age=31536000, immutable" : "no-cache");
-  headers.emplace_back(
-      "Vary", at_root ? "Accept, Accept-Encoding, Sec-Fetch-Site" : "Accept-Encoding");
+  headers.emplace_back("Vary",
+                       at_root ? "Accept, Accept-Encoding, Sec-Fetch-Site" : "Accept-Encoding");
   headers.emplace_back("Content-Security-Policy", policy_of(file));
   // Together they isolate the page, without which its engine has no threads.
   headers.emplace_back("Cross-Origin-Opener-Policy", "same-origin");

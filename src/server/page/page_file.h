@@ -1,5 +1,5 @@
-// The files of the page as they lie in the program: a table that tools/pack_page writes from a built
-// web/, from an archive of it, or from none/, which says how to get one. Read next: page.h.
+// The files of the page as they lie in the program: a table that tools/pack_page writes from a
+// built web/, from an archive of it, or from none/, which says how to get one. Read next: page.h.
 #pragma once
 
 #include <cstddef>

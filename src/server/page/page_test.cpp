@@ -40,12 +40,28 @@ const std::string kText(5000, 'x');
 const std::string kZipped = zipped(kText);
 
 const PageFile kFiles[] = {
-    {"/_app/immutable/a.js", "text/javascript", "aa", "", "", true, kText.size(), {}, kZipped,
+    {"/_app/immutable/a.js",
+     "text/javascript",
+     "aa",
+     "",
+     "",
+     true,
+     kText.size(),
+     {},
+     kZipped,
      "brotli"},
     {"/empty.txt", "text/plain", "ee", "", "", false, 0, {}, {}, {}},
     {"/font.woff2", "font/woff2", "ff", "", "", false, 4, "font", {}, {}},
-    {"/index.html", "text/html", "11", "'sha256-A' 'sha256-B'", "", false, kText.size(), {},
-     kZipped, {}},
+    {"/index.html",
+     "text/html",
+     "11",
+     "'sha256-A' 'sha256-B'",
+     "",
+     false,
+     kText.size(),
+     {},
+     kZipped,
+     {}},
     {"/puna/worker.js", "text/javascript", "bb", "", "", false, 1, "w", {}, {}},
     {"/sandbox.html", "text/html", "cc", "'sha256-C'", "", false, 1, "s", {}, {}},
 };
@@ -61,7 +77,8 @@ std::optional<HttpReply> ask(const Page& page, std::string path,
 }
 
 std::string header(const HttpReply& reply, std::string_view name) {
-  const auto at = std::ranges::find(reply.headers, name, [](const auto& pair) { return pair.first; });
+  const auto at =
+      std::ranges::find(reply.headers, name, [](const auto& pair) { return pair.first; });
   return at == reply.headers.end() ? "" : at->second;
 }
 
@@ -124,8 +141,8 @@ TEST_CASE("only a browser gets the page at /") {
 
 TEST_CASE("what is no file of the page is nothing, and files are only read") {
   const Page page(kFiles);
-  for (const char* path : {"", "/index", "/index.html/", "//index.html", "/../index.html",
-                           "/_app", "/_app/immutable/", "/index.html%00"})
+  for (const char* path : {"", "/index", "/index.html/", "//index.html", "/../index.html", "/_app",
+                           "/_app/immutable/", "/index.html%00"})
     CHECK_MESSAGE(!ask(page, path).has_value(), path);
   for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS"}) {
     const auto reply = ask(page, "/index.html", {}, method);
@@ -146,8 +163,9 @@ TEST_CASE("every file has the headers of isolation, and the policy of its path")
     CHECK(header(*reply, "Referrer-Policy") == "no-referrer");
   }
   const std::string index = policy_of(kFiles[3]);
-  CHECK(index.starts_with("default-src 'none'; script-src 'self' 'wasm-unsafe-eval' 'sha256-A' "
-                          "'sha256-B'; style-src 'self'; "));
+  CHECK(
+      index.starts_with("default-src 'none'; script-src 'self' 'wasm-unsafe-eval' 'sha256-A' "
+                        "'sha256-B'; style-src 'self'; "));
   CHECK(index.ends_with("frame-ancestors 'none'"));
   const std::string sandbox = policy_of(kFiles[5]);
   CHECK(sandbox.starts_with("sandbox allow-scripts; default-src 'none'; "));
