@@ -19,12 +19,18 @@ export function packageOf(file: string): string | undefined {
   return /^([^\0]*\/node_modules\/(?:@[^/]+\/)?[^/@][^/]*)\//.exec(file.replaceAll('\\', '/'))?.[1];
 }
 
+/** What a licence is called that package.json does not name, by its first line; none: nothing that is known. */
+export function nameOfText(text: string): string | undefined {
+  return /^\W*(?:The )?(MIT|ISC) Licen[cs]e\b/i.exec(text)?.[1]?.toUpperCase();
+}
+
 function describe(folder: string): string {
   const { name, version, license } = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8')) as Record<string, string>;
-  if (!license || !isKnown(license)) throw new Error(`The licence of ${name} ${version} is "${license}", which web/licences.ts does not know.`);
   const files = fs.readdirSync(folder).filter((file) => texts.test(file)).sort();
   const found = files.map((file) => fs.readFileSync(path.join(folder, file), 'utf8').trim());
-  return [`${name} ${version} (${license})`, ...found].join('\n\n');
+  const named = license ?? nameOfText(found[0] ?? '') ?? '';
+  if (!isKnown(named)) throw new Error(`The licence of ${name} ${version} is "${named}", which web/licences.ts does not know.`);
+  return [`${name} ${version} (${named})`, ...found].join('\n\n');
 }
 
 /** What a style sheet imports of packages: it is put in its place before there are modules. */
