@@ -40,14 +40,16 @@ function imported(sheet: string): string[] {
 
 export function licences(): Plugin {
   let root = '.';
+  const sheets = new Set<string>();
   return {
     name: 'puna-licences',
     apply: 'build',
     configResolved: (config) => void (root = config.root),
     applyToEnvironment: (environment) => environment.name === 'client',
+    transform: { filter: { id: /\.css(\?|$)/ }, handler: (_code, id) => void sheets.add(id.replace(/\?.*/, '')) },
     generateBundle(_options, bundle) {
       const files = Object.values(bundle).flatMap((each) => (each.type === 'chunk' ? Object.keys(each.modules) : each.originalFileNames));
-      files.push(...files.filter((file) => file.endsWith('.css') && fs.existsSync(file)).flatMap(imported));
+      files.push(...sheets, ...[...sheets].flatMap(imported));
       const folders = new Set(files.map((file) => packageOf(path.resolve(root, file))).filter((folder) => folder !== undefined));
       const parts = [...folders].sort().map(describe);
       const engine = path.join(root, 'static/puna/THIRD_PARTY.txt');
