@@ -35,7 +35,7 @@ function describe(folder: string): string {
 
 /** What a style sheet imports of packages: it is put in its place before there are modules. */
 function imported(sheet: string): string[] {
-  return [...fs.readFileSync(sheet, 'utf8').matchAll(/@import\s+["']([^."'/][^"']*)["']/g)].map((match) => `node_modules/${match[1]}/`);
+  return [...fs.readFileSync(sheet, 'utf8').matchAll(/@import\s+["']([^."'/][^"']*)["']/g)].map((match) => `node_modules/${match[1]}/package.json`);
 }
 
 export function licences(): Plugin {
@@ -49,7 +49,7 @@ export function licences(): Plugin {
     transform: { filter: { id: /\.css(\?|$)/ }, handler: (_code, id) => void sheets.add(id.replace(/\?.*/, '')) },
     generateBundle(_options, bundle) {
       const files = Object.values(bundle).flatMap((each) => (each.type === 'chunk' ? Object.keys(each.modules) : each.originalFileNames));
-      files.push(...sheets, ...[...sheets].flatMap(imported));
+      files.push(...sheets, ...[...sheets].filter((sheet) => fs.existsSync(sheet)).flatMap(imported));
       const folders = new Set(files.map((file) => packageOf(path.resolve(root, file))).filter((folder) => folder !== undefined));
       const parts = [...folders].sort().map(describe);
       const engine = path.join(root, 'static/puna/THIRD_PARTY.txt');
