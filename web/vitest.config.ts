@@ -16,7 +16,7 @@ export default defineConfig({
   test: {
     projects: [
       // Without a browser: what is no component.
-      { plugins: [sveltekit()], test: { name: 'unit', include: ['src/**/*.test.ts'], environment: 'node' } },
+      { plugins: [sveltekit()], test: { name: 'unit', include: ['*.test.ts', 'src/**/*.test.ts'], environment: 'node' } },
       // Components, in Chromium.
       { plugins: [sveltekit()], test: { name: 'component', include: ['src/**/*.component.ts'], browser } },
     ],

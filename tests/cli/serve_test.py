@@ -126,8 +126,7 @@ class Serve(unittest.TestCase):
         for flag in ["--rpc", "-ot", "-cmoe", "-ncmoe", "--override-kv", "--control-vector-layer-range", "--rope-freq-base", "--yarn-ext-factor",
                      "-ts", "--mcp-servers-json", "--docker-repo", "--fim-qwen-7b-default"]:
             self.check_fails(2, [flag, "not supported"], "--model", MODEL, flag, "1", "2")
-        for flag in ["--ui", "--webui", "--agent"]:
-            self.check_fails(2, ["not supported yet"], "--model", MODEL, flag)
+        self.check_fails(2, ["not supported yet"], "--model", MODEL, "--agent")
         # Where layers go to a GPU their cache does.
         for flags in [["-nkvo"], ["-nkvo", "-ngl", "4"], ["--no-kv-offload", "--device", "gpu"]]:
             self.check_fails(2, ["--no-kv-offload", "where the layer is"], "--model", MODEL, *flags)
@@ -153,8 +152,8 @@ class Serve(unittest.TestCase):
 
     def test_flags_without_effect_have_a_line_each(self):
         model = ["--model", "./no.gguf", "--port", 0]
-        said = self.check_fails(1, "no.gguf", *model, "-fa", "on", "-b", "2048", "-ub", "512", "-cb", "--no-warmup", "--keep-alive", "-1", "--no-webui",
-                                "-sm", "layer", lines=9)
+        said = self.check_fails(1, "no.gguf", *model, "-fa", "on", "-b", "2048", "-ub", "512", "-cb", "--no-warmup", "--keep-alive", "-1",
+                                "-sm", "layer", lines=8)
         for name, line in zip(["--split-mode", "--flash-attn"], said):
             self.assertTrue(any(name in each and "no effect" in each for each in said), said)
         said = self.check_fails(1, "no.gguf", *model, "-nocb", "-fa", "off", "--no-jinja", lines=4)

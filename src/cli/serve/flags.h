@@ -36,6 +36,7 @@ struct ServeFlags {
   std::string key_file;           // read again after SIGHUP; empty: none
   std::vector<std::string> keys;  // that did not come from it
   std::chrono::seconds drain{30};
+  bool web = true;  // the page is served
 
   // The model, and the room for texts:
   ModelFlags model;

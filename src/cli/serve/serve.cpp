@@ -97,6 +97,7 @@ Result<void> check(const ServeFlags& flags) {
 Result<std::unique_ptr<server::Server>> listen(const ServeFlags& flags) {
   server::Options options = flags.server;
   PUNA_TRY(options.listen, addresses_of(flags));
+  if (flags.web) options.page = server::page_files();
   if (flags.hosts.empty() && !flags.port) {
     server::Options both = options;
     both.listen.push_back({both.listen.front().host, kOllamaPort});
