@@ -52,7 +52,7 @@ export interface Fault {
 
 export type FaultKind =
   | 'network' // the server does not answer
-  | 'key' // 401 or 403
+  | 'key' // 401, or a 403 about the key
   | 'model' // unknown, unloaded or could not be loaded
   | 'context' // the message is longer than the context
   | 'refused' // 400: what was asked cannot be done

@@ -14,6 +14,8 @@ export type EngineEvent =
   | { type: 'call'; index: number; id?: string; name?: string; arguments: string }
   // So many bytes of the kept stream are in the events before this one (HTTP only).
   | { type: 'offset'; offset: number }
+  // What came next is lost: the server no longer kept it. The events go on behind it.
+  | { type: 'gap' }
   | { type: 'done'; reason: 'stop' | 'length' | 'tool_calls' | 'cancelled'; timings: Omit<Timings, 'firstTokenMs'> };
 
 // What ends an answer that cannot go on. `canResume`: the same stream may be taken up again.
@@ -79,7 +81,8 @@ export interface ModelInfo {
   audio: boolean;
   thinks: boolean;
   tools: boolean;
-  // Names of how much it may think ('low', 'high', ...), where its template knows such.
+  // Whether its thinking can be switched off, and the names of how much it may think ('low', 'high', ...).
+  thinkingSwitch: boolean;
   efforts: string[];
   // Its bytes lie where it runs, so that it needs no download.
   here: boolean;
