@@ -1,0 +1,1 @@
+export const parametersDe: Record<string, string> = {};
