@@ -1,16 +1,18 @@
 // Answers that are being written, of all conversations (answers/answers.ts has how).
+import { newId } from '../base/ids.ts';
 import { engineOf } from '../services/engine.ts';
 import { openLeases } from '../services/lease.ts';
-import { randomId } from '../services/random_id.ts';
 import { runTool, tools } from '../services/tools/tools.ts';
 import { Waker } from '../services/wake.ts';
 import { getFile } from '../storage/files.ts';
+import { storage } from '../storage/storage.ts';
 import { getValue, putValue } from '../storage/values.ts';
 import type { Conversation } from '../types/conversation.ts';
 import { Answers } from './answers/answers.ts';
 import { openChannel } from './answers/channel.ts';
 import type { Choice, Deps, Setup } from './answers/deps.ts';
 import type { AllowedTools } from './answers/permissions.ts';
+import { unfinished } from './answers/unfinished.ts';
 import { conversations } from './conversations.svelte.ts';
 import { models } from './models.svelte.ts';
 import { presets } from './presets.svelte.ts';
@@ -73,17 +75,16 @@ class PageAnswers extends Answers {
 
 export const answers = new PageAnswers({
   open: (convId) => conversations.open(convId),
-  writing: () => conversations.writing(),
-  rename: (convId, name) => conversations.rename(convId, name),
+  writing: () => unfinished(storage),
   setup,
   engine: engineOf,
   runTool,
   measured: (choice, tokensPerSecond) => models.measured(choice, tokensPerSecond),
   getFile,
   allowed,
-  leases: openLeases(randomId()),
+  leases: openLeases(newId()),
   channel: openChannel(),
   sleep: waker.sleep,
   frame,
-  newId: randomId,
+  newId,
 });

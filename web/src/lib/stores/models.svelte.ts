@@ -2,6 +2,7 @@
 import type { Fault } from '../types/conversation.ts';
 import { EngineError, type ChatMessage, type ModelInfo, type RunsOn, type ServerState, type TabState } from '../types/engine.ts';
 import { engineOf, serverEngine, setApiKey, tabEngine } from '../services/engine.ts';
+import { keepOffline } from '../services/offline.ts';
 import { getValue, putValue } from '../storage/values.ts';
 import type { Choice } from './answers/deps.ts';
 import { median, rateKey, type Rates, withRate } from './rates.ts';
@@ -25,6 +26,7 @@ class Models {
   #choice = $state.raw<Choice | undefined>(undefined);
   #rates = $state.raw<Rates>({});
   #troubles = $state.raw<Readonly<Record<string, Fault>>>({});
+  #offline = false;
   readonly #underWay = new Map<string, AbortController>();
 
   // Begins to follow the server and this tab; gives the function that ends it.
@@ -123,6 +125,7 @@ class Models {
       serverEngine.watch((models) => {
         this.#ofServer = models;
         this.server = serverEngine.state;
+        this.#goOffline();
       }),
       tabEngine.watch((models) => {
         this.#ofTab = models;
@@ -130,6 +133,15 @@ class Models {
       }),
     ];
     return () => ends.forEach((end) => end());
+  }
+
+  // Once, when it is known what the page came from.
+  #goOffline(): void {
+    const { kind, reachable } = this.server;
+    if (this.#offline || !(reachable || kind === 'none')) return;
+    this.#offline = true;
+    if (kind === 'none') tabEngine.serveV1();
+    void keepOffline(kind === 'none');
   }
 
   #first(): Choice | undefined {

@@ -35,6 +35,8 @@ export interface PunaPackage {
     threads: number;
     storage: { opfs: boolean; cache: boolean; indexeddb: boolean; usedBytes: number | null; quotaBytes: number | null };
   }>;
+  // `script`: the address of a service worker that has the package's part in it.
+  serviceWorker(script: string): Promise<{ serve(engine: PunaEngine): () => void }>;
   models: {
     catalogue: readonly { name: string; family: string; fileType: string; bytes: number; sha256: string }[];
     list(): Promise<{ name: string; id: string; bytes: number; totalBytes: number | null; complete: boolean }[]>;

@@ -10,6 +10,7 @@ import {
 } from '../../types/engine.ts';
 import { ChunkReader } from '../chunks.ts';
 import { chatBody } from '../http/body.ts';
+import { answerV1 } from '../offline.ts';
 import { abilityOfTab, tooLarge } from './ability.ts';
 import { tabError } from './faults.ts';
 import { loadPackage, type PunaEngine, type PunaPackage } from './package.ts';
@@ -37,8 +38,16 @@ export class TabEngine implements Engine {
   readonly #dropped = new Map<string, File[]>();
   readonly #watchers = new Set<(models: ModelInfo[]) => void>();
   #writing = 0;
+  #serves = false;
+  #endServing: (() => void) | undefined;
 
   constructor(private readonly getPackage: () => Promise<PunaPackage> = loadPackage) {}
+
+  // Where there is no server: /v1 of the page's own address is answered by the model that is loaded.
+  serveV1(): void {
+    this.#serves = true;
+    void this.#serve();
+  }
 
   get state(): TabState {
     return this.#state;
@@ -66,6 +75,8 @@ export class TabEngine implements Engine {
     const { engine, stop } = this.#current;
     this.#current = undefined;
     this.#loaded = undefined;
+    this.#endServing?.();
+    this.#endServing = undefined;
     stop.abort();
     this.#tell();
     await engine.then((loaded) => loaded.close()).catch(() => undefined);
@@ -170,6 +181,7 @@ export class TabEngine implements Engine {
         if (this.#current !== loading) return;
         this.#loaded = { id, engine };
         this.#tell();
+        void this.#serve();
       },
       (error: unknown) => {
         if (!stop.signal.aborted) this.#failed.set(id, (error as Error).message);
@@ -194,6 +206,19 @@ export class TabEngine implements Engine {
         this.#tell();
       },
     });
+  }
+
+  // The page works without, so what goes wrong is no matter for the reader.
+  async #serve(): Promise<void> {
+    const loaded = this.#loaded;
+    if (!this.#serves || !loaded) return;
+    try {
+      const end = await answerV1(await this.getPackage(), loaded.engine);
+      if (this.#loaded === loaded) this.#endServing = end;
+      else end();
+    } catch (error) {
+      console.debug('puna: /v1 is not answered by this page:', error);
+    }
   }
 
   async #listed(): Promise<ModelInfo[]> {

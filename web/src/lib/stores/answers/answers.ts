@@ -5,8 +5,8 @@ import { EngineError, type RunsOn } from '../../types/engine.ts';
 import type { Lease } from '../../services/lease.ts';
 import type { AnswerNews } from './channel.ts';
 import type { Deps, Open } from './deps.ts';
+import type { Patch } from '../../storage/tables.ts';
 import { Elsewhere, Live, type LiveAnswer } from './live.svelte.ts';
-import { titleOf } from './title.ts';
 import { MAX_ROUNDS, rounds, runCalls } from './tool_round.ts';
 import { leaseName, Stopped, write } from './writing.ts';
 
@@ -54,7 +54,6 @@ export class Answers {
   async start(open: Pick<Open, 'conversation'>, parent: Id, options: StartOptions = {}): Promise<Id> {
     const own = await this.deps.open(open.conversation.id);
     try {
-      void this.#nameAfter(own, parent);
       return await (options.continues === undefined ? this.#begin(own, parent, options) : this.#continue(own, options.continues, options));
     } catch (error) {
       own.close();
@@ -126,9 +125,10 @@ export class Answers {
     if (!lease) throw new Error('Another tab writes this answer.');
     const resumes = await this.#isKept(message);
     const { choice } = this.deps.setup(open.conversation, this.#sameModel(message, options));
-    const patch: Partial<Message> = { status: 'writing' };
+    const patch: Patch<Message> = { status: 'writing', error: undefined };
     // A stream of its own: the one before may still be kept under its name.
-    if (!resumes && choice?.runsOn === 'server') Object.assign(patch, { streamId: `${id}-${this.deps.newId().slice(0, 8)}`, offset: 0 });
+    const streamId = choice?.runsOn === 'server' ? `${id}-${this.deps.newId().slice(0, 8)}` : undefined;
+    if (!resumes) Object.assign(patch, { streamId, offset: streamId && 0 });
     try {
       await open.change(id, patch);
     } catch (error) {
@@ -231,7 +231,7 @@ export class Answers {
     try {
       const parent = await runCalls(this.deps, open, live, message, signal);
       const own = await this.deps.open(live.convId);
-      if (rounds(parent, own.messages) < MAX_ROUNDS) return void (await this.#begin(own, parent, options));
+      if (rounds(own.pathTo(parent)) < MAX_ROUNDS) return void (await this.#begin(own, parent, options));
       const error = new EngineError({ kind: 'refused', message: `The model has called tools ${MAX_ROUNDS} times in a row.` }).fault;
       await own.add({ parent, role: 'assistant', content: '', status: 'failed', files: [], error });
       own.close();
@@ -255,12 +255,5 @@ export class Answers {
         lease.release();
         open.close();
       });
-  }
-
-  async #nameAfter(open: Open, parent: Id): Promise<void> {
-    const question = open.messages.get(parent);
-    if (open.conversation.name !== '' || question?.role !== 'user') return;
-    const name = titleOf(question.content) || question.files[0]?.name || '';
-    if (name !== '') await this.deps.rename(open.conversation.id, name).catch(() => undefined);
   }
 }

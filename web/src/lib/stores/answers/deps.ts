@@ -1,8 +1,9 @@
 // What the writing of answers needs of the rest of the page.
-import type { Conversation, Id, Message } from '../../types/conversation.ts';
+import type { Conversation, Id, Message, ToolCall } from '../../types/conversation.ts';
 import type { AnswerRequest, Engine, ModelState, RunsOn, ToolSpec } from '../../types/engine.ts';
 import type { Leases } from '../../services/lease.ts';
-import type { ToolCall } from '../../types/conversation.ts';
+import type { Patch } from '../../storage/tables.ts';
+import type { NewMessage } from '../open_conversation.svelte.ts';
 import type { AnswerChannel } from './channel.ts';
 import type { Frame } from './live.svelte.ts';
 import type { AllowedTools } from './permissions.ts';
@@ -14,8 +15,10 @@ export interface Open {
   readonly gone: boolean;
   readonly messages: ReadonlyMap<Id, Message>;
   children(id: Id): readonly Id[];
-  add(message: Pick<Message, 'role' | 'content'> & { parent: Id } & Partial<Omit<Message, 'order' | 'convId'>>): Promise<Message>;
-  change(id: Id, patch: Partial<Message>): Promise<void>;
+  // From the first message down to this one.
+  pathTo(id: Id): readonly Message[];
+  add(message: NewMessage): Promise<Message>;
+  change(id: Id, patch: Patch<Message>): Promise<void>;
   close(): void;
 }
 
@@ -38,7 +41,6 @@ export interface Deps {
   open(convId: Id): Promise<Open>;
   // Messages that are being written, as far as is saved.
   writing(): Promise<{ convId: Id; messageId: Id }[]>;
-  rename(convId: Id, name: string): Promise<void>;
   // `other`: in place of the conversation's own.
   setup(conversation: Conversation, other: Partial<Choice>): Setup;
   engine(runsOn: RunsOn): Engine;

@@ -1,6 +1,5 @@
 // The calls of an answer: each is permitted or not, made, and its result becomes a message; then the model goes on.
 import type { Id, Message } from '../../types/conversation.ts';
-import { branchTo } from './branch.ts';
 import type { Deps, Open } from './deps.ts';
 import type { Live } from './live.svelte.ts';
 import { permitted } from './permissions.ts';
@@ -30,8 +29,7 @@ export async function runCalls(deps: Deps, open: Open, live: Live, message: Mess
 }
 
 // How many answers with calls stand behind the last question.
-export function rounds(id: Id, messages: ReadonlyMap<Id, Message>): number {
-  const branch = branchTo(id, messages);
+export function rounds(branch: readonly Message[]): number {
   const question = branch.findLastIndex(({ role }) => role === 'user');
   return branch.slice(question + 1).filter(({ toolCalls }) => toolCalls?.length).length;
 }

@@ -2,7 +2,6 @@
 import type { Fault, Id, Message } from '../../types/conversation.ts';
 import { EngineError, type AnswerRequest } from '../../types/engine.ts';
 import { follow } from '../../services/follow.ts';
-import { branchTo } from './branch.ts';
 import type { Choice, Deps, Open, Setup } from './deps.ts';
 import type { Live } from './live.svelte.ts';
 import { promptOf } from './prompt.ts';
@@ -103,8 +102,7 @@ async function receive(job: Job, choice: Choice, message: Message, written: Writ
 }
 
 async function requestOf({ deps, open, setup, continues }: Job, choice: Choice, message: Message): Promise<AnswerRequest> {
-  const branch = branchTo(message.id, open.messages);
-  const before = branch.slice(0, -1);
+  const before = open.pathTo(message.id).slice(0, -1);
   let messages;
   try {
     messages = await promptOf(continues ? [...before, message] : before, deps.getFile);
