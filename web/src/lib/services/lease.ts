@@ -6,6 +6,8 @@ export interface Lease {
 }
 
 export interface Leases {
+  // Of a name that no other tab can know yet: at once.
+  hold(name: string): Lease;
   // Null: another tab has it.
   tryTake(name: string): Promise<Lease | null>;
   // Waits until it is free. Rejects with the signal's reason.
@@ -14,6 +16,13 @@ export interface Leases {
 
 export class LockLeases implements Leases {
   constructor(private readonly locks: LockManager) {}
+
+  hold(name: string): Lease {
+    let end = () => {};
+    const released = new Promise<void>((resolve) => (end = resolve));
+    void this.locks.request(name, () => released);
+    return { release: end };
+  }
 
   tryTake(name: string): Promise<Lease | null> {
     return this.#request(name, { ifAvailable: true });
@@ -63,6 +72,15 @@ export class MessageLeases implements Leases {
     channel.addEventListener('message', ((event: MessageEvent<LeaseMessage>) => this.#hear(event.data)) as EventListener);
   }
 
+  hold(name: string): Lease {
+    this.#held.add(name);
+    return {
+      release: () => {
+        if (this.#held.delete(name)) this.#say('released', name);
+      },
+    };
+  }
+
   async tryTake(name: string): Promise<Lease | null> {
     if (this.#held.has(name) || this.#claims.has(name)) return null;
     this.#claims.add(name);
@@ -70,13 +88,7 @@ export class MessageLeases implements Leases {
     this.#say('claim', name);
     await new Promise((resolve) => setTimeout(resolve, OBJECTION_MS));
     this.#claims.delete(name);
-    if (this.#objected.delete(name)) return null;
-    this.#held.add(name);
-    return {
-      release: () => {
-        if (this.#held.delete(name)) this.#say('released', name);
-      },
-    };
+    return this.#objected.delete(name) ? null : this.hold(name);
   }
 
   async take(name: string, signal: AbortSignal): Promise<Lease> {

@@ -1,78 +1,90 @@
-// Answers that are being written, of all conversations: who drives them, what of them is shown, how they end.
-import type { Fault, Id, ToolCall } from '../types/conversation.ts';
-import type { RunsOn } from '../types/engine.ts';
+// Answers that are being written, of all conversations (answers/answers.ts has how).
+import { newId } from '../base/ids.ts';
+import { engineOf } from '../services/engine.ts';
+import { openLeases } from '../services/lease.ts';
+import { runTool, tools } from '../services/tools/tools.ts';
+import { Waker } from '../services/wake.ts';
+import { getFile } from '../storage/files.ts';
+import { storage } from '../storage/storage.ts';
+import { getValue, putValue } from '../storage/values.ts';
+import type { Conversation } from '../types/conversation.ts';
+import { Answers } from './answers/answers.ts';
+import { openChannel } from './answers/channel.ts';
+import type { Choice, Deps, Setup } from './answers/deps.ts';
+import type { AllowedTools } from './answers/permissions.ts';
+import { unfinished } from './answers/unfinished.ts';
+import { conversations } from './conversations.svelte.ts';
+import { models } from './models.svelte.ts';
+import { presets } from './presets.svelte.ts';
+import { settings } from './settings.svelte.ts';
 
-// lost: the connection is gone and is being taken up again. elsewhere: another tab drives it.
-export type Phase = 'queued' | 'loading' | 'reading' | 'thinking' | 'writing' | 'tool' | 'lost' | 'elsewhere';
+export type { StartOptions } from './answers/answers.ts';
+export type { LiveAnswer, Permission, Phase, Scope } from './answers/live.svelte.ts';
 
-// once: this call. chat: every call of this tool in this conversation. always: in all.
-export type Scope = 'once' | 'chat' | 'always';
+// The setting of a chat that has the names of the tools which its model is offered; none where it is missing.
+export const TOOLS_SETTING = 'page_tools';
 
-export interface Permission {
-  call: ToolCall;
-  grant(scope: Scope): void;
-  deny(): void;
+export const toolNames: readonly string[] = tools.map(({ spec }) => spec.name);
+
+function setup(conversation: Conversation, other: Partial<Choice>): Setup {
+  const model = other.model ?? conversation.model ?? models.chosen?.model;
+  const own = other.model === undefined ? conversation.runsOn : undefined;
+  const runsOn = other.runsOn ?? own ?? models.list.find(({ id }) => id === model)?.runsOn ?? models.chosen?.runsOn ?? 'server';
+  const info = model === undefined ? undefined : models.find(model, runsOn);
+  const preset = presets.get(conversation.preset ?? settings.app.preset);
+  const { [TOOLS_SETTING]: offered, ...chat } = conversation.settings ?? {};
+  const names = Array.isArray(offered) ? offered : [];
+  return {
+    choice: model === undefined ? undefined : { model, runsOn },
+    // Of one that nobody lists the engine says what is wrong with it.
+    state: info?.state ?? 'loaded',
+    parameters: settings.request(info, preset, chat),
+    tools: info?.tools === false ? [] : tools.map(({ spec }) => spec).filter(({ name }) => names.includes(name)),
+    system: preset?.system ?? '',
+  };
 }
 
-// Reactive; text and thought change at most once a frame.
-export interface LiveAnswer {
-  readonly messageId: Id;
-  readonly convId: Id;
-  readonly phase: Phase;
-  readonly text: string;
-  readonly thought: string;
-  readonly calls: ToolCall[];
-  // Requests before this one, where the engine tells.
-  readonly place: number | undefined;
-  // Tokens of the prompt: read so far, of all. 0 of 0 before anything is known.
-  readonly readDone: number;
-  readonly readTotal: number;
-  // Tokens a second so far.
-  readonly rate: number | undefined;
-  readonly firstTokenMs: number | undefined;
-  readonly thoughtMs: number | undefined;
-  // Waits for the reader's word on a call of a tool.
-  readonly permission: Permission | undefined;
-  // What was lost, while phase is 'lost'.
-  readonly trouble: Fault | undefined;
-}
+const allowedKey = (convId: string) => `tools.${convId}`;
 
-export interface StartOptions {
-  // The id of an answer that is to be continued: its text goes on in the same message.
-  continues?: Id;
-  // Another model than the conversation's.
-  model?: string;
-  runsOn?: RunsOn;
-}
+const allowed: AllowedTools = {
+  always: () => settings.app.tools,
+  allowAlways: (name) => (settings.app.tools = [...settings.app.tools.filter((each) => each !== name), name]),
+  inChat: async (convId) => (await getValue<string[]>(allowedKey(convId))) ?? [],
+  async allowInChat(convId, name) {
+    const names = (await this.inChat(convId)).filter((each) => each !== name);
+    await putValue(allowedKey(convId), [...names, name]);
+  },
+};
 
-// What an answer needs of an open conversation (OpenConversation has it).
-export interface Open {
-  readonly conversation: import('../types/conversation.ts').Conversation;
-  readonly messages: ReadonlyMap<Id, import('../types/conversation.ts').Message>;
-}
+// A hidden page has no frames; what came meanwhile is shown with the first.
+const frame: Deps['frame'] = (render) => void requestAnimationFrame(render);
 
-class Answers {
-  // Begins the answer to the message `parent`; gives the id of the new message (or of the continued one). Resolves once it stands in
-  // the conversation. Errors of the answer stand in the message: status failed and error.
-  async start(_open: Open, _parent: Id, _options: StartOptions = {}): Promise<Id> {
-    return '';
+const waker = new Waker();
+
+class PageAnswers extends Answers {
+  // Tries lost streams again now.
+  retry(): void {
+    waker.wake();
   }
-  live(_messageId: Id): LiveAnswer | undefined {
-    return undefined;
-  }
-  // Ids of the conversations in which something is written.
-  readonly busy: ReadonlySet<Id> = new Set();
-  async stop(_messageId: Id): Promise<void> {}
-  // All that are written in a conversation.
-  async stopIn(_convId: Id): Promise<void> {}
-  // Tries a lost stream again now.
-  retry(_messageId: Id): void {}
-  // Takes up what was being written when the page went away.
-  async resumeAll(): Promise<void> {}
-  // Begins to listen to the tab's coming and going and to other tabs; gives the function that ends it.
-  listen(): () => void {
-    return () => undefined;
+
+  override listen(): () => void {
+    const ends = [super.listen(), waker.listen()];
+    return () => ends.forEach((end) => end());
   }
 }
 
-export const answers = new Answers();
+export const answers = new PageAnswers({
+  open: (convId) => conversations.open(convId),
+  writing: () => unfinished(storage),
+  setup,
+  engine: engineOf,
+  runTool,
+  measured: (choice, tokensPerSecond) => models.measured(choice, tokensPerSecond),
+  getFile,
+  allowed,
+  leases: openLeases(newId()),
+  channel: openChannel(),
+  sleep: waker.sleep,
+  frame,
+  newId,
+});

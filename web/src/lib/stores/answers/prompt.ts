@@ -1,4 +1,5 @@
 // The messages of a branch as a model is given them.
+import { base64OfBlob } from '../../base/base64.ts';
 import type { FileRef, Message } from '../../types/conversation.ts';
 import type { ChatMessage, ChatPart } from '../../types/engine.ts';
 
@@ -57,7 +58,7 @@ async function partsOf(file: FileRef, getFile: GetFile): Promise<ChatPart[]> {
   const bytes = async (sha256: string) => {
     const blob = await getFile(sha256);
     if (!blob) throw new Error(`The bytes of the file "${file.name}" are no longer there.`);
-    return base64(blob);
+    return base64OfBlob(blob);
   };
   if (file.kind === 'audio') {
     const format = /wav/.test(file.type) ? 'wav' : 'mp3';
@@ -71,12 +72,4 @@ async function partsOf(file: FileRef, getFile: GetFile): Promise<ChatPart[]> {
       return { type: 'image_url', image_url: { url: `data:${type};base64,${await bytes(sha256)}` } };
     }),
   );
-}
-
-async function base64(blob: Blob): Promise<string> {
-  const bytes = new Uint8Array(await blob.arrayBuffer());
-  let binary = '';
-  // As many arguments as every browser takes.
-  for (let i = 0; i < bytes.length; i += 32_768) binary += String.fromCharCode(...bytes.subarray(i, i + 32_768));
-  return btoa(binary);
 }
