@@ -1,6 +1,7 @@
 // The model and the settings that hold for what is typed now: of the open chat, or of the one that does not exist yet.
 import { conversations, type OpenConversation } from '#lib/stores/conversations.svelte.ts';
-import { models, type Choice } from '#lib/stores/models.svelte.ts';
+import type { Choice } from '#lib/stores/answers/deps.ts';
+import { models } from '#lib/stores/models.svelte.ts';
 import { presets } from '#lib/stores/presets.svelte.ts';
 import { settings } from '#lib/stores/settings.svelte.ts';
 import type { Id } from '#lib/types/conversation.ts';
