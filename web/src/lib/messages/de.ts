@@ -88,6 +88,7 @@ export const de: Messages = {
   question: 'Ihre Nachricht',
   answerOf: (model) => `Antwort von ${model}`,
   systemMessage: 'Systemnachricht',
+  addSystem: 'Systemnachricht hinzufügen',
   systemHint: 'Was dem Modell vor der ersten Nachricht gesagt wird.',
   latest: 'Zum Ende',
   copy: 'Kopieren',

@@ -93,6 +93,7 @@ export const en = {
   question: 'Your message',
   answerOf: (model: string) => `Answer of ${model}`,
   systemMessage: 'System message',
+  addSystem: 'Add a system message',
   systemHint: 'What the model is told before the first message.',
   latest: 'Latest',
   copy: 'Copy',

@@ -11,6 +11,7 @@ class Current {
   open = $state.raw<OpenConversation | null>(null);
   // Of the chat that does not exist yet.
   newSettings = $state.raw<Record<string, unknown>>({});
+  newSystem = $state('');
   newPreset = $state<Id | undefined>(undefined);
 
   get choice(): Choice | undefined {
