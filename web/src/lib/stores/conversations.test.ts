@@ -225,6 +225,7 @@ describe('import and export', () => {
     const { id, open, question } = await chat(store);
     await open.add({ parent: question.id, role: 'assistant', content: 'A plateau.' });
     const before = [...open.messages.values()];
+    const conversation = store.get(id)!;
     const { blob, name } = await store.export([id], 'llama');
     expect(name).toMatch(/^What-is-a-puna_\d{4}-\d\d-\d\d\.jsonl$/);
     const file = new File([blob], 'anything.txt');
@@ -239,7 +240,7 @@ describe('import and export', () => {
     const other = tab(aName());
     expect(await other.import([file])).toMatchObject({ problems: [] });
     expect([...(await other.open(id)).messages.values()]).toEqual(before);
-    expect(other.get(id)).toEqual(store.get(id));
+    expect(other.get(id)).toEqual(conversation);
   });
 
   it('never touches the messages of another conversation', async () => {
