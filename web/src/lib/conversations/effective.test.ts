@@ -64,7 +64,7 @@ describe('effective values', () => {
 describe('a request', () => {
   it('says what was chosen and nothing else', () => {
     expect(request({ model: model({ temperature: 0.6 }) })).toEqual({});
-    expect(request({ model: model({}), forModel: { top_k: 5 }, chat: { temperature: 0, grammar: '' } })).toEqual({ top_k: 5, temperature: 0 });
+    expect(request({ model: model({}), forModel: { top_k: 5 }, chat: { temperature: 0, grammar: '', page_tools: ['calculator'] } })).toEqual({ top_k: 5, temperature: 0 });
   });
 
   it('puts thinking where templates read it, and the members of the own JSON beside it', () => {

@@ -444,7 +444,12 @@ export const parameters: readonly Parameter[] = [
   },
 ];
 
-const byName = new Map(parameters.map((parameter) => [parameter.name, parameter]));
+// Settings of a chat that are no fields of a request.
+export const pageSettings: readonly Parameter[] = [
+  { name: 'page_tools', kind: 'texts', group: 'other', default: [], meaning: 'The tools of this page that the model is offered.' },
+];
+
+const byName = new Map([...parameters, ...pageSettings].map((parameter) => [parameter.name, parameter]));
 
 export function parameterNamed(name: string): Parameter | undefined {
   return byName.get(name);

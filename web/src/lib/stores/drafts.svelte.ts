@@ -8,10 +8,24 @@ import { getLocal, parsed, putLocal } from './local.ts';
 const saveMs = 300;
 const journal = 'puna.drafts';
 
+// What components watch. One for all drafts: an effect does not watch state that is made while it runs, and the first to ask for a
+// draft, which makes it, often is one.
+class Pulse {
+  #shown = $state(0);
+  #beats = 0;
+
+  watch(): void {
+    void this.#shown;
+  }
+  beat(): void {
+    this.#shown = ++this.#beats;
+  }
+}
+
 export class OpenDraft {
-  #text = $state('');
-  #files = $state.raw<readonly FileRef[]>([]);
-  #ready = $state(false);
+  #text = '';
+  #files: readonly FileRef[] = [];
+  #ready = false;
   // What is shown is newer than what is saved. Undefined: it is not.
   #since: number | undefined;
   #lastModified = 0;
@@ -20,11 +34,13 @@ export class OpenDraft {
   constructor(
     readonly id: string,
     private readonly storage: Storage,
+    private readonly pulse: Pulse,
   ) {
     void this.#read();
   }
 
   get text(): string {
+    this.pulse.watch();
     return this.#text;
   }
   set text(value: string) {
@@ -35,6 +51,7 @@ export class OpenDraft {
 
   // Put a new array here: a push is not seen.
   get files(): readonly FileRef[] {
+    this.pulse.watch();
     return this.#files;
   }
   set files(value: readonly FileRef[]) {
@@ -44,6 +61,7 @@ export class OpenDraft {
 
   // False until what was saved is read; typing before that is kept.
   get ready(): boolean {
+    this.pulse.watch();
     return this.#ready;
   }
 
@@ -79,22 +97,26 @@ export class OpenDraft {
     this.#lastModified = draft?.lastModified ?? this.#lastModified;
     this.#text = draft?.text ?? '';
     this.#files = draft?.files ?? [];
+    this.pulse.beat();
   }
 
   async #read(): Promise<void> {
     const saved = await this.storage.row('drafts', this.id);
     if (saved) this.take(saved);
     this.#ready = true;
+    this.pulse.beat();
   }
 
   #changed(): void {
     // Later than before, though the clock may stand still.
     this.#since = Math.max(Date.now(), this.#lastModified + 1, (this.#since ?? 0) + 1);
     this.#timer ??= setTimeout(() => void this.save(), saveMs);
+    this.pulse.beat();
   }
 }
 
 export class Drafts {
+  #pulse = new Pulse();
   #open = new Map<string, OpenDraft>();
   #recovered: Promise<void> | undefined;
 
@@ -109,7 +131,7 @@ export class Drafts {
   of(id: string): OpenDraft {
     this.#recovered ??= this.#recover();
     let draft = this.#open.get(id);
-    if (!draft) this.#open.set(id, (draft = new OpenDraft(id, this.storage)));
+    if (!draft) this.#open.set(id, (draft = new OpenDraft(id, this.storage, this.#pulse)));
     return draft;
   }
 

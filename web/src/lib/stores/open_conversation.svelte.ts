@@ -37,8 +37,10 @@ export class OpenConversation {
   #early: ChangeOf<'messages'>[] | undefined = [];
   #users = 0;
 
+  // Apart, so that the branch is the same array until it changes.
+  #leaf: Id = $derived(tree.leafOr(this.#tree, this.conversation.currNode));
   // The branch that is shown, without the root.
-  readonly path: readonly Message[] = $derived(tree.pathTo(this.#tree, tree.leafOr(this.#tree, this.conversation.currNode)));
+  readonly path: readonly Message[] = $derived(tree.pathTo(this.#tree, this.#leaf));
 
   // For the list alone: `conversations.open` gives it when it is read.
   constructor(owner: Owner, conversation: Conversation) {
