@@ -110,7 +110,7 @@ async function messageOfRecord(record: Dict, convId: Id, reading: Reading): Prom
     status,
     error: faultOf(own.error),
     timings: timingsOf(record.timings, own.firstTokenMs),
-    timestamp: numberOf(record.timestamp) ?? Date.now(),
+    timestamp: numberOf(record.timestamp) ?? numberOf(Date.parse(textOf(record.timestamp) ?? '')) ?? Date.now(),
   });
   const kept: [number, unknown][] = [];
   for (const [i, extra] of listOf(record.extra).entries()) {
@@ -120,7 +120,7 @@ async function messageOfRecord(record: Dict, convId: Id, reading: Reading): Prom
   }
   const said = { ...recordOf(message), toolCalls: recordOfCalls(message.toolCalls), model: message.model ?? null };
   const heard = { ...record, toolCalls: parsedCalls(record.toolCalls), model: record.model ?? null };
-  const unknown = unsaid(heard, said, ['id', 'convId', 'parent', 'children', 'extra', 'puna'], reading);
+  const unknown = unsaid(heard, said, ['id', 'convId', 'parent', 'timestamp', 'children', 'extra', 'puna'], reading);
   if (unknown) message.unknown = unknown;
   if (kept.length > 0 && !deeperThan(kept, deepest)) message.unknown = { ...message.unknown, extra: kept };
   return message;
