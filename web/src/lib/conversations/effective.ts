@@ -32,7 +32,8 @@ export function effective(layers: Layers): Effective {
 export function request(layers: Layers): Dict {
   const values: Dict = {};
   for (const [, layer] of chosen(layers, thinks(layers))) {
-    for (const [name, value] of Object.entries(layer ?? {})) if (value !== undefined && value !== null) values[name] = value;
+    for (const [name, value] of Object.entries(layer ?? {}))
+      if (value !== undefined && value !== null) values[name] = value;
   }
   const { enable_thinking: thinking, custom, ...body } = values;
   // These ask for nothing when they are empty, and llama-server reads an empty grammar beside a schema as both.

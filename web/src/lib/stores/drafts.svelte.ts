@@ -1,5 +1,6 @@
-// What is typed and not sent, of every chat and every open edit. It is saved soon after it is typed; what the last moments of a page
-// leave unsaved is put into local storage, which alone is written at once, and taken up at the next start.
+// What is typed and not sent, of every chat and every open edit. It is saved soon after it is typed; what the last
+// moments of a page leave unsaved is put into local storage, which alone is written at once, and taken up at the next
+// start.
 import { dictOf, isDict, listOf, numberOf, textOf } from '#lib/base/values.ts';
 import { storage as theStorage, type Listener, type Storage } from '#lib/storage/storage.ts';
 import type { Draft, FileRef } from '#lib/types/conversation.ts';
@@ -8,8 +9,8 @@ import { getLocal, parsed, putLocal } from './local.ts';
 const saveMs = 300;
 const journal = 'puna.drafts';
 
-// What components watch. One for all drafts: an effect does not watch state that is made while it runs, and the first to ask for a
-// draft, which makes it, often is one.
+// What components watch. One for all drafts: an effect does not watch state that is made while it runs, and the first
+// to ask for a draft, which makes it, often is one.
 class Pulse {
   #shown = $state(0);
   #beats = 0;
@@ -124,7 +125,10 @@ export class Drafts {
     storage.listen((news) => this.#hear(news));
     const page = globalThis as Partial<Pick<Window, 'addEventListener' | 'document'>>;
     page.addEventListener?.('pagehide', () => void this.leave());
-    page.document?.addEventListener('visibilitychange', () => page.document!.visibilityState === 'hidden' && void this.save());
+    page.document?.addEventListener(
+      'visibilitychange',
+      () => page.document!.visibilityState === 'hidden' && void this.save(),
+    );
   }
 
   // `id`: of the conversation, `new`, or `edit:<messageId>`. The same object for all who ask.
@@ -154,7 +158,8 @@ export class Drafts {
   // The page may be gone in a moment. Where the database takes nothing, this is all that is left of the drafts.
   async leave(): Promise<void> {
     const open = [...this.#open.values()];
-    const left = this.storage.trouble === null ? open.flatMap((draft) => draft.unsaved ?? []) : open.map((draft) => draft.now);
+    const left =
+      this.storage.trouble === null ? open.flatMap((draft) => draft.unsaved ?? []) : open.map((draft) => draft.now);
     if (left.length === 0) return;
     const ids = new Set(left.map(({ id }) => id));
     const others = readJournal().filter((draft) => !ids.has(draft.id));
@@ -167,7 +172,14 @@ export class Drafts {
   async #recover(): Promise<void> {
     const left = readJournal();
     if (left.length === 0) return;
-    const saved = new Map((await this.storage.some('drafts', left.map(({ id }) => id))).map((draft) => [draft.id, draft]));
+    const saved = new Map(
+      (
+        await this.storage.some(
+          'drafts',
+          left.map(({ id }) => id),
+        )
+      ).map((draft) => [draft.id, draft]),
+    );
     const newer = left.filter((draft) => draft.lastModified > (saved.get(draft.id)?.lastModified ?? 0));
     const put = newer.filter((draft) => draft.text !== '' || draft.files.length > 0);
     const remove = newer.filter((draft) => !put.includes(draft)).map(({ id }) => id);
