@@ -105,7 +105,7 @@ for (const [look, options] of Object.entries(looks)) {
       await page.keyboard.press('Control+,');
       await page.getByRole('tab').nth(3).click();
       await page.locator('[role=dialog] input[type=file]').setInputFiles({ name: 'sample.jsonl', mimeType: 'application/jsonl', buffer: Buffer.from(sample('SmolLM2-135M-Instruct')) });
-      await page.getByText(/9 chats imported/).waitFor();
+      await page.locator('[role=tabpanel] p', { hasText: '9 chats imported' }).waitFor();
       await page.keyboard.press('Escape');
       await show(page);
       await page.waitForTimeout(500);
