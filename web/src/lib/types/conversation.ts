@@ -114,6 +114,7 @@ export interface Conversation {
 export interface Preset {
   id: Id;
   name: string;
+  // Stands before the messages of a chat that has no system message of its own.
   system: string;
   parameters: Record<string, unknown>;
   // These come before `parameters` while the model thinks, and while it does not.
