@@ -76,6 +76,7 @@ class PageAnswers extends Answers {
 export const answers = new PageAnswers({
   open: (convId) => conversations.open(convId),
   writing: () => unfinished(storage),
+  stored: (messageId) => storage.row('messages', messageId),
   setup,
   engine: engineOf,
   runTool,

@@ -37,8 +37,7 @@ class Models {
       // A key that was typed or forgotten.
       $effect.root(() => {
         $effect(() => {
-          setApiKey(settings.app.apiKey);
-          void serverEngine.models().catch(() => undefined);
+          if (setApiKey(settings.app.apiKey)) void serverEngine.models().catch(() => undefined);
         });
       }),
       this.#follow(),

@@ -38,6 +38,7 @@ export class TabEngine implements Engine {
   readonly #dropped = new Map<string, File[]>();
   readonly #watchers = new Set<(models: ModelInfo[]) => void>();
   #writing = 0;
+  readonly #ends: (() => void)[] = [];
   #serves = false;
   #endServing: (() => void) | undefined;
 
@@ -67,6 +68,7 @@ export class TabEngine implements Engine {
   }
 
   async load(model: string, signal?: AbortSignal): Promise<void> {
+    this.#checkIdle(model);
     await this.#engine(model, signal);
   }
 
@@ -84,6 +86,7 @@ export class TabEngine implements Engine {
 
   // What is downloaded is loaded too: it was wanted.
   async download(address: string, signal: AbortSignal): Promise<void> {
+    this.#checkIdle(address);
     await this.#engine(address, signal);
     await this.models();
   }
@@ -92,6 +95,7 @@ export class TabEngine implements Engine {
   async drop(files: File[], keep: boolean): Promise<string> {
     const [first] = files;
     if (!first) throw new EngineError({ kind: 'refused', message: 'There is no file.' });
+    this.#checkIdle(first.name);
     this.#dropped.set(first.name, files);
     await this.#engine(first.name, undefined, keep);
     await this.models();
@@ -124,6 +128,11 @@ export class TabEngine implements Engine {
   async *answer(request: AnswerRequest, signal: AbortSignal): AsyncGenerator<EngineEvent> {
     const chunks = new ChunkReader();
     try {
+      // The model that writes another answer does not go for this one.
+      while (this.#writing > 0 && this.#current?.id !== request.model) {
+        yield { type: 'queued', place: this.#writing };
+        await this.#nextEnd(signal);
+      }
       const engine = await this.#engine(request.model, signal);
       if (this.#writing > 0) yield { type: 'queued', place: this.#writing };
       ++this.#writing;
@@ -131,6 +140,7 @@ export class TabEngine implements Engine {
         for await (const chunk of engine.chat({ ...chatBody(request), return_progress: true }, { signal })) yield* chunks.read(chunk);
       } finally {
         --this.#writing;
+        this.#ends.splice(0).forEach((tell) => tell());
       }
     } catch (error) {
       throw signal.aborted ? signal.reason : tabError(error);
@@ -149,6 +159,19 @@ export class TabEngine implements Engine {
 
   // The signal of answer() stops it.
   async stop(): Promise<void> {}
+
+  #checkIdle(model: string): void {
+    const current = this.#current?.id;
+    if (this.#writing === 0 || current === model) return;
+    throw new EngineError({ kind: 'busy', message: `The model ${current} is writing; a tab has room for one.` });
+  }
+
+  #nextEnd(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#ends.push(resolve);
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+  }
 
   // Of the model, which is loaded if it is not; another one goes.
   async #engine(id: string, signal?: AbortSignal, keep = false): Promise<PunaEngine> {

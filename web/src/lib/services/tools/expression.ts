@@ -228,8 +228,10 @@ export function evaluate(text: string): number {
   return value;
 }
 
-// With the digits that a double has for sure, so that 0.1 + 0.2 is 0.3.
+// With the digits that a double has for sure, so that 0.1 + 0.2 is 0.3; of whole numbers too large for that, with an exponent, so that
+// nobody takes the digits behind for known.
 export function written(value: number): string {
   if (Number.isSafeInteger(value)) return String(value === 0 ? 0 : value);
-  return String(Number(value.toPrecision(15)));
+  const rounded = Number(value.toPrecision(15));
+  return Number.isInteger(rounded) ? rounded.toExponential() : String(rounded);
 }

@@ -146,6 +146,7 @@ function tab(name: string): Answers {
   const deps: Deps = {
     open: async () => store.open(),
     writing: async () => [...store.messages.values()].filter(({ status }) => status === 'writing').map(({ id, convId }) => ({ convId, messageId: id })),
+    stored: async (id) => store.messages.get(id),
     setup: (conversation, other) => {
       const model = other.model ?? conversation.model;
       return {
@@ -184,7 +185,7 @@ function tab(name: string): Answers {
 }
 
 async function until(test: () => unknown): Promise<void> {
-  for (let i = 0; i < 500; ++i) {
+  for (let i = 0; i < 5000; ++i) {
     if (test()) return;
     await new Promise((resolve) => setTimeout(resolve, 2));
   }

@@ -1,7 +1,7 @@
 // All answers under way in this tab, and those that other tabs write. answers.svelte.ts has the one instance.
 import { SvelteMap } from 'svelte/reactivity';
-import type { Id, Message } from '../../types/conversation.ts';
-import { EngineError, type RunsOn } from '../../types/engine.ts';
+import type { Fault, Id, Message } from '../../types/conversation.ts';
+import type { RunsOn } from '../../types/engine.ts';
 import type { Lease } from '../../services/lease.ts';
 import type { AnswerNews } from './channel.ts';
 import type { Deps, Open } from './deps.ts';
@@ -135,7 +135,8 @@ export class Answers {
       lease.release();
       throw error;
     }
-    this.#drive(open, id, lease, this.#sameModel(message, options), resumes ? 'resume' : 'begin', true);
+    const same = this.#sameModel(message, options);
+    this.#drive(open, id, lease, resumes ? { ...same, runsOn: 'server' } : same, resumes ? 'resume' : 'begin', true);
     return id;
   }
 
@@ -164,7 +165,9 @@ export class Answers {
   async #takeUp(convId: Id, messageId: Id, lease: Lease): Promise<void> {
     const open = await this.deps.open(convId).catch(() => null);
     const message = open?.messages.get(messageId);
-    if (!open || message?.status !== 'writing' || this.#driven.has(messageId)) {
+    // What is stored is the truth: the news of the answer's end may come behind the lease.
+    const status = (await this.deps.stored(messageId))?.status;
+    if (!open || message === undefined || status !== 'writing' || this.#driven.has(messageId)) {
       lease.release();
       return open?.close();
     }
@@ -217,8 +220,8 @@ export class Answers {
     const live = new Live(id, open.conversation.id, isLoaded ? 'reading' : 'loading', this.deps.frame);
     this.#run(open, live, lease, async (signal) => {
       const job = { deps: this.deps, open, live, signal, setup, mode, continues };
+      const streamId = open.messages.get(id)?.streamId;
       const end = await write(job);
-      const { streamId } = end ?? open.messages.get(id) ?? {};
       // The server goes on without readers, so it is told; not where only this connection is in trouble.
       if (streamId !== undefined && (end === null || end.status === 'stopped')) {
         await this.deps.engine('server').stop(streamId).catch(() => undefined);
@@ -230,11 +233,9 @@ export class Answers {
   async #callTools(open: Open, live: Live, message: Message, options: StartOptions, signal: AbortSignal): Promise<void> {
     try {
       const parent = await runCalls(this.deps, open, live, message, signal);
-      const own = await this.deps.open(live.convId);
-      if (rounds(own.pathTo(parent)) < MAX_ROUNDS) return void (await this.#begin(own, parent, options));
-      const error = new EngineError({ kind: 'refused', message: `The model has called tools ${MAX_ROUNDS} times in a row.` }).fault;
-      await own.add({ parent, role: 'assistant', content: '', status: 'failed', files: [], error });
-      own.close();
+      if (rounds(open.pathTo(parent)) < MAX_ROUNDS) return void (await this.start(open, parent, options));
+      const error: Fault = { kind: 'refused', message: `The model has called tools ${MAX_ROUNDS} times in a row.` };
+      await open.add({ parent, role: 'assistant', content: '', status: 'failed', files: [], error });
     } catch (error) {
       if (!(error instanceof Stopped)) throw error;
     }

@@ -42,10 +42,12 @@ export async function write(job: Job): Promise<Message | null> {
   signal.addEventListener('abort', giveUp);
   const saver = new Saver(
     () => written.saved,
-    async (state) => {
-      if (open.gone || !open.messages.has(id)) given.abort(new Deleted());
-      else await open.change(id, state).catch(() => undefined);
+    () => {
+      const alive = !open.gone && open.messages.has(id);
+      if (!alive) given.abort(new Deleted());
+      return alive;
     },
+    (state) => open.change(id, state).catch(() => undefined),
   );
   let end: Partial<Message>;
   try {

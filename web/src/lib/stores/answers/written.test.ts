@@ -72,6 +72,6 @@ describe('Written', () => {
 
   it('is not blown up by the number of a call', () => {
     const { calls } = write([{ type: 'call', index: 1e9, arguments: 'x' }, { type: 'call', index: -1, arguments: 'x' }]);
-    expect(calls.length).toBeLessThan(100);
+    expect(calls).toEqual([]);
   });
 });

@@ -107,8 +107,8 @@ export class Written {
   }
 
   #call({ index, id, name, arguments: text }: Extract<EngineEvent, { type: 'call' }>): void {
-    // Holes would be nobody's call.
-    while (this.calls.length <= index && this.calls.length < 64) this.calls.push({ id: '', name: '', arguments: '' });
+    // Numbers that leave some out are nobody's call.
+    if (index === this.calls.length) this.calls.push({ id: '', name: '', arguments: '' });
     const call = this.calls[index];
     if (!call) return;
     if (id !== undefined) call.id = id;
