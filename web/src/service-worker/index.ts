@@ -1,6 +1,6 @@
-// Opens the page without a network after one visit. It answers for the files of the build and for nothing else, so what is asked of
-// a server never passes through here. With ?v1 in its address, as on a static host, the package's part answers /v1 by the engine of
-// an open page (bindings/js).
+// Opens the page without a network after one visit. It answers for the files of the build and for nothing else, so what
+// is asked of a server never passes through here. With ?v1 in its address, as on a static host, the package's part
+// answers /v1 by the engine of an open page (bindings/js).
 import { assets, immutable } from '$app/manifest';
 import { self } from '$app/service-worker';
 import { answerTo, cacheName } from './files.ts';

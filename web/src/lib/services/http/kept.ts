@@ -28,8 +28,8 @@ export async function lookup(server: ServerAddress, ids: string[], signal?: Abor
 
 const gone = new EngineError({ kind: 'gone', message: 'The server no longer keeps this answer.' });
 
-// Goes on from byte `offset`. Where the server has dropped what comes next, a 'gap' is told and it goes on with what is left. Throws
-// as readStream; EngineError 'gone' where there is nothing to go on with.
+// Goes on from byte `offset`. Where the server has dropped what comes next, a 'gap' is told and it goes on with what is
+// left. Throws as readStream; EngineError 'gone' where there is nothing to go on with.
 export async function* resumeStream(
   server: ServerAddress,
   streamId: string,

@@ -11,12 +11,13 @@ export interface StreamOptions {
   from: number;
   skips?: boolean;
   signal: AbortSignal;
-  // Whether silence is to be borne further, asked whenever it has become long before anything came: a model may be loading.
+  // Whether silence is to be borne further, asked whenever it has become long before anything came: a model may be
+  // loading.
   patient?: () => Promise<boolean>;
 }
 
-// `ask` sends the request. Throws EngineError: `canResume` where the stream may go on from its last 'offset' event; and the reason of
-// the signal once that is aborted.
+// `ask` sends the request. Throws EngineError: `canResume` where the stream may go on from its last 'offset' event; and
+// the reason of the signal once that is aborted.
 export async function* readStream(
   ask: (signal: AbortSignal) => Promise<Response>,
   { from, skips = false, signal, patient }: StreamOptions,

@@ -228,10 +228,10 @@ export function evaluate(text: string): number {
   return value;
 }
 
-// With the digits that a double has for sure, so that 0.1 + 0.2 is 0.3; of whole numbers too large for that, with an exponent, so that
-// nobody takes the digits behind for known.
+// With the digits that a double has for sure, so that 0.1 + 0.2 is 0.3; of whole numbers too large for that, with an
+// exponent, so that nobody takes the digits behind for known.
 export function written(value: number): string {
   if (Number.isSafeInteger(value)) return String(value === 0 ? 0 : value);
   const rounded = Number(value.toPrecision(15));
-  return Number.isInteger(rounded) ? rounded.toExponential() : String(rounded);
+  return Math.abs(value) > Number.MAX_SAFE_INTEGER ? rounded.toExponential() : String(rounded);
 }

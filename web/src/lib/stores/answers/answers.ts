@@ -49,8 +49,9 @@ export class Answers {
     return new Set([...this.#live.values()].map(({ convId }) => convId));
   }
 
-  // Begins the answer to the message `parent`; gives the id of the new message (or of the continued one), which then stands in the
-  // conversation. What goes wrong with the answer stands in the message: status `failed` or `cut`, and `error`.
+  // Begins the answer to the message `parent`; gives the id of the new message (or of the continued one), which then
+  // stands in the conversation. What goes wrong with the answer stands in the message: status `failed` or `cut`, and
+  // `error`.
   async start(open: Pick<Open, 'conversation'>, parent: Id, options: StartOptions = {}): Promise<Id> {
     const own = await this.deps.open(open.conversation.id);
     try {
@@ -241,7 +242,8 @@ export class Answers {
     }
   }
 
-  // From here on this tab writes the answer, until `work` is over; then the conversation is closed and the lease given back.
+  // From here on this tab writes the answer, until `work` is over; then the conversation is closed and the lease given
+  // back.
   #run(open: Open, live: Live, lease: Lease, work: (signal: AbortSignal) => Promise<void>): void {
     const { messageId, convId } = live;
     const stop = new AbortController();

@@ -5,7 +5,8 @@ import type { ChatMessage, ChatPart } from '../../types/engine.ts';
 
 export type GetFile = (sha256: string) => Promise<Blob | undefined>;
 
-// `branch`: from the first message down to the last that the model sees, without the root. Errors: a file whose bytes are gone.
+// `branch`: from the first message down to the last that the model sees, without the root. Errors: a file whose bytes
+// are gone.
 export async function promptOf(branch: readonly Message[], getFile: GetFile): Promise<ChatMessage[]> {
   const lastQuestion = branch.findLastIndex((message) => message.role === 'user');
   const messages: ChatMessage[] = [];

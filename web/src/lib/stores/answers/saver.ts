@@ -6,8 +6,8 @@ export class Saver {
   #last: unknown;
   readonly #timer: ReturnType<typeof setInterval>;
 
-  // `state`: what to save, a new object whenever it has changed. `alive`: whether there is still something to save to, asked each time.
-  // `save` does not reject.
+  // `state`: what to save, a new object whenever it has changed. `alive`: whether there is still something to save to,
+  // asked each time. `save` does not reject.
   constructor(
     private readonly state: () => object,
     private readonly alive: () => boolean,

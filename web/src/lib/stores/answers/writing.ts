@@ -122,7 +122,8 @@ async function requestOf({ deps, open, setup, continues }: Job, choice: Choice, 
 function endOf(error: unknown, written: Written): Partial<Message> {
   if (error instanceof Stopped) return { status: 'stopped' };
   const fault: Fault = error instanceof EngineError ? error.fault : { kind: 'engine', message: String((error as Error).message ?? error) };
-  // What has come is kept and can be continued. That the server no longer has the rest needs no explanation beyond that.
+  // What has come is kept and can be continued. That the server no longer has the rest needs no explanation beyond
+  // that.
   if (written.content === '' && written.thought === '') return { status: 'failed', error: fault };
   return fault.kind === 'gone' ? { status: 'cut' } : { status: 'cut', error: fault };
 }

@@ -28,7 +28,8 @@ export class Written {
   #thoughtBefore: number;
   #saved: Saved;
 
-  // Goes on behind what the message has. `counts`: the engine tells offsets, and only what stands before one may be saved with it.
+  // Goes on behind what the message has. `counts`: the engine tells offsets, and only what stands before one may be
+  // saved with it.
   constructor(message: Message, counts: boolean, now: () => number = () => performance.now()) {
     this.content = message.content;
     this.thought = message.thought ?? '';

@@ -1,6 +1,8 @@
-// What the page of lost_stream.ts runs: one answer of the server, over whatever happens to its connections.
+// What the page of engine.e2e.mjs runs: an answer of the server over whatever happens to its connections, and scripts in the
+// sandbox.
 import { follow } from '../src/lib/services/follow.ts';
 import { HttpEngine } from '../src/lib/services/http/http_engine.ts';
+import { preview, runScript } from '../src/lib/services/sandbox.ts';
 import { Waker } from '../src/lib/services/wake.ts';
 import { Written } from '../src/lib/stores/answers/written.ts';
 import type { AnswerRequest } from '../src/lib/types/engine.ts';
@@ -28,4 +30,9 @@ async function answer(request: AnswerRequest): Promise<Told> {
   return { text: written.content, offset: written.saved.offset ?? 0, lost, reason: written.reason };
 }
 
-Object.assign(globalThis, { answer });
+// What it gives, or the error's text.
+function script(code: string, limitMs?: number): Promise<string> {
+  return runScript(code, new AbortController().signal, limitMs).catch((error: unknown) => `failed: ${(error as Error).message}`);
+}
+
+Object.assign(globalThis, { answer, script, preview });
