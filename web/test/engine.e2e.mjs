@@ -13,7 +13,12 @@ const LIMIT_MS = 20 * 60_000;
 
 const url = new URL(process.env.PUNA_URL ?? 'http://127.0.0.1:8080');
 const cuts = Number(process.argv[2] ?? 20);
-const browsers = [process.env.PUNA_CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const browsers = [
+  process.env.PUNA_CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+];
 const executablePath = browsers.find((path) => path && existsSync(path));
 if (!executablePath) {
   console.log('SKIPPED: there is no Chromium.');
@@ -53,29 +58,34 @@ function cutting(target, code) {
   const sandbox = readFileSync(new URL('../static/sandbox/index.html', import.meta.url));
   const proxy = http.createServer((request, response) => {
     if (request.url === '/page') {
-      return response.setHeader('content-type', 'text/html').end('<!doctype html><title>test</title><script type="module" src="/page.js"></script>');
+      return response
+        .setHeader('content-type', 'text/html')
+        .end('<!doctype html><title>test</title><script type="module" src="/page.js"></script>');
     }
     if (request.url === '/page.js') return response.setHeader('content-type', 'text/javascript').end(code);
     if (request.url === '/sandbox/index.html') return response.setHeader('content-type', 'text/html').end(sandbox);
     if (request.url === '/reached') return response.end(String(++seen.reached));
     if (request.url?.startsWith('/v1/stream?')) ++seen.resumed;
     const { host: _, ...headers } = request.headers;
-    const onward = http.request({ host: target.hostname, port: target.port, path: request.url, method: request.method, headers }, (reply) => {
-      const isStream = reply.headers['content-type']?.startsWith('text/event-stream') ?? false;
-      let left = isStream && seen.cuts < cuts ? random(1, 900) : Infinity;
-      response.writeHead(reply.statusCode, reply.headers);
-      reply.on('data', (bytes) => {
-        if (left === 0) return;
-        response.write(bytes.subarray(0, Math.min(left, bytes.length)));
-        left = Math.max(0, left - bytes.length);
-        if (left > 0) return;
-        ++seen.cuts;
-        // What was written has to arrive: the cut is behind it.
-        response.write('', () => response.socket?.destroy());
-        onward.destroy();
-      });
-      reply.on('end', () => left > 0 && response.end());
-    });
+    const onward = http.request(
+      { host: target.hostname, port: target.port, path: request.url, method: request.method, headers },
+      (reply) => {
+        const isStream = reply.headers['content-type']?.startsWith('text/event-stream') ?? false;
+        let left = isStream && seen.cuts < cuts ? random(1, 900) : Infinity;
+        response.writeHead(reply.statusCode, reply.headers);
+        reply.on('data', (bytes) => {
+          if (left === 0) return;
+          response.write(bytes.subarray(0, Math.min(left, bytes.length)));
+          left = Math.max(0, left - bytes.length);
+          if (left > 0) return;
+          ++seen.cuts;
+          // What was written has to arrive: the cut is behind it.
+          response.write('', () => response.socket?.destroy());
+          onward.destroy();
+        });
+        reply.on('end', () => left > 0 && response.end());
+      },
+    );
     onward.on('error', () => response.socket?.destroy());
     request.pipe(onward);
   });
@@ -112,7 +122,10 @@ function scripts(origin) {
     ],
     ['typeof document + typeof window + typeof parent', /^undefinedundefinedundefined$/],
     ['self.origin', /^null$/],
-    ['const r = indexedDB.open("x"); await new Promise((ok, no) => ((r.onsuccess = ok), (r.onerror = () => no(r.error))))', /^failed: /],
+    [
+      'const r = indexedDB.open("x"); await new Promise((ok, no) => ((r.onsuccess = ok), (r.onerror = () => no(r.error))))',
+      /^failed: /,
+    ],
     ['await caches.open("x")', /^failed: /],
     ['console.log("x".repeat(1e6))', /^x+$/],
   ];

@@ -19,7 +19,17 @@ async function answer(request: AnswerRequest): Promise<Told> {
   const waker = new Waker();
   waker.listen();
   const { streamId } = request;
-  const message = { id: streamId, convId: 'c', parent: 'q', order: 1, role: 'assistant', content: '', files: [], status: 'writing', timestamp: 0 } as const;
+  const message = {
+    id: streamId,
+    convId: 'c',
+    parent: 'q',
+    order: 1,
+    role: 'assistant',
+    content: '',
+    files: [],
+    status: 'writing',
+    timestamp: 0,
+  } as const;
   const written = new Written({ ...message, files: [] }, true);
   let lost = 0;
   const { signal } = new AbortController();
@@ -32,7 +42,9 @@ async function answer(request: AnswerRequest): Promise<Told> {
 
 // What it gives, or the error's text.
 function script(code: string, limitMs?: number): Promise<string> {
-  return runScript(code, new AbortController().signal, limitMs).catch((error: unknown) => `failed: ${(error as Error).message}`);
+  return runScript(code, new AbortController().signal, limitMs).catch(
+    (error: unknown) => `failed: ${(error as Error).message}`,
+  );
 }
 
 Object.assign(globalThis, { answer, script, preview });

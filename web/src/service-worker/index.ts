@@ -22,11 +22,17 @@ self.addEventListener('activate', (event) => {
 
 self.addEventListener('fetch', (event) => {
   const { request } = event;
-  const answer = answerTo({ method: request.method, url: request.url, navigates: request.mode === 'navigate' }, root, files);
+  const answer = answerTo(
+    { method: request.method, url: request.url, navigates: request.mode === 'navigate' },
+    root,
+    files,
+  );
   if (answer === 'pass') return;
   // The package's part would answer for pages as well.
   event.stopImmediatePropagation();
-  event.respondWith(answer === 'cache' ? fromCache(request) : fromNetwork(request, answer === 'page' ? root : request.url));
+  event.respondWith(
+    answer === 'cache' ? fromCache(request) : fromNetwork(request, answer === 'page' ? root : request.url),
+  );
 });
 
 async function keepAll(): Promise<void> {
@@ -61,7 +67,8 @@ async function fromNetwork(request: Request, key: string): Promise<Response> {
   const cache = await caches.open(name);
   const coming = fetch(request).then(async (response) => {
     // A full storage is no reason to fail.
-    if (response.status === 200 && response.type === 'basic') await cache.put(key, response.clone()).catch(() => undefined);
+    if (response.status === 200 && response.type === 'basic')
+      await cache.put(key, response.clone()).catch(() => undefined);
     return response;
   });
   coming.catch(() => undefined);

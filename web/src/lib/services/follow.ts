@@ -41,7 +41,8 @@ export async function* follow(options: FollowOptions): AsyncGenerator<FollowEven
   let missing = false;
   for (;;) {
     try {
-      const events = begins && request ? engine.answer(await request(), signal) : engine.resume(streamId, offset, signal);
+      const events =
+        begins && request ? engine.answer(await request(), signal) : engine.resume(streamId, offset, signal);
       for await (const event of events) {
         if (missing) yield { type: 'found' };
         missing = false;

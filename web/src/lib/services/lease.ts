@@ -70,7 +70,8 @@ export class MessageLeases implements Leases {
     private readonly channel: LeaseChannel,
     private readonly self: string,
   ) {
-    channel.addEventListener('message', ((event: MessageEvent<LeaseMessage>) => this.#hear(event.data)) as EventListener);
+    channel.addEventListener('message', ((event: MessageEvent<LeaseMessage>) =>
+      this.#hear(event.data)) as EventListener);
   }
 
   hold(name: string): Lease {

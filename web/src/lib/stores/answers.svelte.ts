@@ -29,7 +29,8 @@ export const toolNames: readonly string[] = tools.map(({ spec }) => spec.name);
 function setup(conversation: Conversation, other: Partial<Choice>): Setup {
   const model = other.model ?? conversation.model ?? models.chosen?.model;
   const own = other.model === undefined ? conversation.runsOn : undefined;
-  const runsOn = other.runsOn ?? own ?? models.list.find(({ id }) => id === model)?.runsOn ?? models.chosen?.runsOn ?? 'server';
+  const runsOn =
+    other.runsOn ?? own ?? models.list.find(({ id }) => id === model)?.runsOn ?? models.chosen?.runsOn ?? 'server';
   const info = model === undefined ? undefined : models.find(model, runsOn);
   const preset = presets.get(conversation.preset ?? settings.app.preset);
   const { [TOOLS_SETTING]: offered, ...chat } = conversation.settings ?? {};

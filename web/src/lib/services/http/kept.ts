@@ -21,7 +21,9 @@ export async function lookup(server: ServerAddress, ids: string[], signal?: Abor
   const found: KeptStream[] = [];
   for (let i = 0; i < ids.length; i += MAX_LOOKUPS) {
     const body = { conversation_ids: ids.slice(i, i + MAX_LOOKUPS) };
-    found.push(...(await json<KeptStream[]>(server, 'v1/streams/lookup', { method: 'POST', body, signal: signal ?? null })));
+    found.push(
+      ...(await json<KeptStream[]>(server, 'v1/streams/lookup', { method: 'POST', body, signal: signal ?? null })),
+    );
   }
   return found;
 }

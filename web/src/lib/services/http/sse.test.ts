@@ -13,7 +13,11 @@ function readIn(pieces: Uint8Array[], reader = new SseReader()): { events: SseEv
 const HARD = bytes('\r\ndata: a\r\ndata:b\r\n\r\n:c\n\nevent: x\rdata\rdata:  two\r\rid: 7\ndata: ünï 🌴\n\ndata: cut');
 
 describe('SseReader', () => {
-  for (const [name, all] of [['chat.sse', fixture('chat.sse')], ['calls.sse', fixture('calls.sse')], ['line ends', HARD]] as const) {
+  for (const [name, all] of [
+    ['chat.sse', fixture('chat.sse')],
+    ['calls.sse', fixture('calls.sse')],
+    ['line ends', HARD],
+  ] as const) {
     it(`reads ${name} alike wherever it is cut in two`, () => {
       const whole = readIn([all]);
       expect(whole.events.length).toBeGreaterThan(2);

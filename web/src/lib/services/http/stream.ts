@@ -43,7 +43,9 @@ export async function* readStream(
     if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
       throw new EngineError({ kind: 'engine', message: 'The server answered with something else than a stream.' });
     }
-    yield* readBody(response.body ?? new ReadableStream({ start: (body) => body.close() }), from, skips, () => silence.heard());
+    yield* readBody(response.body ?? new ReadableStream({ start: (body) => body.close() }), from, skips, () =>
+      silence.heard(),
+    );
   } catch (error) {
     if (inner.signal.aborted) throw inner.signal.reason;
     throw error instanceof EngineError ? error : lost('The connection to the server was cut.');

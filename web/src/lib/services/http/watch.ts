@@ -10,7 +10,11 @@ const AWAY_MS = [1_000, 2_000, 4_000, 8_000, 15_000];
 const BURST_MS = 150;
 
 // `look` asks for everything anew and says what the server is. Runs until the signal is aborted.
-export async function watchServer(server: ServerAddress, look: () => Promise<ServerState>, signal: AbortSignal): Promise<void> {
+export async function watchServer(
+  server: ServerAddress,
+  look: () => Promise<ServerState>,
+  signal: AbortSignal,
+): Promise<void> {
   for (let away = 0; !signal.aborted; ) {
     const state = await look();
     away = state.reachable ? 0 : Math.min(away + 1, AWAY_MS.length);

@@ -120,8 +120,12 @@ export class TabEngine implements Engine {
   async count(model: string, messages: ChatMessage[]): Promise<number | undefined> {
     if (this.#loaded?.id !== model) return undefined;
     const { engine } = this.#loaded;
-    const texts = messages.map(({ content }) => (typeof content === 'string' ? content : content.map(({ text = '' }) => text).join('')));
-    const counts = await Promise.all(texts.map((text) => (text === '' ? 0 : engine.tokenize(text).then((tokens) => tokens.length))));
+    const texts = messages.map(({ content }) =>
+      typeof content === 'string' ? content : content.map(({ text = '' }) => text).join(''),
+    );
+    const counts = await Promise.all(
+      texts.map((text) => (text === '' ? 0 : engine.tokenize(text).then((tokens) => tokens.length))),
+    );
     return counts.reduce((sum, count) => sum + count + TOKENS_A_MESSAGE, 0);
   }
 
@@ -137,7 +141,8 @@ export class TabEngine implements Engine {
       if (this.#writing > 0) yield { type: 'queued', place: this.#writing };
       ++this.#writing;
       try {
-        for await (const chunk of engine.chat({ ...chatBody(request), return_progress: true }, { signal })) yield* chunks.read(chunk);
+        for await (const chunk of engine.chat({ ...chatBody(request), return_progress: true }, { signal }))
+          yield* chunks.read(chunk);
       } finally {
         --this.#writing;
         this.#ends.splice(0).forEach((tell) => tell());
@@ -195,7 +200,12 @@ export class TabEngine implements Engine {
 
   #begin(id: string, keep: boolean): void {
     const stop = new AbortController();
-    const loading: Loading = { id, stop, downloads: false, engine: this.#load(id, keep, stop.signal, (change) => Object.assign(loading, change)) };
+    const loading: Loading = {
+      id,
+      stop,
+      downloads: false,
+      engine: this.#load(id, keep, stop.signal, (change) => Object.assign(loading, change)),
+    };
     this.#current = loading;
     this.#failed.delete(id);
     this.#tell();
@@ -214,7 +224,12 @@ export class TabEngine implements Engine {
     );
   }
 
-  async #load(id: string, keep: boolean, signal: AbortSignal, changed: (change: Partial<Loading>) => void): Promise<PunaEngine> {
+  async #load(
+    id: string,
+    keep: boolean,
+    signal: AbortSignal,
+    changed: (change: Partial<Loading>) => void,
+  ): Promise<PunaEngine> {
     const puna = await this.getPackage();
     const stored = (await puna.models.list()).find((each) => each.name === id || each.id === id);
     const dropped = this.#dropped.get(id);
@@ -258,7 +273,13 @@ export class TabEngine implements Engine {
     }
     for (const [name, files] of this.#dropped) {
       if (out.some((each) => each.id === name)) continue;
-      out.push(this.#plain(name, files.reduce((sum, file) => sum + file.size, 0), true));
+      out.push(
+        this.#plain(
+          name,
+          files.reduce((sum, file) => sum + file.size, 0),
+          true,
+        ),
+      );
     }
     return out;
   }
@@ -287,7 +308,10 @@ export class TabEngine implements Engine {
 
   #list(): ModelInfo[] {
     const current = this.#current;
-    const models = current && !this.#known.some(({ id }) => id === current.id) ? [...this.#known, this.#plain(current.id, 0, false)] : this.#known;
+    const models =
+      current && !this.#known.some(({ id }) => id === current.id)
+        ? [...this.#known, this.#plain(current.id, 0, false)]
+        : this.#known;
     return models.map((model) => this.#now(model));
   }
 
@@ -303,7 +327,14 @@ export class TabEngine implements Engine {
       return current.progress ? { ...model, state, progress: current.progress } : { ...model, state };
     }
     const { architecture, context, trained_context } = info;
-    return { ...model, state: 'loaded', here: true, architecture, contextTokens: context, trainedContextTokens: trained_context };
+    return {
+      ...model,
+      state: 'loaded',
+      here: true,
+      architecture,
+      contextTokens: context,
+      trainedContextTokens: trained_context,
+    };
   }
 
   #tell(): void {

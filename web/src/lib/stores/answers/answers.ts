@@ -55,7 +55,9 @@ export class Answers {
   async start(open: Pick<Open, 'conversation'>, parent: Id, options: StartOptions = {}): Promise<Id> {
     const own = await this.deps.open(open.conversation.id);
     try {
-      return await (options.continues === undefined ? this.#begin(own, parent, options) : this.#continue(own, options.continues, options));
+      return await (options.continues === undefined
+        ? this.#begin(own, parent, options)
+        : this.#continue(own, options.continues, options));
     } catch (error) {
       own.close();
       throw error;
@@ -105,7 +107,14 @@ export class Answers {
     const setup = this.deps.setup(open.conversation, options);
     const id = this.deps.newId();
     const lease = this.deps.leases.hold(leaseName(id));
-    const message: Parameters<Open['add']>[0] = { id, parent, role: 'assistant', content: '', status: 'writing', files: [] };
+    const message: Parameters<Open['add']>[0] = {
+      id,
+      parent,
+      role: 'assistant',
+      content: '',
+      status: 'writing',
+      files: [],
+    };
     if (setup.choice) message.model = setup.choice.model;
     if (setup.choice?.runsOn === 'server') Object.assign(message, { streamId: id, offset: 0 });
     try {
@@ -211,7 +220,11 @@ export class Answers {
     // That tab is frozen, perhaps. The server ends the answer whoever asks; that tab will read its end.
     const open = await this.deps.open(convId).catch(() => null);
     const streamId = open?.messages.get(messageId)?.streamId;
-    if (streamId !== undefined) await this.deps.engine('server').stop(streamId).catch(() => undefined);
+    if (streamId !== undefined)
+      await this.deps
+        .engine('server')
+        .stop(streamId)
+        .catch(() => undefined);
     open?.close();
   }
 
@@ -225,13 +238,22 @@ export class Answers {
       const end = await write(job);
       // The server goes on without readers, so it is told; not where only this connection is in trouble.
       if (streamId !== undefined && (end === null || end.status === 'stopped')) {
-        await this.deps.engine('server').stop(streamId).catch(() => undefined);
+        await this.deps
+          .engine('server')
+          .stop(streamId)
+          .catch(() => undefined);
       }
       if (end?.status === 'done' && end.toolCalls?.length) await this.#callTools(open, live, end, options, signal);
     });
   }
 
-  async #callTools(open: Open, live: Live, message: Message, options: StartOptions, signal: AbortSignal): Promise<void> {
+  async #callTools(
+    open: Open,
+    live: Live,
+    message: Message,
+    options: StartOptions,
+    signal: AbortSignal,
+  ): Promise<void> {
     try {
       const parent = await runCalls(this.deps, open, live, message, signal);
       if (rounds(open.pathTo(parent)) < MAX_ROUNDS) return void (await this.start(open, parent, options));
