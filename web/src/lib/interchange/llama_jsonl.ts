@@ -56,7 +56,7 @@ export async function readJsonl(
       session ??= { id: value.message.convId };
       messages.push(value.message);
     } else {
-      session ??= {};
+      // Before the first conversation it goes with that.
       others.push(value);
     }
   }

@@ -8,7 +8,7 @@ export interface Imported {
   // The file it came from.
   file: string;
   conversation: Conversation;
-  // A whole tree: one root, every parent there.
+  // A whole tree: one root, every parent there. In their order.
   messages: Message[];
   // Bytes of its files by SHA-256.
   files: Map<string, Blob>;
@@ -38,14 +38,15 @@ export class Reading {
 
   // Of what was read: a whole tree, and a leaf that is there. Undefined when there are no messages.
   settle(file: string, conversation: Conversation, given: readonly Message[]): Imported | undefined {
-    const { messages, problems } = repair(conversation.id, given);
+    const { messages: repaired, problems } = repair(conversation.id, given);
     for (const problem of problems) this.problems.add(problem);
+    const messages = repaired.sort(byOrder);
     if (messages.length < 2) {
       this.problems.add('It has no messages.');
       return undefined;
     }
     const tree = treeOf(messages);
-    const shown = tree.messages.has(conversation.currNode) ? conversation.currNode : lastOf(messages).id;
+    const shown = tree.messages.has(conversation.currNode) ? conversation.currNode : tree.root;
     return { file, conversation: { ...conversation, currNode: newestLeaf(tree, shown) }, messages, files: this.files };
   }
 
@@ -53,10 +54,6 @@ export class Reading {
   told(file: string, name: string): Problem[] {
     return [...this.problems].map((why) => ({ file, why: name === '' ? why : `In “${name}”: ${why}` }));
   }
-}
-
-function lastOf(messages: readonly Message[]): Message {
-  return messages.reduce((a, b) => (byOrder(a, b) > 0 ? a : b));
 }
 
 // Where files say nothing of the order: by time, those of one time as they stand there.

@@ -29,8 +29,10 @@ export async function entriesOf(archive: Blob): Promise<Entry[]> {
   if (count === most || start === 0xffffffff) throw new Error('The archive is of the form for more than 4 GB, which is not read.');
   const directory = await viewOf(archive.slice(start, start + size));
   const entries: Entry[] = [];
-  for (let at = 0; entries.length < count && at + 46 <= directory.byteLength; ) {
-    if (directory.getUint32(at, true) !== 0x02014b50) break;
+  for (let at = 0, i = 0; i < count; ++i) {
+    if (at + 46 > directory.byteLength || directory.getUint32(at, true) !== 0x02014b50) {
+      throw new Error("The archive's list of files is damaged.");
+    }
     const nameBytes = directory.getUint16(at + 28, true);
     const name = new TextDecoder().decode(new Uint8Array(directory.buffer, at + 46, Math.min(nameBytes, directory.byteLength - at - 46)));
     const head: Head = {

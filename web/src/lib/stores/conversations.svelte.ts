@@ -220,7 +220,7 @@ export class Conversations {
       const taken = new Set(same.filter(({ convId }) => convId !== conversation.id).map(({ id }) => id));
       const tree = merged({ conversation, messages }, here, taken);
       if (!tree) {
-        problems.push({ file, why: `The conversation "${conversation.name}" is here already, with all its messages.` });
+        problems.push({ file, why: `The conversation “${conversation.name}” is here already, with all its messages.` });
         continue;
       }
       await putHashed(bytes, this.storage);
