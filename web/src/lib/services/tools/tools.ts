@@ -19,7 +19,8 @@ export async function runTool(call: ToolCall, signal: AbortSignal): Promise<stri
       );
     const result = await tool.run(readArguments(call.arguments), signal);
     if (result.length <= MAX_RESULT_CHARACTERS) return result;
-    return `${result.slice(0, MAX_RESULT_CHARACTERS)}\n(${result.length - MAX_RESULT_CHARACTERS} more characters are left out.)`;
+    const left = result.length - MAX_RESULT_CHARACTERS;
+    return `${result.slice(0, MAX_RESULT_CHARACTERS)}\n(${left} more characters are left out.)`;
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     return `Error: ${(error as Error).message}`;
