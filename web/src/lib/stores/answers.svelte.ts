@@ -1,4 +1,5 @@
-// Answers that are being written, of all conversations (answers/answers.ts has how).
+// Answers that are being written, of all conversations (answers/answers.ts has how). The layout calls `answers.listen()`
+// and `answers.resumeAll()` once, and `models.start()` before.
 import { newId } from '../base/ids.ts';
 import { engineOf } from '../services/engine.ts';
 import { openLeases } from '../services/lease.ts';

@@ -454,6 +454,17 @@ describe('tools', () => {
     expect([...store.messages.values()].some(({ content }) => content === 'It is 42.')).toBe(true);
   });
 
+  it('are called behind a continued answer as well', async () => {
+    always.push('calculator');
+    store.put({ id: 'x', parent: 'q', role: 'assistant', content: 'Let me see.', status: 'stopped' });
+    engine.script = [first(), last()];
+    const answers = tab('a');
+    await answers.start(toOpen(), 'q', { continues: 'x' });
+    await until(() => answers.busy.size === 0);
+    const after = [...store.messages.values()].find(({ content }) => content === 'It is 42.')!;
+    expect(message(after.parent!)).toMatchObject({ role: 'tool', parent: 'x' });
+  });
+
   it('are not called without end', async () => {
     always.push('calculator');
     engine.script = Array.from({ length: 100 }, (_, i) => [called(`${i}`), at(5), done('tool_calls')]);

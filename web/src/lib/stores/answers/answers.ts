@@ -256,7 +256,9 @@ export class Answers {
   ): Promise<void> {
     try {
       const parent = await runCalls(this.deps, open, live, message, signal);
-      if (rounds(open.pathTo(parent)) < MAX_ROUNDS) return void (await this.start(open, parent, options));
+      // The next answer is a message of its own, also where this one was continued.
+      const { continues: _, ...same } = options;
+      if (rounds(open.pathTo(parent)) < MAX_ROUNDS) return void (await this.start(open, parent, same));
       const error: Fault = { kind: 'refused', message: `The model has called tools ${MAX_ROUNDS} times in a row.` };
       await open.add({ parent, role: 'assistant', content: '', status: 'failed', files: [], error });
     } catch (error) {
