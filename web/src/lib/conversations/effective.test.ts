@@ -6,6 +6,7 @@ import { misfit, parameterNamed, parameters } from './parameters.ts';
 
 const model = (defaults: Record<string, unknown>, thinks = true): ModelInfo => ({
   id: 'm', runsOn: 'server', state: 'loaded', images: false, audio: false, tools: false, thinks, defaults,
+  thinkingSwitch: false, efforts: [], here: true, switchable: false, removable: false,
 });
 const preset = (more: Partial<Preset>): Preset => ({
   id: 'p', name: 'P', system: '', parameters: {}, whenThinking: {}, whenNotThinking: {}, lastModified: 0, ...more,

@@ -78,7 +78,8 @@ describe('settings', () => {
 
   it('for a model come before its own and behind those of the preset', () => {
     const settings = new Settings();
-    const model = { id: 'm', runsOn: 'server' as const, state: 'loaded' as const, images: false, audio: false, thinks: false, tools: false, defaults: { top_k: 1 } };
+    const abilities = { images: false, audio: false, thinks: false, tools: false, thinkingSwitch: false, efforts: [], here: true, switchable: false, removable: false };
+    const model = { id: 'm', runsOn: 'server' as const, state: 'loaded' as const, ...abilities, defaults: { top_k: 1 } };
     settings.setForModel('m', 'top_k', 2);
     expect(settings.effective(model, undefined, undefined)).toMatchObject({ values: { top_k: 2 }, origin: { top_k: 'model' } });
     expect(settings.request(model, undefined, { top_k: 4 })).toEqual({ top_k: 4 });
