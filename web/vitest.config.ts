@@ -14,11 +14,13 @@ const browser = {
 
 export default defineConfig({
   test: {
-    // No test waits for time to pass; this only ends what hangs, on a machine that is busy too.
-    testTimeout: 300_000,
     projects: [
       // Without a browser: what is no component.
-      { plugins: [sveltekit()], test: { name: 'unit', include: ['src/**/*.test.ts'], environment: 'node' } },
+      // No test waits for time to pass: the limit only ends what hangs, on a machine that is busy too.
+      {
+        plugins: [sveltekit()],
+        test: { name: 'unit', include: ['src/**/*.test.ts'], environment: 'node', testTimeout: 300_000 },
+      },
       // Components, in Chromium.
       { plugins: [sveltekit()], test: { name: 'component', include: ['src/**/*.component.ts'], browser } },
     ],

@@ -1,5 +1,5 @@
-// Names for new records: random UUIDs (RFC 9562, version 4), as llama-server's page makes them. crypto.randomUUID is not there over
-// plain http, getRandomValues is.
+// Names for new records: random UUIDs (RFC 9562, version 4), as llama-server's page makes them. crypto.randomUUID is
+// not there over plain http, getRandomValues is.
 export function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6]! & 0x0f) | 0x40;

@@ -7,10 +7,14 @@ const expected = (bytes: Uint8Array) => createHash('sha256').update(bytes).diges
 
 describe('SHA-256', () => {
   it('gives the examples of FIPS 180-4', () => {
-    expect(new Sha256().update(bytesOf('abc')).hex()).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+    expect(new Sha256().update(bytesOf('abc')).hex()).toBe(
+      'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+    );
     expect(new Sha256().hex()).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
     const long = 'abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq';
-    expect(new Sha256().update(bytesOf(long)).hex()).toBe('248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1');
+    expect(new Sha256().update(bytesOf(long)).hex()).toBe(
+      '248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1',
+    );
   });
 
   it('gives what another implementation gives, for every length around the blocks', () => {

@@ -1,4 +1,5 @@
-// SHA-256 (FIPS 180-4). crypto.subtle is not there over plain http and takes no streams, so the function itself is here too.
+// SHA-256 (FIPS 180-4). crypto.subtle is not there over plain http and takes no streams, so the function itself is here
+// too.
 import { hexOf } from './ids.ts';
 
 const blockBytes = 64;
@@ -6,7 +7,8 @@ const blockBytes = 64;
 const onePieceBytes = 32 << 20;
 const sliceBytes = 4 << 20;
 
-// The first 32 bits of the fractional parts of the cube roots (roundConstants) and the square roots (start) of the first primes.
+// The first 32 bits of the fractional parts of the cube roots (roundConstants) and the square roots (start) of the
+// first primes.
 const primes: number[] = [];
 for (let n = 2; primes.length < 64; ++n) if (primes.every((prime) => n % prime !== 0)) primes.push(n);
 const fraction = (x: number) => Math.floor((x - Math.floor(x)) * 2 ** 32) >>> 0;
@@ -42,7 +44,7 @@ export class Sha256 {
   // The end: in lower-case hex. Nothing can be added after it.
   hex(): string {
     const bits = this.#bytes * 8;
-    const padding = new Uint8Array(((this.#restBytes < 56 ? 56 : 120) - this.#restBytes) + 8);
+    const padding = new Uint8Array((this.#restBytes < 56 ? 56 : 120) - this.#restBytes + 8);
     padding[0] = 0x80;
     const view = new DataView(padding.buffer);
     view.setUint32(padding.length - 8, Math.floor(bits / 2 ** 32));

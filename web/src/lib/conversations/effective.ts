@@ -3,7 +3,7 @@ import { dictOf, type Dict } from '#lib/base/values.ts';
 import type { Preset } from '#lib/types/conversation.ts';
 import type { ModelInfo } from '#lib/types/engine.ts';
 import type { Effective, Origin } from '#lib/types/settings.ts';
-import { misfit, parameterNamed, parameters } from './parameters.ts';
+import { misfit, pageSettings, parameterNamed, parameters } from './parameters.ts';
 
 export interface Layers {
   model?: ModelInfo | undefined;
@@ -32,11 +32,13 @@ export function effective(layers: Layers): Effective {
 export function request(layers: Layers): Dict {
   const values: Dict = {};
   for (const [, layer] of chosen(layers, thinks(layers))) {
-    for (const [name, value] of Object.entries(layer ?? {})) if (value !== undefined && value !== null) values[name] = value;
+    for (const [name, value] of Object.entries(layer ?? {}))
+      if (value !== undefined && value !== null) values[name] = value;
   }
   const { enable_thinking: thinking, custom, ...body } = values;
   // These ask for nothing when they are empty, and llama-server reads an empty grammar beside a schema as both.
   for (const name of ['grammar', 'reasoning_budget_message']) if (body[name] === '') delete body[name];
+  for (const { name } of pageSettings) delete body[name];
   const own = dictOf(custom);
   const kwargs = { ...(thinking !== undefined && { enable_thinking: thinking }), ...dictOf(own.chat_template_kwargs) };
   return { ...body, ...own, ...(Object.keys(kwargs).length > 0 && { chat_template_kwargs: kwargs }) };

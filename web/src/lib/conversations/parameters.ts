@@ -1,7 +1,9 @@
-// The parameters of sampling and generation: what they are called in a request's body, what they may be, what they do, and what
-// holds where nobody says otherwise. Names and defaults are llama-server's; `puna serve` has the same (docs/api/openai.md).
+// The parameters of sampling and generation: what they are called in a request's body, what they may be, what they do,
+// and what holds where nobody says otherwise. Names and defaults are llama-server's; `puna serve` has the same
+// (docs/api/openai.md).
 
-export type ParameterGroup = 'thinking' | 'length' | 'temperature' | 'choice' | 'repetition' | 'dry' | 'xtc' | 'mirostat' | 'form' | 'other';
+export type ParameterGroup =
+  'thinking' | 'length' | 'temperature' | 'choice' | 'repetition' | 'dry' | 'xtc' | 'mirostat' | 'form' | 'other';
 
 export interface Parameter {
   name: string;
@@ -34,7 +36,13 @@ export const parameters: readonly Parameter[] = [
     group: 'thinking',
     meaning: 'The model thinks before it answers, where its template lets one choose.',
   },
-  { name: 'reasoning_effort', kind: 'choice', group: 'thinking', values: efforts, meaning: 'How much the model thinks.' },
+  {
+    name: 'reasoning_effort',
+    kind: 'choice',
+    group: 'thinking',
+    values: efforts,
+    meaning: 'How much the model thinks.',
+  },
   {
     name: 'reasoning_budget_tokens',
     kind: 'integer',
@@ -61,7 +69,13 @@ export const parameters: readonly Parameter[] = [
     default: -1,
     meaning: 'Tokens of an answer at most; -1: as many as the context has room for.',
   },
-  { name: 'stop', kind: 'texts', group: 'length', default: [], meaning: 'The answer ends before the first of these texts.' },
+  {
+    name: 'stop',
+    kind: 'texts',
+    group: 'length',
+    default: [],
+    meaning: 'The answer ends before the first of these texts.',
+  },
   { name: 'ignore_eos', kind: 'flag', group: 'length', default: false, meaning: 'Goes on where the model would end.' },
   {
     name: 't_max_predict_ms',
@@ -372,7 +386,13 @@ export const parameters: readonly Parameter[] = [
     meaning: 'How fast Mirostat gets there.',
   },
 
-  { name: 'grammar', kind: 'text', group: 'form', default: '', meaning: 'The answer is what this grammar (GBNF) matches.' },
+  {
+    name: 'grammar',
+    kind: 'text',
+    group: 'form',
+    default: '',
+    meaning: 'The answer is what this grammar (GBNF) matches.',
+  },
   { name: 'json_schema', kind: 'json', group: 'form', meaning: 'The answer is JSON that this schema admits.' },
 
   {
@@ -444,7 +464,18 @@ export const parameters: readonly Parameter[] = [
   },
 ];
 
-const byName = new Map(parameters.map((parameter) => [parameter.name, parameter]));
+// Settings of a chat that are no fields of a request.
+export const pageSettings: readonly Parameter[] = [
+  {
+    name: 'page_tools',
+    kind: 'texts',
+    group: 'other',
+    default: [],
+    meaning: 'The tools of this page that the model is offered.',
+  },
+];
+
+const byName = new Map([...parameters, ...pageSettings].map((parameter) => [parameter.name, parameter]));
 
 export function parameterNamed(name: string): Parameter | undefined {
   return byName.get(name);
@@ -461,8 +492,11 @@ export function misfit({ kind, least, most, values }: Parameter, value: unknown)
   switch (kind) {
     case 'number':
     case 'integer':
-      if (typeof value !== 'number' || !Number.isFinite(value) || (kind === 'integer' && !Number.isInteger(value))) return wrong;
-      return (least !== undefined && value < least) || (most !== undefined && value > most) ? { is: 'range', least, most } : null;
+      if (typeof value !== 'number' || !Number.isFinite(value) || (kind === 'integer' && !Number.isInteger(value)))
+        return wrong;
+      return (least !== undefined && value < least) || (most !== undefined && value > most)
+        ? { is: 'range', least, most }
+        : null;
     case 'flag':
       return typeof value === 'boolean' ? null : wrong;
     case 'text':

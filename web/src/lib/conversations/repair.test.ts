@@ -5,12 +5,24 @@ import { repair } from './repair.ts';
 import { pathTo, treeOf } from './tree.ts';
 
 const message = (id: Id, parent: Id | null, order: number, more: Partial<Message> = {}): Message =>
-  newMessage({ id, convId: 'c', parent, order, role: parent === null ? 'root' : 'user', content: id, timestamp: 0, ...more });
+  newMessage({
+    id,
+    convId: 'c',
+    parent,
+    order,
+    role: parent === null ? 'root' : 'user',
+    content: id,
+    timestamp: 0,
+    ...more,
+  });
 
 // All hang together.
 function whole(messages: readonly Message[]): boolean {
   const tree = treeOf(messages);
-  return messages.every(({ id, parent }) => parent === null || pathTo(tree, id).length > 0) && tree.messages.size === messages.length;
+  return (
+    messages.every(({ id, parent }) => parent === null || pathTo(tree, id).length > 0) &&
+    tree.messages.size === messages.length
+  );
 }
 
 describe('repair', () => {
@@ -20,7 +32,12 @@ describe('repair', () => {
   });
 
   it('puts messages whose parents are missing under the root', () => {
-    const { messages, problems } = repair('c', [message('r', null, 0), message('a', 'gone', 1), message('b', 'a', 2), message('d', 'lost', 3)]);
+    const { messages, problems } = repair('c', [
+      message('r', null, 0),
+      message('a', 'gone', 1),
+      message('b', 'a', 2),
+      message('d', 'lost', 3),
+    ]);
     expect(whole(messages)).toBe(true);
     expect(messages.find(({ id }) => id === 'a')!.parent).toBe('r');
     expect(messages.find(({ id }) => id === 'b')!.parent).toBe('a');
@@ -56,14 +73,23 @@ describe('repair', () => {
   });
 
   it('makes the root that is missing, under the id by which messages call it', () => {
-    const { messages, problems } = repair('c', [message('a', 'root', 1), message('b', 'root', 2), message('c', 'b', 3)]);
+    const { messages, problems } = repair('c', [
+      message('a', 'root', 1),
+      message('b', 'root', 2),
+      message('c', 'b', 3),
+    ]);
     expect(messages.find(({ parent }) => parent === null)).toMatchObject({ id: 'root', role: 'root', order: 0 });
     expect(whole(messages)).toBe(true);
     expect(problems).toEqual([]);
   });
 
   it('makes one root of several, and one of nothing', () => {
-    const { messages } = repair('c', [message('r', null, 0), message('s', null, 1), message('a', 's', 2), message('u', null, 3, { role: 'user' })]);
+    const { messages } = repair('c', [
+      message('r', null, 0),
+      message('s', null, 1),
+      message('a', 's', 2),
+      message('u', null, 3, { role: 'user' }),
+    ]);
     expect(whole(messages)).toBe(true);
     expect(messages.filter(({ parent }) => parent === null)).toHaveLength(1);
     expect(repair('c', []).messages).toHaveLength(1);

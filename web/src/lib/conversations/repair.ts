@@ -1,5 +1,5 @@
-// Makes a whole tree of what stands in a damaged file or database: one root, every parent there, no circle, every id once. Nothing is
-// thrown away but what has no content; what was wrong is told.
+// Makes a whole tree of what stands in a damaged file or database: one root, every parent there, no circle, every id
+// once. Nothing is thrown away but what has no content; what was wrong is told.
 import { newId } from '#lib/base/ids.ts';
 import { equal } from '#lib/base/values.ts';
 import type { Id, Message } from '#lib/types/conversation.ts';
@@ -33,14 +33,17 @@ export function repair(convId: Id, given: readonly Message[]): Repaired {
     const own = known ? { ...message, id: newId() } : message;
     set(own.convId === convId ? own : { ...own, convId }, own !== message || own.convId !== convId);
   }
-  if (doubles > 0) problems.push(`${times(doubles, 'has the id of another; it', 'have ids of others; they')} got a new one.`);
+  if (doubles > 0)
+    problems.push(`${times(doubles, 'has the id of another; it', 'have ids of others; they')} got a new one.`);
 
   // The first one without a parent that is meant to be hidden is the root; other such ones stand below it.
   const roots = [...byId.values()].filter((message) => message.parent === null);
   let root = roots.find((message) => message.role === 'root');
   if (!root) {
     // Some programs leave it out: then the first messages name it, all the same one.
-    const missing = new Set([...byId.values()].map((message) => message.parent).filter((id) => id !== null && !byId.has(id)));
+    const missing = new Set(
+      [...byId.values()].map((message) => message.parent).filter((id) => id !== null && !byId.has(id)),
+    );
     root = newRoot(convId);
     if (roots.length === 0 && missing.size === 1) root.id = [...missing][0]!;
     root.order = [...byId.values()].reduce((least, { order }) => Math.min(least, order), 1) - 1;
@@ -53,7 +56,8 @@ export function repair(convId: Id, given: readonly Message[]): Repaired {
   }
 
   const orphans = [...byId.values()].filter(({ parent }) => parent !== null && !byId.has(parent));
-  if (orphans.length > 0) problems.push(`${times(orphans.length, 'follows one that is', 'follow ones that are')} missing.`);
+  if (orphans.length > 0)
+    problems.push(`${times(orphans.length, 'follows one that is', 'follow ones that are')} missing.`);
   orphans.forEach(below);
 
   const cut = circles(byId, root.id);

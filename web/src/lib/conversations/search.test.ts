@@ -43,6 +43,13 @@ describe('search', () => {
   });
 
   it('finds all places', () => {
-    expect(findAll('Aa-aA é E', ['a', 'e'])).toEqual([[0, 1], [1, 2], [3, 4], [4, 5], [6, 7], [8, 9]]);
+    expect(findAll('Aa-aA é E', ['a', 'e'])).toEqual([
+      [0, 1],
+      [1, 2],
+      [3, 4],
+      [4, 5],
+      [6, 7],
+      [8, 9],
+    ]);
   });
 });

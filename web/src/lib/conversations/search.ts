@@ -14,13 +14,20 @@ const behind = 120;
 export function fold(text: string): string {
   // The usual case is quick.
   if (isAscii(text)) return text.toLowerCase();
-  return text.normalize('NFKD').replace(/\p{M}+/gu, '').toLowerCase();
+  return text
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .toLowerCase();
 }
 
 // Folded; a part in "quotes" is one word.
 export function wordsOf(query: string): string[] {
   const parts = query.match(/"[^"]+"|\S+/g) ?? [];
-  return [...new Set(parts.map((part) => fold(/^"[^"]+"$/.test(part) ? part.slice(1, -1) : part)).filter((word) => word !== ''))];
+  return [
+    ...new Set(
+      parts.map((part) => fold(/^"[^"]+"$/.test(part) ? part.slice(1, -1) : part)).filter((word) => word !== ''),
+    ),
+  ];
 }
 
 // Undefined where one of the words is missing.

@@ -5,7 +5,15 @@ import { newMessage } from './new.ts';
 import * as tree from './tree.ts';
 
 const messageAt = (id: Id, parent: Id | null, order: number): Message =>
-  newMessage({ id, convId: 'c', parent, order, role: parent === null ? 'root' : 'user', content: id, timestamp: order });
+  newMessage({
+    id,
+    convId: 'c',
+    parent,
+    order,
+    role: parent === null ? 'root' : 'user',
+    content: id,
+    timestamp: order,
+  });
 
 // The same questions, answered the slow way from a plain list.
 class Model {

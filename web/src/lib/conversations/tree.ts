@@ -1,5 +1,5 @@
-// The tree of a conversation's messages, as pure functions. Nothing is changed in place; no function recurses, for a conversation of
-// 10,000 messages is 10,000 deep.
+// The tree of a conversation's messages, as pure functions. Nothing is changed in place; no function recurses, for a
+// conversation of 10,000 messages is 10,000 deep.
 import type { Id, Message } from '#lib/types/conversation.ts';
 
 export interface Tree {
@@ -31,20 +31,28 @@ export function treeOf(messages: Iterable<Message>): Tree {
     if (beside) beside.push(id);
     else children.set(parent, [id]);
   }
-  return { root: root.id, messages: new Map(sorted.map((message) => [message.id, message])), children, top: sorted.at(-1)!.order };
+  return {
+    root: root.id,
+    messages: new Map(sorted.map((message) => [message.id, message])),
+    children,
+    top: sorted.at(-1)!.order,
+  };
 }
 
 // With these messages, new ones or in place of those of the same id.
 export function withMessages(tree: Tree, more: readonly Message[]): Tree {
   const inPlace = more.every((message) => {
     const known = tree.messages.get(message.id);
-    return known && known.parent === message.parent && known.order === message.order && known.timestamp === message.timestamp;
+    return (
+      known && known.parent === message.parent && known.order === message.order && known.timestamp === message.timestamp
+    );
   });
   const messages = new Map(tree.messages);
   for (const message of more) messages.set(message.id, message);
   if (inPlace) return { ...tree, messages };
   const one = more.length === 1 ? more[0]! : undefined;
-  if (!one || one.parent === null || tree.messages.has(one.id) || one.order <= tree.top) return treeOf(messages.values());
+  if (!one || one.parent === null || tree.messages.has(one.id) || one.order <= tree.top)
+    return treeOf(messages.values());
   // The usual case, a newest message.
   const children = new Map(tree.children).set(one.parent, [...childrenOf(tree, one.parent), one.id]);
   return { ...tree, messages, children, top: one.order };
@@ -81,7 +89,8 @@ export function branchesFrom(tree: Tree, id: Id): Message[] {
   return out;
 }
 
-// The end of the branch that was written last among those through this message: the message itself when nothing follows it.
+// The end of the branch that was written last among those through this message: the message itself when nothing follows
+// it.
 export function newestLeaf(tree: Tree, id: Id): Id {
   let newest: Message | undefined;
   for (const message of branchesFrom(tree, id)) {
@@ -100,8 +109,8 @@ export function withoutMessages(tree: Tree, ids: Iterable<Id>): Tree {
   return treeOf([...tree.messages.values()].filter((message) => !gone.has(message.id)));
 }
 
-// What is shown when the branch below this message goes: the branch beside it (the next older one, else the next newer one), else
-// what was said before.
+// What is shown when the branch below this message goes: the branch beside it (the next older one, else the next newer
+// one), else what was said before.
 export function leafWithout(tree: Tree, removed: Id): Id {
   const { index, of } = siblingsOf(tree, removed);
   const beside = of[index - 1] ?? of[index + 1];

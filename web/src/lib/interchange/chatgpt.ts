@@ -1,5 +1,5 @@
-// ChatGPT's export, conversations*.json: mapping{id: {parent, children, message{author.role, content}}}, current_node. Many nodes are
-// not shown (hidden system messages, recaps); those below them go to the next one above that is.
+// ChatGPT's export, conversations*.json: mapping{id: {parent, children, message{author.role, content}}}, current_node.
+// Many nodes are not shown (hidden system messages, recaps); those below them go to the next one above that is.
 import { newConversation, newMessage } from '#lib/conversations/new.ts';
 import { compact, dictOf, isDict, listOf, numberOf, textOf, type Dict } from '#lib/base/values.ts';
 import { newId } from '#lib/base/ids.ts';
@@ -56,7 +56,13 @@ export const chatgpt: Format = {
 
 async function nodeOf(id: Id, node: Dict, reading: Reading): Promise<Node> {
   const message = dictOf(node.message);
-  return { id, parent: node.parent, children: listOf(node.children), message, shown: await shownOf(id, message, node, reading) };
+  return {
+    id,
+    parent: node.parent,
+    children: listOf(node.children),
+    message,
+    shown: await shownOf(id, message, node, reading),
+  };
 }
 
 async function shownOf(id: Id, message: Dict, node: Dict, reading: Reading): Promise<Partial<Message> | undefined> {
@@ -98,7 +104,10 @@ function textOfContent(content: Dict): string {
 async function filesOf(content: Dict, metadata: Dict, reading: Reading): Promise<Message['files']> {
   const attached = listOf(metadata.attachments).map(dictOf);
   const pointers = listOf(content.parts).flatMap((part) => textOf(dictOf(part).asset_pointer) ?? []);
-  const ids = [...pointers.map((pointer) => pointer.replace(/^.*:\/\//, '')), ...attached.flatMap((each) => textOf(each.id) ?? [])];
+  const ids = [
+    ...pointers.map((pointer) => pointer.replace(/^.*:\/\//, '')),
+    ...attached.flatMap((each) => textOf(each.id) ?? []),
+  ];
   const files: Message['files'] = [];
   for (const id of new Set(ids)) {
     const said = attached.find((each) => each.id === id) ?? {};
@@ -106,13 +115,21 @@ async function filesOf(content: Dict, metadata: Dict, reading: Reading): Promise
     const blob = await reading.beside(id);
     const file = blob && (await fileOf(blob, name, textOf(said.mime_type) ?? textOf(said.mimeType) ?? '', reading));
     if (file) files.push(file);
-    else reading.problems.add(blob ? `The file “${name}” is of a kind that messages do not have here.` : `The file “${name}” is not in the export.`);
+    else
+      reading.problems.add(
+        blob
+          ? `The file “${name}” is of a kind that messages do not have here.`
+          : `The file “${name}” is not in the export.`,
+      );
   }
   return files;
 }
 
 // The next node above that is shown, and what was thought between it and this one.
-function climb(node: Node, nodes: ReadonlyMap<Id, Node>): { above: Id | undefined; thought?: string; thoughtMs?: number } {
+function climb(
+  node: Node,
+  nodes: ReadonlyMap<Id, Node>,
+): { above: Id | undefined; thought?: string; thoughtMs?: number } {
   const seen = new Set([node.id]);
   const thoughts: string[] = [];
   let seconds: number | undefined;

@@ -1,4 +1,5 @@
-// Files of conversations, in and out. Formats are told by content, never by name; what cannot be read is named, the rest is taken.
+// Files of conversations, in and out. Formats are told by content, never by name; what cannot be read is named, the
+// rest is taken.
 import { isDict } from '#lib/base/values.ts';
 import type { Conversation, Message } from '#lib/types/conversation.ts';
 import { formats } from './formats.ts';
@@ -102,7 +103,10 @@ async function readText(
   const { items, lost } = salvaged(text);
   const out = await readItems(file, items, beside, 'archive');
   if (out.conversations.length === 0) {
-    out.problems.unshift({ file, why: 'It is no file of conversations that is known, or it is damaged: no JSON can be read of it.' });
+    out.problems.unshift({
+      file,
+      why: 'It is no file of conversations that is known, or it is damaged: no JSON can be read of it.',
+    });
   } else {
     const left = lost > 0 ? ` ${lost === 1 ? 'One part is' : `${lost} parts are`} left out.` : '';
     out.problems.unshift({ file, why: `It is damaged or not whole; what can be read of it is taken.${left}` });
@@ -173,7 +177,12 @@ async function* archived(conversations: readonly Exported[], fileOf: FileOf): As
   }
 }
 
-const endings: Record<ExportFormat, string> = { llama: 'jsonl', 'llama-zip': 'zip', 'llama-json': 'json', markdown: 'md' };
+const endings: Record<ExportFormat, string> = {
+  llama: 'jsonl',
+  'llama-zip': 'zip',
+  'llama-json': 'json',
+  markdown: 'md',
+};
 
 // For the file that is saved.
 export function fileName(conversations: readonly Exported[], format: ExportFormat, now = new Date()): string {

@@ -19,12 +19,18 @@ function isWhole({ conversation, messages }: Imported): boolean {
   return (
     tree.messages.size === messages.length &&
     messages.filter(({ parent }) => parent === null).length === 1 &&
-    messages.every(({ id, parent, convId }) => convId === conversation.id && (parent === null || pathTo(tree, id).length > 0)) &&
+    messages.every(
+      ({ id, parent, convId }) => convId === conversation.id && (parent === null || pathTo(tree, id).length > 0),
+    ) &&
     tree.messages.has(conversation.currNode)
   );
 }
 
-async function bytes(files: Map<string, Blob>, content: string, type: string): Promise<{ sha256: string; type: string; bytes: number }> {
+async function bytes(
+  files: Map<string, Blob>,
+  content: string,
+  type: string,
+): Promise<{ sha256: string; type: string; bytes: number }> {
   const blob = new Blob([content], { type });
   const sha256 = await sha256OfBlob(blob);
   files.set(sha256, blob);
@@ -39,7 +45,13 @@ async function grove(): Promise<{ conversation: Conversation; messages: Message[
   const refs: FileRef[] = [
     { ...(await bytes(files, 'print(1)\n', 'text/x-python')), name: 'a.py', kind: 'text', text: 'print(1)\n' },
     { ...(await bytes(files, '\x89PNG', 'image/png')), name: 'a.png', kind: 'image' },
-    { ...(await bytes(files, '%PDF-1.4', 'application/pdf')), name: 'a.pdf', kind: 'pdf', text: 'Read.', pages: [page.sha256] },
+    {
+      ...(await bytes(files, '%PDF-1.4', 'application/pdf')),
+      name: 'a.pdf',
+      kind: 'pdf',
+      text: 'Read.',
+      pages: [page.sha256],
+    },
     { ...(await bytes(files, '%PDF-1.5', 'application/pdf')), name: 'b.pdf', kind: 'pdf', text: 'Text alone.' },
     { ...(await bytes(files, 'RIFF', 'audio/wav')), name: 'a.wav', kind: 'audio' },
     { ...(await bytes(files, 'film', 'video/mp4')), name: 'a.mp4', kind: 'video' },
@@ -50,14 +62,29 @@ async function grove(): Promise<{ conversation: Conversation; messages: Message[
   for (let n = 1; leaves() < 50; ++n) {
     const parent = messages[random(messages.length)]!;
     const role = (['user', 'assistant', 'tool'] as const)[random(3)]!;
-    const message = newMessage({ convId: id, parent: parent.id, order: n, role, content: `Message ${n}\n<b>"é"</b>`, timestamp: 1000 + random(50) });
+    const message = newMessage({
+      convId: id,
+      parent: parent.id,
+      order: n,
+      role,
+      content: `Message ${n}\n<b>"é"</b>`,
+      timestamp: 1000 + random(50),
+    });
     if (role === 'user') message.files = refs.filter(() => random(4) === 0);
     if (role === 'tool') message.toolCallId = `call_${n}`;
     if (role === 'assistant') {
       message.model = 'smollm2';
-      message.timings = { promptTokens: 20, cachedTokens: 5, promptMs: 1.5, answerTokens: n, answerMs: 2.25, firstTokenMs: 3 };
+      message.timings = {
+        promptTokens: 20,
+        cachedTokens: 5,
+        promptMs: 1.5,
+        answerTokens: n,
+        answerMs: 2.25,
+        firstTokenMs: 3,
+      };
       message.status = (['done', 'stopped', 'cut', 'failed'] as const)[random(4)]!;
-      if (message.status === 'failed') message.error = { kind: 'context', message: 'Too long.', promptTokens: 9, contextTokens: 4 };
+      if (message.status === 'failed')
+        message.error = { kind: 'context', message: 'Too long.', promptTokens: 9, contextTokens: 4 };
       if (random(2) === 0) Object.assign(message, { thought: `Hm ${n}.`, thoughtMs: 4 });
       if (random(2) === 0) message.toolCalls = [{ id: `call_${n}`, name: 'calculator', arguments: '{"text":"1+1"}' }];
     }
@@ -72,7 +99,7 @@ async function grove(): Promise<{ conversation: Conversation; messages: Message[
     model: 'smollm2',
     runsOn: 'tab',
     preset: 'p',
-    settings: { temperature: 0.5, enable_thinking: true, stop: ['x'], custom: { n: 1 } },
+    settings: { temperature: 0.5, enable_thinking: true, stop: ['x'], custom: { n: 1 }, page_tools: ['calculator'] },
     forkedFrom: { convId: 'other', messageId: 'm' },
   });
   return { conversation, messages, files };
@@ -90,7 +117,9 @@ describe('a tree of 50 branches', () => {
       const [back] = read.conversations;
       expect(back!.conversation).toEqual(conversation);
       expect(back!.messages).toEqual(messages);
-      const used = new Set(messages.flatMap((message) => message.files.flatMap(({ sha256, pages = [] }) => [sha256, ...pages])));
+      const used = new Set(
+        messages.flatMap((message) => message.files.flatMap(({ sha256, pages = [] }) => [sha256, ...pages])),
+      );
       expect(new Set(back!.files.keys())).toEqual(used);
       for (const [sha256, file] of back!.files) expect(await sha256OfBlob(file)).toBe(sha256);
     });
@@ -98,17 +127,25 @@ describe('a tree of 50 branches', () => {
 
   it('comes with others in one file', async () => {
     const { conversation, messages, files } = await grove();
-    const other = { conversation: { ...conversation, id: 'other' }, messages: messages.map((message) => ({ ...message, convId: 'other' })) };
+    const other = {
+      conversation: { ...conversation, id: 'other' },
+      messages: messages.map((message) => ({ ...message, convId: 'other' })),
+    };
     for (const format of ['llama', 'llama-zip', 'llama-json'] satisfies ExportFormat[]) {
-      const { conversations } = await readFiles([new File([await write([{ conversation, messages }, other], format, fileOf(files))], 'x')]);
+      const { conversations } = await readFiles([
+        new File([await write([{ conversation, messages }, other], format, fileOf(files))], 'x'),
+      ]);
       expect(conversations.map((each) => each.conversation.id)).toEqual(['grove', 'other']);
     }
   });
 
   it('goes out without the bytes that were lost, and keeps their names', async () => {
     const { conversation, messages } = await grove();
-    const { conversations } = await readFiles([new File([await write([{ conversation, messages }], 'llama', noFile)], 'x')]);
-    const names = (all: readonly Message[]) => all.map((message) => message.files.map(({ name, sha256 }) => [name, sha256]));
+    const { conversations } = await readFiles([
+      new File([await write([{ conversation, messages }], 'llama', noFile)], 'x'),
+    ]);
+    const names = (all: readonly Message[]) =>
+      all.map((message) => message.files.map(({ name, sha256 }) => [name, sha256]));
     expect(names(conversations[0]!.messages)).toEqual(names(messages));
   });
 
@@ -127,20 +164,34 @@ describe('a tree of 50 branches', () => {
 function theirs(record: unknown): unknown {
   if (Array.isArray(record)) return record.map(theirs);
   if (typeof record !== 'object' || record === null) return record;
-  return Object.fromEntries(Object.entries(record).flatMap(([key, value]) => (key === 'puna' ? [] : [[key, theirs(value)]])));
+  return Object.fromEntries(
+    Object.entries(record).flatMap(([key, value]) => (key === 'puna' ? [] : [[key, theirs(value)]])),
+  );
 }
 
 describe('an export of llama-server', () => {
-  const lines = readFileSync(new URL('llama.jsonl', folder), 'utf8').trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+  const lines = readFileSync(new URL('llama.jsonl', folder), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
 
   it('is read: branches, files, calls, times', async () => {
     const { conversations, problems } = await readFiles([fileAt('llama.jsonl')]);
     expect(problems).toEqual([]);
     const { conversation, messages, files } = conversations[0]!;
     const tree = treeOf(messages);
-    expect(conversation).toMatchObject({ name: 'Grass <b>and</b> stone', currNode: 'm-result', settings: { enable_thinking: true } });
+    expect(conversation).toMatchObject({
+      name: 'Grass <b>and</b> stone',
+      currNode: 'm-result',
+      settings: { enable_thinking: true },
+    });
     expect(tree.children.get('m-question')).toEqual(['m-answer-2', 'm-answer-1']);
-    expect(pathTo(tree, conversation.currNode).map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool']);
+    expect(pathTo(tree, conversation.currNode).map(({ role }) => role)).toEqual([
+      'system',
+      'user',
+      'assistant',
+      'tool',
+    ]);
     const { files: refs } = tree.messages.get('m-question')!;
     expect(refs.map(({ kind, name, type }) => [kind, name, type])).toEqual([
       ['text', 'notes.txt', 'text/plain'],
@@ -156,14 +207,23 @@ describe('an export of llama-server', () => {
       thought: 'Two plants.',
       timings: { promptTokens: 12, cachedTokens: 2, promptMs: 20.5, answerTokens: 3, answerMs: 30.25 },
     });
-    expect(tree.messages.get('m-answer-2')!.toolCalls).toEqual([{ id: 'call_1', name: 'calculator', arguments: '{"text":"2*3"}' }]);
+    expect(tree.messages.get('m-answer-2')!.toolCalls).toEqual([
+      { id: 'call_1', name: 'calculator', arguments: '{"text":"2*3"}' },
+    ]);
   });
 
   it('comes back with every key and record that is not ours', async () => {
     const { conversations } = await readFiles([fileAt('llama.jsonl')]);
     const blob = await write(conversations, 'llama', fileOf(conversations[0]!.files));
-    const back = (await blob.text()).trim().split('\n').map((line) => theirs(JSON.parse(line)));
-    expect(back).toEqual(lines.map((line) => (line.type === 'session' ? { ...line, currNode: 'm-result' } : line)));
+    const back = (await blob.text())
+      .trim()
+      .split('\n')
+      .map((line) => theirs(JSON.parse(line)) as Record<string, unknown>);
+    // Siblings may stand in another order than before; what order they are in, `children` says.
+    const inOrder = (all: Record<string, unknown>[]) => [...all].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    const keyOf = (line: Record<string, unknown>) => (line.message as { id: string } | undefined)?.id ?? '';
+    expect(back[0]).toEqual({ ...lines[0], currNode: 'm-result' });
+    expect(inOrder(back.slice(1))).toEqual(inOrder(lines.slice(1)));
   });
 
   it('of the older form is the same', async () => {
@@ -175,7 +235,10 @@ describe('an export of llama-server', () => {
   });
 
   it('without its root hangs together all the same', async () => {
-    const text = lines.filter((line) => (line.message as { type?: string } | undefined)?.type !== 'root').map((line) => JSON.stringify(line)).join('\r\n');
+    const text = lines
+      .filter((line) => (line.message as { type?: string } | undefined)?.type !== 'root')
+      .map((line) => JSON.stringify(line))
+      .join('\r\n');
     const { conversations, problems } = await readFiles([new File(['\ufeff', text], 'x')]);
     expect(problems).toEqual([]);
     expect(conversations[0]!.messages.find(({ parent }) => parent === null)!.id).toBe('m-root');
@@ -183,7 +246,9 @@ describe('an export of llama-server', () => {
 
   it('is read in UTF-16 too', async () => {
     const text = readFileSync(new URL('llama.json', folder), 'utf8');
-    const { conversations } = await readFiles([new File([new Uint8Array([0xff, 0xfe]), Buffer.from(text, 'utf16le')], 'x')]);
+    const { conversations } = await readFiles([
+      new File([new Uint8Array([0xff, 0xfe]), Buffer.from(text, 'utf16le')], 'x'),
+    ]);
     expect(conversations[0]!.messages).toHaveLength(6);
   });
 });
@@ -192,9 +257,20 @@ describe("other programs' exports", () => {
   it('of ChatGPT are read: hidden nodes are passed over, thinking goes with its answer', async () => {
     const { conversations, problems } = await readFiles([fileAt('chatgpt.json')]);
     const { conversation, messages } = conversations[0]!;
-    expect(conversation).toMatchObject({ id: 'gpt-1', name: 'High grass', currNode: 'end', lastModified: 1763999998250 });
+    expect(conversation).toMatchObject({
+      id: 'gpt-1',
+      name: 'High grass',
+      currNode: 'end',
+      lastModified: 1763999998250,
+    });
     const tree = treeOf(messages);
-    expect(pathTo(tree, 'end').map(({ role, content, thought, toolCalls, toolCallId }) => [role, content, thought ?? toolCalls ?? toolCallId])).toEqual([
+    expect(
+      pathTo(tree, 'end').map(({ role, content, thought, toolCalls, toolCallId }) => [
+        role,
+        content,
+        thought ?? toolCalls ?? toolCallId,
+      ]),
+    ).toEqual([
       ['user', 'What grows here?', undefined],
       ['assistant', 'Ichu grass.', 'It is high up.\n\nSo grass.'],
       ['assistant', '', [{ id: 'call', name: 'python', arguments: 'print(6)' }]],
@@ -224,14 +300,30 @@ describe("other programs' exports", () => {
   it('of Open WebUI are read', async () => {
     const { conversations, problems } = await readFiles([fileAt('open-webui.json')]);
     const [first, second] = conversations;
-    expect(first!.conversation).toMatchObject({ id: 'ow-1', name: 'Why', currNode: 'a1', pinned: true, model: 'qwen3' });
+    expect(first!.conversation).toMatchObject({
+      id: 'ow-1',
+      name: 'Why',
+      currNode: 'a1',
+      pinned: true,
+      model: 'qwen3',
+    });
     const tree = treeOf(first!.messages);
-    expect(pathTo(tree, 'a1').map(({ role, content }) => [role, content])).toEqual([['system', 'Be kind.'], ['user', 'Why?'], ['assistant', 'Because.']]);
+    expect(pathTo(tree, 'a1').map(({ role, content }) => [role, content])).toEqual([
+      ['system', 'Be kind.'],
+      ['user', 'Why?'],
+      ['assistant', 'Because.'],
+    ]);
     expect(tree.children.get('q')).toEqual(['a2', 'a1']);
     expect(tree.messages.get('a1')).toMatchObject({ thought: 'One.\nTwo.', thoughtMs: 4000, model: 'qwen3' });
     expect(tree.messages.get('a2')).toMatchObject({ status: 'failed', error: { message: 'It stopped.' } });
-    expect(tree.messages.get('q')!.files.map(({ name, kind }) => [name, kind])).toEqual([['', 'image'], ['n.md', 'text']]);
-    expect(pathTo(treeOf(second!.messages), second!.conversation.currNode).map(({ content }) => content)).toEqual(['One', 'Two']);
+    expect(tree.messages.get('q')!.files.map(({ name, kind }) => [name, kind])).toEqual([
+      ['', 'image'],
+      ['n.md', 'text'],
+    ]);
+    expect(pathTo(treeOf(second!.messages), second!.conversation.currNode).map(({ content }) => content)).toEqual([
+      'One',
+      'Two',
+    ]);
     expect(problems.map(({ why }) => why)).toEqual(['In “Why”: The file “far.pdf” is not in the export.']);
   });
 });
@@ -294,7 +386,12 @@ describe('bad files', () => {
       const whole = readFileSync(new URL(name, folder));
       for (let at = 1; at < whole.length - 1; at += 61) {
         const { conversations, problems } = await readFiles([new File([whole.subarray(0, at)], 'cut')]);
-        expect([name, at, conversations.every(isWhole), conversations.length + problems.length > 0]).toEqual([name, at, true, true]);
+        expect([name, at, conversations.every(isWhole), conversations.length + problems.length > 0]).toEqual([
+          name,
+          at,
+          true,
+          true,
+        ]);
       }
     }
   });
@@ -342,10 +439,22 @@ describe('Markdown', () => {
     const root = newRoot('c');
     const text = 'a ```` b';
     const question = newMessage({
-      convId: 'c', parent: root.id, order: 1, role: 'user', content: 'Why?',
+      convId: 'c',
+      parent: root.id,
+      order: 1,
+      role: 'user',
+      content: 'Why?',
       files: [{ sha256: '', name: 'a\nb.md', kind: 'text', type: 'text/plain', bytes: 8, text }],
     });
-    const answer = newMessage({ convId: 'c', parent: question.id, order: 2, role: 'assistant', content: 'So.', thought: 'Hm.', model: 'smollm2' });
+    const answer = newMessage({
+      convId: 'c',
+      parent: question.id,
+      order: 2,
+      role: 'assistant',
+      content: 'So.',
+      thought: 'Hm.',
+      model: 'smollm2',
+    });
     const other = newMessage({ convId: 'c', parent: question.id, order: 3, role: 'assistant', content: 'Not shown.' });
     const conversation = newConversation({ id: 'c', name: 'Why\nso', currNode: answer.id });
     const blob = await write([{ conversation, messages: [root, question, answer, other] }], 'markdown', noFile);
@@ -356,7 +465,8 @@ describe('Markdown', () => {
   });
 
   it('and the others go into files whose names are safe', () => {
-    const at = (name: string) => fileName([{ conversation: newConversation({ name, currNode: '' }), messages: [] }], 'llama', new Date(0));
+    const at = (name: string) =>
+      fileName([{ conversation: newConversation({ name, currNode: '' }), messages: [] }], 'llama', new Date(0));
     expect(at('../../etc/passwd')).toBe('etc-passwd_1970-01-01.jsonl');
     expect(at('¿Qué es una puna?')).toBe('Qué-es-una-puna_1970-01-01.jsonl');
     expect(at('')).toBe('conversation_1970-01-01.jsonl');

@@ -1,5 +1,6 @@
-// Files of llama-server's messages (`extra`): TEXT{name, content}, IMAGE{name, base64Url}, PDF{name, content, base64Data, images?,
-// processedAsImages}, AUDIO and VIDEO{name, base64Data, mimeType}. Older versions have other names of these types.
+// Files of llama-server's messages (`extra`): TEXT{name, content}, IMAGE{name, base64Url}, PDF{name, content,
+// base64Data, images?, processedAsImages}, AUDIO and VIDEO{name, base64Data, mimeType}. Older versions have other names
+// of these types.
 import { base64OfBlob, blobOfDataUrl, bytesOfBase64, dataUrlOfBlob } from '#lib/base/base64.ts';
 import { compact, dictOf, equal, isDict, listOf, restOf, textOf, type Dict } from '#lib/base/values.ts';
 import type { FileKind, FileRef } from '#lib/types/conversation.ts';
@@ -34,7 +35,14 @@ export async function fileOfExtra(extra: unknown, reading: Reading): Promise<Fil
     // Exported without its bytes, which were lost before.
     const lost = textOf(own.sha256);
     if (lost !== undefined && typeof own.bytes === 'number') {
-      return compact({ sha256: lost, name, kind, type: textOf(own.type) ?? '', bytes: own.bytes, text: textOf(extra.content) });
+      return compact({
+        sha256: lost,
+        name,
+        kind,
+        type: textOf(own.type) ?? '',
+        bytes: own.bytes,
+        text: textOf(extra.content),
+      });
     }
     reading.problems.add(`The file “${name}” has no bytes that can be read; it is kept as it is, and not shown.`);
     return undefined;
@@ -92,7 +100,9 @@ function blobOf(kind: FileKind, extra: Dict, ownType: string | undefined): Blob 
   // Images of other places are not fetched: that would tell those who is reading.
   if (kind === 'image') return some(blobOfDataUrl(textOf(extra.base64Url) ?? ''));
   const bytes = bytesOfBase64(textOf(extra.base64Data) ?? '');
-  return some(bytes && new Blob([bytes], { type: kind === 'pdf' ? 'application/pdf' : (textOf(extra.mimeType) ?? '') }));
+  return some(
+    bytes && new Blob([bytes], { type: kind === 'pdf' ? 'application/pdf' : (textOf(extra.mimeType) ?? '') }),
+  );
 }
 
 function some(blob: Blob | undefined): Blob | undefined {

@@ -1,5 +1,5 @@
-// llama-server's export: a line for each conversation (`session`), followed by a line for each of its messages. Lines of other kinds
-// are kept with the conversation that they follow.
+// llama-server's export: a line for each conversation (`session`), followed by a line for each of its messages. Lines
+// of other kinds are kept with the conversation that they follow.
 import { deeperThan, dictOf, isDict, restOf, textOf, type Dict } from '#lib/base/values.ts';
 import { childrenOf, treeOf } from '#lib/conversations/tree.ts';
 import type { FileOf } from './llama_files.ts';

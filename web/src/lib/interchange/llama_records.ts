@@ -1,6 +1,17 @@
-// Conversations and messages as llama-server's page has them: in exports, and in its database. Our words that it has not are in a key
-// `puna`; its words that we have not are kept and given back.
-import { compact, deeperThan, dictOf, equal, isDict, listOf, numberOf, restOf, textOf, type Dict } from '#lib/base/values.ts';
+// Conversations and messages as llama-server's page has them: in exports, and in its database. Our words that it has
+// not are in a key `puna`; its words that we have not are kept and given back.
+import {
+  compact,
+  deeperThan,
+  dictOf,
+  equal,
+  isDict,
+  listOf,
+  numberOf,
+  restOf,
+  textOf,
+  type Dict,
+} from '#lib/base/values.ts';
 import { newId } from '#lib/base/ids.ts';
 import { misfit, parameterNamed } from '#lib/conversations/parameters.ts';
 import type { Conversation, Fault, Id, Message, Role, Status, Timings, ToolCall } from '#lib/types/conversation.ts';
@@ -42,7 +53,8 @@ export function conversationOfRecord(record: Dict, reading: Reading): Conversati
 }
 
 export function recordOfConversation(conversation: Conversation): Dict {
-  const { id, name, lastModified, currNode, pinned, model, runsOn, preset, settings, forkedFrom, unknown } = conversation;
+  const { id, name, lastModified, currNode, pinned, model, runsOn, preset, settings, forkedFrom, unknown } =
+    conversation;
   return compact({
     id,
     name,
@@ -65,7 +77,8 @@ function settingsOf(own: Dict, record: Dict, reading: Reading): Dict {
   const entries = Object.entries(said).filter(([name, value]) => {
     const parameter = parameterNamed(name);
     const fits = parameter !== undefined && misfit(parameter, value) === null && !deeperThan(value, deepest);
-    if (!fits) reading.problems.add(`The parameter “${name}” is not known or has a value that it cannot have; it is left out.`);
+    if (!fits)
+      reading.problems.add(`The parameter “${name}” is not known or has a value that it cannot have; it is left out.`);
     return fits;
   });
   return Object.fromEntries(entries);
@@ -110,7 +123,7 @@ async function messageOfRecord(record: Dict, convId: Id, reading: Reading): Prom
     status,
     error: faultOf(own.error),
     timings: timingsOf(record.timings, own.firstTokenMs),
-    timestamp: numberOf(record.timestamp) ?? Date.now(),
+    timestamp: numberOf(record.timestamp) ?? numberOf(Date.parse(textOf(record.timestamp) ?? '')) ?? Date.now(),
   });
   const kept: [number, unknown][] = [];
   for (const [i, extra] of listOf(record.extra).entries()) {
@@ -120,7 +133,7 @@ async function messageOfRecord(record: Dict, convId: Id, reading: Reading): Prom
   }
   const said = { ...recordOf(message), toolCalls: recordOfCalls(message.toolCalls), model: message.model ?? null };
   const heard = { ...record, toolCalls: parsedCalls(record.toolCalls), model: record.model ?? null };
-  const unknown = unsaid(heard, said, ['id', 'convId', 'parent', 'children', 'extra', 'puna'], reading);
+  const unknown = unsaid(heard, said, ['id', 'convId', 'parent', 'timestamp', 'children', 'extra', 'puna'], reading);
   if (unknown) message.unknown = unknown;
   if (kept.length > 0 && !deeperThan(kept, deepest)) message.unknown = { ...message.unknown, extra: kept };
   return message;
@@ -210,7 +223,11 @@ function toolCallsOf(value: unknown): ToolCall[] | undefined {
 }
 
 function recordOfCalls(calls: readonly ToolCall[] | undefined): Dict[] | undefined {
-  return calls?.map(({ id, name, arguments: given }) => ({ id, type: 'function', function: { name, arguments: given } }));
+  return calls?.map(({ id, name, arguments: given }) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: given },
+  }));
 }
 
 // --- Timings

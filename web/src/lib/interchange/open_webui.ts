@@ -1,4 +1,5 @@
-// Open WebUI's export: chat.history{messages{id: {parentId, childrenIds}}, currentId}; older ones have a list chat.messages alone.
+// Open WebUI's export: chat.history{messages{id: {parentId, childrenIds}}, currentId}; older ones have a list
+// chat.messages alone.
 import { blobOfDataUrl } from '#lib/base/base64.ts';
 import { newConversation, newMessage } from '#lib/conversations/new.ts';
 import { compact, dictOf, isDict, listOf, numberOf, textOf, type Dict } from '#lib/base/values.ts';
@@ -45,12 +46,22 @@ export const openWebui: Format = {
     }
     const system = textOf(chat.system) ?? textOf(dictOf(chat.params).system);
     const all = system ? withSystem(messages, system) : messages;
-    return { name, imported: reading.settle(file, conversation, orderedBy(numbered(all), (each) => children.get(each) ?? [])) };
+    return {
+      name,
+      imported: reading.settle(
+        file,
+        conversation,
+        orderedBy(numbered(all), (each) => children.get(each) ?? []),
+      ),
+    };
   },
 };
 
 function hasMessages(chat: Dict): boolean {
-  return isDict(dictOf(chat.history).messages) || (Array.isArray(chat.messages) && chat.conv === undefined && chat.mapping === undefined);
+  return (
+    isDict(dictOf(chat.history).messages) ||
+    (Array.isArray(chat.messages) && chat.conv === undefined && chat.mapping === undefined)
+  );
 }
 
 // Of a list, no keys: each follows the one before.
@@ -98,7 +109,8 @@ async function messageOf(
   return message;
 }
 
-// Thinking stands in the content: <details type="reasoning" done="true" duration="3"><summary>...</summary>, lines quoted with "> ".
+// Thinking stands in the content: <details type="reasoning" done="true" duration="3"><summary>...</summary>, lines
+// quoted with "> ".
 function withoutThought(content: string): { content: string; thought?: string; seconds?: number } {
   const end = '</details>';
   const thoughts: string[] = [];
@@ -126,8 +138,18 @@ function withoutThought(content: string): { content: string; thought?: string; s
 
 function withSystem(messages: readonly Message[], content: string): Message[] {
   const root = messages[0]!;
-  const system = newMessage({ id: `system:${root.convId}`, convId: root.convId, parent: root.id, order: 0, role: 'system', content, timestamp: 0 });
-  const below = messages.slice(1).map((message) => (message.parent === root.id ? { ...message, parent: system.id } : message));
+  const system = newMessage({
+    id: `system:${root.convId}`,
+    convId: root.convId,
+    parent: root.id,
+    order: 0,
+    role: 'system',
+    content,
+    timestamp: 0,
+  });
+  const below = messages
+    .slice(1)
+    .map((message) => (message.parent === root.id ? { ...message, parent: system.id } : message));
   return [root, system, ...below];
 }
 

@@ -47,7 +47,8 @@ export function parsed(text: string): unknown {
   }
 }
 
-// Items of an array, or the one object, of a text that is no whole JSON: each that can be read, the last one as far as it goes.
+// Items of an array, or the one object, of a text that is no whole JSON: each that can be read, the last one as far as
+// it goes.
 export function salvaged(text: string): { items: unknown[]; lost: number } {
   const start = text.search(/\S/);
   if (start < 0 || !'[{'.includes(text[start]!)) return { items: [], lost: 0 };
@@ -103,7 +104,7 @@ function closed(text: string): string {
 function* marks(text: string, from: number): Generator<{ at: number; character: string }> {
   const pattern = /"(?:[^"\\]|\\.)*"?|[[\]{},]/gsy;
   const other = /[^"[\]{},]+/gy;
-  for (let at = from; at < text.length; ) {
+  for (let at = from; at < text.length;) {
     other.lastIndex = at;
     if (other.test(text)) at = other.lastIndex;
     pattern.lastIndex = at;

@@ -1,4 +1,5 @@
-// ZIP archives (APPNOTE 6.3.10) as exports are: read entry by entry, so that an archive never lies in memory; written by fflate.
+// ZIP archives (APPNOTE 6.3.10) as exports are: read entry by entry, so that an archive never lies in memory; written
+// by fflate.
 const endSize = 22;
 const most = 0xffff;
 
@@ -26,7 +27,8 @@ export async function entriesOf(archive: Blob): Promise<Entry[]> {
   const count = tail.getUint16(end + 10, true);
   const size = tail.getUint32(end + 12, true);
   const start = tail.getUint32(end + 16, true);
-  if (count === most || start === 0xffffffff) throw new Error('The archive is of the form for more than 4 GB, which is not read.');
+  if (count === most || start === 0xffffffff)
+    throw new Error('The archive is of the form for more than 4 GB, which is not read.');
   const directory = await viewOf(archive.slice(start, start + size));
   const entries: Entry[] = [];
   for (let at = 0, i = 0; i < count; ++i) {
@@ -34,7 +36,9 @@ export async function entriesOf(archive: Blob): Promise<Entry[]> {
       throw new Error("The archive's list of files is damaged.");
     }
     const nameBytes = directory.getUint16(at + 28, true);
-    const name = new TextDecoder().decode(new Uint8Array(directory.buffer, at + 46, Math.min(nameBytes, directory.byteLength - at - 46)));
+    const name = new TextDecoder().decode(
+      new Uint8Array(directory.buffer, at + 46, Math.min(nameBytes, directory.byteLength - at - 46)),
+    );
     const head: Head = {
       isEncrypted: (directory.getUint16(at + 8, true) & 1) !== 0,
       method: directory.getUint16(at + 10, true),
@@ -55,7 +59,11 @@ interface Head {
   start: number;
 }
 
-async function readEntry(archive: Blob, { isEncrypted, method, packedBytes, start }: Head, limitBytes: number): Promise<Blob> {
+async function readEntry(
+  archive: Blob,
+  { isEncrypted, method, packedBytes, start }: Head,
+  limitBytes: number,
+): Promise<Blob> {
   if (isEncrypted) throw new Error('It is encrypted.');
   if (method !== 0 && method !== 8) throw new Error(`It is packed by method ${method}, which is not read.`);
   const local = await viewOf(archive.slice(start, start + 30));

@@ -52,14 +52,17 @@ export class Database {
     if ('remove' in change) {
       await this.dexie.table(change.table).bulkDelete([...change.remove]);
       if (change.table !== 'conversations') return;
-      for (const id of change.remove) await messages.where('[convId+order]').between([id, -Infinity], [id, []]).delete();
+      for (const id of change.remove)
+        await messages.where('[convId+order]').between([id, -Infinity], [id, []]).delete();
     } else if ('patch' in change) {
       const table: Table<object, string> = this.dexie.table(change.table);
       const row = await table.get(change.key);
       if (row) await table.put(patched(row, change.patch));
     } else if (change.table === 'messages') {
       const ids = [...new Set(change.put.map((message) => message.convId))];
-      const there = new Set((await this.table('conversations').bulkGet(ids)).flatMap((conversation) => conversation?.id ?? []));
+      const there = new Set(
+        (await this.table('conversations').bulkGet(ids)).flatMap((conversation) => conversation?.id ?? []),
+      );
       await messages.bulkPut(change.put.filter((message) => there.has(message.convId)));
     } else {
       await this.dexie.table(change.table).bulkPut([...change.put]);
@@ -84,7 +87,8 @@ export async function openDatabase(name: string, lost: (trouble: StorageTrouble)
   return database;
 }
 
-// Dexie opens databases of newer versions and adds what it misses. So this is asked before, in a transaction that changes nothing.
+// Dexie opens databases of newer versions and adds what it misses. So this is asked before, in a transaction that
+// changes nothing.
 function refuseNewer(name: string): Promise<void> {
   return new Promise((resolve, reject) => {
     let request: IDBOpenDBRequest;
@@ -104,7 +108,10 @@ function refuseNewer(name: string): Promise<void> {
       const error = request.error?.name;
       // AbortError is our own doing: there is none yet, or an older one.
       if (error === 'AbortError') resolve();
-      else reject(new Refusal(error === 'VersionError' ? 'newer' : isQuota(request.error) ? 'full' : 'refused', request.error));
+      else
+        reject(
+          new Refusal(error === 'VersionError' ? 'newer' : isQuota(request.error) ? 'full' : 'refused', request.error),
+        );
     };
   });
 }

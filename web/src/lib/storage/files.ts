@@ -16,7 +16,8 @@ export async function putHashed(files: Iterable<[string, Blob]>, to: Storage = s
     const known = await to.row('files', sha256);
     if (!known) await to.commit([{ table: 'files', put: [{ sha256, type: blob.type, bytes: blob }] }]);
     // It is used again.
-    else if (known.unusedSince !== undefined) await to.commit([{ table: 'files', key: sha256, patch: { unusedSince: undefined } }]);
+    else if (known.unusedSince !== undefined)
+      await to.commit([{ table: 'files', key: sha256, patch: { unusedSince: undefined } }]);
   }
 }
 
@@ -35,7 +36,8 @@ export async function quota(of: Storage = storage): Promise<Quota> {
   }
   let usedBytes = 0;
   for await (const files of of.slices('files')) for (const file of files) usedBytes += file.bytes.size;
-  for await (const messages of of.slices('messages')) for (const { content } of messages) usedBytes += 2 * content.length;
+  for await (const messages of of.slices('messages'))
+    for (const { content } of messages) usedBytes += 2 * content.length;
   return { usedBytes, availableBytes: null, persisted };
 }
 

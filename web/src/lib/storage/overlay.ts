@@ -1,5 +1,5 @@
-// Changes that the database does not have: all of them where there is no database, those since it was full where it is. Reads lay
-// them over what the database says.
+// Changes that the database does not have: all of them where there is no database, those since it was full where it is.
+// Reads lay them over what the database says.
 import { keyOf, patched, tableNames, type Change, type Patch, type Rows, type TableName } from './tables.ts';
 
 type Entry = { row: Rows[TableName] } | { patch: Patch<Rows[TableName]> } | 'gone';
@@ -88,7 +88,8 @@ export class Overlay {
   #removeMessages(conversations: ReadonlySet<string>): void {
     const messages = this.#of('messages');
     for (const [key, entry] of messages) {
-      if (entry !== 'gone' && 'row' in entry && conversations.has((entry.row as Rows['messages']).convId)) messages.set(key, 'gone');
+      if (entry !== 'gone' && 'row' in entry && conversations.has((entry.row as Rows['messages']).convId))
+        messages.set(key, 'gone');
     }
   }
 }

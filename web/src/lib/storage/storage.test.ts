@@ -33,7 +33,10 @@ afterEach(() => {
   for (const storage of opened.splice(0)) storage.close();
 });
 
-const draft = (id: string, text: string): Change => ({ table: 'drafts', put: [{ id, text, files: [], lastModified: 1 }] });
+const draft = (id: string, text: string): Change => ({
+  table: 'drafts',
+  put: [{ id, text, files: [], lastModified: 1 }],
+});
 function chat(id: string): Change[] {
   const root = { ...newRoot(id), id: `${id}-root` };
   const said = newMessage({ id: `${id}-1`, convId: id, parent: root.id, order: 1, role: 'user', content: 'said' });
@@ -117,7 +120,10 @@ describe('storage that is full', () => {
     await storage.commit([{ table: 'conversations', key: 'a', patch: { name: 'Renamed' } }]);
     await storage.commit(chat('b'));
     expect(storage.trouble).toBe('full');
-    expect((await storage.all('conversations')).map(({ id, name: title }) => [id, title])).toEqual([['a', 'Renamed'], ['b', '']]);
+    expect((await storage.all('conversations')).map(({ id, name: title }) => [id, title])).toEqual([
+      ['a', 'Renamed'],
+      ['b', ''],
+    ]);
     expect(await storage.messagesOf('b')).toHaveLength(2);
     const ids: string[] = [];
     for await (const slice of storage.slices('messages')) ids.push(...slice.map(({ id }) => id));
@@ -128,7 +134,10 @@ describe('storage that is full', () => {
     expect(troubles).toEqual([null, 'full', null]);
     storage.close();
     const again = open(name);
-    expect((await again.all('conversations')).map(({ id, name: title }) => [id, title])).toEqual([['a', 'Renamed'], ['b', '']]);
+    expect((await again.all('conversations')).map(({ id, name: title }) => [id, title])).toEqual([
+      ['a', 'Renamed'],
+      ['b', ''],
+    ]);
     expect(await again.messagesOf('b')).toHaveLength(2);
   });
 
@@ -160,7 +169,9 @@ describe('storage that is full', () => {
   });
 
   it('knows it from the errors that libraries wrap', () => {
-    expect(isQuota(Object.assign(new Error(), { name: 'AbortError', inner: new DOMException('', 'QuotaExceededError') }))).toBe(true);
+    expect(
+      isQuota(Object.assign(new Error(), { name: 'AbortError', inner: new DOMException('', 'QuotaExceededError') })),
+    ).toBe(true);
     expect(isQuota(new Error('other'))).toBe(false);
     expect(isQuota(undefined)).toBe(false);
   });
@@ -245,7 +256,12 @@ describe('files', () => {
       const sha256 = await putFile(new Blob([text]), storage);
       return { sha256, name: text, kind: 'text' as const, type: 'text/plain', bytes: text.length };
     };
-    const [used, typed, unused, undone] = [await ref('used'), await ref('typed'), await ref('unused'), await ref('undone')];
+    const [used, typed, unused, undone] = [
+      await ref('used'),
+      await ref('typed'),
+      await ref('unused'),
+      await ref('undone'),
+    ];
     await storage.commit(chat('a'));
     await storage.commit([
       { table: 'messages', key: 'a-1', patch: { files: [used] } },
@@ -257,7 +273,9 @@ describe('files', () => {
     // Its message came back.
     await storage.commit([{ table: 'messages', key: 'a-1', patch: { files: [used, undone] } }]);
     expect(await sweepFiles(storage, day + 1)).toBe(1);
-    expect((await storage.all('files')).map(({ sha256 }) => sha256).sort()).toEqual([used, typed, undone].map(({ sha256 }) => sha256).sort());
+    expect((await storage.all('files')).map(({ sha256 }) => sha256).sort()).toEqual(
+      [used, typed, undone].map(({ sha256 }) => sha256).sort(),
+    );
     expect(await getFile(unused.sha256, storage)).toBeUndefined();
   });
 });

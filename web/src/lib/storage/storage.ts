@@ -1,5 +1,6 @@
-// What is stored: reads, and `commit`, the one way to write. Changes are shown at once, written in order, and told to other tabs.
-// Where the browser does not take them they stay in memory (`overlay.ts`), `trouble` says why, and reads have them all the same.
+// What is stored: reads, and `commit`, the one way to write. Changes are shown at once, written in order, and told to
+// other tabs. Where the browser does not take them they stay in memory (`overlay.ts`), `trouble` says why, and reads
+// have them all the same.
 import type { Id, Message } from '#lib/types/conversation.ts';
 import type { StorageTrouble } from '#lib/types/storage.ts';
 import { isQuota, openDatabase, Refusal, type Database } from './database.ts';
@@ -36,7 +37,11 @@ export class Storage {
   #tabs: Tabs;
 
   constructor(readonly name = 'puna') {
-    this.#tabs = new Tabs(name, (changes, saved) => this.#heard(changes, saved), () => this.#tell({ reload: true }));
+    this.#tabs = new Tabs(
+      name,
+      (changes, saved) => this.#heard(changes, saved),
+      () => this.#tell({ reload: true }),
+    );
   }
 
   get trouble(): StorageTrouble | null {
@@ -86,7 +91,8 @@ export class Storage {
   // In the order of writing.
   async messagesOf(convId: Id): Promise<Message[]> {
     const below = await this.#read(
-      (database) => database.table('messages').where('[convId+order]').between([convId, -Infinity], [convId, []]).toArray(),
+      (database) =>
+        database.table('messages').where('[convId+order]').between([convId, -Infinity], [convId, []]).toArray(),
       [],
     );
     const { unsaved } = this.#lanes.rows;
@@ -99,7 +105,7 @@ export class Storage {
   async *slices<T extends TableName>(table: T): AsyncGenerator<Rows[T][]> {
     const { unsaved } = this.#laneOf(table);
     const known = new Set<string>();
-    for (let last = ''; ; ) {
+    for (let last = ''; ;) {
       const below = (await this.#read(
         (database) => database.table(table).where(':id').above(last).limit(sliceRows).toArray(),
         [],
@@ -113,8 +119,8 @@ export class Storage {
     for (let at = 0; at < added.length; at += sliceRows) yield added.slice(at, at + sliceRows);
   }
 
-  // Shown when it returns; ends when the changes are saved, or kept in memory because they cannot be. Throws at once, before
-  // anything is changed, when a value is none that can be stored (a function, a proxy).
+  // Shown when it returns; ends when the changes are saved, or kept in memory because they cannot be. Throws at once,
+  // before anything is changed, when a value is none that can be stored (a function, a proxy).
   commit(given: readonly Change[]): Promise<void> {
     const changes = structuredClone(given);
     const lane = changes.every((change) => change.table === 'files') ? this.#lanes.files : this.#lanes.rows;
@@ -124,7 +130,9 @@ export class Storage {
 
   // Tries again what could not be saved.
   async flush(): Promise<void> {
-    await Promise.all(Object.values(this.#lanes).map((lane) => (lane.unsaved.empty ? lane.tail : this.#queue(lane, []))));
+    await Promise.all(
+      Object.values(this.#lanes).map((lane) => (lane.unsaved.empty ? lane.tail : this.#queue(lane, []))),
+    );
   }
 
   #queue(lane: Lane, changes: readonly Change[]): Promise<void> {

@@ -1,5 +1,5 @@
-// Removes files that no message and no draft refers to. A deletion can be undone and a file is put before the draft that has it is
-// saved, so a file goes when it was without use in two sweeps far enough apart.
+// Removes files that no message and no draft refers to. A deletion can be undone and a file is put before the draft
+// that has it is saved, so a file goes when it was without use in two sweeps far enough apart.
 import type { FileRef } from '#lib/types/conversation.ts';
 import type { Storage } from './storage.ts';
 

@@ -1,4 +1,5 @@
-// The tables, and changes of them as data: what is written in one transaction, told to other tabs, and kept while it cannot be written.
+// The tables, and changes of them as data: what is written in one transaction, told to other tabs, and kept while it
+// cannot be written.
 import type { Conversation, Draft, Message, Preset } from '#lib/types/conversation.ts';
 
 export interface StoredFile {

@@ -98,12 +98,15 @@ export class Conversations {
     this.#open.delete(id);
   }
 
-  async create(from: { model?: string; runsOn?: RunsOn; preset?: Id; system?: string; name?: string } = {}): Promise<Conversation> {
+  async create(
+    from: { model?: string; runsOn?: RunsOn; preset?: Id; system?: string; name?: string } = {},
+  ): Promise<Conversation> {
     await this.start();
     const { system, ...rest } = from;
     const id = newId();
     const messages = [newRoot(id)];
-    if (system) messages.push(newMessage({ convId: id, parent: messages[0]!.id, order: 1, role: 'system', content: system }));
+    if (system)
+      messages.push(newMessage({ convId: id, parent: messages[0]!.id, order: 1, role: 'system', content: system }));
     const conversation = newConversation({ ...rest, id, currNode: messages.at(-1)!.id });
     await this.#add(conversation, messages);
     return conversation;
@@ -124,7 +127,9 @@ export class Conversations {
   // A member that is undefined goes.
   async update(id: Id, patch: Patch<Omit<Conversation, 'id'>>): Promise<void> {
     await this.start();
-    await this.storage.commit([{ table: 'conversations', key: id, patch: $state.snapshot(patch) as Patch<Conversation> }]);
+    await this.storage.commit([
+      { table: 'conversations', key: id, patch: $state.snapshot(patch) as Patch<Conversation> },
+    ]);
   }
 
   async remove(ids: readonly Id[]): Promise<Undo> {
@@ -171,8 +176,8 @@ export class Conversations {
     }
   }
 
-  // All words, in titles and in messages; newest conversations first, of each the title and then its messages as they were written.
-  // Errors: the signal's reason.
+  // All words, in titles and in messages; newest conversations first, of each the title and then its messages as they
+  // were written. Errors: the signal's reason.
   async search(query: string, signal?: AbortSignal): Promise<Found[]> {
     await this.start();
     const words = wordsOf(query);
@@ -216,7 +221,10 @@ export class Conversations {
     for (const { conversation, messages, files: bytes, file } of conversations) {
       const known = this.get(conversation.id);
       const here = known && { conversation: known, messages: await this.#messagesOf(known.id) };
-      const same = await this.storage.some('messages', messages.map(({ id }) => id));
+      const same = await this.storage.some(
+        'messages',
+        messages.map(({ id }) => id),
+      );
       const taken = new Set(same.filter(({ convId }) => convId !== conversation.id).map(({ id }) => id));
       const tree = merged({ conversation, messages }, here, taken);
       if (!tree) {

@@ -57,14 +57,19 @@ describe('conversations', () => {
     await expect(open.change(answer.id, { content: 'else' })).rejects.toThrow('is done: its content does not change');
     await open.change(answer.id, { status: 'writing' });
     await open.change(answer.id, { content: 'A grassland, high up.', thought: 'hm' });
-    await open.change(answer.id, { status: 'done', timings: { promptTokens: 1, cachedTokens: 0, promptMs: 1, answerTokens: 1, answerMs: 1, firstTokenMs: 1 } });
+    await open.change(answer.id, {
+      status: 'done',
+      timings: { promptTokens: 1, cachedTokens: 0, promptMs: 1, answerTokens: 1, answerMs: 1, firstTokenMs: 1 },
+    });
     expect(open.messages.get(answer.id)).toMatchObject({ content: 'A grassland, high up.', status: 'done' });
     const undo = await open.rewrite(question.id, { content: 'What is it?' });
     expect(open.messages.get(question.id)!.content).toBe('What is it?');
     await undo();
     expect(open.messages.get(question.id)!.content).toBe('What is a puna?');
     await open.change('deleted meanwhile', { content: 'x' });
-    await expect(open.add({ parent: 'nowhere', role: 'user', content: '' })).rejects.toThrow('not in this conversation');
+    await expect(open.add({ parent: 'nowhere', role: 'user', content: '' })).rejects.toThrow(
+      'not in this conversation',
+    );
   });
 
   it('are the same after they are read again', async () => {
@@ -248,7 +253,19 @@ describe('import and export', () => {
     const { open, question } = await chat(store);
     const lines = [
       { type: 'session', harness: 'llama.app', id: 'evil', name: 'Evil', currNode: question.id, lastModified: 1 },
-      { type: 'message', message: { id: question.id, convId: 'evil', type: 'text', role: 'user', content: 'overwritten', parent: 'r', children: [], timestamp: 1 } },
+      {
+        type: 'message',
+        message: {
+          id: question.id,
+          convId: 'evil',
+          type: 'text',
+          role: 'user',
+          content: 'overwritten',
+          parent: 'r',
+          children: [],
+          timestamp: 1,
+        },
+      },
     ];
     const file = new File([lines.map((line) => JSON.stringify(line)).join('\n')], 'x');
     const { added } = await store.import([file]);

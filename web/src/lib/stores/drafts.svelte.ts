@@ -1,5 +1,6 @@
-// What is typed and not sent, of every chat and every open edit. It is saved soon after it is typed; what the last moments of a page
-// leave unsaved is put into local storage, which alone is written at once, and taken up at the next start.
+// What is typed and not sent, of every chat and every open edit. It is saved soon after it is typed; what the last
+// moments of a page leave unsaved is put into local storage, which alone is written at once, and taken up at the next
+// start.
 import { dictOf, isDict, listOf, numberOf, textOf } from '#lib/base/values.ts';
 import { storage as theStorage, type Listener, type Storage } from '#lib/storage/storage.ts';
 import type { Draft, FileRef } from '#lib/types/conversation.ts';
@@ -8,10 +9,24 @@ import { getLocal, parsed, putLocal } from './local.ts';
 const saveMs = 300;
 const journal = 'puna.drafts';
 
+// What components watch. One for all drafts: an effect does not watch state that is made while it runs, and the first
+// to ask for a draft, which makes it, often is one.
+class Pulse {
+  #shown = $state(0);
+  #beats = 0;
+
+  watch(): void {
+    void this.#shown;
+  }
+  beat(): void {
+    this.#shown = ++this.#beats;
+  }
+}
+
 export class OpenDraft {
-  #text = $state('');
-  #files = $state.raw<readonly FileRef[]>([]);
-  #ready = $state(false);
+  #text = '';
+  #files: readonly FileRef[] = [];
+  #ready = false;
   // What is shown is newer than what is saved. Undefined: it is not.
   #since: number | undefined;
   #lastModified = 0;
@@ -20,11 +35,13 @@ export class OpenDraft {
   constructor(
     readonly id: string,
     private readonly storage: Storage,
+    private readonly pulse: Pulse,
   ) {
     void this.#read();
   }
 
   get text(): string {
+    this.pulse.watch();
     return this.#text;
   }
   set text(value: string) {
@@ -35,6 +52,7 @@ export class OpenDraft {
 
   // Put a new array here: a push is not seen.
   get files(): readonly FileRef[] {
+    this.pulse.watch();
     return this.#files;
   }
   set files(value: readonly FileRef[]) {
@@ -44,6 +62,7 @@ export class OpenDraft {
 
   // False until what was saved is read; typing before that is kept.
   get ready(): boolean {
+    this.pulse.watch();
     return this.#ready;
   }
 
@@ -79,22 +98,26 @@ export class OpenDraft {
     this.#lastModified = draft?.lastModified ?? this.#lastModified;
     this.#text = draft?.text ?? '';
     this.#files = draft?.files ?? [];
+    this.pulse.beat();
   }
 
   async #read(): Promise<void> {
     const saved = await this.storage.row('drafts', this.id);
     if (saved) this.take(saved);
     this.#ready = true;
+    this.pulse.beat();
   }
 
   #changed(): void {
     // Later than before, though the clock may stand still.
     this.#since = Math.max(Date.now(), this.#lastModified + 1, (this.#since ?? 0) + 1);
     this.#timer ??= setTimeout(() => void this.save(), saveMs);
+    this.pulse.beat();
   }
 }
 
 export class Drafts {
+  #pulse = new Pulse();
   #open = new Map<string, OpenDraft>();
   #recovered: Promise<void> | undefined;
 
@@ -102,14 +125,17 @@ export class Drafts {
     storage.listen((news) => this.#hear(news));
     const page = globalThis as Partial<Pick<Window, 'addEventListener' | 'document'>>;
     page.addEventListener?.('pagehide', () => void this.leave());
-    page.document?.addEventListener('visibilitychange', () => page.document!.visibilityState === 'hidden' && void this.save());
+    page.document?.addEventListener(
+      'visibilitychange',
+      () => page.document!.visibilityState === 'hidden' && void this.save(),
+    );
   }
 
   // `id`: of the conversation, `new`, or `edit:<messageId>`. The same object for all who ask.
   of(id: string): OpenDraft {
     this.#recovered ??= this.#recover();
     let draft = this.#open.get(id);
-    if (!draft) this.#open.set(id, (draft = new OpenDraft(id, this.storage)));
+    if (!draft) this.#open.set(id, (draft = new OpenDraft(id, this.storage, this.#pulse)));
     return draft;
   }
 
@@ -132,7 +158,8 @@ export class Drafts {
   // The page may be gone in a moment. Where the database takes nothing, this is all that is left of the drafts.
   async leave(): Promise<void> {
     const open = [...this.#open.values()];
-    const left = this.storage.trouble === null ? open.flatMap((draft) => draft.unsaved ?? []) : open.map((draft) => draft.now);
+    const left =
+      this.storage.trouble === null ? open.flatMap((draft) => draft.unsaved ?? []) : open.map((draft) => draft.now);
     if (left.length === 0) return;
     const ids = new Set(left.map(({ id }) => id));
     const others = readJournal().filter((draft) => !ids.has(draft.id));
@@ -145,7 +172,14 @@ export class Drafts {
   async #recover(): Promise<void> {
     const left = readJournal();
     if (left.length === 0) return;
-    const saved = new Map((await this.storage.some('drafts', left.map(({ id }) => id))).map((draft) => [draft.id, draft]));
+    const saved = new Map(
+      (
+        await this.storage.some(
+          'drafts',
+          left.map(({ id }) => id),
+        )
+      ).map((draft) => [draft.id, draft]),
+    );
     const newer = left.filter((draft) => draft.lastModified > (saved.get(draft.id)?.lastModified ?? 0));
     const put = newer.filter((draft) => draft.text !== '' || draft.files.length > 0);
     const remove = newer.filter((draft) => !put.includes(draft)).map(({ id }) => id);

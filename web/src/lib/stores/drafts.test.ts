@@ -29,7 +29,14 @@ afterEach(() => {
   for (const storage of tabs.splice(0)) storage.close();
 });
 
-const file = { sha256: 'f'.repeat(64), name: 'a.txt', kind: 'text' as const, type: 'text/plain', bytes: 3, text: 'abc' };
+const file = {
+  sha256: 'f'.repeat(64),
+  name: 'a.txt',
+  kind: 'text' as const,
+  type: 'text/plain',
+  bytes: 3,
+  text: 'abc',
+};
 const readyOf = (drafts: Drafts, id: string) =>
   vi.waitFor(() => {
     const draft = drafts.of(id);

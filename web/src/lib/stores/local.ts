@@ -1,5 +1,5 @@
-// What has to be there before the first paint, or survive the last moment of a page: small texts in the browser's local and session
-// storage, which are read and written at once. Where they are refused, nothing is kept.
+// What has to be there before the first paint, or survive the last moment of a page: small texts in the browser's local
+// and session storage, which are read and written at once. Where they are refused, nothing is kept.
 
 type Place = 'localStorage' | 'sessionStorage';
 

@@ -37,8 +37,10 @@ export class OpenConversation {
   #early: ChangeOf<'messages'>[] | undefined = [];
   #users = 0;
 
+  // Apart, so that the branch is the same array until it changes.
+  #leaf: Id = $derived(tree.leafOr(this.#tree, this.conversation.currNode));
   // The branch that is shown, without the root.
-  readonly path: readonly Message[] = $derived(tree.pathTo(this.#tree, tree.leafOr(this.#tree, this.conversation.currNode)));
+  readonly path: readonly Message[] = $derived(tree.pathTo(this.#tree, this.#leaf));
 
   // For the list alone: `conversations.open` gives it when it is read.
   constructor(owner: Owner, conversation: Conversation) {
@@ -82,7 +84,8 @@ export class OpenConversation {
   // Shows it where its parent is on the shown branch. Errors: when its parent is not here.
   async add(from: NewMessage): Promise<Message> {
     const { parent } = from;
-    if (parent === null || !this.messages.has(parent)) throw new Error(`The message "${parent}" is not in this conversation.`);
+    if (parent === null || !this.messages.has(parent))
+      throw new Error(`The message "${parent}" is not in this conversation.`);
     const message = newMessage({ ...$state.snapshot(from), convId: this.id, order: this.#tree.top + 1 } as Message);
     const shown = parent === this.root || this.path.some(({ id }) => id === parent);
     const { name, lastModified } = this.conversation;
@@ -93,8 +96,8 @@ export class OpenConversation {
     return message;
   }
 
-  // While it is being written; of one that is done only its state. `status: 'writing'` opens it again. Of one that was deleted:
-  // nothing.
+  // While it is being written; of one that is done only its state. `status: 'writing'` opens it again. Of one that was
+  // deleted: nothing.
   async change(id: Id, patch: Patch<Message>): Promise<void> {
     const message = this.messages.get(id);
     if (!message) return;
@@ -108,7 +111,9 @@ export class OpenConversation {
   async rewrite(id: Id, patch: Pick<Patch<Message>, 'content' | 'files' | 'thought'>): Promise<Undo> {
     const message = this.messages.get(id);
     if (!message) return async () => {};
-    const before = Object.fromEntries(Object.keys(patch).map((key) => [key, message[key as keyof Message]])) as Patch<Message>;
+    const before = Object.fromEntries(
+      Object.keys(patch).map((key) => [key, message[key as keyof Message]]),
+    ) as Patch<Message>;
     await this.#rewrite(id, patch);
     return () => this.#rewrite(id, before);
   }

@@ -1,5 +1,5 @@
-// Settings of the page, and the parameters that hold for an answer. They are in the browser's local storage, because theme and text
-// size are needed before the first paint.
+// Settings of the page, and the parameters that hold for an answer. They are in the browser's local storage, because
+// theme and text size are needed before the first paint.
 import { effective, request } from '#lib/conversations/effective.ts';
 import { isDict, type Dict } from '#lib/base/values.ts';
 import type { Preset } from '#lib/types/conversation.ts';
@@ -86,8 +86,8 @@ export class Settings {
     return effective({ model, forModel: model && this.app.models[model.id], preset, chat });
   }
 
-  // What a request has to say: what the reader set (for the model, in the preset, in the chat), as fields of its body. The rest the
-  // server and its model know.
+  // What a request has to say: what the reader set (for the model, in the preset, in the chat), as fields of its body.
+  // The rest the server and its model know.
   request(model: ModelInfo | undefined, preset: Preset | undefined, chat: Dict | undefined): Dict {
     return request({ model, forModel: model && this.app.models[model.id], preset, chat });
   }

@@ -25,14 +25,22 @@ describe('settings', () => {
     settings.app.textSize = 125;
     settings.app.models = { m: { top_k: 3 } };
     const again = new Settings();
-    expect({ ...again.app }).toMatchObject({ theme: 'dark', textSize: 125, models: { m: { top_k: 3 } }, enterSends: true });
+    expect({ ...again.app }).toMatchObject({
+      theme: 'dark',
+      textSize: 125,
+      models: { m: { top_k: 3 } },
+      enterSends: true,
+    });
     again.reset('theme');
     expect(new Settings().app.theme).toBe('system');
     expect(again.isInitial('theme')).toBe(true);
   });
 
   it('of another version are left as they are, and what does not fit is passed over', () => {
-    places.localStorage.set('puna.settings', JSON.stringify({ future: [1], theme: 'pink', textSize: 9000, tools: ['a'], models: [] }));
+    places.localStorage.set(
+      'puna.settings',
+      JSON.stringify({ future: [1], theme: 'pink', textSize: 9000, tools: ['a'], models: [] }),
+    );
     const settings = new Settings();
     expect({ ...settings.app }).toMatchObject({ theme: 'system', textSize: 100, tools: ['a'], models: {} });
     settings.app.wrapCode = true;
@@ -78,10 +86,26 @@ describe('settings', () => {
 
   it('for a model come before its own and behind those of the preset', () => {
     const settings = new Settings();
-    const abilities = { images: false, audio: false, thinks: false, tools: false, thinkingSwitch: false, efforts: [], here: true, switchable: false, removable: false };
-    const model = { id: 'm', runsOn: 'server' as const, state: 'loaded' as const, ...abilities, defaults: { top_k: 1 } };
+    const model = {
+      id: 'm',
+      runsOn: 'server' as const,
+      state: 'loaded' as const,
+      images: false,
+      audio: false,
+      thinks: false,
+      tools: false,
+      thinkingSwitch: false,
+      efforts: [],
+      here: true,
+      switchable: false,
+      removable: false,
+      defaults: { top_k: 1 },
+    };
     settings.setForModel('m', 'top_k', 2);
-    expect(settings.effective(model, undefined, undefined)).toMatchObject({ values: { top_k: 2 }, origin: { top_k: 'model' } });
+    expect(settings.effective(model, undefined, undefined)).toMatchObject({
+      values: { top_k: 2 },
+      origin: { top_k: 'model' },
+    });
     expect(settings.request(model, undefined, { top_k: 4 })).toEqual({ top_k: 4 });
     settings.setForModel('m', 'top_k', undefined);
     expect(settings.app.models).toEqual({});

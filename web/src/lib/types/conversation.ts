@@ -1,5 +1,6 @@
-// What a conversation is made of, as it is stored. Messages form a tree: only `parent` is stored, children are derived, so no two
-// records can disagree. A message that is done does not change; an edit is a sibling, unless the reader asks for none.
+// What a conversation is made of, as it is stored. Messages form a tree: only `parent` is stored, children are derived,
+// so no two records can disagree. A message that is done does not change; an edit is a sibling, unless the reader asks
+// for none.
 
 export type Id = string;
 
