@@ -3,7 +3,8 @@ import { answerTo, cacheName } from './files.ts';
 
 const root = 'https://host/folder/';
 const files = { immutable: ['_app/immutable/a.js'], assets: ['/favicon.svg'] };
-const answer = (path: string, navigates = false, method = 'GET') => answerTo({ method, url: new URL(path, root).href, navigates }, root, files);
+const answer = (path: string, navigates = false, method = 'GET') =>
+  answerTo({ method, url: new URL(path, root).href, navigates }, root, files);
 
 describe('answerTo', () => {
   it.each([

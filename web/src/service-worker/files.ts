@@ -29,6 +29,7 @@ export function answerTo({ method, url, navigates }: Asked, root: string, { immu
 // Another for another build.
 export function cacheName(immutable: readonly string[]): string {
   let hash = 0;
-  for (const character of [...immutable].sort().join('\n')) hash = (Math.imul(hash, 31) + character.codePointAt(0)!) | 0;
+  for (const character of [...immutable].sort().join('\n'))
+    hash = (Math.imul(hash, 31) + character.codePointAt(0)!) | 0;
   return `puna-web-${(hash >>> 0).toString(16)}`;
 }

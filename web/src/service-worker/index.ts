@@ -1,6 +1,6 @@
-// Opens the page without a network after one visit. It answers for the files of the build and for nothing else, so what is asked of
-// a server never passes through here. With ?v1 in its address, as on a static host, the package's part answers /v1 by the engine of
-// an open page (bindings/js).
+// Opens the page without a network after one visit. It answers for the files of the build and for nothing else, so what
+// is asked of a server never passes through here. With ?v1 in its address, as on a static host, the package's part
+// answers /v1 by the engine of an open page (bindings/js).
 import { assets, immutable } from '$app/manifest';
 import { self } from '$app/service-worker';
 import { answerTo, cacheName } from './files.ts';
@@ -22,11 +22,17 @@ self.addEventListener('activate', (event) => {
 
 self.addEventListener('fetch', (event) => {
   const { request } = event;
-  const answer = answerTo({ method: request.method, url: request.url, navigates: request.mode === 'navigate' }, root, files);
+  const answer = answerTo(
+    { method: request.method, url: request.url, navigates: request.mode === 'navigate' },
+    root,
+    files,
+  );
   if (answer === 'pass') return;
   // The package's part would answer for pages as well.
   event.stopImmediatePropagation();
-  event.respondWith(answer === 'cache' ? fromCache(request) : fromNetwork(request, answer === 'page' ? root : request.url));
+  event.respondWith(
+    answer === 'cache' ? fromCache(request) : fromNetwork(request, answer === 'page' ? root : request.url),
+  );
 });
 
 async function keepAll(): Promise<void> {
@@ -61,7 +67,8 @@ async function fromNetwork(request: Request, key: string): Promise<Response> {
   const cache = await caches.open(name);
   const coming = fetch(request).then(async (response) => {
     // A full storage is no reason to fail.
-    if (response.status === 200 && response.type === 'basic') await cache.put(key, response.clone()).catch(() => undefined);
+    if (response.status === 200 && response.type === 'basic')
+      await cache.put(key, response.clone()).catch(() => undefined);
     return response;
   });
   coming.catch(() => undefined);

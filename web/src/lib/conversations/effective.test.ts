@@ -12,6 +12,11 @@ const model = (defaults: Record<string, unknown>, thinks = true): ModelInfo => (
   audio: false,
   tools: false,
   thinks,
+  thinkingSwitch: false,
+  efforts: [],
+  here: true,
+  switchable: false,
+  removable: false,
   defaults,
 });
 const preset = (more: Partial<Preset>): Preset => ({

@@ -5,9 +5,11 @@ import { TabEngine } from './tab/tab_engine.ts';
 
 let key = '';
 
-// Of the server; '' for none.
-export function setApiKey(value: string): void {
+// Of the server; '' for none. Gives whether it is another one.
+export function setApiKey(value: string): boolean {
+  const isOther = key !== value;
   key = value;
+  return isOther;
 }
 
 export const serverEngine = new HttpEngine({

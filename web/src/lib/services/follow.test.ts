@@ -9,7 +9,11 @@ const key = new EngineError({ kind: 'key', message: 'no key' });
 
 const text = (word: string): EngineEvent => ({ type: 'text', text: word });
 const at = (offset: number): EngineEvent => ({ type: 'offset', offset });
-const done: EngineEvent = { type: 'done', reason: 'stop', timings: { promptTokens: 1, cachedTokens: 0, promptMs: 1, answerTokens: 1, answerMs: 1 } };
+const done: EngineEvent = {
+  type: 'done',
+  reason: 'stop',
+  timings: { promptTokens: 1, cachedTokens: 0, promptMs: 1, answerTokens: 1, answerMs: 1 },
+};
 
 // What each connection gives, one after the other; an error breaks it.
 function engine(script: (EngineEvent | Error)[][]) {

@@ -20,7 +20,8 @@ export const LATER_MS = 30_000;
 export interface FollowOptions {
   engine: Pick<Engine, 'answer' | 'resume'>;
   streamId: string;
-  // Makes what is asked. Where `offset` is given, it was asked before and is only asked again if it turns out not to have arrived.
+  // Makes what is asked. Where `offset` is given, it was asked before and is only asked again if it turns out not to
+  // have arrived.
   request?: () => Promise<AnswerRequest>;
   // Goes on behind so many bytes.
   offset?: number;
@@ -29,7 +30,8 @@ export interface FollowOptions {
   sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-// Ends behind 'done'. Throws EngineError where there is no going on ('gone': the server keeps it no longer), and the signal's reason.
+// Ends behind 'done'. Throws EngineError where there is no going on ('gone': the server keeps it no longer), and the
+// signal's reason.
 export async function* follow(options: FollowOptions): AsyncGenerator<FollowEvent> {
   const { engine, streamId, request, signal, sleep } = options;
   let offset = options.offset ?? 0;
@@ -39,7 +41,8 @@ export async function* follow(options: FollowOptions): AsyncGenerator<FollowEven
   let missing = false;
   for (;;) {
     try {
-      const events = begins && request ? engine.answer(await request(), signal) : engine.resume(streamId, offset, signal);
+      const events =
+        begins && request ? engine.answer(await request(), signal) : engine.resume(streamId, offset, signal);
       for await (const event of events) {
         if (missing) yield { type: 'found' };
         missing = false;

@@ -7,7 +7,8 @@ function tabs(count: number): LeaseChannel[] {
   return Array.from({ length: count }, (_, self) => ({
     postMessage: (data: unknown) =>
       listeners.forEach((listener, i) => i !== self && setTimeout(() => listener({ data: structuredClone(data) }), 5)),
-    addEventListener: (_: string, listener: unknown) => (listeners[self] = listener as (event: { data: unknown }) => void),
+    addEventListener: (_: string, listener: unknown) =>
+      (listeners[self] = listener as (event: { data: unknown }) => void),
     removeEventListener: () => undefined,
   })) as unknown as LeaseChannel[];
 }

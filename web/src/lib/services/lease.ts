@@ -1,5 +1,5 @@
-// One tab of a site at a time: Web Locks where there are (https, localhost), else leases that tabs claim from each other by
-// messages, as on plain http from another host.
+// One tab of a site at a time: Web Locks where there are (https, localhost), else leases that tabs claim from each
+// other by messages, as on plain http from another host.
 
 export interface Lease {
   release(): void;
@@ -44,11 +44,12 @@ export class LockLeases implements Leases {
   }
 }
 
-// claim: who has it, objects. held: an objection. released: it is free.
+// claim: who has it, objects. held: an objection, to one. released: it is free.
 interface LeaseMessage {
   type: 'claim' | 'held' | 'released';
   name: string;
   from: string;
+  to?: string;
 }
 
 export type LeaseChannel = Pick<BroadcastChannel, 'postMessage' | 'addEventListener' | 'removeEventListener'>;
@@ -69,7 +70,8 @@ export class MessageLeases implements Leases {
     private readonly channel: LeaseChannel,
     private readonly self: string,
   ) {
-    channel.addEventListener('message', ((event: MessageEvent<LeaseMessage>) => this.#hear(event.data)) as EventListener);
+    channel.addEventListener('message', ((event: MessageEvent<LeaseMessage>) =>
+      this.#hear(event.data)) as EventListener);
   }
 
   hold(name: string): Lease {
@@ -110,16 +112,16 @@ export class MessageLeases implements Leases {
     }
   }
 
-  #say(type: LeaseMessage['type'], name: string): void {
-    this.channel.postMessage({ type, name, from: this.self } satisfies LeaseMessage);
+  #say(type: LeaseMessage['type'], name: string, to?: string): void {
+    this.channel.postMessage({ type, name, from: this.self, ...(to !== undefined && { to }) } satisfies LeaseMessage);
   }
 
-  #hear({ type, name, from }: LeaseMessage): void {
-    if (type === 'held') this.#objected.add(name);
+  #hear({ type, name, from, to }: LeaseMessage): void {
+    if (type === 'held' && to === this.self) this.#objected.add(name);
     if (type === 'released') for (const end of [...this.#free]) end();
     if (type !== 'claim') return;
     // Of two that claim at the same time the first by name has it.
-    if (this.#held.has(name) || (this.#claims.has(name) && this.self < from)) this.#say('held', name);
+    if (this.#held.has(name) || (this.#claims.has(name) && this.self < from)) this.#say('held', name, from);
     else if (this.#claims.has(name)) this.#objected.add(name);
   }
 }

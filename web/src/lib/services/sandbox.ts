@@ -1,11 +1,11 @@
-// The sandbox: a page of ours (static/sandbox/) in a frame without an origin, without network and storage, which hears and says
-// messages only. Whatever comes from it is somebody else's text.
+// The sandbox: a page of ours (static/sandbox/) in a frame without an origin, without network and storage, which hears
+// and says messages only. Whatever comes from it is somebody else's text.
 import { ToolError } from './tools/tool.ts';
 
 const PAGE = './sandbox/index.html';
 const MAX_RUN_MS = 10_000;
 // For the frame itself, which is a file of the page.
-const MAX_LOAD_MS = 10_000;
+const MAX_LOAD_MS = 30_000;
 
 interface Reply {
   type: 'ready' | 'result';
@@ -35,8 +35,9 @@ export function preview(markup: string, title: string): HTMLIFrameElement {
   return element;
 }
 
-// Runs a script and gives what it printed and its last value. Errors: ToolError where it fails or takes too long, the signal's reason.
-export async function runScript(code: string, signal: AbortSignal): Promise<string> {
+// Runs a script and gives what it printed and its last value. Errors: ToolError where it fails or takes too long, the
+// signal's reason.
+export async function runScript(code: string, signal: AbortSignal, limitMs = MAX_RUN_MS): Promise<string> {
   signal.throwIfAborted();
   const element = frame();
   element.hidden = true;
@@ -55,7 +56,7 @@ export async function runScript(code: string, signal: AbortSignal): Promise<stri
         if (reply?.type === 'ready' && !asked) {
           asked = true;
           clearTimeout(timer);
-          timer = setTimeout(late(`The script was stopped after ${MAX_RUN_MS / 1000} seconds.`), MAX_RUN_MS);
+          timer = setTimeout(late(`The script was stopped after ${limitMs / 1000} seconds.`), limitMs);
           element.contentWindow!.postMessage({ type: 'run', code }, '*');
         } else if (reply?.type === 'result') {
           if (reply.failed) reject(new ToolError(reply.text));

@@ -1,4 +1,5 @@
-// Answers that are being written, of all conversations (answers/answers.ts has how).
+// Answers that are being written, of all conversations (answers/answers.ts has how). The layout calls `answers.listen()`
+// and `answers.resumeAll()` once, and `models.start()` before.
 import { newId } from '../base/ids.ts';
 import { engineOf } from '../services/engine.ts';
 import { openLeases } from '../services/lease.ts';
@@ -29,7 +30,8 @@ export const toolNames: readonly string[] = tools.map(({ spec }) => spec.name);
 function setup(conversation: Conversation, other: Partial<Choice>): Setup {
   const model = other.model ?? conversation.model ?? models.chosen?.model;
   const own = other.model === undefined ? conversation.runsOn : undefined;
-  const runsOn = other.runsOn ?? own ?? models.list.find(({ id }) => id === model)?.runsOn ?? models.chosen?.runsOn ?? 'server';
+  const runsOn =
+    other.runsOn ?? own ?? models.list.find(({ id }) => id === model)?.runsOn ?? models.chosen?.runsOn ?? 'server';
   const info = model === undefined ? undefined : models.find(model, runsOn);
   const preset = presets.get(conversation.preset ?? settings.app.preset);
   const { [TOOLS_SETTING]: offered, ...chat } = conversation.settings ?? {};
@@ -76,6 +78,7 @@ class PageAnswers extends Answers {
 export const answers = new PageAnswers({
   open: (convId) => conversations.open(convId),
   writing: () => unfinished(storage),
+  stored: (messageId) => storage.row('messages', messageId),
   setup,
   engine: engineOf,
   runTool,

@@ -1,6 +1,13 @@
 // The models that there are, on the server and in this tab, and which of them is chosen.
 import type { Fault } from '../types/conversation.ts';
-import { EngineError, type ChatMessage, type ModelInfo, type RunsOn, type ServerState, type TabState } from '../types/engine.ts';
+import {
+  EngineError,
+  type ChatMessage,
+  type ModelInfo,
+  type RunsOn,
+  type ServerState,
+  type TabState,
+} from '../types/engine.ts';
 import { engineOf, serverEngine, setApiKey, tabEngine } from '../services/engine.ts';
 import { keepOffline } from '../services/offline.ts';
 import { getValue, putValue } from '../storage/values.ts';
@@ -37,8 +44,7 @@ class Models {
       // A key that was typed or forgotten.
       $effect.root(() => {
         $effect(() => {
-          setApiKey(settings.app.apiKey);
-          void serverEngine.models().catch(() => undefined);
+          if (setApiKey(settings.app.apiKey)) void serverEngine.models().catch(() => undefined);
         });
       }),
       this.#follow(),
@@ -146,7 +152,8 @@ class Models {
 
   #first(): Choice | undefined {
     const usable = this.list.filter(({ state, here }) => here && state !== 'failed');
-    const found = usable.find(({ state }) => state === 'loaded') ?? usable[0] ?? this.list.find(({ runsOn }) => runsOn === 'tab');
+    const found =
+      usable.find(({ state }) => state === 'loaded') ?? usable[0] ?? this.list.find(({ runsOn }) => runsOn === 'tab');
     return found && { model: found.id, runsOn: found.runsOn };
   }
 
@@ -159,7 +166,8 @@ class Models {
       await act(underWay.signal);
     } catch (error) {
       if (underWay.signal.aborted) return;
-      const fault = error instanceof EngineError ? error.fault : { kind: 'engine' as const, message: (error as Error).message };
+      const fault =
+        error instanceof EngineError ? error.fault : { kind: 'engine' as const, message: (error as Error).message };
       this.#troubles = { ...this.#troubles, [key]: fault };
     } finally {
       if (this.#underWay.get(key) === underWay) this.#underWay.delete(key);

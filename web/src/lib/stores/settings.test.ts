@@ -94,6 +94,11 @@ describe('settings', () => {
       audio: false,
       thinks: false,
       tools: false,
+      thinkingSwitch: false,
+      efforts: [],
+      here: true,
+      switchable: false,
+      removable: false,
       defaults: { top_k: 1 },
     };
     settings.setForModel('m', 'top_k', 2);

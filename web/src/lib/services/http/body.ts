@@ -16,7 +16,8 @@ function toolBody({ name, description, parameters }: ToolSpec): Record<string, u
   return { type: 'function', function: { name, description, parameters } };
 }
 
-// What both engines are asked. What the reader set goes first, so that it cannot change how the page speaks to the engine.
+// What both engines are asked. What the reader set goes first, so that it cannot change how the page speaks to the
+// engine.
 export function chatBody({ messages, parameters, tools, continues }: AnswerRequest): Record<string, unknown> {
   const body: Record<string, unknown> = { ...parameters, messages: messages.map(messageBody) };
   if (tools.length > 0) body['tools'] = tools.map(toolBody);

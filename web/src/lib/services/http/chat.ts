@@ -19,6 +19,7 @@ export function chat(
     stream_options: { include_usage: true },
   };
   const headers = { 'X-Conversation-Id': request.streamId };
-  const ask = (inner: AbortSignal) => send(server, 'v1/chat/completions', { method: 'POST', body, headers, signal: inner });
+  const ask = (inner: AbortSignal) =>
+    send(server, 'v1/chat/completions', { method: 'POST', body, headers, signal: inner });
   return readStream(ask, { from: 0, signal, patient: isLoading });
 }

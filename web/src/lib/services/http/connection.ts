@@ -19,7 +19,8 @@ export interface Ask {
   keepalive?: boolean;
 }
 
-// The reply, whatever its status. Throws EngineError (network, can be taken up again) where there is none, and the signal's reason.
+// The reply, whatever its status. Throws EngineError (network, can be taken up again) where there is none, and the
+// signal's reason.
 export async function send(server: ServerAddress, path: string, ask: Ask = {}): Promise<Response> {
   const headers: Record<string, string> = { ...ask.headers };
   const key = server.key();

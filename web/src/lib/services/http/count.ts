@@ -3,7 +3,8 @@ import { EngineError, type ChatMessage } from '../../types/engine.ts';
 import { messageBody } from './body.ts';
 import { json, type ServerAddress } from './connection.ts';
 
-// Servers without the route of one step make the prompt first; undefined where a server has neither, as for a model without a template.
+// Servers without the route of one step make the prompt first; undefined where a server has neither, as for a model
+// without a template.
 export async function countTokens(
   server: ServerAddress,
   model: string,

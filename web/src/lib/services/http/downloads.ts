@@ -36,7 +36,9 @@ export async function pull(
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw error instanceof EngineError || isAbort(error) ? error : lost('The connection to the server was cut during the download.');
+    throw error instanceof EngineError || isAbort(error)
+      ? error
+      : lost('The connection to the server was cut during the download.');
   }
   if (!success) throw lost('The connection to the server was cut during the download.');
 }

@@ -3,8 +3,21 @@ import { faultOf, streamFault } from './faults.ts';
 
 describe('faultOf', () => {
   it('tells both numbers of a prompt that is too long', () => {
-    const body = { error: { code: 400, message: 'The prompt has 9000 tokens.', type: 'exceed_context_size_error', n_prompt_tokens: 9000, n_ctx: 4096 } };
-    expect(faultOf(400, body)).toEqual({ kind: 'context', message: 'The prompt has 9000 tokens.', promptTokens: 9000, contextTokens: 4096 });
+    const body = {
+      error: {
+        code: 400,
+        message: 'The prompt has 9000 tokens.',
+        type: 'exceed_context_size_error',
+        n_prompt_tokens: 9000,
+        n_ctx: 4096,
+      },
+    };
+    expect(faultOf(400, body)).toEqual({
+      kind: 'context',
+      message: 'The prompt has 9000 tokens.',
+      promptTokens: 9000,
+      contextTokens: 4096,
+    });
     expect(streamFault(body).kind).toBe('context');
   });
 

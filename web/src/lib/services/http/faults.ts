@@ -23,7 +23,8 @@ const KINDS: readonly (readonly [test: (status: number, type: string) => boolean
   [(status) => (status >= 400 && status < 500) || status === 501, 'refused'],
 ];
 
-// `status`: of the reply, or of the error itself in the middle of a stream. `body`: its JSON, or undefined where it has none.
+// `status`: of the reply, or of the error itself in the middle of a stream. `body`: its JSON, or undefined where it has
+// none.
 export function faultOf(status: number, body: unknown): Fault {
   const error = (body as { error?: unknown } | undefined)?.error;
   const inner: ErrorBody = typeof error === 'object' && error !== null ? error : {};

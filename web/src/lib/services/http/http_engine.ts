@@ -38,7 +38,8 @@ export class HttpEngine implements Engine {
     } catch (error) {
       if (!(error instanceof EngineError)) throw error;
       this.#state = this.#away(error);
-      this.#models = [];
+      // What is away for a while is still listed.
+      if (this.#state.kind === 'none') this.#models = [];
       this.#tell();
       throw error;
     }

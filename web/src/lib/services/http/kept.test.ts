@@ -17,11 +17,15 @@ function server(replies: Record<string, Reply[]>): { address: ServerAddress; ask
   return { address: { base: './', key: () => 'secret', fetch }, asked };
 }
 
-const chunk = (text: string) => `data: {"choices":[{"index":0,"delta":{"content":"${text}"},"finish_reason":null}]}\n\n`;
+const chunk = (text: string) =>
+  `data: {"choices":[{"index":0,"delta":{"content":"${text}"},"finish_reason":null}]}\n\n`;
 const stream = (text: string) => () => new Response(text, { headers: { 'content-type': 'text/event-stream' } });
-const status = (code: number) => () => Response.json({ error: { code, message: `status ${code}`, type: 'x' } }, { status: code });
-const kept = (first: number, total: number, isDone = false) => () =>
-  Response.json([{ conversation_id: 'a b', is_done: isDone, total_bytes: total, first_byte: first }]);
+const status = (code: number) => () =>
+  Response.json({ error: { code, message: `status ${code}`, type: 'x' } }, { status: code });
+const kept =
+  (first: number, total: number, isDone = false) =>
+  () =>
+    Response.json([{ conversation_id: 'a b', is_done: isDone, total_bytes: total, first_byte: first }]);
 
 async function resume(replies: Record<string, Reply[]>, offset: number) {
   const { address, asked } = server(replies);
@@ -48,7 +52,10 @@ describe('resumeStream', () => {
 
   it('marks a gap where the server has dropped what comes next, and goes on at the next event', async () => {
     const rest = `"half an event"\n\n${chunk('y')}data: [DONE]\n\n`;
-    const { events, asked } = await resume({ [from(10)]: [status(400)], [LOOKUP]: [kept(5000, 9000)], [from(5000)]: [stream(rest)] }, 10);
+    const { events, asked } = await resume(
+      { [from(10)]: [status(400)], [LOOKUP]: [kept(5000, 9000)], [from(5000)]: [stream(rest)] },
+      10,
+    );
     expect(words(events)).toEqual(['gap', 'y', 'offset', 'done']);
     expect(asked).toEqual([from(10), LOOKUP, from(5000)]);
   });
@@ -59,7 +66,10 @@ describe('resumeStream', () => {
     ['vanishes between two questions', { [from(10)]: [status(400)], [LOOKUP]: [() => Response.json([])] }],
     ['was cut by the server', { [from(10)]: [stream('')], [LOOKUP]: [kept(0, 10, true)] }],
   ])('is gone where the stream %s', async (_, replies) => {
-    expect((await resume(replies as Record<string, Reply[]>, 10)).error).toMatchObject({ fault: { kind: 'gone' }, canResume: false });
+    expect((await resume(replies as Record<string, Reply[]>, 10)).error).toMatchObject({
+      fault: { kind: 'gone' },
+      canResume: false,
+    });
   });
 
   it.each([
@@ -67,11 +77,16 @@ describe('resumeStream', () => {
     ['a proxy finds no server', [status(502)]],
     ['nothing answers', []],
   ])('can be tried again where %s', async (_, replies) => {
-    expect((await resume({ [from(10)]: replies, [LOOKUP]: [kept(0, 10)] }, 10)).error).toMatchObject({ canResume: true });
+    expect((await resume({ [from(10)]: replies, [LOOKUP]: [kept(0, 10)] }, 10)).error).toMatchObject({
+      canResume: true,
+    });
   });
 
   it('says that the key is no longer good', async () => {
-    expect((await resume({ [from(10)]: [status(401)] }, 10)).error).toMatchObject({ fault: { kind: 'key' }, canResume: false });
+    expect((await resume({ [from(10)]: [status(401)] }, 10)).error).toMatchObject({
+      fault: { kind: 'key' },
+      canResume: false,
+    });
   });
 });
 

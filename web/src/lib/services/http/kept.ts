@@ -21,15 +21,17 @@ export async function lookup(server: ServerAddress, ids: string[], signal?: Abor
   const found: KeptStream[] = [];
   for (let i = 0; i < ids.length; i += MAX_LOOKUPS) {
     const body = { conversation_ids: ids.slice(i, i + MAX_LOOKUPS) };
-    found.push(...(await json<KeptStream[]>(server, 'v1/streams/lookup', { method: 'POST', body, signal: signal ?? null })));
+    found.push(
+      ...(await json<KeptStream[]>(server, 'v1/streams/lookup', { method: 'POST', body, signal: signal ?? null })),
+    );
   }
   return found;
 }
 
 const gone = new EngineError({ kind: 'gone', message: 'The server no longer keeps this answer.' });
 
-// Goes on from byte `offset`. Where the server has dropped what comes next, a 'gap' is told and it goes on with what is left. Throws
-// as readStream; EngineError 'gone' where there is nothing to go on with.
+// Goes on from byte `offset`. Where the server has dropped what comes next, a 'gap' is told and it goes on with what is
+// left. Throws as readStream; EngineError 'gone' where there is nothing to go on with.
 export async function* resumeStream(
   server: ServerAddress,
   streamId: string,

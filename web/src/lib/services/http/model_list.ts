@@ -69,10 +69,12 @@ export async function listModels(server: ServerAddress, signal?: AbortSignal): P
 async function propsOf(server: ServerAddress, { id }: Listed, state: ModelState, signal?: AbortSignal): Promise<Props> {
   if (state !== 'loaded') return {};
   // It may have gone meanwhile, and is not to be loaded for this.
-  return json<Props>(server, `props?model=${encodeURIComponent(id)}&autoload=false`, { signal: signal ?? null }).catch((error) => {
-    if (error instanceof EngineError) return {};
-    throw error;
-  });
+  return json<Props>(server, `props?model=${encodeURIComponent(id)}&autoload=false`, { signal: signal ?? null }).catch(
+    (error) => {
+      if (error instanceof EngineError) return {};
+      throw error;
+    },
+  );
 }
 
 const bare = (name: string) => name.toLowerCase().replace(/:latest$/, '');
@@ -81,7 +83,13 @@ function isOf(name: string, { id, aliases = [] }: Listed): boolean {
   return [id, ...aliases].some((each) => bare(each) === bare(name));
 }
 
-function describe(listed: Listed, state: ModelState, tagged: Tagged | undefined, props: Props, router: boolean): ModelInfo {
+function describe(
+  listed: Listed,
+  state: ModelState,
+  tagged: Tagged | undefined,
+  props: Props,
+  router: boolean,
+): ModelInfo {
   const { meta, status } = listed;
   const caps = props.chat_template_caps ?? {};
   const abilities = tagged?.capabilities ?? [];
@@ -110,6 +118,10 @@ function describe(listed: Listed, state: ModelState, tagged: Tagged | undefined,
   return info;
 }
 
-function set<K extends keyof ModelInfo>(info: ModelInfo, key: K, value: ModelInfo[K] | undefined | null | '' | 0): void {
+function set<K extends keyof ModelInfo>(
+  info: ModelInfo,
+  key: K,
+  value: ModelInfo[K] | undefined | null | '' | 0,
+): void {
   if (value) info[key] = value;
 }

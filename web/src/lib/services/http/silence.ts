@@ -1,5 +1,5 @@
-// Watches that a connection is not silent for too long. Servers show every 30 seconds that they live, so longer silence is a loss,
-// however long a prompt takes.
+// Watches that a connection is not silent for too long. Servers show every 30 seconds that they live, so longer silence
+// is a loss, however long a prompt takes.
 
 export const MAX_SILENCE_MS = 75_000;
 const TICK_MS = 5_000;

@@ -1,5 +1,5 @@
-// Server-sent events, read by bytes, so that a stream that was cut can be asked for from the byte behind the last whole event.
-// Source: the HTML standard, section "Server-sent events".
+// Server-sent events, read by bytes, so that a stream that was cut can be asked for from the byte behind the last whole
+// event. Source: the HTML standard, section "Server-sent events".
 
 export interface SseEvent {
   // Its name; '' where it has none.
@@ -27,8 +27,8 @@ export class SseReader {
   #offset: number;
   #skips: boolean;
 
-  // `from`: the byte of the stream that the first byte is. `skips`: this is no beginning of an event, so what stands before the first
-  // blank line is passed over.
+  // `from`: the byte of the stream that the first byte is. `skips`: this is no beginning of an event, so what stands
+  // before the first blank line is passed over.
   constructor(from = 0, skips = false) {
     this.#at = from;
     this.#offset = from;

@@ -41,7 +41,9 @@ const textOf = (events: EngineEvent[]) => events.map((event) => (event.type === 
 describe('readStream', () => {
   it('gives what a server sends', async () => {
     const all = fixture('calls.sse');
-    const { events, error } = await collect(readStream(async (signal) => reply([all], 'stays', signal), { from: 0, signal: open() }));
+    const { events, error } = await collect(
+      readStream(async (signal) => reply([all], 'stays', signal), { from: 0, signal: open() }),
+    );
     expect(error).toBeUndefined();
     const offsets = events.filter(({ type }) => type === 'offset');
     expect(offsets.length).toBeGreaterThan(10);
@@ -54,21 +56,35 @@ describe('readStream', () => {
       { type: 'call', index: 0, id: 'call_1', name: 'calculator', arguments: '' },
       { type: 'call', index: 0, arguments: '{"expression":' },
       { type: 'call', index: 0, arguments: '"1+1"}' },
-      { type: 'done', reason: 'tool_calls', timings: { promptTokens: 10, cachedTokens: 4, promptMs: 7.5, answerTokens: 9, answerMs: 90 } },
+      {
+        type: 'done',
+        reason: 'tool_calls',
+        timings: { promptTokens: 10, cachedTokens: 4, promptMs: 7.5, answerTokens: 9, answerMs: 90 },
+      },
     ]);
   });
 
   it('reads what puna serve has sent, wherever it is cut, and can go on there', async () => {
     const all = fixture('chat.sse');
-    const whole = await collect(readStream(async (signal) => reply([all], 'stays', signal), { from: 0, signal: open() }));
+    const whole = await collect(
+      readStream(async (signal) => reply([all], 'stays', signal), { from: 0, signal: open() }),
+    );
     expect(textOf(whole.events).length).toBeGreaterThan(20);
-    expect(whole.events.at(-1)).toMatchObject({ type: 'done', reason: 'stop', timings: { promptTokens: 38, answerTokens: 20 } });
-    for (let cut = 0; cut < all.length; cut += 13) {
-      const first = await collect(readStream(async (signal) => reply([all.subarray(0, cut)], 'breaks', signal), { from: 0, signal: open() }));
+    expect(whole.events.at(-1)).toMatchObject({
+      type: 'done',
+      reason: 'stop',
+      timings: { promptTokens: 38, answerTokens: 20 },
+    });
+    for (let cut = 0; cut < all.length; cut += 61) {
+      const first = await collect(
+        readStream(async (signal) => reply([all.subarray(0, cut)], 'breaks', signal), { from: 0, signal: open() }),
+      );
       expect(first.error).toMatchObject({ canResume: true, fault: { kind: 'network' } });
       const last = first.events.findLast((event) => event.type === 'offset');
       const from = last?.type === 'offset' ? last.offset : 0;
-      const rest = await collect(readStream(async (signal) => reply([all.subarray(from)], 'stays', signal), { from, signal: open() }));
+      const rest = await collect(
+        readStream(async (signal) => reply([all.subarray(from)], 'stays', signal), { from, signal: open() }),
+      );
       const both = [...first.events, ...rest.events];
       const words = (events: EngineEvent[]) => events.filter(({ type }) => type !== 'offset' && type !== 'done');
       expect(words(both)).toEqual(words(whole.events));
@@ -77,7 +93,9 @@ describe('readStream', () => {
   });
 
   it('takes an end without [DONE] for a loss', async () => {
-    const { error } = await collect(readStream(async (signal) => reply([], 'ends', signal), { from: 0, signal: open() }));
+    const { error } = await collect(
+      readStream(async (signal) => reply([], 'ends', signal), { from: 0, signal: open() }),
+    );
     expect(error).toMatchObject({ canResume: true });
   });
 
@@ -86,16 +104,26 @@ describe('readStream', () => {
     ['data: {"choices\n\n', 'An event of the stream is no JSON.'],
   ])('ends at %j', async (text, message) => {
     const bytes = new TextEncoder().encode(text);
-    const { error } = await collect(readStream(async (signal) => reply([bytes], 'stays', signal), { from: 0, signal: open() }));
+    const { error } = await collect(
+      readStream(async (signal) => reply([bytes], 'stays', signal), { from: 0, signal: open() }),
+    );
     expect(error).toBeInstanceOf(EngineError);
     expect(error).toMatchObject({ canResume: false, fault: { kind: 'engine', message } });
   });
 
   it('tells of a reply that is an error, and of one that is no stream', async () => {
-    const refused = Response.json({ error: { message: 'no', type: 'exceed_context_size_error', n_prompt_tokens: 5, n_ctx: 4 } }, { status: 400 });
+    const refused = Response.json(
+      { error: { message: 'no', type: 'exceed_context_size_error', n_prompt_tokens: 5, n_ctx: 4 } },
+      { status: 400 },
+    );
     const a = await collect(readStream(async () => refused, { from: 0, signal: open() }));
     expect(a.error).toMatchObject({ fault: { kind: 'context', promptTokens: 5, contextTokens: 4 }, canResume: false });
-    const b = await collect(readStream(async () => new Response('<html>', { headers: { 'content-type': 'text/html' } }), { from: 0, signal: open() }));
+    const b = await collect(
+      readStream(async () => new Response('<html>', { headers: { 'content-type': 'text/html' } }), {
+        from: 0,
+        signal: open(),
+      }),
+    );
     expect(b.error).toMatchObject({ fault: { kind: 'engine' } });
   });
 

@@ -11,12 +11,13 @@ export interface StreamOptions {
   from: number;
   skips?: boolean;
   signal: AbortSignal;
-  // Whether silence is to be borne further, asked whenever it has become long before anything came: a model may be loading.
+  // Whether silence is to be borne further, asked whenever it has become long before anything came: a model may be
+  // loading.
   patient?: () => Promise<boolean>;
 }
 
-// `ask` sends the request. Throws EngineError: `canResume` where the stream may go on from its last 'offset' event; and the reason of
-// the signal once that is aborted.
+// `ask` sends the request. Throws EngineError: `canResume` where the stream may go on from its last 'offset' event; and
+// the reason of the signal once that is aborted.
 export async function* readStream(
   ask: (signal: AbortSignal) => Promise<Response>,
   { from, skips = false, signal, patient }: StreamOptions,
@@ -42,7 +43,9 @@ export async function* readStream(
     if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
       throw new EngineError({ kind: 'engine', message: 'The server answered with something else than a stream.' });
     }
-    yield* readBody(response.body ?? new ReadableStream({ start: (body) => body.close() }), from, skips, () => silence.heard());
+    yield* readBody(response.body ?? new ReadableStream({ start: (body) => body.close() }), from, skips, () =>
+      silence.heard(),
+    );
   } catch (error) {
     if (inner.signal.aborted) throw inner.signal.reason;
     throw error instanceof EngineError ? error : lost('The connection to the server was cut.');

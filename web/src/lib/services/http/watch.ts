@@ -6,9 +6,15 @@ import { Silence } from './silence.ts';
 // While the server is there, and while it is not: soon at first, then less often.
 const LOOK_MS = 15_000;
 const AWAY_MS = [1_000, 2_000, 4_000, 8_000, 15_000];
+// What comes within so long is looked at once.
+const BURST_MS = 150;
 
 // `look` asks for everything anew and says what the server is. Runs until the signal is aborted.
-export async function watchServer(server: ServerAddress, look: () => Promise<ServerState>, signal: AbortSignal): Promise<void> {
+export async function watchServer(
+  server: ServerAddress,
+  look: () => Promise<ServerState>,
+  signal: AbortSignal,
+): Promise<void> {
   for (let away = 0; !signal.aborted; ) {
     const state = await look();
     away = state.reachable ? 0 : Math.min(away + 1, AWAY_MS.length);
@@ -29,36 +35,23 @@ async function events(server: ServerAddress, look: () => Promise<unknown>, signa
   const abort = () => inner.abort();
   signal.addEventListener('abort', abort);
   const silence = new Silence(abort);
+  let soon: ReturnType<typeof setTimeout> | undefined;
   try {
     const response = await ok(server, 'models/sse', { signal: inner.signal });
     const reader = response.body!.getReader();
-    let looking: Promise<unknown> | undefined;
-    let again = false;
-    // Its first events tell what was just asked for.
-    let known = false;
-    setTimeout(() => (known = true), 200);
-    const soon = () => {
-      if (!known) return;
-      if (looking) {
-        again = true;
-        return;
-      }
-      looking = look().finally(() => {
-        looking = undefined;
-        if (again) {
-          again = false;
-          soon();
-        }
-      });
-    };
     for (;;) {
       const { done } = await reader.read();
       if (done) return;
       silence.heard();
-      soon();
+      // Events come in bursts, as the first ones, which tell of every model.
+      soon ??= setTimeout(() => {
+        soon = undefined;
+        void look();
+      }, BURST_MS);
     }
   } finally {
     silence.end();
+    clearTimeout(soon);
     signal.removeEventListener('abort', abort);
     inner.abort();
   }

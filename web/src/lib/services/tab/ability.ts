@@ -53,10 +53,12 @@ export async function abilityOfTab(load: () => Promise<PunaPackage> = loadPackag
 const MOST_TOLD_BYTES = 8 * 2 ** 30;
 const MOST_CPU_BYTES = 4 * 2 ** 30;
 
-// Why a model of this size will hardly run here; undefined: it may. On the processor the weights lie in WebAssembly's memory.
+// Why a model of this size will hardly run here; undefined: it may. On the processor the weights lie in WebAssembly's
+// memory.
 export function tooLarge(bytes: number, { device, memoryBytes }: TabState): string | undefined {
   const gib = (value: number) => `${(value / 2 ** 30).toFixed(1)} GiB`;
-  if (device === 'cpu' && bytes >= MOST_CPU_BYTES) return `It has ${gib(bytes)}; without WebGPU a tab has ${gib(MOST_CPU_BYTES)} at most.`;
+  if (device === 'cpu' && bytes >= MOST_CPU_BYTES)
+    return `It has ${gib(bytes)}; without WebGPU a tab has ${gib(MOST_CPU_BYTES)} at most.`;
   if (memoryBytes !== undefined && memoryBytes < MOST_TOLD_BYTES && bytes > memoryBytes * 0.7) {
     return `It has ${gib(bytes)}, and this device about ${gib(memoryBytes)} of memory in all.`;
   }

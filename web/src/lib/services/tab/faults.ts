@@ -26,7 +26,12 @@ export function tabError(error: unknown): unknown {
   const text = typeof message === 'string' ? message : String(error);
   const excess = TOO_LONG.exec(text);
   if (excess && /context/.test(text)) {
-    return new EngineError({ kind: 'context', message: text, promptTokens: Number(excess[1]), contextTokens: Number(excess[2]) });
+    return new EngineError({
+      kind: 'context',
+      message: text,
+      promptTokens: Number(excess[1]),
+      contextTokens: Number(excess[2]),
+    });
   }
   return new EngineError({ kind: KINDS[String(code)] ?? 'engine', message: text });
 }

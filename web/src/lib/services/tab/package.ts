@@ -1,5 +1,5 @@
-// The npm package `puna` (bindings/js), as far as the page uses it. It is no part of the bundle: the build may have it in the folder
-// puna/ beside the page, or not.
+// The npm package `puna` (bindings/js), as far as the page uses it. It is no part of the bundle: the build may have it
+// in the folder puna/ beside the page, or not.
 import type { Chunk } from '../chunks.ts';
 
 export interface PunaEngine {

@@ -21,10 +21,22 @@ function fakePackage(changes: Partial<Awaited<ReturnType<PunaPackage['capabiliti
       onProgress({ stage: 'load', doneBytes: 2, totalBytes: 2 });
       const name = String(source);
       return {
-        info: { name, architecture: 'llama', device: { type: 'cpu', name: 'cpu', why: '' }, context: 64, trained_context: 128, chat: true, embeddings: false },
+        info: {
+          name,
+          architecture: 'llama',
+          device: { type: 'cpu', name: 'cpu', why: '' },
+          context: 64,
+          trained_context: 128,
+          chat: true,
+          embeddings: false,
+        },
         async *chat() {
           yield { choices: [{ delta: { content: 'Hi' }, finish_reason: null }] };
-          yield { choices: [{ delta: {}, finish_reason: 'stop' }], usage: { prompt_tokens: 3, completion_tokens: 1 }, timings: { predicted_n: 1, predicted_ms: 10 } };
+          yield {
+            choices: [{ delta: {}, finish_reason: 'stop' }],
+            usage: { prompt_tokens: 3, completion_tokens: 1 },
+            timings: { predicted_n: 1, predicted_ms: 10 },
+          };
         },
         tokenize: async (text) => text.split(' ').map(() => 1),
         close: async () => void closed.push(name),
@@ -58,13 +70,27 @@ describe('abilityOfTab', () => {
   it('says what lacks and what would help', async () => {
     const { puna } = fakePackage();
     expect(await abilityOfTab(async () => puna)).toMatchObject({ able: true, device: 'gpu', quotaBytes: 10 });
-    expect(await abilityOfTab(async () => fakePackage({ gpu: null }).puna)).toMatchObject({ able: true, device: 'cpu', help: expect.any(String) });
-    expect(await abilityOfTab(async () => fakePackage({ simd: false }).puna)).toMatchObject({ able: false, lack: 'wasm' });
+    expect(await abilityOfTab(async () => fakePackage({ gpu: null }).puna)).toMatchObject({
+      able: true,
+      device: 'cpu',
+      help: expect.any(String),
+    });
+    expect(await abilityOfTab(async () => fakePackage({ simd: false }).puna)).toMatchObject({
+      able: false,
+      lack: 'wasm',
+    });
     const storage = { opfs: false, cache: false, indexeddb: false, usedBytes: null, quotaBytes: null };
-    expect(await abilityOfTab(async () => fakePackage({ storage }).puna)).toMatchObject({ able: false, lack: 'private' });
+    expect(await abilityOfTab(async () => fakePackage({ storage }).puna)).toMatchObject({
+      able: false,
+      lack: 'private',
+    });
     expect(await abilityOfTab(() => Promise.reject(new Error('404')))).toMatchObject({ able: false, lack: 'absent' });
     vi.stubGlobal('isSecureContext', false);
-    expect(await abilityOfTab(async () => puna)).toMatchObject({ able: false, lack: 'insecure', why: expect.stringMatching(/\.$/) });
+    expect(await abilityOfTab(async () => puna)).toMatchObject({
+      able: false,
+      lack: 'insecure',
+      why: expect.stringMatching(/\.$/),
+    });
   });
 
   it('names the numbers where a model is too large', () => {
@@ -77,7 +103,8 @@ describe('abilityOfTab', () => {
 });
 
 describe('TabEngine', () => {
-  const request = (model: string) => ({ model, messages: [], parameters: {}, tools: [], continues: false, streamId: 's' }) satisfies AnswerRequest;
+  const request = (model: string) =>
+    ({ model, messages: [], parameters: {}, tools: [], continues: false, streamId: 's' }) satisfies AnswerRequest;
   const signal = new AbortController().signal;
 
   it('lists the catalogue and what is stored', async () => {
@@ -98,9 +125,15 @@ describe('TabEngine', () => {
     for await (const event of engine.answer(request('smollm2:latest'), signal)) events.push(event);
     expect(events).toEqual([
       { type: 'text', text: 'Hi' },
-      { type: 'done', reason: 'stop', timings: { promptTokens: 3, cachedTokens: 0, promptMs: 0, answerTokens: 1, answerMs: 10 } },
+      {
+        type: 'done',
+        reason: 'stop',
+        timings: { promptTokens: 3, cachedTokens: 0, promptMs: 0, answerTokens: 1, answerMs: 10 },
+      },
     ]);
-    expect([...states]).toEqual(expect.arrayContaining(['smollm2:latest downloading', 'smollm2:latest loading', 'smollm2:latest loaded']));
+    expect([...states]).toEqual(
+      expect.arrayContaining(['smollm2:latest downloading', 'smollm2:latest loading', 'smollm2:latest loaded']),
+    );
     expect(await engine.count('smollm2:latest', [{ role: 'user', content: 'a b c' }])).toBeGreaterThan(3);
     expect(await engine.count('m.gguf', [])).toBeUndefined();
     await engine.load('m.gguf');
@@ -130,7 +163,9 @@ describe('TabEngine', () => {
     stop.abort(reason);
     await expect(stopped).rejects.toBe(reason);
     failWith(Object.assign(new Error('It does not fit.'), { code: 'out_of_memory' }));
-    await expect(engine.load('smollm2:latest')).rejects.toMatchObject({ fault: { kind: 'model', message: 'It does not fit.' } });
+    await expect(engine.load('smollm2:latest')).rejects.toMatchObject({
+      fault: { kind: 'model', message: 'It does not fit.' },
+    });
     expect((await engine.models())[0]).toMatchObject({ state: 'failed', why: 'It does not fit.' });
   });
 

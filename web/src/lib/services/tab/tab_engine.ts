@@ -38,6 +38,7 @@ export class TabEngine implements Engine {
   readonly #dropped = new Map<string, File[]>();
   readonly #watchers = new Set<(models: ModelInfo[]) => void>();
   #writing = 0;
+  readonly #ends: (() => void)[] = [];
   #serves = false;
   #endServing: (() => void) | undefined;
 
@@ -67,6 +68,7 @@ export class TabEngine implements Engine {
   }
 
   async load(model: string, signal?: AbortSignal): Promise<void> {
+    this.#checkIdle(model);
     await this.#engine(model, signal);
   }
 
@@ -84,6 +86,7 @@ export class TabEngine implements Engine {
 
   // What is downloaded is loaded too: it was wanted.
   async download(address: string, signal: AbortSignal): Promise<void> {
+    this.#checkIdle(address);
     await this.#engine(address, signal);
     await this.models();
   }
@@ -92,6 +95,7 @@ export class TabEngine implements Engine {
   async drop(files: File[], keep: boolean): Promise<string> {
     const [first] = files;
     if (!first) throw new EngineError({ kind: 'refused', message: 'There is no file.' });
+    this.#checkIdle(first.name);
     this.#dropped.set(first.name, files);
     await this.#engine(first.name, undefined, keep);
     await this.models();
@@ -116,21 +120,32 @@ export class TabEngine implements Engine {
   async count(model: string, messages: ChatMessage[]): Promise<number | undefined> {
     if (this.#loaded?.id !== model) return undefined;
     const { engine } = this.#loaded;
-    const texts = messages.map(({ content }) => (typeof content === 'string' ? content : content.map(({ text = '' }) => text).join('')));
-    const counts = await Promise.all(texts.map((text) => (text === '' ? 0 : engine.tokenize(text).then((tokens) => tokens.length))));
+    const texts = messages.map(({ content }) =>
+      typeof content === 'string' ? content : content.map(({ text = '' }) => text).join(''),
+    );
+    const counts = await Promise.all(
+      texts.map((text) => (text === '' ? 0 : engine.tokenize(text).then((tokens) => tokens.length))),
+    );
     return counts.reduce((sum, count) => sum + count + TOKENS_A_MESSAGE, 0);
   }
 
   async *answer(request: AnswerRequest, signal: AbortSignal): AsyncGenerator<EngineEvent> {
     const chunks = new ChunkReader();
     try {
+      // The model that writes another answer does not go for this one.
+      while (this.#writing > 0 && this.#current?.id !== request.model) {
+        yield { type: 'queued', place: this.#writing };
+        await this.#nextEnd(signal);
+      }
       const engine = await this.#engine(request.model, signal);
       if (this.#writing > 0) yield { type: 'queued', place: this.#writing };
       ++this.#writing;
       try {
-        for await (const chunk of engine.chat({ ...chatBody(request), return_progress: true }, { signal })) yield* chunks.read(chunk);
+        for await (const chunk of engine.chat({ ...chatBody(request), return_progress: true }, { signal }))
+          yield* chunks.read(chunk);
       } finally {
         --this.#writing;
+        this.#ends.splice(0).forEach((tell) => tell());
       }
     } catch (error) {
       throw signal.aborted ? signal.reason : tabError(error);
@@ -149,6 +164,19 @@ export class TabEngine implements Engine {
 
   // The signal of answer() stops it.
   async stop(): Promise<void> {}
+
+  #checkIdle(model: string): void {
+    const current = this.#current?.id;
+    if (this.#writing === 0 || current === model) return;
+    throw new EngineError({ kind: 'busy', message: `The model ${current} is writing; a tab has room for one.` });
+  }
+
+  #nextEnd(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#ends.push(resolve);
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+  }
 
   // Of the model, which is loaded if it is not; another one goes.
   async #engine(id: string, signal?: AbortSignal, keep = false): Promise<PunaEngine> {
@@ -172,7 +200,12 @@ export class TabEngine implements Engine {
 
   #begin(id: string, keep: boolean): void {
     const stop = new AbortController();
-    const loading: Loading = { id, stop, downloads: false, engine: this.#load(id, keep, stop.signal, (change) => Object.assign(loading, change)) };
+    const loading: Loading = {
+      id,
+      stop,
+      downloads: false,
+      engine: this.#load(id, keep, stop.signal, (change) => Object.assign(loading, change)),
+    };
     this.#current = loading;
     this.#failed.delete(id);
     this.#tell();
@@ -191,7 +224,12 @@ export class TabEngine implements Engine {
     );
   }
 
-  async #load(id: string, keep: boolean, signal: AbortSignal, changed: (change: Partial<Loading>) => void): Promise<PunaEngine> {
+  async #load(
+    id: string,
+    keep: boolean,
+    signal: AbortSignal,
+    changed: (change: Partial<Loading>) => void,
+  ): Promise<PunaEngine> {
     const puna = await this.getPackage();
     const stored = (await puna.models.list()).find((each) => each.name === id || each.id === id);
     const dropped = this.#dropped.get(id);
@@ -235,7 +273,13 @@ export class TabEngine implements Engine {
     }
     for (const [name, files] of this.#dropped) {
       if (out.some((each) => each.id === name)) continue;
-      out.push(this.#plain(name, files.reduce((sum, file) => sum + file.size, 0), true));
+      out.push(
+        this.#plain(
+          name,
+          files.reduce((sum, file) => sum + file.size, 0),
+          true,
+        ),
+      );
     }
     return out;
   }
@@ -264,7 +308,10 @@ export class TabEngine implements Engine {
 
   #list(): ModelInfo[] {
     const current = this.#current;
-    const models = current && !this.#known.some(({ id }) => id === current.id) ? [...this.#known, this.#plain(current.id, 0, false)] : this.#known;
+    const models =
+      current && !this.#known.some(({ id }) => id === current.id)
+        ? [...this.#known, this.#plain(current.id, 0, false)]
+        : this.#known;
     return models.map((model) => this.#now(model));
   }
 
@@ -280,7 +327,14 @@ export class TabEngine implements Engine {
       return current.progress ? { ...model, state, progress: current.progress } : { ...model, state };
     }
     const { architecture, context, trained_context } = info;
-    return { ...model, state: 'loaded', here: true, architecture, contextTokens: context, trainedContextTokens: trained_context };
+    return {
+      ...model,
+      state: 'loaded',
+      here: true,
+      architecture,
+      contextTokens: context,
+      trainedContextTokens: trained_context,
+    };
   }
 
   #tell(): void {

@@ -6,7 +6,8 @@ export const calculator: Tool = {
   spec: {
     name: 'calculator',
     description:
-      'Works out an arithmetic expression exactly as written: + - * / % ^ !, parentheses, pi, e, and functions such as sqrt, ln, log, sin, round, min, max.',
+      'Works out an arithmetic expression exactly as written: + - * / % ^ !, parentheses, pi, e, ' +
+      'and functions such as sqrt, ln, log, sin, round, min, max.',
     parameters: {
       type: 'object',
       properties: { expression: { type: 'string', description: 'For example: (17.5 * 12 - 3) / sqrt(2)' } },

@@ -29,10 +29,28 @@ const one = (of: (x: number) => number): Function => ({ least: 1, most: 1, of })
 const many = (of: (...values: number[]) => number): Function => ({ least: 1, most: 100, of });
 
 const FUNCTIONS = new Map<string, Function>([
-  ...(['sqrt', 'cbrt', 'abs', 'floor', 'ceil', 'trunc', 'sign', 'exp', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan'] as const).map(
-    (name): [string, Function] => [name, one(Math[name])],
-  ),
-  ...(['sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'log2', 'log10'] as const).map((name): [string, Function] => [name, one(Math[name])]),
+  ...(
+    [
+      'sqrt',
+      'cbrt',
+      'abs',
+      'floor',
+      'ceil',
+      'trunc',
+      'sign',
+      'exp',
+      'sin',
+      'cos',
+      'tan',
+      'asin',
+      'acos',
+      'atan',
+    ] as const
+  ).map((name): [string, Function] => [name, one(Math[name])]),
+  ...(['sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'log2', 'log10'] as const).map((name): [string, Function] => [
+    name,
+    one(Math[name]),
+  ]),
   ['ln', one(Math.log)],
   // Of a number, or of a number to a base.
   ['log', { least: 1, most: 2, of: (x, base) => (base === undefined ? Math.log10(x) : Math.log(x) / Math.log(base)) }],
@@ -45,13 +63,17 @@ const FUNCTIONS = new Map<string, Function>([
   ['sum', many((...values) => values.reduce((a, b) => a + b, 0))],
   ['mean', many((...values) => values.reduce((a, b) => a + b, 0) / values.length)],
   ['gcd', many((...values) => values.map(whole).reduce(gcd))],
-  ['lcm', many((...values) => values.map(whole).reduce((a, b) => (a === 0 || b === 0 ? 0 : Math.abs(a * b) / gcd(a, b))))],
+  [
+    'lcm',
+    many((...values) => values.map(whole).reduce((a, b) => (a === 0 || b === 0 ? 0 : Math.abs(a * b) / gcd(a, b)))),
+  ],
   ['factorial', one(factorial)],
 ]);
 
 // Half away from zero, in decimals as they are written: 1.005 to 2 places is 1.01.
 function round(x: number, places = 0): number {
-  if (!Number.isInteger(places) || Math.abs(places) > 100) throw new ExpressionError('round() takes whole places from -100 to 100.');
+  if (!Number.isInteger(places) || Math.abs(places) > 100)
+    throw new ExpressionError('round() takes whole places from -100 to 100.');
   const shifted = shift(Math.abs(x), places);
   return Math.sign(x) * shift(Math.round(shifted), -places);
 }
@@ -163,7 +185,10 @@ class Reader {
     const constant = CONSTANTS.get(name);
     if (constant !== undefined) return constant;
     const called = FUNCTIONS.get(name);
-    if (!called) throw new ExpressionError(`There is no "${name}"; there are ${[...CONSTANTS.keys(), ...FUNCTIONS.keys()].join(', ')}.`);
+    if (!called)
+      throw new ExpressionError(
+        `There is no "${name}"; there are ${[...CONSTANTS.keys(), ...FUNCTIONS.keys()].join(', ')}.`,
+      );
     return this.#call(name, called);
   }
 
@@ -176,7 +201,9 @@ class Reader {
     }
     this.#expect(')');
     if (values.length < least || values.length > most) {
-      throw new ExpressionError(`${name}() takes ${least === most ? least : `${least} to ${most}`} numbers, but was given ${values.length}.`);
+      throw new ExpressionError(
+        `${name}() takes ${least === most ? least : `${least} to ${most}`} numbers, but was given ${values.length}.`,
+      );
     }
     return of(...values);
   }
@@ -221,15 +248,18 @@ class Reader {
 
 // Errors: ExpressionError, a sentence.
 export function evaluate(text: string): number {
-  if (text.length > MAX_CHARACTERS) throw new ExpressionError(`The expression has ${text.length} characters; ${MAX_CHARACTERS} are the most.`);
+  if (text.length > MAX_CHARACTERS)
+    throw new ExpressionError(`The expression has ${text.length} characters; ${MAX_CHARACTERS} are the most.`);
   const value = new Reader(text).whole();
   if (Number.isNaN(value)) throw new ExpressionError('The result is no real number.');
   if (!Number.isFinite(value)) throw new ExpressionError('The result is too large.');
   return value;
 }
 
-// With the digits that a double has for sure, so that 0.1 + 0.2 is 0.3.
+// With the digits that a double has for sure, so that 0.1 + 0.2 is 0.3; of whole numbers too large for that, with an
+// exponent, so that nobody takes the digits behind for known.
 export function written(value: number): string {
   if (Number.isSafeInteger(value)) return String(value === 0 ? 0 : value);
-  return String(Number(value.toPrecision(15)));
+  const rounded = Number(value.toPrecision(15));
+  return Math.abs(value) > Number.MAX_SAFE_INTEGER ? rounded.toExponential() : String(rounded);
 }

@@ -6,7 +6,8 @@ export const javascript: Tool = {
   spec: {
     name: 'javascript',
     description:
-      'Runs JavaScript and tells what it printed with console.log and its last value. It has no network, no files and no page, and 10 seconds.',
+      'Runs JavaScript and tells what it printed with console.log and its last value. ' +
+      'It has no network, no files and no page, and 10 seconds.',
     parameters: {
       type: 'object',
       properties: { code: { type: 'string', description: 'A script; await is possible.' } },

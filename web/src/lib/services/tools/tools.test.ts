@@ -16,7 +16,9 @@ describe('runTool', () => {
     ['calculator', '[1]', 'Error: The arguments of the call are no JSON object.'],
     ['calculator', 'null', 'Error: The arguments of the call are no JSON object.'],
     ['rm', '{}', 'Error: There is no tool "rm"; there are calculator, javascript.'],
-  ])('tells the model what is wrong with %s(%s)', async (name, args, expected) => expect(await call(name, args)).toBe(expected));
+  ])('tells the model what is wrong with %s(%s)', async (name, args, expected) =>
+    expect(await call(name, args)).toBe(expected),
+  );
 
   it('has a schema for each tool that needs what the tool reads', () => {
     for (const { spec } of tools) {

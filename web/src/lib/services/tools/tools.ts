@@ -13,10 +13,14 @@ const MAX_RESULT_CHARACTERS = 20_000;
 export async function runTool(call: ToolCall, signal: AbortSignal): Promise<string> {
   try {
     const tool = tools.find(({ spec }) => spec.name === call.name);
-    if (!tool) throw new ToolError(`There is no tool "${call.name}"; there are ${tools.map(({ spec }) => spec.name).join(', ')}.`);
+    if (!tool)
+      throw new ToolError(
+        `There is no tool "${call.name}"; there are ${tools.map(({ spec }) => spec.name).join(', ')}.`,
+      );
     const result = await tool.run(readArguments(call.arguments), signal);
     if (result.length <= MAX_RESULT_CHARACTERS) return result;
-    return `${result.slice(0, MAX_RESULT_CHARACTERS)}\n(${result.length - MAX_RESULT_CHARACTERS} more characters are left out.)`;
+    const left = result.length - MAX_RESULT_CHARACTERS;
+    return `${result.slice(0, MAX_RESULT_CHARACTERS)}\n(${left} more characters are left out.)`;
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     return `Error: ${(error as Error).message}`;

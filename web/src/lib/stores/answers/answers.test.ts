@@ -20,7 +20,15 @@ const gone = new EngineError({ kind: 'gone', message: 'gone' });
 // What is stored, seen by all tabs.
 class Store {
   readonly messages = new Map<Id, Message>();
-  conversation: Conversation = { id: 'c', name: '', lastModified: 0, currNode: 'q', pinned: false, model: 'm', runsOn: 'server' };
+  conversation: Conversation = {
+    id: 'c',
+    name: '',
+    lastModified: 0,
+    currNode: 'q',
+    pinned: false,
+    model: 'm',
+    runsOn: 'server',
+  };
   order = 0;
   opened = 0;
 
@@ -30,7 +38,14 @@ class Store {
   }
 
   put(message: Partial<Message> & Pick<Message, 'id' | 'parent' | 'role' | 'content'>): Message {
-    const whole: Message = { convId: 'c', order: ++this.order, files: [], status: 'done', timestamp: Date.now(), ...message };
+    const whole: Message = {
+      convId: 'c',
+      order: ++this.order,
+      files: [],
+      status: 'done',
+      timestamp: Date.now(),
+      ...message,
+    };
     this.messages.set(whole.id, whole);
     return whole;
   }
@@ -46,7 +61,8 @@ class Store {
       messages: this.messages,
       pathTo: (id) => {
         const path: Message[] = [];
-        for (let at = this.messages.get(id); at && at.parent !== null; at = this.messages.get(at.parent)) path.unshift(at);
+        for (let at = this.messages.get(id); at && at.parent !== null; at = this.messages.get(at.parent))
+          path.unshift(at);
         return path;
       },
       children: (id) => [...this.messages.values()].filter(({ parent }) => parent === id).map((message) => message.id),
@@ -77,7 +93,10 @@ class FakeEngine {
     for (const each of this.script.shift() ?? []) {
       if (each instanceof Error) throw each;
       if (each !== 'hold') yield each;
-      else await new Promise((_, reject) => (signal.aborted ? reject(signal.reason) : signal.addEventListener('abort', () => reject(signal.reason))));
+      else
+        await new Promise((_, reject) =>
+          signal.aborted ? reject(signal.reason) : signal.addEventListener('abort', () => reject(signal.reason)),
+        );
     }
   }
   answer(request: AnswerRequest, signal: AbortSignal) {
@@ -145,7 +164,11 @@ let ids: number;
 function tab(name: string): Answers {
   const deps: Deps = {
     open: async () => store.open(),
-    writing: async () => [...store.messages.values()].filter(({ status }) => status === 'writing').map(({ id, convId }) => ({ convId, messageId: id })),
+    writing: async () =>
+      [...store.messages.values()]
+        .filter(({ status }) => status === 'writing')
+        .map(({ id, convId }) => ({ convId, messageId: id })),
+    stored: async (id) => store.messages.get(id),
     setup: (conversation, other) => {
       const model = other.model ?? conversation.model;
       return {
@@ -184,7 +207,7 @@ function tab(name: string): Answers {
 }
 
 async function until(test: () => unknown): Promise<void> {
-  for (let i = 0; i < 500; ++i) {
+  for (let i = 0; i < 5000; ++i) {
     if (test()) return;
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
@@ -202,14 +225,32 @@ beforeEach(() => {
 
 describe('an answer', () => {
   it('is written, timed and measured', async () => {
-    engine.script = [[{ type: 'reading', done: 5, total: 5, cached: 0, ms: 10 }, text('Ray'), at(10), text('leigh'), at(20), done()]];
+    engine.script = [
+      [{ type: 'reading', done: 5, total: 5, cached: 0, ms: 10 }, text('Ray'), at(10), text('leigh'), at(20), done()],
+    ];
     const answers = tab('a');
     const id = await answers.start(toOpen(), 'q');
-    expect(message(id)).toMatchObject({ parent: 'q', role: 'assistant', status: 'writing', model: 'm', streamId: id, offset: 0 });
+    expect(message(id)).toMatchObject({
+      parent: 'q',
+      role: 'assistant',
+      status: 'writing',
+      model: 'm',
+      streamId: id,
+      offset: 0,
+    });
     expect(answers.busy).toEqual(new Set(['c']));
     await ended(answers, id);
-    expect(message(id)).toMatchObject({ content: 'Rayleigh', status: 'done', offset: 20, timings: { promptTokens: 5, answerTokens: 20 } });
-    expect(engine.requests[0]).toMatchObject({ model: 'm', messages: [{ role: 'user', content: 'Why is the sky blue?' }], continues: false });
+    expect(message(id)).toMatchObject({
+      content: 'Rayleigh',
+      status: 'done',
+      offset: 20,
+      timings: { promptTokens: 5, answerTokens: 20 },
+    });
+    expect(engine.requests[0]).toMatchObject({
+      model: 'm',
+      messages: [{ role: 'user', content: 'Why is the sky blue?' }],
+      continues: false,
+    });
     expect(rates).toEqual([20]);
     await until(() => store.opened === 0 && leases.held.size === 0);
   });
@@ -247,9 +288,17 @@ describe('an answer', () => {
     [
       'the prompt is too long',
       [[new EngineError({ kind: 'context', message: 'too long', promptTokens: 9, contextTokens: 8 })]],
-      { content: '', status: 'failed', error: { kind: 'context', message: 'too long', promptTokens: 9, contextTokens: 8 } },
+      {
+        content: '',
+        status: 'failed',
+        error: { kind: 'context', message: 'too long', promptTokens: 9, contextTokens: 8 },
+      },
     ],
-    ['nobody answers', Array.from({ length: 7 }, () => [away]), { content: '', status: 'failed', error: { kind: 'network', message: 'away' } }],
+    [
+      'nobody answers',
+      Array.from({ length: 7 }, () => [away]),
+      { content: '', status: 'failed', error: { kind: 'network', message: 'away' } },
+    ],
   ])('says so where %s', async (_, script, expected) => {
     engine.script = script;
     const answers = tab('a');
@@ -279,7 +328,10 @@ describe('an answer', () => {
   });
 
   it('is one of several at once', async () => {
-    engine.script = [[text('one'), at(5), 'hold'], [text('two'), at(5), done()]];
+    engine.script = [
+      [text('one'), at(5), 'hold'],
+      [text('two'), at(5), done()],
+    ];
     const answers = tab('a');
     const first = await answers.start(toOpen(), 'q');
     const second = await answers.start(toOpen(), 'q', { model: 'other' });
@@ -293,7 +345,16 @@ describe('an answer', () => {
 
 describe('continuing', () => {
   it('goes on in the same message, with a stream of its own', async () => {
-    store.put({ id: 'x', parent: 'q', role: 'assistant', content: 'Half', status: 'stopped', model: 'm2', streamId: 'x', offset: 99 });
+    store.put({
+      id: 'x',
+      parent: 'q',
+      role: 'assistant',
+      content: 'Half',
+      status: 'stopped',
+      model: 'm2',
+      streamId: 'x',
+      offset: 99,
+    });
     engine.script = [[text(' more'), at(7), done()]];
     const answers = tab('a');
     expect(await answers.start(toOpen(), 'q', { continues: 'x' })).toBe('x');
@@ -307,7 +368,16 @@ describe('continuing', () => {
 
   it('takes up the stream where the server still has it', async () => {
     const error = { kind: 'key' as const, message: 'no key' };
-    store.put({ id: 'x', parent: 'q', role: 'assistant', content: 'Half', status: 'cut', streamId: 'x', offset: 99, error });
+    store.put({
+      id: 'x',
+      parent: 'q',
+      role: 'assistant',
+      content: 'Half',
+      status: 'cut',
+      streamId: 'x',
+      offset: 99,
+      error,
+    });
     engine.keptIds = ['x'];
     engine.script = [[text(' more'), at(120), done()]];
     const answers = tab('a');
@@ -339,7 +409,9 @@ describe('tools', () => {
     await until(() => answers.live(id)?.permission);
     expect(answers.live(id)).toMatchObject({ phase: 'tool', permission: { call: { name: 'calculator' } } });
     answers.live(id)!.permission!.grant('once');
-    await until(() => [...store.messages.values()].some(({ content, status }) => content === 'It is 42.' && status === 'done'));
+    await until(() =>
+      [...store.messages.values()].some(({ content, status }) => content === 'It is 42.' && status === 'done'),
+    );
     const result = [...store.messages.values()].find(({ role }) => role === 'tool')!;
     expect(result).toMatchObject({ parent: id, toolCallId: '1', content: '42', status: 'done' });
     expect(engine.requests[1]!.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
@@ -382,6 +454,17 @@ describe('tools', () => {
     expect([...store.messages.values()].some(({ content }) => content === 'It is 42.')).toBe(true);
   });
 
+  it('are called behind a continued answer as well', async () => {
+    always.push('calculator');
+    store.put({ id: 'x', parent: 'q', role: 'assistant', content: 'Let me see.', status: 'stopped' });
+    engine.script = [first(), last()];
+    const answers = tab('a');
+    await answers.start(toOpen(), 'q', { continues: 'x' });
+    await until(() => answers.busy.size === 0);
+    const after = [...store.messages.values()].find(({ content }) => content === 'It is 42.')!;
+    expect(message(after.parent!)).toMatchObject({ role: 'tool', parent: 'x' });
+  });
+
   it('are not called without end', async () => {
     always.push('calculator');
     engine.script = Array.from({ length: 100 }, (_, i) => [called(`${i}`), at(5), done('tool_calls')]);
@@ -395,9 +478,27 @@ describe('tools', () => {
 
 describe('tabs', () => {
   it('take up after a reload what was being written', async () => {
-    store.put({ id: 'x', parent: 'q', role: 'assistant', content: 'Ha', status: 'writing', streamId: 'x', offset: 7, model: 'm' });
+    store.put({
+      id: 'x',
+      parent: 'q',
+      role: 'assistant',
+      content: 'Ha',
+      status: 'writing',
+      streamId: 'x',
+      offset: 7,
+      model: 'm',
+    });
     store.put({ id: 'y', parent: 'q', role: 'assistant', content: 'Ha', status: 'writing', model: 'm' });
-    store.put({ id: 'old', parent: 'q', role: 'assistant', content: '', status: 'writing', streamId: 'old', offset: 0, timestamp: 1 });
+    store.put({
+      id: 'old',
+      parent: 'q',
+      role: 'assistant',
+      content: '',
+      status: 'writing',
+      streamId: 'old',
+      offset: 0,
+      timestamp: 1,
+    });
     engine.script = [[text('lf'), at(9), done()]];
     const answers = tab('a');
     await answers.resumeAll();
@@ -426,7 +527,10 @@ describe('tabs', () => {
   });
 
   it('take it over where that one ends', async () => {
-    engine.script = [[text('a'), at(5), 'hold'], [text('b'), at(9), done()]];
+    engine.script = [
+      [text('a'), at(5), 'hold'],
+      [text('b'), at(9), done()],
+    ];
     const [a, b] = [tab('a'), tab('b')];
     const id = await a.start(toOpen(), 'q');
     await until(() => b.live(id) && a.live(id)?.text === 'a');

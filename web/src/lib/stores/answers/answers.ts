@@ -1,7 +1,7 @@
 // All answers under way in this tab, and those that other tabs write. answers.svelte.ts has the one instance.
 import { SvelteMap } from 'svelte/reactivity';
-import type { Id, Message } from '../../types/conversation.ts';
-import { EngineError, type RunsOn } from '../../types/engine.ts';
+import type { Fault, Id, Message } from '../../types/conversation.ts';
+import type { RunsOn } from '../../types/engine.ts';
 import type { Lease } from '../../services/lease.ts';
 import type { AnswerNews } from './channel.ts';
 import type { Deps, Open } from './deps.ts';
@@ -49,12 +49,15 @@ export class Answers {
     return new Set([...this.#live.values()].map(({ convId }) => convId));
   }
 
-  // Begins the answer to the message `parent`; gives the id of the new message (or of the continued one), which then stands in the
-  // conversation. What goes wrong with the answer stands in the message: status `failed` or `cut`, and `error`.
+  // Begins the answer to the message `parent`; gives the id of the new message (or of the continued one), which then
+  // stands in the conversation. What goes wrong with the answer stands in the message: status `failed` or `cut`, and
+  // `error`.
   async start(open: Pick<Open, 'conversation'>, parent: Id, options: StartOptions = {}): Promise<Id> {
     const own = await this.deps.open(open.conversation.id);
     try {
-      return await (options.continues === undefined ? this.#begin(own, parent, options) : this.#continue(own, options.continues, options));
+      return await (options.continues === undefined
+        ? this.#begin(own, parent, options)
+        : this.#continue(own, options.continues, options));
     } catch (error) {
       own.close();
       throw error;
@@ -104,7 +107,14 @@ export class Answers {
     const setup = this.deps.setup(open.conversation, options);
     const id = this.deps.newId();
     const lease = this.deps.leases.hold(leaseName(id));
-    const message: Parameters<Open['add']>[0] = { id, parent, role: 'assistant', content: '', status: 'writing', files: [] };
+    const message: Parameters<Open['add']>[0] = {
+      id,
+      parent,
+      role: 'assistant',
+      content: '',
+      status: 'writing',
+      files: [],
+    };
     if (setup.choice) message.model = setup.choice.model;
     if (setup.choice?.runsOn === 'server') Object.assign(message, { streamId: id, offset: 0 });
     try {
@@ -135,7 +145,8 @@ export class Answers {
       lease.release();
       throw error;
     }
-    this.#drive(open, id, lease, this.#sameModel(message, options), resumes ? 'resume' : 'begin', true);
+    const same = this.#sameModel(message, options);
+    this.#drive(open, id, lease, resumes ? { ...same, runsOn: 'server' } : same, resumes ? 'resume' : 'begin', true);
     return id;
   }
 
@@ -164,7 +175,9 @@ export class Answers {
   async #takeUp(convId: Id, messageId: Id, lease: Lease): Promise<void> {
     const open = await this.deps.open(convId).catch(() => null);
     const message = open?.messages.get(messageId);
-    if (!open || message?.status !== 'writing' || this.#driven.has(messageId)) {
+    // What is stored is the truth: the news of the answer's end may come behind the lease.
+    const status = (await this.deps.stored(messageId))?.status;
+    if (!open || message === undefined || status !== 'writing' || this.#driven.has(messageId)) {
       lease.release();
       return open?.close();
     }
@@ -207,7 +220,11 @@ export class Answers {
     // That tab is frozen, perhaps. The server ends the answer whoever asks; that tab will read its end.
     const open = await this.deps.open(convId).catch(() => null);
     const streamId = open?.messages.get(messageId)?.streamId;
-    if (streamId !== undefined) await this.deps.engine('server').stop(streamId).catch(() => undefined);
+    if (streamId !== undefined)
+      await this.deps
+        .engine('server')
+        .stop(streamId)
+        .catch(() => undefined);
     open?.close();
   }
 
@@ -217,30 +234,40 @@ export class Answers {
     const live = new Live(id, open.conversation.id, isLoaded ? 'reading' : 'loading', this.deps.frame);
     this.#run(open, live, lease, async (signal) => {
       const job = { deps: this.deps, open, live, signal, setup, mode, continues };
+      const streamId = open.messages.get(id)?.streamId;
       const end = await write(job);
-      const { streamId } = end ?? open.messages.get(id) ?? {};
       // The server goes on without readers, so it is told; not where only this connection is in trouble.
       if (streamId !== undefined && (end === null || end.status === 'stopped')) {
-        await this.deps.engine('server').stop(streamId).catch(() => undefined);
+        await this.deps
+          .engine('server')
+          .stop(streamId)
+          .catch(() => undefined);
       }
       if (end?.status === 'done' && end.toolCalls?.length) await this.#callTools(open, live, end, options, signal);
     });
   }
 
-  async #callTools(open: Open, live: Live, message: Message, options: StartOptions, signal: AbortSignal): Promise<void> {
+  async #callTools(
+    open: Open,
+    live: Live,
+    message: Message,
+    options: StartOptions,
+    signal: AbortSignal,
+  ): Promise<void> {
     try {
       const parent = await runCalls(this.deps, open, live, message, signal);
-      const own = await this.deps.open(live.convId);
-      if (rounds(own.pathTo(parent)) < MAX_ROUNDS) return void (await this.#begin(own, parent, options));
-      const error = new EngineError({ kind: 'refused', message: `The model has called tools ${MAX_ROUNDS} times in a row.` }).fault;
-      await own.add({ parent, role: 'assistant', content: '', status: 'failed', files: [], error });
-      own.close();
+      // The next answer is a message of its own, also where this one was continued.
+      const { continues: _, ...same } = options;
+      if (rounds(open.pathTo(parent)) < MAX_ROUNDS) return void (await this.start(open, parent, same));
+      const error: Fault = { kind: 'refused', message: `The model has called tools ${MAX_ROUNDS} times in a row.` };
+      await open.add({ parent, role: 'assistant', content: '', status: 'failed', files: [], error });
     } catch (error) {
       if (!(error instanceof Stopped)) throw error;
     }
   }
 
-  // From here on this tab writes the answer, until `work` is over; then the conversation is closed and the lease given back.
+  // From here on this tab writes the answer, until `work` is over; then the conversation is closed and the lease given
+  // back.
   #run(open: Open, live: Live, lease: Lease, work: (signal: AbortSignal) => Promise<void>): void {
     const { messageId, convId } = live;
     const stop = new AbortController();

@@ -41,6 +41,8 @@ export interface Deps {
   open(convId: Id): Promise<Open>;
   // Messages that are being written, as far as is saved.
   writing(): Promise<{ convId: Id; messageId: Id }[]>;
+  // A message as it is saved.
+  stored(messageId: Id): Promise<Message | undefined>;
   // `other`: in place of the conversation's own.
   setup(conversation: Conversation, other: Partial<Choice>): Setup;
   engine(runsOn: RunsOn): Engine;

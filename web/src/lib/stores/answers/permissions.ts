@@ -12,7 +12,12 @@ export interface AllowedTools {
 }
 
 // Whether the call may be made; asks the reader where nobody has said so. Rejects with the signal's reason.
-export async function permitted(call: ToolCall, live: Live, allowed: AllowedTools, signal: AbortSignal): Promise<boolean> {
+export async function permitted(
+  call: ToolCall,
+  live: Live,
+  allowed: AllowedTools,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { convId } = live;
   if (allowed.always().includes(call.name) || (await allowed.inChat(convId)).includes(call.name)) return true;
   try {

@@ -14,13 +14,22 @@ const of = (role: Message['role'], content: string, patch: Partial<Message> = {}
   timestamp: 0,
   ...patch,
 });
-const file = (patch: Partial<FileRef>): FileRef => ({ sha256: 's', name: 'f', kind: 'text', type: 'text/plain', bytes: 1, ...patch });
+const file = (patch: Partial<FileRef>): FileRef => ({
+  sha256: 's',
+  name: 'f',
+  kind: 'text',
+  type: 'text/plain',
+  bytes: 1,
+  ...patch,
+});
 const files: Record<string, Blob> = { s: new Blob(['abc']), p1: new Blob(['1']), p2: new Blob(['2']) };
 const prompt = (...branch: Message[]) => promptOf(branch, async (sha256) => files[sha256]);
 
 describe('promptOf', () => {
   it('gives the branch, without answers of which nothing came', async () => {
-    expect(await prompt(of('system', 'S'), of('user', 'Q'), of('assistant', '', { status: 'failed' }), of('user', 'R'))).toEqual([
+    expect(
+      await prompt(of('system', 'S'), of('user', 'Q'), of('assistant', '', { status: 'failed' }), of('user', 'R')),
+    ).toEqual([
       { role: 'system', content: 'S' },
       { role: 'user', content: 'Q' },
       { role: 'user', content: 'R' },
@@ -55,8 +64,12 @@ describe('promptOf', () => {
 
   it('fences the text of files with more backticks than are in it', async () => {
     const text = 'a\n````\nb';
-    const [message] = await prompt(of('user', 'Q', { files: [file({ name: 'a "b".md', text }), file({ kind: 'pdf', text: 'page' })] }));
-    expect(message!.content).toBe(`File "a \\"b\\".md":\n\`\`\`\`\`\n${text}\n\`\`\`\`\`\n\nFile "f":\n\`\`\`\npage\n\`\`\`\n\nQ`);
+    const [message] = await prompt(
+      of('user', 'Q', { files: [file({ name: 'a "b".md', text }), file({ kind: 'pdf', text: 'page' })] }),
+    );
+    expect(message!.content).toBe(
+      `File "a \\"b\\".md":\n\`\`\`\`\`\n${text}\n\`\`\`\`\`\n\nFile "f":\n\`\`\`\npage\n\`\`\`\n\nQ`,
+    );
   });
 
   it('gives images, pages and sounds as parts', async () => {

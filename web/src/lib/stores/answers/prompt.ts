@@ -5,7 +5,8 @@ import type { ChatMessage, ChatPart } from '../../types/engine.ts';
 
 export type GetFile = (sha256: string) => Promise<Blob | undefined>;
 
-// `branch`: from the first message down to the last that the model sees, without the root. Errors: a file whose bytes are gone.
+// `branch`: from the first message down to the last that the model sees, without the root. Errors: a file whose bytes
+// are gone.
 export async function promptOf(branch: readonly Message[], getFile: GetFile): Promise<ChatMessage[]> {
   const lastQuestion = branch.findLastIndex((message) => message.role === 'user');
   const messages: ChatMessage[] = [];
@@ -64,7 +65,8 @@ async function partsOf(file: FileRef, getFile: GetFile): Promise<ChatPart[]> {
     const format = /wav/.test(file.type) ? 'wav' : 'mp3';
     return [{ type: 'input_audio', input_audio: { data: await bytes(file.sha256), format } }];
   }
-  if (file.kind !== 'image' && file.kind !== 'pdf') throw new Error(`The file "${file.name}" cannot be shown to a model.`);
+  if (file.kind !== 'image' && file.kind !== 'pdf')
+    throw new Error(`The file "${file.name}" cannot be shown to a model.`);
   const images = file.kind === 'pdf' ? (file.pages ?? []) : [file.sha256];
   const type = file.kind === 'pdf' ? 'image/png' : file.type;
   return Promise.all(

@@ -6,9 +6,11 @@ export class Saver {
   #last: unknown;
   readonly #timer: ReturnType<typeof setInterval>;
 
-  // `state`: what to save, a new object whenever it has changed. `save` does not reject.
+  // `state`: what to save, a new object whenever it has changed. `alive`: whether there is still something to save to,
+  // asked each time. `save` does not reject.
   constructor(
     private readonly state: () => object,
+    private readonly alive: () => boolean,
     private readonly save: (state: object) => Promise<void>,
   ) {
     this.#last = state();
@@ -19,7 +21,7 @@ export class Saver {
 
   readonly now = (): void => {
     const state = this.state();
-    if (state === this.#last) return;
+    if (!this.alive() || state === this.#last) return;
     this.#last = state;
     void this.save(state);
   };

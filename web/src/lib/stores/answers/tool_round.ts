@@ -9,8 +9,8 @@ export const MAX_ROUNDS = 16;
 
 const DENIED = 'The reader did not allow this call.';
 
-// The id of the last result, behind which the model goes on. Rejects with the signal's reason. Calls that have a result already, as
-// after a reload, are not made again.
+// The id of the last result, behind which the model goes on. Rejects with the signal's reason. Calls that have a result
+// already, as after a reload, are not made again.
 export async function runCalls(deps: Deps, open: Open, live: Live, message: Message, signal: AbortSignal): Promise<Id> {
   live.phase = 'tool';
   let parent = message.id;

@@ -42,10 +42,12 @@ export async function write(job: Job): Promise<Message | null> {
   signal.addEventListener('abort', giveUp);
   const saver = new Saver(
     () => written.saved,
-    async (state) => {
-      if (open.gone || !open.messages.has(id)) given.abort(new Deleted());
-      else await open.change(id, state).catch(() => undefined);
+    () => {
+      const alive = !open.gone && open.messages.has(id);
+      if (!alive) given.abort(new Deleted());
+      return alive;
     },
+    (state) => open.change(id, state).catch(() => undefined),
   );
   let end: Partial<Message>;
   try {
@@ -64,7 +66,10 @@ export async function write(job: Job): Promise<Message | null> {
   if (written.timings) {
     const { timings } = written;
     // Of an answer that was taken up again, the engine's word is what is left.
-    patch.timings = { ...timings, firstTokenMs: job.mode === 'begin' ? (written.firstTokenMs ?? 0) : Math.round(timings.promptMs) };
+    patch.timings = {
+      ...timings,
+      firstTokenMs: job.mode === 'begin' ? (written.firstTokenMs ?? 0) : Math.round(timings.promptMs),
+    };
     if (choice && timings.answerTokens >= LEAST_MEASURED_TOKENS && timings.answerMs > 0) {
       deps.measured(choice, (timings.answerTokens * 1000) / timings.answerMs);
     }
@@ -75,7 +80,13 @@ export async function write(job: Job): Promise<Message | null> {
   return { ...message, ...patch };
 }
 
-async function receive(job: Job, choice: Choice, message: Message, written: Written, signal: AbortSignal): Promise<void> {
+async function receive(
+  job: Job,
+  choice: Choice,
+  message: Message,
+  written: Written,
+  signal: AbortSignal,
+): Promise<void> {
   const { deps, live, mode } = job;
   const engine = deps.engine(choice.runsOn);
   const { id, streamId, offset } = message;
@@ -92,8 +103,10 @@ async function receive(job: Job, choice: Choice, message: Message, written: Writ
     sleep: deps.sleep,
   });
   for await (const event of events) {
-    if (event.type === 'lost') live.lost(event.fault);
-    else if (event.type === 'found') live.found();
+    if (event.type === 'lost') {
+      live.show(written);
+      live.lost(event.fault);
+    } else if (event.type === 'found') live.found();
     else {
       written.apply(event);
       live.hear(event, written);
@@ -101,7 +114,11 @@ async function receive(job: Job, choice: Choice, message: Message, written: Writ
   }
 }
 
-async function requestOf({ deps, open, setup, continues }: Job, choice: Choice, message: Message): Promise<AnswerRequest> {
+async function requestOf(
+  { deps, open, setup, continues }: Job,
+  choice: Choice,
+  message: Message,
+): Promise<AnswerRequest> {
   const before = open.pathTo(message.id).slice(0, -1);
   let messages;
   try {
@@ -109,7 +126,8 @@ async function requestOf({ deps, open, setup, continues }: Job, choice: Choice, 
   } catch (error) {
     throw new EngineError({ kind: 'refused', message: (error as Error).message });
   }
-  if (setup.system !== '' && !messages.some(({ role }) => role === 'system')) messages.unshift({ role: 'system', content: setup.system });
+  if (setup.system !== '' && !messages.some(({ role }) => role === 'system'))
+    messages.unshift({ role: 'system', content: setup.system });
   const { model } = choice;
   const { parameters, tools } = setup;
   // An answer of which nothing had come is begun anew.
@@ -119,8 +137,10 @@ async function requestOf({ deps, open, setup, continues }: Job, choice: Choice, 
 
 function endOf(error: unknown, written: Written): Partial<Message> {
   if (error instanceof Stopped) return { status: 'stopped' };
-  const fault: Fault = error instanceof EngineError ? error.fault : { kind: 'engine', message: String((error as Error).message ?? error) };
-  // What has come is kept and can be continued. That the server no longer has the rest needs no explanation beyond that.
+  const fault: Fault =
+    error instanceof EngineError ? error.fault : { kind: 'engine', message: String((error as Error).message ?? error) };
+  // What has come is kept and can be continued. That the server no longer has the rest needs no explanation beyond
+  // that.
   if (written.content === '' && written.thought === '') return { status: 'failed', error: fault };
   return fault.kind === 'gone' ? { status: 'cut' } : { status: 'cut', error: fault };
 }

@@ -43,7 +43,11 @@ describe('Written', () => {
   });
 
   it('may be saved up to the last offset only, so that what is read again is not written twice', () => {
-    const written = write([{ type: 'text', text: 'a' }, { type: 'offset', offset: 9 }, { type: 'text', text: 'b' }]);
+    const written = write([
+      { type: 'text', text: 'a' },
+      { type: 'offset', offset: 9 },
+      { type: 'text', text: 'b' },
+    ]);
     expect(written.content).toBe('ab');
     expect(written.saved).toEqual({ content: 'a', offset: 9 });
     expect(write([{ type: 'text', text: 'a' }], message(), false).saved).toEqual({ content: 'a' });
@@ -71,7 +75,10 @@ describe('Written', () => {
   });
 
   it('is not blown up by the number of a call', () => {
-    const { calls } = write([{ type: 'call', index: 1e9, arguments: 'x' }, { type: 'call', index: -1, arguments: 'x' }]);
-    expect(calls.length).toBeLessThan(100);
+    const { calls } = write([
+      { type: 'call', index: 1e9, arguments: 'x' },
+      { type: 'call', index: -1, arguments: 'x' },
+    ]);
+    expect(calls).toEqual([]);
   });
 });

@@ -28,7 +28,8 @@ export class Written {
   #thoughtBefore: number;
   #saved: Saved;
 
-  // Goes on behind what the message has. `counts`: the engine tells offsets, and only what stands before one may be saved with it.
+  // Goes on behind what the message has. `counts`: the engine tells offsets, and only what stands before one may be
+  // saved with it.
   constructor(message: Message, counts: boolean, now: () => number = () => performance.now()) {
     this.content = message.content;
     this.thought = message.thought ?? '';
@@ -107,8 +108,8 @@ export class Written {
   }
 
   #call({ index, id, name, arguments: text }: Extract<EngineEvent, { type: 'call' }>): void {
-    // Holes would be nobody's call.
-    while (this.calls.length <= index && this.calls.length < 64) this.calls.push({ id: '', name: '', arguments: '' });
+    // Numbers that leave some out are nobody's call.
+    if (index === this.calls.length) this.calls.push({ id: '', name: '', arguments: '' });
     const call = this.calls[index];
     if (!call) return;
     if (id !== undefined) call.id = id;
