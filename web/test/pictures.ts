@@ -108,6 +108,7 @@ for (const [look, options] of Object.entries(looks)) {
       await page.locator('[role=tabpanel] p', { hasText: '9 chats imported' }).waitFor();
       await page.keyboard.press('Escape');
       await show(page);
+      await page.locator('main h1').first().waitFor({ state: 'attached' });
       await page.waitForTimeout(500);
       await page.screenshot({ path: `${folder}/${state}-${look}.png`, animations: 'disabled' });
       const { violations } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']).analyze();

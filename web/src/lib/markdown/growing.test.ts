@@ -51,7 +51,7 @@ const math = (text: string) => {
   const found: string[] = [];
   const walk = (tokens: Token[]) => {
     for (const token of tokens) {
-      if (token.type === 'math' || token.type === 'inlineMath') found.push((token as { text: string }).text);
+      if (token.type === 'math' || token.type === 'inlineMath') found.push((token as unknown as { text: string }).text);
       if ('tokens' in token && token.tokens) walk(token.tokens);
     }
   };

@@ -26,6 +26,6 @@ export function highlight(code: string, language: string): Span[] {
       else walk(node.children ?? [], (node.properties?.className ?? []).join(' ') || name);
     }
   };
-  walk(lowlight.highlight(language.toLowerCase(), code).children as Node[], '');
+  walk(lowlight.highlight(language.toLowerCase(), code).children as unknown as Node[], '');
   return spans;
 }
