@@ -78,7 +78,7 @@ function settingsOf(own: Dict, record: Dict, reading: Reading): Dict {
     const parameter = parameterNamed(name);
     const fits = parameter !== undefined && misfit(parameter, value) === null && !deeperThan(value, deepest);
     if (!fits)
-      reading.problems.add(`The parameter “${name}” is unknown or has a value that it cannot have; it is left out.`);
+      reading.problems.add(`The parameter “${name}” is unknown or has a value it cannot have; it is left out.`);
     return fits;
   });
   return Object.fromEntries(entries);
