@@ -22,7 +22,10 @@ export default defineConfig({
         test: { name: 'unit', include: ['src/**/*.test.ts'], environment: 'node', testTimeout: 300_000 },
       },
       // Components, in Chromium.
-      { plugins: [sveltekit()], test: { name: 'component', include: ['src/**/*.component.ts'], browser } },
+      {
+        plugins: [sveltekit()],
+        test: { name: 'component', include: ['src/**/*.component.ts'], browser, testTimeout: 300_000 },
+      },
     ],
   },
 });

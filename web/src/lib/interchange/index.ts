@@ -8,7 +8,7 @@ import { writeJson } from './llama_json.ts';
 import { isRecord, readJsonl, writeJsonl } from './llama_jsonl.ts';
 import { writeMarkdown } from './markdown.ts';
 import { Reading, type Imported, type Problem } from './reading.ts';
-import { jsonLinesOf, linesOf, parsed, salvaged, textOfFile } from './text.ts';
+import { jsonLinesOf, linesOf, mostCharacters, parsed, salvaged, textOfFile } from './text.ts';
 import { entriesOf, isZip, zipOf, type Entry } from './zip.ts';
 
 export type { Imported, Problem } from './reading.ts';
@@ -20,8 +20,6 @@ export interface Exported {
 
 export type ExportFormat = 'llama' | 'llama-zip' | 'llama-json' | 'markdown';
 
-// A text longer than this is no string in some browsers.
-const documentBytes = 400 << 20;
 const entryBytes = 1 << 30;
 
 export interface ReadFiles {
@@ -91,8 +89,8 @@ async function readText(
     if (isRecord(parsed(text))) return readJsonl(file, jsonLinesOf(blob));
     break;
   }
-  if (blob.size > documentBytes) {
-    throw new Error(`It has ${blob.size} bytes, but at most ${documentBytes} can be read of a JSON document.`);
+  if (blob.size > mostCharacters) {
+    throw new Error(`It has ${blob.size} bytes, but at most ${mostCharacters} can be read of a JSON document.`);
   }
   const text = await textOfFile(blob);
   const document = parsed(text);

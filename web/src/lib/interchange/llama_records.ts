@@ -78,7 +78,7 @@ function settingsOf(own: Dict, record: Dict, reading: Reading): Dict {
     const parameter = parameterNamed(name);
     const fits = parameter !== undefined && misfit(parameter, value) === null && !deeperThan(value, deepest);
     if (!fits)
-      reading.problems.add(`The parameter “${name}” is not known or has a value that it cannot have; it is left out.`);
+      reading.problems.add(`The parameter “${name}” is unknown or has a value it cannot have; it is left out.`);
     return fits;
   });
   return Object.fromEntries(entries);
@@ -273,7 +273,7 @@ function unsaid(record: Dict, said: Dict, known: readonly string[], reading: Rea
   const same = Object.keys(record).filter((key) => {
     if (known.includes(key) || equal(record[key], said[key])) return true;
     if (!deeperThan(record[key], deepest)) return false;
-    reading.problems.add(`What is in “${key}” lies within each other deeper than ${deepest} times; it is left out.`);
+    reading.problems.add(`What is in “${key}” lies within each other more than ${deepest} deep; it is left out.`);
     return true;
   });
   return restOf(record, same);

@@ -2,6 +2,8 @@
 import type { Line } from './llama_jsonl.ts';
 
 const sliceBytes = 4 << 20;
+// Some browsers end strings at 512 Mi characters, and what is read of them is copied.
+export const mostCharacters = 400 << 20;
 
 // UTF-8, or what a mark at the beginning says.
 async function decoderOf(blob: Blob): Promise<TextDecoder> {
@@ -13,20 +15,25 @@ export async function textOfFile(blob: Blob): Promise<string> {
   return (await decoderOf(blob)).decode(await blob.arrayBuffer());
 }
 
-// Those that are not empty.
+// Those that are not empty. Errors: throws a sentence at a line that is longer than a string can be in some browsers.
 export async function* linesOf(blob: Blob): AsyncGenerator<{ number: number; text: string }> {
   const decoder = await decoderOf(blob);
   let number = 0;
   let open: string[] = [];
+  let length = 0;
   for (let at = 0; ; at += sliceBytes) {
     const isLast = at + sliceBytes >= blob.size;
     const text = decoder.decode(await blob.slice(at, at + sliceBytes).arrayBuffer(), { stream: !isLast });
     const parts = text.split('\n');
     for (const [i, part] of parts.entries()) {
       open.push(part);
+      length += part.length;
+      if (length > mostCharacters)
+        throw new Error(`A line has more than ${mostCharacters} characters, which is too long to be read.`);
       if (i === parts.length - 1 && !isLast) break;
       const line = open.join('').trim();
       open = [];
+      length = 0;
       ++number;
       if (line !== '') yield { number, text: line };
     }

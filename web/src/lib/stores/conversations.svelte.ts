@@ -228,7 +228,8 @@ export class Conversations {
       const taken = new Set(same.filter(({ convId }) => convId !== conversation.id).map(({ id }) => id));
       const tree = merged({ conversation, messages }, here, taken);
       if (!tree) {
-        problems.push({ file, why: `The conversation “${conversation.name}” is here already, with all its messages.` });
+        const why = `The conversation “${conversation.name}” is here already, with all its messages.`;
+        problems.push({ file, why });
         continue;
       }
       await putHashed(bytes, this.storage);

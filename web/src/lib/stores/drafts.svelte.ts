@@ -143,14 +143,6 @@ export class Drafts {
     this.of(id).clear();
   }
 
-  // Those that have something, saved or not: what the list of chats marks.
-  async ids(): Promise<string[]> {
-    await this.#recovered;
-    const saved = (await this.storage.all('drafts')).map((draft) => draft.id);
-    const open = [...this.#open.values()].filter((draft) => draft.text !== '' || draft.files.length > 0);
-    return [...new Set([...saved, ...open.map((draft) => draft.id)])];
-  }
-
   async save(): Promise<void> {
     await Promise.all([...this.#open.values()].map((draft) => draft.save()));
   }

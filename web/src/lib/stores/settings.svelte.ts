@@ -68,10 +68,6 @@ export class Settings {
     this.#set(key, initial[key]);
   }
 
-  isInitial(key: keyof AppSettings): boolean {
-    return this.#values[key] === initial[key];
-  }
-
   // What the reader sets for a model; undefined takes it away.
   setForModel(model: string, name: string, value: unknown): void {
     const own: Dict = { ...this.app.models[model], [name]: $state.snapshot(value) };
