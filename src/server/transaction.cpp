@@ -351,6 +351,7 @@ void Transaction::answer(Streams what) {
                     .set("conversation_id", id.string())
                     .set("is_done", status.done)
                     .set("total_bytes", status.n_bytes)
+                    .set("first_byte", status.first)
                     .set("started_at", int64_t{status.started})
                     .set("completed_at", int64_t{status.completed}));
     }
