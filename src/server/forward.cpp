@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kRead = 64 << 10;
 
 // Of a request: what is between the client and this server, and what this one sets itself.
-constexpr std::array<std::string_view, 16> kNotAsked = {"authorization",
+constexpr std::array<std::string_view, 17> kNotAsked = {"authorization",
                                                         "connection",
                                                         "content-length",
                                                         "cookie",
@@ -31,6 +31,7 @@ constexpr std::array<std::string_view, 16> kNotAsked = {"authorization",
                                                         "x-api-key",
                                                         "x-conversation-id",
                                                         kClientHeader,
+                                                        kLoadHeader,
                                                         "x-request-id",
                                                         "proxy-authorization"};
 // Of a reply: what every reply of this server has.
@@ -83,12 +84,13 @@ api::HttpReply elsewhere_reply(api::Dialect dialect, const base::Error& error) {
 
 Forward::Forward(std::shared_ptr<Core> core, const Incoming& incoming,
                  std::shared_ptr<Responder> responder, api::ModelLease model,
-                 std::shared_ptr<TextsCount> count, OnEnd on_end)
+                 std::shared_ptr<TextsCount> count, double load_ms, OnEnd on_end)
     : core_(std::move(core)),
       incoming_(incoming),
       responder_(std::move(responder)),
       model_(std::move(model)),
       count_(std::move(count)),
+      load_ms_(load_ms),
       on_end_(std::move(on_end)),
       reader_(incoming.http.method == "HEAD") {}
 
@@ -115,8 +117,10 @@ std::string Forward::request_text() const {
     if (!is_one_of(name, kNotAsked) && !name.starts_with("sec-"))
       out.append(name).append(": ").append(value).append("\r\n");
   }
-  out += fmt::format("x-request-id: {}\r\n{}: {}\r\ncontent-length: {}\r\n\r\n", incoming_.id,
-                     kClientHeader, incoming_.client, http.body.size());
+  out += fmt::format("x-request-id: {}\r\n{}: {}\r\n", incoming_.id, kClientHeader,
+                     incoming_.client);
+  out += fmt::format("{}: {:.3f}\r\ncontent-length: {}\r\n\r\n", kLoadHeader, load_ms_,
+                     http.body.size());
   return out;
 }
 

@@ -24,6 +24,8 @@ namespace puna::server {
 
 // Whose turn a request takes; of Options::behind_server alone.
 inline constexpr std::string_view kClientHeader = "x-puna-client";
+// Milliseconds that it has waited for its model, which was loaded elsewhere; likewise.
+inline constexpr std::string_view kLoadHeader = "x-puna-load-ms";
 
 // The reply to a request whose model, which is elsewhere, cannot answer: 502 where its process has
 // ended. kCancelled is 503, as in error_reply().
@@ -31,10 +33,10 @@ api::HttpReply elsewhere_reply(api::Dialect dialect, const base::Error& error);
 
 class Forward final : public Run, public std::enable_shared_from_this<Forward> {
  public:
-  // incoming and what on_end uses outlive it.
+  // incoming and what on_end uses outlive it. load_ms: that the request has waited for its model.
   Forward(std::shared_ptr<Core> core, const Incoming& incoming,
           std::shared_ptr<Responder> responder, api::ModelLease model,
-          std::shared_ptr<TextsCount> count, OnEnd on_end);
+          std::shared_ptr<TextsCount> count, double load_ms, OnEnd on_end);
   ~Forward() override;
 
   // Run:
@@ -65,6 +67,7 @@ class Forward final : public Run, public std::enable_shared_from_this<Forward> {
   const std::shared_ptr<Responder> responder_;
   api::ModelLease model_;
   std::shared_ptr<TextsCount> count_;
+  const double load_ms_;
   const OnEnd on_end_;
 
   std::shared_ptr<Stream> stream_;

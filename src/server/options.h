@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "server/page/page_file.h"
 
 namespace puna::server {
 
@@ -68,6 +70,10 @@ struct Options {
   // Its only client is another server of ours, over a Unix socket, which has let requests in and
   // says whose turns they take. It is told what each has cost (run.h), and logs them itself.
   bool behind_server = false;
+
+  // Of the web page, which is answered where no route is, and to browsers at "/"; none: there is
+  // no page (--no-web). They outlive the server.
+  std::span<const PageFile> page;
 
   // What is answered with 501 where it is off: /metrics, /slots, and changes of /props.
   bool metrics = true;

@@ -82,10 +82,12 @@ Result<Json> Transaction::read_body() const {
 void Transaction::find_model() {
   const auto wish = model_wish();
   if (!wish) return answer(wish.error());
+  since_asked_ = {};
   auto waiting = core_->models.load()->acquire(
       *wish, [self = shared_from_this()](Result<api::ModelLease> model) {
         self->has_model_ = true;
         if (!model) return self->answer(elsewhere_reply(self->incoming_.dialect, model.error()));
+        self->load_ms_ = self->waited_elsewhere_ms() + self->since_asked_.ms();
         // It may have been loaded, which ends on another thread.
         self->core_->pool.go_on([self, model = *std::move(model)] { self->call(model); });
       });
@@ -93,6 +95,14 @@ void Transaction::find_model() {
   responder_->post([self = shared_from_this(), waiting = std::move(waiting)]() mutable {
     self->wait_for_model(std::move(waiting));
   });
+}
+
+double Transaction::waited_elsewhere_ms() const {
+  const std::string* const told = incoming_.http.header(kLoadHeader);
+  double ms = 0;
+  if (told && core_->options.behind_server)
+    std::from_chars(told->data(), told->data() + told->size(), ms);
+  return ms;
 }
 
 void Transaction::wait_for_model(std::shared_ptr<void> waiting) {
@@ -128,7 +138,8 @@ api::Call Transaction::call_of(const api::ServedModel* model) const {
           .body = body_,
           .model = model,
           .models = *core_->models.load(),
-          .store = core_->store.load()};
+          .store = core_->store.load(),
+          .load_ms = load_ms_};
 }
 
 Result<std::string> Transaction::model_name() const {
@@ -215,7 +226,8 @@ void Transaction::forward(const api::ModelLease& model) {
     const std::string id = model->id;
     self->run(id, [&](std::shared_ptr<Responder> responder, OnEnd on_end) {
       return std::make_shared<Forward>(self->core_, self->incoming_, std::move(responder),
-                                       std::move(model), std::move(count), std::move(on_end));
+                                       std::move(model), std::move(count), self->load_ms_,
+                                       std::move(on_end));
     });
   });
 }
@@ -391,6 +403,7 @@ void Transaction::answer(Streams what) {
                     .set("conversation_id", id.string())
                     .set("is_done", status.done)
                     .set("total_bytes", status.n_bytes)
+                    .set("first_byte", status.first)
                     .set("started_at", int64_t{status.started})
                     .set("completed_at", int64_t{status.completed}));
     }

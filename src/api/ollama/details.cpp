@@ -1,6 +1,5 @@
 #include "api/ollama/details.h"
 
-#include "api/model_facts.h"
 #include "api/ollama/time.h"
 
 namespace puna::api::ollama {
@@ -22,16 +21,10 @@ Json details_json(const service::ModelCard& card) {
   return out.set("context_length", card.context).set("embedding_length", card.embedding);
 }
 
-Json details_json(const service::LoadedModel& model) { return details_json(facts_of(model).card); }
-
 Json capabilities_json(const service::ModelCard& card) {
   Json out = Json::array();
   for (const std::string& each : card.capabilities) out.push(each);
   return out;
-}
-
-Json capabilities_json(const service::LoadedModel& model) {
-  return capabilities_json(facts_of(model).card);
 }
 
 std::string modified_at(int64_t unix_s) {

@@ -15,11 +15,8 @@ std::string tagged(std::string_view name);
 
 // {parent_model, format, family, families, parameter_size, quantization_level, context_length,
 //  embedding_length}
-base::Json details_json(const service::LoadedModel& model);
 base::Json details_json(const service::ModelCard& card);
-
 // "completion", "insert", "tools", "thinking", or "embedding".
-base::Json capabilities_json(const service::LoadedModel& model);
 base::Json capabilities_json(const service::ModelCard& card);
 
 // When a model was made, from seconds since 1970.
