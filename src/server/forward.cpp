@@ -117,8 +117,8 @@ std::string Forward::request_text() const {
     if (!is_one_of(name, kNotAsked) && !name.starts_with("sec-"))
       out.append(name).append(": ").append(value).append("\r\n");
   }
-  out += fmt::format("x-request-id: {}\r\n{}: {}\r\n", incoming_.id, kClientHeader,
-                     incoming_.client);
+  out +=
+      fmt::format("x-request-id: {}\r\n{}: {}\r\n", incoming_.id, kClientHeader, incoming_.client);
   out += fmt::format("{}: {:.3f}\r\ncontent-length: {}\r\n\r\n", kLoadHeader, load_ms_,
                      http.body.size());
   return out;
