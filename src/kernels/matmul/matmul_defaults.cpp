@@ -14,7 +14,7 @@ constexpr uint32_t kFewRows = 128;     // of x, for few_rows(), which takes more
 // decoded once. What counts is that enough of the weight is on its way: many subgroups, along K
 // too, and workgroups that share K where there are few tiles. H100, step of an 8B in q4_0 with 32,
 // 64 and 128 rows, ms: 11.3, 14.7 and 19.5; in the tiles of prefill 17.9, 19.5 and 20.7. With 16
-// rows they take 8.9 ms on an H200, where mat-vecs take 8.0.
+// rows they take 8.9 ms on an H200, where mat-vecs take 6.8.
 std::optional<MatrixTuning> few_rows(const gpu::DeviceInfo& device, const MatmulArgs& args) {
   if (!has_matrix(device, args)) return std::nullopt;
   constexpr uint32_t kMostSplits = 16;
