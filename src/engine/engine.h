@@ -81,6 +81,9 @@ struct BatchRow {
   bool chooses = true;  // a token after these
   // Both outlive the decode: what the token has to pass, and what the text's sampler remembers.
   TokenFilter* filter = nullptr;
+  // What the filter allows is likely to stay as it is: further tokens are chosen by the same bits,
+  // and whoever takes them ends the decode where the bits change.
+  bool steady = false;
   kernels::SamplerState* state = nullptr;
   std::span<const Prompt::Span> media = {};  // of the sequence; outlive the decode too
   // Guesses of what comes after `tokens`, evaluated in the same step: a token is chosen after each,
@@ -90,7 +93,9 @@ struct BatchRow {
   std::vector<int32_t> drafts = {};
 
   // Whether the token is chosen in the first step of several only (executor.h).
-  bool once() const { return filter || sampling.on_host() || !drafts.empty(); }
+  bool once() const {
+    return (filter && !steady) || sampling.on_host() || !drafts.empty();
+  }
 };
 
 class Engine {

@@ -43,7 +43,7 @@ struct OutputSampling {
   // Holds of all that the host chooses (SamplingParams::on_host()).
   bool once = false;
   // A bit for each token that may be chosen, as TokenFilter::allowed() has them; empty: all may.
-  // Lives until the first step has been chosen for.
+  // Of all steps that the output has; lives as long as these.
   std::span<const uint32_t> allowed = {};
   kernels::SamplerState* state = nullptr;  // of the text, for the host; outlives the decode
 };
