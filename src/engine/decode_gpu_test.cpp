@@ -225,7 +225,7 @@ TEST_CASE("what a filter allows for long is chosen from in chains, which end whe
     if (sampling.temperature >= 1) CHECK(turned);
     const uint64_t before = counts.n_submits();
     generate(*chained, prompt(40), sampling, kTokens, odd());
-    CHECK(counts.n_submits() - before < 9 + 20);  // some tokens one by one, then as without
+    CHECK(counts.n_submits() - before < 60);  // some tokens one by one, then in chains that grow
   }
 }
 

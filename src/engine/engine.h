@@ -81,9 +81,10 @@ struct BatchRow {
   bool chooses = true;  // a token after these
   // Both outlive the decode: what the token has to pass, and what the text's sampler remembers.
   TokenFilter* filter = nullptr;
-  // What the filter allows is likely to stay as it is: further tokens are chosen by the same bits,
-  // and whoever takes them ends the decode where the bits change.
-  bool steady = false;
+  // For how many tokens the filter has allowed the same, where it is likely to go on so: further
+  // tokens are chosen by the same bits, and whoever takes them ends the decode where the bits
+  // change. 0: it is not.
+  uint32_t n_steady = 0;
   kernels::SamplerState* state = nullptr;
   std::span<const Prompt::Span> media = {};  // of the sequence; outlive the decode too
   // Guesses of what comes after `tokens`, evaluated in the same step: a token is chosen after each,
@@ -94,7 +95,7 @@ struct BatchRow {
 
   // Whether the token is chosen in the first step of several only (executor.h).
   bool once() const {
-    return (filter && !steady) || sampling.on_host() || !drafts.empty();
+    return (filter && n_steady == 0) || sampling.on_host() || !drafts.empty();
   }
 };
 

@@ -36,11 +36,12 @@ struct FirstStep {
       text.insert(text.end(), row.tokens.begin(), row.tokens.end());
     }
     const bool tries = row.filter && !row.drafts.empty();  // the filter goes on, and comes back
-    if (tries) row.steady = false;
+    if (tries) row.n_steady = 0;
     uint32_t n_taken = 0;
     for (size_t i = 0;; ++i) {
       OutputSampling output{row.sampling, text, row.once()};
       output.state = row.state;
+      output.n_steady = row.n_steady;
       if (row.filter) output.allowed = row.filter->allowed().value_or(std::span<const uint32_t>());
       if (tries || !output.once)
         output.allowed = bits.emplace_back(output.allowed.begin(), output.allowed.end());

@@ -30,10 +30,10 @@ constexpr double kOfWait = 0.95;
 // Steps that texts have room for when they begin a chain, where there is memory for no more.
 constexpr uint32_t kLeastSteps = 64;
 
-// Tokens for which a filter has allowed the same, until it is taken to do so for as long again: as
-// where a text is free until a call of a tool begins, in thinking, in a long string. A wrong guess
-// costs the steps that a GPU is ahead, which are no more than a few times as many.
-constexpr uint32_t kSteadyTokens = 8;
+// Tokens for which a filter has allowed the same, until it is taken to go on so: as where a text is
+// free until a call of a tool begins, in thinking, in a long string. A wrong guess costs the steps
+// that a GPU is ahead.
+constexpr uint32_t kSteadyTokens = 16;
 
 }  // namespace
 
@@ -128,7 +128,7 @@ struct Scheduler::Text {
   bool holds() const { return !options.filter || n_steady > 0; }
   // Whether that is likely to stay so. Some filters change without a token, when they are told to.
   bool is_steady() {
-    if (options.filter) remember(options.filter->allowed());
+    remember(options.filter->allowed());
     return n_steady >= kSteadyTokens;
   }
 
@@ -469,7 +469,7 @@ Scheduler::Batch Scheduler::choose_rows() {
     row.chooses = n == left(*text).size() && text->n_steps > 0;
     if (row.chooses) {
       row.filter = text->options.filter.get();
-      row.steady = text->is_steady();
+      if (row.filter && text->is_steady()) row.n_steady = text->n_steady;
       row.state = &text->sampler;
     }
     batch.texts.push_back(text);

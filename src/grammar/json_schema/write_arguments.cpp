@@ -99,9 +99,14 @@ Result<Symbol> RuleWriter::tagged(TermId term, const TextReading& reading) {
   const bool reads_text = reading.text || reading.by_looks;
   Expression texts = reads_text ? kept.strings : e_.nothing();
   const Expression space = e_.repeat(byte_of(e_, kSpace), 0, kUnbounded);
-  if (reading.by_looks) texts = e_.without(texts, looks_like_json(e_));
-  if (reading.text && reading.null)
-    texts = e_.without(texts, e_.sequence({space, e_.literal("null"), space}));
+  Languages& languages = reader_.languages();
+  if (reading.by_looks) {
+    PUNA_TRY(texts, languages.without(texts, looks_like_json(e_)));
+  }
+  if (reading.text && reading.null) {
+    const Expression null = e_.sequence({space, e_.literal("null"), space});
+    PUNA_TRY(texts, languages.without(texts, null));
+  }
   kept.strings = e_.nothing();
   kept.null = kept.null && reading.null;
   kept.no = kept.no && reading.boolean;

@@ -103,9 +103,32 @@ TEST_CASE("numbers of arguments are short, and a length is kept beside marks") {
         {fits.c_str(), "{\"n\":-0.5}"}, {long_one.c_str(), far_one.c_str()});
   check(R"({"type": "object", "properties": {"s": {"type": "string", "maxLength": 3}}})", notation,
         {"{\"s\":\"<en\"}"}, {"{\"s\":\"abcd\"}"});
+  check(R"({"type": "object", "properties": {"s": {"type": "string", "maxLength": 100,
+            "minLength": 4}}})",
+        notation, {"{\"s\":\"<end\"}", "{\"s\":\"<<<end\u003e>\"}"},
+        {"{\"s\":\"<en\"}", "{\"s\":\"<<end>\"}"});
+  // What a pattern leaves no way to end is not begun.
+  check(R"({"type": "object", "properties": {"s": {"pattern": "^(a|b<end.{1,9})$"}}})", notation,
+        {"{\"s\":\"a\"}", "{\"s\":\"b<end?\"}"}, {"{\"s\":\"b<end>\"}"});
   // So long a text with marks to be told apart has too many states, so it goes without "<".
   check(R"({"type": "object", "properties": {"s": {"type": "string", "maxLength": 3000}}})",
         notation, {"{\"s\":\"end>\"}"}, {"{\"s\":\"<end>\"}"});
+}
+
+TEST_CASE("a bare text keeps its length, and is not read as something else") {
+  ArgumentNotation notation;
+  notation.form = Form::kTags;
+  notation.values.ends = {"</parameter>"};
+  notation.reading = [](std::string_view) -> TextReading {
+    return {.text = true, .by_looks = true, .null = true};
+  };
+  check(R"({"type": "object", "properties": {"s": {"type": ["string", "null"], "minLength": 3,
+            "maxLength": 90}}, "required": ["s"], "additionalProperties": false})",
+        notation,
+        {"<parameter=s>\nword\n</parameter>", "<parameter=s>\nnull\n</parameter>",
+         "<parameter=s>\n</p>\n</parameter>"},
+        {"<parameter=s>\nab\n</parameter>", "<parameter=s>\n5th\n</parameter>",
+         "<parameter=s>\n null\n</parameter>"});
 }
 
 TEST_CASE("arguments are objects") {
