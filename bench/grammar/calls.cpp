@@ -111,8 +111,8 @@ base::Result<void> run(const char* model, const char* tools_file, int repeats) {
   PUNA_TRY(const base::Json tools, base::Json::parse(text.str()));
   fmt::print("{} tokens, {} tools, {} repeats\n", vocabulary->n_tokens(), tools.items().size(),
              repeats);
-  fmt::print("{:10} {:9} {:>8} {:>8} {:>8} {:>9} {:>9} {:>9} {:>8}\n", "family", "calls",
-             "comp ms", "most", "lexemes", "first ms", "mask us", "most", "same");
+  fmt::print("{:10} {:9} {:>8} {:>8} {:>8} {:>9} {:>9} {:>9} {:>8}\n", "family", "calls", "comp ms",
+             "most", "lexemes", "first ms", "mask us", "most", "same");
   const Kind kinds[] = {{"auto", {}}, {"required", {.required = true}}};
   for (const chat::ReplyStyle& style : chat::reply_styles()) {
     if (!style.frame) continue;

@@ -1,12 +1,12 @@
 // What grammars cost with the vocabulary of a GGUF file, on one thread. compare.py runs it beside
 // other libraries.
 //   puna_grammar_bench FILE.gguf CASES.json [TOKENS.json]
-// CASES: [{"name", "kind": "schema", "gbnf" or "regex", "grammar", "texts": [...]}]. Each text is cut
-// into tokens by the model's tokenizer; a mask is made before each.
-// Writes {"n_tokens", "vocabulary_ms", "vocabulary_mib", "cases": [{"name", "compile_ms",
-// "warm_ms", "n_tokens", "first": {...}, "again": {...}, "refused", "forced"}]}: microseconds of
-// masks as "median", "p99", "most", from a cold cache and from one that has seen the texts; tokens
-// that the grammar refused; tokens of the texts that were forced.
+// CASES: [{"name", "kind": "schema", "gbnf" or "regex", "grammar", "texts": [...]}]. Each text is
+// cut into tokens by the model's tokenizer; a mask is made before each. Writes {"n_tokens",
+// "vocabulary_ms", "vocabulary_mib", "cases": [{"name", "compile_ms", "warm_ms", "n_tokens",
+// "first": {...}, "again": {...}, "refused", "forced"}]}: microseconds of masks as "median", "p99",
+// "most", from a cold cache and from one that has seen the texts; tokens that the grammar refused;
+// tokens of the texts that were forced.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -175,9 +175,9 @@ std::vector<int32_t> generate_by_steps(Engine& engine, std::vector<int32_t> toke
     engine::BatchRow row{0, tokens, sampling};
     row.filter = filter.get();
     run(engine, engine.decode({std::move(row)}, 1, [&](std::span<const kernels::Chosen> chosen) {
-          tokens = {chosen[0].id};
-          return true;
-        }));
+      tokens = {chosen[0].id};
+      return true;
+    }));
     text.push_back(tokens[0]);
     if (filter) filter->take(tokens[0]);
   }

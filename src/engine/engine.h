@@ -94,9 +94,7 @@ struct BatchRow {
   std::vector<int32_t> drafts = {};
 
   // Whether the token is chosen in the first step of several only (executor.h).
-  bool once() const {
-    return (filter && n_steady == 0) || sampling.on_host() || !drafts.empty();
-  }
+  bool once() const { return (filter && n_steady == 0) || sampling.on_host() || !drafts.empty(); }
 };
 
 class Engine {

@@ -178,8 +178,8 @@ class GpuExecutor : public Executor {
       if (!order.once()) {
         uint32_t most = std::min(kMaxChain, 2 * slot.n_steps);
         if (n_steady > 0) most = std::clamp((n_steady + first) / kSteadyParts, 1u, most);
-        n_chain = static_cast<uint32_t>(std::clamp(chain_ms_ / std::max(ms_per_step, 0.01), 1.0,
-                                                   static_cast<double>(most)));
+        n_chain = static_cast<uint32_t>(
+            std::clamp(chain_ms_ / std::max(ms_per_step, 0.01), 1.0, static_cast<double>(most)));
       }
       for (uint32_t i = 0; i < slot.n_steps && !stopped; ++i) {
         const std::vector<kernels::Chosen> chosen = chosen_by_device(slot, i, order);

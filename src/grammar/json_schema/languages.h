@@ -37,14 +37,14 @@ class Languages {
   // Those of `of` that hold none of these texts. Where counts would make it too many states, those
   // that have not even one of their first bytes. Errors: kInvalidArgument that names a limit.
   base::Result<Expression> avoiding(Expression of, std::span<const std::string> texts);
-  // Those of `of` that are none of `others`, in which nothing is counted; as Expressions::without(),
-  // but lengths cost little. Errors: kInvalidArgument that names a limit.
+  // Those of `of` that are none of `others`, in which nothing is counted; as
+  // Expressions::without(), but lengths cost little. Errors: kInvalidArgument that names a limit.
   base::Result<Expression> without(Expression of, Expression others);
 
  private:
   Expression any_json();
-  // What both match, as one automaton; none: it would have too many states. Errors: kInvalidArgument
-  // that names another limit.
+  // What both match, as one automaton; none: it would have too many states. Errors:
+  // kInvalidArgument that names another limit.
   base::Result<std::optional<Expression>> product(Expression a, Expression b);
 
   Expressions& e_;
