@@ -126,7 +126,7 @@ struct Scheduler::Text {
 
   // Whether what the filter allows has not changed with the last token, nor anything been forced.
   bool holds() const { return !options.filter || n_steady > 0; }
-  // Whether that is likely to stay so. Some filters change without a token, when they are told to.
+  // Whether that is likely to stay so. What is allowed is remembered as the next step is given it.
   bool is_steady() {
     remember(options.filter->allowed());
     return n_steady >= kSteadyTokens;
