@@ -18,7 +18,9 @@ help:
 setup:
 	@tools/setup
 
+# Without the web page where its tools cannot be had.
 build: setup
+	@tools/setup --web || echo "The program is built without its web page; docs/web.md says what else there is." >&2
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS) --target puna
 
@@ -27,7 +29,7 @@ run: build
 
 # One ctest over both builds, so that its summary is the last thing printed.
 test: setup
-	@tools/setup --wasm --browser
+	@tools/setup --web --wasm --browser
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS)
 	cmake --preset wasm
@@ -38,6 +40,7 @@ test: setup
 check:
 	@tools/setup --check
 	tools/check_layers_test.py
+	tools/pack_page_test.py
 	tools/check_layers
 	tools/operations_table
 	tools/format --check

@@ -1,14 +1,15 @@
 import { sveltekit } from '@sveltejs/kit/vite';
-import adapter from '@sveltejs/adapter-static';
 import tailwindcss from '@tailwindcss/vite';
 import { defineConfig } from 'vite';
+import { licences } from './licences.ts';
 import { policy } from './policy.ts';
+import { relocatable } from './relocatable.ts';
 
 export default defineConfig({
   plugins: [
     tailwindcss(),
     sveltekit({
-      adapter: adapter({ pages: 'build', assets: 'build', precompress: true }),
+      adapter: relocatable('build'),
       // Addresses behind a # need no rules on the host: the page works from any folder of any static server.
       router: { type: 'hash' },
       paths: { relative: true },
@@ -17,6 +18,7 @@ export default defineConfig({
       serviceWorker: { register: false },
       csp: { mode: 'hash', directives: policy },
     }),
+    licences(),
   ],
   // Files stay files: fonts as data: addresses would need a looser policy.
   build: { target: 'es2022', cssMinify: 'lightningcss', assetsInlineLimit: 0 },

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Pulls a large model from a local registry that behaves, and from one that does not, beside curl.
 
-usage: bench/store/pull.py PUNA [--gigabytes 1] [--runs 3] [--json FILE]
+usage: bench/store/pull.py PUNA [--gigabytes 1] [--runs 5] [--nginx NGINX] [--link MB_PER_S] [--folder DIR] [--json FILE]
 
 The registry speaks as much of the protocol as a pull needs, with the digests of chunks that ollama's tells. Rounds:
-  plain    nothing goes wrong: seconds beside `curl` of the same blob to the same disk, in turns; `curl_kept_s` is curl and then `sync -d`, as a
-           pull has its bytes on the disk when it ends; `..._cpu_s` is the processor's time, which others on the machine change least
+  plain    nothing goes wrong: seconds beside `curl` of the same blob to the same disk, in turns. A pull has checked the SHA-256 of its bytes and has
+           them on the disk when it ends, so `curl_sha_s` is curl and then `openssl dgst -sha256`, `curl_all_s` these and `sync -d`. `..._cpu_s` is the processor's
+           time, which others on the machine change least. Medians; with --nginx that program serves, which costs less than this one
+  link     with --link: the same from a server that sends so many MB a second, over all connections
   cuts     every connection ends after 20 MB, and one answer of 4 MiB is wrong once: seconds, and bytes sent over bytes wanted
   blind    the same without digests of chunks: each is fetched again until the whole is right
   two      two processes pull the same model: bytes sent
@@ -18,6 +20,7 @@ import json
 import os
 import shutil
 import socketserver
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,6 +31,7 @@ from pathlib import Path
 MIB = 1 << 20
 CUT_BYTES = 20_000_000
 CHUNK_BYTES = 4 * MIB
+PACED_BYTES = 256 << 10
 PREFIX = "/v2/bench/model/"
 
 
@@ -48,9 +52,17 @@ class Registry(socketserver.ThreadingMixIn, http.server.HTTPServer):
             "layers": [layer]}).encode()
         self.reset()
 
-    def reset(self, cuts=False, wrong=False, chunksums=True):
+    def reset(self, cuts=False, wrong=False, chunksums=True, link=0):
         self.cuts, self.wrong, self.chunksums = cuts, wrong, chunksums
         self.sent, self.lock = 0, threading.Lock()
+        self.link, self.free_at = link, 0.0  # MB/s, and when the link has sent what it was given
+
+    def pace(self, n):
+        """Waits until the link has sent n bytes more."""
+        with self.lock:
+            self.free_at = max(self.free_at, time.monotonic()) + n / (self.link * 1e6)
+            wait = self.free_at - time.monotonic()
+        time.sleep(max(0, wait))
 
     @property
     def host(self):
@@ -109,9 +121,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.connection.sendall(piece)
                 self.count(len(piece))
                 first += len(piece)
+            piece_bytes = PACED_BYTES if server.link else MIB
             while first < end:
+                if server.link:
+                    server.pace(min(piece_bytes, end - first))
                 try:
-                    n = os.sendfile(self.connection.fileno(), file.fileno(), first, min(MIB, end - first))
+                    n = os.sendfile(self.connection.fileno(), file.fileno(), first, min(piece_bytes, end - first))
                 except ConnectionError:
                     n = 0
                 if n == 0:  # the client has gone
@@ -139,6 +154,33 @@ def make_blob(path, n_bytes):
     return "sha256:" + whole.hexdigest(), "".join(lines).encode()
 
 
+class Nginx:
+    """The same well-behaved registry as files that nginx serves."""
+
+    def __init__(self, program, registry, folder):
+        root = folder / "nginx"
+        model = root / PREFIX.strip("/")
+        for name, body in [("manifests/latest", registry.manifest), (f"chunksums/{registry.digest}", registry.chunks),
+                           *((f"blobs/{digest}", body) for digest, body in registry.small.items())]:
+            (model / name).parent.mkdir(parents=True, exist_ok=True)
+            (model / name).write_bytes(body)
+        os.link(registry.blob, model / f"blobs/{registry.digest}")
+        with socketserver.TCPServer(("127.0.0.1", 0), None) as unused:
+            self.host = f"127.0.0.1:{unused.server_address[1]}"
+        (root / "conf").write_text(
+            f"daemon off; master_process off; pid {root}/pid; error_log {root}/errors; events {{}}\n"
+            + "http { access_log off; sendfile on; " + " ".join(f"{kind}_temp_path {root}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+            + f" server {{ listen {self.host}; root {root}; }} }}\n")
+        self.process = subprocess.Popen([program, "-p", str(root), "-c", "conf", "-e", str(root / "errors")])
+        while subprocess.run(["curl", "-sf", "-o", os.devnull, f"http://{self.host}{PREFIX}manifests/latest"]).returncode != 0:
+            if self.process.poll() is not None:
+                sys.exit(f"{program} does not serve: {(root / 'errors').read_text()}")
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait()
+
+
 def timed(command, env=None):
     """Seconds, and those of the processor."""
     start = time.monotonic()
@@ -151,44 +193,64 @@ def timed(command, env=None):
     return took, usage.ru_utime + usage.ru_stime
 
 
+def rounds_of(runs, host, options, registry, folder, env, check):
+    """Seconds of a pull and of curl, in turns."""
+    rows = []
+    out = str(folder / "curl")
+    for _ in range(runs):
+        registry.reset(link=options.link if host == registry.host else 0)
+        ours, ours_cpu = timed([options.puna, "pull", f"{host}/bench/model", "--insecure"], env)
+        check(host)
+        registry.reset(link=registry.link)
+        curl, curl_cpu = timed(["curl", "-sf", "-o", out, f"http://{host}{PREFIX}blobs/{registry.digest}"])
+        hashed, hashed_cpu = timed(["openssl", "dgst", "-sha256", out])
+        kept, _ = timed(["sync", "-d", out])
+        os.remove(out)
+        rows.append({"puna_s": ours, "curl_s": curl, "curl_sha_s": curl + hashed, "curl_all_s": curl + hashed + kept,
+                     "puna_cpu_s": ours_cpu, "curl_cpu_s": curl_cpu, "sha_cpu_s": hashed_cpu})
+    medians = {key: statistics.median(row[key] for row in rows) for key in rows[0]}
+    for name in ("curl", "curl_sha", "curl_all"):
+        medians[f"rate_over_{name}"] = statistics.median(row[f"{name}_s"] / row["puna_s"] for row in rows)
+    tidy = lambda row: {key: round(value, 3) for key, value in row.items()}
+    return {"median": tidy(medians), "runs": [tidy(row) for row in rows]}
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("puna")
     parser.add_argument("--gigabytes", type=float, default=1)
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--nginx", help="this program serves in the round plain")
+    parser.add_argument("--link", type=float, default=0, help="MB/s of a round more")
+    parser.add_argument("--folder", help="where the files lie; default: that of temporary ones")
+    parser.add_argument("--faults-only", action="store_true", help="without the rounds that take time")
     parser.add_argument("--json")
     options = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="puna-pull-"))
+    folder = Path(tempfile.mkdtemp(prefix="puna-pull-", dir=options.folder))
+    nginx = None
     try:
         digest, chunks = make_blob(folder / "blob", int(options.gigabytes * 1e9))
         registry = Registry(folder / "blob", digest, chunks)
         threading.Thread(target=registry.serve_forever, daemon=True).start()
         home = folder / "home"
         env = {**os.environ, "PUNA_HOME": str(home), "HOME": str(folder)}
-        name = f"{registry.host}/bench/model"
         blob = home / "models/blobs" / digest.replace(":", "-")
-        pull = [options.puna, "pull", name, "--insecure"]
+        pull = [options.puna, "pull", f"{registry.host}/bench/model", "--insecure"]
 
-        def check():
+        def check(_=None):
             with open(blob, "rb") as file:
                 if "sha256:" + hashlib.file_digest(file, "sha256").hexdigest() != digest:
                     sys.exit("what was pulled is not the model")
             shutil.rmtree(home)
 
-        result = {"bytes": registry.size, "plain": [], "rounds": {}}
-        for _ in range(options.runs):
-            registry.reset()
-            ours, ours_cpu = timed(pull, env)
-            check()
-            registry.reset()
-            curl, curl_cpu = timed(["curl", "-sf", "-o", str(folder / "curl"), f"http://{registry.host}{PREFIX}blobs/{digest}"])
-            kept = curl + timed(["sync", "-d", str(folder / "curl")])[0]
-            os.remove(folder / "curl")
-            result["plain"].append({
-                "puna_s": round(ours, 3), "curl_s": round(curl, 3), "ratio": round(curl / ours, 3),
-                "curl_kept_s": round(kept, 3), "ratio_kept": round(kept / ours, 3),
-                "puna_cpu_s": round(ours_cpu, 3), "curl_cpu_s": round(curl_cpu, 3)})
-        result["best"] = {key: max(run[key] for run in result["plain"]) for key in ("ratio", "ratio_kept")}
+        result = {"bytes": registry.size, "processors": os.cpu_count(), "load": os.getloadavg()[0], "server": "nginx" if options.nginx else "python"}
+        if not options.faults_only:
+            nginx = Nginx(options.nginx, registry, folder) if options.nginx else None
+            result["plain"] = rounds_of(options.runs, nginx.host if nginx else registry.host, argparse.Namespace(puna=options.puna, link=0), registry, folder,
+                                        env, check)
+            if options.link:
+                result["link"] = {"mb_per_s": options.link, **rounds_of(options.runs, registry.host, options, registry, folder, env, check)}
+        result["rounds"] = {}
         for round_name, how in [("cuts", {"cuts": True, "wrong": True}),
                                 ("blind", {"cuts": True, "wrong": True, "chunksums": False})]:
             registry.reset(**how)
@@ -205,6 +267,8 @@ def main():
         if options.json:
             Path(options.json).write_text(json.dumps(result, indent=1) + "\n")
     finally:
+        if nginx:
+            nginx.end()
         shutil.rmtree(folder, ignore_errors=True)
 
 

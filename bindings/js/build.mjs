@@ -39,10 +39,10 @@ export function copyEngine(folders, out) {
   return copied;
 }
 
-function writeNotices(out) {
+// Of what the bundles contain that is somebody else's.
+export function writeNotices(out) {
   const licence = fs.readFileSync(path.join(root, 'node_modules/hash-wasm/LICENSE'), 'utf8');
   fs.writeFileSync(path.join(out, 'THIRD_PARTY.txt'), `worker.js contains parts of hash-wasm:\n\n${licence}`);
-  fs.copyFileSync(path.join(root, '../../LICENSE'), path.join(root, 'LICENSE'));
 }
 
 // Prints what a page fetches for each engine that was built; false where it is too much.
@@ -68,6 +68,7 @@ async function main(args) {
   fs.mkdirSync(out);
   await bundle(out);
   writeNotices(out);
+  fs.copyFileSync(path.join(root, '../../LICENSE'), path.join(root, 'LICENSE'));
   if (!args.includes('--no-types')) execFileSync(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc')], { cwd: root, stdio: 'inherit' });
   const copied = copyEngine(folders, out);
   if (!copied.includes('puna.wasm')) {

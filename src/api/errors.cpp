@@ -1,5 +1,7 @@
 #include "api/errors.h"
 
+#include <algorithm>
+
 namespace puna::api {
 
 using base::ErrorCode;
@@ -41,6 +43,12 @@ bool is_of_path(char c) {
 std::string without_paths(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
+    if (text.substr(i).starts_with("http://") || text.substr(i).starts_with("https://")) {
+      const size_t end = std::min(text.find_first_of(" \"'", i), text.size());
+      out += text.substr(i, end - i);
+      i = end;
+      continue;
+    }
     const bool begins = text[i] == '/' && (i == 0 || !is_of_path(text[i - 1]));
     if (!begins) {
       out += text[i++];

@@ -26,7 +26,7 @@ base::Json error_body(Dialect dialect, int status, std::string_view message);
 base::Json error_body(Dialect dialect, const base::Error& error);
 
 // The text with absolute paths become their last part: whose machine it is and how it is laid out
-// is nobody's business, which file it was may be.
+// is nobody's business, which file it was may be. Addresses of http stay as they are.
 std::string without_paths(std::string_view text);
 
 }  // namespace puna::api

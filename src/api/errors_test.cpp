@@ -20,3 +20,10 @@ TEST_CASE("a prompt beyond the context has an error of its own, where dialects h
         R"({"type":"error","error":{"type":"invalid_request_error","message":"Too long."}})");
   CHECK(error_body(Dialect::kOllama, error).dump() == R"({"error":"Too long."})");
 }
+
+TEST_CASE("paths of files are told by their last part, and addresses whole") {
+  CHECK(without_paths("Cannot open /home/me/a.gguf: it is /") == "Cannot open a.gguf: it is /");
+  CHECK(without_paths("\"/a/b/\", a/b, 1/2") == "\"b/\", a/b, 1/2");
+  CHECK(without_paths("The request to https://host:5000/v2/a/latest failed, /a/b.") ==
+        "The request to https://host:5000/v2/a/latest failed, b.");
+}

@@ -114,6 +114,7 @@ struct Call {
   const ServedModel* model;  // of the route, where it names one (routes.h); else null
   const ModelSource& models;
   StoreSource* store = nullptr;  // null: there is none
+  double load_ms = 0;            // that the request has waited for its model
 };
 
 // On any thread but the engine's; pure but for what it reads of the model. Errors become a reply in

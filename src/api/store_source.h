@@ -17,6 +17,7 @@
 #include "formats/model_file.h"
 #include "io/byte_sink.h"
 #include "service/model_card.h"
+#include "service/model_texts.h"
 #include "service/work.h"
 
 namespace puna::api {
@@ -32,9 +33,7 @@ struct StoredModel {
 struct ShownModel {
   StoredModel model;
   formats::ModelFile file;  // its weights are not read
-  std::string license{}, modelfile{}, parameters{}, chat_template{}, system{}, renderer{}, parser{},
-      minimal_version{};
-  base::Json messages{};  // [{role, content}]; null for none
+  service::ModelTexts texts{};
 };
 
 // What a model is to be made of, as it stands in a request.

@@ -1,5 +1,7 @@
 // puna show: what a model is, can do, and was made with.
 
+#include "api/ollama/show.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/word_wrap.h"
 #include "service/model_json.h"
 #include "service/shown.h"
 
@@ -29,46 +32,22 @@ struct Flags {
        license = false;
 };
 
-std::string license_of(const ShownModel& model) {
-  std::string out;
-  for (const std::string& each : model.parts.licenses) out += (out.empty() ? "" : "\n") + each;
-  return out.empty() ? model.file.get_string("general.license", "").value_or("") : out;
-}
-
-Result<Json> shown_json(const ShownModel& model, bool all) {
-  PUNA_TRY(const std::string modelfile, store::show_modelfile(model.parts));
-  Json details = Json::object();
-  details.set("format", model.card.format)
-      .set("family", model.card.family)
-      .set("parameter_size", service::parameter_size(model.card.n_parameters))
-      .set("quantization_level", model.card.file_type)
-      .set("context_length", model.card.context)
-      .set("embedding_length", model.card.embedding);
-  Json capabilities = Json::array();
-  for (const std::string& each : model.card.capabilities) capabilities.push(each);
-  Json messages = Json::array();
-  for (const store::ModelfileMessage& each : model.modelfile.messages)
-    messages.push(Json::object().set("role", each.role).set("content", each.content));
+// As POST /api/show answers, and behind its name and path; parameters are an object here.
+Json json_of(const ShownModel& model, const service::ModelTexts& texts, bool all) {
   Json out = Json::object();
-  out.set("name", model.name)
-      .set("path", model.parts.model_paths.front())
-      .set("license", license_of(model))
-      .set("modelfile", modelfile)
-      .set("parameters", model.modelfile.parameters)
-      .set("template", model.chat_template)
-      .set("system", model.modelfile.system.value_or(""))
-      .set("messages", std::move(messages))
-      .set("details", std::move(details))
-      .set("capabilities", std::move(capabilities))
-      .set("model_info", service::metadata_json(model.file, all));
-  if (all) out.set("tensors", service::tensors_json(model.file));
-  return out;
+  out.set("name", model.name).set("path", model.parts.model_paths.front());
+  const Json shown = api::ollama::shown_json(texts, model.card, model.file, all);
+  for (const auto& [name, value] : shown.members()) out.set(name, value);
+  return out.set("parameters", model.modelfile.parameters)
+      .set("messages", texts.messages.is_null() ? Json::array() : texts.messages);
 }
 
 void print_section(std::string_view title, const std::vector<std::string>& lines) {
   if (lines.empty()) return;
   print_out("  {}\n", title);
-  for (const std::string& line : lines) write_text(stdout, "    " + line + "\n");
+  constexpr size_t kIndent = 4;
+  for (const std::string& line : lines)
+    write_text(stdout, std::string(kIndent, ' ') + wrapped(stdout, line + "\n", kIndent));
   print_out("\n");
 }
 
@@ -83,7 +62,7 @@ std::vector<std::string> lines_of(std::string_view text, size_t most) {
   return out;
 }
 
-void print_all(const ShownModel& model, bool verbose) {
+void print_all(const ShownModel& model, const service::ModelTexts& texts, bool verbose) {
   constexpr size_t kFewLines = 2;
   const service::ModelCard& card = model.card;
   const auto row = [](std::string_view name, std::string_view value) {
@@ -97,9 +76,9 @@ void print_all(const ShownModel& model, bool verbose) {
   print_section("Model", facts);
   print_section("Capabilities", card.capabilities);
   const auto all = [](std::string_view text) { return lines_of(text, text.size()); };
-  print_section("Parameters", all(service::parameters_text(model.modelfile.parameters)));
-  print_section("System", lines_of(model.modelfile.system.value_or(""), kFewLines));
-  print_section("License", lines_of(license_of(model), kFewLines));
+  print_section("Parameters", all(texts.parameters));
+  print_section("System", lines_of(texts.system, kFewLines));
+  print_section("License", lines_of(texts.license, kFewLines));
   if (!verbose) return;
   std::vector<std::string> metadata, tensors;
   const Json pairs = service::metadata_json(model.file, /*all=*/false);
@@ -123,27 +102,25 @@ Result<int> run(const Flags& flags) {
                       "one may be given.");
   }
   PUNA_TRY(const ShownModel model, service::show_model(flags.model));
+  PUNA_TRY(const service::ModelTexts texts, service::texts_of(model, model.parts.model_paths));
   if (flags.json) {
-    PUNA_TRY(const Json json, shown_json(model, flags.verbose));
-    print_json(json);
+    print_json(json_of(model, texts, flags.verbose));
     return 0;
   }
   if (flags.modelfile) {
-    PUNA_TRY(const std::string text, store::show_modelfile(model.parts));
-    write_text(stdout, text);
+    write_text(stdout, texts.modelfile);
     return 0;
   }
-  const std::pair<bool, std::string> parts[] = {
-      {flags.parameters, service::parameters_text(model.modelfile.parameters)},
-      {flags.chat_template, model.chat_template},
-      {flags.system, model.modelfile.system.value_or("")},
-      {flags.license, license_of(model)}};
+  const std::pair<bool, std::string> parts[] = {{flags.parameters, texts.parameters},
+                                                {flags.chat_template, texts.chat_template},
+                                                {flags.system, texts.system},
+                                                {flags.license, texts.license}};
   for (const auto& [wanted, text] : parts) {
     if (!wanted) continue;
     write_text(stdout, text.empty() ? "" : text + "\n");
     return 0;
   }
-  print_all(model, flags.verbose);
+  print_all(model, texts, flags.verbose);
   return 0;
 }
 

@@ -82,7 +82,7 @@ class BeastConnection final : public Connection,
   void send(HttpReply reply) override {
     if (phase_ != Phase::kWork) return;
     std::string head = head_of(reply);
-    const bool has_body = reply.status != 204;
+    const bool has_body = reply.status != 204 && reply.status != 304;
     if (has_body) add_header(head, "Content-Length", std::to_string(reply.body.size()));
     queue(std::move(head += "\r\n"));
     if (has_body && !head_only_) queue(std::move(reply.body));

@@ -71,7 +71,7 @@ HttpReply tools_off() {
 }  // namespace
 
 Front::Front(std::shared_ptr<Core> core, std::span<const Route> routes)
-    : core_(std::move(core)), routes_(routes) {}
+    : core_(std::move(core)), routes_(routes), page_(core_->options.page) {}
 
 std::optional<HttpReply> Front::check(Incoming& incoming) {
   incoming.id = request_id(incoming.http);
@@ -91,7 +91,14 @@ std::optional<HttpReply> Front::read_target(Incoming& incoming) const {
     incoming.dialect = dialect_of(incoming.target);
     return error_reply(incoming.dialect, 400, "The request's path cannot be read.");
   }
-  const bool ours = take_prefix(core_->options.api_prefix, *target);
+  const std::string& prefix = core_->options.api_prefix;
+  if (!core_->options.page.empty() && !prefix.empty() && target->path == prefix) {
+    // What the page names is beside it.
+    HttpReply out{.status = 308, .content_type = "", .body = ""};
+    out.headers.emplace_back("Location", prefix + "/");
+    return out;
+  }
+  const bool ours = take_prefix(prefix, *target);
   incoming.http.path = target->path;
   incoming.http.query = std::move(target->query);
   incoming.dialect = dialect_of(target->path);
@@ -116,7 +123,11 @@ std::optional<HttpReply> Front::check_origin(Incoming& incoming) const {
 std::optional<HttpReply> Front::find_route(Incoming& incoming) const {
   api::HttpRequest& http = incoming.http;
   Match match = server::find_route(routes_, http.method, std::exchange(http.path_values, {}));
-  if (!match.route && match.allow.empty()) {
+  const bool is_free = !match.route && match.allow.empty();
+  if (is_free || http.path == "/") {
+    if (auto reply = page_.answer(http)) return reply;
+  }
+  if (is_free) {
     return error_reply(incoming.dialect, 404, fmt::format("There is nothing at {}.", http.path));
   }
   if (!match.route) {

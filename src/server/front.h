@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "server/core.h"
+#include "server/page/page.h"
 #include "server/wire.h"
 
 namespace puna::server {
@@ -46,6 +47,7 @@ class Front final : public Handler {
 
   const std::shared_ptr<Core> core_;
   const std::span<const Route> routes_;
+  const Page page_;
   // Few ask for it, and no start waits for it: the first who does has it made.
   mutable std::once_flag openapi_made_;
   mutable std::string openapi_;

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "server/page/page_file.h"
 
 namespace puna::server {
 
@@ -64,6 +66,10 @@ struct Options {
   std::string cors_methods = "GET, POST, DELETE, OPTIONS";
   std::string cors_headers;  // empty: those that a browser asks for
   bool cors_credentials = false;
+
+  // Of the web page, which is answered where no route is, and to browsers at "/"; none: there is
+  // no page (--no-web). They outlive the server.
+  std::span<const PageFile> page;
 
   // What is answered with 501 where it is off: /metrics, /slots, and changes of /props.
   bool metrics = true;

@@ -98,32 +98,20 @@ Result<void> check_insecure(const store::ModelName& name, bool insecure) {
                                 name.host));
 }
 
-Result<Json> read_parameters(const Json& given) {
-  Json out = Json::object();
-  if (given.is_null()) return out;
-  for (const auto& [name, value] : given.members()) {
-    if (value.is_null()) continue;
-    if (value.is_array()) {
-      Json list = Json::array();
-      for (const Json& each : value.items()) {
-        if (!each.is_string())
-          return base::fail(ErrorCode::kInvalidArgument,
-                            fmt::format("parameter '{}' has to be a list of texts", name));
-        PUNA_TRY(Json read, store::read_parameter(name, each.string()));
-        if (!read.is_string())
-          return base::fail(ErrorCode::kInvalidArgument,
-                            fmt::format("parameter '{}' has one value", name));
-        list.push(std::move(read));
-      }
-      out.set(name, std::move(list));
-      continue;
-    }
-    PUNA_TRY(Json read,
-             store::read_parameter(name, value.is_string() ? value.string() : value.dump()));
-    if (read.is_string()) read = Json::array().push(std::move(read));
-    out.set(name, std::move(read));
-  }
-  return out;
+// Pull and push; what is said before and behind the work itself.
+Result<void> transfer(const store::Store& store, std::string_view name, bool insecure,
+                      const api::Watch& watch, const char* first, const char* last,
+                      const std::function<Result<void>(const store::PullOptions&)>& run) {
+  PUNA_TRY(const store::ModelName parsed, store.named(name));
+  PUNA_TRY(check_insecure(parsed, insecure));
+  const service::OnWork tell = without_repeats(watch.tell);
+  tell({.status = first});
+  store::PullOptions options = transfer_options(watch, tell);
+  options.insecure = insecure;
+  PUNA_TRY(run(options));
+  tell({.status = last});
+  tell({.status = "success"});
+  return {};
 }
 
 // A renderer or parser by ollama's names. Errors: kUnsupported.
@@ -168,25 +156,10 @@ Result<api::ShownModel> StoredModels::show(std::string_view name) {
   PUNA_TRY(const store::StoredModel model, store_.find(name));
   PUNA_TRY(service::ShownModel shown, service::show_stored(model));
   // It says where it lies on this machine to nobody: its name stands for that.
-  store::ModelParts parts = shown.parts;
-  parts.model_paths = {model.name.text()};
-  api::ShownModel out{.model = described(model, std::move(shown.card)),
-                      .file = std::move(shown.file)};
-  PUNA_TRY(out.modelfile, store::show_modelfile(parts));
-  for (const std::string& each : parts.licenses)
-    out.license += (out.license.empty() ? "" : "\n") + each;
-  if (out.license.empty()) out.license = out.file.get_string("general.license", "").value_or("");
-  out.parameters = service::parameters_text(shown.modelfile.parameters);
-  out.chat_template = std::move(shown.chat_template);
-  out.system = shown.modelfile.system.value_or("");
-  out.renderer = parts.renderer;
-  out.parser = parts.parser;
-  out.minimal_version = parts.minimal_version;
-  if (shown.modelfile.messages.empty()) return out;
-  out.messages = Json::array();
-  for (const store::ModelfileMessage& each : shown.modelfile.messages)
-    out.messages.push(Json::object().set("role", each.role).set("content", each.content));
-  return out;
+  PUNA_TRY(service::ModelTexts texts, service::texts_of(shown, {model.name.text()}));
+  return api::ShownModel{.model = described(model, std::move(shown.card)),
+                         .file = std::move(shown.file),
+                         .texts = std::move(texts)};
 }
 
 Result<void> StoredModels::copy(std::string_view from, std::string_view to) {
@@ -210,29 +183,16 @@ Result<std::unique_ptr<io::ByteSink>> StoredModels::receive_blob(std::string_vie
 }
 
 Result<void> StoredModels::pull(std::string_view name, bool insecure, const api::Watch& watch) {
-  PUNA_TRY(const store::ModelName parsed, store_.named(name));
-  PUNA_TRY(check_insecure(parsed, insecure));
-  const service::OnWork tell = without_repeats(watch.tell);
-  tell({.status = "pulling manifest"});
-  store::PullOptions options = transfer_options(watch, tell);
-  options.insecure = insecure;
-  PUNA_TRY(store_.pull(name, options));
-  tell({.status = "writing manifest"});
-  tell({.status = "success"});
-  return {};
+  return transfer(store_, name, insecure, watch, "pulling manifest", "writing manifest",
+                  [&](const store::PullOptions& options) -> Result<void> {
+                    PUNA_TRY(store_.pull(name, options));
+                    return {};
+                  });
 }
 
 Result<void> StoredModels::push(std::string_view name, bool insecure, const api::Watch& watch) {
-  PUNA_TRY(const store::ModelName parsed, store_.named(name));
-  PUNA_TRY(check_insecure(parsed, insecure));
-  const service::OnWork tell = without_repeats(watch.tell);
-  tell({.status = "retrieving manifest"});
-  store::PullOptions options = transfer_options(watch, tell);
-  options.insecure = insecure;
-  PUNA_TRY(store_.push(name, options));
-  tell({.status = "pushing manifest"});
-  tell({.status = "success"});
-  return {};
+  return transfer(store_, name, insecure, watch, "retrieving manifest", "pushing manifest",
+                  [&](const store::PullOptions& options) { return store_.push(name, options); });
 }
 
 Result<void> StoredModels::create(const api::NewModel& model, const api::Watch& watch) {
@@ -246,7 +206,7 @@ Result<void> StoredModels::create(const api::NewModel& model, const api::Watch& 
   }
   store::Modelfile& modelfile = request.modelfile;
   if (!model.from.empty()) modelfile.from.push_back(model.from);
-  PUNA_TRY(modelfile.parameters, read_parameters(model.parameters));
+  PUNA_TRY(modelfile.parameters, store::read_parameters(model.parameters));
   // The empty text is what clients send that say nothing.
   if (model.chat_template && !model.chat_template->empty())
     modelfile.chat_template = model.chat_template;

@@ -69,12 +69,12 @@ TEST_CASE("a model is made of what a request says, listed, shown and deleted") {
   CHECK(all.said.back() == "success");
   const auto shown = all.models.show("ME/new");
   REQUIRE(shown.has_value());
-  CHECK(shown->license == "Free.");
-  CHECK(shown->modelfile.contains("FROM ME/new:latest\n"));
-  CHECK(!shown->modelfile.contains(all.folder.path()));
-  CHECK(shown->parameters.contains("temperature                    0.5"));
-  CHECK(shown->parser == "qwen3");
-  CHECK(shown->messages.dump() == R"([{"role":"user","content":"Hi"}])");
+  CHECK(shown->texts.license == "Free.");
+  CHECK(shown->texts.modelfile.contains("FROM me/new:latest\n"));
+  CHECK(!shown->texts.modelfile.contains(all.folder.path()));
+  CHECK(shown->texts.parameters.contains("temperature                    0.5"));
+  CHECK(shown->texts.parser == "qwen3");
+  CHECK(shown->texts.messages.dump() == R"([{"role":"user","content":"Hi"}])");
   CHECK(shown->model.card.family == "llama");
   REQUIRE(all.models.copy("me/new", "second").has_value());
   const auto listed = all.models.list();

@@ -75,6 +75,7 @@ TEST_CASE("a client that left at any moment reads on where it was") {
   CHECK(one.find("conversation_id")->string() == "c3");
   CHECK(one.find("is_done")->boolean());
   CHECK(one.find("total_bytes")->integer() == static_cast<int64_t>(all.size()));
+  CHECK(one.find("first_byte")->integer() == 0);
   CHECK(one.find("completed_at")->integer() >= one.find("started_at")->integer());
   CHECK(one.find("started_at")->integer() > 0);
   wait_until([&] { return at.at_rest(); });
@@ -201,7 +202,12 @@ TEST_CASE("of a long stream the last bytes are kept, and who reads too slowly is
   const std::string all = stream_of(5, 1, 20000, 1000);
   const Json one = lookup(at, "c");
   CHECK(one.find("total_bytes")->integer() == static_cast<int64_t>(all.size()));
-  for (const size_t from : {size_t{0}, all.size() - (400 << 10), all.size() + 1}) {
+  // Where one can read on after all.
+  const auto first = static_cast<size_t>(one.find("first_byte")->integer());
+  CHECK(first <= all.size() - (300 << 10));
+  const bool goes_on = at.ask(read_from("c", first)).body == all.substr(first);
+  CHECK(goes_on);
+  for (const size_t from : {size_t{0}, first - 1, all.size() - (400 << 10), all.size() + 1}) {
     const Reply reply = at.ask(read_from("c", from));
     CHECK(reply.status == 400);
     CHECK(reply.body.find(std::to_string(all.size())) != std::string::npos);

@@ -69,10 +69,12 @@ void Transaction::read() {
 void Transaction::find_model() {
   const auto wish = model_wish();
   if (!wish) return answer(wish.error());
+  since_asked_ = {};
   auto waiting = core_->models.load()->acquire(
       *wish, [self = shared_from_this()](Result<api::ModelLease> model) {
         self->has_model_ = true;
         if (!model) return self->answer(model.error());
+        self->load_ms_ = self->since_asked_.ms();
         // It may have been loaded, which ends on another thread.
         self->core_->pool.go_on([self, model = *std::move(model)] { self->call(model); });
       });
@@ -115,7 +117,8 @@ api::Call Transaction::call_of(const api::ServedModel* model) const {
           .body = body_,
           .model = model,
           .models = *core_->models.load(),
-          .store = core_->store.load()};
+          .store = core_->store.load(),
+          .load_ms = load_ms_};
 }
 
 Result<std::string> Transaction::model_name() const {
@@ -348,6 +351,7 @@ void Transaction::answer(Streams what) {
                     .set("conversation_id", id.string())
                     .set("is_done", status.done)
                     .set("total_bytes", status.n_bytes)
+                    .set("first_byte", status.first)
                     .set("started_at", int64_t{status.started})
                     .set("completed_at", int64_t{status.completed}));
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/exchange.h"
+#include "base/clock.h"
 #include "server/core.h"
 #include "server/model_events.h"
 #include "server/request_log.h"
@@ -72,6 +73,8 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   const Incoming incoming_;
   const std::shared_ptr<Responder> responder_;
   base::Json body_;
+  base::Timer since_asked_;  // for its model
+  double load_ms_ = 0;       // until that was there
   std::atomic<bool> left_ = false;
   std::atomic<bool> has_model_ = false;  // or knows that there is none
   std::shared_ptr<KeptStream> kept_;     // where its texts go on without its client

@@ -106,8 +106,8 @@ class Handler {
   virtual std::optional<api::HttpReply> check(Incoming& incoming) = 0;
   // What takes the body of a request that was let in, of any length; null: it is kept. `room`: any
   // thread, once a BodySink that said so waits no more. A reply refuses the request.
-  virtual std::optional<api::HttpReply> open_sink(Incoming& /*incoming*/,
-                                                  std::function<void()> /*room*/) {
+  virtual std::optional<api::HttpReply> open_sink(
+      Incoming& /*incoming*/, std::function<void()> /*room*/) {  // NOLINT: others keep it
     return {};
   }
   // All has come.

@@ -97,8 +97,8 @@ std::optional<std::vector<kernels::Sampler>> samplers_named(std::string_view nam
   return out;
 }
 
-Defaults defaults_of(const ModelFile& file) {
-  Defaults out;
+Defaults defaults_of(const ModelFile& file, Defaults otherwise) {
+  Defaults out = std::move(otherwise);
   for (const Key& key : kKeys) {
     const std::string name = fmt::format("{}{}", kPrefix, key.name);
     if (!file.find(name)) continue;

@@ -1,6 +1,6 @@
-// What requests mean where they say nothing: Puna's own values, before which those of the model's
-// file come, before these what whoever runs a server has asked for (cli/serve/), and before all of
-// them what the Modelfile of a stored model says (modelfile.h).
+// What requests mean where they say nothing: Puna's own values, before which those come that
+// whoever runs a server has asked for (cli/serve/), before these what the model's file says, and
+// before all of them what the Modelfile of a stored model says (modelfile.h).
 #pragma once
 
 #include <cstdint>
@@ -36,9 +36,9 @@ struct Defaults {
   int embedding_norm = 2;      // by which embeddings are divided; below 0: by none
 };
 
-// Puna's own, and before them what the file says (general.sampling.*, as llama.cpp writes them). A
-// value that cannot be used is left out with a warning.
-Defaults defaults_of(const formats::ModelFile& file);
+// What a file says (general.sampling.*, as llama.cpp writes them), and where it says nothing
+// `otherwise`. A value that cannot be used is left out with a warning.
+Defaults defaults_of(const formats::ModelFile& file, Defaults otherwise = {});
 
 // "top_k;temperature" as stages, each once; none: there is another name, or one twice.
 std::optional<std::vector<kernels::Sampler>> samplers_named(std::string_view names);

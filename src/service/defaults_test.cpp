@@ -30,6 +30,21 @@ TEST_CASE("a file's values of sampling come before Puna's own, and their fields 
                               "temperature", "top_k", "repeat_last_n", "mirostat_tau", "samplers"});
 }
 
+TEST_CASE("what a file says comes before the defaults of whoever opens it, and leaves the others") {
+  Defaults asked;
+  asked.request.sampling.temperature = 0.5f;
+  asked.request.sampling.top_k = 3;
+  asked.named = {"temperature", "top_k"};
+  ModelFile file;
+  file.metadata.emplace_back("general.sampling.temp", 0.25);
+  file.metadata.emplace_back("general.sampling.min_p", -1.0);  // which cannot be used
+  const Defaults defaults = defaults_of(file, asked);
+  CHECK(defaults.request.sampling.temperature == 0.25f);
+  CHECK(defaults.request.sampling.top_k == 3);
+  CHECK(defaults.request.sampling.min_p == kernels::SamplingParams().min_p);
+  CHECK(defaults.named == asked.named);
+}
+
 TEST_CASE("a file's value that cannot be used is left out, and the log names its key") {
   std::string logged;
   base::set_log_sink([&](base::LogLevel, std::string_view text) { logged += text; },

@@ -86,12 +86,12 @@ void use_template(LoadedModel& model, chat::Template chat_template) {
 }
 
 Task<Result<LoadedModel>> load(std::string name, ModelFile file, DeviceUse use,
-                               engine::EngineOptions options) {
+                               engine::EngineOptions options, Defaults defaults) {
   LoadedModel model;
   model.name = std::move(name);
   take_tokenizer(file, model);
   take_template(file, model);
-  model.defaults = defaults_of(file);
+  model.defaults = defaults_of(file, std::move(defaults));
   model.device_name = use.name;
   base::log_info("Device: {} ({})", use.name, use.why);
   PUNA_CO_TRY(model.engine, co_await engine::Engine::load(std::move(file), std::move(use.device),

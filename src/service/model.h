@@ -58,8 +58,8 @@ struct DeviceUse {
   std::string why;
 };
 
-// Errors: those of engine::Engine::load.
+// `defaults`: of requests, where the file says nothing. Errors: those of engine::Engine::load.
 base::Task<base::Result<LoadedModel>> load(std::string name, formats::ModelFile file, DeviceUse use,
-                                           engine::EngineOptions options);
+                                           engine::EngineOptions options, Defaults defaults = {});
 
 }  // namespace puna::service

@@ -1,5 +1,5 @@
-// What the Modelfile of a stored model says of requests: it comes before what the model's file and
-// whoever opens it say, and behind what a request says itself.
+// What the Modelfile of a stored model says of requests: it comes before what the model's file says
+// and what whoever opens it has as defaults, and behind what a request says itself.
 #pragma once
 
 #include "engine/engine.h"

@@ -137,12 +137,11 @@ Result<LoadedModel> open(ModelFile file, const OpenOptions& asked) {
   }
   engine::EngineOptions engine = options.engine;
   if (driver) engine.profile = profile_for(*driver, engine.numerics);
-  PUNA_TRY(LoadedModel model,
-           base::run_until(load(options.model, std::move(file), std::move(use), std::move(engine)),
-                           [driver] {
-                             if (driver) driver->poll();
-                           }));
-  if (options.change_defaults) options.change_defaults(model.defaults);
+  PUNA_TRY(LoadedModel model, base::run_until(load(options.model, std::move(file), std::move(use),
+                                                   std::move(engine), options.defaults),
+                                              [driver] {
+                                                if (driver) driver->poll();
+                                              }));
   if (modelfile) apply(*modelfile, model);
   return model;
 }

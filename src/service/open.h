@@ -1,7 +1,6 @@
 // Opens a model for use: finds it by name, picks the device and loads it (model.h).
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -18,9 +17,8 @@ struct OpenOptions {
   bool pull = true;             // fetch a catalogue model that is not in the store yet
   engine::EngineOptions engine;
   store::PullOptions pull_options;
-  // Told the defaults of requests, with what the model's file says, before those of its Modelfile
-  // take their place; null: nothing is asked for.
-  std::function<void(Defaults&)> change_defaults;
+  // What requests mean where neither they nor the model, its file or its Modelfile, say it.
+  Defaults defaults;
 };
 
 // A path for a model name, pulled when needed. Errors: those of store::Store.

@@ -51,6 +51,26 @@ Result<ShownModel> show_model(std::string_view name) {
               {.name = std::string(name), .model_paths = {found.path}});
 }
 
+Result<ModelTexts> texts_of(const ShownModel& model, std::vector<std::string> from) {
+  store::ModelParts parts = model.parts;
+  parts.model_paths = std::move(from);
+  ModelTexts out{.parameters = parameters_text(model.modelfile.parameters),
+                 .chat_template = model.chat_template,
+                 .system = model.modelfile.system.value_or(""),
+                 .renderer = parts.renderer,
+                 .parser = parts.parser,
+                 .minimal_version = parts.minimal_version};
+  PUNA_TRY(out.modelfile, store::show_modelfile(parts));
+  for (const std::string& each : parts.licenses)
+    out.license += (out.license.empty() ? "" : "\n") + each;
+  if (out.license.empty()) out.license = model.file.get_string("general.license", "").value_or("");
+  if (model.modelfile.messages.empty()) return out;
+  out.messages = Json::array();
+  for (const store::ModelfileMessage& each : model.modelfile.messages)
+    out.messages.push(Json::object().set("role", each.role).set("content", each.content));
+  return out;
+}
+
 std::string parameters_text(const Json& parameters) {
   std::string out;
   if (!parameters.is_object()) return out;

@@ -4,10 +4,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "formats/model_file.h"
 #include "service/model_card.h"
+#include "service/model_texts.h"
 #include "store/modelfile.h"
 #include "store/store.h"
 
@@ -28,6 +30,10 @@ base::Result<ShownModel> show_stored(const store::StoredModel& model);
 // The same of a name or, where there is one, of a path. Errors: also those of Store::resolve();
 // kNotFound for what has to be pulled first.
 base::Result<ShownModel> show_model(std::string_view name);
+
+// What it says of itself; `from` is what its Modelfile says that it is made of. Errors: kCorrupt;
+// kUnsupported for what no Modelfile can say.
+base::Result<ModelTexts> texts_of(const ShownModel& model, std::vector<std::string> from);
 
 // Parameters a line each, as ollama shows them: names, then values; stop texts in quotes.
 std::string parameters_text(const base::Json& parameters);

@@ -58,6 +58,17 @@ std::string Layout::manifest(const ModelName& name) const {
   return path;
 }
 
+std::optional<ManifestFile> Layout::find(const ModelName& name) const {
+  const fs::path path(manifest(name));
+  if (file_bytes(path.string()) < 0) return std::nullopt;
+  const fs::path model = path.parent_path(), space = model.parent_path();
+  return ManifestFile{.name = {.host = space.parent_path().filename().string(),
+                               .space = space.filename().string(),
+                               .model = model.filename().string(),
+                               .tag = path.filename().string()},
+                      .path = path.string()};
+}
+
 std::vector<ManifestFile> Layout::manifests() const {
   std::vector<ManifestFile> found;
   const std::string root = manifests_root();

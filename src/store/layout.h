@@ -12,6 +12,7 @@
 // The last four are Puna's own; a store of ollama is only read.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,8 @@ class Layout {
   std::string manifests_lock() const { return models_ + "/manifests.lock"; }
   // Of the manifest: where one of that name is, in whatever case; else where it would be.
   std::string manifest(const ModelName& name) const;
+  // The manifest of that name, in whatever case; its name is as it is written there.
+  std::optional<ManifestFile> find(const ModelName& name) const;
   // Every manifest whose path reads as a name, by name. Other files are passed over.
   std::vector<ManifestFile> manifests() const;
 

@@ -120,4 +120,28 @@ Result<Json> read_parameter(std::string_view name, std::string_view text) {
   return Json(text);
 }
 
+Result<Json> read_parameters(const Json& given) {
+  Json out = Json::object();
+  if (given.is_null()) return out;
+  for (const auto& [name, value] : given.members()) {
+    if (value.is_null()) continue;
+    if (value.is_array()) {
+      Json list = Json::array();
+      for (const Json& each : value.items()) {
+        if (!each.is_string())
+          return refuse(fmt::format("parameter '{}' has to be a list of texts", name));
+        PUNA_TRY(Json read, read_parameter(name, each.string()));
+        if (!read.is_string()) return refuse(fmt::format("parameter '{}' has one value", name));
+        list.push(std::move(read));
+      }
+      out.set(name, std::move(list));
+      continue;
+    }
+    PUNA_TRY(Json read, read_parameter(name, value.is_string() ? value.string() : value.dump()));
+    if (read.is_string()) read = Json::array().push(std::move(read));
+    out.set(name, std::move(read));
+  }
+  return out;
+}
+
 }  // namespace puna::store

@@ -25,4 +25,9 @@ std::span<const std::string_view> former_parameters();
 // a line, for an unknown name, a value of another type and one out of range.
 base::Result<base::Json> read_parameter(std::string_view name, std::string_view text);
 
+// The parameters of an object as a Modelfile has them: values of their own type or as texts, a
+// kTexts as one text or a list of them. Members that are null are left out; null has none. Errors:
+// those of read_parameter().
+base::Result<base::Json> read_parameters(const base::Json& given);
+
 }  // namespace puna::store

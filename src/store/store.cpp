@@ -113,9 +113,9 @@ Result<StoredModel> Store::own(std::string_view text) const {
   PUNA_TRY(layout_.check_version());
   std::optional<base::Error> damaged;
   for (const ModelName& name : meanings(text, wanted)) {
-    const std::string path = layout_.manifest(name);
-    if (file_bytes(path) < 0) continue;
-    Result<StoredModel> model = stored_model(layout_, {name, path}, Origin::kPuna);
+    const std::optional<ManifestFile> file = layout_.find(name);
+    if (!file) continue;
+    Result<StoredModel> model = stored_model(layout_, *file, Origin::kPuna);
     if (model) return model;
     if (!damaged) damaged = std::move(model.error());
   }
@@ -150,7 +150,7 @@ Result<StoredModel> Store::find(std::string_view name) const {
   const bool of_catalogue = store::find(entries_, wanted) != nullptr;
   if (!of_catalogue) {
     if (auto model = elsewhere(name, wanted)) return *std::move(model);
-    if (file_bytes(layout_.manifest(wanted)) < 0) return std::unexpected(unknown(name));
+    if (!layout_.find(wanted)) return std::unexpected(unknown(name));
   }
   return stored;
 }
@@ -206,7 +206,7 @@ Result<Resolved> Store::resolve(std::string_view name) const {
         .path = {}, .name = wanted.text(), .projector = {}, .entry = entry, .stored = {}};
   }
   if (stored.error().code != ErrorCode::kNotFound ||
-      file_bytes(layout_.manifest(wanted)) >= 0)  // of which a blob is missing
+      layout_.find(wanted))  // of which a blob is missing
     return std::unexpected(stored.error());
   if (exists(name)) return Resolved{.path = std::string(name)};  // whoever opens it says what lacks
   return std::unexpected(unknown(name));
@@ -225,8 +225,7 @@ Result<void> Store::remove(std::string_view name) const {
   PUNA_TRY(const ModelName wanted, named(name));
   PUNA_TRY(layout_.check_version());
   for (const ModelName& meant : meanings(name, wanted)) {
-    const std::string path = layout_.manifest(meant);
-    if (file_bytes(path) >= 0) return remove_manifest(layout_, {meant, path});
+    if (const auto file = layout_.find(meant)) return remove_manifest(layout_, *file);
   }
   if (const auto model = elsewhere(name, wanted)) return only_read(*model, "delete it there");
   return fail(ErrorCode::kNotFound, fmt::format("The store has no model \"{}\".", wanted.text()));

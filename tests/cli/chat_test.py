@@ -6,6 +6,7 @@ usage: tests/cli/chat_test.py PUNA
 The model is a tiny one with random weights, given a chat template and a long context: its text means nothing, but the same
 conversation gives the same text (--temp 0), and an answer goes on for many seconds unless it is stopped.
 """
+import json
 import os
 import re
 import signal
@@ -275,10 +276,32 @@ class Chat(unittest.TestCase):
         self.command(chat, "/show nonsense", "Unknown subject nonsense")
         self.command(chat, "/sett", "did you mean /set")
         self.assertIn("Ctrl-G", self.command(chat, "/? shortcuts"))
-        self.command(chat, "/save mine", "error: /save .*server")
+        self.command(chat, "/save ../mine", "error: ")
         self.command(chat, "/load no-such-model", "error: ")
         self.command(chat, f"/load {self.model}", "answers now")
         self.assertEqual(chat.say("hello")[1]["generated_tokens"], "2")
+
+    def test_a_chat_is_saved_as_a_model(self):
+        chat = self.chat("-n", "2", "--system", "Be brief.")
+        answer, _ = chat.say("hello")
+        self.command(chat, "/set parameter top_k 3", "Set top_k")
+        self.command(chat, "/save smollm2", "error: .*catalogue")
+        self.command(chat, "/save me/mine", "The model me/mine is made")
+        chat.type("/bye\r")
+        self.assertEqual(chat.code(), 0)
+        shown = json.loads(subprocess.run([PUNA, "show", "me/mine", "--json"], env=self.env, capture_output=True, text=True, check=True).stdout)
+        self.assertEqual(shown["system"], "Be brief.")
+        self.assertEqual(shown["parameters"], {"temperature": 0, "num_predict": 2, "top_k": 3})
+        asked, answered = shown["messages"]
+        self.assertEqual((asked, answered["role"]), ({"role": "user", "content": "hello"}, "assistant"))
+        self.assertEqual(json.dumps(answered["content"])[1:-1], answer.strip())  # which is printed without control characters
+
+        self.model = "me/mine"
+        again = self.chat()
+        self.assertRegex(self.command(again, "/show parameters"), r"top_k +3")
+        self.assertIn("Be brief.", self.command(again, "/show system"))
+        self.assertIn("FROM", self.command(again, "/show modelfile"))
+        self.command(again, "/save me/mine", "The model me/mine is made")  # over itself
 
     def test_answers_of_a_chat_are_json_where_it_is_set(self):
         chat = self.chat("-n", "40")

@@ -5,41 +5,47 @@ usage: tests/cli/create_test.py PUNA
 """
 import hashlib
 import json
-import os
 import re
 import subprocess
-import sys
-import tempfile
 import unittest
 import urllib.error
 import urllib.request
-from pathlib import Path
 
-GOLDENS = Path(__file__).resolve().parent.parent / "goldens"
-MODEL = GOLDENS / "llama-q4_0.gguf"
-PUNA = str(Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/puna").resolve())
+from own_home import MODEL, PUNA, OwnHome
+from tiny_gguf import F32, U32, Gguf
+
+GOLDENS = MODEL.parent
 
 
-class Create(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = Path(folder.name)
-        self.env = {**os.environ, "HOME": str(self.path), "PUNA_HOME": str(self.path / "home")}
-        for name in ["OLLAMA_MODELS", "HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME", "LLAMA_CACHE"]:
-            self.env.pop(name, None)
-
-    def run_puna(self, *args, code=0):
-        done = subprocess.run([PUNA, *map(str, args)], env=self.env, capture_output=True, text=True, errors="replace", timeout=100, cwd=self.path)
-        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
-        return done
-
+class Create(OwnHome):
     def create(self, name, modelfile, *args, code=0):
         (self.path / "Modelfile").write_text(modelfile)
         return self.run_puna("create", name, *args, code=code)
 
     def shown(self, name):
-        return json.loads(self.run_puna("show", name, "--json").stdout)
+        return self.told("show", name)
+
+    def serve(self, model, *flags):
+        """A server of the model; returns what asks it, and gives the objects of the answer."""
+        server = subprocess.Popen([PUNA, "serve", "--model", str(model), "--device", "cpu", "--port", "0", "--ctx", "64", *flags], env=self.env,
+                                  stderr=subprocess.PIPE, text=True)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.stderr.close)
+        self.addCleanup(server.terminate)
+        address = next(found[1] for line in server.stderr if (found := re.search(r"(http://127.0.0.1:\d+)", line)))
+
+        def ask(method, path, body=None, status=200):
+            data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+            try:
+                with urllib.request.urlopen(urllib.request.Request(address + path, data, method=method), timeout=60) as reply:
+                    got, text = reply.status, reply.read().decode()
+            except urllib.error.HTTPError as error:
+                got, text = error.code, error.read().decode()
+                error.close()
+            self.assertEqual(got, status, text)
+            return [json.loads(line) for line in text.splitlines()]
+
+        return ask
 
     def test_a_model_is_made_shown_made_again_and_run(self):
         (self.path / "tiny.gguf").write_bytes(MODEL.read_bytes())
@@ -47,7 +53,8 @@ class Create(unittest.TestCase):
                            'PARAMETER temperature 0\nPARAMETER num_predict 3\nLICENSE Free.\n')
         self.assertEqual(made.stderr.splitlines()[0], "parsing GGUF")
         self.assertEqual(made.stderr.splitlines()[-1], "success")
-        shown = self.shown("ME/first")
+        shown = self.shown("ME/First")
+        self.assertEqual(shown["name"], "me/first:latest")
         self.assertEqual((shown["system"], shown["license"], shown["template"]), ("Be brief.", "Free.", "{{ .System }}|{{ .Prompt }}"))
         self.assertEqual(shown["parameters"], {"stop": ["~~~~"], "temperature": 0, "num_predict": 3})
         self.assertEqual(shown["details"]["family"], "llama")
@@ -65,13 +72,36 @@ class Create(unittest.TestCase):
         self.assertEqual({**self.shown("second"), "name": "", "modelfile": ""}, {**shown, "name": "", "modelfile": ""})
         self.create("third", "FROM me/first\nPARAMETER num_predict 5\n", "-f", "Modelfile", "--quantize", "q8_0")
         self.assertEqual(self.shown("third")["details"]["quantization_level"], "Q8_0")
-        self.assertTrue(json.loads(self.run_puna("verify", "--json").stdout)["fine"])
+        self.assertTrue(self.told("verify")["fine"])
 
         # The Modelfile is what a run begins with, and flags come before it.
         count = lambda *args: int(re.search(r"generated_tokens=(\d+)", self.run_puna("run", *args, "--device", "cpu", "--stats").stderr)[1])
         self.assertEqual(count("me/first", "Hi", "--ignore-eos", "--raw"), 3)
         self.assertEqual(count("third", "Hi", "--ignore-eos", "--raw"), 5)
         self.assertEqual(count("third", "Hi", "--ignore-eos", "--raw", "-n", "2"), 2)
+
+    def test_a_request_comes_before_the_modelfile_this_before_the_file_and_that_before_flags(self):
+        model = Gguf(MODEL)
+        model.set("general.sampling.temp", F32, 0.25)
+        model.set("general.sampling.top_k", U32, 7)
+        model.save(self.path / "tiny.gguf")
+        self.create("mine", "FROM ./tiny.gguf\nPARAMETER top_k 5\nPARAMETER num_predict 3\n")
+        ask = self.serve("mine", "--temp", "1.5", "--top-k", "9", "--min-p", "0.25", "-n", "6")
+
+        def settings(**request):
+            return ask("POST", "/completion", {"prompt": "Hi", **request})[0]["generation_settings"]
+
+        said = settings()
+        self.assertEqual([said[key] for key in ("temperature", "top_k", "n_predict", "min_p")], [0.25, 5, 3, 0.25])
+        said = settings(temperature=0.5, top_k=2, n_predict=1, min_p=0.125)
+        self.assertEqual([said[key] for key in ("temperature", "top_k", "n_predict", "min_p")], [0.5, 2, 1, 0.125])
+
+        # The command line of a run is the request.
+        run = lambda *args: self.run_puna("run", "mine", "Hi", "--raw", "--ignore-eos", "--device", "cpu", "--output-tokens", *args).stdout.split()
+        self.assertEqual(len(run()), 3)
+        likeliest = run("-n", "8", "--top-k", "1")
+        self.assertEqual(run("-n", "8", "--temp", "0"), likeliest)
+        self.assertEqual(len(likeliest), 8)
 
     def test_a_folder_of_weights_becomes_a_model(self):
         folder = GOLDENS / "small_llama-bf16"
@@ -87,27 +117,10 @@ class Create(unittest.TestCase):
         self.assertIn("q9", self.create("a", f"FROM {MODEL}\n", "-q", "q9", code=2).stderr)
         self.assertIn("catalogue", self.create("smollm2", f"FROM {MODEL}\n", code=1).stderr)
         self.run_puna("create", "a", "-f", "missing", code=1)
-        self.assertEqual(json.loads(self.run_puna("list", "--json").stdout)["models"], [])
+        self.assertEqual(self.names(), [])
 
     def test_models_are_made_over_http(self):
-        server = subprocess.Popen([PUNA, "serve", "--model", str(MODEL), "--device", "cpu", "--port", "0", "--ctx", "64", "--max-body", "1"],
-                                  env=self.env, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(server.wait)
-        self.addCleanup(server.stderr.close)
-        self.addCleanup(server.terminate)
-        address = next(found[1] for line in server.stderr if (found := re.search(r"(http://127.0.0.1:\d+)", line)))
-
-        def ask(method, path, body=None, status=200):
-            data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-            try:
-                with urllib.request.urlopen(urllib.request.Request(address + path, data, method=method), timeout=60) as reply:
-                    got, text = reply.status, reply.read().decode()
-            except urllib.error.HTTPError as error:
-                got, text = error.code, error.read().decode()
-                error.close()
-            self.assertEqual(got, status, text)
-            return [json.loads(line) for line in text.splitlines()]
-
+        ask = self.serve(MODEL, "--max-body", "1")
         weights = MODEL.read_bytes()
         digest = "sha256:" + hashlib.sha256(weights).hexdigest()
         ask("HEAD", f"/api/blobs/{digest}", status=404)

@@ -99,6 +99,19 @@ class Many(unittest.TestCase):
                 process.kill()
             process.wait()
 
+    def test_a_model_of_the_folder_is_known_to_every_dialect_before_it_is_loaded(self):
+        with self.server("--models-dir", self.models) as server:
+            listed = [each["name"] for each in server.ask("/api/tags")[1]["models"]]
+            self.assertEqual(sorted(listed), ["gemma3-q8_0:latest", "llama-q4_0:latest"])  # broken.gguf is left out
+            self.assertEqual(server.ask("/api/show", {"model": "LLAMA-q4_0"})[1]["details"]["family"], "llama")
+            self.assertEqual(server.ask("/api/show", {"model": "broken"})[0], 400)
+            self.assertEqual(server.state("llama-q4_0"), "unloaded")
+            self.assertIn("only reads", server.ask("/api/delete", {"model": "llama-q4_0"}, "DELETE")[1]["error"])
+            run = subprocess.run([PUNA, "run", "llama-q4_0", "Hi", "--raw", "-n", "1", "--host", f"127.0.0.1:{server.port}"], env=self.env,
+                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(server.state("llama-q4_0"), "loaded")
+
     def test_models_by_turns_under_a_limit_that_holds_one(self):
         with self.server("--models-dir", self.models, "--models-max", "1") as server:
             self.assertEqual(server.state("llama-q4_0"), "unloaded")

@@ -126,8 +126,7 @@ class Serve(unittest.TestCase):
         for flag in ["--rpc", "-ot", "-cmoe", "-ncmoe", "--override-kv", "--control-vector-layer-range", "--rope-freq-base", "--yarn-ext-factor",
                      "-ts", "--mcp-servers-json", "--docker-repo", "--fim-qwen-7b-default"]:
             self.check_fails(2, [flag, "not supported"], "--model", MODEL, flag, "1", "2")
-        for flag in ["--ui", "--webui", "--agent"]:
-            self.check_fails(2, ["not supported yet"], "--model", MODEL, flag)
+        self.check_fails(2, ["not supported yet"], "--model", MODEL, "--agent")
         # Where layers go to a GPU their cache does.
         for flags in [["-nkvo"], ["-nkvo", "-ngl", "4"], ["--no-kv-offload", "--device", "gpu"]]:
             self.check_fails(2, ["--no-kv-offload", "where the layer is"], "--model", MODEL, *flags)
@@ -153,8 +152,8 @@ class Serve(unittest.TestCase):
 
     def test_flags_without_effect_have_a_line_each(self):
         model = ["--model", "./no.gguf", "--port", 0]
-        said = self.check_fails(1, "no.gguf", *model, "-fa", "on", "-b", "2048", "-ub", "512", "-cb", "--no-warmup", "--keep-alive", "-1", "--no-webui",
-                                "-sm", "layer", lines=9)
+        said = self.check_fails(1, "no.gguf", *model, "-fa", "on", "-b", "2048", "-ub", "512", "-cb", "--no-warmup", "--keep-alive", "-1",
+                                "-sm", "layer", lines=8)
         for name, line in zip(["--split-mode", "--flash-attn"], said):
             self.assertTrue(any(name in each and "no effect" in each for each in said), said)
         said = self.check_fails(1, "no.gguf", *model, "-nocb", "-fa", "off", "--no-jinja", lines=4)
@@ -180,18 +179,18 @@ class Serve(unittest.TestCase):
 
     def test_what_requests_mean_where_they_say_nothing(self):
         file = Gguf(MODEL)
-        file.set("general.sampling.temp", F32, 0.5)
+        file.set("general.sampling.temp", F32, 0.5)  # comes before --temp
         file.set("general.sampling.top_k", U32, 9)
         file.set("tokenizer.chat_template", STRING, "{{ messages[0].content }}")
         model = file.save(self.path / "own.gguf")
         (self.path / "template").write_text("{{ word }}: {{ messages[0].content }}")
-        flags = ["--model", model, "--temp", "0.25", "-n", "5", "--seed", "7", "--ignore-eos", "--chat-template-file", "template",
+        flags = ["--model", model, "--temp", "0.25", "--min-p", "0.25", "-n", "5", "--seed", "7", "--ignore-eos", "--chat-template-file", "template",
                  "--chat-template-kwargs", '{"word": "Say"}', "--no-slots", "--props", "--log-jsonl", "-np", "2", "-l", "70-inf", "--samplers",
                  "top_k;temperature", "--parallel", "3"]
         with self.server(*flags) as server:
             status, props = server.ask("/props")
             params = props["default_generation_settings"]["params"]
-            self.assertEqual((params["temperature"], params["top_k"], params["n_predict"]), (0.25, 9, 5))
+            self.assertEqual((params["temperature"], params["top_k"], params["n_predict"], params["min_p"]), (0.5, 9, 5, 0.25))
             self.assertEqual((params["samplers"], params["logit_bias"]), (["top_k", "temperature"], [{"token": 70, "bias": None}]))
             self.assertEqual(props["total_slots"], 3)
             self.assertEqual(server.ask("/props", {}), (200, {"success": True}))

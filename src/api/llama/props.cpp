@@ -22,6 +22,7 @@ void set_template(Json& out, const service::LoadedModel& model) {
   Json caps = Json::object();
   caps.set("supports_tools", abilities.tools).set("supports_tool_calls", abilities.tools);
   caps.set("supports_reasoning_effort", abilities.thinking_levels);
+  caps.set("supports_thinking_switch", abilities.thinking);
   caps.set("supports_string_content", true).set("supports_typed_content", false);
   out.set("chat_template_caps", std::move(caps));
 }

@@ -16,8 +16,17 @@ TEST_CASE("the properties of a model are what it has") {
   CHECK(at(body, "model_alias") == Json("fake"));
   CHECK(at(body, "chat_template") == Json(service::test::kTemplate));
   CHECK(at(body, "chat_template_caps", "supports_tools") == Json(true));
+  CHECK(at(body, "chat_template_caps", "supports_thinking_switch") == Json(false));
   CHECK(at(body, "eos_token") == Json("<|end|>"));
   CHECK(at(body, "bos_token") == Json(""));
   CHECK(at(body, "modalities", "vision") == Json(false));
   CHECK(at(body_of(served.ask(llama::change_props, "{}")), "success") == Json(true));
+}
+
+TEST_CASE("the properties of a model tell whether its thinking can be switched") {
+  Served served(service::test::scripted_model(
+      "{% for m in messages %}{{ m.content }}{% endfor %}{% if enable_thinking %}t{% endif %}"));
+  const Json body = body_of(served.ask(llama::props, ""));
+  CHECK(at(body, "chat_template_caps", "supports_thinking_switch") == Json(true));
+  CHECK(at(body, "chat_template_caps", "supports_reasoning_effort") == Json(false));
 }

@@ -173,8 +173,10 @@ Result<Body> read_body(const Json& json, FieldTables tables) {
 
 std::span<const Field> asked_fields() { return kFields; }
 
-Result<Asked> read_asked(const Body& body, const service::LoadedModel& model) {
+Result<Asked> read_asked(const Body& body, const Call& call) {
+  const service::LoadedModel& model = call.model->loaded();
   Asked out;
+  out.load_ms = call.load_ms;
   out.model = *body.text("model");
   out.stream = body.flag("stream").value_or(true);
   out.truncate = body.flag("truncate").value_or(false);

@@ -31,9 +31,11 @@ struct Asked {
   bool unload = false;                   // keep_alive is 0
   std::optional<uint32_t> num_ctx;       // of the options
   std::optional<uint32_t> top_logprobs;  // none: without probabilities
+  double load_ms = 0;                    // that it has waited for the model
 };
-// Errors: those of the fields; kUnsupported for what the model cannot do: thinking, levels of it.
-base::Result<Asked> read_asked(const Body& body, const service::LoadedModel& model);
+// `call` has its model. Errors: those of the fields; kUnsupported for what the model cannot do:
+// thinking, levels of it.
+base::Result<Asked> read_asked(const Body& body, const Call& call);
 
 // A Before (exchange.h): where a request of a chat or a completion has nothing to be answered and
 // keep_alive 0, its model goes when it is idle, and is not loaded for that. Errors: those of

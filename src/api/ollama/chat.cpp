@@ -214,7 +214,7 @@ std::span<const Field> chat_fields() { return kFields; }
 Result<Exchange> chat(const Call& call) {
   const service::LoadedModel& model = call.model->loaded();
   PUNA_TRY(const Body body, read_body(call.body, {kFields, asked_fields()}));
-  PUNA_TRY(Asked asked, read_asked(body, model));
+  PUNA_TRY(Asked asked, read_asked(body, call));
   const Json* messages = body.find("messages");
   if (!messages || messages->items().empty()) {
     Json message = Json::object().set("role", "assistant").set("content", "");

@@ -30,7 +30,7 @@ constexpr NamedShape kShapes[] = {
       "prompt_eval_duration?": "integer", "eval_count?": "integer", "eval_duration?": "integer",
       "truncated_tokens?": "integer"})"},
     {"GenerateLine", R"({"model": "string", "created_at": "string", "response": "string",
-      "thinking?": "string", "done": "boolean", "done_reason?": "=stop|length|load|unload",
+      "thinking?": "string", "context?": ["integer"], "done": "boolean", "done_reason?": "=stop|length|load|unload",
       "logprobs?": ["#TokenProbability"], "total_duration?": "integer",
       "load_duration?": "integer", "prompt_eval_count?": "integer",
       "prompt_eval_duration?": "integer", "eval_count?": "integer", "eval_duration?": "integer",

@@ -23,34 +23,33 @@ Json details_json(const service::ModelCard& card) {
   return out.set("context_length", card.context).set("embedding_length", card.embedding);
 }
 
-Json details_json(const service::LoadedModel& model) {
-  const models::Config& config = model.engine->config();
-  const formats::ModelFile& file = model.engine->file();
-  return details_json({.format = service::format_of(file),
-                       .family = config.architecture,
-                       .n_parameters = service::n_parameters(file),
-                       .file_type = service::file_type_of(file),
-                       .context = config.context,
-                       .embedding = config.hidden,
-                       .capabilities = {}});
-}
-
 Json capabilities_json(const service::ModelCard& card) {
   Json out = Json::array();
   for (const std::string& each : card.capabilities) out.push(each);
   return out;
 }
 
-Json capabilities_json(const service::LoadedModel& model) {
-  Json out = Json::array();
-  if (model.engine->options().embeddings) return out.push("embedding");
-  out.push("completion");
-  if (llama::fim_tokens(model)) out.push("insert");
-  if (model.abilities.tools) out.push("tools");
+service::ModelCard card_of(const service::LoadedModel& model) {
+  const models::Config& config = model.engine->config();
+  const formats::ModelFile& file = model.engine->file();
+  service::ModelCard out{.format = service::format_of(file),
+                         .family = config.architecture,
+                         .n_parameters = service::n_parameters(file),
+                         .file_type = service::file_type_of(file),
+                         .context = config.context,
+                         .embedding = config.hidden,
+                         .capabilities = {}};
+  if (model.engine->options().embeddings) {
+    out.capabilities = {"embedding"};
+    return out;
+  }
+  out.capabilities = {"completion"};
+  if (llama::fim_tokens(model)) out.capabilities.emplace_back("insert");
+  if (model.abilities.tools) out.capabilities.emplace_back("tools");
   const bool thinks =
       model.abilities.thinking ||
       (model.chat_template && !chat::reply_style(model.chat_template->source()).thinking.empty());
-  if (thinks) out.push("thinking");
+  if (thinks) out.capabilities.emplace_back("thinking");
   return out;
 }
 

@@ -15,12 +15,12 @@ std::string tagged(std::string_view name);
 
 // {parent_model, format, family, families, parameter_size, quantization_level, context_length,
 //  embedding_length}
-base::Json details_json(const service::LoadedModel& model);
 base::Json details_json(const service::ModelCard& card);
-
 // "completion", "insert", "tools", "thinking", or "embedding".
-base::Json capabilities_json(const service::LoadedModel& model);
 base::Json capabilities_json(const service::ModelCard& card);
+
+// Of a model as it is loaded, which may give less than its file has.
+service::ModelCard card_of(const service::LoadedModel& model);
 
 // When a model was made, from seconds since 1970.
 std::string modified_at(int64_t unix_s);

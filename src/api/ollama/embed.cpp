@@ -56,6 +56,7 @@ struct Inputs {
   std::vector<std::vector<int32_t>> tokens;
   uint32_t n_truncated = 0;
   size_t dimensions = SIZE_MAX;
+  double load_ms = 0;  // that the request has waited for the model
 
   uint64_t n_tokens() const {
     uint64_t n = 0;
@@ -146,7 +147,8 @@ HttpReply embed_reply(const Inputs& inputs, std::vector<std::vector<float>> rows
   }
   Json out = Json::object();
   out.set("model", inputs.model).set("embeddings", std::move(list));
-  out.set("total_duration", ns_of(timer.ms())).set("load_duration", 0);
+  out.set("total_duration", ns_of(inputs.load_ms + timer.ms()));
+  out.set("load_duration", ns_of(inputs.load_ms));
   HttpReply http = HttpReply::json(out.set("prompt_eval_count", inputs.n_tokens()));
   if (inputs.n_truncated > 0)
     http.headers.emplace_back("X-Puna-Truncated", fmt::to_string(inputs.n_truncated));
@@ -175,6 +177,7 @@ Result<Exchange> embed(const Call& call) {
   PUNA_TRY(check_keep_alive(body));
   Inputs inputs;
   inputs.model = *body.text("model");
+  inputs.load_ms = call.load_ms;
   PUNA_TRY(const std::vector<std::string> texts, read_texts(body.find("input")));
   if (texts.empty()) return embed_reply(inputs, {}, timer);
   if (auto refusal = no_embeddings(Dialect::kOllama, model)) return *std::move(refusal);

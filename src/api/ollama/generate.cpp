@@ -7,6 +7,7 @@
 #include "api/llama/fim.h"
 #include "api/ollama/asked.h"
 #include "api/ollama/writer.h"
+#include "chat/parsers.h"
 
 namespace puna::api::ollama {
 
@@ -26,7 +27,10 @@ constexpr Field kFields[] = {
     Field{"raw", Kind::kFlag, "The prompt is continued as it stands."}.or_else("false"),
     {"suffix", Kind::kText, "What stands behind the answer, where the prompt stands before it."},
     refused("template", "prompts are made by the model's own template.", "\"\""),
-    refused("context", "earlier texts are sent as messages to /api/chat.", "[]"),
+    {"context", Kind::kList,
+     "The `context` of an earlier answer, which this one goes on behind; not for models that "
+     "think. "
+     "Ollama has deprecated it for messages of /api/chat."},
     refused("images", "images cannot be read yet.", "[]"),
 };
 
@@ -61,10 +65,42 @@ Result<std::vector<int32_t>> infill_tokens(std::string_view before, std::string_
   return out;
 }
 
+// Puts what an earlier answer has as its `context` in front of the prompt, which becomes tokens.
+// The thinking of an answer is told from its text by the messages of its prompt, so that there is
+// none. Errors: kInvalidArgument for what is no token; kUnsupported for models that think.
+Result<void> go_on_behind(const Json& context, std::string_view name,
+                          const service::LoadedModel& model, service::Request& request) {
+  const bool thinks =
+      model.abilities.thinking ||
+      (model.chat_template && !chat::reply_style(model.chat_template->source()).thinking.empty());
+  if (thinks) return does_not_support(name, "context");
+  std::vector<int32_t> ids;
+  for (const Json& each : context.items()) {
+    const int64_t n_vocab = model.engine->config().vocab;
+    if (!each.is_integer() || each.integer() < 0 || each.integer() >= n_vocab)
+      return refuse_field("context", each, "a token of the model");
+    ids.push_back(static_cast<int32_t>(each.integer()));
+  }
+  PUNA_TRY(const std::vector<int32_t> prompt, service::prompt_tokens(model, request));
+  const std::optional<int32_t> bos = model.tokenizer->vocabulary().bos;
+  const bool begins_anew = !prompt.empty() && bos && prompt.front() == *bos;
+  ids.insert(ids.end(), prompt.begin() + (begins_anew ? 1 : 0), prompt.end());
+  request.messages.clear();
+  request.prompt.clear();
+  request.tokens = std::move(ids);
+  return {};
+}
+
+// `raw` answers have no `context`.
 class GenerateWriter final : public LineWriter {
  public:
-  using LineWriter::LineWriter;
+  GenerateWriter(const Asked& asked, uint32_t n_truncated, const service::LoadedModel& model,
+                 bool raw)
+      : LineWriter(asked, n_truncated, model), raw_(raw) {}
 
+  void set_prompt(size_t, const service::Prepared& prepared) override {
+    if (!raw_) context_ = prepared.tokens;
+  }
   std::string next(size_t, const Event& event) override {
     note(event);
     if (event.text.empty()) return {};
@@ -73,17 +109,27 @@ class GenerateWriter final : public LineWriter {
     return line(head().set("response", "").set("thinking", event.text));
   }
   std::string end(size_t, const Reply& reply) override {
-    return ndjson(last(head().set("response", ""), reply));
+    return ndjson(last(with_context(head().set("response", ""), reply), reply));
   }
   HttpReply whole(std::vector<Reply> replies) override {
     const Reply& reply = replies.front();
     Json out = head().set("response", reply.text);
     if (!reply.parsed.reasoning.empty()) out.set("thinking", reply.parsed.reasoning);
-    return answer(std::move(out), reply);
+    return answer(with_context(std::move(out), reply), reply);
   }
 
  private:
+  Json with_context(Json out, const Reply& reply) const {
+    if (raw_) return out;
+    Json ids = Json::array();
+    for (const int32_t id : context_) ids.push(id);
+    for (const int32_t id : reply.tokens) ids.push(id);
+    return out.set("context", std::move(ids));
+  }
   std::string line(Json out) { return ndjson(piece(std::move(out))); }
+
+  const bool raw_;
+  std::vector<int32_t> context_;  // of the prompt
 };
 
 }  // namespace
@@ -97,7 +143,7 @@ Result<Exchange> generate(const Call& call) {
                       "raw mode does not support template, system, or context");
   }
   PUNA_TRY(const Body body, read_body(call.body, {kFields, asked_fields()}));
-  PUNA_TRY(Asked asked, read_asked(body, model));
+  PUNA_TRY(Asked asked, read_asked(body, call));
   std::string prompt = body.text("prompt").value_or("");
   const std::string suffix = body.text("suffix").value_or("");
   if (prompt.empty() && suffix.empty())
@@ -106,6 +152,7 @@ Result<Exchange> generate(const Call& call) {
   std::string system = body.text("system").value_or("");
   const bool no_template = !model.chat_template && !model.template_error;
   if (no_template && !system.empty()) return does_not_support(asked.model, "system");
+  const bool raw = body.flag("raw").value_or(false);
   service::Request& request = asked.request;
   if (!suffix.empty()) {
     if (!system.empty()) {
@@ -114,7 +161,7 @@ Result<Exchange> generate(const Call& call) {
     }
     PUNA_TRY(request.tokens, infill_tokens(prompt, suffix, asked.model, model));
     request.think = service::Think::kDefault;
-  } else if (no_template || body.flag("raw").value_or(false)) {
+  } else if (no_template || raw) {
     request.prompt = std::move(prompt);
     request.think = service::Think::kDefault;
   } else {
@@ -122,10 +169,13 @@ Result<Exchange> generate(const Call& call) {
       request.messages.push_back({.role = "system", .content = std::move(system)});
     request.messages.push_back({.role = "user", .content = std::move(prompt)});
   }
+  if (const Json* context = body.find("context"); context && !context->items().empty()) {
+    PUNA_TRY(go_on_behind(*context, asked.model, model, request));
+  }
   PUNA_TRY(const uint32_t n_truncated, fit(asked, model));
   Texts out;
   out.stream = asked.stream;
-  out.writer = std::make_unique<GenerateWriter>(asked, n_truncated, model);
+  out.writer = std::make_unique<GenerateWriter>(asked, n_truncated, model, raw);
   out.requests.push_back(std::move(request));
   return out;
 }

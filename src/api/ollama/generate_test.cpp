@@ -7,6 +7,7 @@
 using namespace puna;
 using namespace puna::api;
 using namespace puna::api::test;
+using base::ErrorCode;
 using base::Json;
 using Kind = service::Event::Kind;
 using service::Think;
@@ -64,7 +65,7 @@ TEST_CASE("a suffix is what stands behind the answer, for models that know how t
   };
   CHECK(tokens_of(body) == std::vector<int32_t>{10, 8, 11, 8, 8, 12});
   CHECK(tokens_of(with(body, "prompt", "")) == std::vector<int32_t>{10, 11, 8, 8, 12});
-  CHECK(ollama::capabilities_json(served.model->loaded()).dump() ==
+  CHECK(ollama::capabilities_json(ollama::card_of(served.model->loaded())).dump() ==
         R"(["completion","insert","tools","thinking"])");
   CHECK(served.ask(ollama::generate, with(body, "system", "x").dump()).error().message ==
         "The field \"system\" has no place beside \"suffix\".");
@@ -116,6 +117,47 @@ TEST_CASE("a completion streams its response and its thinking") {
   CHECK(at(whole, "response") == Json("Well"));
   CHECK(at(whole, "thinking") == Json("Hm"));
   CHECK(at(whole, "prompt_eval_count") == Json(10));
+}
+
+TEST_CASE("an answer has its context, and the next one goes on behind that") {
+  service::LoadedModel model = service::test::scripted_model();
+  // One that does not think.
+  service::use_template(
+      model, *chat::Template::parse("{% for m in messages %}{{ m.content }}{% endfor %}"));
+  Served served(std::move(model));
+  const Json first = with(hi(), "prompt", "aaa");
+  const auto texts = [&](const Json& body) {
+    Texts out = texts_of(served.ask(ollama::generate, body.dump()));
+    set_prompts(served, out);
+    return out;
+  };
+  service::Reply reply = reply_of("b");
+  reply.tokens = {4, 5};
+  const Json context = at(body_of(texts(first).writer->whole({reply})), "context");
+  REQUIRE(context.items().size() > 2);
+  CHECK(context.items()[context.items().size() - 2] == Json(4));
+  CHECK(context.items().back() == Json(5));
+  CHECK(lines_of(texts(first).writer->end(0, reply)).back().find("context") != nullptr);
+
+  const Json next = with(first, "context", context);
+  const service::Request request = texts(next).requests[0];
+  CHECK(request.messages.empty());
+  REQUIRE(request.tokens.size() > context.items().size());
+  for (size_t i = 0; i < context.items().size(); ++i)
+    CHECK(Json(request.tokens[i]) == context.items()[i]);
+  CHECK(at(body_of(texts(next).writer->whole({reply})), "context").items().size() ==
+        request.tokens.size() + 2);
+  CHECK(body_of(texts(with(first, "raw", true)).writer->whole({reply})).find("context") == nullptr);
+
+  for (const char* wrong : {"[-1]", R"(["a"])", "[1.5]", "[1000000]"}) {
+    const auto refused = served.ask(ollama::generate, with(hi(), "context", json(wrong)).dump());
+    REQUIRE(!refused.has_value());
+    CHECK(refused.error().code == ErrorCode::kInvalidArgument);
+    CHECK(refused.error().text().contains("context"));
+  }
+  Talks thinks;
+  CHECK(thinks.error(ollama::generate, with(hi(), "context", json("[1]"))).message ==
+        "\"fake\" does not support context");
 }
 
 TEST_CASE("a prompt has no turns that truncate could leave out") {

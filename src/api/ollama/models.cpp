@@ -48,8 +48,8 @@ Result<Exchange> tags(const Call& call) {
         continue;
       Json one = Json::object().set("name", name).set("model", name);
       one.set("modified_at", modified_at(model->created)).set("size", model->file_bytes);
-      one.set("digest", model->digest).set("details", details_json(loaded));
-      list.push(one.set("capabilities", capabilities_json(loaded)));
+      one.set("digest", model->digest).set("details", details_json(card_of(loaded)));
+      list.push(one.set("capabilities", capabilities_json(card_of(loaded))));
     }
   }
   for (const StoredModel& model : stored) {
@@ -74,7 +74,7 @@ Result<Exchange> ps(const Call& call) {
     const std::string name = tagged(model.id);
     Json one = Json::object().set("name", name).set("model", name);
     one.set("size", loaded.engine->memory().total()).set("digest", model.digest);
-    one.set("details", details_json(loaded)).set("expires_at", expires_at(model));
+    one.set("details", details_json(card_of(loaded))).set("expires_at", expires_at(model));
     one.set("size_vram", loaded.engine->placement().memory_on(/*gpu=*/true).total());
     list.push(one.set("context_length", loaded.context()));
   }

@@ -25,7 +25,8 @@ TEST_CASE("every name of a model is listed with its tag") {
       "quantization_level": "unknown", "context_length": 64, "embedding_length": 64})"));
   CHECK(at(body, "models", 0, "capabilities") == json(R"(["completion", "tools", "thinking"])"));
   Talks plain(kPlain);
-  CHECK(ollama::capabilities_json(plain.model->loaded()) == json(R"(["completion"])"));
+  CHECK(ollama::capabilities_json(ollama::card_of(plain.model->loaded())) ==
+        json(R"(["completion"])"));
   CHECK(ollama::tagged("a:b/c") == "a:b/c:latest");
 }
 

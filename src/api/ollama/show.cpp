@@ -27,45 +27,36 @@ constexpr Field kFields[] = {
     passed_over("options", "What the model has is shown."),
 };
 
-// {model_info, tensors with `verbose`, capabilities, modified_at}
-void set_file(Json& out, const formats::ModelFile& file, Json capabilities, int64_t modified_s,
-              bool verbose) {
-  out.set("model_info", service::metadata_json(file, verbose));
-  if (verbose) out.set("tensors", service::tensors_json(file));
-  out.set("capabilities", std::move(capabilities)).set("modified_at", modified_at(modified_s));
-}
-
-Json stored_json(const ShownModel& shown, bool verbose) {
-  Json out = Json::object();
-  out.set("license", shown.license).set("modelfile", shown.modelfile);
-  out.set("parameters", shown.parameters).set("template", shown.chat_template);
-  out.set("system", shown.system).set("details", details_json(shown.model.card));
-  const auto set_known = [&](const char* name, const std::string& value) {
-    if (!value.empty()) out.set(name, value);
-  };
-  set_known("renderer", shown.renderer);
-  set_known("parser", shown.parser);
-  set_known("requires", shown.minimal_version);
-  if (!shown.messages.is_null()) out.set("messages", shown.messages);
-  set_file(out, shown.file, capabilities_json(shown.model.card), shown.model.modified_s, verbose);
-  return out;
-}
-
-Json served_json(const ServedModel& served, bool verbose) {
+// What a model that is served says of itself; the store need not have it.
+service::ModelTexts texts_of(const ServedModel& served) {
   const service::LoadedModel& model = served.loaded();
-  const formats::ModelFile& file = model.engine->file();
-  Json out = Json::object();
-  out.set("license", file.get_string("general.license", "").value_or(""));
-  out.set("modelfile", fmt::format("FROM {}\n", tagged(served.id))).set("parameters", "");
-  out.set("template", model.chat_template ? model.chat_template->source() : "");
-  out.set("system", model.defaults.system).set("details", details_json(model));
-  set_file(out, file, capabilities_json(model), served.created, verbose);
-  return out;
+  return {.license = model.engine->file().get_string("general.license", "").value_or(""),
+          .modelfile = fmt::format("FROM {}\n", tagged(served.id)),
+          .chat_template = model.chat_template ? model.chat_template->source() : "",
+          .system = model.defaults.system};
 }
 
 }  // namespace
 
 std::span<const Field> show_fields() { return kFields; }
+
+Json shown_json(const service::ModelTexts& texts, const service::ModelCard& card,
+                const formats::ModelFile& file, bool verbose) {
+  Json out = Json::object();
+  out.set("license", texts.license).set("modelfile", texts.modelfile);
+  out.set("parameters", texts.parameters).set("template", texts.chat_template);
+  out.set("system", texts.system).set("details", details_json(card));
+  const auto set_known = [&](const char* name, const std::string& value) {
+    if (!value.empty()) out.set(name, value);
+  };
+  set_known("renderer", texts.renderer);
+  set_known("parser", texts.parser);
+  set_known("requires", texts.minimal_version);
+  if (!texts.messages.is_null()) out.set("messages", texts.messages);
+  out.set("model_info", service::metadata_json(file, verbose));
+  if (verbose) out.set("tensors", service::tensors_json(file));
+  return out.set("capabilities", capabilities_json(card));
+}
 
 Result<Exchange> show(const Call& call) {
   PUNA_TRY(const Body body, Body::read(call.body, {kFields}));
@@ -74,14 +65,20 @@ Result<Exchange> show(const Call& call) {
   const bool verbose = body.flag("verbose").value_or(false);
   if (call.store) {
     const Result<ShownModel> shown = call.store->show(name);
-    if (shown) return HttpReply::json(stored_json(*shown, verbose));
+    if (shown) {
+      Json out = shown_json(shown->texts, shown->model.card, shown->file, verbose);
+      return HttpReply::json(out.set("modified_at", modified_at(shown->model.modified_s)));
+    }
     // What is served need not be of the store, nor its name one that a model there may have.
     const ErrorCode code = shown.error().code;
     if (code != ErrorCode::kNotFound && code != ErrorCode::kInvalidArgument)
       return std::unexpected(shown.error());
   }
   for (const ModelLease& model : call.models.loaded()) {
-    if (model->answers_to(name)) return HttpReply::json(served_json(*model, verbose));
+    if (!model->answers_to(name)) continue;
+    const service::LoadedModel& loaded = model->loaded();
+    Json out = shown_json(texts_of(*model), card_of(loaded), loaded.engine->file(), verbose);
+    return HttpReply::json(out.set("modified_at", modified_at(model->created)));
   }
   return base::fail(ErrorCode::kNotFound, fmt::format("model '{}' not found", name));
 }

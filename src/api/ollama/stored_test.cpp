@@ -28,12 +28,12 @@ class FakeStore final : public StoreSource {
   Result<api::ShownModel> show(std::string_view name) override {
     if (name != "a") return std::unexpected(failure);
     api::ShownModel out{.model = model("a:latest", 5), .file = service::test::scripted("x")};
-    out.license = "Free.";
-    out.parameters = "top_k 3";
-    out.chat_template = "{{ .Prompt }}";
-    out.system = "Be brief.";
-    out.parser = "qwen3";
-    out.messages = *Json::parse(R"([{"role": "user", "content": "Hi"}])");
+    out.texts = {.license = "Free.",
+                 .parameters = "top_k 3",
+                 .chat_template = "{{ .Prompt }}",
+                 .system = "Be brief.",
+                 .parser = "qwen3",
+                 .messages = *Json::parse(R"([{"role": "user", "content": "Hi"}])")};
     return out;
   }
   Result<void> copy(std::string_view from, std::string_view to) override {

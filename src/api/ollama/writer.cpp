@@ -34,7 +34,8 @@ LineWriter::LineWriter(const Asked& asked, uint32_t n_truncated, const service::
     : model_(asked.model),
       top_logprobs_(asked.top_logprobs),
       n_truncated_(n_truncated),
-      tokenizer_(model.tokenizer.get()) {}
+      tokenizer_(model.tokenizer.get()),
+      load_ms_(asked.load_ms) {}
 
 std::vector<std::pair<std::string, std::string>> LineWriter::headers() const {
   if (n_truncated_ == 0) return {};
@@ -70,7 +71,7 @@ Json LineWriter::last(Json out, const Reply& reply) const {
   const engine::GenerateStats& stats = reply.stats;
   out.set("done", true).set("done_reason", done_reason(reply));
   if (!chosen_.empty()) out.set("logprobs", probabilities());
-  out.set("total_duration", ns_of(timer_.ms())).set("load_duration", 0);
+  out.set("total_duration", ns_of(load_ms_ + timer_.ms())).set("load_duration", ns_of(load_ms_));
   out.set("prompt_eval_count", stats.n_prompt + stats.n_cached);
   out.set("prompt_eval_duration", ns_of(stats.prompt_ms));
   out.set("eval_count", stats.n_generated).set("eval_duration", ns_of(stats.decode_ms));

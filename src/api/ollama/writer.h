@@ -46,6 +46,7 @@ class LineWriter : public Writer {
   const std::optional<uint32_t> top_logprobs_;
   const uint32_t n_truncated_;
   const tokenizer::Tokenizer* tokenizer_;
+  const double load_ms_;
   const base::Timer timer_;
   std::vector<kernels::Chosen> chosen_;  // not yet written
 };

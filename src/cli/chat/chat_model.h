@@ -63,7 +63,7 @@ class ChatModel {
   // As Ollama's POST /api/show answers.
   virtual base::Result<base::Json> show() = 0;
   // Keeps the model with these settings, system message and conversation under another name.
-  // Errors: kUnsupported where there is no way to.
+  // Errors: those of making a model (service/create.h), here or on the server.
   virtual base::Result<void> save(const std::string& name, const ChatSettings& settings,
                                   const std::string& system,
                                   const std::vector<chat::Message>& messages) = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "cli/line_reader.h"
 #include "cli/output.h"
@@ -36,14 +37,22 @@ void system(Chat& chat, std::string_view rest) {
   if (run_command(set_commands(), "/set ", chat, fmt::format("system {}", rest))) return;
 }
 
+// What the tables do not know; `near` may be what is meant, `list` prints all that there is.
+void say_unknown(std::string_view what, std::string_view name,
+                 const std::optional<std::string>& near, std::string_view list) {
+  const std::string text =
+      fmt::format("Unknown {} {}{} {} lists all.\n", what, base::printable(name),
+                  near ? fmt::format("; did you mean {}?", *near) : ".", list);
+  print_out("{}", wrapped(stdout, text));
+}
+
 void set(Chat& chat, std::string_view rest) {
-  if (run_command(set_commands(), "/set ", chat, rest)) return;
-  print_out("Unknown setting {}; /set lists them.\n", base::printable(rest));
+  if (!run_command(set_commands(), "/set ", chat, rest)) say_unknown("setting", rest, {}, "/set");
 }
 
 void show(Chat& chat, std::string_view rest) {
-  if (run_command(show_commands(), "/show ", chat, rest)) return;
-  print_out("Unknown subject {}; /show lists them.\n", base::printable(rest));
+  if (!run_command(show_commands(), "/show ", chat, rest))
+    say_unknown("subject", rest, {}, "/show");
 }
 
 void help(Chat&, std::string_view rest);
@@ -53,7 +62,7 @@ constexpr ChatCommand kCommands[] = {
      set},
     {"/show", "...", "Show what the model is; /show lists all", show},
     {"/load", "MODEL", "Go on with another model; forgets the conversation", load},
-    {"/save", "MODEL", "Keep model, settings and conversation under a name of the server's", save},
+    {"/save", "MODEL", "Keep model, settings and conversation under another name", save},
     {"/clear", "", "Forget the conversation",
      [](Chat& chat, std::string_view) {
        chat.clear();
@@ -147,8 +156,7 @@ bool obey(Chat& chat, std::string_view line) {
     std::vector<std::string> names;
     for (const ChatCommand& command : kCommands) names.emplace_back(command.name);
     const auto near = nearest(name, names);
-    print_out("Unknown command {}{}; /? lists them.\n", base::printable(name),
-              near ? fmt::format("; did you mean {}?", *near) : "");
+    say_unknown("command", name, near, "/?");
     return true;
   }
   if (!found->run) return false;

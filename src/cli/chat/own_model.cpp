@@ -7,10 +7,14 @@
 #include "api/ollama/asked.h"
 #include "api/ollama/details.h"
 #include "api/ollama/options.h"
+#include "api/ollama/show.h"
 #include "cli/form_flags.h"
 #include "cli/model_flags.h"
 #include "cli/terminal.h"
+#include "service/create.h"
 #include "service/open.h"
+#include "service/shown.h"
+#include "store/modelfile_parameters.h"
 
 namespace puna::cli {
 
@@ -18,10 +22,11 @@ using base::ErrorCode;
 using base::Json;
 using base::Result;
 
-Result<std::unique_ptr<OwnModel>> OwnModel::open(Open open, const std::string& name, Begin begin) {
+Result<std::unique_ptr<OwnModel>> OwnModel::open(Open open, const std::string& name, Begin begin,
+                                                 store::Modelfile given) {
   const base::Timer timer;
   PUNA_TRY(service::LoadedModel model, open(name));
-  std::unique_ptr<OwnModel> out(new OwnModel(std::move(open), std::move(begin)));
+  std::unique_ptr<OwnModel> out(new OwnModel(std::move(open), std::move(begin), std::move(given)));
   out->take(std::move(model), name);
   out->load_ms_ = timer.ms();
   return out;
@@ -102,21 +107,30 @@ Result<void> OwnModel::check(const ChatSettings& settings) {
 }
 
 Result<Json> OwnModel::show() {
-  const formats::ModelFile& file = model().engine->file();
-  Json out = Json::object();
-  out.set("license", file.get_string("general.license", "").value_or(""));
-  out.set("modelfile", fmt::format("FROM {}\n", asked_name_)).set("parameters", "");
-  out.set("template", has_template() ? model().chat_template->source() : "")
-      .set("system", model().defaults.system);
-  out.set("details", api::ollama::details_json(model()));
-  return out.set("capabilities", api::ollama::capabilities_json(model()));
+  PUNA_TRY(const service::ShownModel shown, service::show_model(asked_name_));
+  PUNA_TRY(service::ModelTexts texts, service::texts_of(shown, shown.parts.model_paths));
+  // Another template may have been given.
+  texts.chat_template = has_template() ? model().chat_template->source() : "";
+  return api::ollama::shown_json(texts, api::ollama::card_of(model()), model().engine->file(),
+                                 /*verbose=*/false);
 }
 
-Result<void> OwnModel::save(const std::string&, const ChatSettings&, const std::string&,
-                            const std::vector<chat::Message>&) {
-  return base::fail(ErrorCode::kUnsupported,
-                    "/save keeps models of a server, and this one is in this process; `puna serve` "
-                    "starts a server.");
+Result<void> OwnModel::save(const std::string& name, const ChatSettings& settings,
+                            const std::string& system, const std::vector<chat::Message>& messages) {
+  PUNA_TRY(const store::Store store, store::Store::of_environment());
+  service::CreateRequest request{.name = name, .modelfile = given_, .paths = true};
+  store::Modelfile& modelfile = request.modelfile;
+  modelfile.from = {asked_name_};
+  Json options = given_.parameters;
+  for (const auto& [key, value] : settings.options.members()) options.set(key, value);
+  PUNA_TRY(modelfile.parameters, store::read_parameters(options));
+  if (!system.empty()) modelfile.system = system;
+  for (const chat::Message& each : messages)
+    modelfile.messages.push_back({.role = each.role, .content = each.content});
+  interrupted() = false;
+  Result<void> made = service::create(store, request, {.cancel = &interrupted()});
+  interrupted() = false;  // it ends this work alone
+  return made;
 }
 
 Result<void> OwnModel::load(const std::string& name) {

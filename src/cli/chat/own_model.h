@@ -7,6 +7,7 @@
 
 #include "cli/chat/chat_model.h"
 #include "service/host_thread.h"
+#include "store/modelfile.h"
 
 namespace puna::cli {
 
@@ -18,9 +19,10 @@ class OwnModel final : public ChatModel {
   // What every request begins as, with what a model brings.
   using Begin = std::function<service::Request(const service::Defaults& defaults)>;
 
-  // Errors: those of `open`.
+  // `given`: what the command line says, as a Modelfile would, for a model that is saved. Errors:
+  // those of `open`.
   static base::Result<std::unique_ptr<OwnModel>> open(Open open, const std::string& name,
-                                                      Begin begin);
+                                                      Begin begin, store::Modelfile given);
 
   std::string name() const override { return model().name; }
   std::string where() const override { return model().device_name; }
@@ -42,7 +44,8 @@ class OwnModel final : public ChatModel {
   base::Result<ChatAnswer> answer(std::vector<int32_t> tokens, const OnPiece& on_piece);
 
  private:
-  OwnModel(Open open, Begin begin) : open_(std::move(open)), begin_(std::move(begin)) {}
+  OwnModel(Open open, Begin begin, store::Modelfile given)
+      : open_(std::move(open)), begin_(std::move(begin)), given_(std::move(given)) {}
 
   void take(service::LoadedModel model, const std::string& name);
   base::Result<service::Request> request(const Asked& asked, const ChatSettings& settings) const;
@@ -50,6 +53,7 @@ class OwnModel final : public ChatModel {
 
   const Open open_;
   const Begin begin_;
+  const store::Modelfile given_;
   service::Request base_;
   std::string asked_name_;  // the name that it was opened by
   std::unique_ptr<service::HostThread> host_;

@@ -163,8 +163,8 @@ Result<Client> find_server(const std::string& host) {
     if (!address.from.empty()) why = fmt::format(" ({})", answers.error().text());
   }
   return base::fail(ErrorCode::kNetwork,
-                    fmt::format("No server answers at {}{}; `puna serve --model NAME` starts one, "
-                                "--host says where one is.",
+                    fmt::format("No server answers at {}{}; `puna serve` starts one, --host says "
+                                "where one is.",
                                 fmt::join(tried, " or "), why));
 }
 

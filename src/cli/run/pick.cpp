@@ -97,7 +97,11 @@ Result<std::optional<Client>> pick_server(const RunFlags& flags) {
 Result<std::unique_ptr<OwnModel>> open_own(const RunFlags& flags,
                                            const std::optional<service::AnswerForm>& form) {
   // Before a model is loaded in vain.
-  if (flags.template_path) PUNA_TRY(read_template(*flags.template_path));
+  store::Modelfile given{.parameters = options_of(flags)};
+  if (flags.template_path) {
+    PUNA_TRY(const chat::Template chat_template, read_template(*flags.template_path));
+    given.chat_template = chat_template.source();
+  }
   const bool chats = !flags.raw && !flags.tokens;
   auto open = [model_flags = flags.model, path = flags.template_path,
                chats](const std::string& name) -> Result<service::LoadedModel> {
@@ -113,10 +117,11 @@ Result<std::unique_ptr<OwnModel>> open_own(const RunFlags& flags,
     if (chats) PUNA_TRY(check_template(model));
     return model;
   };
-  PUNA_TRY(auto out, OwnModel::open(std::move(open), flags.model.model,
-                                    [flags](const service::Defaults& defaults) {
-                                      return request_of(flags, defaults);
-                                    }));
+  PUNA_TRY(auto out,
+           OwnModel::open(
+               std::move(open), flags.model.model,
+               [flags](const service::Defaults& defaults) { return request_of(flags, defaults); },
+               std::move(given)));
   if (form) PUNA_TRY(check_form(out->model(), *form));
   const char* needs_template = !flags.system.empty()  ? "--system"
                                : !flags.think.empty() ? "--think"

@@ -37,6 +37,10 @@ std::vector<Flag> rows() {
   out.push_back(with(on_off("--props", "POST /props is answered; nothing can be changed by it",
                             route(&Options::props)),
                      "LLAMA_ARG_ENDPOINT_PROPS"));
+  out.push_back(with(on_off("--web,!--no-web", "The web page is answered at /; the default",
+                            [](ServeFlags& flags, bool on) { flags.web = on; }),
+                     "LLAMA_ARG_UI",
+                     "--ui=--web,--no-ui=--no-web,--webui=--web,--no-webui=--no-web"));
   Flag jsonl = value("--log-jsonl", "PATH",
                      "A line of JSON for each request goes there; without a path, or -: to "
                      "standard output",

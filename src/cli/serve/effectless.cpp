@@ -68,8 +68,6 @@ constexpr Row kRows[] = {
     // What asks for nothing that Puna could not give.
     {"--spec-type", Takes::kValue, "LLAMA_ARG_SPEC_TYPE", "", "none"},
     {"--adaptive-target", Takes::kValue, nullptr, "", "-1,-1.0,-1.00"},
-    {"--web,!--no-web", Takes::kNothing, nullptr, "", "off"},
-    {"--ui,!--no-ui", Takes::kNothing, "LLAMA_ARG_UI", "--webui=--ui,--no-webui=--no-ui", "off"},
     {"--ui-mcp-proxy,!--no-ui-mcp-proxy", Takes::kNothing, "LLAMA_ARG_UI_MCP_PROXY",
      "--webui-mcp-proxy=--ui-mcp-proxy,--no-webui-mcp-proxy=--no-ui-mcp-proxy", "off"},
     {"--agent,!--no-agent", Takes::kNothing, "LLAMA_ARG_AGENT", "-ag,-no-ag=--no-agent", "off"},

@@ -36,6 +36,7 @@ struct ServeFlags {
   std::string key_file;           // read again after SIGHUP; empty: none
   std::vector<std::string> keys;  // that did not come from it
   std::chrono::seconds drain{30};
+  bool web = true;  // the page is served
 
   // The model, and the room for texts:
   ModelFlags model;
@@ -56,8 +57,8 @@ struct ServeFlags {
   std::optional<int64_t> n_keep;  // of its first tokens then; below 0: the prompt
   std::optional<uint32_t> states_each, state_interval;  // of recurrent states
 
-  // What requests mean where they say nothing; each is told the model's own defaults, in this
-  // order.
+  // What requests mean where neither they nor the model say it; each changes Puna's own values, in
+  // this order.
   std::vector<std::function<void(service::Defaults&)>> defaults;
   std::optional<service::Think> think;
   std::optional<service::Think> effort;

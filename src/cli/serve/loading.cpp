@@ -91,11 +91,10 @@ Result<service::OpenOptions> options_of(const ServeFlags& flags, ProgressBar& ba
   options.engine.check_weights = flags.check_weights;
   if (flags.states_each) options.engine.states_each = *flags.states_each;
   if (flags.state_interval) options.engine.state_interval = *flags.state_interval;
-  options.change_defaults = [changes = flags.defaults, shifts = flags.shifts,
-                             n_keep = flags.n_keep.value_or(0)](service::Defaults& defaults) {
-    for (const auto& change : changes) change(defaults);
-    if (shifts) defaults.request.shift.emplace().n_keep = api::number_or_none(n_keep);
-  };
+  for (const auto& change : flags.defaults) change(options.defaults);
+  if (flags.shifts) {
+    options.defaults.request.shift.emplace().n_keep = api::number_or_none(flags.n_keep.value_or(0));
+  }
   return options;
 }
 

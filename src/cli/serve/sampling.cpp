@@ -182,22 +182,24 @@ std::vector<Flag> rows() {
                      "LLAMA_ARG_CACHE_PROMPT"));
   out.push_back(with(setting<&SamplingParams::temperature>(
                          "--temp", "temperature", kernels::kTemperature,
-                         "Temperature; 0 = greedy; default: the model's, or 0.8"),
+                         "Temperature, unless the model says it; 0 = greedy; default: 0.8"),
                      "LLAMA_ARG_TEMPERATURE", "--temperature"));
-  out.push_back(with(
-      count<&SamplingParams::top_k>(
-          "--top-k", "top_k", "The k most probable tokens; 0 = all; default: the model's, or 40"),
-      "LLAMA_ARG_TOP_K"));
+  out.push_back(
+      with(count<&SamplingParams::top_k>(
+               "--top-k", "top_k",
+               "The k most probable tokens, unless the model says it; 0 = all; default: 40"),
+           "LLAMA_ARG_TOP_K"));
   out.push_back(with(setting<&SamplingParams::top_p>(
                          "--top-p", "top_p", kernels::kProbability,
-                         "The most probable tokens of this sum; 1 = all; default: the model's, or "
-                         "0.95, and 0.9 at /api"),
+                         "The most probable tokens of this sum, unless the model says it; 1 = all; "
+                         "default: 0.95, and 0.9 at /api"),
                      "LLAMA_ARG_TOP_P"));
-  out.push_back(with(setting<&SamplingParams::min_p>(
-                         "--min-p", "min_p", kernels::kProbability,
-                         "Tokens this probable beside the first; 0 = all; default: the model's, or "
-                         "0.05, and 0 at /api"),
-                     "LLAMA_ARG_MIN_P"));
+  out.push_back(
+      with(setting<&SamplingParams::min_p>(
+               "--min-p", "min_p", kernels::kProbability,
+               "Tokens this probable beside the first, unless the model says it; 0 = all; "
+               "default: 0.05, and 0 at /api"),
+           "LLAMA_ARG_MIN_P"));
   Flag sigma =
       number<float>("--top-n-sigma", {-1, kernels::kSigmas.highest},
                     "Tokens within so many deviations of the first; up to 0, the default: all",

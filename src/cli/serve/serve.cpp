@@ -97,6 +97,7 @@ Result<void> check(const ServeFlags& flags) {
 Result<std::unique_ptr<server::Server>> listen(const ServeFlags& flags) {
   server::Options options = flags.server;
   PUNA_TRY(options.listen, addresses_of(flags));
+  if (flags.web) options.page = server::page_files();
   if (flags.hosts.empty() && !flags.port) {
     server::Options both = options;
     both.listen.push_back({both.listen.front().host, kOllamaPort});
@@ -122,10 +123,14 @@ void read_keys_again(const ServeFlags& flags, server::Server& server) {
 void keep_serving(const ServeFlags& flags, server::Server& server, api::ModelSource& models,
                   std::string_view what) {
   std::optional<server::StoredModels> stored;
-  if (auto store = store::Store::of_environment()) {
-    stored.emplace(*std::move(store), flags.model.threads.value_or(0));
+  if (auto root = store::default_root()) {
+    std::vector<store::Place> places = store::places_of_environment();
+    if (!flags.many.folder.empty())
+      places.insert(places.begin(), {store::Origin::kFolder, flags.many.folder});
+    stored.emplace(store::Store(*std::move(root), store::catalogue(), std::move(places)),
+                   flags.model.threads.value_or(0));
   } else {
-    base::log_warning("No models are kept: {}", store.error().text());
+    base::log_warning("No models are kept: {}", root.error().text());
   }
   server.serve(models, stored ? &*stored : nullptr);
   const bool tls = !flags.server.certificate_file.empty();

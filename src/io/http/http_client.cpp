@@ -207,6 +207,14 @@ base::Error Transfer::failure(CURLcode code) const {
             fmt::format("{} is no http or https URL ({}).", request_.url, why),
             {}};
   }
+  // OpenSSL's words for an answer that is no TLS.
+  if (code == CURLE_SSL_CONNECT_ERROR && why.contains("wrong version number")) {
+    return {ErrorCode::kInvalidArgument,
+            fmt::format("{} is answered by plain http in place of https, which is asked only with "
+                        "--insecure.",
+                        url_),
+            {}};
+  }
   return {ErrorCode::kNetwork, fmt::format("The request to {} failed: {}.", url_, why), {}};
 }
 

@@ -77,7 +77,8 @@ class HttpPool {
   HttpPool& operator=(const HttpPool&) = delete;
 
   // Called from wait() when the request has ended; its head, or why there is no whole answer:
-  // kInvalidArgument (no such URL, or http where it is not allowed), kCorrupt (a redirect that is
+  // kInvalidArgument (no such URL, http where it is not allowed, or who answers https by http),
+  // kCorrupt (a redirect that is
   // not followed), kNetwork (no connection, an answer cut short, a stall), kCancelled, kUnsupported
   // (no HTTP in this build), and whatever the sink returns.
   using Done = std::function<void(base::Result<HttpHead>)>;

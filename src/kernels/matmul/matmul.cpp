@@ -316,16 +316,17 @@ bool matmul_makes_norm(const gpu::DeviceInfo& device, const MatmulArgs& args) {
 std::optional<XForm> matmul_takes(const gpu::DeviceInfo& device, const MatmulArgs& args,
                                   bool normed) {
   const MatmulTuning tuning = chosen_tuning(device, args);
-  // Squares are summed by subgroups.
-  const bool sums = args.max_rows == 1 && device.subgroups && device.subgroup_min >= 8;
+  // Squares are summed by subgroups, one row of x or a part of it each.
+  const bool sums = device.subgroups && device.subgroup_min >= 8 &&
+                    tuning.matvec.workgroup >= tuning.matvec.columns * device.subgroup_max;
   if (tuning.kernel != MatmulKernel::kMatvec || args.parts || args.x_stride != 0 ||
       args.numerics != Numerics::kFast || (normed && !sums)) {
     return std::nullopt;
   }
   if (uses_int8(args, tuning))
     return planes(args) == 1 ? std::optional(XForm::kInt8) : std::nullopt;
-  return normed && args.weight.cols % (4 * quant::kGroupRows) == 0 ? std::optional(XForm::kPlain)
-                                                                   : std::nullopt;
+  const bool vectors = args.max_rows == 1 && args.weight.cols % (4 * quant::kGroupRows) == 0;
+  return normed && vectors ? std::optional(XForm::kPlain) : std::nullopt;
 }
 
 bool matmul_hands(const gpu::DeviceInfo& device, const MatmulArgs& args, XForm form, bool normed) {

@@ -292,9 +292,10 @@ TEST_CASE("gpu: a product hands its result to the next one") {
   for (const quant::Type type : {quant::Type::kF32, quant::Type::kF16, quant::Type::kQ4_0,
                                  quant::Type::kQ4_K, quant::Type::kQ8_0, quant::Type::kIQ2_XS}) {
     const uint32_t mid = blocks(type, 576);
-    check_handover(*gpu, type, mid, 1, /*normed=*/true);
-    for (const uint32_t max_rows : {1u, 4u, 16u})
+    for (const uint32_t max_rows : {1u, 4u, 16u}) {
+      check_handover(*gpu, type, mid, max_rows, /*normed=*/true);
       check_handover(*gpu, type, mid, max_rows, /*normed=*/false);
+    }
   }
   MatmulArgs exact;
   exact.weight = {quant::Type::kQ4_0, 64, 64, {}};

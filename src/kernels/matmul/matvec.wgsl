@@ -87,8 +87,14 @@ fn finished_four(four: u32) -> vec4<f32> {
 
 #if SUBGROUPS && SUBGROUP_MIN > 0 && LANES >= SUBGROUP_MAX
 #define TEAM_OF_SUBGROUPS 1
-// [subgroup][group of the team][column], four rows each
-var<workgroup> partial: array<vec4<f32>, WG / SUBGROUP_MIN * TEAM_GROUPS * COLUMNS>;
+// [subgroup][group of the team][column][row]
+var<workgroup> partial: array<f32, WG / SUBGROUP_MIN * TEAM_GROUPS * COLUMNS * 4u>;
+#if SUBGROUP_MIN == SUBGROUP_MAX && SUBGROUP_MIN >= 4 * COLUMNS
+#define DEALT 1
+#include "matmul/matvec_sums.wgsl"
+#else
+#define DEALT 0
+#endif
 #else
 #define TEAM_OF_SUBGROUPS 0
 var<workgroup> partial: array<vec4<f32>, WG * TEAM_GROUPS * COLUMNS>;
@@ -96,7 +102,7 @@ var<workgroup> partial: array<vec4<f32>, WG * TEAM_GROUPS * COLUMNS>;
 
 #if defined(B_GAMMA) || defined(X_SQUARES)
 #define NORMED 1
-var<workgroup> own_squares: array<f32, WG / SUBGROUP_MIN>;  // of each subgroup
+var<workgroup> own_squares: array<f32, WG / SUBGROUP_MIN>;  // of each subgroup: subgroup s has a part of row s % COLUMNS
 #else
 #define NORMED 0
 #endif
@@ -171,7 +177,7 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #ifdef B_NEXT
   let own_four = min(local, FOURS - 1u);
 #ifdef B_NEXT_GAMMA
-  let own_gamma = next_gamma[(Y_COLUMN + min(first_output + own_four * 4u, N_OUTPUTS - 4u)) / 4u];
+  let own_gamma = next_gamma[(Y_COLUMN + min(first_output + own_four % (OUTPUTS / 4u) * 4u, N_OUTPUTS - 4u)) / 4u];
 #endif
 #endif
 #ifdef SUM_SLOTS
@@ -205,7 +211,11 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   // Summed while the weights are on their way.
   var squares = 0.0;
 #ifdef B_X8
-  for (var u = local; u < UNITS; u += WG) { squares += bitcast<f32>(x8[x8_header(0u, u)].w); }
+  let squares_parts = WG / lane_count / COLUMNS;  // subgroups that share a row
+  let squares_row = min(m_first + local / lane_count % COLUMNS, m_count - 1u);
+  for (var u = local / lane_count / COLUMNS * lane_count + lane; u < UNITS; u += squares_parts * lane_count) {
+    squares += bitcast<f32>(x8[x8_header(squares_row, u)].w);
+  }
 #else
   for (var i = local; i < TURNS(COLS / 16u); i += WG) { squares += dot(x[COLS / 4u + i], vec4<f32>(1.0)); }
 #endif
@@ -223,10 +233,25 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #if TEAM_OF_SUBGROUPS
   let subgroup = local / lane_count;
 #for gi in 0..TEAM_GROUPS
+#if DEALT
+  {
+    var sums: array<vec4<f32>, COLUMNS>;
+#for c in 0..COLUMNS
+    sums[c] = acc_##gi##_##c;
+#endfor
+    let sum = dealt_sum(sums, lane);
+    if (lane % DEALT_LANES == 0u) { partial[(subgroup * TEAM_GROUPS + gi) * COLUMNS * 4u + lane / DEALT_LANES] = sum; }
+  }
+#else
 #for c in 0..COLUMNS
   let sum_##gi##_##c = subgroupAdd(acc_##gi##_##c);
-  if (lane == 0u) { partial[(subgroup * TEAM_GROUPS + gi) * COLUMNS + c] = sum_##gi##_##c; }
+  if (lane == 0u) {
+#for r in 0..4
+    partial[((subgroup * TEAM_GROUPS + gi) * COLUMNS + c) * 4u + r] = sum_##gi##_##c[r];
 #endfor
+  }
+#endfor
+#endif
 #endfor
   workgroupBarrier();
   let parts = LANES / lane_count;  // subgroups of a team
@@ -249,25 +274,26 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let parts = u32(LANES);  // the first of them holds the sum
 #endif
 
-#if NORMED
-  var squares_sum = 0.0;
-  for (var i = 0u; i < WG / lane_count; i++) { squares_sum += own_squares[i]; }
-  let inverse_rms = inverseSqrt(squares_sum / f32(COLS) + EPS);
-#else
+#if NORMED && COLUMNS == 1
+  let inverse_rms = inverse_rms_of(0u, lane_count);
+#elif NORMED == 0
   const inverse_rms = 1.0;
 #endif
   for (var i = local; i < TURNS(OUTPUTS * COLUMNS); i += WG) {
     let c = i / OUTPUTS;
     let o = i % OUTPUTS;
     if (m_first + c >= m_count) { continue; }
+#if NORMED && COLUMNS > 1
+    let inverse_rms = inverse_rms_of(c, lane_count);
+#endif
 #ifdef GATE
     let group = o / 4u * 2u;
     if (first_output + o < N_OUTPUTS) {
-      RESULT(i) finish_gated(m_first + c, first_output + o, team_sum(group, c, parts)[o % 4u] * inverse_rms,
-                             team_sum(group + 1u, c, parts)[o % 4u] * inverse_rms);
+      RESULT(i) finish_gated(m_first + c, first_output + o, team_sum(group, c, o % 4u, parts) * inverse_rms,
+                             team_sum(group + 1u, c, o % 4u, parts) * inverse_rms);
     }
 #else
-    let sum = team_sum(o / 4u, c, parts)[o % 4u] * inverse_rms;
+    let sum = team_sum(o / 4u, c, o % 4u, parts) * inverse_rms;
 #if EARLY_Y
     if (first_output + o < N_OUTPUTS) { RESULT(i) finish_onto(m_first, first_output + o, sum, own_y); }
 #else
@@ -281,14 +307,22 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #endif
 }
 
-// The four sums of a group of the workgroup.
-fn team_sum(group: u32, c: u32, parts: u32) -> vec4<f32> {
+#if NORMED
+fn inverse_rms_of(c: u32, lane_count: u32) -> f32 {
+  var squares = 0.0;
+  for (var i = c; i < WG / lane_count; i += COLUMNS) { squares += own_squares[i]; }
+  return inverseSqrt(squares / f32(COLS) + EPS);
+}
+#endif
+
+// The sum of a row of a group of the workgroup.
+fn team_sum(group: u32, c: u32, row: u32, parts: u32) -> f32 {
   let first = group / TEAM_GROUPS * parts;
 #if TEAM_OF_SUBGROUPS
-  var sum = vec4<f32>();
-  for (var p = 0u; p < parts; p++) { sum += partial[((first + p) * TEAM_GROUPS + group % TEAM_GROUPS) * COLUMNS + c]; }
+  var sum = 0.0;
+  for (var p = 0u; p < parts; p++) { sum += partial[(((first + p) * TEAM_GROUPS + group % TEAM_GROUPS) * COLUMNS + c) * 4u + row]; }
   return sum;
 #else
-  return partial[(first * TEAM_GROUPS + group % TEAM_GROUPS) * COLUMNS + c];
+  return partial[(first * TEAM_GROUPS + group % TEAM_GROUPS) * COLUMNS + c][row];
 #endif
 }

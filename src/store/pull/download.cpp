@@ -25,6 +25,10 @@ constexpr size_t kMaxParts = 8;
 // A part asks for so much at once, in the order of the file: the whole is hashed as it grows, and a
 // request costs nothing beside what it brings.
 constexpr uint64_t kPartBytes = 32 << 20;
+// Where one connection brings as much as this, others would bring no more, but out of the order in
+// which the whole is hashed (bench/results/pull.txt).
+constexpr double kEnoughBytesPerS = 300e6;
+constexpr std::chrono::milliseconds kLookAtRate{50};
 constexpr int kMaxStarts = 3;      // of a file that is another each time
 constexpr int kMaxDiffering = 16;  // chunks, each of which costs a look at the whole
 constexpr int kMaxRefusals = 2;
@@ -273,11 +277,28 @@ class Download {
     return {};
   }
 
+  // Whether one connection brings what there is to be had, as far as it has been looked at.
+  bool one_is_enough() {
+    if (several_) return false;
+    const auto time = Clock::now() - rate_since_;
+    if (time < kLookAtRate) return true;
+    const double seconds = std::chrono::duration<double>(time).count();
+    const uint64_t came = have_ - std::min(have_, rate_have_);  // fewer are there after a drop
+    several_ = static_cast<double>(came) < kEnoughBytesPerS * seconds;
+    look_at_rate();
+    return !several_;
+  }
+
+  void look_at_rate() {
+    rate_since_ = Clock::now();
+    rate_have_ = have_;
+  }
+
   void start_parts() {
     size_t n_active = 0;
     for (const auto& part : parts_) n_active += part->active ? 1 : 0;
     // Until the server has shown that it knows ranges, one request is enough.
-    const size_t limit = ranged_ ? limit_ : 1;
+    const size_t limit = !ranged_ || one_is_enough() ? 1 : limit_;
     for (const auto& part : parts_) {
       if (n_active >= limit) return;
       if (part->active || Clock::now() < part->ready) continue;
@@ -351,6 +372,7 @@ class Download {
     if (head.status == 206) {
       if (!head.range || head.range->first != part.pos || head.range->bytes > part.end - part.pos)
         return no_part("answers with another range than the one asked for");
+      if (!ranged_) look_at_rate();
       ranged_ = true;
     } else if (head.status != 200 || ranged_) {
       return no_part("does not answer with the range asked for");
@@ -455,10 +477,13 @@ class Download {
   uint64_t have_ = 0;
   std::string etag_;
   size_t limit_ = kMaxParts;
+  Clock::time_point rate_since_{};  // what one connection brings is looked at since then
+  uint64_t rate_have_ = 0;          // which was there then
   int n_differing_ = 0;
   int n_refused_ = 0;
   bool ranged_ = false;     // the server knows ranges
   bool whole_ = false;      // it knows none
+  bool several_ = false;    // connections are to be open
   bool changed_ = false;    // all that came is void
   bool comparing_ = false;  // the second pass
   bool differs_ = false;    // from the first

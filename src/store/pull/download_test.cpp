@@ -67,6 +67,22 @@ TEST_CASE_FIXTURE(Fixture, "a file comes in parts, each byte once") {
   CHECK(server.requests().size() == 6);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a slow server is asked for several parts at once") {
+  std::atomic<int> n_now = 0, n_most = 0;
+  set([&](const TestRequest& request) {
+    const int n = ++n_now;
+    for (int most = n_most; n > most && !n_most.compare_exchange_weak(most, n);) {
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    --n_now;
+    return file(request);
+  });
+  const auto digest = get();
+  REQUIRE_MESSAGE(digest.has_value(), digest.error().text());
+  CHECK(is_there());
+  CHECK(n_most > 1);
+}
+
 TEST_CASE_FIXTURE(Fixture, "a server that cuts is asked for the rest, and nothing twice") {
   server.set({.body = body, .cut_after = kPiece + 17});
   const auto digest = get();

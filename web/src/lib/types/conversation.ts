@@ -1,5 +1,6 @@
-// What a conversation is made of, as it is stored. Messages form a tree: only `parent` is stored, children are derived, so no two
-// records can disagree. A message that is done does not change; an edit is a sibling.
+// What a conversation is made of, as it is stored. Messages form a tree: only `parent` is stored, children are derived,
+// so no two records can disagree. A message that is done does not change; an edit is a sibling, unless the reader asks
+// for none.
 
 export type Id = string;
 
@@ -28,7 +29,8 @@ export interface Timings {
   firstTokenMs: number;
 }
 
-export type FileKind = 'text' | 'image' | 'pdf' | 'audio';
+// video: imported ones are kept and given back; no model of ours watches them.
+export type FileKind = 'text' | 'image' | 'pdf' | 'audio' | 'video';
 
 // What a message shows of a file; its bytes lie once in `files`, under their SHA-256.
 export interface FileRef {
@@ -39,6 +41,10 @@ export interface FileRef {
   bytes: number;
   // What the model is given in place of the bytes: the text of a text file or of a PDF.
   text?: string;
+  // Of a PDF that is given as images: its pages, each the SHA-256 of an image in `files`.
+  pages?: string[];
+  // Keys of an imported file that Puna does not know, given back on export.
+  unknown?: Record<string, unknown>;
 }
 
 export interface Fault {
@@ -52,7 +58,7 @@ export interface Fault {
 
 export type FaultKind =
   | 'network' // the server does not answer
-  | 'key' // 401 or 403
+  | 'key' // 401, or a 403 about the key
   | 'model' // unknown, unloaded or could not be loaded
   | 'context' // the message is longer than the context
   | 'refused' // 400: what was asked cannot be done
@@ -95,9 +101,27 @@ export interface Conversation {
   pinned: boolean;
   model?: string;
   runsOn?: 'server' | 'tab';
+  // The preset chosen for this chat; without one, that of the app's settings.
+  preset?: Id;
+  // Parameters of this chat alone (names of conversations/parameters.ts).
   settings?: Record<string, unknown>;
   forkedFrom?: { convId: Id; messageId: Id };
+  // Keys of the imported conversation that Puna does not know, and records beside its messages: given back on export.
   unknown?: Record<string, unknown>;
+  records?: unknown[];
+}
+
+// A system prompt and parameters under a name.
+export interface Preset {
+  id: Id;
+  name: string;
+  // Stands before the messages of a chat that has no system message of its own.
+  system: string;
+  parameters: Record<string, unknown>;
+  // These come before `parameters` while the model thinks, and while it does not.
+  whenThinking: Record<string, unknown>;
+  whenNotThinking: Record<string, unknown>;
+  lastModified: number;
 }
 
 // What is typed and not sent: one for each conversation (`new` for the one that does not exist yet) and each open edit.

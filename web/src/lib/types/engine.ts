@@ -14,6 +14,8 @@ export type EngineEvent =
   | { type: 'call'; index: number; id?: string; name?: string; arguments: string }
   // So many bytes of the kept stream are in the events before this one (HTTP only).
   | { type: 'offset'; offset: number }
+  // What came next is lost: the server no longer kept it. The events go on behind it.
+  | { type: 'gap' }
   | { type: 'done'; reason: 'stop' | 'length' | 'tool_calls' | 'cancelled'; timings: Omit<Timings, 'firstTokenMs'> };
 
 // What ends an answer that cannot go on. `canResume`: the same stream may be taken up again.
@@ -79,8 +81,42 @@ export interface ModelInfo {
   audio: boolean;
   thinks: boolean;
   tools: boolean;
+  // Whether its thinking can be switched off, and the names of how much it may think ('low', 'high', ...).
+  thinkingSwitch: boolean;
+  efforts: string[];
+  // Its bytes lie where it runs, so that it needs no download.
+  here: boolean;
+  // Whether it can be loaded and unloaded by hand, and deleted.
+  switchable: boolean;
+  removable: boolean;
   // Sampling that holds where neither preset nor chat say otherwise.
   defaults: Record<string, unknown>;
+}
+
+// The server that the page speaks to. none: there is none at this address, as behind a static host.
+export interface ServerState {
+  reachable: boolean;
+  kind: 'server' | 'router' | 'none';
+  version?: string;
+  // Why it is not reachable.
+  why?: Fault;
+}
+
+// Why this tab cannot run models. absent: the build has no engine for it; insecure: plain http from another host; wasm: a browser
+// without WebAssembly SIMD; private: the browser gives no storage.
+export type TabLack = 'absent' | 'insecure' | 'wasm' | 'private';
+
+export interface TabState {
+  able: boolean;
+  lack?: TabLack;
+  // One sentence each: why not (or why slower than it could be), and what would help.
+  why?: string;
+  help?: string;
+  // gpu: WebGPU on a real GPU; cpu: WebAssembly.
+  device: 'gpu' | 'cpu' | 'none';
+  memoryBytes?: number;
+  usedBytes?: number;
+  quotaBytes?: number;
 }
 
 export interface Engine {
@@ -92,8 +128,8 @@ export interface Engine {
   unload(model: string): Promise<void>;
   download(address: string, signal: AbortSignal): Promise<void>;
   remove(model: string): Promise<void>;
-  // Tokens of the prompt that these messages make.
-  count(model: string, messages: ChatMessage[], signal?: AbortSignal): Promise<number>;
+  // Tokens of the prompt that these messages make; undefined where the engine cannot tell.
+  count(model: string, messages: ChatMessage[], signal?: AbortSignal): Promise<number | undefined>;
   // Throws EngineError. Ends after `done`.
   answer(request: AnswerRequest, signal: AbortSignal): AsyncIterable<EngineEvent>;
   // Goes on with a kept stream from byte `offset` on.

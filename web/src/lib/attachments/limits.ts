@@ -1,0 +1,2 @@
+// Pages of a PDF that are read at most.
+export const mostPages = 500;

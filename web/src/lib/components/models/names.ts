@@ -1,0 +1,15 @@
+// Names of models as people say them.
+import type { ModelInfo } from '#lib/types/engine.ts';
+
+// hf:owner/Repo-GGUF/Llama-3.1-8B-Instruct-Q4_K_M.gguf -> Llama 3.1 8B Instruct
+export function modelName(id: string): string {
+  const file = id.split('/').at(-1)!.replace(/\.gguf$/i, '').replace(/^hf:/, '');
+  return file
+    .replace(/[-_.:](i?q\d\w*|f16|bf16|f32|fp16|mxfp4)$/i, '')
+    .replace(/-gguf$/i, '')
+    .replace(/(?<=\w)[-_](?=\w)/g, ' ')
+    .trim();
+}
+
+export const modelLabel = (model: ModelInfo) => modelName(model.id);
+export const typeOf = (model: ModelInfo) => model.quantization ?? /(?:^|[-_.:])(i?q\d[\w]*|bf16|f16|f32|mxfp4)(?:\.gguf)?$/i.exec(model.id)?.[1]?.toUpperCase() ?? '';

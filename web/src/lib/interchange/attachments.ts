@@ -1,0 +1,44 @@
+// Files of other programs' exports, as ours.
+import { compact } from '#lib/base/values.ts';
+import type { FileKind, FileRef } from '#lib/types/conversation.ts';
+import type { Reading } from './reading.ts';
+
+// The first bytes of kinds of files, which tell more than names. `at`: where they stand.
+const signatures: readonly { type: string; bytes: string; at?: number }[] = [
+  { type: 'image/png', bytes: '\x89PNG\r\n\x1a\n' },
+  { type: 'image/jpeg', bytes: '\xff\xd8\xff' },
+  { type: 'image/gif', bytes: 'GIF8' },
+  { type: 'image/webp', bytes: 'WEBP', at: 8 },
+  { type: 'application/pdf', bytes: '%PDF-' },
+  { type: 'audio/wav', bytes: 'WAVE', at: 8 },
+  { type: 'audio/mpeg', bytes: 'ID3' },
+  { type: 'audio/ogg', bytes: 'OggS' },
+  { type: 'audio/flac', bytes: 'fLaC' },
+];
+
+const kinds: readonly [RegExp, FileKind][] = [
+  [/^image\//, 'image'],
+  [/^application\/pdf$/, 'pdf'],
+  [/^audio\//, 'audio'],
+  [/^video\//, 'video'],
+  [/^text\/|[+/](json|xml|yaml|javascript)$/, 'text'],
+];
+
+// Undefined for what messages of ours do not have.
+export async function fileOf(blob: Blob, name: string, type: string, reading: Reading): Promise<FileRef | undefined> {
+  const known = (await typeOf(blob)) ?? type;
+  const kind = kinds.find(([pattern]) => pattern.test(known))?.[1];
+  if (!kind) return undefined;
+  const own = blob.type === known ? blob : new Blob([blob], { type: known });
+  const text = kind === 'text' ? await own.text() : undefined;
+  return compact({ sha256: await reading.put(own), name, kind, type: own.type, bytes: own.size, text });
+}
+
+export function textFile(text: string, name: string, reading: Reading): Promise<FileRef | undefined> {
+  return fileOf(new Blob([text], { type: 'text/plain' }), name, 'text/plain', reading);
+}
+
+async function typeOf(blob: Blob): Promise<string | undefined> {
+  const head = String.fromCharCode(...new Uint8Array(await blob.slice(0, 16).arrayBuffer()));
+  return signatures.find(({ bytes, at = 0 }) => head.startsWith(bytes, at))?.type;
+}

@@ -1,0 +1,21 @@
+// Texts for the tests of Markdown: what models write, and what is hard to read piece by piece.
+export const corpus: readonly string[] = [
+  'Plain text.\n\nAnother paragraph\nover two lines.\n\n\nAnd a third.',
+  '# One\n\ntext\n\nTitle\n=====\n\nSub\n---\n\n## Two ##\n\n###### Six\n#not a heading',
+  '- a\n- b\n  - c\n    continued\n\n  second paragraph of b\n- d\n\n\nafter\n\n1. x\n2. y\n\n   ```js\n   let a = 1;\n   ```\n3. z\n\n* other\n+ list',
+  '- [ ] open\n- [x] done\n\ntext',
+  'before\n\n```python\ndef f(a):\n\n    return a\n\n\n```\n\nafter\n\n~~~\n```\n~~~\n\n```\nnever closed\n\n# not a heading',
+  '| a | b |\n|---|:-:|\n| 1 | `x|y` |\n| 2 | **b** |\n\nafter the table\n\nno | table\n\n| one |\n|-----|\n| cell |\ntext',
+  '> quote\ncontinued\n\n> > nested\n> back\n>\n> - list\n\nout',
+  'See [this][a] and [that] and [none].\n\nmore\n\ntext\n\nmore text\n\n[a]: https://a.example "A"\n[that]: https://b.example\n\nEnd [a].',
+  'It costs $5 and $7, not $x+1$. Then $a_1 * b_2$ and \\(c\\) and $$d$$.\n\n$$\n\\sum_{i=1}^n i\n$$\n\nand\n\n\\[\nx^2\n\\]\n\n$$ unclosed\n\nnew paragraph `$code$` $ spaced $ 5$',
+  '**bold** *it* ***both*** ~~del~~ `code` ``a`b`` \\*no\\* <b>html</b> a<br>b &amp; &#x41; https://x.example www.y.example <mailto:a@b.example>',
+  '<div>\n\nblock *html*\n\n</div>\n\n<script>\nalert(1)\n\n</script>\n\n<!-- comment\n\nstill -->\n\nend',
+  '    indented code\n\n    more\n\ntext\n    no code\n\n\ttab code',
+  'line one  \nline two\\\nline three\n\n---\n\n***\n\n___\n\ntext\n---',
+  'a\r\n\r\nb\r\nc\r\n\r\n- d\r\n- e\r\n\r\nf',
+  'مرحبا بالعالم\n\n- עברית\n\n日本語のテキスト。\n\n👩‍👩‍👧‍👦 emoji',
+  '1. one\n\n2. two\n\n   - a\n\n   - b\n\n\n3. three\n\ntext\n\n5) five\n6) six',
+  '![alt](https://img.example/x.png "t") and [![in](a.png)](https://l.example)\n\n![ref][r]\n\n[r]: b.png',
+  'Text with a footnote[^1].\n\n[^1]: The note.\n\n* * *\n\n- - -\n\n-\n- \n-  x',
+];

@@ -1,0 +1,344 @@
+// The models of this tab: the package's engine, one model at a time, shared with the site's other tabs.
+import {
+  EngineError,
+  type AnswerRequest,
+  type ChatMessage,
+  type Engine,
+  type EngineEvent,
+  type ModelInfo,
+  type TabState,
+} from '../../types/engine.ts';
+import { ChunkReader } from '../chunks.ts';
+import { chatBody } from '../http/body.ts';
+import { answerV1 } from '../offline.ts';
+import { abilityOfTab, tooLarge } from './ability.ts';
+import { tabError } from './faults.ts';
+import { loadPackage, type PunaEngine, type PunaPackage } from './package.ts';
+
+interface Loading {
+  id: string;
+  engine: Promise<PunaEngine>;
+  stop: AbortController;
+  progress?: { doneBytes: number; totalBytes: number };
+  downloads: boolean;
+}
+
+// Around each message, about: the marks of its beginning and end, and its role.
+const TOKENS_A_MESSAGE = 5;
+
+export class TabEngine implements Engine {
+  readonly runsOn = 'tab';
+  #state: TabState = { able: false, device: 'none' };
+  #known: ModelInfo[] = [];
+  // The one that is loaded, or on its way.
+  #current: Loading | undefined;
+  #loaded: { id: string; engine: PunaEngine } | undefined;
+  readonly #failed = new Map<string, string>();
+  // Files of this device that were given to this page, by the model's id.
+  readonly #dropped = new Map<string, File[]>();
+  readonly #watchers = new Set<(models: ModelInfo[]) => void>();
+  #writing = 0;
+  readonly #ends: (() => void)[] = [];
+  #serves = false;
+  #endServing: (() => void) | undefined;
+
+  constructor(private readonly getPackage: () => Promise<PunaPackage> = loadPackage) {}
+
+  // Where there is no server: /v1 of the page's own address is answered by the model that is loaded.
+  serveV1(): void {
+    this.#serves = true;
+    void this.#serve();
+  }
+
+  get state(): TabState {
+    return this.#state;
+  }
+
+  async models(): Promise<ModelInfo[]> {
+    this.#state = await abilityOfTab(this.getPackage);
+    this.#known = this.#state.able ? await this.#listed() : [];
+    this.#tell();
+    return this.#list();
+  }
+
+  watch(changed: (models: ModelInfo[]) => void): () => void {
+    this.#watchers.add(changed);
+    void this.models().catch(() => undefined);
+    return () => this.#watchers.delete(changed);
+  }
+
+  async load(model: string, signal?: AbortSignal): Promise<void> {
+    this.#checkIdle(model);
+    await this.#engine(model, signal);
+  }
+
+  async unload(model: string): Promise<void> {
+    if (this.#current?.id !== model) return;
+    const { engine, stop } = this.#current;
+    this.#current = undefined;
+    this.#loaded = undefined;
+    this.#endServing?.();
+    this.#endServing = undefined;
+    stop.abort();
+    this.#tell();
+    await engine.then((loaded) => loaded.close()).catch(() => undefined);
+  }
+
+  // What is downloaded is loaded too: it was wanted.
+  async download(address: string, signal: AbortSignal): Promise<void> {
+    this.#checkIdle(address);
+    await this.#engine(address, signal);
+    await this.models();
+  }
+
+  // Files of this device; with `keep` they are copied into the browser's storage. Gives the model's id.
+  async drop(files: File[], keep: boolean): Promise<string> {
+    const [first] = files;
+    if (!first) throw new EngineError({ kind: 'refused', message: 'There is no file.' });
+    this.#checkIdle(first.name);
+    this.#dropped.set(first.name, files);
+    await this.#engine(first.name, undefined, keep);
+    await this.models();
+    return first.name;
+  }
+
+  async remove(model: string): Promise<void> {
+    await this.unload(model);
+    this.#dropped.delete(model);
+    this.#failed.delete(model);
+    const puna = await this.getPackage();
+    const stored = (await puna.models.list()).find(({ name, id }) => name === model || id === model);
+    try {
+      if (stored) await puna.models.delete(stored.id);
+    } catch (error) {
+      throw tabError(error);
+    }
+    await this.models();
+  }
+
+  // About: the package has no way to ask for the prompt itself. Only of the model that is loaded.
+  async count(model: string, messages: ChatMessage[]): Promise<number | undefined> {
+    if (this.#loaded?.id !== model) return undefined;
+    const { engine } = this.#loaded;
+    const texts = messages.map(({ content }) =>
+      typeof content === 'string' ? content : content.map(({ text = '' }) => text).join(''),
+    );
+    const counts = await Promise.all(
+      texts.map((text) => (text === '' ? 0 : engine.tokenize(text).then((tokens) => tokens.length))),
+    );
+    return counts.reduce((sum, count) => sum + count + TOKENS_A_MESSAGE, 0);
+  }
+
+  async *answer(request: AnswerRequest, signal: AbortSignal): AsyncGenerator<EngineEvent> {
+    const chunks = new ChunkReader();
+    try {
+      // The model that writes another answer does not go for this one.
+      while (this.#writing > 0 && this.#current?.id !== request.model) {
+        yield { type: 'queued', place: this.#writing };
+        await this.#nextEnd(signal);
+      }
+      const engine = await this.#engine(request.model, signal);
+      if (this.#writing > 0) yield { type: 'queued', place: this.#writing };
+      ++this.#writing;
+      try {
+        for await (const chunk of engine.chat({ ...chatBody(request), return_progress: true }, { signal }))
+          yield* chunks.read(chunk);
+      } finally {
+        --this.#writing;
+        this.#ends.splice(0).forEach((tell) => tell());
+      }
+    } catch (error) {
+      throw signal.aborted ? signal.reason : tabError(error);
+    }
+    yield chunks.done();
+  }
+
+  // An answer of this tab ends with its page.
+  async *resume(): AsyncGenerator<EngineEvent> {
+    throw new EngineError({ kind: 'gone', message: 'What this tab was writing ended with it.' });
+  }
+
+  async kept(): Promise<Map<string, { writing: boolean }>> {
+    return new Map();
+  }
+
+  // The signal of answer() stops it.
+  async stop(): Promise<void> {}
+
+  #checkIdle(model: string): void {
+    const current = this.#current?.id;
+    if (this.#writing === 0 || current === model) return;
+    throw new EngineError({ kind: 'busy', message: `The model ${current} is writing; a tab has room for one.` });
+  }
+
+  #nextEnd(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#ends.push(resolve);
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+  }
+
+  // Of the model, which is loaded if it is not; another one goes.
+  async #engine(id: string, signal?: AbortSignal, keep = false): Promise<PunaEngine> {
+    signal?.throwIfAborted();
+    if (this.#current?.id !== id) {
+      if (this.#current) await this.unload(this.#current.id);
+      this.#begin(id, keep);
+    }
+    const current = this.#current!;
+    // Whoever waits may stop waiting; what was downloaded stays.
+    const onAbort = () => current.stop.abort();
+    if (!this.#loaded) signal?.addEventListener('abort', onAbort);
+    try {
+      return await current.engine;
+    } catch (error) {
+      throw signal?.aborted ? signal.reason : tabError(error);
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  #begin(id: string, keep: boolean): void {
+    const stop = new AbortController();
+    const loading: Loading = {
+      id,
+      stop,
+      downloads: false,
+      engine: this.#load(id, keep, stop.signal, (change) => Object.assign(loading, change)),
+    };
+    this.#current = loading;
+    this.#failed.delete(id);
+    this.#tell();
+    loading.engine.then(
+      (engine) => {
+        if (this.#current !== loading) return;
+        this.#loaded = { id, engine };
+        this.#tell();
+        void this.#serve();
+      },
+      (error: unknown) => {
+        if (!stop.signal.aborted) this.#failed.set(id, (error as Error).message);
+        if (this.#current === loading) this.#current = undefined;
+        this.#tell();
+      },
+    );
+  }
+
+  async #load(
+    id: string,
+    keep: boolean,
+    signal: AbortSignal,
+    changed: (change: Partial<Loading>) => void,
+  ): Promise<PunaEngine> {
+    const puna = await this.getPackage();
+    const stored = (await puna.models.list()).find((each) => each.name === id || each.id === id);
+    const dropped = this.#dropped.get(id);
+    // What is stored under an address is loaded by that.
+    const address = stored && /^https?:/.test(stored.id) ? stored.id : id;
+    return puna.load(dropped ?? address, {
+      share: !dropped,
+      keep,
+      signal,
+      onProgress: ({ stage, doneBytes, totalBytes }) => {
+        changed({ downloads: stage !== 'load', progress: { doneBytes, totalBytes: totalBytes ?? 0 } });
+        this.#tell();
+      },
+    });
+  }
+
+  // The page works without, so what goes wrong is no matter for the reader.
+  async #serve(): Promise<void> {
+    const loaded = this.#loaded;
+    if (!this.#serves || !loaded) return;
+    try {
+      const end = await answerV1(await this.getPackage(), loaded.engine);
+      if (this.#loaded === loaded) this.#endServing = end;
+      else end();
+    } catch (error) {
+      console.debug('puna: /v1 is not answered by this page:', error);
+    }
+  }
+
+  async #listed(): Promise<ModelInfo[]> {
+    const puna = await this.getPackage();
+    const stored = await puna.models.list();
+    const out: ModelInfo[] = [];
+    for (const { name, family, fileType, bytes, sha256 } of puna.models.catalogue) {
+      const here = stored.some((each) => (each.name === name || each.id.includes(sha256)) && each.complete);
+      out.push({ ...this.#plain(name, bytes, here), architecture: family, quantization: fileType });
+    }
+    for (const { name, id, bytes, totalBytes, complete } of stored) {
+      if (puna.models.catalogue.some((each) => each.name === name || id.includes(each.sha256))) continue;
+      out.push(this.#plain(name, totalBytes ?? bytes, complete));
+    }
+    for (const [name, files] of this.#dropped) {
+      if (out.some((each) => each.id === name)) continue;
+      out.push(
+        this.#plain(
+          name,
+          files.reduce((sum, file) => sum + file.size, 0),
+          true,
+        ),
+      );
+    }
+    return out;
+  }
+
+  #plain(id: string, bytes: number, here: boolean): ModelInfo {
+    const info: ModelInfo = {
+      id,
+      runsOn: 'tab',
+      state: 'unloaded',
+      bytes,
+      images: false,
+      audio: false,
+      thinks: false,
+      tools: false,
+      thinkingSwitch: false,
+      efforts: [],
+      here,
+      switchable: true,
+      removable: here,
+      defaults: {},
+    };
+    const why = tooLarge(bytes, this.#state);
+    if (why !== undefined) info.why = why;
+    return info;
+  }
+
+  #list(): ModelInfo[] {
+    const current = this.#current;
+    const models =
+      current && !this.#known.some(({ id }) => id === current.id)
+        ? [...this.#known, this.#plain(current.id, 0, false)]
+        : this.#known;
+    return models.map((model) => this.#now(model));
+  }
+
+  // As it is at the moment.
+  #now(model: ModelInfo): ModelInfo {
+    const why = this.#failed.get(model.id);
+    if (why !== undefined) return { ...model, state: 'failed', why };
+    const current = this.#current;
+    if (current?.id !== model.id) return model;
+    const { info } = this.#loaded?.engine ?? {};
+    if (!info) {
+      const state = current.downloads ? 'downloading' : 'loading';
+      return current.progress ? { ...model, state, progress: current.progress } : { ...model, state };
+    }
+    const { architecture, context, trained_context } = info;
+    return {
+      ...model,
+      state: 'loaded',
+      here: true,
+      architecture,
+      contextTokens: context,
+      trainedContextTokens: trained_context,
+    };
+  }
+
+  #tell(): void {
+    const models = this.#list();
+    for (const changed of this.#watchers) changed(models);
+  }
+}

@@ -1,0 +1,281 @@
+import 'fake-indexeddb/auto';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { newConversation, newMessage, newRoot } from '#lib/conversations/new.ts';
+import { getFile, putFile } from './files.ts';
+import { isQuota } from './database.ts';
+import { Storage } from './storage.ts';
+import { sweepFiles } from './sweep.ts';
+import type { Change } from './tables.ts';
+
+let count = 0;
+const opened: Storage[] = [];
+const aName = () => `storage-test-${++count}`;
+function open(name: string): Storage {
+  const storage = new Storage(name);
+  opened.push(storage);
+  return storage;
+}
+
+const put = IDBObjectStore.prototype.put;
+const whole = globalThis.indexedDB;
+function fill(): void {
+  IDBObjectStore.prototype.put = () => {
+    throw new DOMException('No room.', 'QuotaExceededError');
+  };
+}
+function empty(): void {
+  IDBObjectStore.prototype.put = put;
+}
+
+afterEach(() => {
+  empty();
+  globalThis.indexedDB = whole;
+  for (const storage of opened.splice(0)) storage.close();
+});
+
+const draft = (id: string, text: string): Change => ({
+  table: 'drafts',
+  put: [{ id, text, files: [], lastModified: 1 }],
+});
+function chat(id: string): Change[] {
+  const root = { ...newRoot(id), id: `${id}-root` };
+  const said = newMessage({ id: `${id}-1`, convId: id, parent: root.id, order: 1, role: 'user', content: 'said' });
+  return [
+    { table: 'conversations', put: [newConversation({ id, currNode: said.id })] },
+    { table: 'messages', put: [root, said] },
+  ];
+}
+
+describe('storage', () => {
+  it('has what was written after it is opened again', async () => {
+    const name = aName();
+    const first = open(name);
+    await first.commit(chat('a'));
+    await first.commit([{ table: 'conversations', key: 'a', patch: { name: 'Named', model: 'm' } }]);
+    await first.commit([{ table: 'conversations', key: 'a', patch: { model: undefined } }]);
+    first.close();
+    const again = open(name);
+    const [conversation] = await again.all('conversations');
+    expect(conversation).toMatchObject({ id: 'a', name: 'Named' });
+    expect('model' in conversation!).toBe(false);
+    expect((await again.messagesOf('a')).map(({ id }) => id)).toEqual(['a-root', 'a-1']);
+    expect(again.trouble).toBeNull();
+  });
+
+  it('writes all of a commit or nothing', async () => {
+    const storage = open(aName());
+    expect(() => storage.commit([draft('a', 'x'), { table: 'values', put: [{ key: 'f', value: () => 1 }] }])).toThrow();
+    expect(await storage.all('drafts')).toEqual([]);
+  });
+
+  it('takes the messages of a conversation with it, those of other tabs too', async () => {
+    const name = aName();
+    const one = open(name);
+    const two = open(name);
+    await one.commit(chat('a'));
+    const late = newMessage({ id: 'late', convId: 'a', parent: 'a-1', order: 2, role: 'assistant' });
+    await two.commit([{ table: 'messages', put: [late] }]);
+    await one.commit([{ table: 'conversations', remove: ['a'] }]);
+    expect(await one.messagesOf('a')).toEqual([]);
+    // An answer that is written on in the meantime has nowhere to go.
+    await two.commit([{ table: 'messages', put: [late] }]);
+    expect(await one.messagesOf('a')).toEqual([]);
+  });
+
+  it('reads many rows in slices', async () => {
+    const storage = open(aName());
+    const rows = Array.from({ length: 1234 }, (_, i) => ({ key: `k${String(i).padStart(5, '0')}`, value: i }));
+    await storage.commit([{ table: 'values', put: rows }]);
+    const seen: unknown[] = [];
+    let slices = 0;
+    for await (const slice of storage.slices('values')) {
+      seen.push(...slice.map(({ value }) => value));
+      ++slices;
+    }
+    expect(seen).toEqual(rows.map(({ value }) => value));
+    expect(slices).toBe(4);
+  });
+
+  it('tells other tabs', async () => {
+    const name = aName();
+    const one = open(name);
+    const two = open(name);
+    const heard: unknown[] = [];
+    two.listen((news) => heard.push(news));
+    await one.commit([draft('a', 'typed')]);
+    await vi.waitFor(() => expect(heard).toHaveLength(1));
+    expect(heard[0]).toEqual({ changes: [draft('a', 'typed')] });
+    expect(await two.row('drafts', 'a')).toMatchObject({ text: 'typed' });
+  });
+});
+
+describe('storage that is full', () => {
+  it('says so, keeps what is new in memory, and saves it when there is room', async () => {
+    const name = aName();
+    const storage = open(name);
+    const troubles: unknown[] = [];
+    storage.listenTrouble((trouble) => troubles.push(trouble));
+    await storage.commit(chat('a'));
+    fill();
+    await storage.commit([{ table: 'conversations', key: 'a', patch: { name: 'Renamed' } }]);
+    await storage.commit(chat('b'));
+    expect(storage.trouble).toBe('full');
+    expect((await storage.all('conversations')).map(({ id, name: title }) => [id, title])).toEqual([
+      ['a', 'Renamed'],
+      ['b', ''],
+    ]);
+    expect(await storage.messagesOf('b')).toHaveLength(2);
+    const ids: string[] = [];
+    for await (const slice of storage.slices('messages')) ids.push(...slice.map(({ id }) => id));
+    expect(ids.sort()).toEqual(['a-1', 'a-root', 'b-1', 'b-root']);
+    empty();
+    await storage.flush();
+    expect(storage.trouble).toBeNull();
+    expect(troubles).toEqual([null, 'full', null]);
+    storage.close();
+    const again = open(name);
+    expect((await again.all('conversations')).map(({ id, name: title }) => [id, title])).toEqual([
+      ['a', 'Renamed'],
+      ['b', ''],
+    ]);
+    expect(await again.messagesOf('b')).toHaveLength(2);
+  });
+
+  it('removes all the same, and has room then', async () => {
+    const name = aName();
+    const storage = open(name);
+    await storage.commit(chat('a'));
+    fill();
+    await storage.commit([draft('d', 'typed')]);
+    await storage.commit([{ table: 'conversations', remove: ['a'] }]);
+    expect(await storage.all('conversations')).toEqual([]);
+    const other = open(name);
+    expect(await other.all('conversations')).toEqual([]);
+    empty();
+    await storage.flush();
+    expect(storage.trouble).toBeNull();
+    expect(await other.row('drafts', 'd')).toMatchObject({ text: 'typed' });
+  });
+
+  it('shows other tabs what could not be saved', async () => {
+    const name = aName();
+    const one = open(name);
+    const two = open(name);
+    await Promise.all([one.open(), two.open()]);
+    fill();
+    await one.commit(chat('a'));
+    await vi.waitFor(async () => expect(await two.messagesOf('a')).toHaveLength(2));
+    expect(await two.all('conversations')).toHaveLength(1);
+  });
+
+  it('knows it from the errors that libraries wrap', () => {
+    expect(
+      isQuota(Object.assign(new Error(), { name: 'AbortError', inner: new DOMException('', 'QuotaExceededError') })),
+    ).toBe(true);
+    expect(isQuota(new Error('other'))).toBe(false);
+    expect(isQuota(undefined)).toBe(false);
+  });
+});
+
+describe('storage that cannot be had', () => {
+  const works = async (storage: Storage) => {
+    await storage.commit(chat('a'));
+    await storage.commit([{ table: 'conversations', key: 'a', patch: { name: 'In memory' } }]);
+    expect((await storage.all('conversations')).map(({ name }) => name)).toEqual(['In memory']);
+    expect(await storage.messagesOf('a')).toHaveLength(2);
+    const sha256 = await putFile(new Blob(['bytes']), storage);
+    expect(await (await getFile(sha256, storage))!.text()).toBe('bytes');
+    await storage.commit([{ table: 'conversations', remove: ['a'] }]);
+    expect(await storage.all('conversations')).toEqual([]);
+    expect(await storage.messagesOf('a')).toEqual([]);
+  };
+
+  it('works in memory without IndexedDB', async () => {
+    globalThis.indexedDB = undefined as unknown as IDBFactory;
+    const storage = open(aName());
+    await works(storage);
+    expect(storage.trouble).toBe('refused');
+  });
+
+  it('works in memory where opening throws, as in private windows', async () => {
+    globalThis.indexedDB = {
+      open: () => {
+        throw new DOMException('Denied.', 'SecurityError');
+      },
+    } as unknown as IDBFactory;
+    const storage = open(aName());
+    await works(storage);
+    expect(storage.trouble).toBe('refused');
+  });
+
+  it('leaves the database of a newer version alone', async () => {
+    const name = aName();
+    const newer = await new Promise<IDBDatabase>((resolve) => {
+      const request = indexedDB.open(name, 990);
+      request.onupgradeneeded = () => request.result.createObjectStore('something').put('kept', 'key');
+      request.onsuccess = () => resolve(request.result);
+    });
+    const storage = open(name);
+    await works(storage);
+    expect(storage.trouble).toBe('newer');
+    expect(newer.version).toBe(990);
+    expect([...newer.objectStoreNames]).toEqual(['something']);
+    newer.close();
+  });
+
+  it('gives way to a newer version of the page and goes on in memory', async () => {
+    const name = aName();
+    const storage = open(name);
+    await storage.commit(chat('a'));
+    await new Promise<void>((resolve) => {
+      const request = indexedDB.open(name, 990);
+      request.onsuccess = () => {
+        request.result.close();
+        resolve();
+      };
+    });
+    expect(storage.trouble).toBe('newer');
+    await storage.commit([draft('d', 'after')]);
+    expect(await storage.row('drafts', 'd')).toMatchObject({ text: 'after' });
+  });
+});
+
+describe('files', () => {
+  it('are kept once under their SHA-256', async () => {
+    const storage = open(aName());
+    const one = await putFile(new Blob(['same'], { type: 'text/plain' }), storage);
+    const two = await putFile(new Blob(['same'], { type: 'text/plain' }), storage);
+    expect(one).toBe(two);
+    expect(await storage.all('files')).toHaveLength(1);
+    expect(await getFile('0'.repeat(64), storage)).toBeUndefined();
+  });
+
+  it('go when two sweeps a day apart found no use of them', async () => {
+    const storage = open(aName());
+    const ref = async (text: string) => {
+      const sha256 = await putFile(new Blob([text]), storage);
+      return { sha256, name: text, kind: 'text' as const, type: 'text/plain', bytes: text.length };
+    };
+    const [used, typed, unused, undone] = [
+      await ref('used'),
+      await ref('typed'),
+      await ref('unused'),
+      await ref('undone'),
+    ];
+    await storage.commit(chat('a'));
+    await storage.commit([
+      { table: 'messages', key: 'a-1', patch: { files: [used] } },
+      { table: 'drafts', put: [{ id: 'a', text: '', files: [typed], lastModified: 1 }] },
+    ]);
+    const day = 24 * 3600 * 1000;
+    expect(await sweepFiles(storage, 0)).toBe(0);
+    expect(await sweepFiles(storage, 1000)).toBe(0);
+    // Its message came back.
+    await storage.commit([{ table: 'messages', key: 'a-1', patch: { files: [used, undone] } }]);
+    expect(await sweepFiles(storage, day + 1)).toBe(1);
+    expect((await storage.all('files')).map(({ sha256 }) => sha256).sort()).toEqual(
+      [used, typed, undone].map(({ sha256 }) => sha256).sort(),
+    );
+    expect(await getFile(unused.sha256, storage)).toBeUndefined();
+  });
+});

@@ -1,0 +1,93 @@
+// Answers that are being written, of all conversations (answers/answers.ts has how). The layout calls `answers.listen()`
+// and `answers.resumeAll()` once, and `models.start()` before.
+import { newId } from '../base/ids.ts';
+import { engineOf } from '../services/engine.ts';
+import { openLeases } from '../services/lease.ts';
+import { runTool, tools } from '../services/tools/tools.ts';
+import { Waker } from '../services/wake.ts';
+import { getFile } from '../storage/files.ts';
+import { storage } from '../storage/storage.ts';
+import { getValue, putValue } from '../storage/values.ts';
+import type { Conversation } from '../types/conversation.ts';
+import { Answers } from './answers/answers.ts';
+import { openChannel } from './answers/channel.ts';
+import type { Choice, Deps, Setup } from './answers/deps.ts';
+import type { AllowedTools } from './answers/permissions.ts';
+import { unfinished } from './answers/unfinished.ts';
+import { conversations } from './conversations.svelte.ts';
+import { models } from './models.svelte.ts';
+import { presets } from './presets.svelte.ts';
+import { settings } from './settings.svelte.ts';
+
+export type { StartOptions } from './answers/answers.ts';
+export type { LiveAnswer, Permission, Phase, Scope } from './answers/live.svelte.ts';
+
+// The setting of a chat that has the names of the tools which its model is offered; none where it is missing.
+export const TOOLS_SETTING = 'page_tools';
+
+export const toolNames: readonly string[] = tools.map(({ spec }) => spec.name);
+
+function setup(conversation: Conversation, other: Partial<Choice>): Setup {
+  const model = other.model ?? conversation.model ?? models.chosen?.model;
+  const own = other.model === undefined ? conversation.runsOn : undefined;
+  const runsOn =
+    other.runsOn ?? own ?? models.list.find(({ id }) => id === model)?.runsOn ?? models.chosen?.runsOn ?? 'server';
+  const info = model === undefined ? undefined : models.find(model, runsOn);
+  const preset = presets.get(conversation.preset ?? settings.app.preset);
+  const { [TOOLS_SETTING]: offered, ...chat } = conversation.settings ?? {};
+  const names = Array.isArray(offered) ? offered : [];
+  return {
+    choice: model === undefined ? undefined : { model, runsOn },
+    // Of one that nobody lists the engine says what is wrong with it.
+    state: info?.state ?? 'loaded',
+    parameters: settings.request(info, preset, chat),
+    tools: info?.tools === false ? [] : tools.map(({ spec }) => spec).filter(({ name }) => names.includes(name)),
+    system: preset?.system ?? '',
+  };
+}
+
+const allowedKey = (convId: string) => `tools.${convId}`;
+
+const allowed: AllowedTools = {
+  always: () => settings.app.tools,
+  allowAlways: (name) => (settings.app.tools = [...settings.app.tools.filter((each) => each !== name), name]),
+  inChat: async (convId) => (await getValue<string[]>(allowedKey(convId))) ?? [],
+  async allowInChat(convId, name) {
+    const names = (await this.inChat(convId)).filter((each) => each !== name);
+    await putValue(allowedKey(convId), [...names, name]);
+  },
+};
+
+// A hidden page has no frames; what came meanwhile is shown with the first.
+const frame: Deps['frame'] = (render) => void requestAnimationFrame(render);
+
+const waker = new Waker();
+
+class PageAnswers extends Answers {
+  // Tries lost streams again now.
+  retry(): void {
+    waker.wake();
+  }
+
+  override listen(): () => void {
+    const ends = [super.listen(), waker.listen()];
+    return () => ends.forEach((end) => end());
+  }
+}
+
+export const answers = new PageAnswers({
+  open: (convId) => conversations.open(convId),
+  writing: () => unfinished(storage),
+  stored: (messageId) => storage.row('messages', messageId),
+  setup,
+  engine: engineOf,
+  runTool,
+  measured: (choice, tokensPerSecond) => models.measured(choice, tokensPerSecond),
+  getFile,
+  allowed,
+  leases: openLeases(newId()),
+  channel: openChannel(),
+  sleep: waker.sleep,
+  frame,
+  newId,
+});
