@@ -143,9 +143,8 @@ std::vector<int32_t> write_by_steps(engine::Engine& engine, std::vector<int32_t>
   std::vector<int32_t> text;
   engine.cache().forget(0);
   while (text.size() < kWritten) {
-    engine::BatchRow row{0, tokens, hot(seed)};
-    row.filter = filter.get();
-    std::vector<engine::BatchRow> rows(1, std::move(row));
+    std::vector<engine::BatchRow> rows(1, {0, tokens, hot(seed)});
+    rows[0].filter = filter.get();
     const auto done = base::run_until(engine.decode(std::move(rows), 1,
                                                     [&](std::span<const kernels::Chosen> chosen) {
                                                       tokens = {chosen[0].id};

@@ -224,7 +224,8 @@ TEST_CASE("while a text is free, what is allowed stays the same") {
 }
 
 TEST_CASE("tools that cannot be called are refused with their name and the place") {
-  const auto refused = [](const char* style_name, const char* offered, ToolChoice choice = {}) {
+  const auto refused = [](const char* style_name, const char* offered,
+                          const ToolChoice& choice = {}) {
     const auto& styles = chat::reply_styles();
     const auto style = std::ranges::find(styles, style_name, &chat::ReplyStyle::name);
     const auto tokenizer = test::tokenizer_for(*style, /*controls=*/true);
