@@ -194,6 +194,28 @@ TEST_CASE("an answer is free until it calls, and calls as its request says") {
   CHECK_FALSE(grammar::accepts_prefix(formed, "aaa<"));
 }
 
+TEST_CASE("every family can write a text that a tool requires") {
+  const auto parsed = base::Json::parse(R"([{"type": "function", "function": {"name": "note",
+      "parameters": {"type": "object", "properties": {"body": {"type": "string", "minLength": 1}},
+                     "required": ["body"]}}}])");
+  REQUIRE(parsed.has_value());
+  const std::optional<AnswerForm> no_form;
+  for (const chat::ReplyStyle* style : calling_styles()) {
+    for (const bool controls : {false, true}) {
+      CAPTURE(style->name);
+      CAPTURE(controls);
+      const auto tokenizer = test::tokenizer_for(*style, controls);
+      const auto compiled = compile_calls({.style = *style,
+                                           .tools = *parsed,
+                                           .choice = {.required = true},
+                                           .form = no_form,
+                                           .limits = grammar::Limits{.compile_ms = 0}},
+                                          *tokenizer);
+      CHECK_MESSAGE(compiled.has_value(), (compiled ? std::string() : compiled.error().text()));
+    }
+  }
+}
+
 // So that the engine chooses such tokens in long chains (engine/scheduler.h).
 TEST_CASE("while a text is free, what is allowed stays the same") {
   constexpr std::string_view kText = "The weather is fine today: 12 degrees, and (rarely) wind.";

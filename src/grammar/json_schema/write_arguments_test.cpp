@@ -65,6 +65,25 @@ TEST_CASE("texts between quotes of their own stand as they are") {
         {"{city:\"Rome\"}", "{\"city\":<q><q>}", "{city:<q><end><q>}"});
 }
 
+TEST_CASE("texts between quotes of their own hold none of these") {
+  for (const char* quote : {"<q>", "\xFF<q>"}) {
+    CAPTURE(quote);
+    const std::string q = quote;
+    ArgumentNotation notation;
+    notation.values = {.quote = q, .ends = {"<end>", "<q>"}};
+    const std::string text = "{city:" + q + "Rome" + q + "}";
+    const std::string names =
+        "{city:" + q + q + ",more:{" + q + "a b" + q + ":" + q + "c" + q + "}}";
+    const std::string held = "{city:" + q + "a<q>b" + q + "}";
+    const std::string ended = "{city:" + q + "a<end>b" + q + "}";
+    check(kSchema, notation, {text.c_str(), names.c_str()}, {held.c_str(), ended.c_str()});
+    const std::string spaced = "{" + q + "a b" + q + ":1}";
+    check(R"({"type": "object", "properties": {"a b": {"type": "integer"}, "c<q>": {}},
+              "required": ["a b"], "additionalProperties": false})",
+          notation, {spaced.c_str()}, {"{a b:1}"});
+  }
+}
+
 TEST_CASE("between tags a text is bare, and nothing that would be read as something else") {
   ArgumentNotation notation;
   notation.form = Form::kTags;
