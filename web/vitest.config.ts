@@ -24,6 +24,8 @@ export default defineConfig({
       // Components, in Chromium.
       {
         plugins: [sveltekit()],
+        // Found in the middle of a run, they would reload it.
+        optimizeDeps: { include: ['katex', 'lowlight', 'marked', 'dexie', 'virtua/svelte', 'bits-ui'] },
         test: { name: 'component', include: ['src/**/*.component.ts'], browser, testTimeout: 300_000 },
       },
     ],

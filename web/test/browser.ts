@@ -1,4 +1,5 @@
-// A page of the built interface before a real `puna serve`, for the tests of whole flows. Nothing of it lasts.
+// A page of the built interface before a real `puna serve`, for the tests of whole flows. Nothing of it lasts. PUNA_SERVE: further
+// arguments of the server.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
@@ -28,7 +29,8 @@ async function listening(server: ChildProcess): Promise<string> {
 }
 
 export async function bench(puna: string, model: string, build: string): Promise<Bench> {
-  const server = spawn(puna, ['serve', '--model', model, '--port', '0', '--ctx-size', '2048'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const more = process.env['PUNA_SERVE']?.split(' ') ?? ['--ctx-size', '2048'];
+  const server = spawn(puna, ['serve', '--model', model, '--port', '0', ...more], { stdio: ['ignore', 'pipe', 'pipe'] });
   const api = await listening(server);
   const page = await serve(build, api);
   const browser = await chromium.launch({ executablePath: chromiumPath!, args: ['--no-sandbox'] });

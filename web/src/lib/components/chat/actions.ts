@@ -1,4 +1,5 @@
 // What can be done with a message, for its row of buttons, its menu and the keyboard alike.
+import { goto } from '$app/navigation';
 import { plainText } from '#lib/markdown/plain.ts';
 import { say } from '#lib/messages/index.svelte.ts';
 import { answers } from '#lib/stores/answers.svelte.ts';
@@ -44,13 +45,18 @@ export async function removeFrom(open: OpenConversation, message: Message) {
 export async function fork(convId: string, messageId: string) {
   const made = await guarded(conversations.fork(convId, messageId));
   if (!made) return;
-  location.hash = `#/chat/${made.id}`;
+  await goto(`#/chat/${made.id}`);
   notices.show(say.forked);
 }
 
 export async function removeChats(ids: string[]) {
   const undo = await guarded(conversations.remove(ids));
   if (!undo) return;
-  if (ids.some((id) => location.hash === `#/chat/${id}`)) location.hash = '#/';
-  notices.show(say.deletedChats(ids.length), { action: { label: say.undo, run: undo } });
+  const shown = ids.find((id) => location.hash === `#/chat/${id}`);
+  if (shown) await goto('#/');
+  const back = async () => {
+    await undo();
+    if (shown) await goto(`#/chat/${shown}`);
+  };
+  notices.show(say.deletedChats(ids.length), { action: { label: say.undo, run: () => guarded(back()) } });
 }
