@@ -2,7 +2,6 @@
 import json
 from pathlib import Path
 
-STRING_GBNF = '"\\"" ([^"\\\\\\x7F\\x00-\\x1F] | "\\\\" (["\\\\/bfnrt] | "u" [0-9a-fA-F]{4}))%s "\\""'
 TEXTS = [
     '{"name": "Ada Lovelace", "age": 36, "city": "London"}',
     '{"name":"Bob","age":7,"city":"Oslo"}',
@@ -11,25 +10,34 @@ TEXTS = [
 
 
 def person(max_length):
-    """An object of two strings and a number: as JSON schema for the others, as GBNF for Puna."""
+    """An object of two strings and a number."""
     bound = {} if max_length is None else {"maxLength": max_length}
     string = {"type": "string", **bound}
     schema = {"type": "object", "properties": {"name": string, "age": {"type": "integer"}, "city": string},
               "required": ["name", "age", "city"], "additionalProperties": False}
-    count = "*" if max_length is None else "{0,%d}" % max_length
-    gbnf = '\n'.join([
-        'root ::= "{" ws "\\"name\\"" ws ":" ws string ws "," ws "\\"age\\"" ws ":" ws int ws "," ws "\\"city\\"" ws ":" ws string ws "}"',
-        "string ::= " + STRING_GBNF % count,
-        'int ::= "-"? ("0" | [1-9] [0-9]*)',
-        "ws ::= [ \\n\\t]*",
-    ])
-    return {"schema": schema, "gbnf": gbnf, "texts": TEXTS}
+    return {"schema": schema, "texts": TEXTS}
+
+
+def optional(n):
+    """An object of so many properties, none of which has to be there."""
+    schema = {"type": "object", "properties": {f"property_{i}": {"type": "integer"} for i in range(n)}, "additionalProperties": False}
+    return {"schema": schema, "texts": ['{"property_3": 1, "property_50": 22, "property_%d": 7}' % (n - 1), '{"property_0": 1}']}
+
+
+def deep(n):
+    """Arrays in arrays."""
+    schema = {"type": "integer"}
+    for _ in range(n):
+        schema = {"type": "array", "items": schema}
+    return {"schema": schema, "texts": ["[" * n + "1, 2" + "]" * n]}
 
 
 def cases(grammars):
     """Rows of name, and what there is of schema, gbnf, regex; texts that fit; libraries that are not asked. `grammars`: the folder of llama.cpp, or None."""
     rows = [{"name": "strings and a number", **person(None)}]
     rows += [{"name": f"maxLength {n}", **person(n)} for n in (12, 200, 5000)]
+    rows.append({"name": "200 optional properties", **optional(200)})
+    rows += [{"name": f"arrays {n} deep", **deep(n)} for n in (20, 60)]
     rows.append({"name": "regex of an e-mail", "regex": r"[a-z0-9._%+-]{1,64}@[a-z0-9.-]{1,255}\.[a-z]{2,24}",
                  "texts": ["john.doe@mail.example.com"]})
     rows.append({"name": "regex of a date", "regex": r"\d{4}-(0[1-9]|1[0-2])-([0-2]\d|3[01])T\d\d:\d\d:\d\d(\.\d{1,9})?Z",
@@ -54,6 +62,7 @@ def cases(grammars):
 def for_puna(rows):
     out = []
     for row in rows:
-        kind = "gbnf" if "gbnf" in row else "regex"
-        out.append({"name": row["name"], "kind": kind, "grammar": row[kind], "texts": row["texts"]})
+        kind = next(kind for kind in ("schema", "gbnf", "regex") if kind in row)
+        grammar = row[kind] if isinstance(row[kind], str) else json.dumps(row[kind])
+        out.append({"name": row["name"], "kind": kind, "grammar": grammar, "texts": row["texts"]})
     return json.dumps(out)

@@ -7,7 +7,7 @@ usage: pip install xgrammar==0.2.8 llguidance==1.9.1          (left out of the t
 
 For each model's vocabulary: milliseconds to compile (for Puna with the masks that are made ahead, the second number), then microseconds a mask:
 median, p99 and most, from the first text on. --grammars: the folder grammars/ of llama.cpp, whose files are cases then. A library takes a case as
-JSON schema, GBNF or regular expression; Puna's schemas of this table are written as GBNF. `refused`: texts that fit, but were not let pass.
+JSON schema, GBNF or regular expression. `refused`: texts that fit, but were not let pass.
 """
 import argparse
 import json

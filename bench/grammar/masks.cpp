@@ -1,12 +1,12 @@
 // What grammars cost with the vocabulary of a GGUF file, on one thread. compare.py runs it beside
 // other libraries.
 //   puna_grammar_bench FILE.gguf CASES.json [TOKENS.json]
-// CASES: [{"name", "kind": "gbnf" or "regex", "grammar", "texts": [...]}]. Each text is cut into
-// tokens by the model's tokenizer; a mask is made before each.
-// Writes {"n_tokens", "vocabulary_ms", "vocabulary_mib", "cases": [{"name", "compile_ms",
-// "warm_ms", "n_tokens", "first": {...}, "again": {...}, "refused", "forced"}]}: microseconds of
-// masks as "median", "p99", "most", from a cold cache and from one that has seen the texts; tokens
-// that the grammar refused; tokens of the texts that were forced.
+// CASES: [{"name", "kind": "schema", "gbnf" or "regex", "grammar", "texts": [...]}]. Each text is
+// cut into tokens by the model's tokenizer; a mask is made before each. Writes {"n_tokens",
+// "vocabulary_ms", "vocabulary_mib", "cases": [{"name", "compile_ms", "warm_ms", "n_tokens",
+// "first": {...}, "again": {...}, "refused", "forced"}]}: microseconds of masks as "median", "p99",
+// "most", from a cold cache and from one that has seen the texts; tokens that the grammar refused;
+// tokens of the texts that were forced.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 #include "base/task.h"
 #include "formats/open.h"
 #include "grammar/gbnf.h"
+#include "grammar/json_schema/json_schema.h"
 #include "grammar/matcher.h"
 #include "grammar/regex.h"
 #include "grammar/rules.h"
@@ -56,6 +57,8 @@ base::Result<std::shared_ptr<const grammar::Grammar>> compile(const base::Json& 
   const grammar::Limits limits{.compile_ms = 0};
   PUNA_TRY(const std::string text, row.get_string("grammar"));
   PUNA_TRY(const std::string kind, row.get_string("kind"));
+  if (kind == "schema")
+    return grammar::compile_json_schema_text(text, {.strict = false, .limits = limits});
   return kind == "gbnf" ? grammar::gbnf_grammar(text, limits)
                         : grammar::regex_grammar(text, limits);
 }

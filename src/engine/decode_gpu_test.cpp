@@ -135,6 +135,18 @@ std::shared_ptr<engine::TokenFilter> odd() {
       .forces = {}});
 }
 
+// Two of three, the same ones until a token is written that is a multiple of 16.
+std::shared_ptr<engine::TokenFilter> turning() {
+  return std::make_shared<engine::test::TestFilter>(engine::test::TestFilter::Rules{
+      .vocab = kVocab,
+      .allows =
+          [](std::span<const int32_t> text, int32_t id) {
+            const auto n = std::ranges::count_if(text, [](int32_t own) { return own % 16 == 0; });
+            return id % 3 != n % 3;
+          },
+      .forces = {}});
+}
+
 std::vector<int32_t> generate(Engine& engine, std::vector<int32_t> tokens,
                               const kernels::SamplingParams& sampling, uint32_t n,
                               std::shared_ptr<engine::TokenFilter> filter = {}) {
@@ -155,16 +167,19 @@ std::vector<int32_t> generate(Engine& engine, std::vector<int32_t> tokens,
 
 // A step at a time, through the host.
 std::vector<int32_t> generate_by_steps(Engine& engine, std::vector<int32_t> tokens,
-                                       const kernels::SamplingParams& sampling, uint32_t n) {
+                                       const kernels::SamplingParams& sampling, uint32_t n,
+                                       const std::shared_ptr<engine::TokenFilter>& filter = {}) {
   std::vector<int32_t> text;
   engine.cache().forget(0);
   for (uint32_t i = 0; i < n; ++i) {
-    run(engine,
-        engine.decode({{0, tokens, sampling}}, 1, [&](std::span<const kernels::Chosen> chosen) {
-          tokens = {chosen[0].id};
-          return true;
-        }));
+    engine::BatchRow row{0, tokens, sampling};
+    row.filter = filter.get();
+    run(engine, engine.decode({std::move(row)}, 1, [&](std::span<const kernels::Chosen> chosen) {
+      tokens = {chosen[0].id};
+      return true;
+    }));
     text.push_back(tokens[0]);
+    if (filter) filter->take(tokens[0]);
   }
   return text;
 }
@@ -190,6 +205,27 @@ TEST_CASE("the text is the same with one step in flight, with eight, and on the 
       CHECK(generate(*cpu, prompt(40), sampling, kTokens) == text);
       CHECK(generate_by_steps(*cpu, prompt(40), sampling, kTokens) == text);
     }
+  }
+}
+
+TEST_CASE("what a filter allows for long is chosen from in chains, which end where it changes") {
+  auto device = open_gpu();
+  if (!device) return;
+  CountingDevice& counts = *device;
+  const auto chained = load(std::move(device));
+  const auto cpu = load(nullptr);
+  for (const kernels::SamplingParams& sampling : kinds()) {
+    CAPTURE(sampling.temperature);
+    constexpr uint32_t kTokens = 80;
+    const auto by_steps = generate_by_steps(*cpu, prompt(40), sampling, kTokens, turning());
+    const bool turned =
+        std::ranges::any_of(by_steps, [](int32_t id) { return id > 0 && id % 16 == 0; });
+    CHECK(generate(*chained, prompt(40), sampling, kTokens, turning()) == by_steps);
+    CHECK(generate(*cpu, prompt(40), sampling, kTokens, turning()) == by_steps);
+    if (sampling.temperature >= 1) CHECK(turned);
+    const uint64_t before = counts.n_submits();
+    generate(*chained, prompt(40), sampling, kTokens, odd());
+    CHECK(counts.n_submits() - before < 60);  // some tokens one by one, then in chains that grow
   }
 }
 

@@ -81,6 +81,10 @@ struct BatchRow {
   bool chooses = true;  // a token after these
   // Both outlive the decode: what the token has to pass, and what the text's sampler remembers.
   TokenFilter* filter = nullptr;
+  // For how many tokens the filter has allowed the same, where it is likely to go on so: further
+  // tokens are chosen by the same bits, and whoever takes them ends the decode where the bits
+  // change. 0: it is not.
+  uint32_t n_steady = 0;
   kernels::SamplerState* state = nullptr;
   std::span<const Prompt::Span> media = {};  // of the sequence; outlive the decode too
   // Guesses of what comes after `tokens`, evaluated in the same step: a token is chosen after each,
@@ -90,7 +94,7 @@ struct BatchRow {
   std::vector<int32_t> drafts = {};
 
   // Whether the token is chosen in the first step of several only (executor.h).
-  bool once() const { return filter || sampling.on_host() || !drafts.empty(); }
+  bool once() const { return (filter && n_steady == 0) || sampling.on_host() || !drafts.empty(); }
 };
 
 class Engine {

@@ -20,7 +20,7 @@ namespace {
 struct FirstStep {
   plan::Step step;
   std::vector<OutputSampling> outputs;
-  // Bits of filters that have gone on since, which the outputs refer to.
+  // Bits of filters that go on before they are chosen by, which the outputs refer to.
   std::vector<std::vector<uint32_t>> bits;
 
   // Adds a row behind what the cache holds of its sequence. Drafts that its filter does not let
@@ -35,14 +35,17 @@ struct FirstStep {
       text.assign(cached.begin(), cached.end());
       text.insert(text.end(), row.tokens.begin(), row.tokens.end());
     }
-    const bool goes_on = row.filter && !row.drafts.empty();  // the filter, and comes back
+    const bool tries = row.filter && !row.drafts.empty();  // the filter goes on, and comes back
+    if (tries) row.n_steady = 0;
     uint32_t n_taken = 0;
     for (size_t i = 0;; ++i) {
       OutputSampling output{row.sampling, text, row.once()};
       output.state = row.state;
+      output.n_steady = row.n_steady;
       if (row.filter) output.allowed = row.filter->allowed().value_or(std::span<const uint32_t>());
-      if (goes_on) output.allowed = bits.emplace_back(output.allowed.begin(), output.allowed.end());
-      if (goes_on && i < row.drafts.size()) {
+      if (tries || !output.once)
+        output.allowed = bits.emplace_back(output.allowed.begin(), output.allowed.end());
+      if (tries && i < row.drafts.size()) {
         if (lets_pass(*row.filter, output.allowed, row.drafts[i])) {
           ++n_taken;
         } else {

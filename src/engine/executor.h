@@ -43,8 +43,11 @@ struct OutputSampling {
   // Holds of all that the host chooses (SamplingParams::on_host()).
   bool once = false;
   // A bit for each token that may be chosen, as TokenFilter::allowed() has them; empty: all may.
-  // Lives until the first step has been chosen for.
+  // Of all steps that the output has; lives as long as these.
   std::span<const uint32_t> allowed = {};
+  // For how many tokens `allowed` has been so, where it may change with any, which ends the decode;
+  // 0: it does not change.
+  uint32_t n_steady = 0;
   kernels::SamplerState* state = nullptr;  // of the text, for the host; outlives the decode
 };
 // Called with what one step chose, one for each output that the step has, in their order; false

@@ -38,6 +38,9 @@ using Part = plan::GpuProgram::Part;
 // person would notice.
 constexpr size_t kInFlight = 2;
 constexpr uint32_t kMaxChain = kernels::kChosenSteps;
+// Where what may be chosen has been the same for so many times as long, a chain takes as many
+// steps: what is dropped where it changes is an eighth of that at most.
+constexpr uint32_t kSteadyParts = 16;
 // From the end of a decode in which outputs are chosen once until the next one is under way, a GPU
 // has nothing to do: a round trip of ids and commands of about so long, and what the host takes
 // between, which is measured. Its steps take so many times as long as the pause.
@@ -134,6 +137,7 @@ class GpuExecutor : public Executor {
     Undo undo(step, std::span(step.output_rows).first(order.n_go_on));
     const bool reads = step.n_tokens() > outputs.size();  // a prompt
     uint32_t n_chain = 1, first = 0;
+    const uint32_t n_steady = least_steady(outputs);
     std::optional<base::Error> error;
     bool stopped = false;
     base::Timer since_last;
@@ -172,9 +176,10 @@ class GpuExecutor : public Executor {
       if (error) stopped = true;
       if (!reads) step_ms_ = ms_per_step;
       if (!order.once()) {
+        uint32_t most = std::min(kMaxChain, 2 * slot.n_steps);
+        if (n_steady > 0) most = std::clamp((n_steady + first) / kSteadyParts, 1u, most);
         n_chain = static_cast<uint32_t>(
-            std::clamp(chain_ms_ / std::max(ms_per_step, 0.01), 1.0,
-                       static_cast<double>(std::min(kMaxChain, 2 * slot.n_steps))));
+            std::clamp(chain_ms_ / std::max(ms_per_step, 0.01), 1.0, static_cast<double>(most)));
       }
       for (uint32_t i = 0; i < slot.n_steps && !stopped; ++i) {
         const std::vector<kernels::Chosen> chosen = chosen_by_device(slot, i, order);
@@ -299,6 +304,14 @@ class GpuExecutor : public Executor {
     ChainIds ids{};
     PendingRead read;
   };
+
+  static uint32_t least_steady(std::span<const OutputSampling> outputs) {
+    uint32_t out = 0;
+    for (const OutputSampling& output : outputs) {
+      if (output.n_steady > 0) out = out == 0 ? output.n_steady : std::min(out, output.n_steady);
+    }
+    return out;
+  }
 
   // How many steps a decode has in which some outputs are chosen once.
   uint32_t steps_with(const OutputOrder& order) const {

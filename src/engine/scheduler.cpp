@@ -30,6 +30,11 @@ constexpr double kOfWait = 0.95;
 // Steps that texts have room for when they begin a chain, where there is memory for no more.
 constexpr uint32_t kLeastSteps = 64;
 
+// Tokens for which a filter has allowed the same, until it is taken to go on so: as where a text is
+// free until a call of a tool begins, in thinking, in a long string. A wrong guess costs the steps
+// that a GPU is ahead.
+constexpr uint32_t kSteadyTokens = 16;
+
 }  // namespace
 
 struct Scheduler::Text {
@@ -56,6 +61,9 @@ struct Scheduler::Text {
   bool ended = false;
   std::optional<base::Error> error;  // that ended it
   kernels::SamplerState sampler;
+  // Of the filter: what it allows next, and for how many tokens it has been so.
+  std::optional<std::vector<uint32_t>> allowed;
+  uint32_t n_steady = 0;
   std::optional<uint32_t> n_told;  // of the prompt, that is read
   GenerateStats stats;
   base::Timer timer;
@@ -93,16 +101,19 @@ struct Scheduler::Text {
   void follow_filter() {
     TokenFilter* filter = options.filter.get();
     if (!filter) return;
+    ++n_steady;
     while (!ended && !filter->done()) {
       const std::vector<int32_t> forced = filter->forced();
       if (forced.empty()) break;
+      n_steady = 0;
       for (const int32_t id : forced) {
         if (!ended) add({.id = id, .logprob = {}, .top = {}});
       }
     }
     if (ended) return;
     if (filter->done()) return end(StopReason::kEnd);
-    if (allows_any(filter->allowed())) return;
+    const auto now = filter->allowed();
+    if (allows_any(now)) return remember(now);
     end(StopReason::kEnd);
     if (filter->may_end()) return;
     error = filter->error();
@@ -113,12 +124,29 @@ struct Scheduler::Text {
                               tokens.size()));
   }
 
+  // Whether what the filter allows has not changed with the last token, nor anything been forced.
+  bool holds() const { return !options.filter || n_steady > 0; }
+  // Whether that is likely to stay so. What is allowed is remembered as the next step is given it.
+  bool is_steady() {
+    remember(options.filter->allowed());
+    return n_steady >= kSteadyTokens;
+  }
+
   Result<void> outcome() const {
     if (error) return std::unexpected(*error);
     return {};
   }
 
  private:
+  void remember(const std::optional<std::span<const uint32_t>>& now) {
+    if (now.has_value() == allowed.has_value() && (!now || std::ranges::equal(*now, *allowed)))
+      return;
+    n_steady = 0;
+    if (!now) return allowed.reset();
+    if (!allowed) allowed.emplace();
+    allowed->assign(now->begin(), now->end());
+  }
+
   void end(StopReason reason) {
     stats.stop = reason;
     ended = true;
@@ -441,6 +469,7 @@ Scheduler::Batch Scheduler::choose_rows() {
     row.chooses = n == left(*text).size() && text->n_steps > 0;
     if (row.chooses) {
       row.filter = text->options.filter.get();
+      if (row.filter && text->is_steady()) row.n_steady = text->n_steady;
       row.state = &text->sampler;
     }
     batch.texts.push_back(text);
@@ -531,16 +560,19 @@ Task<bool> Scheduler::step() {
 
 Task<bool> Scheduler::run(Batch& batch, uint32_t n_steps) {
   std::vector<TextPtr> choosing, going_on;
+  std::vector<bool> once;
   for (size_t i = 0; i < batch.rows.size(); ++i) {
     if (!batch.rows[i].chooses) continue;
     choosing.push_back(batch.texts[i]);
-    if (!batch.rows[i].once()) going_on.push_back(batch.texts[i]);
+    once.push_back(batch.rows[i].once());
+    if (!once.back()) going_on.push_back(batch.texts[i]);
   }
   const base::Timer timer;
   uint32_t n_done = 0;
   std::vector<TextPtr> undecided;
   const auto on_step = [&](std::span<const kernels::Chosen> chosen) {
-    const std::vector<TextPtr>& texts = n_done++ == 0 ? choosing : going_on;
+    const bool is_first = n_done++ == 0;
+    const std::vector<TextPtr>& texts = is_first ? choosing : going_on;
     bool goes_on = true;
     for (size_t i = 0; i < texts.size(); ++i) {
       if (chosen[i].id == kernels::kNoToken) {
@@ -548,7 +580,8 @@ Task<bool> Scheduler::run(Batch& batch, uint32_t n_steps) {
       } else {
         texts[i]->take(chosen[i]);
       }
-      goes_on = goes_on && !texts[i]->ended && !texts[i]->shifted && !is_held(*texts[i]);
+      goes_on = goes_on && !texts[i]->ended && !texts[i]->shifted && !is_held(*texts[i]) &&
+                ((is_first && once[i]) || texts[i]->holds());
     }
     return goes_on && undecided.empty() && !has_work_waiting();
   };

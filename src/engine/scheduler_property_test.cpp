@@ -97,7 +97,8 @@ std::vector<int32_t> continued(std::vector<int32_t> text, size_t n,
 }
 
 // One of several filters, or none: half of the vocabulary, in turns; forced runs, at the beginning
-// too; an end; nothing at all after a while, where the text may end and where it may not.
+// too; an end; nothing at all after a while, where the text may end and where it may not; the same
+// for long, but behind some tokens, and with forced runs between.
 std::optional<TestFilter::Rules> rules_of(uint32_t kind) {
   TestFilter::Rules rules{.vocab = kVocab, .allows = {}, .forces = {}};
   const auto half = [](std::span<const int32_t> text, int32_t id) {
@@ -120,6 +121,17 @@ std::optional<TestFilter::Rules> rules_of(uint32_t kind) {
     case 3:
       rules.allows = [](std::span<const int32_t> text, int32_t) { return text.size() < 5; };
       rules.complete = kind == 2 ? 5 : SIZE_MAX;
+      break;
+    case 4:
+    case 5:
+      rules.allows = [](std::span<const int32_t> text, int32_t id) {
+        const bool is_mark = !text.empty() && text.back() % 16 == 0;
+        return id % 2 == (is_mark ? 1 : 0) || id % 5 == 0;
+      };
+      if (kind == 4) break;
+      rules.forces = [](std::span<const int32_t> text) {
+        return text.size() % 17 == 13 ? std::vector<int32_t>{5, 5} : std::vector<int32_t>();
+      };
       break;
     default:
       return {};
@@ -184,7 +196,7 @@ void run_at_random(const Setup& setup, uint32_t seed, bool may_fail) {
     if (texts.size() < kTexts && below(4) == 0) {
       Text& text = texts.emplace_back();
       text.prompt = prompt(1 + below(setup.context - 20), below(3));
-      text.rules = rules_of(below(10));
+      text.rules = rules_of(below(12));
       begin(fixture, text, below(12) == 0 ? 0 : 1 + below(40));
     }
     if (!texts.empty() && below(8) == 0) {
@@ -571,6 +583,41 @@ TEST_CASE("what a filter forces is read in one step, and what it allows is asked
   CHECK(text.tokens == continued(text.prompt, 50, *text.rules));
   CHECK(text.tokens.size() == 50);
   CHECK(n_steps == 2 + 8);  // two tokens before the forced ones, eight behind
+}
+
+TEST_CASE("texts whose filters allow the same for long are written in long chains, as without") {
+  Fixture fixture({.n_sequences = 4, .context = 1024, .n_pages = 128});
+  std::deque<Text> texts(4);
+  for (uint32_t i = 0; i < texts.size(); ++i) {
+    texts[i].prompt = prompt(10 + i, i);
+    if (i == 3) continue;  // has none
+    texts[i].rules = {.vocab = kVocab, .allows = {}, .forces = {}};
+    texts[i].rules->most = 400;
+    // Of the second one, that changes twice; the first one lets all pass.
+    if (i == 0) continue;
+    texts[i].rules->allows = [i](std::span<const int32_t> text, int32_t id) {
+      return i == 2 || id % 3 != static_cast<int32_t>(text.size() / 150);
+    };
+  }
+  for (Text& text : texts) begin(fixture, text, 400);
+  fixture.finish();
+  for (const Text& text : texts) {
+    CHECK(text.tokens.size() == 400);
+    CHECK(text.tokens == continued(text.prompt, 400, text.rules.value_or(TestFilter::Rules())));
+  }
+  // Each filter is watched for some tokens, at the beginning and when it has changed.
+  CHECK(fixture.device->n_chains() < 80);
+}
+
+TEST_CASE("a filter that changes with each token has a chain for each of them") {
+  Fixture fixture({.n_sequences = 1});
+  Text text;
+  text.prompt = prompt(10, 1);
+  text.rules = rules_of(0);
+  begin(fixture, text, 50);
+  fixture.finish();
+  CHECK(text.tokens == continued(text.prompt, 50, *text.rules));
+  CHECK(fixture.device->n_chains() == 50);
 }
 
 TEST_CASE("a filter that allows nothing, or is of another vocabulary, is an error of its text") {

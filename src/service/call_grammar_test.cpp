@@ -194,8 +194,60 @@ TEST_CASE("an answer is free until it calls, and calls as its request says") {
   CHECK_FALSE(grammar::accepts_prefix(formed, "aaa<"));
 }
 
+TEST_CASE("every family can write a text that a tool requires") {
+  const auto parsed = base::Json::parse(R"([{"type": "function", "function": {"name": "note",
+      "parameters": {"type": "object", "properties": {"body": {"type": "string", "minLength": 1}},
+                     "required": ["body"]}}}])");
+  REQUIRE(parsed.has_value());
+  const std::optional<AnswerForm> no_form;
+  for (const chat::ReplyStyle* style : calling_styles()) {
+    for (const bool controls : {false, true}) {
+      CAPTURE(style->name);
+      CAPTURE(controls);
+      const auto tokenizer = test::tokenizer_for(*style, controls);
+      const auto compiled = compile_calls({.style = *style,
+                                           .tools = *parsed,
+                                           .choice = {.required = true},
+                                           .form = no_form,
+                                           .limits = grammar::Limits{.compile_ms = 0}},
+                                          *tokenizer);
+      CHECK_MESSAGE(compiled.has_value(), (compiled ? std::string() : compiled.error().text()));
+    }
+  }
+}
+
+// So that the engine chooses such tokens in long chains (engine/scheduler.h).
+TEST_CASE("while a text is free, what is allowed stays the same") {
+  constexpr std::string_view kText = "The weather is fine today: 12 degrees, and (rarely) wind.";
+  const std::optional<AnswerForm> no_form;
+  for (const chat::ReplyStyle* style : calling_styles()) {
+    CAPTURE(style->name);
+    const auto tokenizer = test::tokenizer_for(*style, /*controls=*/true);
+    AnswerForms forms(*tokenizer, static_cast<uint32_t>(tokenizer->n_tokens()));
+    for (const bool thinking_open : {false, !style->think_open.empty()}) {
+      const auto filter = filter_of(forms, {.style = *style,
+                                            .tools = tools(),
+                                            .choice = {},
+                                            .form = no_form,
+                                            .thinking_open = thinking_open,
+                                            .limits = grammar::Limits{.compile_ms = 0}});
+      std::vector<uint32_t> before;
+      size_t n_changes = 0;
+      for (const int32_t id : tokenizer->encode(kText, {.add_special = false})) {
+        REQUIRE(filter->forced().empty());
+        const auto bits = *filter->allowed();
+        n_changes += std::ranges::equal(bits, before) ? 0 : 1;
+        before.assign(bits.begin(), bits.end());
+        filter->take(id);
+      }
+      CHECK(n_changes <= 3);  // at the beginning, where some calls have to begin
+    }
+  }
+}
+
 TEST_CASE("tools that cannot be called are refused with their name and the place") {
-  const auto refused = [](const char* style_name, const char* offered, ToolChoice choice = {}) {
+  const auto refused = [](const char* style_name, const char* offered,
+                          const ToolChoice& choice = {}) {
     const auto& styles = chat::reply_styles();
     const auto style = std::ranges::find(styles, style_name, &chat::ReplyStyle::name);
     const auto tokenizer = test::tokenizer_for(*style, /*controls=*/true);

@@ -19,6 +19,27 @@ export interface ChatMessage {
   tool_call_id?: string;
 }
 
+// A JSON schema: what it may say is in docs/structured-output.md.
+export type JsonSchema = Record<string, unknown> | boolean;
+
+// What an answer is, as a whole.
+export type ResponseFormat =
+  | { type: 'text' }
+  | { type: 'json_object' }
+  | { type: 'json_schema'; json_schema: { name: string; schema: JsonSchema; strict?: boolean; description?: string } };
+
+export interface Tool {
+  type: 'function';
+  function: { name: string; description?: string; parameters?: JsonSchema; strict?: boolean };
+}
+
+export type ToolChoice =
+  | 'none'
+  | 'auto'
+  | 'required'
+  | { type: 'function'; function: { name: string } }
+  | { type: 'allowed_tools'; allowed_tools: { mode: 'auto' | 'required'; tools: { type: 'function'; function: { name: string } }[] } };
+
 export interface Sampling {
   temperature?: number;
   top_p?: number;
@@ -31,15 +52,17 @@ export interface Sampling {
   presence_penalty?: number;
   repeat_penalty?: number;
   logit_bias?: Record<string, number>;
+  response_format?: ResponseFormat;
+  grammar?: string; // GBNF
   [field: string]: unknown;
 }
 
 export interface ChatRequest extends Sampling {
   messages: ChatMessage[];
   max_completion_tokens?: number;
-  tools?: unknown[];
-  tool_choice?: unknown;
-  response_format?: unknown;
+  tools?: Tool[];
+  tool_choice?: ToolChoice;
+  parallel_tool_calls?: boolean;
 }
 
 export interface CompletionRequest extends Sampling {

@@ -53,6 +53,7 @@ class FakeExecutor : public Executor {
   }
   uint64_t n_tokens() const { return n_tokens_; }    // that were evaluated, ever
   uint32_t most_rows() const { return most_rows_; }  // tokens of the largest step
+  uint32_t n_chains() const { return n_chains_; }    // of steps that choose tokens
 
   base::Task<base::Result<void>> run(plan::Step step, std::span<float>) override {
     PUNA_CHECK(step.output_rows.empty());
@@ -63,6 +64,7 @@ class FakeExecutor : public Executor {
   base::Task<base::Result<void>> decode(plan::Step step, std::vector<OutputSampling> outputs,
                                         uint32_t n_steps, OnChosen on_chosen) override {
     PUNA_CHECK(outputs.size() == step.output_rows.size());
+    ++n_chains_;
     // Any number of steps will do.
     if (std::ranges::any_of(outputs, &OutputSampling::once))
       n_steps = std::min<uint32_t>(n_steps, 1 + n_tokens_ % 4);
@@ -228,6 +230,7 @@ class FakeExecutor : public Executor {
   std::deque<std::function<void(bool)>> late_;
   uint64_t n_tokens_ = 0;
   uint32_t most_rows_ = 0;
+  uint32_t n_chains_ = 0;
 };
 
 }  // namespace puna::engine::test

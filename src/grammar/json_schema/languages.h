@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,9 +37,16 @@ class Languages {
   // Those of `of` that hold none of these texts. Where counts would make it too many states, those
   // that have not even one of their first bytes. Errors: kInvalidArgument that names a limit.
   base::Result<Expression> avoiding(Expression of, std::span<const std::string> texts);
+  // Those of `of` that are none of `others`, in which nothing is counted; as
+  // Expressions::without(), but lengths cost little. Errors: kInvalidArgument that names a limit.
+  base::Result<Expression> without(Expression of, Expression others);
 
  private:
   Expression any_json();
+  // What both match, as one automaton; none: it would have too many states. Errors:
+  // kInvalidArgument that names another limit.
+  base::Result<std::optional<Expression>> product(Expression a, Expression b);
+
   Expressions& e_;
   const Limits& limits_;
   const Deadline& deadline_;
@@ -49,6 +57,7 @@ class Languages {
   // What avoiding() gave for these texts.
   std::vector<std::string> avoided_;
   std::unordered_map<uint32_t, Expression> without_avoided_;
+  std::unordered_map<uint64_t, Expression> without_;  // what without() gave, by both ids
 };
 
 }  // namespace puna::grammar

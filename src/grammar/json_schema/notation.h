@@ -16,7 +16,7 @@ struct Notation {
   // Not empty: texts stand as they are between two of these, and so do names that are no words;
   // words stand bare.
   std::string quote{};
-  // No value holds any of these texts: they would end what the value stands in.
+  // No value holds any of these texts, between quotes of its own: they would end what it stands in.
   std::vector<std::string> ends{};
   // Numbers have at most 40 digits before the point, so that every reader can hold them.
   bool short_numbers = false;

@@ -59,23 +59,26 @@ bool is_word(std::string_view name) {
   return std::ranges::all_of(name, goes_on);
 }
 
-Expression RuleWriter::key(const Brackets& brackets, const std::string& name) {
+Result<Expression> RuleWriter::key(const Brackets& brackets, const std::string& name) {
   const Form form = brackets.arguments ? brackets.arguments->form : Form::kObject;
-  if (form == Form::kKeywords) return is_word(name) ? e_.literal(name + "=") : e_.nothing();
-  if (form == Form::kTags)
-    return fits_tag(name) ? e_.literal(fmt::format("<parameter={}>\n", name)) : e_.nothing();
-  std::string text = base::Json(name).dump();
-  if (!notation_.quote.empty())
-    text = is_word(name) ? name : notation_.quote + name + notation_.quote;
-  return e_.sequence({e_.literal(text), e_.literal(":"), space_});
+  if (form == Form::kKeywords)
+    return without_ends(is_word(name) ? e_.literal(name + "=") : e_.nothing());
+  if (form == Form::kTags) {
+    return without_ends(fits_tag(name) ? e_.literal(fmt::format("<parameter={}>\n", name))
+                                       : e_.nothing());
+  }
+  const Expression colon = e_.sequence({e_.literal(":"), space_});
+  if (!notation_.quote.empty() && !is_word(name)) return written(e_.literal(name), colon);
+  const std::string text = notation_.quote.empty() ? base::Json(name).dump() : name;
+  return without_ends(e_.sequence({e_.literal(text), colon}));
 }
 
-Expression RuleWriter::key(const Brackets& brackets, Expression names) {
+Result<Expression> RuleWriter::key(const Brackets& brackets, Expression names) {
   const Form form = brackets.arguments ? brackets.arguments->form : Form::kObject;
-  if (form == Form::kObject) return e_.sequence({written(names), e_.literal(":"), space_});
+  if (form == Form::kObject) return written(names, e_.sequence({e_.literal(":"), space_}));
   const Expression plain = reader_.languages().both(names, words(e_));
-  if (form == Form::kKeywords) return e_.sequence({plain, e_.literal("=")});
-  return e_.sequence({e_.literal("<parameter="), plain, e_.literal(">\n")});
+  if (form == Form::kKeywords) return without_ends(e_.sequence({plain, e_.literal("=")}));
+  return without_ends(e_.sequence({e_.literal("<parameter="), plain, e_.literal(">\n")}));
 }
 
 Result<Symbol> RuleWriter::content(const Brackets& brackets, TermId term, std::string_view name) {
@@ -99,9 +102,14 @@ Result<Symbol> RuleWriter::tagged(TermId term, const TextReading& reading) {
   const bool reads_text = reading.text || reading.by_looks;
   Expression texts = reads_text ? kept.strings : e_.nothing();
   const Expression space = e_.repeat(byte_of(e_, kSpace), 0, kUnbounded);
-  if (reading.by_looks) texts = e_.without(texts, looks_like_json(e_));
-  if (reading.text && reading.null)
-    texts = e_.without(texts, e_.sequence({space, e_.literal("null"), space}));
+  Languages& languages = reader_.languages();
+  if (reading.by_looks) {
+    PUNA_TRY(texts, languages.without(texts, looks_like_json(e_)));
+  }
+  if (reading.text && reading.null) {
+    const Expression null = e_.sequence({space, e_.literal("null"), space});
+    PUNA_TRY(texts, languages.without(texts, null));
+  }
   kept.strings = e_.nothing();
   kept.null = kept.null && reading.null;
   kept.no = kept.no && reading.boolean;
@@ -110,8 +118,8 @@ Result<Symbol> RuleWriter::tagged(TermId term, const TextReading& reading) {
   if (!reading.array) kept.arrays.clear();
   if (!reading.object) kept.objects.clear();
   PUNA_TRY(const Symbol others, body(kept));
-  PUNA_TRY(const Symbol text, lexeme(texts, reader_.path_of(term)));
-  return builder_.choice({others, text});
+  PUNA_TRY(texts, without_ends(texts));
+  return builder_.choice({others, builder_.lexeme(texts, reader_.path_of(term))});
 }
 
 Result<Symbol> RuleWriter::write_arguments(TermId term, const ArgumentNotation& notation) {

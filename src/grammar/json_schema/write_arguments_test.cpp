@@ -65,6 +65,25 @@ TEST_CASE("texts between quotes of their own stand as they are") {
         {"{city:\"Rome\"}", "{\"city\":<q><q>}", "{city:<q><end><q>}"});
 }
 
+TEST_CASE("texts between quotes of their own hold none of these") {
+  for (const char* quote : {"<q>", "\xFF<q>"}) {
+    CAPTURE(quote);
+    const std::string q = quote;
+    ArgumentNotation notation;
+    notation.values = {.quote = q, .ends = {"<end>", "<q>"}};
+    const std::string text = "{city:" + q + "Rome" + q + "}";
+    const std::string names =
+        "{city:" + q + q + ",more:{" + q + "a b" + q + ":" + q + "c" + q + "}}";
+    const std::string held = "{city:" + q + "a<q>b" + q + "}";
+    const std::string ended = "{city:" + q + "a<end>b" + q + "}";
+    check(kSchema, notation, {text.c_str(), names.c_str()}, {held.c_str(), ended.c_str()});
+    const std::string spaced = "{" + q + "a b" + q + ":1}";
+    check(R"({"type": "object", "properties": {"a b": {"type": "integer"}, "c<q>": {}},
+              "required": ["a b"], "additionalProperties": false})",
+          notation, {spaced.c_str()}, {"{a b:1}"});
+  }
+}
+
 TEST_CASE("between tags a text is bare, and nothing that would be read as something else") {
   ArgumentNotation notation;
   notation.form = Form::kTags;
@@ -103,9 +122,32 @@ TEST_CASE("numbers of arguments are short, and a length is kept beside marks") {
         {fits.c_str(), "{\"n\":-0.5}"}, {long_one.c_str(), far_one.c_str()});
   check(R"({"type": "object", "properties": {"s": {"type": "string", "maxLength": 3}}})", notation,
         {"{\"s\":\"<en\"}"}, {"{\"s\":\"abcd\"}"});
+  check(R"({"type": "object", "properties": {"s": {"type": "string", "maxLength": 100,
+            "minLength": 4}}})",
+        notation, {"{\"s\":\"<end\"}", "{\"s\":\"<<<end >\"}"},
+        {"{\"s\":\"<en\"}", "{\"s\":\"<<end>\"}"});
+  // What a pattern leaves no way to end is not begun.
+  check(R"({"type": "object", "properties": {"s": {"pattern": "^(a|b<end.{1,9})$"}}})", notation,
+        {"{\"s\":\"a\"}", "{\"s\":\"b<end?\"}"}, {"{\"s\":\"b<end>\"}"});
   // So long a text with marks to be told apart has too many states, so it goes without "<".
   check(R"({"type": "object", "properties": {"s": {"type": "string", "maxLength": 3000}}})",
         notation, {"{\"s\":\"end>\"}"}, {"{\"s\":\"<end>\"}"});
+}
+
+TEST_CASE("a bare text keeps its length, and is not read as something else") {
+  ArgumentNotation notation;
+  notation.form = Form::kTags;
+  notation.values.ends = {"</parameter>"};
+  notation.reading = [](std::string_view) -> TextReading {
+    return {.text = true, .by_looks = true, .null = true};
+  };
+  check(R"({"type": "object", "properties": {"s": {"type": ["string", "null"], "minLength": 3,
+            "maxLength": 90}}, "required": ["s"], "additionalProperties": false})",
+        notation,
+        {"<parameter=s>\nword\n</parameter>", "<parameter=s>\nnull\n</parameter>",
+         "<parameter=s>\n</p>\n</parameter>"},
+        {"<parameter=s>\nab\n</parameter>", "<parameter=s>\n5th\n</parameter>",
+         "<parameter=s>\n null\n</parameter>"});
 }
 
 TEST_CASE("arguments are objects") {

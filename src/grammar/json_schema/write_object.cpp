@@ -162,8 +162,7 @@ Result<void> RuleWriter::find_names(Object& object) {
 Result<void> RuleWriter::write_named(Object& object) {
   for (const Object::Named& named : object.named) {
     Languages& languages = reader_.languages();
-    PUNA_TRY(const Expression written,
-             languages.avoiding(key(object.brackets, named.name), notation_.ends));
+    PUNA_TRY(const Expression written, key(object.brackets, named.name));
     bool unwritable = e_.is_nothing(written);
     if (!notation_.ends.empty()) {
       PUNA_TRY(unwritable, languages.is_nothing(written));
@@ -213,8 +212,8 @@ Result<void> RuleWriter::write_others(Object& object) {
     if (object.written[state]) ways[state].push_back(*object.written[state]);
   }
   for (const Object::Others& others : object.others) {
-    PUNA_TRY(const Symbol name,
-             lexeme(key(object.brackets, others.names), reader_.path_of(writing_)));
+    PUNA_TRY(const Expression written, key(object.brackets, others.names));
+    const Symbol name = builder_.lexeme(written, reader_.path_of(writing_));
     for (const Object::Way& way : others.ways) {
       PUNA_TRY(const Symbol value, content(object.brackets, way.term, {}));
       const Symbol property = builder_.sequence({name, value});

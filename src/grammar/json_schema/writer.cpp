@@ -53,15 +53,18 @@ std::unexpected<base::Error> RuleWriter::too_many_rules() const {
   return error;
 }
 
-Result<Symbol> RuleWriter::lexeme(Expression text, std::string_view name) {
-  PUNA_TRY(const Expression kept, reader_.languages().avoiding(text, notation_.ends));
-  return builder_.lexeme(kept, name);
+Result<Expression> RuleWriter::without_ends(Expression text) {
+  return reader_.languages().avoiding(text, notation_.ends);
 }
 
-// Texts of these characters as values.
-Expression RuleWriter::written(Expression texts) {
-  if (notation_.quote.empty()) return reader_.languages().as_json(texts);
-  return e_.sequence({e_.literal(notation_.quote), texts, e_.literal(notation_.quote)});
+// Texts of these characters as values, and what stands behind them. A quote of its own may be one
+// of the ends, so that what stands between two of them is what holds none.
+Result<Expression> RuleWriter::written(Expression texts, Expression behind) {
+  if (notation_.quote.empty())
+    return without_ends(e_.sequence({reader_.languages().as_json(texts), behind}));
+  PUNA_TRY(const Expression kept, without_ends(texts));
+  const Expression quote = e_.literal(notation_.quote);
+  return e_.sequence({quote, kept, quote, behind});
 }
 
 Result<Symbol> RuleWriter::write(TermId term) {
@@ -96,9 +99,8 @@ Result<Symbol> RuleWriter::body(const ValueSet& set) {
     Languages& languages = reader_.languages();
     // Only what a schema says of strings may be over a limit, which an error then tells of.
     const bool any = set.strings == languages.any();
-    PUNA_TRY(const Symbol text,
-             lexeme(written(set.strings), any ? std::string() : reader_.path_of(writing_)));
-    ways.push_back(text);
+    PUNA_TRY(const Expression text, written(set.strings, e_.empty()));
+    ways.push_back(builder_.lexeme(text, any ? std::string() : reader_.path_of(writing_)));
   }
   for (const ArrayShape& shape : set.arrays) {
     PUNA_TRY(const Symbol way, array(shape));

@@ -27,8 +27,8 @@ class RuleWriter {
   Symbol value(TermId term);
   Result<void> write_open();
   // A text in values, without what may stand in none.
-  Result<Symbol> lexeme(Expression text, std::string_view name = {});
-  Expression written(Expression texts);
+  Result<Expression> without_ends(Expression text);
+  Result<Expression> written(Expression texts, Expression behind);
   Result<Symbol> body(const ValueSet& set);
   // Arrays (write_array.cpp).
   Result<Symbol> array(const ArrayShape& shape);
@@ -49,8 +49,8 @@ class RuleWriter {
   Result<void> write_others(Object& object);
   // The name of a property, and what stands behind it; of one that the schema does not name the
   // latter's `name` is empty. Nothing where there is no way to write it (write_arguments.cpp).
-  Expression key(const Brackets& brackets, const std::string& name);
-  Expression key(const Brackets& brackets, Expression names);
+  Result<Expression> key(const Brackets& brackets, const std::string& name);
+  Result<Expression> key(const Brackets& brackets, Expression names);
   Result<Symbol> content(const Brackets& brackets, TermId term, std::string_view name);
   Result<Symbol> tagged(TermId term, const TextReading& reading);
 

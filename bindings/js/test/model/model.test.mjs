@@ -113,6 +113,70 @@ test('a reader that is behind pauses its text, and gets all of it in the end', a
   await context.close();
 });
 
+// A template that shows tools in the way of a family, as short as the model's context.
+const kTemplate = '{# <tool_call> #}{% for t in tools or [] %}{{ t.function.name }} {% endfor %}{% for m in messages %}{{ m.content }}\n{% endfor %}';
+
+test('answers fit a schema, a grammar or a tool, and what they cannot be bound to is refused with why', async () => {
+  const folder = path.join(goldens, 'small_llama-bf16');
+  for (const name of fs.readdirSync(folder)) serve(`/model/${name}`, path.join(folder, name));
+  const config = JSON.parse(fs.readFileSync(path.join(folder, 'tokenizer_config.json'), 'utf8'));
+  run.server.files.set('/model/tokenizer_config.json', { bytes: Buffer.from(JSON.stringify({ ...config, chat_template: kTemplate })) });
+  const schema = {
+    type: 'object',
+    properties: { city: { type: 'string', maxLength: 8 }, days: { type: 'integer', minimum: 1, maximum: 31 }, unit: { enum: ['c', 'f'] } },
+    required: ['city', 'days', 'unit'],
+    additionalProperties: false,
+  };
+  const { context, page } = await run.open();
+  const seen = await outcome(
+    page,
+    `const engine = await Puna.load('/model/', { device: 'cpu' });
+     const messages = [{ role: 'user', content: 'Hi' }];
+     const sampling = { temperature: 2, top_k: 0, top_p: 1, min_p: 0, max_tokens: 120 };
+     const tools = ['get_weather', 'now'].map((name, i) => ({ type: 'function', function: { name, ...(i === 0 ? { parameters: arg } : {}) } }));
+     const ask = (request, seed = 0) => engine.chat({ messages, ...sampling, seed, ...request }).completion();
+     const out = { forms: [], calls: [], refused: [] };
+     for (let seed = 0; seed < 6; ++seed) {
+       const form = await ask({ response_format: { type: 'json_schema', json_schema: { name: 'form', schema: arg, strict: true } } }, seed);
+       out.forms.push(form.choices[0]);
+       const call = await ask({ tools, tool_choice: { type: 'function', function: { name: 'get_weather' } } }, seed);
+       out.calls.push(call.choices[0]);
+     }
+     out.grammar = (await engine.complete({ prompt: 'x', ...sampling, seed: 3, grammar: 'root ::= "yes" | "no"' }).completion()).choices[0];
+     for (const request of [
+       { response_format: { type: 'json_schema', json_schema: { name: 'form', schema: { type: 'array', uniqueItems: true, items: { type: 'string' } } } } },
+       { grammar: 'root ::= (' },
+       { tools: [{ type: 'function', function: { name: 'f', parameters: { disallow: 'string' } } }] },
+       { tools, tool_choice: { type: 'function', function: { name: 'other' } } },
+     ]) out.refused.push(await ask(request).then(() => 'answered', ({ code, message }) => ({ code, message })));
+     // Nothing of that is in the way of the next answer.
+     out.free = (await ask({})).choices[0].finish_reason;
+     await engine.close();
+     return out;`,
+    schema,
+  );
+  const fits = (text) => {
+    const { city, days, unit, ...more } = JSON.parse(text);
+    assert.ok(typeof city === 'string' && [...city].length <= 8 && days >= 1 && days <= 31 && ['c', 'f'].includes(unit), text);
+    assert.deepEqual(more, {});
+  };
+  assert.equal(seen.forms?.length, 6, JSON.stringify(seen));
+  for (const { message, finish_reason } of seen.forms) {
+    assert.equal(finish_reason, 'stop');
+    fits(message.content);
+  }
+  for (const { message, finish_reason } of seen.calls) {
+    assert.equal(finish_reason, 'tool_calls');
+    assert.deepEqual(message.tool_calls.map((call) => call.function.name), ['get_weather']);
+    fits(message.tool_calls[0].function.arguments);
+  }
+  assert.match(seen.grammar.text, /^(yes|no)$/);
+  for (const { code } of seen.refused) assert.match(`${code}`, /^(invalid_argument|unsupported)$/, JSON.stringify(seen.refused));
+  for (const [i, what] of [/uniqueItems/, /Line 1, column/, /"f".*disallow/s, /other/].entries()) assert.match(seen.refused[i].message, what);
+  assert.match(seen.free, /^(stop|length)$/);
+  await context.close();
+});
+
 test('the example page loads a model, goes on with a text, stops, and opens offline', async () => {
   serve('/llama.gguf', path.join(goldens, 'llama-q4_0.gguf'));
   const { context } = await run.open();
