@@ -345,8 +345,23 @@ const OUTPUTS = WG_GROUPS * 4u;
 const N_OUTPUTS = u32(256u);
 // Every invocation finishes one output at most.
 
-// [subgroup][group of the team][column], four rows each
-var<workgroup> partial: array<vec4<f32>, 256 / 32 * 1 * 1>;
+// [subgroup][group of the team][column][row]
+var<workgroup> partial: array<f32, 256 / 32 * 1 * 1 * 4u>;
+// The sums of a group over a subgroup, dealt to its invocations. An invocation comes with 4 * COLUMNS values, [column][row]; at each
+// step it keeps half of them, to which it adds the same half of the one it trades with, until one value is left. So eight columns take
+// 31 shuffles, where a sum of each by itself takes 160. A value is added up in the same order for any number of columns.
+// DEALT_LANES invocations side by side have the same value: [column][row] from the first to the last.
+
+fn dealt_sum(values: array<vec4<f32>, 1>, lane: u32) -> f32 {
+  var v = values;
+  let by_two = 32 / (2u * 1);
+  let in_upper = (lane & by_two) != 0u;
+  let two = select(v[0].xy, v[0].zw, in_upper) + subgroupShuffleXor(select(v[0].zw, v[0].xy, in_upper), by_two);
+  let is_odd = (lane & (32 / (4u * 1))) != 0u;
+  var sum = select(two.x, two.y, is_odd) + subgroupShuffleXor(select(two.y, two.x, is_odd), (32 / (4u * 1)));
+  for (var stride = (32 / (4u * 1)) / 2u; stride > 0u; stride /= 2u) { sum += subgroupShuffleXor(sum, stride); }
+  return sum;
+}
 
 // One row of x as bytes, in each of its planes; the header is kept as scale and two sums of 16 bits to save room.
 var<workgroup> own_bytes: array<vec4<u32>, 8u * 2u * 2>;
@@ -446,8 +461,12 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   }
 
   let subgroup = local / lane_count;
-  let sum_0_0 = subgroupAdd(acc_0_0);
-  if (lane == 0u) { partial[(subgroup * 1 + 0) * 1 + 0] = sum_0_0; }
+  {
+    var sums: array<vec4<f32>, 1>;
+    sums[0] = acc_0_0;
+    let sum = dealt_sum(sums, lane);
+    if (lane % (32 / (4u * 1)) == 0u) { partial[(subgroup * 1 + 0) * 1 * 4u + lane / (32 / (4u * 1))] = sum; }
+  }
   workgroupBarrier();
   let parts = 32 / lane_count;  // subgroups of a team
 
@@ -456,15 +475,15 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
     let c = i / OUTPUTS;
     let o = i % OUTPUTS;
     if (m_first + c >= m_count) { continue; }
-    let sum = team_sum(o / 4u, c, parts)[o % 4u] * inverse_rms;
+    let sum = team_sum(o / 4u, c, o % 4u, parts) * inverse_rms;
     if (first_output + o < N_OUTPUTS) {  finish_onto(m_first, first_output + o, sum, own_y); }
   }
 }
 
-// The four sums of a group of the workgroup.
-fn team_sum(group: u32, c: u32, parts: u32) -> vec4<f32> {
+// The sum of a row of a group of the workgroup.
+fn team_sum(group: u32, c: u32, row: u32, parts: u32) -> f32 {
   let first = group / 1 * parts;
-  var sum = vec4<f32>();
-  for (var p = 0u; p < parts; p++) { sum += partial[((first + p) * 1 + group % 1) * 1 + c]; }
+  var sum = 0.0;
+  for (var p = 0u; p < parts; p++) { sum += partial[(((first + p) * 1 + group % 1) * 1 + c) * 4u + row]; }
   return sum;
 }
