@@ -57,6 +57,7 @@ class Instance {
   virtual void stop() = 0;
   // `told` is called once if it ends by itself: on any thread, or from within where it has ended
   // before.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): those that override it keep it.
   virtual void when_died(std::function<void(const base::Error& error)> /*told*/) {}
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <utility>
 
 using namespace puna;
 using namespace puna::manager;
@@ -39,7 +40,7 @@ class World {
   }
   void release(size_t nth, bool use = true) {
     const auto each = leases_.begin() + static_cast<ptrdiff_t>(nth % leases_.size());
-    const std::string id = *each;
+    std::string id = std::move(*each);
     leases_.erase(each);
     registry_.release(id, use, now);
     obey();

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <memory>
 
 #include "api/ollama/time.h"
 #include "base/json.h"
@@ -18,8 +19,9 @@ constexpr uint32_t kMostModels = 1024;
 // A number of seconds, or a duration ("5m").
 Result<double> read_seconds(std::string_view option, std::string_view value) {
   double number = 0;
-  const char* const last = value.data() + value.size();
-  const auto [end, error] = std::from_chars(value.data(), last, number);
+  const char* const first = std::to_address(value.begin());
+  const char* const last = first + value.size();
+  const auto [end, error] = std::from_chars(first, last, number);
   const bool is_number = error == std::errc() && end == last;
   const auto seconds =
       api::ollama::read_keep_alive(is_number ? base::Json(number) : base::Json(value));
