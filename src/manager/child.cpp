@@ -201,7 +201,7 @@ Result<Json> Child::ask(const Json& word, std::string_view answer,
   std::unique_lock lock(state_->mutex);
   for (;;) {
     while (!state_->words.empty()) {
-      const Json said = std::move(state_->words.front());
+      Json said = std::move(state_->words.front());
       state_->words.pop_front();
       const std::string is = *said.get_string("is");
       if (is == answer) return said;
