@@ -237,8 +237,7 @@ TEST_CASE("recurrent state on the CPU follows a text that stops, goes on and cha
 TEST_SUITE_END();
 TEST_SUITE_BEGIN("gpu");
 
-// What a GPU has run on with when a mask changes is dropped, and the state is as it was before.
-TEST_CASE("recurrent state on a GPU follows a text whose filter changes in a chain") {
+void for_each_on_gpu(const auto& check_one) {
   const auto adapters = gpu::native::adapters();
   REQUIRE_MESSAGE(adapters.has_value(), adapters.error().text());
   if (adapters->empty()) {
@@ -249,23 +248,21 @@ TEST_CASE("recurrent state on a GPU follows a text whose filter changes in a cha
     CAPTURE(architecture);
     auto device = gpu::native::open(0, {});
     REQUIRE_MESSAGE(device.has_value(), device.error().text());
-    check_filters(*load(architecture, *std::move(device), long_chains()));
+    check_one(architecture, *std::move(device));
   }
 }
 
+// What a GPU has run on with when a mask changes is dropped, and the state is as it was before.
+TEST_CASE("recurrent state on a GPU follows a text whose filter changes in a chain") {
+  for_each_on_gpu([](const char* architecture, auto device) {
+    check_filters(*load(architecture, std::move(device), long_chains()));
+  });
+}
+
 TEST_CASE("recurrent state on a GPU follows a text that stops, goes on and changes") {
-  const auto adapters = gpu::native::adapters();
-  REQUIRE_MESSAGE(adapters.has_value(), adapters.error().text());
-  if (adapters->empty()) {
-    MESSAGE("SKIPPED: there is no native GPU adapter (not even software Vulkan)");
-    return;
-  }
-  for (const char* architecture : kArchitectures) {
-    CAPTURE(architecture);
-    auto device = gpu::native::open(0, {});
-    REQUIRE_MESSAGE(device.has_value(), device.error().text());
-    check(*load(architecture, *std::move(device)), *load(architecture, nullptr));
-  }
+  for_each_on_gpu([](const char* architecture, auto device) {
+    check(*load(architecture, std::move(device)), *load(architecture, nullptr));
+  });
 }
 
 TEST_SUITE_END();

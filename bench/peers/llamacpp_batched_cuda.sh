@@ -9,25 +9,12 @@ archive=$1; puna=$2; out=$3; shift 3
 texts=${TEXTS:-1,2,4,8,16,32,64,128}
 here=$(cd "$(dirname "$0")" && pwd)
 work=${WORK:-/tmp/puna-peers}; mkdir -p "$work" "$out"
-bin=$work/batched/bin
-if [ ! -x "$bin/llama-batched-bench" ]; then
-  mkdir -p "$work/llama.cpp" && tar xJf "$archive" -C "$work/llama.cpp"
-  cmake -S "$work/llama.cpp" -B "$work/batched" -G Ninja -DCMAKE_BUILD_TYPE=Release -DGGML_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=native \
-    -DLLAMA_CURL=OFF -DLLAMA_BUILD_SERVER=OFF -DLLAMA_BUILD_APP=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_TESTS=OFF \
-    -DLLAMA_BUILD_EXAMPLES=OFF > "$out/llamacpp_cmake.log" 2>&1
-  ninja -C "$work/batched" llama-batched-bench llama-quantize > "$out/llamacpp_build.log" 2>&1
-fi
+source "$here/llamacpp_cuda_common.sh"
+build_llamacpp "$archive" llama-batched-bench
+bin=$work/build/bin
 for pair in "$@"; do
   shape=${pair%%:*}; type=${pair#*:}
-  case $shape in
-    llama3.2-1b) dims="16 2048 8192 32 8 64 128256 1" ;;
-    llama3.1-8b) dims="32 4096 14336 32 8 128 128256 0" ;;
-    *) echo "error: unknown shape $shape" >&2; exit 2 ;;
-  esac
-  f16=$work/$shape-f16.gguf; file=$work/$shape-$type.gguf
-  # shellcheck disable=SC2086
-  [ -e "$f16" ] || python3 "$here/synth_gguf.py" "$work/llama.cpp/gguf-py" "$f16" $dims
-  [ -e "$file" ] || "$bin/llama-quantize" "$f16" "$file" "$type" > /dev/null 2>&1
+  make_model "$shape" "$type"
   for round in $(seq "${ROUNDS:-2}"); do
     theirs=$out/llamacpp-$shape-$type-$round.txt
     "$bin/llama-batched-bench" -m "$file" -c 32768 -b 2048 -ub 512 -ngl 99 -fa on -npp 128 -ntg 64 -npl "$texts" > "$theirs" 2>&1

@@ -75,13 +75,7 @@ class ChildInstance final : public Instance {
         held_(std::move(held)) {}
 
   void serve(const Entry& entry, api::ModelFacts facts, const Json& ready) {
-    served_.id = entry.id;
-    served_.aliases = entry.aliases;
-    served_.tags = entry.tags;
-    served_.file_name = entry.file_name;
-    served_.created = entry.created;
-    served_.path = entry.path;
-    served_.digest = entry.digest;
+    served_ = entry.served();
     served_.file_bytes = static_cast<uint64_t>(ready.get_integer("file_bytes").value_or(0));
     served_.n_texts = static_cast<uint32_t>(ready.get_integer("n_texts").value_or(1));
     served_.remote = std::make_shared<Remote>(child_, socket_, std::move(facts), entry.path);

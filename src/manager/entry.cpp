@@ -29,4 +29,16 @@ std::string nearest(std::string_view name, const std::vector<Entry>& entries) {
   return out;
 }
 
+api::ServedModel Entry::served() const {
+  api::ServedModel out;
+  out.id = id;
+  out.aliases = aliases;
+  out.tags = tags;
+  out.file_name = file_name;
+  out.created = created;
+  out.path = path;
+  out.digest = digest;
+  return out;
+}
+
 }  // namespace puna::manager

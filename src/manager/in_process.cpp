@@ -37,13 +37,7 @@ class HostedInstance final : public Instance {
         host_(std::move(model)) {
     const engine::Engine& engine = *host_.model().engine;
     held_ = footprint_of(engine.placement(), engine.device() ? engine.device()->info().name : "");
-    served_.id = entry.id;
-    served_.aliases = entry.aliases;
-    served_.tags = entry.tags;
-    served_.file_name = entry.file_name;
-    served_.created = entry.created;
-    served_.path = entry.path;
-    served_.digest = entry.digest;
+    served_ = entry.served();
     for (const auto& source : engine.file().sources) served_.file_bytes += source->size();
     served_.n_texts = recipe.n_texts;
     served_.slot_folder = recipe.slot_folder;

@@ -32,6 +32,8 @@ struct Entry {
   bool load_at_start = false;
 
   bool answers_to(std::string_view name) const;
+  // What it is served as, but for what only its instance knows.
+  api::ServedModel served() const;
   // Whether it would be loaded from the same file in the same way.
   bool same_model(const Entry& other) const {
     return path == other.path && digest == other.digest && preset == other.preset;
