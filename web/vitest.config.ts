@@ -19,7 +19,7 @@ export default defineConfig({
       // No test waits for time to pass: the limit only ends what hangs, on a machine that is busy too.
       {
         plugins: [sveltekit()],
-        test: { name: 'unit', include: ['*.test.ts', 'src/**/*.test.ts'], environment: 'node', testTimeout: 300_000 },
+        test: { name: 'unit', include: ['*.test.ts', 'src/**/*.test.ts'], environment: 'node', testTimeout: 300_000, pool: 'threads', isolate: false },
       },
       // Components, in Chromium.
       {
