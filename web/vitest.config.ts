@@ -26,7 +26,7 @@ export default defineConfig({
         plugins: [sveltekit()],
         // Found in the middle of a run, they would reload it.
         optimizeDeps: { include: ['katex', 'lowlight', 'marked', 'dexie', 'virtua/svelte', 'bits-ui'] },
-        test: { name: 'component', include: ['src/**/*.component.ts'], browser, testTimeout: 300_000 },
+        test: { name: 'component', include: ['src/**/*.component.ts'], setupFiles: ['test/no_warnings.ts'], browser, testTimeout: 300_000 },
       },
     ],
   },
