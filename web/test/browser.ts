@@ -63,7 +63,7 @@ export function watched(page: Page, address: string): string[] {
     else if (line.type() === 'error' && !/Failed to load resource/.test(line.text())) faults.push(`console: ${line.text()}`);
   });
   page.on('request', (request) => {
-    if (/^https?:/.test(request.url()) && !request.url().startsWith(address)) faults.push(`request: ${request.url()}`);
+    if (/^https?:/.test(request.url()) && !request.url().startsWith(new URL(address).origin)) faults.push(`request: ${request.url()}`);
   });
   return faults;
 }

@@ -3,12 +3,14 @@
 import assert from 'node:assert/strict';
 import { bench, open } from './browser.ts';
 import { chat } from './flows/chat.ts';
+import { fair } from './serve.ts';
 import type { Flow } from './flows/flow.ts';
 import { keyboard } from './flows/keyboard.ts';
+import { loss } from './flows/loss.ts';
 
 const [puna, model, build = 'build'] = process.argv.slice(2);
 if (!puna || !model) throw new Error('Usage: node test/page.e2e.ts PUNA MODEL [BUILD]');
-const flows: Flow[] = [chat, keyboard];
+const flows: Flow[] = [chat, keyboard, loss];
 
 const [only, left] = [process.env['ONLY'], process.env['WITHOUT']];
 const wanted = (name: string) => (!only || name.includes(only)) && (!left || !name.includes(left));
@@ -31,7 +33,7 @@ for (const flow of flows) {
       await page.screenshot({ path: `build/failed-${failed}.png` }).catch(() => undefined);
       await page.keyboard.press('Escape');
     }
-    Object.assign(all.weather, { away: false, pace: 0 });
+    Object.assign(all.weather, fair());
   }
   await page.context().close();
 }

@@ -29,6 +29,8 @@ export async function send(page: Page, text: string) {
   await page.locator('form button[aria-label=Send]:enabled').waitFor({ timeout: long });
   await prompt(page).press('Enter');
   await page.locator('#prompt:placeholder-shown').waitFor({ timeout: long });
+  // A new chat has an address once it has a message.
+  await page.waitForURL(/#\/chat\//, { timeout: long });
 }
 export async function ask(page: Page, text: string) {
   await send(page, text);
