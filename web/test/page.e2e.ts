@@ -7,10 +7,11 @@ import { fair } from './serve.ts';
 import type { Flow } from './flows/flow.ts';
 import { keyboard } from './flows/keyboard.ts';
 import { loss } from './flows/loss.ts';
+import { router } from './flows/router.ts';
 
 const [puna, model, build = 'build'] = process.argv.slice(2);
 if (!puna || !model) throw new Error('Usage: node test/page.e2e.ts PUNA MODEL [BUILD]');
-const flows: Flow[] = [chat, keyboard, loss];
+const flows: Flow[] = [chat, keyboard, loss, router];
 
 const [only, left] = [process.env['ONLY'], process.env['WITHOUT']];
 const wanted = (name: string) => (!only || name.includes(only)) && (!left || !name.includes(left));
@@ -19,23 +20,26 @@ let failed = 0;
 for (const flow of flows) {
   const cases = flow.cases.filter(([name]) => wanted(`${flow.name}: ${name}`));
   if (!cases.length) continue;
-  const { page, faults } = await open(all);
+  const own = await flow.site?.({ puna, model, build });
+  const stage = { ...all, ...own, puna, model, build, end: all.end };
+  const { page, faults } = await open(stage);
   for (const [name, run] of cases) {
     faults.length = 0;
     const begin = Date.now();
     try {
-      await run(page, { ...all, puna, model, build, faults });
+      await run(page, { ...stage, faults });
       assert.deepEqual(faults, []);
       console.log(`ok ${flow.name}: ${name} (${((Date.now() - begin) / 1_000).toFixed(1)} s)`);
     } catch (error) {
       failed++;
       console.log(`FAILED ${flow.name}: ${name}: ${(error as Error).message.slice(0, 3_000)} ${faults.join('\n')}`);
       await page.screenshot({ path: `build/failed-${failed}.png` }).catch(() => undefined);
-      await page.keyboard.press('Escape');
+      await page.keyboard.press('Escape').catch(() => undefined);
     }
-    Object.assign(all.weather, fair());
+    Object.assign(stage.weather, fair());
   }
   await page.context().close();
+  own?.end();
 }
 await all.end();
 process.exit(failed ? 1 : 0);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
-import type { Bench } from '../browser.ts';
+import type { Bench, Site } from '../browser.ts';
 
 export interface Stage extends Bench {
   puna: string;
@@ -16,6 +16,8 @@ export interface Flow {
   name: string;
   // In one page, one after the other: each begins where the one before has ended.
   cases: readonly Case[];
+  // Another one than the common one, which has the one model.
+  site?: (at: Pick<Stage, 'puna' | 'model' | 'build'>) => Promise<Site>;
 }
 
 // Only ends what hangs, on a busy machine too.
