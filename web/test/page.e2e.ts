@@ -8,10 +8,11 @@ import type { Flow } from './flows/flow.ts';
 import { keyboard } from './flows/keyboard.ts';
 import { loss } from './flows/loss.ts';
 import { router } from './flows/router.ts';
+import { tab } from './flows/tab.ts';
 
 const [puna, model, build = 'build'] = process.argv.slice(2);
 if (!puna || !model) throw new Error('Usage: node test/page.e2e.ts PUNA MODEL [BUILD]');
-const flows: Flow[] = [chat, keyboard, loss, router];
+const flows: Flow[] = [chat, keyboard, loss, router, tab];
 
 const [only, left] = [process.env['ONLY'], process.env['WITHOUT']];
 const wanted = (name: string) => (!only || name.includes(only)) && (!left || !name.includes(left));
@@ -20,6 +21,11 @@ let failed = 0;
 for (const flow of flows) {
   const cases = flow.cases.filter(([name]) => wanted(`${flow.name}: ${name}`));
   if (!cases.length) continue;
+  const lacks = flow.lacks?.(build);
+  if (lacks) {
+    console.log(`left out ${flow.name}: ${lacks}`);
+    continue;
+  }
   const own = await flow.site?.({ puna, model, build });
   const stage = { ...all, ...own, puna, model, build, end: all.end };
   const { page, faults } = await open(stage);

@@ -16,6 +16,8 @@ export interface Flow {
   name: string;
   // In one page, one after the other: each begins where the one before has ended.
   cases: readonly Case[];
+  // Why it cannot be tried with this build; empty: it can.
+  lacks?: (build: string) => string;
   // Another one than the common one, which has the one model.
   site?: (at: Pick<Stage, 'puna' | 'model' | 'build'>) => Promise<Site>;
 }
