@@ -118,6 +118,19 @@ const cases: Case[] = [
     await page.getByRole('button', { name: 'Remove x.png' }).click();
     await page.locator('#prompt').fill('');
   }],
+  ['a long paste becomes a file, and text again', async (page) => {
+    await page.locator('#prompt').evaluate((field) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/plain', 'long '.repeat(600));
+      field.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+    });
+    await page.getByRole('button', { name: 'Remove pasted.txt' }).waitFor();
+    assert.equal(await page.locator('#prompt').inputValue(), '');
+    await page.getByRole('button', { name: 'Put it back as text' }).click();
+    await page.getByRole('button', { name: 'Remove pasted.txt' }).waitFor({ state: 'detached' });
+    assert.equal(await page.locator('#prompt').inputValue(), 'long '.repeat(600));
+    await page.locator('#prompt').fill('');
+  }],
 ];
 
 export const chat: Flow = { name: 'chat', cases };
