@@ -45,11 +45,12 @@ struct Kernel {
   double support;
 };
 
-constexpr Kernel kKernels[] = {{bilinear, 1}, {bicubic, 2}, {lanczos, 3}};  // in the order of Filter
+constexpr Kernel kKernels[] = {
+    {bilinear, 1}, {bicubic, 2}, {lanczos, 3}};  // in the order of Filter
 
 // What one pixel of the result is made of along an axis.
 struct Taps {
-  uint32_t first = 0;             // the first pixel of the source
+  uint32_t first = 0;                // the first pixel of the source
   std::span<const int32_t> weights;  // of the pixels from there on
 };
 
@@ -158,12 +159,12 @@ Picture resize(const Picture& picture, uint32_t width, uint32_t height, Filter f
   const bool rows = width != picture.width;
   const bool columns = height != picture.height;
   if (rows) {
-    out.rgb = resize_rows(picture.rgb, picture.width, picture.height,
-                          Axis(picture.width, width, kernel));
+    out.rgb =
+        resize_rows(picture.rgb, picture.width, picture.height, Axis(picture.width, width, kernel));
   }
   if (columns) {
-    out.rgb = resize_columns(rows ? out.rgb : picture.rgb, width,
-                             Axis(picture.height, height, kernel));
+    out.rgb =
+        resize_columns(rows ? out.rgb : picture.rgb, width, Axis(picture.height, height, kernel));
   }
   if (!rows && !columns) out.rgb = picture.rgb;
   return out;
