@@ -34,11 +34,11 @@ endforeach()
 target_include_directories(puna_jpeg SYSTEM PUBLIC ${PROJECT_BINARY_DIR}/libjpeg-turbo ${PUNA_CACHE_DIR}/libjpeg-turbo)
 
 # zlib's names get a prefix: the system's zlib may be in the same program.
-puna_media_library(media_zlib zlib adler32.c crc32.c inffast.c inflate.c inftrees.c zutil.c)
+puna_media_library(media_zlib zlib adler32.c compress.c crc32.c deflate.c inffast.c inflate.c inftrees.c trees.c zutil.c)
 target_include_directories(puna_media_zlib SYSTEM PUBLIC ${PUNA_CACHE_DIR}/zlib)
 target_compile_definitions(puna_media_zlib PUBLIC Z_PREFIX)
 
-# Its writing half, which would want zlib's, is left to the linker to leave out.
+# Its writing half wants zlib's; the linker leaves out what nothing calls.
 puna_media_library(spng libspng spng/spng.c)
 target_include_directories(puna_spng SYSTEM PUBLIC ${PUNA_CACHE_DIR}/libspng/spng)
 target_compile_definitions(puna_spng PUBLIC SPNG_STATIC)

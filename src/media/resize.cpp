@@ -155,18 +155,27 @@ Picture resize(const Picture& picture, uint32_t width, uint32_t height, Filter f
   PUNA_CHECK(picture.width > 0 && picture.height > 0 && width > 0 && height > 0);
   PUNA_CHECK(picture.rgb.size() == size_t{picture.width} * picture.height * 3);
   const Kernel& kernel = kKernels[static_cast<size_t>(filter)];
-  Picture out{width, height, {}};
-  const bool rows = width != picture.width;
-  const bool columns = height != picture.height;
-  if (rows) {
-    out.rgb =
-        resize_rows(picture.rgb, picture.width, picture.height, Axis(picture.width, width, kernel));
+  Picture out = picture;
+  const auto resize_width = [&] {
+    if (width == out.width) return;
+    out.rgb = resize_rows(out.rgb, out.width, out.height, Axis(out.width, width, kernel));
+    out.width = width;
+  };
+  const auto resize_height = [&] {
+    if (height == out.height) return;
+    out.rgb = resize_columns(out.rgb, out.width, Axis(out.height, height, kernel));
+    out.height = height;
+  };
+  // The order shows, as bytes are rounded between the two.
+  const int64_t less_height = int64_t{picture.height} - height;
+  const int64_t less_width = int64_t{picture.width} - width;
+  if (less_height > 0 && less_height > less_width * 2) {
+    resize_height();
+    resize_width();
+  } else {
+    resize_width();
+    resize_height();
   }
-  if (columns) {
-    out.rgb =
-        resize_columns(rows ? out.rgb : picture.rgb, width, Axis(picture.height, height, kernel));
-  }
-  if (!rows && !columns) out.rgb = picture.rgb;
   return out;
 }
 
