@@ -149,34 +149,32 @@ std::vector<uint8_t> resize_columns(const std::vector<uint8_t>& in, uint32_t wid
   return out;
 }
 
+Picture with_width(const Picture& picture, uint32_t width, const Kernel& kernel) {
+  if (width == picture.width) return picture;
+  return {
+      width, picture.height,
+      resize_rows(picture.rgb, picture.width, picture.height, Axis(picture.width, width, kernel))};
+}
+
+Picture with_height(const Picture& picture, uint32_t height, const Kernel& kernel) {
+  if (height == picture.height) return picture;
+  return {picture.width, height,
+          resize_columns(picture.rgb, picture.width, Axis(picture.height, height, kernel))};
+}
+
 }  // namespace
 
 Picture resize(const Picture& picture, uint32_t width, uint32_t height, Filter filter) {
   PUNA_CHECK(picture.width > 0 && picture.height > 0 && width > 0 && height > 0);
   PUNA_CHECK(picture.rgb.size() == size_t{picture.width} * picture.height * 3);
   const Kernel& kernel = kKernels[static_cast<size_t>(filter)];
-  Picture out = picture;
-  const auto resize_width = [&] {
-    if (width == out.width) return;
-    out.rgb = resize_rows(out.rgb, out.width, out.height, Axis(out.width, width, kernel));
-    out.width = width;
-  };
-  const auto resize_height = [&] {
-    if (height == out.height) return;
-    out.rgb = resize_columns(out.rgb, out.width, Axis(out.height, height, kernel));
-    out.height = height;
-  };
   // The order shows, as bytes are rounded between the two.
   const int64_t less_height = int64_t{picture.height} - height;
   const int64_t less_width = int64_t{picture.width} - width;
   if (less_height > 0 && less_height > less_width * 2) {
-    resize_height();
-    resize_width();
-  } else {
-    resize_width();
-    resize_height();
+    return with_width(with_height(picture, height, kernel), width, kernel);
   }
-  return out;
+  return with_height(with_width(picture, width, kernel), height, kernel);
 }
 
 }  // namespace puna::media
