@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "media/byte_reader.h"
+#include "media/file_errors.h"
 
 namespace puna::media {
 

@@ -12,6 +12,7 @@
 
 #include "media/byte_reader.h"
 #include "media/exif.h"
+#include "media/file_errors.h"
 
 namespace puna::media {
 

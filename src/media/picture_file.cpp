@@ -21,12 +21,4 @@ base::Result<Picture> blank_picture(std::string_view format, uint64_t width, uin
   return picture;
 }
 
-std::unexpected<base::Error> corrupt_file(std::string_view format, std::string_view what) {
-  return base::fail(base::ErrorCode::kCorrupt, fmt::format("The {} file {}.", format, what));
-}
-
-std::unexpected<base::Error> unsupported_file(std::string_view format, std::string_view what) {
-  return base::fail(base::ErrorCode::kUnsupported, fmt::format("The {} file {}.", format, what));
-}
-
 }  // namespace puna::media

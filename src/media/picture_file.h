@@ -24,12 +24,4 @@ struct PictureFile {
 base::Result<Picture> blank_picture(std::string_view format, uint64_t width, uint64_t height,
                                     const PictureLimits& limits);
 
-// kCorrupt: 'The PNG file ' and what is wrong with it.
-[[nodiscard]] std::unexpected<base::Error> corrupt_file(std::string_view format,
-                                                        std::string_view what);
-
-// kUnsupported, in the same words.
-[[nodiscard]] std::unexpected<base::Error> unsupported_file(std::string_view format,
-                                                            std::string_view what);
-
 }  // namespace puna::media

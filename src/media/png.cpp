@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "media/exif.h"
+#include "media/file_errors.h"
 
 namespace puna::media {
 

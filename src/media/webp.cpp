@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "media/exif.h"
+#include "media/file_errors.h"
 
 namespace puna::media {
 

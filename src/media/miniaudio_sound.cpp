@@ -1,0 +1,74 @@
+// WAV, MP3 and FLAC by miniaudio; see sound_file.h.
+#include <fmt/format.h>
+#include <miniaudio.h>
+
+#include <memory>
+#include <vector>
+
+#include "media/file_errors.h"
+#include "media/sound_file.h"
+
+namespace puna::media {
+
+namespace {
+
+struct Close {
+  void operator()(ma_decoder* decoder) const {
+    ma_decoder_uninit(decoder);
+    delete decoder;
+  }
+};
+
+// counted: the header says how many frames there are.
+base::Result<Sound> decode(std::string_view format, ma_encoding_format encoding, bool counted,
+                           std::span<const std::byte> file, const SoundLimits& limits) {
+  ma_decoder_config config = ma_decoder_config_init(ma_format_f32, 0, 0);
+  config.encodingFormat = encoding;
+  auto opened = std::make_unique<ma_decoder>();
+  if (ma_decoder_init_memory(file.data(), file.size(), &config, opened.get()) != MA_SUCCESS) {
+    return corrupt_file(format, "has no readable header");
+  }
+  const std::unique_ptr<ma_decoder, Close> decoder(opened.release());
+  ma_uint32 n_channels = 0;
+  ma_uint32 rate = 0;
+  if (ma_decoder_get_data_format(decoder.get(), nullptr, &n_channels, &rate, nullptr, 0) !=
+      MA_SUCCESS) {
+    return corrupt_file(format, "has no readable header");
+  }
+  PUNA_TRY(SoundSink sink, SoundSink::open(format, rate, n_channels, limits));
+  ma_uint64 n_frames = 0;
+  if (counted && ma_decoder_get_length_in_pcm_frames(decoder.get(), &n_frames) != MA_SUCCESS) {
+    n_frames = 0;
+  }
+  PUNA_TRY(sink.expect(n_frames));
+  constexpr ma_uint64 kFrames = 4096;
+  std::vector<float> frames(kFrames * n_channels);
+  while (true) {
+    ma_uint64 n_read = 0;
+    (void)ma_decoder_read_pcm_frames(decoder.get(), frames.data(), kFrames, &n_read);
+    if (n_read == 0) break;
+    PUNA_TRY(sink.put(std::span(frames).first(static_cast<size_t>(n_read * n_channels))));
+  }
+  if (sink.n_frames() < n_frames) {
+    return corrupt_file(format,
+                        fmt::format("has {} samples of each channel, but its header says {}",
+                                    sink.n_frames(), n_frames));
+  }
+  return sink.finish();
+}
+
+}  // namespace
+
+base::Result<Sound> decode_wav(std::span<const std::byte> file, const SoundLimits& limits) {
+  return decode("WAV", ma_encoding_format_wav, /*counted=*/true, file, limits);
+}
+
+base::Result<Sound> decode_mp3(std::span<const std::byte> file, const SoundLimits& limits) {
+  return decode("MP3", ma_encoding_format_mp3, /*counted=*/false, file, limits);
+}
+
+base::Result<Sound> decode_flac(std::span<const std::byte> file, const SoundLimits& limits) {
+  return decode("FLAC", ma_encoding_format_flac, /*counted=*/true, file, limits);
+}
+
+}  // namespace puna::media
