@@ -94,7 +94,7 @@ bool open(Decoder& decoder, std::span<const std::byte> file) {
   decoder.errors.emit_message = note;
   decoder.errors.output_message = [](j_common_ptr) {};
   decoder.jpeg.client_data = &decoder;
-  if (setjmp(decoder.out_of_libjpeg) != 0) return false;  // NOLINT(cert-err52-cpp)
+  if (setjmp(decoder.out_of_libjpeg) != 0) return false;
   jpeg_create_decompress(&decoder.jpeg);
   decoder.source.next_input_byte = reinterpret_cast<const JOCTET*>(file.data());
   decoder.source.bytes_in_buffer = file.size();
@@ -113,7 +113,7 @@ bool open(Decoder& decoder, std::span<const std::byte> file) {
 
 // Writes the rows of the file, of n_components bytes a pixel each, one after another.
 bool read_rows(Decoder& decoder, uint8_t* to, size_t row_bytes) {
-  if (setjmp(decoder.out_of_libjpeg) != 0) return false;  // NOLINT(cert-err52-cpp)
+  if (setjmp(decoder.out_of_libjpeg) != 0) return false;
   jpeg_start_decompress(&decoder.jpeg);
   while (decoder.jpeg.output_scanline < decoder.jpeg.output_height) {
     JSAMPROW row = to + decoder.jpeg.output_scanline * row_bytes;
