@@ -117,9 +117,10 @@ base::Result<void> check(const Header& header) {
 // 256 colours; those that the file does not have are black.
 std::array<Color, 256> read_palette(const ByteReader& file, const Header& header) {
   std::array<Color, 256> palette{};
-  for (uint64_t i = 0; i < std::min<uint64_t>(header.n_colors, palette.size()); ++i) {
-    for (uint64_t c = 0; c < 3; ++c) {
-      palette[i][2 - c] = file.u8(header.palette_at + i * header.color_bytes + c).value_or(0);
+  for (size_t i = 0; i < palette.size() && i < header.n_colors; ++i) {
+    for (size_t c = 0; c < 3; ++c) {
+      palette[i][2 - c] =
+          file.u8(header.palette_at + i * uint64_t{header.color_bytes} + c).value_or(0);
     }
   }
   return palette;

@@ -35,6 +35,10 @@ base::Result<PictureFile> decode_png(std::span<const std::byte> file, const Pict
   if (const int error = spng_set_chunk_limits(context.get(), kMaxChunkBytes, kMaxChunksBytes)) {
     return failed(error);
   }
+  // What is no part of the pixels may be damaged.
+  if (const int error = spng_set_crc_action(context.get(), SPNG_CRC_ERROR, SPNG_CRC_DISCARD)) {
+    return failed(error);
+  }
   if (const int error = spng_set_png_buffer(context.get(), file.data(), file.size())) {
     return failed(error);
   }
@@ -46,6 +50,8 @@ base::Result<PictureFile> decode_png(std::span<const std::byte> file, const Pict
                                           out.picture.rgb.size(), SPNG_FMT_RGB8, 0)) {
     return failed(error);
   }
+  // What follows the pixels, such as how they are turned.
+  if (const int error = spng_decode_chunks(context.get())) return failed(error);
   spng_exif exif{};
   if (spng_get_exif(context.get(), &exif) == 0) {
     out.orientation = exif_orientation(std::as_bytes(std::span(exif.data, exif.length)));

@@ -69,9 +69,10 @@ Resampler::Resampler(uint32_t rate_in, uint32_t rate_out) {
   const double reach = kZeroCrossings * shrink;
   const auto half = static_cast<size_t>(std::ceil(reach));
   n_taps_ = half * 2;
-  taps_.resize(step_out_ * n_taps_);
+  const auto n_places = static_cast<size_t>(step_out_);
+  taps_.resize(n_places * n_taps_);
   std::vector<double> place(n_taps_);
-  for (uint64_t i = 0; i < step_out_; ++i) {
+  for (size_t i = 0; i < n_places; ++i) {
     // Tap half - 1 is the input at the place or before it.
     const double at =
         static_cast<double>(i) / static_cast<double>(step_out_) + static_cast<double>(half) - 1;
@@ -117,14 +118,15 @@ void Resampler::write(uint64_t n_out, std::vector<float>& out) {
     const uint64_t place = n_out_ * step_in_;
     const auto first =
         static_cast<int64_t>(place / step_out_) - static_cast<int64_t>(n_taps_ / 2) + 1;
-    out.push_back(product(held_.data() + (first - held_from_),
-                          taps_.data() + place % step_out_ * n_taps_, n_taps_));
+    out.push_back(product(held_.data() + static_cast<ptrdiff_t>(first - held_from_),
+                          taps_.data() + static_cast<size_t>(place % step_out_) * n_taps_,
+                          n_taps_));
   }
   // What no later output needs goes.
   const auto next =
       static_cast<int64_t>(n_out_ * step_in_ / step_out_) - static_cast<int64_t>(n_taps_ / 2) + 1;
   const int64_t n_done = std::min<int64_t>(next - held_from_, static_cast<int64_t>(held_.size()));
-  held_.erase(held_.begin(), held_.begin() + n_done);
+  held_.erase(held_.begin(), held_.begin() + static_cast<ptrdiff_t>(n_done));
   held_from_ += n_done;
 }
 

@@ -86,7 +86,7 @@ base::Result<Sound> decode_vorbis(std::span<const std::byte> bytes, const SoundL
   }
   file.open = true;
   const vorbis_info* info = ov_info(&file.vorbis, -1);
-  if (info == nullptr || info->rate <= 0 || info->channels <= 0 || info->rate > UINT32_MAX) {
+  if (info == nullptr || info->rate <= 0 || info->channels <= 0) {
     return corrupt_file(kFormat, "has no readable header");
   }
   const auto n_channels = static_cast<uint32_t>(info->channels);
