@@ -132,6 +132,17 @@ TEST_CASE("bytes that are flipped never bring a decoder of sounds down") {
   }
 }
 
+TEST_CASE("rates whose table of taps would be large are not read") {
+  CHECK(Resampler::can(384000, 16000));
+  CHECK(Resampler::can(352800, 16000));
+  CHECK(Resampler::can(44099, 16000));
+  CHECK_FALSE(Resampler::can(95999, 16000));
+  CHECK_FALSE(Resampler::can(384001, 16000));
+  CHECK_FALSE(Resampler::can(0, 16000));
+  check_refused(wav(95999, 200, std::string(200, '\0')), base::ErrorCode::kUnsupported,
+                "95999 samples a second");
+}
+
 TEST_CASE("samples at another rate are the same sound, however they come") {
   constexpr double kPi = std::numbers::pi;
   for (const uint32_t rate : {8000U, 11025U, 22050U, 44100U, 48000U, 44099U}) {
