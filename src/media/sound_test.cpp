@@ -82,6 +82,8 @@ TEST_CASE("what a header claims is refused with both numbers") {
                 "5 samples a second");
   check_refused(wav(900000, 10, std::string(10, '\0')), base::ErrorCode::kCorrupt,
                 "no readable header");
+  check_refused(wav(16000, 510, std::string(510, '\0'), 255), base::ErrorCode::kCorrupt,
+                "no readable header");
   check_refused(wav(16000, 200, std::string(200, '\0'), 100), base::ErrorCode::kUnsupported,
                 "100 channels");
   // Written as a stream, whose length was not known.
