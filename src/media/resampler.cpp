@@ -52,11 +52,11 @@ const std::vector<double>& low_pass() {
   return kTable;
 }
 
-double low_pass_at(const std::vector<double>& kTable, double x) {
+double low_pass_at(const std::vector<double>& places, double x) {
   x = std::abs(x) * kPlaces;
   const auto place = static_cast<size_t>(x);
-  if (place + 1 >= kTable.size()) return 0;
-  return std::lerp(kTable[place], places[place + 1], x - static_cast<double>(place));
+  if (place + 1 >= places.size()) return 0;
+  return std::lerp(places[place], places[place + 1], x - static_cast<double>(place));
 }
 
 // Inputs that one output is made of, to one side.
