@@ -146,15 +146,18 @@ void note_norms(Graph& graph) {
   }
 }
 
-// Tells gated products whose result only the product after them reads.
+// Tells gated products and attention ops whose result only the product after them reads.
 void note_feeds(Graph& graph) {
-  for (size_t i = 0; i + 1 < graph.ops.size(); ++i) {
-    auto* product = std::get_if<MatmulOp>(&graph.ops[i]);
+  const auto only_next_reads = [&](size_t i, ValueId result) {
     const auto* next = std::get_if<MatmulOp>(&graph.ops[i + 1]);
-    product = product && kernels::is_gated(product->epilogue) ? product : nullptr;
-    if (product && next && next->x == product->y && next->y != product->y &&
-        i + 1 != graph.head_begin && n_readers(graph, product->y) == 1) {
-      product->feeds_next = true;
+    return next && next->x == result && next->y != result && i + 1 != graph.head_begin &&
+           n_readers(graph, result) == 1;
+  };
+  for (size_t i = 0; i + 1 < graph.ops.size(); ++i) {
+    if (auto* product = std::get_if<MatmulOp>(&graph.ops[i])) {
+      product->feeds_next = kernels::is_gated(product->epilogue) && only_next_reads(i, product->y);
+    } else if (auto* attention = std::get_if<AttentionOp>(&graph.ops[i])) {
+      attention->feeds_next = only_next_reads(i, attention->out);
     }
   }
 }

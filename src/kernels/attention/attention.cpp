@@ -12,6 +12,7 @@
 #include "kernels/common/kv_call.h"
 #include "kernels/profile/profile.h"
 #include "kernels/rope/rope_call.h"
+#include "quant/planes.h"
 
 namespace puna::kernels {
 namespace {
@@ -197,6 +198,7 @@ void decode(const gpu::DeviceInfo& device, const AttentionArgs& args,
   const uint32_t max_splits = splits_of(args, t);
   Describe call = described(args, args.label, "attention/attention_decode.wgsl");
   bind_operands(call, args);
+  call.number("HANDS_BYTES", args.hands_bytes);
   call.arena("B_SCRATCH", args.scratch)
       .number("MAX_ROWS", args.max_rows)
       .number("MAX_SPLITS", max_splits);
@@ -213,6 +215,7 @@ void decode(const gpu::DeviceInfo& device, const AttentionArgs& args,
   Describe combine = described(args, args.label + ".combine", "attention/attention_combine.wgsl");
   combine.arena("B_OUT", args.out).arena("B_SCRATCH", args.scratch);
   combine.number("MAX_ROWS", args.max_rows).number("MAX_SPLITS", max_splits);
+  combine.number("HANDS_BYTES", args.hands_bytes);
   combine.number("WG", combine_workgroup(device, v_dim_of(args) / 4));
   combine.grid({Extent::kOne, args.n_heads, 1}, {rows}, {Extent::kIfSplit}).add_to(out);
 }
@@ -303,6 +306,12 @@ bool attention_appends(const gpu::DeviceInfo& device, const AttentionArgs& args)
          lanes_shuffle(device, decode_tuning(device, args)) &&
          8u + (args.append->head_norms ? 1 : 0) + (args.sinks ? 1 : 0) <=
              device.limits.max_storage_buffers;
+}
+
+// Of one row the product after it makes the bytes itself.
+bool attention_hands(const gpu::DeviceInfo& device, const AttentionArgs& args) {
+  return decodes(args) && args.max_rows > 1 && device.subgroups && device.subgroup_min >= 8 &&
+         v_dim_of(args) % quant::kUnit == 0;
 }
 
 uint64_t attention_scratch_bytes(const gpu::DeviceInfo& device, const AttentionArgs& args) {
@@ -434,6 +443,10 @@ base::Result<void> attention(const gpu::DeviceInfo& device, const AttentionArgs&
   if (args.append && !attention_appends(device, args)) {
     return base::fail(base::ErrorCode::kInvalidArgument,
                       fmt::format("Attention {} cannot append its own keys.", args.label));
+  }
+  if (args.hands_bytes && !attention_hands(device, args)) {
+    return base::fail(base::ErrorCode::kInvalidArgument,
+                      fmt::format("Attention {} cannot leave its result as int8.", args.label));
   }
   attention_tuned(device, args, tuning, out);
   return {};

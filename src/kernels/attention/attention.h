@@ -42,6 +42,9 @@ struct AttentionArgs {
   std::optional<AttentionAppend> append = {};
   Slice k_cache = {}, v_cache = {};
   Slice out = {};
+  // out is left as the int8 that the product after it takes (matmul_takes() of matmul.h), of
+  // matmul_handover_bytes(); only where attention_hands() says so.
+  bool hands_bytes = false;
   Slice scratch = {};  // of attention_scratch_bytes()
   KvLayout kv = {};
   uint32_t n_heads = 0;
@@ -81,6 +84,8 @@ uint32_t attention_max_singles(const AttentionArgs& args);
 // Whether attention of these arguments has an args.append and can do that work of a rope_append()
 // before it (the slices may be empty).
 bool attention_appends(const gpu::DeviceInfo& device, const AttentionArgs& args);
+// Whether attention of these arguments can leave its result as int8 (the slices may be empty).
+bool attention_hands(const gpu::DeviceInfo& device, const AttentionArgs& args);
 uint64_t attention_scratch_bytes(const gpu::DeviceInfo& device, const AttentionArgs& args);
 base::Result<void> attention(const gpu::DeviceInfo& device, const AttentionArgs& args,
                              std::vector<KernelCall>& out);

@@ -6,9 +6,9 @@
 #define RUNNERS (WG / V_VECTORS)
 
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
-@group(0) @binding(B_OUT) var<storage, read_write> out: array<vec4<f32>>;
 @group(0) @binding(B_SCRATCH) var<storage, read_write> scratch: array<vec4<f32>>;
 
+#include "attention/results.wgsl"
 #include "attention/span.wgsl"
 
 var<workgroup> split_stats: array<vec2<f32>, MAX_SPLITS>;  // maximum and sum of each split
@@ -54,6 +54,6 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       sum += sums[i * V_VECTORS + column];
       total += totals[i];
     }
-    out[row_head * V_VECTORS + column] = sum / total;
+    keep_result(row_head, column, sum / total);
   }
 }

@@ -2,7 +2,7 @@
 // A workgroup takes one KV head, one split and one row, and all query heads of that KV head (HEADS at a time), so K and V are read
 // once. LANES invocations share a key, each holding STEPS units of the head in registers (q, the accumulators); GROUPS such groups run
 // over the keys with a softmax of their own, KEYS keys at a time so that many loads are in flight, and are merged at the end.
-// The result is divided by the sum and stored in `out` when the step has one split, else kept with its maximum and sum in scratch for
+// The result is divided by the sum and kept (results.wgsl) when the step has one split, else kept with its maximum and sum in scratch for
 // attention_combine.wgsl. Scores and sums are f32 whatever the cache type.
 // With KV_APPEND the row brings its raw q, k and v (append.wgsl): the workgroups of the last split use the new key last, from registers,
 // and one of them per KV head puts it into the cache.
@@ -21,13 +21,13 @@
 #else
 @group(0) @binding(B_Q) var<storage, read_write> q: array<vec4<f32>>;
 #endif
-@group(0) @binding(B_OUT) var<storage, read_write> out: array<vec4<f32>>;
 // [MAX_ROWS, N_HEADS, MAX_SPLITS, V_VECTORS] sums, then [MAX_ROWS, N_HEADS, MAX_SPLITS] (maximum, sum, -, -).
 @group(0) @binding(B_SCRATCH) var<storage, read_write> scratch: array<vec4<f32>>;
 #ifdef B_SINKS
 @group(0) @binding(B_SINKS) var<storage, read> sinks: array<f32>;
 #endif
 
+#include "attention/results.wgsl"
 #include "attention/span.wgsl"
 
 var<workgroup> group_stats: array<vec2<f32>, GROUPS * HEADS>;  // maximum and sum of each group
@@ -318,7 +318,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let row_head = row * N_HEADS + kv_head * GROUP_HEADS + in_group;
     if (in_group < GROUP_HEADS) {
       if (whole) {
-        out[row_head * V_VECTORS + vector] = sum / stats[(h - h % MERGED) + merged].y;
+        keep_result(row_head, vector, sum / stats[(h - h % MERGED) + merged].y);
       } else {
         scratch[(row_head * MAX_SPLITS + split) * V_VECTORS + vector] = sum;
       }

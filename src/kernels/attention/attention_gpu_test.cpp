@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <limits>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct AttentionCase {
   uint32_t workgroup_bytes =
       0;  // of the described device, where the default limit hides a tile shape
   bool taken_for_gpu = false;
+  bool hands_bytes = false;
 };
 
 // K and V of a case: as f32, and stored in its cache type. Slots after each sequence's last row
@@ -75,6 +77,31 @@ struct Caches {
     }
   }
 };
+
+// Rows of `columns` elements from their int8 form (matmul/activations.wgsl), whose sums must be
+// those of the bytes.
+std::vector<float> from_bytes(const std::vector<uint32_t>& words, uint32_t max_rows, uint32_t rows,
+                              uint32_t columns) {
+  const uint32_t units = columns / 32;
+  std::vector<float> values(size_t{rows} * columns);
+  for (uint32_t m = 0; m < rows; ++m) {
+    for (uint32_t u = 0; u < units; ++u) {
+      const uint32_t* header = &words[((max_rows * 2 + m) * units + u) * 4];
+      const float scale = std::bit_cast<float>(header[0]);
+      for (uint32_t half = 0; half < 2; ++half) {
+        int sum = 0;
+        for (uint32_t i = 0; i < 16; ++i) {
+          const uint32_t word = words[((m * 2 + half) * units + u) * 4 + i / 4];
+          const auto byte = static_cast<int8_t>(word >> (8 * (i % 4)));
+          sum += byte;
+          values[size_t{m} * columns + u * 32 + half * 16 + i] = scale * static_cast<float>(byte);
+        }
+        CHECK(std::bit_cast<float>(header[1 + half]) == scale * static_cast<float>(sum));
+      }
+    }
+  }
+  return values;
+}
 
 struct Errors {
   double stored = 0;  // NMSE against the reference on the same, already rounded cache
@@ -119,6 +146,13 @@ Errors run(const AttentionCase& c, test::Features features) {
     device.limits.max_workgroup_bytes =
         std::min(device.limits.max_workgroup_bytes, c.workgroup_bytes);
   if (c.taken_for_gpu) device.type = gpu::AdapterType::kDiscrete;
+  if (c.hands_bytes) {
+    if (!attention_hands(device, args)) {
+      MESSAGE("SKIPPED: this device has no subgroups of eight");
+      return {};
+    }
+    args.hands_bytes = true;
+  }
   REQUIRE(c.n_splits <= attention_max_splits(device, args));
   args.scratch = gpu->output(std::max<uint64_t>(4, attention_scratch_bytes(device, args)));
   std::vector<KernelCall> calls;
@@ -128,7 +162,12 @@ Errors run(const AttentionCase& c, test::Features features) {
                    .n_outputs = 1,
                    .n_splits = c.n_splits,
                    .n_singles = c.n_singles});
-  const std::vector<float> got = gpu->read<float>(args.out);
+  std::vector<float> got(q.size() / c.head_dim * v_dim);
+  if (c.hands_bytes) {
+    got = from_bytes(gpu->read<uint32_t>(args.out), c.max_rows, step.n_tokens(), n_heads * v_dim);
+  } else {
+    got = gpu->read<float>(args.out);
+  }
 
   std::vector<float> want(got.size());
   AttentionCpuArgs ref;
@@ -168,6 +207,12 @@ void check_on(const AttentionCase& c, test::Features features) {
   CAPTURE(c.positions.size());
   CAPTURE(int(features));
   const Errors errors = run(c, features);
+  // A byte is off by at most a half of a unit's largest / 127, about 3 times its deviation: squares
+  // of (3 / 127)^2 / 12 of it.
+  if (c.hands_bytes) {
+    CHECK(errors.stored < 6e-5);
+    return;
+  }
   CHECK(errors.stored < (c.numerics == Numerics::kFast ? 1e-6 : 1e-10));  // f16 q and weights
   // q4_0: codes are an eighth of a block's largest apart, about 0.3 of the deviation, so K and V
   // are off by 0.09 of it, 0.8 % of their squares each; the softmax of the scores adds as much
@@ -234,6 +279,25 @@ TEST_CASE("decode attention on the GPU serves rows of several sequences and leng
       c.softcap = type == KvType::kF16 ? 5.0f : 0.0f;
       c.window = type == KvType::kF16 ? 33 : 0;
       check(c);
+    }
+  }
+}
+
+TEST_CASE("decode attention on the GPU leaves int8 for the product after it") {
+  for (const uint32_t head_dim : {32u, 64u, 96u, 128u, 256u}) {
+    for (const uint32_t group : {1u, 3u, 8u}) {
+      AttentionCase c;
+      c.hands_bytes = true;
+      c.head_dim = head_dim;
+      c.group = group;
+      c.max_rows = 8;
+      c.positions = {5, 300, 64, 0, 299};
+      c.sequences = {0, 1, 2, 3, 1};
+      for (const uint32_t n_splits : {1u, 8u}) {
+        c.n_splits = n_splits;
+        c.type = n_splits == 1 ? KvType::kF16 : KvType::kQ8_0;
+        check_on(c, test::Features::kAll);
+      }
     }
   }
 }

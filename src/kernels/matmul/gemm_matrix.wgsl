@@ -1,7 +1,8 @@
 // Many rows of x times W in tiles by matrix units (subgroup matrices): f16 operands in workgroup memory, sums in f32.
 // SG_M x SG_N subgroups, each FRAGMENTS_M x FRAGMENTS_N products of MATRIX_M x MATRIX_N x MATRIX_K. K goes by STEP_UNITS units (32) at a
 // time; SG_K such sets of subgroups take a part of them each, and their sums are joined at the end: more subgroups at work where
-// there are few tiles. SPLITS workgroups may share K, too. What the next step needs is requested before this step's products.
+// there are few tiles. SPLITS workgroups may share K, too. What a step needs is requested AHEAD steps before: a turn of the loop is AHEAD
+// steps, each with registers of its own for what is on its way.
 // x comes as f16 from x_as_f16.wgsl; a weight is decoded as its type defines it, then rounded to f16.
 // The text is Tint's; naga has another form of the same, which wgpu-native cannot enable.
 #include "common/step.wgsl"
@@ -95,12 +96,16 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let vec = local % VECS;
 #for p in 0..X_PASSES
   let x_row_##p = X_OF(min(m_first + row + p * ROWS_OF_PASS, m_count - 1u)) * X_VECS;
-  var x_##p = x16[x_row_##p + VEC_OF(begin * 4u + vec)];
+#for a in 0..AHEAD
+  var x_##p##_##a = x16[x_row_##p + VEC_OF((begin + a * STEP_UNITS) * 4u + vec)];
+#endfor
 #endfor
 #if WEIGHT_FLOAT
 #for p in 0..W_PASSES
   let w_row_##p = PLANE_ROWS + W_ROW(min(n_first + row + p * ROWS_OF_PASS, ROWS - 1u)) * X_VECS;
-  var w_##p = weights[w_row_##p + VEC_OF(begin * 4u + vec)];
+#for a in 0..AHEAD
+  var w_##p##_##a = weights[w_row_##p + VEC_OF((begin + a * STEP_UNITS) * 4u + vec)];
+#endfor
 #endfor
 #else
   // Four rows of a unit lie together; and so neighbours store to different banks.
@@ -115,59 +120,66 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let w_group_##p = min((n_first + unit_row + p * (WG / STEP_UNITS)) / 4u, (ROWS - 1u) / 4u);
   let w_row_##p = (unit_row + p * (WG / STEP_UNITS)) % 4u;
 #endif
-  var group_##p = load_group(w_group_##p, UNIT_OF(begin + unit));
-  var w_##p = load_raw(w_group_##p, w_row_##p, UNIT_OF(begin + unit));
+#for a in 0..AHEAD
+  var group_##p##_##a = load_group(w_group_##p, UNIT_OF(begin + a * STEP_UNITS + unit));
+  var w_##p##_##a = load_raw(w_group_##p, w_row_##p, UNIT_OF(begin + a * STEP_UNITS + unit));
+#endfor
 #endfor
 #endif
 
-  for (var first = begin; first < end; first += STEP_UNITS) {
+  for (var turn = begin; turn < end; turn += AHEAD * STEP_UNITS) {
+#for a in 0..AHEAD
+    {
+      let first = turn + a * STEP_UNITS;
 #for p in 0..X_PASSES
-    tile_x[(row + p * ROWS_OF_PASS) * STRIDE + vec] = KEPT(first, x_##p);
+      tile_x[(row + p * ROWS_OF_PASS) * STRIDE + vec] = KEPT(first, x_##p##_##a);
 #endfor
 #for p in 0..W_PASSES
 #if WEIGHT_FLOAT
-    tile_w[(row + p * ROWS_OF_PASS) * STRIDE + vec] = w_##p;
+      tile_w[(row + p * ROWS_OF_PASS) * STRIDE + vec] = w_##p##_##a;
 #else
-    {
-      let q = unpack(w_##p, group_##p, w_row_##p, UNIT_OF(first + unit));
-      let at = (unit_row + p * (WG / STEP_UNITS)) * STRIDE + unit * 4u;
+      {
+        let q = unpack(w_##p##_##a, group_##p##_##a, w_row_##p, UNIT_OF(first + unit));
+        let at = (unit_row + p * (WG / STEP_UNITS)) * STRIDE + unit * 4u;
 #for c in 0..2
-      tile_w[at + c] = halves(q.s.x * bytes_f32(q.lo[2 * c]) + q.m.x, q.s.x * bytes_f32(q.lo[2 * c + 1]) + q.m.x);
-      tile_w[at + 2 + c] = halves(q.s.y * bytes_f32(q.hi[2 * c]) + q.m.y, q.s.y * bytes_f32(q.hi[2 * c + 1]) + q.m.y);
+        tile_w[at + c] = halves(q.s.x * bytes_f32(q.lo[2 * c]) + q.m.x, q.s.x * bytes_f32(q.lo[2 * c + 1]) + q.m.x);
+        tile_w[at + 2 + c] = halves(q.s.y * bytes_f32(q.hi[2 * c]) + q.m.y, q.s.y * bytes_f32(q.hi[2 * c + 1]) + q.m.y);
 #endfor
-    }
+      }
 #endif
 #endfor
-    workgroupBarrier();
-    let next = min(first + STEP_UNITS, LAST_STEP);
+      workgroupBarrier();
+      let next = min(first + AHEAD * STEP_UNITS, LAST_STEP);
 #for p in 0..X_PASSES
-    x_##p = x16[x_row_##p + VEC_OF(next * 4u + vec)];
+      x_##p##_##a = x16[x_row_##p + VEC_OF(next * 4u + vec)];
 #endfor
 #for p in 0..W_PASSES
 #if WEIGHT_FLOAT
-    w_##p = weights[w_row_##p + VEC_OF(next * 4u + vec)];
+      w_##p##_##a = weights[w_row_##p + VEC_OF(next * 4u + vec)];
 #else
-    group_##p = load_group(w_group_##p, UNIT_OF(next + unit));
-    w_##p = load_raw(w_group_##p, w_row_##p, UNIT_OF(next + unit));
+      group_##p##_##a = load_group(w_group_##p, UNIT_OF(next + unit));
+      w_##p##_##a = load_raw(w_group_##p, w_row_##p, UNIT_OF(next + unit));
 #endif
 #endfor
 #for k in 0..STEP_UNITS * 32 / MATRIX_K / SG_K
-    {
-      let at = k_part + k * VECS_OF_MATRIX;
+      {
+        let at = k_part + k * VECS_OF_MATRIX;
 #for i in 0..FRAGMENTS_M
-      let left_##i = subgroupMatrixLoad<subgroup_matrix_left<f16, MATRIX_K, MATRIX_M>, row_major>(
-          &tile_x, (m_part + i * MATRIX_M) * STRIDE + at, STRIDE);
+        let left_##i = subgroupMatrixLoad<subgroup_matrix_left<f16, MATRIX_K, MATRIX_M>, row_major>(
+            &tile_x, (m_part + i * MATRIX_M) * STRIDE + at, STRIDE);
 #endfor
 #for j in 0..FRAGMENTS_N
-      let right_##j = subgroupMatrixLoad<subgroup_matrix_right<f16, MATRIX_N, MATRIX_K>, col_major>(
-          &tile_w, (n_part + j * MATRIX_N) * STRIDE + at, STRIDE);
+        let right_##j = subgroupMatrixLoad<subgroup_matrix_right<f16, MATRIX_N, MATRIX_K>, col_major>(
+            &tile_w, (n_part + j * MATRIX_N) * STRIDE + at, STRIDE);
 #for i in 0..FRAGMENTS_M
-      acc_##i##_##j = subgroupMatrixMultiplyAccumulate(left_##i, right_##j, acc_##i##_##j);
+        acc_##i##_##j = subgroupMatrixMultiplyAccumulate(left_##i, right_##j, acc_##i##_##j);
 #endfor
 #endfor
+      }
+#endfor
+      workgroupBarrier();
     }
 #endfor
-    workgroupBarrier();
   }
 
   // One product of each subgroup at a time; the sets along K share the work of storing.

@@ -279,7 +279,7 @@ void describe_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args,
   call.number("FRAGMENTS_M", tuning.fragments_m).number("FRAGMENTS_N", tuning.fragments_n);
   call.number("SG_K", tuning.subgroups_k).number("STEP_UNITS", tuning.step_units);
   call.number("X_PASSES", x_items / tile.workgroup).number("W_PASSES", w_items / tile.workgroup);
-  call.number("SPLITS", tuning.n_splits);
+  call.number("SPLITS", tuning.n_splits).number("AHEAD", tuning.steps_ahead);
   const auto [y, z] = tile_grid(args, tile.m);
   const GridDim n_tiles{Extent::kOne, div_up(columns_of(args, chunk), tile.n), 1};
   if (args.parts) {

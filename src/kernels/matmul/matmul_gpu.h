@@ -38,7 +38,8 @@ struct MatrixTuning {
   uint32_t subgroups_k = 1;                   // sets of those subgroups, sharing K
   uint32_t fragments_m = 4, fragments_n = 4;  // of a subgroup
   uint32_t step_units = 1;                    // units of 32 columns between barriers
-  uint32_t n_splits = 1;  // workgroups that share K; a call after adds up what they leave
+  uint32_t n_splits = 1;     // workgroups that share K; a call after adds up what they leave
+  uint32_t steps_ahead = 1;  // between the request of a step's operands and their use
 };
 
 enum class MatmulKernel : uint8_t { kMatvec, kGemm, kMatrix };

@@ -27,6 +27,16 @@ MatmulArgs args_for(quant::Type type, uint32_t rows, uint32_t cols, uint32_t max
   return args;
 }
 
+gpu::DeviceInfo with_matrix_units() {
+  gpu::DeviceInfo device;
+  device.subgroups = device.f16 = true;
+  device.subgroup_min = device.subgroup_max = 32;
+  device.matrix = {.m = 16, .n = 16, .k = 16};
+  device.limits.max_workgroup_bytes = 49152;
+  device.limits.max_workgroup_invocations = 1024;
+  return device;
+}
+
 std::vector<gpu::DeviceInfo> devices() {
   std::vector<gpu::DeviceInfo> all(3);
   all[1].subgroups = true;
@@ -36,6 +46,7 @@ std::vector<gpu::DeviceInfo> devices() {
   all[2].subgroup_min = all[2].subgroup_max = 128;
   all[2].type = gpu::AdapterType::kSoftware;
   all[2].slow_compiler = true;
+  all.push_back(with_matrix_units());
   return all;
 }
 
@@ -79,6 +90,27 @@ TEST_CASE("fast products of several rows quantize x first, unless the scratch ho
   CHECK(matmul_scratch_bytes({}, args) == 8 * 8 * 48);
   args.numerics = Numerics::kExact;
   CHECK(matmul_scratch_bytes({}, args) == 0);
+}
+
+TEST_CASE("few rows of a large weight are requested two steps ahead where there are matrix units") {
+  const auto tiles = [](uint32_t rows, uint32_t cols, uint32_t max_rows) {
+    const MatmulTuning tuning = default_tuning(
+        with_matrix_units(), args_for(quant::Type::kQ4_0, rows, cols, max_rows, Numerics::kFast));
+    REQUIRE(tuning.kernel == MatmulKernel::kMatrix);
+    return tuning.matrix;
+  };
+  for (const uint32_t max_rows : {32u, 64u}) {
+    const MatrixTuning wide = tiles(28672, 4096, max_rows);
+    CHECK(wide.steps_ahead == 2);
+    CHECK(wide.n_splits == 1);
+    const MatrixTuning square = tiles(4096, 4096, max_rows);
+    CHECK(square.steps_ahead == 2);
+    CHECK(square.n_splits == 4);
+    CHECK(tiles(2048, 2048, max_rows).steps_ahead == 1);
+    // 129 units are no whole turns.
+    CHECK(tiles(4096, 4128, max_rows).steps_ahead == 1);
+  }
+  CHECK(tiles(4096, 4096, 128).steps_ahead == 1);
 }
 
 TEST_CASE("more workgroups than one dimension holds go on in the second") {

@@ -571,3 +571,33 @@ TEST_CASE("gpu: every tile of matrix units gives the same product") {
   }
   if (!found) MESSAGE("SKIPPED: this device has no matrix units");
 }
+
+TEST_CASE("gpu: tiles of few rows give the same product, however K is shared and requested ahead") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  bool found = false;
+  for (const quant::Type type :
+       {quant::Type::kF16, quant::Type::kQ4_0, quant::Type::kQ4_K, quant::Type::kQ6_K}) {
+    for (const uint32_t n_splits : {1u, 2u}) {
+      for (const uint32_t steps_ahead : {1u, 2u, 4u}) {
+        const Case c{.type = type,
+                     .rows = 72,
+                     .cols = 512,
+                     .n_rows = 20,
+                     .max_rows = 32,
+                     .numerics = Numerics::kFast,
+                     .epilogue = Epilogue::kAdd};
+        MatmulArgs args;
+        args.weight = {c.type, c.rows, c.cols, {}};
+        args.numerics = c.numerics;
+        args.max_rows = c.max_rows;
+        const MatmulTuning tuning{.kernel = MatmulKernel::kMatrix,
+                                  .matrix = {1, 1, 4, 2, 4, 2, n_splits, steps_ahead}};
+        if (!tuning_fits(gpu->info(), args, tuning)) continue;
+        found = true;
+        check_case(*gpu, c, &tuning);
+      }
+    }
+  }
+  if (!found) MESSAGE("SKIPPED: this device has no matrix units");
+}

@@ -32,6 +32,7 @@ constexpr Knob<T> kMatrixKnobs[] = {
     make_knob<&T::matrix, &MatrixTuning::fragments_n, T>("fragments_n", 1, 2, 4),
     make_knob<&T::matrix, &MatrixTuning::step_units, T>("step_units", 1, 2, 4, 8),
     make_knob<&T::matrix, &MatrixTuning::n_splits, T>("n_splits", 1, 2, 4, 8, 16),
+    make_knob<&T::matrix, &MatrixTuning::steps_ahead, T>("steps_ahead", 1, 2, 4),
 };
 
 constexpr std::string_view kMatvec = "matvec", kGemm = "gemm", kGemmInt8 = "gemm_int8",

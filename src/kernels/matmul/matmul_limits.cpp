@@ -68,9 +68,11 @@ bool has_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args) {
 bool suits(const gpu::DeviceInfo& device, const MatmulArgs& args, const MatrixTuning& t) {
   const MatrixTile tile = tile_of(device, t);
   const uint32_t w_items = tile.n * t.step_units * (is_float_type(args.weight.type) ? 4 : 1);
-  const bool splits_fit =
-      t.n_splits == 1 || (!args.parts && units(args) % (t.n_splits * t.step_units) == 0);
-  return splits_fit && tile.m * t.step_units * 4 % tile.workgroup == 0 &&
+  const bool splits_fit = t.n_splits == 1 || !args.parts;
+  // A single workgroup of one step a turn may end within a step.
+  const bool whole_turns = (t.n_splits == 1 && t.steps_ahead == 1) ||
+                           units(args) % (t.n_splits * t.step_units * t.steps_ahead) == 0;
+  return splits_fit && whole_turns && tile.m * t.step_units * 4 % tile.workgroup == 0 &&
          tile.workgroup % (t.step_units * 4) == 0 && w_items % tile.workgroup == 0 &&
          t.step_units * 32 % (device.matrix.k * t.subgroups_k) == 0 &&
          tile.workgroup <= device.limits.max_workgroup_invocations &&

@@ -49,6 +49,10 @@ bool appends(const GpuLowering& at, const AttentionOp& op) {
   return kernels::attention_appends(at.device, attention_args(at, op));
 }
 
+bool hands_bytes(const GpuLowering& at, const AttentionOp& op) {
+  return kernels::attention_hands(at.device, attention_args(at, op));
+}
+
 AttentionLimits attention_limits(const GpuLowering& at) {
   std::optional<AttentionLimits> out;
   for (size_t i = 0; i < at.graph.ops.size(); ++i) {
@@ -79,6 +83,7 @@ uint64_t AttentionOp::cpu_scratch_bytes(const Graph& graph, uint32_t rows, int n
 Result<void> AttentionOp::lower(const GpuLowering& at, std::vector<KernelCall>& calls) const {
   kernels::AttentionArgs args = attention_args(at, *this);
   if (!kernels::attention_appends(at.device, args)) args.append.reset();
+  args.hands_bytes = at.handovers.given[at.op].has_value();
   return kernels::attention(at.device, args, calls);
 }
 

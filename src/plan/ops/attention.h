@@ -20,6 +20,7 @@ struct AttentionOp {
   uint32_t v_dim = 0;                  // 0 = the cache's head_dim
   // The op right before, when q comes from it: a step of one row may do its work here.
   std::optional<RopeOp> append = {};
+  bool feeds_next = false;  // the op after is a product, and the only reader of out
 
   static void values(auto& op, auto&& use) {
     use(op.q, Use::kRead);
@@ -35,6 +36,8 @@ struct AttentionOp {
 
 // In this batch class attention does what the rope op before it would.
 bool appends(const GpuLowering& at, const AttentionOp& op);
+// The result can be left as int8 in this batch class.
+bool hands_bytes(const GpuLowering& at, const AttentionOp& op);
 // What every attention of the graph takes in this batch class: parts of the keys, and rows beside
 // those of prompts (kernels::StepShape).
 struct AttentionLimits {

@@ -33,15 +33,18 @@ void hand_through_norm(const GpuLowering& at, const MatmulOp& op, Handovers& out
             out.taken.begin() + static_cast<ptrdiff_t>(end), form);
 }
 
-// To the next product, in the place of y.
-void hand_bytes(const GpuLowering& at, const MatmulOp& op, Handovers& out) {
-  constexpr XForm kBytes = XForm::kInt8;
+bool can_hand_bytes(const GpuLowering& at, const MatmulOp& op) {
+  return kernels::matmul_hands(at.device, matmul_args(at, op), XForm::kInt8, /*normed=*/false);
+}
+bool can_hand_bytes(const GpuLowering& at, const AttentionOp& op) { return hands_bytes(at, op); }
+
+// To the next product, in the place of the result.
+void hand_bytes(const GpuLowering& at, const auto& op, Handovers& out) {
   const GpuLowering next = at.of(at.op + 1);
   const auto& reader = std::get<MatmulOp>(at.graph.ops[next.op]);
-  if (kernels::matmul_takes(at.device, matmul_args(next, reader), /*normed=*/false) == kBytes &&
-      kernels::matmul_hands(at.device, matmul_args(at, op), kBytes, /*normed=*/false)) {
-    out.given[at.op] = out.taken[next.op] = kBytes;
-  }
+  const auto taken = kernels::matmul_takes(at.device, matmul_args(next, reader), /*normed=*/false);
+  if (taken == XForm::kInt8 && can_hand_bytes(at, op))
+    out.given[at.op] = out.taken[next.op] = taken;
 }
 
 }  // namespace
@@ -55,6 +58,8 @@ Handovers handovers(const GpuLowering& at) {
     const auto* product = std::get_if<MatmulOp>(&ops[i]);
     if (product && product->y_norm) hand_through_norm(at.of(i), *product, out);
     if (product && product->feeds_next) hand_bytes(at.of(i), *product, out);
+    const auto* attention = std::get_if<AttentionOp>(&ops[i]);
+    if (attention && attention->feeds_next) hand_bytes(at.of(i), *attention, out);
   }
   return out;
 }

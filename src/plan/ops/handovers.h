@@ -1,5 +1,5 @@
-// What products of a batch class hand over to the products after them (kernels/matmul/matmul.h):
-// results in the form that the reader wants, through a norm or straight.
+// What products and attention of a batch class hand over to the products after them
+// (kernels/matmul/matmul.h): results in the form that the reader wants, through a norm or straight.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,7 @@
 namespace puna::plan {
 
 struct Handovers {
-  // By op: the form in which a product before left x, and that in which this product leaves its
-  // result.
+  // By op: the form in which the op before left x, and that in which this op leaves its result.
   std::vector<std::optional<kernels::XForm>> taken, given;
 };
 
