@@ -38,6 +38,10 @@ struct CacheConfig {
   uint32_t n_sequences = 1;         // rows of the page table
   uint32_t pages_per_sequence = 0;  // columns of the page table
   uint32_t n_snapshots = 0;         // copies of a sequence's recurrent state that may be kept
+  // Rows of a step at most. More than kernels::kMaxStepTokens only of graphs without a cache.
+  uint32_t step_rows = kernels::kMaxStepTokens;
+  // Outputs that one run of a head takes; 0: as the number of sequences and kHeadRows have it.
+  uint32_t head_rows = 0;
   uint32_t context() const { return pages_per_sequence * kernels::kPageTokens; }
   // Whether a layer, whose readers see `window` positions (0: all), has the pages of windows.
   bool by_window(uint32_t window) const { return window > 0 && n_window_pages > 0; }
