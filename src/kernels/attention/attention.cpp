@@ -167,6 +167,8 @@ Describe described(const AttentionArgs& args, std::string label, std::string_vie
   if (args.softcap > 0) call.real("SOFTCAP_VALUE", args.softcap);
   define_kv(call, args.kv, args.pages_per_sequence);
   call.number("V_DIM", v_dim_of(args)).number("CAUSAL", args.causal);
+  // A step of one row has nothing around it.
+  if (args.places && !args.append) call.flag("PLACES");
   return call;
 }
 
@@ -348,6 +350,11 @@ base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
     return base::fail(base::ErrorCode::kUnsupported,
                       fmt::format("Attention {} has a window of {} without being causal.",
                                   args.label, args.window));
+  }
+  if (!args.causal && args.places) {
+    return base::fail(
+        base::ErrorCode::kUnsupported,
+        fmt::format("Attention {} asks for rows around a row without being causal.", args.label));
   }
   AttentionTuning tuning;
   if (decodes(args)) {

@@ -42,7 +42,10 @@ inline KeyRange key_range(const AttentionCpuArgs& args, uint32_t token) {
         end = std::max(end, static_cast<uint32_t>(step.positions[t]) + 1);
     }
   }
-  return {args.window != 0 && end > args.window ? end - args.window : 0, end};
+  const KeyRange usual = {args.window != 0 && end > args.window ? end - args.window : 0, end};
+  if (!step.places) return usual;
+  const RowPlace& place = step.places[token];
+  return {std::min(usual.first, end - 1 - place.before), end + place.after};
 }
 
 inline const uint32_t* pages_of(const AttentionCpuArgs& args, uint32_t token) {

@@ -96,7 +96,8 @@ struct Tile {
   float* largest;  // running maximum of the scores
   float* sum;      // running sum of the weights
   float* factor;   // what earlier results are multiplied by
-  float* last;     // last position that a row sees
+  float* first;    // first and last position that a row sees
+  float* last;
   float* k;        // a page of K and V as f32
   float* v;
 };
@@ -110,7 +111,8 @@ HWY_INLINE Tile lay_out(float* work, size_t n_rows, size_t head_dim) {
   tile.largest = tile.scores + kPageTokens * tile.stride;
   tile.sum = tile.largest + tile.stride;
   tile.factor = tile.sum + tile.stride;
-  tile.last = tile.factor + tile.stride;
+  tile.first = tile.factor + tile.stride;
+  tile.last = tile.first + tile.stride;
   tile.k = tile.last + tile.stride;
   tile.v = tile.k + kPageTokens * head_dim;
   return tile;
@@ -133,9 +135,7 @@ HWY_INLINE void soften(const AttentionCpuArgs& args, const Tile& tile, uint32_t 
         const VQ last = hn::Load(d, tile.last + j);
         const VQ key = hn::Set(d, static_cast<float>(first + i));
         auto hidden = hn::Gt(key, last);
-        if (args.window != 0)
-          hidden = hn::Or(hidden,
-                          hn::Le(hn::Add(key, hn::Set(d, static_cast<float>(args.window))), last));
+        if (args.window != 0) hidden = hn::Or(hidden, hn::Lt(key, hn::Load(d, tile.first + j)));
         score = hn::IfThenElse(hidden, hn::Set(d, kHidden), score);
       }
       if (kMasked || args.softcap > 0) hn::Store(score, d, at);
@@ -175,6 +175,7 @@ void tile_item(const AttentionJob& job, uint32_t begin, uint32_t end, uint32_t k
     const KeyRange keys = key_range(args, token);
     all = {std::min(all.first, keys.first), std::max(all.end, keys.end)};
     common = {std::max(common.first, keys.first), std::min(common.end, keys.end)};
+    tile.first[r] = static_cast<float>(keys.first);
     tile.last[r] = static_cast<float>(keys.end - 1);
     if (r >= n_rows) continue;
     const size_t head = kv_head * job.group + r % job.group;

@@ -27,16 +27,12 @@ base::Result<std::vector<SectionPair>> section_pairs(const MropeShape& shape) {
                       "A rope of several sections has no temperature.");
   }
   std::vector<SectionPair> pairs(n_pairs);
+  const RopeSections sections{shape.sections, shape.order};
   uint32_t section = 0, first = 0;
   for (uint32_t i = 0; i < n_pairs; ++i) {
     while (i - first >= shape.sections[section]) first += shape.sections[section++];
     SectionPair& pair = pairs[i];
-    if (shape.order == SectionOrder::kByThrees) {
-      const uint32_t third = i % 3;
-      pair.section = i < 3 * shape.sections[third] ? third : 0;
-    } else {
-      pair.section = section;
-    }
+    pair.section = sections.of(i);
     if (shape.order == SectionOrder::kRestart) {
       RopeParams own = rope;
       own.n_rot = 2 * shape.sections[section];
