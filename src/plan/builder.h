@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "formats/model_file.h"
+#include "kernels/elementwise/binary.h"
 #include "plan/graph.h"
 
 namespace puna::plan {
@@ -94,6 +95,13 @@ struct DeltaSpec {
   std::string a, dt_bias;
   kernels::DeltaShape shape;
 };
+// Attention of rows to each other.
+struct OwnAttentionSpec {
+  std::string label;
+  uint32_t head_dim = 0;
+  float scale = 1.0f;
+  std::optional<Value> spans = {};  // [rows, 2]: the rows first .. end - 1 that a row sees
+};
 // The gate of a group norm: columns of another activation.
 struct NormGate {
   Value value;
@@ -166,6 +174,31 @@ class Builder {
   Value group_norm(Value x, std::string_view gamma, uint32_t n_groups, float eps,
                    std::optional<NormGate> gate = {});
 
+  // Words of encoders (builder_encoder.cpp), whose rows are no tokens.
+  // An activation that the host gives with each step (Graph::takes_over).
+  Value input(std::string_view label, uint32_t columns);
+  // qkv [rows, 3 * n_heads * head_dim] -> [rows, n_heads * head_dim]
+  Value own_attention(Value qkv, const OwnAttentionSpec& spec);
+  // Turns the first heads of a row by positions [rows, 4] of integers; in place. shape.y_stride is
+  // filled in.
+  Value turn(Value x, Value positions, kernels::MropeShape shape, std::string_view label);
+  // Another activation of the same values, which later words in place on x leave as it is.
+  Value copy(Value x);
+  // [rows * n, columns] -> [rows, n * columns]: each n rows of x, side by side or (by_column) the n
+  // values of each column together. Everything after the first is the head, over outputs.
+  Value merge(Value x, uint32_t n, bool by_column = false);
+  // [rows * n, columns] -> [rows, columns], the mean of each n rows; the head as with merge().
+  Value pool(Value x, uint32_t n);
+  // y = y op v, v [columns] of the file; in place.
+  Value by_vector(Value y, kernels::Binary op, std::string_view v);
+  // Products of one weight and one x each, side by side, activated where an activation is given.
+  struct Product {
+    std::string weight;
+    Value x;
+  };
+  Value beside(const std::vector<Product>& products,
+               std::optional<kernels::Activation> activation = {});
+
   Value softcap(Value x, float cap);
   // Everything after this runs only on rows whose logits are wanted.
   Value select_outputs(Value x);
@@ -176,6 +209,11 @@ class Builder {
   base::Result<Graph> finish_embeddings(Value x);
 
   bool has(std::string_view tensor) const { return file_.find_tensor(tensor) != nullptr; }
+  // Rows of a tensor, 0 where the file has none of this name.
+  uint64_t rows_of_tensor(std::string_view tensor) const {
+    const formats::Tensor* const found = file_.find_tensor(tensor);
+    return found ? found->rows() : 0;
+  }
 
  private:
   uint32_t columns(Value v) const { return graph_.values[v.id].columns; }

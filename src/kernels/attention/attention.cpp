@@ -62,7 +62,7 @@ uint32_t units_of(uint32_t head_dim) { return head_dim % 8 == 0 ? head_dim / 8 :
 
 // Rows that are seen by earlier ones of their step share keys as in a prompt.
 bool decodes(const AttentionArgs& args) {
-  return args.max_rows <= (args.causal ? kDecodeRows : 1u);
+  return !args.own && args.max_rows <= (args.causal ? kDecodeRows : 1u);
 }
 
 // The decode of the singles of a class of prompts, if it has any.
@@ -169,12 +169,19 @@ Describe described(const AttentionArgs& args, std::string label, std::string_vie
   call.number("V_DIM", v_dim_of(args)).number("CAUSAL", args.causal);
   // A step of one row has nothing around it.
   if (args.places && !args.append) call.flag("PLACES");
+  if (args.own) call.flag("OWN_KEYS");
   return call;
 }
 
 void bind_operands(Describe& call, const AttentionArgs& args) {
   if (args.sinks) call.constant("B_SINKS", *args.sinks);
-  call.constant("B_PAGES", args.pages).arena("B_OUT", args.out).real("SCALE", args.scale);
+  call.arena("B_OUT", args.out).real("SCALE", args.scale);
+  if (args.own) {
+    call.arena("B_Q", args.q);
+    if (args.spans) call.arena("B_SPANS", *args.spans);
+    return;
+  }
+  call.constant("B_PAGES", args.pages);
   if (!args.append) {
     call.constant("B_K", args.k_cache).constant("B_V", args.v_cache).arena("B_Q", args.q);
     return;
@@ -334,10 +341,17 @@ std::vector<AttentionPrefillTuning> attention_prefill_tiles(const gpu::DeviceInf
 base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
                                                const AttentionArgs& args) {
   PUNA_TRY(check_kv(args.label, args.kv, args.n_heads));
-  if (args.max_rows == 0 || args.max_rows > kMaxStepTokens) {
+  const uint32_t most = args.own ? kMaxStepRows : kMaxStepTokens;
+  if (args.max_rows == 0 || args.max_rows > most) {
     return base::fail(base::ErrorCode::kInvalidArgument,
                       fmt::format("Attention {} is for {} rows; 1 to {} are possible.", args.label,
-                                  args.max_rows, kMaxStepTokens));
+                                  args.max_rows, most));
+  }
+  if (args.own && (args.causal || args.kv.type != KvType::kF32 || v_dim_of(args) != args.kv.head_dim)) {
+    return base::fail(base::ErrorCode::kInvalidArgument,
+                      fmt::format("Attention {} is of rows to each other, which is not causal, f32 "
+                                  "and has values as long as keys.",
+                                  args.label));
   }
   const uint32_t unit = args.kv.head_dim % 8 == 0 ? 8 : 4;
   if (v_dim_of(args) > args.kv.head_dim || v_dim_of(args) % unit != 0) {

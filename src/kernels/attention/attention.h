@@ -10,6 +10,10 @@
 // takes part in the softmax only (gpt-oss model card, 2025). Values are the first v_dim elements of
 // a V cache row, so that with k_cache as v_cache the values are part of the keys (multi-head latent
 // attention, DeepSeek-V2, 2024).
+//
+// Rows that are no texts attend to each other without a cache (`own`): q then holds queries, keys
+// and values of each row, [n_tokens, (n_heads + 2 * n_kv_heads) * head_dim] f32, and a row sees the
+// rows of its span, spans [n_tokens, 2] u32 (first, end); without spans it sees all of the step.
 #pragma once
 
 #include <optional>
@@ -41,6 +45,9 @@ struct AttentionArgs {
   Slice q = {};
   // Instead of q, and of rope_append() before; only where attention_appends() says so.
   std::optional<AttentionAppend> append = {};
+  // Not causal, without a window; the layout of the cache has its heads and is f32.
+  bool own = false;
+  std::optional<Slice> spans = {};  // of own keys; rows of one span lie side by side
   Slice k_cache = {}, v_cache = {};
   Slice out = {};
   Slice scratch = {};  // of attention_scratch_bytes()
@@ -90,6 +97,8 @@ base::Result<void> attention(const gpu::DeviceInfo& device, const AttentionArgs&
 struct AttentionCpuArgs {
   CpuStep step;
   const float* q = nullptr;
+  bool own = false;
+  const uint32_t* spans = nullptr;  // of own keys; null = all rows
   const std::byte* k_cache = nullptr;
   const std::byte* v_cache = nullptr;
   float* out = nullptr;

@@ -48,7 +48,10 @@ constexpr uint32_t kSections = 4;
 enum class SectionOrder : uint8_t {
   kInTurn,    // the first pairs to the first section, and so on
   kByThrees,  // height, width at 3k + 1 and 3k + 2, k below their sizes; time everywhere else
-  kRestart,   // kInTurn, each section with the frequencies of a rope of its own (mrope/mrope.h)
+  // Of mrope/mrope.h alone:
+  kRestart,  // kInTurn, each section with the frequencies of a rope of its own
+  kDealt,    // kInTurn, the frequencies of one rope dealt out: pair k of section s of n has that of
+             // pair n k + s. Sections of one size.
 };
 struct RopeSections {
   std::array<uint32_t, kSections> sizes = {};  // time, height, width and one more

@@ -158,6 +158,16 @@ Result<void> attentions(const gpu::DeviceInfo& device, Calls& out) {
       }
     }
   }
+  for (const uint32_t head_dim : {64u, 72u, 80u}) {
+    AttentionArgs args{.label = fmt::format("own attn {}", head_dim), .own = true};
+    args.kv = {KvType::kF32, 0, 2, head_dim};
+    args.n_heads = 2;
+    args.causal = false;
+    args.max_rows = 1024;
+    PUNA_TRY(attention(device, args, out));
+    args.spans = Slice{};
+    PUNA_TRY(attention(device, args, out));
+  }
   return {};
 }
 
