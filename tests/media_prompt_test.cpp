@@ -284,7 +284,8 @@ TEST_CASE("rows of tokens as media give the text of the tokens on the CPU") {
   check_all([] { return nullptr; });
 }
 
-TEST_CASE("positions behind a picture follow its longer side, and those in it its rows and columns") {
+TEST_CASE(
+    "positions behind a picture follow its longer side, and those in it its rows and columns") {
   Prompt prompt = std::vector<int32_t>{1, 2, 3};
   auto grid = some_rows(6, 4, 1);  // two rows of three
   grid->grid_columns = 3;
@@ -296,12 +297,11 @@ TEST_CASE("positions behind a picture follow its longer side, and those in it it
   plan::Step step;
   engine::add_rows(step, 0, prompt.tokens(), 0, prompt.spans());
   REQUIRE(step.places.size() == 13);
-  const std::array<int32_t, 3> want[] = {
-      {0, 0, 0}, {1, 1, 1}, {2, 2, 2},             // words
-      {3, 3, 3}, {3, 3, 4}, {3, 3, 5},             // the grid's rows
-      {3, 4, 3}, {3, 4, 4}, {3, 4, 5},             //
-      {6, 6, 6}, {7, 7, 7},                        // words, behind three columns
-      {8, 8, 8}, {9, 9, 9}};                       // no grid
+  const std::array<int32_t, 3> want[] = {{0, 0, 0}, {1, 1, 1}, {2, 2, 2},  // words
+                                         {3, 3, 3}, {3, 3, 4}, {3, 3, 5},  // the grid's rows
+                                         {3, 4, 3}, {3, 4, 4}, {3, 4, 5},  //
+                                         {6, 6, 6}, {7, 7, 7},   // words, behind three columns
+                                         {8, 8, 8}, {9, 9, 9}};  // no grid
   for (int32_t t = 0; t < 13; ++t) {
     const kernels::RowPlace& place = step.places[static_cast<size_t>(t)];
     for (size_t c = 0; c < 3; ++c) CHECK(t + place.turns[c] == want[t][c]);

@@ -93,7 +93,8 @@ void add_rows(plan::Step& step, uint32_t sequence, std::span<const int32_t> toke
     if (tokens[i] >= 0) continue;
     const Prompt::Span& span = *span_at(spans, first + i);
     const size_t width = span.media->width();
-    const auto values = std::span(span.media->rows).subspan((first + i - span.first) * width, width);
+    const auto values =
+        std::span(span.media->rows).subspan((first + i - span.first) * width, width);
     step.tokens[begin + i] = -1 - static_cast<int32_t>(step.media.size() / width);
     step.media.insert(step.media.end(), values.begin(), values.end());
   }

@@ -379,9 +379,9 @@ Scheduler::TextPtr Scheduler::next_waiting() const {
 // What it has evaluated itself is not evaluated again when it had to give way.
 bool Scheduler::begins_afresh(const Text& text) { return !text.options.reuse && !text.begun; }
 
-// Of what the text may begin with: all but the last token, as what comes after that is chosen; where
-// it would begin among rows that attend to each other, what these are behind: layers with windows
-// may have lost what the first of them left.
+// Of what the text may begin with: all but the last token, as what comes after that is chosen;
+// where it would begin among rows that attend to each other, what these are behind: layers with
+// windows may have lost what the first of them left.
 ptrdiff_t Scheduler::most_known(const Text& text) const {
   size_t n = text.tokens.size() - 1;
   const size_t known = text.media.empty() ? n : engine_.cache().n_known(text.tokens);
@@ -419,8 +419,7 @@ Task<bool> Scheduler::admit() {
     in_use_[*sequence] = true;
     text->sequence = *sequence;
     std::vector<int32_t> beginning;
-    if (!afresh)
-      beginning.assign(text->tokens.begin(), text->tokens.begin() + most_known(*text));
+    if (!afresh) beginning.assign(text->tokens.begin(), text->tokens.begin() + most_known(*text));
     auto begun = co_await engine_.cache().begin(*sequence, std::move(beginning));
     if (!begun) {
       finish(text, std::move(begun));

@@ -42,8 +42,7 @@ base::Result<plan::Graph> build_qwen2(const formats::ModelFile& file, const Conf
 
 base::Result<plan::Graph> build_qwen2vl(const formats::ModelFile& file, const Config& config) {
   Kind kind;
-  PUNA_TRY(const auto sections,
-           read_rope_sections(file, config, kernels::SectionOrder::kInTurn));
+  PUNA_TRY(const auto sections, read_rope_sections(file, config, kernels::SectionOrder::kInTurn));
   if (config.media) kind.sections = sections;
   return build(file, config, kind);
 }
@@ -54,8 +53,7 @@ base::Result<plan::Graph> build_qwen3(const formats::ModelFile& file, const Conf
 
 base::Result<plan::Graph> build_qwen3vl(const formats::ModelFile& file, const Config& config) {
   Kind kind{.head_norms = true};
-  PUNA_TRY(const auto sections,
-           read_rope_sections(file, config, kernels::SectionOrder::kByThrees));
+  PUNA_TRY(const auto sections, read_rope_sections(file, config, kernels::SectionOrder::kByThrees));
   const char* const key = "qwen3vl.n_deepstack_layers";
   PUNA_TRY(const uint64_t n_deepstack, file.get_uint(key, 0));
   if (n_deepstack > config.n_layers) {

@@ -67,8 +67,8 @@ class Planner {
       plan_.groups = buffer("groups", groups);
     }
     if (reads_media(graph_)) {
-      plan_.media = buffer(
-          "media", uint64_t{options_.classes.back()} * graph_.media_columns * sizeof(float));
+      plan_.media =
+          buffer("media", uint64_t{options_.classes.back()} * graph_.media_columns * sizeof(float));
     }
     plan_.arena = buffer("arena", 0);
 

@@ -15,8 +15,8 @@ struct Step {
   std::vector<int32_t> positions;     // absolute, in its sequence
   std::vector<uint32_t> sequences;    // rows of the page table
   std::vector<uint32_t> output_rows;  // rows whose logits are wanted
-  // Rows in place of embeddings, [any, Graph::media_columns]: a token below zero, -1 - i, stands for row
-  // i. Only of a graph that takes media.
+  // Rows in place of embeddings, [any, Graph::media_columns]: a token below zero, -1 - i, stands
+  // for row i. Only of a graph that takes media.
   std::vector<float> media;
   // How each row stands to media; empty: all are rows of texts without any.
   std::vector<kernels::RowPlace> places;

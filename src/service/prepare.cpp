@@ -351,7 +351,8 @@ Result<Prepared> prepare(const LoadedModel& model, Request request) {
     PUNA_TRY(out.filter,
              ThinkingBudget::create(*model.tokenizer, *out.style, budget, std::move(out.filter)));
   }
-  if (asked.shift && asked.shift->n_keep.value_or(0) > 0 && begins_with_bos(model, out.prompt.tokens()))
+  if (asked.shift && asked.shift->n_keep.value_or(0) > 0 &&
+      begins_with_bos(model, out.prompt.tokens()))
     ++*asked.shift->n_keep;
   asked.messages.clear();
   asked.prompt.clear();

@@ -347,7 +347,8 @@ base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
                       fmt::format("Attention {} is for {} rows; 1 to {} are possible.", args.label,
                                   args.max_rows, most));
   }
-  if (args.own && (args.causal || args.kv.type != KvType::kF32 || v_dim_of(args) != args.kv.head_dim)) {
+  if (args.own &&
+      (args.causal || args.kv.type != KvType::kF32 || v_dim_of(args) != args.kv.head_dim)) {
     return base::fail(base::ErrorCode::kInvalidArgument,
                       fmt::format("Attention {} is of rows to each other, which is not causal, f32 "
                                   "and has values as long as keys.",

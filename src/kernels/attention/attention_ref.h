@@ -43,7 +43,8 @@ inline void own_attention_ref(const AttentionCpuArgs& args) {
       for (double& weight : weights) sum += weight = std::exp(weight - largest);
       for (size_t d = 0; d < head_dim; ++d) {
         double value = 0;
-        for (size_t p = first; p < end; ++p) value += weights[p - first] * double{v[p * stride + d]};
+        for (size_t p = first; p < end; ++p)
+          value += weights[p - first] * double{v[p * stride + d]};
         args.out[(t * args.n_heads + h) * head_dim + d] = static_cast<float>(value / sum);
       }
     }

@@ -98,7 +98,7 @@ struct Tile {
   float* factor;   // what earlier results are multiplied by
   float* first;    // first and last position that a row sees
   float* last;
-  float* k;        // a page of K and V as f32
+  float* k;  // a page of K and V as f32
   float* v;
 };
 
@@ -191,19 +191,18 @@ void tile_item(const AttentionJob& job, uint32_t begin, uint32_t end, uint32_t k
     const uint32_t next = std::min((first / kPageTokens + 1) * kPageTokens, all.end);
     const size_t n_keys = next - first;
     const uint64_t row =
-        args.own ? 0
-                 : kv_row(args.kv, pages[first / kPageTokens], kv_head, first % kPageTokens);
-    const float* k =
-        args.own ? args.q + first * own_stride + (args.n_heads + size_t{kv_head}) * head_dim
-                 : load_kv_rows(args.kv, args.k_cache, row, n_keys, tile.k);
+        args.own ? 0 : kv_row(args.kv, pages[first / kPageTokens], kv_head, first % kPageTokens);
+    const float* k = args.own
+                         ? args.q + first * own_stride + (args.n_heads + size_t{kv_head}) * head_dim
+                         : load_kv_rows(args.kv, args.k_cache, row, n_keys, tile.k);
     multiply<false>(k, kv_stride, 1, n_keys, tile.queries, tile.scores, tile.stride, head_dim,
                     nullptr);
     const bool masked = first < common.first || next > common.end;
     masked ? soften<true>(args, tile, first, n_keys) : soften<false>(args, tile, first, n_keys);
-    const float* v =
-        args.own                       ? k + size_t{args.kv.n_kv_heads} * head_dim
-        : args.v_cache == args.k_cache ? k
-                                       : load_kv_rows(args.kv, args.v_cache, row, n_keys, tile.v);
+    const float* v = args.own ? k + size_t{args.kv.n_kv_heads} * head_dim
+                     : args.v_cache == args.k_cache
+                         ? k
+                         : load_kv_rows(args.kv, args.v_cache, row, n_keys, tile.v);
     multiply<true>(v, 1, kv_stride, job.v_dim, tile.scores, tile.results, tile.stride, n_keys,
                    tile.factor);
     first = next;

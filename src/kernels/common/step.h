@@ -13,7 +13,7 @@ constexpr uint32_t kMaxStepTokens = 512;  // the largest batch class of steps of
 // Of steps that are no tokens, and whose rows nothing but their number is known of (those of
 // encoders): rows lie along one dimension of a dispatch.
 constexpr uint32_t kMaxStepRows = 65535;
-constexpr uint32_t kPageTokens = 32;      // tokens per KV page
+constexpr uint32_t kPageTokens = 32;  // tokens per KV page
 // Pages that hold so many tokens.
 constexpr uint64_t pages_for(uint64_t n_tokens) {
   return (n_tokens + kPageTokens - 1) / kPageTokens;

@@ -78,7 +78,10 @@ base::Result<void> mrope(const gpu::DeviceInfo& device, const MropeArgs& args,
   } else {
     call.constant("B_POSITIONS", args.positions).text("POSITIONS_ACCESS", "read");
   }
-  call.arena("B_Y", args.y).number("Y_STRIDE", s.row_stride()).number("HEAD_DIM", s.head_dim).number("N_HEADS", s.n_heads);
+  call.arena("B_Y", args.y)
+      .number("Y_STRIDE", s.row_stride())
+      .number("HEAD_DIM", s.head_dim)
+      .number("N_HEADS", s.n_heads);
   call.number("N", n).number("WG", kWorkgroup);
   define_rope(call, s.rope);
   call.grid({Extent::kOne, div_up(n, kWorkgroup), 1}, {extent_of(args.rows)}).add_to(out);

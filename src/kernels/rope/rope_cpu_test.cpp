@@ -207,8 +207,8 @@ std::vector<RowPlace> beside_a_picture(int32_t n) {
   for (int32_t t = 1; t < n; ++t) {
     RowPlace& place = out[static_cast<size_t>(t)];
     const int32_t cell = t - 1;
-    place.turns = cell < 12 ? std::array{-cell, -cell + cell / 3, -cell + cell % 3}
-                            : std::array{-8, -8, -8};
+    place.turns =
+        cell < 12 ? std::array{-cell, -cell + cell / 3, -cell + cell % 3} : std::array{-8, -8, -8};
   }
   return out;
 }

@@ -188,8 +188,12 @@ TEST_CASE("rope on the GPU norms values, and turns q alone for layers without ke
 TEST_CASE("pairs turn by the coordinates of their sections on the GPU") {
   RopeCase c;
   c.norms = true;
-  c.places = {{}, {.turns = {-1, 4, 7}}, {.turns = {-20, -3, -11}}, {.turns = {-8, -8, -8}},
-              {.turns = {-33, -30, -1}}, {.turns = {5, 900, 0}}};
+  c.places = {{},
+              {.turns = {-1, 4, 7}},
+              {.turns = {-20, -3, -11}},
+              {.turns = {-8, -8, -8}},
+              {.turns = {-33, -30, -1}},
+              {.turns = {5, 900, 0}}};
   for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) {
     c.rope = {.pairs = pairs, .n_rot = 64, .base = 1e6f};
     c.rope.sections = {{8, 12, 12}, SectionOrder::kInTurn};

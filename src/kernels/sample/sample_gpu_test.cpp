@@ -303,9 +303,12 @@ TEST_CASE("the next step goes on behind media: by the positions that they leave,
   step[kStepSplitLimit] = 1;
   step[kStepChoices] = 0;
   const uint32_t rows[] = {1, 3, 5};
-  const std::vector<RowPlace> places = {
-      {{-9, -9, -9}, -9}, {{-9, -9, -9}, -9}, {{0, -1, -2}, -12, 0, 1},
-      {{0, -2, -2}, -12, 1, 0}, {}, {{1, 2, 3}, 4}};
+  const std::vector<RowPlace> places = {{{-9, -9, -9}, -9},
+                                        {{-9, -9, -9}, -9},
+                                        {{0, -1, -2}, -12, 0, 1},
+                                        {{0, -2, -2}, -12, 1, 0},
+                                        {},
+                                        {{1, 2, 3}, 4}};
   std::memcpy(&step[kStepPlaces], places.data(), places.size() * sizeof(RowPlace));
   for (uint32_t i = 0; i < 3; ++i) {
     step[kStepOutputRows + i] = rows[i];

@@ -40,9 +40,8 @@ struct TestStep {
   uint32_t n_tokens() const { return static_cast<uint32_t>(positions.size()); }
 
   CpuStep cpu() const {
-    return {n_tokens(),         positions.data(),
-            sequences.data(),   pages.data(),
-            pages_per_sequence, places.empty() ? nullptr : places.data()};
+    return {n_tokens(),   positions.data(),   sequences.data(),
+            pages.data(), pages_per_sequence, places.empty() ? nullptr : places.data()};
   }
 
   std::vector<uint32_t> words() const {

@@ -37,10 +37,10 @@ namespace puna::plan {
 
 template <IsOp... Ops>
 using OneOf = std::variant<Ops...>;
-using Op = OneOf<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp,
-                 SoftcapOp, GluOp, MoeOp, HeadsOp, LatentOp, NormPartsOp, MultiplyOp, GateOp,
-                 ConvOp, SsdOp, DeltaOp, GroupNormOp, AddMediaOp, OwnAttentionOp, TurnOp, MergeOp,
-                 MeanOp, ByVectorOp>;
+using Op =
+    OneOf<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp, SoftcapOp,
+          GluOp, MoeOp, HeadsOp, LatentOp, NormPartsOp, MultiplyOp, GateOp, ConvOp, SsdOp, DeltaOp,
+          GroupNormOp, AddMediaOp, OwnAttentionOp, TurnOp, MergeOp, MeanOp, ByVectorOp>;
 
 // "blk.3.ffn_down"; ops without a label of their own are called by what they do.
 std::string label(const Op& op);
