@@ -27,13 +27,14 @@ using engine::Prompt;
 namespace {
 
 std::unique_ptr<engine::Engine> load(formats::ModelFile file, std::unique_ptr<gpu::Device> device,
-                                     bool media = true) {
+                                     bool media = true, double turn_ms = 0) {
   engine::EngineOptions options;
   options.numerics = kernels::Numerics::kExact;
   options.kv_type = kernels::KvType::kF32;
   options.n_threads = 2;
   options.n_sequences = 4;
   options.media = media;
+  options.turn_ms = turn_ms;
   gpu::Device* on = device.get();
   auto done = base::run_until(engine::Engine::load(std::move(file), std::move(device), options),
                               [&] { on->poll(); });
@@ -238,6 +239,9 @@ void check_family(const Family& family, std::unique_ptr<gpu::Device> device) {
   REQUIRE(again);
   CHECK(again->stats.n_cached > 40);
   CHECK(again->tokens == alone->tokens);
+  // In chunks as small as there are.
+  const auto patient = load(make(family.architecture), nullptr, true, /*turn_ms=*/1e-6);
+  CHECK(write(*patient, prompt)->tokens == alone->tokens);
   engine::Scheduler scheduler(*engine);
   std::vector<std::vector<int32_t>> written(3);
   size_t n_done = 0;
