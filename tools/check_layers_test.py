@@ -49,6 +49,12 @@ class CheckLayers(unittest.TestCase):
         (offence,) = self.offences({"base/log.cpp": "#include <nlohmann/json.hpp>\n"})
         self.assertIn("base/log.cpp:1", offence)
 
+    def test_setjmp_stays_in_its_file(self):
+        text = "#include <csetjmp>\nint f(std::jmp_buf& b) { return setjmp(b); }\n"
+        self.assertEqual(self.offences({"media/jpeg.cpp": text}), [])
+        (offence,) = self.offences({"media/png.cpp": text})
+        self.assertIn("media/png.cpp:2", offence)
+
     def test_core_rooms_neither_throw_nor_catch(self):
         text = '// try { to be kind\nconst char* s = "throw";\nvoid f() {\n  try { g(); } catch (...) {}\n}\n'
         offences = self.offences({"engine/a.cpp": text, "gpu/native/b.cpp": text, "cli/c.cpp": text})

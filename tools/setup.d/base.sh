@@ -1,7 +1,7 @@
-# tools/setup, the part that every build needs: Debian packages, wgpu-native, Highway.
+# tools/setup, the part that every build needs: Debian packages, wgpu-native, and the libraries that are built with Puna.
 
 base_packages=(
-  g++ cmake ninja-build make git ca-certificates python3 python3-pip pkg-config ccache
+  g++ cmake ninja-build make git ca-certificates python3 python3-pip pkg-config ccache xz-utils
   libfmt-dev nlohmann-json3-dev libcli11-dev libboost1.81-dev libcurl4-openssl-dev libssl-dev libedit-dev libxxhash-dev libzip-dev zlib1g-dev
   doctest-dev libbenchmark-dev
   libvulkan1 mesa-vulkan-drivers
@@ -12,19 +12,17 @@ wgpu_version=0.32.0
 wgpu_sha256_x86_64=6499a31b5a29a10b4f1089fea4a0806411f42605fa86b6c0b543a07ca0de8568
 wgpu_sha256_aarch64=00454ba1bc794d38c8365f4ad29f381b88ce0a7f115133bfaa6f1dfad7eb2764
 
-# Highway comes from Debian trixie's source package.
-highway_version=1.2.0
-highway_sha256=7e0be78b8318e8bdbf6fa545d2ecb4c90f947df03f7aadc42c1967f019e63343
+source tools/setup.d/sources.sh
 
 base_present() {
   [ -e "$cache/wgpu-native/lib/libwgpu_native-release.so" ] && [ -e "$cache/wgpu-native/include/webgpu/wgpu.h" ] &&
-    [ -e "$cache/highway/hwy/highway.h" ]
+    sources_present
 }
 
 base_install() {
   apt_need "${base_packages[@]}"
   fetch_wgpu_native
-  fetch_highway
+  sources_install
 }
 
 fetch_wgpu_native() {
@@ -43,31 +41,5 @@ fetch_wgpu_native() {
   cp "$work"/wheel/wgpu/resources/{webgpu,wgpu}.h "$cache/wgpu-native/include/webgpu/"
   cp "$work/wheel/wgpu/resources/libwgpu_native-release.so" "$cache/wgpu-native/lib/"
   echo "${!sum}" > "$cache/wgpu-native/.pin"
-  rm -rf "$work"
-}
-
-# Asks apt for trixie's source package under a configuration of its own, so that the machine's package lists stay as they are.
-fetch_highway() {
-  local work=$cache/work archive=highway_$highway_version.orig.tar.gz
-  [ "$(cat "$cache/highway/.pin" 2> /dev/null)" = "$highway_sha256" ] && return
-  say "fetching Highway $highway_version (Debian source package)"
-  rm -rf "$work" && mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
-  trixie_source deb-src > "$work/trixie.sources"
-  cat > "$work/apt.conf" << CONF
-Dir::Etc::sourcelist "$work/trixie.sources";
-Dir::Etc::sourceparts "/nonexistent";
-Dir::State::lists "$work/lists";
-Dir::Cache "$work/cache";
-Acquire::Languages "none";
-Acquire::Check-Valid-Until "false";
-APT::Sandbox::User "";
-CONF
-  (cd "$work" && export APT_CONFIG=$work/apt.conf && apt-get -qq update &&
-    apt-get -qq source --download-only --only-source highway > /dev/null) > "$cache/apt.log" 2>&1 && [ -e "$work/$archive" ] ||
-    { tail -n 5 "$cache/apt.log" >&2; die "apt could not download the source package highway ($highway_version wanted)"; }
-  check_sha256 "$work/$archive" "$highway_sha256"
-  rm -rf "$cache/highway" && mkdir -p "$cache/highway"
-  tar xzf "$work/$archive" -C "$cache/highway" --strip-components=1
-  echo "$highway_sha256" > "$cache/highway/.pin"
   rm -rf "$work"
 }
