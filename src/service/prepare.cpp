@@ -176,8 +176,9 @@ Result<void> check_switch(const LoadedModel& model, Think think) {
   const bool level = think > Think::kOn;
   if (level ? model.abilities.thinking_levels : model.abilities.thinking) return {};
   return base::fail(ErrorCode::kUnsupported,
-                    fmt::format("The chat template of {} has no switch for {}; leave --think out.",
-                                model.name, level ? "how much the model thinks" : "thinking"));
+                    fmt::format("The chat template of {} has no switch for {}.", model.name,
+                                level ? "how much the model thinks, so that cannot be chosen"
+                                      : "thinking, so it can be turned neither on nor off"));
 }
 
 // The ids of a rendered prompt. Templates that write BOS themselves must not get a second one, and
