@@ -8,8 +8,7 @@
 
 #include "base/result.h"
 #include "cli/model_flags.h"
-#include "models/vision/projector.h"
-#include "service/media_prompt.h"
+#include "service/encode_media.h"
 #include "service/open.h"
 
 namespace puna::cli {
