@@ -32,13 +32,10 @@ class Walk {
     skip_space();
     const size_t begin = at_;
     if (!take('"')) return {};
-    for (; !at_end(); ++at_) {
-      if (text_[at_] == '\\') {
-        ++at_;
-      } else if (text_[at_] == '"') {
-        ++at_;
-        return text_.substr(begin, at_ - begin);
-      }
+    while (!at_end()) {
+      const char c = text_[at_++];
+      if (c == '"') return text_.substr(begin, at_ - begin);
+      if (c == '\\' && !at_end()) ++at_;
     }
     return {};
   }

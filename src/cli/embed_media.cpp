@@ -80,7 +80,7 @@ Result<int> embed_media(const ModelFlags& model, const MediaFlags& media,
   bar.clear();
   PUNA_TRY(const engine::Encoded encoded,
            base::run_until(use.encoder->run(tiles.inputs()), [&] { use.poll(); }));
-  const uint64_t shape[] = {encoded.media.n_rows, encoded.media.hidden()};
+  const uint64_t shape[] = {encoded.media.n_rows, encoded.media.width()};
   PUNA_TRY(write_npy(*out, encoded.media.rows, shape));
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <utility>
 
 #include "cli/options.h"
@@ -11,6 +12,21 @@ namespace puna::cli {
 
 using base::Result;
 using service::AnswerForm;
+
+namespace {
+
+std::string_view name_of(AnswerForm::Kind kind) {
+  switch (kind) {
+    case AnswerForm::Kind::kSchema:
+      return "the JSON schema of --format";
+    case AnswerForm::Kind::kGrammar:
+      return "the grammar of --grammar";
+    default:
+      return "the regular expression of --regex";
+  }
+}
+
+}  // namespace
 
 void add_form_flags(CLI::App& app, FormFlags& flags) {
   not_empty(app.add_option("--format", flags.format,
@@ -49,7 +65,8 @@ Result<std::optional<AnswerForm>> read_form(const FormFlags& flags) {
 
 Result<void> check_form(const service::LoadedModel& model, const AnswerForm& form) {
   PUNA_TRY_CONTEXT(service::tokenizer_of(model), "While binding the answer");
-  PUNA_TRY(model.forms->filter(form, nullptr, /*thinking_open=*/false));
+  PUNA_TRY_CONTEXT(model.forms->filter(form, nullptr, /*thinking_open=*/false),
+                   fmt::format("While reading {}", name_of(form.kind)));
   return {};
 }
 

@@ -43,15 +43,19 @@ struct Pair {
   int take(size_t which) { return std::exchange(ends[which], -1); }
 };
 
-std::unexpected<base::Error> refused(int error) {
-  std::string why = std::generic_category().message(error);
+// Why no process can be started: where a limit is the reason, the limit.
+std::string reason(int error) {
   rlimit limit{};
   if (error == EMFILE && ::getrlimit(RLIMIT_NOFILE, &limit) == 0)
-    why = fmt::format("all {} descriptors of the server are in use (ulimit -n)", limit.rlim_cur);
+    return fmt::format("all {} descriptors of the server are in use (ulimit -n)", limit.rlim_cur);
   if (error == EAGAIN && ::getrlimit(RLIMIT_NPROC, &limit) == 0)
-    why = fmt::format("there may be no more than {} processes (ulimit -u)", limit.rlim_cur);
+    return fmt::format("there may be no more than {} processes (ulimit -u)", limit.rlim_cur);
+  return std::generic_category().message(error);
+}
+
+std::unexpected<base::Error> refused(int error) {
   return base::fail(ErrorCode::kIo,
-                    fmt::format("No process can be started for the model: {}.", why));
+                    fmt::format("No process can be started for the model: {}.", reason(error)));
 }
 
 }  // namespace

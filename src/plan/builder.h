@@ -45,6 +45,7 @@ struct AttentionSpec {
   float softcap = 0.0f;  // on scores; 0 = none
   uint32_t window = 0;   // 0 = all earlier positions
   bool causal = true;    // false: every row sees all rows of its sequence in the step
+  bool around = false;   // rows see those around them that Step::places says, later ones too
   std::string sinks;     // name of the heads' sinks; empty = none
   kernels::RopeParams rope;
   std::string q_norm, k_norm;  // names of per-head norm weights; empty = none
@@ -120,6 +121,8 @@ class Builder {
   // x[t] += table[position t], or += table[0]; in place.
   Value add_positions(Value x, std::string_view table);
   Value add_first_row(Value x, std::string_view table);
+  // x[t] += part `part` (from 1 on) of the row of media that stands at t, if one does; in place.
+  Value add_media(Value x, uint32_t layer, uint32_t part);
   // [rows, n] -> the same shape.  gamma [n]
   Value rms_norm(Value x, std::string_view gamma, float eps);
   // A layer norm with gamma [n] "NAME.weight" and, where the file has it, "NAME.bias"; in place

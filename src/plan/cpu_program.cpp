@@ -123,7 +123,7 @@ void CpuProgram::run(const Step& step, const Pages& pages, std::span<float> logi
             memory_,
             *pool_,
             {step.n_tokens(), step.positions.data(), step.sequences.data(), pages.all.data(),
-             cache_.pages_per_sequence},
+             cache_.pages_per_sequence, step.places.empty() ? nullptr : step.places.data()},
             pages.window.empty() ? nullptr : pages.window.data(),
             step.tokens,
             step.media,

@@ -15,13 +15,15 @@ struct Step {
   std::vector<int32_t> positions;     // absolute, in its sequence
   std::vector<uint32_t> sequences;    // rows of the page table
   std::vector<uint32_t> output_rows;  // rows whose logits are wanted
-  // Rows in place of embeddings, [any, hidden]: a token below zero, -1 - i, stands for row i. Only
-  // of a graph that takes media.
+  // Rows in place of embeddings, [any, Graph::media_columns]: a token below zero, -1 - i, stands
+  // for row i. Only of a graph that takes media.
   std::vector<float> media;
+  // How each row stands to media; empty: all are rows of texts without any.
+  std::vector<kernels::RowPlace> places;
   // Of a graph that takes over values: these, one after the other, [n_tokens, columns] each.
   std::vector<float> handed;
   uint32_t n_tokens() const { return static_cast<uint32_t>(tokens.size()); }
-  // Adds tokens of a sequence, the first at position `first`.
+  // Adds tokens of a sequence, the first at position `first`; their places are the caller's to add.
   void add(uint32_t sequence, std::span<const int32_t> more, uint32_t first);
 };
 

@@ -152,11 +152,37 @@ class Chat(unittest.TestCase):
         self.assertNotIn("hinking", off.stderr)
         self.assertEqual(self.answer(model, "--think").stdout, "\n")
 
+    def form(self, name, text):
+        (self.home / name).write_text(text)
+        return str(self.home / name)
+
+    def test_an_answer_has_the_form_that_is_asked_for(self):
+        schema = self.form("schema.json", '{"enum": ["yes", "no"]}')
+        grammar = self.form("list.gbnf", 'root ::= "- " [a-c] "\\n"')
+        for args, fits in ((["--format", schema], r'"(yes|no)"'), (["--grammar", grammar], r"- [abc]"), (["--regex", "[0-9]{3}"], r"[0-9]{3}")):
+            answer = self.answer(self.model, *args)
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+            self.assertRegex(answer.stdout, rf"\A{fits}\n+\Z")
+
+    def test_a_form_that_is_none_is_named_with_its_place(self):
+        schema = self.form("schema.json", '{"properties": {"a": {"type": "strin"}}}')
+        grammar = self.form("list.gbnf", 'root ::= "a" b')
+        for args, code, said in ((["--format", schema], 1, '#/properties/a: "type" is "strin"'),
+                                 (["--format", "nonsense"], 1, "The JSON schema nonsense cannot be opened"),
+                                 (["--grammar", grammar], 1, 'Line 1, column 14: Rule "b" is not defined.'),
+                                 (["--regex", "(("], 1, "Line 1, column 2: "),
+                                 (["--format", "json", "--regex", "a"], 2, "one of them may be given")):
+            refused = self.answer(self.model, *args)
+            self.assertEqual((refused.returncode, refused.stdout), (code, ""))
+            self.assertIn(said, refused.stderr)
+            if args[0] != "--format" and code == 1:
+                self.assertIn(f"of {args[0]}", refused.stderr)
+
     def test_a_switch_that_a_template_lacks_is_refused(self):
         for model, flag in ((self.thinking_model(), "--think=low"), (self.model, "--think"), (self.model, "--think=false")):
             refused = self.answer(model, flag)
             self.assertEqual((refused.returncode, refused.stdout), (1, ""))
-            self.assertRegex(refused.stderr, r"\Aerror: The chat template of .* has no switch for .*; leave --think out\.")
+            self.assertRegex(refused.stderr, r"\Aerror: The chat template of .* has no switch for (thinking|how much the model thinks), so ")
         for flags in (["--think=maybe"], ["--think", "--raw"]):
             self.assertEqual(self.answer(self.model, *flags).returncode, 2)
 

@@ -205,6 +205,7 @@ class Processes(many.Many):
             self.assertGreaterEqual(again["tokens_cached"], 32)
             self.assertEqual(children_of(server.process.pid)[one], process)
 
+    @unittest.skipIf(os.environ.get("PUNA_SANITIZE"), "SKIPPED: sanitizers take memory of their own beside what is planned")
     def test_what_was_planned_is_what_is_taken(self):
         # A cache beside which the three MiB of code and stacks that a load touches are little.
         with self.server("--models-dir", self.models, "--ctx-size", "1000000") as server:

@@ -167,6 +167,8 @@ Describe described(const AttentionArgs& args, std::string label, std::string_vie
   if (args.softcap > 0) call.real("SOFTCAP_VALUE", args.softcap);
   define_kv(call, args.kv, args.pages_per_sequence);
   call.number("V_DIM", v_dim_of(args)).number("CAUSAL", args.causal);
+  // A step of one row has nothing around it.
+  if (args.places && !args.append) call.flag("PLACES");
   if (args.own) call.flag("OWN_KEYS");
   return call;
 }
@@ -345,7 +347,8 @@ base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
                       fmt::format("Attention {} is for {} rows; 1 to {} are possible.", args.label,
                                   args.max_rows, most));
   }
-  if (args.own && (args.causal || args.kv.type != KvType::kF32 || v_dim_of(args) != args.kv.head_dim)) {
+  if (args.own &&
+      (args.causal || args.kv.type != KvType::kF32 || v_dim_of(args) != args.kv.head_dim)) {
     return base::fail(base::ErrorCode::kInvalidArgument,
                       fmt::format("Attention {} is of rows to each other, which is not causal, f32 "
                                   "and has values as long as keys.",
@@ -362,6 +365,11 @@ base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
     return base::fail(base::ErrorCode::kUnsupported,
                       fmt::format("Attention {} has a window of {} without being causal.",
                                   args.label, args.window));
+  }
+  if (!args.causal && args.places) {
+    return base::fail(
+        base::ErrorCode::kUnsupported,
+        fmt::format("Attention {} asks for rows around a row without being causal.", args.label));
   }
   AttentionTuning tuning;
   if (decodes(args)) {

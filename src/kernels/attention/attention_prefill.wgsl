@@ -194,12 +194,21 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #else
     // The run of rows of one sequence, and the keys that any of them sees.
     let sequence = step[STEP_SEQUENCES + run_begin];
+#ifdef PLACES
+    var lowest = first_seen(run_begin, step[STEP_POSITIONS + run_begin]);
+    var highest = last_seen(run_begin, step[STEP_POSITIONS + run_begin]);
+#else
     var lowest = step[STEP_POSITIONS + run_begin];
     var highest = lowest;
+#endif
     var run_end = run_begin + 1u;
     while (run_end < tile_end && step[STEP_SEQUENCES + run_end] == sequence) {
+#ifdef PLACES
+      lowest = min(lowest, first_seen(run_end, step[STEP_POSITIONS + run_end]));
+#else
       lowest = min(lowest, step[STEP_POSITIONS + run_end]);
-      highest = max(highest, step[STEP_POSITIONS + run_end]);
+#endif
+      highest = max(highest, LAST_SEEN(run_end, step[STEP_POSITIONS + run_end]));
       run_end++;
     }
 #if CAUSAL == 0
@@ -214,7 +223,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
     let table = sequence * PAGES_PER_SEQUENCE;
     let key_end = highest + 1u;
 #if CAUSAL
-    let key_begin = first_visible(lowest) / TILE_KEYS * TILE_KEYS;
+    let key_begin = FIRST_OF_RUN(lowest) / TILE_KEYS * TILE_KEYS;
 #else
     const key_begin = 0u;
 #endif
@@ -222,8 +231,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
     // The keys that each row sees: none outside its run.
 #for i in 0..ROWS
 #if CAUSAL
-    let end_##i = select(0u, position_##i + 1u, row_##i >= run_begin && row_##i < run_end);
-    let begin_##i = first_visible(position_##i);
+    let end_##i = select(0u, LAST_SEEN(min(row_##i, tile_end - 1u), position_##i) + 1u, row_##i >= run_begin && row_##i < run_end);
+    let begin_##i = FIRST_SEEN(min(row_##i, tile_end - 1u), position_##i);
 #else
     let end_##i = select(0u, key_end, row_##i >= run_begin && row_##i < run_end);
     const begin_##i = 0u;

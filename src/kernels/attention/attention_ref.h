@@ -10,7 +10,7 @@
 
 namespace puna::kernels {
 
-// The last position that row t sees.
+// The last position that row t sees, but for what its place adds.
 inline int64_t last_visible_ref(const CpuStep& step, bool causal, uint32_t t) {
   int64_t last = step.positions[t];
   for (uint32_t other = 0; other < step.n_tokens && !causal; ++other) {
@@ -43,7 +43,8 @@ inline void own_attention_ref(const AttentionCpuArgs& args) {
       for (double& weight : weights) sum += weight = std::exp(weight - largest);
       for (size_t d = 0; d < head_dim; ++d) {
         double value = 0;
-        for (size_t p = first; p < end; ++p) value += weights[p - first] * double{v[p * stride + d]};
+        for (size_t p = first; p < end; ++p)
+          value += weights[p - first] * double{v[p * stride + d]};
         args.out[(t * args.n_heads + h) * head_dim + d] = static_cast<float>(value / sum);
       }
     }
@@ -55,8 +56,11 @@ inline void attention_ref(const AttentionCpuArgs& args) {
   const uint32_t head_dim = args.kv.head_dim;
   const uint32_t v_dim = args.v_dim != 0 ? args.v_dim : head_dim;
   for (uint32_t t = 0; t < args.step.n_tokens; ++t) {
-    const int64_t last = last_visible_ref(args.step, args.causal, t);
-    const int64_t first = args.window != 0 ? std::max<int64_t>(0, last - args.window + 1) : 0;
+    const RowPlace place = args.step.places ? args.step.places[t] : RowPlace{};
+    int64_t last = last_visible_ref(args.step, args.causal, t);
+    int64_t first = args.window != 0 ? std::max<int64_t>(0, last - args.window + 1) : 0;
+    first = std::min(first, last - place.before);
+    last += place.after;
     const uint32_t* pages =
         args.step.pages + uint64_t{args.step.sequences[t]} * args.step.pages_per_sequence;
     for (uint32_t h = 0; h < args.n_heads; ++h) {

@@ -28,16 +28,12 @@ base::Result<std::vector<SectionPair>> section_pairs(const MropeShape& shape) {
                       "A rope of several sections has no temperature.");
   }
   std::vector<SectionPair> pairs(n_pairs);
+  const RopeSections sections{shape.sections, shape.order};
   uint32_t section = 0, first = 0;
   for (uint32_t i = 0; i < n_pairs; ++i) {
     while (i - first >= shape.sections[section]) first += shape.sections[section++];
     SectionPair& pair = pairs[i];
-    if (shape.order == SectionOrder::kByThrees) {
-      const uint32_t third = i % 3;
-      pair.section = i < 3 * shape.sections[third] ? third : 0;
-    } else {
-      pair.section = section;
-    }
+    pair.section = sections.of(i);
     if (shape.order == SectionOrder::kDealt) {
       const auto n = static_cast<uint32_t>(kSections - std::ranges::count(shape.sections, 0u));
       pair.frequency = rope_frequency(rope, nullptr, n * (i - first) + section);
@@ -82,7 +78,10 @@ base::Result<void> mrope(const gpu::DeviceInfo& device, const MropeArgs& args,
   } else {
     call.constant("B_POSITIONS", args.positions).text("POSITIONS_ACCESS", "read");
   }
-  call.arena("B_Y", args.y).number("Y_STRIDE", s.row_stride()).number("HEAD_DIM", s.head_dim).number("N_HEADS", s.n_heads);
+  call.arena("B_Y", args.y)
+      .number("Y_STRIDE", s.row_stride())
+      .number("HEAD_DIM", s.head_dim)
+      .number("N_HEADS", s.n_heads);
   call.number("N", n).number("WG", kWorkgroup);
   define_rope(call, s.rope);
   call.grid({Extent::kOne, div_up(n, kWorkgroup), 1}, {extent_of(args.rows)}).add_to(out);

@@ -3,7 +3,8 @@
 //   y          [n_rows, y_stride]  f32, the first n_heads * head_dim of a row; elements of a head
 //   from n_rot on stay
 //   positions  [n_rows, 4]  i32, each at least 0: time, height, width and one more
-// Text has the same position in all four, and then kInTurn and kByThrees are the rope of rope.h.
+// Text has the same position in all four, and then kInTurn and kByThrees are the rope of rope.h,
+// which has these orders (SectionOrder).
 // Sources: Qwen2-VL (Wang et al. 2024), section 2.1; kByThrees: Qwen3-VL's technical report.
 #pragma once
 
@@ -16,17 +17,7 @@
 
 namespace puna::kernels {
 
-constexpr uint32_t kSections = 4;
-
-// Which section a pair belongs to, of sections of the given sizes.
-enum class SectionOrder : uint8_t {
-  kInTurn,    // the first pairs to the first section, and so on
-  kByThrees,  // height, width at 3k + 1 and 3k + 2, k below their sizes; time everywhere else
-  kRestart,   // kInTurn, each section with the frequencies of a rope of its own: base^(-k / size)
-  kDealt,     // kInTurn, the frequencies of one rope dealt out: pair k of section s of n has that of
-              // pair n k + s. Sections of one size.
-};
-
+// kRestart: the frequencies of a section are base^(-k / size).
 struct MropeShape {
   RopeParams rope = {};                           // without a temperature
   std::array<uint32_t, kSections> sections = {};  // pairs of each, n_rot / 2 together

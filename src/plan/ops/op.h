@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plan/ops/add.h"
+#include "plan/ops/add_media.h"
 #include "plan/ops/attention.h"
 #include "plan/ops/by_vector.h"
 #include "plan/ops/conv.h"
@@ -36,9 +37,10 @@ namespace puna::plan {
 
 template <IsOp... Ops>
 using OneOf = std::variant<Ops...>;
-using Op = OneOf<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp,
-                 SoftcapOp, GluOp, MoeOp, HeadsOp, LatentOp, NormPartsOp, MultiplyOp, GateOp,
-                 ConvOp, SsdOp, DeltaOp, GroupNormOp, OwnAttentionOp, TurnOp, MergeOp, MeanOp, ByVectorOp>;
+using Op =
+    OneOf<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp, SoftcapOp,
+          GluOp, MoeOp, HeadsOp, LatentOp, NormPartsOp, MultiplyOp, GateOp, ConvOp, SsdOp, DeltaOp,
+          GroupNormOp, AddMediaOp, OwnAttentionOp, TurnOp, MergeOp, MeanOp, ByVectorOp>;
 
 // "blk.3.ffn_down"; ops without a label of their own are called by what they do.
 std::string label(const Op& op);
