@@ -16,12 +16,12 @@ using models::Sense;
 void add_media_flags(CLI::App& app, PromptMedia& media) {
   not_empty(app.add_option("--mmproj", media.mmproj,
                            "The model's encoder of pictures and sounds, an mmproj file"));
-  not_empty(app.add_option("--image", media.images,
-                           "A picture of the prompt; may be given several times")
-                ->allow_extra_args(false));
-  not_empty(app.add_option("--audio", media.sounds,
-                           "A sound of the prompt; may be given several times")
-                ->allow_extra_args(false));
+  not_empty(
+      app.add_option("--image", media.images, "A picture of the prompt; may be given several times")
+          ->allow_extra_args(false));
+  not_empty(
+      app.add_option("--audio", media.sounds, "A sound of the prompt; may be given several times")
+          ->allow_extra_args(false));
   add_number(app, "--image-max-tokens", media.image_max_tokens, {1, kernels::kMaxStepTokens},
              "At most this many tokens a picture, where its encoder can choose");
 }
@@ -32,9 +32,11 @@ Result<void> check_media(const CLI::App& app, PromptMedia& media) {
     if (option->get_name() == "--audio") media.order.push_back(Sense::kSounds);
   }
   if (media.any() && media.mmproj.empty())
-    return base::fail(ErrorCode::kUsage, "--image and --audio need an encoder; give --mmproj FILE.");
+    return base::fail(ErrorCode::kUsage,
+                      "--image and --audio need an encoder; give --mmproj FILE.");
   if (!media.any() && !media.mmproj.empty())
-    return base::fail(ErrorCode::kUsage, "--mmproj has nothing to encode; give --image or --audio.");
+    return base::fail(ErrorCode::kUsage,
+                      "--mmproj has nothing to encode; give --image or --audio.");
   if (media.images.empty() && media.image_max_tokens)
     return base::fail(ErrorCode::kUsage, "--image-max-tokens is of pictures; give --image.");
   return {};
@@ -54,8 +56,8 @@ Result<std::vector<std::shared_ptr<const service::EncodedMedia>>> encode_media(
   return service::encode_media(of_encoder, files, media.image_max_tokens);
 }
 
-Result<TextWithMedia> place_media(
-    std::string_view text, std::vector<std::shared_ptr<const service::EncodedMedia>> media) {
+Result<TextWithMedia> place_media(std::string_view text,
+                                  std::vector<std::shared_ptr<const service::EncodedMedia>> media) {
   service::UnmarkedText unmarked = service::take_marks(text);
   if (unmarked.places.size() != media.size()) {
     return base::fail(

@@ -28,8 +28,8 @@ void add_media_flags(CLI::App& app, PromptMedia& media);
 // kUsage.
 base::Result<void> check_media(const CLI::App& app, PromptMedia& media);
 
-// What the encoder makes of each file, in their order. `options` are those of the text model. Errors:
-// those of opening the encoder and of reading the files, with their names.
+// What the encoder makes of each file, in their order. `options` are those of the text model.
+// Errors: those of opening the encoder and of reading the files, with their names.
 base::Result<std::vector<std::shared_ptr<const service::EncodedMedia>>> encode_media(
     const PromptMedia& media, const service::OpenOptions& options);
 

@@ -33,9 +33,9 @@ constexpr uint32_t kGemma4Tokens = 280, kInternvlTiles = 12;
 Result<uint32_t> number(const formats::ModelFile& file, const char* key, uint32_t otherwise) {
   PUNA_TRY(const uint64_t value, file.get_uint(key, otherwise));
   if (value <= UINT16_MAX) return static_cast<uint32_t>(value);
-  return base::fail(ErrorCode::kCorrupt,
-                    fmt::format("The key \"{}\" is {}, but at most {} is expected.", key, value,
-                                UINT16_MAX));
+  return base::fail(
+      ErrorCode::kCorrupt,
+      fmt::format("The key \"{}\" is {}, but at most {} is expected.", key, value, UINT16_MAX));
 }
 
 // What a kind needs beyond what all have.
@@ -99,10 +99,11 @@ Result<TileRecipe> recipe_of(const formats::ModelFile& file, const EncoderConfig
                                   config.projector.kind));
   }
   if (max_tokens && !found->takes_any_size) {
-    return base::fail(ErrorCode::kUnsupported,
-                      fmt::format("Encoders of the kind \"{}\" take pictures of sizes of their own, "
-                                  "so there is no number of tokens to choose.",
-                                  config.projector.kind));
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("Encoders of the kind \"{}\" take pictures of sizes of their own, "
+                    "so there is no number of tokens to choose.",
+                    config.projector.kind));
   }
   TileRecipe recipe{.kind = found->tiles,
                     .image_size = config.image_size,

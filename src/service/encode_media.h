@@ -27,8 +27,8 @@ base::Result<MediaFile> read_media_file(const std::string& path, models::Sense s
 
 // What becomes of each file, in their order. options.model names the mmproj file, which is open for
 // as long as this takes. `max_tokens` of a picture, where its encoder takes any size. Errors, with
-// the name of the file: those of decoding and cutting it; those of open_encoder() and of running it;
-// kUnsupported for max_tokens where the encoder has no choice.
+// the name of the file: those of decoding and cutting it; those of open_encoder() and of running
+// it; kUnsupported for max_tokens where the encoder has no choice.
 base::Result<std::vector<std::shared_ptr<const EncodedMedia>>> encode_media(
     const OpenOptions& options, std::span<const MediaFile> files,
     std::optional<uint32_t> max_tokens);

@@ -57,6 +57,7 @@ void check_alone(AttentionCpuArgs args, int n_threads) {
     one.n_tokens = 1;
     one.positions += t;
     one.sequences += t;
+    if (one.places) one.places += t;
     const std::vector<float> alone = run(3, one, t);
     CHECK(std::ranges::equal(alone, std::span(together).subspan(t * n_out, n_out)));
   }

@@ -11,10 +11,10 @@
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/copy/copy.h"
 #include "kernels/delta/delta.h"
-#include "kernels/embed/add_media.h"
 #include "kernels/elementwise/binary.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/elementwise/unary.h"
+#include "kernels/embed/add_media.h"
 #include "kernels/gather/gather.h"
 #include "kernels/group_norm/group_norm.h"
 #include "kernels/hadamard/hadamard.h"
@@ -162,7 +162,8 @@ TEST_CASE("the remaining roles expand") {
       REQUIRE(sample(device, {.label = "sample", .vocab = n, .context = 32}, calls));
       REQUIRE(
           sample(device, {.label = "sample", .vocab = n, .context = 32, .places = true}, calls));
-      REQUIRE(add_media(device, {"add", {}, {}, {}, {.n = n, .first = n, .columns = 2 * n}}, calls));
+      REQUIRE(
+          add_media(device, {"add", {}, {}, {}, {.n = n, .first = n, .columns = 2 * n}}, calls));
       check_expands(calls, device);
     }
   }

@@ -336,7 +336,7 @@ TEST_CASE("the next step goes on behind media: by the positions that they leave,
   const auto got = gpu->read<uint32_t>(args.step);
   const std::vector<RowPlace> want = {{{-9, -9, -9}, -9}, {{-12, -12, -12}, -12}, {{4, 4, 4}, 4}};
   std::vector<RowPlace> next(3);
-  std::memcpy(next.data(), &got[kStepPlaces], next.size() * sizeof(RowPlace));
+  std::memcpy(static_cast<void*>(next.data()), &got[kStepPlaces], next.size() * sizeof(RowPlace));
   CHECK(next == want);
 }
 

@@ -228,8 +228,7 @@ Result<void> others(const gpu::DeviceInfo& device, Calls& out) {
     PUNA_TRY(glu(device, {.label = "geglu", .n = n, .activation = Activation::kGeluTanh}, out));
     PUNA_TRY(gather_rows(device, {.label = "gather", .n = n}, out));
     PUNA_TRY(sample(device, {.label = "sample", .vocab = n, .context = n}, out));
-    PUNA_TRY(
-        sample(device, {.label = "sample", .vocab = n, .context = n, .places = true}, out));
+    PUNA_TRY(sample(device, {.label = "sample", .vocab = n, .context = n, .places = true}, out));
   }
   for (const ExpertScores scores :
        {ExpertScores::kSoftmax, ExpertScores::kSigmoid, ExpertScores::kSoftmaxOfChosen}) {
