@@ -13,6 +13,9 @@ function(puna_media_library name folder)
   endforeach()
   add_library(puna_${name} STATIC ${sources})
   target_compile_options(puna_${name} PRIVATE -w $<$<CONFIG:Release>:-O2>)
+  if(PUNA_SANITIZE MATCHES undefined)  # they add nothing to null pointers and the like; what reads or writes elsewhere is found
+    target_compile_options(puna_${name} PRIVATE -fno-sanitize=undefined)
+  endif()
 endfunction()
 
 # libjpeg-turbo without its assembler, which asks for nasm and gives the same pixels.

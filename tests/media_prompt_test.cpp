@@ -343,10 +343,13 @@ TEST_CASE("media that do not fit the model are refused with both numbers") {
     with_it.add(std::make_shared<Media>(std::move(one)));
     return write(*engine, with_it).error().message;
   };
-  CHECK(refuse({.rows = {}, .grid_columns = 3}) ==
+  Media on_grid, both_ways;
+  on_grid.grid_columns = 3;
+  both_ways.both_ways = true;
+  CHECK(refuse(on_grid) ==
         "The media at token 2 stands on a grid, but the positions of the model have no rows and "
         "columns.");
-  CHECK(refuse({.rows = {}, .both_ways = true}) ==
+  CHECK(refuse(both_ways) ==
         "The media at token 2 has rows that attend to those behind them, which the model does not "
         "have.");
   const auto qwen = load(make("qwen2vl"), nullptr);

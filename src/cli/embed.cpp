@@ -29,7 +29,7 @@ constexpr uint32_t kTextsOfStep = 64;
 
 struct Flags {
   ModelFlags model;
-  MediaFlags media;
+  EmbedMedia media;
   std::string tokens;
   std::vector<std::string> texts;
   std::string output;
@@ -63,11 +63,16 @@ base::Result<std::vector<std::vector<int32_t>>> token_lists(const Flags& flags,
 }
 
 // What is for texts has no meaning for an encoder.
-base::Result<void> check_media(const Flags& flags) {
+base::Result<void> check_for_encoder(const Flags& flags) {
   const auto usage = [](std::string what) {
     return base::fail(base::ErrorCode::kUsage, std::move(what));
   };
-  if (flags.media.pixels.empty()) return usage("--mmproj needs --pixels.");
+  const PromptMedia& files = flags.media.files;
+  const bool of_pixels = !flags.media.pixels.empty();
+  if (files.images.size() + files.sounds.size() + (of_pixels ? 1 : 0) != 1)
+    return usage("--mmproj needs one of --image, --audio and --pixels.");
+  if (of_pixels && files.image_max_tokens)
+    return usage("--image-max-tokens is of pictures; give --image.");
   struct {
     bool given;
     const char* name;
@@ -87,9 +92,9 @@ base::Result<void> check_media(const Flags& flags) {
 
 base::Result<void> check(const Flags& flags) {
   const auto usage = [](const char* what) { return base::fail(base::ErrorCode::kUsage, what); };
-  if (flags.model.model.empty() == flags.media.mmproj.empty())
+  if (flags.model.model.empty() == flags.media.files.mmproj.empty())
     return usage("Either --model or --mmproj is needed, and not both.");
-  if (!flags.media.mmproj.empty()) return check_media(flags);
+  if (!flags.media.files.mmproj.empty()) return check_for_encoder(flags);
   if (!flags.media.pixels.empty()) return usage("--pixels is for an encoder; --mmproj names it.");
   if (flags.tokens.empty() == flags.texts.empty())
     return usage("Either --tokens or TEXT is needed, and not both.");
@@ -98,9 +103,10 @@ base::Result<void> check(const Flags& flags) {
   return {};
 }
 
-base::Result<int> run(const Flags& flags) {
+base::Result<int> run(const CLI::App& app, Flags& flags) {
+  if (flags.media.pixels.empty()) PUNA_TRY(check_media(app, flags.media.files));
   PUNA_TRY(check(flags));
-  if (!flags.media.mmproj.empty())
+  if (!flags.media.files.mmproj.empty())
     return embed_media(flags.model, flags.media, flags.output);
   catch_interrupts();
   ProgressBar bar;
@@ -139,8 +145,7 @@ base::Result<int> run(const Flags& flags) {
 Action add_embed(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   add_model_flag(app, flags->model, /*required=*/false);
-  not_empty(app.add_option("--mmproj", flags->media.mmproj,
-                           "An encoder of pictures or sounds (an mmproj .gguf) instead of a model"));
+  add_media_flags(app, flags->media.files);
   not_empty(app.add_option("--pixels", flags->media.pixels,
                            "What the encoder reads, as .npy of float32: normalised pixels [tiles, "
                            "height, width, 3] or a sound [mel bins, frames]"));
@@ -158,7 +163,7 @@ Action add_embed(CLI::App& app) {
       ->check(CLI::IsMember({"none", "mean", "cls", "last", "rank"}));
   app.add_flag("--normalize", flags->normalize, "Scale embeddings to length 1");
   add_engine_flags(app, flags->model, kAboutContextOfTokens);
-  return [flags] { return run(*flags); };
+  return [flags, &app] { return run(app, *flags); };
 }
 
 }  // namespace puna::cli

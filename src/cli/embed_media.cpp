@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/npy.h"
@@ -60,28 +62,46 @@ Result<uint32_t> most_rows(const formats::ModelFile& file, const Tiles& tiles) {
   return most;
 }
 
+struct Rows {
+  std::vector<float> values;
+  uint64_t width = 0;
+};
+
+Result<Rows> rows_of_pixels(formats::ModelFile file, const service::OpenOptions& options,
+                            const std::string& path) {
+  PUNA_TRY(const Tiles tiles, read_tiles(path));
+  PUNA_TRY(const uint32_t rows, most_rows(file, tiles));
+  PUNA_TRY(const service::MediaEncoder use,
+           service::open_encoder(std::move(file), options, tiles.sense, rows));
+  PUNA_TRY(engine::Encoded encoded,
+           base::run_until(use.encoder->run(tiles.inputs()), [&] { use.poll(); }));
+  return Rows{std::move(encoded.media.rows), use.encoder->config().projector.row_width()};
+}
+
+Result<Rows> rows_of_file(const PromptMedia& files, const service::OpenOptions& options) {
+  PUNA_TRY(const auto encoded, encode_media(files, options));
+  return Rows{encoded.front()->rows, encoded.front()->row_width};
+}
+
 }  // namespace
 
-Result<int> embed_media(const ModelFlags& model, const MediaFlags& media,
+Result<int> embed_media(const ModelFlags& model, const EmbedMedia& media,
                         const std::string& output) {
   catch_interrupts();
   ProgressBar bar;
   ModelFlags flags = model;
-  flags.model = media.mmproj;
+  flags.model = media.files.mmproj;
   PUNA_TRY(service::OpenOptions options,
            open_options(flags, {kernels::Numerics::kExact, kernels::KvType::kF32}, bar));
-  PUNA_TRY(const Tiles tiles, read_tiles(media.pixels));
   PUNA_TRY(formats::ModelFile file, service::open_file(options));
   PUNA_TRY(const io::OutputPlace place, io::find_output(output, file.paths));
-  PUNA_TRY(const uint32_t rows, most_rows(file, tiles));
-  PUNA_TRY(const service::MediaEncoder use,
-           service::open_encoder(std::move(file), options, tiles.sense, rows));
+  PUNA_TRY(const Rows rows, media.pixels.empty()
+                                ? rows_of_file(media.files, options)
+                                : rows_of_pixels(std::move(file), options, media.pixels));
   PUNA_TRY(const auto out, create_output(place));
   bar.clear();
-  PUNA_TRY(const engine::Encoded encoded,
-           base::run_until(use.encoder->run(tiles.inputs()), [&] { use.poll(); }));
-  const uint64_t shape[] = {encoded.media.n_rows, encoded.media.width()};
-  PUNA_TRY(write_npy(*out, encoded.media.rows, shape));
+  const uint64_t shape[] = {rows.values.size() / rows.width, rows.width};
+  PUNA_TRY(write_npy(*out, rows.values, shape));
   return 0;
 }
 

@@ -5,16 +5,17 @@
 
 #include "base/result.h"
 #include "cli/model_flags.h"
+#include "cli/prompt_media.h"
 
 namespace puna::cli {
 
-struct MediaFlags {
-  std::string mmproj;
-  std::string pixels;  // a .npy file
+struct EmbedMedia {
+  PromptMedia files;
+  std::string pixels;  // a .npy file of what the encoder reads, instead of a file
 };
 
 // Writes them to `output` as .npy, [rows, width].
-base::Result<int> embed_media(const ModelFlags& model, const MediaFlags& media,
+base::Result<int> embed_media(const ModelFlags& model, const EmbedMedia& media,
                               const std::string& output);
 
 }  // namespace puna::cli

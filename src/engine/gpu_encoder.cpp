@@ -97,7 +97,9 @@ Task<Result<std::unique_ptr<Encoder>>> load_gpu_encoder(const formats::ModelFile
   how.classes = {std::max(encoder.max_rows, kLeastRows)};
   how.profile = options.profile;
   how.head_rows = std::clamp(encoder.max_outputs, kLeastRows, how.classes.back());
-  PUNA_CO_TRY(plan::GpuPlan plan, plan::plan_gpu(encoder.graph, {}, device.info(), how));
+  plan::CacheConfig cache;
+  cache.pages_per_sequence = 1;  // buffers have some bytes; nothing reads the table of pages
+  PUNA_CO_TRY(plan::GpuPlan plan, plan::plan_gpu(encoder.graph, cache, device.info(), how));
   PUNA_CO_TRY(auto program, plan::GpuProgram::create(device, std::move(plan)));
   PUNA_CO_TRY(co_await load_weights(file, encoder.graph, *program, device, hooks));
   auto out = std::make_unique<GpuEncoder>(device, std::move(program), encoder.graph.n_out());

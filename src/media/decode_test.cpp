@@ -65,8 +65,7 @@ TEST_CASE("grey of 16 bits is its high byte") {
   const std::string data =
       "IDAT\x78\x01\x01\x05\0\xfa\xff\0\x12\x34\xff\0"s + big_endian(0x02e70146);
   png += big_endian(static_cast<uint32_t>(data.size() - 4)) + data +
-         big_endian(base::crc32(std::as_bytes(std::span(data)))) +
-         "\0\0\0\0IEND\xae\x42\x60\x82"s;
+         big_endian(base::crc32(std::as_bytes(std::span(data)))) + "\0\0\0\0IEND\xae\x42\x60\x82"s;
   const auto picture = decode_picture(bytes_of(png));
   REQUIRE_MESSAGE(picture.has_value(), (picture ? "" : picture.error().text()));
   CHECK(picture->rgb == std::vector<uint8_t>{0x12, 0x12, 0x12, 0xff, 0xff, 0xff});

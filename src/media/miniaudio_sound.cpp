@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "media/file_errors.h"
+#include "media/memory_file.h"
 #include "media/sound_file.h"
 #include "media/sound_header.h"
 
@@ -21,6 +22,19 @@ struct Close {
     delete decoder;
   }
 };
+
+ma_result read(ma_decoder* decoder, void* to, size_t n_bytes, size_t* n_read) {
+  *n_read = static_cast<MemoryFile*>(decoder->pUserData)->read(to, n_bytes);
+  return *n_read == 0 && n_bytes > 0 ? MA_AT_END : MA_SUCCESS;
+}
+
+ma_result seek(ma_decoder* decoder, ma_int64 by, ma_seek_origin origin) {
+  auto& file = *static_cast<MemoryFile*>(decoder->pUserData);
+  const size_t from = origin == ma_seek_origin_start     ? 0
+                      : origin == ma_seek_origin_current ? file.at
+                                                         : file.bytes.size();
+  return file.seek(from, by) ? MA_SUCCESS : MA_BAD_SEEK;
+}
 
 // What is known of a file beyond what its decoder says.
 struct Known {
@@ -40,7 +54,9 @@ base::Result<Sound> decode(std::string_view format, ma_encoding_format encoding,
   ma_decoder_config config = ma_decoder_config_init(ma_format_f32, 0, 0);
   config.encodingFormat = encoding;
   auto opened = std::make_unique<ma_decoder>();
-  if (ma_decoder_init_memory(file.data(), file.size(), &config, opened.get()) != MA_SUCCESS) {
+  // Not ma_decoder_init_memory(), which frees twice where it fails late, as for 255 channels.
+  MemoryFile source{file};
+  if (ma_decoder_init(read, seek, &source, &config, opened.get()) != MA_SUCCESS) {
     return corrupt_file(format, "has no readable header");
   }
   const std::unique_ptr<ma_decoder, Close> decoder(opened.release());

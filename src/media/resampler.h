@@ -13,7 +13,11 @@ namespace puna::media {
 // seconds, so there are ceil(n_in * rate_out / rate_in) of them; before and after is silence.
 class Resampler {
  public:
-  // Both in Hz, above 0 and at most 384,000.
+  // Whether it is done: both rates from 1 to 384,000 Hz, and the places between two inputs that
+  // outputs fall on, up to rate_out many where the rates have no common factor, not too many.
+  static bool can(uint32_t rate_in, uint32_t rate_out);
+
+  // Of rates that it can.
   Resampler(uint32_t rate_in, uint32_t rate_out);
 
   // Appends to `out` what can be said with these samples.

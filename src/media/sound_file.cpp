@@ -16,20 +16,15 @@ using base::Result;
 
 SoundSink::SoundSink(std::string_view format, uint32_t rate, uint32_t n_channels,
                      const SoundLimits& limits)
-    : format_(format),
-      rate_(rate),
-      n_channels_(n_channels),
-      limits_(limits),
-      resampler_(rate, kSampleRate) {}
+    : format_(format), rate_(rate), n_channels_(n_channels), limits_(limits) {}
 
 Result<SoundSink> SoundSink::open(std::string_view format, uint32_t rate, uint32_t n_channels,
                                   const SoundLimits& limits) {
   constexpr uint32_t kMinRate = 1000;
-  constexpr uint32_t kMaxRate = 384000;
   constexpr uint32_t kMaxChannels = 32;
-  if (rate < kMinRate || rate > kMaxRate) {
-    return unsupported_file(format, fmt::format("has {} samples a second, where {} to {} are read",
-                                                rate, kMinRate, kMaxRate));
+  if (rate < kMinRate || !Resampler::can(rate, kSampleRate)) {
+    return unsupported_file(format,
+                            fmt::format("has {} samples a second, which is not read", rate));
   }
   if (n_channels == 0 || n_channels > kMaxChannels) {
     return unsupported_file(
@@ -55,8 +50,9 @@ Result<void> SoundSink::put(std::span<const float> frames) {
   if (!std::ranges::all_of(frames, [](float sample) { return std::isfinite(sample); })) {
     return corrupt_file(format_, "has a sample that is no number");
   }
+  if (!resampler_) resampler_.emplace(rate_, kSampleRate);
   if (n_channels_ == 1) {
-    resampler_.put(frames, sound_.samples);
+    resampler_->put(frames, sound_.samples);
     return {};
   }
   mono_.clear();
@@ -65,7 +61,7 @@ Result<void> SoundSink::put(std::span<const float> frames) {
     for (uint32_t channel = 0; channel < n_channels_; ++channel) sum += frames[at + channel];
     mono_.push_back(sum / static_cast<float>(n_channels_));
   }
-  resampler_.put(mono_, sound_.samples);
+  resampler_->put(mono_, sound_.samples);
   return {};
 }
 
@@ -73,7 +69,7 @@ Result<Sound> SoundSink::finish() {
   if (n_frames_ == 0) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("The {} sound has no samples.", format_));
   }
-  resampler_.finish(sound_.samples);
+  resampler_->finish(sound_.samples);
   return std::move(sound_);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -42,7 +43,7 @@ class SoundSink {
   uint32_t rate_;
   uint32_t n_channels_;
   SoundLimits limits_;
-  Resampler resampler_;
+  std::optional<Resampler> resampler_;  // once there is something to resample
   uint64_t n_frames_ = 0;
   std::vector<float> mono_;
   Sound sound_;

@@ -82,6 +82,8 @@ TEST_CASE("what a header claims is refused with both numbers") {
                 "5 samples a second");
   check_refused(wav(900000, 10, std::string(10, '\0')), base::ErrorCode::kCorrupt,
                 "no readable header");
+  check_refused(wav(16000, 510, std::string(510, '\0'), 255), base::ErrorCode::kCorrupt,
+                "no readable header");
   check_refused(wav(16000, 200, std::string(200, '\0'), 100), base::ErrorCode::kUnsupported,
                 "100 channels");
   // Written as a stream, whose length was not known.
@@ -130,6 +132,17 @@ TEST_CASE("bytes that are flipped never bring a decoder of sounds down") {
       (void)decode_sound(file);
     }
   }
+}
+
+TEST_CASE("rates whose table of taps would be large are not read") {
+  CHECK(Resampler::can(384000, 16000));
+  CHECK(Resampler::can(352800, 16000));
+  CHECK(Resampler::can(44099, 16000));
+  CHECK_FALSE(Resampler::can(95999, 16000));
+  CHECK_FALSE(Resampler::can(384001, 16000));
+  CHECK_FALSE(Resampler::can(0, 16000));
+  check_refused(wav(95999, 200, std::string(200, '\0')), base::ErrorCode::kUnsupported,
+                "95999 samples a second");
 }
 
 TEST_CASE("samples at another rate are the same sound, however they come") {

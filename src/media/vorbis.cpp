@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <vector>
 
 #include "media/byte_reader.h"
 #include "media/file_errors.h"
+#include "media/memory_file.h"
 #include "media/sound_file.h"
 
 namespace puna::media {
@@ -17,31 +17,17 @@ namespace {
 
 constexpr std::string_view kFormat = "Ogg Vorbis";
 
-struct Place {
-  std::span<const std::byte> file;
-  size_t at = 0;
-};
-
 size_t read(void* to, size_t size, size_t n, void* source) {
-  auto& place = *static_cast<Place*>(source);
-  const size_t n_bytes = std::min(size * n, place.file.size() - place.at);
-  if (n_bytes > 0) std::memcpy(to, place.file.data() + place.at, n_bytes);
-  place.at += n_bytes;
-  return size == 0 ? 0 : n_bytes / size;
+  return size == 0 ? 0 : static_cast<MemoryFile*>(source)->read(to, size * n) / size;
 }
 
-int seek(void* source, ogg_int64_t by, int from) {
-  auto& place = *static_cast<Place*>(source);
-  const auto size = static_cast<ogg_int64_t>(place.file.size());
-  const ogg_int64_t base = from == SEEK_SET   ? 0
-                           : from == SEEK_CUR ? static_cast<ogg_int64_t>(place.at)
-                                              : size;
-  if (by < -base || by > size - base) return -1;
-  place.at = static_cast<size_t>(base + by);
-  return 0;
+int seek(void* source, ogg_int64_t by, int origin) {
+  auto& file = *static_cast<MemoryFile*>(source);
+  const size_t from = origin == SEEK_SET ? 0 : origin == SEEK_CUR ? file.at : file.bytes.size();
+  return file.seek(from, by) ? 0 : -1;
 }
 
-long tell(void* source) { return static_cast<long>(static_cast<Place*>(source)->at); }
+long tell(void* source) { return static_cast<long>(static_cast<MemoryFile*>(source)->at); }
 
 struct File {
   OggVorbis_File vorbis{};
@@ -78,10 +64,10 @@ bool ends_in_page(std::span<const std::byte> file) {
 
 base::Result<Sound> decode_vorbis(std::span<const std::byte> bytes, const SoundLimits& limits) {
   if (!ends_in_page(bytes)) return corrupt_file(kFormat, "ends early");
-  Place place{bytes};
+  MemoryFile source{bytes};
   File file;
   const ov_callbacks callbacks{read, seek, nullptr, tell};
-  if (ov_open_callbacks(&place, &file.vorbis, nullptr, 0, callbacks) != 0) {
+  if (ov_open_callbacks(&source, &file.vorbis, nullptr, 0, callbacks) != 0) {
     return corrupt_file(kFormat, "has no readable header");
   }
   file.open = true;

@@ -21,7 +21,7 @@ base::Result<void> read_voxtral_encoder(const formats::ModelFile& file, EncoderC
 base::Result<void> arrange_voxtral_encoder(formats::ModelFile& file, const EncoderConfig& c) {
   PUNA_TRY(append_bias_column(file, "a.conv1d.1.weight", "a.conv1d.1.bias", c.hidden, 3 * c.n_bins));
   PUNA_TRY(reshape_tensor(file, "a.conv1d.2.bias", {c.hidden}));
-  return view_tensor(file, "a.conv1d.2.weight", {c.hidden, 3 * c.hidden},
+  return view_tensor(file, "a.conv1d.2.weight", {c.hidden, 3 * c.hidden}, Moves::kElements,
                      [&](formats::Strided& view) { view.swap(1, 2); });
 }
 

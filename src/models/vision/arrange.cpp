@@ -71,9 +71,15 @@ Result<void> reshape_tensor(ModelFile& file, const std::string& name,
 }
 
 Result<void> view_tensor(ModelFile& file, const std::string& name, std::vector<uint64_t> shape,
-                         const std::function<void(Strided&)>& change) {
+                         Moves moves, const std::function<void(Strided&)>& change) {
   Tensor* const tensor = find(file, name);
   if (!tensor) return {};
+  if (moves == Moves::kElements && quant::info(tensor->type).block_elements > 1) {
+    return base::fail(ErrorCode::kUnsupported,
+                      fmt::format("Tensor \"{}\" is of the type {}; here f32, f16 and bf16 are "
+                                  "supported.",
+                                  name, tensor->type_name()));
+  }
   const RawTensor stored = raw(*tensor);
   Strided view(stored, *file.sources[tensor->source]);
   change(view);

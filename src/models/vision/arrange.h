@@ -21,10 +21,12 @@ base::Result<uint32_t> bounded(const std::string& key, uint64_t value, uint64_t 
 base::Result<void> reshape_tensor(formats::ModelFile& file, const std::string& name,
                                   std::vector<uint64_t> shape);
 
+// What a view moves: whole rows, which any type allows, or single elements.
+enum class Moves : uint8_t { kRows, kElements };
 // The tensor, where the file has it, seen as `change` makes it, in this shape. Errors: kCorrupt
-// naming the tensor and its shape.
+// naming the tensor and its shape; kUnsupported for elements of a block type.
 base::Result<void> view_tensor(formats::ModelFile& file, const std::string& name,
-                               std::vector<uint64_t> shape,
+                               std::vector<uint64_t> shape, Moves moves,
                                const std::function<void(formats::Strided&)>& change);
 
 // Columns behind those of the weight: the bias, and zeros up to a whole vector.

@@ -21,6 +21,7 @@ base::Result<void> read_gemma3_encoder(const formats::ModelFile& file, EncoderCo
 base::Result<void> arrange_gemma3_encoder(formats::ModelFile& file, const EncoderConfig& c) {
   PUNA_TRY(arrange_patches(file, c));
   return view_tensor(file, "mm.input_projection.weight", {c.projector.width, c.hidden},
+                     Moves::kElements,
                      [](formats::Strided& view) { view.swap(0, 1); });
 }
 

@@ -34,13 +34,13 @@ base::Result<void> arrange_gemma4_encoder(formats::ModelFile& file, const Encode
   const uint64_t quarter = c.head_dim() / 4;
   for (uint32_t l = 0; l < c.n_layers; ++l) {
     for (const char* part : {"attn_q", "attn_k"}) {
-      PUNA_TRY(view_tensor(file, encoder_name(c, l, part), {c.hidden, c.hidden},
+      PUNA_TRY(view_tensor(file, encoder_name(c, l, part), {c.hidden, c.hidden}, Moves::kRows,
                            [&](formats::Strided& view) {
                              view.split(0, {c.n_heads, 2, 2, quarter}).swap(1, 2);
                            }));
       PUNA_TRY(view_tensor(
           file, encoder_name(c, l, std::string(part) + "_norm"), {c.head_dim()},
-          [&](formats::Strided& view) { view.split(0, {2, 2, quarter}).swap(0, 1); }));
+          Moves::kElements, [&](formats::Strided& view) { view.split(0, {2, 2, quarter}).swap(0, 1); }));
     }
   }
   return {};
