@@ -221,12 +221,12 @@ void check_family(const Family& family, std::unique_ptr<gpu::Device> device) {
   auto other = picture(1);
   if (family.grid) other->grid_columns = 5;
   if (family.both_ways) other->both_ways = false;
-  CHECK(nmse(logits_of(*engine, around(other)), logits) > 1e-4);
+  CHECK(nmse(logits_of(*engine, around(other)), logits) > 1e-6);
   if (family.parts > 1) {
     other = picture(1);
     for (uint32_t row = 0; row < 40; ++row)
       other->rows[(row + 1) * width - 1] += 3;  // of the last part
-    CHECK(nmse(logits_of(*engine, around(other)), logits) > 1e-4);
+    CHECK(nmse(logits_of(*engine, around(other)), logits) > 1e-6);
   }
 
   // The first choices are those of the logits, and a text goes on alike in pieces, beside others

@@ -31,6 +31,13 @@ std::string_view name_of(ModelState state) {
   return "sleeping";
 }
 
+base::Json files_json(const FilesProgress& files) {
+  base::Json out = base::Json::object();
+  for (const auto& [file, progress] : files)
+    out.set(file, base::Json::object().set("done", progress.done).set("total", progress.total));
+  return out;
+}
+
 std::vector<ModelStatus> list_models(const ModelSource& source) {
   if (ModelControl* control = source.control()) return control->list();
   std::vector<ModelStatus> out;

@@ -14,6 +14,7 @@
 #include "api/model_facts.h"
 #include "api/running.h"
 #include "api/slot_table.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "service/host.h"
 #include "service/model.h"
@@ -79,6 +80,14 @@ enum class ModelState : uint8_t { kUnloaded, kDownloading, kLoading, kLoaded, kS
 // "unloaded", "downloading", ...
 std::string_view name_of(ModelState state);
 
+// How much of a file has been fetched, in bytes; a total of 0 is not known yet.
+struct FileProgress {
+  uint64_t done = 0, total = 0;
+  bool operator==(const FileProgress&) const = default;
+};
+// By what a file is called where it comes from.
+using FilesProgress = std::map<std::string, FileProgress>;
+
 // What is known of a model, whether it is loaded or not.
 struct ModelStatus {
   std::string id{};
@@ -93,13 +102,24 @@ struct ModelStatus {
   std::optional<double> seconds_left{};  // until it goes, if nobody comes; none: it stays
   uint64_t n_loads = 0, n_evictions = 0;
   std::map<std::string, uint64_t, std::less<>> held{};  // bytes, by device ("host", a GPU's name)
+  FilesProgress files{};                                // while it is being downloaded
 };
 
-// Something has become of a model.
+// Something has become of a model, or of the list of them.
 struct ModelEvent {
-  std::string id{};  // empty: the list of models is another
+  enum class Kind : uint8_t {
+    kState,
+    kFetching,    // `files` are another
+    kFetched,     // it is among the models now
+    kNotFetched,  // for `error`
+    kRemoved,
+    kOtherModels,  // which there are; no `id`
+  };
+  Kind kind = Kind::kState;
+  std::string id{};
   ModelState state = ModelState::kUnloaded;
   std::string error{};  // why loading failed; empty: it did not
+  FilesProgress files{};
 };
 
 // Models that come and go. Any thread.
@@ -114,8 +134,16 @@ class ModelControl {
   // Begins to load a model, by any of its names. Errors: kNotFound; kInvalidArgument for one that
   // is loaded, or being loaded.
   virtual base::Result<void> load(std::string_view name) = 0;
-  // It goes when it is idle. Errors: kNotFound; kInvalidArgument for one that is not loaded.
+  // It goes when it is idle; one that is being downloaded comes no more. Errors: kNotFound;
+  // kInvalidArgument for one that is neither loaded nor on its way.
   virtual base::Result<void> unload(std::string_view name) = 0;
+  // Begins to fetch what the store calls `stored_as`; until it is there it is called `name`.
+  // Errors: kInvalidArgument for no name, and for a model that is here or on its way; kOutOfMemory
+  // where too many are; kUnsupported where none can be.
+  virtual base::Result<void> download(std::string_view name, std::string_view stored_as) = 0;
+  // Deletes a model from Puna's store; one that is loaded goes when it is idle. Errors: kNotFound;
+  // kInvalidArgument for one that others keep.
+  virtual base::Result<void> remove(std::string_view name) = 0;
   // `told` is called, on any thread, until the handle is dropped.
   virtual std::shared_ptr<void> listen(std::function<void(const ModelEvent&)> told) = 0;
   // How many may be loaded at once; 0: as many as fit.
@@ -140,6 +168,9 @@ class ModelSource {
   // Null: models do not come and go.
   virtual ModelControl* control() const { return nullptr; }
 };
+
+// {FILE: {"done", "total"}, ...}
+base::Json files_json(const FilesProgress& files);
 
 // Of all models that a source knows.
 std::vector<ModelStatus> list_models(const ModelSource& source);

@@ -12,6 +12,7 @@
 #include "api/errors.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "store/store.h"
 
 namespace puna::manager {
 
@@ -38,8 +39,6 @@ Milliseconds time_of(double seconds) {
 
 api::ModelState state_of(State state) {
   switch (state) {
-    case State::kDownloading:
-      return api::ModelState::kDownloading;
     case State::kLoading:
       return api::ModelState::kLoading;
     case State::kLoaded:
@@ -74,7 +73,12 @@ void write_log(const Changed& change) {
 class Manager::Shared : public std::enable_shared_from_this<Shared> {
  public:
   Shared(Options options, std::shared_ptr<Loader> loader)
-      : options_(std::move(options)), loader_(std::move(loader)), registry_(options_.limits) {}
+      : options_(std::move(options)),
+        loader_(std::move(loader)),
+        registry_(options_.limits),
+        downloads_(options_.pull,
+                   {.progress = [this](const auto& each) { progress(each); },
+                    .ended = [this](const auto& name, const auto& done) { ended(name, done); }}) {}
 
   void begin();
   void stop();
@@ -84,6 +88,8 @@ class Manager::Shared : public std::enable_shared_from_this<Shared> {
   std::vector<api::ModelStatus> list();
   Result<void> load(std::string_view name);
   Result<void> unload(std::string_view name);
+  Result<void> download(std::string_view name, std::string_view stored_as);
+  Result<void> remove(std::string_view name);
   std::shared_ptr<void> listen(Told told);
   void look_at_clock();
   // Asks which models there are.
@@ -119,6 +125,9 @@ class Manager::Shared : public std::enable_shared_from_this<Shared> {
   void obey(const Order& order);
   void answer(uint64_t ticket, Result<ModelLease> result);
   void tell(const api::ModelEvent& event);
+  // Of downloads.
+  void progress(const Downloads::Download& download);
+  void ended(const std::string& name, const Result<void>& done);
   void leave(uint64_t ticket);
   void release(const std::string& id, bool use);
   ModelLease lease_of(const std::string& id, const std::shared_ptr<Instance>& instance, bool use);
@@ -149,6 +158,7 @@ class Manager::Shared : public std::enable_shared_from_this<Shared> {
   std::deque<std::function<void()>> calls_;
   bool calling_ = false;
   bool stopped_ = false;
+  Downloads downloads_;
   std::thread loading_, freeing_;
 };
 
@@ -176,6 +186,7 @@ void Manager::Shared::stop() {
     go_on(lock);
   }
   changed_.notify_all();
+  downloads_.stop();
   for (const auto& each : instances) each->stop();
   for (std::thread* each : {&loading_, &freeing_}) {
     if (each->joinable()) each->join();
@@ -208,7 +219,7 @@ void Manager::Shared::renew() {
     }
     each = registry_.knows(each->first) ? std::next(each) : known_.erase(each);
   }
-  if (changes) tell({});
+  if (changes) tell({.kind = api::ModelEvent::Kind::kOtherModels});
   go_on(lock);
 }
 
@@ -222,7 +233,9 @@ const std::string* Manager::Shared::known_id(std::string_view name) const {
 base::Error Manager::Shared::unknown(std::string_view name) const {
   constexpr size_t kLongest = 300;
   std::vector<Entry> entries;
-  for (const auto& each : known_) entries.push_back(each.second.entry);
+  for (const auto& [id, known] : known_) {
+    if (registry_.look(id, now())) entries.push_back(known.entry);
+  }
   const std::string near = nearest(name, entries);
   return {ErrorCode::kNotFound,
           fmt::format("There is no model \"{}\" here{}", name.substr(0, kLongest),
@@ -304,6 +317,13 @@ std::vector<api::ModelStatus> Manager::Shared::list() {
     for (const auto& [device, bytes] : look->held) one.held.emplace(device, bytes);
     out.push_back(std::move(one));
   }
+  for (Downloads::Download& each : downloads_.list()) {
+    out.push_back({.id = each.name,
+                   .aliases = {each.name},
+                   .state = api::ModelState::kDownloading,
+                   .source = std::string(store::origin_name(store::Origin::kPuna)),
+                   .files = std::move(each.files)});
+  }
   return out;
 }
 
@@ -322,6 +342,7 @@ Result<void> Manager::Shared::load(std::string_view name) {
 }
 
 Result<void> Manager::Shared::unload(std::string_view name) {
+  if (downloads_.cancel(name)) return {};
   Lock lock(mutex_);
   PUNA_TRY(const std::string id, find(name, lock));
   if (stopped_) return std::unexpected(ending());
@@ -330,6 +351,65 @@ Result<void> Manager::Shared::unload(std::string_view name) {
   if (was_loaded) return {};
   return base::fail(ErrorCode::kInvalidArgument,
                     fmt::format("The model \"{}\" is not loaded.", id));
+}
+
+Result<void> Manager::Shared::download(std::string_view name, std::string_view stored_as) {
+  PUNA_TRY(store::parse_name(stored_as));
+  renew();
+  Lock lock(mutex_);
+  for (const std::string_view each : {name, stored_as}) {
+    if (!known_id(each)) continue;
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("The model \"{}\" is here already.", each));
+  }
+  lock.unlock();
+  return downloads_.start(name, std::string(stored_as));
+}
+
+void Manager::Shared::progress(const Downloads::Download& download) {
+  Lock lock(mutex_);
+  tell({.kind = api::ModelEvent::Kind::kFetching,
+        .id = download.name,
+        .state = api::ModelState::kDownloading,
+        .files = download.files});
+  go_on(lock);
+}
+
+void Manager::Shared::ended(const std::string& name, const Result<void>& done) {
+  using enum api::ModelEvent::Kind;
+  if (done) {
+    base::log_info("{} is downloaded.", name);
+    renew();
+  } else {
+    base::log_warning("{} could not be downloaded: {}", name, done.error().text());
+  }
+  Lock lock(mutex_);
+  tell({.kind = done ? kFetched : kNotFetched,
+        .id = name,
+        .error = done ? std::string() : api::without_paths(done.error().text())});
+  go_on(lock);
+}
+
+Result<void> Manager::Shared::remove(std::string_view name) {
+  std::string id(name);
+  if (!downloads_.cancel(name)) {
+    Lock lock(mutex_);
+    PUNA_TRY(id, find(name, lock));
+    const Entry entry = known_.at(id).entry;
+    lock.unlock();
+    if (!options_.remove || entry.source != store::origin_name(store::Origin::kPuna)) {
+      return base::fail(ErrorCode::kInvalidArgument,
+                        fmt::format("The model \"{}\" is not of Puna's store, so it cannot be "
+                                    "deleted here.",
+                                    id));
+    }
+    PUNA_TRY(options_.remove(entry.stored_as));
+    renew();
+  }
+  Lock lock(mutex_);
+  tell({.kind = api::ModelEvent::Kind::kRemoved, .id = id});
+  go_on(lock);
+  return {};
 }
 
 std::shared_ptr<void> Manager::Shared::listen(Told told) {
@@ -577,6 +657,10 @@ std::vector<api::ModelStatus> Manager::list() const { return shared_->list(); }
 void Manager::renew() { shared_->renew(); }
 Result<void> Manager::load(std::string_view name) { return shared_->load(name); }
 Result<void> Manager::unload(std::string_view name) { return shared_->unload(name); }
+Result<void> Manager::download(std::string_view name, std::string_view stored_as) {
+  return shared_->download(name, stored_as);
+}
+Result<void> Manager::remove(std::string_view name) { return shared_->remove(name); }
 std::shared_ptr<void> Manager::listen(Told told) { return shared_->listen(std::move(told)); }
 size_t Manager::most_loaded() const { return shared_->options().limits.n_models; }
 bool Manager::autoload() const { return shared_->options().autoload; }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/model_source.h"
+#include "manager/downloads.h"
 #include "manager/instance.h"
 #include "manager/registry.h"
 
@@ -17,7 +18,10 @@ namespace puna::manager {
 
 struct Options {
   Limits limits{};
-  bool autoload = true;  // where a request does not say
+  bool autoload = true;    // where a request does not say
+  Downloads::Pull pull{};  // null: nothing is fetched
+  // Deletes what the store keeps by a name. Null: nothing is deleted.
+  std::function<base::Result<void>(const std::string& stored_as)> remove{};
   // Which models there are now. On any thread, one call at a time.
   std::function<base::Result<std::vector<Entry>>()> entries{};
   // Milliseconds since some moment; for tests. Null: the steady clock.
@@ -48,6 +52,8 @@ class Manager final : public api::ModelSource, public api::ModelControl {
   void renew() override;
   base::Result<void> load(std::string_view name) override;
   base::Result<void> unload(std::string_view name) override;
+  base::Result<void> download(std::string_view name, std::string_view stored_as) override;
+  base::Result<void> remove(std::string_view name) override;
   std::shared_ptr<void> listen(std::function<void(const api::ModelEvent&)> told) override;
   size_t most_loaded() const override;
   bool autoload() const override;

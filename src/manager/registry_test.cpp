@@ -238,7 +238,6 @@ TEST_CASE("every state is left again, and every row is of a state that can be") 
              row.state == State::kLoading));
   }
   CHECK_FALSE(row_of(State::kLoading, Event::kGo).has_value());
-  CHECK_FALSE(row_of(State::kDownloading, Event::kRoom).has_value());
 }
 
 TEST_CASE("whatever happens, nothing in use is freed, memory suffices, and all are answered") {

@@ -41,6 +41,10 @@ std::vector<Entry> entries_of(std::span<const store::StoredModel> models) {
     if (model.origin == store::Origin::kFolder) entry.file_name = stem_of(model.path);
     if (model.origin != store::Origin::kFolder) entry.stored_as = model.name.full();
     if (model.digest) entry.digest = model.digest->hex();
+    // As clients of llama.cpp's server know those of Hugging Face.
+    if (model.name.host == store::kHuggingFaceHost)
+      entry.aliases.push_back(id.substr(store::kHuggingFaceHost.size() + 1));
+    std::ranges::sort(entry.aliases);
     entry.source = store::origin_name(model.origin);
     entry.created = model.modified_s;
     out.push_back(std::move(entry));

@@ -44,8 +44,6 @@ bool holds_memory(State state) {
 
 std::string_view name_of(State state) {
   switch (state) {
-    case kDownloading:
-      return "downloading";
     case kLoading:
       return "loading";
     case kLoaded:

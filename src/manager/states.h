@@ -1,6 +1,6 @@
 // The states of a model under management, as a table: what may happen in each, what the model is
-// afterwards, and what is to be done. Read next: states.cpp for the rows, registry.h for who says
-// what happens.
+// afterwards, and what is to be done. One that is being downloaded is none yet (downloads.h). Read
+// next: states.cpp for the rows, registry.h for who says what happens.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,6 @@ namespace puna::manager {
 
 enum class State : uint8_t {
   kUnloaded,
-  kDownloading,  // of pulls; no row leads to it yet
   kLoading,
   kLoaded,
   kUnloading,      // its memory is being freed

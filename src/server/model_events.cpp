@@ -15,6 +15,26 @@ namespace {
 constexpr std::chrono::milliseconds kBetweenLooks{500};
 constexpr uint32_t kLooksAPing = 30;
 
+// As llama.cpp's server calls what happens.
+std::string_view name_of(api::ModelEvent::Kind kind) {
+  using enum api::ModelEvent::Kind;
+  switch (kind) {
+    case kState:
+      return "model_status";
+    case kFetching:
+      return "download_progress";
+    case kFetched:
+      return "download_finished";
+    case kNotFetched:
+      return "download_failed";
+    case kRemoved:
+      return "model_remove";
+    case kOtherModels:
+      return "models_reload";
+  }
+  return "";
+}
+
 }  // namespace
 
 ModelEvents::ModelEvents(Core& core, std::shared_ptr<Responder> responder)
@@ -42,11 +62,12 @@ void ModelEvents::write(const api::ModelEvent& event) {
   // Who reads nothing for so long has to ask again.
   if (responder_->n_waiting() >= Responder::kMostWaiting) return finish();
   Json data = Json::object();
-  if (!event.id.empty()) data.set("status", api::name_of(event.state));
+  if (event.kind == api::ModelEvent::Kind::kState) data.set("status", api::name_of(event.state));
+  if (event.kind == api::ModelEvent::Kind::kFetching) data = api::files_json(event.files);
   if (!event.error.empty()) data.set("error", event.error);
   Json out = Json::object();
   out.set("model", event.id.empty() ? Json() : Json(event.id));
-  out.set("event", event.id.empty() ? "models_reload" : "model_status");
+  out.set("event", name_of(event.kind));
   responder_->write(api::sse(out.set("data", std::move(data))));
 }
 

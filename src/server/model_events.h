@@ -1,5 +1,8 @@
 // What becomes of models, as a stream that ends with its client or with the server:
 //   data: {"model", "event": "model_status", "data": {"status", "error"?}}
+//   data: {"model", "event": "download_progress", "data": {FILE: {"done", "total"}, ...}}
+//   data: {"model", "event": "download_finished" | "model_remove", "data": {}}
+//   data: {"model", "event": "download_failed", "data": {"error"}}
 //   data: {"model": null, "event": "models_reload", "data": {}}
 // Source: llama.cpp's server, README, "GET /models/sse". On the thread of the connection.
 #pragma once

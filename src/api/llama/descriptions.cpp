@@ -116,6 +116,18 @@ constexpr Description kRows[] = {
      .summary = "Has a model go when it is idle, where the server has several.",
      .body = {router_fields},
      .answer = R"({"success": "boolean"})"},
+    {.endpoint = download_model,
+     .name = "DownloadedModel",
+     .summary = "Begins to fetch a model, where the server has several: \"user/repo:quant\" of "
+                "Hugging Face, or what `puna pull` takes. GET /models/sse tells how far it is, and "
+                "POST /models/unload ends it.",
+     .body = {router_fields},
+     .answer = R"({"success": "boolean"})"},
+    {.endpoint = remove_model,
+     .name = "RemovedModel",
+     .summary = "Deletes a model of Puna's store, or ends its download.",
+     .answer = R"({"success": "boolean"})",
+     .query = {removed_model_query}},
     {.endpoint = change_props,
      .name = "ChangedProps",
      .summary = "Changes nothing, and says so where it is not switched off.",

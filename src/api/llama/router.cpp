@@ -1,5 +1,6 @@
 #include "api/llama/router.h"
 
+#include <algorithm>
 #include <string>
 
 #include "api/build_info.h"
@@ -16,14 +17,16 @@ constexpr Field kFields[] = {
     Field{"model", Field::Kind::kText, "A name of the model."}.needed(),
 };
 
+constexpr Field kRemovedQuery[] = {
+    Field{"model", Field::Kind::kText, "A name of the model."}.needed(),
+};
+
 struct Asked {
   ModelControl& control;
   std::string model;
 };
 
-Result<Asked> read(const Call& call) {
-  PUNA_TRY(const Body body, Body::read(call.body, {kFields}));
-  std::string model = body.text("model").value_or("");
+Result<Asked> asked(const Call& call, std::string model) {
   if (model.empty()) {
     return base::fail(ErrorCode::kInvalidArgument,
                       "The field \"model\" is missing: which model is meant?");
@@ -32,6 +35,18 @@ Result<Asked> read(const Call& call) {
   if (!control)
     return base::fail(ErrorCode::kUnsupported, "This server has one model, which stays.");
   return Asked{*control, std::move(model)};
+}
+
+Result<Asked> read(const Call& call) {
+  PUNA_TRY(const Body body, Body::read(call.body, {kFields}));
+  return asked(call, body.text("model").value_or(""));
+}
+
+// What the store calls a model that llama.cpp's clients ask for: of two parts it is one of Hugging
+// Face to them.
+std::string stored_as(const std::string& model) {
+  const bool of_two = std::ranges::count(model, '/') == 1;
+  return of_two ? "hf.co/" + model : model;
 }
 
 HttpReply success() { return HttpReply::json(Json::object().set("success", true)); }
@@ -49,6 +64,21 @@ Result<Exchange> load_model(const Call& call) {
 Result<Exchange> unload_model(const Call& call) {
   PUNA_TRY(const Asked asked, read(call));
   PUNA_TRY(asked.control.unload(asked.model));
+  return success();
+}
+
+Result<Exchange> download_model(const Call& call) {
+  PUNA_TRY(const Asked asked, read(call));
+  PUNA_TRY(asked.control.download(asked.model, stored_as(asked.model)));
+  return success();
+}
+
+std::span<const Field> removed_model_query() { return kRemovedQuery; }
+
+Result<Exchange> remove_model(const Call& call) {
+  const std::string* const model = call.http.query_value("model");
+  PUNA_TRY(const Asked it, asked(call, model ? *model : ""));
+  PUNA_TRY(it.control.remove(it.model));
   return success();
 }
 

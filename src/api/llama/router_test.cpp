@@ -35,6 +35,32 @@ TEST_CASE("models are loaded and unloaded by name, where they come and go") {
   CHECK(one.error().text() == "This server has one model, which stays.");
 }
 
+TEST_CASE("models are fetched and deleted by name, where they come and go") {
+  Served served;
+  Many many(served);
+  for (const char* model : {"user/repo:Q8_0", "smollm2", "hf.co/user/repo", "host/user/repo:tag"}) {
+    const Json body = Json::object().set("model", model);
+    CHECK(body_of(many.ask(llama::download_model, body.dump())) == json(R"({"success": true})"));
+  }
+  CHECK(many.done == std::vector<std::string>{"download hf.co/user/repo:Q8_0 as user/repo:Q8_0",
+                                              "download smollm2 as smollm2",
+                                              "download hf.co/user/repo as hf.co/user/repo",
+                                              "download host/user/repo:tag as host/user/repo:tag"});
+  const auto remove = [&](std::string_view name) {
+    HttpRequest http;
+    if (!name.empty()) http.query = {{"model", std::string(name)}};
+    const Json none;
+    return llama::remove_model({http, none, nullptr, many});
+  };
+  CHECK(body_of(remove("fake")) == json(R"({"success": true})"));
+  CHECK(many.done.back() == "remove fake");
+  CHECK(remove("none").error().code == ErrorCode::kNotFound);
+  CHECK(remove("").error().text() == "The field \"model\" is missing: which model is meant?");
+  CHECK(many.ask(llama::download_model, "{}").error().code == ErrorCode::kInvalidArgument);
+  const auto one = served.ask(llama::download_model, R"({"model": "fake"})");
+  CHECK(one.error().text() == "This server has one model, which stays.");
+}
+
 TEST_CASE("all models are listed with what they do") {
   Served served;
   Many many(served);

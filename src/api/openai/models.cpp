@@ -34,6 +34,7 @@ Json status_json(const ModelStatus& model) {
   Json out = Json::object();
   out.set("value", name_of(model.state)).set("args", Json::array());
   if (!model.preset.empty()) out.set("preset", model.preset);
+  if (model.state == ModelState::kDownloading) out.set("progress", files_json(model.files));
   if (!model.error.empty()) out.set("failed", true).set("error", model.error);
   return out;
 }

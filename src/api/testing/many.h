@@ -35,6 +35,10 @@ class Many final : public ModelSource, public ModelControl {
   void renew() override { ++n_renewed; }
   base::Result<void> load(std::string_view name) override { return note("load", name); }
   base::Result<void> unload(std::string_view name) override { return note("unload", name); }
+  base::Result<void> download(std::string_view name, std::string_view stored_as) override {
+    return note("download " + std::string(stored_as) + " as", name);
+  }
+  base::Result<void> remove(std::string_view name) override { return note("remove", name); }
   std::shared_ptr<void> listen(std::function<void(const ModelEvent&)>) override { return nullptr; }
   size_t most_loaded() const override { return 3; }
   bool autoload() const override { return true; }

@@ -97,6 +97,18 @@ Result<std::vector<Entry>> entries_now(const Setup& setup) {
   return out;
 }
 
+Result<void> pull_from_store(const std::string& stored_as,
+                             const manager::Downloads::OnFile& on_file,
+                             const std::atomic<bool>& cancelled) {
+  PUNA_TRY(const store::Store store, store::Store::of_environment());
+  const auto progress = [&](const store::Progress& p) {
+    if (p.phase != "downloading" || p.digest == store::Digest()) return;
+    on_file(p.digest.text(), {p.done_bytes, p.total_bytes});
+  };
+  PUNA_TRY(store.pull(stored_as, {.progress = progress, .cancel = &cancelled}));
+  return {};
+}
+
 manager::Milliseconds milliseconds(double seconds) {
   constexpr double kMost = 1e9;
   if (seconds < 0 || seconds >= kMost) return manager::kForever;
@@ -138,6 +150,11 @@ Result<std::unique_ptr<manager::Manager>> manage(const ServeFlags& flags, GivenF
   options.limits.sleep_after = milliseconds(flags.many.sleep_after.value_or(-1));
   options.autoload = flags.many.autoload;
   options.entries = [setup] { return entries_now(*setup); };
+  options.pull = pull_from_store;
+  options.remove = [](const std::string& stored_as) -> Result<void> {
+    PUNA_TRY(const store::Store store, store::Store::of_environment());
+    return store.remove(stored_as);
+  };
   base::log_info("{} models are here: GET /v1/models lists them.", entries.size());
   allow_descriptors();
   manager::Child::Program program{.arguments = {"puna", std::string(kChildCommand)}};
