@@ -85,7 +85,7 @@ Result<void> view_tensor(ModelFile& file, const std::string& name, std::vector<u
   change(view);
   PUNA_TRY(view.check());
   if (view.elements() != product(shape)) return std::unexpected(misshapen(*tensor, shape));
-  std::vector<Strided> parts(1, std::move(view));
+  std::vector<Strided> parts(1, view);
   replace(file, *tensor,
           formats::make_view(name, std::move(parts), tensor->type, formats::make_view_tile()),
           tensor->type, std::move(shape));
