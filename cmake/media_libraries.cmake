@@ -76,8 +76,9 @@ puna_media_library(vorbis libvorbis ${vorbis_sources})
 target_include_directories(puna_vorbis SYSTEM PUBLIC ${PUNA_CACHE_DIR}/libvorbis/include PRIVATE ${PUNA_CACHE_DIR}/libvorbis/lib)
 target_link_libraries(puna_vorbis PUBLIC puna_ogg)
 
-# Of miniaudio only the decoders of WAV, MP3 and FLAC.
+# Of miniaudio only the decoders of WAV, MP3 and FLAC. With -O2 compiling it takes 25 seconds in place of 4, more than all the others together.
 puna_media_library(miniaudio miniaudio miniaudio.c)
+target_compile_options(puna_miniaudio PRIVATE $<$<CONFIG:Release>:-O1>)
 target_include_directories(puna_miniaudio SYSTEM PUBLIC ${PUNA_CACHE_DIR}/miniaudio)
 target_compile_definitions(puna_miniaudio PUBLIC MA_NO_DEVICE_IO MA_NO_ENCODING MA_NO_GENERATION MA_NO_NODE_GRAPH MA_NO_ENGINE
   MA_NO_RESOURCE_MANAGER MA_NO_STDIO)

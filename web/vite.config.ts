@@ -1,12 +1,14 @@
 import { sveltekit } from '@sveltejs/kit/vite';
 import tailwindcss from '@tailwindcss/vite';
 import { defineConfig } from 'vite';
+import { fonts } from './fonts.ts';
 import { licences } from './licences.ts';
 import { policy } from './policy.ts';
 import { relocatable } from './relocatable.ts';
 
 export default defineConfig({
   plugins: [
+    fonts(),
     tailwindcss(),
     sveltekit({
       adapter: relocatable('build'),

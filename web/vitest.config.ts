@@ -19,14 +19,14 @@ export default defineConfig({
       // No test waits for time to pass: the limit only ends what hangs, on a machine that is busy too.
       {
         plugins: [sveltekit()],
-        test: { name: 'unit', include: ['*.test.ts', 'src/**/*.test.ts'], environment: 'node', testTimeout: 300_000 },
+        test: { name: 'unit', include: ['*.test.ts', 'src/**/*.test.ts'], environment: 'node', testTimeout: 300_000, pool: 'threads', isolate: false },
       },
       // Components, in Chromium.
       {
         plugins: [sveltekit()],
         // Found in the middle of a run, they would reload it.
         optimizeDeps: { include: ['katex', 'lowlight', 'marked', 'dexie', 'virtua/svelte', 'bits-ui'] },
-        test: { name: 'component', include: ['src/**/*.component.ts'], browser, testTimeout: 300_000 },
+        test: { name: 'component', include: ['src/**/*.component.ts'], setupFiles: ['test/no_warnings.ts'], browser, testTimeout: 300_000 },
       },
     ],
   },

@@ -38,10 +38,9 @@ ma_result seek(ma_decoder* decoder, ma_int64 by, ma_seek_origin origin) {
 
 // What is known of a file beyond what its decoder says.
 struct Known {
-  bool counted = false;                // the header says how many frames there are
-  uint64_t n_before = 0;               // frames before the sound
-  std::optional<uint64_t> n_frames{};  // of the sound
-  bool bytes = false;                  // samples are bytes
+  bool counted = false;           // the header says how many frames there are
+  std::optional<Mp3Note> note{};  // frames before, of and after the sound
+  bool bytes = false;             // samples are bytes
 };
 
 // Of bytes miniaudio takes the middle of 0 and 255 for silence, which is 128.
@@ -67,7 +66,7 @@ base::Result<Sound> decode(std::string_view format, ma_encoding_format encoding,
     return corrupt_file(format, "has no readable header");
   }
   PUNA_TRY(SoundSink sink, SoundSink::open(format, rate, n_channels, limits));
-  ma_uint64 n_frames = known.n_frames.value_or(0);
+  ma_uint64 n_frames = known.note ? known.note->n_samples : 0;
   if (known.counted &&
       ma_decoder_get_length_in_pcm_frames(decoder.get(), &n_frames) != MA_SUCCESS) {
     n_frames = 0;
@@ -75,19 +74,32 @@ base::Result<Sound> decode(std::string_view format, ma_encoding_format encoding,
   PUNA_TRY(sink.expect(n_frames));
   constexpr ma_uint64 kFrames = 4096;
   std::vector<float> frames(kFrames * n_channels);
-  uint64_t n_before = known.n_before;
-  while (!known.n_frames || sink.n_frames() < n_frames) {
+  uint64_t n_before = known.note ? known.note->n_before : 0;
+  std::vector<float> after;  // what may be no sound any more
+  bool ends_as_noted = known.note.has_value();
+  while (true) {
     ma_uint64 n_read = 0;
     (void)ma_decoder_read_pcm_frames(decoder.get(), frames.data(), kFrames, &n_read);
     if (n_read == 0) break;
     const uint64_t n_skipped = std::min<uint64_t>(n_before, n_read);
     n_before -= n_skipped;
-    uint64_t n_taken = n_read - n_skipped;
-    if (known.n_frames) n_taken = std::min<uint64_t>(n_taken, n_frames - sink.n_frames());
-    const std::span<float> taken = std::span(frames).subspan(
-        static_cast<size_t>(n_skipped * n_channels), static_cast<size_t>(n_taken * n_channels));
+    std::span<float> taken =
+        std::span(frames).subspan(static_cast<size_t>(n_skipped * n_channels),
+                                  static_cast<size_t>((n_read - n_skipped) * n_channels));
     if (known.bytes) silence_at_128(taken);
+    if (ends_as_noted) {
+      const uint64_t n_sound =
+          std::min<uint64_t>(taken.size() / n_channels, n_frames - sink.n_frames());
+      const auto behind = taken.subspan(static_cast<size_t>(n_sound * n_channels));
+      after.insert(after.end(), behind.begin(), behind.end());
+      taken = taken.first(static_cast<size_t>(n_sound * n_channels));
+    }
     PUNA_TRY(sink.put(taken));
+    // Several files in a row have the note of the first one: then all of it is sound.
+    if (ends_as_noted && after.size() / n_channels > known.note->n_after) {
+      ends_as_noted = false;
+      PUNA_TRY(sink.put(after));
+    }
   }
   if (sink.n_frames() < n_frames) {
     return corrupt_file(format,
@@ -105,12 +117,7 @@ base::Result<Sound> decode_wav(std::span<const std::byte> file, const SoundLimit
 }
 
 base::Result<Sound> decode_mp3(std::span<const std::byte> file, const SoundLimits& limits) {
-  Known known;
-  if (const std::optional<Mp3Note> note = mp3_note(file)) {
-    known.n_before = note->n_before;
-    known.n_frames = note->n_samples;
-  }
-  return decode("MP3", ma_encoding_format_mp3, known, file, limits);
+  return decode("MP3", ma_encoding_format_mp3, {.note = mp3_note(file)}, file, limits);
 }
 
 base::Result<Sound> decode_flac(std::span<const std::byte> file, const SoundLimits& limits) {

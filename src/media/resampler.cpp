@@ -38,7 +38,7 @@ constexpr double kPlaces = 1024;
 
 // The low pass from its middle to kZeroCrossings, at the lower of the two rates.
 const std::vector<double>& low_pass() {
-  static const std::vector<double> places = [] {
+  static const std::vector<double> kTable = [] {
     std::vector<double> values(static_cast<size_t>(kZeroCrossings * kPlaces) + 2);
     for (size_t i = 0; i < values.size(); ++i) {
       const double x = static_cast<double>(i) / kPlaces;
@@ -49,7 +49,7 @@ const std::vector<double>& low_pass() {
     }
     return values;
   }();
-  return places;
+  return kTable;
 }
 
 double low_pass_at(const std::vector<double>& places, double x) {

@@ -1,5 +1,7 @@
 #include "media/sound_header.h"
 
+#include <algorithm>
+
 #include "media/byte_reader.h"
 
 namespace puna::media {
@@ -29,7 +31,7 @@ std::optional<Mp3Note> mp3_note(std::span<const std::byte> file) {
   const uint32_t fields = bytes.u32(at + 4).value_or(0);
   if ((fields & 1) == 0) return std::nullopt;
   const uint64_t n_samples = bytes.u32(at + 8).value_or(0) * frame_samples;
-  Mp3Note out{frame_samples, n_samples};
+  Mp3Note out{frame_samples, n_samples, 0};
   // After the number of frames, where they are: of bytes, a table of places, the quality; then
   // LAME's own part.
   constexpr uint64_t kFieldBytes[] = {4, 4, 100, 4};
@@ -41,9 +43,12 @@ std::optional<Mp3Note> mp3_note(std::span<const std::byte> file) {
   const uint64_t before = gap >> 12;
   const uint64_t after = gap & 0xfff;
   if (!has_gap || before + after >= n_samples) return out;
+  // With what the decoder itself is late by; where little was padded it takes that from the end.
   constexpr uint64_t kDecoderDelay = 529;
-  out.n_before += before + kDecoderDelay;
-  out.n_samples -= before + after;
+  const uint64_t late = std::min(before + kDecoderDelay, n_samples);
+  out.n_before += late;
+  out.n_samples = std::min(n_samples - before - after, n_samples - late);
+  out.n_after = n_samples - late - out.n_samples;
   return out;
 }
 

@@ -8,11 +8,12 @@
 
 namespace puna::media {
 
-// What an MP3 encoder notes in its first frame, which holds no sound.
+// What an MP3 encoder notes in its first frame, which holds no sound. All in samples of each
+// channel.
 struct Mp3Note {
-  uint64_t n_before =
-      0;  // samples of each channel before the sound: that frame and what filters delay by
-  uint64_t n_samples = 0;  // of each channel, of the sound
+  uint64_t n_before = 0;   // before the sound: that frame and what filters delay by
+  uint64_t n_samples = 0;  // of the sound
+  uint64_t n_after = 0;    // after it, up to the end of the last frame
 };
 
 // Nothing where the file has no note with a number of frames.

@@ -123,6 +123,33 @@ TEST_CASE("a sound that is cut off is refused") {
   }
 }
 
+TEST_CASE("an MP3 is as long as its frames, whatever its note is worth") {
+  const std::vector<std::byte> whole = read_fixture("sound.mp3");
+  const std::string file(reinterpret_cast<const char*>(whole.data()), whole.size());
+  const auto length = [](const std::string& text) -> size_t {
+    const auto sound = decode_sound(bytes_of(text));
+    return sound ? sound->samples.size() : 0;
+  };
+  REQUIRE(length(file) == 2000);
+  // Behind one another: more frames than the first note tells of, none of which is lost.
+  CHECK(length(file + file) >= 4000);
+  const size_t note = std::min(file.find("Info"), file.find("Xing"));
+  REQUIRE(note != std::string::npos);
+  // A note without LAME's part: everything but the note's own frame.
+  std::string plain = file;
+  plain.replace(note + 120, 9, std::string(9, '\0'));
+  CHECK(length(plain) > 2000);
+  CHECK(length(plain) % 576 == 0);
+  // Nothing delayed and nothing padded: only what the decoder is late by is taken away.
+  std::string tight = file;
+  tight.replace(note + 120 + 21, 3, std::string(3, '\0'));
+  CHECK(length(tight) == length(plain) - 529);
+  // More frames noted than there are.
+  std::string cut = file;
+  cut[note + 10] = 1;
+  CHECK(length(cut) == 0);
+}
+
 TEST_CASE("bytes that are flipped never bring a decoder of sounds down") {
   for (const char* name : {"plain.wav", "sound.flac", "sound.mp3", "sound.ogg"}) {
     const std::vector<std::byte> whole = read_fixture(name);

@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const to = path.join(root, 'web/static');
 const npmPackage = path.join(root, 'bindings/js');
-// What a page asks for; the package's service worker is not: a site has one, and that is the page's own.
-const wanted = ['index.js', 'worker.js', 'puna.js', 'puna.wasm', 'puna-mt.js', 'puna-mt.wasm', 'THIRD_PARTY.txt'];
+// What a page asks for, and what the page's own service worker imports: a site has one worker.
+const wanted = ['index.js', 'service_worker.js', 'worker.js', 'puna.js', 'puna.wasm', 'puna-mt.js', 'puna-mt.wasm', 'THIRD_PARTY.txt'];
 
 function putFile(file, content) {
   if (fs.existsSync(file) && fs.readFileSync(file).equals(content)) return;

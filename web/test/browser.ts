@@ -2,15 +2,27 @@
 // arguments of the server.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
-import { serve } from './serve.ts';
+import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
+import { fair, serve, type Weather } from './serve.ts';
 
-export const chromiumPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+export const chromiumPath = [process.env['PUNA_CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
+  (path) => path && existsSync(path),
+)!;
 
-export interface Bench {
+// A name by which the browsers of these tests find this machine as another one, without the rights of localhost.
+export const lanHost = 'lan.test';
+
+// A server of models with the page before it.
+export interface Site {
   address: string;
+  // The server itself.
+  api: string;
+  weather: Weather;
+  end: () => void;
+}
+
+export interface Bench extends Site {
   browser: Browser;
-  away: (on: boolean) => void;
   end: () => Promise<void>;
 }
 
@@ -28,38 +40,48 @@ async function listening(server: ChildProcess): Promise<string> {
   });
 }
 
-export async function bench(puna: string, model: string, build: string): Promise<Bench> {
-  const more = process.env['PUNA_SERVE']?.split(' ') ?? ['--ctx-size', '2048'];
-  const server = spawn(puna, ['serve', '--model', model, '--port', '0', ...more], { stdio: ['ignore', 'pipe', 'pipe'] });
+// `what` says which models: `--model FILE` or `--models-dir FOLDER`.
+export async function site(puna: string, what: readonly string[], build: string, env: NodeJS.ProcessEnv = {}): Promise<Site> {
+  const server = spawn(puna, ['serve', ...what, '--port', '0'], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
   const api = await listening(server);
-  const page = await serve(build, api);
-  const browser = await chromium.launch({ executablePath: chromiumPath!, args: ['--no-sandbox'] });
-  return {
-    address: page.address,
-    browser,
-    away: page.away,
-    end: async () => {
-      await browser.close();
-      page.close();
-      server.kill();
-    },
-  };
+  const weather = fair();
+  const page = await serve(build, api, weather);
+  return { address: page.address, api, weather, end: () => (page.close(), void server.kill()) };
+}
+
+export const served = () => process.env['PUNA_SERVE']?.split(' ').filter(Boolean) ?? ['--ctx-size', '2048'];
+
+export async function bench(puna: string, model: string, build: string): Promise<Bench> {
+  const at = await site(puna, ['--model', model, ...served()], build);
+  const browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox', `--host-resolver-rules=MAP ${lanHost} 127.0.0.1`] });
+  return { ...at, browser, end: async () => (await browser.close(), at.end()) };
 }
 
 // Errors, broken policies and requests to elsewhere: there are none in any test.
-export async function open(bench: Bench, options: BrowserContextOptions = {}): Promise<{ page: Page; faults: string[] }> {
-  const context = await bench.browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB', ...options });
-  const page = await context.newPage();
+export function watched(page: Page, address: string): string[] {
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(`error: ${error.stack ?? error.message}`));
   page.on('console', (line) => {
     if (/Content Security Policy|Refused to/.test(line.text())) faults.push(`policy: ${line.text()}`);
-    else if (line.type() === 'error' && !/Failed to load resource/.test(line.text())) faults.push(`console: ${line.text()}`);
+    // What plain http has no use of is told there; it harms nothing.
+    else if (line.type() === 'error' && !/Failed to load resource|Cross-Origin-Opener-Policy header has been ignored/.test(line.text())) faults.push(`console: ${line.text()}`);
   });
   page.on('request', (request) => {
-    if (/^https?:/.test(request.url()) && !request.url().startsWith(bench.address)) faults.push(`request: ${request.url()}`);
+    if (/^https?:/.test(request.url()) && !request.url().startsWith(new URL(address).origin)) faults.push(`request: ${request.url()}`);
   });
-  await page.goto(bench.address);
+  return faults;
+}
+
+export async function shown(context: BrowserContext, address: string): Promise<{ page: Page; faults: string[] }> {
+  const page = await context.newPage();
+  const faults = watched(page, address);
+  await page.goto(address);
   await page.locator('#prompt').waitFor();
   return { page, faults };
+}
+
+export const window = { viewport: { width: 1280, height: 800 }, locale: 'en-GB' };
+
+export async function open({ browser, address }: Pick<Bench, 'browser' | 'address'>, options: BrowserContextOptions = {}) {
+  return await shown(await browser.newContext({ ...window, ...options }), address);
 }

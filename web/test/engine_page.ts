@@ -18,6 +18,8 @@ async function answer(request: AnswerRequest): Promise<Told> {
   const engine = new HttpEngine({ base: '/', key: () => undefined, fetch: (input, init) => fetch(input, init) });
   const waker = new Waker();
   waker.listen();
+  // In a thousandth of the time: what is tried is where the cuts are, not how long one waits.
+  const sleep: typeof waker.sleep = (ms, signal) => waker.sleep(ms / 1_000, signal);
   const { streamId } = request;
   const message = {
     id: streamId,
@@ -33,7 +35,7 @@ async function answer(request: AnswerRequest): Promise<Told> {
   const written = new Written({ ...message, files: [] }, true);
   let lost = 0;
   const { signal } = new AbortController();
-  for await (const event of follow({ engine, streamId, request: async () => request, signal, sleep: waker.sleep })) {
+  for await (const event of follow({ engine, streamId, request: async () => request, signal, sleep })) {
     if (event.type === 'lost') ++lost;
     else if (event.type !== 'found') written.apply(event);
   }

@@ -82,7 +82,7 @@ const states: Record<string, (page: Page) => Promise<unknown>> = {
   },
   offline: async (page) => {
     await chat(page);
-    all.away(true);
+    all.weather.away = true;
     await page.locator('.banner').waitFor({ timeout: 60_000 });
   },
 };
@@ -125,7 +125,7 @@ for (const [look, options] of Object.entries(looks)) {
       console.log(`${state}-${look} FAILED ${(error as Error).message.slice(0, 600)} ${faults.join(' ')}`);
       await page.screenshot({ path: `${folder}/failed-${state}-${look}.png` }).catch(() => undefined);
     }
-    all.away(false);
+    all.weather.away = false;
     await page.context().close();
   }
 }

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const types: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -17,20 +18,47 @@ const types: Record<string, string> = {
   '.wasm': 'application/wasm',
 };
 
-function forward(api: string, incoming: IncomingMessage, outgoing: ServerResponse) {
+// What the way between the page and the server of models is like. Files of the page come always.
+export interface Weather {
+  // Nothing gets through.
+  away: boolean;
+  // Streams come with so many bytes a second; 0: as fast as they can.
+  pace: number;
+  // Behind so many bytes the connection of a stream is cut, asked anew for each; undefined: not at all.
+  cut: () => number | undefined;
+}
+export const fair = (): Weather => ({ away: false, pace: 0, cut: () => undefined });
+
+async function pour(answer: IncomingMessage, outgoing: ServerResponse, weather: Weather) {
+  let left = weather.cut() ?? Infinity;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    for (let at = 0; at < chunk.length; ) {
+      const piece = chunk.subarray(at, at + Math.min(left, weather.pace ? 40 : chunk.length));
+      // What was written has to arrive: the cut is behind it.
+      await new Promise((done) => outgoing.write(piece, done));
+      at += piece.length;
+      left -= piece.length;
+      if (left <= 0 || outgoing.destroyed) return void outgoing.destroy();
+      if (weather.pace) await sleep((1_000 * piece.length) / weather.pace);
+    }
+  }
+  outgoing.end();
+}
+
+function forward(api: string, incoming: IncomingMessage, outgoing: ServerResponse, weather: Weather) {
   const target = new URL(incoming.url!, api);
   const { origin: _origin, ...headers } = incoming.headers;
   const asked = request(target, { method: incoming.method, headers: { ...headers, host: target.host } }, (answer) => {
     outgoing.writeHead(answer.statusCode!, answer.headers);
-    answer.pipe(outgoing);
+    if (!answer.headers['content-type']?.startsWith('text/event-stream')) return void answer.pipe(outgoing);
+    pour(answer, outgoing, weather).catch(() => outgoing.destroy());
   });
   asked.on('error', () => outgoing.destroy());
   outgoing.on('close', () => asked.destroy());
   incoming.pipe(asked);
 }
 
-export async function serve(build: string, api: string | undefined): Promise<{ address: string; close: () => void; away: (on: boolean) => void }> {
-  let isAway = false;
+export async function serve(build: string, api: string | undefined, weather = fair()): Promise<{ address: string; close: () => void }> {
   const server = createServer(async (incoming, outgoing) => {
     const path = new URL(incoming.url!, 'http://x').pathname;
     const name = path === '/' ? 'index.html' : normalize(decodeURIComponent(path)).replace(/^(\.\.[/\\])+/, '');
@@ -49,15 +77,14 @@ export async function serve(build: string, api: string | undefined): Promise<{ a
         // No file of the page.
       }
     }
-    if (isAway) outgoing.destroy();
-    else if (api) forward(api, incoming, outgoing);
+    if (weather.away) outgoing.destroy();
+    else if (api) forward(api, incoming, outgoing, weather);
     else outgoing.writeHead(404).end();
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     close: () => (server.close(), server.closeAllConnections()),
-    away: (on) => (isAway = on),
   };
 }
 

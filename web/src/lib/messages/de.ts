@@ -312,7 +312,10 @@ export const de: Messages = {
   use: 'Benutzen',
   inUse: 'In Benutzung',
   addressLabel: 'Adresse eines Modells',
-  addressHint: 'hf:besitzer/repo/datei.gguf oder ein Name des Katalogs',
+  addressHint: {
+    server: 'hf.co/besitzer/repo:Q4_K_M oder ein Name einer Registry',
+    tab: 'hf:besitzer/repo/datei.gguf oder ein Name des Katalogs',
+  },
   dropGguf: 'oder eine GGUF-Datei hier ablegen',
   pickGguf: 'GGUF-Datei öffnen',
   keepFile: 'Eine Kopie im Browser behalten',

@@ -325,7 +325,10 @@ export const en = {
   use: 'Use',
   inUse: 'In use',
   addressLabel: 'Address of a model',
-  addressHint: 'hf:owner/repo/file.gguf, or a name of the catalogue',
+  addressHint: {
+    server: 'hf.co/owner/repo:Q4_K_M, or a name of a registry',
+    tab: 'hf:owner/repo/file.gguf, or a name of the catalogue',
+  },
   dropGguf: 'or drop a GGUF file here',
   pickGguf: 'Open a GGUF file',
   keepFile: 'Keep a copy in this browser',

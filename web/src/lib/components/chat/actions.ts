@@ -1,5 +1,4 @@
 // What can be done with a message, for its row of buttons, its menu and the keyboard alike.
-import { goto } from '$app/navigation';
 import { plainText } from '#lib/markdown/plain.ts';
 import { say } from '#lib/messages/index.svelte.ts';
 import { answers } from '#lib/stores/answers.svelte.ts';
@@ -7,6 +6,7 @@ import { conversations, type OpenConversation } from '#lib/stores/conversations.
 import type { FileRef, Message } from '#lib/types/conversation.ts';
 import type { RunsOn } from '#lib/types/engine.ts';
 import { copyText } from '../parts/copy.ts';
+import { focusPrompt, goAndWrite } from '../focus.ts';
 import { notices } from '../parts/notices.svelte.ts';
 
 const guarded = <T>(work: Promise<T>) => notices.guard(work, say.failed);
@@ -29,6 +29,7 @@ export const ask = (open: OpenConversation, message: Message, content: string, f
     (async () => {
       const added = await open.add({ parent: message.parent!, role: message.role, content, files });
       if (added.role === 'user') await answers.start(open, added.id);
+      await focusPrompt();
     })(),
   );
 
@@ -39,13 +40,15 @@ export async function rewrite(open: OpenConversation, message: Message, content:
 
 export async function removeFrom(open: OpenConversation, message: Message) {
   const undo = await guarded(open.removeFrom(message.id));
-  if (undo) notices.show(say.deletedMessages, { action: { label: say.undo, run: undo } });
+  if (!undo) return;
+  notices.show(say.deletedMessages, { action: { label: say.undo, run: undo } });
+  void focusPrompt();
 }
 
 export async function fork(convId: string, messageId: string) {
   const made = await guarded(conversations.fork(convId, messageId));
   if (!made) return;
-  await goto(`#/chat/${made.id}`);
+  await goAndWrite(`#/chat/${made.id}`);
   notices.show(say.forked);
 }
 
@@ -53,10 +56,11 @@ export async function removeChats(ids: string[]) {
   const undo = await guarded(conversations.remove(ids));
   if (!undo) return;
   const shown = ids.find((id) => location.hash === `#/chat/${id}`);
-  if (shown) await goto('#/');
+  if (shown) await goAndWrite('#/');
+  else void focusPrompt();
   const back = async () => {
     await undo();
-    if (shown) await goto(`#/chat/${shown}`);
+    if (shown) await goAndWrite(`#/chat/${shown}`);
   };
   notices.show(say.deletedChats(ids.length), { action: { label: say.undo, run: () => guarded(back()) } });
 }

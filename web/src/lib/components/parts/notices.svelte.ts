@@ -10,15 +10,30 @@ class Notices {
   list = $state.raw<Notice[]>([]);
   spoken = $state('');
   #next = 0;
+  readonly #timers = new Map<number, ReturnType<typeof setTimeout>>();
 
   show(text: string, more: Omit<Notice, 'id' | 'text'> = {}) {
     const id = this.#next++;
     this.list = [...this.list.slice(-2), { id, text, ...more }];
     this.speak(text);
-    setTimeout(() => this.hide(id), more.action ? 10_000 : 5_000);
+    this.release(id, more.action ? 10_000 : 5_000);
+  }
+
+  // Who has the focus or the pointer on it is not done with it.
+  hold(id: number) {
+    clearTimeout(this.#timers.get(id));
+  }
+  release(id: number, ms = 5_000) {
+    this.hold(id);
+    this.#timers.set(
+      id,
+      setTimeout(() => this.hide(id), ms),
+    );
   }
 
   hide(id: number) {
+    this.hold(id);
+    this.#timers.delete(id);
     this.list = this.list.filter((one) => one.id !== id);
   }
 
