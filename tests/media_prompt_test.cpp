@@ -4,9 +4,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <numeric>
+#include <random>
 #include <vector>
 
 #include "base/task.h"
@@ -24,13 +27,14 @@ using engine::Prompt;
 namespace {
 
 std::unique_ptr<engine::Engine> load(formats::ModelFile file, std::unique_ptr<gpu::Device> device,
-                                     bool media = true) {
+                                     bool media = true, double turn_ms = 0) {
   engine::EngineOptions options;
   options.numerics = kernels::Numerics::kExact;
   options.kv_type = kernels::KvType::kF32;
   options.n_threads = 2;
   options.n_sequences = 4;
   options.media = media;
+  options.turn_ms = turn_ms;
   gpu::Device* on = device.get();
   auto done = base::run_until(engine::Engine::load(std::move(file), std::move(device), options),
                               [&] { on->poll(); });
@@ -150,8 +154,125 @@ std::vector<int32_t> beside_layer_tables(std::unique_ptr<gpu::Device> device) {
   return written->tokens;
 }
 
+// Rows of no token.
+std::shared_ptr<Media> some_rows(uint32_t n_rows, uint32_t width, uint32_t seed) {
+  auto media = std::make_shared<Media>();
+  media->n_rows = n_rows;
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0, 0.6f);
+  for (uint32_t i = 0; i < n_rows * width; ++i) media->rows.push_back(normal(random));
+  media->digest[0] = static_cast<std::byte>(seed);
+  return media;
+}
+
+std::vector<float> logits_of(engine::Engine& engine, const Prompt& prompt) {
+  std::vector<float> out(prompt.tokens().size() * engine.config().vocab);
+  const auto done = base::run_until(engine.logits(0, prompt, out), [&] { engine.poll(); });
+  REQUIRE_MESSAGE(done.has_value(), done.error().text());
+  return out;
+}
+
+double nmse(const std::vector<float>& x, const std::vector<float>& of) {
+  double error = 0, all = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    error += (double{x[i]} - double{of[i]}) * (double{x[i]} - double{of[i]});
+    all += double{of[i]} * double{of[i]};
+  }
+  return error / all;
+}
+
+// What a family does with rows, and the same rows taken otherwise.
+struct Family {
+  const char* architecture;
+  uint32_t parts = 1;  // of a row, each as wide as an embedding
+  bool grid = false, both_ways = false;
+};
+constexpr Family kFamilies[] = {{"gemma3", 1, false, true},
+                                {"gemma4", 1, false, true},
+                                {"qwen2vl", 1, true, false},
+                                {"qwen3vl", 2, true, false}};
+
+Prompt around(std::shared_ptr<Media> media) {
+  Prompt out;
+  out.add(tokens(9, 1));
+  out.add(std::move(media));
+  out.add(tokens(7, 2));
+  return out;
+}
+
+// A picture of 5 x 8 cells, and words that depend on how it is taken: the same on every device, and
+// where texts are written beside it.
+void check_family(const Family& family, std::unique_ptr<gpu::Device> device) {
+  CAPTURE(family.architecture);
+  const auto engine = load(make(family.architecture), std::move(device));
+  const uint32_t width = family.parts * engine->config().hidden;
+  const auto picture = [&](uint32_t seed) {
+    auto out = some_rows(40, width, seed);
+    if (family.grid) out->grid_columns = 8;
+    out->both_ways = family.both_ways;
+    return out;
+  };
+  const Prompt prompt = around(picture(1));
+  const std::vector<float> logits = logits_of(*engine, prompt);
+  const auto plain = load(make(family.architecture), nullptr);
+  CHECK(nmse(logits, logits_of(*plain, prompt)) < 1e-9);
+
+  // What the picture is taken for shows behind it.
+  auto other = picture(1);
+  if (family.grid) other->grid_columns = 5;
+  if (family.both_ways) other->both_ways = false;
+  CHECK(nmse(logits_of(*engine, around(other)), logits) > 1e-6);
+  if (family.parts > 1) {
+    other = picture(1);
+    for (uint32_t row = 0; row < 40; ++row)
+      other->rows[(row + 1) * width - 1] += 3;  // of the last part
+    CHECK(nmse(logits_of(*engine, around(other)), logits) > 1e-6);
+  }
+
+  // The first choices are those of the logits, and a text goes on alike in pieces, beside others
+  // and where it is known.
+  const auto alone = write(*engine, prompt);
+  REQUIRE_MESSAGE(alone.has_value(), alone.error().text());
+  const auto last = std::span(logits).last(engine->config().vocab);
+  CHECK(alone->tokens.front() == std::ranges::max_element(last) - last.begin());
+  const auto again = write(*engine, prompt);
+  REQUIRE(again);
+  CHECK(again->stats.n_cached > 40);
+  CHECK(again->tokens == alone->tokens);
+  // In chunks as small as there are.
+  const auto patient = load(make(family.architecture), nullptr, true, /*turn_ms=*/1e-6);
+  CHECK(write(*patient, prompt)->tokens == alone->tokens);
+  engine::Scheduler scheduler(*engine);
+  std::vector<std::vector<int32_t>> written(3);
+  size_t n_done = 0;
+  // The others come when the first is under way.
+  const std::function<void(size_t)> begin = [&](size_t i) {
+    engine::GenerateOptions options;
+    options.sampling = {.temperature = 0};
+    options.max_tokens = 12;
+    const Prompt own = i == 1 ? Prompt(tokens(60, 7)) : i == 0 ? prompt : around(picture(3));
+    const auto on_token = [&, i](const kernels::Chosen& chosen) {
+      written[i].push_back(chosen.id);
+      if (i == 0 && written[0].size() < written.size()) begin(written[0].size());
+      return true;
+    };
+    base::deliver<base::Result<engine::GenerateStats>>(
+        scheduler.generate(own, options, {}, on_token),
+        [&](const base::Result<engine::GenerateStats>& done) {
+          CHECK(done.has_value());
+          ++n_done;
+        });
+  };
+  begin(0);
+  while (n_done < written.size()) engine->poll();
+  CHECK(written[0] == alone->tokens);
+  CHECK(written[1] == write(*plain, tokens(60, 7))->tokens);
+  CHECK(written[2] == write(*plain, around(picture(3)))->tokens);
+}
+
 template <class Open>
 void check_all(const Open& device) {
+  for (const Family& family : kFamilies) check_family(family, device());
   CHECK(beside_layer_tables(device()) == beside_layer_tables(nullptr));
   check_rows_of_tokens(*load(open_golden("llama-q4_0.gguf"), device()), 1);
   const auto gemma = load(open_golden("gemma3-q8_0.gguf"), device());
@@ -165,6 +286,39 @@ TEST_SUITE_BEGIN("cpu");
 
 TEST_CASE("rows of tokens as media give the text of the tokens on the CPU") {
   check_all([] { return nullptr; });
+}
+
+TEST_CASE(
+    "positions behind a picture follow its longer side, and those in it its rows and columns") {
+  Prompt prompt = std::vector<int32_t>{1, 2, 3};
+  auto grid = some_rows(6, 4, 1);  // two rows of three
+  grid->grid_columns = 3;
+  prompt.add(grid);
+  prompt.add(std::vector<int32_t>{4, 5});
+  auto line = some_rows(2, 4, 2);
+  line->both_ways = true;
+  prompt.add(line);
+  plan::Step step;
+  engine::add_rows(step, 0, prompt.tokens(), 0, prompt.spans());
+  REQUIRE(step.places.size() == 13);
+  const std::array<int32_t, 3> want[] = {{0, 0, 0}, {1, 1, 1}, {2, 2, 2},  // words
+                                         {3, 3, 3}, {3, 3, 4}, {3, 3, 5},  // the grid's rows
+                                         {3, 4, 3}, {3, 4, 4}, {3, 4, 5},  //
+                                         {6, 6, 6}, {7, 7, 7},   // words, behind three columns
+                                         {8, 8, 8}, {9, 9, 9}};  // no grid
+  for (int32_t t = 0; t < 13; ++t) {
+    const kernels::RowPlace& place = step.places[static_cast<size_t>(t)];
+    for (size_t c = 0; c < 3; ++c) CHECK(t + place.turns[c] == want[t][c]);
+    CHECK(place.before == (t == 12 ? 1 : 0));
+    CHECK(place.after == (t == 11 ? 1 : 0));
+    CHECK(place.next == (t < 3 ? 0 : -3));
+  }
+  // A step does not part rows that attend to each other, and parts all others.
+  CHECK(engine::whole_end(prompt.spans(), 0, 5) == 5);
+  CHECK(engine::whole_end(prompt.spans(), 0, 12) == 11);
+  CHECK(engine::whole_end(prompt.spans(), 11, 12) == 13);
+  CHECK(engine::whole_end(prompt.spans(), 4, 13) == 13);
+  CHECK(engine::whole_begin(prompt.spans(), 12) == 11);
 }
 
 TEST_CASE("media that do not fit the model are refused with both numbers") {
@@ -181,6 +335,34 @@ TEST_CASE("media that do not fit the model are refused with both numbers") {
         "The media at token 3 has 2 rows of 100 values, but the model reads " + hidden + ".");
   CHECK(write(*engine, std::vector<int32_t>{1, -5, 2}).error().message ==
         "Token id -5 is outside the vocabulary (0 to 95).");
+
+  const auto refuse = [&](Media one) {
+    one.n_rows = 6;
+    one.rows.resize(size_t{6} * engine->config().hidden);
+    Prompt with_it = std::vector<int32_t>{1, 2};
+    with_it.add(std::make_shared<Media>(std::move(one)));
+    return write(*engine, with_it).error().message;
+  };
+  Media on_grid, both_ways;
+  on_grid.grid_columns = 3;
+  both_ways.both_ways = true;
+  CHECK(refuse(on_grid) ==
+        "The media at token 2 stands on a grid, but the positions of the model have no rows and "
+        "columns.");
+  CHECK(refuse(both_ways) ==
+        "The media at token 2 has rows that attend to those behind them, which the model does not "
+        "have.");
+  const auto qwen = load(make("qwen2vl"), nullptr);
+  auto grid = some_rows(6, qwen->config().hidden, 1);
+  grid->grid_columns = 4;
+  CHECK(write(*qwen, around(grid)).error().message ==
+        "The media at token 9 has 6 rows, which are no grid of 4 columns.");
+  const auto gemma = load(make("gemma3"), nullptr);
+  auto long_one = some_rows(510, gemma->config().hidden, 1);
+  long_one->both_ways = true;
+  CHECK(write(*gemma, around(long_one)).error().message ==
+        "The media at token 9 has 510 rows that attend to each other, but at most 509 are "
+        "evaluated at once beside other texts.");
   const auto without = load(make("llama"), nullptr, /*media=*/false);
   CHECK(write(*without, prompt).error().message ==
         "The prompt has media, but the model was loaded for text alone.");

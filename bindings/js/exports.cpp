@@ -487,8 +487,8 @@ Task<Result<std::optional<Json>>> prompt(uint32_t, Json body) {
   PUNA_CO_TRY(service::Request wanted, request_of(host->model(), kind, asked));
   PUNA_CO_TRY(const service::Prepared prepared, service::prepare(host->model(), std::move(wanted)));
   co_return Json::object()
-      .set("tokens", ids_json(prepared.tokens))
-      .set("n_cached", service::n_known(host->model(), prepared.tokens));
+      .set("tokens", ids_json(prepared.prompt.tokens()))
+      .set("n_cached", service::n_known(host->model(), prepared.prompt.tokens()));
 }
 
 // The texts that the cache holds, and where their pieces may end.

@@ -1,4 +1,4 @@
-// puna embed: the embedding of a token list or of texts.
+// puna embed: the embedding of a token list, of texts or of a picture or sound.
 
 #include "service/embed.h"
 
@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/embed_media.h"
 #include "cli/model_flags.h"
 #include "cli/npy.h"
 #include "cli/options.h"
@@ -28,6 +29,7 @@ constexpr uint32_t kTextsOfStep = 64;
 
 struct Flags {
   ModelFlags model;
+  EmbedMedia media;
   std::string tokens;
   std::vector<std::string> texts;
   std::string output;
@@ -60,8 +62,40 @@ base::Result<std::vector<std::vector<int32_t>>> token_lists(const Flags& flags,
   return lists;
 }
 
+// What is for texts has no meaning for an encoder.
+base::Result<void> check_for_encoder(const Flags& flags) {
+  const auto usage = [](std::string what) {
+    return base::fail(base::ErrorCode::kUsage, std::move(what));
+  };
+  const PromptMedia& files = flags.media.files;
+  const bool of_pixels = !flags.media.pixels.empty();
+  if (files.images.size() + files.sounds.size() + (of_pixels ? 1 : 0) != 1)
+    return usage("--mmproj needs one of --image, --audio and --pixels.");
+  if (of_pixels && files.image_max_tokens)
+    return usage("--image-max-tokens is of pictures; give --image.");
+  struct {
+    bool given;
+    const char* name;
+  } const for_texts[] = {{!flags.tokens.empty(), "--tokens"},
+                         {!flags.texts.empty(), "TEXT"},
+                         {!flags.pooling.empty(), "--pooling"},
+                         {flags.model.context.has_value(), "--ctx"},
+                         {!flags.model.kv_type.empty(), "--kv-type"},
+                         {flags.model.gpu_layers.has_value(), "--gpu-layers"},
+                         {flags.model.lock_memory, "--mlock"}};
+  for (const auto& option : for_texts) {
+    if (option.given)
+      return usage(fmt::format("{} is for texts; with --mmproj it has no meaning.", option.name));
+  }
+  return {};
+}
+
 base::Result<void> check(const Flags& flags) {
   const auto usage = [](const char* what) { return base::fail(base::ErrorCode::kUsage, what); };
+  if (flags.model.model.empty() == flags.media.files.mmproj.empty())
+    return usage("Either --model or --mmproj is needed, and not both.");
+  if (!flags.media.files.mmproj.empty()) return check_for_encoder(flags);
+  if (!flags.media.pixels.empty()) return usage("--pixels is for an encoder; --mmproj names it.");
   if (flags.tokens.empty() == flags.texts.empty())
     return usage("Either --tokens or TEXT is needed, and not both.");
   if (flags.pooling == "none" && flags.texts.size() > 1)
@@ -69,8 +103,10 @@ base::Result<void> check(const Flags& flags) {
   return {};
 }
 
-base::Result<int> run(const Flags& flags) {
+base::Result<int> run(const CLI::App& app, Flags& flags) {
+  if (flags.media.pixels.empty()) PUNA_TRY(check_media(app, flags.media.files));
   PUNA_TRY(check(flags));
+  if (!flags.media.files.mmproj.empty()) return embed_media(flags.model, flags.media, flags.output);
   catch_interrupts();
   ProgressBar bar;
   PUNA_TRY(service::OpenOptions options,
@@ -107,7 +143,11 @@ base::Result<int> run(const Flags& flags) {
 
 Action add_embed(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  add_model_flag(app, flags->model);
+  add_model_flag(app, flags->model, /*required=*/false);
+  add_media_flags(app, flags->media.files);
+  not_empty(app.add_option("--pixels", flags->media.pixels,
+                           "What the encoder reads, as .npy of float32: normalised pixels [tiles, "
+                           "height, width, 3] or a sound [mel bins, frames]"));
   not_empty(app.add_option("--tokens", flags->tokens,
                            "Token ids, separated by commas; nothing is added"));
   app.add_option("TEXT", flags->texts, "Texts, each with the tokens the model puts around one");
@@ -115,14 +155,14 @@ Action add_embed(CLI::App& app) {
       app.add_option(
              "--output", flags->output,
              "Where to write float32 as .npy: [n_embd] of --tokens, [n_texts, n_embd] of texts, "
-             "[n_tokens, n_embd] with --pooling none")
+             "[n_tokens, n_embd] with --pooling none, [n_rows, n_embd] with --mmproj")
           ->required());
   app.add_option("--pooling", flags->pooling,
                  "none, mean, cls, last or rank (default: as the model says)")
       ->check(CLI::IsMember({"none", "mean", "cls", "last", "rank"}));
   app.add_flag("--normalize", flags->normalize, "Scale embeddings to length 1");
   add_engine_flags(app, flags->model, kAboutContextOfTokens);
-  return [flags] { return run(*flags); };
+  return [flags, &app] { return run(app, *flags); };
 }
 
 }  // namespace puna::cli

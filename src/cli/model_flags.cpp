@@ -75,8 +75,8 @@ void add_model_argument(CLI::App& app, ModelFlags& flags) {
   not_empty(app.add_option("MODEL", flags.model, kModelHelp)->required());
 }
 
-void add_model_flag(CLI::App& app, ModelFlags& flags) {
-  not_empty(app.add_option("--model", flags.model, kModelHelp)->required());
+void add_model_flag(CLI::App& app, ModelFlags& flags, bool required) {
+  not_empty(app.add_option("--model", flags.model, kModelHelp)->required(required));
 }
 
 Result<service::OpenOptions> open_options(const ModelFlags& flags, const Defaults& defaults,

@@ -44,8 +44,8 @@ void add_device_flags(CLI::App& app, ModelFlags& flags);
 void add_engine_flags(CLI::App& app, ModelFlags& flags, const char* about_context = kAboutContext);
 // MODEL as an argument, required.
 void add_model_argument(CLI::App& app, ModelFlags& flags);
-// --model, required.
-void add_model_flag(CLI::App& app, ModelFlags& flags);
+// --model
+void add_model_flag(CLI::App& app, ModelFlags& flags, bool required = true);
 
 // Defaults of commands: run and bench take fast (KV f16), logits exact (KV f32).
 struct Defaults {

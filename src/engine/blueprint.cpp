@@ -76,6 +76,16 @@ Result<uint32_t> choose_window_pages(uint32_t window, uint32_t n_pages,
   return pages < n_pages ? static_cast<uint32_t>(pages) : 0;
 }
 
+MediaKinds kinds_of(const plan::Graph& graph) {
+  MediaKinds out{.width = graph.media_columns};
+  for (const plan::Op& op : graph.ops) {
+    if (const auto* rope = std::get_if<plan::RopeOp>(&op)) out.grids |= rope->rope.sections.any();
+    if (const auto* attention = std::get_if<plan::AttentionOp>(&op))
+      out.both_ways |= attention->around;
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<Blueprint> make_blueprint(const formats::ModelFile& file, const EngineOptions& options) {
@@ -84,6 +94,7 @@ Result<Blueprint> make_blueprint(const formats::ModelFile& file, const EngineOpt
   PUNA_TRY_CONTEXT(out.config, models::read_config(file), loading);
   PUNA_TRY(out.context, choose_context(out.config, options));
   out.config.planned_context = out.context;
+  out.config.media = options.media;
   out.pooling = models::pooling_of(out.config, options.pooling);
   PUNA_TRY_CONTEXT(out.graph,
                    options.embeddings ? models::build_embeddings(file, out.config, out.pooling)
@@ -97,6 +108,7 @@ Result<Blueprint> make_blueprint(const formats::ModelFile& file, const EngineOpt
   }
   if (options.media) {
     PUNA_TRY_CONTEXT(out.graph, plan::take_media(std::move(out.graph)), loading);
+    out.media = kinds_of(out.graph);
   }
   out.recurrent = !out.graph.states.empty();
   out.cache.type = options.kv_type;

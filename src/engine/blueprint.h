@@ -18,6 +18,7 @@ struct Blueprint {
   uint32_t context = 0;
   bool recurrent = false;
   uint32_t window = 0;  // the widest, of layers whose pages are apart
+  MediaKinds media;
 };
 // Errors: those of Engine::load that need no device.
 base::Result<Blueprint> make_blueprint(const formats::ModelFile& file,

@@ -75,6 +75,7 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
   engine->pooling_ = blueprint.pooling;
   engine->recurrent_ = blueprint.recurrent;
   engine->window_ = blueprint.window;
+  engine->media_ = blueprint.media;
   engine->pool_ = std::move(placed.pool);
   engine->executor_ = std::move(placed.executor);
   engine->placement_ = std::move(placed.placement);
@@ -130,18 +131,50 @@ Result<void> Engine::check_tokens(std::span<const int32_t> tokens, size_t first,
   return {};
 }
 
-Result<void> Engine::check_prompt(const Prompt& prompt) const {
-  for (const Prompt::Span& span : prompt.spans()) {
+Result<void> Engine::check_media(std::span<const Prompt::Span> spans) const {
+  // Beside the next tokens of the other texts.
+  const uint32_t others = std::min(options_.n_sequences, kernels::kMaxBatch) - 1;
+  const uint32_t most_both_ways = kernels::kMaxStepTokens - others;
+  for (const Prompt::Span& span : spans) {
+    const Media& media = *span.media;
+    const auto refuse = [&](ErrorCode code, std::string_view why) {
+      return base::fail(code, fmt::format("The media at token {} {}.", span.first, why));
+    };
     if (!options_.media) {
       return base::fail(ErrorCode::kUnsupported,
                         "The prompt has media, but the model was loaded for text alone.");
     }
-    if (span.media->rows.size() == size_t{span.media->n_rows} * config_.hidden) continue;
-    return base::fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("The media at token {} has {} rows of {} values, but the model reads {}.",
-                    span.first, span.media->n_rows, span.media->hidden(), config_.hidden));
+    if (media.rows.size() != size_t{media.n_rows} * media_.width) {
+      return refuse(ErrorCode::kInvalidArgument,
+                    fmt::format("has {} rows of {} values, but the model reads {}", media.n_rows,
+                                media.width(), media_.width));
+    }
+    if (media.grid_columns > 0 && (!media_.grids || media.n_rows % media.grid_columns != 0)) {
+      return refuse(
+          media_.grids ? ErrorCode::kInvalidArgument : ErrorCode::kUnsupported,
+          media_.grids
+              ? fmt::format("has {} rows, which are no grid of {} columns", media.n_rows,
+                            media.grid_columns)
+              : std::string("stands on a grid, but the positions of the model have no rows and "
+                            "columns"));
+    }
+    if (!media.both_ways) continue;
+    if (!media_.both_ways) {
+      return refuse(ErrorCode::kUnsupported,
+                    "has rows that attend to those behind them, which the model does not have");
+    }
+    if (media.n_rows > most_both_ways) {
+      return refuse(ErrorCode::kInvalidArgument,
+                    fmt::format("has {} rows that attend to each other, but at most {} are "
+                                "evaluated at once beside other texts",
+                                media.n_rows, most_both_ways));
+    }
   }
+  return {};
+}
+
+Result<void> Engine::check_prompt(const Prompt& prompt) const {
+  PUNA_TRY(check_media(prompt.spans()));
   PUNA_TRY(check_tokens(prompt.tokens(), 0, prompt.spans()));
   const size_t n_tokens = prompt.tokens().size();
   if (n_tokens == 0) return base::fail(ErrorCode::kInvalidArgument, "The prompt has no tokens.");
@@ -203,20 +236,22 @@ Task<Result<void>> Engine::prefill(uint32_t sequence, std::vector<int32_t> token
   co_return {};
 }
 
-Task<Result<void>> Engine::logits(uint32_t sequence, std::vector<int32_t> tokens,
-                                  std::span<float> out) {
+Task<Result<void>> Engine::logits(uint32_t sequence, Prompt prompt, std::span<float> out) {
+  const std::vector<int32_t>& tokens = prompt.tokens();
   if (tokens.empty() || tokens.size() > context_) {
     co_return base::fail(ErrorCode::kInvalidArgument,
                          fmt::format("{} tokens are given, but 1 to {} (the context) are expected.",
                                      tokens.size(), context_));
   }
-  PUNA_CO_TRY(check_tokens(tokens));
+  PUNA_CO_TRY(check_media(prompt.spans()));
+  PUNA_CO_TRY(check_tokens(tokens, 0, prompt.spans()));
   Result<void> done;
-  for (size_t from = 0; done && from < tokens.size(); from += kernels::kMaxStepTokens) {
-    const size_t n = std::min<size_t>(kernels::kMaxStepTokens, tokens.size() - from);
+  for (size_t from = 0, n = 0; done && from < tokens.size(); from += n) {
+    const size_t most = std::min<size_t>(from + kernels::kMaxStepTokens, tokens.size());
+    n = whole_end(prompt.spans(), from, most) - from;
     const std::span<const int32_t> part = std::span(tokens).subspan(from, n);
-    done = co_await logits_behind(sequence, {part.begin(), part.end()},
-                                  out.subspan(from * vocab_, n * vocab_));
+    done = co_await logits_of_step(sequence, {part.begin(), part.end()}, prompt.spans(),
+                                   out.subspan(from * vocab_, n * vocab_));
   }
   cache_->forget(sequence);
   co_return done;
@@ -233,10 +268,17 @@ Task<Result<void>> Engine::logits_behind(uint32_t sequence, std::vector<int32_t>
         fmt::format("{} tokens are given behind {}, but 1 to {} are possible in a context of {}.",
                     tokens.size(), from, most, context_));
   }
+  co_return co_await logits_of_step(sequence, std::move(tokens), {}, out);
+}
+
+Task<Result<void>> Engine::logits_of_step(uint32_t sequence, std::vector<int32_t> tokens,
+                                          std::span<const Prompt::Span> media,
+                                          std::span<float> out) {
+  const uint32_t from = cache_->n_tokens(sequence);
   PUNA_CHECK(out.size() == tokens.size() * vocab_);
   PUNA_CO_TRY(co_await cache_->make_room(sequence, from + static_cast<uint32_t>(tokens.size())));
   plan::Step step;
-  step.add(sequence, tokens, from);
+  add_rows(step, sequence, tokens, from, media);
   for (uint32_t row = 0; row < tokens.size(); ++row) step.output_rows.push_back(row);
   PUNA_CO_TRY(co_await executor_->run(std::move(step), out));
   for (size_t row = 0; row < tokens.size(); ++row) {

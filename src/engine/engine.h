@@ -139,10 +139,9 @@ class Engine {
 
   // Logits of every position of a fresh evaluation from position 0: out [tokens, vocab], in an
   // empty sequence that is empty again afterwards. Errors: kInvalidArgument for an id outside the
-  // vocabulary or more tokens than the context; those of no_numbers.h for logits by which no token
-  // can be chosen; those of the device.
-  base::Task<base::Result<void>> logits(uint32_t sequence, std::vector<int32_t> tokens,
-                                        std::span<float> out);
+  // vocabulary or more tokens than the context; those of check_prompt() for media; those of
+  // no_numbers.h for logits by which no token can be chosen; those of the device.
+  base::Task<base::Result<void>> logits(uint32_t sequence, Prompt prompt, std::span<float> out);
   // The same for tokens behind what the cache holds of a sequence, in one step, after which it
   // holds them too: at most kernels::kMaxStepTokens. On an error of no_numbers.h the sequence is
   // empty.
@@ -182,13 +181,17 @@ class Engine {
   base::Task<base::Result<void>> prefill(uint32_t sequence, std::vector<int32_t> tokens);
 
   // kInvalidArgument for ids outside the vocabulary; for a prompt that is empty or leaves no room
-  // in the context (both numbers named), and media whose rows are not as wide as the model's; and
-  // for parameters out of range. kUnsupported for media where the engine was loaded without.
+  // in the context (both numbers named), and media whose rows are not as wide as the model's, or
+  // attend to each other and are more than a step takes beside other texts; and for parameters out
+  // of range. kUnsupported for media where the engine was loaded without, or of a kind that the
+  // model does not take.
   base::Result<void> check_tokens(std::span<const int32_t> tokens) const;
   base::Result<void> check_prompt(const Prompt& prompt) const;
   base::Result<void> check_sampling(const kernels::SamplingParams& sampling) const;
   // Whether texts go on only where a recurrent state is kept.
   bool recurrent() const { return recurrent_; }
+  // Of layers whose pages are apart, the widest window; 0: there are none.
+  uint32_t window() const { return window_; }
 
   // How many tokens of prompts a step may take.
   StepBudget& budget() { return *budget_; }
@@ -236,6 +239,11 @@ class Engine {
   // be chosen.
   base::Task<base::Error> no_numbers(std::string what) const;
   base::Task<base::Error> no_choice_at(size_t position) const;
+  base::Result<void> check_media(std::span<const Prompt::Span> spans) const;
+  // One step of logits(); at most kernels::kMaxStepTokens.
+  base::Task<base::Result<void>> logits_of_step(uint32_t sequence, std::vector<int32_t> tokens,
+                                                std::span<const Prompt::Span> media,
+                                                std::span<float> out);
   base::Result<void> check_embedded(std::span<const int32_t> text) const;
   base::Task<base::Result<void>> take_up(uint32_t sequence, const PieceHead& head, uint64_t at,
                                          io::ByteSource& source);
@@ -248,6 +256,7 @@ class Engine {
   uint32_t n_out_ = 0;  // of a row of outputs: the vocabulary, or the size of an embedding
   bool recurrent_ = false;
   uint32_t window_ = 0;  // of layers whose pages are apart
+  MediaKinds media_;
   models::Pooling pooling_ = models::Pooling::kLast;
   std::shared_ptr<base::ThreadPool> pool_;
   std::shared_ptr<gpu::Device> device_;

@@ -27,8 +27,7 @@ struct FirstStep {
   // pass go, with those behind them.
   void add(BatchRow& row, std::span<const int32_t> cached) {
     const auto first = static_cast<uint32_t>(cached.size());
-    step.add(row.sequence, row.tokens, first);
-    add_media(row, first);
+    add_rows(step, row.sequence, row.tokens, first, row.media);
     if (!row.chooses) return;
     std::vector<int32_t> text;
     if (row.sampling.looks_back() > 0) {
@@ -56,28 +55,13 @@ struct FirstStep {
       outputs.push_back(std::move(output));
       if (i == row.drafts.size()) break;
       const int32_t draft = row.drafts[i];
-      step.add(row.sequence, std::span(&draft, 1),
-               first + static_cast<uint32_t>(row.tokens.size() + i));
+      add_rows(step, row.sequence, std::span(&draft, 1), first + row.tokens.size() + i, row.media);
       if (row.sampling.looks_back() > 0) text.push_back(draft);
     }
     if (n_taken > 0) row.filter->undo(n_taken);
   }
 
  private:
-  // The rows of the step's last tokens that are media.
-  void add_media(const BatchRow& row, size_t first) {
-    const auto tokens = std::span(step.tokens).last(row.tokens.size());
-    for (size_t i = 0; i < tokens.size(); ++i) {
-      if (tokens[i] >= 0) continue;
-      const Prompt::Span& span = *span_at(row.media, first + i);
-      const size_t width = span.media->hidden();
-      const auto values =
-          std::span(span.media->rows).subspan((first + i - span.first) * width, width);
-      tokens[i] = -1 - static_cast<int32_t>(step.media.size() / width);
-      step.media.insert(step.media.end(), values.begin(), values.end());
-    }
-  }
-
   // Whether a draft may come next and leaves a choice behind it; then the filter has taken it.
   static bool lets_pass(TokenFilter& filter, std::span<const uint32_t> allowed, int32_t draft) {
     const auto id = static_cast<uint32_t>(draft);

@@ -227,7 +227,12 @@ class Loader {
         values.insert(values.end(), part.begin(), part.end());
       }
       const gpu::BufferId buffer = program_.buffer(constant.slice);
-      if (constant.table) {
+      if (constant.sections) {
+        PUNA_CO_TRY(const auto pairs, kernels::section_pairs(*constant.sections));
+        const auto table = kernels::mrope_table(pairs);
+        PUNA_CO_TRY(
+            device_.write_buffer(buffer, constant.slice.offset, std::as_bytes(std::span(table))));
+      } else if (constant.table) {
         const auto table =
             kernels::rope_table(*constant.table, values.empty() ? nullptr : values.data());
         PUNA_CO_TRY(

@@ -71,12 +71,20 @@ Result<void> GpuStepWriter::step(const plan::Step& step, const kernels::StepShap
   PUNA_TRY(words(kernels::kStepTokens, unsigned_words(step.tokens)));
   PUNA_TRY(words(kernels::kStepPositions, unsigned_words(step.positions)));
   PUNA_TRY(words(kernels::kStepSequences, step.sequences));
+  if (program_.plan().places) PUNA_TRY(places(step));
   // Layers behind the embedding, on a device of their own, have no place for it.
   if (const auto& media = program_.plan().media; media && !step.media.empty()) {
     PUNA_TRY(
         device_.write_buffer(program_.buffer(*media), 0, std::as_bytes(std::span(step.media))));
   }
   return inputs(step);
+}
+
+Result<void> GpuStepWriter::places(const plan::Step& step) {
+  const std::vector<kernels::RowPlace> of_text(step.places.empty() ? step.n_tokens() : 0);
+  const std::span<const kernels::RowPlace> rows = step.places.empty() ? of_text : step.places;
+  return device_.write_buffer(program_.buffer(program_.plan().step),
+                              kernels::kStepPlaces * sizeof(uint32_t), std::as_bytes(rows));
 }
 
 // What an earlier part of the model has made of the step's tokens.

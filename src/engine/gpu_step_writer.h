@@ -39,6 +39,7 @@ class GpuStepWriter {
   base::Result<void> header(const plan::Step& step, const kernels::StepShape& shape,
                             uint32_t n_go_on);
   base::Result<void> inputs(const plan::Step& step);
+  base::Result<void> places(const plan::Step& step);
 
   gpu::Device& device_;
   const plan::GpuProgram& program_;

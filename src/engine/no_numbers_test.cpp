@@ -37,7 +37,7 @@ TEST_CASE("texts in a batch with one that has no choice fail") { test::fails_in_
 TEST_CASE("logits and embeddings that are no numbers are refused, with the position") {
   const auto engine = test::load(test::damaged({}, "token_embd.weight", 5 * 64, NAN), cpu);
   std::vector<float> out(4 * 96);
-  auto done = base::run_until(engine->logits(0, {1, 2, 3, 4}, out), [] {});
+  auto done = base::run_until(engine->logits(0, std::vector<int32_t>{1, 2, 3, 4}, out), [] {});
   REQUIRE(!done.has_value());
   test::says(done.error(), "at position 1");
   test::says(done.error(), "\"token_embd.weight\" of tiny llama holds nan at row 5, column 0");

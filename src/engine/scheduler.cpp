@@ -379,6 +379,18 @@ Scheduler::TextPtr Scheduler::next_waiting() const {
 // What it has evaluated itself is not evaluated again when it had to give way.
 bool Scheduler::begins_afresh(const Text& text) { return !text.options.reuse && !text.begun; }
 
+// Of what the text may begin with: all but the last token, as what comes after that is chosen;
+// where it would begin among rows that attend to each other, what these are behind: layers with
+// windows may have lost what the first of them left.
+ptrdiff_t Scheduler::most_known(const Text& text) const {
+  size_t n = text.tokens.size() - 1;
+  const size_t known = text.media.empty() ? n : engine_.cache().n_known(text.tokens);
+  const Prompt::Span* span = span_at(text.media, known);
+  const bool among = span && span->media->both_ways && known > span->first;
+  if (among && engine_.window() > 0 && span->media->n_rows > engine_.window()) n = span->first;
+  return static_cast<ptrdiff_t>(n);
+}
+
 bool Scheduler::may_begin(const Text& text) const {
   return free_sequence() && running_.size() < kernels::kMaxBatch && has_room(text);
 }
@@ -406,9 +418,8 @@ Task<bool> Scheduler::admit() {
     running_.push_back(text);
     in_use_[*sequence] = true;
     text->sequence = *sequence;
-    // All but the last token: what comes after that is chosen.
     std::vector<int32_t> beginning;
-    if (!afresh) beginning.assign(text->tokens.begin(), text->tokens.end() - 1);
+    if (!afresh) beginning.assign(text->tokens.begin(), text->tokens.begin() + most_known(*text));
     auto begun = co_await engine_.cache().begin(*sequence, std::move(beginning));
     if (!begun) {
       finish(text, std::move(begun));
@@ -489,9 +500,13 @@ Scheduler::Batch Scheduler::choose_rows() {
     const size_t n = left(*text).size();
     if (is_held(*text) || (text->chosen && n == 1) || budget == 0) continue;
     const size_t from = text->tokens.size() - n;
-    const size_t piece = std::min(budget, next_stop(*text, from) - from);
+    const size_t wanted = from + std::min(budget, next_stop(*text, from) - from);
+    // Rows that attend to each other take what time they take; where there is no room for them any
+    // more, the next step begins with them.
+    const size_t piece = whole_end(text->media, from, wanted) - from;
+    if (piece > kernels::kMaxStepTokens - batch.n_decoded - batch.n_prompt_tokens) continue;
     add(text, piece);
-    budget -= piece;
+    budget -= std::min(budget, piece);
     batch.n_prompt_tokens += static_cast<uint32_t>(piece);
   }
   return batch;

@@ -146,6 +146,7 @@ class Scheduler {
   bool has_room(const Text& text) const;
   bool may_begin(const Text& text) const;
   static bool begins_afresh(const Text& text);
+  ptrdiff_t most_known(const Text& text) const;
   // Ends a text for now: what is evaluated of it stays as long as it may.
   void give_way(const TextPtr& text);
   // The text that gives way first: one whose reader is behind, else the youngest.

@@ -199,3 +199,22 @@ TEST_CASE("rope scaling is read with its numbers, and refused by name where it i
   CHECK(model.error() ==
         "The rope scaling \"spiral\" is not supported (supported: none, linear, yarn, longrope).");
 }
+
+TEST_CASE("sections of positions are three that cover all pairs") {
+  using Sizes = std::vector<uint64_t>;
+  Model model("qwen2vl");
+  CHECK(model.error().empty());
+  CHECK(model.set("rope.dimension_sections", Sizes{2, 3, 3}).error().empty());
+  CHECK(model.set("rope.dimension_sections", Sizes{2, 3, 2, 0}).error() ==
+        "The key \"qwen2vl.rope.dimension_sections\" is [2, 3, 2, 0], but 3 or 4 numbers are "
+        "expected, together 8.");
+  CHECK(model.set("rope.dimension_sections", Sizes{8}).error() ==
+        "The key \"qwen2vl.rope.dimension_sections\" is [8], but 3 or 4 numbers are expected, "
+        "together 8.");
+  CHECK(model.set("rope.dimension_sections", Sizes{2, 2, 2, 2}).error() ==
+        "The key \"qwen2vl.rope.dimension_sections\" has 2 pairs for a fourth coordinate, which is "
+        "not supported.");
+  Model deep("qwen3vl");
+  CHECK(deep.set("n_deepstack_layers", uint64_t{3}).error() ==
+        "The key \"qwen3vl.n_deepstack_layers\" is 3, but there are 2 layers.");
+}

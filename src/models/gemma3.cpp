@@ -28,6 +28,7 @@ base::Result<plan::Graph> build_gemma3(const formats::ModelFile& file, const Con
     spec.q_norm = layer_name(l, "attn_q_norm");
     spec.k_norm = layer_name(l, "attn_k_norm");
     spec.window = windows[l];
+    spec.around = c.media;  // rows of a picture see all of it, in layers with windows too
     if (spec.window > 0) {
       spec.rope.base = local_base;
       spec.rope.freq_scale = 1.0f;  // only global layers were stretched

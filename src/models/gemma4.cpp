@@ -110,6 +110,7 @@ plan::Value attention_block(plan::Builder& b, const Config& c, const Facts& f, u
   spec.n_kv_heads = layer.n_kv_heads;
   spec.keys_of = layer.keys_of;
   spec.scale = 1.0f;
+  spec.around = c.media;
   if (layer.local) {
     spec.head_dim = f.local_head_dim;
     spec.window = layer.window;

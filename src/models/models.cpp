@@ -35,10 +35,12 @@ constexpr Architecture kArchitectures[] = {
     {"olmo2", build_olmo2},
     {"phi3", build_phi3},
     {"qwen2", build_qwen2},
+    {"qwen2vl", build_qwen2vl},
     {"qwen3", build_qwen3},
     {"qwen35", build_qwen35},
     {"qwen3moe", build_qwen3moe},
     {"qwen3next", build_qwen3next},
+    {"qwen3vl", build_qwen3vl},
     {"smollm3", build_smollm3},
 };
 

@@ -48,6 +48,8 @@ struct Config {
   // Tokens a sequence may hold; set between read_config() and build(), for models whose weights
   // depend on it.
   uint32_t planned_context = 0;
+  // Prompts may have rows of media; set as planned_context is, for what models do only then.
+  bool media = false;
   bool causal = true;              // false: a token sees those after it too
   std::optional<Pooling> pooling;  // of embeddings, where the file says
 };
@@ -100,6 +102,12 @@ base::Result<std::vector<T>> of_layers(const std::string& key, std::vector<T> it
 // The fields of rope scaling. Errors: kUnsupported naming the kind, kCorrupt naming the key.
 base::Result<void> read_rope_scaling(const formats::ModelFile& file, Config& config);
 
+// Which coordinate of a position each pair turns by, "rope.dimension_sections". Errors: kNotFound,
+// kCorrupt naming the key; kUnsupported for a fourth coordinate.
+base::Result<kernels::RopeSections> read_rope_sections(const formats::ModelFile& file,
+                                                       const Config& c,
+                                                       kernels::SectionOrder order);
+
 // A key that must hold a positive number. Errors: kCorrupt naming it.
 base::Result<float> positive(const formats::ModelFile& file, std::string_view key,
                              double otherwise);
@@ -123,9 +131,11 @@ base::Result<plan::Graph> build_olmo2(const formats::ModelFile& file, const Conf
 base::Result<plan::Graph> build_phi3(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_mamba2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen2(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_qwen2vl(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen3(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen3next(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen3moe(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_qwen3vl(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen35(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_smollm3(const formats::ModelFile& file, const Config& config);
 

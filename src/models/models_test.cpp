@@ -6,20 +6,24 @@
 
 #include "models/testing/tiny_model.h"
 #include "plan/fuse.h"
+#include "plan/media.h"
 #include "plan/memory.h"
 
 using namespace puna;
 
 namespace {
 
-plan::Graph graph_of(const char* architecture) {
+plan::Graph graph_of(const char* architecture, bool media = false) {
   fixtures::TinyShape shape;
   shape.architecture = architecture;
   if (shape.architecture == "gemma4") shape.n_layers = 4;  // two of them share keys
   const auto file = fixtures::tiny_model(shape);
-  const auto config = models::read_config(file);
+  auto config = models::read_config(file);
   REQUIRE_MESSAGE(config.has_value(), config.error().text());
+  config->media = media;
   auto graph = models::build(file, *config);
+  REQUIRE_MESSAGE(graph.has_value(), graph.error().text());
+  if (media) graph = plan::take_media(*std::move(graph));
   REQUIRE_MESSAGE(graph.has_value(), graph.error().text());
   return *std::move(graph);
 }
@@ -33,8 +37,8 @@ size_t count(const plan::Graph& graph, size_t kind) {
 }  // namespace
 
 TEST_CASE("values that are alive together never overlap, fused or not") {
-  for (const char* architecture :
-       {"llama", "gemma3", "gemma4", "qwen2", "qwen3", "olmo2", "phi3", "bert"}) {
+  for (const char* architecture : {"llama", "gemma3", "gemma4", "qwen2", "qwen2vl", "qwen3",
+                                   "qwen3vl", "olmo2", "phi3", "bert"}) {
     CAPTURE(architecture);
     for (const bool fused : {false, true}) {
       plan::Graph graph = graph_of(architecture);
@@ -66,6 +70,27 @@ TEST_CASE("values that are alive together never overlap, fused or not") {
       CHECK(intact(graph.logits));
     }
   }
+}
+
+TEST_CASE("text alone has nothing of media in its graph") {
+  constexpr size_t kAddMedia = 20;
+  for (const char* architecture : {"gemma3", "gemma4", "qwen2vl", "qwen3vl"}) {
+    CAPTURE(architecture);
+    const plan::Graph text = graph_of(architecture);
+    CHECK(text.media_columns == 0);
+    CHECK(!plan::reads_media(text));
+    CHECK(!plan::reads_places(text));
+    CHECK(count(text, kAddMedia) == 0);
+    const plan::Graph media = plan::fuse(graph_of(architecture, /*media=*/true));
+    CHECK(plan::reads_media(media));
+    CHECK(plan::reads_places(media));
+    const bool adds = std::string(architecture) == "qwen3vl";
+    CHECK(count(media, kAddMedia) == (adds ? 1 : 0));
+    CHECK(media.media_columns == (adds ? 128 : 64));
+  }
+  // Those are the same layers with other positions.
+  CHECK(graph_of("qwen2vl").ops.size() == graph_of("qwen2").ops.size());
+  CHECK(graph_of("qwen3vl").ops.size() == graph_of("qwen3").ops.size());
 }
 
 TEST_CASE("fusion leaves no pass that only adds") {
@@ -100,8 +125,8 @@ TEST_CASE("other architectures fuse as far") {
 }
 
 TEST_CASE("the head begins where rows no longer meet") {
-  for (const char* architecture :
-       {"llama", "gemma3", "gemma4", "qwen2", "qwen3", "olmo2", "phi3", "bert"}) {
+  for (const char* architecture : {"llama", "gemma3", "gemma4", "qwen2", "qwen2vl", "qwen3",
+                                   "qwen3vl", "olmo2", "phi3", "bert"}) {
     CAPTURE(architecture);
     const plan::Graph graph = graph_of(architecture);
     for (size_t i = 0; i < graph.ops.size(); ++i) {

@@ -2,7 +2,9 @@
 // "yarn", or "longrope", whose factors are tensors.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/models.h"
@@ -74,6 +76,33 @@ Result<void> read_rope_scaling(const formats::ModelFile& file, Config& c) {
   c.rope_freq_scale = 1.0f / stretch;
   if (type == "yarn") return read_yarn(file, p, double{stretch}, c);
   return {};
+}
+
+Result<kernels::RopeSections> read_rope_sections(const formats::ModelFile& file, const Config& c,
+                                                 kernels::SectionOrder order) {
+  const std::string key = c.architecture + ".rope.dimension_sections";
+  const formats::Value* value = file.find(key);
+  if (!value) {
+    return base::fail(ErrorCode::kNotFound, fmt::format("The key \"{}\" is missing.", key));
+  }
+  PUNA_TRY(const std::vector<uint64_t> sizes, formats::as_uints(key, *value));
+  uint64_t n = 0;
+  for (const uint64_t size : sizes) n += std::min<uint64_t>(size, c.n_rot);
+  if (sizes.size() < 3 || sizes.size() > kernels::kSections || n != c.n_rot / 2) {
+    return base::fail(
+        ErrorCode::kCorrupt,
+        fmt::format("The key \"{}\" is [{}], but 3 or 4 numbers are expected, together {}.", key,
+                    fmt::join(sizes, ", "), c.n_rot / 2));
+  }
+  if (sizes.size() > 3 && sizes[3] > 0) {
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("The key \"{}\" has {} pairs for a fourth coordinate, which is not supported.",
+                    key, sizes[3]));
+  }
+  kernels::RopeSections out{.order = order};
+  for (size_t i = 0; i < 3; ++i) out.sizes[i] = static_cast<uint32_t>(sizes[i]);
+  return out;
 }
 
 }  // namespace puna::models

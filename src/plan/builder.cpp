@@ -136,6 +136,12 @@ Value Builder::add_first_row(Value x, std::string_view table) {
   return look_up(table, 1.0f, kernels::EmbedRow::kFirst, x);
 }
 
+Value Builder::add_media(Value x, uint32_t layer, uint32_t part) {
+  if (!error_)
+    graph_.ops.emplace_back(AddMediaOp{fmt::format("blk.{}.add_media", layer), x.id, part});
+  return x;
+}
+
 Value Builder::rms_norm(Value x, std::string_view gamma, float eps) {
   const uint32_t n = columns(x);
   const auto id = vector(gamma, n);
@@ -337,7 +343,7 @@ Value Builder::attention(Value qkv, const AttentionSpec& spec) {
                                  /*appends=*/!spec.keys_of});
   graph_.ops.emplace_back(AttentionOp{fmt::format("blk.{}.attention", spec.layer), layer, q.id,
                                       out.id, spec.scale, spec.softcap, spec.window, spec.causal,
-                                      sinks});
+                                      spec.around, sinks});
   return out;
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "formats/model_file.h"
+#include "kernels/elementwise/binary.h"
 #include "plan/graph.h"
 
 namespace puna::plan {
@@ -44,6 +45,7 @@ struct AttentionSpec {
   float softcap = 0.0f;  // on scores; 0 = none
   uint32_t window = 0;   // 0 = all earlier positions
   bool causal = true;    // false: every row sees all rows of its sequence in the step
+  bool around = false;   // rows see those around them that Step::places says, later ones too
   std::string sinks;     // name of the heads' sinks; empty = none
   kernels::RopeParams rope;
   std::string q_norm, k_norm;  // names of per-head norm weights; empty = none
@@ -93,6 +95,13 @@ struct DeltaSpec {
   std::string a, dt_bias;
   kernels::DeltaShape shape;
 };
+// Attention of rows to each other.
+struct OwnAttentionSpec {
+  std::string label;
+  uint32_t head_dim = 0;
+  float scale = 1.0f;
+  std::optional<Value> spans = {};  // [rows, 2]: the rows first .. end - 1 that a row sees
+};
 // The gate of a group norm: columns of another activation.
 struct NormGate {
   Value value;
@@ -112,6 +121,8 @@ class Builder {
   // x[t] += table[position t], or += table[0]; in place.
   Value add_positions(Value x, std::string_view table);
   Value add_first_row(Value x, std::string_view table);
+  // x[t] += part `part` (from 1 on) of the row of media that stands at t, if one does; in place.
+  Value add_media(Value x, uint32_t layer, uint32_t part);
   // [rows, n] -> the same shape.  gamma [n]
   Value rms_norm(Value x, std::string_view gamma, float eps);
   // A layer norm with gamma [n] "NAME.weight" and, where the file has it, "NAME.bias"; in place
@@ -163,6 +174,31 @@ class Builder {
   Value group_norm(Value x, std::string_view gamma, uint32_t n_groups, float eps,
                    std::optional<NormGate> gate = {});
 
+  // Words of encoders (builder_encoder.cpp), whose rows are no tokens.
+  // An activation that the host gives with each step (Graph::takes_over).
+  Value input(std::string_view label, uint32_t columns);
+  // qkv [rows, 3 * n_heads * head_dim] -> [rows, n_heads * head_dim]
+  Value own_attention(Value qkv, const OwnAttentionSpec& spec);
+  // Turns the first heads of a row by positions [rows, 4] of integers; in place. shape.y_stride is
+  // filled in.
+  Value turn(Value x, Value positions, kernels::MropeShape shape, std::string_view label);
+  // Another activation of the same values, which later words in place on x leave as it is.
+  Value copy(Value x);
+  // [rows * n, columns] -> [rows, n * columns]: each n rows of x, side by side or (by_column) the n
+  // values of each column together. Everything after the first is the head, over outputs.
+  Value merge(Value x, uint32_t n, bool by_column = false);
+  // [rows * n, columns] -> [rows, columns], the mean of each n rows; the head as with merge().
+  Value pool(Value x, uint32_t n);
+  // y = y op v, v [columns] of the file; in place.
+  Value by_vector(Value y, kernels::Binary op, std::string_view v);
+  // Products of one weight and one x each, side by side, activated where an activation is given.
+  struct Product {
+    std::string weight;
+    Value x;
+  };
+  Value beside(const std::vector<Product>& products,
+               std::optional<kernels::Activation> activation = {});
+
   Value softcap(Value x, float cap);
   // Everything after this runs only on rows whose logits are wanted.
   Value select_outputs(Value x);
@@ -173,6 +209,11 @@ class Builder {
   base::Result<Graph> finish_embeddings(Value x);
 
   bool has(std::string_view tensor) const { return file_.find_tensor(tensor) != nullptr; }
+  // Rows of a tensor, 0 where the file has none of this name.
+  uint64_t rows_of_tensor(std::string_view tensor) const {
+    const formats::Tensor* const found = file_.find_tensor(tensor);
+    return found ? found->rows() : 0;
+  }
 
  private:
   uint32_t columns(Value v) const { return graph_.values[v.id].columns; }

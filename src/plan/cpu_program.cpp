@@ -15,23 +15,25 @@ using base::Result;
 namespace {
 
 // Scratch each op wants.
-std::vector<uint64_t> scratch_bytes(const Graph& graph, uint32_t head_rows, int n_threads) {
+std::vector<uint64_t> scratch_bytes(const Graph& graph, uint32_t step_rows, uint32_t head_rows,
+                                    int n_threads) {
   std::vector<uint64_t> out;
   for (size_t i = 0; i < graph.ops.size(); ++i) {
-    const uint32_t rows = i < graph.head_begin ? kernels::kMaxStepTokens : head_rows;
+    const uint32_t rows = i < graph.head_begin ? step_rows : head_rows;
     out.push_back(cpu_scratch_bytes(graph.ops[i], graph, rows, n_threads));
   }
   return out;
 }
 
 uint32_t head_rows_of(const CacheConfig& cache) {
+  if (cache.head_rows > 0) return cache.head_rows;
   return std::clamp(cache.n_sequences, kHeadRows, kernels::kMaxBatch);
 }
 
 ArenaPlan arena_of(const Graph& graph, const CacheConfig& cache, int n_threads) {
   const uint32_t head_rows = head_rows_of(cache);
-  return plan_arena(graph, kernels::kMaxStepTokens, head_rows,
-                    scratch_bytes(graph, head_rows, n_threads));
+  return plan_arena(graph, cache.step_rows, head_rows,
+                    scratch_bytes(graph, cache.step_rows, head_rows, n_threads));
 }
 
 }  // namespace
@@ -99,17 +101,29 @@ void CpuProgram::hand_over(uint32_t n_tokens, std::span<float> out) const {
   PUNA_CHECK(out.empty());
 }
 
+// What is handed to the step, at the places of its values.
+void CpuProgram::take_over(const Step& step) {
+  std::span<const float> handed = step.handed;
+  for (const ValueId v : graph_.takes_over) {
+    const size_t n = size_t{step.n_tokens()} * graph_.values[v].columns;
+    PUNA_CHECK(n <= handed.size());
+    std::memcpy(memory_.value(v), handed.data(), n * sizeof(float));
+    handed = handed.subspan(n);
+  }
+  PUNA_CHECK(handed.empty());
+}
+
 void CpuProgram::run(const Step& step, const Pages& pages, std::span<float> logits,
                      std::span<double> op_us) {
-  PUNA_CHECK(step.n_tokens() <= kernels::kMaxStepTokens);
-  PUNA_CHECK(graph_.takes_over.empty());
+  PUNA_CHECK(step.n_tokens() <= cache_.step_rows);
+  take_over(step);
   PUNA_CHECK(!graph_.hands_over.empty() ||
              logits.size() == step.output_rows.size() * graph_.n_out());
   CpuRun at{graph_,
             memory_,
             *pool_,
             {step.n_tokens(), step.positions.data(), step.sequences.data(), pages.all.data(),
-             cache_.pages_per_sequence},
+             cache_.pages_per_sequence, step.places.empty() ? nullptr : step.places.data()},
             pages.window.empty() ? nullptr : pages.window.data(),
             step.tokens,
             step.media,

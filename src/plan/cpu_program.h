@@ -50,6 +50,7 @@ class CpuProgram {
   const Graph& graph() const { return graph_; }
 
  private:
+  void take_over(const Step& step);
   void hand_over(uint32_t n_tokens, std::span<float> out) const;
 
   Graph graph_;

@@ -145,6 +145,8 @@ void GpuPlaces::place_constants() {
       uint64_t bytes = 0;
       for (VectorId v : constant.vectors) bytes += graph_.vectors[v].n * sizeof(float);
       if (constant.table) bytes = uint64_t{constant.table->n_rot} * sizeof(uint32_t);
+      if (constant.sections)
+        bytes = uint64_t{constant.sections->rope.n_rot} / 2 * 4 * sizeof(uint32_t);
       const Slice slice = allocator.take(bytes);
       plan_.memory.weights += slice.bytes;
       plan_.constants.push_back({std::move(constant), slice});

@@ -50,7 +50,9 @@ class Planner {
   }
 
   Result<void> lower_all() {
-    plan_.step = buffer("step", kernels::kStepWords * sizeof(uint32_t));
+    plan_.places = reads_places(graph_);
+    const uint32_t step_words = plan_.places ? kernels::kStepWordsOfMedia : kernels::kStepWords;
+    plan_.step = buffer("step", step_words * sizeof(uint32_t));
     plan_.pages = buffer(
         "pages", uint64_t{cache_.n_sequences} * cache_.pages_per_sequence * sizeof(uint32_t));
     if (cache_.n_window_pages > 0) plan_.window_pages = buffer("window pages", plan_.pages.bytes);
@@ -64,8 +66,9 @@ class Planner {
       plan_.routes = buffer("routes", routes);
       plan_.groups = buffer("groups", groups);
     }
-    if (const auto columns = media_columns(graph_)) {
-      plan_.media = buffer("media", uint64_t{options_.classes.back()} * *columns * sizeof(float));
+    if (reads_media(graph_)) {
+      plan_.media =
+          buffer("media", uint64_t{options_.classes.back()} * graph_.media_columns * sizeof(float));
     }
     plan_.arena = buffer("arena", 0);
 
@@ -154,6 +157,7 @@ class Planner {
     args.scratch = last.scratch();
     args.vocab = graph_.vocab;
     args.max_rows = rows_;
+    args.places = plan_.places;
     return args;
   }
   const Graph& graph_;

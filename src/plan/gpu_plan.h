@@ -64,6 +64,7 @@ struct GpuPlan {
   };
   std::vector<Input> inputs;  // what the graph takes over, written by the host before a step
   std::optional<kernels::Slice> media;         // of a graph that takes media: Step::media
+  bool places = false;                         // the step has a RowPlace for each row
   std::optional<kernels::Slice> window_pages;  // the page table of layers with windows
   kernels::Slice step, pages, sampling, history, arena, logits, ids;
   kernels::Slice routes, groups;   // of experts, for one layer after the other

@@ -28,6 +28,8 @@ struct Graph {
   // Parts of a model on another device (split.h): values that are the result instead of logits, and
   // values that come from the part before.
   std::vector<ValueId> hands_over, takes_over;
+  // Of a row of Step::media; 0: the graph takes none (media.h).
+  uint32_t media_columns = 0;
   bool embeds = false;  // `logits` are embeddings instead, [outputs, n_out()]
   uint32_t n_out() const { return values[logits].columns; }
 };

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "base/result.h"
 #include "plan/graph.h"
@@ -10,11 +9,15 @@
 namespace puna::plan {
 
 // The graph with Step::media where tokens are below zero; tables beside the embeddings, such as
-// those of single layers, give their row of token 0 there. To be called before fuse(). Errors:
+// those of single layers, give their row of token 0 there. Rows are as wide as the embeddings and
+// what the graph's AddMediaOps add of them together. To be called before fuse(). Errors:
 // kUnsupported when the graph looks no tokens up.
 base::Result<Graph> take_media(Graph graph);
 
-// Elements of a row of Step::media; none where the graph takes no media.
-std::optional<uint32_t> media_columns(const Graph& graph);
+// Whether ops of the graph read Step::media; layers behind the embeddings, on a device of their
+// own, may not.
+bool reads_media(const Graph& graph);
+// Whether they read Step::places.
+bool reads_places(const Graph& graph);
 
 }  // namespace puna::plan

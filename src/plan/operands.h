@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/common/call.h"
+#include "kernels/mrope/mrope.h"
 #include "kernels/rope/rope.h"
 #include "quant/quant.h"
 
@@ -76,11 +77,13 @@ struct KvSpec {
   uint32_t window = 0;  // who reads the layer sees so many positions at most; 0 = all
 };
 
-// What a kernel reads as one slice of constants: vectors, one after the other in f32, or the table
-// of a rope, whose frequency factors `vectors` then holds, if any.
+// What a kernel reads as one slice of constants: vectors, one after the other in f32, the table of
+// a rope, whose frequency factors `vectors` then holds, if any, or that of a rope of several
+// coordinates.
 struct Constant {
   std::vector<VectorId> vectors;
   std::optional<kernels::RopeParams> table = {};
+  std::optional<kernels::MropeShape> sections = {};
   bool operator==(const Constant&) const = default;
 };
 

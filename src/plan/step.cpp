@@ -15,6 +15,9 @@ Step next_step(const Step& step, std::span<const uint32_t> output_rows) {
     next.output_rows.push_back(static_cast<uint32_t>(next.positions.size()));
     next.positions.push_back(step.positions[row] + 1);
     next.sequences.push_back(step.sequences[row]);
+    if (step.places.empty()) continue;
+    const int32_t turn = step.places[row].next;
+    next.places.push_back({.turns = {turn, turn, turn}, .next = turn});
   }
   return next;
 }

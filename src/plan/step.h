@@ -15,13 +15,15 @@ struct Step {
   std::vector<int32_t> positions;     // absolute, in its sequence
   std::vector<uint32_t> sequences;    // rows of the page table
   std::vector<uint32_t> output_rows;  // rows whose logits are wanted
-  // Rows in place of embeddings, [any, hidden]: a token below zero, -1 - i, stands for row i. Only
-  // of a graph that takes media.
+  // Rows in place of embeddings, [any, Graph::media_columns]: a token below zero, -1 - i, stands
+  // for row i. Only of a graph that takes media.
   std::vector<float> media;
+  // How each row stands to media; empty: all are rows of texts without any.
+  std::vector<kernels::RowPlace> places;
   // Of a graph that takes over values: these, one after the other, [n_tokens, columns] each.
   std::vector<float> handed;
   uint32_t n_tokens() const { return static_cast<uint32_t>(tokens.size()); }
-  // Adds tokens of a sequence, the first at position `first`.
+  // Adds tokens of a sequence, the first at position `first`; their places are the caller's to add.
   void add(uint32_t sequence, std::span<const int32_t> more, uint32_t first);
 };
 
@@ -38,6 +40,10 @@ struct CacheConfig {
   uint32_t n_sequences = 1;         // rows of the page table
   uint32_t pages_per_sequence = 0;  // columns of the page table
   uint32_t n_snapshots = 0;         // copies of a sequence's recurrent state that may be kept
+  // Rows of a step at most. More than kernels::kMaxStepTokens only of graphs without a cache.
+  uint32_t step_rows = kernels::kMaxStepTokens;
+  // Outputs that one run of a head takes; 0: as the number of sequences and kHeadRows have it.
+  uint32_t head_rows = 0;
   uint32_t context() const { return pages_per_sequence * kernels::kPageTokens; }
   // Whether a layer, whose readers see `window` positions (0: all), has the pages of windows.
   bool by_window(uint32_t window) const { return window > 0 && n_window_pages > 0; }

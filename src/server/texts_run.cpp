@@ -34,7 +34,7 @@ TextsRun::~TextsRun() = default;
 
 void TextsRun::start() {
   if (plan_.stream) responder_->ping_every(plan_.ping);
-  if (plan_.prepared.size() == 1) prompt_ = plan_.prepared.front().tokens;
+  if (plan_.prepared.size() == 1) prompt_ = plan_.prepared.front().prompt.tokens();
   for (size_t i = 0; i < plan_.prepared.size(); ++i) texts_.push_back(std::make_unique<Text>());
   for (size_t i = 0; i < texts_.size(); ++i) {
     if (!plan_.slot) {
@@ -79,7 +79,7 @@ void TextsRun::begin_text(size_t index) {
     });
   };
   const service::Prepared& prepared = plan_.prepared[index];
-  text.slot->begin(prepared.tokens, prepared.request, plan_.stream);
+  text.slot->begin(prepared.prompt.tokens(), prepared.request, plan_.stream);
   auto answer = plan_.model->host->post(std::move(plan_.prepared[index]), on_ready);
   if (!answer) return fail(answer.error());
   text.answer = *std::move(answer);

@@ -59,12 +59,13 @@ Task<Result<std::vector<std::vector<float>>>> embed(LoadedModel& model,
   co_return out;
 }
 
-Task<Result<std::vector<float>>> logits(LoadedModel& model, std::vector<int32_t> tokens) {
-  std::vector<float> out(tokens.size() * model.engine->config().vocab);
+Task<Result<std::vector<float>>> logits(LoadedModel& model, engine::Prompt prompt) {
+  const size_t n = prompt.tokens().size();
+  std::vector<float> out(n * model.engine->config().vocab);
   const auto job = [&](engine::Scheduler::Sequences sequences) {
-    return model.engine->logits(sequences[0], tokens, out);
+    return model.engine->logits(sequences[0], prompt, out);
   };
-  std::vector<uint32_t> length(1, static_cast<uint32_t>(tokens.size()));
+  std::vector<uint32_t> length(1, static_cast<uint32_t>(n));
   PUNA_CO_TRY(co_await model.scheduler->alone(std::move(length), job));
   co_return out;
 }

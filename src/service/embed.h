@@ -16,7 +16,6 @@ base::Task<base::Result<std::vector<std::vector<float>>>> embed(
     LoadedModel& model, std::vector<std::vector<int32_t>> texts);
 
 // float32 [tokens, vocab]. Errors: those of engine::Engine::logits().
-base::Task<base::Result<std::vector<float>>> logits(LoadedModel& model,
-                                                    std::vector<int32_t> tokens);
+base::Task<base::Result<std::vector<float>>> logits(LoadedModel& model, engine::Prompt prompt);
 
 }  // namespace puna::service

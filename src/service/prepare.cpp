@@ -207,24 +207,69 @@ Result<Rendered> render_messages(const LoadedModel& model, const Request& reques
 
 // What a request begins with.
 struct Beginning {
-  std::vector<int32_t> tokens;
+  engine::Prompt prompt;
   const chat::ReplyStyle* style = nullptr;
   bool thinking_open = false;
 };
+// Where pictures and sounds stand while a template is rendered: characters of the private use
+// areas, which templates leave alone, that stand in no message.
+std::string mark_for(std::span<const chat::Message> messages) {
+  for (uint32_t n = 0;; ++n) {
+    std::string mark = fmt::format("\uE0F4{}\uF8F5", n);
+    const auto holds = [&](const chat::Message& message) {
+      return message.content.find(mark) != std::string::npos;
+    };
+    if (std::ranges::none_of(messages, holds)) return mark;
+  }
+}
+
+// The rendered messages of a request with media, as tokens and spans.
+Result<engine::Prompt> with_media(const LoadedModel& model, const Request& request,
+                                  Beginning& out) {
+  Request marked = request;
+  const std::string mark = mark_for(request.messages);
+  // From the last on, so that the places before it stay.
+  for (auto one = request.media.rbegin(); one != request.media.rend(); ++one)
+    marked.messages[one->message].content.insert(one->at, mark);
+  PUNA_TRY(const Rendered rendered, render_messages(model, marked, &out.style));
+  out.thinking_open = rendered.thinking_open;
+  const UnmarkedText text = take_marks(rendered.text, mark);
+  if (text.places.size() != request.media.size()) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("The messages have {} pictures or sounds, but the chat template "
+                                  "of {} writes {} of them.",
+                                  request.media.size(), model.name, text.places.size()));
+  }
+  std::vector<PlacedMedia> placed = request.media;
+  for (size_t i = 0; i < placed.size(); ++i) placed[i].at = text.places[i];
+  return media_prompt(*model.tokenizer, text.text, placed, /*ends=*/false);
+}
+
 Result<Beginning> beginning_of(const LoadedModel& model, const Request& request) {
   Beginning out;
   if (!request.tokens.empty()) {
-    out.tokens = request.tokens;
+    if (!request.media.empty()) {
+      return base::fail(ErrorCode::kInvalidArgument,
+                        "Pictures and sounds stand in texts, but token ids are given.");
+    }
+    out.prompt = request.tokens;
   } else if (request.messages.empty()) {
     PUNA_TRY_CONTEXT(const tokenizer::Tokenizer* tokenizer, tokenizer_of(model),
                      "While reading the prompt; token ids need no vocabulary");
-    out.tokens = tokenizer->encode(request.prompt);
+    if (!request.media.empty()) {
+      out.prompt = media_prompt(*tokenizer, request.prompt, request.media, /*ends=*/true);
+      return out;
+    }
+    std::vector<int32_t> tokens = tokenizer->encode(request.prompt);
     // The empty text is continued too, where the model knows how texts begin.
     const std::optional<int32_t> bos = tokenizer->vocabulary().bos;
-    if (out.tokens.empty() && bos) out.tokens.push_back(*bos);
+    if (tokens.empty() && bos) tokens.push_back(*bos);
+    out.prompt = std::move(tokens);
+  } else if (!request.media.empty()) {
+    PUNA_TRY(out.prompt, with_media(model, request, out));
   } else {
     PUNA_TRY(const Rendered rendered, render_messages(model, request, &out.style));
-    out.tokens = framed(*model.tokenizer, rendered.text);
+    out.prompt = framed(*model.tokenizer, rendered.text);
     out.thinking_open = rendered.thinking_open;
   }
   return out;
@@ -290,7 +335,7 @@ Result<Prepared> prepare(const LoadedModel& model, Request request) {
                                                std::exchange(asked.banned, {})));
   }
   PUNA_TRY(Beginning beginning, beginning_of(model, asked));
-  out.tokens = std::move(beginning.tokens);
+  out.prompt = std::move(beginning.prompt);
   out.style = beginning.style;
   out.thinking_open = beginning.thinking_open;
   PUNA_TRY(auto form, form_of(model, asked, out.style, out.thinking_open));
@@ -307,18 +352,20 @@ Result<Prepared> prepare(const LoadedModel& model, Request request) {
     PUNA_TRY(out.filter,
              ThinkingBudget::create(*model.tokenizer, *out.style, budget, std::move(out.filter)));
   }
-  if (asked.shift && asked.shift->n_keep.value_or(0) > 0 && begins_with_bos(model, out.tokens))
+  if (asked.shift && asked.shift->n_keep.value_or(0) > 0 &&
+      begins_with_bos(model, out.prompt.tokens()))
     ++*asked.shift->n_keep;
   asked.messages.clear();
   asked.prompt.clear();
   asked.tokens.clear();
-  PUNA_TRY(model.engine->check_prompt(out.tokens));
+  asked.media.clear();
+  PUNA_TRY(model.engine->check_prompt(out.prompt));
   return out;
 }
 
 Result<std::vector<int32_t>> prompt_tokens(const LoadedModel& model, const Request& request) {
   PUNA_TRY(Beginning beginning, beginning_of(model, request));
-  return std::move(beginning.tokens);
+  return beginning.prompt.tokens();
 }
 
 Result<std::string> render_prompt(const LoadedModel& model, const Request& request) {

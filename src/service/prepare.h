@@ -13,21 +13,22 @@
 namespace puna::service {
 
 struct Prepared {
-  Request request;                              // without its messages and prompt
-  std::vector<int32_t> tokens;                  // what it begins with
+  Request request;                              // without its messages, prompt and media
+  engine::Prompt prompt;                        // what it begins with
   const chat::ReplyStyle* style = nullptr;      // how the answer is to be read; null: as it is
   bool thinking_open = false;                   // the prompt has begun the thinking already
   std::shared_ptr<engine::TokenFilter> filter;  // what its tokens have to pass; null: nothing
 };
 
-// Errors: kInvalidArgument (tools that are no list, what a template refuses, a last message that
-// cannot be continued, and what engine::Engine::check_prompt() and check_sampling() refuse),
-// kUnsupported (messages for a model without a template, thinking for one without that switch,
-// tools for one that is shown none, texts for one without a vocabulary), those of banned_strings.h.
+// Errors: kInvalidArgument (tools that are no list, what a template refuses, media beside ids or
+// that a template leaves out, a last message that cannot be continued, and what
+// engine::Engine::check_prompt() and check_sampling() refuse), kUnsupported (messages for a model
+// without a template, thinking for one without that switch, tools for one that is shown none, texts
+// for one without a vocabulary), those of banned_strings.h.
 base::Result<Prepared> prepare(const LoadedModel& model, Request request);
 
-// The tokens that a request begins with, also where they are more than the context has room for.
-// Errors: as above.
+// The tokens that a request begins with, also where they are more than the context has room for;
+// those of media are below zero. Errors: as above.
 base::Result<std::vector<int32_t>> prompt_tokens(const LoadedModel& model, const Request& request);
 
 // The text that the template makes of the messages of a request. Errors: as above.

@@ -16,6 +16,7 @@
 #include "grammar/lazy.h"
 #include "kernels/sample/chosen.h"
 #include "kernels/sample/sampling.h"
+#include "service/media_prompt.h"
 #include "service/thinking_control.h"
 
 namespace puna::service {
@@ -59,6 +60,9 @@ struct Request {
       messages;                 // rendered with the model's template; the last is the user's
   std::string prompt;           // completed as it stands
   std::vector<int32_t> tokens;  // evaluated as they stand, nothing added
+
+  // Pictures and sounds in the messages' contents or in the prompt, in the order of their places.
+  std::vector<PlacedMedia> media{};
 
   Think think = Think::kDefault;  // for messages
   // For messages: the tools that the model may call, as the OpenAI interface lists them; an array,

@@ -80,7 +80,7 @@ Task<Result<engine::GenerateStats>> respond(LoadedModel& model, Prepared prepare
   if (model.tokenizer) end_tokens = model.tokenizer->vocabulary().end_tokens;
   PUNA_CO_TRY(const engine::GenerateStats stats,
               co_await model.scheduler->generate(
-                  std::move(prepared.tokens), std::move(options), std::move(end_tokens),
+                  std::move(prepared.prompt), std::move(options), std::move(end_tokens),
                   [&](const kernels::Chosen& chosen) {
                     std::string text = decoder.push(chosen.id);
                     on_piece({chosen, std::move(text), decoder.stop_text(), timer.ms()});

@@ -358,7 +358,7 @@ TEST_CASE("the last message of the assistant is continued") {
   const auto prepared = prepare(host.model(), request);
   REQUIRE_MESSAGE(prepared.has_value(), prepared.error().text());
   // What is known of the text is an end, a, another end and a.
-  CHECK(prepared->tokens.back() == 8);
+  CHECK(prepared->prompt.tokens().back() == 8);
   request.messages.back().content.clear();
   CHECK(*render_prompt(host.model(), request) == "Weather in Rome?<|end|><|go|>");
 }

@@ -61,7 +61,7 @@ class MessagesWriter final : public Writer {
   explicit MessagesWriter(std::string model) : model_(std::move(model)) {}
 
   void set_prompt(size_t, const service::Prepared& prepared) override {
-    begun_.stats.n_prompt = static_cast<uint32_t>(prepared.tokens.size());
+    begun_.stats.n_prompt = static_cast<uint32_t>(prepared.prompt.tokens().size());
   }
 
   std::string begin() override {

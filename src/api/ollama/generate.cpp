@@ -99,7 +99,7 @@ class GenerateWriter final : public LineWriter {
       : LineWriter(asked, n_truncated, model), raw_(raw) {}
 
   void set_prompt(size_t, const service::Prepared& prepared) override {
-    if (!raw_) context_ = prepared.tokens;
+    if (!raw_) context_ = prepared.prompt.tokens();
   }
   std::string next(size_t, const Event& event) override {
     note(event);

@@ -74,7 +74,7 @@ void CompletionWriter::set_prompt(size_t text, const service::Prepared& prepared
   if (!verbose_) return;
   llama::WrittenText::Form form{
       .index = text, .model = head_.model, .stream = stream_, .tokenizer = tokenizer_};
-  written_.try_emplace(text, std::move(form), prepared.tokens, prepared.request);
+  written_.try_emplace(text, std::move(form), prepared.prompt.tokens(), prepared.request);
 }
 
 void CompletionWriter::set_slot(size_t text, uint32_t slot) {

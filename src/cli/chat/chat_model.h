@@ -27,6 +27,7 @@ struct ChatSettings {
 struct Asked {
   std::vector<chat::Message> messages;
   std::string prompt;
+  std::vector<service::PlacedMedia> media = {};  // in them
 };
 
 // What an answer took; times in ms.

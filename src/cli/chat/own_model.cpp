@@ -45,6 +45,7 @@ Result<service::Request> OwnModel::request(const Asked& asked, const ChatSetting
   service::Request request = base_;
   request.messages = asked.messages;
   request.prompt = asked.prompt;
+  request.media = asked.media;
   request.think = settings.think;
   request.form = settings.form;
   if (settings.options.members().empty()) return request;

@@ -9,6 +9,7 @@
 #include "cli/chat/chat_model.h"
 #include "cli/form_flags.h"
 #include "cli/model_flags.h"
+#include "cli/prompt_media.h"
 #include "kernels/sample/sampling.h"
 #include "service/defaults.h"
 
@@ -25,6 +26,7 @@ struct RunFlags {
   std::optional<int64_t> max_tokens;
   std::vector<std::string> stop;
   FormFlags form;
+  PromptMedia media;
   bool raw = false;
   std::optional<std::string> template_path;  // a file whose template stands in place of the model's
   bool stats = false;

@@ -103,12 +103,13 @@ Result<std::unique_ptr<OwnModel>> open_own(const RunFlags& flags,
     given.chat_template = chat_template.source();
   }
   const bool chats = !flags.raw && !flags.tokens;
-  auto open = [model_flags = flags.model, path = flags.template_path,
-               chats](const std::string& name) -> Result<service::LoadedModel> {
+  auto open = [model_flags = flags.model, path = flags.template_path, chats,
+               media = flags.media.any()](const std::string& name) -> Result<service::LoadedModel> {
     ProgressBar bar;
     ModelFlags named = model_flags;
     named.model = name;
     PUNA_TRY(service::OpenOptions options, open_options(named, {}, bar));
+    options.engine.media = media;
     PUNA_TRY(service::LoadedModel model, service::open(options));
     if (path) {
       PUNA_TRY(chat::Template given, read_template(*path));

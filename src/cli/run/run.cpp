@@ -90,7 +90,18 @@ Result<Opened> open(const RunFlags& flags, const std::optional<service::AnswerFo
   return out;
 }
 
-Result<int> answer_once(const RunFlags& flags, const ChatSettings& settings, Opened& opened) {
+using Media = std::vector<std::shared_ptr<const service::EncodedMedia>>;
+
+// Encoded before the model is there, beside which there may be no room.
+Result<Media> encode_media(const RunFlags& flags) {
+  if (!flags.media.any()) return Media();
+  ProgressBar bar;
+  PUNA_TRY(const service::OpenOptions options, open_options(flags.model, {}, bar));
+  return encode_media(flags.media, options);
+}
+
+Result<int> answer_once(const RunFlags& flags, const ChatSettings& settings, Opened& opened,
+                        Media media) {
   Asked asked;
   std::vector<int32_t> tokens;
   if (flags.tokens) {
@@ -99,8 +110,15 @@ Result<int> answer_once(const RunFlags& flags, const ChatSettings& settings, Ope
     PUNA_TRY(std::string prompt, read_prompt(flags));
     if (flags.raw || !opened.model->has_template()) {
       asked.prompt = std::move(prompt);
+      if (flags.media.any()) {
+        PUNA_TRY(TextWithMedia text, place_media(asked.prompt, std::move(media)));
+        asked.prompt = std::move(text.text);
+        asked.media = std::move(text.media);
+      }
     } else {
       if (!flags.system.empty()) asked.messages.push_back({"system", flags.system, {}});
+      for (auto& one : media)
+        asked.media.push_back({.message = asked.messages.size(), .at = 0, .media = std::move(one)});
       asked.messages.push_back({"user", std::move(prompt), {}});
     }
   }
@@ -121,16 +139,18 @@ Result<int> answer_once(const RunFlags& flags, const ChatSettings& settings, Ope
   return answer.figures.stop == engine::StopReason::kCancelled ? kInterruptedExit : 0;
 }
 
-Result<int> run(RunFlags flags) {
+Result<int> run(const CLI::App& app, RunFlags flags) {
   const bool chat = !flags.prompt && !flags.tokens && stdin_is_terminal() && stdout_is_terminal();
+  PUNA_TRY(check_media(app, flags.media));
   PUNA_TRY(check(flags, chat));
   ChatSettings settings;
   settings.think = think_of(flags);
   PUNA_TRY(settings.form, read_form(flags.form));
   use_utf8();
   catch_interrupts();
+  PUNA_TRY(Media media, encode_media(flags));
   PUNA_TRY(Opened opened, open(flags, settings.form));
-  if (!chat) return answer_once(flags, settings, opened);
+  if (!chat) return answer_once(flags, settings, opened, std::move(media));
   ChatModel& model = *opened.model;
   const uint32_t context = model.context();
   const std::string banner =
@@ -158,11 +178,11 @@ Result<int> run(RunFlags flags) {
 Action add_run(CLI::App& app) {
   auto flags = std::make_shared<RunFlags>();
   add_run_flags(app, *flags);
-  return [flags, &app] {
+  return [flags, &app]() -> Result<int> {
     for (const CLI::Option* option : app.get_options()) {
       if (option->count() > 0) flags->given.push_back(option->get_name());
     }
-    return run(*flags);
+    return run(app, *flags);
   };
 }
 

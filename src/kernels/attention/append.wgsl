@@ -5,6 +5,7 @@
 #if N_ROT > 0
 #include "common/bounded_half.wgsl"
 #include "rope/turn.wgsl"
+#include "rope/sections.wgsl"
 @group(0) @binding(B_TABLE) var<storage, read> table: array<vec2<u32>>;
 #endif
 #include "rope/temperature.wgsl"
@@ -34,10 +35,10 @@ fn turn_of(position: u32, unit: u32) -> Turn {
       let d_##half = unit * 8u + half * 4u + c;
 #if NEOX
       let leading_##half = d_##half < N_ROT / 2;
-      let angle_##half = turn(position, table[d_##half % (N_ROT / 2)]);
+      let angle_##half = turn(TURNED_BY(position, 0u, d_##half % (N_ROT / 2)), table[d_##half % (N_ROT / 2)]);
 #else
       let leading_##half = c % 2 == 0;
-      let angle_##half = turn(position, table[d_##half / 2u]);
+      let angle_##half = turn(TURNED_BY(position, 0u, d_##half / 2u), table[d_##half / 2u]);
 #endif
       t.cosine.PART_##half[c] = angle_##half.x;
       t.sine.PART_##half[c] = select(angle_##half.y, -angle_##half.y, leading_##half);

@@ -63,7 +63,7 @@ uint32_t units_of(uint32_t head_dim) { return head_dim % 8 == 0 ? head_dim / 8 :
 
 // Rows that are seen by earlier ones of their step share keys as in a prompt.
 bool decodes(const AttentionArgs& args) {
-  return args.max_rows <= (args.causal ? kDecodeRows : 1u);
+  return !args.own && args.max_rows <= (args.causal ? kDecodeRows : 1u);
 }
 
 // The decode of the singles of a class of prompts, if it has any.
@@ -168,12 +168,21 @@ Describe described(const AttentionArgs& args, std::string label, std::string_vie
   if (args.softcap > 0) call.real("SOFTCAP_VALUE", args.softcap);
   define_kv(call, args.kv, args.pages_per_sequence);
   call.number("V_DIM", v_dim_of(args)).number("CAUSAL", args.causal);
+  // A step of one row has nothing around it.
+  if (args.places && !args.append) call.flag("PLACES");
+  if (args.own) call.flag("OWN_KEYS");
   return call;
 }
 
 void bind_operands(Describe& call, const AttentionArgs& args) {
   if (args.sinks) call.constant("B_SINKS", *args.sinks);
-  call.constant("B_PAGES", args.pages).arena("B_OUT", args.out).real("SCALE", args.scale);
+  if (!args.own) call.constant("B_PAGES", args.pages);
+  call.arena("B_OUT", args.out).real("SCALE", args.scale);
+  if (args.own) {
+    call.arena("B_Q", args.q);
+    if (args.spans) call.arena("B_SPANS", *args.spans);
+    return;
+  }
   if (!args.append) {
     call.constant("B_K", args.k_cache).constant("B_V", args.v_cache).arena("B_Q", args.q);
     return;
@@ -341,10 +350,18 @@ std::vector<AttentionPrefillTuning> attention_prefill_tiles(const gpu::DeviceInf
 base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
                                                const AttentionArgs& args) {
   PUNA_TRY(check_kv(args.label, args.kv, args.n_heads));
-  if (args.max_rows == 0 || args.max_rows > kMaxStepTokens) {
+  const uint32_t most = args.own ? kMaxStepRows : kMaxStepTokens;
+  if (args.max_rows == 0 || args.max_rows > most) {
     return base::fail(base::ErrorCode::kInvalidArgument,
                       fmt::format("Attention {} is for {} rows; 1 to {} are possible.", args.label,
-                                  args.max_rows, kMaxStepTokens));
+                                  args.max_rows, most));
+  }
+  if (args.own &&
+      (args.causal || args.kv.type != KvType::kF32 || v_dim_of(args) != args.kv.head_dim)) {
+    return base::fail(base::ErrorCode::kInvalidArgument,
+                      fmt::format("Attention {} is of rows to each other, which is not causal, f32 "
+                                  "and has values as long as keys.",
+                                  args.label));
   }
   const uint32_t unit = args.kv.head_dim % 8 == 0 ? 8 : 4;
   if (v_dim_of(args) > args.kv.head_dim || v_dim_of(args) % unit != 0) {
@@ -357,6 +374,11 @@ base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
     return base::fail(base::ErrorCode::kUnsupported,
                       fmt::format("Attention {} has a window of {} without being causal.",
                                   args.label, args.window));
+  }
+  if (!args.causal && args.places) {
+    return base::fail(
+        base::ErrorCode::kUnsupported,
+        fmt::format("Attention {} asks for rows around a row without being causal.", args.label));
   }
   AttentionTuning tuning;
   if (decodes(args)) {

@@ -3,12 +3,18 @@
 //   q    [n_tokens, n_heads * head_dim]  f32
 //   out  [n_tokens, n_heads * v_dim]     f32
 // Row t of head h reads kv head h / (n_heads / n_kv_heads) at positions p with p <= position[t]
-// and, with a window, p > position[t] - window; when not causal, at all positions up to the last
-// that its sequence has in the step, whose rows lie side by side. Score = scale * q.k, then softcap
+// and, with a window, p > position[t] - window; with `places` also at as many right before and
+// after it as its RowPlace says, which are in the step; when not causal, at all positions up to the
+// last that its sequence has in the step, whose rows lie side by side. Score = scale * q.k, then
+// softcap
 // * tanh(score / softcap) when softcap > 0. A head's sink is one more score without a value: it
 // takes part in the softmax only (gpt-oss model card, 2025). Values are the first v_dim elements of
 // a V cache row, so that with k_cache as v_cache the values are part of the keys (multi-head latent
 // attention, DeepSeek-V2, 2024).
+//
+// Rows that are no texts attend to each other without a cache (`own`): q then holds queries, keys
+// and values of each row, [n_tokens, (n_heads + 2 * n_kv_heads) * head_dim] f32, and a row sees the
+// rows of its span, spans [n_tokens, 2] u32 (first, end); without spans it sees all of the step.
 #pragma once
 
 #include <optional>
@@ -40,6 +46,9 @@ struct AttentionArgs {
   Slice q = {};
   // Instead of q, and of rope_append() before; only where attention_appends() says so.
   std::optional<AttentionAppend> append = {};
+  // Not causal, without a window; the layout of the cache has its heads and is f32.
+  bool own = false;
+  std::optional<Slice> spans = {};  // of own keys; rows of one span lie side by side
   Slice k_cache = {}, v_cache = {};
   Slice out = {};
   // out is left as the int8 that the product after it takes (matmul_takes() of matmul.h), of
@@ -52,6 +61,7 @@ struct AttentionArgs {
   uint32_t pages_per_sequence = 0;
   std::optional<Slice> sinks = {};  // [n_heads] f32
   bool causal = true;               // false: without a window
+  bool places = false;              // rows attend to those around them that the step says; causal
   float scale = 1.0f;
   float softcap = 0.0f;   // 0 = none
   uint32_t window = 0;    // 0 = none
@@ -93,6 +103,8 @@ base::Result<void> attention(const gpu::DeviceInfo& device, const AttentionArgs&
 struct AttentionCpuArgs {
   CpuStep step;
   const float* q = nullptr;
+  bool own = false;
+  const uint32_t* spans = nullptr;  // of own keys; null = all rows
   const std::byte* k_cache = nullptr;
   const std::byte* v_cache = nullptr;
   float* out = nullptr;
@@ -105,6 +117,7 @@ struct AttentionCpuArgs {
   float softcap = 0.0f;
   uint32_t window = 0;
   std::byte* scratch = nullptr;  // attention_cpu_scratch_bytes(), 64-byte aligned
+  // With step.places rows attend to those around them that these say.
   // Exact: a row's result does not depend on the rows beside it, nor on the number of threads.
   Numerics numerics = Numerics::kFast;
 };

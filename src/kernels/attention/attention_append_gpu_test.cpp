@@ -24,6 +24,7 @@ struct AppendCase {
   float softcap = 0;
   uint32_t n_splits = 1;
   int32_t position = 0;
+  std::optional<RowPlace> place = {};
 };
 
 // The caches before the step: every earlier position filled, the rest NaN, so that reading it
@@ -72,6 +73,7 @@ void check(const AppendCase& c) {
   if (!gpu) return;
   test::TestStep step({c.position}, {0}, 8);
   step.n_splits = c.n_splits;
+  if (c.place) step.places = {*c.place};
   const KvLayout kv{c.type, step.n_pages, c.n_kv_heads, c.head_dim};
   const uint32_t n_heads = c.group * c.n_kv_heads;
   const std::vector<float> qkv = test::normal(size_t{n_heads + 2 * c.n_kv_heads} * c.head_dim, 1);
@@ -170,6 +172,20 @@ TEST_CASE("decode attention that appends norms values, stretches positions and l
     c.norms = c.v_norm = true;
     c.n_splits = 2;
     check(c);
+  }
+}
+
+TEST_CASE("decode attention that appends turns pairs by the coordinates of their sections") {
+  for (const SectionOrder order : {SectionOrder::kInTurn, SectionOrder::kByThrees}) {
+    for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) {
+      AppendCase c;
+      c.position = 77;
+      c.norms = true;
+      c.rope = {.pairs = pairs, .n_rot = 64, .base = 1e6f};
+      c.rope.sections = {{12, 10, 10}, order};
+      c.place = {.turns = {-40, -33, -2}};
+      check(c);
+    }
   }
 }
 

@@ -19,6 +19,31 @@ using base::Result;
 
 namespace {
 
+Result<void> own_attention_on_gpu(gpu::Device& device, const AttentionCpuArgs& args) {
+  Workbench bench(device);
+  const uint32_t n_rows = args.step.n_tokens;
+  const uint64_t n = uint64_t{n_rows} * args.n_heads * args.kv.head_dim;
+  AttentionArgs a;
+  a.label = "attention";
+  a.kv = args.kv;
+  a.n_heads = args.n_heads;
+  a.scale = args.scale;
+  a.causal = false;
+  a.own = true;
+  a.max_rows = n_rows;
+  PUNA_TRY(a.step, bench.step(n_rows, nullptr));
+  PUNA_TRY(a.q,
+           bench.upload(args.q, n + 2 * uint64_t{n_rows} * args.kv.n_kv_heads * args.kv.head_dim));
+  if (args.spans) {
+    PUNA_TRY(a.spans, bench.upload(args.spans, 2 * uint64_t{n_rows}));
+  }
+  PUNA_TRY(a.out, bench.output(n));
+  std::vector<KernelCall> calls;
+  PUNA_TRY(kernels::attention(bench.info(), a, calls));
+  PUNA_TRY(bench.run(calls, {n_rows, n_rows, 1}));
+  return bench.read(a.out, args.out, n);
+}
+
 Result<void> attention_on_gpu(gpu::Device& device, const AttentionCpuArgs& args) {
   Workbench bench(device);
   const uint32_t n_rows = args.step.n_tokens;
@@ -58,7 +83,10 @@ Result<void> attention_on_gpu(gpu::Device& device, const AttentionCpuArgs& args)
 }
 
 Result<void> attention_on(Check& check, const AttentionCpuArgs& args) {
-  if (check.gpu()) return attention_on_gpu(*check.gpu(), args);
+  if (check.gpu()) {
+    return args.own ? own_attention_on_gpu(*check.gpu(), args)
+                    : attention_on_gpu(*check.gpu(), args);
+  }
   const CheckScratch scratch(attention_cpu_scratch_bytes(check.pool().n_threads(), args.n_heads,
                                                          args.kv.head_dim, args.step.n_tokens));
   AttentionCpuArgs with_scratch = args;
@@ -94,6 +122,36 @@ Result<void> latent_attention(Check& check, KvType kv_type, std::vector<int32_t>
   return check.record("attention", name(kv_type),
                       fmt::format("latent 576/512, sinks, {} rows", n_rows), nmse(out, expected),
                       kF32Limit);
+}
+
+// Rows of an encoder: they attend to each other, all of them or within spans of `span` rows, the
+// last of which may be shorter.
+Result<void> own_attention(Check& check, uint32_t head_dim, uint32_t n_rows, uint32_t span) {
+  if (!check.wanted("attention", "f32")) return {};
+  AttentionCpuArgs args;
+  args.kv = {KvType::kF32, 0, 3, head_dim};
+  args.n_heads = 3;
+  args.own = true;
+  args.causal = false;
+  args.step.n_tokens = n_rows;
+  const auto qkv = normal(size_t{n_rows} * 9 * head_dim, 15);
+  std::vector<uint32_t> spans;
+  for (uint32_t t = 0; t < n_rows && span > 0; ++t) {
+    spans.push_back(t / span * span);
+    spans.push_back(std::min(spans.back() + span, n_rows));
+  }
+  if (span > 0) args.spans = spans.data();
+  std::vector<float> out(size_t{n_rows} * 3 * head_dim), expected(out.size());
+  args.q = qkv.data();
+  args.out = out.data();
+  args.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
+  PUNA_TRY(attention_on(check, args));
+  args.out = expected.data();
+  attention_ref(args);
+  return check.record(
+      "attention", "f32",
+      fmt::format("own keys, head {}, {} rows, spans of {}", head_dim, n_rows, span),
+      nmse(out, expected), kF32Limit);
 }
 
 Result<void> attention(Check& check, KvType kv_type, uint32_t head_dim,
@@ -141,6 +199,13 @@ Result<void> attention(Check& check, KvType kv_type, uint32_t head_dim,
 }  // namespace
 
 Result<void> check_attention(Check& check) {
+  for (const uint32_t head_dim : {16u, 36u, 64u, 72u, 80u}) {
+    PUNA_TRY(own_attention(check, head_dim, 1, 0));
+    PUNA_TRY(own_attention(check, head_dim, 77, 0));
+    PUNA_TRY(own_attention(check, head_dim, 77, 16));
+    PUNA_TRY(own_attention(check, head_dim, 77, 50));
+  }
+  PUNA_TRY(own_attention(check, 32, 600, 0));
   for (const KvType kv : {KvType::kF32, KvType::kF16, KvType::kQ8_0, KvType::kQ4_0}) {
     for (const uint32_t head_dim : {64u, 96u, 128u, 256u}) {
       PUNA_TRY(attention(check, kv, head_dim, {1}, {0}, 0, 0));

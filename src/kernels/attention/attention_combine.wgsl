@@ -19,7 +19,7 @@ var<workgroup> totals: array<f32, RUNNERS>;
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) local: u32) {
   let row_head = workgroup.y * N_HEADS + workgroup.x;
   let position = step[STEP_POSITIONS + workgroup.y];
-  let n = position + 1u - first_visible(position);
+  let n = LAST_SEEN(workgroup.y, position) + 1u - FIRST_SEEN(workgroup.y, position);
   let share = split_share(n);
   let used = min((n + share - 1u) / share, u32(MAX_SPLITS));
   let stats = MAX_ROWS * N_HEADS * MAX_SPLITS * V_VECTORS + row_head * MAX_SPLITS;

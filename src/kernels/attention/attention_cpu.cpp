@@ -17,11 +17,11 @@ constexpr uint32_t kMinSplitKeys = 2 * kPageTokens;
 
 uint64_t round_up(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }
 
-// Floats a thread needs: transposed queries and results, a page of scores, K and V, three
+// Floats a thread needs: transposed queries and results, a page of scores, K and V, five
 // statistics a query row.
 uint64_t work_floats(uint32_t n_heads, uint32_t head_dim) {
   const uint64_t queries = std::max<uint64_t>(kTileQueries, round_up(n_heads, 16));
-  return round_up(queries * (2 * head_dim + kPageTokens + 4) + 2 * kPageTokens * head_dim, 16);
+  return round_up(queries * (2 * head_dim + kPageTokens + 5) + 2 * kPageTokens * head_dim, 16);
 }
 
 uint64_t partial_floats(uint32_t n_threads, uint32_t n_heads, uint32_t head_dim,
@@ -29,12 +29,20 @@ uint64_t partial_floats(uint32_t n_threads, uint32_t n_heads, uint32_t head_dim,
   return uint64_t{n_heads} * (4 * n_threads + max_rows) * (head_dim + 2);
 }
 
+// Whether a row sees what the row before it sees.
+bool sees_the_same(const AttentionCpuArgs& args, uint32_t t) {
+  if (!args.own) return args.step.sequences[t] == args.step.sequences[t - 1];
+  const KeyRange a = key_range(args, t - 1), b = key_range(args, t);
+  return a.first == b.first && a.end == b.end;
+}
+
 void cut_into_tiles(AttentionJob& job) {
   const CpuStep& step = job.args.step;
+  job.starts.resize(size_t{step.n_tokens} + 1);
   const uint32_t most = std::max(kTileQueries / job.group, 1u);
   for (uint32_t t = 0; t < step.n_tokens; ++t) {
-    const bool joins = t > 0 && step.sequences[t] == step.sequences[t - 1] &&
-                       t - job.starts[job.n_tiles - 1] < most;
+    const bool joins =
+        t > 0 && sees_the_same(job.args, t) && t - job.starts[job.n_tiles - 1] < most;
     if (!joins) job.starts[job.n_tiles++] = t;
   }
   job.starts[job.n_tiles] = step.n_tokens;
@@ -42,10 +50,12 @@ void cut_into_tiles(AttentionJob& job) {
 
 // Whether a tile is a single token and taken as such.
 bool is_single(const AttentionJob& job, uint32_t tile) {
-  return job.args.numerics == Numerics::kFast && job.starts[tile + 1] - job.starts[tile] == 1;
+  return job.args.numerics == Numerics::kFast && !job.args.own &&
+         job.starts[tile + 1] - job.starts[tile] == 1;
 }
 bool all_single(const AttentionJob& job) {
-  return job.args.numerics == Numerics::kFast && job.n_tiles == job.args.step.n_tokens;
+  return job.args.numerics == Numerics::kFast && !job.args.own &&
+         job.n_tiles == job.args.step.n_tokens;
 }
 
 uint32_t choose_splits(const AttentionJob& job, uint32_t n_threads) {
@@ -118,7 +128,8 @@ uint64_t attention_cpu_scratch_bytes(int n_threads, uint32_t n_heads, uint32_t h
 
 void attention_cpu(base::ThreadPool& pool, const AttentionCpuArgs& args) {
   if (args.step.n_tokens == 0) return;
-  PUNA_CHECK(args.step.n_tokens <= kMaxStepTokens && args.n_heads % args.kv.n_kv_heads == 0);
+  PUNA_CHECK(args.step.n_tokens <= (args.own ? kMaxStepRows : kMaxStepTokens) &&
+             args.n_heads % args.kv.n_kv_heads == 0);
   const uint32_t n_threads = static_cast<uint32_t>(pool.n_threads());
   AttentionJob job;
   job.args = args;

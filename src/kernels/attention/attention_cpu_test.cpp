@@ -23,6 +23,7 @@ struct Case {
   // Of each row; rows of one sequence are neighbours.
   std::vector<int32_t> positions = {};
   std::vector<uint32_t> sequences = {};
+  std::vector<RowPlace> places = {};  // none, or one for each row
 };
 
 std::vector<int32_t> from(int32_t first, int32_t n) {
@@ -56,6 +57,7 @@ void check_alone(AttentionCpuArgs args, int n_threads) {
     one.n_tokens = 1;
     one.positions += t;
     one.sequences += t;
+    if (one.places) one.places += t;
     const std::vector<float> alone = run(3, one, t);
     CHECK(std::ranges::equal(alone, std::span(together).subspan(t * n_out, n_out)));
   }
@@ -108,7 +110,8 @@ void check(Case c, double limit = 1e-10) {
                .positions = c.positions.data(),
                .sequences = c.sequences.data(),
                .pages = pages.data(),
-               .pages_per_sequence = per_sequence};
+               .pages_per_sequence = per_sequence,
+               .places = c.places.empty() ? nullptr : c.places.data()};
   args.q = q.data();
   args.k_cache = k.data();
   args.v_cache = c.shares_cache ? k.data() : v.data();
@@ -263,6 +266,36 @@ TEST_CASE("rows of several sequences in one step see only their own") {
     sequences.insert(sequences.end(), {0, 2});
     check(
         {.n_heads = 6, .n_kv = 2, .head_dim = 64, .positions = positions, .sequences = sequences});
+  });
+}
+
+// Rows [begin, end) of a step attend to each other.
+void see_each_other(std::vector<RowPlace>& places, uint32_t begin, uint32_t end) {
+  for (uint32_t t = begin; t < end; ++t) {
+    places[t].before = t - begin;
+    places[t].after = end - 1 - t;
+  }
+}
+
+TEST_CASE("rows that see those around them do so over tiles, pages and windows") {
+  test::for_every_variant([] {
+    for (const uint32_t window : {0u, 5u, 24u}) {
+      Case c{.n_heads = 4, .n_kv = 2, .head_dim = 32, .window = window};
+      c.positions = from(17, 130);
+      c.places.resize(130);
+      see_each_other(c.places, 3, 12);
+      see_each_other(c.places, 12, 13);
+      see_each_other(c.places, 40, 120);
+      check(c);
+      // Beside a row of another sequence; a picture that begins the step, and ends it.
+      c.positions = from(0, 70);
+      c.positions.push_back(9);
+      c.sequences.assign(70, 0);
+      c.sequences.push_back(1);
+      c.places.assign(71, {});
+      see_each_other(c.places, 0, 70);
+      check(c);
+    }
   });
 }
 

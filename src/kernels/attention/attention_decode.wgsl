@@ -63,10 +63,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
   let split = workgroup.y;
   let row = workgroup.z;
   let position = step[STEP_POSITIONS + row];
-  let begin = first_visible(position);
-  let share = split_share(position + 1u - begin);
+  let begin = FIRST_SEEN(row, position);
+  let share = split_share(LAST_SEEN(row, position) + 1u - begin);
   let first = begin + split * share;
-  let last = min(position + 1u, first + share);
+  let last = min(LAST_SEEN(row, position) + 1u, first + share);
   if (first >= last) {
     return;
   }

@@ -33,6 +33,7 @@ struct AttentionCase {
   bool shares_cache = false;  // values are part of the keys
   bool has_sinks = false;
   bool causal = true;
+  std::vector<RowPlace> places = {};  // none, or one for each row
   Numerics numerics = Numerics::kExact;
   uint32_t workgroup_bytes =
       0;  // of the described device, where the default limit hides a tile shape
@@ -114,6 +115,7 @@ Errors run(const AttentionCase& c, test::Features features) {
   test::TestStep step(c.positions, c.sequences, c.pages);
   step.n_splits = c.n_splits;
   step.n_singles = c.n_singles;
+  step.places = c.places;
   const Caches caches(c, step);
   const uint32_t n_heads = c.group * c.n_kv_heads;
   const std::vector<float> q =
@@ -131,6 +133,7 @@ Errors run(const AttentionCase& c, test::Features features) {
   if (c.has_sinks) args.sinks = gpu->upload(sinks);
   args.v_dim = c.v_dim;
   args.causal = c.causal;
+  args.places = !c.places.empty();
   args.out = gpu->output(q.size() / c.head_dim * v_dim * 4);
   args.kv = caches.kv;
   args.n_heads = n_heads;
@@ -449,6 +452,43 @@ TEST_CASE("rows that are not causal see all rows of their sequence on the GPU") 
   check(c);
 }
 
+// Rows [begin, end) of a step attend to each other.
+void see_each_other(AttentionCase& c, uint32_t begin, uint32_t end) {
+  c.places.resize(c.positions.size());
+  for (uint32_t t = begin; t < end; ++t) {
+    c.places[t].before = t - begin;
+    c.places[t].after = end - 1 - t;
+  }
+}
+
+TEST_CASE("rows that see those around them do so in every kind of step on the GPU") {
+  for (const uint32_t window : {0u, 5u, 24u}) {
+    // A prompt: over tiles, in a run behind another sequence's rows, at both ends of it.
+    AttentionCase c = prefill(64, KvType::kF16, 17, 130);
+    c.window = window;
+    see_each_other(c, 3, 12);
+    see_each_other(c, 40, 120);
+    check(c);
+    c = prefill(64, KvType::kF32, 0, 70);
+    c.window = window;
+    c.positions.insert(c.positions.begin(), 9);
+    c.sequences.insert(c.sequences.begin(), 1);
+    see_each_other(c, 1, 71);
+    check(c);
+    // Few rows, each by itself over splits of its keys.
+    c = {};
+    c.window = window;
+    c.max_rows = 8;
+    c.positions = {60, 61, 62, 63, 64, 65, 4};
+    c.sequences = {0, 0, 0, 0, 0, 0, 1};
+    see_each_other(c, 1, 5);
+    for (const uint32_t n_splits : {1u, 3u}) {
+      c.n_splits = n_splits;
+      check(c);
+    }
+  }
+}
+
 TEST_CASE("values may be shorter than keys, and part of them, on the GPU") {
   for (const KvType type : kTypes) {
     for (const bool shared : {false, true}) {
@@ -521,6 +561,13 @@ TEST_CASE("prefill attention by matrix units is right for every head size, edge 
     c.positions[i] = static_cast<int32_t>(i / 3);
   }
   fast(c);
+  for (const uint32_t window : {0u, 5u, 50u}) {
+    c = prefill(64, KvType::kF16, 17, 130);
+    c.window = window;
+    see_each_other(c, 3, 12);
+    see_each_other(c, 40, 120);
+    fast(c);
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "kernels/attention/attention.h"
 
@@ -20,9 +21,9 @@ struct AttentionJob {
   uint32_t group = 1;  // query heads a kv head
   uint32_t v_dim = 0;
   uint32_t n_tiles = 0;  // runs of tokens of one sequence, at most kTileQueries / group each
-  uint32_t starts[kMaxStepTokens + 1] = {};  // tile i is tokens starts[i] .. starts[i + 1] - 1
-  uint32_t n_splits = 1;  // pieces that the keys of a one-token tile are cut into
-  float* work = nullptr;  // work_floats a thread
+  std::vector<uint32_t> starts;  // tile i is tokens starts[i] .. starts[i + 1] - 1
+  uint32_t n_splits = 1;         // pieces that the keys of a one-token tile are cut into
+  float* work = nullptr;         // work_floats a thread
   uint64_t work_floats = 0;
   float* partials = nullptr;  // [tile][kv head][split][group][2 + v_dim]: largest score, sum of
                               // weights, weighted values
@@ -35,6 +36,8 @@ struct KeyRange {
 };
 inline KeyRange key_range(const AttentionCpuArgs& args, uint32_t token) {
   const CpuStep& step = args.step;
+  if (args.spans) return {args.spans[2 * size_t{token}], args.spans[2 * size_t{token} + 1]};
+  if (args.own) return {0, step.n_tokens};
   uint32_t end = static_cast<uint32_t>(step.positions[token]) + 1;
   if (!args.causal) {
     for (uint32_t t = 0; t < step.n_tokens; ++t) {
@@ -42,7 +45,10 @@ inline KeyRange key_range(const AttentionCpuArgs& args, uint32_t token) {
         end = std::max(end, static_cast<uint32_t>(step.positions[t]) + 1);
     }
   }
-  return {args.window != 0 && end > args.window ? end - args.window : 0, end};
+  const KeyRange usual = {args.window != 0 && end > args.window ? end - args.window : 0, end};
+  if (!step.places) return usual;
+  const RowPlace& place = step.places[token];
+  return {std::min(usual.first, end - 1 - place.before), end + place.after};
 }
 
 inline const uint32_t* pages_of(const AttentionCpuArgs& args, uint32_t token) {

@@ -59,7 +59,8 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
   let part = local % LANES % ROW_LANES;
   // The row whose scores this lane shares; where they lie, and those of its subgroup.
   let row = tile_begin + local / ROW_LANES;
-  let position = step[STEP_POSITIONS + min(row, tile_end - 1u)];
+  let seen_row = min(row, tile_end - 1u);
+  let position = step[STEP_POSITIONS + seen_row];
   let mine = local / ROW_LANES * SCORE_STRIDE;
   let ours = subgroup * (MATRIX_M * SCORE_STRIDE);
 #ifdef B_SINKS
@@ -90,18 +91,27 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
   while (run_begin < tile_end) {
     // The run of rows of one sequence, and the keys that any of them sees.
     let sequence = step[STEP_SEQUENCES + run_begin];
+#ifdef PLACES
+    var lowest = first_seen(run_begin, step[STEP_POSITIONS + run_begin]);
+    var highest = last_seen(run_begin, step[STEP_POSITIONS + run_begin]);
+#else
     var lowest = step[STEP_POSITIONS + run_begin];
     var highest = lowest;
+#endif
     var run_end = run_begin + 1u;
     while (run_end < tile_end && step[STEP_SEQUENCES + run_end] == sequence) {
+#ifdef PLACES
+      lowest = min(lowest, first_seen(run_end, step[STEP_POSITIONS + run_end]));
+#else
       lowest = min(lowest, step[STEP_POSITIONS + run_end]);
-      highest = max(highest, step[STEP_POSITIONS + run_end]);
+#endif
+      highest = max(highest, LAST_SEEN(run_end, step[STEP_POSITIONS + run_end]));
       run_end++;
     }
     let in_run = row >= run_begin && row < run_end;
     let table = sequence * PAGES_PER_SEQUENCE;
     let last = highest;
-    let key_begin = first_visible(lowest) / KEYS * KEYS;
+    let key_begin = FIRST_OF_RUN(lowest) / KEYS * KEYS;
 
 #for p in 0..K_PASSES
     var k_##p = k_halves(cache_row(table, kv_head, min(key_begin + (local + p * WG) / UNITS, last)), (local + p * WG) % UNITS);
@@ -144,7 +154,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #if SOFTCAP > 0
         score_##u##_##h = LOG2_E * vec4<f32>(cap(score_##u##_##h.x), cap(score_##u##_##h.y), cap(score_##u##_##h.z), cap(score_##u##_##h.w));
 #endif
-        let seen = (keys <= vec4<u32>(position)) & (keys >= vec4<u32>(first_visible(position))) & vec4<bool>(in_run);
+        let seen = (keys <= vec4<u32>(LAST_SEEN(seen_row, position))) & (keys >= vec4<u32>(FIRST_SEEN(seen_row, position))) & vec4<bool>(in_run);
         score_##u##_##h = select(vec4<f32>(LOWEST), score_##u##_##h, seen);
         let pairs = max(score_##u##_##h.xy, score_##u##_##h.zw);
         best = max(best, max(pairs.x, pairs.y));

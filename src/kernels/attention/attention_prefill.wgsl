@@ -6,9 +6,14 @@
 // products of the last. With HALVES the products and sums of 16 of them are f16, longer sums f32. So that those sums stay finite, q is
 // divided by eight times its row's largest magnitude, and weights are an eighth (sums hold for values up to 32,000). Rows of one tile may
 // belong to several sequences: each run of rows with one sequence walks over its own keys. Tiles that no row of the run may see (later, or
-// before the window) are skipped.
+// before the window) are skipped. With OWN_KEYS keys and values are those of the step's rows, and a run is of rows with one span.
 #include "common/kv_read.wgsl"
 
+#ifdef OWN_KEYS
+#define Q_HEADS ROW_HEADS
+#else
+#define Q_HEADS N_HEADS
+#endif
 #define WG (ROW_GROUPS * COLUMNS)
 #define TILE_ROWS (ROW_GROUPS * ROWS)
 #define TILE_KEYS (COLUMNS * 4)
@@ -33,7 +38,13 @@
 #endif
 
 @group(0) @binding(B_STEP) var<storage, read> step: array<u32>;
+#ifdef B_PAGES
 @group(0) @binding(B_PAGES) var<storage, read> pages: array<u32>;
+#endif
+#ifdef B_SPANS
+@group(0) @binding(B_SPANS) var<storage, read_write> spans: array<vec2<u32>>;
+var<workgroup> shared_run: vec3<u32>;  // first key, end of keys, end of the run
+#endif
 @group(0) @binding(B_Q) var<storage, read_write> q: array<vec4<f32>>;
 @group(0) @binding(B_OUT) var<storage, read_write> out: array<vec4<f32>>;
 #ifdef B_SINKS
@@ -111,7 +122,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #for i in 0..ROWS
   let in_tile_##i = row_group + i * ROW_GROUPS;
   let row_##i = tile_begin + in_tile_##i;
-  let source_##i = (min(row_##i, tile_end - 1u) * N_HEADS + head) * HEAD_VECTORS;
+  let source_##i = (min(row_##i, tile_end - 1u) * Q_HEADS + head) * HEAD_VECTORS;
 #if CAUSAL
   let position_##i = step[STEP_POSITIONS + min(row_##i, tile_end - 1u)];
 #endif
@@ -163,14 +174,41 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 
   var run_begin = tile_begin;
   while (run_begin < tile_end) {
+#ifdef B_SPANS
+    if (local == 0u) {
+      let span = spans[run_begin];
+      var end = run_begin + 1u;
+      while (end < tile_end && all(spans[end] == span)) { end++; }
+      shared_run = vec3<u32>(span, end);
+    }
+    let run = workgroupUniformLoad(&shared_run);
+    let key_begin = run.x;
+    let key_end = run.y;
+    let run_end = run.z;
+    const table = 0u;
+#elif defined(OWN_KEYS)
+    const key_begin = 0u;
+    let key_end = step[STEP_TOKEN_COUNT];
+    let run_end = tile_end;
+    const table = 0u;
+#else
     // The run of rows of one sequence, and the keys that any of them sees.
     let sequence = step[STEP_SEQUENCES + run_begin];
+#ifdef PLACES
+    var lowest = first_seen(run_begin, step[STEP_POSITIONS + run_begin]);
+    var highest = last_seen(run_begin, step[STEP_POSITIONS + run_begin]);
+#else
     var lowest = step[STEP_POSITIONS + run_begin];
     var highest = lowest;
+#endif
     var run_end = run_begin + 1u;
     while (run_end < tile_end && step[STEP_SEQUENCES + run_end] == sequence) {
+#ifdef PLACES
+      lowest = min(lowest, first_seen(run_end, step[STEP_POSITIONS + run_end]));
+#else
       lowest = min(lowest, step[STEP_POSITIONS + run_end]);
-      highest = max(highest, step[STEP_POSITIONS + run_end]);
+#endif
+      highest = max(highest, LAST_SEEN(run_end, step[STEP_POSITIONS + run_end]));
       run_end++;
     }
 #if CAUSAL == 0
@@ -185,15 +223,16 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
     let table = sequence * PAGES_PER_SEQUENCE;
     let key_end = highest + 1u;
 #if CAUSAL
-    let key_begin = first_visible(lowest) / TILE_KEYS * TILE_KEYS;
+    let key_begin = FIRST_OF_RUN(lowest) / TILE_KEYS * TILE_KEYS;
 #else
     const key_begin = 0u;
+#endif
 #endif
     // The keys that each row sees: none outside its run.
 #for i in 0..ROWS
 #if CAUSAL
-    let end_##i = select(0u, position_##i + 1u, row_##i >= run_begin && row_##i < run_end);
-    let begin_##i = first_visible(position_##i);
+    let end_##i = select(0u, LAST_SEEN(min(row_##i, tile_end - 1u), position_##i) + 1u, row_##i >= run_begin && row_##i < run_end);
+    let begin_##i = FIRST_SEEN(min(row_##i, tile_end - 1u), position_##i);
 #else
     let end_##i = select(0u, key_end, row_##i >= run_begin && row_##i < run_end);
     const begin_##i = 0u;
@@ -236,7 +275,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
           raw_##n = fetch_k(cache_row(table, kv_head, min(base + key_of_##n, key_end - 1u)),
                             min((part + 1u) * PART_UNITS + unit_of_##n, UNITS - 1u));
         } else {
-          raw_##n = fetch_v(cache_row(table, kv_head, min(base + key_of_##n, key_end - 1u)), min(unit_of_##n, V_UNITS - 1u));
+          raw_##n = fetch_v(V_ROW(table, kv_head, min(base + key_of_##n, key_end - 1u)), min(unit_of_##n, V_UNITS - 1u));
         }
 #endfor
         for (var first = 0u; first < TURNS(vectors); first += HEAD_STRETCH) {
@@ -330,7 +369,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
         workgroupBarrier();
 #for n in 0..MOVES
         if (part + 1u < V_PARTS) {
-          raw_##n = fetch_v(cache_row(table, kv_head, min(base + key_of_##n, key_end - 1u)),
+          raw_##n = fetch_v(V_ROW(table, kv_head, min(base + key_of_##n, key_end - 1u)),
                             min((part + 1u) * PART_UNITS + unit_of_##n, V_UNITS - 1u));
         } else {
           raw_##n = fetch_k(cache_row(table, kv_head, min(base + TILE_KEYS + key_of_##n, key_end - 1u)), min(unit_of_##n, UNITS - 1u));

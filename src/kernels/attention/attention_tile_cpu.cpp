@@ -96,8 +96,9 @@ struct Tile {
   float* largest;  // running maximum of the scores
   float* sum;      // running sum of the weights
   float* factor;   // what earlier results are multiplied by
-  float* last;     // last position that a row sees
-  float* k;        // a page of K and V as f32
+  float* first;    // first and last position that a row sees
+  float* last;
+  float* k;  // a page of K and V as f32
   float* v;
 };
 
@@ -110,7 +111,8 @@ HWY_INLINE Tile lay_out(float* work, size_t n_rows, size_t head_dim) {
   tile.largest = tile.scores + kPageTokens * tile.stride;
   tile.sum = tile.largest + tile.stride;
   tile.factor = tile.sum + tile.stride;
-  tile.last = tile.factor + tile.stride;
+  tile.first = tile.factor + tile.stride;
+  tile.last = tile.first + tile.stride;
   tile.k = tile.last + tile.stride;
   tile.v = tile.k + kPageTokens * head_dim;
   return tile;
@@ -133,9 +135,7 @@ HWY_INLINE void soften(const AttentionCpuArgs& args, const Tile& tile, uint32_t 
         const VQ last = hn::Load(d, tile.last + j);
         const VQ key = hn::Set(d, static_cast<float>(first + i));
         auto hidden = hn::Gt(key, last);
-        if (args.window != 0)
-          hidden = hn::Or(hidden,
-                          hn::Le(hn::Add(key, hn::Set(d, static_cast<float>(args.window))), last));
+        if (args.window != 0) hidden = hn::Or(hidden, hn::Lt(key, hn::Load(d, tile.first + j)));
         score = hn::IfThenElse(hidden, hn::Set(d, kHidden), score);
       }
       if (kMasked || args.softcap > 0) hn::Store(score, d, at);
@@ -168,6 +168,10 @@ void tile_item(const AttentionJob& job, uint32_t begin, uint32_t end, uint32_t k
     tile.largest[r] = args.sinks ? args.sinks[kv_head * job.group + r % job.group] : kLowest;
     tile.sum[r] = args.sinks ? 1.0f : 0.0f;
   }
+  // Of own keys all three stand in one row.
+  const size_t own_stride = (args.n_heads + 2 * size_t{args.kv.n_kv_heads}) * head_dim;
+  const size_t q_stride = args.own ? own_stride : args.n_heads * head_dim;
+  const size_t kv_stride = args.own ? own_stride : head_dim;
   KeyRange all{UINT32_MAX, 0};     // seen by any row
   KeyRange common{0, UINT32_MAX};  // seen by every row
   for (size_t r = 0; r < tile.stride; ++r) {
@@ -175,25 +179,31 @@ void tile_item(const AttentionJob& job, uint32_t begin, uint32_t end, uint32_t k
     const KeyRange keys = key_range(args, token);
     all = {std::min(all.first, keys.first), std::max(all.end, keys.end)};
     common = {std::max(common.first, keys.first), std::min(common.end, keys.end)};
+    tile.first[r] = static_cast<float>(keys.first);
     tile.last[r] = static_cast<float>(keys.end - 1);
     if (r >= n_rows) continue;
     const size_t head = kv_head * job.group + r % job.group;
-    const float* q = args.q + (size_t{token} * args.n_heads + head) * head_dim;
+    const float* q = args.q + token * q_stride + head * head_dim;
     for (size_t i = 0; i < head_dim; ++i) tile.queries[i * tile.stride + r] = q[i] * args.scale;
   }
-  const uint32_t* pages = pages_of(args, begin);
+  const uint32_t* pages = args.own ? nullptr : pages_of(args, begin);
   for (uint32_t first = all.first; first < all.end;) {
     const uint32_t next = std::min((first / kPageTokens + 1) * kPageTokens, all.end);
     const size_t n_keys = next - first;
-    const uint64_t row = kv_row(args.kv, pages[first / kPageTokens], kv_head, first % kPageTokens);
-    const float* k = load_kv_rows(args.kv, args.k_cache, row, n_keys, tile.k);
-    multiply<false>(k, head_dim, 1, n_keys, tile.queries, tile.scores, tile.stride, head_dim,
+    const uint64_t row =
+        args.own ? 0 : kv_row(args.kv, pages[first / kPageTokens], kv_head, first % kPageTokens);
+    const float* k = args.own
+                         ? args.q + first * own_stride + (args.n_heads + size_t{kv_head}) * head_dim
+                         : load_kv_rows(args.kv, args.k_cache, row, n_keys, tile.k);
+    multiply<false>(k, kv_stride, 1, n_keys, tile.queries, tile.scores, tile.stride, head_dim,
                     nullptr);
     const bool masked = first < common.first || next > common.end;
     masked ? soften<true>(args, tile, first, n_keys) : soften<false>(args, tile, first, n_keys);
-    const float* v =
-        args.v_cache == args.k_cache ? k : load_kv_rows(args.kv, args.v_cache, row, n_keys, tile.v);
-    multiply<true>(v, 1, head_dim, job.v_dim, tile.scores, tile.results, tile.stride, n_keys,
+    const float* v = args.own ? k + size_t{args.kv.n_kv_heads} * head_dim
+                     : args.v_cache == args.k_cache
+                         ? k
+                         : load_kv_rows(args.kv, args.v_cache, row, n_keys, tile.v);
+    multiply<true>(v, 1, kv_stride, job.v_dim, tile.scores, tile.results, tile.stride, n_keys,
                    tile.factor);
     first = next;
   }

@@ -22,7 +22,10 @@
 #define CACHE_WORD vec2<u32>
 #endif
 
-#ifdef KV_APPEND
+#ifdef OWN_KEYS
+// Keys and values stand behind the queries of their row.
+#define ROW_HEADS (N_HEADS + 2 * N_KV_HEADS)
+#elif defined(KV_APPEND)
 @group(0) @binding(B_K) var<storage, read_write> k_cache: array<CACHE_WORD>;
 @group(0) @binding(B_V) var<storage, read_write> v_cache: array<CACHE_WORD>;
 #else
@@ -51,8 +54,13 @@ fn halves(w: vec2<u32>) -> vec4<f32> {
 #define RawUnit vec3<u32>
 #endif
 
+#ifdef OWN_KEYS
+#define CACHE_0 q
+#define CACHE_1 q
+#else
 #define CACHE_0 k_cache
 #define CACHE_1 v_cache
+#endif
 #define FETCH_0 fetch_k
 #define FETCH_1 fetch_v
 #for c in 0..2

@@ -9,8 +9,11 @@
 
 namespace puna::kernels {
 
-constexpr uint32_t kMaxStepTokens = 512;  // the largest batch class
-constexpr uint32_t kPageTokens = 32;      // tokens per KV page
+constexpr uint32_t kMaxStepTokens = 512;  // the largest batch class of steps of tokens
+// Of steps that are no tokens, and whose rows nothing but their number is known of (those of
+// encoders): rows lie along one dimension of a dispatch.
+constexpr uint32_t kMaxStepRows = 65535;
+constexpr uint32_t kPageTokens = 32;  // tokens per KV page
 // Pages that hold so many tokens.
 constexpr uint64_t pages_for(uint64_t n_tokens) {
   return (n_tokens + kPageTokens - 1) / kPageTokens;
@@ -35,6 +38,22 @@ constexpr uint32_t kStepSequences = kStepPositions + kMaxStepTokens;
 // Which rows' logits are wanted, n_outputs of them.
 constexpr uint32_t kStepOutputRows = kStepSequences + kMaxStepTokens;
 constexpr uint32_t kStepWords = kStepOutputRows + kMaxStepTokens;
+
+// How a row stands to the media of its sequence; all zeros for a row of a text without any. For
+// kernels that are told to ask: those of a graph that takes media and needs it.
+struct RowPlace {
+  // Added to its position in the sequence: its rotary positions (time, height and width), and what
+  // is added for the row after it, all three alike.
+  std::array<int32_t, 3> turns = {};
+  int32_t next = 0;
+  // Rows of its sequence right before and after it that it attends to besides those that it would.
+  uint32_t before = 0, after = 0;
+  bool operator==(const RowPlace&) const = default;
+};
+// Behind kStepWords in the step buffers of such graphs: RowPlace[kMaxStepTokens], by row.
+constexpr uint32_t kStepPlaces = kStepWords;
+constexpr uint32_t kPlaceWords = sizeof(RowPlace) / sizeof(uint32_t);
+constexpr uint32_t kStepWordsOfMedia = kStepPlaces + kPlaceWords * kMaxStepTokens;
 
 // The page table: u32 pages[n_sequences][pages_per_sequence], the physical page of each logical
 // page of 32 tokens.
@@ -78,6 +97,7 @@ struct CpuStep {
   const uint32_t* sequences = nullptr;  // [n_tokens], rows of the page table
   const uint32_t* pages = nullptr;      // [n_sequences, pages_per_sequence]
   uint32_t pages_per_sequence = 0;
+  const RowPlace* places = nullptr;  // [n_tokens]; null: all zeros
 };
 
 }  // namespace puna::kernels

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <string>
 
 #include "kernels/common/call.h"
@@ -29,6 +30,20 @@ TEST_CASE("step.wgsl declares the same numbers as step.h") {
   CHECK(declares("STEP_SEQUENCES", kStepSequences));
   CHECK(declares("STEP_OUTPUT_ROWS", kStepOutputRows));
   CHECK(declares("STEP_WORDS", kStepWords));
+}
+
+TEST_CASE("places.wgsl declares the same numbers as RowPlace") {
+  const std::string wgsl(wgsl_source("common/places.wgsl"));
+  const auto declares = [&](const char* name, size_t value) {
+    return wgsl.find("const " + std::string(name) + " = " + std::to_string(value) + "u;") !=
+           std::string::npos;
+  };
+  CHECK(declares("STEP_PLACES", kStepPlaces));
+  CHECK(declares("PLACE_WORDS", kPlaceWords));
+  CHECK(offsetof(RowPlace, turns) == 0);
+  CHECK(declares("PLACE_NEXT", offsetof(RowPlace, next) / sizeof(uint32_t)));
+  CHECK(declares("PLACE_BEFORE", offsetof(RowPlace, before) / sizeof(uint32_t)));
+  CHECK(declares("PLACE_AFTER", offsetof(RowPlace, after) / sizeof(uint32_t)));
 }
 
 TEST_CASE("the bytes of a KV slice follow its type") {

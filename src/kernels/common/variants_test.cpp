@@ -14,6 +14,7 @@
 #include "kernels/elementwise/binary.h"
 #include "kernels/elementwise/elementwise.h"
 #include "kernels/elementwise/unary.h"
+#include "kernels/embed/add_media.h"
 #include "kernels/gather/gather.h"
 #include "kernels/group_norm/group_norm.h"
 #include "kernels/hadamard/hadamard.h"
@@ -99,6 +100,10 @@ TEST_CASE("every rope variant expands") {
             if (norms) args.head_norms = Slice{};
             std::vector<KernelCall> calls;
             REQUIRE(rope_append(device, args, calls));
+            if (n_rot == 32) {
+              args.rope.sections = {{6, 5, 5}, SectionOrder::kByThrees};
+              REQUIRE(rope_append(device, args, calls));
+            }
             check_expands(calls, device);
           }
         }
@@ -124,6 +129,9 @@ TEST_CASE("every attention variant expands, and fits the device") {
             std::vector<KernelCall> calls;
             REQUIRE(attention(device, args, calls));
             CHECK(calls.size() == (max_rows > 16 ? 1 : 2));
+            AttentionArgs around = args;
+            around.places = true;
+            REQUIRE(attention(device, around, calls));
             check_expands(calls, device);
 
             args.append = AttentionAppend{.table = Slice{}, .rope = {.n_rot = head_dim}};
@@ -132,6 +140,8 @@ TEST_CASE("every attention variant expands, and fits the device") {
             calls.clear();
             const bool appends = attention_appends(device, args);
             CHECK(attention(device, args, calls).has_value() == appends);
+            args.append->rope.sections = {{head_dim / 2, 0, 0}, SectionOrder::kInTurn};
+            if (appends) REQUIRE(attention(device, args, calls));
             if (appends) check_expands(calls, device);
           }
         }
@@ -150,6 +160,10 @@ TEST_CASE("the remaining roles expand") {
       REQUIRE(glu(device, {.label = "geglu", .n = n, .activation = Activation::kGeluTanh}, calls));
       REQUIRE(gather_rows(device, {.label = "gather", .n = n}, calls));
       REQUIRE(sample(device, {.label = "sample", .vocab = n, .context = 32}, calls));
+      REQUIRE(
+          sample(device, {.label = "sample", .vocab = n, .context = 32, .places = true}, calls));
+      REQUIRE(
+          add_media(device, {"add", {}, {}, {}, {.n = n, .first = n, .columns = 2 * n}}, calls));
       check_expands(calls, device);
     }
   }

@@ -25,6 +25,7 @@ base::Result<void> embed(const gpu::DeviceInfo&, const EmbedArgs& args,
     if (args.of_media == EmbedMedia::kRows) {
       call.number("MEDIA_ROWS", 1);
       call.constant("B_MEDIA", *args.media);
+      call.number("MEDIA_COLUMNS", args.media_columns != 0 ? args.media_columns : args.weight.cols);
     }
     call.grid({Extent::kOne, div_up(args.weight.cols, 32 * kWorkgroup), 1}, {Extent::kTokens})
         .add_to(out);

@@ -3,7 +3,7 @@
 // where that is given, else row 0.
 //   W      [vocab, hidden]     any weight type
 //   x      [n_tokens, hidden]  f32
-//   media  [any, hidden]       f32
+//   media  [any, hidden]       f32, or rows of more elements, of which these are the first
 // Tokens and positions are valid: the engine checks them. (With W in several chunks each chunk
 // writes the rows it holds.)
 #pragma once
@@ -33,6 +33,7 @@ struct EmbedArgs {
   bool add = false;
   EmbedMedia of_media = EmbedMedia::kNone;
   std::optional<Slice> media = {};  // for kRows
+  uint32_t media_columns = 0;       // elements of one of its rows; 0: as many as x has
 };
 base::Result<void> embed(const gpu::DeviceInfo& device, const EmbedArgs& args,
                          std::vector<KernelCall>& out);
@@ -45,6 +46,7 @@ struct EmbedCpuArgs {
   float scale = 1.0f;
   bool add = false;
   const float* media = nullptr;  // null: such tokens get row 0
+  uint32_t media_columns = 0;    // elements of one of its rows; 0: as many as x has
 };
 void embed_cpu(base::ThreadPool& pool, const EmbedCpuArgs& args);
 

@@ -26,7 +26,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   // Ids below zero are those from the sign bit on.
   let token = step[STEP_TOKENS + t];
   if (token >= 0x80000000u) {
-    for (var c = u * 32u; c < min(COLS, u * 32u + 32u); c++) { x[t * COLS + c] = media[~token * COLS + c]; }
+    for (var c = u * 32u; c < min(COLS, u * 32u + 32u); c++) { x[t * COLS + c] = media[~token * MEDIA_COLUMNS + c]; }
     return;
   }
 #endif

@@ -3,6 +3,7 @@
 
 #include "kernels/common/step.h"
 #include "kernels/common/test_util.h"
+#include "kernels/embed/add_media.h"
 #include "kernels/embed/embed_ref.h"
 #include "kernels/testing/gpu_harness.h"
 #include "kernels/testing/gpu_weight.h"
@@ -123,5 +124,53 @@ TEST_CASE("gpu: ids below zero give rows of media, or row 0 where there are none
       embed_ref(table.data(), kCols, tokens.data(), n, 2, expected.data(), false, rows);
       CHECK(gpu->read<float>(args.x) == expected);
     }
+  }
+}
+
+TEST_CASE("gpu: rows of media may be longer, and their further parts are added to theirs alone") {
+  for (const test::Features features : {test::Features::kAll, test::Features::kBaseline}) {
+    const auto gpu = test::GpuHarness::open(features);
+    if (!gpu) return;
+    constexpr uint32_t kRows = 22, kCols = 70, kMedia = 3 * kCols;
+    const std::vector<float> table = test::normal(size_t{kRows} * kCols, 1);
+    const std::vector<float> media = test::normal(size_t{3} * kMedia, 2);
+    const std::vector<int32_t> tokens = {3, -1, -3, 21, -2, 0};
+    const auto n = static_cast<uint32_t>(tokens.size());
+    EmbedArgs args;
+    args.label = "embed";
+    args.weight = test::upload_weight(*gpu, quant::Type::kF32, kRows, kCols,
+                                      std::as_bytes(std::span(table)), /*chunk_rows=*/8);
+    args.step = gpu->step(n, std::vector<uint32_t>(tokens.begin(), tokens.end()));
+    args.x = gpu->output(tokens.size() * kCols * 4);
+    args.of_media = EmbedMedia::kRows;
+    args.media = gpu->upload(media);
+    args.media_columns = kMedia;
+    const AddMediaShape shape{.n = kCols, .first = 2 * kCols, .columns = kMedia};
+    std::vector<KernelCall> calls;
+    REQUIRE(embed(gpu->info(), args, calls));
+    REQUIRE(add_media(gpu->info(), {"add", args.step, *args.media, args.x, shape}, calls));
+    gpu->run(calls, {.n_tokens = n});
+
+    std::vector<float> expected(tokens.size() * kCols);
+    for (size_t t = 0; t < n; ++t) {
+      const size_t row = static_cast<size_t>(tokens[t] < 0 ? -1 - tokens[t] : tokens[t]);
+      for (size_t c = 0; c < kCols; ++c) {
+        const float* of_media = &media[row % 3 * kMedia + c];
+        expected[t * kCols + c] =
+            tokens[t] < 0 ? of_media[0] + of_media[2 * kCols] : table[row * kCols + c];
+      }
+    }
+    CHECK(gpu->read<float>(args.x) == expected);
+
+    // The CPU's, on rows that are there.
+    std::vector<float> x(tokens.size() * kCols);
+    for (size_t t = 0; t < n; ++t) {
+      const size_t row = static_cast<size_t>(tokens[t] < 0 ? -1 - tokens[t] : tokens[t]);
+      for (size_t c = 0; c < kCols; ++c)
+        x[t * kCols + c] = tokens[t] < 0 ? media[row * kMedia + c] : table[row * kCols + c];
+    }
+    base::ThreadPool pool(2);
+    add_media_cpu(pool, {tokens.data(), n, media.data(), x.data(), shape});
+    CHECK(x == expected);
   }
 }

@@ -37,8 +37,8 @@ base::Result<void> check(const MatmulArgs& args) {
     return refuse(
         fmt::format("has chunks of {} rows together and a weight of {}", rows, args.weight.rows));
   }
-  if (args.max_rows == 0 || args.max_rows > kMaxStepTokens) {
-    return refuse(fmt::format("is asked for {} rows (limit {})", args.max_rows, kMaxStepTokens));
+  if (args.max_rows == 0 || args.max_rows > kMaxStepRows) {
+    return refuse(fmt::format("is asked for {} rows (limit {})", args.max_rows, kMaxStepRows));
   }
   PUNA_TRY(check_parts(args));
   const uint32_t n_out = gated ? part_rows(args) / 2 : part_rows(args);

@@ -100,7 +100,7 @@ struct MatmulArgs {
   Numerics numerics = Numerics::kExact;
   std::optional<MatmulParts> parts = {};
   uint32_t x_stride = 0;  // elements from row to row of x; 0 = cols
-  uint32_t max_rows = 1;  // rows of the batch class: 1, 2, 4, 8, 16 or up to kMaxStepTokens
+  uint32_t max_rows = 1;  // rows of the batch class: 1, 2, 4, 8, 16 or up to kMaxStepRows
   Rows rows = Rows::kTokens;
   // 2: a mat-vec that reads x as int8 adds a second plane of int8, of what the rounding left (15
   // bits in all). Products in tiles have more rows, and read one plane.

@@ -134,8 +134,8 @@ TEST_CASE("products that cannot be are refused with the value that is wrong") {
   args.epilogue = Epilogue::kSoftcap;
   CHECK(message(args) == "Product w has a softcap of 0; it must be above 0.");
   args = good;
-  args.max_rows = 513;
-  CHECK(message(args) == "Product w is asked for 513 rows (limit 512).");
+  args.max_rows = 65536;
+  CHECK(message(args) == "Product w is asked for 65536 rows (limit 65535).");
   args = good;
   args.weight.rows = 65;
   CHECK(message(args) == "Product w has chunks of 64 rows together and a weight of 65.");

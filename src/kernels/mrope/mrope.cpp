@@ -2,6 +2,7 @@
 // table.
 #include "kernels/mrope/mrope.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "kernels/common/describe.h"
@@ -27,17 +28,16 @@ base::Result<std::vector<SectionPair>> section_pairs(const MropeShape& shape) {
                       "A rope of several sections has no temperature.");
   }
   std::vector<SectionPair> pairs(n_pairs);
+  const RopeSections sections{shape.sections, shape.order};
   uint32_t section = 0, first = 0;
   for (uint32_t i = 0; i < n_pairs; ++i) {
     while (i - first >= shape.sections[section]) first += shape.sections[section++];
     SectionPair& pair = pairs[i];
-    if (shape.order == SectionOrder::kByThrees) {
-      const uint32_t third = i % 3;
-      pair.section = i < 3 * shape.sections[third] ? third : 0;
-    } else {
-      pair.section = section;
-    }
-    if (shape.order == SectionOrder::kRestart) {
+    pair.section = sections.of(i);
+    if (shape.order == SectionOrder::kDealt) {
+      const auto n = static_cast<uint32_t>(kSections - std::ranges::count(shape.sections, 0u));
+      pair.frequency = rope_frequency(rope, nullptr, n * (i - first) + section);
+    } else if (shape.order == SectionOrder::kRestart) {
       RopeParams own = rope;
       own.n_rot = 2 * shape.sections[section];
       pair.frequency = rope_frequency(own, nullptr, i - first);
@@ -72,8 +72,16 @@ base::Result<void> mrope(const gpu::DeviceInfo& device, const MropeArgs& args,
   }
   const auto n = static_cast<uint32_t>(n_pairs);
   Describe call(args.label, "mrope/mrope.wgsl");
-  call.constant("B_TABLE", args.table).constant("B_POSITIONS", args.positions);
-  call.arena("B_Y", args.y).number("HEAD_DIM", s.head_dim).number("N_HEADS", s.n_heads);
+  call.constant("B_TABLE", args.table);
+  if (args.positions_in_arena) {
+    call.arena("B_POSITIONS", args.positions).text("POSITIONS_ACCESS", "read_write");
+  } else {
+    call.constant("B_POSITIONS", args.positions).text("POSITIONS_ACCESS", "read");
+  }
+  call.arena("B_Y", args.y)
+      .number("Y_STRIDE", s.row_stride())
+      .number("HEAD_DIM", s.head_dim)
+      .number("N_HEADS", s.n_heads);
   call.number("N", n).number("WG", kWorkgroup);
   define_rope(call, s.rope);
   call.grid({Extent::kOne, div_up(n, kWorkgroup), 1}, {extent_of(args.rows)}).add_to(out);

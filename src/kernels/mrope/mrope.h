@@ -1,8 +1,10 @@
 // Rotary positions of several coordinates a token (multi-section rope), in place: pair i of each
 // head turns by positions[section of i] * its frequency.
-//   y          [n_rows, n_heads * head_dim]  f32; elements of a head from n_rot on stay
+//   y          [n_rows, y_stride]  f32, the first n_heads * head_dim of a row; elements of a head
+//   from n_rot on stay
 //   positions  [n_rows, 4]  i32, each at least 0: time, height, width and one more
-// Text has the same position in all four, and then kInTurn and kByThrees are the rope of rope.h.
+// Text has the same position in all four, and then kInTurn and kByThrees are the rope of rope.h,
+// which has these orders (SectionOrder).
 // Sources: Qwen2-VL (Wang et al. 2024), section 2.1; kByThrees: Qwen3-VL's technical report.
 #pragma once
 
@@ -15,21 +17,16 @@
 
 namespace puna::kernels {
 
-constexpr uint32_t kSections = 4;
-
-// Which section a pair belongs to, of sections of the given sizes.
-enum class SectionOrder : uint8_t {
-  kInTurn,    // the first pairs to the first section, and so on
-  kByThrees,  // height, width at 3k + 1 and 3k + 2, k below their sizes; time everywhere else
-  kRestart,   // kInTurn, each section with the frequencies of a rope of its own: base^(-k / size)
-};
-
+// kRestart: the frequencies of a section are base^(-k / size).
 struct MropeShape {
   RopeParams rope = {};                           // without a temperature
   std::array<uint32_t, kSections> sections = {};  // pairs of each, n_rot / 2 together
   SectionOrder order = SectionOrder::kInTurn;
   uint32_t head_dim = 0;
   uint32_t n_heads = 1;
+  uint32_t y_stride = 0;  // elements from row to row; 0 = n_heads * head_dim
+  uint32_t row_stride() const { return y_stride != 0 ? y_stride : n_heads * head_dim; }
+  bool operator==(const MropeShape&) const = default;
 };
 
 struct SectionPair {
@@ -50,6 +47,7 @@ struct MropeArgs {
   Slice y = {};
   MropeShape shape = {};
   Rows rows = Rows::kTokens;
+  bool positions_in_arena = false;  // kernels of the step may write their buffer
 };
 // Errors: of section_pairs(), and of rows longer than a dispatch.
 base::Result<void> mrope(const gpu::DeviceInfo& device, const MropeArgs& args,

@@ -4,7 +4,7 @@
 #define PAIRS (N_ROT / 2)
 
 @group(0) @binding(B_TABLE) var<storage, read> table: array<vec4<u32>>;  // turns a position (two words), section, 0
-@group(0) @binding(B_POSITIONS) var<storage, read> positions: array<u32>;
+@group(0) @binding(B_POSITIONS) var<storage, POSITIONS_ACCESS> positions: array<u32>;
 @group(0) @binding(B_Y) var<storage, read_write> y: array<f32>;
 
 @compute @workgroup_size(WG)
@@ -13,7 +13,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     return;
   }
   let pair = id.x % PAIRS;
-  let head = (id.y * N_HEADS + id.x / PAIRS) * HEAD_DIM;
+  let head = id.y * Y_STRIDE + id.x / PAIRS * HEAD_DIM;
 #if NEOX
   let first = head + pair;
   let second = first + PAIRS;

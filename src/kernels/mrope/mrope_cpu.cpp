@@ -41,7 +41,7 @@ void mrope_cpu(base::ThreadPool& pool, const MropeCpuArgs& args) {
                     static_cast<float>(magnitude * std::sin(angle))};
       }
       for (uint32_t h = 0; h < s.n_heads; ++h)
-        turn_head(s, turns, args.y + (r * s.n_heads + h) * s.head_dim);
+        turn_head(s, turns, args.y + r * s.row_stride() + size_t{h} * s.head_dim);
     }
   };
   pool.run(args.n_rows, 8, std::ref(rows));

@@ -13,7 +13,7 @@ inline void mrope_ref(const MropeCpuArgs& args) {
   const uint32_t n_pairs = s.rope.n_rot / 2;
   for (uint64_t head = 0; head < uint64_t{args.n_rows} * s.n_heads; ++head) {
     const int32_t* position = args.positions + head / s.n_heads * kSections;
-    float* v = args.y + head * s.head_dim;
+    float* v = args.y + head / s.n_heads * s.row_stride() + head % s.n_heads * s.head_dim;
     // Where each section begins, as kInTurn and kRestart have it.
     uint32_t section = 0, k = 0;
     for (uint32_t i = 0; i < n_pairs; ++i, ++k) {
@@ -25,6 +25,10 @@ inline void mrope_ref(const MropeCpuArgs& args) {
       int32_t at = position[section];
       if (s.order == SectionOrder::kRestart)
         exponent = static_cast<double>(k) / s.sections[section];
+      if (s.order == SectionOrder::kDealt) {
+        const uint32_t n_sections = n_pairs / s.sections[section];
+        exponent = static_cast<double>(n_sections * k + section) / n_pairs;
+      }
       if (s.order == SectionOrder::kByThrees) {
         const bool height = i % 3 == 1 && i < 3 * s.sections[1];
         const bool width = i % 3 == 2 && i < 3 * s.sections[2];

@@ -1,8 +1,11 @@
 // GPU form of rope.h: the table of turns, and the variant for cache type, norms and pairs.
 #include "kernels/rope/rope.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "kernels/common/describe.h"
 #include "kernels/common/kv_call.h"
@@ -32,7 +35,29 @@ double scaled_share(const RopeParams& rope, uint32_t i) {
   return std::clamp((i - low) / std::max(high - low, 0.001), 0.0, 1.0);
 }
 
+// Sections are for pairs of three coordinates.
+base::Result<void> check_sections(const std::string& label, const RopeParams& rope) {
+  const auto& sizes = rope.sections.sizes;
+  const uint64_t n = std::accumulate(sizes.begin(), sizes.end(), uint64_t{0});
+  if (!rope.sections.any() || (n == rope.n_rot / 2 && sizes.back() == 0)) return {};
+  return base::fail(
+      base::ErrorCode::kUnsupported,
+      fmt::format("Rope {} has sections of {} pairs, but three sections of {} together are needed.",
+                  label, fmt::join(sizes, ", "), rope.n_rot / 2));
+}
+
 }  // namespace
+
+uint32_t RopeSections::of(uint32_t pair) const {
+  if (order == SectionOrder::kByThrees) {
+    const uint32_t third = pair % 3;
+    return pair < 3 * sizes[third] ? third : 0;
+  }
+  uint32_t section = 0;
+  for (uint32_t end = sizes[0]; section + 1 < kSections && pair >= end; end += sizes[section])
+    ++section;
+  return section;
+}
 
 double rope_frequency(const RopeParams& rope, const float* freq_factors, uint32_t i) {
   const double share = scaled_share(rope, i);
@@ -66,6 +91,10 @@ void define_rope(Describe& call, const RopeParams& rope) {
     call.real("TEMPERATURE", rope.temperature.beta)
         .text("TEMPERATURE_PERIOD", fmt::format("{}u", rope.temperature.period));
   }
+  if (!rope.sections.any()) return;
+  call.flag("SECTIONS").number("BY_THREES", rope.sections.order == SectionOrder::kByThrees);
+  for (uint32_t i = 0; i < 3; ++i)
+    call.text(fmt::format("SECTION_{}", i), fmt::format("{}u", rope.sections.sizes[i]));
 }
 
 base::Result<void> rope_append(const gpu::DeviceInfo& device, const RopeArgs& args,
@@ -89,6 +118,7 @@ base::Result<void> rope_append(const gpu::DeviceInfo& device, const RopeArgs& ar
         base::ErrorCode::kInvalidArgument,
         fmt::format("Rope {} rotates {} elements but has no table.", args.label, args.rope.n_rot));
   }
+  PUNA_TRY(check_sections(args.label, args.rope));
   if (args.v_norm && !args.head_norms) {
     return base::fail(
         base::ErrorCode::kInvalidArgument,

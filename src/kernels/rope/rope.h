@@ -5,12 +5,13 @@
 // head_norm is an RMS norm of each head with gamma [head_dim], when given; v heads may be normed
 // too, without gamma. Without caches qkv holds q heads only, for layers that read another's keys.
 // rope turns pairs (i, i + n_rot/2) (kNeox) or (2i, 2i+1) (kAdjacent) by position *
-// rope_frequency(i) and multiplies them by `magnitude`; elements from n_rot on pass through. Angles
-// are computed so that the result is right to 1e-7 NMSE at position 100,000. At last q may grow
-// with the position (Temperature). Source: RoFormer, section 3.4.2; per-frequency factors as in
-// GGUF's rope_freqs.
+// rope_frequency(i), with sections by the position and what the RowPlace adds, and multiplies them
+// by `magnitude`; elements from n_rot on pass through. Angles are computed so that the result is
+// right to 1e-7 NMSE at position 100,000. At last q may grow with the position (Temperature).
+// Source: RoFormer, section 3.4.2; per-frequency factors as in GGUF's rope_freqs.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -41,6 +42,25 @@ struct Temperature {
   bool operator==(const Temperature&) const = default;
 };
 
+// Which coordinate of its row's RowPlace a pair is turned by (multi-section rope: Qwen2-VL, Wang et
+// al. 2024, section 2.1; kByThrees: Qwen3-VL's technical report). The sections' sizes are in pairs.
+constexpr uint32_t kSections = 4;
+enum class SectionOrder : uint8_t {
+  kInTurn,    // the first pairs to the first section, and so on
+  kByThrees,  // height, width at 3k + 1 and 3k + 2, k below their sizes; time everywhere else
+  // Of mrope/mrope.h alone:
+  kRestart,  // kInTurn, each section with the frequencies of a rope of its own
+  kDealt,    // kInTurn, the frequencies of one rope dealt out: pair k of section s of n has that of
+             // pair n k + s. Sections of one size.
+};
+struct RopeSections {
+  std::array<uint32_t, kSections> sizes = {};  // time, height, width and one more
+  SectionOrder order = SectionOrder::kInTurn;
+  bool any() const { return *this != RopeSections(); }
+  uint32_t of(uint32_t pair) const;  // 0 to 3
+  bool operator==(const RopeSections&) const = default;
+};
+
 struct RopeParams {
   RopePairs pairs = RopePairs::kNeox;
   uint32_t n_rot = 0;  // even, at most head_dim; 0 = no rotation
@@ -49,6 +69,8 @@ struct RopeParams {
   Yarn yarn = {};
   float magnitude = 1.0f;
   Temperature temperature = {};
+  // None: rows turn by their positions alone. Together n_rot / 2 pairs, none in the fourth.
+  RopeSections sections = {};
   bool operator==(const RopeParams&) const = default;
 };
 
@@ -87,7 +109,8 @@ struct RopeArgs {
   float norm_eps = 1e-6f;
   RopeParams rope = {};
 };
-// Errors: kUnsupported when n_rot is odd or head_dim does not suit the KV type.
+// Errors: kUnsupported when n_rot is odd, head_dim does not suit the KV type or sections are not
+// n_rot / 2 pairs of three coordinates.
 base::Result<void> rope_append(const gpu::DeviceInfo& device, const RopeArgs& args,
                                std::vector<KernelCall>& out);
 

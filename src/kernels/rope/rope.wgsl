@@ -6,6 +6,7 @@
 #include "common/step.wgsl"
 #if N_ROT > 0
 #include "rope/turn.wgsl"
+#include "rope/sections.wgsl"
 #endif
 #ifdef APPENDS
 #if KV_F16
@@ -118,7 +119,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
         let pair = d / 2u;
         let other = d ^ 1u;
 #endif
-        let angle = turn(position, table[pair]);
+        let angle = turn(TURNED_BY(position, row, pair), table[pair]);
         let cross = ELEMENT(other) * angle.y;
         value[c] = ELEMENT(d) * angle.x + select(cross, -cross, leading);
       } else {

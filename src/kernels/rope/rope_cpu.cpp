@@ -33,13 +33,17 @@ struct Turns {
 HWY_BEFORE_NAMESPACE();
 namespace puna::kernels::HWY_NAMESPACE {
 
-HWY_INLINE void turn_token(Turns& turns, size_t n_pairs, int32_t position, double magnitude) {
+// By `position`, or by one for each pair.
+template <bool kByPair>
+HWY_INLINE void turn_token(Turns& turns, size_t n_pairs, int32_t position, const double* by_pair,
+                           double magnitude) {
   const hn::ScalableTag<double> d;
   const hn::Rebind<float, decltype(d)> df;
   const size_t lanes = hn::Lanes(d);
   const auto p = hn::Set(d, static_cast<double>(position));
   for (size_t i = 0; i < n_pairs; i += lanes) {
-    const auto turn = hn::Mul(p, hn::LoadU(d, turns.per_position + i));
+    const auto by = kByPair ? hn::LoadU(d, by_pair + i) : p;
+    const auto turn = hn::Mul(by, hn::LoadU(d, turns.per_position + i));
     const auto angle = hn::Mul(hn::Sub(turn, hn::Round(turn)), hn::Set(d, 6.283185307179586));
     auto sin = hn::Undefined(d);
     auto cos = hn::Undefined(d);
@@ -48,6 +52,16 @@ HWY_INLINE void turn_token(Turns& turns, size_t n_pairs, int32_t position, doubl
     hn::StoreU(hn::DemoteTo(df, hn::Mul(m, sin)), df, turns.sin + i);
     hn::StoreU(hn::DemoteTo(df, hn::Mul(m, cos)), df, turns.cos + i);
   }
+}
+
+// A token whose pairs turn by the coordinates of their sections.
+HWY_INLINE void turn_by_sections(Turns& turns, const RopeParams& rope, int32_t position,
+                                 const RowPlace& place) {
+  const uint32_t n_pairs = rope.n_rot / 2;
+  double by_pair[kMaxPairs];
+  for (uint32_t i = 0; i < n_pairs; ++i)
+    by_pair[i] = static_cast<double>(position + place.turns[rope.sections.of(i)]);
+  turn_token<true>(turns, n_pairs, position, by_pair, static_cast<double>(rope.magnitude));
 }
 
 // Rotates one head: in to out, which may be in.
@@ -100,7 +114,12 @@ void rope_tokens(const RopeCpuArgs& args, Turns& turns, uint32_t begin, uint32_t
     const uint32_t slot = static_cast<uint32_t>(position) % kPageTokens;
     const uint32_t page =
         args.step.pages[size_t{args.step.sequences[t]} * args.step.pages_per_sequence + logical];
-    turn_token(turns, args.rope.n_rot / 2, position, static_cast<double>(args.rope.magnitude));
+    if (args.rope.sections.any() && args.step.places) {
+      turn_by_sections(turns, args.rope, position, args.step.places[t]);
+    } else {
+      turn_token<false>(turns, args.rope.n_rot / 2, position, nullptr,
+                        static_cast<double>(args.rope.magnitude));
+    }
     const auto periods = static_cast<float>(static_cast<uint32_t>(position) / temperature.period);
     const float q_scale = 1.0f + temperature.beta * std::log1p(periods);
     const float* in = args.qkv + size_t{t} * (args.n_heads + 2 * n_kv) * head_dim;
@@ -134,6 +153,7 @@ HWY_EXPORT(rope_tokens);
 
 void rope_append_cpu(base::ThreadPool& pool, const RopeCpuArgs& args) {
   PUNA_CHECK(args.kv.head_dim <= 2 * kMaxPairs && args.rope.n_rot <= args.kv.head_dim);
+  PUNA_CHECK(args.rope.sections.sizes.back() == 0);
   const auto tokens = [&](uint32_t begin, uint32_t end) {
     Turns turns{};
     for (uint32_t i = 0; i < args.rope.n_rot / 2; ++i)

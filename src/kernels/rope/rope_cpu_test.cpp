@@ -15,6 +15,7 @@ struct Case {
   uint32_t n_heads, n_kv, head_dim;
   bool norms = false, factors = false, v_norm = false, appends = true;
   std::vector<int32_t> positions = {};
+  std::vector<RowPlace> places = {};
 };
 
 // Elements of a cache that both sides wrote or left alone, as f32.
@@ -52,7 +53,8 @@ void check(const Case& c, double limit, double cache_limit) {
                .positions = c.positions.data(),
                .sequences = sequences.data(),
                .pages = pages.data(),
-               .pages_per_sequence = pages_per_sequence};
+               .pages_per_sequence = pages_per_sequence,
+               .places = c.places.empty() ? nullptr : c.places.data()};
   args.qkv = qkv.data();
   args.q_norm = c.norms ? q_norm.data() : nullptr;
   args.k_norm = c.norms ? k_norm.data() : nullptr;
@@ -197,6 +199,66 @@ TEST_CASE("rope_append_cpu writes f16 and q8_0 caches as the reference does") {
            .positions = from(20, 30)},
           1e-12, 1e-7);
   });
+}
+
+// A word, rows of a picture of three columns, and words behind it, whose positions are smaller.
+std::vector<RowPlace> beside_a_picture(int32_t n) {
+  std::vector<RowPlace> out(static_cast<size_t>(n));
+  for (int32_t t = 1; t < n; ++t) {
+    RowPlace& place = out[static_cast<size_t>(t)];
+    const int32_t cell = t - 1;
+    place.turns =
+        cell < 12 ? std::array{-cell, -cell + cell / 3, -cell + cell % 3} : std::array{-8, -8, -8};
+  }
+  return out;
+}
+
+TEST_CASE("pairs turn by the coordinates of their sections") {
+  test::for_every_variant([] {
+    for (const SectionOrder order : {SectionOrder::kInTurn, SectionOrder::kByThrees}) {
+      for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) {
+        Case c{.rope = {.pairs = pairs, .n_rot = 96, .base = 1e6f},
+               .n_heads = 4,
+               .n_kv = 2,
+               .head_dim = 96,
+               .norms = true,
+               .positions = from(40, 20),
+               .places = beside_a_picture(20)};
+        c.rope.sections = {{16, 20, 12}, order};
+        check(c, 1e-12, 1e-12);
+      }
+    }
+  });
+}
+
+TEST_CASE("rows that nothing is added to turn by sections as without, bit for bit") {
+  base::ThreadPool pool(1);
+  const std::vector<float> x = test::normal(size_t{3} * 2 * 64, 1);
+  std::vector<float> plain(x.size()), sections(x.size());
+  const std::vector<int32_t> positions = {0, 7, 4001};
+  const std::vector<uint32_t> sequences(3), pages(200);
+  const std::vector<RowPlace> places(3);
+  RopeCpuArgs args;
+  args.step = {3, positions.data(), sequences.data(), pages.data(), 200};
+  args.qkv = x.data();
+  args.kv = {.n_kv_heads = 1, .head_dim = 64};
+  args.n_heads = 2;
+  args.rope = {.n_rot = 64};
+  args.q_out = plain.data();
+  rope_append_cpu(pool, args);
+  args.rope.sections = {{12, 10, 10}, SectionOrder::kByThrees};
+  args.step.places = places.data();
+  args.q_out = sections.data();
+  rope_append_cpu(pool, args);
+  CHECK(plain == sections);
+}
+
+TEST_CASE("sections are in turn, or height and width by threes") {
+  const RopeSections in_turn{{2, 3, 1}, SectionOrder::kInTurn};
+  const RopeSections by_threes{{4, 2, 1}, SectionOrder::kByThrees};
+  const uint32_t of_in_turn[] = {0, 0, 1, 1, 1, 2}, of_by_threes[] = {0, 1, 2, 0, 1, 0, 0};
+  for (uint32_t i = 0; i < 6; ++i) CHECK(in_turn.of(i) == of_in_turn[i]);
+  for (uint32_t i = 0; i < 7; ++i) CHECK(by_threes.of(i) == of_by_threes[i]);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ struct RopeCase {
   bool appends = true;
   std::vector<int32_t> positions = {0, 1, 31, 32, 33, 100};
   std::vector<uint32_t> sequences = {0, 1, 0, 1, 0, 2};
+  std::vector<RowPlace> places = {};
 };
 
 // Runs a case; returns the NMSE of q, K and V, with cache elements decoded.
@@ -31,7 +32,8 @@ struct Errors {
 Errors run(const RopeCase& c, test::Features features) {
   const auto gpu = test::GpuHarness::open(features);
   if (!gpu) return {};
-  const test::TestStep step(c.positions, c.sequences);
+  test::TestStep step(c.positions, c.sequences);
+  step.places = c.places;
   const KvLayout kv{c.type, step.n_pages, c.n_kv_heads, c.head_dim};
   const std::vector<float> qkv = test::normal(
       size_t{step.n_tokens()} * (c.n_heads + (c.appends ? 2 * c.n_kv_heads : 0)) * c.head_dim, 1);
@@ -181,6 +183,39 @@ TEST_CASE("rope on the GPU norms values, and turns q alone for layers without ke
   c.v_norm = false;
   c.appends = false;
   check(c, 1e-10);
+}
+
+TEST_CASE("pairs turn by the coordinates of their sections on the GPU") {
+  RopeCase c;
+  c.norms = true;
+  c.places = {{},
+              {.turns = {-1, 4, 7}},
+              {.turns = {-20, -3, -11}},
+              {.turns = {-8, -8, -8}},
+              {.turns = {-33, -30, -1}},
+              {.turns = {5, 900, 0}}};
+  for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) {
+    c.rope = {.pairs = pairs, .n_rot = 64, .base = 1e6f};
+    c.rope.sections = {{8, 12, 12}, SectionOrder::kInTurn};
+    check(c, 1e-10);
+    c.rope.sections = {{12, 10, 10}, SectionOrder::kByThrees};
+    check(c, 1e-10);
+  }
+}
+
+TEST_CASE("sections of other pairs than are turned are refused with both numbers") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  RopeArgs args;
+  args.label = "blk.0.rope";
+  args.kv = {.n_kv_heads = 1, .head_dim = 64};
+  args.n_heads = 2;
+  args.rope = {.n_rot = 64, .sections = {{8, 8, 8}, SectionOrder::kInTurn}};
+  args.table = Slice{};
+  std::vector<KernelCall> calls;
+  CHECK(rope_append(gpu->info(), args, calls).error().message ==
+        "Rope blk.0.rope has sections of 8, 8, 8, 0 pairs, but three sections of 32 together are "
+        "needed.");
 }
 
 TEST_CASE("rope on the GPU stays right at position 100,000 and beyond") {

@@ -10,9 +10,18 @@
 
 namespace puna::kernels {
 
+// The coordinate that pair i turns by.
+inline uint32_t section_ref(const RopeSections& sections, uint32_t i) {
+  if (sections.order == SectionOrder::kByThrees) {
+    if (i % 3 == 1 && i < 3 * sections.sizes[1]) return 1;
+    return i % 3 == 2 && i < 3 * sections.sizes[2] ? 2 : 0;
+  }
+  return i < sections.sizes[0] ? 0 : i < sections.sizes[0] + sections.sizes[1] ? 1 : 2;
+}
+
 // Rotates one head in place.
 inline void rope_row_ref(std::vector<double>& v, const RopeParams& rope, const float* freq_factors,
-                         int32_t position) {
+                         int32_t position, const RowPlace& place = {}) {
   for (uint32_t i = 0; i < rope.n_rot / 2; ++i) {
     double frequency = std::pow(double{rope.base}, -2.0 * i / rope.n_rot);
     double share = 1;
@@ -29,7 +38,8 @@ inline void rope_row_ref(std::vector<double>& v, const RopeParams& rope, const f
     }
     frequency *= share * rope.freq_scale + 1 - share;
     if (freq_factors) frequency /= freq_factors[i];
-    const double angle = position * frequency;
+    const int32_t added = rope.sections.any() ? place.turns[section_ref(rope.sections, i)] : 0;
+    const double angle = (position + added) * frequency;
     const bool neox = rope.pairs == RopePairs::kNeox;
     double& a = v[neox ? i : 2 * i];
     double& b = v[neox ? i + rope.n_rot / 2 : 2 * i + 1];
@@ -45,6 +55,7 @@ inline void rope_append_ref(const RopeCpuArgs& args) {
   const std::vector<float> ones(head_dim, 1.0f);
   for (uint32_t t = 0; t < args.step.n_tokens; ++t) {
     const int32_t position = args.step.positions[t];
+    const RowPlace place = args.step.places ? args.step.places[t] : RowPlace{};
     const uint32_t logical = static_cast<uint32_t>(position) / kPageTokens;
     const uint32_t page =
         args.step.pages[uint64_t{args.step.sequences[t]} * args.step.pages_per_sequence + logical];
@@ -56,7 +67,7 @@ inline void rope_append_ref(const RopeCpuArgs& args) {
       const float* gamma = is_q ? args.q_norm : args.k_norm;
       if (!is_v && gamma) rms_norm_row_ref(v, gamma, args.norm_eps);
       if (is_v && args.v_norm) rms_norm_row_ref(v, ones.data(), args.norm_eps);
-      if (!is_v) rope_row_ref(v, args.rope, args.freq_factors, position);
+      if (!is_v) rope_row_ref(v, args.rope, args.freq_factors, position, place);
       const Temperature& temperature = args.rope.temperature;
       const double periods = std::floor(position / static_cast<double>(temperature.period));
       for (double& value : v) value *= is_q ? 1 + temperature.beta * std::log(1 + periods) : 1;

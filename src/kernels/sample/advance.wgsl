@@ -2,6 +2,9 @@
 // of output i, one position further in the sequence that the output's row was of. Only the first outputs go on, as many as the step says; of
 // the others only the ids count. The splits of attention follow the row that sees most, as attention_splits() on the host has it.
 #include "common/step.wgsl"
+#ifdef PLACES
+#include "common/places.wgsl"
+#endif
 
 @group(0) @binding(B_STEP) var<storage, read_write> step: array<u32>;
 @group(0) @binding(B_PARTS) var<storage, read_write> parts: array<vec2<u32>>;
@@ -43,6 +46,9 @@ fn main(@builtin(local_invocation_index) local: u32) {
   if (lane == 0u) {
     seen[output] = select(0u, next + 1u, output < n_go_on);
   }
+#ifdef PLACES
+  let turn = step[place_at(row, PLACE_NEXT)];
+#endif
   let chosen = step[STEP_CHOICES];
   // Everything is read before anything is written.
   workgroupBarrier();
@@ -57,6 +63,10 @@ fn main(@builtin(local_invocation_index) local: u32) {
     step[STEP_POSITIONS + output] = next;
     step[STEP_SEQUENCES + output] = sequence;
     step[STEP_OUTPUT_ROWS + output] = output;
+#ifdef PLACES
+    // A row of text: all coordinates go on alike, and nothing around it is seen.
+    for (var i = 0u; i < PLACE_WORDS; i++) { step[place_at(output, i)] = select(0u, turn, i <= PLACE_NEXT); }
+#endif
     if (next < CONTEXT) {
       history[sequence * CONTEXT + next] = id;
     }

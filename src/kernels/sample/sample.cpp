@@ -141,8 +141,9 @@ base::Result<void> sample(const gpu::DeviceInfo&, const SampleArgs& args,
       .number("WG", kWorkgroup)
       .grid({Extent::kOne, chunks, 1}, {Extent::kOutputs})
       .add_to(out);
-  Describe(args.label + ".advance", "sample/advance.wgsl")
-      .arena("B_STEP", args.step)
+  Describe advance(args.label + ".advance", "sample/advance.wgsl");
+  if (args.places) advance.flag("PLACES");
+  advance.arena("B_STEP", args.step)
       .arena("B_PARTS", scratch.parts)
       .arena("B_HISTORY", args.history)
       .arena("B_IDS", args.ids)

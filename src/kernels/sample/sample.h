@@ -50,6 +50,7 @@ struct SampleArgs {
   uint32_t vocab = 0;
   uint32_t context = 0;
   uint32_t max_rows = 1;  // of the class, at most kMaxBatch
+  bool places = false;    // the step has a RowPlace for each row, the next step too
 };
 uint64_t sample_scratch_bytes(const SampleArgs& args);
 // Errors: kInvalidArgument for a vocabulary of more than kMaxVocab tokens, or too many rows.

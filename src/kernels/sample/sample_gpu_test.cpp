@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "kernels/attention/attention.h"
@@ -289,6 +290,54 @@ TEST_CASE(
         CHECK(ids[n_chosen % kChosenSteps * kMaxBatch + i] == 100 * i + 5);
     }
   }
+}
+
+TEST_CASE("the next step goes on behind media: by the positions that they leave, seeing no rows") {
+  const auto gpu = test::GpuHarness::open();
+  if (!gpu) return;
+  const uint32_t vocab = 300;
+  // Three prompts; the second ends with a picture.
+  std::vector<uint32_t> step(kStepWordsOfMedia, 77);
+  step[kStepTokenCount] = 6;
+  step[kStepOutputCount] = step[kStepGoOnCount] = 3;
+  step[kStepSplitLimit] = 1;
+  step[kStepChoices] = 0;
+  const uint32_t rows[] = {1, 3, 5};
+  const std::vector<RowPlace> places = {{{-9, -9, -9}, -9},
+                                        {{-9, -9, -9}, -9},
+                                        {{0, -1, -2}, -12, 0, 1},
+                                        {{0, -2, -2}, -12, 1, 0},
+                                        {},
+                                        {{1, 2, 3}, 4}};
+  std::memcpy(&step[kStepPlaces], places.data(), places.size() * sizeof(RowPlace));
+  for (uint32_t i = 0; i < 3; ++i) {
+    step[kStepOutputRows + i] = rows[i];
+    step[kStepPositions + rows[i]] = 20 + i;
+    step[kStepSequences + rows[i]] = i;
+  }
+  SamplingParams greedy;
+  greedy.temperature = 0;
+  const std::vector<DeviceSampling> greedy_rows(3, {greedy});
+  SampleArgs args;
+  args.label = "sample";
+  args.vocab = vocab;
+  args.context = kContext;
+  args.max_rows = 3;
+  args.places = true;
+  args.step = gpu->upload(step);
+  args.sampling = gpu->upload(sampling_words(greedy_rows, vocab));
+  args.history = gpu->upload(std::vector<uint32_t>(size_t{3} * kContext));
+  args.logits = gpu->upload(std::vector<float>(size_t{3} * vocab));
+  args.ids = gpu->output(kChosenSteps * kMaxBatch * sizeof(uint32_t));
+  args.scratch = gpu->output(sample_scratch_bytes(args));
+  std::vector<KernelCall> calls;
+  REQUIRE(sample(gpu->info(), args, calls));
+  gpu->run(calls, {.n_tokens = 6, .n_outputs = 3});
+  const auto got = gpu->read<uint32_t>(args.step);
+  const std::vector<RowPlace> want = {{{-9, -9, -9}, -9}, {{-12, -12, -12}, -12}, {{4, 4, 4}, 4}};
+  std::vector<RowPlace> next(3);
+  std::memcpy(static_cast<void*>(next.data()), &got[kStepPlaces], next.size() * sizeof(RowPlace));
+  CHECK(next == want);
 }
 
 }  // namespace

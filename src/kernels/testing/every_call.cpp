@@ -9,6 +9,7 @@
 #include "kernels/ceiling/ceiling.h"
 #include "kernels/common/beside.h"
 #include "kernels/elementwise/elementwise.h"
+#include "kernels/embed/add_media.h"
 #include "kernels/embed/embed.h"
 #include "kernels/gather/gather.h"
 #include "kernels/matmul/matmul_gpu.h"
@@ -123,7 +124,14 @@ Result<void> pairs(const gpu::DeviceInfo& device, Calls& out) {
 Result<void> weights(const gpu::DeviceInfo& device, Calls& out) {
   for (const quant::TypeInfo& type : quant::types()) {
     const std::string label(type.name);
-    PUNA_TRY(embed(device, {label, weight_of(type.type, 256, 512), {}, {}, 2.0f}, out));
+    EmbedArgs lookup{label, weight_of(type.type, 256, 512), {}, {}, 2.0f};
+    PUNA_TRY(embed(device, lookup, out));
+    if (type.type == quant::Type::kF32) {
+      lookup.of_media = EmbedMedia::kRows;
+      lookup.media = Slice{};
+      PUNA_TRY(embed(device, lookup, out));
+      PUNA_TRY(add_media(device, {label, {}, {}, {}, {512, 512, 1024}}, out));
+    }
     const Slice params{0, 0, 32}, staged{1, 0, kPlenty}, planes{2, 0, kPlenty};
     PUNA_TRY(KernelCall call, repack({label, type.type, 256, 512, params, staged, planes}));
     out.push_back(std::move(call));
@@ -150,13 +158,32 @@ Result<void> attentions(const gpu::DeviceInfo& device, Calls& out) {
             args.numerics = Numerics::kFast;
             PUNA_TRY(attention(device, args, out));
           }
+          if (head_dim == 64) {
+            AttentionArgs around = args;
+            around.places = true;
+            PUNA_TRY(attention(device, around, out));
+          }
           args.append = AttentionAppend{.table = Slice{}, .rope = {.n_rot = head_dim}};
           if (group == 3) args.append->head_norms = Slice{};
           if (group == 8) args.append->rope.pairs = RopePairs::kAdjacent;
           if (attention_appends(device, args)) PUNA_TRY(attention(device, args, out));
+          args.append->rope.sections = {{head_dim / 4, head_dim / 8, head_dim / 8},
+                                        SectionOrder::kByThrees};
+          if (head_dim == 64 && attention_appends(device, args))
+            PUNA_TRY(attention(device, args, out));
         }
       }
     }
+  }
+  for (const uint32_t head_dim : {64u, 72u, 80u}) {
+    AttentionArgs args{.label = fmt::format("own attn {}", head_dim), .own = true};
+    args.kv = {KvType::kF32, 0, 2, head_dim};
+    args.n_heads = 2;
+    args.causal = false;
+    args.max_rows = 1024;
+    PUNA_TRY(attention(device, args, out));
+    args.spans = Slice{};
+    PUNA_TRY(attention(device, args, out));
   }
   return {};
 }
@@ -173,6 +200,11 @@ Result<void> ropes_and_norms(const gpu::DeviceInfo& device, Calls& out) {
         PUNA_TRY(rope_append(device, args, out));
         args.head_norms = Slice{};
         PUNA_TRY(rope_append(device, args, out));
+        if (n_rot != 32) continue;
+        for (const SectionOrder order : {SectionOrder::kInTurn, SectionOrder::kByThrees}) {
+          args.rope.sections = {{6, 5, 5}, order};
+          PUNA_TRY(rope_append(device, args, out));
+        }
       }
     }
   }
@@ -196,6 +228,7 @@ Result<void> others(const gpu::DeviceInfo& device, Calls& out) {
     PUNA_TRY(glu(device, {.label = "geglu", .n = n, .activation = Activation::kGeluTanh}, out));
     PUNA_TRY(gather_rows(device, {.label = "gather", .n = n}, out));
     PUNA_TRY(sample(device, {.label = "sample", .vocab = n, .context = n}, out));
+    PUNA_TRY(sample(device, {.label = "sample", .vocab = n, .context = n, .places = true}, out));
   }
   for (const ExpertScores scores :
        {ExpertScores::kSoftmax, ExpertScores::kSigmoid, ExpertScores::kSoftmaxOfChosen}) {

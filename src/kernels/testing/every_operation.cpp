@@ -104,6 +104,7 @@ Result<std::vector<KernelCall>> every_operation(const gpu::DeviceInfo& device) {
     shape.rope.pairs = pairs;
     shape.rope.n_rot = 16;
     PUNA_TRY(mrope(device, {"mrope", {}, {}, {}, shape}, out));
+    PUNA_TRY(mrope(device, {"mrope", {}, {}, {}, shape, Rows::kTokens, true}, out));
   }
   return out;
 }

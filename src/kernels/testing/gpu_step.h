@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -21,6 +22,7 @@ struct TestStep {
   uint32_t n_splits = 1;
   uint32_t split_tokens = kPageTokens;
   uint32_t n_singles = 0;
+  std::vector<RowPlace> places;  // none: the step's buffer has none
 
   // at_least: pages of each sequence, so that cases of different lengths share their WGSL.
   TestStep(std::vector<int32_t> row_positions, std::vector<uint32_t> row_sequences,
@@ -38,11 +40,14 @@ struct TestStep {
   uint32_t n_tokens() const { return static_cast<uint32_t>(positions.size()); }
 
   CpuStep cpu() const {
-    return {n_tokens(), positions.data(), sequences.data(), pages.data(), pages_per_sequence};
+    return {n_tokens(),   positions.data(),   sequences.data(),
+            pages.data(), pages_per_sequence, places.empty() ? nullptr : places.data()};
   }
 
   std::vector<uint32_t> words() const {
-    std::vector<uint32_t> words(kStepWords);
+    std::vector<uint32_t> words(places.empty() ? kStepWords : kStepWordsOfMedia);
+    if (!places.empty())
+      std::memcpy(&words[kStepPlaces], places.data(), places.size() * sizeof(RowPlace));
     words[kStepTokenCount] = words[kStepOutputCount] = n_tokens();
     words[kStepSplitCount] = n_splits;
     words[kStepSplitTokens] = split_tokens;

@@ -34,6 +34,7 @@ kernels::AttentionArgs attention_args(const GpuLowering& at, const AttentionOp& 
   args.softcap = op.softcap;
   args.window = op.window;
   args.causal = op.causal;
+  args.places = op.around;
   args.v_dim = op.v_dim;
   args.sinks = at.vector(op.sinks);
   args.max_rows = at.max_rows;
@@ -91,6 +92,7 @@ void AttentionOp::run(const CpuRun& at) const {
   const CpuMemory::Layer& cache = at.memory.layers[layer];
   kernels::AttentionCpuArgs args;
   args.step = at.step_of(layer);
+  if (!around) args.step.places = nullptr;
   args.q = at.value(q);
   args.k_cache = cache.k.get();
   args.v_cache = at.graph.kv[layer].v_in_k ? args.k_cache : cache.v.get();

@@ -16,6 +16,7 @@ struct AttentionOp {
   float softcap = 0.0f;
   uint32_t window = 0;
   bool causal = true;
+  bool around = false;                 // rows attend to those around them that Step::places says
   std::optional<VectorId> sinks = {};  // [n_heads]
   uint32_t v_dim = 0;                  // 0 = the cache's head_dim
   // The op right before, when q comes from it: a step of one row may do its work here.

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "plan/ops/add.h"
+#include "plan/ops/add_media.h"
 #include "plan/ops/attention.h"
+#include "plan/ops/by_vector.h"
 #include "plan/ops/conv.h"
 #include "plan/ops/delta.h"
 #include "plan/ops/embed.h"
@@ -18,22 +20,27 @@
 #include "plan/ops/heads.h"
 #include "plan/ops/latent.h"
 #include "plan/ops/matmul.h"
+#include "plan/ops/mean.h"
+#include "plan/ops/merge.h"
 #include "plan/ops/moe.h"
 #include "plan/ops/multiply.h"
 #include "plan/ops/norm.h"
 #include "plan/ops/norm_parts.h"
+#include "plan/ops/own_attention.h"
 #include "plan/ops/rope.h"
 #include "plan/ops/scale.h"
 #include "plan/ops/softcap.h"
 #include "plan/ops/ssd.h"
+#include "plan/ops/turn.h"
 
 namespace puna::plan {
 
 template <IsOp... Ops>
 using OneOf = std::variant<Ops...>;
-using Op = OneOf<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp,
-                 SoftcapOp, GluOp, MoeOp, HeadsOp, LatentOp, NormPartsOp, MultiplyOp, GateOp,
-                 ConvOp, SsdOp, DeltaOp, GroupNormOp>;
+using Op =
+    OneOf<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp, SoftcapOp,
+          GluOp, MoeOp, HeadsOp, LatentOp, NormPartsOp, MultiplyOp, GateOp, ConvOp, SsdOp, DeltaOp,
+          GroupNormOp, AddMediaOp, OwnAttentionOp, TurnOp, MergeOp, MeanOp, ByVectorOp>;
 
 // "blk.3.ffn_down"; ops without a label of their own are called by what they do.
 std::string label(const Op& op);

@@ -64,7 +64,8 @@ TEST_CASE("perplexity is that of the logits of each chunk, over its second half"
   for (uint32_t chunk = 0; chunk < 2; ++chunk) {
     const auto at = tokens.begin() + chunk * kContext;
     std::vector<float> logits(size_t{kContext} * kVocab);
-    REQUIRE(base::run_until(model.engine->logits(0, {at, at + kContext}, logits), [] {}));
+    REQUIRE(base::run_until(
+        model.engine->logits(0, std::vector<int32_t>(at, at + kContext), logits), [] {}));
     for (uint32_t i = 10; i < 20; ++i, ++n) {
       const auto row = std::span(logits).subspan(i * kVocab, kVocab);
       sum += log_sum(row) - row[static_cast<size_t>(at[i + 1])];

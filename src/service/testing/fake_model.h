@@ -68,7 +68,7 @@ inline std::vector<int32_t> continued(std::vector<int32_t> text, size_t n) {
 
 inline Prepared asks(std::vector<int32_t> tokens, uint32_t n_answer) {
   Prepared out;
-  out.tokens = std::move(tokens);
+  out.prompt = std::move(tokens);
   out.request.sampling.temperature = 0;
   out.request.max_tokens = n_answer;
   return out;

@@ -1,0 +1,45 @@
+// Files of pictures and sounds beside a prompt, as puna logits and puna run take them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/model_flags.h"
+#include "service/encode_media.h"
+#include "service/open.h"
+
+namespace puna::cli {
+
+struct PromptMedia {
+  std::string mmproj;
+  std::vector<std::string> images, sounds;
+  std::optional<uint32_t> image_max_tokens;
+  std::vector<models::Sense> order;  // of images and sounds, as the command line has them
+
+  bool any() const { return !order.empty(); }
+};
+
+// --mmproj, --image, --audio, --image-max-tokens.
+void add_media_flags(CLI::App& app, PromptMedia& media);
+// Notes the order of the files; refuses files without an encoder, and one without files. Errors:
+// kUsage.
+base::Result<void> check_media(const CLI::App& app, PromptMedia& media);
+
+// What the encoder makes of each file, in their order. `options` are those of the text model.
+// Errors: those of opening the encoder and of reading the files, with their names.
+base::Result<std::vector<std::shared_ptr<const service::EncodedMedia>>> encode_media(
+    const PromptMedia& media, const service::OpenOptions& options);
+
+// A text with a mark for each file: the text without marks, and where the files stand. Errors:
+// kInvalidArgument with both numbers.
+struct TextWithMedia {
+  std::string text;
+  std::vector<service::PlacedMedia> media;
+};
+base::Result<TextWithMedia> place_media(
+    std::string_view text, std::vector<std::shared_ptr<const service::EncodedMedia>> media);
+
+}  // namespace puna::cli

@@ -1,0 +1,100 @@
+// The words of encoders: rows that the host gives, attend to each other and are merged in the end.
+#include <fmt/format.h>
+
+#include "plan/builder.h"
+
+namespace puna::plan {
+
+using base::ErrorCode;
+
+Value Builder::input(std::string_view label, uint32_t n) {
+  const Value x = make(label, n, Rows::kTokens);
+  graph_.takes_over.push_back(x.id);
+  return x;
+}
+
+Value Builder::own_attention(Value qkv, const OwnAttentionSpec& spec) {
+  const uint64_t width = uint64_t{graph_.n_heads} * spec.head_dim;
+  if (!error_ && (columns(qkv) != 3 * width || spec.head_dim == 0 || spec.head_dim % 4 != 0)) {
+    fail(ErrorCode::kUnsupported,
+         fmt::format("{} gives queries, keys and values of {} values together for {} heads of {}; "
+                     "three times as many as the heads have are needed, in heads of a multiple of "
+                     "4.",
+                     spec.label, columns(qkv), graph_.n_heads, spec.head_dim));
+  }
+  const Value out = make(spec.label, static_cast<uint32_t>(width), Rows::kTokens);
+  if (error_) return out;
+  OwnAttentionOp op{spec.label, qkv.id, out.id, {}, spec.head_dim, spec.scale};
+  if (spec.spans) op.spans = spec.spans->id;
+  graph_.ops.emplace_back(std::move(op));
+  return out;
+}
+
+Value Builder::turn(Value x, Value positions, kernels::MropeShape shape, std::string_view label) {
+  shape.y_stride = columns(x);
+  const auto pairs = kernels::section_pairs(shape);
+  if (!pairs) fail(pairs.error().code, pairs.error().message);
+  if (!error_ && uint64_t{shape.n_heads} * shape.head_dim > columns(x)) {
+    fail(ErrorCode::kCorrupt, fmt::format("{} turns {} heads of {} in rows of {} values.", label,
+                                          shape.n_heads, shape.head_dim, columns(x)));
+  }
+  if (!error_) graph_.ops.emplace_back(TurnOp{std::string(label), x.id, positions.id, shape});
+  return x;
+}
+
+Value Builder::copy(Value x) {
+  const Value y = make(graph_.values[x.id].label, columns(x), rows_of(x));
+  if (!error_) graph_.ops.emplace_back(MergeOp{graph_.values[x.id].label, x.id, y.id});
+  return y;
+}
+
+Value Builder::merge(Value x, uint32_t n, bool by_column) {
+  if (rows_of(x) == Rows::kOutputs) {
+    fail(ErrorCode::kInternal, "Rows that are merged already are merged again.");
+    return x;
+  }
+  const Value y = make("merged", columns(x) * n, Rows::kOutputs);
+  if (error_) return y;
+  if (graph_.head_begin == 0) {
+    graph_.hidden = x.id;
+    graph_.head_begin = graph_.ops.size();
+  }
+  graph_.ops.emplace_back(MergeOp{graph_.values[x.id].label, x.id, y.id, n, by_column});
+  return y;
+}
+
+Value Builder::pool(Value x, uint32_t n) {
+  const Value cells = merge(x, n, /*by_column=*/true);
+  const Value y = make("pooled", columns(x), Rows::kOutputs);
+  if (!error_) graph_.ops.emplace_back(MeanOp{"pooled", cells.id, y.id, n});
+  return y;
+}
+
+Value Builder::by_vector(Value y, kernels::Binary op, std::string_view v) {
+  const auto id = elements(v, columns(y));
+  if (!error_) graph_.ops.emplace_back(ByVectorOp{std::string(v), *id, y.id, op});
+  return y;
+}
+
+Value Builder::beside(const std::vector<Product>& wanted,
+                      std::optional<kernels::Activation> activation) {
+  std::vector<MatmulOp> products;
+  uint32_t total = 0;
+  for (const Product& p : wanted) {
+    const Value own = activation ? activated(p.weight, p.x, *activation) : matmul({p.weight}, p.x);
+    if (error_) return own;
+    products.push_back(std::get<MatmulOp>(std::move(graph_.ops.back())));
+    products.back().y_column = total;
+    total += columns(own);
+    graph_.ops.pop_back();
+    graph_.values.pop_back();
+  }
+  const Value y = make(wanted.front().weight, total, rows_of(wanted.front().x));
+  for (MatmulOp& product : products) {
+    product.y = y.id;
+    graph_.ops.emplace_back(std::move(product));
+  }
+  return y;
+}
+
+}  // namespace puna::plan
