@@ -1,7 +1,7 @@
-// The encoders of tests/encoders/ through the whole core: the rows of a tile are those of the float64
-// reference (tools/make_tiny_encoders.py), on the CPU and on the first native adapter (software
-// Vulkan will do) with all it offers and with the WebGPU baseline. The sources answer late, as a
-// page's do.
+// The encoders of tests/encoders/ through the whole core: the rows of a tile are those of the
+// float64 reference (tools/make_tiny_encoders.py), on the CPU and on the first native adapter
+// (software Vulkan will do) with all it offers and with the WebGPU baseline. The sources answer
+// late, as a page's do.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -97,8 +97,9 @@ class Loaded {
     options.max_rows = max_rows;
     options.numerics = kernels::Numerics::kExact;
     options.n_threads = 2;
-    auto loaded = base::run_until(
-        engine::Encoder::load(*std::move(file), std::move(options), device, {}), [this] { pump(); });
+    auto loaded =
+        base::run_until(engine::Encoder::load(*std::move(file), std::move(options), device, {}),
+                        [this] { pump(); });
     REQUIRE_MESSAGE(loaded.has_value(), loaded.error().text());
     encoder_ = *std::move(loaded);
   }
@@ -129,8 +130,7 @@ void check_case(const Case& c, gpu::Device* device) {
   Loaded loaded(c, device);
   const std::vector<float> tile = tile_of(c);
   const models::EncoderInput input{tile, c.height, c.width};
-  const std::vector<float> reference =
-      read_rows(std::string("tests/encoders/") + c.name + ".npy");
+  const std::vector<float> reference = read_rows(std::string("tests/encoders/") + c.name + ".npy");
   // Twice, so that nothing of the first tile is left in the second.
   const auto encoded = loaded.run({input, input});
   REQUIRE_MESSAGE(encoded.has_value(), encoded.error().text());
@@ -153,8 +153,7 @@ TEST_SUITE("cpu") {
     const std::vector<float> tile = pattern(20 * 24 * 3);
     const auto fixed = gemma.run({{tile, 20, 24}});
     REQUIRE(!fixed.has_value());
-    CHECK(fixed.error().message ==
-          "A tile is 24 x 20 pixels, but this encoder reads 24 x 24.");
+    CHECK(fixed.error().message == "A tile is 24 x 20 pixels, but this encoder reads 24 x 24.");
     Loaded pixtral(kCases[6], nullptr, /*max_rows=*/12);
     const auto odd = pixtral.run({{tile, 18, 24}});
     REQUIRE(!odd.has_value());
@@ -175,8 +174,7 @@ TEST_SUITE("cpu") {
     CHECK(bins.error().message == "A sound has 9 mel bins, but this encoder reads 8.");
     const auto frames = voxtral.run({{sound, 8, 44}});
     REQUIRE(!frames.has_value());
-    CHECK(frames.error().message ==
-          "A sound has 44 frames; this encoder reads a multiple of 8.");
+    CHECK(frames.error().message == "A sound has 44 frames; this encoder reads a multiple of 8.");
     const auto known = voxtral.run({{sound, 4, 96}});
     CHECK(!known.has_value());
   }

@@ -14,6 +14,7 @@
 #include "api/model_facts.h"
 #include "api/running.h"
 #include "api/slot_table.h"
+#include "api/store_source.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "service/host.h"
@@ -31,8 +32,6 @@ class RemoteModel {
   // The path of the Unix socket on which it answers.
   virtual const std::string& socket() const = 0;
   virtual const ModelFacts& facts() const = 0;
-  // What its file says. Errors: those of opening it.
-  virtual base::Result<formats::ModelFile> read_file() const = 0;
   // As it was last told of, which is about a second ago.
   virtual service::HostStatus status() const = 0;
 };
@@ -131,6 +130,9 @@ class ModelControl {
   virtual std::vector<ModelStatus> list() const = 0;
   // Looks at which there are now; reads files.
   virtual void renew() = 0;
+  // What a model says of itself, loaded or not: its file is read. Errors: kNotFound; those of
+  // opening it.
+  virtual base::Result<ShownModel> show(std::string_view name) = 0;
   // Begins to load a model, by any of its names. Errors: kNotFound; kInvalidArgument for one that
   // is loaded, or being loaded.
   virtual base::Result<void> load(std::string_view name) = 0;

@@ -106,8 +106,7 @@ base::Result<void> check(const Flags& flags) {
 base::Result<int> run(const CLI::App& app, Flags& flags) {
   if (flags.media.pixels.empty()) PUNA_TRY(check_media(app, flags.media.files));
   PUNA_TRY(check(flags));
-  if (!flags.media.files.mmproj.empty())
-    return embed_media(flags.model, flags.media, flags.output);
+  if (!flags.media.files.mmproj.empty()) return embed_media(flags.model, flags.media, flags.output);
   catch_interrupts();
   ProgressBar bar;
   PUNA_TRY(service::OpenOptions options,

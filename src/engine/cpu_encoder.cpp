@@ -44,14 +44,14 @@ Task<Result<std::unique_ptr<Encoder>>> load_cpu_encoder(const formats::ModelFile
                                                         LoadHooks hooks) {
   std::shared_ptr<base::ThreadPool> pool = options.threads;
   if (!pool) pool = std::make_shared<base::ThreadPool>(options.n_threads);
-  PUNA_CO_TRY(plan::CpuWeights weights,
-              co_await load_cpu_weights(file, plan.graph, options.numerics, /*lock=*/false, *pool,
-                                        hooks));
+  PUNA_CO_TRY(
+      plan::CpuWeights weights,
+      co_await load_cpu_weights(file, plan.graph, options.numerics, /*lock=*/false, *pool, hooks));
   plan::CacheConfig cache;
   cache.step_rows = plan.max_rows;
   cache.head_rows = plan.max_outputs;
-  PUNA_CO_TRY(auto program, plan::CpuProgram::create(std::move(plan.graph), std::move(weights),
-                                                     cache, *pool));
+  PUNA_CO_TRY(auto program,
+              plan::CpuProgram::create(std::move(plan.graph), std::move(weights), cache, *pool));
   co_return std::make_unique<CpuEncoder>(std::move(program), std::move(pool));
 }
 

@@ -28,13 +28,12 @@ Task<Result<models::EncoderTables>> read_tables(const ModelFile& file,
     if (!tensor->usable()) co_return std::unexpected(tensor->unusable());
     const uint64_t n = tensor->rows() * tensor->columns();
     if (n > UINT32_MAX) {
-      co_return base::fail(ErrorCode::kCorrupt,
-                           fmt::format("Tensor \"{}\" has {} elements, too many for a table.", name,
-                                       n));
+      co_return base::fail(
+          ErrorCode::kCorrupt,
+          fmt::format("Tensor \"{}\" has {} elements, too many for a table.", name, n));
     }
-    const plan::VectorSpec spec{name,
-                                {static_cast<uint32_t>(tensor - file.tensors.data())},
-                                static_cast<uint32_t>(n)};
+    const plan::VectorSpec spec{
+        name, {static_cast<uint32_t>(tensor - file.tensors.data())}, static_cast<uint32_t>(n)};
     PUNA_CO_TRY(out[name], co_await read_vector(file, spec));
   }
   co_return out;
@@ -72,9 +71,9 @@ Task<Result<std::unique_ptr<Encoder>>> Encoder::load(ModelFile file, EncoderOpti
   PUNA_CO_TRY_CONTEXT(models::EncoderTables tables, co_await read_tables(file, config), loading);
   std::unique_ptr<Encoder> encoder;
   if (device) {
-    PUNA_CO_TRY_CONTEXT(
-        encoder, co_await load_gpu_encoder(file, std::move(plan), options, *device, hooks),
-        loading);
+    PUNA_CO_TRY_CONTEXT(encoder,
+                        co_await load_gpu_encoder(file, std::move(plan), options, *device, hooks),
+                        loading);
   } else {
     PUNA_CO_TRY_CONTEXT(encoder, co_await load_cpu_encoder(file, std::move(plan), options, hooks),
                         loading);

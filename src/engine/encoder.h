@@ -1,7 +1,6 @@
-// Encoder: a loaded model of pictures or sounds (models/vision/encoder.h) on one device, which makes
-// of tiles the rows that stand in a prompt. Its graph is planned as any other, of one class: the
-// rows of the largest tile; tiles are run one after the other
-// (docs/decisions/encoders.md).
+// Encoder: a loaded model of pictures or sounds (models/vision/encoder.h) on one device, which
+// makes of tiles the rows that stand in a prompt. Its graph is planned as any other, of one class:
+// the rows of the largest tile; tiles are run one after the other (docs/decisions/encoders.md).
 #pragma once
 
 #include <cstdint>
@@ -81,11 +80,14 @@ struct EncoderPlan {
   plan::Graph graph;
   uint32_t max_rows = 0, max_outputs = 0;
 };
-base::Task<base::Result<std::unique_ptr<Encoder>>> load_cpu_encoder(
-    const formats::ModelFile& file, EncoderPlan plan, const EncoderOptions& options,
-    LoadHooks hooks);
-base::Task<base::Result<std::unique_ptr<Encoder>>> load_gpu_encoder(
-    const formats::ModelFile& file, EncoderPlan plan, const EncoderOptions& options,
-    gpu::Device& device, LoadHooks hooks);
+base::Task<base::Result<std::unique_ptr<Encoder>>> load_cpu_encoder(const formats::ModelFile& file,
+                                                                    EncoderPlan plan,
+                                                                    const EncoderOptions& options,
+                                                                    LoadHooks hooks);
+base::Task<base::Result<std::unique_ptr<Encoder>>> load_gpu_encoder(const formats::ModelFile& file,
+                                                                    EncoderPlan plan,
+                                                                    const EncoderOptions& options,
+                                                                    gpu::Device& device,
+                                                                    LoadHooks hooks);
 
 }  // namespace puna::engine

@@ -1,4 +1,5 @@
-// An encoder on a gpu::Device: a GpuProgram of one class, whose inputs the host writes for each tile.
+// An encoder on a gpu::Device: a GpuProgram of one class, whose inputs the host writes for each
+// tile.
 #include <algorithm>
 #include <array>
 
@@ -28,8 +29,8 @@ class GpuEncoder final : public Encoder {
   }
 
   Result<void> create_readback() {
-    PUNA_TRY(readback_, device_.create_buffer(readback_bytes(), gpu::BufferUse::kReadback,
-                                              "rows read-back"));
+    PUNA_TRY(readback_,
+             device_.create_buffer(readback_bytes(), gpu::BufferUse::kReadback, "rows read-back"));
     return {};
   }
 

@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "manager/child_words.h"
-#include "service/open.h"
 
 namespace puna::manager {
 
@@ -28,27 +27,17 @@ const Json& member(const Json& json, const char* name) {
 
 class Remote final : public api::RemoteModel {
  public:
-  Remote(std::shared_ptr<Child> child, std::string socket, api::ModelFacts facts, std::string path)
-      : child_(std::move(child)),
-        socket_(std::move(socket)),
-        facts_(std::move(facts)),
-        path_(std::move(path)) {}
+  Remote(std::shared_ptr<Child> child, std::string socket, api::ModelFacts facts)
+      : child_(std::move(child)), socket_(std::move(socket)), facts_(std::move(facts)) {}
 
   const std::string& socket() const override { return socket_; }
   const api::ModelFacts& facts() const override { return facts_; }
   service::HostStatus status() const override { return child_->status(); }
-  Result<formats::ModelFile> read_file() const override {
-    service::OpenOptions options;
-    options.model = path_;
-    options.pull = false;
-    return service::open_file(options);
-  }
 
  private:
   const std::shared_ptr<Child> child_;
   const std::string socket_;
   const api::ModelFacts facts_;
-  const std::string path_;
 };
 
 // A process whose model is asleep: it has what is known of texts.
@@ -78,7 +67,7 @@ class ChildInstance final : public Instance {
     served_ = entry.served();
     served_.file_bytes = static_cast<uint64_t>(ready.get_integer("file_bytes").value_or(0));
     served_.n_texts = static_cast<uint32_t>(ready.get_integer("n_texts").value_or(1));
-    served_.remote = std::make_shared<Remote>(child_, socket_, std::move(facts), entry.path);
+    served_.remote = std::make_shared<Remote>(child_, socket_, std::move(facts));
   }
 
   const api::ServedModel& served() const override { return served_; }

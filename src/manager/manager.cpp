@@ -12,6 +12,7 @@
 #include "api/errors.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "service/shown.h"
 #include "store/store.h"
 
 namespace puna::manager {
@@ -94,6 +95,7 @@ class Manager::Shared : public std::enable_shared_from_this<Shared> {
   void look_at_clock();
   // Asks which models there are.
   void renew();
+  Result<api::ShownModel> show(std::string_view name);
 
   const Options& options() const { return options_; }
   bool is_remote() const { return loader_->is_remote(); }
@@ -324,6 +326,21 @@ std::vector<api::ModelStatus> Manager::Shared::list() {
                    .source = std::string(store::origin_name(store::Origin::kPuna)),
                    .files = std::move(each.files)});
   }
+  return out;
+}
+
+Result<api::ShownModel> Manager::Shared::show(std::string_view name) {
+  Lock lock(mutex_);
+  PUNA_TRY(const std::string id, find(name, lock));
+  const Entry entry = known_.at(id).entry;
+  lock.unlock();
+  PUNA_TRY(service::ShownModel shown, service::show_model(entry.path));
+  // Where it lies on this machine is said to nobody: its name stands for that.
+  PUNA_TRY(service::ModelTexts texts, service::texts_of(shown, {id}));
+  api::ShownModel out{.model = {.name = id, .digest = entry.digest, .modified_s = entry.created},
+                      .file = std::move(shown.file),
+                      .texts = std::move(texts)};
+  out.model.card = std::move(shown.card);
   return out;
 }
 
@@ -655,6 +672,7 @@ api::ModelControl* Manager::control() const { return const_cast<Manager*>(this);
 
 std::vector<api::ModelStatus> Manager::list() const { return shared_->list(); }
 void Manager::renew() { shared_->renew(); }
+Result<api::ShownModel> Manager::show(std::string_view name) { return shared_->show(name); }
 Result<void> Manager::load(std::string_view name) { return shared_->load(name); }
 Result<void> Manager::unload(std::string_view name) { return shared_->unload(name); }
 Result<void> Manager::download(std::string_view name, std::string_view stored_as) {

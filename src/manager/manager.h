@@ -50,6 +50,7 @@ class Manager final : public api::ModelSource, public api::ModelControl {
   // api::ModelControl:
   std::vector<api::ModelStatus> list() const override;
   void renew() override;
+  base::Result<api::ShownModel> show(std::string_view name) override;
   base::Result<void> load(std::string_view name) override;
   base::Result<void> unload(std::string_view name) override;
   base::Result<void> download(std::string_view name, std::string_view stored_as) override;

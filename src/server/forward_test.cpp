@@ -21,9 +21,6 @@ class Elsewhere final : public api::RemoteModel {
   const std::string& socket() const override { return socket_; }
   const api::ModelFacts& facts() const override { return facts_; }
   service::HostStatus status() const override { return {}; }
-  base::Result<formats::ModelFile> read_file() const override {
-    return base::fail(base::ErrorCode::kNotFound, "There is no file.");
-  }
 
  private:
   const std::string socket_;

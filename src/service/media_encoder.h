@@ -27,7 +27,6 @@ base::Result<MediaEncoder> open_encoder(const OpenOptions& options, models::Sens
                                         std::optional<uint32_t> max_rows = {});
 // The same of a file that is opened already.
 base::Result<MediaEncoder> open_encoder(formats::ModelFile file, const OpenOptions& options,
-                                        models::Sense sense,
-                                        std::optional<uint32_t> max_rows = {});
+                                        models::Sense sense, std::optional<uint32_t> max_rows = {});
 
 }  // namespace puna::service

@@ -92,6 +92,9 @@ fn first_visible(position: u32) -> u32 {
   return select(0u, position + 1u - 24, position + 1u > 24);
 }
 
+// The same of a row of the step, and the last: its own position, unless it sees rows around it too. FIRST_OF_RUN is the first that any
+// of several rows sees, of their lowest position, or what they see first where that is known already.
+
 // Positions of each split of a row that sees n: an even share, whole pages, none below the step's least.
 fn split_share(n: u32) -> u32 {
   let even = (n + step[STEP_SPLIT_COUNT] - 1u) / step[STEP_SPLIT_COUNT];

@@ -68,6 +68,7 @@ fn turn(position: u32, turns: vec2<u32>) -> vec2<f32> {
   // Quarter turns: (c, s), (-s, c), (-c, -s), (s, -c).
   return 1.0 * vec2<f32>(select(swapped.x, -swapped.x, quarter == 1u || quarter == 2u), select(swapped.y, -swapped.y, quarter >= 2u));
 }
+// The position that a pair turns by: that of its row, and what is added in the coordinate of its section (RopeSections of rope.h).
 
 // What q is multiplied by at a position (Temperature of rope.h).
 fn temperature(position: u32) -> f32 {

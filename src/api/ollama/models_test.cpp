@@ -6,6 +6,7 @@
 #include "api/ollama/not_here.h"
 #include "api/ollama/show.h"
 #include "api/ollama/version.h"
+#include "api/testing/many.h"
 #include "api/testing/talks.h"
 
 using namespace puna;
@@ -39,6 +40,15 @@ TEST_CASE("what runs has its memory and its context") {
   CHECK(at(body, "models", 0, "size_vram") == Json(0));
   CHECK(at(body, "models", 0, "context_length") == Json(64));
   CHECK(at(body, "models", 0, "expires_at") == Json("2200-01-01T00:00:00Z"));
+}
+
+TEST_CASE("a model of a preset or a folder is shown before it is loaded") {
+  Served served;
+  Many many(served);
+  const Json body = body_of(many.ask(ollama::show, R"({"model": "other"})"));
+  CHECK(at(body, "template") == Json("{{ messages }}"));
+  CHECK(at(body, "modified_at") == Json("1970-01-01T00:00:01.000000000Z"));
+  CHECK(many.ask(ollama::show, R"({"model": "broken"})").error().code == base::ErrorCode::kIo);
 }
 
 TEST_CASE("a model is shown by any of its names") {

@@ -37,20 +37,18 @@ service::ModelTexts texts_of(const ServedModel& served, const formats::ModelFile
           .system = std::string(system)};
 }
 
-Result<Json> served_json(const ServedModel& served, bool verbose) {
-  const service::ModelCard card = served.facts().card;
-  if (served.host) {
-    const service::LoadedModel& model = served.loaded();
-    const formats::ModelFile& file = model.engine->file();
-    const std::string_view chat_template =
-        model.chat_template ? std::string_view(model.chat_template->source()) : "";
-    return shown_json(texts_of(served, file, chat_template, model.defaults.system), card, file,
-                      verbose);
-  }
-  // The process that runs it is not asked for what its file says.
-  PUNA_TRY(const formats::ModelFile file, served.remote->read_file());
-  const std::string chat_template = file.get_string("tokenizer.chat_template", "").value_or("");
-  return shown_json(texts_of(served, file, chat_template, ""), card, file, verbose);
+Json served_json(const ServedModel& served, bool verbose) {
+  const service::LoadedModel& model = served.loaded();
+  const formats::ModelFile& file = model.engine->file();
+  const std::string_view chat_template =
+      model.chat_template ? std::string_view(model.chat_template->source()) : "";
+  return shown_json(texts_of(served, file, chat_template, model.defaults.system),
+                    served.facts().card, file, verbose);
+}
+
+Json stored_json(const ShownModel& shown, bool verbose) {
+  return shown_json(shown.texts, shown.model.card, shown.file, verbose)
+      .set("modified_at", modified_at(shown.model.modified_s));
 }
 
 }  // namespace
@@ -82,19 +80,21 @@ Result<Exchange> show(const Call& call) {
   const bool verbose = body.flag("verbose").value_or(false);
   if (call.store) {
     const Result<ShownModel> shown = call.store->show(name);
-    if (shown) {
-      Json out = shown_json(shown->texts, shown->model.card, shown->file, verbose);
-      return HttpReply::json(out.set("modified_at", modified_at(shown->model.modified_s)));
-    }
+    if (shown) return HttpReply::json(stored_json(*shown, verbose));
     // What is served need not be of the store, nor its name one that a model there may have.
     const ErrorCode code = shown.error().code;
     if (code != ErrorCode::kNotFound && code != ErrorCode::kInvalidArgument)
       return std::unexpected(shown.error());
   }
   for (const ModelLease& model : call.models.loaded()) {
-    if (!model->answers_to(name)) continue;
-    PUNA_TRY(Json out, served_json(*model, verbose));
-    return HttpReply::json(out.set("modified_at", modified_at(model->created)));
+    if (!model->answers_to(name) || !model->host) continue;
+    return HttpReply::json(
+        served_json(*model, verbose).set("modified_at", modified_at(model->created)));
+  }
+  if (ModelControl* const control = call.models.control()) {
+    const Result<ShownModel> shown = control->show(name);
+    if (shown) return HttpReply::json(stored_json(*shown, verbose));
+    if (shown.error().code != ErrorCode::kNotFound) return std::unexpected(shown.error());
   }
   return base::fail(ErrorCode::kNotFound, fmt::format("model '{}' not found", name));
 }

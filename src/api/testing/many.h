@@ -33,6 +33,13 @@ class Many final : public ModelSource, public ModelControl {
     return out;
   }
   void renew() override { ++n_renewed; }
+  base::Result<ShownModel> show(std::string_view name) override {
+    if (name != "other") return base::fail(base::ErrorCode::kIo, "It cannot be read.");
+    ShownModel out;
+    out.model.modified_s = 1;
+    out.texts.chat_template = "{{ messages }}";
+    return out;
+  }
   base::Result<void> load(std::string_view name) override { return note("load", name); }
   base::Result<void> unload(std::string_view name) override { return note("unload", name); }
   base::Result<void> download(std::string_view name, std::string_view stored_as) override {

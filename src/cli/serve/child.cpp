@@ -44,9 +44,9 @@ namespace {
 
 constexpr double kMib = 1 << 20;
 
-// Bytes of memory that this process alone has, 0 where nobody says. Pages of files, such as the code
-// of a driver, are not of them: they are shared with other processes, and the system drops them
-// when it wants their room.
+// Bytes of memory that this process alone has, 0 where nobody says. Pages of files, such as the
+// code of a driver, are not of them: they are shared with other processes, and the system drops
+// them when it wants their room.
 uint64_t resident_bytes() {
   std::ifstream file("/proc/self/status");
   uint64_t out = 0;

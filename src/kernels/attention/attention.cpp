@@ -175,13 +175,13 @@ Describe described(const AttentionArgs& args, std::string label, std::string_vie
 
 void bind_operands(Describe& call, const AttentionArgs& args) {
   if (args.sinks) call.constant("B_SINKS", *args.sinks);
+  if (!args.own) call.constant("B_PAGES", args.pages);
   call.arena("B_OUT", args.out).real("SCALE", args.scale);
   if (args.own) {
     call.arena("B_Q", args.q);
     if (args.spans) call.arena("B_SPANS", *args.spans);
     return;
   }
-  call.constant("B_PAGES", args.pages);
   if (!args.append) {
     call.constant("B_K", args.k_cache).constant("B_V", args.v_cache).arena("B_Q", args.q);
     return;

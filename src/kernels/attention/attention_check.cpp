@@ -32,8 +32,8 @@ Result<void> own_attention_on_gpu(gpu::Device& device, const AttentionCpuArgs& a
   a.own = true;
   a.max_rows = n_rows;
   PUNA_TRY(a.step, bench.step(n_rows, nullptr));
-  PUNA_TRY(a.q, bench.upload(args.q, n + 2 * uint64_t{n_rows} * args.kv.n_kv_heads *
-                                             args.kv.head_dim));
+  PUNA_TRY(a.q,
+           bench.upload(args.q, n + 2 * uint64_t{n_rows} * args.kv.n_kv_heads * args.kv.head_dim));
   if (args.spans) {
     PUNA_TRY(a.spans, bench.upload(args.spans, 2 * uint64_t{n_rows}));
   }
@@ -148,9 +148,10 @@ Result<void> own_attention(Check& check, uint32_t head_dim, uint32_t n_rows, uin
   PUNA_TRY(attention_on(check, args));
   args.out = expected.data();
   attention_ref(args);
-  return check.record("attention", "f32",
-                      fmt::format("own keys, head {}, {} rows, spans of {}", head_dim, n_rows, span),
-                      nmse(out, expected), kF32Limit);
+  return check.record(
+      "attention", "f32",
+      fmt::format("own keys, head {}, {} rows, spans of {}", head_dim, n_rows, span),
+      nmse(out, expected), kF32Limit);
 }
 
 Result<void> attention(Check& check, KvType kv_type, uint32_t head_dim,

@@ -1,5 +1,5 @@
-// Voxtral's encoder (Liu et al. 2025): Whisper's (Radford et al. 2022) over windows of 30 seconds, two
-// convolutions and pre-norm blocks, of whose rows four become one for an MLP.
+// Voxtral's encoder (Liu et al. 2025): Whisper's (Radford et al. 2022) over windows of 30 seconds,
+// two convolutions and pre-norm blocks, of whose rows four become one for an MLP.
 
 #include <fmt/format.h>
 
@@ -15,11 +15,12 @@ base::Result<void> read_voxtral_encoder(const formats::ModelFile& file, EncoderC
   return {};
 }
 
-// The convolutions as matrices. The first has its bias in a column of its own, so that rows of zeros
-// (the edge of what the second one reads) stay zeros; the taps of the second stand one after the
-// other.
+// The convolutions as matrices. The first has its bias in a column of its own, so that rows of
+// zeros (the edge of what the second one reads) stay zeros; the taps of the second stand one after
+// the other.
 base::Result<void> arrange_voxtral_encoder(formats::ModelFile& file, const EncoderConfig& c) {
-  PUNA_TRY(append_bias_column(file, "a.conv1d.1.weight", "a.conv1d.1.bias", c.hidden, 3 * c.n_bins));
+  PUNA_TRY(
+      append_bias_column(file, "a.conv1d.1.weight", "a.conv1d.1.bias", c.hidden, 3 * c.n_bins));
   PUNA_TRY(reshape_tensor(file, "a.conv1d.2.bias", {c.hidden}));
   return view_tensor(file, "a.conv1d.2.weight", {c.hidden, 3 * c.hidden}, Moves::kElements,
                      [&](formats::Strided& view) { view.swap(1, 2); });

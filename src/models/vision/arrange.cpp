@@ -27,8 +27,9 @@ uint64_t product(const std::vector<uint64_t>& shape) {
 // whoever needs it says so.
 Tensor* find(ModelFile& file, const std::string& name) {
   const Tensor* tensor = file.find_tensor(name);
-  return tensor && tensor->usable() ? &file.tensors[static_cast<size_t>(tensor - file.tensors.data())]
-                                    : nullptr;
+  return tensor && tensor->usable()
+             ? &file.tensors[static_cast<size_t>(tensor - file.tensors.data())]
+             : nullptr;
 }
 
 RawTensor raw(const Tensor& tensor) {
@@ -61,8 +62,7 @@ Result<uint32_t> bounded(const std::string& key, uint64_t value, uint64_t limit)
                     fmt::format("The key \"{}\" is {}; it must be 1 to {}.", key, value, limit));
 }
 
-Result<void> reshape_tensor(ModelFile& file, const std::string& name,
-                            std::vector<uint64_t> shape) {
+Result<void> reshape_tensor(ModelFile& file, const std::string& name, std::vector<uint64_t> shape) {
   Tensor* const tensor = find(file, name);
   if (!tensor) return {};
   if (product(tensor->shape) != product(shape)) return std::unexpected(misshapen(*tensor, shape));
@@ -92,8 +92,8 @@ Result<void> view_tensor(ModelFile& file, const std::string& name, std::vector<u
   return {};
 }
 
-Result<void> append_bias_column(ModelFile& file, const std::string& weight,
-                                const std::string& bias, uint64_t rows, uint64_t columns) {
+Result<void> append_bias_column(ModelFile& file, const std::string& weight, const std::string& bias,
+                                uint64_t rows, uint64_t columns) {
   Tensor* const w = find(file, weight);
   Tensor* const b = find(file, bias);
   if (!w || !b) {
@@ -119,10 +119,10 @@ Result<void> append_bias_column(ModelFile& file, const std::string& weight,
     PUNA_TRY(zeros.check());
   }
   w->name = fmt::format("{}.unfolded.weight", weight.substr(0, weight.rfind('.')));
-  replace(file, *w,
-          formats::make_view(w->name, std::move(parts), quant::Type::kF32,
-                             formats::make_view_tile()),
-          quant::Type::kF32, {rows, columns + kBiasColumns});
+  replace(
+      file, *w,
+      formats::make_view(w->name, std::move(parts), quant::Type::kF32, formats::make_view_tile()),
+      quant::Type::kF32, {rows, columns + kBiasColumns});
   file.tensors.erase(file.tensors.begin() + (b - file.tensors.data()));
   file.index();
   return {};

@@ -60,8 +60,8 @@ Value attention(Builder& b, const EncoderConfig& c, uint32_t l, Value h, const E
                                    h);
   const auto norm_heads = [&](const std::string& gamma, uint32_t first) {
     plan::PartsSpec spec;
-    spec.shape = {kernels::NormKind::kRms, c.head_dim(), c.n_heads, 0, first * c.hidden,
-                  false, c.eps};
+    spec.shape = {kernels::NormKind::kRms, c.head_dim(), c.n_heads, 0,
+                  first * c.hidden,        false,        c.eps};
     if (!gamma.empty()) spec.gamma = {gamma};
     b.norm_parts(qkv, spec);
   };

@@ -1,5 +1,5 @@
-// What encoders share: their inputs, and the blocks of a vision transformer in builder words, by the
-// tensor names that GGUF gives them.
+// What encoders share: their inputs, and the blocks of a vision transformer in builder words, by
+// the tensor names that GGUF gives them.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ PictureInputs picture_inputs(plan::Builder& b, const EncoderConfig& c);
 
 // How a block is built, beyond what its tensors tell.
 struct EncoderBlock {
-  float scale = 0;                      // on q.k; 0 = 1 / sqrt(head_dim)
-  std::optional<plan::Value> spans;     // rows that each row sees
+  float scale = 0;                       // on q.k; 0 = 1 / sqrt(head_dim)
+  std::optional<plan::Value> spans;      // rows that each row sees
   std::optional<plan::Value> positions;  // turns q and k by these
-  kernels::MropeShape rope;             // without heads
-  bool v_norm = false;                  // v heads are normed, without a weight
+  kernels::MropeShape rope;              // without heads
+  bool v_norm = false;                   // v heads are normed, without a weight
 };
 
 // x + attention(norm(x)), then x + ffn(norm(x)). Norms are layer norms where they have a bias, else

@@ -1,7 +1,8 @@
 // Encoders of pictures and sounds, read from mmproj files (GGUF, "clip.*" keys). Each file of this
-// folder and of audio/ turns one kind's keys into an EncoderConfig and its layers into builder words;
-// the table in encoders.cpp is the index. What a kind's rows are made of is data (RowRecipe), so that
-// one function unfolds all pictures (rows.h). Read next: gemma3.cpp, the plainest one.
+// folder and of audio/ turns one kind's keys into an EncoderConfig and its layers into builder
+// words; the table in encoders.cpp is the index. What a kind's rows are made of is data
+// (RowRecipe), so that one function unfolds all pictures (rows.h). Read next: gemma3.cpp, the
+// plainest one.
 #pragma once
 
 #include <array>
@@ -53,8 +54,8 @@ struct EncoderConfig {
   kernels::Activation activation = kernels::Activation::kGeluQuick;
   uint32_t image_size = 0, patch_size = 0;  // of pictures
   std::array<float, 3> mean = {}, std = {};
-  uint32_t n_bins = 0, stack = 1;  // of sounds: mel bins, and frames that become one row
-  uint32_t full_every = 0;         // of blocks with windows: each n-th sees all
+  uint32_t n_bins = 0, stack = 1;   // of sounds: mel bins, and frames that become one row
+  uint32_t full_every = 0;          // of blocks with windows: each n-th sees all
   std::vector<uint32_t> deepstack;  // blocks whose results are projected too
   RowRecipe rows;
 
@@ -64,8 +65,8 @@ struct EncoderConfig {
 // Tables of the file that the host works with, by name; of all elements in their order.
 using EncoderTables = std::map<std::string, std::vector<float>, std::less<>>;
 
-// What an encoder reads: [height, width, 3] normalised pixels, or [n_bins, width] of a sound (height
-// is the bins).
+// What an encoder reads: [height, width, 3] normalised pixels, or [n_bins, width] of a sound
+// (height is the bins).
 struct EncoderInput {
   std::span<const float> values;
   uint32_t height = 0, width = 0;

@@ -117,7 +117,8 @@ TEST_CASE("keys that are missing or cannot be are refused by name") {
   CHECK(refusal(keys("resampler")) ==
         "Encoders of pictures of the kind \"resampler\" are not supported; these are: gemma3, "
         "gemma4v, idefics3, internvl, mlp, pixtral, qwen2.5vl_merger, qwen3vl_merger.");
-  CHECK(refusal(keys("gemma3"), Sense::kSounds) == "The file mmproj.gguf has no encoder of sounds.");
+  CHECK(refusal(keys("gemma3"), Sense::kSounds) ==
+        "The file mmproj.gguf has no encoder of sounds.");
   formats::ModelFile file = keys("gemma3");
   put(file, "general.architecture", std::string("llama"));
   CHECK(refusal(file).find("a model of the architecture llama, no encoder") != std::string::npos);

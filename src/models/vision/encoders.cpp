@@ -19,10 +19,10 @@ using formats::ModelFile;
 namespace {
 
 constexpr EncoderKind kKinds[] = {
-    {"gemma3", Sense::kPictures, read_gemma3_encoder, arrange_gemma3_encoder,
-     build_gemma3_encoder, gemma3_pieces},
-    {"gemma4v", Sense::kPictures, read_gemma4_encoder, arrange_gemma4_encoder,
-     build_gemma4_encoder, gemma4_pieces},
+    {"gemma3", Sense::kPictures, read_gemma3_encoder, arrange_gemma3_encoder, build_gemma3_encoder,
+     gemma3_pieces},
+    {"gemma4v", Sense::kPictures, read_gemma4_encoder, arrange_gemma4_encoder, build_gemma4_encoder,
+     gemma4_pieces},
     {"idefics3", Sense::kPictures, read_idefics3_encoder, arrange_patches, build_idefics3_encoder,
      idefics3_pieces},
     {"internvl", Sense::kPictures, read_internvl_encoder, arrange_patches, build_internvl_encoder,
@@ -47,9 +47,8 @@ const char* of(Sense sense) { return sense == Sense::kPictures ? "vision" : "aud
 const char* plural(Sense sense) { return sense == Sense::kPictures ? "pictures" : "sounds"; }
 
 const EncoderKind* kind_named(std::string_view name, Sense sense) {
-  const auto found = std::ranges::find_if(kKinds, [&](const EncoderKind& kind) {
-    return kind.name == name && kind.sense == sense;
-  });
+  const auto found = std::ranges::find_if(
+      kKinds, [&](const EncoderKind& kind) { return kind.name == name && kind.sense == sense; });
   return found != std::end(kKinds) ? found : nullptr;
 }
 

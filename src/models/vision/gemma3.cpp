@@ -1,9 +1,9 @@
 // Gemma 3's encoder (SigLIP, Zhai et al. 2023; Gemma 3 technical report, 2025): learned positions,
 // layer norms, and 4 x 4 patches averaged to one row, which goes through an RMS norm and a matrix.
 
+#include "models/models.h"
 #include "models/vision/arrange.h"
 #include "models/vision/blocks.h"
-#include "models/models.h"
 
 namespace puna::models {
 
@@ -21,8 +21,7 @@ base::Result<void> read_gemma3_encoder(const formats::ModelFile& file, EncoderCo
 base::Result<void> arrange_gemma3_encoder(formats::ModelFile& file, const EncoderConfig& c) {
   PUNA_TRY(arrange_patches(file, c));
   return view_tensor(file, "mm.input_projection.weight", {c.projector.width, c.hidden},
-                     Moves::kElements,
-                     [](formats::Strided& view) { view.swap(0, 1); });
+                     Moves::kElements, [](formats::Strided& view) { view.swap(0, 1); });
 }
 
 base::Result<plan::Graph> build_gemma3_encoder(const formats::ModelFile& file,

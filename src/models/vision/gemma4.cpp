@@ -1,9 +1,8 @@
-// Gemma 4's encoder: positions of rows and columns added, a rope whose halves turn by x and y, heads
-// of q, k and v normed and scores not scaled, four norms a block, 3 x 3 patches averaged.
-
-#include <cmath>
+// Gemma 4's encoder: positions of rows and columns added, a rope whose halves turn by x and y,
+// heads of q, k and v normed and scores not scaled, four norms a block, 3 x 3 patches averaged.
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/vision/arrange.h"
 #include "models/vision/blocks.h"
@@ -27,20 +26,19 @@ base::Result<void> read_gemma4_encoder(const formats::ModelFile& file, EncoderCo
   return {};
 }
 
-// Elements of a head lie as [axis, half, quarter]; the rope wants [half, axis, quarter]. Scores stay
-// the same when q and k are put in another order together.
+// Elements of a head lie as [axis, half, quarter]; the rope wants [half, axis, quarter]. Scores
+// stay the same when q and k are put in another order together.
 base::Result<void> arrange_gemma4_encoder(formats::ModelFile& file, const EncoderConfig& c) {
   PUNA_TRY(arrange_patches(file, c));
   const uint64_t quarter = c.head_dim() / 4;
   for (uint32_t l = 0; l < c.n_layers; ++l) {
     for (const char* part : {"attn_q", "attn_k"}) {
-      PUNA_TRY(view_tensor(file, encoder_name(c, l, part), {c.hidden, c.hidden}, Moves::kRows,
-                           [&](formats::Strided& view) {
-                             view.split(0, {c.n_heads, 2, 2, quarter}).swap(1, 2);
-                           }));
       PUNA_TRY(view_tensor(
-          file, encoder_name(c, l, std::string(part) + "_norm"), {c.head_dim()},
-          Moves::kElements, [&](formats::Strided& view) { view.split(0, {2, 2, quarter}).swap(0, 1); }));
+          file, encoder_name(c, l, part), {c.hidden, c.hidden}, Moves::kRows,
+          [&](formats::Strided& view) { view.split(0, {c.n_heads, 2, 2, quarter}).swap(1, 2); }));
+      PUNA_TRY(view_tensor(
+          file, encoder_name(c, l, std::string(part) + "_norm"), {c.head_dim()}, Moves::kElements,
+          [&](formats::Strided& view) { view.split(0, {2, 2, quarter}).swap(0, 1); }));
     }
   }
   return {};
@@ -55,8 +53,7 @@ base::Result<plan::Graph> build_gemma4_encoder(const formats::ModelFile& file,
   EncoderBlock block;
   block.scale = 1;
   block.positions = inputs.positions;
-  block.rope =
-      grid_rope(c, kernels::RopePairs::kNeox, kernels::SectionOrder::kRestart, kRopeBase);
+  block.rope = grid_rope(c, kernels::RopePairs::kNeox, kernels::SectionOrder::kRestart, kRopeBase);
   block.v_norm = true;
   for (uint32_t l = 0; l < c.n_layers; ++l) x = encoder_block(b, c, l, x, block);
   x = b.pool(x, c.rows.merge * c.rows.merge);

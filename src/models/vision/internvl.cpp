@@ -12,8 +12,7 @@ base::Result<void> read_internvl_encoder(const formats::ModelFile& file, Encoder
   c.rows.added = AddedRows::kTable;
   c.rows.class_row = true;
   // The file says no more than GELU; the model was trained with this one.
-  if (c.activation == kernels::Activation::kGeluTanh)
-    c.activation = kernels::Activation::kGeluErf;
+  if (c.activation == kernels::Activation::kGeluTanh) c.activation = kernels::Activation::kGeluErf;
   return {};
 }
 
@@ -25,8 +24,7 @@ base::Result<plan::Graph> build_internvl_encoder(const formats::ModelFile& file,
   for (uint32_t l = 0; l < c.n_layers; ++l) x = encoder_block(b, c, l, x, {});
   x = b.merge(x, c.rows.merge * c.rows.merge);
   x = b.layer_norm(x, "mm.model.mlp.0.weight", kProjectorEps);
-  return b.finish_embeddings(
-      gelu_mlp(b, "mm.model.mlp.1.weight", "mm.model.mlp.3.weight", x));
+  return b.finish_embeddings(gelu_mlp(b, "mm.model.mlp.1.weight", "mm.model.mlp.3.weight", x));
 }
 
 }  // namespace puna::models

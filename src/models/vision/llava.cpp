@@ -18,9 +18,9 @@ base::Result<void> read_llava_encoder(const formats::ModelFile& file, EncoderCon
   if (!value) return {};
   PUNA_TRY(const auto layers, formats::as_uints(kKey, *value));
   if (layers.size() != 1) {
-    return base::fail(base::ErrorCode::kUnsupported,
-                      fmt::format("The key \"{}\" lists {} layers; one is supported.", kKey,
-                                  layers.size()));
+    return base::fail(
+        base::ErrorCode::kUnsupported,
+        fmt::format("The key \"{}\" lists {} layers; one is supported.", kKey, layers.size()));
   }
   if (layers[0] == 0 || layers[0] > c.n_layers) {
     return base::fail(base::ErrorCode::kCorrupt,

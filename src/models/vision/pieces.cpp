@@ -87,11 +87,7 @@ std::vector<MediaPiece> pixtral_pieces(const MediaShape& shape) {
 
 std::vector<MediaPiece> qwen_pieces(const MediaShape& shape) {
   const Cells& cells = shape.tiles.front();
-  return Pieces()
-      .text("<|vision_start|>")
-      .rows(count(cells), cells)
-      .text("<|vision_end|>")
-      .take();
+  return Pieces().text("<|vision_start|>").rows(count(cells), cells).text("<|vision_end|>").take();
 }
 
 }  // namespace puna::models

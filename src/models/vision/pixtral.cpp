@@ -13,8 +13,7 @@ base::Result<void> read_pixtral_encoder(const formats::ModelFile& file, EncoderC
   c.rows.any_size = true;
   c.rows.grid = true;
   c.rows.breaks = true;
-  if (c.activation == kernels::Activation::kGeluTanh)
-    c.activation = kernels::Activation::kGeluErf;
+  if (c.activation == kernels::Activation::kGeluTanh) c.activation = kernels::Activation::kGeluErf;
   return {};
 }
 

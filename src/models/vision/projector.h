@@ -1,6 +1,6 @@
-// Projector: what an mmproj file says of its encoder, a model of pictures or sounds whose rows stand
-// in place of a text model's embeddings, and what is known of its kind beyond the file: what goes
-// around the rows in a prompt and how the text model takes them. Read next: encoders.h.
+// Projector: what an mmproj file says of its encoder, a model of pictures or sounds whose rows
+// stand in place of a text model's embeddings, and what is known of its kind beyond the file: what
+// goes around the rows in a prompt and how the text model takes them. Read next: encoders.h.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ struct Projector {
   uint32_t n_deepstack = 0;
   // Rows of one piece attend to each other in both directions, in layers with windows too.
   bool both_ways = false;
-  // Positions of three coordinates: all rows of a piece have t = p, y = p + row, x = p + column; what
-  // comes next has p + max(rows, columns).
+  // Positions of three coordinates: all rows of a piece have t = p, y = p + row, x = p + column;
+  // what comes next has p + max(rows, columns).
   bool grid_positions = false;
 
   uint32_t row_width() const { return width * (1 + n_deepstack); }
@@ -65,7 +65,7 @@ std::vector<MediaPiece> pieces(const Projector& projector, const MediaShape& sha
 base::Result<Projector> read_projector(const formats::ModelFile& file, Sense sense);
 
 // Errors: kInvalidArgument with both widths, where rows do not fit the text model.
-base::Result<void> check_fits(const Projector& projector, const std::string& mmproj, uint32_t hidden,
-                              const std::string& model);
+base::Result<void> check_fits(const Projector& projector, const std::string& mmproj,
+                              uint32_t hidden, const std::string& model);
 
 }  // namespace puna::models

@@ -1,5 +1,5 @@
-// The encoder of Qwen2.5-VL (Bai et al. 2025): windows of 112 pixels, but for each n-th block, a rope
-// by row and column, RMS norms, SwiGLU, and 2 x 2 patches merged by an MLP.
+// The encoder of Qwen2.5-VL (Bai et al. 2025): windows of 112 pixels, but for each n-th block, a
+// rope by row and column, RMS norms, SwiGLU, and 2 x 2 patches merged by an MLP.
 
 #include <fmt/format.h>
 
@@ -17,9 +17,9 @@ base::Result<void> read_qwen2_5_vl_encoder(const formats::ModelFile& file, Encod
   c.rows.grid = true;
   c.rows.window = kWindowPixels / c.patch_size / kMerge;
   if (c.rows.window == 0) {
-    return base::fail(base::ErrorCode::kUnsupported,
-                      fmt::format("Patches of {} pixels do not fit windows of {}.", c.patch_size,
-                                  kWindowPixels));
+    return base::fail(
+        base::ErrorCode::kUnsupported,
+        fmt::format("Patches of {} pixels do not fit windows of {}.", c.patch_size, kWindowPixels));
   }
   c.projector.grid_positions = true;
   return {};
@@ -33,8 +33,7 @@ base::Result<plan::Graph> build_qwen2_5_vl_encoder(const formats::ModelFile& fil
   plan::Value x = inputs.x;
   EncoderBlock block;
   block.positions = inputs.positions;
-  block.rope =
-      grid_rope(c, kernels::RopePairs::kNeox, kernels::SectionOrder::kRestart, kRopeBase);
+  block.rope = grid_rope(c, kernels::RopePairs::kNeox, kernels::SectionOrder::kRestart, kRopeBase);
   for (uint32_t l = 0; l < c.n_layers; ++l) {
     block.spans = (l + 1) % c.full_every == 0 ? std::nullopt : inputs.spans;
     x = encoder_block(b, c, l, x, block);

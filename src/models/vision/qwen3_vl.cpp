@@ -1,6 +1,6 @@
-// The encoder of Qwen3-VL (technical report, 2025): learned positions between whose rows pictures of
-// other sizes lie, beside a rope by row and column, and results of some blocks that are projected
-// too, for the first layers of the text model (deepstack).
+// The encoder of Qwen3-VL (technical report, 2025): learned positions between whose rows pictures
+// of other sizes lie, beside a rope by row and column, and results of some blocks that are
+// projected too, for the first layers of the text model (deepstack).
 
 #include <fmt/format.h>
 
@@ -43,8 +43,7 @@ base::Result<plan::Graph> build_qwen3_vl_encoder(const formats::ModelFile& file,
   plan::Value x = inputs.x;
   EncoderBlock block;
   block.positions = inputs.positions;
-  block.rope =
-      grid_rope(c, kernels::RopePairs::kNeox, kernels::SectionOrder::kRestart, kRopeBase);
+  block.rope = grid_rope(c, kernels::RopePairs::kNeox, kernels::SectionOrder::kRestart, kRopeBase);
   std::vector<std::pair<uint32_t, plan::Value>> taken;  // what deepstack takes of which block
   for (uint32_t l = 0; l < c.n_layers; ++l) {
     x = encoder_block(b, c, l, x, block);

@@ -42,7 +42,8 @@ struct CellOrder {
 };
 
 CellOrder order_cells(const Cells& cells, uint32_t window) {
-  const uint32_t high = window > 0 ? window : cells.rows, wide = window > 0 ? window : cells.columns;
+  const uint32_t high = window > 0 ? window : cells.rows,
+                 wide = window > 0 ? window : cells.columns;
   CellOrder out;
   for (uint32_t top = 0; top < cells.rows; top += high) {
     for (uint32_t left = 0; left < cells.columns; left += wide) {
@@ -73,8 +74,8 @@ Result<Grid> grid_of(const EncoderConfig& c, uint32_t height, uint32_t width) {
   const uint32_t cell = c.patch_size * c.rows.merge;
   if (!c.rows.any_size && (height != c.image_size || width != c.image_size)) {
     return base::fail(ErrorCode::kInvalidArgument,
-                      fmt::format("A tile is {} x {} pixels, but this encoder reads {} x {}.", width,
-                                  height, c.image_size, c.image_size));
+                      fmt::format("A tile is {} x {} pixels, but this encoder reads {} x {}.",
+                                  width, height, c.image_size, c.image_size));
   }
   if (height == 0 || width == 0 || height % cell != 0 || width % cell != 0) {
     return base::fail(ErrorCode::kInvalidArgument,
@@ -131,11 +132,12 @@ Between between(uint32_t i, uint32_t n, uint32_t side) {
   return {low, std::min(low + 1, side - 1), static_cast<float>(at - low)};
 }
 
-Result<void> check_table(const std::string& name, size_t elements, uint64_t rows, uint64_t columns) {
+Result<void> check_table(const std::string& name, size_t elements, uint64_t rows,
+                         uint64_t columns) {
   if (elements == rows * columns) return {};
   return base::fail(ErrorCode::kCorrupt,
-                    fmt::format("Tensor \"{}\" has {} elements, but {} rows of {} are needed.", name,
-                                elements, rows, columns));
+                    fmt::format("Tensor \"{}\" has {} elements, but {} rows of {} are needed.",
+                                name, elements, rows, columns));
 }
 
 // The rows that are added to the patches, and to the class row.
@@ -169,8 +171,7 @@ class Added {
   Result<void> check() {
     const uint64_t rows = positions_.size() / c_.hidden;
     if (c_.rows.added == AddedRows::kTable) {
-      const uint64_t wanted =
-          uint64_t{grid_.rows} * grid_.columns + (c_.rows.class_row ? 1 : 0);
+      const uint64_t wanted = uint64_t{grid_.rows} * grid_.columns + (c_.rows.class_row ? 1 : 0);
       return check_table(kPositions, positions_.size(), wanted, c_.hidden);
     }
     if (c_.rows.added == AddedRows::kInterpolated) {
@@ -251,9 +252,9 @@ Result<EncoderRows> picture_rows(const EncoderConfig& c, const EncoderTables& ta
 
 Result<void> check_sound(const EncoderConfig& c, uint32_t bins, uint32_t frames) {
   if (bins != c.n_bins) {
-    return base::fail(ErrorCode::kInvalidArgument,
-                      fmt::format("A sound has {} mel bins, but this encoder reads {}.", bins,
-                                  c.n_bins));
+    return base::fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("A sound has {} mel bins, but this encoder reads {}.", bins, c.n_bins));
   }
   if (frames > 0 && frames % (2 * c.stack) == 0 && frames / 2 <= kernels::kMaxStepRows) return {};
   return base::fail(ErrorCode::kInvalidArgument,
@@ -285,7 +286,8 @@ Result<EncoderRows> sound_rows(const EncoderConfig& c, const EncoderTables& tabl
   out.n_outputs = out.n_rows / c.stack;
   out.cells = {1, out.n_outputs};
   for (int64_t beside = -1; beside <= 1; ++beside) {
-    for (int64_t row = 0; row < out.n_rows; ++row) unfold_frame(sound, 2 * row + beside, out.inputs);
+    for (int64_t row = 0; row < out.n_rows; ++row)
+      unfold_frame(sound, 2 * row + beside, out.inputs);
   }
   const std::vector<float>& positions = table(tables, kFramePositions);
   const size_t known = positions.size() / c.hidden;

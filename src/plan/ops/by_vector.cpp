@@ -23,8 +23,8 @@ Result<void> ByVectorOp::lower(const GpuLowering& at, std::vector<KernelCall>& c
 }
 
 void ByVectorOp::run(const CpuRun& at) const {
-  kernels::binary_cpu(
-      at.pool, {at.vector(v), at.value(y), at.n_rows(y), {op, at.columns(y), Spread::kRow}});
+  kernels::binary_cpu(at.pool,
+                      {at.vector(v), at.value(y), at.n_rows(y), {op, at.columns(y), Spread::kRow}});
 }
 
 }  // namespace puna::plan

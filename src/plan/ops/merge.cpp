@@ -30,7 +30,8 @@ Result<void> MergeOp::lower(const GpuLowering& at, std::vector<KernelCall>& call
 }
 
 void MergeOp::run(const CpuRun& at) const {
-  kernels::copy_cpu(at.pool, {at.value(x), at.value(y), shape_of(*this, at.n_rows(y), at.columns(x))});
+  kernels::copy_cpu(at.pool,
+                    {at.value(x), at.value(y), shape_of(*this, at.n_rows(y), at.columns(x))});
 }
 
 }  // namespace puna::plan

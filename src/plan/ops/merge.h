@@ -8,9 +8,9 @@ namespace puna::plan {
 
 struct MergeOp {
   std::string label;
-  ValueId x;           // [rows * n, columns]
-  ValueId y;           // [rows, n * columns]
-  uint32_t n = 1;      // rows of x that become one
+  ValueId x;               // [rows * n, columns]
+  ValueId y;               // [rows, n * columns]
+  uint32_t n = 1;          // rows of x that become one
   bool by_column = false;  // the n values of a column stand together, not the columns of a row
 
   static void values(auto& op, auto&& use) {

@@ -9,9 +9,9 @@ namespace puna::plan {
 
 struct OwnAttentionOp {
   std::string label;
-  ValueId qkv;                         // [rows, 3 * heads * head_dim]
-  ValueId out;                         // [rows, heads * head_dim]
-  std::optional<ValueId> spans;        // [rows, 2] of integers; none: a row sees all
+  ValueId qkv;                   // [rows, 3 * heads * head_dim]
+  ValueId out;                   // [rows, heads * head_dim]
+  std::optional<ValueId> spans;  // [rows, 2] of integers; none: a row sees all
   uint32_t head_dim = 0;
   float scale = 1.0f;
 
