@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "service/prepare.h"
+#include "service/testing/scripted_model.h"
 #include "tokenizer/test_vocabulary.h"
 
 namespace puna::service {
@@ -76,6 +78,42 @@ TEST_CASE("the frame of a text stands around its pictures") {
   const engine::Prompt words = media_prompt(*framed, kMediaMark, {}, /*ends=*/false);
   CHECK(words.spans().empty());
   CHECK(words.tokens().size() == 1 + kMediaMark.size());
+}
+
+TEST_CASE("pictures stand in messages where they were put, whatever the text around them says") {
+  auto media = std::make_shared<EncodedMedia>();
+  media->row_width = test::kWide;
+  media->rows.resize(size_t{2} * test::kWide);
+  media->pieces.resize(2);
+  media->pieces[0].text = "<|9|>";
+  media->pieces[1].n_rows = 2;
+  engine::EngineOptions options;
+  options.media = true;
+  const LoadedModel model =
+      test::scripted_model("{% for m in messages %}{{ m.content }}{% endfor %}<|go|>", options);
+  Request request;
+  request.messages = {{.role = "user", .content = "a"}, {.role = "user", .content = "aa"}};
+  request.media = {{.message = 1, .at = 0, .media = media},
+                   {.message = 1, .at = 1, .media = media}};
+  const auto prepared = prepare(model, request);
+  REQUIRE_MESSAGE(prepared.has_value(), prepared.error().text());
+  CHECK(ids(prepared->prompt) == std::vector<int32_t>{8, 9, -1, -1, 8, 9, -1, -1, 8, 0});
+
+  // What is put in their place while the template is rendered may stand in a message too.
+  request.messages[0].content = "a\uE0F40\uF8F5a";
+  const auto marked = prepare(model, request);
+  REQUIRE_MESSAGE(marked.has_value(), marked.error().text());
+  CHECK(marked->prompt.spans().size() == 2);
+
+  // A template that leaves a picture out, and ids, have no place for it.
+  const LoadedModel silent = test::scripted_model("<|go|>", options);
+  CHECK(prepare(silent, request).error().message ==
+        "The messages have 2 pictures or sounds, but the chat template of scripted writes 0 of "
+        "them.");
+  request.messages.clear();
+  request.tokens = {8, 8};
+  CHECK(prepare(model, request).error().message ==
+        "Pictures and sounds stand in texts, but token ids are given.");
 }
 
 }  // namespace
