@@ -2,7 +2,7 @@
 // A workgroup takes one KV head, one split and one row, and all query heads of that KV head (HEADS at a time), so K and V are read
 // once. LANES invocations share a key, each holding STEPS units of the head in registers (q, the accumulators); GROUPS such groups run
 // over the keys with a softmax of their own, KEYS keys at a time so that many loads are in flight, and are merged at the end.
-// The result is divided by the sum and stored in `out` when the step has one split, else kept with its maximum and sum in scratch for
+// The result is divided by the sum and kept (results.wgsl) when the step has one split, else kept with its maximum and sum in scratch for
 // attention_combine.wgsl. Scores and sums are f32 whatever the cache type.
 // With KV_APPEND the row brings its raw q, k and v (append.wgsl): the workgroups of the last split use the new key last, from registers,
 // and one of them per KV head puts it into the cache.
@@ -80,10 +80,14 @@ fn v_unit(row: u32, unit: u32) -> Unit { return decoded(fetch_v(row, unit), unit
 @group(0) @binding(0) var<storage, read> step: array<u32>;
 @group(0) @binding(1) var<storage, read> pages: array<u32>;
 @group(0) @binding(5) var<storage, read_write> q: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read_write> out: array<vec4<f32>>;
 // [MAX_ROWS, N_HEADS, MAX_SPLITS, V_VECTORS] sums, then [MAX_ROWS, N_HEADS, MAX_SPLITS] (maximum, sum, -, -).
 @group(0) @binding(6) var<storage, read_write> scratch: array<vec4<f32>>;
 
+// Where the result of a row and head goes, four elements at a time: [row][head][V_VECTORS] in f32, or with HANDS_BYTES as the int8 that the
+// product after it reads (matmul/activations.wgsl). For bytes eight neighbouring invocations bring a unit of 32 elements, in order.
+@group(0) @binding(2) var<storage, read_write> out: array<vec4<f32>>;
+
+fn keep_result(row_head: u32, vector: u32, result: vec4<f32>) { out[row_head * (16 / 4) + vector] = result; }
 // Which positions a row attends to, and how a step's splits divide them.
 const LOWEST = -1.0e30;  // below every score; its differences and exponentials stay finite
 
@@ -261,7 +265,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
     let row_head = row * 4 + kv_head * 2 + in_group;
     if (in_group < 2) {
       if (whole) {
-        out[row_head * (16 / 4) + vector] = sum / stats[(1 - 1 % 2) + merged].y;
+        keep_result(row_head, vector, sum / stats[(1 - 1 % 2) + merged].y);
       } else {
         scratch[(row_head * 64 + split) * (16 / 4) + vector] = sum;
       }
