@@ -59,10 +59,12 @@ Result<std::vector<std::shared_ptr<const service::EncodedMedia>>> encode_media(
 Result<TextWithMedia> place_media(std::string_view text,
                                   std::vector<std::shared_ptr<const service::EncodedMedia>> media) {
   service::UnmarkedText unmarked = service::take_marks(text);
+  if (unmarked.places.empty()) unmarked.places.assign(media.size(), 0);
   if (unmarked.places.size() != media.size()) {
     return base::fail(
         ErrorCode::kInvalidArgument,
-        fmt::format("The prompt has {} marks {} for {} pictures and sounds; there must be as many.",
+        fmt::format("The prompt has {} marks {} for {} pictures and sounds; there must be as many, "
+                    "or none, which puts them first.",
                     unmarked.places.size(), service::kMediaMark, media.size()));
   }
   TextWithMedia out{.text = std::move(unmarked.text), .media = {}};

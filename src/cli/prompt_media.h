@@ -33,8 +33,8 @@ base::Result<void> check_media(const CLI::App& app, PromptMedia& media);
 base::Result<std::vector<std::shared_ptr<const service::EncodedMedia>>> encode_media(
     const PromptMedia& media, const service::OpenOptions& options);
 
-// A text with a mark for each file: the text without marks, and where the files stand. Errors:
-// kInvalidArgument with both numbers.
+// A text with a mark for each file, or with none, which puts them first: the text without marks,
+// and where the files stand. Errors: kInvalidArgument with both numbers.
 struct TextWithMedia {
   std::string text;
   std::vector<service::PlacedMedia> media;
