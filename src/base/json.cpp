@@ -33,7 +33,11 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
   bool parse_error(std::size_t position, const std::string&,
                    const nlohmann::json::exception&) override {
-    const size_t end = std::min(position == 0 ? 0 : position - 1, text_.size());
+    return malformed_at(std::min(position == 0 ? 0 : position - 1, text_.size()));
+  }
+
+  // False, as whoever is told of an error answers.
+  bool malformed_at(size_t end) {
     const std::string_view before = text_.substr(0, end);
     const size_t line = 1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
     const size_t last = before.rfind('\n');
@@ -177,7 +181,10 @@ Json::Value Json::from_unsigned(uint64_t v) {
 namespace {
 
 Result<Json> parse_with(JsonBuilder builder, std::string_view text) {
-  if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) {
+  // A NUL is nowhere in JSON, but the library takes it for the end of the text.
+  const size_t nul = text.find('\0');
+  if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder) ||
+      (nul != std::string_view::npos && !builder.malformed_at(nul))) {
     return fail(ErrorCode::kCorrupt, builder.error());
   }
   return builder.take();

@@ -19,6 +19,11 @@ TEST_CASE("malformed JSON names line and column") {
   CHECK(v.error().message == "The JSON text is malformed at line 2, column 3.");
   CHECK(!Json::parse("").has_value());
   CHECK(!Json::parse("[1] 2").has_value());
+  using namespace std::string_view_literals;
+  CHECK(Json::parse("[1]\n\0 2"sv).error().message ==
+        "The JSON text is malformed at line 2, column 1.");
+  CHECK(!Json::parse("[1]\0"sv).has_value());
+  CHECK(!Json::parse("[\0]"sv).has_value());
 }
 
 TEST_CASE("of members with the same key the last value stays, in the place of the first") {
