@@ -132,7 +132,7 @@ test('answers fit a schema, a grammar or a tool, and what they cannot be bound t
     page,
     `const engine = await Puna.load('/model/', { device: 'cpu' });
      const messages = [{ role: 'user', content: 'Hi' }];
-     const sampling = { temperature: 2, top_k: 0, top_p: 1, min_p: 0, max_tokens: 120 };
+     const sampling = { temperature: 2, top_k: 0, top_p: 1, min_p: 0, max_tokens: 240 };
      const tools = ['get_weather', 'now'].map((name, i) => ({ type: 'function', function: { name, ...(i === 0 ? { parameters: arg } : {}) } }));
      const ask = (request, seed = 0) => engine.chat({ messages, ...sampling, seed, ...request }).completion();
      const out = { forms: [], calls: [], refused: [] };
