@@ -572,7 +572,7 @@ TEST_CASE("gpu: every tile of matrix units gives the same product") {
   if (!found) MESSAGE("SKIPPED: this device has no matrix units");
 }
 
-TEST_CASE("gpu: few rows in matrix units give the same product, however K is shared and requested ahead") {
+TEST_CASE("gpu: few rows in matrix units give the same product, however K is dealt and asked for") {
   const auto gpu = test::GpuHarness::open();
   if (!gpu) return;
   bool found = false;
