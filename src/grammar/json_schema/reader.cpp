@@ -102,8 +102,9 @@ Result<void> SchemaReader::check_keywords(const Json& schema) {
                     ErrorCode::kInvalidArgument);
     }
     if (row != nullptr && row->effect == Keyword::Effect::kRefused) {
-      return refuse(schema,
-                    fmt::format("the keyword \"{}\" is not supported: {}", key, row->about));
+      std::string_view about = row->about;
+      if (about.ends_with('.')) about.remove_suffix(1);  // the sentence goes on
+      return refuse(schema, fmt::format("the keyword \"{}\" is not supported: {}", key, about));
     }
   }
   return {};

@@ -114,7 +114,8 @@ test('a reader that is behind pauses its text, and gets all of it in the end', a
 });
 
 // A template that shows tools in the way of a family, as short as the model's context.
-const kTemplate = '{# <tool_call> #}{% for t in tools or [] %}{{ t.function.name }} {% endfor %}{% for m in messages %}{{ m.content }}\n{% endfor %}';
+// Of Llama 3's family, whose models do not think before they call: others may, until max_tokens cuts them off.
+const kTemplate = '{# <|start_header_id|> "parameters" #}{% for t in tools or [] %}{{ t.function.name }} {% endfor %}{% for m in messages %}{{ m.content }}\n{% endfor %}';
 
 test('answers fit a schema, a grammar or a tool, and what they cannot be bound to is refused with why', async () => {
   const folder = path.join(goldens, 'small_llama-bf16');
@@ -166,13 +167,13 @@ test('answers fit a schema, a grammar or a tool, and what they cannot be bound t
     fits(message.content);
   }
   for (const { message, finish_reason } of seen.calls) {
-    assert.equal(finish_reason, 'tool_calls');
+    assert.equal(finish_reason, 'tool_calls', JSON.stringify(message));
     assert.deepEqual(message.tool_calls.map((call) => call.function.name), ['get_weather']);
     fits(message.tool_calls[0].function.arguments);
   }
   assert.match(seen.grammar.text, /^(yes|no)$/);
   for (const { code } of seen.refused) assert.match(`${code}`, /^(invalid_argument|unsupported)$/, JSON.stringify(seen.refused));
-  for (const [i, what] of [/uniqueItems/, /Line 1, column/, /"f".*disallow/s, /other/].entries()) assert.match(seen.refused[i].message, what);
+  for (const [i, what] of [/uniqueItems/, /Line 1, column/, /disallow.*"f"/s, /other/].entries()) assert.match(seen.refused[i].message, what);
   assert.match(seen.free, /^(stop|length)$/);
   await context.close();
 });
