@@ -92,6 +92,7 @@ class Responder {
   virtual void begin(api::HttpReply head) = 0;
   virtual void write(std::string piece) = 0;
   // A header of a whole reply; of a stream one behind its last piece.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): who overrides it keeps them.
   virtual void add_trailer(std::string /*name*/, std::string /*value*/) {}
   virtual void finish() = 0;
   // Nothing is sent: for a client that has left.
