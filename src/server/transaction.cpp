@@ -226,8 +226,7 @@ void Transaction::forward(const api::ModelLease& model) {
     const std::string id = model->id;
     self->run(id, [&](std::shared_ptr<Responder> responder, OnEnd on_end) {
       return std::make_shared<Forward>(self->core_, self->incoming_, std::move(responder),
-                                       std::move(model), std::move(count), self->load_ms_,
-                                       std::move(on_end));
+                                       std::move(model), count, self->load_ms_, std::move(on_end));
     });
   });
 }

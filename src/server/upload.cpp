@@ -123,13 +123,13 @@ base::Error Upload::failure() {
 }
 
 void Upload::finish(std::function<void(Result<int> status)> done) {
-  std::optional<base::Error> error;
-  {
-    const std::lock_guard lock(state_->mutex);
-    error = state_->error;
-    if (!error) state_->done = std::move(done);
+  std::unique_lock lock(state_->mutex);
+  if (state_->error) {
+    base::Error error = *state_->error;
+    lock.unlock();
+    return done(std::unexpected(std::move(error)));
   }
-  if (error) return done(std::unexpected(*std::move(error)));
+  state_->done = std::move(done);
   state_->changed.notify_all();
 }
 
