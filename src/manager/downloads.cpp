@@ -23,7 +23,11 @@ void Downloads::stop() {
     for (Running& each : running_) each.cancelled = true;
     rest.swap(running_);
   }
-  for (Running& each : rest) each.thread.join();
+  join(rest);
+}
+
+void Downloads::join(std::list<Running>& over) {
+  for (Running& each : over) each.thread.join();
 }
 
 Downloads::Running* Downloads::find(std::string_view name) {
@@ -35,26 +39,31 @@ Downloads::Running* Downloads::find(std::string_view name) {
 
 Result<void> Downloads::start(std::string_view name, std::string stored_as) {
   if (!pull_) return base::fail(ErrorCode::kUnsupported, "This server downloads no models.");
-  const std::lock_guard lock(mutex_);
+  std::list<Running> over;
+  std::unique_lock lock(mutex_);
   if (stopped_) return base::fail(ErrorCode::kCancelled, "The server is being shut down.");
   if (find(name)) {
     return base::fail(ErrorCode::kInvalidArgument,
                       fmt::format("The model \"{}\" is being downloaded already.", name));
   }
-  running_.remove_if([](Running& each) {
-    if (each.over) each.thread.join();
-    return each.over;
-  });
-  if (running_.size() >= kMost) {
+  if (std::ranges::count(running_, false, &Running::over) >= static_cast<ptrdiff_t>(kMost)) {
     return base::fail(ErrorCode::kOutOfMemory,
                       fmt::format("{} models are being downloaded, which is as many as at once may "
                                   "be; \"{}\" has to wait for one of them.",
-                                  running_.size(), name));
+                                  kMost, name));
+  }
+  for (auto each = running_.begin(); each != running_.end();) {
+    const auto one = each++;
+    if (one->over) over.splice(over.end(), running_, one);
   }
   Running& running = running_.emplace_back();
   running.download.name = name;
   running.thread =
       std::thread([this, &running, stored_as = std::move(stored_as)] { run(running, stored_as); });
+  // They may still be telling how they ended, to somebody who asks for the list: not with the
+  // mutex.
+  lock.unlock();
+  join(over);
   return {};
 }
 

@@ -59,6 +59,7 @@ class Downloads {
     std::thread thread{};
   };
   Running* find(std::string_view name);
+  static void join(std::list<Running>& over);
   void run(Running& running, const std::string& stored_as);
 
   const Pull pull_;

@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -153,6 +155,30 @@ TEST_CASE("as many models as may be are on their way at once, each of them once"
   said.wait_for("0 no");
   CHECK(downloads.start("4", "4").error().code == ErrorCode::kCancelled);
   CHECK(Downloads(nullptr, {}).start("a", "a").error().code == ErrorCode::kUnsupported);
+}
+
+TEST_CASE("who is told of the end of a download may ask for the list while another starts") {
+  SlowStore store;
+  Said said;
+  std::optional<Downloads> downloads;
+  std::atomic<bool> started = false;
+  downloads.emplace(store.pull(), Downloads::Told{.progress = [](const auto&) {},
+                                                  .ended =
+                                                      [&](const std::string& name, const auto&) {
+                                                        said.add(name);
+                                                        // Until the other, which waits for the end
+                                                        // of this thread, is on its way.
+                                                        if (name == "first")
+                                                          while (downloads->list().empty())
+                                                            std::this_thread::yield();
+                                                        started = true;
+                                                      }});
+  REQUIRE(downloads->start("first", "first").has_value());
+  store.finish("first");
+  said.wait_for("first");
+  REQUIRE(downloads->start("second", "second").has_value());
+  CHECK(started);
+  downloads->stop();
 }
 
 TEST_CASE("a model that is fetched is listed with how far it is, then with the others") {
