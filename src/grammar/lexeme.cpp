@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "base/check.h"
+#include "grammar/alive.h"
 
 namespace puna::grammar {
 
@@ -148,23 +150,13 @@ class LexemeCompiler {
   // Edges to states that come to no end lead nowhere. Only complements and intersections make such.
   void cut_dead() {
     std::vector<std::vector<uint32_t>> from(expressions_.size());
-    std::vector<uint32_t> open;
-    std::vector<bool> alive(expressions_.size());
+    std::vector<uint32_t> accepting;
     for (uint32_t id = Lexeme::kStart; id < expressions_.size(); ++id) {
       for_each_edge(lexeme_.states_[id],
                     [&](Lexeme::Edge edge, uint32_t) { from[edge.to].push_back(id); });
-      if (lexeme_.states_[id].accept == Lexeme::Accept::kNever) continue;
-      alive[id] = true;
-      open.push_back(id);
+      if (lexeme_.states_[id].accept != Lexeme::Accept::kNever) accepting.push_back(id);
     }
-    while (!open.empty()) {
-      const uint32_t id = open.back();
-      open.pop_back();
-      for (const uint32_t before : from[id]) {
-        if (!alive[before]) open.push_back(before);
-        alive[before] = true;
-      }
-    }
+    const std::vector<bool> alive = alive_states(from, std::move(accepting));
     for (auto* edges : {&lexeme_.edges_, &lexeme_.sparse_}) {
       for (Lexeme::Edge& edge : *edges) {
         if (!alive[edge.to]) edge = Lexeme::Edge();

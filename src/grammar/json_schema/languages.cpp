@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
+#include "grammar/alive.h"
 #include "grammar/lazy.h"
 #include "grammar/lexeme.h"
 
@@ -50,22 +52,12 @@ LexemePlace with_plain_count(const Lexeme& lexeme, LexemePlace at) {
 // Without the states from which none that accepts is reached; the first stays the start.
 void keep_alive(std::vector<AutomatonState>& states) {
   std::vector<std::vector<uint32_t>> from(states.size());
-  std::vector<uint32_t> open;
-  std::vector<bool> alive(states.size());
+  std::vector<uint32_t> accepting;
   for (uint32_t id = 0; id < states.size(); ++id) {
     for (const AutomatonState::Edge& edge : states[id].next) from[edge.to].push_back(id);
-    if (!states[id].accepts) continue;
-    alive[id] = true;
-    open.push_back(id);
+    if (states[id].accepts) accepting.push_back(id);
   }
-  while (!open.empty()) {
-    const uint32_t id = open.back();
-    open.pop_back();
-    for (const uint32_t before : from[id]) {
-      if (!alive[before]) open.push_back(before);
-      alive[before] = true;
-    }
-  }
+  const std::vector<bool> alive = alive_states(from, std::move(accepting));
   std::vector<uint32_t> number(states.size());
   std::vector<AutomatonState> kept;
   for (uint32_t id = 0; id < states.size(); ++id) {
