@@ -32,6 +32,7 @@ struct Case {
   uint32_t height, width;  // of a tile, or mel bins and frames
   bool half = false;       // has matrices of f16
   bool sound = false;
+  uint32_t n_sounding = 0;  // frames before a sound ends; 0: all
 };
 constexpr Case kCases[] = {
     {"gemma3", 24, 24},
@@ -44,6 +45,10 @@ constexpr Case kCases[] = {
     {"qwen25vl", 32, 128},
     {"qwen3vl", 16, 24, /*half=*/true},
     {"voxtral", 8, 48, /*half=*/true, /*sound=*/true},
+    {"qwen2audio", 8, 48, /*half=*/false, /*sound=*/true, /*n_sounding=*/43},
+    {"qwen2omni", 8, 230, /*half=*/false, /*sound=*/true, /*n_sounding=*/229},
+    {"qwen2vl", 32, 48},
+    {"ultravox", 8, 41, /*half=*/false, /*sound=*/true},
 };
 
 models::Sense sense_of(const Case& c) {
@@ -129,7 +134,7 @@ void check_case(const Case& c, gpu::Device* device) {
   CAPTURE(c.name);
   Loaded loaded(c, device);
   const std::vector<float> tile = tile_of(c);
-  const models::EncoderInput input{tile, c.height, c.width};
+  const models::EncoderInput input{tile, c.height, c.width, c.n_sounding};
   const std::vector<float> reference = read_rows(std::string("tests/encoders/") + c.name + ".npy");
   // Twice, so that nothing of the first tile is left in the second.
   const auto encoded = loaded.run({input, input});
@@ -177,6 +182,10 @@ TEST_SUITE("cpu") {
     CHECK(frames.error().message == "A sound has 44 frames; this encoder reads a multiple of 8.");
     const auto known = voxtral.run({{sound, 4, 96}});
     CHECK(!known.has_value());
+    Loaded qwen(kCases[10], nullptr);
+    const auto little = qwen.run({{sound, 8, 48, /*n_sounding=*/2}});
+    REQUIRE(!little.has_value());
+    CHECK(little.error().message == "A sound has 2 frames; this encoder needs 3 at the least.");
   }
 }
 

@@ -8,6 +8,7 @@ For each NAME it writes NAME.gguf and NAME.npy, float32 rows of what pattern() g
 same command gives the same files; those of tests/encoders/ are what it makes. Needs tools/requirements.txt.
 """
 import argparse
+import json
 import os
 import sys
 from pathlib import Path
@@ -32,7 +33,13 @@ SHAPES = {
     "qwen3vl": ("qwen3vl_merger", {"clip.use_gelu": True, "clip.vision.spatial_merge_size": 2, "clip.vision.is_deepstack_layers": [True, False]},
                 4, 12, (16, 24)),
     "voxtral": ("voxtral", {"clip.audio.num_mel_bins": 8, "clip.audio.projector.stack_factor": 4}, 0, 0, (8, 48)),
+    "qwen2audio": ("qwen2a", {"clip.audio.num_mel_bins": 8}, 0, 0, (8, 48)),
+    "qwen2omni": ("qwen2.5o", {"clip.audio.num_mel_bins": 8}, 0, 0, (8, 230)),
+    "ultravox": ("ultravox", {"clip.audio.num_mel_bins": 8, "clip.audio.projector.stack_factor": 8}, 0, 0, (8, 41)),
+    "qwen2vl": ("qwen2vl_merger", {}, 8, 560, (32, 48)),
 }
+SOUNDING = {"qwen2audio": 43, "qwen2omni": 229}  # frames before the sound ends, where that is not all
+SOUNDS = ("qwen2audio", "qwen2omni", "ultravox", "voxtral")
 HALF = ("pixtral", "qwen3vl", "voxtral")  # F16 matrices, as converters write them
 RMS = ("gemma4", "mistral3", "pixtral", "qwen25vl")
 POSITIONS = {"gemma3": 36, "idefics3": 36, "internvl": 17, "llava": 26, "qwen3vl": 9}
@@ -87,7 +94,7 @@ def write_blocks(w, name, prefix):
             w.linear(b + "attn_qkv", 3 * HIDDEN, HIDDEN)
         else:
             for part in "qkv":
-                w.linear(b + "attn_" + part, HIDDEN, HIDDEN, bias=not plain and not (name == "voxtral" and part == "k"))
+                w.linear(b + "attn_" + part, HIDDEN, HIDDEN, bias=not plain and not (name in SOUNDS and part == "k"))
         w.linear(b + "attn_out", HIDDEN, HIDDEN, not plain)
         w.linear(b + "ffn_up", FFN, HIDDEN, not plain)
         w.linear(b + "ffn_down", HIDDEN, FFN, not plain)
@@ -127,6 +134,13 @@ def write_projector(w, name):
             w.linear("mm.patch_merger", HIDDEN, 4 * HIDDEN, bias=False)
         w.linear("mm.1", WIDTH, HIDDEN, name == "pixtral")
         w.linear("mm.2", WIDTH, WIDTH, name == "pixtral")
+    elif name in ("qwen2audio", "qwen2omni"):
+        w.linear("mm.a.fc", WIDTH, HIDDEN)
+    elif name == "ultravox":
+        w.norm("mm.a.norm_pre", 8 * HIDDEN, bias=False)
+        w.linear("mm.a.mlp.1", 2 * HIDDEN, 8 * HIDDEN, bias=False)
+        w.norm("mm.a.norm_mid", HIDDEN, bias=False)
+        w.linear("mm.a.mlp.2", WIDTH, HIDDEN, bias=False)
     elif name == "voxtral":
         w.linear("mm.a.mlp.1", WIDTH, 4 * HIDDEN, bias=False)
         w.linear("mm.a.mlp.2", WIDTH, WIDTH, bias=False)
@@ -142,7 +156,7 @@ def write_projector(w, name):
 def write_model(path, name, seed):
     kind, keys, patch, size, _ = SHAPES[name]
     w = Writer(path, seed, name in HALF)
-    sense = "audio" if name == "voxtral" else "vision"
+    sense = "audio" if name in SOUNDS else "vision"
     w.key(f"clip.has_{sense}_encoder", True)
     w.key("clip.vision.projector_type" if name == "gemma4" else "clip.projector_type", kind)
     common = {"projection_dim": WIDTH, "embedding_length": HIDDEN, "feed_forward_length": FFN, "block_count": LAYERS, "attention.head_count": HEADS,
@@ -155,7 +169,7 @@ def write_model(path, name, seed):
         bins = keys["clip.audio.num_mel_bins"]
         w.linear("a.conv1d.1", HIDDEN, 3 * bins, shape=(HIDDEN, bins, 3))
         w.linear("a.conv1d.2", HIDDEN, 3 * HIDDEN, shape=(HIDDEN, HIDDEN, 3))
-        w.tensor("a.position_embd.weight", 32, HIDDEN, scale=0.5)
+        w.tensor("a.position_embd.weight", 100 if name == "qwen2omni" else 32, HIDDEN, scale=0.5)
         w.norm("a.post_ln", HIDDEN)
     else:
         pixels = 3 * patch * patch
@@ -170,7 +184,7 @@ def write_model(path, name, seed):
             w.tensor("v.class_embd", HIDDEN)
         if name in ("llava", "mistral3", "pixtral"):
             w.norm("v.pre_ln", HIDDEN, name == "llava")
-        if name in ("gemma3", "idefics3", "qwen25vl", "qwen3vl"):
+        if name in ("gemma3", "idefics3", "qwen25vl", "qwen2vl", "qwen3vl"):
             w.norm("v.post_ln", HIDDEN, name != "qwen25vl")
     write_blocks(w, name, sense[0] if sense == "audio" else "v")
     write_projector(w, name)
@@ -189,7 +203,8 @@ def make(folder, name):
     seed = 2000 + list(SHAPES).index(name)
     write_model(path, name, seed)
     height, width = SHAPES[name][4]
-    rows = encoders.rows(encoders.Encoder(path), pattern((height, width) if name == "voxtral" else (height, width, 3)))
+    tile = pattern((height, width) if name in SOUNDS else (height, width, 3))
+    rows = encoders.rows(encoders.Encoder(path), tile, SOUNDING.get(name))
     np.save(folder / f"{name}.npy", rows.astype(np.float32))
     print(f"{name:10s} {path.stat().st_size:8d} bytes, rows {rows.shape}", flush=True)
 
@@ -198,14 +213,17 @@ def validate(folder):
     worst = 0.0
     for path in sorted(folder.glob("*-mmproj.gguf")):
         name = path.stem.removesuffix("-mmproj")
-        encoder = encoders.Encoder(path)
+        facts = json.loads((folder / f"{name}.json").read_text())
+        encoder = encoders.Encoder(path, sound=facts["media"] == "audio")
         for reference in sorted(folder.glob(f"{name}.*.embed.npy")):
             stored = np.load(str(reference).replace(".embed.npy", ".pixels.npz"))
             tiles = [stored[f"tile{i}"] for i in range(len(stored.files))]
             if not encoder.sound:
                 mean, std = (np.array(encoder.keys[f"clip.vision.image_{k}"], np.float32) for k in ("mean", "std"))
                 tiles = [(t.astype(np.float32) / 255 - mean) / std for t in tiles]
-            rows, wanted = np.concatenate([encoders.rows(encoder, t) for t in tiles]), np.load(reference).astype(np.float64)
+            file = next(f for f in facts["files"] if Path(f).stem == reference.name.split(".")[1])
+            sounding = facts["files"][file].get("sounding")
+            rows, wanted = np.concatenate([encoders.rows(encoder, t, sounding) for t in tiles]), np.load(reference).astype(np.float64)
             error = ((rows - wanted) ** 2).sum() / (wanted ** 2).sum()
             worst = max(worst, error)
             print(f"{reference.name:26s} NMSE {error:.2e}", flush=True)

@@ -50,7 +50,7 @@ Result<uint32_t> most_rows(const EncoderConfig& config, const EncoderOptions& op
 }
 
 uint32_t outputs_of(const EncoderConfig& config, uint32_t n_rows) {
-  if (config.projector.sense == models::Sense::kSounds) return n_rows / config.stack;
+  if (config.projector.sense == models::Sense::kSounds) return n_rows / config.sound.stack;
   return n_rows / (config.rows.merge * config.rows.merge);
 }
 

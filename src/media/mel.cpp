@@ -100,6 +100,8 @@ std::vector<Bin> mel_bins(uint32_t n_bins) {
   return bins;
 }
 
+size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
+
 // The sample at a place of the padded sound, mirrored at its ends without its first or last one.
 double mirrored(const std::vector<float>& samples, int64_t at, int64_t n_padded) {
   if (at < 0) at = -at;
@@ -109,7 +111,8 @@ double mirrored(const std::vector<float>& samples, int64_t at, int64_t n_padded)
 
 }  // namespace
 
-base::Result<std::vector<MelWindow>> log_mel(const Sound& sound, uint32_t n_bins) {
+base::Result<std::vector<MelWindow>> log_mel(const Sound& sound, const MelRecipe& recipe) {
+  const uint32_t n_bins = recipe.n_bins;
   if (sound.samples.empty()) {
     return base::fail(base::ErrorCode::kInvalidArgument, "The sound has no samples.");
   }
@@ -118,9 +121,19 @@ base::Result<std::vector<MelWindow>> log_mel(const Sound& sound, uint32_t n_bins
                       fmt::format("A spectrogram of {} mel bins is asked for, but it has 1 to {}.",
                                   n_bins, kMaxBins));
   }
-  constexpr size_t kWindowSamples = size_t{kMelWindowSeconds} * kSampleRate;
-  const size_t n_windows = (sound.samples.size() + kWindowSamples - 1) / kWindowSamples;
-  const auto n_padded = static_cast<int64_t>(n_windows * kWindowSamples);
+  constexpr uint32_t kMaxPaddedSeconds = 3600;
+  if (recipe.padded_seconds > kMaxPaddedSeconds) {
+    return base::fail(base::ErrorCode::kInvalidArgument,
+                      fmt::format("Sounds are to be padded to {} seconds, but {} is the most.",
+                                  recipe.padded_seconds, kMaxPaddedSeconds));
+  }
+  const size_t unit =
+      recipe.padded_seconds > 0 ? size_t{recipe.padded_seconds} * kSampleRate : kHop;
+  const auto n_padded = static_cast<int64_t>(round_up(sound.samples.size(), unit));
+  const size_t n_sounding = round_up(sound.samples.size(), kHop) / kHop;
+  const size_t n_frames =
+      recipe.padded_seconds == kMelWindowSeconds ? round_up(n_sounding, kMelFrames) : n_sounding;
+  const size_t n_windows = round_up(n_frames, kMelFrames) / kMelFrames;
   const Fourier fourier;
   const std::vector<Bin> bins = mel_bins(n_bins);
   std::array<double, kWindow> hann;
@@ -129,30 +142,38 @@ base::Result<std::vector<MelWindow>> log_mel(const Sound& sound, uint32_t n_bins
   }
 
   std::vector<MelWindow> windows(n_windows);
-  constexpr double kSilence = -10;  // the logarithm of the least power
-  double loudest = kSilence;
-  std::array<double, kWindow> frame;
-  std::array<Complex, kWindow> spectrum;
-  std::array<double, kFrequencies> power;
+  const auto of_window = [](size_t n, size_t w) {
+    return static_cast<uint32_t>(std::min<size_t>(n - w * kMelFrames, kMelFrames));
+  };
   for (size_t w = 0; w < n_windows; ++w) {
     windows[w].n_bins = n_bins;
-    windows[w].values.resize(size_t{n_bins} * kMelFrames);
-    for (uint32_t t = 0; t < kMelFrames; ++t) {
-      const auto middle = static_cast<int64_t>((w * kMelFrames + t) * kHop);
-      for (uint32_t i = 0; i < kWindow; ++i) {
-        frame[i] = hann[i] * mirrored(sound.samples, middle + i - kWindow / 2, n_padded);
-      }
-      fourier.run(frame, spectrum);
-      for (uint32_t f = 0; f < kFrequencies; ++f) power[f] = std::norm(spectrum[f]);
-      for (uint32_t b = 0; b < n_bins; ++b) {
-        double sum = 0;
-        for (size_t i = 0; i < bins[b].weights.size(); ++i) {
-          sum += bins[b].weights[i] * power[bins[b].first + i];
-        }
-        const double value = std::max(std::log10(sum), kSilence);
-        loudest = std::max(loudest, value);
-        windows[w].values[size_t{b} * kMelFrames + t] = static_cast<float>(value);
-      }
+    windows[w].n_frames = of_window(n_frames, w);
+    windows[w].n_sounding = of_window(n_sounding, w);
+    windows[w].values.resize(size_t{n_bins} * windows[w].n_frames);
+  }
+  // Frames behind the last one may have some of the sound's end, and be the loudest.
+  const size_t n_heard =
+      std::min(n_frames + kWindow / 2 / kHop + 1, static_cast<size_t>(n_padded) / kHop);
+  constexpr double kSilence = -10;  // the logarithm of the least power
+  double loudest = kSilence;
+  std::array<double, kWindow> samples;
+  std::array<Complex, kWindow> spectrum;
+  std::array<double, kFrequencies> power;
+  for (size_t frame = 0; frame < n_heard; ++frame) {
+    const auto middle = static_cast<int64_t>(frame * kHop);
+    for (uint32_t i = 0; i < kWindow; ++i)
+      samples[i] = hann[i] * mirrored(sound.samples, middle + i - kWindow / 2, n_padded);
+    fourier.run(samples, spectrum);
+    for (uint32_t f = 0; f < kFrequencies; ++f) power[f] = std::norm(spectrum[f]);
+    for (uint32_t b = 0; b < n_bins; ++b) {
+      double sum = 0;
+      for (size_t i = 0; i < bins[b].weights.size(); ++i)
+        sum += bins[b].weights[i] * power[bins[b].first + i];
+      const double value = std::max(std::log10(sum), kSilence);
+      loudest = std::max(loudest, value);
+      if (frame >= n_frames) continue;
+      MelWindow& window = windows[frame / kMelFrames];
+      window.values[size_t{b} * window.n_frames + frame % kMelFrames] = static_cast<float>(value);
     }
   }
   constexpr float kRange = 8;

@@ -12,19 +12,25 @@ namespace puna::media {
 inline constexpr uint32_t kMelWindowSeconds = 30;
 inline constexpr uint32_t kMelFrames = 3000;  // a window of 30 s has, one each 10 ms
 
-// One window of 30 seconds.
-struct MelWindow {
-  uint32_t n_bins = 0;
-  std::vector<float> values;  // [n_bins, kMelFrames]
+struct MelRecipe {
+  uint32_t n_bins = 0;  // between 0 and 8000 Hz, above 0 and at most 512
+  // Silence is added up to a multiple of so many seconds; 0: up to a whole frame.
+  uint32_t padded_seconds = kMelWindowSeconds;
 };
 
-// The windows of a sound, silence added up to the end of the last one.
-//   n_bins  mel bins between 0 and 8000 Hz, above 0 and at most 512
-// Each frame is the power spectrum of 400 samples under a periodic Hann window, the sound mirrored
-// at both ends; of the mel bins (Slaney's scale and norm) the logarithm to base 10, at least 1e-10
-// and at least the largest value of the whole sound less 8, plus 4, over 4.
-// Errors: kInvalidArgument when the sound has no samples or n_bins is outside its bounds.
-// Source: transformers, feature_extraction_whisper.
-base::Result<std::vector<MelWindow>> log_mel(const Sound& sound, uint32_t n_bins);
+// One window of 30 seconds. Where silence is added up to the end of windows it has all their
+// frames, else those of the sound.
+struct MelWindow {
+  uint32_t n_bins = 0, n_frames = 0;
+  uint32_t n_sounding = 0;    // frames that begin before the sound ends
+  std::vector<float> values;  // [n_bins, n_frames]
+};
+
+// The windows of a sound. Each frame is the power spectrum of 400 samples under a periodic Hann
+// window, the sound mirrored at both ends of sound and silence; of the mel bins (Slaney's scale and
+// norm) the logarithm to base 10, at least 1e-10 and at least the largest value of the whole sound
+// less 8, plus 4, over 4. Errors: kInvalidArgument when the sound has no samples or the recipe is
+// outside its bounds. Source: transformers, feature_extraction_whisper.
+base::Result<std::vector<MelWindow>> log_mel(const Sound& sound, const MelRecipe& recipe);
 
 }  // namespace puna::media

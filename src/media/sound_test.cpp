@@ -222,7 +222,7 @@ TEST_CASE("spectrograms are Whisper's") {
     for (int64_t i = 0; i < fact.find("repeats")->integer(); ++i) {
       repeated.samples.insert(repeated.samples.end(), sound->samples.begin(), sound->samples.end());
     }
-    const auto windows = log_mel(repeated, n_bins);
+    const auto windows = log_mel(repeated, {n_bins});
     REQUIRE(windows.has_value());
     CHECK(windows->size() * kMelFrames == static_cast<size_t>(fact.find("frames")->integer()));
     for (const auto& value : fact.find("values")->items()) {
@@ -236,9 +236,44 @@ TEST_CASE("spectrograms are Whisper's") {
                      value.items()[2].number()) < 2e-6);
     }
   }
-  CHECK_FALSE(log_mel({}, 80).has_value());
-  CHECK_FALSE(log_mel(*sound, 0).has_value());
-  CHECK_FALSE(log_mel(*sound, 513).has_value());
+  CHECK_FALSE(log_mel({}, {80}).has_value());
+  CHECK_FALSE(log_mel(*sound, {0}).has_value());
+  CHECK_FALSE(log_mel(*sound, {513}).has_value());
+  CHECK_FALSE(log_mel(*sound, {80, UINT32_MAX}).has_value());
+}
+
+TEST_CASE("a spectrogram without whole windows has the frames of the sound") {
+  Sound sound;
+  for (uint32_t i = 0; i < 160 * 7 + 1; ++i)
+    sound.samples.push_back(0.5F * std::sin(0.1F * static_cast<float>(i)));
+  const auto whole = log_mel(sound, {20});
+  const auto long_silence = log_mel(sound, {20, 300});
+  const auto none = log_mel(sound, {20, 0});
+  REQUIRE(whole.has_value());
+  REQUIRE(long_silence.has_value());
+  REQUIRE(none.has_value());
+  CHECK(whole->front().n_frames == kMelFrames);
+  CHECK(whole->front().n_sounding == 8);
+  CHECK(long_silence->front().n_frames == 8);
+  CHECK(none->front().n_frames == 8);
+  CHECK(none->front().values.size() == 20 * 8);
+  for (uint32_t bin = 0; bin < 20; ++bin) {
+    const auto at = [&](const MelWindow& window, uint32_t frame) {
+      return window.values[size_t{bin} * window.n_frames + frame];
+    };
+    // The end of the sound is mirrored in one, silent in the other.
+    for (uint32_t frame = 0; frame < 8; ++frame)
+      CHECK(at(whole->front(), frame) == at(long_silence->front(), frame));
+    CHECK(at(none->front(), 0) == at(whole->front(), 0));
+    CHECK(at(none->front(), 7) != at(whole->front(), 7));
+  }
+  // The last window of a long sound has what is left of it.
+  sound.samples.resize(size_t{31} * kSampleRate, 0.25F);
+  const auto two = log_mel(sound, {20, 0});
+  REQUIRE(two.has_value());
+  REQUIRE(two->size() == 2);
+  CHECK(two->back().n_frames == 100);
+  CHECK(two->back().n_sounding == 100);
 }
 
 }  // namespace

@@ -84,7 +84,9 @@ constexpr Preprocessing kPreprocessing[] = {
     {"internvl", TileKind::kInternvl, of_internvl},
     {"mlp", TileKind::kLlava, nothing},
     {"pixtral", TileKind::kPixtral, nothing},
+    {"qwen2.5o", TileKind::kQwen, of_qwen, /*takes_any_size=*/true},
     {"qwen2.5vl_merger", TileKind::kQwen, of_qwen, /*takes_any_size=*/true},
+    {"qwen2vl_merger", TileKind::kQwen, of_qwen, /*takes_any_size=*/true},
     {"qwen3vl_merger", TileKind::kQwen, of_qwen, /*takes_any_size=*/true},
 };
 
@@ -139,12 +141,17 @@ Result<Input> cut_picture(const MediaFile& file, const TileRecipe& recipe) {
   return out;
 }
 
-Result<Input> cut_sound(const MediaFile& file, uint32_t n_bins) {
+Result<Input> cut_sound(const MediaFile& file, const EncoderConfig& config) {
   PUNA_TRY(const media::Sound sound, media::decode_sound(file.bytes));
-  PUNA_TRY(std::vector<media::MelWindow> windows, media::log_mel(sound, n_bins));
+  PUNA_TRY(std::vector<media::MelWindow> windows,
+           media::log_mel(sound, {config.n_bins, config.sound.padded_seconds}));
   Input out;
-  for (media::MelWindow& window : windows)
-    out.add(std::move(window.values), n_bins, media::kMelFrames);
+  for (media::MelWindow& window : windows) {
+    // What is left of a long sound may be too short for a row.
+    if (!out.tiles.empty() && window.n_sounding < config.sound.least_frames()) continue;
+    out.add(std::move(window.values), config.n_bins, window.n_frames);
+    out.tiles.back().n_sounding = window.n_sounding;
+  }
   return out;
 }
 
@@ -169,8 +176,7 @@ Result<Senses> prepare(const OpenOptions& options, std::span<const MediaFile> fi
   for (const MediaFile& file : files) {
     if (file.sense != sense) continue;
     const std::string reading = fmt::format("While reading {}", file.name);
-    auto input =
-        sense == Sense::kPictures ? cut_picture(file, recipe) : cut_sound(file, config.n_bins);
+    auto input = sense == Sense::kPictures ? cut_picture(file, recipe) : cut_sound(file, config);
     PUNA_TRY_CONTEXT(out.inputs.emplace_back(), std::move(input), reading);
     for (const models::EncoderInput& tile : out.inputs.back().tiles) {
       PUNA_TRY_CONTEXT(const uint32_t n, models::count_rows(config, tile.height, tile.width),

@@ -5,11 +5,11 @@ import numpy as np
 
 
 class Encoder:
-    def __init__(self, path):
+    def __init__(self, path, sound=None):
         reader = gguf.GGUFReader(path)
         self.keys = {name: field.contents() for name, field in reader.fields.items()}
         self.tensors = {t.name: np.asarray(t.data).reshape([int(n) for n in reversed(t.shape)]).astype(np.float64) for t in reader.tensors}
-        self.sound = bool(self.keys.get("clip.has_audio_encoder"))
+        self.sound = bool(self.keys.get("clip.has_audio_encoder")) if sound is None else sound
         self.prefix = "a" if self.sound else "v"
         sense = "audio" if self.sound else "vision"
         self.kind = self.keys.get(f"clip.{sense}.projector_type") or self.keys["clip.projector_type"]
@@ -236,6 +236,14 @@ def qwen2_5_vl(e, tile):
     return mlp(e, "mm.0", "mm.2", joined(cells(e.norm("v.post_ln", x), rows, columns, 2)))
 
 
+def qwen2_vl(e, tile):
+    x, row, column, rows, columns = patches(e, tile)
+    rope = qwen_rope(e, row, column)
+    for l in range(e.layers):
+        x = block(e, l, x, gelu_quick, rope=rope)
+    return mlp(e, "mm.0", "mm.2", joined(cells(e.norm("v.post_ln", x), rows, columns, 2)))
+
+
 def interpolated(table, rows, columns):
     """A square table at rows x columns places, the corners at its corners."""
     side = int(len(table) ** 0.5)
@@ -266,24 +274,61 @@ def qwen3_vl(e, tile):
     return np.concatenate([main, *deep], axis=-1)
 
 
-def voxtral(e, tile):
+def whisper(e, frames, seen=None):
+    """[bins, frames] -> rows of two frames behind the last block; rows from `seen` on are seen by none."""
     def conv(name, x, stride):
         weight, padded = e[name + ".weight"], np.pad(x, ((0, 0), (1, 1)))
         columns = [padded[:, i:i + 3].reshape(-1) for i in range(0, x.shape[1], stride)]
         return gelu(np.stack(columns) @ weight.reshape(len(weight), -1).T + e[name + ".bias"].reshape(-1))
 
-    x = conv("a.conv1d.2", conv("a.conv1d.1", tile, 1).T, 2)
+    x = conv("a.conv1d.2", conv("a.conv1d.1", frames, 1).T, 2)
     x = x + e["a.position_embd.weight"][:len(x)]
+    x = x[:seen]
     for l in range(e.layers):
         x = block(e, l, x, gelu)
-    x = e.norm("a.post_ln", x)
+    return x
+
+
+def rows_of(frames):
+    return (frames - 1) // 2 + 1
+
+
+def pairs(x):
+    n = len(x) // 2
+    return x[:2 * n].reshape(n, 2, -1).mean(1)
+
+
+def voxtral(e, tile, sounding):
+    x = e.norm("a.post_ln", whisper(e, tile))
     return mlp(e, "mm.a.mlp.1", "mm.a.mlp.2", x.reshape(len(x) // e.keys["clip.audio.projector.stack_factor"], -1))
 
 
+def qwen2_audio(e, tile, sounding):
+    return e.linear("mm.a.fc", e.norm("a.post_ln", pairs(whisper(e, tile, rows_of(sounding)))))
+
+
+def qwen2_omni(e, tile, sounding, chunk=200):
+    chunks = [whisper(e, tile[:, at:min(at + chunk, sounding)]) for at in range(0, sounding, chunk)]
+    return e.linear("mm.a.fc", e.norm("a.post_ln", pairs(np.concatenate(chunks))))
+
+
+def ultravox(e, tile, sounding):
+    n = e.keys["clip.audio.projector.stack_factor"]
+    x = e.norm("a.post_ln", whisper(e, tile, rows_of(sounding)))
+    x = np.pad(x, ((0, -len(x) % n), (0, 0))).reshape(-1, n * e.hidden)
+    value, gate = np.split(e.linear("mm.a.mlp.1", rms_norm(x, 1e-6) * e["mm.a.norm_pre.weight"]), 2, axis=-1)
+    return e.linear("mm.a.mlp.2", rms_norm(silu(gate) * value, 1e-6) * e["mm.a.norm_mid.weight"])
+
+
 KINDS = {"gemma3": gemma3, "gemma4v": gemma4, "idefics3": idefics3, "internvl": internvl, "mlp": llava, "pixtral": pixtral,
-         "qwen2.5vl_merger": qwen2_5_vl, "qwen3vl_merger": qwen3_vl, "voxtral": voxtral}
+         "qwen2.5o": qwen2_5_vl, "qwen2.5vl_merger": qwen2_5_vl, "qwen2vl_merger": qwen2_vl, "qwen3vl_merger": qwen3_vl}
+SOUND_KINDS = {"qwen2.5o": qwen2_omni, "qwen2a": qwen2_audio, "ultravox": ultravox, "voxtral": voxtral}
 
 
-def rows(encoder, tile):
-    """tile: [height, width, 3] normalised pixels, or [bins, frames] of a sound. The rows as they stand in a prompt."""
-    return KINDS[encoder.kind](encoder, tile.astype(np.float64))
+def rows(encoder, tile, sounding=None):
+    """tile: [height, width, 3] normalised pixels, or [bins, frames] of a sound that has so many frames (None: all). The rows as they stand in a
+    prompt."""
+    tile = tile.astype(np.float64)
+    if encoder.sound:
+        return SOUND_KINDS[encoder.kind](encoder, tile, sounding or tile.shape[1])
+    return KINDS[encoder.kind](encoder, tile)

@@ -92,6 +92,27 @@ Result<void> view_tensor(ModelFile& file, const std::string& name, std::vector<u
   return {};
 }
 
+Result<void> swap_row_halves(ModelFile& file, const std::string& name) {
+  Tensor* const tensor = find(file, name);
+  if (!tensor) return {};
+  const uint64_t rows = tensor->rows();
+  if (rows % 2 != 0) {
+    return base::fail(ErrorCode::kCorrupt,
+                      fmt::format("Tensor \"{}\" has shape [{}], but two halves of rows are "
+                                  "expected.",
+                                  name, fmt::join(tensor->shape, ", ")));
+  }
+  const RawTensor stored = raw(*tensor);
+  std::vector<Strided> halves(2, Strided(stored, *file.sources[tensor->source]));
+  halves[0].slice(0, rows / 2, rows / 2);
+  halves[1].slice(0, 0, rows / 2);
+  for (const Strided& half : halves) PUNA_TRY(half.check());
+  replace(file, *tensor,
+          formats::make_view(name, std::move(halves), tensor->type, formats::make_view_tile()),
+          tensor->type, tensor->shape);
+  return {};
+}
+
 Result<void> append_bias_column(ModelFile& file, const std::string& weight, const std::string& bias,
                                 uint64_t rows, uint64_t columns) {
   Tensor* const w = find(file, weight);

@@ -29,6 +29,10 @@ base::Result<void> view_tensor(formats::ModelFile& file, const std::string& name
                                std::vector<uint64_t> shape, Moves moves,
                                const std::function<void(formats::Strided&)>& change);
 
+// The tensor, where the file has it, with the second half of its rows before the first. Errors:
+// kCorrupt naming the tensor and its shape, where its rows are odd.
+base::Result<void> swap_row_halves(formats::ModelFile& file, const std::string& name);
+
 // Columns behind those of the weight: the bias, and zeros up to a whole vector.
 constexpr uint32_t kBiasColumns = 4;
 // Makes weight [rows, columns in any shape] and bias [rows] one tensor of f32, [rows, columns +

@@ -42,6 +42,19 @@ struct RowRecipe {
   bool breaks = false;         // v.token_embd.img_break behind each line of cells but the last
 };
 
+// What the rows of a sound are made of: a row of two frames.
+struct SoundRecipe {
+  uint32_t padded_seconds = 30;  // media::MelRecipe
+  uint32_t stack = 1;            // rows that become one
+  // The silence behind a sound makes no rows, and rows do not see it.
+  bool sounding_only = false;
+  bool partly = false;        // the last rows may be less than a stack, zeros filled up
+  uint32_t chunk_frames = 0;  // frames that see each other alone, their positions from 0; 0: all
+
+  // The least frames that give a row.
+  uint32_t least_frames() const { return sounding_only && !partly ? 2 * stack - 1 : 1; }
+};
+
 // What an encoder's keys say.
 struct EncoderConfig {
   Projector projector;
@@ -54,10 +67,11 @@ struct EncoderConfig {
   kernels::Activation activation = kernels::Activation::kGeluQuick;
   uint32_t image_size = 0, patch_size = 0;  // of pictures
   std::array<float, 3> mean = {}, std = {};
-  uint32_t n_bins = 0, stack = 1;   // of sounds: mel bins, and frames that become one row
+  uint32_t n_bins = 0;              // of sounds
   uint32_t full_every = 0;          // of blocks with windows: each n-th sees all
   std::vector<uint32_t> deepstack;  // blocks whose results are projected too
   RowRecipe rows;
+  SoundRecipe sound;
 
   uint32_t head_dim() const { return hidden / n_heads; }
 };
@@ -70,6 +84,7 @@ using EncoderTables = std::map<std::string, std::vector<float>, std::less<>>;
 struct EncoderInput {
   std::span<const float> values;
   uint32_t height = 0, width = 0;
+  uint32_t n_sounding = 0;  // frames before a sound ends; 0: all
 };
 
 constexpr uint32_t kBreakRow = UINT32_MAX;
@@ -112,7 +127,7 @@ std::vector<std::string> encoder_tables(const EncoderConfig& config);
 // Errors: kInvalidArgument with both sizes where the encoder does not take such an input.
 base::Result<EncoderRows> encoder_rows(const EncoderConfig& config, const EncoderTables& tables,
                                        const EncoderInput& input);
-// Rows of a tile of this size, without its values. Errors: as encoder_rows().
+// The most rows of a tile of this size, without its values. Errors: as encoder_rows().
 base::Result<uint32_t> count_rows(const EncoderConfig& config, uint32_t height, uint32_t width);
 
 // Parts of tables.
@@ -124,12 +139,17 @@ base::Result<void> read_llava_encoder(const formats::ModelFile& file, EncoderCon
 base::Result<void> read_pixtral_encoder(const formats::ModelFile& file, EncoderConfig& config);
 base::Result<void> read_qwen2_5_vl_encoder(const formats::ModelFile& file, EncoderConfig& config);
 base::Result<void> read_qwen3_vl_encoder(const formats::ModelFile& file, EncoderConfig& config);
+base::Result<void> read_qwen2_audio_encoder(const formats::ModelFile& file, EncoderConfig& config);
+base::Result<void> read_qwen2_omni_encoder(const formats::ModelFile& file, EncoderConfig& config);
+base::Result<void> read_qwen2_vl_encoder(const formats::ModelFile& file, EncoderConfig& config);
+base::Result<void> read_ultravox_encoder(const formats::ModelFile& file, EncoderConfig& config);
 base::Result<void> read_voxtral_encoder(const formats::ModelFile& file, EncoderConfig& config);
 
 base::Result<void> arrange_patches(formats::ModelFile& file, const EncoderConfig& config);
 base::Result<void> arrange_gemma3_encoder(formats::ModelFile& file, const EncoderConfig& config);
 base::Result<void> arrange_gemma4_encoder(formats::ModelFile& file, const EncoderConfig& config);
-base::Result<void> arrange_voxtral_encoder(formats::ModelFile& file, const EncoderConfig& config);
+base::Result<void> arrange_whisper_encoder(formats::ModelFile& file, const EncoderConfig& config);
+base::Result<void> arrange_ultravox_encoder(formats::ModelFile& file, const EncoderConfig& config);
 
 using BuiltEncoder = base::Result<plan::Graph>;
 BuiltEncoder build_gemma3_encoder(const formats::ModelFile& file, const EncoderConfig& config);
@@ -140,6 +160,8 @@ BuiltEncoder build_llava_encoder(const formats::ModelFile& file, const EncoderCo
 BuiltEncoder build_pixtral_encoder(const formats::ModelFile& file, const EncoderConfig& config);
 BuiltEncoder build_qwen2_5_vl_encoder(const formats::ModelFile& file, const EncoderConfig& config);
 BuiltEncoder build_qwen3_vl_encoder(const formats::ModelFile& file, const EncoderConfig& config);
+BuiltEncoder build_qwen2_audio_encoder(const formats::ModelFile& file, const EncoderConfig& config);
+BuiltEncoder build_ultravox_encoder(const formats::ModelFile& file, const EncoderConfig& config);
 BuiltEncoder build_voxtral_encoder(const formats::ModelFile& file, const EncoderConfig& config);
 
 }  // namespace puna::models

@@ -116,7 +116,8 @@ TEST_CASE("a row of deepstack is as wide as all that it holds") {
 TEST_CASE("keys that are missing or cannot be are refused by name") {
   CHECK(refusal(keys("resampler")) ==
         "Encoders of pictures of the kind \"resampler\" are not supported; these are: gemma3, "
-        "gemma4v, idefics3, internvl, mlp, pixtral, qwen2.5vl_merger, qwen3vl_merger.");
+        "gemma4v, idefics3, internvl, mlp, pixtral, qwen2.5o, qwen2.5vl_merger, "
+        "qwen2vl_merger, qwen3vl_merger.");
   CHECK(refusal(keys("gemma3"), Sense::kSounds) ==
         "The file mmproj.gguf has no encoder of sounds.");
   formats::ModelFile file = keys("gemma3");
@@ -176,6 +177,10 @@ TEST_CASE("special tokens stand around rows as each family was trained") {
   CHECK(written(pieces(projector("pixtral"), one)) == "[14][IMG_END]");
   CHECK(written(pieces(projector("voxtral", Sense::kSounds), {.tiles = {{1, 5}, {1, 5}}})) ==
         "[BEGIN_AUDIO][10]");
+  CHECK(written(pieces(projector("qwen2a", Sense::kSounds), {.tiles = {{1, 5}}})) ==
+        "<|audio_bos|>[5]<|audio_eos|>");
+  CHECK(written(pieces(projector("ultravox", Sense::kSounds), {.tiles = {{1, 5}}})) == "[5]");
+  CHECK(written(pieces(projector("qwen2.5o"), one)) == "<|vision_bos|>[12]<|vision_eos|>");
   const auto qwen = pieces(projector("qwen2.5vl_merger"), one);
   CHECK(written(qwen) == "<|vision_start|>[12]<|vision_end|>");
   CHECK(qwen[1].cells.rows == 3);

@@ -31,11 +31,21 @@ constexpr EncoderKind kKinds[] = {
      llava_pieces},
     {"pixtral", Sense::kPictures, read_pixtral_encoder, arrange_patches, build_pixtral_encoder,
      pixtral_pieces},
+    {"qwen2.5o", Sense::kPictures, read_qwen2_5_vl_encoder, arrange_patches,
+     build_qwen2_5_vl_encoder, qwen_omni_pieces},
     {"qwen2.5vl_merger", Sense::kPictures, read_qwen2_5_vl_encoder, arrange_patches,
+     build_qwen2_5_vl_encoder, qwen_pieces},
+    {"qwen2vl_merger", Sense::kPictures, read_qwen2_vl_encoder, arrange_patches,
      build_qwen2_5_vl_encoder, qwen_pieces},
     {"qwen3vl_merger", Sense::kPictures, read_qwen3_vl_encoder, arrange_patches,
      build_qwen3_vl_encoder, qwen_pieces},
-    {"voxtral", Sense::kSounds, read_voxtral_encoder, arrange_voxtral_encoder,
+    {"qwen2.5o", Sense::kSounds, read_qwen2_omni_encoder, arrange_whisper_encoder,
+     build_qwen2_audio_encoder, qwen_audio_pieces},
+    {"qwen2a", Sense::kSounds, read_qwen2_audio_encoder, arrange_whisper_encoder,
+     build_qwen2_audio_encoder, qwen_audio_pieces},
+    {"ultravox", Sense::kSounds, read_ultravox_encoder, arrange_ultravox_encoder,
+     build_ultravox_encoder, ultravox_pieces},
+    {"voxtral", Sense::kSounds, read_voxtral_encoder, arrange_whisper_encoder,
      build_voxtral_encoder, voxtral_pieces},
 };
 
@@ -205,6 +215,7 @@ Result<EncoderConfig> read_encoder(const ModelFile& file, Sense sense) {
     PUNA_TRY(read_picture_keys(file, c));
   } else {
     PUNA_TRY(c.n_bins, bounded_count(file, "clip.audio.num_mel_bins", kMostBins));
+    c.activation = kernels::Activation::kGeluErf;  // Whisper's; files have no key for it
   }
   PUNA_TRY(kind->read(file, c));
   if (sense == Sense::kPictures) PUNA_TRY(check_size(c));

@@ -43,6 +43,12 @@ std::vector<MediaPiece> between(const char* before, const MediaShape& shape, con
   return Pieces().text(before).rows(count(shape)).text(after).take();
 }
 
+// One tile whose rows have positions by row and column.
+std::vector<MediaPiece> on_grid(const char* before, const MediaShape& shape, const char* after) {
+  const Cells& cells = shape.tiles.front();
+  return Pieces().text(before).rows(count(cells), cells).text(after).take();
+}
+
 }  // namespace
 
 std::vector<MediaPiece> gemma3_pieces(const MediaShape& shape) {
@@ -58,6 +64,12 @@ std::vector<MediaPiece> internvl_pieces(const MediaShape& shape) {
 }
 
 std::vector<MediaPiece> llava_pieces(const MediaShape& shape) { return between("", shape, ""); }
+
+std::vector<MediaPiece> qwen_audio_pieces(const MediaShape& shape) {
+  return between("<|audio_bos|>", shape, "<|audio_eos|>");
+}
+
+std::vector<MediaPiece> ultravox_pieces(const MediaShape& shape) { return between("", shape, ""); }
 
 std::vector<MediaPiece> voxtral_pieces(const MediaShape& shape) {
   return between("[BEGIN_AUDIO]", shape, "");
@@ -86,8 +98,11 @@ std::vector<MediaPiece> pixtral_pieces(const MediaShape& shape) {
 }
 
 std::vector<MediaPiece> qwen_pieces(const MediaShape& shape) {
-  const Cells& cells = shape.tiles.front();
-  return Pieces().text("<|vision_start|>").rows(count(cells), cells).text("<|vision_end|>").take();
+  return on_grid("<|vision_start|>", shape, "<|vision_end|>");
+}
+
+std::vector<MediaPiece> qwen_omni_pieces(const MediaShape& shape) {
+  return on_grid("<|vision_bos|>", shape, "<|vision_eos|>");
 }
 
 }  // namespace puna::models

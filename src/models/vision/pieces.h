@@ -14,7 +14,10 @@ std::vector<MediaPiece> idefics3_pieces(const MediaShape& shape);
 std::vector<MediaPiece> internvl_pieces(const MediaShape& shape);
 std::vector<MediaPiece> llava_pieces(const MediaShape& shape);
 std::vector<MediaPiece> pixtral_pieces(const MediaShape& shape);
+std::vector<MediaPiece> qwen_audio_pieces(const MediaShape& shape);
+std::vector<MediaPiece> qwen_omni_pieces(const MediaShape& shape);
 std::vector<MediaPiece> qwen_pieces(const MediaShape& shape);
+std::vector<MediaPiece> ultravox_pieces(const MediaShape& shape);
 std::vector<MediaPiece> voxtral_pieces(const MediaShape& shape);
 
 }  // namespace puna::models

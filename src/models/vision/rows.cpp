@@ -250,29 +250,55 @@ Result<EncoderRows> picture_rows(const EncoderConfig& c, const EncoderTables& ta
   return out;
 }
 
-Result<void> check_sound(const EncoderConfig& c, uint32_t bins, uint32_t frames) {
-  if (bins != c.n_bins) {
+// Rows of two frames each: those that are given, those of the sound, and what becomes of them.
+struct SoundRows {
+  uint32_t given = 0, sounding = 0, outputs = 0;
+};
+
+Result<SoundRows> count_sound(const EncoderConfig& c, const EncoderInput& sound) {
+  if (sound.height != c.n_bins) {
     return base::fail(
         ErrorCode::kInvalidArgument,
-        fmt::format("A sound has {} mel bins, but this encoder reads {}.", bins, c.n_bins));
+        fmt::format("A sound has {} mel bins, but this encoder reads {}.", sound.height, c.n_bins));
   }
-  if (frames > 0 && frames % (2 * c.stack) == 0 && frames / 2 <= kernels::kMaxStepRows) return {};
-  return base::fail(ErrorCode::kInvalidArgument,
-                    fmt::format("A sound has {} frames; this encoder reads a multiple of {}.",
-                                frames, 2 * c.stack));
+  const SoundRecipe& recipe = c.sound;
+  const uint32_t frames = sound.width;
+  const uint32_t sounding =
+      recipe.sounding_only && sound.n_sounding > 0 ? std::min(sound.n_sounding, frames) : frames;
+  if (frames / 2 > kernels::kMaxStepRows - recipe.stack) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("A sound has {} frames; at most {} are encoded at once.", frames,
+                                  2 * (kernels::kMaxStepRows - recipe.stack)));
+  }
+  if (!recipe.sounding_only && (frames == 0 || frames % (2 * recipe.stack) != 0)) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("A sound has {} frames; this encoder reads a multiple of {}.",
+                                  frames, 2 * recipe.stack));
+  }
+  if (sounding < recipe.least_frames()) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("A sound has {} frames; this encoder needs {} at the least.",
+                                  sounding, recipe.least_frames()));
+  }
+  SoundRows out;
+  out.sounding = (sounding + 1) / 2;
+  out.outputs = (out.sounding + (recipe.partly ? recipe.stack - 1 : 0)) / recipe.stack;
+  out.given = std::max(out.sounding, out.outputs * recipe.stack);
+  return out;
 }
 
-// Three neighbouring frames of each bin, and the column of the bias; all zeros outside.
-void unfold_frame(const EncoderInput& sound, int64_t frame, std::vector<float>& out) {
-  const auto n = static_cast<int64_t>(sound.width);
-  if (frame < 0 || frame >= n) {
+// Three neighbouring frames of each bin, and the column of the bias; all zeros outside of first ..
+// end - 1.
+void unfold_frame(const EncoderInput& sound, int64_t frame, int64_t first, int64_t end,
+                  std::vector<float>& out) {
+  if (frame < first || frame >= end) {
     out.resize(out.size() + 3 * size_t{sound.height} + kBiasColumns, 0.0f);
     return;
   }
   for (size_t bin = 0; bin < sound.height; ++bin) {
     for (int64_t f = frame - 1; f <= frame + 1; ++f)
-      out.push_back(f < 0 || f >= n ? 0.0f
-                                    : sound.values[bin * sound.width + static_cast<size_t>(f)]);
+      out.push_back(
+          f < first || f >= end ? 0.0f : sound.values[bin * sound.width + static_cast<size_t>(f)]);
   }
   out.push_back(1);
   out.resize(out.size() + kBiasColumns - 1, 0.0f);
@@ -280,24 +306,45 @@ void unfold_frame(const EncoderInput& sound, int64_t frame, std::vector<float>& 
 
 Result<EncoderRows> sound_rows(const EncoderConfig& c, const EncoderTables& tables,
                                const EncoderInput& sound) {
-  PUNA_TRY(check_sound(c, sound.height, sound.width));
+  PUNA_TRY(const SoundRows n, count_sound(c, sound));
   EncoderRows out;
-  out.n_rows = sound.width / 2;
-  out.n_outputs = out.n_rows / c.stack;
+  out.n_rows = n.given;
+  out.n_outputs = n.outputs;
   out.cells = {1, out.n_outputs};
+  const bool chunks = c.sound.chunk_frames > 0;
+  const uint32_t of_chunk = chunks ? c.sound.chunk_frames / 2 : n.given;  // rows
+  // Chunks do not hear what is beyond them. Elsewhere silence behind a sound is heard at its end.
+  const uint32_t frames =
+      chunks && sound.n_sounding > 0 ? std::min(sound.n_sounding, sound.width) : sound.width;
   for (int64_t beside = -1; beside <= 1; ++beside) {
-    for (int64_t row = 0; row < out.n_rows; ++row)
-      unfold_frame(sound, 2 * row + beside, out.inputs);
+    for (uint32_t row = 0; row < n.given; ++row) {
+      const uint32_t first = chunks ? row / of_chunk * c.sound.chunk_frames : 0;
+      const uint32_t end = chunks ? std::min(first + c.sound.chunk_frames, frames) : frames;
+      unfold_frame(sound, 2 * int64_t{row} + beside, first, end, out.inputs);
+    }
   }
   const std::vector<float>& positions = table(tables, kFramePositions);
   const size_t known = positions.size() / c.hidden;
-  if (positions.size() % c.hidden != 0 || known < out.n_rows) {
+  if (positions.size() % c.hidden != 0 || known < std::min(of_chunk, n.sounding)) {
     return base::fail(ErrorCode::kInvalidArgument,
                       fmt::format("A sound has {} frames, but the encoder knows positions of {}.",
                                   sound.width, 2 * known));
   }
-  out.inputs.insert(out.inputs.end(), positions.begin(),
-                    positions.begin() + static_cast<ptrdiff_t>(size_t{out.n_rows} * c.hidden));
+  for (uint32_t row = 0; row < n.given; ++row) {
+    // Rows behind the sound may be beyond the table; nothing sees them.
+    const size_t at = std::min<size_t>(row % of_chunk, known - 1) * c.hidden;
+    out.inputs.insert(out.inputs.end(), positions.begin() + static_cast<ptrdiff_t>(at),
+                      positions.begin() + static_cast<ptrdiff_t>(at + c.hidden));
+  }
+  for (uint32_t row = 0; c.sound.sounding_only && row < n.given; ++row) {
+    const uint32_t first = chunks ? row / of_chunk * of_chunk : 0;
+    const uint32_t end = std::min(first + of_chunk, n.sounding);
+    out.inputs.insert(out.inputs.end(), {word(first), word(end)});
+  }
+  if (c.sound.partly) {
+    out.inputs.resize(out.inputs.size() + size_t{n.sounding} * c.hidden, 1.0f);
+    out.inputs.resize(out.inputs.size() + size_t{n.given - n.sounding} * c.hidden, 0.0f);
+  }
   for (uint32_t i = 0; i < out.n_outputs; ++i) out.places.push_back(i);
   return out;
 }
@@ -315,8 +362,8 @@ std::vector<std::string> encoder_tables(const EncoderConfig& c) {
 
 Result<uint32_t> count_rows(const EncoderConfig& c, uint32_t height, uint32_t width) {
   if (c.projector.sense == Sense::kSounds) {
-    PUNA_TRY(check_sound(c, height, width));
-    return width / 2;
+    PUNA_TRY(const SoundRows n, count_sound(c, {{}, height, width}));
+    return n.given;
   }
   PUNA_TRY(const Grid grid, grid_of(c, height, width));
   return grid.rows * grid.columns + (c.rows.class_row ? 1 : 0);

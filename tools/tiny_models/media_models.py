@@ -1,0 +1,222 @@
+"""Families of models with pictures or sounds that transformers knows: a tiny one of each, the names that its tensors have in GGUF files, and how
+transformers encodes a picture or sound and goes on from there."""
+import gguf
+import numpy as np
+import torch
+import transformers
+from transformers import WhisperFeatureExtractor
+
+TEXT = {"hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+        "max_position_embeddings": 4096, "rms_norm_eps": 1e-6, "tie_word_embeddings": False}
+AUDIO = {"d_model": 32, "encoder_layers": 2, "encoder_attention_heads": 2, "encoder_ffn_dim": 40, "num_mel_bins": 16}
+
+
+class Family:
+    text_prefix = "model.language_model."
+    rope_sections = None
+
+    def __init__(self):
+        self.text_names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.QWEN2, TEXT["num_hidden_layers"])
+        self.media_names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.MMPROJ, 8)
+        a = self.architecture
+        self.text_keys = {f"{a}.block_count": TEXT["num_hidden_layers"], f"{a}.context_length": 4096, f"{a}.embedding_length": TEXT["hidden_size"],
+                          f"{a}.feed_forward_length": TEXT["intermediate_size"], f"{a}.attention.head_count": TEXT["num_attention_heads"],
+                          f"{a}.attention.head_count_kv": TEXT["num_key_value_heads"], f"{a}.rope.freq_base": 10000.0,
+                          f"{a}.attention.layer_norm_rms_epsilon": TEXT["rms_norm_eps"]}
+        if self.rope_sections:
+            self.text_keys[f"{a}.rope.dimension_sections"] = self.rope_sections + [0]
+
+    def rename(self, name):
+        """(whether of the text model, the name in the file), or nothing for what files do not have."""
+        if name == "lm_head.weight":
+            return True, "output.weight"
+        if name.startswith(self.text_prefix):
+            return True, self.text_names.get_name("model." + name.removeprefix(self.text_prefix), (".weight", ".bias"))
+        found = self.media_names.get_name(self.media_name(name), (".weight", ".bias"))
+        assert found, name
+        return False, found
+
+    def media_name(self, name):
+        return name
+
+    def finish(self, tensors, model):
+        """As converters: biases of convolutions are columns, the kernel over two frames is two tensors, q, k and v are apart."""
+        out = {}
+        for name, data in tensors.items():
+            if name.startswith("a.conv1d") and name.endswith("bias"):
+                data = data[:, None]
+            if name == "v.patch_embd.weight":
+                out[name + ".1"], data = data[:, :, 1], data[:, :, 0]
+            if ".attn_qkv." in name:
+                for part, piece in zip("qkv", np.split(data, 3)):
+                    out[name.replace("attn_qkv", "attn_" + part)] = piece
+                continue
+            out[name] = data
+        return out
+
+    def audio_keys(self, kind):
+        keys = {"projection_dim": TEXT["hidden_size"], "embedding_length": AUDIO["d_model"], "feed_forward_length": AUDIO["encoder_ffn_dim"],
+                "block_count": AUDIO["encoder_layers"], "attention.head_count": AUDIO["encoder_attention_heads"],
+                "num_mel_bins": AUDIO["num_mel_bins"], "attention.layer_norm_epsilon": 1e-5}
+        return {"clip.has_audio_encoder": True, "clip.projector_type": kind} | {"clip.audio." + k: v for k, v in keys.items()}
+
+    def vision_keys(self, kind, vision, eps):
+        keys = {"projection_dim": TEXT["hidden_size"], "image_size": 560, "patch_size": vision["patch_size"], "embedding_length": vision["width"],
+                "feed_forward_length": vision["ffn"], "block_count": vision["depth"], "attention.head_count": vision["num_heads"],
+                "attention.layer_norm_epsilon": eps, "image_mean": MEAN, "image_std": STD}
+        return {"clip.has_vision_encoder": True, "clip.projector_type": kind} | {"clip.vision." + k: v for k, v in keys.items()}
+
+
+MEAN, STD = [0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711]
+EXTRA = ["<|audio_bos|>", "<|audio_eos|>", "<|AUDIO|>", "<|vision_bos|>", "<|vision_eos|>", "<|vision_start|>", "<|vision_end|>", "<|IMAGE|>", "<|VIDEO|>"]
+
+
+def mel(sound, chunk_length):
+    extractor = WhisperFeatureExtractor(feature_size=AUDIO["num_mel_bins"], chunk_length=chunk_length)
+    out = extractor(sound, sampling_rate=16000, return_attention_mask=True, padding="max_length", return_tensors="pt")
+    return out.input_features, out.attention_mask
+
+
+def picture(image, patch):
+    """Patches and their grid, and the resized pixels as they are cut."""
+    processor = transformers.models.qwen2_vl.image_processing_pil_qwen2_vl.Qwen2VLImageProcessorPil(
+        patch_size=patch, merge_size=2, temporal_patch_size=2, min_pixels=8 * 4 * patch * patch, max_pixels=4096 * 4 * patch * patch, image_mean=MEAN,
+        image_std=STD)
+    out = processor(images=[image], return_tensors="pt")
+    _, rows, columns = (int(n) for n in out.image_grid_thw[0])
+    sized = image.resize((columns * patch, rows * patch), 3)
+    return out.pixel_values, out.image_grid_thw, np.asarray(sized)
+
+
+class Qwen2Audio(Family):
+    name, architecture, seed, media, specials = "qwen2audio", "qwen2", 31, ("audio",), EXTRA
+    around = {"audio": ("<|audio_bos|>", "<|AUDIO|>", "<|audio_eos|>")}
+
+    def __init__(self):
+        super().__init__()
+        self.keys = self.audio_keys("qwen2a")
+
+    def model(self, tokens):
+        text = TEXT | {"model_type": "qwen2", "vocab_size": len(tokens), "rope_theta": 10000.0}
+        config = transformers.Qwen2AudioConfig(audio_config=AUDIO | {"max_source_positions": 1500}, text_config=text,
+                                               audio_token_index=tokens.index("<|AUDIO|>"))
+        config._attn_implementation = "eager"
+        return transformers.Qwen2AudioForConditionalGeneration(config)
+
+    def media_name(self, name):
+        name = name.removeprefix("model.")
+        return "audio." + name if name.startswith("multi_modal_projector") else name
+
+    def encode(self, model, kind, sound):
+        features, mask = mel(sound, 30)
+        self.args = {"input_features": features, "feature_attention_mask": mask}
+        # The rows that stand in the prompt, as the model puts them there.
+        frames = int(mask.sum())
+        n = ((frames - 1) // 2 + 1 - 2) // 2 + 1
+        seen = []
+        hook = model.model.multi_modal_projector.register_forward_hook(lambda _, __, y: seen.append(y))
+        audio_token = model.config.audio_token_id
+        model(input_ids=torch.tensor([[audio_token] * n]), attention_mask=torch.ones(1, n), **self.args)
+        hook.remove()
+        return {"rows": seen[0][0, :n], "tiles": [features[0].numpy()], "sounding": frames}
+
+    def logits(self, model, kind, ids, media):
+        return model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False, **self.args).logits
+
+
+class Qwen2Omni(Family):
+    name, architecture, seed, media, specials = "qwen2omni", "qwen2vl", 32, ("audio", "image"), EXTRA
+    around = {"audio": ("<|audio_bos|>", "<|AUDIO|>", "<|audio_eos|>"), "image": ("<|vision_bos|>", "<|IMAGE|>", "<|vision_eos|>")}
+    text_prefix, rope_sections = "model.", [2, 3, 3]
+    vision = {"patch_size": 14, "depth": 2, "num_heads": 2, "width": 32, "ffn": 40}
+
+    def __init__(self):
+        super().__init__()
+        self.keys = self.audio_keys("qwen2.5o") | self.vision_keys("qwen2.5o", self.vision, 1e-6) | {"clip.use_silu": True,
+                                                                                                   "clip.vision.n_wa_pattern": 2}
+
+    def model(self, tokens):
+        text = TEXT | {"vocab_size": len(tokens), "rope_theta": 10000.0,
+                       "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": self.rope_sections}}
+        vision = {"patch_size": 14, "depth": 2, "num_heads": 2, "hidden_size": 32, "intermediate_size": 40, "out_hidden_size": TEXT["hidden_size"],
+                  "fullatt_block_indexes": [1], "window_size": 112, "spatial_merge_size": 2, "temporal_patch_size": 2, "hidden_act": "silu"}
+        names = {"audio_token_index": "<|AUDIO|>", "image_token_index": "<|IMAGE|>", "video_token_index": "<|VIDEO|>",
+                 "audio_start_token_id": "<|audio_bos|>", "audio_end_token_id": "<|audio_eos|>", "vision_start_token_id": "<|vision_bos|>",
+                 "vision_end_token_id": "<|vision_eos|>"}
+        config = transformers.models.qwen2_5_omni.configuration_qwen2_5_omni.Qwen2_5OmniThinkerConfig(
+            audio_config=AUDIO | {"max_source_positions": 1500, "n_window": 100, "output_dim": TEXT["hidden_size"]}, vision_config=vision,
+            text_config=text, **{k: tokens.index(v) for k, v in names.items()})
+        config._attn_implementation = "eager"
+        return transformers.Qwen2_5OmniThinkerForConditionalGeneration(config)
+
+    def rename(self, name):
+        if "audio_bos_eos_token" in name:
+            return None
+        # Below "model." stand the text model and both encoders.
+        inner = name.removeprefix("model.")
+        if inner.startswith(("audio_tower.", "visual.")):
+            found = self.media_names.get_name(inner, (".weight", ".bias"))
+            assert found, name
+            return False, found
+        return super().rename(name.replace("model.language_model.", "model."))
+
+    def finish(self, tensors, model):
+        n, width = 1500, AUDIO["d_model"]
+        turn = np.exp(-np.log(10000) / (width // 2 - 1) * np.arange(width // 2, dtype=np.float32))
+        angle = np.arange(n, dtype=np.float32)[:, None] * turn
+        table = np.concatenate([np.sin(angle), np.cos(angle)], 1).astype(np.float32)
+        return super().finish(tensors, model) | {"a.position_embd.weight": table}
+
+    def encode(self, model, kind, media):
+        if kind == "image":
+            pixels, grid, sized = picture(media, 14)
+            self.args = {"pixel_values": pixels, "image_grid_thw": grid}
+            rows = model.model.get_image_features(pixels, grid)
+            rows = getattr(rows, "pooler_output", rows)
+            return {"rows": torch.cat(list(rows)) if isinstance(rows, (tuple, list)) else rows, "tiles": [sized]}
+        features, mask = mel(media, 300)
+        self.args = {"input_features": features, "feature_attention_mask": mask}
+        rows = model.get_audio_features(features, mask).last_hidden_state
+        frames = int(mask.sum())
+        return {"rows": rows, "tiles": [features[0, :, :frames].numpy()], "sounding": frames}
+
+    def logits(self, model, kind, ids, media):
+        return model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False, **self.args).logits
+
+
+class Qwen2VL(Family):
+    name, architecture, seed, media, specials = "qwen2vl", "qwen2vl", 33, ("image",), EXTRA
+    around = {"image": ("<|vision_start|>", "<|IMAGE|>", "<|vision_end|>")}
+    rope_sections = [2, 3, 3]
+    vision = {"patch_size": 14, "depth": 2, "num_heads": 2, "width": 32, "ffn": 128}
+
+    def __init__(self):
+        super().__init__()
+        self.keys = self.vision_keys("qwen2vl_merger", self.vision, 1e-6)
+
+    def model(self, tokens):
+        text = TEXT | {"vocab_size": len(tokens), "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": self.rope_sections}}
+        vision = {"patch_size": 14, "depth": 2, "num_heads": 2, "embed_dim": 32, "mlp_ratio": 4, "hidden_size": TEXT["hidden_size"],
+                  "spatial_merge_size": 2, "temporal_patch_size": 2, "hidden_act": "quick_gelu"}
+        names = {"image_token_id": "<|IMAGE|>", "video_token_id": "<|VIDEO|>", "vision_start_token_id": "<|vision_start|>",
+                 "vision_end_token_id": "<|vision_end|>"}
+        config = transformers.Qwen2VLConfig(text_config=text, vision_config=vision, **{k: tokens.index(v) for k, v in names.items()})
+        config._attn_implementation = "eager"
+        return transformers.Qwen2VLForConditionalGeneration(config)
+
+    def media_name(self, name):
+        return name.removeprefix("model.")
+
+    def encode(self, model, kind, image):
+        pixels, grid, sized = picture(image, 14)
+        self.args = {"pixel_values": pixels, "image_grid_thw": grid}
+        rows = model.model.get_image_features(pixels, grid)
+        rows = getattr(rows, "pooler_output", rows)
+        return {"rows": torch.cat(list(rows)) if isinstance(rows, (tuple, list)) else rows, "tiles": [sized]}
+
+    def logits(self, model, kind, ids, media):
+        types = (ids == model.config.image_token_id).int()
+        return model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False, mm_token_type_ids=types, **self.args).logits
+
+
+MODELS = {family.name: family for family in (Qwen2Audio, Qwen2Omni, Qwen2VL)}
