@@ -27,13 +27,15 @@ using engine::Prompt;
 namespace {
 
 std::unique_ptr<engine::Engine> load(formats::ModelFile file, std::unique_ptr<gpu::Device> device,
-                                     bool media = true, double turn_ms = 0) {
+                                     bool media = true, double turn_ms = 0,
+                                     uint32_t media_rows = 0) {
   engine::EngineOptions options;
   options.numerics = kernels::Numerics::kExact;
   options.kv_type = kernels::KvType::kF32;
   options.n_threads = 2;
   options.n_sequences = 4;
   options.media = media;
+  options.media_rows = media_rows;
   options.turn_ms = turn_ms;
   gpu::Device* on = device.get();
   auto done = base::run_until(engine::Engine::load(std::move(file), std::move(device), options),
@@ -49,9 +51,10 @@ formats::ModelFile open_golden(const char* name) {
   return *std::move(file);
 }
 
-formats::ModelFile make(const char* architecture) {
+formats::ModelFile make(const char* architecture, uint32_t context = 0) {
   fixtures::TinyShape shape;
   shape.architecture = architecture;
+  if (context > 0) shape.context = context;
   return shape.architecture == "qwen35" ? fixtures::tiny_recurrent_model(shape)
                                         : fixtures::tiny_model(shape);
 }
@@ -186,9 +189,11 @@ struct Family {
   const char* architecture;
   uint32_t parts = 1;  // of a row, each as wide as an embedding
   bool grid = false, both_ways = false;
+  uint32_t n_rows = 40;
 };
 constexpr Family kFamilies[] = {{"gemma3", 1, false, true},
                                 {"gemma4", 1, false, true},
+                                {"gemma4", 1, false, true, 600},  // more than a step of texts has
                                 {"qwen2vl", 1, true, false},
                                 {"qwen3vl", 2, true, false}};
 
@@ -204,17 +209,22 @@ Prompt around(std::shared_ptr<Media> media) {
 // where texts are written beside it.
 void check_family(const Family& family, std::unique_ptr<gpu::Device> device) {
   CAPTURE(family.architecture);
-  const auto engine = load(make(family.architecture), std::move(device));
+  const uint32_t context = family.n_rows > 40 ? 2048 : 0;
+  const auto open = [&](std::unique_ptr<gpu::Device> on, double turn_ms) {
+    return load(make(family.architecture, context), std::move(on), /*media=*/true, turn_ms,
+                family.n_rows);
+  };
+  const auto engine = open(std::move(device), 0);
   const uint32_t width = family.parts * engine->config().hidden;
   const auto picture = [&](uint32_t seed) {
-    auto out = some_rows(40, width, seed);
+    auto out = some_rows(family.n_rows, width, seed);
     if (family.grid) out->grid_columns = 8;
     out->both_ways = family.both_ways;
     return out;
   };
   const Prompt prompt = around(picture(1));
   const std::vector<float> logits = logits_of(*engine, prompt);
-  const auto plain = load(make(family.architecture), nullptr);
+  const auto plain = open(nullptr, 0);
   CHECK(nmse(logits, logits_of(*plain, prompt)) < 1e-9);
 
   // What the picture is taken for shows behind it.
@@ -224,7 +234,7 @@ void check_family(const Family& family, std::unique_ptr<gpu::Device> device) {
   CHECK(nmse(logits_of(*engine, around(other)), logits) > 1e-6);
   if (family.parts > 1) {
     other = picture(1);
-    for (uint32_t row = 0; row < 40; ++row)
+    for (uint32_t row = 0; row < family.n_rows; ++row)
       other->rows[(row + 1) * width - 1] += 3;  // of the last part
     CHECK(nmse(logits_of(*engine, around(other)), logits) > 1e-6);
   }
@@ -240,7 +250,7 @@ void check_family(const Family& family, std::unique_ptr<gpu::Device> device) {
   CHECK(again->stats.n_cached > 40);
   CHECK(again->tokens == alone->tokens);
   // In chunks as small as there are.
-  const auto patient = load(make(family.architecture), nullptr, true, /*turn_ms=*/1e-6);
+  const auto patient = open(nullptr, /*turn_ms=*/1e-6);
   CHECK(write(*patient, prompt)->tokens == alone->tokens);
   engine::Scheduler scheduler(*engine);
   std::vector<std::vector<int32_t>> written(3);
@@ -363,6 +373,23 @@ TEST_CASE("media that do not fit the model are refused with both numbers") {
   CHECK(write(*gemma, around(long_one)).error().message ==
         "The media at token 9 has 510 rows that attend to each other, but at most 509 are "
         "evaluated at once beside other texts.");
+  // As many as it was loaded for, and not more than a step has room for.
+  const auto large = load(make("gemma3", 2048), nullptr, true, 0, /*media_rows=*/900);
+  CHECK(large->step_rows() == 928);
+  long_one = some_rows(926, gemma->config().hidden, 1);
+  long_one->both_ways = true;
+  CHECK(write(*large, around(long_one)).error().message ==
+        "The media at token 9 has 926 rows that attend to each other, but at most 925 are "
+        "evaluated at once beside other texts.");
+  engine::EngineOptions options;
+  options.media = true;
+  options.media_rows = 2050;
+  const auto too_large =
+      base::run_until(engine::Engine::load(make("gemma3"), nullptr, options), [] {});
+  REQUIRE(!too_large.has_value());
+  CHECK(too_large.error().message ==
+        "Media of 2050 rows that attend to each other are asked for; at most 2048 are evaluated at "
+        "once beside other texts.");
   const auto without = load(make("llama"), nullptr, /*media=*/false);
   CHECK(write(*without, prompt).error().message ==
         "The prompt has media, but the model was loaded for text alone.");

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import soundfile
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, PngImagePlugin
 
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"
 from transformers import WhisperFeatureExtractor
@@ -47,15 +47,19 @@ def saved(image, kind, **options):
     return data.getvalue()
 
 
-def png_of_16_bits(width, height):
-    rng = np.random.default_rng(16)
-
+def png(width, height, bits, colours, pixels, chunks=()):
     def chunk(kind, data):
         return len(data).to_bytes(4, "big") + kind + data + zlib.crc32(kind + data).to_bytes(4, "big")
 
-    rows = b"".join(b"\0" + rng.integers(0, 65536, width * 3).astype(">u2").tobytes() for _ in range(height))
-    head = width.to_bytes(4, "big") + height.to_bytes(4, "big") + bytes([16, 2, 0, 0, 0])
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    n = len(pixels) // height
+    rows = b"".join(b"\0" + pixels[i * n:(i + 1) * n] for i in range(height))
+    head = width.to_bytes(4, "big") + height.to_bytes(4, "big") + bytes([bits, colours, 0, 0, 0])
+    middle = b"".join(chunk(*c) for c in chunks)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + middle + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def palette_of(rng, n):
+    return rng.integers(0, 256, 3 * n, dtype=np.uint8).tobytes()
 
 
 def bmp(width, height, bits, compression, pixels, palette=b"", masks=b""):
@@ -84,11 +88,41 @@ def pictures():
     yield "bits.png", saved(small.convert("1"), "PNG")
     yield "grey_alpha.png", saved(alpha.convert("LA"), "PNG")
     yield "alpha.png", saved(alpha, "PNG")
-    yield "sixteen.png", png_of_16_bits(9, 5)
+    yield "sixteen.png", png(9, 5, 16, 2, np.random.default_rng(16).integers(0, 65536, 135).astype(">u2").tobytes())
     yield "lossy.webp", saved(alpha, "WEBP", quality=60)
     yield "animated.webp", saved(small, "WEBP", save_all=True, append_images=[small.rotate(90)], quality=80)
     yield "animated.gif", saved(small.quantize(30), "GIF", save_all=True, append_images=[small.rotate(90).quantize(30)])
     yield "interlaced.gif", saved(small.quantize(9), "GIF", interlace=1, transparency=2)
+    xmp = b'<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:Description %s</x:xmpmeta>'
+    attribute, element = xmp % b'tiff:Orientation="8"/>', xmp % b"><tiff:Orientation>3</tiff:Orientation></rdf:Description>"
+    silent = Image.Exif()
+    silent[271] = "nobody"
+    yield "xmp.jpg", saved(small, "JPEG", xmp=attribute)
+    yield "xmp_beside_exif.jpg", saved(small, "JPEG", xmp=element, exif=silent)
+    yield "exif_beside_xmp.jpg", saved(small, "JPEG", xmp=element, exif=turned)
+    yield "xmp.webp", saved(small, "WEBP", xmp=element, lossless=True)
+    texts = PngImagePlugin.PngInfo()
+    texts.add_itxt("XML:com.adobe.xmp", attribute.decode(), zip=True)
+    yield "xmp.png", saved(small, "PNG", pnginfo=texts)
+    profile = turned.tobytes()
+    texts = PngImagePlugin.PngInfo()
+    texts.add_text("Raw profile type exif", f"\nexif\n{len(profile):8}\n{profile.hex()}\n", zip=True)
+    yield "profile.png", saved(small, "PNG", pnginfo=texts)
+    rng = np.random.default_rng(3)
+    yield "grey16.png", png(9, 5, 16, 0, rng.integers(0, 65536, 45).astype(">u2").tobytes())
+    yield "grey_alpha16.png", png(9, 5, 16, 4, rng.integers(0, 65536, 90).astype(">u2").tobytes())
+    yield "alpha16.png", png(9, 5, 16, 6, rng.integers(0, 65536, 180).astype(">u2").tobytes())
+    yield "grey2.png", png(8, 5, 2, 0, rng.integers(0, 256, 10, dtype=np.uint8).tobytes())
+    yield "grey4.png", png(8, 5, 4, 0, rng.integers(0, 256, 20, dtype=np.uint8).tobytes(), [(b"tRNS", b"\0\3")])
+    yield "palette2.png", png(8, 5, 2, 3, rng.integers(0, 256, 10, dtype=np.uint8).tobytes(), [(b"PLTE", palette_of(rng, 4)), (b"tRNS", b"\0\x80")])
+    yield "animated.png", saved(small, "PNG", save_all=True, append_images=[small.rotate(90)])
+    yield "apart.png", saved(photo, "PNG", save_all=True, append_images=[small, small.rotate(90)], default_image=True)
+    ink = np.random.default_rng(4).integers(0, 256, (13, 19, 4), dtype=np.uint8)
+    yield "ycck.jpg", saved(Image.fromarray(ink, "CMYK"), "JPEG", quality=90)
+    clear = alpha.copy()
+    clear.paste((9, 200, 30, 0), (4, 3, 12, 9))
+    yield "animated_alpha.webp", saved(clear, "WEBP", save_all=True, append_images=[alpha.rotate(90)], lossless=True, exact=True)
+    yield "clear.gif", saved(clear, "GIF", save_all=True, append_images=[alpha.rotate(90)])
     yield "true.bmp", saved(small, "BMP")
     yield "palette.bmp", saved(small.quantize(200), "BMP")
     yield "bits.bmp", saved(small.convert("1"), "BMP")
@@ -163,7 +197,11 @@ def write_pictures():
     facts = {"decoded": {}, "resized": [], "cut": []}
     for name, data in pictures():
         (OUT / name).write_bytes(data)
-        image = ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB")
+        image = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
+        # Pillow takes grey of 16 bits by its value up to 255, so that all else is white; here it is the high byte, as with colours.
+        if image.mode == "I;16":
+            image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+        image = image.convert("RGB")
         facts["decoded"][name] = [image.width, image.height, crc(image)]
     image = Image.open(OUT / "photo.png").convert("RGB")
     for number, kind in enumerate(FILTERS):

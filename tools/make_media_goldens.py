@@ -19,10 +19,7 @@ import torch
 import transformers
 from PIL import Image
 from tiny_models import media_models
-from tiny_models.vocabulary import CONTROL, byte_level
-
-N_GREEDY = 16
-
+from tiny_models.vocabulary import CONTROL, byte_characters, byte_level
 
 def vocabulary(specials):
     """Tokens and types: all bytes, one merge that no prompt here has, and the family's special tokens."""
@@ -34,7 +31,6 @@ def encode(text, tokens):
     """Ids of a text of bytes and special tokens."""
     specials = sorted((t for t in tokens if t.startswith("<") and len(t) > 4), key=len, reverse=True)
     table, ids = {t: i for i, t in enumerate(tokens)}, []
-    from tiny_models.vocabulary import byte_characters
     byte = byte_characters()
     while text:
         special = next((s for s in specials if text.startswith(s)), None)
@@ -83,16 +79,11 @@ def write_file(path, architecture, keys, tensors):
     w.close()
 
 
-def nmse(x, y):
-    return float(((x - y) ** 2).sum() / (y ** 2).sum())
-
-
 def make(folder, spec, inputs):
     tokens, types, merges, end = vocabulary(spec.specials)
     model = spec.model(tokens)
     randomize(model, spec.seed)
     text_tensors, mmproj_tensors = {}, {}
-    name_of = {}
     with torch.no_grad():
         for name, p in model.named_parameters():
             target = spec.rename(name)
@@ -102,10 +93,10 @@ def make(folder, spec, inputs):
             half = p.dim() > 1 and (of_text or "conv" in name)
             if half:
                 p.copy_(p.half().float())
-            name_of[name] = gguf_name
             data = p.numpy().astype(np.float16 if half else np.float32)
             (text_tensors if of_text else mmproj_tensors)[gguf_name] = data
     mmproj_tensors = spec.finish(mmproj_tensors, model)
+    text_tensors = spec.finish_text(text_tensors, model)
     text_keys = spec.text_keys | {"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "qwen2", "tokenizer.ggml.tokens": tokens,
                                   "tokenizer.ggml.token_type": types, "tokenizer.ggml.merges": merges, "tokenizer.ggml.eos_token_id": end,
                                   "tokenizer.ggml.add_bos_token": False}
@@ -116,7 +107,7 @@ def make(folder, spec, inputs):
         write_file(folder / f"{stem}-mmproj.gguf", "clip", {"general.type": "mmproj"} | spec.keys, mmproj_tensors)
         prompt = "See: <__media__> What now?"
         (folder / f"{stem}.txt").write_text(prompt)
-        facts = {"arch": spec.architecture, "media": kind, "weights": "f16", "weights_mmproj": "f16", "prompt": prompt, "max_tokens": 0, "files": {},
+        facts = {"arch": spec.architecture, "media": kind, "weights": "f16", "weights_mmproj": "f16", "prompt": prompt, "max_tokens": spec.max_tokens, "files": {},
                  "transformers": transformers.__version__,
                  "keys": {k: v for k, v in spec.keys.items() if k.startswith("clip.")}}
         for path in inputs[kind]:
@@ -128,7 +119,7 @@ def make(folder, spec, inputs):
                 ids = encode(head + before, tokens) + [tokens.index(mark)] * len(rows) + encode(after + tail, tokens)
                 logits = spec.logits(model, kind, torch.tensor([ids]), media)[0].float().numpy()
                 greedy, margin, written = [], 1e9, list(ids)
-                for _ in range(N_GREEDY):
+                for _ in range(spec.n_greedy):
                     last = spec.logits(model, kind, torch.tensor([written]), media)[0, -1].float().numpy()
                     order = np.argsort(last)
                     margin = min(margin, float((last[order[-1]] - last[order[-2]]) / last.std()))

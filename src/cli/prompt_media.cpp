@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <utility>
 
 #include "cli/options.h"
 
 namespace puna::cli {
+
+// Above what any encoder makes of a picture; each names its own bounds.
+constexpr uint32_t kMostImageTokens = 16384;
 
 using base::ErrorCode;
 using base::Result;
@@ -22,7 +26,7 @@ void add_media_flags(CLI::App& app, PromptMedia& media) {
   not_empty(
       app.add_option("--audio", media.sounds, "A sound of the prompt; may be given several times")
           ->allow_extra_args(false));
-  add_number(app, "--image-max-tokens", media.image_max_tokens, {1, kernels::kMaxStepTokens},
+  add_number(app, "--image-max-tokens", media.image_max_tokens, {1, kMostImageTokens},
              "At most this many tokens a picture, where its encoder can choose");
 }
 
@@ -43,7 +47,7 @@ Result<void> check_media(const CLI::App& app, PromptMedia& media) {
 }
 
 Result<std::vector<std::shared_ptr<const service::EncodedMedia>>> encode_media(
-    const PromptMedia& media, const service::OpenOptions& options) {
+    PromptMedia& media, const service::OpenOptions& options) {
   std::vector<service::MediaFile> files;
   size_t n_images = 0, n_sounds = 0;
   for (const Sense sense : media.order) {
@@ -53,7 +57,13 @@ Result<std::vector<std::shared_ptr<const service::EncodedMedia>>> encode_media(
   }
   service::OpenOptions of_encoder = options;
   of_encoder.model = media.mmproj;
-  return service::encode_media(of_encoder, files, media.image_max_tokens);
+  PUNA_TRY(auto out, service::encode_media(of_encoder, files, media.image_max_tokens));
+  for (const auto& one : out) {
+    for (const models::MediaPiece& piece : one->pieces) {
+      if (one->both_ways) media.rows_both_ways = std::max(media.rows_both_ways, piece.n_rows);
+    }
+  }
+  return out;
 }
 
 Result<TextWithMedia> place_media(std::string_view text,

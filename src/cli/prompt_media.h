@@ -18,6 +18,7 @@ struct PromptMedia {
   std::vector<std::string> images, sounds;
   std::optional<uint32_t> image_max_tokens;
   std::vector<models::Sense> order;  // of images and sounds, as the command line has them
+  uint32_t rows_both_ways = 0;       // of what was encoded: engine::EngineOptions::media_rows
 
   bool any() const { return !order.empty(); }
 };
@@ -28,10 +29,11 @@ void add_media_flags(CLI::App& app, PromptMedia& media);
 // kUsage.
 base::Result<void> check_media(const CLI::App& app, PromptMedia& media);
 
-// What the encoder makes of each file, in their order. `options` are those of the text model.
-// Errors: those of opening the encoder and of reading the files, with their names.
+// What the encoder makes of each file, in their order; media.rows_both_ways is filled in. `options`
+// are those of the text model. Errors: those of opening the encoder and of reading the files, with
+// their names.
 base::Result<std::vector<std::shared_ptr<const service::EncodedMedia>>> encode_media(
-    const PromptMedia& media, const service::OpenOptions& options);
+    PromptMedia& media, const service::OpenOptions& options);
 
 // A text with a mark for each file, or with none, which puts them first: the text without marks,
 // and where the files stand. Errors: kInvalidArgument with both numbers.

@@ -58,10 +58,10 @@ Result<uint32_t> choose_pages(uint32_t context, const EngineOptions& options) {
 
 // Pages of layers with windows: none of their own where they would not be much fewer. In a page
 // texts are kept whole.
-Result<uint32_t> choose_window_pages(uint32_t window, uint32_t n_pages,
+Result<uint32_t> choose_window_pages(uint32_t window, uint32_t n_pages, uint32_t step_rows,
                                      const EngineOptions& options) {
   if (window == 0 || options.turn_ms > 0 || options.embeddings) return 0;
-  const uint64_t least = n_window_pages_at_once(window);
+  const uint64_t least = n_window_pages_at_once(window, step_rows);
   uint64_t pages = least * options.n_sequences + kernels::pages_for(kDefaultContext);
   if (options.window_cache_tokens) {
     pages = kernels::pages_for(*options.window_cache_tokens);
@@ -74,6 +74,18 @@ Result<uint32_t> choose_window_pages(uint32_t window, uint32_t n_pages,
     }
   }
   return pages < n_pages ? static_cast<uint32_t>(pages) : 0;
+}
+
+// Media whose rows attend to each other stand in one step, beside the next tokens of other texts.
+Result<uint32_t> choose_step_rows(const EngineOptions& options) {
+  const uint64_t rows = uint64_t{options.media_rows} + n_beside_media(options);
+  if (rows <= kernels::kMaxStepTokens) return kernels::kMaxStepTokens;
+  if (rows <= kernels::kStepRoom)
+    return static_cast<uint32_t>(kernels::pages_for(rows) * kernels::kPageTokens);
+  return base::fail(ErrorCode::kInvalidArgument,
+                    fmt::format("Media of {} rows that attend to each other are asked for; at most "
+                                "{} are evaluated at once beside other texts.",
+                                options.media_rows, kernels::kStepRoom - n_beside_media(options)));
 }
 
 MediaKinds kinds_of(const plan::Graph& graph) {
@@ -110,6 +122,9 @@ Result<Blueprint> make_blueprint(const formats::ModelFile& file, const EngineOpt
     PUNA_TRY_CONTEXT(out.graph, plan::take_media(std::move(out.graph)), loading);
     out.media = kinds_of(out.graph);
   }
+  if (out.media.both_ways) {
+    PUNA_TRY(out.cache.step_rows, choose_step_rows(options));
+  }
   out.recurrent = !out.graph.states.empty();
   out.cache.type = options.kv_type;
   out.cache.n_sequences = options.n_sequences;
@@ -117,10 +132,15 @@ Result<Blueprint> make_blueprint(const formats::ModelFile& file, const EngineOpt
   PUNA_TRY(out.cache.n_pages, choose_pages(out.context, options));
   uint32_t window = 0;
   for (const plan::KvSpec& layer : out.graph.kv) window = std::max(window, layer.window);
-  PUNA_TRY(out.cache.n_window_pages, choose_window_pages(window, out.cache.n_pages, options));
+  PUNA_TRY(out.cache.n_window_pages,
+           choose_window_pages(window, out.cache.n_pages, out.cache.step_rows, options));
   if (out.cache.n_window_pages > 0) out.window = window;
   if (out.recurrent) out.cache.n_snapshots = options.states_each * options.n_sequences;
   return out;
+}
+
+uint32_t n_beside_media(const EngineOptions& options) {
+  return std::min(options.n_sequences, kernels::kMaxBatch) - 1;
 }
 
 PlaceOptions place_options(const EngineOptions& options) {

@@ -24,6 +24,9 @@ struct Blueprint {
 base::Result<Blueprint> make_blueprint(const formats::ModelFile& file,
                                        const EngineOptions& options);
 
+// Rows that a step with media has room for besides: the next tokens of the other texts.
+uint32_t n_beside_media(const EngineOptions& options);
+
 PlaceOptions place_options(const EngineOptions& options);
 
 }  // namespace puna::engine

@@ -108,6 +108,7 @@ std::unique_ptr<Engine> Engine::around(std::unique_ptr<Executor> executor, model
 }
 
 void Engine::begin(const plan::CacheConfig& cache) {
+  step_rows_ = cache.step_rows;
   cache_.emplace(cache, recurrent_, window_, options_.host_cache_bytes, *executor_);
   budget_.emplace(guess_ms_per_token(file_, options_, device_ != nullptr, n_threads()));
 }
@@ -133,8 +134,7 @@ Result<void> Engine::check_tokens(std::span<const int32_t> tokens, size_t first,
 
 Result<void> Engine::check_media(std::span<const Prompt::Span> spans) const {
   // Beside the next tokens of the other texts.
-  const uint32_t others = std::min(options_.n_sequences, kernels::kMaxBatch) - 1;
-  const uint32_t most_both_ways = kernels::kMaxStepTokens - others;
+  const uint32_t most_both_ways = step_rows_ - n_beside_media(options_);
   for (const Prompt::Span& span : spans) {
     const Media& media = *span.media;
     const auto refuse = [&](ErrorCode code, std::string_view why) {

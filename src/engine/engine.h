@@ -56,9 +56,12 @@ struct EngineOptions {
   // of a long prompt between two of them, in whole pages.
   uint32_t states_each = 4;
   uint32_t state_interval = 512;
-  uint64_t host_cache_bytes = 0;           // host memory for what leaves the cache
-  bool all_logits = false;                 // load for logits(), which is slow otherwise on a GPU
-  bool media = false;                      // prompts may have spans of media
+  uint64_t host_cache_bytes = 0;  // host memory for what leaves the cache
+  bool all_logits = false;        // load for logits(), which is slow otherwise on a GPU
+  bool media = false;             // prompts may have spans of media
+  // Of media whose rows attend to each other, rows of the longest; memory is planned for a step of
+  // as many, where a step of texts has fewer.
+  uint32_t media_rows = 0;
   bool embeddings = false;                 // load for embed(): without the output layer
   std::optional<models::Pooling> pooling;  // of embed(); none = as the file says
   double chain_ms = kChainMs;              // 0: the ids of each step are read back by themselves
@@ -126,6 +129,8 @@ class Engine {
   // The CPU device has none.
   gpu::Device* device() const { return device_.get(); }
   uint32_t context() const { return context_; }
+  // Tokens of a step at most: kernels::kMaxStepTokens, or what options.media_rows need.
+  uint32_t step_rows() const { return step_rows_; }
   int n_threads() const { return pool_ ? pool_->n_threads() : 0; }
   const EngineOptions& options() const { return options_; }
   const Placement& placement() const { return placement_; }
@@ -160,7 +165,7 @@ class Engine {
   uint32_t n_out() const { return n_out_; }
 
   // One sequence or several (scheduler.h says which, and when): evaluates the tokens of all rows in
-  // one step (together at most kernels::kMaxStepTokens), chooses a token for each row that wants
+  // one step (together at most step_rows()), chooses a token for each row that wants
   // one by its own parameters, and goes on with up to n_steps - 1 steps of one token a row, without
   // the rows that are chosen once (executor.h says how many steps then). on_chosen gets what each
   // step chose, by row that it has, of one with drafts a token for each draft that stands and one
@@ -240,7 +245,7 @@ class Engine {
   base::Task<base::Error> no_numbers(std::string what) const;
   base::Task<base::Error> no_choice_at(size_t position) const;
   base::Result<void> check_media(std::span<const Prompt::Span> spans) const;
-  // One step of logits(); at most kernels::kMaxStepTokens.
+  // One step of logits(); at most step_rows().
   base::Task<base::Result<void>> logits_of_step(uint32_t sequence, std::vector<int32_t> tokens,
                                                 std::span<const Prompt::Span> media,
                                                 std::span<float> out);
@@ -252,6 +257,7 @@ class Engine {
   models::Config config_;
   EngineOptions options_;
   uint32_t context_ = 0;
+  uint32_t step_rows_ = 0;
   uint32_t vocab_ = 0;
   uint32_t n_out_ = 0;  // of a row of outputs: the vocabulary, or the size of an embedding
   bool recurrent_ = false;

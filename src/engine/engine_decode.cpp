@@ -119,9 +119,9 @@ Result<void> Engine::check_batch(std::span<const BatchRow> rows, uint32_t n_step
                       row.sequence, end, n_own, context_));
     }
   }
-  if (n_tokens <= kernels::kMaxStepTokens) return {};
-  return refuse(fmt::format("A batch has {} tokens, but a step takes at most {}.", n_tokens,
-                            kernels::kMaxStepTokens));
+  if (n_tokens <= step_rows_) return {};
+  return refuse(
+      fmt::format("A batch has {} tokens, but a step takes at most {}.", n_tokens, step_rows_));
 }
 
 Result<void> Engine::check_drafts(const BatchRow& row) const {

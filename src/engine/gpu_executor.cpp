@@ -497,6 +497,7 @@ Result<plan::GpuPlan> plan_for_gpu(const plan::Graph& graph, plan::CacheConfig c
   if (options.many_outputs) head_rows = std::max(head_rows, plan::kHeadRows);
   if (graph.embeds) head_rows = kernels::kMaxStepTokens;  // their rows are narrow
   classes.push_back(kernels::kMaxStepTokens);             // the prefill chunk
+  if (cache.step_rows > classes.back()) classes.push_back(cache.step_rows);
   return plan::plan_gpu(graph, cache, device,
                         {options.numerics, std::move(classes), options.profile, head_rows});
 }

@@ -504,7 +504,7 @@ Scheduler::Batch Scheduler::choose_rows() {
     // Rows that attend to each other take what time they take; where there is no room for them any
     // more, the next step begins with them.
     const size_t piece = whole_end(text->media, from, wanted) - from;
-    if (piece > kernels::kMaxStepTokens - batch.n_decoded - batch.n_prompt_tokens) continue;
+    if (piece > engine_.step_rows() - batch.n_decoded - batch.n_prompt_tokens) continue;
     add(text, piece);
     budget -= std::min(budget, piece);
     batch.n_prompt_tokens += static_cast<uint32_t>(piece);

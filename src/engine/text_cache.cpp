@@ -32,6 +32,7 @@ TextCache::TextCache(const plan::CacheConfig& config, bool recurrent, uint32_t w
       context_(config.context()),
       recurrent_(recurrent),
       window_(window),
+      step_rows_(config.step_rows),
       pool_(config.n_pages, config.n_window_pages),
       prefixes_(pool_, {recurrent, window, config.n_snapshots, host_bytes,
                         patience_with(config.n_sequences)}),
@@ -103,7 +104,7 @@ uint32_t TextCache::n_window_free() const {
 
 uint32_t TextCache::n_window_wanted(size_t n_tokens) const {
   if (!pool_.windows().apart()) return 0;
-  return std::min(pages_for(n_tokens), n_window_pages_at_once(window_));
+  return std::min(pages_for(n_tokens), n_window_pages_at_once(window_, step_rows_));
 }
 
 Result<void> TextCache::set_pages(uint32_t sequence, size_t first) const {

@@ -119,6 +119,7 @@ class TextCache {
   uint32_t context_;
   bool recurrent_;
   uint32_t window_;
+  uint32_t step_rows_;
   KvPool pool_;
   Prefixes prefixes_;
   std::vector<Sequence> sequences_;

@@ -22,8 +22,9 @@ constexpr uint32_t first_page_seen(uint32_t n_tokens, uint32_t window) {
 
 // Of layers with windows, what one text needs at once at most: its last window and a step behind
 // it.
-constexpr uint32_t n_window_pages_at_once(uint32_t window) {
-  return static_cast<uint32_t>(kernels::pages_for(window + kernels::kMaxStepTokens)) + 1;
+constexpr uint32_t n_window_pages_at_once(uint32_t window,
+                                          uint32_t step_rows = kernels::kMaxStepTokens) {
+  return static_cast<uint32_t>(kernels::pages_for(window + step_rows)) + 1;
 }
 
 class WindowSlots {

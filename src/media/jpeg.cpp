@@ -7,7 +7,9 @@
 #include <array>
 #include <csetjmp>
 #include <cstdio>  // before jpeglib.h, which does not include what it uses
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "media/byte_reader.h"
@@ -123,11 +125,19 @@ bool read_rows(Decoder& decoder, uint8_t* to, size_t row_bytes) {
 }
 
 uint32_t orientation_of(const Decoder& decoder) {
+  constexpr std::string_view kExif("Exif\0\0", 6), kXmp("http://ns.adobe.com/xap/1.0/\0", 29);
+  std::optional<uint32_t> of_exif, of_xmp;
+  bool has_exif = false;
   for (const auto* marker = decoder.jpeg.marker_list; marker != nullptr; marker = marker->next) {
-    const auto bytes = std::as_bytes(std::span(marker->data, marker->data_length));
-    if (begins_with(bytes, {"Exif\0\0", 6})) return exif_orientation(bytes);
+    const std::string_view bytes(reinterpret_cast<const char*>(marker->data), marker->data_length);
+    if (bytes.starts_with(kExif) && !has_exif) {
+      has_exif = true;
+      of_exif = exif_orientation(std::as_bytes(std::span(bytes)));
+    } else if (bytes.starts_with(kXmp)) {
+      of_xmp = xmp_orientation(bytes.substr(kXmp.size()));
+    }
   }
-  return 1;
+  return of_exif ? *of_exif : of_xmp.value_or(1);
 }
 
 // Of inverted CMYK: what ink leaves of white, times what black leaves, rounded.

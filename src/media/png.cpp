@@ -3,7 +3,10 @@
 #include <spng.h>
 
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "media/exif.h"
 #include "media/file_errors.h"
@@ -24,6 +27,33 @@ struct FreeContext {
 
 std::unexpected<base::Error> failed(int error) {
   return corrupt_file(kFormat, std::string("cannot be read: ") + spng_strerror(error));
+}
+
+// A text of the file that may be large, inflated where it was compressed; the last one so called.
+std::string_view text_of(std::span<const spng_text> texts, std::string_view keyword) {
+  std::string_view found;
+  for (const spng_text& text : texts) {
+    if (text.keyword == keyword) found = {text.text, text.length};
+  }
+  return found;
+}
+
+uint32_t orientation_of(spng_ctx* context) {
+  spng_exif exif{};
+  std::vector<spng_text> texts;
+  uint32_t n_texts = 0;
+  if (spng_get_text(context, nullptr, &n_texts) == 0) {
+    texts.resize(n_texts);
+    if (spng_get_text(context, texts.data(), &n_texts) != 0) texts.clear();
+  }
+  std::optional<uint32_t> found;
+  if (spng_get_exif(context, &exif) == 0) {
+    found = exif_orientation(std::as_bytes(std::span(exif.data, exif.length)));
+  } else {
+    found = exif_orientation_of_text(text_of(texts, "Raw profile type exif"));
+  }
+  if (!found) found = xmp_orientation(text_of(texts, "XML:com.adobe.xmp"));
+  return found.value_or(1);
 }
 
 }  // namespace
@@ -52,10 +82,7 @@ base::Result<PictureFile> decode_png(std::span<const std::byte> file, const Pict
   }
   // What follows the pixels, such as how they are turned.
   if (const int error = spng_decode_chunks(context.get())) return failed(error);
-  spng_exif exif{};
-  if (spng_get_exif(context.get(), &exif) == 0) {
-    out.orientation = exif_orientation(std::as_bytes(std::span(exif.data, exif.length)));
-  }
+  out.orientation = orientation_of(context.get());
   return out;
 }
 

@@ -29,9 +29,13 @@ struct Held : Iterator {
 };
 
 uint32_t orientation_of(const WebPDemuxer* demuxer) {
-  Held<WebPChunkIterator, WebPDemuxReleaseChunkIterator> chunk;
-  if (WebPDemuxGetChunk(demuxer, "EXIF", 1, &chunk) == 0) return 1;
-  return exif_orientation(std::as_bytes(std::span(chunk.chunk.bytes, chunk.chunk.size)));
+  Held<WebPChunkIterator, WebPDemuxReleaseChunkIterator> exif, xmp;
+  std::optional<uint32_t> found;
+  if (WebPDemuxGetChunk(demuxer, "EXIF", 1, &exif) != 0)
+    found = exif_orientation(std::as_bytes(std::span(exif.chunk.bytes, exif.chunk.size)));
+  if (!found && WebPDemuxGetChunk(demuxer, "XMP ", 1, &xmp) != 0)
+    found = xmp_orientation({reinterpret_cast<const char*>(xmp.chunk.bytes), xmp.chunk.size});
+  return found.value_or(1);
 }
 
 }  // namespace

@@ -20,8 +20,7 @@ namespace puna::plan {
 struct GpuPlanOptions {
   kernels::Numerics numerics = kernels::Numerics::kFast;
   std::vector<uint32_t> classes = {
-      1,
-      kernels::kMaxStepTokens};  // rows of each batch class, rising; the last is the prefill chunk
+      1, kernels::kMaxStepTokens};  // rows of each batch class, rising; the prefill chunk, or media
   const kernels::Profile* profile = nullptr;  // of the device; null: portable defaults
   uint32_t head_rows = kHeadRows;             // outputs of the largest head
 };

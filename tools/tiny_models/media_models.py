@@ -13,7 +13,7 @@ AUDIO = {"d_model": 32, "encoder_layers": 2, "encoder_attention_heads": 2, "enco
 
 class Family:
     text_prefix = "model.language_model."
-    rope_sections = None
+    rope_sections, max_tokens, n_greedy = None, 0, 16
 
     def __init__(self):
         self.text_names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.QWEN2, TEXT["num_hidden_layers"])
@@ -38,6 +38,9 @@ class Family:
 
     def media_name(self, name):
         return name
+
+    def finish_text(self, tensors, model):
+        return tensors
 
     def finish(self, tensors, model):
         """As converters: biases of convolutions are columns, the kernel over two frames is two tensors, q, k and v are apart."""
@@ -75,6 +78,13 @@ def mel(sound, chunk_length):
     extractor = WhisperFeatureExtractor(feature_size=AUDIO["num_mel_bins"], chunk_length=chunk_length)
     out = extractor(sound, sampling_rate=16000, return_attention_mask=True, padding="max_length", return_tensors="pt")
     return out.input_features, out.attention_mask
+
+
+def joined(features):
+    """The rows of the one picture that was encoded."""
+    rows = getattr(features, "pooler_output", features)
+    rows = torch.cat(list(rows)) if isinstance(rows, (tuple, list)) else rows
+    return rows.reshape(-1, rows.shape[-1])
 
 
 def picture(image, patch):
@@ -171,9 +181,7 @@ class Qwen2Omni(Family):
         if kind == "image":
             pixels, grid, sized = picture(media, 14)
             self.args = {"pixel_values": pixels, "image_grid_thw": grid}
-            rows = model.model.get_image_features(pixels, grid)
-            rows = getattr(rows, "pooler_output", rows)
-            return {"rows": torch.cat(list(rows)) if isinstance(rows, (tuple, list)) else rows, "tiles": [sized]}
+            return {"rows": joined(model.model.get_image_features(pixels, grid)), "tiles": [sized]}
         features, mask = mel(media, 300)
         self.args = {"input_features": features, "feature_attention_mask": mask}
         rows = model.get_audio_features(features, mask).last_hidden_state
@@ -210,13 +218,85 @@ class Qwen2VL(Family):
     def encode(self, model, kind, image):
         pixels, grid, sized = picture(image, 14)
         self.args = {"pixel_values": pixels, "image_grid_thw": grid}
-        rows = model.model.get_image_features(pixels, grid)
-        rows = getattr(rows, "pooler_output", rows)
-        return {"rows": torch.cat(list(rows)) if isinstance(rows, (tuple, list)) else rows, "tiles": [sized]}
+        return {"rows": joined(model.model.get_image_features(pixels, grid)), "tiles": [sized]}
 
     def logits(self, model, kind, ids, media):
         types = (ids == model.config.image_token_id).int()
         return model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False, mm_token_type_ids=types, **self.args).logits
 
 
-MODELS = {family.name: family for family in (Qwen2Audio, Qwen2Omni, Qwen2VL)}
+class Gemma4(Family):
+    """With 1,120 tokens a picture, all of which attend to each other: more rows than a step of texts has."""
+    name, architecture, seed, media, max_tokens = "gemma4", "gemma4", 34, ("image",), 1120
+    n_greedy = 0  # ten thousand patches for each token
+    specials = ["<|image>", "<image|>", "<|IMAGE|>", "<pad>", "<|video|>"]
+    around = {"image": ("<|image>", "<|IMAGE|>", "<image|>")}
+    text = TEXT | {"num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 32, "hidden_size_per_layer_input": 0, "sliding_window": 96,
+                   "layer_types": ["sliding_attention", "full_attention"], "final_logit_softcapping": 0.5, "use_bidirectional_attention": "vision",
+                   "num_kv_shared_layers": 0, "tie_word_embeddings": True}
+    vision = {"patch_size": 4, "depth": 2, "num_heads": 4, "width": 64, "ffn": 128}
+
+    def __init__(self):
+        super().__init__()
+        self.text_names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.GEMMA4, 2)
+        self.text_keys |= {"gemma4." + k: v for k, v in {
+            "attention.head_count": 2, "attention.head_count_kv": 1, "rope.freq_base": 1e6, "rope.freq_base_swa": 1e4, "attention.key_length": 64,
+            "attention.value_length": 64, "attention.key_length_swa": 32, "attention.value_length_swa": 32, "final_logit_softcapping": 0.5,
+            "attention.sliding_window": self.text["sliding_window"], "attention.shared_kv_layers": 0, "embedding_length_per_layer_input": 0,
+            "attention.sliding_window_pattern": [True, False], "rope.dimension_count": 64, "rope.dimension_count_swa": 32}.items()}
+        keys = self.vision_keys("gemma4v", self.vision, 1e-6)
+        keys |= {"clip.vision.image_size": 224, "clip.vision.image_mean": [0.0] * 3, "clip.vision.image_std": [1.0] * 3}
+        del keys["clip.projector_type"]
+        self.keys = keys | {"clip.vision.projector_type": "gemma4v"}
+
+    def model(self, tokens):
+        vision = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 4,
+                  "head_dim": 16, "patch_size": 4, "position_embedding_size": 256, "standardize": True}
+        text = self.text | {"global_head_dim": 64, "vocab_size": len(tokens), "vocab_size_per_layer_input": len(tokens),
+                            "pad_token_id": tokens.index("<pad>")}
+        config = transformers.Gemma4Config(text_config=text, vision_config=vision, audio_config=None, image_token_id=tokens.index("<|IMAGE|>"),
+                                           boi_token_id=tokens.index("<|image>"), eoi_token_id=tokens.index("<image|>"),
+                                           video_token_id=tokens.index("<|video|>"))
+        config._attn_implementation = "eager"
+        return transformers.Gemma4ForConditionalGeneration(config)
+
+    def rename(self, name):
+        if name.startswith(self.text_prefix):
+            return super().rename(name)
+        name = name.replace("model.vision_tower.encoder.", "vision_model.model.").replace(".linear.weight", ".weight")
+        if name.endswith("position_embedding_table"):
+            name += ".weight"
+        return False, self.media_names.get_name(name, (".weight", ".bias"))
+
+    def finish(self, tensors, model):
+        tower, p = model.model.vision_tower, self.vision["patch_size"]
+        with torch.no_grad():
+            tower.std_bias.copy_(0.2 * torch.randn_like(tower.std_bias))
+            tower.std_scale.copy_(1 + 0.1 * torch.randn_like(tower.std_scale))
+        patches = tensors["v.patch_embd.weight"]
+        kernel = patches.reshape(len(patches), p, p, 3).transpose(0, 3, 1, 2)
+        return tensors | {"v.patch_embd.weight": kernel, "v.std_bias": tower.std_bias.numpy(), "v.std_scale": tower.std_scale.numpy()}
+
+    def finish_text(self, tensors, model):
+        """Scales of layers, and what a quarter of the pairs of layers without windows turn by: the others stand still."""
+        for l, layer in enumerate(model.model.language_model.layers):
+            tensors[f"blk.{l}.layer_output_scale.weight"] = layer.layer_scalar.numpy()
+        still = np.ones(32, np.float32)
+        still[8:] = 1e30
+        return tensors | {"rope_freqs.weight": still}
+
+    def encode(self, model, kind, image):
+        processor = transformers.models.gemma4.image_processing_pil_gemma4.Gemma4ImageProcessorPil(
+            patch_size=4, pooling_kernel_size=3, max_soft_tokens=self.max_tokens)
+        out = processor(images=[image], return_tensors="pt")
+        self.args = {"pixel_values": out["pixel_values"], "image_position_ids": out["image_position_ids"]}
+        columns, lines = (int(n) + 1 for n in out["image_position_ids"][0].max(0).values)
+        sized = image.resize((columns * 4, lines * 4), 3)
+        return {"rows": joined(model.model.get_image_features(**self.args)), "tiles": [np.asarray(sized)]}
+
+    def logits(self, model, kind, ids, media):
+        types = (ids == model.config.image_token_id).int()
+        return model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False, mm_token_type_ids=types, **self.args).logits
+
+
+MODELS = {family.name: family for family in (Qwen2Audio, Qwen2Omni, Qwen2VL, Gemma4)}

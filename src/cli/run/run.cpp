@@ -93,7 +93,7 @@ Result<Opened> open(const RunFlags& flags, const std::optional<service::AnswerFo
 using Media = std::vector<std::shared_ptr<const service::EncodedMedia>>;
 
 // Encoded before the model is there, beside which there may be no room.
-Result<Media> encode_media(const RunFlags& flags) {
+Result<Media> encode_media(RunFlags& flags) {
   if (!flags.media.any()) return Media();
   ProgressBar bar;
   PUNA_TRY(const service::OpenOptions options, open_options(flags.model, {}, bar));

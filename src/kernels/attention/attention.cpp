@@ -350,7 +350,7 @@ std::vector<AttentionPrefillTuning> attention_prefill_tiles(const gpu::DeviceInf
 base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
                                                const AttentionArgs& args) {
   PUNA_TRY(check_kv(args.label, args.kv, args.n_heads));
-  const uint32_t most = args.own ? kMaxStepRows : kMaxStepTokens;
+  const uint32_t most = args.own ? kMaxStepRows : kStepRoom;
   if (args.max_rows == 0 || args.max_rows > most) {
     return base::fail(base::ErrorCode::kInvalidArgument,
                       fmt::format("Attention {} is for {} rows; 1 to {} are possible.", args.label,

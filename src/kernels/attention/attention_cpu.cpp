@@ -128,7 +128,7 @@ uint64_t attention_cpu_scratch_bytes(int n_threads, uint32_t n_heads, uint32_t h
 
 void attention_cpu(base::ThreadPool& pool, const AttentionCpuArgs& args) {
   if (args.step.n_tokens == 0) return;
-  PUNA_CHECK(args.step.n_tokens <= (args.own ? kMaxStepRows : kMaxStepTokens) &&
+  PUNA_CHECK(args.step.n_tokens <= (args.own ? kMaxStepRows : kStepRoom) &&
              args.n_heads % args.kv.n_kv_heads == 0);
   const uint32_t n_threads = static_cast<uint32_t>(pool.n_threads());
   AttentionJob job;

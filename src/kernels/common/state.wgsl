@@ -7,5 +7,5 @@ fn begins_run(row: u32) -> bool {
 
 // Whether this row is one of the step's and of this sequence: with a row of the run before it, of the same run.
 fn in_run(row: u32, sequence: u32) -> bool {
-  return row < step[STEP_TOKEN_COUNT] && step[STEP_SEQUENCES + min(row, MAX_STEP_TOKENS - 1u)] == sequence;
+  return row < step[STEP_TOKEN_COUNT] && step[STEP_SEQUENCES + min(row, STEP_ROOM - 1u)] == sequence;
 }

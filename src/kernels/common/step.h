@@ -9,7 +9,10 @@
 
 namespace puna::kernels {
 
-constexpr uint32_t kMaxStepTokens = 512;  // the largest batch class of steps of tokens
+constexpr uint32_t kMaxStepTokens = 512;  // the largest batch class of steps of texts
+// Rows that the step buffer has room for: media whose rows attend to each other stand in one step,
+// which may be larger than those of texts.
+constexpr uint32_t kStepRoom = 2048;
 // Of steps that are no tokens, and whose rows nothing but their number is known of (those of
 // encoders): rows lie along one dimension of a dispatch.
 constexpr uint32_t kMaxStepRows = 65535;
@@ -32,12 +35,12 @@ constexpr uint32_t kStepGoOnCount = 6;  // outputs, the first ones, of which adv
 constexpr uint32_t kStepSingleCount = 7;
 constexpr uint32_t kStepTokens = 16;  // token id of each row
 // Absolute position of each row in its sequence.
-constexpr uint32_t kStepPositions = kStepTokens + kMaxStepTokens;
+constexpr uint32_t kStepPositions = kStepTokens + kStepRoom;
 // Row of the page table of each row.
-constexpr uint32_t kStepSequences = kStepPositions + kMaxStepTokens;
+constexpr uint32_t kStepSequences = kStepPositions + kStepRoom;
 // Which rows' logits are wanted, n_outputs of them.
-constexpr uint32_t kStepOutputRows = kStepSequences + kMaxStepTokens;
-constexpr uint32_t kStepWords = kStepOutputRows + kMaxStepTokens;
+constexpr uint32_t kStepOutputRows = kStepSequences + kStepRoom;
+constexpr uint32_t kStepWords = kStepOutputRows + kStepRoom;
 
 // How a row stands to the media of its sequence; all zeros for a row of a text without any. For
 // kernels that are told to ask: those of a graph that takes media and needs it.
@@ -50,10 +53,10 @@ struct RowPlace {
   uint32_t before = 0, after = 0;
   bool operator==(const RowPlace&) const = default;
 };
-// Behind kStepWords in the step buffers of such graphs: RowPlace[kMaxStepTokens], by row.
+// Behind kStepWords in the step buffers of such graphs: RowPlace[kStepRoom], by row.
 constexpr uint32_t kStepPlaces = kStepWords;
 constexpr uint32_t kPlaceWords = sizeof(RowPlace) / sizeof(uint32_t);
-constexpr uint32_t kStepWordsOfMedia = kStepPlaces + kPlaceWords * kMaxStepTokens;
+constexpr uint32_t kStepWordsOfMedia = kStepPlaces + kPlaceWords * kStepRoom;
 
 // The page table: u32 pages[n_sequences][pages_per_sequence], the physical page of each logical
 // page of 32 tokens.

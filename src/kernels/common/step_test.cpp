@@ -15,7 +15,7 @@ TEST_CASE("step.wgsl declares the same numbers as step.h") {
     return wgsl.find("const " + std::string(name) + " = " + std::to_string(value) + "u;") !=
            std::string::npos;
   };
-  CHECK(declares("MAX_STEP_TOKENS", kMaxStepTokens));
+  CHECK(declares("STEP_ROOM", kStepRoom));
   CHECK(declares("PAGE_TOKENS", kPageTokens));
   CHECK(declares("STEP_TOKEN_COUNT", kStepTokenCount));
   CHECK(declares("STEP_OUTPUT_COUNT", kStepOutputCount));
