@@ -10,7 +10,7 @@ enable f16;
 // the products read it without bank conflicts: [unit][half][slot], slot = (row of the invocation) * invocations + invocation. What a step
 // stores was requested before the products of the step before it, and waits in registers as it lies in memory.
 // The step buffer and the KV cache as kernels read them; step.h describes both, step_test.cpp keeps the numbers equal.
-const MAX_STEP_TOKENS = 512u;
+const STEP_ROOM = 2048u;
 const PAGE_TOKENS = 32u;
 
 // Word offsets into the step buffer, array<u32>.
@@ -23,10 +23,10 @@ const STEP_CHOICES = 5u;
 const STEP_GO_ON_COUNT = 6u;
 const STEP_SINGLE_COUNT = 7u;
 const STEP_TOKENS = 16u;
-const STEP_POSITIONS = 528u;
-const STEP_SEQUENCES = 1040u;
-const STEP_OUTPUT_ROWS = 1552u;
-const STEP_WORDS = 2064u;
+const STEP_POSITIONS = 2064u;
+const STEP_SEQUENCES = 4112u;
+const STEP_OUTPUT_ROWS = 6160u;
+const STEP_WORDS = 8208u;
 
 // Index of the page table entry that holds `position` of a sequence (a row of the table).
 fn page_entry(sequence: u32, pages_per_sequence: u32, position: u32) -> u32 {
