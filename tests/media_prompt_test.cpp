@@ -309,7 +309,7 @@ TEST_CASE(
   line->both_ways = true;
   prompt.add(line);
   plan::Step step;
-  engine::add_rows(step, 0, prompt.tokens(), 0, prompt.spans());
+  engine::add_rows(step, 0, prompt.tokens(), 0, prompt.spans(), /*windowed=*/false);
   REQUIRE(step.places.size() == 13);
   const std::array<int32_t, 3> want[] = {{0, 0, 0}, {1, 1, 1}, {2, 2, 2},  // words
                                          {3, 3, 3}, {3, 3, 4}, {3, 3, 5},  // the grid's rows
@@ -323,6 +323,11 @@ TEST_CASE(
     CHECK(place.after == (t == 11 ? 1 : 0));
     CHECK(place.next == (t < 3 ? 0 : -3));
   }
+  // Where windows hold for them too, only later rows are seen in any case.
+  plan::Step windowed;
+  engine::add_rows(windowed, 0, prompt.tokens(), 0, prompt.spans(), /*windowed=*/true);
+  CHECK(windowed.places[12].before == 0);
+  CHECK(windowed.places[11].after == 1);
   // A step does not part rows that attend to each other, and parts all others.
   CHECK(engine::whole_end(prompt.spans(), 0, 5) == 5);
   CHECK(engine::whole_end(prompt.spans(), 0, 12) == 11);

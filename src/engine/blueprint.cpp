@@ -92,8 +92,11 @@ MediaKinds kinds_of(const plan::Graph& graph) {
   MediaKinds out{.width = graph.media_columns};
   for (const plan::Op& op : graph.ops) {
     if (const auto* rope = std::get_if<plan::RopeOp>(&op)) out.grids |= rope->rope.sections.any();
-    if (const auto* attention = std::get_if<plan::AttentionOp>(&op))
-      out.both_ways |= attention->around;
+    const auto* attention = std::get_if<plan::AttentionOp>(&op);
+    if (!attention) continue;
+    out.both_ways |= attention->around;
+    // Gemma 4, whose layers without windows are causal.
+    out.windowed |= !attention->around;
   }
   return out;
 }

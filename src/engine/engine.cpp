@@ -278,7 +278,7 @@ Task<Result<void>> Engine::logits_of_step(uint32_t sequence, std::vector<int32_t
   PUNA_CHECK(out.size() == tokens.size() * vocab_);
   PUNA_CO_TRY(co_await cache_->make_room(sequence, from + static_cast<uint32_t>(tokens.size())));
   plan::Step step;
-  add_rows(step, sequence, tokens, from, media);
+  add_rows(step, sequence, tokens, from, media, media_.windowed);
   for (uint32_t row = 0; row < tokens.size(); ++row) step.output_rows.push_back(row);
   PUNA_CO_TRY(co_await executor_->run(std::move(step), out));
   for (size_t row = 0; row < tokens.size(); ++row) {

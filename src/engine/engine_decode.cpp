@@ -18,6 +18,7 @@ namespace {
 
 // The first step of a decode, and how its tokens are chosen.
 struct FirstStep {
+  bool windowed = false;  // MediaKinds
   plan::Step step;
   std::vector<OutputSampling> outputs;
   // Bits of filters that go on before they are chosen by, which the outputs refer to.
@@ -27,7 +28,7 @@ struct FirstStep {
   // pass go, with those behind them.
   void add(BatchRow& row, std::span<const int32_t> cached) {
     const auto first = static_cast<uint32_t>(cached.size());
-    add_rows(step, row.sequence, row.tokens, first, row.media);
+    add_rows(step, row.sequence, row.tokens, first, row.media, windowed);
     if (!row.chooses) return;
     std::vector<int32_t> text;
     if (row.sampling.looks_back() > 0) {
@@ -55,7 +56,8 @@ struct FirstStep {
       outputs.push_back(std::move(output));
       if (i == row.drafts.size()) break;
       const int32_t draft = row.drafts[i];
-      add_rows(step, row.sequence, std::span(&draft, 1), first + row.tokens.size() + i, row.media);
+      add_rows(step, row.sequence, std::span(&draft, 1), first + row.tokens.size() + i, row.media,
+               windowed);
       if (row.sampling.looks_back() > 0) text.push_back(draft);
     }
     if (n_taken > 0) row.filter->undo(n_taken);
@@ -155,6 +157,7 @@ Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps,
     for (const BatchRow& row : rows) cache_->trim(row.sequence);
   };
   FirstStep first;
+  first.windowed = media_.windowed;
   for (BatchRow& row : rows) {
     first.add(row, cache_->tokens(row.sequence));
     const size_t end = cache_->n_tokens(row.sequence) + row.tokens.size() + row.drafts.size() +

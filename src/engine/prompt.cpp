@@ -25,7 +25,7 @@ int32_t id_of(const Media& media, uint32_t row) {
 }
 
 // How the row at a place stands to these spans.
-kernels::RowPlace place_of(std::span<const Prompt::Span> spans, size_t place) {
+kernels::RowPlace place_of(std::span<const Prompt::Span> spans, size_t place, bool windowed) {
   const auto behind = std::ranges::upper_bound(spans, place, {}, &Prompt::Span::first);
   if (behind == spans.begin()) return {};
   const Prompt::Span& span = *(behind - 1);
@@ -43,7 +43,7 @@ kernels::RowPlace place_of(std::span<const Prompt::Span> spans, size_t place) {
                  time + static_cast<int32_t>(row % columns)};
   }
   if (span.media->both_ways) {
-    out.before = row;
+    out.before = windowed ? 0 : row;
     out.after = span.media->n_rows - 1 - row;
   }
   return out;
@@ -82,14 +82,14 @@ size_t whole_end(std::span<const Prompt::Span> spans, size_t from, size_t end) {
 }
 
 void add_rows(plan::Step& step, uint32_t sequence, std::span<const int32_t> tokens, size_t first,
-              std::span<const Prompt::Span> spans) {
+              std::span<const Prompt::Span> spans, bool windowed) {
   const size_t begin = step.n_tokens();
   step.add(sequence, tokens, static_cast<uint32_t>(first));
   if (spans.empty() && step.places.empty()) return;
   step.places.resize(step.n_tokens());
   if (spans.empty()) return;
   for (size_t i = 0; i < tokens.size(); ++i) {
-    step.places[begin + i] = place_of(spans, first + i);
+    step.places[begin + i] = place_of(spans, first + i, windowed);
     if (tokens[i] >= 0) continue;
     const Prompt::Span& span = *span_at(spans, first + i);
     const size_t width = span.media->width();

@@ -34,6 +34,8 @@ struct MediaKinds {
   uint32_t width = 0;      // of a row; 0: none
   bool grids = false;      // positions have three coordinates
   bool both_ways = false;  // rows may attend to each other
+  // Where they do, they see earlier rows no further than a window that is there shows them.
+  bool windowed = false;
 };
 
 class Prompt {
@@ -71,8 +73,9 @@ size_t whole_begin(std::span<const Prompt::Span> spans, size_t place);
 // this would part, or where it begins with them, behind them.
 size_t whole_end(std::span<const Prompt::Span> spans, size_t from, size_t end);
 
-// Adds tokens of a sequence to a step, the first at place `first` of a text with these spans.
+// Adds tokens of a sequence to a step, the first at place `first` of a text with these spans;
+// `windowed`: as of MediaKinds.
 void add_rows(plan::Step& step, uint32_t sequence, std::span<const int32_t> tokens, size_t first,
-              std::span<const Prompt::Span> spans);
+              std::span<const Prompt::Span> spans, bool windowed);
 
 }  // namespace puna::engine

@@ -110,7 +110,9 @@ plan::Value attention_block(plan::Builder& b, const Config& c, const Facts& f, u
   spec.n_kv_heads = layer.n_kv_heads;
   spec.keys_of = layer.keys_of;
   spec.scale = 1.0f;
-  spec.around = c.media;
+  // Rows of a picture see those behind them in layers with windows alone (unlike Gemma 3's), and of
+  // those before them what the window shows.
+  spec.around = c.media && layer.local;
   if (layer.local) {
     spec.head_dim = f.local_head_dim;
     spec.window = layer.window;

@@ -1,5 +1,5 @@
 // How rows stand to media, behind the step in its buffer: RowPlace of step.h, whose numbers step_test.cpp keeps equal.
-const STEP_PLACES = 2064u;
+const STEP_PLACES = 8208u;
 const PLACE_WORDS = 6u;
 // Words of a row: rotary positions of three coordinates come first.
 const PLACE_NEXT = 3u;
