@@ -21,6 +21,7 @@ from PIL import Image
 from tiny_models import media_models
 from tiny_models.vocabulary import CONTROL, byte_characters, byte_level
 
+
 def vocabulary(specials):
     """Tokens and types: all bytes, one merge that no prompt here has, and the family's special tokens."""
     tokens, types, merges, _, end = byte_level(1)
@@ -107,8 +108,8 @@ def make(folder, spec, inputs):
         write_file(folder / f"{stem}-mmproj.gguf", "clip", {"general.type": "mmproj"} | spec.keys, mmproj_tensors)
         prompt = "See: <__media__> What now?"
         (folder / f"{stem}.txt").write_text(prompt)
-        facts = {"arch": spec.architecture, "media": kind, "weights": "f16", "weights_mmproj": "f16", "prompt": prompt, "max_tokens": spec.max_tokens, "files": {},
-                 "transformers": transformers.__version__,
+        facts = {"arch": spec.architecture, "media": kind, "weights": "f16", "weights_mmproj": "f16", "prompt": prompt, "max_tokens": spec.max_tokens,
+                 "files": {}, "transformers": transformers.__version__,
                  "keys": {k: v for k, v in spec.keys.items() if k.startswith("clip.")}}
         for path in inputs[kind]:
             before, mark, after = spec.around[kind]

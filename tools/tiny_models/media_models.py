@@ -71,7 +71,7 @@ class Family:
 
 
 MEAN, STD = [0.48145466, 0.4578275, 0.40821073], [0.26862954, 0.26130258, 0.27577711]
-EXTRA = ["<|audio_bos|>", "<|audio_eos|>", "<|AUDIO|>", "<|vision_bos|>", "<|vision_eos|>", "<|vision_start|>", "<|vision_end|>", "<|IMAGE|>", "<|VIDEO|>"]
+EXTRA = [f"<|{name}|>" for name in ("audio_bos", "audio_eos", "AUDIO", "vision_bos", "vision_eos", "vision_start", "vision_end", "IMAGE", "VIDEO")]
 
 
 def mel(sound, chunk_length):
@@ -203,7 +203,8 @@ class Qwen2VL(Family):
         self.keys = self.vision_keys("qwen2vl_merger", self.vision, 1e-6)
 
     def model(self, tokens):
-        text = TEXT | {"vocab_size": len(tokens), "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": self.rope_sections}}
+        text = TEXT | {"vocab_size": len(tokens),
+                       "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": self.rope_sections}}
         vision = {"patch_size": 14, "depth": 2, "num_heads": 2, "embed_dim": 32, "mlp_ratio": 4, "hidden_size": TEXT["hidden_size"],
                   "spatial_merge_size": 2, "temporal_patch_size": 2, "hidden_act": "quick_gelu"}
         names = {"image_token_id": "<|IMAGE|>", "video_token_id": "<|VIDEO|>", "vision_start_token_id": "<|vision_start|>",
@@ -232,18 +233,19 @@ class Gemma4(Family):
     specials = ["<|image>", "<image|>", "<|IMAGE|>", "<pad>", "<|video|>"]
     around = {"image": ("<|image>", "<|IMAGE|>", "<image|>")}
     text = TEXT | {"num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 32, "hidden_size_per_layer_input": 0, "sliding_window": 96,
-                   "layer_types": ["sliding_attention", "full_attention"], "final_logit_softcapping": 0.5, "use_bidirectional_attention": "vision",
+                   "num_hidden_layers": 3, "layer_types": ["full_attention", "sliding_attention", "full_attention"],
+                   "final_logit_softcapping": 0.5, "use_bidirectional_attention": "vision",
                    "num_kv_shared_layers": 0, "tie_word_embeddings": True}
     vision = {"patch_size": 4, "depth": 2, "num_heads": 4, "width": 64, "ffn": 128}
 
     def __init__(self):
         super().__init__()
-        self.text_names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.GEMMA4, 2)
+        self.text_names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.GEMMA4, 3)
         self.text_keys |= {"gemma4." + k: v for k, v in {
-            "attention.head_count": 2, "attention.head_count_kv": 1, "rope.freq_base": 1e6, "rope.freq_base_swa": 1e4, "attention.key_length": 64,
-            "attention.value_length": 64, "attention.key_length_swa": 32, "attention.value_length_swa": 32, "final_logit_softcapping": 0.5,
+            "block_count": 3, "attention.head_count": 2, "attention.head_count_kv": 1, "rope.freq_base": 1e6, "rope.freq_base_swa": 1e4,
+            "attention.key_length": 64, "attention.value_length": 64, "attention.key_length_swa": 32, "attention.value_length_swa": 32, "final_logit_softcapping": 0.5,
             "attention.sliding_window": self.text["sliding_window"], "attention.shared_kv_layers": 0, "embedding_length_per_layer_input": 0,
-            "attention.sliding_window_pattern": [True, False], "rope.dimension_count": 64, "rope.dimension_count_swa": 32}.items()}
+            "attention.sliding_window_pattern": [False, True, False], "rope.dimension_count": 64, "rope.dimension_count_swa": 32}.items()}
         keys = self.vision_keys("gemma4v", self.vision, 1e-6)
         keys |= {"clip.vision.image_size": 224, "clip.vision.image_mean": [0.0] * 3, "clip.vision.image_std": [1.0] * 3}
         del keys["clip.projector_type"]
