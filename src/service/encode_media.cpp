@@ -164,9 +164,9 @@ Result<MediaReader> MediaReader::create(const formats::ModelFile& mmproj, Sense 
 
 uint32_t MediaReader::most_patches() const {
   const uint64_t cell = uint64_t{recipe_.merge} * recipe_.merge;
-  const uint64_t side = recipe_.patch_size > 0 ? (recipe_.image_size + recipe_.patch_size - 1) /
-                                                     recipe_.patch_size
-                                               : 0;
+  const uint64_t side = recipe_.patch_size > 0
+                            ? (recipe_.image_size + recipe_.patch_size - 1) / recipe_.patch_size
+                            : 0;
   // Sides go up to whole cells.
   const uint64_t along = (side + recipe_.merge - 1) / recipe_.merge * recipe_.merge;
   const uint64_t patch = uint64_t{recipe_.patch_size} * recipe_.patch_size;
@@ -175,6 +175,13 @@ uint32_t MediaReader::most_patches() const {
                                               : along * along;
   return static_cast<uint32_t>(
       std::min<uint64_t>(n + (config_.rows.class_row ? 1 : 0), kernels::kMaxStepRows));
+}
+
+uint32_t MediaReader::most_tiles() const {
+  if (recipe_.kind == TileKind::kInternvl) return recipe_.max_tiles + 1;  // and the whole picture
+  if (recipe_.kind != TileKind::kIdefics3 || recipe_.image_size == 0) return 1;
+  const uint32_t along = (recipe_.longer_side + recipe_.image_size - 1) / recipe_.image_size;
+  return along * along + 1;
 }
 
 Result<MediaInput> MediaReader::read(const MediaFile& file) const {

@@ -37,7 +37,9 @@ struct MediaInput {
   uint32_t n_patches = 1;  // rows of its largest tile, as the encoder counts them
   uint32_t n_rows = 0;     // that stand in the prompt
 
-  size_t n_tiles() const { return sense == models::Sense::kPictures ? pictures.size() : windows.size(); }
+  size_t n_tiles() const {
+    return sense == models::Sense::kPictures ? pictures.size() : windows.size();
+  }
 };
 
 class MediaReader {
@@ -50,6 +52,8 @@ class MediaReader {
   const models::EncoderConfig& config() const { return config_; }
   // Of the largest tile that a picture may be cut to.
   uint32_t most_patches() const;
+  // Tiles of a picture at most, where they are all of one size; else 1.
+  uint32_t most_tiles() const;
 
   // Errors, with the name of the file: those of decoding and cutting it, and where the encoder does
   // not take what came of it.

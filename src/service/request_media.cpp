@@ -19,9 +19,7 @@ uint64_t rows_of(const EncodedMedia& media) {
   return n;
 }
 
-bool is_open(const PlacedMedia& one) {
-  return one.file && (!one.media || one.media->rows.empty());
-}
+bool is_open(const PlacedMedia& one) { return one.file && (!one.media || one.media->rows.empty()); }
 
 std::unexpected<base::Error> too_many(size_t n_files, uint64_t n_rows, uint32_t context) {
   auto out = base::fail(
@@ -95,8 +93,8 @@ bool RequestMedia::is_encoded() const {
 Task<Result<void>> RequestMedia::encode(LoadedModel& model) {
   for (Item& item : items_) {
     if (!item.input) continue;
-    PUNA_CO_TRY(item.media, co_await model.senses->encode(model.scheduler.get(), item.key,
-                                                          *item.input));
+    PUNA_CO_TRY(item.media,
+                co_await model.senses->encode(model.scheduler.get(), item.key, *item.input));
     item.input.reset();
   }
   co_return {};
