@@ -153,6 +153,7 @@ Task<Result<bool>> Encoder::advance(double budget_ms) {
                                                         outputs_, budget_ms - timer.ms()));
     if (!over) continue;
     for (const EncoderBatch::Tile& tile : batch_->tiles) PUNA_CO_TRY(place(tile));
+    encoded_.flops += batch_->flops;
     batch_.reset();
   } while (timer.ms() < budget_ms);
   co_return !batch_ && n_begun_ == tiles_.size();

@@ -43,6 +43,7 @@ struct EncoderOptions {
 struct Encoded {
   Media media;                       // its digest is the caller's to fill in
   std::vector<models::Cells> tiles;  // in their order
+  double flops = 0;                  // of products and attention
 };
 
 class Encoder {

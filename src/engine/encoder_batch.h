@@ -17,9 +17,12 @@ struct BatchLayout {
   struct Input {
     uint32_t columns = 0;
     bool spans = false;  // rows, which move with their tile
+    double flops = 0;    // of spans: of attention of one row to one other
   };
   std::vector<Input> inputs;    // of the model; behind them the spans of tiles
   uint32_t rows_of_output = 1;  // rows of which the head makes one
+  // Of products, with one row and with one output; of attention within tiles.
+  double row_flops = 0, output_flops = 0, tile_flops = 0;
 
   uint32_t padded(uint32_t n_rows) const {
     return (n_rows + rows_of_output - 1) / rows_of_output * rows_of_output;
@@ -39,6 +42,7 @@ struct EncoderBatch {
   uint32_t n_rows = 0, n_outputs = 0;
   std::vector<float> inputs;  // of each input in turn, [n_rows, columns]
   std::vector<Tile> tiles;
+  double flops = 0;  // of products and attention
 };
 EncoderBatch join_tiles(const BatchLayout& layout, std::vector<models::EncoderRows> tiles);
 
