@@ -364,7 +364,9 @@ Result<int> run(const Flags& flags) {
   }
   PUNA_TRY(check(flags));
   std::optional<PictureSize> picture;
-  if (!flags.image.empty()) PUNA_TRY(picture, parse_picture_size(flags.image));
+  if (!flags.image.empty()) {
+    PUNA_TRY(picture, parse_picture_size(flags.image));
+  }
   catch_interrupts();
   ProgressBar bar;
   PUNA_TRY(service::OpenOptions options, open_options(flags.model, {}, bar));

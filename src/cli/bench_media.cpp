@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "cli/bench_parallel.h"
-#include "cli/command.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "service/media_prompt.h"
 #include "service/senses.h"
 
