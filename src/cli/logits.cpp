@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "cli/command.h"
@@ -27,7 +28,7 @@ struct Flags {
 };
 
 // The prompt that the flags describe, of a vocabulary in `file` where it is a text.
-Result<engine::Prompt> prompt_of(Flags& flags, formats::ModelFile& file,
+Result<engine::Prompt> prompt_of(const Flags& flags, formats::ModelFile& file,
                                  const service::OpenOptions& options) {
   if (flags.prompt_file.empty()) return parse_ids("--tokens", flags.tokens);
   PUNA_TRY(const std::string text, read_text_file("prompt", flags.prompt_file));
@@ -43,7 +44,7 @@ Result<engine::Prompt> prompt_of(Flags& flags, formats::ModelFile& file,
   return service::media_prompt(*tokenizer, placed.text, placed.media, /*ends=*/true);
 }
 
-Result<int> run(Flags flags) {
+Result<int> run(const Flags& flags) {
   catch_interrupts();
   if (flags.tokens.empty() == flags.prompt_file.empty()) {
     return base::fail(base::ErrorCode::kUsage,
@@ -60,7 +61,10 @@ Result<int> run(Flags flags) {
   PUNA_TRY(const engine::Prompt prompt, prompt_of(flags, file, options));
   options.engine.all_logits = true;
   options.engine.media = flags.media.any();
-  options.engine.media_rows = flags.media.rows_both_ways;
+  for (const engine::Prompt::Span& span : prompt.spans()) {
+    if (span.media->both_ways)
+      options.engine.media_rows = std::max(options.engine.media_rows, span.media->n_rows);
+  }
   options.engine.wanted_context = static_cast<uint32_t>(prompt.tokens().size());
   PUNA_TRY(const io::OutputPlace place, io::find_output(flags.output, file.paths));
   PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));

@@ -103,15 +103,14 @@ Result<std::unique_ptr<OwnModel>> open_own(const RunFlags& flags,
     given.chat_template = chat_template.source();
   }
   const bool chats = !flags.raw && !flags.tokens;
-  auto open = [model_flags = flags.model, path = flags.template_path, chats,
-               media = flags.media.any(), media_rows = flags.media.rows_both_ways](
-                  const std::string& name) -> Result<service::LoadedModel> {
+  auto open =
+      [model_flags = flags.model, path = flags.template_path, chats,
+       mmproj = mmproj_of(flags.media)](const std::string& name) -> Result<service::LoadedModel> {
     ProgressBar bar;
     ModelFlags named = model_flags;
     named.model = name;
     PUNA_TRY(service::OpenOptions options, open_options(named, {}, bar));
-    options.engine.media = media;
-    options.engine.media_rows = media_rows;
+    options.mmproj = mmproj;
     PUNA_TRY(service::LoadedModel model, service::open(options));
     if (path) {
       PUNA_TRY(chat::Template given, read_template(*path));

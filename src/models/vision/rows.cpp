@@ -360,6 +360,15 @@ std::vector<std::string> encoder_tables(const EncoderConfig& c) {
   return out;
 }
 
+Result<Cells> count_cells(const EncoderConfig& c, const EncoderInput& input) {
+  if (c.projector.sense == Sense::kSounds) {
+    PUNA_TRY(const SoundRows n, count_sound(c, input));
+    return Cells{1, n.outputs};
+  }
+  PUNA_TRY(const Grid grid, grid_of(c, input.height, input.width));
+  return grid.cells;
+}
+
 Result<uint32_t> count_rows(const EncoderConfig& c, uint32_t height, uint32_t width) {
   if (c.projector.sense == Sense::kSounds) {
     PUNA_TRY(const SoundRows n, count_sound(c, {{}, height, width}));
