@@ -120,7 +120,7 @@ class Serve(unittest.TestCase):
             self.check_fails(1, port, "--model", "./no.gguf", "--port", port)
 
     def test_flags_that_are_refused(self):
-        for flag in ["--lora", "--model-draft", "-md", "--spec-draft-n-max", "--mmproj", "-hf", "--hf-repo", "--model-url",
+        for flag in ["--lora", "--model-draft", "-md", "--spec-draft-n-max", "--mmproj-url", "-hf", "--hf-repo", "--model-url",
                      "--path", "--tools", "--gpu-layers-draft"]:
             self.check_fails(2, [flag, "not supported yet", "puna serve --help"], "--model", MODEL, flag, "x")
         for flag in ["--rpc", "-ot", "-cmoe", "-ncmoe", "--override-kv", "--control-vector-layer-range", "--rope-freq-base", "--yarn-ext-factor",

@@ -463,12 +463,12 @@ def _(seeing_url):
     messages = [{"role": "user", "content": [image, document, {"type": "text", "text": "What is it?"}]},
                 {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "look", "input": {}}]},
                 {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "Seen:"}, image]}]}]
-    got = anthropic_of(seeing_url).messages.create(model="any", max_tokens=3, messages=messages)
-    count = anthropic_of(seeing_url).messages.count_tokens(model="any", messages=messages).input_tokens
+    got = anthropic_of(seeing_url).messages.create(model=name_of(seeing_url), max_tokens=3, messages=messages)
+    count = anthropic_of(seeing_url).messages.count_tokens(model=name_of(seeing_url), messages=messages).input_tokens
     assert count == got.usage.input_tokens + (got.usage.cache_read_input_tokens or 0)
     pdf = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "AAAA"}}
     refused(anthropic.BadRequestError, lambda: anthropic_of(seeing_url).messages.create(
-        model="any", max_tokens=3, messages=[{"role": "user", "content": [pdf]}]), "application/pdf")
+        model=name_of(seeing_url), max_tokens=3, messages=[{"role": "user", "content": [pdf]}]), "application/pdf")
 
 
 @case("ollama", "a picture")

@@ -85,6 +85,7 @@ Result<service::OpenOptions> options_of(const ServeFlags& flags, ProgressBar& ba
   PUNA_TRY(service::OpenOptions options, open_options(flags.model, {}, bar));
   options.pull = !flags.offline;
   options.mmproj = flags.mmproj;
+  if (!flags.finds_mmproj) options.mmproj.path.clear();
   options.engine.n_sequences = flags.n_parallel;
   options.engine.host_cache_bytes = flags.cache_ram_mib << 20;
   options.engine.step_ms = flags.step_ms;

@@ -88,7 +88,8 @@ std::vector<Flag> rows() {
                 [](ServeFlags& flags, std::string value) { flags.mmproj.path = std::move(value); }),
            "LLAMA_ARG_MMPROJ", "-mm"));
   out.push_back(with(on_off("--mmproj-auto,!--no-mmproj-auto",
-                            "Takes the mmproj file that lies beside the model; the default",
+                            "Takes the encoder that --mmproj names, or its variable; the "
+                            "default",
                             [](ServeFlags& flags, bool on) { flags.finds_mmproj = on; }),
                      "LLAMA_ARG_MMPROJ_AUTO", "--no-mmproj=--no-mmproj-auto"));
   out.push_back(with(on_off("--mmproj-offload,!--no-mmproj-offload",
