@@ -10,13 +10,14 @@ import { SharedConnection } from './sharing/shared_connection.js';
 import { catalogue } from './sources/catalogue.js';
 import { deleteModels, listModels, type StoredModel } from './sources/model_records.js';
 import type { Progress } from './sources/progress.js';
-import { type ModelSource, toSourceSpec } from './sources/source.js';
+import { type ModelSource, splitEncoder, toSourceSpec } from './sources/source.js';
 import { openUsedStores, type StorageChoice } from './storage/open_store.js';
 import type { EngineOptions, LoadedModel } from './worker/engine_api.js';
 import type { EngineState } from './worker/recovering_engine.js';
 
 export interface LoadOptions extends EngineOptions, WorkerOptions {
   onProgress?: (progress: Progress) => void;
+  mmproj?: ModelSource; // the encoder of pictures and sounds: where it comes from, as the model
   signal?: AbortSignal; // stops the load; what was downloaded is kept
   share?: boolean; // one engine for all tabs of this site
   keep?: boolean; // copy local files into the browser's storage
@@ -34,8 +35,11 @@ async function load(source: ModelSource, options: LoadOptions = {}): Promise<Eng
   const { onProgress = () => undefined, signal, onState = () => undefined, share = false, persist = true, assets } = options;
   throwIfAborted(signal);
   const { device, gpuFeatures, numerics, kvType, context, threads, parallel, keepTexts, selfTest, connections } = options;
+  const files = splitEncoder(source);
+  const encoder = options.mmproj ?? files.mmproj;
   const params: LoadParams = {
-    source: await toSourceSpec(source, document.baseURI),
+    source: await toSourceSpec(encoder === files.mmproj ? files.model : source, document.baseURI),
+    ...(encoder === undefined ? {} : { mmproj: await toSourceSpec(encoder, document.baseURI) }),
     options: { device, gpuFeatures, numerics, kvType, context, threads, parallel, keepTexts, selfTest },
     storage: options.storage ?? 'auto',
     keep: options.keep ?? false,
@@ -107,6 +111,6 @@ export type { ErrorCode } from './errors.js';
 export type * from './openai_types.js';
 export type { CatalogueEntry } from './sources/catalogue.js';
 export type { EngineState, KeptTexts, LoadedModel, ModelSource, Progress, StorageChoice, StoredModel };
-export type { Memory } from './worker/engine_api.js';
+export type { LogitsInput, MediaInput, Memory } from './worker/engine_api.js';
 export type { UrlSource } from './sources/source.js';
 export type { ServiceWorkerLink } from './service_worker/register.js';

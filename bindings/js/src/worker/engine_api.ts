@@ -21,6 +21,12 @@ export interface EngineOptions {
   selfTest?: boolean | 'always'; // whether the GPU is checked against the CPU first: true, what real GPUs get, unless it passed lately
 }
 
+// Ids; or a text in which `<__media__>` stands for each of `media`, in their order.
+export type LogitsInput = readonly number[] | { prompt: string; media: readonly Blob[] };
+
+// A file of a picture or sound; or what an encoder reads of one, as numbers: [tiles, height, width, 3], or [mel bins, frames].
+export type MediaInput = Blob | { values: Float32Array; shape: readonly number[] };
+
 export interface Memory {
   weights_bytes: number;
   kv_bytes: number;
@@ -38,6 +44,8 @@ export interface LoadedModel {
   vocab: number;
   chat: boolean; // there is a chat template
   embeddings: boolean; // a model for embeddings only
+  // What it takes besides texts; null without an encoder. Rows of `width` numbers stand for a picture or sound in a prompt.
+  media: { images: boolean; audio: boolean; width: number } | null;
   threads: number; // of the CPU; 0 on a GPU
   parallel: number;
   keepsTexts: { on: boolean; why: string };
@@ -52,7 +60,8 @@ export interface Host {
   embed(request: EmbeddingRequest): Promise<EmbeddingResponse>;
   tokenize(text: string, options?: { special?: boolean }): Promise<number[]>;
   detokenize(tokens: number[]): Promise<Uint8Array>;
-  logits(tokens: number[]): Promise<Float32Array>;
+  logits(input: LogitsInput): Promise<Float32Array>;
+  embedMedia(input: MediaInput): Promise<Float32Array>;
   bench(options: object): Promise<object>;
   memory(): Memory;
   readonly lost: Promise<string>;
