@@ -64,6 +64,11 @@ export class Engine {
     return this.connection.call('embed', request, options);
   }
 
+  // Tokens of the prompt that a chat's messages make, with those of its pictures and sounds, which are not encoded for it.
+  countTokens(request: ChatRequest): Promise<number> {
+    return this.connection.call('countTokens', request);
+  }
+
   // Token ids; `special`: with what the model puts around a text, and markers read as such.
   tokenize(text: string, options: { special?: boolean } = {}): Promise<number[]> {
     return this.connection.call('tokenize', { text, options });

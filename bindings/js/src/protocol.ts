@@ -3,7 +3,7 @@
 //   chat(ChatRequest), events ChatChunk                   complete(CompletionRequest), events CompletionChunk
 //   embed(EmbeddingRequest) -> EmbeddingResponse          tokenize({text, options}) -> number[]
 //   detokenize(number[]) -> Uint8Array                    logits(LogitsInput) -> Float32Array
-//   embedMedia(MediaInput) -> Float32Array
+//   embedMedia(MediaInput) -> Float32Array                countTokens(ChatRequest) -> number
 //   bench(object) -> object                               memory(null) -> Memory
 //   close(null)
 import type { SourceSpec } from './sources/source.js';

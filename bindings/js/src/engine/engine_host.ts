@@ -121,6 +121,10 @@ export class EngineHost implements Host {
     return (await this.send('tokenize', { text, special })) as number[];
   }
 
+  async countTokens(request: ChatRequest): Promise<number> {
+    return ((await this.send('count', await inlined(request))) as { tokens: number }).tokens;
+  }
+
   async detokenize(tokens: number[]): Promise<Uint8Array> {
     return (await this.send('detokenize', { tokens })) as Uint8Array;
   }

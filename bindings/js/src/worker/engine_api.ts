@@ -62,6 +62,7 @@ export interface Host {
   detokenize(tokens: number[]): Promise<Uint8Array>;
   logits(input: LogitsInput): Promise<Float32Array>;
   embedMedia(input: MediaInput): Promise<Float32Array>;
+  countTokens(request: ChatRequest): Promise<number>;
   bench(options: object): Promise<object>;
   memory(): Memory;
   readonly lost: Promise<string>;

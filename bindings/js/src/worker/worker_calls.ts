@@ -47,6 +47,7 @@ export function workerCalls(createHost: CreateHost): Handlers {
     detokenize: async (tokens: number[]) => (await engine()).use((host) => host.detokenize(tokens)),
     logits: async (input: LogitsInput) => (await engine()).use((host) => host.logits(input)),
     embedMedia: async (input: MediaInput) => (await engine()).use((host) => host.embedMedia(input)),
+    countTokens: async (request: never) => (await engine()).use((host) => host.countTokens(request)),
     bench: async (options: object) => (await engine()).use((host) => host.bench(options)),
     memory: async () => (await engine()).use((host) => host.memory()),
     close: async () => {

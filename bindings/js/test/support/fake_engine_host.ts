@@ -112,6 +112,10 @@ export class EngineHost {
     return new Float32Array(('prompt' in input ? input.prompt.length : input.length) * 4).fill(0.5);
   }
 
+  async countTokens(request: ChatRequest): Promise<number> {
+    return request.messages.length;
+  }
+
   async embedMedia(): Promise<Float32Array> {
     return new Float32Array(4);
   }

@@ -325,9 +325,9 @@ export const de: Messages = {
   addressLabel: 'Adresse eines Modells',
   addressHint: {
     server: 'hf.co/besitzer/repo:Q4_K_M oder ein Name einer Registry',
-    tab: 'hf:besitzer/repo/datei.gguf oder ein Name des Katalogs',
+    tab: 'hf:besitzer/repo/datei.gguf, für Bilder dahinter hf:.../mmproj.gguf',
   },
-  dropGguf: 'oder eine GGUF-Datei hier ablegen',
+  dropGguf: 'oder eine GGUF-Datei hier ablegen, für Bilder mit ihrer mmproj-Datei',
   pickGguf: 'GGUF-Datei öffnen',
   keepFile: 'Eine Kopie im Browser behalten',
   contextShort: (n) => `${n} Token`,

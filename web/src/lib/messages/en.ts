@@ -338,9 +338,9 @@ export const en = {
   addressLabel: 'Address of a model',
   addressHint: {
     server: 'hf.co/owner/repo:Q4_K_M, or a name of a registry',
-    tab: 'hf:owner/repo/file.gguf, or a name of the catalogue',
+    tab: 'hf:owner/repo/file.gguf, with hf:.../mmproj.gguf behind it for images',
   },
-  dropGguf: 'or drop a GGUF file here',
+  dropGguf: 'or drop a GGUF file here, with its mmproj file for images',
   pickGguf: 'Open a GGUF file',
   keepFile: 'Keep a copy in this browser',
   contextShort: (n: string) => `${n} tokens`,
