@@ -10,7 +10,7 @@
 #include "cli/command.h"
 #include "cli/npy.h"
 #include "cli/output_file.h"
-#include "service/media_encoder.h"
+#include "service/senses.h"
 
 namespace puna::cli {
 namespace {
@@ -51,36 +51,27 @@ Result<Tiles> read_tiles(const std::string& path) {
                                 path, fmt::join(shape, ", ")));
 }
 
-// Patches of the largest tile.
-Result<uint32_t> most_rows(const formats::ModelFile& file, const Tiles& tiles) {
-  PUNA_TRY(const models::EncoderConfig config, models::read_encoder(file, tiles.sense));
-  uint32_t most = 0;
-  for (const models::EncoderInput& input : tiles.inputs()) {
-    PUNA_TRY(const uint32_t rows, models::count_rows(config, input.height, input.width));
-    most = std::max(most, rows);
-  }
-  return most;
-}
-
 struct Rows {
   std::vector<float> values;
   uint64_t width = 0;
 };
 
-Result<Rows> rows_of_pixels(formats::ModelFile file, const service::OpenOptions& options,
+Result<Rows> rows_of_pixels(const PromptMedia& files, const service::OpenOptions& options,
                             const std::string& path) {
   PUNA_TRY(const Tiles tiles, read_tiles(path));
-  PUNA_TRY(const uint32_t rows, most_rows(file, tiles));
-  PUNA_TRY(const service::MediaEncoder use,
-           service::open_encoder(std::move(file), options, tiles.sense, rows));
+  service::OpenOptions with_encoder = options;
+  with_encoder.mmproj = mmproj_of(files);
+  PUNA_TRY(const auto senses, service::open_senses(with_encoder));
   PUNA_TRY(engine::Encoded encoded,
-           base::run_until(use.encoder->run(tiles.inputs()), [&] { use.poll(); }));
-  return Rows{std::move(encoded.media.rows), use.encoder->config().projector.row_width()};
+           base::run_until(senses->run(nullptr, tiles.sense, tiles.inputs()),
+                           [&] { senses->poll(); }));
+  return Rows{std::move(encoded.media.rows),
+              senses->reader(tiles.sense)->config().projector.row_width()};
 }
 
 Result<Rows> rows_of_file(const PromptMedia& files, const service::OpenOptions& options) {
   PUNA_TRY(const auto encoded, encode_media(files, options));
-  return Rows{encoded.front()->rows, encoded.front()->row_width};
+  return Rows{encoded.front().media->rows, encoded.front().media->row_width};
 }
 
 }  // namespace
@@ -93,11 +84,11 @@ Result<int> embed_media(const ModelFlags& model, const EmbedMedia& media,
   flags.model = media.files.mmproj;
   PUNA_TRY(service::OpenOptions options,
            open_options(flags, {kernels::Numerics::kExact, kernels::KvType::kF32}, bar));
-  PUNA_TRY(formats::ModelFile file, service::open_file(options));
+  PUNA_TRY(const formats::ModelFile file, service::open_file(options));
   PUNA_TRY(const io::OutputPlace place, io::find_output(output, file.paths));
   PUNA_TRY(const Rows rows, media.pixels.empty()
                                 ? rows_of_file(media.files, options)
-                                : rows_of_pixels(std::move(file), options, media.pixels));
+                                : rows_of_pixels(media.files, options, media.pixels));
   PUNA_TRY(const auto out, create_output(place));
   bar.clear();
   const uint64_t shape[] = {rows.values.size() / rows.width, rows.width};

@@ -42,22 +42,40 @@ Result<void> check_media(const CLI::App& app, PromptMedia& media) {
   return {};
 }
 
-Result<std::vector<std::shared_ptr<const service::EncodedMedia>>> encode_media(
-    const PromptMedia& media, const service::OpenOptions& options) {
-  std::vector<service::MediaFile> files;
+service::MmprojOptions mmproj_of(const PromptMedia& media) {
+  service::MmprojOptions out{.path = media.mmproj};
+  out.picture_tokens.most = media.image_max_tokens;
+  return out;
+}
+
+Result<std::vector<service::PlacedMedia>> read_media(const PromptMedia& media) {
+  std::vector<service::PlacedMedia> out;
   size_t n_images = 0, n_sounds = 0;
   for (const Sense sense : media.order) {
     const bool picture = sense == Sense::kPictures;
     const std::string& path = picture ? media.images[n_images++] : media.sounds[n_sounds++];
-    PUNA_TRY(files.emplace_back(), service::read_media_file(path, sense));
+    PUNA_TRY(service::MediaFile file, service::read_media_file(path, sense));
+    out.push_back({.file = std::make_shared<const service::MediaFile>(std::move(file))});
   }
-  service::OpenOptions of_encoder = options;
-  of_encoder.model = media.mmproj;
-  return service::encode_media(of_encoder, files, media.image_max_tokens);
+  return out;
 }
 
-Result<TextWithMedia> place_media(std::string_view text,
-                                  std::vector<std::shared_ptr<const service::EncodedMedia>> media) {
+Result<std::vector<service::PlacedMedia>> encode_media(const PromptMedia& media,
+                                                       const service::OpenOptions& options) {
+  PUNA_TRY(std::vector<service::PlacedMedia> out, read_media(media));
+  service::OpenOptions with_encoder = options;
+  with_encoder.mmproj = mmproj_of(media);
+  PUNA_TRY(const auto senses, service::open_senses(with_encoder));
+  for (service::PlacedMedia& one : out) {
+    PUNA_TRY(const service::MediaInput input, senses->read(*one.file));
+    PUNA_TRY(one.media, base::run_until(senses->encode(nullptr, service::Senses::key_of(*one.file),
+                                                       input),
+                                        [&] { senses->poll(); }));
+  }
+  return out;
+}
+
+Result<TextWithMedia> place_media(std::string_view text, std::vector<service::PlacedMedia> media) {
   service::UnmarkedText unmarked = service::take_marks(text);
   if (unmarked.places.empty()) unmarked.places.assign(media.size(), 0);
   if (unmarked.places.size() != media.size()) {
@@ -67,10 +85,8 @@ Result<TextWithMedia> place_media(std::string_view text,
                     "or none, which puts them first.",
                     unmarked.places.size(), service::kMediaMark, media.size()));
   }
-  TextWithMedia out{.text = std::move(unmarked.text), .media = {}};
-  for (size_t i = 0; i < media.size(); ++i)
-    out.media.push_back({.message = 0, .at = unmarked.places[i], .media = std::move(media[i])});
-  return out;
+  for (size_t i = 0; i < media.size(); ++i) media[i].at = unmarked.places[i];
+  return TextWithMedia{.text = std::move(unmarked.text), .media = std::move(media)};
 }
 
 }  // namespace puna::cli

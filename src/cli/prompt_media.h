@@ -8,7 +8,6 @@
 
 #include "base/result.h"
 #include "cli/model_flags.h"
-#include "service/encode_media.h"
 #include "service/open.h"
 
 namespace puna::cli {
@@ -28,10 +27,16 @@ void add_media_flags(CLI::App& app, PromptMedia& media);
 // kUsage.
 base::Result<void> check_media(const CLI::App& app, PromptMedia& media);
 
-// What the encoder makes of each file, in their order. `options` are those of the text model.
-// Errors: those of opening the encoder and of reading the files, with their names.
-base::Result<std::vector<std::shared_ptr<const service::EncodedMedia>>> encode_media(
-    const PromptMedia& media, const service::OpenOptions& options);
+// How a model is opened whose encoder the flags name.
+service::MmprojOptions mmproj_of(const PromptMedia& media);
+// The files in their order, as they stand before a text: at its beginning. Errors: those of reading
+// them, with their names.
+base::Result<std::vector<service::PlacedMedia>> read_media(const PromptMedia& media);
+
+// What the encoder makes of each file, without a model beside it. `options` are those of the text
+// model. Errors: those of opening the encoder and of encoding the files.
+base::Result<std::vector<service::PlacedMedia>> encode_media(const PromptMedia& media,
+                                                             const service::OpenOptions& options);
 
 // A text with a mark for each file, or with none, which puts them first: the text without marks,
 // and where the files stand. Errors: kInvalidArgument with both numbers.
@@ -39,7 +44,7 @@ struct TextWithMedia {
   std::string text;
   std::vector<service::PlacedMedia> media;
 };
-base::Result<TextWithMedia> place_media(
-    std::string_view text, std::vector<std::shared_ptr<const service::EncodedMedia>> media);
+base::Result<TextWithMedia> place_media(std::string_view text,
+                                        std::vector<service::PlacedMedia> media);
 
 }  // namespace puna::cli

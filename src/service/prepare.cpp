@@ -8,6 +8,7 @@
 #include "chat/nonces.h"
 #include "service/banned_strings.h"
 #include "service/both_filters.h"
+#include "service/request_media.h"
 #include "service/thinking_budget.h"
 
 namespace puna::service {
@@ -364,6 +365,12 @@ Result<Prepared> prepare(const LoadedModel& model, Request request) {
 }
 
 Result<std::vector<int32_t>> prompt_tokens(const LoadedModel& model, const Request& request) {
+  const auto is_uncounted = [](const PlacedMedia& one) { return !one.media; };
+  if (std::ranges::any_of(request.media, is_uncounted)) {
+    Request counted = request;
+    PUNA_TRY(count_media(model, std::span(&counted, 1)));
+    return prompt_tokens(model, counted);
+  }
   PUNA_TRY(Beginning beginning, beginning_of(model, request));
   return beginning.prompt.tokens();
 }

@@ -66,6 +66,7 @@ Result<ChatAnswer> OwnModel::answer(const Asked& asked, const ChatSettings& sett
                                     const OnPiece& on_piece) {
   PUNA_TRY(service::Request made, request(asked, settings));
   ++base_.sampling.seed;  // the same question may get another answer
+  PUNA_TRY(service::encode_media(*host_, std::span(&made, 1)));
   PUNA_TRY(service::Prepared prepared, service::prepare(model(), std::move(made)));
   return run(std::move(prepared), on_piece);
 }

@@ -104,12 +104,12 @@ Result<std::unique_ptr<OwnModel>> open_own(const RunFlags& flags,
   }
   const bool chats = !flags.raw && !flags.tokens;
   auto open = [model_flags = flags.model, path = flags.template_path, chats,
-               media = flags.media.any()](const std::string& name) -> Result<service::LoadedModel> {
+               mmproj = mmproj_of(flags.media)](const std::string& name) -> Result<service::LoadedModel> {
     ProgressBar bar;
     ModelFlags named = model_flags;
     named.model = name;
     PUNA_TRY(service::OpenOptions options, open_options(named, {}, bar));
-    options.engine.media = media;
+    options.mmproj = mmproj;
     PUNA_TRY(service::LoadedModel model, service::open(options));
     if (path) {
       PUNA_TRY(chat::Template given, read_template(*path));

@@ -90,15 +90,7 @@ Result<Opened> open(const RunFlags& flags, const std::optional<service::AnswerFo
   return out;
 }
 
-using Media = std::vector<std::shared_ptr<const service::EncodedMedia>>;
-
-// Encoded before the model is there, beside which there may be no room.
-Result<Media> encode_media(const RunFlags& flags) {
-  if (!flags.media.any()) return Media();
-  ProgressBar bar;
-  PUNA_TRY(const service::OpenOptions options, open_options(flags.model, {}, bar));
-  return encode_media(flags.media, options);
-}
+using Media = std::vector<service::PlacedMedia>;
 
 Result<int> answer_once(const RunFlags& flags, const ChatSettings& settings, Opened& opened,
                         Media media) {
@@ -117,8 +109,8 @@ Result<int> answer_once(const RunFlags& flags, const ChatSettings& settings, Ope
       }
     } else {
       if (!flags.system.empty()) asked.messages.push_back({"system", flags.system, {}});
-      for (auto& one : media)
-        asked.media.push_back({.message = asked.messages.size(), .at = 0, .media = std::move(one)});
+      for (service::PlacedMedia& one : media) one.message = asked.messages.size();
+      asked.media = std::move(media);
       asked.messages.push_back({"user", std::move(prompt), {}});
     }
   }
@@ -148,7 +140,7 @@ Result<int> run(const CLI::App& app, RunFlags flags) {
   PUNA_TRY(settings.form, read_form(flags.form));
   use_utf8();
   catch_interrupts();
-  PUNA_TRY(Media media, encode_media(flags));
+  PUNA_TRY(Media media, read_media(flags.media));
   PUNA_TRY(Opened opened, open(flags, settings.form));
   if (!chat) return answer_once(flags, settings, opened, std::move(media));
   ChatModel& model = *opened.model;
