@@ -28,19 +28,19 @@ export interface LoadOptions extends EngineOptions, WorkerOptions {
 }
 
 const kEngineOptions = { device: ['auto', 'gpu', 'cpu'], gpuFeatures: ['all', 'baseline'], numerics: ['fast', 'exact'], kvType: ['f32', 'f16', 'q8_0', 'q4_0'], selfTest: [true, false, 'always'] } as const;
-const kCountOptions = { context: [0, 2 ** 31 - 1], threads: [1, 64], parallel: [1, 16], connections: [1, 8] } as const;
+const kCountOptions = { context: [0, 2 ** 31 - 1], threads: [1, 64], parallel: [1, 16], imageMaxTokens: [1, 2 ** 16 - 1], connections: [1, 8] } as const;
 
 async function load(source: ModelSource, options: LoadOptions = {}): Promise<Engine> {
   checkOptions(options);
   const { onProgress = () => undefined, signal, onState = () => undefined, share = false, persist = true, assets } = options;
   throwIfAborted(signal);
-  const { device, gpuFeatures, numerics, kvType, context, threads, parallel, keepTexts, selfTest, connections } = options;
+  const { device, gpuFeatures, numerics, kvType, context, threads, parallel, imageMaxTokens, keepTexts, selfTest, connections } = options;
   const files = splitEncoder(source);
   const encoder = options.mmproj ?? files.mmproj;
   const params: LoadParams = {
     source: await toSourceSpec(encoder === files.mmproj ? files.model : source, document.baseURI),
     ...(encoder === undefined ? {} : { mmproj: await toSourceSpec(encoder, document.baseURI) }),
-    options: { device, gpuFeatures, numerics, kvType, context, threads, parallel, keepTexts, selfTest },
+    options: { device, gpuFeatures, numerics, kvType, context, threads, parallel, imageMaxTokens, keepTexts, selfTest },
     storage: options.storage ?? 'auto',
     keep: options.keep ?? false,
     connections,

@@ -254,6 +254,7 @@ export class EngineHost implements Host {
       gpu,
       numerics: options.numerics,
       kv_type: options.kvType,
+      image_max_tokens: model.mmproj && options.imageMaxTokens,
       context: options.context,
       parallel: options.parallel,
       threads,

@@ -16,6 +16,7 @@ export interface EngineOptions {
   kvType?: 'f32' | 'f16' | 'q8_0' | 'q4_0';
   context?: number;
   threads?: number;
+  imageMaxTokens?: number; // of a picture, where its encoder takes any size
   parallel?: number; // texts written at the same time; each has its own cache
   keepTexts?: boolean | { bytes?: number }; // in the browser's storage, so that their beginnings are not computed again
   selfTest?: boolean | 'always'; // whether the GPU is checked against the CPU first: true, what real GPUs get, unless it passed lately
