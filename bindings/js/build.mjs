@@ -53,7 +53,7 @@ const libraries = {
 };
 
 // Its header has no text of its licence, which is that of MIT.
-const json = `Copyright (c) 2013-2026 Niels Lohmann
+const json = `Copyright (c) 2013-2022 Niels Lohmann
 
 Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files (the
 "Software"), to deal in the Software without restriction, including without limitation the rights to use, copy, modify, merge, publish,
