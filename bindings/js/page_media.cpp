@@ -119,7 +119,8 @@ Task<Result<std::shared_ptr<Senses>>> load_senses(const Json& options, uint32_t 
   const Json* const mmproj = options.find("mmproj");
   if (mmproj == nullptr || mmproj->is_null()) co_return nullptr;
   PUNA_CO_TRY(const Part part, part_of(*mmproj));
-  service::SensesOptions how{.numerics = engine.numerics};
+  service::SensesOptions how;
+  how.numerics = engine.numerics;
   if (options.find("image_max_tokens") != nullptr) {
     PUNA_CO_TRY(const int64_t most, options.get_integer("image_max_tokens"));
     if (most < 1 || most > UINT32_MAX)

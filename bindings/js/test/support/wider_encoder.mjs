@@ -1,0 +1,61 @@
+// An encoder of tests/encoders for a text model of another width than theirs (24): LLaVA's, whose last matrix becomes one of ones on its
+// diagonals. No pair of tiny models is kept in the repository for it.
+const kMatrix = 'mm.2.weight';
+const kBias = 'mm.2.bias';
+const kWidthKey = 'clip.vision.projection_dim';
+const kF32 = 0;
+// Bytes of GGUF's types of values, but for strings (8) and arrays (9).
+const kBytes = { 0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8 };
+
+// `file`: tests/encoders/llava.gguf. Gives the file with rows of `width` numbers.
+export function widerEncoder(file, width) {
+  const out = Buffer.from(file);
+  let at = 8;
+  const long = () => ((at += 8), Number(out.readBigUInt64LE(at - 8)));
+  const int = () => ((at += 4), out.readUInt32LE(at - 4));
+  const text = () => {
+    const length = long();
+    return ((at += length), out.toString('utf8', at - length, at));
+  };
+  const skip = (type) => {
+    if (type === 8) return void text();
+    if (type !== 9) return void (at += kBytes[type]);
+    const inside = int();
+    for (let n = long(); n > 0; --n) skip(inside);
+  };
+  const nTensors = long();
+  let alignment = 32;
+  for (let n = long(); n > 0; --n) {
+    const [key, type] = [text(), int()];
+    if (key === kWidthKey) out.writeUInt32LE(width, at);
+    if (key === 'general.alignment') alignment = out.readUInt32LE(at);
+    skip(type);
+  }
+  const found = {};
+  for (let i = 0; i < nTensors; ++i) {
+    const name = text();
+    const nDims = int();
+    const dimsAt = at;
+    at += 8 * nDims;
+    const typeAt = at;
+    at += 4;
+    const offsetAt = at;
+    at += 8;
+    if (name === kMatrix || name === kBias) found[name] = { dimsAt, nDims, typeAt, offsetAt };
+  }
+  const dataAt = Math.ceil(at / alignment) * alignment;
+  const parts = [out];
+  let end = out.length;
+  for (const [name, { dimsAt, nDims, typeAt, offsetAt }] of Object.entries(found)) {
+    const columns = nDims === 2 ? Number(out.readBigUInt64LE(dimsAt)) : 1;
+    const values = Buffer.alloc(4 * columns * width);
+    for (let row = 0; row < width; ++row) values.writeFloatLE(name === kBias ? 0.5 : 1, 4 * (row * columns + (row % columns)));
+    const gap = (alignment - (end % alignment)) % alignment;
+    out.writeBigUInt64LE(BigInt(width), dimsAt + 8 * (nDims - 1));
+    out.writeUInt32LE(kF32, typeAt);
+    out.writeBigUInt64LE(BigInt(end + gap - dataAt), offsetAt);
+    parts.push(Buffer.alloc(gap), values);
+    end += gap + values.length;
+  }
+  return Buffer.concat(parts);
+}
