@@ -1,9 +1,10 @@
-// An encoder of tests/encoders for a text model of another width than theirs (24): LLaVA's, whose last matrix becomes one of ones on its
-// diagonals. No pair of tiny models is kept in the repository for it.
+// An encoder of tests/encoders for a text model that is wider than they are (24): LLaVA's, whose rows get zeros behind them. No pair of tiny
+// models is kept in the repository for it.
 const kMatrix = 'mm.2.weight';
 const kBias = 'mm.2.bias';
 const kWidthKey = 'clip.vision.projection_dim';
-const kF32 = 0;
+// Of types of tensors: F32, F16.
+const kElementBytes = { 0: 4, 1: 2 };
 // Bytes of GGUF's types of values, but for strings (8) and arrays (9).
 const kBytes = { 0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8 };
 
@@ -31,7 +32,7 @@ export function widerEncoder(file, width) {
     if (key === 'general.alignment') alignment = out.readUInt32LE(at);
     skip(type);
   }
-  const found = {};
+  const found = [];
   for (let i = 0; i < nTensors; ++i) {
     const name = text();
     const nDims = int();
@@ -41,18 +42,20 @@ export function widerEncoder(file, width) {
     at += 4;
     const offsetAt = at;
     at += 8;
-    if (name === kMatrix || name === kBias) found[name] = { dimsAt, nDims, typeAt, offsetAt };
+    if (name === kMatrix || name === kBias) found.push({ dimsAt, nDims, typeAt, offsetAt });
   }
   const dataAt = Math.ceil(at / alignment) * alignment;
   const parts = [out];
   let end = out.length;
-  for (const [name, { dimsAt, nDims, typeAt, offsetAt }] of Object.entries(found)) {
+  for (const { dimsAt, nDims, typeAt, offsetAt } of found) {
+    const rowsAt = dimsAt + 8 * (nDims - 1);
     const columns = nDims === 2 ? Number(out.readBigUInt64LE(dimsAt)) : 1;
-    const values = Buffer.alloc(4 * columns * width);
-    for (let row = 0; row < width; ++row) values.writeFloatLE(name === kBias ? 0.5 : 1, 4 * (row * columns + (row % columns)));
+    const rowBytes = columns * kElementBytes[out.readUInt32LE(typeAt)];
+    const from = dataAt + Number(out.readBigUInt64LE(offsetAt));
+    const values = Buffer.alloc(rowBytes * width);
+    out.copy(values, 0, from, from + rowBytes * Number(out.readBigUInt64LE(rowsAt)));
     const gap = (alignment - (end % alignment)) % alignment;
-    out.writeBigUInt64LE(BigInt(width), dimsAt + 8 * (nDims - 1));
-    out.writeUInt32LE(kF32, typeAt);
+    out.writeBigUInt64LE(BigInt(width), rowsAt);
     out.writeBigUInt64LE(BigInt(end + gap - dataAt), offsetAt);
     parts.push(Buffer.alloc(gap), values);
     end += gap + values.length;
