@@ -4,11 +4,14 @@ const kMatrix = 'mm.2.weight';
 const kBias = 'mm.2.bias';
 const kWidthKey = 'clip.vision.projection_dim';
 // Of types of tensors: F32, F16.
+/** @type {Record<number, number>} */
 const kElementBytes = { 0: 4, 1: 2 };
 // Bytes of GGUF's types of values, but for strings (8) and arrays (9).
+/** @type {Record<number, number>} */
 const kBytes = { 0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8 };
 
 // `file`: tests/encoders/llava.gguf. Gives the file with rows of `width` numbers.
+/** @param {Buffer} file @param {number} width */
 export function widerEncoder(file, width) {
   const out = Buffer.from(file);
   let at = 8;
@@ -18,9 +21,10 @@ export function widerEncoder(file, width) {
     const length = long();
     return ((at += length), out.toString('utf8', at - length, at));
   };
+  /** @type {(type: number) => void} */
   const skip = (type) => {
     if (type === 8) return void text();
-    if (type !== 9) return void (at += kBytes[type]);
+    if (type !== 9) return void (at += kBytes[type] ?? 0);
     const inside = int();
     for (let n = long(); n > 0; --n) skip(inside);
   };
@@ -50,7 +54,7 @@ export function widerEncoder(file, width) {
   for (const { dimsAt, nDims, typeAt, offsetAt } of found) {
     const rowsAt = dimsAt + 8 * (nDims - 1);
     const columns = nDims === 2 ? Number(out.readBigUInt64LE(dimsAt)) : 1;
-    const rowBytes = columns * kElementBytes[out.readUInt32LE(typeAt)];
+    const rowBytes = columns * (kElementBytes[out.readUInt32LE(typeAt)] ?? 0);
     const from = dataAt + Number(out.readBigUInt64LE(offsetAt));
     const values = Buffer.alloc(rowBytes * width);
     out.copy(values, 0, from, from + rowBytes * Number(out.readBigUInt64LE(rowsAt)));

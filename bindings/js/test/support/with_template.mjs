@@ -2,16 +2,17 @@ const template = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content 
 
 // A GGUF file with a template for chats, which those of the tests have not: one more pair behind the header, of a length that leaves the
 // tensors where their alignment wants them.
+/** @param {Buffer} file */
 export function withTemplate(file) {
   const header = 24;
-  const text = (value) => {
+  const text = (/** @type {string} */ value) => {
     const bytes = Buffer.from(value);
     const length = Buffer.alloc(8);
     length.writeBigUInt64LE(BigInt(bytes.length));
     return Buffer.concat([length, bytes]);
   };
   const type = Buffer.from([8, 0, 0, 0]);
-  const pair = (padding) => Buffer.concat([text('tokenizer.chat_template'), type, text(`{#${padding}#}${template}`)]);
+  const pair = (/** @type {string} */ padding) => Buffer.concat([text('tokenizer.chat_template'), type, text(`{#${padding}#}${template}`)]);
   const short = pair('').length % 32;
   const head = Buffer.from(file.subarray(0, header));
   head.writeBigUInt64LE(head.readBigUInt64LE(16) + 1n, 16);
