@@ -62,9 +62,9 @@ Result<Rows> rows_of_pixels(const PromptMedia& files, const service::OpenOptions
   service::OpenOptions with_encoder = options;
   with_encoder.mmproj = mmproj_of(files);
   PUNA_TRY(const auto senses, service::open_senses(with_encoder));
-  PUNA_TRY(engine::Encoded encoded,
-           base::run_until(senses->run(nullptr, tiles.sense, tiles.inputs()),
-                           [&] { senses->poll(); }));
+  PUNA_TRY(
+      engine::Encoded encoded,
+      base::run_until(senses->run(nullptr, tiles.sense, tiles.inputs()), [&] { senses->poll(); }));
   return Rows{std::move(encoded.media.rows),
               senses->reader(tiles.sense)->config().projector.row_width()};
 }

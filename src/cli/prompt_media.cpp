@@ -68,9 +68,9 @@ Result<std::vector<service::PlacedMedia>> encode_media(const PromptMedia& media,
   PUNA_TRY(const auto senses, service::open_senses(with_encoder));
   for (service::PlacedMedia& one : out) {
     PUNA_TRY(const service::MediaInput input, senses->read(*one.file));
-    PUNA_TRY(one.media, base::run_until(senses->encode(nullptr, service::Senses::key_of(*one.file),
-                                                       input),
-                                        [&] { senses->poll(); }));
+    PUNA_TRY(one.media,
+             base::run_until(senses->encode(nullptr, service::Senses::key_of(*one.file), input),
+                             [&] { senses->poll(); }));
   }
   return out;
 }

@@ -164,9 +164,9 @@ Result<MediaReader> MediaReader::create(const formats::ModelFile& mmproj, Sense 
 
 uint32_t MediaReader::most_patches() const {
   const uint64_t cell = uint64_t{recipe_.merge} * recipe_.merge;
-  const uint64_t side = recipe_.patch_size > 0 ? (recipe_.image_size + recipe_.patch_size - 1) /
-                                                     recipe_.patch_size
-                                               : 0;
+  const uint64_t side = recipe_.patch_size > 0
+                            ? (recipe_.image_size + recipe_.patch_size - 1) / recipe_.patch_size
+                            : 0;
   // Sides go up to whole cells.
   const uint64_t along = (side + recipe_.merge - 1) / recipe_.merge * recipe_.merge;
   const uint64_t patch = uint64_t{recipe_.patch_size} * recipe_.patch_size;

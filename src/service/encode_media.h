@@ -37,7 +37,9 @@ struct MediaInput {
   uint32_t n_patches = 1;  // rows of its largest tile, as the encoder counts them
   uint32_t n_rows = 0;     // that stand in the prompt
 
-  size_t n_tiles() const { return sense == models::Sense::kPictures ? pictures.size() : windows.size(); }
+  size_t n_tiles() const {
+    return sense == models::Sense::kPictures ? pictures.size() : windows.size();
+  }
 };
 
 class MediaReader {

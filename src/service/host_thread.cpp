@@ -35,10 +35,11 @@ Result<void> encode_media(HostThread& host, std::span<Request> requests) {
   if (!RequestMedia::any(requests)) return {};
   PUNA_TRY(RequestMedia media, RequestMedia::read(host.model(), requests));
   if (!media.is_encoded()) {
+    static constexpr std::atomic<bool> kNever = false;
     std::promise<Result<bool>> encoded;
     host.post_job<bool>(
         [&media](LoadedModel& model) -> base::Task<Result<bool>> {
-          PUNA_CO_TRY(co_await media.encode(model));
+          PUNA_CO_TRY(co_await media.encode(model, kNever));
           co_return true;
         },
         [&encoded](Result<bool> done) { encoded.set_value(std::move(done)); });

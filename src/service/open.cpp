@@ -177,7 +177,8 @@ Result<LoadedModel> open(ModelFile file, const OpenOptions& asked) {
     if (!driver && !engine.threads)
       engine.threads = std::make_shared<base::ThreadPool>(engine.n_threads);
     PUNA_TRY(senses, base::run_until(load_senses(options, use, engine), poll));
-    PUNA_TRY(senses->check_fits(static_cast<uint32_t>(number_of(file, "embedding_length")), file.name));
+    PUNA_TRY(
+        senses->check_fits(static_cast<uint32_t>(number_of(file, "embedding_length")), file.name));
   }
   PUNA_TRY(LoadedModel model, base::run_until(load(options.model, std::move(file), std::move(use),
                                                    std::move(engine), options.defaults),

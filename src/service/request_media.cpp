@@ -19,9 +19,7 @@ uint64_t rows_of(const EncodedMedia& media) {
   return n;
 }
 
-bool is_open(const PlacedMedia& one) {
-  return one.file && (!one.media || one.media->rows.empty());
-}
+bool is_open(const PlacedMedia& one) { return one.file && (!one.media || one.media->rows.empty()); }
 
 std::unexpected<base::Error> too_many(size_t n_files, uint64_t n_rows, uint32_t context) {
   auto out = base::fail(
@@ -63,8 +61,8 @@ Result<RequestMedia> RequestMedia::read(const LoadedModel& model,
       if (!file->url.empty()) {
         return base::fail(
             ErrorCode::kUnsupported,
-            fmt::format("For {} the address {} is given, but none are fetched here; give the file "
-                        "itself as a data: URL.",
+            fmt::format("For {} the address {} is given, but none are fetched here (--media-url); "
+                        "give the file itself as a data: URL.",
                         file->name, file->url));
       }
       if (!out.item_of_.contains(file)) {
@@ -88,15 +86,34 @@ Result<RequestMedia> RequestMedia::read(const LoadedModel& model,
   return out;
 }
 
+std::optional<RequestMedia> RequestMedia::find(const LoadedModel& model,
+                                               std::span<const Request> requests) {
+  RequestMedia out;
+  for (const Request& request : requests) {
+    for (const PlacedMedia& one : request.media) {
+      if (!is_open(one)) continue;
+      if (!model.senses || !one.file->url.empty()) return std::nullopt;
+      const auto [place, is_new] = out.item_of_.try_emplace(one.file.get(), out.items_.size());
+      if (!is_new) continue;
+      const store::Digest key = Senses::key_of(*one.file);
+      auto media = model.senses->find(key);
+      if (!media) return std::nullopt;
+      out.items_.push_back({.key = key, .input = {}, .media = std::move(media)});
+    }
+  }
+  return out;
+}
+
 bool RequestMedia::is_encoded() const {
   return std::ranges::none_of(items_, [](const Item& item) { return item.input.has_value(); });
 }
 
-Task<Result<void>> RequestMedia::encode(LoadedModel& model) {
+Task<Result<void>> RequestMedia::encode(LoadedModel& model, const std::atomic<bool>& cancel) {
   for (Item& item : items_) {
     if (!item.input) continue;
-    PUNA_CO_TRY(item.media, co_await model.senses->encode(model.scheduler.get(), item.key,
-                                                          *item.input));
+    if (cancel) co_return base::fail(ErrorCode::kCancelled, "The request was given up.");
+    PUNA_CO_TRY(item.media,
+                co_await model.senses->encode(model.scheduler.get(), item.key, *item.input));
     item.input.reset();
   }
   co_return {};

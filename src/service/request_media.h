@@ -2,6 +2,7 @@
 // prepared: they are read on any thread, encoded on the engine's, and placed.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,11 +26,15 @@ class RequestMedia {
   static base::Result<RequestMedia> read(const LoadedModel& model,
                                          std::span<const Request> requests);
 
+  // Where all files are among the encodings that are kept, these; nothing is read.
+  static std::optional<RequestMedia> find(const LoadedModel& model,
+                                          std::span<const Request> requests);
+
   // What is known of the encodings that are kept needs no engine.
   bool is_encoded() const;
   // On the thread of the engine, beside its texts; may be called once. Errors: those of
-  // Senses::encode().
-  base::Task<base::Result<void>> encode(LoadedModel& model);
+  // Senses::encode(); kCancelled once somebody has set `cancel`.
+  base::Task<base::Result<void>> encode(LoadedModel& model, const std::atomic<bool>& cancel);
   // Gives the requests what was made of their files; or, before encode(), what they are counted by.
   void place(std::span<Request> requests) const;
 

@@ -95,8 +95,7 @@ Task<Result<void>> Senses::make_room(One& one, uint32_t n_patches) {
   const uint32_t before = one.n_patches;
   if (one.encoder && n_patches <= before) co_return {};
   const Sense sense = one.reader.config().projector.sense;
-  const uint32_t wanted =
-      std::max(n_patches, std::min(2 * before, one.reader.most_patches()));
+  const uint32_t wanted = std::max(n_patches, std::min(2 * before, one.reader.most_patches()));
   PUNA_CO_TRY(formats::ModelFile file, co_await open_());
   PUNA_CO_TRY(formats::ModelFile again, co_await open_());
   one.encoder.reset();  // there may be no room for both
@@ -202,9 +201,9 @@ Task<Result<std::shared_ptr<const EncodedMedia>>> Senses::encode(engine::Schedul
   for (size_t i = 0; i < input.n_tiles(); ++i) {
     const std::vector<float> values = by->values(input, i);
     const bool picture = input.sense == Sense::kPictures;
-    const models::EncoderInput tile{
-        values, picture ? input.pictures[i].height : input.windows[i].n_bins,
-        picture ? input.pictures[i].width : media::kMelFrames};
+    const models::EncoderInput tile{values,
+                                    picture ? input.pictures[i].height : input.windows[i].n_bins,
+                                    picture ? input.pictures[i].width : media::kMelFrames};
     std::vector<models::EncoderInput> alone(1, tile);
     PUNA_CO_TRY_CONTEXT(engine::Encoded encoded,
                         co_await run(scheduler, input.sense, std::move(alone)), encoding);

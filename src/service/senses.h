@@ -71,8 +71,9 @@ class Senses {
   // On the thread of the engine. With a scheduler each tile is run between two of its steps, so
   // that texts wait for one at a time. Errors, with the name of the file: those of
   // engine::Encoder::run(), and of loading it for a larger picture.
-  base::Task<base::Result<std::shared_ptr<const EncodedMedia>>> encode(
-      engine::Scheduler* scheduler, const store::Digest& key, const MediaInput& input);
+  base::Task<base::Result<std::shared_ptr<const EncodedMedia>>> encode(engine::Scheduler* scheduler,
+                                                                       const store::Digest& key,
+                                                                       const MediaInput& input);
   // Of what an encoder reads, without a file.
   base::Task<base::Result<engine::Encoded>> run(engine::Scheduler* scheduler, models::Sense sense,
                                                 std::vector<models::EncoderInput> tiles);

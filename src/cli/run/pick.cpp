@@ -103,8 +103,9 @@ Result<std::unique_ptr<OwnModel>> open_own(const RunFlags& flags,
     given.chat_template = chat_template.source();
   }
   const bool chats = !flags.raw && !flags.tokens;
-  auto open = [model_flags = flags.model, path = flags.template_path, chats,
-               mmproj = mmproj_of(flags.media)](const std::string& name) -> Result<service::LoadedModel> {
+  auto open =
+      [model_flags = flags.model, path = flags.template_path, chats,
+       mmproj = mmproj_of(flags.media)](const std::string& name) -> Result<service::LoadedModel> {
     ProgressBar bar;
     ModelFlags named = model_flags;
     named.model = name;

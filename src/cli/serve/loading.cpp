@@ -84,6 +84,7 @@ std::string name_of_path(std::string model) {
 Result<service::OpenOptions> options_of(const ServeFlags& flags, ProgressBar& bar) {
   PUNA_TRY(service::OpenOptions options, open_options(flags.model, {}, bar));
   options.pull = !flags.offline;
+  options.mmproj = flags.mmproj;
   options.engine.n_sequences = flags.n_parallel;
   options.engine.host_cache_bytes = flags.cache_ram_mib << 20;
   options.engine.step_ms = flags.step_ms;
