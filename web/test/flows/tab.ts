@@ -5,7 +5,7 @@ import { png } from '../files.ts';
 import { widerEncoder } from '../../../bindings/js/test/support/wider_encoder.mjs';
 import { withTemplate } from '../../../bindings/js/test/support/with_template.mjs';
 import { fair, serve } from '../serve.ts';
-import { answers, ask, axe, long, written, type Case, type Flow } from './flow.ts';
+import { answers, ask, axe, hasTab, long, written, type Case, type Flow } from './flow.ts';
 
 // Another one may be tried by PUNA_WEB_MODEL; the encoder is made for this.
 const tinyModel = '../tests/goldens/llama-q4_0.gguf';
@@ -63,7 +63,7 @@ const cases: Case[] = [
 export const tab: Flow = {
   name: 'this tab',
   cases,
-  lacks: (build) => ((JSON.parse(readFileSync(`${build}/puna.json`, 'utf8')) as { tab: boolean }).tab ? '' : 'the build has no engine for the tab'),
+  lacks: (build) => (hasTab(build) ? '' : 'the build has no engine for the tab'),
   site: async ({ build }) => {
     const at = await serve(build, undefined);
     return { address: at.address, api: '', weather: fair(), end: at.close };
