@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import type { Page, Request } from 'playwright-core';
+import { seeingSite } from '../seeing.ts';
 import { lockedPdf, pdf, png, wav } from '../files.ts';
 import { answers, axe, long, send, settled, type Case, type Flow } from './flow.ts';
 
@@ -41,7 +42,7 @@ const cases: Case[] = [
   ['a picture is shown, opened large, counted, and sent to the byte', async (page) => {
     await picker(page).setInputFiles(file('stripes.png', small));
     await remove(page, 'stripes.png').waitFor();
-    await page.locator('footer').getByText(/\d+ tokens/).first().waitFor({ timeout: long });
+    await page.locator('footer').getByText('25 tokens').waitFor({ timeout: long });
     const shown = page.getByRole('button', { name: 'Show stripes.png large' });
     await shown.click();
     await page.getByRole('dialog', { name: 'stripes.png' }).getByRole('img', { name: 'stripes.png' }).waitFor();
@@ -142,4 +143,4 @@ const cases: Case[] = [
   }],
 ];
 
-export const attachments: Flow = { name: 'attachments', cases };
+export const attachments: Flow = { name: 'attachments', cases, site: ({ puna, build }) => seeingSite(puna, build) };

@@ -2,13 +2,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { png } from '../files.ts';
-import { widerEncoder } from '../../../bindings/js/test/support/wider_encoder.mjs';
+import { seeingEncoder, seeingModel } from '../seeing.ts';
 import { withTemplate } from '../../../bindings/js/test/support/with_template.mjs';
 import { fair, serve } from '../serve.ts';
 import { answers, ask, axe, hasTab, long, written, type Case, type Flow } from './flow.ts';
-
-// Another one may be tried by PUNA_WEB_MODEL; the encoder is made for this.
-const tinyModel = '../tests/goldens/llama-q4_0.gguf';
 
 const cases: Case[] = [
   ['a file that is opened answers', async (page, { model }) => {
@@ -45,8 +42,8 @@ const cases: Case[] = [
     await page.getByRole('link', { name: 'Models', exact: true }).click();
     const file = (name: string, buffer: Buffer) => ({ name, mimeType: 'application/octet-stream', buffer });
     await page.locator('main input[type=file]').setInputFiles([
-      file('mmproj-seeing.gguf', widerEncoder(readFileSync('../tests/encoders/llava.gguf'), 64)),
-      file('seeing.gguf', withTemplate(readFileSync(tinyModel))),
+      file('mmproj-seeing.gguf', seeingEncoder()),
+      file('seeing.gguf', seeingModel()),
     ]);
     const row = page.locator('main li', { hasText: 'seeing.gguf' });
     await row.getByText('In use').waitFor({ timeout: long });
