@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -164,11 +165,15 @@ Task<Result<std::shared_ptr<const service::MediaFile>>> read_media(const Json& f
 Task<Result<void>> encode_media(service::Host& host, service::Request& request) {
   const std::span<service::Request> requests(&request, 1);
   if (!service::RequestMedia::any(requests)) co_return {};
-  PUNA_CO_TRY(service::RequestMedia media, service::RequestMedia::read(host.model(), requests));
-  if (!media.is_encoded()) {
-    PUNA_CO_TRY(co_await on_engine<void>(
-        host, [&](service::LoadedModel& model) { return media.encode(model); }));
+  if (const auto known = service::RequestMedia::find(host.model(), requests)) {
+    known->place(requests);
+    co_return {};
   }
+  PUNA_CO_TRY(service::RequestMedia media, service::RequestMedia::read(host.model(), requests));
+  static constinit const std::atomic<bool> kNever = false;
+  const std::atomic<bool>& cancel = request.control ? request.control->cancel : kNever;
+  PUNA_CO_TRY(co_await on_engine<void>(
+      host, [&](service::LoadedModel& model) { return media.encode(model, cancel); }));
   media.place(requests);
   co_return {};
 }

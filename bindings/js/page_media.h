@@ -26,7 +26,8 @@ base::Json media_json(const service::Senses* senses);
 base::Task<base::Result<std::shared_ptr<const service::MediaFile>>> read_media(
     const base::Json& file);
 
-// Has the files of a request encoded, where it has any, between steps of the engine.
+// Has the files of a request encoded, where it has any, between steps of the engine; its control's
+// `cancel` gives it up.
 base::Task<base::Result<void>> encode_media(service::Host& host, service::Request& request);
 
 // {part, size, sense, shape}: the rows of a file, or of what an encoder reads, where there is a

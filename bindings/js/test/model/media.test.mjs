@@ -77,7 +77,7 @@ for (const device of ['cpu', 'gpu']) {
 
 test('a chat takes Blobs and data: addresses alike, counts them, and says how long its prompt was', async () => {
   const answer = await inPage(
-    `const engine = await Puna.load('/llama.gguf', { device: 'cpu', context: 512, mmproj: '/mmproj.gguf' });
+    `const engine = await Puna.load('/llama.gguf', { device: 'cpu', mmproj: '/mmproj.gguf' });
      const picture = await blob('/photo.png');
      const url = await new Promise((done) => { const reader = new FileReader(); reader.onload = () => done(reader.result); reader.readAsDataURL(picture); });
      const ask = async (part) => {
@@ -106,7 +106,7 @@ test('what cannot be taken is refused with what is wrong, and the engine goes on
   assert.equal((await outcome(page, `await Puna.load('/llama.gguf', { device: 'cpu', mmproj: '/photo.png' })`)).code, 'unsupported');
   const refusals = await outcome(
     page,
-    `${help} const engine = await Puna.load('/llama.gguf', { device: 'cpu', context: 64, mmproj: '/mmproj.gguf' });
+    `${help} const engine = await Puna.load('/llama.gguf', { device: 'cpu', context: 128, mmproj: '/mmproj.gguf' });
      const out = {};
      const say = async (name, ...parts) => {
        try { await engine.chat({ messages: [{ role: 'user', content: parts }], max_tokens: 1 }).completion(); out[name] = 'answered'; } catch (error) { out[name] = [error.code, error.message]; }
@@ -116,7 +116,7 @@ test('what cannot be taken is refused with what is wrong, and the engine goes on
      await say('address', { type: 'image_url', image_url: { url: 'https://example.org/cat.png' } });
      await say('broken', { type: 'image', image: picture.slice(0, 100) });
      await say('empty', { type: 'image', image: new Blob([]) });
-     await say('many', ...Array.from({ length: 3 }, () => ({ type: 'image', image: picture })));
+     await say('many', ...Array.from({ length: 6 }, () => ({ type: 'image', image: picture })));
      await say('none', { type: 'image', image: 'cat.png' });
      await say('right', { type: 'image', image: picture });
      return out;`,
@@ -124,7 +124,7 @@ test('what cannot be taken is refused with what is wrong, and the engine goes on
   assert.equal(refusals.right, 'answered', JSON.stringify(refusals));
   assert.equal(refusals.sound[0], 'unsupported');
   assert.equal(refusals.address[0], 'unsupported');
-  assert.match(refusals.many[1], /75.*64/);
+  assert.match(refusals.many[1], /150.*128/);
   for (const name of ['broken', 'empty', 'none']) assert.notEqual(refusals[name], 'answered', name);
   const blind = await outcome(
     page,
