@@ -17,7 +17,7 @@ import type { EngineState } from './worker/recovering_engine.js';
 
 export interface LoadOptions extends EngineOptions, WorkerOptions {
   onProgress?: (progress: Progress) => void;
-  mmproj?: ModelSource; // the encoder of pictures and sounds: where it comes from, as the model
+  mmproj?: ModelSource | null; // the encoder of pictures and sounds: where it comes from, as the model; null: none
   signal?: AbortSignal; // stops the load; what was downloaded is kept
   share?: boolean; // one engine for all tabs of this site
   keep?: boolean; // copy local files into the browser's storage
@@ -36,10 +36,10 @@ async function load(source: ModelSource, options: LoadOptions = {}): Promise<Eng
   throwIfAborted(signal);
   const { device, gpuFeatures, numerics, kvType, context, threads, parallel, imageMaxTokens, keepTexts, selfTest, connections } = options;
   const files = splitEncoder(source);
-  const encoder = options.mmproj ?? files.mmproj;
+  const encoder = options.mmproj === undefined ? files.mmproj : options.mmproj;
   const params: LoadParams = {
-    source: await toSourceSpec(encoder === files.mmproj ? files.model : source, document.baseURI),
-    ...(encoder === undefined ? {} : { mmproj: await toSourceSpec(encoder, document.baseURI) }),
+    source: await toSourceSpec(files.mmproj && options.mmproj === undefined ? files.model : source, document.baseURI),
+    ...(encoder === undefined ? {} : { mmproj: encoder === null ? null : await toSourceSpec(encoder, document.baseURI) }),
     options: { device, gpuFeatures, numerics, kvType, context, threads, parallel, imageMaxTokens, keepTexts, selfTest },
     storage: options.storage ?? 'auto',
     keep: options.keep ?? false,

@@ -12,7 +12,7 @@ import type { EngineOptions } from './worker/engine_api.js';
 
 export interface LoadParams {
   source: SourceSpec;
-  mmproj?: SourceSpec; // the encoder of pictures and sounds
+  mmproj?: SourceSpec | null; // the encoder of pictures and sounds; null: none, also where the model is stored with one
   options: EngineOptions;
   storage: StorageChoice;
   keep: boolean;

@@ -8,7 +8,7 @@ import type { Progress } from './progress.js';
 import type { BlobStore } from '../storage/blob_store.js';
 import type { SourceSpec } from './source.js';
 
-// Resolves as soon as the engine can begin to read both. Where both are stored, the model has its encoder from then on.
+// Resolves as soon as the engine can begin to read both.
 export async function openWithEncoder(
   source: SourceSpec,
   encoder: SourceSpec,
@@ -27,10 +27,7 @@ export async function openWithEncoder(
       mmproj.close();
       throw new PunaError('invalid_argument', `The encoder "${mmproj.name}" has ${mmproj.parts.length} files; an mmproj file is one.`);
     }
-    const verified = Promise.all([model.verified, mmproj.verified]).then(async ([digest]) => {
-      if (stores(source, options) && stores(encoder, options)) await link(source, encoder, await options.openStore());
-      return digest;
-    });
+    const verified = Promise.all([model.verified, mmproj.verified]).then(([digest]) => digest);
     return { ...model, verified, mmproj, close: () => model.close() };
   } catch (error) {
     model.close();
@@ -38,9 +35,10 @@ export async function openWithEncoder(
   }
 }
 
-const stores = (spec: SourceSpec, { keep }: Omit<OpenOptions, 'onProgress'>) => spec.kind !== 'files' || keep === true;
-
-async function link(source: SourceSpec, encoder: SourceSpec, store: BlobStore): Promise<void> {
+// Both were loaded together: where both are stored, the model has its encoder from now on.
+export async function rememberEncoder(source: SourceSpec, encoder: SourceSpec, keep: boolean, openStore: () => Promise<BlobStore>): Promise<void> {
+  if (!keep && (source.kind === 'files' || encoder.kind === 'files')) return;
+  const store = await openStore();
   const [model, mmproj] = [await recordId(source, store), await recordId(encoder, store)];
   if (model !== null && mmproj !== null) await putEncoderOf(store, model, mmproj);
 }

@@ -4,7 +4,7 @@ import type { ModelFiles } from '../engine/model_files.js';
 import type { CallContext, Handlers } from '../rpc/server.js';
 import { deleteModels } from '../sources/model_records.js';
 import { openModel } from '../sources/open_model.js';
-import { openWithEncoder, storedEncoder } from '../sources/with_encoder.js';
+import { openWithEncoder, rememberEncoder, storedEncoder } from '../sources/with_encoder.js';
 import type { Progress } from '../sources/progress.js';
 import type { SourceSpec } from '../sources/source.js';
 import type { BlobStore } from '../storage/blob_store.js';
@@ -73,7 +73,7 @@ async function loadModel(
   let store: Promise<BlobStore> | null = null;
   const open = async (onProgress: (progress: Progress) => void, wanted: AbortSignal): Promise<ModelFiles> => {
     const use = { openStore: () => (store ??= openStore(storage)), signal: wanted, keep, connections };
-    const encoder = mmproj ?? (source.kind === 'files' ? null : await storedEncoder(source, await use.openStore()));
+    const encoder = mmproj === undefined && source.kind !== 'files' ? await storedEncoder(source, await use.openStore()) : mmproj;
     return encoder ? openWithEncoder(source, encoder, onProgress, use) : openModel(source, { ...use, onProgress });
   };
   const again = () => open(() => undefined, new AbortController().signal);
@@ -81,7 +81,9 @@ async function loadModel(
   const start = async () => {
     model = await open(report, signal);
     const onProgress = (doneBytes: number, totalBytes: number) => report({ stage: 'load', source: 'storage', doneBytes, totalBytes, bytesPerSecond: null });
-    return RecoveringEngine.load(createHost, model, again, options, onProgress, signal, tell);
+    const engine = await RecoveringEngine.load(createHost, model, again, options, onProgress, signal, tell);
+    if (mmproj) await rememberEncoder(source, mmproj, keep, () => (store ??= openStore(storage))).catch(() => undefined);
+    return engine;
   };
   try {
     return await start();

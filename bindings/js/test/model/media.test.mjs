@@ -102,6 +102,8 @@ test('what cannot be taken is refused with what is wrong, and the engine goes on
   const { context, page } = await run.open();
   const failed = await outcome(page, `await Puna.load('/llama.gguf', { device: 'cpu', mmproj: '/narrow.gguf' })`);
   assert.match(failed.message, /24.*64|64.*24/);
+  // What failed is not remembered.
+  assert.equal(await outcome(page, `return (await Puna.load('/llama.gguf', { device: 'cpu' })).info.media`), null);
   assert.equal((await outcome(page, `await Puna.load('/llama.gguf', { device: 'cpu', mmproj: '/llama.gguf' })`)).code, 'unsupported');
   assert.equal((await outcome(page, `await Puna.load('/llama.gguf', { device: 'cpu', mmproj: '/photo.png' })`)).code, 'unsupported');
   const refusals = await outcome(
@@ -128,7 +130,7 @@ test('what cannot be taken is refused with what is wrong, and the engine goes on
   for (const name of ['broken', 'empty', 'none']) assert.notEqual(refusals[name], 'answered', name);
   const blind = await outcome(
     page,
-    `${help} const engine = await Puna.load('/llama.gguf', { device: 'cpu' });
+    `${help} const engine = await Puna.load('/llama.gguf', { device: 'cpu', mmproj: null });
      await engine.chat({ messages: [{ role: 'user', content: [{ type: 'image', image: await blob('/photo.png') }] }] }).completion();`,
   );
   assert.equal(blind.code, 'unsupported');

@@ -8,7 +8,7 @@ import type { ChatRequest } from '../../src/openai_types.js';
 import { deleteModels, listModels } from '../../src/sources/model_records.js';
 import type { Progress } from '../../src/sources/progress.js';
 import { type SourceSpec, splitEncoder, toSourceSpec } from '../../src/sources/source.js';
-import { openWithEncoder, storedEncoder } from '../../src/sources/with_encoder.js';
+import { openWithEncoder, rememberEncoder, storedEncoder } from '../../src/sources/with_encoder.js';
 import { MemoryStore } from '../support/memory_store.js';
 import { madeUpBytes } from '../support/server.mjs';
 
@@ -70,6 +70,9 @@ test('a model that is stored with an encoder has it at the next load, and takes 
   const sha256 = createHash('sha256').update(bytes['m.gguf']).digest('hex');
   assert.equal(await opened.verified, `sha256-${sha256}`);
   assert.deepEqual([progress.at(-1)?.doneBytes, progress.at(-1)?.totalBytes], [6_000_000, 6_000_000]);
+
+  assert.equal(await storedEncoder({ kind: 'name', id: 'm.gguf', name: 'm.gguf' }, store), null);
+  await rememberEncoder(await spec('m.gguf'), await spec('mmproj.gguf'), true, options.openStore);
 
   const named: SourceSpec = { kind: 'name', id: 'm.gguf', name: 'm.gguf' };
   const stored = await storedEncoder(named, store);
