@@ -54,7 +54,7 @@ Json json(std::string_view text) {
   return *std::move(out);
 }
 
-service::Request chat(std::string_view messages) {
+service::Request chat_of(std::string_view messages) {
   const Json body = json(fmt::format(R"({{"messages": {}}})", messages));
   auto read = openai::read_chat(body, model());
   REQUIRE_MESSAGE(read.has_value(), read.error().text());
@@ -90,7 +90,7 @@ TEST_CASE("base64 is read with and without padding, and nothing else is") {
 }
 
 TEST_CASE("a chat's parts stand in its text") {
-  const service::Request request = chat(R"([
+  const service::Request request = chat_of(R"([
       {"role": "system", "content": "b"},
       {"role": "user", "content": [
         {"type": "text", "text": "aa"},
@@ -155,7 +155,7 @@ TEST_CASE("Anthropic's messages have images and documents, in results too") {
          "media_type": "image/png", "data": "WQ=="}}]}]}]})");
   auto read = anthropic::read_message_request(body, model());
   REQUIRE_MESSAGE(read.has_value(), read.error().text());
-  const service::Request& request = read->answer.request;
+  const service::Request& request = read->request;
   CHECK(request.messages[0].content == "aa\nb\na");
   CHECK(request.messages[2].content == "Error: a");
   CHECK(shown(request) == "0:0=X 0:6=https://example.org/a.png 2:8=Y");

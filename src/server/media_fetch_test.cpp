@@ -23,7 +23,7 @@ service::Request asking(const std::vector<std::string>& urls) {
   service::Request out;
   for (const std::string& url : urls) {
     out.media.push_back({.file = std::make_shared<const service::MediaFile>(
-                             service::MediaFile{.name = "the picture", .url = url})});
+                             service::MediaFile{.name = "the picture", .bytes = {}, .url = url})});
   }
   return out;
 }

@@ -71,7 +71,7 @@ Json image_part(const std::string& bytes) {
   const std::string url = "data:image/png;base64," + api::base64(bytes);
   return Json::object().set("type", "image_url").set("image_url", Json::object().set("url", url));
 }
-Json chat(Json parts) {
+Json chat_body(Json parts) {
   const Json message = Json::object().set("role", "user").set("content", std::move(parts));
   Json out = Json::object().set("messages", Json::array().push(message));
   return out.set("max_tokens", 2).set("temperature", 0);
@@ -90,8 +90,8 @@ TEST_CASE("a picture is a part of a prompt, and encoded once for all dialects") 
   const Running at;
   const std::string photo = bytes_of("photo.png");
   const int64_t plain =
-      n_prompt(at.ask("/v1/chat/completions", chat(Json::array().push(text_part()))));
-  const Json seen = chat(Json::array().push(image_part(photo)).push(text_part()));
+      n_prompt(at.ask("/v1/chat/completions", chat_body(Json::array().push(text_part()))));
+  const Json seen = chat_body(Json::array().push(image_part(photo)).push(text_part()));
   CHECK(n_prompt(at.ask("/v1/chat/completions", seen)) == plain + kPictureTokens);
   const Reply counted = at.ask("/v1/chat/completions/input_tokens", seen);
   REQUIRE_MESSAGE(counted.status == 200, counted.body);
@@ -115,14 +115,14 @@ TEST_CASE("files that cannot be read are refused, and others answered") {
   const std::string photo = bytes_of("photo.png");
   const auto asked = [&](Json part) {
     return at.ask("/v1/chat/completions",
-                  chat(Json::array().push(std::move(part)).push(text_part())));
+                  chat_body(Json::array().push(std::move(part)).push(text_part())));
   };
   const Reply cut = asked(image_part(photo.substr(0, photo.size() / 2)));
   CHECK(cut.status == 400);
   CHECK(message_of(cut).find("\"image_url\"") != std::string::npos);
   Json many = Json::array();
   for (int i = 0; i < 20; ++i) many.push(image_part(photo));
-  const Reply full = at.ask("/v1/chat/completions", chat(std::move(many)));
+  const Reply full = at.ask("/v1/chat/completions", chat_body(std::move(many)));
   CHECK(full.status == 400);
   CHECK(message_of(full) ==
         "The first 11 pictures and sounds are 275 tokens, but the context holds 256.");

@@ -177,6 +177,13 @@ uint32_t MediaReader::most_patches() const {
       std::min<uint64_t>(n + (config_.rows.class_row ? 1 : 0), kernels::kMaxStepRows));
 }
 
+uint32_t MediaReader::most_tiles() const {
+  if (recipe_.kind == TileKind::kInternvl) return recipe_.max_tiles + 1;  // and the whole picture
+  if (recipe_.kind != TileKind::kIdefics3 || recipe_.image_size == 0) return 1;
+  const uint32_t along = (recipe_.longer_side + recipe_.image_size - 1) / recipe_.image_size;
+  return along * along + 1;
+}
+
 Result<MediaInput> MediaReader::read(const MediaFile& file) const {
   const std::string reading = fmt::format("While reading {}", file.name);
   MediaInput out{.name = file.name, .sense = file.sense};

@@ -52,6 +52,8 @@ class MediaReader {
   const models::EncoderConfig& config() const { return config_; }
   // Of the largest tile that a picture may be cut to.
   uint32_t most_patches() const;
+  // Tiles of a picture at most, where they are all of one size; else 1.
+  uint32_t most_tiles() const;
 
   // Errors, with the name of the file: those of decoding and cutting it, and where the encoder does
   // not take what came of it.

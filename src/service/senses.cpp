@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -69,17 +69,18 @@ Task<Result<void>> Senses::open(Sense sense, formats::ModelFile file) {
   const uint32_t most = one->reader.most_patches();
   const uint32_t n_patches =
       options_.picture_tokens.most ? most : std::min(most, engine::kUsualTileRows);
-  PUNA_CO_TRY(one->encoder, co_await load_encoder(std::move(file), sense, n_patches));
+  PUNA_CO_TRY(one->encoder, co_await load_encoder(std::move(file), one->reader, n_patches));
   ones_.emplace_back(sense, std::move(one));
   co_return {};
 }
 
 Task<Result<std::unique_ptr<engine::Encoder>>> Senses::load_encoder(formats::ModelFile file,
-                                                                    Sense sense,
+                                                                    const MediaReader& reader,
                                                                     uint32_t n_patches) {
   engine::EncoderOptions how;
-  how.sense = sense;
+  how.sense = reader.config().projector.sense;
   how.max_rows = n_patches;
+  how.max_tiles = reader.most_tiles();
   how.numerics = options_.numerics;
   how.profile = options_.profile.get();
   how.threads = options_.threads;
@@ -94,17 +95,16 @@ Task<Result<void>> Senses::make_room(One& one, uint32_t n_patches) {
   if (one.encoder) one.n_patches = one.encoder->max_rows();
   const uint32_t before = one.n_patches;
   if (one.encoder && n_patches <= before) co_return {};
-  const Sense sense = one.reader.config().projector.sense;
   const uint32_t wanted = std::max(n_patches, std::min(2 * before, one.reader.most_patches()));
   PUNA_CO_TRY(formats::ModelFile file, co_await open_());
   PUNA_CO_TRY(formats::ModelFile again, co_await open_());
   one.encoder.reset();  // there may be no room for both
-  auto larger = co_await load_encoder(std::move(file), sense, wanted);
+  auto larger = co_await load_encoder(std::move(file), one.reader, wanted);
   if (larger) {
     one.encoder = *std::move(larger);
     co_return {};
   }
-  PUNA_CO_TRY(one.encoder, co_await load_encoder(std::move(again), sense, before));
+  PUNA_CO_TRY(one.encoder, co_await load_encoder(std::move(again), one.reader, before));
   co_return std::unexpected(std::move(larger.error()));
 }
 
@@ -152,37 +152,56 @@ Senses::Status Senses::status() const {
   return status_;
 }
 
+Task<bool> Senses::take_turn() {
+  if (!std::exchange(is_running_, true)) co_return true;
+  co_return co_await base::await_callback<bool>(
+      [&](std::function<void(bool)> done) { turns_.push_back(std::move(done)); });
+}
+
+void Senses::end_turn() {
+  is_running_ = !turns_.empty();
+  if (!is_running_) return;
+  const auto next = std::move(turns_.front());
+  turns_.pop_front();
+  next(true);
+}
+
 Task<Result<engine::Encoded>> Senses::run_beside(engine::Scheduler* scheduler, One& one,
-                                                 models::EncoderInput tile) {
-  engine::Encoded out;
-  const auto job = [&](engine::Scheduler::Sequences) -> Task<Result<void>> {
-    PUNA_CO_TRY(const uint32_t n_patches,
-                models::count_rows(one.reader.config(), tile.height, tile.width));
+                                                 std::vector<models::EncoderInput> tiles) {
+  using Sequences = engine::Scheduler::Sequences;
+  bool over = false;
+  const auto start = [&](Sequences) -> Task<Result<void>> {
+    uint32_t n_patches = 1;
+    for (const models::EncoderInput& tile : tiles) {
+      PUNA_CO_TRY(const uint32_t n,
+                  models::count_rows(one.reader.config(), tile.height, tile.width));
+      n_patches = std::max(n_patches, n);
+    }
     PUNA_CO_TRY(co_await make_room(one, n_patches));
-    std::vector<models::EncoderInput> alone(1, tile);
-    PUNA_CO_TRY(out, co_await one.encoder->run(std::move(alone)));
+    PUNA_CO_TRY(one.encoder->begin(std::move(tiles)));
     co_return {};
   };
-  if (scheduler) {
-    PUNA_CO_TRY(co_await scheduler->alone({}, job));
-  } else {
-    PUNA_CO_TRY(co_await job({}));
-  }
-  co_return out;
+  const double piece_ms = scheduler ? options_.piece_ms : std::numeric_limits<double>::infinity();
+  const auto go_on = [&](Sequences) -> Task<Result<void>> {
+    PUNA_CO_TRY(over, co_await one.encoder->advance(piece_ms));
+    co_return {};
+  };
+  const auto run_job = [&](engine::Scheduler::Job job) -> Task<Result<void>> {
+    if (scheduler) co_return co_await scheduler->alone({}, std::move(job));
+    co_return co_await job({});
+  };
+  PUNA_CO_TRY(co_await run_job(start));
+  while (!over) PUNA_CO_TRY(co_await run_job(go_on));
+  co_return one.encoder->take();
 }
 
 Task<Result<engine::Encoded>> Senses::run(engine::Scheduler* scheduler, Sense sense,
                                           std::vector<models::EncoderInput> tiles) {
-  engine::Encoded out;
   for (const auto& [each, one] : ones_) {
     if (each != sense) continue;
-    for (const models::EncoderInput& tile : tiles) {
-      PUNA_CO_TRY(engine::Encoded encoded, co_await run_beside(scheduler, *one, tile));
-      out.media.rows.insert(out.media.rows.end(), encoded.media.rows.begin(),
-                            encoded.media.rows.end());
-      out.media.n_rows += encoded.media.n_rows;
-      std::ranges::move(encoded.tiles, std::back_inserter(out.tiles));
-    }
+    co_await take_turn();
+    auto out = co_await run_beside(scheduler, *one, std::move(tiles));
+    end_turn();
     co_return out;
   }
   co_return base::fail(ErrorCode::kUnsupported,
@@ -197,19 +216,17 @@ Task<Result<std::shared_ptr<const EncodedMedia>>> Senses::encode(engine::Schedul
   const std::string encoding = fmt::format("While encoding {}", input.name);
   const MediaReader* const by = reader(input.sense);
   PUNA_CHECK(by);  // which has read it
-  std::vector<float> rows;
+  std::vector<std::vector<float>> values;
+  std::vector<models::EncoderInput> tiles;
+  const bool picture = input.sense == Sense::kPictures;
   for (size_t i = 0; i < input.n_tiles(); ++i) {
-    const std::vector<float> values = by->values(input, i);
-    const bool picture = input.sense == Sense::kPictures;
-    const models::EncoderInput tile{values,
-                                    picture ? input.pictures[i].height : input.windows[i].n_bins,
-                                    picture ? input.pictures[i].width : media::kMelFrames};
-    std::vector<models::EncoderInput> alone(1, tile);
-    PUNA_CO_TRY_CONTEXT(engine::Encoded encoded,
-                        co_await run(scheduler, input.sense, std::move(alone)), encoding);
-    rows.insert(rows.end(), encoded.media.rows.begin(), encoded.media.rows.end());
+    values.push_back(by->values(input, i));
+    tiles.push_back({values.back(), picture ? input.pictures[i].height : input.windows[i].n_bins,
+                     picture ? input.pictures[i].width : media::kMelFrames});
   }
-  std::shared_ptr<const EncodedMedia> out = by->encoded(input, std::move(rows));
+  PUNA_CO_TRY_CONTEXT(engine::Encoded encoded,
+                      co_await run(scheduler, input.sense, std::move(tiles)), encoding);
+  std::shared_ptr<const EncodedMedia> out = by->encoded(input, std::move(encoded.media.rows));
   keep(key, out);
   co_return out;
 }

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <list>
 #include <map>
@@ -30,6 +31,8 @@ namespace puna::service {
 struct SensesOptions {
   PictureTokens picture_tokens{};
   uint64_t cache_bytes = uint64_t{256} << 20;  // of rows that are kept
+  // Beside texts an encoder runs in pieces of about so long, each between two of their steps.
+  double piece_ms = 25;
   kernels::Numerics numerics = kernels::Numerics::kFast;
   std::shared_ptr<const kernels::Profile> profile;  // of the GPU; null: portable defaults
   std::shared_ptr<base::ThreadPool> threads;        // null, on the CPU: n_threads of its own
@@ -68,9 +71,9 @@ class Senses {
   };
   Status status() const;
 
-  // On the thread of the engine. With a scheduler each tile is run between two of its steps, so
-  // that texts wait for one at a time. Errors, with the name of the file: those of
-  // engine::Encoder::run(), and of loading it for a larger picture.
+  // On the thread of the engine. With a scheduler it runs in pieces between its steps, one file
+  // after the other. Errors, with the name of the file: those of engine::Encoder, and of loading it
+  // for a larger picture.
   base::Task<base::Result<std::shared_ptr<const EncodedMedia>>> encode(engine::Scheduler* scheduler,
                                                                        const store::Digest& key,
                                                                        const MediaInput& input);
@@ -93,11 +96,14 @@ class Senses {
   base::Task<base::Result<void>> open(models::Sense sense, formats::ModelFile file);
   base::Task<base::Result<void>> make_room(One& one, uint32_t n_patches);
   base::Task<base::Result<std::unique_ptr<engine::Encoder>>> load_encoder(formats::ModelFile file,
-                                                                          models::Sense sense,
+                                                                          const MediaReader& reader,
                                                                           uint32_t n_patches);
-  // An encoder beside the texts of a scheduler.
+  // An encoder beside the texts of a scheduler, in its turn.
   base::Task<base::Result<engine::Encoded>> run_beside(engine::Scheduler* scheduler, One& one,
-                                                       models::EncoderInput tile);
+                                                       std::vector<models::EncoderInput> tiles);
+  // Waits until no other run is under way: an encoder has memory for one.
+  base::Task<bool> take_turn();
+  void end_turn();
   void keep(const store::Digest& key, std::shared_ptr<const EncodedMedia> media);
 
   const OpenFile open_;
@@ -105,6 +111,10 @@ class Senses {
   const SensesOptions options_;
   std::string name_;  // of the file
   std::vector<std::pair<models::Sense, std::unique_ptr<One>>> ones_;
+
+  // Of the engine's thread.
+  bool is_running_ = false;
+  std::deque<std::function<void(bool)>> turns_;  // runs that wait
 
   mutable std::mutex mutex_;  // of what follows
   // The last used first.

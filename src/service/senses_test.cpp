@@ -82,7 +82,9 @@ TEST_CASE("a file that stands in a request twice is encoded once; others are the
 
 TEST_CASE("of the rows that are kept the least recently used go first") {
   constexpr uint64_t kBytes = uint64_t{kPictureTokens} * service::test::kWide * sizeof(float);
-  HostThread host(seeing_model(256, {.cache_bytes = 2 * kBytes}));
+  service::SensesOptions options;
+  options.cache_bytes = 2 * kBytes;
+  HostThread host(seeing_model(256, options));
   const auto encode = [&](const char* name) {
     Request request = chat_about({media_file(name)});
     const auto done = service::encode_media(host, std::span(&request, 1));
@@ -127,7 +129,7 @@ TEST_CASE("media are refused by name before anything is encoded") {
   CHECK(refused(model, chat_about({std::make_shared<const MediaFile>(cut)})).code ==
         base::ErrorCode::kCorrupt);
 
-  MediaFile remote{.name = "the picture", .url = "http://example.org/a.png"};
+  MediaFile remote{.name = "the picture", .bytes = {}, .url = "http://example.org/a.png"};
   CHECK(refused(model, chat_about({std::make_shared<const MediaFile>(remote)}))
             .message.find("http://example.org/a.png") != std::string::npos);
 
