@@ -80,6 +80,8 @@ const cases: Case[] = [
   }],
   ['dropped and pasted, kept in the draft over a reload, removed by keys', async (page) => {
     await page.getByRole('link', { name: 'New chat' }).first().click();
+    // What is dropped before belongs to the chat that is still shown.
+    await page.getByRole('heading', { name: 'What shall we work out?' }).waitFor({ timeout: long });
     await hand(page, 'drop', 'dropped.png', 'image/png', png(20, 20));
     await remove(page, 'dropped.png').waitFor();
     await hand(page, 'paste', 'pasted.wav', 'audio/wav', wav(0.2));
