@@ -3,6 +3,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Plugin } from 'vite';
+import { pdfLicences } from './pdf_files.ts';
 
 // All allow what is done here: copies, with the text of the licence beside them.
 const known = new Set(['MIT', 'MIT-0', 'ISC', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', 'OFL-1.1', 'CC0-1.0', 'Unlicense', 'BlueOak-1.0.0', 'Zlib']);
@@ -52,6 +53,7 @@ export function licences(): Plugin {
       files.push(...sheets, ...[...sheets].filter((sheet) => fs.existsSync(sheet)).flatMap(imported));
       const folders = new Set(files.map((file) => packageOf(path.resolve(root, file))).filter((folder) => folder !== undefined));
       const parts = [...folders].sort().map(describe);
+      parts.push(...pdfLicences(root).map(([name, text]) => `${name}\n\n${text}`));
       const engine = path.join(root, 'static/puna/THIRD_PARTY.txt');
       if (fs.existsSync(engine)) parts.push(`Of the engine (puna/):\n\n${fs.readFileSync(engine, 'utf8').trim()}`);
       const own = fs.readFileSync(path.join(root, '../LICENSE'), 'utf8').trim();

@@ -3,6 +3,7 @@ import tailwindcss from '@tailwindcss/vite';
 import { defineConfig } from 'vite';
 import { fonts } from './fonts.ts';
 import { licences } from './licences.ts';
+import { pdfFiles } from './pdf_files.ts';
 import { policy } from './policy.ts';
 import { relocatable } from './relocatable.ts';
 
@@ -20,6 +21,7 @@ export default defineConfig({
       serviceWorker: { register: false },
       csp: { mode: 'hash', directives: policy },
     }),
+    pdfFiles(),
     licences(),
   ],
   // Files stay files: fonts as data: addresses would need a looser policy.

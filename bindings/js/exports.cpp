@@ -20,6 +20,7 @@
 #include "gpu/web/web_device.h"
 #include "kernels/matmul/cpu_matrix.h"
 #include "kernels/sample/sample.h"
+#include "page_media.h"
 #include "page_sink.h"
 #include "page_source.h"
 #include "service/bench.h"
@@ -27,6 +28,7 @@
 #include "service/host_here.h"
 #include "service/kept.h"
 #include "service/model.h"
+#include "service/request_media.h"
 
 // page.js
 extern "C" {
@@ -289,6 +291,7 @@ Json describe(const service::LoadedModel& loaded, const std::string& why,
   out.set("trained_context", engine.config().context).set("vocab", engine.config().vocab);
   out.set("chat", loaded.chat_template.has_value());
   out.set("embeddings", engine.options().embeddings);
+  out.set("media", media_json(loaded.senses.get()));
   out.set("threads", engine.n_threads()).set("parallel", engine.options().n_sequences);
   return out.set("memory", memory_json(engine)).set("load_ms", load_ms);
 }
@@ -302,9 +305,14 @@ Task<Result<std::optional<Json>>> load(uint32_t request, Json options) {
   engine.embeddings = !config.causal || config.pooling.has_value();
   PUNA_CO_TRY(OpenedDevice device, co_await open_device(request, options, engine.numerics));
   const std::string why = device.use.why;
+  const Json* const parts = options.find("parts");
+  PUNA_CO_TRY(std::shared_ptr<service::Senses> senses,
+              co_await load_senses(options, static_cast<uint32_t>(parts->items().size()),
+                                   device.use, engine, config.hidden));
   PUNA_CO_TRY(
       service::LoadedModel model,
       co_await service::load(name, std::move(file), std::move(device.use), std::move(engine)));
+  model.senses = std::move(senses);
   g_host = std::make_unique<service::HostHere>(std::move(model), give_way,
                                                service::HostOptions{.n_queued = kQueued});
   co_return describe(g_host->model(), why, device.self_test, timer.ms());
@@ -341,6 +349,7 @@ template <class Chunks>
 Task<Result<std::optional<Json>>> complete(uint32_t request, service::Host& host,
                                            service::Request asked, Chunks chunks) {
   asked.control = g_controls[request];
+  PUNA_CO_TRY(co_await encode_media(host, asked));
   PUNA_CO_TRY(service::Prepared prepared, service::prepare(host.model(), std::move(asked)));
   Text text;
   text.tell = [&](const service::Event& event) {
@@ -441,6 +450,45 @@ Task<Result<std::optional<Json>>> logits(uint32_t request, Json body) {
   co_return std::nullopt;
 }
 
+Result<service::Request> request_of(const service::LoadedModel& model, const std::string& kind,
+                                    const Json& body) {
+  if (kind == "chat") {
+    PUNA_TRY(api::openai::Chat chat, read_chat(body, model));
+    return only_request(std::move(chat.answer));
+  }
+  PUNA_TRY(api::openai::Completion completion, api::openai::read_completion(body, model));
+  return only_request(std::move(completion));
+}
+
+// A chat: {tokens}, how many its prompt has.
+Task<Result<std::optional<Json>>> count(uint32_t, Json body) {
+  PUNA_CO_TRY(service::Host * host, page::host());
+  PUNA_CO_TRY(service::Request wanted, request_of(host->model(), "chat", body));
+  PUNA_CO_TRY(service::count_media(host->model(), std::span(&wanted, 1)));
+  PUNA_CO_TRY(const std::vector<int32_t> tokens, service::prompt_tokens(host->model(), wanted));
+  co_return Json::object().set("tokens", tokens.size());
+}
+
+// {part, size, sense, shape} (page_media.h): float32 [n_rows, width].
+Task<Result<std::optional<Json>>> rows(uint32_t request, Json body) {
+  PUNA_CO_TRY(service::Host * host, page::host());
+  PUNA_CO_TRY(const std::vector<float> out, co_await media_rows(*host, body));
+  puna_page_answer_bytes(request, out.data(), out.size() * sizeof(float));
+  co_return std::nullopt;
+}
+
+// {prompt, files} (page_media.h): float32 [n_tokens, vocab].
+Task<Result<std::optional<Json>>> media_logits(uint32_t request, Json body) {
+  PUNA_CO_TRY(service::Host * host, page::host());
+  PUNA_CO_TRY(engine::Prompt prompt, co_await marked_prompt(*host, body));
+  PUNA_CO_TRY(const std::vector<float> out,
+              co_await on_engine<std::vector<float>>(*host, [&](service::LoadedModel& model) {
+                return service::logits(model, std::move(prompt));
+              }));
+  puna_page_answer_bytes(request, out.data(), out.size() * sizeof(float));
+  co_return std::nullopt;
+}
+
 // {phase: "prefill" or "decode", tokens, depth}: milliseconds that `tokens` take behind `depth`.
 Task<Result<std::optional<Json>>> bench(uint32_t, Json body) {
   PUNA_CO_TRY(service::Host * host, page::host());
@@ -466,16 +514,6 @@ Task<Result<std::optional<Json>>> identity(uint32_t, Json body) {
   PUNA_CO_TRY(service::Host * host, page::host());
   PUNA_CO_TRY(const std::string model, body.get_string("model"));
   co_return service::identity(host->model(), model);
-}
-
-Result<service::Request> request_of(const service::LoadedModel& model, const std::string& kind,
-                                    const Json& body) {
-  if (kind == "chat") {
-    PUNA_TRY(api::openai::Chat chat, read_chat(body, model));
-    return only_request(std::move(chat.answer));
-  }
-  PUNA_TRY(api::openai::Completion completion, api::openai::read_completion(body, model));
-  return only_request(std::move(completion));
 }
 
 // {kind: "chat" or "complete", request}: the tokens of its prompt, and how many the cache holds.
@@ -553,11 +591,14 @@ struct Operation {
   std::string_view name;
   Task<Result<std::optional<Json>>> (*run)(uint32_t request, Json body);
 };
-constexpr Operation kOperations[] = {
-    {"bench", bench},      {"chat", chat},         {"complete", text}, {"detokenize", detokenize},
-    {"embed", embed},      {"identity", identity}, {"load", load},     {"logits", logits},
-    {"prompt", prompt},    {"restore", restore},   {"save", save},     {"texts", texts},
-    {"tokenize", tokenize}};
+constexpr Operation kOperations[] = {{"bench", bench},           {"chat", chat},
+                                     {"complete", text},         {"count", count},
+                                     {"detokenize", detokenize}, {"embed", embed},
+                                     {"identity", identity},     {"load", load},
+                                     {"logits", logits},         {"media_logits", media_logits},
+                                     {"media_rows", rows},       {"prompt", prompt},
+                                     {"restore", restore},       {"save", save},
+                                     {"texts", texts},           {"tokenize", tokenize}};
 
 Task<Result<std::optional<Json>>> refuse(std::string why) {
   co_return fail(ErrorCode::kInvalidArgument, std::move(why));

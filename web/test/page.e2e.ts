@@ -2,6 +2,7 @@
 // and cases by a part of their names; cases of one flow follow each other in one page.
 import assert from 'node:assert/strict';
 import { bench, open } from './browser.ts';
+import { attachments } from './flows/attachments.ts';
 import { chat } from './flows/chat.ts';
 import { fair } from './serve.ts';
 import type { Flow } from './flows/flow.ts';
@@ -15,7 +16,7 @@ import { tools } from './flows/tools.ts';
 
 const [puna, model, build = 'build'] = process.argv.slice(2);
 if (!puna || !model) throw new Error('Usage: node test/page.e2e.ts PUNA MODEL [BUILD]');
-const flows: Flow[] = [chat, keyboard, loss, router, settings, tools, tab, plainHttp];
+const flows: Flow[] = [chat, attachments, keyboard, loss, router, settings, tools, tab, plainHttp];
 
 const [only, left] = [process.env['ONLY'], process.env['WITHOUT']];
 const wanted = (name: string) => (!only || name.includes(only)) && (!left || !name.includes(left));

@@ -11,7 +11,7 @@ import type {
   EmbeddingResponse,
 } from './openai_types.js';
 import type { Connection } from './rpc/client.js';
-import type { LoadedModel, Memory } from './worker/engine_api.js';
+import type { LoadedModel, LogitsInput, MediaInput, Memory } from './worker/engine_api.js';
 import type { EngineState } from './worker/recovering_engine.js';
 
 export interface RequestOptions {
@@ -64,6 +64,11 @@ export class Engine {
     return this.connection.call('embed', request, options);
   }
 
+  // Tokens of the prompt that a chat's messages make, with those of its pictures and sounds, which are not encoded for it.
+  countTokens(request: ChatRequest): Promise<number> {
+    return this.connection.call('countTokens', request);
+  }
+
   // Token ids; `special`: with what the model puts around a text, and markers read as such.
   tokenize(text: string, options: { special?: boolean } = {}): Promise<number[]> {
     return this.connection.call('tokenize', { text, options });
@@ -74,9 +79,14 @@ export class Engine {
     return new TextDecoder().decode(await this.connection.call<Uint8Array>('detokenize', [...tokens]));
   }
 
-  // The logits of every position: [tokens, vocabulary], row by row.
-  logits(tokens: readonly number[]): Promise<Float32Array> {
-    return this.connection.call('logits', [...tokens]);
+  // The logits of every position: [tokens, vocabulary], row by row. Each row of a picture or sound in a prompt is a position.
+  logits(input: LogitsInput): Promise<Float32Array> {
+    return this.connection.call('logits', input);
+  }
+
+  // What the encoder makes of a picture or sound: [rows, engine.info.media.width], as they stand in a prompt.
+  embedMedia(input: MediaInput): Promise<Float32Array> {
+    return this.connection.call('embedMedia', input);
   }
 
   // Speed of prefill and decode on this device; the options and results of `puna bench --json`.

@@ -10,13 +10,14 @@ import { SharedConnection } from './sharing/shared_connection.js';
 import { catalogue } from './sources/catalogue.js';
 import { deleteModels, listModels, type StoredModel } from './sources/model_records.js';
 import type { Progress } from './sources/progress.js';
-import { type ModelSource, toSourceSpec } from './sources/source.js';
+import { type ModelSource, splitEncoder, toSourceSpec } from './sources/source.js';
 import { openUsedStores, type StorageChoice } from './storage/open_store.js';
 import type { EngineOptions, LoadedModel } from './worker/engine_api.js';
 import type { EngineState } from './worker/recovering_engine.js';
 
 export interface LoadOptions extends EngineOptions, WorkerOptions {
   onProgress?: (progress: Progress) => void;
+  mmproj?: ModelSource | null; // the encoder of pictures and sounds: where it comes from, as the model; null: none
   signal?: AbortSignal; // stops the load; what was downloaded is kept
   share?: boolean; // one engine for all tabs of this site
   keep?: boolean; // copy local files into the browser's storage
@@ -27,16 +28,19 @@ export interface LoadOptions extends EngineOptions, WorkerOptions {
 }
 
 const kEngineOptions = { device: ['auto', 'gpu', 'cpu'], gpuFeatures: ['all', 'baseline'], numerics: ['fast', 'exact'], kvType: ['f32', 'f16', 'q8_0', 'q4_0'], selfTest: [true, false, 'always'] } as const;
-const kCountOptions = { context: [0, 2 ** 31 - 1], threads: [1, 64], parallel: [1, 16], connections: [1, 8] } as const;
+const kCountOptions = { context: [0, 2 ** 31 - 1], threads: [1, 64], parallel: [1, 16], imageMaxTokens: [1, 2 ** 16 - 1], connections: [1, 8] } as const;
 
 async function load(source: ModelSource, options: LoadOptions = {}): Promise<Engine> {
   checkOptions(options);
   const { onProgress = () => undefined, signal, onState = () => undefined, share = false, persist = true, assets } = options;
   throwIfAborted(signal);
-  const { device, gpuFeatures, numerics, kvType, context, threads, parallel, keepTexts, selfTest, connections } = options;
+  const { device, gpuFeatures, numerics, kvType, context, threads, parallel, imageMaxTokens, keepTexts, selfTest, connections } = options;
+  const files = splitEncoder(source);
+  const encoder = options.mmproj === undefined ? files.mmproj : options.mmproj;
   const params: LoadParams = {
-    source: await toSourceSpec(source, document.baseURI),
-    options: { device, gpuFeatures, numerics, kvType, context, threads, parallel, keepTexts, selfTest },
+    source: await toSourceSpec(files.mmproj && options.mmproj === undefined ? files.model : source, document.baseURI),
+    ...(encoder === undefined ? {} : { mmproj: encoder === null ? null : await toSourceSpec(encoder, document.baseURI) }),
+    options: { device, gpuFeatures, numerics, kvType, context, threads, parallel, imageMaxTokens, keepTexts, selfTest },
     storage: options.storage ?? 'auto',
     keep: options.keep ?? false,
     connections,
@@ -107,6 +111,6 @@ export type { ErrorCode } from './errors.js';
 export type * from './openai_types.js';
 export type { CatalogueEntry } from './sources/catalogue.js';
 export type { EngineState, KeptTexts, LoadedModel, ModelSource, Progress, StorageChoice, StoredModel };
-export type { Memory } from './worker/engine_api.js';
+export type { LogitsInput, MediaInput, Memory } from './worker/engine_api.js';
 export type { UrlSource } from './sources/source.js';
 export type { ServiceWorkerLink } from './service_worker/register.js';

@@ -1,9 +1,12 @@
 // Requests and answers in OpenAI's shapes, as far as pages use them; fields that are not named here are passed to the engine.
 
-export interface ContentPart {
-  type: 'text';
-  text: string;
-}
+// A picture or sound is a Blob (a File, for example) or, as in OpenAI's shapes, text: a data: address, or base64 with its format.
+export type ContentPart =
+  | { type: 'text'; text: string }
+  | { type: 'image'; image: Blob }
+  | { type: 'image_url'; image_url: { url: string | Blob; detail?: string } }
+  | { type: 'audio'; audio: Blob }
+  | { type: 'input_audio'; input_audio: { data: string | Blob; format?: string } };
 
 export interface ToolCall {
   id: string;

@@ -22,8 +22,8 @@ export function answerTo({ method, url, navigates }: Asked, root: string, { immu
   const isOne = (list: readonly string[]) => list.some((each) => each.replace(/^\//, '') === path);
   if (path === '' || path === 'index.html') return navigates ? 'page' : 'pass';
   if (isOne(immutable)) return 'cache';
-  // The engine of the tab is no part of the build's list: it is kept once it was used.
-  return isOne(assets) || path.startsWith('puna/') ? 'file' : 'pass';
+  // The engine of the tab, and what PDFs need, are no part of the build's list: they are kept once they were used.
+  return isOne(assets) || /^(puna|pdf)\//.test(path) ? 'file' : 'pass';
 }
 
 // Another for another build.

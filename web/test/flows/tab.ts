@@ -1,28 +1,11 @@
 // This tab's own model, with the npm package in the page (tools/web/tab.mjs puts it there): from a static host, and then from no host.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { png } from '../files.ts';
+import { seeingEncoder, seeingModel } from '../seeing.ts';
+import { withTemplate } from '../../../bindings/js/test/support/with_template.mjs';
 import { fair, serve } from '../serve.ts';
 import { answers, ask, axe, hasTab, long, written, type Case, type Flow } from './flow.ts';
-
-const template = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n";
-
-// A GGUF file with a template for chats, which those of the tests have not: one more pair behind the header, of a length that leaves the
-// tensors where their alignment wants them.
-function withTemplate(file: Buffer): Buffer {
-  const header = 24;
-  const text = (value: string) => {
-    const bytes = Buffer.from(value);
-    const length = Buffer.alloc(8);
-    length.writeBigUInt64LE(BigInt(bytes.length));
-    return Buffer.concat([length, bytes]);
-  };
-  const type = Buffer.from([8, 0, 0, 0]);
-  const pair = (padding: string) => Buffer.concat([text('tokenizer.chat_template'), type, text(`{#${padding}#}${template}`)]);
-  const short = pair('').length % 32;
-  const head = Buffer.from(file.subarray(0, header));
-  head.writeBigUInt64LE(head.readBigUInt64LE(16) + 1n, 16);
-  return Buffer.concat([head, pair(' '.repeat((32 - short) % 32)), file.subarray(header)]);
-}
 
 const cases: Case[] = [
   ['a file that is opened answers', async (page, { model }) => {
@@ -54,6 +37,23 @@ const cases: Case[] = [
     await ask(page, 'Hello without a network.');
     assert.ok((await written(page)).length > 0);
     await page.context().setOffline(false);
+  }],
+  ['opened with its encoder, it sees', async (page) => {
+    await page.getByRole('link', { name: 'Models', exact: true }).click();
+    const file = (name: string, buffer: Buffer) => ({ name, mimeType: 'application/octet-stream', buffer });
+    await page.locator('main input[type=file]').setInputFiles([
+      file('mmproj-seeing.gguf', seeingEncoder()),
+      file('seeing.gguf', seeingModel()),
+    ]);
+    const row = page.locator('main li', { hasText: 'seeing.gguf' });
+    await row.getByText('In use').waitFor({ timeout: long });
+    await row.getByText('images').waitFor({ timeout: long });
+    await page.getByRole('link', { name: 'New chat' }).first().click();
+    await page.locator('footer input[type=file]').setInputFiles(file('stripes.png', png(48, 32)));
+    await page.locator('footer').getByText('25 tokens').waitFor({ timeout: long });
+    await ask(page, 'What is this?');
+    assert.ok((await written(page)).length > 0);
+    assert.equal(await page.getByRole('alert').count(), 0);
   }],
 ];
 

@@ -14,9 +14,10 @@ import { OpfsPrefixStore } from '../prefixes/prefix_store.js';
 import { TextKeeper } from '../prefixes/text_keeper.js';
 import { lacks, openStore } from '../storage/open_store.js';
 import { formatBytes } from '../storage/quota.js';
-import type { EngineOptions, Host, LoadedModel, Memory } from '../worker/engine_api.js';
+import type { EngineOptions, Host, LoadedModel, LogitsInput, MediaInput, Memory } from '../worker/engine_api.js';
+import { fileOf, inlined, senseOf } from './media.js';
 import { findAdapter, type GpuFeatures, openGpu } from './gpu.js';
-import type { ModelFiles } from './model_files.js';
+import type { ModelFiles, ModelPart } from './model_files.js';
 import { type PageFile, PageFiles } from './page_files.js';
 import { PassedChecks } from './passed_checks.js';
 import { type PageHooks, type PunaModule, startModule, usableThreads } from './wasm.js';
@@ -45,6 +46,10 @@ export interface BenchOptions {
   depths?: number[];
   repeats?: number;
 }
+
+const partJson = ({ path, size, sync }: ModelPart) => ({ path, size, at_once: sync ?? false });
+
+const floats = (bytes: unknown) => new Float32Array((bytes as Uint8Array).buffer as ArrayBuffer);
 
 function spread(values: number[]): { min: number; median: number; max: number } {
   const sorted = values.sort((a, b) => a - b);
@@ -101,7 +106,7 @@ export class EngineHost implements Host {
   }
 
   async chat(request: ChatRequest, onChunk: (chunk: ChatChunk) => void | Promise<void>, signal: AbortSignal): Promise<void> {
-    await onChunk((await this.text('chat', request, (chunk) => onChunk(chunk as ChatChunk), signal)) as ChatChunk);
+    await onChunk((await this.text('chat', await inlined(request), (chunk) => onChunk(chunk as ChatChunk), signal)) as ChatChunk);
   }
 
   async complete(request: CompletionRequest, onChunk: (chunk: CompletionChunk) => void | Promise<void>, signal: AbortSignal): Promise<void> {
@@ -116,12 +121,30 @@ export class EngineHost implements Host {
     return (await this.send('tokenize', { text, special })) as number[];
   }
 
+  async countTokens(request: ChatRequest): Promise<number> {
+    return ((await this.send('count', await inlined(request))) as { tokens: number }).tokens;
+  }
+
   async detokenize(tokens: number[]): Promise<Uint8Array> {
     return (await this.send('detokenize', { tokens })) as Uint8Array;
   }
 
-  async logits(tokens: number[]): Promise<Float32Array> {
-    return new Float32Array(((await this.send('logits', { tokens })) as Uint8Array).buffer as ArrayBuffer);
+  async logits(input: LogitsInput): Promise<Float32Array> {
+    if (!('prompt' in input)) return floats(await this.send('logits', { tokens: input }));
+    const { prompt, media } = input;
+    return this.files.lend(media.map(fileOf), async (indices) => {
+      const files = await Promise.all(media.map(async (blob, i) => ({ part: indices[i], size: blob.size, sense: await senseOf(blob) })));
+      return floats(await this.send('media_logits', { prompt, files }));
+    });
+  }
+
+  async embedMedia(input: MediaInput): Promise<Float32Array> {
+    const given = input instanceof Blob ? null : input;
+    const blob = input instanceof Blob ? input : new Blob([input.values as Float32Array<ArrayBuffer>]);
+    return this.files.lend([fileOf(blob)], async ([part]) => {
+      const sense = given ? (given.shape.length === 2 ? 'audio' : 'image') : await senseOf(blob);
+      return floats(await this.send('media_rows', { part, size: blob.size, sense, shape: given?.shape ?? [] }));
+    });
   }
 
   // As `puna bench`: prefill and decode speed behind each depth. Runs before the first that counts warm caches and clocks.
@@ -152,6 +175,7 @@ export class EngineHost implements Host {
     for (const { reject } of this.pending.values()) reject(new PunaError('closed', 'The engine was closed.'));
     if (this.pending.size === 0) this.module?._puna_close();
     this.pending.clear();
+    this.model?.mmproj?.close();
     this.releaseDevice();
   }
 
@@ -161,9 +185,9 @@ export class EngineHost implements Host {
   }
 
   // Whether what is computed of texts is kept in the browser's storage.
-  private async keepTexts({ verified }: ModelFiles, { keepTexts: asked = false }: EngineOptions, { embeddings }: LoadedModel): Promise<LoadedModel['keepsTexts']> {
+  private async keepTexts({ verified }: ModelFiles, { keepTexts: asked = false }: EngineOptions, { embeddings, media }: LoadedModel): Promise<LoadedModel['keepsTexts']> {
     if (asked === false) return { on: false, why: 'keepTexts is not set' };
-    const missing = embeddings ? 'a model for embeddings writes no texts' : lacks('opfs');
+    const missing = embeddings ? 'a model for embeddings writes no texts' : media ? 'texts with pictures or sounds are not kept' : lacks('opfs');
     const digest = missing ? null : await verified;
     if (digest === null) return { on: false, why: missing || 'files that are read where they are have no SHA-256; keep: true gives them one' };
     const { bytes = kDefaultBytes } = asked === true ? {} : asked;
@@ -224,11 +248,13 @@ export class EngineHost implements Host {
     const gpu = place.gpu ? await this.openDevice(module, place.gpu, options.selfTest) : null;
     const body = {
       name: model.name,
-      parts: model.parts.map(({ path, size, sync }) => ({ path, size, at_once: sync ?? false })),
+      parts: model.parts.map(partJson),
+      mmproj: model.mmproj ? partJson(model.mmproj.parts[0]!) : undefined,
       why: place.why,
       gpu,
       numerics: options.numerics,
       kv_type: options.kvType,
+      image_max_tokens: model.mmproj && options.imageMaxTokens,
       context: options.context,
       parallel: options.parallel,
       threads,
@@ -290,7 +316,9 @@ export class EngineHost implements Host {
   }
 
   private hooks(): PageHooks {
-    const file = (index: number): PageFile => this.model!.parts[index] ?? this.files.get(index) ?? {};
+    // The encoder's follows those of the model.
+    const parts = [...this.model!.parts, ...(this.model!.mmproj?.parts ?? [])];
+    const file = (index: number): PageFile => parts[index] ?? this.files.get(index) ?? {};
     const read = (index: number, offset: number, out: Uint8Array) => {
       const from = file(index);
       if (!from.read) throw new Error('the file is closed');

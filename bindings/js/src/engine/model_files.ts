@@ -16,4 +16,7 @@ export interface ModelFiles {
   // Gives the digest of the model; null for files that are read where they are, of which none is known.
   readonly verified: Promise<string | null>;
   close(): void;
+  // The encoder of pictures and sounds beside it, one part. It stays open for as long as the engine does, which reads it again for a
+  // larger picture.
+  readonly mmproj?: ModelFiles;
 }

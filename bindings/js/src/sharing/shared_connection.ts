@@ -187,7 +187,7 @@ export class SharedConnection implements Connection {
 }
 
 // The same for the same model and options.
-function shareName({ source, options, storage }: LoadParams): string {
+function shareName({ source, mmproj, options, storage }: LoadParams): string {
   const sorted = Object.entries(options).filter(([, value]) => value !== undefined).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `puna-share:${source.id}:${JSON.stringify(sorted)}:${storage}`;
+  return `puna-share:${source.id}:${mmproj ? `${mmproj.id}:` : ''}${JSON.stringify(sorted)}:${storage}`;
 }

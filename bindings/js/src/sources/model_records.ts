@@ -29,9 +29,32 @@ export interface StoredModel {
   complete: boolean;
   storedAt: string;
   storage: StoreKind;
+  mmproj: string | null; // id of the encoder of pictures and sounds that it is loaded with
+  encoder: boolean; // it is one, beside another model
 }
 
 const kPrefix = 'model-';
+// Of the encoders beside models.
+const kEncoderPrefix = 'encoder-';
+
+interface EncoderRecord {
+  model: string; // ids
+  mmproj: string;
+}
+
+export async function putEncoderOf(store: BlobStore, model: string, mmproj: string): Promise<void> {
+  await store.records.put(kEncoderPrefix + (await textSha256(model)), { model, mmproj } satisfies EncoderRecord);
+}
+
+export async function encoderOf(store: BlobStore, model: string): Promise<string | null> {
+  return ((await store.records.get(kEncoderPrefix + (await textSha256(model)))) as EncoderRecord | null)?.mmproj ?? null;
+}
+
+async function allEncoders(store: BlobStore): Promise<EncoderRecord[]> {
+  const keys = (await store.records.keys()).filter((key) => key.startsWith(kEncoderPrefix));
+  const found = await Promise.all(keys.map((key) => store.records.get(key)));
+  return found.filter((each) => each !== null) as EncoderRecord[];
+}
 
 export async function putModelRecord(store: BlobStore, record: ModelRecord): Promise<void> {
   await store.records.put(kPrefix + (await textSha256(record.id)), record);
@@ -54,6 +77,7 @@ export async function listModels(stores: readonly BlobStore[]): Promise<StoredMo
   const models: StoredModel[] = [];
   for (const store of stores) {
     const sizes = new Map((await store.list()).map(({ name, bytes }) => [name, bytes]));
+    const encoders = await allEncoders(store);
     for (const record of await allModelRecords(store)) {
       const names = await Promise.all(record.parts.map((part) => storedName(store, part)));
       const bytes = names.reduce((sum, name) => sum + (sizes.get(name) ?? 0), 0);
@@ -61,19 +85,28 @@ export async function listModels(stores: readonly BlobStore[]): Promise<StoredMo
       if (bytes === 0 && !complete) continue; // its download came to nothing
       const known = record.parts.every(({ size }) => size !== null);
       const totalBytes = known ? record.parts.reduce((sum, { size }) => sum + size!, 0) : null;
-      models.push({ name: record.name, id: record.id, bytes, totalBytes, complete, storedAt: record.storedAt, storage: store.kind });
+      const mmproj = encoders.find(({ model }) => model === record.id)?.mmproj ?? null;
+      const encoder = encoders.some((each) => each.mmproj === record.id);
+      models.push({ name: record.name, id: record.id, bytes, totalBytes, complete, storedAt: record.storedAt, storage: store.kind, mmproj, encoder });
     }
   }
   return models;
 }
 
-// Removes the models of this name or id, all files that no other model has, and what is kept of texts. Returns the bytes that were freed.
+// Removes the models of this name or id, with encoders that no other model has, all files that no other has, and what is kept of texts. Returns the bytes that were freed.
 export async function deleteModels(stores: readonly BlobStore[], nameOrId: string): Promise<number> {
   let found = false;
   let freed = 0;
   for (const store of stores) {
     const records = await allModelRecords(store);
-    const wanted = (record: ModelRecord) => [record.id, record.name, record.name.replace(/:latest$/, '')].includes(nameOrId);
+    const named = (record: ModelRecord) => [record.id, record.name, record.name.replace(/:latest$/, '')].includes(nameOrId);
+    const gone = new Set(records.filter(named).map(({ id }) => id));
+    const encoders = await allEncoders(store);
+    for (const { model, mmproj } of encoders) {
+      if (gone.has(model) && !encoders.some((each) => each.mmproj === mmproj && !gone.has(each.model))) gone.add(mmproj);
+    }
+    const wanted = ({ id }: ModelRecord) => gone.has(id);
+    for (const { model } of encoders.filter((each) => gone.has(each.model))) await store.records.delete(kEncoderPrefix + (await textSha256(model)));
     const name = (part: PartRecord) => storedName(store, part);
     const others = new Set(await Promise.all(records.filter((record) => !wanted(record)).flatMap(({ parts }) => parts.map(name))));
     const sizes = new Map((await store.list()).map(({ name, bytes }) => [name, bytes]));

@@ -32,6 +32,15 @@ export type SourceSpec =
   | { kind: 'folder'; id: string; url: string; name: string }
   | { kind: 'files'; id: string; files: LocalFile[]; name: string };
 
+// Files of a model with the one of its encoder among them, as repositories have them.
+export function splitEncoder(source: ModelSource): { model: ModelSource; mmproj: ModelSource | undefined } {
+  const isList = Array.isArray(source) || (globalThis.FileList !== undefined && source instanceof FileList);
+  const files = isList ? [...(source as Iterable<File>)] : [];
+  const mmproj = files.filter(({ name }) => /mmproj.*\.gguf$/i.test(name));
+  if (mmproj.length !== 1 || files.length === 1) return { model: source, mmproj: undefined };
+  return { model: files.filter((file) => file !== mmproj[0]), mmproj: mmproj[0] };
+}
+
 const kHub = 'https://huggingface.co';
 
 export async function toSourceSpec(source: ModelSource, base: string): Promise<SourceSpec> {

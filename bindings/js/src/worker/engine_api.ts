@@ -16,10 +16,17 @@ export interface EngineOptions {
   kvType?: 'f32' | 'f16' | 'q8_0' | 'q4_0';
   context?: number;
   threads?: number;
+  imageMaxTokens?: number; // of a picture, where its encoder takes any size
   parallel?: number; // texts written at the same time; each has its own cache
   keepTexts?: boolean | { bytes?: number }; // in the browser's storage, so that their beginnings are not computed again
   selfTest?: boolean | 'always'; // whether the GPU is checked against the CPU first: true, what real GPUs get, unless it passed lately
 }
+
+// Ids; or a text in which `<__media__>` stands for each of `media`, in their order.
+export type LogitsInput = readonly number[] | { prompt: string; media: readonly Blob[] };
+
+// A file of a picture or sound; or what an encoder reads of one, as numbers: [tiles, height, width, 3], or [mel bins, frames].
+export type MediaInput = Blob | { values: Float32Array; shape: readonly number[] };
 
 export interface Memory {
   weights_bytes: number;
@@ -38,6 +45,8 @@ export interface LoadedModel {
   vocab: number;
   chat: boolean; // there is a chat template
   embeddings: boolean; // a model for embeddings only
+  // What it takes besides texts; null without an encoder. Rows of `width` numbers stand for a picture or sound in a prompt.
+  media: { images: boolean; audio: boolean; width: number } | null;
   threads: number; // of the CPU; 0 on a GPU
   parallel: number;
   keepsTexts: { on: boolean; why: string };
@@ -52,7 +61,9 @@ export interface Host {
   embed(request: EmbeddingRequest): Promise<EmbeddingResponse>;
   tokenize(text: string, options?: { special?: boolean }): Promise<number[]>;
   detokenize(tokens: number[]): Promise<Uint8Array>;
-  logits(tokens: number[]): Promise<Float32Array>;
+  logits(input: LogitsInput): Promise<Float32Array>;
+  embedMedia(input: MediaInput): Promise<Float32Array>;
+  countTokens(request: ChatRequest): Promise<number>;
   bench(options: object): Promise<object>;
   memory(): Memory;
   readonly lost: Promise<string>;

@@ -162,6 +162,7 @@ async function startHost(
   } catch (error) {
     host?.close();
     model.close();
+    model.mmproj?.close();
     throw toPunaError(error);
   }
 }

@@ -4,12 +4,13 @@ import type { ModelFiles } from '../engine/model_files.js';
 import type { CallContext, Handlers } from '../rpc/server.js';
 import { deleteModels } from '../sources/model_records.js';
 import { openModel } from '../sources/open_model.js';
+import { openWithEncoder, rememberEncoder, storedEncoder } from '../sources/with_encoder.js';
 import type { Progress } from '../sources/progress.js';
 import type { SourceSpec } from '../sources/source.js';
 import type { BlobStore } from '../storage/blob_store.js';
 import { openStore } from '../storage/open_store.js';
 import type { LoadParams } from '../protocol.js';
-import type { CreateHost, LoadedModel } from './engine_api.js';
+import type { CreateHost, LoadedModel, LogitsInput, MediaInput } from './engine_api.js';
 import { type EngineState, RecoveringEngine } from './recovering_engine.js';
 
 export function workerCalls(createHost: CreateHost): Handlers {
@@ -44,7 +45,9 @@ export function workerCalls(createHost: CreateHost): Handlers {
     embed: async (request: never) => (await engine()).use((host) => host.embed(request)),
     tokenize: async ({ text, options }: { text: string; options?: { special?: boolean } }) => (await engine()).use((host) => host.tokenize(text, options)),
     detokenize: async (tokens: number[]) => (await engine()).use((host) => host.detokenize(tokens)),
-    logits: async (tokens: number[]) => (await engine()).use((host) => host.logits(tokens)),
+    logits: async (input: LogitsInput) => (await engine()).use((host) => host.logits(input)),
+    embedMedia: async (input: MediaInput) => (await engine()).use((host) => host.embedMedia(input)),
+    countTokens: async (request: never) => (await engine()).use((host) => host.countTokens(request)),
     bench: async (options: object) => (await engine()).use((host) => host.bench(options)),
     memory: async () => (await engine()).use((host) => host.memory()),
     close: async () => {
@@ -58,7 +61,7 @@ export function workerCalls(createHost: CreateHost): Handlers {
 
 async function loadModel(
   createHost: CreateHost,
-  { source, options, storage, keep, connections }: LoadParams,
+  { source, mmproj, options, storage, keep, connections }: LoadParams,
   { emit, signal }: CallContext,
   tell: (state: EngineState) => void,
 ): Promise<RecoveringEngine> {
@@ -68,14 +71,19 @@ async function loadModel(
     if (progress.stage !== 'load' || !downloading || progress.doneBytes === progress.totalBytes) void emit(progress);
   };
   let store: Promise<BlobStore> | null = null;
-  const open = (onProgress: (progress: Progress) => void, wanted: AbortSignal): Promise<ModelFiles> =>
-    openModel(source, { openStore: () => (store ??= openStore(storage)), signal: wanted, onProgress, keep, connections });
+  const open = async (onProgress: (progress: Progress) => void, wanted: AbortSignal): Promise<ModelFiles> => {
+    const use = { openStore: () => (store ??= openStore(storage)), signal: wanted, keep, connections };
+    const encoder = mmproj === undefined && source.kind !== 'files' ? await storedEncoder(source, await use.openStore()) : mmproj;
+    return encoder ? openWithEncoder(source, encoder, onProgress, use) : openModel(source, { ...use, onProgress });
+  };
   const again = () => open(() => undefined, new AbortController().signal);
   let model: ModelFiles | null = null;
   const start = async () => {
     model = await open(report, signal);
     const onProgress = (doneBytes: number, totalBytes: number) => report({ stage: 'load', source: 'storage', doneBytes, totalBytes, bytesPerSecond: null });
-    return RecoveringEngine.load(createHost, model, again, options, onProgress, signal, tell);
+    const engine = await RecoveringEngine.load(createHost, model, again, options, onProgress, signal, tell);
+    if (mmproj) await rememberEncoder(source, mmproj, keep, () => (store ??= openStore(storage))).catch(() => undefined);
+    return engine;
   };
   try {
     return await start();
@@ -86,6 +94,7 @@ async function loadModel(
     if (failure.code === 'corrupt' && store) {
       await (model as ModelFiles | null)?.verified.catch(() => undefined); // nothing of it is written any more
       await forget(source, await store);
+      if (mmproj) await forget(mmproj, await store);
     }
     throw failure;
   }

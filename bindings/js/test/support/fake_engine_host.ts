@@ -4,7 +4,7 @@ import { createSHA256 } from 'hash-wasm';
 import { PunaError } from '../../src/errors.js';
 import type { ModelFiles } from '../../src/engine/model_files.js';
 import type { ChatChunk, ChatRequest, CompletionChunk, CompletionRequest, EmbeddingRequest } from '../../src/openai_types.js';
-import type { EngineOptions, LoadedModel, Memory } from '../../src/worker/engine_api.js';
+import type { EngineOptions, LoadedModel, LogitsInput, Memory } from '../../src/worker/engine_api.js';
 
 // Memory is collected all the time in a browser that was started with --expose-gc.
 const collect = (globalThis as { gc?: () => void }).gc;
@@ -65,6 +65,7 @@ export class EngineHost {
       vocab: 4,
       chat: true,
       embeddings: false,
+      media: null,
       threads: 1,
       parallel: 1,
       keepsTexts: { on: false, why: 'an engine of the tests' },
@@ -107,8 +108,16 @@ export class EngineHost {
     return Uint8Array.from(tokens);
   }
 
-  async logits(tokens: number[]): Promise<Float32Array> {
-    return new Float32Array(tokens.length * 4).fill(0.5);
+  async logits(input: LogitsInput): Promise<Float32Array> {
+    return new Float32Array(('prompt' in input ? input.prompt.length : input.length) * 4).fill(0.5);
+  }
+
+  async countTokens(request: ChatRequest): Promise<number> {
+    return request.messages.length;
+  }
+
+  async embedMedia(): Promise<Float32Array> {
+    return new Float32Array(4);
   }
 
   async bench(): Promise<object> {

@@ -7,10 +7,15 @@ test.each([
   ['%PDF-1.7', 'pdf'],
   ['\x89PNG\r\n\x1a\n', 'image'],
   ['\xff\xd8\xff\xe0', 'image'],
-  ['RIFF\0\0\0\0WEBP', 'image'],
+  ['RIFF\x24\0\0\0WEBP', 'image'],
   ['RIFF\0\0\0\0WAVE', 'audio'],
   ['fLaC', 'audio'],
+  ['GIF89a', 'image'],
+  ['BM\x46\0\0\0\0\0\0\0\x36\0\0\0', 'image'],
+  ['ID3\x03\0', 'audio'],
   ['plain text', 'text'],
+  ['BMW, GIF8 and ID3 are names', 'text'],
+  ['ID3 is a name', 'text'],
 ])('%j is %s', (head, kind) => expect(kindOf(bytes(head))?.kind).toBe(kind));
 
 test('what is neither is nothing', () => {

@@ -4,24 +4,25 @@ import type { FileKind } from '#lib/types/conversation.ts';
 interface Sign {
   kind: FileKind;
   type: string;
-  at: number;
-  bytes: string;
+  // Of the first bytes, a character each. More than a name of letters, which texts begin with too ("BMW", "ID3 tags").
+  head: RegExp;
 }
 
 const signs: readonly Sign[] = [
-  { kind: 'pdf', type: 'application/pdf', at: 0, bytes: '%PDF-' },
-  { kind: 'image', type: 'image/png', at: 0, bytes: '\x89PNG\r\n\x1a\n' },
-  { kind: 'image', type: 'image/jpeg', at: 0, bytes: '\xff\xd8\xff' },
-  { kind: 'image', type: 'image/gif', at: 0, bytes: 'GIF8' },
-  { kind: 'image', type: 'image/webp', at: 8, bytes: 'WEBP' },
-  { kind: 'image', type: 'image/avif', at: 4, bytes: 'ftypavif' },
-  { kind: 'image', type: 'image/bmp', at: 0, bytes: 'BM' },
-  { kind: 'audio', type: 'audio/wav', at: 8, bytes: 'WAVE' },
-  { kind: 'audio', type: 'audio/mpeg', at: 0, bytes: 'ID3' },
-  { kind: 'audio', type: 'audio/mpeg', at: 0, bytes: '\xff\xfb' },
-  { kind: 'audio', type: 'audio/mpeg', at: 0, bytes: '\xff\xf3' },
-  { kind: 'audio', type: 'audio/flac', at: 0, bytes: 'fLaC' },
-  { kind: 'audio', type: 'audio/ogg', at: 0, bytes: 'OggS' },
+  { kind: 'pdf', type: 'application/pdf', head: /^%PDF-/ },
+  { kind: 'image', type: 'image/png', head: /^\x89PNG\r\n\x1a\n/ },
+  { kind: 'image', type: 'image/jpeg', head: /^\xff\xd8\xff/ },
+  { kind: 'image', type: 'image/gif', head: /^GIF8[79]a/ },
+  { kind: 'image', type: 'image/webp', head: /^RIFF[^]{4}WEBP/ },
+  { kind: 'image', type: 'image/avif', head: /^[^]{4}ftypavif/ },
+  // Its size, four zeros, where the pixels begin.
+  { kind: 'image', type: 'image/bmp', head: /^BM[^]{4}\0{4}[^]{2}\0{2}/ },
+  { kind: 'audio', type: 'audio/wav', head: /^RIFF[^]{4}WAVE/ },
+  { kind: 'audio', type: 'audio/mpeg', head: /^ID3[\x02-\x04]/ },
+  // A frame of layer III.
+  { kind: 'audio', type: 'audio/mpeg', head: /^\xff[\xe2\xe3\xf2\xf3\xfa\xfb]/ },
+  { kind: 'audio', type: 'audio/flac', head: /^fLaC/ },
+  { kind: 'audio', type: 'audio/ogg', head: /^OggS/ },
 ];
 
 export interface Kind {
@@ -29,12 +30,16 @@ export interface Kind {
   type: string;
 }
 
+// Of a picture, sound or PDF; undefined for all else.
+export function signOf(bytes: Uint8Array): Kind | undefined {
+  const head = String.fromCharCode(...bytes.subarray(0, 32));
+  const sign = signs.find((one) => one.head.test(head));
+  return sign && { kind: sign.kind, type: sign.type };
+}
+
 // Undefined: neither one of those nor text.
 export function kindOf(bytes: Uint8Array): Kind | undefined {
-  const head = String.fromCharCode(...bytes.subarray(0, 32));
-  const sign = signs.find((one) => head.startsWith(one.bytes, one.at));
-  if (sign) return { kind: sign.kind, type: sign.type };
-  return textOf(bytes) === undefined ? undefined : { kind: 'text', type: 'text/plain' };
+  return signOf(bytes) ?? (textOf(bytes) === undefined ? undefined : { kind: 'text', type: 'text/plain' });
 }
 
 // UTF-8 or, with its mark, UTF-16. Undefined where it is neither.

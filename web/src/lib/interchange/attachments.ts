@@ -1,20 +1,8 @@
 // Files of other programs' exports, as ours.
+import { signOf } from '#lib/attachments/kind.ts';
 import { compact } from '#lib/base/values.ts';
 import type { FileKind, FileRef } from '#lib/types/conversation.ts';
 import type { Reading } from './reading.ts';
-
-// The first bytes of kinds of files, which tell more than names. `at`: where they stand.
-const signatures: readonly { type: string; bytes: string; at?: number }[] = [
-  { type: 'image/png', bytes: '\x89PNG\r\n\x1a\n' },
-  { type: 'image/jpeg', bytes: '\xff\xd8\xff' },
-  { type: 'image/gif', bytes: 'GIF8' },
-  { type: 'image/webp', bytes: 'WEBP', at: 8 },
-  { type: 'application/pdf', bytes: '%PDF-' },
-  { type: 'audio/wav', bytes: 'WAVE', at: 8 },
-  { type: 'audio/mpeg', bytes: 'ID3' },
-  { type: 'audio/ogg', bytes: 'OggS' },
-  { type: 'audio/flac', bytes: 'fLaC' },
-];
 
 const kinds: readonly [RegExp, FileKind][] = [
   [/^image\//, 'image'],
@@ -39,6 +27,5 @@ export function textFile(text: string, name: string, reading: Reading): Promise<
 }
 
 async function typeOf(blob: Blob): Promise<string | undefined> {
-  const head = String.fromCharCode(...new Uint8Array(await blob.slice(0, 16).arrayBuffer()));
-  return signatures.find(({ bytes, at = 0 }) => head.startsWith(bytes, at))?.type;
+  return signOf(new Uint8Array(await blob.slice(0, 32).arrayBuffer()))?.type;
 }

@@ -8,7 +8,9 @@ import { Waker } from '../services/wake.ts';
 import { getFile } from '../storage/files.ts';
 import { storage } from '../storage/storage.ts';
 import { getValue, putValue } from '../storage/values.ts';
-import type { Conversation } from '../types/conversation.ts';
+import { sensesLacking, type Sense } from '../conversations/senses.ts';
+import type { Conversation, FileRef } from '../types/conversation.ts';
+import type { ModelInfo } from '../types/engine.ts';
 import { Answers } from './answers/answers.ts';
 import { openChannel } from './answers/channel.ts';
 import type { Choice, Deps, Setup } from './answers/deps.ts';
@@ -43,7 +45,18 @@ function setup(conversation: Conversation, other: Partial<Choice>): Setup {
     parameters: settings.request(info, preset, chat),
     tools: info?.tools === false ? [] : tools.map(({ spec }) => spec).filter(({ name }) => names.includes(name)),
     system: preset?.system ?? '',
+    refuses: (files) => (info ? refusal(info, files) : undefined),
   };
+}
+
+const SENSES: Record<Sense, string> = { images: 'sees no images', audio: 'hears no sound' };
+
+function refusal(info: ModelInfo, files: readonly FileRef[]): string | undefined {
+  const lacking = sensesLacking(info, files);
+  if (lacking.length === 0) return undefined;
+  const able = models.able(lacking).map(({ id }) => id);
+  const others = able.length > 0 ? ` Models here that do: ${able.slice(0, 4).join(', ')}.` : ' No model here does.';
+  return `The model ${info.id} ${lacking.map((sense) => SENSES[sense]).join(' and ')}, and this chat has such files.${others}`;
 }
 
 const allowedKey = (convId: string) => `tools.${convId}`;

@@ -8,6 +8,7 @@ import {
   type ServerState,
   type TabState,
 } from '../types/engine.ts';
+import type { Sense } from '../conversations/senses.ts';
 import { engineOf, serverEngine, setApiKey, tabEngine } from '../services/engine.ts';
 import { keepOffline } from '../services/offline.ts';
 import { getValue, putValue } from '../storage/values.ts';
@@ -59,6 +60,11 @@ class Models {
 
   find(model: string, runsOn: RunsOn): ModelInfo | undefined {
     return this.list.find((each) => each.id === model && each.runsOn === runsOn);
+  }
+
+  // Those that have all of these senses.
+  able(senses: readonly Sense[]): ModelInfo[] {
+    return this.list.filter((each) => senses.every((sense) => each[sense]));
   }
 
   choose(model: string, runsOn: RunsOn): void {

@@ -62,6 +62,7 @@ export type FaultKind =
   | 'model' // unknown, unloaded or could not be loaded
   | 'context' // the message is longer than the context
   | 'refused' // 400: what was asked cannot be done
+  | 'media' // the model neither sees nor hears what is attached
   | 'busy' // 503 or 429: the queue is full
   | 'gone' // the stream's beginning is no longer kept
   | 'engine'; // the engine failed

@@ -1,9 +1,11 @@
-// The messages of a branch with the draft behind them, as their tokens are counted before they are sent.
+// The messages of a branch with the draft behind them, as their tokens are counted before they are sent. Pictures and sounds are counted
+// apart (stores/costs.svelte.ts), so that their bytes do not go to the engine with each word that is typed.
+import { isMedia } from '#lib/conversations/senses.ts';
 import type { FileRef, Message } from '#lib/types/conversation.ts';
 import type { ChatMessage } from '#lib/types/engine.ts';
 
 const withFiles = (text: string, files: readonly FileRef[]) =>
-  [...files.flatMap((file) => (file.text ? [`${file.name}\n${file.text}`] : [])), text].filter(Boolean).join('\n\n');
+  [...files.flatMap((file) => (file.text && !isMedia(file) ? [`${file.name}\n${file.text}`] : [])), text].filter(Boolean).join('\n\n');
 
 export function counted(path: readonly Message[], text: string, files: readonly FileRef[]): ChatMessage[] {
   const messages: ChatMessage[] = path
@@ -13,15 +15,17 @@ export function counted(path: readonly Message[], text: string, files: readonly 
   return messages;
 }
 
-// Where nobody can count: what the last answer measured, and a token for each four characters since.
-export function estimated(path: readonly Message[], text: string, files: readonly FileRef[]): number {
-  let known = 0;
-  let from = 0;
-  path.forEach((one, i) => {
-    if (!one.timings) return;
-    known = one.timings.promptTokens + one.timings.answerTokens;
-    from = i + 1;
-  });
-  const rest = [...path.slice(from).map((one) => withFiles(one.content, one.files)), withFiles(text, files)];
-  return known + Math.ceil(rest.reduce((sum, one) => sum + one.length, 0) / 4);
+// Those that no last answer has measured.
+export function unmeasured(path: readonly Message[]): { known: number; rest: readonly Message[] } {
+  const at = path.findLastIndex((one) => one.timings);
+  const timings = path[at]?.timings;
+  return { known: timings ? timings.promptTokens + timings.answerTokens : 0, rest: path.slice(at + 1) };
+}
+
+// Where nobody can count: what the last answer measured, and a token for each four characters since; `media`: tokens of the pictures and
+// sounds since, as far as they are known.
+export function estimated(path: readonly Message[], text: string, files: readonly FileRef[], media = 0): number {
+  const { known, rest } = unmeasured(path);
+  const texts = [...rest.map((one) => withFiles(one.content, one.files)), withFiles(text, files)];
+  return known + media + Math.ceil(texts.reduce((sum, one) => sum + one.length, 0) / 4);
 }

@@ -11,9 +11,10 @@ export interface PunaEngine {
     trained_context: number;
     chat: boolean;
     embeddings: boolean;
+    media: { images: boolean; audio: boolean } | null;
   };
   chat(request: object, options: { signal: AbortSignal }): AsyncIterable<Chunk>;
-  tokenize(text: string): Promise<number[]>;
+  countTokens(request: object): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -26,7 +27,7 @@ export interface PunaProgress {
 export interface PunaPackage {
   load(
     source: string | File | File[],
-    options: { share: boolean; keep?: boolean; signal: AbortSignal; onProgress: (progress: PunaProgress) => void },
+    options: { mmproj?: string; share: boolean; keep?: boolean; signal: AbortSignal; onProgress: (progress: PunaProgress) => void },
   ): Promise<PunaEngine>;
   capabilities(): Promise<{
     secureContext: boolean;
@@ -39,7 +40,8 @@ export interface PunaPackage {
   serviceWorker(script: string): Promise<{ serve(engine: PunaEngine): () => void }>;
   models: {
     catalogue: readonly { name: string; family: string; fileType: string; bytes: number; sha256: string }[];
-    list(): Promise<{ name: string; id: string; bytes: number; totalBytes: number | null; complete: boolean }[]>;
+    // `mmproj`: the id of the encoder that it is loaded with; `encoder`: it is one.
+    list(): Promise<{ name: string; id: string; bytes: number; totalBytes: number | null; complete: boolean; mmproj: string | null; encoder: boolean }[]>;
     delete(nameOrId: string): Promise<number>;
   };
 }

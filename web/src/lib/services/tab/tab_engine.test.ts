@@ -8,12 +8,12 @@ import { TabEngine } from './tab_engine.ts';
 const digest = 'b179';
 
 function fakePackage(changes: Partial<Awaited<ReturnType<PunaPackage['capabilities']>>> = {}) {
-  const loads: { source: unknown; share: boolean }[] = [];
+  const loads: { source: unknown; share: boolean; mmproj?: string }[] = [];
   const closed: string[] = [];
   let fail: Error | undefined;
   const puna: PunaPackage = {
-    async load(source, { share, signal, onProgress }) {
-      loads.push({ source, share });
+    async load(source, { share, signal, onProgress, mmproj }) {
+      loads.push({ source, share, ...(mmproj === undefined ? {} : { mmproj }) });
       onProgress({ stage: 'download', doneBytes: 1, totalBytes: 2 });
       await new Promise((resolve) => setTimeout(resolve, 5));
       signal.throwIfAborted();
@@ -29,6 +29,7 @@ function fakePackage(changes: Partial<Awaited<ReturnType<PunaPackage['capabiliti
           trained_context: 128,
           chat: true,
           embeddings: false,
+          media: mmproj === undefined ? null : { images: true, audio: false },
         },
         async *chat() {
           yield { choices: [{ delta: { content: 'Hi' }, finish_reason: null }] };
@@ -38,7 +39,7 @@ function fakePackage(changes: Partial<Awaited<ReturnType<PunaPackage['capabiliti
             timings: { predicted_n: 1, predicted_ms: 10 },
           };
         },
-        tokenize: async (text) => text.split(' ').map(() => 1),
+        countTokens: async (body) => JSON.stringify(body).length,
         close: async () => void closed.push(name),
       };
     },
@@ -54,8 +55,9 @@ function fakePackage(changes: Partial<Awaited<ReturnType<PunaPackage['capabiliti
     models: {
       catalogue: [{ name: 'smollm2:latest', family: 'llama', fileType: 'Q4_1', bytes: 100, sha256: digest }],
       list: async () => [
-        { name: 'smollm2:latest', id: digest, bytes: 100, totalBytes: 100, complete: true },
-        { name: 'm.gguf', id: 'https://host/m.gguf', bytes: 5, totalBytes: 10, complete: false },
+        { name: 'smollm2:latest', id: digest, bytes: 100, totalBytes: 100, complete: true, mmproj: null, encoder: false },
+        { name: 'm.gguf', id: 'https://host/m.gguf', bytes: 5, totalBytes: 10, complete: false, mmproj: 'https://host/p.gguf', encoder: false },
+        { name: 'p.gguf', id: 'https://host/p.gguf', bytes: 1, totalBytes: 1, complete: true, mmproj: null, encoder: true },
       ],
       delete: async () => 0,
     },
@@ -142,6 +144,23 @@ describe('TabEngine', () => {
       { source: 'smollm2:latest', share: true },
       { source: 'https://host/m.gguf', share: true },
     ]);
+  });
+
+  it('takes the address of an encoder behind that of a model, which then sees', async () => {
+    const { puna, loads } = fakePackage();
+    const engine = new TabEngine(async () => puna);
+    await engine.download('hf:o/r/m.gguf  hf:o/r/mmproj.gguf', signal);
+    expect(loads).toEqual([{ source: 'hf:o/r/m.gguf', share: true, mmproj: 'hf:o/r/mmproj.gguf' }]);
+    const listed = (await engine.models()).find(({ id }) => id === 'hf:o/r/m.gguf');
+    expect(listed).toMatchObject({ state: 'loaded', images: true, audio: false });
+  });
+
+  it('names a model by its own file, not by its encoder', async () => {
+    const { puna, loads } = fakePackage();
+    const engine = new TabEngine(async () => puna);
+    const files = [new File(['x'], 'mmproj-mine.gguf'), new File(['x'], 'mine.gguf')];
+    expect(await engine.drop(files, false)).toBe('mine.gguf');
+    expect(loads[0]).toEqual({ source: files, share: false });
   });
 
   it('takes files of this device', async () => {

@@ -9,7 +9,7 @@ import {
   type TabState,
 } from '../../types/engine.ts';
 import { ChunkReader } from '../chunks.ts';
-import { chatBody } from '../http/body.ts';
+import { chatBody, messageBody } from '../http/body.ts';
 import { answerV1 } from '../offline.ts';
 import { abilityOfTab, tooLarge } from './ability.ts';
 import { tabError } from './faults.ts';
@@ -23,8 +23,8 @@ interface Loading {
   downloads: boolean;
 }
 
-// Around each message, about: the marks of its beginning and end, and its role.
-const TOKENS_A_MESSAGE = 5;
+// The encoder of pictures and sounds among files, as repositories name it.
+const isEncoder = (name: string) => /mmproj.*\.gguf$/i.test(name);
 
 export class TabEngine implements Engine {
   readonly runsOn = 'tab';
@@ -36,6 +36,8 @@ export class TabEngine implements Engine {
   readonly #failed = new Map<string, string>();
   // Files of this device that were given to this page, by the model's id.
   readonly #dropped = new Map<string, File[]>();
+  // Addresses of encoders that were given with the model's.
+  readonly #encoders = new Map<string, string>();
   readonly #watchers = new Set<(models: ModelInfo[]) => void>();
   #writing = 0;
   readonly #ends: (() => void)[] = [];
@@ -84,16 +86,18 @@ export class TabEngine implements Engine {
     await engine.then((loaded) => loaded.close()).catch(() => undefined);
   }
 
-  // What is downloaded is loaded too: it was wanted.
+  // What is downloaded is loaded too: it was wanted. Behind the address of a model may stand that of its encoder.
   async download(address: string, signal: AbortSignal): Promise<void> {
-    this.#checkIdle(address);
-    await this.#engine(address, signal);
+    const [model = '', encoder] = address.trim().split(/\s+/);
+    this.#checkIdle(model);
+    if (encoder !== undefined) this.#encoders.set(model, encoder);
+    await this.#engine(model, signal);
     await this.models();
   }
 
   // Files of this device; with `keep` they are copied into the browser's storage. Gives the model's id.
   async drop(files: File[], keep: boolean): Promise<string> {
-    const [first] = files;
+    const first = files.find(({ name }) => !isEncoder(name)) ?? files[0];
     if (!first) throw new EngineError({ kind: 'refused', message: 'There is no file.' });
     this.#checkIdle(first.name);
     this.#dropped.set(first.name, files);
@@ -116,17 +120,11 @@ export class TabEngine implements Engine {
     await this.models();
   }
 
-  // About: the package has no way to ask for the prompt itself. Only of the model that is loaded.
+  // Only of the model that is loaded; undefined where it cannot read the messages.
   async count(model: string, messages: ChatMessage[]): Promise<number | undefined> {
     if (this.#loaded?.id !== model) return undefined;
     const { engine } = this.#loaded;
-    const texts = messages.map(({ content }) =>
-      typeof content === 'string' ? content : content.map(({ text = '' }) => text).join(''),
-    );
-    const counts = await Promise.all(
-      texts.map((text) => (text === '' ? 0 : engine.tokenize(text).then((tokens) => tokens.length))),
-    );
-    return counts.reduce((sum, count) => sum + count + TOKENS_A_MESSAGE, 0);
+    return engine.countTokens({ messages: messages.map(messageBody) }).catch(() => undefined);
   }
 
   async *answer(request: AnswerRequest, signal: AbortSignal): AsyncGenerator<EngineEvent> {
@@ -235,7 +233,9 @@ export class TabEngine implements Engine {
     const dropped = this.#dropped.get(id);
     // What is stored under an address is loaded by that.
     const address = stored && /^https?:/.test(stored.id) ? stored.id : id;
+    const encoder = this.#encoders.get(id);
     return puna.load(dropped ?? address, {
+      ...(encoder === undefined ? {} : { mmproj: encoder }),
       share: !dropped,
       keep,
       signal,
@@ -267,9 +267,10 @@ export class TabEngine implements Engine {
       const here = stored.some((each) => (each.name === name || each.id.includes(sha256)) && each.complete);
       out.push({ ...this.#plain(name, bytes, here), architecture: family, quantization: fileType });
     }
-    for (const { name, id, bytes, totalBytes, complete } of stored) {
-      if (puna.models.catalogue.some((each) => each.name === name || id.includes(each.sha256))) continue;
-      out.push(this.#plain(name, totalBytes ?? bytes, complete));
+    for (const { name, id, bytes, totalBytes, complete, mmproj, encoder } of stored) {
+      if (encoder || puna.models.catalogue.some((each) => each.name === name || id.includes(each.sha256))) continue;
+      // What its encoder takes is known when it is loaded; most see.
+      out.push({ ...this.#plain(name, totalBytes ?? bytes, complete), images: mmproj !== null });
     }
     for (const [name, files] of this.#dropped) {
       if (out.some((each) => each.id === name)) continue;
@@ -326,12 +327,14 @@ export class TabEngine implements Engine {
       const state = current.downloads ? 'downloading' : 'loading';
       return current.progress ? { ...model, state, progress: current.progress } : { ...model, state };
     }
-    const { architecture, context, trained_context } = info;
+    const { architecture, context, trained_context, media } = info;
     return {
       ...model,
       state: 'loaded',
       here: true,
       architecture,
+      images: media?.images ?? false,
+      audio: media?.audio ?? false,
       contextTokens: context,
       trainedContextTokens: trained_context,
     };

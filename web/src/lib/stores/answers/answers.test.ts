@@ -160,6 +160,7 @@ let inChat: string[];
 let rates: number[];
 let offered: ToolSpec[];
 let ids: number;
+let refusal: string | undefined;
 
 function tab(name: string): Answers {
   const deps: Deps = {
@@ -177,6 +178,7 @@ function tab(name: string): Answers {
         parameters: { temperature: 0 },
         tools: offered,
         system: '',
+        refuses: () => refusal,
       };
     },
     engine: () => engine as unknown as Engine,
@@ -219,6 +221,7 @@ const ended = (answers: Answers, id: Id) => until(() => !answers.live(id) && mes
 const toOpen = () => ({ conversation: store.conversation });
 
 beforeEach(() => {
+  refusal = undefined;
   [store, engine, leases] = [new Store(), new FakeEngine(), new FakeLeases()];
   [listeners, always, inChat, rates, offered, ids] = [[], [], [], [], [], 0];
 });
@@ -473,6 +476,18 @@ describe('tools', () => {
     await until(() => [...store.messages.values()].some(({ error }) => error?.kind === 'refused'));
     expect(engine.requests.length).toBeLessThan(20);
     await until(() => answers.busy.size === 0 && store.opened === 0 && leases.held.size === 0);
+  });
+});
+
+describe('files', () => {
+  it('that the model cannot take are refused before anything is sent', async () => {
+    refusal = 'The model m sees no images.';
+    const answers = tab('a');
+    await answers.start(toOpen(), 'q');
+    await until(() => answers.busy.size === 0);
+    const failed = [...store.messages.values()].find(({ status }) => status === 'failed')!;
+    expect(failed.error).toEqual({ kind: 'media', message: refusal });
+    expect(engine.requests).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 // What the writing of answers needs of the rest of the page.
-import type { Conversation, Id, Message, ToolCall } from '../../types/conversation.ts';
+import type { Conversation, FileRef, Id, Message, ToolCall } from '../../types/conversation.ts';
 import type { AnswerRequest, Engine, ModelState, RunsOn, ToolSpec } from '../../types/engine.ts';
 import type { Leases } from '../../services/lease.ts';
 import type { Patch } from '../../storage/tables.ts';
@@ -35,6 +35,8 @@ export interface Setup extends Pick<AnswerRequest, 'parameters'> {
   tools: ToolSpec[];
   // Stands before the messages where these have no system message of their own.
   system: string;
+  // Why the model cannot be given these files, in one sentence.
+  refuses(files: readonly FileRef[]): string | undefined;
 }
 
 export interface Deps {

@@ -22,7 +22,8 @@ const file = (patch: Partial<FileRef>): FileRef => ({
   bytes: 1,
   ...patch,
 });
-const files: Record<string, Blob> = { s: new Blob(['abc']), p1: new Blob(['1']), p2: new Blob(['2']) };
+const png = { type: 'image/png' };
+const files: Record<string, Blob> = { s: new Blob(['abc'], png), p1: new Blob(['1'], png), p2: new Blob(['2'], png) };
 const prompt = (...branch: Message[]) => promptOf(branch, async (sha256) => files[sha256]);
 
 describe('promptOf', () => {
@@ -83,11 +84,11 @@ describe('promptOf', () => {
       }),
     );
     expect(message!.content).toEqual([
-      { type: 'text', text: 'Q' },
       { type: 'image_url', image_url: { url: 'data:image/png;base64,YWJj' } },
       { type: 'image_url', image_url: { url: 'data:image/png;base64,MQ==' } },
       { type: 'image_url', image_url: { url: 'data:image/png;base64,Mg==' } },
       { type: 'input_audio', input_audio: { data: 'YWJj', format: 'wav' } },
+      { type: 'text', text: 'Q' },
     ]);
   });
 

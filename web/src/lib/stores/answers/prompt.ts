@@ -1,5 +1,5 @@
 // The messages of a branch as a model is given them.
-import { base64OfBlob } from '../../base/base64.ts';
+import { base64OfBlob, dataUrlOfBlob } from '../../base/base64.ts';
 import type { FileRef, Message } from '../../types/conversation.ts';
 import type { ChatMessage, ChatPart } from '../../types/engine.ts';
 
@@ -34,14 +34,18 @@ function isAnswered({ toolCalls = [] }: Message, later: readonly Message[]): boo
   return toolCalls.every((call) => later.some((message) => message.toolCallId === call.id));
 }
 
-async function contentOf({ content, files }: Message, getFile: GetFile): Promise<string | ChatPart[]> {
+// Of one message. Pictures and sounds stand before the words about them, as most models were trained.
+export async function contentOf(
+  { content, files }: Pick<Message, 'content' | 'files'>,
+  getFile: GetFile,
+): Promise<string | ChatPart[]> {
   const texts = files.filter((file) => isText(file)).map(textOf);
   const text = [...texts, content].filter((part) => part !== '').join('\n\n');
   const others = files.filter((file) => !isText(file));
   if (others.length === 0) return text;
-  const parts: ChatPart[] = text === '' ? [] : [{ type: 'text', text }];
+  const parts: ChatPart[] = [];
   for (const file of others) parts.push(...(await partsOf(file, getFile)));
-  return parts;
+  return text === '' ? parts : [...parts, { type: 'text', text }];
 }
 
 function isText({ kind, pages }: FileRef): boolean {
@@ -55,23 +59,28 @@ function textOf({ name, text = '' }: FileRef): string {
   return `File ${JSON.stringify(name)}:\n${fence}\n${text}${text.endsWith('\n') ? '' : '\n'}${fence}`;
 }
 
+const formats: readonly [RegExp, string][] = [
+  [/wav/, 'wav'],
+  [/flac/, 'flac'],
+  [/ogg|vorbis/, 'ogg'],
+];
+
 async function partsOf(file: FileRef, getFile: GetFile): Promise<ChatPart[]> {
   const bytes = async (sha256: string) => {
     const blob = await getFile(sha256);
     if (!blob) throw new Error(`The bytes of the file "${file.name}" are no longer there.`);
-    return base64OfBlob(blob);
+    return blob;
   };
   if (file.kind === 'audio') {
-    const format = /wav/.test(file.type) ? 'wav' : 'mp3';
-    return [{ type: 'input_audio', input_audio: { data: await bytes(file.sha256), format } }];
+    const format = formats.find(([type]) => type.test(file.type))?.[1] ?? 'mp3';
+    return [{ type: 'input_audio', input_audio: { data: await base64OfBlob(await bytes(file.sha256)), format } }];
   }
   if (file.kind !== 'image' && file.kind !== 'pdf')
     throw new Error(`The file "${file.name}" cannot be shown to a model.`);
   const images = file.kind === 'pdf' ? (file.pages ?? []) : [file.sha256];
-  const type = file.kind === 'pdf' ? 'image/png' : file.type;
   return Promise.all(
     images.map(async (sha256): Promise<ChatPart> => {
-      return { type: 'image_url', image_url: { url: `data:${type};base64,${await bytes(sha256)}` } };
+      return { type: 'image_url', image_url: { url: await dataUrlOfBlob(await bytes(sha256)) } };
     }),
   );
 }

@@ -120,6 +120,8 @@ async function requestOf(
   message: Message,
 ): Promise<AnswerRequest> {
   const before = open.pathTo(message.id).slice(0, -1);
+  const refusal = setup.refuses(before.flatMap(({ files }) => files));
+  if (refusal !== undefined) throw new EngineError({ kind: 'media', message: refusal });
   let messages;
   try {
     messages = await promptOf(continues ? [...before, message] : before, deps.getFile);
