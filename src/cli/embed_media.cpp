@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/media_rows.h"
 #include "cli/npy.h"
 #include "cli/output_file.h"
 #include "service/media_encoder.h"
@@ -79,8 +80,13 @@ Result<Rows> rows_of_pixels(formats::ModelFile file, const service::OpenOptions&
 }
 
 Result<Rows> rows_of_file(const PromptMedia& files, const service::OpenOptions& options) {
-  PUNA_TRY(const auto encoded, encode_media(files, options));
-  return Rows{encoded.front()->rows, encoded.front()->row_width};
+  PUNA_TRY(const MediaFiles read, read_media(files));
+  const AskedMedia asked[] = {{.file = read.front()}};
+  PUNA_TRY(const std::string path, service::find_model(options));
+  PUNA_TRY(service::FoundEncoder encoder, service::check_encoder(path, nullptr));
+  MediaRows rows(options, std::move(encoder), files.image_max_tokens);
+  PUNA_TRY(const auto placed, rows.place(asked));
+  return Rows{placed.front().media->rows, placed.front().media->row_width};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/model_flags.h"
+#include "cli/media_rows.h"
 #include "cli/npy.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
@@ -38,9 +39,15 @@ Result<engine::Prompt> prompt_of(const Flags& flags, formats::ModelFile& file,
   PUNA_TRY_CONTEXT(const auto tokenizer, service::open_tokenizer(of_vocabulary),
                    "While reading the prompt; token ids need no vocabulary");
   if (!flags.media.any()) return tokenizer->encode(text);
-  PUNA_TRY(auto encoded, encode_media(flags.media, options));
-  PUNA_TRY(const TextWithMedia placed, place_media(text, std::move(encoded)));
-  return service::media_prompt(*tokenizer, placed.text, placed.media, /*ends=*/true);
+  PUNA_TRY(const MediaFiles files, read_media(flags.media));
+  PUNA_TRY(const service::UnmarkedText unmarked, place_media(text, files.size()));
+  std::vector<AskedMedia> asked;
+  for (size_t i = 0; i < files.size(); ++i)
+    asked.push_back({.message = 0, .at = unmarked.places[i], .file = files[i]});
+  PUNA_TRY(auto encoder, service::find_encoder(options.model, file, flags.media.wish()));
+  MediaRows rows(options, std::move(encoder), flags.media.image_max_tokens);
+  PUNA_TRY(const std::vector<service::PlacedMedia> placed, rows.place(asked));
+  return service::media_prompt(*tokenizer, unmarked.text, placed, /*ends=*/true);
 }
 
 Result<int> run(const Flags& flags) {
@@ -90,7 +97,7 @@ Action add_logits(CLI::App& app) {
                 ->required());
   add_engine_flags(app, flags->model, kAboutContextOfTokens);
   return [flags, &app]() -> Result<int> {
-    PUNA_TRY(check_media(app, flags->media));
+    PUNA_TRY(check_media(app, flags->media, /*more_may_come=*/false));
     return run(*flags);
   };
 }

@@ -1,7 +1,10 @@
-// Files of pictures and sounds beside a prompt, as puna logits and puna run take them.
+// Files of pictures and sounds beside a prompt, as puna logits, embed and run take them. Read next:
+// media_rows.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,37 +12,37 @@
 #include "base/result.h"
 #include "cli/model_flags.h"
 #include "service/encode_media.h"
+#include "service/find_encoder.h"
 #include "service/open.h"
 
 namespace puna::cli {
 
+using MediaFiles = std::vector<std::shared_ptr<const service::MediaFile>>;
+
 struct PromptMedia {
   std::string mmproj;
+  bool no_mmproj = false;
   std::vector<std::string> images, sounds;
   std::optional<uint32_t> image_max_tokens;
   std::vector<models::Sense> order;  // of images and sounds, as the command line has them
 
   bool any() const { return !order.empty(); }
+  service::EncoderWish wish() const { return {.named = mmproj, .none = no_mmproj}; }
 };
 
 // --mmproj, --image, --audio, --image-max-tokens.
 void add_media_flags(CLI::App& app, PromptMedia& media);
-// Notes the order of the files; refuses files without an encoder, and one without files. Errors:
-// kUsage.
-base::Result<void> check_media(const CLI::App& app, PromptMedia& media);
+// --no-mmproj
+void add_no_mmproj(CLI::App& app, PromptMedia& media);
+// Notes the order of the files; refuses what would have no effect. `more_may_come`: files are named
+// later, too. Errors: kUsage.
+base::Result<void> check_media(const CLI::App& app, PromptMedia& media, bool more_may_come);
 
-// What the encoder makes of each file, in their order. `options` are those of the text model.
-// Errors: those of opening the encoder and of reading the files, with their names.
-base::Result<std::vector<std::shared_ptr<const service::EncodedMedia>>> encode_media(
-    const PromptMedia& media, const service::OpenOptions& options);
+// In the order of the command line. Errors: those of service::read_media_file().
+base::Result<MediaFiles> read_media(const PromptMedia& media);
 
-// A text with a mark for each file, or with none, which puts them first: the text without marks,
-// and where the files stand. Errors: kInvalidArgument with both numbers.
-struct TextWithMedia {
-  std::string text;
-  std::vector<service::PlacedMedia> media;
-};
-base::Result<TextWithMedia> place_media(
-    std::string_view text, std::vector<std::shared_ptr<const service::EncodedMedia>> media);
+// A text with a mark for each of `n_media` files, or with none, which puts them first: the text
+// without marks, and where the files stand. Errors: kInvalidArgument with both numbers.
+base::Result<service::UnmarkedText> place_media(std::string_view text, size_t n_media);
 
 }  // namespace puna::cli

@@ -95,7 +95,8 @@ Result<std::optional<Client>> pick_server(const RunFlags& flags) {
 }
 
 Result<std::unique_ptr<OwnModel>> open_own(const RunFlags& flags,
-                                           const std::optional<service::AnswerForm>& form) {
+                                           const std::optional<service::AnswerForm>& form,
+                                           const MediaFiles& media, bool more_may_come) {
   // Before a model is loaded in vain.
   store::Modelfile given{.parameters = options_of(flags)};
   if (flags.template_path) {
@@ -104,19 +105,30 @@ Result<std::unique_ptr<OwnModel>> open_own(const RunFlags& flags,
   }
   const bool chats = !flags.raw && !flags.tokens;
   auto open = [model_flags = flags.model, path = flags.template_path, chats,
-               media = flags.media.any()](const std::string& name) -> Result<service::LoadedModel> {
+               media_flags = flags.media, media,
+               more_may_come](const std::string& name) -> Result<OwnModel::Opened> {
     ProgressBar bar;
     ModelFlags named = model_flags;
     named.model = name;
     PUNA_TRY(service::OpenOptions options, open_options(named, {}, bar));
-    options.engine.media = media;
-    PUNA_TRY(service::LoadedModel model, service::open(options));
+    PUNA_TRY(formats::ModelFile file, service::open_file(options));
+    // What the command line says of an encoder and of files is about its own model.
+    const bool is_first = name == model_flags.model;
+    std::optional<service::FoundEncoder> encoder;
+    if (more_may_come || !media.empty()) {
+      PUNA_TRY(encoder, service::find_encoder(
+                            name, file, is_first ? media_flags.wish() : service::EncoderWish()));
+    }
+    MediaRows rows(options, std::move(encoder), media_flags.image_max_tokens);
+    if (is_first) PUNA_TRY(rows.encode(media));
+    options.engine.media = rows.encoder().has_value();
+    PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));
     if (path) {
       PUNA_TRY(chat::Template given, read_template(*path));
       service::use_template(model, std::move(given));
     }
     if (chats) PUNA_TRY(check_template(model));
-    return model;
+    return OwnModel::Opened{std::move(model), std::move(rows)};
   };
   PUNA_TRY(auto out,
            OwnModel::open(
