@@ -20,6 +20,8 @@ using base::ErrorCode;
 using base::Result;
 using models::Sense;
 
+constexpr Defaults kExact = {kernels::Numerics::kExact, kernels::KvType::kF32};
+
 // What an encoder reads, of an array [tiles, height, width, 3] or, of a sound, [bins, frames].
 struct Tiles {
   NpyArray array;
@@ -79,12 +81,12 @@ Result<Rows> rows_of_pixels(formats::ModelFile file, const service::OpenOptions&
   return Rows{std::move(encoded.media.rows), use.encoder->config().projector.row_width()};
 }
 
-Result<Rows> rows_of_file(const PromptMedia& files, const service::OpenOptions& options) {
+Result<Rows> rows_of_file(const PromptMedia& files, const ModelFlags& flags,
+                          const std::string& path) {
   PUNA_TRY(const MediaFiles read, read_media(files));
   const AskedMedia asked[] = {{.file = read.front()}};
-  PUNA_TRY(const std::string path, service::find_model(options));
   PUNA_TRY(service::FoundEncoder encoder, service::check_encoder(path, nullptr));
-  MediaRows rows(options, std::move(encoder), files.image_max_tokens);
+  MediaRows rows(flags, kExact, std::move(encoder), files.image_max_tokens);
   PUNA_TRY(const auto placed, rows.place(asked));
   return Rows{placed.front().media->rows, placed.front().media->row_width};
 }
@@ -97,12 +99,12 @@ Result<int> embed_media(const ModelFlags& model, const EmbedMedia& media,
   ProgressBar bar;
   ModelFlags flags = model;
   flags.model = media.files.mmproj;
-  PUNA_TRY(service::OpenOptions options,
-           open_options(flags, {kernels::Numerics::kExact, kernels::KvType::kF32}, bar));
+  PUNA_TRY(const service::OpenOptions options, open_options(flags, kExact, bar));
+  PUNA_TRY(const std::string path, service::find_model(options));
   PUNA_TRY(formats::ModelFile file, service::open_file(options));
   PUNA_TRY(const io::OutputPlace place, io::find_output(output, file.paths));
   PUNA_TRY(const Rows rows, media.pixels.empty()
-                                ? rows_of_file(media.files, options)
+                                ? rows_of_file(media.files, flags, path)
                                 : rows_of_pixels(std::move(file), options, media.pixels));
   PUNA_TRY(const auto out, create_output(place));
   bar.clear();

@@ -20,6 +20,8 @@ namespace {
 
 using base::Result;
 
+constexpr Defaults kExact = {kernels::Numerics::kExact, kernels::KvType::kF32};
+
 struct Flags {
   ModelFlags model;
   std::string tokens, prompt_file;
@@ -45,7 +47,7 @@ Result<engine::Prompt> prompt_of(const Flags& flags, formats::ModelFile& file,
   for (size_t i = 0; i < files.size(); ++i)
     asked.push_back({.message = 0, .at = unmarked.places[i], .file = files[i]});
   PUNA_TRY(auto encoder, service::find_encoder(options.model, file, flags.media.wish()));
-  MediaRows rows(options, std::move(encoder), flags.media.image_max_tokens);
+  MediaRows rows(flags.model, kExact, std::move(encoder), flags.media.image_max_tokens);
   PUNA_TRY(const std::vector<service::PlacedMedia> placed, rows.place(asked));
   return service::media_prompt(*tokenizer, unmarked.text, placed, /*ends=*/true);
 }
@@ -62,7 +64,7 @@ Result<int> run(const Flags& flags) {
   }
   ProgressBar bar;
   PUNA_TRY(service::OpenOptions options,
-           open_options(flags.model, {kernels::Numerics::kExact, kernels::KvType::kF32}, bar));
+           open_options(flags.model, kExact, bar));
   PUNA_TRY(formats::ModelFile file, service::open_file(options));
   PUNA_TRY(const engine::Prompt prompt, prompt_of(flags, file, options));
   options.engine.all_logits = true;

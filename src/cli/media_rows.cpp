@@ -10,9 +10,13 @@ using models::Sense;
 using service::EncodedMedia;
 using service::MediaFile;
 
-MediaRows::MediaRows(service::OpenOptions options, std::optional<service::FoundEncoder> encoder,
+MediaRows::MediaRows(ModelFlags model, Defaults defaults,
+                     std::optional<service::FoundEncoder> encoder,
                      std::optional<uint32_t> max_tokens)
-    : options_(std::move(options)), encoder_(std::move(encoder)), max_tokens_(max_tokens) {}
+    : model_(std::move(model)),
+      defaults_(defaults),
+      encoder_(std::move(encoder)),
+      max_tokens_(max_tokens) {}
 
 std::shared_ptr<const EncodedMedia> MediaRows::find(const MediaFile& file) const {
   for (const auto& [known, encoded] : known_) {
@@ -33,17 +37,19 @@ Result<void> MediaRows::encode(std::span<const std::shared_ptr<const MediaFile>>
       return base::fail(
           ErrorCode::kUnsupported,
           fmt::format("The model {} {}; --mmproj names its encoder, where there is one.",
-                      options_.model, picture ? "sees no pictures" : "hears no sounds"));
+                      model_.model, picture ? "sees no pictures" : "hears no sounds"));
     }
     pictures |= picture;
     wanted.push_back(file);
     now.push_back(*file);
   }
   if (now.empty()) return {};
-  service::OpenOptions of_encoder = options_;
+  ProgressBar bar;
+  ModelFlags of_encoder = model_;
   of_encoder.model = encoder_->path;
+  PUNA_TRY(const service::OpenOptions options, open_options(of_encoder, defaults_, bar));
   // The number of tokens is of pictures alone.
-  PUNA_TRY(auto encoded, service::encode_media(of_encoder, now,
+  PUNA_TRY(auto encoded, service::encode_media(options, now,
                                                pictures ? max_tokens_ : std::nullopt));
   for (size_t i = 0; i < wanted.size(); ++i)
     known_.emplace_back(std::move(wanted[i]), std::move(encoded[i]));

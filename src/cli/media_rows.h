@@ -23,8 +23,9 @@ struct AskedMedia {
 class MediaRows {
  public:
   MediaRows() = default;
-  // `options` are those of the text model; `max_tokens` of a picture, where its encoder can choose.
-  MediaRows(service::OpenOptions options, std::optional<service::FoundEncoder> encoder,
+  // Flags and defaults are those of the text model; `max_tokens` of a picture, where its encoder can
+  // choose.
+  MediaRows(ModelFlags model, Defaults defaults, std::optional<service::FoundEncoder> encoder,
             std::optional<uint32_t> max_tokens);
 
   bool sees() const { return encoder_ && encoder_->sees; }
@@ -40,7 +41,8 @@ class MediaRows {
  private:
   std::shared_ptr<const service::EncodedMedia> find(const service::MediaFile& file) const;
 
-  service::OpenOptions options_;
+  ModelFlags model_;
+  Defaults defaults_;
   std::optional<service::FoundEncoder> encoder_;
   std::optional<uint32_t> max_tokens_;
   std::vector<std::pair<std::shared_ptr<const service::MediaFile>,

@@ -48,8 +48,8 @@ Result<void> check_fits(const models::Projector& projector, const std::string& p
   const std::string token = lacking_token(projector, model);
   if (token.empty()) return {};
   return base::fail(ErrorCode::kInvalidArgument,
-                    fmt::format("The encoder {} stands between tokens \"{}\", which {} does not "
-                                "have: it belongs to another model.",
+                    fmt::format("The encoder {} puts the token \"{}\" beside its rows, which {} does "
+                                "not have: it belongs to another model.",
                                 path, token, model.name));
 }
 

@@ -119,7 +119,7 @@ Result<std::unique_ptr<OwnModel>> open_own(const RunFlags& flags,
       PUNA_TRY(encoder, service::find_encoder(
                             name, file, is_first ? media_flags.wish() : service::EncoderWish()));
     }
-    MediaRows rows(options, std::move(encoder), media_flags.image_max_tokens);
+    MediaRows rows(named, {}, std::move(encoder), media_flags.image_max_tokens);
     if (is_first) PUNA_TRY(rows.encode(media));
     options.engine.media = rows.encoder().has_value();
     PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));
