@@ -59,18 +59,23 @@ Result<FoundEncoder> check_encoder(const std::string& path, const formats::Model
   PUNA_TRY_CONTEXT(const formats::ModelFile file,
                    base::run_until(formats::open_model(path), [] {}),
                    fmt::format("While opening the encoder {}", path));
-  FoundEncoder out{.path = path};
+  FoundEncoder out{
+      .path = path, .file_type = file_type_of(file), .n_parameters = n_parameters(file)};
+  for (const formats::Tensor& tensor : file.tensors) out.bytes += tensor.bytes;
   std::optional<base::Error> refused;
   for (const Sense sense : {Sense::kPictures, Sense::kSounds}) {
     if (!models::has_encoder(file, sense)) continue;
-    Result<models::Projector> projector = models::read_projector(file, sense);
-    Result<void> fits = projector ? Result<void>() : std::unexpected(projector.error());
-    if (fits && model) fits = check_fits(*projector, path, *model);
+    const Result<models::EncoderConfig> encoder = models::read_encoder(file, sense);
+    Result<void> fits = encoder ? Result<void>() : std::unexpected(encoder.error());
+    if (fits && model) fits = check_fits(encoder->projector, path, *model);
     if (!fits) {
       if (!refused) refused = std::move(fits.error());
-    } else {
-      (sense == Sense::kPictures ? out.sees : out.hears) = true;
+      continue;
     }
+    (sense == Sense::kPictures ? out.sees : out.hears) = true;
+    out.kinds.push_back(encoder->projector.kind);
+    out.embedding = encoder->hidden;
+    out.width = encoder->projector.width;
   }
   if (out.sees || out.hears) return out;
   if (refused) return std::unexpected(*std::move(refused));
@@ -78,6 +83,18 @@ Result<FoundEncoder> check_encoder(const std::string& path, const formats::Model
   PUNA_TRY(models::read_projector(file, Sense::kPictures));
   return out;
 }
+
+namespace {
+
+std::optional<FoundEncoder> usable(const std::string& path, const formats::ModelFile& model) {
+  if (path.empty()) return std::nullopt;
+  Result<FoundEncoder> out = check_encoder(path, &model);
+  if (out) return *std::move(out);
+  base::log_warning("The encoder beside the model is not used: {}", out.error().text());
+  return std::nullopt;
+}
+
+}  // namespace
 
 Result<std::optional<FoundEncoder>> find_encoder(const std::string& name,
                                                  const formats::ModelFile& model,
@@ -95,10 +112,14 @@ Result<std::optional<FoundEncoder>> find_encoder(const std::string& name,
   }
   PUNA_TRY(const store::Resolved found, store::resolve(name));
   PUNA_TRY(const std::string path, store::projector_of(found));
-  if (path.empty()) return std::nullopt;
-  Result<FoundEncoder> out = check_encoder(path, &model);
-  if (out) return *std::move(out);
-  base::log_warning("The encoder beside the model is not used: {}", out.error().text());
+  return usable(path, model);
+}
+
+std::optional<FoundEncoder> encoder_beside(const store::Resolved& found,
+                                           const formats::ModelFile& model) {
+  const Result<std::string> path = store::projector_of(found);
+  if (path) return usable(*path, model);
+  base::log_warning("{}", path.error().text());
   return std::nullopt;
 }
 

@@ -2,11 +2,14 @@
 // it (store/projector.h). All commands ask here. Read next: media_encoder.h.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "formats/model_file.h"
+#include "store/store.h"
 
 namespace puna::service {
 
@@ -18,6 +21,11 @@ struct EncoderWish {
 struct FoundEncoder {
   std::string path{};  // what OpenOptions::model of an encoder names
   bool sees = false, hears = false;
+  // What there is to say of it:
+  std::vector<std::string> kinds{};  // of its projectors, "gemma3"
+  std::string file_type{};           // "F16"; empty where the file does not say
+  uint64_t n_parameters = 0, bytes = 0;
+  uint64_t embedding = 0, width = 0;  // of its own rows, and of those for the model
 };
 
 // The encoder of the model that `name` stands for, which has been opened as `model`; nothing where
@@ -29,6 +37,10 @@ struct FoundEncoder {
 base::Result<std::optional<FoundEncoder>> find_encoder(const std::string& name,
                                                        const formats::ModelFile& model,
                                                        const EncoderWish& wish);
+
+// The same of what was looked up already, for who only shows it: nothing is an error.
+std::optional<FoundEncoder> encoder_beside(const store::Resolved& found,
+                                           const formats::ModelFile& model);
 
 // An encoder whose file is known. `model`: null for one that is looked at alone. Errors: as above.
 base::Result<FoundEncoder> check_encoder(const std::string& path, const formats::ModelFile* model);
