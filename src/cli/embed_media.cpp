@@ -101,7 +101,7 @@ Result<int> embed_media(const ModelFlags& model, const EmbedMedia& media,
   flags.model = media.files.mmproj;
   PUNA_TRY(const service::OpenOptions options, open_options(flags, kExact, bar));
   PUNA_TRY(const std::string path, service::find_model(options));
-  PUNA_TRY(formats::ModelFile file, service::open_file(options));
+  PUNA_TRY(formats::ModelFile file, service::open_encoder_file(options));
   PUNA_TRY(const io::OutputPlace place, io::find_output(output, file.paths));
   PUNA_TRY(const Rows rows, media.pixels.empty()
                                 ? rows_of_file(media.files, flags, path)

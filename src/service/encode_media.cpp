@@ -12,6 +12,7 @@
 #include "media/mel.h"
 #include "media/sound.h"
 #include "media/tiles.h"
+#include "service/find_encoder.h"
 #include "service/media_encoder.h"
 #include "store/sha256.h"
 
@@ -159,7 +160,7 @@ Result<Senses> prepare(const OpenOptions& options, std::span<const MediaFile> fi
                        std::optional<uint32_t> max_tokens) {
   Senses out;
   if (std::ranges::count(files, sense, &MediaFile::sense) == 0) return out;
-  PUNA_TRY(formats::ModelFile mmproj, open_file(options));
+  PUNA_TRY(formats::ModelFile mmproj, open_encoder_file(options));
   PUNA_TRY(const EncoderConfig config, models::read_encoder(mmproj, sense));
   TileRecipe recipe;
   if (sense == Sense::kPictures) {

@@ -55,9 +55,18 @@ Result<void> check_fits(const models::Projector& projector, const std::string& p
 
 }  // namespace
 
+Result<formats::ModelFile> open_encoder_file(const OpenOptions& options) {
+  PUNA_TRY(const std::string path, find_model(options));
+  PUNA_TRY_CONTEXT(
+      formats::ModelFile file,
+      base::run_until(formats::open_encoder(path, {.map = options.map}), [] {}),
+      fmt::format("While opening {}", path));
+  return file;
+}
+
 Result<FoundEncoder> check_encoder(const std::string& path, const formats::ModelFile* model) {
   PUNA_TRY_CONTEXT(const formats::ModelFile file,
-                   base::run_until(formats::open_model(path), [] {}),
+                   base::run_until(formats::open_encoder(path), [] {}),
                    fmt::format("While opening the encoder {}", path));
   FoundEncoder out{
       .path = path, .file_type = file_type_of(file), .n_parameters = n_parameters(file)};

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "formats/model_file.h"
-#include "store/store.h"
+#include "service/open.h"
 
 namespace puna::service {
 
@@ -27,6 +27,10 @@ struct FoundEncoder {
   uint64_t n_parameters = 0, bytes = 0;
   uint64_t embedding = 0, width = 0;  // of its own rows, and of those for the model
 };
+
+// What options.model names: an mmproj file, or the encoder of a folder of Hugging Face weights.
+// Errors: those of open_file().
+base::Result<formats::ModelFile> open_encoder_file(const OpenOptions& options);
 
 // The encoder of the model that `name` stands for, which has been opened as `model`; nothing where
 // it has none. One that lies beside it and cannot be used, because it is damaged, missing, of an

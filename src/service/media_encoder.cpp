@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "service/find_encoder.h"
 #include "service/profiles.h"
 
 namespace puna::service {
@@ -10,7 +11,7 @@ using base::Result;
 
 Result<MediaEncoder> open_encoder(const OpenOptions& options, models::Sense sense,
                                   std::optional<uint32_t> max_rows) {
-  PUNA_TRY(formats::ModelFile file, open_file(options));
+  PUNA_TRY(formats::ModelFile file, open_encoder_file(options));
   return open_encoder(std::move(file), options, sense, max_rows);
 }
 

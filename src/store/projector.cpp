@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "formats/open.h"
 #include "store/files.h"
 #include "store/gguf_files.h"
 
@@ -33,6 +34,10 @@ base::Result<std::string> beside(const std::string& path) {
   const std::string stem = model != found.models.end() ? model->stem : file.stem().string();
   const ProjectorPick pick = pick_projector(found, stem);
   if (pick.taken) return folder.empty() ? pick.taken->path : folder + "/" + pick.taken->path;
+  if (pick.several.empty() && is_folder) {
+    PUNA_TRY(const bool has, formats::has_encoder(path));
+    return has ? path : std::string();
+  }
   if (pick.several.empty()) return std::string();
   std::vector<std::string> names;
   for (const GgufFile* each : pick.several) names.push_back(each->path);
