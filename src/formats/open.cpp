@@ -107,6 +107,7 @@ Task<Result<ModelFile>> open_encoder(std::string path, OpenOptions options) {
 }
 
 Result<bool> has_encoder(const std::string& folder) {
+  if (!io::is_folder(folder)) return false;
   const ModelFolder files{folder, [](const std::string& part) { return io::open_file(part); }};
   return base::run_until(has_hf_encoder(files), [] {});
 }

@@ -45,6 +45,7 @@ struct WeightSource {
   formats::ModelFile model{};
   std::vector<WeightFile> parts{};       // of the model; of a folder of weights none
   std::vector<WeightFile> projectors{};  // beside it
+  std::optional<formats::ModelFile> encoder{};  // of a folder of weights; written as a projector
   store::Modelfile said{};               // by the model that it is made from
 };
 

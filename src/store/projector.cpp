@@ -51,7 +51,9 @@ base::Result<std::string> beside(const std::string& path) {
 }  // namespace
 
 base::Result<std::string> projector_of(const Resolved& model) {
-  const bool is_told = model.stored && (!model.projector.empty() || !model.stored->store.empty());
+  // One folder of llama.cpp's cache has the files of all repositories.
+  const bool is_told = model.stored && (!model.projector.empty() || !model.stored->store.empty() ||
+                                        model.stored->origin == Origin::kLlamaCpp);
   return is_told ? model.projector : beside(model.path);
 }
 

@@ -67,7 +67,15 @@ std::vector<StoredModel> llama_cpp_models(const Place& place) {
   for (StoredModel& model : models) {
     model.origin = Origin::kLlamaCpp;
     const auto known = manifests.find(model.path.substr(place.path.size() + 1));
-    if (known == manifests.end()) continue;
+    const auto is_of_another = [&](const auto& each) {
+      return model.projector == place.path + "/" + each.second.projector;
+    };
+    if (known == manifests.end()) {
+      if (std::ranges::none_of(manifests, is_of_another)) continue;
+      model.projector.clear();
+      measure(model);
+      continue;
+    }
     model.name = known->second.name;
     const std::string projector = place.path + "/" + known->second.projector;
     if (known->second.projector.empty() || file_bytes(projector) < 0) continue;
