@@ -27,13 +27,14 @@ build: setup
 run: build
 	build/release/puna run smollm2 "$(PROMPT)" --temp 0 -n 80
 
-# One ctest over both builds, so that its summary is the last thing printed.
+# WebAssembly first: the page in the program takes the engine of the tab from there. One ctest over both builds, so that its summary is
+# the last thing printed.
 test: setup
 	@tools/setup --web --wasm --browser
-	cmake --preset release
-	cmake --build --preset release -j $(JOBS)
 	cmake --preset wasm
 	cmake --build --preset wasm -j $(JOBS)
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS)
 	@printf 'subdirs("release" "wasm")\n' > build/CTestTestfile.cmake
 	ctest --test-dir build -j $(JOBS) --output-on-failure
 

@@ -40,9 +40,9 @@ async function listening(server: ChildProcess): Promise<string> {
   });
 }
 
-// `what` says which models: `--model FILE` or `--models-dir FOLDER`.
+// `what` says which models: `--model FILE` or `--models-dir FOLDER`. The page comes from `build` alone.
 export async function site(puna: string, what: readonly string[], build: string, env: NodeJS.ProcessEnv = {}): Promise<Site> {
-  const server = spawn(puna, ['serve', ...what, '--port', '0'], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+  const server = spawn(puna, ['serve', ...what, '--no-web', '--port', '0'], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
   const api = await listening(server);
   const weather = fair();
   const page = await serve(build, api, weather);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,7 @@ namespace {
 using Kind = Field::Kind;
 
 constexpr double kMostTop = 20;
+constexpr std::string_view kModelRequired = "model is required";
 
 constexpr Field kFields[] = {
     Field{"model", Kind::kText, "A name of the model."}.needed(),
@@ -51,6 +53,10 @@ constexpr Field kFields[] = {
         .shaped(R"(["string", "object"])"),
     refused("_debug_render_only", "the prompt is not shown.", "false"),
 };
+
+std::unexpected<base::Error> wrong(std::string_view text) {
+  return base::fail(ErrorCode::kInvalidArgument, std::string(text));
+}
 
 // The empty text is what clients send that ask for nothing.
 Result<std::optional<service::AnswerForm>> read_form_of(const Json& format) {
@@ -158,16 +164,19 @@ Result<std::optional<HttpReply>> unload(const Call& call) {
   return loaded_reply(asked, rest);
 }
 
+Result<std::string> model_name(const Body& body) {
+  for (const char* const field : {"model", "name"})
+    if (std::string name = body.text(field).value_or(""); !name.empty()) return name;
+  return wrong(kModelRequired);
+}
+
 Result<Body> read_body(const Json& json, FieldTables tables) {
-  const auto wrong = [](std::string_view text) {
-    return base::fail(ErrorCode::kInvalidArgument, std::string(text));
-  };
   if (json.is_null()) return wrong("missing request body");
   const Json* top = json.find("top_logprobs");
   if (top && top->is_integer() && (top->number() < 0 || top->number() > kMostTop))
     return wrong("top_logprobs must be between 0 and 20");
   PUNA_TRY(Body body, Body::read(json, tables));
-  if (body.text("model").value_or("").empty()) return wrong("model is required");
+  if (body.text("model").value_or("").empty()) return wrong(kModelRequired);
   return body;
 }
 

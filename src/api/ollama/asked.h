@@ -20,6 +20,10 @@ namespace puna::api::ollama {
 // required" and "top_logprobs must be between 0 and 20"; those of Body::read().
 base::Result<Body> read_body(const base::Json& json, FieldTables tables);
 
+// The name of the stored model: `model`, or else `name`, as it was called before; Ollama's own Go
+// client sends both, one of them empty. Errors: kInvalidArgument "model is required".
+base::Result<std::string> model_name(const Body& body);
+
 // To be read with what endpoints have beside it.
 std::span<const Field> asked_fields();
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/answer_fields.h"
+#include "api/ollama/asked.h"
 #include "api/ollama/details.h"
 #include "service/model_json.h"
 
@@ -75,8 +76,7 @@ Json shown_json(const service::ModelTexts& texts, const service::ModelCard& card
 
 Result<Exchange> show(const Call& call) {
   PUNA_TRY(const Body body, Body::read(call.body, {kFields}));
-  const std::string name = body.text("model").value_or(body.text("name").value_or(""));
-  if (name.empty()) return base::fail(ErrorCode::kInvalidArgument, "model is required");
+  PUNA_TRY(const std::string name, model_name(body));
   const bool verbose = body.flag("verbose").value_or(false);
   if (call.store) {
     const Result<ShownModel> shown = call.store->show(name);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/answer_fields.h"
+#include "api/ollama/asked.h"
 #include "api/ollama/details.h"
 
 namespace puna::api::ollama {
@@ -85,12 +86,6 @@ Result<Body> read(const Call& call, std::span<const Field> fields) {
   return Body::read(call.body, {fields});
 }
 
-Result<std::string> name_of(const Body& body) {
-  const std::string name = body.text("model").value_or(body.text("name").value_or(""));
-  if (name.empty()) return wrong("model is required");
-  return name;
-}
-
 // As Ollama says it, where its clients look for the words.
 Result<void> or_not_found(Result<void> done, std::string_view name) {
   if (done || done.error().code != ErrorCode::kNotFound) return done;
@@ -123,7 +118,7 @@ Result<Exchange> transfer(const Call& call,
                           Result<void> (StoreSource::*move)(std::string_view, bool, const Watch&)) {
   PUNA_TRY(StoreSource* const store, store_of(call));
   PUNA_TRY(const Body body, read(call, kTransfer));
-  PUNA_TRY(const std::string name, name_of(body));
+  PUNA_TRY(const std::string name, model_name(body));
   const bool insecure = body.flag("insecure").value_or(false);
   return long_work(body, [store, move, name, insecure](const Watch& watch) {
     return (store->*move)(name, insecure, watch);
@@ -150,7 +145,7 @@ Result<Exchange> copy(const Call& call) {
 
 Result<Exchange> remove(const Call& call) {
   PUNA_TRY(const Body body, read(call, kDelete));
-  PUNA_TRY(const std::string name, name_of(body));
+  PUNA_TRY(const std::string name, model_name(body));
   PUNA_TRY(StoreSource* const store, store_of(call));
   PUNA_TRY(or_not_found(store->remove(name), name));
   return empty(200);
@@ -170,7 +165,7 @@ Result<Exchange> create(const Call& call) {
   PUNA_TRY(StoreSource* const store, store_of(call));
   PUNA_TRY(const Body body, read(call, kCreate));
   NewModel model;
-  PUNA_TRY(model.name, name_of(body));
+  PUNA_TRY(model.name, model_name(body));
   model.from = body.text("from").value_or("");
   model.quantize = body.text("quantize").value_or("");
   if (const Json* files = body.find("files")) {

@@ -142,7 +142,7 @@ TEST_CASE("a model of the store is shown without being loaded, and else what is 
 TEST_CASE("models are copied and deleted by name") {
   Stored served;
   CHECK(served.status(served.ask(ollama::copy, R"({"source": "a", "destination": "b"})")) == 200);
-  CHECK(served.status(served.ask(ollama::remove, R"({"name": "a"})")) == 200);
+  CHECK(served.status(served.ask(ollama::remove, R"({"model": "", "name": "a"})")) == 200);
   CHECK(served.store.asked == std::vector<std::string>{"copy b a", "remove a"});
   const std::pair<Endpoint, const char*> missing[] = {
       {ollama::copy, R"({"source": "none", "destination": "b"})"},

@@ -155,7 +155,8 @@ Result<std::unique_ptr<manager::Manager>> manage(const ServeFlags& flags, GivenF
     PUNA_TRY(const store::Store store, store::Store::of_environment());
     return store.remove(stored_as);
   };
-  base::log_info("{} models are here: GET /v1/models lists them.", entries.size());
+  base::log_info("{} here: GET /v1/models lists them.",
+                 entries.size() == 1 ? "1 model is" : fmt::format("{} models are", entries.size()));
   allow_descriptors();
   manager::Child::Program program{.arguments = {"puna", std::string(kChildCommand)}};
   program.stall = milliseconds(flags.many.load_timeout);

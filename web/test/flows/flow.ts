@@ -1,5 +1,6 @@
 // What the flows of the page have in common: how one asks, waits, opens a menu, and looks for faults of access.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
 import type { Bench, Site } from '../browser.ts';
@@ -21,6 +22,9 @@ export interface Flow {
   // Another one than the common one, which has the one model.
   site?: (at: Pick<Stage, 'puna' | 'model' | 'build'>) => Promise<Site>;
 }
+
+// Whether the page was built with an engine for the tab.
+export const hasTab = (build: string) => (JSON.parse(readFileSync(`${build}/puna.json`, 'utf8')) as { tab: boolean }).tab;
 
 // Only ends what hangs, on a busy machine too.
 export const long = 180_000;

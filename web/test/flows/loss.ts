@@ -91,9 +91,10 @@ const drafts = (page: Page) =>
         };
       }),
   );
-async function until(right: () => Promise<boolean>) {
+// `state`: what there is instead, where it does not come to that.
+async function until(right: () => Promise<boolean>, state: () => Promise<string>) {
   for (const end = Date.now() + long; Date.now() < end; await sleep(20)) if (await right()) return;
-  assert.fail('It did not come to that.');
+  assert.fail(`It did not come to that: ${await state()}`);
 }
 const question = 'Tell me a story about an island, with ünïcödé.';
 
@@ -111,7 +112,7 @@ const cases: Case[] = [
         await page.getByRole('button', { name: 'Edit', exact: true }).first().click();
         await page.getByRole('textbox', { name: 'Edit the message' }).fill('An edit that was open');
         await prompt(page).fill(kept);
-        await until(async () => [kept, 'An edit that was open'].every(((there) => (one) => there.includes(one))(await drafts(page))));
+        await until(async () => [kept, 'An edit that was open'].every(((there) => (one) => there.includes(one))(await drafts(page))), async () => JSON.stringify(await drafts(page)));
         await prompt(page).pressSequentially(more);
       },
       async (page) => {
@@ -132,7 +133,7 @@ const cases: Case[] = [
         await send(page, question);
         await grown(page, 10);
         [address, id] = [page.url(), await idOf(page)];
-        await until(async () => (await saved(page, id)).length > 0);
+        await until(async () => (await saved(page, id)).length > 0, async () => 'nothing of the answer is saved');
       },
       async (page) => {
         stage.weather.pace = 0;
@@ -168,7 +169,7 @@ const cases: Case[] = [
     await page.evaluate(() => void setInterval(() => dispatchEvent(new Event('online')), 20));
     await send(page, question);
 
-    await until(async () => cuts > 20);
+    await until(async () => cuts > 20, async () => `${cuts} cuts, and the page has ${(await page.locator('main').innerText()).slice(-600)}`);
     await isWhole(page, stage, await idOf(page));
     await page.reload();
   }],

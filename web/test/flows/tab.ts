@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fair, serve } from '../serve.ts';
-import { answers, ask, axe, long, written, type Case, type Flow } from './flow.ts';
+import { answers, ask, axe, hasTab, long, written, type Case, type Flow } from './flow.ts';
 
 const template = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n";
 
@@ -60,7 +60,7 @@ const cases: Case[] = [
 export const tab: Flow = {
   name: 'this tab',
   cases,
-  lacks: (build) => ((JSON.parse(readFileSync(`${build}/puna.json`, 'utf8')) as { tab: boolean }).tab ? '' : 'the build has no engine for the tab'),
+  lacks: (build) => (hasTab(build) ? '' : 'the build has no engine for the tab'),
   site: async ({ build }) => {
     const at = await serve(build, undefined);
     return { address: at.address, api: '', weather: fair(), end: at.close };

@@ -93,6 +93,13 @@ describe('follow', () => {
     expect(events.filter(({ type }) => type === 'lost')).toHaveLength(1);
   });
 
+  it('goes on trying for what the server had begun, though nothing came', async () => {
+    const cut = new EngineError({ kind: 'network', message: 'cut' }, true, true);
+    const { error, slept } = await run([[cut], ...DELAYS_MS.map(() => [network]), [network], [text('a'), done]]);
+    expect(error).toBeUndefined();
+    expect(slept).toEqual([...DELAYS_MS, LATER_MS, LATER_MS]);
+  });
+
   it('gives up what never began', async () => {
     const { slept, error, asked } = await run(Array.from({ length: 9 }, () => [network]));
     expect(error).toBe(network);

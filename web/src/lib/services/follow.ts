@@ -37,6 +37,7 @@ export async function* follow(options: FollowOptions): AsyncGenerator<FollowEven
   let offset = options.offset ?? 0;
   let begins = options.offset === undefined;
   let begun = offset > 0;
+  let answered = begun;
   let tries = 0;
   let missing = false;
   for (;;) {
@@ -56,10 +57,12 @@ export async function* follow(options: FollowOptions): AsyncGenerator<FollowEven
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (!(error instanceof EngineError)) throw error;
+      // Browsers drop what a connection brought and they had not handed on yet when it breaks.
+      answered ||= error.hadBegun;
       const neverArrived = error.fault.kind === 'gone' && !begun && request !== undefined && !begins;
       if (!neverArrived && !error.canResume) throw error;
-      // Nothing of it ever came: there is no answer to save, and the reader is told.
-      if (tries === DELAYS_MS.length && !begun) throw error;
+      // There is no answer to save, and the reader is told.
+      if (tries === DELAYS_MS.length && !begun && !answered) throw error;
       begins = neverArrived;
       if (neverArrived) continue;
       if (!missing) yield { type: 'lost', fault: error.fault };

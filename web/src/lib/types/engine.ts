@@ -18,11 +18,13 @@ export type EngineEvent =
   | { type: 'gap' }
   | { type: 'done'; reason: 'stop' | 'length' | 'tool_calls' | 'cancelled'; timings: Omit<Timings, 'firstTokenMs'> };
 
-// What ends an answer that cannot go on. `canResume`: the same stream may be taken up again.
+// What ends an answer that cannot go on. `canResume`: the same stream may be taken up again. `hadBegun`: the server had
+// begun to answer, whether or not anything of it came.
 export class EngineError extends Error {
   constructor(
     readonly fault: Fault,
     readonly canResume = false,
+    readonly hadBegun = false,
   ) {
     super(fault.message);
     this.name = 'EngineError';

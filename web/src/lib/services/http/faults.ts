@@ -44,8 +44,8 @@ export function streamFault(body: unknown): Fault {
   return faultOf(typeof code === 'number' ? code : 500, body);
 }
 
-export function lost(why: string): EngineError {
-  return new EngineError({ kind: 'network', message: why }, true);
+export function lost(why: string, hadBegun = false): EngineError {
+  return new EngineError({ kind: 'network', message: why }, true, hadBegun);
 }
 
 export function isAbort(error: unknown): boolean {

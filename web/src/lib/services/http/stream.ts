@@ -25,6 +25,7 @@ export async function* readStream(
   const inner = new AbortController();
   const silent = lost('Nothing was heard of the server for 75 seconds.');
   let begun = false;
+  let isStream = false;
   const silence = new Silence(() => {
     if (begun || !patient) return inner.abort(silent);
     patient().then(
@@ -43,12 +44,13 @@ export async function* readStream(
     if (!response.headers.get('content-type')?.startsWith('text/event-stream')) {
       throw new EngineError({ kind: 'engine', message: 'The server answered with something else than a stream.' });
     }
+    isStream = true;
     yield* readBody(response.body ?? new ReadableStream({ start: (body) => body.close() }), from, skips, () =>
       silence.heard(),
     );
   } catch (error) {
     if (inner.signal.aborted) throw inner.signal.reason;
-    throw error instanceof EngineError ? error : lost('The connection to the server was cut.');
+    throw error instanceof EngineError ? error : lost('The connection to the server was cut.', isStream);
   } finally {
     silence.end();
     signal.removeEventListener('abort', abort);
@@ -69,7 +71,7 @@ async function* readBody(
   let told = from;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) throw lost('The connection to the server was cut.');
+    if (done) throw lost('The connection to the server was cut.', true);
     heard();
     for (const { data, end } of push(sse, value)) {
       if (data === '[DONE]') {

@@ -1,0 +1,74 @@
+// Settings that requests depend on: the key of the server, and presets.
+import assert from 'node:assert/strict';
+import { served, site } from '../browser.ts';
+import { ask, axe, long, prompt, send, settled, type Case, type Flow } from './flow.ts';
+
+const right = 'the-right-key';
+
+const cases: Case[] = [
+  ['a key that is missing, one that is wrong, and the right one', async (page) => {
+    const banner = page.getByRole('status').filter({ hasText: 'The server wants a key' });
+    await banner.waitFor({ timeout: long });
+    await axe(page, 'a key is wanted');
+    const enter = async (key: string) => {
+      await banner.getByRole('button', { name: 'Enter a key' }).click();
+      const field = page.getByLabel('Key of the server');
+      await field.fill(key);
+      await field.press('Tab');
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    };
+    await enter('a wrong one');
+    await banner.waitFor({ timeout: long });
+    await enter(right);
+    await banner.waitFor({ state: 'hidden', timeout: long });
+    await ask(page, 'Say hello.');
+  }],
+  ['a key that is withdrawn, and given again', async (page) => {
+    await page.route('**/v1/chat/completions', (route) => route.continue({ headers: { ...route.request().headers(), authorization: 'Bearer withdrawn' } }));
+    await send(page, 'And now?');
+    const card = page.getByRole('alert').filter({ hasText: 'The server wants a key' });
+    await card.getByRole('button', { name: 'Enter a key' }).waitFor({ timeout: long });
+    await axe(page, 'a key is refused');
+    await page.unroute('**/v1/chat/completions');
+    await card.getByRole('button', { name: 'Try again' }).click();
+    await card.waitFor({ state: 'hidden', timeout: long });
+    await settled(page);
+    const kept = await page.evaluate(() => JSON.stringify({ ...localStorage }));
+    assert.ok(!kept.includes(right), 'the key is not kept where it was not asked for');
+  }],
+  ['a preset: its system message and parameters are in the request, and go again', async (page) => {
+    await page.keyboard.press('Control+,');
+    await page.getByRole('tab', { name: 'Presets' }).click();
+    await page.getByRole('button', { name: 'New preset' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Pirate');
+    await page.getByLabel('System message').fill('You are a pirate.');
+    await page.getByLabel('Find a parameter').fill('temperature');
+    const field = page.getByRole('tabpanel').getByLabel('temperature', { exact: true });
+    await field.fill('0.25');
+    await field.press('Tab');
+    await axe(page, 'a preset');
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'New chat' }).first().click();
+    const requests: { temperature?: number; messages: { role: string; content: string }[] }[] = [];
+    page.on('request', (request) => request.url().endsWith('/v1/chat/completions') && requests.push(request.postDataJSON()));
+    for (const [preset, system, temperature] of [['Pirate', 'You are a pirate.', 0.25], ['No preset', undefined, undefined]] as const) {
+      await page.getByRole('link', { name: 'New chat' }).first().click();
+      await prompt(page).waitFor();
+      await page.keyboard.press('Control+,');
+      await page.getByRole('tab', { name: 'Parameters' }).click();
+      await page.getByRole('combobox', { name: /^Preset/ }).selectOption({ label: preset });
+      await page.keyboard.press('Escape');
+      await ask(page, 'Say hello.');
+      const sent = requests.at(-1)!;
+      assert.equal(sent.messages.find(({ role }) => role === 'system')?.content, system);
+      assert.equal(sent.temperature, temperature);
+    }
+  }],
+];
+
+export const settings: Flow = {
+  name: 'settings',
+  cases,
+  site: ({ puna, model, build }) => site(puna, ['--model', model, '--api-key', right, ...served()], build),
+};
