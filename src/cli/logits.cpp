@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/model_flags.h"
 #include "cli/media_rows.h"
+#include "cli/model_flags.h"
 #include "cli/npy.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
@@ -63,8 +63,7 @@ Result<int> run(const Flags& flags) {
                       "--image and --audio stand at marks of a text; give --prompt-file.");
   }
   ProgressBar bar;
-  PUNA_TRY(service::OpenOptions options,
-           open_options(flags.model, kExact, bar));
+  PUNA_TRY(service::OpenOptions options, open_options(flags.model, kExact, bar));
   PUNA_TRY(formats::ModelFile file, service::open_file(options));
   PUNA_TRY(const engine::Prompt prompt, prompt_of(flags, file, options));
   options.engine.all_logits = true;

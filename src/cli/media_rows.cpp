@@ -49,8 +49,8 @@ Result<void> MediaRows::encode(std::span<const std::shared_ptr<const MediaFile>>
   of_encoder.model = encoder_->path;
   PUNA_TRY(const service::OpenOptions options, open_options(of_encoder, defaults_, bar));
   // The number of tokens is of pictures alone.
-  PUNA_TRY(auto encoded, service::encode_media(options, now,
-                                               pictures ? max_tokens_ : std::nullopt));
+  PUNA_TRY(auto encoded,
+           service::encode_media(options, now, pictures ? max_tokens_ : std::nullopt));
   for (size_t i = 0; i < wanted.size(); ++i)
     known_.emplace_back(std::move(wanted[i]), std::move(encoded[i]));
   return {};

@@ -23,8 +23,8 @@ struct AskedMedia {
 class MediaRows {
  public:
   MediaRows() = default;
-  // Flags and defaults are those of the text model; `max_tokens` of a picture, where its encoder can
-  // choose.
+  // Flags and defaults are those of the text model; `max_tokens` of a picture, where its encoder
+  // can choose.
   MediaRows(ModelFlags model, Defaults defaults, std::optional<service::FoundEncoder> encoder,
             std::optional<uint32_t> max_tokens);
 

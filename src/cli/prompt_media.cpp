@@ -14,9 +14,10 @@ using base::Result;
 using models::Sense;
 
 void add_media_flags(CLI::App& app, PromptMedia& media) {
-  not_empty(app.add_option("--mmproj", media.mmproj,
-                           "The encoder of pictures and sounds, an mmproj file; default: the one beside "
-                           "the model"));
+  not_empty(
+      app.add_option("--mmproj", media.mmproj,
+                     "The encoder of pictures and sounds, an mmproj file; default: the one beside "
+                     "the model"));
   not_empty(
       app.add_option("--image", media.images, "A picture of the prompt; may be given several times")
           ->allow_extra_args(false));
@@ -28,8 +29,7 @@ void add_media_flags(CLI::App& app, PromptMedia& media) {
 }
 
 void add_no_mmproj(CLI::App& app, PromptMedia& media) {
-  app.add_flag("--no-mmproj", media.no_mmproj,
-               "Leave out the encoder that lies beside the model");
+  app.add_flag("--no-mmproj", media.no_mmproj, "Leave out the encoder that lies beside the model");
 }
 
 Result<void> check_media(const CLI::App& app, PromptMedia& media, bool more_may_come) {

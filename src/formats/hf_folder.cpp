@@ -209,8 +209,7 @@ Task<Result<bool>> has_hf_encoder(const ModelFolder& folder) {
 Task<Result<ModelFile>> load_hf_encoder(const ModelFolder& folder) {
   auto reading = read_text(folder, "config.json");
   PUNA_CO_TRY(const auto text, co_await std::move(reading));
-  if (!text)
-    co_return base::fail(ErrorCode::kNotFound, "There is no config.json in the folder.");
+  if (!text) co_return base::fail(ErrorCode::kNotFound, "There is no config.json in the folder.");
   hf::EncoderTexts texts;
   PUNA_CO_TRY_CONTEXT(texts.config, hf::Config::parse_whole(*text), "While reading config.json");
   PUNA_CO_TRY(check_quantization(texts.config, ""));

@@ -67,7 +67,6 @@ Task<Result<ModelFile>> load_path(std::string path, OpenPart open) {
   co_return co_await std::move(task);
 }
 
-
 // What `load` makes of a path, with every file that it read.
 template <class Load>
 Task<Result<ModelFile>> open_with(std::string path, OpenOptions options, Load load) {

@@ -47,20 +47,20 @@ Result<void> check_fits(const models::Projector& projector, const std::string& p
   PUNA_TRY(models::check_fits(projector, path, hidden, model.name));
   const std::string token = lacking_token(projector, model);
   if (token.empty()) return {};
-  return base::fail(ErrorCode::kInvalidArgument,
-                    fmt::format("The encoder {} puts the token \"{}\" beside its rows, which {} does "
-                                "not have: it belongs to another model.",
-                                path, token, model.name));
+  return base::fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("The encoder {} puts the token \"{}\" beside its rows, which {} does "
+                  "not have: it belongs to another model.",
+                  path, token, model.name));
 }
 
 }  // namespace
 
 Result<formats::ModelFile> open_encoder_file(const OpenOptions& options) {
   PUNA_TRY(const std::string path, find_model(options));
-  PUNA_TRY_CONTEXT(
-      formats::ModelFile file,
-      base::run_until(formats::open_encoder(path, {.map = options.map}), [] {}),
-      fmt::format("While opening {}", path));
+  PUNA_TRY_CONTEXT(formats::ModelFile file,
+                   base::run_until(formats::open_encoder(path, {.map = options.map}), [] {}),
+                   fmt::format("While opening {}", path));
   return file;
 }
 
@@ -112,9 +112,10 @@ Result<std::optional<FoundEncoder>> find_encoder(const std::string& name,
   if (!wish.named.empty()) {
     PUNA_TRY(const store::Resolved named, store::resolve(wish.named));
     if (named.needs_pull()) {
-      return base::fail(ErrorCode::kNotFound,
-                        fmt::format("The encoder {} is not in the store; `puna pull {}` fetches it.",
-                                    named.name, wish.named));
+      return base::fail(
+          ErrorCode::kNotFound,
+          fmt::format("The encoder {} is not in the store; `puna pull {}` fetches it.", named.name,
+                      wish.named));
     }
     PUNA_TRY(FoundEncoder out, check_encoder(named.path, &model));
     return out;

@@ -51,8 +51,7 @@ Result<ShownModel> show_model(std::string_view name) {
                                   found.name, name));
   }
   if (found.stored) return show_stored(*found.stored);
-  return show(std::string(name), found,
-              {.name = std::string(name), .model_paths = {found.path}});
+  return show(std::string(name), found, {.name = std::string(name), .model_paths = {found.path}});
 }
 
 Result<ModelTexts> texts_of(const ShownModel& model, std::vector<std::string> from) {

@@ -24,7 +24,7 @@ struct ShownModel {
   formats::ModelFile file{};
   // Beside it; none where it has none that can be used, of which a warning tells.
   std::optional<FoundEncoder> encoder{};
-  ModelCard card{};  // with "vision" and "audio" where there is an encoder
+  ModelCard card{};             // with "vision" and "audio" where there is an encoder
   std::string chat_template{};  // of the Modelfile, or else of the file
 };
 

@@ -30,8 +30,8 @@ struct GgufModels {
 // that names another of the models is that one's; of several whose names are equal f16 is taken
 // (exact enough, and half of f32), then bf16.
 struct ProjectorPick {
-  const GgufFile* taken = nullptr;          // null: there is none, or
-  std::vector<const GgufFile*> several{};   // names do not tell which of these it is
+  const GgufFile* taken = nullptr;         // null: there is none, or
+  std::vector<const GgufFile*> several{};  // names do not tell which of these it is
 };
 // `stem`: of the model. What is returned points into `found`.
 ProjectorPick pick_projector(const GgufModels& found, std::string_view stem);

@@ -68,8 +68,8 @@ TEST_CASE("of several projectors names tell which is a model's") {
   CHECK(taken("gemma-3-4b-it-Q4_K_M",
               {"mmproj-gemma-3-12b-it-f16.gguf", "mmproj-gemma-3-4b-it-Q8_0.gguf"}) ==
         "mmproj-gemma-3-4b-it-Q8_0.gguf");
-  CHECK(taken("user_repo_Qwen2.5-VL-7B-tuned-Q4_0", {"mmproj-a.gguf", "Qwen2.5-VL-7B.mmproj.gguf"}) ==
-        "Qwen2.5-VL-7B.mmproj.gguf");
+  CHECK(taken("user_repo_Qwen2.5-VL-7B-tuned-Q4_0",
+              {"mmproj-a.gguf", "Qwen2.5-VL-7B.mmproj.gguf"}) == "Qwen2.5-VL-7B.mmproj.gguf");
   CHECK(taken("m", {"mmproj-a-f16.gguf", "mmproj-b-f16.gguf"}) ==
         "|mmproj-a-f16.gguf|mmproj-b-f16.gguf");
   // One that is called as another model is that one's.

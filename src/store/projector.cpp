@@ -24,7 +24,8 @@ base::Result<std::string> beside(const std::string& path) {
   if (!is_folder && lower_case(file.extension().string()) != ".gguf") return std::string();
   std::vector<GgufFile> files;
   for (const std::string& name : names_in(folder.empty() ? "." : folder)) {
-    if (file_bytes(folder.empty() ? name : folder + "/" + name) >= 0) files.push_back({.path = name});
+    if (file_bytes(folder.empty() ? name : folder + "/" + name) >= 0)
+      files.push_back({.path = name});
   }
   const GgufModels found = group(std::move(files));
   const std::string own = file.filename().string();

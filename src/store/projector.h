@@ -11,8 +11,8 @@ namespace puna::store {
 
 // Its path; empty where the model has none. Of a stored model what its manifest or place says, else
 // the mmproj*.gguf in the folder of the file, or in the folder of weights, or that folder, where it
-// has an encoder (formats::open_encoder()). It is not opened. Errors: kInvalidArgument naming several
-// of which names do not tell which; those of formats::has_encoder().
+// has an encoder (formats::open_encoder()). It is not opened. Errors: kInvalidArgument naming
+// several of which names do not tell which; those of formats::has_encoder().
 base::Result<std::string> projector_of(const Resolved& model);
 
 }  // namespace puna::store

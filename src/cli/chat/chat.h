@@ -32,9 +32,9 @@ class Chat {
   Chat(ChatModel& model, LineReader& reader, ChatOptions options)
       : options(std::move(options)), model_(model), reader_(reader) {}
 
-  // Asks, and prints the answer. Paths of pictures and sounds in it stand for these, where the model
-  // has the sense for them (dragged.h). One that fails is reported, and leaves the conversation as it
-  // was.
+  // Asks, and prints the answer. Paths of pictures and sounds in it stand for these, where the
+  // model has the sense for them (dragged.h). One that fails is reported, and leaves the
+  // conversation as it was.
   void say(const std::string& message);
   // Forgets the oldest turns, until half of the context is free, and asks what had no room.
   void drop();

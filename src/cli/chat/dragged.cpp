@@ -57,8 +57,7 @@ std::string whole_path(std::string path) {
 // By what the file begins with; nothing for what is no file of a picture or sound.
 std::optional<Sense> sense_of(const std::string& path) {
   std::error_code error;
-  if (path.empty() || path.contains('\0') || !fs::is_regular_file(path, error))
-    return std::nullopt;
+  if (path.empty() || path.contains('\0') || !fs::is_regular_file(path, error)) return std::nullopt;
   std::ifstream file(path, std::ios::binary);
   std::array<char, 256> first{};
   file.read(first.data(), first.size());
@@ -139,8 +138,8 @@ Result<Dragged> take_dragged(std::string_view message, Senses senses) {
       PUNA_TRY(service::MediaFile file, service::read_media_file(found->path, found->sense));
       out.text.media.push_back(
           {.at = text.size(), .file = std::make_shared<const service::MediaFile>(std::move(file))});
-      out.notes.push_back(
-          fmt::format("{} goes with the message as a {}.", found->path, picture ? "picture" : "sound"));
+      out.notes.push_back(fmt::format("{} goes with the message as a {}.", found->path,
+                                      picture ? "picture" : "sound"));
     }
     i = end;
   }

@@ -154,8 +154,7 @@ Result<void> OwnModel::load(const std::string& name) {
     return {};
   }
   interrupted() = false;  // Ctrl-C was meant for the other one
-  PUNA_TRY_CONTEXT(Opened again, open_(before),
-                   fmt::format("While loading {} again", before));
+  PUNA_TRY_CONTEXT(Opened again, open_(before), fmt::format("While loading {} again", before));
   take(std::move(again), before);
   return std::unexpected(std::move(loaded.error()));
 }

@@ -56,7 +56,7 @@ struct Family {
   std::string_view tower;       // model_type of its vision_config; empty: whatever it is
   std::string_view kind;        // clip.projector_type
   bool sounds;
-  std::string_view layer;  // the folder's prefix of a layer's modules, {} for its number
+  std::string_view layer;           // the folder's prefix of a layer's modules, {} for its number
   std::span<const Rename> modules;  // of a layer
   std::span<const Rename> others;   // names in full but for ".weight" and ".bias"
   double eps;                       // where config.json does not say
@@ -65,14 +65,16 @@ struct Family {
 };
 
 constexpr Rename kSiglipLayer[] = {
-    {"layer_norm1", "ln1"},          {"layer_norm2", "ln2"},          {"mlp.fc1", "ffn_up"},
-    {"mlp.fc2", "ffn_down"},         {"self_attn.q_proj", "attn_q"},  {"self_attn.k_proj", "attn_k"},
-    {"self_attn.v_proj", "attn_v"},  {"self_attn.out_proj", "attn_out"},
+    {"layer_norm1", "ln1"},         {"layer_norm2", "ln2"},
+    {"mlp.fc1", "ffn_up"},          {"mlp.fc2", "ffn_down"},
+    {"self_attn.q_proj", "attn_q"}, {"self_attn.k_proj", "attn_k"},
+    {"self_attn.v_proj", "attn_v"}, {"self_attn.out_proj", "attn_out"},
 };
 constexpr Rename kInternLayer[] = {
-    {"layernorm_before", "ln1"},     {"layernorm_after", "ln2"},     {"mlp.fc1", "ffn_up"},
-    {"mlp.fc2", "ffn_down"},         {"attention.q_proj", "attn_q"}, {"attention.k_proj", "attn_k"},
-    {"attention.v_proj", "attn_v"},  {"attention.projection_layer", "attn_out"},
+    {"layernorm_before", "ln1"},    {"layernorm_after", "ln2"},
+    {"mlp.fc1", "ffn_up"},          {"mlp.fc2", "ffn_down"},
+    {"attention.q_proj", "attn_q"}, {"attention.k_proj", "attn_k"},
+    {"attention.v_proj", "attn_v"}, {"attention.projection_layer", "attn_out"},
 };
 constexpr Rename kPixtralLayer[] = {
     {"attention_norm", "ln1"},
@@ -102,17 +104,27 @@ constexpr Rename kGemma4Layer[] = {
     {"mlp.down_proj.linear", "ffn_down"},
 };
 constexpr Rename kQwen25Layer[] = {
-    {"norm1", "ln1"},          {"norm2", "ln2"},         {"attn.proj", "attn_out"},
-    {"mlp.gate_proj", "ffn_gate"}, {"mlp.up_proj", "ffn_up"}, {"mlp.down_proj", "ffn_down"},
+    {"norm1", "ln1"},          {"norm2", "ln2"},
+    {"attn.proj", "attn_out"}, {"mlp.gate_proj", "ffn_gate"},
+    {"mlp.up_proj", "ffn_up"}, {"mlp.down_proj", "ffn_down"},
 };
 constexpr Rename kQwen3Layer[] = {
-    {"norm1", "ln1"},          {"norm2", "ln2"},          {"attn.proj", "attn_out"},
-    {"attn.qkv", "attn_qkv"},  {"mlp.linear_fc1", "ffn_up"}, {"mlp.linear_fc2", "ffn_down"},
+    {"norm1", "ln1"},
+    {"norm2", "ln2"},
+    {"attn.proj", "attn_out"},
+    {"attn.qkv", "attn_qkv"},
+    {"mlp.linear_fc1", "ffn_up"},
+    {"mlp.linear_fc2", "ffn_down"},
 };
 constexpr Rename kWhisperLayer[] = {
-    {"self_attn_layer_norm", "ln1"}, {"final_layer_norm", "ln2"},    {"fc1", "ffn_up"},
-    {"fc2", "ffn_down"},             {"self_attn.q_proj", "attn_q"}, {"self_attn.k_proj", "attn_k"},
-    {"self_attn.v_proj", "attn_v"},  {"self_attn.out_proj", "attn_out"},
+    {"self_attn_layer_norm", "ln1"},
+    {"final_layer_norm", "ln2"},
+    {"fc1", "ffn_up"},
+    {"fc2", "ffn_down"},
+    {"self_attn.q_proj", "attn_q"},
+    {"self_attn.k_proj", "attn_k"},
+    {"self_attn.v_proj", "attn_v"},
+    {"self_attn.out_proj", "attn_out"},
 };
 
 constexpr Rename kGemma3Others[] = {
@@ -198,10 +210,11 @@ Result<void> put_activation(Work& w, std::string_view otherwise) {
   } else if (act == "quick_gelu") {
     w.m.set("use_gelu", false);
   } else {
-    return base::fail(ErrorCode::kUnsupported,
-                      fmt::format("The encoder's key \"hidden_act\" of config.json is \"{}\"; silu, "
-                                  "gelu and quick_gelu are supported.",
-                                  act));
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("The encoder's key \"hidden_act\" of config.json is \"{}\"; silu, "
+                    "gelu and quick_gelu are supported.",
+                    act));
   }
   return {};
 }
@@ -253,10 +266,11 @@ Result<void> complete_llava(Work& w) {
   const int64_t given = !value ? -2 : value->is_integer() ? value->integer() : 0;
   const int64_t layer = given < 0 ? static_cast<int64_t>(w.n_layers) + 1 + given : given;
   if (layer < 1 || layer > static_cast<int64_t>(w.n_layers)) {
-    return base::fail(ErrorCode::kUnsupported,
-                      fmt::format("The key \"vision_feature_layer\" of config.json is {}; one of the "
-                                  "{} blocks is supported.",
-                                  value ? value->dump() : "-2", w.n_layers));
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("The key \"vision_feature_layer\" of config.json is {}; one of the "
+                    "{} blocks is supported.",
+                    value ? value->dump() : "-2", w.n_layers));
   }
   for (auto l = static_cast<uint64_t>(layer); l < w.n_layers; ++l)
     w.m.ignore(fmt::format("vision_tower.encoder.layers.{}.", l));
@@ -273,10 +287,11 @@ Result<void> complete_internvl(Work& w) {
   PUNA_TRY(const double ratio, w.texts.config.real("downsample_ratio", 0.5));
   const auto factor = ratio > 0 && ratio <= 1 ? static_cast<uint64_t>(std::llround(1 / ratio)) : 0;
   if (factor == 0 || std::abs(ratio * static_cast<double>(factor) - 1) > 1e-6) {
-    return base::fail(ErrorCode::kUnsupported,
-                      fmt::format("The key \"downsample_ratio\" of config.json is {}; one part of a "
-                                  "whole number is supported.",
-                                  ratio));
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("The key \"downsample_ratio\" of config.json is {}; one part of a "
+                    "whole number is supported.",
+                    ratio));
   }
   w.m.set("vision.projector.scale_factor", factor);
   constexpr Key kTiles[] = {{"min_patches", "vision.preproc_min_tiles"},
@@ -305,9 +320,10 @@ Result<void> complete_pixtral(Work& w) {
     w.m.set("vision.spatial_merge_size", merge);
   }
   if (!w.texts.break_token) {
-    return base::fail(ErrorCode::kNotFound,
-                      "The folder's tokenizer.json has no token [IMG_BREAK], which ends the lines of "
-                      "pictures.");
+    return base::fail(
+        ErrorCode::kNotFound,
+        "The folder's tokenizer.json has no token [IMG_BREAK], which ends the lines of "
+        "pictures.");
   }
   PUNA_TRY(Strided row, w.m.view(std::string(kTextTable)));
   const std::vector<uint64_t>& shape = row.tensor().shape;
@@ -333,8 +349,8 @@ Result<void> complete_gemma4(Work& w) {
   PUNA_TRY(w.part.must_be("hidden_activation", "gelu_pytorch_tanh"));
   PUNA_TRY(const uint64_t factor, w.part.count("pooling_kernel_size", kUsualFactor));
   if (factor != kUsualFactor) w.m.set("vision.projector.scale_factor", factor);
-  PUNA_TRY(w.m.rename("vision_tower.patch_embedder.position_embedding_table",
-                      "v.position_embd.weight"));
+  PUNA_TRY(
+      w.m.rename("vision_tower.patch_embedder.position_embedding_table", "v.position_embd.weight"));
   PUNA_TRY(w.m.rename("vision_tower.std_bias", "v.std_bias"));
   PUNA_TRY(w.m.rename("vision_tower.std_scale", "v.std_scale"));
   PUNA_TRY(Strided patches, w.m.view("vision_tower.patch_embedder.input_proj.weight"));
@@ -352,8 +368,8 @@ Result<void> put_frames(Work& w, uint64_t patch) {
     kernel.slice(2, frame, 1);
     std::vector<Strided> parts;
     parts.push_back(std::move(kernel));
-    PUNA_TRY(w.m.put(frame == 0 ? "v.patch_embd.weight" : "v.patch_embd.weight.1",
-                     std::move(parts), {w.hidden, 3, patch, patch}));
+    PUNA_TRY(w.m.put(frame == 0 ? "v.patch_embd.weight" : "v.patch_embd.weight.1", std::move(parts),
+                     {w.hidden, 3, patch, patch}));
   }
   return {};
 }
@@ -370,10 +386,11 @@ Result<void> complete_qwen25(Work& w) {
   const uint64_t every = full.empty() ? 8 : static_cast<uint64_t>(full.front()) + 1;
   for (size_t i = 0; i < full.size(); ++i) {
     if (full[i] == static_cast<double>(every * (i + 1) - 1)) continue;
-    return base::fail(ErrorCode::kUnsupported,
-                      fmt::format("The key \"fullatt_block_indexes\" of config.json is {}, which is "
-                                  "not one in every {} blocks.",
-                                  w.part.find("fullatt_block_indexes")->dump(), every));
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("The key \"fullatt_block_indexes\" of config.json is {}, which is "
+                    "not one in every {} blocks.",
+                    w.part.find("fullatt_block_indexes")->dump(), every));
   }
   w.m.set("vision.n_wa_pattern", every);
   PUNA_TRY(put_frames(w, patch));
@@ -434,10 +451,11 @@ Result<void> complete_voxtral(Work& w) {
   w.m.set("audio.num_mel_bins", bins);
   PUNA_TRY(const uint64_t joined, w.part.count("intermediate_size"));
   if (w.hidden == 0 || joined % w.hidden != 0) {
-    return base::fail(ErrorCode::kCorrupt,
-                      fmt::format("The projector reads rows of {}, which are no whole number of the "
-                                  "encoder's {}.",
-                                  joined, w.hidden));
+    return base::fail(
+        ErrorCode::kCorrupt,
+        fmt::format("The projector reads rows of {}, which are no whole number of the "
+                    "encoder's {}.",
+                    joined, w.hidden));
   }
   w.m.set("audio.projector.stack_factor", joined / w.hidden);
   return {};
@@ -498,8 +516,8 @@ void keep_encoder(RawModel& raw, bool sounds) {
   }
   std::erase_if(raw.tensors, [&](const RawTensor& tensor) {
     return tensor.name != kTextTable && std::ranges::none_of(parts, [&](std::string_view part) {
-      return tensor.name.starts_with(part);
-    });
+             return tensor.name.starts_with(part);
+           });
   });
 }
 
@@ -519,8 +537,8 @@ Result<uint64_t> count_layers(Work& w) {
 // Rows of the first layer's tensor of this name.
 Result<uint64_t> rows_of(Work& w, std::string_view gguf) {
   const auto module = std::ranges::find(w.family.modules, gguf, &Rename::gguf);
-  const std::string name = fmt::format(fmt::runtime(w.family.layer), 0) +
-                           std::string(module->hf) + ".weight";
+  const std::string name =
+      fmt::format(fmt::runtime(w.family.layer), 0) + std::string(module->hf) + ".weight";
   const RawTensor* tensor = w.m.find(name);
   if (tensor && !tensor->shape.empty()) return tensor->shape.front();
   return base::fail(ErrorCode::kNotFound,
@@ -571,8 +589,7 @@ Result<void> put_keys(Work& w) {
   const bool own_key = w.family.kind == "gemma4v";  // which may have another for sounds
   w.m.set(own_key ? sense + ".projector_type" : "projector_type", std::string(w.family.kind));
   if (w.family.sounds) return {};
-  PUNA_TRY(std::vector<double> mean,
-           colour(w.texts.preprocessor, "image_mean", w.family.mean));
+  PUNA_TRY(std::vector<double> mean, colour(w.texts.preprocessor, "image_mean", w.family.mean));
   PUNA_TRY(std::vector<double> std, colour(w.texts.preprocessor, "image_std", w.family.std));
   set("image_mean", std::move(mean));
   set("image_std", std::move(std));
@@ -593,13 +610,16 @@ Result<ModelFile> map_encoder(std::string name, const EncoderTexts& texts, RawMo
     }
     return base::fail(
         ErrorCode::kUnsupported,
-        fmt::format("The model type \"{}\" of config.json has no encoder of pictures or sounds that "
-                    "is known (known: {}).",
-                    texts.config.text("model_type", "").value_or(""), known));
+        fmt::format(
+            "The model type \"{}\" of config.json has no encoder of pictures or sounds that "
+            "is known (known: {}).",
+            texts.config.text("model_type", "").value_or(""), known));
   }
   keep_encoder(raw, family->sounds);
   Mapping m(std::move(name), "clip", texts.config, std::move(raw));
-  Work w{.m = m, .family = *family, .texts = texts,
+  Work w{.m = m,
+         .family = *family,
+         .texts = texts,
          .part = Config(*part_of(texts.config, family->sounds))};
   m.set_general("general.type", std::string("mmproj"));
   PUNA_TRY(w.n_layers, count_layers(w));
