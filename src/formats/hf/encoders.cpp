@@ -415,7 +415,8 @@ Result<void> complete_qwen25(Work& w) {
 Result<void> complete_qwen3(Work& w) {
   PUNA_TRY(const uint64_t patch, w.part.count("patch_size", 16));
   PUNA_TRY(const uint64_t positions, w.part.count("num_position_embeddings", 2304));
-  const auto across = static_cast<uint64_t>(std::sqrt(static_cast<double>(positions)) + 0.5);
+  const auto across =
+      static_cast<uint64_t>(std::llround(std::sqrt(static_cast<double>(positions))));
   w.m.set("vision.image_size", across * patch);
   w.m.set("vision.patch_size", patch);
   PUNA_TRY(put_activation(w, "gelu_pytorch_tanh"));
@@ -424,7 +425,7 @@ Result<void> complete_qwen3(Work& w) {
   PUNA_TRY(put_frames(w, patch));
   PUNA_TRY(w.m.rename("visual.patch_embed.proj.bias", "v.patch_embd.bias"));
   PUNA_TRY(const std::vector<double> blocks, w.part.reals("deepstack_visual_indexes"));
-  std::vector<bool> flags(w.n_layers, false);
+  std::vector<bool> flags(static_cast<size_t>(w.n_layers), false);
   for (size_t i = 0; i < blocks.size(); ++i) {
     if (!(blocks[i] >= 0 && blocks[i] < static_cast<double>(w.n_layers))) {
       return base::fail(ErrorCode::kCorrupt,
@@ -432,7 +433,7 @@ Result<void> complete_qwen3(Work& w) {
                                     "but there are {} blocks.",
                                     blocks[i], w.n_layers));
     }
-    const auto block = static_cast<uint64_t>(blocks[i]);
+    const auto block = static_cast<size_t>(blocks[i]);
     flags[block] = true;
     for (const auto& [hf, gguf] : {std::pair{"norm", "norm"}, std::pair{"linear_fc1", "fc1"},
                                    std::pair{"linear_fc2", "fc2"}}) {
@@ -526,7 +527,7 @@ Result<uint64_t> count_layers(Work& w) {
   for (const char* key : {"num_hidden_layers", "depth", "encoder_layers"}) {
     if (w.part.has(key)) return w.part.count(key);
   }
-  const std::string norm = w.family.modules.front().hf.data();
+  const std::string norm(w.family.modules.front().hf);
   uint64_t n = 0;
   while (n < kMostLayers &&
          w.m.find(fmt::format(fmt::runtime(w.family.layer), n) + norm + ".weight"))
