@@ -85,7 +85,8 @@ double nmse(std::span<const float> x, std::span<const float> reference) {
 // An encoder from a source that answers late.
 class Loaded {
  public:
-  Loaded(const Case& c, gpu::Device* device, uint32_t max_rows = 512) : device_(device) {
+  Loaded(const Case& c, gpu::Device* device, uint32_t max_rows = 512, uint32_t max_tiles = 4)
+      : device_(device) {
     auto inner = io::open_file(std::string("tests/encoders/") + c.name + ".gguf");
     REQUIRE_MESSAGE(inner.has_value(), inner.error().text());
     auto file = base::run_until(
@@ -95,6 +96,7 @@ class Loaded {
     engine::EncoderOptions options;
     options.sense = sense_of(c);
     options.max_rows = max_rows;
+    options.max_tiles = max_tiles;
     options.numerics = kernels::Numerics::kExact;
     options.n_threads = 2;
     auto loaded =
@@ -106,6 +108,17 @@ class Loaded {
 
   base::Result<engine::Encoded> run(std::vector<models::EncoderInput> tiles) {
     return base::run_until(encoder_->run(std::move(tiles)), [this] { encoder_->poll(); });
+  }
+  // The same in the shortest pieces there are; how many.
+  size_t run_in_pieces(std::vector<models::EncoderInput> tiles, engine::Encoded& out) {
+    REQUIRE(encoder_->begin(std::move(tiles)).has_value());
+    for (size_t n = 1;; ++n) {
+      const auto over = base::run_until(encoder_->advance(0), [this] { encoder_->poll(); });
+      REQUIRE_MESSAGE(over.has_value(), over.error().text());
+      if (!*over) continue;
+      out = encoder_->take();
+      return n;
+    }
   }
   engine::Encoder& encoder() { return *encoder_; }
 
@@ -131,14 +144,28 @@ void check_case(const Case& c, gpu::Device* device) {
   const std::vector<float> tile = tile_of(c);
   const models::EncoderInput input{tile, c.height, c.width};
   const std::vector<float> reference = read_rows(std::string("tests/encoders/") + c.name + ".npy");
-  // Twice, so that nothing of the first tile is left in the second.
-  const auto encoded = loaded.run({input, input});
+  // Between others, of which nothing may be left in it, nor be seen by it where they are run
+  // together.
+  std::vector<float> other = tile;
+  for (float& value : other) value = 1 - 2 * value;
+  const models::EncoderInput beside{other, c.height, c.width};
+  const auto encoded = loaded.run({beside, input, beside});
   REQUIRE_MESSAGE(encoded.has_value(), encoded.error().text());
-  CHECK(encoded->tiles.size() == 2);
+  CHECK(encoded->tiles.size() == 3);
+  const size_t n = reference.size();
   const std::span<const float> rows = encoded->media.rows;
-  REQUIRE(rows.size() == 2 * reference.size());
-  CHECK(nmse(rows.first(reference.size()), reference) <= (c.half ? kHalfLimit : kLimit));
-  CHECK(std::ranges::equal(rows.first(reference.size()), rows.last(reference.size())));
+  REQUIRE(rows.size() == 3 * n);
+  CHECK(nmse(rows.subspan(n, n), reference) <= (c.half ? kHalfLimit : kLimit));
+  CHECK(nmse(rows.last(n), rows.first(n)) <= 1e-12);
+  CHECK(nmse(rows.first(n), reference) > 1e-3);
+
+  engine::Encoded pieces;
+  CHECK(loaded.run_in_pieces({beside, input, beside}, pieces) > 5);
+  CHECK(pieces.media.rows == encoded->media.rows);
+  CHECK(pieces.media.n_rows == encoded->media.n_rows);
+  CHECK(std::ranges::equal(pieces.tiles, encoded->tiles, [](const auto& a, const auto& b) {
+    return a.rows == b.rows && a.columns == b.columns;
+  }));
 }
 
 }  // namespace
@@ -146,6 +173,26 @@ void check_case(const Case& c, gpu::Device* device) {
 TEST_SUITE("cpu") {
   TEST_CASE("an encoder on the CPU gives the rows of the reference") {
     for (const Case& c : kCases) check_case(c, nullptr);
+  }
+
+  TEST_CASE("rows do not depend on how many tiles are run together") {
+    for (const Case& c : kCases) {
+      CAPTURE(c.name);
+      const std::vector<float> tile = tile_of(c);
+      const std::vector<models::EncoderInput> tiles(5, {tile, c.height, c.width});
+      Loaded together(c, nullptr), apart(c, nullptr, 1024, /*max_tiles=*/1);
+      const auto rows = together.run(tiles);
+      REQUIRE(rows.has_value());
+      const size_t n = rows->media.rows.size() / tiles.size();
+      std::vector<float> expected;
+      for (size_t i = 0; i < tiles.size(); ++i) {
+        const auto one = apart.run({tiles[i]});
+        REQUIRE(one.has_value());
+        CHECK(one->media.rows.size() == n);
+        expected.insert(expected.end(), one->media.rows.begin(), one->media.rows.end());
+      }
+      CHECK(rows->media.rows == expected);
+    }
   }
 
   TEST_CASE("a tile of another size than the encoder's is refused with both sizes") {

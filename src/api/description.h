@@ -32,6 +32,7 @@ struct Description {
   bool may_lack = false;  // 501: the model, or this server, cannot
   bool never = false;     // all that it gives is an error
   std::string_view media_type = "application/json";
+  std::string_view body_type = "application/json";
 };
 struct NamedShape {
   std::string_view name, shape;

@@ -7,6 +7,7 @@
 
 #include "api/llama/fim.h"
 #include "chat/parsers.h"
+#include "service/senses.h"
 
 namespace puna::api {
 
@@ -28,6 +29,8 @@ std::vector<std::string> capabilities_of(const service::LoadedModel& model) {
   if (model.engine->options().embeddings) return {"embedding"};
   std::vector<std::string> out = {"completion"};
   if (llama::fim_tokens(model)) out.emplace_back("insert");
+  if (model.senses && model.senses->has(models::Sense::kPictures)) out.emplace_back("vision");
+  if (model.senses && model.senses->has(models::Sense::kSounds)) out.emplace_back("audio");
   if (model.abilities.tools) out.emplace_back("tools");
   const bool thinks =
       model.abilities.thinking ||

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/fields.h"
+#include "api/media.h"
 
 namespace puna::api {
 
@@ -52,6 +53,24 @@ Result<std::string> text_of_content(std::string_view field, const Json& parts) {
   return out;
 }
 
+// Puts files where their markers stand.
+Result<void> place_media(const Json& data, Prompt& prompt) {
+  PUNA_TRY(const std::vector<MediaFile> files, media_of_list("multimodal_data", data));
+  if (files.empty()) return {};
+  service::UnmarkedText unmarked = service::take_marks(*prompt.text, media_marker());
+  if (unmarked.places.size() != files.size()) {
+    return base::fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("The field \"multimodal_data\" has {} files, but \"prompt_string\" has {} "
+                    "markers {} (/props has it as media_marker).",
+                    files.size(), unmarked.places.size(), media_marker()));
+  }
+  prompt.text = std::move(unmarked.text);
+  for (size_t i = 0; i < files.size(); ++i)
+    prompt.media.push_back({.at = unmarked.places[i], .file = files[i]});
+  return {};
+}
+
 bool is_number(const Json& value) { return value.is_number(); }
 
 // Of one prompt.
@@ -69,15 +88,13 @@ Result<Prompt> read_one(std::string_view field, const Json& value,
       PUNA_TRY(std::string text, text_of_content(field, *content));
       return read_one(field, Json(std::move(text)), model);
     }
-    const Json* media = value.find("multimodal_data");
-    if (media && !(media->is_array() && media->items().empty())) {
-      return base::fail(
-          ErrorCode::kUnsupported,
-          fmt::format("The field \"{}\" has media, which cannot be read yet.", field));
-    }
     const Json* text = value.find("prompt_string");
     if (!text || !text->is_string()) return refuse_field(field, value, kWanted);
-    return read_one(field, *text, model);
+    PUNA_TRY(out, read_one(field, *text, model));
+    if (const Json* media = value.find("multimodal_data"); media && !media->is_null()) {
+      PUNA_TRY(place_media(*media, out));
+    }
+    return out;
   }
   if (!value.is_array() || value.items().empty()) return refuse_field(field, value, kWanted);
   if (std::ranges::any_of(value.items(), &Json::is_string)) {
@@ -118,10 +135,17 @@ Result<Prompts> read_prompts(std::string_view field, const Json* value,
 service::Request with_prompt(service::Request request, Prompt prompt) {
   if (prompt.text) request.prompt = *std::move(prompt.text);
   request.tokens = std::move(prompt.tokens);
+  request.media = std::move(prompt.media);
   return request;
 }
 
 Result<std::vector<int32_t>> tokens_of(const Prompt& prompt, const service::LoadedModel& model) {
+  if (!prompt.media.empty()) {
+    return base::fail(
+        ErrorCode::kUnsupported,
+        "The field \"multimodal_data\" has files, but only texts and token ids can be "
+        "read here.");
+  }
   if (!prompt.text) return prompt.tokens;
   PUNA_TRY(const tokenizer::Tokenizer* tokenizer, service::tokenizer_of(model));
   std::vector<int32_t> out = tokenizer->encode(*prompt.text);

@@ -1,8 +1,10 @@
 #include "api/prompts.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "api/answer_fields.h"
+#include "api/media.h"
 #include "service/testing/scripted_model.h"
 
 using namespace puna;
@@ -46,8 +48,22 @@ TEST_CASE("a prompt is a text, ids or both, and several are a list of such") {
     CHECK_MESSAGE(prompts.error().text().find("\"prompt\"") != std::string::npos,
                   prompts.error().text());
   }
-  CHECK(read(R"({"prompt_string": "a", "multimodal_data": ["AA=="]})").error().code ==
-        ErrorCode::kUnsupported);
+  const auto seen = read(fmt::format(
+      R"({{"prompt_string": "a{0}aa{0}", "multimodal_data": ["AA==", "UklGRgAAAABXQVZF"]}})",
+      media_marker()));
+  REQUIRE_MESSAGE(seen.has_value(), seen.error().text());
+  const Prompt& prompt = seen->list.front();
+  CHECK(prompt.text == "aaa");
+  REQUIRE(prompt.media.size() == 2);
+  CHECK(prompt.media[0].at == 1);
+  CHECK(prompt.media[0].file->sense == models::Sense::kPictures);
+  CHECK(prompt.media[1].at == 3);
+  CHECK(prompt.media[1].file->sense == models::Sense::kSounds);
+  CHECK(tokens_of(prompt, model).error().code == ErrorCode::kUnsupported);
+  const auto unmarked = read(R"({"prompt_string": "a<__media__>", "multimodal_data": ["AA=="]})");
+  REQUIRE(!unmarked.has_value());
+  CHECK(unmarked.error().message.starts_with(
+      "The field \"multimodal_data\" has 1 files, but \"prompt_string\" has 0 markers "));
   CHECK_FALSE(read_prompts("prompt", nullptr, model, 3).has_value());
 }
 

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
 
+#include "cli/bench_media.h"
 #include "cli/bench_parallel.h"
 #include "cli/bench_types.h"
 #include "cli/command.h"
@@ -43,6 +45,7 @@ struct Flags {
   uint32_t repeats = 5;
   std::string sampling = "greedy";
   bool kernels = false;
+  std::string mmproj, image;
   std::string types;
   std::string shape = "14336x4096";
   bool json = false;
@@ -314,7 +317,17 @@ void print_table(const service::LoadedModel& model, const Json& report, bool par
 Result<void> check(const Flags& flags) {
   if (flags.model.model.empty() == flags.synthetic.empty())
     return base::fail(base::ErrorCode::kUsage, "Give --model, --synthetic SHAPE:TYPE or --types.");
-  if (flags.n_prompt() == 0 && flags.n_decode() == 0)
+  if (flags.image.empty() != flags.mmproj.empty()) {
+    return base::fail(base::ErrorCode::kUsage,
+                      "--image WIDTHxHEIGHT and --mmproj FILE go together.");
+  }
+  if (!flags.image.empty() && (!flags.synthetic.empty() || !flags.parallel.empty())) {
+    return base::fail(
+        base::ErrorCode::kUsage,
+        "--image is of a model with a vocabulary and of one text; it goes with neither "
+        "--synthetic nor --parallel.");
+  }
+  if (flags.n_prompt() == 0 && flags.n_decode() == 0 && flags.image.empty())
     return base::fail(base::ErrorCode::kUsage, "With -p 0 and -n 0 there is nothing to measure.");
   if (flags.parallel.empty()) {
     if (flags.n_shared > 0)
@@ -350,13 +363,19 @@ Result<int> run(const Flags& flags) {
     return bench_types(flags.model, flags.types, flags.shape, flags.json);
   }
   PUNA_TRY(check(flags));
+  std::optional<PictureSize> picture;
+  if (!flags.image.empty()) {
+    PUNA_TRY(picture, parse_picture_size(flags.image));
+  }
   catch_interrupts();
   ProgressBar bar;
   PUNA_TRY(service::OpenOptions options, open_options(flags.model, {}, bar));
   const bool parallel = !flags.parallel.empty();
   if (parallel)
     options.engine.n_sequences = std::ranges::max(flags.parallel) + flags.beside_filtered;
-  if (!options.engine.context) {
+  options.mmproj.path = flags.mmproj;
+  // A picture is as many tokens as its encoder makes; the model's own context is what they fit.
+  if (!options.engine.context && !picture) {
     const uint32_t most = parallel ? flags.n_prompt() + flags.n_decode()
                                    : std::max({flags.n_prompt(), flags.n_decode(), 1u});
     options.engine.context = std::ranges::max(flags.depths) + most + 2;
@@ -391,12 +410,17 @@ Result<int> run(const Flags& flags) {
     results = to_json(*model.engine, measured.rows);
   }
   Json report = to_json(model, std::move(results), flags.sampling, load_ms, first_token_ms);
+  if (picture) {
+    PUNA_TRY(Json image, bench_picture(model, *picture, flags.repeats));
+    report.set("image", std::move(image));
+  }
   if (measured.ceilings) report.set("ceilings", ceilings_json(*measured.ceilings));
   if (flags.kernels) report.set("steps", to_json(measured.steps, measured.ceilings));
   if (flags.json) {
     print_json(report);
   } else {
     print_table(model, report, parallel);
+    if (picture) print_picture(*report.find("image"));
     print(measured.steps, measured.ceilings);
   }
   return 0;
@@ -413,6 +437,12 @@ Action add_bench(CLI::App& app) {
       "SHAPE:TYPE with random weights, no file needed; TYPE is a mix (q4_k_m) or pure:TYPE. "
       "Shapes: " +
           models::synthetic_shapes()));
+  not_empty(app.add_option("--mmproj", flags->mmproj,
+                           "The model's encoder of pictures, an mmproj file, for --image"));
+  not_empty(
+      app.add_option("--image", flags->image,
+                     "WIDTHxHEIGHT: also how long pictures of random pixels of this size take, "
+                     "to encode and to the first token, new and known"));
   add_number(app, "-p,--prompt", flags->prompt, {0, kMaxTokens},
              "Tokens of the prefill; 0 leaves it out; without it 512, with --parallel 128");
   add_number(app, "-n,--decode", flags->decode, {0, kMaxTokens},

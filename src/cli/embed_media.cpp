@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/media_rows.h"
 #include "cli/npy.h"
 #include "cli/output_file.h"
-#include "service/media_encoder.h"
+#include "service/senses.h"
 
 namespace puna::cli {
 namespace {
@@ -54,40 +53,27 @@ Result<Tiles> read_tiles(const std::string& path) {
                                 path, fmt::join(shape, ", ")));
 }
 
-// Patches of the largest tile.
-Result<uint32_t> most_rows(const formats::ModelFile& file, const Tiles& tiles) {
-  PUNA_TRY(const models::EncoderConfig config, models::read_encoder(file, tiles.sense));
-  uint32_t most = 0;
-  for (const models::EncoderInput& input : tiles.inputs()) {
-    PUNA_TRY(const uint32_t rows, models::count_rows(config, input.height, input.width));
-    most = std::max(most, rows);
-  }
-  return most;
-}
-
 struct Rows {
   std::vector<float> values;
   uint64_t width = 0;
 };
 
-Result<Rows> rows_of_pixels(formats::ModelFile file, const service::OpenOptions& options,
+Result<Rows> rows_of_pixels(const PromptMedia& files, const service::OpenOptions& options,
                             const std::string& path) {
   PUNA_TRY(const Tiles tiles, read_tiles(path));
-  PUNA_TRY(const uint32_t rows, most_rows(file, tiles));
-  PUNA_TRY(const service::MediaEncoder use,
-           service::open_encoder(std::move(file), options, tiles.sense, rows));
-  PUNA_TRY(engine::Encoded encoded,
-           base::run_until(use.encoder->run(tiles.inputs()), [&] { use.poll(); }));
-  return Rows{std::move(encoded.media.rows), use.encoder->config().projector.row_width()};
+  service::OpenOptions with_encoder = options;
+  with_encoder.mmproj = mmproj_of(files);
+  PUNA_TRY(const auto senses, service::open_senses(with_encoder));
+  PUNA_TRY(
+      engine::Encoded encoded,
+      base::run_until(senses->run(nullptr, tiles.sense, tiles.inputs()), [&] { senses->poll(); }));
+  return Rows{std::move(encoded.media.rows),
+              senses->reader(tiles.sense)->config().projector.row_width()};
 }
 
-Result<Rows> rows_of_file(const PromptMedia& files, const ModelFlags& flags,
-                          const std::string& path) {
+Result<Rows> rows_of_file(const PromptMedia& files, const service::OpenOptions& options) {
   PUNA_TRY(const MediaFiles read, read_media(files));
-  const AskedMedia asked[] = {{.file = read.front()}};
-  PUNA_TRY(service::FoundEncoder encoder, service::check_encoder(path, nullptr));
-  MediaRows rows(flags, kExact, std::move(encoder), files.image_max_tokens);
-  PUNA_TRY(const auto placed, rows.place(asked));
+  PUNA_TRY(const auto placed, encode_media(read, options, mmproj_of(files)));
   return Rows{placed.front().media->rows, placed.front().media->row_width};
 }
 
@@ -100,12 +86,11 @@ Result<int> embed_media(const ModelFlags& model, const EmbedMedia& media,
   ModelFlags flags = model;
   flags.model = media.files.mmproj;
   PUNA_TRY(const service::OpenOptions options, open_options(flags, kExact, bar));
-  PUNA_TRY(const std::string path, service::find_model(options));
-  PUNA_TRY(formats::ModelFile file, service::open_encoder_file(options));
+  PUNA_TRY(const formats::ModelFile file, service::open_encoder_file(options));
   PUNA_TRY(const io::OutputPlace place, io::find_output(output, file.paths));
   PUNA_TRY(const Rows rows, media.pixels.empty()
-                                ? rows_of_file(media.files, flags, path)
-                                : rows_of_pixels(std::move(file), options, media.pixels));
+                                ? rows_of_file(media.files, options)
+                                : rows_of_pixels(media.files, options, media.pixels));
   PUNA_TRY(const auto out, create_output(place));
   bar.clear();
   const uint64_t shape[] = {rows.values.size() / rows.width, rows.width};

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/media_rows.h"
 #include "cli/model_flags.h"
 #include "cli/npy.h"
 #include "cli/options.h"
@@ -43,12 +42,13 @@ Result<engine::Prompt> prompt_of(const Flags& flags, formats::ModelFile& file,
   if (!flags.media.any()) return tokenizer->encode(text);
   PUNA_TRY(const MediaFiles files, read_media(flags.media));
   PUNA_TRY(const service::UnmarkedText unmarked, place_media(text, files.size()));
-  std::vector<AskedMedia> asked;
-  for (size_t i = 0; i < files.size(); ++i)
-    asked.push_back({.message = 0, .at = unmarked.places[i], .file = files[i]});
-  PUNA_TRY(auto encoder, service::find_encoder(options.model, file, flags.media.wish()));
-  MediaRows rows(flags.model, kExact, std::move(encoder), flags.media.image_max_tokens);
-  PUNA_TRY(const std::vector<service::PlacedMedia> placed, rows.place(asked));
+  PUNA_TRY(const auto encoder, service::find_encoder(options.model, file, flags.media.wish()));
+  if (!encoder) return std::unexpected(no_encoder(flags.model.model));
+  service::MmprojOptions mmproj = mmproj_of(flags.media);
+  mmproj.path = encoder->path;
+  PUNA_TRY(std::vector<service::PlacedMedia> placed,
+           encode_media(files, options, std::move(mmproj)));
+  for (size_t i = 0; i < placed.size(); ++i) placed[i].at = unmarked.places[i];
   return service::media_prompt(*tokenizer, unmarked.text, placed, /*ends=*/true);
 }
 

@@ -50,6 +50,12 @@ Result<void> check_media(const CLI::App& app, PromptMedia& media, bool more_may_
   return {};
 }
 
+service::MmprojOptions mmproj_of(const PromptMedia& media) {
+  service::MmprojOptions out{.path = media.mmproj};
+  out.picture_tokens.most = media.image_max_tokens;
+  return out;
+}
+
 Result<MediaFiles> read_media(const PromptMedia& media) {
   MediaFiles files;
   size_t n_images = 0, n_sounds = 0;
@@ -60,6 +66,32 @@ Result<MediaFiles> read_media(const PromptMedia& media) {
     files.push_back(std::make_shared<const service::MediaFile>(std::move(file)));
   }
   return files;
+}
+
+base::Error no_encoder(const std::string& model) {
+  return {ErrorCode::kUnsupported,
+          fmt::format("The model {} sees no pictures and hears no sounds; --mmproj names its "
+                      "encoder, where there is one.",
+                      model),
+          {}};
+}
+
+Result<std::vector<service::PlacedMedia>> encode_media(const MediaFiles& files,
+                                                       const service::OpenOptions& options,
+                                                       service::MmprojOptions mmproj) {
+  service::OpenOptions with_encoder = options;
+  with_encoder.mmproj = std::move(mmproj);
+  PUNA_TRY(const auto senses, service::open_senses(with_encoder));
+  std::vector<service::PlacedMedia> out;
+  for (const auto& file : files) {
+    service::PlacedMedia& one = out.emplace_back();
+    one.file = file;
+    PUNA_TRY(const service::MediaInput input, senses->read(*file));
+    PUNA_TRY(one.media,
+             base::run_until(senses->encode(nullptr, service::Senses::key_of(*file), input),
+                             [&] { senses->poll(); }));
+  }
+  return out;
 }
 
 Result<service::UnmarkedText> place_media(std::string_view text, size_t n_media) {

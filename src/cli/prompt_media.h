@@ -1,5 +1,4 @@
-// Files of pictures and sounds beside a prompt, as puna logits, embed and run take them. Read next:
-// media_rows.h.
+// Files of pictures and sounds beside a prompt, as puna logits, embed and run take them.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +10,8 @@
 
 #include "base/result.h"
 #include "cli/model_flags.h"
-#include "service/encode_media.h"
 #include "service/find_encoder.h"
+#include "service/media_file.h"
 #include "service/open.h"
 
 namespace puna::cli {
@@ -38,8 +37,19 @@ void add_no_mmproj(CLI::App& app, PromptMedia& media);
 // later, too. Errors: kUsage.
 base::Result<void> check_media(const CLI::App& app, PromptMedia& media, bool more_may_come);
 
+// How an encoder is opened whose file is known; what the flags say of pictures.
+service::MmprojOptions mmproj_of(const PromptMedia& media);
 // In the order of the command line. Errors: those of service::read_media_file().
 base::Result<MediaFiles> read_media(const PromptMedia& media);
+
+// What is said of files for a model that has no encoder. kUnsupported.
+base::Error no_encoder(const std::string& model);
+
+// What an encoder makes of them, without a model beside it. `options` are those of the text model;
+// `mmproj` says which encoder. Errors: those of opening it and of encoding the files.
+base::Result<std::vector<service::PlacedMedia>> encode_media(const MediaFiles& files,
+                                                             const service::OpenOptions& options,
+                                                             service::MmprojOptions mmproj);
 
 // A text with a mark for each of `n_media` files, or with none, which puts them first: the text
 // without marks, and where the files stand. Errors: kInvalidArgument with both numbers.

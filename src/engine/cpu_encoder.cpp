@@ -1,6 +1,7 @@
-// An encoder on the CPU: a CpuProgram whose steps are tiles.
+// An encoder on the CPU: a CpuProgram whose steps are batches of tiles.
 #include <numeric>
 
+#include "base/clock.h"
 #include "engine/cpu_loader.h"
 #include "engine/encoder.h"
 #include "plan/cpu_program.h"
@@ -21,19 +22,25 @@ class CpuEncoder final : public Encoder {
   void poll() override {}
 
  protected:
-  Task<Result<void>> run_rows(const models::EncoderRows& rows, std::span<float> out) override {
-    plan::Step step;
-    step.tokens.assign(rows.n_rows, 0);
-    step.output_rows.resize(rows.n_outputs);
-    std::iota(step.output_rows.begin(), step.output_rows.end(), 0u);
-    step.handed = rows.inputs;
-    program_->run(step, {}, out);
-    co_return {};
+  Task<Result<bool>> advance_batch(const EncoderBatch& batch, bool fresh, std::span<float> out,
+                                   double budget_ms) override {
+    if (fresh) {
+      step_.tokens.assign(batch.n_rows, 0);
+      step_.output_rows.resize(batch.n_outputs);
+      std::iota(step_.output_rows.begin(), step_.output_rows.end(), 0u);
+      step_.handed = batch.inputs;
+      op_ = 0;
+    }
+    const base::Timer timer;
+    op_ = program_->run_part(step_, op_, out, [&] { return timer.ms() >= budget_ms; });
+    co_return op_ == program_->n_ops();
   }
 
  private:
   std::shared_ptr<base::ThreadPool> pool_;  // outlives the program
   std::unique_ptr<plan::CpuProgram> program_;
+  plan::Step step_;  // of the batch under way
+  size_t op_ = 0;    // that it goes on with
 };
 
 }  // namespace

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
+#include "base/clock.h"
 #include "engine/weight_reader.h"
 #include "plan/fuse.h"
 
@@ -49,9 +52,20 @@ Result<uint32_t> most_rows(const EncoderConfig& config, const EncoderOptions& op
   return std::clamp(options.max_rows, 1u, kernels::kMaxStepRows);
 }
 
-uint32_t outputs_of(const EncoderConfig& config, uint32_t n_rows) {
-  if (config.projector.sense == models::Sense::kSounds) return n_rows / config.stack;
-  return n_rows / (config.rows.merge * config.rows.merge);
+// Rows of which the head makes one.
+uint32_t rows_of_output(const EncoderConfig& config) {
+  if (config.projector.sense == models::Sense::kSounds) return config.stack;
+  return config.rows.merge * config.rows.merge;
+}
+
+// Rows that memory is planned for.
+Result<uint32_t> batch_rows(const EncoderConfig& config, const EncoderOptions& options,
+                            const BatchLayout& layout) {
+  PUNA_TRY(const uint32_t most, most_rows(config, options));
+  const uint32_t padded = std::max(layout.padded(most), 1u);
+  const bool one_size = config.projector.sense == models::Sense::kPictures && !config.rows.any_size;
+  const uint32_t n = one_size ? std::min(kUsualTileRows / padded, options.max_tiles) : 1;
+  return padded * std::max(n, 1u);
 }
 
 }  // namespace
@@ -64,9 +78,10 @@ Task<Result<std::unique_ptr<Encoder>>> Encoder::load(ModelFile file, EncoderOpti
   PUNA_CO_TRY_CONTEXT(models::arrange_encoder(file, config), loading);
   EncoderPlan plan;
   PUNA_CO_TRY_CONTEXT(plan.graph, models::build_encoder(file, config), loading);
+  const BatchLayout layout = batch_tiles(plan.graph, rows_of_output(config));
   plan.graph = plan::fuse(std::move(plan.graph));
-  PUNA_CO_TRY(plan.max_rows, most_rows(config, options));
-  plan.max_outputs = std::max(outputs_of(config, plan.max_rows), 1u);
+  PUNA_CO_TRY(plan.max_rows, batch_rows(config, options, layout));
+  plan.max_outputs = std::max(plan.max_rows / layout.rows_of_output, 1u);
   const uint32_t max_rows = plan.max_rows;
   PUNA_CO_TRY_CONTEXT(models::EncoderTables tables, co_await read_tables(file, config), loading);
   std::unique_ptr<Encoder> encoder;
@@ -80,39 +95,84 @@ Task<Result<std::unique_ptr<Encoder>>> Encoder::load(ModelFile file, EncoderOpti
   }
   encoder->config_ = config;
   encoder->tables_ = std::move(tables);
+  encoder->layout_ = layout;
   encoder->max_rows_ = max_rows;
   co_return encoder;
 }
 
 Task<Result<Encoded>> Encoder::run(std::vector<models::EncoderInput> tiles) {
-  Encoded out;
-  const uint32_t width = config_.projector.row_width();
-  for (const models::EncoderInput& tile : tiles) {
-    PUNA_CO_TRY(const uint32_t n_rows, models::count_rows(config_, tile.height, tile.width));
-    if (n_rows > max_rows_) {
-      co_return base::fail(ErrorCode::kInvalidArgument,
-                           fmt::format("A tile of {} x {} has {} patches, but the encoder is "
-                                       "loaded for {} at most.",
-                                       tile.width, tile.height, n_rows, max_rows_));
-    }
-    PUNA_CO_TRY(const EncoderRows rows, models::encoder_rows(config_, tables_, tile));
-    std::vector<float> outputs(size_t{rows.n_outputs} * width);
-    PUNA_CO_TRY(co_await run_rows(rows, outputs));
-    PUNA_CO_TRY(place(rows, outputs, out.media.rows));
-    out.tiles.push_back(rows.cells);
+  PUNA_CO_TRY(begin(std::move(tiles)));
+  for (bool over = false; !over;) {
+    PUNA_CO_TRY(over, co_await advance(std::numeric_limits<double>::infinity()));
   }
-  out.media.n_rows = static_cast<uint32_t>(out.media.rows.size() / width);
-  co_return out;
+  co_return take();
+}
+
+Result<void> Encoder::begin(std::vector<models::EncoderInput> tiles) {
+  tiles_.clear();
+  batch_.reset();
+  n_begun_ = 0;
+  encoded_ = {};
+  for (const models::EncoderInput& tile : tiles) {
+    PUNA_TRY(const uint32_t n_rows, models::count_rows(config_, tile.height, tile.width));
+    if (layout_.padded(n_rows) > max_rows_) {
+      return base::fail(ErrorCode::kInvalidArgument,
+                        fmt::format("A tile of {} x {} has {} patches, but the encoder is "
+                                    "loaded for {} at most.",
+                                    tile.width, tile.height, n_rows, max_rows_));
+    }
+  }
+  tiles_ = std::move(tiles);
+  return {};
+}
+
+// As many of the tiles that are left as fit, in their order.
+Result<void> Encoder::next_batch() {
+  std::vector<EncoderRows> rows;
+  uint32_t n_rows = 0;
+  while (n_begun_ < tiles_.size()) {
+    const models::EncoderInput& tile = tiles_[n_begun_];
+    PUNA_TRY(const uint32_t most, models::count_rows(config_, tile.height, tile.width));
+    if (!rows.empty() && n_rows + layout_.padded(most) > max_rows_) break;
+    PUNA_TRY(rows.emplace_back(), models::encoder_rows(config_, tables_, tile));
+    n_rows += layout_.padded(rows.back().n_rows);
+    ++n_begun_;
+  }
+  batch_ = join_tiles(layout_, std::move(rows));
+  outputs_.resize(size_t{batch_->n_outputs} * config_.projector.row_width());
+  fresh_ = true;
+  return {};
+}
+
+Task<Result<bool>> Encoder::advance(double budget_ms) {
+  const base::Timer timer;
+  do {
+    if (!batch_ && n_begun_ == tiles_.size()) co_return true;
+    if (!batch_) PUNA_CO_TRY(next_batch());
+    PUNA_CO_TRY(const bool over, co_await advance_batch(*batch_, std::exchange(fresh_, false),
+                                                        outputs_, budget_ms - timer.ms()));
+    if (!over) continue;
+    for (const EncoderBatch::Tile& tile : batch_->tiles) PUNA_CO_TRY(place(tile));
+    encoded_.flops += batch_->flops;
+    batch_.reset();
+  } while (timer.ms() < budget_ms);
+  co_return !batch_ && n_begun_ == tiles_.size();
+}
+
+Encoded Encoder::take() {
+  encoded_.media.n_rows =
+      static_cast<uint32_t>(encoded_.media.rows.size() / config_.projector.row_width());
+  return std::exchange(encoded_, {});
 }
 
 // Appends the rows of a tile as they stand in a prompt.
-Result<void> Encoder::place(const EncoderRows& rows, std::span<const float> outputs,
-                            std::vector<float>& out) const {
+Result<void> Encoder::place(const EncoderBatch::Tile& tile) {
   const size_t width = config_.projector.row_width();
   const auto found = tables_.find("v.token_embd.img_break");
-  for (const uint32_t output : rows.places) {
+  std::vector<float>& out = encoded_.media.rows;
+  for (const uint32_t output : tile.places) {
     if (output != models::kBreakRow) {
-      const auto row = outputs.subspan(output * width, width);
+      const auto row = std::span(outputs_).subspan((tile.first_output + output) * width, width);
       out.insert(out.end(), row.begin(), row.end());
     } else if (found != tables_.end() && found->second.size() == width) {
       out.insert(out.end(), found->second.begin(), found->second.end());
@@ -123,6 +183,7 @@ Result<void> Encoder::place(const EncoderRows& rows, std::span<const float> outp
                                     found != tables_.end() ? found->second.size() : 0, width));
     }
   }
+  encoded_.tiles.push_back(tile.cells);
   return {};
 }
 

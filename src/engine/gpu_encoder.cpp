@@ -1,9 +1,11 @@
 // An encoder on a gpu::Device: a GpuProgram of one class, whose inputs the host writes for each
-// tile.
+// batch of tiles.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "engine/encoder.h"
 #include "engine/gpu_loader.h"
 #include "engine/gpu_pending_read.h"
@@ -42,18 +44,35 @@ class GpuEncoder final : public Encoder {
   void poll() override { device_.poll(); }
 
  protected:
-  Task<Result<void>> run_rows(const models::EncoderRows& rows, std::span<float> out) override {
-    PUNA_CO_TRY(write(rows));
-    const kernels::StepShape shape{.n_tokens = rows.n_rows, .n_outputs = rows.n_outputs};
+  Task<Result<bool>> advance_batch(const EncoderBatch& batch, bool fresh, std::span<float> out,
+                                   double budget_ms) override {
+    if (fresh) {
+      PUNA_CO_TRY(write(batch));
+      next_ = 0;
+    }
+    const base::Timer timer;
+    const kernels::StepShape shape{.n_tokens = batch.n_rows, .n_outputs = batch.n_outputs};
+    const size_t n = calls_within(budget_ms);
     list_.clear();
-    program_->record(Part::kBody, shape, list_);
-    program_->record(Part::kHead, shape, list_);
+    const size_t n_body = program_->classes(Part::kBody)[0].calls.size();
+    size_t n_recorded = program_->record(Part::kBody, shape, next_, n, list_);
+    if (next_ + n_recorded >= n_body) {
+      n_recorded +=
+          program_->record(Part::kHead, shape, next_ + n_recorded - n_body, n - n_recorded, list_);
+    }
+    next_ += n_recorded;
+    const bool over = next_ == n_body + program_->classes(Part::kHead)[0].calls.size();
     const kernels::Slice& result = program_->plan().logits;
-    list_.copy(program_->buffer(result), result.offset, readback_, 0, out.size_bytes());
+    if (over) list_.copy(program_->buffer(result), result.offset, readback_, 0, out.size_bytes());
     PUNA_CO_TRY(device_.submit(list_));
+    // Of a piece before the last nothing is read but that it has run.
+    uint32_t ran = 0;
     PendingRead read;
-    read.start(device_, readback_, std::as_writable_bytes(out));
-    co_return co_await read.done();
+    read.start(device_, readback_,
+               over ? std::as_writable_bytes(out) : std::as_writable_bytes(std::span(&ran, 1)));
+    PUNA_CO_TRY(co_await read.done());
+    if (!over) call_ms_ = timer.ms() / static_cast<double>(n_recorded);
+    co_return over;
   }
 
  private:
@@ -61,7 +80,16 @@ class GpuEncoder final : public Encoder {
     return uint64_t{program_->plan().head_rows()} * n_out_ * sizeof(float);
   }
 
-  Result<void> write(const models::EncoderRows& rows) {
+  // Calls of kernels that take about so long, by those of the piece before.
+  size_t calls_within(double budget_ms) const {
+    constexpr size_t kFirst = 16;  // nothing is known yet
+    if (std::isinf(budget_ms)) return SIZE_MAX;
+    if (budget_ms <= 0) return 1;
+    if (call_ms_ <= 0) return kFirst;
+    return static_cast<size_t>(std::clamp(budget_ms / call_ms_, 1.0, 1e6));
+  }
+
+  Result<void> write(const EncoderBatch& rows) {
     std::array<uint32_t, kernels::kStepSingleCount + 1> header{};
     header[kernels::kStepTokenCount] = rows.n_rows;
     header[kernels::kStepOutputCount] = rows.n_outputs;
@@ -85,6 +113,8 @@ class GpuEncoder final : public Encoder {
   uint32_t n_out_;
   gpu::CommandList list_;
   gpu::BufferId readback_;
+  size_t next_ = 0;     // call of the batch under way, of body and head
+  double call_ms_ = 0;  // of the last piece
 };
 
 }  // namespace

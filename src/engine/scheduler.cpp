@@ -289,7 +289,9 @@ void Scheduler::drop_cancelled() {
 }
 
 Task<bool> Scheduler::run_jobs() {
-  while (!jobs_.empty()) {
+  // Those that are posted meanwhile wait for a step: a long job is several, each posted by the end
+  // of the one before, and texts go on between them.
+  for (size_t n_left = jobs_.size(); n_left > 0; --n_left) {
     const Waiting next = std::move(jobs_.front());
     jobs_.pop_front();
     const size_t n_texts = next.n_tokens.size();

@@ -43,6 +43,8 @@ constexpr Count<uint64_t> kLarge[] = {
     {"prompt_tokens", &service::HostStatus::n_prompt_tokens},
     {"cached_tokens", &service::HostStatus::n_cached_tokens},
     {"generated_tokens", &service::HostStatus::n_generated_tokens},
+    {"media_encoded", &service::HostStatus::n_media_encoded},
+    {"media_found", &service::HostStatus::n_media_found},
 };
 
 Json list_of(const std::vector<std::string>& texts) {

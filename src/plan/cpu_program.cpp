@@ -113,21 +113,25 @@ void CpuProgram::take_over(const Step& step) {
   PUNA_CHECK(handed.empty());
 }
 
+CpuRun CpuProgram::run_of(const Step& step, const Pages& pages) const {
+  return {graph_,
+          memory_,
+          *pool_,
+          {step.n_tokens(), step.positions.data(), step.sequences.data(), pages.all.data(),
+           cache_.pages_per_sequence, step.places.empty() ? nullptr : step.places.data()},
+          pages.window.empty() ? nullptr : pages.window.data(),
+          step.tokens,
+          step.media,
+          {}};
+}
+
 void CpuProgram::run(const Step& step, const Pages& pages, std::span<float> logits,
                      std::span<double> op_us) {
   PUNA_CHECK(step.n_tokens() <= cache_.step_rows);
   take_over(step);
   PUNA_CHECK(!graph_.hands_over.empty() ||
              logits.size() == step.output_rows.size() * graph_.n_out());
-  CpuRun at{graph_,
-            memory_,
-            *pool_,
-            {step.n_tokens(), step.positions.data(), step.sequences.data(), pages.all.data(),
-             cache_.pages_per_sequence, step.places.empty() ? nullptr : step.places.data()},
-            pages.window.empty() ? nullptr : pages.window.data(),
-            step.tokens,
-            step.media,
-            {}};
+  CpuRun at = run_of(step, pages);
   const auto run_ops = [&](size_t begin, size_t end) {
     for (at.op = begin; at.op < end; ++at.op) {
       const base::Timer timer;
@@ -144,6 +148,23 @@ void CpuProgram::run(const Step& step, const Pages& pages, std::span<float> logi
     const size_t width = graph_.n_out();
     std::memcpy(logits.data() + first * width, at.value(graph_.logits), n * width * sizeof(float));
   }
+}
+
+size_t CpuProgram::run_part(const Step& step, size_t first, std::span<float> out,
+                            const std::function<bool()>& enough) {
+  PUNA_CHECK(step.n_tokens() <= cache_.step_rows && step.output_rows.size() <= head_rows_ &&
+             out.size() == step.output_rows.size() * graph_.n_out());
+  if (first == 0) take_over(step);
+  CpuRun at = run_of(step, {});
+  at.outputs = step.output_rows;
+  at.op = first;
+  do {
+    std::visit([&](const auto& op) { op.run(at); }, graph_.ops[at.op]);
+    ++at.op;
+  } while (at.op < graph_.ops.size() && !enough());
+  if (at.op == graph_.ops.size())
+    std::memcpy(out.data(), at.value(graph_.logits), out.size_bytes());
+  return at.op;
 }
 
 }  // namespace puna::plan

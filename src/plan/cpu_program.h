@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "plan/step.h"
 
 namespace puna::plan {
+
+struct CpuRun;
 
 class CpuProgram {
  public:
@@ -34,6 +37,13 @@ class CpuProgram {
   void run(const Step& step, const Pages& pages, std::span<float> logits,
            std::span<double> op_us = {});
 
+  // The same in parts, of a graph without a cache whose outputs one run of the head takes: runs ops
+  // from `first` on until `enough` says so after one of them. The op to go on with, n_ops() at the
+  // end, where `out` is filled; the step is the same for all parts.
+  size_t run_part(const Step& step, size_t first, std::span<float> out,
+                  const std::function<bool()>& enough);
+  size_t n_ops() const { return graph_.ops.size(); }
+
   // Copies the recurrent state of a sequence to a snapshot (below CacheConfig::n_snapshots), or
   // back.
   void save_state(uint32_t sequence, uint32_t snapshot);
@@ -51,6 +61,7 @@ class CpuProgram {
 
  private:
   void take_over(const Step& step);
+  CpuRun run_of(const Step& step, const Pages& pages) const;
   void hand_over(uint32_t n_tokens, std::span<float> out) const;
 
   Graph graph_;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
 
 #include "base/check.h"
 #include "kernels/matmul/matmul.h"
@@ -97,10 +99,19 @@ size_t GpuProgram::class_for(Part part, const kernels::StepShape& shape) const {
 }
 
 void GpuProgram::record(Part part, const kernels::StepShape& shape, gpu::CommandList& list) const {
-  for (const Dispatch& d : dispatches_[static_cast<size_t>(part)][class_for(part, shape)]) {
+  record(part, shape, 0, SIZE_MAX, list);
+}
+
+size_t GpuProgram::record(Part part, const kernels::StepShape& shape, size_t first, size_t n,
+                          gpu::CommandList& list) const {
+  const std::vector<Dispatch>& all = dispatches_[static_cast<size_t>(part)][class_for(part, shape)];
+  const auto from = std::span(all).subspan(std::min(first, all.size()));
+  const auto some = from.first(std::min(n, from.size()));
+  for (const Dispatch& d : some) {
     list.dispatch(d.pipeline, d.bind_group, kernels::workgroups(d.x, shape),
                   kernels::workgroups(d.y, shape), kernels::workgroups(d.z, shape));
   }
+  return some.size();
 }
 
 }  // namespace puna::plan

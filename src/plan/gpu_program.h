@@ -40,6 +40,9 @@ class GpuProgram {
   size_t class_for(Part part, const kernels::StepShape& shape) const;
   // Appends the dispatches of that class.
   void record(Part part, const kernels::StepShape& shape, gpu::CommandList& list) const;
+  // The same of dispatches [first, first + n), as many as there are; how many were appended.
+  size_t record(Part part, const kernels::StepShape& shape, size_t first, size_t n,
+                gpu::CommandList& list) const;
 
  private:
   struct Dispatch {

@@ -12,6 +12,7 @@
 #include "api/store_source.h"
 #include "server/admission.h"
 #include "server/guard.h"
+#include "server/media_turns.h"
 #include "server/metrics.h"
 #include "server/options.h"
 #include "server/request_log.h"
@@ -28,6 +29,7 @@ struct Core {
       : options(the_options),
         guard(options),
         log(options.on_request, options.behind_server),
+        media_turns(options.queue),
         streams(options.streams),
         pool(options.n_threads, options.queue) {}
 
@@ -37,6 +39,7 @@ struct Core {
   Metrics metrics;
   Admission admission;
   ReuseLog reuse;
+  MediaTurns media_turns;
   StreamStore streams;
   // Null while it is being loaded.
   std::atomic<api::ModelSource*> models = nullptr;

@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "api/form_body.h"
 #include "server/forward.h"
 #include "server/openapi.h"
 #include "server/sockets.h"
@@ -168,9 +169,11 @@ std::optional<HttpReply> Front::check_rights(Incoming& incoming) const {
                        "Pages of this origin may not use the server; --cors-origins adds some.");
   }
   const std::string* type = http.header("content-type");
-  if (http.method == "POST" && is_from_browser(http) && !(type && is_json(*type))) {
+  const bool fits = type && (route.form ? api::form_boundary(*type).has_value() : is_json(*type));
+  if (http.method == "POST" && is_from_browser(http) && !fits) {
     return error_reply(incoming.dialect, 415,
-                       "The Content-Type of a page's request has to be application/json.");
+                       fmt::format("The Content-Type of a page's request has to be {}.",
+                                   route.form ? "multipart/form-data" : "application/json"));
   }
   incoming.key = key.value_or(0);
   const std::string* const whose = http.header(kClientHeader);
@@ -242,8 +245,6 @@ HttpReply Front::answer(Own own) const {
       return {.body = openapi_};
     case Own::kTools:
       return tools_off();
-    case Own::kSounds:
-      return error_reply(api::Dialect::kOpenAi, 501, "Sounds are not supported by this server.");
   }
   return error_reply(api::Dialect::kLlama, 500, "This route has no answer.");
 }

@@ -178,6 +178,14 @@ std::string Metrics::text(const Now& now) {
         [](const Status& status) { return status.n_pages_in_use; });
   gauge("puna:kv_pages_free", "Pages with nothing in them.",
         [](const Status& status) { return status.n_pages_free; });
+  const auto count = [&](std::string_view name, std::string_view help, auto of) {
+    page.head(name, "counter", help);
+    for (const auto& [labels, status] : hosts) page.value(name, labels, of(status));
+  };
+  count("puna:media_encoded_total", "Pictures and sounds that went through an encoder.",
+        [](const Status& status) { return status.n_media_encoded; });
+  count("puna:media_found_total", "Pictures and sounds whose rows were known.",
+        [](const Status& status) { return status.n_media_found; });
   const auto counter = [&](std::string_view name, std::string_view help, auto member) {
     page.head(name, "counter", help);
     for (const auto& [id, model] : models_)

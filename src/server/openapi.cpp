@@ -49,9 +49,6 @@ constexpr std::array kOwn = {
     Description{.name = "Tools",
                 .summary = "The server has no tools of its own: status 403.",
                 .never = true},
-    Description{.name = "Transcription",
-                .summary = "Sounds are not read by this server.",
-                .may_lack = true},
 };
 
 constexpr Field kStreamQuery[] = {
@@ -314,7 +311,7 @@ Json operation_json(const Route& route, const Description& about) {
     out.set("requestBody",
             Json::object()
                 .set("required", true)
-                .set("content", content("application/json", reference("schemas", name))));
+                .set("content", content(about.body_type, reference("schemas", name))));
   }
   Json responses = Json::object();
   if (!about.answer.empty()) {

@@ -79,6 +79,8 @@ struct Options {
   bool metrics = true;
   bool slots = true;
   bool props = false;
+  // Pictures and sounds that requests name by their addresses are fetched (media_fetch.h).
+  bool media_url = false;
   // Gets a line for each request as JSON, besides the one in the log; any thread, one at a time.
   std::function<void(const base::Json&)> on_request;
 };

@@ -31,6 +31,7 @@
 #include "api/openai/embeddings.h"
 #include "api/openai/models.h"
 #include "api/openai/responses.h"
+#include "api/openai/transcriptions.h"
 
 namespace puna::server {
 namespace {
@@ -72,8 +73,10 @@ constexpr std::array kRoutes = {
           kBody},
     Route{"POST", "/v1/completions", Dialect::kOpenAi, openai::completions, kBody},
     Route{"POST", "/v1/embeddings", Dialect::kOpenAi, openai::embeddings, kBody},
-    Route{"POST", "/v1/audio/transcriptions", Dialect::kOpenAi, Own::kSounds},
-    Route{"POST", "/audio/transcriptions", Dialect::kOpenAi, Own::kSounds},
+    Route{"POST", "/v1/audio/transcriptions", Dialect::kOpenAi, openai::transcriptions, kBody,
+          Key::kNeeded, Effect::kReads, nullptr, /*form=*/true},
+    Route{"POST", "/audio/transcriptions", Dialect::kOpenAi, openai::transcriptions, kBody,
+          Key::kNeeded, Effect::kReads, nullptr, /*form=*/true},
 
     // Anthropic's.
     Route{"POST", "/v1/messages", Dialect::kAnthropic, anthropic::messages, kBody},

@@ -19,9 +19,9 @@ enum class ModelName : uint8_t { kNone, kBody, kQuery, kPath };
 enum class Key : uint8_t { kNeeded, kPublic };
 enum class Effect : uint8_t { kReads, kChanges };  // whether something stays changed afterwards
 
-// Answered by the server itself, from the head of a request (front.h). kTools and kSounds are what
-// clients look for and this server does not have.
-enum class Own : uint8_t { kHealth, kLive, kMetrics, kLoads, kOpenApi, kTools, kSounds };
+// Answered by the server itself, from the head of a request (front.h). kTools is what clients look
+// for and this server does not have.
+enum class Own : uint8_t { kHealth, kLive, kMetrics, kLoads, kOpenApi, kTools };
 
 // Of streams that are kept for clients that were cut off (stream_store.h).
 // kModels: what becomes of models (model_events.h).
@@ -41,6 +41,7 @@ struct Route {
   Effect effect = Effect::kReads;
   // Asked before the model is looked for: what needs none. Null: nothing does.
   api::Before before = nullptr;
+  bool form = false;  // its body is one with files (api/form_body.h), no JSON
 };
 
 std::span<const Route> routes();

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "api/form_body.h"
 #include "api/ollama/time.h"
 #include "api/outline.h"
 #include "base/clock.h"
@@ -74,6 +75,15 @@ Result<Json> Transaction::read_body() const {
   constexpr std::array<std::string_view, 6> kNeeded = {"model",    "keep_alive", "stream",
                                                        "messages", "prompt",     "suffix"};
   const std::string& body = incoming_.http.body;
+  if (incoming_.route->form) {
+    const std::string* const type = incoming_.http.header("content-type");
+    const auto boundary = type ? api::form_boundary(*type) : std::nullopt;
+    if (boundary) return api::read_form(body, *boundary);
+    return base::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("The Content-Type is \"{}\", but has to be multipart/form-data "
+                                  "with a boundary.",
+                                  type ? *type : ""));
+  }
   const bool elsewhere =
       incoming_.route->model != ModelName::kNone && core_->models.load()->is_remote();
   return elsewhere ? api::outline(body, kNeeded) : Json::parse_strictly(body);
@@ -180,7 +190,7 @@ void Transaction::call(const api::ModelLease& model) {
         {}});
   }
   if (auto* job = std::get_if<api::Job>(&*exchange)) return run_job(std::move(*job), model);
-  prepare(std::move(std::get<api::Texts>(*exchange)), model);
+  take_media(std::move(std::get<api::Texts>(*exchange)), model);
 }
 
 void Transaction::run_job(api::Job job, const api::ModelLease& model) {

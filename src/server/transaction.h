@@ -42,6 +42,13 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   void read();
   void find_model();
   void call(const api::ModelLease& model);
+  // Has the files of texts encoded, then goes on with prepare().
+  void take_media(api::Texts texts, const api::ModelLease& model);
+  struct WithMedia;
+  void fetch_media(const std::shared_ptr<WithMedia>& work);
+  void wait_for_turn(const std::shared_ptr<WithMedia>& work);
+  void read_media(const std::shared_ptr<WithMedia>& work);
+  void encode_media(const std::shared_ptr<WithMedia>& work);
   void prepare(api::Texts texts, const api::ModelLease& model);
   void run_job(api::Job job, const api::ModelLease& model);
   void forward(const api::ModelLease& model);

@@ -7,13 +7,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "io/byte_source.h"
 #include "media/decode.h"
-#include "media/mel.h"
 #include "media/sound.h"
-#include "media/tiles.h"
-#include "service/find_encoder.h"
-#include "service/media_encoder.h"
 #include "store/sha256.h"
 
 namespace puna::service {
@@ -77,6 +72,7 @@ struct Preprocessing {
   Result<void> (*complete)(const formats::ModelFile& file, std::optional<uint32_t> max_tokens,
                            TileRecipe& recipe);
   bool takes_any_size = false;  // so that max_tokens bounds it
+  bool takes_least = false;     // and there may be a least number of tokens
 };
 constexpr Preprocessing kPreprocessing[] = {
     {"gemma3", TileKind::kGemma3, nothing},
@@ -85,12 +81,27 @@ constexpr Preprocessing kPreprocessing[] = {
     {"internvl", TileKind::kInternvl, of_internvl},
     {"mlp", TileKind::kLlava, nothing},
     {"pixtral", TileKind::kPixtral, nothing},
-    {"qwen2.5vl_merger", TileKind::kQwen, of_qwen, /*takes_any_size=*/true},
-    {"qwen3vl_merger", TileKind::kQwen, of_qwen, /*takes_any_size=*/true},
+    {"qwen2.5vl_merger", TileKind::kQwen, of_qwen, /*takes_any_size=*/true, /*takes_least=*/true},
+    {"qwen3vl_merger", TileKind::kQwen, of_qwen, /*takes_any_size=*/true, /*takes_least=*/true},
 };
 
+Result<void> check_choice(const Preprocessing& kind, const PictureTokens& tokens) {
+  if ((tokens.most && !kind.takes_any_size) || (tokens.least && !kind.takes_least)) {
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("Encoders of the kind \"{}\" take pictures of sizes of their own, "
+                    "so there is no {}number of tokens to choose.",
+                    kind.kind, tokens.most && !kind.takes_any_size ? "" : "least "));
+  }
+  if (!tokens.least || !tokens.most || *tokens.least <= *tokens.most) return {};
+  return base::fail(ErrorCode::kInvalidArgument,
+                    fmt::format("A picture may have {} tokens at least and {} at most, which is "
+                                "none.",
+                                *tokens.least, *tokens.most));
+}
+
 Result<TileRecipe> recipe_of(const formats::ModelFile& file, const EncoderConfig& config,
-                             std::optional<uint32_t> max_tokens) {
+                             const PictureTokens& tokens) {
   const auto* const found =
       std::ranges::find(kPreprocessing, config.projector.kind, &Preprocessing::kind);
   if (found == std::end(kPreprocessing)) {
@@ -99,139 +110,122 @@ Result<TileRecipe> recipe_of(const formats::ModelFile& file, const EncoderConfig
                                   "known.",
                                   config.projector.kind));
   }
-  if (max_tokens && !found->takes_any_size) {
-    return base::fail(
-        ErrorCode::kUnsupported,
-        fmt::format("Encoders of the kind \"{}\" take pictures of sizes of their own, "
-                    "so there is no number of tokens to choose.",
-                    config.projector.kind));
-  }
+  PUNA_TRY(check_choice(*found, tokens));
   TileRecipe recipe{.kind = found->tiles,
                     .image_size = config.image_size,
                     .patch_size = config.patch_size,
                     .merge = config.rows.merge,
                     .mean = config.mean,
                     .std = config.std};
-  PUNA_TRY(found->complete(file, max_tokens, recipe));
+  PUNA_TRY(found->complete(file, tokens.most, recipe));
+  if (tokens.least) {
+    const uint64_t side = uint64_t{recipe.patch_size} * recipe.merge;
+    recipe.min_pixels = std::min(*tokens.least * side * side, recipe.max_pixels);
+  }
   return recipe;
 }
 
-// What the encoder reads of one file, in its order.
-struct Input {
-  std::vector<std::vector<float>> values;  // of each tile or window
-  std::vector<models::EncoderInput> tiles;
-  models::MediaShape shape;  // without the cells of its tiles
-
-  void add(std::vector<float> tile, uint32_t height, uint32_t width) {
-    values.push_back(std::move(tile));
-    tiles.push_back({values.back(), height, width});
-  }
-};
-
-Result<Input> cut_picture(const MediaFile& file, const TileRecipe& recipe) {
+Result<void> cut_picture(const MediaFile& file, const TileRecipe& recipe, MediaInput& out) {
   PUNA_TRY(const media::Picture picture, media::decode_picture(file.bytes));
-  PUNA_TRY(const media::Tiles tiles, media::cut_tiles(picture, recipe));
-  Input out;
+  PUNA_TRY(media::Tiles tiles, media::cut_tiles(picture, recipe));
+  out.pictures = std::move(tiles.tiles);
   out.shape.tile_columns = tiles.columns;
   out.shape.tile_rows = tiles.rows;
   out.shape.whole_last = tiles.whole_last;
-  for (const media::Picture& tile : tiles.tiles)
-    out.add(media::normalized(tile, recipe), tile.height, tile.width);
-  return out;
+  return {};
 }
 
-Result<Input> cut_sound(const MediaFile& file, uint32_t n_bins) {
+Result<void> cut_sound(const MediaFile& file, uint32_t n_bins, MediaInput& out) {
   PUNA_TRY(const media::Sound sound, media::decode_sound(file.bytes));
-  PUNA_TRY(std::vector<media::MelWindow> windows, media::log_mel(sound, n_bins));
-  Input out;
-  for (media::MelWindow& window : windows)
-    out.add(std::move(window.values), n_bins, media::kMelFrames);
-  return out;
+  PUNA_TRY(out.windows, media::log_mel(sound, n_bins));
+  return {};
 }
 
-// The encoder of one sense, and what it reads of the files of it.
-struct Senses {
-  std::optional<MediaEncoder> encoder;
-  std::vector<Input> inputs;
-  size_t next = 0;
-};
-
-Result<Senses> prepare(const OpenOptions& options, std::span<const MediaFile> files, Sense sense,
-                       std::optional<uint32_t> max_tokens) {
-  Senses out;
-  if (std::ranges::count(files, sense, &MediaFile::sense) == 0) return out;
-  PUNA_TRY(formats::ModelFile mmproj, open_encoder_file(options));
-  PUNA_TRY(const EncoderConfig config, models::read_encoder(mmproj, sense));
-  TileRecipe recipe;
-  if (sense == Sense::kPictures) {
-    PUNA_TRY(recipe, recipe_of(mmproj, config, max_tokens));
-  }
-  uint32_t most_rows = 1;
-  for (const MediaFile& file : files) {
-    if (file.sense != sense) continue;
-    const std::string reading = fmt::format("While reading {}", file.name);
-    auto input =
-        sense == Sense::kPictures ? cut_picture(file, recipe) : cut_sound(file, config.n_bins);
-    PUNA_TRY_CONTEXT(out.inputs.emplace_back(), std::move(input), reading);
-    for (const models::EncoderInput& tile : out.inputs.back().tiles) {
-      PUNA_TRY_CONTEXT(const uint32_t n, models::count_rows(config, tile.height, tile.width),
-                       reading);
-      most_rows = std::max(most_rows, n);
-    }
-  }
-  PUNA_TRY(out.encoder, open_encoder(std::move(mmproj), options, sense, most_rows));
-  return out;
-}
-
-Result<std::shared_ptr<const EncodedMedia>> encode(const MediaEncoder& use, Input& input) {
-  PUNA_TRY(engine::Encoded encoded,
-           base::run_until(use.encoder->run(input.tiles), [&] { use.poll(); }));
-  const models::Projector& projector = use.encoder->config().projector;
-  input.shape.tiles = std::move(encoded.tiles);
-  auto out = std::make_shared<EncodedMedia>();
-  out->pieces = models::pieces(projector, input.shape);
-  out->rows = std::move(encoded.media.rows);
-  out->row_width = projector.row_width();
-  out->both_ways = projector.both_ways;
-  uint64_t n_rows = 0;
-  for (const models::MediaPiece& piece : out->pieces) n_rows += piece.n_rows;
-  PUNA_CHECK(n_rows * out->row_width == out->rows.size());
-  store::Sha256 hash;
-  hash.add(std::as_bytes(std::span(out->rows)));
-  const store::Digest digest = hash.finish();
-  std::ranges::transform(digest.bytes(), out->digest.begin(),
-                         [](uint8_t byte) { return std::byte{byte}; });
+// Height and width of each tile, as the encoder counts them.
+std::vector<models::EncoderInput> sizes_of(const MediaInput& input) {
+  std::vector<models::EncoderInput> out;
+  for (const media::Picture& tile : input.pictures) out.push_back({{}, tile.height, tile.width});
+  for (const media::MelWindow& window : input.windows)
+    out.push_back({{}, window.n_bins, media::kMelFrames});
   return out;
 }
 
 }  // namespace
 
-Result<MediaFile> read_media_file(const std::string& path, Sense sense) {
-  PUNA_TRY(const auto source, io::open_file(path));
-  // Decoders have limits of their own, which name both numbers.
-  constexpr uint64_t kMostBytes = uint64_t{1} << 30;
-  if (source->size() > kMostBytes) {
-    return base::fail(ErrorCode::kInvalidArgument,
-                      fmt::format("The file {} has {} bytes; pictures and sounds may have {}.",
-                                  path, source->size(), kMostBytes));
+Result<MediaReader> MediaReader::create(const formats::ModelFile& mmproj, Sense sense,
+                                        const PictureTokens& tokens) {
+  MediaReader out;
+  PUNA_TRY(out.config_, models::read_encoder(mmproj, sense));
+  if (sense == Sense::kPictures) {
+    PUNA_TRY(out.recipe_, recipe_of(mmproj, out.config_, tokens));
   }
-  MediaFile out{.name = path, .sense = sense, .bytes = {}};
-  out.bytes.resize(static_cast<size_t>(source->size()));
-  PUNA_TRY(base::run_until(io::read(*source, 0, out.bytes), [] {}));
   return out;
 }
 
-Result<std::vector<std::shared_ptr<const EncodedMedia>>> encode_media(
-    const OpenOptions& options, std::span<const MediaFile> files,
-    std::optional<uint32_t> max_tokens) {
-  PUNA_TRY(Senses pictures, prepare(options, files, Sense::kPictures, max_tokens));
-  PUNA_TRY(Senses sounds, prepare(options, files, Sense::kSounds, max_tokens));
-  std::vector<std::shared_ptr<const EncodedMedia>> out;
-  for (const MediaFile& file : files) {
-    Senses& of = file.sense == Sense::kPictures ? pictures : sounds;
-    PUNA_TRY_CONTEXT(out.emplace_back(), encode(*of.encoder, of.inputs[of.next++]),
-                     fmt::format("While encoding {}", file.name));
+uint32_t MediaReader::most_patches() const {
+  const uint64_t cell = uint64_t{recipe_.merge} * recipe_.merge;
+  const uint64_t side = recipe_.patch_size > 0
+                            ? (recipe_.image_size + recipe_.patch_size - 1) / recipe_.patch_size
+                            : 0;
+  // Sides go up to whole cells.
+  const uint64_t along = (side + recipe_.merge - 1) / recipe_.merge * recipe_.merge;
+  const uint64_t patch = uint64_t{recipe_.patch_size} * recipe_.patch_size;
+  const uint64_t n = recipe_.max_tokens > 0   ? recipe_.max_tokens * cell
+                     : recipe_.max_pixels > 0 ? recipe_.max_pixels / patch
+                                              : along * along;
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(n + (config_.rows.class_row ? 1 : 0), kernels::kMaxStepRows));
+}
+
+uint32_t MediaReader::most_tiles() const {
+  if (recipe_.kind == TileKind::kInternvl) return recipe_.max_tiles + 1;  // and the whole picture
+  if (recipe_.kind != TileKind::kIdefics3 || recipe_.image_size == 0) return 1;
+  const uint32_t along = (recipe_.longer_side + recipe_.image_size - 1) / recipe_.image_size;
+  return along * along + 1;
+}
+
+Result<MediaInput> MediaReader::read(const MediaFile& file) const {
+  const std::string reading = fmt::format("While reading {}", file.name);
+  MediaInput out{.name = file.name, .sense = file.sense};
+  PUNA_TRY_CONTEXT(file.sense == Sense::kPictures ? cut_picture(file, recipe_, out)
+                                                  : cut_sound(file, config_.n_bins, out),
+                   reading);
+  for (const models::EncoderInput& tile : sizes_of(out)) {
+    PUNA_TRY_CONTEXT(const uint32_t n, models::count_rows(config_, tile.height, tile.width),
+                     reading);
+    PUNA_TRY_CONTEXT(const models::Cells cells,
+                     models::count_cells(config_, tile.height, tile.width), reading);
+    out.n_patches = std::max(out.n_patches, n);
+    out.shape.tiles.push_back(cells);
   }
+  out.pieces = models::pieces(config_.projector, out.shape);
+  for (const models::MediaPiece& piece : out.pieces) out.n_rows += piece.n_rows;
+  return out;
+}
+
+std::vector<float> MediaReader::values(const MediaInput& input, size_t tile) const {
+  return input.sense == Sense::kPictures ? media::normalized(input.pictures[tile], recipe_)
+                                         : input.windows[tile].values;
+}
+
+std::shared_ptr<EncodedMedia> MediaReader::counted(const MediaInput& input) const {
+  auto out = std::make_shared<EncodedMedia>();
+  out->pieces = input.pieces;
+  out->row_width = config_.projector.row_width();
+  out->both_ways = config_.projector.both_ways;
+  return out;
+}
+
+std::shared_ptr<const EncodedMedia> MediaReader::encoded(const MediaInput& input,
+                                                         std::vector<float> rows) const {
+  std::shared_ptr<EncodedMedia> out = counted(input);
+  PUNA_CHECK(size_t{input.n_rows} * out->row_width == rows.size());
+  out->rows = std::move(rows);
+  store::Sha256 hash;
+  hash.add(std::as_bytes(std::span(out->rows)));
+  const store::Digest digest = hash.finish();
+  std::ranges::transform(digest.bytes(), out->digest.begin(),
+                         [](uint8_t byte) { return std::byte{byte}; });
   return out;
 }
 

@@ -1,36 +1,74 @@
-// Files of pictures and sounds to what stands in a prompt: decoded, cut as the encoder's kind was
-// trained with, encoded.
+// Files of pictures and sounds to what an encoder reads, decoded and cut as its kind was trained
+// with, and back from its rows to what stands in a prompt. Without a device; any thread. Read next:
+// senses.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "formats/model_file.h"
+#include "media/mel.h"
+#include "media/picture.h"
+#include "media/tiles.h"
 #include "models/vision/encoder.h"
+#include "service/media_file.h"
 #include "service/media_prompt.h"
-#include "service/open.h"
 
 namespace puna::service {
 
-struct MediaFile {
-  std::string name;  // for errors
-  models::Sense sense = models::Sense::kPictures;
-  std::vector<std::byte> bytes;
+// How many tokens a picture becomes, where its encoder takes any size.
+struct PictureTokens {
+  std::optional<uint32_t> least, most;
 };
-// Errors: kNotFound and kIo, kInvalidArgument for a file that is larger than any that is read.
-base::Result<MediaFile> read_media_file(const std::string& path, models::Sense sense);
 
-// What becomes of each file, in their order. options.model names the mmproj file, which is open for
-// as long as this takes. `max_tokens` of a picture, where its encoder takes any size. Errors, with
-// the name of the file: those of decoding and cutting it; those of open_encoder() and of running
-// it; kUnsupported for max_tokens where the encoder has no choice.
-base::Result<std::vector<std::shared_ptr<const EncodedMedia>>> encode_media(
-    const OpenOptions& options, std::span<const MediaFile> files,
-    std::optional<uint32_t> max_tokens);
+// One file, decoded and cut. The bytes of pictures become numbers when they are encoded.
+struct MediaInput {
+  std::string name;  // of the file, for errors
+  models::Sense sense = models::Sense::kPictures;
+  std::vector<media::Picture> pictures{};   // the tiles of a picture, or
+  std::vector<media::MelWindow> windows{};  // the windows of a sound
+  models::MediaShape shape{};
+  std::vector<models::MediaPiece> pieces{};
+  uint32_t n_patches = 1;  // rows of its largest tile, as the encoder counts them
+  uint32_t n_rows = 0;     // that stand in the prompt
+
+  size_t n_tiles() const {
+    return sense == models::Sense::kPictures ? pictures.size() : windows.size();
+  }
+};
+
+class MediaReader {
+ public:
+  // Errors: those of models::read_encoder(); kUnsupported for a number of tokens where the encoder
+  // has no choice, kInvalidArgument for one that cannot be.
+  static base::Result<MediaReader> create(const formats::ModelFile& mmproj, models::Sense sense,
+                                          const PictureTokens& tokens);
+
+  const models::EncoderConfig& config() const { return config_; }
+  // Of the largest tile that a picture may be cut to.
+  uint32_t most_patches() const;
+  // Tiles of a picture at most, where they are all of one size; else 1.
+  uint32_t most_tiles() const;
+
+  // Errors, with the name of the file: those of decoding and cutting it, and where the encoder does
+  // not take what came of it.
+  base::Result<MediaInput> read(const MediaFile& file) const;
+  // What the encoder reads of a tile.
+  std::vector<float> values(const MediaInput& input, size_t tile) const;
+
+  // What stands in a prompt: without its rows, to count it by; with those that the encoder made.
+  std::shared_ptr<EncodedMedia> counted(const MediaInput& input) const;
+  std::shared_ptr<const EncodedMedia> encoded(const MediaInput& input,
+                                              std::vector<float> rows) const;
+
+ private:
+  models::EncoderConfig config_;
+  media::TileRecipe recipe_;
+};
 
 }  // namespace puna::service

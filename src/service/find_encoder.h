@@ -1,5 +1,5 @@
 // Which encoder of pictures and sounds belongs to a model: one that is named, else what lies beside
-// it (store/projector.h). All commands ask here. Read next: media_encoder.h.
+// it (store/projector.h). All commands ask here. Read next: senses.h.
 #pragma once
 
 #include <cstdint>

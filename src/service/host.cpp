@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "service/respond.h"
+#include "service/senses.h"
 
 namespace puna::service {
 
@@ -124,6 +125,11 @@ HostStatus Host::status() const {
     out = status_;
   }
   out.n_generated_tokens = n_generated_;
+  if (model_.senses) {
+    const Senses::Status senses = model_.senses->status();
+    out.n_media_encoded = senses.n_encoded;
+    out.n_media_found = senses.n_found;
+  }
   out.steps = model_.scheduler->steps().look();
   out.closed = inbox_->closed();
   return out;

@@ -37,6 +37,8 @@ struct HostStatus {
   uint64_t n_prompt_tokens = 0;  // of texts that have ended: evaluated
   uint64_t n_cached_tokens = 0;  // and known before
   uint64_t n_generated_tokens = 0;
+  uint64_t n_media_encoded = 0;  // pictures and sounds that went through an encoder
+  uint64_t n_media_found = 0;    // and that were known before
   // Pages of the cache: of running texts; with nothing in them. What is known of ended texts has
   // the rest.
   uint32_t n_pages = 0, n_pages_in_use = 0, n_pages_free = 0;

@@ -1,6 +1,9 @@
 #include "service/host_thread.h"
 
+#include <future>
 #include <utility>
+
+#include "service/request_media.h"
 
 namespace puna::service {
 
@@ -28,6 +31,24 @@ void HostThread::run() {
   }
 }
 
+Result<void> encode_media(HostThread& host, std::span<Request> requests) {
+  if (!RequestMedia::any(requests)) return {};
+  PUNA_TRY(RequestMedia media, RequestMedia::read(host.model(), requests));
+  if (!media.is_encoded()) {
+    static constexpr std::atomic<bool> kNever = false;
+    std::promise<Result<bool>> encoded;
+    host.post_job<bool>(
+        [&media](LoadedModel& model) -> base::Task<Result<bool>> {
+          PUNA_CO_TRY(co_await media.encode(model, kNever));
+          co_return true;
+        },
+        [&encoded](Result<bool> done) { encoded.set_value(std::move(done)); });
+    PUNA_TRY(encoded.get_future().get());
+  }
+  media.place(requests);
+  return {};
+}
+
 Result<Reply> run(HostThread& host, Prepared prepared, const OnEvent& on_event) {
   PUNA_TRY(const std::unique_ptr<Answer> answer, host.post(std::move(prepared)));
   for (;;) {
@@ -40,6 +61,7 @@ Result<Reply> run(HostThread& host, Prepared prepared, const OnEvent& on_event) 
 }
 
 Result<Reply> run(HostThread& host, Request request, const OnEvent& on_event) {
+  PUNA_TRY(encode_media(host, std::span(&request, 1)));
   PUNA_TRY(Prepared prepared, prepare(host.model(), std::move(request)));
   return run(host, std::move(prepared), on_event);
 }

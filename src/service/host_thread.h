@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mutex>
+#include <span>
 #include <thread>
 
 #include "service/host.h"
@@ -24,10 +25,14 @@ class HostThread final : public Host {
   std::thread thread_;
 };
 
+// Has the files of requests encoded (request_media.h), and waits for it. Errors: those of reading
+// and encoding them; kCancelled after drain() or stop().
+base::Result<void> encode_media(HostThread& host, std::span<Request> requests);
+
 // Posts a request and reads the answer to its end; on_event (may be null) is called here. Errors:
 // those of post() and of the answer.
 base::Result<Reply> run(HostThread& host, Prepared prepared, const OnEvent& on_event);
-// Prepares it before. Errors: those of prepare() too.
+// Encodes its files and prepares it before. Errors: those of encode_media() and prepare() too.
 base::Result<Reply> run(HostThread& host, Request request, const OnEvent& on_event);
 
 }  // namespace puna::service

@@ -8,10 +8,12 @@ namespace {
 // The rows of a piece, as media of their own.
 std::shared_ptr<engine::Media> rows_of(const EncodedMedia& media, const models::MediaPiece& piece) {
   auto out = std::make_shared<engine::Media>();
-  const auto rows = std::span(media.rows)
-                        .subspan(size_t{piece.first_row} * media.row_width,
-                                 size_t{piece.n_rows} * media.row_width);
-  out->rows.assign(rows.begin(), rows.end());
+  if (!media.rows.empty()) {
+    const auto rows = std::span(media.rows)
+                          .subspan(size_t{piece.first_row} * media.row_width,
+                                   size_t{piece.n_rows} * media.row_width);
+    out->rows.assign(rows.begin(), rows.end());
+  }
   out->n_rows = piece.n_rows;
   out->grid_columns = piece.cells.columns;
   out->both_ways = media.both_ways;

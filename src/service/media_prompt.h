@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "engine/prompt.h"
 #include "models/vision/projector.h"
+#include "service/media_file.h"
 #include "tokenizer/tokenizer.h"
 
 namespace puna::service {
@@ -22,7 +23,7 @@ namespace puna::service {
 // What an encoder made of a picture or sound.
 struct EncodedMedia {
   std::vector<models::MediaPiece> pieces;
-  std::vector<float> rows;             // [rows of all pieces, row_width]
+  std::vector<float> rows;             // [rows of all pieces, row_width]; none: it is only counted
   uint32_t row_width = 0;              // models::Projector::row_width()
   bool both_ways = false;              // models::Projector::both_ways
   std::array<std::byte, 32> digest{};  // SHA-256 of the file, the encoder's and all that the rows
@@ -33,7 +34,8 @@ struct EncodedMedia {
 struct PlacedMedia {
   size_t message = 0;
   size_t at = 0;
-  std::shared_ptr<const EncodedMedia> media;
+  std::shared_ptr<const EncodedMedia> media{};  // null: of the file (request_media.h)
+  std::shared_ptr<const MediaFile> file{};
 };
 
 // What stands for a picture or sound in texts of files and the command line.

@@ -19,6 +19,8 @@
 
 namespace puna::service {
 
+class Senses;
+
 struct LoadedModel {
   std::string name;         // as asked for
   std::string device_name;  // "NVIDIA H200", "CPU (avx512_vnni)"
@@ -33,6 +35,7 @@ struct LoadedModel {
   std::unique_ptr<AnswerForms> forms;  // null without a tokenizer
   Abilities abilities;                 // of the template
   Defaults defaults;                   // of requests
+  std::shared_ptr<Senses> senses;      // null: it takes texts alone
 
   uint32_t context() const { return engine->context(); }
   // Lets waiting tasks go on; for base::run_until.

@@ -9,6 +9,7 @@
 #include "formats/open.h"
 #include "gpu/devices.h"
 #include "gpu/native/native.h"
+#include "service/find_encoder.h"
 #include "service/model_card.h"
 #include "service/modelfile.h"
 #include "service/profiles.h"
@@ -18,6 +19,7 @@ namespace puna::service {
 
 using base::ErrorCode;
 using base::Result;
+using base::Task;
 using formats::ModelFile;
 
 namespace {
@@ -65,6 +67,24 @@ template <class T>
 T drive(base::Task<T> task) {
   // Files are read at once: nothing waits.
   return base::run_until(std::move(task), [] {});
+}
+
+// Its files are opened in place, or fetched, as models are.
+Task<Result<std::unique_ptr<Senses>>> load_senses(const OpenOptions& options, DeviceUse use,
+                                                  const engine::EngineOptions& engine) {
+  OpenOptions of_mmproj = options;
+  of_mmproj.model = options.mmproj.path;
+  if (options.mmproj.on_cpu) use = {};
+  SensesOptions how{.picture_tokens = options.mmproj.picture_tokens,
+                    .numerics = engine.numerics,
+                    .profile = use.device ? engine.profile : nullptr,
+                    .threads = engine.threads,
+                    .n_threads = engine.n_threads,
+                    .hooks = engine.hooks};
+  const auto open = [of_mmproj]() -> Task<Result<ModelFile>> {
+    co_return open_encoder_file(of_mmproj);
+  };
+  co_return co_await Senses::load(open, std::move(use), std::move(how));
 }
 
 }  // namespace
@@ -119,6 +139,19 @@ Result<gpu::DeviceInfo> describe_device(const OpenOptions& options) {
   return baseline;
 }
 
+Result<std::unique_ptr<Senses>> open_senses(const OpenOptions& options) {
+  DeviceUse use;
+  if (!options.mmproj.on_cpu) {
+    PUNA_TRY(use, open_device(options));
+  }
+  const std::shared_ptr<gpu::Device> device = use.device;
+  engine::EngineOptions engine = options.engine;
+  if (device) engine.profile = profile_for(*device, engine.numerics);
+  return base::run_until(load_senses(options, std::move(use), engine), [device] {
+    if (device) device->poll();
+  });
+}
+
 Result<LoadedModel> open(const OpenOptions& options) {
   PUNA_TRY(ModelFile file, open_file(options));
   return open(std::move(file), options);
@@ -137,11 +170,23 @@ Result<LoadedModel> open(ModelFile file, const OpenOptions& asked) {
   }
   engine::EngineOptions engine = options.engine;
   if (driver) engine.profile = profile_for(*driver, engine.numerics);
+  const auto poll = [driver] {
+    if (driver) driver->poll();
+  };
+  // First, so that what fits beside it is known.
+  std::shared_ptr<Senses> senses;
+  if (!options.mmproj.path.empty()) {
+    engine.media = true;
+    if (!driver && !engine.threads)
+      engine.threads = std::make_shared<base::ThreadPool>(engine.n_threads);
+    PUNA_TRY(senses, base::run_until(load_senses(options, use, engine), poll));
+    PUNA_TRY(
+        senses->check_fits(static_cast<uint32_t>(number_of(file, "embedding_length")), file.name));
+  }
   PUNA_TRY(LoadedModel model, base::run_until(load(options.model, std::move(file), std::move(use),
                                                    std::move(engine), options.defaults),
-                                              [driver] {
-                                                if (driver) driver->poll();
-                                              }));
+                                              poll));
+  model.senses = std::move(senses);
   if (modelfile) apply(*modelfile, model);
   return model;
 }

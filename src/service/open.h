@@ -1,13 +1,22 @@
 // Opens a model for use: finds it by name, picks the device and loads it (model.h).
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "base/result.h"
 #include "service/model.h"
+#include "service/senses.h"
 #include "store/store.h"
 
 namespace puna::service {
+
+// The encoder of pictures and sounds beside a model.
+struct MmprojOptions {
+  std::string path;     // an mmproj file; empty: none
+  bool on_cpu = false;  // whatever device the model is on
+  PictureTokens picture_tokens{};
+};
 
 struct OpenOptions {
   std::string model;            // a name in the store or catalogue, or a path
@@ -15,7 +24,8 @@ struct OpenOptions {
   bool gpu_baseline = false;    // hide optional GPU features
   bool map = true;              // weights that need no repacking are used where the file lies
   bool pull = true;             // fetch a catalogue model that is not in the store yet
-  engine::EngineOptions engine;
+  MmprojOptions mmproj;
+  engine::EngineOptions engine;  // its `media` is set where there is an mmproj file
   store::PullOptions pull_options;
   // What requests mean where neither they nor the model, its file or its Modelfile, say it.
   Defaults defaults;
@@ -32,6 +42,9 @@ base::Result<gpu::DeviceInfo> describe_device(const OpenOptions& options);
 
 // The device that --device means, opened.
 base::Result<DeviceUse> open_device(const OpenOptions& options);
+
+// The encoder alone, without a model beside. Errors: as open().
+base::Result<std::unique_ptr<Senses>> open_senses(const OpenOptions& options);
 
 // Where it is a stored model, with what its Modelfile says (modelfile.h). Errors: those of finding,
 // parsing, choosing a device and loading, with context.

@@ -8,6 +8,7 @@
 #include "chat/nonces.h"
 #include "service/banned_strings.h"
 #include "service/both_filters.h"
+#include "service/request_media.h"
 #include "service/thinking_budget.h"
 
 namespace puna::service {
@@ -245,8 +246,14 @@ Result<engine::Prompt> with_media(const LoadedModel& model, const Request& reque
   return media_prompt(*model.tokenizer, text.text, placed, /*ends=*/false);
 }
 
+bool is_uncounted(const PlacedMedia& one) { return !one.media; }
+
 Result<Beginning> beginning_of(const LoadedModel& model, const Request& request) {
   Beginning out;
+  if (std::ranges::any_of(request.media, is_uncounted)) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      "The request has a picture or sound that nothing was made of yet.");
+  }
   if (!request.tokens.empty()) {
     if (!request.media.empty()) {
       return base::fail(ErrorCode::kInvalidArgument,
@@ -364,6 +371,11 @@ Result<Prepared> prepare(const LoadedModel& model, Request request) {
 }
 
 Result<std::vector<int32_t>> prompt_tokens(const LoadedModel& model, const Request& request) {
+  if (std::ranges::any_of(request.media, is_uncounted)) {
+    Request counted = request;
+    PUNA_TRY(count_media(model, std::span(&counted, 1)));
+    return prompt_tokens(model, counted);
+  }
   PUNA_TRY(Beginning beginning, beginning_of(model, request));
   return beginning.prompt.tokens();
 }

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Asks a server as the public clients do: openai, anthropic and ollama from PyPI; prints what each of them got as a table.
 
-usage: tests/server/clients.py PUNA MODEL [EMBEDDING_MODEL]
+usage: tests/server/clients.py PUNA MODEL [EMBEDDING_MODEL] [--sees MODEL MMPROJ] [--hears MODEL MMPROJ]
 
-Starts `PUNA serve` with MODEL, and a template that has tools (tools.jinja), on a free port, and one more with EMBEDDING_MODEL where there is one. Needs
+Starts `PUNA serve` with MODEL, and a template that has tools (tools.jinja), on a free port, and one more with EMBEDDING_MODEL where there is one, and with
+models that see or hear. Needs
 the clients: python3 -m venv V; V/bin/pip install openai anthropic ollama. Exit code 1 if an answer is not what the client's own types say.
 """
+import argparse
+import base64
 import json
 import re
 import signal
@@ -378,27 +381,156 @@ def _(url, embedding_url):
     assert len(got.embeddings) == 2 and got.prompt_eval_count > 0
 
 
+# Pictures and sounds
+
+MEDIA = Path(__file__).parents[1] / "fixtures" / "media"
+PLAIN = "{% for m in messages %}{{ m.content }}{% endfor %}"
+
+
+def file_of(name):
+    return base64.b64encode((MEDIA / name).read_bytes()).decode()
+
+
+def image_part(name):
+    return {"type": "image_url", "image_url": {"url": "data:image/png;base64," + file_of(name), "detail": "auto"}}
+
+
+def sound_part(name):
+    return {"type": "input_audio", "input_audio": {"data": file_of(name), "format": "wav"}}
+
+
+def asks(part, text="What is it?"):
+    return [{"role": "user", "content": [part, {"type": "text", "text": text}]}]
+
+
+def answered(url, messages, **more):
+    return open_ai(url).chat.completions.create(model="", messages=messages, max_tokens=3, temperature=0, **more)
+
+
+def counted(url, name):
+    """A counter of /metrics."""
+    text = open_ai(url)._client.get(url + "/metrics").text
+    return int(float(re.search(rf"^{name}\S* (\S+)$", text, re.M).group(1)))
+
+
+@case("openai", "a picture")
+def _(seeing_url):
+    seen, plain = answered(seeing_url, asks(image_part("photo.png"))), answered(seeing_url, asks({"type": "text", "text": ""}))
+    assert seen.usage.prompt_tokens > plain.usage.prompt_tokens
+    assert "".join(c.choices[0].delta.content or "" for c in answered(seeing_url, asks(image_part("photo.png")), stream=True)) == seen.choices[0].message.content
+    refused(openai.BadRequestError, lambda: answered(seeing_url, asks(sound_part("plain.wav"))), "takes no sounds")
+    refused(openai.BadRequestError, lambda: answered(seeing_url, asks({"type": "image_url", "image_url": {"url": "http://127.0.0.1:1/a.png"}})), "--media-url")
+    refused(openai.BadRequestError, lambda: answered(seeing_url, asks({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}})), "PNG")
+
+
+@case("openai", "five turns about a picture: it is encoded once, and the others read what is new alone")
+def _(seeing_url):
+    def chat(first):
+        messages, fresh = asks(first, "Once more, and again: what is it?"), []
+        for turn in range(5):
+            got = answered(seeing_url, messages)
+            fresh.append(got.usage.prompt_tokens - got.usage.prompt_tokens_details.cached_tokens)
+            messages += [{"role": "assistant", "content": got.choices[0].message.content}, {"role": "user", "content": f"And {turn}?"}]
+        return fresh
+    encoded, found = counted(seeing_url, "puna:media_encoded_total"), counted(seeing_url, "puna:media_found_total")
+    seen = chat(image_part("turned.png"))
+    assert counted(seeing_url, "puna:media_encoded_total") == encoded + 1, "it was encoded again"
+    assert counted(seeing_url, "puna:media_found_total") == found + 4
+    plain = chat({"type": "text", "text": "A text in its place. "})
+    # A page of the cache may be begun anew.
+    assert all(a <= b + 32 for a, b in zip(seen[1:], plain[1:])), (seen, plain)
+
+
+@case("openai", "responses and counts of a picture")
+def _(seeing_url):
+    content = [{"type": "input_text", "text": "What is it?"}, {"type": "input_image", "image_url": "data:image/png;base64," + file_of("photo.png"), "detail": "low"}]
+    got = open_ai(seeing_url).responses.create(model="", input=[{"role": "user", "content": content}], max_output_tokens=3)
+    assert got.usage.input_tokens > 8
+    count = open_ai(seeing_url).responses.input_tokens.count(model="", input=[{"role": "user", "content": content}])
+    assert count.input_tokens == got.usage.input_tokens
+
+
+@case("openai", "models say what they take")
+def _(seeing_url):
+    data = open_ai(seeing_url).models.list().data[0]
+    assert data.architecture["input_modalities"] == ["text", "image"]
+
+
+@case("anthropic", "a picture, in a result too, and a document of text")
+def _(seeing_url):
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": file_of("photo.png")}}
+    document = {"type": "document", "title": "Notes", "source": {"type": "text", "media_type": "text/plain", "data": "Some notes."}}
+    messages = [{"role": "user", "content": [image, document, {"type": "text", "text": "What is it?"}]},
+                {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "look", "input": {}}]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "Seen:"}, image]}]}]
+    got = anthropic_of(seeing_url).messages.create(model="any", max_tokens=3, messages=messages)
+    count = anthropic_of(seeing_url).messages.count_tokens(model="any", messages=messages).input_tokens
+    assert count == got.usage.input_tokens + (got.usage.cache_read_input_tokens or 0)
+    pdf = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "AAAA"}}
+    refused(anthropic.BadRequestError, lambda: anthropic_of(seeing_url).messages.create(
+        model="any", max_tokens=3, messages=[{"role": "user", "content": [pdf]}]), "application/pdf")
+
+
+@case("ollama", "a picture")
+def _(seeing_url):
+    client, name, path = ollama.Client(seeing_url), name_of(seeing_url), str(MEDIA / "photo.png")
+    plain = client.chat(model=name, messages=MESSAGES, options={"num_predict": 3})
+    seen = client.chat(model=name, messages=[{**MESSAGES[0], "images": [path]}], options={"num_predict": 3})
+    assert seen.prompt_eval_count > plain.prompt_eval_count
+    assert client.generate(model=name, prompt="What is it?", images=[path], options={"num_predict": 3}).prompt_eval_count > 8
+    assert "vision" in client.show(name).capabilities
+
+
+@case("openai", "a sound, and what is said in it")
+def _(hearing_url):
+    assert answered(hearing_url, asks(sound_part("plain.wav"))).usage.prompt_tokens > 300
+    client = open_ai(hearing_url)
+    with open(MEDIA / "sound.mp3", "rb") as file:
+        got = client.audio.transcriptions.create(model="", file=file, extra_body={"max_tokens": "3"})
+    assert isinstance(got.text, str) and got.usage.input_tokens > 300
+    with open(MEDIA / "sound.flac", "rb") as file:
+        events = list(client.audio.transcriptions.create(model="", file=file, stream=True, extra_body={"max_tokens": "3"}))
+    assert events[-1].type == "transcript.text.done"
+    assert "".join(e.delta for e in events[:-1]) == events[-1].text
+    refused(openai.BadRequestError, lambda: answered(hearing_url, asks(image_part("photo.png"))), "takes no pictures")
+
+
+@case("openai", "sounds for a model that does not hear")
+def _(seeing_url):
+    with open(MEDIA / "sound.mp3", "rb") as file:
+        refused(openai.APIStatusError, lambda: open_ai(seeing_url).audio.transcriptions.create(model="", file=file), "hear")
+
+
 def name_of(url):
     return open_ai(url).models.list().data[0].id
 
 
 def main():
-    if len(sys.argv) not in (3, 4):
-        print(__doc__, file=sys.stderr)
-        return 2
-    puna, model, *embedding = sys.argv[1:]
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("puna")
+    parser.add_argument("model")
+    parser.add_argument("embedding", nargs="?")
+    for sense in ("--sees", "--hears"):
+        parser.add_argument(sense, nargs=2, metavar=("MODEL", "MMPROJ"))
+    given = parser.parse_args()
+    puna, model = given.puna, given.model
     failed = 0
     template = Path(__file__).with_name("tools.jinja")
     with Server(puna, model, "-c", "8192", "--ctx", "2048", "--chat-template-file", str(template)) as server:
-        embedding_server = Server(puna, embedding[0]) if embedding else None
+        others = {}
         try:
+            if given.embedding:
+                others["embedding_url"] = Server(puna, given.embedding)
+            for name, files in (("seeing_url", given.sees), ("hearing_url", given.hears)):
+                if files:
+                    others[name] = Server(puna, files[0], "--mmproj", files[1], "--chat-template", PLAIN)
+            urls = {"url": server.url, **{name: other.url for name, other in others.items()}}
             for client, what, function in CASES:
-                arguments = [server.url]
-                if function.__code__.co_argcount == 2:
-                    if not embedding_server:
-                        print(f"| {client} | {what} | SKIPPED: no embedding model was given |")
-                        continue
-                    arguments.append(embedding_server.url)
+                wanted = function.__code__.co_varnames[:function.__code__.co_argcount]
+                if missing := [name for name in wanted if name not in urls]:
+                    print(f"| {client} | {what} | SKIPPED: no model was given for {missing[0]} |")
+                    continue
+                arguments = [urls[name] for name in wanted]
                 try:
                     function(*arguments)
                     print(f"| {client} | {what} | as it should be |", flush=True)
@@ -406,8 +538,8 @@ def main():
                     failed += 1
                     print(f"| {client} | {what} | FAILED: {json.dumps(str(error) or traceback.format_exc(limit=-1))[:300]} |", flush=True)
         finally:
-            if embedding_server:
-                embedding_server.__exit__()
+            for other in others.values():
+                other.__exit__()
     print(f"{len(CASES) - failed} of {len(CASES)} as they should be", file=sys.stderr)
     return 1 if failed else 0
 

@@ -7,6 +7,7 @@
 
 #include "api/answer_fields.h"
 #include "api/fields.h"
+#include "api/media.h"
 
 namespace puna::api::anthropic {
 
@@ -31,6 +32,35 @@ constexpr Field kText[] = {
     passed_over("citations", "Where the text comes from."),
     kMark,
 };
+constexpr Field kImage[] = {
+    {"type", Kind::kText, "image"},
+    {"source", Kind::kObject, "{type: base64, media_type, data} or {type: url, url}."},
+    kMark,
+};
+constexpr Field kImageSource[] = {
+    Field{"type", Kind::kText, "Where it is."}.one_of("base64|url|file"),
+    {"media_type", Kind::kText, "What it is, though its bytes say so."},
+    {"data", Kind::kText, "Of base64: the file."},
+    {"url", Kind::kText, "Of url: the address, or a data: URL."},
+    refused("file_id", "no files are kept."),
+};
+constexpr Field kDocument[] = {
+    {"type", Kind::kText, "document"},
+    {"source", Kind::kObject,
+     "{type: text, media_type: text/plain, data}, or {type: content, content}."},
+    {"title", Kind::kText, "Stands before it."},
+    {"context", Kind::kText, "Stands before it."},
+    passed_over("citations", "Answers name no places in documents."),
+    kMark,
+};
+constexpr Field kDocumentSource[] = {
+    Field{"type", Kind::kText, "What it is."}.one_of("text|content|base64|url|file"),
+    {"media_type", Kind::kText, "text/plain"},
+    {"data", Kind::kText, "Of text: the text."},
+    {"content", Kind::kAny, "Of content: a text or blocks."},
+    passed_over("url", "No documents are fetched."),
+    refused("file_id", "no files are kept."),
+};
 constexpr Field kThinking[] = {
     {"type", Kind::kText, "thinking"},
     {"thinking", Kind::kText, "What the model thought."},
@@ -48,7 +78,7 @@ constexpr Field kToolUse[] = {
 constexpr Field kToolResult[] = {
     {"type", Kind::kText, "tool_result"},
     {"tool_use_id", Kind::kText, "The call that this is the result of."},
-    {"content", Kind::kAny, "A text or blocks of text; none: the tool gives nothing."},
+    {"content", Kind::kAny, "A text or blocks of text and images; none: the tool gives nothing."},
     {"is_error", Kind::kFlag, "The tool has failed; the text then says so."},
     kMark,
 };
@@ -93,9 +123,84 @@ Result<std::string> read_text(std::string_view field, const Json& value) {
   return out;
 }
 
-class Conversation {
+Result<Content> read_image(const Json& block) {
+  PUNA_TRY(const Body body, Body::read(block, {kImage}));
+  const Json* source = body.find("source");
+  if (!source) return refuse_field("source", Json(), "an object");
+  PUNA_TRY(const Body inner, Body::read(*source, {kImageSource}));
+  PUNA_TRY(const std::string type, required(inner, "type"));
+  if (type == "file") return refuse_field("type", type, "base64 or url");
+  const char* const field = type == "url" ? "url" : "data";
+  PUNA_TRY(const std::string value, required(inner, field));
+  PUNA_TRY(MediaFile file, type == "url" ? media_of_url(field, value, models::Sense::kPictures)
+                                         : media_of_base64(field, value, models::Sense::kPictures));
+  Content out;
+  out.add(std::move(file));
+  return out;
+}
+
+Result<Content> read_document(const Json& block);
+
+// A text, or blocks of text, images and documents, of a result or a document.
+Result<Content> read_content(std::string_view field, const Json& value) {
+  if (value.is_string()) return Content(value.string());
+  if (!value.is_array()) return refuse_field(field, value, "a text or a list of blocks");
+  Content out;
+  for (const Json& block : value.items()) {
+    PUNA_TRY(const std::string_view type, type_of(block));
+    if (type == "image") {
+      PUNA_TRY(Content image, read_image(block));
+      out.join(std::move(image), "\n");
+    } else if (type == "document" && field == "content") {
+      PUNA_TRY(Content document, read_document(block));
+      out.join(std::move(document), "\n");
+    } else if (type == "text") {
+      PUNA_TRY(const Body body, Body::read(block, {kText}));
+      PUNA_TRY(std::string text, required(body, "text"));
+      out.join(Content(std::move(text)), "\n");
+    } else {
+      return unknown_block(type, fmt::format("\"{}\"", field), "text, image, document");
+    }
+  }
+  return out;
+}
+
+// What stands in it, behind its title and its context.
+Result<Content> read_document(const Json& block) {
+  PUNA_TRY(const Body body, Body::read(block, {kDocument}));
+  const Json* source = body.find("source");
+  if (!source) return refuse_field("source", Json(), "an object");
+  PUNA_TRY(const Body inner, Body::read(*source, {kDocumentSource}));
+  PUNA_TRY(const std::string type, required(inner, "type"));
+  Content out;
+  for (const char* before : {"title", "context"}) {
+    if (auto text = body.text(before)) out.join(Content(*std::move(text)), "\n");
+  }
+  if (type == "text") {
+    PUNA_TRY(std::string text, required(inner, "data"));
+    out.join(Content(std::move(text)), "\n");
+    return out;
+  }
+  const Json* content = type == "content" ? inner.find("content") : nullptr;
+  if (!content) {
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("A document whose source is of the type \"{}\"{} cannot be read; possible are "
+                    "text and content.",
+                    type,
+                    inner.text("media_type").value_or("").empty()
+                        ? ""
+                        : " (" + *inner.text("media_type") + ")"));
+  }
+  // Documents do not lie in documents.
+  PUNA_TRY(Content inside, read_content("source.content", *content));
+  out.join(std::move(inside), "\n");
+  return out;
+}
+
+class Reader {
  public:
-  explicit Conversation(std::string_view reasoning_member) : reasoning_member_(reasoning_member) {}
+  explicit Reader(std::string_view reasoning_member) : reasoning_member_(reasoning_member) {}
 
   Result<void> add_system(const Json& system) {
     PUNA_TRY(std::string text, read_text("system", system));
@@ -126,7 +231,7 @@ class Conversation {
     return {};
   }
 
-  std::vector<chat::Message> take() { return std::move(messages_); }
+  Conversation take() { return {std::move(messages_), std::move(media_)}; }
 
  private:
   // The message at the end, which is of `role`.
@@ -136,10 +241,30 @@ class Conversation {
     return messages_.back();
   }
 
+  // Behind what the last message has.
+  void join_last(Content content, std::string_view between = "\n") {
+    std::string& text = messages_.back().content;
+    if (!text.empty() && !content.text.empty()) text += between;
+    for (service::PlacedMedia& one : content.media) {
+      one.message = messages_.size() - 1;
+      one.at += text.size();
+      media_.push_back(std::move(one));
+    }
+    text += content.text;
+  }
+
   Result<void> add_user_block(const Json& block) {
     PUNA_TRY(const std::string_view type, type_of(block));
     if (type == "tool_result") return add_result(block);
-    if (type != "text") return unknown_block(type, "a message of the user", "text, tool_result");
+    if (type == "image" || type == "document") {
+      PUNA_TRY(Content content, type == "image" ? read_image(block) : read_document(block));
+      last_of("user");
+      join_last(std::move(content));
+      return {};
+    }
+    if (type != "text") {
+      return unknown_block(type, "a message of the user", "text, image, document, tool_result");
+    }
     PUNA_TRY(const Body body, Body::read(block, {kText}));
     PUNA_TRY(const std::string text, required(body, "text"));
     join(last_of("user").content, text);
@@ -150,16 +275,18 @@ class Conversation {
     PUNA_TRY(const Body body, Body::read(block, {kToolResult}));
     chat::Message out{.role = "tool"};
     PUNA_TRY(const std::string id, required(body, "tool_use_id"));
+    Content result;
     if (const Json* content = body.find("content")) {
-      PUNA_TRY(out.content, read_text("content", *content));
+      PUNA_TRY(result, read_content("content", *content));
     }
     // Templates have no place for it.
-    if (body.flag("is_error").value_or(false)) out.content = "Error: " + out.content;
+    if (body.flag("is_error").value_or(false)) out.content = "Error: ";
     out.fields.set("tool_call_id", id);
     for (const auto& [call, name] : names_) {
       if (call == id) out.fields.set("name", name);
     }
     messages_.push_back(std::move(out));
+    join_last(std::move(result), "");
     return {};
   }
 
@@ -204,14 +331,15 @@ class Conversation {
 
   const std::string reasoning_member_;
   std::vector<chat::Message> messages_;
+  std::vector<service::PlacedMedia> media_;
   std::vector<std::pair<std::string, std::string>> names_;  // of the tools, by the ids of calls
 };
 
 }  // namespace
 
-Result<std::vector<chat::Message>> read_conversation(const Json* system, const Json* messages,
-                                                     std::string_view reasoning_member) {
-  Conversation out(reasoning_member);
+Result<Conversation> read_conversation(const Json* system, const Json* messages,
+                                       std::string_view reasoning_member) {
+  Reader out(reasoning_member);
   if (system) PUNA_TRY(out.add_system(*system));
   if (!messages || !messages->is_array() || messages->items().empty()) {
     return refuse_field("messages", messages ? *messages : Json(),

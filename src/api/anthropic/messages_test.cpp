@@ -287,13 +287,23 @@ TEST_CASE("what a body may not say is refused with its name and the message's nu
             .starts_with("The field \"content\" is 1, "));
   CHECK(refused(saying(R"([{"role": "user", "content": []}])"))
             .starts_with("The field \"content\" is [], "));
-  CHECK(block("user", R"({"type": "image", "source": {}})") ==
-        "A block of type \"image\" is not supported in a message of the user; possible are text, "
-        "tool_result. - While reading message 1");
+  CHECK(block("user", R"({"type": "video"})") ==
+        "A block of type \"video\" is not supported in a message of the user; possible are text, "
+        "image, document, tool_result. - While reading message 1");
+  CHECK(block("user", R"({"type": "image", "source": {}})")
+            .starts_with("The field \"type\" is null, "));
+  CHECK(block("user", R"({"type": "image", "source": {"type": "base64", "data": "?"}})")
+            .starts_with("The field \"data\" has 1 characters that are no base64."));
+  CHECK(block("user", R"({"type": "image", "source": {"type": "url", "url": "file:///a.png"}})")
+            .starts_with("The field \"url\" begins with \"file:///a.png\", but "));
+  CHECK(block("user", R"({"type": "document", "source": {"type": "base64",
+                          "media_type": "application/pdf", "data": "AAAA"}})") ==
+        "A document whose source is of the type \"base64\" (application/pdf) cannot be read; "
+        "possible are text and content. - While reading message 1");
   CHECK(block("user", R"({"type": "tool_result", "tool_use_id": "t",
-                          "content": [{"type": "image"}]})") ==
-        "A block of type \"image\" is not supported in \"content\"; possible are text. - While "
-        "reading message 1");
+                          "content": [{"type": "audio"}]})") ==
+        "A block of type \"audio\" is not supported in \"content\"; possible are text, image, "
+        "document. - While reading message 1");
   CHECK(block("assistant", R"({"type": "image"})").starts_with("A block of type \"image\" is not"));
   CHECK(block("user", "1").starts_with("The field \"content\" is 1, "));
   CHECK(block("user", R"({"text": "x"})").starts_with("The field \"type\" is null, "));

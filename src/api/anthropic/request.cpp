@@ -76,7 +76,7 @@ constexpr Field kFields[] = {
         .needed()
         .shaped(
             R"(["+", {"role": "=user|assistant", "content": ["string", [{
-                 "type": "=text|thinking|redacted_thinking|tool_use|tool_result"}]]}])"),
+                 "type": "=text|image|document|thinking|redacted_thinking|tool_use|tool_result"}]]}])"),
     Field{"system", Kind::kAny, "A text, or blocks of text."}.shaped(
         R"(["string", [{"type": "=text", "text": "string"}]])"),
     Field{"max_tokens", Kind::kInteger, "Tokens of thinking and answer at most.", 0, UINT32_MAX}
@@ -229,8 +229,10 @@ Result<service::Request> read_prompt(const Body& body, const service::LoadedMode
   PUNA_TRY(const chat::Template* chat_template, service::template_of(model));
   const chat::ReplyStyle& style = chat::reply_style(chat_template->source());
   service::Request out = model.defaults.request;
-  PUNA_TRY(out.messages,
+  PUNA_TRY(Conversation read,
            read_conversation(body.find("system"), body.find("messages"), style.reasoning_member));
+  out.messages = std::move(read.messages);
+  out.media = std::move(read.media);
   const chat::Message& last = out.messages.back();
   if (last.role == "assistant") {
     if (last.fields.find("tool_calls")) {

@@ -155,13 +155,9 @@ Result<Completion> read_completion(const Body& body, const service::LoadedModel&
   return out;
 }
 
-Exchange complete(const Call& call, const Completion& completion,
-                  std::vector<std::vector<int32_t>> prompts, bool one) {
-  std::vector<service::Request> requests;
-  for (std::vector<int32_t>& prompt : prompts) {
-    requests.push_back(completion.answer.request);
-    requests.back().tokens = std::move(prompt);
-  }
+Result<Exchange> complete(const Call& call, const Completion& completion,
+                          std::vector<service::Request> requests, bool one) {
+  const service::LoadedModel& model = call.model->loaded();
   Texts out = texts_of(completion.answer);
   out.requests = repeated(std::move(requests), completion.answer.n);
   std::vector<Chunks> chunks;
@@ -169,12 +165,16 @@ Exchange complete(const Call& call, const Completion& completion,
     WrittenText::Form form{.index = chunks.size(),
                            .model = call.model->id,
                            .stream = out.stream,
-                           .tokenizer = call.model->loaded().tokenizer.get()};
-    chunks.emplace_back(WrittenText(std::move(form), request.tokens, request), completion);
+                           .tokenizer = model.tokenizer.get()};
+    std::vector<int32_t> prompt = request.tokens;
+    if (prompt.empty()) {
+      PUNA_TRY(prompt, service::prompt_tokens(model, request));
+    }
+    chunks.emplace_back(WrittenText(std::move(form), prompt, request), completion);
   }
   one = one && chunks.size() == 1;
   out.writer = std::make_unique<CompletionWriter>(std::move(chunks), one);
-  return out;
+  return Exchange(std::move(out));
 }
 
 Result<Exchange> completion(const Call& call) {
@@ -182,12 +182,16 @@ Result<Exchange> completion(const Call& call) {
   PUNA_TRY(const Body body,
            Body::read(call.body, {kPrompt, kFields, answer_fields(), sampling_fields()}));
   PUNA_TRY(const Completion completion, read_completion(body, model));
-  PUNA_TRY(const Prompts prompts, read_prompts("prompt", body.find("prompt"), model, kMaxPrompts));
-  std::vector<std::vector<int32_t>> tokens;
-  for (const Prompt& prompt : prompts.list) {
-    PUNA_TRY(tokens.emplace_back(), tokens_of(prompt, model));
+  PUNA_TRY(Prompts prompts, read_prompts("prompt", body.find("prompt"), model, kMaxPrompts));
+  std::vector<service::Request> requests;
+  for (Prompt& prompt : prompts.list) {
+    if (prompt.media.empty()) {
+      PUNA_TRY(prompt.tokens, tokens_of(prompt, model));
+      prompt.text.reset();
+    }
+    requests.push_back(with_prompt(completion.answer.request, std::move(prompt)));
   }
-  return complete(call, completion, std::move(tokens), prompts.one);
+  return complete(call, completion, std::move(requests), prompts.one);
 }
 
 }  // namespace puna::api::llama

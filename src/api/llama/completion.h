@@ -23,9 +23,10 @@ struct Completion {
 // Of a body that was read by the fields. Errors: those of read_answer_fields().
 base::Result<Completion> read_completion(const Body& body, const service::LoadedModel& model);
 
-// The answers to prompts of token ids; `one`: a single one is no list.
-Exchange complete(const Call& call, const Completion& completion,
-                  std::vector<std::vector<int32_t>> prompts, bool one);
+// The answers to requests, which are of token ids or of texts with media; `one`: a single one is no
+// list. Errors: those of service::prompt_tokens().
+base::Result<Exchange> complete(const Call& call, const Completion& completion,
+                                std::vector<service::Request> requests, bool one);
 
 // Errors: those of the fields and of read_prompts().
 base::Result<Exchange> completion(const Call& call);

@@ -99,7 +99,7 @@ constexpr Description kRows[] = {
      .summary = "Tells of the model and what holds where requests say nothing.",
      .answer = R"([{"default_generation_settings": {"params": "#Settings", "n_ctx": "integer"},
        "total_slots": "integer", "model_alias": "string", "model_path": "string",
-       "model_ftype": "string", "modalities": {"*": "boolean"}, "chat_template?": "string",
+       "model_ftype": "string", "modalities": {"*": "boolean"}, "media_marker": "string", "chat_template?": "string",
        "chat_template_caps?": {"*": "boolean"}, "bos_token": "string", "eos_token": "string",
        "build_info": "string", "is_sleeping": "boolean"},
        {"role": "=router", "max_instances": "integer", "models_autoload": "boolean",

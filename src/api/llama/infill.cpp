@@ -105,9 +105,9 @@ Result<Exchange> infill(const Call& call) {
   if (!suffix_first) add_part(fim->suffix, "input_suffix");
   prompt.add(fim->middle);
   prompt.add(body.text("prompt").value_or(""));
-  std::vector<std::vector<int32_t>> prompts;
-  prompts.push_back(prompt.take());
-  return complete(call, completion, std::move(prompts), /*one=*/true);
+  std::vector<service::Request> requests = {completion.answer.request};
+  requests.front().tokens = prompt.take();
+  return complete(call, completion, std::move(requests), /*one=*/true);
 }
 
 }  // namespace puna::api::llama

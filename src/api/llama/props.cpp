@@ -3,8 +3,10 @@
 #include "api/build_info.h"
 #include "api/fields.h"
 #include "api/llama/settings.h"
+#include "api/media.h"
 #include "api/openai/models.h"
 #include "api/probabilities.h"
+#include "service/senses.h"
 
 namespace puna::api::llama {
 
@@ -39,8 +41,11 @@ Result<Exchange> props(const Call& call) {
   out.set("total_slots", call.model->n_texts).set("model_alias", call.model->id);
   out.set("model_path", call.model->path).set("model_ftype", openai::file_type(model));
   Json modalities = Json::object();
-  modalities.set("vision", false).set("video", false).set("audio", false);
-  out.set("modalities", std::move(modalities));
+  const service::Senses* const senses = model.senses.get();
+  modalities.set("vision", senses && senses->has(models::Sense::kPictures));
+  modalities.set("video", false);
+  modalities.set("audio", senses && senses->has(models::Sense::kSounds));
+  out.set("modalities", std::move(modalities)).set("media_marker", media_marker());
   set_template(out, model);
   const auto text = [&](auto member) {
     const auto id = model.tokenizer ? model.tokenizer->vocabulary().*member : std::nullopt;

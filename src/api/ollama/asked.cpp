@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "api/ollama/writer.h"
 #include "chat/parsers.h"
 #include "service/prepare.h"
+#include "service/request_media.h"
 
 namespace puna::api::ollama {
 
@@ -118,13 +120,19 @@ std::vector<size_t> turns_of(const std::vector<chat::Message>& messages) {
   return out;
 }
 
-// All but what stands before `first`, where what is of the system stays.
-std::vector<chat::Message> from(const std::vector<chat::Message>& messages, size_t first) {
-  std::vector<chat::Message> out;
-  for (size_t i = 0; i < messages.size(); ++i) {
-    if (i >= first || messages[i].role == "system") out.push_back(messages[i]);
+// Leaves out what stands before `first` of a request, but for what is of the system.
+void take_from(const service::Request& all, size_t first, service::Request& out) {
+  out.messages.clear();
+  out.media.clear();
+  for (size_t i = 0; i < all.messages.size(); ++i) {
+    if (i < first && all.messages[i].role != "system") continue;
+    for (const service::PlacedMedia& one : all.media) {
+      if (one.message != i) continue;
+      out.media.push_back(one);
+      out.media.back().message = out.messages.size();
+    }
+    out.messages.push_back(all.messages[i]);
   }
-  return out;
 }
 
 }  // namespace
@@ -227,17 +235,18 @@ Result<uint32_t> fit(Asked& asked, const service::LoadedModel& model) {
     PUNA_TRY(const std::vector<int32_t> tokens, service::prompt_tokens(model, request));
     return static_cast<uint32_t>(tokens.size());
   };
+  PUNA_TRY(service::count_media(model, std::span(&request, 1)));
   PUNA_TRY(uint32_t n, count());
   const uint32_t n_before = n;
   const std::vector<size_t> turns = turns_of(request.messages);
   if (n >= room && (!asked.truncate || turns.size() < 2)) return too_long(n, room);
   if (n >= room) {
-    const std::vector<chat::Message> all = std::move(request.messages);
+    const service::Request all = request;
     // By halves: the fewest turns that are enough, of which the last cannot be one.
     size_t enough = turns.size() - 1, least = 1;
     while (least < enough) {
       const size_t middle = (least + enough) / 2;
-      request.messages = from(all, turns[middle]);
+      take_from(all, turns[middle], request);
       PUNA_TRY(n, count());
       if (n < room) {
         enough = middle;
@@ -245,7 +254,7 @@ Result<uint32_t> fit(Asked& asked, const service::LoadedModel& model) {
         least = middle + 1;
       }
     }
-    request.messages = from(all, turns[enough]);
+    take_from(all, turns[enough], request);
     PUNA_TRY(n, count());
     if (n >= room) return too_long(n, room);
   }

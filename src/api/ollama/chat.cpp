@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/answer_fields.h"
+#include "api/media.h"
 #include "api/ollama/asked.h"
 #include "api/ollama/writer.h"
 #include "chat/parsers.h"
@@ -42,7 +43,7 @@ constexpr Field kMessage[] = {
         [] { return std::span<const Field>(kCall); }),
     {"tool_name", Kind::kText, "Of a result: the tool."},
     {"tool_call_id", Kind::kText, "Of a result: the call."},
-    refused("images", "images cannot be read yet.", "[]"),
+    Field{"images", Kind::kTexts, "Pictures and sounds before the text, in base64."},
 };
 constexpr Field kFields[] = {
     Field{"messages", Kind::kList, "The conversation; none: loads the model."}.with(
@@ -112,6 +113,12 @@ Result<void> read_messages(const Json& messages, const service::LoadedModel& mod
   for (const Json& each : messages.items()) {
     PUNA_TRY_CONTEXT(chat::Message message, read_message(each, reasoning),
                      fmt::format("While reading message {}", request.messages.size()));
+    if (const Json* images = each.find("images"); images && !images->is_null()) {
+      PUNA_TRY_CONTEXT(const std::vector<MediaFile> files, media_of_list("images", *images),
+                       fmt::format("While reading message {}", request.messages.size()));
+      for (const MediaFile& file : files)
+        request.media.push_back({.message = request.messages.size(), .file = file});
+    }
     request.messages.push_back(std::move(message));
   }
   const chat::Message& last = request.messages.back();

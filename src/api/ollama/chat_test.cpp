@@ -196,9 +196,8 @@ TEST_CASE("what messages may not say is refused with its name and their number")
   CHECK(error(R"({"content": "Hi"})").starts_with("The field \"role\" is \"\", "));
   CHECK(error(R"({"role": 1})").starts_with("The field \"role\" is 1, "));
   CHECK(error(R"({"role": "user", "content": ["Hi"]})").starts_with("The field \"content\" is "));
-  CHECK(error(R"({"role": "user", "images": ["AAAA"]})") ==
-        "The field \"images\" is not supported: images cannot be read yet. - While reading message "
-        "1");
+  CHECK(error(R"({"role": "user", "images": ["A?AA"]})") ==
+        "The field \"images\" has 4 characters that are no base64. - While reading message 1");
   CHECK(error(R"({"role": "assistant", "tool_calls": [1]})")
             .starts_with("The field \"tool_calls\" is 1, "));
   CHECK(error(R"({"role": "assistant", "tool_calls": [{}]})")

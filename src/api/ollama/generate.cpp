@@ -1,10 +1,12 @@
 #include "api/ollama/generate.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "api/answer_fields.h"
 #include "api/llama/fim.h"
+#include "api/media.h"
 #include "api/ollama/asked.h"
 #include "api/ollama/writer.h"
 #include "chat/parsers.h"
@@ -31,7 +33,7 @@ constexpr Field kFields[] = {
      "The `context` of an earlier answer, which this one goes on behind; not for models that "
      "think. "
      "Ollama has deprecated it for messages of /api/chat."},
-    refused("images", "images cannot be read yet.", "[]"),
+    {"images", Kind::kTexts, "Pictures and sounds before the prompt, in base64."},
 };
 
 // Whether a body has one of what a raw prompt cannot have.
@@ -91,6 +93,21 @@ Result<void> go_on_behind(const Json& context, std::string_view name,
   return {};
 }
 
+// Before the text of the prompt, which is the last message where there are messages.
+Result<void> add_images(const Body& body, service::Request& request) {
+  const Json* images = body.find("images");
+  if (!images) return {};
+  PUNA_TRY(const std::vector<MediaFile> files, media_of_list("images", *images));
+  if (files.empty()) return {};
+  if (!request.tokens.empty()) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      "The field \"images\" has no place beside \"suffix\".");
+  }
+  const size_t message = request.messages.empty() ? 0 : request.messages.size() - 1;
+  for (const MediaFile& file : files) request.media.push_back({.message = message, .file = file});
+  return {};
+}
+
 // `raw` answers have no `context`.
 class GenerateWriter final : public LineWriter {
  public:
@@ -120,7 +137,9 @@ class GenerateWriter final : public LineWriter {
 
  private:
   Json with_context(Json out, const Reply& reply) const {
-    if (raw_) return out;
+    // What stands for pictures in a prompt is no token that could be given back.
+    const bool has_media = std::ranges::any_of(context_, [](int32_t id) { return id < 0; });
+    if (raw_ || has_media) return out;
     Json ids = Json::array();
     for (const int32_t id : context_) ids.push(id);
     for (const int32_t id : reply.tokens) ids.push(id);
@@ -169,7 +188,12 @@ Result<Exchange> generate(const Call& call) {
       request.messages.push_back({.role = "system", .content = std::move(system)});
     request.messages.push_back({.role = "user", .content = std::move(prompt)});
   }
+  PUNA_TRY(add_images(body, request));
   if (const Json* context = body.find("context"); context && !context->items().empty()) {
+    if (!request.media.empty()) {
+      return base::fail(ErrorCode::kInvalidArgument,
+                        "The field \"images\" has no place beside \"context\".");
+    }
     PUNA_TRY(go_on_behind(*context, asked.model, model, request));
   }
   PUNA_TRY(const uint32_t n_truncated, fit(asked, model));

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/media.h"
 #include "api/sampling.h"
 #include "api/tool_choice.h"
 #include "chat/parsers.h"
@@ -31,7 +32,9 @@ constexpr Field kStreamOptions[] = {
 
 constexpr Field kFields[] = {
     Field{"messages", Kind::kList, "The conversation: {role, content, …}."}.needed().shaped(
-        R"(["+", {"role": "string", "content?": ["string", "null", [{"type": "=text", "text": "string"}]],
+        R"(["+", {"role": "string", "content?": ["string", "null", [[{"type": "=text", "text": "string"},
+               {"type": "=image_url", "image_url": {"url": "string", "detail?": "=auto|low|high|original"}},
+               {"type": "=input_audio", "input_audio": {"data": "string", "format?": "=wav|mp3|flac|ogg"}}]]],
              "reasoning_content?": "any", "tool_calls?": "any", "tool_call_id?": "any"}])"),
     Field{"stream_options", Kind::kObject, "What a stream has besides."}.with(stream_option_fields),
     Field{"logprobs", Kind::kFlag, "Tokens come with their probabilities."}.or_else("false"),
@@ -72,27 +75,39 @@ constexpr Field kFields[] = {
     passed_over("verbosity", "There is no such switch in templates."),
 };
 
-// A content of parts becomes one text; only parts of text are possible.
-Result<std::string> text_of_parts(const Json& parts) {
-  std::string out;
+// A content of parts becomes one text, with pictures and sounds in it.
+Result<Content> read_parts(const Json& parts) {
+  Content out;
   for (const Json& part : parts.items()) {
+    if (!part.is_object()) return refuse_field("content", part, "a text or a list of parts");
     const Json* type = part.find("type");
     const Json* text = part.find("text");
-    if (type == nullptr || *type != Json("text") || text == nullptr || !text->is_string())
-      return cannot("messages", "of the parts of a message only texts can be read");
-    out += text->string();
+    PUNA_TRY(MediaFile media, media_of_part(part));
+    if (media) {
+      out.add(std::move(media));
+    } else if (type && *type == Json("text") && text && text->is_string()) {
+      out.text += text->string();
+    } else {
+      return cannot(
+          "messages",
+          fmt::format("of the parts of a message text, image_url and input_audio can be "
+                      "read, and this is {}",
+                      type && type->is_string() ? "\"" + type->string() + "\"" : "of no type"));
+    }
   }
   return out;
 }
 
-Result<std::string> read_content(const Json& value) {
-  if (value.is_null()) return std::string();
-  if (value.is_string()) return value.string();
-  if (value.is_array()) return text_of_parts(value);
+Result<Content> read_content(const Json& value) {
+  if (value.is_null()) return Content();
+  if (value.is_string()) return Content(value.string());
+  if (value.is_array()) return read_parts(value);
   return refuse_field("content", value, "a text or a list of parts");
 }
 
-Result<chat::Message> read_message(const Json& json, const TemplateNames& names) {
+// `media`: of the message.
+Result<chat::Message> read_message(const Json& json, const TemplateNames& names,
+                                   std::vector<service::PlacedMedia>& media) {
   if (!json.is_object()) return refuse_field("messages", json, "a list of objects");
   chat::Message out;
   PUNA_TRY(out.role, json.get_string("role"));
@@ -100,7 +115,9 @@ Result<chat::Message> read_message(const Json& json, const TemplateNames& names)
   for (const auto& [key, value] : json.members()) {
     if (key == "role") continue;
     if (key == "content") {
-      PUNA_TRY(out.content, read_content(value));
+      PUNA_TRY(Content content, read_content(value));
+      out.content = std::move(content.text);
+      media = std::move(content.media);
     } else if (key == "reasoning_content") {
       out.fields.set(std::string(names.reasoning), value);
     } else {
@@ -119,8 +136,13 @@ Result<void> read_messages(const Body& body, const service::LoadedModel& model,
   }
   const TemplateNames names = template_names(model);
   for (const Json& json : messages->items()) {
-    PUNA_TRY_CONTEXT(chat::Message message, read_message(json, names),
+    std::vector<service::PlacedMedia> media;
+    PUNA_TRY_CONTEXT(chat::Message message, read_message(json, names, media),
                      fmt::format("While reading message {}", request.messages.size()));
+    for (service::PlacedMedia& one : media) {
+      one.message = request.messages.size();
+      request.media.push_back(std::move(one));
+    }
     request.messages.push_back(std::move(message));
   }
   return {};

@@ -9,6 +9,7 @@
 #include "api/openai/models.h"
 #include "api/openai/response_request.h"
 #include "api/openai/responses.h"
+#include "api/openai/transcriptions.h"
 #include "api/sampling.h"
 #include "api/tool_choice.h"
 
@@ -34,7 +35,13 @@ constexpr NamedShape kShapes[] = {
       "top_logprobs": [{"*": "number"}], "text_offset": ["integer"],
       "content": ["#TokenProbability"]})"},
     {"ResponsePart", R"([{"type": "=input_text|output_text", "text": "string"},
-      {"type": "=refusal", "refusal": "string"}])"},
+      {"type": "=refusal", "refusal": "string"},
+      {"type": "=input_image", "image_url": "string", "detail?": "=auto|low|high|original"},
+      {"type": "=input_audio",
+       "input_audio": {"data": "string", "format?": "=wav|mp3|flac|ogg"}},
+      {"type": "=input_file", "file_data": "string", "filename?": "string"}])"},
+    {"HeardUsage", R"({"type": "=tokens", "input_tokens": "integer", "output_tokens": "integer",
+      "total_tokens": "integer", "input_token_details": {"cached_tokens": "integer"}})"},
     {"ResponseIncluded",
      R"("=message.output_text.logprobs|reasoning.encrypted_content|file_search_call.results|web_search_call.results|web_search_call.action.sources|message.input_image.image_url|computer_call_output.output.image_url|code_interpreter_call.outputs")"},
     {"ResponseText", R"({"type": "=output_text", "text": "string", "annotations": ["any"],
@@ -104,7 +111,7 @@ constexpr Description kRows[] = {
                 "Ollama, as llama.cpp's server does.",
      .answer = R"({"models": [{"name": "string", "model": "string", "modified_at": "string",
        "size": "integer", "digest": "string", "type": "=model", "description": "string",
-       "tags": ["string"], "capabilities": ["=completion|embedding"], "parameters": "string",
+       "tags": ["string"], "capabilities": ["=completion|embedding|multimodal"], "parameters": "string",
        "details": {"parent_model": "string", "format": "string", "family": "string",
          "families": ["string"], "parameter_size": "string", "quantization_level": "string"}}],
        "object": "=list", "data": ["#Model"]})"},
@@ -112,6 +119,16 @@ constexpr Description kRows[] = {
      .name = "OneModel",
      .summary = "Tells of one model.",
      .answer = R"("#Model")"},
+    {.endpoint = transcriptions,
+     .name = "Transcription",
+     .summary = "Tells what is said in a sound; 501 where the model does not hear.",
+     .body = {transcription_fields},
+     .answer = R"({"type": "=transcript.text.done", "text": "string", "usage": "#HeardUsage"})",
+     .frames = Frames::kSse,
+     .frame = R"([{"type": "=transcript.text.delta", "delta": "string"},
+       {"type": "=transcript.text.done", "text": "string", "usage": "#HeardUsage"}])",
+     .may_lack = true,
+     .body_type = "multipart/form-data"},
     {.endpoint = chat_completions,
      .name = "ChatCompletion",
      .summary = "Answers a conversation.",

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 #include "service/model_card.h"
 
@@ -29,6 +31,18 @@ Json meta_json(const ServedModel& model, const ModelFacts& facts) {
   return out.set("ftype", card.file_type.empty() ? Json() : Json(card.file_type));
 }
 
+bool takes(const ModelFacts& facts, std::string_view capability) {
+  return std::ranges::find(facts.card.capabilities, capability) != facts.card.capabilities.end();
+}
+
+// Of a model that is not loaded it is not known what it takes beside text.
+Json input_modalities(const std::optional<ModelFacts>& facts) {
+  Json out = Json::array().push("text");
+  if (facts && takes(*facts, "vision")) out.push("image");
+  if (facts && takes(*facts, "audio")) out.push("audio");
+  return out;
+}
+
 // As llama.cpp's server has it where it has several models.
 Json status_json(const ModelStatus& model) {
   Json out = Json::object();
@@ -49,10 +63,12 @@ Json model_json(const ModelStatus& model, bool managed) {
     out.set("can_remove", model.source == "puna");
   }
   Json architecture = Json::object();
-  architecture.set("input_modalities", Json::array().push("text"))
+  std::optional<ModelFacts> facts;
+  if (model.model) facts = model.model->facts();
+  architecture.set("input_modalities", input_modalities(facts))
       .set("output_modalities", Json::array().push("text"));
   out.set("architecture", std::move(architecture));
-  return model.model ? out.set("meta", meta_json(*model.model, model.model->facts())) : out;
+  return facts ? out.set("meta", meta_json(*model.model, *facts)) : out;
 }
 
 // As Ollama lists models, which is what llama.cpp's server gives in the same answer.
@@ -67,7 +83,9 @@ Json short_json(const ServedModel& model) {
   out.set("name", model.id).set("model", model.id).set("modified_at", "");
   out.set("size", model.file_bytes).set("digest", model.digest).set("type", "model");
   out.set("description", "").set("tags", names(model.tags));
-  out.set("capabilities", Json::array().push(facts.embeddings ? "embedding" : "completion"));
+  Json capabilities = Json::array().push(facts.embeddings ? "embedding" : "completion");
+  if (takes(facts, "vision") || takes(facts, "audio")) capabilities.push("multimodal");
+  out.set("capabilities", std::move(capabilities));
   return out.set("parameters", "").set("details", std::move(details));
 }
 

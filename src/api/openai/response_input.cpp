@@ -9,6 +9,7 @@
 
 #include "api/answer_fields.h"
 #include "api/fields.h"
+#include "api/media.h"
 
 namespace puna::api::openai {
 
@@ -73,15 +74,34 @@ constexpr Field kRefusal[] = {
     {"refusal", Kind::kText, "The text."},
 };
 
-// Parts that can be read, and the field with their text.
+constexpr Field kImage[] = {
+    {"type", Kind::kText, "input_image"},
+    {"image_url", Kind::kText, "A data: URL, or an address."},
+    Field{"detail", Kind::kText, "Pictures are read in the size that the model was trained with."}
+        .one_of("auto|low|high|original"),
+    refused("file_id", "no files are kept."),
+};
+constexpr Field kSound[] = {
+    {"type", Kind::kText, "input_audio"},
+    {"input_audio", Kind::kObject, "{data, format}: the file in base64."},
+};
+constexpr Field kFile[] = {
+    {"type", Kind::kText, "input_file"},
+    {"file_data", Kind::kText, "A data: URL of a picture."},
+    passed_over("filename", "What a file is its bytes say."),
+    passed_over("detail", "Pictures are read in the size that the model was trained with."),
+    refused("file_id", "no files are kept."),
+    refused("file_url", "input_image takes addresses."),
+};
+
+// Parts that can be read, and the field with their text; none: they are media.
 struct PartKind {
   std::string_view type, field;
   std::span<const Field> fields;
 };
 constexpr PartKind kMessageParts[] = {
-    {"input_text", "text", kText},
-    {"output_text", "text", kText},
-    {"refusal", "refusal", kRefusal},
+    {"input_text", "text", kText}, {"output_text", "text", kText}, {"refusal", "refusal", kRefusal},
+    {"input_image", "", kImage},   {"input_audio", "", kSound},    {"input_file", "", kFile},
 };
 constexpr PartKind kThoughtParts[] = {{"reasoning_text", "text", kText}};
 constexpr PartKind kSummaryParts[] = {{"summary_text", "text", kText}};
@@ -104,8 +124,32 @@ std::string names_of(const Kinds& kinds) {
   return out;
 }
 
-Result<std::string> read_part(std::string_view field, const Json& part,
-                              std::span<const PartKind> kinds) {
+// A picture or sound.
+Result<Content> read_media_part(const Json& part, const Body& body) {
+  Content out;
+  PUNA_TRY(const std::string type, required(body, "type"));
+  if (type == "input_audio") {
+    PUNA_TRY(MediaFile sound, media_of_part(part));
+    out.add(std::move(sound));
+    return out;
+  }
+  const std::string_view field = type == "input_image" ? "image_url" : "file_data";
+  PUNA_TRY(const std::string url, required(body, field));
+  // A file of another kind has a name for it; pictures are told by their bytes.
+  if (type == "input_file" && url.starts_with("data:") && !url.starts_with("data:image/")) {
+    return base::fail(
+        ErrorCode::kUnsupported,
+        fmt::format("The field \"file_data\" is of the type \"{}\"; only pictures "
+                    "can be read.",
+                    url.substr(5, std::min<size_t>(url.find_first_of(";,"), 60) - 5)));
+  }
+  PUNA_TRY(MediaFile picture, media_of_url(field, url, models::Sense::kPictures));
+  out.add(std::move(picture));
+  return out;
+}
+
+Result<Content> read_part(std::string_view field, const Json& part,
+                          std::span<const PartKind> kinds) {
   if (!part.is_object()) return refuse_field(field, part, "a list of objects");
   const Json* type = part.find("type");
   if (!type || !type->is_string()) return refuse_field("type", type ? *type : Json(), "a text");
@@ -117,21 +161,30 @@ Result<std::string> read_part(std::string_view field, const Json& part,
                     type->string(), field, names_of(kinds)));
   }
   PUNA_TRY(const Body body, Body::read(part, {kind->fields}));
-  return required(body, kind->field);
+  if (kind->field.empty()) return read_media_part(part, body);
+  PUNA_TRY(std::string text, required(body, kind->field));
+  return Content(std::move(text));
 }
 
-// A text, or parts whose texts are one behind the other.
-Result<std::string> read_text(std::string_view field, const Json* value,
-                              std::span<const PartKind> kinds) {
-  if (value && value->is_string()) return value->string();
+// A text, or parts that stand one behind the other.
+Result<Content> read_content(std::string_view field, const Json* value,
+                             std::span<const PartKind> kinds) {
+  if (value && value->is_string()) return Content(value->string());
   if (!value || !value->is_array())
     return refuse_field(field, value ? *value : Json(), "a text or a list of parts");
-  std::string out;
+  Content out;
   for (const Json& part : value->items()) {
-    PUNA_TRY(const std::string text, read_part(field, part, kinds));
-    out += text;
+    PUNA_TRY(Content content, read_part(field, part, kinds));
+    out.join(std::move(content));
   }
   return out;
+}
+
+// Of parts that are texts.
+Result<std::string> read_text(std::string_view field, const Json* value,
+                              std::span<const PartKind> kinds) {
+  PUNA_TRY(Content content, read_content(field, value, kinds));
+  return std::move(content.text);
 }
 
 void join(std::string& text, std::string_view more, std::string_view between) {
@@ -154,18 +207,29 @@ class Input {
   void add_text(std::string_view role, std::string text) {
     messages_.push_back({.role = std::string(role), .content = std::move(text)});
   }
+  // Behind what the last message has.
+  void join_last(Content content, std::string_view between) {
+    std::string& text = messages_.back().content;
+    if (!text.empty() && !content.text.empty()) text += between;
+    for (service::PlacedMedia& one : content.media) {
+      one.message = messages_.size() - 1;
+      one.at += text.size();
+      media_.push_back(std::move(one));
+    }
+    text += content.text;
+  }
   void add_instructions(std::string text) {
     instructed_ = !text.empty();
     if (instructed_) add_text("system", std::move(text));
   }
   Result<void> add(const Json& item);
 
-  Result<std::vector<chat::Message>> take() {
+  Result<Conversation> take() {
     if (messages_.empty()) {
       return base::fail(ErrorCode::kInvalidArgument,
                         "The field \"input\" has no text that could be answered.");
     }
-    return std::move(messages_);
+    return Conversation{std::move(messages_), std::move(media_)};
   }
 
  private:
@@ -182,6 +246,7 @@ class Input {
 
   const TemplateNames names_;
   std::vector<chat::Message> messages_;
+  std::vector<service::PlacedMedia> media_;
   bool instructed_ = false;                                 // the first are the instructions
   std::vector<std::pair<std::string, std::string>> calls_;  // ids, and names of functions
 
@@ -224,18 +289,17 @@ Result<void> Input::add_message(const Json& item) {
   // An answer may have been empty.
   if (!assistant_said && content && *content == Json::array())
     return refuse_field("content", *content, "a text or a list of at least one part");
-  PUNA_TRY(std::string text, read_text("content", content, kMessageParts));
+  PUNA_TRY(Content parts, read_content("content", content, kMessageParts));
   if (assistant_said) {
-    join(assistant().content, text, "\n");
+    assistant();
+    join_last(std::move(parts), "\n");
     return {};
   }
   if (role == "developer") role = names_.developer;
   // Most templates take one text of the system.
-  if (role == "system" && instructed_ && messages_.size() == 1) {
-    join(messages_.back().content, text, "\n\n");
-  } else {
-    add_text(role, std::move(text));
-  }
+  const bool joins = role == "system" && instructed_ && messages_.size() == 1;
+  if (!joins) add_text(role, "");
+  join_last(std::move(parts), "\n\n");
   return {};
 }
 
@@ -262,9 +326,10 @@ Result<void> Input::add_output(const Json& item) {
   if (call == calls_.end())
     return refuse_field("call_id", call_id, "the call_id of a function_call before it");
   chat::Message out{.role = "tool"};
-  PUNA_TRY(out.content, read_text("output", body.find("output"), kMessageParts));
+  PUNA_TRY(Content output, read_content("output", body.find("output"), kMessageParts));
   out.fields.set("tool_call_id", own_id(call_id)).set("name", call->second);
   messages_.push_back(std::move(out));
+  join_last(std::move(output), "");
   return {};
 }
 
@@ -291,8 +356,8 @@ Result<void> Input::add_reasoning(const Json& item) {
 
 }  // namespace
 
-Result<std::vector<chat::Message>> read_response_input(
-    const std::optional<std::string>& instructions, const Json* input, const TemplateNames& names) {
+Result<Conversation> read_response_input(const std::optional<std::string>& instructions,
+                                         const Json* input, const TemplateNames& names) {
   Input out(names);
   if (instructions) out.add_instructions(*instructions);
   if (input && input->is_string()) {

@@ -246,8 +246,10 @@ Result<ResponseRequest> read_response_request(const Json& json, const service::L
     request.max_tokens = model.defaults.request.max_tokens;
     if (*most >= 0) request.max_tokens = static_cast<uint32_t>(*most);
   }
-  PUNA_TRY(request.messages, read_response_input(body.text("instructions"), body.find("input"),
-                                                 template_names(model)));
+  PUNA_TRY(Conversation read, read_response_input(body.text("instructions"), body.find("input"),
+                                                  template_names(model)));
+  request.messages = std::move(read.messages);
+  request.media = std::move(read.media);
   const chat::Message& last = request.messages.back();
   if (last.role == "assistant") {
     if (last.fields.find("tool_calls")) {

@@ -37,7 +37,7 @@ Asked Chat::asked_with(const DraggedText& message) const {
     const size_t before = options.raw ? out.prompt.size() : 0;
     for (const DraggedMedia& each : text.media) {
       out.media.push_back(
-          {.message = out.messages.size(), .at = before + each.at, .file = each.file});
+          {.message = out.messages.size(), .at = before + each.at, .media = {}, .file = each.file});
     }
     if (options.raw) {
       out.prompt += text.text;

@@ -12,7 +12,6 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "chat/messages.h"
-#include "cli/media_rows.h"
 #include "service/request.h"
 
 namespace puna::cli {
@@ -28,7 +27,7 @@ struct ChatSettings {
 struct Asked {
   std::vector<chat::Message> messages;
   std::string prompt;
-  std::vector<AskedMedia> media = {};  // in them
+  std::vector<service::PlacedMedia> media = {};  // in them
 };
 
 // What an answer took; times in ms.

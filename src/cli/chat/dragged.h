@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "service/encode_media.h"
+#include "service/media_file.h"
 
 namespace puna::cli {
 

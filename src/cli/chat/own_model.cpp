@@ -13,6 +13,7 @@
 #include "cli/terminal.h"
 #include "service/create.h"
 #include "service/open.h"
+#include "service/senses.h"
 #include "service/shown.h"
 #include "store/modelfile_parameters.h"
 
@@ -25,29 +26,31 @@ using base::Result;
 Result<std::unique_ptr<OwnModel>> OwnModel::open(Open open, const std::string& name, Begin begin,
                                                  store::Modelfile given) {
   const base::Timer timer;
-  PUNA_TRY(Opened opened, open(name));
+  PUNA_TRY(service::LoadedModel model, open(name));
   std::unique_ptr<OwnModel> out(new OwnModel(std::move(open), std::move(begin), std::move(given)));
-  out->take(std::move(opened), name);
+  out->take(std::move(model), name);
   out->load_ms_ = timer.ms();
   return out;
 }
 
-void OwnModel::take(Opened opened, const std::string& name) {
-  service::LoadedModel& model = opened.model;
+bool OwnModel::has(models::Sense sense) const {
+  return model().senses && model().senses->has(sense);
+}
+
+void OwnModel::take(service::LoadedModel model, const std::string& name) {
   asked_name_ = name;
   base_ = begin_(model.defaults);
   model.defaults.request = base_;
   // Options are read as of Ollama's dialect, whose own values stand behind those of the flags.
   model.defaults.named.insert({"top_p", "min_p"});
   host_ = std::make_unique<service::HostThread>(std::move(model));
-  media_ = std::move(opened.media);
 }
 
-Result<service::Request> OwnModel::request(const Asked& asked, const ChatSettings& settings) {
+Result<service::Request> OwnModel::request(const Asked& asked, const ChatSettings& settings) const {
   service::Request request = base_;
   request.messages = asked.messages;
   request.prompt = asked.prompt;
-  PUNA_TRY(request.media, media_.place(asked.media));
+  request.media = asked.media;
   request.think = settings.think;
   request.form = settings.form;
   if (settings.options.members().empty()) return request;
@@ -68,6 +71,7 @@ Result<ChatAnswer> OwnModel::answer(const Asked& asked, const ChatSettings& sett
                                     const OnPiece& on_piece) {
   PUNA_TRY(service::Request made, request(asked, settings));
   ++base_.sampling.seed;  // the same question may get another answer
+  PUNA_TRY(service::encode_media(*host_, std::span(&made, 1)));
   PUNA_TRY(service::Prepared prepared, service::prepare(model(), std::move(made)));
   return run(std::move(prepared), on_piece);
 }
@@ -114,10 +118,8 @@ Result<Json> OwnModel::show() {
   PUNA_TRY(service::ModelTexts texts, service::texts_of(shown, shown.parts.model_paths));
   // Another template may have been given.
   texts.chat_template = has_template() ? model().chat_template->source() : "";
-  service::ModelCard card = api::facts_of(model()).card;
-  if (sees()) card.capabilities.emplace_back("vision");
-  if (hears()) card.capabilities.emplace_back("audio");
-  return api::ollama::shown_json(texts, card, model().engine->file(), /*verbose=*/false);
+  return api::ollama::shown_json(texts, api::facts_of(model()).card, model().engine->file(),
+                                 /*verbose=*/false);
 }
 
 Result<void> OwnModel::save(const std::string& name, const ChatSettings& settings,
@@ -148,13 +150,14 @@ Result<void> OwnModel::load(const std::string& name) {
   bar.clear();
   const std::string before = asked_name_;
   host_.reset();  // there may be no room for both
-  Result<Opened> loaded = open_(name);
+  Result<service::LoadedModel> loaded = open_(name);
   if (loaded) {
     take(*std::move(loaded), name);
     return {};
   }
   interrupted() = false;  // Ctrl-C was meant for the other one
-  PUNA_TRY_CONTEXT(Opened again, open_(before), fmt::format("While loading {} again", before));
+  PUNA_TRY_CONTEXT(service::LoadedModel again, open_(before),
+                   fmt::format("While loading {} again", before));
   take(std::move(again), before);
   return std::unexpected(std::move(loaded.error()));
 }

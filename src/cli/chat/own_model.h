@@ -13,12 +13,8 @@ namespace puna::cli {
 
 class OwnModel final : public ChatModel {
  public:
-  struct Opened {
-    service::LoadedModel model;
-    MediaRows media;
-  };
   // Loads a model by its name.
-  using Open = std::function<base::Result<Opened>(const std::string& name)>;
+  using Open = std::function<base::Result<service::LoadedModel>(const std::string& name)>;
 
   // What every request begins as, with what a model brings.
   using Begin = std::function<service::Request(const service::Defaults& defaults)>;
@@ -32,8 +28,8 @@ class OwnModel final : public ChatModel {
   std::string where() const override { return model().device_name; }
   uint32_t context() const override { return model().context(); }
   bool has_template() const override { return model().chat_template.has_value(); }
-  bool sees() const override { return media_.sees(); }
-  bool hears() const override { return media_.hears(); }
+  bool sees() const override { return has(models::Sense::kPictures); }
+  bool hears() const override { return has(models::Sense::kSounds); }
   base::Result<ChatAnswer> answer(const Asked& asked, const ChatSettings& settings,
                                   const OnPiece& on_piece) override;
   base::Result<void> check(const ChatSettings& settings) override;
@@ -53,15 +49,15 @@ class OwnModel final : public ChatModel {
   OwnModel(Open open, Begin begin, store::Modelfile given)
       : open_(std::move(open)), begin_(std::move(begin)), given_(std::move(given)) {}
 
-  void take(Opened opened, const std::string& name);
-  base::Result<service::Request> request(const Asked& asked, const ChatSettings& settings);
+  bool has(models::Sense sense) const;
+  void take(service::LoadedModel model, const std::string& name);
+  base::Result<service::Request> request(const Asked& asked, const ChatSettings& settings) const;
   base::Result<ChatAnswer> run(service::Prepared prepared, const OnPiece& on_piece);
 
   const Open open_;
   const Begin begin_;
   const store::Modelfile given_;
   service::Request base_;
-  MediaRows media_;
   std::string asked_name_;  // the name that it was opened by
   std::unique_ptr<service::HostThread> host_;
   double load_ms_ = 0;

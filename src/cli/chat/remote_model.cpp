@@ -75,7 +75,7 @@ Json message_json(const chat::Message& message) {
 // The pictures of one message. Where in it they stand is the server's to say.
 Json images_json(const Asked& asked, size_t message) {
   Json out = Json::array();
-  for (const AskedMedia& each : asked.media) {
+  for (const service::PlacedMedia& each : asked.media) {
     if (each.message != message) continue;
     const std::vector<std::byte>& bytes = each.file->bytes;
     out.push(api::base64({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));

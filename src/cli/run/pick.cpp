@@ -105,8 +105,8 @@ Result<std::unique_ptr<OwnModel>> open_own(const RunFlags& flags,
   }
   const bool chats = !flags.raw && !flags.tokens;
   auto open = [model_flags = flags.model, path = flags.template_path, chats,
-               media_flags = flags.media, media,
-               more_may_come](const std::string& name) -> Result<OwnModel::Opened> {
+               media_flags = flags.media, any = !media.empty(),
+               more_may_come](const std::string& name) -> Result<service::LoadedModel> {
     ProgressBar bar;
     ModelFlags named = model_flags;
     named.model = name;
@@ -114,21 +114,21 @@ Result<std::unique_ptr<OwnModel>> open_own(const RunFlags& flags,
     PUNA_TRY(formats::ModelFile file, service::open_file(options));
     // What the command line says of an encoder and of files is about its own model.
     const bool is_first = name == model_flags.model;
-    std::optional<service::FoundEncoder> encoder;
-    if (more_may_come || !media.empty()) {
-      PUNA_TRY(encoder, service::find_encoder(
-                            name, file, is_first ? media_flags.wish() : service::EncoderWish()));
+    if (more_may_come || any) {
+      PUNA_TRY(const auto encoder,
+               service::find_encoder(name, file,
+                                     is_first ? media_flags.wish() : service::EncoderWish()));
+      if (!encoder && any && is_first) return std::unexpected(no_encoder(name));
+      options.mmproj = mmproj_of(media_flags);
+      options.mmproj.path = encoder ? encoder->path : "";
     }
-    MediaRows rows(named, {}, std::move(encoder), media_flags.image_max_tokens);
-    if (is_first) PUNA_TRY(rows.encode(media));
-    options.engine.media = rows.encoder().has_value();
     PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));
     if (path) {
       PUNA_TRY(chat::Template given, read_template(*path));
       service::use_template(model, std::move(given));
     }
     if (chats) PUNA_TRY(check_template(model));
-    return OwnModel::Opened{std::move(model), std::move(rows)};
+    return model;
   };
   PUNA_TRY(auto out,
            OwnModel::open(

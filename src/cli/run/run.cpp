@@ -105,12 +105,14 @@ Result<int> answer_once(const RunFlags& flags, const ChatSettings& settings, Ope
         PUNA_TRY(service::UnmarkedText text, place_media(asked.prompt, media.size()));
         asked.prompt = std::move(text.text);
         for (size_t i = 0; i < media.size(); ++i)
-          asked.media.push_back({.message = 0, .at = text.places[i], .file = media[i]});
+          asked.media.push_back(
+              {.message = 0, .at = text.places[i], .media = {}, .file = media[i]});
       }
     } else {
       if (!flags.system.empty()) asked.messages.push_back({"system", flags.system, {}});
       for (const auto& one : media)
-        asked.media.push_back({.message = asked.messages.size(), .at = 0, .file = one});
+        asked.media.push_back(
+            {.message = asked.messages.size(), .at = 0, .media = {}, .file = one});
       asked.messages.push_back({"user", std::move(prompt), {}});
     }
   }

@@ -61,9 +61,6 @@ constexpr Row kRows[] = {
     {"--op-offload,!--no-op-offload", Takes::kNothing},
     {"--perf,!--no-perf", Takes::kNothing, "LLAMA_ARG_PERF"},
     {"--escape,!--no-escape", Takes::kNothing, nullptr, "-e"},
-    {"--mmproj-auto,!--no-mmproj-auto", Takes::kNothing, "LLAMA_ARG_MMPROJ_AUTO",
-     "--no-mmproj=--no-mmproj-auto"},
-    {"--mmproj-offload,!--no-mmproj-offload", Takes::kNothing, "LLAMA_ARG_MMPROJ_OFFLOAD"},
     {"--adaptive-decay", Takes::kValue},
     // What asks for nothing that Puna could not give.
     {"--spec-type", Takes::kValue, "LLAMA_ARG_SPEC_TYPE", "", "none"},

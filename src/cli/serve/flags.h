@@ -40,6 +40,8 @@ struct ServeFlags {
 
   // The model, and the room for texts:
   ModelFlags model;
+  service::MmprojOptions mmproj;
+  bool finds_mmproj = true;  // where none is named, the one that belongs to the model
   std::vector<std::string> aliases, tags;
   bool offline = false;
   bool embeddings = false;

@@ -81,6 +81,37 @@ std::vector<Flag> rows() {
       with(text("-m,--model", "TEXT", "A name in the store or catalogue, a .gguf path or a folder",
                 [](ServeFlags& flags, std::string value) { flags.model.model = std::move(value); }),
            "LLAMA_ARG_MODEL"));
+  out.push_back(
+      with(text("--mmproj", "FILE",
+                "The model's encoder of pictures and sounds, an mmproj file; a path, or a name as "
+                "the model's",
+                [](ServeFlags& flags, std::string value) { flags.mmproj.path = std::move(value); }),
+           "LLAMA_ARG_MMPROJ", "-mm"));
+  out.push_back(with(on_off("--mmproj-auto,!--no-mmproj-auto",
+                            "Takes the mmproj file that lies beside the model; the default",
+                            [](ServeFlags& flags, bool on) { flags.finds_mmproj = on; }),
+                     "LLAMA_ARG_MMPROJ_AUTO", "--no-mmproj=--no-mmproj-auto"));
+  out.push_back(with(on_off("--mmproj-offload,!--no-mmproj-offload",
+                            "The encoder is on the GPU, where there is one; the default",
+                            [](ServeFlags& flags, bool on) { flags.mmproj.on_cpu = !on; }),
+                     "LLAMA_ARG_MMPROJ_OFFLOAD"));
+  out.push_back(on_off("--media-url",
+                       "Fetches pictures and sounds that requests name by http and https "
+                       "addresses, from public networks alone",
+                       [](ServeFlags& flags, bool on) { flags.server.media_url = on; }));
+  out.push_back(with(number<uint32_t>("--image-min-tokens", {1, kernels::kMaxStepTokens},
+                                      "At least this many tokens a picture, where its encoder "
+                                      "can choose",
+                                      [](ServeFlags& flags, uint32_t n) {
+                                        flags.mmproj.picture_tokens.least = n;
+                                      }),
+                     "LLAMA_ARG_IMAGE_MIN_TOKENS"));
+  out.push_back(with(
+      number<uint32_t>("--image-max-tokens", {1, kernels::kMaxStepTokens},
+                       "At most this many tokens a picture, where its encoder can "
+                       "choose; memory is planned for them",
+                       [](ServeFlags& flags, uint32_t n) { flags.mmproj.picture_tokens.most = n; }),
+      "LLAMA_ARG_IMAGE_MAX_TOKENS"));
   out.push_back(with(texts("-a,--alias", "NAME", "Names that the model answers to beside its own",
                            [](ServeFlags& flags, auto value) { flags.aliases = std::move(value); }),
                      "LLAMA_ARG_ALIAS"));

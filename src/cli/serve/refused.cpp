@@ -25,10 +25,8 @@ constexpr Row kRows[] = {
     {"--spec-*,*-draft,-md,-ngld,-hfd,-hfrd,-td,-tbd,-Cd,-Crd,-Cbd,-otd,-cmoed,-ncmoed,-devd,-ctkd,"
      "-ctvd,--draft-p-min,--draft-p-split",
      Why::kNotYet, "LLAMA_ARG_SPEC_*,LLAMA_ARG_N_GPU_LAYERS_DRAFT"},
-    {"--mmproj,-mm,--mmproj-url,-mmu,--mmproj-device,-mmdev,--image-*,--mtmd-*,--video-*,"
-     "--media-path",
-     Why::kNotYet,
-     "LLAMA_ARG_MMPROJ,LLAMA_ARG_MMPROJ_URL,LLAMA_ARG_IMAGE_*,LLAMA_ARG_MTMD_*,LLAMA_ARG_VIDEO_*"},
+    {"--mmproj-url,-mmu,--mmproj-device,-mmdev,--mtmd-*,--video-*,--media-path", Why::kNotYet,
+     "LLAMA_ARG_MMPROJ_URL,LLAMA_ARG_MTMD_*,LLAMA_ARG_VIDEO_*"},
     {"--hf-repo,-hf,-hfr,--hf-file,-hff,--hf-token,-hft,--model-url,-mu", Why::kNotYet,
      "LLAMA_ARG_HF_REPO,LLAMA_ARG_HF_FILE,LLAMA_ARG_MODEL_URL"},
     {"--path,--ui-config,--webui-config,--ui-config-file,--webui-config-file", Why::kNotYet,

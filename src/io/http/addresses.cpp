@@ -32,12 +32,26 @@ Reach reach_of_v4(uint32_t address) {
   return Reach::kPublic;
 }
 
+// Networks of IPv6 whose addresses hold one of IPv4, to which packets may get.
+struct Wrapping {
+  const char* prefix;
+  size_t n_bytes;
+  size_t at;  // the byte where the inner one begins
+};
+// Source: RFC 4291, section 2.5.5; RFC 6052, section 2.1; RFC 3056, section 2.
+constexpr Wrapping kWrappings[] = {
+    {"\0\0\0\0\0\0\0\0\0\0\xff\xff", 12, 12},
+    {"\0\x64\xff\x9b\0\0\0\0\0\0\0\0", 12, 12},
+    {"\x20\x02", 2, 2},
+};
+
 Reach reach_of_v6(const in6_addr& address) {
   const uint8_t* bytes = address.s6_addr;
   if (IN6_IS_ADDR_LOOPBACK(&address)) return Reach::kMachine;
-  if (IN6_IS_ADDR_V4MAPPED(&address)) {
+  for (const Wrapping& wrapping : kWrappings) {
+    if (std::memcmp(bytes, wrapping.prefix, wrapping.n_bytes) != 0) continue;
     uint32_t inner = 0;
-    std::memcpy(&inner, bytes + 12, sizeof inner);
+    std::memcpy(&inner, bytes + wrapping.at, sizeof inner);
     return reach_of_v4(ntohl(inner));
   }
   if (IN6_IS_ADDR_UNSPECIFIED(&address) || IN6_IS_ADDR_MULTICAST(&address) ||

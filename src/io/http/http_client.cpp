@@ -48,7 +48,10 @@ bool is_redirect(int status) {
 class Transfer {
  public:
   Transfer(HttpRequest request, HttpSink sink, HttpPool::Done done)
-      : request_(std::move(request)), sink_(std::move(sink)), done_(std::move(done)) {}
+      : request_(std::move(request)),
+        sink_(std::move(sink)),
+        done_(std::move(done)),
+        lowest_(request_.lowest_reach) {}
 
   CURL* handle() { return curl_.get(); }
   // Sets the handle up for the URL of this hop.
@@ -105,9 +108,9 @@ class Transfer {
   HttpPool::Done done_;
   std::unique_ptr<CURL, CurlDeleter> curl_{curl_easy_init()};
   std::unique_ptr<curl_slist, CurlDeleter> headers_;
-  std::string url_;             // of this hop
-  bool same_host_ = true;       // as request_.url
-  Reach lowest_ = Reach::kAny;  // an address that fewer can reach is not connected to
+  std::string url_;        // of this hop
+  bool same_host_ = true;  // as request_.url
+  Reach lowest_;           // an address that fewer can reach is not connected to
   bool refused_address_ = false;
   int n_redirects_ = 0;
   uint64_t sent_ = 0;
@@ -195,6 +198,12 @@ base::Error Transfer::failure(CURLcode code) const {
         ErrorCode::kCancelled, fmt::format("The request to {} was cancelled.", request_.url), {}};
   }
   if (refused_address_) {
+    if (n_redirects_ == 0) {
+      return {ErrorCode::kInvalidArgument,
+              fmt::format("{} is an address inside this machine or its network; it is not asked.",
+                          request_.url),
+              {}};
+    }
     return {ErrorCode::kCorrupt,
             fmt::format("{} redirects to {}, which is an address inside this machine or its "
                         "network; it is not followed.",
@@ -293,7 +302,7 @@ Result<void> Transfer::follow() {
     // have us ask our own network.
     char* ip = nullptr;
     curl_easy_getinfo(curl_.get(), CURLINFO_PRIMARY_IP, &ip);
-    lowest_ = std::min(reach_of_text(ip ? ip : ""), Reach::kPublic);
+    lowest_ = std::max(lowest_, reach_of_text(ip ? ip : ""));
   }
   if (url_host(next) != url_host(request_.url)) {
     same_host_ = false;

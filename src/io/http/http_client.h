@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "io/http/addresses.h"
 
 namespace puna::io {
 
@@ -38,8 +39,10 @@ struct HttpRequest {
   // Body of a PUT, POST or PATCH: copies what lies at `offset` into all of the span.
   uint64_t body_bytes = 0;
   std::function<base::Result<void>(uint64_t offset, std::span<std::byte>)> body{};
-  std::string unix_socket{};                  // a path to connect to in place of the host's address
-  bool direct = false;                        // no proxy, whatever the environment says
+  std::string unix_socket{};  // a path to connect to in place of the host's address
+  bool direct = false;        // no proxy, whatever the environment says
+  // Who has to be able to reach what is connected to, from the beginning and behind redirects.
+  Reach lowest_reach = Reach::kAny;
   int connect_timeout_ms = 5000;              // name look-up, connection and TLS together
   int stall_timeout_s = 30;                   // no byte for so long ends the request; 0: waits on
   const std::atomic<bool>* cancel = nullptr;  // seen within a second

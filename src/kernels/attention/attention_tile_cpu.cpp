@@ -188,7 +188,10 @@ void tile_item(const AttentionJob& job, uint32_t begin, uint32_t end, uint32_t k
   }
   const uint32_t* pages = args.own ? nullptr : pages_of(args, begin);
   for (uint32_t first = all.first; first < all.end;) {
-    const uint32_t next = std::min((first / kPageTokens + 1) * kPageTokens, all.end);
+    // Own keys have no pages, and a tile of an encoder's gives the same wherever it stands.
+    const uint32_t page_end =
+        args.own ? first + kPageTokens : (first / kPageTokens + 1) * kPageTokens;
+    const uint32_t next = std::min(page_end, all.end);
     const size_t n_keys = next - first;
     const uint64_t row =
         args.own ? 0 : kv_row(args.kv, pages[first / kPageTokens], kv_head, first % kPageTokens);

@@ -25,6 +25,7 @@ struct Variant {
 // Best first. The target that the compiler's own flags guarantee is "portable" on x86.
 constexpr Variant kVariants[] = {
 #if HWY_ARCH_X86
+    {"amx_bf16", HWY_AVX3_DL, {.int8_matrix = true, .bf16_matrix = true}, bf16_matrix_runs_here},
     {"amx_int8", HWY_AVX3_DL, {.int8_matrix = true}, int8_matrix_runs_here},
     {"avx512_bf16", HWY_AVX3_DL, {.bf16 = true}, bf16_products_run_here},
     {"avx512_vnni", HWY_AVX3_DL},

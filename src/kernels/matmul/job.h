@@ -47,13 +47,16 @@ struct MatmulJob {
   uint32_t cols = 0;
   uint64_t group_bytes = 0;
   const std::byte* packed = nullptr;
-  QuantizedRows x8;         // of the int8 kernels
-  uint32_t* x16 = nullptr;  // of the bf16 kernel: pairs of columns, [n_rows][(cols + 1) / 2]
-  uint32_t n_groups = 0;    // of 16 weight rows
-  uint32_t tile_rows = 0;   // activation rows an item covers, at most kTileRows
+  QuantizedRows x8;             // of the int8 kernels
+  uint32_t* x16 = nullptr;      // of the bf16 kernel: pairs of columns, [n_rows][(cols + 1) / 2]
+  uint16_t* x_split = nullptr;  // of the split products (split_tiles.h)
+  uint32_t n_groups = 0;        // of 16 weight rows; of split products, blocks of two
+  uint32_t tile_rows = 0;       // activation rows an item covers, at most kTileRows
 };
 // Activation rows that share one unpacking of a weight group.
 constexpr uint32_t kTileRows = 256;
+// The same of split products, whose weights take longer to unpack.
+constexpr uint32_t kSplitTileRows = 512;
 // An item of a job: n activation rows from `first` on, by the weight rows of one group.
 struct MatmulItem {
   uint32_t group, first, n;
@@ -89,6 +92,9 @@ bool dot_products_run_here();
 // Of x16; only where bf16 products run and pay.
 bool bf16_products_run_here();
 void matmul_bf16_items(const MatmulJob& job, uint32_t begin, uint32_t end);
+// Of x_split, float weights by more than kFewRows; only where matrix instructions for bf16 run.
+bool bf16_matrix_runs_here();
+void matmul_split_items(const MatmulJob& job, uint32_t begin, uint32_t end);
 // The end of an item that no variant's kernel made: its sums [n_rows + 1][16] to y.
 void finish_group(const MatmulJob& job, uint32_t group, uint32_t first_row, uint32_t n_rows,
                   float* sums);
@@ -96,5 +102,7 @@ void finish_group(const MatmulJob& job, uint32_t group, uint32_t first_row, uint
 void quantize_tiles(const MatmulJob& job, uint32_t begin, uint32_t end);
 // Rounds rows [begin, end) of job.args.x into job.x16.
 void round_to_bf16(const MatmulJob& job, uint32_t begin, uint32_t end);
+// Splits tiles [begin, end) of kMatrixRows of job.args.x into job.x_split.
+void split_rows(const MatmulJob& job, uint32_t begin, uint32_t end);
 
 }  // namespace puna::kernels

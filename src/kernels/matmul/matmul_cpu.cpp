@@ -20,13 +20,22 @@ uint32_t padded_rows(uint32_t n_rows, uint32_t width) {
 }
 uint64_t aligned(uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
+// Whether a product of float weights splits its factors into bf16. It reads x as it is, so the form
+// of x is plain.
+bool splits(quant::Type type, Numerics numerics, uint32_t n_rows) {
+  return numerics == Numerics::kFast && is_float(type) && n_rows > kFewRows &&
+         cpu_extensions().bf16_matrix;
+}
+
 // Activation rows an item covers: all when weight groups alone give every thread enough items,
 // fewer when they do not. They are whole tiles of x8.
-uint32_t choose_tile_rows(uint32_t n_rows, const QuantizedRows& x8, uint32_t n_groups,
-                          uint32_t n_threads) {
-  uint32_t rows = std::min(n_rows, kTileRows / x8.planes);
+uint32_t choose_tile_rows(const MatmulJob& job, uint32_t n_groups, uint32_t n_threads) {
+  const uint32_t n_rows = job.args.n_rows;
+  const uint32_t most = job.x_split ? kSplitTileRows : kTileRows / job.x8.planes;
+  const uint32_t width = job.x_split ? kMatrixRows : std::max(job.x8.width, 4u);
+  uint32_t rows = std::min(n_rows, most);
   while (rows > 16 && n_groups * ((n_rows + rows - 1) / rows) < 4 * n_threads)
-    rows = padded_rows(rows / 2, std::max(x8.width, 4u));
+    rows = padded_rows(rows / 2, width);
   return rows;
 }
 
@@ -82,6 +91,11 @@ uint32_t make_job(const MatmulCpuArgs& args, std::vector<MatmulJob>& jobs) {
     job.x8 = quantized_rows(args.scratch, job.cols, n_rows, width_of(n_rows));
     job.x8.planes = args.x_planes;
   }
+  if (splits(job.type, weight.numerics(), args.n_rows)) {
+    PUNA_CHECK(args.scratch != nullptr);
+    job.x_split = reinterpret_cast<uint16_t*>(args.scratch);
+    job.n_groups = (job.n_groups + 1) / 2;
+  }
   jobs.push_back(job);
   return job.n_groups;
 }
@@ -106,6 +120,7 @@ void multiply_int8(const MatmulJob& job, uint32_t begin, uint32_t end) {
 
 void multiply_items(const MatmulJob& job, uint32_t begin, uint32_t end) {
   if (job.x16) return matmul_bf16_items(job, begin, end);
+  if (job.x_split) return matmul_split_items(job, begin, end);
   job.x8.codes ? multiply_int8(job, begin, end) : matmul_f32_items(job, begin, end);
 }
 
@@ -130,7 +145,10 @@ uint64_t matmul_cpu_scratch_bytes(uint32_t cols, uint32_t max_rows) {
   const uint64_t int8 = aligned(rows * units * kUnitCols * sizeof(ActivationCode)) +
                         aligned(rows * units * 4 * sizeof(float));
   const uint64_t bf16 = aligned(rows * units * kUnitCols * sizeof(uint16_t));
-  return std::max(int8, bf16);
+  const uint64_t split = cpu_extensions().bf16_matrix && max_rows > kFewRows
+                             ? rows * units * kUnitCols * 2 * sizeof(uint16_t)
+                             : 0;
+  return std::max({int8, bf16, split});
 }
 
 XForm matmul_cpu_x_form(quant::Type type, Numerics numerics, uint32_t n_rows) {
@@ -156,9 +174,8 @@ void matmul_cpu(base::ThreadPool& pool, std::span<const MatmulCpuArgs> products)
   uint32_t grain = UINT32_MAX;
   for (MatmulJob& job : jobs) {
     const MatmulCpuArgs& args = job.args;
-    job.tile_rows =
-        choose_tile_rows(args.n_rows, job.x8, n_groups, static_cast<uint32_t>(pool.n_threads()));
-    const uint32_t width = job.x16 ? 1 : job.x8.width;
+    job.tile_rows = choose_tile_rows(job, n_groups, static_cast<uint32_t>(pool.n_threads()));
+    const uint32_t width = job.x16 ? 1 : job.x_split ? kMatrixRows : job.x8.width;
     const uint32_t x_rows = args.n_rows * job.x8.planes;
     const bool quantizes = width != 0 && !args.x_in_scratch;
     tiles.add(quantizes ? (x_rows + width - 1) / width : 0);
@@ -168,7 +185,8 @@ void matmul_cpu(base::ThreadPool& pool, std::span<const MatmulCpuArgs> products)
   }
   const auto quantize = [&](uint32_t begin, uint32_t end) {
     tiles.visit(begin, end, [&](size_t job, uint32_t first, uint32_t last) {
-      (jobs[job].x16 ? round_to_bf16 : quantize_tiles)(jobs[job], first, last);
+      if (jobs[job].x16) return round_to_bf16(jobs[job], first, last);
+      (jobs[job].x_split ? split_rows : quantize_tiles)(jobs[job], first, last);
     });
   };
   if (tiles.total() > 0) pool.run(tiles.total(), quantize_grain, std::ref(quantize));

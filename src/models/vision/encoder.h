@@ -114,6 +114,8 @@ base::Result<EncoderRows> encoder_rows(const EncoderConfig& config, const Encode
                                        const EncoderInput& input);
 // Rows of a tile of this size, without its values. Errors: as encoder_rows().
 base::Result<uint32_t> count_rows(const EncoderConfig& config, uint32_t height, uint32_t width);
+// And the cells that they become, EncoderRows::cells.
+base::Result<Cells> count_cells(const EncoderConfig& config, uint32_t height, uint32_t width);
 
 // Parts of tables.
 base::Result<void> read_gemma3_encoder(const formats::ModelFile& file, EncoderConfig& config);

@@ -313,6 +313,15 @@ std::vector<std::string> encoder_tables(const EncoderConfig& c) {
   return out;
 }
 
+Result<Cells> count_cells(const EncoderConfig& c, uint32_t height, uint32_t width) {
+  if (c.projector.sense == Sense::kSounds) {
+    PUNA_TRY(check_sound(c, height, width));
+    return Cells{1, width / 2 / c.stack};
+  }
+  PUNA_TRY(const Grid grid, grid_of(c, height, width));
+  return grid.cells;
+}
+
 Result<uint32_t> count_rows(const EncoderConfig& c, uint32_t height, uint32_t width) {
   if (c.projector.sense == Sense::kSounds) {
     PUNA_TRY(check_sound(c, height, width));

@@ -1,0 +1,137 @@
+#include "service/request_media.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace puna::service {
+
+using base::ErrorCode;
+using base::Result;
+using base::Task;
+
+namespace {
+
+uint64_t rows_of(const EncodedMedia& media) {
+  uint64_t n = 0;
+  for (const models::MediaPiece& piece : media.pieces) n += piece.n_rows;
+  return n;
+}
+
+bool is_open(const PlacedMedia& one) { return one.file && (!one.media || one.media->rows.empty()); }
+
+std::unexpected<base::Error> too_many(size_t n_files, uint64_t n_rows, uint32_t context) {
+  auto out = base::fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("The first {} pictures and sounds are {} tokens, but the context holds {}.",
+                  n_files, n_rows, context));
+  if (n_files == 1) {
+    out.error().message = fmt::format(
+        "The picture or sound is {} tokens, but the context holds {}.", n_rows, context);
+  }
+  out.error().excess = base::Excess{.n = n_rows, .n_room = context};
+  return out;
+}
+
+}  // namespace
+
+bool RequestMedia::any(std::span<const Request> requests) {
+  return std::ranges::any_of(
+      requests, [](const Request& request) { return std::ranges::any_of(request.media, is_open); });
+}
+
+Result<RequestMedia> RequestMedia::read(const LoadedModel& model,
+                                        std::span<const Request> requests) {
+  RequestMedia out;
+  std::map<store::Digest, size_t> known;
+  for (const Request& request : requests) {
+    uint64_t n_rows = 0;
+    size_t n_files = 0;
+    for (const PlacedMedia& one : request.media) {
+      if (!is_open(one)) continue;
+      if (!model.senses) {
+        return base::fail(
+            ErrorCode::kUnsupported,
+            fmt::format("The model {} takes texts alone: no encoder of pictures or sounds was "
+                        "loaded beside it (--mmproj).",
+                        model.name));
+      }
+      const MediaFile* const file = one.file.get();
+      if (!file->url.empty()) {
+        return base::fail(
+            ErrorCode::kUnsupported,
+            fmt::format("For {} the address {} is given, but none are fetched here (--media-url); "
+                        "give the file itself as a data: URL.",
+                        file->name, file->url));
+      }
+      if (!out.item_of_.contains(file)) {
+        const store::Digest key = Senses::key_of(*file);
+        const auto [place, is_new] = known.try_emplace(key, out.items_.size());
+        if (is_new) {
+          Item item{.key = key, .input = {}, .media = model.senses->find(key)};
+          if (!item.media) {
+            PUNA_TRY(item.input, model.senses->read(*file));
+            item.media = model.senses->reader(file->sense)->counted(*item.input);
+          }
+          out.items_.push_back(std::move(item));
+        }
+        out.item_of_.emplace(file, place->second);
+      }
+      n_rows += rows_of(*out.items_[out.item_of_.at(file)].media);
+      ++n_files;
+      if (n_rows >= model.context()) return too_many(n_files, n_rows, model.context());
+    }
+  }
+  return out;
+}
+
+std::optional<RequestMedia> RequestMedia::find(const LoadedModel& model,
+                                               std::span<const Request> requests) {
+  RequestMedia out;
+  for (const Request& request : requests) {
+    for (const PlacedMedia& one : request.media) {
+      if (!is_open(one)) continue;
+      if (!model.senses || !one.file->url.empty()) return std::nullopt;
+      const auto [place, is_new] = out.item_of_.try_emplace(one.file.get(), out.items_.size());
+      if (!is_new) continue;
+      const store::Digest key = Senses::key_of(*one.file);
+      auto media = model.senses->find(key);
+      if (!media) return std::nullopt;
+      out.items_.push_back({.key = key, .input = {}, .media = std::move(media)});
+    }
+  }
+  return out;
+}
+
+bool RequestMedia::is_encoded() const {
+  return std::ranges::none_of(items_, [](const Item& item) { return item.input.has_value(); });
+}
+
+Task<Result<void>> RequestMedia::encode(LoadedModel& model, const std::atomic<bool>& cancel) {
+  for (Item& item : items_) {
+    if (!item.input) continue;
+    if (cancel) co_return base::fail(ErrorCode::kCancelled, "The request was given up.");
+    PUNA_CO_TRY(item.media,
+                co_await model.senses->encode(model.scheduler.get(), item.key, *item.input));
+    item.input.reset();
+  }
+  co_return {};
+}
+
+void RequestMedia::place(std::span<Request> requests) const {
+  for (Request& request : requests) {
+    for (PlacedMedia& one : request.media) {
+      if (is_open(one)) one.media = items_[item_of_.at(one.file.get())].media;
+    }
+  }
+}
+
+Result<void> count_media(const LoadedModel& model, std::span<Request> requests) {
+  if (!RequestMedia::any(requests)) return {};
+  PUNA_TRY(const RequestMedia media, RequestMedia::read(model, requests));
+  media.place(requests);
+  return {};
+}
+
+}  // namespace puna::service
