@@ -10,6 +10,7 @@
 
 #include "cli/chat/chat_model.h"
 #include "cli/chat/dragged.h"
+#include "cli/prompt_media.h"
 
 namespace puna::cli {
 
