@@ -96,6 +96,8 @@ base::Result<void> check(const Flags& flags) {
     return usage("Either --model or --mmproj is needed, and not both.");
   if (!flags.media.files.mmproj.empty()) return check_for_encoder(flags);
   if (!flags.media.pixels.empty()) return usage("--pixels is for an encoder; --mmproj names it.");
+  if (flags.media.files.any())
+    return usage("--image and --audio are for an encoder; --mmproj names it.");
   if (flags.tokens.empty() == flags.texts.empty())
     return usage("Either --tokens or TEXT is needed, and not both.");
   if (flags.pooling == "none" && flags.texts.size() > 1)
@@ -104,7 +106,8 @@ base::Result<void> check(const Flags& flags) {
 }
 
 base::Result<int> run(const CLI::App& app, Flags& flags) {
-  if (flags.media.pixels.empty()) PUNA_TRY(check_media(app, flags.media.files));
+  if (flags.media.pixels.empty())
+    PUNA_TRY(check_media(app, flags.media.files, /*more_may_come=*/false));
   PUNA_TRY(check(flags));
   if (!flags.media.files.mmproj.empty()) return embed_media(flags.model, flags.media, flags.output);
   catch_interrupts();

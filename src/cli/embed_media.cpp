@@ -19,6 +19,8 @@ using base::ErrorCode;
 using base::Result;
 using models::Sense;
 
+constexpr Defaults kExact = {kernels::Numerics::kExact, kernels::KvType::kF32};
+
 // What an encoder reads, of an array [tiles, height, width, 3] or, of a sound, [bins, frames].
 struct Tiles {
   NpyArray array;
@@ -70,8 +72,9 @@ Result<Rows> rows_of_pixels(const PromptMedia& files, const service::OpenOptions
 }
 
 Result<Rows> rows_of_file(const PromptMedia& files, const service::OpenOptions& options) {
-  PUNA_TRY(const auto encoded, encode_media(files, options));
-  return Rows{encoded.front().media->rows, encoded.front().media->row_width};
+  PUNA_TRY(const MediaFiles read, read_media(files));
+  PUNA_TRY(const auto placed, encode_media(read, options, mmproj_of(files)));
+  return Rows{placed.front().media->rows, placed.front().media->row_width};
 }
 
 }  // namespace
@@ -82,9 +85,8 @@ Result<int> embed_media(const ModelFlags& model, const EmbedMedia& media,
   ProgressBar bar;
   ModelFlags flags = model;
   flags.model = media.files.mmproj;
-  PUNA_TRY(service::OpenOptions options,
-           open_options(flags, {kernels::Numerics::kExact, kernels::KvType::kF32}, bar));
-  PUNA_TRY(const formats::ModelFile file, service::open_file(options));
+  PUNA_TRY(const service::OpenOptions options, open_options(flags, kExact, bar));
+  PUNA_TRY(const formats::ModelFile file, service::open_encoder_file(options));
   PUNA_TRY(const io::OutputPlace place, io::find_output(output, file.paths));
   PUNA_TRY(const Rows rows, media.pixels.empty()
                                 ? rows_of_file(media.files, options)

@@ -20,6 +20,8 @@ namespace {
 
 using base::Result;
 
+constexpr Defaults kExact = {kernels::Numerics::kExact, kernels::KvType::kF32};
+
 struct Flags {
   ModelFlags model;
   std::string tokens, prompt_file;
@@ -39,9 +41,16 @@ Result<engine::Prompt> prompt_of(const Flags& flags, formats::ModelFile& file,
   PUNA_TRY_CONTEXT(const auto tokenizer, service::open_tokenizer(of_vocabulary),
                    "While reading the prompt; token ids need no vocabulary");
   if (!flags.media.any()) return tokenizer->encode(text);
-  PUNA_TRY(auto encoded, encode_media(flags.media, options));
-  PUNA_TRY(const TextWithMedia placed, place_media(text, std::move(encoded)));
-  return service::media_prompt(*tokenizer, placed.text, placed.media, /*ends=*/true);
+  PUNA_TRY(const MediaFiles files, read_media(flags.media));
+  PUNA_TRY(const service::UnmarkedText unmarked, place_media(text, files.size()));
+  PUNA_TRY(const auto encoder, service::find_encoder(options.model, file, flags.media.wish()));
+  if (!encoder) return std::unexpected(no_encoder(flags.model.model));
+  service::MmprojOptions mmproj = mmproj_of(flags.media);
+  mmproj.path = encoder->path;
+  PUNA_TRY(std::vector<service::PlacedMedia> placed,
+           encode_media(files, options, std::move(mmproj)));
+  for (size_t i = 0; i < placed.size(); ++i) placed[i].at = unmarked.places[i];
+  return service::media_prompt(*tokenizer, unmarked.text, placed, /*ends=*/true);
 }
 
 Result<int> run(const Flags& flags) {
@@ -55,8 +64,7 @@ Result<int> run(const Flags& flags) {
                       "--image and --audio stand at marks of a text; give --prompt-file.");
   }
   ProgressBar bar;
-  PUNA_TRY(service::OpenOptions options,
-           open_options(flags.model, {kernels::Numerics::kExact, kernels::KvType::kF32}, bar));
+  PUNA_TRY(service::OpenOptions options, open_options(flags.model, kExact, bar));
   PUNA_TRY(formats::ModelFile file, service::open_file(options));
   PUNA_TRY(const engine::Prompt prompt, prompt_of(flags, file, options));
   options.engine.all_logits = true;
@@ -95,7 +103,7 @@ Action add_logits(CLI::App& app) {
                 ->required());
   add_engine_flags(app, flags->model, kAboutContextOfTokens);
   return [flags, &app]() -> Result<int> {
-    PUNA_TRY(check_media(app, flags->media));
+    PUNA_TRY(check_media(app, flags->media, /*more_may_come=*/false));
     return run(*flags);
   };
 }

@@ -1,50 +1,58 @@
-// Files of pictures and sounds beside a prompt, as puna logits and puna run take them.
+// Files of pictures and sounds beside a prompt, as puna logits, embed and run take them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "cli/model_flags.h"
+#include "service/find_encoder.h"
+#include "service/media_file.h"
 #include "service/open.h"
 
 namespace puna::cli {
 
+using MediaFiles = std::vector<std::shared_ptr<const service::MediaFile>>;
+
 struct PromptMedia {
   std::string mmproj;
+  bool no_mmproj = false;
   std::vector<std::string> images, sounds;
   std::optional<uint32_t> image_max_tokens;
   std::vector<models::Sense> order;  // of images and sounds, as the command line has them
 
   bool any() const { return !order.empty(); }
+  service::EncoderWish wish() const { return {.named = mmproj, .none = no_mmproj}; }
 };
 
 // --mmproj, --image, --audio, --image-max-tokens.
 void add_media_flags(CLI::App& app, PromptMedia& media);
-// Notes the order of the files; refuses files without an encoder, and one without files. Errors:
-// kUsage.
-base::Result<void> check_media(const CLI::App& app, PromptMedia& media);
+// --no-mmproj
+void add_no_mmproj(CLI::App& app, PromptMedia& media);
+// Notes the order of the files; refuses what would have no effect. `more_may_come`: files are named
+// later, too. Errors: kUsage.
+base::Result<void> check_media(const CLI::App& app, PromptMedia& media, bool more_may_come);
 
-// How a model is opened whose encoder the flags name.
+// How an encoder is opened whose file is known; what the flags say of pictures.
 service::MmprojOptions mmproj_of(const PromptMedia& media);
-// The files in their order, as they stand before a text: at its beginning. Errors: those of reading
-// them, with their names.
-base::Result<std::vector<service::PlacedMedia>> read_media(const PromptMedia& media);
+// In the order of the command line. Errors: those of service::read_media_file().
+base::Result<MediaFiles> read_media(const PromptMedia& media);
 
-// What the encoder makes of each file, without a model beside it. `options` are those of the text
-// model. Errors: those of opening the encoder and of encoding the files.
-base::Result<std::vector<service::PlacedMedia>> encode_media(const PromptMedia& media,
-                                                             const service::OpenOptions& options);
+// What is said of files for a model that has no encoder. kUnsupported.
+base::Error no_encoder(const std::string& model);
 
-// A text with a mark for each file, or with none, which puts them first: the text without marks,
-// and where the files stand. Errors: kInvalidArgument with both numbers.
-struct TextWithMedia {
-  std::string text;
-  std::vector<service::PlacedMedia> media;
-};
-base::Result<TextWithMedia> place_media(std::string_view text,
-                                        std::vector<service::PlacedMedia> media);
+// What an encoder makes of them, without a model beside it. `options` are those of the text model;
+// `mmproj` says which encoder. Errors: those of opening it and of encoding the files.
+base::Result<std::vector<service::PlacedMedia>> encode_media(const MediaFiles& files,
+                                                             const service::OpenOptions& options,
+                                                             service::MmprojOptions mmproj);
+
+// A text with a mark for each of `n_media` files, or with none, which puts them first: the text
+// without marks, and where the files stand. Errors: kInvalidArgument with both numbers.
+base::Result<service::UnmarkedText> place_media(std::string_view text, size_t n_media);
 
 }  // namespace puna::cli

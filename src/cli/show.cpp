@@ -3,6 +3,7 @@
 #include "api/ollama/show.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "cli/word_wrap.h"
 #include "service/model_json.h"
 #include "service/shown.h"
@@ -38,6 +40,19 @@ Json json_of(const ShownModel& model, const service::ModelTexts& texts, bool all
   out.set("name", model.name).set("path", model.parts.model_paths.front());
   const Json shown = api::ollama::shown_json(texts, model.card, model.file, all);
   for (const auto& [name, value] : shown.members()) out.set(name, value);
+  if (model.encoder) {
+    const service::FoundEncoder& encoder = *model.encoder;
+    Json kinds = Json::array();
+    for (const std::string& kind : encoder.kinds) kinds.push(kind);
+    out.set("projector", Json::object()
+                             .set("path", encoder.path)
+                             .set("kinds", std::move(kinds))
+                             .set("parameters", encoder.n_parameters)
+                             .set("embedding_length", encoder.embedding)
+                             .set("dimensions", encoder.width)
+                             .set("quantization_level", encoder.file_type)
+                             .set("size", encoder.bytes));
+  }
   return out.set("parameters", model.modelfile.parameters)
       .set("messages", texts.messages.is_null() ? Json::array() : texts.messages);
 }
@@ -62,18 +77,31 @@ std::vector<std::string> lines_of(std::string_view text, size_t most) {
   return out;
 }
 
+std::string row(std::string_view name, std::string_view value) {
+  return fmt::format("{:<20} {}", name, value);
+}
+
+std::vector<std::string> encoder_rows(const service::FoundEncoder& encoder) {
+  return {row("architecture", "clip"),
+          row("kind", base::printable(fmt::format("{}", fmt::join(encoder.kinds, ", ")))),
+          row("parameters", service::parameter_size(encoder.n_parameters)),
+          row("embedding length", fmt::to_string(encoder.embedding)),
+          row("dimensions", fmt::to_string(encoder.width)),
+          row("quantization", encoder.file_type.empty() ? "unknown" : encoder.file_type),
+          row("size", human_bytes(encoder.bytes)),
+          row("file", base::printable(encoder.path))};
+}
+
 void print_all(const ShownModel& model, const service::ModelTexts& texts, bool verbose) {
   constexpr size_t kFewLines = 2;
   const service::ModelCard& card = model.card;
-  const auto row = [](std::string_view name, std::string_view value) {
-    return fmt::format("{:<20} {}", name, value);
-  };
   std::vector<std::string> facts = {row("architecture", card.family),
                                     row("parameters", service::parameter_size(card.n_parameters))};
   if (card.context > 0) facts.push_back(row("context length", fmt::to_string(card.context)));
   if (card.embedding > 0) facts.push_back(row("embedding length", fmt::to_string(card.embedding)));
   facts.push_back(row("quantization", card.file_type.empty() ? "unknown" : card.file_type));
   print_section("Model", facts);
+  if (model.encoder) print_section("Projector", encoder_rows(*model.encoder));
   print_section("Capabilities", card.capabilities);
   const auto all = [](std::string_view text) { return lines_of(text, text.size()); };
   print_section("Parameters", all(texts.parameters));

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "base/thread_pool.h"
 #include "cli/output.h"
 #include "cli/output_file.h"
 #include "cli/plan_warnings.h"
+#include "service/find_encoder.h"
 
 namespace puna::cli {
 
@@ -29,14 +31,8 @@ Result<void> check_space(const io::OutputPlace& place, uint64_t bytes) {
                                 human_bytes(bytes), human_bytes(space.available)));
 }
 
-}  // namespace
-
-Result<void> write_model(const ModelFlags& model, const formats::QuantizeOptions& options,
-                         const std::string& output) {
-  catch_interrupts();
-  ProgressBar bar;
-  PUNA_TRY(const service::OpenOptions open, open_options(model, {}, bar));
-  PUNA_TRY(formats::ModelFile in, service::open_file(open));
+Result<void> write(formats::ModelFile in, int n_threads, const formats::QuantizeOptions& options,
+                   const std::string& output, ProgressBar& bar) {
   PUNA_TRY(const io::OutputPlace place, io::find_output(output, in.paths));
   const std::vector<formats::TensorPlan> plans = formats::plan_tensors(in, options);
   warn_of_plans(in, plans);
@@ -48,7 +44,7 @@ Result<void> write_model(const ModelFlags& model, const formats::QuantizeOptions
     n_weights += t.rows() * t.columns();
   }
   PUNA_TRY(check_space(place, bytes_after));
-  base::ThreadPool pool(open.engine.n_threads);
+  base::ThreadPool pool(n_threads);
   PUNA_TRY(const auto out, create_output(place));
   const auto show = [&](const formats::QuantizeProgress& p) {
     bar.update(fmt::format("writing {}", options.mix ? options.mix->name : "gguf"), p.done_bytes,
@@ -65,6 +61,25 @@ Result<void> write_model(const ModelFlags& model, const formats::QuantizeOptions
                       static_cast<double>(std::max<uint64_t>(n_weights, 1)));
   write_raw(place.is_stdout ? stderr : stdout, summary);
   return {};
+}
+
+}  // namespace
+
+Result<void> write_model(const ModelFlags& model, const formats::QuantizeOptions& options,
+                         const std::string& output) {
+  catch_interrupts();
+  ProgressBar bar;
+  PUNA_TRY(const service::OpenOptions open, open_options(model, {}, bar));
+  PUNA_TRY(formats::ModelFile in, service::open_file(open));
+  return write(std::move(in), open.engine.n_threads, options, output, bar);
+}
+
+Result<void> write_encoder(const ModelFlags& model, const std::string& output) {
+  catch_interrupts();
+  ProgressBar bar;
+  PUNA_TRY(const service::OpenOptions open, open_options(model, {}, bar));
+  PUNA_TRY(formats::ModelFile in, service::open_encoder_file(open));
+  return write(std::move(in), open.engine.n_threads, {}, output, bar);
 }
 
 }  // namespace puna::cli

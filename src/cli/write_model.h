@@ -14,5 +14,8 @@ namespace puna::cli {
 // the disk has no room for it; those of formats::quantize.
 base::Result<void> write_model(const ModelFlags& model, const formats::QuantizeOptions& options,
                                const std::string& output);
+// The encoder of pictures and sounds of a folder of weights, its matrices as they are. Errors: the
+// same.
+base::Result<void> write_encoder(const ModelFlags& model, const std::string& output);
 
 }  // namespace puna::cli

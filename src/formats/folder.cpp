@@ -102,9 +102,13 @@ Task<Result<std::optional<std::string>>> read_text(const ModelFolder& folder, st
   co_return std::move(text);
 }
 
-Task<Result<void>> describe_model(const ModelFolder& folder, ModelFile& file) {
+void put_general(const ModelFolder& folder, ModelFile& file) {
   append(file, "general.name", last_part(folder.path));
   put_file_type(file);
+}
+
+Task<Result<void>> describe_model(const ModelFolder& folder, ModelFile& file) {
+  put_general(folder, file);
   auto task = put_tokenizer(folder, file);
   co_return co_await std::move(task);
 }

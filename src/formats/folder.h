@@ -33,6 +33,8 @@ base::Task<base::Result<std::optional<std::string>>> read_text(const ModelFolder
 // has them, with config.json. Errors: kNotFound naming what is missing; those of either.
 base::Task<base::Result<ModelFile>> load_folder(ModelFolder folder);
 
+// general.name and general.file_type, where they are not there.
+void put_general(const ModelFolder& folder, ModelFile& file);
 // What both kinds do at the end: the tokenizer by tokenizer.json and the files beside it, the
 // chat template, general.name and general.file_type. A tokenizer that is not supported is left out
 // with a warning: token ids can be used without it.

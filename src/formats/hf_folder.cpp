@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "formats/block_source.h"
+#include "formats/hf/encoders.h"
 #include "formats/hf/families.h"
 #include "formats/safetensors.h"
 
@@ -26,6 +27,7 @@ constexpr std::pair<std::string_view, std::string_view> kTextPrefixes[] = {
     {"model.language_model.", "model."},
     {"language_model.model.", "model."},
     {"language_model.lm_head.", "lm_head."},
+    {"model.text_model.", "model."},
 };
 constexpr std::string_view kOtherParts[] = {
     "vision_tower.",
@@ -42,6 +44,8 @@ constexpr std::string_view kOtherParts[] = {
     "model.vision_model.",
     "multi_modal_projector.",
     "model.multi_modal_projector.",
+    "model.connector.",
+    "connector.",
 };
 
 void keep_text_part(RawModel& raw) {
@@ -174,7 +178,55 @@ Task<Result<void>> put_pooling(const ModelFolder& folder, ModelFile& file) {
                        "token.");
 }
 
+// The id of [IMG_BREAK] in the tokenizer; none where there is none.
+Task<Result<std::optional<uint64_t>>> find_break_token(const ModelFolder& folder) {
+  auto reading = read_text(folder, "tokenizer.json");
+  PUNA_CO_TRY(const auto text, co_await std::move(reading));
+  if (!text) co_return std::nullopt;
+  PUNA_CO_TRY_CONTEXT(const Json json, Json::parse(*text), "While reading tokenizer.json");
+  const Json* added = json.find("added_tokens");
+  if (!added || !added->is_array()) co_return std::nullopt;
+  for (const Json& token : added->items()) {
+    const Json* content = token.find("content");
+    const Json* id = token.find("id");
+    if (content && *content == Json("[IMG_BREAK]") && id && id->is_integer() && id->integer() >= 0)
+      co_return static_cast<uint64_t>(id->integer());
+  }
+  co_return std::nullopt;
+}
+
 }  // namespace
+
+Task<Result<bool>> has_hf_encoder(const ModelFolder& folder) {
+  auto reading = read_text(folder, "config.json");
+  PUNA_CO_TRY(const auto text, co_await std::move(reading));
+  if (!text) co_return false;
+  PUNA_CO_TRY_CONTEXT(const hf::Config config, hf::Config::parse_whole(*text),
+                      "While reading config.json");
+  co_return hf::has_encoder(config);
+}
+
+Task<Result<ModelFile>> load_hf_encoder(const ModelFolder& folder) {
+  auto reading = read_text(folder, "config.json");
+  PUNA_CO_TRY(const auto text, co_await std::move(reading));
+  if (!text) co_return base::fail(ErrorCode::kNotFound, "There is no config.json in the folder.");
+  hf::EncoderTexts texts;
+  PUNA_CO_TRY_CONTEXT(texts.config, hf::Config::parse_whole(*text), "While reading config.json");
+  PUNA_CO_TRY(check_quantization(texts.config, ""));
+  auto preprocessing = read_text(folder, "preprocessor_config.json");
+  PUNA_CO_TRY(const auto preprocessor, co_await std::move(preprocessing));
+  if (preprocessor) {
+    PUNA_CO_TRY_CONTEXT(texts.preprocessor, hf::Config::parse_whole(*preprocessor),
+                        "While reading preprocessor_config.json");
+  }
+  auto finding = find_break_token(folder);
+  PUNA_CO_TRY(texts.break_token, co_await std::move(finding));
+  auto loading = load_tensors(folder);
+  PUNA_CO_TRY(RawModel raw, co_await std::move(loading));
+  PUNA_CO_TRY(ModelFile file, hf::map_encoder(folder.path, texts, std::move(raw)));
+  put_general(folder, file);
+  co_return std::move(file);
+}
 
 Result<ModelFile> map_hf_model(std::string name, hf::Config config, RawModel raw) {
   PUNA_TRY(const std::string type, config.text("model_type", ""));

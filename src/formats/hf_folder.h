@@ -15,6 +15,11 @@ namespace puna::formats {
 // type, quantization or option.
 base::Task<base::Result<ModelFile>> load_hf_folder(const ModelFolder& folder, std::string config);
 
+// The encoder of pictures or sounds of the same folder, as an mmproj file. Errors: as above.
+base::Task<base::Result<ModelFile>> load_hf_encoder(const ModelFolder& folder);
+// Whether config.json tells of one that is known. Errors: kIo, kCorrupt.
+base::Task<base::Result<bool>> has_hf_encoder(const ModelFolder& folder);
+
 // The mapping alone: a model of the tensors of `raw`, called as Hugging Face does. Errors: as
 // above.
 base::Result<ModelFile> map_hf_model(std::string name, hf::Config config, RawModel raw);

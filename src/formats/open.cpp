@@ -8,6 +8,7 @@
 
 #include "formats/folder.h"
 #include "formats/gguf.h"
+#include "formats/hf_folder.h"
 #include "formats/lfs_pointer.h"
 
 namespace puna::formats {
@@ -66,19 +67,48 @@ Task<Result<ModelFile>> load_path(std::string path, OpenPart open) {
   co_return co_await std::move(task);
 }
 
-}  // namespace
-
-Task<Result<ModelFile>> open_model(std::string path, OpenOptions options) {
+// What `load` makes of a path, with every file that it read.
+template <class Load>
+Task<Result<ModelFile>> open_with(std::string path, OpenOptions options, Load load) {
   std::vector<std::string> paths;
   const OpenPart open = [options, &paths](const std::string& part) {
     auto source = options.map ? io::map_file(part) : io::open_file(part);
     if (source) paths.push_back(part);
     return source;
   };
-  auto task = load_path(std::move(path), open);
+  auto task = load(std::move(path), open);
   PUNA_CO_TRY(ModelFile file, co_await std::move(task));
   file.paths = std::move(paths);
   co_return std::move(file);
+}
+
+Task<Result<ModelFile>> load_encoder_path(std::string path, OpenPart open) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  if (!io::is_folder(path)) {
+    auto loading = load_path(std::move(path), std::move(open));
+    co_return co_await std::move(loading);
+  }
+  const ModelFolder folder{std::move(path), std::move(open)};
+  auto loading = load_hf_encoder(folder);
+  PUNA_CO_TRY_CONTEXT(ModelFile file, co_await std::move(loading),
+                      fmt::format("While reading the encoder of the folder {}", folder.path));
+  co_return std::move(file);
+}
+
+}  // namespace
+
+Task<Result<ModelFile>> open_model(std::string path, OpenOptions options) {
+  return open_with(std::move(path), options, load_path);
+}
+
+Task<Result<ModelFile>> open_encoder(std::string path, OpenOptions options) {
+  return open_with(std::move(path), options, load_encoder_path);
+}
+
+Result<bool> has_encoder(const std::string& folder) {
+  if (!io::is_folder(folder)) return false;
+  const ModelFolder files{folder, [](const std::string& part) { return io::open_file(part); }};
+  return base::run_until(has_hf_encoder(files), [] {});
 }
 
 Task<Result<ModelFile>> open_model(std::unique_ptr<io::ByteSource> source) {

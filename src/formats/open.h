@@ -17,6 +17,11 @@ struct OpenOptions {
 // Errors: kNotFound, kIo; kCorrupt with tensor or key and byte offset; kUnsupported naming what is
 // missing.
 base::Task<base::Result<ModelFile>> open_model(std::string path, OpenOptions options = {});
+// The encoder of pictures and sounds that a path names: an mmproj file, or that of a folder of
+// Hugging Face weights. Errors: as above.
+base::Task<base::Result<ModelFile>> open_encoder(std::string path, OpenOptions options = {});
+// Whether a folder has one that is known. Errors: kIo, kCorrupt.
+base::Result<bool> has_encoder(const std::string& folder);
 // One source that holds a whole model (tests, browser). Split files are refused with kUnsupported.
 base::Task<base::Result<ModelFile>> open_model(std::unique_ptr<io::ByteSource> source);
 

@@ -54,13 +54,14 @@ class Creation {
     const ModelCard card = card_of(source.model, chat_template ? &*chat_template : nullptr);
     std::string file_type = card.file_type;
     if (type.mix || source.parts.empty()) {
-      PUNA_TRY(file_type, write_weights(source.model, type));
+      PUNA_TRY(file_type, write_weights(store::kModelType, source.model, type));
     } else {
       for (const WeightFile& part : source.parts) PUNA_TRY(add_file(store::kModelType, part));
     }
     for (const WeightFile& each : source.projectors) {
       PUNA_TRY(add_file(store::kProjectorType, each));
     }
+    if (source.encoder) PUNA_TRY(write_weights(store::kProjectorType, *source.encoder, {}));
     add_texts();
     const std::string parameters = parameter_size(card.n_parameters);
     model_.config = {.family = card.family,
@@ -113,8 +114,9 @@ class Creation {
     return parsed ? std::optional(*std::move(parsed)) : std::nullopt;
   }
 
-  // The model again as one GGUF file; returns its type.
-  Result<std::string> write_weights(formats::ModelFile& model, formats::QuantizeOptions type) {
+  // The model, or its encoder, again as one GGUF file; returns its type.
+  Result<std::string> write_weights(std::string_view media_type, formats::ModelFile& model,
+                                    formats::QuantizeOptions type) {
     uint64_t bytes = 0;
     for (const formats::TensorPlan& plan : formats::plan_tensors(model, type)) bytes += plan.bytes;
     PUNA_TRY(store::check_space(store_.layout().blobs(), request_.name, bytes));
@@ -132,7 +134,7 @@ class Creation {
       return go_on().has_value();
     };
     PUNA_TRY(base::run_until(formats::quantize(model, type, *out, pool, show), [] {}));
-    model_.layers.push_back(NewLayer::of_file(store::kModelType, std::move(out)));
+    model_.layers.push_back(NewLayer::of_file(media_type, std::move(out)));
     return type.mix ? upper(type.mix->name) : before;
   }
 

@@ -9,6 +9,7 @@
 #include "formats/open.h"
 #include "gpu/devices.h"
 #include "gpu/native/native.h"
+#include "service/find_encoder.h"
 #include "service/model_card.h"
 #include "service/modelfile.h"
 #include "service/profiles.h"
@@ -80,7 +81,9 @@ Task<Result<std::unique_ptr<Senses>>> load_senses(const OpenOptions& options, De
                     .threads = engine.threads,
                     .n_threads = engine.n_threads,
                     .hooks = engine.hooks};
-  const auto open = [of_mmproj]() -> Task<Result<ModelFile>> { co_return open_file(of_mmproj); };
+  const auto open = [of_mmproj]() -> Task<Result<ModelFile>> {
+    co_return open_encoder_file(of_mmproj);
+  };
   co_return co_await Senses::load(open, std::move(use), std::move(how));
 }
 

@@ -15,8 +15,9 @@ using base::Result;
 
 namespace {
 
-Result<ShownModel> show(std::string name, const std::string& path, store::ModelParts parts) {
-  ShownModel out{.name = std::move(name), .parts = std::move(parts)};
+Result<ShownModel> show(std::string name, const store::Resolved& found, store::ModelParts parts) {
+  const std::string& path = found.path;
+  ShownModel out{.name = std::move(name), .stored = found.stored, .parts = std::move(parts)};
   PUNA_TRY(out.modelfile, store::modelfile_of(out.parts));
   PUNA_TRY_CONTEXT(out.file, base::run_until(formats::open_model(path), [] {}),
                    fmt::format("While opening {}", path));
@@ -27,6 +28,9 @@ Result<ShownModel> show(std::string name, const std::string& path, store::ModelP
                                             : chat::Template::parse(own);
   const bool has_template = !out.chat_template.empty() && parsed.has_value();
   out.card = card_of(out.file, has_template ? &*parsed : nullptr);
+  out.encoder = encoder_beside(found, out.file);
+  if (out.encoder && out.encoder->sees) out.card.capabilities.emplace_back("vision");
+  if (out.encoder && out.encoder->hears) out.card.capabilities.emplace_back("audio");
   return out;
 }
 
@@ -34,9 +38,9 @@ Result<ShownModel> show(std::string name, const std::string& path, store::ModelP
 
 Result<ShownModel> show_stored(const store::StoredModel& model) {
   PUNA_TRY(store::ModelParts parts, store::parts_of(model));
-  PUNA_TRY(ShownModel out, show(model.name.text(), model.path, std::move(parts)));
-  out.stored = model;
-  return out;
+  return show(model.name.text(),
+              {.path = model.path, .projector = model.projector, .stored = model},
+              std::move(parts));
 }
 
 Result<ShownModel> show_model(std::string_view name) {
@@ -47,8 +51,7 @@ Result<ShownModel> show_model(std::string_view name) {
                                   found.name, name));
   }
   if (found.stored) return show_stored(*found.stored);
-  return show(std::string(name), found.path,
-              {.name = std::string(name), .model_paths = {found.path}});
+  return show(std::string(name), found, {.name = std::string(name), .model_paths = {found.path}});
 }
 
 Result<ModelTexts> texts_of(const ShownModel& model, std::vector<std::string> from) {

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "formats/model_file.h"
+#include "service/find_encoder.h"
 #include "service/model_card.h"
 #include "service/model_texts.h"
 #include "store/modelfile.h"
@@ -21,7 +22,9 @@ struct ShownModel {
   store::ModelParts parts{};
   store::Modelfile modelfile{};  // the same parts, read
   formats::ModelFile file{};
-  ModelCard card{};
+  // Beside it; none where it has none that can be used, of which a warning tells.
+  std::optional<FoundEncoder> encoder{};
+  ModelCard card{};             // with "vision" and "audio" where there is an encoder
   std::string chat_template{};  // of the Modelfile, or else of the file
 };
 

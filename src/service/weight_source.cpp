@@ -68,6 +68,11 @@ Result<WeightSource> from_path(const std::string& path, std::string_view shown,
                       fmt::format("{} is a projector, and no model.", base::printable(shown)));
   }
   out.parts = files_of(out.model);
+  PUNA_TRY(const bool sees, formats::has_encoder(path));
+  if (sees) {
+    PUNA_TRY_CONTEXT(out.encoder, base::run_until(formats::open_encoder(path), [] {}),
+                     fmt::format("While opening the encoder of {}", base::printable(shown)));
+  }
   return out;
 }
 
@@ -79,6 +84,7 @@ Result<void> add_projector(WeightSource& source, const std::string& path, std::s
         fmt::format("{} is no projector, but there is a model already.", base::printable(shown)));
   }
   source.projectors.push_back({.path = path});
+  source.encoder.reset();
   return {};
 }
 

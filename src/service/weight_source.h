@@ -43,9 +43,10 @@ class LinkFolder {
 struct WeightSource {
   std::optional<LinkFolder> links{};
   formats::ModelFile model{};
-  std::vector<WeightFile> parts{};       // of the model; of a folder of weights none
-  std::vector<WeightFile> projectors{};  // beside it
-  store::Modelfile said{};               // by the model that it is made from
+  std::vector<WeightFile> parts{};              // of the model; of a folder of weights none
+  std::vector<WeightFile> projectors{};         // beside it
+  std::optional<formats::ModelFile> encoder{};  // of a folder of weights; written as a projector
+  store::Modelfile said{};                      // by the model that it is made from
 };
 
 // Errors: those of create().

@@ -47,7 +47,67 @@ std::string quant_of(const std::string& stem) {
   return as_name_part(stem);
 }
 
+// What a file is called after: the letters and digits of its stem, without its type and without
+// words that any projector, or any model, may have.
+std::string named_after(std::string_view stem) {
+  const std::string lower = lower_case(stem);
+  std::string out;
+  for (size_t start = 0; start < lower.size();) {
+    const size_t end = std::min(lower.find_first_of("-.", start), lower.size());
+    const std::string word = lower.substr(start, end - start);
+    if (word != "mmproj" && word != "model" && !is_quant(upper_case(word))) out += word;
+    start = end + 1;
+  }
+  std::erase_if(out, [](char c) { return (c < 'a' || c > 'z') && (c < '0' || c > '9'); });
+  // "mmproj_f16" has no words by "-".
+  for (const std::string_view all : {"mmproj", "bf16", "f16", "f32"}) {
+    if (const size_t at = out.find(all); at != std::string::npos) out.erase(at, all.size());
+  }
+  return out;
+}
+
+// How much the name of a projector says for a model: 0 nothing, 1 that it may be any model's.
+size_t likeness(const std::string& model, const std::string& projector) {
+  if (projector.empty()) return 1;
+  if (model == projector) return SIZE_MAX;
+  if (!model.empty() && (model.contains(projector) || projector.contains(model)))
+    return 1 + std::min(model.size(), projector.size());
+  return 0;
+}
+
 }  // namespace
+
+ProjectorPick pick_projector(const GgufModels& found, std::string_view stem) {
+  const std::string model = named_after(stem);
+  struct Candidate {
+    const GgufFile* file;
+    std::string name;
+    size_t likeness;
+  };
+  std::vector<Candidate> candidates;
+  size_t most = 0;
+  for (const GgufFile& file : found.projectors) {
+    std::string name = named_after(std::filesystem::path(file.path).stem().string());
+    const size_t here = likeness(model, name);
+    const bool is_of_another =
+        here == 0 && std::ranges::any_of(found.models, [&](const GgufModel& other) {
+          return likeness(named_after(other.stem), name) > 1;
+        });
+    if (is_of_another) continue;
+    most = std::max(most, here);
+    candidates.push_back({&file, std::move(name), here});
+  }
+  std::erase_if(candidates, [&](const Candidate& each) { return each.likeness < most; });
+  ProjectorPick out;
+  if (candidates.empty()) return out;
+  const std::string& first = candidates.front().name;
+  if (std::ranges::all_of(candidates, [&](const Candidate& each) { return each.name == first; })) {
+    out.taken = candidates.front().file;
+    return out;
+  }
+  for (const Candidate& each : candidates) out.several.push_back(each.file);
+  return out;
+}
 
 GgufModels group(std::vector<GgufFile> files) {
   GgufModels found;

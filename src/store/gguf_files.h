@@ -23,8 +23,18 @@ struct GgufModel {
 
 struct GgufModels {
   std::vector<GgufModel> models{};     // whole ones only
-  std::vector<GgufFile> projectors{};  // the one to be taken first
+  std::vector<GgufFile> projectors{};  // f16 first, then bf16
 };
+
+// Which of the projectors beside it belongs to a model. Their names, less their types, decide: one
+// that names another of the models is that one's; of several whose names are equal f16 is taken
+// (exact enough, and half of f32), then bf16.
+struct ProjectorPick {
+  const GgufFile* taken = nullptr;         // null: there is none, or
+  std::vector<const GgufFile*> several{};  // names do not tell which of these it is
+};
+// `stem`: of the model. What is returned points into `found`.
+ProjectorPick pick_projector(const GgufModels& found, std::string_view stem);
 
 // Sorts the GGUF files of a folder or repository; others, and importance matrices, are passed over.
 GgufModels group(std::vector<GgufFile> files);

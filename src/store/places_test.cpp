@@ -5,7 +5,11 @@
 
 #include <filesystem>
 
+#include "store/changes.h"
 #include "store/gguf_files.h"
+#include "store/manifest.h"
+#include "store/projector.h"
+#include "store/sha256.h"
 #include "store/test_store.h"
 
 namespace puna::store {
@@ -45,6 +49,66 @@ TEST_CASE("file names tell quantization, parts and projectors") {
   CHECK(pick(found, "Q4_K") == nullptr);
   CHECK(pick(found, "Q2_K") == nullptr);
   CHECK(pick(group({}), "latest") == nullptr);
+}
+
+TEST_CASE("of several projectors names tell which is a model's") {
+  const auto taken = [](std::string_view stem, std::vector<const char*> paths) {
+    std::vector<GgufFile> files;
+    for (const char* path : paths) files.push_back({.path = path, .bytes = 1});
+    const GgufModels found = group(std::move(files));
+    const ProjectorPick pick = pick_projector(found, stem);
+    std::string out = pick.taken ? pick.taken->path : "";
+    for (const GgufFile* each : pick.several) out += "|" + each->path;
+    return out;
+  };
+  CHECK(taken("m-Q4_0", {"m-Q4_0.gguf"}) == "");
+  CHECK(taken("m-Q4_0", {"m-Q4_0.gguf", "mmproj-x-f16.gguf"}) == "mmproj-x-f16.gguf");
+  CHECK(taken("m-Q4_0", {"mmproj-F32.gguf", "mmproj-BF16.gguf", "mmproj_f16.gguf"}) ==
+        "mmproj_f16.gguf");
+  CHECK(taken("gemma-3-4b-it-Q4_K_M",
+              {"mmproj-gemma-3-12b-it-f16.gguf", "mmproj-gemma-3-4b-it-Q8_0.gguf"}) ==
+        "mmproj-gemma-3-4b-it-Q8_0.gguf");
+  CHECK(taken("user_repo_Qwen2.5-VL-7B-tuned-Q4_0",
+              {"mmproj-a.gguf", "Qwen2.5-VL-7B.mmproj.gguf"}) == "Qwen2.5-VL-7B.mmproj.gguf");
+  CHECK(taken("m", {"mmproj-a-f16.gguf", "mmproj-b-f16.gguf"}) ==
+        "|mmproj-a-f16.gguf|mmproj-b-f16.gguf");
+  // One that is called as another model is that one's.
+  CHECK(taken("text-Q4_0", {"seeing-Q4_0.gguf", "text-Q4_0.gguf", "mmproj-seeing-f16.gguf"}) == "");
+  CHECK(taken("seeing-Q4_0", {"seeing-Q4_0.gguf", "text-Q4_0.gguf", "mmproj-seeing-f16.gguf"}) ==
+        "mmproj-seeing-f16.gguf");
+}
+
+TEST_CASE("the projector of a path lies beside it") {
+  TestFolder folder;
+  put(folder.path() + "/big-00001-of-00002.gguf");
+  put(folder.path() + "/big-00002-of-00002.gguf");
+  const Resolved model{.path = folder.path() + "/big-00001-of-00002.gguf"};
+  CHECK(projector_of(model).value() == "");
+  put(folder.path() + "/mmproj-big-f16.gguf");
+  CHECK(projector_of(model).value() == folder.path() + "/mmproj-big-f16.gguf");
+  put(folder.path() + "/mmproj-one.gguf");
+  put(folder.path() + "/mmproj-two.gguf");
+  CHECK(projector_of(model).value() == folder.path() + "/mmproj-big-f16.gguf");
+  const auto several = projector_of({.path = folder.path() + "/other.gguf"});
+  REQUIRE(!several.has_value());
+  CHECK(several.error().message.contains("mmproj-one.gguf, mmproj-two.gguf"));
+}
+
+TEST_CASE("a stored model whose projector is missing is there without it") {
+  TestFolder home;
+  const Store store(home.path(), {});
+  put_model(store.layout(), "plain", "weights");
+  Manifest manifest = load_manifest(store.layout().manifest(store.named("plain").value())).value();
+  manifest.layers.push_back(
+      {.media_type = std::string(kProjectorType), .digest = sha256_of("gone"), .bytes = 4});
+  REQUIRE(put_manifest(store.layout(), store.named("seeing").value(), write_manifest(manifest))
+              .has_value());
+  const auto found = store.resolve("seeing");
+  REQUIRE(found.has_value());
+  CHECK(found->path == store.layout().blob(sha256_of("weights")));
+  CHECK(projector_of(*found).value() == store.layout().blob(sha256_of("gone")));
+  CHECK(store.list()->size() == 2);
+  CHECK(!store.verify({})->fine());
 }
 
 TEST_CASE("ollama's store is read in place, and models without their blobs are left out") {
@@ -104,13 +168,16 @@ TEST_CASE("llama.cpp's cache names what its manifests name, and the rest by file
   TestFolder cache;
   put(cache.path() + "/user_repo_sub_Model-Q4_K_M.gguf");
   put(cache.path() + "/manifest=user=repo=Q4_K_M.json",
-      R"({"ggufFile":{"rfilename":"sub/Model-Q4_K_M.gguf"}})");
+      R"({"ggufFile":{"rfilename":"sub/Model-Q4_K_M.gguf"},"mmprojFile":{"rfilename":"mmproj-eye.gguf"}})");
+  put(cache.path() + "/user_repo_mmproj-eye.gguf");
   put(cache.path() + "/manifest=user=broken=latest.json", "{");
   put(cache.path() + "/manifest=..=..=...json", R"({"ggufFile":{"rfilename":"x"}})");
   put(cache.path() + "/other.gguf");
   put(cache.path() + "/half.gguf.downloadInProgress");
   const auto models = models_in({Origin::kLlamaCpp, cache.path()});
   CHECK(shown(models) == std::vector<std::string>{"hf.co/user/repo:Q4_K_M", "other:latest"});
+  CHECK(models[0].projector == cache.path() + "/user_repo_mmproj-eye.gguf");
+  CHECK(models[1].projector.empty());
 }
 
 TEST_CASE("a folder of models has files, split models, projectors and weights") {

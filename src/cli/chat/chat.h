@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "cli/chat/chat_model.h"
+#include "cli/chat/dragged.h"
+#include "cli/prompt_media.h"
 
 namespace puna::cli {
 
@@ -17,6 +19,7 @@ class LineReader;
 struct ChatOptions {
   ChatSettings settings;
   std::string system;
+  MediaFiles media;  // stand before the first message that is answered
   bool raw = false;  // each line is completed as plain text, after what came before
   bool hides_thinking = false;
   bool wraps = true;                               // lines, between words
@@ -30,14 +33,17 @@ class Chat {
   Chat(ChatModel& model, LineReader& reader, ChatOptions options)
       : options(std::move(options)), model_(model), reader_(reader) {}
 
-  // Asks, and prints the answer. One that fails is reported, and leaves the conversation as it was.
+  // Asks, and prints the answer. Paths of pictures and sounds in it stand for these, where the
+  // model has the sense for them (dragged.h). One that fails is reported, and leaves the
+  // conversation as it was.
   void say(const std::string& message);
   // Forgets the oldest turns, until half of the context is free, and asks what had no room.
   void drop();
   void clear();
   // Takes changed settings, where the model can meet them; else says why not.
   bool change(const ChatSettings& settings);
-  std::vector<chat::Message> messages() const;  // without the system's
+  std::vector<chat::Message> messages() const;  // without the system's and without media
+  bool has_media() const;
 
   ChatModel& model() { return model_; }
   LineReader& reader() { return reader_; }
@@ -46,18 +52,20 @@ class Chat {
 
  private:
   struct Turn {
-    chat::Message asked, answered;
+    DraggedText asked;
+    chat::Message answered;
     uint64_t n_tokens = 0;  // about
   };
 
-  Asked asked_with(const std::string& message) const;
-  void refuse(const std::string& message, const base::Error& error);
+  void ask(DraggedText message);
+  Asked asked_with(const DraggedText& message) const;
+  void refuse(DraggedText message, const base::Error& error);
   uint64_t n_tokens() const;  // of all turns, about
 
   ChatModel& model_;
   LineReader& reader_;
   std::deque<Turn> turns_;
-  std::optional<std::string> unasked_;  // the message that the context had no room for
+  std::optional<DraggedText> unasked_;  // the message that the context had no room for
 };
 
 }  // namespace puna::cli

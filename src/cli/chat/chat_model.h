@@ -55,6 +55,9 @@ class ChatModel {
   virtual std::string where() const = 0;  // the device, or the address of the server
   virtual uint32_t context() const = 0;   // tokens; 0: not known
   virtual bool has_template() const = 0;
+  // Whether messages may have pictures, and sounds.
+  virtual bool sees() const = 0;
+  virtual bool hears() const = 0;
   // Ctrl-C ends the answer, which is then as far as it came (StopReason::kCancelled). Errors: with
   // `excess` where the prompt does not fit the context and both numbers are known.
   virtual base::Result<ChatAnswer> answer(const Asked& asked, const ChatSettings& settings,

@@ -20,6 +20,8 @@ void save(Chat& chat, std::string_view rest) {
                                        chat.options.system, chat.messages());
   if (!saved) return print_error(saved.error().text());
   print_out("The model {} is made.\n", base::printable(rest));
+  if (chat.has_media())
+    print_err("Its conversation has the texts alone; pictures and sounds are not kept.\n");
 }
 
 void load(Chat& chat, std::string_view rest) {

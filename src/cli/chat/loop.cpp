@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cli/chat/commands.h"
+#include "cli/chat/dragged.h"
 #include "cli/line_reader.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -43,7 +44,7 @@ base::Result<int> chat_loop(ChatModel& model, ChatOptions options) {
     if (!input && !interrupted()) return 0;
     if (!input && !terminated()) print_out("Ctrl-D or /bye ends the chat.\n");
     if (!input || input->find_first_not_of(" \t\n") == std::string::npos) continue;
-    if (!input->starts_with("/")) {
+    if (!input->starts_with("/") || begins_with_media(*input)) {
       chat.say(*input);
     } else if (!obey(chat, *input)) {
       return 0;

@@ -13,6 +13,7 @@
 #include "cli/terminal.h"
 #include "service/create.h"
 #include "service/open.h"
+#include "service/senses.h"
 #include "service/shown.h"
 #include "store/modelfile_parameters.h"
 
@@ -30,6 +31,10 @@ Result<std::unique_ptr<OwnModel>> OwnModel::open(Open open, const std::string& n
   out->take(std::move(model), name);
   out->load_ms_ = timer.ms();
   return out;
+}
+
+bool OwnModel::has(models::Sense sense) const {
+  return model().senses && model().senses->has(sense);
 }
 
 void OwnModel::take(service::LoadedModel model, const std::string& name) {

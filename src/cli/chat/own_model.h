@@ -28,6 +28,8 @@ class OwnModel final : public ChatModel {
   std::string where() const override { return model().device_name; }
   uint32_t context() const override { return model().context(); }
   bool has_template() const override { return model().chat_template.has_value(); }
+  bool sees() const override { return has(models::Sense::kPictures); }
+  bool hears() const override { return has(models::Sense::kSounds); }
   base::Result<ChatAnswer> answer(const Asked& asked, const ChatSettings& settings,
                                   const OnPiece& on_piece) override;
   base::Result<void> check(const ChatSettings& settings) override;
@@ -47,6 +49,7 @@ class OwnModel final : public ChatModel {
   OwnModel(Open open, Begin begin, store::Modelfile given)
       : open_(std::move(open)), begin_(std::move(begin)), given_(std::move(given)) {}
 
+  bool has(models::Sense sense) const;
   void take(service::LoadedModel model, const std::string& name);
   base::Result<service::Request> request(const Asked& asked, const ChatSettings& settings) const;
   base::Result<ChatAnswer> run(service::Prepared prepared, const OnPiece& on_piece);

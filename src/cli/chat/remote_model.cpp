@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/answer_form.h"
+#include "api/embedding_rows.h"
 #include "base/clock.h"
 #include "cli/client/loaded_models.h"
 
@@ -71,6 +72,17 @@ Json message_json(const chat::Message& message) {
   return out;
 }
 
+// The pictures of one message. Where in it they stand is the server's to say.
+Json images_json(const Asked& asked, size_t message) {
+  Json out = Json::array();
+  for (const service::PlacedMedia& each : asked.media) {
+    if (each.message != message) continue;
+    const std::vector<std::byte>& bytes = each.file->bytes;
+    out.push(api::base64({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  }
+  return out;
+}
+
 Json messages_json(const std::vector<chat::Message>& messages) {
   Json out = Json::array();
   for (const chat::Message& message : messages) out.push(message_json(message));
@@ -115,6 +127,12 @@ Json RemoteModel::options_with(const ChatSettings& settings) const {
   return out;
 }
 
+bool RemoteModel::can(const char* capability) const {
+  const Json* all = shown_.find("capabilities");
+  return all && all->is_array() &&
+         std::ranges::find(all->items(), Json(capability)) != all->items().end();
+}
+
 bool RemoteModel::keeps_alive() const {
   return !options_.keep_alive.is_null() && options_.keep_alive != Json("");
 }
@@ -123,8 +141,17 @@ Result<Json> RemoteModel::body_of(const Asked& asked, const ChatSettings& settin
   Json body = Json::object().set("model", name_);
   if (asked.messages.empty()) {
     body.set("prompt", asked.prompt).set("raw", true);
+    if (Json images = images_json(asked, 0); !images.items().empty())
+      body.set("images", std::move(images));
   } else {
-    body.set("messages", messages_json(asked.messages));
+    Json messages = Json::array();
+    for (size_t i = 0; i < asked.messages.size(); ++i) {
+      Json message = message_json(asked.messages[i]);
+      if (Json images = images_json(asked, i); !images.items().empty())
+        message.set("images", std::move(images));
+      messages.push(std::move(message));
+    }
+    body.set("messages", std::move(messages));
   }
   Json options = options_with(settings);
   if (!options.members().empty()) body.set("options", std::move(options));
@@ -182,11 +209,9 @@ Result<ChatAnswer> RemoteModel::answer(const Asked& asked, const ChatSettings& s
 
 Result<void> RemoteModel::check(const ChatSettings& settings) {
   PUNA_TRY(body_of({}, settings));
-  const Json* abilities = shown_.find("capabilities");
-  if (settings.think == Think::kDefault || settings.think == Think::kOff || !abilities ||
-      !abilities->is_array())
-    return {};
-  if (std::ranges::find(abilities->items(), Json("thinking")) != abilities->items().end())
+  const bool unsaid = !shown_.find("capabilities");
+  if (settings.think == Think::kDefault || settings.think == Think::kOff || unsaid ||
+      can("thinking"))
     return {};
   return base::fail(ErrorCode::kUnsupported,
                     fmt::format("\"{}\" does not support thinking.", name_));

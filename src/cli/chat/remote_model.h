@@ -23,6 +23,8 @@ class RemoteModel final : public ChatModel {
   std::string where() const override { return client_.server().text(); }
   uint32_t context() const override;
   bool has_template() const override;
+  bool sees() const override { return can("vision"); }
+  bool hears() const override { return false; }  // no request of this dialect has sounds
   base::Result<ChatAnswer> answer(const Asked& asked, const ChatSettings& settings,
                                   const OnPiece& on_piece) override;
   base::Result<void> check(const ChatSettings& settings) override;
@@ -36,6 +38,7 @@ class RemoteModel final : public ChatModel {
   RemoteModel(Client client, Options options)
       : client_(std::move(client)), options_(std::move(options)) {}
 
+  bool can(const char* capability) const;
   bool keeps_alive() const;
   base::Json options_with(const ChatSettings& settings) const;
   base::Result<base::Json> body_of(const Asked& asked, const ChatSettings& settings) const;

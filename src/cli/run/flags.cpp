@@ -59,11 +59,12 @@ constexpr SamplingOption kSampling[] = {
 
 // What only a model in this process can do: it is about devices, names files, or no request of a
 // server has a word for it.
-constexpr const char* kOwn[] = {"--device",   "--threads",  "--gpu-features", "--cpu-variant",
-                                "--kv-type",  "--numerics", "--ctx",          "--gpu-layers",
-                                "--no-mmap",  "--mlock",    "--tokens",       "--output-tokens",
-                                "--template", "--grammar",  "--regex",        "--ignore-eos",
-                                "--mmproj",   "--image",    "--audio",        "--image-max-tokens"};
+constexpr const char* kOwn[] = {
+    "--device",          "--threads",       "--gpu-features", "--cpu-variant", "--kv-type",
+    "--numerics",        "--ctx",           "--gpu-layers",   "--no-mmap",     "--mlock",
+    "--tokens",          "--output-tokens", "--template",     "--grammar",     "--regex",
+    "--ignore-eos",      "--mmproj",        "--no-mmproj",    "--image",       "--audio",
+    "--image-max-tokens"};
 
 // "17=-2.5" or "17=-inf".
 Result<std::pair<int32_t, float>> parse_bias(const std::string& text) {
@@ -96,8 +97,6 @@ Result<void> check_pairs(const RunFlags& flags, bool chat) {
     return refuse("--think needs the chat template, which --raw and --tokens leave out.");
   if (flags.media.any() && flags.tokens)
     return refuse("--image and --audio stand in a text; --tokens gives none.");
-  if (flags.media.any() && chat)
-    return refuse("--image and --audio are for one answer; give a PROMPT.");
   if (flags.output_tokens && chat)
     return refuse("--output-tokens is for one answer; give a PROMPT or --tokens.");
   if (!flags.host.empty() && flags.local)
@@ -227,6 +226,7 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
                 ->allow_extra_args(false));
   add_form_flags(app, flags.form);
   add_media_flags(app, flags.media);
+  add_no_mmproj(app, flags.media);
   not_empty(app.add_option("--tokens", flags.tokens,
                            "Prompt as token ids, separated by commas; nothing is added"));
   app.add_flag("--raw", flags.raw, "Complete the prompt as plain text, without the chat template");

@@ -95,7 +95,8 @@ Result<std::optional<Client>> pick_server(const RunFlags& flags) {
 }
 
 Result<std::unique_ptr<OwnModel>> open_own(const RunFlags& flags,
-                                           const std::optional<service::AnswerForm>& form) {
+                                           const std::optional<service::AnswerForm>& form,
+                                           const MediaFiles& media, bool more_may_come) {
   // Before a model is loaded in vain.
   store::Modelfile given{.parameters = options_of(flags)};
   if (flags.template_path) {
@@ -103,15 +104,25 @@ Result<std::unique_ptr<OwnModel>> open_own(const RunFlags& flags,
     given.chat_template = chat_template.source();
   }
   const bool chats = !flags.raw && !flags.tokens;
-  auto open =
-      [model_flags = flags.model, path = flags.template_path, chats,
-       mmproj = mmproj_of(flags.media)](const std::string& name) -> Result<service::LoadedModel> {
+  auto open = [model_flags = flags.model, path = flags.template_path, chats,
+               media_flags = flags.media, any = !media.empty(),
+               more_may_come](const std::string& name) -> Result<service::LoadedModel> {
     ProgressBar bar;
     ModelFlags named = model_flags;
     named.model = name;
     PUNA_TRY(service::OpenOptions options, open_options(named, {}, bar));
-    options.mmproj = mmproj;
-    PUNA_TRY(service::LoadedModel model, service::open(options));
+    PUNA_TRY(formats::ModelFile file, service::open_file(options));
+    // What the command line says of an encoder and of files is about its own model.
+    const bool is_first = name == model_flags.model;
+    if (more_may_come || any) {
+      PUNA_TRY(const auto encoder,
+               service::find_encoder(name, file,
+                                     is_first ? media_flags.wish() : service::EncoderWish()));
+      if (!encoder && any && is_first) return std::unexpected(no_encoder(name));
+      options.mmproj = mmproj_of(media_flags);
+      options.mmproj.path = encoder ? encoder->path : "";
+    }
+    PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));
     if (path) {
       PUNA_TRY(chat::Template given, read_template(*path));
       service::use_template(model, std::move(given));

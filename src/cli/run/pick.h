@@ -16,9 +16,11 @@ namespace puna::cli {
 // kUsage for an address; kNetwork where no server answers at --host; those of fetching.
 base::Result<std::optional<Client>> pick_server(const RunFlags& flags);
 
-// Loads the model here, and checks flags against it. Errors: those of service::open(); kUnsupported
-// for what it lacks.
+// Loads the model here, and checks flags against it. `media` is encoded before that: beside the
+// model there may be no room. `more_may_come`: later messages may have media, too. Errors: those of
+// service::open(), of service::find_encoder() and of encoding; kUnsupported for what it lacks.
 base::Result<std::unique_ptr<OwnModel>> open_own(const RunFlags& flags,
-                                                 const std::optional<service::AnswerForm>& form);
+                                                 const std::optional<service::AnswerForm>& form,
+                                                 const MediaFiles& media, bool more_may_come);
 
 }  // namespace puna::cli

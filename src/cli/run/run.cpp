@@ -68,7 +68,8 @@ struct Opened {
   double load_ms = 0;
 };
 
-Result<Opened> open(const RunFlags& flags, const std::optional<service::AnswerForm>& form) {
+Result<Opened> open(const RunFlags& flags, const std::optional<service::AnswerForm>& form,
+                    const MediaFiles& media, bool chat) {
   PUNA_TRY(std::optional<Client> server, pick_server(flags));
   Opened out;
   if (server) {
@@ -81,7 +82,7 @@ Result<Opened> open(const RunFlags& flags, const std::optional<service::AnswerFo
   }
   if (!flags.keep_alive.empty())
     print_err("--keepalive has no effect: the model is in this process, and ends with it.\n");
-  PUNA_TRY(std::unique_ptr<OwnModel> own, open_own(flags, form));
+  PUNA_TRY(std::unique_ptr<OwnModel> own, open_own(flags, form, media, chat));
   if (flags.model.verbose)
     print_err("{} is in this process, on {}.\n", base::printable(own->name()), own->where());
   out.own = own.get();
@@ -90,10 +91,8 @@ Result<Opened> open(const RunFlags& flags, const std::optional<service::AnswerFo
   return out;
 }
 
-using Media = std::vector<service::PlacedMedia>;
-
 Result<int> answer_once(const RunFlags& flags, const ChatSettings& settings, Opened& opened,
-                        Media media) {
+                        const MediaFiles& media) {
   Asked asked;
   std::vector<int32_t> tokens;
   if (flags.tokens) {
@@ -103,14 +102,17 @@ Result<int> answer_once(const RunFlags& flags, const ChatSettings& settings, Ope
     if (flags.raw || !opened.model->has_template()) {
       asked.prompt = std::move(prompt);
       if (flags.media.any()) {
-        PUNA_TRY(TextWithMedia text, place_media(asked.prompt, std::move(media)));
+        PUNA_TRY(service::UnmarkedText text, place_media(asked.prompt, media.size()));
         asked.prompt = std::move(text.text);
-        asked.media = std::move(text.media);
+        for (size_t i = 0; i < media.size(); ++i)
+          asked.media.push_back(
+              {.message = 0, .at = text.places[i], .media = {}, .file = media[i]});
       }
     } else {
       if (!flags.system.empty()) asked.messages.push_back({"system", flags.system, {}});
-      for (service::PlacedMedia& one : media) one.message = asked.messages.size();
-      asked.media = std::move(media);
+      for (const auto& one : media)
+        asked.media.push_back(
+            {.message = asked.messages.size(), .at = 0, .media = {}, .file = one});
       asked.messages.push_back({"user", std::move(prompt), {}});
     }
   }
@@ -133,16 +135,16 @@ Result<int> answer_once(const RunFlags& flags, const ChatSettings& settings, Ope
 
 Result<int> run(const CLI::App& app, RunFlags flags) {
   const bool chat = !flags.prompt && !flags.tokens && stdin_is_terminal() && stdout_is_terminal();
-  PUNA_TRY(check_media(app, flags.media));
+  PUNA_TRY(check_media(app, flags.media, /*more_may_come=*/chat));
   PUNA_TRY(check(flags, chat));
   ChatSettings settings;
   settings.think = think_of(flags);
   PUNA_TRY(settings.form, read_form(flags.form));
   use_utf8();
   catch_interrupts();
-  PUNA_TRY(Media media, read_media(flags.media));
-  PUNA_TRY(Opened opened, open(flags, settings.form));
-  if (!chat) return answer_once(flags, settings, opened, std::move(media));
+  PUNA_TRY(MediaFiles media, read_media(flags.media));
+  PUNA_TRY(Opened opened, open(flags, settings.form, media, chat));
+  if (!chat) return answer_once(flags, settings, opened, media);
   ChatModel& model = *opened.model;
   const uint32_t context = model.context();
   const std::string banner =
@@ -153,6 +155,7 @@ Result<int> run(const CLI::App& app, RunFlags flags) {
   ChatOptions options;
   options.settings = std::move(settings);
   options.system = flags.system;
+  options.media = std::move(media);
   options.raw = flags.raw || !model.has_template();
   options.hides_thinking = flags.hides_thinking;
   options.wraps = !flags.no_word_wrap;

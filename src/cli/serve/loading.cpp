@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "cli/form_flags.h"
 #include "cli/model_flags.h"
+#include "service/find_encoder.h"
 #include "service/model_card.h"
 
 namespace puna::cli::serve {
@@ -130,6 +131,10 @@ Result<service::LoadedModel> load(const ServeFlags& flags) {
   ProgressBar bar;
   PUNA_TRY(service::OpenOptions options, options_of(flags, bar));
   PUNA_TRY(formats::ModelFile file, service::open_file(options));
+  const service::EncoderWish wish{.named = options.mmproj.path,
+                                  .none = options.mmproj.path.empty() && !flags.finds_mmproj};
+  PUNA_TRY(const auto encoder, service::find_encoder(options.model, file, wish));
+  options.mmproj.path = encoder ? encoder->path : "";
   fit_to_file(flags, file, options.engine);
   PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));
   model.name = name_of_path(flags.model.model);

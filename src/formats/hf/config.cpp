@@ -55,11 +55,16 @@ std::unexpected<base::Error> missing(std::string_view key) {
 
 }  // namespace
 
-Result<Config> Config::parse(std::string_view text) {
+Result<Config> Config::parse_whole(std::string_view text) {
   PUNA_TRY(Json json, Json::parse(without_bare_words(text), /*max_depth=*/40));
-  if (!json.is_object())
-    return base::fail(ErrorCode::kCorrupt,
-                      fmt::format("config.json is {}, not an object.", json.type_name()));
+  if (json.is_object()) return Config(std::move(json));
+  return base::fail(ErrorCode::kCorrupt,
+                    fmt::format("config.json is {}, not an object.", json.type_name()));
+}
+
+Result<Config> Config::parse(std::string_view text) {
+  PUNA_TRY(Config whole, parse_whole(text));
+  Json json = std::move(whole.json_);
   for (const char* part : {"text_config", "llm_config"}) {
     const Json* text_part = json.find(part);
     if (!text_part || !text_part->is_object()) continue;

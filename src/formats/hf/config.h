@@ -16,6 +16,8 @@ class Config {
  public:
   // Accepts the bare Infinity and NaN that Python writes; they read as absent. Errors: kCorrupt.
   static base::Result<Config> parse(std::string_view text);
+  // The same without the text part on top. Errors: kCorrupt.
+  static base::Result<Config> parse_whole(std::string_view text);
   explicit Config(base::Json json) : json_(std::move(json)) {}
 
   const base::Json& json() const { return json_; }

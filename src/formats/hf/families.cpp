@@ -28,11 +28,14 @@ constexpr Family kFamilies[] = {
     {"olmo3", "olmo2", map_olmo3},
     {"phi3", "phi3", map_phi3},
     {"qwen2", "qwen2", map_qwen2},
+    {"qwen2_5_vl", "qwen2vl", map_qwen2vl},
+    {"qwen2_5_vl_text", "qwen2vl", map_qwen2vl},
     {"qwen3", "qwen3", map_qwen3},
     {"qwen3_5", "qwen35", map_qwen35},
     {"qwen3_5_text", "qwen35", map_qwen35},
     {"qwen3_moe", "qwen3moe", map_qwen3moe},
     {"qwen3_next", "qwen3next", map_qwen3next},
+    {"qwen3_vl_text", "qwen3vl", map_qwen3vl},
     {"smollm3", "smollm3", map_smollm3},
 };
 

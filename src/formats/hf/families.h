@@ -30,6 +30,8 @@ base::Result<void> map_granite(Mapping& m);
 base::Result<void> map_ministral3(Mapping& m);
 base::Result<void> map_qwen2(Mapping& m);
 base::Result<void> map_qwen3(Mapping& m);
+base::Result<void> map_qwen2vl(Mapping& m);
+base::Result<void> map_qwen3vl(Mapping& m);
 base::Result<void> map_phi3(Mapping& m);
 base::Result<void> map_olmo2(Mapping& m);
 base::Result<void> map_olmo3(Mapping& m);

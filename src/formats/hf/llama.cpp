@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "formats/hf/families.h"
 
@@ -97,6 +99,37 @@ Result<void> map_qwen2(Mapping& m) {
 }
 
 Result<void> map_qwen3(Mapping& m) { return map_qwen2(m); }
+
+// Pairs that turn by time, row and column, of "mrope_section"; GGUF's list has a fourth number.
+static Result<void> put_rope_sections(Mapping& m) {
+  PUNA_TRY(const Config rope, rope_parameters(m, "full_attention"));
+  PUNA_TRY(const std::vector<double> sections, rope.reals("mrope_section"));
+  if (sections.size() != 3 ||
+      std::ranges::any_of(sections, [](double n) { return !(n >= 0 && n < 1 << 16); })) {
+    return base::fail(ErrorCode::kCorrupt,
+                      "The key \"mrope_section\" of config.json is expected to list three counts.");
+  }
+  std::vector<uint64_t> out(4, 0);
+  std::ranges::transform(sections, out.begin(), [](double n) { return static_cast<uint64_t>(n); });
+  m.set("rope.dimension_sections", std::move(out));
+  return {};
+}
+
+Result<void> map_qwen2vl(Mapping& m) {
+  PUNA_TRY(map_qwen2(m));
+  return put_rope_sections(m);
+}
+
+// As many rows of deepstack as the encoder gives.
+Result<void> map_qwen3vl(Mapping& m) {
+  PUNA_TRY(map_qwen3(m));
+  PUNA_TRY(put_rope_sections(m));
+  const base::Json* vision = m.config().find("vision_config");
+  if (!vision || !vision->is_object()) return {};
+  PUNA_TRY(const std::vector<double> blocks, Config(*vision).reals("deepstack_visual_indexes"));
+  m.set("n_deepstack_layers", uint64_t{blocks.size()});
+  return {};
+}
 
 Result<void> map_phi3(Mapping& m) {
   PUNA_TRY(m.config().must_be("hidden_act", "silu"));

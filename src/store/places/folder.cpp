@@ -25,9 +25,9 @@ GgufModels gguf_in(const std::string& folder) {
 }
 
 void add(std::vector<StoredModel>& models, std::string_view name, std::string path,
-         const GgufModels& beside) {
+         const GgufFile* projector) {
   StoredModel model{.name = file_name(name), .origin = Origin::kFolder, .path = std::move(path)};
-  if (!beside.projectors.empty()) model.projector = beside.projectors.front().path;
+  if (projector) model.projector = projector->path;
   measure(model);
   models.push_back(std::move(model));
 }
@@ -36,20 +36,21 @@ void add(std::vector<StoredModel>& models, std::string_view name, std::string pa
 
 std::vector<StoredModel> folder_models(const Place& place) {
   std::vector<StoredModel> models;
-  // A projector of many models' folder belongs to none of them in particular.
-  for (const GgufModel& each : gguf_in(place.path).models)
-    add(models, each.stem, each.parts[0].path, {});
+  const GgufModels files = gguf_in(place.path);
+  for (const GgufModel& each : files.models)
+    add(models, each.stem, each.parts[0].path, pick_projector(files, each.stem).taken);
   for (const std::string& name : names_in(place.path)) {
     const std::string folder = place.path + "/" + name;
     std::error_code error;
     if (!fs::is_directory(folder, error)) continue;
     if (is_weights_folder(folder)) {
-      add(models, name, folder, {});
+      add(models, name, folder, nullptr);
       continue;
     }
     const GgufModels inside = gguf_in(folder);
     for (const GgufModel& each : inside.models)
-      add(models, inside.models.size() == 1 ? name : each.stem, each.parts[0].path, inside);
+      add(models, inside.models.size() == 1 ? name : each.stem, each.parts[0].path,
+          pick_projector(inside, each.stem).taken);
   }
   return models;
 }

@@ -52,8 +52,10 @@ std::vector<StoredModel> hugging_face_models(const Place& place) {
     for (const std::string& path : gguf_paths(folder))
       files.push_back({.path = folder + "/" + path});
     const GgufModels found = group(std::move(files));
-    const std::string projector = found.projectors.empty() ? "" : found.projectors.front().path;
-    for (const GgufModel& each : found.models) add(each.quant, each.parts[0].path, projector);
+    for (const GgufModel& each : found.models) {
+      const GgufFile* const projector = pick_projector(found, each.stem).taken;
+      add(each.quant, each.parts[0].path, projector ? projector->path : "");
+    }
   }
   return models;
 }

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "store/gguf_files.h"
 #include "store/places/places.h"
 #include "store/pull/credentials.h"
@@ -121,7 +122,14 @@ Result<PullPlan> plan_hugging_face(const ModelName& name, Reporter& reporter) {
                                             .authorization = authorization}));
   };
   for (const GgufFile& part : model->parts) want(kModelType, part);
-  if (!models.projectors.empty()) want(kProjectorType, models.projectors.front());
+  const ProjectorPick projector = pick_projector(models, model->stem);
+  if (projector.taken) want(kProjectorType, *projector.taken);
+  if (!projector.several.empty()) {
+    std::vector<std::string> paths;
+    for (const GgufFile* each : projector.several) paths.push_back(each->path);
+    base::log_warning("{} has several encoders, and none is named after {}: {}. None is fetched.",
+                      repository, model->stem, fmt::join(paths, ", "));
+  }
   if (!found.license.empty()) {
     layers.push_back(wanted_text(
         kLicenseType, fmt::format("{} ({}/{})\n", found.license, endpoint(), repository)));
