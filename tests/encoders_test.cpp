@@ -153,7 +153,7 @@ void check_case(const Case& c, gpu::Device* device) {
   // together.
   std::vector<float> other = tile;
   for (float& value : other) value = 1 - 2 * value;
-  const models::EncoderInput beside{other, c.height, c.width};
+  const models::EncoderInput beside{other, c.height, c.width, c.n_sounding};
   const auto encoded = loaded.run({beside, input, beside});
   REQUIRE_MESSAGE(encoded.has_value(), encoded.error().text());
   CHECK(encoded->tiles.size() == 3);
