@@ -21,11 +21,20 @@ namespace {
 // Short, and long enough for a few turns of a chat.
 constexpr uint32_t kShortContext = 2048;
 
-Footprint footprint_of(const engine::Placement& placement, const std::string& gpu) {
+// What the store keeps beside a file is found by its name there.
+const std::string& name_of(const Entry& entry) {
+  return entry.stored_as.empty() ? entry.path : entry.stored_as;
+}
+
+// `encoder`: beside the model.
+Footprint footprint_of(const engine::Placement& placement, const std::string& gpu,
+                       const service::MmprojOptions& encoder) {
   Footprint out;
   if (const uint64_t bytes = placement.memory_on(/*gpu=*/false).total(); bytes > 0)
     out[std::string(kHost)] = bytes;
   if (const uint64_t bytes = placement.memory_on(/*gpu=*/true).total(); bytes > 0) out[gpu] = bytes;
+  if (encoder.bytes > 0)
+    out[gpu.empty() || encoder.on_cpu ? std::string(kHost) : gpu] += encoder.bytes;
   return out;
 }
 
@@ -36,7 +45,8 @@ class HostedInstance final : public Instance {
         most_remembered_(model.engine->options().host_cache_bytes),
         host_(std::move(model)) {
     const engine::Engine& engine = *host_.model().engine;
-    held_ = footprint_of(engine.placement(), engine.device() ? engine.device()->info().name : "");
+    held_ = footprint_of(engine.placement(), engine.device() ? engine.device()->info().name : "",
+                         recipe.options.mmproj);
     served_ = entry.served();
     for (const auto& source : engine.file().sources) served_.file_bytes += source->size();
     served_.n_texts = recipe.n_texts;
@@ -100,13 +110,13 @@ Result<Footprint> InProcess::measure(const Entry& entry, const std::atomic<bool>
   PUNA_TRY(Recipe recipe, recipe_of_(entry));
   recipe.options.model = entry.path;
   PUNA_TRY(const formats::ModelFile file, service::open_file(recipe.options));
-  if (recipe.fit) recipe.fit(file, recipe.options.engine);
+  if (recipe.fit) PUNA_TRY(recipe.fit(name_of(entry), file, recipe.options));
   PUNA_TRY(const Device* device, device_of(recipe.options));
   PUNA_TRY_CONTEXT(const engine::Placement placement,
                    engine::Engine::forecast(file, recipe.options.engine,
                                             device->is_gpu ? &device->info : nullptr),
                    fmt::format("While planning {}", entry.id));
-  return footprint_of(placement, device->info.name);
+  return footprint_of(placement, device->info.name, recipe.options.mmproj);
 }
 
 Result<std::unique_ptr<Instance>> InProcess::load(const Entry& entry, Order order) {
@@ -118,14 +128,13 @@ Result<std::unique_ptr<Instance>> InProcess::load(const Entry& entry, Order orde
     options.model = entry.path;
     options.engine.hooks.cancel = order.cancel;
     PUNA_TRY(formats::ModelFile file, service::open_file(options));
-    if (recipe.fit) recipe.fit(file, options.engine);
+    if (recipe.fit) PUNA_TRY(recipe.fit(name_of(entry), file, options));
     // Others may go before layers do.
     if (!order.step_down) options.engine.fit.layers = false;
     if (!step.change(options.engine)) continue;
     if (refused)
       base::log_warning("{}: {} It is tried with {}.", entry.id, refused->text(), step.said);
-    // What the store keeps beside the file is found by its name.
-    if (!entry.stored_as.empty()) options.model = entry.stored_as;
+    options.model = name_of(entry);
     auto model = service::open(std::move(file), options);
     if (!model && model.error().code == ErrorCode::kOutOfMemory) {
       if (!refused) refused = std::move(model.error());

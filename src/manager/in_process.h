@@ -18,8 +18,11 @@ namespace puna::manager {
 // How a model is loaded.
 struct Recipe {
   service::OpenOptions options{};  // but for the model
-  // Changes the engine's to what the file is: how much room texts have.
-  std::function<void(const formats::ModelFile& file, engine::EngineOptions& options)> fit{};
+  // Changes them to what the file is that `name` stands for: how much room texts have, and which
+  // encoder is beside it. Errors end the load.
+  std::function<base::Result<void>(const std::string& name, const formats::ModelFile& file,
+                                   service::OpenOptions& options)>
+      fit{};
   // What requests mean where they say nothing, and the like. Errors end the load.
   std::function<base::Result<void>(service::LoadedModel& model)> finish{};
   uint32_t n_texts = 1;  // that are written at once

@@ -1,6 +1,7 @@
 // Opens a model for use: finds it by name, picks the device and loads it (model.h).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,7 @@ namespace puna::service {
 struct MmprojOptions {
   std::string path;     // an mmproj file; empty: none
   bool on_cpu = false;  // whatever device the model is on
+  uint64_t bytes = 0;   // of its weights, where somebody has looked
   PictureTokens picture_tokens{};
 };
 

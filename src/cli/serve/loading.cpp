@@ -109,6 +109,16 @@ void fit_to_file(const ServeFlags& flags, const formats::ModelFile& file,
   options.pooling = flags.pooling;
 }
 
+Result<void> find_mmproj(const ServeFlags& flags, const std::string& name,
+                         const formats::ModelFile& file, service::OpenOptions& options) {
+  const service::EncoderWish wish{.named = options.mmproj.path,
+                                  .none = options.mmproj.path.empty() && !flags.finds_mmproj};
+  PUNA_TRY(const auto encoder, service::find_encoder(name, file, wish));
+  options.mmproj.path = encoder ? encoder->path : "";
+  options.mmproj.bytes = encoder ? encoder->bytes : 0;
+  return {};
+}
+
 Result<void> finish(const ServeFlags& flags, service::LoadedModel& model) {
   if (flags.pooling && !model.engine->options().embeddings)
     base::log_warning("--pooling has no effect: the model is loaded to give text.");
@@ -131,10 +141,7 @@ Result<service::LoadedModel> load(const ServeFlags& flags) {
   ProgressBar bar;
   PUNA_TRY(service::OpenOptions options, options_of(flags, bar));
   PUNA_TRY(formats::ModelFile file, service::open_file(options));
-  const service::EncoderWish wish{.named = options.mmproj.path,
-                                  .none = options.mmproj.path.empty() && !flags.finds_mmproj};
-  PUNA_TRY(const auto encoder, service::find_encoder(options.model, file, wish));
-  options.mmproj.path = encoder ? encoder->path : "";
+  PUNA_TRY(find_mmproj(flags, options.model, file, options));
   fit_to_file(flags, file, options.engine);
   PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));
   model.name = name_of_path(flags.model.model);

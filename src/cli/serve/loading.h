@@ -22,6 +22,10 @@ base::Result<service::OpenOptions> options_of(const ServeFlags& flags, ProgressB
 // What depends on the file: room, and whether it is of a model for embeddings.
 void fit_to_file(const ServeFlags& flags, const formats::ModelFile& file,
                  engine::EngineOptions& options);
+// The encoder of the model that `name` stands for, whose file it is. Errors: those of
+// service::find_encoder().
+base::Result<void> find_mmproj(const ServeFlags& flags, const std::string& name,
+                               const formats::ModelFile& file, service::OpenOptions& options);
 // Once it is loaded: template, thinking, and what is said of flags that have no effect on it.
 // Errors: those of a form or of sampling that this model cannot have.
 base::Result<void> finish(const ServeFlags& flags, service::LoadedModel& model);

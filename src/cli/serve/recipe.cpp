@@ -45,8 +45,10 @@ Result<manager::Recipe> recipe_of(const GivenFlags& given, const GivenFlags& pre
   out.options.pull = false;
   out.options.pull_options = {};
   out.options.engine.hooks = {};
-  out.fit = [flags](const formats::ModelFile& file, engine::EngineOptions& options) {
-    fit_among_others(*flags, file, options);
+  out.fit = [flags](const std::string& name, const formats::ModelFile& file,
+                    service::OpenOptions& options) -> Result<void> {
+    fit_among_others(*flags, file, options.engine);
+    return find_mmproj(*flags, name, file, options);
   };
   out.finish = [flags](service::LoadedModel& model) { return finish(*flags, model); };
   out.n_texts = flags->n_parallel;
