@@ -173,9 +173,13 @@ TEST_CASE("what Puna cannot do is refused by name") {
     CHECK_MESSAGE(error.code == ErrorCode::kUnsupported, text);
     CHECK_MESSAGE(error.text().find(field) != std::string::npos, error.text());
   }
-  CHECK(
-      chat_error(R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})").code ==
-      ErrorCode::kUnsupported);
+}
+
+TEST_CASE("a part that lacks its picture is refused") {
+  const base::Error error =
+      chat_error(R"({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]})");
+  CHECK(error.code == ErrorCode::kInvalidArgument);
+  CHECK_MESSAGE(error.text().find("image_url") != std::string::npos, error.text());
 }
 
 TEST_CASE("tools are left out where none may be called") {

@@ -100,12 +100,12 @@ std::span<const Field> transcription_fields() { return kFields; }
 Result<Exchange> transcriptions(const Call& call) {
   const service::LoadedModel& model = call.model->loaded();
   PUNA_TRY(const Body body, Body::read(call.body, {kFields}));
+  const auto sound = body.text("file");
+  if (!sound) return refuse_field("file", Json(), "a sound");
   if (!model.senses || !model.senses->has(models::Sense::kSounds)) {
     const std::string why = fmt::format("The model {} does not hear.", call.model->id);
     return HttpReply::json(error_body(Dialect::kOpenAi, 501, why), 501);
   }
-  const auto sound = body.text("file");
-  if (!sound) return refuse_field("file", Json(), "a sound");
   service::Request request = model.defaults.request;
   PUNA_TRY(const auto temperature, number<double>(body, "temperature", 0, 2));
   PUNA_TRY(const auto max_tokens, number<uint32_t>(body, "max_tokens", 0, UINT32_MAX));
