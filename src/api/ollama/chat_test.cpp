@@ -400,7 +400,7 @@ TEST_CASE("num_ctx bounds prompt and answer, and a prompt that is too long is re
 
 TEST_CASE("a full context is shifted where a request or the server says so") {
   Talks served;
-  const auto shift = [&](Json body) { return served.request(ollama::chat, body).shift; };
+  const auto shift = [&](const Json& body) { return served.request(ollama::chat, body).shift; };
   CHECK_FALSE(shift(hi()).has_value());
   const Json shifting = with(hi(), "shift", true);
   REQUIRE(shift(shifting).has_value());
