@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <memory>
 #include <string>
 #include <utility>
@@ -44,17 +43,18 @@ constexpr Field kFields[] = {
     refused("known_speaker_references[]", "the model tells no speakers."),
 };
 
-// A field of a form as a number. Errors: kInvalidArgument naming it.
-template <class T>
-Result<std::optional<T>> number(const Body& body, std::string_view name, T least, T most) {
+// A field of a form as a number, written as in JSON. Errors: kInvalidArgument naming it.
+Result<std::optional<double>> number(const Body& body, std::string_view name, double least,
+                                     double most, bool whole) {
   const auto text = body.text(name);
   if (!text || text->empty()) return std::nullopt;
-  T value = 0;
-  const char* const end = text->data() + text->size();
-  const auto [stop, error] = std::from_chars(text->data(), end, value);
-  if (error != std::errc() || stop != end || !(value >= least && value <= most))
-    return refuse_field(name, *text, fmt::format("a number from {} to {}", least, most));
-  return std::optional<T>(value);
+  const auto value = Json::parse(*text);
+  if (!value || !value->is_number() || (whole && !value->is_integer()) || value->number() < least ||
+      value->number() > most) {
+    return refuse_field(
+        name, *text, fmt::format("a {}number from {} to {}", whole ? "whole " : "", least, most));
+  }
+  return std::optional(value->number());
 }
 
 Json usage(const engine::GenerateStats& stats) {
@@ -107,10 +107,10 @@ Result<Exchange> transcriptions(const Call& call) {
     return HttpReply::json(error_body(Dialect::kOpenAi, 501, why), 501);
   }
   service::Request request = model.defaults.request;
-  PUNA_TRY(const auto temperature, number<double>(body, "temperature", 0, 2));
-  PUNA_TRY(const auto max_tokens, number<uint32_t>(body, "max_tokens", 0, UINT32_MAX));
+  PUNA_TRY(const auto temperature, number(body, "temperature", 0, 2, /*whole=*/false));
+  PUNA_TRY(const auto max_tokens, number(body, "max_tokens", 0, UINT32_MAX, /*whole=*/true));
   request.sampling.temperature = static_cast<float>(temperature.value_or(0));
-  if (max_tokens) request.max_tokens = max_tokens;
+  if (max_tokens) request.max_tokens = static_cast<uint32_t>(*max_tokens);
   // Models that were trained to talk about sounds are asked as llama.cpp's server asks them.
   std::string text = body.text("prompt").value_or("");
   if (text.empty()) text = "Transcribe audio to text";
