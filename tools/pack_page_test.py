@@ -84,6 +84,9 @@ class PackPage(unittest.TestCase):
             self.assertEqual((self.root / "out" / name).read_bytes(), (self.root / "from_tar" / name).read_bytes())
         self.assertNotIn("nojekyll", (self.root / "out/page_files.cpp").read_text())
 
+    def test_names_may_begin_as_hashes_do(self):
+        self.assertIn("/_app/-bZ3_x.js", self.rows(self.page({"_app/-bZ3_x.js": LONG})))
+
     def test_what_is_no_page_is_refused(self):
         (self.root / "empty").mkdir()
         (self.root / "text").write_text("no archive")

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { Page, Request } from 'playwright-core';
 import { seeingSite } from '../seeing.ts';
 import { lockedPdf, pdf, png, wav } from '../files.ts';
-import { answers, axe, long, send, settled, type Case, type Flow } from './flow.ts';
+import { answers, axe, long, newChat, send, settled, type Case, type Flow } from './flow.ts';
 
 const picker = (page: Page) => page.locator('footer input[type=file]');
 const file = (name: string, buffer: Buffer, mimeType = 'application/octet-stream') => ({ name, mimeType, buffer });
@@ -79,9 +79,7 @@ const cases: Case[] = [
     assert.ok((await readFile(await download.path(), 'utf8')).includes(`"base64Url":"data:image/png;base64,${small.toString('base64')}"`));
   }],
   ['dropped and pasted, kept in the draft over a reload, removed by keys', async (page) => {
-    await page.getByRole('link', { name: 'New chat' }).first().click();
-    // What is dropped before belongs to the chat that is still shown.
-    await page.getByRole('heading', { name: 'What shall we work out?' }).waitFor({ timeout: long });
+    await newChat(page);
     await hand(page, 'drop', 'dropped.png', 'image/png', png(20, 20));
     await remove(page, 'dropped.png').waitFor();
     await hand(page, 'paste', 'pasted.wav', 'audio/wav', wav(0.2));

@@ -1,6 +1,6 @@
 // The daily use of a chat: asking, stopping, versions, searching, settings, drafts.
 import assert from 'node:assert/strict';
-import { answers, ask, grown, long, menu, send, settled, written, type Case, type Flow } from './flow.ts';
+import { answers, ask, grown, long, menu, newChat, send, settled, written, type Case, type Flow } from './flow.ts';
 
 const cases: Case[] = [
   ['first visit to first answer', async (page) => {
@@ -27,7 +27,7 @@ const cases: Case[] = [
     await page.locator('article[aria-label="Your message"]', { hasText: 'Say hello' }).waitFor();
   }],
   ['stop, then continue', async (page, { weather }) => {
-    await page.getByRole('link', { name: 'New chat' }).first().click();
+    await newChat(page);
     // A tiny model has written all it can before a hand could stop it.
     weather.pace = 4_000;
     await send(page, 'Write a long story about a fox who learns to sail.');

@@ -32,6 +32,11 @@ export const answers = (page: Page) => page.getByRole('article', { name: /^Answe
 export const prompt = (page: Page) => page.locator('#prompt');
 export const settled = (page: Page) => page.getByRole('button', { name: 'Send', exact: true }).waitFor({ timeout: long });
 
+export async function newChat(page: Page) {
+  await page.getByRole('link', { name: 'New chat' }).first().click();
+  // What is typed or dropped before belongs to the chat that is still shown.
+  await page.getByRole('heading', { name: 'What shall we work out?' }).waitFor({ timeout: long });
+}
 export async function send(page: Page, text: string) {
   await prompt(page).fill(text);
   await page.locator('form button[aria-label=Send]:enabled').waitFor({ timeout: long });

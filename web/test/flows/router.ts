@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { served, site } from '../browser.ts';
 import { slowHub, type Hub } from '../hub.ts';
-import { answers, ask, axe, long, prompt, type Case, type Flow } from './flow.ts';
+import { answers, ask, axe, long, newChat, prompt, type Case, type Flow } from './flow.ts';
 
 let hub: Hub;
 const row = (page: Page, name: string) => page.locator('main li', { has: page.getByRole('heading', { name, exact: true }) });
@@ -35,7 +35,7 @@ const cases: Case[] = [
   ['switched between two answers', async (page) => {
     // The first that is here is used until one chooses.
     await row(page, 'one').getByRole('button', { name: 'In use' }).waitFor();
-    await page.getByRole('link', { name: 'New chat' }).first().click();
+    await newChat(page);
     await ask(page, 'Say hello.');
     await page.getByRole('article', { name: 'Answer of one' }).waitFor();
     await page.keyboard.press('Control+m');
@@ -52,7 +52,7 @@ const cases: Case[] = [
     for (const name of ['one', 'two']) await press(page, name, 'Unload');
     for (const name of ['one', 'two']) await can(page, name, 'Load');
     assert.equal(await states(api), 'one unloaded, two unloaded');
-    await page.getByRole('link', { name: 'New chat' }).first().click();
+    await newChat(page);
     await ask(page, 'Say hello.');
     await page.getByRole('article', { name: 'Answer of two' }).waitFor();
     assert.equal(await states(api), 'one unloaded, two loaded');
@@ -71,7 +71,7 @@ const cases: Case[] = [
     await progress.waitFor({ state: 'hidden' });
     await until(() => hub.open === 0, 'the server has ended it');
     // The rest goes on.
-    await page.getByRole('link', { name: 'New chat' }).first().click();
+    await newChat(page);
     await prompt(page).waitFor();
     await ask(page, 'And hello again.');
   }],

@@ -1,7 +1,7 @@
 // Settings that requests depend on: the key of the server, and presets.
 import assert from 'node:assert/strict';
 import { served, site } from '../browser.ts';
-import { ask, axe, long, prompt, send, settled, type Case, type Flow } from './flow.ts';
+import { ask, axe, long, newChat, prompt, send, settled, type Case, type Flow } from './flow.ts';
 
 const right = 'the-right-key';
 
@@ -49,11 +49,10 @@ const cases: Case[] = [
     await field.press('Tab');
     await axe(page, 'a preset');
     await page.keyboard.press('Escape');
-    await page.getByRole('link', { name: 'New chat' }).first().click();
     const requests: { temperature?: number; messages: { role: string; content: string }[] }[] = [];
     page.on('request', (request) => request.url().endsWith('/v1/chat/completions') && requests.push(request.postDataJSON()));
     for (const [preset, system, temperature] of [['Pirate', 'You are a pirate.', 0.25], ['No preset', undefined, undefined]] as const) {
-      await page.getByRole('link', { name: 'New chat' }).first().click();
+      await newChat(page);
       await prompt(page).waitFor();
       await page.keyboard.press('Control+,');
       await page.getByRole('tab', { name: 'Parameters' }).click();

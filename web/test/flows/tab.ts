@@ -5,7 +5,7 @@ import { png } from '../files.ts';
 import { seeingEncoder, seeingModel } from '../seeing.ts';
 import { withTemplate } from '../../../bindings/js/test/support/with_template.mjs';
 import { fair, serve } from '../serve.ts';
-import { answers, ask, axe, hasTab, long, written, type Case, type Flow } from './flow.ts';
+import { answers, ask, axe, hasTab, long, newChat, written, type Case, type Flow } from './flow.ts';
 
 const cases: Case[] = [
   ['a file that is opened answers', async (page, { model }) => {
@@ -14,7 +14,7 @@ const cases: Case[] = [
     await page.locator('main input[type=file]').setInputFiles({ name: 'tiny.gguf', mimeType: 'application/octet-stream', buffer });
     await page.locator('main li', { hasText: 'tiny' }).getByText('In use').waitFor({ timeout: long });
     await axe(page, 'models of this tab');
-    await page.getByRole('link', { name: 'New chat' }).first().click();
+    await newChat(page);
     await ask(page, 'Say hello.');
     assert.ok((await written(page)).length > 0);
     assert.equal(await page.getByRole('alert').count(), 0);
@@ -33,7 +33,7 @@ const cases: Case[] = [
     await page.reload();
     await answers(page).last().waitFor({ timeout: long });
     assert.equal(await written(page), before);
-    await page.getByRole('link', { name: 'New chat' }).first().click();
+    await newChat(page);
     await ask(page, 'Hello without a network.');
     assert.ok((await written(page)).length > 0);
     await page.context().setOffline(false);
@@ -48,7 +48,7 @@ const cases: Case[] = [
     const row = page.locator('main li', { hasText: 'seeing.gguf' });
     await row.getByText('In use').waitFor({ timeout: long });
     await row.getByText('images').waitFor({ timeout: long });
-    await page.getByRole('link', { name: 'New chat' }).first().click();
+    await newChat(page);
     await page.locator('footer input[type=file]').setInputFiles(file('stripes.png', png(48, 32)));
     await page.locator('footer').getByText('25 tokens').waitFor({ timeout: long });
     await ask(page, 'What is this?');

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { site } from '../browser.ts';
-import { answers, axe, long, send, settled, type Case, type Flow } from './flow.ts';
+import { answers, axe, long, newChat, send, settled, type Case, type Flow } from './flow.ts';
 
 interface Asked {
   tools?: { function: { name: string } }[];
@@ -61,7 +61,7 @@ const cases: Case[] = [
     await page.waitForFunction((wanted) => document.querySelectorAll('article').length >= wanted, 8, { timeout: long });
     await settled(page);
     assert.equal(asked.length, before + 2, 'it was not asked for');
-    await page.getByRole('link', { name: 'New chat' }).first().click();
+    await newChat(page);
     await page.getByRole('button', { name: 'Tools', exact: true }).click();
     await send(page, 'In another chat?');
     await call(page).getByRole('button', { name: 'Always' }).click();
