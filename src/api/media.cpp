@@ -151,8 +151,14 @@ Result<MediaFile> media_of_part(const Json& part) {
 }
 
 void Content::join(Content more, std::string_view between) {
+  api::join(text, media, 0, std::move(more), between);
+}
+
+void join(std::string& text, std::vector<service::PlacedMedia>& media, size_t message, Content more,
+          std::string_view between) {
   if (!text.empty() && !more.text.empty()) text += between;
   for (service::PlacedMedia& one : more.media) {
+    one.message = message;
     one.at += text.size();
     media.push_back(std::move(one));
   }

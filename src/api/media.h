@@ -1,6 +1,7 @@
 // Pictures and sounds as they come in bodies, and where they stand in a message.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -46,6 +47,11 @@ struct Content {
   void join(Content more, std::string_view between = "");
   bool empty() const { return text.empty() && media.empty(); }
 };
+
+// Puts `more` behind `text`, which is that of a message, with `between` where both have something,
+// and its media to those of all messages.
+void join(std::string& text, std::vector<service::PlacedMedia>& media, size_t message, Content more,
+          std::string_view between);
 
 // What stands for media in the texts of /completion, where they are given beside: another in each
 // process, unless LLAMA_MEDIA_MARKER says one.

@@ -83,17 +83,12 @@ Result<Times> time_picture(service::LoadedModel& model, const tokenizer::Tokeniz
   const base::Timer cold;
   PUNA_TRY(const service::MediaInput input, model.senses->read(file));
   const base::Timer encoding;
-  std::vector<std::vector<float>> values;
-  std::vector<models::EncoderInput> tiles;
-  for (size_t i = 0; i < input.n_tiles(); ++i) {
-    values.push_back(reader.values(input, i));
-    tiles.push_back({values.back(), input.pictures[i].height, input.pictures[i].width});
-  }
+  const service::MediaReader::Tiles tiles = reader.tiles(input);
   PUNA_TRY(engine::Encoded encoded,
-           wait(model, model.senses->run(model.scheduler.get(), Sense::kPictures, tiles)));
+           wait(model, model.senses->run(model.scheduler.get(), Sense::kPictures, tiles.inputs)));
   out.encode_ms = encoding.ms();
   out.flops = encoded.flops;
-  out.n_tiles = static_cast<uint32_t>(tiles.size());
+  out.n_tiles = static_cast<uint32_t>(tiles.inputs.size());
   out.n_rows = encoded.media.n_rows;
   const auto media = reader.encoded(input, std::move(encoded.media.rows));
   PUNA_TRY(first_token(model, tokenizer, media));

@@ -23,14 +23,7 @@ using base::Result;
 
 namespace {
 
-const std::string kRetryAfter = "5";  // seconds
 constexpr size_t kMostLookups = 1000;
-
-api::HttpReply busy(api::Dialect dialect, std::string_view message) {
-  api::HttpReply out = error_reply(dialect, 503, message);
-  out.headers.emplace_back("Retry-After", kRetryAfter);
-  return out;
-}
 
 }  // namespace
 
@@ -40,7 +33,8 @@ void Transaction::start(std::shared_ptr<Core> core, Incoming incoming,
       std::make_shared<Transaction>(std::move(core), std::move(incoming), std::move(responder));
   self->responder_->set_work(self);
   if (self->core_->pool.post(self->incoming_.client, [self] { self->read(); })) return;
-  self->answer(busy(self->incoming_.dialect, "Too many requests wait already; try again later."));
+  self->answer(
+      busy_reply(self->incoming_.dialect, "Too many requests wait already; try again later."));
 }
 
 Transaction::Transaction(std::shared_ptr<Core> core, Incoming incoming,
@@ -244,9 +238,9 @@ void Transaction::forward(const api::ModelLease& model) {
 std::shared_ptr<TextsCount> Transaction::count_texts(uint32_t n) {
   auto out = std::make_shared<TextsCount>(core_->n_texts, n);
   if (core_->n_texts <= core_->options.queue) return out;
-  answer(busy(incoming_.dialect,
-              fmt::format("{} texts wait or run already, which is the most; try again later.",
-                          core_->n_texts - n)));
+  answer(busy_reply(incoming_.dialect,
+                    fmt::format("{} texts wait or run already, which is the most; try again later.",
+                                core_->n_texts - n)));
   return nullptr;
 }
 
@@ -265,7 +259,7 @@ void Transaction::run_long(api::LongWork work) {
         self->responder_->post(
             [self, done, last, stream = work.stream] { self->end_long(done, last, stream); });
       });
-  if (!started) return answer(busy(incoming_.dialect, kTooManyWorks));
+  if (!started) return answer(busy_reply(incoming_.dialect, kTooManyWorks));
   responder_->post([self] {
     self->costs_ = true;
     if (self->left_) self->left();

@@ -13,16 +13,6 @@ namespace puna::server {
 
 using base::Result;
 
-namespace {
-
-api::HttpReply busy(api::Dialect dialect, std::string_view message) {
-  api::HttpReply out = error_reply(dialect, 503, message);
-  out.headers.emplace_back("Retry-After", "5");
-  return out;
-}
-
-}  // namespace
-
 // What goes from thread to thread while files are encoded.
 struct Transaction::WithMedia {
   api::Texts texts;
@@ -59,7 +49,7 @@ void Transaction::fetch_media(const std::shared_ptr<WithMedia>& work) {
         });
       });
   if (started) return;
-  answer(busy(incoming_.dialect, "Too many files are fetched already; try again later."));
+  answer(busy_reply(incoming_.dialect, "Too many files are fetched already; try again later."));
 }
 
 void Transaction::wait_for_turn(const std::shared_ptr<WithMedia>& work) {
@@ -69,8 +59,8 @@ void Transaction::wait_for_turn(const std::shared_ptr<WithMedia>& work) {
     self->core_->pool.go_on([self, work] { self->read_media(work); });
   });
   if (waits) return;
-  answer(busy(incoming_.dialect,
-              "Too many requests with pictures and sounds wait already; try again later."));
+  answer(busy_reply(incoming_.dialect,
+                    "Too many requests with pictures and sounds wait already; try again later."));
 }
 
 void Transaction::read_media(const std::shared_ptr<WithMedia>& work) {

@@ -13,4 +13,10 @@ api::HttpReply error_reply(api::Dialect dialect, const base::Error& error) {
   return api::HttpReply::json(api::error_body(dialect, shown), api::status_of(error.code));
 }
 
+api::HttpReply busy_reply(api::Dialect dialect, std::string_view message) {
+  api::HttpReply out = error_reply(dialect, 503, message);
+  out.headers.emplace_back("Retry-After", "5");  // seconds
+  return out;
+}
+
 }  // namespace puna::server

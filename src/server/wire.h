@@ -127,5 +127,7 @@ class Handler {
 api::HttpReply error_reply(api::Dialect dialect, int status, std::string_view message);
 // Without paths of files. kCancelled is 503: whoever is told so has not left.
 api::HttpReply error_reply(api::Dialect dialect, const base::Error& error);
+// Status 503, with when to try again.
+api::HttpReply busy_reply(api::Dialect dialect, std::string_view message);
 
 }  // namespace puna::server

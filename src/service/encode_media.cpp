@@ -207,9 +207,13 @@ Result<MediaInput> MediaReader::read(const MediaFile& file) const {
   return out;
 }
 
-std::vector<float> MediaReader::values(const MediaInput& input, size_t tile) const {
-  return input.sense == Sense::kPictures ? media::normalized(input.pictures[tile], recipe_)
-                                         : input.windows[tile].values;
+MediaReader::Tiles MediaReader::tiles(const MediaInput& input) const {
+  Tiles out{.values = {}, .inputs = sizes_of(input)};
+  for (const media::Picture& picture : input.pictures)
+    out.values.push_back(media::normalized(picture, recipe_));
+  for (size_t i = 0; i < out.inputs.size(); ++i)
+    out.inputs[i].values = input.pictures.empty() ? input.windows[i].values : out.values[i];
+  return out;
 }
 
 std::shared_ptr<EncodedMedia> MediaReader::counted(const MediaInput& input) const {

@@ -58,8 +58,12 @@ class MediaReader {
   // Errors, with the name of the file: those of decoding and cutting it, and where the encoder does
   // not take what came of it.
   base::Result<MediaInput> read(const MediaFile& file) const;
-  // What the encoder reads of a tile.
-  std::vector<float> values(const MediaInput& input, size_t tile) const;
+  // What the encoder reads: tiles whose values are those beside them, or of the windows of `input`.
+  struct Tiles {
+    std::vector<std::vector<float>> values;
+    std::vector<models::EncoderInput> inputs;
+  };
+  Tiles tiles(const MediaInput& input) const;
 
   // What stands in a prompt: without its rows, to count it by; with those that the encoder made.
   std::shared_ptr<EncodedMedia> counted(const MediaInput& input) const;

@@ -223,17 +223,9 @@ Task<Result<std::shared_ptr<const EncodedMedia>>> Senses::encode(engine::Schedul
   const std::string encoding = fmt::format("While encoding {}", input.name);
   const MediaReader* const by = reader(input.sense);
   PUNA_CHECK(by);  // which has read it
-  std::vector<std::vector<float>> values;
-  std::vector<models::EncoderInput> tiles;
-  const bool picture = input.sense == Sense::kPictures;
-  for (size_t i = 0; i < input.n_tiles(); ++i) {
-    values.push_back(by->values(input, i));
-    tiles.push_back({values.back(), picture ? input.pictures[i].height : input.windows[i].n_bins,
-                     picture ? input.pictures[i].width : input.windows[i].n_frames,
-                     picture ? 0 : input.windows[i].n_sounding});
-  }
-  PUNA_CO_TRY_CONTEXT(engine::Encoded encoded,
-                      co_await run(scheduler, input.sense, std::move(tiles)), encoding);
+  const MediaReader::Tiles tiles = by->tiles(input);
+  PUNA_CO_TRY_CONTEXT(engine::Encoded encoded, co_await run(scheduler, input.sense, tiles.inputs),
+                      encoding);
   std::shared_ptr<const EncodedMedia> out = by->encoded(input, std::move(encoded.media.rows));
   keep(key, out);
   co_return out;

@@ -209,14 +209,7 @@ class Input {
   }
   // Behind what the last message has.
   void join_last(Content content, std::string_view between) {
-    std::string& text = messages_.back().content;
-    if (!text.empty() && !content.text.empty()) text += between;
-    for (service::PlacedMedia& one : content.media) {
-      one.message = messages_.size() - 1;
-      one.at += text.size();
-      media_.push_back(std::move(one));
-    }
-    text += content.text;
+    api::join(messages_.back().content, media_, messages_.size() - 1, std::move(content), between);
   }
   void add_instructions(std::string text) {
     instructed_ = !text.empty();

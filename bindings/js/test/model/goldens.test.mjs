@@ -6,6 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import test, { after, before } from 'node:test';
 import { outcome, startBrowser } from '../browser/harness.mjs';
+import { nmse, readNpy } from '../support/npy.mjs';
 import { buildReal } from './real.mjs';
 
 const root = path.resolve('../..');
@@ -34,23 +35,6 @@ function readGolden(folder, name) {
   const inside = fs.existsSync(at) ? fs.readdirSync(at).map((file) => [`/${name}/${file}`, path.join(at, file)]) : null;
   const source = inside ? `/${name}/` : `/${name}.gguf`;
   return { name, json, source, files: inside ?? [[source, `${at}.gguf`]], logits: `${at}.npy` };
-}
-
-// The float32 values of a .npy file of version 1.
-function readNpy(file) {
-  const bytes = fs.readFileSync(file);
-  return new Float32Array(bytes.buffer.slice(bytes.byteOffset + 10 + bytes.readUInt16LE(8), bytes.byteOffset + bytes.length));
-}
-
-function nmse(got, want) {
-  assert.equal(got.length, want.length);
-  let error = 0;
-  let power = 0;
-  for (let i = 0; i < want.length; ++i) {
-    error += (got[i] - want[i]) ** 2;
-    power += want[i] ** 2;
-  }
-  return error / power;
 }
 
 // Values cross from the page as base64: lists of numbers take minutes.
@@ -83,7 +67,7 @@ for (const device of ['cpu', 'gpu']) {
       );
       assert.equal(answer.message, undefined);
       assert.equal(answer.type, device);
-      const error = nmse(floats(answer.values), readNpy(golden.logits));
+      const error = nmse(floats(answer.values), readNpy(golden.logits).values);
       t.diagnostic(`NMSE ${error.toExponential(1)} ${answer.why ?? ''}`);
       assert.ok(error <= (kHalf.test(golden.name) ? 1e-4 : 1e-6), `NMSE ${error}`);
       if (json.kind !== 'embedding') {
