@@ -10,13 +10,21 @@
 
 namespace puna::grammar {
 
+// A server compiles for strangers, a page for the one who opened it, and by a clock that also runs
+// while the machine does something else (see Deadline).
+#ifdef __EMSCRIPTEN__
+inline constexpr uint32_t kCompileMs = 2'000;
+#else
+inline constexpr uint32_t kCompileMs = 50;
+#endif
+
 struct Limits {
   size_t text_bytes = 64 * 1024;     // of a schema, a grammar or an expression
   uint32_t depth = 64;               // of what stands inside of something
   uint32_t rules = 10'000;           // of a grammar, with those that front ends make
   uint32_t lexeme_states = 4'096;    // of the automaton of one lexeme
   uint32_t expressions = 1'000'000;  // nodes of the expressions of a grammar
-  uint32_t compile_ms = 50;          // from the text to a grammar that can be matched; 0: no limit
+  uint32_t compile_ms = kCompileMs;  // from the text to a grammar that can be matched; 0: no limit
   // Of each text. A grammar with many readings of the same text comes to them after some hundred
   // characters, others never do.
   uint32_t mask_steps = 1'000'000;  // of the chart, to say what may follow a place of the text
