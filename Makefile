@@ -3,6 +3,7 @@
 #   make test     build and run all tests, native and WebAssembly
 #   make check    formatting, lint, rules between rooms, sanitizers, fuzzing for some seconds
 #   make bench    build and run the micro-benchmarks
+#   make dawn     build Dawn, the WebGPU library that reaches matrix units, from Debian's sources (an hour or more)
 #   make help     this text
 PROMPT ?= Why is the sky blue? Answer in two sentences.
 # How long clang-tidy may take, and each fuzz target.
@@ -10,10 +11,10 @@ TIDY_SECONDS ?= 90
 FUZZ_SECONDS ?= 5
 JOBS ?= $(shell nproc)
 
-.PHONY: run test check bench help setup build wasm clean
+.PHONY: run test check bench dawn help setup build wasm clean
 
 help:
-	@sed -n '2,6s/^# *//p' Makefile
+	@sed -n '2,7s/^# *//p' Makefile
 
 setup:
 	@tools/setup
@@ -58,6 +59,9 @@ bench: setup
 	cmake --preset bench
 	cmake --build --preset bench -j $(JOBS)
 	tools/bench
+
+dawn:
+	@tools/setup --dawn
 
 clean:
 	rm -rf build

@@ -12,10 +12,6 @@ if(PUNA_CCACHE AND NOT EMSCRIPTEN)
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 
-# The program finds libwgpu_native beside itself first, so it can be carried in one folder.
-set(CMAKE_BUILD_RPATH "$ORIGIN")
-set(CMAKE_INSTALL_RPATH "$ORIGIN")
-
 add_library(puna_options INTERFACE)
 target_compile_options(puna_options INTERFACE -Wall -Wextra -Wconversion -Wno-sign-conversion
   $<$<BOOL:${PUNA_WERROR}>:-Werror>)

@@ -1,6 +1,5 @@
 # Targets for the parts that tools/setup fetches into third_party/cache/:
-#   wgpu_native::wgpu_native   #include <webgpu/webgpu.h>, <webgpu/wgpu.h>   (with PUNA_GPU)
-#   puna_webgpu                the WebGPU library of the build: that, or Dawn where PUNA_WEBGPU says so (its package needs CMake 3.28)
+#   puna_webgpu                #include <webgpu/webgpu.h>, <webgpu/wgpu.h>   (with PUNA_GPU; the library itself is loaded at run time)
 #   hwy::hwy                   #include "hwy/highway.h"
 set(PUNA_CACHE_DIR ${PROJECT_SOURCE_DIR}/third_party/cache)
 
@@ -10,21 +9,13 @@ function(puna_require_cached file)
   endif()
 endfunction()
 
-set(PUNA_WEBGPU wgpu-native CACHE STRING "The WebGPU library: wgpu-native, or dawn as find_package finds it")
+# Where a build finds the libraries of WebGPU at run time: here, where tools/setup and `make dawn` put them.
+set(PUNA_WEBGPU_DIRS ${PUNA_CACHE_DIR}/wgpu-native/lib ${PUNA_CACHE_DIR}/dawn/lib)
 if(PUNA_GPU)
+  puna_require_cached(wgpu-native/include/webgpu/wgpu.h)
   add_library(puna_webgpu INTERFACE)
-  if(PUNA_WEBGPU STREQUAL dawn)
-    find_package(Dawn REQUIRED)
-    target_link_libraries(puna_webgpu INTERFACE dawn::webgpu_dawn)
-  else()
-    puna_require_cached(wgpu-native/lib/libwgpu_native-release.so)
-    add_library(wgpu_native::wgpu_native SHARED IMPORTED GLOBAL)
-    set_target_properties(wgpu_native::wgpu_native PROPERTIES
-      IMPORTED_LOCATION ${PUNA_CACHE_DIR}/wgpu-native/lib/libwgpu_native-release.so
-      IMPORTED_NO_SONAME ON
-      INTERFACE_INCLUDE_DIRECTORIES ${PUNA_CACHE_DIR}/wgpu-native/include)
-    target_link_libraries(puna_webgpu INTERFACE wgpu_native::wgpu_native)
-  endif()
+  target_include_directories(puna_webgpu SYSTEM INTERFACE ${PUNA_CACHE_DIR}/wgpu-native/include)
+  list(APPEND CMAKE_BUILD_RPATH ${PUNA_WEBGPU_DIRS})
 endif()
 
 puna_require_cached(highway/hwy/highway.h)

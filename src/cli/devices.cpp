@@ -55,6 +55,10 @@ Json adapter_json(size_t i, const gpu::native::Adapter& adapter, bool chosen,
       .set("driver", adapter.info.driver)
       .set("features", std::move(features));
   out.set("limits", limits_json(adapter.info.limits)).set("chosen", chosen).set("why", why);
+  out.set("library", name(adapter.library))
+      .set("library_path", adapter.library_path)
+      .set("library_why", adapter.library_why)
+      .set("advice", adapter.advice);
   const auto profile = profile_of(i);
   out.set("activations", activations_json(profile ? &*profile : nullptr));
   out.set("profile", profile ? profile_text(*profile) : "none yet: the portable defaults");
@@ -82,6 +86,8 @@ base::Result<int> print_devices(bool json) {
   std::vector<gpu::native::Adapter> adapters;
   if (auto found = gpu::native::adapters()) {
     adapters = *std::move(found);
+  } else if (found.error().code == base::ErrorCode::kInvalidArgument) {
+    return std::unexpected(std::move(found.error()));
   } else {
     base::log_warning("{}", found.error().text());
   }
@@ -111,6 +117,10 @@ base::Result<int> print_devices(bool json) {
               d.find("why")->string());
     if (const Json* profile = d.find("profile"))
       print_out("         profile: {}\n", profile->string());
+    if (const Json* library = d.find("library"))
+      print_out("         library: {}: {}\n", library->string(), d.find("library_why")->string());
+    if (const Json* advice = d.find("advice"); advice && !advice->string().empty())
+      print_out("         advice: {}\n", advice->string());
   }
   return 0;
 }

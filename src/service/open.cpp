@@ -37,8 +37,8 @@ Result<Picked> pick(const OpenOptions& options) {
     auto found = gpu::native::adapters();
     if (found) {
       adapters = *std::move(found);
-    } else if (options.device == "auto") {
-      base::log_info("No GPU is used: {}", found.error().text());
+    } else if (options.device == "auto" && found.error().code != ErrorCode::kInvalidArgument) {
+      base::log_warning("No GPU is used: {}", found.error().text());
     } else {
       return std::unexpected(std::move(found.error()));
     }

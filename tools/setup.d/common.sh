@@ -50,19 +50,37 @@ python_with_pip() {
   die "no python3 with pip was found; install python3-pip"
 }
 
-# pip_wheel REQUIREMENT PLATFORM DIR: downloads one wheel from the index that pip is configured for.
+# pip_wheel REQUIREMENT PLATFORM DIR [OPTION...]: downloads one wheel from the index that pip is configured for.
 pip_wheel() {
-  "$(python_with_pip)" -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: --platform "$2" -d "$3" "$1" ||
+  "$(python_with_pip)" -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: --platform "$2" -d "$3" "${@:4}" "$1" ||
     die "pip could not download $1; check the network or pip's index configuration"
 }
 
-# trixie_source TYPE: an apt source (deb or deb-src) for Debian trixie on the mirror that this machine uses for its own Debian.
-trixie_source() {
+# debian_source TYPE SUITE: an apt source (deb or deb-src) for a release of Debian on the mirror that this machine uses for its own Debian.
+debian_source() {
   local codename uri keyring=/usr/share/keyrings/debian-archive-keyring.gpg
   codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
   uri=$(apt-get indextargets --no-release-info --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
     awk -v release="$codename" '$1 == release { print $2; exit }')
   [ -n "$uri" ] || die "no Debian mirror for release \"$codename\" is configured for apt on this machine"
   [ -e "$keyring" ] || die "$keyring is missing; install debian-archive-keyring"
-  printf 'Types: %s\nURIs: %s\nSuites: trixie\nComponents: main\nSigned-By: %s\n' "$1" "$uri" "$keyring"
+  printf 'Types: %s\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: %s\n' "$1" "$uri" "$2" "$keyring"
+}
+
+# private_apt TYPES SUITE DIR COMMAND...: runs COMMAND in DIR, where apt knows only that release, so that the machine's package lists stay as
+# they are. False when it fails; what apt said is in apt.log of the cache.
+private_apt() {
+  local dir=$3
+  mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
+  debian_source "$1" "$2" > "$dir/$2.sources"
+  cat > "$dir/apt.conf" << CONF
+Dir::Etc::sourcelist "$dir/$2.sources";
+Dir::Etc::sourceparts "/nonexistent";
+Dir::State::lists "$dir/lists";
+Dir::Cache "$dir/cache";
+Acquire::Languages "none";
+Acquire::Check-Valid-Until "false";
+APT::Sandbox::User "";
+CONF
+  (cd "$dir" && export APT_CONFIG=$dir/apt.conf && apt-get -qq update && "${@:4}") > "$cache/apt.log" 2>&1
 }

@@ -24,7 +24,6 @@ sources_present() {
   done
 }
 
-# Asks apt for the archives under a configuration of its own, so that the machine's package lists stay as they are.
 sources_install() {
   local line folder package archive sum kept missing=() work=$cache/work
   for line in "${source_archives[@]}"; do
@@ -33,19 +32,8 @@ sources_install() {
   done
   [ ${#missing[@]} = 0 ] && return
   say "fetching sources of ${missing[*]} (Debian source packages)"
-  rm -rf "$work" && mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
-  trixie_source deb-src > "$work/trixie.sources"
-  cat > "$work/apt.conf" << CONF
-Dir::Etc::sourcelist "$work/trixie.sources";
-Dir::Etc::sourceparts "/nonexistent";
-Dir::State::lists "$work/lists";
-Dir::Cache "$work/cache";
-Acquire::Languages "none";
-Acquire::Check-Valid-Until "false";
-APT::Sandbox::User "";
-CONF
-  (cd "$work" && export APT_CONFIG=$work/apt.conf && apt-get -qq update &&
-    apt-get -qq source --download-only --tar-only --only-source "${missing[@]}" > /dev/null) > "$cache/apt.log" 2>&1 ||
+  rm -rf "$work"
+  private_apt deb-src trixie "$work" apt-get -qq source --download-only --tar-only --only-source "${missing[@]}" ||
     { tail -n 5 "$cache/apt.log" >&2; die "apt could not download the source packages ${missing[*]}"; }
   for line in "${source_archives[@]}"; do
     read -r folder package archive sum kept <<< "$line"
@@ -57,7 +45,7 @@ CONF
 # unpack_source ARCHIVE FOLDER SHA-256 KEPT
 unpack_source() {
   local kept=() patterns=() pattern top
-  [ -e "$1" ] || die "apt brought another version than $(basename "$1"), which is pinned in tools/setup.d/sources.sh"
+  [ -e "$1" ] || die "apt brought another version than $(basename "$1"), which is pinned in tools/setup.d"
   check_sha256 "$1" "$3"
   # Patterns are below the archive's only folder, which may be named otherwise than the archive.
   read -ra patterns -d '' <<< "$4" || true

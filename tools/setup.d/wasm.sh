@@ -31,7 +31,7 @@ make_wasm_root() {
   mkdir -p "$parent"
   say "making a Debian trixie root with Emscripten in $wasm_root (a minute or two, 2.4 GB)"
   "${run[@]}" rm -rf "$wasm_root" "$wasm_root.part"
-  trixie_source deb > "$sources"
+  debian_source deb trixie > "$sources"
   "${run[@]}" mmdebstrap --variant=apt --aptopt='Apt::Install-Recommends "false"' --aptopt='Acquire::Languages "none"' \
     --aptopt='Acquire::Check-Valid-Until "false"' --dpkgopt='path-exclude=/usr/share/doc/*' \
     --dpkgopt='path-exclude=/usr/share/man/*' --include=emscripten trixie "$wasm_root.part" "$sources" > "$cache/wasm_root.log" 2>&1 ||

@@ -1,9 +1,11 @@
-// Finds adapters and opens devices.
+// Finds adapters, deals them to libraries and opens devices.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/log.h"
+#include "gpu/native/choose_library.h"
 #include "gpu/native/library.h"
 #include "gpu/native/native.h"
 #include "gpu/native/native_device.h"
@@ -19,7 +21,8 @@ using base::fail;
 using base::Result;
 
 struct AdapterRelease {
-  void operator()(WGPUAdapter adapter) const { wgpuAdapterRelease(adapter); }
+  std::shared_ptr<Instance> instance;  // which outlives it so
+  void operator()(WGPUAdapter adapter) const { instance->wgpu().AdapterRelease(adapter); }
 };
 using AdapterHandle = std::unique_ptr<WGPUAdapterImpl, AdapterRelease>;
 
@@ -99,60 +102,114 @@ Limits limits_of(const WGPULimits& limits) {
   return usable(out);
 }
 
-Adapter describe(WGPUAdapter adapter) {
+Adapter describe(const Instance& instance, WGPUAdapter adapter) {
+  const Functions& wgpu = instance.wgpu();
   Adapter out;
   DeviceInfo& info = out.info;
   WGPUAdapterInfo about = {};
-  wgpuAdapterGetInfo(adapter, &about);
-  info.name = library::text(about.device);
-  info.driver = library::text(about.description);
+  wgpu.AdapterGetInfo(adapter, &about);
+  info.name = text(about.device);
+  info.driver = text(about.description);
   info.vendor = vendor_name(about.vendorID);
-  if (info.vendor.empty()) info.vendor = library::text(about.vendor);
+  if (info.vendor.empty()) info.vendor = text(about.vendor);
   info.backend = backend_name(about.backendType);
   info.type = adapter_type(about.adapterType);
-  info.dialect = library::dialect();
+  info.dialect = instance.dialect();
   info.subgroup_min = about.subgroupMinSize;
   info.subgroup_max = about.subgroupMaxSize;
-  wgpuAdapterInfoFreeMembers(about);
-  for (const library::Feature& feature : library::features()) {
-    if (!wgpuAdapterHasFeature(adapter, feature.id)) continue;
+  wgpu.AdapterInfoFreeMembers(about);
+  for (const Feature& feature : instance.features()) {
+    if (!wgpu.AdapterHasFeature(adapter, feature.id)) continue;
     out.features.emplace_back(feature.name);
     info.f16 = info.f16 || feature.name == "shader-f16";
     info.subgroups = info.subgroups || feature.name == "subgroups";
     info.subgroup_matrix = info.subgroup_matrix || feature.name == "subgroup-matrix";
   }
-  if (info.subgroup_matrix) info.matrix = library::matrix_shape(adapter);
+  if (info.subgroup_matrix) info.matrix = instance.matrix_shape(adapter);
   WGPULimits limits = {};
-  wgpuAdapterGetLimits(adapter, &limits);
+  wgpu.AdapterGetLimits(adapter, &limits);
   info.limits = limits_of(limits);
   return out;
 }
 
 struct Found {
+  std::shared_ptr<Instance> instance;
   AdapterHandle handle;
   Adapter adapter;
 };
 
-Result<std::vector<Found>> find_adapters() {
-  if (library::instance() == nullptr)
-    return fail(ErrorCode::kDevice, "The WebGPU library cannot start on this system.");
-  std::vector<Found> found;
-  for (WGPUAdapter adapter : library::enumerate_adapters()) {
-    AdapterHandle handle(adapter);
-    Adapter about = describe(adapter);
-    const auto behind = std::upper_bound(
-        found.begin(), found.end(), rank(about.info.type),
-        [](int own, const Found& other) { return own < rank(other.adapter.info.type); });
-    found.insert(behind, {std::move(handle), std::move(about)});
+std::vector<Found> offered_by(const Library& library, const std::shared_ptr<Instance>& instance) {
+  std::vector<Found> out;
+  for (WGPUAdapter adapter : instance->adapters()) {
+    Found found{instance, AdapterHandle(adapter, {instance}), describe(*instance, adapter)};
+    found.adapter.library = library.kind();
+    found.adapter.library_path = library.path();
+    out.push_back(std::move(found));
   }
-  return found;
+  return out;
+}
+
+// The same card through the same driver. Of equal cards the n-th of one library is the n-th of the
+// other: all of them are served by the same one.
+bool same_adapter(const Adapter& a, const Adapter& b) {
+  return a.info.name == b.info.name && a.info.backend == b.info.backend;
+}
+
+// Takes from `others` the first adapter that is the same as `one`.
+std::optional<Found> take_same(const Found& one, std::vector<Found>& others) {
+  const auto same = std::ranges::find_if(
+      others, [&](const Found& other) { return same_adapter(one.adapter, other.adapter); });
+  if (same == others.end()) return std::nullopt;
+  std::optional<Found> out = std::move(*same);
+  others.erase(same);
+  return out;
+}
+
+// One of two offers of an adapter, at least one of which is there.
+Found choose(std::optional<Found> dawn, std::optional<Found> wgpu_native) {
+  LibraryChoice choice = choose_library(dawn ? &dawn->adapter.info : nullptr,
+                                        wgpu_native ? &wgpu_native->adapter.info : nullptr);
+  Found out = *std::move(choice.library == LibraryKind::kDawn ? dawn : wgpu_native);
+  out.adapter.library_why = std::move(choice.why);
+  if (!dawn && choice.library == LibraryKind::kWgpuNative &&
+      out.instance->has_matrix_units(out.handle.get())) {
+    out.adapter.advice = advise_dawn(out.adapter.info);
+  }
+  return out;
+}
+
+Result<std::vector<Found>> find_adapters() {
+  if (!libraries()) return std::unexpected(libraries().error());
+  std::vector<Found> of_dawn, of_wgpu_native, all;
+  bool any_starts = false;
+  for (const std::unique_ptr<Library>& library : *libraries()) {
+    const std::shared_ptr<Instance> instance = library->instance();
+    if (!instance) continue;
+    any_starts = true;
+    (library->kind() == LibraryKind::kDawn ? of_dawn : of_wgpu_native) =
+        offered_by(*library, instance);
+  }
+  if (!any_starts)
+    return fail(ErrorCode::kDevice, "The WebGPU library cannot start on this system.");
+  const auto add = [&](Found one) {
+    const auto behind = std::upper_bound(
+        all.begin(), all.end(), rank(one.adapter.info.type),
+        [](int own, const Found& other) { return own < rank(other.adapter.info.type); });
+    all.insert(behind, std::move(one));
+  };
+  for (Found& one : of_dawn) {
+    std::optional<Found> other = take_same(one, of_wgpu_native);
+    add(choose(std::move(one), std::move(other)));
+  }
+  for (Found& one : of_wgpu_native) add(choose(std::nullopt, std::move(one)));
+  return all;
 }
 
 void on_lost(const WGPUDevice*, WGPUDeviceLostReason, WGPUStringView message, void* data, void*) {
   auto& health = *static_cast<Health*>(data);
   if (health.closing) return;
   health.lost = true;
-  health.reason = library::text(message);
+  health.reason = text(message);
   if (health.reason.empty()) health.reason = "the driver gave no reason.";
   base::log_warning("The GPU is lost: {}", health.reason);
 }
@@ -160,15 +217,16 @@ void on_lost(const WGPUDevice*, WGPUDeviceLostReason, WGPUStringView message, vo
 void on_error(const WGPUDevice*, WGPUErrorType, WGPUStringView message, void* data, void*) {
   auto& health = *static_cast<Health*>(data);
   if (health.closing) return;
-  if (health.error.empty()) health.error = library::text(message);
-  base::log_warning("The GPU reports an error: {}", library::text(message));
+  if (health.error.empty()) health.error = text(message);
+  base::log_warning("The GPU reports an error: {}", text(message));
 }
 
 // Asks for exactly what `info` says.
-Result<Opened> request(WGPUAdapter adapter, const DeviceInfo& info, const OpenOptions& options) {
+Result<Opened> request(const Found& found, const DeviceInfo& info, const OpenOptions& options) {
+  WGPUAdapter adapter = found.handle.get();
   std::vector<WGPUFeatureName> wanted;
-  for (const library::Feature& feature : library::features()) {
-    if (!wgpuAdapterHasFeature(adapter, feature.id)) continue;
+  for (const Feature& feature : found.instance->features()) {
+    if (!found.instance->wgpu().AdapterHasFeature(adapter, feature.id)) continue;
     if ((feature.name == "shader-f16" && info.f16) ||
         (feature.name == "subgroups" && info.subgroups) ||
         (feature.name == "subgroup-matrix" && info.subgroup_matrix) ||
@@ -187,11 +245,12 @@ Result<Opened> request(WGPUAdapter adapter, const DeviceInfo& info, const OpenOp
   limits.maxComputeWorkgroupsPerDimension = info.limits.max_workgroups_per_dimension;
 
   Opened opened;
+  opened.instance = found.instance;
   opened.health = std::make_unique<Health>();
   opened.info = info;
   opened.trusted_shaders = options.trusted_shaders;
   WGPUDeviceDescriptor descriptor = {};
-  descriptor.label = library::view("puna");
+  descriptor.label = view("puna");
   descriptor.requiredFeatureCount = wanted.size();
   descriptor.requiredFeatures = wanted.data();
   descriptor.requiredLimits = &limits;
@@ -200,7 +259,7 @@ Result<Opened> request(WGPUAdapter adapter, const DeviceInfo& info, const OpenOp
   descriptor.deviceLostCallbackInfo.userdata1 = opened.health.get();
   descriptor.uncapturedErrorCallbackInfo.callback = on_error;
   descriptor.uncapturedErrorCallbackInfo.userdata1 = opened.health.get();
-  PUNA_TRY(opened.device, library::request_device(adapter, descriptor, options));
+  PUNA_TRY(opened.device, found.instance->request_device(adapter, descriptor, options));
   return opened;
 }
 
@@ -223,7 +282,7 @@ Result<std::unique_ptr<Device>> open(size_t index, const OpenOptions& options) {
   DeviceInfo info = found[index].adapter.info;
   if (options.baseline) hide_features(info);
   const std::string context = fmt::format("While opening {}", info.name);
-  PUNA_TRY_CONTEXT(Opened opened, request(found[index].handle.get(), info, options), context);
+  PUNA_TRY_CONTEXT(Opened opened, request(found[index], info, options), context);
   auto device = std::make_unique<NativeDevice>(std::move(opened));
   PUNA_TRY_CONTEXT(info, base::run_until(probe(*device), [&] { device->poll(); }), context);
   for (const std::string_view quirk : apply_quirks(info))

@@ -1,16 +1,66 @@
-// Dawn, for builds with -DPUNA_WEBGPU=dawn. Everything asynchronous is a future that
-// wgpuInstanceWaitAny waits for. The C interface cannot list adapters, so the fast, the frugal and
-// the software one are asked for: of two equal cards only one is seen.
+// Dawn. Everything asynchronous is a future that wgpuInstanceWaitAny waits for, one at a time.
+// Needs no header of its own: what it has beside webgpu.h is declared here, by the names and values
+// of its dawn.json.
 #include <array>
 
-#include "base/log.h"
 #include "gpu/native/library.h"
 #include "gpu/native/pipeline_files.h"
 
-namespace puna::gpu::native::library {
+namespace puna::gpu::native {
 namespace {
 
-constexpr auto kSubgroupMatrix = WGPUFeatureName_ChromiumExperimentalSubgroupMatrix;
+constexpr auto kSubgroupMatrix = static_cast<WGPUFeatureName>(0x00050034);
+
+// Chained to descriptors: switches by name.
+struct DawnToggles {
+  WGPUChainedStruct chain = {nullptr, static_cast<WGPUSType>(0x0005000A)};
+  size_t n_enabled = 0;
+  const char* const* enabled = nullptr;
+  size_t n_disabled = 0;
+  const char* const* disabled = nullptr;
+};
+
+// Chained to a device's descriptor: where compiled pipelines are kept.
+struct DawnCache {
+  WGPUChainedStruct chain = {nullptr, static_cast<WGPUSType>(0x00050007)};
+  WGPUStringView isolation_key = WGPU_STRING_VIEW_INIT;
+  struct {
+    WGPUChainedStruct* next = nullptr;
+    size_t (*callback)(size_t key_size, const uint8_t* key, size_t size, uint8_t* value, void*,
+                       void*) = nullptr;
+    void* userdata1 = nullptr;
+    void* userdata2 = nullptr;
+  } load;
+  struct {
+    WGPUChainedStruct* next = nullptr;
+    void (*callback)(size_t key_size, const uint8_t* key, size_t size, const uint8_t* value, void*,
+                     void*) = nullptr;
+    void* userdata1 = nullptr;
+    void* userdata2 = nullptr;
+  } store;
+};
+
+// Chained to an adapter's info, which fills it in: the shapes of matrix units.
+struct DawnMatrixConfigs {
+  enum Component : uint32_t { kF32 = 1, kF16 = 2 };
+  struct Config {
+    Component component, result;
+    uint32_t m, n, k;
+  };
+  WGPUChainedStruct chain = {nullptr, static_cast<WGPUSType>(0x0005003B)};
+  size_t n_configs = 0;
+  const Config* configs = nullptr;
+};
+using FreeMatrixConfigs = void (*)(DawnMatrixConfigs);
+
+// The C interface cannot list adapters: of two equal cards it gives one. This is, by its name for
+// linkers, dawn::native::Instance::EnumerateAdapters(const WGPURequestAdapterOptions*) const. An
+// Instance is a pointer to what C calls WGPUInstance, and an Adapter a counted reference to what C
+// calls WGPUAdapter, so that these come to us with the vector. Not there on Windows.
+using Enumerate = std::vector<WGPUAdapter> (*)(const WGPUInstance*,
+                                               const WGPURequestAdapterOptions*);
+constexpr const char* kEnumerate =
+    "_ZNK4dawn6native8Instance17EnumerateAdaptersEPK25WGPURequestAdapterOptions";
 
 constexpr Feature kNamed[] = {
     {WGPUFeatureName_ShaderF16, "shader-f16"},
@@ -23,189 +73,184 @@ constexpr Feature kNamed[] = {
 // NVIDIA by default.
 constexpr const char* kInstanceToggles[] = {"allow_unsafe_apis", "vulkan_enable_f16_on_nvidia"};
 // For the device: no zeroing of workgroup memory (kernels do not assume it) and plain integer
-// division (never by zero).
+// division (never by zero). skip_validation is not among them: it crashes.
 constexpr const char* kDeviceToggles[] = {
     "allow_unsafe_apis", "vulkan_enable_f16_on_nvidia", "disable_workgroup_init",
     "disable_polyfills_on_integer_div_and_mod", "disable_robustness"};
 
-WGPUDawnTogglesDescriptor toggles(std::span<const char* const> names) {
-  WGPUDawnTogglesDescriptor out = WGPU_DAWN_TOGGLES_DESCRIPTOR_INIT;
-  out.enabledToggleCount = names.size();
-  out.enabledToggles = names.data();
-  return out;
+DawnToggles toggles(std::span<const char* const> names) {
+  return {.n_enabled = names.size(), .enabled = names.data()};
 }
 
-WGPUInstance make_instance() {
-  WGPUDawnTogglesDescriptor allowed = toggles(kInstanceToggles);
+class Dawn final : public Instance {
+ public:
+  Dawn(const SharedLibrary& file, const Functions& wgpu, WGPUInstance instance)
+      : Instance(wgpu),
+        instance_(instance),
+        enumerate_(file.find<Enumerate>(kEnumerate)),
+        free_configs_(file.find<FreeMatrixConfigs>(
+            "wgpuAdapterPropertiesSubgroupMatrixConfigsFreeMembers")) {}
+
+  Dialect dialect() const override { return Dialect::kTint; }
+
+  std::vector<WGPUAdapter> adapters() override {
+    std::vector<WGPUAdapter> out;
+    DawnToggles allowed = toggles(kInstanceToggles);
+    WGPURequestAdapterOptions options = WGPU_REQUEST_ADAPTER_OPTIONS_INIT;
+    options.nextInChain = &allowed.chain;
+    for (const WGPUBackendType backend :
+         {WGPUBackendType_Vulkan, WGPUBackendType_Metal, WGPUBackendType_D3D12}) {
+      options.backendType = backend;
+      const std::vector<WGPUAdapter> found =
+          enumerate_ ? enumerate_(&instance_, &options) : request_each(options);
+      out.insert(out.end(), found.begin(), found.end());
+    }
+    return out;
+  }
+
+  std::span<const Feature> features() const override { return kNamed; }
+
+  MatrixShape matrix_shape(WGPUAdapter adapter) const override {
+    MatrixShape best;
+    if (free_configs_ == nullptr) return best;
+    DawnMatrixConfigs configs;
+    WGPUAdapterInfo info = WGPU_ADAPTER_INFO_INIT;
+    info.nextInChain = &configs.chain;
+    wgpu().AdapterGetInfo(adapter, &info);
+    for (const DawnMatrixConfigs::Config& c : std::span(configs.configs, configs.n_configs)) {
+      if (c.component != DawnMatrixConfigs::kF16 || c.result != DawnMatrixConfigs::kF32) continue;
+      if (c.m * c.n * c.k > best.m * best.n * best.k) best = {c.m, c.n, c.k};
+    }
+    wgpu().AdapterInfoFreeMembers(info);
+    free_configs_(configs);
+    return best;
+  }
+  bool has_matrix_units(WGPUAdapter adapter) const override {
+    return wgpu().AdapterHasFeature(adapter, kSubgroupMatrix);
+  }
+
+  std::span<const WGPUErrorFilter> error_filters() const override {
+    static constexpr WGPUErrorFilter kFilters[] = {
+        WGPUErrorFilter_Validation, WGPUErrorFilter_OutOfMemory, WGPUErrorFilter_Internal};
+    return kFilters;
+  }
+  void settle(WGPUFuture future) override {
+    WGPUFutureWaitInfo info = {};
+    info.future = future;
+    wgpu().InstanceWaitAny(instance_, 1, &info, UINT64_MAX);
+  }
+
+  base::Result<WGPUDevice> request_device(WGPUAdapter adapter, WGPUDeviceDescriptor descriptor,
+                                          const OpenOptions& options) override {
+    // disable_robustness is the last toggle: left out where shaders are not trusted.
+    constexpr size_t n_toggles = std::size(kDeviceToggles);
+    DawnToggles allowed =
+        toggles(std::span(kDeviceToggles).first(n_toggles - (options.trusted_shaders ? 0 : 1)));
+    descriptor.nextInChain = &allowed.chain;
+    DawnCache cache;
+    if (PipelineFiles* files = PipelineFiles::of_process(options.cache_dir)) {
+      cache.load.userdata1 = cache.store.userdata1 = files;
+      cache.load.callback = [](size_t key_size, const uint8_t* key, size_t size, uint8_t* value,
+                               void* data, void*) {
+        return static_cast<PipelineFiles*>(data)->load({key, key_size}, {value, size});
+      };
+      cache.store.callback = [](size_t key_size, const uint8_t* key, size_t size,
+                                const uint8_t* value, void* data, void*) {
+        static_cast<PipelineFiles*>(data)->store({key, key_size}, {value, size});
+      };
+      allowed.chain.next = &cache.chain;
+    }
+    RequestedDevice answer;
+    settle(wgpu().AdapterRequestDevice(adapter, &descriptor,
+                                       answer.callback(WGPUCallbackMode_WaitAnyOnly)));
+    return answer.result();
+  }
+  void close_device(WGPUDevice device) override {
+    const WGPUFuture lost = wgpu().DeviceGetLostFuture(device);
+    wgpu().DeviceDestroy(device);
+    settle(lost);
+    wgpu().DeviceRelease(device);
+  }
+
+  WGPUShaderModule create_shader_module(WGPUDevice device,
+                                        const WGPUShaderModuleDescriptor& descriptor,
+                                        bool /*trusted*/) override {
+    return wgpu().DeviceCreateShaderModule(device, &descriptor);
+  }
+
+  Ticket submit(WGPUDevice, WGPUQueue queue, WGPUCommandBuffer commands) override {
+    wgpu().QueueSubmit(queue, 1, &commands);
+    WGPUQueueWorkDoneCallbackInfo callback = WGPU_QUEUE_WORK_DONE_CALLBACK_INFO_INIT;
+    callback.mode = WGPUCallbackMode_AllowProcessEvents;
+    callback.callback = [](WGPUQueueWorkDoneStatus, WGPUStringView, void*, void*) {};
+    return wgpu().QueueOnSubmittedWorkDone(queue, callback).id;
+  }
+  void wait_for(WGPUDevice device, Ticket ticket) override {
+    settle(WGPUFuture{ticket});
+    run_callbacks(device);
+  }
+  void run_callbacks(WGPUDevice) override { wgpu().InstanceProcessEvents(instance_); }
+
+ private:
+  // The fast, the frugal and the software adapter, each once.
+  std::vector<WGPUAdapter> request_each(WGPURequestAdapterOptions options) {
+    std::vector<WGPUAdapter> out;
+    const auto add = [&](WGPUPowerPreference preference, bool fallback) {
+      options.powerPreference = preference;
+      options.forceFallbackAdapter = fallback;
+      WGPUAdapter adapter = request(options);
+      if (adapter == nullptr) return;
+      for (WGPUAdapter other : out) {
+        if (!same_card(adapter, other)) continue;
+        wgpu().AdapterRelease(adapter);
+        return;
+      }
+      out.push_back(adapter);
+    };
+    add(WGPUPowerPreference_HighPerformance, /*fallback=*/false);
+    add(WGPUPowerPreference_LowPower, /*fallback=*/false);
+    add(WGPUPowerPreference_Undefined, /*fallback=*/true);
+    return out;
+  }
+
+  WGPUAdapter request(const WGPURequestAdapterOptions& options) {
+    WGPUAdapter adapter = nullptr;
+    WGPURequestAdapterCallbackInfo callback = WGPU_REQUEST_ADAPTER_CALLBACK_INFO_INIT;
+    callback.mode = WGPUCallbackMode_WaitAnyOnly;
+    callback.userdata1 = &adapter;
+    callback.callback = [](WGPURequestAdapterStatus, WGPUAdapter found, WGPUStringView, void* data,
+                           void*) { *static_cast<WGPUAdapter*>(data) = found; };
+    settle(wgpu().InstanceRequestAdapter(instance_, &options, callback));
+    return adapter;
+  }
+
+  bool same_card(WGPUAdapter a, WGPUAdapter b) const {
+    WGPUAdapterInfo x = WGPU_ADAPTER_INFO_INIT, y = WGPU_ADAPTER_INFO_INIT;
+    wgpu().AdapterGetInfo(a, &x);
+    wgpu().AdapterGetInfo(b, &y);
+    const bool same = x.vendorID == y.vendorID && x.deviceID == y.deviceID &&
+                      x.adapterType == y.adapterType && text(x.device) == text(y.device);
+    wgpu().AdapterInfoFreeMembers(x);
+    wgpu().AdapterInfoFreeMembers(y);
+    return same;
+  }
+
+  WGPUInstance instance_;
+  Enumerate enumerate_;
+  FreeMatrixConfigs free_configs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Instance> make_dawn(const SharedLibrary& file, const Functions& wgpu) {
+  DawnToggles allowed = toggles(kInstanceToggles);
   constexpr WGPUInstanceFeatureName kTimedWait = WGPUInstanceFeatureName_TimedWaitAny;
   WGPUInstanceDescriptor descriptor = WGPU_INSTANCE_DESCRIPTOR_INIT;
   descriptor.nextInChain = &allowed.chain;
   descriptor.requiredFeatureCount = 1;
   descriptor.requiredFeatures = &kTimedWait;
-  return wgpuCreateInstance(&descriptor);
+  WGPUInstance instance = wgpu.CreateInstance(&descriptor);
+  return instance ? std::make_unique<Dawn>(file, wgpu, instance) : nullptr;
 }
 
-void wait_any(WGPUFuture future) {
-  WGPUFutureWaitInfo info = {};
-  info.future = future;
-  wgpuInstanceWaitAny(instance(), 1, &info, UINT64_MAX);
-}
-
-WGPUAdapter request_adapter(WGPUPowerPreference preference, bool fallback) {
-  WGPUDawnTogglesDescriptor allowed = toggles(kInstanceToggles);
-  WGPURequestAdapterOptions options = WGPU_REQUEST_ADAPTER_OPTIONS_INIT;
-  options.nextInChain = &allowed.chain;
-  options.powerPreference = preference;
-  options.forceFallbackAdapter = fallback;
-  WGPUAdapter adapter = nullptr;
-  WGPURequestAdapterCallbackInfo callback = WGPU_REQUEST_ADAPTER_CALLBACK_INFO_INIT;
-  callback.mode = WGPUCallbackMode_WaitAnyOnly;
-  callback.userdata1 = &adapter;
-  callback.callback = [](WGPURequestAdapterStatus, WGPUAdapter found, WGPUStringView, void* data,
-                         void*) { *static_cast<WGPUAdapter*>(data) = found; };
-  wait_any(wgpuInstanceRequestAdapter(instance(), &options, callback));
-  return adapter;
-}
-
-bool same_adapter(WGPUAdapter a, WGPUAdapter b) {
-  WGPUAdapterInfo x = WGPU_ADAPTER_INFO_INIT, y = WGPU_ADAPTER_INFO_INIT;
-  wgpuAdapterGetInfo(a, &x);
-  wgpuAdapterGetInfo(b, &y);
-  const bool same = x.vendorID == y.vendorID && x.deviceID == y.deviceID &&
-                    x.backendType == y.backendType && x.adapterType == y.adapterType &&
-                    text(x.device) == text(y.device);
-  wgpuAdapterInfoFreeMembers(x);
-  wgpuAdapterInfoFreeMembers(y);
-  return same;
-}
-
-bool is_computing_backend(WGPUAdapter adapter) {
-  WGPUAdapterInfo info = WGPU_ADAPTER_INFO_INIT;
-  wgpuAdapterGetInfo(adapter, &info);
-  const WGPUBackendType backend = info.backendType;
-  wgpuAdapterInfoFreeMembers(info);
-  return backend == WGPUBackendType_Vulkan || backend == WGPUBackendType_Metal ||
-         backend == WGPUBackendType_D3D12;
-}
-
-}  // namespace
-
-Dialect dialect() { return Dialect::kTint; }
-
-WGPUInstance instance() {
-  static WGPUInstance instance = make_instance();
-  return instance;
-}
-
-std::vector<WGPUAdapter> enumerate_adapters() {
-  std::vector<WGPUAdapter> adapters;
-  const auto add = [&](WGPUAdapter adapter) {
-    if (adapter == nullptr) return;
-    bool keep = is_computing_backend(adapter);
-    for (WGPUAdapter other : adapters) keep = keep && !same_adapter(adapter, other);
-    if (keep) {
-      adapters.push_back(adapter);
-    } else {
-      wgpuAdapterRelease(adapter);
-    }
-  };
-  add(request_adapter(WGPUPowerPreference_HighPerformance, /*fallback=*/false));
-  add(request_adapter(WGPUPowerPreference_LowPower, /*fallback=*/false));
-  add(request_adapter(WGPUPowerPreference_Undefined, /*fallback=*/true));
-  return adapters;
-}
-
-std::span<const WGPUErrorFilter> error_filters() {
-  static constexpr WGPUErrorFilter kFilters[] = {
-      WGPUErrorFilter_Validation, WGPUErrorFilter_OutOfMemory, WGPUErrorFilter_Internal};
-  return kFilters;
-}
-
-void settle(WGPUFuture future) { wait_any(future); }
-
-std::span<const Feature> features() { return kNamed; }
-
-MatrixShape matrix_shape(WGPUAdapter adapter) {
-  WGPUAdapterPropertiesSubgroupMatrixConfigs configs =
-      WGPU_ADAPTER_PROPERTIES_SUBGROUP_MATRIX_CONFIGS_INIT;
-  WGPUAdapterInfo info = WGPU_ADAPTER_INFO_INIT;
-  info.nextInChain = &configs.chain;
-  wgpuAdapterGetInfo(adapter, &info);
-  MatrixShape best;
-  for (const WGPUSubgroupMatrixConfig& c : std::span(configs.configs, configs.configCount)) {
-    if (c.componentType != WGPUSubgroupMatrixComponentType_F16 ||
-        c.resultComponentType != WGPUSubgroupMatrixComponentType_F32) {
-      continue;
-    }
-    if (c.M * c.N * c.K > best.m * best.n * best.k) best = {c.M, c.N, c.K};
-  }
-  wgpuAdapterInfoFreeMembers(info);
-  wgpuAdapterPropertiesSubgroupMatrixConfigsFreeMembers(configs);
-  return best;
-}
-
-base::Result<WGPUDevice> request_device(WGPUAdapter adapter, WGPUDeviceDescriptor descriptor,
-                                        const OpenOptions& options) {
-  // disable_robustness is the last toggle: left out where shaders are not trusted.
-  constexpr size_t n_toggles = std::size(kDeviceToggles);
-  WGPUDawnTogglesDescriptor allowed =
-      toggles(std::span(kDeviceToggles).first(n_toggles - (options.trusted_shaders ? 0 : 1)));
-  descriptor.nextInChain = &allowed.chain;
-  WGPUDawnCacheDeviceDescriptor cache = WGPU_DAWN_CACHE_DEVICE_DESCRIPTOR_INIT;
-  if (PipelineFiles* files = PipelineFiles::of_process(options.cache_dir)) {
-    cache.dawnLoadCacheDataCallbackInfo.userdata1 = files;
-    cache.dawnLoadCacheDataCallbackInfo.callback =
-        [](size_t key_size, const uint8_t* key, size_t size, uint8_t* value, void* data, void*) {
-          return static_cast<PipelineFiles*>(data)->load({key, key_size}, {value, size});
-        };
-    cache.dawnStoreCacheDataCallbackInfo.userdata1 = files;
-    cache.dawnStoreCacheDataCallbackInfo.callback =
-        [](size_t key_size, const uint8_t* key, size_t size, const uint8_t* value, void* data,
-           void*) { static_cast<PipelineFiles*>(data)->store({key, key_size}, {value, size}); };
-    allowed.chain.next = &cache.chain;
-  }
-  struct Answer {
-    WGPUDevice device = nullptr;
-    std::string message = "the library did not answer";
-  } answer;
-  WGPURequestDeviceCallbackInfo callback = WGPU_REQUEST_DEVICE_CALLBACK_INFO_INIT;
-  callback.mode = WGPUCallbackMode_WaitAnyOnly;
-  callback.userdata1 = &answer;
-  callback.callback = [](WGPURequestDeviceStatus, WGPUDevice device, WGPUStringView message,
-                         void* data,
-                         void*) { *static_cast<Answer*>(data) = {device, text(message)}; };
-  wait_any(wgpuAdapterRequestDevice(adapter, &descriptor, callback));
-  if (answer.device == nullptr)
-    return base::fail(base::ErrorCode::kDevice, "The GPU cannot be opened: " + answer.message);
-  return answer.device;
-}
-
-void close_device(WGPUDevice device) {
-  const WGPUFuture lost = wgpuDeviceGetLostFuture(device);
-  wgpuDeviceDestroy(device);
-  wait_any(lost);
-  wgpuDeviceRelease(device);
-}
-
-WGPUShaderModule create_shader_module(WGPUDevice device,
-                                      const WGPUShaderModuleDescriptor& descriptor,
-                                      bool /*trusted*/) {
-  return wgpuDeviceCreateShaderModule(device, &descriptor);
-}
-
-Ticket submit(WGPUDevice, WGPUQueue queue, WGPUCommandBuffer commands) {
-  wgpuQueueSubmit(queue, 1, &commands);
-  WGPUQueueWorkDoneCallbackInfo callback = WGPU_QUEUE_WORK_DONE_CALLBACK_INFO_INIT;
-  callback.mode = WGPUCallbackMode_AllowProcessEvents;
-  callback.callback = [](WGPUQueueWorkDoneStatus, WGPUStringView, void*, void*) {};
-  return wgpuQueueOnSubmittedWorkDone(queue, callback).id;
-}
-
-void wait_for(WGPUDevice device, Ticket ticket) {
-  wait_any(WGPUFuture{ticket});
-  run_callbacks(device);
-}
-
-void run_callbacks(WGPUDevice) { wgpuInstanceProcessEvents(instance()); }
-
-}  // namespace puna::gpu::native::library
+}  // namespace puna::gpu::native

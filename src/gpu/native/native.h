@@ -1,5 +1,6 @@
-// Devices of the webgpu.h library this build is linked with (wgpu-native or Dawn). With the no-gpu
-// preset the list is empty.
+// Devices of the WebGPU libraries that this process finds: Dawn, wgpu-native, or both. Which are
+// looked for, the environment variable PUNA_WEBGPU says (library.h). With the no-gpu preset the list
+// is empty.
 #pragma once
 
 #include <memory>
@@ -10,13 +11,21 @@
 
 namespace puna::gpu::native {
 
+enum class LibraryKind { kDawn, kWgpuNative };
+std::string_view name(LibraryKind kind);  // "Dawn", "wgpu-native"
+
 struct Adapter {
   DeviceInfo info;
   std::vector<std::string> features;  // names as WebGPU's, for `puna devices`
+  LibraryKind library = LibraryKind::kWgpuNative;
+  std::string library_path;
+  std::string library_why;  // why this library and not the other: a clause without a full stop
+  std::string advice;       // what the other library would gain, and how to get it; empty: nothing
 };
 
-// All adapters, real ones first (discrete, integrated, unknown, software). Errors: kDevice when the
-// library cannot start.
+// All adapters, each once, real ones first (discrete, integrated, unknown, software). Errors, each
+// with what was tried: kInvalidArgument when PUNA_WEBGPU names what cannot be loaded, kNotFound when
+// there is no library, kDevice when none starts.
 base::Result<std::vector<Adapter>> adapters();
 
 struct OpenOptions {
@@ -29,7 +38,7 @@ struct OpenOptions {
   // Ask for timestamp-query: only for profiling, it slows decoding on some drivers.
   bool timestamps = false;
 };
-// Opens adapter `index` of adapters(). Errors: kNotFound, kDevice.
+// Opens adapter `index` of adapters(). Errors: kNotFound, kDevice, those of adapters().
 base::Result<std::unique_ptr<Device>> open(size_t index, const OpenOptions& options = {});
 
 }  // namespace puna::gpu::native

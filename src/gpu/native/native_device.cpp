@@ -13,7 +13,6 @@ namespace {
 using base::ErrorCode;
 using base::fail;
 using base::Result;
-using library::view;
 
 // Waits older than this many submits wait for the oldest remembered one instead, which ran later.
 constexpr size_t kRememberedSubmits = 64;
@@ -21,9 +20,9 @@ constexpr size_t kRememberedSubmits = 64;
 // Catches what goes wrong in the library between its construction and end().
 class ErrorScope {
  public:
-  explicit ErrorScope(WGPUDevice device) : device_(device) {
-    for (const WGPUErrorFilter filter : library::error_filters())
-      wgpuDevicePushErrorScope(device_, filter);
+  ErrorScope(Instance& instance, WGPUDevice device) : instance_(instance), device_(device) {
+    for (const WGPUErrorFilter filter : instance.error_filters())
+      instance.wgpu().DevicePushErrorScope(device_, filter);
   }
   ~ErrorScope() {
     if (open_) static_cast<void>(end(""));
@@ -38,16 +37,16 @@ class ErrorScope {
       WGPUErrorType type = WGPUErrorType_NoError;
       std::string message;
     } caught;
-    for (size_t i = 0; i < library::error_filters().size(); ++i) {
+    for (size_t i = 0; i < instance_.error_filters().size(); ++i) {
       WGPUPopErrorScopeCallbackInfo callback = {};
       callback.mode = WGPUCallbackMode_AllowSpontaneous;
       callback.userdata1 = &caught;
       callback.callback = [](WGPUPopErrorScopeStatus, WGPUErrorType type, WGPUStringView message,
                              void* data, void*) {
         if (type != WGPUErrorType_NoError)
-          *static_cast<Caught*>(data) = {type, library::text(message)};
+          *static_cast<Caught*>(data) = {type, text(message)};
       };
-      library::settle(wgpuDevicePopErrorScope(device_, callback));
+      instance_.settle(instance_.wgpu().DevicePopErrorScope(device_, callback));
     }
     if (caught.type == WGPUErrorType_NoError) return {};
     const bool memory = caught.type == WGPUErrorType_OutOfMemory;
@@ -58,6 +57,7 @@ class ErrorScope {
   }
 
  private:
+  Instance& instance_;
   WGPUDevice device_;
   bool open_ = true;
 };
@@ -65,31 +65,33 @@ class ErrorScope {
 }  // namespace
 
 NativeDevice::NativeDevice(Opened opened)
-    : device_(opened.device),
-      queue_(wgpuDeviceGetQueue(opened.device)),
+    : instance_(std::move(opened.instance)),
+      wgpu_(instance_->wgpu()),
+      device_(opened.device),
+      queue_(wgpu_.DeviceGetQueue(opened.device)),
       health_(std::move(opened.health)),
       info_(std::move(opened.info)),
       trusted_shaders_(opened.trusted_shaders) {}
 
 NativeDevice::~NativeDevice() {
   // Work in flight ends first, then what it used goes, users before the used.
-  if (!health_->lost && !tickets_.empty()) library::wait_for(device_, tickets_.back());
+  if (!health_->lost && !tickets_.empty()) instance_->wait_for(device_, tickets_.back());
   health_->closing = true;
   for (Group& group : groups_) {
-    if (group.handle) wgpuBindGroupRelease(group.handle);
+    if (group.handle) wgpu_.BindGroupRelease(group.handle);
   }
-  for (Pipeline& pipeline : pipelines_) wgpuComputePipelineRelease(pipeline.handle);
+  for (Pipeline& pipeline : pipelines_) wgpu_.ComputePipelineRelease(pipeline.handle);
   for (auto& [key, layout] : layouts_) {
-    wgpuPipelineLayoutRelease(layout.pipeline);
-    wgpuBindGroupLayoutRelease(layout.group);
+    wgpu_.PipelineLayoutRelease(layout.pipeline);
+    wgpu_.BindGroupLayoutRelease(layout.group);
   }
   for (Buffer& buffer : buffers_) {
     if (!buffer.handle) continue;
-    wgpuBufferDestroy(buffer.handle);
-    wgpuBufferRelease(buffer.handle);
+    wgpu_.BufferDestroy(buffer.handle);
+    wgpu_.BufferRelease(buffer.handle);
   }
-  wgpuQueueRelease(queue_);
-  library::close_device(device_);
+  wgpu_.QueueRelease(queue_);
+  instance_->close_device(device_);
 }
 
 Result<void> NativeDevice::alive() const {
@@ -117,12 +119,12 @@ Result<BufferId> NativeDevice::create_buffer(uint64_t bytes, BufferUse use,
       use == BufferUse::kReadback
           ? WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst
           : WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst;
-  ErrorScope scope(device_);
-  WGPUBuffer handle = wgpuDeviceCreateBuffer(device_, &descriptor);
+  ErrorScope scope(*instance_, device_);
+  WGPUBuffer handle = wgpu_.DeviceCreateBuffer(device_, &descriptor);
   if (auto made =
           scope.end(fmt::format("Buffer \"{}\" of {} bytes is refused", label, descriptor.size));
       !made) {
-    if (handle) wgpuBufferRelease(handle);
+    if (handle) wgpu_.BufferRelease(handle);
     return std::unexpected(std::move(made.error()));
   }
   if (!handle)
@@ -139,11 +141,11 @@ void NativeDevice::destroy_buffer(BufferId id) {
   // it go too.
   for (Group& group : groups_) {
     for (const BufferId bound : group.buffers) {
-      if (bound == id && group.handle) wgpuBindGroupRelease(std::exchange(group.handle, nullptr));
+      if (bound == id && group.handle) wgpu_.BindGroupRelease(std::exchange(group.handle, nullptr));
     }
   }
-  wgpuBufferDestroy(buffer->handle);
-  wgpuBufferRelease(std::exchange(buffer->handle, nullptr));
+  wgpu_.BufferDestroy(buffer->handle);
+  wgpu_.BufferRelease(std::exchange(buffer->handle, nullptr));
 }
 
 void NativeDevice::create_pipeline(PipelineDesc desc, PipelineDone done) {
@@ -174,19 +176,19 @@ Result<NativeDevice::Layout> NativeDevice::layout_for(std::span<const Access> bi
     entries[i].buffer.type = bindings[i] == Access::kRead ? WGPUBufferBindingType_ReadOnlyStorage
                                                           : WGPUBufferBindingType_Storage;
   }
-  ErrorScope scope(device_);
+  ErrorScope scope(*instance_, device_);
   WGPUBindGroupLayoutDescriptor group = {};
   group.entryCount = entries.size();
   group.entries = entries.data();
   Layout layout;
-  layout.group = wgpuDeviceCreateBindGroupLayout(device_, &group);
+  layout.group = wgpu_.DeviceCreateBindGroupLayout(device_, &group);
   WGPUPipelineLayoutDescriptor pipeline = {};
   pipeline.bindGroupLayoutCount = 1;
   pipeline.bindGroupLayouts = &layout.group;
-  layout.pipeline = wgpuDeviceCreatePipelineLayout(device_, &pipeline);
+  layout.pipeline = wgpu_.DeviceCreatePipelineLayout(device_, &pipeline);
   if (auto made = scope.end("A pipeline layout is refused"); !made) {
-    if (layout.pipeline) wgpuPipelineLayoutRelease(layout.pipeline);
-    if (layout.group) wgpuBindGroupLayoutRelease(layout.group);
+    if (layout.pipeline) wgpu_.PipelineLayoutRelease(layout.pipeline);
+    if (layout.group) wgpu_.BindGroupLayoutRelease(layout.group);
     return std::unexpected(std::move(made.error()));
   }
   layouts_.emplace(key, layout);
@@ -201,11 +203,11 @@ Result<WGPUComputePipeline> NativeDevice::compile(const PipelineDesc& desc, cons
   WGPUShaderModuleDescriptor module_descriptor = {};
   module_descriptor.nextInChain = &source.chain;
   module_descriptor.label = view(desc.label);
-  ErrorScope module_scope(device_);
+  ErrorScope module_scope(*instance_, device_);
   WGPUShaderModule module =
-      library::create_shader_module(device_, module_descriptor, trusted_shaders_);
+      instance_->create_shader_module(device_, module_descriptor, trusted_shaders_);
   if (auto made = module_scope.end(what); !made) {
-    if (module) wgpuShaderModuleRelease(module);
+    if (module) wgpu_.ShaderModuleRelease(module);
     return std::unexpected(std::move(made.error()));
   }
   WGPUComputePipelineDescriptor descriptor = {};
@@ -213,11 +215,11 @@ Result<WGPUComputePipeline> NativeDevice::compile(const PipelineDesc& desc, cons
   descriptor.layout = layout.pipeline;
   descriptor.compute.module = module;
   descriptor.compute.entryPoint = view("main");
-  ErrorScope scope(device_);
-  WGPUComputePipeline pipeline = wgpuDeviceCreateComputePipeline(device_, &descriptor);
-  wgpuShaderModuleRelease(module);
+  ErrorScope scope(*instance_, device_);
+  WGPUComputePipeline pipeline = wgpu_.DeviceCreateComputePipeline(device_, &descriptor);
+  wgpu_.ShaderModuleRelease(module);
   if (auto made = scope.end(what); !made) {
-    if (pipeline) wgpuComputePipelineRelease(pipeline);
+    if (pipeline) wgpu_.ComputePipelineRelease(pipeline);
     return std::unexpected(std::move(made.error()));
   }
   return pipeline;
@@ -251,11 +253,11 @@ Result<BindGroupId> NativeDevice::create_bind_group(PipelineId id,
   descriptor.layout = pipeline.group_layout;
   descriptor.entryCount = entries.size();
   descriptor.entries = entries.data();
-  ErrorScope scope(device_);
-  group.handle = wgpuDeviceCreateBindGroup(device_, &descriptor);
+  ErrorScope scope(*instance_, device_);
+  group.handle = wgpu_.DeviceCreateBindGroup(device_, &descriptor);
   if (auto made = scope.end(fmt::format("The bindings of kernel \"{}\" are refused", desc.label));
       !made) {
-    if (group.handle) wgpuBindGroupRelease(group.handle);
+    if (group.handle) wgpu_.BindGroupRelease(group.handle);
     return std::unexpected(std::move(made.error()));
   }
   groups_.push_back(std::move(group));
@@ -265,7 +267,7 @@ Result<BindGroupId> NativeDevice::create_bind_group(PipelineId id,
 void NativeDevice::destroy_bind_group(BindGroupId id) {
   if (id.value == 0 || id.value > groups_.size()) return;
   Group& group = groups_[id.value - 1];
-  if (group.handle) wgpuBindGroupRelease(std::exchange(group.handle, nullptr));
+  if (group.handle) wgpu_.BindGroupRelease(std::exchange(group.handle, nullptr));
 }
 
 Result<void> NativeDevice::write_buffer(BufferId id, uint64_t offset,
@@ -275,7 +277,7 @@ Result<void> NativeDevice::write_buffer(BufferId id, uint64_t offset,
   if (buffer == nullptr) return fail_unknown("buffer", id.value);
   PUNA_TRY(check_write(buffer->facts, offset, bytes.size()));
   if (bytes.empty()) return {};
-  wgpuQueueWriteBuffer(queue_, buffer->handle, offset, bytes.data(), bytes.size());
+  wgpu_.QueueWriteBuffer(queue_, buffer->handle, offset, bytes.data(), bytes.size());
   return alive();
 }
 
@@ -283,10 +285,10 @@ Result<void> NativeDevice::write_buffer(BufferId id, uint64_t offset,
 class NativeDevice::Encoder {
  public:
   explicit Encoder(NativeDevice& device)
-      : device_(device), encoder_(wgpuDeviceCreateCommandEncoder(device.device_, nullptr)) {}
+      : device_(device), wgpu_(device.wgpu_), encoder_(wgpu_.DeviceCreateCommandEncoder(device.device_, nullptr)) {}
   ~Encoder() {
     end_pass();
-    wgpuCommandEncoderRelease(encoder_);
+    wgpu_.CommandEncoderRelease(encoder_);
   }
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
@@ -307,11 +309,11 @@ class NativeDevice::Encoder {
                               pipeline.desc.label));
     }
     PUNA_TRY(check_dispatch(device_.info_.limits, pipeline.desc, command));
-    if (pass_ == nullptr) pass_ = wgpuCommandEncoderBeginComputePass(encoder_, nullptr);
+    if (pass_ == nullptr) pass_ = wgpu_.CommandEncoderBeginComputePass(encoder_, nullptr);
     if (current_ != pipeline.handle)
-      wgpuComputePassEncoderSetPipeline(pass_, current_ = pipeline.handle);
-    wgpuComputePassEncoderSetBindGroup(pass_, 0, group.handle, 0, nullptr);
-    wgpuComputePassEncoderDispatchWorkgroups(pass_, command.x, command.y, command.z);
+      wgpu_.ComputePassEncoderSetPipeline(pass_, current_ = pipeline.handle);
+    wgpu_.ComputePassEncoderSetBindGroup(pass_, 0, group.handle, 0, nullptr);
+    wgpu_.ComputePassEncoderDispatchWorkgroups(pass_, command.x, command.y, command.z);
     return {};
   }
 
@@ -322,7 +324,7 @@ class NativeDevice::Encoder {
     if (destination == nullptr) return fail_unknown("buffer", command.destination.value);
     PUNA_TRY(check_copy(command, source->facts, destination->facts));
     end_pass();
-    wgpuCommandEncoderCopyBufferToBuffer(encoder_, source->handle, command.source_offset,
+    wgpu_.CommandEncoderCopyBufferToBuffer(encoder_, source->handle, command.source_offset,
                                          destination->handle, command.destination_offset,
                                          command.bytes);
     return {};
@@ -330,18 +332,19 @@ class NativeDevice::Encoder {
 
   WGPUCommandBuffer finish() {
     end_pass();
-    return wgpuCommandEncoderFinish(encoder_, nullptr);
+    return wgpu_.CommandEncoderFinish(encoder_, nullptr);
   }
 
  private:
   void end_pass() {
     if (pass_ == nullptr) return;
-    wgpuComputePassEncoderEnd(pass_);
-    wgpuComputePassEncoderRelease(std::exchange(pass_, nullptr));
+    wgpu_.ComputePassEncoderEnd(pass_);
+    wgpu_.ComputePassEncoderRelease(std::exchange(pass_, nullptr));
     current_ = nullptr;
   }
 
   NativeDevice& device_;
+  const Functions& wgpu_;
   WGPUCommandEncoder encoder_;
   WGPUComputePassEncoder pass_ = nullptr;
   WGPUComputePipeline current_ = nullptr;
@@ -358,11 +361,11 @@ Result<SubmitId> NativeDevice::submit(const CommandList& list) {
   // An error in the recording has been reported by now; such a command buffer must not be
   // submitted.
   if (auto fine = alive(); !fine) {
-    if (commands) wgpuCommandBufferRelease(commands);
+    if (commands) wgpu_.CommandBufferRelease(commands);
     return std::unexpected(std::move(fine.error()));
   }
-  tickets_.push_back(library::submit(device_, queue_, commands));
-  wgpuCommandBufferRelease(commands);
+  tickets_.push_back(instance_->submit(device_, queue_, commands));
+  wgpu_.CommandBufferRelease(commands);
   if (tickets_.size() > kRememberedSubmits) tickets_.pop_front();
   return SubmitId{++last_submit_};
 }
@@ -400,11 +403,11 @@ Result<void> NativeDevice::start_read(BufferId id, uint64_t offset, std::span<st
     Read& read = **share;
     read.ready = true;
     if (status != WGPUMapAsyncStatus_Success) {
-      read.error = library::text(message);
+      read.error = text(message);
       if (read.error.empty()) read.error = "the map was given up";
     }
   };
-  wgpuBufferMapAsync(buffer->handle, WGPUMapMode_Read, offset, out.size(), callback);
+  wgpu_.BufferMapAsync(buffer->handle, WGPUMapMode_Read, offset, out.size(), callback);
   return {};
 }
 
@@ -416,9 +419,9 @@ Result<void> NativeDevice::finish(Read& read) {
   buffer->facts.reading = false;
   if (read.out.empty()) return {};
   if (read.error.empty()) {
-    const void* bytes = wgpuBufferGetConstMappedRange(buffer->handle, read.offset, read.out.size());
+    const void* bytes = wgpu_.BufferGetConstMappedRange(buffer->handle, read.offset, read.out.size());
     if (bytes != nullptr) std::memcpy(read.out.data(), bytes, read.out.size());
-    wgpuBufferUnmap(buffer->handle);
+    wgpu_.BufferUnmap(buffer->handle);
     if (bytes != nullptr) return {};
     read.error = "its bytes are not there";
   }
@@ -445,26 +448,26 @@ Result<void> NativeDevice::wait(SubmitId submit) {
   }
   if (submit.value > 0) {
     const uint64_t first = last_submit_ + 1 - tickets_.size();
-    library::wait_for(device_, tickets_[submit.value > first ? submit.value - first : 0]);
+    instance_->wait_for(device_, tickets_[submit.value > first ? submit.value - first : 0]);
   }
   deliver();
   return alive();
 }
 
 void NativeDevice::poll() {
-  library::run_callbacks(device_);
+  instance_->run_callbacks(device_);
   bool any_ready = health_->lost;
   for (const auto& read : reads_) any_ready = any_ready || read->ready;
   if (!any_ready && !reads_.empty() && reads_.front()->ticket != 0)
-    library::wait_for(device_, reads_.front()->ticket);
+    instance_->wait_for(device_, reads_.front()->ticket);
   deliver();
 }
 
 void NativeDevice::lose_for_test() {
-  wgpuDeviceDestroy(device_);
+  wgpu_.DeviceDestroy(device_);
   // wgpu-native tells at the next submit (a loss by the driver it tells at once).
   if (!health_->lost) static_cast<void>(submit({}));
-  library::run_callbacks(device_);
+  instance_->run_callbacks(device_);
 }
 
 }  // namespace puna::gpu::native

@@ -20,6 +20,7 @@ struct Health {
 };
 
 struct Opened {
+  std::shared_ptr<Instance> instance;
   WGPUDevice device = nullptr;
   std::unique_ptr<Health> health;
   DeviceInfo info;
@@ -78,7 +79,7 @@ class NativeDevice final : public Device {
     uint64_t offset = 0;
     std::span<std::byte> out;
     ReadDone done;
-    library::Ticket ticket = 0;
+    Ticket ticket = 0;
     bool ready = false;
     std::string error;  // empty when mapped
   };
@@ -94,6 +95,8 @@ class NativeDevice final : public Device {
   base::Result<void> finish(Read& read);
   void deliver();
 
+  std::shared_ptr<Instance> instance_;
+  const Functions& wgpu_;
   WGPUDevice device_;
   WGPUQueue queue_;
   std::unique_ptr<Health> health_;
@@ -106,7 +109,7 @@ class NativeDevice final : public Device {
   std::unordered_map<std::string, uint32_t> by_wgsl_;
   std::deque<std::shared_ptr<Read>> reads_;
   // Tickets of the last submits, the newest at the back; submit ids are consecutive.
-  std::deque<library::Ticket> tickets_;
+  std::deque<Ticket> tickets_;
   uint64_t last_submit_ = 0;
 };
 

@@ -1,17 +1,15 @@
 // wgpu-native 29. What it lacks and how that is met: no wgpuInstanceWaitAny (it aborts), so waits
 // go through wgpuDevicePoll; no asynchronous pipeline creation; a submit after the device is lost
 // aborts, so native_device.cpp looks before each one.
-#include <webgpu/wgpu.h>
-
-#include <cstdlib>
-
 #include "base/log.h"
 #include "gpu/native/library.h"
 
-namespace puna::gpu::native::library {
+namespace puna::gpu::native {
 namespace {
 
 constexpr auto kSubgroup = static_cast<WGPUFeatureName>(WGPUNativeFeature_Subgroup);
+constexpr auto kCooperativeMatrix =
+    static_cast<WGPUFeatureName>(WGPUNativeFeature_CooperativeMatrix);
 
 constexpr Feature kNamed[] = {
     {WGPUFeatureName_ShaderF16, "shader-f16"},
@@ -23,15 +21,72 @@ void log_message(WGPULogLevel, WGPUStringView message, void*) {
   base::log_debug("wgpu: {}", text(message));
 }
 
-WGPUInstance make_instance() {
-#ifdef __linux__
-  // Mesa's device-select layer looks for a Wayland display and complains on stderr where a session
-  // has no XDG_RUNTIME_DIR (ssh, containers). It only reorders devices, which adapters.cpp does
-  // itself.
-  if (std::getenv("XDG_RUNTIME_DIR") == nullptr) setenv("NODEVICE_SELECT", "1", /*overwrite=*/0);
-#endif
-  wgpuSetLogCallback(log_message, nullptr);
-  wgpuSetLogLevel(WGPULogLevel_Warn);
+class WgpuNative final : public Instance {
+ public:
+  WgpuNative(const Functions& wgpu, WGPUInstance instance) : Instance(wgpu), instance_(instance) {}
+
+  Dialect dialect() const override { return Dialect::kNaga; }
+
+  std::vector<WGPUAdapter> adapters() override {
+    std::vector<WGPUAdapter> out(wgpu().InstanceEnumerateAdapters(instance_, nullptr, nullptr));
+    if (!out.empty())
+      out.resize(wgpu().InstanceEnumerateAdapters(instance_, nullptr, out.data()));
+    return out;
+  }
+
+  std::span<const Feature> features() const override { return kNamed; }
+  // It has no way to enable its experimental cooperative matrix.
+  MatrixShape matrix_shape(WGPUAdapter) const override { return {}; }
+  bool has_matrix_units(WGPUAdapter adapter) const override {
+    return wgpu().AdapterHasFeature(adapter, kCooperativeMatrix);
+  }
+
+  std::span<const WGPUErrorFilter> error_filters() const override {
+    static constexpr WGPUErrorFilter kFilters[] = {WGPUErrorFilter_Validation,
+                                                   WGPUErrorFilter_OutOfMemory};
+    return kFilters;
+  }
+  void settle(WGPUFuture) override {}  // callbacks have run when a call returns
+
+  base::Result<WGPUDevice> request_device(WGPUAdapter adapter, WGPUDeviceDescriptor descriptor,
+                                          const OpenOptions& /*options*/) override {
+    RequestedDevice answer;
+    // Calls back before it returns.
+    wgpu().AdapterRequestDevice(adapter, &descriptor,
+                                answer.callback(WGPUCallbackMode_AllowSpontaneous));
+    return answer.result();
+  }
+  void close_device(WGPUDevice device) override { wgpu().DeviceRelease(device); }
+
+  WGPUShaderModule create_shader_module(WGPUDevice device,
+                                        const WGPUShaderModuleDescriptor& descriptor,
+                                        bool trusted) override {
+    if (trusted) {
+      return wgpu().DeviceCreateShaderModuleTrusted(device, &descriptor,
+                                                  WGPUShaderRuntimeChecks_None);
+    }
+    return wgpu().DeviceCreateShaderModule(device, &descriptor);
+  }
+
+  Ticket submit(WGPUDevice, WGPUQueue queue, WGPUCommandBuffer commands) override {
+    return wgpu().QueueSubmitForIndex(queue, 1, &commands);
+  }
+  void wait_for(WGPUDevice device, Ticket ticket) override {
+    wgpu().DevicePoll(device, /*wait=*/true, &ticket);
+  }
+  void run_callbacks(WGPUDevice device) override {
+    wgpu().DevicePoll(device, /*wait=*/false, nullptr);
+  }
+
+ private:
+  WGPUInstance instance_;
+};
+
+}  // namespace
+
+std::unique_ptr<Instance> make_wgpu_native(const Functions& wgpu) {
+  wgpu.SetLogCallback(log_message, nullptr);
+  wgpu.SetLogLevel(WGPULogLevel_Warn);
   WGPUInstanceExtras extras = {};
   extras.chain.sType = static_cast<WGPUSType>(WGPUSType_InstanceExtras);
   extras.backends =
@@ -39,71 +94,8 @@ WGPUInstance make_instance() {
   extras.flags = WGPUInstanceFlag_Empty | WGPUInstanceFlag_DiscardHalLabels;
   WGPUInstanceDescriptor descriptor = {};
   descriptor.nextInChain = &extras.chain;
-  return wgpuCreateInstance(&descriptor);
+  WGPUInstance instance = wgpu.CreateInstance(&descriptor);
+  return instance ? std::make_unique<WgpuNative>(wgpu, instance) : nullptr;
 }
 
-}  // namespace
-
-Dialect dialect() { return Dialect::kNaga; }
-
-WGPUInstance instance() {
-  static WGPUInstance instance = make_instance();
-  return instance;
-}
-
-std::vector<WGPUAdapter> enumerate_adapters() {
-  std::vector<WGPUAdapter> adapters(wgpuInstanceEnumerateAdapters(instance(), nullptr, nullptr));
-  if (!adapters.empty())
-    adapters.resize(wgpuInstanceEnumerateAdapters(instance(), nullptr, adapters.data()));
-  return adapters;
-}
-
-std::span<const WGPUErrorFilter> error_filters() {
-  static constexpr WGPUErrorFilter kFilters[] = {WGPUErrorFilter_Validation,
-                                                 WGPUErrorFilter_OutOfMemory};
-  return kFilters;
-}
-
-void settle(WGPUFuture) {}  // callbacks have run when a call returns
-
-std::span<const Feature> features() { return kNamed; }
-
-base::Result<WGPUDevice> request_device(WGPUAdapter adapter, WGPUDeviceDescriptor descriptor,
-                                        const OpenOptions& /*options*/) {
-  struct Answer {
-    WGPUDevice device = nullptr;
-    std::string message = "the library did not answer";
-  } answer;
-  WGPURequestDeviceCallbackInfo callback = {};
-  callback.mode = WGPUCallbackMode_AllowSpontaneous;
-  callback.userdata1 = &answer;
-  callback.callback = [](WGPURequestDeviceStatus, WGPUDevice device, WGPUStringView message,
-                         void* data,
-                         void*) { *static_cast<Answer*>(data) = {device, text(message)}; };
-  wgpuAdapterRequestDevice(adapter, &descriptor, callback);  // calls back before it returns
-  if (answer.device == nullptr)
-    return base::fail(base::ErrorCode::kDevice, "The GPU cannot be opened: " + answer.message);
-  return answer.device;
-}
-
-void close_device(WGPUDevice device) { wgpuDeviceRelease(device); }
-
-// It has no way to enable its experimental cooperative matrix.
-MatrixShape matrix_shape(WGPUAdapter) { return {}; }
-
-WGPUShaderModule create_shader_module(WGPUDevice device,
-                                      const WGPUShaderModuleDescriptor& descriptor, bool trusted) {
-  if (trusted)
-    return wgpuDeviceCreateShaderModuleTrusted(device, &descriptor, WGPUShaderRuntimeChecks_None);
-  return wgpuDeviceCreateShaderModule(device, &descriptor);
-}
-
-Ticket submit(WGPUDevice, WGPUQueue queue, WGPUCommandBuffer commands) {
-  return wgpuQueueSubmitForIndex(queue, 1, &commands);
-}
-
-void wait_for(WGPUDevice device, Ticket ticket) { wgpuDevicePoll(device, /*wait=*/true, &ticket); }
-
-void run_callbacks(WGPUDevice device) { wgpuDevicePoll(device, /*wait=*/false, nullptr); }
-
-}  // namespace puna::gpu::native::library
+}  // namespace puna::gpu::native
