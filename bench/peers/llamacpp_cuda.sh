@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # llama.cpp with CUDA and Puna side by side on one GPU, random weights of the same shapes.
-# usage: llamacpp_cuda.sh LLAMACPP_SOURCE_ARCHIVE PUNA[,PUNA...] OUT_DIR [SHAPE:TYPE ...]      (SHAPE: llama3.2-1b, llama3.1-8b)
-# Several Punas (built on wgpu-native and on Dawn, say) run one after the other beside the same llama.cpp.
+# usage: llamacpp_cuda.sh LLAMACPP_SOURCE_ARCHIVE PUNA OUT_DIR [SHAPE:TYPE ...]      (SHAPE: llama3.2-1b, llama3.1-8b)
+# Puna runs once with each of WEBGPU (default "wgpu dawn", as PUNA_WEBGPU has it), one after the other beside the same llama.cpp.
 # Needs nvcc, cmake, ninja, Python with numpy.
 set -eu
 archive=$1; puna=$2; out=$3; shift 3
@@ -15,10 +15,9 @@ for pair in "$@"; do
   shape=${pair%%:*}; type=${pair#*:}
   make_model "$shape" "$type"
   "$bin/llama-bench" -m "$file" -ngl 99 -fa 1 -p 512 -n 128 -d 0,2048 -r 5 -o json > "$out/llamacpp-$shape-$type.json" 2> /dev/null
-  for engine in ${puna//,/ }; do
-    name=$(basename "$engine")
+  for name in ${WEBGPU:-wgpu dawn}; do
     ours=$out/$name-$shape-$type
-    "$engine" bench --synthetic "$pair" --device gpu -p 512 -n 128 -d 0,2048 -r 5 --json > "$ours.json" 2> "$ours.err" || cat "$ours.err"
+    PUNA_WEBGPU=$name "$puna" bench --synthetic "$pair" --device gpu -p 512 -n 128 -d 0,2048 -r 5 --json > "$ours.json" 2> "$ours.err" || cat "$ours.err"
     python3 - "$out/llamacpp-$shape-$type.json" "$ours.json" "$pair" "$name" <<'PY'
 import json, sys
 peer = json.load(open(sys.argv[1])); ours = json.load(open(sys.argv[2]))

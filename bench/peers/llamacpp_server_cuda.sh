@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Clients over HTTP on one GPU: Puna, what it does without HTTP (`puna bench --parallel`), and llama-server with CUDA, random weights of one shape.
-# usage: llamacpp_server_cuda.sh LLAMACPP_SOURCE_ARCHIVE PUNA[,PUNA...] OUT_DIR VOCABULARY.gguf [SHAPE:TYPE]     (llama3.1-8b:q4_0)
+# usage: llamacpp_server_cuda.sh LLAMACPP_SOURCE_ARCHIVE PUNA OUT_DIR VOCABULARY.gguf [SHAPE:TYPE]     (llama3.1-8b:q4_0)
 # VOCABULARY has as many tokens as the shape. Clients ask again as soon as they are answered: 48 words of prompt, 64 tokens of answer. The rate without
-# HTTP is of as many texts, whose prompts are read and whose answers are written: tokens of answers over both times. Needs nvcc, cmake, ninja, numpy.
+# HTTP is of as many texts, whose prompts are read and whose answers are written: tokens of answers over both times. WEBGPU ("wgpu dawn") is what
+# PUNA_WEBGPU is, one after the other. Needs nvcc, cmake, ninja, numpy.
 set -eu
 archive=$1; puna=$2; out=$3; vocabulary=$4; pair=${5:-llama3.1-8b:q4_0}
 clients=${CLIENTS:-1,8,32,128}; prompt=${PROMPT_TOKENS:-84}
@@ -25,10 +26,10 @@ file=$work/$shape-$type-text.gguf
 # shellcheck disable=SC2086
 [ -e "$file" ] || python3 "$here/synth_gguf.py" "$work/llama.cpp/gguf-py" "$file" $dims --type "$type" --vocabulary "$vocabulary"
 most=${clients##*,}
-for engine in ${puna//,/ }; do
-  name=$(basename "$engine")
-  "$engine" bench --synthetic "$pair" --device gpu --parallel "$clients" -p "$prompt" -n 64 -r 3 --json > "$out/$name-bench.json"
-  python3 "$here/../server/load" --puna "$engine" --clients "$clients" --prefixes distinct --rounds 2 --requests 48 --output "$out/$name-http.json" -- \
+for name in ${WEBGPU:-wgpu dawn}; do
+  export PUNA_WEBGPU=$name
+  "$puna" bench --synthetic "$pair" --device gpu --parallel "$clients" -p "$prompt" -n 64 -r 3 --json > "$out/$name-bench.json"
+  python3 "$here/../server/load" --puna "$puna" --clients "$clients" --prefixes distinct --rounds 2 --requests 48 --output "$out/$name-http.json" -- \
     -m "$file" --device gpu --parallel "$most" -c $((most * 256))
   python3 - "$out/$name-bench.json" "$out/$name-http.json" "$name" "$prompt" <<'PY'
 import json, sys

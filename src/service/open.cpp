@@ -14,6 +14,7 @@
 #include "service/modelfile.h"
 #include "service/profiles.h"
 #include "store/parts.h"
+#include "store/store.h"
 
 namespace puna::service {
 
@@ -126,6 +127,7 @@ Result<DeviceUse> open_device(const OpenOptions& options) {
   use.name = picked.adapter->info.name;
   gpu::native::OpenOptions open;
   open.baseline = options.gpu_baseline;
+  if (const auto root = store::default_root()) open.cache_dir = *root + "/pipelines";
   PUNA_TRY(use.device, gpu::native::open(*picked.choice.adapter, open));
   return use;
 }

@@ -171,27 +171,25 @@ Found choose(std::optional<Found> dawn, std::optional<Found> wgpu_native) {
                                         wgpu_native ? &wgpu_native->adapter.info : nullptr);
   Found out = *std::move(choice.library == LibraryKind::kDawn ? dawn : wgpu_native);
   out.adapter.library_why = std::move(choice.why);
-  if (!dawn && choice.library == LibraryKind::kWgpuNative &&
-      out.instance->has_matrix_units(out.handle.get())) {
-    out.adapter.advice = advise_dawn(out.adapter.info);
-  }
   return out;
 }
 
 Result<std::vector<Found>> find_adapters() {
   if (!libraries()) return std::unexpected(libraries().error());
   std::vector<Found> of_dawn, of_wgpu_native, all;
-  bool any_starts = false;
+  bool any_starts = false, has_dawn = false;
   for (const std::unique_ptr<Library>& library : *libraries()) {
     const std::shared_ptr<Instance> instance = library->instance();
     if (!instance) continue;
     any_starts = true;
-    (library->kind() == LibraryKind::kDawn ? of_dawn : of_wgpu_native) =
-        offered_by(*library, instance);
+    const bool is_dawn = library->kind() == LibraryKind::kDawn;
+    has_dawn = has_dawn || is_dawn;
+    (is_dawn ? of_dawn : of_wgpu_native) = offered_by(*library, instance);
   }
   if (!any_starts)
     return fail(ErrorCode::kDevice, "The WebGPU library cannot start on this system.");
   const auto add = [&](Found one) {
+    if (!has_dawn) one.adapter.advice = advise_dawn(one.adapter.info);
     const auto behind = std::upper_bound(
         all.begin(), all.end(), rank(one.adapter.info.type),
         [](int own, const Found& other) { return own < rank(other.adapter.info.type); });

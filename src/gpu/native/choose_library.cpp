@@ -5,15 +5,14 @@
 namespace puna::gpu::native {
 namespace {
 
-// Without matrix units both run the same kernels, equally fast; wgpu-native opens a device and
-// compiles sooner (bench/results/two-libraries.txt).
+// Decoding is level between the two in bench/results/h200-beside-llamacpp-cuda.txt, and models load
+// sooner with wgpu-native, which takes less time to compile (docs/decisions/one-binary.md).
 constexpr LibraryKind kWithoutMatrixUnits = LibraryKind::kWgpuNative;
 constexpr std::string_view kWhyWithoutMatrixUnits =
     "there are no matrix units to gain, and it loads models sooner than Dawn";
 
-// Prompts of 512 tokens, Dawn against wgpu-native, over the models and weight types of
-// bench/results/two-libraries.txt.
-constexpr std::string_view kGain = "1.6 to 5.9 times as fast";
+// Prefill of 512 tokens with Dawn against wgpu-native, all models of the same file.
+constexpr std::string_view kGain = "1.6 to 6.0 times as fast on an H200";
 
 }  // namespace
 
@@ -34,11 +33,15 @@ LibraryChoice choose_library(const DeviceInfo* dawn, const DeviceInfo* wgpu_nati
 }
 
 std::string advise_dawn(const DeviceInfo& info) {
-  if (info.type == AdapterType::kSoftware) return {};
+  if (info.type == AdapterType::kSoftware || info.backend != "vulkan" || !info.f16) return {};
+  // NVIDIA's cards have had f16 in Vulkan and matrix units from the same generation on; of the
+  // others only some that have f16 have them, which wgpu-native does not tell.
+  const bool surely = info.vendor == "nvidia";
+  if (!surely && info.vendor != "amd" && info.vendor != "intel") return {};
   return fmt::format(
-      "its matrix units are idle: with Dawn prompts are evaluated {}; `make dawn` builds it, "
+      "{} idle; with Dawn, which reaches them, prompts are evaluated {}: `make dawn` builds it, "
       "`tools/setup --dawn-wheel` fetches it",
-      kGain);
+      surely ? "its matrix units are" : "if it has matrix units, they are", kGain);
 }
 
 }  // namespace puna::gpu::native

@@ -15,8 +15,8 @@ struct LibraryChoice {
 // `dawn` and `wgpu_native` say what each library offers of one adapter; at least one is not null.
 LibraryChoice choose_library(const DeviceInfo* dawn, const DeviceInfo* wgpu_native);
 
-// What Dawn would gain for an adapter that wgpu-native serves and that has matrix units; empty for
-// software adapters.
+// What Dawn would gain for an adapter where it is missing, and how to get it; empty where it would
+// gain nothing that is known.
 std::string advise_dawn(const DeviceInfo& info);
 
 }  // namespace puna::gpu::native

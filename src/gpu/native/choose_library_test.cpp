@@ -41,9 +41,19 @@ TEST_CASE("an adapter that one library offers is served by that one") {
   CHECK(choose_library(nullptr, &info).why == "the only library here that offers it");
 }
 
-TEST_CASE("a card whose matrix units are idle is told what brings them, a software adapter not") {
+TEST_CASE("a card whose matrix units are idle is told what brings them") {
   DeviceInfo info = card(false);
-  CHECK(advise_dawn(info).find("tools/setup --dawn-wheel") != std::string::npos);
+  info.backend = "vulkan";
+  info.vendor = "nvidia";
+  CHECK(advise_dawn(info) == "");  // older than matrix units
+  info.f16 = true;
+  CHECK(advise_dawn(info).starts_with("its matrix units are idle; with Dawn"));
+  CHECK(advise_dawn(info).find("`tools/setup --dawn-wheel`") != std::string::npos);
+  info.vendor = "amd";
+  CHECK(advise_dawn(info).starts_with("if it has matrix units, they are idle"));
+  info.vendor = "mesa";
+  CHECK(advise_dawn(info) == "");
+  info.vendor = "nvidia";
   info.type = AdapterType::kSoftware;
   CHECK(advise_dawn(info) == "");
 }

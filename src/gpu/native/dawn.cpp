@@ -1,8 +1,6 @@
 // Dawn. Everything asynchronous is a future that wgpuInstanceWaitAny waits for, one at a time.
 // Needs no header of its own: what it has beside webgpu.h is declared here, by the names and values
 // of its dawn.json.
-#include <array>
-
 #include "gpu/native/library.h"
 #include "gpu/native/pipeline_files.h"
 
@@ -88,8 +86,9 @@ class Dawn final : public Instance {
       : Instance(wgpu),
         instance_(instance),
         enumerate_(file.find<Enumerate>(kEnumerate)),
-        free_configs_(file.find<FreeMatrixConfigs>(
-            "wgpuAdapterPropertiesSubgroupMatrixConfigsFreeMembers")) {}
+        free_configs_(
+            file.find<FreeMatrixConfigs>("wgpuAdapterPropertiesSubgroupMatrixConfigsFreeMembers")) {
+  }
 
   Dialect dialect() const override { return Dialect::kTint; }
 
@@ -125,9 +124,6 @@ class Dawn final : public Instance {
     free_configs_(configs);
     return best;
   }
-  bool has_matrix_units(WGPUAdapter adapter) const override {
-    return wgpu().AdapterHasFeature(adapter, kSubgroupMatrix);
-  }
 
   std::span<const WGPUErrorFilter> error_filters() const override {
     static constexpr WGPUErrorFilter kFilters[] = {
@@ -142,10 +138,10 @@ class Dawn final : public Instance {
 
   base::Result<WGPUDevice> request_device(WGPUAdapter adapter, WGPUDeviceDescriptor descriptor,
                                           const OpenOptions& options) override {
-    // disable_robustness is the last toggle: left out where shaders are not trusted.
-    constexpr size_t n_toggles = std::size(kDeviceToggles);
-    DawnToggles allowed =
-        toggles(std::span(kDeviceToggles).first(n_toggles - (options.trusted_shaders ? 0 : 1)));
+    std::span<const char* const> names = kDeviceToggles;
+    // disable_robustness is the last: left out where shaders are not trusted.
+    if (!options.trusted_shaders) names = names.first(names.size() - 1);
+    DawnToggles allowed = toggles(names);
     descriptor.nextInChain = &allowed.chain;
     DawnCache cache;
     if (PipelineFiles* files = PipelineFiles::of_process(options.cache_dir)) {
@@ -217,7 +213,7 @@ class Dawn final : public Instance {
     WGPUAdapter adapter = nullptr;
     WGPURequestAdapterCallbackInfo callback = WGPU_REQUEST_ADAPTER_CALLBACK_INFO_INIT;
     callback.mode = WGPUCallbackMode_WaitAnyOnly;
-    callback.userdata1 = &adapter;
+    callback.userdata1 = static_cast<void*>(&adapter);
     callback.callback = [](WGPURequestAdapterStatus, WGPUAdapter found, WGPUStringView, void* data,
                            void*) { *static_cast<WGPUAdapter*>(data) = found; };
     settle(wgpu().InstanceRequestAdapter(instance_, &options, callback));

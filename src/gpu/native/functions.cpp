@@ -7,8 +7,8 @@ namespace puna::gpu::native {
 base::Result<Functions> load_functions(const SharedLibrary& library) {
   Functions out;
   const char* lacks = nullptr;
-#define PUNA_LOAD_(function)                                                   \
-  out.function = library.find<decltype(out.function)>("wgpu" #function);       \
+#define PUNA_LOAD_(function)                                             \
+  out.function = library.find<decltype(out.function)>("wgpu" #function); \
   if (out.function == nullptr && lacks == nullptr) lacks = "wgpu" #function;
   PUNA_WEBGPU_FUNCTIONS(PUNA_LOAD_)
   if (library.find<void*>("wgpuGetVersion") != nullptr) {

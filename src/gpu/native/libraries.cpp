@@ -22,9 +22,7 @@ struct Known {
 };
 #define PUNA_FILE_(name) PUNA_LIBRARY_PREFIX name PUNA_LIBRARY_SUFFIX
 const Known kKnown[] = {
-    {LibraryKind::kDawn,
-     "dawn",
-     {PUNA_FILE_("webgpu_dawn"), PUNA_FILE_("webgpu_dawn") ".0"}},
+    {LibraryKind::kDawn, "dawn", {PUNA_FILE_("webgpu_dawn"), PUNA_FILE_("webgpu_dawn") ".0"}},
     {LibraryKind::kWgpuNative,
      "wgpu",
      {PUNA_FILE_("wgpu_native-release"), PUNA_FILE_("wgpu_native")}},
@@ -114,10 +112,11 @@ Result<Libraries> load_libraries(const std::string& wanted) {
   const std::string all = fmt::format("{}", fmt::join(tried, "; "));
   if (wanted.empty())
     return fail(ErrorCode::kNotFound, fmt::format("No WebGPU library can be loaded ({}).", all));
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("PUNA_WEBGPU is \"{}\" (dawn, wgpu or the path of a library), which cannot "
-                          "be loaded ({}).",
-                          wanted, all));
+  return fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("PUNA_WEBGPU is \"{}\" (dawn, wgpu or the path of a library), which cannot "
+                  "be loaded ({}).",
+                  wanted, all));
 }
 
 const Result<Libraries>& libraries() {

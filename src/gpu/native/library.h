@@ -56,8 +56,6 @@ class Instance {
   virtual std::span<const Feature> features() const = 0;
   // The largest shape of matrix units that takes f16 and sums in f32.
   virtual MatrixShape matrix_shape(WGPUAdapter adapter) const = 0;
-  // Whether the adapter says that it has matrix units, usable through this library or not.
-  virtual bool has_matrix_units(WGPUAdapter adapter) const = 0;
 
   // The kinds of errors that scopes catch; others reach the device's error callback.
   virtual std::span<const WGPUErrorFilter> error_filters() const = 0;

@@ -1,6 +1,6 @@
 // Devices of the WebGPU libraries that this process finds: Dawn, wgpu-native, or both. Which are
-// looked for, the environment variable PUNA_WEBGPU says (library.h). With the no-gpu preset the list
-// is empty.
+// looked for, the environment variable PUNA_WEBGPU says (library.h). With the no-gpu preset the
+// list is empty.
 #pragma once
 
 #include <memory>
@@ -24,8 +24,8 @@ struct Adapter {
 };
 
 // All adapters, each once, real ones first (discrete, integrated, unknown, software). Errors, each
-// with what was tried: kInvalidArgument when PUNA_WEBGPU names what cannot be loaded, kNotFound when
-// there is no library, kDevice when none starts.
+// with what was tried: kInvalidArgument when PUNA_WEBGPU names what cannot be loaded, kNotFound
+// when there is no library, kDevice when none starts.
 base::Result<std::vector<Adapter>> adapters();
 
 struct OpenOptions {

@@ -43,8 +43,7 @@ class ErrorScope {
       callback.userdata1 = &caught;
       callback.callback = [](WGPUPopErrorScopeStatus, WGPUErrorType type, WGPUStringView message,
                              void* data, void*) {
-        if (type != WGPUErrorType_NoError)
-          *static_cast<Caught*>(data) = {type, text(message)};
+        if (type != WGPUErrorType_NoError) *static_cast<Caught*>(data) = {type, text(message)};
       };
       instance_.settle(instance_.wgpu().DevicePopErrorScope(device_, callback));
     }
@@ -285,7 +284,9 @@ Result<void> NativeDevice::write_buffer(BufferId id, uint64_t offset,
 class NativeDevice::Encoder {
  public:
   explicit Encoder(NativeDevice& device)
-      : device_(device), wgpu_(device.wgpu_), encoder_(wgpu_.DeviceCreateCommandEncoder(device.device_, nullptr)) {}
+      : device_(device),
+        wgpu_(device.wgpu_),
+        encoder_(wgpu_.DeviceCreateCommandEncoder(device.device_, nullptr)) {}
   ~Encoder() {
     end_pass();
     wgpu_.CommandEncoderRelease(encoder_);
@@ -325,8 +326,8 @@ class NativeDevice::Encoder {
     PUNA_TRY(check_copy(command, source->facts, destination->facts));
     end_pass();
     wgpu_.CommandEncoderCopyBufferToBuffer(encoder_, source->handle, command.source_offset,
-                                         destination->handle, command.destination_offset,
-                                         command.bytes);
+                                           destination->handle, command.destination_offset,
+                                           command.bytes);
     return {};
   }
 
@@ -419,7 +420,8 @@ Result<void> NativeDevice::finish(Read& read) {
   buffer->facts.reading = false;
   if (read.out.empty()) return {};
   if (read.error.empty()) {
-    const void* bytes = wgpu_.BufferGetConstMappedRange(buffer->handle, read.offset, read.out.size());
+    const void* bytes =
+        wgpu_.BufferGetConstMappedRange(buffer->handle, read.offset, read.out.size());
     if (bytes != nullptr) std::memcpy(read.out.data(), bytes, read.out.size());
     wgpu_.BufferUnmap(buffer->handle);
     if (bytes != nullptr) return {};

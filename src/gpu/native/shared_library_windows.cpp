@@ -1,7 +1,6 @@
 #define WIN32_LEAN_AND_MEAN
-#include <windows.h>
-
 #include <fmt/format.h>
+#include <windows.h>
 
 #include "gpu/native/shared_library.h"
 

@@ -8,8 +8,6 @@ namespace puna::gpu::native {
 namespace {
 
 constexpr auto kSubgroup = static_cast<WGPUFeatureName>(WGPUNativeFeature_Subgroup);
-constexpr auto kCooperativeMatrix =
-    static_cast<WGPUFeatureName>(WGPUNativeFeature_CooperativeMatrix);
 
 constexpr Feature kNamed[] = {
     {WGPUFeatureName_ShaderF16, "shader-f16"},
@@ -29,17 +27,13 @@ class WgpuNative final : public Instance {
 
   std::vector<WGPUAdapter> adapters() override {
     std::vector<WGPUAdapter> out(wgpu().InstanceEnumerateAdapters(instance_, nullptr, nullptr));
-    if (!out.empty())
-      out.resize(wgpu().InstanceEnumerateAdapters(instance_, nullptr, out.data()));
+    if (!out.empty()) out.resize(wgpu().InstanceEnumerateAdapters(instance_, nullptr, out.data()));
     return out;
   }
 
   std::span<const Feature> features() const override { return kNamed; }
   // It has no way to enable its experimental cooperative matrix.
   MatrixShape matrix_shape(WGPUAdapter) const override { return {}; }
-  bool has_matrix_units(WGPUAdapter adapter) const override {
-    return wgpu().AdapterHasFeature(adapter, kCooperativeMatrix);
-  }
 
   std::span<const WGPUErrorFilter> error_filters() const override {
     static constexpr WGPUErrorFilter kFilters[] = {WGPUErrorFilter_Validation,
@@ -63,7 +57,7 @@ class WgpuNative final : public Instance {
                                         bool trusted) override {
     if (trusted) {
       return wgpu().DeviceCreateShaderModuleTrusted(device, &descriptor,
-                                                  WGPUShaderRuntimeChecks_None);
+                                                    WGPUShaderRuntimeChecks_None);
     }
     return wgpu().DeviceCreateShaderModule(device, &descriptor);
   }
