@@ -89,7 +89,9 @@ std::string page_of_program(std::span<const CommandFacts> commands) {
   out +=
       ".SH ENVIRONMENT\n.TP\n.B PUNA_HOME\nWhere models and the history of chats are kept; "
       "~/.puna where it is not set.\n.TP\n.BR PUNA_HOST \", \" OLLAMA_HOST\nThe server that is "
-      "asked where one runs.\n.TP\n.B PUNA_API_KEY\nThe key that servers are given.\n.TP\n.BR "
+      "asked where one runs.\n.TP\n.B PUNA_WEBGPU\nThe WebGPU library: dawn, wgpu or a path; what "
+      "is found and suits a card best where it is not set.\n.TP\n.B PUNA_API_KEY\nThe key that "
+      "servers are given.\n.TP\n.BR "
       "PUNA_NOHISTORY \", \" OLLAMA_NOHISTORY\nChats remember no lines where one is "
       "set.\n.TP\n.B NO_COLOR\nNothing is coloured where it is set.\n";
   return out;

@@ -16,10 +16,6 @@ constexpr std::string_view kGain = "1.6 to 6.0 times as fast on an H200";
 
 }  // namespace
 
-std::string_view name(LibraryKind kind) {
-  return kind == LibraryKind::kDawn ? "Dawn" : "wgpu-native";
-}
-
 LibraryChoice choose_library(const DeviceInfo* dawn, const DeviceInfo* wgpu_native) {
   if (dawn == nullptr || wgpu_native == nullptr) {
     return {dawn ? LibraryKind::kDawn : LibraryKind::kWgpuNative,

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "base/log.h"
@@ -94,13 +93,13 @@ std::shared_ptr<Instance> Library::instance() {
 Result<Libraries> load_libraries(const std::string& wanted) {
   Libraries out;
   std::vector<std::string> tried;
-  bool named = wanted.empty();
+  bool is_path = !wanted.empty();
   for (const Known& known : kKnown) {
     if (!wanted.empty() && wanted != known.asked_as) continue;
-    named = true;
+    is_path = false;
     if (auto found = find(known, tried)) out.push_back(std::move(found));
   }
-  if (!named) {
+  if (is_path) {
     Result<std::unique_ptr<Library>> loaded = load(wanted);
     if (loaded) {
       out.push_back(*std::move(loaded));
@@ -108,6 +107,7 @@ Result<Libraries> load_libraries(const std::string& wanted) {
       tried.push_back(loaded.error().text());
     }
   }
+  for (const std::string& one : tried) base::log_debug("No WebGPU library: {}", one);
   if (!out.empty()) return out;
   const std::string all = fmt::format("{}", fmt::join(tried, "; "));
   if (wanted.empty())

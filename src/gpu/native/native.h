@@ -12,7 +12,9 @@
 namespace puna::gpu::native {
 
 enum class LibraryKind { kDawn, kWgpuNative };
-std::string_view name(LibraryKind kind);  // "Dawn", "wgpu-native"
+inline std::string_view name(LibraryKind kind) {
+  return kind == LibraryKind::kDawn ? "Dawn" : "wgpu-native";
+}
 
 struct Adapter {
   DeviceInfo info;
