@@ -29,7 +29,7 @@ class Case(unittest.TestCase):
 
     def run_puna(self, *args, puna=PUNA, **env):
         env = {**os.environ, "PUNA_HOME": str(self.folder), "ASAN_OPTIONS": "detect_leaks=0", **env}
-        return subprocess.run([puna, *map(str, args)], capture_output=True, text=True, env=env, timeout=250)
+        return subprocess.run([puna, *map(str, args)], capture_output=True, text=True, errors="replace", env=env, timeout=250)
 
     def devices(self, **env):
         done = self.run_puna("devices", "--json", **env)
@@ -115,6 +115,17 @@ class Dawn(Case):
         two = self.lavapipes(2)
         for wanted in ("dawn", "wgpu", ""):
             self.assertEqual(len(self.gpus(PUNA_WEBGPU=wanted, **two)), 2, wanted)
+
+    def test_compiled_pipelines_are_kept_and_read_again(self):
+        args = ["logits", "--model", MODEL, "--tokens", "1,2,3", "--device", "gpu", "--output"]
+        files = []
+        for name in ("cold.npy", "warm.npy"):
+            done = self.run_puna(*args, self.folder / name, PUNA_WEBGPU="dawn", **self.lavapipe)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            files.append({path.name for path in (self.folder / "pipelines").iterdir()})
+        self.assertTrue(files[0])
+        self.assertEqual(files[0], files[1])
+        self.assertEqual((self.folder / "cold.npy").read_bytes(), (self.folder / "warm.npy").read_bytes())
 
     def test_kernels_compute_right(self):
         done = self.run_puna("selftest", "--device", "gpu", "--filter", "rope", "--json", PUNA_WEBGPU="dawn", **self.lavapipe)
