@@ -22,7 +22,7 @@ import numpy as np
 import torch
 import transformers
 from tiny_models import mlc, vocabulary
-from tiny_models.hf_families import FAMILIES
+from tiny_models.hf_families import FAMILIES, OWN_CONFIGS
 
 # f32 of every family, and of some the types that weights come in.
 COMMITTED = ["small_llama-bf16", "small_llama-q4f16_1", "small_qwen3moe-bf16", "small_deepseek3-bf16", "small_qwen35-bf16", "small_bert_rank-bf16"]
@@ -62,6 +62,9 @@ def randomise(model, seed):
             p.data = 0.15 * noise
         else:
             p.data = p.data + 0.2 * noise
+    for name, b in model.named_buffers():  # corrections of routers, which are no parameters
+        if name.endswith("e_score_correction_bias"):
+            b.data = 0.15 * torch.randn(b.shape, generator=random)
 
 
 def config_of(cls, kind, keywords):
@@ -115,6 +118,9 @@ def make(out, name):
         dtype = {"bf16": torch.bfloat16, "f16": torch.float16}.get(kind, torch.float32)
         model.to(dtype).save_pretrained(folder, **({"max_shard_size": "40KB"} if kind == "sharded" else {}))
         model = model.float()
+    if family in OWN_CONFIGS:
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | OWN_CONFIGS[family]) + "\n")
     n_vocab = model.config.vocab_size
     (folder / "generation_config.json").unlink(missing_ok=True)
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json(n_vocab), ensure_ascii=False, separators=(",", ":")))

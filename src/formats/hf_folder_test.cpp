@@ -192,9 +192,42 @@ TEST_CASE("options that are not supported are refused by name") {
   }
   Files files = folder(R"(, "model_type": "frog")");
   const std::string text = error_of(files);
-  CHECK_MESSAGE(text.find("model type \"frog\" of config.json is not supported (supported: bert") !=
+  CHECK_MESSAGE(text.find("model type \"frog\" of config.json is not supported (supported: apertus") !=
                     std::string::npos,
                 text);
+}
+
+TEST_CASE("what a family needs and config.json has not, or has otherwise, is named") {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"("apertus")", "Tensor \"model.layers.0.mlp.act_fn.alpha_p\", a number, is missing"},
+      {R"("arcee", "hidden_act": "silu")", "The key \"hidden_act\" of config.json is \"silu\""},
+      {R"("cohere")", "The key \"logit_scale\" is missing"},
+      {R"("cohere2", "logit_scale": 1, "sliding_window": 8, "rotary_pct": 0.5)",
+       "The key \"rotary_pct\" of config.json is 0.5"},
+      {R"("ernie4_5_moe", "moe_num_experts": 2, "moe_k": 1, "moe_intermediate_size": 4,
+          "moe_layer_end_index": 7)",
+       "The key \"moe_layer_end_index\" of config.json is 7"},
+      {R"("exaone4", "sliding_window": 8, "sliding_window_pattern": "LG")",
+       "The key \"sliding_window_pattern\" of config.json is \"LG\""},
+      {R"("glm4_moe")", "The key \"n_routed_experts\" is missing"},
+      {R"("hunyuan_v1_moe", "num_experts": 4, "moe_topk": [1, 2])",
+       "The key \"moe_topk\" of config.json is [1,2]"},
+      {R"("hunyuan_v1_dense", "rope_scaling": {"type": "dynamic", "factor": 2.0})",
+       "rope type \"dynamic\""},
+      {R"("llama4", "num_experts_per_tok": 2)", "The key \"num_experts_per_tok\" of config.json is 2"},
+      {R"("llama4", "no_rope_layers": [0])",
+       "The key \"no_rope_layers\" of config.json has 0 for layer 0"},
+      {R"("minicpm")", "The key \"scale_emb\" is missing"},
+      {R"("minicpm", "scale_emb": 1, "scale_depth": 1, "dim_model_base": 0)",
+       "The key \"dim_model_base\" of config.json is 0"},
+      {R"("nemotron_h", "hybrid_override_pattern": "E")", "a layer of the kind \"E\""},
+      {R"("nemotron_h", "hybrid_override_pattern": "M-")", "the kinds of 2 layers of 1"},
+  };
+  for (const auto& [more, message] : cases) {
+    CAPTURE(more);
+    const std::string text = error_of(folder(fmt::format(R"(, "model_type": {})", more)));
+    CHECK_MESSAGE(text.find(message) != std::string::npos, text);
+  }
 }
 
 TEST_CASE("a tensor that no name is known for is refused") {

@@ -40,6 +40,11 @@ Value gated_ffn(Builder& b, uint32_t layer, Value h, kernels::Activation activat
   return b.matmul({layer_name(layer, "ffn_down")}, f);
 }
 
+Value plain_ffn(Builder& b, uint32_t layer, Value h, kernels::Activation activation) {
+  return b.matmul({layer_name(layer, "ffn_down")},
+                  b.activated(layer_name(layer, "ffn_up"), h, activation));
+}
+
 Value pre_norm_attention(Builder& b, const Config& c, Value x, const plan::AttentionSpec& spec,
                          float residual_scale) {
   const uint32_t l = spec.layer;
@@ -57,22 +62,27 @@ Value pre_norm_layer(Builder& b, const Config& c, Value x, const plan::Attention
   return b.add(x, b.scale(f, residual_scale));
 }
 
-Value sandwich_layer(Builder& b, const Config& c, Value x, const plan::AttentionSpec& spec) {
+Value sandwich_layer(Builder& b, const Config& c, Value x, const plan::AttentionSpec& spec,
+                     kernels::Activation activation) {
   const uint32_t l = spec.layer;
   Value h = b.rms_norm(x, layer_name(l, "attn_norm"), c.norm_eps);
   h = b.matmul({layer_name(l, "attn_output")}, b.attention(qkv(b, l, h), spec));
   x = b.add(x, b.rms_norm(h, layer_name(l, "post_attention_norm"), c.norm_eps));
   h = b.rms_norm(x, layer_name(l, "ffn_norm"), c.norm_eps);
-  h = gated_ffn(b, l, h, kernels::Activation::kGeluTanh);
+  h = gated_ffn(b, l, h, activation);
   return b.add(x, b.rms_norm(h, layer_name(l, "post_ffw_norm"), c.norm_eps));
 }
 
 base::Result<plan::Graph> finish_logits(Builder& b, const Config& c, Value x, float logit_divisor,
                                         float softcap, std::string_view norm) {
   x = b.rms_norm(b.select_outputs(x), norm, c.norm_eps);
+  return finish_normed(b, x, 1.0f / logit_divisor, softcap);
+}
+
+base::Result<plan::Graph> finish_normed(Builder& b, Value x, float logit_factor, float softcap) {
   const Value logits =
       b.matmul({b.has("output.weight") ? "output.weight" : "token_embd.weight"}, x);
-  return b.finish(b.softcap(b.scale(logits, 1.0f / logit_divisor), softcap));
+  return b.finish(b.softcap(b.scale(logits, logit_factor), softcap));
 }
 
 }  // namespace puna::models

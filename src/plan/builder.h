@@ -11,6 +11,7 @@
 // list.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,7 @@ struct MoeSpec {
   std::string router;          // [n_experts, hidden]; with its bias where the file has one
   std::string selection_bias;  // [n_experts]; empty = none
   std::string gate, up, down;  // [n_experts, ffn, hidden], twice, and [n_experts, hidden, ffn]
+  std::optional<Value> logits = {};  // the router's, where they are there already
   kernels::RouteParams route;
   kernels::Epilogue activation = kernels::Epilogue::kSwiGlu;  // a gated one
 };
@@ -44,6 +46,7 @@ struct AttentionSpec {
   float scale = 1.0f;    // on q.k
   float softcap = 0.0f;  // on scores; 0 = none
   uint32_t window = 0;   // 0 = all earlier positions
+  bool chunks = false;   // the window begins anew every so many positions
   bool causal = true;    // false: every row sees all rows of its sequence in the step
   bool around = false;   // rows see those around them that Step::places says, later ones too
   std::string sinks;     // name of the heads' sinks; empty = none
@@ -200,6 +203,10 @@ class Builder {
                std::optional<kernels::Activation> activation = {});
 
   Value softcap(Value x, float cap);
+  // y = f(y), of kernels/elementwise/unary.h; in place.
+  Value unary(Value y, kernels::Unary function, std::array<float, 4> with = {});
+  // [rows, n] -> [rows, 1], the largest of each row.
+  Value row_max(Value x);
   // Everything after this runs only on rows whose logits are wanted.
   Value select_outputs(Value x);
   // Declares the logits and ends the model. Errors: the first that any word met: kNotFound

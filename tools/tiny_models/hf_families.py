@@ -88,6 +88,48 @@ FAMILIES = {
         hidden_act="gelu", num_labels=3)),
 }
 
+HALF = ROPE | {"partial_rotary_factor": 0.5}
+ALPHA = ROPE | {"rope_type": "dynamic", "alpha": 50.0, "factor": 1.0}
+MULTIPLIERS = dict(embedding_multiplier=4.0, attention_multiplier=0.2, residual_multiplier=0.5, logits_scaling=2.0)
+
+FAMILIES |= {
+    "apertus": ("ApertusForCausalLM", BASE | dict(rope_parameters=LLAMA3)),
+    "arcee": ("ArceeForCausalLM", BASE | dict(rope_parameters=LLAMA3)),
+    "cohere": ("CohereForCausalLM", BASE | dict(use_qk_norm=True, logit_scale=0.25, tie_word_embeddings=True, pad_token_id=0)),
+    "cohere2": ("Cohere2ForCausalLM", BASE | dict(num_hidden_layers=4, sliding_window=12, logit_scale=0.25, tie_word_embeddings=True, pad_token_id=0)),
+    "ernie4_5": ("Ernie4_5ForCausalLM", BASE | dict(head_dim=32, tie_word_embeddings=True)),
+    "ernie4_5_moe": ("Ernie4_5_MoeForCausalLM", BASE | dict(
+        num_hidden_layers=4, moe_num_experts=6, moe_k=2, moe_num_shared_experts=2, moe_intermediate_size=32, moe_layer_start_index=1,
+        moe_layer_interval=2, tie_word_embeddings=True)),
+    "exaone4": ("Exaone4ForCausalLM", BASE | dict(num_hidden_layers=4, sliding_window=12, sliding_window_pattern=4, rope_parameters=LLAMA3)),
+    "exaone4_small": ("Exaone4ForCausalLM", BASE | dict(sliding_window=None, layer_types=["full_attention"] * 2, tie_word_embeddings=True)),
+    "glm4": ("Glm4ForCausalLM", BASE | dict(head_dim=16, attention_bias=True, rope_parameters=HALF, pad_token_id=0)),
+    "glm4moe": ("Glm4MoeForCausalLM", BASE | dict(
+        num_hidden_layers=3, head_dim=32, attention_bias=True, use_qk_norm=True, n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=1,
+        moe_intermediate_size=32, first_k_dense_replace=1, routed_scaling_factor=1.5, norm_topk_prob=True, n_group=1, topk_group=1,
+        rope_parameters=HALF)),
+    "granitemoe": ("GraniteMoeForCausalLM", BASE | MULTIPLIERS | dict(num_local_experts=4, num_experts_per_tok=2, intermediate_size=32)),
+    "granitemoeshared": ("GraniteMoeSharedForCausalLM", BASE | MULTIPLIERS | dict(
+        num_local_experts=4, num_experts_per_tok=2, intermediate_size=32, shared_intermediate_size=48)),
+    "hunyuan_dense": ("HunYuanDenseV1ForCausalLM", BASE | dict(head_dim=32, rope_parameters=ALPHA)),
+    "hunyuan_moe": ("HunYuanMoEV1ForCausalLM", BASE | dict(head_dim=16, num_experts=4, moe_topk=2, intermediate_size=32, rope_parameters=ALPHA)),
+    "llama4": ("Llama4ForCausalLM", BASE | dict(
+        num_hidden_layers=4, head_dim=16, attention_chunk_size=12, floor_scale=8, attn_scale=0.1, num_local_experts=4, num_experts_per_tok=1,
+        interleave_moe_layer_step=2, intermediate_size=32, intermediate_size_mlp=96, rope_parameters=LLAMA3)),
+    "minicpm": ("GraniteForCausalLM", BASE | dict(embedding_multiplier=4.0, attention_multiplier=0.25, residual_multiplier=1.4 / 2**0.5,
+                                                 logits_scaling=2.0)),
+    "nemotron": ("NemotronForCausalLM", BASE | dict(rope_parameters=HALF)),
+    "nemotron_h": ("NemotronHForCausalLM", BASE | dict(
+        num_hidden_layers=5, layer_types=["linear_attention", "mlp", "full_attention", "mlp", "linear_attention"], head_dim=16, mamba_num_heads=8,
+        mamba_head_dim=16, n_groups=2, ssm_state_size=16, conv_kernel=4, chunk_size=8)),
+    "seed_oss": ("SeedOssForCausalLM", BASE | dict(head_dim=32, attention_bias=True, attention_out_bias=True)),
+}
+
+# Models that transformers has under another name, and what their own config.json says.
+OWN_CONFIGS = {
+    "minicpm": {"model_type": "minicpm", "architectures": ["MiniCPMForCausalLM"], "scale_emb": 4.0, "scale_depth": 1.4, "dim_model_base": 32},
+}
+
 # As small as they get, for tests/goldens/: an HF and an MLC folder, experts, latent attention, a state, a classifier.
 SMALL = BASE | dict(vocab_size=262, hidden_size=32, intermediate_size=32, num_attention_heads=2, num_key_value_heads=1, num_hidden_layers=2,
                     tie_word_embeddings=True)

@@ -157,6 +157,22 @@ Result<void> put_deepseek(Mapping& m, uint64_t gating) {
 
 }  // namespace
 
+Result<void> put_granite_ffn(Mapping& m, uint32_t l, const std::string& prefix, bool has_experts) {
+  const std::string shared = prefix + "shared_mlp.";
+  const std::string end = has_experts ? "_shexp.weight" : ".weight";
+  if (m.find(shared + "input_linear.weight")) {
+    PUNA_TRY(put_halves(m, shared + "input_linear.weight", layer_name(l, "ffn_gate" + end),
+                        layer_name(l, "ffn_up" + end)));
+    PUNA_TRY(m.rename(shared + "output_linear.weight", layer_name(l, "ffn_down" + end)));
+  }
+  if (!has_experts) return {};
+  const std::string moe = prefix + "block_sparse_moe.";
+  PUNA_TRY(m.rename(moe + "router.layer.weight", layer_name(l, "ffn_gate_inp.weight")));
+  PUNA_TRY(put_halves(m, moe + "input_linear.weight", layer_name(l, "ffn_gate_exps.weight"),
+                      layer_name(l, "ffn_up_exps.weight")));
+  return m.rename(moe + "output_linear.weight", layer_name(l, "ffn_down_exps.weight"));
+}
+
 Result<void> map_qwen3moe(Mapping& m) {
   PUNA_TRY(m.config().must_be("hidden_act", "silu"));
   PUNA_TRY(m.config().must_be("decoder_sparse_step", 1));

@@ -17,6 +17,9 @@ struct Family {
   // Fills in metadata and tensors. Errors: kNotFound and kCorrupt naming key or tensor,
   // kUnsupported naming an option that the model in src/models has not.
   base::Result<void> (*map)(Mapping& m);
+  // Tensors of one element whose names have this in them are read before; empty = none. GGUF keeps
+  // such parameters as metadata.
+  std::string_view scalars = {};
 };
 
 std::span<const Family> families();
@@ -50,6 +53,23 @@ base::Result<void> map_granite_hybrid(Mapping& m);
 base::Result<void> map_lfm2(Mapping& m);
 base::Result<void> map_bert(Mapping& m);
 base::Result<void> map_nomic_bert(Mapping& m);
+base::Result<void> map_apertus(Mapping& m);
+base::Result<void> map_arcee(Mapping& m);
+base::Result<void> map_cohere(Mapping& m);
+base::Result<void> map_cohere2(Mapping& m);
+base::Result<void> map_ernie4_5(Mapping& m);
+base::Result<void> map_ernie4_5_moe(Mapping& m);
+base::Result<void> map_exaone4(Mapping& m);
+base::Result<void> map_glm4(Mapping& m);
+base::Result<void> map_glm4_moe(Mapping& m);
+base::Result<void> map_granitemoe(Mapping& m);
+base::Result<void> map_hunyuan_dense(Mapping& m);
+base::Result<void> map_hunyuan_moe(Mapping& m);
+base::Result<void> map_llama4(Mapping& m);
+base::Result<void> map_minicpm(Mapping& m);
+base::Result<void> map_nemotron(Mapping& m);
+base::Result<void> map_nemotron_h(Mapping& m);
+base::Result<void> map_seed_oss(Mapping& m);
 
 // What families share (common.cpp).
 
@@ -75,6 +95,11 @@ base::Result<uint64_t> put_expert_count(Mapping& m);
 // "ffn_down_exps". `prefix` is "model.layers.3.mlp.experts".
 base::Result<void> put_experts(Mapping& m, uint32_t layer, const std::string& prefix,
                                uint64_t n_experts);
+// The feed-forward block of Granite with experts: "PREFIX.shared_mlp" and "PREFIX.block_sparse_moe".
+base::Result<void> put_granite_ffn(Mapping& m, uint32_t layer, const std::string& prefix,
+                                   bool has_experts);
+// Half of a head turns where config.json does not say how much of it.
+base::Result<void> put_half_rotary(Mapping& m);
 // A matrix [.., 2 * n, columns] of gate rows, then up rows, as two tensors.
 base::Result<void> put_halves(Mapping& m, const std::string& hf, std::string gate, std::string up);
 // Errors: kUnsupported when "layer_types" is there and not of the wanted kind at some layer.

@@ -165,6 +165,7 @@ Describe described(const AttentionArgs& args, std::string label, std::string_vie
   call.constant("B_STEP", args.step);
   call.number("N_HEADS", args.n_heads).number("GROUP_HEADS", args.n_heads / args.kv.n_kv_heads);
   call.number("WINDOW", args.window).number("SOFTCAP", args.softcap > 0);
+  if (args.chunks && args.window > 0) call.flag("CHUNKS");
   if (args.softcap > 0) call.real("SOFTCAP_VALUE", args.softcap);
   define_kv(call, args.kv, args.pages_per_sequence);
   call.number("V_DIM", v_dim_of(args)).number("CAUSAL", args.causal);

@@ -65,6 +65,7 @@ struct AttentionArgs {
   float scale = 1.0f;
   float softcap = 0.0f;   // 0 = none
   uint32_t window = 0;    // 0 = none
+  bool chunks = false;    // the window begins anew every so many positions, instead of moving along
   uint32_t max_rows = 1;  // rows of the batch class
   // In a class of prompts: up to so many first rows of a step are taken as in a decode
   // (StepShape::n_singles), instead of one after the other by the workgroup of their tile. Without
@@ -116,6 +117,7 @@ struct AttentionCpuArgs {
   float scale = 1.0f;
   float softcap = 0.0f;
   uint32_t window = 0;
+  bool chunks = false;
   std::byte* scratch = nullptr;  // attention_cpu_scratch_bytes(), 64-byte aligned
   // With step.places rows attend to those around them that these say.
   // Exact: a row's result does not depend on the rows beside it, nor on the number of threads.

@@ -15,6 +15,7 @@ struct Case {
   KvType kv = KvType::kF32;
   float softcap = 0;
   uint32_t window = 0;
+  bool chunks = false;
   int n_threads = 2;
   uint32_t v_dim = 0;
   bool shares_cache = false;  // values are part of the keys
@@ -124,6 +125,7 @@ void check(Case c, double limit = 1e-10) {
   args.scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
   args.softcap = c.softcap;
   args.window = c.window;
+  args.chunks = c.chunks;
   attention_ref(args);
   base::ThreadPool pool(c.n_threads);
   const uint64_t bytes = attention_cpu_scratch_bytes(c.n_threads, c.n_heads, c.head_dim, n_tokens);
@@ -173,6 +175,27 @@ TEST_CASE("windows and caps apply to one token and to prompts") {
            .window = 40,
            .positions = {333}});
     check({.n_heads = 4, .n_kv = 2, .head_dim = 64, .softcap = 5.0f, .positions = from(90, 70)});
+  });
+}
+
+TEST_CASE("chunks begin anew every so many positions, for one token and for prompts") {
+  test::for_every_variant([] {
+    for (const uint32_t window : {1u, 2u, 32u, 50u, 400u}) {
+      for (const int32_t position : {0, 31, 32, 49, 50, 333}) {
+        check({.n_heads = 4,
+               .n_kv = 2,
+               .head_dim = 64,
+               .window = window,
+               .chunks = true,
+               .positions = {position}});
+      }
+      check({.n_heads = 4,
+             .n_kv = 2,
+             .head_dim = 64,
+             .window = window,
+             .chunks = true,
+             .positions = from(90, 70)});
+    }
   });
 }
 

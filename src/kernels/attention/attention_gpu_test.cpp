@@ -21,6 +21,7 @@ struct AttentionCase {
   uint32_t head_dim = 64, group = 3, n_kv_heads = 2;
   KvType type = KvType::kF32;
   uint32_t window = 0;
+  bool chunks = false;
   float softcap = 0;
   float q_scale = 1, kv_scale = 1;
   uint32_t max_rows = 1;
@@ -141,6 +142,7 @@ Errors run(const AttentionCase& c, test::Features features) {
   args.scale = 1.0f / (c.q_scale * c.kv_scale * std::sqrt(static_cast<float>(c.head_dim)));
   args.softcap = c.softcap;
   args.window = c.window;
+  args.chunks = c.chunks;
   args.max_rows = c.max_rows;
   args.max_singles = c.max_singles;
   args.numerics = c.numerics;
@@ -187,6 +189,7 @@ Errors run(const AttentionCase& c, test::Features features) {
   ref.scale = args.scale;
   ref.softcap = c.softcap;
   ref.window = c.window;
+  ref.chunks = c.chunks;
   attention_ref(ref);
   Errors errors{test::nmse(got, want), 0};
   ref.k_cache = caches.exact_k.data();
@@ -376,6 +379,8 @@ TEST_CASE("prefill attention on the GPU keeps windows, soft caps and odd lengths
     c.pages = 11;
     c.window = 50;
     c.softcap = 3.0f;
+    check(c);
+    c.chunks = true;
     check(c);
   }
 }

@@ -59,6 +59,7 @@ inline void attention_ref(const AttentionCpuArgs& args) {
     const RowPlace place = args.step.places ? args.step.places[t] : RowPlace{};
     int64_t last = last_visible_ref(args.step, args.causal, t);
     int64_t first = args.window != 0 ? std::max<int64_t>(0, last - args.window + 1) : 0;
+    if (args.window != 0 && args.chunks) first = last - last % args.window;
     first = std::min(first, last - place.before);
     last += place.after;
     const uint32_t* pages =

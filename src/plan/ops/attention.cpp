@@ -33,6 +33,7 @@ kernels::AttentionArgs attention_args(const GpuLowering& at, const AttentionOp& 
   args.scale = op.scale;
   args.softcap = op.softcap;
   args.window = op.window;
+  args.chunks = op.chunks;
   args.causal = op.causal;
   args.places = op.around;
   args.v_dim = op.v_dim;
@@ -103,6 +104,7 @@ void AttentionOp::run(const CpuRun& at) const {
   args.scale = scale;
   args.softcap = softcap;
   args.window = window;
+  args.chunks = chunks;
   args.causal = causal;
   args.sinks = at.vector(sinks);
   args.scratch = at.scratch();

@@ -15,6 +15,7 @@ struct AttentionOp {
   float scale = 1.0f;
   float softcap = 0.0f;
   uint32_t window = 0;
+  bool chunks = false;  // of the window
   bool causal = true;
   bool around = false;                 // rows attend to those around them that Step::places says
   std::optional<VectorId> sinks = {};  // [n_heads]
