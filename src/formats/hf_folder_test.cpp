@@ -192,9 +192,10 @@ TEST_CASE("options that are not supported are refused by name") {
   }
   Files files = folder(R"(, "model_type": "frog")");
   const std::string text = error_of(files);
-  CHECK_MESSAGE(text.find("model type \"frog\" of config.json is not supported (supported: apertus") !=
-                    std::string::npos,
-                text);
+  CHECK_MESSAGE(
+      text.find("model type \"frog\" of config.json is not supported (supported: apertus") !=
+          std::string::npos,
+      text);
 }
 
 TEST_CASE("what a family needs and config.json has not, or has otherwise, is named") {
@@ -214,7 +215,8 @@ TEST_CASE("what a family needs and config.json has not, or has otherwise, is nam
        "The key \"moe_topk\" of config.json is [1,2]"},
       {R"("hunyuan_v1_dense", "rope_scaling": {"type": "dynamic", "factor": 2.0})",
        "rope type \"dynamic\""},
-      {R"("llama4", "num_experts_per_tok": 2)", "The key \"num_experts_per_tok\" of config.json is 2"},
+      {R"("llama4", "num_experts_per_tok": 2)",
+       "The key \"num_experts_per_tok\" of config.json is 2"},
       {R"("llama4", "no_rope_layers": [0])",
        "The key \"no_rope_layers\" of config.json has 0 for layer 0"},
       {R"("minicpm")", "The key \"scale_emb\" is missing"},

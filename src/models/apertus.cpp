@@ -53,10 +53,9 @@ Result<plan::Graph> build_apertus(const formats::ModelFile& file, const Config& 
     x = pre_norm_attention(b, c, x, spec);
     const plan::Value h = b.rms_norm(x, layer_name(l, "ffn_norm"), c.norm_eps);
     const auto beta = static_cast<float>(slope[l]);
-    const plan::Value f = b.unary(
-        b.matmul({layer_name(l, "ffn_up")}, h), kernels::Unary::kXielu,
-        {softplus(positive_share[l]), beta + softplus(negative_share[l]), beta,
-         static_cast<float>(bound[l])});
+    const plan::Value f = b.unary(b.matmul({layer_name(l, "ffn_up")}, h), kernels::Unary::kXielu,
+                                  {softplus(positive_share[l]), beta + softplus(negative_share[l]),
+                                   beta, static_cast<float>(bound[l])});
     x = b.add(x, b.matmul({layer_name(l, "ffn_down")}, f));
   }
   return finish_logits(b, c, x);

@@ -1,8 +1,8 @@
-// Command R (Cohere 2024): attention and feed-forward block side by side, both reading one layer norm
-// without a bias and adding to one residual; a factor on the logits; Command R+ has a layer norm of
-// every q and k head, each with weights of its own. Command R7B (2024; "cohere2") has a sliding
-// window on three layers of four, and the fourth, which sees everything, has no positions. Rotary
-// pairs are adjacent.
+// Command R (Cohere 2024): attention and feed-forward block side by side, both reading one layer
+// norm without a bias and adding to one residual; a factor on the logits; Command R+ has a layer
+// norm of every q and k head, each with weights of its own. Command R7B (2024; "cohere2") has a
+// sliding window on three layers of four, and the fourth, which sees everything, has no positions.
+// Rotary pairs are adjacent.
 
 #include "models/blocks.h"
 #include "models/windows.h"

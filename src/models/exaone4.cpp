@@ -1,6 +1,6 @@
-// EXAONE 4 (LG AI Research 2025): no norms before a block, only after it; an RMS norm of every q and
-// k head; SwiGLU. The larger model has a sliding window on three layers of four, and the fourth,
-// which sees everything, has no positions. Rotary pairs are half a head apart.
+// EXAONE 4 (LG AI Research 2025): no norms before a block, only after it; an RMS norm of every q
+// and k head; SwiGLU. The larger model has a sliding window on three layers of four, and the
+// fourth, which sees everything, has no positions. Rotary pairs are half a head apart.
 
 #include <algorithm>
 

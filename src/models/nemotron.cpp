@@ -1,6 +1,6 @@
 // Nemotron and Minitron (NVIDIA 2024): layer norms with biases, whose weights hold 1 + w already,
-// and a feed-forward block without a gate, whose activation is ReLU squared. The first n_rot elements
-// of a head turn, in pairs half of n_rot apart.
+// and a feed-forward block without a gate, whose activation is ReLU squared. The first n_rot
+// elements of a head turn, in pairs half of n_rot apart.
 
 #include "models/blocks.h"
 

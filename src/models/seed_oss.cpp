@@ -1,5 +1,5 @@
-// Seed-OSS (ByteDance 2025): the Llama layer with biases on q, k and v, which the builder takes from
-// the file, as it does those of other products where there are any. The norm before the
+// Seed-OSS (ByteDance 2025): the Llama layer with biases on q, k and v, which the builder takes
+// from the file, as it does those of other products where there are any. The norm before the
 // feed-forward block is called post_attention_norm. Rotary pairs are half a head apart.
 
 #include "models/blocks.h"

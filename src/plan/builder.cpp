@@ -398,8 +398,7 @@ Value Builder::softcap(Value x, float cap) {
 }
 
 Value Builder::unary(Value y, kernels::Unary function, std::array<float, 4> with) {
-  if (!error_)
-    graph_.ops.emplace_back(UnaryOp{graph_.values[y.id].label, y.id, function, with});
+  if (!error_) graph_.ops.emplace_back(UnaryOp{graph_.values[y.id].label, y.id, function, with});
   return y;
 }
 

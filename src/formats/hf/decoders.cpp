@@ -89,8 +89,8 @@ Result<void> map_apertus(Mapping& m) {
     m.set_general(fmt::format("xielu.{}", part), std::move(by_layer));
   }
   constexpr Rename kLayer[] = {
-      {"attention_layernorm", "attn_norm"}, {"self_attn.o_proj", "attn_output"},
-      {"self_attn.q_norm", "attn_q_norm"},  {"self_attn.k_norm", "attn_k_norm"},
+      {"attention_layernorm", "attn_norm"},  {"self_attn.o_proj", "attn_output"},
+      {"self_attn.q_norm", "attn_q_norm"},   {"self_attn.k_norm", "attn_k_norm"},
       {"feedforward_layernorm", "ffn_norm"},
   };
   return put_same_layers(m, kLayer);

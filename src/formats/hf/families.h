@@ -95,7 +95,8 @@ base::Result<uint64_t> put_expert_count(Mapping& m);
 // "ffn_down_exps". `prefix` is "model.layers.3.mlp.experts".
 base::Result<void> put_experts(Mapping& m, uint32_t layer, const std::string& prefix,
                                uint64_t n_experts);
-// The feed-forward block of Granite with experts: "PREFIX.shared_mlp" and "PREFIX.block_sparse_moe".
+// The feed-forward block of Granite with experts: "PREFIX.shared_mlp" and
+// "PREFIX.block_sparse_moe".
 base::Result<void> put_granite_ffn(Mapping& m, uint32_t layer, const std::string& prefix,
                                    bool has_experts);
 // Half of a head turns where config.json does not say how much of it.

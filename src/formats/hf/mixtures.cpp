@@ -62,8 +62,8 @@ Result<void> put_llama4_experts(Mapping& m, uint32_t l, const std::string& prefi
   PUNA_TRY(Strided view, m.view(down));
   std::vector<uint64_t> shape = view.tensor().shape;
   if (shape.size() != 3) {
-    return base::fail(ErrorCode::kCorrupt, fmt::format("Tensor \"{}\" has {} dimensions, not 3.",
-                                                       down, shape.size()));
+    return base::fail(ErrorCode::kCorrupt,
+                      fmt::format("Tensor \"{}\" has {} dimensions, not 3.", down, shape.size()));
   }
   view.swap(1, 2);
   return m.put(layer_name(l, "ffn_down_exps.weight"), {std::move(view)},
@@ -221,8 +221,8 @@ Result<void> map_hunyuan_moe(Mapping& m) {
   PUNA_TRY(const uint64_t n_experts, same_count(c, "num_experts"));
   PUNA_TRY(const uint64_t n_chosen, same_count(c, "moe_topk"));
   PUNA_TRY(const uint64_t shared, c.count("intermediate_size"));
-  PUNA_TRY(const uint64_t ffn, own_size ? same_count(c, "moe_intermediate_size")
-                                        : Result<uint64_t>(shared));
+  PUNA_TRY(const uint64_t ffn,
+           own_size ? same_count(c, "moe_intermediate_size") : Result<uint64_t>(shared));
   m.set("expert_count", n_experts);
   m.set("expert_used_count", n_chosen);
   m.set("expert_feed_forward_length", ffn);

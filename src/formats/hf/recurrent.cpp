@@ -172,8 +172,8 @@ Result<std::vector<bool>> put_layer_kinds(Mapping& m, std::span<const std::strin
   return keeps;
 }
 
-// What each layer of Nemotron-H is, "mamba", "attention" or "mlp", by a list of words or a pattern of
-// characters; n_layers is as many.
+// What each layer of Nemotron-H is, "mamba", "attention" or "mlp", by a list of words or a pattern
+// of characters; n_layers is as many.
 Result<std::vector<std::string>> nemotron_kinds(Mapping& m) {
   std::vector<std::string> kinds;
   for (const char* key : {"layer_types", "layers_block_type"}) {
@@ -196,9 +196,9 @@ Result<std::vector<std::string>> nemotron_kinds(Mapping& m) {
   }
   PUNA_TRY(const uint64_t n_layers, m.config().count("num_hidden_layers", kinds.size()));
   if (kinds.empty() || kinds.size() != n_layers) {
-    return base::fail(ErrorCode::kCorrupt,
-                      fmt::format("config.json tells the kinds of {} layers of {}.", kinds.size(),
-                                  n_layers));
+    return base::fail(
+        ErrorCode::kCorrupt,
+        fmt::format("config.json tells the kinds of {} layers of {}.", kinds.size(), n_layers));
   }
   return kinds;
 }
@@ -383,8 +383,8 @@ Result<void> map_nemotron_h(Mapping& m) {
     PUNA_TRY(m.rename("lm_head.weight", "output.weight"));
   }
   constexpr Rename kLayer[] = {
-      {"norm", "attn_norm"},          {"mixer.in_proj", "ssm_in"},  {"mixer.out_proj", "ssm_out"},
-      {"mixer.q_proj", "attn_q"},     {"mixer.k_proj", "attn_k"},   {"mixer.v_proj", "attn_v"},
+      {"norm", "attn_norm"},           {"mixer.in_proj", "ssm_in"}, {"mixer.out_proj", "ssm_out"},
+      {"mixer.q_proj", "attn_q"},      {"mixer.k_proj", "attn_k"},  {"mixer.v_proj", "attn_v"},
       {"mixer.o_proj", "attn_output"}, {"mixer.up_proj", "ffn_up"}, {"mixer.down_proj", "ffn_down"},
   };
   for (uint32_t l = 0; l < m.n_layers; ++l) {

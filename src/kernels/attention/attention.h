@@ -3,11 +3,11 @@
 //   q    [n_tokens, n_heads * head_dim]  f32
 //   out  [n_tokens, n_heads * v_dim]     f32
 // Row t of head h reads kv head h / (n_heads / n_kv_heads) at positions p with p <= position[t]
-// and, with a window, p > position[t] - window; with `places` also at as many right before and
-// after it as its RowPlace says, which are in the step; when not causal, at all positions up to the
-// last that its sequence has in the step, whose rows lie side by side. Score = scale * q.k, then
-// softcap
-// * tanh(score / softcap) when softcap > 0. A head's sink is one more score without a value: it
+// and, with a window, p > position[t] - window, or with chunks p >= position[t] - position[t] %
+// window; with `places` also at as many right before and after it as its RowPlace says, which are
+// in the step; when not causal, at all positions up to the last that its sequence has in the step,
+// whose rows lie side by side. Score = scale * q.k, then softcap * tanh(score / softcap) when
+// softcap > 0. A head's sink is one more score without a value: it
 // takes part in the softmax only (gpt-oss model card, 2025). Values are the first v_dim elements of
 // a V cache row, so that with k_cache as v_cache the values are part of the keys (multi-head latent
 // attention, DeepSeek-V2, 2024).

@@ -7,8 +7,7 @@
 namespace puna::kernels {
 
 std::string_view name(Reduction reduction) {
-  static constexpr std::string_view kNames[] = {"sum", "mean", "argmax", "running sum",
-                                                "max"};
+  static constexpr std::string_view kNames[] = {"sum", "mean", "argmax", "running sum", "max"};
   return kNames[static_cast<size_t>(reduction)];
 }
 

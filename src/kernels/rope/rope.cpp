@@ -124,10 +124,11 @@ base::Result<void> rope_append(const gpu::DeviceInfo& device, const RopeArgs& ar
   }
   PUNA_TRY(check_sections(args.label, args.rope));
   if (args.rope.norms_last && args.rope.magnitude != 1.0f) {
-    return base::fail(base::ErrorCode::kUnsupported,
-                      fmt::format("Rope {} norms heads after the turn, which then has no magnitude; "
-                                  "it is {}.",
-                                  args.label, args.rope.magnitude));
+    return base::fail(
+        base::ErrorCode::kUnsupported,
+        fmt::format("Rope {} norms heads after the turn, which then has no magnitude; "
+                    "it is {}.",
+                    args.label, args.rope.magnitude));
   }
   if (args.v_norm && !args.head_norms) {
     return base::fail(

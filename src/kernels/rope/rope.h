@@ -3,12 +3,13 @@
 //   qkv    [n_tokens, (n_heads + 2 * n_kv_heads) * head_dim]  f32, q heads, then k heads, then v
 //   heads q_out  [n_tokens, n_heads * head_dim]                     f32
 // head_norm is an RMS norm of each head with gamma [head_dim], when given, with norms_last after
-// rope instead of before; v heads may be normed too, without gamma. Without caches qkv holds q heads only, for layers that read another's keys.
-// rope turns pairs (i, i + n_rot/2) (kNeox) or (2i, 2i+1) (kAdjacent) by position *
-// rope_frequency(i), with sections by the position and what the RowPlace adds, and multiplies them
-// by `magnitude`; elements from n_rot on pass through. Angles are computed so that the result is
-// right to 1e-7 NMSE at position 100,000. At last q may grow with the position (Temperature).
-// Source: RoFormer, section 3.4.2; per-frequency factors as in GGUF's rope_freqs.
+// rope instead of before; v heads may be normed too, without gamma. Without caches qkv holds q
+// heads only, for layers that read another's keys. rope turns pairs (i, i + n_rot/2) (kNeox) or
+// (2i, 2i+1) (kAdjacent) by position * rope_frequency(i), with sections by the position and what
+// the RowPlace adds, and multiplies them by `magnitude`; elements from n_rot on pass through.
+// Angles are computed so that the result is right to 1e-7 NMSE at position 100,000. At last q may
+// grow with the position (Temperature). Source: RoFormer, section 3.4.2; per-frequency factors as
+// in GGUF's rope_freqs.
 #pragma once
 
 #include <array>

@@ -41,8 +41,7 @@ using OneOf = std::variant<Ops...>;
 using Op =
     OneOf<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp, SoftcapOp,
           GluOp, MoeOp, HeadsOp, LatentOp, NormPartsOp, MultiplyOp, GateOp, ConvOp, SsdOp, DeltaOp,
-          GroupNormOp, AddMediaOp, OwnAttentionOp, TurnOp, MergeOp, ReduceOp, ByVectorOp,
-          UnaryOp>;
+          GroupNormOp, AddMediaOp, OwnAttentionOp, TurnOp, MergeOp, ReduceOp, ByVectorOp, UnaryOp>;
 
 // "blk.3.ffn_down"; ops without a label of their own are called by what they do.
 std::string label(const Op& op);

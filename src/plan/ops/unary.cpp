@@ -9,8 +9,8 @@ using base::Result;
 using kernels::KernelCall;
 
 Result<void> UnaryOp::lower(const GpuLowering& at, std::vector<KernelCall>& calls) const {
-  return kernels::unary(at.device, {label, at.value(y), {function, at.columns(y), with}, at.rows(y)},
-                        calls);
+  return kernels::unary(at.device,
+                        {label, at.value(y), {function, at.columns(y), with}, at.rows(y)}, calls);
 }
 
 void UnaryOp::run(const CpuRun& at) const {
