@@ -121,7 +121,7 @@ FAMILIES |= {
     "nemotron": ("NemotronForCausalLM", BASE | dict(rope_parameters=HALF)),
     "nemotron_h": ("NemotronHForCausalLM", BASE | dict(
         num_hidden_layers=5, layer_types=["linear_attention", "mlp", "full_attention", "mlp", "linear_attention"], head_dim=16, mamba_num_heads=8,
-        mamba_head_dim=16, n_groups=2, ssm_state_size=16, conv_kernel=4, chunk_size=8)),
+        mamba_head_dim=16, n_groups=2, ssm_state_size=16, conv_kernel=4, chunk_size=8, time_step_min=1e-30)),
     "seed_oss": ("SeedOssForCausalLM", BASE | dict(head_dim=32, attention_bias=True, attention_out_bias=True)),
 }
 
