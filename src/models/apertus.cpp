@@ -37,7 +37,7 @@ float softplus(double v) {
 
 }  // namespace
 
-Result<plan::Graph> build_apertus(const formats::ModelFile& file, const Config& c) {
+base::Result<plan::Graph> build_apertus(const formats::ModelFile& file, const Config& c) {
   PUNA_TRY(const auto positive_share, by_layer(file, c, "xielu.alpha_p"));
   PUNA_TRY(const auto negative_share, by_layer(file, c, "xielu.alpha_n"));
   PUNA_TRY(const auto slope, by_layer(file, c, "xielu.beta"));

@@ -81,7 +81,7 @@ Value expert(Builder& b, uint32_t l, Value h, const kernels::RouteParams& route)
 
 }  // namespace
 
-Result<plan::Graph> build_llama4(const formats::ModelFile& file, const Config& c) {
+base::Result<plan::Graph> build_llama4(const formats::ModelFile& file, const Config& c) {
   PUNA_TRY(kernels::RouteParams route,
            read_route(file, c, {.scores = kernels::ExpertScores::kSigmoid}));
   PUNA_TRY(const uint32_t every, count(file, "llama4.interleave_moe_layer_step", 1 << 12));
