@@ -218,3 +218,25 @@ TEST_CASE("sections of positions are three that cover all pairs") {
   CHECK(deep.set("n_deepstack_layers", uint64_t{3}).error() ==
         "The key \"qwen3vl.n_deepstack_layers\" is 3, but there are 2 layers.");
 }
+
+TEST_CASE("bad values of keys that only some architectures have are refused by key") {
+  CHECK(Model("mpt").set("attention.clamp_kqv", -2.0).error() ==
+        "The key \"mpt.attention.clamp_kqv\" is -2, but a positive number is expected.");
+  CHECK(Model("mpt").set("attention.max_alibi_bias", -8.0).error() ==
+        "The key \"mpt.attention.max_alibi_bias\" is -8, but a positive number is expected.");
+  // Without ALiBi it has learned positions.
+  CHECK(Model("mpt").set("attention.max_alibi_bias", 0.0).error() ==
+        "Tensor \"position_embd.weight\" is missing.");
+  CHECK(Model("gpt2").set("context_length", uint64_t{300}).error() ==
+        "The table of positions has 256 rows for a context of 300 tokens.");
+  CHECK(Model("gpt2").set("attention.layer_norm_epsilon", 0.0).error() ==
+        "The key \"gpt2.attention.layer_norm_epsilon\" is 0, but a positive number is expected.");
+  CHECK(Model("llama").set("expert_count", uint64_t{4}).error() ==
+        "The key \"llama.expert_used_count\" is missing.");
+  Model experts("llama");
+  experts.set("expert_count", uint64_t{4}).set("expert_used_count", uint64_t{0});
+  CHECK(experts.error() ==
+        "Router blk.0.ffn_gate_inp.weight chooses 0 of 4 experts; 1 to 4 are supported.");
+  experts.set("expert_used_count", uint64_t{2});
+  CHECK(experts.error() == "Tensor \"blk.0.ffn_gate_inp.weight\" is missing.");
+}

@@ -45,6 +45,7 @@ class Mapping {
   Mapping(std::string name, std::string architecture, Config config, RawModel raw);
 
   const Config& config() const { return config_; }
+  Config& config() { return config_; }
   const std::string& architecture() const { return architecture_; }
 
   // Metadata. set() puts the architecture's name before the key. Reals are rounded to f32, which

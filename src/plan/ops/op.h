@@ -32,6 +32,7 @@
 #include "plan/ops/softcap.h"
 #include "plan/ops/ssd.h"
 #include "plan/ops/turn.h"
+#include "plan/ops/unary.h"
 
 namespace puna::plan {
 
@@ -40,7 +41,7 @@ using OneOf = std::variant<Ops...>;
 using Op =
     OneOf<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp, SoftcapOp,
           GluOp, MoeOp, HeadsOp, LatentOp, NormPartsOp, MultiplyOp, GateOp, ConvOp, SsdOp, DeltaOp,
-          GroupNormOp, AddMediaOp, OwnAttentionOp, TurnOp, MergeOp, MeanOp, ByVectorOp>;
+          GroupNormOp, AddMediaOp, OwnAttentionOp, TurnOp, MergeOp, MeanOp, ByVectorOp, UnaryOp>;
 
 // "blk.3.ffn_down"; ops without a label of their own are called by what they do.
 std::string label(const Op& op);
