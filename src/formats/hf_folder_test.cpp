@@ -199,9 +199,11 @@ TEST_CASE("options that are not supported are refused by name") {
 
 namespace {
 
-constexpr std::string_view kFalcon = R"({
+constexpr std::string_view kAnyFalcon = R"({
   "model_type": "falcon", "num_hidden_layers": 1, "hidden_size": 8, "num_attention_heads": 4,
-  "num_kv_heads": 2, "new_decoder_architecture": true, "layer_norm_epsilon": 1e-05, "bias": false)";
+  "layer_norm_epsilon": 1e-05, "bias": false)";
+const std::string kFalcon =
+    std::string(kAnyFalcon) + R"(, "num_kv_heads": 2, "new_decoder_architecture": true)";
 constexpr std::string_view kGpt2 = R"({
   "model_type": "gpt2", "n_layer": 1, "n_embd": 8, "n_head": 2, "n_positions": 16, "n_inner": null)";
 
@@ -209,7 +211,7 @@ constexpr std::string_view kGpt2 = R"({
 
 TEST_CASE("q, k and v that a folder has fused KV head by KV head lie one after the other") {
   const std::string h = "transformer.h.0.";
-  const Files files = {{"config.json", std::string(kFalcon) + "}"},
+  const Files files = {{"config.json", kFalcon + "}"},
                        {"model.safetensors",
                         safetensors({{"transformer.word_embeddings.weight", {3, 8}},
                                      {h + "ln_mlp.weight", {8}},
@@ -225,9 +227,8 @@ TEST_CASE("q, k and v that a folder has fused KV head by KV head lie one after t
   for (uint64_t i = 0; i < 16; ++i)
     CHECK(first_of_row(*file, "blk.0.attn_qkv.weight", i) == static_cast<float>(rows[i] * 8));
   Files shared = files;  // one KV head: the same rows in the order that they have
-  shared["config.json"] = std::string(kFalcon) + R"(, "num_kv_heads": 4, "multi_query": true,
-    "new_decoder_architecture": false})";
-  CHECK(error_of(shared).find("query_key_value.weight\", of shape [16, 8]") != std::string::npos);
+  shared["config.json"] = std::string(kAnyFalcon) + R"(, "num_kv_heads": 4, "multi_query": true})";
+  CHECK(error_of(shared).find("query_key_value.weight\"") != std::string::npos);
 }
 
 TEST_CASE("matrices of GPT-2, which are columns by rows, are turned") {
@@ -263,8 +264,10 @@ TEST_CASE("options of GPT-2's line that are not supported are refused by name") 
   for (const char* more : {R"("activation_function": "relu")", R"("scale_attn_weights": false)",
                            R"("scale_attn_by_inverse_layer_idx": true)"})
     CHECK(refused(kGpt2, more).find("is supported for this model") != std::string::npos);
-  CHECK(refused(kFalcon, R"("num_kv_heads": 0)").find("over 0 KV heads") != std::string::npos);
-  CHECK(refused(kFalcon, R"("num_kv_heads": 3)").find("over 3 KV heads") != std::string::npos);
+  const char* const none = R"("num_kv_heads": 0, "new_decoder_architecture": true)";
+  const char* const uneven = R"("num_kv_heads": 3, "new_decoder_architecture": true)";
+  CHECK(refused(kAnyFalcon, none).find("over 0 KV heads") != std::string::npos);
+  CHECK(refused(kAnyFalcon, uneven).find("over 3 KV heads") != std::string::npos);
 }
 
 TEST_CASE("a tensor that no name is known for is refused") {

@@ -27,7 +27,9 @@ base::Result<plan::Graph> build(const formats::ModelFile& file, const Config& c,
   plan::Builder b(file, c.n_heads);
   plan::Value x = b.embed("token_embd.weight");
   if (c.architecture == "bloom") x = b.layer_norm(x, "token_embd_norm.weight", layers.eps);
-  if (max_bias == 0.0f) PUNA_TRY(x, add_learned_positions(b, c, x));
+  if (max_bias == 0.0f) {
+    PUNA_TRY(x, add_learned_positions(b, c, x));
+  }
   return finish_layer_normed(b, c, x, layers);
 }
 

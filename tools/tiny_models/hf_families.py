@@ -36,7 +36,7 @@ FAMILIES = {
                                                    use_parallel_residual=False)),
     "internlm2": ("LlamaForCausalLM", BASE),
     "mixtral": ("MixtralForCausalLM", BASE | dict(num_local_experts=4, num_experts_per_tok=2, sliding_window=None)),
-    "mpt": ("MptForCausalLM", dict(d_model=64, n_heads=4, n_layers=2, max_seq_len=256, attn_config={"clip_qkv": 0.7, "alibi_bias_max": 4})),
+    "mpt": ("MptForCausalLM", dict(d_model=64, n_heads=4, n_layers=2, max_seq_len=256, attn_config={"clip_qkv": 0.7})),
     "olmo": ("OlmoForCausalLM", BASE | dict(clip_qkv=0.7)),
     "olmoe": ("OlmoeForCausalLM", BASE | dict(num_experts=6, num_experts_per_tok=2, intermediate_size=32, norm_topk_prob=False)),
     "phi": ("PhiForCausalLM", BASE | dict(num_key_value_heads=4, hidden_act="gelu_new", rope_parameters=PARTIAL)),
