@@ -25,7 +25,7 @@ from tiny_models import internlm2, mlc, vocabulary
 from tiny_models.hf_families import FAMILIES
 
 # f32 of every family, and of some the types that weights come in.
-COMMITTED = ["small_llama-bf16", "small_llama-q4f16_1", "small_qwen3moe-bf16", "small_deepseek3-bf16", "small_qwen35-bf16", "small_bert_rank-bf16"]
+COMMITTED = ["small_llama-bf16", "small_llama-q4f16_1", "small_qwen3moe-bf16", "small_deepseek3-bf16", "small_qwen35-bf16", "small_mpt-bf16", "small_bert_rank-bf16"]
 NAMES = [*[f for f in FAMILIES if not f.startswith("small_")], *COMMITTED, "llama-bf16", "qwen3-f16", "qwen3moe-bf16", "gpt_oss-mxfp4", "llama-sharded",
          "llama-q4f16_1", "llama-q4f32_1", "qwen3-q4f16_1", "phi3-q4f16_1", "llama-q0f16"]
 MLC_TYPES = ["q4f16_1", "q4f32_1", "q0f16"]

@@ -232,7 +232,7 @@ TEST_CASE("bad values of keys that only some architectures have are refused by k
   CHECK(Model("gpt2").set("attention.layer_norm_epsilon", 0.0).error() ==
         "The key \"gpt2.attention.layer_norm_epsilon\" is 0, but a positive number is expected.");
   CHECK(Model("llama").set("expert_count", uint64_t{4}).error() ==
-        "The key \"llama.expert_used_count\" is missing.");
+        "The metadata key \"llama.expert_used_count\" is missing in tiny llama.");
   Model experts("llama");
   experts.set("expert_count", uint64_t{4}).set("expert_used_count", uint64_t{0});
   CHECK(experts.error() ==
