@@ -211,12 +211,12 @@ constexpr std::string_view kGpt2 = R"({
 
 TEST_CASE("q, k and v that a folder has fused KV head by KV head lie one after the other") {
   const std::string h = "transformer.h.0.";
-  const Files files = {{"config.json", kFalcon + "}"},
-                       {"model.safetensors",
-                        safetensors({{"transformer.word_embeddings.weight", {3, 8}},
-                                     {h + "ln_mlp.weight", {8}},
-                                     {h + "ln_attn.weight", {8}},
-                                     {h + "self_attention.query_key_value.weight", {16, 8}}})}};
+  const Files files = {
+      {"config.json", kFalcon + "}"},
+      {"model.safetensors", safetensors({{"transformer.word_embeddings.weight", {3, 8}},
+                                         {h + "ln_mlp.weight", {8}},
+                                         {h + "ln_attn.weight", {8}},
+                                         {h + "self_attention.query_key_value.weight", {16, 8}}})}};
   const auto file = load(files);
   REQUIRE_MESSAGE(file.has_value(), file.error().text());
   CHECK(file->get_uint("falcon.attention.head_count_kv").value() == 2);
@@ -233,10 +233,14 @@ TEST_CASE("q, k and v that a folder has fused KV head by KV head lie one after t
 
 TEST_CASE("matrices of GPT-2, which are columns by rows, are turned") {
   std::vector<std::pair<std::string, std::vector<uint64_t>>> tensors = {
-      {"wte.weight", {3, 8}},         {"wpe.weight", {16, 8}},
-      {"h.0.attn.c_attn.weight", {8, 24}}, {"h.0.attn.c_attn.bias", {24}},
-      {"h.0.attn.c_proj.weight", {8, 8}},  {"h.0.attn.bias", {1, 1, 16, 16}},
-      {"h.0.mlp.c_fc.weight", {8, 32}},    {"h.0.mlp.c_proj.weight", {32, 8}}};
+      {"wte.weight", {3, 8}},
+      {"wpe.weight", {16, 8}},
+      {"h.0.attn.c_attn.weight", {8, 24}},
+      {"h.0.attn.c_attn.bias", {24}},
+      {"h.0.attn.c_proj.weight", {8, 8}},
+      {"h.0.attn.bias", {1, 1, 16, 16}},
+      {"h.0.mlp.c_fc.weight", {8, 32}},
+      {"h.0.mlp.c_proj.weight", {32, 8}}};
   Files files = {{"config.json", std::string(kGpt2) + "}"}};
   files["model.safetensors"] = safetensors(tensors);
   const auto file = load(files);
@@ -259,7 +263,8 @@ TEST_CASE("options of GPT-2's line that are not supported are refused by name") 
     return error_of({{"config.json", fmt::format("{}, {}}}", config, more)},
                      {"model.safetensors", safetensors({{"wte.weight", {3, 8}}})}});
   };
-  for (const char* more : {R"("alibi": true)", R"("parallel_attn": false)", R"("activation": "relu")"})
+  for (const char* more :
+       {R"("alibi": true)", R"("parallel_attn": false)", R"("activation": "relu")"})
     CHECK(refused(kFalcon, more).find("is supported for this model") != std::string::npos);
   for (const char* more : {R"("activation_function": "relu")", R"("scale_attn_weights": false)",
                            R"("scale_attn_by_inverse_layer_idx": true)"})
