@@ -25,7 +25,7 @@ base::Result<OnHeads> clamp_heads(const formats::ModelFile& file, const Config& 
   PUNA_TRY(const float most, factor(file, c.architecture + ".attention.clamp_kqv", 0.0));
   if (most == 0.0f) return OnHeads();
   return OnHeads([most](Builder& b, uint32_t, Value heads) {
-    b.apply(heads, kernels::Unary::kClamp, {-most, most});
+    b.unary(heads, kernels::Unary::kClamp, {-most, most});
   });
 }
 

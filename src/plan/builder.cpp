@@ -399,10 +399,8 @@ Value Builder::softcap(Value x, float cap) {
   return x;
 }
 
-Value Builder::apply(Value y, kernels::Unary function, std::array<float, 4> with) {
-  if (!error_) {
-    graph_.ops.emplace_back(UnaryOp{graph_.values[y.id].label, y.id, {function, columns(y), with}});
-  }
+Value Builder::unary(Value y, kernels::Unary function, std::array<float, 4> with) {
+  if (!error_) graph_.ops.emplace_back(UnaryOp{graph_.values[y.id].label, y.id, function, with});
   return y;
 }
 

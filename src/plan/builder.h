@@ -203,8 +203,8 @@ class Builder {
                std::optional<kernels::Activation> activation = {});
 
   Value softcap(Value x, float cap);
-  // y = f(y) (kernels/elementwise/unary.h); in place.
-  Value apply(Value y, kernels::Unary function, std::array<float, 4> with = {});
+  // y = f(y), of kernels/elementwise/unary.h; in place.
+  Value unary(Value y, kernels::Unary function, std::array<float, 4> with = {});
   // Everything after this runs only on rows whose logits are wanted.
   Value select_outputs(Value x);
   // Declares the logits and ends the model. Errors: the first that any word met: kNotFound

@@ -133,7 +133,7 @@ FAMILIES |= {
     "small_qwen35": ("Qwen3_5ForCausalLM", FAMILIES["qwen35"][1] | SMALL | dict(
         head_dim=16, linear_num_key_heads=1, linear_num_value_heads=2, layer_types=["linear_attention", "full_attention"],
         rope_parameters=ROPE | {"partial_rotary_factor": 0.5, "mrope_section": [2, 1, 1], "mrope_interleaved": True})),
-    "small_mpt": ("MptForCausalLM", dict(vocab_size=262, d_model=24, n_heads=3, n_layers=2, max_seq_len=64, attn_config={"clip_qkv": 0.7})),
+    "small_mpt": ("MptForCausalLM", dict(vocab_size=262, d_model=24, n_heads=3, n_layers=2, max_seq_len=256, attn_config={"clip_qkv": 0.7})),
     "small_bert_rank": ("BertForSequenceClassification", FAMILIES["bert_rank"][1] | dict(
         vocab_size=262, hidden_size=32, intermediate_size=32, num_attention_heads=2, max_position_embeddings=64, num_labels=1)),
 }

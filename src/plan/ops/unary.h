@@ -1,5 +1,7 @@
-// UnaryOp: y = f(y), the role of kernels/elementwise/unary.h.
+// UnaryOp: y = f(y), element by element, the role of kernels/elementwise/unary.h.
 #pragma once
+
+#include <array>
 
 #include "kernels/elementwise/unary.h"
 #include "plan/ops/contract.h"
@@ -9,7 +11,8 @@ namespace puna::plan {
 struct UnaryOp {
   std::string label;
   ValueId y;
-  kernels::UnaryShape shape;
+  kernels::Unary function;
+  std::array<float, 4> with = {};  // what the function takes besides
 
   static constexpr bool kKeepsRowsApart = true;
   static void values(auto& op, auto&& use) { use(op.y, Use::kUpdate); }
