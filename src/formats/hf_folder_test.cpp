@@ -232,6 +232,84 @@ TEST_CASE("what a family needs and config.json has not, or has otherwise, is nam
   }
 }
 
+namespace {
+
+constexpr std::string_view kAnyFalcon = R"({
+  "model_type": "falcon", "num_hidden_layers": 1, "hidden_size": 8, "num_attention_heads": 4,
+  "layer_norm_epsilon": 1e-05, "bias": false)";
+const std::string kFalcon =
+    std::string(kAnyFalcon) + R"(, "num_kv_heads": 2, "new_decoder_architecture": true)";
+constexpr std::string_view kGpt2 = R"({
+  "model_type": "gpt2", "n_layer": 1, "n_embd": 8, "n_head": 2, "n_positions": 16, "n_inner": null)";
+
+}  // namespace
+
+TEST_CASE("q, k and v that a folder has fused KV head by KV head lie one after the other") {
+  const std::string h = "transformer.h.0.";
+  const Files files = {
+      {"config.json", kFalcon + "}"},
+      {"model.safetensors", safetensors({{"transformer.word_embeddings.weight", {3, 8}},
+                                         {h + "ln_mlp.weight", {8}},
+                                         {h + "ln_attn.weight", {8}},
+                                         {h + "self_attention.query_key_value.weight", {16, 8}}})}};
+  const auto file = load(files);
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  CHECK(file->get_uint("falcon.attention.head_count_kv").value() == 2);
+  CHECK(file->get_uint("falcon.feed_forward_length").value() == 32);
+  CHECK(file->find_tensor("blk.0.attn_norm_2.weight") != nullptr);
+  // A head has two rows: two heads of q, one of k, one of v, and so for the other KV head.
+  const uint64_t rows[] = {0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15};
+  for (uint64_t i = 0; i < 16; ++i)
+    CHECK(first_of_row(*file, "blk.0.attn_qkv.weight", i) == static_cast<float>(rows[i] * 8));
+  Files shared = files;  // one KV head: the same rows in the order that they have
+  shared["config.json"] = std::string(kAnyFalcon) + R"(, "num_kv_heads": 4, "multi_query": true})";
+  CHECK(error_of(shared).find("query_key_value.weight\"") != std::string::npos);
+}
+
+TEST_CASE("matrices of GPT-2, which are columns by rows, are turned") {
+  std::vector<std::pair<std::string, std::vector<uint64_t>>> tensors = {
+      {"wte.weight", {3, 8}},
+      {"wpe.weight", {16, 8}},
+      {"h.0.attn.c_attn.weight", {8, 24}},
+      {"h.0.attn.c_attn.bias", {24}},
+      {"h.0.attn.c_proj.weight", {8, 8}},
+      {"h.0.attn.bias", {1, 1, 16, 16}},
+      {"h.0.mlp.c_fc.weight", {8, 32}},
+      {"h.0.mlp.c_proj.weight", {32, 8}}};
+  Files files = {{"config.json", std::string(kGpt2) + "}"}};
+  files["model.safetensors"] = safetensors(tensors);
+  const auto file = load(files);
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  CHECK(file->find_tensor("blk.0.attn_qkv.weight")->shape == std::vector<uint64_t>{24, 8});
+  CHECK(first_of_row(*file, "blk.0.attn_qkv.weight", 5) == 5);
+  CHECK(file->find_tensor("blk.0.ffn_down.weight")->shape == std::vector<uint64_t>{8, 32});
+  CHECK(file->find_tensor("position_embd.weight")->shape == std::vector<uint64_t>{16, 8});
+  tensors[2].second = {24};
+  files["model.safetensors"] = safetensors(tensors);
+  CHECK(error_of(files).find("\"h.0.attn.c_attn.weight\" has 1 dimensions, not 2") !=
+        std::string::npos);
+  tensors.erase(tensors.begin() + 2);
+  files["model.safetensors"] = safetensors(tensors);
+  CHECK(error_of(files).find("Tensor \"h.0.attn.c_attn.weight\" is missing") != std::string::npos);
+}
+
+TEST_CASE("options of GPT-2's line that are not supported are refused by name") {
+  const auto refused = [](std::string_view config, const char* more) {
+    return error_of({{"config.json", fmt::format("{}, {}}}", config, more)},
+                     {"model.safetensors", safetensors({{"wte.weight", {3, 8}}})}});
+  };
+  for (const char* more :
+       {R"("alibi": true)", R"("parallel_attn": false)", R"("activation": "relu")"})
+    CHECK(refused(kFalcon, more).find("is supported for this model") != std::string::npos);
+  for (const char* more : {R"("activation_function": "relu")", R"("scale_attn_weights": false)",
+                           R"("scale_attn_by_inverse_layer_idx": true)"})
+    CHECK(refused(kGpt2, more).find("is supported for this model") != std::string::npos);
+  const char* const none = R"("num_kv_heads": 0, "new_decoder_architecture": true)";
+  const char* const uneven = R"("num_kv_heads": 3, "new_decoder_architecture": true)";
+  CHECK(refused(kAnyFalcon, none).find("over 0 KV heads") != std::string::npos);
+  CHECK(refused(kAnyFalcon, uneven).find("over 3 KV heads") != std::string::npos);
+}
+
 TEST_CASE("a tensor that no name is known for is refused") {
   auto tensors = kTensors;
   tensors.emplace_back("model.layers.0.self_attn.extra.weight", std::vector<uint64_t>{2, 2});

@@ -33,6 +33,27 @@ Value qkv(Builder& b, uint32_t layer, Value h) {
       {layer_name(layer, "attn_q"), layer_name(layer, "attn_k"), layer_name(layer, "attn_v")}, h);
 }
 
+void norm_q_and_k(Builder& b, const Config& c, uint32_t layer, Value qkv) {
+  const std::string q_norm = layer_name(layer, "attn_q_norm");
+  const std::string k_norm = layer_name(layer, "attn_k_norm");
+  plan::PartsSpec spec;
+  spec.shape.eps = c.norm_eps;
+  spec.shape.n = c.n_heads * c.head_dim;
+  if (c.n_heads == c.kv_heads[layer]) {
+    spec.shape.n_parts = 2;
+    spec.shape.weights_by_part = true;
+    spec.gamma = {q_norm, k_norm};
+    b.norm_parts(qkv, spec);
+    return;
+  }
+  spec.gamma = {q_norm};
+  b.norm_parts(qkv, spec);
+  spec.shape.x_column = spec.shape.n;
+  spec.shape.n = c.kv_heads[layer] * c.head_dim;
+  spec.gamma = {k_norm};
+  b.norm_parts(qkv, spec);
+}
+
 Value gated_ffn(Builder& b, uint32_t layer, Value h, kernels::Activation activation) {
   const std::string gate = layer_name(layer, "ffn_gate"), up = layer_name(layer, "ffn_up");
   const Value f =

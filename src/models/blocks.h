@@ -22,6 +22,9 @@ plan::AttentionSpec attention_spec(const Config& c, uint32_t layer, kernels::Rop
 // h [tokens, hidden] -> q, k and v side by side, from three tensors or from one, attn_qkv.
 plan::Value qkv(plan::Builder& b, uint32_t layer, plan::Value h);
 
+// RMS norms of whole rows of q and of k, in place on what qkv() gives: attn_q_norm, attn_k_norm.
+void norm_q_and_k(plan::Builder& b, const Config& c, uint32_t layer, plan::Value qkv);
+
 // h -> down(act(gate h) * up h); without a tensor ffn_gate, ffn_up holds the rows of both.
 plan::Value gated_ffn(plan::Builder& b, uint32_t layer, plan::Value h,
                       kernels::Activation activation);

@@ -269,3 +269,25 @@ TEST_CASE("what an architecture needs and a file has not is named") {
         "The file has the key \"glm4.rope.dimension_sections\": the text models of GLM-4V are not "
         "supported.");
 }
+
+TEST_CASE("bad values of keys that only some architectures have are refused by key") {
+  CHECK(Model("mpt").set("attention.clamp_kqv", -2.0).error() ==
+        "The key \"mpt.attention.clamp_kqv\" is -2, but a positive number is expected.");
+  CHECK(Model("mpt").set("attention.max_alibi_bias", -8.0).error() ==
+        "The key \"mpt.attention.max_alibi_bias\" is -8, but a positive number is expected.");
+  // Without ALiBi it has learned positions.
+  CHECK(Model("mpt").set("attention.max_alibi_bias", 0.0).error() ==
+        "Tensor \"position_embd.weight\" is missing.");
+  CHECK(Model("gpt2").set("context_length", uint64_t{300}).error() ==
+        "The table of positions has 256 rows for a context of 300 tokens.");
+  CHECK(Model("gpt2").set("attention.layer_norm_epsilon", 0.0).error() ==
+        "The key \"gpt2.attention.layer_norm_epsilon\" is 0, but a positive number is expected.");
+  CHECK(Model("llama").set("expert_count", uint64_t{4}).error() ==
+        "The metadata key \"llama.expert_used_count\" is missing in tiny llama.");
+  Model experts("llama");
+  experts.set("expert_count", uint64_t{4}).set("expert_used_count", uint64_t{0});
+  CHECK(experts.error() ==
+        "Router blk.0.ffn_gate_inp.weight chooses 0 of 4 experts; 1 to 4 are supported.");
+  experts.set("expert_used_count", uint64_t{2});
+  CHECK(experts.error() == "Tensor \"blk.0.ffn_gate_inp.weight\" is missing.");
+}

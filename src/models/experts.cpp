@@ -82,4 +82,9 @@ plan::Value shared_expert(plan::Builder& b, uint32_t layer, plan::Value h) {
   return b.matmul({layer_name(layer, "ffn_down_shexp")}, f);
 }
 
+plan::Value gated_shared_expert(plan::Builder& b, uint32_t layer, plan::Value h) {
+  const plan::Value gate = b.matmul({layer_name(layer, "ffn_gate_inp_shexp")}, h);
+  return b.gate(shared_expert(b, layer, h), gate);
+}
+
 }  // namespace puna::models

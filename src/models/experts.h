@@ -19,5 +19,7 @@ plan::Value experts(plan::Builder& b, uint32_t layer, plan::Value h,
 
 // The expert that every row goes through besides, of tensors `ffn_*_shexp`.
 plan::Value shared_expert(plan::Builder& b, uint32_t layer, plan::Value h);
+// The same times sigmoid of `ffn_gate_inp_shexp` h.
+plan::Value gated_shared_expert(plan::Builder& b, uint32_t layer, plan::Value h);
 
 }  // namespace puna::models

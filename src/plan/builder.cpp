@@ -170,9 +170,10 @@ Value Builder::layer_norm(Value x, std::string_view gamma, float eps, bool apart
   PartsSpec spec;
   spec.shape.kind = kernels::NormKind::kLayer;
   spec.shape.eps = eps;
+  spec.apart = apart;
+  if (gamma.empty()) return norm_parts(x, spec);
   spec.gamma = {std::string(gamma)};
   if (has(bias_of(gamma))) spec.beta = bias_of(gamma);
-  spec.apart = apart;
   return norm_parts(x, spec);
 }
 
@@ -344,7 +345,8 @@ Value Builder::attention(Value qkv, const AttentionSpec& spec) {
                                  /*appends=*/!spec.keys_of});
   graph_.ops.emplace_back(AttentionOp{fmt::format("blk.{}.attention", spec.layer), layer, q.id,
                                       out.id, spec.scale, spec.softcap, spec.window, spec.chunks,
-                                      spec.causal, spec.around, sinks});
+                                      spec.causal, spec.around, sinks, /*v_dim=*/0, /*append=*/{},
+                                      spec.max_alibi_bias});
   return out;
 }
 

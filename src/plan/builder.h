@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "formats/model_file.h"
 #include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/unary.h"
 #include "plan/graph.h"
 
 namespace puna::plan {
@@ -43,13 +44,14 @@ struct AttentionSpec {
   std::optional<uint32_t> keys_of = {};  // reads keys and values of this earlier layer, has none
   uint32_t n_kv_heads = 0;
   uint32_t head_dim = 0;
-  float scale = 1.0f;    // on q.k
-  float softcap = 0.0f;  // on scores; 0 = none
-  uint32_t window = 0;   // 0 = all earlier positions
-  bool chunks = false;   // the window begins anew every so many positions
-  bool causal = true;    // false: every row sees all rows of its sequence in the step
-  bool around = false;   // rows see those around them that Step::places says, later ones too
-  std::string sinks;     // name of the heads' sinks; empty = none
+  float scale = 1.0f;           // on q.k
+  float softcap = 0.0f;         // on scores; 0 = none
+  float max_alibi_bias = 0.0f;  // 0 = no ALiBi (kernels/attention/attention.h)
+  uint32_t window = 0;          // 0 = all earlier positions
+  bool chunks = false;          // the window begins anew every so many positions
+  bool causal = true;           // false: every row sees all rows of its sequence in the step
+  bool around = false;          // rows see those around them that Step::places says, later ones too
+  std::string sinks;            // name of the heads' sinks; empty = none
   kernels::RopeParams rope;
   std::string q_norm, k_norm;  // names of per-head norm weights; empty = none
   bool v_norm = false;         // v heads are normed too, without a weight
@@ -128,8 +130,8 @@ class Builder {
   Value add_media(Value x, uint32_t layer, uint32_t part);
   // [rows, n] -> the same shape.  gamma [n]
   Value rms_norm(Value x, std::string_view gamma, float eps);
-  // A layer norm with gamma [n] "NAME.weight" and, where the file has it, "NAME.bias"; in place
-  // unless apart.
+  // A layer norm with gamma [n] "NAME.weight" and, where the file has it, "NAME.bias"; without a
+  // name it has neither. In place unless apart.
   Value layer_norm(Value x, std::string_view gamma, float eps, bool apart = false);
   // Norms of parts of rows (kernels/norm/norm_parts.h); in place unless apart.
   Value norm_parts(Value x, const PartsSpec& spec);

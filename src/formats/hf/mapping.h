@@ -45,6 +45,7 @@ class Mapping {
   Mapping(std::string name, std::string architecture, Config config, RawModel raw);
 
   const Config& config() const { return config_; }
+  Config& config() { return config_; }
   const std::string& architecture() const { return architecture_; }
   // Reads on as if config.json said so, where it has no such key.
   void assume(std::string_view key, base::Json value);

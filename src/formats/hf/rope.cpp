@@ -136,6 +136,16 @@ Result<void> put_longrope(Mapping& m, const Config& rope, uint64_t n_rot) {
   double whole =
       by <= 1 ? 1.0 : std::sqrt(1 + std::log(by) / std::log(static_cast<double>(original)));
   PUNA_TRY(whole, positive(rope, "attention_factor", whole));
+  if (rope.has("short_mscale") || rope.has("long_mscale")) {
+    PUNA_TRY(whole, positive(rope, "short_mscale", whole));
+    PUNA_TRY(const double long_whole, positive(rope, "long_mscale", whole));
+    if (long_whole != whole) {
+      return base::fail(ErrorCode::kUnsupported,
+                        fmt::format("The rope parameters \"short_mscale\" ({}) and "
+                                    "\"long_mscale\" ({}) differ, which is not supported.",
+                                    whole, long_whole));
+    }
+  }
   m.set("rope.scaling.type", std::string("longrope"));
   m.set("rope.scaling.original_context_length", original);
   m.set("rope.scaling.attn_factor", whole);
@@ -223,13 +233,13 @@ Result<void> put_rope(Mapping& m) {
     return put_fixed_stretch(m, rope, base);
   if (type == "llama3" && is_one_of({"apertus", "arcee", "exaone4", "llama", "llama4"}))
     return put_llama3(m, rope, base, n_rot);
-  if ((type == "longrope" || type == "su") && is_one_of({"minicpm", "phi3"}))
+  if ((type == "longrope" || type == "su") && is_one_of({"minicpm", "phi3", "phimoe"}))
     return put_longrope(m, rope, n_rot);
   return base::fail(
       ErrorCode::kUnsupported,
       fmt::format("The rope type \"{}\" is not supported for the architecture {} (supported: "
-                  "default, linear, yarn; llama3 for llama and its kin; longrope for phi3 and "
-                  "minicpm).",
+                  "default, linear, yarn; llama3 for llama and its kin; longrope for phi3, phimoe "
+                  "and minicpm).",
                   type, m.architecture()));
 }
 
