@@ -213,11 +213,53 @@ class Many(unittest.TestCase):
             prompt = {**PROMPT, "model": "llama-q4_0", "prompt": list(range(3, 103))}
             first = server.ask("/completion", prompt)[1]
             server.wait(lambda: server.state("llama-q4_0") == "sleeping")
+            # What it is can be asked without waking it.
+            self.assertTrue(server.ask("/props?model=llama-q4_0")[1]["is_sleeping"])
+            self.assertEqual(server.models()["llama-q4_0"]["meta"]["n_ctx"], server.ask("/props?model=llama-q4_0")[1]["default_generation_settings"]["n_ctx"])
+            self.assertEqual(server.ask("/props")[1]["role"], "router")
+            self.assertEqual(server.state("llama-q4_0"), "sleeping")
             again = server.ask("/completion", prompt)[1]
+            self.assertFalse(server.ask("/props?model=llama-q4_0")[1]["is_sleeping"])
             self.assertEqual(again["tokens"], first["tokens"])
             self.assertEqual(server.said().count("llama-q4_0 is loaded"), 2)
             # All but a page of the prompt at most is known still.
             self.assertGreater(again["timings"]["cache_n"], 60)
+
+    def test_the_one_model_sleeps(self):
+        model = self.models / "llama-q4_0.gguf"
+        with self.server("--model", model, "--sleep-idle-seconds", "0.2") as server:
+            self.assertNotIn("no effect", server.said())
+
+            def asleep():
+                return server.ask("/props")[1]["is_sleeping"]
+
+            def metrics():
+                lines = server.ask("/metrics")[1].splitlines()
+                return [line for line in lines if line.startswith("llamacpp:") and "_tokens_seconds " not in line]
+
+            prompt = {**PROMPT, "prompt": list(range(3, 103))}
+            first, awake = server.ask("/completion", prompt)[1], server.ask("/props")[1]
+            listed, counted = server.ask("/v1/models")[1], metrics()
+            server.wait(asleep)
+            self.assertEqual(server.ask("/props")[1], {**awake, "is_sleeping": True})
+            self.assertEqual(server.ask("/v1/models")[1], listed)
+            self.assertEqual(metrics(), counted)
+            self.assertEqual(server.ask("/health")[1], {"status": "ok"})
+            self.assertEqual([each["name"] for each in server.ask("/api/tags")[1]["models"]], ["gemma3-q8_0:latest", "llama-q4_0:latest"][1:])
+            self.assertEqual(server.ask("/api/show", {"model": "llama-q4_0"})[1]["details"]["family"], "llama")
+            self.assertEqual(server.ask("/completion", {**prompt, "model": "other"})[0], 404)
+            self.assertTrue(asleep())
+            self.assertEqual(server.said().count("is loaded"), 1)
+            again = server.ask("/completion", prompt)[1]
+            self.assertEqual(again["tokens"], first["tokens"])
+            self.assertGreater(again["timings"]["cache_n"], 60)
+            self.assertEqual(server.said().count("is loaded"), 2)
+            # Counting tokens needs the model too.
+            server.wait(asleep)
+            self.assertEqual(server.ask("/tokenize", {"content": "Hi"})[0], 200)
+            self.assertEqual(server.ask("/models/load", {"model": "llama-q4_0"})[0], 400)
+        with self.assertRaisesRegex(AssertionError, "no GGUF|cannot|GGUF"), self.server("--model", self.models / "broken.gguf", "--sleep-idle-seconds", "1"):
+            pass
 
     def test_presets(self):
         presets = self.path / "presets.ini"

@@ -43,6 +43,11 @@ Json input_modalities(const std::optional<ModelFacts>& facts) {
   return out;
 }
 
+// Null: it was never loaded, or is not any more.
+const ModelLease& last_known(const ModelStatus& model) {
+  return model.model ? model.model : model.asleep;
+}
+
 // As llama.cpp's server has it where it has several models.
 Json status_json(const ModelStatus& model) {
   Json out = Json::object();
@@ -64,11 +69,12 @@ Json model_json(const ModelStatus& model, bool managed) {
   }
   Json architecture = Json::object();
   std::optional<ModelFacts> facts;
-  if (model.model) facts = model.model->facts();
+  const ModelLease& known = last_known(model);
+  if (known) facts = known->facts();
   architecture.set("input_modalities", input_modalities(facts))
       .set("output_modalities", Json::array().push("text"));
   out.set("architecture", std::move(architecture));
-  return facts ? out.set("meta", meta_json(*model.model, *facts)) : out;
+  return facts ? out.set("meta", meta_json(*known, *facts)) : out;
 }
 
 // As Ollama lists models, which is what llama.cpp's server gives in the same answer.
@@ -99,8 +105,8 @@ Result<Exchange> models(const Call& call) {
   Json brief = Json::array(), data = Json::array();
   ModelControl* const control = call.models.control();
   if (control) control->renew();
-  for (const ModelStatus& model : list_models(call.models)) {
-    if (model.model) brief.push(short_json(*model.model));
+  for (const ModelStatus& model : call.models.list()) {
+    if (const ModelLease& known = last_known(model)) brief.push(short_json(*known));
     data.push(model_json(model, control != nullptr));
   }
   Json out = Json::object();
@@ -111,8 +117,9 @@ Result<Exchange> models(const Call& call) {
 Result<Exchange> model(const Call& call) {
   const std::string& id = call.http.path_values.front();
   const bool managed = call.models.control() != nullptr;
-  for (const ModelStatus& model : list_models(call.models)) {
-    const bool is_it = model.model && model.model->answers_to(id);
+  for (const ModelStatus& model : call.models.list()) {
+    const ModelLease& known = last_known(model);
+    const bool is_it = known && known->answers_to(id);
     if (is_it || std::ranges::any_of(
                      model.aliases, [&](const std::string& alias) { return same_name(alias, id); }))
       return HttpReply::json(model_json(model, managed));

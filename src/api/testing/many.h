@@ -23,7 +23,7 @@ class Many final : public ModelSource, public ModelControl {
   ModelControl* control() const override { return const_cast<Many*>(this); }
 
   std::vector<ModelStatus> list() const override {
-    std::vector<ModelStatus> out = list_models(served_.source);
+    std::vector<ModelStatus> out = served_.source.list();
     out[0].seconds_left = 90;
     out[0].source = "puna";
     out.push_back({.id = "other", .aliases = {"other"}, .state = ModelState::kSleeping});
@@ -33,7 +33,7 @@ class Many final : public ModelSource, public ModelControl {
     return out;
   }
   void renew() override { ++n_renewed; }
-  base::Result<ShownModel> show(std::string_view name) override {
+  base::Result<ShownModel> show(std::string_view name) const override {
     if (name != "other") return base::fail(base::ErrorCode::kIo, "It cannot be read.");
     ShownModel out;
     out.model.modified_s = 1;

@@ -109,12 +109,6 @@ Result<void> pull_from_store(const std::string& stored_as,
   return {};
 }
 
-manager::Milliseconds milliseconds(double seconds) {
-  constexpr double kMost = 1e9;
-  if (seconds < 0 || seconds >= kMost) return manager::kForever;
-  return manager::Milliseconds(std::llround(seconds * 1e3));
-}
-
 // A request that another process answers takes two of them.
 void allow_descriptors() {
   rlimit limit{};
@@ -125,6 +119,12 @@ void allow_descriptors() {
 }
 
 }  // namespace
+
+manager::Milliseconds milliseconds(double seconds) {
+  constexpr double kMost = 1e9;
+  if (seconds < 0 || seconds >= kMost) return manager::kForever;
+  return manager::Milliseconds(std::llround(seconds * 1e3));
+}
 
 Result<std::unique_ptr<manager::Manager>> manage(const ServeFlags& flags, GivenFlags given) {
   const auto setup = std::make_shared<Setup>();
