@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "service/host.h"
 #include "service/model.h"
+#include "service/takes.h"
 
 namespace puna::api {
 
@@ -98,6 +99,7 @@ struct ModelStatus {
   std::string source{};  // who keeps it: "puna", "ollama", "preset"; empty: nobody says
   std::string preset{};  // what is set for it alone, as lines "flag = value"
   ModelLease model{};    // where it is loaded
+  std::optional<service::Takes> takes{};  // where it is not; none: nobody has looked
   std::optional<double> seconds_left{};  // until it goes, if nobody comes; none: it stays
   uint64_t n_loads = 0, n_evictions = 0;
   std::map<std::string, uint64_t, std::less<>> held{};  // bytes, by device ("host", a GPU's name)

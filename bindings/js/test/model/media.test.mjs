@@ -32,7 +32,12 @@ const floats = (base64) => new Float32Array(Uint8Array.from(Buffer.from(base64, 
 const base64 = (values) => Buffer.from(values.buffer, values.byteOffset, values.byteLength).toString('base64');
 const help = `const toText = (floats) => { let text = ''; for (const b of new Uint8Array(floats.buffer)) text += String.fromCharCode(b); return btoa(text); };
 const toFloats = (text) => new Float32Array(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
-const blob = async (address) => (await fetch(address)).blob();`;
+const blob = async (address) => (await fetch(address)).blob();
+const goesOn = async (engine, prompt, max_tokens) => {
+  const ids = [];
+  for await (const chunk of engine.complete({ prompt, max_tokens, temperature: 0, ignore_eos: true, return_tokens: true })) ids.push(...(chunk.tokens ?? []));
+  return ids;
+};`;
 
 async function inPage(code, argument) {
   const { context, page } = await run.open();
@@ -62,7 +67,8 @@ for (const device of ['cpu', 'gpu']) {
        return { media: engine.info.media, type: engine.info.device.type, rows: toText(await engine.embedMedia({ values: toFloats(arg), shape: [1, 20, 20, 3] })) };`,
       base64(pattern(20 * 20 * 3)),
     );
-    assert.deepEqual(answer.media, { images: true, audio: false, width: kLlamaWidth });
+    assert.match(answer.media.marker, /^<__media_\w{32}__>$/);
+    assert.deepEqual({ ...answer.media, marker: '' }, { images: true, audio: false, width: kLlamaWidth, marker: '' });
     assert.equal(answer.type, device);
     const rows = floats(answer.rows);
     assert.equal(rows.length, shape[0] * kLlamaWidth);
@@ -96,6 +102,23 @@ test('a chat takes Blobs and data: addresses alike, counts them, and says how lo
     assert.deepEqual([other.count, other.used, other.text], [first.count, first.used, first.text]);
     assert.ok(other.cached >= kPicture, `${other.cached} tokens were known`);
   }
+});
+
+test('a text goes on behind a picture that stands in it', async () => {
+  const answer = await inPage(
+    `const engine = await Puna.load('/llama.gguf', { device: 'cpu', mmproj: '/mmproj.gguf' });
+     const complete = async (prompt) => {
+       const whole = await engine.complete({ prompt, max_tokens: 8, temperature: 0, ignore_eos: true, return_tokens: true }).completion();
+       return { used: whole.usage.prompt_tokens, cached: whole.usage.prompt_tokens_details?.cached_tokens ?? 0, text: whole.choices[0].text };
+     };
+     const media = [await blob('/photo.png')];
+     const bare = await complete('Look: here');
+     return { bare, seen: await complete({ prompt: 'Look:<__media__> here', media }), again: await complete({ prompt: 'Look:<__media__> here', media }) };`,
+  );
+  assert.ok(answer.seen.used >= kPicture + 2, `${answer.seen.used} tokens`);
+  assert.notEqual(answer.seen.text, answer.bare.text);
+  assert.equal(answer.again.text, answer.seen.text);
+  assert.ok(answer.again.cached >= kPicture, `${answer.again.cached} tokens were known`);
 });
 
 test('what cannot be taken is refused with what is wrong, and the engine goes on', async () => {
@@ -151,6 +174,9 @@ test('a model that was loaded with an encoder has it after a reload, and files a
 
 // --- references of a folder
 
+// Where the best of two tokens leads by less, in standard deviations of the logits, either may come.
+const kSureMargin = 0.01;
+
 const cases = golden
   ? fs
       .readdirSync(golden)
@@ -184,9 +210,12 @@ for (const device of process.env.PUNA_GOLDENS_GPU === 'all' ? ['cpu', 'gpu'] : [
            given: toText(await engine.embedMedia({ values: toFloats(arg.values), shape: arg.shape })),
            embed: toText(await engine.embedMedia(file)),
            logits: toText(await engine.logits({ prompt: arg.prompt, media: [file] })),
+           type: engine.info.device.type,
+           text: await goesOn(engine, { prompt: arg.prompt, media: [file] }, arg.tokens),
          };`,
-        { values: base64(given.values), shape: given.shape, prompt: fs.readFileSync(path.join(golden, `${name}.txt`), 'utf8') },
+        { tokens: one.one.greedy.length, values: base64(given.values), shape: given.shape, prompt: fs.readFileSync(path.join(golden, `${name}.txt`), 'utf8') },
       );
+      assert.equal(answer.type, device);
       const near = (stage) => (one.one[`pixel_noise_nmse_${stage}`] ?? 0) * (media.endsWith('.jpg') ? 9 : 1);
       const embed = readNpy(path.join(golden, `${stem}.embed.npy`)).values;
       const vocab = floats(answer.logits).length / one.one.tokens.length;
@@ -202,6 +231,9 @@ for (const device of process.env.PUNA_GOLDENS_GPU === 'all' ? ['cpu', 'gpu'] : [
         t.diagnostic(`${stage}: NMSE ${error.toExponential(1)}`);
         assert.ok(error <= limit, `${stage}: NMSE ${error}, more than ${limit}`);
       }
+      const agree = answer.text.findIndex((id, i) => id !== one.one.greedy[i]);
+      t.diagnostic(`greedy: ${agree < 0 ? `all ${answer.text.length}` : `the first ${agree}`} tokens, margin ${one.one.greedy_margin.toFixed(3)}`);
+      if (one.one.greedy_margin > kSureMargin) assert.deepEqual(answer.text, one.one.greedy);
     });
   }
 }
