@@ -100,7 +100,7 @@ struct ModelStatus {
   std::string preset{};  // what is set for it alone, as lines "flag = value"
   ModelLease model{};    // where it is loaded
   std::optional<service::Takes> takes{};  // where it is not; none: nobody has looked
-  std::optional<double> seconds_left{};  // until it goes, if nobody comes; none: it stays
+  std::optional<double> seconds_left{};   // until it goes, if nobody comes; none: it stays
   uint64_t n_loads = 0, n_evictions = 0;
   std::map<std::string, uint64_t, std::less<>> held{};  // bytes, by device ("host", a GPU's name)
   FilesProgress files{};                                // while it is being downloaded

@@ -47,8 +47,8 @@ Takes KnownSenses::of(const std::string& name, const EncoderWish& wish) {
       found->second.changed == changed)
     return found->second.takes;
   const Takes takes = look(model->path, *encoder);
-  known_.insert_or_assign(
-      model->path, Known{.encoder = *encoder, .changed = changed, .takes = takes});
+  known_.insert_or_assign(model->path,
+                          Known{.encoder = *encoder, .changed = changed, .takes = takes});
   return takes;
 }
 

@@ -99,7 +99,8 @@ Result<const TranscriptForm*> read_form(const Body& body, bool stream) {
   const std::string name = body.text("response_format").value_or(std::string(forms.front().name));
   const TranscriptForm* const form = &*std::ranges::find(forms, name, &TranscriptForm::name);
   if (stream && form->timed) {
-    return cannot("stream", fmt::format("the form \"{}\" is written once all has been heard", name));
+    return cannot("stream",
+                  fmt::format("the form \"{}\" is written once all has been heard", name));
   }
   for (const std::string& each : body.texts("timestamp_granularities[]")) {
     if (each == "word") return cannot("timestamp_granularities[]", "no model tells times of words");
@@ -112,9 +113,8 @@ Result<const TranscriptForm*> read_form(const Body& body, bool stream) {
 }
 
 std::shared_ptr<const MediaFile> sound_file(std::vector<std::byte> bytes) {
-  return std::make_shared<const MediaFile>(MediaFile{.name = "the sound in \"file\"",
-                                                     .sense = models::Sense::kSounds,
-                                                     .bytes = std::move(bytes)});
+  return std::make_shared<const MediaFile>(MediaFile{
+      .name = "the sound in \"file\"", .sense = models::Sense::kSounds, .bytes = std::move(bytes)});
 }
 
 struct Heard {
@@ -139,8 +139,8 @@ Result<Heard> parts_of(std::string_view file, bool timed) {
   for (size_t i = 0; i < begins.size(); ++i) {
     const double to = i + 1 < begins.size() ? begins[i + 1] : seconds;
     const auto first = static_cast<size_t>(begins[i] * media::kSampleRate);
-    const size_t last = i + 1 < begins.size() ? static_cast<size_t>(to * media::kSampleRate)
-                                              : samples.size();
+    const size_t last =
+        i + 1 < begins.size() ? static_cast<size_t>(to * media::kSampleRate) : samples.size();
     out.parts.push_back({.from = begins[i], .to = to, .reply = {}});
     out.files.push_back(sound_file(media::wav_file(samples.subspan(first, last - first))));
   }
@@ -168,9 +168,8 @@ Result<Exchange> transcriptions(const Call& call) {
   // Models that were trained to talk about sounds are asked as llama.cpp's server asks them.
   std::string text = body.text("prompt").value_or("");
   if (text.empty()) text = "Transcribe audio to text";
-  Transcript transcript{.parts = {},
-                        .language = body.text("language"),
-                        .temperature = request.sampling.temperature};
+  Transcript transcript{
+      .parts = {}, .language = body.text("language"), .temperature = request.sampling.temperature};
   if (transcript.language && transcript.language->empty()) transcript.language.reset();
   if (transcript.language) text += fmt::format(" (language: {})", *transcript.language);
   if (model.chat_template) {

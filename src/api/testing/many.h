@@ -62,7 +62,7 @@ class Many final : public ModelSource, public ModelControl {
 
   int n_renewed = 0;
   std::optional<service::Takes> takes{};  // of "other"
-  std::vector<std::string> done;  // "load fake"
+  std::vector<std::string> done;          // "load fake"
 
  private:
   base::Result<void> note(std::string_view what, std::string_view name) {
