@@ -77,7 +77,7 @@ TEST_CASE("verbose JSON has a segment for each part, and null for what is not kn
   REQUIRE(segments.size() == 2);
   CHECK(segments[0].find("avg_logprob")->number() == -1);
   CHECK(segments[1].dump() ==
-        R"({"id":1,"seek":3000,"start":30,"end":3661.2345,"text":"Four","tokens":[7,8],)"
+        R"({"id":1,"seek":3000,"start":30.0,"end":3661.2345,"text":"Four","tokens":[7,8],)"
         R"("temperature":0.5,"avg_logprob":null,"compression_ratio":null,"no_speech_prob":null})");
 }
 
