@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include "base/check.h"
 #include "media/sound.h"
@@ -33,7 +34,7 @@ class Bytes {
 
 }  // namespace
 
-// Source: Microsoft, Multimedia Programming Interface and Data Specifications 1.0; 3 is IEEE float.
+// Source: Microsoft, Multimedia Programming Interface and Data Specifications 1.0.
 std::vector<std::byte> wav_file(std::span<const float> samples) {
   PUNA_CHECK(samples.size() <= size_t{1} << 29);
   const auto n_bytes = static_cast<uint32_t>(samples.size_bytes());
@@ -42,8 +43,8 @@ std::vector<std::byte> wav_file(std::span<const float> samples) {
   out.number(static_cast<uint32_t>(kHeaderBytes - 8) + n_bytes, 4);
   out.text("WAVEfmt ");
   out.number(16, 4);  // bytes of what follows
-  out.number(/*format=*/3, 2);
-  out.number(/*channels=*/1, 2);
+  out.number(3, 2);   // numbers of IEEE 754
+  out.number(1, 2);   // channels
   out.number(kSampleRate, 4);
   out.number(kSampleRate * sizeof(float), 4);  // bytes a second
   out.number(sizeof(float), 2);                // bytes of a sample of all channels
