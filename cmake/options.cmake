@@ -30,12 +30,12 @@ endif()
 
 # Clang forgets what the library's headers say of warnings in themselves once they are precompiled, and clang-tidy does so at any time
 # (std::stable_sort of libstdc++ 12).
-if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND NOT EMSCRIPTEN)
+if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
   target_compile_options(puna_options INTERFACE -Wno-deprecated-declarations)
 endif()
 
-# Headers that most files include are read once a target. A file still has to include what it uses: WebAssembly builds and clang-tidy go
-# without. puna_precompile(TARGET headers...)
+# Headers that most files include are read once a target. A file still has to include what it uses: clang-tidy goes without.
+# puna_precompile(TARGET headers...)
 option(PUNA_PRECOMPILE "Precompile the headers that most files include" ON)
 function(puna_precompile target)
   if(PUNA_PRECOMPILE)
@@ -77,7 +77,7 @@ else()
 endif()
 # The fmt that rooms link: header-only where the program must not depend on the system's library.
 add_library(puna_fmt INTERFACE)
-if(PUNA_PORTABLE OR EMSCRIPTEN)
+if(PUNA_PORTABLE)
   target_link_libraries(puna_fmt INTERFACE fmt::fmt-header-only)
 else()
   target_link_libraries(puna_fmt INTERFACE fmt::fmt)

@@ -38,10 +38,9 @@ base::Json files_json(const FilesProgress& files) {
   return out;
 }
 
-std::vector<ModelStatus> list_models(const ModelSource& source) {
-  if (ModelControl* control = source.control()) return control->list();
+std::vector<ModelStatus> ModelSource::list() const {
   std::vector<ModelStatus> out;
-  for (ModelLease& model : source.loaded()) {
+  for (ModelLease& model : loaded()) {
     ModelStatus one{.id = model->id, .aliases = model->aliases, .tags = model->tags};
     one.created = model->created;
     one.digest = model->digest;
@@ -49,6 +48,10 @@ std::vector<ModelStatus> list_models(const ModelSource& source) {
     out.push_back(std::move(one));
   }
   return out;
+}
+
+base::Result<ShownModel> ModelSource::show(std::string_view name) const {
+  return base::fail(base::ErrorCode::kNotFound, fmt::format("There is no model \"{}\".", name));
 }
 
 bool ServedModel::answers_to(std::string_view name) const {

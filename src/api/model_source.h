@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "service/host.h"
 #include "service/model.h"
+#include "service/takes.h"
 
 namespace puna::api {
 
@@ -32,6 +33,8 @@ class RemoteModel {
   // The path of the Unix socket on which it answers.
   virtual const std::string& socket() const = 0;
   virtual const ModelFacts& facts() const = 0;
+  // What GET /props says of it (llama/props.h).
+  virtual const base::Json& props() const = 0;
   // As it was last told of, which is about a second ago.
   virtual service::HostStatus status() const = 0;
 };
@@ -98,7 +101,10 @@ struct ModelStatus {
   std::string source{};  // who keeps it: "puna", "ollama", "preset"; empty: nobody says
   std::string preset{};  // what is set for it alone, as lines "flag = value"
   ModelLease model{};    // where it is loaded
-  std::optional<double> seconds_left{};  // until it goes, if nobody comes; none: it stays
+  // What it was when it went to sleep, until it is loaded again: its facts, which answer nothing.
+  ModelLease asleep{};
+  std::optional<service::Takes> takes{};  // where it is not; none: nobody has looked
+  std::optional<double> seconds_left{};   // until it goes, if nobody comes; none: it stays
   uint64_t n_loads = 0, n_evictions = 0;
   std::map<std::string, uint64_t, std::less<>> held{};  // bytes, by device ("host", a GPU's name)
   FilesProgress files{};                                // while it is being downloaded
@@ -126,13 +132,8 @@ class ModelControl {
  public:
   virtual ~ModelControl() = default;
 
-  // By id, those that are known.
-  virtual std::vector<ModelStatus> list() const = 0;
   // Looks at which there are now; reads files.
   virtual void renew() = 0;
-  // What a model says of itself, loaded or not: its file is read. Errors: kNotFound; those of
-  // opening it.
-  virtual base::Result<ShownModel> show(std::string_view name) = 0;
   // Begins to load a model, by any of its names. Errors: kNotFound; kInvalidArgument for one that
   // is loaded, or being loaded.
   virtual base::Result<void> load(std::string_view name) = 0;
@@ -165,6 +166,11 @@ class ModelSource {
                                         std::function<void(base::Result<ModelLease>)> done) = 0;
   // Those that are loaded, by id.
   virtual std::vector<ModelLease> loaded() const = 0;
+  // All that are known, by id.
+  virtual std::vector<ModelStatus> list() const;
+  // What a model says of itself that is not loaded: its file is read. Errors: kNotFound; those of
+  // opening it.
+  virtual base::Result<ShownModel> show(std::string_view name) const;
   // Whether its models run in other processes: then nothing but their names is read of requests.
   virtual bool is_remote() const { return false; }
   // Null: models do not come and go.
@@ -173,9 +179,6 @@ class ModelSource {
 
 // {FILE: {"done", "total"}, ...}
 base::Json files_json(const FilesProgress& files);
-
-// Of all models that a source knows.
-std::vector<ModelStatus> list_models(const ModelSource& source);
 
 // The one model of a process.
 class OneModel final : public ModelSource {

@@ -29,7 +29,8 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr size_t kMostWords = 16;  // that nobody has asked for
-constexpr size_t kLongestWord = 1 << 20, kLongestLine = 2048;
+// A word may have a chat template in it.
+constexpr size_t kLongestWord = 16 << 20, kLongestLine = 2048;
 constexpr uint32_t kLinesASecond = 100;
 
 // As the child writes them: a letter of the level, a space, the text; others come from libraries.

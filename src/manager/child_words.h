@@ -4,7 +4,7 @@
 //             {"do": "measure"}, {"do": "load", "step_down": false}, {"do": "sleep"}
 //   of it:    {"is": "measured", "bytes": {"host": 1}}
 //             {"is": "loading", "done": 1, "total": 2}      while it does, when there is more
-//             {"is": "ready", "bytes", "facts", "file_bytes", "n_texts"}
+//             {"is": "ready", "bytes", "facts", "props", "file_bytes", "n_texts"}
 //             {"is": "asleep", "bytes": 7}
 //             {"is": "failed", "code": "out_of_memory", "message"}   of any of them
 //             {"is": "status", ...}                         while it is loaded, when it changes

@@ -27,17 +27,22 @@ const Json& member(const Json& json, const char* name) {
 
 class Remote final : public api::RemoteModel {
  public:
-  Remote(std::shared_ptr<Child> child, std::string socket, api::ModelFacts facts)
-      : child_(std::move(child)), socket_(std::move(socket)), facts_(std::move(facts)) {}
+  Remote(std::shared_ptr<Child> child, std::string socket, api::ModelFacts facts, Json props)
+      : child_(std::move(child)),
+        socket_(std::move(socket)),
+        facts_(std::move(facts)),
+        props_(std::move(props)) {}
 
   const std::string& socket() const override { return socket_; }
   const api::ModelFacts& facts() const override { return facts_; }
+  const Json& props() const override { return props_; }
   service::HostStatus status() const override { return child_->status(); }
 
  private:
   const std::shared_ptr<Child> child_;
   const std::string socket_;
   const api::ModelFacts facts_;
+  const Json props_;
 };
 
 // A process whose model is asleep: it has what is known of texts.
@@ -67,7 +72,8 @@ class ChildInstance final : public Instance {
     served_ = entry.served();
     served_.file_bytes = static_cast<uint64_t>(ready.get_integer("file_bytes").value_or(0));
     served_.n_texts = static_cast<uint32_t>(ready.get_integer("n_texts").value_or(1));
-    served_.remote = std::make_shared<Remote>(child_, socket_, std::move(facts));
+    served_.remote =
+        std::make_shared<Remote>(child_, socket_, std::move(facts), member(ready, "props"));
   }
 
   const api::ServedModel& served() const override { return served_; }

@@ -12,6 +12,7 @@
 #include "api/errors.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "manager/asleep.h"
 #include "service/shown.h"
 #include "store/store.h"
 
@@ -104,8 +105,10 @@ class Manager::Shared : public std::enable_shared_from_this<Shared> {
   using Lock = std::unique_lock<std::mutex>;
   struct Known {
     Entry entry{};
-    std::shared_ptr<Instance> instance{};  // while it is loaded
-    std::unique_ptr<Memories> memories{};  // while it sleeps
+    std::shared_ptr<Instance> instance{};   // while it is loaded
+    std::unique_ptr<Memories> memories{};   // while it sleeps
+    ModelLease asleep{};                    // as api::ModelStatus has it
+    std::optional<service::Takes> takes{};  // likewise
   };
   struct Waiting {
     Done done;
@@ -200,18 +203,25 @@ void Manager::Shared::renew() {
   Result<std::vector<Entry>> entries = options_.entries();
   if (!entries)
     return base::log_warning("The list of models stays as it was: {}", entries.error().text());
-  Lock lock(mutex_);
-  bool changes = false;
   std::map<std::string, Entry, std::less<>> next;
   for (Entry& entry : *entries) next.try_emplace(entry.id, std::move(entry));
+  std::map<std::string_view, service::Takes> takes;
+  for (const auto& [id, entry] : next) {
+    if (options_.takes) takes.emplace(id, options_.takes(entry));
+  }
+  Lock lock(mutex_);
+  bool changes = false;
   for (auto& [id, entry] : next) {
     const auto [known, is_new] = known_.try_emplace(id);
     const bool same = !is_new && registry_.knows(id) && known->second.entry.same_model(entry);
     changes |= !same;
     known->second.entry = std::move(entry);
+    if (const auto found = takes.find(id); found != takes.end())
+      known->second.takes = found->second;
     registry_.add(id);
     if (same) continue;
     known->second.memories.reset();
+    known->second.asleep.reset();
     registry_.renew(id, now());
   }
   for (auto each = known_.begin(); each != known_.end();) {
@@ -313,6 +323,10 @@ std::vector<api::ModelStatus> Manager::Shared::list() {
     one.source = entry.source;
     one.preset = entry.preset;
     if (known.instance && look->state == State::kLoaded) one.model = look_at(known.instance);
+    if (!one.model) {
+      one.asleep = known.asleep;
+      one.takes = known.takes;
+    }
     if (look->left != kForever) one.seconds_left = static_cast<double>(look->left.count()) / 1e3;
     one.n_loads = look->n_loads;
     one.n_evictions = look->n_evictions;
@@ -575,6 +589,7 @@ void Manager::Shared::load_one(const std::string& id, bool step_down, Lock& lock
   lock.lock();
   if (instance) {
     known.instance = *std::move(instance);
+    known.asleep.reset();
     std::shared_ptr<Instance> loaded = known.instance;
     registry_.ready(id, loaded->held(), now());
     go_on(lock);
@@ -641,6 +656,7 @@ void Manager::Shared::free_one(const std::string& id, Lock& lock) {
   while (instance.use_count() > 1 && !stopped_) changed_.wait_for(lock, kBetweenLooks);
   const auto look = registry_.look(id, now());
   const bool sleeps = look && look->state == State::kFallingAsleep;
+  if (sleeps) known.asleep = asleep_of(instance->served());
   lock.unlock();
   std::unique_ptr<Memories> memories;
   if (sleeps) memories = instance->remember();
@@ -672,7 +688,7 @@ api::ModelControl* Manager::control() const { return const_cast<Manager*>(this);
 
 std::vector<api::ModelStatus> Manager::list() const { return shared_->list(); }
 void Manager::renew() { shared_->renew(); }
-Result<api::ShownModel> Manager::show(std::string_view name) { return shared_->show(name); }
+Result<api::ShownModel> Manager::show(std::string_view name) const { return shared_->show(name); }
 Result<void> Manager::load(std::string_view name) { return shared_->load(name); }
 Result<void> Manager::unload(std::string_view name) { return shared_->unload(name); }
 Result<void> Manager::download(std::string_view name, std::string_view stored_as) {

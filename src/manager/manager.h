@@ -24,6 +24,8 @@ struct Options {
   std::function<base::Result<void>(const std::string& stored_as)> remove{};
   // Which models there are now. On any thread, one call at a time.
   std::function<base::Result<std::vector<Entry>>()> entries{};
+  // What a model that is not loaded takes besides texts. Likewise. Null: nobody looks.
+  std::function<service::Takes(const Entry& entry)> takes{};
   // Milliseconds since some moment; for tests. Null: the steady clock.
   std::function<Time()> now{};
 };
@@ -44,13 +46,13 @@ class Manager final : public api::ModelSource, public api::ModelControl {
   std::shared_ptr<void> acquire(const api::ModelWish& wish,
                                 std::function<void(base::Result<api::ModelLease>)> done) override;
   std::vector<api::ModelLease> loaded() const override;
+  std::vector<api::ModelStatus> list() const override;
+  base::Result<api::ShownModel> show(std::string_view name) const override;
   bool is_remote() const override;
   api::ModelControl* control() const override;
 
   // api::ModelControl:
-  std::vector<api::ModelStatus> list() const override;
   void renew() override;
-  base::Result<api::ShownModel> show(std::string_view name) override;
   base::Result<void> load(std::string_view name) override;
   base::Result<void> unload(std::string_view name) override;
   base::Result<void> download(std::string_view name, std::string_view stored_as) override;

@@ -14,6 +14,7 @@
 #include "server/guard.h"
 #include "server/media_turns.h"
 #include "server/metrics.h"
+#include "server/named_runs.h"
 #include "server/options.h"
 #include "server/request_log.h"
 #include "server/request_pool.h"
@@ -41,6 +42,7 @@ struct Core {
   ReuseLog reuse;
   MediaTurns media_turns;
   StreamStore streams;
+  NamedRuns named_runs;
   // Null while it is being loaded.
   std::atomic<api::ModelSource*> models = nullptr;
   std::atomic<api::StoreSource*> store = nullptr;  // null: there is none

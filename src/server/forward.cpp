@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "api/stream_failure.h"
 
@@ -17,7 +18,7 @@ namespace {
 constexpr size_t kRead = 64 << 10;
 
 // Of a request: what is between the client and this server, and what this one sets itself.
-constexpr std::array<std::string_view, 17> kNotAsked = {"authorization",
+constexpr std::array<std::string_view, 19> kNotAsked = {"authorization",
                                                         "connection",
                                                         "content-length",
                                                         "cookie",
@@ -32,6 +33,8 @@ constexpr std::array<std::string_view, 17> kNotAsked = {"authorization",
                                                         "x-conversation-id",
                                                         kClientHeader,
                                                         kLoadHeader,
+                                                        kRunHeader,
+                                                        kStopHeader,
                                                         "x-request-id",
                                                         "proxy-authorization"};
 // Of a reply: what every reply of this server has.
@@ -74,6 +77,11 @@ uint64_t n_events_in(std::string_view frames) {
   return out;
 }
 
+std::string next_name() {
+  static std::atomic<uint64_t> n = 0;
+  return std::to_string(++n);
+}
+
 }  // namespace
 
 api::HttpReply elsewhere_reply(api::Dialect dialect, const base::Error& error) {
@@ -92,6 +100,7 @@ Forward::Forward(std::shared_ptr<Core> core, const Incoming& incoming,
       count_(std::move(count)),
       load_ms_(load_ms),
       on_end_(std::move(on_end)),
+      name_(next_name()),
       reader_(incoming.http.method == "HEAD") {}
 
 Forward::~Forward() { close(); }
@@ -119,8 +128,8 @@ std::string Forward::request_text() const {
   }
   out +=
       fmt::format("x-request-id: {}\r\n{}: {}\r\n", incoming_.id, kClientHeader, incoming_.client);
-  out += fmt::format("{}: {:.3f}\r\ncontent-length: {}\r\n\r\n", kLoadHeader, load_ms_,
-                     http.body.size());
+  out += fmt::format("{}: {:.3f}\r\n{}: {}\r\ncontent-length: {}\r\n\r\n", kLoadHeader, load_ms_,
+                     kRunHeader, name_, http.body.size());
   return out;
 }
 
@@ -207,10 +216,39 @@ void Forward::drop() {
 }
 
 void Forward::cancel() {
-  if (over_) return;
-  if (!begun_) return fail({ErrorCode::kInvalidArgument, "The request was cancelled.", {}});
-  end({.n_texts = 1, .n_cancelled = 1}, 200);
-  responder_->finish();
+  if (over_ || stop_stream_) return;
+  if (!stream_) return stop_refused();
+  responder_->connect(model_->remote->socket(),
+                      [self = shared_from_this()](Result<std::unique_ptr<Stream>> stream) {
+                        if (self->over_) return;
+                        if (!stream) return self->stop_refused();
+                        self->ask_to_stop(*std::move(stream));
+                      });
+}
+
+void Forward::ask_to_stop(std::unique_ptr<Stream> stream) {
+  stop_stream_ = std::move(stream);
+  stop_stream_->write({fmt::format("DELETE /v1/stream HTTP/1.1\r\nHost: localhost\r\nConnection: "
+                                   "close\r\n{}: {}\r\n\r\n",
+                                   kStopHeader, name_)},
+                      [self = shared_from_this(), stream = stop_stream_](bool) {});
+  stop_read_into_.resize(kRead);
+  read_stop();
+}
+
+void Forward::read_stop() {
+  stop_stream_->read(stop_read_into_, [self = shared_from_this(), stream = stop_stream_](size_t n) {
+    if (self->over_) return;
+    if (n == 0 || !self->stop_reader_.put({self->stop_read_into_.data(), n}))
+      return self->stop_refused();
+    if (!self->stop_reader_.has_head()) return self->read_stop();
+    if (self->stop_reader_.status() != 204) self->stop_refused();
+  });
+}
+
+// It has not begun there, or its end is on its way.
+void Forward::stop_refused() {
+  if (!begun_) fail({ErrorCode::kInvalidArgument, "The request was cancelled.", {}});
 }
 
 void Forward::fail(const base::Error& error) {
@@ -229,9 +267,9 @@ void Forward::fail(const base::Error& error) {
 }
 
 void Forward::close() {
-  if (!stream_) return;
-  const std::shared_ptr<Stream> stream = std::exchange(stream_, nullptr);
-  stream->close(stream);
+  for (std::shared_ptr<Stream>* const each : {&stream_, &stop_stream_}) {
+    if (const auto stream = std::exchange(*each, nullptr)) stream->close(stream);
+  }
 }
 
 void Forward::end(const Totals& totals, int status) {

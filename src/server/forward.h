@@ -45,6 +45,7 @@ class Forward final : public Run, public std::enable_shared_from_this<Forward> {
   // The other process does that.
   void ping() override {}
   void drop() override;
+  // The other process writes the end of it.
   void cancel() override;
   void fail(const base::Error& error) override;
 
@@ -57,6 +58,10 @@ class Forward final : public Run, public std::enable_shared_from_this<Forward> {
   void pass_on();
   void pass_stream_on();
   void broke();
+  // Has the other process end it.
+  void ask_to_stop(std::unique_ptr<Stream> stream);
+  void read_stop();
+  void stop_refused();
   Totals totals() const;
   // Nothing more is read of the other process.
   void close();
@@ -70,9 +75,14 @@ class Forward final : public Run, public std::enable_shared_from_this<Forward> {
   const double load_ms_;
   const OnEnd on_end_;
 
+  const std::string name_;  // that the other process knows it by
   std::shared_ptr<Stream> stream_;
   ResponseReader reader_;
   std::vector<char> read_into_;
+  // Where that is asked to end it.
+  std::shared_ptr<Stream> stop_stream_;
+  ResponseReader stop_reader_{/*head_only=*/true};
+  std::vector<char> stop_read_into_;
   std::string content_type_;
   std::string partial_;    // the beginning of a frame whose end has not come
   uint64_t n_events_ = 0;  // of a response, whose events are numbered

@@ -20,11 +20,13 @@ class Elsewhere final : public api::RemoteModel {
   explicit Elsewhere(std::string socket) : socket_(std::move(socket)) {}
   const std::string& socket() const override { return socket_; }
   const api::ModelFacts& facts() const override { return facts_; }
+  const base::Json& props() const override { return props_; }
   service::HostStatus status() const override { return {}; }
 
  private:
   const std::string socket_;
   const api::ModelFacts facts_;
+  const base::Json props_;
 };
 
 class Source final : public api::ModelSource {
@@ -70,7 +72,8 @@ struct Two {
   Source source{socket};
   std::unique_ptr<Server> server;
 
-  explicit Two(const Options& options = quick()) : model(std::make_unique<Fixture>(behind())) {
+  explicit Two(const Options& options = quick(), const service::test::FakeSetup& setup = {})
+      : model(std::make_unique<Fixture>(behind(), setup)) {
     auto listening = Server::listen(options, kTestRoutes);
     REQUIRE(listening.has_value());
     server = *std::move(listening);
@@ -123,6 +126,13 @@ TEST_CASE("what each request has cost is counted where it came in") {
   for (const char* line :
        {"puna:texts_total{model=\"fake\"} 3\n", "llamacpp:tokens_predicted_total 10\n"})
     CHECK_MESSAGE(page.find(line) != std::string::npos, line << page);
+  // Gaps between tokens are known where these are written.
+  const auto gaps_of = [](const std::string& text) {
+    const size_t at = text.find("puna:token_gap_seconds_bucket");
+    return text.substr(at, text.find("puna:token_gap_seconds_sum") - at);
+  };
+  CHECK(gaps_of(page) == gaps_of(Client(two.socket).ask(get("/metrics")).body));
+  CHECK(page.find("puna:token_gap_seconds_count{model=\"fake\"} 0\n") == std::string::npos);
   // How much of the second text's prompt was known before depends on when it began.
   const auto count = [&](std::string_view name) {
     const size_t at = page.find(fmt::format("\n{} ", name));
@@ -236,4 +246,24 @@ TEST_CASE("a stream that is kept goes on without its client, wherever its model 
   const Reply kept = two.ask(get("/v1/stream?conv_id=talk"));
   CHECK(kept.status == 200);
   CHECK(kept.body.find("\"stop\":true") != std::string::npos);
+}
+
+TEST_CASE(
+    "a stream that is kept and stopped ends with what there is of it, wherever its model runs") {
+  const Two two(quick(),
+                {.n_sequences = 4, .context = 1 << 17, .n_pages = 1 << 12, .at_once = true});
+  Client client = two.client();
+  client.say(post("/completion",
+                  R"({"prompt":[1,2,3],"n_predict":100000,"ignore_eos":true,"stream":true})",
+                  "X-Conversation-Id: talk\r\n"));
+  CHECK(client.read_head().status == 200);
+  CHECK(two.ask("DELETE /v1/stream?conv_id=talk HTTP/1.1\r\nHost: localhost\r\n\r\n").status ==
+        204);
+  CHECK(client.until("\r\n0\r\n\r\n").find("\"stop\":true") != std::string::npos);
+  wait_until([&] { return two.source.n_leases() == 0 && two.model->at_rest(); });
+  // Whose request it is, is for the servers to say.
+  const char* const other =
+      "DELETE /v1/stream HTTP/1.1\r\nHost: localhost\r\nx-puna-stop: 1\r\n\r\n";
+  CHECK(two.ask(other).status == 400);
+  CHECK(Client(two.socket).ask(other).status == 404);
 }

@@ -215,8 +215,7 @@ std::vector<api::ModelLease> Front::models() const {
 
 std::vector<api::ModelStatus> Front::known_models() const {
   const api::ModelSource* source = core_->models.load();
-  const api::ModelControl* control = source ? source->control() : nullptr;
-  return control ? control->list() : std::vector<api::ModelStatus>();
+  return source && source->control() ? source->list() : std::vector<api::ModelStatus>();
 }
 
 HttpReply Front::answer(Own own) const {

@@ -48,21 +48,15 @@ class Page {
 };
 
 double seconds(uint64_t us) { return static_cast<double>(us) / 1e6; }
-uint64_t us_of(double ms) { return static_cast<uint64_t>(std::max(0.0, ms) * 1e3); }
 
 }  // namespace
-
-void Histogram::add(double value) {
-  const auto bucket = std::ranges::lower_bound(kBounds, value) - kBounds.begin();
-  ++counts_[static_cast<size_t>(bucket)];
-  sum_us_ += us_of(value * 1e3);
-}
 
 void Histogram::write(std::string& out, std::string_view name, std::string_view labels) const {
   uint64_t count = 0;
   for (size_t i = 0; i < counts_.size(); ++i) {
     count += counts_[i];
-    const std::string bound = i < kBounds.size() ? fmt::format("{}", kBounds[i]) : "+Inf";
+    const std::string bound =
+        i < Durations::kBounds.size() ? fmt::format("{}", Durations::kBounds[i]) : "+Inf";
     fmt::format_to(std::back_inserter(out), "{}_bucket{{{},le=\"{}\"}} {}\n", name, labels, bound,
                    count);
   }
@@ -80,6 +74,7 @@ void ModelMetrics::add(const Totals& totals) {
   n_embedded += totals.n_embedded;
   prompt_us += totals.prompt_us;
   decode_us += totals.decode_us;
+  token_gap.add(totals.gaps);
   uint64_t most = most_tokens;
   while (most < totals.most_tokens &&
          !most_tokens.compare_exchange_weak(most, totals.most_tokens)) {

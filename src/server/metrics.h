@@ -2,7 +2,6 @@
 // of hosts: nobody asks the thread of an engine.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <ctime>
@@ -15,24 +14,10 @@
 #include <vector>
 
 #include "api/model_source.h"
+#include "server/histogram.h"
 #include "server/run.h"
 
 namespace puna::server {
-
-class Histogram {
- public:
-  // Upper bounds in seconds.
-  static constexpr std::array kBounds = {0.005, 0.01, 0.025, 0.05, 0.1,  0.25, 0.5,
-                                         1.0,   2.5,  5.0,   10.0, 30.0, 60.0};
-
-  void add(double seconds);
-  // `labels`: "model=\"smollm2\"".
-  void write(std::string& out, std::string_view name, std::string_view labels) const;
-
- private:
-  std::array<std::atomic<uint64_t>, kBounds.size() + 1> counts_{};
-  std::atomic<uint64_t> sum_us_ = 0;
-};
 
 struct ModelMetrics {
   Histogram queue_time;   // from the request until the model is given the text

@@ -53,7 +53,7 @@ void ModelEvents::start(bool head_only) {
     });
   });
   responder_->ping_every(kBetweenLooks);
-  for (const api::ModelStatus& each : control.list())
+  for (const api::ModelStatus& each : core_.models.load()->list())
     write({.id = each.id, .state = each.state, .error = each.error});
 }
 

@@ -65,7 +65,8 @@ constexpr Field kLookupBody[] = {
 // In the order of Streams.
 constexpr std::array kStreams = {
     Description{.name = "Stream",
-                .summary = "Reads a stream that goes on without its client, from any byte on.",
+                .summary = "Reads a stream that goes on without its client, from any byte on. "
+                           "Status 503 while its text has not begun.",
                 .answer = R"("string")",
                 .query = [] { return std::span<const Field>(kStreamQuery); },
                 .media_type = "text/event-stream"},

@@ -105,7 +105,7 @@ constexpr std::array kRoutes = {
           Key::kNeeded, Effect::kChanges},
     Route{"GET", "/models/sse", Dialect::kLlama, Streams::kModels},
     Route{"GET", "/props", Dialect::kLlama, llama::props, kQuery, Key::kNeeded, Effect::kReads,
-          llama::router_props},
+          llama::props_before},
     Route{"POST", "/props", Dialect::kLlama, llama::change_props, kBody, Key::kNeeded,
           Effect::kChanges},
     Route{"GET", "/slots", Dialect::kLlama, llama::slots, kQuery},

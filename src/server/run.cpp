@@ -31,6 +31,7 @@ void Totals::add(const Totals& more) {
     if (field.value != &Totals::most_tokens) this->*field.value += more.*field.value;
   }
   most_tokens = std::max(most_tokens, more.most_tokens);
+  gaps.add(more.gaps);
 }
 
 Totals totals_of(const service::Reply& reply) {
@@ -55,7 +56,9 @@ Totals totals_of_embedded(uint64_t n_tokens, double ms) {
 std::string to_text(const Totals& totals) {
   Json out = Json::object();
   for (const Field& field : kFields) out.set(field.name, totals.*field.value);
-  return out.dump();
+  Json counts = Json::array();
+  for (const uint64_t n : totals.gaps.counts) counts.push(n);
+  return out.set("gaps", std::move(counts)).set("gaps_us", totals.gaps.sum_us).dump();
 }
 
 std::optional<Totals> read_totals(std::string_view text) {
@@ -67,6 +70,16 @@ std::optional<Totals> read_totals(std::string_view text) {
     if (!value) return {};
     out.*field.value = static_cast<uint64_t>(std::max<int64_t>(*value, 0));
   }
+  const Json* const counts = json->find("gaps");
+  const auto sum_us = json->get_integer("gaps_us");
+  if (!counts || !counts->is_array() || counts->items().size() != Durations::kBuckets || !sum_us)
+    return {};
+  for (size_t i = 0; i < Durations::kBuckets; ++i) {
+    const Json& n = counts->items()[i];
+    if (!n.is_integer()) return {};
+    out.gaps.counts[i] = static_cast<uint64_t>(std::max<int64_t>(n.integer(), 0));
+  }
+  out.gaps.sum_us = static_cast<uint64_t>(std::max<int64_t>(*sum_us, 0));
   return out;
 }
 

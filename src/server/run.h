@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "server/histogram.h"
 #include "service/request.h"
 
 namespace puna::server {
@@ -21,6 +22,7 @@ struct Totals {
   uint64_t n_embedded = 0;                // tokens of texts that nothing is written behind
   uint64_t most_tokens = 0;               // of one text
   uint64_t prompt_us = 0, decode_us = 0;  // the former of n_embedded too
+  Durations gaps{};                       // between two tokens of a text
 
   void add(const Totals& more);
 };
@@ -30,6 +32,10 @@ Totals totals_of_embedded(uint64_t n_tokens, double ms);
 inline constexpr std::string_view kTotalsHeader = "x-puna-totals";
 std::string to_text(const Totals& totals);
 std::optional<Totals> read_totals(std::string_view text);
+// What a server calls a request that it sends on, and that of one that it wants ended
+// (named_runs.h).
+inline constexpr std::string_view kRunHeader = "x-puna-run";
+inline constexpr std::string_view kStopHeader = "x-puna-stop";
 
 // Called once, with the status of the reply, before its end is sent; 499: there is none.
 using OnEnd = std::function<void(const Totals& totals, int status)>;

@@ -39,6 +39,7 @@ void StreamStore::show(const std::shared_ptr<KeptStream>& stream) {
 void StreamStore::forget(const std::shared_ptr<KeptStream>& stream) {
   const std::lock_guard lock(mutex_);
   coming_.erase(stream);
+  ending_.erase(stream);
 }
 
 std::shared_ptr<KeptStream> StreamStore::find(const Name& name) {
@@ -46,6 +47,11 @@ std::shared_ptr<KeptStream> StreamStore::find(const Name& name) {
   const std::lock_guard lock(mutex_);
   const auto found = shown_.find(name);
   return found == shown_.end() ? nullptr : found->second;
+}
+
+bool StreamStore::is_coming(const Name& name) {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(coming_, [&](const auto& each) { return each.second == name; });
 }
 
 void StreamStore::stop(const Name& name) {
@@ -108,6 +114,7 @@ void StreamStore::stop_unread() {
 void StreamStore::shut_down() {
   const std::lock_guard lock(mutex_);
   for (const auto& [name, stream] : shown_) stream->shut_down();
+  for (const auto& [stream, name] : coming_) stream->shut_down();
   for (const auto& stream : ending_) stream->shut_down();
 }
 

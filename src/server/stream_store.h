@@ -31,11 +31,13 @@ class StreamStore {
   std::shared_ptr<KeptStream> open(Name name, std::shared_ptr<Responder> owner);
   // Its text begins. One that the conversation had before is stopped and forgotten.
   void show(const std::shared_ptr<KeptStream>& stream);
-  // Its text was refused.
+  // Its text was refused, or stopped before it began.
   void forget(const std::shared_ptr<KeptStream>& stream);
 
   // Null: there is none, or no more.
   std::shared_ptr<KeptStream> find(const Name& name);
+  // Whether one is to be found soon: its text waits for its model, or is being prepared.
+  bool is_coming(const Name& name);
   // Stops whatever the conversation has, and forgets it.
   void stop(const Name& name);
 

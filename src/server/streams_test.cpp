@@ -1,6 +1,10 @@
 // Streams that go on without their client, who reads on later (stream_store.h).
 #include <doctest/doctest.h>
 
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <random>
 
 #include "server/testing/fixture.h"
@@ -22,6 +26,69 @@ using test::wait_until;
 service::test::FakeSetup long_texts() {
   return {.n_sequences = 4, .context = 1 << 17, .n_pages = 1 << 12, .at_once = true};
 }
+// Its model comes when it is told to.
+class Late final : public api::ModelSource {
+ public:
+  explicit Late(api::ModelLease model) : model_(std::move(model)) {}
+  std::shared_ptr<void> acquire(const api::ModelWish&,
+                                std::function<void(base::Result<api::ModelLease>)> done) override {
+    const std::lock_guard lock(mutex_);
+    const int number = n_asked_++;
+    waiting_.emplace(number, std::move(done));
+    return {static_cast<void*>(this), [this, number](void*) {
+              std::function<void(base::Result<api::ModelLease>)> dropped;
+              const std::lock_guard leaving(mutex_);
+              if (auto node = waiting_.extract(number)) dropped = std::move(node.mapped());
+            }};
+  }
+  std::vector<api::ModelLease> loaded() const override { return {}; }
+  size_t n_waiting() {
+    const std::lock_guard lock(mutex_);
+    return waiting_.size();
+  }
+  void come() {
+    std::map<int, std::function<void(base::Result<api::ModelLease>)>> all;
+    {
+      const std::lock_guard lock(mutex_);
+      all.swap(waiting_);
+    }
+    for (const auto& [number, done] : all) done(model_);
+  }
+
+ private:
+  const api::ModelLease model_;
+  std::mutex mutex_;
+  int n_asked_ = 0;
+  std::map<int, std::function<void(base::Result<api::ModelLease>)>> waiting_;
+};
+
+// A server whose model is not loaded yet, and a request that waits for it.
+struct Loading {
+  Fixture at;
+  Late models{at.models.loaded().front()};
+  std::unique_ptr<Server> server = [] {
+    auto listening = Server::listen(quick(), test::kTestRoutes);
+    REQUIRE(listening.has_value());
+    return *std::move(listening);
+  }();
+  Loading() { server->serve(models); }
+  ~Loading() { server->stop(); }
+  Client client() const { return Client(server->addresses().at(0).port); }
+  Reply ask(std::string_view text) const { return client().ask(text); }
+  Client waiting(std::string_view headers) {
+    Client out = client();
+    out.say(post("/completion",
+                 R"({"prompt":[1,2,3],"n_predict":6,"ignore_eos":true,"stream":true})", headers));
+    wait_until([&] { return models.n_waiting() == 1; });
+    return out;
+  }
+  // Its connection, and not the one that asks.
+  void wait_until_gone() const {
+    wait_until([&] {
+      return ask(get("/metrics")).body.find("puna:connections 1\n") != std::string::npos;
+    });
+  }
+};
 std::string write(std::string_view body, std::string_view id, std::string_view headers = "") {
   return post("/write", body, fmt::format("X-Conversation-Id: {}\r\n{}", id, headers));
 }
@@ -147,6 +214,47 @@ TEST_CASE("a text that waits for its turn is stopped before it begins") {
   for (int i = 0; i < 3; ++i)
     CHECK(clients[static_cast<size_t>(i)].read().body == stream_of(5, 1, 3));
   wait_until([&] { return at.at_rest(); });
+}
+
+TEST_CASE("a text that waits for its model to be loaded outlives its client") {
+  Loading at;
+  at.waiting("X-Conversation-Id: c\r\n").close();
+  at.wait_until_gone();
+  CHECK(at.models.n_waiting() == 1);
+  const Reply soon = at.ask(read_from("c", 0));
+  CHECK(soon.status == 503);
+  CHECK_FALSE(soon.header("Retry-After").empty());
+  at.models.come();
+  Reply reply;
+  wait_until([&] { return (reply = at.ask(read_from("c", 0))).status == 200; });
+  CHECK(reply.body.find("\"stop\":true") != std::string::npos);
+  // One that is not kept goes with its client.
+  at.waiting("").close();
+  wait_until([&] { return at.models.n_waiting() == 0; });
+}
+
+TEST_CASE("a text that waits for its model to be loaded can be stopped") {
+  Loading at;
+  Client client = at.waiting("X-Conversation-Id: c\r\n");
+  CHECK(at.ask(stop("other")).status == 204);
+  CHECK(at.ask(read_from("c", 0)).status == 503);
+  CHECK(at.ask(stop("c")).status == 204);
+  const Reply reply = client.read();
+  CHECK(reply.status == 400);
+  CHECK(reply.body.find("cancelled") != std::string::npos);
+  CHECK(at.ask(read_from("c", 0)).status == 404);
+  wait_until([&] { return at.models.n_waiting() == 0; });
+  CHECK(client.ask(get("/livez")).status == 200);
+}
+
+TEST_CASE("a server that is drained waits for no model for whoever has left") {
+  Loading at;
+  at.waiting("X-Conversation-Id: c\r\n").close();
+  at.wait_until_gone();
+  const base::Timer timer;
+  at.server->drain(milliseconds(50));
+  CHECK(timer.ms() < 30'000);
+  CHECK(at.models.n_waiting() == 0);
 }
 
 TEST_CASE("a conversation has one stream: the next stops the one before") {
@@ -325,7 +433,8 @@ TEST_CASE("clients that leave, come back, stop and replace at random get what ea
         }
         // Of this request, or the one before where this was not read; to where it was stopped.
         const Reply reply = at.ask(read_from(id, 0));
-        if (reply.status == 404) continue;
+        // 503: this one is still being prepared.
+        if (reply.status == 404 || reply.status == 503) continue;
         if (reply.status == 400 && reply.body.find("cancelled") != std::string::npos) continue;
         const size_t count = reply.body.find('(');
         if (count == std::string::npos) {

@@ -153,7 +153,9 @@ bool TextsRun::read(size_t index, std::string& out) {
 
 void TextsRun::note_token(Text& text) {
   if (text.since_token) {
-    metrics_.token_gap.add(text.since_token->ms() / 1e3);
+    const double seconds = text.since_token->ms() / 1e3;
+    metrics_.token_gap.add(seconds);
+    totals_.gaps.add(seconds);
   } else {
     metrics_.first_token.add(incoming_.since_head.ms() / 1e3);
   }

@@ -25,7 +25,29 @@ namespace {
 
 constexpr size_t kMostLookups = 1000;
 
+base::Error cancelled() {
+  return {ErrorCode::kInvalidArgument, "The request was cancelled before its text began.", {}};
+}
+
 }  // namespace
+
+class Transaction::Waiting final : public Run {
+ public:
+  explicit Waiting(std::weak_ptr<Transaction> whose) : whose_(std::move(whose)) {}
+  void start() override {}
+  void go_on() override {}
+  void ping() override {}
+  void drop() override {
+    if (const auto whose = whose_.lock()) whose->waiting_.reset();
+  }
+  void cancel() override { fail(cancelled()); }
+  void fail(const base::Error& error) override {
+    if (const auto whose = whose_.lock()) whose->stop_waiting(error);
+  }
+
+ private:
+  const std::weak_ptr<Transaction> whose_;
+};
 
 void Transaction::start(std::shared_ptr<Core> core, Incoming incoming,
                         std::shared_ptr<Responder> responder) {
@@ -86,6 +108,11 @@ Result<Json> Transaction::read_body() const {
 void Transaction::find_model() {
   const auto wish = model_wish();
   if (!wish) return answer(wish.error());
+  // It may be loaded first, which takes its time: a client that was cut off comes back meanwhile.
+  const Json* const stream = body_.find("stream");
+  if (stream && *stream == Json(true)) {
+    if (auto kept = keep_stream(); !kept) return answer(kept.error());
+  }
   since_asked_ = {};
   auto waiting = core_->models.load()->acquire(
       *wish, [self = shared_from_this()](Result<api::ModelLease> model) {
@@ -221,10 +248,6 @@ void Transaction::run_job(api::Job job, const api::ModelLease& model) {
 void Transaction::forward(const api::ModelLease& model) {
   const std::shared_ptr<TextsCount> count = count_texts(1);
   if (!count) return;
-  const Json* stream = body_.find("stream");
-  if (stream && *stream == Json(true)) {
-    if (auto kept = keep_stream(); !kept) return answer(kept.error());
-  }
   if (left_ && !kept_) return give_up();
   responder_->post([self = shared_from_this(), model = model, count]() mutable {
     const std::string id = model->id;
@@ -300,14 +323,22 @@ void Transaction::end_upload() {
 
 Result<void> Transaction::keep_stream() {
   const std::string* name = incoming_.http.header("x-conversation-id");
-  if (!name || name->empty()) return {};
+  if (kept_ || !name || name->empty()) return {};
   if (name->size() > StreamStore::kLongestName) {
     return base::fail(ErrorCode::kInvalidArgument,
                       fmt::format("The X-Conversation-Id has {} bytes; {} are the most.",
                                   name->size(), StreamStore::kLongestName));
   }
   kept_ = core_->streams.open({incoming_.key, *name}, responder_);
+  kept_->set_run(std::make_shared<Waiting>(weak_from_this()));
+  // It was found before it had that.
+  if (kept_->stopped()) return std::unexpected(cancelled());
   return {};
+}
+
+void Transaction::stop_waiting(const base::Error& error) {
+  waiting_.reset();
+  answer(error);
 }
 
 void Transaction::prepare(api::Texts texts, const api::ModelLease& model) {
@@ -358,6 +389,7 @@ void Transaction::run(const std::string& model, const MakeRun& make) {
   if (kept_) return run_kept(make);
   if (left_) return left();
   run_ = make(responder_, [this](const Totals& totals, int status) { end(totals, status); });
+  if (const std::string* name = run_name()) core_->named_runs.add(*name, run_, responder_);
   run_->start();
 }
 
@@ -417,6 +449,12 @@ void Transaction::answer(Streams what) {
       return refuse(501, "This server has one model, which stays.");
     return responder_->post([self = shared_from_this()] { self->watch_models(); });
   }
+  const std::string* const run =
+      core_->options.behind_server ? incoming_.http.header(kStopHeader) : nullptr;
+  if (run && what == Streams::kStop) {
+    const int status = core_->named_runs.cancel(*run) ? 204 : 404;
+    return answer(api::HttpReply{.status = status, .content_type = "", .body = ""});
+  }
   const std::string* id = incoming_.http.query_value("conv_id");
   if (!id || id->empty()) return refuse(400, "The query has no \"conv_id\".");
   if (what == Streams::kStop) {
@@ -430,6 +468,10 @@ void Transaction::answer(Streams what) {
     if (error != std::errc() || end != last)
       return refuse(400,
                     fmt::format("\"from\" is \"{}\", but has to be a number of bytes.", *text));
+  }
+  if (core_->streams.is_coming({incoming_.key, *id})) {
+    return answer(busy_reply(incoming_.dialect,
+                             "The text of this conversation has not begun yet; try again soon."));
   }
   const auto stream = core_->streams.find({incoming_.key, *id});
   if (!stream) return refuse(404, "There is no stream of this conversation.");
@@ -487,8 +529,14 @@ void Transaction::end(const Totals& totals, int status) {
   end(status);
 }
 
+const std::string* Transaction::run_name() const {
+  return core_->options.behind_server ? incoming_.http.header(kRunHeader) : nullptr;
+}
+
 void Transaction::end(int status) {
   if (std::exchange(over_, true)) return;
+  waiting_.reset();
+  if (const std::string* name = run_name()) core_->named_runs.remove(*name);
   outcome_.status = status;
   core_->log.write(incoming_, outcome_);
   core_->metrics.count_request(incoming_.http.method, incoming_.route->path, status);
@@ -496,7 +544,8 @@ void Transaction::end(int status) {
 
 void Transaction::left() {
   left_ = true;
-  waiting_.reset();
+  // A text that is kept waits on for its model.
+  if (waiting_ && !kept_) waiting_.reset();
   if (const auto events = std::exchange(events_, nullptr)) {
     events->leave();
     return responder_->give_up();

@@ -67,6 +67,10 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   void give_up();  // for a client that has left
   // Where the request is for a stream that is to outlive its client. Errors: kInvalidArgument.
   base::Result<void> keep_stream();
+  // Stands for a text that is kept until it begins.
+  class Waiting;
+  // What the server calls it that has sent it on; null: none has.
+  const std::string* run_name() const;
   // Of a request of so many texts. Null: it was answered, since too many wait.
   std::shared_ptr<TextsCount> count_texts(uint32_t n);
   // Of its body, what is needed here. Errors: kCorrupt.
@@ -75,6 +79,8 @@ class Transaction final : public Work, public std::enable_shared_from_this<Trans
   double waited_elsewhere_ms() const;
   // On the thread of the connection:
   void wait_for_model(std::shared_ptr<void> waiting);
+  // Of a text that is kept, before it begins.
+  void stop_waiting(const base::Error& error);
   void watch_models();
   using MakeRun = std::function<std::shared_ptr<Run>(std::shared_ptr<Responder>, OnEnd)>;
   void run(const std::string& model, const MakeRun& make);

@@ -4,6 +4,7 @@ clients; what is listed, loaded, kept and unloaded; names and presets that are w
 
 usage: tests/cli/many_models_test.py PUNA
 """
+import base64
 import contextlib
 import json
 import os
@@ -20,6 +21,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
+
+from tiny_media import write_mmproj, write_png
 
 GOLDENS = Path(__file__).resolve().parent.parent / "goldens"
 PUNA = str(Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/puna").resolve())
@@ -111,6 +114,34 @@ class Many(unittest.TestCase):
                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS)
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertEqual(server.state("llama-q4_0"), "loaded")
+
+    def test_what_models_take_is_known_before_they_are_loaded(self):
+        folder = self.path / "seeing"
+        folder.mkdir()
+        shutil.copy(GOLDENS / "llama-q4_0.gguf", folder / "tiny.gguf")
+        mmproj = Path(write_mmproj(folder / "mmproj-tiny.gguf", 64))
+        picture = base64.b64encode(Path(write_png(self.path / "small.png")).read_bytes()).decode()
+        presets = self.path / "seeing.ini"
+        presets.write_text(f"version = 1\n[without]\nmodel = {folder / 'tiny.gguf'}\nno-mmproj = true\n"
+                           f"[named]\nmodel = {self.models / 'llama-q4_0.gguf'}\nmmproj = {mmproj}\n"
+                           f"[other]\nmodel = {self.models / 'gemma3-q8_0.gguf'}\nmmproj = {folder / 'none.gguf'}\n")
+        template = "{% for m in messages %}{{ m.content }}{% endfor %}"
+        with self.server("--models-dir", folder, "--models-preset", presets, "--chat-template", template) as server:
+            takes = lambda: {name: each["architecture"]["input_modalities"] for name, each in server.models().items()}
+            self.assertEqual(takes(), {"tiny": ["text", "image"], "without": ["text"], "named": ["text", "image"], "other": ["text"]})
+            self.assertEqual(server.state("tiny"), "unloaded")
+            parts = [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{picture}"}}, {"type": "text", "text": "ab"}]
+            body = {"model": "tiny", "max_tokens": 1, "messages": [{"role": "user", "content": parts}]}
+            for _ in range(2):
+                status, told = server.ask("/v1/chat/completions", body)
+                self.assertEqual(status, 200, told)
+            self.assertEqual(takes()["tiny"], ["text", "image"])
+            # What the model's process counts, the server tells.
+            figures = lambda: [line.split()[-1] for line in server.ask("/metrics")[1].splitlines() if line.startswith("puna:media_") and '"tiny"' in line]
+            server.wait(lambda: figures() == ["1", "1"])
+            mmproj.unlink()
+            server.ask("/models/unload", {"model": "tiny"})
+            server.wait(lambda: takes()["tiny"] == ["text"])
 
     def test_models_by_turns_under_a_limit_that_holds_one(self):
         with self.server("--models-dir", self.models, "--models-max", "1") as server:
@@ -213,11 +244,53 @@ class Many(unittest.TestCase):
             prompt = {**PROMPT, "model": "llama-q4_0", "prompt": list(range(3, 103))}
             first = server.ask("/completion", prompt)[1]
             server.wait(lambda: server.state("llama-q4_0") == "sleeping")
+            # What it is can be asked without waking it.
+            self.assertTrue(server.ask("/props?model=llama-q4_0")[1]["is_sleeping"])
+            self.assertEqual(server.models()["llama-q4_0"]["meta"]["n_ctx"], server.ask("/props?model=llama-q4_0")[1]["default_generation_settings"]["n_ctx"])
+            self.assertEqual(server.ask("/props")[1]["role"], "router")
+            self.assertEqual(server.state("llama-q4_0"), "sleeping")
             again = server.ask("/completion", prompt)[1]
+            self.assertFalse(server.ask("/props?model=llama-q4_0")[1]["is_sleeping"])
             self.assertEqual(again["tokens"], first["tokens"])
             self.assertEqual(server.said().count("llama-q4_0 is loaded"), 2)
             # All but a page of the prompt at most is known still.
             self.assertGreater(again["timings"]["cache_n"], 60)
+
+    def test_the_one_model_sleeps(self):
+        model = self.models / "llama-q4_0.gguf"
+        with self.server("--model", model, "--sleep-idle-seconds", "0.2") as server:
+            self.assertNotIn("no effect", server.said())
+
+            def asleep():
+                return server.ask("/props")[1]["is_sleeping"]
+
+            def metrics():
+                lines = server.ask("/metrics")[1].splitlines()
+                return [line for line in lines if line.startswith("llamacpp:") and "_tokens_seconds " not in line]
+
+            prompt = {**PROMPT, "prompt": list(range(3, 103))}
+            first, awake = server.ask("/completion", prompt)[1], server.ask("/props")[1]
+            listed, counted = server.ask("/v1/models")[1], metrics()
+            server.wait(asleep)
+            self.assertEqual(server.ask("/props")[1], {**awake, "is_sleeping": True})
+            self.assertEqual(server.ask("/v1/models")[1], listed)
+            self.assertEqual(metrics(), counted)
+            self.assertEqual(server.ask("/health")[1], {"status": "ok"})
+            self.assertEqual([each["name"] for each in server.ask("/api/tags")[1]["models"]], ["gemma3-q8_0:latest", "llama-q4_0:latest"][1:])
+            self.assertEqual(server.ask("/api/show", {"model": "llama-q4_0"})[1]["details"]["family"], "llama")
+            self.assertEqual(server.ask("/completion", {**prompt, "model": "other"})[0], 404)
+            self.assertTrue(asleep())
+            self.assertEqual(server.said().count("is loaded"), 1)
+            again = server.ask("/completion", prompt)[1]
+            self.assertEqual(again["tokens"], first["tokens"])
+            self.assertGreater(again["timings"]["cache_n"], 60)
+            self.assertEqual(server.said().count("is loaded"), 2)
+            # Counting tokens needs the model too.
+            server.wait(asleep)
+            self.assertEqual(server.ask("/tokenize", {"content": "Hi"})[0], 200)
+            self.assertEqual(server.ask("/models/load", {"model": "llama-q4_0"})[0], 400)
+        with self.assertRaisesRegex(AssertionError, "no GGUF|cannot|GGUF"), self.server("--model", self.models / "broken.gguf", "--sleep-idle-seconds", "1"):
+            pass
 
     def test_presets(self):
         presets = self.path / "presets.ini"

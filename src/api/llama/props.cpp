@@ -2,6 +2,7 @@
 
 #include "api/build_info.h"
 #include "api/fields.h"
+#include "api/llama/router.h"
 #include "api/llama/settings.h"
 #include "api/media.h"
 #include "api/openai/models.h"
@@ -31,15 +32,15 @@ void set_template(Json& out, const service::LoadedModel& model) {
 
 }  // namespace
 
-Result<Exchange> props(const Call& call) {
-  const service::LoadedModel& model = call.model->loaded();
+Json props_json(const ServedModel& served) {
+  const service::LoadedModel& model = served.loaded();
   Json defaults = Json::object();
   defaults.set("params", settings_json(model.defaults.request, /*stream=*/false))
       .set("n_ctx", model.context());
   Json out = Json::object();
   out.set("default_generation_settings", std::move(defaults));
-  out.set("total_slots", call.model->n_texts).set("model_alias", call.model->id);
-  out.set("model_path", call.model->path).set("model_ftype", openai::file_type(model));
+  out.set("total_slots", served.n_texts).set("model_alias", served.id);
+  out.set("model_path", served.path).set("model_ftype", openai::file_type(model));
   Json modalities = Json::object();
   const service::Senses* const senses = model.senses.get();
   modalities.set("vision", senses && senses->has(models::Sense::kPictures));
@@ -54,7 +55,21 @@ Result<Exchange> props(const Call& call) {
   out.set("bos_token", text(&tokenizer::Vocabulary::bos));
   out.set("eos_token", text(&tokenizer::Vocabulary::eos));
   out.set("build_info", build_info());
-  return HttpReply::json(out.set("is_sleeping", false));
+  return out.set("is_sleeping", false);
+}
+
+Result<Exchange> props(const Call& call) { return HttpReply::json(props_json(*call.model)); }
+
+Result<std::optional<HttpReply>> props_before(const Call& call) {
+  const std::string* const asked = call.http.query_value("model");
+  const std::string name = asked ? *asked : "";
+  const bool is_one = call.models.control() == nullptr;
+  for (const ModelStatus& each : call.models.list()) {
+    if (!each.asleep || (name.empty() ? !is_one : !each.asleep->answers_to(name))) continue;
+    Json out = each.asleep->remote->props();
+    return HttpReply::json(out.set("is_sleeping", true));
+  }
+  return router_props(call);
 }
 
 Result<Exchange> change_props(const Call& call) {

@@ -63,7 +63,7 @@ Result<Exchange> tags(const Call& call) {
 
 Result<Exchange> ps(const Call& call) {
   Json list = Json::array();
-  std::vector<ModelStatus> models = list_models(call.models);
+  std::vector<ModelStatus> models = call.models.list();
   std::erase_if(models, [](const ModelStatus& model) { return !model.model; });
   // Those that stay longest first.
   std::ranges::stable_sort(models, std::greater(), [](const ModelStatus& model) {

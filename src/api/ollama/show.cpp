@@ -91,11 +91,9 @@ Result<Exchange> show(const Call& call) {
     return HttpReply::json(
         served_json(*model, verbose).set("modified_at", modified_at(model->created)));
   }
-  if (ModelControl* const control = call.models.control()) {
-    const Result<ShownModel> shown = control->show(name);
-    if (shown) return HttpReply::json(stored_json(*shown, verbose));
-    if (shown.error().code != ErrorCode::kNotFound) return std::unexpected(shown.error());
-  }
+  const Result<ShownModel> shown = call.models.show(name);
+  if (shown) return HttpReply::json(stored_json(*shown, verbose));
+  if (shown.error().code != ErrorCode::kNotFound) return std::unexpected(shown.error());
   return base::fail(ErrorCode::kNotFound, fmt::format("model '{}' not found", name));
 }
 

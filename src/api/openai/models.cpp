@@ -31,16 +31,23 @@ Json meta_json(const ServedModel& model, const ModelFacts& facts) {
   return out.set("ftype", card.file_type.empty() ? Json() : Json(card.file_type));
 }
 
-bool takes(const ModelFacts& facts, std::string_view capability) {
+bool has(const ModelFacts& facts, std::string_view capability) {
   return std::ranges::find(facts.card.capabilities, capability) != facts.card.capabilities.end();
 }
 
-// Of a model that is not loaded it is not known what it takes beside text.
-Json input_modalities(const std::optional<ModelFacts>& facts) {
+Json input_modalities(const ModelStatus& model, const std::optional<ModelFacts>& facts) {
+  const service::Takes takes =
+      facts ? service::Takes{.pictures = has(*facts, "vision"), .sounds = has(*facts, "audio")}
+            : model.takes.value_or(service::Takes());
   Json out = Json::array().push("text");
-  if (facts && takes(*facts, "vision")) out.push("image");
-  if (facts && takes(*facts, "audio")) out.push("audio");
+  if (takes.pictures) out.push("image");
+  if (takes.sounds) out.push("audio");
   return out;
+}
+
+// Null: it was never loaded, or is not any more.
+const ModelLease& last_known(const ModelStatus& model) {
+  return model.model ? model.model : model.asleep;
 }
 
 // As llama.cpp's server has it where it has several models.
@@ -64,11 +71,12 @@ Json model_json(const ModelStatus& model, bool managed) {
   }
   Json architecture = Json::object();
   std::optional<ModelFacts> facts;
-  if (model.model) facts = model.model->facts();
-  architecture.set("input_modalities", input_modalities(facts))
+  const ModelLease& known = last_known(model);
+  if (known) facts = known->facts();
+  architecture.set("input_modalities", input_modalities(model, facts))
       .set("output_modalities", Json::array().push("text"));
   out.set("architecture", std::move(architecture));
-  return facts ? out.set("meta", meta_json(*model.model, *facts)) : out;
+  return facts ? out.set("meta", meta_json(*known, *facts)) : out;
 }
 
 // As Ollama lists models, which is what llama.cpp's server gives in the same answer.
@@ -84,7 +92,7 @@ Json short_json(const ServedModel& model) {
   out.set("size", model.file_bytes).set("digest", model.digest).set("type", "model");
   out.set("description", "").set("tags", names(model.tags));
   Json capabilities = Json::array().push(facts.embeddings ? "embedding" : "completion");
-  if (takes(facts, "vision") || takes(facts, "audio")) capabilities.push("multimodal");
+  if (has(facts, "vision") || has(facts, "audio")) capabilities.push("multimodal");
   out.set("capabilities", std::move(capabilities));
   return out.set("parameters", "").set("details", std::move(details));
 }
@@ -99,8 +107,8 @@ Result<Exchange> models(const Call& call) {
   Json brief = Json::array(), data = Json::array();
   ModelControl* const control = call.models.control();
   if (control) control->renew();
-  for (const ModelStatus& model : list_models(call.models)) {
-    if (model.model) brief.push(short_json(*model.model));
+  for (const ModelStatus& model : call.models.list()) {
+    if (const ModelLease& known = last_known(model)) brief.push(short_json(*known));
     data.push(model_json(model, control != nullptr));
   }
   Json out = Json::object();
@@ -111,8 +119,9 @@ Result<Exchange> models(const Call& call) {
 Result<Exchange> model(const Call& call) {
   const std::string& id = call.http.path_values.front();
   const bool managed = call.models.control() != nullptr;
-  for (const ModelStatus& model : list_models(call.models)) {
-    const bool is_it = model.model && model.model->answers_to(id);
+  for (const ModelStatus& model : call.models.list()) {
+    const ModelLease& known = last_known(model);
+    const bool is_it = known && known->answers_to(id);
     if (is_it || std::ranges::any_of(
                      model.aliases, [&](const std::string& alias) { return same_name(alias, id); }))
       return HttpReply::json(model_json(model, managed));

@@ -2,6 +2,7 @@
 // said of several models.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,17 +24,18 @@ class Many final : public ModelSource, public ModelControl {
   ModelControl* control() const override { return const_cast<Many*>(this); }
 
   std::vector<ModelStatus> list() const override {
-    std::vector<ModelStatus> out = list_models(served_.source);
+    std::vector<ModelStatus> out = served_.source.list();
     out[0].seconds_left = 90;
     out[0].source = "puna";
     out.push_back({.id = "other", .aliases = {"other"}, .state = ModelState::kSleeping});
+    out.back().takes = takes;
     out.push_back({.id = "broken", .aliases = {"broken"}, .state = ModelState::kUnloaded});
     out.back().error = "It is no model.";
     out.back().preset = "ctx-size = 7\n";
     return out;
   }
   void renew() override { ++n_renewed; }
-  base::Result<ShownModel> show(std::string_view name) override {
+  base::Result<ShownModel> show(std::string_view name) const override {
     if (name != "other") return base::fail(base::ErrorCode::kIo, "It cannot be read.");
     ShownModel out;
     out.model.modified_s = 1;
@@ -59,7 +61,8 @@ class Many final : public ModelSource, public ModelControl {
   }
 
   int n_renewed = 0;
-  std::vector<std::string> done;  // "load fake"
+  std::optional<service::Takes> takes{};  // of "other"
+  std::vector<std::string> done;          // "load fake"
 
  private:
   base::Result<void> note(std::string_view what, std::string_view name) {

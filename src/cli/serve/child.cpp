@@ -24,6 +24,7 @@
 #include <thread>
 #include <utility>
 
+#include "api/llama/props.h"
 #include "base/clock.h"
 #include "base/commit.h"
 #include "base/json.h"
@@ -218,6 +219,7 @@ class ChildProcess {
                    static_cast<double>(planned) / kMib, static_cast<double>(taken) / kMib);
     Json ready = Json::object().set("bytes", manager::to_json(bytes));
     ready.set("facts", api::to_json(api::facts_of(served.loaded())));
+    ready.set("props", api::llama::props_json(served));
     ready.set("file_bytes", served.file_bytes).set("n_texts", served.n_texts);
     words_.say("ready", std::move(ready));
     tells_.emplace([this](const std::stop_token& stop) { tell(stop); });

@@ -9,6 +9,9 @@
 
 namespace puna::cli::serve {
 
+// As flags have it: below 0 is for ever.
+manager::Milliseconds milliseconds(double seconds);
+
 // `given` are the flags of the command line. Errors: kUsage for presets that say what cannot be;
 // kIo; those of finding the store.
 base::Result<std::unique_ptr<manager::Manager>> manage(const ServeFlags& flags, GivenFlags given);

@@ -19,6 +19,7 @@
 #include "cli/serve/flags.h"
 #include "cli/serve/loading.h"
 #include "cli/serve/many.h"
+#include "cli/serve/sleeping.h"
 #include "cli/terminal.h"
 #include "io/byte_source.h"
 #include "server/server.h"
@@ -153,8 +154,10 @@ Result<int> run(ServeFlags& flags, const GivenFlags& given) {
   PUNA_TRY(open_log(flags.log));
   for (const std::string& note : flags.notes) print_err("{}\n", note);
   if (!flags.model.model.empty()) {
-    for (const std::string& flag : flags.many.given)
+    for (const std::string& flag : flags.many.given) {
+      if (flag == "--sleep-idle-seconds") continue;
       print_err("{} has no effect here: the one model of a process always stays.\n", flag);
+    }
   }
   // A port that is taken is told of before the model is read.
   PUNA_TRY(const auto server, listen(flags));
@@ -162,6 +165,13 @@ Result<int> run(ServeFlags& flags, const GivenFlags& given) {
     PUNA_TRY(const auto models, serve::manage(flags, given));
     keep_serving(flags, *server, *models, "Each of them");
     models->stop();
+    return 0;
+  }
+  if (flags.many.sleep_after) {
+    PUNA_TRY(const auto sleeper, serve::load_to_sleep(flags));
+    const std::string id = sleeper->list().front().id;
+    keep_serving(flags, *server, *sleeper, id);
+    sleeper->stop();
     return 0;
   }
   PUNA_TRY(service::LoadedModel model, serve::load(flags));
