@@ -21,11 +21,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import torch
 import transformers
-from tiny_models import mlc, vocabulary
-from tiny_models.hf_families import FAMILIES
+from tiny_models import internlm2, mlc, vocabulary
+from tiny_models.hf_families import FAMILIES, OWN_CONFIGS
 
 # f32 of every family, and of some the types that weights come in.
-COMMITTED = ["small_llama-bf16", "small_llama-q4f16_1", "small_qwen3moe-bf16", "small_deepseek3-bf16", "small_qwen35-bf16", "small_bert_rank-bf16"]
+COMMITTED = ["small_llama-bf16", "small_llama-q4f16_1", "small_qwen3moe-bf16", "small_deepseek3-bf16", "small_qwen35-bf16", "small_mpt-bf16", "small_bert_rank-bf16"]
 NAMES = [*[f for f in FAMILIES if not f.startswith("small_")], *COMMITTED, "llama-bf16", "qwen3-f16", "qwen3moe-bf16", "gpt_oss-mxfp4", "llama-sharded",
          "llama-q4f16_1", "llama-q4f32_1", "qwen3-q4f16_1", "phi3-q4f16_1", "llama-q0f16"]
 MLC_TYPES = ["q4f16_1", "q4f32_1", "q0f16"]
@@ -54,7 +54,7 @@ def randomise(model, seed):
         if p.dim() >= 2 and "conv1d" not in name and "conv.conv" not in name:
             fan = p.shape[-2] if name.endswith(("gate_up_proj", "down_proj")) and p.dim() == 3 and model.config.model_type == "gpt_oss" else p.shape[-1]
             # Tied embeddings stay small, or every token would only predict itself.
-            scale = 0.2 if "embed" in name and getattr(model.config, "tie_word_embeddings", False) else 1.0
+            scale = 0.2 if any(word in name for word in ("embed", "wte")) and getattr(model.config, "tie_word_embeddings", False) else 1.0
             p.data = scale * noise / fan**0.5
         elif p.dim() >= 2:
             p.data = 0.5 * noise
@@ -62,6 +62,9 @@ def randomise(model, seed):
             p.data = 0.15 * noise
         else:
             p.data = p.data + 0.2 * noise
+    for name, b in model.named_buffers():  # corrections of routers, which are no parameters
+        if name.endswith("e_score_correction_bias"):
+            b.data = 0.15 * torch.randn(b.shape, generator=random)
 
 
 def config_of(cls, kind, keywords):
@@ -109,19 +112,24 @@ def make(out, name):
     folder.mkdir(parents=True, exist_ok=True)
     if kind in MLC_TYPES:
         mlc.save(model, folder, kind)
+    elif family == "internlm2":
+        internlm2.save(model, folder)
     elif kind == "mxfp4":
         mlc.save_mxfp4(model, folder)
     else:
         dtype = {"bf16": torch.bfloat16, "f16": torch.float16}.get(kind, torch.float32)
         model.to(dtype).save_pretrained(folder, **({"max_shard_size": "40KB"} if kind == "sharded" else {}))
         model = model.float()
+    if family in OWN_CONFIGS:
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | OWN_CONFIGS[family]) + "\n")
     n_vocab = model.config.vocab_size
     (folder / "generation_config.json").unlink(missing_ok=True)
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer_json(n_vocab), ensure_ascii=False, separators=(",", ":")))
     (folder / "tokenizer_config.json").write_text(json.dumps(
         {"bos_token": "<|begin|>", "eos_token": "<|end|>", "add_bos_token": False, "tokenizer_class": "PreTrainedTokenizerFast"}))
     random = np.random.default_rng(seed)
-    is_embedding = not class_name.endswith("ForCausalLM")
+    is_embedding = not class_name.endswith(("ForCausalLM", "LMHeadModel"))
     # Of many prompts the one whose greedy text hangs least on the last digits.
     best = (None, [], -1.0)
     for _ in range(1 if is_embedding else N_TRIES):

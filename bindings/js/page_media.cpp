@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "api/media.h"
 #include "formats/open.h"
 #include "io/byte_source.h"
 #include "page_source.h"
@@ -151,7 +152,8 @@ Json media_json(const Senses* senses) {
   const service::MediaReader* const sees = senses->reader(Sense::kPictures);
   const service::MediaReader* const hears = senses->reader(Sense::kSounds);
   out.set("images", sees != nullptr).set("audio", hears != nullptr);
-  return out.set("width", (sees ? sees : hears)->config().projector.row_width());
+  out.set("width", (sees ? sees : hears)->config().projector.row_width());
+  return out.set("marker", api::media_marker());
 }
 
 Task<Result<std::shared_ptr<const service::MediaFile>>> read_media(const Json& file) {
@@ -165,11 +167,12 @@ Task<Result<std::shared_ptr<const service::MediaFile>>> read_media(const Json& f
 Task<Result<void>> encode_media(service::Host& host, service::Request& request) {
   const std::span<service::Request> requests(&request, 1);
   if (!service::RequestMedia::any(requests)) co_return {};
-  if (const auto known = service::RequestMedia::find(host.model(), requests)) {
-    known->place(requests);
+  auto media = service::RequestMedia::find(host.model(), requests);
+  PUNA_CO_TRY(media.read(host.model(), requests));
+  if (media.is_encoded()) {
+    media.place(requests);
     co_return {};
   }
-  PUNA_CO_TRY(service::RequestMedia media, service::RequestMedia::read(host.model(), requests));
   static constinit const std::atomic<bool> kNever = false;
   const std::atomic<bool>& cancel = request.control ? request.control->cancel : kNever;
   PUNA_CO_TRY(co_await on_engine<void>(

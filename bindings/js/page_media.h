@@ -19,7 +19,8 @@ base::Task<base::Result<std::shared_ptr<service::Senses>>> load_senses(
     const base::Json& options, uint32_t index, service::DeviceUse use,
     engine::EngineOptions& engine, uint32_t hidden);
 
-// {images, audio, width}; null without senses.
+// {images, audio, width, marker}; null without senses. The marker stands for files in prompts
+// (api/prompts.h).
 base::Json media_json(const service::Senses* senses);
 
 // {part, size, sense: "image" or "audio"}: a file of the page.

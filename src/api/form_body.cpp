@@ -100,7 +100,13 @@ Result<Json> read_form(std::string_view body, std::string_view boundary) {
     body.remove_prefix(headers_end + 2 * kLine.size());
     const size_t end = body.find(between);
     if (end == std::string_view::npos) return wrong(fmt::format("\"{}\" does not end", *name));
-    if (!out.find(*name)) out.set(*name, std::string(body.substr(0, end)));
+    const std::string text(body.substr(0, end));
+    if (name->ends_with("[]")) {
+      Json list = out.find(*name) ? *out.find(*name) : Json::array();
+      out.set(*name, std::move(list.push(text)));
+    } else if (!out.find(*name)) {
+      out.set(*name, text);
+    }
     body.remove_prefix(end + between.size());
   }
 }

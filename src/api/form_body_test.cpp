@@ -32,11 +32,13 @@ TEST_CASE("the fields of a form are texts of any bytes") {
   const std::string body =
       part(named("file") + "; filename=\"a.wav\"\r\nContent-Type: audio/wav", bytes) +
       part("content-disposition: form-data; name=model", "m") + part(named("model"), "other") +
-      part(named("empty"), "") + "--x--\r\n";
+      part(named("kinds[]"), "a") + part(named("kinds[]"), "b") + part(named("empty"), "") +
+      "--x--\r\n";
   const auto form = read_form(body, "x");
   REQUIRE_MESSAGE(form.has_value(), form.error().text());
   CHECK(form->find("file")->string() == bytes);
   CHECK(form->find("model")->string() == "m");
+  CHECK(form->find("kinds[]")->dump() == R"(["a","b"])");
   CHECK(form->find("empty")->string().empty());
   CHECK(read_form("--x--", "x").has_value());
 }

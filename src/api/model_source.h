@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "service/host.h"
 #include "service/model.h"
+#include "service/takes.h"
 
 namespace puna::api {
 
@@ -102,7 +103,8 @@ struct ModelStatus {
   ModelLease model{};    // where it is loaded
   // What it was when it went to sleep, until it is loaded again: its facts, which answer nothing.
   ModelLease asleep{};
-  std::optional<double> seconds_left{};  // until it goes, if nobody comes; none: it stays
+  std::optional<service::Takes> takes{};  // where it is not; none: nobody has looked
+  std::optional<double> seconds_left{};   // until it goes, if nobody comes; none: it stays
   uint64_t n_loads = 0, n_evictions = 0;
   std::map<std::string, uint64_t, std::less<>> held{};  // bytes, by device ("host", a GPU's name)
   FilesProgress files{};                                // while it is being downloaded

@@ -19,6 +19,7 @@
 #include "cli/model_flags.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/prompt_media.h"
 #include "cli/usage.h"
 #include "kernels/sample/sample.h"
 #include "models/synthetic.h"
@@ -317,9 +318,9 @@ void print_table(const service::LoadedModel& model, const Json& report, bool par
 Result<void> check(const Flags& flags) {
   if (flags.model.model.empty() == flags.synthetic.empty())
     return base::fail(base::ErrorCode::kUsage, "Give --model, --synthetic SHAPE:TYPE or --types.");
-  if (flags.image.empty() != flags.mmproj.empty()) {
+  if (flags.image.empty() && !flags.mmproj.empty()) {
     return base::fail(base::ErrorCode::kUsage,
-                      "--image WIDTHxHEIGHT and --mmproj FILE go together.");
+                      "--mmproj FILE is for --image WIDTHxHEIGHT, which is missing.");
   }
   if (!flags.image.empty() && (!flags.synthetic.empty() || !flags.parallel.empty())) {
     return base::fail(
@@ -373,7 +374,6 @@ Result<int> run(const Flags& flags) {
   const bool parallel = !flags.parallel.empty();
   if (parallel)
     options.engine.n_sequences = std::ranges::max(flags.parallel) + flags.beside_filtered;
-  options.mmproj.path = flags.mmproj;
   // A picture is as many tokens as its encoder makes; the model's own context is what they fit.
   if (!options.engine.context && !picture) {
     const uint32_t most = parallel ? flags.n_prompt() + flags.n_decode()
@@ -381,14 +381,17 @@ Result<int> run(const Flags& flags) {
     options.engine.context = std::ranges::max(flags.depths) + most + 2;
   }
   const base::Timer load;
-  service::LoadedModel model;
-  if (flags.synthetic.empty()) {
-    PUNA_TRY(model, service::open(options));
-  } else {
-    PUNA_TRY(formats::ModelFile file, as_usage(models::synthetic_model(flags.synthetic)));
-    PUNA_TRY(model, service::open(std::move(file), options));
-    model.name = flags.synthetic;
+  PUNA_TRY(formats::ModelFile file, flags.synthetic.empty()
+                                        ? service::open_file(options)
+                                        : as_usage(models::synthetic_model(flags.synthetic)));
+  if (picture) {
+    PUNA_TRY(const auto encoder,
+             service::find_encoder(options.model, file, {.named = flags.mmproj}));
+    if (!encoder) return std::unexpected(no_encoder(flags.model.model));
+    options.mmproj.path = encoder->path;
   }
+  PUNA_TRY(service::LoadedModel model, service::open(std::move(file), options));
+  if (!flags.synthetic.empty()) model.name = flags.synthetic;
   const double load_ms = load.ms();
   bar.clear();
   const base::Timer first;
@@ -437,8 +440,10 @@ Action add_bench(CLI::App& app) {
       "SHAPE:TYPE with random weights, no file needed; TYPE is a mix (q4_k_m) or pure:TYPE. "
       "Shapes: " +
           models::synthetic_shapes()));
-  not_empty(app.add_option("--mmproj", flags->mmproj,
-                           "The model's encoder of pictures, an mmproj file, for --image"));
+  not_empty(
+      app.add_option("--mmproj", flags->mmproj,
+                     "The model's encoder of pictures, an mmproj file, for --image; without it the "
+                     "one beside the model"));
   not_empty(
       app.add_option("--image", flags->image,
                      "WIDTHxHEIGHT: also how long pictures of random pixels of this size take, "

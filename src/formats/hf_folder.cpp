@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
+#include "base/half.h"
 #include "base/log.h"
 #include "formats/block_source.h"
 #include "formats/hf/encoders.h"
@@ -249,10 +252,40 @@ Result<ModelFile> map_hf_model(std::string name, hf::Config config, RawModel raw
   return mapping.finish();
 }
 
+namespace {
+
+// The tensors of one element that the family wants as numbers.
+Task<Result<void>> read_scalars(std::string_view in_name, RawModel& raw) {
+  if (in_name.empty()) co_return {};
+  for (RawTensor& tensor : raw.tensors) {
+    if (tensor.name.find(in_name) == std::string::npos) continue;
+    std::array<std::byte, sizeof(float)> bytes{};
+    const bool half = tensor.type == quant::Type::kF16 || tensor.type == quant::Type::kBf16;
+    if (!half && tensor.type != quant::Type::kF32) continue;
+    const size_t wanted = half ? sizeof(uint16_t) : sizeof(float);
+    if (tensor.bytes != wanted) continue;
+    auto reading = io::read(*raw.sources[tensor.source], tensor.offset, {bytes.data(), wanted});
+    PUNA_CO_TRY(co_await std::move(reading));
+    uint16_t bits = 0;
+    std::memcpy(&bits, bytes.data(), sizeof(bits));
+    float value = 0;
+    std::memcpy(&value, bytes.data(), sizeof(value));
+    if (tensor.type == quant::Type::kF16) value = base::f16_to_f32(bits);
+    if (tensor.type == quant::Type::kBf16) value = base::bf16_to_f32(bits);
+    tensor.scalar = value;
+  }
+  co_return {};
+}
+
+}  // namespace
+
 Task<Result<ModelFile>> load_hf_folder(const ModelFolder& folder, std::string text) {
   PUNA_CO_TRY_CONTEXT(hf::Config config, hf::Config::parse(text), "While reading config.json");
   auto loading = load_tensors(folder);
   PUNA_CO_TRY(RawModel raw, co_await std::move(loading));
+  const hf::Family* family = hf::find_family(config.text("model_type", "").value_or(""));
+  auto scalars = read_scalars(family ? family->scalars : std::string_view(), raw);
+  PUNA_CO_TRY(co_await std::move(scalars));
   PUNA_CO_TRY(ModelFile file, map_hf_model(folder.path, std::move(config), std::move(raw)));
   auto pooling = put_pooling(folder, file);
   PUNA_CO_TRY(co_await std::move(pooling));

@@ -192,9 +192,122 @@ TEST_CASE("options that are not supported are refused by name") {
   }
   Files files = folder(R"(, "model_type": "frog")");
   const std::string text = error_of(files);
-  CHECK_MESSAGE(text.find("model type \"frog\" of config.json is not supported (supported: bert") !=
-                    std::string::npos,
-                text);
+  CHECK_MESSAGE(
+      text.find("model type \"frog\" of config.json is not supported (supported: apertus") !=
+          std::string::npos,
+      text);
+}
+
+TEST_CASE("what a family needs and config.json has not, or has otherwise, is named") {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"("apertus")", "Tensor \"model.layers.0.mlp.act_fn.alpha_p\", a number, is missing"},
+      {R"("arcee", "hidden_act": "silu")", "The key \"hidden_act\" of config.json is \"silu\""},
+      {R"("cohere")", "The key \"logit_scale\" is missing"},
+      {R"("cohere2", "logit_scale": 1, "sliding_window": 8, "rotary_pct": 0.5)",
+       "The key \"rotary_pct\" of config.json is 0.5"},
+      {R"("ernie4_5_moe", "moe_num_experts": 2, "moe_k": 1, "moe_intermediate_size": 4,
+          "moe_layer_end_index": 7)",
+       "The key \"moe_layer_end_index\" of config.json is 7"},
+      {R"("exaone4", "sliding_window": 8, "sliding_window_pattern": "LG")",
+       "The key \"sliding_window_pattern\" of config.json is \"LG\""},
+      {R"("glm4_moe")", "The key \"n_routed_experts\" is missing"},
+      {R"("hunyuan_v1_moe", "num_experts": 4, "moe_topk": [1, 2])",
+       "The key \"moe_topk\" of config.json is [1,2]"},
+      {R"("hunyuan_v1_dense", "rope_scaling": {"type": "dynamic", "factor": 2.0})",
+       "rope type \"dynamic\""},
+      {R"("llama4", "num_experts_per_tok": 2)",
+       "The key \"num_experts_per_tok\" of config.json is 2"},
+      {R"("llama4", "no_rope_layers": [0])",
+       "The key \"no_rope_layers\" of config.json has 0 for layer 0"},
+      {R"("minicpm")", "The key \"scale_emb\" is missing"},
+      {R"("minicpm", "scale_emb": 1, "scale_depth": 1, "dim_model_base": 0)",
+       "The key \"dim_model_base\" of config.json is 0"},
+      {R"("nemotron_h", "hybrid_override_pattern": "E")", "a layer of the kind \"E\""},
+      {R"("nemotron_h", "hybrid_override_pattern": "M-")", "the kinds of 2 layers of 1"},
+  };
+  for (const auto& [more, message] : cases) {
+    CAPTURE(more);
+    const std::string text = error_of(folder(fmt::format(R"(, "model_type": {})", more)));
+    CHECK_MESSAGE(text.find(message) != std::string::npos, text);
+  }
+}
+
+namespace {
+
+constexpr std::string_view kAnyFalcon = R"({
+  "model_type": "falcon", "num_hidden_layers": 1, "hidden_size": 8, "num_attention_heads": 4,
+  "layer_norm_epsilon": 1e-05, "bias": false)";
+const std::string kFalcon =
+    std::string(kAnyFalcon) + R"(, "num_kv_heads": 2, "new_decoder_architecture": true)";
+constexpr std::string_view kGpt2 = R"({
+  "model_type": "gpt2", "n_layer": 1, "n_embd": 8, "n_head": 2, "n_positions": 16, "n_inner": null)";
+
+}  // namespace
+
+TEST_CASE("q, k and v that a folder has fused KV head by KV head lie one after the other") {
+  const std::string h = "transformer.h.0.";
+  const Files files = {
+      {"config.json", kFalcon + "}"},
+      {"model.safetensors", safetensors({{"transformer.word_embeddings.weight", {3, 8}},
+                                         {h + "ln_mlp.weight", {8}},
+                                         {h + "ln_attn.weight", {8}},
+                                         {h + "self_attention.query_key_value.weight", {16, 8}}})}};
+  const auto file = load(files);
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  CHECK(file->get_uint("falcon.attention.head_count_kv").value() == 2);
+  CHECK(file->get_uint("falcon.feed_forward_length").value() == 32);
+  CHECK(file->find_tensor("blk.0.attn_norm_2.weight") != nullptr);
+  // A head has two rows: two heads of q, one of k, one of v, and so for the other KV head.
+  const uint64_t rows[] = {0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15};
+  for (uint64_t i = 0; i < 16; ++i)
+    CHECK(first_of_row(*file, "blk.0.attn_qkv.weight", i) == static_cast<float>(rows[i] * 8));
+  Files shared = files;  // one KV head: the same rows in the order that they have
+  shared["config.json"] = std::string(kAnyFalcon) + R"(, "num_kv_heads": 4, "multi_query": true})";
+  CHECK(error_of(shared).find("query_key_value.weight\"") != std::string::npos);
+}
+
+TEST_CASE("matrices of GPT-2, which are columns by rows, are turned") {
+  std::vector<std::pair<std::string, std::vector<uint64_t>>> tensors = {
+      {"wte.weight", {3, 8}},
+      {"wpe.weight", {16, 8}},
+      {"h.0.attn.c_attn.weight", {8, 24}},
+      {"h.0.attn.c_attn.bias", {24}},
+      {"h.0.attn.c_proj.weight", {8, 8}},
+      {"h.0.attn.bias", {1, 1, 16, 16}},
+      {"h.0.mlp.c_fc.weight", {8, 32}},
+      {"h.0.mlp.c_proj.weight", {32, 8}}};
+  Files files = {{"config.json", std::string(kGpt2) + "}"}};
+  files["model.safetensors"] = safetensors(tensors);
+  const auto file = load(files);
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  CHECK(file->find_tensor("blk.0.attn_qkv.weight")->shape == std::vector<uint64_t>{24, 8});
+  CHECK(first_of_row(*file, "blk.0.attn_qkv.weight", 5) == 5);
+  CHECK(file->find_tensor("blk.0.ffn_down.weight")->shape == std::vector<uint64_t>{8, 32});
+  CHECK(file->find_tensor("position_embd.weight")->shape == std::vector<uint64_t>{16, 8});
+  tensors[2].second = {24};
+  files["model.safetensors"] = safetensors(tensors);
+  CHECK(error_of(files).find("\"h.0.attn.c_attn.weight\" has 1 dimensions, not 2") !=
+        std::string::npos);
+  tensors.erase(tensors.begin() + 2);
+  files["model.safetensors"] = safetensors(tensors);
+  CHECK(error_of(files).find("Tensor \"h.0.attn.c_attn.weight\" is missing") != std::string::npos);
+}
+
+TEST_CASE("options of GPT-2's line that are not supported are refused by name") {
+  const auto refused = [](std::string_view config, const char* more) {
+    return error_of({{"config.json", fmt::format("{}, {}}}", config, more)},
+                     {"model.safetensors", safetensors({{"wte.weight", {3, 8}}})}});
+  };
+  for (const char* more :
+       {R"("alibi": true)", R"("parallel_attn": false)", R"("activation": "relu")"})
+    CHECK(refused(kFalcon, more).find("is supported for this model") != std::string::npos);
+  for (const char* more : {R"("activation_function": "relu")", R"("scale_attn_weights": false)",
+                           R"("scale_attn_by_inverse_layer_idx": true)"})
+    CHECK(refused(kGpt2, more).find("is supported for this model") != std::string::npos);
+  const char* const none = R"("num_kv_heads": 0, "new_decoder_architecture": true)";
+  const char* const uneven = R"("num_kv_heads": 3, "new_decoder_architecture": true)";
+  CHECK(refused(kAnyFalcon, none).find("over 0 KV heads") != std::string::npos);
+  CHECK(refused(kAnyFalcon, uneven).find("over 3 KV heads") != std::string::npos);
 }
 
 TEST_CASE("a tensor that no name is known for is refused") {

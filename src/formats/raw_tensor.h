@@ -20,6 +20,7 @@ struct RawTensor {
   uint32_t source = 0;              // index into RawModel::sources
   uint64_t offset = 0;              // bytes from the start of that source
   uint64_t bytes = 0;
+  std::optional<float> scalar = {};  // of one element, where the family asks for it (hf/families.h)
 };
 
 struct RawModel {

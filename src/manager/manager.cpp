@@ -105,9 +105,10 @@ class Manager::Shared : public std::enable_shared_from_this<Shared> {
   using Lock = std::unique_lock<std::mutex>;
   struct Known {
     Entry entry{};
-    std::shared_ptr<Instance> instance{};  // while it is loaded
-    std::unique_ptr<Memories> memories{};  // while it sleeps
-    ModelLease asleep{};                   // as api::ModelStatus has it
+    std::shared_ptr<Instance> instance{};   // while it is loaded
+    std::unique_ptr<Memories> memories{};   // while it sleeps
+    ModelLease asleep{};                    // as api::ModelStatus has it
+    std::optional<service::Takes> takes{};  // likewise
   };
   struct Waiting {
     Done done;
@@ -202,15 +203,21 @@ void Manager::Shared::renew() {
   Result<std::vector<Entry>> entries = options_.entries();
   if (!entries)
     return base::log_warning("The list of models stays as it was: {}", entries.error().text());
-  Lock lock(mutex_);
-  bool changes = false;
   std::map<std::string, Entry, std::less<>> next;
   for (Entry& entry : *entries) next.try_emplace(entry.id, std::move(entry));
+  std::map<std::string_view, service::Takes> takes;
+  for (const auto& [id, entry] : next) {
+    if (options_.takes) takes.emplace(id, options_.takes(entry));
+  }
+  Lock lock(mutex_);
+  bool changes = false;
   for (auto& [id, entry] : next) {
     const auto [known, is_new] = known_.try_emplace(id);
     const bool same = !is_new && registry_.knows(id) && known->second.entry.same_model(entry);
     changes |= !same;
     known->second.entry = std::move(entry);
+    if (const auto found = takes.find(id); found != takes.end())
+      known->second.takes = found->second;
     registry_.add(id);
     if (same) continue;
     known->second.memories.reset();
@@ -316,7 +323,10 @@ std::vector<api::ModelStatus> Manager::Shared::list() {
     one.source = entry.source;
     one.preset = entry.preset;
     if (known.instance && look->state == State::kLoaded) one.model = look_at(known.instance);
-    if (!one.model) one.asleep = known.asleep;
+    if (!one.model) {
+      one.asleep = known.asleep;
+      one.takes = known.takes;
+    }
     if (look->left != kForever) one.seconds_left = static_cast<double>(look->left.count()) / 1e3;
     one.n_loads = look->n_loads;
     one.n_evictions = look->n_evictions;

@@ -24,6 +24,8 @@ struct Options {
   std::function<base::Result<void>(const std::string& stored_as)> remove{};
   // Which models there are now. On any thread, one call at a time.
   std::function<base::Result<std::vector<Entry>>()> entries{};
+  // What a model that is not loaded takes besides texts. Likewise. Null: nobody looks.
+  std::function<service::Takes(const Entry& entry)> takes{};
   // Milliseconds since some moment; for tests. Null: the steady clock.
   std::function<Time()> now{};
 };

@@ -357,6 +357,24 @@ TEST_CASE("a model whose file is another now is loaded from that") {
   fixture.wait_until([&] { return fixture.loader->n_loads == 2; });
 }
 
+TEST_CASE("what models take is known before they are loaded, and looked at again") {
+  Options options;
+  std::atomic<bool> sees = true;
+  options.takes = [&sees](const Entry& entry) {
+    return service::Takes{.pictures = sees && entry.id == "one", .sounds = false};
+  };
+  Fixture fixture(std::move(options));
+  const auto pictures = [&](size_t i) { return fixture.manager->list().at(i).takes->pictures; };
+  CHECK(pictures(0));
+  CHECK_FALSE(pictures(1));
+  sees = false;
+  fixture.manager->renew();
+  CHECK_FALSE(pictures(0));
+  // A loaded one says it itself.
+  const ModelLease model = fixture.lease("one");
+  CHECK_FALSE(fixture.manager->list().at(0).takes.has_value());
+}
+
 TEST_CASE("whoever ends a server leaves nobody waiting") {
   Fixture fixture;
   const ModelLease model = fixture.lease("one");

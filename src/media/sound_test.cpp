@@ -6,10 +6,12 @@
 #include <numbers>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "media/mel.h"
 #include "media/resampler.h"
 #include "media/testing/fixtures.h"
+#include "media/wav.h"
 
 namespace puna::media {
 namespace {
@@ -39,6 +41,13 @@ void check_refused(std::string_view file, base::ErrorCode code, std::string_view
   CHECK(sound.error().code == code);
   CAPTURE(sound.error().message);
   CHECK(sound.error().message.find(words) != std::string::npos);
+}
+
+TEST_CASE("a sound that is written as WAV is read as it was") {
+  const std::vector<float> samples = {0.0f, 0.5f, -1.0f, 1.25f, 1e-7f, 0.1f};
+  const auto read = decode_sound(wav_file(samples));
+  REQUIRE_MESSAGE(read.has_value(), read.error().text());
+  CHECK(read->samples == samples);
 }
 
 TEST_CASE("every format is heard as the reference library hears it") {

@@ -33,11 +33,37 @@ Value qkv(Builder& b, uint32_t layer, Value h) {
       {layer_name(layer, "attn_q"), layer_name(layer, "attn_k"), layer_name(layer, "attn_v")}, h);
 }
 
+void norm_q_and_k(Builder& b, const Config& c, uint32_t layer, Value qkv) {
+  const std::string q_norm = layer_name(layer, "attn_q_norm");
+  const std::string k_norm = layer_name(layer, "attn_k_norm");
+  plan::PartsSpec spec;
+  spec.shape.eps = c.norm_eps;
+  spec.shape.n = c.n_heads * c.head_dim;
+  if (c.n_heads == c.kv_heads[layer]) {
+    spec.shape.n_parts = 2;
+    spec.shape.weights_by_part = true;
+    spec.gamma = {q_norm, k_norm};
+    b.norm_parts(qkv, spec);
+    return;
+  }
+  spec.gamma = {q_norm};
+  b.norm_parts(qkv, spec);
+  spec.shape.x_column = spec.shape.n;
+  spec.shape.n = c.kv_heads[layer] * c.head_dim;
+  spec.gamma = {k_norm};
+  b.norm_parts(qkv, spec);
+}
+
 Value gated_ffn(Builder& b, uint32_t layer, Value h, kernels::Activation activation) {
   const std::string gate = layer_name(layer, "ffn_gate"), up = layer_name(layer, "ffn_up");
   const Value f =
       b.has(gate) ? b.gated(gate, up, h, activation) : b.gated_halves(up, h, activation);
   return b.matmul({layer_name(layer, "ffn_down")}, f);
+}
+
+Value plain_ffn(Builder& b, uint32_t layer, Value h, kernels::Activation activation) {
+  return b.matmul({layer_name(layer, "ffn_down")},
+                  b.activated(layer_name(layer, "ffn_up"), h, activation));
 }
 
 Value pre_norm_attention(Builder& b, const Config& c, Value x, const plan::AttentionSpec& spec,
@@ -57,22 +83,27 @@ Value pre_norm_layer(Builder& b, const Config& c, Value x, const plan::Attention
   return b.add(x, b.scale(f, residual_scale));
 }
 
-Value sandwich_layer(Builder& b, const Config& c, Value x, const plan::AttentionSpec& spec) {
+Value sandwich_layer(Builder& b, const Config& c, Value x, const plan::AttentionSpec& spec,
+                     kernels::Activation activation) {
   const uint32_t l = spec.layer;
   Value h = b.rms_norm(x, layer_name(l, "attn_norm"), c.norm_eps);
   h = b.matmul({layer_name(l, "attn_output")}, b.attention(qkv(b, l, h), spec));
   x = b.add(x, b.rms_norm(h, layer_name(l, "post_attention_norm"), c.norm_eps));
   h = b.rms_norm(x, layer_name(l, "ffn_norm"), c.norm_eps);
-  h = gated_ffn(b, l, h, kernels::Activation::kGeluTanh);
+  h = gated_ffn(b, l, h, activation);
   return b.add(x, b.rms_norm(h, layer_name(l, "post_ffw_norm"), c.norm_eps));
 }
 
 base::Result<plan::Graph> finish_logits(Builder& b, const Config& c, Value x, float logit_divisor,
                                         float softcap, std::string_view norm) {
   x = b.rms_norm(b.select_outputs(x), norm, c.norm_eps);
+  return finish_normed(b, x, 1.0f / logit_divisor, softcap);
+}
+
+base::Result<plan::Graph> finish_normed(Builder& b, Value x, float logit_factor, float softcap) {
   const Value logits =
       b.matmul({b.has("output.weight") ? "output.weight" : "token_embd.weight"}, x);
-  return b.finish(b.softcap(b.scale(logits, 1.0f / logit_divisor), softcap));
+  return b.finish(b.softcap(b.scale(logits, logit_factor), softcap));
 }
 
 }  // namespace puna::models

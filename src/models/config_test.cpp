@@ -218,3 +218,76 @@ TEST_CASE("sections of positions are three that cover all pairs") {
   CHECK(deep.set("n_deepstack_layers", uint64_t{3}).error() ==
         "The key \"qwen3vl.n_deepstack_layers\" is 3, but there are 2 layers.");
 }
+
+TEST_CASE("layers of Command R7B with a window turn, those that see everything do not") {
+  Model model("cohere2", 4);
+  CHECK(model.error().find("cohere2.attention.sliding_window") != std::string::npos);
+  model.set("attention.sliding_window", uint64_t{8});
+  REQUIRE_MESSAGE(model.error().empty(), model.error());
+  CHECK(model.windows() == std::vector<uint32_t>{8, 8, 8, 0});
+  const auto ropes = model.ropes();
+  CHECK(ropes[0]->rope.n_rot == 16);
+  CHECK(ropes[3]->rope.n_rot == 0);
+}
+
+TEST_CASE("layers of Llama 4 have chunks, or see everything and let q grow") {
+  Model model("llama4", 4);
+  CHECK(model.error().find("llama4.interleave_moe_layer_step") != std::string::npos);
+  model.set("interleave_moe_layer_step", uint64_t{1});
+  REQUIRE_MESSAGE(model.error().empty(), model.error());
+  CHECK(model.windows() == std::vector<uint32_t>{8192, 8192, 8192, 0});
+  auto ropes = model.ropes();
+  CHECK(ropes[0]->rope.temperature == kernels::Temperature{});
+  CHECK(ropes[3]->rope.n_rot == 0);
+  CHECK(ropes[3]->rope.temperature == kernels::Temperature{0.1f, 8192, 1});
+  model.set("attention.sliding_window", uint64_t{0});
+  CHECK(model.windows() == std::vector<uint32_t>{0, 0, 0, 0});
+  ropes = model.ropes();
+  CHECK(ropes[3]->rope.n_rot == 16);
+  CHECK(ropes[3]->rope.temperature == kernels::Temperature{});
+  model.set("expert_count", uint64_t{4}).set("expert_used_count", uint64_t{2});
+  CHECK(model.error() ==
+        "Llama 4 with 2 experts a token, weights times 1 or another gating function than sigmoid "
+        "is not supported (supported: one, times 1, sigmoid).");
+  model.set("interleave_moe_layer_step", uint64_t{0});
+  CHECK(model.error() ==
+        "The key \"llama4.interleave_moe_layer_step\" is 0, but 1 to 4096 is expected.");
+}
+
+TEST_CASE("what an architecture needs and a file has not is named") {
+  CHECK(Model("apertus").error().find("xielu.alpha_p") != std::string::npos);
+  CHECK(Model("exaone4").error() == "Tensor \"blk.0.attn_q_norm.weight\" is missing.");
+  CHECK(Model("hunyuan-dense").error() == "Tensor \"blk.0.attn_q_norm.weight\" is missing.");
+  CHECK(Model("nemotron_h").error().find("nemotron_h.ssm.inner_size") != std::string::npos);
+  Model ernie("ernie4_5-moe");
+  CHECK(ernie.error().find("ernie4_5-moe.interleave_moe_layer_step") != std::string::npos);
+  ernie.set("interleave_moe_layer_step", uint64_t{1});
+  CHECK(!ernie.error().empty());  // no experts
+  Model pictures("glm4");
+  pictures.set("rope.dimension_sections", std::vector<uint64_t>{2, 3, 3});
+  CHECK(pictures.error() ==
+        "The file has the key \"glm4.rope.dimension_sections\": the text models of GLM-4V are not "
+        "supported.");
+}
+
+TEST_CASE("bad values of keys that only some architectures have are refused by key") {
+  CHECK(Model("mpt").set("attention.clamp_kqv", -2.0).error() ==
+        "The key \"mpt.attention.clamp_kqv\" is -2, but a positive number is expected.");
+  CHECK(Model("mpt").set("attention.max_alibi_bias", -8.0).error() ==
+        "The key \"mpt.attention.max_alibi_bias\" is -8, but a positive number is expected.");
+  // Without ALiBi it has learned positions.
+  CHECK(Model("mpt").set("attention.max_alibi_bias", 0.0).error() ==
+        "Tensor \"position_embd.weight\" is missing.");
+  CHECK(Model("gpt2").set("context_length", uint64_t{300}).error() ==
+        "The table of positions has 256 rows for a context of 300 tokens.");
+  CHECK(Model("gpt2").set("attention.layer_norm_epsilon", 0.0).error() ==
+        "The key \"gpt2.attention.layer_norm_epsilon\" is 0, but a positive number is expected.");
+  CHECK(Model("llama").set("expert_count", uint64_t{4}).error() ==
+        "The metadata key \"llama.expert_used_count\" is missing in tiny llama.");
+  Model experts("llama");
+  experts.set("expert_count", uint64_t{4}).set("expert_used_count", uint64_t{0});
+  CHECK(experts.error() ==
+        "Router blk.0.ffn_gate_inp.weight chooses 0 of 4 experts; 1 to 4 are supported.");
+  experts.set("expert_used_count", uint64_t{2});
+  CHECK(experts.error() == "Tensor \"blk.0.ffn_gate_inp.weight\" is missing.");
+}

@@ -62,7 +62,7 @@ Result<RouteParams> read_route(const formats::ModelFile& file, const Config& c, 
 }
 
 plan::Value experts(plan::Builder& b, uint32_t layer, plan::Value h, const RouteParams& route,
-                    kernels::Epilogue activation) {
+                    kernels::Epilogue activation, std::optional<plan::Value> logits) {
   plan::MoeSpec spec;
   spec.router = layer_name(layer, "ffn_gate_inp");
   const std::string bias = fmt::format("blk.{}.exp_probs_b.bias", layer);
@@ -70,6 +70,7 @@ plan::Value experts(plan::Builder& b, uint32_t layer, plan::Value h, const Route
   spec.gate = layer_name(layer, "ffn_gate_exps");
   spec.up = layer_name(layer, "ffn_up_exps");
   spec.down = layer_name(layer, "ffn_down_exps");
+  spec.logits = logits;
   spec.route = route;
   spec.activation = activation;
   return b.moe(h, spec);
@@ -79,6 +80,11 @@ plan::Value shared_expert(plan::Builder& b, uint32_t layer, plan::Value h) {
   const plan::Value f = b.gated(layer_name(layer, "ffn_gate_shexp"),
                                 layer_name(layer, "ffn_up_shexp"), h, kernels::Activation::kSilu);
   return b.matmul({layer_name(layer, "ffn_down_shexp")}, f);
+}
+
+plan::Value gated_shared_expert(plan::Builder& b, uint32_t layer, plan::Value h) {
+  const plan::Value gate = b.matmul({layer_name(layer, "ffn_gate_inp_shexp")}, h);
+  return b.gate(shared_expert(b, layer, h), gate);
 }
 
 }  // namespace puna::models

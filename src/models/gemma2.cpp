@@ -28,7 +28,7 @@ base::Result<plan::Graph> build_gemma2(const formats::ModelFile& file, const Con
     if (c.n_layers == 46) spec.scale = 1.0f / std::sqrt(static_cast<float>(c.hidden / c.n_heads));
     spec.softcap = static_cast<float>(softcap);
     spec.window = windows[l];
-    x = sandwich_layer(b, c, x, spec);
+    x = sandwich_layer(b, c, x, spec, kernels::Activation::kGeluTanh);
   }
   return finish_logits(b, c, x, 1.0f, static_cast<float>(final_softcap));
 }

@@ -33,7 +33,7 @@ base::Result<plan::Graph> build_gemma3(const formats::ModelFile& file, const Con
       spec.rope.base = local_base;
       spec.rope.freq_scale = 1.0f;  // only global layers were stretched
     }
-    x = sandwich_layer(b, c, x, spec);
+    x = sandwich_layer(b, c, x, spec, kernels::Activation::kGeluTanh);
   }
   return finish_logits(b, c, x, 1.0f, static_cast<float>(final_softcap));
 }

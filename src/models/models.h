@@ -114,29 +114,57 @@ base::Result<float> positive(const formats::ModelFile& file, std::string_view ke
 // The same for a factor, of which files write 0 for none.
 base::Result<float> factor(const formats::ModelFile& file, std::string_view key, double otherwise);
 
+base::Result<plan::Graph> build_apertus(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_arcee(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_bert(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_cohere2(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_command_r(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_ernie4_5(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_ernie4_5_moe(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_exaone4(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_bloom(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_falcon(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_falcon_h1(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_deepseek2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gemma2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gemma3(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gemma4(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_glm4(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_glm4moe(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_gpt2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gpt_oss(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_gptneox(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_granite(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_granite_hybrid(const formats::ModelFile& file,
                                                const Config& config);
+base::Result<plan::Graph> build_hunyuan_dense(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_hunyuan_moe(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_lfm2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_llama(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_llama4(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_minicpm(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_mistral3(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_nemotron(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_nemotron_h(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_mpt(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_olmo(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_olmo2(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_olmoe(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_phi2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_phi3(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_mamba2(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_phimoe(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen2(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_qwen2moe(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen2vl(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen3(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen3next(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen3moe(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen3vl(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen35(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_seed_oss(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_smollm3(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_stablelm(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_starcoder2(const formats::ModelFile& file, const Config& config);
 
 }  // namespace puna::models

@@ -38,7 +38,7 @@ size_t count(const plan::Graph& graph, size_t kind) {
 
 TEST_CASE("values that are alive together never overlap, fused or not") {
   for (const char* architecture : {"llama", "gemma3", "gemma4", "qwen2", "qwen2vl", "qwen3",
-                                   "qwen3vl", "olmo2", "phi3", "bert"}) {
+                                   "qwen3vl", "olmo2", "phi3", "bert", "gpt2", "mpt"}) {
     CAPTURE(architecture);
     for (const bool fused : {false, true}) {
       plan::Graph graph = graph_of(architecture);

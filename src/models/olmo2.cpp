@@ -6,30 +6,6 @@
 #include "models/windows.h"
 
 namespace puna::models {
-namespace {
-
-// Norms the first columns of qkv, those of q, and the next, those of k.
-void norm_rows(plan::Builder& b, const Config& c, uint32_t l, plan::Value qkv) {
-  const std::string q_norm = layer_name(l, "attn_q_norm"), k_norm = layer_name(l, "attn_k_norm");
-  plan::PartsSpec spec;
-  spec.shape.eps = c.norm_eps;
-  spec.shape.n = c.n_heads * c.head_dim;
-  if (c.n_heads == c.kv_heads[l]) {
-    spec.shape.n_parts = 2;
-    spec.shape.weights_by_part = true;
-    spec.gamma = {q_norm, k_norm};
-    b.norm_parts(qkv, spec);
-    return;
-  }
-  spec.gamma = {q_norm};
-  b.norm_parts(qkv, spec);
-  spec.shape.x_column = spec.shape.n;
-  spec.shape.n = c.kv_heads[l] * c.head_dim;
-  spec.gamma = {k_norm};
-  b.norm_parts(qkv, spec);
-}
-
-}  // namespace
 
 base::Result<plan::Graph> build_olmo2(const formats::ModelFile& file, const Config& c) {
   PUNA_TRY(const auto windows, sliding_windows(file, c, {.period = 4}));
@@ -40,7 +16,7 @@ base::Result<plan::Graph> build_olmo2(const formats::ModelFile& file, const Conf
     spec.window = windows[l];
     if (windows[l] > 0) spec.rope = {kernels::RopePairs::kNeox, c.n_rot, c.rope_bases[l]};
     const plan::Value heads = qkv(b, l, x);
-    norm_rows(b, c, l, heads);
+    norm_q_and_k(b, c, l, heads);
     plan::Value h = b.matmul({layer_name(l, "attn_output")}, b.attention(heads, spec));
     x = b.add(x, b.rms_norm(h, layer_name(l, "post_attention_norm"), c.norm_eps));
     h = gated_ffn(b, l, x, kernels::Activation::kSilu);

@@ -76,11 +76,6 @@ Value gated_attention(Builder& b, const Config& c, uint32_t layer, Value h) {
   return b.matmul({layer_name(layer, "attn_output")}, b.gate(b.attention(qkv, spec), gate));
 }
 
-Value gated_shared_expert(Builder& b, uint32_t layer, Value h) {
-  const Value gate = b.matmul({layer_name(layer, "ffn_gate_inp_shexp")}, h);
-  return b.gate(shared_expert(b, layer, h), gate);
-}
-
 // ffn(builder, layer, h, x) adds what follows the mixing of tokens to x.
 template <class Ffn>
 base::Result<plan::Graph> build_layers(const formats::ModelFile& file, const Config& c, bool tiled,

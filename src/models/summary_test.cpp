@@ -46,6 +46,10 @@ TEST_CASE("a summary says what kinds of layers there are and what they keep") {
   CHECK(line(bert, "attention").ends_with(", every token sees all"));
   CHECK(line(bert, "positions") == "learned");
   CHECK(line(bert, "gives").starts_with("embeddings of 64, pooling "));
+
+  CHECK(line(lines_of(fixtures::tiny_model({.architecture = "gpt2"})), "positions") == "learned");
+  CHECK(line(lines_of(fixtures::tiny_model({.architecture = "mpt"})), "positions") ==
+        "by the distance (ALiBi)");
 }
 
 TEST_CASE("a summary names the recurrent layers and their state") {

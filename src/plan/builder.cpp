@@ -59,18 +59,19 @@ std::optional<VectorId> Builder::vector(std::string_view name, uint32_t n) {
   return vector(VectorSpec{std::string(name), {*tensor}, n});
 }
 
-// Several tensors, one after the other, n elements together.
+// Several tensors of any shape, one after the other, n elements together.
 std::optional<VectorId> Builder::vectors(const std::vector<std::string>& names, uint32_t n) {
   VectorSpec spec;
   for (const std::string& name : names) {
     const formats::Tensor* tensor = file_.find_tensor(name);
-    const auto length =
+    const auto columns =
         tensor ? static_cast<uint32_t>(std::min<uint64_t>(tensor->columns(), n)) : n;
-    const std::optional<uint32_t> position = matrix(name, 1, length);
+    const std::optional<uint32_t> position = matrix(name, 0, columns);
     if (!position) return std::nullopt;
     spec.label += (spec.label.empty() ? "" : "+") + name;
     spec.tensors.push_back(*position);
-    spec.n += length;
+    spec.n += static_cast<uint32_t>(
+        std::min<uint64_t>(tensor->rows() * tensor->columns(), UINT32_MAX - spec.n));
   }
   if (spec.n != n) {
     fail(ErrorCode::kCorrupt,
@@ -169,9 +170,10 @@ Value Builder::layer_norm(Value x, std::string_view gamma, float eps, bool apart
   PartsSpec spec;
   spec.shape.kind = kernels::NormKind::kLayer;
   spec.shape.eps = eps;
+  spec.apart = apart;
+  if (gamma.empty()) return norm_parts(x, spec);
   spec.gamma = {std::string(gamma)};
   if (has(bias_of(gamma))) spec.beta = bias_of(gamma);
-  spec.apart = apart;
   return norm_parts(x, spec);
 }
 
@@ -342,8 +344,9 @@ Value Builder::attention(Value qkv, const AttentionSpec& spec) {
                                  q_norm, k_norm, factors, spec.norm_eps, spec.rope, spec.v_norm,
                                  /*appends=*/!spec.keys_of});
   graph_.ops.emplace_back(AttentionOp{fmt::format("blk.{}.attention", spec.layer), layer, q.id,
-                                      out.id, spec.scale, spec.softcap, spec.window, spec.causal,
-                                      spec.around, sinks});
+                                      out.id, spec.scale, spec.softcap, spec.window, spec.chunks,
+                                      spec.causal, spec.around, sinks, /*v_dim=*/0, /*append=*/{},
+                                      spec.max_alibi_bias});
   return out;
 }
 
@@ -394,6 +397,19 @@ Value Builder::softcap(Value x, float cap) {
   if (!error_ && cap > 0.0f)
     graph_.ops.emplace_back(SoftcapOp{graph_.values[x.id].label, x.id, cap});
   return x;
+}
+
+Value Builder::unary(Value y, kernels::Unary function, std::array<float, 4> with) {
+  if (!error_) graph_.ops.emplace_back(UnaryOp{graph_.values[y.id].label, y.id, function, with});
+  return y;
+}
+
+Value Builder::row_max(Value x) {
+  const std::string label = graph_.values[x.id].label;
+  const Value y = make(label, 1, rows_of(x));
+  if (!error_)
+    graph_.ops.emplace_back(ReduceOp{label, x.id, y.id, columns(x), kernels::Reduction::kMax});
+  return y;
 }
 
 Value Builder::select_outputs(Value x) {

@@ -11,6 +11,7 @@
 // list.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "base/result.h"
 #include "formats/model_file.h"
 #include "kernels/elementwise/binary.h"
+#include "kernels/elementwise/unary.h"
 #include "plan/graph.h"
 
 namespace puna::plan {
@@ -32,6 +34,7 @@ struct MoeSpec {
   std::string router;          // [n_experts, hidden]; with its bias where the file has one
   std::string selection_bias;  // [n_experts]; empty = none
   std::string gate, up, down;  // [n_experts, ffn, hidden], twice, and [n_experts, hidden, ffn]
+  std::optional<Value> logits = {};  // the router's, where they are there already
   kernels::RouteParams route;
   kernels::Epilogue activation = kernels::Epilogue::kSwiGlu;  // a gated one
 };
@@ -41,12 +44,14 @@ struct AttentionSpec {
   std::optional<uint32_t> keys_of = {};  // reads keys and values of this earlier layer, has none
   uint32_t n_kv_heads = 0;
   uint32_t head_dim = 0;
-  float scale = 1.0f;    // on q.k
-  float softcap = 0.0f;  // on scores; 0 = none
-  uint32_t window = 0;   // 0 = all earlier positions
-  bool causal = true;    // false: every row sees all rows of its sequence in the step
-  bool around = false;   // rows see those around them that Step::places says, later ones too
-  std::string sinks;     // name of the heads' sinks; empty = none
+  float scale = 1.0f;           // on q.k
+  float softcap = 0.0f;         // on scores; 0 = none
+  float max_alibi_bias = 0.0f;  // 0 = no ALiBi (kernels/attention/attention.h)
+  uint32_t window = 0;          // 0 = all earlier positions
+  bool chunks = false;          // the window begins anew every so many positions
+  bool causal = true;           // false: every row sees all rows of its sequence in the step
+  bool around = false;          // rows see those around them that Step::places says, later ones too
+  std::string sinks;            // name of the heads' sinks; empty = none
   kernels::RopeParams rope;
   std::string q_norm, k_norm;  // names of per-head norm weights; empty = none
   bool v_norm = false;         // v heads are normed too, without a weight
@@ -125,8 +130,8 @@ class Builder {
   Value add_media(Value x, uint32_t layer, uint32_t part);
   // [rows, n] -> the same shape.  gamma [n]
   Value rms_norm(Value x, std::string_view gamma, float eps);
-  // A layer norm with gamma [n] "NAME.weight" and, where the file has it, "NAME.bias"; in place
-  // unless apart.
+  // A layer norm with gamma [n] "NAME.weight" and, where the file has it, "NAME.bias"; without a
+  // name it has neither. In place unless apart.
   Value layer_norm(Value x, std::string_view gamma, float eps, bool apart = false);
   // Norms of parts of rows (kernels/norm/norm_parts.h); in place unless apart.
   Value norm_parts(Value x, const PartsSpec& spec);
@@ -200,6 +205,10 @@ class Builder {
                std::optional<kernels::Activation> activation = {});
 
   Value softcap(Value x, float cap);
+  // y = f(y), of kernels/elementwise/unary.h; in place.
+  Value unary(Value y, kernels::Unary function, std::array<float, 4> with = {});
+  // [rows, n] -> [rows, 1], the largest of each row.
+  Value row_max(Value x);
   // Everything after this runs only on rows whose logits are wanted.
   Value select_outputs(Value x);
   // Declares the logits and ends the model. Errors: the first that any word met: kNotFound

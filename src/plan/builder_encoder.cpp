@@ -66,7 +66,7 @@ Value Builder::merge(Value x, uint32_t n, bool by_column) {
 Value Builder::pool(Value x, uint32_t n) {
   const Value cells = merge(x, n, /*by_column=*/true);
   const Value y = make("pooled", columns(x), Rows::kOutputs);
-  if (!error_) graph_.ops.emplace_back(MeanOp{"pooled", cells.id, y.id, n});
+  if (!error_) graph_.ops.emplace_back(ReduceOp{"pooled", cells.id, y.id, n});
   return y;
 }
 

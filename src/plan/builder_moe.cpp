@@ -37,7 +37,7 @@ Value Builder::moe(Value x, const MoeSpec& spec) {
   if (const auto fits = kernels::check_route(spec.router, spec.route); !fits)
     fail(fits.error().code, fits.error().message);
   if (error_) return x;
-  const Value logits = matmul({spec.router}, x);
+  const Value logits = spec.logits ? *spec.logits : matmul({spec.router}, x);
   if (!error_ && columns(logits) != n_experts) {
     fail(ErrorCode::kCorrupt, fmt::format("Tensor \"{}\" has {} rows for {} experts.", spec.router,
                                           columns(logits), n_experts));

@@ -24,11 +24,12 @@ struct Transaction::WithMedia {
 void Transaction::take_media(api::Texts texts, const api::ModelLease& model) {
   const service::LoadedModel& loaded = model->loaded();
   if (!service::RequestMedia::any(texts.requests)) return prepare(std::move(texts), model);
-  if (const auto known = service::RequestMedia::find(loaded, texts.requests)) {
-    known->place(texts.requests);
+  auto media = service::RequestMedia::find(loaded, texts.requests);
+  if (media.is_encoded()) {
+    media.place(texts.requests);
     return prepare(std::move(texts), model);
   }
-  const auto work = std::make_shared<WithMedia>(std::move(texts), model);
+  const auto work = std::make_shared<WithMedia>(std::move(texts), model, std::move(media));
   responder_->post([self = shared_from_this()] {
     self->costs_ = true;
     if (self->left_) self->left();
@@ -65,9 +66,8 @@ void Transaction::wait_for_turn(const std::shared_ptr<WithMedia>& work) {
 
 void Transaction::read_media(const std::shared_ptr<WithMedia>& work) {
   if (left_) return give_up();
-  auto media = service::RequestMedia::read(work->model->loaded(), work->texts.requests);
-  if (!media) return answer(media.error());
-  work->media = *std::move(media);
+  const auto read = work->media.read(work->model->loaded(), work->texts.requests);
+  if (!read) return answer(read.error());
   encode_media(work);
 }
 

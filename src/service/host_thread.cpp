@@ -33,7 +33,8 @@ void HostThread::run() {
 
 Result<void> encode_media(HostThread& host, std::span<Request> requests) {
   if (!RequestMedia::any(requests)) return {};
-  PUNA_TRY(RequestMedia media, RequestMedia::read(host.model(), requests));
+  RequestMedia media = RequestMedia::find(host.model(), requests);
+  PUNA_TRY(media.read(host.model(), requests));
   if (!media.is_encoded()) {
     static constexpr std::atomic<bool> kNever = false;
     std::promise<Result<bool>> encoded;

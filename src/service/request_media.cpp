@@ -41,10 +41,34 @@ bool RequestMedia::any(std::span<const Request> requests) {
       requests, [](const Request& request) { return std::ranges::any_of(request.media, is_open); });
 }
 
-Result<RequestMedia> RequestMedia::read(const LoadedModel& model,
-                                        std::span<const Request> requests) {
+// Files of the same bytes are one.
+RequestMedia::Item& RequestMedia::item(const std::shared_ptr<const MediaFile>& file) {
+  const auto [place, is_new] = item_of_.try_emplace(file.get(), items_.size());
+  if (!is_new) return items_[place->second];
+  const store::Digest key = Senses::key_of(*file);
+  const auto same = std::ranges::find(items_, key, &Item::key);
+  place->second = static_cast<size_t>(same - items_.begin());
+  if (same != items_.end()) return *same;
+  return items_.emplace_back(Item{.key = key});
+}
+
+RequestMedia RequestMedia::find(const LoadedModel& model, std::span<const Request> requests) {
   RequestMedia out;
-  std::map<store::Digest, size_t> known;
+  for (const Request& request : requests) {
+    for (const PlacedMedia& one : request.media) {
+      if (!is_open(one)) continue;
+      if (!model.senses || !one.file->url.empty()) {
+        out.passed_over_ = true;
+        continue;
+      }
+      Item& item = out.item(one.file);
+      if (!item.media) item.media = model.senses->find(item.key);
+    }
+  }
+  return out;
+}
+
+Result<void> RequestMedia::read(const LoadedModel& model, std::span<const Request> requests) {
   for (const Request& request : requests) {
     uint64_t n_rows = 0;
     size_t n_files = 0;
@@ -57,55 +81,33 @@ Result<RequestMedia> RequestMedia::read(const LoadedModel& model,
                         "loaded beside it (--mmproj).",
                         model.name));
       }
-      const MediaFile* const file = one.file.get();
-      if (!file->url.empty()) {
+      const MediaFile& file = *one.file;
+      if (!file.url.empty()) {
         return base::fail(
             ErrorCode::kUnsupported,
             fmt::format("For {} the address {} is given, but none are fetched here (--media-url); "
                         "give the file itself as a data: URL.",
-                        file->name, file->url));
+                        file.name, file.url));
       }
-      if (!out.item_of_.contains(file)) {
-        const store::Digest key = Senses::key_of(*file);
-        const auto [place, is_new] = known.try_emplace(key, out.items_.size());
-        if (is_new) {
-          Item item{.key = key, .input = {}, .media = model.senses->find(key)};
-          if (!item.media) {
-            PUNA_TRY(item.input, model.senses->read(*file));
-            item.media = model.senses->reader(file->sense)->counted(*item.input);
-          }
-          out.items_.push_back(std::move(item));
-        }
-        out.item_of_.emplace(file, place->second);
+      Item& item = this->item(one.file);
+      // Another request may have brought the same file meanwhile.
+      if (!item.media) item.media = model.senses->find(item.key);
+      if (!item.media) {
+        PUNA_TRY(item.input, model.senses->read(file));
+        item.media = model.senses->reader(file.sense)->counted(*item.input);
       }
-      n_rows += rows_of(*out.items_[out.item_of_.at(file)].media);
+      n_rows += rows_of(*item.media);
       ++n_files;
       if (n_rows >= model.context()) return too_many(n_files, n_rows, model.context());
     }
   }
-  return out;
-}
-
-std::optional<RequestMedia> RequestMedia::find(const LoadedModel& model,
-                                               std::span<const Request> requests) {
-  RequestMedia out;
-  for (const Request& request : requests) {
-    for (const PlacedMedia& one : request.media) {
-      if (!is_open(one)) continue;
-      if (!model.senses || !one.file->url.empty()) return std::nullopt;
-      const auto [place, is_new] = out.item_of_.try_emplace(one.file.get(), out.items_.size());
-      if (!is_new) continue;
-      const store::Digest key = Senses::key_of(*one.file);
-      auto media = model.senses->find(key);
-      if (!media) return std::nullopt;
-      out.items_.push_back({.key = key, .input = {}, .media = std::move(media)});
-    }
-  }
-  return out;
+  passed_over_ = false;
+  return {};
 }
 
 bool RequestMedia::is_encoded() const {
-  return std::ranges::none_of(items_, [](const Item& item) { return item.input.has_value(); });
+  return !passed_over_ &&
+         std::ranges::all_of(items_, [](const Item& item) { return item.media && !item.input; });
 }
 
 Task<Result<void>> RequestMedia::encode(LoadedModel& model, const std::atomic<bool>& cancel) {
@@ -129,7 +131,8 @@ void RequestMedia::place(std::span<Request> requests) const {
 
 Result<void> count_media(const LoadedModel& model, std::span<Request> requests) {
   if (!RequestMedia::any(requests)) return {};
-  PUNA_TRY(const RequestMedia media, RequestMedia::read(model, requests));
+  RequestMedia media = RequestMedia::find(model, requests);
+  PUNA_TRY(media.read(model, requests));
   media.place(requests);
   return {};
 }

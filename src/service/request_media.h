@@ -20,17 +20,16 @@ class RequestMedia {
  public:
   // Whether requests have files that nothing was made of yet.
   static bool any(std::span<const Request> requests);
-  // All files of them, each once; nothing is encoded. Errors: those of Senses::read(), kUnsupported
-  // for a model without senses; kInvalidArgument, with `excess`, where the files of a request are
-  // more tokens than the context has room for.
-  static base::Result<RequestMedia> read(const LoadedModel& model,
-                                         std::span<const Request> requests);
+  // Their files, each hashed once, with those of their encodings that are kept; nothing is read.
+  // What is still to be fetched is passed over.
+  static RequestMedia find(const LoadedModel& model, std::span<const Request> requests);
+  // Reads all files of the same requests that nothing is known of, those too that were fetched
+  // meanwhile; nothing is encoded. Errors: those of Senses::read(), kUnsupported for a model
+  // without senses; kInvalidArgument, with `excess`, where the files of a request are more tokens
+  // than the context has room for.
+  base::Result<void> read(const LoadedModel& model, std::span<const Request> requests);
 
-  // Where all files are among the encodings that are kept, these; nothing is read.
-  static std::optional<RequestMedia> find(const LoadedModel& model,
-                                          std::span<const Request> requests);
-
-  // What is known of the encodings that are kept needs no engine.
+  // Whether the encodings of all files are known, so that neither read() nor encode() is needed.
   bool is_encoded() const;
   // On the thread of the engine, beside its texts; may be called once. Errors: those of
   // Senses::encode(); kCancelled once somebody has set `cancel`.
@@ -41,9 +40,12 @@ class RequestMedia {
  private:
   struct Item {
     store::Digest key;
-    std::optional<MediaInput> input;  // none once it is encoded
-    std::shared_ptr<const EncodedMedia> media;
+    std::optional<MediaInput> input{};  // once it is read, until it is encoded
+    std::shared_ptr<const EncodedMedia> media{};
   };
+  Item& item(const std::shared_ptr<const MediaFile>& file);
+
+  bool passed_over_ = false;  // a file that is still to be fetched, or all for want of senses
   std::vector<Item> items_;
   std::map<const MediaFile*, size_t> item_of_;
 };

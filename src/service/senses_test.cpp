@@ -47,7 +47,8 @@ service::Reply answered(HostThread& host, Request request) {
 }
 
 base::Error refused(const LoadedModel& model, Request request) {
-  auto read = service::RequestMedia::read(model, std::span(&request, 1));
+  const std::span<const Request> requests(&request, 1);
+  const auto read = service::RequestMedia::find(model, requests).read(model, requests);
   REQUIRE(!read.has_value());
   return read.error();
 }
@@ -78,6 +79,23 @@ TEST_CASE("a file that stands in a request twice is encoded once; others are the
              other = media_file("turned.png");
   answered(host, chat_about({photo, photo, again, other}));
   CHECK(host.status().n_media_encoded == 2);
+}
+
+TEST_CASE("what another request has had encoded meanwhile is not read again") {
+  HostThread host(seeing_model());
+  const Request mine = chat_about({media_file("photo.png"), media_file("photo.png")});
+  const std::span<const Request> requests(&mine, 1);
+  auto media = service::RequestMedia::find(host.model(), requests);
+  CHECK(!media.is_encoded());
+  answered(host, chat_about({media_file("photo.png")}));
+  REQUIRE(media.read(host.model(), requests).has_value());
+  CHECK(media.is_encoded());
+  CHECK(service::RequestMedia::find(host.model(), requests).is_encoded());
+
+  const auto address = std::make_shared<MediaFile>(
+      MediaFile{.name = "a picture", .bytes = {}, .url = "https://example.org/cat.png"});
+  const Request fetched = chat_about({media_file("photo.png"), address});
+  CHECK(!service::RequestMedia::find(host.model(), std::span(&fetched, 1)).is_encoded());
 }
 
 TEST_CASE("of the rows that are kept the least recently used go first") {

@@ -4,6 +4,7 @@ clients; what is listed, loaded, kept and unloaded; names and presets that are w
 
 usage: tests/cli/many_models_test.py PUNA
 """
+import base64
 import contextlib
 import json
 import os
@@ -20,6 +21,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
+
+from tiny_media import write_mmproj, write_png
 
 GOLDENS = Path(__file__).resolve().parent.parent / "goldens"
 PUNA = str(Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/puna").resolve())
@@ -111,6 +114,34 @@ class Many(unittest.TestCase):
                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS)
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertEqual(server.state("llama-q4_0"), "loaded")
+
+    def test_what_models_take_is_known_before_they_are_loaded(self):
+        folder = self.path / "seeing"
+        folder.mkdir()
+        shutil.copy(GOLDENS / "llama-q4_0.gguf", folder / "tiny.gguf")
+        mmproj = Path(write_mmproj(folder / "mmproj-tiny.gguf", 64))
+        picture = base64.b64encode(Path(write_png(self.path / "small.png")).read_bytes()).decode()
+        presets = self.path / "seeing.ini"
+        presets.write_text(f"version = 1\n[without]\nmodel = {folder / 'tiny.gguf'}\nno-mmproj = true\n"
+                           f"[named]\nmodel = {self.models / 'llama-q4_0.gguf'}\nmmproj = {mmproj}\n"
+                           f"[other]\nmodel = {self.models / 'gemma3-q8_0.gguf'}\nmmproj = {folder / 'none.gguf'}\n")
+        template = "{% for m in messages %}{{ m.content }}{% endfor %}"
+        with self.server("--models-dir", folder, "--models-preset", presets, "--chat-template", template) as server:
+            takes = lambda: {name: each["architecture"]["input_modalities"] for name, each in server.models().items()}
+            self.assertEqual(takes(), {"tiny": ["text", "image"], "without": ["text"], "named": ["text", "image"], "other": ["text"]})
+            self.assertEqual(server.state("tiny"), "unloaded")
+            parts = [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{picture}"}}, {"type": "text", "text": "ab"}]
+            body = {"model": "tiny", "max_tokens": 1, "messages": [{"role": "user", "content": parts}]}
+            for _ in range(2):
+                status, told = server.ask("/v1/chat/completions", body)
+                self.assertEqual(status, 200, told)
+            self.assertEqual(takes()["tiny"], ["text", "image"])
+            # What the model's process counts, the server tells.
+            figures = lambda: [line.split()[-1] for line in server.ask("/metrics")[1].splitlines() if line.startswith("puna:media_") and '"tiny"' in line]
+            server.wait(lambda: figures() == ["1", "1"])
+            mmproj.unlink()
+            server.ask("/models/unload", {"model": "tiny"})
+            server.wait(lambda: takes()["tiny"] == ["text"])
 
     def test_models_by_turns_under_a_limit_that_holds_one(self):
         with self.server("--models-dir", self.models, "--models-max", "1") as server:

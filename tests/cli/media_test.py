@@ -3,7 +3,9 @@
 
 usage: tests/cli/media_test.py PUNA
 """
+import json
 import unittest
+from pathlib import Path
 
 from own_home import MODEL, PUNA, OwnHome
 from pseudo_terminal import Terminal
@@ -66,6 +68,15 @@ class Media(OwnHome):
         two = self.path / "m/two-Q4_0.gguf"
         two.write_bytes((self.path / "m/model.gguf").read_bytes())
         self.assertEqual(self.asked(model=str(two)), self.asked("--mmproj", str(self.path / "m/mmproj-two.gguf")))
+
+    def test_bench_takes_the_encoder_beside_the_model(self):
+        beside = self.mmproj("mmproj-f16.gguf")
+        args = ["bench", "--model", self.model, "--device", "cpu", "--image", "20x12", "-p", "0", "-n", "0", "-r", "1", "--json"]
+        found = json.loads(self.run_puna(*args).stdout)["image"]
+        named = json.loads(self.run_puna(*args, "--mmproj", beside).stdout)["image"]
+        self.assertEqual(sorted(found), sorted(named))
+        Path(beside).unlink()
+        self.assertIn("sees no pictures", self.run_puna(*args, code=1).stderr)
 
     def chat(self, *args):
         terminal = Terminal([PUNA, "run", self.model, "--temp", "0", "-n", "4", "--device", "cpu", "--stats", *args], {**self.env, "TERM": "xterm"})

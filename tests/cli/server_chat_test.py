@@ -19,6 +19,7 @@ from pathlib import Path
 
 from pseudo_terminal import PATIENCE_S, Terminal
 from tiny_gguf import STRING, U32, Gguf
+from tiny_media import write_hearing_mmproj, write_png, write_wav
 
 MODEL = Path(__file__).resolve().parent.parent / "goldens/llama-q4_0.gguf"
 PUNA = str(Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/puna").resolve())
@@ -198,6 +199,55 @@ class OwnServer(unittest.TestCase):
         chat.wait_for("turns are forgotten")
         chat.wait_for_prompt()
         chat.say("more")
+
+
+class Hearing(unittest.TestCase):
+    """A server whose model hears: what is said of a sound is what is said of it in one process."""
+
+    def test_a_sound_goes_to_the_server(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        home = Path(folder.name)
+        model = Gguf(MODEL)
+        model.set("tokenizer.chat_template", STRING, TEMPLATE)
+        path, mmproj, sound = model.save(home / "hearing.gguf"), write_hearing_mmproj(home / "mmproj-hearing.gguf", 64), write_wav(home / "my tone.wav")
+        env = {**CLEAN, "PUNA_HOME": str(home), "TERM": "xterm"}
+        host = f"127.0.0.1:{free_port()}"
+        with open(home / "log", "w") as log:
+            server = subprocess.Popen([PUNA, "serve", "--model", path, "--mmproj", mmproj, "--alias", "hearing", "--device", "cpu", "--threads", "1",
+                                       "--port", host.split(":")[1]], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env)
+        self.addCleanup(server.wait, PATIENCE_S)
+        self.addCleanup(server.terminate)
+        end = time.monotonic() + PATIENCE_S
+        while run("ps", "--host", host, env=env).returncode != 0:
+            if server.poll() is not None or time.monotonic() > end:
+                raise AssertionError((home / "log").read_text())
+            time.sleep(0.1)
+        figure = lambda name, text: int(re.search(rf"{name}=(\d+)", text).group(1))
+
+        def asked(*args, code=0):
+            done = run("run", *args, "What is heard?", *EXACT, "--stats", env=env)
+            self.assertEqual(done.returncode, code, done.stderr)
+            return done
+
+        alone = asked(path, "--mmproj", mmproj, "--audio", sound, "--device", "cpu", "--threads", "1")
+        there, without = asked("hearing", "--audio", sound, "--host", host), asked("hearing", "--host", host)
+        self.assertEqual(there.stdout, alone.stdout)
+        self.assertNotEqual(there.stdout, without.stdout)
+        rows = figure("prompt_tokens", there.stderr) - figure("prompt_tokens", without.stderr)
+        self.assertGreater(rows, 0)
+        self.assertIn("sees no pictures", asked("hearing", "--image", write_png(home / "small.png"), "--host", host, code=1).stderr)
+
+        placed = run("run", "hearing", "Hark: <__media__> What is heard?", "--raw", "--audio", sound, "--host", host, env=env)
+        self.assertIn("--local", placed.stderr)
+
+        chat = Terminal([PUNA, "run", "hearing", *EXACT, "--stats", "--host", host], env)
+        self.addCleanup(chat.close)
+        chat.wait_for_prompt()
+        chat.type(f"'{sound}' What is heard?\r")
+        chat.wait_for("goes with the message as a sound")
+        stats = chat.wait_for(r"prompt_tokens=(\d+)[^\n]*\n")
+        self.assertEqual(int(stats[1]), figure("prompt_tokens", there.stderr))
 
 
 class Says(http.server.BaseHTTPRequestHandler):

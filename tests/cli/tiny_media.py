@@ -1,11 +1,12 @@
-"""A tiny encoder of pictures as an mmproj file, the same as a folder of Hugging Face weights, and a small picture."""
+"""A tiny encoder of pictures as an mmproj file, the same as a folder of Hugging Face weights, one of sounds, a small picture and a short sound."""
 import json
+import math
 import random
 import struct
 import zlib
 from pathlib import Path
 
-from tiny_gguf import ARRAY, F32, STRING, U32, value, write_gguf
+from tiny_gguf import ARRAY, F32, STRING, U32, Gguf, value, write_gguf
 
 BOOL = 7
 HIDDEN, FFN, HEADS, IMAGE, PATCH = 16, 24, 2, 16, 4
@@ -68,6 +69,21 @@ def write_mmproj(path, width, seed=1):
     return write_gguf(path, keys, data)
 
 
+def write_hearing_mmproj(path, width):
+    """Ultravox's encoder of tests/encoders, whose rows get zeros behind them. It hears up to 0.64 seconds and puts no tokens around its rows."""
+    file = Gguf(Path(__file__).resolve().parent.parent / "encoders/ultravox.gguf")
+    file.set("clip.audio.projection_dim", U32, width)
+    tensors = []
+    for name, shape, kind, offset in file.tensors:
+        n_bytes = {0: 4, 1: 2}[kind] * math.prod(shape)
+        data = file.tensor_data[offset : offset + n_bytes]
+        if name == "mm.a.mlp.2.weight":
+            columns, rows = shape
+            shape, data = [columns, width], data + bytes((width - rows) * (n_bytes // rows))
+        tensors.append((name, shape, kind, data))
+    return write_gguf(path, file.pairs, tensors)
+
+
 def write_folder(folder, seed=1, without=""):
     """A whole LLaVA: the text model of one layer beside the encoder of write_mmproj(). `without`: tensors whose names have that are left out."""
     folder = Path(folder)
@@ -114,4 +130,12 @@ def write_png(path, width=20, height=12, seed=3):
 
     Path(path).write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
                            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+    return str(path)
+
+
+def write_wav(path, seconds=0.5, rate=16000):
+    """A tone, one channel of 16 bits."""
+    samples = struct.pack(f"<{int(seconds * rate)}h", *(int(8000 * math.sin(i / 6)) for i in range(int(seconds * rate))))
+    head = struct.pack("<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + len(samples), b"WAVE", b"fmt ", 16, 1, 1, rate, 2 * rate, 2, 16, b"data", len(samples))
+    Path(path).write_bytes(head + samples)
     return str(path)

@@ -129,7 +129,7 @@ class Usage(unittest.TestCase):
         self.check_fails(2, "-p 0", "bench", "--model", MODEL, "-p", "0", "-n", "0")
         for flag, value in [("-p", "-1"), ("-r", "0"), ("-d", "x"), ("-d", "1,,x")]:
             self.check_fails(2, value.strip("1,"), "bench", "--model", MODEL, f"{flag}{value}")
-        self.check_fails(2, "--mmproj", "bench", "--model", MODEL, "--image", "64x64")
+        self.check_fails(1, "sees no pictures", "bench", "--model", MODEL, "--image", "64x64")
         self.check_fails(2, "--image", "bench", "--model", MODEL, "--mmproj", "tests/encoders/gemma3.gguf")
         for size in ["64", "64x", "x64", "0x64", "64x99999", "64x64x64", "axb"]:
             self.check_fails(2, size, "bench", "--model", MODEL, "--mmproj", "tests/encoders/gemma3.gguf", "--image", size)

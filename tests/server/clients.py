@@ -8,14 +8,18 @@ models that see or hear. Needs
 the clients: python3 -m venv V; V/bin/pip install openai anthropic ollama. Exit code 1 if an answer is not what the client's own types say.
 """
 import argparse
+import array
 import base64
+import io
 import json
+import math
 import re
 import signal
 import subprocess
 import sys
 import time
 import traceback
+import wave
 from pathlib import Path
 
 import anthropic
@@ -493,6 +497,32 @@ def _(hearing_url):
     assert events[-1].type == "transcript.text.done"
     assert "".join(e.delta for e in events[:-1]) == events[-1].text
     refused(openai.BadRequestError, lambda: answered(hearing_url, asks(image_part("photo.png"))), "takes no pictures")
+
+
+@case("openai", "what is said in a sound, with times")
+def _(hearing_url):
+    def transcribed(form, **more):
+        return open_ai(hearing_url).audio.transcriptions.create(
+            model="", file=("long.wav", long_sound(31)), response_format=form, extra_body={"max_tokens": "3"}, **more)
+    told = transcribed("verbose_json", timestamp_granularities=["segment"])
+    assert told.duration == 31 and [(s.start, s.end) for s in told.segments] == [(0, 30), (30, 31)]
+    assert all(s.avg_logprob < 0 and 1 <= len(s.tokens) <= 3 for s in told.segments)
+    assert transcribed("srt").startswith("1\n00:00:00,000 --> 00:00:30,000\n") and "--> 00:00:31,000" in transcribed("srt")
+    assert transcribed("vtt").startswith("WEBVTT\n\n00:00:00.000 --> 00:00:30.000\n")
+    assert isinstance(transcribed("text"), str)
+    for form, more, why in (("verbose_json", {"timestamp_granularities": ["segment", "word"]}, "times of words"),
+                            ("json", {"timestamp_granularities": ["segment"]}, "verbose_json"), ("srt", {"stream": True}, "stream")):
+        refused(openai.BadRequestError, lambda: transcribed(form, **more), why)
+
+
+def long_sound(seconds):
+    """A WAV file of a tone, one channel of 16 bits."""
+    rate = 8000
+    out = io.BytesIO()
+    with wave.open(out, "wb") as file:
+        file.setnchannels(1), file.setsampwidth(2), file.setframerate(rate)
+        file.writeframes(array.array("h", (int(8000 * math.sin(i / 5)) for i in range(rate * seconds))).tobytes())
+    return out.getvalue()
 
 
 @case("openai", "sounds for a model that does not hear")

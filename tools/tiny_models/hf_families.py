@@ -14,7 +14,41 @@ DELTA = dict(linear_conv_kernel_dim=4, linear_key_head_dim=16, linear_value_head
              layer_types=["linear_attention", "linear_attention", "linear_attention", "full_attention"], num_hidden_layers=4, head_dim=32)
 MAMBA = dict(mamba_n_heads=8, mamba_d_head=16, mamba_n_groups=2, mamba_d_state=16, mamba_d_conv=4, mamba_expand=2, mamba_chunk_size=8)
 
+# What GPT-2's line calls its sizes.
+GPT2 = dict(n_embd=64, n_head=4, n_layer=2, n_positions=128)
+PARTIAL = ROPE | {"partial_rotary_factor": 0.5}
+
 FAMILIES = {
+    "bloom": ("BloomForCausalLM", dict(hidden_size=72, n_head=6, n_layer=2)),
+    "falcon": ("FalconForCausalLM", dict(hidden_size=64, num_attention_heads=4, num_hidden_layers=2, ffn_hidden_size=96, rope_parameters=ROPE,
+                                         multi_query=True, parallel_attn=True, new_decoder_architecture=False, max_position_embeddings=256)),
+    "falcon_40b": ("FalconForCausalLM", dict(hidden_size=64, num_attention_heads=4, num_kv_heads=2, num_hidden_layers=2, ffn_hidden_size=96,
+                                             rope_parameters=ROPE, new_decoder_architecture=True, max_position_embeddings=256)),
+    "falcon_11b": ("FalconForCausalLM", dict(hidden_size=64, num_attention_heads=4, num_kv_heads=2, num_hidden_layers=2, ffn_hidden_size=96,
+                                             rope_parameters=ROPE, new_decoder_architecture=True, num_ln_in_parallel_attn=1,
+                                             tie_word_embeddings=False, max_position_embeddings=256)),
+    "gpt2": ("GPT2LMHeadModel", GPT2),
+    "gpt_bigcode": ("GPTBigCodeForCausalLM", GPT2 | dict(n_inner=96)),
+    "gpt_neox": ("GPTNeoXForCausalLM", dict(hidden_size=64, num_attention_heads=4, num_hidden_layers=2, intermediate_size=96, hidden_act="gelu",
+                                            max_position_embeddings=256, rope_parameters=PARTIAL)),
+    "gpt_neox_serial": ("GPTNeoXForCausalLM", dict(hidden_size=64, num_attention_heads=4, num_hidden_layers=2, intermediate_size=96,
+                                                   hidden_act="gelu", max_position_embeddings=256, rope_parameters=PARTIAL,
+                                                   use_parallel_residual=False)),
+    "internlm2": ("LlamaForCausalLM", BASE),
+    "mixtral": ("MixtralForCausalLM", BASE | dict(num_local_experts=4, num_experts_per_tok=2, sliding_window=None)),
+    "mpt": ("MptForCausalLM", dict(d_model=64, n_heads=4, n_layers=2, max_seq_len=256, attn_config={"clip_qkv": 0.7})),
+    "olmo": ("OlmoForCausalLM", BASE | dict(clip_qkv=0.7)),
+    "olmoe": ("OlmoeForCausalLM", BASE | dict(num_experts=6, num_experts_per_tok=2, intermediate_size=32, norm_topk_prob=False)),
+    "phi": ("PhiForCausalLM", BASE | dict(num_key_value_heads=4, hidden_act="gelu_new", rope_parameters=PARTIAL)),
+    "phimoe": ("PhimoeForCausalLM", BASE | dict(
+        num_local_experts=4, num_experts_per_tok=2, intermediate_size=32, attention_bias=True, lm_head_bias=True, rope_parameters={
+            "rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0 + 0.05 * i for i in range(8)], "short_mscale": 1.2,
+            "long_factor": [1.0 + 0.5 * i for i in range(8)], "long_mscale": 1.2, "original_max_position_embeddings": 64})),
+    "qwen2moe": ("Qwen2MoeForCausalLM", BASE | dict(num_experts=6, num_experts_per_tok=2, moe_intermediate_size=32,
+                                                   shared_expert_intermediate_size=48, norm_topk_prob=False)),
+    "stablelm": ("StableLmForCausalLM", BASE | dict(use_qkv_bias=True, rope_parameters=PARTIAL)),
+    "stablelm_12b": ("StableLmForCausalLM", BASE | dict(qk_layernorm=True, use_parallel_residual=True, rope_parameters=PARTIAL)),
+    "starcoder2": ("Starcoder2ForCausalLM", BASE | dict(sliding_window=12, hidden_act="gelu_pytorch_tanh", use_bias=True, tie_word_embeddings=True)),
     "llama": ("LlamaForCausalLM", BASE | dict(rope_parameters=LLAMA3, tie_word_embeddings=True)),
     "smollm3": ("SmolLM3ForCausalLM", BASE | dict(num_hidden_layers=4, no_rope_layer_interval=4, use_sliding_window=False,
                                                    pad_token_id=None)),
@@ -88,7 +122,49 @@ FAMILIES = {
         hidden_act="gelu", num_labels=3)),
 }
 
-# As small as they get, for tests/goldens/: an HF and an MLC folder, experts, latent attention, a state, a classifier.
+HALF = ROPE | {"partial_rotary_factor": 0.5}
+ALPHA = ROPE | {"rope_type": "dynamic", "alpha": 50.0, "factor": 1.0}
+MULTIPLIERS = dict(embedding_multiplier=4.0, attention_multiplier=0.2, residual_multiplier=0.5, logits_scaling=2.0)
+
+FAMILIES |= {
+    "apertus": ("ApertusForCausalLM", BASE | dict(rope_parameters=LLAMA3)),
+    "arcee": ("ArceeForCausalLM", BASE | dict(rope_parameters=LLAMA3)),
+    "cohere": ("CohereForCausalLM", BASE | dict(use_qk_norm=True, logit_scale=0.25, tie_word_embeddings=True, pad_token_id=0)),
+    "cohere2": ("Cohere2ForCausalLM", BASE | dict(num_hidden_layers=4, sliding_window=12, logit_scale=0.25, tie_word_embeddings=True, pad_token_id=0)),
+    "ernie4_5": ("Ernie4_5ForCausalLM", BASE | dict(head_dim=32, tie_word_embeddings=True)),
+    "ernie4_5_moe": ("Ernie4_5_MoeForCausalLM", BASE | dict(
+        num_hidden_layers=4, moe_num_experts=6, moe_k=2, moe_num_shared_experts=2, moe_intermediate_size=32, moe_layer_start_index=1,
+        moe_layer_interval=2, tie_word_embeddings=True)),
+    "exaone4": ("Exaone4ForCausalLM", BASE | dict(num_hidden_layers=4, sliding_window=12, sliding_window_pattern=4, rope_parameters=LLAMA3)),
+    "exaone4_small": ("Exaone4ForCausalLM", BASE | dict(sliding_window=None, layer_types=["full_attention"] * 2, tie_word_embeddings=True)),
+    "glm4": ("Glm4ForCausalLM", BASE | dict(head_dim=16, attention_bias=True, rope_parameters=HALF, pad_token_id=0)),
+    "glm4moe": ("Glm4MoeForCausalLM", BASE | dict(
+        num_hidden_layers=3, head_dim=32, attention_bias=True, use_qk_norm=True, n_routed_experts=6, num_experts_per_tok=2, n_shared_experts=1,
+        moe_intermediate_size=32, first_k_dense_replace=1, routed_scaling_factor=1.5, norm_topk_prob=True, n_group=1, topk_group=1,
+        rope_parameters=HALF)),
+    "granitemoe": ("GraniteMoeForCausalLM", BASE | MULTIPLIERS | dict(num_local_experts=4, num_experts_per_tok=2, intermediate_size=32)),
+    "granitemoeshared": ("GraniteMoeSharedForCausalLM", BASE | MULTIPLIERS | dict(
+        num_local_experts=4, num_experts_per_tok=2, intermediate_size=32, shared_intermediate_size=48)),
+    "hunyuan_dense": ("HunYuanDenseV1ForCausalLM", BASE | dict(head_dim=32, rope_parameters=ALPHA)),
+    "hunyuan_moe": ("HunYuanMoEV1ForCausalLM", BASE | dict(head_dim=16, num_experts=4, moe_topk=2, intermediate_size=32, rope_parameters=ALPHA)),
+    "llama4": ("Llama4ForCausalLM", BASE | dict(
+        num_hidden_layers=4, head_dim=16, attention_chunk_size=12, floor_scale=8, attn_scale=0.1, num_local_experts=4, num_experts_per_tok=1,
+        interleave_moe_layer_step=2, intermediate_size=32, intermediate_size_mlp=96, rope_parameters=LLAMA3)),
+    "minicpm": ("GraniteForCausalLM", BASE | dict(embedding_multiplier=4.0, attention_multiplier=0.25, residual_multiplier=1.4 / 2**0.5,
+                                                 logits_scaling=2.0)),
+    "nemotron": ("NemotronForCausalLM", BASE | dict(rope_parameters=HALF)),
+    "nemotron_h": ("NemotronHForCausalLM", BASE | dict(
+        num_hidden_layers=5, layer_types=["linear_attention", "mlp", "full_attention", "mlp", "linear_attention"], head_dim=16, mamba_num_heads=8,
+        mamba_head_dim=16, n_groups=2, ssm_state_size=16, conv_kernel=4, chunk_size=8, time_step_min=1e-30)),
+    "seed_oss": ("SeedOssForCausalLM", BASE | dict(head_dim=32, attention_bias=True, attention_out_bias=True)),
+}
+
+# Models that transformers has under another name, and what their own config.json says.
+OWN_CONFIGS = {
+    "minicpm": {"model_type": "minicpm", "architectures": ["MiniCPMForCausalLM"], "scale_emb": 4.0, "scale_depth": 1.4, "dim_model_base": 32},
+}
+
+# As small as they get, for tests/goldens/: an HF and an MLC folder, experts, latent attention, a state, ALiBi and layer norms, a classifier.
 SMALL = BASE | dict(vocab_size=262, hidden_size=32, intermediate_size=32, num_attention_heads=2, num_key_value_heads=1, num_hidden_layers=2,
                     tie_word_embeddings=True)
 FAMILIES |= {
@@ -99,6 +175,7 @@ FAMILIES |= {
     "small_qwen35": ("Qwen3_5ForCausalLM", FAMILIES["qwen35"][1] | SMALL | dict(
         head_dim=16, linear_num_key_heads=1, linear_num_value_heads=2, layer_types=["linear_attention", "full_attention"],
         rope_parameters=ROPE | {"partial_rotary_factor": 0.5, "mrope_section": [2, 1, 1], "mrope_interleaved": True})),
+    "small_mpt": ("MptForCausalLM", dict(vocab_size=262, d_model=24, n_heads=3, n_layers=2, max_seq_len=256, attn_config={"clip_qkv": 0.7})),
     "small_bert_rank": ("BertForSequenceClassification", FAMILIES["bert_rank"][1] | dict(
         vocab_size=262, hidden_size=32, intermediate_size=32, num_attention_heads=2, max_position_embeddings=64, num_labels=1)),
 }

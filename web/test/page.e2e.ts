@@ -12,12 +12,13 @@ import { memory } from './flows/memory.ts';
 import { plainHttp } from './flows/plain_http.ts';
 import { router } from './flows/router.ts';
 import { settings } from './flows/settings.ts';
+import { sounds } from './flows/sounds.ts';
 import { tab } from './flows/tab.ts';
 import { tools } from './flows/tools.ts';
 
 const [puna, model, build = 'build'] = process.argv.slice(2);
 if (!puna || !model) throw new Error('Usage: node test/page.e2e.ts PUNA MODEL [BUILD]');
-const flows: Flow[] = [chat, attachments, keyboard, loss, memory, router, settings, tools, tab, plainHttp];
+const flows: Flow[] = [chat, attachments, sounds, keyboard, loss, memory, router, settings, tools, tab, plainHttp];
 
 const [only, left] = [process.env['ONLY'], process.env['WITHOUT']];
 const wanted = (name: string) => (!only || name.includes(only)) && (!left || !name.includes(left));

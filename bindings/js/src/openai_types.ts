@@ -68,8 +68,14 @@ export interface ChatRequest extends Sampling {
   parallel_tool_calls?: boolean;
 }
 
+// A text in which `<__media__>` stands for each of `media`, in their order.
+export interface MediaPrompt {
+  prompt: string;
+  media: readonly Blob[];
+}
+
 export interface CompletionRequest extends Sampling {
-  prompt: string | number[];
+  prompt: string | number[] | MediaPrompt;
   echo?: boolean;
 }
 

@@ -31,15 +31,17 @@ Json meta_json(const ServedModel& model, const ModelFacts& facts) {
   return out.set("ftype", card.file_type.empty() ? Json() : Json(card.file_type));
 }
 
-bool takes(const ModelFacts& facts, std::string_view capability) {
+bool has(const ModelFacts& facts, std::string_view capability) {
   return std::ranges::find(facts.card.capabilities, capability) != facts.card.capabilities.end();
 }
 
-// Of a model that is not loaded it is not known what it takes beside text.
-Json input_modalities(const std::optional<ModelFacts>& facts) {
+Json input_modalities(const ModelStatus& model, const std::optional<ModelFacts>& facts) {
+  const service::Takes takes =
+      facts ? service::Takes{.pictures = has(*facts, "vision"), .sounds = has(*facts, "audio")}
+            : model.takes.value_or(service::Takes());
   Json out = Json::array().push("text");
-  if (facts && takes(*facts, "vision")) out.push("image");
-  if (facts && takes(*facts, "audio")) out.push("audio");
+  if (takes.pictures) out.push("image");
+  if (takes.sounds) out.push("audio");
   return out;
 }
 
@@ -71,7 +73,7 @@ Json model_json(const ModelStatus& model, bool managed) {
   std::optional<ModelFacts> facts;
   const ModelLease& known = last_known(model);
   if (known) facts = known->facts();
-  architecture.set("input_modalities", input_modalities(facts))
+  architecture.set("input_modalities", input_modalities(model, facts))
       .set("output_modalities", Json::array().push("text"));
   out.set("architecture", std::move(architecture));
   return facts ? out.set("meta", meta_json(*known, *facts)) : out;
@@ -90,7 +92,7 @@ Json short_json(const ServedModel& model) {
   out.set("size", model.file_bytes).set("digest", model.digest).set("type", "model");
   out.set("description", "").set("tags", names(model.tags));
   Json capabilities = Json::array().push(facts.embeddings ? "embedding" : "completion");
-  if (takes(facts, "vision") || takes(facts, "audio")) capabilities.push("multimodal");
+  if (has(facts, "vision") || has(facts, "audio")) capabilities.push("multimodal");
   out.set("capabilities", std::move(capabilities));
   return out.set("parameters", "").set("details", std::move(details));
 }

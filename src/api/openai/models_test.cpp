@@ -1,5 +1,6 @@
 #include "api/openai/models.h"
 
+#include "api/testing/many.h"
 #include "api/testing/served.h"
 
 using namespace puna;
@@ -36,4 +37,15 @@ TEST_CASE("what a model's file says is told") {
   CHECK(at(meta, "n_embd") == Json(64));
   CHECK(at(meta, "n_params").integer() > 64 * 64);
   CHECK(at(meta, "ftype").is_null());
+}
+
+TEST_CASE("what a model takes that is not loaded is said, as far as anybody has looked") {
+  Served served;
+  Many many(served);
+  many.takes = service::Takes{.pictures = true, .sounds = true};
+  const Json body = body_of(many.ask(openai::models, ""));
+  CHECK(at(body, "data", 0, "architecture", "input_modalities").dump() == R"(["text"])");
+  CHECK(at(body, "data", 1, "architecture", "input_modalities").dump() ==
+        R"(["text","image","audio"])");
+  CHECK(at(body, "data", 2, "architecture", "input_modalities").dump() == R"(["text"])");
 }

@@ -2,6 +2,7 @@
 // said of several models.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,7 @@ class Many final : public ModelSource, public ModelControl {
     out[0].seconds_left = 90;
     out[0].source = "puna";
     out.push_back({.id = "other", .aliases = {"other"}, .state = ModelState::kSleeping});
+    out.back().takes = takes;
     out.push_back({.id = "broken", .aliases = {"broken"}, .state = ModelState::kUnloaded});
     out.back().error = "It is no model.";
     out.back().preset = "ctx-size = 7\n";
@@ -59,7 +61,8 @@ class Many final : public ModelSource, public ModelControl {
   }
 
   int n_renewed = 0;
-  std::vector<std::string> done;  // "load fake"
+  std::optional<service::Takes> takes{};  // of "other"
+  std::vector<std::string> done;          // "load fake"
 
  private:
   base::Result<void> note(std::string_view what, std::string_view name) {

@@ -72,7 +72,8 @@ Json message_json(const chat::Message& message) {
   return out;
 }
 
-// The pictures of one message. Where in it they stand is the server's to say.
+// The pictures and sounds of one message, which have one list. Where in it they stand is the
+// server's to say.
 Json images_json(const Asked& asked, size_t message) {
   Json out = Json::array();
   for (const service::PlacedMedia& each : asked.media) {

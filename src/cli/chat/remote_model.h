@@ -24,7 +24,7 @@ class RemoteModel final : public ChatModel {
   uint32_t context() const override;
   bool has_template() const override;
   bool sees() const override { return can("vision"); }
-  bool hears() const override { return false; }  // no request of this dialect has sounds
+  bool hears() const override { return can("audio"); }
   base::Result<ChatAnswer> answer(const Asked& asked, const ChatSettings& settings,
                                   const OnPiece& on_piece) override;
   base::Result<void> check(const ChatSettings& settings) override;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <memory>
@@ -61,6 +62,19 @@ Json keep_alive_json(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size() ? Json(seconds) : Json(text);
 }
 
+// Whether a model has the senses for what stands before its first message. kUnsupported.
+Result<void> check_senses(const ChatModel& model, const MediaFiles& media) {
+  for (const auto& file : media) {
+    const bool picture = file->sense == models::Sense::kPictures;
+    if (picture ? model.sees() : model.hears()) continue;
+    return base::fail(
+        base::ErrorCode::kUnsupported,
+        fmt::format("The model {} of the server at {} {}, so it cannot take {}.", model.name(),
+                    model.where(), picture ? "sees no pictures" : "hears no sounds", file->name));
+  }
+  return {};
+}
+
 // Model and figures of both kinds.
 struct Opened {
   std::unique_ptr<ChatModel> model;
@@ -78,6 +92,7 @@ Result<Opened> open(const RunFlags& flags, const std::optional<service::AnswerFo
                                  .keep_alive = keep_alive_json(flags.keep_alive)};
     PUNA_TRY(out.model,
              RemoteModel::open(*std::move(server), flags.model.model, std::move(options)));
+    PUNA_TRY(check_senses(*out.model, media));
     return out;
   }
   if (!flags.keep_alive.empty())
@@ -104,6 +119,11 @@ Result<int> answer_once(const RunFlags& flags, const ChatSettings& settings, Ope
       if (flags.media.any()) {
         PUNA_TRY(service::UnmarkedText text, place_media(asked.prompt, media.size()));
         asked.prompt = std::move(text.text);
+        if (!opened.own && std::ranges::any_of(text.places, [](size_t at) { return at > 0; })) {
+          return base::fail(base::ErrorCode::kUnsupported,
+                            "A server reads pictures and sounds before a text; --local has them "
+                            "where <__media__> stands.");
+        }
         for (size_t i = 0; i < media.size(); ++i)
           asked.media.push_back(
               {.message = 0, .at = text.places[i], .media = {}, .file = media[i]});

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "cli/form_flags.h"
 #include "cli/model_flags.h"
-#include "service/find_encoder.h"
 #include "service/model_card.h"
 
 namespace puna::cli::serve {
@@ -109,11 +108,13 @@ void fit_to_file(const ServeFlags& flags, const formats::ModelFile& file,
   options.pooling = flags.pooling;
 }
 
+service::EncoderWish encoder_wish(const ServeFlags& flags) {
+  return {.named = flags.finds_mmproj ? flags.mmproj.path : "", .none = !flags.finds_mmproj};
+}
+
 Result<void> find_mmproj(const ServeFlags& flags, const std::string& name,
                          const formats::ModelFile& file, service::OpenOptions& options) {
-  const service::EncoderWish wish{.named = options.mmproj.path,
-                                  .none = options.mmproj.path.empty() && !flags.finds_mmproj};
-  PUNA_TRY(const auto encoder, service::find_encoder(name, file, wish));
+  PUNA_TRY(const auto encoder, service::find_encoder(name, file, encoder_wish(flags)));
   options.mmproj.path = encoder ? encoder->path : "";
   options.mmproj.bytes = encoder ? encoder->bytes : 0;
   return {};

@@ -9,6 +9,7 @@
 #include "cli/serve/flags.h"
 #include "cli/terminal.h"
 #include "formats/model_file.h"
+#include "service/find_encoder.h"
 #include "service/open.h"
 
 namespace puna::cli::serve {
@@ -22,6 +23,8 @@ base::Result<service::OpenOptions> options_of(const ServeFlags& flags, ProgressB
 // What depends on the file: room, and whether it is of a model for embeddings.
 void fit_to_file(const ServeFlags& flags, const formats::ModelFile& file,
                  engine::EngineOptions& options);
+// Which encoder is asked for.
+service::EncoderWish encoder_wish(const ServeFlags& flags);
 // The encoder of the model that `name` stands for, whose file it is. Errors: those of
 // service::find_encoder().
 base::Result<void> find_mmproj(const ServeFlags& flags, const std::string& name,

@@ -16,6 +16,7 @@
 #include "io/byte_source.h"
 #include "manager/children.h"
 #include "manager/shelf.h"
+#include "service/known_senses.h"
 #include "store/store.h"
 
 namespace puna::cli::serve {
@@ -33,6 +34,9 @@ struct Setup {
   GivenFlags given;
   Presets presets;
   std::string folder;
+
+  // Of models that are not loaded.
+  std::unique_ptr<service::KnownSenses> senses = std::make_unique<service::KnownSenses>();
 
   GivenFlags preset_of(std::string_view name) const {
     GivenFlags out = presets.common;
@@ -79,6 +83,15 @@ Result<void> add_preset(const Setup& setup, const Preset& preset, std::vector<En
   to->aliases.insert(to->aliases.end(), flags.aliases.begin(), flags.aliases.end());
   std::ranges::sort(to->aliases);
   return {};
+}
+
+// A model for embeddings takes texts alone, as does one whose flags cannot be read.
+service::Takes takes_of(const Setup& setup, const Entry& entry) {
+  const auto flags = read_model_flags(setup.given, setup.preset_of(entry.id));
+  if (!flags || flags->embeddings) return {};
+  // By the name that has an encoder beside it in the store.
+  const std::string& name = entry.stored_as.empty() ? entry.path : entry.stored_as;
+  return setup.senses->of(name, encoder_wish(*flags));
 }
 
 // Presets first, then the folder, the store, and the other places of this machine.
@@ -150,6 +163,7 @@ Result<std::unique_ptr<manager::Manager>> manage(const ServeFlags& flags, GivenF
   options.limits.sleep_after = milliseconds(flags.many.sleep_after.value_or(-1));
   options.autoload = flags.many.autoload;
   options.entries = [setup] { return entries_now(*setup); };
+  options.takes = [setup](const Entry& entry) { return takes_of(*setup, entry); };
   options.pull = pull_from_store;
   options.remove = [](const std::string& stored_as) -> Result<void> {
     PUNA_TRY(const store::Store store, store::Store::of_environment());

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "formats/hf/families.h"
 
 namespace puna::formats::hf {
@@ -17,6 +18,7 @@ constexpr Key kDecoderKeys[] = {
     {"num_attention_heads", "attention.head_count"},
     {"num_key_value_heads", "attention.head_count_kv", Key::Kind::kCount, false},
     {"rms_norm_eps", "attention.layer_norm_rms_epsilon", Key::Kind::kReal, false},
+    {"layer_norm_eps", "attention.layer_norm_epsilon", Key::Kind::kReal, false},
     {"vocab_size", "vocab_size", Key::Kind::kCount, false},
 };
 
@@ -49,24 +51,31 @@ Result<void> split_qkv(Mapping& m, uint32_t layer, const std::string& fused, con
 
 }  // namespace
 
-Result<void> put_decoder_keys(Mapping& m) {
+Result<void> put_size_keys(Mapping& m) {
   PUNA_TRY(m.read_sizes());
   PUNA_TRY(m.copy(kDecoderKeys));
   if (m.head_dim > 0) {
     m.set("attention.key_length", m.head_dim);
     m.set("attention.value_length", m.head_dim);
   }
+  return {};
+}
+
+Result<void> put_decoder_keys(Mapping& m) {
+  PUNA_TRY(put_size_keys(m));
   return put_rope(m);
 }
 
 Result<void> put_ends(Mapping& m, How norm, std::string_view hf_norm, std::string_view norm_name) {
   PUNA_TRY(m.rename("model.embed_tokens.weight", "token_embd.weight"));
   PUNA_TRY(m.rename(std::string(hf_norm) + ".weight", std::string(norm_name) + ".weight", norm));
+  PUNA_TRY(m.rename(std::string(hf_norm) + ".bias", std::string(norm_name) + ".bias"));
   PUNA_TRY(const bool tied, m.config().flag("tie_word_embeddings", false));
   if (tied) {
     m.ignore("lm_head.");  // some files hold the embeddings twice
     return {};
   }
+  PUNA_TRY(m.rename("lm_head.bias", "output.bias"));
   return m.rename("lm_head.weight", "output.weight");
 }
 
@@ -77,6 +86,49 @@ Result<void> put_qkv(Mapping& m, uint32_t layer, How q, How k) {
   for (const char* fused : {"qkv_proj", "c_attn"}) {
     for (const char* part : {".weight", ".bias"}) {
       PUNA_TRY(split_qkv(m, layer, prefix + fused, part, q, k));
+    }
+  }
+  return {};
+}
+
+Result<void> bound_by_window(Mapping& m) {
+  if (!m.config().has("sliding_window")) return {};
+  PUNA_TRY(const uint64_t window, m.config().count("sliding_window"));
+  PUNA_TRY(const uint64_t context, m.config().count("max_position_embeddings"));
+  if (window == 0 || window >= context) return {};
+  base::log_warning("The model attends to the last {} tokens only; the context ends there.",
+                    window);
+  m.set("context_length", window);
+  return {};
+}
+
+Result<void> put_grouped_qkv(Mapping& m, const std::string& hf, const Pieces& to, uint64_t n_groups,
+                             How how) {
+  if (n_groups == 0 || m.n_heads == 0 || m.n_heads % n_groups != 0 || m.head_dim % 2 != 0) {
+    return base::fail(ErrorCode::kCorrupt,
+                      fmt::format("config.json gives {} heads of {} elements over {} KV heads.",
+                                  m.n_heads, m.head_dim, n_groups));
+  }
+  const uint64_t queries = m.n_heads / n_groups;
+  for (const char* part : {".weight", ".bias"}) {
+    const RawTensor* tensor = m.find(hf + part);
+    if (!tensor) continue;
+    const uint64_t first[] = {0, queries, queries + 1}, heads[] = {queries, 1, 1};
+    std::vector<Strided> parts;
+    for (size_t i = 0; i < 3; ++i) {
+      PUNA_TRY(Strided view, m.view(hf + part));
+      view.split(0, {n_groups, queries + 2, m.head_dim}).slice(1, first[i], heads[i]);
+      if (how != How::kSame && i < 2) view.split(2, {2, m.head_dim / 2}).swap(2, 3);
+      parts.push_back(std::move(view));
+    }
+    std::vector<uint64_t> shape = tensor->shape;
+    if (to.size() == 1) {
+      PUNA_TRY(m.put(to[0] + part, std::move(parts), std::move(shape)));
+      continue;
+    }
+    for (size_t i = 0; i < 3; ++i) {
+      shape[0] = n_groups * heads[i] * m.head_dim;
+      PUNA_TRY(m.put(to[i] + part, {parts[i]}, shape));
     }
   }
   return {};

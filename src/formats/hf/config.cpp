@@ -81,6 +81,14 @@ const Json* Config::find(std::string_view key) const {
   return value && !value->is_null() ? value : nullptr;
 }
 
+void Config::also_called(std::string_view key, std::string_view other) {
+  if (const Json* value = find(other)) usually(key, *value);
+}
+
+void Config::usually(std::string_view key, Json value) {
+  if (!has(key)) set(key, std::move(value));
+}
+
 Result<uint64_t> Config::count(std::string_view key) const {
   const Json* value = find(key);
   if (!value) return missing(key);

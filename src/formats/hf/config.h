@@ -37,6 +37,13 @@ class Config {
   base::Result<std::vector<double>> reals(std::string_view key) const;
   base::Result<std::vector<std::string>> texts(std::string_view key) const;
 
+  // Gives the key the value of `other`, or `value`, where config.json has nothing for it.
+  void also_called(std::string_view key, std::string_view other);
+  void usually(std::string_view key, base::Json value);
+  void set(std::string_view key, base::Json value) {
+    json_.set(std::string(key), std::move(value));
+  }
+
   // Errors: kUnsupported naming the key and its value, unless it is absent or `wanted`.
   base::Result<void> must_be(std::string_view key, const base::Json& wanted) const;
 

@@ -1,4 +1,4 @@
-// Mixtures of experts: Qwen3, gpt-oss, DeepSeek-V2 and V3.
+// Mixtures of experts: Mixtral, Qwen2 and Qwen3, OLMoE, Phi-3.5, gpt-oss, DeepSeek-V2 and V3.
 
 #include <fmt/format.h>
 
@@ -18,6 +18,58 @@ constexpr Key kQwen3MoeKeys[] = {
     {"num_experts_per_tok", "expert_used_count"},
     {"moe_intermediate_size", "expert_feed_forward_length"},
 };
+
+constexpr Key kQwen2MoeKeys[] = {
+    {"num_experts_per_tok", "expert_used_count"},
+    {"moe_intermediate_size", "expert_feed_forward_length"},
+    {"shared_expert_intermediate_size", "expert_shared_feed_forward_length"},
+    {"norm_topk_prob", "expert_weights_norm", Key::Kind::kFlag, false},
+};
+
+// All feed-forward blocks are experts, of the size of intermediate_size.
+constexpr Key kWholeExpertKeys[] = {
+    {"num_experts_per_tok", "expert_used_count"},
+    {"norm_topk_prob", "expert_weights_norm", Key::Kind::kFlag, false},
+};
+
+constexpr Rename kMoeLayer[] = {
+    {"input_layernorm", "attn_norm"},
+    {"self_attn.o_proj", "attn_output"},
+    {"self_attn.q_norm", "attn_q_norm"},
+    {"self_attn.k_norm", "attn_k_norm"},
+    {"post_attention_layernorm", "ffn_norm"},
+    {"mlp.gate", "ffn_gate_inp"},
+    {"mlp.router", "ffn_gate_inp"},
+    {"block_sparse_moe.gate", "ffn_gate_inp"},
+    {"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
+    {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
+};
+
+// Layers whose feed-forward blocks are all experts.
+Result<void> put_moe_layers(Mapping& m, How q, How k) {
+  PUNA_TRY(const uint64_t n_experts, put_expert_count(m));
+  PUNA_TRY(put_ends(m));
+  for (uint32_t l = 0; l < m.n_layers; ++l) {
+    const std::string prefix = fmt::format("model.layers.{}.", l);
+    PUNA_TRY(m.rename_layer(l, prefix, kMoeLayer));
+    PUNA_TRY(put_qkv(m, l, q, k));
+    // Folders of Mixtral and Phi name experts as Mixtral's first did.
+    const std::string old = prefix + "block_sparse_moe.experts";
+    if (!m.find(old + ".0.w1.weight")) {
+      PUNA_TRY(put_experts(m, l, prefix + "mlp.experts", n_experts));
+      continue;
+    }
+    constexpr std::pair<const char*, const char*> kNames[] = {
+        {"w1", "ffn_gate_exps"}, {"w3", "ffn_up_exps"}, {"w2", "ffn_down_exps"}};
+    for (const auto& [hf, gguf] : kNames) {
+      PUNA_TRY(m.stack_experts(old, fmt::format("{}.weight", hf), n_experts,
+                               layer_name(l, fmt::format("{}.weight", gguf))));
+    }
+  }
+  return {};
+}
 
 constexpr Key kGptOssKeys[] = {
     {"num_local_experts", "expert_count"},
@@ -157,6 +209,22 @@ Result<void> put_deepseek(Mapping& m, uint64_t gating) {
 
 }  // namespace
 
+Result<void> put_granite_ffn(Mapping& m, uint32_t l, const std::string& prefix, bool has_experts) {
+  const std::string shared = prefix + "shared_mlp.";
+  const std::string end = has_experts ? "_shexp.weight" : ".weight";
+  if (m.find(shared + "input_linear.weight")) {
+    PUNA_TRY(put_halves(m, shared + "input_linear.weight", layer_name(l, "ffn_gate" + end),
+                        layer_name(l, "ffn_up" + end)));
+    PUNA_TRY(m.rename(shared + "output_linear.weight", layer_name(l, "ffn_down" + end)));
+  }
+  if (!has_experts) return {};
+  const std::string moe = prefix + "block_sparse_moe.";
+  PUNA_TRY(m.rename(moe + "router.layer.weight", layer_name(l, "ffn_gate_inp.weight")));
+  PUNA_TRY(put_halves(m, moe + "input_linear.weight", layer_name(l, "ffn_gate_exps.weight"),
+                      layer_name(l, "ffn_up_exps.weight")));
+  return m.rename(moe + "output_linear.weight", layer_name(l, "ffn_down_exps.weight"));
+}
+
 Result<void> map_qwen3moe(Mapping& m) {
   PUNA_TRY(m.config().must_be("hidden_act", "silu"));
   PUNA_TRY(m.config().must_be("decoder_sparse_step", 1));
@@ -180,6 +248,42 @@ Result<void> map_qwen3moe(Mapping& m) {
     PUNA_TRY(put_experts(m, l, prefix + "mlp.experts", n_experts));
   }
   return {};
+}
+
+Result<void> map_qwen2moe(Mapping& m) {
+  PUNA_TRY(m.config().must_be("hidden_act", "silu"));
+  PUNA_TRY(m.config().must_be("decoder_sparse_step", 1));
+  PUNA_TRY(m.config().must_be("mlp_only_layers", base::Json::array()));
+  PUNA_TRY(m.config().must_be("use_sliding_window", false));
+  PUNA_TRY(put_decoder_keys(m));
+  PUNA_TRY(m.copy(kQwen2MoeKeys));
+  return put_moe_layers(m, How::kSame, How::kSame);
+}
+
+Result<void> map_mixtral(Mapping& m) {
+  PUNA_TRY(m.config().must_be("hidden_act", "silu"));
+  PUNA_TRY(put_decoder_keys(m));
+  PUNA_TRY(bound_by_window(m));
+  PUNA_TRY(m.copy(kWholeExpertKeys));
+  return put_moe_layers(m, How::kPairsQ, How::kPairsK);
+}
+
+Result<void> map_olmoe(Mapping& m) {
+  PUNA_TRY(m.config().must_be("hidden_act", "silu"));
+  PUNA_TRY(m.config().must_be("clip_qkv", base::Json()));
+  PUNA_TRY(put_decoder_keys(m));
+  PUNA_TRY(m.copy(kWholeExpertKeys));
+  return put_moe_layers(m, How::kSame, How::kSame);
+}
+
+Result<void> map_phimoe(Mapping& m) {
+  PUNA_TRY(m.config().must_be("hidden_act", "silu"));
+  PUNA_TRY(m.config().must_be("num_experts_per_tok", 2));
+  PUNA_TRY(m.config().must_be("router_jitter_noise", 0.01));
+  PUNA_TRY(put_decoder_keys(m));
+  PUNA_TRY(bound_by_window(m));
+  PUNA_TRY(m.copy(kWholeExpertKeys));
+  return put_moe_layers(m, How::kSame, How::kSame);
 }
 
 Result<void> map_gpt_oss(Mapping& m) {

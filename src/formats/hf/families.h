@@ -17,6 +17,9 @@ struct Family {
   // Fills in metadata and tensors. Errors: kNotFound and kCorrupt naming key or tensor,
   // kUnsupported naming an option that the model in src/models has not.
   base::Result<void> (*map)(Mapping& m);
+  // Tensors of one element whose names have this in them are read before; empty = none. GGUF keeps
+  // such parameters as metadata.
+  std::string_view scalars = {};
 };
 
 std::span<const Family> families();
@@ -48,20 +51,55 @@ base::Result<void> map_mamba2(Mapping& m);
 base::Result<void> map_falcon_h1(Mapping& m);
 base::Result<void> map_granite_hybrid(Mapping& m);
 base::Result<void> map_lfm2(Mapping& m);
+base::Result<void> map_bloom(Mapping& m);
+base::Result<void> map_falcon(Mapping& m);
+base::Result<void> map_gpt2(Mapping& m);
+base::Result<void> map_gpt_bigcode(Mapping& m);
+base::Result<void> map_gpt_neox(Mapping& m);
+base::Result<void> map_internlm2(Mapping& m);
+base::Result<void> map_mixtral(Mapping& m);
+base::Result<void> map_mpt(Mapping& m);
+base::Result<void> map_olmo(Mapping& m);
+base::Result<void> map_olmoe(Mapping& m);
+base::Result<void> map_phi(Mapping& m);
+base::Result<void> map_phimoe(Mapping& m);
+base::Result<void> map_qwen2moe(Mapping& m);
+base::Result<void> map_stablelm(Mapping& m);
+base::Result<void> map_starcoder2(Mapping& m);
 base::Result<void> map_bert(Mapping& m);
 base::Result<void> map_nomic_bert(Mapping& m);
+base::Result<void> map_apertus(Mapping& m);
+base::Result<void> map_arcee(Mapping& m);
+base::Result<void> map_cohere(Mapping& m);
+base::Result<void> map_cohere2(Mapping& m);
+base::Result<void> map_ernie4_5(Mapping& m);
+base::Result<void> map_ernie4_5_moe(Mapping& m);
+base::Result<void> map_exaone4(Mapping& m);
+base::Result<void> map_glm4(Mapping& m);
+base::Result<void> map_glm4_moe(Mapping& m);
+base::Result<void> map_granitemoe(Mapping& m);
+base::Result<void> map_hunyuan_dense(Mapping& m);
+base::Result<void> map_hunyuan_moe(Mapping& m);
+base::Result<void> map_llama4(Mapping& m);
+base::Result<void> map_minicpm(Mapping& m);
+base::Result<void> map_nemotron(Mapping& m);
+base::Result<void> map_nemotron_h(Mapping& m);
+base::Result<void> map_seed_oss(Mapping& m);
 
 // What families share (common.cpp).
 
-// The keys of a decoder: sizes, heads, context, norm, rope. `kinds`: which are required.
+// The keys of a decoder: sizes, heads, context, norm, rope.
 base::Result<void> put_decoder_keys(Mapping& m);
+// The same without rope.
+base::Result<void> put_size_keys(Mapping& m);
 // Rotary positions by "rope_parameters", or by "rope_theta" and "rope_scaling" of older files; of
 // the layers of full attention where kinds of layers differ. Llama 3's and LongRoPE's factors
 // become tensors. Errors: kUnsupported naming a kind that is not known.
 base::Result<void> put_rope(Mapping& m);
 // The parameters of one kind of layers ("full_attention", "sliding_attention").
 base::Result<Config> rope_parameters(const Mapping& m, std::string_view layers);
-// Embeddings, final norm and output layer: "model.embed_tokens", "model.norm", "lm_head".
+// Embeddings, final norm and output layer, with its bias: "model.embed_tokens", "model.norm",
+// "lm_head".
 base::Result<void> put_ends(Mapping& m, How norm = How::kSame,
                             std::string_view hf_norm = "model.norm",
                             std::string_view norm_name = "output_norm");
@@ -69,14 +107,28 @@ base::Result<void> put_ends(Mapping& m, How norm = How::kSame,
 // "gate_up_proj"); q and k rows as `q` and `k` say.
 base::Result<void> put_qkv(Mapping& m, uint32_t layer, How q, How k);
 base::Result<void> put_gate_up(Mapping& m, uint32_t layer);
+// q, k and v of one module `hf`, whose rows are, KV head by KV head, those of the heads that share
+// it, of its keys and of its values: to one module, all q, all k, all v, or to three. q and k rows
+// of three as `how` says.
+using Pieces = std::vector<std::string>;
+base::Result<void> put_grouped_qkv(Mapping& m, const std::string& hf, const Pieces& to,
+                                   uint64_t n_groups, How how = How::kSame);
 // The number of experts, by either of the names that Qwen's files have for it.
 base::Result<uint64_t> put_expert_count(Mapping& m);
 // Experts of a layer, one tensor each or stacked, as "ffn_gate_exps", "ffn_up_exps",
 // "ffn_down_exps". `prefix` is "model.layers.3.mlp.experts".
 base::Result<void> put_experts(Mapping& m, uint32_t layer, const std::string& prefix,
                                uint64_t n_experts);
+// The feed-forward block of Granite with experts: "PREFIX.shared_mlp" and
+// "PREFIX.block_sparse_moe".
+base::Result<void> put_granite_ffn(Mapping& m, uint32_t layer, const std::string& prefix,
+                                   bool has_experts);
+// Half of a head turns where config.json does not say how much of it.
+base::Result<void> put_half_rotary(Mapping& m);
 // A matrix [.., 2 * n, columns] of gate rows, then up rows, as two tensors.
 base::Result<void> put_halves(Mapping& m, const std::string& hf, std::string gate, std::string up);
+// A window over all layers makes no difference within it: the context ends there.
+base::Result<void> bound_by_window(Mapping& m);
 // Errors: kUnsupported when "layer_types" is there and not of the wanted kind at some layer.
 base::Result<void> check_layer_types(const Mapping& m, std::string_view sliding,
                                      bool (*is_sliding)(uint32_t layer));

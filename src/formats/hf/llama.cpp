@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/log.h"
 #include "formats/hf/families.h"
 
 namespace puna::formats::hf {
@@ -32,18 +31,6 @@ Result<void> put_decoder(Mapping& m, How q, How k) {
   return {};
 }
 
-// A window over all layers makes no difference within it: the context ends there.
-Result<void> bound_by_window(Mapping& m) {
-  if (!m.config().has("sliding_window")) return {};
-  PUNA_TRY(const uint64_t window, m.config().count("sliding_window"));
-  PUNA_TRY(const uint64_t context, m.config().count("max_position_embeddings"));
-  if (window == 0 || window >= context) return {};
-  base::log_warning("The model attends to the last {} tokens only; the context ends there.",
-                    window);
-  m.set("context_length", window);
-  return {};
-}
-
 constexpr Key kGraniteKeys[] = {
     {"embedding_multiplier", "embedding_scale", Key::Kind::kReal, false},
     {"attention_multiplier", "attention.scale", Key::Kind::kReal, false},
@@ -61,6 +48,28 @@ Result<void> map_llama(Mapping& m) {
 Result<void> map_mistral(Mapping& m) {
   PUNA_TRY(map_llama(m));
   return bound_by_window(m);
+}
+
+Result<void> map_internlm2(Mapping& m) {
+  PUNA_TRY(m.config().must_be("hidden_act", "silu"));
+  PUNA_TRY(put_decoder_keys(m));
+  constexpr Rename kLayer[] = {
+      {"attention_norm", "attn_norm"}, {"attention.wo", "attn_output"},
+      {"ffn_norm", "ffn_norm"},        {"feed_forward.w1", "ffn_gate"},
+      {"feed_forward.w3", "ffn_up"},   {"feed_forward.w2", "ffn_down"},
+  };
+  PUNA_TRY(m.rename("model.tok_embeddings.weight", "token_embd.weight"));
+  PUNA_TRY(m.rename("model.norm.weight", "output_norm.weight"));
+  PUNA_TRY(m.rename("output.weight", "output.weight"));
+  for (uint32_t l = 0; l < m.n_layers; ++l) {
+    const std::string prefix = fmt::format("model.layers.{}.", l);
+    PUNA_TRY(m.rename_layer(l, prefix, kLayer));
+    PUNA_TRY(
+        put_grouped_qkv(m, prefix + "attention.wqkv",
+                        {layer_name(l, "attn_q"), layer_name(l, "attn_k"), layer_name(l, "attn_v")},
+                        m.n_kv_heads, How::kPairsQ));
+  }
+  return {};
 }
 
 Result<void> map_smollm3(Mapping& m) {

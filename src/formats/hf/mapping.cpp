@@ -67,6 +67,13 @@ void Mapping::set_general(std::string key, Value value) {
   file_.metadata.emplace_back(std::move(key), std::move(value));
 }
 
+void Mapping::assume(std::string_view key, base::Json value) {
+  if (config_.has(key)) return;
+  base::Json json = config_.json();
+  json.set(std::string(key), std::move(value));
+  config_ = Config(std::move(json));
+}
+
 Result<void> Mapping::copy(std::span<const Key> keys) {
   for (const Key& key : keys) {
     if (!key.required && !config_.has(key.hf)) continue;

@@ -45,7 +45,10 @@ class Mapping {
   Mapping(std::string name, std::string architecture, Config config, RawModel raw);
 
   const Config& config() const { return config_; }
+  Config& config() { return config_; }
   const std::string& architecture() const { return architecture_; }
+  // Reads on as if config.json said so, where it has no such key.
+  void assume(std::string_view key, base::Json value);
 
   // Metadata. set() puts the architecture's name before the key. Reals are rounded to f32, which
   // is what a file holds.

@@ -1,5 +1,5 @@
-// Models whose layers keep a state: Mamba-2, Falcon-H1, Granite 4 hybrid, LFM2. Qwen's gated delta
-// rule is in delta.cpp.
+// Models whose layers keep a state: Mamba-2, Falcon-H1, Granite 4 hybrid, LFM2, Nemotron-H. Qwen's
+// gated delta rule is in delta.cpp.
 
 #include <fmt/format.h>
 
@@ -172,20 +172,35 @@ Result<std::vector<bool>> put_layer_kinds(Mapping& m, std::span<const std::strin
   return keeps;
 }
 
-Result<void> put_granite_ffn(Mapping& m, uint32_t l, const std::string& prefix, bool has_experts) {
-  const std::string shared = prefix + "shared_mlp.";
-  const std::string end = has_experts ? "_shexp.weight" : ".weight";
-  if (m.find(shared + "input_linear.weight")) {
-    PUNA_TRY(put_halves(m, shared + "input_linear.weight", layer_name(l, "ffn_gate" + end),
-                        layer_name(l, "ffn_up" + end)));
-    PUNA_TRY(m.rename(shared + "output_linear.weight", layer_name(l, "ffn_down" + end)));
+// What each layer of Nemotron-H is, "mamba", "attention" or "mlp", by a list of words or a pattern
+// of characters; n_layers is as many.
+Result<std::vector<std::string>> nemotron_kinds(Mapping& m) {
+  std::vector<std::string> kinds;
+  for (const char* key : {"layer_types", "layers_block_type"}) {
+    if (!kinds.empty()) break;
+    PUNA_TRY(kinds, m.config().texts(key));
   }
-  if (!has_experts) return {};
-  const std::string moe = prefix + "block_sparse_moe.";
-  PUNA_TRY(m.rename(moe + "router.layer.weight", layer_name(l, "ffn_gate_inp.weight")));
-  PUNA_TRY(put_halves(m, moe + "input_linear.weight", layer_name(l, "ffn_gate_exps.weight"),
-                      layer_name(l, "ffn_up_exps.weight")));
-  return m.rename(moe + "output_linear.weight", layer_name(l, "ffn_down_exps.weight"));
+  PUNA_TRY(const std::string pattern, m.config().text("hybrid_override_pattern", ""));
+  for (size_t i = 0; kinds.size() < pattern.size() && kinds.size() == i; ++i)
+    kinds.emplace_back(1, pattern[i]);
+  for (std::string& kind : kinds) {
+    const bool mamba = kind == "M" || kind == "mamba" || kind == "linear_attention";
+    const bool attention = kind == "*" || kind == "attention" || kind == "full_attention";
+    if (!mamba && !attention && kind != "-" && kind != "mlp") {
+      return base::fail(ErrorCode::kUnsupported,
+                        fmt::format("config.json has a layer of the kind \"{}\"; mamba, attention "
+                                    "and mlp are supported for this model.",
+                                    kind));
+    }
+    kind = mamba ? "mamba" : attention ? "attention" : "mlp";
+  }
+  PUNA_TRY(const uint64_t n_layers, m.config().count("num_hidden_layers", kinds.size()));
+  if (kinds.empty() || kinds.size() != n_layers) {
+    return base::fail(
+        ErrorCode::kCorrupt,
+        fmt::format("config.json tells the kinds of {} layers of {}.", kinds.size(), n_layers));
+  }
+  return kinds;
 }
 
 }  // namespace
@@ -329,6 +344,57 @@ Result<void> map_lfm2(Mapping& m) {
   if (const RawTensor* gate = m.find("model.layers.0.feed_forward.w1.weight");
       gate && !gate->shape.empty())
     m.set("feed_forward_length", gate->shape[0]);
+  return {};
+}
+
+Result<void> map_nemotron_h(Mapping& m) {
+  const Config& c = m.config();
+  PUNA_TRY(c.must_be("mlp_hidden_act", "relu2"));
+  PUNA_TRY(c.must_be("mamba_hidden_act", "silu"));
+  PUNA_TRY(c.must_be("mamba_proj_bias", false));
+  PUNA_TRY(c.must_be("use_bias", false));
+  PUNA_TRY(const std::vector<std::string> kinds, nemotron_kinds(m));
+  m.assume("num_hidden_layers", static_cast<int64_t>(kinds.size()));
+  PUNA_TRY(put_decoder_keys(m));
+  Mamba2 s;
+  PUNA_TRY(s.n_heads, c.count("mamba_num_heads"));
+  PUNA_TRY(s.head_dim, c.count("mamba_head_dim"));
+  PUNA_TRY(s.n_state, c.count("ssm_state_size"));
+  PUNA_TRY(s.n_groups, c.count("n_groups"));
+  PUNA_TRY(s.taps, c.count("conv_kernel", 4));
+  put_mamba2_keys(m, s);
+  PUNA_TRY(const double eps, c.real("layer_norm_epsilon", 1e-5));
+  PUNA_TRY(const uint64_t ffn, c.count("intermediate_size"));
+  m.set("attention.layer_norm_epsilon", eps);
+  m.set("attention.layer_norm_rms_epsilon", eps);
+  std::vector<uint64_t> kv_heads, widths;
+  for (const std::string& kind : kinds) {
+    kv_heads.push_back(kind == "attention" ? m.n_kv_heads : 0);
+    widths.push_back(kind == "mlp" ? ffn : 0);
+  }
+  m.set("attention.head_count_kv", std::move(kv_heads));
+  m.set("feed_forward_length", std::move(widths));
+  PUNA_TRY(m.rename("backbone.embeddings.weight", "token_embd.weight"));
+  PUNA_TRY(m.rename("backbone.norm_f.weight", "output_norm.weight"));
+  PUNA_TRY(const bool tied, c.flag("tie_word_embeddings", false));
+  if (tied) {
+    m.ignore("lm_head.");
+  } else {
+    PUNA_TRY(m.rename("lm_head.weight", "output.weight"));
+  }
+  constexpr Rename kLayer[] = {
+      {"norm", "attn_norm"},           {"mixer.in_proj", "ssm_in"}, {"mixer.out_proj", "ssm_out"},
+      {"mixer.q_proj", "attn_q"},      {"mixer.k_proj", "attn_k"},  {"mixer.v_proj", "attn_v"},
+      {"mixer.o_proj", "attn_output"}, {"mixer.up_proj", "ffn_up"}, {"mixer.down_proj", "ffn_down"},
+  };
+  for (uint32_t l = 0; l < m.n_layers; ++l) {
+    const std::string prefix = fmt::format("backbone.layers.{}.", l);
+    PUNA_TRY(m.rename_layer(l, prefix, kLayer));
+    if (kinds[l] == "mamba") {
+      PUNA_TRY(put_mamba2(m, l, prefix + "mixer", s));
+    }
+  }
+  m.ignore("mtp.");  // predicts further tokens; not used
   return {};
 }
 

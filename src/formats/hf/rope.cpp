@@ -136,6 +136,16 @@ Result<void> put_longrope(Mapping& m, const Config& rope, uint64_t n_rot) {
   double whole =
       by <= 1 ? 1.0 : std::sqrt(1 + std::log(by) / std::log(static_cast<double>(original)));
   PUNA_TRY(whole, positive(rope, "attention_factor", whole));
+  if (rope.has("short_mscale") || rope.has("long_mscale")) {
+    PUNA_TRY(whole, positive(rope, "short_mscale", whole));
+    PUNA_TRY(const double long_whole, positive(rope, "long_mscale", whole));
+    if (long_whole != whole) {
+      return base::fail(ErrorCode::kUnsupported,
+                        fmt::format("The rope parameters \"short_mscale\" ({}) and "
+                                    "\"long_mscale\" ({}) differ, which is not supported.",
+                                    whole, long_whole));
+    }
+  }
   m.set("rope.scaling.type", std::string("longrope"));
   m.set("rope.scaling.original_context_length", original);
   m.set("rope.scaling.attn_factor", whole);
@@ -150,6 +160,23 @@ Result<void> put_longrope(Mapping& m, const Config& rope, uint64_t n_rot) {
     m.put_values(fmt::format("rope_factors_{}.weight", kind),
                  std::vector<float>(factors.begin(), factors.end()));
   }
+  return {};
+}
+
+// Hunyuan's stretch by a fixed alpha makes the base larger, once and for all. What config.json says
+// of the context is then too small.
+Result<void> put_fixed_stretch(Mapping& m, const Config& rope, double base) {
+  constexpr uint64_t kContext = 256 * 1024, kTooSmall = 32 * 1024;
+  PUNA_TRY(const double alpha, positive(rope, "alpha", 1.0));
+  const auto n = static_cast<double>(m.head_dim);
+  if (n <= 2) {
+    return base::fail(ErrorCode::kCorrupt,
+                      fmt::format("config.json gives heads of {} elements.", m.head_dim));
+  }
+  m.set("rope.freq_base", base * std::pow(alpha, n / (n - 2)));
+  m.set("rope.scaling.type", std::string("none"));
+  PUNA_TRY(const uint64_t context, m.config().count("max_position_embeddings"));
+  if (context == kTooSmall) m.set("context_length", kContext);
   return {};
 }
 
@@ -198,14 +225,21 @@ Result<void> put_rope(Mapping& m) {
     m.set("rope.scaling.factor", factor);
     return {};
   }
+  const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
+    return std::ranges::find(names, m.architecture()) != names.end();
+  };
   if (type == "yarn") return put_yarn(m, rope);
-  if (type == "llama3" && m.architecture() == "llama") return put_llama3(m, rope, base, n_rot);
-  if ((type == "longrope" || type == "su") && m.architecture() == "phi3")
+  if (type == "dynamic" && rope.has("alpha") && is_one_of({"hunyuan-dense", "hunyuan-moe"}))
+    return put_fixed_stretch(m, rope, base);
+  if (type == "llama3" && is_one_of({"apertus", "arcee", "exaone4", "llama", "llama4"}))
+    return put_llama3(m, rope, base, n_rot);
+  if ((type == "longrope" || type == "su") && is_one_of({"minicpm", "phi3", "phimoe"}))
     return put_longrope(m, rope, n_rot);
   return base::fail(
       ErrorCode::kUnsupported,
       fmt::format("The rope type \"{}\" is not supported for the architecture {} (supported: "
-                  "default, linear, yarn; llama3 for llama; longrope for phi3).",
+                  "default, linear, yarn; llama3 for llama and its kin; longrope for phi3, phimoe "
+                  "and minicpm).",
                   type, m.architecture()));
 }
 

@@ -50,7 +50,7 @@ fn turn_of(position: u32, unit: u32) -> Turn {
   return t;
 }
 
-// A unit of a q or k head, normed and turned.
+// A unit of a q or k head, normed and turned, or with NORMS_LAST turned and normed: a turn leaves the length of a head as it was.
 fn turned(head: u32, unit: u32, t: Turn, inverse_rms: f32) -> Unit {
   var own = qkv_unit(head, unit);
 #if N_ROT > 0 && NEOX
@@ -59,11 +59,14 @@ fn turned(head: u32, unit: u32, t: Turn, inverse_rms: f32) -> Unit {
 #endif
 #ifdef B_NORMS
   let gamma = select(0u, UNITS * 2u, head >= N_HEADS);
+#ifdef NORMS_LAST
+#else
   own.low *= inverse_rms * norms[gamma + unit * 2u];
   own.high *= inverse_rms * norms[gamma + unit * 2u + 1u];
 #if N_ROT > 0 && NEOX
   other.low *= inverse_rms * norms[gamma + other_unit * 2u];
   other.high *= inverse_rms * norms[gamma + other_unit * 2u + 1u];
+#endif
 #endif
 #endif
 #if N_ROT == 0
@@ -72,7 +75,12 @@ fn turned(head: u32, unit: u32, t: Turn, inverse_rms: f32) -> Unit {
 #if NEOX == 0
   let other = Unit(own.low.yxwz, own.high.yxwz);
 #endif
-  return Unit(own.low * t.cosine.low + other.low * t.sine.low, own.high * t.cosine.high + other.high * t.sine.high);
+  let out = Unit(own.low * t.cosine.low + other.low * t.sine.low, own.high * t.cosine.high + other.high * t.sine.high);
+#ifdef NORMS_LAST
+  return Unit(out.low * inverse_rms * norms[gamma + unit * 2u], out.high * inverse_rms * norms[gamma + unit * 2u + 1u]);
+#else
+  return out;
+#endif
 #endif
 }
 

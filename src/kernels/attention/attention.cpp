@@ -165,7 +165,13 @@ Describe described(const AttentionArgs& args, std::string label, std::string_vie
   call.constant("B_STEP", args.step);
   call.number("N_HEADS", args.n_heads).number("GROUP_HEADS", args.n_heads / args.kv.n_kv_heads);
   call.number("WINDOW", args.window).number("SOFTCAP", args.softcap > 0);
+  if (args.chunks && args.window > 0) call.flag("CHUNKS");
   if (args.softcap > 0) call.real("SOFTCAP_VALUE", args.softcap);
+  if (args.max_alibi_bias > 0) {
+    const uint32_t own = std::bit_floor(args.n_heads);
+    call.flag("ALIBI").number("ALIBI_HEADS", own);
+    call.real("ALIBI_STEP", args.max_alibi_bias / static_cast<float>(own));
+  }
   define_kv(call, args.kv, args.pages_per_sequence);
   call.number("V_DIM", v_dim_of(args)).number("CAUSAL", args.causal);
   // A step of one row has nothing around it.
@@ -379,6 +385,12 @@ base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
     return base::fail(
         base::ErrorCode::kUnsupported,
         fmt::format("Attention {} asks for rows around a row without being causal.", args.label));
+  }
+  if (args.max_alibi_bias > 0 && (args.softcap > 0 || args.own || args.places)) {
+    return base::fail(base::ErrorCode::kUnsupported,
+                      fmt::format("Attention {} has ALiBi with a softcap, its own keys or rows "
+                                  "around a row, which do not go together.",
+                                  args.label));
   }
   AttentionTuning tuning;
   if (decodes(args)) {

@@ -3,13 +3,14 @@
 //   q    [n_tokens, n_heads * head_dim]  f32
 //   out  [n_tokens, n_heads * v_dim]     f32
 // Row t of head h reads kv head h / (n_heads / n_kv_heads) at positions p with p <= position[t]
-// and, with a window, p > position[t] - window; with `places` also at as many right before and
-// after it as its RowPlace says, which are in the step; when not causal, at all positions up to the
-// last that its sequence has in the step, whose rows lie side by side. Score = scale * q.k, then
-// softcap
-// * tanh(score / softcap) when softcap > 0. A head's sink is one more score without a value: it
-// takes part in the softmax only (gpt-oss model card, 2025). Values are the first v_dim elements of
-// a V cache row, so that with k_cache as v_cache the values are part of the keys (multi-head latent
+// and, with a window, p > position[t] - window, or with chunks p >= position[t] - position[t] %
+// window; with `places` also at as many right before and after it as its RowPlace says, which are
+// in the step; when not causal, at all positions up to the last that its sequence has in the step,
+// whose rows lie side by side. Score = scale * q.k, then softcap * tanh(score / softcap) when
+// softcap > 0; or, with ALiBi (Press et al. 2022), less the head's slope (alibi_slope()) for each
+// position between the row and the key. A head's sink is one more score without a value: it takes
+// part in the softmax only (gpt-oss model card, 2025). Values are the first v_dim elements of a V
+// cache row, so that with k_cache as v_cache the values are part of the keys (multi-head latent
 // attention, DeepSeek-V2, 2024).
 //
 // Rows that are no texts attend to each other without a cache (`own`): q then holds queries, keys
@@ -17,6 +18,8 @@
 // rows of its span, spans [n_tokens, 2] u32 (first, end); without spans it sees all of the step.
 #pragma once
 
+#include <bit>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -26,6 +29,16 @@
 #include "kernels/rope/rope.h"
 
 namespace puna::kernels {
+
+// The slopes of heads fall from 2^(-max_bias / n) by that factor, n being the largest power of two
+// up to n_heads; further heads have the slopes halfway between (in powers), from the steepest on.
+inline float alibi_slope(float max_bias, uint32_t n_heads, uint32_t head) {
+  const uint32_t n = std::bit_floor(n_heads);
+  const float step = max_bias / static_cast<float>(n);
+  const float power = head < n ? static_cast<float>(head + 1) * step
+                               : static_cast<float>(2 * (head - n) + 1) * step / 2;
+  return std::exp2(-power);
+}
 
 // The raw q, k and v of a step of one row, before head norms, rotation and append (rope/rope.h).
 struct AttentionAppend {
@@ -63,8 +76,10 @@ struct AttentionArgs {
   bool causal = true;               // false: without a window
   bool places = false;              // rows attend to those around them that the step says; causal
   float scale = 1.0f;
-  float softcap = 0.0f;   // 0 = none
-  uint32_t window = 0;    // 0 = none
+  float softcap = 0.0f;         // 0 = none
+  float max_alibi_bias = 0.0f;  // 0 = no ALiBi; not with softcap, own or places
+  uint32_t window = 0;          // 0 = none
+  bool chunks = false;    // the window begins anew every so many positions, instead of moving along
   uint32_t max_rows = 1;  // rows of the batch class
   // In a class of prompts: up to so many first rows of a step are taken as in a decode
   // (StepShape::n_singles), instead of one after the other by the workgroup of their tile. Without
@@ -115,7 +130,9 @@ struct AttentionCpuArgs {
   bool causal = true;
   float scale = 1.0f;
   float softcap = 0.0f;
+  float max_alibi_bias = 0.0f;  // 0 = no ALiBi; not with softcap, own or step.places
   uint32_t window = 0;
+  bool chunks = false;
   std::byte* scratch = nullptr;  // attention_cpu_scratch_bytes(), 64-byte aligned
   // With step.places rows attend to those around them that these say.
   // Exact: a row's result does not depend on the rows beside it, nor on the number of threads.

@@ -21,6 +21,7 @@ struct AppendCase {
   bool norms = false;
   bool v_norm = false;
   uint32_t window = 0;
+  bool chunks = false;
   float softcap = 0;
   uint32_t n_splits = 1;
   int32_t position = 0;
@@ -93,6 +94,7 @@ void check(const AppendCase& c) {
   args.scale = 0.125f;
   args.softcap = c.softcap;
   args.window = c.window;
+  args.chunks = c.chunks;
   args.append = AttentionAppend{.qkv = gpu->upload(qkv), .rope = c.rope};
   if (c.norms) args.append->head_norms = gpu->upload(norms);
   args.append->v_norm = c.v_norm;
@@ -132,6 +134,7 @@ void check(const AppendCase& c) {
   ref.scale = args.scale;
   ref.softcap = c.softcap;
   ref.window = c.window;
+  ref.chunks = c.chunks;
   attention_ref(ref);
   // A half of the new key that rounds the other way moves a score by a step of f16.
   CHECK(test::nmse(gpu->read<float>(args.out), want) < (c.type == KvType::kF32 ? 1e-10 : 1e-7));
@@ -175,6 +178,18 @@ TEST_CASE("decode attention that appends norms values, stretches positions and l
   }
 }
 
+TEST_CASE("decode attention that appends norms heads after the turn") {
+  for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) {
+    for (const uint32_t n_rot : {64u, 32u, 0u}) {
+      AppendCase c;
+      c.position = 63;
+      c.norms = true;
+      c.rope = {.pairs = pairs, .n_rot = n_rot, .temperature = {0.1f, 32, 1}, .norms_last = true};
+      check(c);
+    }
+  }
+}
+
 TEST_CASE("decode attention that appends turns pairs by the coordinates of their sections") {
   for (const SectionOrder order : {SectionOrder::kInTurn, SectionOrder::kByThrees}) {
     for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) {
@@ -200,6 +215,8 @@ TEST_CASE("decode attention that appends is right at the edges of pages, splits 
       check(c);
       c.window = 33;
       c.softcap = 2;
+      check(c);
+      c.chunks = true;
       check(c);
     }
   }

@@ -55,6 +55,7 @@ Result<void> attention_on_gpu(gpu::Device& device, const AttentionCpuArgs& args)
   a.pages_per_sequence = args.step.pages_per_sequence;
   a.scale = args.scale;
   a.softcap = args.softcap;
+  a.max_alibi_bias = args.max_alibi_bias;
   a.window = args.window;
   a.v_dim = args.v_dim;
   a.causal = args.causal;
@@ -156,7 +157,7 @@ Result<void> own_attention(Check& check, uint32_t head_dim, uint32_t n_rows, uin
 
 Result<void> attention(Check& check, KvType kv_type, uint32_t head_dim,
                        std::vector<int32_t> positions, std::vector<uint32_t> sequences,
-                       uint32_t window, float softcap) {
+                       uint32_t window, float softcap, float max_alibi_bias = 0) {
   if (!check.wanted("attention", name(kv_type))) return {};
   const CheckRows rows(std::move(positions), std::move(sequences));
   const uint32_t n_kv_heads = 2, n_heads = 6;
@@ -184,15 +185,17 @@ Result<void> attention(Check& check, KvType kv_type, uint32_t head_dim,
   args.n_heads = n_heads;
   args.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
   args.softcap = softcap;
+  args.max_alibi_bias = max_alibi_bias;
   args.window = window;
   PUNA_TRY(attention_on(check, args));
   args.out = expected.data();
   attention_ref(args);
   return check.record(
       "attention", name(kv_type),
-      fmt::format("head {}, {} rows, {} keys{}{}", head_dim, rows.n(),
+      fmt::format("head {}, {} rows, {} keys{}{}{}", head_dim, rows.n(),
                   *std::max_element(rows.positions.begin(), rows.positions.end()) + 1,
-                  window > 0 ? ", window" : "", softcap > 0 ? ", softcap" : ""),
+                  window > 0 ? ", window" : "", softcap > 0 ? ", softcap" : "",
+                  max_alibi_bias > 0 ? ", ALiBi" : ""),
       nmse(out, expected), kF32Limit);
 }
 
@@ -216,6 +219,10 @@ Result<void> check_attention(Check& check) {
       PUNA_TRY(attention(check, kv, head_dim, chunk, std::vector<uint32_t>(48, 0), 0, 0));
       PUNA_TRY(attention(check, kv, head_dim, chunk, std::vector<uint32_t>(48, 0), 30, 5));
     }
+    std::vector<int32_t> prompt(48);
+    std::iota(prompt.begin(), prompt.end(), 20);
+    PUNA_TRY(attention(check, kv, 64, {700}, {0}, 0, 0, 8));
+    PUNA_TRY(attention(check, kv, 64, prompt, std::vector<uint32_t>(48, 0), 0, 0, 8));
     PUNA_TRY(latent_attention(check, kv, {300}));
     std::vector<int32_t> chunk(40);
     std::iota(chunk.begin(), chunk.end(), 20);

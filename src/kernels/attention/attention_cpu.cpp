@@ -17,11 +17,11 @@ constexpr uint32_t kMinSplitKeys = 2 * kPageTokens;
 
 uint64_t round_up(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }
 
-// Floats a thread needs: transposed queries and results, a page of scores, K and V, five
+// Floats a thread needs: transposed queries and results, a page of scores, K and V, seven
 // statistics a query row.
 uint64_t work_floats(uint32_t n_heads, uint32_t head_dim) {
   const uint64_t queries = std::max<uint64_t>(kTileQueries, round_up(n_heads, 16));
-  return round_up(queries * (2 * head_dim + kPageTokens + 5) + 2 * kPageTokens * head_dim, 16);
+  return round_up(queries * (2 * head_dim + kPageTokens + 7) + 2 * kPageTokens * head_dim, 16);
 }
 
 uint64_t partial_floats(uint32_t n_threads, uint32_t n_heads, uint32_t head_dim,

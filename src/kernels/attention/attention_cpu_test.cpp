@@ -14,7 +14,9 @@ struct Case {
   uint32_t n_heads, n_kv, head_dim;
   KvType kv = KvType::kF32;
   float softcap = 0;
+  float max_alibi_bias = 0;
   uint32_t window = 0;
+  bool chunks = false;
   int n_threads = 2;
   uint32_t v_dim = 0;
   bool shares_cache = false;  // values are part of the keys
@@ -123,7 +125,9 @@ void check(Case c, double limit = 1e-10) {
   args.n_heads = c.n_heads;
   args.scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
   args.softcap = c.softcap;
+  args.max_alibi_bias = c.max_alibi_bias;
   args.window = c.window;
+  args.chunks = c.chunks;
   attention_ref(args);
   base::ThreadPool pool(c.n_threads);
   const uint64_t bytes = attention_cpu_scratch_bytes(c.n_threads, c.n_heads, c.head_dim, n_tokens);
@@ -176,6 +180,27 @@ TEST_CASE("windows and caps apply to one token and to prompts") {
   });
 }
 
+TEST_CASE("chunks begin anew every so many positions, for one token and for prompts") {
+  test::for_every_variant([] {
+    for (const uint32_t window : {1u, 2u, 32u, 50u, 400u}) {
+      for (const int32_t position : {0, 31, 32, 49, 50, 333}) {
+        check({.n_heads = 4,
+               .n_kv = 2,
+               .head_dim = 64,
+               .window = window,
+               .chunks = true,
+               .positions = {position}});
+      }
+      check({.n_heads = 4,
+             .n_kv = 2,
+             .head_dim = 64,
+             .window = window,
+             .chunks = true,
+             .positions = from(90, 70)});
+    }
+  });
+}
+
 TEST_CASE("sinks take part in the softmax of one token, of its splits and of prompts") {
   test::for_every_variant([] {
     check({.n_heads = 4, .n_kv = 2, .head_dim = 32, .has_sinks = true, .positions = {0}});
@@ -192,6 +217,44 @@ TEST_CASE("sinks take part in the softmax of one token, of its splits and of pro
            .has_sinks = true,
            .positions = from(50, 70)});
   });
+}
+
+TEST_CASE("ALiBi takes the distance off the scores of one token, of its splits and of prompts") {
+  test::for_every_variant([] {
+    for (const uint32_t n_heads : {4u, 6u, 11u}) {  // slopes beyond the largest power of two
+      const uint32_t n_kv = n_heads % 2 == 0 ? 2 : 1;
+      Case c{.n_heads = n_heads, .n_kv = n_kv, .head_dim = 32, .max_alibi_bias = 8};
+      for (const uint32_t window : {0u, 40u}) {
+        c.window = window;
+        c.positions = {333};
+        check(c);
+        c.positions = from(90, 70);
+        check(c);
+      }
+    }
+    check({.n_heads = 4,
+           .n_kv = 1,
+           .head_dim = 64,
+           .max_alibi_bias = 4,
+           .n_threads = 5,
+           .positions = {900}});
+    check({.n_heads = 4,
+           .n_kv = 4,
+           .head_dim = 32,
+           .max_alibi_bias = 8,
+           .causal = false,
+           .positions = from(0, 41)});
+  });
+}
+
+TEST_CASE("slopes of ALiBi are those of the paper") {
+  CHECK(alibi_slope(8, 8, 0) == 0.5f);
+  CHECK(alibi_slope(8, 8, 7) == 1.0f / 256);
+  CHECK(alibi_slope(8, 16, 0) == doctest::Approx(std::sqrt(0.5)));
+  // Of twelve heads the first eight are those of eight, the others those of sixteen, every second.
+  CHECK(alibi_slope(8, 12, 7) == 1.0f / 256);
+  CHECK(alibi_slope(8, 12, 8) == doctest::Approx(std::sqrt(0.5)));
+  CHECK(alibi_slope(8, 12, 11) == doctest::Approx(std::pow(2.0, -3.5)));
 }
 
 TEST_CASE("rows that are not causal see all rows of their sequence") {

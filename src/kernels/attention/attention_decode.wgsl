@@ -29,6 +29,7 @@
 
 #include "attention/results.wgsl"
 #include "attention/span.wgsl"
+#include "attention/alibi.wgsl"
 
 var<workgroup> group_stats: array<vec2<f32>, GROUPS * HEADS>;  // maximum and sum of each group
 var<workgroup> stats: array<vec2<f32>, HEADS>;                 // of the workgroup
@@ -100,6 +101,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 #endfor
 #for h in 0..HEADS
   let head_##h = kv_head * GROUP_HEADS + min(chunk * HEADS + h, GROUP_HEADS - 1u);
+#ifdef ALIBI
+  let slope_##h = alibi_slope(head_##h);
+#endif
 #ifdef B_SINKS
   // The sink is a score of the first group of the row's first split.
   let has_sink_##h = group == 0u && split == 0u;
@@ -192,6 +196,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 #for k in 0..KEYS
 #if SOFTCAP > 0
       score_##k##_##h = cap(score_##k##_##h);
+#endif
+#ifdef ALIBI
+      score_##k##_##h += alibi(slope_##h, key_##k, position);
 #endif
       highest = max(highest, select(LOWEST, score_##k##_##h, key_##k < kept));
 #endfor

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "kernels/attention/attention.h"
@@ -21,7 +22,9 @@ struct AttentionCase {
   uint32_t head_dim = 64, group = 3, n_kv_heads = 2;
   KvType type = KvType::kF32;
   uint32_t window = 0;
+  bool chunks = false;
   float softcap = 0;
+  float max_alibi_bias = 0;
   float q_scale = 1, kv_scale = 1;
   uint32_t max_rows = 1;
   uint32_t n_splits = 1;
@@ -140,7 +143,9 @@ Errors run(const AttentionCase& c, test::Features features) {
   args.pages_per_sequence = step.pages_per_sequence;
   args.scale = 1.0f / (c.q_scale * c.kv_scale * std::sqrt(static_cast<float>(c.head_dim)));
   args.softcap = c.softcap;
+  args.max_alibi_bias = c.max_alibi_bias;
   args.window = c.window;
+  args.chunks = c.chunks;
   args.max_rows = c.max_rows;
   args.max_singles = c.max_singles;
   args.numerics = c.numerics;
@@ -186,7 +191,9 @@ Errors run(const AttentionCase& c, test::Features features) {
   ref.n_heads = n_heads;
   ref.scale = args.scale;
   ref.softcap = c.softcap;
+  ref.max_alibi_bias = c.max_alibi_bias;
   ref.window = c.window;
+  ref.chunks = c.chunks;
   attention_ref(ref);
   Errors errors{test::nmse(got, want), 0};
   ref.k_cache = caches.exact_k.data();
@@ -377,6 +384,8 @@ TEST_CASE("prefill attention on the GPU keeps windows, soft caps and odd lengths
     c.window = 50;
     c.softcap = 3.0f;
     check(c);
+    c.chunks = true;
+    check(c);
   }
 }
 
@@ -432,6 +441,39 @@ TEST_CASE("sinks take part in the softmax on the GPU") {
   c.has_sinks = true;
   c.window = 20;
   check(c);
+}
+
+TEST_CASE("ALiBi takes the distance off the scores in every kind of step on the GPU") {
+  for (const uint32_t group : {2u, 3u}) {  // six heads have slopes beyond the largest power of two
+    AttentionCase c;
+    c.group = group;
+    c.max_alibi_bias = 8;
+    for (const uint32_t head_dim : {36u, 64u}) {
+      c.head_dim = head_dim;
+      c.max_rows = 1;
+      c.positions = {300};
+      c.sequences = {0};
+      c.pages = 16;
+      c.n_splits = 3;
+      check(c);
+      c.n_splits = 1;
+      c.max_rows = 512;
+      c.positions.resize(150);
+      std::iota(c.positions.begin(), c.positions.end(), 60);
+      c.sequences.assign(150, 0);
+      for (const uint32_t window : {0u, 40u}) {
+        c.window = window;
+        check(c);
+      }
+      c.window = 0;
+    }
+    c.causal = false;
+    c.max_rows = 128;
+    c.positions.resize(90);
+    std::iota(c.positions.begin(), c.positions.end(), 0);
+    c.sequences.assign(90, 0);
+    check(c);
+  }
 }
 
 TEST_CASE("rows that are not causal see all rows of their sequence on the GPU") {

@@ -45,7 +45,8 @@ inline KeyRange key_range(const AttentionCpuArgs& args, uint32_t token) {
         end = std::max(end, static_cast<uint32_t>(step.positions[t]) + 1);
     }
   }
-  const KeyRange usual = {args.window != 0 && end > args.window ? end - args.window : 0, end};
+  KeyRange usual = {args.window != 0 && end > args.window ? end - args.window : 0, end};
+  if (args.window != 0 && args.chunks) usual.first = (end - 1) / args.window * args.window;
   if (!step.places) return usual;
   const RowPlace& place = step.places[token];
   return {std::min(usual.first, end - 1 - place.before), end + place.after};

@@ -27,6 +27,7 @@ const RAISE = 8.0;
 #endif
 
 #include "attention/span.wgsl"
+#include "attention/alibi.wgsl"
 #include "attention/tiles.wgsl"
 
 var<workgroup> tile: array<vec4<u32>, KEYS * KEY_STRIDE>;              // Q, then K and V by turns
@@ -52,6 +53,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
         @builtin(local_invocation_index) local: u32) {
   let head = workgroup.x;
   let kv_head = head / GROUP_HEADS;
+#ifdef ALIBI
+  let slope = LOG2_E * alibi_slope(head);
+#endif
   // The tiles with the most keys start first.
   let tile_begin = step[STEP_SINGLE_COUNT] + (workgroups.y - 1u - workgroup.y) * TILE_ROWS;
   let tile_end = min(tile_begin + TILE_ROWS, step[STEP_TOKEN_COUNT]);
@@ -153,6 +157,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
         let keys = base + (u * ROW_LANES + part) * 8u + h * 4u + vec4<u32>(0u, 1u, 2u, 3u);
 #if SOFTCAP > 0
         score_##u##_##h = LOG2_E * vec4<f32>(cap(score_##u##_##h.x), cap(score_##u##_##h.y), cap(score_##u##_##h.z), cap(score_##u##_##h.w));
+#endif
+#ifdef ALIBI
+        score_##u##_##h -= slope * abs(vec4<f32>(keys) - f32(position));
 #endif
         let seen = (keys <= vec4<u32>(LAST_SEEN(seen_row, position))) & (keys >= vec4<u32>(FIRST_SEEN(seen_row, position))) & vec4<bool>(in_run);
         score_##u##_##h = select(vec4<f32>(LOWEST), score_##u##_##h, seen);

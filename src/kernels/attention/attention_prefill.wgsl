@@ -52,6 +52,7 @@ var<workgroup> shared_run: vec3<u32>;  // first key, end of keys, end of the run
 #endif
 
 #include "attention/span.wgsl"
+#include "attention/alibi.wgsl"
 #include "attention/tiles.wgsl"
 
 // K as [vector][key], the four keys of an invocation COLUMNS apart; V as [key][vector]; q as [vector][row]; weights as [row][column].
@@ -113,6 +114,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
         @builtin(local_invocation_index) local: u32) {
   let head = workgroup.x;
   let kv_head = head / GROUP_HEADS;
+#ifdef ALIBI
+  let slope = LOG2_E * alibi_slope(head);
+#endif
   // The tiles with the most keys start first.
   let tile_begin = step[STEP_SINGLE_COUNT] + (workgroups.y - 1u - workgroup.y) * TILE_ROWS;
   let tile_end = min(tile_begin + TILE_ROWS, step[STEP_TOKEN_COUNT]);
@@ -123,7 +127,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
   let in_tile_##i = row_group + i * ROW_GROUPS;
   let row_##i = tile_begin + in_tile_##i;
   let source_##i = (min(row_##i, tile_end - 1u) * Q_HEADS + head) * HEAD_VECTORS;
-#if CAUSAL
+#if CAUSAL || defined(ALIBI)
   let position_##i = step[STEP_POSITIONS + min(row_##i, tile_end - 1u)];
 #endif
 #ifdef B_SINKS
@@ -326,6 +330,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
         var score = SCALED(i, score_##i##_##k);
 #if SOFTCAP > 0
         score = cap(score) * LOG2_E;
+#endif
+#ifdef ALIBI
+        score += alibi(slope, key, position_##i);
 #endif
         score_##i##_##k = select(LOWEST, score, key < end_##i && key >= begin_##i);
         best_##i = max(best_##i, score_##i##_##k);

@@ -59,6 +59,7 @@ inline void attention_ref(const AttentionCpuArgs& args) {
     const RowPlace place = args.step.places ? args.step.places[t] : RowPlace{};
     int64_t last = last_visible_ref(args.step, args.causal, t);
     int64_t first = args.window != 0 ? std::max<int64_t>(0, last - args.window + 1) : 0;
+    if (args.window != 0 && args.chunks) first = last - last % args.window;
     first = std::min(first, last - place.before);
     last += place.after;
     const uint32_t* pages =
@@ -78,6 +79,10 @@ inline void attention_ref(const AttentionCpuArgs& args) {
           dot += double{q[d]} * kv_load_ref(args.kv, args.k_cache, row_of(p), d);
         double score = dot * args.scale;
         if (args.softcap > 0) score = args.softcap * std::tanh(score / args.softcap);
+        if (args.max_alibi_bias > 0) {
+          score -= double{alibi_slope(args.max_alibi_bias, args.n_heads, h)} *
+                   static_cast<double>(std::abs(p - int64_t{args.step.positions[t]}));
+        }
         largest = std::max(largest, score);
         weights.push_back(score);
       }

@@ -2,6 +2,7 @@
 // lanes; K and V of a page are converted once for all the query heads that share them.
 #include <algorithm>
 #include <cfloat>
+#include <cmath>
 
 #include "kernels/attention/attention_job.h"
 
@@ -73,6 +74,12 @@ HWY_INLINE void weigh_page(const float* weights, const float* factor, const floa
   }
 }
 
+// Takes ALiBi's share off a page of scores; the key of the first is `distance` before the token.
+HWY_INLINE void subtract_distances(float* scores, size_t n_keys, float distance, float slope) {
+  for (size_t i = 0; i < n_keys; ++i)
+    scores[i] -= slope * std::abs(distance - static_cast<float>(i));
+}
+
 // Scores to weights in place; partial = {largest, sum, ..} moves on; returns what earlier results
 // are multiplied by.
 HWY_INLINE float soften_page(float* scores, size_t n_keys, float cap, float* partial) {
@@ -102,7 +109,7 @@ HWY_INLINE float soften_page(float* scores, size_t n_keys, float cap, float* par
 
 template <int kHeads>
 HWY_INLINE void page_heads(const AttentionJob& job, const float* q, const float* k, const float* v,
-                           size_t n_keys, float* partial) {
+                           size_t n_keys, uint32_t head, float distance, float* partial) {
   const AttentionCpuArgs& args = job.args;
   const size_t head_dim = args.kv.head_dim;
   const size_t v_dim = job.v_dim;
@@ -110,6 +117,11 @@ HWY_INLINE void page_heads(const AttentionJob& job, const float* q, const float*
   float factor[kHeads];
   score_page<kHeads>(q, k, n_keys, head_dim, args.scale, scores);
   for (int h = 0; h < kHeads; ++h) {
+    if (args.max_alibi_bias > 0) {
+      subtract_distances(
+          scores + static_cast<size_t>(h) * kPageTokens, n_keys, distance,
+          alibi_slope(args.max_alibi_bias, args.n_heads, head + static_cast<uint32_t>(h)));
+    }
     factor[h] = soften_page(scores + static_cast<size_t>(h) * kPageTokens, n_keys, args.softcap,
                             partial + static_cast<size_t>(h) * (v_dim + 2));
   }
@@ -137,12 +149,17 @@ void row_item(const AttentionJob& job, uint32_t token, uint32_t kv_head, KeyRang
     const float* v = args.v_cache == args.k_cache ? k
                                                   : load_kv_rows(args.kv, args.v_cache, row, n_keys,
                                                                  work + kPageTokens * head_dim);
+    const float distance =
+        static_cast<float>(args.step.positions[token]) - static_cast<float>(first);
+    const auto heads = [&]<int kHeads>(uint32_t h) HWY_ATTR {
+      page_heads<kHeads>(job, q + h * head_dim, k, v, n_keys, kv_head * job.group + h, distance,
+                         partial + h * step);
+    };
     uint32_t h = 0;
-    for (; h + 4 <= job.group; h += 4)
-      page_heads<4>(job, q + h * head_dim, k, v, n_keys, partial + h * step);
-    if (job.group - h == 3) page_heads<3>(job, q + h * head_dim, k, v, n_keys, partial + h * step);
-    if (job.group - h == 2) page_heads<2>(job, q + h * head_dim, k, v, n_keys, partial + h * step);
-    if (job.group - h == 1) page_heads<1>(job, q + h * head_dim, k, v, n_keys, partial + h * step);
+    for (; h + 4 <= job.group; h += 4) heads.template operator()<4>(h);
+    if (job.group - h == 3) heads.template operator()<3>(h);
+    if (job.group - h == 2) heads.template operator()<2>(h);
+    if (job.group - h == 1) heads.template operator()<1>(h);
     first = next;
   }
 }

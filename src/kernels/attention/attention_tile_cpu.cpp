@@ -98,6 +98,8 @@ struct Tile {
   float* factor;   // what earlier results are multiplied by
   float* first;    // first and last position that a row sees
   float* last;
+  float* position;  // a row's own, and its head's slope, with ALiBi
+  float* slope;
   float* k;  // a page of K and V as f32
   float* v;
 };
@@ -113,9 +115,24 @@ HWY_INLINE Tile lay_out(float* work, size_t n_rows, size_t head_dim) {
   tile.factor = tile.sum + tile.stride;
   tile.first = tile.factor + tile.stride;
   tile.last = tile.first + tile.stride;
-  tile.k = tile.last + tile.stride;
+  tile.position = tile.last + tile.stride;
+  tile.slope = tile.position + tile.stride;
+  tile.k = tile.slope + tile.stride;
   tile.v = tile.k + kPageTokens * head_dim;
   return tile;
+}
+
+// Takes ALiBi's share off the scores of keys first .. first + n_keys.
+HWY_INLINE void subtract_distances(const Tile& tile, uint32_t first, size_t n_keys) {
+  const DQ d;
+  for (size_t j = 0; j < tile.stride; j += kQ) {
+    const VQ position = hn::Load(d, tile.position + j), slope = hn::Load(d, tile.slope + j);
+    for (size_t i = 0; i < n_keys; ++i) {
+      float* at = tile.scores + i * tile.stride + j;
+      const VQ key = hn::Set(d, static_cast<float>(first + i));
+      hn::Store(hn::NegMulAdd(slope, hn::AbsDiff(key, position), hn::Load(d, at)), d, at);
+    }
+  }
 }
 
 // Turns the scores of keys first .. first + n_keys into weights and moves the running statistics
@@ -181,6 +198,11 @@ void tile_item(const AttentionJob& job, uint32_t begin, uint32_t end, uint32_t k
     common = {std::max(common.first, keys.first), std::min(common.end, keys.end)};
     tile.first[r] = static_cast<float>(keys.first);
     tile.last[r] = static_cast<float>(keys.end - 1);
+    if (args.max_alibi_bias > 0) {
+      const uint32_t head = kv_head * job.group + static_cast<uint32_t>(r % job.group);
+      tile.position[r] = static_cast<float>(args.step.positions[token]);
+      tile.slope[r] = alibi_slope(args.max_alibi_bias, args.n_heads, head);
+    }
     if (r >= n_rows) continue;
     const size_t head = kv_head * job.group + r % job.group;
     const float* q = args.q + token * q_stride + head * head_dim;
@@ -200,6 +222,7 @@ void tile_item(const AttentionJob& job, uint32_t begin, uint32_t end, uint32_t k
                          : load_kv_rows(args.kv, args.k_cache, row, n_keys, tile.k);
     multiply<false>(k, kv_stride, 1, n_keys, tile.queries, tile.scores, tile.stride, head_dim,
                     nullptr);
+    if (args.max_alibi_bias > 0) subtract_distances(tile, first, n_keys);
     const bool masked = first < common.first || next > common.end;
     masked ? soften<true>(args, tile, first, n_keys) : soften<false>(args, tile, first, n_keys);
     const float* v = args.own ? k + size_t{args.kv.n_kv_heads} * head_dim

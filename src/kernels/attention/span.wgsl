@@ -3,7 +3,9 @@ const LOWEST = -1.0e30;  // below every score; its differences and exponentials 
 
 // The first position that a row at `position` sees.
 fn first_visible(position: u32) -> u32 {
-#if WINDOW > 0
+#ifdef CHUNKS
+  return position - position % WINDOW;
+#elif WINDOW > 0
   return select(0u, position + 1u - WINDOW, position + 1u > WINDOW);
 #else
   return 0u;

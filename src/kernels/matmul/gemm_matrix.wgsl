@@ -33,8 +33,7 @@ const STRIDE = VECS + 1u;
 const VECS_OF_MATRIX = MATRIX_K / 8u;
 const FRAGMENT = MATRIX_M * MATRIX_N;
 var<workgroup> tile_x: array<vec4<u32>, TILE_M * STRIDE>;
-var<workgroup> tile_w: array<vec4<u32>, TILE_N * STRIDE>;
-var<workgroup> sums: array<f32, SUBGROUPS_OF_TILE * SG_K * FRAGMENT>;  // one product of each subgroup
+var<workgroup> tile_w: array<vec4<u32>, max(TILE_N * STRIDE, SUBGROUPS_OF_TILE * SG_K * FRAGMENT / 4)>;
 
 // The step copies rows of vec4 (x, and f16 weights) in passes of the whole workgroup.
 const ROWS_OF_PASS = WG / VECS;
@@ -182,11 +181,12 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #endfor
   }
 
-  // One product of each subgroup at a time; the sets along K share the work of storing.
+  // One product of each subgroup at a time, where the tile of weights was: a workgroup that needs less memory has more beside it on a
+  // core. The sets along K share the work of storing.
   let mine = subgroup % SUBGROUPS_OF_TILE * FRAGMENT;
 #for i in 0..FRAGMENTS_M
 #for j in 0..FRAGMENTS_N
-  subgroupMatrixStore<row_major>(&sums, subgroup * FRAGMENT, acc_##i##_##j, MATRIX_N);
+  subgroupMatrixStore<row_major>(&tile_w, subgroup * FRAGMENT / 4u, acc_##i##_##j, MATRIX_N / 4u);
   workgroupBarrier();
   for (var e = subgroup / SUBGROUPS_OF_TILE * LANES + lane; e < FRAGMENT; e += SG_K * LANES) {
     let m = m_first + m_part + i * MATRIX_M + e / MATRIX_N;
@@ -212,7 +212,10 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 }
 
 fn sum_at(e: u32) -> f32 {
-  var sum = sums[e];
-  for (var k = 1u; k < SG_K; k++) { sum += sums[k * (SUBGROUPS_OF_TILE * FRAGMENT) + e]; }
+  var sum = 0.0;
+  for (var k = 0u; k < SG_K; k++) {
+    let at = k * (SUBGROUPS_OF_TILE * FRAGMENT) + e;
+    sum += bitcast<f32>(tile_w[at / 4u][at % 4u]);
+  }
   return sum;
 }

@@ -28,18 +28,31 @@ std::optional<MatrixTuning> shared_k(const gpu::DeviceInfo& device, const Matmul
 // 64 and 128 rows, ms: 11.9, 14.4 and 18.2; in the tiles of prefill 17.9, 19.5 and 20.7. With 16
 // rows they take 8.9 ms on an H200, where mat-vecs take 6.8.
 // For large weights two steps are requested ahead, which saves more than many workgroups do: the
-// same step with 32 and 64 rows 10.5 and 13.1 ms. q4_0 by 32 and 64 rows, us: 28672 x 4096 85 and
-// 108 (one step ahead 106 and 126, two splits 101 and 131, the tiles above 130 and 161), 4096 x
-// 14336 with four splits 47 and 55 (eight 49 and 58). A 1B, whose products take a few us each, has
-// 11,737 tokens a second in the tiles above and 10,868 in these.
+// same step with 32 and 64 rows 10.5 and 13.1 ms. q4_0 by 64 rows, us: 28672 x 4096 108 (one step
+// ahead 126, two splits 131, the tiles above 161), 4096 x 14336 with four splits 55 (eight 58). A
+// 1B, whose products take a few us each, has 11,737 tokens a second in the tiles above and 10,868
+// in these.
+// Up to 32 rows 128 weight rows share those of x. All workgroups have to be on the cores at once,
+// or the last few take as long as all others, which is why their memory counts. q4_0 by 32 rows,
+// us, tiles of 64 rows and these: 28672 x 4096 85 and 73, 4096 x 14336 47 (four splits) and 38
+// (eight), 6144 x 4096 27 and, in tiles of 64 by half as many subgroups along K, 21. 8B with 32
+// texts, tokens a second: q4_0 3,040 and 3,480, q4_k_m 2,732 and 3,305.
 std::optional<MatrixTuning> few_rows(const gpu::DeviceInfo& device, const MatmulArgs& args) {
   if (!has_matrix(device, args)) return std::nullopt;
   constexpr uint32_t kLargeSide = 4096;
   const uint32_t fragments = div_up(args.max_rows, device.matrix.m);
   if (fragments > 4) return shared_k(device, args, {2, 4, 1, div_up(fragments, 2), 2, 2}, 190);
   if (args.weight.rows >= kLargeSide && args.weight.cols >= kLargeSide) {
-    const MatrixTuning ahead = {1, 1, 4, fragments, 4, 2, /*n_splits=*/1, /*steps_ahead=*/2};
-    if (const auto fitting = shared_k(device, args, ahead, 190)) return fitting;
+    constexpr uint32_t kManyTiles = 16384, kLongTiles = 8192;
+    const bool whole_gpu = args.weight.rows >= kManyTiles || args.weight.cols >= kLongTiles;
+    MatrixTuning ahead = {1, 1, 4, fragments, 4, 2, /*n_splits=*/1, /*steps_ahead=*/2};
+    if (fragments <= 2) {
+      ahead.subgroups_n = whole_gpu ? 4 : 2;
+      ahead.subgroups_k = ahead.fragments_n = 2;
+    }
+    if (const auto fitting =
+            shared_k(device, args, ahead, fragments <= 2 && !whole_gpu ? 250 : 190))
+      return fitting;
   }
   return shared_k(device, args, {1, 2, 4, fragments, 2, 4}, args.max_rows <= 32 ? 700 : 350);
 }

@@ -17,8 +17,11 @@ bool sums_by_subgroup(const gpu::DeviceInfo& device, const MatvecTuning& tuning)
 // Bytes of workgroup memory of gemm_matrix.wgsl.
 uint32_t matrix_workgroup_bytes(const gpu::DeviceInfo& device, const MatrixTuning& t) {
   const MatrixTile tile = tile_of(device, t);
-  return (tile.m + tile.n) * (t.step_units * 4 + 1) * 16 +
-         t.subgroups_m * t.subgroups_n * t.subgroups_k * device.matrix.m * device.matrix.n * 4;
+  // One product of each subgroup has the place of the weights at the end.
+  const uint32_t products =
+      t.subgroups_m * t.subgroups_n * t.subgroups_k * device.matrix.m * device.matrix.n * 4;
+  const uint32_t row_bytes = (t.step_units * 4 + 1) * 16;
+  return tile.m * row_bytes + std::max(tile.n * row_bytes, products);
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ TEST_CASE("a router's choice and weights are right for every kind of score") {
       check_route(params, 50, /*with_bias=*/true);
     }
   }
+  check_route({.n_experts = 16, .n_chosen = 2, .scores = ExpertScores::kSparseMixer}, 200);
   check_route({.n_experts = 1, .n_chosen = 1}, 3);
   check_route({.n_experts = 8, .n_chosen = 8}, 3);
   check_route({.n_experts = 512, .n_chosen = 10, .normalise = true}, 3);
@@ -66,6 +67,25 @@ TEST_CASE("of equal experts the first are chosen") {
   route_cpu(pool, args);
   CHECK(experts == std::vector<uint32_t>{0, 1, 2});
   CHECK(weights[2] == doctest::Approx(1.0 / 3));
+}
+
+TEST_CASE("a sparse mixer weighs an expert by those near it that were not chosen before it") {
+  // 3.95 is near 4, 3.9 is not; of what is left 3.9 is near 3.95.
+  const std::vector<float> logits = {3.9f, 4.0f, -8.0f, 3.95f};
+  std::vector<uint32_t> experts(2);
+  std::vector<float> weights(2);
+  RouteCpuArgs args;
+  args.logits = logits.data();
+  args.experts = experts.data();
+  args.weights = weights.data();
+  args.n_rows = 1;
+  args.params = {.n_experts = 4, .n_chosen = 2, .scores = ExpertScores::kSparseMixer};
+  base::ThreadPool pool(1);
+  route_cpu(pool, args);
+  CHECK(experts == std::vector<uint32_t>{1, 3});
+  const double share = 1 / (1 + std::exp(-0.05));
+  CHECK(weights[0] == doctest::Approx(share));
+  CHECK(weights[1] == doctest::Approx(share));
 }
 
 TEST_CASE("parameters of a router that cannot be are refused by name") {

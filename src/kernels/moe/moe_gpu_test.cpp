@@ -68,6 +68,8 @@ TEST_CASE("a router's choice and weights are right on the GPU") {
   }
   check_route({.n_experts = 512, .n_chosen = 10, .normalise = true}, 3, false,
               test::Features::kBaseline);
+  check_route({.n_experts = 16, .n_chosen = 2, .scores = ExpertScores::kSparseMixer}, 200, false,
+              test::Features::kAll);
 }
 
 struct Case {

@@ -50,6 +50,8 @@ base::Result<void> route(const gpu::DeviceInfo& device, const RouteArgs& args,
   call.number("SOFTMAX", params.scores == ExpertScores::kSoftmax)
       .number("SIGMOID", params.scores == ExpertScores::kSigmoid)
       .number("SOFTMAX_OF_CHOSEN", params.scores == ExpertScores::kSoftmaxOfChosen);
+  if (params.scores == ExpertScores::kSparseMixer)
+    call.flag("SPARSE_MIXER").real("MARGIN", kSparseMixerMargin);
   call.number("NORMALISE", params.normalise).real("SCALE", params.scale);
   call.number("GROUPS", params.n_groups).number("GROUPS_CHOSEN", params.groups_chosen);
   const uint32_t most = std::min(256u, device.limits.max_workgroup_invocations);

@@ -3,12 +3,16 @@
 //   routes  [n_rows, 2 * n_chosen] 32-bit words: the experts' indices (u32), best first, then their
 //           weights (f32) in the same order
 // scores = softmax or sigmoid of the logits over all experts (or the logits themselves for
-// kSoftmaxOfChosen). Experts are chosen by score + selection_bias [n_experts]; of equal ones the
-// first wins. With n_groups > 1 only experts of the groups_chosen best groups can be chosen, a
-// group being n_experts / n_groups neighbours and worth the sum of its two best (DeepSeek-V3
-// Technical Report, 2024, sections 2.1.2 and 3.2). The weights are the chosen experts' scores
-// without the selection bias; kSoftmaxOfChosen takes the softmax over the chosen logits (Mixtral,
-// gpt-oss). normalise divides them by their sum, then they are multiplied by `scale`.
+// kSoftmaxOfChosen and kSparseMixer). Experts are chosen by score + selection_bias [n_experts]; of
+// equal ones the first wins. With n_groups > 1 only experts of the groups_chosen best groups can be
+// chosen, a group being n_experts / n_groups neighbours and worth the sum of its two best
+// (DeepSeek-V3 Technical Report, 2024, sections 2.1.2 and 3.2). The weights are the chosen experts'
+// scores without the selection bias; kSoftmaxOfChosen takes the softmax over the chosen logits
+// (Mixtral, gpt-oss). kSparseMixer (SparseMixer-v2 of Phi-3.5-MoE, Liu et al. 2023, as it is used
+// after training) weighs each chosen expert by its share of a softmax over those that were not
+// chosen before it, but for those whose logit l is below the chosen one's, m, by more than
+// kSparseMixerMargin * max(|l|, m). normalise divides them by their sum, then they are multiplied
+// by `scale`.
 #pragma once
 
 #include <optional>
@@ -19,7 +23,8 @@
 
 namespace puna::kernels {
 
-enum class ExpertScores : uint8_t { kSoftmax, kSigmoid, kSoftmaxOfChosen };
+enum class ExpertScores : uint8_t { kSoftmax, kSigmoid, kSoftmaxOfChosen, kSparseMixer };
+constexpr float kSparseMixerMargin = 0.02f;
 
 struct RouteParams {
   uint32_t n_experts = 0;  // at most kMaxExperts

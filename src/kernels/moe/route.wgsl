@@ -91,6 +91,15 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 fn share(i: u32) -> f32 {
 #if SOFTMAX_OF_CHOSEN
   return exp(scores[chosen[i]] - scores[chosen[0]]);
+#elif defined(SPARSE_MIXER)
+  let most = scores[chosen[i]];
+  var sum = 0.0;
+  for (var e = 0u; e < EXPERTS; e++) {
+    var counts = most - scores[e] <= MARGIN * max(abs(scores[e]), most);
+    for (var before = 0u; before < i; before++) { counts = counts && chosen[before] != e; }
+    sum += select(0.0, exp(scores[e] - most), counts);
+  }
+  return 1.0 / sum;
 #else
   return scores[chosen[i]];
 #endif

@@ -64,6 +64,18 @@ void keep_best_groups(const RouteParams& params, Row& row) {
   }
 }
 
+// The weight of slot i, whose experts before it are chosen already.
+float sparse_mixer(const float* scores, uint32_t n, const uint32_t* experts, uint32_t i) {
+  const float most = scores[experts[i]];
+  float sum = 0;
+  for (uint32_t e = 0; e < n; ++e) {
+    const float margin = kSparseMixerMargin * std::max(std::abs(scores[e]), most);
+    if (most - scores[e] <= margin && std::find(experts, experts + i, e) == experts + i)
+      sum += std::exp(scores[e] - most);
+  }
+  return 1 / sum;
+}
+
 void route_row(const RouteCpuArgs& args, uint64_t t, Row& row) {
   const RouteParams& params = args.params;
   score(args, args.logits + t * params.n_experts, row);
@@ -72,7 +84,9 @@ void route_row(const RouteCpuArgs& args, uint64_t t, Row& row) {
   float* weights = args.weights + t * params.n_chosen;
   for (uint32_t i = 0; i < params.n_chosen; ++i) {
     experts[i] = take_best(row.choice.data(), params.n_experts);
-    weights[i] = row.scores[experts[i]];
+    weights[i] = params.scores == ExpertScores::kSparseMixer
+                     ? sparse_mixer(row.scores.data(), params.n_experts, experts, i)
+                     : row.scores[experts[i]];
   }
   if (params.scores == ExpertScores::kSoftmaxOfChosen) softmax(weights, params.n_chosen);
   float sum = 0;

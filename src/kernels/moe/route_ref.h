@@ -59,6 +59,16 @@ inline void route_ref(const RouteCpuArgs& args) {
     std::vector<double> weights;
     for (uint32_t e : order) weights.push_back(scores[e]);
     if (params.scores == ExpertScores::kSoftmaxOfChosen) weights = softmax_ref(weights);
+    for (uint32_t i = 0; i < params.n_chosen && params.scores == ExpertScores::kSparseMixer; ++i) {
+      const double most = scores[order[i]];
+      double sum = 0;
+      for (uint32_t e = 0; e < params.n_experts; ++e) {
+        if (std::find(order.begin(), order.begin() + i, e) != order.begin() + i) continue;
+        const double margin = double{kSparseMixerMargin} * std::max(std::abs(scores[e]), most);
+        if (most - scores[e] <= margin) sum += std::exp(scores[e] - most);
+      }
+      weights[i] = 1 / sum;
+    }
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
     for (uint32_t i = 0; i < params.n_chosen; ++i) {
       const double weight = params.normalise ? weights[i] / sum : weights[i];

@@ -7,7 +7,7 @@
 namespace puna::kernels {
 
 std::string_view name(Reduction reduction) {
-  static constexpr std::string_view kNames[] = {"sum", "mean", "argmax", "running sum"};
+  static constexpr std::string_view kNames[] = {"sum", "mean", "argmax", "running sum", "max"};
   return kNames[static_cast<size_t>(reduction)];
 }
 
@@ -25,6 +25,7 @@ base::Result<void> reduce(const gpu::DeviceInfo& device, const ReduceArgs& args,
   call.arena("B_X", args.x).arena("B_Y", args.y);
   call.number("N", s.n).number("N_PARTS", s.n_parts);
   call.number("ARGMAX", s.reduction == Reduction::kArgmax);
+  call.number("LARGEST", s.reduction == Reduction::kMax);
   call.number("RUNNING", s.reduction == Reduction::kRunningSum);
   call.number("MEAN", s.reduction == Reduction::kMean);
   call.number("WG", norm_workgroup(device, s.n));

@@ -1,7 +1,9 @@
 // What a row adds up to. For each row of x [n_rows, n] f32:
 //   sum, mean    y [n_rows]     f32
 //   argmax       y [n_rows]     u32, the first of the largest; NaN is never the largest, 0 when
-//   there is no number running sum  y [n_rows, n]  f32, y[i] = x[0] + .. + x[i]
+//                               there is no number
+//   max          y [n_rows]     f32, what is there
+//   running sum  y [n_rows, n]  f32, y[i] = x[0] + .. + x[i]
 #pragma once
 
 #include <string_view>
@@ -12,9 +14,9 @@
 
 namespace puna::kernels {
 
-enum class Reduction : uint8_t { kSum, kMean, kArgmax, kRunningSum };
+enum class Reduction : uint8_t { kSum, kMean, kArgmax, kRunningSum, kMax };
 constexpr Reduction kReductions[] = {Reduction::kSum, Reduction::kMean, Reduction::kArgmax,
-                                     Reduction::kRunningSum};
+                                     Reduction::kRunningSum, Reduction::kMax};
 std::string_view name(Reduction reduction);
 
 struct ReduceShape {

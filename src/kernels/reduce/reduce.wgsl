@@ -7,7 +7,10 @@
 @group(0) @binding(B_X) var<storage, read_write> x: array<f32>;
 #if ARGMAX
 @group(0) @binding(B_Y) var<storage, read_write> y: array<u32>;
-
+#else
+@group(0) @binding(B_Y) var<storage, read_write> y: array<f32>;
+#endif
+#if ARGMAX || LARGEST
 var<workgroup> best_keys: array<u32, WG>;
 var<workgroup> best_places: array<u32, WG>;
 
@@ -18,8 +21,6 @@ fn key_of(v: f32) -> u32 {
   let key = select(0x80000000u + magnitude, 0x80000000u - magnitude, bits != magnitude);
   return select(key, 0u, magnitude > 0x7f800000u);
 }
-#else
-@group(0) @binding(B_Y) var<storage, read_write> y: array<f32>;
 #endif
 #if RUNNING
 var<workgroup> sums: array<f32, WG>;
@@ -29,7 +30,7 @@ var<workgroup> sums: array<f32, WG>;
 fn main(@builtin(workgroup_id) workgroup: vec3<u32>, LANE_BUILTINS) {
   let row = workgroup.y * N_PARTS + workgroup.x;
   let first = row * N;
-#if ARGMAX
+#if ARGMAX || LARGEST
   var key = 0u;
   var place = 0u;
   for (var i = local; i < N; i += WG) {
@@ -54,7 +55,11 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, LANE_BUILTINS) {
     workgroupBarrier();
   }
   if (local == 0u) {
+#if LARGEST
+    y[row] = x[first + best_places[0]];
+#else
     y[row] = best_places[0];
+#endif
   }
 #elif RUNNING
   // Each invocation adds up PER neighbours, then learns the sum of all before it.

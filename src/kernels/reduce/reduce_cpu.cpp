@@ -67,6 +67,8 @@ void reduce_cpu(base::ThreadPool& pool, const ReduceCpuArgs& args) {
       const float* x = args.x + r * s.n;
       if (s.reduction == Reduction::kArgmax) {
         static_cast<uint32_t*>(args.y)[r] = argmax(x, s.n);
+      } else if (s.reduction == Reduction::kMax) {
+        y[r] = x[argmax(x, s.n)];
       } else if (s.reduction == Reduction::kRunningSum) {
         running_sum(x, y + r * s.n, s.n);
       } else {

@@ -24,6 +24,7 @@ inline void reduce_ref(const ReduceCpuArgs& args) {
       continue;
     }
     auto* y = static_cast<float*>(args.y);
+    if (s.reduction == Reduction::kMax) y[r] = x[argmax_ref(x, s.n)];
     double sum = 0;
     for (uint64_t i = 0; i < s.n; ++i) {
       sum += x[i];

@@ -90,7 +90,11 @@ void define_rope(Describe& call, const RopeParams& rope) {
   if (rope.temperature.beta != 0.0f) {
     call.real("TEMPERATURE", rope.temperature.beta)
         .text("TEMPERATURE_PERIOD", fmt::format("{}u", rope.temperature.period));
+    if (rope.temperature.offset > 0)
+      call.text("TEMPERATURE_OFFSET", fmt::format("{}u", rope.temperature.offset));
   }
+  // Where nothing turns, norms before and after are the same.
+  if (rope.norms_last && rope.n_rot > 0) call.flag("NORMS_LAST");
   if (!rope.sections.any()) return;
   call.flag("SECTIONS").number("BY_THREES", rope.sections.order == SectionOrder::kByThrees);
   for (uint32_t i = 0; i < 3; ++i)
@@ -119,6 +123,13 @@ base::Result<void> rope_append(const gpu::DeviceInfo& device, const RopeArgs& ar
         fmt::format("Rope {} rotates {} elements but has no table.", args.label, args.rope.n_rot));
   }
   PUNA_TRY(check_sections(args.label, args.rope));
+  if (args.rope.norms_last && args.rope.magnitude != 1.0f) {
+    return base::fail(
+        base::ErrorCode::kUnsupported,
+        fmt::format("Rope {} norms heads after the turn, which then has no magnitude; "
+                    "it is {}.",
+                    args.label, args.rope.magnitude));
+  }
   if (args.v_norm && !args.head_norms) {
     return base::fail(
         base::ErrorCode::kInvalidArgument,

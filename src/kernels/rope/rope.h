@@ -2,13 +2,14 @@
 //   q = rope(head_norm(q) ) -> q_out;   k = rope(head_norm(k)) -> K cache;   v -> V cache
 //   qkv    [n_tokens, (n_heads + 2 * n_kv_heads) * head_dim]  f32, q heads, then k heads, then v
 //   heads q_out  [n_tokens, n_heads * head_dim]                     f32
-// head_norm is an RMS norm of each head with gamma [head_dim], when given; v heads may be normed
-// too, without gamma. Without caches qkv holds q heads only, for layers that read another's keys.
-// rope turns pairs (i, i + n_rot/2) (kNeox) or (2i, 2i+1) (kAdjacent) by position *
-// rope_frequency(i), with sections by the position and what the RowPlace adds, and multiplies them
-// by `magnitude`; elements from n_rot on pass through. Angles are computed so that the result is
-// right to 1e-7 NMSE at position 100,000. At last q may grow with the position (Temperature).
-// Source: RoFormer, section 3.4.2; per-frequency factors as in GGUF's rope_freqs.
+// head_norm is an RMS norm of each head with gamma [head_dim], when given, with norms_last after
+// rope instead of before; v heads may be normed too, without gamma. Without caches qkv holds q
+// heads only, for layers that read another's keys. rope turns pairs (i, i + n_rot/2) (kNeox) or
+// (2i, 2i+1) (kAdjacent) by position * rope_frequency(i), with sections by the position and what
+// the RowPlace adds, and multiplies them by `magnitude`; elements from n_rot on pass through.
+// Angles are computed so that the result is right to 1e-7 NMSE at position 100,000. At last q may
+// grow with the position (Temperature). Source: RoFormer, section 3.4.2; per-frequency factors as
+// in GGUF's rope_freqs.
 #pragma once
 
 #include <array>
@@ -34,11 +35,12 @@ struct Yarn {
   bool operator==(const Yarn&) const = default;
 };
 
-// q is multiplied by 1 + beta * ln(1 + floor(position / period)) (Llama 4 and Ministral 3, to keep
-// the softmax of long texts sharp).
+// q is multiplied by 1 + beta * ln(1 + floor((position + offset) / period)) (Llama 4, which counts
+// from 1, and Ministral 3, from 0; to keep the softmax of long texts sharp).
 struct Temperature {
   float beta = 0.0f;  // 0 = none
   uint32_t period = 1;
+  uint32_t offset = 0;
   bool operator==(const Temperature&) const = default;
 };
 
@@ -71,6 +73,8 @@ struct RopeParams {
   Temperature temperature = {};
   // None: rows turn by their positions alone. Together n_rot / 2 pairs, none in the fourth.
   RopeSections sections = {};
+  // Head norms, where there are any, come after the turn (HunYuan); then magnitude is 1.
+  bool norms_last = false;
   bool operator==(const RopeParams&) const = default;
 };
 
@@ -109,8 +113,8 @@ struct RopeArgs {
   float norm_eps = 1e-6f;
   RopeParams rope = {};
 };
-// Errors: kUnsupported when n_rot is odd, head_dim does not suit the KV type or sections are not
-// n_rot / 2 pairs of three coordinates.
+// Errors: kUnsupported when n_rot is odd, head_dim does not suit the KV type, sections are not
+// n_rot / 2 pairs of three coordinates, or norms after the turn meet a magnitude.
 base::Result<void> rope_append(const gpu::DeviceInfo& device, const RopeArgs& args,
                                std::vector<KernelCall>& out);
 

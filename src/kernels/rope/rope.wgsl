@@ -56,11 +56,15 @@ var<workgroup> squares: array<f32, HEADS * LANES>;
 #endif
 
 #ifdef B_NORMS
+#ifdef NORMS_LAST
+#define ELEMENT(d) qkv[base + (d)]
+#else
 // Element d of a head at `base` of qkv, normalised; gamma at `gamma` of norms.
 fn element(base: u32, d: u32, inverse: f32, gamma: u32) -> f32 {
   return qkv[base + d] * inverse * norms[gamma + d];
 }
 #define ELEMENT(d) element(base, d, inverse, gamma)
+#endif
 #else
 #define ELEMENT(d) qkv[base + (d)]
 #endif
@@ -130,6 +134,10 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 #endif
     }
 #endfor
+#ifdef NORMS_LAST
+    // A turn leaves the length of a head as it was.
+    value *= inverse * vec4<f32>(norms[gamma + first], norms[gamma + first + 1u], norms[gamma + first + 2u], norms[gamma + first + 3u]);
+#endif
   }
 
   if (wanted_head < N_HEADS) {

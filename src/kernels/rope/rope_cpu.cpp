@@ -120,7 +120,8 @@ void rope_tokens(const RopeCpuArgs& args, Turns& turns, uint32_t begin, uint32_t
       turn_token<false>(turns, args.rope.n_rot / 2, position, nullptr,
                         static_cast<double>(args.rope.magnitude));
     }
-    const auto periods = static_cast<float>(static_cast<uint32_t>(position) / temperature.period);
+    const auto periods = static_cast<float>((static_cast<uint32_t>(position) + temperature.offset) /
+                                            temperature.period);
     const float q_scale = 1.0f + temperature.beta * std::log1p(periods);
     const float* in = args.qkv + size_t{t} * (args.n_heads + 2 * n_kv) * head_dim;
     for (uint32_t h = 0; h < args.n_heads + 2 * n_kv; ++h, in += head_dim) {
@@ -134,8 +135,11 @@ void rope_tokens(const RopeCpuArgs& args, Turns& turns, uint32_t begin, uint32_t
       }
       float* out = is_q ? args.q_out + (size_t{t} * args.n_heads + h) * head_dim : head;
       const float* gamma = is_q ? args.q_norm : args.k_norm;
-      if (gamma) scale_by(in, gamma, inverse_rms(in, head_dim, args.norm_eps), out, head_dim);
-      rotate(args.rope, turns, gamma ? out : in, out, head_dim);
+      const bool norms_first = gamma && !args.rope.norms_last;
+      if (norms_first) scale_by(in, gamma, inverse_rms(in, head_dim, args.norm_eps), out, head_dim);
+      rotate(args.rope, turns, norms_first ? out : in, out, head_dim);
+      if (gamma && !norms_first)
+        scale_by(out, gamma, inverse_rms(out, head_dim, args.norm_eps), out, head_dim);
       if (is_q && temperature.beta != 0.0f) scale_all(out, q_scale, out, head_dim);
       if (!is_q)
         store_kv_row(args.kv, args.k_cache, kv_row(args.kv, page, h - args.n_heads, slot), out);

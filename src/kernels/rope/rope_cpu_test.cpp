@@ -156,6 +156,25 @@ TEST_CASE("rope_append_cpu norms values, and turns q alone for layers without ke
   });
 }
 
+TEST_CASE("rope_append_cpu norms heads after the turn, and counts tokens from 1 for q's growth") {
+  test::for_every_variant([] {
+    for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) {
+      for (const uint32_t n_rot : {64u, 24u, 0u}) {
+        check({.rope = {.pairs = pairs,
+                        .n_rot = n_rot,
+                        .temperature = {0.1f, 32, 1},
+                        .norms_last = true},
+               .n_heads = 3,
+               .n_kv = 1,
+               .head_dim = 64,
+               .norms = true,
+               .positions = {0, 30, 31, 32, 4000}},
+              1e-12, 1e-12);
+      }
+    }
+  });
+}
+
 TEST_CASE("rope_append_cpu is as exact at position 100,000 as at the start") {
   test::for_every_variant([] {
     check({.rope = {.n_rot = 128},

@@ -172,6 +172,18 @@ TEST_CASE("rope on the GPU stretches by YaRN, scales what it turns and lets q gr
   check(c, 1e-10);
 }
 
+TEST_CASE("rope on the GPU norms heads after the turn, and counts tokens from 1 for q's growth") {
+  for (const RopePairs pairs : {RopePairs::kNeox, RopePairs::kAdjacent}) {
+    for (const uint32_t n_rot : {64u, 24u, 0u}) {
+      RopeCase c;
+      c.norms = true;
+      c.positions = {0, 30, 31, 32, 33, 4000};
+      c.rope = {.pairs = pairs, .n_rot = n_rot, .temperature = {0.1f, 32, 1}, .norms_last = true};
+      check(c, 1e-10);
+    }
+  }
+}
+
 TEST_CASE("rope on the GPU norms values, and turns q alone for layers without keys") {
   RopeCase c;
   c.rope = {.n_rot = 64};

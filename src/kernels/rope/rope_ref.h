@@ -65,11 +65,13 @@ inline void rope_append_ref(const RopeCpuArgs& args) {
       const bool is_q = h < args.n_heads;
       const bool is_v = h >= args.n_heads + n_kv;
       const float* gamma = is_q ? args.q_norm : args.k_norm;
-      if (!is_v && gamma) rms_norm_row_ref(v, gamma, args.norm_eps);
+      if (!is_v && gamma && !args.rope.norms_last) rms_norm_row_ref(v, gamma, args.norm_eps);
       if (is_v && args.v_norm) rms_norm_row_ref(v, ones.data(), args.norm_eps);
       if (!is_v) rope_row_ref(v, args.rope, args.freq_factors, position, place);
+      if (!is_v && gamma && args.rope.norms_last) rms_norm_row_ref(v, gamma, args.norm_eps);
       const Temperature& temperature = args.rope.temperature;
-      const double periods = std::floor(position / static_cast<double>(temperature.period));
+      const double periods =
+          std::floor((position + temperature.offset) / static_cast<double>(temperature.period));
       for (double& value : v) value *= is_q ? 1 + temperature.beta * std::log(1 + periods) : 1;
       const std::vector<float> out(v.begin(), v.end());
       if (is_q) {

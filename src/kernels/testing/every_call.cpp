@@ -162,6 +162,10 @@ Result<void> attentions(const gpu::DeviceInfo& device, Calls& out) {
             AttentionArgs around = args;
             around.places = true;
             PUNA_TRY(attention(device, around, out));
+            AttentionArgs alibi = args;
+            alibi.softcap = 0;
+            alibi.max_alibi_bias = 8;
+            PUNA_TRY(attention(device, alibi, out));
           }
           args.append = AttentionAppend{.table = Slice{}, .rope = {.n_rot = head_dim}};
           if (group == 3) args.append->head_norms = Slice{};

@@ -32,7 +32,9 @@ kernels::AttentionArgs attention_args(const GpuLowering& at, const AttentionOp& 
   args.pages_per_sequence = at.cache.pages_per_sequence;
   args.scale = op.scale;
   args.softcap = op.softcap;
+  args.max_alibi_bias = op.max_alibi_bias;
   args.window = op.window;
+  args.chunks = op.chunks;
   args.causal = op.causal;
   args.places = op.around;
   args.v_dim = op.v_dim;
@@ -102,7 +104,9 @@ void AttentionOp::run(const CpuRun& at) const {
   args.n_heads = at.graph.n_heads;
   args.scale = scale;
   args.softcap = softcap;
+  args.max_alibi_bias = max_alibi_bias;
   args.window = window;
+  args.chunks = chunks;
   args.causal = causal;
   args.sinks = at.vector(sinks);
   args.scratch = at.scratch();

@@ -15,13 +15,15 @@ struct AttentionOp {
   float scale = 1.0f;
   float softcap = 0.0f;
   uint32_t window = 0;
+  bool chunks = false;  // of the window
   bool causal = true;
   bool around = false;                 // rows attend to those around them that Step::places says
   std::optional<VectorId> sinks = {};  // [n_heads]
   uint32_t v_dim = 0;                  // 0 = the cache's head_dim
   // The op right before, when q comes from it: a step of one row may do its work here.
   std::optional<RopeOp> append = {};
-  bool feeds_next = false;  // the op after is a product, and the only reader of out
+  float max_alibi_bias = 0.0f;  // 0 = no ALiBi
+  bool feeds_next = false;      // the op after is a product, and the only reader of out
 
   static void values(auto& op, auto&& use) {
     use(op.q, Use::kRead);

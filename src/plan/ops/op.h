@@ -20,18 +20,19 @@
 #include "plan/ops/heads.h"
 #include "plan/ops/latent.h"
 #include "plan/ops/matmul.h"
-#include "plan/ops/mean.h"
 #include "plan/ops/merge.h"
 #include "plan/ops/moe.h"
 #include "plan/ops/multiply.h"
 #include "plan/ops/norm.h"
 #include "plan/ops/norm_parts.h"
 #include "plan/ops/own_attention.h"
+#include "plan/ops/reduce.h"
 #include "plan/ops/rope.h"
 #include "plan/ops/scale.h"
 #include "plan/ops/softcap.h"
 #include "plan/ops/ssd.h"
 #include "plan/ops/turn.h"
+#include "plan/ops/unary.h"
 
 namespace puna::plan {
 
@@ -40,7 +41,7 @@ using OneOf = std::variant<Ops...>;
 using Op =
     OneOf<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp, SoftcapOp,
           GluOp, MoeOp, HeadsOp, LatentOp, NormPartsOp, MultiplyOp, GateOp, ConvOp, SsdOp, DeltaOp,
-          GroupNormOp, AddMediaOp, OwnAttentionOp, TurnOp, MergeOp, MeanOp, ByVectorOp>;
+          GroupNormOp, AddMediaOp, OwnAttentionOp, TurnOp, MergeOp, ReduceOp, ByVectorOp, UnaryOp>;
 
 // "blk.3.ffn_down"; ops without a label of their own are called by what they do.
 std::string label(const Op& op);

@@ -15,7 +15,7 @@ import { TextKeeper } from '../prefixes/text_keeper.js';
 import { lacks, openStore } from '../storage/open_store.js';
 import { formatBytes } from '../storage/quota.js';
 import type { EngineOptions, Host, LoadedModel, LogitsInput, MediaInput, Memory } from '../worker/engine_api.js';
-import { fileOf, inlined, senseOf } from './media.js';
+import { fileOf, inlined, inlinedPrompt, senseOf } from './media.js';
 import { findAdapter, type GpuFeatures, openGpu } from './gpu.js';
 import type { ModelFiles, ModelPart } from './model_files.js';
 import { type PageFile, PageFiles } from './page_files.js';
@@ -110,7 +110,7 @@ export class EngineHost implements Host {
   }
 
   async complete(request: CompletionRequest, onChunk: (chunk: CompletionChunk) => void | Promise<void>, signal: AbortSignal): Promise<void> {
-    await onChunk((await this.text('complete', request, (chunk) => onChunk(chunk as CompletionChunk), signal)) as CompletionChunk);
+    await onChunk((await this.text('complete', await inlinedPrompt(request, this.loaded?.media?.marker), (chunk) => onChunk(chunk as CompletionChunk), signal)) as CompletionChunk);
   }
 
   async embed(request: EmbeddingRequest): Promise<EmbeddingResponse> {

@@ -1,6 +1,6 @@
 // Pictures and sounds on their way to the engine: as parts of messages, which it reads in OpenAI's shapes, and as files of the page.
 import { PunaError } from '../errors.js';
-import type { ChatRequest, ContentPart } from '../openai_types.js';
+import type { ChatRequest, CompletionRequest, ContentPart } from '../openai_types.js';
 import { FileReaderOf } from '../storage/opfs_store.js';
 import type { PageFile } from './page_files.js';
 
@@ -61,6 +61,24 @@ export async function inlined(request: ChatRequest): Promise<ChatRequest> {
     ),
   );
   return { ...request, messages };
+}
+
+// What stands in a prompt for a file. The engine has a marker of its own, which no text can know.
+const kMark = '<__media__>';
+
+// The same of a prompt with files in it, which the engine reads as llama-server does.
+export async function inlinedPrompt(request: CompletionRequest, marker = ''): Promise<object> {
+  const { prompt } = request;
+  if (typeof prompt !== 'object' || prompt === null || !('media' in prompt)) return request;
+  const { prompt: text, media } = prompt;
+  if (!Array.isArray(media) || !media.every((blob) => blob instanceof Blob)) {
+    throw new PunaError('invalid_argument', 'A prompt with the field "media" has a list of Blobs there.');
+  }
+  const pieces = String(text).split(kMark);
+  if (pieces.length - 1 !== media.length) {
+    throw new PunaError('invalid_argument', `The prompt has ${pieces.length - 1} marks ${kMark} for ${media.length} pictures and sounds.`);
+  }
+  return { ...request, prompt: { prompt_string: pieces.join(marker), multimodal_data: await Promise.all(media.map(base64)) } };
 }
 
 // The first bytes of sounds: RIFF....WAVE, fLaC, OggS, ID3, a frame of MPEG.

@@ -7,6 +7,7 @@ import type {
   CompletionRequest,
   EmbeddingRequest,
   EmbeddingResponse,
+  MediaPrompt,
 } from '../openai_types.js';
 
 export interface EngineOptions {
@@ -22,8 +23,7 @@ export interface EngineOptions {
   selfTest?: boolean | 'always'; // whether the GPU is checked against the CPU first: true, what real GPUs get, unless it passed lately
 }
 
-// Ids; or a text in which `<__media__>` stands for each of `media`, in their order.
-export type LogitsInput = readonly number[] | { prompt: string; media: readonly Blob[] };
+export type LogitsInput = readonly number[] | MediaPrompt;
 
 // A file of a picture or sound; or what an encoder reads of one, as numbers: [tiles, height, width, 3], or [mel bins, frames].
 export type MediaInput = Blob | { values: Float32Array; shape: readonly number[] };
@@ -46,7 +46,8 @@ export interface LoadedModel {
   chat: boolean; // there is a chat template
   embeddings: boolean; // a model for embeddings only
   // What it takes besides texts; null without an encoder. Rows of `width` numbers stand for a picture or sound in a prompt.
-  media: { images: boolean; audio: boolean; width: number } | null;
+  // The marker stands for a file in `{ prompt_string, multimodal_data }`, the prompt of a body of /v1/completions.
+  media: { images: boolean; audio: boolean; width: number; marker: string } | null;
   threads: number; // of the CPU; 0 on a GPU
   parallel: number;
   keepsTexts: { on: boolean; why: string };

@@ -1,8 +1,7 @@
-// An encoder of tests/encoders for a text model that is wider than they are (24): LLaVA's, whose rows get zeros behind them. No pair of tiny
-// models is kept in the repository for it.
-const kMatrix = 'mm.2.weight';
-const kBias = 'mm.2.bias';
-const kWidthKey = 'clip.vision.projection_dim';
+// An encoder of tests/encoders for a text model that is wider than they are (24): LLaVA's, which sees, or Ultravox's, which hears. Neither
+// has tokens around its rows, which get zeros behind them. No pair of tiny models is kept in the repository for it.
+const kLast = ['mm.2.weight', 'mm.2.bias', 'mm.a.mlp.2.weight']; // what makes the rows
+const kWidthKeys = ['clip.vision.projection_dim', 'clip.audio.projection_dim'];
 // Of types of tensors: F32, F16.
 /** @type {Record<number, number>} */
 const kElementBytes = { 0: 4, 1: 2 };
@@ -10,7 +9,7 @@ const kElementBytes = { 0: 4, 1: 2 };
 /** @type {Record<number, number>} */
 const kBytes = { 0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8 };
 
-// `file`: tests/encoders/llava.gguf. Gives the file with rows of `width` numbers.
+// `file`: tests/encoders/llava.gguf or ultravox.gguf. Gives the file with rows of `width` numbers.
 /** @param {Buffer} file @param {number} width */
 export function widerEncoder(file, width) {
   const out = Buffer.from(file);
@@ -32,7 +31,7 @@ export function widerEncoder(file, width) {
   let alignment = 32;
   for (let n = long(); n > 0; --n) {
     const [key, type] = [text(), int()];
-    if (key === kWidthKey) out.writeUInt32LE(width, at);
+    if (kWidthKeys.includes(key)) out.writeUInt32LE(width, at);
     if (key === 'general.alignment') alignment = out.readUInt32LE(at);
     skip(type);
   }
@@ -46,7 +45,7 @@ export function widerEncoder(file, width) {
     at += 4;
     const offsetAt = at;
     at += 8;
-    if (name === kMatrix || name === kBias) found.push({ dimsAt, nDims, typeAt, offsetAt });
+    if (kLast.includes(name)) found.push({ dimsAt, nDims, typeAt, offsetAt });
   }
   const dataAt = Math.ceil(at / alignment) * alignment;
   const parts = [out];

@@ -3,7 +3,7 @@ import '../support/browser_globals.js';
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import test from 'node:test';
-import { inlined, senseOf } from '../../src/engine/media.js';
+import { inlined, inlinedPrompt, senseOf } from '../../src/engine/media.js';
 import type { ChatRequest } from '../../src/openai_types.js';
 import { deleteModels, listModels } from '../../src/sources/model_records.js';
 import type { Progress } from '../../src/sources/progress.js';
@@ -41,6 +41,18 @@ test('what is no Blob where one belongs is refused; what only the engine can jud
   for (const odd of [{ messages: null }, { messages: [null] }, { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }]) {
     assert.deepEqual(await inlined(odd as never), odd);
   }
+});
+
+test('a prompt with Blobs becomes one that the engine reads, and others stay', async () => {
+  const media = [new Blob([Uint8Array.of(1, 2, 3)]), new Blob([])];
+  assert.deepEqual(await inlinedPrompt({ prompt: { prompt: 'a<__media__>$&<__media__>', media }, seed: 1 }, '<$&>'), {
+    prompt: { prompt_string: 'a<$&>$&<$&>', multimodal_data: ['AQID', ''] },
+    seed: 1,
+  });
+  for (const prompt of ['<__media__>', [1, 2], null, { prompt_string: 'a' }]) assert.deepEqual(await inlinedPrompt({ prompt } as never), { prompt });
+  await assert.rejects(inlinedPrompt({ prompt: { prompt: 'a', media: ['AQID'] } } as never), { code: 'invalid_argument' });
+  await assert.rejects(inlinedPrompt({ prompt: { prompt: 'a<__media__>', media } }), /1 marks .* 2 pictures/);
+  await assert.rejects(inlinedPrompt({ prompt: { prompt: 'a', media: null } } as never), { code: 'invalid_argument' });
 });
 
 test('a sound is told by its first bytes', async () => {

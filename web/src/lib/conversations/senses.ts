@@ -11,9 +11,8 @@ export function isMedia(file: FileRef): boolean {
   return senseOf(file) !== undefined;
 }
 
-// Those that these files need and the model has not. Of a model that nothing is known of it is tried.
-export function sensesLacking(model: Pick<ModelInfo, Sense | 'sensesUnknown'>, files: readonly FileRef[]): Sense[] {
-  if (model.sensesUnknown) return [];
+// Those that these files need and the model has not.
+export function sensesLacking(model: Pick<ModelInfo, Sense>, files: readonly FileRef[]): Sense[] {
   const needed = new Set(files.map(senseOf));
   return (['images', 'audio'] as const).filter((sense) => needed.has(sense) && !model[sense]);
 }

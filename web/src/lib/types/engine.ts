@@ -81,8 +81,6 @@ export interface ModelInfo {
   // What it can take and do.
   images: boolean;
   audio: boolean;
-  // A router knows of these two once a model is loaded.
-  sensesUnknown?: boolean;
   thinks: boolean;
   tools: boolean;
   // Whether its thinking can be switched off, and the names of how much it may think ('low', 'high', ...).

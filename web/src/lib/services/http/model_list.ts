@@ -109,7 +109,6 @@ function describe(
     removable: router && listed.can_remove === true,
     defaults: props.default_generation_settings?.params ?? {},
   };
-  if (router && state !== 'loaded') info.sensesUnknown = true;
   if (status?.error) info.why = status.error;
   set(info, 'architecture', tagged?.details?.family);
   set(info, 'quantization', meta?.ftype || tagged?.details?.quantization_level);
