@@ -36,13 +36,19 @@ std::optional<MatrixTuning> shared_k(const gpu::DeviceInfo& device, const Matmul
 // or the last few take as long as all others, which is why their memory counts. q4_0 by 32 rows,
 // us, tiles of 64 rows and these: 28672 x 4096 85 and 73, 4096 x 14336 47 (four splits) and 38
 // (eight), 6144 x 4096 27 and, in tiles of 64 by half as many subgroups along K, 21. 8B with 32
-// texts, tokens a second: q4_0 3,040 and 3,480, q4_k_m 2,732 and 3,305.
+// texts, tokens a second: q4_0 3,040 and 3,480, q4_k_m 2,732 and 3,305. By 128 rows, one step ahead
+// and two: 28672 x 4096 193 and 167, 4096 x 14336 92 (eight splits) and 78 (four).
 std::optional<MatrixTuning> few_rows(const gpu::DeviceInfo& device, const MatmulArgs& args) {
   if (!has_matrix(device, args)) return std::nullopt;
   constexpr uint32_t kLargeSide = 4096;
   const uint32_t fragments = div_up(args.max_rows, device.matrix.m);
-  if (fragments > 4) return shared_k(device, args, {2, 4, 1, div_up(fragments, 2), 2, 2}, 190);
-  if (args.weight.rows >= kLargeSide && args.weight.cols >= kLargeSide) {
+  const bool large = args.weight.rows >= kLargeSide && args.weight.cols >= kLargeSide;
+  if (fragments > 4) {
+    const uint32_t half = div_up(fragments, 2);
+    const auto ahead = shared_k(device, args, {2, 2, 2, half, 4, 2, 1, /*steps_ahead=*/2}, 128);
+    return large && ahead ? ahead : shared_k(device, args, {2, 4, 1, half, 2, 2}, 190);
+  }
+  if (large) {
     constexpr uint32_t kManyTiles = 16384, kLongTiles = 8192;
     const bool whole_gpu = args.weight.rows >= kManyTiles || args.weight.cols >= kLongTiles;
     MatrixTuning ahead = {1, 1, 4, fragments, 4, 2, /*n_splits=*/1, /*steps_ahead=*/2};
