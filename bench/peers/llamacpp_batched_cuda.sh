@@ -26,7 +26,7 @@ for pair in "$@"; do
       python3 - "$ours" "$pair $name" <<'PY'
 import json, sys
 rows = next(v for v in json.load(open(sys.argv[1])).values() if isinstance(v, list) and v and "texts" in v[0])
-print(sys.argv[2], " ".join(f"{row['texts']}:{row['answer_tokens_per_s']:.0f}" for row in rows), flush=True)
+print(sys.argv[2], " ".join(f"{row['texts']}:{row['answer_tokens_per_s']['median']:.0f}" for row in rows), flush=True)
 PY
     done
   done
