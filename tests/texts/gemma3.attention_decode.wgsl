@@ -105,6 +105,8 @@ fn split_share(n: u32) -> u32 {
   return max(step[STEP_SPLIT_TOKENS], (even + PAGE_TOKENS - 1u) / PAGE_TOKENS * PAGE_TOKENS);
 }
 
+// ALiBi (attention.h): what a head's slope takes off the score of a key; nothing without ALIBI.
+
 var<workgroup> group_stats: array<vec2<f32>, (128 / 2) * 2>;  // maximum and sum of each group
 var<workgroup> stats: array<vec2<f32>, 2>;                 // of the workgroup
 var<workgroup> sums: array<vec4<f32>, 2 * (128 / 2) * (16 / 4)>;

@@ -99,7 +99,7 @@ TEST_CASE("few rows of a large weight are requested two steps ahead where there 
     REQUIRE(tuning.kernel == MatmulKernel::kMatrix);
     return tuning.matrix;
   };
-  for (const uint32_t max_rows : {32u, 64u}) {
+  for (const uint32_t max_rows : {32u, 64u, 128u}) {
     const MatrixTuning wide = tiles(28672, 4096, max_rows);
     CHECK(wide.steps_ahead == 2);
     CHECK(wide.n_splits == 1);
@@ -110,7 +110,11 @@ TEST_CASE("few rows of a large weight are requested two steps ahead where there 
     // 129 units are no whole turns.
     CHECK(tiles(4096, 4128, max_rows).steps_ahead == 1);
   }
-  CHECK(tiles(4096, 4096, 128).steps_ahead == 1);
+  // Up to 32 rows a tile has 128 rows of the weight where that leaves a GPU enough of them.
+  CHECK(tiles(28672, 4096, 32).subgroups_n == 4);
+  CHECK(tiles(4096, 14336, 32).n_splits == 8);
+  CHECK(tiles(6144, 4096, 32).subgroups_n == 2);
+  CHECK(tiles(28672, 4096, 64).subgroups_n == 1);
 }
 
 TEST_CASE("more workgroups than one dimension holds go on in the second") {
