@@ -22,7 +22,8 @@ TEST_CASE("a library of other functions is refused by the first that it lacks") 
 }
 
 TEST_CASE("a library is found by its kind and by its path, and lends each instance to one") {
-  const auto found = load_libraries("wgpu");
+  // Kept to the end of the process, as libraries() keeps them, since instances live as long.
+  static const auto& found = *new auto(load_libraries("wgpu"));
   if (!found) {
     MESSAGE("SKIPPED: there is no wgpu-native");
     CHECK(found.error().message.find("wgpu_native") != std::string::npos);
