@@ -52,7 +52,7 @@ TEST_CASE("file names tell quantization, parts and projectors") {
 }
 
 TEST_CASE("of several projectors names tell which is a model's") {
-  const auto taken = [](std::string_view stem, std::vector<const char*> paths) {
+  const auto taken = [](std::string_view stem, const std::vector<const char*>& paths) {
     std::vector<GgufFile> files;
     for (const char* path : paths) files.push_back({.path = path, .bytes = 1});
     const GgufModels found = group(std::move(files));
