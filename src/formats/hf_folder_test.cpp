@@ -232,6 +232,22 @@ TEST_CASE("what a family needs and config.json has not, or has otherwise, is nam
   }
 }
 
+TEST_CASE("biases of norms are read, the last norm's as well") {
+  auto tensors = kTensors;
+  std::erase_if(tensors, [](const auto& each) { return each.first.contains("gate_proj"); });
+  tensors.push_back({"model.norm.bias", {8}});
+  tensors.push_back({"model.layers.0.input_layernorm.bias", {8}});
+  tensors.push_back({"model.layers.0.post_attention_layernorm.bias", {8}});
+  Files files = folder(R"(, "model_type": "nemotron", "hidden_act": "relu2")");
+  files["model.safetensors"] = safetensors(tensors);
+  const auto file = load(files);
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  CHECK(file->tensors.size() == tensors.size());
+  CHECK(file->find_tensor("output_norm.bias") != nullptr);
+  CHECK(file->find_tensor("blk.0.attn_norm.bias") != nullptr);
+  CHECK(file->find_tensor("blk.0.ffn_norm.bias") != nullptr);
+}
+
 namespace {
 
 constexpr std::string_view kAnyFalcon = R"({

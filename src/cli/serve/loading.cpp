@@ -138,6 +138,14 @@ Result<void> finish(const ServeFlags& flags, service::LoadedModel& model) {
   return {};
 }
 
+std::vector<std::string> aliases_of(const ServeFlags& flags) {
+  std::vector out =
+      flags.aliases.empty() ? std::vector{name_of_path(flags.model.model)} : flags.aliases;
+  std::ranges::sort(out);
+  out.erase(std::ranges::unique(out).begin(), out.end());
+  return out;
+}
+
 Result<service::LoadedModel> load(const ServeFlags& flags) {
   ProgressBar bar;
   PUNA_TRY(service::OpenOptions options, options_of(flags, bar));
@@ -153,9 +161,7 @@ Result<service::LoadedModel> load(const ServeFlags& flags) {
 api::ServedModel served_model(const ServeFlags& flags, service::Host& host) {
   api::ServedModel out;
   out.file_name = name_of_path(flags.model.model);
-  out.aliases = flags.aliases.empty() ? std::vector{out.file_name} : flags.aliases;
-  std::ranges::sort(out.aliases);
-  out.aliases.erase(std::ranges::unique(out.aliases).begin(), out.aliases.end());
+  out.aliases = aliases_of(flags);
   out.id = out.aliases.front();
   out.tags = flags.tags;
   out.created = static_cast<int64_t>(std::time(nullptr));

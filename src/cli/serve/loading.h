@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "api/model_source.h"
 #include "base/result.h"
@@ -17,6 +18,9 @@ namespace puna::cli::serve {
 // "models/Tiny-q4_0.gguf" is "Tiny-q4_0", and the folder "models/Tiny/" is "Tiny": no client is
 // told where it lies.
 std::string name_of_path(std::string model);
+
+// The names that flags give the model, or its file's, sorted; the first is its id.
+std::vector<std::string> aliases_of(const ServeFlags& flags);
 
 // With what requests mean where they say nothing. `bar` outlives the load. Errors: kUsage.
 base::Result<service::OpenOptions> options_of(const ServeFlags& flags, ProgressBar& bar);

@@ -1,6 +1,5 @@
 #include "cli/serve/sleeping.h"
 
-#include <algorithm>
 #include <ctime>
 #include <utility>
 
@@ -19,9 +18,7 @@ namespace {
 Result<manager::Entry> entry_of(const ServeFlags& flags) {
   manager::Entry out;
   out.file_name = name_of_path(flags.model.model);
-  out.aliases = flags.aliases.empty() ? std::vector{out.file_name} : flags.aliases;
-  std::ranges::sort(out.aliases);
-  out.aliases.erase(std::ranges::unique(out.aliases).begin(), out.aliases.end());
+  out.aliases = aliases_of(flags);
   out.id = out.aliases.front();
   out.tags = flags.tags;
   out.created = static_cast<int64_t>(std::time(nullptr));

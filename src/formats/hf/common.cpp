@@ -70,13 +70,26 @@ Result<void> put_ends(Mapping& m, How norm, std::string_view hf_norm, std::strin
   PUNA_TRY(m.rename("model.embed_tokens.weight", "token_embd.weight"));
   PUNA_TRY(m.rename(std::string(hf_norm) + ".weight", std::string(norm_name) + ".weight", norm));
   PUNA_TRY(m.rename(std::string(hf_norm) + ".bias", std::string(norm_name) + ".bias"));
+  return put_output(m);
+}
+
+Result<void> put_output(Mapping& m, const std::string& hf) {
   PUNA_TRY(const bool tied, m.config().flag("tie_word_embeddings", false));
   if (tied) {
-    m.ignore("lm_head.");  // some files hold the embeddings twice
+    m.ignore(hf + ".");  // some files hold the embeddings twice
     return {};
   }
-  PUNA_TRY(m.rename("lm_head.bias", "output.bias"));
-  return m.rename("lm_head.weight", "output.weight");
+  PUNA_TRY(m.rename(hf + ".bias", "output.bias"));
+  return m.rename(hf + ".weight", "output.weight");
+}
+
+Result<void> put_decoder_layers(Mapping& m, std::span<const Rename> layer, How q, How k) {
+  for (uint32_t l = 0; l < m.n_layers; ++l) {
+    PUNA_TRY(m.rename_layer(l, fmt::format("model.layers.{}.", l), layer));
+    PUNA_TRY(put_qkv(m, l, q, k));
+    PUNA_TRY(put_gate_up(m, l));
+  }
+  return {};
 }
 
 Result<void> put_qkv(Mapping& m, uint32_t layer, How q, How k) {

@@ -15,19 +15,10 @@ using base::Result;
 
 namespace {
 
-Result<void> put_attention_and_ffn(Mapping& m, uint32_t l, How pairs_q, How pairs_k) {
-  PUNA_TRY(put_qkv(m, l, pairs_q, pairs_k));
-  return put_gate_up(m, l);
-}
-
 // Layers whose rotary pairs are neighbours already, or half a head apart in GGUF too.
 Result<void> put_same_layers(Mapping& m, std::span<const Rename> layer) {
   PUNA_TRY(put_ends(m));
-  for (uint32_t l = 0; l < m.n_layers; ++l) {
-    PUNA_TRY(m.rename_layer(l, fmt::format("model.layers.{}.", l), layer));
-    PUNA_TRY(put_attention_and_ffn(m, l, How::kSame, How::kSame));
-  }
-  return {};
+  return put_decoder_layers(m, layer, How::kSame, How::kSame);
 }
 
 constexpr Rename kPreNorms[] = {
@@ -41,13 +32,6 @@ constexpr Key kCohereKeys[] = {
     {"logit_scale", "logit_scale", Key::Kind::kReal},
 };
 
-// Files of transformers say "tie_word_embeddings" only where it is not what is usual for a family.
-Result<void> put_tied(Mapping& m) {
-  PUNA_TRY(const bool tied, m.config().flag("tie_word_embeddings", true));
-  if (tied) m.ignore("lm_head.");
-  return {};
-}
-
 Result<void> put_cohere(Mapping& m) {
   PUNA_TRY(m.config().must_be("hidden_act", "silu"));
   PUNA_TRY(put_decoder_keys(m));
@@ -59,7 +43,7 @@ Result<void> put_cohere(Mapping& m) {
       {"self_attn.q_norm", "attn_q_norm"},
       {"self_attn.k_norm", "attn_k_norm"},
   };
-  PUNA_TRY(put_tied(m));
+  m.config().usually("tie_word_embeddings", true);
   return put_same_layers(m, kLayer);
 }
 
@@ -100,11 +84,7 @@ Result<void> map_arcee(Mapping& m) {
   PUNA_TRY(m.config().must_be("hidden_act", "relu2"));
   PUNA_TRY(put_decoder_keys(m));
   PUNA_TRY(put_ends(m));
-  for (uint32_t l = 0; l < m.n_layers; ++l) {
-    PUNA_TRY(m.rename_layer(l, fmt::format("model.layers.{}.", l), kPreNorms));
-    PUNA_TRY(put_attention_and_ffn(m, l, How::kPairsQ, How::kPairsK));
-  }
-  return {};
+  return put_decoder_layers(m, kPreNorms, How::kPairsQ, How::kPairsK);
 }
 
 Result<void> map_cohere(Mapping& m) {
@@ -135,7 +115,7 @@ Result<void> map_cohere2(Mapping& m) {
 Result<void> map_ernie4_5(Mapping& m) {
   PUNA_TRY(m.config().must_be("hidden_act", "silu"));
   PUNA_TRY(put_decoder_keys(m));
-  PUNA_TRY(put_tied(m));
+  m.config().usually("tie_word_embeddings", true);
   return put_same_layers(m, kPreNorms);
 }
 
@@ -225,7 +205,6 @@ Result<void> map_nemotron(Mapping& m) {
   PUNA_TRY(const double eps, m.config().real("norm_eps", 1e-5));
   m.set("attention.layer_norm_epsilon", eps);
   PUNA_TRY(put_ends(m, How::kPlusOne));
-  PUNA_TRY(m.rename("model.norm.bias", "output_norm.bias"));
   for (uint32_t l = 0; l < m.n_layers; ++l) {
     const std::string prefix = fmt::format("model.layers.{}.", l);
     constexpr Rename kNorms[] = {{"input_layernorm", "attn_norm"},
@@ -238,7 +217,8 @@ Result<void> map_nemotron(Mapping& m) {
     }
     constexpr Rename kOutput[] = {{"self_attn.o_proj", "attn_output"}};
     PUNA_TRY(m.rename_layer(l, prefix, kOutput));
-    PUNA_TRY(put_attention_and_ffn(m, l, How::kSame, How::kSame));
+    PUNA_TRY(put_qkv(m, l, How::kSame, How::kSame));
+    PUNA_TRY(put_gate_up(m, l));
   }
   return {};
 }

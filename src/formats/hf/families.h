@@ -103,6 +103,10 @@ base::Result<Config> rope_parameters(const Mapping& m, std::string_view layers);
 base::Result<void> put_ends(Mapping& m, How norm = How::kSame,
                             std::string_view hf_norm = "model.norm",
                             std::string_view norm_name = "output_norm");
+// The output layer `hf`, with its bias, unless config.json says that the embedding table is it.
+base::Result<void> put_output(Mapping& m, const std::string& hf = "lm_head");
+// Layers "model.layers.3." with the modules that `layer` renames, put_qkv() and put_gate_up().
+base::Result<void> put_decoder_layers(Mapping& m, std::span<const Rename> layer, How q, How k);
 // q, k and v of a layer, and gate and up, which MLC has fused ("qkv_proj", "c_attn",
 // "gate_up_proj"); q and k rows as `q` and `k` say.
 base::Result<void> put_qkv(Mapping& m, uint32_t layer, How q, How k);

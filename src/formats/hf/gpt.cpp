@@ -35,11 +35,9 @@ Result<void> rename_module(Mapping& m, const std::string& hf, const std::string&
 }
 
 // The output layer, which is the embedding table unless config.json says otherwise.
-Result<void> put_output(Mapping& m, const char* hf = "lm_head") {
-  PUNA_TRY(const bool tied, m.config().flag("tie_word_embeddings", true));
-  if (!tied) return rename_module(m, hf, "output");
-  m.ignore(std::string(hf) + ".");
-  return {};
+Result<void> put_tied_output(Mapping& m) {
+  m.config().usually("tie_word_embeddings", true);
+  return put_output(m);
 }
 
 void name_gpt2_keys(Config& c) {
@@ -63,7 +61,7 @@ Result<void> put_gpt2_ends(Mapping& m, const std::string& prefix) {
   PUNA_TRY(m.rename(prefix + "wte.weight", "token_embd.weight"));
   PUNA_TRY(m.rename(prefix + "wpe.weight", "position_embd.weight"));
   PUNA_TRY(rename_module(m, prefix + "ln_f", "output_norm"));
-  return put_output(m);
+  return put_tied_output(m);
 }
 
 // GPT-2 keeps its matrices as columns by rows.
@@ -163,7 +161,6 @@ Result<void> map_gpt_neox(Mapping& m) {
   m.set("use_parallel_residual", parallel);
   PUNA_TRY(m.rename("gpt_neox.embed_in.weight", "token_embd.weight"));
   PUNA_TRY(rename_module(m, "gpt_neox.final_layer_norm", "output_norm"));
-  c.usually("tie_word_embeddings", false);
   PUNA_TRY(put_output(m, m.find("lm_head.weight") ? "lm_head" : "embed_out"));
   for (uint32_t l = 0; l < m.n_layers; ++l) {
     const std::string attention = fmt::format("gpt_neox.layers.{}.attention.", l);
@@ -199,7 +196,7 @@ Result<void> map_falcon(Mapping& m) {
   m.set("tensor_data_layout", std::string("jploski"));  // q, k and v one after the other
   PUNA_TRY(m.rename("transformer.word_embeddings.weight", "token_embd.weight"));
   PUNA_TRY(rename_module(m, "transformer.ln_f", "output_norm"));
-  PUNA_TRY(put_output(m));
+  PUNA_TRY(put_tied_output(m));
   return put_bloom_layers(m, "transformer.h.", "self_attention.query_key_value", m.n_kv_heads);
 }
 
@@ -218,7 +215,7 @@ Result<void> map_bloom(Mapping& m) {
   PUNA_TRY(m.rename(prefix + "word_embeddings.weight", "token_embd.weight"));
   PUNA_TRY(rename_module(m, prefix + "word_embeddings_layernorm", "token_embd_norm"));
   PUNA_TRY(rename_module(m, prefix + "ln_f", "output_norm"));
-  PUNA_TRY(put_output(m));
+  PUNA_TRY(put_tied_output(m));
   return put_bloom_layers(m, prefix + "h.", "self_attention.query_key_value", m.n_heads);
 }
 
@@ -250,7 +247,7 @@ Result<void> map_mpt(Mapping& m) {
   PUNA_TRY(m.rename("transformer.wte.weight", "token_embd.weight"));
   PUNA_TRY(m.rename("transformer.wpe.weight", "position_embd.weight"));
   PUNA_TRY(rename_module(m, "transformer.norm_f", "output_norm"));
-  PUNA_TRY(put_output(m));
+  PUNA_TRY(put_tied_output(m));
   constexpr Rename kLayer[] = {
       {"norm_1", "attn_norm"},          {"norm_2", "ffn_norm"},    {"attn.Wqkv", "attn_qkv"},
       {"attn.out_proj", "attn_output"}, {"ffn.up_proj", "ffn_up"}, {"ffn.down_proj", "ffn_down"},

@@ -23,12 +23,7 @@ constexpr Rename kNorms[] = {
 Result<void> put_decoder(Mapping& m, How q, How k) {
   PUNA_TRY(put_decoder_keys(m));
   PUNA_TRY(put_ends(m));
-  for (uint32_t l = 0; l < m.n_layers; ++l) {
-    PUNA_TRY(m.rename_layer(l, fmt::format("model.layers.{}.", l), kNorms));
-    PUNA_TRY(put_qkv(m, l, q, k));
-    PUNA_TRY(put_gate_up(m, l));
-  }
-  return {};
+  return put_decoder_layers(m, kNorms, q, k);
 }
 
 constexpr Key kGraniteKeys[] = {
@@ -170,12 +165,7 @@ Result<void> map_olmo2(Mapping& m) {
       {"post_attention_layernorm", "post_attention_norm"},
       {"post_feedforward_layernorm", "post_ffw_norm"},
   };
-  for (uint32_t l = 0; l < m.n_layers; ++l) {
-    PUNA_TRY(m.rename_layer(l, fmt::format("model.layers.{}.", l), kLayer));
-    PUNA_TRY(put_qkv(m, l, How::kSame, How::kSame));
-    PUNA_TRY(put_gate_up(m, l));
-  }
-  return {};
+  return put_decoder_layers(m, kLayer, How::kSame, How::kSame);
 }
 
 Result<void> map_olmo3(Mapping& m) {

@@ -124,8 +124,7 @@ Result<void> map_ernie4_5_moe(Mapping& m) {
   m.set("interleave_moe_layer_step", every);
   m.set("leading_dense_block_count", first);
   if (shared > 0 && shared < 1 << 12) m.set("expert_shared_feed_forward_length", shared * ffn);
-  PUNA_TRY(const bool tied, c.flag("tie_word_embeddings", true));
-  if (tied) m.ignore("lm_head.");
+  m.config().usually("tie_word_embeddings", true);
   PUNA_TRY(put_ends(m));
   constexpr Rename kLayer[] = {
       {"input_layernorm", "attn_norm"},

@@ -227,12 +227,7 @@ Result<void> map_mamba2(Mapping& m) {
   put_mamba2_keys(m, s);
   PUNA_TRY(m.rename("backbone.embeddings.weight", "token_embd.weight"));
   PUNA_TRY(m.rename("backbone.norm_f.weight", "output_norm.weight"));
-  PUNA_TRY(const bool tied, c.flag("tie_word_embeddings", false));
-  if (tied) {
-    m.ignore("lm_head.");
-  } else {
-    PUNA_TRY(m.rename("lm_head.weight", "output.weight"));
-  }
+  PUNA_TRY(put_output(m));
   constexpr Rename kLayer[] = {
       {"norm", "attn_norm"}, {"mixer.in_proj", "ssm_in"}, {"mixer.out_proj", "ssm_out"}};
   for (uint32_t l = 0; l < m.n_layers; ++l) {
@@ -315,12 +310,8 @@ Result<void> map_lfm2(Mapping& m) {
   PUNA_TRY(const std::vector<bool> keeps, put_layer_kinds(m, kStates));
   PUNA_TRY(m.rename("model.embed_tokens.weight", "token_embd.weight"));
   PUNA_TRY(m.rename("model.embedding_norm.weight", "token_embd_norm.weight"));
-  PUNA_TRY(const bool tied, c.flag("tie_word_embeddings", true));
-  if (tied) {
-    m.ignore("lm_head.");
-  } else {
-    PUNA_TRY(m.rename("lm_head.weight", "output.weight"));
-  }
+  m.config().usually("tie_word_embeddings", true);
+  PUNA_TRY(put_output(m));
   constexpr Rename kLayer[] = {
       {"operator_norm", "attn_norm"},
       {"ffn_norm", "ffn_norm"},
@@ -376,12 +367,7 @@ Result<void> map_nemotron_h(Mapping& m) {
   m.set("feed_forward_length", std::move(widths));
   PUNA_TRY(m.rename("backbone.embeddings.weight", "token_embd.weight"));
   PUNA_TRY(m.rename("backbone.norm_f.weight", "output_norm.weight"));
-  PUNA_TRY(const bool tied, c.flag("tie_word_embeddings", false));
-  if (tied) {
-    m.ignore("lm_head.");
-  } else {
-    PUNA_TRY(m.rename("lm_head.weight", "output.weight"));
-  }
+  PUNA_TRY(put_output(m));
   constexpr Rename kLayer[] = {
       {"norm", "attn_norm"},           {"mixer.in_proj", "ssm_in"}, {"mixer.out_proj", "ssm_out"},
       {"mixer.q_proj", "attn_q"},      {"mixer.k_proj", "attn_k"},  {"mixer.v_proj", "attn_v"},
