@@ -445,7 +445,8 @@ class GpuExecutor : public Executor {
     }
     list_.copy(program_->buffer(program_->plan().ids), program_->plan().ids.offset, slot.readback,
                0, sizeof(slot.ids));
-    PUNA_TRY(device_.submit(list_));
+    // Nothing is under way before the first chain.
+    PUNA_TRY(slot.first == 0 ? device_.submit_early(list_) : device_.submit(list_));
     slot.read.start(device_, slot.readback, std::as_writable_bytes(std::span(slot.ids)));
     if (n_on_host > 0) read_logits(n_on_host);
     return {};

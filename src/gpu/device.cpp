@@ -35,6 +35,8 @@ std::string wgsl_header(const DeviceInfo& info) {
   return header;
 }
 
+base::Result<SubmitId> Device::submit_early(const CommandList& list) { return submit(list); }
+
 void Device::when_done(SubmitId submit, WaitDone done) {
   const WaitDone call = std::move(done);
   call(wait(submit));

@@ -168,6 +168,38 @@ TEST_CASE("each dispatch sees what the one before wrote, also across copies") {
   }
 }
 
+TEST_CASE("a list that is submitted early runs whole and in order") {
+  FOR_EACH_DEVICE(c) {
+    Device& device = *c.device;
+    const PipelineId pipeline = *compile(device, add_one());
+    const BufferId a = *device.create_buffer(256, BufferUse::kStorage, "a");
+    const BufferId b = *device.create_buffer(256, BufferUse::kStorage, "b");
+    const Binding forth[] = {{a, 0, 256}, {b, 0, 256}}, back[] = {{b, 0, 256}, {a, 0, 256}};
+    const BindGroupId to_b = *device.create_bind_group(pipeline, forth);
+    const BindGroupId to_a = *device.create_bind_group(pipeline, back);
+    uint32_t expected = 0;
+    for (const uint32_t n_rounds : {0u, 1u, 2u, 3u, 50u}) {
+      CommandList list;
+      for (uint32_t i = 0; i < n_rounds; ++i) {
+        list.dispatch(pipeline, to_b, 1);
+        list.dispatch(pipeline, to_a, 1);
+      }
+      expected += 2 * n_rounds;
+      const auto end = device.submit_early(list);
+      REQUIRE(end);
+      CHECK(device.wait(*end));
+      const auto in_a = fetch(device, a, 64);
+      REQUIRE(in_a);
+      if (c.computes) CHECK(*in_a == Words(64, expected));
+    }
+    CommandList wrong;
+    for (int i = 0; i < 20; ++i) wrong.dispatch(pipeline, to_b, 1);
+    wrong.dispatch(pipeline, BindGroupId{99}, 1);
+    CHECK(code(device.submit_early(wrong)) == base::ErrorCode::kInvalidArgument);
+    CHECK(fetch(device, a, 1));
+  }
+}
+
 TEST_CASE("equal WGSL is compiled once") {
   FOR_EACH_DEVICE(c) {
     const auto first = compile(*c.device, add_one());

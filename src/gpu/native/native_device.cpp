@@ -351,22 +351,37 @@ class NativeDevice::Encoder {
   WGPUComputePipeline current_ = nullptr;
 };
 
-Result<SubmitId> NativeDevice::submit(const CommandList& list) {
+Result<SubmitId> NativeDevice::submit(const CommandList& list) { return submit(list.commands()); }
+
+// The first part is short, so that the GPU begins at once; each further one takes about as long to
+// record as the GPU takes for the one before, and there are few of them, as each submit costs, too.
+Result<SubmitId> NativeDevice::submit_early(const CommandList& list) {
+  constexpr size_t kFirstPart = 4, kGrowth = 3;
+  std::span<const Command> left = list.commands();
+  size_t n = kFirstPart;
+  for (; left.size() > n; n *= kGrowth) {
+    PUNA_TRY(submit(left.first(n)));
+    left = left.subspan(n);
+  }
+  return submit(left);
+}
+
+Result<SubmitId> NativeDevice::submit(std::span<const Command> commands) {
   PUNA_TRY(alive());
   Encoder encoder(*this);
-  for (const Command& command : list.commands()) {
+  for (const Command& command : commands) {
     PUNA_TRY(command.kind == Command::Kind::kCopy ? encoder.copy(command)
                                                   : encoder.dispatch(command));
   }
-  WGPUCommandBuffer commands = encoder.finish();
+  WGPUCommandBuffer recorded = encoder.finish();
   // An error in the recording has been reported by now; such a command buffer must not be
   // submitted.
   if (auto fine = alive(); !fine) {
-    if (commands) wgpu_.CommandBufferRelease(commands);
+    if (recorded) wgpu_.CommandBufferRelease(recorded);
     return std::unexpected(std::move(fine.error()));
   }
-  tickets_.push_back(instance_->submit(device_, queue_, commands));
-  wgpu_.CommandBufferRelease(commands);
+  tickets_.push_back(instance_->submit(device_, queue_, recorded));
+  wgpu_.CommandBufferRelease(recorded);
   if (tickets_.size() > kRememberedSubmits) tickets_.pop_front();
   return SubmitId{++last_submit_};
 }
@@ -468,7 +483,7 @@ void NativeDevice::poll() {
 void NativeDevice::lose_for_test() {
   wgpu_.DeviceDestroy(device_);
   // wgpu-native tells at the next submit (a loss by the driver it tells at once).
-  if (!health_->lost) static_cast<void>(submit({}));
+  if (!health_->lost) static_cast<void>(submit(CommandList()));
   instance_->run_callbacks(device_);
 }
 

@@ -47,6 +47,7 @@ class NativeDevice final : public Device {
   base::Result<void> write_buffer(BufferId buffer, uint64_t offset,
                                   std::span<const std::byte> bytes) override;
   base::Result<SubmitId> submit(const CommandList& list) override;
+  base::Result<SubmitId> submit_early(const CommandList& list) override;
   void read_back(BufferId buffer, uint64_t offset, std::span<std::byte> out,
                  ReadDone done) override;
   base::Result<void> wait(SubmitId submit) override;
@@ -86,6 +87,7 @@ class NativeDevice final : public Device {
   class Encoder;
 
   base::Result<void> alive() const;
+  base::Result<SubmitId> submit(std::span<const Command> commands);
   Buffer* find(BufferId id);
   base::Result<Layout> layout_for(std::span<const Access> bindings);
   base::Result<PipelineId> make_pipeline(PipelineDesc desc);
