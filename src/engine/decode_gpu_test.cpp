@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -11,6 +12,7 @@
 #include "engine/testing/forwarding_device.h"
 #include "engine/testing/test_filter.h"
 #include "models/testing/tiny_model.h"
+#include "models/testing/tiny_recurrent.h"
 
 using namespace puna;
 using engine::Engine;
@@ -147,6 +149,25 @@ std::shared_ptr<engine::TokenFilter> turning() {
       .forces = {}});
 }
 
+// Another half behind each token.
+bool alternates(std::span<const int32_t> text, int32_t id) {
+  return id % 2 == static_cast<int32_t>(text.size() % 2);
+}
+std::shared_ptr<engine::TokenFilter> alternating(size_t most = SIZE_MAX) {
+  return std::make_shared<engine::test::TestFilter>(engine::test::TestFilter::Rules{
+      .vocab = kVocab, .allows = alternates, .forces = {}, .most = most});
+}
+
+// The same, with two tokens that are forced behind each fifth.
+std::shared_ptr<engine::TokenFilter> forcing() {
+  return std::make_shared<engine::test::TestFilter>(engine::test::TestFilter::Rules{
+      .vocab = kVocab, .allows = alternates, .forces = [](std::span<const int32_t> text) {
+        const auto odd = static_cast<int32_t>(text.size() % 2);
+        return text.size() % 7 == 5 ? std::vector<int32_t>{10 + odd, 401 - odd}
+                                    : std::vector<int32_t>();
+      }});
+}
+
 std::vector<int32_t> generate(Engine& engine, std::vector<int32_t> tokens,
                               const kernels::SamplingParams& sampling, uint32_t n,
                               std::shared_ptr<engine::TokenFilter> filter = {}) {
@@ -225,7 +246,91 @@ TEST_CASE("what a filter allows for long is chosen from in chains, which end whe
     if (sampling.temperature >= 1) CHECK(turned);
     const uint64_t before = counts.n_submits();
     generate(*chained, prompt(40), sampling, kTokens, odd());
-    CHECK(counts.n_submits() - before < 60);  // some tokens one by one, then in chains that grow
+    // Some tokens one by one, in two parts each, then in chains that grow.
+    CHECK(counts.n_submits() - before < 75);
+  }
+}
+
+TEST_CASE("what a filter allows may change with each token while the next step has begun") {
+  auto device = open_gpu();
+  if (!device) return;
+  CountingDevice& counts = *device;
+  const auto alone = load(std::move(device));
+  const auto cpu = load(nullptr);
+  constexpr uint32_t kTokens = 30;
+  for (const kernels::SamplingParams& sampling : kinds()) {
+    CAPTURE(sampling.temperature);
+    const uint64_t before = counts.n_submits();
+    const auto text = generate(*alone, prompt(40), sampling, kTokens, alternating());
+    // The prompt and the first step as a whole, all others in two parts; a page may be copied.
+    const uint64_t n_submits = counts.n_submits() - before;
+    CHECK(n_submits >= 2 + 2 * (kTokens - 2));
+    CHECK(n_submits <= 3 + 2 * (kTokens - 2));
+    CHECK(text == generate_by_steps(*cpu, prompt(40), sampling, kTokens, alternating()));
+    CHECK(text == generate(*cpu, prompt(40), sampling, kTokens, alternating()));
+    CHECK(generate(*alone, prompt(40), sampling, kTokens, forcing()) ==
+          generate(*cpu, prompt(40), sampling, kTokens, forcing()));
+  }
+  // Beside each other: one without a filter, one that ends, one with forced tokens.
+  const auto together = load(open_gpu(), 4);
+  engine::Scheduler scheduler(*together);
+  const std::array<std::shared_ptr<engine::TokenFilter>, 4> filters = {nullptr, alternating(),
+                                                                       alternating(9), forcing()};
+  std::vector<std::vector<int32_t>> texts(4);
+  size_t n_ended = 0;
+  for (uint32_t i = 0; i < 4; ++i) {
+    engine::GenerateOptions options;
+    options.sampling = kinds()[i];
+    options.filter = filters[i];
+    options.max_tokens = kTokens;
+    base::deliver<base::Result<engine::GenerateStats>>(
+        scheduler.generate(prompt(5 + 30 * i, i), options, {},
+                           [&, i](const kernels::Chosen& chosen) {
+                             texts[i].push_back(chosen.id);
+                             return true;
+                           }),
+        [&](const base::Result<engine::GenerateStats>& done) {
+          CHECK(done.has_value());
+          ++n_ended;
+        });
+  }
+  while (n_ended < 4) together->poll();
+  const auto wanted = [&](uint32_t i, std::shared_ptr<engine::TokenFilter> filter) {
+    return generate(*cpu, prompt(5 + 30 * i, i), kinds()[i], i == 2 ? 9 : kTokens,
+                    std::move(filter));
+  };
+  CHECK(texts[0] == wanted(0, nullptr));
+  CHECK(texts[1] == wanted(1, alternating()));
+  CHECK(texts[2] == wanted(2, alternating()));
+  CHECK(texts[3] == wanted(3, forcing()));
+}
+
+TEST_CASE("a recurrent state is that of the text where a step that had begun is not wanted") {
+  const auto load_recurrent = [](const char* architecture, std::unique_ptr<gpu::Device> device) {
+    fixtures::TinyShape shape;
+    shape.architecture = architecture;
+    shape.vocab = kVocab;
+    engine::EngineOptions options;
+    options.numerics = kernels::Numerics::kExact;
+    options.kv_type = kernels::KvType::kF32;
+    options.n_threads = 2;
+    options.n_sequences = 2;
+    auto engine = base::run_until(
+        Engine::load(fixtures::tiny_recurrent_model(shape), std::move(device), std::move(options)),
+        [] {});
+    REQUIRE_MESSAGE(engine.has_value(), engine.error().text());
+    return *std::move(engine);
+  };
+  // Where tokens are forced a decode ends, behind which the text goes on from the state.
+  for (const char* architecture : {"lfm2", "qwen35"}) {
+    auto device = open_gpu();
+    if (!device) return;
+    const auto gpu = load_recurrent(architecture, std::move(device));
+    const auto cpu = load_recurrent(architecture, nullptr);
+    for (const kernels::SamplingParams& sampling : kinds()) {
+      CHECK(generate(*gpu, prompt(20), sampling, 40, forcing()) ==
+            generate(*cpu, prompt(20), sampling, 40, forcing()));
+    }
   }
 }
 

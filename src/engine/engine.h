@@ -96,8 +96,14 @@ struct BatchRow {
   // only, so the text is the same as without, at any temperature.
   std::vector<int32_t> drafts = {};
 
+  // The filter is asked again after each token, so that the row goes on in a decode of many steps.
+  // Of all rows with filters, or of none; not beside rows that are chosen once.
+  bool moves = false;
+
   // Whether the token is chosen in the first step of several only (executor.h).
-  bool once() const { return (filter && n_steady == 0) || sampling.on_host() || !drafts.empty(); }
+  bool once() const {
+    return (filter && n_steady == 0 && !moves) || sampling.on_host() || !drafts.empty();
+  }
 };
 
 class Engine {

@@ -23,6 +23,13 @@ struct FirstStep {
   std::vector<OutputSampling> outputs;
   // Bits of filters that go on before they are chosen by, which the outputs refer to.
   std::vector<std::vector<uint32_t>> bits;
+  // Those that are others in each step.
+  struct Moving {
+    TokenFilter* filter;
+    size_t bits;
+  };
+  std::vector<Moving> moving;
+  uint32_t vocab = 0;
 
   // Adds a row behind what the cache holds of its sequence. Drafts that its filter does not let
   // pass go, with those behind them.
@@ -42,9 +49,12 @@ struct FirstStep {
       OutputSampling output{row.sampling, text, row.once()};
       output.state = row.state;
       output.n_steady = row.n_steady;
+      output.moves = row.moves;
       if (row.filter) output.allowed = row.filter->allowed().value_or(std::span<const uint32_t>());
+      if (output.moves) moving.push_back({row.filter, bits.size()});
       if (tries || !output.once)
-        output.allowed = bits.emplace_back(output.allowed.begin(), output.allowed.end());
+        output.allowed =
+            bits.emplace_back(output.moves ? bits_of(*row.filter) : copy_of(output.allowed));
       if (tries && i < row.drafts.size()) {
         if (lets_pass(*row.filter, output.allowed, row.drafts[i])) {
           ++n_taken;
@@ -63,7 +73,23 @@ struct FirstStep {
     if (n_taken > 0) row.filter->undo(n_taken);
   }
 
+  // What the filters allow now, for the step that follows.
+  void move() {
+    for (const Moving& one : moving)
+      std::ranges::copy(bits_of(*one.filter), bits[one.bits].begin());
+  }
+
  private:
+  static std::vector<uint32_t> copy_of(std::span<const uint32_t> bits) {
+    return {bits.begin(), bits.end()};
+  }
+  // A bit for each token, also where all may come next.
+  std::vector<uint32_t> bits_of(TokenFilter& filter) const {
+    if (const auto allowed = filter.allowed()) return copy_of(*allowed);
+    std::vector<uint32_t> all(filter_words(vocab), ~uint32_t{0});
+    if (vocab % 32 != 0) all.back() >>= 32 - vocab % 32;
+    return all;
+  }
   // Whether a draft may come next and leaves a choice behind it; then the filter has taken it.
   static bool lets_pass(TokenFilter& filter, std::span<const uint32_t> allowed, int32_t draft) {
     const auto id = static_cast<uint32_t>(draft);
@@ -111,6 +137,10 @@ Result<void> Engine::check_batch(std::span<const BatchRow> rows, uint32_t n_step
     if (!row.chooses && n_steps > 1)
       return refuse(fmt::format("Sequence {} chooses no token for a second step.", row.sequence));
     PUNA_TRY(check_drafts(row));
+    if (row.moves && std::ranges::any_of(rows, &BatchRow::once)) {
+      return refuse(
+          fmt::format("Sequence {} goes on beside one whose token is chosen once.", row.sequence));
+    }
     n_tokens += row.tokens.size() + row.drafts.size();
     const uint32_t n_own = row.once() ? std::min(n_steps, 1u) : n_steps;
     const size_t end =
@@ -158,6 +188,7 @@ Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps,
   };
   FirstStep first;
   first.windowed = media_.windowed;
+  first.vocab = config().vocab;
   for (BatchRow& row : rows) {
     first.add(row, cache_->tokens(row.sequence));
     const size_t end = cache_->n_tokens(row.sequence) + row.tokens.size() + row.drafts.size() +
@@ -192,7 +223,9 @@ Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps,
       evaluated(chosen);
       const bool decided =
           std::ranges::none_of(standing, [](const Chosen& c) { return c.id == kernels::kNoToken; });
-      return on_chosen(standing) && decided;
+      const bool goes_on = on_chosen(standing) && decided;
+      if (goes_on) first.move();
+      return goes_on;
     };
     done = co_await executor_->decode(std::move(first.step), std::move(first.outputs), n_steps,
                                       on_step);

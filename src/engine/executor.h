@@ -48,6 +48,9 @@ struct OutputSampling {
   // For how many tokens `allowed` has been so, where it may change with any, which ends the decode;
   // 0: it does not change.
   uint32_t n_steady = 0;
+  // OnChosen puts the bits for the step that follows where `allowed` lies, which is not empty.
+  // Not beside outputs that are chosen once.
+  bool moves = false;
   kernels::SamplerState* state = nullptr;  // of the text, for the host; outlives the decode
 };
 // Called with what one step chose, one for each output that the step has, in their order; false

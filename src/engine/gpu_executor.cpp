@@ -132,6 +132,11 @@ class GpuExecutor : public Executor {
     PUNA_CO_TRY(writer_.sampling(step, std::span(outputs).first(order.n_on_device)));
     PUNA_CO_TRY(writer_.step(step, writer_.shape_of(step), order.n_go_on));
     PUNA_CO_TRY(writer_.outputs(step.output_rows));
+    if (std::ranges::any_of(outputs, &OutputSampling::moves)) {
+      PUNA_CHECK(!order.once());
+      co_return co_await decode_moving(std::move(step), order, std::move(outputs), n_steps,
+                                       std::move(on_chosen));
+    }
 
     size_t submitted = 0, delivered = 0;  // chains
     Undo undo(step, std::span(step.output_rows).first(order.n_go_on));
@@ -313,6 +318,59 @@ class GpuExecutor : public Executor {
     return out;
   }
 
+  // The rest of a decode in which what may be chosen is other after each token. The host has to
+  // hear of a token before the next one can be chosen, but not before its step begins: the body of
+  // that step runs while the token is on its way to the host, and the head follows with the bits.
+  // The last body is in vain where the decode ends before n_steps; what it left in the cache lies
+  // behind the text, and recurrent states are copied back.
+  Task<Result<void>> decode_moving(plan::Step step, const OutputOrder& order,
+                                   std::vector<OutputSampling> outputs, uint32_t n_steps,
+                                   OnChosen on_chosen) {
+    const bool reads = step.n_tokens() > outputs.size();  // a prompt
+    const uint32_t n_rows = order.n_go_on;
+    list_.clear();
+    program_->record(Part::kBody, writer_.shape_of(step), list_);
+    base::Timer since_last;
+    for (uint32_t i = 0;; ++i) {
+      Slot& slot = slots_[i % kInFlight];
+      slot.first = i;
+      slot.n_steps = 1;
+      const kernels::StepShape shape = writer_.shape_of(step);
+      program_->record(Part::kHead, shape, list_);
+      program_->record(Part::kSample, shape, list_);
+      PUNA_CO_TRY(submit_choices(slot));
+      const bool is_last = i + 1 == n_steps;
+      plan::Step next = plan::next_step(step, std::span(step.output_rows).first(n_rows));
+      const auto begun = is_last ? Result<void>() : begin_ahead(next, n_rows);
+      PUNA_CO_TRY(co_await slot.read.done());
+      PUNA_CO_TRY(Result<void>(begun));
+      if (i > 0 || !reads) step_ms_ = since_last.ms();
+      since_last = {};
+      if (!on_chosen(chosen_by_device(slot, 0, order)) || is_last) {
+        if (!is_last) PUNA_CO_TRY(take_back(next, n_rows));
+        break;
+      }
+      PUNA_CO_TRY(writer_.choices(outputs));
+      list_.clear();
+      step = std::move(next);
+    }
+    since_once_.reset();
+    co_return {};
+  }
+  // The body of a step whose tokens the device is still to choose, and taking it back.
+  Result<void> begin_ahead(const plan::Step& next, uint32_t n_rows) {
+    list_.clear();
+    copy_states(next, n_rows, /*chain=*/0, /*restore=*/false);
+    program_->record(Part::kBody, writer_.shape_of(next), list_);
+    return submit();
+  }
+  Result<void> take_back(const plan::Step& next, uint32_t n_rows) {
+    if (!has_state()) return {};
+    list_.clear();
+    copy_states(next, n_rows, /*chain=*/0, /*restore=*/true);
+    return submit();
+  }
+
   // How many steps a decode has in which some outputs are chosen once.
   uint32_t steps_with(const OutputOrder& order) const {
     const size_t n_on_host = order.of.size() - order.n_on_device;
@@ -399,8 +457,25 @@ class GpuExecutor : public Executor {
       }
     }
   }
+  // Of the first n outputs of a step, to the snapshots of a chain, or back.
+  void copy_states(const plan::Step& step, uint32_t n, size_t chain, bool restore) {
+    if (!has_state()) return;
+    for (const uint32_t row : std::span(step.output_rows).first(n)) {
+      const uint32_t s = step.sequences[row];
+      copy_state(s, chain_snapshot(chain, s), restore);
+    }
+  }
   Result<void> submit() {
     PUNA_TRY(device_.submit(list_));
+    return {};
+  }
+  // The list, and behind it what it has chosen, on its way to the slot.
+  Result<void> submit_choices(Slot& slot) {
+    list_.copy(program_->buffer(program_->plan().ids), program_->plan().ids.offset, slot.readback,
+               0, sizeof(slot.ids));
+    // Nothing is under way before the first steps.
+    PUNA_TRY(slot.first == 0 ? device_.submit_early(list_) : device_.submit(list_));
+    slot.read.start(device_, slot.readback, std::as_writable_bytes(std::span(slot.ids)));
     return {};
   }
   Result<void> run_again(const Undo& undo) {
@@ -425,10 +500,7 @@ class GpuExecutor : public Executor {
   // the tokens, because grids depend on the rows and positions.
   Result<void> submit_chain(Slot& slot, size_t chain, plan::Step& step, const OutputOrder& order) {
     list_.clear();
-    for (const uint32_t row : std::span(step.output_rows).first(order.n_go_on)) {
-      const uint32_t s = step.sequences[row];
-      if (has_state()) copy_state(s, chain_snapshot(chain, s), /*restore=*/false);
-    }
+    copy_states(step, order.n_go_on, chain, /*restore=*/false);
     size_t n_on_host = 0;  // of the outputs whose logits come with the chain
     for (uint32_t i = 0; i < slot.n_steps; ++i) {
       kernels::StepShape shape = writer_.shape_of(step);
@@ -443,11 +515,7 @@ class GpuExecutor : public Executor {
       if (shape.n_outputs > 0) program_->record(Part::kSample, shape, list_);
       step = plan::next_step(step, std::span(step.output_rows).first(order.n_go_on));
     }
-    list_.copy(program_->buffer(program_->plan().ids), program_->plan().ids.offset, slot.readback,
-               0, sizeof(slot.ids));
-    // Nothing is under way before the first chain.
-    PUNA_TRY(slot.first == 0 ? device_.submit_early(list_) : device_.submit(list_));
-    slot.read.start(device_, slot.readback, std::as_writable_bytes(std::span(slot.ids)));
+    PUNA_TRY(submit_choices(slot));
     if (n_on_host > 0) read_logits(n_on_host);
     return {};
   }

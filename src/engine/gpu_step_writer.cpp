@@ -109,9 +109,7 @@ Result<void> GpuStepWriter::outputs(std::span<const uint32_t> rows) {
 
 Result<void> GpuStepWriter::sampling(const plan::Step& step,
                                      std::span<const OutputSampling> outputs) {
-  std::vector<kernels::DeviceSampling> rows;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    rows.push_back({outputs[i].params, outputs[i].allowed});
     if (!outputs[i].params.penalized()) continue;
     const uint32_t row = step.output_rows[i];
     const auto end = static_cast<size_t>(step.positions[row]) + 1;
@@ -121,6 +119,12 @@ Result<void> GpuStepWriter::sampling(const plan::Step& step,
         (uint64_t{step.sequences[row]} * context_ + end - n) * sizeof(uint32_t),
         std::as_bytes(std::span(outputs[i].text).last(n))));
   }
+  return choices(outputs);
+}
+
+Result<void> GpuStepWriter::choices(std::span<const OutputSampling> outputs) {
+  std::vector<kernels::DeviceSampling> rows;
+  for (const OutputSampling& output : outputs) rows.push_back({output.params, output.allowed});
   cuts_ = kernels::cuts(rows, n_out_);
   for (const kernels::SamplingPart& part : kernels::sampling_parts(rows, n_out_)) {
     PUNA_TRY(device_.write_buffer(program_.buffer(program_.plan().sampling), part.offset_bytes,

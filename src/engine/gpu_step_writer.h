@@ -27,9 +27,11 @@ class GpuStepWriter {
   base::Result<void> step(const plan::Step& step, const kernels::StepShape& shape,
                           uint32_t n_go_on = 0);
   base::Result<void> outputs(std::span<const uint32_t> rows);
-  // The parameters of each output, and in the history what penalties look back on.
-  // outputs: the first ones of the step, whose tokens the device chooses.
+  // outputs: the first ones of the step, whose tokens the device chooses. In the history what
+  // penalties look back on, then choices().
   base::Result<void> sampling(const plan::Step& step, std::span<const OutputSampling> outputs);
+  // The parameters of each output, and what may be chosen.
+  base::Result<void> choices(std::span<const OutputSampling> outputs);
 
  private:
   kernels::AttentionSplits splits_of(const plan::Step& step) const;

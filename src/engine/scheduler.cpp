@@ -30,6 +30,12 @@ constexpr double kOfWait = 0.95;
 // Steps that texts have room for when they begin a chain, where there is memory for no more.
 constexpr uint32_t kLeastSteps = 64;
 
+// A GPU begins the step behind a token before the filter has said what it forces there; where it
+// forces some, that was in vain for a text that is alone. What it takes is about ten times what it
+// saves, so it is not begun where that often happens: of the last tokens, about so many of them.
+constexpr double kForcedOften = 0.1;
+constexpr double kForcedWeight = 0.125;  // of the last token in that share
+
 // Tokens for which a filter has allowed the same, until it is taken to go on so: as where a text is
 // free until a call of a tool begins, in thinking, in a long string. A wrong guess costs the steps
 // that a GPU is ahead.
@@ -64,6 +70,7 @@ struct Scheduler::Text {
   // Of the filter: what it allows next, and for how many tokens it has been so.
   std::optional<std::vector<uint32_t>> allowed;
   uint32_t n_steady = 0;
+  double forced_share = 0;         // of the last tokens, behind how many some were forced
   std::optional<uint32_t> n_told;  // of the prompt, that is read
   GenerateStats stats;
   base::Timer timer;
@@ -83,7 +90,9 @@ struct Scheduler::Text {
     }
     if (cancelled()) return;
     add(one);
+    const size_t n = tokens.size();
     if (!ended) follow_filter();
+    forced_share += kForcedWeight * ((tokens.size() > n ? 1 : 0) - forced_share);
   }
 
   // That so many of its tokens are evaluated. What is evaluated again is no news.
@@ -129,8 +138,9 @@ struct Scheduler::Text {
   // Whether that is likely to stay so. What is allowed is remembered as the next step is given it.
   bool is_steady() {
     remember(options.filter->allowed());
-    return n_steady >= kSteadyTokens;
+    return has_held();
   }
+  bool has_held() const { return !options.filter || n_steady >= kSteadyTokens; }
 
   Result<void> outcome() const {
     if (error) return std::unexpected(*error);
@@ -190,6 +200,7 @@ struct Scheduler::Batch {
   std::vector<BatchRow> rows;
   uint32_t n_prompt_tokens = 0;  // of rows that read on in a prompt
   uint32_t n_decoded = 0;        // rows that only decode
+  bool moves = false;            // rows with filters go on beside the others
 };
 
 Scheduler::Scheduler(Engine& engine) : engine_(engine), in_use_(engine.cache().n_sequences()) {}
@@ -511,6 +522,12 @@ Scheduler::Batch Scheduler::choose_rows() {
     budget -= std::min(budget, piece);
     batch.n_prompt_tokens += static_cast<uint32_t>(piece);
   }
+  const auto by_host = [](const BatchRow& row) { return row.sampling.on_host(); };
+  const auto changes = [](const BatchRow& row) { return row.filter && row.n_steady == 0; };
+  if (std::ranges::any_of(batch.rows, changes) && std::ranges::none_of(batch.rows, by_host)) {
+    batch.moves = true;
+    for (BatchRow& row : batch.rows) row.moves = row.filter != nullptr;
+  }
   return batch;
 }
 
@@ -533,6 +550,8 @@ size_t Scheduler::next_stop(const Text& text, size_t from) const {
 
 uint32_t Scheduler::n_steps_of(const Batch& batch) const {
   if (batch.n_prompt_tokens > 0) return 1;
+  if (batch.moves && batch.texts.size() == 1 && batch.texts[0]->forced_share > kForcedOften)
+    return 1;
   std::optional<uint32_t> least;
   for (size_t i = 0; i < batch.rows.size(); ++i) {
     const uint32_t left = batch.texts[i]->n_steps;
@@ -584,22 +603,36 @@ Task<bool> Scheduler::run(Batch& batch, uint32_t n_steps) {
     once.push_back(batch.rows[i].once());
     if (!once.back()) going_on.push_back(batch.texts[i]);
   }
+  const bool batch_moves = batch.moves;
   const base::Timer timer;
   uint32_t n_done = 0;
   std::vector<TextPtr> undecided;
+  // Behind the token of such a text the filter has forced some, for a step of their own. The step
+  // under way evaluates the token; the others go on with it, and then it is over.
+  std::vector<bool> is_ahead(choosing.size());
+  size_t n_ahead = 0;
   const auto on_step = [&](std::span<const kernels::Chosen> chosen) {
     const bool is_first = n_done++ == 0;
     const std::vector<TextPtr>& texts = is_first ? choosing : going_on;
-    bool goes_on = true;
+    bool goes_on = n_ahead == 0;
     for (size_t i = 0; i < texts.size(); ++i) {
+      if (is_ahead[i]) continue;
+      const size_t n = texts[i]->tokens.size();
       if (chosen[i].id == kernels::kNoToken) {
         undecided.push_back(texts[i]);
       } else {
         texts[i]->take(chosen[i]);
       }
+      if (batch_moves && texts[i]->tokens.size() > n + 1) {
+        is_ahead[i] = true;
+        ++n_ahead;
+      }
       goes_on = goes_on && !texts[i]->ended && !texts[i]->shifted && !is_held(*texts[i]) &&
-                ((is_first && once[i]) || texts[i]->holds());
+                ((is_first && once[i]) || batch_moves || texts[i]->holds());
     }
+    if (n_ahead == texts.size()) goes_on = false;
+    // Chains of steps cost less still than steps that begin ahead.
+    if (batch_moves && std::ranges::all_of(texts, &Text::has_held)) goes_on = false;
     return goes_on && undecided.empty() && !has_work_waiting();
   };
   const size_t n_rows = batch.rows.size();

@@ -609,15 +609,47 @@ TEST_CASE("texts whose filters allow the same for long are written in long chain
   CHECK(fixture.device->n_chains() < 80);
 }
 
-TEST_CASE("a filter that changes with each token has a chain for each of them") {
-  Fixture fixture({.n_sequences = 1});
-  Text text;
-  text.prompt = prompt(10, 1);
-  text.rules = rules_of(0);
-  begin(fixture, text, 50);
+TEST_CASE("filters that change with each token go on in one chain") {
+  for (const uint32_t n_texts : {1u, 3u}) {
+    Fixture fixture({.n_sequences = n_texts});
+    std::deque<Text> texts(n_texts);
+    for (uint32_t i = 0; i < n_texts; ++i) {
+      texts[i].prompt = prompt(10, i);
+      if (i < 2) texts[i].rules = rules_of(0);
+      begin(fixture, texts[i], 50);
+    }
+    fixture.finish();
+    for (const Text& text : texts)
+      CHECK(text.tokens == continued(text.prompt, 50, text.rules.value_or(TestFilter::Rules())));
+    // A prompt, or those that came meanwhile; what is written until the first text ends, and on.
+    CHECK(fixture.device->n_chains() <= (n_texts == 1 ? 2 : 4));
+  }
+}
+
+TEST_CASE(
+    "where a filter often forces tokens, a text that is alone has a chain for each of its own") {
+  Fixture fixture({.n_sequences = 2});
+  Text alone, beside, other;
+  for (Text* text : {&alone, &beside, &other}) {
+    text->prompt = prompt(10, 1);
+    text->rules = {.vocab = kVocab, .allows = {}, .forces = {}};
+    text->rules->forces = [](std::span<const int32_t> written) {
+      return written.size() % 4 == 2 ? prompt(2, 7) : std::vector<int32_t>();
+    };
+  }
+  other.rules.reset();
+  begin(fixture, alone, 80);
   fixture.finish();
-  CHECK(text.tokens == continued(text.prompt, 50, *text.rules));
-  CHECK(fixture.device->n_chains() == 50);
+  CHECK(alone.tokens == continued(alone.prompt, 80, *alone.rules));
+  CHECK(fixture.device->n_chains() > 35);  // of 40 tokens that were not forced
+  const uint32_t before = fixture.device->n_chains();
+  begin(fixture, beside, 80);
+  begin(fixture, other, 80);
+  fixture.finish();
+  CHECK(beside.tokens == alone.tokens);
+  CHECK(other.tokens == continued(other.prompt, 80));
+  // One that is forced costs the other nothing: it ends with the step that is under way.
+  CHECK(fixture.device->n_chains() - before < 45);
 }
 
 TEST_CASE("a filter that allows nothing, or is of another vocabulary, is an error of its text") {

@@ -162,8 +162,9 @@ class Device {
   // does not fit together, and kDevice when the GPU refused this or an earlier operation. Nothing
   // of a refused list runs.
   virtual base::Result<SubmitId> submit(const CommandList& list) = 0;
-  // The same where the GPU has nothing to do: natively it begins while the rest of the list is still
-  // recorded, and may have run the parts before one that is refused. The id is that of the end.
+  // The same where the GPU has nothing to do: natively it begins while the rest of the list is
+  // still recorded, and may have run the parts before one that is refused. The id is that of the
+  // end.
   virtual base::Result<SubmitId> submit_early(const CommandList& list);
   // Copies bytes of a kReadback buffer to `out` once all work submitted so far has run, then calls
   // done. `out` stays alive until then; one read at a time for each buffer. The offset is a
