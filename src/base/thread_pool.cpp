@@ -1,8 +1,9 @@
 // The pool with real threads. A job is open while chunks remain; a worker that has not joined by
 // then is not waited for. Waiting spins for a moment, then sleeps: a spinning thread would hold the
 // core that the awaited one needs. A worker that is taken off its core inside a chunk keeps
-// everyone waiting, for milliseconds where other programs run; it is left out of the jobs that
-// follow for some time, so that a busy machine costs the work of that core and little more.
+// everyone waiting, for milliseconds where other programs run. One that is not worth that
+// (lateness.h) is left out of the jobs that follow for some time, so that a busy machine costs the
+// work of that core and little more.
 #include "base/thread_pool.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <thread>
 
 #include "base/cpu_relax.h"
+#include "base/lateness.h"
 #include "base/parking.h"
 
 namespace puna::base {
@@ -26,15 +28,11 @@ constexpr int kRelaxesPerClock = 32;
 constexpr uint32_t kChunksPerThread = 6;
 constexpr int kMaxThreads = 256;
 
-using Clock = std::chrono::steady_clock;
+using Clock = Lateness::Clock;
 // A worker is late when its last chunk takes this much longer than the caller's took on average
 // (slow cores of a hybrid processor are two to three times slower), and at least so long.
 constexpr int kLateChunks = 4;
 constexpr Clock::duration kLate = std::chrono::microseconds(300);
-// It then rests for this multiple of the time it was waited for, and twice as long as before when
-// that was soon after its last rest: waiting takes a few per cent of the time at most.
-constexpr int kRestFactor = 8;
-constexpr Clock::duration kMaxRest = std::chrono::seconds(1);
 
 thread_local int index_of_this_thread = 0;
 
@@ -63,9 +61,10 @@ struct ThreadPool::State {
   struct alignas(64) Worker {
     std::atomic<bool> inside{false};   // a job
     std::atomic<uint32_t> resting{0};  // 1: joins none
+    std::atomic<uint32_t> n_taken{0};  // chunks; wraps around
     // The caller's notes.
-    Clock::time_point rests_until;
-    Clock::duration rest{};  // the last one
+    uint32_t n_credited = 0;  // of its chunks
+    Lateness lateness;
     std::thread thread;
 
     bool rests() const { return resting.load(std::memory_order_acquire) != 0; }
@@ -81,13 +80,16 @@ struct ThreadPool::State {
   alignas(64) std::atomic<uint32_t> empty{0};  // changes when the last worker leaves a closed job
   std::deque<Worker> workers;
   size_t n_resting = 0;
+  Clock::duration work_done{};  // by workers, that none of them was credited with yet
+
+  uint32_t n_chunks() const { return (n_items + chunk - 1) / chunk; }
 
   // Returns how many it took.
   uint32_t take_chunks() {
-    const uint32_t n_chunks = (n_items + chunk - 1) / chunk;
+    const uint32_t n = n_chunks();
     for (uint32_t taken = 0;; ++taken) {
       const uint32_t i = next.fetch_add(1, std::memory_order_relaxed);
-      if (i >= n_chunks) return taken;
+      if (i >= n) return taken;
       const uint32_t begin = i * chunk;
       (*body)(begin, std::min(n_items - begin, chunk) + begin);
     }
@@ -112,7 +114,9 @@ struct ThreadPool::State {
         continue;
       self.inside.store(true, std::memory_order_relaxed);
       seen = gate_now / kEpoch;
-      take_chunks();
+      const uint32_t taken = take_chunks();
+      self.n_taken.store(self.n_taken.load(std::memory_order_relaxed) + taken,
+                         std::memory_order_relaxed);
       self.inside.store(false, std::memory_order_relaxed);
       const uint32_t left = gate.fetch_sub(1, std::memory_order_acq_rel) - 1;
       if ((left & (kInside | kOpen)) == 0) {
@@ -124,7 +128,7 @@ struct ThreadPool::State {
 
   bool is_empty() const { return (gate.load(std::memory_order_acquire) & kInside) == 0; }
 
-  // Waits until no worker is inside; those that are still there after `late` are to rest.
+  // Waits until no worker is inside; those that are still there after `late` may have to rest.
   void close_and_wait(Clock::duration late) {
     gate.fetch_and(~kOpen, std::memory_order_acq_rel);
     if (spin_until([&] { return is_empty(); })) return;
@@ -141,23 +145,37 @@ struct ThreadPool::State {
       if (is_empty()) break;
       park(empty, before);
     }
+    credit_work();
     const Clock::time_point now = Clock::now();
-    for (Worker* worker : late_ones) send_to_rest(*worker, now, now - begin);
+    const Clock::duration waited = now - begin;
+    const auto n_others = static_cast<int>(workers.size() - n_resting);
+    for (Worker* worker : late_ones) {
+      if (worker->lateness.waited(waited, n_others * waited, now) == Clock::duration::zero())
+        continue;
+      worker->resting.store(1, std::memory_order_release);
+      ++n_resting;
+    }
   }
 
-  void send_to_rest(Worker& worker, Clock::time_point now, Clock::duration waited) {
-    const bool again = now - worker.rests_until < worker.rest;
-    worker.rest = std::min(std::max(kRestFactor * waited, again ? 2 * worker.rest : waited),
-                           std::max(kMaxRest, waited));
-    worker.rests_until = now + worker.rest;
-    worker.resting.store(1, std::memory_order_release);
-    ++n_resting;
+  // Deals the workers' work out by the chunks that each has taken.
+  void credit_work() {
+    uint32_t n_all = 0;
+    for (const Worker& worker : workers)
+      n_all += worker.n_taken.load(std::memory_order_relaxed) - worker.n_credited;
+    if (n_all == 0) return;
+    for (Worker& worker : workers) {
+      const uint32_t n_taken = worker.n_taken.load(std::memory_order_relaxed);
+      const double share = static_cast<double>(n_taken - worker.n_credited) / n_all;
+      worker.lateness.worked(std::chrono::duration_cast<Clock::duration>(work_done * share));
+      worker.n_credited = n_taken;
+    }
+    work_done = {};
   }
 
   void call_back_rested() {
     const Clock::time_point now = Clock::now();
     for (Worker& worker : workers) {
-      if (!worker.rests() || now < worker.rests_until) continue;
+      if (!worker.rests() || now < worker.lateness.rests_until()) continue;
       wake(worker);
       --n_resting;
     }
@@ -207,13 +225,17 @@ void ThreadPool::run(uint32_t n_items, uint32_t grain,
   state.body = &body;
   state.n_items = n_items;
   state.chunk = ((grains - 1) / n_wanted + 1) * grain;
+  const uint32_t n_chunks = state.n_chunks();
   state.next.store(0, std::memory_order_relaxed);
   const uint32_t epoch = state.gate.load(std::memory_order_relaxed) / State::kEpoch;
   state.gate.store((epoch + 1) * State::kEpoch | State::kOpen);
   unpark_all(state.gate);
   const Clock::time_point begin = Clock::now();
   const uint32_t taken = state.take_chunks();
-  const Clock::duration mine = (Clock::now() - begin) / std::max(taken, 1u);
+  const Clock::duration all_mine = Clock::now() - begin;
+  const Clock::duration mine = all_mine / std::max(taken, 1u);
+  const auto n_working = static_cast<int>(state.workers.size() - state.n_resting);
+  state.work_done += std::min((n_chunks - taken) * mine, n_working * all_mine);
   state.close_and_wait(std::max(kLateChunks * mine, kLate));
 }
 

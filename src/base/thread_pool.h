@@ -22,8 +22,8 @@ class ThreadPool {
 
   // Calls body(begin, end) on disjoint ranges that cover [0, n_items), in chunks of at least
   // `grain` items taken as threads become free, and returns when all are done. One caller at a
-  // time; body must not call run(). A thread that the system takes off its core for long is left
-  // out of the jobs after that for a while.
+  // time; body must not call run(). A thread that the system takes off its core so often that
+  // it is not worth waiting for (lateness.h) is left out of the jobs after that for a while.
   void run(uint32_t n_items, uint32_t grain,
            const std::function<void(uint32_t begin, uint32_t end)>& body);
 

@@ -82,6 +82,33 @@ TEST_CASE("a worker that kept the caller waiting is left out of the next jobs, a
   CHECK(worker_came);
 }
 
+TEST_CASE("a worker that works more than it is waited for is not left out") {
+  ThreadPool pool(2);
+  if (pool.n_threads() < 2) {
+    MESSAGE("SKIPPED: this build has no threads, so no worker comes late");
+    return;
+  }
+  using std::chrono::milliseconds;
+  for (std::atomic<int> n_by_worker = 0; n_by_worker < 6;) {
+    pool.run(100, 1, [&](uint32_t, uint32_t) {
+      std::this_thread::sleep_for(milliseconds(20));
+      if (thread_index() > 0) ++n_by_worker;
+    });
+  }
+  std::atomic<bool> worker_came = false;
+  pool.run(100, 1, [&](uint32_t, uint32_t) {
+    while (!worker_came) {
+      if (thread_index() == 0) continue;
+      worker_came = true;
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+  });
+  // A caller alone does everything at once.
+  std::atomic<bool> alone = false;
+  pool.run(100, 1, [&](uint32_t begin, uint32_t end) { alone = end - begin == 100; });
+  CHECK_FALSE(alone);
+}
+
 TEST_CASE("there is at least one physical core and a pool of 0 threads has that many") {
   CHECK(n_physical_cores() >= 1);
   CHECK(ThreadPool(0).n_threads() == n_physical_cores());

@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   }
   fmt::print("{} threads, {}\n", pool.n_threads(), cpu_variant());
   plain_read(pool);
-  for (const uint32_t n_rows : {1u, 4u, 512u}) {
+  for (const uint32_t n_rows : {1u, 4u, 20u, 512u}) {
     for (const auto& [rows, cols] : {std::pair{576u, 576u}, {3072u, 576u}, {576u, 1536u}}) {
       product(pool, Type::kQ4_1, Numerics::kFast, rows, cols, n_rows);
     }

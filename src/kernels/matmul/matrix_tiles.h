@@ -88,8 +88,9 @@ struct MatrixTile {
   }
 
   // As the other kernels do it (Rows::half), so that results are the same to the bit.
+  template <size_t kRows>
   [[gnu::target("avx512f"), gnu::always_inline]] inline void add(size_t product,
-                                                                 __m512 (&f)[kMatrixRows]) const {
+                                                                 __m512 (&f)[kRows]) const {
     const Sums& product_sums = sums[product % kProductsAhead];
     const __m512 a = _mm512_load_ps(panel->a + product * kGroupRows);
     const __m512 b = _mm512_load_ps(panel->b + product * kGroupRows);
@@ -97,7 +98,7 @@ struct MatrixTile {
     const float* row_sum = x_sums + product * kMatrixRows;
     // Unrolled early, or GCC keeps the sums in memory.
 #pragma GCC unroll 16
-    for (size_t t = 0; t < kMatrixRows; ++t) {
+    for (size_t t = 0; t < kRows; ++t) {
       // Not _mm512_cvtepi32_ps, of which GCC 12 says that something is not initialized (PR 105593).
       const __m512 sum =
           __builtin_convertvector(*reinterpret_cast<const Words*>(product_sums[t]), __m512);
@@ -106,10 +107,12 @@ struct MatrixTile {
     }
   }
 
+  // The first kRows of the 16 rows: sums of others are not scaled, which is most of the work.
+  template <size_t kRows>
   [[gnu::target("avx512f")]] void run(size_t n_products, bool first, float* out) {
-    __m512 f[kMatrixRows];
+    __m512 f[kRows];
 #pragma GCC unroll 16
-    for (size_t t = 0; t < kMatrixRows; ++t)
+    for (size_t t = 0; t < kRows; ++t)
       f[t] = first ? _mm512_setzero_ps() : _mm512_load_ps(out + t * kGroupRows);
     for (size_t product = 0; product < std::min(kProductsAhead, n_products); ++product)
       start(product);
@@ -118,7 +121,14 @@ struct MatrixTile {
       if (product + kProductsAhead < n_products) start(product + kProductsAhead);
     }
 #pragma GCC unroll 16
-    for (size_t t = 0; t < kMatrixRows; ++t) _mm512_store_ps(out + t * kGroupRows, f[t]);
+    for (size_t t = 0; t < kRows; ++t) _mm512_store_ps(out + t * kGroupRows, f[t]);
+  }
+
+  // The first n_rows, or up to three more, of which there is nothing but zeros.
+  void run(size_t n_rows, size_t n_products, bool first, float* out) {
+    if (n_rows > 12) return run<16>(n_products, first, out);
+    if (n_rows > 8) return run<12>(n_products, first, out);
+    n_rows > 4 ? run<8>(n_products, first, out) : run<4>(n_products, first, out);
   }
 };
 
@@ -128,12 +138,12 @@ void multiply_by_tiles(const MatmulJob& job, const Panel& panel, uint32_t unit, 
   const QuantizedRows& x = job.x8;
   MatrixTile<Ops, kHalves> tile;
   tile.panel = &panel;
-  for (size_t t = 0; t < n; t += kMatrixRows) {
-    const size_t at = ((first + t) / kMatrixRows * x.units + unit) * kMatrixRows;
+  for (uint32_t t = 0; t < n; t += kMatrixRows) {
+    const size_t at = (size_t{(first + t) / kMatrixRows} * x.units + unit) * kMatrixRows;
     tile.x = x.codes + at * kUnitCols;
     tile.scale = x.scale + at;
     tile.x_sums = kHalves == 2 ? x.half_sums + at * 2 : x.sums + at;
-    tile.run(n_units * kHalves, unit == 0, sums + t * kGroupRows);
+    tile.run(n - t, n_units * kHalves, unit == 0, sums + size_t{t} * kGroupRows);
   }
 }
 
