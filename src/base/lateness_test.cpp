@@ -1,6 +1,6 @@
 #include "base/lateness.h"
 
-#include "doctest/doctest.h"
+#include <doctest/doctest.h>
 
 namespace puna::base {
 namespace {
