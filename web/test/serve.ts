@@ -26,8 +26,10 @@ export interface Weather {
   pace: number;
   // Behind so many bytes the connection of a stream is cut, asked anew for each; undefined: not at all.
   cut: () => number | undefined;
+  // Requests for this path wait for the promise.
+  late: { path: string; until: Promise<void> } | undefined;
 }
-export const fair = (): Weather => ({ away: false, pace: 0, cut: () => undefined });
+export const fair = (): Weather => ({ away: false, pace: 0, cut: () => undefined, late: undefined });
 
 async function pour(answer: IncomingMessage, outgoing: ServerResponse, weather: Weather) {
   let left = weather.cut() ?? Infinity;
@@ -77,6 +79,7 @@ export async function serve(build: string, api: string | undefined, weather = fa
         // No file of the page.
       }
     }
+    if (weather.late?.path === path) await weather.late.until;
     if (weather.away) outgoing.destroy();
     else if (api) forward(api, incoming, outgoing, weather);
     else outgoing.writeHead(404).end();
