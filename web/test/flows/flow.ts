@@ -54,6 +54,8 @@ export async function ask(page: Page, text: string) {
 // Until the last answer has more than so many characters.
 export const grown = (page: Page, than: number) =>
   page.waitForFunction((least) => ([...document.querySelectorAll('article .md')].at(-1)?.textContent?.length ?? 0) > least, than, { timeout: long });
+// The brake (Weather) behind which an answer has a few words, and most is to come.
+export const underWay = 8_000;
 export const written = async (page: Page) => (await answers(page).last().locator('.md').textContent()) ?? '';
 
 // `what` that was, where it does not come to it.
