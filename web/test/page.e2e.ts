@@ -6,7 +6,9 @@ import { attachments } from './flows/attachments.ts';
 import { chat } from './flows/chat.ts';
 import { fair } from './serve.ts';
 import type { Flow } from './flows/flow.ts';
+import { following } from './flows/following.ts';
 import { keyboard } from './flows/keyboard.ts';
+import { late } from './flows/late.ts';
 import { loss } from './flows/loss.ts';
 import { memory } from './flows/memory.ts';
 import { plainHttp } from './flows/plain_http.ts';
@@ -18,7 +20,7 @@ import { tools } from './flows/tools.ts';
 
 const [puna, model, build = 'build'] = process.argv.slice(2);
 if (!puna || !model) throw new Error('Usage: node test/page.e2e.ts PUNA MODEL [BUILD]');
-const flows: Flow[] = [chat, attachments, sounds, keyboard, loss, memory, router, settings, tools, tab, plainHttp];
+const flows: Flow[] = [chat, following, attachments, sounds, keyboard, late, loss, memory, router, settings, tools, tab, plainHttp];
 
 const [only, left] = [process.env['ONLY'], process.env['WITHOUT']];
 const wanted = (name: string) => (!only || name.includes(only)) && (!left || !name.includes(left));

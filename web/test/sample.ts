@@ -26,13 +26,13 @@ tokens(2 * 2**30, bits=8.5)  # 30840
 
 Weights come on top: about 4.9 GB for \`Q4_K_M\`, see the [memory notes](https://docs.example/memory).`;
 
-interface Line {
+export interface Line {
   role: 'user' | 'assistant';
   content: string;
   thought?: string;
 }
 
-function session(name: string, time: number, model: string, lines: Line[]) {
+export function session(name: string, time: number, model: string, lines: Line[]) {
   const convId = `sample-${name.replace(/\W+/g, '-').toLowerCase()}`;
   const root = `${convId}-root`;
   const ids = lines.map((_, i) => `${convId}-${i}`);

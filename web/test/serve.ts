@@ -24,20 +24,28 @@ export interface Weather {
   away: boolean;
   // Streams come with so many bytes a second; 0: as fast as they can.
   pace: number;
+  // Behind so many bytes of a stream nothing more comes until this is changed: an answer is under way for as long as a test wants.
+  brake: number | undefined;
   // Behind so many bytes the connection of a stream is cut, asked anew for each; undefined: not at all.
   cut: () => number | undefined;
+  // Requests for this path wait for the promise.
+  late: { path: string; until: Promise<void> } | undefined;
 }
-export const fair = (): Weather => ({ away: false, pace: 0, cut: () => undefined });
+export const fair = (): Weather => ({ away: false, pace: 0, brake: undefined, cut: () => undefined, late: undefined });
 
 async function pour(answer: IncomingMessage, outgoing: ServerResponse, weather: Weather) {
   let left = weather.cut() ?? Infinity;
+  let sent = 0;
+  const room = () => (weather.brake ?? Infinity) - sent;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     for (let at = 0; at < chunk.length; ) {
-      const piece = chunk.subarray(at, at + Math.min(left, weather.pace ? 40 : chunk.length));
+      while (room() <= 0 && !outgoing.destroyed) await sleep(20);
+      const piece = chunk.subarray(at, at + Math.min(left, Math.max(room(), 1), weather.pace ? 40 : chunk.length));
       // What was written has to arrive: the cut is behind it.
       await new Promise((done) => outgoing.write(piece, done));
       at += piece.length;
       left -= piece.length;
+      sent += piece.length;
       if (left <= 0 || outgoing.destroyed) return void outgoing.destroy();
       if (weather.pace) await sleep((1_000 * piece.length) / weather.pace);
     }
@@ -77,6 +85,7 @@ export async function serve(build: string, api: string | undefined, weather = fa
         // No file of the page.
       }
     }
+    if (weather.late?.path === path) await weather.late.until;
     if (weather.away) outgoing.destroy();
     else if (api) forward(api, incoming, outgoing, weather);
     else outgoing.writeHead(404).end();

@@ -1,6 +1,6 @@
 // The daily use of a chat: asking, stopping, versions, searching, settings, drafts.
 import assert from 'node:assert/strict';
-import { answers, ask, grown, long, menu, newChat, send, settled, written, type Case, type Flow } from './flow.ts';
+import { answers, ask, grown, long, menu, newChat, send, settled, underWay, written, type Case, type Flow } from './flow.ts';
 
 const cases: Case[] = [
   ['first visit to first answer', async (page) => {
@@ -29,7 +29,7 @@ const cases: Case[] = [
   ['stop, then continue', async (page, { weather }) => {
     await newChat(page);
     // A tiny model has written all it can before a hand could stop it.
-    weather.pace = 4_000;
+    weather.brake = underWay;
     await send(page, 'Write a long story about a fox who learns to sail.');
     await grown(page, 10);
     await page.keyboard.press('Escape');
@@ -39,7 +39,7 @@ const cases: Case[] = [
     await grown(page, before.length + 5);
     await page.getByRole('button', { name: /^Stop/ }).click();
     await settled(page);
-    weather.pace = 0;
+    weather.brake = undefined;
     assert.ok((await written(page)).trim().startsWith(before.trim().slice(0, 20)), 'the text before is kept');
   }],
   ['delete a message, undo', async (page) => {

@@ -1,6 +1,7 @@
 // What the flows of the page have in common: how one asks, waits, opens a menu, and looks for faults of access.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
 import type { Bench, Site } from '../browser.ts';
@@ -53,7 +54,15 @@ export async function ask(page: Page, text: string) {
 // Until the last answer has more than so many characters.
 export const grown = (page: Page, than: number) =>
   page.waitForFunction((least) => ([...document.querySelectorAll('article .md')].at(-1)?.textContent?.length ?? 0) > least, than, { timeout: long });
+// The brake (Weather) behind which an answer has a few words, and most is to come.
+export const underWay = 8_000;
 export const written = async (page: Page) => (await answers(page).last().locator('.md').textContent()) ?? '';
+
+// `what` that was, where it does not come to it.
+export async function until(right: () => boolean | Promise<boolean>, what: string) {
+  for (const end = Date.now() + long; Date.now() < end; await sleep(20)) if (await right()) return;
+  assert.fail(`It did not come to that: ${what}`);
+}
 
 export const menu = async (page: Page, button: string, item: string) => {
   await page.getByRole('button', { name: button, exact: true }).last().click();

@@ -1,7 +1,7 @@
 // The page by keyboard alone: what Tab goes through on each screen, that one sees where one is, and where the focus comes back to.
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { answers, axe, grown, hasTab, long, prompt, settled, type Case, type Flow } from './flow.ts';
+import { answers, axe, grown, hasTab, long, prompt, settled, underWay, type Case, type Flow } from './flow.ts';
 
 interface Stop {
   name: string;
@@ -273,7 +273,7 @@ const cases: Case[] = [
   }],
   ['stop by Escape', async (page, { weather }) => {
     await page.keyboard.press('Control+Shift+o');
-    weather.pace = 3_000;
+    weather.brake = underWay;
     await type(page, 'Tell a story.');
     await grown(page, 10);
     await axe(page, 'an answer that is written');

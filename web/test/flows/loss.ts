@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chromium, type Page } from 'playwright-core';
 import { chromiumPath, shown } from '../browser.ts';
-import { answers, grown, long, prompt, send, settled, written, type Case, type Flow, type Stage } from './flow.ts';
+import { answers, grown, long, prompt, send, settled, underWay, written, type Case, type Flow, type Stage } from './flow.ts';
 
 // A browser that can be killed: a process of ours, with a profile that stays.
 async function browserOf(profile: string): Promise<{ process: ChildProcess; endpoint: string }> {
@@ -126,7 +126,7 @@ const cases: Case[] = [
   }],
   ['the browser is killed while an answer comes', async (_page, stage) => {
     let [address, id] = ['', ''];
-    stage.weather.pace = 4_000;
+    stage.weather.brake = underWay;
     await overDeath(
       stage,
       async (page) => {
@@ -136,7 +136,7 @@ const cases: Case[] = [
         await until(async () => (await saved(page, id)).length > 0, async () => 'nothing of the answer is saved');
       },
       async (page) => {
-        stage.weather.pace = 0;
+        stage.weather.brake = undefined;
         await page.goto(address);
         await answers(page).last().waitFor();
         await isWhole(page, stage, id);
@@ -145,12 +145,13 @@ const cases: Case[] = [
   }],
   ['the tab is frozen while an answer comes', async (page, stage) => {
     await page.goto(stage.address);
-    stage.weather.pace = 8_000;
+    Object.assign(stage.weather, { brake: underWay, pace: 8_000 });
     await send(page, question);
     await grown(page, 10);
     const id = await idOf(page);
     const tools = await page.context().newCDPSession(page);
     await tools.send('Page.setWebLifecycleState', { state: 'frozen' });
+    stage.weather.brake = undefined;
     await sleep(Number(process.env['FREEZE_S'] ?? 2) * 1_000);
     await tools.send('Page.setWebLifecycleState', { state: 'active' });
     stage.weather.pace = 0;
@@ -175,7 +176,7 @@ const cases: Case[] = [
   }],
   ['two tabs see one state, and one stops what the other writes', async (page, stage) => {
     await page.goto(stage.address);
-    stage.weather.pace = 1_500;
+    stage.weather.brake = underWay;
     await send(page, question);
     const { page: other, faults } = await shown(page.context(), page.url());
     await answers(other).last().waitFor();
@@ -185,7 +186,7 @@ const cases: Case[] = [
     await Promise.all([settled(page), settled(other)]);
     assert.ok((await saved(page, id)).length < whole, 'it was stopped before its end');
     assert.equal(await written(other), await written(page));
-    stage.weather.pace = 0;
+    stage.weather.brake = undefined;
     await prompt(other).fill('typed in the other');
     await page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>('#prompt')?.value === 'typed in the other');
     await prompt(page).fill('');

@@ -3,11 +3,10 @@ import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { served, site } from '../browser.ts';
 import { slowHub, type Hub } from '../hub.ts';
-import { answers, ask, axe, long, newChat, prompt, type Case, type Flow } from './flow.ts';
+import { answers, ask, axe, long, newChat, prompt, until, type Case, type Flow } from './flow.ts';
 
 let hub: Hub;
 const row = (page: Page, name: string) => page.locator('main li', { has: page.getByRole('heading', { name, exact: true }) });
@@ -17,11 +16,6 @@ const states = async (api: string) => {
   const { data } = (await (await fetch(`${api}/v1/models`)).json()) as { data: { id: string; status: { value: string } }[] };
   return data.map(({ id, status }) => `${id} ${status.value}`).sort().join(', ');
 };
-async function until(right: () => boolean | Promise<boolean>, what: string) {
-  for (const end = Date.now() + long; Date.now() < end; await sleep(20)) if (await right()) return;
-  assert.fail(`It did not come to that: ${what}`);
-}
-
 const cases: Case[] = [
   ['two models loaded', async (page, { api }) => {
     await page.getByRole('link', { name: 'Models', exact: true }).click();

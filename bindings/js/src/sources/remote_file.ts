@@ -2,7 +2,7 @@
 import { Download, type DownloadOptions } from '../download/download.js';
 import type { ModelPart } from '../engine/model_files.js';
 import type { BlobReader, BlobStore } from '../storage/blob_store.js';
-import { downloadLock, isLocked, withLock } from '../storage/locks.js';
+import { downloadLock, withLock } from '../storage/locks.js';
 import { knownOnHub } from './hub.js';
 import { type AddressRecord, addressKey } from './keys.js';
 import type { DownloadProgress } from './progress.js';
@@ -30,9 +30,9 @@ export async function openRemoteFile(file: RemoteFile, options: RemoteOptions): 
   const key = file.digest ?? (await addressKey(file.url));
   const stored = await openStored(file, key, options);
   if (stored) return stored;
-  if (await isLocked(downloadLock(key))) options.progress.update(file.path, { waiting: true });
   return new Promise((resolve, reject) => {
-    const locked = withLock(downloadLock(key), options.signal, () => openLocked(file, key, options, resolve));
+    const download = () => openLocked(file, key, options, resolve);
+    const locked = withLock(downloadLock(key), options.signal, download, () => options.progress.update(file.path, { waiting: true }));
     locked.catch(reject);
   });
 }

@@ -7,21 +7,30 @@ export const kPrefixLock = 'puna-prefixes';
 
 export const downloadLock = (key: string): string => `puna-download:${key}`;
 
-export async function withLock<T>(name: string, signal: AbortSignal | undefined, run: () => Promise<T>): Promise<T> {
+// `waits` is called where somebody else has it, before it is waited for. Taking it is the question: two tabs that only asked, and took it
+// after that, could both hear that it is free.
+export async function withLock<T>(name: string, signal: AbortSignal | undefined, run: () => Promise<T>, waits?: () => void): Promise<T> {
   if (!navigator.locks) return run();
+  if (waits) {
+    signal?.throwIfAborted();
+    // Such a request takes no signal.
+    const done = (await navigator.locks.request(name, { ifAvailable: true }, async (lock) => {
+      signal?.throwIfAborted();
+      return lock && { value: await run() };
+    })) as { value: T } | null;
+    if (done) return done.value;
+    waits();
+  }
   const options: LockOptions = signal ? { signal } : {};
   return (await navigator.locks.request(name, options, run)) as T;
-}
-
-// Whether somebody holds the lock at this moment.
-export async function isLocked(name: string): Promise<boolean> {
-  if (!navigator.locks) return false;
-  return await navigator.locks.request(name, { ifAvailable: true }, async (lock) => lock === null);
 }
 
 // Copies of local files are not resumed; one whose tab is gone is only in the way.
 export const copyKey = (): string => `copy-${crypto.randomUUID()}`;
 
 export async function isLeftover(key: string): Promise<boolean> {
-  return key.startsWith('copy-') && !(await isLocked(downloadLock(key)));
+  if (!key.startsWith('copy-')) return false;
+  if (!navigator.locks) return true;
+  // Nobody else takes the lock of a copy, so that asking is in nobody's way.
+  return await navigator.locks.request(downloadLock(key), { ifAvailable: true }, async (lock) => lock !== null);
 }

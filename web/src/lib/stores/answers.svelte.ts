@@ -13,7 +13,8 @@ import type { Conversation, FileRef } from '../types/conversation.ts';
 import type { ModelInfo } from '../types/engine.ts';
 import { Answers } from './answers/answers.ts';
 import { openChannel } from './answers/channel.ts';
-import type { Choice, Deps, Setup } from './answers/deps.ts';
+import type { Choice, Setup } from './answers/deps.ts';
+import { Pace } from './answers/pace.ts';
 import type { AllowedTools } from './answers/permissions.ts';
 import { unfinished } from './answers/unfinished.ts';
 import { conversations } from './conversations.svelte.ts';
@@ -71,8 +72,7 @@ const allowed: AllowedTools = {
   },
 };
 
-// A hidden page has no frames; what came meanwhile is shown with the first.
-const frame: Deps['frame'] = (render) => void requestAnimationFrame(render);
+const pace = new Pace();
 
 const waker = new Waker();
 
@@ -83,7 +83,7 @@ class PageAnswers extends Answers {
   }
 
   override listen(): () => void {
-    const ends = [super.listen(), waker.listen()];
+    const ends = [super.listen(), waker.listen(), pace.listen()];
     return () => ends.forEach((end) => end());
   }
 }
@@ -101,6 +101,6 @@ export const answers = new PageAnswers({
   leases: openLeases(newId()),
   channel: openChannel(),
   sleep: waker.sleep,
-  frame,
+  frame: pace.frame,
   newId,
 });

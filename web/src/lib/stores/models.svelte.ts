@@ -24,7 +24,10 @@ class Models {
   readonly list = $derived.by(() => [...this.#ofServer, ...this.#ofTab]);
   server = $state.raw<ServerState>(serverEngine.state);
   tab = $state.raw<TabState>(tabEngine.state);
-  // What new chats are answered by: the reader's choice, else the first that is loaded or at least here.
+  // Nothing has been heard of a server yet, not even that there is none.
+  readonly awaited = $derived(!this.server.reachable && this.server.kind !== 'none' && !this.server.why);
+  // What new chats are answered by: the reader's choice, else the first that is loaded or at least here. Undefined while the
+  // server is awaited, whose models come first: a chat would be bound to one of this tab's.
   readonly chosen = $derived.by((): Choice | undefined => this.#choice ?? this.#first());
   // What last went wrong with a model, by rateKey().
   readonly troubles = $derived.by(() => this.#troubles);
@@ -32,6 +35,8 @@ class Models {
   #ofServer = $state.raw<readonly ModelInfo[]>([]);
   #ofTab = $state.raw<readonly ModelInfo[]>([]);
   #choice = $state.raw<Choice | undefined>(undefined);
+  // The reader's choice of another visit has been looked for.
+  #recalled = $state(false);
   #rates = $state.raw<Rates>({});
   #troubles = $state.raw<Readonly<Record<string, Fault>>>({});
   #offline = false;
@@ -39,7 +44,9 @@ class Models {
 
   // Begins to follow the server and this tab; gives the function that ends it.
   start(): () => void {
-    void getValue<Choice>(CHOSEN).then((choice) => (this.#choice ??= choice));
+    void getValue<Choice>(CHOSEN)
+      .then((choice) => (this.#choice ??= choice))
+      .finally(() => (this.#recalled = true));
     void getValue<Rates>(RATES).then((rates) => (this.#rates = { ...rates, ...this.#rates }));
     const ends = [
       // A key that was typed or forgotten.
@@ -157,6 +164,7 @@ class Models {
   }
 
   #first(): Choice | undefined {
+    if (this.awaited || !this.#recalled) return undefined;
     const usable = this.list.filter(({ state, here }) => here && state !== 'failed');
     const found =
       usable.find(({ state }) => state === 'loaded') ?? usable[0] ?? this.list.find(({ runsOn }) => runsOn === 'tab');

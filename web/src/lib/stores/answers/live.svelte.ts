@@ -38,7 +38,7 @@ export interface LiveAnswer {
   readonly trouble: Fault | undefined;
 }
 
-// Calls back once before the next frame; never where nobody looks.
+// Calls back once before one of the next frames; never where nobody looks. pace.ts has that of the page.
 export type Frame = (render: () => void) => void;
 
 const PHASES: Partial<Record<EngineEvent['type'], Phase>> = {
