@@ -222,6 +222,10 @@ TEST_CASE("what a family needs and config.json has not, or has otherwise, is nam
       {R"("minicpm")", "The key \"scale_emb\" is missing"},
       {R"("minicpm", "scale_emb": 1, "scale_depth": 1, "dim_model_base": 0)",
        "The key \"dim_model_base\" of config.json is 0"},
+      {R"("minicpm3", "scale_emb": 1, "scale_depth": 1, "dim_model_base": 1)",
+       "The key \"qk_nope_head_dim\" is missing"},
+      {R"("minicpm3", "attention_bias": true)",
+       "The key \"attention_bias\" of config.json is true"},
       {R"("nemotron_h", "hybrid_override_pattern": "E")", "a layer of the kind \"E\""},
       {R"("nemotron_h", "hybrid_override_pattern": "M-")", "the kinds of 2 layers of 1"},
   };

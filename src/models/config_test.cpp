@@ -263,6 +263,15 @@ TEST_CASE("what an architecture needs and a file has not is named") {
   CHECK(ernie.error().find("ernie4_5-moe.interleave_moe_layer_step") != std::string::npos);
   ernie.set("interleave_moe_layer_step", uint64_t{1});
   CHECK(!ernie.error().empty());  // no experts
+  Model latent("minicpm3");
+  CHECK(latent.error().find("minicpm3.attention.kv_lora_rank") != std::string::npos);
+  latent.set("attention.kv_lora_rank", uint64_t{32});
+  CHECK(
+      latent.error() ==
+      "The key \"minicpm3.rope.dimension_count\" is 16, but less than the 16 elements of a key is "
+      "expected.");
+  latent.set("rope.dimension_count", uint64_t{8});
+  CHECK(latent.error() == "Tensor \"blk.0.attn_q_a.weight\" is missing.");
   Model pictures("glm4");
   pictures.set("rope.dimension_sections", std::vector<uint64_t>{2, 3, 3});
   CHECK(pictures.error() ==

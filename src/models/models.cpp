@@ -50,6 +50,7 @@ constexpr Architecture kArchitectures[] = {
     {"llama4", build_llama4},
     {"mamba2", build_mamba2, /*attention=*/false},
     {"minicpm", build_minicpm},
+    {"minicpm3", build_minicpm3},
     {"mistral3", build_mistral3},
     {"mpt", build_mpt},
     {"nemotron", build_nemotron},

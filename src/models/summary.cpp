@@ -71,6 +71,7 @@ Facts read(const plan::Graph& graph) {
     }
     if (const auto* latent = std::get_if<plan::LatentOp>(&op)) {
       facts.latent = &latent->shape;
+      facts.factors |= latent->freq_factors.has_value();
       facts.n_rot.insert(latent->shape.rope.n_rot);
       facts.bases.insert(latent->shape.rope.base);
     }

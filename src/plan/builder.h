@@ -70,6 +70,9 @@ struct LatentSpec {
   kernels::RopeParams rope;
   std::string kv_norm;     // [n_latent]
   std::string key, value;  // [n_heads, n_latent, n_nope] and [n_heads, v_dim, n_latent]
+  // In place of both: [n_heads, n_nope + v_dim, n_latent], of which the keys are turned over.
+  std::string key_value;
+  std::string freq_factors;  // name of a rope factor tensor; empty = none
 };
 
 // "blk.0.attn_q.weight" -> "blk.0.attn_q.bias"
@@ -232,8 +235,13 @@ class Builder {
   // The tensor's position, checked to be [rows (0 = any), columns]; none after an error.
   std::optional<uint32_t> matrix(std::string_view name, uint32_t rows, uint32_t columns);
   uint32_t expert_rows(std::string_view name, uint32_t n_experts);
-  void by_heads(std::string_view name, uint32_t rows, uint32_t columns, Value x, uint32_t x_stride,
-                Value y, uint32_t y_stride);
+  std::optional<WeightSpec> heads_weight(std::string_view name, uint32_t rows, uint32_t columns);
+  void by_heads(std::optional<WeightSpec> spec, Value x, uint32_t x_stride, Value y,
+                uint32_t y_stride);
+  struct LatentWeights {
+    std::optional<WeightSpec> key, value;
+  };
+  LatentWeights latent_weights(const LatentSpec& spec);
   std::optional<VectorId> expert_bias(const std::vector<std::string>& weights, uint32_t n_experts);
   void check_tensor_scale(std::string_view name);
   std::optional<VectorId> vector(std::string_view name, uint32_t n);

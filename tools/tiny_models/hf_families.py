@@ -152,6 +152,12 @@ FAMILIES |= {
         interleave_moe_layer_step=2, intermediate_size=32, intermediate_size_mlp=96, rope_parameters=LLAMA3)),
     "minicpm": ("GraniteForCausalLM", BASE | dict(embedding_multiplier=4.0, attention_multiplier=0.25, residual_multiplier=1.4 / 2**0.5,
                                                  logits_scaling=2.0)),
+    # Its layers are dense ones of DeepSeek-V3 with rotary pairs half a head apart; minicpm3.py takes the multipliers out of the weights.
+    "minicpm3": ("DeepseekV3ForCausalLM", BASE | dict(
+        num_key_value_heads=4, kv_lora_rank=32, q_lora_rank=24, qk_nope_head_dim=24, qk_rope_head_dim=8, v_head_dim=16, first_k_dense_replace=2,
+        rope_interleave=False, rope_parameters={
+            "rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0, 1.3, 1.7, 2.0], "long_factor": [1.0, 2.0, 3.0, 4.0],
+            "original_max_position_embeddings": 64, "attention_factor": 1.1})),
     "nemotron": ("NemotronForCausalLM", BASE | dict(rope_parameters=HALF)),
     "nemotron_h": ("NemotronHForCausalLM", BASE | dict(
         num_hidden_layers=5, layer_types=["linear_attention", "mlp", "full_attention", "mlp", "linear_attention"], head_dim=16, mamba_num_heads=8,
@@ -172,6 +178,9 @@ FAMILIES |= {
     "small_qwen3moe": ("Qwen3MoeForCausalLM", FAMILIES["qwen3moe"][1] | SMALL | dict(head_dim=16, num_experts=4, moe_intermediate_size=16)),
     "small_deepseek3": ("DeepseekV3ForCausalLM", FAMILIES["deepseek3"][1] | SMALL | dict(
         num_key_value_heads=2, kv_lora_rank=16, q_lora_rank=16, n_routed_experts=4, moe_intermediate_size=16, num_hidden_layers=2)),
+    "small_minicpm3": ("DeepseekV3ForCausalLM", FAMILIES["minicpm3"][1] | SMALL | dict(
+        num_key_value_heads=2, kv_lora_rank=16, q_lora_rank=16, tie_word_embeddings=False,
+        rope_parameters=FAMILIES["minicpm3"][1]["rope_parameters"] | {"original_max_position_embeddings": 256})),
     "small_qwen35": ("Qwen3_5ForCausalLM", FAMILIES["qwen35"][1] | SMALL | dict(
         head_dim=16, linear_num_key_heads=1, linear_num_value_heads=2, layer_types=["linear_attention", "full_attention"],
         rope_parameters=ROPE | {"partial_rotary_factor": 0.5, "mrope_section": [2, 1, 1], "mrope_interleaved": True})),

@@ -42,6 +42,7 @@ constexpr Family kFamilies[] = {
     {"llama4_text", "llama4", map_llama4},
     {"mamba2", "mamba2", map_mamba2},
     {"minicpm", "minicpm", map_minicpm},
+    {"minicpm3", "minicpm3", map_minicpm3},
     {"ministral3", "mistral3", map_ministral3},
     {"mistral", "llama", map_mistral},
     {"mistral3", "mistral3", map_ministral3},
