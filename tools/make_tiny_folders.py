@@ -6,7 +6,7 @@ usage: tools/make_tiny_folders.py OUT [--only llama,qwen3-bf16,llama-q4f16_1]
 A folder NAME = FAMILY[-TYPE] holds config.json, model.safetensors and tokenizer.json (MLC: mlc-chat-config.json, the index and shards);
 NAME.npy and NAME.json beside it are as tests/goldens/ has them, so tests/goldens/check.py --folder OUT compares an engine with all. For
 an MLC folder the weights are quantized here, by the description in src/quant/q4f16_1.h, and put back into the model before its logits
-are taken. Needs torch and transformers 5.23.0 (MiniCPM3: 5.24.0; not in tools/requirements.txt: nothing else does).
+are taken. Needs torch and transformers 5.23.0 (MiniCPM3, Mamba: 5.24.0; not in tools/requirements.txt: nothing else does).
 """
 import argparse
 import copy

@@ -40,6 +40,8 @@ TensorRow part_row(const plan::WeightSpec& weight, size_t part, uint64_t row) {
 TensorRow locate(const ModelFile& file, const plan::WeightSpec& weight, uint64_t row) {
   if (plan::is_interleaved(weight.order))
     return part_row(weight, row / 4 % 2, row / 8 * 4 + row % 4);
+  if (weight.order == plan::RowOrder::kRowsFrom)
+    return {weight.tensors[0], weight.block_rows + row, weight.rows - row};
   if (const uint64_t block = weight.block_rows; block > 0) {
     const bool heads = weight.order == plan::RowOrder::kHeadValues;
     const uint64_t n = heads ? weight.rows / weight.n_parts : block;

@@ -96,5 +96,12 @@ TEST_CASE("values of heads are the rows behind their keys") {
   }
 }
 
+TEST_CASE("a weight may be the rows of a tensor from one of them on") {
+  const Heads heads(quant::Type::kF16);
+  const auto spec = spec_of(quant::Type::kF16, plan::RowOrder::kRowsFrom, 20, kColumns, 10);
+  const std::vector<float> got = heads.read(spec, {3, 17, 0, kColumns});
+  CHECK(got == std::vector<float>(heads.values.begin() + 13 * kColumns, heads.values.end()));
+}
+
 }  // namespace
 }  // namespace puna::engine

@@ -48,6 +48,7 @@ constexpr Architecture kArchitectures[] = {
     {"lfm2", build_lfm2},
     {"llama", build_llama},
     {"llama4", build_llama4},
+    {"mamba", build_mamba, /*attention=*/false},
     {"mamba2", build_mamba2, /*attention=*/false},
     {"minicpm", build_minicpm},
     {"minicpm3", build_minicpm3},

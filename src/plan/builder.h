@@ -98,6 +98,11 @@ struct SsdSpec {
   std::string a, d, dt_bias;
   kernels::SsdShape shape;
 };
+struct ScanSpec {
+  uint32_t layer = 0;
+  std::string a, d;  // [n_channels, n_state], [n_channels]
+  uint32_t z_column = 0;
+};
 struct DeltaSpec {
   uint32_t layer = 0;
   std::string a, dt_bias;
@@ -141,6 +146,11 @@ class Builder {
   // [rows, n] -> [rows, sum of the weights' rows], side by side.  Each weight "NAME.weight" [its
   // rows, n]; where the file has a "NAME.bias" [its rows] it is added.
   Value matmul(const std::vector<std::string>& weights, Value x);
+  // The products with rows 0 .. n - 1 of one weight, and with those after them; it has no bias.
+  struct Parted {
+    Value first, rest;
+  };
+  Parted matmul_parted(const std::string& weight, uint32_t n, Value x);
   // act(weight x + bias)
   Value activated(const std::string& weight, Value x, kernels::Activation activation);
   // act(gate x) * (up x).  gate, up [ffn, n], with their biases
@@ -173,10 +183,11 @@ class Builder {
   // be read as it was before.
   Value gate(Value y, Value x);
 
-  // Words with state for each sequence (builder_recurrent.cpp); kernels/conv, ssd and delta say
-  // what they compute.
+  // Words with state for each sequence (builder_recurrent.cpp); kernels/conv, ssd, scan and delta
+  // say what they compute.
   Value conv(Value x, const ConvSpec& spec);
   Value ssd(Value xbc, Value in, const SsdSpec& spec);
+  Value scan(Value x, Value dt, Value bc, Value in, const ScanSpec& spec);
   Value delta(Value qkv, Value in, const DeltaSpec& spec);
   // RMS norm of n_groups groups of x, each by itself. gamma [columns] or [columns / n_groups]
   Value group_norm(Value x, std::string_view gamma, uint32_t n_groups, float eps,

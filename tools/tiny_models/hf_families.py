@@ -107,6 +107,9 @@ FAMILIES = {
         num_key_value_heads=4, kv_lora_rank=32, q_lora_rank=24, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16, n_routed_experts=4,
         num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=32, first_k_dense_replace=1, routed_scaling_factor=1.5, n_group=2,
         topk_group=1, norm_topk_prob=True, rope_interleave=True)),
+    "mamba": ("MambaForCausalLM", dict(hidden_size=64, num_hidden_layers=2, state_size=16, expand=2, conv_kernel=4, tie_word_embeddings=False)),
+    "falcon_mamba": ("FalconMambaForCausalLM", dict(hidden_size=64, num_hidden_layers=2, state_size=8, intermediate_size=96, conv_kernel=4,
+                                                    time_step_rank=8, mixer_rms_eps=0.05, tie_word_embeddings=False)),
     "mamba2": ("Mamba2ForCausalLM", dict(hidden_size=64, num_hidden_layers=2, num_heads=8, head_dim=16, n_groups=2, state_size=16, expand=2,
                                         conv_kernel=4, chunk_size=8, tie_word_embeddings=False)),
     "falcon_h1": ("FalconH1ForCausalLM", BASE | MAMBA | dict(
