@@ -219,6 +219,8 @@ TEST_CASE("what a family needs and config.json has not, or has otherwise, is nam
        "The key \"num_experts_per_tok\" of config.json is 2"},
       {R"("llama4", "no_rope_layers": [0])",
        "The key \"no_rope_layers\" of config.json has 0 for layer 0"},
+      {R"("jamba", "mamba_proj_bias": true)", "The key \"mamba_proj_bias\" of config.json is true"},
+      {R"("jamba", "sliding_window": 8)", "The key \"sliding_window\" of config.json is 8"},
       {R"("mamba", "use_bias": true)", "The key \"use_bias\" of config.json is true"},
       {R"("falcon_mamba", "time_step_rank": "some")",
        "The key \"time_step_rank\" of config.json is"},

@@ -45,6 +45,7 @@ constexpr Architecture kArchitectures[] = {
     {"hunyuan-dense", build_hunyuan_dense},
     {"hunyuan-moe", build_hunyuan_moe},
     {"internlm2", build_llama},
+    {"jamba", build_jamba},
     {"lfm2", build_lfm2},
     {"llama", build_llama},
     {"llama4", build_llama4},

@@ -153,6 +153,7 @@ base::Result<plan::Graph> build_olmo2(const formats::ModelFile& file, const Conf
 base::Result<plan::Graph> build_olmoe(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_phi2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_phi3(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_jamba(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_mamba(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_mamba2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_phimoe(const formats::ModelFile& file, const Config& config);

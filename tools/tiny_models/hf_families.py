@@ -110,6 +110,9 @@ FAMILIES = {
     "mamba": ("MambaForCausalLM", dict(hidden_size=64, num_hidden_layers=2, state_size=16, expand=2, conv_kernel=4, tie_word_embeddings=False)),
     "falcon_mamba": ("FalconMambaForCausalLM", dict(hidden_size=64, num_hidden_layers=2, state_size=8, intermediate_size=96, conv_kernel=4,
                                                     time_step_rank=8, mixer_rms_eps=0.05, tie_word_embeddings=False)),
+    "jamba": ("JambaForCausalLM", {key: value for key, value in BASE.items() if key != "rope_parameters"} | dict(
+        num_hidden_layers=4, attn_layer_period=3, attn_layer_offset=1, expert_layer_period=2, expert_layer_offset=1, num_experts=4,
+        num_experts_per_tok=2, mamba_d_state=16, mamba_d_conv=4, mamba_expand=2, mamba_dt_rank=8, use_mamba_kernels=False, pad_token_id=0)),
     "mamba2": ("Mamba2ForCausalLM", dict(hidden_size=64, num_hidden_layers=2, num_heads=8, head_dim=16, n_groups=2, state_size=16, expand=2,
                                         conv_kernel=4, chunk_size=8, tie_word_embeddings=False)),
     "falcon_h1": ("FalconH1ForCausalLM", BASE | MAMBA | dict(
@@ -173,7 +176,7 @@ OWN_CONFIGS = {
     "minicpm": {"model_type": "minicpm", "architectures": ["MiniCPMForCausalLM"], "scale_emb": 4.0, "scale_depth": 1.4, "dim_model_base": 32},
 }
 
-# As small as they get, for tests/goldens/: an HF and an MLC folder, experts, latent attention, a state, ALiBi and layer norms, a classifier.
+# As small as they get, for tests/goldens/: an HF and an MLC folder, experts, latent attention, states, ALiBi and layer norms, a classifier.
 SMALL = BASE | dict(vocab_size=262, hidden_size=32, intermediate_size=32, num_attention_heads=2, num_key_value_heads=1, num_hidden_layers=2,
                     tie_word_embeddings=True)
 FAMILIES |= {
@@ -184,6 +187,8 @@ FAMILIES |= {
     "small_minicpm3": ("DeepseekV3ForCausalLM", FAMILIES["minicpm3"][1] | SMALL | dict(
         num_key_value_heads=2, kv_lora_rank=16, q_lora_rank=16, tie_word_embeddings=False,
         rope_parameters=FAMILIES["minicpm3"][1]["rope_parameters"] | {"original_max_position_embeddings": 256})),
+    "small_jamba": ("JambaForCausalLM", FAMILIES["jamba"][1] | {key: value for key, value in SMALL.items() if key != "rope_parameters"} | dict(
+        attn_layer_period=2, expert_layer_period=2, intermediate_size=16, mamba_d_state=8, mamba_dt_rank=4)),
     "small_qwen35": ("Qwen3_5ForCausalLM", FAMILIES["qwen35"][1] | SMALL | dict(
         head_dim=16, linear_num_key_heads=1, linear_num_value_heads=2, layer_types=["linear_attention", "full_attention"],
         rope_parameters=ROPE | {"partial_rotary_factor": 0.5, "mrope_section": [2, 1, 1], "mrope_interleaved": True})),

@@ -37,6 +37,7 @@ constexpr Family kFamilies[] = {
     {"hunyuan_v1_dense", "hunyuan-dense", map_hunyuan_dense},
     {"hunyuan_v1_moe", "hunyuan-moe", map_hunyuan_moe},
     {"internlm2", "internlm2", map_internlm2},
+    {"jamba", "jamba", map_jamba},
     {"lfm2", "lfm2", map_lfm2},
     {"llama", "llama", map_llama},
     {"llama4", "llama4", map_llama4},

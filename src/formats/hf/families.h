@@ -49,6 +49,7 @@ base::Result<void> map_qwen3next(Mapping& m);
 base::Result<void> map_qwen35(Mapping& m);
 base::Result<void> map_mamba(Mapping& m);
 base::Result<void> map_falcon_mamba(Mapping& m);
+base::Result<void> map_jamba(Mapping& m);
 base::Result<void> map_mamba2(Mapping& m);
 base::Result<void> map_falcon_h1(Mapping& m);
 base::Result<void> map_granite_hybrid(Mapping& m);

@@ -1,4 +1,5 @@
-// Models of Mamba layers: Mamba and Falcon Mamba. Mamba-2 is in recurrent.cpp.
+// Models of Mamba layers: Mamba, Falcon Mamba, and Jamba, which has attention and experts beside
+// them. Mamba-2 is in recurrent.cpp.
 
 #include <fmt/format.h>
 
@@ -93,6 +94,43 @@ Result<void> map_falcon_mamba(Mapping& m) {
   PUNA_TRY(const double eps, m.config().real("mixer_rms_eps", 1e-6));
   m.set("ssm.dt_b_c_rms", true);
   m.set("ssm.dt_b_c_rms_epsilon", eps);
+  return {};
+}
+
+Result<void> map_jamba(Mapping& m) {
+  const Config& c = m.config();
+  PUNA_TRY(c.must_be("hidden_act", "silu"));
+  PUNA_TRY(c.must_be("mamba_proj_bias", false));
+  PUNA_TRY(c.must_be("sliding_window", base::Json()));
+  PUNA_TRY(put_size_keys(m));
+  PUNA_TRY(put_mamba_keys(m, {"mamba_d_state", "mamba_d_conv", "mamba_expand", "mamba_dt_rank"}));
+  PUNA_TRY(const uint64_t n_experts, c.count("num_experts", 16));
+  PUNA_TRY(const uint64_t n_used, c.count("num_experts_per_tok", 2));
+  m.set("expert_count", n_experts);
+  m.set("expert_used_count", n_used);
+  PUNA_TRY(put_ends(m, How::kSame, "model.final_layernorm"));
+  constexpr Rename kLayer[] = {
+      {"input_layernorm", "attn_norm"},       {"self_attn.o_proj", "attn_output"},
+      {"pre_ff_layernorm", "ffn_norm"},       {"feed_forward.router", "ffn_gate_inp"},
+      {"feed_forward.gate_proj", "ffn_gate"}, {"feed_forward.up_proj", "ffn_up"},
+      {"feed_forward.down_proj", "ffn_down"},
+  };
+  std::vector<uint64_t> kv_heads;
+  for (uint32_t l = 0; l < m.n_layers; ++l) {
+    const std::string prefix = fmt::format("model.layers.{}.", l);
+    PUNA_TRY(m.rename_layer(l, prefix, kLayer));
+    const bool attends = m.find(prefix + "self_attn.q_proj.weight") != nullptr;
+    kv_heads.push_back(attends ? m.n_kv_heads : 0);
+    if (attends) {
+      PUNA_TRY(put_qkv(m, l, How::kSame, How::kSame));
+    } else {
+      PUNA_TRY(put_mamba(m, l, prefix + "mamba"));
+    }
+    if (m.find(prefix + "feed_forward.router.weight")) {
+      PUNA_TRY(put_experts(m, l, prefix + "feed_forward.experts", n_experts));
+    }
+  }
+  m.set("attention.head_count_kv", std::move(kv_heads));
   return {};
 }
 
