@@ -183,9 +183,9 @@ void check_classifier(std::unique_ptr<gpu::Device> device) {
 
 constexpr const char* kNames[] = {
     "llama-f16", "llama-q4_0", "llama-q4_k_m", "gemma3-q8_0",
-    // Folders of Hugging Face and MLC; experts, latent attention, a state, ALiBi.
+    // Folders of Hugging Face and MLC; experts, latent attention, states, ALiBi.
     "small_llama-bf16", "small_llama-q4f16_1", "small_qwen3moe-bf16", "small_deepseek3-bf16",
-    "small_qwen35-bf16", "small_mpt-bf16"};
+    "small_minicpm3-bf16", "small_jamba-bf16", "small_qwen35-bf16", "small_mpt-bf16"};
 
 void check_exact(const char* name, Golden& golden) {
   const std::vector<int32_t> prompt = ids(golden.facts, "tokens");

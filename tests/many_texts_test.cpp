@@ -24,10 +24,11 @@ struct Model {
   bool golden;  // in tests/goldens; otherwise the name of an architecture
   bool windows = false;
 };
-// Plain attention, windows, mamba2 beside attention, gated delta beside attention.
+// Plain attention, windows; beside attention Mamba-2, Mamba, the gated delta rule.
 constexpr Model kModels[] = {{"llama-q4_0.gguf", true},
                              {"gemma3-q8_0.gguf", true, true},
                              {"falcon-h1", false},
+                             {"jamba", false},
                              {"qwen35", false}};
 
 formats::ModelFile open(const Model& model) {

@@ -18,7 +18,7 @@ using namespace puna;
 
 namespace {
 
-constexpr const char* kArchitectures[] = {"lfm2", "falcon-h1", "qwen35"};
+constexpr const char* kArchitectures[] = {"lfm2", "falcon-h1", "jamba", "qwen35"};
 
 std::unique_ptr<engine::Engine> load(const char* architecture, std::unique_ptr<gpu::Device> device,
                                      const engine::EngineOptions& more = {}) {

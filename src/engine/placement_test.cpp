@@ -53,7 +53,7 @@ TEST_CASE("a model of layers is cut before any of them, and only the residual st
 }
 
 TEST_CASE("recurrent layers take their states with them") {
-  for (const char* architecture : {"lfm2", "falcon-h1", "qwen35"}) {
+  for (const char* architecture : {"lfm2", "falcon-h1", "jamba", "qwen35"}) {
     CAPTURE(architecture);
     fixtures::TinyShape shape;
     shape.architecture = architecture;
@@ -67,7 +67,7 @@ TEST_CASE("recurrent layers take their states with them") {
 }
 
 TEST_CASE("matrices of experts and of heads take no place in the part that has none of them") {
-  for (const char* name : {"small_qwen3moe-bf16", "small_deepseek3-bf16"}) {
+  for (const char* name : {"small_qwen3moe-bf16", "small_deepseek3-bf16", "small_minicpm3-bf16"}) {
     CAPTURE(name);
     const auto file = base::run_until(
         formats::open_model(std::string("tests/goldens/") + name, {.map = false}), [] {});

@@ -59,7 +59,8 @@ base::Error refused(Engine& engine, const Saved& saved, const Piece& piece,
 }  // namespace
 
 TEST_CASE("a text goes on in another engine, by attention, in a window, by recurrent states") {
-  for (const char* architecture : {"llama", "gemma3", "gemma4", "qwen35", "lfm2", "falcon-h1"}) {
+  for (const char* architecture :
+       {"llama", "gemma3", "gemma4", "qwen35", "lfm2", "falcon-h1", "jamba"}) {
     CAPTURE(architecture);
     check_goes_on([&] { return load_cpu(architecture); });
   }

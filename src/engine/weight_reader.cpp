@@ -27,6 +27,7 @@ Task<Result<void>> read_bytes(const ModelFile& file, const Tensor& tensor, uint6
 struct TensorRow {
   uint32_t tensor = 0;  // position in ModelFile::tensors
   uint64_t row = 0;
+  uint64_t together = 1;  // rows from it on that follow each other in the weight as well
 };
 
 // Row `row` of gate (part 0) or up (part 1) of an interleaved weight.
@@ -39,13 +40,17 @@ TensorRow part_row(const plan::WeightSpec& weight, size_t part, uint64_t row) {
 TensorRow locate(const ModelFile& file, const plan::WeightSpec& weight, uint64_t row) {
   if (plan::is_interleaved(weight.order))
     return part_row(weight, row / 4 % 2, row / 8 * 4 + row % 4);
+  if (weight.order == plan::RowOrder::kRowsFrom)
+    return {weight.tensors[0], weight.block_rows + row, weight.rows - row};
   if (const uint64_t block = weight.block_rows; block > 0) {
-    const uint64_t odd = weight.order == plan::RowOrder::kOddBlocks ? 1 : 0;
-    return {weight.tensors[0], (row / block * 2 + odd) * block + row % block};
+    const bool heads = weight.order == plan::RowOrder::kHeadValues;
+    const uint64_t n = heads ? weight.rows / weight.n_parts : block;
+    const uint64_t before = weight.order == plan::RowOrder::kEvenBlocks ? 0 : block;
+    return {weight.tensors[0], row / n * (block + n) + before + row % n, n - row % n};
   }
   for (uint32_t position : weight.tensors) {
     const uint64_t n = file.tensors[position].rows();
-    if (row < n) return {position, row};
+    if (row < n) return {position, row, n - row};
     row -= n;
   }
   PUNA_CHECK(false && "a row beyond the weight");
@@ -72,12 +77,38 @@ Task<Result<void>> read_rows(const ModelFile& file, const plan::WeightSpec& weig
   for (uint64_t done = 0; done < piece.n_rows;) {
     const TensorRow at = locate(file, weight, piece.first_row + done);
     const Tensor& tensor = file.tensors[at.tensor];
-    const uint64_t together = weight.block_rows > 0 ? weight.block_rows - at.row % weight.block_rows
-                                                    : tensor.rows() - at.row;
-    const uint64_t n = std::min(piece.n_rows - done, together);
+    const uint64_t n = std::min(piece.n_rows - done, at.together);
     const auto part = out.subspan(static_cast<size_t>(done * row), static_cast<size_t>(n * row));
     PUNA_CO_TRY(co_await read_bytes(file, tensor, at.row * row, part));
     done += n;
+  }
+  co_return {};
+}
+
+// Of heads' keys, turned over. The keys of a head are read as a whole.
+Task<Result<void>> read_turned(const ModelFile& file, const plan::WeightSpec& weight, Piece piece,
+                               std::span<std::byte> out, std::vector<std::byte>& temporary) {
+  const Tensor& tensor = file.tensors[weight.tensors[0]];
+  const quant::TypeInfo& from = quant::info(tensor.type);
+  const quant::TypeInfo& to = quant::info(weight.type);
+  const uint64_t n_rows = weight.rows / weight.n_parts;  // of a head; columns of the tensor
+  const uint64_t stored_row = quant::row_bytes(tensor.type, n_rows);
+  const uint64_t head_bytes = tensor.rows() / weight.n_parts * stored_row;
+  const auto row_bytes = static_cast<size_t>(quant::row_bytes(weight.type, piece.n_columns));
+  std::vector<float> keys(static_cast<size_t>(weight.block_rows * n_rows));
+  std::vector<float> turned(piece.n_columns);
+  temporary.resize(static_cast<size_t>(weight.block_rows * stored_row));
+  for (uint64_t done = 0; done < piece.n_rows;) {
+    const uint64_t head = (piece.first_row + done) / n_rows;
+    const uint64_t first = (piece.first_row + done) % n_rows;
+    const uint64_t n = std::min(piece.n_rows - done, n_rows - first);
+    PUNA_CO_TRY(co_await read_bytes(file, tensor, head * head_bytes, temporary));
+    from.decode(temporary.data(), keys.data(), keys.size());
+    for (uint64_t row = first; row < first + n; ++row, ++done) {
+      for (size_t i = 0; i < turned.size(); ++i)
+        turned[i] = keys[static_cast<size_t>((piece.first_column + i) * n_rows + row)];
+      to.encode(turned.data(), out.data() + static_cast<size_t>(done) * row_bytes, turned.size());
+    }
   }
   co_return {};
 }
@@ -87,6 +118,8 @@ Task<Result<void>> read_rows(const ModelFile& file, const plan::WeightSpec& weig
 Task<Result<void>> read_piece(const ModelFile& file, const plan::WeightSpec& weight, Piece piece,
                               std::span<std::byte> out, std::vector<std::byte>& temporary) {
   PUNA_CHECK(out.size() == piece.n_rows * quant::row_bytes(weight.type, piece.n_columns));
+  if (weight.order == plan::RowOrder::kHeadKeysTurned)
+    co_return co_await read_turned(file, weight, piece, out, temporary);
   if (piece.n_columns == weight.columns)
     co_return co_await read_rows(file, weight, piece, out, temporary);
   const uint64_t row = quant::row_bytes(weight.type, weight.columns);

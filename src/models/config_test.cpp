@@ -263,6 +263,21 @@ TEST_CASE("what an architecture needs and a file has not is named") {
   CHECK(ernie.error().find("ernie4_5-moe.interleave_moe_layer_step") != std::string::npos);
   ernie.set("interleave_moe_layer_step", uint64_t{1});
   CHECK(!ernie.error().empty());  // no experts
+  Model latent("minicpm3");
+  CHECK(latent.error().find("minicpm3.attention.kv_lora_rank") != std::string::npos);
+  latent.set("attention.kv_lora_rank", uint64_t{32});
+  CHECK(
+      latent.error() ==
+      "The key \"minicpm3.rope.dimension_count\" is 16, but less than the 16 elements of a key is "
+      "expected.");
+  latent.set("rope.dimension_count", uint64_t{8});
+  CHECK(latent.error() == "Tensor \"blk.0.attn_q_a.weight\" is missing.");
+  Model mamba("mamba");
+  CHECK(mamba.error().find("mamba.ssm.inner_size") != std::string::npos);
+  mamba.set("ssm.inner_size", uint64_t{128});
+  CHECK(mamba.error().find("mamba.ssm.time_step_rank") != std::string::npos);
+  mamba.set("ssm.time_step_rank", uint64_t{4});
+  CHECK(mamba.error() == "Tensor \"blk.0.ssm_in.weight\" is missing.");
   Model pictures("glm4");
   pictures.set("rope.dimension_sections", std::vector<uint64_t>{2, 3, 3});
   CHECK(pictures.error() ==
@@ -282,6 +297,13 @@ TEST_CASE("bad values of keys that only some architectures have are refused by k
         "The table of positions has 256 rows for a context of 300 tokens.");
   CHECK(Model("gpt2").set("attention.layer_norm_epsilon", 0.0).error() ==
         "The key \"gpt2.attention.layer_norm_epsilon\" is 0, but a positive number is expected.");
+  Model norms("mamba");
+  norms.set("ssm.inner_size", uint64_t{128}).set("ssm.time_step_rank", uint64_t{0});
+  CHECK(norms.error() ==
+        "The key \"mamba.ssm.time_step_rank\" is 0, but 1 to 1048576 is expected.");
+  norms.set("ssm.time_step_rank", uint64_t{4}).set("ssm.dt_b_c_rms_epsilon", -1.0);
+  CHECK(norms.error() ==
+        "The key \"mamba.ssm.dt_b_c_rms_epsilon\" is -1, but a positive number is expected.");
   CHECK(Model("llama").set("expert_count", uint64_t{4}).error() ==
         "The metadata key \"llama.expert_used_count\" is missing in tiny llama.");
   Model experts("llama");

@@ -143,6 +143,7 @@ base::Result<plan::Graph> build_lfm2(const formats::ModelFile& file, const Confi
 base::Result<plan::Graph> build_llama(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_llama4(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_minicpm(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_minicpm3(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_mistral3(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_nemotron(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_nemotron_h(const formats::ModelFile& file, const Config& config);
@@ -152,6 +153,8 @@ base::Result<plan::Graph> build_olmo2(const formats::ModelFile& file, const Conf
 base::Result<plan::Graph> build_olmoe(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_phi2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_phi3(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_jamba(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_mamba(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_mamba2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_phimoe(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen2(const formats::ModelFile& file, const Config& config);

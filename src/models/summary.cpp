@@ -12,7 +12,7 @@ namespace {
 // What the ops of a graph have in common and where they differ.
 struct Facts {
   uint32_t n_attention = 0, n_own_keys = 0, n_windows = 0, n_plain = 0, n_experts = 0;
-  uint32_t n_ssd = 0, n_delta = 0, n_conv = 0;
+  uint32_t n_ssd = 0, n_scan = 0, n_delta = 0, n_conv = 0;
   bool sinks = false, factors = false, temperature = false;
   float score_cap = 0.0f, logit_cap = 0.0f, max_alibi_bias = 0.0f;
   std::set<uint32_t> head_dims, kv_heads, windows, n_rot;
@@ -71,10 +71,12 @@ Facts read(const plan::Graph& graph) {
     }
     if (const auto* latent = std::get_if<plan::LatentOp>(&op)) {
       facts.latent = &latent->shape;
+      facts.factors |= latent->freq_factors.has_value();
       facts.n_rot.insert(latent->shape.rope.n_rot);
       facts.bases.insert(latent->shape.rope.base);
     }
     facts.n_ssd += std::holds_alternative<plan::SsdOp>(op);
+    facts.n_scan += std::holds_alternative<plan::ScanOp>(op);
     facts.n_delta += std::holds_alternative<plan::DeltaOp>(op);
     facts.n_conv += std::holds_alternative<plan::ConvOp>(op);
     if (const auto* cap = std::get_if<plan::SoftcapOp>(&op)) facts.logit_cap = cap->cap;
@@ -134,6 +136,7 @@ std::string recurrence_text(const Config& config, const plan::Graph& graph, cons
   uint64_t bytes = 0;
   for (const plan::StateSpec& state : graph.states) bytes += state.n * sizeof(float);
   const auto [what, n] = facts.n_ssd > 0     ? std::pair("Mamba-2", facts.n_ssd)
+                         : facts.n_scan > 0  ? std::pair("Mamba", facts.n_scan)
                          : facts.n_delta > 0 ? std::pair("gated delta rule", facts.n_delta)
                                              : std::pair("short convolution", facts.n_conv);
   return fmt::format("{} {}, {} bytes a sequence", what, of_layers(n, config), bytes);

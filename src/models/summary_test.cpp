@@ -61,6 +61,7 @@ TEST_CASE("a summary names the recurrent layers and their state") {
   CHECK(state("lfm2").starts_with("short convolution in 1 of 2 layers, "));
   CHECK(state("qwen35").starts_with("gated delta rule in 1 of 2 layers, "));
   CHECK(state("falcon-h1").starts_with("Mamba-2 in every layer, "));
+  CHECK(state("jamba").starts_with("Mamba in 1 of 2 layers, "));
 }
 
 }  // namespace

@@ -223,6 +223,32 @@ Value Builder::matmul(const std::vector<std::string>& names, Value x) {
   return y;
 }
 
+Builder::Parted Builder::matmul_parted(const std::string& name, uint32_t n, Value x) {
+  const auto position = matrix(name, 0, columns(x));
+  const uint64_t rows = rows_of_tensor(name);
+  if (!error_ && (n == 0 || n >= rows)) {
+    fail(ErrorCode::kCorrupt,
+         fmt::format("Tensor \"{}\" has {} rows, but more than {} are expected.", name, rows, n));
+  }
+  if (!error_ && has(bias_of(name))) {
+    fail(ErrorCode::kUnsupported,
+         fmt::format("Tensor \"{}\" is there; a bias of it is not supported.", bias_of(name)));
+  }
+  const uint32_t n_rest = error_ ? 0 : static_cast<uint32_t>(rows) - n;
+  const Parted y = {make(name, n, rows_of(x)), make(name, n_rest, rows_of(x))};
+  if (error_) return y;
+  const quant::Type type = file_.tensors[*position].type;
+  const WeightSpec parts[] = {
+      {name, type, n, columns(x), {*position}, RowOrder::kConcatenated},
+      {name + " (rest)", type, n_rest, columns(x), {*position}, RowOrder::kRowsFrom, 1, n}};
+  for (size_t i = 0; i < 2; ++i) {
+    MatmulOp op{parts[i].label, weight(parts[i]), x.id, i == 0 ? y.first.id : y.rest.id, 0};
+    op.shares_x = i > 0;
+    graph_.ops.emplace_back(std::move(op));
+  }
+  return y;
+}
+
 Value Builder::activated(const std::string& name, Value x, kernels::Activation activation) {
   const Value y = matmul({name}, x);
   if (error_) return y;

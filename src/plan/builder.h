@@ -70,6 +70,9 @@ struct LatentSpec {
   kernels::RopeParams rope;
   std::string kv_norm;     // [n_latent]
   std::string key, value;  // [n_heads, n_latent, n_nope] and [n_heads, v_dim, n_latent]
+  // In place of both: [n_heads, n_nope + v_dim, n_latent], of which the keys are turned over.
+  std::string key_value;
+  std::string freq_factors;  // name of a rope factor tensor; empty = none
 };
 
 // "blk.0.attn_q.weight" -> "blk.0.attn_q.bias"
@@ -94,6 +97,11 @@ struct SsdSpec {
   uint32_t layer = 0;
   std::string a, d, dt_bias;
   kernels::SsdShape shape;
+};
+struct ScanSpec {
+  uint32_t layer = 0;
+  std::string a, d;  // [n_channels, n_state], [n_channels]
+  uint32_t z_column = 0;
 };
 struct DeltaSpec {
   uint32_t layer = 0;
@@ -138,6 +146,11 @@ class Builder {
   // [rows, n] -> [rows, sum of the weights' rows], side by side.  Each weight "NAME.weight" [its
   // rows, n]; where the file has a "NAME.bias" [its rows] it is added.
   Value matmul(const std::vector<std::string>& weights, Value x);
+  // The products with rows 0 .. n - 1 of one weight, and with those after them; it has no bias.
+  struct Parted {
+    Value first, rest;
+  };
+  Parted matmul_parted(const std::string& weight, uint32_t n, Value x);
   // act(weight x + bias)
   Value activated(const std::string& weight, Value x, kernels::Activation activation);
   // act(gate x) * (up x).  gate, up [ffn, n], with their biases
@@ -170,10 +183,11 @@ class Builder {
   // be read as it was before.
   Value gate(Value y, Value x);
 
-  // Words with state for each sequence (builder_recurrent.cpp); kernels/conv, ssd and delta say
-  // what they compute.
+  // Words with state for each sequence (builder_recurrent.cpp); kernels/conv, ssd, scan and delta
+  // say what they compute.
   Value conv(Value x, const ConvSpec& spec);
   Value ssd(Value xbc, Value in, const SsdSpec& spec);
+  Value scan(Value x, Value dt, Value bc, Value in, const ScanSpec& spec);
   Value delta(Value qkv, Value in, const DeltaSpec& spec);
   // RMS norm of n_groups groups of x, each by itself. gamma [columns] or [columns / n_groups]
   Value group_norm(Value x, std::string_view gamma, uint32_t n_groups, float eps,
@@ -232,8 +246,13 @@ class Builder {
   // The tensor's position, checked to be [rows (0 = any), columns]; none after an error.
   std::optional<uint32_t> matrix(std::string_view name, uint32_t rows, uint32_t columns);
   uint32_t expert_rows(std::string_view name, uint32_t n_experts);
-  void by_heads(std::string_view name, uint32_t rows, uint32_t columns, Value x, uint32_t x_stride,
-                Value y, uint32_t y_stride);
+  std::optional<WeightSpec> heads_weight(std::string_view name, uint32_t rows, uint32_t columns);
+  void by_heads(std::optional<WeightSpec> spec, Value x, uint32_t x_stride, Value y,
+                uint32_t y_stride);
+  struct LatentWeights {
+    std::optional<WeightSpec> key, value;
+  };
+  LatentWeights latent_weights(const LatentSpec& spec);
   std::optional<VectorId> expert_bias(const std::vector<std::string>& weights, uint32_t n_experts);
   void check_tensor_scale(std::string_view name);
   std::optional<VectorId> vector(std::string_view name, uint32_t n);

@@ -7,25 +7,49 @@ namespace puna::plan {
 
 using base::ErrorCode;
 
-// A product with a matrix [rows, columns] for each query head.
-void Builder::by_heads(std::string_view name, uint32_t rows, uint32_t columns, Value x,
-                       uint32_t x_stride, Value y, uint32_t y_stride) {
-  const uint32_t n_heads = graph_.n_heads;
-  const auto position = matrix(name, n_heads * rows, columns);
-  if (!error_ && rows % kernels::CpuMatrix::kRowGroup != 0) {
+// Matrices [rows, columns] of all query heads, one after the other.
+std::optional<WeightSpec> Builder::heads_weight(std::string_view name, uint32_t rows,
+                                                uint32_t columns) {
+  const auto position = matrix(name, graph_.n_heads * rows, columns);
+  if (!position) return std::nullopt;
+  return WeightSpec{
+      std::string(name), file_.tensors[*position].type, graph_.n_heads * rows, columns,
+      {*position},       RowOrder::kConcatenated,       graph_.n_heads};
+}
+
+// A product with a matrix for each query head.
+void Builder::by_heads(std::optional<WeightSpec> spec, Value x, uint32_t x_stride, Value y,
+                       uint32_t y_stride) {
+  if (!error_ && spec->rows / spec->n_parts % kernels::CpuMatrix::kRowGroup != 0) {
     fail(ErrorCode::kUnsupported,
-         fmt::format("Tensor \"{}\" has matrices of {} rows; a multiple of {} is supported.", name,
-                     rows, kernels::CpuMatrix::kRowGroup));
+         fmt::format("Tensor \"{}\" has matrices of {} rows; a multiple of {} is supported.",
+                     spec->label, spec->rows / spec->n_parts, kernels::CpuMatrix::kRowGroup));
   }
   if (error_) return;
-  const WeightId id = weight({std::string(name),
-                              file_.tensors[*position].type,
-                              n_heads * rows,
-                              columns,
-                              {*position},
-                              RowOrder::kConcatenated,
-                              n_heads});
-  graph_.ops.emplace_back(HeadsOp{std::string(name), id, x.id, y.id, x_stride, y_stride});
+  const std::string label = spec->label;
+  const WeightId id = weight(*std::move(spec));
+  graph_.ops.emplace_back(HeadsOp{label, id, x.id, y.id, x_stride, y_stride});
+}
+
+Builder::LatentWeights Builder::latent_weights(const LatentSpec& spec) {
+  if (spec.key_value.empty()) {
+    return {heads_weight(spec.key, spec.n_latent, spec.n_nope),
+            heads_weight(spec.value, spec.v_dim, spec.n_latent)};
+  }
+  const auto both = heads_weight(spec.key_value, spec.n_nope + spec.v_dim, spec.n_latent);
+  if (!both) return {};
+  WeightSpec key = *both, value = *both;
+  key.label += " (keys)";
+  key.order = RowOrder::kHeadKeysTurned;
+  key.rows = graph_.n_heads * spec.n_latent;
+  key.columns = key.block_rows = spec.n_nope;
+  // The columns of blocks are no blocks.
+  if (quant::info(key.type).block_elements > 1) key.type = quant::Type::kF16;
+  value.label += " (values)";
+  value.order = RowOrder::kHeadValues;
+  value.rows = graph_.n_heads * spec.v_dim;
+  value.block_rows = spec.n_nope;
+  return {std::move(key), std::move(value)};
 }
 
 Value Builder::latent_attention(Value q, Value kv, const LatentSpec& spec) {
@@ -42,11 +66,13 @@ Value Builder::latent_attention(Value q, Value kv, const LatentSpec& spec) {
                      spec.layer, columns(q), columns(kv), graph_.n_heads, op.shape.q_dim(), k_dim));
   }
   const auto gamma = vector(spec.kv_norm, spec.n_latent);
+  if (!spec.freq_factors.empty()) op.freq_factors = vector(spec.freq_factors, spec.rope.n_rot / 2);
+  LatentWeights weights = latent_weights(spec);
   const Value absorbed = make("q", error_ ? 0 : graph_.n_heads * k_dim, Rows::kTokens);
   const Value latent = make("latent", error_ ? 0 : graph_.n_heads * spec.n_latent, Rows::kTokens);
   const Value out = make("attention", error_ ? 0 : graph_.n_heads * spec.v_dim, Rows::kTokens);
   if (error_) return out;
-  by_heads(spec.key, spec.n_latent, spec.n_nope, q, op.shape.q_dim(), absorbed, k_dim);
+  by_heads(std::move(weights.key), q, op.shape.q_dim(), absorbed, k_dim);
   if (error_) return out;
   op.q = q.id;
   op.kv = kv.id;
@@ -59,7 +85,7 @@ Value Builder::latent_attention(Value q, Value kv, const LatentSpec& spec) {
                         latent.id, spec.scale};
   attention.v_dim = spec.n_latent;
   graph_.ops.emplace_back(std::move(attention));
-  by_heads(spec.value, spec.v_dim, spec.n_latent, latent, spec.n_latent, out, spec.v_dim);
+  by_heads(std::move(weights.value), latent, spec.n_latent, out, spec.v_dim);
   return out;
 }
 

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "plan/builder.h"
 
 namespace puna::plan {
@@ -104,6 +106,28 @@ Value Builder::ssd(Value xbc, Value in, const SsdSpec& spec) {
   const StateId id = state(spec.layer, "ssd", shape.state_floats());
   graph_.ops.emplace_back(SsdOp{fmt::format("blk.{}.ssd", spec.layer), id, xbc.id, in.id, y.id, *a,
                                 *d, *dt_bias, shape});
+  return y;
+}
+
+Value Builder::scan(Value x, Value dt, Value bc, Value in, const ScanSpec& spec) {
+  kernels::ScanShape shape{columns(x), columns(bc) / 2, columns(in), spec.z_column};
+  const auto a = matrix(spec.a, shape.n_channels, shape.n_state);
+  const auto d = elements(spec.d, shape.n_channels);
+  if (!error_ && (columns(dt) != shape.n_channels || columns(bc) % 2 != 0 ||
+                  columns(in) < uint64_t{spec.z_column} + shape.n_channels)) {
+    fail(ErrorCode::kCorrupt,
+         fmt::format("The scan of layer {} has {} channels, but gets {} steps, {} columns of B and "
+                     "C, and {} of its gate.",
+                     spec.layer, shape.n_channels, columns(dt), columns(bc),
+                     columns(in) - std::min(spec.z_column, columns(in))));
+  }
+  const Value y = make("scan", shape.n_channels, Rows::kTokens);
+  if (error_) return y;
+  const VectorId decay =
+      vector(VectorSpec{spec.a, {*a}, static_cast<uint32_t>(shape.state_floats())});
+  const StateId id = state(spec.layer, "scan", shape.state_floats());
+  graph_.ops.emplace_back(ScanOp{fmt::format("blk.{}.scan", spec.layer), id, x.id, dt.id, bc.id,
+                                 in.id, y.id, decay, *d, shape});
   return y;
 }
 

@@ -33,6 +33,11 @@ enum class RowOrder : uint8_t {
   kHalvesInterleaved4,  // the same of the two halves of one tensor
   kEvenBlocks,          // blocks 0, 2, 4 ... of one tensor, of WeightSpec::block_rows each
   kOddBlocks,           // blocks 1, 3, 5 ...
+  kRowsFrom,            // rows from WeightSpec::block_rows on, of one tensor
+  // One tensor has, for each of n_parts heads, block_rows rows of keys and behind them rows of
+  // values.
+  kHeadKeysTurned,  // the keys of each head, turned over: its matrix [columns, block_rows]
+  kHeadValues,      // the values of each head
 };
 constexpr bool is_interleaved(RowOrder order) {
   return order == RowOrder::kInterleaved4 || order == RowOrder::kHalvesInterleaved4;

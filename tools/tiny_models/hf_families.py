@@ -107,6 +107,12 @@ FAMILIES = {
         num_key_value_heads=4, kv_lora_rank=32, q_lora_rank=24, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16, n_routed_experts=4,
         num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=32, first_k_dense_replace=1, routed_scaling_factor=1.5, n_group=2,
         topk_group=1, norm_topk_prob=True, rope_interleave=True)),
+    "mamba": ("MambaForCausalLM", dict(hidden_size=64, num_hidden_layers=2, state_size=16, expand=2, conv_kernel=4, tie_word_embeddings=False)),
+    "falcon_mamba": ("FalconMambaForCausalLM", dict(hidden_size=64, num_hidden_layers=2, state_size=8, intermediate_size=96, conv_kernel=4,
+                                                    time_step_rank=8, mixer_rms_eps=0.05, tie_word_embeddings=False)),
+    "jamba": ("JambaForCausalLM", {key: value for key, value in BASE.items() if key != "rope_parameters"} | dict(
+        num_hidden_layers=4, attn_layer_period=3, attn_layer_offset=1, expert_layer_period=2, expert_layer_offset=1, num_experts=4,
+        num_experts_per_tok=2, mamba_d_state=16, mamba_d_conv=4, mamba_expand=2, mamba_dt_rank=8, use_mamba_kernels=False, pad_token_id=0)),
     "mamba2": ("Mamba2ForCausalLM", dict(hidden_size=64, num_hidden_layers=2, num_heads=8, head_dim=16, n_groups=2, state_size=16, expand=2,
                                         conv_kernel=4, chunk_size=8, tie_word_embeddings=False)),
     "falcon_h1": ("FalconH1ForCausalLM", BASE | MAMBA | dict(
@@ -152,6 +158,12 @@ FAMILIES |= {
         interleave_moe_layer_step=2, intermediate_size=32, intermediate_size_mlp=96, rope_parameters=LLAMA3)),
     "minicpm": ("GraniteForCausalLM", BASE | dict(embedding_multiplier=4.0, attention_multiplier=0.25, residual_multiplier=1.4 / 2**0.5,
                                                  logits_scaling=2.0)),
+    # Its layers are dense ones of DeepSeek-V3 with rotary pairs half a head apart; minicpm3.py takes the multipliers out of the weights.
+    "minicpm3": ("DeepseekV3ForCausalLM", BASE | dict(
+        num_key_value_heads=4, kv_lora_rank=32, q_lora_rank=24, qk_nope_head_dim=24, qk_rope_head_dim=8, v_head_dim=16, first_k_dense_replace=2,
+        rope_interleave=False, rope_parameters={
+            "rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0, 1.3, 1.7, 2.0], "long_factor": [1.0, 2.0, 3.0, 4.0],
+            "original_max_position_embeddings": 64, "attention_factor": 1.1})),
     "nemotron": ("NemotronForCausalLM", BASE | dict(rope_parameters=HALF)),
     "nemotron_h": ("NemotronHForCausalLM", BASE | dict(
         num_hidden_layers=5, layer_types=["linear_attention", "mlp", "full_attention", "mlp", "linear_attention"], head_dim=16, mamba_num_heads=8,
@@ -164,7 +176,7 @@ OWN_CONFIGS = {
     "minicpm": {"model_type": "minicpm", "architectures": ["MiniCPMForCausalLM"], "scale_emb": 4.0, "scale_depth": 1.4, "dim_model_base": 32},
 }
 
-# As small as they get, for tests/goldens/: an HF and an MLC folder, experts, latent attention, a state, ALiBi and layer norms, a classifier.
+# As small as they get, for tests/goldens/: an HF and an MLC folder, experts, latent attention, states, ALiBi and layer norms, a classifier.
 SMALL = BASE | dict(vocab_size=262, hidden_size=32, intermediate_size=32, num_attention_heads=2, num_key_value_heads=1, num_hidden_layers=2,
                     tie_word_embeddings=True)
 FAMILIES |= {
@@ -172,6 +184,11 @@ FAMILIES |= {
     "small_qwen3moe": ("Qwen3MoeForCausalLM", FAMILIES["qwen3moe"][1] | SMALL | dict(head_dim=16, num_experts=4, moe_intermediate_size=16)),
     "small_deepseek3": ("DeepseekV3ForCausalLM", FAMILIES["deepseek3"][1] | SMALL | dict(
         num_key_value_heads=2, kv_lora_rank=16, q_lora_rank=16, n_routed_experts=4, moe_intermediate_size=16, num_hidden_layers=2)),
+    "small_minicpm3": ("DeepseekV3ForCausalLM", FAMILIES["minicpm3"][1] | SMALL | dict(
+        num_key_value_heads=2, kv_lora_rank=16, q_lora_rank=16, tie_word_embeddings=False,
+        rope_parameters=FAMILIES["minicpm3"][1]["rope_parameters"] | {"original_max_position_embeddings": 256})),
+    "small_jamba": ("JambaForCausalLM", FAMILIES["jamba"][1] | {key: value for key, value in SMALL.items() if key != "rope_parameters"} | dict(
+        attn_layer_period=2, expert_layer_period=2, intermediate_size=16, mamba_d_state=8, mamba_dt_rank=4)),
     "small_qwen35": ("Qwen3_5ForCausalLM", FAMILIES["qwen35"][1] | SMALL | dict(
         head_dim=16, linear_num_key_heads=1, linear_num_value_heads=2, layer_types=["linear_attention", "full_attention"],
         rope_parameters=ROPE | {"partial_rotary_factor": 0.5, "mrope_section": [2, 1, 1], "mrope_interleaved": True})),

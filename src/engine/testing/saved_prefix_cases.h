@@ -28,8 +28,8 @@ inline formats::ModelFile tiny_file(const std::string& architecture) {
   fixtures::TinyShape shape;
   shape.architecture = architecture;
   shape.context = 1024;
-  const bool recurrent =
-      architecture == "qwen35" || architecture == "lfm2" || architecture == "falcon-h1";
+  const bool recurrent = architecture == "qwen35" || architecture == "lfm2" ||
+                         architecture == "falcon-h1" || architecture == "jamba";
   if (recurrent) return fixtures::tiny_recurrent_model(shape);
   shape.head_dim = 32;  // what every type of cache takes
   return fixtures::tiny_model(shape);

@@ -1,9 +1,10 @@
 // Decoders that differ from Llama by a norm, a bias, an activation or a multiplier: Apertus, Arcee,
-// Cohere's Command R, ERNIE 4.5, EXAONE 4, GLM-4, Hunyuan, MiniCPM, Nemotron, Seed-OSS. Read first:
-// llama.cpp.
+// Cohere's Command R, ERNIE 4.5, EXAONE 4, GLM-4, Hunyuan, MiniCPM and MiniCPM3, Nemotron,
+// Seed-OSS. Read first: llama.cpp.
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "formats/hf/families.h"
@@ -45,6 +46,24 @@ Result<void> put_cohere(Mapping& m) {
   };
   m.config().usually("tie_word_embeddings", true);
   return put_same_layers(m, kLayer);
+}
+
+// MiniCPM's multipliers: on the embeddings, by depth on the residual stream, by width on the
+// logits.
+Result<void> put_minicpm_scales(Mapping& m) {
+  PUNA_TRY(const double embedding, m.config().real("scale_emb"));
+  PUNA_TRY(const double depth, m.config().real("scale_depth"));
+  PUNA_TRY(const double base_width, m.config().real("dim_model_base"));
+  if (!(base_width > 0)) {
+    return base::fail(ErrorCode::kCorrupt,
+                      fmt::format("The key \"dim_model_base\" of config.json is {}, but a positive "
+                                  "number is expected.",
+                                  base_width));
+  }
+  m.set("embedding_scale", embedding);
+  m.set("residual_scale", depth / std::sqrt(static_cast<double>(m.n_layers)));
+  m.set("logit_scale", static_cast<double>(m.hidden) / base_width);
+  return {};
 }
 
 }  // namespace
@@ -183,18 +202,42 @@ Result<void> map_hunyuan_dense(Mapping& m) {
 
 Result<void> map_minicpm(Mapping& m) {
   PUNA_TRY(map_llama(m));
-  PUNA_TRY(const double embedding, m.config().real("scale_emb"));
-  PUNA_TRY(const double depth, m.config().real("scale_depth"));
-  PUNA_TRY(const double base_width, m.config().real("dim_model_base"));
-  if (!(base_width > 0)) {
-    return base::fail(ErrorCode::kCorrupt,
-                      fmt::format("The key \"dim_model_base\" of config.json is {}, but a positive "
-                                  "number is expected.",
-                                  base_width));
+  return put_minicpm_scales(m);
+}
+
+Result<void> map_minicpm3(Mapping& m) {
+  const Config& c = m.config();
+  PUNA_TRY(c.must_be("hidden_act", "silu"));
+  PUNA_TRY(c.must_be("attention_bias", false));
+  PUNA_TRY(put_decoder_keys(m));
+  PUNA_TRY(put_minicpm_scales(m));
+  PUNA_TRY(const uint64_t nope, c.count("qk_nope_head_dim"));
+  PUNA_TRY(const uint64_t rotary, c.count("qk_rope_head_dim"));
+  PUNA_TRY(const uint64_t value,
+           c.count("v_head_dim", m.hidden / std::max<uint64_t>(1, m.n_heads)));
+  m.set("attention.key_length", nope + rotary);
+  m.set("attention.value_length", value);
+  constexpr Key kRanks[] = {{"q_lora_rank", "attention.q_lora_rank"},
+                            {"kv_lora_rank", "attention.kv_lora_rank"}};
+  PUNA_TRY(m.copy(kRanks));
+  PUNA_TRY(put_ends(m));
+  constexpr Rename kLayer[] = {
+      {"input_layernorm", "attn_norm"},
+      {"self_attn.q_a_proj", "attn_q_a"},
+      {"self_attn.q_a_layernorm", "attn_q_a_norm"},
+      {"self_attn.q_b_proj", "attn_q_b"},
+      {"self_attn.kv_a_proj_with_mqa", "attn_kv_a_mqa"},
+      {"self_attn.kv_a_layernorm", "attn_kv_a_norm"},
+      {"self_attn.kv_b_proj", "attn_kv_b"},
+      {"self_attn.o_proj", "attn_output"},
+      {"post_attention_layernorm", "ffn_norm"},
+      {"mlp.gate_proj", "ffn_gate"},
+      {"mlp.up_proj", "ffn_up"},
+      {"mlp.down_proj", "ffn_down"},
+  };
+  for (uint32_t l = 0; l < m.n_layers; ++l) {
+    PUNA_TRY(m.rename_layer(l, fmt::format("model.layers.{}.", l), kLayer));
   }
-  m.set("embedding_scale", embedding);
-  m.set("residual_scale", depth / std::sqrt(static_cast<double>(m.n_layers)));
-  m.set("logit_scale", static_cast<double>(m.hidden) / base_width);
   return {};
 }
 

@@ -233,13 +233,13 @@ Result<void> put_rope(Mapping& m) {
     return put_fixed_stretch(m, rope, base);
   if (type == "llama3" && is_one_of({"apertus", "arcee", "exaone4", "llama", "llama4"}))
     return put_llama3(m, rope, base, n_rot);
-  if ((type == "longrope" || type == "su") && is_one_of({"minicpm", "phi3", "phimoe"}))
+  if ((type == "longrope" || type == "su") && is_one_of({"minicpm", "minicpm3", "phi3", "phimoe"}))
     return put_longrope(m, rope, n_rot);
   return base::fail(
       ErrorCode::kUnsupported,
       fmt::format("The rope type \"{}\" is not supported for the architecture {} (supported: "
                   "default, linear, yarn; llama3 for llama and its kin; longrope for phi3, phimoe "
-                  "and minicpm).",
+                  "and minicpm and its kin).",
                   type, m.architecture()));
 }
 

@@ -25,6 +25,7 @@
 #include "kernels/rope/rope.h"
 #include "kernels/rows/rows.h"
 #include "kernels/sample/sample.h"
+#include "kernels/scan/scan.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/sort/sort.h"
 #include "kernels/ssd/ssd.h"
@@ -183,6 +184,11 @@ TEST_CASE("every variant of the roles with state expands, and its gate and norm"
       REQUIRE(ssd(device,
                   {.label = "ssd", .shape = {4, 64, 128, 2, 260, 256, 0}, .max_rows = max_rows},
                   calls));
+      for (const uint32_t n_state : {16u, 36u, 256u}) {
+        REQUIRE(scan(device,
+                     {.label = "scan", .shape = {70, n_state, 140, 70}, .max_rows = max_rows},
+                     calls));
+      }
       for (const bool tiled : {false, true}) {
         REQUIRE(delta(
             device,
@@ -254,6 +260,8 @@ TEST_CASE("arguments that no kernel can serve are refused with a sentence") {
   CHECK(!rope_append(device, rope, calls));  // no table
   CHECK(!conv(device, {.label = "c", .shape = {8, 9, 8}}, calls));
   CHECK(!ssd(device, {.label = "s", .shape = {3, 64, 128, 2}}, calls));
+  CHECK(!scan(device, {.label = "s", .shape = {64, 18}}, calls));
+  CHECK(!scan(device, {.label = "s", .shape = {64, 260}}, calls));
   CHECK(!delta(device, {.label = "d", .shape = {2, 4, 260, 64}}, calls));
   CHECK(!gate(device, {.label = "g", .n = 8, .n_gates = 2}, calls));
   CHECK(!group_norm(device, {.label = "g", .shape = {9, 2}}, calls));

@@ -17,6 +17,7 @@
   X(group_norm)               \
   X(conv)                     \
   X(ssd)                      \
+  X(scan)                     \
   X(delta)                    \
   X(sample)                   \
   X(unary)                    \

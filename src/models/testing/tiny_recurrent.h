@@ -1,5 +1,5 @@
 // A model file made in memory, as tiny_model() makes one, of an architecture that keeps recurrent
-// state: lfm2 and qwen35 in every second layer, falcon-h1 in each, beside attention.
+// state: lfm2, jamba and qwen35 in every second layer, falcon-h1 in each, beside attention.
 #pragma once
 
 #include <cmath>
@@ -48,9 +48,9 @@ inline formats::ModelFile tiny_recurrent_model(const TinyShape& s) {
   set(p + "feed_forward_length", uint64_t{s.ffn});
   set(p + "attention.head_count", uint64_t{s.n_heads});
   const bool lfm2 = s.architecture == "lfm2", falcon = s.architecture == "falcon-h1",
-             qwen35 = s.architecture == "qwen35";
-  const auto mixes_by_state = [&](uint32_t l) { return (lfm2 || qwen35) && l % 2 == 0; };
-  if (lfm2) {
+             jamba = s.architecture == "jamba", qwen35 = s.architecture == "qwen35";
+  const auto mixes_by_state = [&](uint32_t l) { return (lfm2 || jamba || qwen35) && l % 2 == 0; };
+  if (lfm2 || jamba) {
     std::vector<uint64_t> kv_heads;
     for (uint32_t l = 0; l < s.n_layers; ++l)
       kv_heads.push_back(mixes_by_state(l) ? 0 : s.n_kv_heads);
@@ -64,6 +64,11 @@ inline formats::ModelFile tiny_recurrent_model(const TinyShape& s) {
     set(p + "ssm.state_size", kStateSize);
     set(p + "ssm.time_step_rank", kStateHeads);
     set(p + "ssm.group_count", kStateGroups);
+  }
+  constexpr uint64_t kRank = 8, kChannelStates = 16;
+  if (jamba) {
+    set(p + "ssm.inner_size", kInner);
+    set(p + "ssm.time_step_rank", kRank);
   }
   set(p + "attention.key_length", uint64_t{s.head_dim});
   set(p + "attention.value_length", uint64_t{s.head_dim});
@@ -106,8 +111,22 @@ inline formats::ModelFile tiny_recurrent_model(const TinyShape& s) {
       matrix(b + "shortconv.in_proj.weight", 3 * uint64_t{s.hidden}, s.hidden);
       matrix(b + "shortconv.out_proj.weight", s.hidden, s.hidden);
     }
+    if (jamba && mixes_by_state(l)) {
+      matrix(b + "ssm_in.weight", 2 * kInner, s.hidden);
+      matrix(b + "ssm_conv1d.weight", kInner, 4);
+      tensor(b + "ssm_conv1d.bias", {kInner}, 0.0f, 0.2f);
+      matrix(b + "ssm_x.weight", kRank + 2 * kChannelStates, kInner);
+      norm(b + "ssm_dt_norm.weight", kRank);
+      norm(b + "ssm_b_norm.weight", kChannelStates);
+      norm(b + "ssm_c_norm.weight", kChannelStates);
+      matrix(b + "ssm_dt.weight", kInner, kRank);
+      tensor(b + "ssm_dt.bias", {kInner}, 0.0f, 0.5f);
+      tensor(b + "ssm_a", {kInner, kChannelStates}, -0.5f, 0.1f);
+      tensor(b + "ssm_d", {kInner}, 0.0f, 1.0f);
+      matrix(b + "ssm_out.weight", s.hidden, kInner);
+    }
     if (mixes_by_state(l)) continue;
-    if (!falcon) {
+    if (!falcon && !jamba) {
       norm(b + "attn_q_norm.weight", s.head_dim);
       norm(b + "attn_k_norm.weight", s.head_dim);
     }

@@ -8,7 +8,17 @@ namespace puna::plan {
 using base::Result;
 using kernels::KernelCall;
 
-std::vector<Constant> LatentOp::constants() const { return {{{gamma}}, {{}, shape.rope}}; }
+namespace {
+
+Constant turns_of(const LatentOp& op) {
+  Constant out{{}, op.shape.rope};
+  if (op.freq_factors) out.vectors.push_back(*op.freq_factors);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Constant> LatentOp::constants() const { return {{{gamma}}, turns_of(*this)}; }
 
 Result<void> LatentOp::lower(const GpuLowering& at, std::vector<KernelCall>& calls) const {
   kernels::MlaArgs args;
@@ -19,7 +29,7 @@ Result<void> LatentOp::lower(const GpuLowering& at, std::vector<KernelCall>& cal
   args.q = at.value(q);
   args.kv = at.value(kv);
   args.gamma = at.vector(gamma);
-  args.table = at.constant({{}, shape.rope});
+  args.table = at.constant(turns_of(*this));
   args.q_out = at.value(q_out);
   args.k_cache = at.plan.kv[layer].k;
   args.layout = at.plan.kv[layer].layout;
@@ -34,6 +44,7 @@ void LatentOp::run(const CpuRun& at) const {
   args.q = at.value(q);
   args.kv = at.value(kv);
   args.gamma = at.vector(gamma);
+  args.freq_factors = at.vector(freq_factors);
   args.q_out = at.value(q_out);
   args.k_cache = at.memory.layers[layer].k.get();
   args.layout = at.memory.layers[layer].layout;

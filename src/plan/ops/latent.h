@@ -14,6 +14,7 @@ struct LatentOp {
   ValueId kv;
   ValueId q_out;
   VectorId gamma;
+  std::optional<VectorId> freq_factors = {};
 
   static void values(auto& op, auto&& use) {
     use(op.q, Use::kRead);

@@ -29,6 +29,7 @@
 #include "plan/ops/reduce.h"
 #include "plan/ops/rope.h"
 #include "plan/ops/scale.h"
+#include "plan/ops/scan.h"
 #include "plan/ops/softcap.h"
 #include "plan/ops/ssd.h"
 #include "plan/ops/turn.h"
@@ -38,10 +39,10 @@ namespace puna::plan {
 
 template <IsOp... Ops>
 using OneOf = std::variant<Ops...>;
-using Op =
-    OneOf<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp, SoftcapOp,
-          GluOp, MoeOp, HeadsOp, LatentOp, NormPartsOp, MultiplyOp, GateOp, ConvOp, SsdOp, DeltaOp,
-          GroupNormOp, AddMediaOp, OwnAttentionOp, TurnOp, MergeOp, ReduceOp, ByVectorOp, UnaryOp>;
+using Op = OneOf<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp,
+                 SoftcapOp, GluOp, MoeOp, HeadsOp, LatentOp, NormPartsOp, MultiplyOp, GateOp,
+                 ConvOp, SsdOp, DeltaOp, GroupNormOp, AddMediaOp, OwnAttentionOp, TurnOp, MergeOp,
+                 ReduceOp, ByVectorOp, UnaryOp, ScanOp>;
 
 // "blk.3.ffn_down"; ops without a label of their own are called by what they do.
 std::string label(const Op& op);
