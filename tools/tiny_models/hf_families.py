@@ -17,6 +17,8 @@ MAMBA = dict(mamba_n_heads=8, mamba_d_head=16, mamba_n_groups=2, mamba_d_state=1
 # What GPT-2's line calls its sizes.
 GPT2 = dict(n_embd=64, n_head=4, n_layer=2, n_positions=128)
 PARTIAL = ROPE | {"partial_rotary_factor": 0.5}
+MODERN_BERT = dict(hidden_size=64, intermediate_size=96, num_attention_heads=4, num_hidden_layers=4, max_position_embeddings=128, local_attention=16,
+                   pad_token_id=0, cls_token_id=0, sep_token_id=1)
 
 FAMILIES = {
     "bloom": ("BloomForCausalLM", dict(hidden_size=72, n_head=6, n_layer=2)),
@@ -117,6 +119,10 @@ FAMILIES = {
                                            max_position_embeddings=128, type_vocab_size=2, rope_parameters=ROPE)),
     "bert": ("BertModel", dict(hidden_size=64, intermediate_size=96, num_attention_heads=4, num_hidden_layers=2, max_position_embeddings=128,
                                type_vocab_size=2, hidden_act="gelu")),
+    # Windows that reach eight tokens either way, on two layers of three.
+    "modern_bert": ("ModernBertModel", MODERN_BERT),
+    "modern_bert_rank": ("ModernBertForSequenceClassification", MODERN_BERT | dict(
+        hidden_activation="silu", norm_bias=True, attention_bias=True, mlp_bias=True, classifier_bias=True, num_labels=3)),
     "bert_rank": ("BertForSequenceClassification", dict(
         hidden_size=64, intermediate_size=96, num_attention_heads=4, num_hidden_layers=2, max_position_embeddings=128, type_vocab_size=2,
         hidden_act="gelu", num_labels=3)),

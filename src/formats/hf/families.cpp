@@ -46,6 +46,7 @@ constexpr Family kFamilies[] = {
     {"mistral", "llama", map_mistral},
     {"mistral3", "mistral3", map_ministral3},
     {"mixtral", "llama", map_mixtral},
+    {"modernbert", "modern-bert", map_modern_bert},
     {"mpt", "mpt", map_mpt},
     {"nemotron", "nemotron", map_nemotron},
     {"nemotron_h", "nemotron_h", map_nemotron_h},

@@ -82,6 +82,7 @@ base::Result<void> map_hunyuan_dense(Mapping& m);
 base::Result<void> map_hunyuan_moe(Mapping& m);
 base::Result<void> map_llama4(Mapping& m);
 base::Result<void> map_minicpm(Mapping& m);
+base::Result<void> map_modern_bert(Mapping& m);
 base::Result<void> map_nemotron(Mapping& m);
 base::Result<void> map_nemotron_h(Mapping& m);
 base::Result<void> map_seed_oss(Mapping& m);
