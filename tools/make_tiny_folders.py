@@ -21,7 +21,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import torch
 import transformers
-from tiny_models import internlm2, mlc, vocabulary
+from tiny_models import internlm2, mlc, sentence, vocabulary
 from tiny_models.hf_families import FAMILIES, OWN_CONFIGS
 
 # f32 of every family, and of some the types that weights come in.
@@ -79,11 +79,11 @@ def config_of(cls, kind, keywords):
     return config
 
 
-def reference(model, tokens):
+def reference(model, tokens, embedding=lambda row: row):
     with torch.no_grad():
         out = model(torch.tensor([tokens]))
     if not hasattr(out, "logits"):
-        return out.last_hidden_state[0].double().mean(0).numpy()
+        return embedding(out.last_hidden_state[0].double().mean(0)).numpy()
     if type(model).__name__.endswith("ForSequenceClassification"):  # one score as it is, several as shares
         return out.logits[0].numpy() if out.logits.shape[1] == 1 else out.logits[0].softmax(0).numpy()
     return out.logits[0].numpy()
@@ -120,6 +120,7 @@ def make(out, name):
         dtype = {"bf16": torch.bfloat16, "f16": torch.float16}.get(kind, torch.float32)
         model.to(dtype).save_pretrained(folder, **({"max_shard_size": "40KB"} if kind == "sharded" else {}))
         model = model.float()
+    embedding = sentence.save(family, folder, model.config.hidden_size, seed) if family in sentence.DENSE else lambda row: row
     if family in OWN_CONFIGS:
         config = json.loads((folder / "config.json").read_text())
         (folder / "config.json").write_text(json.dumps(config | OWN_CONFIGS[family]) + "\n")
@@ -136,7 +137,7 @@ def make(out, name):
         prompt = [int(t) for t in random.integers(N_SPECIAL, n_vocab, 24 if family.startswith("small_") else N_PROMPT)]
         best = max(best, (prompt, *(([], 0.0) if is_embedding else greedy(model, prompt))), key=lambda found: found[2])
     prompt, continuation, margin = best
-    rows = reference(model, prompt)
+    rows = reference(model, prompt, embedding)
     np.save(out / f"{name}.npy", rows.astype(np.float32))
     weights = "f32" if kind in ("", "sharded") else kind
     # A text beyond the original context needs a model loaded for more, where the factors of rope depend on it.

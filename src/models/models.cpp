@@ -31,6 +31,7 @@ constexpr Architecture kArchitectures[] = {
     {"exaone4", build_exaone4},
     {"falcon", build_falcon},
     {"falcon-h1", build_falcon_h1},
+    {"gemma-embedding", build_gemma_embedding, /*attention=*/true, /*causal=*/false},
     {"gemma2", build_gemma2},
     {"gemma3", build_gemma3},
     {"gemma4", build_gemma4},

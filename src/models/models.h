@@ -130,6 +130,8 @@ base::Result<plan::Graph> build_deepseek2(const formats::ModelFile& file, const 
 base::Result<plan::Graph> build_gemma2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gemma3(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gemma4(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_gemma_embedding(const formats::ModelFile& file,
+                                                const Config& config);
 base::Result<plan::Graph> build_glm4(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_glm4moe(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gpt2(const formats::ModelFile& file, const Config& config);

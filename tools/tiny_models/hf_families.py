@@ -119,7 +119,12 @@ FAMILIES = {
                                            max_position_embeddings=128, type_vocab_size=2, rope_parameters=ROPE)),
     "bert": ("BertModel", dict(hidden_size=64, intermediate_size=96, num_attention_heads=4, num_hidden_layers=2, max_position_embeddings=128,
                                type_vocab_size=2, hidden_act="gelu")),
-    # Windows that reach eight tokens either way, on two layers of three.
+    # Windows that reach eight tokens either way; products behind the pooling (sentence.py).
+    "gemma_embedding": ("Gemma3TextModel", BASE | dict(
+        num_hidden_layers=6, head_dim=32, query_pre_attn_scalar=32, sliding_window=16, tie_word_embeddings=True, use_bidirectional_attention=True,
+        layer_types=["sliding_attention"] * 5 + ["full_attention"],
+        rope_parameters={"full_attention": {"rope_type": "default", "rope_theta": 1000000.0}, "sliding_attention": ROPE})),
+    # The same windows, on two layers of three.
     "modern_bert": ("ModernBertModel", MODERN_BERT),
     "modern_bert_rank": ("ModernBertForSequenceClassification", MODERN_BERT | dict(
         hidden_activation="silu", norm_bias=True, attention_bias=True, mlp_bias=True, classifier_bias=True, num_labels=3)),

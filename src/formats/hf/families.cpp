@@ -20,6 +20,7 @@ constexpr Family kFamilies[] = {
     {"falcon_h1", "falcon-h1", map_falcon_h1},
     {"gemma2", "gemma2", map_gemma2},
     {"gemma3", "gemma3", map_gemma3},
+    {"gemma3_text", "gemma-embedding", map_gemma_embedding, "", sees_both_ways},
     {"gemma3_text", "gemma3", map_gemma3},
     {"gemma4", "gemma4", map_gemma4},
     {"gemma4_text", "gemma4", map_gemma4},
@@ -78,9 +79,10 @@ constexpr Family kFamilies[] = {
 
 std::span<const Family> families() { return kFamilies; }
 
-const Family* find_family(std::string_view model_type) {
+const Family* find_family(const Config& config) {
+  const auto type = config.text("model_type", "");
   for (const Family& family : kFamilies) {
-    if (family.model_type == model_type) return &family;
+    if (type && family.model_type == *type && (!family.when || family.when(config))) return &family;
   }
   return nullptr;
 }

@@ -20,11 +20,13 @@ struct Family {
   // Tensors of one element whose names have this in them are read before; empty = none. GGUF keeps
   // such parameters as metadata.
   std::string_view scalars = {};
+  // The row is of those models only whose config.json says so; null = of all.
+  bool (*when)(const Config& config) = nullptr;
 };
 
 std::span<const Family> families();
-// nullptr when unknown.
-const Family* find_family(std::string_view model_type);
+// The first row for a model of this config.json; nullptr when there is none.
+const Family* find_family(const Config& config);
 
 base::Result<void> map_llama(Mapping& m);
 base::Result<void> map_mistral(Mapping& m);
@@ -41,6 +43,8 @@ base::Result<void> map_olmo3(Mapping& m);
 base::Result<void> map_gemma2(Mapping& m);
 base::Result<void> map_gemma3(Mapping& m);
 base::Result<void> map_gemma4(Mapping& m);
+bool sees_both_ways(const Config& config);
+base::Result<void> map_gemma_embedding(Mapping& m);
 base::Result<void> map_qwen3moe(Mapping& m);
 base::Result<void> map_gpt_oss(Mapping& m);
 base::Result<void> map_deepseek2(Mapping& m);
