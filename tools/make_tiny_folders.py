@@ -21,7 +21,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import torch
 import transformers
-from tiny_models import internlm2, mlc, sentence, vocabulary
+from tiny_models import internlm2, mlc, own_models, sentence, vocabulary
 from tiny_models.hf_families import FAMILIES, OWN_CONFIGS
 
 # f32 of every family, and of some the types that weights come in.
@@ -102,11 +102,12 @@ def greedy(model, prompt):
 def make(out, name):
     family, _, kind = name.partition("-")
     class_name, keywords = FAMILIES[family]
-    cls = getattr(transformers, class_name)
+    cls = getattr(transformers, class_name, None) or getattr(own_models, class_name)
     seed = zlib.crc32(name.encode())  # of its own, whatever other folders there are
     torch.manual_seed(seed)
     model = cls(config_of(cls, kind, keywords)).eval().float()
-    model.set_attn_implementation("eager")
+    if class_name not in vars(own_models):
+        model.set_attn_implementation("eager")
     randomise(model, seed)
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)

@@ -57,6 +57,7 @@ constexpr Architecture kArchitectures[] = {
     {"nemotron", build_nemotron},
     {"nemotron_h", build_nemotron_h},
     {"nomic-bert", build_bert},
+    {"nomic-bert-moe", build_bert, /*attention=*/true, /*causal=*/false},
     {"olmo", build_olmo},
     {"olmo2", build_olmo2},
     {"olmoe", build_olmoe},

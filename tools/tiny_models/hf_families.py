@@ -124,6 +124,14 @@ FAMILIES = {
         num_hidden_layers=6, head_dim=32, query_pre_attn_scalar=32, sliding_window=16, tie_word_embeddings=True, use_bidirectional_attention=True,
         layer_types=["sliding_attention"] * 5 + ["full_attention"],
         rope_parameters={"full_attention": {"rope_type": "default", "rope_theta": 1000000.0}, "sliding_attention": ROPE})),
+    # These two are of own_models.py. Six heads have slopes of two kinds.
+    "jina_bert_v2": ("JinaBertModel", dict(
+        hidden_size=96, intermediate_size=64, num_attention_heads=6, num_hidden_layers=2, max_position_embeddings=128, type_vocab_size=2,
+        layer_norm_eps=1e-12, hidden_act="gelu", feed_forward_type="geglu", position_embedding_type="alibi", emb_pooler="mean")),
+    "nomic_bert_moe": ("NomicBertMoeModel", dict(
+        n_embd=64, n_inner=96, n_head=4, n_layer=4, n_positions=128, max_trained_positions=128, type_vocab_size=1, layer_norm_epsilon=1e-5,
+        activation_function="gelu", moe_every_n_layers=2, moe_top_k=2, num_experts=4, moe_normalize_expert_weights=False, prenorm=False, causal=False,
+        rotary_emb_base=10000.0, rotary_emb_fraction=1.0, rotary_emb_interleaved=False, expert_choice_router=False, num_shared_experts=0)),
     # The same windows, on two layers of three.
     "modern_bert": ("ModernBertModel", MODERN_BERT),
     "modern_bert_rank": ("ModernBertForSequenceClassification", MODERN_BERT | dict(

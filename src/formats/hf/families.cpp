@@ -51,6 +51,7 @@ constexpr Family kFamilies[] = {
     {"mpt", "mpt", map_mpt},
     {"nemotron", "nemotron", map_nemotron},
     {"nemotron_h", "nemotron_h", map_nemotron_h},
+    {"nomic_bert", "nomic-bert-moe", map_nomic_bert, "", has_nomic_experts},
     {"nomic_bert", "nomic-bert", map_nomic_bert},
     {"olmo", "olmo", map_olmo},
     {"olmo2", "olmo2", map_olmo2},

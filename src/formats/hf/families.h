@@ -72,6 +72,7 @@ base::Result<void> map_stablelm(Mapping& m);
 base::Result<void> map_starcoder2(Mapping& m);
 base::Result<void> map_bert(Mapping& m);
 base::Result<void> map_nomic_bert(Mapping& m);
+bool has_nomic_experts(const Config& config);
 base::Result<void> map_apertus(Mapping& m);
 base::Result<void> map_arcee(Mapping& m);
 base::Result<void> map_cohere(Mapping& m);
