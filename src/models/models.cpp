@@ -46,6 +46,7 @@ constexpr Architecture kArchitectures[] = {
     {"hunyuan-dense", build_hunyuan_dense},
     {"hunyuan-moe", build_hunyuan_moe},
     {"internlm2", build_llama},
+    {"jina-bert-v2", build_bert, /*attention=*/true, /*causal=*/false},
     {"lfm2", build_lfm2},
     {"llama", build_llama},
     {"llama4", build_llama4},

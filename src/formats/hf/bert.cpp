@@ -34,6 +34,16 @@ constexpr Key kBertKeys[] = {
     {"vocab_size", "vocab_size"},
 };
 
+constexpr Rename kJinaLayer[] = {
+    {"attention.self.query", "attn_q"},
+    {"attention.self.key", "attn_k"},
+    {"attention.self.value", "attn_v"},
+    {"attention.output.dense", "attn_output"},
+    {"attention.output.LayerNorm", "attn_output_norm"},
+    {"mlp.wo", "ffn_down"},
+    {"mlp.layernorm", "layer_output_norm"},
+};
+
 constexpr Rename kNomicLayer[] = {
     {"attn.Wqkv", "attn_qkv"},      {"attn.out_proj", "attn_output"},
     {"norm1", "attn_output_norm"},  {"mlp.fc11", "ffn_up"},
@@ -97,6 +107,28 @@ Result<void> map_bert(Mapping& m) {
     PUNA_TRY(m.rename_layer(l, fmt::format("{}encoder.layer.{}.", prefix, l), kBertLayer));
   }
   return put_classifier(m, prefix);
+}
+
+bool has_alibi(const Config& config) {
+  const base::Json* const kind = config.find("position_embedding_type");
+  return kind && *kind == base::Json("alibi");
+}
+
+Result<void> map_jina_bert_v2(Mapping& m) {
+  PUNA_TRY(m.config().must_be("feed_forward_type", "geglu"));
+  PUNA_TRY(m.config().must_be("is_decoder", false));
+  PUNA_TRY(m.read_sizes());
+  PUNA_TRY(m.copy(kBertKeys));
+  PUNA_TRY(m.config().must_be("emb_pooler", "mean"));
+  const std::string prefix = prefix_of(m);
+  PUNA_TRY(put_embeddings(m, prefix, "embeddings.LayerNorm"));
+  for (uint32_t l = 0; l < m.n_layers; ++l) {
+    const std::string layer = fmt::format("{}encoder.layer.{}.", prefix, l);
+    PUNA_TRY(m.rename_layer(l, layer, kJinaLayer));
+    PUNA_TRY(put_halves(m, layer + "mlp.gated_layers.weight", layer_name(l, "ffn_gate.weight"),
+                        layer_name(l, "ffn_up.weight")));
+  }
+  return {};
 }
 
 bool has_nomic_experts(const Config& config) {

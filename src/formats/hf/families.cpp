@@ -7,6 +7,7 @@ namespace {
 constexpr Family kFamilies[] = {
     {"apertus", "apertus", map_apertus, ".act_fn."},
     {"arcee", "arcee", map_arcee},
+    {"bert", "jina-bert-v2", map_jina_bert_v2, "", has_alibi},
     {"bert", "bert", map_bert},
     {"bloom", "bloom", map_bloom},
     {"cohere", "command-r", map_cohere},

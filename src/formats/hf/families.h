@@ -71,6 +71,8 @@ base::Result<void> map_qwen2moe(Mapping& m);
 base::Result<void> map_stablelm(Mapping& m);
 base::Result<void> map_starcoder2(Mapping& m);
 base::Result<void> map_bert(Mapping& m);
+base::Result<void> map_jina_bert_v2(Mapping& m);
+bool has_alibi(const Config& config);
 base::Result<void> map_nomic_bert(Mapping& m);
 bool has_nomic_experts(const Config& config);
 base::Result<void> map_apertus(Mapping& m);
