@@ -11,6 +11,7 @@
 #include "formats/block_source.h"
 #include "formats/hf/encoders.h"
 #include "formats/hf/families.h"
+#include "formats/hf_judge.h"
 #include "formats/safetensors.h"
 
 namespace puna::formats {
@@ -334,6 +335,8 @@ Task<Result<ModelFile>> load_hf_folder(const ModelFolder& folder, std::string te
   PUNA_CO_TRY(co_await std::move(pooling));
   auto describing = describe_model(folder, file);
   PUNA_CO_TRY(co_await std::move(describing));
+  auto judging = put_judge(folder, file);
+  PUNA_CO_TRY(co_await std::move(judging));
   co_return std::move(file);
 }
 

@@ -56,6 +56,7 @@ FAMILIES = {
                                                    pad_token_id=None)),
     "qwen2": ("Qwen2ForCausalLM", BASE | dict(tie_word_embeddings=True)),
     "qwen3": ("Qwen3ForCausalLM", BASE | dict(head_dim=32, rope_parameters=YARN)),
+    "qwen3_rank": ("Qwen3ForSequenceClassification", BASE | dict(head_dim=32, num_labels=2, pad_token_id=0)),
     "qwen3moe": ("Qwen3MoeForCausalLM", BASE | dict(head_dim=32, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=32, norm_topk_prob=True,
                                                    decoder_sparse_step=1, mlp_only_layers=[])),
     "qwen3next": ("Qwen3NextForCausalLM", BASE | DELTA | dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32,
