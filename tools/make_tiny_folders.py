@@ -6,7 +6,8 @@ usage: tools/make_tiny_folders.py OUT [--only llama,qwen3-bf16,llama-q4f16_1]
 A folder NAME = FAMILY[-TYPE] holds config.json, model.safetensors and tokenizer.json (MLC: mlc-chat-config.json, the index and shards);
 NAME.npy and NAME.json beside it are as tests/goldens/ has them, so tests/goldens/check.py --folder OUT compares an engine with all. For
 an MLC folder the weights are quantized here, by the description in src/quant/q4f16_1.h, and put back into the model before its logits
-are taken. Needs torch and transformers 5.23.0 (not in tools/requirements.txt: nothing else does).
+are taken. Models that transformers has no code for are tiny_models/own_models.py's. Needs torch and transformers 5.24.0 (not in
+tools/requirements.txt: nothing else does).
 """
 import argparse
 import copy
@@ -25,7 +26,8 @@ from tiny_models import internlm2, mlc, own_models, sentence, vocabulary
 from tiny_models.hf_families import FAMILIES, OWN_CONFIGS
 
 # f32 of every family, and of some the types that weights come in.
-COMMITTED = ["small_llama-bf16", "small_llama-q4f16_1", "small_qwen3moe-bf16", "small_deepseek3-bf16", "small_qwen35-bf16", "small_mpt-bf16", "small_bert_rank-bf16"]
+COMMITTED = ["small_llama-bf16", "small_llama-q4f16_1", "small_qwen3moe-bf16", "small_deepseek3-bf16", "small_qwen35-bf16", "small_mpt-bf16", "small_bert_rank-bf16",
+             "small_modern_bert-f32", "small_nomic_moe-bf16"]
 NAMES = [*[f for f in FAMILIES if not f.startswith("small_")], *COMMITTED, "llama-bf16", "qwen3-f16", "qwen3moe-bf16", "gpt_oss-mxfp4", "llama-sharded",
          "llama-q4f16_1", "llama-q4f32_1", "qwen3-q4f16_1", "phi3-q4f16_1", "llama-q0f16"]
 MLC_TYPES = ["q4f16_1", "q4f32_1", "q0f16"]

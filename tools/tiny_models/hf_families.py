@@ -184,7 +184,8 @@ OWN_CONFIGS = {
     "minicpm": {"model_type": "minicpm", "architectures": ["MiniCPMForCausalLM"], "scale_emb": 4.0, "scale_depth": 1.4, "dim_model_base": 32},
 }
 
-# As small as they get, for tests/goldens/: an HF and an MLC folder, experts, latent attention, a state, ALiBi and layer norms, a classifier.
+# As small as they get, for tests/goldens/: an HF and an MLC folder, experts, latent attention, a state, ALiBi and layer norms, a classifier,
+# windows that reach either way, experts without a gate.
 SMALL = BASE | dict(vocab_size=262, hidden_size=32, intermediate_size=32, num_attention_heads=2, num_key_value_heads=1, num_hidden_layers=2,
                     tie_word_embeddings=True)
 FAMILIES |= {
@@ -198,4 +199,9 @@ FAMILIES |= {
     "small_mpt": ("MptForCausalLM", dict(vocab_size=262, d_model=24, n_heads=3, n_layers=2, max_seq_len=256, attn_config={"clip_qkv": 0.7})),
     "small_bert_rank": ("BertForSequenceClassification", FAMILIES["bert_rank"][1] | dict(
         vocab_size=262, hidden_size=32, intermediate_size=32, num_attention_heads=2, max_position_embeddings=64, num_labels=1)),
+    "small_modern_bert": ("ModernBertModel", MODERN_BERT | dict(
+        vocab_size=262, hidden_size=32, intermediate_size=32, num_attention_heads=2, num_hidden_layers=3, max_position_embeddings=64,
+        local_attention=8)),
+    "small_nomic_moe": ("NomicBertMoeModel", FAMILIES["nomic_bert_moe"][1] | dict(
+        vocab_size=262, n_embd=32, n_inner=32, n_head=2, n_layer=2, n_positions=64, max_trained_positions=64)),
 }
