@@ -6,7 +6,8 @@ usage: tools/make_tiny_folders.py OUT [--only llama,qwen3-bf16,llama-q4f16_1]
 A folder NAME = FAMILY[-TYPE] holds config.json, model.safetensors and tokenizer.json (MLC: mlc-chat-config.json, the index and shards);
 NAME.npy and NAME.json beside it are as tests/goldens/ has them, so tests/goldens/check.py --folder OUT compares an engine with all. For
 an MLC folder the weights are quantized here, by the description in src/quant/q4f16_1.h, and put back into the model before its logits
-are taken. Needs torch and transformers 5.23.0 (MiniCPM3, Mamba and Jamba: 5.24.0; not in tools/requirements.txt: nothing else does).
+are taken. Models that transformers has no code for are tiny_models/own_models.py's. Needs torch and transformers 5.24.0 (not in
+tools/requirements.txt: nothing else does).
 """
 import argparse
 import copy
@@ -21,12 +22,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import torch
 import transformers
-from tiny_models import internlm2, minicpm3, mlc, vocabulary
+from tiny_models import internlm2, minicpm3, mlc, own_models, sentence, vocabulary
 from tiny_models.hf_families import FAMILIES, OWN_CONFIGS
 
 # f32 of every family, and of some the types that weights come in.
 COMMITTED = ["small_llama-bf16", "small_llama-q4f16_1", "small_qwen3moe-bf16", "small_deepseek3-bf16", "small_minicpm3-bf16", "small_jamba-bf16",
-             "small_qwen35-bf16", "small_mpt-bf16", "small_bert_rank-bf16"]
+             "small_qwen35-bf16", "small_mpt-bf16", "small_bert_rank-bf16", "small_modern_bert-f32", "small_nomic_moe-bf16"]
 NAMES = [*[f for f in FAMILIES if not f.startswith("small_")], *COMMITTED, "llama-bf16", "qwen3-f16", "qwen3moe-bf16", "gpt_oss-mxfp4", "llama-sharded",
          "llama-q4f16_1", "llama-q4f32_1", "qwen3-q4f16_1", "phi3-q4f16_1", "llama-q0f16"]
 MLC_TYPES = ["q4f16_1", "q4f32_1", "q0f16"]
@@ -80,11 +81,11 @@ def config_of(cls, kind, keywords):
     return config
 
 
-def reference(model, tokens):
+def reference(model, tokens, embedding=lambda row: row):
     with torch.no_grad():
         out = model(torch.tensor([tokens]))
     if not hasattr(out, "logits"):
-        return out.last_hidden_state[0].double().mean(0).numpy()
+        return embedding(out.last_hidden_state[0].double().mean(0)).numpy()
     if type(model).__name__.endswith("ForSequenceClassification"):  # one score as it is, several as shares
         return out.logits[0].numpy() if out.logits.shape[1] == 1 else out.logits[0].softmax(0).numpy()
     return out.logits[0].numpy()
@@ -103,11 +104,12 @@ def greedy(model, prompt):
 def make(out, name):
     family, _, kind = name.partition("-")
     class_name, keywords = FAMILIES[family]
-    cls = getattr(transformers, class_name)
+    cls = getattr(transformers, class_name, None) or getattr(own_models, class_name)
     seed = zlib.crc32(name.encode())  # of its own, whatever other folders there are
     torch.manual_seed(seed)
     model = cls(config_of(cls, kind, keywords)).eval().float()
-    model.set_attn_implementation("eager")
+    if class_name not in vars(own_models):
+        model.set_attn_implementation("eager")
     randomise(model, seed)
     folder = out / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -123,6 +125,7 @@ def make(out, name):
         dtype = {"bf16": torch.bfloat16, "f16": torch.float16}.get(kind, torch.float32)
         model.to(dtype).save_pretrained(folder, **({"max_shard_size": "40KB"} if kind == "sharded" else {}))
         model = model.float()
+    embedding = sentence.save(family, folder, model.config.hidden_size, seed) if family in sentence.DENSE else lambda row: row
     if family in OWN_CONFIGS:
         config = json.loads((folder / "config.json").read_text())
         (folder / "config.json").write_text(json.dumps(config | OWN_CONFIGS[family]) + "\n")
@@ -139,7 +142,7 @@ def make(out, name):
         prompt = [int(t) for t in random.integers(N_SPECIAL, n_vocab, 24 if family.startswith("small_") else N_PROMPT)]
         best = max(best, (prompt, *(([], 0.0) if is_embedding else greedy(model, prompt))), key=lambda found: found[2])
     prompt, continuation, margin = best
-    rows = reference(model, prompt)
+    rows = reference(model, prompt, embedding)
     np.save(out / f"{name}.npy", rows.astype(np.float32))
     weights = "f32" if kind in ("", "sharded") else kind
     # A text beyond the original context needs a model loaded for more, where the factors of rope depend on it.

@@ -11,6 +11,7 @@
 #include "formats/block_source.h"
 #include "formats/hf/encoders.h"
 #include "formats/hf/families.h"
+#include "formats/hf_judge.h"
 #include "formats/safetensors.h"
 
 namespace puna::formats {
@@ -50,6 +51,19 @@ constexpr std::string_view kOtherParts[] = {
     "model.connector.",
     "connector.",
 };
+
+// A folder of the decoder alone, without an output layer, has no name before its parts.
+constexpr std::string_view kBareParts[] = {"embed_tokens.", "layers.", "norm."};
+
+void name_bare_parts(RawModel& raw) {
+  const auto is_table = [](const RawTensor& t) { return t.name == "embed_tokens.weight"; };
+  if (std::ranges::none_of(raw.tensors, is_table)) return;
+  for (RawTensor& tensor : raw.tensors) {
+    if (std::ranges::any_of(kBareParts,
+                            [&](std::string_view p) { return tensor.name.starts_with(p); }))
+      tensor.name = "model." + tensor.name;
+  }
+}
 
 void keep_text_part(RawModel& raw) {
   const size_t n = raw.tensors.size();
@@ -181,6 +195,31 @@ Task<Result<void>> put_pooling(const ModelFolder& folder, ModelFile& file) {
                        "token.");
 }
 
+// The products behind the pooling, as sentence-transformers has them in folders of their own.
+// "linear.weight" of 2_Dense becomes "dense_2.weight", as GGUF calls it.
+Task<Result<void>> load_dense(const ModelFolder& folder, RawModel& raw) {
+  for (uint32_t number = 2; number <= 3; ++number) {
+    const std::string path = fmt::format("{}_Dense/", number);
+    auto reading = read_text(folder, path + "config.json");
+    PUNA_CO_TRY(const auto text, co_await std::move(reading));
+    if (!text) continue;
+    const std::string context = fmt::format("While reading {}config.json", path);
+    PUNA_CO_TRY_CONTEXT(const hf::Config config, hf::Config::parse(*text), context);
+    PUNA_CO_TRY_CONTEXT(config.must_be("activation_function", "torch.nn.modules.linear.Identity"),
+                        context);
+    const size_t first = raw.tensors.size();
+    auto loading = load_shard(folder, path + kOneFile, raw);
+    PUNA_CO_TRY(co_await std::move(loading));
+    constexpr std::string_view kLinear = "linear";
+    for (size_t i = first; i < raw.tensors.size(); ++i) {
+      std::string& name = raw.tensors[i].name;
+      const bool linear = name.starts_with(kLinear);
+      name = linear ? fmt::format("dense_{}{}", number, name.substr(kLinear.size())) : path + name;
+    }
+  }
+  co_return check_names(raw);
+}
+
 // The id of [IMG_BREAK] in the tokenizer; none where there is none.
 Task<Result<std::optional<uint64_t>>> find_break_token(const ModelFolder& folder) {
   auto reading = read_text(folder, "tokenizer.json");
@@ -233,11 +272,13 @@ Task<Result<ModelFile>> load_hf_encoder(const ModelFolder& folder) {
 
 Result<ModelFile> map_hf_model(std::string name, hf::Config config, RawModel raw) {
   PUNA_TRY(const std::string type, config.text("model_type", ""));
-  const hf::Family* family = hf::find_family(type);
+  const hf::Family* family = hf::find_family(config);
   if (!family) {
     std::string known;
-    for (const hf::Family& f : hf::families())
+    for (const hf::Family& f : hf::families()) {
+      if (f.when) continue;
       known += (known.empty() ? "" : ", ") + std::string(f.model_type);
+    }
     return base::fail(ErrorCode::kUnsupported,
                       fmt::format("The model type \"{}\" of config.json is not supported "
                                   "(supported: {}).",
@@ -245,6 +286,7 @@ Result<ModelFile> map_hf_model(std::string name, hf::Config config, RawModel raw
   }
   PUNA_TRY(check_quantization(config, type));
   keep_text_part(raw);
+  name_bare_parts(raw);
   PUNA_TRY(join_mxfp4(raw));
   hf::Mapping mapping(std::move(name), std::string(family->architecture), std::move(config),
                       std::move(raw));
@@ -283,7 +325,9 @@ Task<Result<ModelFile>> load_hf_folder(const ModelFolder& folder, std::string te
   PUNA_CO_TRY_CONTEXT(hf::Config config, hf::Config::parse(text), "While reading config.json");
   auto loading = load_tensors(folder);
   PUNA_CO_TRY(RawModel raw, co_await std::move(loading));
-  const hf::Family* family = hf::find_family(config.text("model_type", "").value_or(""));
+  auto dense = load_dense(folder, raw);
+  PUNA_CO_TRY(co_await std::move(dense));
+  const hf::Family* family = hf::find_family(config);
   auto scalars = read_scalars(family ? family->scalars : std::string_view(), raw);
   PUNA_CO_TRY(co_await std::move(scalars));
   PUNA_CO_TRY(ModelFile file, map_hf_model(folder.path, std::move(config), std::move(raw)));
@@ -291,6 +335,8 @@ Task<Result<ModelFile>> load_hf_folder(const ModelFolder& folder, std::string te
   PUNA_CO_TRY(co_await std::move(pooling));
   auto describing = describe_model(folder, file);
   PUNA_CO_TRY(co_await std::move(describing));
+  auto judging = put_judge(folder, file);
+  PUNA_CO_TRY(co_await std::move(judging));
   co_return std::move(file);
 }
 

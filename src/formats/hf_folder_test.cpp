@@ -241,6 +241,137 @@ TEST_CASE("what a family needs and config.json has not, or has otherwise, is nam
   }
 }
 
+namespace {
+
+constexpr std::string_view kModernBert = R"({
+  "model_type": "modernbert", "num_hidden_layers": 2, "hidden_size": 8, "intermediate_size": 4,
+  "num_attention_heads": 2, "max_position_embeddings": 64, "vocab_size": 3)";
+constexpr std::string_view kNomicMoe = R"({
+  "model_type": "nomic_bert", "n_layer": 2, "n_embd": 8, "n_inner": 4, "n_head": 2,
+  "n_positions": 2048, "vocab_size": 3, "layer_norm_epsilon": 1e-05,
+  "activation_function": "gelu", "moe_every_n_layers": 2, "moe_top_k": 1, "num_experts": 2)";
+
+Files encoder(std::string_view config, std::string_view more,
+              const std::vector<std::pair<std::string, std::vector<uint64_t>>>& tensors) {
+  return {{"config.json", fmt::format("{}{}}}", config, more)},
+          {"model.safetensors", safetensors(tensors)}};
+}
+
+}  // namespace
+
+TEST_CASE("ModernBERT's folders say which layers see everything in either of two ways") {
+  const auto pattern = [](std::string_view more) {
+    const auto file =
+        load(encoder(kModernBert, more, {{"embeddings.tok_embeddings.weight", {3, 8}}}));
+    REQUIRE_MESSAGE(file.has_value(), file.error().text());
+    CHECK(file->get_uint("modern-bert.attention.sliding_window").value() == 128);
+    return *file->find("modern-bert.attention.sliding_window_pattern");
+  };
+  CHECK(pattern("") == Value(uint64_t{3}));
+  CHECK(pattern(R"(, "global_attn_every_n_layers": 2)") == Value(uint64_t{2}));
+  CHECK(pattern(R"(, "layer_types": ["full_attention", "sliding_attention"])") ==
+        Value(uint64_t{2}));
+  CHECK(pattern(R"(, "layer_types": ["sliding_attention", "full_attention"])") ==
+        Value(std::vector<bool>{true, false}));
+  const auto old = load(encoder(kModernBert, R"(, "global_rope_theta": 5e4, "local_rope_theta": 7)",
+                                {{"embeddings.tok_embeddings.weight", {3, 8}}}));
+  REQUIRE(old.has_value());
+  CHECK(old->get_float("modern-bert.rope.freq_base").value() == 5e4);
+  CHECK(old->get_float("modern-bert.rope.freq_base_swa").value() == 7);
+}
+
+TEST_CASE("what encoders of other kinds need is refused by name") {
+  const auto error = [](const Files& files) { return error_of(files); };
+  const auto has = [](const std::string& text, const char* part) {
+    CHECK_MESSAGE(text.find(part) != std::string::npos, text);
+  };
+  has(error(encoder(kModernBert, R"(, "layer_types": ["full_attention"])", {})),
+      "\"layer_types\" of config.json lists 1 layers of 2");
+  has(error(
+          encoder(kModernBert, R"(, "layer_types": ["full_attention", "chunked_attention"])", {})),
+      "has \"chunked_attention\"");
+  has(error(encoder(kModernBert, R"(, "classifier_pooling": "mean")",
+                    {{"classifier.weight", {1, 8}}})),
+      "The key \"classifier_pooling\" of config.json is \"mean\"");
+  has(error(encoder(kModernBert, R"(, "architectures": ["ModernBertForTokenClassification"])",
+                    {{"classifier.weight", {1, 8}}})),
+      "ModernBertForTokenClassification");
+  has(error(encoder(kNomicMoe, R"(, "moe_normalize_expert_weights": true)", {})),
+      "\"moe_normalize_expert_weights\" of config.json is true");
+  has(error(encoder(kNomicMoe, R"(, "num_shared_experts": 1)", {})),
+      "\"num_shared_experts\" of config.json is 1");
+  has(error(encoder(kNomicMoe, "", {{"encoder.layers.1.mlp.experts.mlp.w1", {9, 8}}})),
+      "is not of 2 experts of as many rows");
+  has(error(folder(R"(, "model_type": "bert", "position_embedding_type": "alibi",
+                      "feed_forward_type": "reglu")")),
+      "The key \"feed_forward_type\" of config.json is \"reglu\"");
+}
+
+TEST_CASE("the second matrix of Nomic's experts, whose rows are columns, is turned") {
+  const auto file = load(encoder(kNomicMoe, "",
+                                 {{"encoder.layers.1.mlp.experts.mlp.w1", {8, 8}},
+                                  {"encoder.layers.1.mlp.experts.mlp.w2", {8, 8}},
+                                  {"encoder.layers.1.mlp.experts.bias", {8}}}));
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  CHECK(file->get_string("general.architecture").value() == "nomic-bert-moe");
+  CHECK(file->get_uint("nomic-bert-moe.context_length").value() == 512);
+  CHECK(file->find_tensor("blk.1.ffn_up_exps.weight")->shape == std::vector<uint64_t>{2, 4, 8});
+  const Tensor* const down = file->find_tensor("blk.1.ffn_down_exps.weight");
+  REQUIRE(down != nullptr);
+  CHECK(down->shape == std::vector<uint64_t>{2, 8, 4});
+  CHECK(first_of_row(*file, "blk.1.ffn_down_exps.weight", 1) == 1);
+  CHECK(first_of_row(*file, "blk.1.ffn_down_exps.weight", 8) == 32);
+  CHECK(file->find_tensor("blk.1.ffn_exps.bias") != nullptr);
+}
+
+TEST_CASE("products behind a pooling are read where they are without an activation") {
+  auto tensors = kTensors;
+  for (auto& [name, shape] : tensors) name = name.substr(std::string_view("model.").size());
+  Files files = folder(R"(, "model_type": "gemma3_text", "use_bidirectional_attention": true,
+                          "query_pre_attn_scalar": 4, "sliding_window": 8)");
+  files["model.safetensors"] = safetensors(tensors);
+  files["2_Dense/config.json"] =
+      R"({"in_features": 8, "activation_function": "torch.nn.modules.linear.Identity"})";
+  files["2_Dense/model.safetensors"] = safetensors({{"linear.weight", {6, 8}}});
+  const auto file = load(files);
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  CHECK(file->get_string("general.architecture").value() == "gemma-embedding");
+  CHECK(file->get_uint("gemma-embedding.dense_2_feat_out").value() == 6);
+  CHECK(file->find_tensor("dense_2.weight")->shape == std::vector<uint64_t>{6, 8});
+  CHECK(file->find_tensor("blk.0.attn_q.weight") != nullptr);
+  files["2_Dense/config.json"] = R"({"activation_function": "torch.nn.modules.activation.Tanh"})";
+  const std::string text = error_of(files);
+  CHECK_MESSAGE(text.find("While reading 2_Dense/config.json") != std::string::npos, text);
+  CHECK_MESSAGE(text.find("activation.Tanh") != std::string::npos, text);
+  // Other families have no place for them.
+  Files llama = folder();
+  llama["2_Dense/config.json"] = "{}";
+  llama["2_Dense/model.safetensors"] = safetensors({{"linear.weight", {6, 8}}});
+  CHECK(error_of(llama).find("\"dense_2.weight\"") != std::string::npos);
+}
+
+TEST_CASE("a model that answers yes or no is a classifier where README.md says so") {
+  Files files = folder(R"(, "model_type": "qwen3")");
+  files["tokenizer.json"] = R"({"model": {"type": "BPE", "vocab": {"a": 0, "no": 1, "yes": 2},
+    "merges": []}, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false,
+    "use_regex": true}, "decoder": {"type": "ByteLevel"}})";
+  const auto plain = load(files);
+  REQUIRE_MESSAGE(plain.has_value(), plain.error().text());
+  CHECK(plain->find_tensor("cls.output.weight") == nullptr);
+  files["README.md"] = "---\nlicense: apache-2.0\n---\n# Qwen3-Reranker-0.6B\n";
+  const auto judge = load(files);
+  REQUIRE_MESSAGE(judge.has_value(), judge.error().text());
+  CHECK(judge->get_uint("qwen3.pooling_type").value() == 4);
+  CHECK(judge->find_tensor("cls.output.weight")->shape == std::vector<uint64_t>{2, 8});
+  CHECK(first_of_row(*judge, "cls.output.weight", 0) == 2 * 8);
+  CHECK(first_of_row(*judge, "cls.output.weight", 1) == 1 * 8);
+  CHECK(judge->get_string("tokenizer.chat_template.rerank").value().find("{document}") !=
+        std::string::npos);
+  files["tokenizer.json"].replace(files["tokenizer.json"].find("yes"), 3, "yeah");
+  const std::string text = error_of(files);
+  CHECK_MESSAGE(text.find("no token \"yes\"") != std::string::npos, text);
+}
+
 TEST_CASE("biases of norms are read, the last norm's as well") {
   auto tensors = kTensors;
   std::erase_if(tensors, [](const auto& each) { return each.first.contains("gate_proj"); });

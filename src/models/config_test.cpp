@@ -144,6 +144,32 @@ TEST_CASE("the pattern of sliding windows is a period or a list, of truth values
         "The key \"olmo2.attention.sliding_window_pattern\" lists 2 items for 4 layers.");
 }
 
+TEST_CASE("a window around a token reaches half of it either way") {
+  using Windows = std::vector<uint32_t>;
+  Model modern("modern-bert", 4);
+  modern.set("attention.sliding_window", uint64_t{16});
+  CHECK(modern.windows() == Windows{0, 9, 9, 0});  // the first of three sees everything
+  modern.set("attention.sliding_window_pattern", uint64_t{2});
+  CHECK(modern.windows() == Windows{0, 9, 0, 9});
+  modern.set("attention.sliding_window_pattern", std::vector<bool>{true, false, false, true});
+  CHECK(modern.windows() == Windows{9, 0, 0, 9});
+  CHECK(modern.ropes()[0]->rope.base == 10000.0f);
+  CHECK(modern.ropes()[1]->rope.base == 1e6f);
+  modern.set("hidden_activation", std::string("relu"));
+  CHECK(modern.error() ==
+        "The key \"modern-bert.hidden_activation\" is \"relu\"; gelu, gelu_pytorch_tanh and silu "
+        "are supported.");
+  Model gemma("gemma-embedding", 4);
+  CHECK(gemma.windows() == Windows{13, 0, 13, 0});
+  gemma.set("dense_2_feat_out", uint64_t{96});
+  CHECK(gemma.error() ==
+        "The key \"gemma-embedding.dense_2_feat_out\" is 96, but there is no \"dense_2.weight\".");
+  gemma.set("dense_2_feat_out", uint64_t{0}).set("attention.causal", true);
+  CHECK(gemma.error() ==
+        "The key \"gemma-embedding.attention.causal\" is true, which is not supported for this "
+        "architecture.");
+}
+
 TEST_CASE("blocks that predict further tokens are no layers") {
   Model model("qwen3", 2);
   model.set("block_count", uint64_t{3}).set("nextn_predict_layers", uint64_t{1});

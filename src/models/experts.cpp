@@ -76,6 +76,17 @@ plan::Value experts(plan::Builder& b, uint32_t layer, plan::Value h, const Route
   return b.moe(h, spec);
 }
 
+plan::Value plain_experts(plan::Builder& b, uint32_t layer, plan::Value h,
+                          const RouteParams& route) {
+  plan::MoeSpec spec;
+  spec.router = layer_name(layer, "ffn_gate_inp");
+  spec.up = layer_name(layer, "ffn_up_exps");
+  spec.down = layer_name(layer, "ffn_down_exps");
+  spec.route = route;
+  spec.activation = kernels::Epilogue::kActivate;
+  return b.moe(h, spec);
+}
+
 plan::Value shared_expert(plan::Builder& b, uint32_t layer, plan::Value h) {
   const plan::Value f = b.gated(layer_name(layer, "ffn_gate_shexp"),
                                 layer_name(layer, "ffn_up_shexp"), h, kernels::Activation::kSilu);

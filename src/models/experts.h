@@ -17,6 +17,10 @@ plan::Value experts(plan::Builder& b, uint32_t layer, plan::Value h,
                     kernels::Epilogue activation = kernels::Epilogue::kSwiGlu,
                     std::optional<plan::Value> logits = {});
 
+// The same of experts without a gate, whose activation is GELU.
+plan::Value plain_experts(plan::Builder& b, uint32_t layer, plan::Value h,
+                          const kernels::RouteParams& route);
+
 // The expert that every row goes through besides, of tensors `ffn_*_shexp`.
 plan::Value shared_expert(plan::Builder& b, uint32_t layer, plan::Value h);
 // The same times sigmoid of `ffn_gate_inp_shexp` h.

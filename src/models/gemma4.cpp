@@ -42,7 +42,7 @@ base::Result<uint32_t> bounded(const formats::ModelFile& file, const char* key, 
 
 base::Result<std::vector<Layer>> read_layers(const formats::ModelFile& file, const Config& c) {
   std::vector<Layer> layers(c.n_layers);
-  PUNA_TRY(const std::vector<bool> local, local_layers(file, c, std::nullopt));
+  PUNA_TRY(const std::vector<bool> local, local_layers(file, c, {}));
   PUNA_TRY(const std::vector<uint32_t> windows, sliding_windows(file, c, {}));
   PUNA_TRY(const uint32_t n_shared,
            bounded(file, "gemma4.attention.shared_kv_layers", 0, c.n_layers - 1));

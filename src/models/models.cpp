@@ -31,6 +31,7 @@ constexpr Architecture kArchitectures[] = {
     {"exaone4", build_exaone4},
     {"falcon", build_falcon},
     {"falcon-h1", build_falcon_h1},
+    {"gemma-embedding", build_gemma_embedding, /*attention=*/true, /*causal=*/false},
     {"gemma2", build_gemma2},
     {"gemma3", build_gemma3},
     {"gemma4", build_gemma4},
@@ -46,6 +47,7 @@ constexpr Architecture kArchitectures[] = {
     {"hunyuan-moe", build_hunyuan_moe},
     {"internlm2", build_llama},
     {"jamba", build_jamba},
+    {"jina-bert-v2", build_bert, /*attention=*/true, /*causal=*/false},
     {"lfm2", build_lfm2},
     {"llama", build_llama},
     {"llama4", build_llama4},
@@ -54,10 +56,12 @@ constexpr Architecture kArchitectures[] = {
     {"minicpm", build_minicpm},
     {"minicpm3", build_minicpm3},
     {"mistral3", build_mistral3},
+    {"modern-bert", build_modern_bert, /*attention=*/true, /*causal=*/false},
     {"mpt", build_mpt},
     {"nemotron", build_nemotron},
     {"nemotron_h", build_nemotron_h},
     {"nomic-bert", build_bert},
+    {"nomic-bert-moe", build_bert, /*attention=*/true, /*causal=*/false},
     {"olmo", build_olmo},
     {"olmo2", build_olmo2},
     {"olmoe", build_olmoe},
@@ -254,8 +258,9 @@ Result<Config> read_config(const ModelFile& file) {
   PUNA_TRY(c.hidden, count(file, p + "embedding_length", 1 << 20));
   PUNA_TRY(c.context, count(file, p + "context_length", uint64_t{1} << 30));
   PUNA_TRY(c.norm_eps, positive(file, p + "attention.layer_norm_rms_epsilon", 1e-6));
-  if (find(c.architecture)->attention) PUNA_TRY(read_layers(file, p, c));
-  PUNA_TRY(c.causal, file.get_bool(p + "attention.causal", true));
+  const Architecture& architecture = *find(c.architecture);
+  if (architecture.attention) PUNA_TRY(read_layers(file, p, c));
+  PUNA_TRY(c.causal, file.get_bool(p + "attention.causal", architecture.causal));
   // Such a model takes a text in one step.
   if (!c.causal) c.usual_context = kernels::kMaxStepTokens;
   PUNA_TRY(c.pooling, read_pooling(file, p + "pooling_type"));
@@ -286,8 +291,15 @@ Result<plan::Graph> build_embeddings(const ModelFile& file, const Config& config
                       "The pooling \"rank\" needs a classifier, but there is no tensor "
                       "\"cls.output.weight\".");
   }
-  const bool dense = b.has("cls.weight");
-  const plan::Value x = dense ? b.activated("cls.weight", rows, kernels::Activation::kTanh) : rows;
+  plan::Value x = rows;
+  if (b.has("cls.norm.weight")) {  // ModernBERT's
+    PUNA_TRY(const float eps,
+             positive(file, config.architecture + ".attention.layer_norm_epsilon", 1e-5));
+    x = b.activated("cls.weight", x, kernels::Activation::kGeluErf);
+    x = b.layer_norm(x, "cls.norm.weight", eps);
+  } else if (b.has("cls.weight")) {
+    x = b.activated("cls.weight", x, kernels::Activation::kTanh);
+  }
   return b.finish_embeddings(b.matmul({"cls.output.weight"}, x));
 }
 

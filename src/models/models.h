@@ -60,6 +60,7 @@ struct Architecture {
   // option not built yet, named).
   base::Result<plan::Graph> (*build)(const formats::ModelFile& file, const Config& config);
   bool attention = true;  // false: there are no heads and no FFN; their keys are not read
+  bool causal = true;     // of a file that does not say
 };
 
 std::span<const Architecture> architectures();
@@ -129,6 +130,8 @@ base::Result<plan::Graph> build_deepseek2(const formats::ModelFile& file, const 
 base::Result<plan::Graph> build_gemma2(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gemma3(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gemma4(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_gemma_embedding(const formats::ModelFile& file,
+                                                const Config& config);
 base::Result<plan::Graph> build_glm4(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_glm4moe(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_gpt2(const formats::ModelFile& file, const Config& config);
@@ -145,6 +148,7 @@ base::Result<plan::Graph> build_llama4(const formats::ModelFile& file, const Con
 base::Result<plan::Graph> build_minicpm(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_minicpm3(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_mistral3(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_modern_bert(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_nemotron(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_nemotron_h(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_mpt(const formats::ModelFile& file, const Config& config);

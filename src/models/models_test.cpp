@@ -37,8 +37,9 @@ size_t count(const plan::Graph& graph, size_t kind) {
 }  // namespace
 
 TEST_CASE("values that are alive together never overlap, fused or not") {
-  for (const char* architecture : {"llama", "gemma3", "gemma4", "qwen2", "qwen2vl", "qwen3",
-                                   "qwen3vl", "olmo2", "phi3", "bert", "gpt2", "mpt"}) {
+  for (const char* architecture :
+       {"llama", "gemma3", "gemma4", "qwen2", "qwen2vl", "qwen3", "qwen3vl", "olmo2", "phi3",
+        "bert", "gpt2", "mpt", "modern-bert", "gemma-embedding"}) {
     CAPTURE(architecture);
     for (const bool fused : {false, true}) {
       plan::Graph graph = graph_of(architecture);
@@ -125,8 +126,9 @@ TEST_CASE("other architectures fuse as far") {
 }
 
 TEST_CASE("the head begins where rows no longer meet") {
-  for (const char* architecture : {"llama", "gemma3", "gemma4", "qwen2", "qwen2vl", "qwen3",
-                                   "qwen3vl", "olmo2", "phi3", "bert"}) {
+  for (const char* architecture :
+       {"llama", "gemma3", "gemma4", "qwen2", "qwen2vl", "qwen3", "qwen3vl", "olmo2", "phi3",
+        "bert", "modern-bert", "gemma-embedding"}) {
     CAPTURE(architecture);
     const plan::Graph graph = graph_of(architecture);
     for (size_t i = 0; i < graph.ops.size(); ++i) {
@@ -192,6 +194,26 @@ TEST_CASE("rank needs a classifier, and gives its scores") {
   const auto graph = models::build_embeddings(file, config, models::Pooling::kRank);
   REQUIRE(graph.has_value());
   CHECK(graph->n_out() == 2);
+}
+
+TEST_CASE("a classifier with a norm is ModernBERT's") {
+  fixtures::TinyShape shape;
+  shape.architecture = "modern-bert";
+  shape.n_layers = 3;
+  auto file = fixtures::tiny_model(shape);
+  for (auto& t : file.tensors) {
+    if (t.name == "blk.1.attn_output.weight") t.name = "cls.weight";
+    if (t.name == "blk.2.attn_output.weight") t.name = "cls.output.weight";
+    if (t.name == "blk.1.ffn_norm.weight") t.name = "cls.norm.weight";
+  }
+  file.index();
+  auto config = *models::read_config(file);
+  CHECK(!config.causal);
+  config.n_layers = 1;
+  const auto graph = models::build_embeddings(file, config, models::Pooling::kRank);
+  REQUIRE_MESSAGE(graph.has_value(), graph.error().text());
+  constexpr size_t kNormParts = 13;
+  CHECK(count(*graph, kNormParts) == 4);  // of the embeddings, a layer, the last and the head's
 }
 
 TEST_CASE("pooling is as asked, else as the file says, else by the kind of model") {

@@ -23,17 +23,18 @@ Result<std::vector<bool>> read_flags(const std::string& key, const formats::Valu
 }  // namespace
 
 Result<std::vector<bool>> local_layers(const formats::ModelFile& file, const Config& c,
-                                       std::optional<uint64_t> usual_period) {
+                                       const UsualWindows& usual) {
   const std::string key = c.architecture + ".attention.sliding_window_pattern";
   const formats::Value* value = file.find(key);
   if (value && formats::is_list(*value)) {
     PUNA_TRY(std::vector<bool> flags, read_flags(key, *value));
     return of_layers(key, std::move(flags), c);
   }
-  if (!value && !usual_period) return std::unexpected(file.get_uint(key).error());
-  PUNA_TRY(const uint64_t period, file.get_uint(key, usual_period.value_or(0)));
+  if (!value && !usual.period) return std::unexpected(file.get_uint(key).error());
+  PUNA_TRY(const uint64_t period, file.get_uint(key, usual.period.value_or(0)));
   std::vector<bool> local(c.n_layers);
-  for (uint32_t l = 0; l < c.n_layers; ++l) local[l] = period == 0 || (l + 1) % period != 0;
+  for (uint32_t l = 0; l < c.n_layers; ++l)
+    local[l] = period == 0 || (l + (usual.first ? 0 : 1)) % period != 0;
   return local;
 }
 
@@ -53,8 +54,21 @@ Result<std::vector<uint32_t>> sliding_windows(const formats::ModelFile& file, co
   }
   std::vector<uint32_t> windows(tokens.begin(), tokens.end());
   if (most == 0) return windows;
-  PUNA_TRY(const std::vector<bool> local, local_layers(file, c, usual.period));
+  PUNA_TRY(const std::vector<bool> local, local_layers(file, c, usual));
   for (uint32_t l = 0; l < c.n_layers; ++l) windows[l] = local[l] ? windows[l] : 0;
+  return windows;
+}
+
+Result<std::vector<uint32_t>> windows_around(const formats::ModelFile& file, const Config& c,
+                                             const UsualWindows& usual) {
+  if (c.causal) {
+    return base::fail(ErrorCode::kUnsupported,
+                      fmt::format("The key \"{}.attention.causal\" is true, which is not supported "
+                                  "for this architecture.",
+                                  c.architecture));
+  }
+  PUNA_TRY(std::vector<uint32_t> windows, sliding_windows(file, c, usual));
+  for (uint32_t& window : windows) window = window > 0 ? window / 2 + 1 : 0;
   return windows;
 }
 

@@ -43,15 +43,22 @@ Value Builder::moe(Value x, const MoeSpec& spec) {
                                           columns(logits), n_experts));
   }
   MoeOp op;
-  op.label = spec.gate.substr(0, spec.gate.rfind('.'));
-  op.shape = {hidden, expert_rows(spec.gate, n_experts), spec.route, spec.activation};
+  const bool gated = kernels::is_gated(spec.activation);
+  const std::string& first = gated ? spec.gate : spec.up;
+  op.label = first.substr(0, first.rfind('.'));
+  op.shape = {hidden, expert_rows(first, n_experts), spec.route, spec.activation};
   const uint32_t ffn = op.shape.ffn;
-  const auto gate = matrix(spec.gate, n_experts * ffn, hidden);
   const auto up = matrix(spec.up, n_experts * ffn, hidden);
+  const auto gate = gated ? matrix(spec.gate, n_experts * ffn, hidden) : up;
   const auto down = matrix(spec.down, n_experts * hidden, ffn);
   const Value y = make(op.label, hidden, rows_of(x));
   if (error_) return y;
   const quant::Type type = file_.tensors[*gate].type;
+  if (!gated && has(bias_of(spec.up))) {
+    fail(ErrorCode::kUnsupported,
+         fmt::format("Tensor \"{}\" is a bias of experts without a gate, which is not supported.",
+                     bias_of(spec.up)));
+  }
   if (type != file_.tensors[*up].type) {
     fail(ErrorCode::kUnsupported,
          fmt::format("Tensors \"{}\" ({}) and \"{}\" ({}) are of two types, which experts may not "
@@ -61,19 +68,26 @@ Value Builder::moe(Value x, const MoeSpec& spec) {
   if (const auto fits = kernels::check_moe(op.label, op.shape); !fits)
     fail(fits.error().code, fits.error().message);
   if (!spec.selection_bias.empty()) op.selection_bias = vector(spec.selection_bias, n_experts);
-  op.gate_up_bias = expert_bias({spec.gate, spec.up}, n_experts);
+  if (gated) op.gate_up_bias = expert_bias({spec.gate, spec.up}, n_experts);
   op.down_bias = expert_bias({spec.down}, n_experts);
   if (error_) return y;
   op.logits = logits.id;
   op.x = x.id;
   op.y = y.id;
-  op.gate_up = weight({fmt::format("{}|{}", spec.gate, spec.up),
-                       type,
-                       2 * n_experts * ffn,
-                       hidden,
-                       {*gate, *up},
-                       RowOrder::kInterleaved4,
-                       n_experts});
+  op.gate_up = gated ? weight({fmt::format("{}|{}", spec.gate, spec.up),
+                               type,
+                               2 * n_experts * ffn,
+                               hidden,
+                               {*gate, *up},
+                               RowOrder::kInterleaved4,
+                               n_experts})
+                     : weight({spec.up,
+                               type,
+                               n_experts * ffn,
+                               hidden,
+                               {*up},
+                               RowOrder::kConcatenated,
+                               n_experts});
   op.down = weight({spec.down,
                     file_.tensors[*down].type,
                     n_experts * hidden,

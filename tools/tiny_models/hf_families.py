@@ -17,6 +17,8 @@ MAMBA = dict(mamba_n_heads=8, mamba_d_head=16, mamba_n_groups=2, mamba_d_state=1
 # What GPT-2's line calls its sizes.
 GPT2 = dict(n_embd=64, n_head=4, n_layer=2, n_positions=128)
 PARTIAL = ROPE | {"partial_rotary_factor": 0.5}
+MODERN_BERT = dict(hidden_size=64, intermediate_size=96, num_attention_heads=4, num_hidden_layers=4, max_position_embeddings=128, local_attention=16,
+                   pad_token_id=0, cls_token_id=0, sep_token_id=1)
 
 FAMILIES = {
     "bloom": ("BloomForCausalLM", dict(hidden_size=72, n_head=6, n_layer=2)),
@@ -54,6 +56,7 @@ FAMILIES = {
                                                    pad_token_id=None)),
     "qwen2": ("Qwen2ForCausalLM", BASE | dict(tie_word_embeddings=True)),
     "qwen3": ("Qwen3ForCausalLM", BASE | dict(head_dim=32, rope_parameters=YARN)),
+    "qwen3_rank": ("Qwen3ForSequenceClassification", BASE | dict(head_dim=32, num_labels=2, pad_token_id=0)),
     "qwen3moe": ("Qwen3MoeForCausalLM", BASE | dict(head_dim=32, num_experts=6, num_experts_per_tok=2, moe_intermediate_size=32, norm_topk_prob=True,
                                                    decoder_sparse_step=1, mlp_only_layers=[])),
     "qwen3next": ("Qwen3NextForCausalLM", BASE | DELTA | dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=32,
@@ -123,6 +126,23 @@ FAMILIES = {
                                            max_position_embeddings=128, type_vocab_size=2, rope_parameters=ROPE)),
     "bert": ("BertModel", dict(hidden_size=64, intermediate_size=96, num_attention_heads=4, num_hidden_layers=2, max_position_embeddings=128,
                                type_vocab_size=2, hidden_act="gelu")),
+    # Windows that reach eight tokens either way; products behind the pooling (sentence.py).
+    "gemma_embedding": ("Gemma3TextModel", BASE | dict(
+        num_hidden_layers=6, head_dim=32, query_pre_attn_scalar=32, sliding_window=16, tie_word_embeddings=True, use_bidirectional_attention=True,
+        layer_types=["sliding_attention"] * 5 + ["full_attention"],
+        rope_parameters={"full_attention": {"rope_type": "default", "rope_theta": 1000000.0}, "sliding_attention": ROPE})),
+    # These two are of own_models.py. Six heads have slopes of two kinds.
+    "jina_bert_v2": ("JinaBertModel", dict(
+        hidden_size=96, intermediate_size=64, num_attention_heads=6, num_hidden_layers=2, max_position_embeddings=128, type_vocab_size=2,
+        layer_norm_eps=1e-12, hidden_act="gelu", feed_forward_type="geglu", position_embedding_type="alibi", emb_pooler="mean")),
+    "nomic_bert_moe": ("NomicBertMoeModel", dict(
+        n_embd=64, n_inner=96, n_head=4, n_layer=4, n_positions=128, max_trained_positions=128, type_vocab_size=1, layer_norm_epsilon=1e-5,
+        activation_function="gelu", moe_every_n_layers=2, moe_top_k=2, num_experts=4, moe_normalize_expert_weights=False, prenorm=False, causal=False,
+        rotary_emb_base=10000.0, rotary_emb_fraction=1.0, rotary_emb_interleaved=False, expert_choice_router=False, num_shared_experts=0)),
+    # The same windows, on two layers of three.
+    "modern_bert": ("ModernBertModel", MODERN_BERT),
+    "modern_bert_rank": ("ModernBertForSequenceClassification", MODERN_BERT | dict(
+        hidden_activation="silu", norm_bias=True, attention_bias=True, mlp_bias=True, classifier_bias=True, num_labels=3)),
     "bert_rank": ("BertForSequenceClassification", dict(
         hidden_size=64, intermediate_size=96, num_attention_heads=4, num_hidden_layers=2, max_position_embeddings=128, type_vocab_size=2,
         hidden_act="gelu", num_labels=3)),
@@ -176,7 +196,8 @@ OWN_CONFIGS = {
     "minicpm": {"model_type": "minicpm", "architectures": ["MiniCPMForCausalLM"], "scale_emb": 4.0, "scale_depth": 1.4, "dim_model_base": 32},
 }
 
-# As small as they get, for tests/goldens/: an HF and an MLC folder, experts, latent attention, states, ALiBi and layer norms, a classifier.
+# As small as they get, for tests/goldens/: an HF and an MLC folder, experts, latent attention, states, ALiBi and layer norms, a classifier,
+# windows that reach either way, experts without a gate.
 SMALL = BASE | dict(vocab_size=262, hidden_size=32, intermediate_size=32, num_attention_heads=2, num_key_value_heads=1, num_hidden_layers=2,
                     tie_word_embeddings=True)
 FAMILIES |= {
@@ -195,4 +216,9 @@ FAMILIES |= {
     "small_mpt": ("MptForCausalLM", dict(vocab_size=262, d_model=24, n_heads=3, n_layers=2, max_seq_len=256, attn_config={"clip_qkv": 0.7})),
     "small_bert_rank": ("BertForSequenceClassification", FAMILIES["bert_rank"][1] | dict(
         vocab_size=262, hidden_size=32, intermediate_size=32, num_attention_heads=2, max_position_embeddings=64, num_labels=1)),
+    "small_modern_bert": ("ModernBertModel", MODERN_BERT | dict(
+        vocab_size=262, hidden_size=32, intermediate_size=32, num_attention_heads=2, num_hidden_layers=3, max_position_embeddings=64,
+        local_attention=8)),
+    "small_nomic_moe": ("NomicBertMoeModel", FAMILIES["nomic_bert_moe"][1] | dict(
+        vocab_size=262, n_embd=32, n_inner=32, n_head=2, n_layer=2, n_positions=64, max_trained_positions=64)),
 }

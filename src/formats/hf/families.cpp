@@ -7,6 +7,7 @@ namespace {
 constexpr Family kFamilies[] = {
     {"apertus", "apertus", map_apertus, ".act_fn."},
     {"arcee", "arcee", map_arcee},
+    {"bert", "jina-bert-v2", map_jina_bert_v2, "", has_alibi},
     {"bert", "bert", map_bert},
     {"bloom", "bloom", map_bloom},
     {"cohere", "command-r", map_cohere},
@@ -21,6 +22,7 @@ constexpr Family kFamilies[] = {
     {"falcon_mamba", "mamba", map_falcon_mamba},
     {"gemma2", "gemma2", map_gemma2},
     {"gemma3", "gemma3", map_gemma3},
+    {"gemma3_text", "gemma-embedding", map_gemma_embedding, "", sees_both_ways},
     {"gemma3_text", "gemma3", map_gemma3},
     {"gemma4", "gemma4", map_gemma4},
     {"gemma4_text", "gemma4", map_gemma4},
@@ -50,9 +52,11 @@ constexpr Family kFamilies[] = {
     {"mistral", "llama", map_mistral},
     {"mistral3", "mistral3", map_ministral3},
     {"mixtral", "llama", map_mixtral},
+    {"modernbert", "modern-bert", map_modern_bert},
     {"mpt", "mpt", map_mpt},
     {"nemotron", "nemotron", map_nemotron},
     {"nemotron_h", "nemotron_h", map_nemotron_h},
+    {"nomic_bert", "nomic-bert-moe", map_nomic_bert, "", has_nomic_experts},
     {"nomic_bert", "nomic-bert", map_nomic_bert},
     {"olmo", "olmo", map_olmo},
     {"olmo2", "olmo2", map_olmo2},
@@ -81,9 +85,10 @@ constexpr Family kFamilies[] = {
 
 std::span<const Family> families() { return kFamilies; }
 
-const Family* find_family(std::string_view model_type) {
+const Family* find_family(const Config& config) {
+  const auto type = config.text("model_type", "");
   for (const Family& family : kFamilies) {
-    if (family.model_type == model_type) return &family;
+    if (type && family.model_type == *type && (!family.when || family.when(config))) return &family;
   }
   return nullptr;
 }

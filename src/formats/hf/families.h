@@ -20,11 +20,13 @@ struct Family {
   // Tensors of one element whose names have this in them are read before; empty = none. GGUF keeps
   // such parameters as metadata.
   std::string_view scalars = {};
+  // The row is of those models only whose config.json says so; null = of all.
+  bool (*when)(const Config& config) = nullptr;
 };
 
 std::span<const Family> families();
-// nullptr when unknown.
-const Family* find_family(std::string_view model_type);
+// The first row for a model of this config.json; nullptr when there is none.
+const Family* find_family(const Config& config);
 
 base::Result<void> map_llama(Mapping& m);
 base::Result<void> map_mistral(Mapping& m);
@@ -41,6 +43,8 @@ base::Result<void> map_olmo3(Mapping& m);
 base::Result<void> map_gemma2(Mapping& m);
 base::Result<void> map_gemma3(Mapping& m);
 base::Result<void> map_gemma4(Mapping& m);
+bool sees_both_ways(const Config& config);
+base::Result<void> map_gemma_embedding(Mapping& m);
 base::Result<void> map_qwen3moe(Mapping& m);
 base::Result<void> map_gpt_oss(Mapping& m);
 base::Result<void> map_deepseek2(Mapping& m);
@@ -70,7 +74,10 @@ base::Result<void> map_qwen2moe(Mapping& m);
 base::Result<void> map_stablelm(Mapping& m);
 base::Result<void> map_starcoder2(Mapping& m);
 base::Result<void> map_bert(Mapping& m);
+base::Result<void> map_jina_bert_v2(Mapping& m);
+bool has_alibi(const Config& config);
 base::Result<void> map_nomic_bert(Mapping& m);
+bool has_nomic_experts(const Config& config);
 base::Result<void> map_apertus(Mapping& m);
 base::Result<void> map_arcee(Mapping& m);
 base::Result<void> map_cohere(Mapping& m);
@@ -86,6 +93,7 @@ base::Result<void> map_hunyuan_moe(Mapping& m);
 base::Result<void> map_llama4(Mapping& m);
 base::Result<void> map_minicpm(Mapping& m);
 base::Result<void> map_minicpm3(Mapping& m);
+base::Result<void> map_modern_bert(Mapping& m);
 base::Result<void> map_nemotron(Mapping& m);
 base::Result<void> map_nemotron_h(Mapping& m);
 base::Result<void> map_seed_oss(Mapping& m);

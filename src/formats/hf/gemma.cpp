@@ -189,8 +189,15 @@ Result<void> map_gemma2(Mapping& m) {
   return put_layers(m, How::kPlusOne);
 }
 
-Result<void> map_gemma3(Mapping& m) {
-  PUNA_TRY(m.config().must_be("use_bidirectional_attention", false));
+bool sees_both_ways(const Config& config) {
+  const base::Json* const value = config.find("use_bidirectional_attention");
+  return value && *value == base::Json(true);
+}
+
+namespace {
+
+// What Gemma 3 and EmbeddingGemma share.
+Result<void> put_gemma3(Mapping& m) {
   PUNA_TRY(put_decoder_keys(m));
   PUNA_TRY(check_score_scale(m, 62));
   PUNA_TRY(const uint64_t window, m.config().count("sliding_window", 0));
@@ -203,9 +210,34 @@ Result<void> map_gemma3(Mapping& m) {
     PUNA_TRY(local_base, m.config().real("rope_local_base_freq"));
   }
   m.set("rope.freq_base_swa", local_base);
+  return put_layers(m, How::kPlusOne);
+}
+
+}  // namespace
+
+Result<void> map_gemma3(Mapping& m) {
+  PUNA_TRY(m.config().must_be("use_bidirectional_attention", false));
+  PUNA_TRY(put_gemma3(m));
   PUNA_TRY(const double softcap, m.config().real("final_logit_softcapping", 0.0));
   if (softcap > 0) m.set("final_logit_softcapping", softcap);
-  return put_layers(m, How::kPlusOne);
+  return {};
+}
+
+// The products behind the pooling are called as load_hf_folder() does.
+Result<void> map_gemma_embedding(Mapping& m) {
+  PUNA_TRY(put_gemma3(m));
+  m.set("attention.causal", false);
+  for (const char* name : {"dense_2", "dense_3"}) {
+    const RawTensor* const weight = m.find(std::string(name) + ".weight");
+    if (weight && weight->shape.size() == 2) {
+      m.set(std::string(name) + "_feat_in", weight->shape[1]);
+      m.set(std::string(name) + "_feat_out", weight->shape[0]);
+    }
+    for (const char* part : {".weight", ".bias"}) {
+      PUNA_TRY(m.rename(std::string(name) + part, std::string(name) + part));
+    }
+  }
+  return {};
 }
 
 Result<void> map_gemma4(Mapping& m) {

@@ -102,7 +102,12 @@ Result<void> map_qwen2(Mapping& m) {
   return put_decoder(m, How::kSame, How::kSame);
 }
 
-Result<void> map_qwen3(Mapping& m) { return map_qwen2(m); }
+Result<void> map_qwen3(Mapping& m) {
+  PUNA_TRY(map_qwen2(m));
+  if (!m.find("score.weight")) return {};
+  m.set("pooling_type", uint64_t{4});  // rank: a classifier of the last row
+  return m.rename("score.weight", "cls.output.weight");
+}
 
 // Pairs that turn by time, row and column, of "mrope_section"; GGUF's list has a fourth number.
 static Result<void> put_rope_sections(Mapping& m) {

@@ -376,10 +376,10 @@ base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
                                   "as many and a multiple of {} are possible.",
                                   args.label, args.v_dim, args.kv.head_dim, unit));
   }
-  if (!args.causal && args.window > 0) {
+  if (!args.causal && args.window > 0 && args.chunks) {
     return base::fail(base::ErrorCode::kUnsupported,
-                      fmt::format("Attention {} has a window of {} without being causal.",
-                                  args.label, args.window));
+                      fmt::format("Attention {} has chunks of {} without being causal.", args.label,
+                                  args.window));
   }
   if (!args.causal && args.places) {
     return base::fail(

@@ -6,12 +6,12 @@
 // and, with a window, p > position[t] - window, or with chunks p >= position[t] - position[t] %
 // window; with `places` also at as many right before and after it as its RowPlace says, which are
 // in the step; when not causal, at all positions up to the last that its sequence has in the step,
-// whose rows lie side by side. Score = scale * q.k, then softcap * tanh(score / softcap) when
-// softcap > 0; or, with ALiBi (Press et al. 2022), less the head's slope (alibi_slope()) for each
-// position between the row and the key. A head's sink is one more score without a value: it takes
-// part in the softmax only (gpt-oss model card, 2025). Values are the first v_dim elements of a V
-// cache row, so that with k_cache as v_cache the values are part of the keys (multi-head latent
-// attention, DeepSeek-V2, 2024).
+// whose rows lie side by side, and with a window p < position[t] + window. Score = scale * q.k,
+// then softcap * tanh(score / softcap) when softcap > 0; or, with ALiBi (Press et al. 2022), less
+// the head's slope (alibi_slope()) for each position between the row and the key. A head's sink is
+// one more score without a value: it takes part in the softmax only (gpt-oss model card, 2025).
+// Values are the first v_dim elements of a V cache row, so that with k_cache as v_cache the values
+// are part of the keys (multi-head latent attention, DeepSeek-V2, 2024).
 //
 // Rows that are no texts attend to each other without a cache (`own`): q then holds queries, keys
 // and values of each row, [n_tokens, (n_heads + 2 * n_kv_heads) * head_dim] f32, and a row sees the
@@ -73,7 +73,7 @@ struct AttentionArgs {
   uint32_t v_dim = 0;  // 0 = head_dim; a multiple of 8 where head_dim is one, else of 4
   uint32_t pages_per_sequence = 0;
   std::optional<Slice> sinks = {};  // [n_heads] f32
-  bool causal = true;               // false: without a window
+  bool causal = true;               // false: without chunks
   bool places = false;              // rows attend to those around them that the step says; causal
   float scale = 1.0f;
   float softcap = 0.0f;         // 0 = none

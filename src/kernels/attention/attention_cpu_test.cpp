@@ -276,6 +276,29 @@ TEST_CASE("rows that are not causal see all rows of their sequence") {
   });
 }
 
+TEST_CASE("a window of rows that are not causal reaches as far on either side") {
+  test::for_every_variant([] {
+    std::vector<int32_t> positions = from(0, 100);
+    std::vector<uint32_t> sequences(100, 1);
+    for (int32_t i = 0; i < 20; ++i) {
+      positions.push_back(i);
+      sequences.push_back(0);
+    }
+    for (const uint32_t window : {1u, 2u, 9u, 32u, 65u, 400u}) {
+      Case c{.n_heads = 4, .n_kv = 2, .head_dim = 32, .window = window, .causal = false};
+      c.positions = from(0, 130);
+      check(c);
+      c.positions = {0};
+      check(c);
+      c.positions = positions;
+      c.sequences = sequences;
+      check(c);
+      c.max_alibi_bias = 8;
+      check(c);
+    }
+  });
+}
+
 TEST_CASE("values may be shorter than keys, and part of them") {
   test::for_every_variant([] {
     for (const bool shared : {false, true}) {

@@ -486,11 +486,21 @@ TEST_CASE("rows that are not causal see all rows of their sequence on the GPU") 
     c.positions[i] = static_cast<int32_t>(i) - 90;
   }
   check(c);
+  for (const uint32_t window : {1u, 2u, 9u, 33u, 400u}) {
+    c.window = window;
+    check(c);
+  }
   c = AttentionCase{};
   c.causal = false;
   c.max_rows = 8;
   c.positions = {0, 1, 2, 3, 4};
   c.sequences = {0, 0, 0, 0, 0};
+  check(c);
+  c.window = 2;
+  check(c);
+  c.positions = {0};
+  c.sequences = {0};
+  c.max_rows = 1;
   check(c);
 }
 

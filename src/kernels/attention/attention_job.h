@@ -46,6 +46,10 @@ inline KeyRange key_range(const AttentionCpuArgs& args, uint32_t token) {
     }
   }
   KeyRange usual = {args.window != 0 && end > args.window ? end - args.window : 0, end};
+  if (!args.causal && args.window != 0) {
+    const uint32_t next = static_cast<uint32_t>(step.positions[token]) + 1;
+    usual = {next > args.window ? next - args.window : 0, std::min(end, next - 1 + args.window)};
+  }
   if (args.window != 0 && args.chunks) usual.first = (end - 1) / args.window * args.window;
   if (!step.places) return usual;
   const RowPlace& place = step.places[token];

@@ -127,7 +127,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
   let in_tile_##i = row_group + i * ROW_GROUPS;
   let row_##i = tile_begin + in_tile_##i;
   let source_##i = (min(row_##i, tile_end - 1u) * Q_HEADS + head) * HEAD_VECTORS;
-#if CAUSAL || defined(ALIBI)
+#if CAUSAL || WINDOW > 0 || defined(ALIBI)
   let position_##i = step[STEP_POSITIONS + min(row_##i, tile_end - 1u)];
 #endif
 #ifdef B_SINKS
@@ -216,6 +216,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
       run_end++;
     }
 #if CAUSAL == 0
+#if WINDOW > 0
+    let within = highest + WINDOW;
+#endif
     // All of the sequence's rows in the step are seen; they lie side by side.
     for (var other = run_begin; other > 0u && step[STEP_SEQUENCES + other - 1u] == sequence; other--) {
       highest = max(highest, step[STEP_POSITIONS + other - 1u]);
@@ -225,8 +228,12 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
     }
 #endif
     let table = sequence * PAGES_PER_SEQUENCE;
+#if CAUSAL == 0 && WINDOW > 0
+    let key_end = min(highest + 1u, within);
+#else
     let key_end = highest + 1u;
-#if CAUSAL
+#endif
+#if CAUSAL || WINDOW > 0
     let key_begin = FIRST_OF_RUN(lowest) / TILE_KEYS * TILE_KEYS;
 #else
     const key_begin = 0u;
@@ -236,6 +243,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #for i in 0..ROWS
 #if CAUSAL
     let end_##i = select(0u, LAST_SEEN(min(row_##i, tile_end - 1u), position_##i) + 1u, row_##i >= run_begin && row_##i < run_end);
+    let begin_##i = FIRST_SEEN(min(row_##i, tile_end - 1u), position_##i);
+#elif WINDOW > 0
+    let end_##i = select(0u, min(key_end, position_##i + WINDOW), row_##i >= run_begin && row_##i < run_end);
     let begin_##i = FIRST_SEEN(min(row_##i, tile_end - 1u), position_##i);
 #else
     let end_##i = select(0u, key_end, row_##i >= run_begin && row_##i < run_end);

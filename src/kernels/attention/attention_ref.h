@@ -60,6 +60,11 @@ inline void attention_ref(const AttentionCpuArgs& args) {
     int64_t last = last_visible_ref(args.step, args.causal, t);
     int64_t first = args.window != 0 ? std::max<int64_t>(0, last - args.window + 1) : 0;
     if (args.window != 0 && args.chunks) first = last - last % args.window;
+    if (args.window != 0 && !args.causal) {
+      const int64_t position = args.step.positions[t];
+      first = std::max<int64_t>(0, position - args.window + 1);
+      last = std::min<int64_t>(last, position + args.window - 1);
+    }
     first = std::min(first, last - place.before);
     last += place.after;
     const uint32_t* pages =

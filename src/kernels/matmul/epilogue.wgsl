@@ -38,6 +38,8 @@ fn finish_onto(m: u32, i: u32, product: f32, before: f32) -> f32 {
   let result = before + value;
 #elif defined(CAP)
   let result = CAP * tanh_exact(value / CAP);
+#elif defined(ACTIVATION) && defined(SLOTS) && defined(B_ROUTES)
+  let result = share_of(m) * ACTIVATION(value);  // as in finish_gated()
 #elif defined(ACTIVATION)
   let result = ACTIVATION(value);
 #else

@@ -63,8 +63,9 @@ void describe_parts(const MatmulArgs& args, const GpuWeight::Chunk& chunk, Descr
   call.text("FIRST_PART", fmt::format("{}u", chunk.first_row / rows))
       .text("CHUNK_PARTS", fmt::format("{}u", chunk.n_rows / rows))
       .number("CHUNKED", args.weight.chunks.size() > 1);
-  if (parts.routes && (!in_tiles(args) || is_gated(args.epilogue)))
-    call.constant("B_ROUTES", *parts.routes);
+  // The first product of experts takes their weights along, in tiles too.
+  const bool weighs = is_gated(args.epilogue) || args.epilogue == Epilogue::kActivate;
+  if (parts.routes && (!in_tiles(args) || weighs)) call.constant("B_ROUTES", *parts.routes);
   if (parts.groups && in_tiles(args)) {
     const uint32_t tile = matmul_tile_rows(args.max_rows, parts.n_parts, parts.n_slots);
     call.constant("B_GROUPS", *parts.groups)

@@ -49,6 +49,7 @@ MatmulArgs gate_up(const MoeArgs& args, const Parts& at) {
   p.y = at.h;
   p.y_stride = args.shape.ffn;
   p.epilogue = args.shape.gate;
+  p.activation = Activation::kGeluErf;
   p.parts->bias = args.gate_up_bias;
   p.scratch = at.form;
   return p;

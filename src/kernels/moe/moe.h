@@ -23,7 +23,7 @@ struct MoeShape {
   uint32_t hidden = 0;
   uint32_t ffn = 0;  // of one expert; a multiple of 8
   RouteParams route;
-  Epilogue gate = Epilogue::kSwiGlu;  // a gated one
+  Epilogue gate = Epilogue::kSwiGlu;  // a gated one; kActivate: no gate, h = GELU(up), no bias
 };
 // Errors: kUnsupported naming what is out of range.
 base::Result<void> check_moe(std::string_view label, const MoeShape& shape);

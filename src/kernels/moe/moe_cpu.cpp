@@ -86,6 +86,7 @@ void multiply(base::ThreadPool& pool, const MoeCpuArgs& args, const CpuMatrix& w
     product.y_stride = n_out;
     product.bias = bias ? bias + size_t{e} * rows : nullptr;
     product.epilogue = epilogue;
+    product.activation = Activation::kGeluErf;
     product.scratch = scratch;
     product.x_in_scratch = one_x && !products.empty();
     if (!one_x) scratch += aligned(matmul_cpu_scratch_bytes(weight.cols(), product.n_rows));

@@ -116,7 +116,8 @@ struct Case {
 void check(const Case& c, double limit) {
   INFO(quant::info(c.type).name << ", " << c.n_rows << " rows, gate " << static_cast<int>(c.gate)
                                 << ", " << cpu_variant());
-  const uint32_t gate_rows = c.n_experts * 2 * c.ffn, down_rows = c.n_experts * c.hidden;
+  const uint32_t gate_rows = c.n_experts * (is_gated(c.gate) ? 2 : 1) * c.ffn;
+  const uint32_t down_rows = c.n_experts * c.hidden;
   const auto gate_up = quant::random_rows(c.type, gate_rows, c.hidden, 3);
   const auto down = quant::random_rows(c.type, down_rows, c.ffn, 4);
   const auto gate_up_f32 = test::decode_rows(c.type, gate_up);
@@ -173,6 +174,13 @@ TEST_CASE("experts on the CPU are right for few and many rows, exact and fast") 
              .gate = Epilogue::kSwiGluClamped,
              .has_bias = true},
             1e-10);
+      check({.type = quant::Type::kF16, .n_rows = n_rows, .gate = Epilogue::kActivate}, 1e-10);
+      check({.type = quant::Type::kQ4_0,
+             .n_rows = n_rows,
+             .gate = Epilogue::kActivate,
+             .adds = true,
+             .numerics = Numerics::kFast},
+            2e-3);
       check({.type = quant::Type::kQ4_K,
              .n_rows = n_rows,
              .gate = Epilogue::kGeGlu,

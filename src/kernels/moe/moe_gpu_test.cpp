@@ -92,7 +92,7 @@ void check_on(const Case& c, double limit, test::Features features) {
                                 << static_cast<int>(c.gate) << ", numerics "
                                 << static_cast<int>(c.numerics) << ", chunks of " << c.chunk_experts
                                 << ", features " << static_cast<int>(features));
-  const uint32_t gate_rows = 2 * c.ffn, down_rows = c.hidden;
+  const uint32_t gate_rows = (is_gated(c.gate) ? 2 : 1) * c.ffn, down_rows = c.hidden;
   const auto gate_up = quant::random_rows(c.type, c.n_experts * gate_rows, c.hidden, 3);
   const auto down = quant::random_rows(c.type, c.n_experts * down_rows, c.ffn, 4);
   const auto gate_up_f32 = test::decode_rows(c.type, gate_up);
@@ -174,6 +174,13 @@ TEST_CASE("experts on the GPU are right for one row and for small batches") {
            .adds = true,
            .numerics = Numerics::kFast},
           2e-3);
+    check({.n_rows = rows, .max_rows = max_rows, .gate = Epilogue::kActivate}, 1e-10);
+    check({.type = quant::Type::kQ4_0,
+           .n_rows = rows,
+           .max_rows = max_rows,
+           .gate = Epilogue::kActivate,
+           .numerics = Numerics::kFast},
+          2e-3);
     check({.type = quant::Type::kQ6_K,
            .n_rows = rows,
            .max_rows = max_rows,
@@ -188,6 +195,7 @@ TEST_CASE("experts on the GPU are right for one row and for small batches") {
 TEST_CASE("experts on the GPU are right for many rows") {
   for (const uint32_t rows : {17u, 100u}) {
     check({.n_rows = rows, .max_rows = 512}, 1e-10);
+    check({.n_rows = rows, .max_rows = 512, .gate = Epilogue::kActivate}, 1e-10);
     check_on({.type = quant::Type::kMXFP4,
               .n_rows = rows,
               .max_rows = 512,

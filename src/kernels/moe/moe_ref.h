@@ -12,7 +12,7 @@ namespace puna::kernels {
 
 struct MoeRefArgs {
   MoeShape shape;
-  const float* gate_up = nullptr;  // [n_experts * 2 * ffn, hidden]
+  const float* gate_up = nullptr;  // [n_experts * 2 * ffn, hidden]; without a gate [.. ffn, ..]
   const float* down = nullptr;     // [n_experts * hidden, ffn]
   const float* logits = nullptr;
   const float* selection_bias = nullptr;
@@ -42,15 +42,16 @@ inline void moe_ref(const MoeRefArgs& args) {
     std::vector<double> sum(shape.hidden, 0.0);
     for (uint32_t slot = 0; slot < n_chosen; ++slot) {
       const uint64_t e = experts[size_t{t} * n_chosen + slot];
-      const uint64_t gate_rows = uint64_t{2} * shape.ffn;
+      const uint32_t gate_rows = (is_gated(shape.gate) ? 2 : 1) * shape.ffn;
       MatmulRefArgs product{.weight = args.gate_up + e * gate_rows * shape.hidden,
-                            .rows = 2 * shape.ffn,
+                            .rows = gate_rows,
                             .cols = shape.hidden,
                             .x = args.x + uint64_t{t} * shape.hidden,
                             .y = h.data(),
                             .n_rows = 1,
                             .y_stride = shape.ffn,
-                            .epilogue = shape.gate};
+                            .epilogue = shape.gate,
+                            .activation = Activation::kGeluErf};
       if (args.gate_up_bias) product.bias = args.gate_up_bias + e * gate_rows;
       matmul_ref(product);
       product = {.weight = args.down + e * shape.hidden * shape.ffn,

@@ -162,6 +162,9 @@ Result<void> attentions(const gpu::DeviceInfo& device, Calls& out) {
             AttentionArgs around = args;
             around.places = true;
             PUNA_TRY(attention(device, around, out));
+            AttentionArgs both_ways = args;
+            both_ways.causal = false;
+            PUNA_TRY(attention(device, both_ways, out));
             AttentionArgs alibi = args;
             alibi.softcap = 0;
             alibi.max_alibi_bias = 8;
