@@ -207,7 +207,8 @@ class ChildProcess {
   }
 
   Result<void> load(bool step_down) {
-    const uint64_t before = resident_bytes();
+    // What was read to measure it goes into the model, whose tokenizer takes less.
+    const uint64_t before = opened_ ? alone_ : resident_bytes();
     PUNA_TRY(instance_, loader_.load(hello_.entry, {.step_down = step_down,
                                                     .cancel = &no_,
                                                     .memories = std::move(memories_),
@@ -262,6 +263,7 @@ class ChildProcess {
   const manager::Hello hello_;
   const GivenFlags given_, preset_;
   const std::atomic<bool> no_ = false;
+  const uint64_t alone_ = resident_bytes();  // without a model
   manager::InProcess loader_;
   std::unique_ptr<manager::Memories> memories_;
   std::unique_ptr<manager::Opened> opened_;  // between measuring and loading
