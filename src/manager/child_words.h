@@ -2,7 +2,8 @@
 // a line a word, on the stdin and the stdout of the child.
 //   to it:    {"hello": {"entry", "socket", "parent", "extra"}}, then any of
 //             {"do": "measure"}, {"do": "load", "step_down": false}, {"do": "sleep"}
-//   of it:    {"is": "measured", "bytes": {"host": 1}}
+//   of it:    {"is": "measured", "bytes": {"host": 1}, "held": {"host": 1}}
+//                 what its model will take, and what it takes until it is told to load that
 //             {"is": "loading", "done": 1, "total": 2}      while it does, when there is more
 //             {"is": "ready", "bytes", "facts", "props", "file_bytes", "n_texts"}
 //             {"is": "asleep", "bytes": 7}

@@ -59,6 +59,20 @@ class Asleep final : public Memories {
   const uint64_t bytes_;
 };
 
+// A process that has measured its model.
+class OpenedChild final : public Opened {
+ public:
+  OpenedChild(std::shared_ptr<Child> the_child, std::string the_socket, Footprint held)
+      : child(std::move(the_child)), socket(std::move(the_socket)), held_(std::move(held)) {}
+  Footprint held() const override { return held_; }
+
+  const std::shared_ptr<Child> child;
+  const std::string socket;
+
+ private:
+  const Footprint held_;
+};
+
 class ChildInstance final : public Instance {
  public:
   ChildInstance(std::shared_ptr<Child> child, std::string socket, Footprint held,
@@ -118,10 +132,15 @@ Result<Children::Started> Children::start(const Entry& entry) {
   return out;
 }
 
-Result<Footprint> Children::measure(const Entry& entry, const std::atomic<bool>& cancel) {
-  PUNA_TRY(const Started started, start(entry));
+Result<Loader::Measured> Children::measure(const Entry& entry, const std::atomic<bool>& cancel) {
+  PUNA_TRY(Started started, start(entry));
   PUNA_TRY(const Json measured, started.child->ask(what("measure"), "measured", &cancel));
-  return read_footprint(member(measured, "bytes"));
+  Measured out;
+  PUNA_TRY(out.need, read_footprint(member(measured, "bytes")));
+  PUNA_TRY(Footprint held, read_footprint(member(measured, "held")));
+  out.opened = std::make_unique<OpenedChild>(std::move(started.child), std::move(started.socket),
+                                             std::move(held));
+  return out;
 }
 
 Result<std::unique_ptr<Instance>> Children::load(const Entry& entry, Order order) {
@@ -129,6 +148,9 @@ Result<std::unique_ptr<Instance>> Children::load(const Entry& entry, Order order
   if (const auto* asleep = dynamic_cast<const Asleep*>(order.memories.get());
       asleep && !asleep->child->has_ended()) {
     started = {asleep->child, asleep->socket};
+  } else if (const auto* opened = dynamic_cast<const OpenedChild*>(order.opened.get());
+             opened && !opened->child->has_ended()) {
+    started = {opened->child, opened->socket};
   } else {
     PUNA_TRY(started, start(entry));
   }

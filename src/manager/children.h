@@ -23,9 +23,9 @@ class Children final : public Loader {
   static base::Result<std::shared_ptr<Children>> make(Child::Program program, ExtraOf extra_of);
 
   bool is_remote() const override { return true; }
-  // By a process that ends with it: what it finds is what one takes that does nothing yet, and what
-  // the plan says.
-  base::Result<Footprint> measure(const Entry& entry, const std::atomic<bool>& cancel) override;
+  // By a process that can load it afterwards: what it finds is what it takes itself, and what the
+  // plan says.
+  base::Result<Measured> measure(const Entry& entry, const std::atomic<bool>& cancel) override;
   base::Result<std::unique_ptr<Instance>> load(const Entry& entry, Order order) override;
 
  private:

@@ -7,13 +7,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/log.h"
 #include "manager/child_words.h"
@@ -43,7 +46,7 @@ std::string ready() {
 // Answers as it should; `at_load` comes before it says that it is ready.
 std::string good(const std::string& at_load = "") {
   return "read hello; while read order; do case \"$order\" in "
-         "*measure*) echo '{\"is\":\"measured\",\"bytes\":{\"host\":5}}';; "
+         "*measure*) echo '{\"is\":\"measured\",\"bytes\":{\"host\":5},\"held\":{\"host\":2}}';; "
          "*load*) " +
          at_load + " echo '" + ready() +
          "'; echo '{\"is\":\"status\",\"running\":2}';; "
@@ -84,10 +87,11 @@ void wait_until(const std::function<bool()>& is_so) {
 TEST_CASE("a process is measured, loads, tells of itself, sleeps and comes again") {
   const auto all = children(good());
   const std::atomic<bool> no = false;
-  const auto bytes = all->measure(entry("one"), no);
-  REQUIRE_MESSAGE(bytes.has_value(), bytes.error().text());
-  CHECK(*bytes == Footprint{{"host", 5}});
-  auto one = all->load(entry("one"), {});
+  auto measured = all->measure(entry("one"), no);
+  REQUIRE_MESSAGE(measured.has_value(), measured.error().text());
+  CHECK(measured->need == Footprint{{"host", 5}});
+  CHECK(measured->opened->held() == Footprint{{"host", 2}});
+  auto one = all->load(entry("one"), {.opened = std::move(measured->opened)});
   REQUIRE_MESSAGE(one.has_value(), one.error().text());
   CHECK((*one)->held() == Footprint{{"host", 7}});
   const api::ServedModel& served = (*one)->served();
@@ -104,6 +108,52 @@ TEST_CASE("a process is measured, loads, tells of itself, sleeps and comes again
   auto again = all->load(entry("one"), {.cancel = nullptr, .memories = std::move(memories)});
   REQUIRE(again.has_value());
   CHECK((*again)->served().remote->socket() == socket);
+}
+
+TEST_CASE("the process that has measured a model loads it, unless it has ended") {
+  // It says on its stderr who it is, and when it ends.
+  std::mutex mutex;
+  std::vector<std::string> said;
+  const auto n_said = [&](std::string_view what) {
+    const std::lock_guard lock(mutex);
+    return std::ranges::count_if(said, [&](const auto& each) { return each.contains(what); });
+  };
+  base::set_log_sink(
+      [&](base::LogLevel, std::string_view text) {
+        const std::lock_guard lock(mutex);
+        said.emplace_back(text);
+      },
+      base::LogLevel::kInfo);
+  const std::atomic<bool> no = false;
+  const auto all = children("echo begun >&2; " + good() + "; echo over >&2");
+  auto measured = all->measure(entry("one"), no);
+  REQUIRE(measured.has_value());
+  auto one = all->load(entry("one"), {.opened = std::move(measured->opened)});
+  REQUIRE(one.has_value());
+  CHECK((*one)->served().remote->socket().ends_with("/0.sock"));
+  one->reset();
+  CHECK(n_said("begun") == 1);
+  CHECK(n_said("over") == 1);
+  // Nobody wants its model any more.
+  measured = all->measure(entry("one"), no);
+  REQUIRE(measured.has_value());
+  measured->opened.reset();
+  CHECK(n_said("over") == 2);
+  base::set_log_sink(base::log_to_stderr, base::LogLevel::kInfo);
+  const auto dies = children(
+      "read hello; read order; case \"$order\" in *measure*) "
+      "echo '{\"is\":\"measured\",\"bytes\":{},\"held\":{}}'; exit;; "
+      "*) echo '" +
+      ready() + "'; read more;; esac");
+  measured = dies->measure(entry("one"), no);
+  REQUIRE(measured.has_value());
+  std::unique_ptr<Instance> other;
+  wait_until([&] {
+    auto loaded = dies->load(entry("one"), {.opened = std::move(measured->opened)});
+    if (loaded) other = *std::move(loaded);
+    return other != nullptr;
+  });
+  CHECK(other->served().remote->socket().ends_with(".sock"));
 }
 
 TEST_CASE("a load that gets no further is given up, and one that does is not") {

@@ -94,7 +94,7 @@ class Said {
 
 class NoLoader final : public Loader {
  public:
-  Result<Footprint> measure(const Entry&, const std::atomic<bool>&) override {
+  Result<Measured> measure(const Entry&, const std::atomic<bool>&) override {
     return base::fail(ErrorCode::kCorrupt, "It is no model.");
   }
   Result<std::unique_ptr<Instance>> load(const Entry&, Order) override {

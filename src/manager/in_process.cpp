@@ -94,6 +94,20 @@ constexpr Step kSteps[] = {
 
 }  // namespace
 
+struct InProcess::Reading final : Opened {
+  Recipe recipe{};
+  formats::ModelFile file{};
+};
+
+Result<InProcess::Reading> InProcess::read(const Entry& entry) const {
+  Reading out;
+  PUNA_TRY(out.recipe, recipe_of_(entry));
+  out.recipe.options.model = entry.path;
+  PUNA_TRY(out.file, service::open_file(out.recipe.options));
+  if (out.recipe.fit) PUNA_TRY(out.recipe.fit(name_of(entry), out.file, out.recipe.options));
+  return out;
+}
+
 Result<const InProcess::Device*> InProcess::device_of(const service::OpenOptions& options) {
   std::string asked = options.device + (options.gpu_baseline ? " baseline" : "");
   if (options.engine.gpu_layers == 0u) asked = "cpu";
@@ -106,36 +120,40 @@ Result<const InProcess::Device*> InProcess::device_of(const service::OpenOptions
   return &devices_.emplace(std::move(asked), std::move(device)).first->second;
 }
 
-Result<Footprint> InProcess::measure(const Entry& entry, const std::atomic<bool>&) {
-  PUNA_TRY(Recipe recipe, recipe_of_(entry));
-  recipe.options.model = entry.path;
-  PUNA_TRY(const formats::ModelFile file, service::open_file(recipe.options));
-  if (recipe.fit) PUNA_TRY(recipe.fit(name_of(entry), file, recipe.options));
-  PUNA_TRY(const Device* device, device_of(recipe.options));
+Result<Loader::Measured> InProcess::measure(const Entry& entry, const std::atomic<bool>&) {
+  PUNA_TRY(Reading reading, read(entry));
+  const service::OpenOptions& options = reading.recipe.options;
+  PUNA_TRY(const Device* device, device_of(options));
   PUNA_TRY_CONTEXT(const engine::Placement placement,
-                   engine::Engine::forecast(file, recipe.options.engine,
+                   engine::Engine::forecast(reading.file, options.engine,
                                             device->is_gpu ? &device->info : nullptr),
                    fmt::format("While planning {}", entry.id));
-  return footprint_of(placement, device->info.name, recipe.options.mmproj);
+  return Measured{.need = footprint_of(placement, device->info.name, options.mmproj),
+                  .opened = std::make_unique<Reading>(std::move(reading))};
 }
 
 Result<std::unique_ptr<Instance>> InProcess::load(const Entry& entry, Order order) {
   std::optional<base::Error> refused;
   for (const Step& step : kSteps) {
     if (refused && !order.step_down) break;
-    PUNA_TRY(Recipe recipe, recipe_of_(entry));
+    // What was read to measure it is good for one attempt.
+    Reading reading;
+    const auto opened = std::exchange(order.opened, nullptr);
+    if (auto* const left = dynamic_cast<Reading*>(opened.get())) {
+      reading = std::move(*left);
+    } else {
+      PUNA_TRY(reading, read(entry));
+    }
+    Recipe& recipe = reading.recipe;
     service::OpenOptions& options = recipe.options;
-    options.model = entry.path;
     options.engine.hooks.cancel = order.cancel;
-    PUNA_TRY(formats::ModelFile file, service::open_file(options));
-    if (recipe.fit) PUNA_TRY(recipe.fit(name_of(entry), file, options));
     // Others may go before layers do.
     if (!order.step_down) options.engine.fit.layers = false;
     if (!step.change(options.engine)) continue;
     if (refused)
       base::log_warning("{}: {} It is tried with {}.", entry.id, refused->text(), step.said);
     options.model = name_of(entry);
-    auto model = service::open(std::move(file), options);
+    auto model = service::open(std::move(reading.file), options);
     if (!model && model.error().code == ErrorCode::kOutOfMemory) {
       if (!refused) refused = std::move(model.error());
       continue;

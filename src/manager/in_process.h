@@ -34,12 +34,15 @@ class InProcess final : public Loader {
   using RecipeOf = std::function<base::Result<Recipe>(const Entry& entry)>;
   explicit InProcess(RecipeOf recipe_of) : recipe_of_(std::move(recipe_of)) {}
 
-  base::Result<Footprint> measure(const Entry& entry, const std::atomic<bool>& cancel) override;
+  // What is left is the file, with its recipe.
+  base::Result<Measured> measure(const Entry& entry, const std::atomic<bool>& cancel) override;
   // With step_down, where memory is refused, once more with a shorter context, and once more on
   // the CPU, as far as these were not asked for.
   base::Result<std::unique_ptr<Instance>> load(const Entry& entry, Order order) override;
 
  private:
+  struct Reading;  // a model whose file is open, with how it is to be loaded
+  base::Result<Reading> read(const Entry& entry) const;
   // What --device means; the null device is the CPU.
   struct Device {
     bool is_gpu = false;

@@ -63,21 +63,34 @@ class Instance {
   virtual void when_died(std::function<void(const base::Error& error)> /*told*/) {}
 };
 
+// What measuring a model has left for its load: its file, read as far as its weights, and the
+// process that has done so.
+class Opened {
+ public:
+  virtual ~Opened() = default;
+  virtual Footprint held() const { return {}; }
+};
+
 class Loader {
  public:
   virtual ~Loader() = default;
   // Whether its models run in other processes.
   virtual bool is_remote() const { return false; }
 
+  struct Measured {
+    Footprint need{};
+    std::unique_ptr<Opened> opened{};  // null: nothing is left
+  };
   struct Order {
     bool step_down = false;  // as registry.h has it
     const std::atomic<bool>* cancel = nullptr;
     std::unique_ptr<Memories> memories{};  // of when it was put to sleep; null: none
+    std::unique_ptr<Opened> opened{};      // of when it was measured; null: none
   };
 
   // Both on one thread, one after the other, which they keep for as long as they take.
   // What it would take. Errors: those of reading its file; kCancelled.
-  virtual base::Result<Footprint> measure(const Entry& entry, const std::atomic<bool>& cancel) = 0;
+  virtual base::Result<Measured> measure(const Entry& entry, const std::atomic<bool>& cancel) = 0;
   // Errors: those of loading; kOutOfMemory where memory was refused; kCancelled.
   virtual base::Result<std::unique_ptr<Instance>> load(const Entry& entry, Order order) = 0;
 };

@@ -107,6 +107,7 @@ class Manager::Shared : public std::enable_shared_from_this<Shared> {
     Entry entry{};
     std::shared_ptr<Instance> instance{};   // while it is loaded
     std::unique_ptr<Memories> memories{};   // while it sleeps
+    std::unique_ptr<Opened> opened{};       // while it is measured and waits for room
     ModelLease asleep{};                    // as api::ModelStatus has it
     std::optional<service::Takes> takes{};  // likewise
   };
@@ -143,6 +144,8 @@ class Manager::Shared : public std::enable_shared_from_this<Shared> {
   void load_one(const std::string& id, bool step_down, Lock& lock);
   void run_frees();
   void free_one(const std::string& id, Lock& lock);
+  // What is left of a model that is not loaded is of no use any more.
+  void bury(Known& known);
   // An instance of a model has ended by itself.
   void died(const std::string& id, const Instance* which, const base::Error& error);
 
@@ -157,8 +160,8 @@ class Manager::Shared : public std::enable_shared_from_this<Shared> {
   std::vector<std::weak_ptr<Listener>> listeners_;
   std::deque<Work> loads_;
   std::deque<std::string> frees_;
-  std::vector<std::shared_ptr<Instance>> dead_;  // not destroyed yet
-  std::atomic<bool> cancel_ = false;             // of the load under way
+  std::vector<std::shared_ptr<void>> dead_;  // not destroyed yet, which may take a while
+  std::atomic<bool> cancel_ = false;         // of the load under way
   // What is to be called without the mutex, in this order, by one thread at a time.
   std::deque<std::function<void()>> calls_;
   bool calling_ = false;
@@ -196,6 +199,16 @@ void Manager::Shared::stop() {
   for (std::thread* each : {&loading_, &freeing_}) {
     if (each->joinable()) each->join();
   }
+  // Leases may keep the rest for longer.
+  Lock lock(mutex_);
+  for (auto& each : known_) bury(each.second);
+  const std::vector<std::shared_ptr<void>> dead = std::exchange(dead_, {});
+  lock.unlock();
+}
+
+void Manager::Shared::bury(Known& known) {
+  if (known.memories) dead_.emplace_back(std::move(known.memories));
+  if (known.opened) dead_.emplace_back(std::move(known.opened));
 }
 
 void Manager::Shared::renew() {
@@ -220,7 +233,7 @@ void Manager::Shared::renew() {
       known->second.takes = found->second;
     registry_.add(id);
     if (same) continue;
-    known->second.memories.reset();
+    bury(known->second);
     known->second.asleep.reset();
     registry_.renew(id, now());
   }
@@ -229,6 +242,7 @@ void Manager::Shared::renew() {
       changes |= registry_.look(each->first, now()).has_value();
       registry_.remove(each->first, now());
     }
+    if (!registry_.knows(each->first)) bury(each->second);
     each = registry_.knows(each->first) ? std::next(each) : known_.erase(each);
   }
   if (changes) tell({.kind = api::ModelEvent::Kind::kOtherModels});
@@ -477,6 +491,10 @@ void Manager::Shared::obey(const Order& order) {
   if (const auto* measure = std::get_if<Measure>(&order)) {
     cancel_ = stopped_;
     loads_.emplace_back(*measure);
+  } else if (const auto* drop = std::get_if<Drop>(&order)) {
+    const auto found = known_.find(drop->id);
+    if (found != known_.end() && found->second.opened)
+      dead_.emplace_back(std::move(found->second.opened));
   } else if (const auto* load = std::get_if<Load>(&order)) {
     cancel_ = stopped_;
     loads_.emplace_back(*load);
@@ -566,12 +584,15 @@ void Manager::Shared::run_loads() {
     const std::string& id = std::get<Measure>(work).id;
     const Entry entry = known_.at(id).entry;
     lock.unlock();
-    Result<Footprint> need = loader_->measure(entry, cancel_);
+    Result<Loader::Measured> measured = loader_->measure(entry, cancel_);
     lock.lock();
-    if (need) {
-      registry_.measured(id, *std::move(need), now());
+    if (measured) {
+      std::optional<Footprint> kept;
+      if (measured->opened) kept = measured->opened->held();
+      known_.at(id).opened = std::move(measured->opened);
+      registry_.measured(id, std::move(measured->need), std::move(kept), now());
     } else {
-      registry_.broken(id, std::move(need.error()), now());
+      registry_.broken(id, std::move(measured.error()), now());
     }
     go_on(lock);
   }
@@ -582,6 +603,7 @@ void Manager::Shared::load_one(const std::string& id, bool step_down, Lock& lock
   const Entry entry = known.entry;
   Loader::Order order{.step_down = step_down, .cancel = &cancel_};
   order.memories = std::move(known.memories);
+  order.opened = std::move(known.opened);
   lock.unlock();
   const base::Timer timer;
   Result<std::unique_ptr<Instance>> instance = loader_->load(entry, std::move(order));
@@ -611,7 +633,7 @@ void Manager::Shared::run_frees() {
   Lock lock(mutex_);
   while (!stopped_) {
     if (!dead_.empty()) {
-      std::vector<std::shared_ptr<Instance>> dead = std::exchange(dead_, {});
+      std::vector<std::shared_ptr<void>> dead = std::exchange(dead_, {});
       lock.unlock();
       dead.clear();
       lock.lock();

@@ -57,19 +57,40 @@ class FakeMemories final : public Memories {
 };
 std::unique_ptr<Memories> FakeInstance::remember() { return std::make_unique<FakeMemories>(); }
 
+class FakeOpened final : public Opened {
+ public:
+  explicit FakeOpened(std::string the_id, std::atomic<int>& n_there)
+      : id(std::move(the_id)), n_there_(n_there) {
+    ++n_there_;
+  }
+  ~FakeOpened() override { --n_there_; }
+  Footprint held() const override { return {{"host", 1}}; }
+
+  const std::string id;
+
+ private:
+  std::atomic<int>& n_there_;
+};
+
 class FakeLoader final : public Loader {
  public:
   explicit FakeLoader(uint64_t room) : room_(room) {}
 
-  Result<Footprint> measure(const Entry& entry, const std::atomic<bool>&) override {
+  Result<Measured> measure(const Entry& entry, const std::atomic<bool>&) override {
     const std::lock_guard lock(mutex_);
+    ++n_measured;
     if (unreadable_ == entry.id) return base::fail(ErrorCode::kCorrupt, "It is no model.");
-    return Footprint{{"gpu", size_of(entry)}};
+    return Measured{.need = {{"gpu", size_of(entry)}},
+                    .opened = std::make_unique<FakeOpened>(entry.id, n_opened)};
   }
   Result<std::unique_ptr<Instance>> load(const Entry& entry, Order order) override {
     std::unique_lock lock(mutex_);
     ++n_loads;
     if (order.memories) ++n_remembered;
+    if (const auto* opened = dynamic_cast<const FakeOpened*>(order.opened.get())) {
+      CHECK(opened->id == entry.id);
+      ++n_from_opened;
+    }
     begun_.notify_all();
     while (closed_ && !*order.cancel) changed_.wait_for(lock, 1ms);
     if (*order.cancel) return base::fail(ErrorCode::kCancelled, "It was cancelled.");
@@ -104,7 +125,8 @@ class FakeLoader final : public Loader {
     REQUIRE(begun_.wait_for(lock, kPatience, [&] { return n_loads >= n; }));
   }
 
-  std::atomic<uint32_t> n_loads = 0, n_remembered = 0;
+  std::atomic<uint32_t> n_loads = 0, n_remembered = 0, n_measured = 0, n_from_opened = 0;
+  std::atomic<int> n_opened = 0;  // that are there
   std::atomic<uint64_t> held = 0;
 
  private:
@@ -211,6 +233,54 @@ TEST_CASE("many threads that want models by turns are all served, and memory suf
   CHECK(fixture.loader->n_loads >= 3);
   fixture.manager.reset();
   CHECK(fixture.loader->held == 0);
+  CHECK(fixture.loader->n_opened == 0);
+}
+
+TEST_CASE("what has measured a model is given to its load, or goes") {
+  std::atomic<int64_t> now_ms = 1'000;
+  Options options;
+  options.now = [&] { return Time(now_ms.load()); };
+  Fixture fixture(std::move(options));
+  FakeLoader& loader = *fixture.loader;
+  ModelLease model = fixture.lease("one");
+  CHECK(loader.n_from_opened == 1);
+  CHECK(loader.n_opened == 0);
+  std::atomic<uint32_t> n_got = 0;
+  const auto count = [&](const Result<ModelLease>& lease) { n_got += lease.has_value() ? 1 : 100; };
+  // It waits for room, and what it takes meanwhile is shown; then nobody waits for it any more.
+  auto waits = fixture.manager->acquire({.name = "other"}, count);
+  fixture.wait_until([&] { return loader.n_opened == 1; });
+  fixture.wait_until([&] { return fixture.status("other").held.contains("host"); });
+  CHECK(fixture.status("other").state == ModelState::kUnloaded);
+  waits.reset();
+  fixture.wait_until([&] { return loader.n_opened == 0; });
+  CHECK(fixture.status("other").held.empty());
+  // Its file is another by the time, and it waits for long.
+  waits = fixture.manager->acquire({.name = "other"}, count);
+  {
+    const std::lock_guard lock(fixture.mutex);
+    fixture.entries[1].digest = "another";
+  }
+  fixture.manager->renew();
+  fixture.wait_until([&] { return loader.n_measured == 3 && loader.n_opened == 1; });
+  fixture.wait_until([&] { return fixture.status("other").held.contains("host"); });
+  now_ms += 10'000;
+  fixture.manager->look_at_clock();
+  fixture.wait_until([&] { return loader.n_opened == 0; });
+  model.reset();
+  fixture.wait_until([&] { return n_got == 1; });
+  CHECK(loader.n_from_opened == 1);
+  CHECK(loader.n_measured == 3);
+  // The end of the server is the end of it, too.
+  model = fixture.lease("other");
+  {
+    const std::lock_guard lock(fixture.mutex);
+    fixture.entries[0].digest = "another";
+  }
+  const auto last = fixture.manager->acquire({.name = "one"}, count);
+  fixture.wait_until([&] { return loader.n_opened == 1; });
+  fixture.manager->stop();
+  CHECK(loader.n_opened == 0);
 }
 
 TEST_CASE("nothing that is in use is unloaded, and what is idle is at once") {

@@ -36,8 +36,11 @@ void Registry::remove(const std::string& id, Time now) {
 }
 
 void Registry::renew(const std::string& id, Time now) {
-  Model& model = models_.at(id);
+  Entry& entry = *models_.find(id);
+  Model& model = entry.second;
   model.need.reset();
+  model.measures_old = model.measuring;
+  drop(entry);
   model.retry_at = Time(0);
   if (holds_memory(model.state)) model.goes_idle = true;
   advance(now);
@@ -122,10 +125,18 @@ bool Registry::unload(const std::string& id, Time now) {
   return true;
 }
 
-void Registry::measured(const std::string& id, Footprint need, Time now) {
-  Model& model = models_.at(id);
+void Registry::measured(const std::string& id, Footprint need, std::optional<Footprint> kept,
+                        Time now) {
+  Entry& entry = *models_.find(id);
+  Model& model = entry.second;
   model.measuring = false;
-  model.need = std::move(need);
+  model.kept = std::move(kept);
+  model.kept_at = now;
+  if (std::exchange(model.measures_old, false)) {
+    drop(entry);
+  } else {
+    model.need = std::move(need);
+  }
   advance(now);
 }
 
@@ -147,6 +158,7 @@ void Registry::broken(const std::string& id, base::Error error, Time now) {
   Entry& entry = *models_.find(id);
   Model& model = entry.second;
   model.measuring = false;
+  if (std::exchange(model.measures_old, false)) return advance(now);
   if (model.state == State::kLoading) {
     const bool stopped = model.stopping && error.code == ErrorCode::kCancelled;
     const bool no_room =
@@ -188,6 +200,7 @@ std::optional<Time> Registry::next_time(Time now) const {
     if (time > now && time != kForever) out = std::min(out.value_or(time), time);
   };
   for (const auto& [id, model] : models_) {
+    if (model.kept) at(model.kept_at + limits_.measured_stays);
     if (model.state == State::kSleeping || (model.state == State::kLoaded && model.idle()))
       at(goes_at(model));
     if (model.state != State::kLoaded) continue;
@@ -206,6 +219,7 @@ std::optional<Registry::Look> Registry::look(std::string_view id, Time now) cons
   out.failed = model.state == State::kFailed;
   if (out.failed) out.error = model.error;
   out.held = model.held;
+  if (model.kept) add_to(out.held, *model.kept);
   out.n_leases = model.n_leases;
   out.n_waiting = model.waiting.size();
   const Milliseconds stay = stays(model);
@@ -220,7 +234,10 @@ std::optional<Registry::Look> Registry::look(std::string_view id, Time now) cons
 
 Footprint Registry::held() const {
   Footprint out;
-  for (const auto& each : models_) add_to(out, each.second.held);
+  for (const auto& each : models_) {
+    add_to(out, each.second.held);
+    if (each.second.kept) add_to(out, *each.second.kept);
+  }
   return out;
 }
 
@@ -297,7 +314,9 @@ void Registry::fail(Entry& entry, Event event, base::Error error, Time now) {
 void Registry::advance(Time now) {
   end_idle(now);
   for (auto& each : models_) each.second.yields = false;
-  if (Entry* next = head()) load_next(*next, now);
+  Entry* const next = head();
+  drop_kept(next, now);
+  if (next) load_next(*next, now);
   for (Entry& each : models_) {
     if (each.second.state == State::kLoaded && !each.second.yields) serve(each, now);
   }
@@ -321,6 +340,19 @@ void Registry::end_idle(Time now) {
       apply(each, Event::kSleep, now, "nobody uses it");
     }
   }
+}
+
+void Registry::drop_kept(const Entry* next, Time now) {
+  for (Entry& each : models_) {
+    const Model& model = each.second;
+    if (&each != next || now >= model.kept_at + limits_.measured_stays) drop(each);
+  }
+}
+
+void Registry::drop(Entry& entry) {
+  if (!entry.second.kept) return;
+  entry.second.kept.reset();
+  orders_.emplace_back(Drop{entry.first});
 }
 
 void Registry::forget_removed() {
@@ -368,7 +400,8 @@ void Registry::load_next(Entry& next, Time now) {
 void Registry::make_room(Entry& wanted, Time now) {
   Model& model = wanted.second;
   const Footprint need = within_limits(*model.need);
-  if (fits(need, {}, 0)) {
+  if (fits(need, model.kept.value_or(Footprint()), 0)) {
+    model.kept.reset();  // it is loaded with that
     const Footprint others = held();
     model.step_down =
         std::ranges::none_of(need, [&](const auto& each) { return on(others, each.first) > 0; });
@@ -391,7 +424,8 @@ void Registry::make_room(Entry& wanted, Time now) {
 
 std::optional<std::vector<Registry::Entry*>> Registry::victims(const Entry& wanted,
                                                                const Footprint& need, Time now) {
-  Footprint gone;
+  // What is kept for it is of what it needs.
+  Footprint gone = wanted.second.kept.value_or(Footprint());
   size_t n_gone = 0;
   std::vector<Entry*> candidates;
   for (Entry& each : models_) {

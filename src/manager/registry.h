@@ -39,6 +39,9 @@ struct Limits {
   Milliseconds sleep_after = kForever;
   // So long after it was loaded a model goes only where nobody uses it.
   Milliseconds settled{30'000};
+  // So long what has measured a model is kept for its load, which waits for room. By then, what it
+  // takes to begin anew is little beside the wait.
+  Milliseconds measured_stays{10'000};
   // After the first failure, then twice as long each time.
   Milliseconds first_pause{1'000}, longest_pause{60'000};
 };
@@ -46,6 +49,10 @@ struct Limits {
 // What is to be done.
 struct Measure {
   std::string id;  // find out what it would take: measured(), or broken()
+};
+// What has measured it is kept no longer: nobody waits for it, or its turn does not come soon.
+struct Drop {
+  std::string id;
 };
 struct Load {
   std::string id;
@@ -74,7 +81,7 @@ struct Changed {
   bool failed = false;
   std::string why;  // a sentence; empty: nothing to tell
 };
-using Order = std::variant<Measure, Load, StopLoad, Free, Grant, Refuse, Changed>;
+using Order = std::variant<Measure, Drop, Load, StopLoad, Free, Grant, Refuse, Changed>;
 
 // How a request wants a model.
 struct Want {
@@ -106,8 +113,9 @@ class Registry {
   // It goes when it is idle; a load that nobody waits for stops. False: it is not loaded.
   bool unload(const std::string& id, Time now);
 
-  // What has become of orders.
-  void measured(const std::string& id, Footprint need, Time now);
+  // What has become of orders. `kept`: what is taken by what has measured it, and is there for its
+  // load; none: nothing is. The model that is loaded next is the only one with something kept.
+  void measured(const std::string& id, Footprint need, std::optional<Footprint> kept, Time now);
   // With what it takes now.
   void ready(const std::string& id, Footprint held, Time now);
   // Of Measure or Load. kOutOfMemory while others hold memory of the same device: it is tried again
@@ -129,7 +137,7 @@ class Registry {
     State state = State::kUnloaded;
     bool failed = false;
     std::optional<base::Error> error{};  // of the last load, where it failed
-    Footprint held{};
+    Footprint held{};                    // what is kept for its load, too
     uint32_t n_leases = 0;
     size_t n_waiting = 0;
     Milliseconds left = kForever;  // until it goes, if nobody comes
@@ -146,14 +154,17 @@ class Registry {
   struct Model {
     State state = State::kUnloaded;
     std::optional<Footprint> need{};
+    std::optional<Footprint> kept{};  // since it was measured, for its load
+    Time kept_at{};
     Footprint held{};
     uint32_t n_leases = 0;
     std::deque<uint64_t> waiting{};
     std::optional<uint64_t> asked{};  // by load(): its place in the queue
     bool measuring = false;
-    bool stopping = false;   // StopLoad was said
-    bool goes_idle = false;  // it goes when it is idle
-    bool yields = false;     // others wait for its room: requests wait until it is back
+    bool measures_old = false;  // its file is another since that began
+    bool stopping = false;      // StopLoad was said
+    bool goes_idle = false;     // it goes when it is idle
+    bool yields = false;        // others wait for its room: requests wait until it is back
     bool removed = false;
     bool step_down = false;  // of the next Load
     Time loaded_at{};
@@ -182,6 +193,9 @@ class Registry {
   // Goes on as far as it can.
   void advance(Time now);
   void end_idle(Time now);
+  // Of all models but the one that is next, and of that, where it has waited for too long.
+  void drop_kept(const Entry* next, Time now);
+  void drop(Entry& entry);
   void forget_removed();
   // The model that is to be loaded next: the one that somebody has waited for longest.
   Entry* head();

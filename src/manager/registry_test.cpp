@@ -71,7 +71,8 @@ class World {
       // Where others have to go first, or it was asked for again meanwhile, it still is.
       if (registry_.look(id, now)->failed) asked_.erase(id);
     } else if (measures) {
-      registry_.measured(id, {{"gpu", sizes_.at(id)}}, now);
+      kept_.insert(id);
+      registry_.measured(id, {{"gpu", sizes_.at(id)}}, Footprint{{"host", kKeptBytes}}, now);
     } else {
       state_[id] = State::kLoaded;
       asked_.erase(id);
@@ -118,7 +119,14 @@ class World {
                                                  : mine->second == state));
       }
       CHECK(look->n_leases == static_cast<size_t>(std::ranges::count(leases_, id)));
+      const auto kept = look->held.find("host");
+      CHECK((kept != look->held.end()) == kept_.contains(id));
+      if (kept_.contains(id)) {
+        CHECK(kept->second == kKeptBytes);
+        CHECK((look->n_waiting > 0 || asked_.contains(id)));
+      }
     }
+    CHECK(kept_.size() <= 1);
     CHECK(registry_.n_waiting() == waiting_.size());
   }
 
@@ -130,6 +138,8 @@ class World {
     return static_cast<size_t>(std::ranges::count(leases_, id));
   }
 
+  static constexpr uint64_t kKeptBytes = 2;
+
   Time now{1'000};
   std::multimap<uint64_t, std::string> waiting_;
   std::vector<std::string> leases_;
@@ -137,17 +147,22 @@ class World {
   std::vector<Error> errors;
   bool step_down = false;                             // of the last load
   std::optional<std::pair<std::string, bool>> busy_;  // with a load, or a measure
+  std::set<std::string> kept_;                        // measured, for their loads
 
  private:
   void take(const Measure& order) {
     CHECK(!busy_);
     CHECK(!state_.contains(order.id));
+    CHECK(kept_.empty());
     busy_.emplace(order.id, true);
   }
+  void take(const Drop& order) { CHECK(kept_.erase(order.id) == 1); }
   void take(const Load& order) {
     CHECK(!busy_);
     REQUIRE(!state_.contains(order.id));
     busy_.emplace(order.id, false);
+    kept_.erase(order.id);
+    CHECK(kept_.empty());
     state_[order.id] = State::kLoading;
     loads.push_back(order.id);
     step_down = order.step_down;
@@ -334,8 +349,10 @@ TEST_CASE("a model that was loaded long ago yields to those who wait for another
   world.end_load();
   world.want("a");
   CHECK(world.n_leases("a") == 2);
+  CHECK(two.registry.next_time(world.now) == Time(11'000));  // b was measured for its load
+  world.pass(10s);
   CHECK(two.registry.next_time(world.now) == Time(31'000));
-  world.pass(30s);
+  world.pass(20s);
   world.want("a");  // behind b now
   CHECK(world.n_leases("a") == 2);
   world.release(0);
@@ -474,6 +491,126 @@ TEST_CASE("a load goes on as long as somebody waits for it") {
   world.settle();
   CHECK(world.n_leases("a") == 1);
   CHECK_FALSE(world.loaded("b"));
+}
+
+TEST_CASE("what has measured a model is kept for its load, but not for ever") {
+  Two two;
+  World& world = two.world;
+  Registry& registry = two.registry;
+  const auto host_bytes = [&] {
+    const Footprint held = registry.held();
+    return held.contains("host") ? held.at("host") : 0;
+  };
+  two.run("a");
+  CHECK(host_bytes() == 0);
+  world.want("b");
+  world.end_load();  // it is measured
+  CHECK(world.kept_ == std::set<std::string>{"b"});
+  CHECK(host_bytes() == World::kKeptBytes);
+  CHECK(registry.next_time(world.now) == world.now + 10s);
+  // Another one may not have it before.
+  world.want("c");
+  CHECK(world.kept_ == std::set<std::string>{"b"});
+  world.release(0);
+  world.end_free();
+  CHECK(world.kept_.empty());
+  CHECK(world.busy_ == std::pair(std::string("b"), false));
+  world.settle();
+  REQUIRE(world.n_leases("b") == 1);
+  while (!world.leases_.empty()) world.release(0);
+
+  // Who waits for it leaves.
+  two.run("b");
+  world.want("a");
+  world.settle();
+  world.release(0);
+  world.settle();
+  REQUIRE(world.loaded("a"));
+  registry.renew("b", world.now);
+  world.want("b");
+  world.end_load();
+  CHECK(world.kept_.size() == 1);
+  world.leave(0);
+  CHECK(world.kept_.empty());
+  CHECK(host_bytes() == 0);
+
+  // It waits for so long that its load begins anew, but is not measured again.
+  world.want("b");
+  CHECK_FALSE(world.busy_);
+  CHECK(world.kept_.empty());
+  registry.renew("b", world.now);
+  world.obey();
+  world.end_load();
+  CHECK(world.kept_.size() == 1);
+  world.pass(10s - 1ms);
+  CHECK(world.kept_.size() == 1);
+  world.pass(1ms);
+  CHECK(world.kept_.empty());
+  CHECK(registry.look("b", world.now)->n_waiting == 1);
+  while (!world.leases_.empty()) world.release(0);
+  world.end_free();
+  CHECK(world.busy_ == std::pair(std::string("b"), false));
+  world.settle();
+  CHECK(world.n_leases("b") == 1);
+}
+
+TEST_CASE("what is kept for a load is of what its model needs, and counts with what others take") {
+  Limits the_limits;
+  the_limits.bytes = {{"host", 10}};
+  Registry registry(the_limits);
+  const Time now{1'000};
+  const auto has = [&]<class T>(const T*) {
+    bool found = false;
+    for (const Order& order : registry.take_orders()) found |= std::holds_alternative<T>(order);
+    return found;
+  };
+  for (const char* id : {"a", "b"}) registry.add(id);
+  registry.want("b", {}, now);
+  registry.measured("b", {{"host", 6}}, Footprint{}, now);
+  registry.ready("b", {{"host", 6}}, now);
+  registry.release("b", /*use=*/true, now);
+  registry.take_orders();
+  // All there is, of which its process has a part already.
+  registry.want("a", {}, now);
+  registry.measured("a", {{"host", 10}}, Footprint{{"host", 3}}, now);
+  CHECK(registry.held() == Footprint{{"host", 9}});
+  CHECK(has(static_cast<const Free*>(nullptr)));
+  registry.freed("b", now);
+  CHECK(has(static_cast<const Load*>(nullptr)));
+  CHECK(registry.held() == Footprint{{"host", 10}});
+}
+
+TEST_CASE("what has measured a model whose file is another now is of no use") {
+  Two two;
+  World& world = two.world;
+  Registry& registry = two.registry;
+  two.run("a");
+  world.want("b");
+  world.end_load();
+  CHECK(world.kept_.size() == 1);
+  registry.renew("b", world.now);
+  world.obey();
+  CHECK(world.kept_.empty());
+  CHECK(world.busy_ == std::pair(std::string("b"), true));
+  // The same while it is measured, however that ends.
+  for (const bool breaks : {false, true}) {
+    registry.renew("b", world.now);
+    if (breaks) {
+      world.end_load(Error{ErrorCode::kCorrupt, "It is no model.", {}});
+    } else {
+      world.end_load();
+    }
+    CHECK(world.errors.empty());
+    CHECK(world.kept_.empty());
+    CHECK(world.busy_ == std::pair(std::string("b"), true));
+  }
+  world.end_load();
+  CHECK(world.kept_.size() == 1);
+  registry.remove("b", world.now);
+  CHECK_FALSE(registry.knows("b"));
+  bool dropped = false;
+  for (const Order& order : registry.take_orders()) dropped |= std::holds_alternative<Drop>(order);
+  CHECK(dropped);
 }
 
 TEST_CASE("what somebody asked for is loaded, and a load can be called off") {

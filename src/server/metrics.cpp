@@ -207,7 +207,8 @@ std::string Metrics::text(const Now& now) {
     each_model("puna:model_evictions_total", "counter",
                "How often a model has gone since another needed its room.",
                [](const Known& model) { return model.n_evictions; });
-    page.head("puna:model_memory_bytes", "gauge", "What a loaded model takes, by device.");
+    page.head("puna:model_memory_bytes", "gauge",
+              "What a model takes that is loaded, or waits for room, by device.");
     for (const Known& model : now.known) {
       for (const auto& [device, bytes] : model.held) {
         page.value("puna:model_memory_bytes",

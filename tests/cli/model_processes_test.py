@@ -5,10 +5,12 @@ Processes that were started are ended by their ids.
 
 usage: tests/cli/model_processes_test.py PUNA
 """
+import contextlib
 import json
 import os
 import re
 import signal
+import socket
 import threading
 import time
 import unittest
@@ -149,6 +151,47 @@ class Processes(many.Many):
             self.assertGreaterEqual(evictions, 2)
             self.assertEqual(len(children_of(server.process.pid)), 1)
             print(f"52 requests by turns: {loads} loads, {evictions} evictions")
+
+    def test_the_process_that_has_measured_a_model_loads_it_or_goes_with_who_waits(self):
+        one, other = MODELS
+        third = "third"
+        many.shutil.copy(many.GOLDENS / "llama-q4_0.gguf", self.models / f"{third}.gguf")
+        self.addCleanup((self.models / f"{third}.gguf").unlink)
+        with self.server("--models-dir", self.models, "--models-max", "1", "--context-shift") as server:
+            there = lambda: children_of(server.process.pid)
+            takes = lambda model: [int(each) for each in re.findall(rf'puna:model_memory_bytes{{model="{model}",device="host"}} (\d+)',
+                                                                    server.ask("/metrics")[1])]
+
+            @contextlib.contextmanager
+            def in_use(model):
+                # A text without end, whose reader is behind.
+                with server.open("/completion", {**LONG, "model": model, "stream": True, "n_predict": 1000000}) as reply:
+                    reply.readline()
+                    yield
+
+            answers = []
+            waits = threading.Thread(target=lambda: answers.append(server.write(other)[0]))
+            with in_use(one):
+                waits.start()
+                server.wait(lambda: sorted(there()) == sorted(MODELS) and takes(other))
+                self.assertEqual(server.state(other), "unloaded")
+                self.assertLess(0, takes(other)[0])
+                self.assertLess(takes(other)[0], takes(one)[0])
+                process = there()[other]
+            waits.join()
+            self.assertEqual(answers, [200])
+            self.assertEqual(there(), {other: process})
+            # Nobody waits any more.
+            with in_use(other):
+                client = socket.create_connection(("127.0.0.1", server.port))
+                body = json.dumps({**many.PROMPT, "model": third}).encode()
+                client.sendall(b"POST /completion HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                               b"Content-Length: %d\r\n\r\n" % len(body) + body)
+                server.wait(lambda: third in there() and takes(third))
+                client.close()
+                server.wait(lambda: there() == {other: process})
+                self.assertEqual(takes(third), [])
+            self.assertEqual(server.write(third)[0], 200)
 
     def test_processes_end_with_the_server_that_is_killed(self):
         log = self.path / "killed"

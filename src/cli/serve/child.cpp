@@ -194,17 +194,25 @@ class ChildProcess {
   }
 
   Result<void> measure() {
-    PUNA_TRY(Footprint bytes, loader_.measure(hello_.entry, no_));
-    bytes[std::string(manager::kHost)] += resident_bytes();
-    words_.say("measured", Json::object().set("bytes", manager::to_json(bytes)));
+    PUNA_TRY(manager::Loader::Measured measured, loader_.measure(hello_.entry, no_));
+    opened_ = std::move(measured.opened);
+    // It may be a while until it is told to load.
+    ::malloc_trim(0);
+    const uint64_t here = resident_bytes();
+    const Footprint held = {{std::string(manager::kHost), here}};
+    measured.need[std::string(manager::kHost)] += here;
+    Json word = Json::object().set("bytes", manager::to_json(measured.need));
+    words_.say("measured", word.set("held", manager::to_json(held)));
     return {};
   }
 
   Result<void> load(bool step_down) {
-    const uint64_t before = resident_bytes();
+    // What was read to measure it goes into the model, whose tokenizer takes less.
+    const uint64_t before = opened_ ? alone_ : resident_bytes();
     PUNA_TRY(instance_, loader_.load(hello_.entry, {.step_down = step_down,
                                                     .cancel = &no_,
-                                                    .memories = std::move(memories_)}));
+                                                    .memories = std::move(memories_),
+                                                    .opened = std::move(opened_)}));
     const api::ServedModel& served = instance_->served();
     PUNA_TRY(const server::Options options, options_here());
     PUNA_TRY(server_, server::Server::listen(options));
@@ -255,8 +263,10 @@ class ChildProcess {
   const manager::Hello hello_;
   const GivenFlags given_, preset_;
   const std::atomic<bool> no_ = false;
+  const uint64_t alone_ = resident_bytes();  // without a model
   manager::InProcess loader_;
   std::unique_ptr<manager::Memories> memories_;
+  std::unique_ptr<manager::Opened> opened_;  // between measuring and loading
   std::unique_ptr<manager::Instance> instance_;
   std::unique_ptr<Only> source_;
   std::unique_ptr<server::Server> server_;
