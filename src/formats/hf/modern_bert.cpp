@@ -53,12 +53,12 @@ Result<void> put_pattern(Mapping& m) {
     }
     local.push_back(type == "sliding_attention");
   }
-  uint64_t every = 1;
+  size_t every = 1;
   while (every < local.size() && local[every]) ++every;
   bool periodic = true;
   for (size_t l = 0; l < local.size(); ++l) periodic &= local[l] == (l % every != 0);
   if (periodic) {
-    m.set(kKey, every);
+    m.set(kKey, uint64_t{every});
   } else {
     m.set(kKey, std::move(local));
   }

@@ -25,7 +25,7 @@ inline void scan_ref(const ScanCpuArgs& args) {
         const double x = args.x[at];
         double sum = args.d[i] * x;
         for (uint32_t n = 0; n < s.n_state; ++n) {
-          const uint64_t of_state = uint64_t{i} * s.n_state + n;
+          const size_t of_state = size_t{i} * s.n_state + n;
           state[of_state] = std::exp(dt * args.a[of_state]) * state[of_state] + dt * x * b[n];
           sum += state[of_state] * c[n];
         }
