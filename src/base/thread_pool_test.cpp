@@ -83,30 +83,39 @@ TEST_CASE("a worker that kept the caller waiting is left out of the next jobs, a
 }
 
 TEST_CASE("a worker that works more than it is waited for is not left out") {
-  ThreadPool pool(2);
-  if (pool.n_threads() < 2) {
+  using std::chrono::milliseconds;
+  using Clock = std::chrono::steady_clock;
+  if (ThreadPool(2).n_threads() < 2) {
     MESSAGE("SKIPPED: this build has no threads, so no worker comes late");
     return;
   }
-  using std::chrono::milliseconds;
-  for (std::atomic<int> n_by_worker = 0; n_by_worker < 6;) {
-    pool.run(100, 1, [&](uint32_t, uint32_t) {
-      std::this_thread::sleep_for(milliseconds(20));
-      if (thread_index() > 0) ++n_by_worker;
-    });
-  }
-  std::atomic<bool> worker_came = false;
-  pool.run(100, 1, [&](uint32_t, uint32_t) {
-    while (!worker_came) {
-      if (thread_index() == 0) continue;
-      worker_came = true;
-      std::this_thread::sleep_for(milliseconds(5));
+  // A machine that is busy with other programs may keep the worker for longer than it has worked.
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    ThreadPool pool(2);
+    std::atomic<int> n_by_worker = 0;
+    for (int job = 0; job < 5 && n_by_worker < 6; ++job) {
+      pool.run(12, 1, [&](uint32_t, uint32_t) {
+        std::this_thread::sleep_for(milliseconds(20));
+        if (thread_index() > 0) ++n_by_worker;
+      });
     }
-  });
-  // A caller alone does everything at once.
-  std::atomic<bool> alone = false;
-  pool.run(100, 1, [&](uint32_t begin, uint32_t end) { alone = end - begin == 100; });
-  CHECK_FALSE(alone);
+    std::atomic<bool> worker_came = false;
+    const Clock::time_point begin = Clock::now();
+    pool.run(100, 1, [&](uint32_t, uint32_t) {
+      while (!worker_came && Clock::now() - begin < milliseconds(30)) {
+        if (thread_index() == 0) continue;
+        worker_came = true;
+        std::this_thread::sleep_for(milliseconds(5));
+      }
+    });
+    if (n_by_worker < 6 || !worker_came || Clock::now() - begin > milliseconds(30)) continue;
+    // A caller alone does everything at once.
+    std::atomic<bool> alone = false;
+    pool.run(100, 1, [&](uint32_t begin_of, uint32_t end) { alone = end - begin_of == 100; });
+    CHECK_FALSE(alone);
+    return;
+  }
+  MESSAGE("SKIPPED: the machine is too busy for a worker to be late by a few milliseconds only");
 }
 
 TEST_CASE("there is at least one physical core and a pool of 0 threads has that many") {
