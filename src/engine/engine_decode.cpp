@@ -50,11 +50,17 @@ struct FirstStep {
       output.state = row.state;
       output.n_steady = row.n_steady;
       output.moves = row.moves;
-      if (row.filter) output.allowed = row.filter->allowed().value_or(std::span<const uint32_t>());
-      if (output.moves) moving.push_back({row.filter, bits.size()});
-      if (tries || !output.once)
-        output.allowed =
-            bits.emplace_back(output.moves ? bits_of(*row.filter) : copy_of(output.allowed));
+      if (output.moves) {
+        moving.push_back({row.filter, bits.size()});
+        std::vector<uint32_t>& own = bits.emplace_back(filter_words(vocab));
+        put_bits(*row.filter, own);
+        output.allowed = own;
+      } else {
+        if (row.filter)
+          output.allowed = row.filter->allowed().value_or(std::span<const uint32_t>());
+        if (tries || !output.once)
+          output.allowed = bits.emplace_back(output.allowed.begin(), output.allowed.end());
+      }
       if (tries && i < row.drafts.size()) {
         if (lets_pass(*row.filter, output.allowed, row.drafts[i])) {
           ++n_taken;
@@ -75,20 +81,18 @@ struct FirstStep {
 
   // What the filters allow now, for the step that follows.
   void move() {
-    for (const Moving& one : moving)
-      std::ranges::copy(bits_of(*one.filter), bits[one.bits].begin());
+    for (const Moving& one : moving) put_bits(*one.filter, bits[one.bits]);
   }
 
  private:
-  static std::vector<uint32_t> copy_of(std::span<const uint32_t> bits) {
-    return {bits.begin(), bits.end()};
-  }
   // A bit for each token, also where all may come next.
-  std::vector<uint32_t> bits_of(TokenFilter& filter) const {
-    if (const auto allowed = filter.allowed()) return copy_of(*allowed);
-    std::vector<uint32_t> all(filter_words(vocab), ~uint32_t{0});
-    if (vocab % 32 != 0) all.back() >>= 32 - vocab % 32;
-    return all;
+  void put_bits(TokenFilter& filter, std::vector<uint32_t>& out) const {
+    if (const auto allowed = filter.allowed()) {
+      std::ranges::copy(*allowed, out.begin());
+      return;
+    }
+    std::ranges::fill(out, ~uint32_t{0});
+    if (vocab % 32 != 0) out.back() >>= 32 - vocab % 32;
   }
   // Whether a draft may come next and leaves a choice behind it; then the filter has taken it.
   static bool lets_pass(TokenFilter& filter, std::span<const uint32_t> allowed, int32_t draft) {

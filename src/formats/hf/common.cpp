@@ -83,6 +83,24 @@ Result<void> put_output(Mapping& m, const std::string& hf) {
   return m.rename(hf + ".weight", "output.weight");
 }
 
+Result<void> put_state_space_model(Mapping& m) {
+  const Config& c = m.config();
+  PUNA_TRY(m.read_sizes());
+  PUNA_TRY(c.must_be("use_bias", false));
+  PUNA_TRY(const double eps, c.real("layer_norm_epsilon", 1e-5));
+  PUNA_TRY(const uint64_t vocab, c.count("vocab_size"));
+  m.set("context_length", uint64_t{1} << 20);  // there is no bound
+  m.set("embedding_length", m.hidden);
+  m.set("feed_forward_length", uint64_t{0});
+  m.set("attention.head_count", uint64_t{0});
+  m.set("block_count", uint64_t{m.n_layers});
+  m.set("attention.layer_norm_rms_epsilon", eps);
+  m.set("vocab_size", vocab);
+  PUNA_TRY(m.rename("backbone.embeddings.weight", "token_embd.weight"));
+  PUNA_TRY(m.rename("backbone.norm_f.weight", "output_norm.weight"));
+  return put_output(m);
+}
+
 Result<void> put_decoder_layers(Mapping& m, std::span<const Rename> layer, How q, How k) {
   for (uint32_t l = 0; l < m.n_layers; ++l) {
     PUNA_TRY(m.rename_layer(l, fmt::format("model.layers.{}.", l), layer));

@@ -117,6 +117,9 @@ base::Result<void> put_ends(Mapping& m, How norm = How::kSame,
                             std::string_view norm_name = "output_norm");
 // The output layer `hf`, with its bias, unless config.json says that the embedding table is it.
 base::Result<void> put_output(Mapping& m, const std::string& hf = "lm_head");
+// Of a model of state space layers alone, as transformers has them: the sizes, and what is before
+// and behind its layers.
+base::Result<void> put_state_space_model(Mapping& m);
 // Layers "model.layers.3." with the modules that `layer` renames, put_qkv() and put_gate_up().
 base::Result<void> put_decoder_layers(Mapping& m, std::span<const Rename> layer, How q, How k);
 // q, k and v of a layer, and gate and up, which MLC has fused ("qkv_proj", "c_attn",

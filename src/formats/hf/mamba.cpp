@@ -59,27 +59,14 @@ Result<void> put_mamba(Mapping& m, uint32_t l, const std::string& prefix) {
 
 Result<void> map_mamba(Mapping& m) {
   const Config& c = m.config();
-  PUNA_TRY(m.read_sizes());
-  PUNA_TRY(c.must_be("use_bias", false));
   PUNA_TRY(c.must_be("hidden_act", "silu"));
-  PUNA_TRY(const double eps, c.real("layer_norm_epsilon", 1e-5));
-  PUNA_TRY(const uint64_t vocab, c.count("vocab_size"));
-  m.set("context_length", uint64_t{1} << 20);  // there is no bound
-  m.set("embedding_length", m.hidden);
-  m.set("feed_forward_length", uint64_t{0});
-  m.set("attention.head_count", uint64_t{0});
-  m.set("block_count", uint64_t{m.n_layers});
-  m.set("attention.layer_norm_rms_epsilon", eps);
-  m.set("vocab_size", vocab);
+  PUNA_TRY(put_state_space_model(m));
   PUNA_TRY(put_mamba_keys(m, {"state_size", "conv_kernel", "expand", "time_step_rank"}));
   // Some files give the width itself.
   if (c.has("intermediate_size")) {
     PUNA_TRY(const uint64_t inner, c.count("intermediate_size"));
     m.set("ssm.inner_size", inner);
   }
-  PUNA_TRY(m.rename("backbone.embeddings.weight", "token_embd.weight"));
-  PUNA_TRY(m.rename("backbone.norm_f.weight", "output_norm.weight"));
-  PUNA_TRY(put_output(m));
   constexpr Rename kLayer[] = {{"norm", "attn_norm"}};
   for (uint32_t l = 0; l < m.n_layers; ++l) {
     const std::string prefix = fmt::format("backbone.layers.{}.", l);

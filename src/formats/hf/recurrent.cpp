@@ -207,27 +207,14 @@ Result<std::vector<std::string>> nemotron_kinds(Mapping& m) {
 
 Result<void> map_mamba2(Mapping& m) {
   const Config& c = m.config();
-  PUNA_TRY(m.read_sizes());
-  PUNA_TRY(c.must_be("use_bias", false));
+  PUNA_TRY(put_state_space_model(m));
   Mamba2 s;
   PUNA_TRY(s.n_heads, c.count("num_heads"));
   PUNA_TRY(s.head_dim, c.count("head_dim"));
   PUNA_TRY(s.n_state, c.count("state_size"));
   PUNA_TRY(s.n_groups, c.count("n_groups"));
   PUNA_TRY(s.taps, c.count("conv_kernel", 4));
-  PUNA_TRY(const double eps, c.real("layer_norm_epsilon", 1e-5));
-  PUNA_TRY(const uint64_t vocab, c.count("vocab_size"));
-  m.set("context_length", uint64_t{1} << 20);  // there is no bound
-  m.set("embedding_length", m.hidden);
-  m.set("feed_forward_length", uint64_t{0});
-  m.set("attention.head_count", uint64_t{0});
-  m.set("block_count", uint64_t{m.n_layers});
-  m.set("attention.layer_norm_rms_epsilon", eps);
-  m.set("vocab_size", vocab);
   put_mamba2_keys(m, s);
-  PUNA_TRY(m.rename("backbone.embeddings.weight", "token_embd.weight"));
-  PUNA_TRY(m.rename("backbone.norm_f.weight", "output_norm.weight"));
-  PUNA_TRY(put_output(m));
   constexpr Rename kLayer[] = {
       {"norm", "attn_norm"}, {"mixer.in_proj", "ssm_in"}, {"mixer.out_proj", "ssm_out"}};
   for (uint32_t l = 0; l < m.n_layers; ++l) {
