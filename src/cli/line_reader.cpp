@@ -70,6 +70,10 @@ LineReader::LineReader()
   el_set(edit_, EL_PROMPT, prompt);
   el_set(edit_, EL_EDITOR, "emacs");
   el_set(edit_, EL_SIGNAL, 0);
+  // Ctrl-C must not take along what was written and the terminal has not shown yet, neither while a
+  // line is read (-d) nor between lines (-x), where it ends an answer.
+  el_set(edit_, EL_SETTY, "-d", "+noflsh", nullptr);
+  el_set(edit_, EL_SETTY, "-x", "+noflsh", nullptr);
   el_set(edit_, EL_GETCFN, read_key);
   el_set(edit_, EL_HIST, ::history, history_);
   el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);

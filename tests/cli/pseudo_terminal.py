@@ -17,6 +17,9 @@ class Terminal:
 
     def __init__(self, args, env, columns=0):
         self.master, slave = pty.openpty()
+        settings = termios.tcgetattr(slave)
+        settings[3] |= termios.NOFLSH  # or Ctrl-C discards what was written and not read yet
+        termios.tcsetattr(slave, termios.TCSANOW, settings)
         if columns:
             fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         self.process = subprocess.Popen(args, stdin=slave, stdout=slave, stderr=slave, env=env, start_new_session=True,
