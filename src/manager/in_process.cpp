@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "manager/remembered.h"
 #include "service/host_thread.h"
+#include "service/model_card.h"
 
 namespace puna::manager {
 
@@ -74,18 +75,23 @@ class HostedInstance final : public Instance {
 // What is tried one after the other where memory is refused, with what is said of it.
 struct Step {
   const char* said;
-  bool (*change)(engine::EngineOptions& options);  // false: it was asked for otherwise
+  // False: it was asked for otherwise, or is so already. `trained`: tokens; 0: not known.
+  bool (*change)(Recipe& recipe, uint64_t trained);
 };
 constexpr Step kSteps[] = {
-    {"", [](engine::EngineOptions&) { return true; }},
+    {"", [](Recipe&, uint64_t) { return true; }},
     {"a shorter context",
-     [](engine::EngineOptions& options) {
-       if (options.context || options.cache_tokens) return false;
+     [](Recipe& recipe, uint64_t trained) {
+       engine::EngineOptions& options = recipe.options.engine;
+       const uint64_t before = options.context.value_or(0) > 0 ? *options.context : trained;
+       if (recipe.asks_for_room || (before > 0 && before <= kShortContext)) return false;
        options.context = kShortContext;
+       if (options.cache_tokens) options.cache_tokens = kShortContext;
        return true;
      }},
     {"no layers on the GPU",
-     [](engine::EngineOptions& options) {
+     [](Recipe& recipe, uint64_t) {
+       engine::EngineOptions& options = recipe.options.engine;
        if (options.gpu_layers) return false;
        options.gpu_layers = 0;
        return true;
@@ -102,9 +108,12 @@ struct InProcess::Reading final : Opened {
 Result<InProcess::Reading> InProcess::read(const Entry& entry) const {
   Reading out;
   PUNA_TRY(out.recipe, recipe_of_(entry));
-  out.recipe.options.model = entry.path;
-  PUNA_TRY(out.file, service::open_file(out.recipe.options));
-  if (out.recipe.fit) PUNA_TRY(out.recipe.fit(name_of(entry), out.file, out.recipe.options));
+  service::OpenOptions& options = out.recipe.options;
+  options.model = entry.path;
+  PUNA_TRY(out.file, service::open_file(options));
+  options.model = name_of(entry);
+  if (out.recipe.fit) PUNA_TRY(out.recipe.fit(options.model, out.file, options));
+  service::apply_modelfile(out.file, options);
   return out;
 }
 
@@ -149,10 +158,9 @@ Result<std::unique_ptr<Instance>> InProcess::load(const Entry& entry, Order orde
     options.engine.hooks.cancel = order.cancel;
     // Others may go before layers do.
     if (!order.step_down) options.engine.fit.layers = false;
-    if (!step.change(options.engine)) continue;
+    if (!step.change(recipe, service::number_of(reading.file, "context_length"))) continue;
     if (refused)
       base::log_warning("{}: {} It is tried with {}.", entry.id, refused->text(), step.said);
-    options.model = name_of(entry);
     auto model = service::open(std::move(reading.file), options);
     if (!model && model.error().code == ErrorCode::kOutOfMemory) {
       if (!refused) refused = std::move(model.error());

@@ -25,7 +25,8 @@ struct Recipe {
       fit{};
   // What requests mean where they say nothing, and the like. Errors end the load.
   std::function<base::Result<void>(service::LoadedModel& model)> finish{};
-  uint32_t n_texts = 1;  // that are written at once
+  bool asks_for_room = false;  // somebody said how many tokens texts have room for
+  uint32_t n_texts = 1;        // that are written at once
   std::string slot_folder{};
 };
 

@@ -111,6 +111,11 @@ Result<ModelFile> open_file(const OpenOptions& options) {
   return file;
 }
 
+void apply_modelfile(const ModelFile& file, OpenOptions& options) {
+  if (const auto modelfile = modelfile_of(options.model, file))
+    apply(*modelfile, number_of(file, "context_length"), options.engine);
+}
+
 Result<DeviceUse> open_device(const OpenOptions& options) {
   DeviceUse use;
   if (options.engine.gpu_layers == 0u) {

@@ -39,6 +39,10 @@ base::Result<std::string> find_model(const OpenOptions& options);
 // The file alone, for commands that need no device.
 base::Result<formats::ModelFile> open_file(const OpenOptions& options);
 
+// What the Modelfile of a stored model, which `file` is of, says of how it is loaded, as far as
+// `options` do not: what open() does itself, for whoever asks before what it will take.
+void apply_modelfile(const formats::ModelFile& file, OpenOptions& options);
+
 // What the GPU that would be chosen offers; the WebGPU baseline when it is the CPU.
 base::Result<gpu::DeviceInfo> describe_device(const OpenOptions& options);
 

@@ -57,14 +57,13 @@ service::Think think_of(const ServeFlags& flags, const service::LoadedModel& mod
 
 // Flags about what this model, on this device, does not have.
 void say_what_has_no_effect(const ServeFlags& flags, const engine::Engine& engine) {
-  const bool asked = flags.model.context || flags.pool_tokens || flags.share;
   const auto say = [](std::string_view flag, std::string_view why) {
     base::log_warning("{} has no effect: {}.", flag, why);
   };
   if (!engine.device() && flags.fit.spare_bytes > 0)
     say("--fit-target", "the model is not on a GPU");
   if (!engine.device() && flags.fit.least_context) say("--fit-ctx", "the model is not on a GPU");
-  if (engine.device() && flags.fit.least_context && asked)
+  if (engine.device() && flags.fit.least_context && asks_for_room(flags))
     say("--fit-ctx", "the context was asked for");
   // Requests of Ollama's dialect may ask for a shift themselves.
   if (flags.n_keep && !flags.shifts) say("--keep", "a full context ends a text");
@@ -98,6 +97,10 @@ Result<service::OpenOptions> options_of(const ServeFlags& flags, ProgressBar& ba
     options.defaults.request.shift.emplace().n_keep = api::number_or_none(flags.n_keep.value_or(0));
   }
   return options;
+}
+
+bool asks_for_room(const ServeFlags& flags) {
+  return flags.model.context || flags.pool_tokens || flags.share;
 }
 
 void fit_to_file(const ServeFlags& flags, const formats::ModelFile& file,

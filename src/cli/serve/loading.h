@@ -24,6 +24,8 @@ std::vector<std::string> aliases_of(const ServeFlags& flags);
 
 // With what requests mean where they say nothing. `bar` outlives the load. Errors: kUsage.
 base::Result<service::OpenOptions> options_of(const ServeFlags& flags, ProgressBar& bar);
+// Whether flags say how many tokens texts have room for.
+bool asks_for_room(const ServeFlags& flags);
 // What depends on the file: room, and whether it is of a model for embeddings.
 void fit_to_file(const ServeFlags& flags, const formats::ModelFile& file,
                  engine::EngineOptions& options);

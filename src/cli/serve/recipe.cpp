@@ -51,6 +51,7 @@ Result<manager::Recipe> recipe_of(const GivenFlags& given, const GivenFlags& pre
     return find_mmproj(*flags, name, file, options);
   };
   out.finish = [flags](service::LoadedModel& model) { return finish(*flags, model); };
+  out.asks_for_room = asks_for_room(*flags);
   out.n_texts = flags->n_parallel;
   out.slot_folder = flags->slot_folder;
   return out;
