@@ -6,7 +6,8 @@ namespace puna::api {
 
 std::span<const Descriptions> descriptions() {
   static const std::array kAll = {openai::descriptions(), anthropic::descriptions(),
-                                  llama::descriptions(), ollama::descriptions()};
+                                  llama::descriptions(), ollama::descriptions(),
+                                  web::descriptions()};
   return kAll;
 }
 

@@ -62,5 +62,8 @@ Descriptions descriptions();
 namespace ollama {
 Descriptions descriptions();
 }
+namespace web {
+Descriptions descriptions();
+}
 
 }  // namespace puna::api

@@ -18,6 +18,7 @@
 #include "api/errors.h"
 #include "api/model_source.h"
 #include "api/store_source.h"
+#include "api/web_store.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "base/task.h"
@@ -34,6 +35,9 @@ struct HttpRequest {
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::string body;
   std::vector<std::string> path_values;  // of the {…} in the route's path, in their order
+  // Who asks, for what is kept for clients: SHA-256 of the API key as hex digits; empty where no
+  // key is asked for.
+  std::string owner;
 
   // The first of that name; null when there is none.
   const std::string* query_value(std::string_view name) const;
@@ -113,8 +117,9 @@ struct Call {
   const base::Json& body;    // null where there is none
   const ServedModel* model;  // of the route, where it names one (routes.h); else null
   const ModelSource& models;
-  StoreSource* store = nullptr;  // null: there is none
-  double load_ms = 0;            // that the request has waited for its model
+  StoreSource* store = nullptr;   // null: there is none
+  WebStore* web_store = nullptr;  // null: there is none
+  double load_ms = 0;             // that the request has waited for its model
 };
 
 // On any thread but the engine's; pure but for what it reads of the model. Errors become a reply in

@@ -10,6 +10,7 @@
 
 #include "api/model_source.h"
 #include "api/store_source.h"
+#include "api/web_store.h"
 #include "server/admission.h"
 #include "server/guard.h"
 #include "server/media_turns.h"
@@ -45,7 +46,8 @@ struct Core {
   NamedRuns named_runs;
   // Null while it is being loaded.
   std::atomic<api::ModelSource*> models = nullptr;
-  std::atomic<api::StoreSource*> store = nullptr;  // null: there is none
+  std::atomic<api::StoreSource*> store = nullptr;   // null: there is none
+  std::atomic<api::WebStore*> web_store = nullptr;  // null: there is none
   // What the server says of itself (front.h).
   std::function<api::HttpReply(Own own)> answer;
   std::atomic<bool> draining = false;

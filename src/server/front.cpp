@@ -154,10 +154,10 @@ std::optional<HttpReply> Front::find_route(Incoming& incoming) const {
 }
 
 std::optional<HttpReply> Front::check_rights(Incoming& incoming) const {
-  const api::HttpRequest& http = incoming.http;
+  api::HttpRequest& http = incoming.http;
   const Route& route = *incoming.route;
-  const auto key = core_->guard.key_of(http);
-  if (!key && route.key == Key::kNeeded) {
+  auto client = core_->guard.client_of(http);
+  if (!client && route.key == Key::kNeeded) {
     HttpReply out = error_reply(incoming.dialect, 401, "The request has no valid API key.");
     out.headers.emplace_back("WWW-Authenticate", "Bearer");
     return out;
@@ -175,14 +175,15 @@ std::optional<HttpReply> Front::check_rights(Incoming& incoming) const {
                        fmt::format("The Content-Type of a page's request has to be {}.",
                                    route.form ? "multipart/form-data" : "application/json"));
   }
-  incoming.key = key.value_or(0);
+  incoming.key = client ? client->key : 0;
+  if (client) http.owner = std::move(client->owner);
   const std::string* const whose = http.header(kClientHeader);
   if (core_->options.behind_server && whose) {
     incoming.client = *whose;
     return {};
   }
-  incoming.client = key.value_or(0) > 0 && core_->guard.has_several_keys()
-                        ? fmt::format("key {}", *key)
+  incoming.client = incoming.key > 0 && core_->guard.has_several_keys()
+                        ? fmt::format("key {}", incoming.key)
                         : fmt::format("connection {}", incoming.peer.id);
   return {};
 }

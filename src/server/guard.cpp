@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "server/target.h"
+#include "store/sha256.h"
 
 namespace puna::server {
 namespace {
@@ -55,7 +56,11 @@ void Guard::set_keys(const std::vector<std::string>& keys) {
   std::vector<Key> next;
   for (const std::string& text : keys) {
     const auto known = std::ranges::find(keys_, text, &Key::text);
-    next.push_back({text, known == keys_.end() ? n_numbers_++ : known->number});
+    if (known == keys_.end()) {
+      next.push_back({text, {n_numbers_++, store::sha256_of(text).hex()}});
+    } else {
+      next.push_back(*known);
+    }
   }
   keys_ = std::move(next);
 }
@@ -65,9 +70,9 @@ bool Guard::has_several_keys() const {
   return keys_.size() > 1;
 }
 
-std::optional<size_t> Guard::key_of(const api::HttpRequest& request) const {
+std::optional<Guard::Client> Guard::client_of(const api::HttpRequest& request) const {
   const std::lock_guard lock(mutex_);
-  if (keys_.empty()) return 0;
+  if (keys_.empty()) return Client();
   std::string_view given;
   if (const std::string* header = request.header("authorization")) {
     constexpr std::string_view kBearer = "bearer ";
@@ -76,11 +81,11 @@ std::optional<size_t> Guard::key_of(const api::HttpRequest& request) const {
   }
   if (const std::string* header = request.header("x-api-key"); header && given.empty())
     given = *header;
-  std::optional<size_t> found;
+  const Key* found = nullptr;
   for (const Key& key : keys_) {
-    if (same_key(given, key.text) && !given.empty()) found = key.number;
+    if (same_key(given, key.text) && !given.empty()) found = &key;
   }
-  return found;
+  return found ? std::optional(found->client) : std::nullopt;
 }
 
 Guard::Origin Guard::origin_of(const api::HttpRequest& request) const {

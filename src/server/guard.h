@@ -27,9 +27,13 @@ class Guard {
   // Whether the Host header is one that a page of somebody else cannot have: a name that was
   // rebound to this machine is none of ours.
   bool knows_host(const Incoming& incoming) const;
-  // The number of the key that came with a request ("Authorization: Bearer", "x-api-key"); 0 where
-  // none is asked for, none when it is wrong. Takes as long for any wrong key as for any other.
-  std::optional<size_t> key_of(const api::HttpRequest& request) const;
+  struct Client {
+    size_t key = 0;       // its number; 0 where none is asked for
+    std::string owner{};  // as HttpRequest has it
+  };
+  // By the key that came with a request ("Authorization: Bearer", "x-api-key"); none when it is
+  // wrong. Takes as long for any wrong key as for any other.
+  std::optional<Client> client_of(const api::HttpRequest& request) const;
 
   enum class Origin {
     kNone,     // no browser, or one that says nothing
@@ -47,7 +51,7 @@ class Guard {
  private:
   struct Key {
     std::string text;
-    size_t number = 0;
+    Client client{};
   };
 
   Options options_;

@@ -32,6 +32,7 @@
 #include "api/openai/models.h"
 #include "api/openai/responses.h"
 #include "api/openai/transcriptions.h"
+#include "api/web/conversations.h"
 
 namespace puna::server {
 namespace {
@@ -41,6 +42,7 @@ namespace anthropic = api::anthropic;
 namespace llama = api::llama;
 namespace ollama = api::ollama;
 namespace openai = api::openai;
+namespace web = api::web;
 
 constexpr auto kQuery = ModelName::kQuery;
 constexpr auto kBody = ModelName::kBody;
@@ -121,6 +123,14 @@ constexpr std::array kRoutes = {
     Route{"DELETE", "/v1/stream", Dialect::kLlama, Streams::kStop, ModelName::kNone, Key::kNeeded,
           Effect::kChanges},
     Route{"POST", "/v1/streams/lookup", Dialect::kLlama, Streams::kLookup},
+
+    // The page's own.
+    Route{"GET", "/web-store", Dialect::kLlama, web::read_rows},
+    Route{"POST", "/web-store", Dialect::kLlama, web::change_rows, ModelName::kNone, Key::kNeeded,
+          Effect::kChanges},
+    Route{"GET", "/web-store/files/{sha256}", Dialect::kLlama, web::read_file},
+    Route{"POST", "/web-store/files", Dialect::kLlama, web::keep_file, ModelName::kNone,
+          Key::kNeeded, Effect::kChanges, nullptr, /*form=*/true},
 
     // Ollama's.
     Route{"GET", "/", Dialect::kOllama, ollama::root, ModelName::kNone, Key::kPublic},

@@ -45,8 +45,9 @@ base::Result<std::unique_ptr<Server>> Server::listen(const Options& options,
 
 const std::vector<Address>& Server::addresses() const { return impl_->sockets.addresses(); }
 
-void Server::serve(api::ModelSource& models, api::StoreSource* store) {
+void Server::serve(api::ModelSource& models, api::StoreSource* store, api::WebStore* web_store) {
   impl_->core->store = store;
+  impl_->core->web_store = web_store;
   impl_->core->models = &models;
   impl_->watchdog.emplace([&models] { return models.loaded(); }, impl_->core->metrics);
 }

@@ -9,6 +9,7 @@
 
 #include "api/model_source.h"
 #include "api/store_source.h"
+#include "api/web_store.h"
 #include "base/result.h"
 #include "server/options.h"
 #include "server/routes.h"
@@ -27,9 +28,10 @@ class Server {
 
   // With the ports that the system has chosen.
   const std::vector<Address>& addresses() const;
-  // Answers by these models, and by what the store has (null: there is none), which outlive the
+  // Answers by these models, and by what the stores have (null: there is none), which outlive the
   // server or its stop().
-  void serve(api::ModelSource& models, api::StoreSource* store = nullptr);
+  void serve(api::ModelSource& models, api::StoreSource* store = nullptr,
+             api::WebStore* web_store = nullptr);
 
   // The keys that clients have to give from now on, in place of those of the options.
   void set_keys(const std::vector<std::string>& keys);

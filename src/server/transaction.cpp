@@ -170,6 +170,7 @@ api::Call Transaction::call_of(const api::ServedModel* model) const {
           .model = model,
           .models = *core_->models.load(),
           .store = core_->store.load(),
+          .web_store = core_->web_store.load(),
           .load_ms = load_ms_};
 }
 

@@ -2,7 +2,7 @@
 
 base_packages=(
   g++ cmake ninja-build make git ca-certificates python3 python3-pip pkg-config ccache xz-utils
-  libfmt-dev nlohmann-json3-dev libcli11-dev libboost1.81-dev libcurl4-openssl-dev libssl-dev libedit-dev libxxhash-dev libzip-dev zlib1g-dev
+  libfmt-dev nlohmann-json3-dev libcli11-dev libboost1.81-dev libcurl4-openssl-dev libssl-dev libedit-dev libsqlite3-dev libxxhash-dev libzip-dev zlib1g-dev
   doctest-dev libbenchmark-dev
   libvulkan1 mesa-vulkan-drivers
 )

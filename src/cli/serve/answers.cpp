@@ -41,6 +41,11 @@ std::vector<Flag> rows() {
                             [](ServeFlags& flags, bool on) { flags.web = on; }),
                      "LLAMA_ARG_UI",
                      "--ui=--web,--no-ui=--no-web,--webui=--web,--no-webui=--no-web"));
+  out.push_back(
+      text("--web-store", "PATH",
+           "A file (SQLite) that keeps conversations of the page for the devices of each "
+           "API key, where the page is told to",
+           [](ServeFlags& flags, std::string path) { flags.web_store = std::move(path); }));
   Flag jsonl = value("--log-jsonl", "PATH",
                      "A line of JSON for each request goes there; without a path, or -: to "
                      "standard output",

@@ -94,6 +94,7 @@ struct ServeFlags {
   Log log;
   std::string log_jsonl;  // a path, or "-", which is stdout; empty: none
   bool lists_devices = false;
+  std::string web_store;  // a file for the page's conversations; empty: none
 
   std::vector<std::string> notes;  // lines about flags without effect, and foreign variables
 };

@@ -25,6 +25,7 @@
 #include "server/server.h"
 #include "server/stored_models.h"
 #include "service/host_thread.h"
+#include "web_store/web_store.h"
 
 namespace puna::cli {
 namespace {
@@ -53,8 +54,13 @@ Result<std::vector<server::Address>> addresses_of(const ServeFlags& flags) {
   std::vector<std::string> hosts = flags.hosts;
   if (hosts.empty()) hosts = {"127.0.0.1"};
   for (const std::string& host : hosts) out.push_back({host, flags.port.value_or(kPort)});
-  const bool open = std::ranges::all_of(out, is_loopback);
-  if (open || flags.no_auth || !flags.server.api_keys.empty()) return out;
+  if (std::ranges::all_of(out, is_loopback) || !flags.server.api_keys.empty()) return out;
+  if (!flags.web_store.empty()) {
+    return base::fail(ErrorCode::kUsage,
+                      "--web-store keeps conversations of whoever has a key, and --host listens "
+                      "beyond this machine, so --api-key is needed.");
+  }
+  if (flags.no_auth) return out;
   return base::fail(ErrorCode::kUsage,
                     "--host listens beyond this machine, so --api-key is needed, or --no-auth.");
 }
@@ -122,7 +128,7 @@ void read_keys_again(const ServeFlags& flags, server::Server& server) {
 
 // Where its models are, until it is told to end.
 void keep_serving(const ServeFlags& flags, server::Server& server, api::ModelSource& models,
-                  std::string_view what) {
+                  api::WebStore* web_store, std::string_view what) {
   std::optional<server::StoredModels> stored;
   if (auto root = store::default_root()) {
     std::vector<store::Place> places = store::places_of_environment();
@@ -133,7 +139,7 @@ void keep_serving(const ServeFlags& flags, server::Server& server, api::ModelSou
   } else {
     base::log_warning("No models are kept: {}", root.error().text());
   }
-  server.serve(models, stored ? &*stored : nullptr);
+  server.serve(models, stored ? &*stored : nullptr, web_store);
   const bool tls = !flags.server.certificate_file.empty();
   for (const server::Address& address : server.addresses())
     base::log_info("{} is served on {}", what, text_of(address, tls));
@@ -159,25 +165,29 @@ Result<int> run(ServeFlags& flags, const GivenFlags& given) {
       print_err("{} has no effect here: the one model of a process always stays.\n", flag);
     }
   }
+  std::unique_ptr<api::WebStore> web_store;
+  if (!flags.web_store.empty()) {
+    PUNA_TRY(web_store, web_store::SqliteWebStore::open(flags.web_store));
+  }
   // A port that is taken is told of before the model is read.
   PUNA_TRY(const auto server, listen(flags));
   if (flags.model.model.empty()) {
     PUNA_TRY(const auto models, serve::manage(flags, given));
-    keep_serving(flags, *server, *models, "Each of them");
+    keep_serving(flags, *server, *models, web_store.get(), "Each of them");
     models->stop();
     return 0;
   }
   if (flags.many.sleep_after) {
     PUNA_TRY(const auto sleeper, serve::load_to_sleep(flags));
     const std::string id = sleeper->list().front().id;
-    keep_serving(flags, *server, *sleeper, id);
+    keep_serving(flags, *server, *sleeper, web_store.get(), id);
     sleeper->stop();
     return 0;
   }
   PUNA_TRY(service::LoadedModel model, serve::load(flags));
   service::HostThread host(std::move(model));
   api::OneModel source(serve::served_model(flags, host));
-  keep_serving(flags, *server, source, source.loaded().front()->id);
+  keep_serving(flags, *server, source, web_store.get(), source.loaded().front()->id);
   host.stop();
   return 0;
 }
