@@ -152,14 +152,15 @@ double nmse(const std::vector<float>& x, const std::vector<float>& reference) {
 }
 
 // Models that give embeddings, or a classifier's score, with the pooling that their folders say:
-// learned positions; windows that reach either way; experts without a gate.
+// learned positions; windows that reach either way; experts without a gate; biases by distance.
 struct Embedder {
   const char* name;
   models::Pooling pooling;
 };
 constexpr Embedder kEmbedders[] = {{"small_bert_rank-bf16", models::Pooling::kRank},
                                    {"small_modern_bert-f32", models::Pooling::kMean},
-                                   {"small_nomic_moe-bf16", models::Pooling::kMean}};
+                                   {"small_nomic_moe-bf16", models::Pooling::kMean},
+                                   {"small_t5-f32", models::Pooling::kMean}};
 
 void check_embedder(const Embedder& embedder, std::unique_ptr<gpu::Device> device) {
   CAPTURE(embedder.name);

@@ -22,12 +22,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import torch
 import transformers
-from tiny_models import internlm2, minicpm3, mlc, own_models, sentence, vocabulary
+from tiny_models import internlm2, jina3, minicpm3, mlc, own_models, sentence, vocabulary
 from tiny_models.hf_families import FAMILIES, OWN_CONFIGS
 
 # f32 of every family, and of some the types that weights come in.
 COMMITTED = ["small_llama-bf16", "small_llama-q4f16_1", "small_qwen3moe-bf16", "small_deepseek3-bf16", "small_minicpm3-bf16", "small_jamba-bf16",
-             "small_qwen35-bf16", "small_mpt-bf16", "small_bert_rank-bf16", "small_modern_bert-f32", "small_nomic_moe-bf16"]
+             "small_qwen35-bf16", "small_mpt-bf16", "small_bert_rank-bf16", "small_modern_bert-f32", "small_nomic_moe-bf16", "small_t5-f32"]
 NAMES = [*[f for f in FAMILIES if not f.startswith("small_")], *COMMITTED, "llama-bf16", "qwen3-f16", "qwen3moe-bf16", "gpt_oss-mxfp4", "llama-sharded",
          "llama-q4f16_1", "llama-q4f32_1", "qwen3-q4f16_1", "phi3-q4f16_1", "llama-q0f16"]
 MLC_TYPES = ["q4f16_1", "q4f32_1", "q0f16"]
@@ -83,7 +83,7 @@ def config_of(cls, kind, keywords):
 
 def reference(model, tokens, embedding=lambda row: row):
     with torch.no_grad():
-        out = model(torch.tensor([tokens]))
+        out = getattr(model, "encoder" if model.config.is_encoder_decoder else "forward")(torch.tensor([tokens]))
     if not hasattr(out, "logits"):
         return embedding(out.last_hidden_state[0].double().mean(0)).numpy()
     if type(model).__name__.endswith("ForSequenceClassification"):  # one score as it is, several as shares
@@ -117,6 +117,8 @@ def make(out, name):
         mlc.save(model, folder, kind)
     elif family == "internlm2":
         internlm2.save(model, folder)
+    elif family == "jina_bert_v3_tasks":
+        jina3.save(model, folder)
     elif family.endswith("minicpm3"):
         minicpm3.save(model, folder, torch.bfloat16 if kind == "bf16" else torch.float32)
     elif kind == "mxfp4":
@@ -135,6 +137,7 @@ def make(out, name):
     (folder / "tokenizer_config.json").write_text(json.dumps(
         {"bos_token": "<|begin|>", "eos_token": "<|end|>", "add_bos_token": False, "tokenizer_class": "PreTrainedTokenizerFast"}))
     random = np.random.default_rng(seed)
+    # Of models that read one text and write another the encoder is read.
     is_embedding = not class_name.endswith(("ForCausalLM", "LMHeadModel"))
     # Of many prompts the one whose greedy text hangs least on the last digits.
     best = (None, [], -1.0)

@@ -135,16 +135,22 @@ Task<Result<void>> read_piece(const ModelFile& file, const plan::WeightSpec& wei
 
 Task<Result<std::vector<float>>> read_vector(const ModelFile& file,
                                              const plan::VectorSpec& vector) {
-  std::vector<float> out(vector.n);
+  std::vector<float> out(vector.buckets ? 0 : vector.n);
   size_t at = 0;
   for (const uint32_t position : vector.tensors) {
     const Tensor& tensor = file.tensors[position];
     std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes));
     PUNA_CO_TRY(co_await read_bytes(file, tensor, 0, bytes));
     const auto n = static_cast<size_t>(tensor.columns() * tensor.rows());
+    if (vector.buckets) out.resize(n);
     PUNA_CHECK(at + n <= out.size());
     quant::info(tensor.type).decode(bytes.data(), out.data() + at, n);
     at += n;
+  }
+  if (vector.buckets) {
+    const auto n_heads = static_cast<uint32_t>(file.tensors[vector.tensors[0]].columns());
+    out = kernels::relative_biases(*vector.buckets, n_heads, out.data());
+    PUNA_CHECK(out.size() == vector.n);
   }
   if (vector.order == plan::RowOrder::kInterleaved4) {
     std::vector<float> parts = out;

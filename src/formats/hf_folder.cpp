@@ -1,6 +1,7 @@
 #include "formats/hf_folder.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -173,6 +174,29 @@ Task<Result<RawModel>> load_tensors(const ModelFolder& folder) {
   co_return std::move(raw);
 }
 
+// By name, one or several, or by flags for each, in files made before version 5.
+Result<std::vector<std::string>> pooling_modes(const hf::Config& pooling) {
+  constexpr const char* kKey = "pooling_mode";
+  if (const Json* mode = pooling.find(kKey)) {
+    if (mode->is_array()) return pooling.texts(kKey);
+    PUNA_TRY(std::string name, pooling.text(kKey, ""));
+    return std::vector<std::string>{std::move(name)};
+  }
+  constexpr std::pair<const char*, const char*> kFlags[] = {
+      {"pooling_mode_mean_tokens", "mean"},
+      {"pooling_mode_cls_token", "cls"},
+      {"pooling_mode_lasttoken", "lasttoken"},
+      {"pooling_mode_max_tokens", "max"},
+      {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens"},
+      {"pooling_mode_weightedmean_tokens", "weightedmean"}};
+  std::vector<std::string> modes;
+  for (const auto& [key, name] : kFlags) {
+    PUNA_TRY(const bool on, pooling.flag(key, false));
+    if (on) modes.emplace_back(name);
+  }
+  return modes;
+}
+
 // How the rows of a text become one embedding, as sentence-transformers says it.
 Task<Result<void>> put_pooling(const ModelFolder& folder, ModelFile& file) {
   auto reading = read_text(folder, "1_Pooling/config.json");
@@ -180,19 +204,20 @@ Task<Result<void>> put_pooling(const ModelFolder& folder, ModelFile& file) {
   if (!text) co_return {};
   PUNA_CO_TRY_CONTEXT(const hf::Config pooling, hf::Config::parse(*text),
                       "While reading 1_Pooling/config.json");
-  constexpr std::pair<const char*, uint64_t> kModes[] = {{"pooling_mode_mean_tokens", 1},
-                                                         {"pooling_mode_cls_token", 2},
-                                                         {"pooling_mode_lasttoken", 3}};
-  for (const auto& [key, number] : kModes) {
-    PUNA_CO_TRY(const bool on, pooling.flag(key, false));
-    if (!on) continue;
+  PUNA_CO_TRY_CONTEXT(const std::vector<std::string> modes, pooling_modes(pooling),
+                      "While reading 1_Pooling/config.json");
+  constexpr std::pair<std::string_view, uint64_t> kModes[] = {
+      {"mean", 1}, {"cls", 2}, {"lasttoken", 3}};
+  for (const auto& [mode, number] : kModes) {
+    if (modes.size() != 1 || modes[0] != mode) continue;
     PUNA_CO_TRY(const std::string architecture, file.get_string("general.architecture"));
     file.metadata.emplace_back(architecture + ".pooling_type", number);
     co_return {};
   }
   co_return base::fail(ErrorCode::kUnsupported,
-                       "1_Pooling/config.json asks for another pooling than mean, cls or last "
-                       "token.");
+                       fmt::format("1_Pooling/config.json asks for the pooling \"{}\"; mean, cls "
+                                   "and lasttoken, one of them, are supported.",
+                                   fmt::join(modes, ", ")));
 }
 
 // The products behind the pooling, as sentence-transformers has them in folders of their own.
@@ -207,6 +232,8 @@ Task<Result<void>> load_dense(const ModelFolder& folder, RawModel& raw) {
     PUNA_CO_TRY_CONTEXT(const hf::Config config, hf::Config::parse(*text), context);
     PUNA_CO_TRY_CONTEXT(config.must_be("activation_function", "torch.nn.modules.linear.Identity"),
                         context);
+    PUNA_CO_TRY_CONTEXT(config.must_be("use_residual", false), context);
+    PUNA_CO_TRY_CONTEXT(config.must_be("module_output_name", "sentence_embedding"), context);
     const size_t first = raw.tensors.size();
     auto loading = load_shard(folder, path + kOneFile, raw);
     PUNA_CO_TRY(co_await std::move(loading));

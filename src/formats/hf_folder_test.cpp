@@ -307,6 +307,122 @@ TEST_CASE("what encoders of other kinds need is refused by name") {
       "The key \"feed_forward_type\" of config.json is \"reglu\"");
 }
 
+namespace {
+
+constexpr std::string_view kT5 = R"({
+  "num_layers": 2, "d_model": 8, "d_kv": 4, "d_ff": 6, "num_heads": 2, "vocab_size": 3,
+  "relative_attention_num_buckets": 8)";
+constexpr std::string_view kXlmRoberta = R"({
+  "model_type": "xlm-roberta", "num_hidden_layers": 1, "hidden_size": 8, "intermediate_size": 4,
+  "num_attention_heads": 2, "max_position_embeddings": 7, "vocab_size": 3, "pad_token_id": 1)";
+
+}  // namespace
+
+TEST_CASE("of T5's folders the encoder is read, with the buckets and the gate they say") {
+  const std::vector<std::pair<std::string, std::vector<uint64_t>>> tensors = {
+      {"shared.weight", {3, 8}},
+      {"encoder.embed_tokens.weight", {3, 8}},
+      {"encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", {8, 2}},
+      {"encoder.block.0.layer.1.DenseReluDense.wi.weight", {6, 8}},
+      {"encoder.final_layer_norm.weight", {8}},
+      {"decoder.final_layer_norm.weight", {8}},
+      {"decoder.block.0.layer.1.EncDecAttention.q.weight", {8, 8}},
+      {"lm_head.weight", {3, 8}}};
+  const auto whole = load(encoder(kT5, R"(, "model_type": "t5")", tensors));
+  REQUIRE_MESSAGE(whole.has_value(), whole.error().text());
+  CHECK(whole->get_string("general.architecture").value() == "t5encoder");
+  CHECK(whole->get_uint("t5encoder.context_length").value() == 512);
+  CHECK(whole->get_uint("t5encoder.attention.key_length").value() == 4);
+  CHECK(whole->get_uint("t5encoder.attention.relative_buckets_count").value() == 8);
+  CHECK(whole->find("t5encoder.attention.relative_max_distance") == nullptr);
+  CHECK(whole->tensors.size() == 4);
+  CHECK(whole->find_tensor("enc.blk.0.ffn_up.weight") != nullptr);
+  CHECK(whole->find_tensor("enc.blk.0.attn_rel_b.weight")->type == quant::Type::kF32);
+  const auto near = load(encoder(
+      kT5, R"(, "model_type": "t5", "n_positions": 99, "relative_attention_max_distance": 20)",
+      tensors));
+  REQUIRE(near.has_value());
+  CHECK(near->get_uint("t5encoder.context_length").value() == 99);
+  CHECK(near->get_uint("t5encoder.attention.relative_max_distance").value() == 20);
+  const auto has = [&](std::string_view more, const char* part) {
+    const std::string text = error_of(encoder(kT5, more, tensors));
+    CHECK_MESSAGE(text.find(part) != std::string::npos, text);
+  };
+  has(R"(, "model_type": "t5", "feed_forward_proj": "gated-silu")",
+      "The key \"feed_forward_proj\" of config.json is \"gated-silu\"; relu and gated-gelu are");
+  has(R"(, "model_type": "t5", "feed_forward_proj": "gated-gelu")",
+      "is \"gated-gelu\", but there is "
+      "no tensor \"encoder.block.0.layer.1.DenseReluDense.wi_0.weight\"");
+  has(R"(, "model_type": "umt5")", "is \"gated-gelu\", but there is no tensor");
+}
+
+TEST_CASE("XLM-RoBERTa's positions begin behind that of the padding") {
+  const std::vector<std::pair<std::string, std::vector<uint64_t>>> tensors = {
+      {"roberta.embeddings.word_embeddings.weight", {3, 8}},
+      {"roberta.embeddings.position_embeddings.weight", {7, 8}},
+      {"classifier.dense.weight", {8, 8}},
+      {"classifier.out_proj.weight", {1, 8}}};
+  const auto file = load(encoder(kXlmRoberta, "", tensors));
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  CHECK(file->get_string("general.architecture").value() == "bert");
+  CHECK(file->get_uint("bert.context_length").value() == 5);
+  CHECK(file->get_uint("bert.pooling_type").value() == 4);
+  CHECK(file->find_tensor("position_embd.weight")->shape == std::vector<uint64_t>{5, 8});
+  CHECK(first_of_row(*file, "position_embd.weight", 0) == 16);
+  CHECK(file->find_tensor("cls.output.weight")->shape == std::vector<uint64_t>{1, 8});
+  const std::string text = error_of(encoder(kXlmRoberta, "",
+                                            {{"embeddings.word_embeddings.weight", {3, 8}},
+                                             {"embeddings.position_embeddings.weight", {2, 8}}}));
+  CHECK_MESSAGE(text.find("has no rows behind that of the padding, 1") != std::string::npos, text);
+}
+
+TEST_CASE("the adapters of JINA Embeddings 3 are left out, and their tasks named") {
+  constexpr std::string_view kMore =
+      R"(, "position_embedding_type": "rotary", "rotary_emb_base": 7, "lora_adaptations": ["a", "b"])";
+  const std::vector<std::pair<std::string, std::vector<uint64_t>>> tensors = {
+      {"roberta.embeddings.word_embeddings.parametrizations.weight.original", {3, 8}},
+      {"roberta.embeddings.word_embeddings.parametrizations.weight.0.lora_A", {2, 3, 4}},
+      {"roberta.encoder.layers.0.mixer.Wqkv.parametrizations.weight.original", {24, 8}},
+      {"roberta.encoder.layers.0.mixer.Wqkv.parametrizations.weight.0.lora_B", {2, 24, 4}},
+      {"roberta.encoder.layers.0.mixer.Wqkv.bias", {24}}};
+  CaughtWarnings warnings;
+  const auto file = load(encoder(kXlmRoberta, kMore, tensors));
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  CHECK(file->get_string("general.architecture").value() == "jina-bert-v3");
+  CHECK(file->get_float("jina-bert-v3.rope.freq_base").value() == 7);
+  CHECK(file->tensors.size() == 3);
+  CHECK(file->find_tensor("blk.0.attn_qkv.weight")->shape == std::vector<uint64_t>{24, 8});
+  REQUIRE(!warnings.lines.empty());
+  CHECK(warnings.lines[0].find("The adapters of the tasks a, b") != std::string::npos);
+  const std::string text = error_of(encoder(
+      kXlmRoberta, R"(, "position_embedding_type": "rotary", "truncate_dim": 32)", tensors));
+  CHECK_MESSAGE(text.find("The key \"truncate_dim\" of config.json is 32") != std::string::npos,
+                text);
+}
+
+TEST_CASE("a pooling is one of three, by its name or its flag") {
+  const auto with = [](const char* pooling) {
+    Files files = encoder(kModernBert, "", {{"embeddings.tok_embeddings.weight", {3, 8}}});
+    files["1_Pooling/config.json"] = pooling;
+    return files;
+  };
+  const auto number = [&](const char* pooling) {
+    const auto file = load(with(pooling));
+    REQUIRE_MESSAGE(file.has_value(), file.error().text());
+    return file->get_uint("modern-bert.pooling_type").value();
+  };
+  CHECK(number(R"({"pooling_mode": "mean"})") == 1);
+  CHECK(number(R"({"pooling_mode": ["cls"]})") == 2);
+  CHECK(number(R"({"pooling_mode": "lasttoken"})") == 3);
+  CHECK(number(R"({"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": false})") == 1);
+  for (const char* pooling :
+       {R"({"pooling_mode": "max"})", R"({"pooling_mode_max_tokens": true})"}) {
+    CHECK(error_of(with(pooling)).find("asks for the pooling \"max\"") != std::string::npos);
+  }
+  CHECK(error_of(with(R"({"pooling_mode_mean_tokens": true, "pooling_mode_cls_token": true})"))
+            .find("asks for the pooling \"mean, cls\"") != std::string::npos);
+}
+
 TEST_CASE("the second matrix of Nomic's experts, whose rows are columns, is turned") {
   const auto file = load(encoder(kNomicMoe, "",
                                  {{"encoder.layers.1.mlp.experts.mlp.w1", {8, 8}},

@@ -3,8 +3,9 @@
 // uses GELU; Nomic BERT turns q and k by position and uses SwiGLU. "nomic-bert-moe" (Nussbaum and
 // Duderstadt 2025) has GELU without a gate, and on every other layer experts without one, whose
 // weights are those of a softmax over all of them. "jina-bert-v2" (Günther et al. 2023) has scores
-// that fall with the distance, either way, in place of positions (ALiBi), and GeGLU. The two token
-// types of sentence pairs are not told apart: all tokens are of the first.
+// that fall with the distance, either way, in place of positions (ALiBi), and GeGLU. "jina-bert-v3"
+// (Sturua et al. 2024) turns q and k by position and has no gate; its adapters for tasks are not
+// applied. The two token types of sentence pairs are not told apart: all tokens are of the first.
 
 #include <fmt/format.h>
 

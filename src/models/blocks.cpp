@@ -9,6 +9,29 @@ namespace puna::models {
 using plan::Builder;
 using plan::Value;
 
+namespace {
+
+// What the file says of a product must be what it holds: a file whose product was left out gives
+// other embeddings.
+base::Result<void> check_dense(const formats::ModelFile& file, const Config& c,
+                               const std::string& name) {
+  const formats::Tensor* tensor = file.find_tensor(name + ".weight");
+  const std::pair<std::string, uint64_t> sides[] = {{"_feat_in", tensor ? tensor->columns() : 0},
+                                                    {"_feat_out", tensor ? tensor->rows() : 0}};
+  for (const auto& [side, found] : sides) {
+    const std::string key = fmt::format("{}.{}{}", c.architecture, name, side);
+    PUNA_TRY(const uint64_t told, file.get_uint(key, 0));
+    if (told == 0 || told == found) continue;
+    return base::fail(base::ErrorCode::kCorrupt,
+                      fmt::format("The key \"{}\" is {}, but {}.", key, told,
+                                  tensor ? fmt::format("\"{}.weight\" has {}", name, found)
+                                         : fmt::format("there is no \"{}.weight\"", name)));
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string layer_name(uint32_t layer, std::string_view part) {
   return fmt::format("blk.{}.{}.weight", layer, part);
 }
@@ -104,6 +127,15 @@ base::Result<plan::Graph> finish_normed(Builder& b, Value x, float logit_factor,
   const Value logits =
       b.matmul({b.has("output.weight") ? "output.weight" : "token_embd.weight"}, x);
   return b.finish(b.softcap(b.scale(logits, logit_factor), softcap));
+}
+
+base::Result<Value> products_behind_pooling(Builder& b, const formats::ModelFile& file,
+                                            const Config& c, Value x) {
+  for (const std::string name : {"dense_2", "dense_3"}) {
+    PUNA_TRY(check_dense(file, c, name));
+    if (b.has(name + ".weight")) x = b.matmul({name + ".weight"}, x);
+  }
+  return x;
 }
 
 }  // namespace puna::models

@@ -47,6 +47,12 @@ plan::Value pre_norm_layer(plan::Builder& b, const Config& c, plan::Value x,
 plan::Value sandwich_layer(plan::Builder& b, const Config& c, plan::Value x,
                            const plan::AttentionSpec& spec, kernels::Activation activation);
 
+// The products that a file has behind the pooling, dense_2 and dense_3, done before it: without an
+// activation between them they are the same there. Errors: kCorrupt where the keys of their sizes
+// say otherwise than the tensors.
+base::Result<plan::Value> products_behind_pooling(plan::Builder& b, const formats::ModelFile& file,
+                                                  const Config& c, plan::Value x);
+
 // The final RMS norm and the logits, divided by logit_divisor and capped, of the wanted rows; the
 // output layer is the embedding table where the file has no other.
 base::Result<plan::Graph> finish_logits(plan::Builder& b, const Config& c, plan::Value x,

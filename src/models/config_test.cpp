@@ -25,6 +25,7 @@ class Model {
     file_.metadata.emplace_back(prefix_ + key, std::move(value));
     return *this;
   }
+  const formats::ModelFile& file() const { return file_; }
   base::Result<models::Config> config() const { return models::read_config(file_); }
   std::string error() const {
     const auto config = models::read_config(file_);
@@ -167,6 +168,38 @@ TEST_CASE("a window around a token reaches half of it either way") {
   gemma.set("dense_2_feat_out", uint64_t{0}).set("attention.causal", true);
   CHECK(gemma.error() ==
         "The key \"gemma-embedding.attention.causal\" is true, which is not supported for this "
+        "architecture.");
+}
+
+TEST_CASE("T5's biases go by buckets that the keys say") {
+  Model model("t5encoder");
+  REQUIRE_MESSAGE(model.error().empty(), model.error());
+  const auto graph = models::build(model.file(), *model.config());
+  REQUIRE(graph.has_value());
+  // Both layers have the table of the first, by distances of up to 128.
+  REQUIRE(std::ranges::count_if(graph->vectors, [](const plan::VectorSpec& v) {
+            return v.buckets == kernels::RelativeBuckets{8, 128} && v.n == 4 * 257;
+          }) == 1);
+  model.set("attention.relative_max_distance", uint64_t{20});
+  CHECK(model.error().empty());
+  model.set("attention.relative_max_distance", uint64_t{2});
+  CHECK(
+      model.error() ==
+      "The key \"t5encoder.attention.relative_max_distance\" is 2; more than the 2 distances that "
+      "have a bucket of their own is supported.");
+  model.set("attention.relative_max_distance", uint64_t{1} << 40);
+  CHECK(model.error() ==
+        "The key \"t5encoder.attention.relative_max_distance\" is 1099511627776, but 1 to 65536 is "
+        "expected.");
+  model.set("attention.relative_max_distance", uint64_t{128});
+  model.set("attention.relative_buckets_count", uint64_t{3});
+  CHECK(model.error() ==
+        "The key \"t5encoder.attention.relative_buckets_count\" is 3; 4 or more are supported.");
+  model.set("attention.relative_buckets_count", uint64_t{32});
+  CHECK(model.error().starts_with("Tensor \"enc.blk.0.attn_rel_b.weight\" has shape [8, 4]"));
+  model.set("attention.relative_buckets_count", uint64_t{8}).set("attention.causal", true);
+  CHECK(model.error() ==
+        "The key \"t5encoder.attention.causal\" is true, which is not supported for this "
         "architecture.");
 }
 

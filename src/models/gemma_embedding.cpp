@@ -3,37 +3,12 @@
 // base of their own. Two products stand behind the pooling; without an activation between them they
 // are the same before it. Norm weights hold 1 + w already; rotary pairs are half a head apart.
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "models/blocks.h"
 #include "models/windows.h"
 
 namespace puna::models {
-
-namespace {
-
-// What the file says of a product must be what it holds: a file whose product was left out gives
-// other embeddings.
-base::Result<void> check_dense(const formats::ModelFile& file, const Config& c,
-                               const std::string& name) {
-  const formats::Tensor* tensor = file.find_tensor(name + ".weight");
-  const std::pair<std::string, uint64_t> sides[] = {{"_feat_in", tensor ? tensor->columns() : 0},
-                                                    {"_feat_out", tensor ? tensor->rows() : 0}};
-  for (const auto& [side, found] : sides) {
-    const std::string key = fmt::format("{}.{}{}", c.architecture, name, side);
-    PUNA_TRY(const uint64_t told, file.get_uint(key, 0));
-    if (told == 0 || told == found) continue;
-    return base::fail(base::ErrorCode::kCorrupt,
-                      fmt::format("The key \"{}\" is {}, but {}.", key, told,
-                                  tensor ? fmt::format("\"{}.weight\" has {}", name, found)
-                                         : fmt::format("there is no \"{}.weight\"", name)));
-  }
-  return {};
-}
-
-}  // namespace
 
 base::Result<plan::Graph> build_gemma_embedding(const formats::ModelFile& file, const Config& c) {
   PUNA_TRY(const auto windows, windows_around(file, c, {.period = 6}));
@@ -52,10 +27,7 @@ base::Result<plan::Graph> build_gemma_embedding(const formats::ModelFile& file, 
     x = sandwich_layer(b, c, x, spec, kernels::Activation::kGeluTanh);
   }
   x = b.rms_norm(b.select_outputs(x), "output_norm.weight", c.norm_eps);
-  for (const std::string name : {"dense_2", "dense_3"}) {
-    PUNA_TRY(check_dense(file, c, name));
-    if (b.has(name + ".weight")) x = b.matmul({name + ".weight"}, x);
-  }
+  PUNA_TRY(x, products_behind_pooling(b, file, c, x));
   return b.finish_embeddings(x);
 }
 

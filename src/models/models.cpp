@@ -48,6 +48,7 @@ constexpr Architecture kArchitectures[] = {
     {"internlm2", build_llama},
     {"jamba", build_jamba},
     {"jina-bert-v2", build_bert, /*attention=*/true, /*causal=*/false},
+    {"jina-bert-v3", build_bert, /*attention=*/true, /*causal=*/false},
     {"lfm2", build_lfm2},
     {"llama", build_llama},
     {"llama4", build_llama4},
@@ -81,6 +82,7 @@ constexpr Architecture kArchitectures[] = {
     {"stablelm", build_stablelm},
     {"starcoder", build_gpt2},
     {"starcoder2", build_starcoder2},
+    {"t5encoder", build_t5_encoder, /*attention=*/true, /*causal=*/false},
 };
 
 constexpr uint64_t kMostHeads = 1 << 14;

@@ -173,5 +173,6 @@ base::Result<plan::Graph> build_seed_oss(const formats::ModelFile& file, const C
 base::Result<plan::Graph> build_smollm3(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_stablelm(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_starcoder2(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_t5_encoder(const formats::ModelFile& file, const Config& config);
 
 }  // namespace puna::models

@@ -39,7 +39,7 @@ size_t count(const plan::Graph& graph, size_t kind) {
 TEST_CASE("values that are alive together never overlap, fused or not") {
   for (const char* architecture :
        {"llama", "gemma3", "gemma4", "qwen2", "qwen2vl", "qwen3", "qwen3vl", "olmo2", "phi3",
-        "bert", "gpt2", "mpt", "modern-bert", "gemma-embedding"}) {
+        "bert", "gpt2", "mpt", "modern-bert", "gemma-embedding", "t5encoder"}) {
     CAPTURE(architecture);
     for (const bool fused : {false, true}) {
       plan::Graph graph = graph_of(architecture);
@@ -128,7 +128,7 @@ TEST_CASE("other architectures fuse as far") {
 TEST_CASE("the head begins where rows no longer meet") {
   for (const char* architecture :
        {"llama", "gemma3", "gemma4", "qwen2", "qwen2vl", "qwen3", "qwen3vl", "olmo2", "phi3",
-        "bert", "modern-bert", "gemma-embedding"}) {
+        "bert", "modern-bert", "gemma-embedding", "t5encoder"}) {
     CAPTURE(architecture);
     const plan::Graph graph = graph_of(architecture);
     for (size_t i = 0; i < graph.ops.size(); ++i) {

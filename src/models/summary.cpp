@@ -13,7 +13,7 @@ namespace {
 struct Facts {
   uint32_t n_attention = 0, n_own_keys = 0, n_windows = 0, n_plain = 0, n_experts = 0;
   uint32_t n_ssd = 0, n_scan = 0, n_delta = 0, n_conv = 0;
-  bool sinks = false, factors = false, temperature = false;
+  bool sinks = false, factors = false, temperature = false, biases = false;
   float score_cap = 0.0f, logit_cap = 0.0f, max_alibi_bias = 0.0f;
   std::set<uint32_t> head_dims, kv_heads, windows, n_rot;
   std::set<float> bases;
@@ -52,6 +52,7 @@ void add_attention(const plan::Graph& graph, const plan::AttentionOp& op, Facts&
   facts.head_dims.insert(kv.head_dim);
   facts.kv_heads.insert(kv.n_kv_heads);
   facts.sinks |= op.sinks.has_value();
+  facts.biases |= op.biases.has_value();
   facts.score_cap = std::max(facts.score_cap, op.softcap);
   facts.max_alibi_bias = std::max(facts.max_alibi_bias, op.max_alibi_bias);
   if (op.window == 0) return;
@@ -114,6 +115,7 @@ std::string attention_text(const Config& config, const plan::Graph& graph, const
 
 std::string positions_text(const Config& config, const plan::Graph& graph, const Facts& facts) {
   if (facts.max_alibi_bias > 0) return "by the distance (ALiBi)";
+  if (facts.biases) return "by the distance, in buckets";
   if (facts.n_rot.empty())
     return has_weight(graph, "position_embd") ? "learned" : "not in the attention";
   std::string text = "rotary over " + range(facts.n_rot);

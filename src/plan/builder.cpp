@@ -83,7 +83,8 @@ std::optional<VectorId> Builder::vectors(const std::vector<std::string>& names, 
 
 VectorId Builder::vector(VectorSpec spec) {
   for (VectorId i = 0; i < graph_.vectors.size(); ++i) {
-    if (graph_.vectors[i].tensors == spec.tensors && graph_.vectors[i].order == spec.order)
+    const VectorSpec& other = graph_.vectors[i];
+    if (other.tensors == spec.tensors && other.order == spec.order && other.buckets == spec.buckets)
       return i;
   }
   graph_.vectors.push_back(std::move(spec));
@@ -325,6 +326,25 @@ void Builder::gated_product(WeightSpec spec, Value x, Value y, kernels::Activati
       MatmulOp{std::move(label), weight(std::move(spec)), x.id, y.id, 0, epilogue});
 }
 
+// Their index is computed in f32, where all integers up to this one are.
+constexpr uint64_t kMostBiases = 1 << 24;
+
+std::optional<VectorId> Builder::biases_by_distance(const AttentionSpec& spec) {
+  const kernels::RelativeBuckets& buckets = spec.buckets;
+  const std::optional<uint32_t> table = matrix(spec.biases, buckets.n, graph_.n_heads);
+  if (!table) return std::nullopt;
+  const uint64_t n = graph_.n_heads * (2 * uint64_t{buckets.reach} + 1);
+  if (n > kMostBiases) {
+    fail(ErrorCode::kUnsupported,
+         fmt::format("\"{}\" of {} heads, for distances up to {}, makes {} biases; at most {} are "
+                     "supported.",
+                     spec.biases, graph_.n_heads, buckets.reach, n, kMostBiases));
+    return std::nullopt;
+  }
+  return vector(VectorSpec{
+      spec.biases, {*table}, static_cast<uint32_t>(n), RowOrder::kConcatenated, buckets});
+}
+
 Value Builder::attention(Value qkv, const AttentionSpec& spec) {
   const uint64_t kv_heads = spec.keys_of ? 0 : 2 * uint64_t{spec.n_kv_heads};
   const uint64_t wanted = (uint64_t{graph_.n_heads} + kv_heads) * spec.head_dim;
@@ -350,11 +370,12 @@ Value Builder::attention(Value qkv, const AttentionSpec& spec) {
                      "{} heads of {} elements.",
                      spec.layer, *spec.keys_of, spec.n_kv_heads, spec.head_dim));
   }
-  std::optional<VectorId> q_norm, k_norm, factors, sinks;
+  std::optional<VectorId> q_norm, k_norm, factors, sinks, biases;
   if (!spec.q_norm.empty()) q_norm = vector(spec.q_norm, spec.head_dim);
   if (!spec.k_norm.empty()) k_norm = vector(spec.k_norm, spec.head_dim);
   if (!spec.freq_factors.empty()) factors = vector(spec.freq_factors, spec.rope.n_rot / 2);
   if (!spec.sinks.empty()) sinks = vector(spec.sinks, graph_.n_heads);
+  if (!spec.biases.empty()) biases = biases_by_distance(spec);
   const uint32_t width = error_ ? 0 : graph_.n_heads * spec.head_dim;
   const Value q = make("q", width, Rows::kTokens);
   const Value out = make("attention", width, Rows::kTokens);
@@ -369,10 +390,10 @@ Value Builder::attention(Value qkv, const AttentionSpec& spec) {
   graph_.ops.emplace_back(RopeOp{fmt::format("blk.{}.rope", spec.layer), layer, qkv.id, q.id,
                                  q_norm, k_norm, factors, spec.norm_eps, spec.rope, spec.v_norm,
                                  /*appends=*/!spec.keys_of});
-  graph_.ops.emplace_back(AttentionOp{fmt::format("blk.{}.attention", spec.layer), layer, q.id,
-                                      out.id, spec.scale, spec.softcap, spec.window, spec.chunks,
-                                      spec.causal, spec.around, sinks, /*v_dim=*/0, /*append=*/{},
-                                      spec.max_alibi_bias});
+  graph_.ops.emplace_back(AttentionOp{
+      fmt::format("blk.{}.attention", spec.layer), layer, q.id, out.id, spec.scale, spec.softcap,
+      spec.window, spec.chunks, spec.causal, spec.around, sinks, /*v_dim=*/0, /*append=*/{},
+      spec.max_alibi_bias, biases, biases ? spec.buckets.reach : 0});
   return out;
 }
 

@@ -52,6 +52,9 @@ struct AttentionSpec {
   bool causal = true;           // false: every row sees all rows of its sequence in the step
   bool around = false;          // rows see those around them that Step::places says, later ones too
   std::string sinks;            // name of the heads' sinks; empty = none
+  // Name of the heads' biases [buckets.n, n_heads] (kernels/attention/relative.h); empty = none.
+  std::string biases;
+  kernels::RelativeBuckets buckets = {};
   kernels::RopeParams rope;
   std::string q_norm, k_norm;  // names of per-head norm weights; empty = none
   bool v_norm = false;         // v heads are normed too, without a weight
@@ -258,6 +261,7 @@ class Builder {
   std::optional<VectorId> vector(std::string_view name, uint32_t n);
   std::optional<VectorId> vectors(const std::vector<std::string>& names, uint32_t n);
   VectorId vector(VectorSpec spec);
+  std::optional<VectorId> biases_by_distance(const AttentionSpec& spec);
   Value look_up(std::string_view table, float scale, kernels::EmbedRow row,
                 std::optional<Value> out);
   // The same for a tensor of n elements in any shape.

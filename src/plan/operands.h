@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/attention/relative.h"
 #include "kernels/common/call.h"
 #include "kernels/mrope/mrope.h"
 #include "kernels/rope/rope.h"
@@ -64,6 +65,8 @@ struct VectorSpec {
   std::vector<uint32_t> tensors;  // positions in ModelFile::tensors
   uint32_t n = 0;
   RowOrder order = RowOrder::kConcatenated;  // of elements; kInterleaved4 of two tensors
+  // The elements are kernels::relative_biases() of one tensor [buckets.n, heads].
+  std::optional<kernels::RelativeBuckets> buckets = {};
 };
 
 // What a layer remembers of a sequence instead of keys and values: one slot of n f32 for each

@@ -106,6 +106,7 @@ fn split_share(n: u32) -> u32 {
 }
 
 // ALiBi (attention.h): what a head's slope takes off the score of a key; nothing without ALIBI.
+// Biases by distance (attention.h): what a head adds to the score of a key; nothing without B_BIASES.
 
 var<workgroup> group_stats: array<vec2<f32>, (128 / 2) * 2>;  // maximum and sum of each group
 var<workgroup> stats: array<vec2<f32>, 2>;                 // of the workgroup

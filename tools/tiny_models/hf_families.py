@@ -19,6 +19,8 @@ GPT2 = dict(n_embd=64, n_head=4, n_layer=2, n_positions=128)
 PARTIAL = ROPE | {"partial_rotary_factor": 0.5}
 MODERN_BERT = dict(hidden_size=64, intermediate_size=96, num_attention_heads=4, num_hidden_layers=4, max_position_embeddings=128, local_attention=16,
                    pad_token_id=0, cls_token_id=0, sep_token_id=1)
+T5 = dict(d_model=64, d_kv=16, d_ff=96, num_layers=2, num_heads=4)
+BERT = dict(hidden_size=64, intermediate_size=96, num_attention_heads=4, num_hidden_layers=2, max_position_embeddings=128)
 
 FAMILIES = {
     "bloom": ("BloomForCausalLM", dict(hidden_size=72, n_head=6, n_layer=2)),
@@ -189,6 +191,17 @@ FAMILIES |= {
         num_hidden_layers=5, layer_types=["linear_attention", "mlp", "full_attention", "mlp", "linear_attention"], head_dim=16, mamba_num_heads=8,
         mamba_head_dim=16, n_groups=2, ssm_state_size=16, conv_kernel=4, chunk_size=8, time_step_min=1e-30)),
     "seed_oss": ("SeedOssForCausalLM", BASE | dict(head_dim=32, attention_bias=True, attention_out_bias=True)),
+    "t5": ("T5EncoderModel", T5),
+    "t5_v1_1": ("T5EncoderModel", T5 | dict(d_kv=24, feed_forward_proj="gated-gelu", relative_attention_num_buckets=12,
+                                            relative_attention_max_distance=20)),
+    "t5_whole": ("T5ForConditionalGeneration", T5 | dict(num_decoder_layers=1)),
+    "sentence_t5": ("T5EncoderModel", T5),
+    "mt5": ("MT5EncoderModel", T5 | dict(feed_forward_proj="gated-gelu")),
+    "umt5": ("UMT5EncoderModel", T5 | dict(feed_forward_proj="gated-gelu")),
+    "jina_bert_v3": ("JinaEmbeddingsV3Model", BERT),
+    "jina_bert_v3_tasks": ("JinaEmbeddingsV3Model", BERT),
+    "xlm_roberta": ("XLMRobertaModel", BERT | dict(pad_token_id=1)),
+    "xlm_roberta_rank": ("XLMRobertaForSequenceClassification", BERT | dict(pad_token_id=1, num_labels=1)),
 }
 
 # Models that transformers has under another name, and what their own config.json says.
@@ -197,7 +210,7 @@ OWN_CONFIGS = {
 }
 
 # As small as they get, for tests/goldens/: an HF and an MLC folder, experts, latent attention, states, ALiBi and layer norms, a classifier,
-# windows that reach either way, experts without a gate.
+# windows that reach either way, experts without a gate, biases by distance.
 SMALL = BASE | dict(vocab_size=262, hidden_size=32, intermediate_size=32, num_attention_heads=2, num_key_value_heads=1, num_hidden_layers=2,
                     tie_word_embeddings=True)
 FAMILIES |= {
@@ -221,4 +234,5 @@ FAMILIES |= {
         local_attention=8)),
     "small_nomic_moe": ("NomicBertMoeModel", FAMILIES["nomic_bert_moe"][1] | dict(
         vocab_size=262, n_embd=32, n_inner=32, n_head=2, n_layer=2, n_positions=64, max_trained_positions=64)),
+    "small_t5": ("T5EncoderModel", FAMILIES["t5_v1_1"][1] | dict(vocab_size=262, d_model=32, d_kv=12, d_ff=32, num_heads=2)),
 }

@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import save_file
 
 # By family, the width that each product gives.
-DENSE = {"gemma_embedding": [128, 64]}
+DENSE = {"gemma_embedding": [128, 64], "sentence_t5": [48]}
 
 
 def save(family, folder, columns, seed):

@@ -230,4 +230,18 @@ Result<void> check_layer_types(const Mapping& m, std::string_view sliding,
   return {};
 }
 
+Result<void> put_products_behind_pooling(Mapping& m) {
+  for (const std::string name : {"dense_2", "dense_3"}) {
+    const RawTensor* const weight = m.find(name + ".weight");
+    if (weight && weight->shape.size() == 2) {
+      m.set(name + "_feat_in", weight->shape[1]);
+      m.set(name + "_feat_out", weight->shape[0]);
+    }
+    for (const char* part : {".weight", ".bias"}) {
+      PUNA_TRY(m.rename(name + part, name + part));
+    }
+  }
+  return {};
+}
+
 }  // namespace puna::formats::hf

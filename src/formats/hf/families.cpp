@@ -40,6 +40,7 @@ constexpr Family kFamilies[] = {
     {"hunyuan_v1_moe", "hunyuan-moe", map_hunyuan_moe},
     {"internlm2", "internlm2", map_internlm2},
     {"jamba", "jamba", map_jamba},
+    {"jina_embeddings_v3", "jina-bert-v3", map_jina_bert_v3},
     {"lfm2", "lfm2", map_lfm2},
     {"llama", "llama", map_llama},
     {"llama4", "llama4", map_llama4},
@@ -54,6 +55,7 @@ constexpr Family kFamilies[] = {
     {"mixtral", "llama", map_mixtral},
     {"modernbert", "modern-bert", map_modern_bert},
     {"mpt", "mpt", map_mpt},
+    {"mt5", "t5encoder", map_t5},
     {"nemotron", "nemotron", map_nemotron},
     {"nemotron_h", "nemotron_h", map_nemotron_h},
     {"nomic_bert", "nomic-bert-moe", map_nomic_bert, "", has_nomic_experts},
@@ -79,6 +81,10 @@ constexpr Family kFamilies[] = {
     {"smollm3", "smollm3", map_smollm3},
     {"stablelm", "stablelm", map_stablelm},
     {"starcoder2", "starcoder2", map_starcoder2},
+    {"t5", "t5encoder", map_t5},
+    {"umt5", "t5encoder", map_t5},
+    {"xlm-roberta", "jina-bert-v3", map_jina_bert_v3, "", has_rotary_positions},
+    {"xlm-roberta", "bert", map_xlm_roberta},
 };
 
 }  // namespace

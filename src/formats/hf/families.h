@@ -97,6 +97,10 @@ base::Result<void> map_modern_bert(Mapping& m);
 base::Result<void> map_nemotron(Mapping& m);
 base::Result<void> map_nemotron_h(Mapping& m);
 base::Result<void> map_seed_oss(Mapping& m);
+base::Result<void> map_t5(Mapping& m);
+base::Result<void> map_xlm_roberta(Mapping& m);
+base::Result<void> map_jina_bert_v3(Mapping& m);
+bool has_rotary_positions(const Config& config);
 
 // What families share (common.cpp).
 
@@ -146,6 +150,8 @@ base::Result<void> put_granite_ffn(Mapping& m, uint32_t layer, const std::string
 base::Result<void> put_half_rotary(Mapping& m);
 // A matrix [.., 2 * n, columns] of gate rows, then up rows, as two tensors.
 base::Result<void> put_halves(Mapping& m, const std::string& hf, std::string gate, std::string up);
+// The products that sentence-transformers has behind the pooling, called as load_hf_folder() does.
+base::Result<void> put_products_behind_pooling(Mapping& m);
 // A window over all layers makes no difference within it: the context ends there.
 base::Result<void> bound_by_window(Mapping& m);
 // Errors: kUnsupported when "layer_types" is there and not of the wanted kind at some layer.

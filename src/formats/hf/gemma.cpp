@@ -223,21 +223,10 @@ Result<void> map_gemma3(Mapping& m) {
   return {};
 }
 
-// The products behind the pooling are called as load_hf_folder() does.
 Result<void> map_gemma_embedding(Mapping& m) {
   PUNA_TRY(put_gemma3(m));
   m.set("attention.causal", false);
-  for (const char* name : {"dense_2", "dense_3"}) {
-    const RawTensor* const weight = m.find(std::string(name) + ".weight");
-    if (weight && weight->shape.size() == 2) {
-      m.set(std::string(name) + "_feat_in", weight->shape[1]);
-      m.set(std::string(name) + "_feat_out", weight->shape[0]);
-    }
-    for (const char* part : {".weight", ".bias"}) {
-      PUNA_TRY(m.rename(std::string(name) + part, std::string(name) + part));
-    }
-  }
-  return {};
+  return put_products_behind_pooling(m);
 }
 
 Result<void> map_gemma4(Mapping& m) {

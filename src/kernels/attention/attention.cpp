@@ -172,6 +172,7 @@ Describe described(const AttentionArgs& args, std::string label, std::string_vie
     call.flag("ALIBI").number("ALIBI_HEADS", own);
     call.real("ALIBI_STEP", args.max_alibi_bias / static_cast<float>(own));
   }
+  if (args.biases) call.number("BIAS_REACH", args.bias_reach);
   define_kv(call, args.kv, args.pages_per_sequence);
   call.number("V_DIM", v_dim_of(args)).number("CAUSAL", args.causal);
   // A step of one row has nothing around it.
@@ -182,6 +183,7 @@ Describe described(const AttentionArgs& args, std::string label, std::string_vie
 
 void bind_operands(Describe& call, const AttentionArgs& args) {
   if (args.sinks) call.constant("B_SINKS", *args.sinks);
+  if (args.biases) call.constant("B_BIASES", *args.biases);
   if (!args.own) call.constant("B_PAGES", args.pages);
   call.arena("B_OUT", args.out).real("SCALE", args.scale);
   if (args.own) {
@@ -260,8 +262,8 @@ std::optional<AttentionMatrixTuning> matrix_tuning(const gpu::DeviceInfo& device
   const gpu::MatrixShape& matrix = device.matrix;
   const uint32_t head_dim = args.kv.head_dim, v_dim = v_dim_of(args);
   if (args.numerics != Numerics::kFast || args.max_rows <= kDecodeRows || !args.causal ||
-      args.kv.type == KvType::kF32 || !device.f16 || matrix.k < 8 || matrix.n % 8 != 0 ||
-      device.subgroup_min == 0 || device.subgroup_min != device.subgroup_max ||
+      args.biases || args.kv.type == KvType::kF32 || !device.f16 || matrix.k < 8 ||
+      matrix.n % 8 != 0 || device.subgroup_min == 0 || device.subgroup_min != device.subgroup_max ||
       device.subgroup_max % matrix.m != 0 || head_dim % 16 != 0 || v_dim % 16 != 0 ||
       head_dim % matrix.k != 0 || v_dim % matrix.n != 0 || head_dim > kMatrixHeadDim) {
     return std::nullopt;
@@ -319,7 +321,7 @@ bool attention_appends(const gpu::DeviceInfo& device, const AttentionArgs& args)
   return args.max_rows == 1 && !is_block(args.kv.type) && args.kv.head_dim % 8 == 0 &&
          rope.n_rot % multiple == 0 && rope.n_rot <= args.kv.head_dim &&
          lanes_shuffle(device, decode_tuning(device, args)) &&
-         8u + (args.append->head_norms ? 1 : 0) + (args.sinks ? 1 : 0) <=
+         8u + (args.append->head_norms ? 1 : 0) + (args.sinks ? 1 : 0) + (args.biases ? 1 : 0) <=
              device.limits.max_storage_buffers;
 }
 
@@ -390,6 +392,14 @@ base::Result<AttentionTuning> attention_tuning(const gpu::DeviceInfo& device,
     return base::fail(base::ErrorCode::kUnsupported,
                       fmt::format("Attention {} has ALiBi with a softcap, its own keys or rows "
                                   "around a row, which do not go together.",
+                                  args.label));
+  }
+  if (args.biases &&
+      (args.sinks || args.softcap > 0 || args.max_alibi_bias > 0 || args.own || args.places)) {
+    return base::fail(base::ErrorCode::kUnsupported,
+                      fmt::format("Attention {} has biases by distance with sinks, a softcap, "
+                                  "ALiBi, its own keys or rows around a row, which do not go "
+                                  "together.",
                                   args.label));
   }
   AttentionTuning tuning;

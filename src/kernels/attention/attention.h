@@ -8,10 +8,11 @@
 // in the step; when not causal, at all positions up to the last that its sequence has in the step,
 // whose rows lie side by side, and with a window p < position[t] + window. Score = scale * q.k,
 // then softcap * tanh(score / softcap) when softcap > 0; or, with ALiBi (Press et al. 2022), less
-// the head's slope (alibi_slope()) for each position between the row and the key. A head's sink is
-// one more score without a value: it takes part in the softmax only (gpt-oss model card, 2025).
-// Values are the first v_dim elements of a V cache row, so that with k_cache as v_cache the values
-// are part of the keys (multi-head latent attention, DeepSeek-V2, 2024).
+// the head's slope (alibi_slope()) for each position between the row and the key; or, with biases,
+// plus the head's bias for the key's position less the row's. A head's sink is one more score
+// without a value: it takes part in the softmax only (gpt-oss model card, 2025). Values are the
+// first v_dim elements of a V cache row, so that with k_cache as v_cache the values are part of the
+// keys (multi-head latent attention, DeepSeek-V2, 2024).
 //
 // Rows that are no texts attend to each other without a cache (`own`): q then holds queries, keys
 // and values of each row, [n_tokens, (n_heads + 2 * n_kv_heads) * head_dim] f32, and a row sees the
@@ -78,7 +79,11 @@ struct AttentionArgs {
   float scale = 1.0f;
   float softcap = 0.0f;         // 0 = none
   float max_alibi_bias = 0.0f;  // 0 = no ALiBi; not with softcap, own or places
-  uint32_t window = 0;          // 0 = none
+  // Biases by distance, [n_heads, 2 * bias_reach + 1] f32 from -bias_reach on (relative.h); keys
+  // further away have that of the furthest. Not with sinks, softcap, ALiBi, own or places.
+  std::optional<Slice> biases = {};
+  uint32_t bias_reach = 0;
+  uint32_t window = 0;    // 0 = none
   bool chunks = false;    // the window begins anew every so many positions, instead of moving along
   uint32_t max_rows = 1;  // rows of the batch class
   // In a class of prompts: up to so many first rows of a step are taken as in a decode
@@ -130,7 +135,9 @@ struct AttentionCpuArgs {
   bool causal = true;
   float scale = 1.0f;
   float softcap = 0.0f;
-  float max_alibi_bias = 0.0f;  // 0 = no ALiBi; not with softcap, own or step.places
+  float max_alibi_bias = 0.0f;    // 0 = no ALiBi; not with softcap, own or step.places
+  const float* biases = nullptr;  // as in AttentionArgs; null = none
+  uint32_t bias_reach = 0;
   uint32_t window = 0;
   bool chunks = false;
   std::byte* scratch = nullptr;  // attention_cpu_scratch_bytes(), 64-byte aligned

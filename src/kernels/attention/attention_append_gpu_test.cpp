@@ -23,6 +23,7 @@ struct AppendCase {
   uint32_t window = 0;
   bool chunks = false;
   float softcap = 0;
+  uint32_t bias_reach = 0;  // 0 = no biases by distance
   uint32_t n_splits = 1;
   int32_t position = 0;
   std::optional<RowPlace> place = {};
@@ -93,6 +94,9 @@ void check(const AppendCase& c) {
   args.pages_per_sequence = step.pages_per_sequence;
   args.scale = 0.125f;
   args.softcap = c.softcap;
+  const auto biases = test::normal(size_t{n_heads} * (2 * c.bias_reach + 1), 8, 2.0f);
+  if (c.bias_reach > 0) args.biases = gpu->upload(biases);
+  args.bias_reach = c.bias_reach;
   args.window = c.window;
   args.chunks = c.chunks;
   args.append = AttentionAppend{.qkv = gpu->upload(qkv), .rope = c.rope};
@@ -133,6 +137,8 @@ void check(const AppendCase& c) {
   ref.n_heads = n_heads;
   ref.scale = args.scale;
   ref.softcap = c.softcap;
+  ref.biases = c.bias_reach > 0 ? biases.data() : nullptr;
+  ref.bias_reach = c.bias_reach;
   ref.window = c.window;
   ref.chunks = c.chunks;
   attention_ref(ref);
@@ -219,6 +225,13 @@ TEST_CASE("decode attention that appends is right at the edges of pages, splits 
       c.chunks = true;
       check(c);
     }
+  }
+  AppendCase biased;
+  biased.bias_reach = 20;
+  for (const int32_t position : {0, 77}) {
+    biased.position = position;
+    biased.n_splits = position == 0 ? 1 : 3;
+    check(biased);
   }
   AppendCase plain;  // no rotation at all, heads in two chunks
   plain.group = 12;

@@ -56,11 +56,16 @@ Result<void> attention_on_gpu(gpu::Device& device, const AttentionCpuArgs& args)
   a.scale = args.scale;
   a.softcap = args.softcap;
   a.max_alibi_bias = args.max_alibi_bias;
+  a.bias_reach = args.bias_reach;
   a.window = args.window;
   a.v_dim = args.v_dim;
   a.causal = args.causal;
   if (args.sinks) {
     PUNA_TRY(a.sinks, bench.upload(args.sinks, args.n_heads));
+  }
+  if (args.biases) {
+    PUNA_TRY(a.biases,
+             bench.upload(args.biases, args.n_heads * (2 * uint64_t{args.bias_reach} + 1)));
   }
   a.max_rows = batch_class(n_rows);
   const uint32_t n_kv =
@@ -157,7 +162,8 @@ Result<void> own_attention(Check& check, uint32_t head_dim, uint32_t n_rows, uin
 
 Result<void> attention(Check& check, KvType kv_type, uint32_t head_dim,
                        std::vector<int32_t> positions, std::vector<uint32_t> sequences,
-                       uint32_t window, float softcap, float max_alibi_bias = 0) {
+                       uint32_t window, float softcap, float max_alibi_bias = 0,
+                       uint32_t bias_reach = 0) {
   if (!check.wanted("attention", name(kv_type))) return {};
   const CheckRows rows(std::move(positions), std::move(sequences));
   const uint32_t n_kv_heads = 2, n_heads = 6;
@@ -186,16 +192,20 @@ Result<void> attention(Check& check, KvType kv_type, uint32_t head_dim,
   args.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
   args.softcap = softcap;
   args.max_alibi_bias = max_alibi_bias;
+  const auto biases = normal(size_t{n_heads} * (2 * bias_reach + 1), 16);
+  if (bias_reach > 0) args.biases = biases.data();
+  args.bias_reach = bias_reach;
   args.window = window;
   PUNA_TRY(attention_on(check, args));
   args.out = expected.data();
   attention_ref(args);
   return check.record(
       "attention", name(kv_type),
-      fmt::format("head {}, {} rows, {} keys{}{}{}", head_dim, rows.n(),
+      fmt::format("head {}, {} rows, {} keys{}{}{}{}", head_dim, rows.n(),
                   *std::max_element(rows.positions.begin(), rows.positions.end()) + 1,
                   window > 0 ? ", window" : "", softcap > 0 ? ", softcap" : "",
-                  max_alibi_bias > 0 ? ", ALiBi" : ""),
+                  max_alibi_bias > 0 ? ", ALiBi" : "",
+                  bias_reach > 0 ? ", biases by distance" : ""),
       nmse(out, expected), kF32Limit);
 }
 
@@ -223,6 +233,8 @@ Result<void> check_attention(Check& check) {
     std::iota(prompt.begin(), prompt.end(), 20);
     PUNA_TRY(attention(check, kv, 64, {700}, {0}, 0, 0, 8));
     PUNA_TRY(attention(check, kv, 64, prompt, std::vector<uint32_t>(48, 0), 0, 0, 8));
+    PUNA_TRY(attention(check, kv, 64, {700}, {0}, 0, 0, 0, 128));
+    PUNA_TRY(attention(check, kv, 64, prompt, std::vector<uint32_t>(48, 0), 0, 0, 0, 20));
     PUNA_TRY(latent_attention(check, kv, {300}));
     std::vector<int32_t> chunk(40);
     std::iota(chunk.begin(), chunk.end(), 20);

@@ -15,6 +15,7 @@ struct Case {
   KvType kv = KvType::kF32;
   float softcap = 0;
   float max_alibi_bias = 0;
+  uint32_t bias_reach = 0;  // 0 = no biases by distance
   uint32_t window = 0;
   bool chunks = false;
   int n_threads = 2;
@@ -126,6 +127,9 @@ void check(Case c, double limit = 1e-10) {
   args.scale = 1.0f / std::sqrt(static_cast<float>(c.head_dim));
   args.softcap = c.softcap;
   args.max_alibi_bias = c.max_alibi_bias;
+  const auto biases = test::normal(size_t{c.n_heads} * (2 * c.bias_reach + 1), 8, 2.0f);
+  args.biases = c.bias_reach > 0 ? biases.data() : nullptr;
+  args.bias_reach = c.bias_reach;
   args.window = c.window;
   args.chunks = c.chunks;
   attention_ref(args);
@@ -244,6 +248,45 @@ TEST_CASE("ALiBi takes the distance off the scores of one token, of its splits a
            .max_alibi_bias = 8,
            .causal = false,
            .positions = from(0, 41)});
+  });
+}
+
+TEST_CASE("biases by distance are added for one token, its splits, prompts and both ways") {
+  test::for_every_variant([] {
+    for (const uint32_t n_heads : {4u, 6u, 11u}) {
+      Case c{.n_heads = n_heads, .n_kv = n_heads % 2 == 0 ? 2u : 1u, .head_dim = 32};
+      for (const uint32_t reach : {1u, 20u, 500u}) {
+        c.bias_reach = reach;
+        c.window = reach == 20 ? 40 : 0;
+        c.causal = true;
+        c.positions = {333};
+        check(c);
+        c.positions = from(90, 70);
+        check(c);
+        c.causal = false;
+        c.positions = from(0, 130);
+        check(c);
+      }
+    }
+    check({.n_heads = 4,
+           .n_kv = 1,
+           .head_dim = 64,
+           .bias_reach = 128,
+           .n_threads = 5,
+           .positions = {900}});
+    std::vector<int32_t> positions = from(0, 100);
+    std::vector<uint32_t> sequences(100, 1);
+    for (int32_t i = 0; i < 20; ++i) {
+      positions.push_back(i);
+      sequences.push_back(0);
+    }
+    check({.n_heads = 3,
+           .n_kv = 3,
+           .head_dim = 64,
+           .bias_reach = 30,
+           .causal = false,
+           .positions = positions,
+           .sequences = sequences});
   });
 }
 

@@ -30,6 +30,7 @@
 #include "attention/results.wgsl"
 #include "attention/span.wgsl"
 #include "attention/alibi.wgsl"
+#include "attention/biases.wgsl"
 
 var<workgroup> group_stats: array<vec2<f32>, GROUPS * HEADS>;  // maximum and sum of each group
 var<workgroup> stats: array<vec2<f32>, HEADS>;                 // of the workgroup
@@ -200,6 +201,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
 #ifdef ALIBI
       score_##k##_##h += alibi(slope_##h, key_##k, position);
 #endif
+#ifdef B_BIASES
+      score_##k##_##h += bias(head_##h, key_##k, position);
+#endif
       highest = max(highest, select(LOWEST, score_##k##_##h, key_##k < kept));
 #endfor
       let shrink = exp(maximum_##h - highest);
@@ -261,6 +265,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_i
       var score = lanes_sum(part);
 #if SOFTCAP > 0
       score = cap(score);
+#endif
+#ifdef B_BIASES
+      score += bias(head_##h, position, position);
 #endif
       let highest = max(maximum_##h, select(LOWEST, score, group == 0u));
       let shrink = exp(maximum_##h - highest);

@@ -25,6 +25,7 @@ struct AttentionCase {
   bool chunks = false;
   float softcap = 0;
   float max_alibi_bias = 0;
+  uint32_t bias_reach = 0;  // 0 = no biases by distance
   float q_scale = 1, kv_scale = 1;
   uint32_t max_rows = 1;
   uint32_t n_splits = 1;
@@ -134,6 +135,9 @@ Errors run(const AttentionCase& c, test::Features features) {
   const uint32_t v_dim = c.v_dim != 0 ? c.v_dim : c.head_dim;
   const std::vector<float> sinks = test::normal(n_heads, 6, 3.0f);
   if (c.has_sinks) args.sinks = gpu->upload(sinks);
+  const auto biases = test::normal(size_t{n_heads} * (2 * c.bias_reach + 1), 8, 2.0f);
+  if (c.bias_reach > 0) args.biases = gpu->upload(biases);
+  args.bias_reach = c.bias_reach;
   args.v_dim = c.v_dim;
   args.causal = c.causal;
   args.places = !c.places.empty();
@@ -192,6 +196,8 @@ Errors run(const AttentionCase& c, test::Features features) {
   ref.scale = args.scale;
   ref.softcap = c.softcap;
   ref.max_alibi_bias = c.max_alibi_bias;
+  ref.biases = c.bias_reach > 0 ? biases.data() : nullptr;
+  ref.bias_reach = c.bias_reach;
   ref.window = c.window;
   ref.chunks = c.chunks;
   attention_ref(ref);
@@ -474,6 +480,40 @@ TEST_CASE("ALiBi takes the distance off the scores in every kind of step on the 
     c.sequences.assign(90, 0);
     check(c);
   }
+}
+
+TEST_CASE("biases by distance are added to the scores in every kind of step on the GPU") {
+  for (const uint32_t head_dim : {36u, 64u}) {
+    AttentionCase c;
+    c.head_dim = head_dim;
+    for (const uint32_t reach : {1u, 20u, 128u}) {
+      c.bias_reach = reach;
+      c.causal = true;
+      c.max_rows = 1;
+      c.positions = {300};
+      c.sequences = {0};
+      c.pages = 16;
+      c.n_splits = 3;
+      check(c);
+      c.n_splits = 1;
+      c.max_rows = 512;
+      c.positions.resize(150);
+      std::iota(c.positions.begin(), c.positions.end(), 60);
+      c.sequences.assign(150, 0);
+      c.window = reach == 20 ? 40 : 0;
+      check(c);
+      c.window = 0;
+      c.causal = false;
+      std::iota(c.positions.begin(), c.positions.begin() + 90, 0);
+      std::iota(c.positions.begin() + 90, c.positions.end(), 0);
+      std::fill(c.sequences.begin() + 90, c.sequences.end(), 1);
+      check(c);
+    }
+  }
+  AttentionCase one;  // a text of one token
+  one.causal = false;
+  one.bias_reach = 20;
+  check(one);
 }
 
 TEST_CASE("rows that are not causal see all rows of their sequence on the GPU") {

@@ -53,6 +53,7 @@ var<workgroup> shared_run: vec3<u32>;  // first key, end of keys, end of the run
 
 #include "attention/span.wgsl"
 #include "attention/alibi.wgsl"
+#include "attention/biases.wgsl"
 #include "attention/tiles.wgsl"
 
 // K as [vector][key], the four keys of an invocation COLUMNS apart; V as [key][vector]; q as [vector][row]; weights as [row][column].
@@ -127,7 +128,7 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
   let in_tile_##i = row_group + i * ROW_GROUPS;
   let row_##i = tile_begin + in_tile_##i;
   let source_##i = (min(row_##i, tile_end - 1u) * Q_HEADS + head) * HEAD_VECTORS;
-#if CAUSAL || WINDOW > 0 || defined(ALIBI)
+#if CAUSAL || WINDOW > 0 || defined(ALIBI) || defined(B_BIASES)
   let position_##i = step[STEP_POSITIONS + min(row_##i, tile_end - 1u)];
 #endif
 #ifdef B_SINKS
@@ -343,6 +344,9 @@ fn main(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(num_workgroups) wo
 #endif
 #ifdef ALIBI
         score += alibi(slope, key, position_##i);
+#endif
+#ifdef B_BIASES
+        score += LOG2_E * bias(head, key, position_##i);
 #endif
         score_##i##_##k = select(LOWEST, score, key < end_##i && key >= begin_##i);
         best_##i = max(best_##i, score_##i##_##k);

@@ -2,6 +2,7 @@
 // Needs no scratch.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -87,6 +88,11 @@ inline void attention_ref(const AttentionCpuArgs& args) {
         if (args.max_alibi_bias > 0) {
           score -= double{alibi_slope(args.max_alibi_bias, args.n_heads, h)} *
                    static_cast<double>(std::abs(p - int64_t{args.step.positions[t]}));
+        }
+        if (args.biases) {
+          const int64_t reach = args.bias_reach;
+          const int64_t distance = std::clamp(p - int64_t{args.step.positions[t]}, -reach, reach);
+          score += double{args.biases[h * (2 * reach + 1) + distance + reach]};
         }
         largest = std::max(largest, score);
         weights.push_back(score);

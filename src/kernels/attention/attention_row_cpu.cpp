@@ -80,6 +80,15 @@ HWY_INLINE void subtract_distances(float* scores, size_t n_keys, float distance,
     scores[i] -= slope * std::abs(distance - static_cast<float>(i));
 }
 
+// Adds the biases of a head, of which `middle` is that for no distance, to a page of scores.
+HWY_INLINE void add_biases(float* scores, size_t n_keys, float distance, const float* middle,
+                           uint32_t reach) {
+  const auto far = static_cast<ptrdiff_t>(reach);
+  const auto before = static_cast<ptrdiff_t>(distance);
+  for (size_t i = 0; i < n_keys; ++i)
+    scores[i] += middle[std::clamp(static_cast<ptrdiff_t>(i) - before, -far, far)];
+}
+
 // Scores to weights in place; partial = {largest, sum, ..} moves on; returns what earlier results
 // are multiplied by.
 HWY_INLINE float soften_page(float* scores, size_t n_keys, float cap, float* partial) {
@@ -121,6 +130,13 @@ HWY_INLINE void page_heads(const AttentionJob& job, const float* q, const float*
       subtract_distances(
           scores + static_cast<size_t>(h) * kPageTokens, n_keys, distance,
           alibi_slope(args.max_alibi_bias, args.n_heads, head + static_cast<uint32_t>(h)));
+    }
+    if (args.biases) {
+      const size_t n = 2 * size_t{args.bias_reach} + 1;
+      const float* const middle =
+          args.biases + (head + static_cast<size_t>(h)) * n + args.bias_reach;
+      add_biases(scores + static_cast<size_t>(h) * kPageTokens, n_keys, distance, middle,
+                 args.bias_reach);
     }
     factor[h] = soften_page(scores + static_cast<size_t>(h) * kPageTokens, n_keys, args.softcap,
                             partial + static_cast<size_t>(h) * (v_dim + 2));

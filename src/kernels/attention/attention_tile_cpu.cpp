@@ -98,9 +98,9 @@ struct Tile {
   float* factor;   // what earlier results are multiplied by
   float* first;    // first and last position that a row sees
   float* last;
-  float* position;  // a row's own, and its head's slope, with ALiBi
-  float* slope;
-  float* k;  // a page of K and V as f32
+  float* position;  // a row's own, with ALiBi or biases
+  float* of_head;   // the slope of a row's head, or where its bias for no distance lies
+  float* k;         // a page of K and V as f32
   float* v;
 };
 
@@ -116,8 +116,8 @@ HWY_INLINE Tile lay_out(float* work, size_t n_rows, size_t head_dim) {
   tile.first = tile.factor + tile.stride;
   tile.last = tile.first + tile.stride;
   tile.position = tile.last + tile.stride;
-  tile.slope = tile.position + tile.stride;
-  tile.k = tile.slope + tile.stride;
+  tile.of_head = tile.position + tile.stride;
+  tile.k = tile.of_head + tile.stride;
   tile.v = tile.k + kPageTokens * head_dim;
   return tile;
 }
@@ -126,11 +126,29 @@ HWY_INLINE Tile lay_out(float* work, size_t n_rows, size_t head_dim) {
 HWY_INLINE void subtract_distances(const Tile& tile, uint32_t first, size_t n_keys) {
   const DQ d;
   for (size_t j = 0; j < tile.stride; j += kQ) {
-    const VQ position = hn::Load(d, tile.position + j), slope = hn::Load(d, tile.slope + j);
+    const VQ position = hn::Load(d, tile.position + j), slope = hn::Load(d, tile.of_head + j);
     for (size_t i = 0; i < n_keys; ++i) {
       float* at = tile.scores + i * tile.stride + j;
       const VQ key = hn::Set(d, static_cast<float>(first + i));
       hn::Store(hn::NegMulAdd(slope, hn::AbsDiff(key, position), hn::Load(d, at)), d, at);
+    }
+  }
+}
+
+// Adds the biases by distance to the scores of keys first .. first + n_keys.
+HWY_INLINE void add_biases(const AttentionCpuArgs& args, const Tile& tile, uint32_t first,
+                           size_t n_keys) {
+  const DQ d;
+  const hn::RebindToSigned<DQ> di;
+  const VQ reach = hn::Set(d, static_cast<float>(args.bias_reach));
+  for (size_t j = 0; j < tile.stride; j += kQ) {
+    const VQ position = hn::Load(d, tile.position + j), middle = hn::Load(d, tile.of_head + j);
+    for (size_t i = 0; i < n_keys; ++i) {
+      float* at = tile.scores + i * tile.stride + j;
+      const VQ distance = hn::Sub(hn::Set(d, static_cast<float>(first + i)), position);
+      const VQ near = hn::Max(hn::Min(distance, reach), hn::Neg(reach));
+      const auto index = hn::ConvertTo(di, hn::Add(middle, near));
+      hn::Store(hn::Add(hn::GatherIndex(d, args.biases, index), hn::Load(d, at)), d, at);
     }
   }
 }
@@ -198,10 +216,12 @@ void tile_item(const AttentionJob& job, uint32_t begin, uint32_t end, uint32_t k
     common = {std::max(common.first, keys.first), std::min(common.end, keys.end)};
     tile.first[r] = static_cast<float>(keys.first);
     tile.last[r] = static_cast<float>(keys.end - 1);
-    if (args.max_alibi_bias > 0) {
+    if (args.max_alibi_bias > 0 || args.biases) {
       const uint32_t head = kv_head * job.group + static_cast<uint32_t>(r % job.group);
       tile.position[r] = static_cast<float>(args.step.positions[token]);
-      tile.slope[r] = alibi_slope(args.max_alibi_bias, args.n_heads, head);
+      tile.of_head[r] = args.biases
+                            ? static_cast<float>(head * (2 * args.bias_reach + 1) + args.bias_reach)
+                            : alibi_slope(args.max_alibi_bias, args.n_heads, head);
     }
     if (r >= n_rows) continue;
     const size_t head = kv_head * job.group + r % job.group;
@@ -223,6 +243,7 @@ void tile_item(const AttentionJob& job, uint32_t begin, uint32_t end, uint32_t k
     multiply<false>(k, kv_stride, 1, n_keys, tile.queries, tile.scores, tile.stride, head_dim,
                     nullptr);
     if (args.max_alibi_bias > 0) subtract_distances(tile, first, n_keys);
+    if (args.biases) add_biases(args, tile, first, n_keys);
     const bool masked = first < common.first || next > common.end;
     masked ? soften<true>(args, tile, first, n_keys) : soften<false>(args, tile, first, n_keys);
     const float* v = args.own ? k + size_t{args.kv.n_kv_heads} * head_dim

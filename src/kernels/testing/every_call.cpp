@@ -169,6 +169,14 @@ Result<void> attentions(const gpu::DeviceInfo& device, Calls& out) {
             alibi.softcap = 0;
             alibi.max_alibi_bias = 8;
             PUNA_TRY(attention(device, alibi, out));
+            AttentionArgs biased = args;
+            biased.softcap = 0;
+            biased.sinks.reset();
+            biased.biases = Slice{};
+            biased.bias_reach = 128;
+            PUNA_TRY(attention(device, biased, out));
+            biased.causal = false;
+            PUNA_TRY(attention(device, biased, out));
           }
           args.append = AttentionAppend{.table = Slice{}, .rope = {.n_rot = head_dim}};
           if (group == 3) args.append->head_norms = Slice{};

@@ -39,6 +39,8 @@ kernels::AttentionArgs attention_args(const GpuLowering& at, const AttentionOp& 
   args.places = op.around;
   args.v_dim = op.v_dim;
   args.sinks = at.vector(op.sinks);
+  args.biases = at.vector(op.biases);
+  args.bias_reach = op.bias_reach;
   args.max_rows = at.max_rows;
   args.max_singles = at.cache.n_sequences > 1 ? at.cache.n_sequences : 0;
   args.numerics = at.options.numerics;
@@ -71,7 +73,10 @@ AttentionLimits attention_limits(const GpuLowering& at) {
 }
 
 std::vector<Constant> AttentionOp::constants() const {
-  return sinks ? std::vector<Constant>{{{*sinks}}} : std::vector<Constant>{};
+  std::vector<Constant> out;
+  if (sinks) out.push_back({{*sinks}});
+  if (biases) out.push_back({{*biases}});
+  return out;
 }
 
 uint64_t AttentionOp::gpu_scratch_bytes(const GpuLowering& at) const {
@@ -109,6 +114,8 @@ void AttentionOp::run(const CpuRun& at) const {
   args.chunks = chunks;
   args.causal = causal;
   args.sinks = at.vector(sinks);
+  args.biases = at.vector(biases);
+  args.bias_reach = bias_reach;
   args.scratch = at.scratch();
   args.numerics = at.memory.weights.numerics;
   kernels::attention_cpu(at.pool, args);

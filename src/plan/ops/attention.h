@@ -22,8 +22,10 @@ struct AttentionOp {
   uint32_t v_dim = 0;                  // 0 = the cache's head_dim
   // The op right before, when q comes from it: a step of one row may do its work here.
   std::optional<RopeOp> append = {};
-  float max_alibi_bias = 0.0f;  // 0 = no ALiBi
-  bool feeds_next = false;      // the op after is a product, and the only reader of out
+  float max_alibi_bias = 0.0f;          // 0 = no ALiBi
+  std::optional<VectorId> biases = {};  // [n_heads, 2 * bias_reach + 1]
+  uint32_t bias_reach = 0;
+  bool feeds_next = false;  // the op after is a product, and the only reader of out
 
   static void values(auto& op, auto&& use) {
     use(op.q, Use::kRead);
