@@ -195,7 +195,9 @@ constexpr const char* kNames[] = {
     "llama-f16", "llama-q4_0", "llama-q4_k_m", "gemma3-q8_0",
     // Folders of Hugging Face and MLC; experts, latent attention, states, ALiBi.
     "small_llama-bf16", "small_llama-q4f16_1", "small_qwen3moe-bf16", "small_deepseek3-bf16",
-    "small_minicpm3-bf16", "small_jamba-bf16", "small_qwen35-bf16", "small_mpt-bf16"};
+    "small_minicpm3-bf16", "small_jamba-bf16", "small_qwen35-bf16", "small_mpt-bf16",
+    // A state for each head, and tokens mixed with those before them.
+    "rwkv6-q8_0", "rwkv7-q8_0"};
 
 void check_exact(const char* name, Golden& golden) {
   const std::vector<int32_t> prompt = ids(golden.facts, "tokens");

@@ -13,12 +13,18 @@
 #include "engine/testing/test_filter.h"
 #include "gpu/native/native.h"
 #include "models/testing/tiny_recurrent.h"
+#include "models/testing/tiny_rwkv.h"
 
 using namespace puna;
 
 namespace {
 
-constexpr const char* kArchitectures[] = {"lfm2", "falcon-h1", "jamba", "qwen35"};
+constexpr const char* kArchitectures[] = {"lfm2", "falcon-h1", "jamba", "qwen35", "rwkv6", "rwkv7"};
+
+formats::ModelFile tiny(const fixtures::TinyShape& shape) {
+  return shape.architecture.starts_with("rwkv") ? fixtures::tiny_rwkv_model(shape)
+                                                : fixtures::tiny_recurrent_model(shape);
+}
 
 std::unique_ptr<engine::Engine> load(const char* architecture, std::unique_ptr<gpu::Device> device,
                                      const engine::EngineOptions& more = {}) {
@@ -31,9 +37,8 @@ std::unique_ptr<engine::Engine> load(const char* architecture, std::unique_ptr<g
   options.n_threads = 2;
   options.n_sequences = 2;
   gpu::Device* on = device.get();
-  auto loaded = base::run_until(
-      engine::Engine::load(fixtures::tiny_recurrent_model(shape), std::move(device), options),
-      [&] { on->poll(); });
+  auto loaded = base::run_until(engine::Engine::load(tiny(shape), std::move(device), options),
+                                [&] { on->poll(); });
   REQUIRE_MESSAGE(loaded.has_value(), loaded.error().text());
   return *std::move(loaded);
 }

@@ -20,12 +20,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import gguf
 import numpy as np
-from tiny_models import blocks, reference, vocabulary
+from tiny_models import blocks, reference, rwkv, vocabulary
 from gguf import GGMLQuantizationType as Type
 
 TYPES = ["f32", "f16", "q4_0", "q8_0", "q4_k_m", "q6_k"]
 NAMES = [f"{arch}-{kind}" for arch in ("llama", "gemma3") for kind in TYPES]
-COMMITTED = ["llama-f16", "llama-q4_0", "llama-q4_k_m", "gemma3-q8_0"]
+NAMES += [f"{arch}-{kind}" for arch in rwkv.ARCHITECTURES for kind in ("f32", "f16", "q8_0")]
+COMMITTED = ["llama-f16", "llama-q4_0", "llama-q4_k_m", "gemma3-q8_0", "rwkv6-q8_0", "rwkv7-q8_0"]
 N_PROMPT, N_GREEDY, N_TRIES, MIN_DISTINCT = 40, 24, 64, 8
 N_SPECIAL = 4  # ids below are special tokens in both vocabularies
 
@@ -152,7 +153,7 @@ def make(folder, name):
     arch, kind = name.split("-")
     seed = 1000 + NAMES.index(name)
     path = folder / f"{name}.gguf"
-    write_model(path, arch, kind, seed)
+    (rwkv.write_model if arch in rwkv.ARCHITECTURES else write_model)(path, arch, kind, seed)
     model = reference.Model(path)
     random = np.random.default_rng(seed + 1000)
     n_vocab = len(model.tensors["token_embd.weight"])

@@ -88,6 +88,11 @@ constexpr BuiltInTemplate kTemplates[] = {
      "{% for m in messages %}{{ '<|im_start|>' + m.role + '<|im_sep|>' + m.content + "
      "'<|im_end|>' }}{% endfor %}"
      "{% if add_generation_prompt %}<|im_start|>assistant<|im_sep|>{% endif %}"},
+    {"rwkv-world",
+     "{% for m in messages %}{% if m.role == 'system' %}{{ m.content | trim + '\\n\\n' }}"
+     "{% elif m.role == 'user' %}{{ 'User: ' + m.content | trim + '\\n\\n' }}"
+     "{% else %}{{ 'Assistant: ' + m.content | trim + '\\n\\n' }}{% endif %}{% endfor %}"
+     "{% if add_generation_prompt %}Assistant:{% endif %}"},
     {"vicuna",
      "{% for m in messages %}{% if m.role == 'system' %}{{ m.content + ' ' }}"
      "{% elif m.role == 'user' %}{{ 'USER: ' + m.content + ' ' }}"

@@ -77,6 +77,7 @@ constexpr Expected kExpected[] = {
      "<|im_start|>system<|im_sep|>S<|im_end|><|im_start|>user<|im_sep|>Q<|im_end|>"
      "<|im_start|>assistant<|im_sep|>A<|im_end|><|im_start|>user<|im_sep|>R<|im_end|>"
      "<|im_start|>assistant<|im_sep|>"},
+    {"rwkv-world", "S\n\nUser: Q\n\nAssistant: A\n\nUser: R\n\nAssistant:"},
     {"vicuna", "S USER: Q ASSISTANT: A</s>USER: R ASSISTANT:"},
     {"zephyr",
      "<|system|>\nS</s>\n<|user|>\nQ</s>\n<|assistant|>\nA</s>\n<|user|>\nR</s>\n"

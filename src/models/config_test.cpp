@@ -3,6 +3,7 @@
 
 #include "models/models.h"
 #include "models/testing/tiny_model.h"
+#include "models/testing/tiny_rwkv.h"
 #include "models/windows.h"
 
 using namespace puna;
@@ -17,7 +18,8 @@ class Model {
     fixtures::TinyShape shape;
     shape.architecture = architecture;
     shape.n_layers = n_layers;
-    file_ = fixtures::tiny_model(shape);
+    file_ = shape.architecture.starts_with("rwkv") ? fixtures::tiny_rwkv_model(shape)
+                                                   : fixtures::tiny_model(shape);
     prefix_ = shape.architecture + ".";
   }
   Model& set(const std::string& key, Value value) {
@@ -27,6 +29,18 @@ class Model {
   }
   const formats::ModelFile& file() const { return file_; }
   base::Result<models::Config> config() const { return models::read_config(file_); }
+  Model& without(const std::string& tensor) {
+    std::erase_if(file_.tensors, [&](const auto& t) { return t.name == tensor; });
+    file_.index();
+    return *this;
+  }
+  // A tensor said to have four rows more.
+  Model& taller(const std::string& tensor) {
+    for (formats::Tensor& t : file_.tensors) {
+      if (t.name == tensor) t.shape.front() += 4;
+    }
+    return *this;
+  }
   std::string error() const {
     const auto config = models::read_config(file_);
     if (!config) return config.error().message;
@@ -371,4 +385,35 @@ TEST_CASE("bad values of keys that only some architectures have are refused by k
         "Router blk.0.ffn_gate_inp.weight chooses 0 of 4 experts; 1 to 4 are supported.");
   experts.set("expert_used_count", uint64_t{2});
   CHECK(experts.error() == "Tensor \"blk.0.ffn_gate_inp.weight\" is missing.");
+}
+
+TEST_CASE("keys and tensors of RWKV are checked by name") {
+  for (const std::string name : {"rwkv6", "rwkv7"}) {
+    const auto model = [&] { return Model(name.c_str()); };
+    CHECK(model().error().empty());
+    CHECK(model().set("token_shift_count", uint64_t{1}).error() ==
+          fmt::format("The key \"{}.token_shift_count\" is 1; 2 is supported.", name));
+    CHECK(model().set("wkv.head_size", uint64_t{0}).error() ==
+          fmt::format("The key \"{}.wkv.head_size\" is 0, but 1 to 256 is expected.", name));
+    CHECK(
+        model().set("wkv.head_size", uint64_t{24}).error() ==
+        fmt::format("The key \"{0}.wkv.head_size\" is 24, but a multiple of 4 that divides the 64 "
+                    "of \"{0}.embedding_length\" is expected.",
+                    name));
+    CHECK(model().set("wkv.head_size", std::string("many")).error().find(name + ".wkv.head_size") !=
+          std::string::npos);
+    CHECK(model().without("blk.1.time_mix_ln.bias").error() ==
+          "Tensor \"blk.1.time_mix_ln.bias\" is missing.");
+    CHECK(model().without("blk.1.time_mix_lerp_fused.weight").error() ==
+          fmt::format("Tensor \"blk.1.time_mix_lerp_{}.weight\" is missing.",
+                      name == "rwkv6" ? "w" : "fused"));
+  }
+  CHECK(Model("rwkv6")
+            .set("rescale_every_n_layers", std::string("two"))
+            .error()
+            .find("rwkv6.rescale_every_n_layers") != std::string::npos);
+  CHECK(Model("rwkv7").without("blk.1.time_mix_v0.weight").error() ==
+        "Tensor \"blk.1.time_mix_v0.weight\" is missing.");
+  // The first layer's values are mixed with none.
+  CHECK(Model("rwkv7").without("blk.0.time_mix_v0.weight").error().empty());
 }

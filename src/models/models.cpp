@@ -77,6 +77,8 @@ constexpr Architecture kArchitectures[] = {
     {"qwen3moe", build_qwen3moe},
     {"qwen3next", build_qwen3next},
     {"qwen3vl", build_qwen3vl},
+    {"rwkv6", build_rwkv6, /*attention=*/false},
+    {"rwkv7", build_rwkv7, /*attention=*/false},
     {"seed_oss", build_seed_oss},
     {"smollm3", build_smollm3},
     {"stablelm", build_stablelm},

@@ -169,6 +169,8 @@ base::Result<plan::Graph> build_qwen3next(const formats::ModelFile& file, const 
 base::Result<plan::Graph> build_qwen3moe(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen3vl(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_qwen35(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_rwkv6(const formats::ModelFile& file, const Config& config);
+base::Result<plan::Graph> build_rwkv7(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_seed_oss(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_smollm3(const formats::ModelFile& file, const Config& config);
 base::Result<plan::Graph> build_stablelm(const formats::ModelFile& file, const Config& config);

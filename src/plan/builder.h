@@ -111,6 +111,18 @@ struct DeltaSpec {
   std::string a, dt_bias;
   kernels::DeltaShape shape;
 };
+// One of the mixes of a row with the one before it (kernels/shift/shift.h).
+struct ShiftMix {
+  std::string mix;               // [1 or more mixes, columns]
+  uint32_t part = 0;             // which of them
+  std::optional<Value> by = {};  // what tokens add to it: columns by_part * n .. of this
+  uint32_t by_part = 0;
+};
+struct WkvSpec {
+  uint32_t layer = 0;
+  std::vector<std::string> constants;  // [columns] each, as many as the shape needs
+  kernels::WkvShape shape;
+};
 // Attention of rows to each other.
 struct OwnAttentionSpec {
   std::string label;
@@ -154,6 +166,9 @@ class Builder {
     Value first, rest;
   };
   Parted matmul_parted(const std::string& weight, uint32_t n, Value x);
+  // Parts of x, each by a matrix of its own. weight [n_parts, rows, columns of x / n_parts]; gives
+  // [tokens, n_parts * rows]. The rows must be a multiple of 4.
+  Value matmul_by_parts(const std::string& weight, uint32_t n_parts, Value x);
   // act(weight x + bias)
   Value activated(const std::string& weight, Value x, kernels::Activation activation);
   // act(gate x) * (up x).  gate, up [ffn, n], with their biases
@@ -186,12 +201,21 @@ class Builder {
   // be read as it was before.
   Value gate(Value y, Value x);
 
-  // Words with state for each sequence (builder_recurrent.cpp); kernels/conv, ssd, scan and delta
-  // say what they compute.
+  // Words with state for each sequence (builder_recurrent.cpp); kernels/conv, ssd, scan, delta,
+  // shift and wkv say what they compute.
   Value conv(Value x, const ConvSpec& spec);
   Value ssd(Value xbc, Value in, const SsdSpec& spec);
   Value scan(Value x, Value dt, Value bc, Value in, const ScanSpec& spec);
   Value delta(Value qkv, Value in, const DeltaSpec& spec);
+  // One more mix of x, which must not change until the last of them: that one `keeps` its rows in
+  // the state that the first has made.
+  Value shift(Value x, const ShiftMix& mix, StateId state, bool keeps = false);
+  StateId shift_state(uint32_t layer, std::string_view what, Value x);
+  struct Wkv {
+    Value y;
+    std::optional<Value> extra;
+  };
+  Wkv wkv(Value in, Value values, const WkvSpec& spec);
   // RMS norm of n_groups groups of x, each by itself. gamma [columns] or [columns / n_groups]
   Value group_norm(Value x, std::string_view gamma, uint32_t n_groups, float eps,
                    std::optional<NormGate> gate = {});

@@ -1,4 +1,4 @@
-// Builder's word for attention over a compressed cache.
+// Builder's words for products by parts, and for attention over a compressed cache.
 #include <fmt/format.h>
 
 #include "plan/builder.h"
@@ -29,6 +29,26 @@ void Builder::by_heads(std::optional<WeightSpec> spec, Value x, uint32_t x_strid
   const std::string label = spec->label;
   const WeightId id = weight(*std::move(spec));
   graph_.ops.emplace_back(HeadsOp{label, id, x.id, y.id, x_stride, y_stride});
+}
+
+Value Builder::matmul_by_parts(const std::string& name, uint32_t n_parts, Value x) {
+  const uint32_t n = columns(x) / n_parts;
+  const auto position = matrix(name, 0, n);
+  const uint64_t rows = rows_of_tensor(name);
+  if (!error_ && (columns(x) % n_parts != 0 || rows % n_parts != 0)) {
+    fail(ErrorCode::kCorrupt, fmt::format("Tensor \"{}\" has {} rows for {} columns, which are no "
+                                          "{} matrices of a size.",
+                                          name, rows, columns(x), n_parts));
+  }
+  const auto n_rows = error_ ? 0 : static_cast<uint32_t>(rows);
+  const Value y = make(name, n_rows, rows_of(x));
+  std::optional<WeightSpec> spec;
+  if (!error_) {
+    spec = {name,        file_.tensors[*position].type, n_rows, n,
+            {*position}, RowOrder::kConcatenated,       n_parts};
+  }
+  by_heads(std::move(spec), x, n, y, n_rows / n_parts);
+  return y;
 }
 
 Builder::LatentWeights Builder::latent_weights(const LatentSpec& spec) {

@@ -149,6 +149,70 @@ Value Builder::delta(Value qkv, Value in, const DeltaSpec& spec) {
   return y;
 }
 
+StateId Builder::shift_state(uint32_t layer, std::string_view what, Value x) {
+  return state(layer, what, columns(x));
+}
+
+Value Builder::shift(Value x, const ShiftMix& mix, StateId to, bool keeps) {
+  const uint32_t n = columns(x);
+  const uint64_t n_mixes = rows_of_tensor(mix.mix);
+  const auto vector = elements(mix.mix, std::max<uint64_t>(n_mixes, 1) * n);
+  if (!error_ && mix.part >= n_mixes) {
+    fail(ErrorCode::kCorrupt, fmt::format("Tensor \"{}\" has {} mixes, but {} are needed.", mix.mix,
+                                          n_mixes, mix.part + 1));
+  }
+  if (!error_ && n % 4 != 0) {
+    fail(ErrorCode::kUnsupported,
+         fmt::format("The token shift \"{}\" has {} columns; multiples of 4 are supported.",
+                     mix.mix, n));
+  }
+  const Value y = make(mix.mix, n, Rows::kTokens);
+  if (error_) return y;
+  kernels::ShiftShape shape{n, mix.part * n};
+  shape.keeps = keeps;
+  std::optional<ValueId> by;
+  if (mix.by) {
+    by = mix.by->id;
+    shape.by_stride = columns(*mix.by);
+    shape.by_column = mix.by_part * n;
+  }
+  if (shape.by_stride % n != 0 || shape.by_column > shape.by_stride - (by ? n : 0)) {
+    fail(ErrorCode::kCorrupt, fmt::format("Part {} of {} columns is asked for, {} wide.",
+                                          mix.by_part, shape.by_stride, n));
+    return y;
+  }
+  graph_.ops.emplace_back(ShiftOp{mix.mix, to, x.id, by, y.id, *vector, shape});
+  return y;
+}
+
+Builder::Wkv Builder::wkv(Value in, Value values, const WkvSpec& spec) {
+  kernels::WkvShape shape = spec.shape;
+  shape.in_stride = columns(in);
+  const uint32_t n = shape.n();
+  std::vector<VectorId> constants;
+  for (const std::string& name : spec.constants) {
+    const auto id = elements(name, n);
+    if (id) constants.push_back(*id);
+  }
+  if (!error_ && (constants.size() != shape.n_constants() || columns(values) != n ||
+                  columns(in) < uint64_t{shape.n_parts()} * n)) {
+    fail(ErrorCode::kCorrupt,
+         fmt::format("The recurrence of layer {} has {} heads of {} elements, but gets {} columns, "
+                     "{} of values and {} constants.",
+                     spec.layer, shape.n_heads, shape.head_dim, columns(in), columns(values),
+                     constants.size()));
+  }
+  Wkv out = {make("wkv", n, Rows::kTokens), {}};
+  if (shape.rule == kernels::WkvRule::kSeven) out.extra = make("wkv.extra", n, Rows::kTokens);
+  if (error_) return out;
+  std::optional<ValueId> extra;
+  if (out.extra) extra = out.extra->id;
+  const StateId id = state(spec.layer, "wkv", shape.state_floats());
+  graph_.ops.emplace_back(WkvOp{fmt::format("blk.{}.wkv", spec.layer), id, in.id, values.id,
+                                out.y.id, extra, std::move(constants), shape});
+  return out;
+}
+
 Value Builder::group_norm(Value x, std::string_view gamma, uint32_t n_groups, float eps,
                           std::optional<NormGate> gate) {
   const uint32_t n = columns(x);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "chat/built_in.h"
 
 namespace puna::service {
 
@@ -43,8 +44,10 @@ void take_tokenizer(ModelFile& file, LoadedModel& model) {
 
 // What needs no template is not stopped by a faulty one.
 void take_template(const ModelFile& file, LoadedModel& model) {
-  const Result<std::string> source = file.get_string("tokenizer.chat_template", "");
+  Result<std::string> source = file.get_string("tokenizer.chat_template", "");
   if (source && source->empty()) return;
+  // Files of RWKV hold the name of their template in its place.
+  if (const auto* named = source ? chat::find_built_in(*source) : nullptr) source = named->source;
   auto parsed = source ? chat::Template::parse(*source) : std::unexpected(source.error());
   if (parsed) {
     use_template(model, *std::move(parsed));

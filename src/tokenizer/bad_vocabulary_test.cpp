@@ -32,14 +32,27 @@ Vocabulary pieces(Change&& change) {
 }
 
 TEST_CASE("unknown models and pre-tokenizers are named") {
-  check_refused(
-      bpe([](auto& v) { v.model = "rwkv"; }), ErrorCode::kUnsupported,
-      "The tokenizer model \"rwkv\" is not supported (gpt2, llama, gemma4, t5 and bert are).");
+  check_refused(bpe([](auto& v) { v.model = "plamo2"; }), ErrorCode::kUnsupported,
+                "The tokenizer model \"plamo2\" is not supported (gpt2, llama, gemma4, t5, bert "
+                "and rwkv are).");
   const auto tokenizer = Tokenizer::create(bpe([](auto& v) { v.pre = "klingon"; }));
   REQUIRE(!tokenizer.has_value());
   CHECK(tokenizer.error().code == ErrorCode::kUnsupported);
   CHECK(tokenizer.error().message.starts_with(
       "The pre-tokenizer \"klingon\" is not supported (known are smollm, "));
+}
+
+TEST_CASE("escapes that Python does not write are refused") {
+  for (const std::string token : {"\\q", "a\\", "\\x4", "\\xg0", "\\xFF"}) {
+    Vocabulary v;
+    v.model = "rwkv";
+    v.tokens = {"a", token};
+    const std::string message = fmt::format(
+        "The token 1 (\"{}\") has an escape that is not one of \\t, \\n, \\r, \\\\, \\', \\\" and "
+        "\\xff.",
+        token);
+    check_refused(std::move(v), ErrorCode::kCorrupt, message.c_str());
+  }
 }
 
 TEST_CASE("lists of the wrong length and unknown types are refused") {

@@ -80,7 +80,8 @@ constexpr struct {
 } kMakers[] = {
     {"gpt2", make_byte_level_bpe},      {"llama", make_sentencepiece_bpe},
     {"gemma4", make_sentencepiece_bpe}, {"t5", make_unigram},
-    {"bert", make_word_piece},          {"pipeline", make_pipeline},
+    {"bert", make_word_piece},          {"rwkv", make_rwkv},
+    {"pipeline", make_pipeline},
 };
 
 }  // namespace
@@ -90,11 +91,10 @@ base::Result<std::unique_ptr<Tokenizer>> Tokenizer::create(Vocabulary vocabulary
   for (const auto& [model, make] : kMakers) {
     if (vocabulary.model == model) return make(std::move(vocabulary));
   }
-  return base::fail(
-      base::ErrorCode::kUnsupported,
-      fmt::format(
-          "The tokenizer model \"{}\" is not supported (gpt2, llama, gemma4, t5 and bert are).",
-          vocabulary.model));
+  return base::fail(base::ErrorCode::kUnsupported,
+                    fmt::format("The tokenizer model \"{}\" is not supported (gpt2, llama, gemma4, "
+                                "t5, bert and rwkv are).",
+                                vocabulary.model));
 }
 
 std::string Tokenizer::decode(const std::vector<int32_t>& ids, bool special) const {

@@ -1,6 +1,6 @@
 // Text to token ids and back, as the model's own tokenizer gives them. Tokenizers do not change
 // once made, so threads may share one. Read next: byte_level_bpe.cpp, sentencepiece_bpe.cpp,
-// unigram.cpp, word_piece.cpp.
+// unigram.cpp, word_piece.cpp, rwkv.cpp.
 #pragma once
 
 #include <cstdint>

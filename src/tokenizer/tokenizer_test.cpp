@@ -179,6 +179,54 @@ TEST_CASE("runs of characters without a piece or byte tokens are one unknown tok
   CHECK(tokenizer->encode("a\u4e2d\u6587a\xFF") == Ids{259, 0, 259, 0});
 }
 
+// <s>, all bytes (1 to 256), then the tokens given, as GGUF has them.
+Vocabulary rwkv_vocabulary(const std::vector<std::string>& tokens) {
+  Vocabulary v;
+  v.model = "rwkv";
+  v.tokens = {"<s>"};
+  for (int byte = 0; byte < 256; ++byte) v.tokens.push_back(fmt::format("\\x{:02x}", byte));
+  v.tokens.insert(v.tokens.end(), tokens.begin(), tokens.end());
+  v.types.assign(v.tokens.size(), TokenType::kNormal);
+  v.types[0] = TokenType::kControl;
+  return v;
+}
+
+TEST_CASE("the longest token is taken at each place, whatever it goes across") {
+  Vocabulary v = rwkv_vocabulary(
+      {"ab", "abcd", "c d", "\\n\\n", "\\xe4\\xb8\\xad\\xe6", "\\\\n", "d\\'", "[PAD264]"});
+  v.types.back() = TokenType::kUnused;
+  const auto tokenizer = make(std::move(v));
+  const auto byte = [](char c) { return static_cast<unsigned char>(c) + 1; };
+  CHECK(tokenizer->encode("abc dabcdab") == Ids{257, 259, 258, 257});
+  CHECK(tokenizer->encode("abc") == Ids{257, byte('c')});
+  CHECK(tokenizer->encode("\n\n\n") == Ids{260, byte('\n')});
+  CHECK(tokenizer->encode("\\nd'") == Ids{262, 263});
+  // A token may end inside a character.
+  const Ids cut = tokenizer->encode("\u4e2d\u6587");
+  CHECK(cut == Ids{261, byte('\x96'), byte('\x87')});
+  CHECK(tokenizer->decode(cut) == "\u4e2d\u6587");
+  StreamDecoder stream(*tokenizer);
+  CHECK(stream.push(261) == "\u4e2d");
+  CHECK(stream.push(cut[1]) == "");
+  CHECK(stream.push(cut[2]) == "\u6587");
+  // No text stands for what fills the table up, nor for <s> unless asked for.
+  CHECK(tokenizer->encode("[PAD264]").size() == 8);
+  CHECK(tokenizer->encode("a<s>") == Ids{byte('a'), 0});
+  CHECK(tokenizer->encode("<s>", {.parse_special = false}).size() == 3);
+  CHECK(tokenizer->decode({0, 257}) == "ab");
+  CHECK(tokenizer->decode({byte(' '), 257}) == " ab");
+}
+
+TEST_CASE("bytes that no token begins with are the unknown token, if there is one") {
+  Vocabulary v;
+  v.model = "rwkv";
+  v.tokens = {"<unk>", "ab"};
+  v.types = {TokenType::kUnknown, TokenType::kNormal};
+  CHECK(make(v)->encode("abxab") == Ids{1, 1});
+  v.unk = 0;
+  CHECK(make(v)->encode("abxab") == Ids{1, 0, 1});
+}
+
 TEST_CASE("is_end knows every end token") {
   Vocabulary v = byte_level_vocabulary({});
   v.end_tokens = {256, 3};

@@ -16,6 +16,7 @@ base::Result<std::unique_ptr<Tokenizer>> make_byte_level_bpe(Vocabulary vocabula
 base::Result<std::unique_ptr<Tokenizer>> make_sentencepiece_bpe(Vocabulary vocabulary);
 base::Result<std::unique_ptr<Tokenizer>> make_unigram(Vocabulary vocabulary);
 base::Result<std::unique_ptr<Tokenizer>> make_word_piece(Vocabulary vocabulary);
+base::Result<std::unique_ptr<Tokenizer>> make_rwkv(Vocabulary vocabulary);
 base::Result<std::unique_ptr<Tokenizer>> make_pipeline(Vocabulary vocabulary);
 
 inline TokenType type_of(const Vocabulary& vocabulary, int32_t id) {

@@ -77,8 +77,8 @@ struct TokenRules {
 
 struct Vocabulary {
   std::string model;  // "gpt2" (byte-level BPE), "llama" (SentencePiece BPE), "gemma4" (the same,
-                      // by merges), "t5" (unigram), "bert" (WordPiece),
-                      // "pipeline" (what `pipeline` says)
+                      // by merges), "t5" (unigram), "bert" (WordPiece), "rwkv"
+                      // (the longest token), "pipeline" (what `pipeline` says)
   std::string pre;    // pre-tokenizer name of "gpt2" models: "smollm", "llama-bpe", ...; kCustomPre
                       // when `splits` says it
   std::vector<std::string> tokens;  // by id, as stored (byte-level or with U+2581 for spaces)

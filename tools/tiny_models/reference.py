@@ -6,6 +6,8 @@ independently. Sources: Touvron et al. 2023 (LLaMA), the Llama 3.1 model card (r
 import numpy as np
 from gguf import GGUFReader, dequantize
 
+from tiny_models import rwkv
+
 
 class Model:
     """Metadata and dequantized float64 tensors, each [rows, columns] or [columns]."""
@@ -108,7 +110,7 @@ def gemma3(model, tokens):
     return rms_norm(x, model.tensors["output_norm.weight"], epsilon) @ output_matrix(model).T
 
 
-FORWARD = {"llama": llama, "gemma3": gemma3}
+FORWARD = {"llama": llama, "gemma3": gemma3, "rwkv6": rwkv.forward, "rwkv7": rwkv.forward}
 
 
 def logits(model, tokens):

@@ -26,10 +26,12 @@
 #include "kernels/rows/rows.h"
 #include "kernels/sample/sample.h"
 #include "kernels/scan/scan.h"
+#include "kernels/shift/shift.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/sort/sort.h"
 #include "kernels/ssd/ssd.h"
 #include "kernels/testing/every_operation.h"
+#include "kernels/wkv/wkv.h"
 
 namespace puna::kernels {
 namespace {
@@ -195,6 +197,22 @@ TEST_CASE("every variant of the roles with state expands, and its gate and norm"
             {.label = "delta", .shape = {2, 4, 128, 128, tiled, 8, 0, 4, 2}, .max_rows = max_rows},
             calls));
       }
+      ShiftArgs mix{.label = "shift", .shape = {64, 128}, .max_rows = max_rows};
+      REQUIRE(shift(device, mix, calls));
+      mix.by = Slice{};
+      mix.shape = {64, 0, 192, 64, /*keeps=*/true};
+      REQUIRE(shift(device, mix, calls));
+      WkvArgs recurrence{.label = "wkv", .max_rows = max_rows};
+      for (const uint32_t head_dim : {12u, 64u, 256u}) {
+        recurrence.extra.reset();
+        recurrence.shape = {WkvRule::kSix, 2, head_dim, 12 * head_dim};
+        REQUIRE(wkv(device, recurrence, calls));
+        recurrence.extra = Slice{};
+        recurrence.shape.rule = WkvRule::kSeven;
+        REQUIRE(wkv(device, recurrence, calls));
+        recurrence.shape.mixes_values = true;
+        REQUIRE(wkv(device, recurrence, calls));
+      }
       for (const uint32_t n_gates : {1u, 64u})
         REQUIRE(gate(device, {.label = "gate", .n = 64, .n_gates = n_gates}, calls));
       GroupNormArgs norm{.label = "norm", .shape = {256, 2, 128, 300, 44}};
@@ -263,6 +281,10 @@ TEST_CASE("arguments that no kernel can serve are refused with a sentence") {
   CHECK(!scan(device, {.label = "s", .shape = {64, 18}}, calls));
   CHECK(!scan(device, {.label = "s", .shape = {64, 260}}, calls));
   CHECK(!delta(device, {.label = "d", .shape = {2, 4, 260, 64}}, calls));
+  CHECK(!shift(device, {.label = "s", .shape = {66}}, calls));
+  CHECK(!shift(device, {.label = "s", .shape = {64, 32}}, calls));
+  CHECK(!wkv(device, {.label = "w", .shape = {WkvRule::kSix, 1, 260, 780}}, calls));
+  CHECK(!wkv(device, {.label = "w", .shape = {WkvRule::kSix, 2, 64, 380}}, calls));
   CHECK(!gate(device, {.label = "g", .n = 8, .n_gates = 2}, calls));
   CHECK(!group_norm(device, {.label = "g", .shape = {9, 2}}, calls));
   AttentionArgs attn{.label = "a", .kv = {KvType::kQ8_0, 4, 2, 48}, .n_heads = 4};

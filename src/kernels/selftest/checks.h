@@ -19,6 +19,8 @@
   X(ssd)                      \
   X(scan)                     \
   X(delta)                    \
+  X(shift)                    \
+  X(wkv)                      \
   X(sample)                   \
   X(unary)                    \
   X(binary)                   \

@@ -18,7 +18,9 @@
 #include "kernels/profile/profile.h"
 #include "kernels/repack/repack.h"
 #include "kernels/sample/sample.h"
+#include "kernels/shift/shift.h"
 #include "kernels/testing/every_operation.h"
+#include "kernels/wkv/wkv.h"
 
 namespace puna::kernels::test {
 namespace {
@@ -260,6 +262,25 @@ Result<void> others(const gpu::DeviceInfo& device, Calls& out) {
   return {};
 }
 
+Result<void> roles_of_rwkv(const gpu::DeviceInfo& device, Calls& out) {
+  for (const uint32_t max_rows : {1u, 512u}) {
+    ShiftArgs mix{.label = "shift", .shape = {256, 512, 0, 0, /*keeps=*/true}};
+    mix.max_rows = max_rows;
+    PUNA_TRY(shift(device, mix, out));
+    mix.by = Slice{};
+    mix.shape = {256, 0, 1280, 256};
+    PUNA_TRY(shift(device, mix, out));
+    WkvArgs args{.label = "wkv", .shape = {WkvRule::kSix, 4, 64, 1536}, .max_rows = max_rows};
+    PUNA_TRY(wkv(device, args, out));
+    args.extra = Slice{};
+    args.shape.rule = WkvRule::kSeven;
+    PUNA_TRY(wkv(device, args, out));
+    args.shape.mixes_values = true;
+    PUNA_TRY(wkv(device, args, out));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<KernelCall>> every_call(const gpu::DeviceInfo& device) {
@@ -271,6 +292,7 @@ Result<std::vector<KernelCall>> every_call(const gpu::DeviceInfo& device) {
   PUNA_TRY(attentions(device, out));
   PUNA_TRY(ropes_and_norms(device, out));
   PUNA_TRY(others(device, out));
+  PUNA_TRY(roles_of_rwkv(device, out));
   PUNA_TRY(Calls operations, every_operation(device));
   std::ranges::move(operations, std::back_inserter(out));
   return out;

@@ -12,7 +12,7 @@ using kernels::KernelCall;
 namespace {
 
 kernels::MatmulArgs heads_args(const GpuLowering& at, const HeadsOp& op) {
-  const uint32_t n_heads = at.graph.n_heads;
+  const uint32_t n_heads = at.graph.weights[op.weight].n_parts;
   kernels::MatmulArgs args;
   args.label = op.label;
   args.weight = at.plan.weights[op.weight];
@@ -40,7 +40,7 @@ uint64_t HeadsOp::gpu_scratch_bytes(const GpuLowering& at) const {
 }
 
 uint64_t HeadsOp::cpu_scratch_bytes(const Graph& graph, uint32_t rows, int) const {
-  return graph.n_heads * head_scratch_bytes(graph, *this, rows);
+  return graph.weights[weight].n_parts * head_scratch_bytes(graph, *this, rows);
 }
 
 Result<void> HeadsOp::lower(const GpuLowering& at, std::vector<KernelCall>& calls) const {
@@ -48,7 +48,7 @@ Result<void> HeadsOp::lower(const GpuLowering& at, std::vector<KernelCall>& call
 }
 
 void HeadsOp::run(const CpuRun& at) const {
-  const uint32_t n_heads = at.graph.n_heads;
+  const uint32_t n_heads = at.graph.weights[weight].n_parts;
   const uint64_t bytes = head_scratch_bytes(at.graph, *this, at.n_rows(x));
   std::vector<kernels::MatmulCpuArgs> products(n_heads);
   for (uint32_t h = 0; h < n_heads; ++h) {

@@ -1,4 +1,4 @@
-// HeadsOp: y[t, h] = W[h] x[t, h], a matrix for each query head. The weight has n_heads of them.
+// HeadsOp: y[t, h] = W[h] x[t, h], a matrix for each head: for each part that the weight has.
 #pragma once
 
 #include "plan/ops/contract.h"
@@ -8,8 +8,8 @@ namespace puna::plan {
 struct HeadsOp {
   std::string label;
   WeightId weight;
-  ValueId x;  // [tokens, n_heads * x_stride], of which a head's first elements are read
-  ValueId y;  // [tokens, n_heads * y_stride], of which a head's first elements are written
+  ValueId x;  // [tokens, n_parts * x_stride], of which a head's first elements are read
+  ValueId y;  // [tokens, n_parts * y_stride], of which a head's first elements are written
   uint32_t x_stride = 0;
   uint32_t y_stride = 0;
 

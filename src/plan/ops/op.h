@@ -30,10 +30,12 @@
 #include "plan/ops/rope.h"
 #include "plan/ops/scale.h"
 #include "plan/ops/scan.h"
+#include "plan/ops/shift.h"
 #include "plan/ops/softcap.h"
 #include "plan/ops/ssd.h"
 #include "plan/ops/turn.h"
 #include "plan/ops/unary.h"
+#include "plan/ops/wkv.h"
 
 namespace puna::plan {
 
@@ -42,7 +44,7 @@ using OneOf = std::variant<Ops...>;
 using Op = OneOf<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp,
                  SoftcapOp, GluOp, MoeOp, HeadsOp, LatentOp, NormPartsOp, MultiplyOp, GateOp,
                  ConvOp, SsdOp, DeltaOp, GroupNormOp, AddMediaOp, OwnAttentionOp, TurnOp, MergeOp,
-                 ReduceOp, ByVectorOp, UnaryOp, ScanOp>;
+                 ReduceOp, ByVectorOp, UnaryOp, ScanOp, ShiftOp, WkvOp>;
 
 // "blk.3.ffn_down"; ops without a label of their own are called by what they do.
 std::string label(const Op& op);
