@@ -21,7 +21,10 @@ function server(reply: () => Response | Promise<Response>, key?: string) {
   });
   return { asked, store };
 }
-const json = (value: unknown, status = 200) => () => new Response(JSON.stringify(value), { status });
+const json =
+  (value: unknown, status = 200) =>
+  () =>
+    new Response(JSON.stringify(value), { status });
 const error = (code: number, type: string) => json({ error: { code, message: `Said ${code}.`, type } }, code);
 
 describe('a server that keeps conversations', () => {
@@ -32,15 +35,23 @@ describe('a server that keeps conversations', () => {
     ];
     const { asked, store } = server(json({ store: '0123456789abcdef', revision: 7, more: true, changes }), 'secret');
     expect(await store.rows(4)).toEqual({ store: '0123456789abcdef', revision: 7, more: true, changes });
-    expect(asked).toMatchObject([{ url: './web-store?after=4', method: 'GET', headers: { Authorization: 'Bearer secret' } }]);
+    expect(asked).toMatchObject([
+      { url: './web-store?after=4', method: 'GET', headers: { Authorization: 'Bearer secret' } },
+    ]);
   });
 
   it('takes changes as JSON and files as forms', async () => {
     const { asked, store } = server(json({ store: 's', revision: 1 }));
     await store.change([{ table: 'messages', id: 'm', time: 1, removed: true }]);
     await store.keepFile(new Blob(['bytes']));
-    expect(asked[0]).toMatchObject({ url: './web-store', method: 'POST', headers: { 'Content-Type': 'application/json' } });
-    expect(JSON.parse(asked[0]!.body as string)).toEqual({ changes: [{ table: 'messages', id: 'm', time: 1, removed: true }] });
+    expect(asked[0]).toMatchObject({
+      url: './web-store',
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+    });
+    expect(JSON.parse(asked[0]!.body as string)).toEqual({
+      changes: [{ table: 'messages', id: 'm', time: 1, removed: true }],
+    });
     expect(asked[1]).toMatchObject({ url: './web-store/files', method: 'POST' });
     // The browser says the type, with the boundary.
     expect(asked[1]!.headers).not.toHaveProperty('Content-Type');
@@ -51,7 +62,10 @@ describe('a server that keeps conversations', () => {
     const there = server(() => new Response('bytes'));
     expect(await there.store.hasFile('ab')).toBe(true);
     expect(await (await there.store.file('ab'))!.text()).toBe('bytes');
-    expect(there.asked.map(({ method, url }) => `${method} ${url}`)).toEqual(['HEAD ./web-store/files/ab', 'GET ./web-store/files/ab']);
+    expect(there.asked.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'HEAD ./web-store/files/ab',
+      'GET ./web-store/files/ab',
+    ]);
     const gone = server(() => new Response(null, { status: 404 }));
     expect([await gone.store.hasFile('ab'), await gone.store.file('ab')]).toEqual([false, undefined]);
   });
@@ -93,7 +107,12 @@ describe('a server that does not', () => {
     await expect(cut.store.file('ab')).rejects.toMatchObject({ trouble: 'away' });
   });
 
-  it.each([[[{ table: 'messages' }]], [['x']], [[{ table: 'messages', id: 'm', value: {} }]]])('gives rows that are none: %j', async (changes) => {
-    await expect(server(json({ store: 's', revision: 1, more: false, changes })).store.rows(0)).rejects.toMatchObject({ trouble: 'failed' });
-  });
+  it.each([[[{ table: 'messages' }]], [['x']], [[{ table: 'messages', id: 'm', value: {} }]]])(
+    'gives rows that are none: %j',
+    async (changes) => {
+      await expect(server(json({ store: 's', revision: 1, more: false, changes })).store.rows(0)).rejects.toMatchObject(
+        { trouble: 'failed' },
+      );
+    },
+  );
 });

@@ -84,7 +84,8 @@ async function json(response: Response): Promise<Record<string, unknown>> {
     if (isDict(value)) return value;
   } catch (error) {
     // A page in the place of JSON, as static hosts give for any address.
-    if (!(error instanceof SyntaxError)) throw new WebStoreError('away', 'The server went away in the middle of an answer.');
+    if (!(error instanceof SyntaxError))
+      throw new WebStoreError('away', 'The server went away in the middle of an answer.');
   }
   throw notOurs();
 }

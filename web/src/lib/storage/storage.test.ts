@@ -111,7 +111,9 @@ describe('storage', () => {
 
 describe('what a server is not told of yet', () => {
   const marks = async (storage: Storage) =>
-    (await storage.all('unsent')).map(({ key, removed, stamp }) => [key, ...(removed ? ['removed'] : []), stamp] as const);
+    (await storage.all('unsent')).map(
+      ({ key, removed, stamp }) => [key, ...(removed ? ['removed'] : []), stamp] as const,
+    );
   function noting(name: string): Storage {
     const storage = open(name);
     storage.notesUnsent = () => true;
@@ -146,7 +148,9 @@ describe('what a server is not told of yet', () => {
   it('has times of which each is later', async () => {
     const storage = noting(aName());
     await Promise.all(['a', 'b', 'c'].map((id) => storage.commit(chat(id))));
-    const times = (await storage.all('unsent')).filter(({ table }) => table === 'conversations').map(({ time }) => time);
+    const times = (await storage.all('unsent'))
+      .filter(({ table }) => table === 'conversations')
+      .map(({ time }) => time);
     expect(new Set(times).size).toBe(3);
   });
 
@@ -169,11 +173,16 @@ describe('what a server is not told of yet', () => {
     await new Promise<void>((resolve) => {
       const request = indexedDB.open(name, 10);
       request.onupgradeneeded = () => {
-        for (const table of ['conversations', 'drafts', 'presets']) request.result.createObjectStore(table, { keyPath: 'id' });
-        request.result.createObjectStore('messages', { keyPath: 'id' }).createIndex('[convId+order]', ['convId', 'order']);
+        for (const table of ['conversations', 'drafts', 'presets'])
+          request.result.createObjectStore(table, { keyPath: 'id' });
+        request.result
+          .createObjectStore('messages', { keyPath: 'id' })
+          .createIndex('[convId+order]', ['convId', 'order']);
         request.result.createObjectStore('files', { keyPath: 'sha256' });
         request.result.createObjectStore('values', { keyPath: 'key' });
-        request.transaction!.objectStore('conversations').put(newConversation({ id: 'a', currNode: 'a-root', name: 'Old' }));
+        request
+          .transaction!.objectStore('conversations')
+          .put(newConversation({ id: 'a', currNode: 'a-root', name: 'Old' }));
         request.transaction!.objectStore('messages').put({ ...newRoot('a'), id: 'a-root' });
       };
       request.onsuccess = () => {
@@ -202,7 +211,9 @@ describe('updates', () => {
     await one.commit(chat('a'));
     await one.commit([rename('')]);
     const add = (letter: string) => (storage: Storage) =>
-      storage.update({ conversations: ['a', 'none'] }, (found) => [rename((found('conversations').get('a')?.name ?? '?') + letter)]);
+      storage.update({ conversations: ['a', 'none'] }, (found) => [
+        rename((found('conversations').get('a')?.name ?? '?') + letter),
+      ]);
     await Promise.all([...'abcdefgh'].map((letter, i) => add(letter)(i % 2 ? one : two)));
     expect([...(await nameIn(one))!].sort().join('')).toBe('abcdefgh');
     // Nothing of it is for the server.

@@ -150,8 +150,8 @@ export class Storage {
   }
 
   // Changes that depend on what is stored: `make` is given these rows as they are when the changes are written, and no
-  // other comes between; it may be asked twice. They are shown when they are saved, or kept in memory, and are not noted
-  // as unsent. What was committed in the meantime is shown anew, for it is written behind them.
+  // other comes between; it may be asked twice. They are shown when they are saved, or kept in memory, and not noted as
+  // unsent. What was committed in the meantime is shown anew, for it is written behind them.
   update(wanted: Wanted, make: (found: Found) => readonly Change[]): Promise<void> {
     const behind: Change[] = [];
     this.#behind.add(behind);

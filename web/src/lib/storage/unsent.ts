@@ -1,5 +1,5 @@
-// Which marks of what the server has not been told (tables.ts) changes leave behind. They are written in the transaction
-// of the changes, so that neither is there without the other.
+// Which marks of what the server was not told (tables.ts) changes leave behind. They are written in the transaction of
+// the changes, so that neither is there without the other.
 import { newId } from '#lib/base/ids.ts';
 import { keptTables, keyOf, unsentKey, type Change, type KeptTable, type Unsent } from './tables.ts';
 

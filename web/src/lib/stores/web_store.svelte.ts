@@ -1,5 +1,5 @@
-// Conversations on the server for several devices (web_store/sync.ts has how): when that is done, and what became of it.
-// The layout calls `webStore.start()` once.
+// Conversations on the server for several devices (web_store/sync.ts has how): when that is done, and what became of
+// it. The layout calls `webStore.start()` once.
 import { newId } from '#lib/base/ids.ts';
 import { signOf } from '#lib/attachments/kind.ts';
 import { serverEngine } from '#lib/services/engine.ts';
@@ -64,7 +64,8 @@ export class KeptOnServer {
     document.addEventListener('visibilitychange', seen, { signal });
     addEventListener('online', now, { signal });
     const unlisten = this.storage.listen((news) => {
-      if ('changes' in news && news.changes.some((change) => change.table === 'unsent' && 'put' in change)) this.#soon(restMs);
+      if ('changes' in news && news.changes.some((change) => change.table === 'unsent' && 'put' in change))
+        this.#soon(restMs);
     });
     signal.addEventListener('abort', () => {
       clearInterval(every);
@@ -85,7 +86,8 @@ export class KeptOnServer {
     }
   }
 
-  // Either way what is here stays here. What is changed while it is off is unknown to the server: switched on, all of it is told.
+  // Either way what is here stays here. What is changed while it is off is unknown to the server: switched on, all of
+  // it is told.
   async switch(on: boolean): Promise<void> {
     this.setting.keepOnServer = false;
     await this.#running;
@@ -123,7 +125,8 @@ export class KeptOnServer {
         if (!this.on) return;
         [this.at, this.waits, this.trouble, this.#failures] = [Date.now(), waits, refused, 0];
       } catch (error) {
-        this.trouble = error instanceof WebStoreError ? error : new WebStoreError('failed', String((error as Error).message));
+        this.trouble =
+          error instanceof WebStoreError ? error : new WebStoreError('failed', String((error as Error).message));
         this.waits = await this.#sync.waits();
         this.#soon(awayMs[Math.min(this.#failures++, awayMs.length - 1)]!);
         return;
@@ -158,9 +161,6 @@ export class KeptOnServer {
   }
 }
 
-export const webStore = new KeptOnServer(
-  theStorage,
-  new HttpWebStore(serverEngine.server),
-  settings.app,
-  () => openLeases(newId()),
+export const webStore = new KeptOnServer(theStorage, new HttpWebStore(serverEngine.server), settings.app, () =>
+  openLeases(newId()),
 );

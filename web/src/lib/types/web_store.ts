@@ -16,7 +16,8 @@ export interface WebChange {
 
 export type WebRow =
   // A member that has a time and no value is gone.
-  { table: string; id: string; value: Dict; times: Record<string, number> } | { table: string; id: string; removed: number };
+  | { table: string; id: string; value: Dict; times: Record<string, number> }
+  | { table: string; id: string; removed: number };
 
 export interface WebRows {
   // Names the file and the key's share of it. Of another one the revisions mean something else.

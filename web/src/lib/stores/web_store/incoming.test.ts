@@ -46,7 +46,10 @@ describe('what a server has', () => {
   });
 
   it('is asked for again where it was removed here, untold', () => {
-    expect(take(named('There', 9), { chat: false, marks: [mark(5, { removed: true })] })).toEqual({ changes: [], leftOut: true });
+    expect(take(named('There', 9), { chat: false, marks: [mark(5, { removed: true })] })).toEqual({
+      changes: [],
+      leftOut: true,
+    });
     const { id, ...value } = newRoot('c');
     const message: WebRow = { table: 'messages', id, value: { ...value }, times: {} };
     expect(take(message, { chat: false, marks: [mark(5, { removed: true })] })).toEqual({ changes: [], leftOut: true });

@@ -19,7 +19,9 @@ type Row = Rows[KeptTable];
 // What `taken` has to know of what is here.
 export function wantedFor(rows: readonly WebRow[]): Wanted {
   const ids = (table: KeptTable) => rows.filter((row) => row.table === table).map(({ id }) => id);
-  const owners = rows.flatMap((row) => (row.table === 'messages' && 'value' in row ? (textOf(row.value['convId']) ?? []) : []));
+  const owners = rows.flatMap((row) =>
+    row.table === 'messages' && 'value' in row ? (textOf(row.value['convId']) ?? []) : [],
+  );
   return {
     unsent: 'all',
     conversations: [...new Set([...ids('conversations'), ...owners])],
@@ -91,7 +93,7 @@ function newer(
   const own = known as unknown as Dict;
   const entries: [string, unknown][] = [];
   const older: string[] = [];
-  // A member that the server does not know, and is not to be told of, went with a removal that was taken back elsewhere.
+  // A member that the server does not know, and is not to be told of, went with a removal that was undone elsewhere.
   const unknown = Object.keys(own).filter((member) => !Object.hasOwn(row.times, member));
   const times = [...Object.entries(row.times), ...unknown.map((member) => [member, 0] as const)];
   for (const [member, time] of times) {

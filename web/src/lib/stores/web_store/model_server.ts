@@ -1,4 +1,5 @@
-// A server's part in memory, for tests: the rule of merging as plainly as it can be said (src/web_store/row.h is the real one).
+// A server's part in memory, for tests: the rule of merging as plainly as it can be said (src/web_store/row.h is the
+// real one).
 import type { Dict } from '#lib/base/values.ts';
 import { sha256OfBlob } from '#lib/base/sha256.ts';
 import { WebStoreError, type WebChange, type WebRow, type WebRows, type WebStore } from '#lib/types/web_store.ts';
@@ -42,13 +43,20 @@ export class ModelServer implements WebStore {
 
   rows(after: number): Promise<WebRows> {
     return this.#do('rows', () => {
-      const all = [...this.#rows.values()].filter(({ revision }) => revision > after).sort((a, b) => a.revision - b.revision);
+      const all = [...this.#rows.values()]
+        .filter(({ revision }) => revision > after)
+        .sort((a, b) => a.revision - b.revision);
       const some = all.slice(0, this.most);
       const changes = some.map((row): WebRow => {
         const { table, id, value, times, removed } = row;
         return structuredClone(isRemoved(row) ? { table, id, removed } : { table, id, value, times });
       });
-      return { store: this.store, revision: some.at(-1)?.revision ?? this.#revision, more: some.length < all.length, changes };
+      return {
+        store: this.store,
+        revision: some.at(-1)?.revision ?? this.#revision,
+        more: some.length < all.length,
+        changes,
+      };
     });
   }
 

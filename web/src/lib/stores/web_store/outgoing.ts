@@ -40,7 +40,9 @@ export function outgoing(marks: readonly Unsent[], rows: RowsById): Outgoing {
   const conversationOf = ({ table, id, row }: Marked): Id | undefined =>
     table === 'conversations' ? id : table === 'messages' ? (row as Message | undefined)?.convId : undefined;
   const writing = new Set(
-    all.filter(({ table, row }) => table === 'messages' && (row as Message | undefined)?.status === 'writing').map(conversationOf),
+    all
+      .filter(({ table, row }) => table === 'messages' && (row as Message | undefined)?.status === 'writing')
+      .map(conversationOf),
   );
   const out: Outgoing = { parts: [], settled: [], waiting: 0 };
   for (const each of all.sort(inOrder)) {

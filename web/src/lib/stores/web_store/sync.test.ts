@@ -34,7 +34,12 @@ interface Device {
 function device(name = `web-store-test-${++count}`): Device {
   const storage = new Storage(name);
   opened.push(storage);
-  const made: Device = { storage, chats: new Conversations(storage), sync: new Sync(storage, server, () => made.on), on: true };
+  const made: Device = {
+    storage,
+    chats: new Conversations(storage),
+    sync: new Sync(storage, server, () => made.on),
+    on: true,
+  };
   storage.notesUnsent = () => made.on;
   void made.chats.start();
   return made;
@@ -49,11 +54,15 @@ async function state({ storage }: Device): Promise<Record<string, unknown[]>> {
   return out;
 }
 function serverState(): Record<string, unknown[]> {
-  const rows = (table: string) => [...server.values(table)].map(([id, value]) => ({ ...value, id })).sort((a, b) => (a.id < b.id ? -1 : 1));
+  const rows = (table: string) =>
+    [...server.values(table)].map(([id, value]) => ({ ...value, id })).sort((a, b) => (a.id < b.id ? -1 : 1));
   return Object.fromEntries(keptTables.map((table) => [table, rows(table)]));
 }
 
-async function chat({ chats }: Device, question = 'What is a puna?'): Promise<{ id: string; open: OpenConversation; question: Message; answer: Message }> {
+async function chat(
+  { chats }: Device,
+  question = 'What is a puna?',
+): Promise<{ id: string; open: OpenConversation; question: Message; answer: Message }> {
   const { id } = await chats.create({ model: 'm' });
   const open = await chats.open(id);
   const asked = await open.add({ parent: open.root, role: 'user', content: question });
@@ -104,7 +113,8 @@ describe('two devices', () => {
     await devices.b.chats.rename(id, 'Later');
     await devices.a.chats.pin(id, true);
     await both(...order.map((name) => devices[name as 'a' | 'b']));
-    for (const { chats } of Object.values(devices)) expect(chats.get(id)).toMatchObject({ name: 'Later', pinned: true });
+    for (const { chats } of Object.values(devices))
+      expect(chats.get(id)).toMatchObject({ name: 'Later', pinned: true });
   });
 
   it('have the branches of both', async () => {
@@ -198,7 +208,15 @@ describe('two devices', () => {
   it('have members that go, and presets', async () => {
     const [a, b] = [device(), device()];
     const { id } = await chat(a);
-    const preset = { id: 'p', name: 'Pirate', system: 'Arr.', parameters: { top_k: 3 }, whenThinking: {}, whenNotThinking: {}, lastModified: 1 };
+    const preset = {
+      id: 'p',
+      name: 'Pirate',
+      system: 'Arr.',
+      parameters: { top_k: 3 },
+      whenThinking: {},
+      whenNotThinking: {},
+      lastModified: 1,
+    };
     await a.storage.commit([{ table: 'presets', put: [preset] }]);
     await both(a, b);
     await a.chats.update(id, { model: undefined, preset: 'p' });
@@ -225,7 +243,9 @@ describe('two devices', () => {
   it('have the files that messages name: sent once and before them, fetched when they are asked for', async () => {
     const [a, b] = [device(), device()];
     const { open } = await chat(a);
-    const bytes = new Blob([new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2])], { type: 'image/png' });
+    const bytes = new Blob([new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 1, 2])], {
+      type: 'image/png',
+    });
     const sha256 = await putFile(bytes, a.storage);
     const files = [{ sha256, name: 'x.png', kind: 'image' as const, type: 'image/png', bytes: bytes.size }];
     await open.add({ parent: open.root, role: 'user', content: 'Look', files });
@@ -239,7 +259,10 @@ describe('two devices', () => {
     server.asked = [];
     const [one, two] = await Promise.all([getFile(sha256, b.storage), getFile(sha256, b.storage)]);
     expect(server.asked).toEqual(['file']);
-    expect([one!.type, new Uint8Array(await two!.arrayBuffer())]).toEqual(['image/png', new Uint8Array(await bytes.arrayBuffer())]);
+    expect([one!.type, new Uint8Array(await two!.arrayBuffer())]).toEqual([
+      'image/png',
+      new Uint8Array(await bytes.arrayBuffer()),
+    ]);
     server.files.clear();
     expect((await getFile(sha256, b.storage))?.size).toBe(bytes.size);
     setting.keepOnServer = false;
@@ -331,7 +354,9 @@ describe('what was not told', () => {
       if (what === 'change') throw away();
     };
     await expect(b.sync.round()).rejects.toMatchObject({ trouble: 'away' });
-    await (await gone!)();
+    await (
+      await gone!
+    )();
     server.before = () => {};
     await both(b, a);
     expect((await b.storage.messagesOf(id)).map(({ content }) => content)).toContain('Of a');
@@ -395,11 +420,12 @@ describe('a server that refuses', () => {
     const large = await chat(a, 'x'.repeat(1000));
     const small = await chat(a, 'y');
     server.before = (what, changes) => {
-      if (what === 'change' && JSON.stringify(changes).includes('x'.repeat(1000))) throw new WebStoreError('large', 'Too large.');
+      if (what === 'change' && JSON.stringify(changes).includes('x'.repeat(1000)))
+        throw new WebStoreError('large', 'Too large.');
     };
     expect(await a.sync.round()).toMatchObject({ refused: { trouble: 'large', message: 'Too large.' } });
     await b.sync.round();
-    expect([b.chats.get(small.id) !== undefined, await a.sync.waits() > 0]).toEqual([true, true]);
+    expect([b.chats.get(small.id) !== undefined, (await a.sync.waits()) > 0]).toEqual([true, true]);
     // Asked again in another visit.
     server.before = () => {};
     const again = new Sync(a.storage, server, () => true);
@@ -510,7 +536,14 @@ describe('random steps', () => {
         () => chats.create({ name: `Chat ${step}`, ...(below(2) === 0 && { model: 'm' }) }),
         () => id && chats.rename(id, `Name ${step}`),
         () => id && chats.update(id, { pinned: below(2) === 0, model: below(2) === 0 ? undefined : `m${step}` }),
-        () => write((open) => open.add({ parent: message && open.messages.has(message.id) ? message.id : open.root, role: 'user', content: `Said ${step}` })),
+        () =>
+          write((open) =>
+            open.add({
+              parent: message && open.messages.has(message.id) ? message.id : open.root,
+              role: 'user',
+              content: `Said ${step}`,
+            }),
+          ),
         () => write((open) => open.add({ parent: open.root, role: 'user', content: `First ${step}` })),
         () => message && write((open) => open.rewrite(message.id, { content: `Mended ${step}` })),
         async () => message && write(async (open) => undos.set(at, await open.removeFrom(message.id))),
@@ -520,7 +553,23 @@ describe('random steps', () => {
           undos.delete(at);
         },
         () => root && write(async () => undefined),
-        () => storage.commit([{ table: 'presets', put: [{ id: `p${below(3)}`, name: `${step}`, system: '', parameters: {}, whenThinking: {}, whenNotThinking: {}, lastModified: step }] }]),
+        () =>
+          storage.commit([
+            {
+              table: 'presets',
+              put: [
+                {
+                  id: `p${below(3)}`,
+                  name: `${step}`,
+                  system: '',
+                  parameters: {},
+                  whenThinking: {},
+                  whenNotThinking: {},
+                  lastModified: step,
+                },
+              ],
+            },
+          ]),
         () => storage.commit([{ table: 'presets', remove: [`p${below(3)}`] }]),
         () => sync.round(),
         () => sync.round(),
@@ -533,7 +582,9 @@ describe('random steps', () => {
     expect(serverState()).toEqual(a);
     for (const { sync, chats, storage } of devices) {
       expect(await sync.waits()).toBe(0);
-      expect([...chats.list].sort((x, y) => (x.id < y.id ? -1 : 1))).toEqual((await storage.all('conversations')).sort((x, y) => (x.id < y.id ? -1 : 1)));
+      expect([...chats.list].sort((x, y) => (x.id < y.id ? -1 : 1))).toEqual(
+        (await storage.all('conversations')).sort((x, y) => (x.id < y.id ? -1 : 1)),
+      );
     }
   });
 });

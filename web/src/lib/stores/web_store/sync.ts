@@ -104,12 +104,15 @@ export class Sync {
     }
   }
 
-  // Whether a conversation comes back of whose messages some were given long ago: it was removed here, which did not hold.
+  // Whether a conversation comes back of whose messages some were given long ago: it was removed here, which did not
+  // hold.
   async #lacks(rows: readonly WebRow[], removals: readonly string[]): Promise<boolean> {
     const ids = rows.flatMap((row) => (row.table === 'conversations' && 'value' in row ? row.id : []));
     const here = new Set((await this.storage.some('conversations', ids)).map(({ id }) => id));
     const roots = new Set(
-      rows.flatMap((row) => (row.table === 'messages' && 'value' in row && row.value['parent'] === null ? row.value['convId'] : [])),
+      rows.flatMap((row) =>
+        row.table === 'messages' && 'value' in row && row.value['parent'] === null ? row.value['convId'] : [],
+      ),
     );
     return ids.some((id) => !here.has(id) && (removals.includes(id) || !roots.has(id)));
   }
@@ -137,7 +140,11 @@ export class Sync {
       const rows = await this.storage.some(table, [...ids]);
       return new Map(rows.map((row) => [row.id, row]));
     };
-    const rows = { conversations: await of('conversations'), messages: await of('messages'), presets: await of('presets') };
+    const rows = {
+      conversations: await of('conversations'),
+      messages: await of('messages'),
+      presets: await of('presets'),
+    };
     const { parts, settled } = outgoing(marks, rows);
     await this.#settle(settled);
     let hasSent = false;
