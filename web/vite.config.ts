@@ -26,5 +26,5 @@ export default defineConfig({
   ],
   // Files stay files: fonts as data: addresses would need a looser policy.
   build: { target: 'es2022', cssMinify: 'lightningcss', assetsInlineLimit: 0 },
-  server: { proxy: Object.fromEntries(['/v1', '/api', '/props', '/models', '/slots', '/health', '/tokenize', '/apply-template'].map((path) => [path, 'http://127.0.0.1:8080'])) },
+  server: { proxy: Object.fromEntries(['/v1', '/api', '/props', '/models', '/slots', '/health', '/tokenize', '/apply-template', '/web-store'].map((path) => [path, 'http://127.0.0.1:8080'])) },
 });

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { bench, open } from './browser.ts';
 import { attachments } from './flows/attachments.ts';
 import { chat } from './flows/chat.ts';
+import { devices } from './flows/devices.ts';
 import { fair } from './serve.ts';
 import type { Flow } from './flows/flow.ts';
 import { following } from './flows/following.ts';
@@ -20,7 +21,7 @@ import { tools } from './flows/tools.ts';
 
 const [puna, model, build = 'build'] = process.argv.slice(2);
 if (!puna || !model) throw new Error('Usage: node test/page.e2e.ts PUNA MODEL [BUILD]');
-const flows: Flow[] = [chat, following, attachments, sounds, keyboard, late, loss, memory, router, settings, tools, tab, plainHttp];
+const flows: Flow[] = [chat, following, attachments, sounds, keyboard, late, loss, memory, router, settings, devices, tools, tab, plainHttp];
 
 const [only, left] = [process.env['ONLY'], process.env['WITHOUT']];
 const wanted = (name: string) => (!only || name.includes(only)) && (!left || !name.includes(left));

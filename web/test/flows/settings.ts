@@ -37,6 +37,14 @@ const cases: Case[] = [
     const kept = await page.evaluate(() => JSON.stringify({ ...localStorage }));
     assert.ok(!kept.includes(right), 'the key is not kept where it was not asked for');
   }],
+  ['a server that keeps no conversations says so', async (page) => {
+    await page.keyboard.press('Control+,');
+    await page.getByRole('tab', { name: 'Data' }).click();
+    await page.getByText('it was started without --web-store').waitFor({ timeout: long });
+    assert.equal(await page.getByRole('switch').count(), 0);
+    await axe(page, 'nothing is kept on the server');
+    await page.keyboard.press('Escape');
+  }],
   ['a preset: its system message and parameters are in the request, and go again', async (page) => {
     await page.keyboard.press('Control+,');
     await page.getByRole('tab', { name: 'Presets' }).click();

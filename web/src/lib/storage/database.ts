@@ -1,9 +1,19 @@
 // The database of the page in IndexedDB. Dexie is fetched when it is opened, which is after the first paint.
 import type { Dexie, Table } from 'dexie';
 import type { StorageTrouble } from '#lib/types/storage.ts';
-import { patched, schema, type Change, type Rows, type TableName } from './tables.ts';
+import {
+  foundOf,
+  patched,
+  schema,
+  tableNames,
+  type Change,
+  type Found,
+  type Rows,
+  type TableName,
+  type Wanted,
+} from './tables.ts';
 
-const version = 1;
+const version = 2;
 // Dexie multiplies its versions by ten.
 const nativeVersion = version * 10;
 
@@ -44,6 +54,31 @@ export class Database {
     if (tables.has('messages')) tables.add('conversations');
     await this.dexie.transaction('rw', [...tables], async () => {
       for (const change of changes) await this.#write(change);
+    });
+  }
+
+  // Changes that depend on what is there, in one transaction: `before` is written, these rows are read, and what `make`
+  // has to say of them is written and given.
+  async update(
+    before: readonly Change[],
+    wanted: Wanted,
+    make: (found: Found) => readonly Change[],
+  ): Promise<readonly Change[]> {
+    const tables = tableNames.filter((table) => table !== 'files');
+    return await this.dexie.transaction('rw', tables, async () => {
+      for (const change of before) await this.#write(change);
+      const rows = new Map<TableName, Rows[TableName][]>();
+      for (const [table, keys] of Object.entries(wanted) as [TableName, readonly string[] | 'all'][]) {
+        const read: Table<Rows[TableName], string> = this.dexie.table(table);
+        const found = keys === 'all' ? await read.toArray() : await read.bulkGet([...keys]);
+        rows.set(
+          table,
+          found.filter((row) => row !== undefined),
+        );
+      }
+      const made = make(foundOf(rows));
+      for (const change of made) await this.#write(change);
+      return made;
     });
   }
 

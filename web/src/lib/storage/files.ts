@@ -22,7 +22,7 @@ export async function putHashed(files: Iterable<[string, Blob]>, to: Storage = s
 }
 
 export async function getFile(sha256: string, from: Storage = storage): Promise<Blob | undefined> {
-  return (await from.row('files', sha256))?.bytes;
+  return (await from.row('files', sha256))?.bytes ?? from.elsewhere?.(sha256);
 }
 
 export async function quota(of: Storage = storage): Promise<Quota> {

@@ -109,6 +109,159 @@ describe('storage', () => {
   });
 });
 
+describe('what a server is not told of yet', () => {
+  const marks = async (storage: Storage) =>
+    (await storage.all('unsent')).map(
+      ({ key, removed, stamp }) => [key, ...(removed ? ['removed'] : []), stamp] as const,
+    );
+  function noting(name: string): Storage {
+    const storage = open(name);
+    storage.notesUnsent = () => true;
+    return storage;
+  }
+
+  it('is noted with each change, while that is wanted', async () => {
+    const storage = noting(aName());
+    await storage.commit([...chat('a'), draft('d', 'typed')]);
+    await storage.commit([{ table: 'conversations', key: 'a', patch: { name: 'Named', model: undefined } }]);
+    const before = await marks(storage);
+    expect(before.map(([key]) => key)).toEqual([
+      'conversations/a',
+      'conversations/a/model',
+      'conversations/a/name',
+      'messages/a-1',
+      'messages/a-root',
+    ]);
+    expect(new Set(before.map(([, stamp]) => stamp)).size).toBe(2);
+    await storage.commit([
+      { table: 'conversations', remove: ['a'] },
+      { table: 'messages', remove: ['a-root', 'a-1'] },
+    ]);
+    expect((await marks(storage))[0]!.slice(0, 2)).toEqual(['conversations/a', 'removed']);
+    // With the conversation, at the server too.
+    expect((await marks(storage)).filter(([, second]) => second === 'removed')).toHaveLength(1);
+    storage.notesUnsent = () => false;
+    await storage.commit(chat('b'));
+    expect((await marks(storage)).some(([key]) => key.includes('b'))).toBe(false);
+  });
+
+  it('has times of which each is later', async () => {
+    const storage = noting(aName());
+    await Promise.all(['a', 'b', 'c'].map((id) => storage.commit(chat(id))));
+    const times = (await storage.all('unsent'))
+      .filter(({ table }) => table === 'conversations')
+      .map(({ time }) => time);
+    expect(new Set(times).size).toBe(3);
+  });
+
+  it('is written with the change or not at all', async () => {
+    const name = aName();
+    const storage = noting(name);
+    await storage.open();
+    fill();
+    await storage.commit(chat('a'));
+    expect(await marks(storage)).toHaveLength(3);
+    const other = open(name);
+    expect([await other.all('conversations'), await other.all('unsent')]).toEqual([[], []]);
+    empty();
+    await storage.flush();
+    expect([await other.all('conversations'), await other.all('unsent')].map(({ length }) => length)).toEqual([1, 3]);
+  });
+
+  it('is in databases of the version before too, which keep what they have', async () => {
+    const name = aName();
+    await new Promise<void>((resolve) => {
+      const request = indexedDB.open(name, 10);
+      request.onupgradeneeded = () => {
+        for (const table of ['conversations', 'drafts', 'presets'])
+          request.result.createObjectStore(table, { keyPath: 'id' });
+        request.result
+          .createObjectStore('messages', { keyPath: 'id' })
+          .createIndex('[convId+order]', ['convId', 'order']);
+        request.result.createObjectStore('files', { keyPath: 'sha256' });
+        request.result.createObjectStore('values', { keyPath: 'key' });
+        request
+          .transaction!.objectStore('conversations')
+          .put(newConversation({ id: 'a', currNode: 'a-root', name: 'Old' }));
+        request.transaction!.objectStore('messages').put({ ...newRoot('a'), id: 'a-root' });
+      };
+      request.onsuccess = () => {
+        request.result.close();
+        resolve();
+      };
+    });
+    const storage = noting(name);
+    await storage.commit([{ table: 'conversations', key: 'a', patch: { pinned: true } }]);
+    expect(storage.trouble).toBeNull();
+    expect(await storage.all('conversations')).toMatchObject([{ id: 'a', name: 'Old', pinned: true }]);
+    expect(await storage.messagesOf('a')).toHaveLength(1);
+    expect((await marks(storage)).map(([key]) => key)).toEqual(['conversations/a/pinned']);
+  });
+});
+
+describe('updates', () => {
+  const rename = (name: string): Change => ({ table: 'conversations', key: 'a', patch: { name } });
+  const nameIn = async (storage: Storage) => (await storage.row('conversations', 'a'))?.name;
+
+  it('are of what is stored when they are written, and nothing comes between', async () => {
+    const name = aName();
+    const one = open(name);
+    const two = open(name);
+    one.notesUnsent = () => true;
+    await one.commit(chat('a'));
+    await one.commit([rename('')]);
+    const add = (letter: string) => (storage: Storage) =>
+      storage.update({ conversations: ['a', 'none'] }, (found) => [
+        rename((found('conversations').get('a')?.name ?? '?') + letter),
+      ]);
+    await Promise.all([...'abcdefgh'].map((letter, i) => add(letter)(i % 2 ? one : two)));
+    expect([...(await nameIn(one))!].sort().join('')).toBe('abcdefgh');
+    // Nothing of it is for the server.
+    expect((await one.all('unsent')).filter(({ member }) => member === 'name')).toHaveLength(1);
+  });
+
+  it('are shown below what was committed in the meantime', async () => {
+    const storage = open(aName());
+    await storage.commit(chat('a'));
+    let shown = '';
+    storage.listen((news) => {
+      for (const change of 'changes' in news ? news.changes : [])
+        if (change.table === 'conversations' && 'patch' in change) shown = change.patch.name ?? shown;
+    });
+    const updated = storage.update({}, () => [rename('From elsewhere')]);
+    const typed = storage.commit([rename('Typed')]);
+    expect(shown).toBe('Typed');
+    await Promise.all([updated, typed]);
+    expect([shown, await nameIn(storage)]).toEqual(['Typed', 'Typed']);
+  });
+
+  it('hold in memory where nothing can be stored', async () => {
+    const storage = open(aName());
+    await storage.commit(chat('a'));
+    fill();
+    await storage.update({ conversations: 'all' }, (found) => [rename(`${found('conversations').size} chat`)]);
+    expect([storage.trouble, await nameIn(storage)]).toEqual(['full', '1 chat']);
+    empty();
+    globalThis.indexedDB = undefined as unknown as IDBFactory;
+    const other = open(aName());
+    await other.commit(chat('a'));
+    await other.update({ conversations: ['a'] }, (found) => [rename(`${found('conversations').get('a')!.id}!`)]);
+    expect([other.trouble, await nameIn(other)]).toEqual(['refused', 'a!']);
+  });
+
+  it('that fail change nothing, and what is behind them goes on', async () => {
+    const storage = open(aName());
+    await storage.commit(chat('a'));
+    const bad = storage.update({}, () => {
+      throw new Error('No.');
+    });
+    const typed = storage.commit([rename('Typed')]);
+    await expect(bad).rejects.toThrow('No.');
+    await typed;
+    expect(await nameIn(storage)).toBe('Typed');
+  });
+});
+
 describe('storage that is full', () => {
   it('says so, keeps what is new in memory, and saves it when there is room', async () => {
     const name = aName();

@@ -5,8 +5,18 @@ import type { Id, Message } from '#lib/types/conversation.ts';
 import type { StorageTrouble } from '#lib/types/storage.ts';
 import { isQuota, openDatabase, Refusal, type Database } from './database.ts';
 import { Overlay } from './overlay.ts';
-import { keyOf, type Change, type Rows, type TableName } from './tables.ts';
+import {
+  foundOf,
+  keptTables,
+  keyOf,
+  type Change,
+  type Found,
+  type Rows,
+  type TableName,
+  type Wanted,
+} from './tables.ts';
 import { Tabs } from './tabs.ts';
+import { marksOf, newStamp } from './unsent.ts';
 
 // How long a full or failing database is left alone before what is kept in memory is tried again.
 const retryMs = 30_000;
@@ -35,6 +45,14 @@ export class Storage {
   #lanes = { rows: newLane(), files: newLane() };
   #retry: ReturnType<typeof setTimeout> | undefined;
   #tabs: Tabs;
+  // For each update under way: what was committed since it was asked for.
+  #behind = new Set<Change[]>();
+  #lastTime = 0;
+
+  // Whether what is committed is noted as unsent to the server.
+  notesUnsent: () => boolean = () => false;
+  // Gives, and keeps, bytes of files that are not here.
+  elsewhere: ((sha256: string) => Promise<Blob | undefined>) | undefined;
 
   constructor(readonly name = 'puna') {
     this.#tabs = new Tabs(
@@ -122,10 +140,27 @@ export class Storage {
   // Shown when it returns; ends when the changes are saved, or kept in memory because they cannot be. Throws at once,
   // before anything is changed, when a value is none that can be stored (a function, a proxy).
   commit(given: readonly Change[]): Promise<void> {
-    const changes = structuredClone(given);
+    const changes = structuredClone(given) as Change[];
+    for (const behind of this.#behind) behind.push(...changes.filter(({ table }) => isKept(table)));
+    const unsent = this.notesUnsent() ? marksOf(changes, this.#time(), newStamp()) : [];
+    if (unsent.length > 0) changes.push({ table: 'unsent', put: unsent });
     const lane = changes.every((change) => change.table === 'files') ? this.#lanes.files : this.#lanes.rows;
     this.#tell({ changes });
     return this.#queue(lane, changes);
+  }
+
+  // Changes that depend on what is stored: `make` is given these rows as they are when the changes are written, and no
+  // other comes between; it may be asked twice. They are shown when they are saved, or kept in memory, and not noted as
+  // unsent. What was committed in the meantime is shown anew, for it is written behind them.
+  update(wanted: Wanted, make: (found: Found) => readonly Change[]): Promise<void> {
+    const behind: Change[] = [];
+    this.#behind.add(behind);
+    const lane = this.#lanes.rows;
+    const done = lane.tail
+      .then(() => this.#update(lane, wanted, make, behind))
+      .finally(() => this.#behind.delete(behind));
+    lane.tail = done.catch(() => undefined);
+    return done;
   }
 
   // Tries again what could not be saved.
@@ -207,21 +242,75 @@ export class Storage {
     if (changes.length > 0 && !(saved && lane === this.#lanes.files)) this.#tabs.tell(changes, saved);
   }
 
+  async #update(
+    lane: Lane,
+    wanted: Wanted,
+    make: (found: Found) => readonly Change[],
+    behind: readonly Change[],
+  ): Promise<void> {
+    await this.open();
+    const database = this.#database;
+    let changes = database && (await this.#tryUpdate(database, lane, wanted, make));
+    const saved = changes !== undefined;
+    if (!changes) {
+      const rows = new Map<TableName, Rows[TableName][]>();
+      for (const [table, keys] of Object.entries(wanted) as [TableName, readonly string[] | 'all'][])
+        rows.set(table, keys === 'all' ? await this.all(table) : await this.some(table, keys));
+      changes = make(foundOf(rows));
+      lane.unsaved.add(changes);
+    }
+    if (changes.length === 0) return;
+    this.#tell({ changes });
+    if (behind.length > 0) this.#tell({ changes: behind });
+    this.#tabs.tell(changes, saved);
+  }
+
+  async #tryUpdate(
+    database: Database,
+    lane: Lane,
+    wanted: Wanted,
+    make: (found: Found) => readonly Change[],
+  ): Promise<readonly Change[] | undefined> {
+    try {
+      const made = await database.update(lane.unsaved.changes(), wanted, make);
+      this.#wrote(lane);
+      return made;
+    } catch (error) {
+      if (this.#database === database) this.#failed(error);
+      return undefined;
+    }
+  }
+
+  #wrote(lane: Lane): void {
+    lane.unsaved.clear();
+    if (Object.values(this.#lanes).every(({ unsaved }) => unsaved.empty)) this.#setTrouble(null);
+  }
+
+  #failed(error: unknown): void {
+    this.#setTrouble(isQuota(error) ? 'full' : 'broken');
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => void this.flush(), retryMs);
+  }
+
+  // Of two commits the second is later, within the same millisecond too.
+  #time(): number {
+    this.#lastTime = Math.max(Date.now(), this.#lastTime + 1);
+    return this.#lastTime;
+  }
+
   async #tryWrite(database: Database, lane: Lane, changes: readonly Change[]): Promise<boolean> {
     // What waits since before comes first, in the same transaction: a message never without those above it.
     const waiting = lane.unsaved.changes();
     try {
       await database.write([...waiting, ...changes]);
-      lane.unsaved.clear();
-      if (Object.values(this.#lanes).every(({ unsaved }) => unsaved.empty)) this.#setTrouble(null);
+      this.#wrote(lane);
       return true;
     } catch (error) {
       if (this.#database !== database) return false;
-      this.#setTrouble(isQuota(error) ? 'full' : 'broken');
-      clearTimeout(this.#retry);
-      this.#retry = setTimeout(() => void this.flush(), retryMs);
-      // What makes room must not wait for room.
-      if (waiting.length === 0 || !changes.every((change) => 'remove' in change)) return false;
+      this.#failed(error);
+      // What makes room must not wait for room; the marks of it are small.
+      const makesRoom = changes.every((change) => 'remove' in change || change.table === 'unsent');
+      if (waiting.length === 0 || !makesRoom) return false;
     }
     try {
       await database.write(changes);
@@ -242,6 +331,10 @@ export class Storage {
     }
     this.#tell({ changes });
   }
+}
+
+function isKept(table: TableName): boolean {
+  return (keptTables as readonly TableName[]).includes(table);
 }
 
 export const storage = new Storage();

@@ -10,6 +10,28 @@ export interface StoredFile {
   unusedSince?: number;
 }
 
+// Tables whose rows a server can keep for several devices (docs/decisions/conversations-in-the-page.md).
+export const keptTables = ['conversations', 'messages', 'presets'] as const;
+export type KeptTable = (typeof keptTables)[number];
+
+// What the server has not been told of a row: a mark of the row as a whole, and one of each member that was changed.
+export interface Unsent {
+  key: string; // unsentKey
+  table: KeptTable;
+  id: string;
+  // None: all of the row.
+  member?: string;
+  // The row is gone.
+  removed?: true;
+  time: number; // ms since 1970
+  // Another for each commit, which tells a mark from one that came after it.
+  stamp: string;
+}
+
+export function unsentKey(table: KeptTable, id: string, member?: string): string {
+  return member === undefined ? `${table}/${id}` : `${table}/${id}/${member}`;
+}
+
 export interface Rows {
   conversations: Conversation;
   messages: Message;
@@ -17,6 +39,7 @@ export interface Rows {
   drafts: Draft;
   presets: Preset;
   values: { key: string; value: unknown };
+  unsent: Unsent;
 }
 
 export type TableName = keyof Rows;
@@ -29,12 +52,25 @@ export const schema: Record<TableName, string> = {
   drafts: 'id',
   presets: 'id',
   values: 'key',
+  unsent: 'key',
 };
 
 export const tableNames = Object.keys(schema) as TableName[];
 
 export function keyOf(table: TableName, row: Rows[TableName]): string {
   return (row as unknown as Record<string, string>)[schema[table].split(',')[0]!]!;
+}
+
+// Rows to read: those of these keys, or all of the table.
+export type Wanted = { readonly [T in TableName]?: readonly string[] | 'all' };
+// Of a table, those of them that are there, by key.
+export type Found = <T extends TableName>(table: T) => ReadonlyMap<string, Rows[T]>;
+
+export function foundOf(rows: ReadonlyMap<TableName, readonly Rows[TableName][]>): Found {
+  const byKey = new Map(
+    [...rows].map(([table, list]) => [table, new Map(list.map((row) => [keyOf(table, row), row]))] as const),
+  );
+  return <T extends TableName>(table: T) => (byKey.get(table) ?? new Map()) as ReadonlyMap<string, Rows[T]>;
 }
 
 // A member that is undefined goes.

@@ -23,6 +23,7 @@ const initial: AppSettings = {
   preset: null,
   models: {},
   tools: [],
+  keepOnServer: false,
   apiKey: '',
   rememberKey: false,
 };

@@ -22,6 +22,8 @@ export interface AppSettings {
   models: Record<string, Record<string, unknown>>;
   // Tools that run without asking, by name.
   tools: string[];
+  // Conversations are kept on the server too, for other devices.
+  keepOnServer: boolean;
   // Of the server. In the tab's session storage unless `rememberKey`; in no export.
   apiKey: string;
   rememberKey: boolean;

@@ -10,7 +10,8 @@ export interface ServerAddress {
 }
 
 export interface Ask {
-  method?: 'GET' | 'POST' | 'DELETE';
+  method?: 'GET' | 'HEAD' | 'POST' | 'DELETE';
+  // Sent as JSON; a form as it is.
   body?: unknown;
   headers?: Record<string, string>;
   // null: none.
@@ -26,7 +27,9 @@ export async function send(server: ServerAddress, path: string, ask: Ask = {}): 
   const key = server.key();
   if (key) headers['Authorization'] = `Bearer ${key}`;
   const init: RequestInit = { method: ask.method ?? 'GET', headers, signal: ask.signal ?? null, cache: 'no-store' };
-  if (ask.body !== undefined) {
+  if (ask.body instanceof FormData) {
+    init.body = ask.body;
+  } else if (ask.body !== undefined) {
     headers['Content-Type'] = 'application/json';
     init.body = JSON.stringify(ask.body);
   }
