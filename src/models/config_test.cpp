@@ -1,6 +1,8 @@
 // The keys of architectures in the forms that files have them.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "models/models.h"
 #include "models/testing/tiny_model.h"
 #include "models/testing/tiny_rwkv.h"
