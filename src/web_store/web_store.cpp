@@ -270,7 +270,7 @@ Result<std::string> SqliteWebStore::file(std::string_view owner, std::string_vie
 }
 
 Result<std::string> SqliteWebStore::keep_file(std::string_view owner, std::string_view bytes) {
-  const std::string sha256 = store::sha256_of(bytes).hex();
+  std::string sha256 = store::sha256_of(bytes).hex();
   const std::lock_guard lock(mutex_);
   PUNA_TRY(Statement put, database_.prepare("INSERT OR REPLACE INTO files VALUES(?, ?, ?, ?)"));
   put.bind(1, owner).bind(2, sha256).bind(3, now_ms()).bind_bytes(4, bytes);
