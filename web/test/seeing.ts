@@ -18,7 +18,7 @@ async function withEncoder(encoder: Buffer, puna: string, build: string): Promis
   writeFileSync(mmproj, encoder);
   const more = ['--mmproj', mmproj, '--device', 'cpu', '--temp', '0', '--ctx-size', '1024', '--predict', '24'];
   const at = await site(puna, ['--model', model, ...more], build, { PUNA_HOME: folder });
-  return { ...at, end: () => (at.end(), rmSync(folder, { recursive: true, force: true })) };
+  return { ...at, end: () => (at.end(), rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })) };
 }
 
 export const seeingSite = (puna: string, build: string): Promise<Site> => withEncoder(seeingEncoder(), puna, build);

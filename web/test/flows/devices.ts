@@ -163,6 +163,6 @@ export const devices: Flow = {
   site: async ({ puna, model, build }) => {
     const folder = mkdtempSync(join(tmpdir(), 'puna-web-store-'));
     const at = await site(puna, ['--model', model, '--web-store', join(folder, 'conversations.sqlite'), ...served()], build);
-    return { ...at, end: () => (at.end(), rmSync(folder, { recursive: true, force: true })) };
+    return { ...at, end: () => (at.end(), rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })) };
   },
 };
