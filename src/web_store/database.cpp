@@ -57,9 +57,11 @@ Result<bool> Statement::step() {
 
 std::string Statement::text(int column) const {
   const void* const bytes = sqlite3_column_blob(statement_.get(), column);
-  const int n = sqlite3_column_bytes(statement_.get(), column);
-  return bytes ? std::string(static_cast<const char*>(bytes), static_cast<size_t>(n))
-               : std::string();
+  return bytes ? std::string(static_cast<const char*>(bytes), size(column)) : std::string();
+}
+
+size_t Statement::size(int column) const {
+  return static_cast<size_t>(sqlite3_column_bytes(statement_.get(), column));
 }
 
 int64_t Statement::number(int column) const {

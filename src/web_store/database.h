@@ -2,10 +2,12 @@
 // errors as the rest of Puna has them. One thread at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 
@@ -24,6 +26,7 @@ class Statement {
   base::Result<bool> step();
   // Of the row; text and bytes alike.
   std::string text(int column) const;
+  size_t size(int column) const;  // in bytes
   int64_t number(int column) const;
   bool is_null(int column) const;
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <random>
@@ -130,13 +131,10 @@ Result<void> remove_messages(Database& database, std::string_view owner, const s
   return {};
 }
 
-bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
-
 // What may be the SHA-256 of a file in a text.
 void note_digests(const std::string& text, std::set<std::string>& out) {
   for (size_t from = 0; from < text.size();) {
-    size_t to = from;
-    while (to < text.size() && is_hex(text[to])) ++to;
+    const size_t to = std::min(text.find_first_not_of("0123456789abcdef", from), text.size());
     if (to - from == kHexDigits) out.insert(text.substr(from, kHexDigits));
     from = to + 1;
   }
@@ -208,7 +206,7 @@ Result<WebRows> SqliteWebStore::rows(std::string_view owner, uint64_t after) {
     out.state.revision = static_cast<uint64_t>(found.number(0));
     PUNA_TRY(Row row, row_at(found, 3));
     if (!row.is_known()) continue;
-    bytes += found.text(5).size() + found.text(6).size();
+    bytes += found.size(5) + found.size(6);
     WebRow& each = out.rows.emplace_back(WebRow{.table = found.text(1), .id = found.text(2)});
     if (row.is_removed()) {
       each.removed_ms = row.removed_ms;
