@@ -32,8 +32,16 @@ const VECS = STEP_UNITS * 4u;
 const STRIDE = VECS + 1u;
 const VECS_OF_MATRIX = MATRIX_K / 8u;
 const FRAGMENT = MATRIX_M * MATRIX_N;
+// What a row of a tile leaves at a time. Gated weight rows lie in groups of four: gate, up, gate, up.
+#ifdef GATE
+const OUTPUTS = SG_N * AT_ONCE * MATRIX_N / 2u;
+#define COLUMN_OF(output) ((output) / 4u * 8u + (output) % 4u)
+#else
+const OUTPUTS = SG_N * AT_ONCE * MATRIX_N;
+#define COLUMN_OF(output) (output)
+#endif
 var<workgroup> tile_x: array<vec4<u32>, TILE_M * STRIDE>;
-var<workgroup> tile_w: array<vec4<u32>, max(TILE_N * STRIDE, SUBGROUPS_OF_TILE * SG_K * FRAGMENT / 4)>;
+var<workgroup> tile_w: array<vec4<u32>, max(TILE_N * STRIDE, SUBGROUPS_OF_TILE * SG_K * AT_ONCE * FRAGMENT / 4)>;
 
 // The step copies rows of vec4 (x, and f16 weights) in passes of the whole workgroup.
 const ROWS_OF_PASS = WG / VECS;
@@ -73,7 +81,6 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
   let n_first = wid.y * TILE_N;
 #endif
   let subgroup = local / LANES;
-  let lane = local % LANES;
   let m_part = subgroup % SG_M * (FRAGMENTS_M * MATRIX_M);
   let n_part = subgroup / SG_M % SG_N * (FRAGMENTS_N * MATRIX_N);
   let k_part = subgroup / SUBGROUPS_OF_TILE * (VECS / SG_K);
@@ -181,40 +188,45 @@ fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) 
 #endfor
   }
 
-  // One product of each subgroup at a time, where the tile of weights was: a workgroup that needs less memory has more beside it on a
-  // core. The sets along K share the work of storing.
-  let mine = subgroup % SUBGROUPS_OF_TILE * FRAGMENT;
+  // AT_ONCE products of each subgroup at a time, where the tile of weights was: a workgroup that needs less memory has more beside it on a
+  // core. One short loop stores them, since a long text is fetched anew whenever kernels come in turn.
 #for i in 0..FRAGMENTS_M
 #for j in 0..FRAGMENTS_N
-  subgroupMatrixStore<row_major>(&tile_w, subgroup * FRAGMENT / 4u, acc_##i##_##j, MATRIX_N / 4u);
+  subgroupMatrixStore<row_major>(&tile_w, (subgroup * AT_ONCE + j % AT_ONCE) * FRAGMENT / 4u, acc_##i##_##j, MATRIX_N / 4u);
+#if (j + 1) % AT_ONCE == 0
   workgroupBarrier();
-  for (var e = subgroup / SUBGROUPS_OF_TILE * LANES + lane; e < FRAGMENT; e += SG_K * LANES) {
-    let m = m_first + m_part + i * MATRIX_M + e / MATRIX_N;
-    let column = e % MATRIX_N;
-    let n = n_first + n_part + j * MATRIX_N + column;
+  for (var e = local; e < SG_M * MATRIX_M * OUTPUTS; e += WG) {
+    let tile_row = e / OUTPUTS;
+    let column = COLUMN_OF(e % OUTPUTS);
+    let m = m_first + tile_row / MATRIX_M * (FRAGMENTS_M * MATRIX_M) + i * MATRIX_M + tile_row % MATRIX_M;
+    let n_of_subgroup = column / (AT_ONCE * MATRIX_N) * (FRAGMENTS_N * MATRIX_N) + column % (AT_ONCE * MATRIX_N);
+    let n = n_first + (j + 1 - AT_ONCE) * MATRIX_N + n_of_subgroup;
+    let product = (column / (AT_ONCE * MATRIX_N) * SG_M + tile_row / MATRIX_M) * AT_ONCE + column / MATRIX_N % AT_ONCE;
+    let at = product * FRAGMENT + tile_row % MATRIX_M * MATRIX_N + column % MATRIX_N;
 #if SPLITS > 1
-    if (m < m_count && n < ROWS) { partials[(wid.z * X16_ROWS + m) * ROWS + n] = sum_at(mine + e); }
+    if (m < m_count && n < ROWS) { partials[(wid.z * X16_ROWS + m) * ROWS + n] = sum_at(at); }
 #else
     if (m < m_count && n < ROWS) {
       let scale = bitcast<f32>((127u + x16[X16_ROWS * X_VECS + X_OF(m)].x) << 23u);
 #ifdef GATE
-      // Groups of four: gate, up, gate, up.
-      if (column % 8u < 4u) { finish_gated(Y_OF(m), n / 8u * 4u + n % 4u, sum_at(mine + e) * scale, sum_at(mine + e + 4u) * scale); }
+      finish_gated(Y_OF(m), n / 8u * 4u + n % 4u, sum_at(at) * scale, sum_at(at + 4u) * scale);
 #else
-      finish(Y_OF(m), n, sum_at(mine + e) * scale);
+      finish(Y_OF(m), n, sum_at(at) * scale);
 #endif
     }
 #endif
   }
   workgroupBarrier();
+#endif
 #endfor
 #endfor
 }
 
+// A product's part of every set along K.
 fn sum_at(e: u32) -> f32 {
   var sum = 0.0;
   for (var k = 0u; k < SG_K; k++) {
-    let at = k * (SUBGROUPS_OF_TILE * FRAGMENT) + e;
+    let at = k * (SUBGROUPS_OF_TILE * AT_ONCE * FRAGMENT) + e;
     sum += bitcast<f32>(tile_w[at / 4u][at % 4u]);
   }
   return sum;

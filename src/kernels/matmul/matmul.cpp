@@ -136,12 +136,13 @@ void bind_x(const MatmulArgs& args, bool from_scratch, Describe& call) {
 }
 
 // x as f16, with the powers of two behind it.
+uint32_t x16_rows(const MatmulArgs& args) { return args.max_rows * x_slots(args); }
 uint64_t x16_bytes(const MatmulArgs& args) {
-  return (x_rows(args) * (uint64_t{units(args)} * 64 + 16) + 255) / 256 * 256;
+  return (x16_rows(args) * (uint64_t{units(args)} * 64 + 16) + 255) / 256 * 256;
 }
 void bind_x16(const MatmulArgs& args, Describe& call) {
   const Slice place{args.scratch.buffer, args.scratch.offset, x16_bytes(args)};
-  call.arena("B_X16", place).text("X16_ROWS", fmt::format("{}u", x_rows(args)));
+  call.arena("B_X16", place).text("X16_ROWS", fmt::format("{}u", x16_rows(args)));
 }
 
 void halve(const MatmulArgs& args, std::vector<KernelCall>& out) {
@@ -239,7 +240,7 @@ uint64_t partials_bytes(const MatmulArgs& args, const MatrixTuning& tuning) {
   uint64_t rows = 0;
   for (const GpuWeight::Chunk& chunk : args.weight.chunks)
     rows = std::max<uint64_t>(rows, chunk.n_rows);
-  return tuning.n_splits * x_rows(args) * rows * sizeof(float);
+  return tuning.n_splits * x16_rows(args) * rows * sizeof(float);
 }
 Slice partials_of(const MatmulArgs& args, const MatrixTuning& tuning) {
   return {args.scratch.buffer, args.scratch.offset + x16_bytes(args), partials_bytes(args, tuning)};
@@ -280,6 +281,7 @@ void describe_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args,
   call.number("SG_K", tuning.subgroups_k).number("STEP_UNITS", tuning.step_units);
   call.number("X_PASSES", x_items / tile.workgroup).number("W_PASSES", w_items / tile.workgroup);
   call.number("SPLITS", tuning.n_splits).number("AHEAD", tuning.steps_ahead);
+  call.number("AT_ONCE", matrix_products_at_once(device, tuning));
   const auto [y, z] = tile_grid(args, tile.m);
   const GridDim n_tiles{Extent::kOne, div_up(columns_of(args, chunk), tile.n), 1};
   if (args.parts) {

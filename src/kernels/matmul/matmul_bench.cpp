@@ -2,10 +2,11 @@
 // and tuning.
 //   puna_matmul_bench [--types q4_0,q8_0] [--shapes 4096x4096,14336x4096] [--rows 1,512]
 //   [--numerics fast|exact] [--sweep]
-//                     [--adapter N]
+//                     [--tiles 1x4x2-2x2-2-1-2,...] [--adapter N]
 // Shapes are N x K (weight rows x columns). A measurement goes through products over copies
 // of the weight that together exceed the caches, each waiting for the one before (they write the
-// same y), as in a model. --sweep tries many tunings and marks the best.
+// same y), as in a model. --sweep tries many tunings and marks the best; --tiles those of matrix
+// units that are named: subgroups, fragments, units of a step, splits of K, steps ahead.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,12 +50,25 @@ struct Options {
   std::vector<uint32_t> rows = {1, 512};
   Numerics numerics = Numerics::kFast;
   bool sweep = false;
+  std::vector<MatrixTuning> tiles;
   size_t adapter = 0;
 };
 
 [[noreturn]] void usage(std::string_view what) {
   fmt::print(stderr, "error: {} (see the top of matmul_bench.cpp)\n", what);
   std::exit(2);
+}
+
+MatrixTuning parse_tile(std::string_view text) {
+  std::vector<uint32_t> numbers;
+  for (const std::string& part : split(text, '-')) {
+    for (const std::string& n : split(part, 'x'))
+      numbers.push_back(static_cast<uint32_t>(std::strtoul(n.c_str(), nullptr, 10)));
+  }
+  if (numbers.size() != 8 || std::ranges::count(numbers, 0u) > 0)
+    usage(fmt::format("{} is no tile like 1x4x2-2x2-2-1-2", text));
+  return {numbers[0], numbers[1], numbers[2], numbers[3],
+          numbers[4], numbers[5], numbers[6], numbers[7]};
 }
 
 Options parse(int argc, char** argv) {
@@ -89,6 +103,8 @@ Options parse(int argc, char** argv) {
       options.numerics = value() == "exact" ? Numerics::kExact : Numerics::kFast;
     } else if (arg == "--sweep") {
       options.sweep = true;
+    } else if (arg == "--tiles") {
+      for (const std::string& tile : split(value(), ',')) options.tiles.push_back(parse_tile(tile));
     } else if (arg == "--adapter") {
       options.adapter = std::strtoul(std::string(value()).c_str(), nullptr, 10);
     } else {
@@ -124,8 +140,8 @@ std::string name_of(const MatmulTuning& tuning) {
                      m.groups, m.columns, m.prefetch ? " prefetch" : "", m.own_int8 ? " own" : "");
 }
 
-std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArgs& args,
-                                  bool sweep) {
+std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArgs& args, bool sweep,
+                                  std::span<const MatrixTuning> tiles) {
   const bool floats = quant::info(args.weight.type).block_elements == 1;
   const bool int8 = args.numerics == Numerics::kFast && !floats;
   std::vector<Candidate> out;
@@ -139,8 +155,14 @@ std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArg
   };
   add(default_tuning(device, args));
   for (Candidate& candidate : out) candidate.name += " (default)";
-  if (!sweep) return out;
   MatmulTuning tuning = default_tuning(device, args);
+  for (const MatrixTuning& tile : tiles) {
+    MatmulTuning named = tuning;
+    named.kernel = MatmulKernel::kMatrix;
+    named.matrix = tile;
+    if (tuning_fits(device, args, named)) add(named);
+  }
+  if (!sweep) return out;
   // Few rows: all of them in a tile, which many sets of subgroups share along K.
   if (args.max_rows <= 128 && !matrix_tiles(device, args).empty()) {
     const uint32_t m = (args.max_rows + device.matrix.m - 1) / device.matrix.m;
@@ -255,7 +277,7 @@ void measure(bench::GpuBench& gpu, const Options& options, quant::Type type, con
 
   double best = 1e30;
   std::string best_name;
-  for (const Candidate& candidate : candidates(gpu.info(), args, options.sweep)) {
+  for (const Candidate& candidate : candidates(gpu.info(), args, options.sweep, options.tiles)) {
     const auto record = [&](gpu::CommandList& list) {
       for (const Slice& copy : copies) {
         MatmulArgs one = args;

@@ -8,7 +8,7 @@ namespace puna::kernels {
 namespace {
 
 constexpr uint32_t kManyRows = 16384;  // of a weight
-constexpr uint32_t kFewRows = 128;     // of x, for few_rows(), which takes more than a mat-vec
+constexpr uint32_t kFewRows = 128;     // of x, for few_rows()
 
 // As many workgroups that share K as give `enough` of them, and as suit.
 std::optional<MatrixTuning> shared_k(const gpu::DeviceInfo& device, const MatmulArgs& args,
@@ -43,6 +43,11 @@ std::optional<MatrixTuning> few_rows(const gpu::DeviceInfo& device, const Matmul
   constexpr uint32_t kLargeSide = 4096;
   const uint32_t fragments = div_up(args.max_rows, device.matrix.m);
   const bool large = args.weight.rows >= kLargeSide && args.weight.cols >= kLargeSide;
+  if (fragments == 1) {
+    const bool wide = args.weight.rows >= kManyRows;
+    return wide ? shared_k(device, args, {1, 2, 2, 1, 2, 2, 1, /*steps_ahead=*/2}, 190)
+                : shared_k(device, args, {1, 1, 8, 1, 4, 4, 1, /*steps_ahead=*/2}, 250);
+  }
   if (fragments > 4) {
     const uint32_t half = div_up(fragments, 2);
     const auto ahead = shared_k(device, args, {2, 2, 2, half, 4, 2, 1, /*steps_ahead=*/2}, 128);
@@ -63,6 +68,22 @@ std::optional<MatrixTuning> few_rows(const gpu::DeviceInfo& device, const Matmul
   return shared_k(device, args, {1, 2, 4, fragments, 2, 4}, args.max_rows <= 32 ? 700 : 350);
 }
 
+// Whether 9 to 16 rows of x, which mat-vecs read the weight twice for, do better in tiles of matrix
+// units: where the product is so large that it makes up for what mat-vecs hand to the next
+// product, a norm and int8. q4_0, whose mat-vecs are the fastest, has to be wide as well. H100, us
+// of a mat-vec and of tiles: 28672 x 4096 q4_0 78 and 62, q4_k 86 and 61; 4096 x 14336 q4_0 42 and
+// 33, q4_k 63 and 33, with 3 for the sums. 8B with 16 texts, tokens a second, q4_0 and q4_k_m:
+// without tiles 2228 and 1810, with tiles for wide products 2279 and 2006, for long ones too 2175
+// and 2100, for those of 16 million weights too 1958 and 1878.
+bool pays_in_tiles(const MatmulArgs& args) {
+  constexpr uint64_t kLargeProduct = 40'000'000;  // weights
+  if (args.parts || args.max_rows <= kMatvecRows / 2 || is_float_type(args.weight.type))
+    return false;
+  const bool wide = args.weight.rows >= kManyRows;
+  return uint64_t{args.weight.rows} * args.weight.cols >= kLargeProduct &&
+         (wide || args.weight.type != quant::Type::kQ4_0);
+}
+
 constexpr MatrixTuning kLarge = {2, 2, 1, 4, 4, 1}, kTwoSets = {2, 2, 2, 4, 4, 2},
                        kSmall = {2, 2, 1, 2, 2, 2}, kSmallest = {2, 2, 1, 2, 2, 1};
 
@@ -73,7 +94,8 @@ constexpr MatrixTuning kLarge = {2, 2, 1, 4, 4, 1}, kTwoSets = {2, 2, 2, 4, 4, 2
 // 203 / 197, f16 198 / 213; 6144 x 4096 (192) q4_0 172 / 168, q8_0 162 / 171, f16 170 / 183;
 // 4096 x 14336 (128) q4_0 125 / 236. 2048 x 2048 (64) 100 with either, 170 by small tiles.
 std::optional<MatrixTuning> default_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args) {
-  if (args.max_rows <= kMatvecRows) return std::nullopt;
+  if (args.max_rows <= kMatvecRows)
+    return pays_in_tiles(args) ? few_rows(device, args) : std::nullopt;
   if (!args.parts && args.max_rows <= kFewRows) {
     if (const auto few = few_rows(device, args)) return few;
   }

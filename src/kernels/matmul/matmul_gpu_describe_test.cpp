@@ -117,6 +117,23 @@ TEST_CASE("few rows of a large weight are requested two steps ahead where there 
   CHECK(tiles(28672, 4096, 64).subgroups_n == 1);
 }
 
+TEST_CASE("9 to 16 rows of x meet large products in tiles of matrix units") {
+  const auto kernel = [](quant::Type type, uint32_t rows, uint32_t cols, uint32_t max_rows) {
+    return default_tuning(with_matrix_units(),
+                          args_for(type, rows, cols, max_rows, Numerics::kFast))
+        .kernel;
+  };
+  using quant::Type;
+  CHECK(kernel(Type::kQ4_K, 28672, 4096, 16) == MatmulKernel::kMatrix);
+  CHECK(kernel(Type::kQ4_K, 4096, 14336, 16) == MatmulKernel::kMatrix);
+  CHECK(kernel(Type::kQ4_0, 28672, 4096, 16) == MatmulKernel::kMatrix);
+  // Mat-vecs of q4_0 are too fast for that, and so are all where a product is no large one.
+  CHECK(kernel(Type::kQ4_0, 4096, 14336, 16) == MatmulKernel::kMatvec);
+  CHECK(kernel(Type::kQ4_K, 6144, 4096, 16) == MatmulKernel::kMatvec);
+  CHECK(kernel(Type::kQ4_K, 28672, 4096, 8) == MatmulKernel::kMatvec);
+  CHECK(kernel(Type::kF16, 28672, 4096, 16) == MatmulKernel::kMatvec);
+}
+
 TEST_CASE("more workgroups than one dimension holds go on in the second") {
   const MatmulArgs args = args_for(quant::Type::kQ4_0, 4'000'000, 32, 1, Numerics::kExact);
   std::vector<KernelCall> calls;

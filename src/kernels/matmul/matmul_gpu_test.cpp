@@ -576,27 +576,31 @@ TEST_CASE("gpu: few rows in matrix units give the same product, however K is dea
   const auto gpu = test::GpuHarness::open();
   if (!gpu) return;
   bool found = false;
+  const auto check_tile = [&](Case c, const MatrixTuning& tile) {
+    MatmulArgs args;
+    args.weight = {c.type, c.rows, c.cols, {}};
+    args.numerics = c.numerics;
+    args.max_rows = c.max_rows;
+    const MatmulTuning tuning{.kernel = MatmulKernel::kMatrix, .matrix = tile};
+    if (!tuning_fits(gpu->info(), args, tuning)) return;
+    found = true;
+    check_case(*gpu, c, &tuning);
+  };
   for (const quant::Type type :
        {quant::Type::kF16, quant::Type::kQ4_0, quant::Type::kQ4_K, quant::Type::kQ6_K}) {
+    Case c{.type = type, .rows = 72, .cols = 512, .numerics = Numerics::kFast};
     for (const uint32_t n_splits : {1u, 2u}) {
-      for (const uint32_t steps_ahead : {1u, 2u, 4u}) {
-        const Case c{.type = type,
-                     .rows = 72,
-                     .cols = 512,
-                     .n_rows = 20,
-                     .max_rows = 32,
-                     .numerics = Numerics::kFast,
-                     .epilogue = Epilogue::kAdd};
-        MatmulArgs args;
-        args.weight = {c.type, c.rows, c.cols, {}};
-        args.numerics = c.numerics;
-        args.max_rows = c.max_rows;
-        const MatmulTuning tuning{.kernel = MatmulKernel::kMatrix,
-                                  .matrix = {1, 1, 4, 2, 4, 2, n_splits, steps_ahead}};
-        if (!tuning_fits(gpu->info(), args, tuning)) continue;
-        found = true;
-        check_case(*gpu, c, &tuning);
-      }
+      c.n_rows = 20;
+      c.max_rows = 32;
+      c.epilogue = Epilogue::kAdd;
+      for (const uint32_t steps_ahead : {1u, 2u, 4u})
+        check_tile(c, {1, 1, 4, 2, 4, 2, n_splits, steps_ahead});
+      // One tile of 9 to 16 rows: fragments of a row are stored together, gated ones too.
+      c.n_rows = 11;
+      c.max_rows = 16;
+      check_tile(c, {1, 1, 8, 1, 4, 4, n_splits, 2});
+      c.epilogue = Epilogue::kSwiGlu;
+      check_tile(c, {1, 2, 2, 1, 2, 2, n_splits, 2});
     }
   }
   if (!found) MESSAGE("SKIPPED: this device has no matrix units");

@@ -14,14 +14,17 @@ bool sums_by_subgroup(const gpu::DeviceInfo& device, const MatvecTuning& tuning)
   return device.subgroups && device.subgroup_min > 0 && tuning.lanes >= device.subgroup_max;
 }
 
+// Bytes of a row of a tile of gemm_matrix.wgsl, and of one product of each subgroup.
+uint32_t row_bytes(const MatrixTuning& t) { return (t.step_units * 4 + 1) * 16; }
+uint32_t products_bytes(const gpu::DeviceInfo& device, const MatrixTuning& t) {
+  return t.subgroups_m * t.subgroups_n * t.subgroups_k * device.matrix.m * device.matrix.n * 4;
+}
+
 // Bytes of workgroup memory of gemm_matrix.wgsl.
 uint32_t matrix_workgroup_bytes(const gpu::DeviceInfo& device, const MatrixTuning& t) {
   const MatrixTile tile = tile_of(device, t);
-  // One product of each subgroup has the place of the weights at the end.
-  const uint32_t products =
-      t.subgroups_m * t.subgroups_n * t.subgroups_k * device.matrix.m * device.matrix.n * 4;
-  const uint32_t row_bytes = (t.step_units * 4 + 1) * 16;
-  return tile.m * row_bytes + std::max(tile.n * row_bytes, products);
+  // Products have the place of the weights at the end.
+  return tile.m * row_bytes(t) + std::max(tile.n * row_bytes(t), products_bytes(device, t));
 }
 
 }  // namespace
@@ -59,6 +62,12 @@ MatrixTile tile_of(const gpu::DeviceInfo& device, const MatrixTuning& t) {
   return {.m = t.subgroups_m * t.fragments_m * device.matrix.m,
           .n = t.subgroups_n * t.fragments_n * device.matrix.n,
           .workgroup = t.subgroups_m * t.subgroups_n * t.subgroups_k * device.subgroup_max};
+}
+
+uint32_t matrix_products_at_once(const gpu::DeviceInfo& device, const MatrixTuning& t) {
+  const bool fits =
+      t.fragments_n * products_bytes(device, t) <= tile_of(device, t).n * row_bytes(t);
+  return fits ? t.fragments_n : 1;
 }
 
 bool has_matrix(const gpu::DeviceInfo& device, const MatmulArgs& args) {
