@@ -61,7 +61,7 @@ class CpuExecutor : public Executor {
         outputs[r].text.push_back(chosen[r].id);
         step.tokens[r] = chosen[r].id;
       }
-      if (!on_chosen(chosen)) break;
+      if (!on_chosen(chosen).on) break;
       if (since_rest.ms() < kTurnMs) continue;
       PUNA_CO_TRY(co_await rest());
       since_rest = {};

@@ -227,9 +227,10 @@ Task<Result<void>> Engine::decode(std::vector<BatchRow> rows, uint32_t n_steps,
       evaluated(chosen);
       const bool decided =
           std::ranges::none_of(standing, [](const Chosen& c) { return c.id == kernels::kNoToken; });
-      const bool goes_on = on_chosen(standing) && decided;
-      if (goes_on) first.move();
-      return goes_on;
+      const GoesOn goes = on_chosen(standing);
+      if (!goes.on || !decided) return GoesOn(false);
+      first.move();
+      return goes;
     };
     done = co_await executor_->decode(std::move(first.step), std::move(first.outputs), n_steps,
                                       on_step);

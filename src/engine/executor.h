@@ -53,9 +53,15 @@ struct OutputSampling {
   bool moves = false;
   kernels::SamplerState* state = nullptr;  // of the text, for the host; outlives the decode
 };
-// Called with what one step chose, one for each output that the step has, in their order; false
-// stops the chain.
-using OnChosen = std::function<bool(std::span<const kernels::Chosen> chosen)>;
+// Whether a decode goes on, and whether its next step is known to be its last one: then none is
+// begun ahead of that.
+struct GoesOn {
+  GoesOn(bool goes_on, bool is_last = false) : on(goes_on), last(is_last) {}  // NOLINT: as a bool
+  bool on;
+  bool last;
+};
+// Called with what one step chose, one for each output that the step has, in their order.
+using OnChosen = std::function<GoesOn(std::span<const kernels::Chosen> chosen)>;
 
 // Gives way to what else runs on this thread: calls `resume` once, from its event loop.
 using GiveWay = std::function<void(std::function<void()> resume)>;
@@ -83,12 +89,16 @@ class Executor {
   // With a graph that gives logits: runs `first` and chooses a token after each of its output rows
   // (1 to kernels::kMaxBatch); each further step has one row for each output that is not chosen
   // once, the token that the step before chose: these are of different sequences. Ends after
-  // n_steps or when on_chosen returns false; steps already under way are dropped. Where outputs are
+  // n_steps or when on_chosen says so; steps already under way are dropped. Where outputs are
   // chosen once, it ends after a few steps, which those wait for at most: as many as the device is
   // to be kept at work with until the next call, and one at least.
   virtual base::Task<base::Result<void>> decode(plan::Step first,
                                                 std::vector<OutputSampling> outputs,
                                                 uint32_t n_steps, OnChosen on_chosen) = 0;
+
+  // Whether a step begins before the host has heard what the one before it chose, so that a decode
+  // that ends early has begun one in vain.
+  virtual bool begins_ahead() const { return false; }
 
   // A pause after steps: ends when they have run on the device, and when what else runs on this
   // thread has had its turn.

@@ -189,10 +189,10 @@ class GpuExecutor : public Executor {
       for (uint32_t i = 0; i < slot.n_steps && !stopped; ++i) {
         const std::vector<kernels::Chosen> chosen = chosen_by_device(slot, i, order);
         if (slot.first + i == 0 && order.once()) {
-          stopped = !on_chosen(order.of_caller(chosen, by_host));
+          stopped = !on_chosen(order.of_caller(chosen, by_host)).on;
           host_ms_ = since_last.ms();
         } else {
-          stopped = !on_chosen(chosen);  // overrun is dropped
+          stopped = !on_chosen(chosen).on;  // overrun is dropped
         }
         undo.ran(chosen);
         if (stopped) undo.wanted = i + 1 < slot.n_steps || delivered < submitted;
@@ -248,6 +248,7 @@ class GpuExecutor : public Executor {
     return submit();
   }
 
+  bool begins_ahead() const override { return true; }
   bool grows_with_use() const override { return false; }
   KeptBytes kept_bytes() const override {
     KeptBytes out;
@@ -346,10 +347,12 @@ class GpuExecutor : public Executor {
       PUNA_CO_TRY(Result<void>(begun));
       if (i > 0 || !reads) step_ms_ = since_last.ms();
       since_last = {};
-      if (!on_chosen(chosen_by_device(slot, 0, order)) || is_last) {
+      const GoesOn goes = on_chosen(chosen_by_device(slot, 0, order));
+      if (!goes.on || is_last) {
         if (!is_last) PUNA_CO_TRY(take_back(next, n_rows));
         break;
       }
+      if (goes.last) n_steps = i + 2;
       PUNA_CO_TRY(writer_.choices(outputs));
       list_.clear();
       step = std::move(next);

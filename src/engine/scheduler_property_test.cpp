@@ -32,6 +32,7 @@ struct Setup {
   uint32_t window = 0;
   uint64_t host_cache_bytes = 0;
   std::function<bool()> fails = {};
+  bool begins_ahead = false;
 };
 
 struct Fixture {
@@ -42,8 +43,13 @@ struct Fixture {
     cache.n_pages = setup.n_pages;
     cache.n_window_pages = setup.n_window_pages;
     cache.n_snapshots = setup.recurrent ? 2 * setup.n_sequences : 0;
-    auto fake = std::make_unique<FakeExecutor>(
-        FakeExecutor::Options{cache, kVocab, setup.recurrent, setup.window, setup.fails});
+    auto fake =
+        std::make_unique<FakeExecutor>(FakeExecutor::Options{.cache = cache,
+                                                             .vocab = kVocab,
+                                                             .recurrent = setup.recurrent,
+                                                             .window = setup.window,
+                                                             .fails = setup.fails,
+                                                             .begins_ahead = setup.begins_ahead});
     device = fake.get();
     models::Config config;
     config.vocab = kVocab;
@@ -183,8 +189,9 @@ void check_nothing_is_held(Fixture& fixture) {
 }
 
 // Texts by the dozen: their beginnings from a few, of any length that fits.
-void run_at_random(const Setup& setup, uint32_t seed, bool may_fail) {
+void run_at_random(Setup setup, uint32_t seed, bool may_fail) {
   CAPTURE(seed);
+  setup.begins_ahead = seed % 2 == 1;
   std::mt19937 random(seed);
   const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random() % n); };
   Fixture fixture(setup);
@@ -583,6 +590,48 @@ TEST_CASE("what a filter forces is read in one step, and what it allows is asked
   CHECK(text.tokens == continued(text.prompt, 50, *text.rules));
   CHECK(text.tokens.size() == 50);
   CHECK(n_steps == 2 + 8);  // two tokens before the forced ones, eight behind
+}
+
+TEST_CASE("beside others, short runs that a filter forces are written at their pace") {
+  for (const size_t n_forced : {3u, 4u}) {
+    CAPTURE(n_forced);
+    Fixture fixture({.n_sequences = 8, .begins_ahead = true});
+    std::deque<Text> texts(8);
+    for (uint32_t i = 0; i < texts.size(); ++i) {
+      texts[i].prompt = prompt(10 + i, i);
+      texts[i].rules = {.vocab = kVocab, .allows = {}, .forces = {}};
+      texts[i].rules->forces = [=](std::span<const int32_t> written) {
+        return written.size() % 16 == 2 + i ? prompt(n_forced, 7) : std::vector<int32_t>();
+      };
+      begin(fixture, texts[i], 60);
+    }
+    fixture.finish();
+    for (const Text& text : texts) CHECK(text.tokens == continued(text.prompt, 60, *text.rules));
+    // The prompts, and those that begin later; what is forced ends no chain, or many of them.
+    CHECK(fixture.device->n_chains() < (n_forced == 3 ? 12 : 60));
+    if (n_forced == 4) CHECK(fixture.device->n_chains() > 20);
+  }
+}
+
+TEST_CASE("a text whose others have ended takes in one step what is left of a forced run") {
+  Fixture fixture({.n_sequences = 8, .begins_ahead = true});
+  std::deque<Text> texts(8);
+  for (uint32_t i = 0; i < texts.size(); ++i) {
+    texts[i].prompt = prompt(10, i);
+    if (i == 0) {
+      texts[i].rules = {.vocab = kVocab, .allows = {}, .forces = {}};
+      texts[i].rules->forces = [](std::span<const int32_t> written) {
+        return written.size() == 4 ? prompt(3, 7) : std::vector<int32_t>();
+      };
+    }
+    begin(fixture, texts[i], i == 0 ? 40 : 5);
+  }
+  fixture.finish();
+  for (const Text& text : texts) {
+    const auto rules = text.rules.value_or(TestFilter::Rules());
+    CHECK(text.tokens == continued(text.prompt, text.tokens.size(), rules));
+  }
+  CHECK(texts[0].tokens.size() == 40);
 }
 
 TEST_CASE("texts whose filters allow the same for long are written in long chains, as without") {

@@ -32,7 +32,7 @@ class SplitExecutor : public Executor {
       bool goes_on = false;
       const auto on_step = [&](std::span<const kernels::Chosen> chosen) {
         std::ranges::transform(chosen, next.tokens.begin(), &kernels::Chosen::id);
-        return goes_on = on_chosen(chosen);
+        return goes_on = on_chosen(chosen).on;
       };
       PUNA_CO_TRY(co_await rest_->decode(std::move(step), outputs, 1, on_step));
       if (!goes_on) break;

@@ -25,6 +25,7 @@ class FakeExecutor : public Executor {
     std::function<bool()> fails = {};  // asked before each step; null: never
     base::ErrorCode error = base::ErrorCode::kDevice;  // of a step that fails
     bool at_once = false;                              // steps never wait, as on the CPU
+    bool begins_ahead = false;
   };
   explicit FakeExecutor(Options options)
       : options_(std::move(options)),
@@ -71,7 +72,7 @@ class FakeExecutor : public Executor {
     for (uint32_t i = 0; i < n_steps; ++i) {
       PUNA_CO_TRY(co_await begin(step));
       const std::vector<kernels::Chosen> chosen = evaluate(step, outputs);
-      if (!on_chosen(chosen)) break;
+      if (!on_chosen(chosen).on) break;
       std::vector<uint32_t> rows;
       std::vector<int32_t> tokens;
       for (size_t r = 0; r < outputs.size(); ++r) {
@@ -116,6 +117,7 @@ class FakeExecutor : public Executor {
     constexpr uint64_t kBytes = kernels::kPageTokens * sizeof(int32_t);
     return {.page = kBytes, .window = window_pages_.empty() ? 0 : kBytes, .states = {}};
   }
+  bool begins_ahead() const override { return options_.begins_ahead; }
   bool grows_with_use() const override { return true; }
   base::Task<base::Result<void>> read_page(PagePlace page, std::span<std::byte> out) override {
     const auto all = std::as_bytes(std::span(pages_[page.all]));
