@@ -3,49 +3,22 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <map>
 #include <span>
 
 #include "engine/scheduler.h"
-#include "engine/testing/forwarding_device.h"
+#include "engine/testing/small_device.h"
 #include "models/testing/tiny_model.h"
 #include "models/testing/tiny_recurrent.h"
 
 using namespace puna;
 using engine::Engine;
 using engine::test::open_gpu;
+using engine::test::SmallDevice;
 
 namespace {
 
 // Exact numerics, an f32 cache: two devices agree to rounding.
 constexpr double kLimit = 1e-6;
-
-// A device with so many bytes of memory.
-class SmallDevice : public engine::test::ForwardingDevice {
- public:
-  SmallDevice(std::unique_ptr<gpu::Device> device, uint64_t limit)
-      : ForwardingDevice(std::move(device)), limit_(limit) {}
-
-  base::Result<gpu::BufferId> create_buffer(uint64_t bytes, gpu::BufferUse use,
-                                            std::string_view label) override {
-    if (used_ + bytes > limit_)
-      return base::fail(base::ErrorCode::kOutOfMemory, "There is no memory left.");
-    PUNA_TRY(const gpu::BufferId id, ForwardingDevice::create_buffer(bytes, use, label));
-    buffers_[id.value] = bytes;
-    used_ += bytes;
-    return id;
-  }
-  void destroy_buffer(gpu::BufferId buffer) override {
-    used_ -= buffers_[buffer.value];
-    buffers_.erase(buffer.value);
-    ForwardingDevice::destroy_buffer(buffer);
-  }
-
- private:
-  uint64_t limit_;
-  uint64_t used_ = 0;
-  std::map<uint32_t, uint64_t> buffers_;
-};
 
 fixtures::TinyShape shape_of(const char* architecture, uint32_t n_layers = 2) {
   fixtures::TinyShape shape;
