@@ -247,6 +247,7 @@ Json to_json(const plan::MemoryUse& use) {
 Json to_json(const engine::Placement& placement) {
   Json out = Json::object();
   out.set("n_layers", placement.n_layers).set("gpu_layers", placement.layers_on(true));
+  out.set("cpu_experts", placement.cpu_experts);
   out.set("why", placement.why);
   out.set("gpu", to_json(placement.memory_on(true)))
       .set("cpu", to_json(placement.memory_on(false)));
