@@ -1,13 +1,18 @@
 """Writes a llama-shaped GGUF of random weights for a peer that needs a file.
 
-usage: synth_gguf.py GGUF_PY_DIR OUT LAYERS HIDDEN FFN HEADS KV_HEADS HEAD_DIM VOCAB TIED(0|1) [ARCH] [--type T] [--vocabulary FILE]
+usage: synth_gguf.py GGUF_PY_DIR OUT LAYERS HIDDEN FFN HEADS KV_HEADS HEAD_DIM VOCAB TIED(0|1) [ARCH] [--experts N --used N] [--type T]
+                     [--vocabulary FILE]
 GGUF_PY_DIR is the folder of the Python package gguf, or its wheel.
-ARCH is llama, or qwen3, which has norms of q and k.  Qwen3-0.6B: 28 1024 3072 16 8 128 151936 1 qwen3
+ARCH is llama, or qwen3, which has norms of q and k, or qwen3moe, which has experts of FFN each too.
+Qwen3-0.6B: 28 1024 3072 16 8 128 151936 1 qwen3      Qwen3-30B-A3B: 48 2048 768 32 4 128 151936 0 qwen3moe --experts 128 --used 8
 Llama-3.2-1B: 16 2048 8192 32 8 64 128256 1      Llama-3.1-8B: 32 4096 14336 32 8 128 128256 0
-T is f16 (unless given), q4_0 or q8_0, of all matrices. With --vocabulary the tokenizer is that of a GGUF file, for engines that take
+T is f16 (unless given), q4_0 or q8_0, of all matrices, or q4_k_m, llama-quantize's mix of that name. With --vocabulary the tokenizer is that of a GGUF file, for engines that take
 text; VOCAB then is that file's.
 """
 import argparse
+import functools
+import math
+import re
 import sys
 
 parser = argparse.ArgumentParser()
@@ -15,10 +20,14 @@ parser.add_argument("gguf_py")
 parser.add_argument("out")
 for name in ["layers", "hidden", "ffn", "heads", "kv_heads", "head_dim", "vocab", "tied"]:
     parser.add_argument(name, type=int)
-parser.add_argument("arch", nargs="?", default="llama", choices=["llama", "qwen3"])
-parser.add_argument("--type", default="f16", choices=["f16", "q4_0", "q8_0"])
+parser.add_argument("arch", nargs="?", default="llama", choices=["llama", "qwen3", "qwen3moe"])
+parser.add_argument("--type", default="f16", choices=["f16", "q4_0", "q8_0", "q4_k_m"])
+parser.add_argument("--experts", type=int, default=0)
+parser.add_argument("--used", type=int, default=0)
 parser.add_argument("--vocabulary")
 args = parser.parse_args()
+if (args.arch == "qwen3moe") != (0 < args.used <= args.experts):
+    parser.error("qwen3moe, and nothing else, takes --experts N and --used N, which is not more")
 sys.path.insert(0, args.gguf_py)
 import gguf  # noqa: E402
 import numpy as np  # noqa: E402
@@ -38,7 +47,11 @@ writer.add_rope_dimension_count(head_dim)
 writer.add_key_length(head_dim)
 writer.add_value_length(head_dim)
 writer.add_vocab_size(vocab)
-writer.add_file_type({"f16": 1, "q4_0": 2, "q8_0": 7}[args.type])
+writer.add_file_type({"f16": 1, "q4_0": 2, "q8_0": 7, "q4_k_m": 15}[args.type])
+if args.experts:
+    writer.add_expert_count(args.experts)
+    writer.add_expert_used_count(args.used)
+    writer.add_expert_feed_forward_length(ffn)
 if args.vocabulary:
     for field in gguf.GGUFReader(args.vocabulary).fields.values():
         if field.name.startswith("tokenizer."):
@@ -49,20 +62,48 @@ if args.vocabulary:
 else:
     writer.add_tokenizer_model("no_vocab")
 
-noise = (np.random.default_rng(0).standard_normal(1 << 24, dtype=np.float32) * 0.02).astype(np.float16)
-if args.type == "f16":
-    kind, per_block, blocks = None, 1, noise
-else:
-    kind = gguf.GGMLQuantizationType[args.type.upper()]
-    per_block, block_bytes = gguf.GGML_QUANT_SIZES[kind]
-    blocks = gguf.quants.quantize(noise.astype(np.float32).reshape(-1, per_block), kind).reshape(-1, block_bytes)
+Type = gguf.GGMLQuantizationType
+random = np.random.default_rng(0)
+noise = (random.standard_normal(1 << 24, dtype=np.float32) * 0.02).astype(np.float16)
 
 
-def matrix(name, rows, columns):
-    # The same noise over and over, quantized once.
-    n = rows * columns // per_block
-    values = np.resize(blocks, (n, *blocks.shape[1:])).reshape(rows, -1)
-    writer.add_tensor(name, values, raw_dtype=kind)
+@functools.cache
+def blocks_of(kind):
+    """Blocks of random weights, [n, bytes], or of f16 the weights."""
+    if kind == Type.F16:
+        return noise
+    n, n_bytes = gguf.GGML_QUANT_SIZES[kind]
+    if kind in (Type.Q4_0, Type.Q8_0):
+        return gguf.quants.quantize(noise.astype(np.float32).reshape(-1, n), kind).reshape(-1, n_bytes)
+    # All bits random but the scales of a block, which give the weights a deviation of 0.02 about zero.
+    blocks = random.integers(0, 256, (noise.size // n, n_bytes), np.uint8)
+    scales, at = ([7.8e-5, 7.5 * 7.8e-5], 0) if kind == Type.Q4_K else ([1.46e-5], n_bytes - 2)
+    blocks[:, at:at + 2 * len(scales)] = np.array(scales, np.float16).view(np.uint8)
+    return blocks
+
+
+def type_of(name):
+    if args.type != "q4_k_m":
+        return Type[args.type.upper()]
+    if name == "output.weight":
+        return Type.Q6_K
+    if not re.search(r"attn_v|ffn_down", name):
+        return Type.Q4_K
+    i, eighth = int(name.split(".")[1]), layers // 8
+    return Type.Q6_K if i < eighth or i >= 7 * layers // 8 or (i - eighth) % 3 == 2 else Type.Q4_K
+
+
+@functools.cache
+def values_of(kind, dims):
+    # The same noise over and over, quantized once; matrices of one shape are the same.
+    per_block = gguf.GGML_QUANT_SIZES[kind][0] if kind != Type.F16 else 1
+    blocks = blocks_of(kind)
+    return np.resize(blocks, (math.prod(dims) // per_block, *blocks.shape[1:])).reshape(*dims[:-1], -1)
+
+
+def matrix(name, *dims):
+    kind = type_of(name)
+    writer.add_tensor(name, values_of(kind, dims), raw_dtype=None if kind == Type.F16 else kind)
 
 
 def norm(name, n):
@@ -77,16 +118,20 @@ for i in range(layers):
     b = f"blk.{i}."
     norm(b + "attn_norm.weight", hidden)
     norm(b + "ffn_norm.weight", hidden)
-    if arch == "qwen3":
+    if arch.startswith("qwen3"):
         norm(b + "attn_q_norm.weight", head_dim)
         norm(b + "attn_k_norm.weight", head_dim)
     matrix(b + "attn_q.weight", heads * head_dim, hidden)
     matrix(b + "attn_k.weight", kv_heads * head_dim, hidden)
     matrix(b + "attn_v.weight", kv_heads * head_dim, hidden)
     matrix(b + "attn_output.weight", hidden, heads * head_dim)
-    matrix(b + "ffn_gate.weight", ffn, hidden)
-    matrix(b + "ffn_up.weight", ffn, hidden)
-    matrix(b + "ffn_down.weight", hidden, ffn)
+    if args.experts:
+        router = random.standard_normal((args.experts, hidden), dtype=np.float32) * np.float32(0.02)
+        writer.add_tensor(b + "ffn_gate_inp.weight", router)
+    kind, of = ("_exps", (args.experts,)) if args.experts else ("", ())
+    matrix(b + f"ffn_gate{kind}.weight", *of, ffn, hidden)
+    matrix(b + f"ffn_up{kind}.weight", *of, ffn, hidden)
+    matrix(b + f"ffn_down{kind}.weight", *of, hidden, ffn)
 writer.write_header_to_file()
 writer.write_kv_data_to_file()
 writer.write_tensors_to_file()

@@ -153,13 +153,24 @@ Result<Measured> steps_of_parallel(const Flags& flags, service::LoadedModel& mod
   return out;
 }
 
+// The part of a mixture's experts that one token uses; 1 of other models.
+double used_of_experts(const formats::ModelFile& file) {
+  const auto architecture = file.get_string("general.architecture");
+  const std::string p = architecture ? *architecture + ".expert_" : "";
+  const auto n = file.get_uint(p + "count", 0), used = file.get_uint(p + "used_count", 0);
+  return n && used && *n > 0 ? static_cast<double>(*used) / static_cast<double>(*n) : 1;
+}
+
 // Weight bytes one token reads: everything, but of the embedding table only what the output layer
-// shares.
-uint64_t bytes_per_token(const formats::ModelFile& file) {
+// shares, and of experts those that it uses.
+double bytes_per_token(const formats::ModelFile& file) {
   const bool tied = file.find_tensor("output.weight") == nullptr;
-  uint64_t bytes = 0;
+  const double used = used_of_experts(file);
+  double bytes = 0;
   for (const formats::Tensor& t : file.tensors) {
-    if (t.name != "token_embd.weight" || tied) bytes += t.bytes;
+    const bool routed = t.name.find("_exps.") != std::string::npos;
+    if (t.name != "token_embd.weight" || tied)
+      bytes += static_cast<double>(t.bytes) * (routed ? used : 1);
   }
   return bytes;
 }
@@ -236,6 +247,7 @@ Json to_json(const plan::MemoryUse& use) {
 Json to_json(const engine::Placement& placement) {
   Json out = Json::object();
   out.set("n_layers", placement.n_layers).set("gpu_layers", placement.layers_on(true));
+  out.set("cpu_experts", placement.cpu_experts);
   out.set("why", placement.why);
   out.set("gpu", to_json(placement.memory_on(true)))
       .set("cpu", to_json(placement.memory_on(false)));
@@ -243,7 +255,7 @@ Json to_json(const engine::Placement& placement) {
 }
 
 Json to_json(const engine::Engine& engine, const std::vector<Row>& rows) {
-  const double weight_bytes = static_cast<double>(bytes_per_token(engine.file()));
+  const double weight_bytes = bytes_per_token(engine.file());
   Json results = Json::array();
   for (const Row& row : rows) {
     Json rate = rate_json(row.tokens_per_s);

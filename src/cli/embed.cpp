@@ -82,6 +82,7 @@ base::Result<void> check_for_encoder(const Flags& flags) {
                          {flags.model.context.has_value(), "--ctx"},
                          {!flags.model.kv_type.empty(), "--kv-type"},
                          {flags.model.gpu_layers.has_value(), "--gpu-layers"},
+                         {flags.model.cpu_experts != 0u, "--cpu-experts"},
                          {flags.model.lock_memory, "--mlock"}};
   for (const auto& option : for_texts) {
     if (option.given)

@@ -18,6 +18,7 @@
 #include "models/summary.h"
 #include "plan/fuse.h"
 #include "plan/gpu_plan.h"
+#include "plan/host_experts.h"
 #include "plan/split.h"
 
 namespace puna::cli {
@@ -183,8 +184,11 @@ base::Result<int> run(const Flags& flags) {
       return base::fail(base::ErrorCode::kInvalidArgument,
                         "With --gpu-layers 0 there is no GPU plan.");
     }
+    PUNA_TRY(const uint32_t experts_end,
+             engine::end_of_cpu_experts(graph, options.engine.cpu_experts.value_or(0)));
     if (first_on_gpu > 0) graph = plan::split(graph, first_on_gpu).rest;
-    graph = plan::fuse(std::move(graph));
+    plan::HostExperts experts = plan::host_experts(std::move(graph), experts_end);
+    graph = plan::fuse(std::move(experts.device));
     plan::CacheConfig cache;
     cache.type = options.engine.kv_type;
     cache.pages_per_sequence = static_cast<uint32_t>(kernels::pages_for(config.planned_context));
@@ -198,6 +202,10 @@ base::Result<int> run(const Flags& flags) {
     if (first_on_gpu > 0) {
       text +=
           fmt::format("on the CPU: the embedding and {} of {} layers\n", first_on_gpu, n_layers);
+    }
+    if (!experts.host.ops.empty()) {
+      text += fmt::format("on the CPU: the experts of {} layers\n",
+                          plan::expert_layers(experts.host).size());
     }
     if (flags.json) {
       document.set("plan", text);

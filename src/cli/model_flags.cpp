@@ -33,8 +33,19 @@ void add_device_flags(CLI::App& app, ModelFlags& flags) {
                  "all, or baseline to hide every optional GPU feature")
       ->check(CLI::IsMember({"all", "baseline"}))
       ->capture_default_str();
+  add_number(app, "--gpu-memory", flags.gpu_memory_mib, kCounts,
+             "Use the GPU as if it had no more memory than so many MiB; default: as it has");
   not_empty(app.add_option("--cpu-variant", flags.cpu_variant,
                            "Force a variant of the CPU kernels (see puna devices)"));
+}
+
+Result<std::optional<uint32_t>> parse_cpu_experts(std::string_view option, std::string_view text) {
+  if (text == "auto") return std::optional<uint32_t>();
+  if (text == "all") return engine::kAllLayers;
+  constexpr Range<uint32_t> kNumbers{0, engine::kAllLayers - 1};
+  PUNA_TRY_CONTEXT(const uint32_t n, parse_number<uint32_t>(option, text, kNumbers),
+                   "auto, all or a number may be given");
+  return n;
 }
 
 void add_engine_flags(CLI::App& app, ModelFlags& flags, const char* about_context) {
@@ -56,6 +67,12 @@ void add_engine_flags(CLI::App& app, ModelFlags& flags, const char* about_contex
     if (text == "auto") return {};
     PUNA_TRY_CONTEXT(flags.gpu_layers, parse_number(option, text, kCounts),
                      "auto or a number may be given");
+    return {};
+  });
+  OptionTexts experts = number_texts("--cpu-experts", kAboutCpuExperts, kCounts);
+  experts.given_default = "0";
+  add_value(app, experts, [&flags](std::string_view option, std::string_view text) -> Result<void> {
+    PUNA_TRY(flags.cpu_experts, parse_cpu_experts(option, text));
     return {};
   });
   app.add_flag("--no-mmap", flags.no_map,
@@ -92,9 +109,11 @@ Result<service::OpenOptions> open_options(const ModelFlags& flags, const Default
   o.model = flags.model;
   o.device = flags.device;
   o.gpu_baseline = flags.gpu_features == "baseline";
+  if (flags.gpu_memory_mib) o.gpu_memory_bytes = uint64_t{*flags.gpu_memory_mib} << 20;
   o.engine.context = flags.context;
   o.engine.n_threads = flags.threads.value_or(0);
   o.engine.gpu_layers = flags.gpu_layers;
+  o.engine.cpu_experts = flags.cpu_experts;
   o.engine.lock_memory = flags.lock_memory;
   o.map = !flags.no_map;
   o.engine.numerics = defaults.numerics;

@@ -19,12 +19,14 @@ struct ModelFlags {
   std::string model;
   std::string device = "auto";
   std::string gpu_features = "all";
+  std::optional<uint32_t> gpu_memory_mib;
   std::string cpu_variant;
   std::string kv_type;   // as given; empty = the command's default
   std::string numerics;  // as given; empty = the command's default
   std::optional<uint32_t> context;
   std::optional<int> threads;
-  std::optional<uint32_t> gpu_layers;  // none = as many as fit
+  std::optional<uint32_t> gpu_layers;       // none = as many as fit
+  std::optional<uint32_t> cpu_experts = 0;  // as EngineOptions has it
   bool no_map = false;
   bool lock_memory = false;
   bool verbose = false;
@@ -40,6 +42,13 @@ constexpr const char* kAboutContextOfTokens =
 void add_thread_flags(CLI::App& app, ModelFlags& flags);
 // The above and --device, --gpu-features, --cpu-variant.
 void add_device_flags(CLI::App& app, ModelFlags& flags);
+// "auto", "all" or a number, as EngineOptions::cpu_experts. Errors: kUsage.
+base::Result<std::optional<uint32_t>> parse_cpu_experts(std::string_view option,
+                                                        std::string_view text);
+// What the help says of it.
+constexpr const char* kAboutCpuExperts =
+    "Of layers on the GPU, of how many, the first with experts, these are computed on the CPU; all "
+    "= of all, auto = of as few as memory wants";
 // The above and --kv-type, --numerics, --ctx.
 void add_engine_flags(CLI::App& app, ModelFlags& flags, const char* about_context = kAboutContext);
 // MODEL as an argument, required.

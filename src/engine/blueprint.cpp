@@ -149,6 +149,7 @@ uint32_t n_beside_media(const EngineOptions& options) {
 PlaceOptions place_options(const EngineOptions& options) {
   PlaceOptions out;
   out.gpu_layers = options.gpu_layers;
+  out.cpu_experts = options.cpu_experts;
   out.fit = options.fit;
   out.n_threads = options.n_threads;
   out.threads = options.threads;

@@ -172,11 +172,8 @@ class CpuExecutor : public Executor {
 Task<Result<std::unique_ptr<Executor>>> load_cpu(const formats::ModelFile& file, plan::Graph graph,
                                                  plan::CacheConfig cache, CpuOptions options,
                                                  base::ThreadPool& pool, LoadHooks hooks) {
-  PUNA_CO_TRY(
-      plan::CpuWeights weights,
-      co_await load_cpu_weights(file, graph, options.numerics, options.lock_memory, pool, hooks));
   PUNA_CO_TRY(auto program,
-              plan::CpuProgram::create(std::move(graph), std::move(weights), cache, pool));
+              co_await load_cpu_program(file, std::move(graph), cache, options, pool, hooks));
   co_return std::make_unique<CpuExecutor>(std::move(program), cache, pool,
                                           std::move(options.give_way));
 }

@@ -203,4 +203,13 @@ Task<Result<plan::CpuWeights>> load_cpu_weights(const ModelFile& file, const pla
   co_return co_await loader.run(lock);
 }
 
+Task<Result<std::unique_ptr<plan::CpuProgram>>> load_cpu_program(
+    const ModelFile& file, plan::Graph graph, const plan::CacheConfig& cache,
+    const CpuOptions& options, base::ThreadPool& pool, const LoadHooks& hooks) {
+  PUNA_CO_TRY(
+      plan::CpuWeights weights,
+      co_await load_cpu_weights(file, graph, options.numerics, options.lock_memory, pool, hooks));
+  co_return plan::CpuProgram::create(std::move(graph), std::move(weights), cache, pool);
+}
+
 }  // namespace puna::engine

@@ -20,4 +20,9 @@ base::Task<base::Result<plan::CpuWeights>> load_cpu_weights(const formats::Model
                                                             base::ThreadPool& pool,
                                                             const LoadHooks& hooks);
 
+// A program with its weights. Errors: those above and of CpuProgram::create().
+base::Task<base::Result<std::unique_ptr<plan::CpuProgram>>> load_cpu_program(
+    const formats::ModelFile& file, plan::Graph graph, const plan::CacheConfig& cache,
+    const CpuOptions& options, base::ThreadPool& pool, const LoadHooks& hooks);
+
 }  // namespace puna::engine

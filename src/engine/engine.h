@@ -40,7 +40,10 @@ struct EngineOptions {
   uint32_t wanted_context = 0;  // where context is none: at least this, up to the trained one
   kernels::KvType kv_type = kernels::KvType::kF16;
   kernels::Numerics numerics = kernels::Numerics::kFast;
-  std::optional<uint32_t> gpu_layers;         // the last ones go to the GPU; none = as many as fit
+  std::optional<uint32_t> gpu_layers;  // the last ones go to the GPU; none = as many as fit
+  // Of how many layers, the first that have experts, these are on the CPU though the layer is on
+  // the GPU; none = of as few as memory wants; kAllLayers.
+  std::optional<uint32_t> cpu_experts = 0;
   Fit fit;                                    // of these
   bool check_weights = false;                 // that all are numbers, before they are loaded
   int n_threads = 0;                          // CPU device: 0 = one per physical core
@@ -140,7 +143,10 @@ class Engine {
   int n_threads() const { return pool_ ? pool_->n_threads() : 0; }
   const EngineOptions& options() const { return options_; }
   const Placement& placement() const { return placement_; }
-  plan::MemoryUse memory() const { return executor_->memory(); }
+  plan::MemoryUse memory() const {
+    plan::MemoryUse use = executor_->memory();
+    return use += executor_->host_memory();
+  }
   // Lets waiting tasks go on; for base::run_until.
   void poll() { executor_->poll(); }
 

@@ -112,6 +112,8 @@ Json Engine::identity(const std::string& model) const {
   std::string on = device_ ? device_->info().name : "cpu";
   if (placement_.stages.size() > 1)
     on += fmt::format(" ({} of {} layers)", placement_.layers_on(true), placement_.n_layers);
+  if (placement_.cpu_experts > 0)
+    on += fmt::format(" (without the experts of {} layers)", placement_.cpu_experts);
   Json out = Json::object();
   out.set("engine", PUNA_VERSION).set("model", model).set("architecture", config_.architecture);
   out.set("device", on)

@@ -139,7 +139,9 @@ class Executor {
   virtual base::Result<StepTimes> time_step(const plan::Step& step,
                                             const kernels::SamplingParams& sampling) = 0;
 
+  // On the device, and beside it in the host's memory, where a GPU leaves something to the host.
   virtual plan::MemoryUse memory() const = 0;
+  virtual plan::MemoryUse host_memory() const { return {}; }
   // For a driver of tasks: blocks until something that a task waits for may have happened.
   virtual void poll() = 0;
 };
@@ -169,10 +171,15 @@ struct GpuOptions {
 // What load_gpu would put on a device.
 base::Result<plan::GpuPlan> plan_for_gpu(const plan::Graph& graph, plan::CacheConfig cache,
                                          const GpuOptions& options, const gpu::DeviceInfo& device);
-base::Task<base::Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file,
-                                                             plan::Graph graph,
-                                                             plan::CacheConfig cache,
-                                                             GpuOptions options,
-                                                             gpu::Device& device, LoadHooks hooks);
+// The graph of what a GPU leaves to the host (plan/host_experts.h), and what computes it, which
+// outlives the executor.
+struct HostPart {
+  plan::Graph graph;
+  CpuOptions cpu;
+  base::ThreadPool* pool = nullptr;
+};
+base::Task<base::Result<std::unique_ptr<Executor>>> load_gpu(
+    const formats::ModelFile& file, plan::Graph graph, plan::CacheConfig cache, GpuOptions options,
+    gpu::Device& device, LoadHooks hooks, std::optional<HostPart> host = {});
 
 }  // namespace puna::engine

@@ -97,7 +97,7 @@ class GpuEncoder final : public Encoder {
     PUNA_TRY(device_.write_buffer(program_->buffer(program_->plan().step), 0,
                                   std::as_bytes(std::span(header))));
     std::span<const float> inputs = rows.inputs;
-    for (const plan::GpuPlan::Input& input : program_->plan().inputs) {
+    for (const plan::GpuPlan::Activation& input : program_->plan().inputs) {
       const size_t n = size_t{rows.n_rows} * input.columns;
       PUNA_CHECK(n <= inputs.size());
       PUNA_TRY(device_.write_buffer(program_->buffer(input.slice), input.slice.offset,

@@ -13,7 +13,9 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "engine/cpu_loader.h"
 #include "engine/executor.h"
+#include "engine/gpu_host_calls.h"
 #include "engine/gpu_kept.h"
 #include "engine/gpu_loader.h"
 #include "engine/gpu_pending_read.h"
@@ -80,6 +82,12 @@ class GpuExecutor : public Executor {
     }
   }
 
+  // The host computes a part of each step.
+  Result<void> take_host(std::unique_ptr<plan::CpuProgram> program) {
+    host_ = std::make_unique<GpuHostCalls>(device_, *program_, std::move(program));
+    return host_->create_readback();
+  }
+
   Result<void> create_readbacks() {
     PUNA_TRY(logits_readback_,
              device_.create_buffer(readback_bytes(program_->plan(), n_out_),
@@ -95,7 +103,7 @@ class GpuExecutor : public Executor {
     const kernels::StepShape shape = writer_.shape_of(step);
     PUNA_CO_TRY(writer_.step(step, shape));
     list_.clear();
-    program_->record(Part::kBody, shape, list_);
+    PUNA_CO_TRY(co_await record(Part::kBody, shape));
     if (step.output_rows.empty()) {
       PUNA_CO_TRY(const gpu::SubmitId submitted, device_.submit(list_));
       // The device has the next step while it is at this one, and no more: a prompt that is not
@@ -110,7 +118,7 @@ class GpuExecutor : public Executor {
       const auto n =
           static_cast<uint32_t>(std::min<size_t>(at_once, step.output_rows.size() - first));
       PUNA_CO_TRY(writer_.outputs(std::span(step.output_rows).subspan(first, n)));
-      program_->record(Part::kHead, {.n_tokens = step.n_tokens(), .n_outputs = n}, list_);
+      PUNA_CO_TRY(co_await record(Part::kHead, {.n_tokens = step.n_tokens(), .n_outputs = n}));
       const uint64_t bytes = n * uint64_t{n_out_} * sizeof(float);
       list_.copy(program_->buffer(program_->plan().logits), program_->plan().logits.offset,
                  logits_readback_, 0, bytes);
@@ -138,6 +146,10 @@ class GpuExecutor : public Executor {
                                        std::move(on_chosen));
     }
 
+    // A step that the host has a part in is submitted piece by piece and by itself: the host is
+    // busy with it while it is under way, and none has to be undone.
+    const size_t in_flight = host_ ? 1 : kInFlight;
+    const uint32_t longest = host_ ? 1 : kMaxChain;
     size_t submitted = 0, delivered = 0;  // chains
     Undo undo(step, std::span(step.output_rows).first(order.n_go_on));
     const bool reads = step.n_tokens() > outputs.size();  // a prompt
@@ -147,13 +159,13 @@ class GpuExecutor : public Executor {
     bool stopped = false;
     base::Timer since_last;
     while (delivered < submitted || (!stopped && n_steps > 0)) {
-      if (!stopped && n_steps > 0 && submitted - delivered < kInFlight) {
+      if (!stopped && n_steps > 0 && submitted - delivered < in_flight) {
         Slot& slot = slots_[submitted % kInFlight];
         slot.first = first;
         slot.n_steps = std::min(n_chain, n_steps);
         first += slot.n_steps;
         n_steps -= slot.n_steps;
-        if (auto ok = submit_chain(slot, submitted % kInFlight, step, order); !ok) {
+        if (auto ok = co_await submit_chain(slot, submitted % kInFlight, step, order); !ok) {
           error = std::move(ok.error());
           stopped = true;
         } else {
@@ -181,7 +193,7 @@ class GpuExecutor : public Executor {
       if (error) stopped = true;
       if (!reads) step_ms_ = ms_per_step;
       if (!order.once()) {
-        uint32_t most = std::min(kMaxChain, 2 * slot.n_steps);
+        uint32_t most = std::min(longest, 2 * slot.n_steps);
         if (n_steady > 0) most = std::clamp((n_steady + first) / kSteadyParts, 1u, most);
         n_chain = static_cast<uint32_t>(
             std::clamp(chain_ms_ / std::max(ms_per_step, 0.01), 1.0, static_cast<double>(most)));
@@ -248,7 +260,7 @@ class GpuExecutor : public Executor {
     return submit();
   }
 
-  bool begins_ahead() const override { return true; }
+  bool begins_ahead() const override { return host_ == nullptr; }
   bool grows_with_use() const override { return false; }
   KeptBytes kept_bytes() const override {
     KeptBytes out;
@@ -292,13 +304,18 @@ class GpuExecutor : public Executor {
     const kernels::StepShape shape = writer_.shape_of(step);
     PUNA_TRY(writer_.step(step, shape));
     PUNA_TRY(writer_.outputs(step.output_rows));
-    return time_kernels(device_, *program_, shape);
+    PUNA_TRY(StepTimes times, time_kernels(device_, *program_, shape));
+    if (host_) host_->add_times(shape, times);
+    return times;
   }
 
   plan::MemoryUse memory() const override {
     plan::MemoryUse use = program_->plan().memory;
     use.staging = gpu_staging_bytes(program_->plan(), n_out_);
     return use;
+  }
+  plan::MemoryUse host_memory() const override {
+    return host_ ? host_->memory() : plan::MemoryUse{};
   }
   void poll() override { device_.poll(); }
 
@@ -310,6 +327,21 @@ class GpuExecutor : public Executor {
     ChainIds ids{};
     PendingRead read;
   };
+
+  // Appends a part of a step to the list; where the host computes something in the middle of it,
+  // what comes before has run then, and what the list held is submitted.
+  Task<Result<void>> record(Part part, kernels::StepShape shape) {
+    size_t first = 0;
+    for (const plan::GpuPlan::HostCall& call : program_->host_calls(part, shape)) {
+      program_->record(part, shape, first, call.n_before - first, list_);
+      PUNA_CO_TRY(
+          co_await host_->run(call, part == Part::kBody ? shape.n_tokens : shape.n_outputs, list_));
+      list_.clear();
+      first = call.n_before;
+    }
+    program_->record(part, shape, first, SIZE_MAX, list_);
+    co_return {};
+  }
 
   static uint32_t least_steady(std::span<const OutputSampling> outputs) {
     uint32_t out = 0;
@@ -323,39 +355,42 @@ class GpuExecutor : public Executor {
   // hear of a token before the next one can be chosen, but not before its step begins: the body of
   // that step runs while the token is on its way to the host, and the head follows with the bits.
   // The last body is in vain where the decode ends before n_steps; what it left in the cache lies
-  // behind the text, and recurrent states are copied back.
+  // behind the text, and recurrent states are copied back. A body that the host has a part in is
+  // not begun before.
   Task<Result<void>> decode_moving(plan::Step step, const OutputOrder& order,
                                    std::vector<OutputSampling> outputs, uint32_t n_steps,
                                    OnChosen on_chosen) {
     const bool reads = step.n_tokens() > outputs.size();  // a prompt
     const uint32_t n_rows = order.n_go_on;
     list_.clear();
-    program_->record(Part::kBody, writer_.shape_of(step), list_);
+    PUNA_CO_TRY(co_await record(Part::kBody, writer_.shape_of(step)));
     base::Timer since_last;
     for (uint32_t i = 0;; ++i) {
       Slot& slot = slots_[i % kInFlight];
       slot.first = i;
       slot.n_steps = 1;
       const kernels::StepShape shape = writer_.shape_of(step);
-      program_->record(Part::kHead, shape, list_);
-      program_->record(Part::kSample, shape, list_);
+      PUNA_CO_TRY(co_await record(Part::kHead, shape));
+      PUNA_CO_TRY(co_await record(Part::kSample, shape));
       PUNA_CO_TRY(submit_choices(slot));
       const bool is_last = i + 1 == n_steps;
+      const bool ahead = !is_last && !host_;
       plan::Step next = plan::next_step(step, std::span(step.output_rows).first(n_rows));
-      const auto begun = is_last ? Result<void>() : begin_ahead(next, n_rows);
+      const auto begun = ahead ? begin_ahead(next, n_rows) : Result<void>();
       PUNA_CO_TRY(co_await slot.read.done());
       PUNA_CO_TRY(Result<void>(begun));
       if (i > 0 || !reads) step_ms_ = since_last.ms();
       since_last = {};
       const GoesOn goes = on_chosen(chosen_by_device(slot, 0, order));
       if (!goes.on || is_last) {
-        if (!is_last) PUNA_CO_TRY(take_back(next, n_rows));
+        if (ahead) PUNA_CO_TRY(take_back(next, n_rows));
         break;
       }
       if (goes.last) n_steps = i + 2;
       PUNA_CO_TRY(writer_.choices(outputs));
       list_.clear();
       step = std::move(next);
+      if (!ahead) PUNA_CO_TRY(co_await record(Part::kBody, writer_.shape_of(step)));
     }
     since_once_.reset();
     co_return {};
@@ -378,6 +413,7 @@ class GpuExecutor : public Executor {
   uint32_t steps_with(const OutputOrder& order) const {
     const size_t n_on_host = order.of.size() - order.n_on_device;
     if (order.n_go_on == 0 || n_on_host > readback_rows(program_->plan(), n_out_)) return 1;
+    if (host_) return 1;          // which has no time to choose while the others have their steps
     if (step_ms_ == 0) return 2;  // not known yet
     const double for_device = std::ceil(kPauses * (kRoundTripMs + pause_ms_) / step_ms_);
     const double for_host = 1 + std::round(host_ms_ / step_ms_);
@@ -501,30 +537,32 @@ class GpuExecutor : public Executor {
 
   // The GPU makes each step from the one before (sample/advance.wgsl); `step` follows with all but
   // the tokens, because grids depend on the rows and positions.
-  Result<void> submit_chain(Slot& slot, size_t chain, plan::Step& step, const OutputOrder& order) {
+  Task<Result<void>> submit_chain(Slot& slot, size_t chain, plan::Step& step,
+                                  const OutputOrder& order) {
     list_.clear();
     copy_states(step, order.n_go_on, chain, /*restore=*/false);
     size_t n_on_host = 0;  // of the outputs whose logits come with the chain
     for (uint32_t i = 0; i < slot.n_steps; ++i) {
       kernels::StepShape shape = writer_.shape_of(step);
-      program_->record(Part::kBody, shape, list_);
-      program_->record(Part::kHead, shape, list_);
+      PUNA_CO_TRY(co_await record(Part::kBody, shape));
+      PUNA_CO_TRY(co_await record(Part::kHead, shape));
       if (slot.first + i == 0) {
         shape.n_outputs = order.n_on_device;
         n_on_host = std::min<size_t>(order.of.size() - order.n_on_device,
                                      readback_rows(program_->plan(), n_out_));
         if (n_on_host > 0) copy_logits(order.n_on_device, n_on_host);
       }
-      if (shape.n_outputs > 0) program_->record(Part::kSample, shape, list_);
+      if (shape.n_outputs > 0) PUNA_CO_TRY(co_await record(Part::kSample, shape));
       step = plan::next_step(step, std::span(step.output_rows).first(order.n_go_on));
     }
-    PUNA_TRY(submit_choices(slot));
+    PUNA_CO_TRY(submit_choices(slot));
     if (n_on_host > 0) read_logits(n_on_host);
-    return {};
+    co_return {};
   }
 
   gpu::Device& device_;
   std::unique_ptr<GpuProgram> program_;
+  std::unique_ptr<GpuHostCalls> host_;  // null: the GPU computes all
   plan::CacheConfig cache_;
   uint32_t n_out_;
   double chain_ms_;
@@ -558,7 +596,8 @@ uint32_t chain_snapshots(const plan::CacheConfig& cache) {
 }  // namespace
 
 uint64_t gpu_staging_bytes(const plan::GpuPlan& plan, uint32_t n_out) {
-  return std::max(kStagingBytes, readback_bytes(plan, n_out) + kInFlight * sizeof(ChainIds));
+  return std::max(kStagingBytes, readback_bytes(plan, n_out) + kInFlight * sizeof(ChainIds) +
+                                     plan.host_read_bytes());
 }
 
 Result<plan::GpuPlan> plan_for_gpu(const plan::Graph& graph, plan::CacheConfig cache,
@@ -576,7 +615,8 @@ Result<plan::GpuPlan> plan_for_gpu(const plan::Graph& graph, plan::CacheConfig c
 
 Task<Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file, plan::Graph graph,
                                                  plan::CacheConfig cache, GpuOptions options,
-                                                 gpu::Device& device, LoadHooks hooks) {
+                                                 gpu::Device& device, LoadHooks hooks,
+                                                 std::optional<HostPart> host) {
   PUNA_CO_TRY(plan::GpuPlan plan, plan_for_gpu(graph, cache, options, device.info()));
   if (!graph.states.empty()) cache.n_snapshots += chain_snapshots(cache);
   PUNA_CO_TRY(auto program, GpuProgram::create(device, std::move(plan)));
@@ -584,6 +624,11 @@ Task<Result<std::unique_ptr<Executor>>> load_gpu(const formats::ModelFile& file,
   auto executor = std::make_unique<GpuExecutor>(device, std::move(program), cache, graph.n_out(),
                                                 options.chain_ms);
   PUNA_CO_TRY(executor->create_readbacks());
+  if (host) {
+    PUNA_CO_TRY(auto on_host, co_await load_cpu_program(file, std::move(host->graph), cache,
+                                                        host->cpu, *host->pool, hooks));
+    PUNA_CO_TRY(executor->take_host(std::move(on_host)));
+  }
   co_return executor;
 }
 

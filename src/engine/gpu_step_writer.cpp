@@ -90,7 +90,7 @@ Result<void> GpuStepWriter::places(const plan::Step& step) {
 // What an earlier part of the model has made of the step's tokens.
 Result<void> GpuStepWriter::inputs(const plan::Step& step) {
   std::span<const float> handed = step.handed;
-  for (const plan::GpuPlan::Input& input : program_.plan().inputs) {
+  for (const plan::GpuPlan::Activation& input : program_.plan().inputs) {
     const size_t n = size_t{step.n_tokens()} * input.columns;
     PUNA_CHECK(n <= handed.size());
     PUNA_TRY(device_.write_buffer(program_.buffer(input.slice), input.slice.offset,

@@ -4,12 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "engine/split_executor.h"
 #include "plan/cpu_program.h"
 #include "plan/fuse.h"
 #include "plan/gpu_plan.h"
+#include "plan/host_experts.h"
 #include "plan/split.h"
 
 namespace puna::engine {
@@ -28,6 +30,79 @@ uint32_t n_handed(const plan::Graph& graph) {
   return n;
 }
 
+// What the CPU has of a model: the first layers, and of those behind them the experts.
+struct Cut {
+  uint32_t layer = 0;        // the first on the GPU; as many as there are: all is on the CPU
+  uint32_t experts_end = 0;  // layers below leave their experts to the CPU
+};
+
+// The graphs of a cut, fused.
+struct Parts {
+  std::optional<plan::Graph> first;    // on the CPU
+  std::optional<plan::Graph> rest;     // on the GPU
+  std::optional<plan::Graph> experts;  // of the rest, on the CPU
+  uint32_t n_experts = 0;              // layers of these
+  uint32_t n_handed = 0;               // floats of a token, from the first to the rest
+};
+
+Parts parts_of(const plan::Graph& graph, Cut cut) {
+  Parts out;
+  if (cut.layer == plan::n_layers(graph)) {
+    out.first = plan::fuse(graph);
+    return out;
+  }
+  plan::Graph rest = graph;
+  if (cut.layer > 0) {
+    plan::Split split = plan::split(graph, cut.layer);
+    out.n_handed = n_handed(split.first);
+    out.first = plan::fuse(std::move(split.first));
+    rest = std::move(split.rest);
+  }
+  plan::HostExperts apart = plan::host_experts(std::move(rest), cut.experts_end);
+  out.rest = plan::fuse(std::move(apart.device));
+  if (apart.host.ops.empty()) return out;
+  out.n_experts = static_cast<uint32_t>(plan::expert_layers(apart.host).size());
+  out.experts = std::move(apart.host);
+  return out;
+}
+
+// What may be done, in the order in which it is tried: each leaves less to the GPU than the one
+// before. Experts go before layers do.
+Result<std::vector<Cut>> possible_cuts(const plan::Graph& graph, const PlaceOptions& options,
+                                       bool gpu) {
+  Cut first;
+  if (options.cpu_experts) {
+    PUNA_TRY(first.experts_end, end_of_cpu_experts(graph, *options.cpu_experts));
+  }
+  if (!gpu) return std::vector<Cut>{{plan::n_layers(graph), 0}};
+  if (options.gpu_layers) {
+    PUNA_TRY(first.layer, first_gpu_layer(graph, *options.gpu_layers));
+  }
+  std::vector<Cut> out = {first};
+  if (!options.fit.layers) return out;
+  if (!options.cpu_experts) {
+    for (const uint32_t layer : plan::expert_layers(graph)) {
+      if (layer >= first.layer) out.push_back({first.layer, layer + 1});
+    }
+  }
+  if (!options.gpu_layers) {
+    for (const uint32_t layer : plan::cuts(graph)) out.push_back({layer, out.back().experts_end});
+  }
+  return out;
+}
+
+// "--gpu-layers 3, --cpu-experts 2"; empty where nothing was asked for.
+std::string asked(const PlaceOptions& options) {
+  std::vector<std::string> out;
+  if (options.gpu_layers) out.push_back(fmt::format("--gpu-layers {}", *options.gpu_layers));
+  const uint32_t experts = options.cpu_experts.value_or(0);
+  if (experts == kAllLayers)
+    out.emplace_back("--cpu-experts all");
+  else if (experts > 0)
+    out.push_back(fmt::format("--cpu-experts {}", experts));
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
 class Placer {
  public:
   Placer(const formats::ModelFile& file, plan::Graph graph, plan::CacheConfig cache,
@@ -42,96 +117,86 @@ class Placer {
   }
 
   Task<Result<Placed>> run() {
-    const uint32_t n = out_.placement.n_layers;
-    if (!device_) {
-      PUNA_CO_TRY(co_await all_on_cpu());
-      co_return std::move(out_);
-    }
-    if (options_.gpu_layers) {
-      PUNA_CO_TRY(const uint32_t layer, first_gpu_layer(graph_, *options_.gpu_layers));
-      out_.placement.why = fmt::format("--gpu-layers {}", *options_.gpu_layers);
-      if (layer == n) PUNA_CO_TRY(co_await all_on_cpu());
-      if (layer == 0) PUNA_CO_TRY(co_await all_on_gpu());
-      if (layer > 0 && layer < n) PUNA_CO_TRY(co_await on_both(layer));
-      co_return std::move(out_);
-    }
-    Result<void> whole = check_spare();
-    if (whole) whole = co_await all_on_gpu();
-    if (!whole && options_.fit.layers && whole.error().code == ErrorCode::kOutOfMemory) {
-      PUNA_CO_TRY(co_await what_fits(std::move(whole.error())));
-      co_return std::move(out_);
-    }
-    PUNA_CO_TRY(std::move(whole));
+    PUNA_CO_TRY(const std::vector<Cut> cuts, possible_cuts(graph_, options_, device_ != nullptr));
+    if (device_) out_.placement.why = asked(options_);
+    const bool searches = device_ && (!options_.gpu_layers || cuts.size() > 1);
+    Result<void> done = searches ? check_spare(cuts.front()) : Result<void>();
+    if (done) done = co_await load(cuts.front());
+    if (!done && cuts.size() > 1 && done.error().code == ErrorCode::kOutOfMemory)
+      done = co_await what_fits(std::span(cuts).subspan(1), std::move(done.error()));
+    PUNA_CO_TRY(std::move(done));
     co_return std::move(out_);
   }
 
  private:
-  Task<Result<void>> all_on_cpu() {
-    make_pool();
-    PUNA_CO_TRY(out_.executor, co_await load_cpu(file_, plan::fuse(graph_), cache_, options_.cpu,
-                                                 *out_.pool, hooks_));
-    out_.placement.stages = {{false, 0, out_.placement.n_layers, out_.executor->memory()}};
-    co_return {};
-  }
-
-  Task<Result<void>> all_on_gpu() {
-    if (options_.cpu.lock_memory) {
+  Task<Result<void>> load(Cut cut) {
+    Parts parts = parts_of(graph_, cut);
+    const bool on_cpu = parts.first || parts.experts;
+    if (!on_cpu && options_.cpu.lock_memory) {
       co_return base::fail(
           ErrorCode::kInvalidArgument,
           fmt::format("--mlock locks weights in the memory of the CPU, but the model goes to {}; "
                       "--device cpu keeps it here.",
                       device_->info().name));
     }
-    PUNA_CO_TRY(out_.executor, co_await load_gpu(file_, plan::fuse(graph_), cache_, options_.gpu,
-                                                 *device_, hooks_));
-    out_.placement.stages = {{true, 0, out_.placement.n_layers, out_.executor->memory()}};
-    co_return {};
-  }
-
-  Task<Result<void>> on_both(uint32_t layer) {
-    make_pool();
-    plan::Split parts = plan::split(graph_, layer);
-    const uint32_t handed = n_handed(parts.first);
+    if (on_cpu) make_pool();
+    std::unique_ptr<Executor> first, rest;
     // The GPU first: it is what may refuse.
-    PUNA_CO_TRY(auto rest, co_await load_gpu(file_, plan::fuse(std::move(parts.rest)), cache_,
-                                             options_.gpu, *device_, hooks_));
-    PUNA_CO_TRY(auto first, co_await load_cpu(file_, plan::fuse(std::move(parts.first)), cache_,
-                                              options_.cpu, *out_.pool, hooks_));
-    out_.placement.stages = {{false, 0, layer, first->memory()},
-                             {true, layer, out_.placement.n_layers - layer, rest->memory()}};
-    out_.executor = join(std::move(first), std::move(rest), handed);
+    if (parts.rest) {
+      std::optional<HostPart> host;
+      if (parts.experts) host = HostPart{*std::move(parts.experts), options_.cpu, out_.pool.get()};
+      PUNA_CO_TRY(rest, co_await load_gpu(file_, *std::move(parts.rest), cache_, options_.gpu,
+                                          *device_, hooks_, std::move(host)));
+    }
+    if (parts.first) {
+      PUNA_CO_TRY(first, co_await load_cpu(file_, *std::move(parts.first), cache_, options_.cpu,
+                                           *out_.pool, hooks_));
+    }
+    Placement& placement = out_.placement;
+    const uint32_t n = placement.n_layers;
+    if (first) placement.stages.push_back({false, 0, cut.layer, first->memory()});
+    if (rest) {
+      placement.stages.push_back({true, cut.layer, n - cut.layer, rest->memory()});
+      placement.experts = rest->host_memory();
+      placement.cpu_experts = parts.n_experts;
+    }
+    if (first && rest) {
+      out_.executor = join(std::move(first), std::move(rest), parts.n_handed);
+    } else {
+      out_.executor = first ? std::move(first) : std::move(rest);
+    }
     co_return {};
   }
 
-  // The most layers whose buffers the device gives. Fails with `refused` when it has no room for
-  // even the last ones.
-  Task<Result<void>> what_fits(base::Error refused) {
-    const std::vector<uint32_t> layers = plan::cuts(graph_);
-    const auto fits = std::ranges::partition_point(
-        layers, [&](uint32_t layer) { return !buffers_fit(plan::split(graph_, layer).rest); });
-    for (auto layer = fits; layer != layers.end(); ++layer) {
-      auto done = co_await on_both(*layer);
+  // The first of cuts with which the device gives all buffers. Fails with `refused` when it has no
+  // room for even the last one.
+  Task<Result<void>> what_fits(std::span<const Cut> cuts, base::Error refused) {
+    const auto fits =
+        std::ranges::partition_point(cuts, [&](const Cut& cut) { return !buffers_fit(cut); });
+    for (auto cut = fits; cut != cuts.end(); ++cut) {
+      auto done = co_await load(*cut);
       if (!done && done.error().code == ErrorCode::kOutOfMemory) continue;
       PUNA_CO_TRY(std::move(done));
-      out_.placement.why = fmt::format("no more fits: {}", refused.text());
+      std::string& why = out_.placement.why;
+      why += fmt::format("{}no more fits: {}", why.empty() ? "" : ", ", refused.text());
       co_return {};
     }
     co_return std::unexpected(std::move(refused));
   }
 
   // What is to be left to others is not known to be there without asking.
-  Result<void> check_spare() {
-    if (options_.fit.spare_bytes == 0 || buffers_fit(graph_)) return {};
+  Result<void> check_spare(Cut cut) {
+    if (options_.fit.spare_bytes == 0 || buffers_fit(cut)) return {};
     return base::fail(ErrorCode::kOutOfMemory,
                       fmt::format("The memory of {} has no room for the whole model and {} MiB "
                                   "beside it.",
                                   device_->info().name, options_.fit.spare_bytes >> 20));
   }
 
-  // Whether the device has memory for a graph's plan, and what is to be left, found by asking for
-  // it.
-  bool buffers_fit(plan::Graph graph) {
-    graph = plan::fuse(std::move(graph));
+  // Whether the device has memory for the plan of its part, and what is to be left, found by asking
+  // for it.
+  bool buffers_fit(Cut cut) {
+    const plan::Graph graph = *parts_of(graph_, cut).rest;
     const auto planned = plan_for_gpu(graph, cache_, options_.gpu, device_->info());
     if (!planned) return false;
     std::vector<gpu::BufferId> buffers;
@@ -180,21 +245,19 @@ plan::MemoryUse on_cpu(const plan::Graph& graph, const plan::CacheConfig& cache,
   return plan::CpuProgram::memory_of(graph, cache, n_threads);
 }
 
-// The stages with the layers from `layer` on on the GPU.
-Result<std::vector<Stage>> stages_from(uint32_t layer, const plan::Graph& graph,
-                                       const plan::CacheConfig& cache, const PlaceOptions& options,
-                                       const gpu::DeviceInfo& device) {
-  const uint32_t n = plan::n_layers(graph);
-  if (layer == n) return {{{false, 0, n, on_cpu(plan::fuse(graph), cache, options)}}};
-  plan::Graph rest = graph;
-  std::vector<Stage> out;
-  if (layer > 0) {
-    plan::Split parts = plan::split(graph, layer);
-    out.push_back({false, 0, layer, on_cpu(plan::fuse(std::move(parts.first)), cache, options)});
-    rest = std::move(parts.rest);
-  }
-  PUNA_TRY(const plan::MemoryUse gpu, on_gpu(plan::fuse(std::move(rest)), cache, options, device));
-  out.push_back({true, layer, n - layer, gpu});
+// The placement of a cut.
+Result<Placement> planned(Cut cut, const plan::Graph& graph, const plan::CacheConfig& cache,
+                          const PlaceOptions& options, const gpu::DeviceInfo* device) {
+  Placement out;
+  out.n_layers = plan::n_layers(graph);
+  const Parts parts = parts_of(graph, cut);
+  if (parts.first)
+    out.stages.push_back({false, 0, cut.layer, on_cpu(*parts.first, cache, options)});
+  if (!parts.rest) return out;
+  PUNA_TRY(const plan::MemoryUse gpu, on_gpu(*parts.rest, cache, options, *device));
+  out.stages.push_back({true, cut.layer, out.n_layers - cut.layer, gpu});
+  out.cpu_experts = parts.n_experts;
+  if (parts.experts) out.experts = on_cpu(*parts.experts, cache, options);
   return out;
 }
 
@@ -208,12 +271,9 @@ uint32_t Placement::layers_on(bool gpu) const {
 
 plan::MemoryUse Placement::memory_on(bool gpu) const {
   plan::MemoryUse sum;
+  if (!gpu) sum = experts;
   for (const Stage& stage : stages) {
-    if (stage.on_gpu != gpu) continue;
-    sum.weights += stage.memory.weights;
-    sum.kv += stage.memory.kv;
-    sum.arena += stage.memory.arena;
-    sum.staging += stage.memory.staging;
+    if (stage.on_gpu == gpu) sum += stage.memory;
   }
   return sum;
 }
@@ -221,55 +281,60 @@ plan::MemoryUse Placement::memory_on(bool gpu) const {
 Result<Placement> forecast(const plan::Graph& graph, const plan::CacheConfig& cache,
                            const PlaceOptions& options, const gpu::DeviceInfo* device,
                            std::optional<uint64_t> gpu_bytes) {
-  Placement out;
-  out.n_layers = plan::n_layers(graph);
-  if (!device) {
-    out.stages = {{false, 0, out.n_layers, on_cpu(plan::fuse(graph), cache, options)}};
+  PUNA_TRY(const std::vector<Cut> cuts, possible_cuts(graph, options, device != nullptr));
+  const std::string why = device ? asked(options) : "";
+  if (!gpu_bytes || !device || (options.gpu_layers && cuts.size() == 1)) {
+    PUNA_TRY(Placement out, planned(cuts.front(), graph, cache, options, device));
+    out.why = why;
     return out;
   }
-  if (options.gpu_layers || !gpu_bytes) {
-    uint32_t layer = 0;
-    if (options.gpu_layers) {
-      PUNA_TRY(layer, first_gpu_layer(graph, *options.gpu_layers));
-      out.why = fmt::format("--gpu-layers {}", *options.gpu_layers);
-    }
-    PUNA_TRY(out.stages, stages_from(layer, graph, cache, options, *device));
-    return out;
-  }
-  std::vector<uint32_t> layers = plan::cuts(graph);
-  layers.insert(layers.begin(), 0);
-  // The fewer layers, the less they take: the first of `layers` from which on all fit.
-  size_t first = 0, end = layers.size();
+  // The later, the less is taken: the first of them from which on all fit.
+  std::optional<Placement> out;
+  std::string refused;
+  size_t first = 0, end = cuts.size();
   while (first < end) {
     const size_t middle = (first + end) / 2;
-    PUNA_TRY(std::vector<Stage> stages,
-             stages_from(layers[middle], graph, cache, options, *device));
-    Placement tried{.n_layers = out.n_layers, .stages = std::move(stages), .why = {}};
+    PUNA_TRY(Placement tried, planned(cuts[middle], graph, cache, options, device));
     const uint64_t wanted = tried.memory_on(true).total();
     if (wanted <= *gpu_bytes) {
-      out.stages = std::move(tried.stages);
+      out = std::move(tried);
       end = middle;
     } else {
-      out.why =
+      refused =
           fmt::format("no more fits: {} MiB are wanted of {}", wanted >> 20, *gpu_bytes >> 20);
       first = middle + 1;
     }
   }
-  if (first < layers.size()) return out;
+  if (out) {
+    out->why = fmt::format("{}{}{}", why, why.empty() || refused.empty() ? "" : ", ", refused);
+    return *std::move(out);
+  }
   return base::fail(ErrorCode::kOutOfMemory,
                     fmt::format("Not even the last layer fits {} MiB of the GPU's memory; {}.",
-                                *gpu_bytes >> 20, out.why));
+                                *gpu_bytes >> 20, refused));
 }
 
 std::string describe(const Placement& placement, const std::string& gpu) {
-  if (placement.stages.size() < 2) return "";
-  const plan::MemoryUse on_gpu = placement.memory_on(true), on_cpu = placement.memory_on(false);
+  if (!placement.on_both()) return "";
   const auto mib = [](uint64_t bytes) { return (bytes + (1 << 20) - 1) >> 20; };
-  return fmt::format(
-      "{} of {} layers and the output layer are on {} ({} MiB of weights, {} MiB of cache), the "
-      "embedding and the first {} on the CPU ({} MiB, {} MiB): {}",
-      placement.layers_on(true), placement.n_layers, gpu, mib(on_gpu.weights), mib(on_gpu.kv),
-      placement.layers_on(false), mib(on_cpu.weights), mib(on_cpu.kv), placement.why);
+  const plan::MemoryUse on_gpu = placement.memory_on(true);
+  std::string out;
+  if (placement.stages.size() > 1) {
+    const plan::MemoryUse& on_cpu = placement.stages.front().memory;
+    out = fmt::format(
+        "{} of {} layers and the output layer are on {} ({} MiB of weights, {} MiB of cache), the "
+        "embedding and the first {} on the CPU ({} MiB, {} MiB)",
+        placement.layers_on(true), placement.n_layers, gpu, mib(on_gpu.weights), mib(on_gpu.kv),
+        placement.layers_on(false), mib(on_cpu.weights), mib(on_cpu.kv));
+  } else {
+    out = fmt::format("The model is on {} ({} MiB of weights, {} MiB of cache)", gpu,
+                      mib(on_gpu.weights), mib(on_gpu.kv));
+  }
+  if (placement.cpu_experts > 0) {
+    out += fmt::format("; the experts of {} layers there are computed on the CPU ({} MiB)",
+                       placement.cpu_experts, mib(placement.experts.weights));
+  }
+  return fmt::format("{}: {}", out, placement.why);
 }
 
 Result<uint32_t> first_gpu_layer(const plan::Graph& graph, uint32_t gpu_layers) {
@@ -291,6 +356,21 @@ Result<uint32_t> first_gpu_layer(const plan::Graph& graph, uint32_t gpu_layers) 
       fmt::format("--gpu-layers {} would part layers of this model that share keys; possible are "
                   "{}.",
                   gpu_layers, fmt::join(counts, ", ")));
+}
+
+Result<uint32_t> end_of_cpu_experts(const plan::Graph& graph, uint32_t cpu_experts) {
+  if (cpu_experts == 0) return 0;
+  const std::vector<uint32_t> layers = plan::expert_layers(graph);
+  if (layers.empty()) {
+    return base::fail(ErrorCode::kInvalidArgument,
+                      "--cpu-experts asks for experts on the CPU, but the model has none.");
+  }
+  if (cpu_experts == kAllLayers) return layers.back() + 1;
+  if (cpu_experts <= layers.size()) return layers[cpu_experts - 1] + 1;
+  return base::fail(ErrorCode::kInvalidArgument,
+                    fmt::format("--cpu-experts {} is more than the {} layers of the model that "
+                                "have experts; all takes these, auto as few as memory wants.",
+                                cpu_experts, layers.size()));
 }
 
 Task<Result<Placed>> place(const formats::ModelFile& file, plan::Graph graph,

@@ -1,6 +1,7 @@
 // Placement: where the layers of a model go. All of them to the GPU when they fit; else the last
 // ones and the output layer there, the embedding and the first ones on the CPU, in an executor that
-// owns two (docs/decisions/partial-offload.md).
+// owns two (docs/decisions/partial-offload.md). Where that is asked for, layers on the GPU leave
+// their experts to the CPU (docs/decisions/experts-on-the-cpu.md).
 #pragma once
 
 #include <memory>
@@ -25,14 +26,17 @@ struct Stage {
 struct Placement {
   uint32_t n_layers = 0;
   std::vector<Stage> stages;  // in the order of layers
+  uint32_t cpu_experts = 0;   // layers on the GPU whose experts the CPU computes
+  plan::MemoryUse experts;    // of these, in host memory
   std::string why;            // "--gpu-layers 3", "the device has memory for no more: ..."
 
   uint32_t layers_on(bool gpu) const;
   plan::MemoryUse memory_on(bool gpu) const;
+  bool on_both() const { return stages.size() > 1 || cpu_experts > 0; }
 };
 
 // "1 of 2 layers and the output layer on NVIDIA H200 (3 MiB of weights, 1 MiB of cache), ...";
-// empty when all are on one device.
+// empty when all is on one device.
 std::string describe(const Placement& placement, const std::string& gpu);
 
 struct Placed {
@@ -43,16 +47,20 @@ struct Placed {
 
 // What is done where a GPU has no room for a whole model, and no number of layers is asked for.
 struct Fit {
-  bool layers = true;        // the first ones go to the CPU; else it is an error
+  bool layers = true;        // the first ones, or experts, go to the CPU; else it is an error
   uint64_t spare_bytes = 0;  // of the GPU's memory that are left to others
   // Before any layer goes to the CPU, a context that was not asked for becomes shorter, down to
   // this; none: it stays.
   std::optional<uint32_t> least_context = {};
 };
 
+// Of EngineOptions::cpu_experts: all layers that have experts.
+constexpr uint32_t kAllLayers = UINT32_MAX;
+
 struct PlaceOptions {
-  std::optional<uint32_t> gpu_layers;  // none = as many as fit
-  Fit fit = {};                        // but for the context, which is planned for before
+  std::optional<uint32_t> gpu_layers;       // none = as many as fit
+  std::optional<uint32_t> cpu_experts = 0;  // none = as few as memory wants
+  Fit fit = {};                             // but for the context, which is planned for before
   int n_threads = 0;
   std::shared_ptr<base::ThreadPool> threads;  // null: n_threads of its own
   CpuOptions cpu;
@@ -63,8 +71,12 @@ struct PlaceOptions {
 // with the numbers that are possible.
 base::Result<uint32_t> first_gpu_layer(const plan::Graph& graph, uint32_t gpu_layers);
 
+// Checks a number of layers, the first that have experts, for the CPU and says in front of which
+// layer they end; kAllLayers: all. Errors: kInvalidArgument where the model has fewer, or none.
+base::Result<uint32_t> end_of_cpu_experts(const plan::Graph& graph, uint32_t cpu_experts);
+
 // `graph` is not fused. A null device: all on the CPU. Errors: those of loading; kInvalidArgument
-// for a number of layers that the model cannot be cut at.
+// for a number of layers that the model cannot be cut at, or that do not have experts.
 base::Task<base::Result<Placed>> place(const formats::ModelFile& file, plan::Graph graph,
                                        plan::CacheConfig cache, PlaceOptions options,
                                        gpu::Device* device, LoadHooks hooks);

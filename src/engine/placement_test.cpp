@@ -10,7 +10,9 @@
 #include "models/models.h"
 #include "models/testing/tiny_model.h"
 #include "models/testing/tiny_recurrent.h"
+#include "plan/fuse.h"
 #include "plan/gpu_plan.h"
+#include "plan/host_experts.h"
 #include "plan/split.h"
 
 namespace puna::engine {
@@ -81,6 +83,107 @@ TEST_CASE("matrices of experts and of heads take no place in the part that has n
     for (size_t i = 0; i < rest.weights.size(); ++i)
       CHECK(plan->weights[i].chunks.empty() == (rest.weights[i].rows == 0));
   }
+}
+
+plan::Graph golden_graph(const char* name) {
+  const auto file = base::run_until(
+      formats::open_model(std::string("tests/goldens/") + name, {.map = false}), [] {});
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  return graph_of(*file);
+}
+
+TEST_CASE("experts that go to the CPU take their weights along, and nothing else goes") {
+  for (const char* name : {"small_qwen3moe-bf16", "small_deepseek3-bf16", "small_jamba-bf16"}) {
+    CAPTURE(name);
+    const plan::Graph graph = golden_graph(name);
+    const std::vector<uint32_t> layers = plan::expert_layers(graph);
+    CHECK(layers == (std::string_view(name).starts_with("small_qwen3moe")
+                         ? std::vector<uint32_t>{0, 1}
+                         : std::vector<uint32_t>{1}));
+    CHECK(plan::host_experts(graph, layers.front()).host.ops.empty());
+    const plan::HostExperts parts = plan::host_experts(graph, layers.back() + 1);
+    CHECK(parts.host.ops.size() == layers.size());
+    CHECK(parts.device.ops.size() == graph.ops.size());
+    for (size_t i = 0; i < graph.weights.size(); ++i) {
+      const bool routed = graph.weights[i].label.find("_exps") != std::string::npos;
+      CHECK(parts.host.weights[i].rows == (routed ? graph.weights[i].rows : 0));
+      CHECK(parts.device.weights[i].rows == (routed ? 0 : graph.weights[i].rows));
+    }
+    plan::CacheConfig cache;
+    cache.n_pages = cache.pages_per_sequence = 1;
+    const plan::Graph fused = plan::fuse(parts.device);
+    const auto plan = plan::plan_gpu(fused, cache, {}, {});
+    REQUIRE_MESSAGE(plan.has_value(), plan.error().text());
+    // The last layer's are in the head.
+    for (const auto& c : plan->body) CHECK(c.host_calls.size() == layers.size() - 1);
+    for (const auto& c : plan->head) {
+      REQUIRE(c.host_calls.size() == 1);
+      CHECK(c.host_calls[0].index == layers.size() - 1);
+    }
+    CHECK(plan::describe(*plan).find("on the CPU") != std::string::npos);
+  }
+}
+
+TEST_CASE("a number of layers whose experts go to the CPU is checked against the model") {
+  const plan::Graph graph = golden_graph("small_qwen3moe-bf16");
+  CHECK(end_of_cpu_experts(graph, 0).value() == 0);
+  CHECK(end_of_cpu_experts(graph, 1).value() == 1);
+  CHECK(end_of_cpu_experts(graph, kAllLayers).value() == 2);
+  const auto refused = end_of_cpu_experts(graph, 3);
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().code == base::ErrorCode::kInvalidArgument);
+  CHECK(refused.error().message.find("--cpu-experts 3 is more than the 2 layers") !=
+        std::string::npos);
+  // Of layers without any none are counted.
+  CHECK(end_of_cpu_experts(golden_graph("small_deepseek3-bf16"), 1).value() == 2);
+  const plan::Graph dense = tiny_graph("llama", 2);
+  CHECK(end_of_cpu_experts(dense, 0).has_value());
+  for (const uint32_t n : {1u, kAllLayers}) {
+    const auto none = end_of_cpu_experts(dense, n);
+    REQUIRE_FALSE(none.has_value());
+    CHECK(none.error().message.find("the model has none") != std::string::npos);
+  }
+}
+
+TEST_CASE("what experts on the CPU take is known before the model is loaded") {
+  const auto file = base::run_until(
+      formats::open_model("tests/goldens/small_qwen3moe-bf16", {.map = false}), [] {});
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  const gpu::DeviceInfo device;
+  EngineOptions options;
+  const auto told = [&](std::optional<uint32_t> cpu_experts, std::optional<uint64_t> bytes = {}) {
+    options.cpu_experts = cpu_experts;
+    auto out = Engine::forecast(*file, options, &device, bytes);
+    REQUIRE_MESSAGE(out.has_value(), out.error().text());
+    return *std::move(out);
+  };
+  const Placement none = told(0);
+  CHECK(!none.on_both());
+  CHECK(none.memory_on(false).total() == 0);
+  uint64_t before = none.memory_on(true).total();
+  for (const uint32_t n : {1u, 2u}) {
+    CAPTURE(n);
+    const Placement some = told(n);
+    CHECK(some.cpu_experts == n);
+    CHECK(some.memory_on(false).weights > 0);
+    // As few as what may be taken wants.
+    const Placement fits = told({}, before - 1);
+    CHECK(fits.cpu_experts == n);
+    CHECK(fits.stages.size() == 1);
+    CHECK(fits.experts == some.experts);
+    before = some.memory_on(true).total();
+    CHECK(told({}, before).cpu_experts == n);
+  }
+  const Placement smaller = told({}, before - 1);
+  CHECK(smaller.stages.size() == 2);
+  CHECK(smaller.cpu_experts == 1);
+  CHECK(told({}).cpu_experts == 0);
+  options.gpu_layers = 1;
+  CHECK(told(2).cpu_experts == 1);
+  CHECK(told(1).cpu_experts == 0);
+  options.gpu_layers.reset();
+  options.fit.layers = false;
+  CHECK(!Engine::forecast(*file, options, &device, before).has_value());
 }
 
 TEST_CASE("layers that share keys stay together, and what else later layers read crosses too") {

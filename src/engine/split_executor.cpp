@@ -105,13 +105,9 @@ class SplitExecutor : public Executor {
 
   plan::MemoryUse memory() const override {
     plan::MemoryUse use = first_->memory();
-    const plan::MemoryUse rest = rest_->memory();
-    use.weights += rest.weights;
-    use.kv += rest.kv;
-    use.arena += rest.arena;
-    use.staging += rest.staging;
-    return use;
+    return use += rest_->memory();
   }
+  plan::MemoryUse host_memory() const override { return rest_->host_memory(); }
   Task<Result<void>> rest() override {
     PUNA_CO_TRY(co_await first_->rest());
     co_return co_await rest_->rest();

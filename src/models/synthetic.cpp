@@ -25,10 +25,14 @@ struct Shape {
   uint32_t n_layers, hidden, ffn, n_heads, n_kv_heads, head_dim, vocab, context;
   bool tied;
   double rope_base;
+  // Of a mixture: so many experts in place of each feed-forward block, of `ffn` each, of which a
+  // token uses some.
+  uint32_t n_experts = 0, n_used_experts = 0;
 };
 
 constexpr Shape kShapes[] = {
     {"tiny", "llama", 2, 256, 512, 4, 2, 64, 512, 256, true, 10000},
+    {"tiny-moe", "qwen3moe", 2, 256, 256, 4, 2, 64, 512, 256, false, 10000, 8, 2},
     {"smollm2-135m", "llama", 30, 576, 1536, 9, 3, 64, 49152, 8192, true, 100000},
     {"llama3.2-1b", "llama", 16, 2048, 8192, 32, 8, 64, 128256, 131072, true, 500000},
     {"llama3.2-3b", "llama", 28, 3072, 8192, 24, 8, 128, 128256, 131072, true, 500000},
@@ -38,6 +42,7 @@ constexpr Shape kShapes[] = {
     {"qwen2.5-0.5b", "qwen2", 24, 896, 4864, 14, 2, 64, 151936, 32768, true, 1000000},
     {"qwen3-0.6b", "qwen3", 28, 1024, 3072, 16, 8, 128, 151936, 40960, true, 1000000},
     {"qwen3-8b", "qwen3", 36, 4096, 12288, 32, 8, 128, 151936, 40960, false, 1000000},
+    {"qwen3-30b-a3b", "qwen3moe", 48, 2048, 768, 32, 4, 128, 151936, 40960, false, 1000000, 128, 8},
 };
 
 constexpr size_t kPatternElements = 1
@@ -95,10 +100,11 @@ class Maker {
     const uint64_t q = uint64_t{shape_.n_heads} * shape_.head_dim,
                    kv = uint64_t{shape_.n_kv_heads} * shape_.head_dim;
     const bool gemma = shape_.architecture == "gemma3";
-    const bool head_norms = gemma || shape_.architecture == "qwen3";
+    const bool head_norms =
+        gemma || shape_.architecture == "qwen3" || shape_.architecture == "qwen3moe";
     const bool biases = shape_.architecture == "qwen2";
-    PUNA_TRY(matrix("token_embd", shape_.vocab, shape_.hidden));
-    if (!shape_.tied) PUNA_TRY(matrix("output", shape_.vocab, shape_.hidden));
+    PUNA_TRY(matrix("token_embd", {shape_.vocab, shape_.hidden}));
+    if (!shape_.tied) PUNA_TRY(matrix("output", {shape_.vocab, shape_.hidden}));
     vector("output_norm.weight", shape_.hidden);
     if (shape_.architecture == "llama" && shape_.context > 8192)
       vector("rope_freqs.weight", shape_.head_dim / 2);
@@ -120,13 +126,11 @@ class Maker {
         vector(p + "attn_k.bias", static_cast<uint32_t>(kv));
         vector(p + "attn_v.bias", static_cast<uint32_t>(kv));
       }
-      PUNA_TRY(matrix(p + "attn_q", q, shape_.hidden));
-      PUNA_TRY(matrix(p + "attn_k", kv, shape_.hidden));
-      PUNA_TRY(matrix(p + "attn_v", kv, shape_.hidden));
-      PUNA_TRY(matrix(p + "attn_output", shape_.hidden, q));
-      PUNA_TRY(matrix(p + "ffn_gate", shape_.ffn, shape_.hidden));
-      PUNA_TRY(matrix(p + "ffn_up", shape_.ffn, shape_.hidden));
-      PUNA_TRY(matrix(p + "ffn_down", shape_.hidden, shape_.ffn));
+      PUNA_TRY(matrix(p + "attn_q", {q, shape_.hidden}));
+      PUNA_TRY(matrix(p + "attn_k", {kv, shape_.hidden}));
+      PUNA_TRY(matrix(p + "attn_v", {kv, shape_.hidden}));
+      PUNA_TRY(matrix(p + "attn_output", {shape_.hidden, q}));
+      PUNA_TRY(feed_forward(p));
     }
     for (size_t i = 0; i < kinds_.size(); ++i) {
       const bool norms = i == 0;  // norm weights lie around one
@@ -157,6 +161,24 @@ class Maker {
     set(p + "attention.layer_norm_rms_epsilon", 1e-5);
     set(p + "rope.freq_base", shape_.rope_base);
     if (shape_.architecture == "gemma3") set(p + "attention.sliding_window", uint64_t{512});
+    if (shape_.n_experts > 0) {
+      set(p + "expert_count", uint64_t{shape_.n_experts});
+      set(p + "expert_used_count", uint64_t{shape_.n_used_experts});
+      set(p + "expert_feed_forward_length", uint64_t{shape_.ffn});
+    }
+  }
+
+  Result<void> feed_forward(const std::string& p) {
+    const uint64_t ffn = shape_.ffn, hidden = shape_.hidden, n = shape_.n_experts;
+    if (n == 0) {
+      PUNA_TRY(matrix(p + "ffn_gate", {ffn, hidden}));
+      PUNA_TRY(matrix(p + "ffn_up", {ffn, hidden}));
+      return matrix(p + "ffn_down", {hidden, ffn});
+    }
+    add(p + "ffn_gate_inp.weight", kind_of(quant::Type::kF32), {n, hidden});  // never quantized
+    PUNA_TRY(matrix(p + "ffn_gate_exps", {n, ffn, hidden}));
+    PUNA_TRY(matrix(p + "ffn_up_exps", {n, ffn, hidden}));
+    return matrix(p + "ffn_down_exps", {n, hidden, ffn});
   }
 
   // Tensors of one kind share a source; kind 0 is the f32 vectors.
@@ -172,16 +194,19 @@ class Maker {
     file_.tensors.push_back(std::move(t));
   }
   void vector(const std::string& name, uint32_t n) { add(name, 0, {n}); }
-  Result<void> matrix(const std::string& name, uint64_t rows, uint64_t columns) {
-    PUNA_TRY(const quant::Type type, type_of(name + ".weight", columns));
+  Result<void> matrix(const std::string& name, std::vector<uint64_t> dims) {
+    PUNA_TRY(const quant::Type type, type_of(name + ".weight", dims.back()));
+    add(name + ".weight", kind_of(type), std::move(dims));
+    return {};
+  }
+  size_t kind_of(quant::Type type) {
     size_t kind = 1;
     while (kind < kinds_.size() && kinds_[kind] != type) ++kind;
     if (kind == kinds_.size()) {
       kinds_.push_back(type);
       sizes_.push_back(0);
     }
-    add(name + ".weight", kind, {rows, columns});
-    return {};
+    return kind;
   }
   Result<quant::Type> type_of(const std::string& name, uint64_t columns) const {
     constexpr std::string_view kPure = "pure:";
@@ -204,6 +229,7 @@ class Maker {
     quant::MixModel model;
     model.n_layers = static_cast<int>(shape_.n_layers);
     model.tied_embeddings = shape_.tied;
+    model.n_experts = static_cast<int>(shape_.n_experts);
     model.n_gqa = static_cast<int>(shape_.n_heads / shape_.n_kv_heads);
     return quant::type_of(*mix, name, layer_, columns, model);
   }

@@ -150,6 +150,23 @@ void CpuProgram::run(const Step& step, const Pages& pages, std::span<float> logi
   }
 }
 
+void CpuProgram::run_op(size_t op, uint32_t n_rows, std::span<const float> x, std::span<float> y) {
+  PUNA_CHECK(n_rows <= cache_.step_rows);
+  const auto floats = [&](ValueId v) { return size_t{n_rows} * graph_.values[v].columns; };
+  for (const ValueId v : reads(graph_.ops[op])) {
+    PUNA_CHECK(floats(v) <= x.size());
+    std::memcpy(memory_.value(v), x.data(), floats(v) * sizeof(float));
+    x = x.subspan(floats(v));
+  }
+  CpuRun at{graph_, memory_, *pool_, {}, nullptr, {}, {}, {}};
+  at.step.n_tokens = n_rows;
+  at.op = op;
+  std::visit([&](const auto& o) { o.run(at); }, graph_.ops[op]);
+  const ValueId written = writes(graph_.ops[op]).front();
+  PUNA_CHECK(x.empty() && y.size() == floats(written));
+  std::memcpy(y.data(), memory_.value(written), y.size_bytes());
+}
+
 size_t CpuProgram::run_part(const Step& step, size_t first, std::span<float> out,
                             const std::function<bool()>& enough) {
   PUNA_CHECK(step.n_tokens() <= cache_.step_rows && step.output_rows.size() <= head_rows_ &&

@@ -44,6 +44,10 @@ class CpuProgram {
                   const std::function<bool()>& enough);
   size_t n_ops() const { return graph_.ops.size(); }
 
+  // Runs one op by itself, which looks at nothing of the step but its number of rows. x: what it
+  // reads, [n_rows, columns] one after the other in the order of plan::reads(); y: what it writes.
+  void run_op(size_t op, uint32_t n_rows, std::span<const float> x, std::span<float> y);
+
   // Copies the recurrent state of a sequence to a snapshot (below CacheConfig::n_snapshots), or
   // back.
   void save_state(uint32_t sequence, uint32_t snapshot);

@@ -108,9 +108,16 @@ class Planner {
   Result<GpuPlan::BatchClass> lower(size_t begin, size_t end) {
     GpuPlan::BatchClass out{rows_, {}, {}};
     for (size_t i = begin; i < end; ++i) {
+      if (const auto* op = std::get_if<HostOp>(&graph_.ops[i]))
+        out.host_calls.push_back(host_call(*op, at(i), out.calls.size()));
       PUNA_TRY(
           std::visit([&](const auto& op) { return op.lower(at(i), out.calls); }, graph_.ops[i]));
     }
+    return out;
+  }
+  static GpuPlan::HostCall host_call(const HostOp& op, const GpuLowering& at, size_t n_before) {
+    GpuPlan::HostCall out{op.label, op.index, n_before, {}, {at.value(op.y), at.columns(op.y)}};
+    for (ValueId x : op.x) out.x.push_back({at.value(x), at.columns(x)});
     return out;
   }
   // Op i in the class of rows_.
@@ -190,7 +197,12 @@ void describe(const char* title, const std::vector<GpuPlan::BatchClass>& classes
               std::string& out) {
   for (const GpuPlan::BatchClass& c : classes) {
     out += fmt::format("{} up to {} rows: {} dispatches\n", title, c.max_rows, c.calls.size());
-    for (const kernels::KernelCall& call : c.calls) {
+    auto host_call = c.host_calls.begin();
+    for (size_t i = 0; i <= c.calls.size(); ++i) {
+      for (; host_call != c.host_calls.end() && host_call->n_before == i; ++host_call)
+        out += fmt::format("  {:<28} {}\n", "on the CPU", host_call->label);
+      if (i == c.calls.size()) break;
+      const kernels::KernelCall& call = c.calls[i];
       out += fmt::format("  {:<28} {} grid {} x {} x {}\n", call.kernel, call.label,
                          describe(call.x), describe(call.y), describe(call.z));
     }
@@ -198,6 +210,22 @@ void describe(const char* title, const std::vector<GpuPlan::BatchClass>& classes
 }
 
 }  // namespace
+
+uint64_t GpuPlan::HostCall::x_bytes(uint32_t rows) const {
+  uint64_t out = 0;
+  for (const Activation& value : x) out += uint64_t{rows} * value.columns * sizeof(float);
+  return out;
+}
+
+uint64_t GpuPlan::host_read_bytes() const {
+  uint64_t out = 0;
+  for (const auto* part : {&body, &head}) {
+    for (const BatchClass& c : *part) {
+      for (const HostCall& call : c.host_calls) out = std::max(out, call.x_bytes(c.max_rows));
+    }
+  }
+  return out;
+}
 
 Result<GpuPlan> plan_gpu(const Graph& graph, const CacheConfig& cache,
                          const gpu::DeviceInfo& device, const GpuPlanOptions& options) {

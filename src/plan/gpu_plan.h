@@ -35,10 +35,26 @@ struct GpuPlan {
     std::string label;
     uint64_t bytes = 0;
   };
+  // A value where it lies, [rows, columns] f32.
+  struct Activation {
+    kernels::Slice slice;
+    uint32_t columns = 0;
+  };
+  // What the host computes when the first `n_before` calls of a class have run: an op of its graph
+  // (host_experts.h).
+  struct HostCall {
+    std::string label;
+    uint32_t index = 0;  // of the op
+    size_t n_before = 0;
+    std::vector<Activation> x;
+    Activation y;
+    uint64_t x_bytes(uint32_t rows) const;
+  };
   struct BatchClass {
     uint32_t max_rows = 1;
     AttentionLimits attention;  // of a body
     std::vector<kernels::KernelCall> calls;
+    std::vector<HostCall> host_calls = {};
   };
 
   struct State {
@@ -56,12 +72,8 @@ struct GpuPlan {
     kernels::Slice k, v;     // the same slice where values are part of the keys
     bool by_window = false;  // its pages are those of windows
   };
-  std::vector<Kv> kv;  // by layer
-  struct Input {
-    kernels::Slice slice;
-    uint32_t columns = 0;
-  };
-  std::vector<Input> inputs;  // what the graph takes over, written by the host before a step
+  std::vector<Kv> kv;              // by layer
+  std::vector<Activation> inputs;  // what the graph takes over, written by the host before a step
   std::optional<kernels::Slice> media;         // of a graph that takes media: Step::media
   bool places = false;                         // the step has a RowPlace for each row
   std::optional<kernels::Slice> window_pages;  // the page table of layers with windows
@@ -73,6 +85,8 @@ struct GpuPlan {
   MemoryUse memory;
   // Outputs of a step beyond these are the work of further heads.
   uint32_t head_rows() const { return head.back().max_rows; }
+  // The most that a host call reads at once; 0: there are none.
+  uint64_t host_read_bytes() const;
 };
 
 // Errors: kUnsupported when one 4-row group of a weight, a layer's cache or an activation exceeds

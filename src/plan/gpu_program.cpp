@@ -98,6 +98,11 @@ size_t GpuProgram::class_for(Part part, const kernels::StepShape& shape) const {
   return static_cast<size_t>(found - list.begin());
 }
 
+std::span<const GpuPlan::HostCall> GpuProgram::host_calls(Part part,
+                                                          const kernels::StepShape& shape) const {
+  return classes(part)[class_for(part, shape)].host_calls;
+}
+
 void GpuProgram::record(Part part, const kernels::StepShape& shape, gpu::CommandList& list) const {
   record(part, shape, 0, SIZE_MAX, list);
 }

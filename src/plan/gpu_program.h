@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
@@ -38,6 +39,8 @@ class GpuProgram {
   // kernels::kMatvecRows, but the last, are for steps in which every row has an output: texts that
   // are written, which share no keys.
   size_t class_for(Part part, const kernels::StepShape& shape) const;
+  // What the host computes between the dispatches of that class.
+  std::span<const GpuPlan::HostCall> host_calls(Part part, const kernels::StepShape& shape) const;
   // Appends the dispatches of that class.
   void record(Part part, const kernels::StepShape& shape, gpu::CommandList& list) const;
   // The same of dispatches [first, first + n), as many as there are; how many were appended.

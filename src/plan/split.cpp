@@ -2,25 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 #include <string_view>
 
 #include "base/check.h"
 
 namespace puna::plan {
 namespace {
-
-// 3 of "blk.3.ffn_down"; none for ops outside of the layers.
-std::optional<uint32_t> layer_of(const Op& op) {
-  constexpr std::string_view kPrefix = "blk.";
-  const std::string text = label(op);
-  if (!text.starts_with(kPrefix)) return std::nullopt;
-  uint32_t layer = 0;
-  const char* begin = text.data() + kPrefix.size();
-  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), layer);
-  if (error != std::errc() || end == begin) return std::nullopt;
-  return layer;
-}
 
 // The layer of the cache that an op uses.
 std::optional<uint32_t> cache_of(const Op& op) {
@@ -92,20 +79,22 @@ Graph part(const Graph& graph, size_t begin, size_t end) {
   Graph out = graph;
   out.ops.assign(graph.ops.begin() + static_cast<ptrdiff_t>(begin),
                  graph.ops.begin() + static_cast<ptrdiff_t>(end));
-  const Uses uses(graph, begin, end);
-  for (size_t i = 0; i < out.weights.size(); ++i) {
-    if (!uses.weights[i]) out.weights[i].rows = 0;
-  }
-  for (size_t i = 0; i < out.kv.size(); ++i) {
-    if (!uses.cache[i]) out.kv[i] = {};
-  }
-  for (size_t i = 0; i < out.states.size(); ++i) {
-    if (!uses.states[i]) out.states[i].n = 0;
-  }
+  drop_unused(out);
   return out;
 }
 
 }  // namespace
+
+std::optional<uint32_t> layer_of(const Op& op) {
+  constexpr std::string_view kPrefix = "blk.";
+  const std::string text = label(op);
+  if (!text.starts_with(kPrefix)) return std::nullopt;
+  uint32_t layer = 0;
+  const char* begin = text.data() + kPrefix.size();
+  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), layer);
+  if (error != std::errc() || end == begin) return std::nullopt;
+  return layer;
+}
 
 uint32_t n_layers(const Graph& graph) {
   uint32_t n = 0;
@@ -121,6 +110,19 @@ std::vector<uint32_t> cuts(const Graph& graph) {
     if (can_cut(graph, layer)) out.push_back(layer);
   }
   return out;
+}
+
+void drop_unused(Graph& graph) {
+  const Uses uses(graph, 0, graph.ops.size());
+  for (size_t i = 0; i < graph.weights.size(); ++i) {
+    if (!uses.weights[i]) graph.weights[i].rows = 0;
+  }
+  for (size_t i = 0; i < graph.kv.size(); ++i) {
+    if (!uses.cache[i]) graph.kv[i] = {};
+  }
+  for (size_t i = 0; i < graph.states.size(); ++i) {
+    if (!uses.states[i]) graph.states[i].n = 0;
+  }
 }
 
 Split split(const Graph& graph, uint32_t layer) {

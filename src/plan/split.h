@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "plan/graph.h"
@@ -15,6 +16,9 @@ struct Split {
   Graph rest;   // begins with the values `takes_over`, in the same order
 };
 
+// 3 of "blk.3.ffn_down"; none for ops outside of the layers.
+std::optional<uint32_t> layer_of(const Op& op);
+
 // Layers of a graph, by the names of its ops.
 uint32_t n_layers(const Graph& graph);
 
@@ -23,8 +27,11 @@ uint32_t n_layers(const Graph& graph);
 std::vector<uint32_t> cuts(const Graph& graph);
 
 // `layer` is one of cuts(graph). The graph is not fused yet: fusion merges ops of neighbouring
-// layers. Weights that a part does not use keep their place there with 0 rows; so do states, with 0
-// elements, and layers of the cache, with 0 heads.
+// layers. What a part does not use is dropped there.
 Split split(const Graph& graph, uint32_t layer);
+
+// Weights that no op uses keep their place with 0 rows; so do states, with 0 elements, and layers
+// of the cache, with 0 heads.
+void drop_unused(Graph& graph);
 
 }  // namespace puna::plan

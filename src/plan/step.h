@@ -59,6 +59,13 @@ struct MemoryUse {
   uint64_t staging = 0;  // on the way from and to the host; the ring of the load is freed after it
 
   uint64_t total() const { return weights + kv + arena + staging; }
+  MemoryUse& operator+=(const MemoryUse& more) {
+    weights += more.weights;
+    kv += more.kv;
+    arena += more.arena;
+    staging += more.staging;
+    return *this;
+  }
   bool operator==(const MemoryUse&) const = default;
 };
 

@@ -132,6 +132,7 @@ Result<DeviceUse> open_device(const OpenOptions& options) {
   use.name = picked.adapter->info.name;
   gpu::native::OpenOptions open;
   open.baseline = options.gpu_baseline;
+  open.memory_bytes = options.gpu_memory_bytes;
   if (const auto root = store::default_root()) open.cache_dir = *root + "/pipelines";
   PUNA_TRY(use.device, gpu::native::open(*picked.choice.adapter, open));
   return use;

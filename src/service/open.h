@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -21,11 +22,12 @@ struct MmprojOptions {
 };
 
 struct OpenOptions {
-  std::string model;            // a name in the store or catalogue, or a path
-  std::string device = "auto";  // auto | gpu | gpu:N | cpu
-  bool gpu_baseline = false;    // hide optional GPU features
-  bool map = true;              // weights that need no repacking are used where the file lies
-  bool pull = true;             // fetch a catalogue model that is not in the store yet
+  std::string model;                              // a name in the store or catalogue, or a path
+  std::string device = "auto";                    // auto | gpu | gpu:N | cpu
+  bool gpu_baseline = false;                      // hide optional GPU features
+  std::optional<uint64_t> gpu_memory_bytes = {};  // the GPU is used as if it had no more
+  bool map = true;   // weights that need no repacking are used where the file lies
+  bool pull = true;  // fetch a catalogue model that is not in the store yet
   MmprojOptions mmproj;
   engine::EngineOptions engine;  // its `media` is set where there is an mmproj file
   store::PullOptions pull_options;

@@ -123,7 +123,7 @@ class Serve(unittest.TestCase):
         for flag in ["--lora", "--model-draft", "-md", "--spec-draft-n-max", "--mmproj-url", "-hf", "--hf-repo", "--model-url",
                      "--path", "--tools", "--gpu-layers-draft"]:
             self.check_fails(2, [flag, "not supported yet", "puna serve --help"], "--model", MODEL, flag, "x")
-        for flag in ["--rpc", "-ot", "-cmoe", "-ncmoe", "--override-kv", "--control-vector-layer-range", "--rope-freq-base", "--yarn-ext-factor",
+        for flag in ["--rpc", "-ot", "-ncffn", "--override-kv", "--control-vector-layer-range", "--rope-freq-base", "--yarn-ext-factor",
                      "-ts", "--mcp-servers-json", "--docker-repo", "--fim-qwen-7b-default"]:
             self.check_fails(2, [flag, "not supported"], "--model", MODEL, flag, "1", "2")
         self.check_fails(2, ["not supported yet"], "--model", MODEL, "--agent")
@@ -137,7 +137,7 @@ class Serve(unittest.TestCase):
 
     def test_values_that_are_wrong(self):
         for option, value in [("--parallel", "0"), ("-np", "x"), ("--device", "CUDA0"), ("--cache-type-k", "q5_1"), ("--numerics", "sloppy"),
-                              ("--gpu-layers", "some"), ("--api-prefix", "llm"), ("--samplers", "top_k;nothing"), ("--sampler-seq", "kk"),
+                              ("--gpu-layers", "some"), ("--cpu-experts", "some"), ("-ncmoe", "-1"), ("--cpu-moe", "maybe"), ("--api-prefix", "llm"), ("--samplers", "top_k;nothing"), ("--sampler-seq", "kk"),
                               ("--logit-bias", "5"), ("--logit-bias", "x+1"), ("--logit-bias", "5+inf"), ("--reasoning", "maybe"),
                               ("--reasoning-effort", "huge"), ("--reasoning-format", "some"), ("--chat-template", "llama9"),
                               ("--chat-template", "{% nonsense %}"), ("--chat-template-file", "no-such-file"), ("--chat-template-kwargs", "[1]"),

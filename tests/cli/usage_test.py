@@ -98,6 +98,8 @@ class Usage(unittest.TestCase):
         self.check_fails(2, "mmx", "run", MODEL, "Hi", "--cpu-variant", "mmx")
         for layers in ["x", "-1", "1.5", "99999999999"]:
             self.check_fails(2, "auto or a number", "run", MODEL, "Hi", f"--gpu-layers={layers}")
+            self.check_fails(2, "auto, all or a number", "run", MODEL, "Hi", f"--cpu-experts={layers}")
+        self.check_fails(1, ["--cpu-experts", "the model has none"], "run", MODEL, "Hi", "--device", "cpu", "--cpu-experts", "1")
         self.check_fails(1, "is the CPU", "run", MODEL, "Hi", "--device", "cpu", "--gpu-layers", "1")
         for flag, value in [("--temp", "hot"), ("--temp", "-1"), ("--temp", "nan"), ("--temp", "inf"), ("--top-k", "-3"),
                             ("--top-k", "1.5"), ("--top-p", "2"), ("--top-p", "-0.5"), ("--min-p", "7"), ("--seed", "x"),

@@ -42,6 +42,11 @@ Result<void> read_layers(ServeFlags& flags, std::string_view option, std::string
   return {};
 }
 
+Result<void> read_experts(ServeFlags& flags, std::string_view option, std::string_view value) {
+  PUNA_TRY(flags.model.cpu_experts, parse_cpu_experts(option, value));
+  return {};
+}
+
 Result<void> read_device(ServeFlags& flags, std::string_view option, std::string_view value) {
   flags.model.device = value == "none" ? "cpu" : value;
   PUNA_TRY_CONTEXT(as_usage(gpu::check_device_name(flags.model.device)),
@@ -135,6 +140,13 @@ std::vector<Flag> rows() {
                            "as fit",
                            read_layers),
                      "LLAMA_ARG_N_GPU_LAYERS", "-ngl,--n-gpu-layers"));
+  out.push_back(with(value("--cpu-experts", "LAYERS", kAboutCpuExperts, read_experts),
+                     "LLAMA_ARG_N_CPU_MOE", "-ncmoe,--n-cpu-moe"));
+  out.push_back(with(on_off("--cpu-moe", "All experts are computed on the CPU: --cpu-experts all",
+                            [](ServeFlags& flags, bool on) {
+                              if (on) flags.model.cpu_experts = engine::kAllLayers;
+                            }),
+                     "LLAMA_ARG_CPU_MOE", "-cmoe"));
   out.push_back(
       with(number<int>("-t,--threads", {-1, 1024},
                        "Threads to compute with on the CPU; -1 and 0, the default: one per "

@@ -35,11 +35,10 @@ constexpr Row kRows[] = {
     {"--log-prompts-dir,--cache-list,-cl,--completion-bash", Why::kNotYet},
     // They would change what a model computes, or open doors.
     {"--rpc", Why::kNever, "LLAMA_ARG_RPC"},
-    {"--override-tensor,-ot,--override-kv,--cpu-moe,-cmoe,--n-cpu-moe,-ncmoe,--n-cpu-ffn,-ncffn,"
-     "--moe-cache-mib,--tensor-split,-ts",
+    {"--override-tensor,-ot,--override-kv,--n-cpu-ffn,-ncffn,--moe-cache-mib,--tensor-split,-ts",
      Why::kNever,
-     "LLAMA_ARG_OVERRIDE_TENSOR,LLAMA_ARG_CPU_MOE,LLAMA_ARG_N_CPU_MOE,LLAMA_ARG_N_CPU_FFN,"
-     "LLAMA_ARG_MOE_CACHE_MIB,LLAMA_ARG_TENSOR_SPLIT"},
+     "LLAMA_ARG_OVERRIDE_TENSOR,LLAMA_ARG_N_CPU_FFN,LLAMA_ARG_MOE_CACHE_MIB,"
+     "LLAMA_ARG_TENSOR_SPLIT"},
     {"--control-vector*,--rope-*,--yarn-*", Why::kNever, "LLAMA_ARG_ROPE_*,LLAMA_ARG_YARN_*"},
     {"--mcp-servers-*,--tools-runtime", Why::kNever,
      "LLAMA_ARG_MCP_SERVERS_*,LLAMA_ARG_TOOLS_RUNTIME"},

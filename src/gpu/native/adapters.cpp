@@ -247,6 +247,7 @@ Result<Opened> request(const Found& found, const DeviceInfo& info, const OpenOpt
   opened.health = std::make_unique<Health>();
   opened.info = info;
   opened.trusted_shaders = options.trusted_shaders;
+  opened.memory_bytes = options.memory_bytes;
   WGPUDeviceDescriptor descriptor = {};
   descriptor.label = view("puna");
   descriptor.requiredFeatureCount = wanted.size();

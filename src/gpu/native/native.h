@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ struct OpenOptions {
   bool trusted_shaders = true;
   // Compiled pipelines are kept in this folder where the library can (Dawn); empty: nowhere.
   std::string cache_dir = {};
+  // Buffers of more bytes together are refused, as if the adapter had no more memory; none: what
+  // it has.
+  std::optional<uint64_t> memory_bytes = {};
   // Ask for timestamp-query: only for profiling, it slows decoding on some drivers.
   bool timestamps = false;
 };

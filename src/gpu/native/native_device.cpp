@@ -70,7 +70,8 @@ NativeDevice::NativeDevice(Opened opened)
       queue_(wgpu_.DeviceGetQueue(opened.device)),
       health_(std::move(opened.health)),
       info_(std::move(opened.info)),
-      trusted_shaders_(opened.trusted_shaders) {}
+      trusted_shaders_(opened.trusted_shaders),
+      memory_bytes_(opened.memory_bytes) {}
 
 NativeDevice::~NativeDevice() {
   // Work in flight ends first, then what it used goes, users before the used.
@@ -118,6 +119,12 @@ Result<BufferId> NativeDevice::create_buffer(uint64_t bytes, BufferUse use,
       use == BufferUse::kReadback
           ? WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst
           : WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst;
+  if (memory_bytes_ && descriptor.size > *memory_bytes_ - used_bytes_) {
+    return fail(ErrorCode::kOutOfMemory,
+                fmt::format("Buffer \"{}\" of {} bytes is refused: {} of the {} bytes that may be "
+                            "used are taken.",
+                            label, descriptor.size, used_bytes_, *memory_bytes_));
+  }
   ErrorScope scope(*instance_, device_);
   WGPUBuffer handle = wgpu_.DeviceCreateBuffer(device_, &descriptor);
   if (auto made =
@@ -130,6 +137,7 @@ Result<BufferId> NativeDevice::create_buffer(uint64_t bytes, BufferUse use,
     return fail(ErrorCode::kOutOfMemory,
                 fmt::format("Buffer \"{}\" of {} bytes is refused.", label, descriptor.size));
   buffers_.push_back({{std::string(label), descriptor.size, use, false}, handle});
+  used_bytes_ += descriptor.size;
   return BufferId{static_cast<uint32_t>(buffers_.size())};
 }
 
@@ -143,6 +151,7 @@ void NativeDevice::destroy_buffer(BufferId id) {
       if (bound == id && group.handle) wgpu_.BindGroupRelease(std::exchange(group.handle, nullptr));
     }
   }
+  used_bytes_ -= buffer->facts.bytes;
   wgpu_.BufferDestroy(buffer->handle);
   wgpu_.BufferRelease(std::exchange(buffer->handle, nullptr));
 }

@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "gpu/native/library.h"
@@ -25,6 +26,7 @@ struct Opened {
   std::unique_ptr<Health> health;
   DeviceInfo info;
   bool trusted_shaders = true;
+  std::optional<uint64_t> memory_bytes;  // of all buffers; none: as many as the library gives
 };
 
 class NativeDevice final : public Device {
@@ -104,6 +106,8 @@ class NativeDevice final : public Device {
   std::unique_ptr<Health> health_;
   DeviceInfo info_;
   bool trusted_shaders_;
+  std::optional<uint64_t> memory_bytes_;
+  uint64_t used_bytes_ = 0;  // of buffers_
   std::vector<Buffer> buffers_;
   std::vector<Pipeline> pipelines_;
   std::vector<Group> groups_;

@@ -13,6 +13,29 @@ extern "C" const char* __lsan_default_suppressions() { return "leak:libvulkan_\n
 using namespace puna;
 using namespace puna::gpu;
 
+TEST_CASE("a device that may use so much memory refuses more, and gives again what came back") {
+  if (native::adapters()->empty()) {
+    MESSAGE("SKIPPED: there is no native adapter");
+    return;
+  }
+  auto device = native::open(0, {.memory_bytes = 1024});
+  REQUIRE(device);
+  const auto make = [&](uint64_t bytes, BufferUse use = BufferUse::kStorage) {
+    return (*device)->create_buffer(bytes, use, "b");
+  };
+  const auto first = make(512);
+  REQUIRE(first);
+  CHECK(make(509, BufferUse::kReadback));  // whole words: 512
+  const auto refused = make(4);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == base::ErrorCode::kOutOfMemory);
+  CHECK(refused.error().message.find("1024 of the 1024 bytes") != std::string::npos);
+  (*device)->destroy_buffer(*first);
+  (*device)->destroy_buffer(*first);
+  CHECK(make(512));
+  CHECK_FALSE(make(4));
+}
+
 TEST_CASE("a lost device answers everything with kDeviceLost and drops outstanding reads") {
   if (native::adapters()->empty()) {
     MESSAGE("SKIPPED: there is no native adapter");

@@ -32,9 +32,10 @@ kernels::XForm x_form(const CpuRun& at, const MatmulOp& op) {
 
 // The product that gives logits, from int8 activations: the widest of all. Where it is bound by
 // arithmetic and not by memory, a second plane of activations would cost what it saves elsewhere;
-// the few logits that matter are computed exactly instead.
+// the few logits that matter are computed exactly instead. A part that hands over values has none.
 bool is_sharpened(const CpuRun& at, const MatmulOp& op) {
-  return op.y == at.graph.logits && !at.graph.embeds && x_form(at, op) == kernels::XForm::kInt8;
+  return op.y == at.graph.logits && !at.graph.embeds && at.graph.hands_over.empty() &&
+         x_form(at, op) == kernels::XForm::kInt8;
 }
 
 }  // namespace

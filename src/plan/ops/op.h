@@ -18,6 +18,7 @@
 #include "plan/ops/glu.h"
 #include "plan/ops/group_norm.h"
 #include "plan/ops/heads.h"
+#include "plan/ops/host.h"
 #include "plan/ops/latent.h"
 #include "plan/ops/matmul.h"
 #include "plan/ops/merge.h"
@@ -44,7 +45,7 @@ using OneOf = std::variant<Ops...>;
 using Op = OneOf<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp,
                  SoftcapOp, GluOp, MoeOp, HeadsOp, LatentOp, NormPartsOp, MultiplyOp, GateOp,
                  ConvOp, SsdOp, DeltaOp, GroupNormOp, AddMediaOp, OwnAttentionOp, TurnOp, MergeOp,
-                 ReduceOp, ByVectorOp, UnaryOp, ScanOp, ShiftOp, WkvOp>;
+                 ReduceOp, ByVectorOp, UnaryOp, ScanOp, ShiftOp, WkvOp, HostOp>;
 
 // "blk.3.ffn_down"; ops without a label of their own are called by what they do.
 std::string label(const Op& op);
