@@ -1,5 +1,5 @@
 // Whole flows of the page: `node test/page.e2e.ts PUNA MODEL [BUILD]`. Exit code 1: one of them failed. ONLY and WITHOUT choose flows
-// and cases by a part of their names; cases of one flow follow each other in one page.
+// and cases by parts of their names, with commas between; cases of one flow follow each other in one page.
 import assert from 'node:assert/strict';
 import { bench, open } from './browser.ts';
 import { attachments } from './flows/attachments.ts';
@@ -23,8 +23,9 @@ const [puna, model, build = 'build'] = process.argv.slice(2);
 if (!puna || !model) throw new Error('Usage: node test/page.e2e.ts PUNA MODEL [BUILD]');
 const flows: Flow[] = [chat, following, attachments, sounds, keyboard, late, loss, memory, router, settings, devices, tools, tab, plainHttp];
 
-const [only, left] = [process.env['ONLY'], process.env['WITHOUT']];
-const wanted = (name: string) => (!only || name.includes(only)) && (!left || !name.includes(left));
+const [only, left] = ['ONLY', 'WITHOUT'].map((name) => process.env[name]?.split(',').filter(Boolean) ?? []) as [string[], string[]];
+const names = (parts: string[], name: string) => parts.some((part) => name.includes(part));
+const wanted = (name: string) => (only.length === 0 || names(only, name)) && !names(left, name);
 const all = await bench(puna, model, build);
 let failed = 0;
 for (const flow of flows) {
