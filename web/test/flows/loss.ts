@@ -103,7 +103,7 @@ async function until(right: () => Promise<boolean>, state: () => Promise<string>
 }
 const question = 'Tell me a story about an island, with ünïcödé.';
 let server: OwnSite;
-const alarms = (page: Page) => page.locator('[role=alert], .banner, article .text-gold').allInnerTexts();
+const alarms = (page: Page) => page.locator('[role=alert], .banner, article .text-gold, article .text-danger').allInnerTexts();
 
 const cases: Case[] = [
   ['the browser is killed while one types', async (_page, stage) => {
