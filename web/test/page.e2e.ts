@@ -8,6 +8,7 @@ import { devices } from './flows/devices.ts';
 import { fair } from './serve.ts';
 import type { Flow } from './flows/flow.ts';
 import { following } from './flows/following.ts';
+import { hostileTexts } from './flows/hostile.ts';
 import { keyboard } from './flows/keyboard.ts';
 import { late } from './flows/late.ts';
 import { loss } from './flows/loss.ts';
@@ -21,7 +22,7 @@ import { tools } from './flows/tools.ts';
 
 const [puna, model, build = 'build'] = process.argv.slice(2);
 if (!puna || !model) throw new Error('Usage: node test/page.e2e.ts PUNA MODEL [BUILD]');
-const flows: Flow[] = [chat, following, attachments, sounds, keyboard, late, loss, memory, router, settings, devices, tools, tab, plainHttp];
+const flows: Flow[] = [chat, following, attachments, sounds, hostileTexts, keyboard, late, loss, memory, router, settings, devices, tools, tab, plainHttp];
 
 const [only, left] = ['ONLY', 'WITHOUT'].map((name) => process.env[name]?.split(',').filter(Boolean) ?? []) as [string[], string[]];
 const names = (parts: string[], name: string) => parts.some((part) => name.includes(part));
