@@ -68,6 +68,7 @@ export const de: Messages = {
   notHere: 'Nicht heruntergeladen',
   greeting: 'Was nehmen wir uns vor?',
   canDo: (model, what, room) => `${model} liest ${what}${room ? ` und hat Platz für ${room} Token` : ''}. Dateien können überall auf der Seite abgelegt werden.`,
+  fetchedFirst: (size) => `Dieses Modell ist noch nicht auf diesem Gerät. Die erste Nachricht lädt es herunter${size ? `: ${size}` : ''}. Es bleibt für das nächste Mal.`,
   readsText: 'Text',
   readsImages: 'Bilder',
   readsAudio: 'Ton',

@@ -71,6 +71,7 @@ export const en = {
   // Empty
   greeting: 'What shall we work out?',
   canDo: (model: string, what: string, room: string) => `${model} reads ${what}${room ? `, with room for ${room} tokens` : ''}. Drop files anywhere on this page.`,
+  fetchedFirst: (size: string) => `This model is not on this device yet. Your first message downloads it${size ? `: ${size}` : ''}. It is kept for the next time.`,
   readsText: 'text',
   readsImages: 'images',
   readsAudio: 'audio',
