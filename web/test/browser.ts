@@ -21,6 +21,15 @@ export interface Site {
   end: () => void;
 }
 
+// One whose server is a process of ours.
+export interface OwnSite extends Site {
+  // Stops the server in the middle of what it does, and lets it go on.
+  pause: () => void;
+  resume: () => void;
+  // Ends it at once, and begins one like it at the same address.
+  restart: () => Promise<void>;
+}
+
 export interface Bench extends Site {
   browser: Browser;
   end: () => Promise<void>;
@@ -41,12 +50,23 @@ async function listening(server: ChildProcess): Promise<string> {
 }
 
 // `what` says which models: `--model FILE` or `--models-dir FOLDER`. The page comes from `build` alone.
-export async function site(puna: string, what: readonly string[], build: string, env: NodeJS.ProcessEnv = {}): Promise<Site> {
-  const server = spawn(puna, ['serve', ...what, '--no-web', '--port', '0'], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+export async function site(puna: string, what: readonly string[], build: string, env: NodeJS.ProcessEnv = {}): Promise<OwnSite> {
+  const begin = (port: string) => spawn(puna, ['serve', ...what, '--no-web', '--port', port], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+  let server = begin('0');
   const api = await listening(server);
   const weather = fair();
   const page = await serve(build, api, weather);
-  return { address: page.address, api, weather, end: () => (page.close(), void server.kill()) };
+  const restart = async () => {
+    const ended = new Promise((done) => server.once('exit', done));
+    server.kill('SIGKILL');
+    page.sever();
+    await ended;
+    server = begin(new URL(api).port);
+    await listening(server);
+  };
+  const pause = () => void server.kill('SIGSTOP');
+  const resume = () => void server.kill('SIGCONT');
+  return { address: page.address, api, weather, pause, resume, restart, end: () => (page.close(), void server.kill()) };
 }
 
 export const served = () => process.env['PUNA_SERVE']?.split(' ').filter(Boolean) ?? ['--ctx-size', '2048'];

@@ -1,5 +1,6 @@
 // Whole flows of the page: `node test/page.e2e.ts PUNA MODEL [BUILD]`. Exit code 1: one of them failed. ONLY and WITHOUT choose flows
-// and cases by a part of their names; cases of one flow follow each other in one page.
+// and cases by parts of their names, with commas between; cases of one flow follow each other in one page. With ALL=1 some go through all of
+// what they otherwise take a share of.
 import assert from 'node:assert/strict';
 import { bench, open } from './browser.ts';
 import { attachments } from './flows/attachments.ts';
@@ -8,8 +9,10 @@ import { devices } from './flows/devices.ts';
 import { fair } from './serve.ts';
 import type { Flow } from './flows/flow.ts';
 import { following } from './flows/following.ts';
+import { hostileTexts } from './flows/hostile.ts';
 import { keyboard } from './flows/keyboard.ts';
 import { late } from './flows/late.ts';
+import { everyLook } from './flows/looks.ts';
 import { loss } from './flows/loss.ts';
 import { memory } from './flows/memory.ts';
 import { plainHttp } from './flows/plain_http.ts';
@@ -21,10 +24,11 @@ import { tools } from './flows/tools.ts';
 
 const [puna, model, build = 'build'] = process.argv.slice(2);
 if (!puna || !model) throw new Error('Usage: node test/page.e2e.ts PUNA MODEL [BUILD]');
-const flows: Flow[] = [chat, following, attachments, sounds, keyboard, late, loss, memory, router, settings, devices, tools, tab, plainHttp];
+const flows: Flow[] = [chat, following, attachments, sounds, hostileTexts, everyLook, keyboard, late, loss, memory, router, settings, devices, tools, tab, plainHttp];
 
-const [only, left] = [process.env['ONLY'], process.env['WITHOUT']];
-const wanted = (name: string) => (!only || name.includes(only)) && (!left || !name.includes(left));
+const [only, left] = ['ONLY', 'WITHOUT'].map((name) => process.env[name]?.split(',').filter(Boolean) ?? []) as [string[], string[]];
+const names = (parts: string[], name: string) => parts.some((part) => name.includes(part));
+const wanted = (name: string) => (only.length === 0 || names(only, name)) && !names(left, name);
 const all = await bench(puna, model, build);
 let failed = 0;
 for (const flow of flows) {
@@ -38,7 +42,12 @@ for (const flow of flows) {
   const own = await flow.site?.({ puna, model, build });
   const stage = { ...all, ...own, puna, model, build, end: all.end };
   const { page, faults } = await open(stage);
-  for (const [name, run] of cases) {
+  for (const [name, run, caseLacks] of cases) {
+    const why = caseLacks?.({ ...stage, faults });
+    if (why) {
+      console.log(`left out ${flow.name}: ${name}: ${why}`);
+      continue;
+    }
     faults.length = 0;
     const begin = Date.now();
     try {

@@ -66,7 +66,7 @@ function forward(api: string, incoming: IncomingMessage, outgoing: ServerRespons
   incoming.pipe(asked);
 }
 
-export async function serve(build: string, api: string | undefined, weather = fair()): Promise<{ address: string; close: () => void }> {
+export async function serve(build: string, api: string | undefined, weather = fair()): Promise<{ address: string; sever: () => void; close: () => void }> {
   const server = createServer(async (incoming, outgoing) => {
     const path = new URL(incoming.url!, 'http://x').pathname;
     const name = path === '/' ? 'index.html' : normalize(decodeURIComponent(path)).replace(/^(\.\.[/\\])+/, '');
@@ -93,6 +93,8 @@ export async function serve(build: string, api: string | undefined, weather = fa
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    // What is under way ends where it is; held bytes are lost.
+    sever: () => server.closeAllConnections(),
     close: () => (server.close(), server.closeAllConnections()),
   };
 }

@@ -152,6 +152,16 @@ const cases: Case[] = [
     await panel(other).getByText('Synchronised:').waitFor();
     assert.equal(await chats(other).count(), count);
     assert.deepEqual(sent, []);
+    await other.keyboard.press('Escape');
+  }],
+  ['switched on again, what was deleted meanwhile is deleted on both', async (page, stage) => {
+    const count = await chats(page).count();
+    await keep(page);
+    await page.keyboard.press('Escape');
+    assert.equal(await chats(page).count(), count);
+    await told(page);
+    await seen(other);
+    await until(async () => (await chats(other).count()) === count, 'it is gone on the other');
     stage.faults.push(...faults);
     await other.context().close();
   }],

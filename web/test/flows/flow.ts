@@ -13,7 +13,8 @@ export interface Stage extends Bench {
   // Of the page that the case was given, and of those it opens itself.
   faults: string[];
 }
-export type Case = readonly [name: string, run: (page: Page, stage: Stage) => Promise<void>];
+// `lacks`: why it cannot be tried on this stage; empty: it can.
+export type Case = readonly [name: string, run: (page: Page, stage: Stage) => Promise<void>, lacks?: (stage: Stage) => string];
 export interface Flow {
   name: string;
   // In one page, one after the other: each begins where the one before has ended.
@@ -24,6 +25,8 @@ export interface Flow {
   site?: (at: Pick<Stage, 'puna' | 'model' | 'build'>) => Promise<Site>;
 }
 
+// The model of tests where none is named: tiny, and without a template.
+export const isTiny = (model: string) => model.endsWith('llama-q4_0.gguf');
 // Whether the page was built with an engine for the tab.
 export const hasTab = (build: string) => (JSON.parse(readFileSync(`${build}/puna.json`, 'utf8')) as { tab: boolean }).tab;
 

@@ -153,7 +153,7 @@ const cases: Case[] = [
       await axe(page, 'search with hits');
     });
     const offered = hasTab(build) ? [/Not downloaded/, /Not downl/] : [];
-    await opened(page, 'Control+m', 'model picker', ['Search models', /^llama/, ...offered, 'Manage models'], async () => {
+    await opened(page, 'Control+m', 'model picker', ['Search models', /./, ...offered, 'Manage models'], async () => {
       await tabTo(page, 'Search models');
       await page.keyboard.type('no such model');
       await page.getByText('No model').waitFor();
@@ -183,7 +183,7 @@ const cases: Case[] = [
     await page.keyboard.press('Control+Shift+f');
     await focusOn(page, 'Search in this chat');
     await page.keyboard.type('hello');
-    await page.getByRole('status').filter({ hasText: '1 of' }).waitFor();
+    await page.getByRole('status').filter({ hasText: /\d of \d/ }).waitFor();
     await axe(page, 'search in the chat');
     await tabTo(page, 'Next');
     await tabTo(page, 'Search in this chat', true);

@@ -1,5 +1,6 @@
-// What must not be lost: drafts and answers when the browser is killed, the tab is frozen, the connection breaks again and again, and when
-// two tabs show the same. FREEZE_S is for how long the tab is frozen (2; longer than the 75 s behind which silence is a loss: 90).
+// What must not be lost: drafts and answers when the browser is killed, the tab is frozen, the connection breaks again and again, the server
+// is silent or begins anew, and when two tabs show the same. FREEZE_S is for how long the tab is frozen (2; longer than the 75 s behind which
+// silence is a loss: 90). QUIET_S is for how long the server says nothing (2; a slow prompt: 60; a loss: 100).
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -7,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chromium, type Page } from 'playwright-core';
-import { chromiumPath, shown } from '../browser.ts';
+import { chromiumPath, served, shown, site, type OwnSite } from '../browser.ts';
 import { answers, grown, long, prompt, send, settled, underWay, written, type Case, type Flow, type Stage } from './flow.ts';
 
 // A browser that can be killed: a process of ours, with a profile that stays.
@@ -101,6 +102,8 @@ async function until(right: () => Promise<boolean>, state: () => Promise<string>
   assert.fail(`It did not come to that: ${await state()}`);
 }
 const question = 'Tell me a story about an island, with ünïcödé.';
+let server: OwnSite;
+const alarms = (page: Page) => page.locator('[role=alert], .banner, article .text-gold, article .text-danger').allInnerTexts();
 
 const cases: Case[] = [
   ['the browser is killed while one types', async (_page, stage) => {
@@ -178,6 +181,44 @@ const cases: Case[] = [
     await isWhole(page, stage, await idOf(page));
     await page.reload();
   }],
+  ['the server says nothing for a while', async (page, stage) => {
+    await page.goto(stage.address);
+    const quiet = Number(process.env['QUIET_S'] ?? 2) * 1_000;
+    await prompt(page).fill(question);
+    await page.locator('form button[aria-label=Send]:enabled').waitFor({ timeout: long });
+    server.pause();
+    try {
+      await prompt(page).press('Enter');
+      await answers(page).last().waitFor({ timeout: long });
+      const told: string[] = [];
+      for (const end = Date.now() + quiet; Date.now() < end; await sleep(200)) told.push(...(await alarms(page)));
+      // Longer silence than any server's is a loss, and is told; no shorter one is.
+      assert.equal(told.length > 0, quiet > 75_000, told[0] ?? 'nothing was told');
+      if (quiet > 75_000) assert.match(told.at(-1)!, /connection is gone/);
+    } finally {
+      server.resume();
+    }
+    await isWhole(page, stage, await idOf(page));
+    assert.deepEqual(await page.locator('[role=alert], .banner').allInnerTexts(), []);
+  }],
+  ['the server begins anew in the middle of an answer', async (page, stage) => {
+    await page.goto(stage.address);
+    stage.weather.brake = underWay;
+    await send(page, question);
+    await grown(page, 10);
+    await server.restart();
+    stage.weather.brake = undefined;
+    // It has nothing of it; what came is kept and goes on.
+    await answers(page).last().getByText('What had come is kept.').waitFor({ timeout: long });
+    await settled(page);
+    const before = await written(page);
+    assert.ok(before.length > 10);
+    await answers(page).last().getByRole('button', { name: 'Continue' }).click();
+    await grown(page, before.length + 10);
+    await settled(page);
+    assert.ok((await written(page)).startsWith(before.trim().slice(0, 20)), 'the text before is kept');
+    assert.deepEqual(await page.locator('[role=alert]').allInnerTexts(), []);
+  }],
   ['two tabs see one state, and one stops what the other writes', async (page, stage) => {
     await page.goto(stage.address);
     stage.weather.brake = underWay;
@@ -203,4 +244,8 @@ const cases: Case[] = [
   }],
 ];
 
-export const loss: Flow = { name: 'loss', cases };
+export const loss: Flow = {
+  name: 'loss',
+  cases,
+  site: async ({ puna, model, build }) => (server = await site(puna, ['--model', model, ...served()], build)),
+};

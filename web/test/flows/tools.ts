@@ -51,6 +51,18 @@ const cases: Case[] = [
     await settled(page);
     assert.doesNotMatch(asked.at(-1)!.messages.at(-1)!.content, /42/);
   }],
+  ['a call that waits while the page is reloaded', async (page) => {
+    await send(page, 'And after a reload?');
+    await call(page).getByRole('button', { name: 'Allow once' }).waitFor({ timeout: long });
+    const before = asked.length;
+    await page.reload();
+    await answers(page).last().getByRole('button', { name: 'Go on with the tools' }).click();
+    await call(page).getByRole('button', { name: 'Allow once' }).click();
+    await told(page, 'It says: 42');
+    await settled(page);
+    assert.equal(asked.length, before + 1);
+    assert.equal(await page.getByRole('button', { name: 'Go on with the tools' }).count(), 0);
+  }],
   ['in this chat, and in no other', async (page) => {
     await send(page, 'Once more?');
     await call(page).getByRole('button', { name: 'In this chat' }).click();

@@ -23,6 +23,17 @@ describe('a text that grows reads at every step as the whole of it', () => {
     for (let end = step; end < all.length + step; end += step) last = growing.read(all.slice(0, end));
     expect(shape(all, last)).toBe(shape(all));
   });
+  test('each text, in steps of every size', () => {
+    for (const text of corpus) {
+      const whole = shape(text);
+      for (let step = 1; step <= text.length; step++) {
+        const growing = new GrowingMarkdown();
+        let last = growing.read('');
+        for (let end = step; end < text.length + step; end += step) last = growing.read(text.slice(0, end));
+        expect(shape(text, last), `${JSON.stringify(text)} in steps of ${step}`).toBe(whole);
+      }
+    }
+  });
   test('a text that is another one is read anew', () => {
     const growing = new GrowingMarkdown();
     growing.read(corpus[2]!);

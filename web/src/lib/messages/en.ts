@@ -71,6 +71,7 @@ export const en = {
   // Empty
   greeting: 'What shall we work out?',
   canDo: (model: string, what: string, room: string) => `${model} reads ${what}${room ? `, with room for ${room} tokens` : ''}. Drop files anywhere on this page.`,
+  fetchedFirst: (size: string) => `This model is not on this device yet. Your first message downloads it${size ? `: ${size}` : ''}. It is kept for the next time.`,
   readsText: 'text',
   readsImages: 'images',
   readsAudio: 'audio',
@@ -128,6 +129,8 @@ export const en = {
   elsewhere: 'Written in another tab',
   stopped: 'Stopped',
   cut: 'The answer was cut off. What had come is kept.',
+  cutBy: (why: string) => `${why}. What had come is kept.`,
+  full: 'The answer has come to its limit: max_tokens, or the context is full.',
   tokens: (n: string) => `${n} tokens`,
   firstAfter: (time: string) => `first after ${time}`,
   statsPrompt: (n: string, cached: string, rate: string) => `Prompt: ${n} tokens, ${cached} known before${rate ? `, ${rate}` : ''}`,
@@ -139,6 +142,7 @@ export const en = {
   allowChat: 'In this chat',
   allowAlways: 'Always',
   deny: 'Deny',
+  callNow: 'Go on with the tools',
   showsError: 'This message cannot be shown as Markdown; here is its text.',
   // Markdown
   table: 'Table',

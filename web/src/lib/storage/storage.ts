@@ -49,7 +49,7 @@ export class Storage {
   #behind = new Set<Change[]>();
   #lastTime = 0;
 
-  // Whether what is committed is noted as unsent to the server.
+  // Whether what is committed is noted as unsent to a server.
   notesUnsent: () => boolean = () => false;
   // Gives, and keeps, bytes of files that are not here.
   elsewhere: ((sha256: string) => Promise<Blob | undefined>) | undefined;

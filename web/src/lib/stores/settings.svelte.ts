@@ -24,6 +24,7 @@ const initial: AppSettings = {
   models: {},
   tools: [],
   keepOnServer: false,
+  wasKeptOnServer: false,
   apiKey: '',
   rememberKey: false,
 };

@@ -42,11 +42,11 @@ export class KeptOnServer {
   constructor(
     private readonly storage: Storage,
     private readonly server: WebStore,
-    private readonly setting: { keepOnServer: boolean },
+    private readonly setting: { keepOnServer: boolean; wasKeptOnServer: boolean },
     private readonly leases: () => Leases,
   ) {
     this.#sync = new Sync(storage, server, () => this.on);
-    storage.notesUnsent = () => this.on;
+    storage.notesUnsent = () => this.on || this.setting.wasKeptOnServer;
     storage.elsewhere = (sha256) => (this.on ? this.#fetch(sha256) : Promise.resolve(undefined));
   }
 
@@ -86,12 +86,12 @@ export class KeptOnServer {
     }
   }
 
-  // Either way what is here stays here. What is changed while it is off is unknown to the server: switched on, all of
-  // it is told.
+  // Either way what is here stays here. What is changed while it is off is told when it is on again.
   async switch(on: boolean): Promise<void> {
+    this.setting.wasKeptOnServer ||= on || this.on;
     this.setting.keepOnServer = false;
     await this.#running;
-    await this.#sync.forget();
+    this.#sync.retry();
     this.at = this.trouble = undefined;
     this.waits = this.#failures = 0;
     if (!on) return;

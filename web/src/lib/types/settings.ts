@@ -24,6 +24,8 @@ export interface AppSettings {
   tools: string[];
   // Conversations are kept on the server too, for other devices.
   keepOnServer: boolean;
+  // They were once: what changes while that is off is noted, and told when it is on again.
+  wasKeptOnServer: boolean;
   // Of the server. In the tab's session storage unless `rememberKey`; in no export.
   apiKey: string;
   rememberKey: boolean;

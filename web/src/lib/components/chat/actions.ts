@@ -23,6 +23,9 @@ export const regenerate = (open: OpenConversation, message: Message, by?: { mode
 export const goOn = (open: OpenConversation, message: Message) =>
   guarded(answers.start(open, message.parent!, { continues: message.id }));
 
+// Calls of tools that a stop or a reload left unmade.
+export const callNow = (open: OpenConversation, message: Message) => guarded(answers.goOn(open, message.id));
+
 // The edited question as a sibling, and an answer to it.
 export const ask = (open: OpenConversation, message: Message, content: string, files: FileRef[]) =>
   guarded(

@@ -44,6 +44,17 @@ export class Following {
     this.#goToEnd();
   }
 
+  // Behind a move that was no hand's: from where the end is in sight nothing is to be scrolled to.
+  look(): void {
+    this.on = this.#isAtEnd();
+  }
+
+  #isAtEnd(): boolean {
+    if (!this.#scroller) return true;
+    const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
+    return scrollHeight - scrollTop - clientHeight < NEAR_PX;
+  }
+
   #goToEnd(): void {
     if (this.#scroller) this.#scroller.scrollTop = this.#scroller.scrollHeight;
   }
@@ -54,8 +65,8 @@ export class Following {
   }
 
   #scrolled(): void {
-    const { scrollTop, scrollHeight, clientHeight } = this.#scroller!;
-    if (scrollHeight - scrollTop - clientHeight < NEAR_PX) this.on = true;
+    const { scrollTop, scrollHeight } = this.#scroller!;
+    if (this.#isAtEnd()) this.on = true;
     else if (scrollTop < this.#top - 1 && this.#isByHand(scrollHeight)) this.on = false;
     this.#top = scrollTop;
     this.#height = scrollHeight;

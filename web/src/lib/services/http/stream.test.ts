@@ -184,4 +184,13 @@ describe('silence', () => {
     await vi.advanceTimersByTimeAsync(80_000);
     expect((await all).error).toMatchObject({ canResume: true });
   });
+
+  it('of a server that does not even say whether a model loads is a loss', async () => {
+    const never = (signal: AbortSignal) =>
+      new Promise<Response>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+    const patient = () => new Promise<boolean>(() => {});
+    const all = collect(readStream(never, { from: 0, signal: open(), patient }));
+    await vi.advanceTimersByTimeAsync(95_000);
+    expect((await all).error).toMatchObject({ canResume: true, fault: { kind: 'network' } });
+  });
 });

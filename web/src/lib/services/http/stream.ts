@@ -6,13 +6,15 @@ import { lost, streamFault } from './faults.ts';
 import { Silence } from './silence.ts';
 import { SseReader } from './sse.ts';
 
+const ANSWER_MS = 10_000;
+
 export interface StreamOptions {
   // The byte of the kept stream that the reply begins with, and whether that is inside of an event.
   from: number;
   skips?: boolean;
   signal: AbortSignal;
   // Whether silence is to be borne further, asked whenever it has become long before anything came: a model may be
-  // loading.
+  // loading. No answer within ANSWER_MS is one too: such a server does not live.
   patient?: () => Promise<boolean>;
 }
 
@@ -26,12 +28,13 @@ export async function* readStream(
   const silent = lost('Nothing was heard of the server for 75 seconds.');
   let begun = false;
   let isStream = false;
+  const lose = () => begun || inner.abort(silent);
   const silence = new Silence(() => {
     if (begun || !patient) return inner.abort(silent);
-    patient().then(
-      (patiently) => patiently || begun || inner.abort(silent),
-      () => inner.abort(silent),
-    );
+    const late = setTimeout(lose, ANSWER_MS);
+    patient()
+      .then((patiently) => patiently || lose(), lose)
+      .finally(() => clearTimeout(late));
   });
   const abort = () => inner.abort(signal.reason);
   if (signal.aborted) abort();

@@ -391,6 +391,17 @@ describe('continuing', () => {
     expect(engine.asked).toEqual(['resume x 99']);
   });
 
+  it('has no times of before where it breaks off', async () => {
+    const timings = { promptTokens: 1, cachedTokens: 0, promptMs: 1, answerTokens: 9, answerMs: 9, firstTokenMs: 1 };
+    store.put({ id: 'x', parent: 'q', role: 'assistant', content: 'Half', status: 'cut', streamId: 'x', timings });
+    engine.script = [[text(' more'), at(7), away], [gone]];
+    const answers = tab('a');
+    await answers.start(toOpen(), 'q', { continues: 'x' });
+    await ended(answers, 'x');
+    expect(message('x')).toMatchObject({ content: 'Half more', status: 'cut' });
+    expect(message('x')).not.toHaveProperty('timings');
+  });
+
   it('begins anew where nothing had come', async () => {
     store.put({ id: 'x', parent: 'q', role: 'assistant', content: '', status: 'failed' });
     engine.script = [[text('A'), at(7), done()]];

@@ -135,7 +135,8 @@ export class Answers {
     if (!lease) throw new Error('Another tab writes this answer.');
     const resumes = await this.#isKept(message);
     const { choice } = this.deps.setup(open.conversation, this.#sameModel(message, options));
-    const patch: Patch<Message> = { status: 'writing', error: undefined };
+    // Its times are told anew with its end.
+    const patch: Patch<Message> = { status: 'writing', error: undefined, timings: undefined };
     // A stream of its own: the one before may still be kept under its name.
     const streamId = choice?.runsOn === 'server' ? `${id}-${this.deps.newId().slice(0, 8)}` : undefined;
     if (!resumes) Object.assign(patch, { streamId, offset: streamId && 0 });

@@ -30,6 +30,8 @@ interface Device {
   chats: Conversations;
   sync: Sync;
   on: boolean;
+  // Of another time, and changes are noted.
+  wasOn: boolean;
 }
 function device(name = `web-store-test-${++count}`): Device {
   const storage = new Storage(name);
@@ -39,8 +41,9 @@ function device(name = `web-store-test-${++count}`): Device {
     chats: new Conversations(storage),
     sync: new Sync(storage, server, () => made.on),
     on: true,
+    wasOn: false,
   };
-  storage.notesUnsent = () => made.on;
+  storage.notesUnsent = () => made.on || made.wasOn;
   void made.chats.start();
   return made;
 }
@@ -254,7 +257,7 @@ describe('two devices', () => {
     expect(server.asked).toEqual(['rows', 'hasFile', 'keepFile', 'change', 'rows']);
     await b.sync.round();
     expect(await getFile(sha256, b.storage)).toBeUndefined();
-    const setting = { keepOnServer: true };
+    const setting = { keepOnServer: true, wasKeptOnServer: true };
     new KeptOnServer(b.storage, server, setting, never);
     server.asked = [];
     const [one, two] = await Promise.all([getFile(sha256, b.storage), getFile(sha256, b.storage)]);
@@ -397,8 +400,11 @@ describe('what was not told', () => {
     const [a, b] = [device(), device()];
     const { id } = await chat(a);
     await both(a, b);
-    await b.sync.forget();
+    b.on = false;
     await a.chats.remove([id]);
+    await both(a, b);
+    expect(b.chats.get(id)).toBeDefined();
+    b.on = true;
     await both(a, b);
     expect(await state(b)).toEqual({ conversations: [], messages: [], presets: [] });
   });
@@ -462,7 +468,7 @@ describe('a server that refuses', () => {
 describe('the switch', () => {
   const lease = { hold: never, take: never, tryTake: async () => ({ release: () => {} }) };
   const page = (of: Device) => {
-    const setting = { keepOnServer: false };
+    const setting = { keepOnServer: false, wasKeptOnServer: false };
     return new KeptOnServer(of.storage, server, setting, () => lease);
   };
 
@@ -471,7 +477,7 @@ describe('the switch', () => {
     const kept = page(a);
     const { id } = await chat(a);
     await kept.round();
-    expect(server.asked).toEqual([]);
+    expect([server.asked, await a.storage.all('unsent')]).toEqual([[], []]);
     await kept.switch(true);
     expect([kept.on, kept.waits, kept.trouble, kept.at !== undefined]).toEqual([true, 0, undefined, true]);
     expect(serverState()).toEqual(await state(a));
@@ -479,10 +485,72 @@ describe('the switch', () => {
     await a.chats.rename(id, 'Here alone');
     server.asked = [];
     await kept.round();
-    expect([server.asked, await a.storage.all('unsent')]).toEqual([[], []]);
+    expect([server.asked, kept.waits]).toEqual([[], 0]);
     expect(a.chats.get(id)!.name).toBe('Here alone');
     await kept.switch(true);
     expect(serverState()).toEqual(await state(a));
+    await kept.switch(false);
+  });
+
+  it('off: deletions are remembered, and told when it is on again', async () => {
+    const [a, b] = [device(), device()];
+    const kept = page(a);
+    const [gone, stays, { open, question }] = [await chat(a, 'Gone?'), await chat(a, 'Stays?'), await chat(a, 'A part?')];
+    const preset = { id: 'p', name: 'P', system: '', parameters: {}, whenThinking: {}, whenNotThinking: {}, lastModified: 1 };
+    await a.storage.commit([{ table: 'presets', put: [preset] }]);
+    await kept.switch(true);
+    await b.sync.round();
+    await kept.switch(false);
+    await a.chats.remove([gone.id]);
+    await open.removeFrom(question.id);
+    await a.storage.commit([{ table: 'presets', remove: ['p'] }]);
+    // Meanwhile the other goes on in what is gone here.
+    await b.chats.rename(gone.id, 'Later');
+    await b.sync.round();
+    await kept.switch(true);
+    await b.sync.round();
+    expect(a.chats.list.map(({ id }) => id).sort()).toEqual([stays.id, open.conversation.id].sort());
+    expect([...open.messages.values()].map(({ content }) => content)).toEqual(['']);
+    expect((await state(a))['presets']).toEqual([]);
+    expect(await state(b)).toEqual(await state(a));
+    expect(serverState()).toEqual(await state(a));
+    await kept.switch(false);
+  });
+
+  it('off: a deletion of before that is undone is undone at the server', async () => {
+    const [a, b] = [device(), device()];
+    const kept = page(a);
+    const { id } = await chat(a);
+    await kept.switch(true);
+    const before = await state(a);
+    const undo = await a.chats.remove([id]);
+    await kept.round();
+    await b.sync.round();
+    await kept.switch(false);
+    await undo();
+    await kept.switch(true);
+    await b.sync.round();
+    expect(await state(a)).toEqual(before);
+    expect(await state(b)).toEqual(before);
+    await kept.switch(false);
+  });
+
+  it('off with the server away: what was not told by then is told later', async () => {
+    const [a, b] = [device(), device()];
+    const kept = page(a);
+    const { id } = await chat(a);
+    await kept.switch(true);
+    await b.sync.round();
+    server.before = () => {
+      throw away();
+    };
+    await a.chats.remove([id]);
+    await kept.round();
+    await kept.switch(false);
+    server.before = () => {};
+    await kept.switch(true);
+    await b.sync.round();
+    for (const each of [a, b]) expect(each.chats.get(id)).toBeUndefined();
     await kept.switch(false);
   });
 
@@ -517,6 +585,7 @@ describe('random steps', () => {
     const pick = <T>(list: readonly T[]): T | undefined => list[below(list.length)];
     server.most = 7;
     const devices = [device(), device()];
+    for (const each of devices) each.wasOn = true;
     // Of what each has removed last.
     const undos = new Map<Device, () => Promise<void>>();
     for (let step = 0; step < 120; ++step) {
@@ -571,11 +640,13 @@ describe('random steps', () => {
             },
           ]),
         () => storage.commit([{ table: 'presets', remove: [`p${below(3)}`] }]),
+        () => void (at.on = at.wasOn && !at.on),
         () => sync.round(),
         () => sync.round(),
       ];
       await pick(steps)!();
     }
+    for (const each of devices) each.on = true;
     await both(...devices, ...devices);
     const [a, b] = [await state(devices[0]!), await state(devices[1]!)];
     expect(a).toEqual(b);

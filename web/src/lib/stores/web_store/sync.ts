@@ -62,13 +62,9 @@ export class Sync {
     return new Set(marks.map(({ table, id }) => unsentKey(table, id))).size;
   }
 
-  // As if there had been no server: the next round begins with everything.
-  async forget(): Promise<void> {
+  // What the server has refused is sent again.
+  retry(): void {
     this.#refused.clear();
-    await this.storage.update({ unsent: 'all' }, (found) => [
-      { table: 'values', remove: [place] },
-      { table: 'unsent', remove: [...found('unsent').keys()] },
-    ]);
   }
 
   async #known(): Promise<Known | undefined> {
