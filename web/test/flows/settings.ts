@@ -1,7 +1,7 @@
 // Settings that requests depend on: the key of the server, and presets.
 import assert from 'node:assert/strict';
 import { served, site } from '../browser.ts';
-import { ask, axe, long, newChat, prompt, send, settled, type Case, type Flow } from './flow.ts';
+import { answers, ask, axe, grown, long, newChat, prompt, send, settled, underWay, written, type Case, type Flow } from './flow.ts';
 
 const right = 'the-right-key';
 
@@ -36,6 +36,26 @@ const cases: Case[] = [
     await settled(page);
     const kept = await page.evaluate(() => JSON.stringify({ ...localStorage }));
     assert.ok(!kept.includes(right), 'the key is not kept where it was not asked for');
+  }],
+  ['a key that is withdrawn in the middle of an answer', async (page, { weather }) => {
+    let cuts = 0;
+    weather.cut = () => (cuts++ === 0 ? underWay : undefined);
+    await page.route(/\/v1\/stream\?/, (route) => route.continue({ headers: { ...route.request().headers(), authorization: 'Bearer withdrawn' } }));
+    await newChat(page);
+    await send(page, 'Tell me a long story about an island.');
+    const article = answers(page).last();
+    await article.getByText('The server wants a key. What had come is kept.').waitFor({ timeout: long });
+    await article.getByRole('button', { name: 'Enter a key' }).waitFor();
+    await axe(page, 'an answer whose key was withdrawn');
+    const before = (await written(page)).trim();
+    assert.ok(before.length > 0, 'what came is kept');
+    await page.unroute(/\/v1\/stream\?/);
+    // The rest is still at the server.
+    await article.getByRole('button', { name: 'Continue' }).click();
+    await grown(page, before.length);
+    await settled(page);
+    assert.ok((await written(page)).startsWith(before.slice(0, 20)));
+    assert.equal(await article.getByText('The server wants a key').count(), 0);
   }],
   ['a server that keeps no conversations says so', async (page) => {
     await page.keyboard.press('Control+,');
