@@ -1,9 +1,10 @@
 // Settings that requests depend on: the key of the server, and presets.
 import assert from 'node:assert/strict';
-import { served, site } from '../browser.ts';
+import { served, site, type OwnSite } from '../browser.ts';
 import { answers, ask, axe, grown, long, newChat, prompt, send, settled, underWay, written, type Case, type Flow } from './flow.ts';
 
 const right = 'the-right-key';
+let server: OwnSite;
 
 const cases: Case[] = [
   ['a key that is missing, one that is wrong, and the right one', async (page) => {
@@ -38,12 +39,14 @@ const cases: Case[] = [
     assert.ok(!kept.includes(right), 'the key is not kept where it was not asked for');
   }],
   ['a key that is withdrawn in the middle of an answer', async (page, { weather }) => {
-    let cuts = 0;
-    weather.cut = () => (cuts++ === 0 ? underWay : undefined);
+    weather.brake = underWay;
     await page.route(/\/v1\/stream\?/, (route) => route.continue({ headers: { ...route.request().headers(), authorization: 'Bearer withdrawn' } }));
     await newChat(page);
     await send(page, 'Tell me a long story about an island.');
     const article = answers(page).last();
+    await grown(page, 10);
+    server.sever();
+    weather.brake = undefined;
     await article.getByText('The server wants a key. What had come is kept.').waitFor({ timeout: long });
     await article.getByRole('button', { name: 'Enter a key' }).waitFor();
     await axe(page, 'an answer whose key was withdrawn');
@@ -97,5 +100,5 @@ const cases: Case[] = [
 export const settings: Flow = {
   name: 'settings',
   cases,
-  site: ({ puna, model, build }) => site(puna, ['--model', model, '--api-key', right, ...served()], build),
+  site: async ({ puna, model, build }) => (server = await site(puna, ['--model', model, '--api-key', right, ...served()], build)),
 };
