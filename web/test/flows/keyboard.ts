@@ -218,7 +218,7 @@ const cases: Case[] = [
     await page.keyboard.press('Escape');
     await focusOn(page, 'Chat menu');
 
-    await opened(page, '?', 'list of keys', ['Close']);
+    await opened(page, '?', 'list of keys', ['Close', 'Keyboard shortcuts']);
   }],
   ['versions, rename, pin, select, delete and undo', async (page) => {
     await tabTo(page, 'Write again');
