@@ -26,6 +26,8 @@ export interface OwnSite extends Site {
   // Stops the server in the middle of what it does, and lets it go on.
   pause: () => void;
   resume: () => void;
+  // Ends all connections to it.
+  sever: () => void;
   // Ends it at once, and begins one like it at the same address.
   restart: () => Promise<void>;
 }
@@ -66,7 +68,7 @@ export async function site(puna: string, what: readonly string[], build: string,
   };
   const pause = () => void server.kill('SIGSTOP');
   const resume = () => void server.kill('SIGCONT');
-  return { address: page.address, api, weather, pause, resume, restart, end: () => (page.close(), void server.kill()) };
+  return { address: page.address, api, weather, pause, resume, restart, sever: page.sever, end: () => (page.close(), void server.kill()) };
 }
 
 export const served = () => process.env['PUNA_SERVE']?.split(' ').filter(Boolean) ?? ['--ctx-size', '2048'];

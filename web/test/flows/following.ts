@@ -121,6 +121,13 @@ const cases: Case[] = [
     await settled(page);
     await atEnd(page);
   }],
+  ['the end stays in sight where the view becomes less high', async (page) => {
+    await atEnd(page);
+    await page.setViewportSize({ width: 1280, height: 500 });
+    await atEnd(page);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await atEnd(page);
+  }],
 ];
 
 export const following: Flow = {

@@ -218,7 +218,7 @@ const cases: Case[] = [
     await page.keyboard.press('Escape');
     await focusOn(page, 'Chat menu');
 
-    await opened(page, '?', 'list of keys', ['Close']);
+    await opened(page, '?', 'list of keys', ['Close', 'Keyboard shortcuts']);
   }],
   ['versions, rename, pin, select, delete and undo', async (page) => {
     await tabTo(page, 'Write again');
@@ -270,6 +270,28 @@ const cases: Case[] = [
     const offered = ['Address of a model (This tab)', 'Open a GGUF file', 'Keep a copy in this browser', 'Download', 'Use', 'Download', 'Use'];
     const tab = hasTab(build) ? offered : [];
     await screen(page, 'models', [...sidebar, 'By hand', 'Options of By hand', ...bar(build), 'Settings of this chat', ...tab]);
+  }],
+  ['what is told aloud of an answer', async (page) => {
+    await page.keyboard.press('Control+Shift+o');
+    await page.getByRole('heading', { name: 'What shall we work out?' }).waitFor();
+    const told = await page.evaluateHandle(() => {
+      const said: string[] = [];
+      const region = document.querySelector('[aria-live=polite]')!;
+      new MutationObserver(() => said.push(region.textContent ?? '')).observe(region, { childList: true, characterData: true, subtree: true });
+      return said;
+    });
+    await type(page, 'Say hello.');
+    await answers(page).last().waitFor({ timeout: long });
+    await settled(page);
+    await page.waitForFunction((said) => said.at(-1)?.startsWith('Answer: '), told, { timeout: long });
+    // That it is written, and what it is: never a token.
+    const said = await told.jsonValue();
+    assert.equal(said.length, 2, JSON.stringify(said));
+    assert.match(said[0]!, /^The model is writing\s?$/);
+    const plain = (text: string) => text.replace(/\s+/g, '').slice(0, 60);
+    assert.equal(plain(said[1]!), plain(`Answer: ${await answers(page).last().locator('.md').innerText()}`));
+    // The other one tells the titles of pages.
+    assert.equal(await page.locator('[aria-live]:not(#svelte-announcer)').count(), 1);
   }],
   ['stop by Escape', async (page, { weather }) => {
     await page.keyboard.press('Control+Shift+o');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { served, site } from '../browser.ts';
 import { slowHub, type Hub } from '../hub.ts';
-import { answers, ask, axe, long, newChat, prompt, until, type Case, type Flow } from './flow.ts';
+import { answers, ask, axe, grown, long, newChat, prompt, send, settled, underWay, until, written, type Case, type Flow } from './flow.ts';
 
 let hub: Hub;
 const row = (page: Page, name: string) => page.locator('main li', { has: page.getByRole('heading', { name, exact: true }) });
@@ -50,6 +50,23 @@ const cases: Case[] = [
     await ask(page, 'Say hello.');
     await page.getByRole('article', { name: 'Answer of two' }).waitFor();
     assert.equal(await states(api), 'one unloaded, two loaded');
+  }],
+  ['unloaded while it writes', async (page, { api, weather }) => {
+    await newChat(page);
+    weather.brake = underWay;
+    await send(page, 'Tell me a long story about an island.');
+    await grown(page, 10);
+    const model = await page.evaluate(() => document.querySelector('article[aria-label^="Answer of"]')!.getAttribute('aria-label')!.slice('Answer of '.length));
+    await fetch(`${api}/models/unload`, { method: 'POST', body: JSON.stringify({ model }) });
+    weather.brake = undefined;
+    await settled(page);
+    const text = await written(page);
+    assert.ok(text.length > 10, 'what came is kept');
+    // The rest works on: the next question loads it again.
+    await newChat(page);
+    await ask(page, 'And hello.');
+    assert.ok((await written(page)).length > 0);
+    assert.equal(await page.getByRole('alert').count(), 0);
   }],
   ['a download is cancelled', async (page) => {
     await page.getByRole('link', { name: 'Models', exact: true }).click();

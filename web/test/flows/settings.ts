@@ -1,9 +1,10 @@
 // Settings that requests depend on: the key of the server, and presets.
 import assert from 'node:assert/strict';
-import { served, site } from '../browser.ts';
-import { ask, axe, long, newChat, prompt, send, settled, type Case, type Flow } from './flow.ts';
+import { served, site, type OwnSite } from '../browser.ts';
+import { answers, ask, axe, grown, long, newChat, prompt, send, settled, underWay, written, type Case, type Flow } from './flow.ts';
 
 const right = 'the-right-key';
+let server: OwnSite;
 
 const cases: Case[] = [
   ['a key that is missing, one that is wrong, and the right one', async (page) => {
@@ -36,6 +37,28 @@ const cases: Case[] = [
     await settled(page);
     const kept = await page.evaluate(() => JSON.stringify({ ...localStorage }));
     assert.ok(!kept.includes(right), 'the key is not kept where it was not asked for');
+  }],
+  ['a key that is withdrawn in the middle of an answer', async (page, { weather }) => {
+    weather.brake = underWay;
+    await page.route(/\/v1\/stream\?/, (route) => route.continue({ headers: { ...route.request().headers(), authorization: 'Bearer withdrawn' } }));
+    await newChat(page);
+    await send(page, 'Tell me a long story about an island.');
+    const article = answers(page).last();
+    await grown(page, 10);
+    server.sever();
+    weather.brake = undefined;
+    await article.getByText('The server wants a key. What had come is kept.').waitFor({ timeout: long });
+    await article.getByRole('button', { name: 'Enter a key' }).waitFor();
+    await axe(page, 'an answer whose key was withdrawn');
+    const before = (await written(page)).trim();
+    assert.ok(before.length > 0, 'what came is kept');
+    await page.unroute(/\/v1\/stream\?/);
+    // The rest is still at the server.
+    await article.getByRole('button', { name: 'Continue' }).click();
+    await grown(page, before.length);
+    await settled(page);
+    assert.ok((await written(page)).startsWith(before.slice(0, 20)));
+    assert.equal(await article.getByText('The server wants a key').count(), 0);
   }],
   ['a server that keeps no conversations says so', async (page) => {
     await page.keyboard.press('Control+,');
@@ -77,5 +100,5 @@ const cases: Case[] = [
 export const settings: Flow = {
   name: 'settings',
   cases,
-  site: ({ puna, model, build }) => site(puna, ['--model', model, '--api-key', right, ...served()], build),
+  site: async ({ puna, model, build }) => (server = await site(puna, ['--model', model, '--api-key', right, ...served()], build)),
 };

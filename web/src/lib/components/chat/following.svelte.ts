@@ -24,8 +24,14 @@ export class Following {
     scroller.addEventListener('pointerdown', () => (this.#pressed = true), options);
     for (const type of ['pointerup', 'pointercancel'] as const) addEventListener(type, () => this.#release(), options);
     scroller.addEventListener('scroll', () => this.#scrolled(), options);
+    // A line above it, or the keyboard of a phone, takes from its height.
+    const sizes = new ResizeObserver(() => {
+      if (this.on) this.#goToEnd();
+    });
+    sizes.observe(scroller);
     return () => {
       ends.abort();
+      sizes.disconnect();
       this.#scroller = undefined;
     };
   };
