@@ -16,6 +16,8 @@ using base::Result;
 
 // Waits older than this many submits wait for the oldest remembered one instead, which ran later.
 constexpr size_t kRememberedSubmits = 64;
+// Memory of destroyed buffers that is worth a wait before more is taken.
+constexpr uint64_t kReclaimed = 64u << 20;
 
 // Catches what goes wrong in the library between its construction and end().
 class ErrorScope {
@@ -125,6 +127,7 @@ Result<BufferId> NativeDevice::create_buffer(uint64_t bytes, BufferUse use,
                             "used are taken.",
                             label, descriptor.size, used_bytes_, *memory_bytes_));
   }
+  if (destroyed_bytes_ >= kReclaimed) PUNA_TRY(reclaim());
   ErrorScope scope(*instance_, device_);
   WGPUBuffer handle = wgpu_.DeviceCreateBuffer(device_, &descriptor);
   if (auto made =
@@ -152,8 +155,17 @@ void NativeDevice::destroy_buffer(BufferId id) {
     }
   }
   used_bytes_ -= buffer->facts.bytes;
+  destroyed_bytes_ += buffer->facts.bytes;
   wgpu_.BufferDestroy(buffer->handle);
   wgpu_.BufferRelease(std::exchange(buffer->handle, nullptr));
+}
+
+// Dawn keeps the memory of a destroyed buffer until a submit that came after it is through.
+Result<void> NativeDevice::reclaim() {
+  PUNA_TRY(submit(std::span<const Command>()));
+  instance_->wait_for(device_, tickets_.back());
+  destroyed_bytes_ = 0;
+  return {};
 }
 
 void NativeDevice::create_pipeline(PipelineDesc desc, PipelineDone done) {

@@ -94,6 +94,7 @@ class NativeDevice final : public Device {
   base::Result<Layout> layout_for(std::span<const Access> bindings);
   base::Result<PipelineId> make_pipeline(PipelineDesc desc);
   base::Result<WGPUComputePipeline> compile(const PipelineDesc& desc, const Layout& layout);
+  base::Result<void> reclaim();
   base::Result<void> start_read(BufferId id, uint64_t offset, std::span<std::byte> out,
                                 ReadDone& done);
   base::Result<void> finish(Read& read);
@@ -107,7 +108,8 @@ class NativeDevice final : public Device {
   DeviceInfo info_;
   bool trusted_shaders_;
   std::optional<uint64_t> memory_bytes_;
-  uint64_t used_bytes_ = 0;  // of buffers_
+  uint64_t used_bytes_ = 0;       // of buffers_
+  uint64_t destroyed_bytes_ = 0;  // since memory was last reclaimed
   std::vector<Buffer> buffers_;
   std::vector<Pipeline> pipelines_;
   std::vector<Group> groups_;

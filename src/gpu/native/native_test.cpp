@@ -2,6 +2,11 @@
 #include "gpu/native/native.h"
 
 #include <doctest/doctest.h>
+#ifdef __linux__
+#include <unistd.h>
+#endif
+
+#include <fstream>
 
 #include "base/log.h"
 #include "gpu/native/native_device.h"
@@ -35,6 +40,33 @@ TEST_CASE("a device that may use so much memory refuses more, and gives again wh
   CHECK(make(512));
   CHECK_FALSE(make(4));
 }
+
+#ifdef __linux__
+TEST_CASE("the memory of destroyed buffers is free for the next ones") {
+  const auto adapters = native::adapters();
+  const bool software = !adapters->empty() && adapters->front().info.type == AdapterType::kSoftware;
+  if (!software) {
+    MESSAGE("SKIPPED: memory of a device is seen where it is the host's, on a software adapter");
+    return;
+  }
+  const auto mapped_mib = [] {
+    std::ifstream in("/proc/self/statm");
+    uint64_t pages = 0;
+    in >> pages;
+    return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) >> 20;
+  };
+  auto device = native::open(0);
+  REQUIRE(device);
+  constexpr uint64_t kMib = 256;
+  const auto before = mapped_mib();
+  for (int i = 0; i < 8; ++i) {
+    const auto buffer = (*device)->create_buffer(kMib << 20, BufferUse::kStorage, "b");
+    REQUIRE(buffer);
+    (*device)->destroy_buffer(*buffer);
+  }
+  CHECK(mapped_mib() - before < 3 * kMib);
+}
+#endif
 
 TEST_CASE("a lost device answers everything with kDeviceLost and drops outstanding reads") {
   if (native::adapters()->empty()) {
