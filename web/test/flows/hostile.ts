@@ -55,8 +55,8 @@ const strange = (page: Page) =>
 // Formulas too: they are drawn by a library of which the policy forbids a part.
 const texts = [...hostile, ...formulas.map((text) => `$$${text}$$`)];
 
-// Opened: one of six, all with ALL=1; each is also a test of components (src/lib/components/markdown/).
-const share = process.env['ALL'] ? 1 : 6;
+// Opened: one of twelve, all with ALL=1; each is also a test of components (src/lib/components/markdown/).
+const share = process.env['ALL'] ? 1 : 12;
 
 const cases: Case[] = [
   ['as an import, and as titles', async (page) => {

@@ -5,7 +5,7 @@ import { answers, ask, long, newChat, type Case, type Flow } from './flow.ts';
 
 const chats = 4;
 const warm = 20;
-const opened = 100;
+const opened = process.env['ALL'] ? 100 : 40;
 
 // Whatever is still held once nothing that can go is left.
 async function held(session: CDPSession) {
@@ -28,7 +28,7 @@ async function openChats(page: Page, from: number, to: number) {
 }
 
 const cases: Case[] = [
-  ['nothing stays of a hundred chats that were opened', async (page) => {
+  ['nothing stays of the chats that were opened', async (page) => {
     for (let i = 0; i < chats; i++) {
       if (i > 0) await newChat(page);
       await ask(page, `Tell of the number ${i} in a sentence.`);
