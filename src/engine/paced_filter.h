@@ -2,8 +2,12 @@
 // the other texts, one token a step, as the only one that is allowed.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "engine/token_filter.h"
 

@@ -153,9 +153,9 @@ std::vector<Candidate> candidates(const gpu::DeviceInfo& device, const MatmulArg
       out.push_back({name_of(tuning) + (prepares ? " + x" : ""), tuning, false});
     if (prepares) out.push_back({name_of(tuning), tuning, true});
   };
-  add(default_tuning(device, args));
-  for (Candidate& candidate : out) candidate.name += " (default)";
   MatmulTuning tuning = default_tuning(device, args);
+  add(tuning);
+  for (Candidate& candidate : out) candidate.name += " (default)";
   for (const MatrixTuning& tile : tiles) {
     MatmulTuning named = tuning;
     named.kernel = MatmulKernel::kMatrix;
