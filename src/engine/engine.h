@@ -70,8 +70,8 @@ struct EngineOptions {
   double chain_ms = kChainMs;              // 0: the ids of each step are read back by themselves
   std::shared_ptr<const kernels::Profile> profile;  // of the GPU; null: portable defaults
   LoadHooks hooks;
-  // What a step with prompts may take, in milliseconds, while other texts are written: this, or
-  // twice a step of these alone.
+  // What a step with prompts may take, in milliseconds, while other texts are written: at most
+  // this, or twice a step of these alone; less for short prompts (step_budget.h).
   double step_ms = 100;
   // In a page others use the GPU and the thread too. Above 0, prompts are evaluated in chunks that
   // take about so long, with a rest after each; and give_way lets others have the thread.

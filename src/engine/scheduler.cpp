@@ -516,8 +516,15 @@ Scheduler::Batch Scheduler::choose_rows() {
   // Prompts, and what texts that gave way have to read again.
   const EngineOptions& options = engine_.options();
   double ms = options.turn_ms > 0 ? options.turn_ms : engine_.device() ? 0 : kAloneMs;
-  const double decode_ms = engine_.budget().decode_ms();
-  if (!batch.rows.empty()) ms = kOfWait * std::max(options.step_ms, 2 * decode_ms) - decode_ms;
+  if (!batch.rows.empty()) {
+    size_t n_left = 0;
+    for (const TextPtr& text : running_) {
+      if (!is_held(*text)) n_left += left(*text).size();
+    }
+    const StepBudget& known = engine_.budget();
+    ms = kOfWait * known.stream_wait_ms(options.step_ms, n_left - batch.n_decoded) -
+         known.decode_ms();
+  }
   size_t budget =
       std::min<size_t>(engine_.budget().tokens(ms), kernels::kMaxStepTokens - batch.rows.size());
   for (const TextPtr& text : running_) {

@@ -19,7 +19,17 @@ double moved(double before, double measured) {
 // quantile, Robbins and Monro 1951). One long step, such as the first of a kind, says little.
 constexpr double kMostBeyond = 2, kShareBeyond = 0.01, kMove = 0.1;
 
+// Steps over which prompts are spread beside streams, and how long each may be in any case, also in
+// decodes.
+constexpr double kSteps = 8, kLeastMs = 25, kLeastDecodes = 3;
+
 }  // namespace
+
+double StepBudget::stream_wait_ms(double most_ms, size_t n_left) const {
+  const double share = static_cast<double>(n_left) * ms_per_token_ / kSteps;
+  const double least = std::max(kLeastMs, kLeastDecodes * decode_ms_);
+  return std::max(std::min(most_ms, std::max(share, least)), 2 * decode_ms_);
+}
 
 uint32_t StepBudget::tokens(double ms) const {
   if (ms <= 0 || ms_per_token_ <= 0) return kernels::kMaxStepTokens;

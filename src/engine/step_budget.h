@@ -2,6 +2,7 @@
 // texts, a cancel, a page - waits no longer than it may. From the times of steps before.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace puna::engine {
@@ -14,6 +15,10 @@ class StepBudget {
   // Tokens that take so long at most, by how far steps of late went beyond what was expected of
   // them; 0: as many as a step can have. At least kLeast.
   uint32_t tokens(double ms) const;
+  // How long a step may be that makes streams wait for prompts with so many tokens left: a share of
+  // what these take, so that a few short ones hardly show in a stream, and long ones lose little to
+  // the decodes between their steps; no more than `most_ms`, but always twice a decode step.
+  double stream_wait_ms(double most_ms, size_t n_left) const;
   // Steps with tokens of prompts took so long, in which so many tokens beside were only decoded; a
   // decode step without.
   void read(uint32_t n_tokens, double ms, uint32_t n_beside = 0);

@@ -71,3 +71,15 @@ TEST_CASE("the time of a decode step is followed") {
   budget.decoded(10);
   CHECK(budget.decode_ms() == 25);
 }
+
+TEST_CASE("streams wait for a share of what prompts take, within bounds") {
+  StepBudget budget(1);
+  CHECK(budget.stream_wait_ms(100, 8) == 25);
+  CHECK(budget.stream_wait_ms(100, 400) == 50);
+  CHECK(budget.stream_wait_ms(100, 40000) == 100);
+  CHECK(budget.stream_wait_ms(5, 400) == 5);
+  budget.decoded(20);
+  CHECK(budget.stream_wait_ms(5, 400) == 40);
+  CHECK(budget.stream_wait_ms(100, 8) == 60);
+  CHECK(budget.stream_wait_ms(100, 640) == 80);
+}

@@ -29,7 +29,7 @@ int32_t Pieces::index(int32_t id) {
 }
 
 MergeTable::MergeTable(size_t n_merges)
-    : slots_(std::bit_ceil(2 * n_merges + 1)),
+    : slots_(std::bit_ceil(n_merges * 8 / 5 + 1)),
       mask_(slots_.size() - 1),
       seen_(std::bit_ceil(n_merges / 2 + 2)),
       seen_shift_(64 - std::countr_zero(seen_.size())) {}

@@ -112,7 +112,7 @@ class MergeTable {
     uint64_t key = kEmpty;
     Merge merge{};
   };
-  std::vector<Slot> slots_;
+  std::vector<Slot> slots_;  // at most five eighths full
   size_t mask_;
   // A bit for a hash of each pair: most pairs that are asked for do not merge, and this fits a
   // core's cache where the slots do not.

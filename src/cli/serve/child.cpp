@@ -45,6 +45,10 @@ namespace {
 
 constexpr double kMib = 1 << 20;
 
+// What a process takes to serve beside its model, as bench/planned_memory finds it: the stacks and
+// heaps of its threads, the server, and the texts that tell of the model.
+constexpr uint64_t kServes = 900 << 10;
+
 // Bytes of memory that this process alone has, 0 where nobody says. Pages of files, such as the
 // code of a driver, are not of them: they are shared with other processes, and the system drops
 // them when it wants their room.
@@ -200,15 +204,15 @@ class ChildProcess {
     ::malloc_trim(0);
     const uint64_t here = resident_bytes();
     const Footprint held = {{std::string(manager::kHost), here}};
-    measured.need[std::string(manager::kHost)] += here;
+    measured.need[std::string(manager::kHost)] += here + kServes;
     Json word = Json::object().set("bytes", manager::to_json(measured.need));
     words_.say("measured", word.set("held", manager::to_json(held)));
     return {};
   }
 
   Result<void> load(bool step_down) {
-    // What was read to measure it goes into the model, whose tokenizer takes less.
-    const uint64_t before = opened_ ? alone_ : resident_bytes();
+    // What was read of the file goes into the model: its tokenizer takes the room of the texts.
+    const uint64_t before = resident_bytes() + kServes;
     PUNA_TRY(instance_, loader_.load(hello_.entry, {.step_down = step_down,
                                                     .cancel = &no_,
                                                     .memories = std::move(memories_),
@@ -218,6 +222,7 @@ class ChildProcess {
     PUNA_TRY(server_, server::Server::listen(options));
     source_ = std::make_unique<Only>(served);
     server_->serve(*source_);
+    ::malloc_trim(0);  // what was read of the file is gone
     // Nothing is planned to be less than what is there.
     Footprint bytes = instance_->held();
     uint64_t& host = bytes[std::string(manager::kHost)];
@@ -263,7 +268,6 @@ class ChildProcess {
   const manager::Hello hello_;
   const GivenFlags given_, preset_;
   const std::atomic<bool> no_ = false;
-  const uint64_t alone_ = resident_bytes();  // without a model
   manager::InProcess loader_;
   std::unique_ptr<manager::Memories> memories_;
   std::unique_ptr<manager::Opened> opened_;  // between measuring and loading

@@ -218,8 +218,8 @@ std::vector<Flag> rows() {
   out.push_back(with(value("--cache-type-v", "TEXT", "The same", read_kv_type),
                      "LLAMA_ARG_CACHE_TYPE_V", "-ctv"));
   out.push_back(number<double>("--step-ms", {1, 60'000},
-                               "Milliseconds that a step with prompts may take while texts are "
-                               "written; default: 100",
+                               "Milliseconds that a step with prompts may take at most while texts "
+                               "are written; default: 100",
                                [](ServeFlags& flags, double ms) { flags.step_ms = ms; }));
   out.push_back(with(on_off("--embedding", "Loads the model for embeddings; it writes no text",
                             [](ServeFlags& flags, bool on) { flags.embeddings = on; }),
