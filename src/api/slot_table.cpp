@@ -133,8 +133,12 @@ void SlotTable::Use::end(const service::Reply& reply) {
     const std::lock_guard lock(table_->mutex_);
     if (text_) {
       Task& task = text_->task;
-      text_->tokens.resize(task.n_prompt);
-      text_->tokens.insert(text_->tokens.end(), reply.tokens.begin(), reply.tokens.end());
+      if (reply.stats.n_discarded > 0) {
+        text_->tokens = reply.stats.left;
+      } else {
+        text_->tokens.resize(task.n_prompt);
+        text_->tokens.insert(text_->tokens.end(), reply.tokens.begin(), reply.tokens.end());
+      }
       task.n_decoded = reply.stats.n_generated;
       task.n_evaluated = reply.stats.n_prompt;
       task.n_cached = reply.stats.n_cached;

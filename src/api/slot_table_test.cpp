@@ -104,6 +104,17 @@ TEST_CASE("a slot tells of its text while it is written and afterwards") {
   CHECK(table->try_take(0)->tokens() == tokens(0, 10) + Tokens{5, 6});
 }
 
+TEST_CASE("of a text that lost tokens since the context was full, a slot has what is left") {
+  const auto table = std::make_shared<SlotTable>(1);
+  const auto use = table->any();
+  use->begin(tokens(0, 10), {}, false);
+  service::Reply got = reply({10, 11, 12});
+  got.stats.n_discarded = 8;
+  got.stats.left = {0, 1, 10, 11, 12};
+  use->end(got);
+  CHECK(table->try_take(0)->tokens() == Tokens{0, 1, 10, 11, 12});
+}
+
 TEST_CASE("a text that is given up leaves its slot with what was read of it") {
   const auto table = std::make_shared<SlotTable>(1);
   auto use = table->any();

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/clock.h"
-#include "engine/paced_filter.h"
+#include "engine/scheduler_text.h"
 #include "kernels/sample/sample.h"
 
 namespace puna::engine {
@@ -35,12 +34,6 @@ constexpr uint32_t kLeastSteps = 64;
 // forces some, that was in vain for a text that is alone. What it takes is about ten times what it
 // saves, so it is not begun where that often happens: of the last tokens, about so many of them.
 constexpr double kForcedOften = 0.1;
-constexpr double kForcedWeight = 0.125;  // of the last token in that share
-
-// Tokens for which a filter has allowed the same, until it is taken to go on so: as where a text is
-// free until a call of a tool begins, in thinking, in a long string. A wrong guess costs the steps
-// that a GPU is ahead.
-constexpr uint32_t kSteadyTokens = 16;
 
 // A step of their own for forced tokens ends a decode whose steps begin ahead of their masks, and
 // has more rows: beside other texts it pays from about so many tokens on. H100, an 8B in q4_0 with
@@ -48,161 +41,6 @@ constexpr uint32_t kSteadyTokens = 16;
 uint32_t least_at_once(size_t n_texts) { return static_cast<uint32_t>(n_texts + 1) / 2; }
 
 }  // namespace
-
-struct Scheduler::Text {
-  std::vector<int32_t> tokens;      // the prompt and what has been written
-  std::vector<Prompt::Span> media;  // in the prompt
-  GenerateOptions options;
-  std::optional<PacedFilter> filter;  // of the options
-  std::vector<int32_t> end_tokens;
-  OnToken on_token;
-  std::function<void(Result<GenerateStats>)> done;
-
-  uint64_t order = 0;   // of those that came before it
-  size_t n_prompt = 0;  // tokens of the prompt
-  uint32_t sequence = 0;
-  size_t context = 0;    // tokens that it may have
-  uint32_t n_steps = 0;  // tokens that are still to be chosen
-  uint32_t n_after = 0;  // and after these, when the context is full
-  bool shifted = false;  // its tokens are others than those of its sequence
-  bool begun = false;    // it had a sequence before
-  bool chosen = false;   // the first token
-  // Another text is reading the same beginning, up to this many tokens: it is worth waiting for.
-  std::weak_ptr<Text> ahead;
-  size_t n_shared = 0;
-  std::set<size_t> branches;  // where texts that wait for this one part from it
-  bool ended = false;
-  std::optional<base::Error> error;  // that ended it
-  kernels::SamplerState sampler;
-  // Of the filter: what it allows next, and for how many tokens it has been so.
-  std::optional<std::vector<uint32_t>> allowed;
-  uint32_t n_steady = 0;
-  double forced_share = 0;         // of the last tokens, behind how many some were forced
-  std::optional<uint32_t> n_told;  // of the prompt, that is read
-  GenerateStats stats;
-  base::Timer timer;
-
-  bool cancelled() {
-    if (!options.control || !options.control->cancel) return false;
-    stats.stop = StopReason::kCancelled;
-    return ended = true;
-  }
-
-  // Takes one chosen token, and what the filter forces after it where that is as long as `least`.
-  void take(const kernels::Chosen& one, uint32_t least) {
-    if (!std::exchange(chosen, true)) {
-      tell(n_prompt);
-      stats.prompt_ms = timer.ms();
-      timer = {};
-    }
-    if (cancelled()) return;
-    add(one);
-    const size_t n = tokens.size();
-    if (!ended) follow_filter(least);
-    forced_share += kForcedWeight * ((tokens.size() > n ? 1 : 0) - forced_share);
-  }
-
-  // That so many of its tokens are evaluated. What is evaluated again is no news.
-  void tell(size_t n_evaluated) {
-    const auto n_read = static_cast<uint32_t>(std::min(n_evaluated, n_prompt));
-    if (!options.on_prompt || n_told >= n_read) return;
-    n_told = n_read;
-    options.on_prompt({.n_tokens = static_cast<uint32_t>(n_prompt),
-                       .n_cached = stats.n_cached,
-                       .n_read = n_read,
-                       .ms = timer.ms()});
-  }
-
-  // Adds what the filter forces, until there is a choice. Less than `least` is left to steps.
-  void follow_filter(uint32_t least = 1) {
-    if (!filter) return;
-    ++n_steady;
-    while (!ended && !filter->done()) {
-      std::vector<int32_t> forced = filter->forced();
-      if (forced.empty()) break;
-      n_steady = 0;
-      if (forced.size() < least) {
-        if (filter->paced().empty()) filter->pace(std::move(forced));
-        return;
-      }
-      for (const int32_t id : forced) {
-        if (!ended) add({.id = id, .logprob = {}, .top = {}});
-      }
-    }
-    if (ended) return;
-    if (filter->done()) return end(StopReason::kEnd);
-    const auto now = filter->allowed();
-    if (allows_any(now)) return remember(now);
-    end(StopReason::kEnd);
-    if (filter->may_end()) return;
-    error = filter->error();
-    if (error) return;
-    error.emplace(ErrorCode::kInvalidArgument,
-                  fmt::format("The filter of the text allows no token at position {}, where the "
-                              "text may not end.",
-                              tokens.size()));
-  }
-
-  // Whether what the filter allows has not changed with the last token, nor anything been forced.
-  bool holds() const { return !filter || n_steady > 0; }
-  // Whether that is likely to stay so. What is allowed is remembered as the next step is given it.
-  bool is_steady() {
-    remember(filter->allowed());
-    return has_held();
-  }
-  bool has_held() const { return !filter || n_steady >= kSteadyTokens; }
-
-  Result<void> outcome() const {
-    if (error) return std::unexpected(*error);
-    return {};
-  }
-
- private:
-  void remember(const std::optional<std::span<const uint32_t>>& now) {
-    if (now.has_value() == allowed.has_value() && (!now || std::ranges::equal(*now, *allowed)))
-      return;
-    n_steady = 0;
-    if (!now) return allowed.reset();
-    if (!allowed) allowed.emplace();
-    allowed->assign(now->begin(), now->end());
-  }
-
-  void end(StopReason reason) {
-    stats.stop = reason;
-    ended = true;
-  }
-
-  // Drops what Shift says, and goes on in the room that it gives.
-  void shift() {
-    const size_t keep = std::min<size_t>(
-        options.shift->n_keep.value_or(static_cast<uint32_t>(n_prompt)), context * 3 / 4);
-    const size_t behind = tokens.size() - keep;
-    // A text has at least one token.
-    const size_t most = keep == 0 ? behind - 1 : behind;
-    const size_t wanted = options.shift->n_discard > 0 ? options.shift->n_discard : behind / 2;
-    const auto n = static_cast<uint32_t>(std::clamp<size_t>(wanted, 1, most));
-    const auto first = tokens.begin() + static_cast<ptrdiff_t>(keep);
-    tokens.erase(first, first + n);
-    stats.n_discarded += n;
-    n_steps = std::min(n, n_after);
-    n_after -= n_steps;
-    shifted = true;
-  }
-
-  void add(const kernels::Chosen& one) {
-    const bool is_end = std::ranges::find(end_tokens, one.id) != end_tokens.end();
-    if (is_end && !options.ignore_end) return end(StopReason::kEnd);
-    tokens.push_back(one.id);
-    if (filter) filter->take(one.id);
-    ++stats.n_generated;
-    --n_steps;
-    if (!on_token(one)) return end(StopReason::kStopped);
-    if (n_steps > 0) return;
-    if (n_after > 0) return shift();
-    const bool asked = options.max_tokens == stats.n_generated;
-    end(asked ? StopReason::kLength : StopReason::kContext);
-  }
-};
 
 // What a step evaluates.
 struct Scheduler::Batch {

@@ -71,6 +71,8 @@ struct GenerateStats {
   uint32_t n_discarded = 0;  // tokens that went where the context was full
   double prompt_ms = 0;      // from when it had a sequence until the first token was chosen
   double decode_ms = 0;      // after that
+  // Where tokens went, the text as it is then: what the cache knows of it. Otherwise empty.
+  std::vector<int32_t> left{};
   StopReason stop = StopReason::kEnd;
 };
 

@@ -34,9 +34,10 @@ std::vector<int32_t> prompt(size_t n, int32_t seed = 1) {
   return out;
 }
 
-// What the model writes, where `keep` tokens stay and `discard` go (0: half).
+// What the model writes, where `keep` tokens stay and `discard` go (0: half); `left`: the text
+// then.
 std::vector<int32_t> expected(std::vector<int32_t> text, size_t n, size_t context, size_t keep,
-                              size_t discard) {
+                              size_t discard, std::vector<int32_t>* left = nullptr) {
   std::vector<int32_t> out;
   while (out.size() < n) {
     out.push_back(test::FakeExecutor::next(text, kVocab));
@@ -46,6 +47,7 @@ std::vector<int32_t> expected(std::vector<int32_t> text, size_t n, size_t contex
     const size_t gone = discard > 0 ? discard : (text.size() - keep) / 2;
     text.erase(first, first + static_cast<ptrdiff_t>(gone));
   }
+  if (left) *left = std::move(text);
   return out;
 }
 
@@ -89,7 +91,9 @@ TEST_CASE("a text whose context is full drops its older half, and goes on as the
       const auto engine = engine_of(kContext, recurrent);
       const Written got =
           write(*engine, prompt(70), shifting({.n_keep = keep, .n_discard = discard}, 300));
-      CHECK(got.tokens == expected(prompt(70), 300, kContext, keep, discard));
+      std::vector<int32_t> left;
+      CHECK(got.tokens == expected(prompt(70), 300, kContext, keep, discard, &left));
+      CHECK(got.stats.left == left);
       CHECK(got.stats.stop == StopReason::kLength);
       CHECK(got.stats.n_generated == 300);
       CHECK(got.stats.n_prompt + got.stats.n_cached == 70);
@@ -122,6 +126,7 @@ TEST_CASE("without a number of tokens one more context is written, and then the 
   const Written usual = write(*engine, prompt(10), {});
   CHECK(usual.stats.n_generated == kContext - 10);
   CHECK(usual.stats.n_discarded == 0);
+  CHECK(usual.stats.left.empty());
   CHECK(write(*engine, prompt(10), shifting({}, 0)).tokens.empty());
 }
 
