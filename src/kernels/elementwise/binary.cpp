@@ -6,7 +6,8 @@
 namespace puna::kernels {
 
 std::string_view name(Binary op) {
-  static constexpr std::string_view kNames[] = {"add", "subtract", "multiply", "divide"};
+  static constexpr std::string_view kNames[] = {"add",    "subtract", "multiply",
+                                                "divide", "least",    "most"};
   return kNames[static_cast<size_t>(op)];
 }
 
@@ -23,14 +24,15 @@ base::Result<void> binary(const gpu::DeviceInfo& device, const BinaryArgs& args,
         base::ErrorCode::kInvalidArgument,
         fmt::format("Operation {} takes part {} of {}.", args.label, s.part, s.n_parts));
   }
-  static constexpr const char* kOperators[] = {"+", "-", "*", "/"};
+  static constexpr const char* kOperations[] = {"y[i] + by", "y[i] - by",     "y[i] * by",
+                                                "y[i] / by", "min(y[i], by)", "max(y[i], by)"};
   Describe call(args.label, "elementwise/binary.wgsl");
   if (args.x_is_constant) {
     call.constant("B_X", args.x).text("ACCESS", "read");
   } else {
     call.arena("B_X", args.x).text("ACCESS", "read_write");
   }
-  call.arena("B_Y", args.y).text("OPERATOR", kOperators[static_cast<size_t>(s.op)]);
+  call.arena("B_Y", args.y).text("OPERATION", kOperations[static_cast<size_t>(s.op)]);
   call.number("SPREAD_ROW", s.spread == Spread::kRow);
   call.number("SPREAD_COLUMN", s.spread == Spread::kColumn);
   call.number("SPREAD_ONE", s.spread == Spread::kOne);

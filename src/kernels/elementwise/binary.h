@@ -1,4 +1,5 @@
-// Two operands, element by element, in place on the first: y = y op x.
+// Two operands, element by element, in place on the first: y = y op x; of kLeast and kMost the
+// smaller and the larger of both.
 //   y [n_rows, n]  f32
 //   x  f32, by `spread`: [n_rows, n_parts * n], of which part `part` counts; one row [n] for all;
 //   one number for each row [n_rows]; or
@@ -13,9 +14,9 @@
 
 namespace puna::kernels {
 
-enum class Binary : uint8_t { kAdd, kSubtract, kMultiply, kDivide };
-constexpr Binary kBinaries[] = {Binary::kAdd, Binary::kSubtract, Binary::kMultiply,
-                                Binary::kDivide};
+enum class Binary : uint8_t { kAdd, kSubtract, kMultiply, kDivide, kLeast, kMost };
+constexpr Binary kBinaries[] = {Binary::kAdd,    Binary::kSubtract, Binary::kMultiply,
+                                Binary::kDivide, Binary::kLeast,    Binary::kMost};
 std::string_view name(Binary op);
 
 enum class Spread : uint8_t { kElements, kRow, kColumn, kOne };

@@ -36,6 +36,10 @@ void binary_range(Binary op, const float* x, float* y, size_t n, bool one) {
       return apply_to(x, y, n, one, [](auto a, auto b) HWY_ATTR { return hn::Mul(a, b); });
     case Binary::kDivide:
       return apply_to(x, y, n, one, [](auto a, auto b) HWY_ATTR { return hn::Div(a, b); });
+    case Binary::kLeast:
+      return apply_to(x, y, n, one, [](auto a, auto b) HWY_ATTR { return hn::Min(a, b); });
+    case Binary::kMost:
+      return apply_to(x, y, n, one, [](auto a, auto b) HWY_ATTR { return hn::Max(a, b); });
   }
 }
 

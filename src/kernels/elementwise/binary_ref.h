@@ -16,6 +16,10 @@ inline float binary_ref(Binary op, float y, float x) {
       return y * x;
     case Binary::kDivide:
       return y / x;
+    case Binary::kLeast:
+      return y < x ? y : x;
+    case Binary::kMost:
+      return y > x ? y : x;
   }
   return 0;
 }

@@ -32,7 +32,9 @@
   X(conv2d)                   \
   X(image)                    \
   X(hadamard)                 \
-  X(mrope)
+  X(mrope)                    \
+  X(own_conv)                 \
+  X(local_attention)
 
 namespace puna::kernels {
 

@@ -1,11 +1,13 @@
 #include "kernels/testing/every_operation.h"
 
+#include "kernels/conv/own_conv.h"
 #include "kernels/conv2d/conv2d.h"
 #include "kernels/copy/copy.h"
 #include "kernels/elementwise/binary.h"
 #include "kernels/elementwise/unary.h"
 #include "kernels/hadamard/hadamard.h"
 #include "kernels/image/image.h"
+#include "kernels/local_attention/local_attention.h"
 #include "kernels/mrope/mrope.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/rows/rows.h"
@@ -106,6 +108,11 @@ Result<std::vector<KernelCall>> every_operation(const gpu::DeviceInfo& device) {
     PUNA_TRY(mrope(device, {"mrope", {}, {}, {}, shape}, out));
     PUNA_TRY(mrope(device, {"mrope", {}, {}, {}, shape, Rows::kTokens, true}, out));
   }
+  PUNA_TRY(own_conv(device, {"own_conv", {}, {}, {}, {}, {66, 5, 4}}, out));
+  LocalAttentionArgs local;
+  local.label = "local_attention";
+  local.shape = {2, 128, 12, 32, 0.1f, 1.9f, 50};
+  PUNA_TRY(local_attention(device, local, out));
   return out;
 }
 
