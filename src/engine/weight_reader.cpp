@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "base/check.h"
 
@@ -135,14 +136,15 @@ Task<Result<void>> read_piece(const ModelFile& file, const plan::WeightSpec& wei
 
 Task<Result<std::vector<float>>> read_vector(const ModelFile& file,
                                              const plan::VectorSpec& vector) {
-  std::vector<float> out(vector.buckets ? 0 : vector.n);
+  const bool is_made = vector.buckets || vector.keys;  // of what is read
+  std::vector<float> out(is_made ? 0 : vector.n);
   size_t at = 0;
   for (const uint32_t position : vector.tensors) {
     const Tensor& tensor = file.tensors[position];
     std::vector<std::byte> bytes(static_cast<size_t>(tensor.bytes));
     PUNA_CO_TRY(co_await read_bytes(file, tensor, 0, bytes));
     const auto n = static_cast<size_t>(tensor.columns() * tensor.rows());
-    if (vector.buckets) out.resize(n);
+    if (is_made) out.resize(n);
     PUNA_CHECK(at + n <= out.size());
     quant::info(tensor.type).decode(bytes.data(), out.data() + at, n);
     at += n;
@@ -152,6 +154,15 @@ Task<Result<std::vector<float>>> read_vector(const ModelFile& file,
     out = kernels::relative_biases(*vector.buckets, n_heads, out.data());
     PUNA_CHECK(out.size() == vector.n);
   }
+  if (vector.keys) {
+    const Tensor& tensor = file.tensors[vector.tensors[0]];
+    out = kernels::relative_keys(*vector.keys, static_cast<uint32_t>(tensor.rows()),
+                                 static_cast<uint32_t>(tensor.columns()), out.data());
+    PUNA_CHECK(out.size() == vector.n);
+  }
+  // Bounds that bound nothing; WGSL need not know infinities.
+  constexpr float kMost = std::numeric_limits<float>::max();
+  for (float& value : out) value = std::clamp(value, -kMost, kMost);
   if (vector.order == plan::RowOrder::kInterleaved4) {
     std::vector<float> parts = out;
     for (size_t i = 0; i < out.size(); ++i)

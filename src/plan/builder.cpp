@@ -84,7 +84,8 @@ std::optional<VectorId> Builder::vectors(const std::vector<std::string>& names, 
 VectorId Builder::vector(VectorSpec spec) {
   for (VectorId i = 0; i < graph_.vectors.size(); ++i) {
     const VectorSpec& other = graph_.vectors[i];
-    if (other.tensors == spec.tensors && other.order == spec.order && other.buckets == spec.buckets)
+    if (other.tensors == spec.tensors && other.order == spec.order &&
+        other.buckets == spec.buckets && other.keys == spec.keys)
       return i;
   }
   graph_.vectors.push_back(std::move(spec));

@@ -130,6 +130,17 @@ struct OwnAttentionSpec {
   float scale = 1.0f;
   std::optional<Value> spans = {};  // [rows, 2]: the rows first .. end - 1 that a row sees
 };
+// Attention of rows to those right before them (kernels/local_attention/local_attention.h).
+struct LocalAttentionSpec {
+  std::string label;
+  std::string gamma;    // [head_dim]
+  std::string far;      // the matrix that keys of distances are made by, [n_heads * head_dim, any]
+  uint32_t window = 0;  // rows that a row sees
+  uint32_t head_dim = 0;
+  float scale = 1.0f;
+  float key_scale = 1.0f;
+  float cap = 1.0f;
+};
 // The gate of a group norm: columns of another activation.
 struct NormGate {
   Value value;
@@ -225,6 +236,13 @@ class Builder {
   Value input(std::string_view label, uint32_t columns);
   // qkv [rows, 3 * n_heads * head_dim] -> [rows, n_heads * head_dim]
   Value own_attention(Value qkv, const OwnAttentionSpec& spec);
+  // q, k and v [rows, n_heads * head_dim] -> the same shape. `before` [rows, any] has in its first
+  // column how many rows right before each belong to it; so in own_conv().
+  Value local_attention(Value q, Value k, Value v, Value before, const LocalAttentionSpec& spec);
+  // Causal convolution of each channel (kernels/conv/own_conv.h). weight [columns, n_taps]
+  Value own_conv(Value x, Value before, std::string_view weight);
+  // min(max(x, low), high), both [1] of the file; in place unless apart.
+  Value clamp(Value x, std::string_view low, std::string_view high, bool apart);
   // Turns the first heads of a row by positions [rows, 4] of integers; in place. shape.y_stride is
   // filled in.
   Value turn(Value x, Value positions, kernels::MropeShape shape, std::string_view label);

@@ -30,6 +30,58 @@ Value Builder::own_attention(Value qkv, const OwnAttentionSpec& spec) {
   return out;
 }
 
+Value Builder::local_attention(Value q, Value k, Value v, Value before,
+                               const LocalAttentionSpec& spec) {
+  const uint64_t width = uint64_t{graph_.n_heads} * spec.head_dim;
+  for (const Value part : {q, k, v}) {
+    if (error_ || (columns(part) == width && width > 0)) continue;
+    fail(ErrorCode::kCorrupt,
+         fmt::format("{} reads rows of {} values for {} heads of {}.", spec.label, columns(part),
+                     graph_.n_heads, spec.head_dim));
+  }
+  const auto gamma = elements(spec.gamma, spec.head_dim);
+  const formats::Tensor* const keys_tensor = file_.find_tensor(spec.far);
+  const uint32_t key_columns = keys_tensor ? static_cast<uint32_t>(keys_tensor->columns()) : 0;
+  const auto far = matrix(spec.far, static_cast<uint32_t>(width), key_columns);
+  const Value y = make(spec.label, static_cast<uint32_t>(width), rows_of(q));
+  if (error_) return y;
+  LocalAttentionOp op{spec.label, q.id, k.id, v.id, before.id, y.id, *gamma, 0, {}};
+  VectorSpec keys{spec.far, {*far}, spec.window * static_cast<uint32_t>(width)};
+  keys.keys = kernels::RelativeKeys{.window = spec.window};
+  op.far = vector(std::move(keys));
+  op.shape = {graph_.n_heads, spec.head_dim,  spec.window, columns(before),
+              spec.scale,     spec.key_scale, spec.cap};
+  graph_.ops.emplace_back(std::move(op));
+  return y;
+}
+
+Value Builder::own_conv(Value x, Value before, std::string_view weight) {
+  const uint32_t n = columns(x);
+  const formats::Tensor* const tensor = file_.find_tensor(weight);
+  const uint64_t n_taps = tensor ? tensor->columns() : 1;
+  const auto weights = elements(weight, n * n_taps);
+  const Value y = make(weight, n, rows_of(x));
+  if (!error_) {
+    graph_.ops.emplace_back(OwnConvOp{std::string(weight),
+                                      x.id,
+                                      before.id,
+                                      y.id,
+                                      *weights,
+                                      {n, static_cast<uint32_t>(n_taps), columns(before)}});
+  }
+  return y;
+}
+
+Value Builder::clamp(Value x, std::string_view low, std::string_view high, bool apart) {
+  const auto from = elements(low, 1), to = elements(high, 1);
+  const Value y = apart ? make(low, columns(x), rows_of(x)) : x;
+  if (error_) return y;
+  ClampOp op{std::string(low), y.id, *from, *to};
+  if (apart) op.x = x.id;
+  graph_.ops.emplace_back(std::move(op));
+  return y;
+}
+
 Value Builder::turn(Value x, Value positions, kernels::MropeShape shape, std::string_view label) {
   shape.y_stride = columns(x);
   const auto pairs = kernels::section_pairs(shape);

@@ -9,6 +9,7 @@
 
 #include "kernels/attention/relative.h"
 #include "kernels/common/call.h"
+#include "kernels/local_attention/local_attention.h"
 #include "kernels/mrope/mrope.h"
 #include "kernels/rope/rope.h"
 #include "quant/quant.h"
@@ -67,6 +68,8 @@ struct VectorSpec {
   RowOrder order = RowOrder::kConcatenated;  // of elements; kInterleaved4 of two tensors
   // The elements are kernels::relative_biases() of one tensor [buckets.n, heads].
   std::optional<kernels::RelativeBuckets> buckets = {};
+  // The elements are kernels::relative_keys() of one tensor, a matrix.
+  std::optional<kernels::RelativeKeys> keys = {};
 };
 
 // What a layer remembers of a sequence instead of keys and values: one slot of n f32 for each

@@ -10,6 +10,7 @@
 #include "plan/ops/add_media.h"
 #include "plan/ops/attention.h"
 #include "plan/ops/by_vector.h"
+#include "plan/ops/clamp.h"
 #include "plan/ops/conv.h"
 #include "plan/ops/delta.h"
 #include "plan/ops/embed.h"
@@ -20,6 +21,7 @@
 #include "plan/ops/heads.h"
 #include "plan/ops/host.h"
 #include "plan/ops/latent.h"
+#include "plan/ops/local_attention.h"
 #include "plan/ops/matmul.h"
 #include "plan/ops/merge.h"
 #include "plan/ops/moe.h"
@@ -27,6 +29,7 @@
 #include "plan/ops/norm.h"
 #include "plan/ops/norm_parts.h"
 #include "plan/ops/own_attention.h"
+#include "plan/ops/own_conv.h"
 #include "plan/ops/reduce.h"
 #include "plan/ops/rope.h"
 #include "plan/ops/scale.h"
@@ -42,10 +45,11 @@ namespace puna::plan {
 
 template <IsOp... Ops>
 using OneOf = std::variant<Ops...>;
-using Op = OneOf<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp,
-                 SoftcapOp, GluOp, MoeOp, HeadsOp, LatentOp, NormPartsOp, MultiplyOp, GateOp,
-                 ConvOp, SsdOp, DeltaOp, GroupNormOp, AddMediaOp, OwnAttentionOp, TurnOp, MergeOp,
-                 ReduceOp, ByVectorOp, UnaryOp, ScanOp, ShiftOp, WkvOp, HostOp>;
+using Op =
+    OneOf<EmbedOp, NormOp, MatmulOp, RopeOp, AttentionOp, GatherOp, AddOp, ScaleOp, SoftcapOp,
+          GluOp, MoeOp, HeadsOp, LatentOp, NormPartsOp, MultiplyOp, GateOp, ConvOp, SsdOp, DeltaOp,
+          GroupNormOp, AddMediaOp, OwnAttentionOp, TurnOp, MergeOp, ReduceOp, ByVectorOp, UnaryOp,
+          ScanOp, ShiftOp, WkvOp, HostOp, ClampOp, OwnConvOp, LocalAttentionOp>;
 
 // "blk.3.ffn_down"; ops without a label of their own are called by what they do.
 std::string label(const Op& op);
