@@ -5,7 +5,8 @@ usage: pip install numpy==2.4.6 pillow==13.0.0 transformers==5.23.0 soundfile==0
 
 pictures.json   decoded: of each file the size and the CRC-32 of Pillow's RGB bytes, turned as EXIF says; resized: CRC-32 of Image.resize;
                 cut: CRC-32s of the tiles that transformers' image processors (of the Pillow backend) make of it
-sounds.json     heard: of each file the number of samples at 16 kHz, and some of them; mel: some values of WhisperFeatureExtractor
+sounds.json     heard: of each file the number of samples at 16 kHz, and some of them; mel, gemma4_mel: some values of WhisperFeatureExtractor and
+                Gemma4AudioFeatureExtractor
 """
 import io
 import json
@@ -19,6 +20,7 @@ from PIL import Image, ImageOps, PngImagePlugin
 
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"
 from transformers import WhisperFeatureExtractor
+from transformers.models.gemma4.feature_extraction_gemma4 import Gemma4AudioFeatureExtractor
 from transformers.image_utils import SizeDict
 from transformers.models.gemma4.image_processing_pil_gemma4 import get_aspect_ratio_preserving_size
 from transformers.models.got_ocr2.image_processing_pil_got_ocr2 import get_optimal_tiled_canvas
@@ -234,7 +236,7 @@ def sounds():
 
 
 def write_sounds():
-    facts = {"heard": {}, "mel": []}
+    facts = {"heard": {}, "mel": [], "gemma4_mel": []}
     for name, samples in sounds():
         facts["heard"][name] = {"n": len(samples), "samples": [[i, round(float(samples[i]), 7)] for i in range(150, len(samples) - 150, 97)]}
     samples, _ = soundfile.read(OUT / "plain.wav", dtype="float32")
@@ -247,7 +249,19 @@ def write_sounds():
             places += [(5, t) for t in range(12)]
             facts["mel"].append({"n_bins": n_bins, "repeats": repeats, "frames": mel.shape[1],
                                  "values": [[b, t, round(float(mel[b, t]), 6)] for b, t in places]})
+    facts["gemma4_mel"] = gemma4_mel(samples)
     write("sounds.json", facts)
+
+
+def gemma4_mel(samples):
+    """Of a sound of 0.125 s and of one of more than 30 s, of which the extractor hears so much."""
+    facts = []
+    for n_bins, repeats in ((128, 1), (20, 241)):
+        out = Gemma4AudioFeatureExtractor(feature_size=n_bins)([np.tile(samples, repeats)], return_tensors="np")
+        mel, frames = out["input_features"][0], int(out["input_features_mask"].sum())
+        places = [(b, t) for b in range(0, n_bins, 11) for t in range(0, frames, 293)] + [(5, t) for t in (*range(min(12, frames)), frames - 1)]
+        facts.append({"n_bins": n_bins, "repeats": repeats, "frames": frames, "values": [[b, t, round(float(mel[t, b]), 6)] for b, t in places]})
+    return facts
 
 
 def write(name, facts):

@@ -8,6 +8,8 @@
 #include <complex>
 #include <numbers>
 
+#include "media/gemma4_mel.h"
+
 namespace puna::media {
 
 namespace {
@@ -121,6 +123,7 @@ base::Result<std::vector<MelWindow>> log_mel(const Sound& sound, const MelRecipe
                       fmt::format("A spectrogram of {} mel bins is asked for, but it has 1 to {}.",
                                   n_bins, kMaxBins));
   }
+  if (recipe.kind == MelKind::kGemma4) return gemma4_mel(sound, n_bins);
   constexpr uint32_t kMaxPaddedSeconds = 3600;
   if (recipe.padded_seconds > kMaxPaddedSeconds) {
     return base::fail(base::ErrorCode::kInvalidArgument,

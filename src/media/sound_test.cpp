@@ -251,6 +251,44 @@ TEST_CASE("spectrograms are Whisper's") {
   CHECK_FALSE(log_mel(*sound, {80, UINT32_MAX}).has_value());
 }
 
+TEST_CASE("spectrograms are Gemma 4's") {
+  const base::Json facts = testing::read_facts("sounds.json");
+  const auto sound = decode_sound(read_fixture("plain.wav"));
+  REQUIRE(sound.has_value());
+  for (const auto& fact : facts.find("gemma4_mel")->items()) {
+    const MelRecipe recipe{static_cast<uint32_t>(fact.find("n_bins")->integer()), 0,
+                           MelKind::kGemma4};
+    Sound repeated;
+    for (int64_t i = 0; i < fact.find("repeats")->integer(); ++i)
+      repeated.samples.insert(repeated.samples.end(), sound->samples.begin(), sound->samples.end());
+    const auto windows = log_mel(repeated, recipe);
+    REQUIRE(windows.has_value());
+    const MelWindow& window = windows->front();
+    CHECK(window.n_frames == fact.find("frames")->integer());
+    CHECK(window.n_sounding == window.n_frames);
+    for (const auto& value : fact.find("values")->items()) {
+      const auto bin = static_cast<size_t>(value.items()[0].integer());
+      const auto frame = static_cast<size_t>(value.items()[1].integer());
+      CAPTURE(bin);
+      CAPTURE(frame);
+      // The reference computes in f32 what is near the floor, and is rounded to six places.
+      CHECK(std::abs(window.values[bin * window.n_frames + frame] - value.items()[2].number()) <
+            2e-5);
+    }
+  }
+  // Windows of 30 seconds, and none of what is too short for a frame.
+  Sound lasting;
+  lasting.samples.resize(size_t{30} * kSampleRate + 161, 0.25F);
+  const auto two = log_mel(lasting, {20, 0, MelKind::kGemma4});
+  REQUIRE(two.has_value());
+  REQUIRE(two->size() == 2);
+  CHECK(two->front().n_frames == 2999);
+  CHECK(two->back().n_frames == 1);
+  lasting.samples.resize(160);
+  CHECK(log_mel(lasting, {20, 0, MelKind::kGemma4})->front().n_frames == 0);
+  CHECK_FALSE(log_mel({}, {20, 0, MelKind::kGemma4}).has_value());
+}
+
 TEST_CASE("a spectrogram without whole windows has the frames of the sound") {
   Sound sound;
   for (uint32_t i = 0; i < 160 * 8; ++i)
