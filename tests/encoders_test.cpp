@@ -49,6 +49,7 @@ constexpr Case kCases[] = {
     {"qwen2omni", 8, 230, /*half=*/false, /*sound=*/true, /*n_sounding=*/229},
     {"qwen2vl", 32, 48},
     {"ultravox", 8, 41, /*half=*/false, /*sound=*/true},
+    {"gemma4audio", 8, 75, /*half=*/false, /*sound=*/true, /*n_sounding=*/73},
 };
 
 models::Sense sense_of(const Case& c) {

@@ -37,9 +37,10 @@ SHAPES = {
     "qwen2omni": ("qwen2.5o", {"clip.audio.num_mel_bins": 8}, 0, 0, (8, 230)),
     "ultravox": ("ultravox", {"clip.audio.num_mel_bins": 8, "clip.audio.projector.stack_factor": 8}, 0, 0, (8, 41)),
     "qwen2vl": ("qwen2vl_merger", {}, 8, 560, (32, 48)),
+    "gemma4audio": ("gemma4a", {"clip.audio.num_mel_bins": 8}, 0, 0, (8, 75)),
 }
-SOUNDING = {"qwen2audio": 43, "qwen2omni": 229}  # frames before the sound ends, where that is not all
-SOUNDS = ("qwen2audio", "qwen2omni", "ultravox", "voxtral")
+SOUNDING = {"gemma4audio": 73, "qwen2audio": 43, "qwen2omni": 229}  # frames before the sound ends, where that is not all
+SOUNDS = ("gemma4audio", "qwen2audio", "qwen2omni", "ultravox", "voxtral")
 HALF = ("pixtral", "qwen3vl", "voxtral")  # F16 matrices, as converters write them
 RMS = ("gemma4", "mistral3", "pixtral", "qwen25vl")
 POSITIONS = {"gemma3": 36, "idefics3": 36, "internvl": 17, "llava": 26, "qwen3vl": 9}
@@ -110,6 +111,44 @@ def write_blocks(w, name, prefix):
                 w.tensor(f"{b}{part}.weight", HIDDEN, scale=0.2, offset=0.5)
 
 
+def write_conformer(w):
+    """Blocks and projections of Gemma 4's sounds. Bounds that clip some values, none at all, and those that are there and clip nothing."""
+    bins, middle, last, taps = 8, 12, 6, 5
+
+    def product(name, rows, columns):
+        w.linear(name, rows, columns, bias=False)
+        if name.endswith(".attn_v"):
+            return
+        far = name.endswith(".attn_out")
+        for side in ("input", "output"):
+            bound = np.inf if far else abs(w.random.normal(1.5, 0.2))
+            for end, value in (("min", -bound), ("max", bound * 0.9)):
+                w.gguf.add_tensor(f"{name}.{side}_{end}", np.array([value], np.float32))
+
+    w.tensor("a.conv1d.0.weight", middle, 1, 3, 3, scale=0.3)
+    w.norm("a.conv1d.0.norm", middle, bias=False)
+    w.tensor("a.conv1d.1.weight", last, middle, 3, 3, scale=0.1)
+    w.norm("a.conv1d.1.norm", last, bias=False)
+    w.linear("a.input_projection", HIDDEN, bins // 4 * last, bias=False)
+    for l in range(LAYERS):
+        b = f"a.blk.{l}."
+        for which in ("", "_1"):
+            w.norm(f"{b}ffn_norm{which}", HIDDEN, bias=False)
+            w.norm(f"{b}ffn_post_norm{which}", HIDDEN, bias=False)
+            product(f"{b}ffn_up{which}", FFN, HIDDEN)
+            product(f"{b}ffn_down{which}", HIDDEN, FFN)
+        for part in ("attn_pre_norm", "attn_post_norm", "conv_norm", "norm_conv", "ln2"):
+            w.norm(b + part, HIDDEN, bias=False)
+        for part in ("attn_q", "attn_k", "attn_v", "attn_out", "conv_pw2"):
+            product(b + part, HIDDEN, HIDDEN)
+        product(b + "conv_pw1", 2 * HIDDEN, HIDDEN)
+        w.linear(b + "attn_k_rel", HIDDEN, HIDDEN, bias=False)
+        w.tensor(b + "per_dim_scale.weight", HIDDEN // HEADS, scale=0.2, offset=0.7)
+        w.tensor(b + "conv_dw.weight", HIDDEN, taps, scale=0.4)
+    w.linear("a.pre_encode.out", HIDDEN, HIDDEN)
+    w.linear("mm.a.input_projection", WIDTH, HIDDEN, bias=False)
+
+
 def write_projector(w, name):
     if name == "gemma3":
         w.norm("mm.soft_emb_norm", HIDDEN, bias=False)
@@ -158,13 +197,16 @@ def write_model(path, name, seed):
     w = Writer(path, seed, name in HALF)
     sense = "audio" if name in SOUNDS else "vision"
     w.key(f"clip.has_{sense}_encoder", True)
-    w.key("clip.vision.projector_type" if name == "gemma4" else "clip.projector_type", kind)
+    w.key(f"clip.{sense}.projector_type" if name.startswith("gemma4") else "clip.projector_type", kind)
     common = {"projection_dim": WIDTH, "embedding_length": HIDDEN, "feed_forward_length": FFN, "block_count": LAYERS, "attention.head_count": HEADS,
               "attention.layer_norm_epsilon": 1e-5}
     if sense == "vision":
         common |= {"image_size": size, "patch_size": patch, "image_mean": [0.5, 0.4, 0.3], "image_std": [0.5, 0.6, 0.7]}
     for key, value in ({f"clip.{sense}.{k}": v for k, v in common.items()} | keys).items():
         w.key(key, value)
+    if name == "gemma4audio":
+        write_conformer(w)
+        return w.finish()
     if sense == "audio":
         bins = keys["clip.audio.num_mel_bins"]
         w.linear("a.conv1d.1", HIDDEN, 3 * bins, shape=(HIDDEN, bins, 3))

@@ -320,9 +320,62 @@ def ultravox(e, tile, sounding):
     return e.linear("mm.a.mlp.2", rms_norm(silu(gate) * value, 1e-6) * e["mm.a.norm_mid.weight"])
 
 
+def gemma4_audio(e, tile, sounding):
+    def convolved(x, name):
+        """[channels, frames, bins] -> halved, each place normed over its channels."""
+        weight, padded = e[name + ".weight"], np.pad(x, ((0, 0), (1, 1), (1, 1)))
+        frames, bins = ((n + 1) // 2 for n in x.shape[1:])
+        places = np.stack([[padded[:, 2 * t:2 * t + 3, 2 * f:2 * f + 3].reshape(-1) for f in range(bins)] for t in range(frames)])
+        y = places @ weight.reshape(len(weight), -1).T
+        return np.maximum(layer_norm(y, e[name + ".norm.weight"], 0, 1e-6), 0).transpose(2, 0, 1)
+
+    def product(name, x):
+        bound = lambda side, y: np.clip(y, e[f"{name}.{side}_min"], e[f"{name}.{side}_max"]) if f"{name}.{side}_min" in e.tensors else y
+        return bound("output", bound("input", x) @ e[name + ".weight"].T)
+
+    def norm(name, x):
+        return rms_norm(x, 1e-6) * e[name + ".weight"]
+
+    def half_ffn(b, which, x):
+        y = product(f"{b}ffn_down{which}", silu(product(f"{b}ffn_up{which}", norm(f"{b}ffn_norm{which}", x))))
+        return x + 0.5 * norm(f"{b}ffn_post_norm{which}", y)
+
+    def attention(b, x):
+        n, d, window = len(x), e.hidden // e.heads, 12
+        q, k, v = (product(f"{b}attn_{part}", x).reshape(n, e.heads, d) for part in "qkv")
+        q = q * e[b + "per_dim_scale.weight"] * d ** -0.5 / np.log(2)
+        k = k * np.log(1 + np.e) / np.log(2)
+        turns = np.outer(np.arange(window), 10000.0 ** (-np.arange(e.hidden // 2) / (e.hidden // 2 - 1)))
+        far = (np.concatenate([np.sin(turns), np.cos(turns)], axis=-1) @ e[b + "attn_k_rel.weight"].T).reshape(window, e.heads, d)
+        y = np.zeros_like(v)
+        for t in range(n):
+            earlier = np.arange(t, max(t - window, -1), -1)
+            scores = 50 * np.tanh(np.einsum("hd,khd->hk", q[t], k[earlier] + far[:len(earlier)]) / 50)
+            weights = np.exp(scores - scores.max(-1, keepdims=True))
+            y[t] = np.einsum("hk,khd->hd", weights / weights.sum(-1, keepdims=True), v[earlier])
+        return product(b + "attn_out", y.reshape(n, -1))
+
+    def convolution(b, x):
+        value, gate = np.split(product(b + "conv_pw1", x), 2, axis=-1)
+        taps = e[b + "conv_dw.weight"]
+        padded = np.pad(value / (1 + np.exp(-gate)), ((taps.shape[1] - 1, 0), (0, 0)))
+        y = sum(padded[k:k + len(x)] * taps[:, k] for k in range(taps.shape[1]))
+        return product(b + "conv_pw2", silu(norm(b + "norm_conv", y)))
+
+    x = convolved(convolved(tile[:, :sounding].T[None], "a.conv1d.0"), "a.conv1d.1")
+    x = x.transpose(1, 2, 0).reshape(x.shape[1], -1) @ e["a.input_projection.weight"].T
+    for l in range(e.layers):
+        b = f"a.blk.{l}."
+        x = half_ffn(b, "", x)
+        x = x + norm(b + "attn_post_norm", attention(b, norm(b + "attn_pre_norm", x)))
+        x = x + convolution(b, norm(b + "conv_norm", x))
+        x = norm(b + "ln2", half_ffn(b, "_1", x))
+    return rms_norm(e.linear("a.pre_encode.out", x), 1e-6) @ e["mm.a.input_projection.weight"].T
+
+
 KINDS = {"gemma3": gemma3, "gemma4v": gemma4, "idefics3": idefics3, "internvl": internvl, "mlp": llava, "pixtral": pixtral,
          "qwen2.5o": qwen2_5_vl, "qwen2.5vl_merger": qwen2_5_vl, "qwen2vl_merger": qwen2_vl, "qwen3vl_merger": qwen3_vl}
-SOUND_KINDS = {"qwen2.5o": qwen2_omni, "qwen2a": qwen2_audio, "ultravox": ultravox, "voxtral": voxtral}
+SOUND_KINDS = {"gemma4a": gemma4_audio, "qwen2.5o": qwen2_omni, "qwen2a": qwen2_audio, "ultravox": ultravox, "voxtral": voxtral}
 
 
 def rows(encoder, tile, sounding=None):

@@ -301,4 +301,63 @@ class Gemma4(Family):
         return model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False, mm_token_type_ids=types, **self.args).logits
 
 
-MODELS = {family.name: family for family in (Qwen2Audio, Qwen2Omni, Qwen2VL, Gemma4)}
+class Gemma4Audio(Gemma4):
+    """Both encoders in one file, as the smaller ones of Gemma 4 have; of bounds of values some clip and some do not."""
+    name, seed, media, max_tokens = "gemma4audio", 35, ("audio",), 0
+    n_greedy = 16
+    specials = Gemma4.specials + ["<|audio>", "<audio|>", "<|AUDIO|>"]
+    around = {"audio": ("<|audio>", "<|AUDIO|>", "<audio|>")}
+    audio = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "subsampling_conv_channels": [16, 6], "output_proj_dims": 40}
+    n_bins = 16
+    text = Gemma4.text | {"final_logit_softcapping": 30.0}
+
+    def __init__(self):
+        super().__init__()
+        self.text_keys["gemma4.final_logit_softcapping"] = 30.0
+        keys = {"projection_dim": TEXT["hidden_size"], "embedding_length": self.audio["hidden_size"], "num_mel_bins": self.n_bins,
+                "feed_forward_length": 4 * self.audio["hidden_size"], "block_count": self.audio["num_hidden_layers"],
+                "attention.head_count": self.audio["num_attention_heads"], "attention.layer_norm_epsilon": 1e-6, "projector_type": "gemma4a"}
+        self.keys = self.keys | {"clip.has_audio_encoder": True} | {"clip.audio." + k: v for k, v in keys.items()}
+
+    def model(self, tokens):
+        config = super().model(tokens).config
+        config.audio_config = transformers.models.gemma4.configuration_gemma4.Gemma4AudioConfig(**self.audio)
+        config.audio_token_id, config.eoa_token_id = tokens.index("<|AUDIO|>"), tokens.index("<audio|>")
+        config._attn_implementation = "eager"
+        model = transformers.Gemma4ForConditionalGeneration(config)
+        torch.manual_seed(self.seed)
+        for name, buffer in model.model.audio_tower.named_buffers():
+            if name.endswith(("_min", "_max")) and "v_proj" not in name:
+                buffer.copy_((1 if name.endswith("max") else -1) * (1.5 + 0.2 * torch.rand(())))
+        return model
+
+    def rename(self, name):
+        if "audio" not in name:
+            return super().rename(name)
+        name = name.replace("model.audio_tower.", "conformer.").replace(".linear.", ".")
+        if name.endswith("per_dim_scale"):
+            name += ".weight"
+        found = self.media_names.get_name(name, (".weight", ".bias", ".input_max", ".input_min", ".output_max", ".output_min"))
+        return False, found or AUDIO_NAMES[name]
+
+    def finish(self, tensors, model):
+        for name, buffer in model.model.audio_tower.named_buffers():
+            if name.endswith(("_min", "_max")):
+                tensors[self.rename("model.audio_tower." + name)[1]] = buffer.numpy().reshape(1)
+        for name in tensors:
+            if name.endswith("per_dim_scale.weight"):
+                tensors[name] = torch.nn.functional.softplus(torch.tensor(tensors[name])).numpy()
+            if name.endswith("conv_dw.weight"):
+                tensors[name] = tensors[name].reshape(len(tensors[name]), -1)
+        return super().finish(tensors, model)
+
+    def encode(self, model, kind, sound):
+        extractor = transformers.models.gemma4.feature_extraction_gemma4.Gemma4AudioFeatureExtractor(feature_size=self.n_bins)
+        out = extractor([sound], return_tensors="pt")
+        self.args = {"input_features": out["input_features"], "input_features_mask": out["input_features_mask"]}
+        found = model.model.get_audio_features(**self.args)
+        frames = int(out["input_features_mask"].sum())
+        return {"rows": found.pooler_output[found.attention_mask], "tiles": [out["input_features"][0, :frames].T.numpy()], "sounding": frames}
+
+
+MODELS = {family.name: family for family in (Qwen2Audio, Qwen2Omni, Qwen2VL, Gemma4, Gemma4Audio)}

@@ -149,4 +149,28 @@ Result<void> append_bias_column(ModelFile& file, const std::string& weight, cons
   return {};
 }
 
+Result<void> append_zero_columns(ModelFile& file, const std::string& name, uint64_t rows,
+                                 uint64_t columns, uint64_t n_zeros) {
+  Tensor* const tensor = find(file, name);
+  if (!tensor) return {};
+  if (product(tensor->shape) != rows * columns || n_zeros > rows * columns || rows == 0)
+    return std::unexpected(misshapen(*tensor, {rows, columns}));
+  RawTensor stored = raw(*tensor), flat = stored;
+  stored.shape = {rows, columns};
+  flat.shape = {rows * columns};
+  std::vector<Strided> parts;
+  for (uint64_t row = 0; row < rows; ++row) {
+    Strided& values = parts.emplace_back(stored, *file.sources[tensor->source]);
+    values.slice(0, row, 1);
+    PUNA_TRY(values.check());
+    Strided& zeros = parts.emplace_back(flat, *file.sources[tensor->source]);
+    zeros.slice(0, 0, n_zeros).times(0);
+    PUNA_TRY(zeros.check());
+  }
+  replace(file, *tensor,
+          formats::make_view(name, std::move(parts), quant::Type::kF32, formats::make_view_tile()),
+          quant::Type::kF32, {rows, columns + n_zeros});
+  return {};
+}
+
 }  // namespace puna::models

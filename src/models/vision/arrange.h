@@ -40,4 +40,9 @@ constexpr uint32_t kBiasColumns = 4;
 base::Result<void> append_bias_column(formats::ModelFile& file, const std::string& weight,
                                       const std::string& bias, uint64_t rows, uint64_t columns);
 
+// Makes the weight [rows, columns in any shape] a tensor of f32 with columns of zeros behind its
+// own, [rows, columns + n_zeros].
+base::Result<void> append_zero_columns(formats::ModelFile& file, const std::string& name,
+                                       uint64_t rows, uint64_t columns, uint64_t n_zeros);
+
 }  // namespace puna::models

@@ -42,7 +42,7 @@ struct RowRecipe {
   bool breaks = false;         // v.token_embd.img_break behind each line of cells but the last
 };
 
-// What the rows of a sound are made of: a row of two frames.
+// What the rows of a sound are made of: a row of two frames, or of a cell of frames and bins.
 struct SoundRecipe {
   uint32_t padded_seconds = 30;  // media::MelRecipe
   uint32_t stack = 1;            // rows that become one
@@ -50,6 +50,7 @@ struct SoundRecipe {
   bool sounding_only = false;
   bool partly = false;        // the last rows may be less than a stack, zeros filled up
   uint32_t chunk_frames = 0;  // frames that see each other alone, their positions from 0; 0: all
+  bool cells = false;         // audio/cells.h; of all else `stack` alone counts then
 
   // The least frames that give a row.
   uint32_t least_frames() const { return sounding_only && !partly ? 2 * stack - 1 : 1; }
@@ -134,6 +135,7 @@ base::Result<Cells> count_cells(const EncoderConfig& config, const EncoderInput&
 
 // Parts of tables.
 base::Result<void> read_gemma3_encoder(const formats::ModelFile& file, EncoderConfig& config);
+base::Result<void> read_gemma4_audio_encoder(const formats::ModelFile& file, EncoderConfig& config);
 base::Result<void> read_gemma4_encoder(const formats::ModelFile& file, EncoderConfig& config);
 base::Result<void> read_idefics3_encoder(const formats::ModelFile& file, EncoderConfig& config);
 base::Result<void> read_internvl_encoder(const formats::ModelFile& file, EncoderConfig& config);
@@ -149,12 +151,16 @@ base::Result<void> read_voxtral_encoder(const formats::ModelFile& file, EncoderC
 
 base::Result<void> arrange_patches(formats::ModelFile& file, const EncoderConfig& config);
 base::Result<void> arrange_gemma3_encoder(formats::ModelFile& file, const EncoderConfig& config);
+base::Result<void> arrange_gemma4_audio_encoder(formats::ModelFile& file,
+                                                const EncoderConfig& config);
 base::Result<void> arrange_gemma4_encoder(formats::ModelFile& file, const EncoderConfig& config);
 base::Result<void> arrange_whisper_encoder(formats::ModelFile& file, const EncoderConfig& config);
 base::Result<void> arrange_ultravox_encoder(formats::ModelFile& file, const EncoderConfig& config);
 
 using BuiltEncoder = base::Result<plan::Graph>;
 BuiltEncoder build_gemma3_encoder(const formats::ModelFile& file, const EncoderConfig& config);
+BuiltEncoder build_gemma4_audio_encoder(const formats::ModelFile& file,
+                                        const EncoderConfig& config);
 BuiltEncoder build_gemma4_encoder(const formats::ModelFile& file, const EncoderConfig& config);
 BuiltEncoder build_idefics3_encoder(const formats::ModelFile& file, const EncoderConfig& config);
 BuiltEncoder build_internvl_encoder(const formats::ModelFile& file, const EncoderConfig& config);

@@ -147,6 +147,44 @@ TEST_CASE("keys that are missing or cannot be are refused by name") {
         "The key \"clip.vision.feature_layer\" is 3, but the encoder has 2 blocks.");
 }
 
+TEST_CASE(
+    "cells of a sound are four frames by four bins, and beside pictures have keys of their own") {
+  formats::ModelFile file = keys("?");
+  put(file, "clip.vision.projector_type", std::string("gemma4v"));
+  put(file, "clip.audio.projector_type", std::string("gemma4a"));
+  put(file, "clip.has_audio_encoder", true);
+  for (const auto& [key, n] : {std::pair<const char*, uint64_t>{"projection_dim", 64},
+                               {"block_count", 2},
+                               {"embedding_length", 64},
+                               {"feed_forward_length", 256},
+                               {"attention.head_count", 4},
+                               {"num_mel_bins", 128}})
+    put(file, std::string("clip.audio.") + key, n);
+  CHECK(models::read_encoder(file, Sense::kPictures).has_value());
+  const auto config = models::read_encoder(file, Sense::kSounds);
+  REQUIRE_MESSAGE(config.has_value(), config.error().text());
+  CHECK(!config->projector.both_ways);
+  CHECK(*models::count_rows(*config, 128, 3000) == 24000);
+  const auto outputs = [&](uint32_t n_frames, uint32_t n_sounding = 0) {
+    const auto cells = models::count_cells(*config, {{}, 128, n_frames, n_sounding});
+    REQUIRE_MESSAGE(cells.has_value(), cells.error().text());
+    return cells->columns;
+  };
+  CHECK(outputs(1) == 1);
+  CHECK(outputs(4) == 1);
+  CHECK(outputs(5) == 2);
+  CHECK(outputs(2999) == 750);
+  CHECK(outputs(3000, /*n_sounding=*/8) == 2);
+  const auto none = models::count_cells(*config, {{}, 128, 0});
+  REQUIRE(!none.has_value());
+  CHECK(none.error().message == "A sound has 0 frames; this encoder reads 1 to 8188 at once.");
+  CHECK(!models::count_cells(*config, {{}, 128, 8189}).has_value());
+  CHECK(!models::count_cells(*config, {{}, 80, 100}).has_value());
+  put(file, "clip.audio.num_mel_bins", uint64_t{42});
+  CHECK(refusal(file, Sense::kSounds) ==
+        "The key \"clip.audio.num_mel_bins\" is 42; it must be a multiple of 4.");
+}
+
 TEST_CASE("an encoder of another width than the text model is refused with both") {
   Projector p = projector("gemma3");
   p.width = 64;
@@ -179,6 +217,8 @@ TEST_CASE("special tokens stand around rows as each family was trained") {
         "[BEGIN_AUDIO][10]");
   CHECK(written(pieces(projector("qwen2a", Sense::kSounds), {.tiles = {{1, 5}}})) ==
         "<|audio_bos|>[5]<|audio_eos|>");
+  CHECK(written(pieces(projector("gemma4a", Sense::kSounds), {.tiles = {{1, 5}, {1, 2}}})) ==
+        "<|audio>[7]<audio|>");
   CHECK(written(pieces(projector("ultravox", Sense::kSounds), {.tiles = {{1, 5}}})) == "[5]");
   CHECK(written(pieces(projector("qwen2.5o"), one)) == "<|vision_bos|>[12]<|vision_eos|>");
   const auto qwen = pieces(projector("qwen2.5vl_merger"), one);

@@ -39,6 +39,8 @@ constexpr EncoderKind kKinds[] = {
      build_qwen2_5_vl_encoder, qwen_pieces},
     {"qwen3vl_merger", Sense::kPictures, read_qwen3_vl_encoder, arrange_patches,
      build_qwen3_vl_encoder, qwen_pieces},
+    {"gemma4a", Sense::kSounds, read_gemma4_audio_encoder, arrange_gemma4_audio_encoder,
+     build_gemma4_audio_encoder, gemma4_audio_pieces},
     {"qwen2.5o", Sense::kSounds, read_qwen2_omni_encoder, arrange_whisper_encoder,
      build_qwen2_audio_encoder, qwen_audio_pieces},
     {"qwen2a", Sense::kSounds, read_qwen2_audio_encoder, arrange_whisper_encoder,

@@ -55,6 +55,10 @@ std::vector<MediaPiece> gemma3_pieces(const MediaShape& shape) {
   return between("<start_of_image>", shape, "<end_of_image>");
 }
 
+std::vector<MediaPiece> gemma4_audio_pieces(const MediaShape& shape) {
+  return between("<|audio>", shape, "<audio|>");
+}
+
 std::vector<MediaPiece> gemma4_pieces(const MediaShape& shape) {
   return between("<|image>", shape, "<image|>");
 }

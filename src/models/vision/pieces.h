@@ -9,6 +9,7 @@
 namespace puna::models {
 
 std::vector<MediaPiece> gemma3_pieces(const MediaShape& shape);
+std::vector<MediaPiece> gemma4_audio_pieces(const MediaShape& shape);
 std::vector<MediaPiece> gemma4_pieces(const MediaShape& shape);
 std::vector<MediaPiece> idefics3_pieces(const MediaShape& shape);
 std::vector<MediaPiece> internvl_pieces(const MediaShape& shape);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "kernels/common/step.h"
+#include "models/audio/cells.h"
 #include "models/vision/arrange.h"
 #include "models/vision/encoder.h"
 
@@ -255,6 +256,11 @@ struct SoundRows {
   uint32_t given = 0, sounding = 0, outputs = 0;
 };
 
+// Frames before the sound ends.
+uint32_t sounding_frames(const EncoderInput& sound) {
+  return sound.n_sounding > 0 ? std::min(sound.n_sounding, sound.width) : sound.width;
+}
+
 Result<SoundRows> count_sound(const EncoderConfig& c, const EncoderInput& sound) {
   if (sound.height != c.n_bins) {
     return base::fail(
@@ -263,8 +269,11 @@ Result<SoundRows> count_sound(const EncoderConfig& c, const EncoderInput& sound)
   }
   const SoundRecipe& recipe = c.sound;
   const uint32_t frames = sound.width;
-  const uint32_t sounding =
-      recipe.sounding_only && sound.n_sounding > 0 ? std::min(sound.n_sounding, frames) : frames;
+  if (recipe.cells) {
+    PUNA_TRY(const uint32_t rows, count_cell_rows(c, sounding_frames(sound)));
+    return SoundRows{rows, rows, rows / recipe.stack};
+  }
+  const uint32_t sounding = recipe.sounding_only ? sounding_frames(sound) : frames;
   if (frames / 2 > kernels::kMaxStepRows - recipe.stack) {
     return base::fail(ErrorCode::kInvalidArgument,
                       fmt::format("A sound has {} frames; at most {} are encoded at once.", frames,
@@ -307,6 +316,7 @@ void unfold_frame(const EncoderInput& sound, int64_t frame, int64_t first, int64
 Result<EncoderRows> sound_rows(const EncoderConfig& c, const EncoderTables& tables,
                                const EncoderInput& sound) {
   PUNA_TRY(const SoundRows n, count_sound(c, sound));
+  if (c.sound.cells) return cell_rows(c, sound, sounding_frames(sound));
   EncoderRows out;
   out.n_rows = n.given;
   out.n_outputs = n.outputs;
@@ -314,8 +324,7 @@ Result<EncoderRows> sound_rows(const EncoderConfig& c, const EncoderTables& tabl
   const bool chunks = c.sound.chunk_frames > 0;
   const uint32_t of_chunk = chunks ? c.sound.chunk_frames / 2 : n.given;  // rows
   // Chunks do not hear what is beyond them. Elsewhere silence behind a sound is heard at its end.
-  const uint32_t frames =
-      chunks && sound.n_sounding > 0 ? std::min(sound.n_sounding, sound.width) : sound.width;
+  const uint32_t frames = chunks ? sounding_frames(sound) : sound.width;
   for (int64_t beside = -1; beside <= 1; ++beside) {
     for (uint32_t row = 0; row < n.given; ++row) {
       const uint32_t first = chunks ? row / of_chunk * c.sound.chunk_frames : 0;
@@ -352,7 +361,8 @@ Result<EncoderRows> sound_rows(const EncoderConfig& c, const EncoderTables& tabl
 }  // namespace
 
 std::vector<std::string> encoder_tables(const EncoderConfig& c) {
-  if (c.projector.sense == Sense::kSounds) return {kFramePositions};
+  if (c.projector.sense == Sense::kSounds)
+    return c.sound.cells ? std::vector<std::string>{} : std::vector<std::string>{kFramePositions};
   std::vector<std::string> out;
   if (c.rows.added != AddedRows::kNone) out.emplace_back(kPositions);
   if (c.rows.class_row) out.insert(out.end(), {kClass, kPatchBias});
