@@ -95,8 +95,24 @@ Strided& Strided::plus(double sum) {
   return *this;
 }
 Strided& Strided::minus_exp() {
-  minus_exp_ = true;
+  curve_ = Curve::kMinusExp;
   return *this;
+}
+Strided& Strided::softplus() {
+  curve_ = Curve::kSoftplus;
+  return *this;
+}
+
+float Strided::changed(float v) const {
+  switch (curve_) {
+    case Curve::kNone:
+      break;
+    case Curve::kMinusExp:
+      return -std::exp(v);
+    case Curve::kSoftplus:
+      return std::max(v, 0.0f) + std::log1p(std::exp(-std::abs(v)));
+  }
+  return v * factor_ + sum_;
 }
 
 Result<void> Strided::check() const {
@@ -338,9 +354,7 @@ class ViewSource final : public io::ByteSource {
     for (size_t done = 0; done < n; done += kSome) {
       const size_t count = std::min(kSome, n - done);
       type.decode(from + done * type.block_bytes, values, count);
-      for (float& v : std::span(values, count)) {
-        v = part.view.minus_exp_ ? -std::exp(v) : v * part.view.factor_ + part.view.sum_;
-      }
+      for (float& v : std::span(values, count)) v = part.view.changed(v);
       to_.encode(values, to + done * to_.block_bytes, count);
     }
   }

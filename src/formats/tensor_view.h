@@ -28,10 +28,11 @@ class Strided {
   Strided& slice(size_t dim, uint64_t first, uint64_t n);
   // Every `step`th of dimension `dim` from `first` on.
   Strided& every(size_t dim, uint64_t step, uint64_t first);
-  // Values become factor * x + sum, or -exp(x); of float types only.
+  // Values become factor * x + sum, or -exp(x), or log(1 + exp(x)); of float types only.
   Strided& times(double factor);
   Strided& plus(double sum);
   Strided& minus_exp();
+  Strided& softplus();
 
   const RawTensor& tensor() const { return *tensor_; }
   // Errors: kCorrupt naming the tensor, its shape and the step that does not fit.
@@ -49,7 +50,9 @@ class Strided {
     uint64_t n, stride;  // in atoms: elements of float types, blocks of others
   };
   void fail(std::string problem);
-  bool changes() const { return factor_ != 1 || sum_ != 0 || minus_exp_; }
+  enum class Curve : uint8_t { kNone, kMinusExp, kSoftplus };
+  bool changes() const { return factor_ != 1 || sum_ != 0 || curve_ != Curve::kNone; }
+  float changed(float v) const;
 
   const RawTensor* tensor_;
   io::ByteSource* source_;
@@ -57,7 +60,7 @@ class Strided {
   std::vector<Dim> dims_;  // outermost first; no empty list
   uint64_t base_ = 0;      // atoms
   float factor_ = 1, sum_ = 0;
-  bool minus_exp_ = false;
+  Curve curve_ = Curve::kNone;
   std::string problem_;
 };
 

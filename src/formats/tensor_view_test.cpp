@@ -87,6 +87,9 @@ TEST_CASE("values are scaled, shifted and turned into decays") {
   CHECK(values_of(c.view().times(2).plus(1)) == std::vector<float>{1, 3, 5});
   CHECK(values_of(c.view().minus_exp()) ==
         std::vector<float>{-1, -std::exp(1.0f), -std::exp(2.0f)});
+  const std::vector<float> soft = values_of(c.view().softplus());
+  for (size_t i = 0; i < 3; ++i)
+    CHECK(soft[i] == doctest::Approx(std::log1p(std::exp(static_cast<double>(i)))));
 }
 
 TEST_CASE("any range of a view is the same bytes, and two views share one tile") {

@@ -139,7 +139,9 @@ Result<void> cut_picture(const MediaFile& file, const TileRecipe& recipe, MediaI
 
 Result<void> cut_sound(const MediaFile& file, const EncoderConfig& config, MediaInput& out) {
   PUNA_TRY(const media::Sound sound, media::decode_sound(file.bytes));
-  PUNA_TRY(out.windows, media::log_mel(sound, {config.n_bins, config.sound.padded_seconds}));
+  const media::MelKind kind =
+      config.projector.kind == "gemma4a" ? media::MelKind::kGemma4 : media::MelKind::kWhisper;
+  PUNA_TRY(out.windows, media::log_mel(sound, {config.n_bins, config.sound.padded_seconds, kind}));
   // What is left of a long sound may be too short for a row.
   if (out.windows.size() > 1 && out.windows.back().n_sounding < config.sound.least_frames())
     out.windows.pop_back();

@@ -37,7 +37,8 @@ constexpr std::pair<std::string_view, std::string_view> kPrefixes[] = {
 };
 constexpr std::string_view kPictureParts[] = {"vision_tower.", "visual.", "multi_modal_projector.",
                                               "connector.", "embed_vision."};
-constexpr std::string_view kSoundParts[] = {"audio_tower.", "multi_modal_projector."};
+constexpr std::string_view kSoundParts[] = {"audio_tower.", "multi_modal_projector.",
+                                            "embed_audio."};
 constexpr std::string_view kTextTable = "embed_tokens.weight";
 
 struct Family;
@@ -127,6 +128,31 @@ constexpr Rename kWhisperLayer[] = {
     {"self_attn.out_proj", "attn_out"},
 };
 
+// The norm first, by which layers and their width are counted.
+constexpr Rename kGemma4SoundLayer[] = {
+    {"norm_out", "ln2"},
+    {"norm_pre_attn", "attn_pre_norm"},
+    {"norm_post_attn", "attn_post_norm"},
+    {"self_attn.q_proj.linear", "attn_q"},
+    {"self_attn.k_proj.linear", "attn_k"},
+    {"self_attn.v_proj.linear", "attn_v"},
+    {"self_attn.post.linear", "attn_out"},
+    {"self_attn.relative_k_proj", "attn_k_rel"},
+    {"feed_forward1.pre_layer_norm", "ffn_norm"},
+    {"feed_forward1.post_layer_norm", "ffn_post_norm"},
+    {"feed_forward1.ffw_layer_1.linear", "ffn_up"},
+    {"feed_forward1.ffw_layer_2.linear", "ffn_down"},
+    {"feed_forward2.pre_layer_norm", "ffn_norm_1"},
+    {"feed_forward2.post_layer_norm", "ffn_post_norm_1"},
+    {"feed_forward2.ffw_layer_1.linear", "ffn_up_1"},
+    {"feed_forward2.ffw_layer_2.linear", "ffn_down_1"},
+    {"lconv1d.pre_layer_norm", "conv_norm"},
+    {"lconv1d.conv_norm", "norm_conv"},
+    {"lconv1d.linear_start.linear", "conv_pw1"},
+    {"lconv1d.linear_end.linear", "conv_pw2"},
+    {"lconv1d.depthwise_conv1d", "conv_dw", How::kSqueeze},
+};
+
 constexpr Rename kGemma3Others[] = {
     {"vision_tower.embeddings.patch_embedding", "v.patch_embd"},
     {"vision_tower.embeddings.position_embedding", "v.position_embd"},
@@ -162,6 +188,15 @@ constexpr Rename kPixtralOthers[] = {
 };
 constexpr Rename kGemma4Others[] = {
     {"embed_vision.embedding_projection", "mm.input_projection"},
+};
+constexpr Rename kGemma4SoundOthers[] = {
+    {"audio_tower.subsample_conv_projection.layer0.conv", "a.conv1d.0"},
+    {"audio_tower.subsample_conv_projection.layer0.norm", "a.conv1d.0.norm"},
+    {"audio_tower.subsample_conv_projection.layer1.conv", "a.conv1d.1"},
+    {"audio_tower.subsample_conv_projection.layer1.norm", "a.conv1d.1.norm"},
+    {"audio_tower.subsample_conv_projection.input_proj_linear", "a.input_projection"},
+    {"audio_tower.output_proj", "a.pre_encode.out"},
+    {"embed_audio.embedding_projection", "mm.a.input_projection"},
 };
 constexpr Rename kQwen25Others[] = {
     {"visual.merger.ln_q", "v.post_ln"},
@@ -360,6 +395,52 @@ Result<void> complete_gemma4(Work& w) {
   return w.m.put("v.patch_embd.weight", std::move(parts), {w.hidden, 3, patch, patch});
 }
 
+// The number of bins follows from what two halvings leave of it, for each channel of the second.
+Result<uint64_t> sound_bins(Work& w) {
+  const std::string subsample = "audio_tower.subsample_conv_projection.";
+  const RawTensor* const second = w.m.find(subsample + "layer1.conv.weight");
+  const RawTensor* const joined = w.m.find(subsample + "input_proj_linear.weight");
+  if (!second || !joined || second->shape.empty() || joined->shape.size() != 2) {
+    return base::fail(
+        ErrorCode::kNotFound,
+        fmt::format("The convolutions and the projection of \"{}\" are missing.", subsample));
+  }
+  const uint64_t channels = second->shape[0], columns = joined->shape[1];
+  if (channels == 0 || columns % channels != 0) {
+    return base::fail(
+        ErrorCode::kCorrupt,
+        fmt::format("Rows of {} values are no whole number of {} channels.", columns, channels));
+  }
+  return 4 * (columns / channels);
+}
+
+// What is fixed in the files that converters write must be so here.
+Result<void> complete_gemma4_sounds(Work& w) {
+  const std::pair<const char*, Json> kFixed[] = {
+      {"hidden_act", "silu"},         {"attention_chunk_size", 12},  {"attention_context_left", 13},
+      {"attention_context_right", 0}, {"attention_logit_cap", 50.0}, {"residual_weight", 0.5},
+      {"rms_norm_eps", 1e-6}};
+  for (const auto& [key, wanted] : kFixed) PUNA_TRY(w.part.must_be(key, wanted));
+  PUNA_TRY(const uint64_t bins, sound_bins(w));
+  w.m.set("audio.num_mel_bins", bins);
+  for (uint64_t l = 0; l < w.n_layers; ++l) {
+    const std::string from = fmt::format(fmt::runtime(w.family.layer), l);
+    const std::string to = fmt::format("a.blk.{}.", l);
+    PUNA_TRY(
+        w.m.rename(from + "self_attn.per_dim_scale", to + "per_dim_scale.weight", How::kSoftplus));
+    for (const Rename& each : w.family.modules) {
+      constexpr std::string_view kClipped = ".linear";
+      if (!each.hf.ends_with(kClipped)) continue;
+      const std::string_view module = each.hf.substr(0, each.hf.size() - kClipped.size());
+      for (const char* bound : {"input_min", "input_max", "output_min", "output_max"}) {
+        PUNA_TRY(w.m.rename(fmt::format("{}{}.{}", from, module, bound),
+                            fmt::format("{}{}.{}", to, each.gguf, bound)));
+      }
+    }
+  }
+  return {};
+}
+
 // The kernel over two frames as one for each: a still picture is its own second frame.
 Result<void> put_frames(Work& w, uint64_t patch) {
   PUNA_TRY(w.part.must_be("temporal_patch_size", 2));
@@ -467,6 +548,8 @@ constexpr Family kFamilies[] = {
      1e-6, kHalf, kHalf, complete_gemma3},
     {"gemma4", "", "gemma4v", false, "vision_tower.encoder.layers.{}.", kGemma4Layer, kGemma4Others,
      1e-6, kNone, kOne, complete_gemma4},
+    {"gemma4", "", "gemma4a", true, "audio_tower.layers.{}.", kGemma4SoundLayer, kGemma4SoundOthers,
+     1e-6, kNone, kOne, complete_gemma4_sounds},
     {"idefics3", "", "idefics3", false, "vision_tower.encoder.layers.{}.", kSiglipLayer,
      kIdefics3Others, 1e-6, kHalf, kHalf, complete_idefics3},
     {"internvl", "", "internvl", false, "vision_tower.encoder.layer.{}.", kInternLayer,
@@ -492,22 +575,28 @@ const Json* part_of(const Config& config, bool sounds) {
   return part && part->is_object() ? part : nullptr;
 }
 
-const Family* find_family(const Config& config) {
+// One for each sense that the model has.
+std::vector<const Family*> find_families(const Config& config) {
   const std::string type = config.text("model_type", "").value_or("");
+  std::vector<const Family*> out;
   for (const Family& family : kFamilies) {
     const Json* part = part_of(config, family.sounds);
     if (family.model_type != type || !part) continue;
     const Json* tower = part->find("model_type");
-    if (family.tower.empty() || (tower && *tower == Json(family.tower))) return &family;
+    if (family.tower.empty() || (tower && *tower == Json(family.tower))) out.push_back(&family);
   }
-  return nullptr;
+  return out;
 }
 
-// The encoder's tensors, by the names of the table; with the text model's embeddings, of which a
+// The encoders' tensors, by the names of the table; with the text model's embeddings, of which a
 // row may be wanted.
-void keep_encoder(RawModel& raw, bool sounds) {
-  const std::span<const std::string_view> parts =
-      sounds ? std::span<const std::string_view>(kSoundParts) : kPictureParts;
+void keep_encoders(RawModel& raw, std::span<const Family* const> families) {
+  std::vector<std::string_view> parts;
+  for (const Family* family : families) {
+    const std::span<const std::string_view> own =
+        family->sounds ? std::span<const std::string_view>(kSoundParts) : kPictureParts;
+    parts.insert(parts.end(), own.begin(), own.end());
+  }
   for (RawTensor& tensor : raw.tensors) {
     for (const auto& [from, to] : kPrefixes) {
       if (tensor.name.starts_with(from))
@@ -587,7 +676,7 @@ Result<void> put_keys(Work& w) {
   set("attention.head_count", heads);
   set("attention.layer_norm_epsilon", eps);
   w.m.set(fmt::format("has_{}_encoder", sense), true);
-  const bool own_key = w.family.kind == "gemma4v";  // which may have another for sounds
+  const bool own_key = w.family.kind.starts_with("gemma4");  // which has another for each sense
   w.m.set(own_key ? sense + ".projector_type" : "projector_type", std::string(w.family.kind));
   if (w.family.sounds) return {};
   PUNA_TRY(std::vector<double> mean, colour(w.texts.preprocessor, "image_mean", w.family.mean));
@@ -597,13 +686,45 @@ Result<void> put_keys(Work& w) {
   return {};
 }
 
+Result<void> map_family(Mapping& m, const Family& family, const EncoderTexts& texts) {
+  Work w{.m = m,
+         .family = family,
+         .texts = texts,
+         .part = Config(*part_of(texts.config, family.sounds))};
+  PUNA_TRY(w.n_layers, count_layers(w));
+  if (w.n_layers == 0 || w.n_layers > kMostLayers) {
+    return base::fail(ErrorCode::kCorrupt,
+                      fmt::format("The encoder of config.json has {} blocks, but 1 to {} are "
+                                  "expected.",
+                                  w.n_layers, kMostLayers));
+  }
+  PUNA_TRY(w.hidden, rows_of(w, family.modules.front().gguf));
+  PUNA_TRY(family.complete(w));
+  PUNA_TRY(put_keys(w));
+  const char* const prefix = family.sounds ? "a" : "v";
+  for (const Rename& each : family.others) {
+    for (const char* part : {".weight", ".bias"})
+      PUNA_TRY(m.rename(std::string(each.hf) + part, std::string(each.gguf) + part, each.how));
+  }
+  for (uint64_t l = 0; l < w.n_layers; ++l) {
+    const std::string layer = fmt::format(fmt::runtime(family.layer), l);
+    for (const Rename& each : family.modules) {
+      for (const char* part : {".weight", ".bias"}) {
+        PUNA_TRY(m.rename(layer + std::string(each.hf) + part,
+                          fmt::format("{}.blk.{}.{}{}", prefix, l, each.gguf, part), each.how));
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
-bool has_encoder(const Config& config) { return find_family(config) != nullptr; }
+bool has_encoder(const Config& config) { return !find_families(config).empty(); }
 
 Result<ModelFile> map_encoder(std::string name, const EncoderTexts& texts, RawModel raw) {
-  const Family* const family = find_family(texts.config);
-  if (!family) {
+  const std::vector<const Family*> families = find_families(texts.config);
+  if (families.empty()) {
     std::string known;
     for (const Family& each : kFamilies) {
       if (!known.ends_with(each.model_type))
@@ -616,39 +737,11 @@ Result<ModelFile> map_encoder(std::string name, const EncoderTexts& texts, RawMo
             "is known (known: {}).",
             texts.config.text("model_type", "").value_or(""), known));
   }
-  keep_encoder(raw, family->sounds);
+  keep_encoders(raw, families);
   Mapping m(std::move(name), "clip", texts.config, std::move(raw));
-  Work w{.m = m,
-         .family = *family,
-         .texts = texts,
-         .part = Config(*part_of(texts.config, family->sounds))};
   m.set_general("general.type", std::string("mmproj"));
-  PUNA_TRY(w.n_layers, count_layers(w));
-  if (w.n_layers == 0 || w.n_layers > kMostLayers) {
-    return base::fail(ErrorCode::kCorrupt,
-                      fmt::format("The encoder of config.json has {} blocks, but 1 to {} are "
-                                  "expected.",
-                                  w.n_layers, kMostLayers));
-  }
-  PUNA_TRY(w.hidden, rows_of(w, "ln1"));
-  PUNA_TRY(family->complete(w));
-  PUNA_TRY(put_keys(w));
-  const char* const prefix = family->sounds ? "a" : "v";
-  for (const Rename& each : family->others) {
-    for (const char* part : {".weight", ".bias"})
-      PUNA_TRY(m.rename(std::string(each.hf) + part, std::string(each.gguf) + part, each.how));
-  }
-  for (uint64_t l = 0; l < w.n_layers; ++l) {
-    const std::string layer = fmt::format(fmt::runtime(family->layer), l);
-    for (const Rename& each : family->modules) {
-      for (const char* part : {".weight", ".bias"}) {
-        PUNA_TRY(m.rename(layer + std::string(each.hf) + part,
-                          fmt::format("{}.blk.{}.{}{}", prefix, l, each.gguf, part), each.how));
-      }
-    }
-  }
+  for (const Family* family : families) PUNA_TRY(map_family(m, *family, texts));
   m.ignore(kTextTable);
   return m.finish();
 }
-
 }  // namespace puna::formats::hf

@@ -25,7 +25,7 @@ struct EncoderTexts {
 // Whether a model of this config.json has an encoder that is known here.
 bool has_encoder(const Config& config);
 
-// The encoder alone, as its mmproj file has it. Errors: kUnsupported naming the model type and
+// The encoders alone, as their mmproj file has them. Errors: kUnsupported naming the model type and
 // those that are known, or an option or tensor that is not; kNotFound and kCorrupt naming key or
 // tensor.
 base::Result<ModelFile> map_encoder(std::string name, const EncoderTexts& texts, RawModel raw);

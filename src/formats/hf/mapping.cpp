@@ -203,6 +203,9 @@ Result<void> Mapping::rename(const std::string& hf, std::string gguf, How how) {
     case How::kMinusExp:
       view.minus_exp();
       break;
+    case How::kSoftplus:
+      view.softplus();
+      break;
     case How::kSqueeze:
       if (shape.size() == 3 && shape[1] == 1) shape = {shape[0], shape[2]};
       break;

@@ -30,6 +30,7 @@ enum class How : uint8_t {
   kPairsQ,    // rows of q: rotary pairs half a head apart become neighbours
   kPairsK,    // as kPairsQ, of k
   kMinusExp,  // A = -exp(A_log)
+  kSoftplus,  // log(1 + exp(x))
   kSqueeze,   // [channels, 1, taps] -> [channels, taps]
 };
 
