@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <vector>
@@ -18,9 +19,8 @@ namespace {
 
 using Files = std::map<std::string, std::string>;
 
-base::Result<ModelFile> load(const Files& files) {
-  const OpenPart open =
-      [&files](const std::string& path) -> base::Result<std::unique_ptr<io::ByteSource>> {
+OpenPart opener(const Files& files) {
+  return [&files](const std::string& path) -> base::Result<std::unique_ptr<io::ByteSource>> {
     const auto found = files.find(path.substr(std::string_view("dir/tiny/").size()));
     if (found == files.end())
       return base::fail(base::ErrorCode::kNotFound,
@@ -28,7 +28,10 @@ base::Result<ModelFile> load(const Files& files) {
     const auto bytes = std::as_bytes(std::span(found->second));
     return io::from_memory(path, std::vector<std::byte>(bytes.begin(), bytes.end()));
   };
-  return base::run_until(load_folder({"dir/tiny/", open}), [] {});
+}
+
+base::Result<ModelFile> load(const Files& files) {
+  return base::run_until(load_folder({"dir/tiny/", opener(files)}), [] {});
 }
 
 std::string error_of(const Files& files) {
@@ -674,4 +677,57 @@ TEST_CASE("a Git LFS pointer is called so, whichever file it stands in for") {
   REQUIRE_MESSAGE(file.has_value(), file.error().text());
   CHECK(file->vocabulary_error.value().message.find("tokenizer.json is only a Git LFS pointer") !=
         std::string::npos);
+}
+
+TEST_CASE("of Gemma 4's folders the encoders of pictures and of sounds are read into one file") {
+  const auto folder_of = [](std::string_view more) {
+    const std::string audio = "model.audio_tower.", layer = audio + "layers.0.",
+                      vision = "model.vision_tower.";
+    return Files{
+        {"config.json",
+         fmt::format(R"({{"model_type": "gemma4", "text_config": {{"hidden_size": 8}},
+           "vision_config": {{"patch_size": 2, "num_hidden_layers": 1, "num_attention_heads": 2}},
+           "audio_config": {{"num_hidden_layers": 1, "num_attention_heads": 2{}}}}})",
+                     more)},
+        {"model.safetensors",
+         safetensors({{vision + "patch_embedder.input_proj.weight", {8, 12}},
+                      {vision + "encoder.layers.0.input_layernorm.weight", {8}},
+                      {vision + "encoder.layers.0.mlp.up_proj.linear.weight", {16, 8}},
+                      {audio + "subsample_conv_projection.layer0.conv.weight", {4, 1, 3, 3}},
+                      {audio + "subsample_conv_projection.layer1.conv.weight", {2, 4, 3, 3}},
+                      {audio + "subsample_conv_projection.input_proj_linear.weight", {8, 8}},
+                      {layer + "norm_out.weight", {8}},
+                      {layer + "feed_forward1.ffw_layer_1.linear.weight", {32, 8}},
+                      {layer + "feed_forward1.ffw_layer_1.input_min", {}},
+                      {layer + "self_attn.per_dim_scale", {4}},
+                      {layer + "lconv1d.depthwise_conv1d.weight", {8, 1, 5}},
+                      {"model.embed_audio.embedding_projection.weight", {8, 8}}})}};
+  };
+  const auto read = [](const Files& files) {
+    return base::run_until(load_hf_encoder({"dir/tiny", opener(files)}), [] {});
+  };
+  const Files files = folder_of("");
+  const auto file = read(files);
+  REQUIRE_MESSAGE(file.has_value(), file.error().text());
+  CHECK(file->get_string("clip.vision.projector_type").value() == "gemma4v");
+  CHECK(file->get_string("clip.audio.projector_type").value() == "gemma4a");
+  CHECK(file->get_bool("clip.has_audio_encoder", false).value());
+  CHECK(file->get_bool("clip.has_vision_encoder", false).value());
+  CHECK(file->get_uint("clip.audio.num_mel_bins").value() == 16);
+  CHECK(file->get_uint("clip.audio.projection_dim").value() == 8);
+  CHECK(file->get_uint("clip.audio.feed_forward_length").value() == 32);
+  CHECK(first_of_row(*file, "a.blk.0.per_dim_scale.weight", 0) ==
+        doctest::Approx(std::log(2.0)));  // softplus of 0
+  REQUIRE(file->find_tensor("a.blk.0.ffn_up.input_min") != nullptr);
+  CHECK(file->find_tensor("a.blk.0.ffn_up.input_min")->shape == std::vector<uint64_t>{1});
+  REQUIRE(file->find_tensor("a.blk.0.conv_dw.weight") != nullptr);
+  CHECK(file->find_tensor("a.blk.0.conv_dw.weight")->shape == std::vector<uint64_t>{8, 5});
+  CHECK(file->find_tensor("v.blk.0.ffn_up.weight") != nullptr);
+
+  const Files wide = folder_of(R"(, "attention_context_left": 9)");
+  const auto refused = read(wide);
+  REQUIRE(!refused.has_value());
+  CHECK(refused.error().message ==
+        "The key \"attention_context_left\" of config.json is 9; only 13 is supported for this "
+        "model.");
 }
