@@ -1,7 +1,8 @@
 // Requests from hostile bytes: they pick a route and, along the schema of its body, what stands in
 // it, fitting or not: values of any type, numbers beyond all ranges, broken text, deep nesting.
-// Whatever it is, the endpoint answers or refuses with a status of 4xx, and what goes out is UTF-8
-// and JSON.
+// Or they are a picture and a sound in a body that has them where its dialect does; these are
+// decoded, cut for a model that sees and hears, counted and placed. Whatever it is, the endpoint
+// answers or refuses with a status of 4xx, and what goes out is UTF-8 and JSON.
 #define DOCTEST_CONFIG_DISABLE
 #include <algorithm>
 #include <cstddef>
@@ -16,11 +17,15 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/utf8.h"
+#include "media/decode.h"
+#include "media/sound.h"
+#include "media_bodies.h"
 #include "server/openapi.h"
 #include "service/embed.h"
 #include "service/host_here.h"
 #include "service/prepare.h"
-#include "service/testing/scripted_model.h"
+#include "service/request_media.h"
+#include "service/testing/seeing_model.h"
 
 namespace {
 
@@ -176,6 +181,80 @@ class BodyWriter {
   const Json& document_;
 };
 
+void check_refusal(api::Dialect dialect, const base::Error& error) {
+  const int status = api::status_of(error.code);
+  PUNA_CHECK(status >= 400 && status < 500);
+  const std::string body = api::error_body(dialect, error).dump();
+  PUNA_CHECK(base::utf8_is_valid(body) && Json::parse(body).has_value());
+}
+
+// Encoders of pictures and of sounds in one file: LLaVA's and Ultravox's of tests/encoders.
+formats::ModelFile both_encoders() {
+  formats::ModelFile file = service::test::wide_encoder();
+  auto opened = base::run_until(
+      formats::open_model(std::string("tests/encoders/ultravox.gguf"), formats::OpenOptions{}),
+      [] {});
+  PUNA_CHECK(opened.has_value());
+  formats::ModelFile& hears = *opened;
+  service::test::replace(hears, "mm.a.mlp.2.weight", {service::test::kWide, 32});
+  const auto first_source = static_cast<uint32_t>(file.sources.size());
+  for (auto& source : hears.sources) file.sources.push_back(std::move(source));
+  for (formats::Tensor& tensor : hears.tensors) {
+    tensor.source += first_source;
+    file.tensors.push_back(std::move(tensor));
+  }
+  for (auto& [key, value] : hears.metadata) {
+    if (key == "clip.projector_type") key = "clip.audio.projector_type";
+    if (key == "clip.audio.projection_dim") value = uint64_t{service::test::kWide};
+    if (key.starts_with("clip.") && !file.find(key))
+      file.metadata.emplace_back(key, std::move(value));
+  }
+  file.index();
+  return file;
+}
+
+service::LoadedModel model_with_senses() {
+  service::LoadedModel out = service::test::seeing_model();
+  service::SensesOptions options;
+  options.n_threads = 1;
+  const auto open = []() -> base::Task<base::Result<formats::ModelFile>> {
+    co_return both_encoders();
+  };
+  auto senses = base::run_until(service::Senses::load(open, {}, std::move(options)), [] {});
+  PUNA_CHECK(senses.has_value());
+  out.senses = *std::move(senses);
+  return out;
+}
+
+// Whether a file is more than a run of the fuzzer has time for, though a server would take it.
+bool is_long(const service::MediaFile& file) {
+  if (file.sense == models::Sense::kPictures) {
+    media::PictureLimits limits;
+    limits.max_pixels = 1 << 18;
+    limits.max_side = 1 << 10;  // some kinds of models have it padded to a square
+    const auto picture = media::decode_picture(file.bytes, limits);
+    return !picture && picture.error().code == base::ErrorCode::kInvalidArgument;
+  }
+  media::SoundLimits limits;
+  limits.max_seconds = 20;
+  const auto sound = media::decode_sound(file.bytes, limits);
+  return !sound && sound.error().code == base::ErrorCode::kInvalidArgument;
+}
+
+// Decodes, cuts and places the files of requests. False where that is not tried or a request is
+// refused for them.
+bool count_files(api::Dialect dialect, const service::LoadedModel& model,
+                 std::vector<service::Request>& requests) {
+  for (const service::Request& request : requests) {
+    for (const service::PlacedMedia& media : request.media) {
+      if (media.file && is_long(*media.file)) return false;
+    }
+  }
+  const auto counted = service::count_media(model, requests);
+  if (!counted) check_refusal(dialect, counted.error());
+  return counted.has_value();
+}
+
 struct Served {
   explicit Served(service::LoadedModel loaded)
       : host(std::move(loaded), [](const std::function<void()>&) {}), source(named(host)) {
@@ -195,18 +274,13 @@ struct Served {
   api::ModelLease model;
 };
 
+constexpr size_t kMostBytes = 1 << 20;  // of a file
+
 constexpr const char* kTemplate =
     "{% for t in tools or [] %}a{% endfor %}{% if enable_thinking %}a{% endif %}"
     "{% for m in messages %}{{ m.role }}{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>"
     "{{ c.function.arguments }}{% endfor %}{% endfor %}{% if add_generation_prompt %}<|go|>"
     "{% endif %}";
-
-void check_refusal(api::Dialect dialect, const base::Error& error) {
-  const int status = api::status_of(error.code);
-  PUNA_CHECK(status >= 400 && status < 500);
-  const std::string body = api::error_body(dialect, error).dump();
-  PUNA_CHECK(base::utf8_is_valid(body) && Json::parse(body).has_value());
-}
 
 void check_reply(const api::HttpReply& reply) {
   PUNA_CHECK(base::utf8_is_valid(reply.body));
@@ -245,6 +319,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     options.pooling = models::Pooling::kMean;
     return service::test::scripted_model(kTemplate, std::move(options));
   }());
+  static const Served kSenses(model_with_senses());
   static const Json kDocument = server::openapi(server::routes(), "");
   Bytes bytes(data, size);
   const auto routes = server::routes();
@@ -253,9 +328,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const api::Description* about = server::description_of(route);
   if (!endpoint || !about) return 0;
 
-  const Served& served = bytes.below(4) == 0 ? kEmbeddings : kText;
+  const size_t chosen = bytes.below(4);
+  const Served& served = chosen == 0 ? kEmbeddings : chosen == 1 ? kText : kSenses;
   Json body;
-  if (about->body.front()) {
+  if (bytes.below(2) == 1) {
+    const size_t which = bytes.next(), low = bytes.next(), n = low | size_t{bytes.next()} << 8;
+    const std::string_view picture = bytes.take(n), any = bytes.take(kMostBytes);
+    body = fuzz::media_body(route.path, picture, any, which);
+  }
+  if (body.is_null() && about->body.front()) {
     const Json* schema =
         kDocument.find("components")->find("schemas")->find(std::string(about->name) + "Request");
     auto parsed = Json::parse_strictly(BodyWriter(bytes, kDocument).fitting(*schema));
@@ -279,6 +360,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto* texts = std::get_if<api::Texts>(&*exchange);
   if (!texts) return 0;
   PUNA_CHECK(!no_model && texts->writer != nullptr && !texts->requests.empty());
+  if (!count_files(route.dialect, served.model->loaded(), texts->requests)) return 0;
   for (const service::Request& request : texts->requests) {
     const auto prepared = service::prepare(served.model->loaded(), request);
     if (!prepared) return check_refusal(route.dialect, prepared.error()), 0;
