@@ -249,6 +249,12 @@ Json to_json(const engine::Placement& placement) {
   out.set("n_layers", placement.n_layers).set("gpu_layers", placement.layers_on(true));
   out.set("cpu_experts", placement.cpu_experts);
   out.set("why", placement.why);
+  Json stages = Json::array();
+  for (const engine::Stage& stage : placement.stages) {
+    Json one = Json::object().set("first_layer", stage.first_layer).set("n_layers", stage.n_layers);
+    stages.push(one.set("device", stage.on_gpu ? stage.device_name : "CPU"));
+  }
+  out.set("stages", std::move(stages));
   out.set("gpu", to_json(placement.memory_on(true)))
       .set("cpu", to_json(placement.memory_on(false)));
   return out;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -26,8 +27,7 @@ void add_thread_flags(CLI::App& app, ModelFlags& flags) {
 }
 
 void add_device_flags(CLI::App& app, ModelFlags& flags) {
-  not_empty(
-      app.add_option("--device", flags.device, "auto, gpu, gpu:N or cpu")->capture_default_str());
+  not_empty(app.add_option("--device", flags.device, kAboutDevice)->capture_default_str());
   add_thread_flags(app, flags);
   app.add_option("--gpu-features", flags.gpu_features,
                  "all, or baseline to hide every optional GPU feature")
@@ -46,6 +46,25 @@ Result<std::optional<uint32_t>> parse_cpu_experts(std::string_view option, std::
   PUNA_TRY_CONTEXT(const uint32_t n, parse_number<uint32_t>(option, text, kNumbers),
                    "auto, all or a number may be given");
   return n;
+}
+
+Result<std::vector<double>> parse_shares(std::string_view option, std::string_view text) {
+  constexpr Range<double> kShares{0, 1e6};
+  std::vector<double> out;
+  for (size_t begin = 0; begin <= text.size();) {
+    // llama.cpp's users write either.
+    const size_t end = std::min(text.find_first_of(",/", begin), text.size());
+    PUNA_TRY_CONTEXT(const double share,
+                     parse_number(option, text.substr(begin, end - begin), kShares),
+                     "numbers separated by commas may be given, one for each GPU");
+    out.push_back(share);
+    begin = end + 1;
+  }
+  if (std::ranges::all_of(out, [](double share) { return share == 0; })) {
+    return base::fail(ErrorCode::kUsage,
+                      fmt::format("{} is \"{}\", by which no GPU has a layer.", option, text));
+  }
+  return out;
 }
 
 void add_engine_flags(CLI::App& app, ModelFlags& flags, const char* about_context) {
@@ -73,6 +92,11 @@ void add_engine_flags(CLI::App& app, ModelFlags& flags, const char* about_contex
   experts.given_default = "0";
   add_value(app, experts, [&flags](std::string_view option, std::string_view text) -> Result<void> {
     PUNA_TRY(flags.cpu_experts, parse_cpu_experts(option, text));
+    return {};
+  });
+  const OptionTexts shares = {"--tensor-split", "SHARES", kAboutShares, ""};
+  add_value(app, shares, [&flags](std::string_view option, std::string_view text) -> Result<void> {
+    PUNA_TRY(flags.gpu_shares, parse_shares(option, text));
     return {};
   });
   app.add_flag("--no-mmap", flags.no_map,
@@ -115,6 +139,7 @@ Result<service::OpenOptions> open_options(const ModelFlags& flags, const Default
   o.engine.gpu_layers = flags.gpu_layers;
   o.engine.cpu_experts = flags.cpu_experts;
   o.engine.lock_memory = flags.lock_memory;
+  o.engine.more_gpus.shares = flags.gpu_shares;
   o.map = !flags.no_map;
   o.engine.numerics = defaults.numerics;
   if (!flags.numerics.empty()) {

@@ -27,6 +27,7 @@ struct ModelFlags {
   std::optional<int> threads;
   std::optional<uint32_t> gpu_layers;       // none = as many as fit
   std::optional<uint32_t> cpu_experts = 0;  // as EngineOptions has it
+  std::vector<double> gpu_shares;           // as MoreGpus has them
   bool no_map = false;
   bool lock_memory = false;
   bool verbose = false;
@@ -45,6 +46,16 @@ void add_device_flags(CLI::App& app, ModelFlags& flags);
 // "auto", "all" or a number, as EngineOptions::cpu_experts. Errors: kUsage.
 base::Result<std::optional<uint32_t>> parse_cpu_experts(std::string_view option,
                                                         std::string_view text);
+// "3,1", or "3/1": numbers of which not all are 0. Errors: kUsage.
+base::Result<std::vector<double>> parse_shares(std::string_view option, std::string_view text);
+constexpr const char* kAboutShares =
+    "Of the layers on GPUs, what share each one of --device takes, as 3,1; default: each takes "
+    "what it "
+    "has room for, before the next one";
+constexpr const char* kAboutDevice =
+    "auto, gpu, gpu:N, several as gpu:0,gpu:1, or cpu; auto and gpu take further cards for what "
+    "one "
+    "has no room for";
 // What the help says of it.
 constexpr const char* kAboutCpuExperts =
     "Of layers on the GPU, of how many, the first with experts, these are computed on the CPU; all "

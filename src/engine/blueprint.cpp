@@ -151,6 +151,7 @@ PlaceOptions place_options(const EngineOptions& options) {
   out.gpu_layers = options.gpu_layers;
   out.cpu_experts = options.cpu_experts;
   out.fit = options.fit;
+  out.more_gpus = options.more_gpus;
   out.n_threads = options.n_threads;
   out.threads = options.threads;
   out.cpu = {options.numerics, options.lock_memory, options.give_way};

@@ -45,6 +45,7 @@ struct EngineOptions {
   // the GPU; none = of as few as memory wants; kAllLayers.
   std::optional<uint32_t> cpu_experts = 0;
   Fit fit;                                    // of these
+  MoreGpus more_gpus;                         // behind the device that it is loaded onto
   bool check_weights = false;                 // that all are numbers, before they are loaded
   int n_threads = 0;                          // CPU device: 0 = one per physical core
   std::shared_ptr<base::ThreadPool> threads;  // lent to it instead; several engines may share them
@@ -278,6 +279,7 @@ class Engine {
   models::Pooling pooling_ = models::Pooling::kLast;
   std::shared_ptr<base::ThreadPool> pool_;
   std::shared_ptr<gpu::Device> device_;
+  MoreGpus::Devices more_gpus_;
   std::unique_ptr<Executor> executor_;
   Placement placement_;
   std::optional<TextCache> cache_;

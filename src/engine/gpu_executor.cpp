@@ -60,8 +60,8 @@ uint32_t readback_rows(const plan::GpuPlan& plan, uint32_t n_out) {
 }
 
 uint64_t readback_bytes(const plan::GpuPlan& plan, uint32_t n_out) {
-  return std::max(kLeastReadbackBytes,
-                  readback_rows(plan, n_out) * uint64_t{n_out} * sizeof(float));
+  return std::max({kLeastReadbackBytes, plan.handed_bytes(),
+                   readback_rows(plan, n_out) * uint64_t{n_out} * sizeof(float)});
 }
 
 class GpuExecutor : public Executor {
@@ -104,6 +104,7 @@ class GpuExecutor : public Executor {
     PUNA_CO_TRY(writer_.step(step, shape));
     list_.clear();
     PUNA_CO_TRY(co_await record(Part::kBody, shape));
+    if (!program_->plan().outputs.empty()) co_return co_await hand_over(step.n_tokens(), logits);
     if (step.output_rows.empty()) {
       PUNA_CO_TRY(const gpu::SubmitId submitted, device_.submit(list_));
       // The device has the next step while it is at this one, and no more: a prompt that is not
@@ -320,6 +321,19 @@ class GpuExecutor : public Executor {
   void poll() override { device_.poll(); }
 
  private:
+  // Behind the body of a step: one value after the other, [n_tokens, columns].
+  Task<Result<void>> hand_over(uint32_t n_tokens, std::span<float> out) {
+    uint64_t at = 0;
+    for (const plan::GpuPlan::Activation& value : program_->plan().outputs) {
+      const uint64_t bytes = uint64_t{n_tokens} * value.columns * sizeof(float);
+      list_.copy(program_->buffer(value.slice), value.slice.offset, logits_readback_, at, bytes);
+      at += bytes;
+    }
+    PUNA_CHECK(at == out.size_bytes());
+    PUNA_CO_TRY(device_.submit(list_));
+    co_return co_await read_back(device_, logits_readback_, std::as_writable_bytes(out));
+  }
+
   // A chain of steps under way.
   struct Slot {
     gpu::BufferId readback;

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -30,39 +32,69 @@ uint32_t n_handed(const plan::Graph& graph) {
   return n;
 }
 
-// What the CPU has of a model: the first layers, and of those behind them the experts.
+// What a GPU has of a model: the layers from `first_layer` on, up to those of the next one.
+struct OnGpu {
+  uint32_t device = 0;  // 0: the first GPU
+  uint32_t first_layer = 0;
+};
+
+// Who has what: the CPU the first layers, and of those behind them the experts.
 struct Cut {
-  uint32_t layer = 0;        // the first on the GPU; as many as there are: all is on the CPU
+  uint32_t layer = 0;        // the first on a GPU; as many as there are: all is on the CPU
   uint32_t experts_end = 0;  // layers below leave their experts to the CPU
+  std::vector<OnGpu>
+      gpus{};  // in the order of layers; empty: the first GPU has all from `layer` on
 };
 
 // The graphs of a cut, fused.
 struct Parts {
-  std::optional<plan::Graph> first;    // on the CPU
-  std::optional<plan::Graph> rest;     // on the GPU
-  std::optional<plan::Graph> experts;  // of the rest, on the CPU
-  uint32_t n_experts = 0;              // layers of these
-  uint32_t n_handed = 0;               // floats of a token, from the first to the rest
+  struct Gpu {
+    OnGpu on{};
+    uint32_t n_layers = 0;
+    plan::Graph graph{};
+    std::optional<plan::Graph> experts{};  // on the CPU
+    uint32_t n_experts = 0;                // layers of these
+    uint32_t n_handed = 0;                 // floats of a token, to the next part
+  };
+  std::optional<plan::Graph> first;  // on the CPU
+  uint32_t n_handed = 0;             // floats of a token, to the first GPU part
+  std::vector<Gpu> gpus;             // in the order of layers
 };
 
-Parts parts_of(const plan::Graph& graph, Cut cut) {
+// Cuts `graph` in front of a layer: what is before it comes back, the rest stays.
+plan::Graph cut_off(plan::Graph& graph, uint32_t layer) {
+  plan::Split split = plan::split(graph, layer);
+  graph = std::move(split.rest);
+  return std::move(split.first);
+}
+
+Parts parts_of(const plan::Graph& graph, const Cut& cut) {
+  const uint32_t n = plan::n_layers(graph);
   Parts out;
-  if (cut.layer == plan::n_layers(graph)) {
+  if (cut.layer == n) {
     out.first = plan::fuse(graph);
     return out;
   }
   plan::Graph rest = graph;
   if (cut.layer > 0) {
-    plan::Split split = plan::split(graph, cut.layer);
-    out.n_handed = n_handed(split.first);
-    out.first = plan::fuse(std::move(split.first));
-    rest = std::move(split.rest);
+    plan::Graph first = cut_off(rest, cut.layer);
+    out.n_handed = n_handed(first);
+    out.first = plan::fuse(std::move(first));
   }
-  plan::HostExperts apart = plan::host_experts(std::move(rest), cut.experts_end);
-  out.rest = plan::fuse(std::move(apart.device));
-  if (apart.host.ops.empty()) return out;
-  out.n_experts = static_cast<uint32_t>(plan::expert_layers(apart.host).size());
-  out.experts = std::move(apart.host);
+  const std::vector<OnGpu> all = cut.gpus.empty() ? std::vector<OnGpu>{{0, cut.layer}} : cut.gpus;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const bool is_last = i + 1 == all.size();
+    Parts::Gpu& part = out.gpus.emplace_back();
+    part.on = all[i];
+    part.n_layers = (is_last ? n : all[i + 1].first_layer) - all[i].first_layer;
+    plan::Graph here = is_last ? std::move(rest) : cut_off(rest, all[i + 1].first_layer);
+    part.n_handed = n_handed(here);
+    plan::HostExperts apart = plan::host_experts(std::move(here), cut.experts_end);
+    part.graph = plan::fuse(std::move(apart.device));
+    if (apart.host.ops.empty()) continue;
+    part.n_experts = static_cast<uint32_t>(plan::expert_layers(apart.host).size());
+    part.experts = std::move(apart.host);
+  }
   return out;
 }
 
@@ -74,7 +106,7 @@ Result<std::vector<Cut>> possible_cuts(const plan::Graph& graph, const PlaceOpti
   if (options.cpu_experts) {
     PUNA_TRY(first.experts_end, end_of_cpu_experts(graph, *options.cpu_experts));
   }
-  if (!gpu) return std::vector<Cut>{{plan::n_layers(graph), 0}};
+  if (!gpu) return std::vector<Cut>{{.layer = plan::n_layers(graph)}};
   if (options.gpu_layers) {
     PUNA_TRY(first.layer, first_gpu_layer(graph, *options.gpu_layers));
   }
@@ -82,11 +114,12 @@ Result<std::vector<Cut>> possible_cuts(const plan::Graph& graph, const PlaceOpti
   if (!options.fit.layers) return out;
   if (!options.cpu_experts) {
     for (const uint32_t layer : plan::expert_layers(graph)) {
-      if (layer >= first.layer) out.push_back({first.layer, layer + 1});
+      if (layer >= first.layer) out.push_back({.layer = first.layer, .experts_end = layer + 1});
     }
   }
   if (!options.gpu_layers) {
-    for (const uint32_t layer : plan::cuts(graph)) out.push_back({layer, out.back().experts_end});
+    for (const uint32_t layer : plan::cuts(graph))
+      out.push_back({.layer = layer, .experts_end = out.back().experts_end});
   }
   return out;
 }
@@ -119,10 +152,20 @@ class Placer {
   Task<Result<Placed>> run() {
     PUNA_CO_TRY(const std::vector<Cut> cuts, possible_cuts(graph_, options_, device_ != nullptr));
     if (device_) out_.placement.why = asked(options_);
-    const bool searches = device_ && (!options_.gpu_layers || cuts.size() > 1);
+    if (device_ && !options_.more_gpus.shares.empty()) {
+      PUNA_CO_TRY(open_more());
+      PUNA_CO_TRY(Cut cut, by_shares(cuts.front()));
+      PUNA_CO_TRY(co_await load(cut));
+      co_return std::move(out_);
+    }
+    const bool searches =
+        device_ && (!options_.gpu_layers || cuts.size() > 1 || options_.more_gpus.open);
     Result<void> done = searches ? check_spare(cuts.front()) : Result<void>();
     if (done) done = co_await load(cuts.front());
-    if (!done && cuts.size() > 1 && done.error().code == ErrorCode::kOutOfMemory)
+    const auto refused = [&] { return !done && done.error().code == ErrorCode::kOutOfMemory; };
+    if (refused() && device_ && options_.more_gpus.open)
+      done = co_await on_several(cuts.front(), std::move(done.error()));
+    if (refused() && cuts.size() > 1)
       done = co_await what_fits(std::span(cuts).subspan(1), std::move(done.error()));
     PUNA_CO_TRY(std::move(done));
     co_return std::move(out_);
@@ -131,7 +174,9 @@ class Placer {
  private:
   Task<Result<void>> load(Cut cut) {
     Parts parts = parts_of(graph_, cut);
-    const bool on_cpu = parts.first || parts.experts;
+    const bool on_cpu = parts.first || std::ranges::any_of(parts.gpus, [](const Parts::Gpu& part) {
+                          return part.experts.has_value();
+                        });
     if (!on_cpu && options_.cpu.lock_memory) {
       co_return base::fail(
           ErrorCode::kInvalidArgument,
@@ -140,39 +185,126 @@ class Placer {
                       device_->info().name));
     }
     if (on_cpu) make_pool();
-    std::unique_ptr<Executor> first, rest;
-    // The GPU first: it is what may refuse.
-    if (parts.rest) {
+    std::vector<Stage> stages;  // from the last one on
+    std::unique_ptr<Executor> executor;
+    plan::MemoryUse experts;
+    uint32_t n_experts = 0;
+    // GPUs first, they are what may refuse, and the first of them, which has the last layers.
+    for (size_t i = parts.gpus.size(); i-- > 0;) {
+      Parts::Gpu& part = parts.gpus[i];
+      gpu::Device& device = gpu(part.on.device);
       std::optional<HostPart> host;
-      if (parts.experts) host = HostPart{*std::move(parts.experts), options_.cpu, out_.pool.get()};
-      PUNA_CO_TRY(rest, co_await load_gpu(file_, *std::move(parts.rest), cache_, options_.gpu,
-                                          *device_, hooks_, std::move(host)));
+      if (part.experts) host = HostPart{*std::move(part.experts), options_.cpu, out_.pool.get()};
+      PUNA_CO_TRY(auto loaded,
+                  co_await load_gpu(file_, std::move(part.graph), cache_,
+                                    gpu_options(part.on.device), device, hooks_, std::move(host)));
+      stages.push_back({true, part.on.first_layer, part.n_layers, loaded->memory(), part.on.device,
+                        device.info().name});
+      experts += loaded->host_memory();
+      n_experts += part.n_experts;
+      executor = executor ? join(std::move(loaded), std::move(executor), part.n_handed)
+                          : std::move(loaded);
     }
     if (parts.first) {
-      PUNA_CO_TRY(first, co_await load_cpu(file_, *std::move(parts.first), cache_, options_.cpu,
-                                           *out_.pool, hooks_));
+      PUNA_CO_TRY(auto loaded, co_await load_cpu(file_, *std::move(parts.first), cache_,
+                                                 options_.cpu, *out_.pool, hooks_));
+      stages.push_back({false, 0, cut.layer, loaded->memory()});
+      executor = executor ? join(std::move(loaded), std::move(executor), parts.n_handed)
+                          : std::move(loaded);
     }
     Placement& placement = out_.placement;
-    const uint32_t n = placement.n_layers;
-    if (first) placement.stages.push_back({false, 0, cut.layer, first->memory()});
-    if (rest) {
-      placement.stages.push_back({true, cut.layer, n - cut.layer, rest->memory()});
-      placement.experts = rest->host_memory();
-      placement.cpu_experts = parts.n_experts;
-    }
-    if (first && rest) {
-      out_.executor = join(std::move(first), std::move(rest), parts.n_handed);
-    } else {
-      out_.executor = first ? std::move(first) : std::move(rest);
-    }
+    placement.stages.assign(stages.rbegin(), stages.rend());
+    placement.experts = experts;
+    placement.cpu_experts = n_experts;
+    out_.executor = std::move(executor);
     co_return {};
+  }
+
+  gpu::Device& gpu(uint32_t i) { return i == 0 ? *device_ : *out_.more_gpus[i - 1]; }
+  // What was measured of one card does not hold for another.
+  GpuOptions gpu_options(uint32_t i) {
+    GpuOptions out = options_.gpu;
+    if (gpu(i).info().name != device_->info().name) out.profile = nullptr;
+    return out;
+  }
+
+  Result<void> open_more() {
+    if (!out_.more_gpus.empty() || !options_.more_gpus.open) return {};
+    PUNA_TRY(out_.more_gpus, options_.more_gpus.open());
+    *options_.more_gpus.opened = out_.more_gpus;
+    return {};
+  }
+  uint32_t n_gpus() const { return static_cast<uint32_t>(out_.more_gpus.size()) + 1; }
+
+  // The layers from cut.layer on that a part may begin with, rising; the first one always may.
+  std::vector<uint32_t> beginnings(const Cut& cut) const {
+    std::vector<uint32_t> out = {cut.layer};
+    std::ranges::copy_if(plan::cuts(graph_), std::back_inserter(out),
+                         [&](uint32_t layer) { return layer > cut.layer; });
+    return out;
+  }
+
+  // So many layers for each GPU as its share says, as near as the model can be cut.
+  Result<Cut> by_shares(Cut cut) const {
+    const std::vector<double>& shares = options_.more_gpus.shares;
+    if (shares.size() != n_gpus()) {
+      return base::fail(ErrorCode::kInvalidArgument,
+                        fmt::format("--tensor-split has {} shares, but {} {} used.", shares.size(),
+                                    n_gpus(), n_gpus() == 1 ? "GPU is" : "GPUs are"));
+    }
+    double sum = 0;
+    for (const double share : shares) sum += share;
+    const std::vector<uint32_t> possible = beginnings(cut);
+    const uint32_t n = plan::n_layers(graph_);
+    double taken = 0;
+    for (uint32_t i = 0, end = n; i < shares.size() && end > cut.layer; ++i) {
+      taken += shares[i];
+      const double wanted = n - taken / sum * (n - cut.layer);
+      const auto distance = [&](uint32_t layer) { return std::abs(layer - wanted); };
+      uint32_t first =
+          i + 1 == shares.size() ? cut.layer : *std::ranges::min_element(possible, {}, distance);
+      if (first >= end) continue;
+      cut.gpus.insert(cut.gpus.begin(), {i, first});
+      end = first;
+    }
+    return cut;
+  }
+
+  // The first GPU takes as many of the last layers as it has room for, then the next one; what is
+  // left goes to the CPU, if it may. Fails with `refused` where that does not help.
+  Task<Result<void>> on_several(Cut cut, base::Error refused) {
+    PUNA_CO_TRY(open_more());
+    const std::vector<uint32_t> possible = beginnings(cut);
+    uint32_t end = plan::n_layers(graph_);
+    for (uint32_t i = 0; i < n_gpus() && end > cut.layer; ++i) {
+      const auto below = std::ranges::lower_bound(possible, end);
+      const auto first = std::partition_point(possible.begin(), below, [&](uint32_t layer) {
+        Cut tried = cut;
+        tried.layer = layer;
+        tried.gpus.insert(tried.gpus.begin(), {i, layer});
+        return !buffers_fit(parts_of(graph_, tried).gpus.front());
+      });
+      if (first == below) continue;
+      end = *first;
+      cut.gpus.insert(cut.gpus.begin(), {i, end});
+    }
+    const bool all = end == cut.layer;
+    if (cut.gpus.empty() || (!all && !options_.fit.layers)) co_return std::unexpected(refused);
+    cut.layer = end;
+    auto done = co_await load(std::move(cut));
+    if (done) {
+      std::string& why = out_.placement.why;
+      why += fmt::format("{}the first has no room for all: {}", why.empty() ? "" : ", ",
+                         refused.text());
+    }
+    co_return done;
   }
 
   // The first of cuts with which the device gives all buffers. Fails with `refused` when it has no
   // room for even the last one.
   Task<Result<void>> what_fits(std::span<const Cut> cuts, base::Error refused) {
-    const auto fits =
-        std::ranges::partition_point(cuts, [&](const Cut& cut) { return !buffers_fit(cut); });
+    const auto fits = std::ranges::partition_point(
+        cuts, [&](const Cut& cut) { return !buffers_fit(parts_of(graph_, cut).gpus.back()); });
     for (auto cut = fits; cut != cuts.end(); ++cut) {
       auto done = co_await load(*cut);
       if (!done && done.error().code == ErrorCode::kOutOfMemory) continue;
@@ -186,7 +318,7 @@ class Placer {
 
   // What is to be left to others is not known to be there without asking.
   Result<void> check_spare(Cut cut) {
-    if (options_.fit.spare_bytes == 0 || buffers_fit(cut)) return {};
+    if (options_.fit.spare_bytes == 0 || buffers_fit(parts_of(graph_, cut).gpus.back())) return {};
     return base::fail(ErrorCode::kOutOfMemory,
                       fmt::format("The memory of {} has no room for the whole model and {} MiB "
                                   "beside it.",
@@ -195,13 +327,14 @@ class Placer {
 
   // Whether the device has memory for the plan of its part, and what is to be left, found by asking
   // for it.
-  bool buffers_fit(Cut cut) {
-    const plan::Graph graph = *parts_of(graph_, cut).rest;
-    const auto planned = plan_for_gpu(graph, cache_, options_.gpu, device_->info());
+  bool buffers_fit(const Parts::Gpu& part) {
+    gpu::Device& device = gpu(part.on.device);
+    const plan::Graph& graph = part.graph;
+    const auto planned = plan_for_gpu(graph, cache_, gpu_options(part.on.device), device.info());
     if (!planned) return false;
     std::vector<gpu::BufferId> buffers;
     const auto ask = [&](uint64_t bytes) {
-      const auto buffer = device_->create_buffer(bytes, gpu::BufferUse::kStorage, "probe");
+      const auto buffer = device.create_buffer(bytes, gpu::BufferUse::kStorage, "probe");
       if (buffer) buffers.push_back(*buffer);
       return buffer.has_value();
     };
@@ -212,7 +345,7 @@ class Placer {
       fits = ask((bytes + 3) / 4 * 4);
       left -= bytes;
     }
-    for (gpu::BufferId buffer : buffers) device_->destroy_buffer(buffer);
+    for (gpu::BufferId buffer : buffers) device.destroy_buffer(buffer);
     return fits;
   }
 
@@ -253,11 +386,12 @@ Result<Placement> planned(Cut cut, const plan::Graph& graph, const plan::CacheCo
   const Parts parts = parts_of(graph, cut);
   if (parts.first)
     out.stages.push_back({false, 0, cut.layer, on_cpu(*parts.first, cache, options)});
-  if (!parts.rest) return out;
-  PUNA_TRY(const plan::MemoryUse gpu, on_gpu(*parts.rest, cache, options, *device));
-  out.stages.push_back({true, cut.layer, out.n_layers - cut.layer, gpu});
-  out.cpu_experts = parts.n_experts;
-  if (parts.experts) out.experts = on_cpu(*parts.experts, cache, options);
+  if (parts.gpus.empty()) return out;
+  const Parts::Gpu& part = parts.gpus.front();
+  PUNA_TRY(const plan::MemoryUse gpu, on_gpu(part.graph, cache, options, *device));
+  out.stages.push_back({true, cut.layer, part.n_layers, gpu, 0, device->name});
+  out.cpu_experts = part.n_experts;
+  if (part.experts) out.experts = on_cpu(*part.experts, cache, options);
   return out;
 }
 
@@ -317,18 +451,20 @@ Result<Placement> forecast(const plan::Graph& graph, const plan::CacheConfig& ca
 std::string describe(const Placement& placement, const std::string& gpu) {
   if (!placement.on_both()) return "";
   const auto mib = [](uint64_t bytes) { return (bytes + (1 << 20) - 1) >> 20; };
-  const plan::MemoryUse on_gpu = placement.memory_on(true);
-  std::string out;
-  if (placement.stages.size() > 1) {
-    const plan::MemoryUse& on_cpu = placement.stages.front().memory;
-    out = fmt::format(
-        "{} of {} layers and the output layer are on {} ({} MiB of weights, {} MiB of cache), the "
-        "embedding and the first {} on the CPU ({} MiB, {} MiB)",
-        placement.layers_on(true), placement.n_layers, gpu, mib(on_gpu.weights), mib(on_gpu.kv),
-        placement.layers_on(false), mib(on_cpu.weights), mib(on_cpu.kv));
-  } else {
-    out = fmt::format("The model is on {} ({} MiB of weights, {} MiB of cache)", gpu,
-                      mib(on_gpu.weights), mib(on_gpu.kv));
+  const auto takes = [&](const Stage& stage) {
+    return fmt::format("({} MiB of weights, {} MiB of cache)", mib(stage.memory.weights),
+                       mib(stage.memory.kv));
+  };
+  const std::vector<Stage>& stages = placement.stages;
+  std::string out =
+      stages.size() == 1
+          ? fmt::format("The model is on {} {}", gpu, takes(stages.back()))
+          : fmt::format("{} of {} layers and the output layer are on {} {}", stages.back().n_layers,
+                        placement.n_layers, gpu, takes(stages.back()));
+  for (size_t i = stages.size() - 1; i-- > 0;) {
+    const Stage& stage = stages[i];
+    out += fmt::format(", {} {} on {} {}", i > 0 ? "the next" : "the embedding and the first",
+                       stage.n_layers, stage.on_gpu ? stage.device_name : "the CPU", takes(stage));
   }
   if (placement.cpu_experts > 0) {
     out += fmt::format("; the experts of {} layers there are computed on the CPU ({} MiB)",

@@ -1,11 +1,14 @@
-// Placement: where the layers of a model go. All of them to the GPU when they fit; else the last
-// ones and the output layer there, the embedding and the first ones on the CPU, in an executor that
-// owns two (docs/decisions/partial-offload.md). Where that is asked for, layers on the GPU leave
-// their experts to the CPU (docs/decisions/experts-on-the-cpu.md).
+// Placement: where the layers of a model go. All of them to the first GPU when they fit; else the
+// last ones and the output layer there, those before them on further GPUs, and what is left with
+// the embedding on the CPU, in executors that own two (docs/decisions/partial-offload.md,
+// docs/decisions/several-gpus.md). Where that is asked for, layers on a GPU leave their experts to
+// the CPU (docs/decisions/experts-on-the-cpu.md).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +24,8 @@ struct Stage {
   uint32_t first_layer = 0;
   uint32_t n_layers = 0;
   plan::MemoryUse memory;
+  uint32_t device = 0;        // of the GPUs; 0: the first
+  std::string device_name{};  // of a GPU
 };
 
 struct Placement {
@@ -35,12 +40,30 @@ struct Placement {
   bool on_both() const { return stages.size() > 1 || cpu_experts > 0; }
 };
 
-// "1 of 2 layers and the output layer on NVIDIA H200 (3 MiB of weights, 1 MiB of cache), ...";
-// empty when all is on one device.
+// "1 of 2 layers and the output layer are on NVIDIA H200 (3 MiB of weights, 1 MiB of cache), ...",
+// the first GPU being `gpu`; empty when all is on one device.
 std::string describe(const Placement& placement, const std::string& gpu);
+
+// GPUs behind the first one, in the order in which they are taken.
+struct MoreGpus {
+  using Devices = std::vector<std::shared_ptr<gpu::Device>>;
+  // Opens them, once, when they are wanted: where the first has no room for the whole model, or
+  // there are shares. Null: there are none.
+  std::function<base::Result<Devices>()> open;
+  // Of the layers on GPUs, what share each takes, the first one too, in any unit. Empty: each takes
+  // what it has room for, before the next one is asked.
+  std::vector<double> shares;
+  // Those that were opened. While a model is loaded, whoever drives that polls them too.
+  std::shared_ptr<Devices> opened = std::make_shared<Devices>();
+
+  void poll() const {
+    for (const auto& device : *opened) device->poll();
+  }
+};
 
 struct Placed {
   std::shared_ptr<base::ThreadPool> pool;  // null when nothing is on the CPU
+  MoreGpus::Devices more_gpus;             // that have layers, or were asked
   std::unique_ptr<Executor> executor;
   Placement placement;
 };
@@ -61,6 +84,7 @@ struct PlaceOptions {
   std::optional<uint32_t> gpu_layers;       // none = as many as fit
   std::optional<uint32_t> cpu_experts = 0;  // none = as few as memory wants
   Fit fit = {};                             // but for the context, which is planned for before
+  MoreGpus more_gpus = {};
   int n_threads = 0;
   std::shared_ptr<base::ThreadPool> threads;  // null: n_threads of its own
   CpuOptions cpu;
@@ -81,7 +105,7 @@ base::Task<base::Result<Placed>> place(const formats::ModelFile& file, plan::Gra
                                        plan::CacheConfig cache, PlaceOptions options,
                                        gpu::Device* device, LoadHooks hooks);
 
-// What place() would give, without loading; see Engine::forecast().
+// What place() would give with one GPU, without loading; see Engine::forecast().
 base::Result<Placement> forecast(const plan::Graph& graph, const plan::CacheConfig& cache,
                                  const PlaceOptions& options, const gpu::DeviceInfo* device,
                                  std::optional<uint64_t> gpu_bytes);

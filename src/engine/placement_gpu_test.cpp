@@ -37,8 +37,11 @@ base::Result<std::unique_ptr<Engine>> load(formats::ModelFile file,
   options.n_threads = 2;
   options.gpu_layers = gpu_layers;
   gpu::Device* on = device.get();
-  return base::run_until(Engine::load(std::move(file), std::move(device), std::move(options)),
-                         [&] { on->poll(); });
+  const engine::MoreGpus more = options.more_gpus;
+  return base::run_until(Engine::load(std::move(file), std::move(device), std::move(options)), [&] {
+    if (on) on->poll();
+    more.poll();
+  });
 }
 
 std::vector<int32_t> prompt(size_t n) {
@@ -208,4 +211,104 @@ TEST_CASE("memory is left free where that is asked for, and contexts give way be
   // What was asked for stays.
   options.context = 4096;
   CHECK(loaded(enough - all.kv / 4)->context() == 4096);
+}
+
+namespace {
+
+engine::MoreGpus more_gpus(std::vector<double> shares, uint64_t bytes = UINT64_MAX) {
+  engine::MoreGpus out;
+  out.open = [bytes]() -> base::Result<engine::MoreGpus::Devices> {
+    return engine::MoreGpus::Devices{std::make_shared<SmallDevice>(open_gpu(), bytes)};
+  };
+  out.shares = std::move(shares);
+  return out;
+}
+engine::EngineOptions over_gpus(std::vector<double> shares) {
+  engine::EngineOptions out;
+  out.more_gpus = more_gpus(std::move(shares));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a model split over two GPUs gives what the CPU gives alone") {
+  for (const char* architecture : {"llama", "gemma3", "gemma4", "qwen35"}) {
+    CAPTURE(architecture);
+    auto device = open_gpu();
+    if (!device) return;
+    const bool recurrent = std::string_view(architecture) == "qwen35";
+    const auto model = [&] {
+      return recurrent ? fixtures::tiny_recurrent_model(shape_of(architecture))
+                       : fixtures::tiny_model(shape_of(architecture));
+    };
+    auto split = load(model(), std::move(device), {}, over_gpus({1, 1}));
+    REQUIRE_MESSAGE(split.has_value(), split.error().text());
+    const std::vector<engine::Stage>& stages = (*split)->placement().stages;
+    REQUIRE(stages.size() == 2);
+    CHECK(stages[0].device == 1);
+    CHECK(stages[0].n_layers == 1);
+    CHECK(stages[1].device == 0);
+    CHECK(stages[1].first_layer == 1);
+    auto cpu = load(model(), nullptr, {});
+    check_equal(**split, **cpu);
+  }
+}
+
+TEST_CASE("layers are on the CPU and two GPUs where that is asked for") {
+  auto device = open_gpu();
+  if (!device) return;
+  const auto model = [] { return fixtures::tiny_model(shape_of("gemma3", 4)); };
+  auto split = load(model(), std::move(device), 3, over_gpus({2, 1}));
+  REQUIRE_MESSAGE(split.has_value(), split.error().text());
+  const std::vector<engine::Stage>& stages = (*split)->placement().stages;
+  REQUIRE(stages.size() == 3);
+  CHECK_FALSE(stages[0].on_gpu);
+  CHECK(stages[1].device == 1);
+  CHECK(stages[1].n_layers == 1);
+  CHECK(stages[2].n_layers == 2);
+  auto cpu = load(model(), nullptr, {});
+  check_equal(**split, **cpu);
+  const auto wrong = load(model(), open_gpu(), 3, over_gpus({1, 1, 1}));
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().message.find("3 shares, but 2 GPUs") != std::string::npos);
+}
+
+TEST_CASE("a GPU takes the layers that the one before has no room for, and the CPU what is left") {
+  auto device = open_gpu();
+  if (!device) return;
+  const auto model = [] { return fixtures::tiny_model(shape_of("llama", 4)); };
+  engine::EngineOptions options;
+  options.n_sequences = 2;
+  const auto bytes_of = [&](uint32_t gpu_layers) {
+    auto measured = std::make_unique<SmallDevice>(open_gpu(), UINT64_MAX);
+    const SmallDevice& seen = *measured;
+    REQUIRE(load(model(), std::move(measured), gpu_layers, options));
+    return seen.most();
+  };
+  const uint64_t two = bytes_of(2);
+  auto cpu = load(model(), nullptr, {}, options);
+  // All fits one: no second one is opened.
+  engine::EngineOptions closed = options;
+  closed.more_gpus.open = []() -> base::Result<engine::MoreGpus::Devices> {
+    FAIL("it was opened");
+    return {};
+  };
+  auto whole = load(model(), std::move(device), {}, closed);
+  REQUIRE(whole);
+  CHECK((*whole)->placement().stages.size() == 1);
+  for (const uint64_t second : {UINT64_MAX, two / 2}) {
+    engine::EngineOptions several = options;
+    several.more_gpus = more_gpus({}, second);
+    auto split =
+        load(model(), std::make_unique<SmallDevice>(open_gpu(), two), {}, std::move(several));
+    REQUIRE_MESSAGE(split.has_value(), split.error().text());
+    const engine::Placement& placement = (*split)->placement();
+    CAPTURE(describe(placement, "X"));
+    CHECK(placement.stages.back().n_layers == 2);
+    CHECK(placement.stages.back().device == 0);
+    CHECK(placement.layers_on(true) == (second == UINT64_MAX ? 4 : 2));
+    CHECK(describe(placement, "X").find("2 of 4 layers and the output layer are on X") == 0);
+    CHECK(placement.why.find("no room") != std::string::npos);
+    check_equal(**split, **cpu);
+  }
 }

@@ -107,12 +107,18 @@ class SplitExecutor : public Executor {
     plan::MemoryUse use = first_->memory();
     return use += rest_->memory();
   }
-  plan::MemoryUse host_memory() const override { return rest_->host_memory(); }
+  plan::MemoryUse host_memory() const override {
+    plan::MemoryUse use = first_->host_memory();
+    return use += rest_->host_memory();
+  }
   Task<Result<void>> rest() override {
     PUNA_CO_TRY(co_await first_->rest());
     co_return co_await rest_->rest();
   }
-  void poll() override { rest_->poll(); }
+  void poll() override {
+    first_->poll();
+    rest_->poll();
+  }
 
  private:
   // Fills step.handed.

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace puna::gpu {
 namespace {
@@ -37,6 +39,7 @@ std::optional<size_t> first_real(std::span<const native::Adapter> adapters) {
 
 // The N of "gpu:N"; none when it is no number.
 std::optional<size_t> index_of(std::string_view wanted) {
+  if (!wanted.starts_with(kIndexed)) return std::nullopt;
   const std::string_view digits = wanted.substr(kIndexed.size());
   size_t index = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
@@ -44,16 +47,52 @@ std::optional<size_t> index_of(std::string_view wanted) {
   return index;
 }
 
-base::Result<Choice> choose_index(std::string_view wanted, size_t index,
-                                  std::span<const native::Adapter> adapters) {
-  if (index >= adapters.size()) {
+// Those of "gpu:N,gpu:M", which are not checked for being there.
+base::Result<std::vector<size_t>> indices_of(std::string_view wanted) {
+  std::vector<size_t> out;
+  for (size_t begin = 0; begin <= wanted.size();) {
+    const size_t end = std::min(wanted.find(',', begin), wanted.size());
+    const std::string_view one = wanted.substr(begin, end - begin);
+    const auto index = index_of(one);
+    if (!index) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("Device \"{}\" is not gpu:N with a number N.", one));
+    }
+    if (std::ranges::find(out, *index) != out.end()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("Device \"{}\" names gpu:{} twice.", wanted, *index));
+    }
+    out.push_back(*index);
+    begin = end + 1;
+  }
+  return out;
+}
+
+base::Result<Choice> choose_indices(std::string_view wanted, std::vector<size_t> indices,
+                                    std::span<const native::Adapter> adapters) {
+  for (const size_t index : indices) {
+    if (index < adapters.size()) continue;
     return fail(ErrorCode::kNotFound,
                 adapters.empty()
                     ? fmt::format("There is no GPU for --device {}; use --device cpu.", wanted)
                     : fmt::format("There is no GPU {}; `puna devices` lists 0 to {}.", index,
                                   adapters.size() - 1));
   }
-  return Choice{index, "asked for by index", {}};
+  Choice out{indices.front(), {}, "asked for by index", {}};
+  out.more.assign(indices.begin() + 1, indices.end());
+  return out;
+}
+
+// Cards of their own memory beside one that is such a card.
+std::vector<size_t> others_beside(size_t first, std::span<const native::Adapter> adapters) {
+  std::vector<size_t> out;
+  const auto is_discrete = [&](size_t i) {
+    return adapters[i].info.type == AdapterType::kDiscrete;
+  };
+  for (size_t i = 0; is_discrete(first) && i < adapters.size(); ++i) {
+    if (i != first && is_discrete(i)) out.push_back(i);
+  }
+  return out;
 }
 
 }  // namespace
@@ -64,23 +103,27 @@ base::Result<void> check_device_name(std::string_view wanted) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("Device \"{}\" is none of auto, gpu, gpu:N, cpu.", wanted));
   }
-  if (!index_of(wanted)) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("Device \"{}\" is not gpu:N with a number N.", wanted));
-  }
+  PUNA_TRY(indices_of(wanted));
   return {};
 }
 
 base::Result<Choice> choose_device(std::string_view wanted,
                                    std::span<const native::Adapter> adapters) {
   PUNA_TRY(check_device_name(wanted));
-  if (wanted == "cpu") return Choice{std::nullopt, "asked for", {}};
-  if (wanted.starts_with(kIndexed)) return choose_index(wanted, *index_of(wanted), adapters);
+  if (wanted == "cpu") return Choice{std::nullopt, {}, "asked for", {}};
+  if (wanted.starts_with(kIndexed)) {
+    PUNA_TRY(std::vector<size_t> indices, indices_of(wanted));
+    return choose_indices(wanted, std::move(indices), adapters);
+  }
   if (const auto real = first_real(adapters)) {
-    return Choice{real, fmt::format("the first {}", kind(adapters[*real].info.type)), {}};
+    return Choice{real,
+                  others_beside(*real, adapters),
+                  fmt::format("the first {}", kind(adapters[*real].info.type)),
+                  {}};
   }
   if (wanted == "auto") {
     return Choice{std::nullopt,
+                  {},
                   adapters.empty() ? "there is no GPU" : "there is no GPU, only a software adapter",
                   {}};
   }
@@ -88,7 +131,9 @@ base::Result<Choice> choose_device(std::string_view wanted,
     return fail(ErrorCode::kNotFound,
                 "There is no GPU that WebGPU can use; check the driver, or use --device cpu.");
   }
-  return Choice{0, "there is no real GPU",
+  return Choice{0,
+                {},
+                "there is no real GPU",
                 fmt::format("{} computes on the CPU: it is for tests and slower than --device cpu.",
                             adapters[0].info.name)};
 }

@@ -14,6 +14,7 @@ namespace puna::gpu {
 
 struct Choice {
   std::optional<size_t> adapter;  // index into the adapters; none = the CPU
+  std::vector<size_t> more;       // further ones, for what that one has no room for
   std::string why;                // "the first discrete GPU"
   std::string warning;            // to print when not empty
 };
@@ -22,9 +23,10 @@ struct Choice {
 base::Result<void> check_device_name(std::string_view wanted);
 
 // `wanted` is the value of --device:
-//   auto   the first real GPU, else the CPU; a software adapter is never taken
-//   gpu    the first real GPU, else the first software adapter, with a warning
-//   gpu:N  adapter N of the list
+//   auto   the first real GPU, behind it other discrete ones where it is discrete, else the CPU; a
+//          software adapter is never taken
+//   gpu    the same, else the first software adapter, with a warning
+//   gpu:N  adapter N of the list; gpu:N,gpu:M that one, then M
 //   cpu    the CPU
 // Errors: those of check_device_name(); kNotFound when there is no such adapter.
 base::Result<Choice> choose_device(std::string_view wanted,

@@ -55,6 +55,26 @@ TEST_CASE("gpu:N takes adapter N of the list") {
   }
 }
 
+TEST_CASE("further GPUs are those that are named, or the other cards beside a card") {
+  const std::vector<native::Adapter> cards = {
+      adapter("H100", AdapterType::kDiscrete), adapter("H100", AdapterType::kDiscrete),
+      adapter("Iris", AdapterType::kIntegrated), adapter("llvmpipe", AdapterType::kSoftware)};
+  using More = std::vector<size_t>;
+  CHECK(choose_device("auto", cards)->more == More{1});
+  CHECK(choose_device("gpu", cards)->more == More{1});
+  CHECK(choose_device("auto", kBoth)->more.empty());
+  CHECK(choose_device("auto", std::span(kBoth).subspan(1))->more.empty());
+  CHECK(choose_device("gpu:1", cards)->more.empty());
+  CHECK(choose_device("gpu:1,gpu:3,gpu:0", cards)->adapter == 1);
+  CHECK(choose_device("gpu:1,gpu:3,gpu:0", cards)->more == More{3, 0});
+  CHECK(choose_device("gpu:1,gpu:4", cards).error().message ==
+        "There is no GPU 4; `puna devices` lists 0 to 3.");
+  CHECK(choose_device("gpu:1,gpu:1", cards).error().message ==
+        "Device \"gpu:1,gpu:1\" names gpu:1 twice.");
+  for (const char* wrong : {"gpu:1,", "gpu:1,cpu", "gpu:1,1", ",gpu:1", "gpu:1,,gpu:0"})
+    CHECK(choose_device(wrong, cards).error().code == base::ErrorCode::kInvalidArgument);
+}
+
 TEST_CASE("cpu needs no adapter, and other names are refused") {
   CHECK(choose_device("cpu", kBoth)->adapter == std::nullopt);
   CHECK(choose_device("tpu", kBoth).error().message ==

@@ -33,7 +33,9 @@ Footprint footprint_of(const engine::Placement& placement, const std::string& gp
   Footprint out;
   if (const uint64_t bytes = placement.memory_on(/*gpu=*/false).total(); bytes > 0)
     out[std::string(kHost)] = bytes;
-  if (const uint64_t bytes = placement.memory_on(/*gpu=*/true).total(); bytes > 0) out[gpu] = bytes;
+  for (const engine::Stage& stage : placement.stages) {
+    if (stage.on_gpu) out[stage.device == 0 ? gpu : stage.device_name] += stage.memory.total();
+  }
   if (encoder.bytes > 0)
     out[gpu.empty() || encoder.on_cpu ? std::string(kHost) : gpu] += encoder.bytes;
   return out;

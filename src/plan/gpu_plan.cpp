@@ -56,12 +56,7 @@ class Planner {
     plan_.pages = buffer(
         "pages", uint64_t{cache_.n_sequences} * cache_.pages_per_sequence * sizeof(uint32_t));
     if (cache_.n_window_pages > 0) plan_.window_pages = buffer("window pages", plan_.pages.bytes);
-    plan_.ids = buffer("ids", kernels::kChosenSteps * kernels::kMaxBatch * sizeof(uint32_t));
-    plan_.sampling = buffer(
-        "sampling",
-        kernels::sampling_bytes(graph_.vocab, std::min(options_.head_rows, kernels::kMaxBatch)));
-    plan_.history =
-        buffer("history", uint64_t{cache_.n_sequences} * cache_.context() * sizeof(uint32_t));
+    if (graph_.hands_over.empty()) plan_choices();
     if (const auto [routes, groups] = routes_bytes(graph_, options_.classes); routes > 0) {
       plan_.routes = buffer("routes", routes);
       plan_.groups = buffer("groups", groups);
@@ -81,6 +76,8 @@ class Planner {
     plan_.logits = at(0).whole(graph_.logits);
     for (ValueId v : graph_.takes_over)
       plan_.inputs.push_back({at(0).whole(v), graph_.values[v].columns});
+    for (ValueId v : graph_.hands_over)
+      plan_.outputs.push_back({at(0).whole(v), graph_.values[v].columns});
 
     for (uint32_t rows : options_.classes) {
       begin_class(rows);
@@ -88,6 +85,7 @@ class Planner {
       body.attention = attention_limits(at(0));
       plan_.body.push_back(std::move(body));
     }
+    if (!graph_.hands_over.empty()) return {};
     for (uint32_t rows : head_classes()) {
       begin_class(rows);
       PUNA_TRY(GpuPlan::BatchClass head, lower(graph_.head_begin, graph_.ops.size()));
@@ -98,6 +96,16 @@ class Planner {
       plan_.sample.push_back(std::move(sample));
     }
     return {};
+  }
+
+  // What the sampler reads and writes.
+  void plan_choices() {
+    plan_.ids = buffer("ids", kernels::kChosenSteps * kernels::kMaxBatch * sizeof(uint32_t));
+    plan_.sampling = buffer(
+        "sampling",
+        kernels::sampling_bytes(graph_.vocab, std::min(options_.head_rows, kernels::kMaxBatch)));
+    plan_.history =
+        buffer("history", uint64_t{cache_.n_sequences} * cache_.context() * sizeof(uint32_t));
   }
 
   void begin_class(uint32_t rows) {
@@ -144,7 +152,7 @@ class Planner {
       for (uint32_t rows : i < graph_.head_begin ? options_.classes : head_classes()) {
         rows_ = rows;
         out[i] = std::max(out[i], gpu_scratch_bytes(graph_.ops[i], at(i)));
-        if (i + 1 == graph_.ops.size() && !graph_.embeds)
+        if (i + 1 == graph_.ops.size() && !graph_.embeds && graph_.hands_over.empty())
           out[i] = std::max(out[i], kernels::sample_scratch_bytes(sample_args()));
       }
     }
@@ -214,6 +222,13 @@ void describe(const char* title, const std::vector<GpuPlan::BatchClass>& classes
 uint64_t GpuPlan::HostCall::x_bytes(uint32_t rows) const {
   uint64_t out = 0;
   for (const Activation& value : x) out += uint64_t{rows} * value.columns * sizeof(float);
+  return out;
+}
+
+uint64_t GpuPlan::handed_bytes() const {
+  uint64_t out = 0;
+  for (const Activation& value : outputs)
+    out += uint64_t{body.back().max_rows} * value.columns * sizeof(float);
   return out;
 }
 

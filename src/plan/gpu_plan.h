@@ -74,6 +74,8 @@ struct GpuPlan {
   };
   std::vector<Kv> kv;              // by layer
   std::vector<Activation> inputs;  // what the graph takes over, written by the host before a step
+  // What it hands over, read by the host after a step: then there is no head.
+  std::vector<Activation> outputs;
   std::optional<kernels::Slice> media;         // of a graph that takes media: Step::media
   bool places = false;                         // the step has a RowPlace for each row
   std::optional<kernels::Slice> window_pages;  // the page table of layers with windows
@@ -84,7 +86,9 @@ struct GpuPlan {
   std::vector<BatchClass> sample;  // after a head of the same rows: chooses, makes the next step
   MemoryUse memory;
   // Outputs of a step beyond these are the work of further heads.
-  uint32_t head_rows() const { return head.back().max_rows; }
+  uint32_t head_rows() const { return head.empty() ? 0 : head.back().max_rows; }
+  // Of the values that are handed over, for the longest step.
+  uint64_t handed_bytes() const;
   // The most that a host call reads at once; 0: there are none.
   uint64_t host_read_bytes() const;
 };

@@ -131,7 +131,10 @@ Split split(const Graph& graph, uint32_t layer) {
   Split out{part(graph, 0, at), part(graph, at, graph.ops.size())};
   const Uses first(graph, 0, at), rest(graph, at, graph.ops.size());
   for (ValueId v = 0; v < graph.values.size(); ++v) {
-    if (first.written[v] && rest.read[v]) out.first.hands_over.push_back(v);
+    // What was taken over goes on to where it is read.
+    const bool is_there =
+        first.written[v] || std::ranges::find(graph.takes_over, v) != graph.takes_over.end();
+    if (is_there && rest.read[v]) out.first.hands_over.push_back(v);
   }
   PUNA_CHECK(!out.first.hands_over.empty());
   out.first.head_begin = at;

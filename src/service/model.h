@@ -2,6 +2,7 @@
 // name and picks the device; a page brings both.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,6 +60,8 @@ struct DeviceUse {
   std::shared_ptr<gpu::Device> device;
   std::string name;  // "NVIDIA H200", "CPU (avx512_vnni)"
   std::string why;
+  // Opens further GPUs, as engine::MoreGpus has it; null: there are none.
+  std::function<base::Result<engine::MoreGpus::Devices>()> open_more = {};
 };
 
 // `defaults`: of requests, where the file says nothing. Errors: those of engine::Engine::load.

@@ -30,6 +30,17 @@ struct Picked {
   std::optional<gpu::native::Adapter> adapter;  // none = the CPU
 };
 
+// Opens GPUs of the list.
+Result<engine::MoreGpus::Devices> open_gpus(const std::vector<size_t>& indices,
+                                            const gpu::native::OpenOptions& options) {
+  engine::MoreGpus::Devices out;
+  for (const size_t index : indices) {
+    PUNA_TRY(std::shared_ptr<gpu::Device> device, gpu::native::open(index, options));
+    out.push_back(std::move(device));
+  }
+  return out;
+}
+
 Result<Picked> pick(const OpenOptions& options) {
   Picked picked;
   // Asking for the CPU must not start a GPU driver.
@@ -135,6 +146,8 @@ Result<DeviceUse> open_device(const OpenOptions& options) {
   open.memory_bytes = options.gpu_memory_bytes;
   if (const auto root = store::default_root()) open.cache_dir = *root + "/pipelines";
   PUNA_TRY(use.device, gpu::native::open(*picked.choice.adapter, open));
+  if (!options.one_gpu && !picked.choice.more.empty())
+    use.open_more = [more = picked.choice.more, open] { return open_gpus(more, open); };
   return use;
 }
 
@@ -178,8 +191,10 @@ Result<LoadedModel> open(ModelFile file, const OpenOptions& asked) {
   }
   engine::EngineOptions engine = options.engine;
   if (driver) engine.profile = profile_for(*driver, engine.numerics);
-  const auto poll = [driver] {
+  engine.more_gpus.open = use.open_more;
+  const auto poll = [driver, more = engine.more_gpus] {
     if (driver) driver->poll();
+    more.poll();
   };
   // First, so that what fits beside it is known.
   std::shared_ptr<Senses> senses;

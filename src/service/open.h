@@ -23,7 +23,8 @@ struct MmprojOptions {
 
 struct OpenOptions {
   std::string model;                              // a name in the store or catalogue, or a path
-  std::string device = "auto";                    // auto | gpu | gpu:N | cpu
+  std::string device = "auto";                    // auto | gpu | gpu:N | gpu:N,gpu:M | cpu
+  bool one_gpu = false;                           // of those that `device` means
   bool gpu_baseline = false;                      // hide optional GPU features
   std::optional<uint64_t> gpu_memory_bytes = {};  // the GPU is used as if it had no more
   bool map = true;   // weights that need no repacking are used where the file lies

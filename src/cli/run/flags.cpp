@@ -60,11 +60,11 @@ constexpr SamplingOption kSampling[] = {
 // What only a model in this process can do: it is about devices, names files, or no request of a
 // server has a word for it.
 constexpr const char* kOwn[] = {
-    "--device",          "--threads",  "--gpu-features", "--gpu-memory",    "--cpu-variant",
-    "--kv-type",         "--numerics", "--ctx",          "--gpu-layers",    "--cpu-experts",
-    "--no-mmap",         "--mlock",    "--tokens",       "--output-tokens", "--template",
-    "--grammar",         "--regex",    "--ignore-eos",   "--mmproj",        "--no-mmproj",
-    "--image-max-tokens"};
+    "--device",       "--threads",         "--gpu-features", "--gpu-memory", "--cpu-variant",
+    "--kv-type",      "--numerics",        "--ctx",          "--gpu-layers", "--cpu-experts",
+    "--tensor-split", "--no-mmap",         "--mlock",        "--tokens",     "--output-tokens",
+    "--template",     "--grammar",         "--regex",        "--ignore-eos", "--mmproj",
+    "--no-mmproj",    "--image-max-tokens"};
 
 // "17=-2.5" or "17=-inf".
 Result<std::pair<int32_t, float>> parse_bias(const std::string& text) {

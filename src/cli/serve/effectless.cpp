@@ -32,7 +32,6 @@ constexpr Row kRows[] = {
     {"--jinja,!--no-jinja", Takes::kNothing, "LLAMA_ARG_JINJA", "", nullptr, "off"},
     {"--cache-reuse", Takes::kValue, "LLAMA_ARG_CACHE_REUSE"},
     {"--cache-idle-slots,!--no-cache-idle-slots", Takes::kNothing, "LLAMA_ARG_CACHE_IDLE_SLOTS"},
-    {"--split-mode", Takes::kValue, "LLAMA_ARG_SPLIT_MODE", "-sm", "none,layer"},
     // Chosen by Puna itself.
     {"--batch-size", Takes::kValue, "LLAMA_ARG_BATCH", "-b"},
     {"--ubatch-size", Takes::kValue, "LLAMA_ARG_UBATCH", "-ub"},

@@ -52,6 +52,7 @@ struct ServeFlags {
   std::optional<uint32_t> share;        // that each text is promised; none: nothing is
   uint64_t cache_ram_mib = 8192;
   double step_ms = 100;
+  bool one_gpu = false;  // whatever it has room for
   engine::Fit fit;
   bool kv_on_cpu = false;  // is asked for
   bool check_weights = false;

@@ -89,6 +89,8 @@ Result<service::OpenOptions> options_of(const ServeFlags& flags, ProgressBar& ba
   options.engine.host_cache_bytes = flags.cache_ram_mib << 20;
   options.engine.step_ms = flags.step_ms;
   options.engine.fit = flags.fit;
+  options.one_gpu = flags.one_gpu;
+  if (flags.one_gpu) options.engine.more_gpus.shares.clear();
   options.engine.check_weights = flags.check_weights;
   if (flags.states_each) options.engine.states_each = *flags.states_each;
   if (flags.state_interval) options.engine.state_interval = *flags.state_interval;

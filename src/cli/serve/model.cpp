@@ -54,6 +54,11 @@ Result<void> read_device(ServeFlags& flags, std::string_view option, std::string
   return {};
 }
 
+Result<void> read_shares(ServeFlags& flags, std::string_view option, std::string_view value) {
+  PUNA_TRY(flags.model.gpu_shares, parse_shares(option, value));
+  return {};
+}
+
 // Keys and values are of one type.
 Result<void> read_kv_type(ServeFlags& flags, std::string_view option, std::string_view value) {
   static const std::vector<std::string> kTypes = {"f32", "f16", "q8_0", "q4_0"};
@@ -127,14 +132,22 @@ std::vector<Flag> rows() {
   out.push_back(with(on_off("--offline", "Fetches nothing: the model has to be here",
                             [](ServeFlags& flags, bool on) { flags.offline = on; }),
                      "LLAMA_ARG_OFFLINE"));
-  out.push_back(with(value("--device", "TEXT", "auto, gpu, gpu:N or cpu; none = cpu", read_device),
-                     "LLAMA_ARG_DEVICE", "-dev"));
+  out.push_back(
+      with(value("--device", "TEXT", kAboutDevice, read_device), "LLAMA_ARG_DEVICE", "-dev"));
   out.push_back(with(
       number<uint32_t>("--main-gpu", {0, 1024}, "The GPU by its number; 0 = the one that is chosen",
                        [](ServeFlags& flags, uint32_t n) {
                          if (n > 0) flags.model.device = fmt::format("gpu:{}", n);
                        }),
       "LLAMA_ARG_MAIN_GPU", "-mg"));
+  out.push_back(with(value("--tensor-split", "SHARES", kAboutShares, read_shares),
+                     "LLAMA_ARG_TENSOR_SPLIT", "-ts"));
+  out.push_back(
+      with(choice("--split-mode", {"layer", "none"},
+                  "layer: a model that one GPU has no room for goes to several, layer by "
+                  "layer; none: never",
+                  [](ServeFlags& flags, std::string_view mode) { flags.one_gpu = mode == "none"; }),
+           "LLAMA_ARG_SPLIT_MODE", "-sm"));
   out.push_back(with(value("--gpu-layers", "LAYERS",
                            "How many layers go to the GPU, the last ones; auto and all = as many "
                            "as fit",

@@ -35,10 +35,8 @@ constexpr Row kRows[] = {
     {"--log-prompts-dir,--cache-list,-cl,--completion-bash", Why::kNotYet},
     // They would change what a model computes, or open doors.
     {"--rpc", Why::kNever, "LLAMA_ARG_RPC"},
-    {"--override-tensor,-ot,--override-kv,--n-cpu-ffn,-ncffn,--moe-cache-mib,--tensor-split,-ts",
-     Why::kNever,
-     "LLAMA_ARG_OVERRIDE_TENSOR,LLAMA_ARG_N_CPU_FFN,LLAMA_ARG_MOE_CACHE_MIB,"
-     "LLAMA_ARG_TENSOR_SPLIT"},
+    {"--override-tensor,-ot,--override-kv,--n-cpu-ffn,-ncffn,--moe-cache-mib", Why::kNever,
+     "LLAMA_ARG_OVERRIDE_TENSOR,LLAMA_ARG_N_CPU_FFN,LLAMA_ARG_MOE_CACHE_MIB"},
     {"--control-vector*,--rope-*,--yarn-*", Why::kNever, "LLAMA_ARG_ROPE_*,LLAMA_ARG_YARN_*"},
     {"--mcp-servers-*,--tools-runtime", Why::kNever,
      "LLAMA_ARG_MCP_SERVERS_*,LLAMA_ARG_TOOLS_RUNTIME"},
