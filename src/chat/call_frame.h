@@ -3,8 +3,9 @@
 // service makes the grammar.
 //
 // In the texts of a frame @name stands for the name of a tool, @arguments for its arguments, @id
-// for an id of nine letters and digits. A space behind punctuation may be left out; a line end may
-// be left out, or be a space, or have indentation behind it.
+// for an id of nine letters and digits, @index for a whole number of up to three digits. A space
+// behind punctuation may be left out; a line end may be left out, or be a space, or have
+// indentation behind it.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +26,23 @@ struct CallSection {
   bool to_end = false;    // nothing may stand behind it
 };
 
+// The tags that arguments stand between, one by one, as bare texts.
+struct ArgumentTags {
+  std::string_view before_name{}, behind_name{};  // "<parameter=" and ">"
+  std::string_view before_value{};  // behind white space; empty: the value begins at once
+  std::string_view behind_value{};  // "</parameter>"
+  bool lines = false;               // a line end at each side of a value belongs to the tags
+};
+
 struct CallFrame {
   enum class Arguments : uint8_t {
     kJson,    // a JSON object
     kPython,  // (a=1, b="x")
     kGemma,   // {a:1,b:<|"|>x<|"|>}
-    kTags,    // <parameter=a>1</parameter>; see tagged_value()
+    kTags,    // <parameter=a>1</parameter>; see `tags` and tagged_value()
   };
   Arguments arguments = Arguments::kJson;
+  ArgumentTags tags{};
   std::span<const CallSection> sections{};
   // Regular expressions: what makes the parser take text for a call, anywhere, or before any other
   // text. A section begins with what one of them finds.

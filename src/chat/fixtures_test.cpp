@@ -92,6 +92,20 @@ TEST_CASE("the templates written after model cards show the style of their answe
   CHECK(style("phi4-mini") == "phi4");
 }
 
+TEST_CASE("models' own templates show the style of their answers") {
+  const std::pair<const char*, const char*> kStyles[] = {
+      {"apertus", "apertus"},   {"deepseek-v3.1", "deepseek"}, {"glm4.6", "glm"},
+      {"glm4.7-flash", "glm"},  {"gpt-oss", "gpt-oss"},        {"granite3.3", "granite"},
+      {"granite4.0", "hermes"}, {"granite4.1", "hermes"},      {"ministral3", "mistral"},
+      {"phi3.5", "plain"},      {"qwen3-coder", "qwen-xml"},   {"qwen3", "hermes"},
+      {"seed-oss", "seed"},     {"smollm3", "think"},
+  };
+  for (const auto& [name, style] : kStyles) {
+    const std::string source = read(fmt::format("{}models/{}.jinja", kFolder, name)).value();
+    CHECK_MESSAGE(reply_style(source).name == style, std::string(name));
+  }
+}
+
 std::string fnv1a(std::string_view text) {
   uint64_t value = 0xCBF29CE484222325;
   for (const char c : text) value = (value ^ static_cast<uint8_t>(c)) * 0x100000001B3;
@@ -124,7 +138,7 @@ TEST_CASE("models' own templates render every conversation as jinja2 renders it"
   const base::Json sums =
       base::Json::parse(read(kFolder + std::string("models/sums.json")).value()).value();
   const std::vector<base::Json> contexts = conversations();
-  CHECK(sums.members().size() == 13);
+  CHECK(sums.members().size() == 18);
   for (const auto& [name, expected] : sums.members()) {
     const auto parsed = Template::parse(read(kFolder + ("models/" + name + ".jinja")).value());
     REQUIRE(parsed.has_value());

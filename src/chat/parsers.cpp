@@ -28,6 +28,25 @@ constexpr Words kGraniteTokens = {"<think>", "</think>", "<|tool_call|>", "<tool
                                   "</tool_call>"};
 constexpr Words kPhi4Tokens = {"<|tool_call|>", "<|/tool_call|>", "<think>", "</think>"};
 constexpr Words kLlama3Tokens = {"<|python_tag|>"};
+constexpr Words kLlama4Tokens = {"<|python_start|>", "<|python_end|>"};
+constexpr Words kGlmTokens = {"<think>",   "</think>",   "<tool_call>", "</tool_call>",
+                              "<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"};
+constexpr Words kSeedTokens = {"<seed:think>", "</seed:think>", "<seed:tool_call>",
+                               "</seed:tool_call>"};
+constexpr Words kHunyuanTokens = {"<think>",      "</think>",      "<answer>",    "</answer>",
+                                  "<tool_calls>", "</tool_calls>", "<tool_call>", "</tool_call>"};
+constexpr Words kApertusTokens = {"<|inner_prefix|>", "<|inner_suffix|>", "<|tools_prefix|>",
+                                  "<|tools_suffix|>"};
+constexpr Words kCommandTokens = {"<|START_THINKING|>", "<|END_THINKING|>",   "<|START_ACTION|>",
+                                  "<|END_ACTION|>",     "<|START_RESPONSE|>", "<|END_RESPONSE|>",
+                                  "<|START_TEXT|>",     "<|END_TEXT|>"};
+constexpr Words kNemotronTokens = {"<think>", "</think>", "<TOOLCALL>", "</TOOLCALL>"};
+constexpr Words kInternLmTokens = {"<|action_start|>", "<|plugin|>", "<|action_end|>", "<think>",
+                                   "</think>"};
+constexpr Words kMiniCpm3Tokens = {"<|tool_call_start|>", "<|tool_call_end|>", "<|thought_start|>",
+                                   "<|thought_end|>"};
+constexpr Words kErnieTokens = {"<think>",      "</think>",   "<tool_call>",
+                                "</tool_call>", "<response>", "</response>"};
 
 // Stands for the thinking between its marks.
 constexpr std::string_view kBetween = "…";
@@ -48,16 +67,43 @@ constexpr ReplyStyle kStyles[] = {
     {"mistral", "Mistral, Ministral 3, Devstral, Magistral", "[THINK]…[/THINK]",
      R"([TOOL_CALLS]f[ARGS]{…}, or [TOOL_CALLS][{"name": …, "arguments": {…}}])", kMistralTokens,
      "[THINK]", make_mistral, &kMistralFrame, "reasoning_content", "", "", /*short_ids=*/true},
+    {"command", "Command R7B, Command A", "<|START_THINKING|>…<|END_THINKING|>",
+     R"(<|START_ACTION|>[{"tool_name": …, "parameters": {…}}]<|END_ACTION|>)", kCommandTokens,
+     "<|START_THINKING|>", make_command, &kCommandFrame},
+    {"apertus", "Apertus", "<|inner_prefix|>…<|inner_suffix|>",
+     R"(<|tools_prefix|>[{"f": {…}}]<|tools_suffix|>)", kApertusTokens, "<|inner_prefix|>",
+     make_apertus, &kApertusFrame},
+    {"seed", "Seed-OSS", "<seed:think>…</seed:think>",
+     "<seed:tool_call><function=f><parameter=a>x</parameter></function></seed:tool_call>",
+     kSeedTokens, "<seed:think>", make_seed, &kSeedFrame},
+    {"glm", "GLM-4.5, 4.6, 4.7", kThinkTags,
+     "<tool_call>f<arg_key>a</arg_key><arg_value>x</arg_value></tool_call>", kGlmTokens, "<think>",
+     make_glm, &kGlmFrame},
+    {"glm4", "GLM-4 0414", "", "f, a line end and {…}", {}, "", make_glm4, &kGlm4Frame},
+    {"minicpm3", "MiniCPM3", "<|thought_start|>…<|thought_end|>",
+     R"(<|tool_call_start|>f(a="x", b=1)<|tool_call_end|>)", kMiniCpm3Tokens, "<|thought_start|>",
+     make_minicpm3, &kMiniCpm3Frame},
     {"lfm2", "LFM2, LFM2.5", kThinkTags, R"(<|tool_call_start|>[f(a="x", b=1)]<|tool_call_end|>)",
      kLfm2Tokens, "<think>", make_lfm2, &kLfm2Frame},
-    {"qwen-xml", "Qwen3-Coder, Qwen3.5", kThinkTags,
+    {"qwen-xml", "Qwen3-Coder, Qwen3.5, Nemotron 3", kThinkTags,
      "<tool_call><function=f><parameter=a>x</parameter></function></tool_call>", kTagTokens,
      "<think>", make_qwen_xml, &kQwenXmlFrame},
     {"olmo3", "OLMo 3", kThinkTags, R"(<function_calls>f(a="x", b=1)</function_calls>)",
      kThinkTokens, "<think>", make_olmo3, &kOlmo3Frame},
     {"granite", "Granite 3", kThinkTags, R"(<|tool_call|>[{"name": …, "arguments": {…}}])",
      kGraniteTokens, "<think>", make_granite, &kGraniteFrame},
-    {"hermes", "Qwen2.5, Qwen3, SmolLM3, Granite 4, Falcon-H1, Hermes, ChatML with tools",
+    {"nemotron", "Nemotron Nano 2, Minitron", kThinkTags,
+     R"(<TOOLCALL>[{"name": …, "arguments": {…}}]</TOOLCALL>)", kNemotronTokens, "<think>",
+     make_nemotron, &kNemotronFrame},
+    {"internlm", "InternLM 2, 2.5, 3", kThinkTags,
+     R"(<|action_start|><|plugin|>{"name": …, "parameters": {…}}<|action_end|>)", kInternLmTokens,
+     "<think>", make_internlm, &kInternLmFrame},
+    {"hunyuan", "Hunyuan, Jamba", kThinkTags,
+     R"(<tool_calls>[{"name": …, "arguments": {…}}]</tool_calls>, or <tool_call>f{…}</tool_call> there)",
+     kHunyuanTokens, "<think>", make_hunyuan, &kHunyuanFrame},
+    {"ernie", "ERNIE 4.5", kThinkTags, R"(<tool_call>{"name": …, "arguments": {…}}</tool_call>)",
+     kErnieTokens, "<think>", make_ernie, &kHermesFrame},
+    {"hermes", "Qwen2.5, Qwen3, SmolLM3, EXAONE 4, Granite 4, Falcon-H1, Hermes, ChatML with tools",
      kThinkTags, R"(<tool_call>{"name": …, "arguments": {…}}</tool_call>)", kTagTokens, "<think>",
      make_hermes, &kHermesFrame},
     {"phi4", "Phi-4-mini", kThinkTags,
@@ -66,6 +112,10 @@ constexpr ReplyStyle kStyles[] = {
     {"llama3", "Llama 3.1, 3.2, 3.3", "",
      R"({"name": …, "parameters": {…}}; <|python_tag|>f.call(a="x"); <|python_tag|> and code)",
      kLlama3Tokens, "", make_llama3, &kLlama3Frame},
+    {"pythonic", "Llama 3.2 and 4 where they are told so", "", R"([f(a="x", b=1), g()])",
+     kLlama4Tokens, "", make_pythonic, &kPythonicFrame},
+    {"llama4", "Llama 4", "", R"({"name": …, "parameters": {…}})", kLlama4Tokens, "", make_llama4,
+     &kLlama4Frame},
     {"think", "models that think and whose template knows no tools", kThinkTags, "", kThinkTokens,
      "<think>", make_think},
     {"plain",
@@ -82,6 +132,19 @@ constexpr Words kGemma4 = {"<|tool_call>"};
 constexpr Words kDeepSeek = {"<｜tool▁calls▁begin｜>"};
 constexpr Words kMistral = {"[TOOL_CALLS]"};
 constexpr Words kMagistral = {"[THINK]"};
+constexpr Words kCommand = {"<|START_ACTION|>"};
+constexpr Words kApertus = {"<|tools_prefix|>"};
+constexpr Words kSeed = {"<seed:tool_call>"};
+constexpr Words kGlm = {"<tool_call>", "<arg_key>"};
+constexpr Words kGlm4 = {"<|observation|>", "可用工具"};
+constexpr Words kMiniCpm3 = {"<|thought_start|>", "<|tool_call_start|>"};
+constexpr Words kNemotron = {"<TOOLCALL>"};
+constexpr Words kMinitron = {"<toolcall>"};
+constexpr Words kInternLm = {"<|plugin|>"};
+constexpr Words kHunyuan = {"<tool_calls>"};
+constexpr Words kErnie = {"<tool_call>", "<response>"};
+constexpr Words kPythonic = {"func_name1("};
+constexpr Words kLlama4 = {"<|header_start|>", "\"parameters\""};
 constexpr Words kLfm2 = {"<|tool_call_start|>"};
 constexpr Words kLfm2Tools = {"List of tools: ["};
 constexpr Words kQwenXml = {"<function=", "<parameter="};
@@ -101,10 +164,16 @@ struct Sign {
   std::string_view style;
 };
 constexpr Sign kSigns[] = {
-    {kHarmony, "gpt-oss"},   {kGemma4, "gemma4"},   {kDeepSeek, "deepseek"}, {kMistral, "mistral"},
-    {kMagistral, "mistral"}, {kLfm2, "lfm2"},       {kLfm2Tools, "lfm2"},    {kQwenXml, "qwen-xml"},
-    {kOlmo3, "olmo3"},       {kGranite, "granite"}, {kHermes, "hermes"},     {kPhi4, "phi4"},
-    {kFunctools, "phi4"},    {kLlama3, "llama3"},   {kThink, "think"},       {kThinkEnd, "think"},
+    {kHarmony, "gpt-oss"},   {kGemma4, "gemma4"},     {kDeepSeek, "deepseek"},
+    {kMistral, "mistral"},   {kMagistral, "mistral"}, {kCommand, "command"},
+    {kApertus, "apertus"},   {kSeed, "seed"},         {kGlm, "glm"},
+    {kGlm4, "glm4"},         {kMiniCpm3, "minicpm3"}, {kLfm2, "lfm2"},
+    {kLfm2Tools, "lfm2"},    {kQwenXml, "qwen-xml"},  {kOlmo3, "olmo3"},
+    {kGranite, "granite"},   {kNemotron, "nemotron"}, {kMinitron, "nemotron"},
+    {kInternLm, "internlm"}, {kHunyuan, "hunyuan"},   {kErnie, "ernie"},
+    {kHermes, "hermes"},     {kPhi4, "phi4"},         {kFunctools, "phi4"},
+    {kPythonic, "pythonic"}, {kLlama3, "llama3"},     {kLlama4, "llama4"},
+    {kThink, "think"},       {kThinkEnd, "think"},
 };
 
 }  // namespace

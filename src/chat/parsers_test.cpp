@@ -207,6 +207,27 @@ TEST_CASE("arguments arrive while they are written") {
   CHECK(parser->finish().empty());
 }
 
+TEST_CASE("arguments between tags arrive one after another, texts while they are written") {
+  using Kind = ReplyEvent::Kind;
+  const auto piece = [](std::string_view text) {
+    return std::vector<ReplyEvent>{{Kind::kArguments, 0, std::string(text)}};
+  };
+  const ReplyStyle& style = reply_style("<tool_call> <arg_key>");
+  CHECK(style.name == "glm");
+  const auto parser = style.make_parser({.tools = base::Json::parse(kTools).value()});
+  CHECK(parser->feed("<tool_call>get_wea").empty());
+  CHECK(parser->feed("ther\n<arg") ==
+        std::vector<ReplyEvent>{{Kind::kCallBegin, 0, "get_weather"}});
+  CHECK(parser->feed("_key>city</arg_key>\n<arg_value>Z\xC3") == piece("{\"city\":\"Z"));
+  CHECK(parser->feed("\xBCri\"") == piece("üri\\\""));
+  CHECK(parser->feed("ch</arg_").size() == 1);
+  CHECK(parser->feed("value><arg_key>days</arg_key><arg_value>1") == piece("\""));
+  CHECK(parser->feed("2</arg_value>") == piece(",\"days\":12"));
+  CHECK(parser->feed("\n</tool_call>") == piece("}"));
+  CHECK(parser->finish().empty());
+  CHECK(parser->reply().tool_calls[0].arguments == R"({"city":"Züri\"ch","days":12})");
+}
+
 TEST_CASE("long replies cost time that grows with their length") {
   for (const ReplyStyle& style : reply_styles()) {
     const ParserOptions options{.tools = base::Json::parse(kTools).value()};
@@ -227,12 +248,28 @@ TEST_CASE("templates show their style") {
   CHECK(name("{{ '<think>' }}{{ '<｜tool▁calls▁begin｜>' }}") == "deepseek");
   CHECK(name("{{ '[TOOL_CALLS]' }}") == "mistral");
   CHECK(name("{{ '[THINK]' }}") == "mistral");
+  CHECK(name("<|START_THINKING|> <|START_ACTION|>") == "command");
+  CHECK(name("{{ '<|tools_prefix|>' }}") == "apertus");
+  CHECK(name("<seed:tool_call> <function=f> <parameter=p>") == "seed");
+  CHECK(name("<think> <tool_call> <arg_key> <|observation|>") == "glm");
+  CHECK(name("<|observation|> # 可用工具") == "glm4");
+  CHECK(name("<|observation|>") == "plain");
+  CHECK(name("<|thought_start|> <|tool_call_start|>") == "minicpm3");
   CHECK(name("{{ 'List of tools: [' }}<tool_response>") == "lfm2");
   CHECK(name("<tool_call> <function=f> <parameter=p> <think>") == "qwen-xml");
   CHECK(name("<function_calls>") == "olmo3");
   CHECK(name("<|start_of_role|> <|tool_call|> <think>") == "granite");
   CHECK(name("<|start_of_role|> <tool_call>") == "hermes");
   CHECK(name("<tool_call> <think>") == "hermes");
+  CHECK(name("<think> <TOOLCALL>") == "nemotron");
+  CHECK(name("<toolcall>") == "nemotron");
+  CHECK(name("<|action_start|><|plugin|>") == "internlm");
+  CHECK(name("<tool_calls> <tool_call> <answer>") == "hunyuan");
+  CHECK(name("<tool_call> <response> <tool_response>") == "ernie");
+  CHECK(name("<tool_call> <tool_response>") == "hermes");
+  CHECK(name("<|header_start|> \"parameters\" [func_name1(a=b)]") == "pythonic");
+  CHECK(name("<|header_start|> \"parameters\"") == "llama4");
+  CHECK(name("<|header_start|>") == "plain");
   CHECK(name("<|tool|>") == "phi4");
   CHECK(name("functools[") == "phi4");
   CHECK(name("<|start_header_id|> \"parameters\"") == "llama3");

@@ -97,6 +97,8 @@ class CallGrammar {
   Result<void> read_tools();
   Result<Symbol> arguments_of(const Json& function);
   grammar::ArgumentNotation notation_of(const Json& function) const;
+  grammar::ValueTags tags_of(const chat::ArgumentTags& tags) const;
+  std::string mark(std::string_view text) const;  // as a control token where it is one
 
   // A text of the frame. plain_first: a mark at its beginning is read without kControl, which is
   // part of the free text before it.
@@ -151,6 +153,22 @@ class CallGrammar {
   std::vector<std::string> names_;  // of all
 };
 
+std::string CallGrammar::mark(std::string_view text) const {
+  const bool control = std::ranges::find(marks_, text) != marks_.end();
+  return (control ? std::string(grammar::kControl) : std::string()).append(text);
+}
+
+grammar::ValueTags CallGrammar::tags_of(const chat::ArgumentTags& tags) const {
+  const std::string_view line = tags.lines ? "\n" : "";
+  grammar::ValueTags out{.before_name = mark(tags.before_name),
+                         .behind_name = mark(tags.behind_name),
+                         .before_value = mark(tags.before_value),
+                         .behind_value = mark(tags.behind_value)};
+  (out.before_value.empty() ? out.behind_name : out.before_value) += line;
+  out.behind_value.insert(0, line);
+  return out;
+}
+
 grammar::ArgumentNotation CallGrammar::notation_of(const Json& function) const {
   using Form = grammar::ArgumentNotation::Form;
   grammar::ArgumentNotation out;
@@ -167,14 +185,14 @@ grammar::ArgumentNotation CallGrammar::notation_of(const Json& function) const {
       break;
     case CallFrame::Arguments::kGemma: {
       const std::string quote = "<|\"|>";
-      const bool control = std::ranges::find(marks_, quote) != marks_.end();
-      out.values.quote = (control ? std::string(grammar::kControl) : std::string()) + quote;
+      out.values.quote = mark(quote);
       // As characters it would end a text too.
       out.values.ends.push_back(quote);
       break;
     }
     case CallFrame::Arguments::kTags:
       out.form = Form::kTags;
+      out.tags = tags_of(frame_.tags);
       const Json* parameters = function.find("parameters");
       const Json* properties = parameters ? parameters->find("properties") : nullptr;
       out.reading = [properties](std::string_view name) {
@@ -261,7 +279,8 @@ Expression CallGrammar::fixed(std::string_view text, bool plain_first) {
 }
 
 Symbol CallGrammar::call(std::string_view way, const Tool& tool, bool plain_first) {
-  constexpr std::string_view kName = "@name", kArguments = "@arguments", kId = "@id";
+  constexpr std::string_view kName = "@name", kArguments = "@arguments";
+  constexpr std::string_view kIndex = "@index", kId = "@id";
   std::vector<Symbol> parts;
   std::vector<Expression> open;  // neighbours that are one lexeme
   const auto add_text = [&](std::string_view text) {
@@ -276,6 +295,9 @@ Symbol CallGrammar::call(std::string_view way, const Tool& tool, bool plain_firs
       const std::string json = Json(tool.name).dump();
       open.push_back(e_.literal(quoted ? json.substr(1, json.size() - 2) : tool.name));
       way.remove_prefix(kName.size());
+    } else if (way.starts_with(kIndex)) {
+      open.push_back(e_.repeat(e_.bytes(grammar::ByteSet::range('0', '9')), 1, 3));
+      way.remove_prefix(kIndex.size());
     } else if (way.starts_with(kId)) {
       grammar::ByteSet letters = grammar::ByteSet::range('0', '9');
       letters |= grammar::ByteSet::range('A', 'Z');
@@ -360,8 +382,10 @@ Result<Symbol> CallGrammar::bound() {
 // Text is free, but what begins as a call is one.
 Result<Symbol> CallGrammar::free() {
   std::vector<Expression> anywhere, first;
-  PUNA_TRY(const Expression trigger, pattern(frame_.trigger));
-  anywhere.push_back(trigger);
+  if (!frame_.trigger.empty()) {
+    PUNA_TRY(const Expression trigger, pattern(frame_.trigger));
+    anywhere.push_back(trigger);
+  }
   if (!frame_.start_trigger.empty()) {
     PUNA_TRY(const Expression start, pattern(frame_.start_trigger));
     first.push_back(start);

@@ -21,6 +21,7 @@ class Emitter {
   void new_reasoning();
   void new_content();
   void content(std::string_view text);
+  void end_content() { content_space_.clear(); }  // a mark ends the text
 
   // A section holds one or more calls; it ends with commit_calls() or drop_calls().
   void begin_call(std::string name);

@@ -1,5 +1,6 @@
 // <tool_call>{"name": ..., "arguments": {...}}</tool_call>, once for each call: the syntax of
-// Hermes 2 Pro, taken over by Qwen 2.5 and 3, SmolLM3, Granite 4 and others.
+// Hermes 2 Pro, taken over by Qwen 2.5 and 3, SmolLM3, Granite 4 and others. ERNIE 4.5's answers
+// stand between <response> marks beside it.
 #include "chat/parsers/families.h"
 
 namespace puna::chat {
@@ -28,6 +29,8 @@ class Reader final : public CallReader {
   size_t matched_ = 0;  // bytes of the closing marker
 };
 
+std::unique_ptr<CallReader> make_reader(const CallContext&) { return std::make_unique<Reader>(); }
+
 constexpr std::string_view kCalls[] = {
     "<tool_call>\n{\"name\": \"@name\", \"arguments\": @arguments}\n</tool_call>"};
 constexpr CallSection kSections[] = {{.calls = kCalls, .between = "\n", .several = true}};
@@ -40,9 +43,16 @@ std::unique_ptr<ReplyParser> make_hermes(const ParserOptions& options) {
   static const Syntax kSyntax{.think_open = "<think>",
                               .think_close = "</think>",
                               .openers = {"<tool_call>"},
-                              .make_reader = [](const CallContext&) -> std::unique_ptr<CallReader> {
-                                return std::make_unique<Reader>();
-                              }};
+                              .make_reader = make_reader};
+  return make_section_parser(kSyntax, options);
+}
+
+std::unique_ptr<ReplyParser> make_ernie(const ParserOptions& options) {
+  static const Syntax kSyntax{.think_open = "<think>",
+                              .think_close = "</think>",
+                              .openers = {"<tool_call>"},
+                              .answers = {{"<response>", "</response>"}},
+                              .make_reader = make_reader};
   return make_section_parser(kSyntax, options);
 }
 

@@ -1,5 +1,7 @@
 // A marker and a JSON list of calls: <|tool_call|>[{"name": ..., "arguments": {...}}, ...].
-// Granite 3 writes it so, or with <tool_call>; Phi-4-mini also after "functools".
+// Granite 3 writes it so, or with <tool_call>; Phi-4-mini also after "functools"; Nemotron between
+// <TOOLCALL> marks, Minitron in small letters. InternLM 2 has a single call behind
+// <|action_start|><|plugin|>.
 #include "chat/parsers/families.h"
 
 namespace puna::chat {
@@ -31,6 +33,14 @@ constexpr CallSection kPhi4Sections[] = {{.open = "<|tool_call|>[",
                                           .between = ", ",
                                           .several = true,
                                           .at_start = true}};
+constexpr CallSection kNemotronSections[] = {{.open = "<TOOLCALL>[",
+                                              .close = "]</TOOLCALL>",
+                                              .calls = kCalls,
+                                              .between = ", ",
+                                              .several = true}};
+constexpr std::string_view kInternLmCalls[] = {
+    "<|action_start|><|plugin|>\n{\"name\": \"@name\", \"parameters\": @arguments}<|action_end|>"};
+constexpr CallSection kInternLmSections[] = {{.calls = kInternLmCalls}};
 
 }  // namespace
 
@@ -39,6 +49,9 @@ const CallFrame kGraniteFrame{.sections = kGraniteSections,
 const CallFrame kPhi4Frame{.sections = kPhi4Sections,
                            .trigger = R"(<\|tool_call\|>)",
                            .start_trigger = R"(functools[ \t\r\n]*[\[{])"};
+const CallFrame kNemotronFrame{.sections = kNemotronSections, .trigger = "<TOOLCALL>|<toolcall>"};
+const CallFrame kInternLmFrame{.sections = kInternLmSections,
+                               .trigger = R"(<\|action_start\|><\|plugin\|>)"};
 
 std::unique_ptr<ReplyParser> make_granite(const ParserOptions& options) {
   static const Syntax kSyntax{.think_open = "<think>",
@@ -56,6 +69,25 @@ std::unique_ptr<ReplyParser> make_phi4(const ParserOptions& options) {
                               .starters = {"functools"},
                               .skipped = {"<|/tool_call|>"},
                               .make_reader = make_reader};
+  return make_section_parser(kSyntax, options);
+}
+
+std::unique_ptr<ReplyParser> make_nemotron(const ParserOptions& options) {
+  static const Syntax kSyntax{.think_open = "<think>",
+                              .think_close = "</think>",
+                              .openers = {"<TOOLCALL>", "<toolcall>"},
+                              .skipped = {"</TOOLCALL>", "</toolcall>"},
+                              .make_reader = make_reader};
+  return make_section_parser(kSyntax, options);
+}
+
+std::unique_ptr<ReplyParser> make_internlm(const ParserOptions& options) {
+  static const Syntax kSyntax{
+      .think_open = "<think>",
+      .think_close = "</think>",
+      .openers = {"<|action_start|><|plugin|>", "<|action_start|> <|plugin|>"},
+      .skipped = {"<|action_end|>"},
+      .make_reader = make_reader};
   return make_section_parser(kSyntax, options);
 }
 

@@ -168,7 +168,7 @@ bool CallsReader::value_starts(char c, Emitter& out) {
   in_value_ = true;
   text_.clear();
   const bool arguments = key_ == "arguments" || key_ == "parameters";
-  if (key_ == "name" && (begun_ || c != '"')) return false;
+  if (key_ == name_key_ && (begun_ || c != '"')) return false;
   if (arguments && (has_arguments_ || (c != '{' && c != '"' && c != 'n'))) return false;
   if (arguments) has_arguments_ = true;
   if (arguments && c == '{') arguments_text(c, out);
@@ -177,7 +177,7 @@ bool CallsReader::value_starts(char c, Emitter& out) {
 
 bool CallsReader::value_ends(Emitter& out) {
   in_value_ = false;
-  if (key_ == "name") return take_name(out);
+  if (key_ == name_key_) return take_name(out);
   if (key_ == "id" && text_.starts_with('"')) return decode_string(text_, id_);
   if ((key_ == "arguments" || key_ == "parameters") && text_.starts_with('"')) {
     std::string inner;

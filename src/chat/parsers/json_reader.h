@@ -58,9 +58,11 @@ class ArgumentsReader {
 
 // Reads {"name": ..., "arguments": {...}}, or an array of these. "parameters" is the same as
 // "arguments", which may also be a string that holds the object; "id" is the call's; other members
-// are passed over.
+// are passed over. Some families have another key for the name.
 class CallsReader {
  public:
+  explicit CallsReader(std::string_view name_key = "name") : name_key_(name_key) {}
+
   // kDone with the bracket that closes the document; begun calls are ended then.
   ReadState push(char c, Emitter& out);
 
@@ -73,6 +75,7 @@ class CallsReader {
   bool take_name(Emitter& out);
   void arguments_text(char c, Emitter& out);
 
+  std::string_view name_key_;
   JsonScanner scanner_;
   bool array_ = false;
   bool any_ = false;  // a call was read

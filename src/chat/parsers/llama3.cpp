@@ -1,6 +1,7 @@
 // Llama 3.1 to 3.3. A call of an own tool is all of the reply: {"name": ..., "parameters": {...}},
 // several separated by ";". <|python_tag|> comes before that too, before a built-in tool,
-// name.call(key="value"), and before code for the interpreter.
+// name.call(key="value"), and before code for the interpreter. Llama 4 has no such tag; it may put
+// text, also a call, between <|python_start|> and <|python_end|>.
 #include "chat/parsers/families.h"
 #include "chat/parsers/pythonic.h"
 
@@ -89,24 +90,42 @@ constexpr std::string_view kCalls[] = {"{\"name\": \"@name\", \"parameters\": @a
 constexpr CallSection kSections[] = {
     {.calls = kCalls, .between = "; ", .several = true, .at_start = true},
     {.open = "<|python_tag|>", .calls = kCalls, .between = "; ", .several = true, .to_end = true}};
+constexpr CallSection kLlama4Sections[] = {
+    {.calls = kCalls, .between = "\n", .several = true, .at_start = true},
+    {.open = "<|python_start|>",
+     .close = "<|python_end|>",
+     .calls = kCalls,
+     .between = "\n",
+     .several = true,
+     .at_start = true}};
+
+// JSON that names no tool is an answer.
+constexpr std::string_view kStart =
+    R"=([; \t\r\n]*\{[ \t\r\n]*"name"[ \t\r\n]*:[ \t\r\n]*"(@name)")=";
+constexpr std::string_view kLlama4Start =
+    R"=([ \t\r\n]*(<\|python_start\|>)?[ \t\r\n]*\{[ \t\r\n]*"name"[ \t\r\n]*:[ \t\r\n]*"(@name)")=";
+
+std::unique_ptr<CallReader> make_reader(const CallContext& context) {
+  if (context.opener == kPythonTag) return std::make_unique<TagReader>(context.options.tools);
+  return std::make_unique<ObjectReader>(context.options.tools);
+}
 
 }  // namespace
 
-// JSON that names no tool is an answer.
 const CallFrame kLlama3Frame{
-    .sections = kSections,
-    .trigger = R"(<\|python_tag\|>)",
-    .start_trigger = R"=([; \t\r\n]*\{[ \t\r\n]*"name"[ \t\r\n]*:[ \t\r\n]*"(@name)")="};
+    .sections = kSections, .trigger = R"(<\|python_tag\|>)", .start_trigger = kStart};
+const CallFrame kLlama4Frame{.sections = kLlama4Sections, .start_trigger = kLlama4Start};
 
 std::unique_ptr<ReplyParser> make_llama3(const ParserOptions& options) {
   static const Syntax kSyntax{
-      .openers = {kPythonTag},
-      .starters = {"{"},
-      .separators = {";"},
-      .make_reader = [](const CallContext& context) -> std::unique_ptr<CallReader> {
-        if (context.opener == kPythonTag) return std::make_unique<TagReader>(context.options.tools);
-        return std::make_unique<ObjectReader>(context.options.tools);
-      }};
+      .openers = {kPythonTag}, .starters = {"{"}, .separators = {";"}, .make_reader = make_reader};
+  return make_section_parser(kSyntax, options);
+}
+
+std::unique_ptr<ReplyParser> make_llama4(const ParserOptions& options) {
+  static const Syntax kSyntax{.starters = {"{"},
+                              .answers = {{"<|python_start|>", "<|python_end|>"}},
+                              .make_reader = make_reader};
   return make_section_parser(kSyntax, options);
 }
 

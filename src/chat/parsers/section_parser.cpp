@@ -23,6 +23,9 @@ class SectionParser final : public ByteParser {
               : options.thinking_open   ? Mode::kThinkingStart
                                         : Mode::kStart) {
     if (options.thinking_open) out_.end_reasoning();
+    if (syntax.names_start && offers_tools(options.tools)) {
+      for (const base::Json& tool : options.tools.items()) add_name(tool);
+    }
     update_markers();
   }
 
@@ -38,6 +41,8 @@ class SectionParser final : public ByteParser {
   void push(char c) override;
   void end() override;
 
+  void add_name(const base::Json& tool);
+  bool answer_mark(std::string_view marker);
   void push_start(char c);
   void push_text(char c);
   void push_call(char c);
@@ -54,12 +59,20 @@ class SectionParser final : public ByteParser {
   Mode mode_;
   bool marked_ = false;    // thinking or calls were met
   bool any_text_ = false;  // content other than white space was met
-  std::string space_;      // at the start
+  bool answered_ = false;  // a mark before an answer was met
+  bool answer_ended_ = false;
+  std::vector<std::string> names_;  // of tools, which open calls
+  std::string space_;               // at the start
   MarkerFinder finder_;
   std::vector<std::string_view> markers_;  // of the mode
   std::unique_ptr<CallReader> reader_;
   std::string section_;  // the text of the open section of calls, its marker included
 };
+
+void SectionParser::add_name(const base::Json& tool) {
+  const base::Json* name = function_of(tool).find("name");
+  if (name && name->is_string() && !name->string().empty()) names_.push_back(name->string());
+}
 
 // The markers that mean something now. Several kinds share one list; push_text tells them apart.
 void SectionParser::update_markers() {
@@ -73,7 +86,12 @@ void SectionParser::update_markers() {
     for (const auto opener : syntax_.openers) markers_.push_back(opener);
     if (!any_text_) {
       for (const auto starter : syntax_.starters) markers_.push_back(starter);
+      for (const std::string& name : names_) markers_.push_back(name);
     }
+  }
+  for (const AnswerMarks& marks : syntax_.answers) {
+    if (!any_text_) markers_.push_back(marks.open);
+    if (answered_) markers_.push_back(marks.close);
   }
   if (marked_) {
     for (const auto skipped : syntax_.skipped) markers_.push_back(skipped);
@@ -134,21 +152,39 @@ void SectionParser::push_start(char c) {
   for (const char each : passed) push(each);
 }
 
+// Whether it is a mark at one side of an answer.
+bool SectionParser::answer_mark(std::string_view marker) {
+  for (const AnswerMarks& marks : syntax_.answers) {
+    if (marker == marks.open) {
+      answered_ = true;
+      out_.end_reasoning();
+    } else if (marker == marks.close) {
+      answer_ended_ = true;
+      out_.end_content();
+    } else {
+      continue;
+    }
+    update_markers();
+    return true;
+  }
+  return false;
+}
+
 void SectionParser::push_text(char c) {
-  const auto is_one_of = [](std::string_view marker, const std::vector<std::string_view>& list) {
+  const auto is_one_of = [](std::string_view marker, const auto& list) {
     return std::ranges::find(list, marker) != list.end();
   };
   std::string passed;
   const int found = finder_.push(c, markers_, passed);
   const std::string_view marker = found < 0 ? "" : markers_[static_cast<size_t>(found)];
   text(passed);
-  if (marker.empty()) return;
+  if (marker.empty() || answer_mark(marker)) return;
   if (marker == syntax_.think_open) {
     out_.new_reasoning();
     to(Mode::kThinking);
   } else if (is_one_of(marker, syntax_.openers)) {
     open_call(marker);
-  } else if (is_one_of(marker, syntax_.starters)) {
+  } else if (is_one_of(marker, syntax_.starters) || is_one_of(marker, names_)) {
     // With its own first bytes other text may have passed.
     any_text_ ? text(marker) : open_call(marker);
   }
@@ -185,6 +221,7 @@ void SectionParser::end() {
     out_.reasoning(rest);
   } else {
     out_.content(rest);
+    if (answer_ended_ && std::ranges::all_of(rest, is_space)) out_.end_content();
   }
 }
 

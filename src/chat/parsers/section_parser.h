@@ -32,6 +32,11 @@ struct CallContext {
 };
 using MakeReader = std::unique_ptr<CallReader> (*)(const CallContext&);
 
+// What stands around an answer. The first counts only before any other text, the last behind it.
+struct AnswerMarks {
+  std::string_view open{}, close{};
+};
+
 struct Syntax {
   std::string_view think_open{};  // empty: none
   std::string_view think_close{};
@@ -40,6 +45,8 @@ struct Syntax {
   std::vector<std::string_view> starters{};    // openers that count only before any other text
   std::vector<std::string_view> skipped{};     // markers without a meaning, after thinking or calls
   std::vector<std::string_view> separators{};  // the same, as long as no other text came
+  std::vector<AnswerMarks> answers{};          // the one or the other
+  bool names_start = false;  // the names of offered tools are openers before any other text
   MakeReader make_reader = nullptr;
 };
 

@@ -30,15 +30,24 @@ struct TextReading {
   bool null = false, boolean = false, number = false, array = false, object = false;
 };
 
+// What stands around the name and the value of an argument: "<parameter=", ">\n" and
+// "\n</parameter>". Names do not hold the first byte of `behind_name`.
+struct ValueTags {
+  std::string before_name{}, behind_name{};
+  std::string before_value{};  // behind a line end or none; empty: the value begins at once
+  std::string behind_value{};
+};
+
 // How the arguments of a call are written, which are an object.
 struct ArgumentNotation {
   enum class Form : uint8_t {
     kObject,    // as any object
     kKeywords,  // (a=1, b="x")
-    kTags,      // <parameter=a>, a line with the value, </parameter>; texts stand bare
+    kTags,      // each between `tags`; texts stand bare
   };
   Form form = Form::kObject;
   Notation values{};
+  ValueTags tags{};
   // Of kTags: how what is written for a parameter is read; null: by its looks.
   std::function<TextReading(std::string_view name)> reading{};
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "grammar/json_schema/writer.h"
+#include "grammar/vocabulary.h"
 
 namespace puna::grammar {
 
@@ -37,11 +38,23 @@ Expression words(Expressions& e) {
   return e.sequence({byte_that(e, is_letter), e.repeat(byte_that(e, goes_on), 0, kUnbounded)});
 }
 
-// Names that stand in a tag as they are.
-bool fits_tag(std::string_view name) {
-  return !name.empty() && name.find('>') == std::string_view::npos &&
+// Names that stand between tags as they are.
+bool fits_tag(const ValueTags& tags, std::string_view name) {
+  std::string_view behind = tags.behind_name;
+  if (behind.starts_with(kControl)) behind.remove_prefix(kControl.size());
+  return !name.empty() && name.find(behind.front()) == std::string_view::npos &&
          kSpace.find(name.front()) == std::string_view::npos &&
          kSpace.find(name.back()) == std::string_view::npos;
+}
+
+// A name with its tags.
+Expression tagged_name(Expressions& e, const ValueTags& tags, Expression name) {
+  std::vector<Expression> parts{e.literal(tags.before_name), name, e.literal(tags.behind_name)};
+  if (!tags.before_value.empty()) {
+    parts.push_back(e.optional(e.literal("\n")));
+    parts.push_back(e.literal(tags.before_value));
+  }
+  return e.sequence(parts);
 }
 
 // Texts that begin as JSON that is no text does, or are a word of it.
@@ -64,8 +77,10 @@ Result<Expression> RuleWriter::key(const Brackets& brackets, const std::string& 
   if (form == Form::kKeywords)
     return without_ends(is_word(name) ? e_.literal(name + "=") : e_.nothing());
   if (form == Form::kTags) {
-    return without_ends(fits_tag(name) ? e_.literal(fmt::format("<parameter={}>\n", name))
-                                       : e_.nothing());
+    const ValueTags& tags = brackets.arguments->tags;
+    if (!fits_tag(tags, name)) return e_.nothing();
+    PUNA_TRY(const Expression fits, without_ends(e_.literal(name)));
+    return tagged_name(e_, tags, fits);
   }
   const Expression colon = e_.sequence({e_.literal(":"), space_});
   if (!notation_.quote.empty() && !is_word(name)) return written(e_.literal(name), colon);
@@ -78,7 +93,8 @@ Result<Expression> RuleWriter::key(const Brackets& brackets, Expression names) {
   if (form == Form::kObject) return written(names, e_.sequence({e_.literal(":"), space_}));
   const Expression plain = reader_.languages().both(names, words(e_));
   if (form == Form::kKeywords) return without_ends(e_.sequence({plain, e_.literal("=")}));
-  return without_ends(e_.sequence({e_.literal("<parameter="), plain, e_.literal(">\n")}));
+  PUNA_TRY(const Expression fits, without_ends(plain));
+  return tagged_name(e_, brackets.arguments->tags, fits);
 }
 
 Result<Symbol> RuleWriter::content(const Brackets& brackets, TermId term, std::string_view name) {
@@ -92,7 +108,7 @@ Result<Symbol> RuleWriter::content(const Brackets& brackets, TermId term, std::s
                       .object = true};
   if (!name.empty() && brackets.arguments->reading) reading = brackets.arguments->reading(name);
   PUNA_TRY(const Symbol text, tagged(term, reading));
-  return builder_.sequence({text, builder_.literal("\n</parameter>")});
+  return builder_.sequence({text, builder_.literal(brackets.arguments->tags.behind_value)});
 }
 
 // What would be read as something else is not written.

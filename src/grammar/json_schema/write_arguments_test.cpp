@@ -40,6 +40,11 @@ constexpr const char* kSchema = R"({"type": "object", "required": ["city"], "pro
 
 }  // namespace
 
+const ValueTags kParameterTags{.before_name = "<parameter=",
+                               .behind_name = ">\n",
+                               .before_value = {},
+                               .behind_value = "\n</parameter>"};
+
 TEST_CASE("arguments as keywords have Python's words and no mark that ends them") {
   ArgumentNotation notation;
   notation.form = Form::kKeywords;
@@ -87,6 +92,7 @@ TEST_CASE("texts between quotes of their own hold none of these") {
 TEST_CASE("between tags a text is bare, and nothing that would be read as something else") {
   ArgumentNotation notation;
   notation.form = Form::kTags;
+  notation.tags = kParameterTags;
   notation.values.ends = {"</parameter>", "</call>"};
   notation.reading = [](std::string_view name) -> TextReading {
     if (name == "city") return {.text = true, .null = true};
@@ -137,6 +143,7 @@ TEST_CASE("numbers of arguments are short, and a length is kept beside marks") {
 TEST_CASE("a bare text keeps its length, and is not read as something else") {
   ArgumentNotation notation;
   notation.form = Form::kTags;
+  notation.tags = kParameterTags;
   notation.values.ends = {"</parameter>"};
   notation.reading = [](std::string_view) -> TextReading {
     return {.text = true, .by_looks = true, .null = true};
@@ -148,6 +155,24 @@ TEST_CASE("a bare text keeps its length, and is not read as something else") {
          "<parameter=s>\n</p>\n</parameter>"},
         {"<parameter=s>\nab\n</parameter>", "<parameter=s>\n5th\n</parameter>",
          "<parameter=s>\n null\n</parameter>"});
+}
+
+TEST_CASE("tags may stand around the name and around the value") {
+  ArgumentNotation notation;
+  notation.form = Form::kTags;
+  notation.tags = {.before_name = "<key>",
+                   .behind_name = "</key>",
+                   .before_value = "<value>",
+                   .behind_value = "</value>"};
+  notation.values.ends = {"</value>"};
+  notation.reading = [](std::string_view) -> TextReading { return {.text = true}; };
+  check(R"({"type": "object", "properties": {"s": {"type": "string"}, "a<b": {}, "c>d": {}},
+            "required": ["s"], "additionalProperties": false})",
+        notation,
+        {"<key>s</key><value>\nx</value>", "<key>s</key>\n<value></value>",
+         "<key>s</key><value>1</value>\n<key>c>d</key><value></value>"},
+        {"<key>s</key> <value>x</value>", "<key>s</key><value>a</value>b</value>",
+         "<key>s</key><value>1</value><key>a<b</key><value></value>"});
 }
 
 TEST_CASE("arguments are objects") {
