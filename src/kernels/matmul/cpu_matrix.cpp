@@ -107,8 +107,7 @@ void CpuMatrix::set_rows(uint32_t first_row, std::span<const std::byte> file_row
     } else if (keeps_file_rows(type_)) {
       std::memcpy(group, rows, static_cast<size_t>(n * row_bytes));
     } else {
-      for (uint32_t r = 0; r < n; ++r)
-        pack_row(type_, rows + r * row_bytes, cols_ / kUnitCols, group, r);
+      pack_rows(type_, rows, n, cols_ / kUnitCols, group);
     }
   }
 }

@@ -142,16 +142,15 @@ inline uint8_t read_q3_scale(const std::byte* s, uint32_t h) {
   return unit;
 }
 
-// Of every type with packed blocks but tq1_0, whose bytes are not taken apart.
-[[gnu::always_inline]] inline Unit read_unit(quant::Type type, const std::byte* row,
-                                             uint32_t unit) {
+// Unit u of a block of any type with packed blocks but tq1_0, whose bytes are not taken apart.
+[[gnu::always_inline]] inline Unit read_block_unit(quant::Type type, const std::byte* block,
+                                                   uint32_t u) {
   const PackedFormat format = packed_format(type);
-  const std::byte* block = row + uint64_t{unit / format.units} * quant::info(type).block_bytes;
-  if (is_lookup(type)) return read_lookup_unit(type, block, unit % format.units);
+  if (is_lookup(type)) return read_lookup_unit(type, block, u);
   if (type == quant::Type::kTQ2_0 || type == quant::Type::kQ1_0)
-    return read_bits_unit(type, block, unit % format.units);
+    return read_bits_unit(type, block, u);
   if (type == quant::Type::kQ4F16_1) return read_pairs_unit(block);
-  if (format.units > 1) return read_k_unit(type, block, unit % format.units);
+  if (format.units > 1) return read_k_unit(type, block, u);
   Unit values{};
   values.d = half_at(block, 0);
   if (format.has_min) values.min = half_at(block, 2);

@@ -57,13 +57,10 @@ void load_sub(Type type, const std::byte* sub, uint32_t r, uint32_t u, Unit& uni
   unit.sub[1] = static_cast<uint8_t>(lows >> 4 | (tops >> 2 & 3) << 4);
 }
 
-[[gnu::always_inline]] inline void write_unit(Type type, std::byte* group, uint32_t r,
-                                              uint32_t unit, const Unit& values) {
-  const PackedFormat format = packed_format(type);
-  std::byte* block = group + uint64_t{unit / format.units} * format.block_bytes();
-  const uint32_t u = unit % format.units;
+// The low bits of unit u of a packed block.
+[[gnu::always_inline]] inline void write_low(const PackedFormat& format, std::byte* block,
+                                             uint32_t r, uint32_t u, const Unit& values) {
   std::byte* low = block + u * 64 * format.low_bits + 4 * r;
-  std::byte* high = block + format.high_offset() + u * 64 * format.high_bits + 4 * r;
   if (format.low_bits == 8) {
     for (uint32_t j = 0; j < 8; ++j) put_word(low + 64 * j, code_word(values, j));
   } else if (format.low_bits == 4) {
@@ -74,6 +71,11 @@ void load_sub(Type type, const std::byte* sub, uint32_t r, uint32_t u, Unit& uni
   } else if (format.low_bits == 2) {
     for (uint32_t j = 0; j < 2; ++j) put_word(low + 64 * j, two_bits(values, j, 0));
   }
+}
+
+[[gnu::always_inline]] inline void write_high(const PackedFormat& format, std::byte* block,
+                                              uint32_t r, uint32_t u, const Unit& values) {
+  std::byte* high = block + format.high_offset() + u * 64 * format.high_bits + 4 * r;
   if (format.high_bits == 2) {
     for (uint32_t j = 0; j < 2; ++j) put_word(high + 64 * j, two_bits(values, j, format.low_bits));
   } else if (format.high_bits == 1) {
@@ -82,41 +84,63 @@ void load_sub(Type type, const std::byte* sub, uint32_t r, uint32_t u, Unit& uni
       bits |= (code_word(values, j) >> format.low_bits & kBytes) << j;
     put_word(high, bits);
   }
-  if (format.sub_bytes > 0) store_sub(type, block + format.sub_offset(), r, u, values);
+}
+
+[[gnu::always_inline]] inline void write_d(const PackedFormat& format, std::byte* block, uint32_t r,
+                                           const Unit& values) {
   const uint32_t d_bytes = format.d_bytes / kGroupRows;
   std::memcpy(block + format.d_offset() + d_bytes * r, &values.d, d_bytes);
   if (format.has_min) std::memcpy(block + format.d_offset() + 32 + 2 * r, &values.min, 2);
 }
 
+// The low nibbles of two units of a K type, which the file has in the same 32 bytes: in the low
+// nibbles there those of unit u, in the high ones those of unit v.
+[[gnu::always_inline]] inline void pack_low_pair(const std::byte* from, std::byte* block,
+                                                 uint32_t r, uint32_t u, uint32_t v) {
+  constexpr uint32_t kLow = 15 * kBytes;
+  for (uint32_t j = 0; j < 4; ++j) {
+    const uint32_t first = word_at(from, j), second = word_at(from, 4 + j);
+    put_word(block + 64 * (4 * u + j) + 4 * r, (first & kLow) | (second & kLow) << 4);
+    put_word(block + 64 * (4 * v + j) + 4 * r, (first >> 4 & kLow) | (second & ~kLow));
+  }
+}
+
+// A block of a row to row r of a packed block.
 template <Type kType>
-void pack_units(const std::byte* row, uint32_t n_units, std::byte* group, uint32_t r) {
-  for (uint32_t unit = 0; unit < n_units; ++unit)
-    write_unit(kType, group, r, unit, read_unit(kType, row, unit));
+[[gnu::always_inline]] inline void pack_block(const std::byte* from, std::byte* to, uint32_t r) {
+  constexpr PackedFormat kFormat = packed_format(kType);
+  constexpr bool kPairs = kType == Type::kQ4_K || kType == Type::kQ6_K;
+  if constexpr (kType == Type::kQ4_K) {
+    for (uint32_t c = 0; c < 4; ++c) pack_low_pair(from + 16 + 32 * c, to, r, 2 * c, 2 * c + 1);
+  } else if constexpr (kType == Type::kQ6_K) {
+    for (uint32_t c = 0; c < 4; ++c) {
+      const uint32_t u = 4 * (c / 2) + c % 2;
+      pack_low_pair(from + 32 * c, to, r, u, u + 2);
+    }
+  }
+  for (uint32_t u = 0; u < kFormat.units; ++u) {
+    const Unit values = read_block_unit(kType, from, u);
+    if constexpr (!kPairs) write_low(kFormat, to, r, u, values);
+    write_high(kFormat, to, r, u, values);
+    if (kFormat.sub_bytes > 0) store_sub(kType, to + kFormat.sub_offset(), r, u, values);
+    if (u == 0) write_d(kFormat, to, r, values);
+  }
 }
 
 // The file's nibbles are in packed order already: whole words move.
 template <Type kType>
-void pack_nibbles(const std::byte* row, uint32_t n_units, std::byte* group, uint32_t r) {
+[[gnu::always_inline]] inline void pack_nibbles(const std::byte* from, std::byte* to, uint32_t r) {
   constexpr PackedFormat kFormat = packed_format(kType);
   constexpr size_t kHeader = kFormat.has_min ? 4 : 2;
-  for (uint32_t unit = 0; unit < n_units; ++unit) {
-    const std::byte* from = row + size_t{unit} * (kHeader + 16);
-    std::byte* to = group + size_t{unit} * kFormat.block_bytes();
-    for (size_t j = 0; j < 4; ++j) put_word(to + 64 * j + 4 * r, word_at(from + kHeader, j));
-    std::memcpy(to + kFormat.d_offset() + 2 * r, from, 2);
-    if (kFormat.has_min) std::memcpy(to + kFormat.d_offset() + 32 + 2 * r, from + 2, 2);
-  }
+  for (size_t j = 0; j < 4; ++j) put_word(to + 64 * j + 4 * r, word_at(from + kHeader, j));
+  std::memcpy(to + kFormat.d_offset() + 2 * r, from, 2);
+  if (kFormat.has_min) std::memcpy(to + kFormat.d_offset() + 32 + 2 * r, from + 2, 2);
 }
 
 // The file's bytes stay as they are, 13 words a block.
-void pack_ternary(const std::byte* row, uint32_t n_units, std::byte* group, uint32_t r) {
-  constexpr PackedFormat kFormat = packed_format(Type::kTQ1_0);
-  for (uint32_t block = 0; block < n_units / kFormat.units; ++block) {
-    const std::byte* from = row + size_t{block} * sizeof(quant::BlockTQ1_0);
-    std::byte* to = group + size_t{block} * kFormat.block_bytes();
-    for (size_t j = 0; j < 13; ++j) put_word(to + 64 * j + 4 * r, word_at(from, j));
-    std::memcpy(to + kFormat.d_offset() + 2 * r, from + 52, 2);
-  }
+void pack_ternary(const std::byte* from, std::byte* to, uint32_t r) {
+  for (size_t j = 0; j < 13; ++j) put_word(to + 64 * j + 4 * r, word_at(from, j));
+  std::memcpy(to + packed_format(Type::kTQ1_0).d_offset() + 2 * r, from + 52, 2);
 }
 
 // Unit u of row r of such a block.
@@ -146,15 +170,25 @@ uint64_t packed_group_bytes(Type type, uint32_t cols) {
   return (bytes + 63) / 64 * 64;
 }
 
-void pack_row(Type type, const std::byte* row, uint32_t n_units, std::byte* group, uint32_t r) {
+void pack_rows(Type type, const std::byte* rows, uint32_t n_rows, uint32_t n_units,
+               std::byte* group) {
+  const size_t block_bytes = quant::info(type).block_bytes;
   with_packed_type(type, [&](auto constant) {
     constexpr Type kType = decltype(constant)::value;
-    if constexpr (kType == Type::kTQ1_0) {
-      pack_ternary(row, n_units, group, r);
-    } else if constexpr (kType == Type::kQ4_0 || kType == Type::kQ4_1) {
-      pack_nibbles<kType>(row, n_units, group, r);
-    } else {
-      pack_units<kType>(row, n_units, group, r);
+    constexpr PackedFormat kFormat = packed_format(kType);
+    const uint32_t n_blocks = n_units / kFormat.units;
+    for (uint32_t b = 0; b < n_blocks; ++b) {
+      std::byte* to = group + size_t{b} * kFormat.block_bytes();
+      for (uint32_t r = 0; r < n_rows; ++r) {
+        const std::byte* from = rows + (size_t{r} * n_blocks + b) * block_bytes;
+        if constexpr (kType == Type::kTQ1_0) {
+          pack_ternary(from, to, r);
+        } else if constexpr (kType == Type::kQ4_0 || kType == Type::kQ4_1) {
+          pack_nibbles<kType>(from, to, r);
+        } else {
+          pack_block<kType>(from, to, r);
+        }
+      }
     }
   });
 }

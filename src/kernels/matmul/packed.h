@@ -178,9 +178,10 @@ uint64_t packed_group_bytes(quant::Type type, uint32_t cols);
 
 // Unit `unit` of row r of a packed group.
 Unit load_unit(quant::Type type, const std::byte* group, uint32_t r, uint32_t unit);
-// A whole row in file layout to row r of a packed group.
-void pack_row(quant::Type type, const std::byte* row, uint32_t n_units, std::byte* group,
-              uint32_t r);
+// Up to 16 rows in file layout, one behind the other, to a packed group: block by block, so that
+// what is written stays in the first-level cache however long the rows are.
+void pack_rows(quant::Type type, const std::byte* rows, uint32_t n_rows, uint32_t n_units,
+               std::byte* group);
 // The 32 weights of a unit, exactly as the format defines them.
 void decode_unit(quant::Type type, const Unit& values, float* out);
 
