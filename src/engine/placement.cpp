@@ -133,6 +133,8 @@ std::string asked(const PlaceOptions& options) {
     out.emplace_back("--cpu-experts all");
   else if (experts > 0)
     out.push_back(fmt::format("--cpu-experts {}", experts));
+  if (const auto& shares = options.more_gpus.shares; !shares.empty())
+    out.push_back(fmt::format("--tensor-split {}", fmt::join(shares, ",")));
   return fmt::format("{}", fmt::join(out, ", "));
 }
 

@@ -103,10 +103,15 @@ Task<Result<LoadedModel>> load(std::string name, ModelFile file, DeviceUse use,
   if (model.tokenizer) {
     model.forms = std::make_unique<AnswerForms>(*model.tokenizer, model.engine->config().vocab);
   }
-  const std::string placed = describe(model.engine->placement(), model.device_name);
+  const engine::Placement& placement = model.engine->placement();
+  const std::string placed = describe(placement, model.device_name);
   if (!placed.empty()) {
     base::log_warning("{}", placed);
-    model.device_name += fmt::format(" + CPU ({})", kernels::cpu_variant());
+    for (const engine::Stage& stage : placement.stages) {
+      if (stage.on_gpu && stage.device > 0) model.device_name += " + " + stage.device_name;
+    }
+    if (placement.layers_on(/*gpu=*/false) > 0 || placement.cpu_experts > 0)
+      model.device_name += fmt::format(" + CPU ({})", kernels::cpu_variant());
   }
   base::log_info("Context: {} tokens", model.engine->context());
   co_return model;
