@@ -50,12 +50,10 @@ base::Result<std::optional<uint32_t>> parse_cpu_experts(std::string_view option,
 base::Result<std::vector<double>> parse_shares(std::string_view option, std::string_view text);
 constexpr const char* kAboutShares =
     "Of the layers on GPUs, what share each one of --device takes, as 3,1; default: each takes "
-    "what it "
-    "has room for, before the next one";
+    "what it has room for, before the next one";
 constexpr const char* kAboutDevice =
     "auto, gpu, gpu:N, several as gpu:0,gpu:1, or cpu; auto and gpu take further cards for what "
-    "one "
-    "has no room for";
+    "one has no room for";
 // What the help says of it.
 constexpr const char* kAboutCpuExperts =
     "Of layers on the GPU, of how many, the first with experts, these are computed on the CPU; all "

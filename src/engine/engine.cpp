@@ -77,7 +77,6 @@ Task<Result<std::unique_ptr<Engine>>> Engine::load(formats::ModelFile file,
   engine->window_ = blueprint.window;
   engine->media_ = blueprint.media;
   engine->pool_ = std::move(placed.pool);
-  engine->more_gpus_ = std::move(placed.more_gpus);
   engine->executor_ = std::move(placed.executor);
   engine->placement_ = std::move(placed.placement);
   engine->begin(blueprint.cache);

@@ -279,7 +279,6 @@ class Engine {
   models::Pooling pooling_ = models::Pooling::kLast;
   std::shared_ptr<base::ThreadPool> pool_;
   std::shared_ptr<gpu::Device> device_;
-  MoreGpus::Devices more_gpus_;
   std::unique_ptr<Executor> executor_;
   Placement placement_;
   std::optional<TextCache> cache_;

@@ -222,7 +222,8 @@ class Placer {
     co_return {};
   }
 
-  gpu::Device& gpu(uint32_t i) { return i == 0 ? *device_ : *out_.more_gpus[i - 1]; }
+  const MoreGpus::Devices& more_gpus() const { return *options_.more_gpus.opened; }
+  gpu::Device& gpu(uint32_t i) { return i == 0 ? *device_ : *more_gpus()[i - 1]; }
   // What was measured of one card does not hold for another.
   GpuOptions gpu_options(uint32_t i) {
     GpuOptions out = options_.gpu;
@@ -231,12 +232,11 @@ class Placer {
   }
 
   Result<void> open_more() {
-    if (!out_.more_gpus.empty() || !options_.more_gpus.open) return {};
-    PUNA_TRY(out_.more_gpus, options_.more_gpus.open());
-    *options_.more_gpus.opened = out_.more_gpus;
+    if (!more_gpus().empty() || !options_.more_gpus.open) return {};
+    PUNA_TRY(*options_.more_gpus.opened, options_.more_gpus.open());
     return {};
   }
-  uint32_t n_gpus() const { return static_cast<uint32_t>(out_.more_gpus.size()) + 1; }
+  uint32_t n_gpus() const { return static_cast<uint32_t>(more_gpus().size()) + 1; }
 
   // The layers from cut.layer on that a part may begin with, rising; the first one always may.
   std::vector<uint32_t> beginnings(const Cut& cut) const {

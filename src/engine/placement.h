@@ -53,7 +53,8 @@ struct MoreGpus {
   // Of the layers on GPUs, what share each takes, the first one too, in any unit. Empty: each takes
   // what it has room for, before the next one is asked.
   std::vector<double> shares;
-  // Those that were opened. While a model is loaded, whoever drives that polls them too.
+  // Those that were opened, of one engine. While a model is loaded, whoever drives that polls them
+  // too.
   std::shared_ptr<Devices> opened = std::make_shared<Devices>();
 
   void poll() const {
@@ -63,7 +64,6 @@ struct MoreGpus {
 
 struct Placed {
   std::shared_ptr<base::ThreadPool> pool;  // null when nothing is on the CPU
-  MoreGpus::Devices more_gpus;             // that have layers, or were asked
   std::unique_ptr<Executor> executor;
   Placement placement;
 };

@@ -27,6 +27,12 @@ fixtures::TinyShape shape_of(const char* architecture, uint32_t n_layers = 2) {
   return shape;
 }
 
+formats::ModelFile model_of(const char* architecture) {
+  const fixtures::TinyShape shape = shape_of(architecture);
+  return std::string_view(architecture) == "qwen35" ? fixtures::tiny_recurrent_model(shape)
+                                                    : fixtures::tiny_model(shape);
+}
+
 base::Result<std::unique_ptr<Engine>> load(formats::ModelFile file,
                                            std::unique_ptr<gpu::Device> device,
                                            std::optional<uint32_t> gpu_layers,
@@ -102,11 +108,7 @@ TEST_CASE("a model split over GPU and CPU gives what the CPU gives alone") {
     CAPTURE(architecture);
     auto device = open_gpu();
     if (!device) return;
-    const bool recurrent = std::string_view(architecture) == "qwen35";
-    const auto model = [&] {
-      return recurrent ? fixtures::tiny_recurrent_model(shape_of(architecture))
-                       : fixtures::tiny_model(shape_of(architecture));
-    };
+    const auto model = [&] { return model_of(architecture); };
     auto split = load(model(), std::move(device), 1);
     REQUIRE_MESSAGE(split.has_value(), split.error().text());
     const engine::Placement& placement = (*split)->placement();
@@ -236,11 +238,7 @@ TEST_CASE("a model split over two GPUs gives what the CPU gives alone") {
     CAPTURE(architecture);
     auto device = open_gpu();
     if (!device) return;
-    const bool recurrent = std::string_view(architecture) == "qwen35";
-    const auto model = [&] {
-      return recurrent ? fixtures::tiny_recurrent_model(shape_of(architecture))
-                       : fixtures::tiny_model(shape_of(architecture));
-    };
+    const auto model = [&] { return model_of(architecture); };
     auto split = load(model(), std::move(device), {}, over_gpus({1, 1}));
     REQUIRE_MESSAGE(split.has_value(), split.error().text());
     const std::vector<engine::Stage>& stages = (*split)->placement().stages;

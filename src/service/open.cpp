@@ -192,6 +192,7 @@ Result<LoadedModel> open(ModelFile file, const OpenOptions& asked) {
   engine::EngineOptions engine = options.engine;
   if (driver) engine.profile = profile_for(*driver, engine.numerics);
   engine.more_gpus.open = use.open_more;
+  engine.more_gpus.opened = std::make_shared<engine::MoreGpus::Devices>();
   const auto poll = [driver, more = engine.more_gpus] {
     if (driver) driver->poll();
     more.poll();

@@ -6,15 +6,6 @@
 namespace puna::chat {
 namespace {
 
-class Reader final : public CallReader {
- public:
-  ReadState push(char c, Emitter& out) override { return calls_.push(c, out); }
-  bool end(Emitter&) override { return false; }
-
- private:
-  CallsReader calls_{"tool_name"};
-};
-
 constexpr std::string_view kCalls[] = {
     "{\"tool_call_id\": \"@index\", \"tool_name\": \"@name\", \"parameters\": @arguments}",
     "{\"tool_name\": \"@name\", \"parameters\": @arguments}"};
@@ -36,7 +27,7 @@ std::unique_ptr<ReplyParser> make_command(const ParserOptions& options) {
       .skipped = {"<|END_ACTION|>"},
       .answers = {{"<|START_RESPONSE|>", "<|END_RESPONSE|>"}, {"<|START_TEXT|>", "<|END_TEXT|>"}},
       .make_reader = [](const CallContext&) -> std::unique_ptr<CallReader> {
-        return std::make_unique<Reader>();
+        return make_json_list_reader("tool_name");
       }};
   return make_section_parser(kSyntax, options);
 }

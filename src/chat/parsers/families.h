@@ -21,6 +21,8 @@ std::unique_ptr<ReplyParser> make_hermes(const ParserOptions& options);
 std::unique_ptr<ReplyParser> make_qwen_xml(const ParserOptions& options);
 std::unique_ptr<ReplyParser> make_llama3(const ParserOptions& options);
 std::unique_ptr<ReplyParser> make_mistral(const ParserOptions& options);
+// Of a JSON list of calls, or one alone, and nothing behind it.
+std::unique_ptr<CallReader> make_json_list_reader(std::string_view name_key = "name");
 std::unique_ptr<ReplyParser> make_granite(const ParserOptions& options);
 std::unique_ptr<ReplyParser> make_phi4(const ParserOptions& options);
 std::unique_ptr<ReplyParser> make_deepseek(const ParserOptions& options);

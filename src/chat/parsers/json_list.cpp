@@ -9,6 +9,7 @@ namespace {
 
 class Reader final : public CallReader {
  public:
+  explicit Reader(std::string_view name_key) : calls_(name_key) {}
   ReadState push(char c, Emitter& out) override { return calls_.push(c, out); }
   bool end(Emitter&) override { return false; }
 
@@ -16,7 +17,7 @@ class Reader final : public CallReader {
   CallsReader calls_;
 };
 
-std::unique_ptr<CallReader> make_reader(const CallContext&) { return std::make_unique<Reader>(); }
+std::unique_ptr<CallReader> make_reader(const CallContext&) { return make_json_list_reader(); }
 
 constexpr std::string_view kCalls[] = {"{\"name\": \"@name\", \"arguments\": @arguments}"};
 constexpr CallSection kGraniteSections[] = {
@@ -43,6 +44,10 @@ constexpr std::string_view kInternLmCalls[] = {
 constexpr CallSection kInternLmSections[] = {{.calls = kInternLmCalls}};
 
 }  // namespace
+
+std::unique_ptr<CallReader> make_json_list_reader(std::string_view name_key) {
+  return std::make_unique<Reader>(name_key);
+}
 
 const CallFrame kGraniteFrame{.sections = kGraniteSections,
                               .trigger = R"(<\|tool_call\|>|<tool_call>)"};

@@ -37,13 +37,7 @@ Result<void> check_own_conv(Check& check) {
   constexpr uint32_t kOfSounds[] = {3, 1, 9};  // rows
   for (const OwnConvShape& s : {OwnConvShape{1, 1, 1}, {66, 5, 3}, {128, 8, 1}}) {
     if (!check.wanted("own_conv", "f32")) continue;
-    std::vector<float> before;
-    for (const uint32_t n : kOfSounds) {
-      for (uint32_t i = 0; i < n; ++i) {
-        before.push_back(static_cast<float>(i));
-        before.resize(before.size() + s.before_stride - 1, 99.0f);
-      }
-    }
+    const std::vector<float> before = rows_before(kOfSounds, s.before_stride);
     const auto n_rows = static_cast<uint32_t>(before.size() / s.before_stride);
     const auto x = normal(size_t{n_rows} * s.n_channels, 61);
     const auto w = normal(size_t{s.n_channels} * s.n_taps, 62);

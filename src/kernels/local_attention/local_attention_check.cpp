@@ -44,13 +44,7 @@ Result<void> check_local_attention(Check& check) {
                                        {2, 16, 12, 4, 0.3f, 1.9f, 5},
                                        {3, 128, 33, 1, 0.1f, 1.0f, 50}}) {
     if (!check.wanted("local_attention", "f32")) continue;
-    std::vector<float> before;
-    for (const uint32_t n : kOfSounds) {
-      for (uint32_t i = 0; i < n; ++i) {
-        before.push_back(static_cast<float>(i));
-        before.resize(before.size() + s.before_stride - 1, 99.0f);
-      }
-    }
+    const std::vector<float> before = rows_before(kOfSounds, s.before_stride);
     const auto n_rows = static_cast<uint32_t>(before.size() / s.before_stride);
     const size_t n = size_t{n_rows} * s.width();
     const auto q = normal(n, 71), k = normal(n, 72), v = normal(n, 73);

@@ -37,6 +37,19 @@ double different(const std::vector<T>& x, const std::vector<T>& reference) {
   return static_cast<double>(n) / static_cast<double>(reference.size());
 }
 
+// Of each row of sounds that have so many rows, how many rows of its sound come before it: the
+// first of `stride` numbers.
+inline std::vector<float> rows_before(std::span<const uint32_t> of_sounds, uint32_t stride) {
+  std::vector<float> out;
+  for (const uint32_t n : of_sounds) {
+    for (uint32_t i = 0; i < n; ++i) {
+      out.push_back(static_cast<float>(i));
+      out.resize(out.size() + stride - 1, 99.0f);
+    }
+  }
+  return out;
+}
+
 // Limits of the normalised mean squared error; their reasons are in docs/numerics.md.
 constexpr double kF32Limit = 1e-10;  // f32 sums in another order
 constexpr double kInt8Limit = 1e-4;  // int8 activations against exact ones
