@@ -93,7 +93,7 @@ TEST_CASE("the templates written after model cards show the style of their answe
 }
 
 TEST_CASE("models' own templates show the style of their answers") {
-  const std::pair<const char*, const char*> kStyles[] = {
+  constexpr std::pair<const char*, const char*> kStyles[] = {
       {"apertus", "apertus"},   {"deepseek-v3.1", "deepseek"}, {"glm4.6", "glm"},
       {"glm4.7-flash", "glm"},  {"gpt-oss", "gpt-oss"},        {"granite3.3", "granite"},
       {"granite4.0", "hermes"}, {"granite4.1", "hermes"},      {"ministral3", "mistral"},

@@ -82,14 +82,17 @@ Parts parts_of(const plan::Graph& graph, const Cut& cut) {
     out.first = plan::fuse(std::move(first));
   }
   const std::vector<OnGpu> all = cut.gpus.empty() ? std::vector<OnGpu>{{0, cut.layer}} : cut.gpus;
+  std::vector<plan::Graph> graphs;
+  for (const OnGpu& next : std::span(all).subspan(1)) {
+    graphs.push_back(cut_off(rest, next.first_layer));
+  }
+  graphs.push_back(std::move(rest));
   for (size_t i = 0; i < all.size(); ++i) {
-    const bool is_last = i + 1 == all.size();
     Parts::Gpu& part = out.gpus.emplace_back();
     part.on = all[i];
-    part.n_layers = (is_last ? n : all[i + 1].first_layer) - all[i].first_layer;
-    plan::Graph here = is_last ? std::move(rest) : cut_off(rest, all[i + 1].first_layer);
-    part.n_handed = n_handed(here);
-    plan::HostExperts apart = plan::host_experts(std::move(here), cut.experts_end);
+    part.n_layers = (i + 1 < all.size() ? all[i + 1].first_layer : n) - all[i].first_layer;
+    part.n_handed = n_handed(graphs[i]);
+    plan::HostExperts apart = plan::host_experts(std::move(graphs[i]), cut.experts_end);
     part.graph = plan::fuse(std::move(apart.device));
     if (apart.host.ops.empty()) continue;
     part.n_experts = static_cast<uint32_t>(plan::expert_layers(apart.host).size());
@@ -319,7 +322,7 @@ class Placer {
   }
 
   // What is to be left to others is not known to be there without asking.
-  Result<void> check_spare(Cut cut) {
+  Result<void> check_spare(const Cut& cut) {
     if (options_.fit.spare_bytes == 0 || buffers_fit(parts_of(graph_, cut).gpus.back())) return {};
     return base::fail(ErrorCode::kOutOfMemory,
                       fmt::format("The memory of {} has no room for the whole model and {} MiB "
@@ -381,7 +384,7 @@ plan::MemoryUse on_cpu(const plan::Graph& graph, const plan::CacheConfig& cache,
 }
 
 // The placement of a cut.
-Result<Placement> planned(Cut cut, const plan::Graph& graph, const plan::CacheConfig& cache,
+Result<Placement> planned(const Cut& cut, const plan::Graph& graph, const plan::CacheConfig& cache,
                           const PlaceOptions& options, const gpu::DeviceInfo* device) {
   Placement out;
   out.n_layers = plan::n_layers(graph);

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
+#include "base/beside.h"
 #include "base/log.h"
 #include "chat/built_in.h"
 
@@ -14,33 +18,70 @@ using formats::ModelFile;
 
 namespace {
 
-// The tokenizer of a model that is to be run: every id of it has a row of the embedding table.
-Result<std::unique_ptr<tokenizer::Tokenizer>> fitting_tokenizer(ModelFile& file) {
+// Every id of a model that is to be run has a row of the embedding table.
+Result<void> check_fits(const ModelFile& file, size_t n_tokens) {
   const formats::Tensor* table = file.find_tensor("token_embd.weight");
-  const size_t n_tokens = file.vocabulary.tokens.size();
   if (table && n_tokens > table->rows()) {
     return base::fail(
         ErrorCode::kCorrupt,
         fmt::format("The vocabulary has {} tokens, but the embedding table has {} rows.", n_tokens,
                     table->rows()));
   }
-  return open_tokenizer(file);
+  return {};
 }
 
-// Token ids can be used without a vocabulary.
-void take_tokenizer(ModelFile& file, LoadedModel& model) {
-  model.tokenizer_error = file.vocabulary_error;  // said already
-  if (file.vocabulary.tokens.empty()) return;
-  auto tokenizer = fitting_tokenizer(file);
-  if (tokenizer) {
-    model.tokenizer = *std::move(tokenizer);
-    return;
+// The weights are on their way while the vocabulary is read. The table of tokens comes last: where
+// there is another output layer its rows stay in the mapped file.
+void read_ahead(const ModelFile& file) {
+  for (uint32_t s = 0; s < file.sources.size(); ++s) {
+    std::vector<io::ByteRange> ranges, last;
+    for (const formats::Tensor& tensor : file.tensors) {
+      if (tensor.source != s || tensor.bytes == 0) continue;
+      auto& to = tensor.name == "token_embd.weight" ? last : ranges;
+      to.push_back({tensor.offset, tensor.bytes});
+    }
+    std::ranges::sort(ranges, {}, &io::ByteRange::offset);
+    ranges.insert(ranges.end(), last.begin(), last.end());
+    if (!ranges.empty()) file.sources[s]->read_ahead(ranges);
   }
-  tokenizer.error().context.push_back(fmt::format("While loading the vocabulary of {}", file.name));
-  base::log_warning("{} can be used with token ids only, not with texts: {}", file.name,
-                    tokenizer.error().text());
-  model.tokenizer_error = std::move(tokenizer.error());
 }
+
+// The tokenizer of a model, made beside the loading of its weights, which is given no vocabulary.
+class TokenizerBeside {
+ public:
+  explicit TokenizerBeside(ModelFile& file) {
+    words_.name = file.name;
+    words_.vocabulary_error = file.vocabulary_error;
+    std::swap(words_.vocabulary, file.vocabulary);
+    if (words_.vocabulary.tokens.empty()) return;
+    if (Result<void> fits = check_fits(file, words_.vocabulary.tokens.size()); !fits) {
+      made_ = std::unexpected(std::move(fits.error()));
+      return;
+    }
+    work_.emplace([this] { made_ = open_tokenizer(words_); });
+  }
+
+  // Waits for it. Token ids can be used without one.
+  void give(LoadedModel& model) {
+    work_.reset();
+    model.tokenizer_error = words_.vocabulary_error;  // said already
+    if (!made_) return;
+    if (*made_) {
+      model.tokenizer = **std::move(made_);
+      return;
+    }
+    base::Error& error = made_->error();
+    error.context.push_back(fmt::format("While loading the vocabulary of {}", words_.name));
+    base::log_warning("{} can be used with token ids only, not with texts: {}", words_.name,
+                      error.text());
+    model.tokenizer_error = std::move(error);
+  }
+
+ private:
+  ModelFile words_;
+  std::optional<Result<std::unique_ptr<tokenizer::Tokenizer>>> made_;
+  std::optional<base::Beside> work_;
+};
 
 // What needs no template is not stopped by a faulty one.
 void take_template(const ModelFile& file, LoadedModel& model) {
@@ -92,13 +133,15 @@ Task<Result<LoadedModel>> load(std::string name, ModelFile file, DeviceUse use,
                                engine::EngineOptions options, Defaults defaults) {
   LoadedModel model;
   model.name = std::move(name);
-  take_tokenizer(file, model);
+  read_ahead(file);
+  TokenizerBeside tokenizer(file);
   take_template(file, model);
   model.defaults = defaults_of(file, std::move(defaults));
   model.device_name = use.name;
   base::log_info("Device: {} ({})", use.name, use.why);
   PUNA_CO_TRY(model.engine, co_await engine::Engine::load(std::move(file), std::move(use.device),
                                                           std::move(options)));
+  tokenizer.give(model);
   model.scheduler = std::make_unique<engine::Scheduler>(*model.engine);
   if (model.tokenizer) {
     model.forms = std::make_unique<AnswerForms>(*model.tokenizer, model.engine->config().vocab);

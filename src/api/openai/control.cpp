@@ -25,7 +25,8 @@ constexpr Field kFields[] = {
 
 // Empty: it is done.
 std::string_view end_thinking(ThinkingControl& control) {
-  switch (control.phase) {
+  const Phase phase = control.phase;
+  switch (phase) {
     case Phase::kNever:
       return "The model does not think, or does not show where it ends.";
     case Phase::kAnswering:

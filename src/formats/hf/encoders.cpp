@@ -416,7 +416,7 @@ Result<uint64_t> sound_bins(Work& w) {
 
 // What is fixed in the files that converters write must be so here.
 Result<void> complete_gemma4_sounds(Work& w) {
-  const std::pair<const char*, Json> kFixed[] = {
+  static const std::pair<const char*, Json> kFixed[] = {
       {"hidden_act", "silu"},         {"attention_chunk_size", 12},  {"attention_context_left", 13},
       {"attention_context_right", 0}, {"attention_logit_cap", 50.0}, {"residual_weight", 0.5},
       {"rms_norm_eps", 1e-6}};
